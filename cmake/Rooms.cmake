@@ -1,0 +1,31 @@
+# One static library a room, so that the linker and the tests hold the direction of dependencies.
+
+add_library(dlaunch_flags INTERFACE)
+target_include_directories(dlaunch_flags INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+target_compile_options(dlaunch_flags INTERFACE
+  -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor -Woverloaded-virtual -Wimplicit-fallthrough
+  $<$<BOOL:${DLAUNCH_WERROR}>:-Werror>)
+if(DLAUNCH_SANITIZE)
+  target_compile_options(dlaunch_flags INTERFACE -fsanitize=${DLAUNCH_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(dlaunch_flags INTERFACE -fsanitize=${DLAUNCH_SANITIZE})
+endif()
+
+# dlaunch_room(NAME SOURCES a.cpp … DEPS base wire …)
+function(dlaunch_room name)
+  cmake_parse_arguments(ROOM "" "" "SOURCES;DEPS;LIBS" ${ARGN})
+  add_library(dlaunch_${name} STATIC ${ROOM_SOURCES})
+  list(TRANSFORM ROOM_DEPS PREPEND dlaunch_)
+  target_link_libraries(dlaunch_${name} PUBLIC dlaunch_flags ${ROOM_DEPS} ${ROOM_LIBS})
+endfunction()
+
+# The event loop: Asio without Boost, its implementation compiled once.
+find_path(ASIO_INCLUDE asio.hpp REQUIRED)
+file(WRITE ${PROJECT_BINARY_DIR}/asio_impl.cpp "#include <asio/impl/src.hpp>\n")
+add_library(dlaunch_asio STATIC ${PROJECT_BINARY_DIR}/asio_impl.cpp)
+target_include_directories(dlaunch_asio SYSTEM PUBLIC ${ASIO_INCLUDE})
+target_compile_definitions(dlaunch_asio PUBLIC ASIO_STANDALONE ASIO_SEPARATE_COMPILATION ASIO_NO_DEPRECATED)
+if(DLAUNCH_SANITIZE)
+  target_compile_options(dlaunch_asio PRIVATE -fsanitize=${DLAUNCH_SANITIZE})
+endif()
+find_package(Threads REQUIRED)
+target_link_libraries(dlaunch_asio PUBLIC Threads::Threads)

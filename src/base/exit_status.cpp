@@ -1,0 +1,55 @@
+#include "base/exit_status.h"
+
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace dlaunch {
+namespace {
+
+constexpr int kSignalBase = 128;  // the shells' convention
+
+struct ShellCode {
+  int operator()(const Exited& e) const { return e.code; }
+  int operator()(const Signaled& s) const { return kSignalBase + s.signal; }
+  int operator()(const NotStarted& n) const { return n.error == ENOENT ? kExitNotFound : kExitNotExecutable; }
+  int operator()(const Lost&) const { return kExitHostLost; }
+};
+
+struct Describe {
+  std::string operator()(const Exited& e) const { return "exited with code " + std::to_string(e.code); }
+  std::string operator()(const Signaled& s) const {
+    std::string text = "killed by signal " + std::to_string(s.signal) + " (" + signal_name(s.signal) + ")";
+    if (s.core_dumped) text += ", core dumped";
+    if (s.out_of_memory) text += ", out of memory (its cgroup counted an oom_kill)";
+    return text;
+  }
+  std::string operator()(const NotStarted& n) const {
+    return "did not start: " + n.what + ": " + std::strerror(n.error);
+  }
+  std::string operator()(const Lost& l) const { return "lost: " + l.why; }
+};
+
+}  // namespace
+
+ExitStatus ExitStatus::from_wait(int wait_status) {
+  if (WIFSIGNALED(wait_status)) return Value(Signaled{WTERMSIG(wait_status), WCOREDUMP(wait_status) != 0, false});
+  return Value(Exited{WEXITSTATUS(wait_status)});
+}
+
+int ExitStatus::shell_code() const { return std::visit(ShellCode{}, value_); }
+std::string ExitStatus::describe() const { return std::visit(Describe{}, value_); }
+
+std::string signal_name(int signal) {
+  if (const char* name = sigabbrev_np(signal)) return std::string("SIG") + name;
+  if (signal >= SIGRTMIN && signal <= SIGRTMAX) {
+    return signal == SIGRTMIN ? "SIGRTMIN" : "SIGRTMIN+" + std::to_string(signal - SIGRTMIN);
+  }
+  return "signal " + std::to_string(signal);
+}
+
+}  // namespace dlaunch

@@ -1,0 +1,57 @@
+// How one rank ended: the only type in the project that stands for it, decoded from a wait status in one place.
+#pragma once
+
+#include <string>
+#include <variant>
+
+namespace dlaunch {
+
+struct Exited {
+  int code = 0;  ///< 0…255
+  bool operator==(const Exited&) const = default;
+};
+struct Signaled {
+  int signal = 0;
+  bool core_dumped = false;
+  bool out_of_memory = false;  ///< its cgroup counted an oom_kill while the rank ran
+  bool operator==(const Signaled&) const = default;
+};
+struct NotStarted {
+  int error = 0;     ///< errno of the step that failed
+  std::string what;  ///< the step with its operand: "cannot execute ./a.out", "working directory /x"
+  bool operator==(const NotStarted&) const = default;
+};
+struct Lost {
+  std::string why;  ///< why its host can no longer tell
+  bool operator==(const Lost&) const = default;
+};
+
+class ExitStatus {
+ public:
+  using Value = std::variant<Exited, Signaled, NotStarted, Lost>;
+
+  ExitStatus() = default;
+  ExitStatus(Value value) : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor): a value, as variant
+
+  /// Decodes what wait4(2) gave for a child that ended (never for a stopped or continued one).
+  static ExitStatus from_wait(int wait_status);
+
+  bool ok() const { return value_ == Value(Exited{0}); }
+
+  /// What a shell's $? would be: the code; 128+signal; 127 not found or 126 otherwise not started; 125 lost.
+  int shell_code() const;
+
+  /// For people: "exited with code 3", "killed by signal 11 (SIGSEGV), core dumped", "did not start: ./a.out: …".
+  std::string describe() const;
+
+  const Value& value() const { return value_; }
+  bool operator==(const ExitStatus&) const = default;
+
+ private:
+  Value value_ = Exited{0};
+};
+
+/// "SIGKILL" for 9; "SIGRTMIN+3" and the like for real-time ones; "signal 99" for what has no name.
+std::string signal_name(int signal);
+
+}  // namespace dlaunch

@@ -1,0 +1,105 @@
+#include "base/text.h"
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+
+namespace dlaunch {
+namespace {
+
+constexpr std::string_view kBlanks = " \t\r\n";
+constexpr std::string_view kShellSafe =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  for (size_t start = 0;;) {
+    const size_t end = text.find(separator, start);
+    parts.emplace_back(text.substr(start, end - start));
+    if (end == std::string_view::npos) return parts;
+    start = end + 1;
+  }
+}
+
+std::string_view trim(std::string_view text) {
+  const size_t first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
+std::optional<long> parse_int(std::string_view text, long min, long max) {
+  long value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value < min || value > max) return std::nullopt;
+  return value;
+}
+
+std::optional<std::set<int>> parse_int_list(std::string_view text, int max) {
+  std::set<int> numbers;
+  for (const std::string& part : split(text, ',')) {
+    const size_t dash = part.find('-');
+    const auto first = parse_int(std::string_view(part).substr(0, dash), 0, max);
+    const auto last = dash == std::string::npos ? first : parse_int(std::string_view(part).substr(dash + 1), 0, max);
+    if (!first || !last || *first > *last) return std::nullopt;
+    for (long n = *first; n <= *last; ++n) numbers.insert(static_cast<int>(n));
+  }
+  return numbers;
+}
+
+std::string fold_ints(const std::set<int>& numbers) {
+  std::string text;
+  for (auto it = numbers.begin(); it != numbers.end();) {
+    const int first = *it;
+    int last = first;
+    while (++it != numbers.end() && *it == last + 1) last = *it;
+    if (!text.empty()) text += ',';
+    text += std::to_string(first);
+    if (last != first) text += '-' + std::to_string(last);
+  }
+  return text;
+}
+
+std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& known) {
+  std::optional<std::string> best;
+  size_t best_distance = std::max<size_t>(1, word.size() / 3) + 1;  // a third of the word wrong is still a slip
+  for (const std::string& candidate : known) {
+    const size_t distance = edit_distance(word, candidate);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+std::string shell_quote(std::string_view word) {
+  if (!word.empty() && word.find_first_not_of(kShellSafe) == std::string_view::npos) return std::string(word);
+  std::string quoted = "'";
+  for (const char c : word) {
+    if (c == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "'";
+}
+
+}  // namespace dlaunch

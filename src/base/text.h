@@ -1,0 +1,30 @@
+// Small pure helpers on text that several rooms need.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dlaunch {
+
+std::vector<std::string> split(std::string_view text, char separator);
+std::string_view trim(std::string_view text);
+
+/// A whole decimal number and nothing else, in [min, max]; nullopt for anything else.
+std::optional<long> parse_int(std::string_view text, long min, long max);
+
+/// A list of numbers: "0,3-5" gives {0,3,4,5}. nullopt when malformed, descending, or over `max`.
+std::optional<std::set<int>> parse_int_list(std::string_view text, int max);
+
+/// Many numbers in few words: {0,1,2,5} gives "0-2,5".
+std::string fold_ints(const std::set<int>& numbers);
+
+/// Of `known`, the one closest to `word` by edit distance, when it is close enough to be a likely slip of the hand.
+std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& known);
+
+/// A shell word that means exactly `word`: quoted only where needed.
+std::string shell_quote(std::string_view word);
+
+}  // namespace dlaunch

@@ -1,0 +1,42 @@
+// What became of a job and of each rank. Values: Job fills them, report prints them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/exit_status.h"
+
+namespace dlaunch::job {
+
+struct RankRecord {
+  int pid = 0;                       ///< on its host; 0 while not started
+  std::optional<ExitStatus> status;  ///< none while running, or when the job ended before it started
+  std::int64_t start_ns = 0;         ///< CLOCK_REALTIME of its host; 0 while not started
+  std::int64_t end_ns = 0;
+  bool ended_by_us = false;          ///< it ended after the job sent TERM or KILL: a consequence, not a cause
+  bool needed_kill = false;          ///< it was alive when the grace ran out
+  std::string cpus;                  ///< affinity read back after the start, folded ("0-3"); empty unless asked for
+};
+
+enum class Cause {
+  success,        ///< every rank ended with 0
+  rank_failed,    ///< first_failure says which
+  interrupted,    ///< by the signal in `signal`
+  timeout,        ///< --timeout
+  host_lost,      ///< `detail` names host and reason
+  output_failed,  ///< `detail` names the sink and reason
+};
+
+struct Outcome {
+  Cause cause = Cause::success;
+  int exit_code = 0;
+  int signal = 0;                    ///< with Cause::interrupted
+  std::optional<int> first_failure;  ///< rank; by the time at its host
+  std::string detail;
+  std::vector<std::string> leftovers;  ///< per host, what could not be confirmed gone at the end
+  std::vector<RankRecord> ranks;       ///< index == rank
+};
+
+}  // namespace dlaunch::job

@@ -1,0 +1,19 @@
+// What ends a job and how. A value, filled by cli.
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+namespace dlaunch::job {
+
+using Clock = std::chrono::steady_clock;
+using Time = Clock::time_point;
+using Duration = Clock::duration;
+
+struct Policy {
+  bool abort_on_failure = true;           ///< --on-failure abort|continue
+  std::chrono::milliseconds grace{5000};  ///< between TERM and KILL
+  std::optional<std::chrono::milliseconds> timeout;  ///< --timeout
+};
+
+}  // namespace dlaunch::job

@@ -1,0 +1,79 @@
+// The ranks' output on its way out: lines, labels, files, console. Passive: the launcher feeds it, waits for its fds and
+// deadlines, and stops reading a stream that is not ready(): that is the whole back-pressure, so memory stays bounded.
+// Owned by the launcher's run; the fds given must outlive it. Never changes the flags of the fds it is given.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "job/policy.h"
+#include "output/settings.h"
+
+namespace dlaunch::output {
+
+using job::Time;
+
+/// What labels and file names may say of a rank.
+struct RankFacts {
+  std::string host;
+  int local_rank = 0;
+  std::optional<int> device;
+};
+
+class Output {
+ public:
+  struct Fds {
+    int out = 1;
+    int err = 2;
+  };
+
+  /// Creates the per-rank files (all of them, also of silent ranks) or says which could not be.
+  static Result<std::unique_ptr<Output>> open(const Settings& settings, std::vector<RankFacts> ranks, Fds fds);
+  ~Output();
+
+  /// Whether this stream may be fed now. Turns true again only within flush(), tick(), feed() or end().
+  bool ready(int rank, Stream stream) const;
+
+  /// `wall_ns`: CLOCK_REALTIME on the rank's host when the bytes were read there.
+  void feed(int rank, Stream stream, std::string_view bytes, Time now, std::int64_t wall_ns);
+
+  /// The stream will bring no more. Its last partial line, if any, goes out now.
+  void end(int rank, Stream stream, Time now);
+
+  /// Of the given fds, those with bytes waiting: call flush(fd) when one is writable.
+  std::vector<int> waiting() const;
+  void flush(int fd, Time now);
+
+  /// When tick() must be called at the latest, to let go of a partial line (100 ms idle).
+  std::optional<Time> deadline() const;
+  void tick(Time now);
+
+  /// The first sink that failed, once: a full disk, a closed pipe. Later bytes for that sink are dropped.
+  std::optional<Error> take_error();
+  /// The reader of stdout went away (EPIPE): a quiet end, as any filter's.
+  bool reader_gone() const;
+
+  /// The last stderr lines of a rank (stdout's where stderr is merged into it), at most kLastWords.
+  std::vector<std::string> last_words(int rank) const;
+  std::uint64_t bytes(int rank, Stream stream) const;
+  /// Path of the rank's file for this stream; empty without one.
+  std::string path(int rank, Stream stream) const;
+
+ private:
+  class Impl;
+  explicit Output(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+inline constexpr int kLastWords = 10;  ///< lines kept a rank for the failure summary
+
+/// When nobody but the file reads a stream (nocopy, no labels in the file), the rank may write the file itself: the
+/// absolute path then, else empty. Pure; says what open() would create.
+std::string direct_path(const Settings& settings, const RankFacts& facts, int rank, int ranks, Stream stream);
+
+}  // namespace dlaunch::output

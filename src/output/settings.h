@@ -1,0 +1,41 @@
+// How the ranks' output is shown and kept. A value, filled by cli.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+
+namespace dlaunch::output {
+
+enum class Stream : unsigned char { out = 0, err = 1 };
+inline constexpr int kStreams = 2;
+
+enum class Mode {
+  lines,  ///< whole lines, never two ranks in one
+  raw,    ///< bytes as they come
+  jsonl,  ///< one JSON object a record
+};
+
+enum class Color { automatic, always, never };
+
+/// --output-filename
+struct FileSettings {
+  std::string target;       ///< absolute directory (Open MPI's layout below it), or a template when it has a '{'
+  bool copy = true;         ///< the console shows it too; false with :nocopy
+  bool job_directory = true;  ///< DIR/1/rank.N; false with :nojobid (DIR/rank.N)
+};
+
+struct Settings {
+  Mode mode = Mode::lines;
+  std::optional<std::string> label;  ///< --label's template; none: no label
+  bool tag = false;                  ///< --tag-output, Open MPI's form
+  bool timestamp = false;            ///< --timestamp-output, Open MPI's form
+  Color color = Color::automatic;
+  bool merge_stderr = false;  ///< ranks' stderr is their stdout, joined at the source
+  std::optional<std::set<int>> console_ranks;  ///< --ranks: what reaches the console; none: all
+  std::optional<FileSettings> files;
+  bool pty = false;             ///< ranks' stdout (and stdin) are a terminal
+  bool abort_on_error = true;   ///< a sink that cannot be written ends the job
+};
+
+}  // namespace dlaunch::output

@@ -1,0 +1,59 @@
+// The plan: every rank with its host, device, environment and directory. Immutable once made; `main` owns it and all
+// others read it. make_plan is pure and linear in hosts + ranks.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "plan/allocation.h"
+#include "plan/request.h"
+
+namespace dlaunch::plan {
+
+struct App {
+  std::vector<std::string> argv;
+  std::vector<std::string> env;  ///< NAME=VALUE, complete but for each rank's own; no name twice
+  std::string wdir;              ///< absolute
+  int first_rank = 0;
+  int ranks = 0;
+};
+
+struct Rank {
+  int rank = 0;
+  int app = 0;   ///< index into Plan::apps
+  int host = 0;  ///< index into Plan::hosts, which is also the node rank
+  int local_rank = 0;
+  std::optional<int> device;     ///< physical id; none where the host has no devices
+  std::vector<std::string> env;  ///< NAME=VALUE of this rank alone; no name that is in its App's env
+};
+
+struct PlannedHost {
+  Host host;
+  std::vector<int> ranks;  ///< ascending
+};
+
+struct Plan {
+  std::string job_id;
+  std::vector<App> apps;
+  std::vector<PlannedHost> hosts;  ///< only those that get ranks
+  std::vector<Rank> ranks;         ///< index == rank
+  BindingRequest binding;
+  std::vector<std::string> notes;  ///< what the user should know and did not ask for, a line each, no prefix
+};
+
+/// Refuses (exit code 2, with a table of what was asked and what is there) more ranks than devices, or than slots that
+/// the user named, unless oversubscribe. More ranks than CPUs of an unnamed local host only makes a note.
+Result<Plan> make_plan(const Request& request, const Allocation& allocation);
+
+/// The complete environment of a rank, as it will start: its App's and its own.
+std::vector<std::string> rank_environment(const Plan& plan, const Rank& rank);
+
+/// --dry-run: a table for people, ending in a newline. Prints names of variables, never values.
+std::string to_table(const Plan& plan);
+
+/// --dry-run --format json, and the "plan" member of --report. Names of variables, never values. Ends in a newline.
+std::string to_json(const Plan& plan);
+
+}  // namespace dlaunch::plan

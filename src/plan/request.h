@@ -1,0 +1,46 @@
+// What the user asked of the planner. A value, filled by cli, read by make_plan; no default is decided later.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dlaunch::plan {
+
+/// `-x VAR` (no value: the launcher's own), `-x VAR=VALUE`, `-x 'PREFIX_*'` (name ends with '*', no value).
+struct EnvSetting {
+  std::string name;
+  std::optional<std::string> value;
+};
+
+/// One program of the job; several where the command line has `a : b` or --app.
+struct AppRequest {
+  std::vector<std::string> argv;
+  std::optional<int> ranks;  ///< -n
+  std::string wdir;          ///< absolute; empty: the launcher's own
+  std::vector<EnvSetting> env;
+};
+
+enum class BindTo { none, core, hwthread, socket, numa };
+enum class MapBy { slot, core, hwthread, socket, numa, node };
+enum class RankBy { slot, node, core, socket };
+
+/// How local ranks are laid on a host's CPUs. Masks are computed on the host, where the topology is known.
+struct BindingRequest {
+  BindTo bind_to = BindTo::none;
+  MapBy map_by = MapBy::slot;
+  RankBy rank_by = RankBy::slot;
+  bool report = false;  ///< --report-bindings
+  bool operator==(const BindingRequest&) const = default;
+};
+
+struct Request {
+  std::string job_id;  ///< unique among the jobs of this user; [A-Za-z0-9-] only
+  std::vector<AppRequest> apps;
+  bool oversubscribe = false;
+  BindingRequest binding;
+  std::vector<std::string> environment;  ///< the launcher's, NAME=VALUE
+  std::string cwd;                       ///< the launcher's
+};
+
+}  // namespace dlaunch::plan

@@ -1,0 +1,160 @@
+#include "wire/codec.h"
+
+#include <array>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+namespace dlaunch::wire {
+namespace {
+
+constexpr size_t kLengthSize = 4;
+constexpr size_t kCompactAbove = 1u << 20;  // bytes already decoded that may stay at the buffer's front
+
+template <class T>
+concept Number = std::is_integral_v<T> || std::is_enum_v<T>;
+
+class Encoder {
+ public:
+  explicit Encoder(std::string& out) : out_(out) {}
+
+  template <Number T>
+  void operator()(T value) {
+    using Unsigned = std::make_unsigned_t<std::conditional_t<std::is_same_v<T, bool>, unsigned char, T>>;
+    auto bits = static_cast<Unsigned>(value);
+    for (size_t i = 0; i < sizeof(T); ++i) {
+      out_ += static_cast<char>(bits & 0xff);
+      bits = static_cast<Unsigned>(static_cast<std::uint64_t>(bits) >> 8);
+    }
+  }
+  void operator()(const std::string& text) {
+    (*this)(static_cast<std::uint32_t>(text.size()));
+    out_ += text;
+  }
+  template <class T>
+  void operator()(const std::vector<T>& list) {
+    (*this)(static_cast<std::uint32_t>(list.size()));
+    for (const T& item : list) (*this)(item);
+  }
+
+ private:
+  std::string& out_;
+};
+
+/// Reads fields off one frame's payload; once it runs short it stays bad and yields zeros.
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
+  bool complete() const { return ok_ && bytes_.empty(); }
+
+  template <Number T>
+  void operator()(T& value) {
+    const std::string_view raw = take(sizeof(T));
+    std::uint64_t bits = 0;
+    for (size_t i = 0; i < raw.size(); ++i) bits |= std::uint64_t{static_cast<unsigned char>(raw[i])} << (8 * i);
+    value = static_cast<T>(bits);
+  }
+  void operator()(std::string& text) {
+    std::uint32_t size = 0;
+    (*this)(size);
+    text = take(size);
+  }
+  template <class T>
+  void operator()(std::vector<T>& list) {
+    std::uint32_t size = 0;
+    (*this)(size);
+    if (size > kMaxListItems || size > bytes_.size()) ok_ = false;  // every item takes a byte at least
+    if (ok_) list.resize(size);
+    for (T& item : list) (*this)(item);
+  }
+
+ private:
+  std::string_view take(size_t size) {
+    if (!ok_ || size > bytes_.size()) {
+      ok_ = false;
+      return {};
+    }
+    const std::string_view taken = bytes_.substr(0, size);
+    bytes_.remove_prefix(size);
+    return taken;
+  }
+
+  std::string_view bytes_;
+  bool ok_ = true;
+};
+
+using Parse = bool (*)(std::string_view, Message&);
+
+template <class T>
+bool parse(std::string_view payload, Message& message) {
+  Reader reader(payload);
+  message.emplace<T>().fields(reader);
+  return reader.complete();
+}
+
+/// By type byte; null for what no message has.
+constexpr auto kParsers = []<size_t... I>(std::index_sequence<I...>) {
+  std::array<Parse, 256> parsers{};
+  ((parsers[std::variant_alternative_t<I, Message>::kType] = parse<std::variant_alternative_t<I, Message>>), ...);
+  return parsers;
+}(std::make_index_sequence<std::variant_size_v<Message>>{});
+
+std::uint32_t length_at(std::string_view bytes) {
+  std::uint32_t length = 0;
+  Reader reader(bytes.substr(0, kLengthSize));
+  reader(length);
+  return length;
+}
+
+tl::unexpected<Error> bad_frame(std::string why) {
+  return fail({"", "bad frame", std::move(why), "the stream carries something else than dlaunch's frames", kExitHostLost});
+}
+
+}  // namespace
+
+void encode(const Message& message, std::string& out) {
+  const size_t start = out.size();
+  Encoder encoder(out);
+  encoder(std::uint32_t{0});  // the length, known below
+  std::visit(
+      [&](const auto& m) {
+        using T = std::decay_t<decltype(m)>;
+        encoder(T::kType);
+        const_cast<T&>(m).fields(encoder);  // `fields` serves both ways; the encoder only reads
+      },
+      message);
+  std::string length;
+  Encoder length_encoder(length);
+  length_encoder(static_cast<std::uint32_t>(out.size() - start - kLengthSize));
+  out.replace(start, kLengthSize, length);
+}
+
+void Decoder::feed(std::string_view bytes) {
+  if (start_ == buffer_.size()) {
+    buffer_.clear();
+    start_ = 0;
+  } else if (start_ > kCompactAbove) {
+    buffer_.erase(0, start_);
+    start_ = 0;
+  }
+  buffer_ += bytes;
+}
+
+Result<std::optional<Message>> Decoder::next() {
+  const std::string_view rest = std::string_view(buffer_).substr(start_);
+  if (rest.size() < kLengthSize) return std::nullopt;
+  const std::uint32_t length = length_at(rest);
+  if (length == 0 || length > kMaxFrame) return bad_frame("length " + std::to_string(length));
+  if (rest.size() < kLengthSize + length) return std::nullopt;
+  const auto type = static_cast<unsigned char>(rest[kLengthSize]);
+  const Parse parser = kParsers[type];
+  if (!parser) return bad_frame("unknown type " + std::to_string(type));
+  Message message;
+  if (!parser(rest.substr(kLengthSize + 1, length - 1), message)) {
+    return bad_frame("malformed fields of type " + std::to_string(type));
+  }
+  start_ += kLengthSize + length;
+  return message;
+}
+
+}  // namespace dlaunch::wire

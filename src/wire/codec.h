@@ -1,0 +1,30 @@
+// Bytes to messages and back. A frame is: length (u32, of what follows), type (u8), fields in order. Little-endian.
+// Strings and lists are a u32 count and their items. Every size is capped; a bad frame is an Error, never a crash. PURE.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "wire/message.h"
+
+namespace dlaunch::wire {
+
+/// Appends the frame to `out`.
+void encode(const Message& message, std::string& out);
+
+/// Reassembles frames from a stream cut anywhere. After an Error it must not be used again.
+class Decoder {
+ public:
+  void feed(std::string_view bytes);
+
+  /// The next whole message; nullopt when more bytes are needed.
+  Result<std::optional<Message>> next();
+
+ private:
+  std::string buffer_;
+  size_t start_ = 0;  // of the first byte not yet decoded
+};
+
+}  // namespace dlaunch::wire

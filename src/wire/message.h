@@ -1,0 +1,234 @@
+// The words between launcher and agent. Values; docs/wire.md has them byte by byte. PURE.
+//
+// Each message lists its fields once, in `fields`, which both the encoder and the decoder walk. A new message is a
+// struct with a fresh kType, its fields, and a place in `Message`. Numbers of types are never used again.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace dlaunch::wire {
+
+/// Both sides must have been built with the same; the agent travels with its launcher.
+inline constexpr std::uint32_t kVersion = 1;
+
+inline constexpr std::uint32_t kMaxFrame = 16u << 20;     ///< an environment of 2 MiB and argv fit with room to spare
+inline constexpr std::uint32_t kMaxOutput = 64u << 10;    ///< of rank bytes in one frame, so that control is not kept waiting
+inline constexpr std::uint32_t kMaxListItems = 1u << 17;  ///< variables or arguments; execve allows fewer bytes than this times 16
+
+/// What a rank's stream is connected to on its host.
+enum class StreamMode : std::uint8_t {
+  null = 0,   ///< /dev/null
+  pipe = 1,   ///< carried in frames (or handed over: Setup::hand_over)
+  file = 2,   ///< a path on the host, opened with O_CREAT|O_TRUNC
+  joined = 3, ///< stderr only: the same as stdout
+  pty = 4,    ///< stdout (and stdin when a pipe was asked) are one terminal
+};
+
+// ---- launcher to agent ----
+
+/// First frame. The agent answers Hello.
+struct Setup {
+  static constexpr std::uint8_t kType = 1;
+  std::uint32_t version = kVersion;
+  std::string job_id;
+  std::uint32_t heartbeat_ms = 0;  ///< a Ping at least this often; three missed end the job here
+  std::uint32_t grace_ms = 0;      ///< between TERM and KILL when the link is lost
+  bool hand_over = false;          ///< the link is a unix socket: pass the read ends of output pipes with Started
+  std::uint32_t credit = 0;        ///< first grant for every output stream, bytes
+  template <class A>
+  void fields(A& a) { a(version), a(job_id), a(heartbeat_ms), a(grace_ms), a(hand_over), a(credit); }
+  bool operator==(const Setup&) const = default;
+};
+
+/// What an app's ranks share.
+struct Program {
+  static constexpr std::uint8_t kType = 2;
+  std::uint32_t app = 0;
+  std::vector<std::string> argv;
+  std::vector<std::string> env;  ///< NAME=VALUE
+  std::string wdir;
+  template <class A>
+  void fields(A& a) { a(app), a(argv), a(env), a(wdir); }
+  bool operator==(const Program&) const = default;
+};
+
+/// Start one rank. The agent answers Started or NotStarted.
+struct Spawn {
+  static constexpr std::uint8_t kType = 3;
+  std::uint32_t rank = 0;
+  std::uint32_t app = 0;
+  std::vector<std::string> env;  ///< this rank's own
+  StreamMode in = StreamMode::null;
+  StreamMode out = StreamMode::pipe;
+  StreamMode err = StreamMode::pipe;
+  std::string out_path;  ///< with StreamMode::file
+  std::string err_path;
+  std::vector<std::uint32_t> cpus;  ///< bind to these; empty: as the agent
+  bool report_cpus = false;
+  template <class A>
+  void fields(A& a) { a(rank), a(app), a(env), a(in), a(out), a(err), a(out_path), a(err_path), a(cpus), a(report_cpus); }
+  bool operator==(const Spawn&) const = default;
+};
+
+/// Bytes for a rank's stdin; `eof` closes it after them.
+struct Stdin {
+  static constexpr std::uint8_t kType = 4;
+  std::uint32_t rank = 0;
+  std::string bytes;
+  bool eof = false;
+  template <class A>
+  void fields(A& a) { a(rank), a(bytes), a(eof); }
+  bool operator==(const Stdin&) const = default;
+};
+
+/// A signal for every running rank's process group.
+struct Signal {
+  static constexpr std::uint8_t kType = 5;
+  std::uint32_t signal = 0;
+  template <class A>
+  void fields(A& a) { a(signal); }
+  bool operator==(const Signal&) const = default;
+};
+
+/// The terminal's size, for ranks that have one.
+struct WindowSize {
+  static constexpr std::uint8_t kType = 6;
+  std::uint16_t rows = 0;
+  std::uint16_t columns = 0;
+  template <class A>
+  void fields(A& a) { a(rows), a(columns); }
+  bool operator==(const WindowSize&) const = default;
+};
+
+/// The launcher stops (Ctrl-Z) and will be silent: do not take that for its death until the next frame.
+struct Pause {
+  static constexpr std::uint8_t kType = 7;
+  template <class A>
+  void fields(A&) {}
+  bool operator==(const Pause&) const = default;
+};
+
+/// No more ranks; end what the job left, confirm with Clean, exit.
+struct Finish {
+  static constexpr std::uint8_t kType = 8;
+  template <class A>
+  void fields(A&) {}
+  bool operator==(const Finish&) const = default;
+};
+
+// ---- both ways ----
+
+struct Ping {
+  static constexpr std::uint8_t kType = 16;
+  template <class A>
+  void fields(A&) {}
+  bool operator==(const Ping&) const = default;
+};
+
+/// `stream` 0 stdin (agent to launcher), 1 stdout, 2 stderr (launcher to agent): that many more bytes may come.
+struct Credit {
+  static constexpr std::uint8_t kType = 17;
+  std::uint32_t rank = 0;
+  std::uint8_t stream = 0;
+  std::uint32_t bytes = 0;
+  template <class A>
+  void fields(A& a) { a(rank), a(stream), a(bytes); }
+  bool operator==(const Credit&) const = default;
+};
+
+// ---- agent to launcher ----
+
+struct Hello {
+  static constexpr std::uint8_t kType = 32;
+  std::uint32_t version = kVersion;
+  std::string host;     ///< uname's nodename
+  std::string machine;  ///< uname's machine
+  std::uint32_t pid = 0;
+  std::int64_t time_ns = 0;  ///< CLOCK_REALTIME
+  template <class A>
+  void fields(A& a) { a(version), a(host), a(machine), a(pid), a(time_ns); }
+  bool operator==(const Hello&) const = default;
+};
+
+struct Started {
+  static constexpr std::uint8_t kType = 33;
+  std::uint32_t rank = 0;
+  std::uint32_t pid = 0;
+  std::int64_t time_ns = 0;
+  std::uint8_t fds = 0;  ///< so many descriptors came with this frame: stdout's read end, then stderr's
+  std::vector<std::uint32_t> cpus;  ///< read back, when asked for
+  template <class A>
+  void fields(A& a) { a(rank), a(pid), a(time_ns), a(fds), a(cpus); }
+  bool operator==(const Started&) const = default;
+};
+
+struct NotStarted {
+  static constexpr std::uint8_t kType = 34;
+  std::uint32_t rank = 0;
+  std::uint32_t error = 0;  ///< errno
+  std::string what;         ///< the step with its operand
+  std::int64_t time_ns = 0;
+  template <class A>
+  void fields(A& a) { a(rank), a(error), a(what), a(time_ns); }
+  bool operator==(const NotStarted&) const = default;
+};
+
+/// Never more than was granted for the stream; at most kMaxOutput bytes.
+struct Output {
+  static constexpr std::uint8_t kType = 35;
+  std::uint32_t rank = 0;
+  std::uint8_t stream = 1;  ///< 1 stdout, 2 stderr
+  std::int64_t time_ns = 0;
+  std::string bytes;
+  template <class A>
+  void fields(A& a) { a(rank), a(stream), a(time_ns), a(bytes); }
+  bool operator==(const Output&) const = default;
+};
+
+/// Comes after the last Output of the rank's streams. Handed-over streams end by themselves.
+struct Ended {
+  static constexpr std::uint8_t kType = 36;
+  std::uint32_t rank = 0;
+  std::uint32_t wait_status = 0;
+  bool out_of_memory = false;
+  std::int64_t time_ns = 0;
+  template <class A>
+  void fields(A& a) { a(rank), a(wait_status), a(out_of_memory), a(time_ns); }
+  bool operator==(const Ended&) const = default;
+};
+
+/// The rank closed its stdin; send it no more.
+struct StdinClosed {
+  static constexpr std::uint8_t kType = 37;
+  std::uint32_t rank = 0;
+  template <class A>
+  void fields(A& a) { a(rank); }
+  bool operator==(const StdinClosed&) const = default;
+};
+
+/// Something a person reads with -v, or an agent's last word before it gives up.
+struct Log {
+  static constexpr std::uint8_t kType = 38;
+  std::uint8_t level = 0;  ///< 0 detail, 1 information, 2 warning, 3 error
+  std::string text;
+  template <class A>
+  void fields(A& a) { a(level), a(text); }
+  bool operator==(const Log&) const = default;
+};
+
+/// Last frame: what of the job is left on the host, which is nothing unless `left` says so.
+struct Clean {
+  static constexpr std::uint8_t kType = 39;
+  std::vector<std::string> left;  ///< "pid 123 (python3), unkillable", …
+  template <class A>
+  void fields(A& a) { a(left); }
+  bool operator==(const Clean&) const = default;
+};
+
+using Message = std::variant<Setup, Program, Spawn, Stdin, Signal, WindowSize, Pause, Finish, Ping, Credit, Hello,
+                             Started, NotStarted, Output, Ended, StdinClosed, Log, Clean>;
+
+}  // namespace dlaunch::wire

@@ -1,0 +1,60 @@
+#include "base/exit_status.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+
+namespace dlaunch {
+namespace {
+
+// A wait status as Linux encodes it: code in the second byte; signal in the low seven bits, 0x80 with a core.
+TEST(ExitStatus, EveryExitCode) {
+  for (int code = 0; code < 256; ++code) {
+    const ExitStatus status = ExitStatus::from_wait(code << 8);
+    EXPECT_EQ(status, ExitStatus(Exited{code}));
+    EXPECT_EQ(status.shell_code(), code);
+    EXPECT_EQ(status.ok(), code == 0);
+  }
+}
+
+TEST(ExitStatus, EverySignalWithAndWithoutCore) {
+  for (int signal = 1; signal <= SIGRTMAX; ++signal) {
+    for (const bool core : {false, true}) {
+      const ExitStatus status = ExitStatus::from_wait(signal | (core ? 0x80 : 0));
+      EXPECT_EQ(status, ExitStatus(Signaled{signal, core, false}));
+      EXPECT_EQ(status.shell_code(), 128 + signal);
+      EXPECT_FALSE(status.ok());
+      EXPECT_NE(status.describe().find(signal_name(signal)), std::string::npos);
+    }
+  }
+}
+
+TEST(ExitStatus, OfARealChild) {
+  const pid_t child = fork();
+  if (child == 0) _exit(42);
+  int wait_status = 0;
+  ASSERT_EQ(waitpid(child, &wait_status, 0), child);
+  EXPECT_EQ(ExitStatus::from_wait(wait_status).shell_code(), 42);
+}
+
+TEST(ExitStatus, NotStartedTellsNotFoundFromNotExecutable) {
+  EXPECT_EQ(ExitStatus(NotStarted{ENOENT, "./a"}).shell_code(), 127);
+  EXPECT_EQ(ExitStatus(NotStarted{EACCES, "./a"}).shell_code(), 126);
+  EXPECT_EQ(ExitStatus(NotStarted{ENOEXEC, "./a"}).shell_code(), 126);
+  EXPECT_EQ(ExitStatus(NotStarted{ENOENT, "./a"}).describe(), "did not start: ./a: No such file or directory");
+}
+
+TEST(ExitStatus, LostHost) { EXPECT_EQ(ExitStatus(Lost{"link cut"}).shell_code(), 125); }
+
+TEST(SignalName, KnownRealTimeAndUnknown) {
+  EXPECT_EQ(signal_name(SIGKILL), "SIGKILL");
+  EXPECT_EQ(signal_name(SIGRTMIN), "SIGRTMIN");
+  EXPECT_EQ(signal_name(SIGRTMIN + 3), "SIGRTMIN+3");
+  EXPECT_EQ(signal_name(99), "signal 99");
+}
+
+}  // namespace
+}  // namespace dlaunch

@@ -1,0 +1,48 @@
+#include "base/text.h"
+
+#include <gmock/gmock.h>
+
+namespace dlaunch {
+namespace {
+
+using testing::ElementsAre;
+
+TEST(Text, SplitKeepsEmptyParts) {
+  EXPECT_THAT(split("a,,b", ','), ElementsAre("a", "", "b"));
+  EXPECT_THAT(split("", ','), ElementsAre(""));
+}
+
+TEST(Text, Trim) {
+  EXPECT_EQ(trim(" \t a b\r\n"), "a b");
+  EXPECT_EQ(trim(" \n"), "");
+}
+
+TEST(Text, ParseIntTakesWholeNumbersInRangeOnly) {
+  EXPECT_EQ(parse_int("12", 0, 100), 12);
+  for (const char* bad : {"", "12x", "-1", "101", "1.5", " 1", "99999999999999999999"}) {
+    EXPECT_FALSE(parse_int(bad, 0, 100)) << bad;
+  }
+}
+
+TEST(Text, IntListsAndBack) {
+  EXPECT_EQ(parse_int_list("0,3-5", 10), (std::set<int>{0, 3, 4, 5}));
+  EXPECT_EQ(fold_ints({0, 3, 4, 5, 9}), "0,3-5,9");
+  EXPECT_EQ(fold_ints({}), "");
+  for (const char* bad : {"", "5-3", "1,", "a", "1-", "11", "-3"}) EXPECT_FALSE(parse_int_list(bad, 10)) << bad;
+}
+
+TEST(Text, NearestFindsSlipsAndNothingElse) {
+  const std::vector<std::string> known = {"hostfile", "host", "timeout", "stdin"};
+  EXPECT_EQ(nearest("hostflie", known), "hostfile");
+  EXPECT_EQ(nearest("timout", known), "timeout");
+  EXPECT_FALSE(nearest("zzzzzz", known));
+}
+
+TEST(Text, ShellQuote) {
+  EXPECT_EQ(shell_quote("plain-1.2/x"), "plain-1.2/x");
+  EXPECT_EQ(shell_quote(""), "''");
+  EXPECT_EQ(shell_quote("a b'c"), "'a b'\\''c'");
+}
+
+}  // namespace
+}  // namespace dlaunch

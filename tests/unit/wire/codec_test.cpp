@@ -1,0 +1,107 @@
+#include "wire/codec.h"
+
+#include <gmock/gmock.h>
+
+namespace dlaunch::wire {
+namespace {
+
+std::vector<Message> one_of_each() {
+  return {
+      Setup{kVersion, "job-1", 5000, 3000, true, 65536},
+      Program{0, {"sh", "-c", "echo $x"}, {"A=1", "B=", std::string("C=\x01\xff\n", 5)}, "/tmp"},
+      Spawn{7, 0, {"DLAUNCH_RANK=7"}, StreamMode::pipe, StreamMode::file, StreamMode::joined, "/o", "", {0, 3}, true},
+      Stdin{1, std::string("a\0b", 3), true},
+      Signal{15},
+      WindowSize{24, 80},
+      Pause{},
+      Finish{},
+      Ping{},
+      Credit{4, 2, 1u << 20},
+      Hello{kVersion, "node1", "x86_64", 99, -5},
+      Started{3, 4242, 1'700'000'000'000'000'000, 2, {1, 2}},
+      NotStarted{2, 2, "cannot execute ./a", 17},
+      Output{65535, 1, 1, std::string(kMaxOutput, '\0')},
+      Ended{9, 139, true, 5},
+      StdinClosed{6},
+      Log{3, "text"},
+      Clean{{"pid 1 (x)"}},
+  };
+}
+
+std::vector<Message> decode_all(Decoder& decoder) {
+  std::vector<Message> messages;
+  for (;;) {
+    auto next = decoder.next();
+    if (!next || !*next) return messages;
+    messages.push_back(std::move(**next));
+  }
+}
+
+TEST(Codec, EveryMessageComesBackAsItWas) {
+  ASSERT_EQ(one_of_each().size(), std::variant_size_v<Message>);
+  for (const Message& message : one_of_each()) {
+    std::string bytes;
+    encode(message, bytes);
+    Decoder decoder;
+    decoder.feed(bytes);
+    const auto decoded = decoder.next();
+    ASSERT_TRUE(decoded && *decoded) << message.index();
+    EXPECT_EQ(**decoded, message);
+  }
+}
+
+TEST(Codec, StreamCutAtEveryByte) {
+  std::string bytes;
+  std::vector<Message> messages;
+  for (const Message& message : one_of_each()) {
+    if (std::holds_alternative<Output>(message)) continue;  // 64 KiB of zeros add nothing here
+    messages.push_back(message);
+    encode(message, bytes);
+  }
+  for (size_t cut = 0; cut <= bytes.size(); ++cut) {
+    Decoder decoder;
+    decoder.feed(std::string_view(bytes).substr(0, cut));
+    std::vector<Message> decoded = decode_all(decoder);
+    decoder.feed(std::string_view(bytes).substr(cut));
+    for (Message& message : decode_all(decoder)) decoded.push_back(std::move(message));
+    ASSERT_EQ(decoded, messages) << "cut at " << cut;
+  }
+}
+
+TEST(Codec, EveryTruncatedFieldIsAnErrorNotACrash) {
+  for (const Message& message : one_of_each()) {
+    std::string whole;
+    encode(message, whole);
+    if (whole.size() > 4096) continue;
+    for (size_t size = 1; size + 4 < whole.size(); ++size) {
+      std::string frame = whole.substr(0, 4 + size);
+      frame[0] = static_cast<char>(size & 0xff);
+      frame[1] = static_cast<char>(size >> 8);
+      frame[2] = frame[3] = 0;
+      Decoder decoder;
+      decoder.feed(frame);
+      EXPECT_FALSE(decoder.next()) << "message " << message.index() << " cut to " << size;
+    }
+  }
+}
+
+TEST(Codec, RefusesLengthsAndTypesThatCannotBe) {
+  for (const std::string& bad : {std::string("\0\0\0\0", 4), std::string("\xff\xff\xff\xff", 4),
+                                 std::string("\1\0\0\0\xfe", 5), std::string("SSH-2.0-OpenSSH\r\n")}) {
+    Decoder decoder;
+    decoder.feed(bad);
+    EXPECT_FALSE(decoder.next());
+  }
+}
+
+TEST(Codec, RefusesTrailingBytesAndHugeLists) {
+  Decoder trailing;
+  trailing.feed(std::string("\2\0\0\0\x10X", 6));  // a Ping with a byte too many
+  EXPECT_FALSE(trailing.next());
+  Decoder huge;
+  huge.feed(std::string("\5\0\0\0\x27\xff\xff\xff\x7f", 9));  // a Clean of two billion lines
+  EXPECT_FALSE(huge.next());
+}
+
+}  // namespace
+}  // namespace dlaunch::wire
