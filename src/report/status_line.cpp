@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/exit_status.h"
 #include "base/text.h"
 
 namespace dlaunch::report {
@@ -27,7 +28,7 @@ std::string ending_text(const Status& status, job::Time now) {
   std::string sent = "KILL sent";
   if (status.kill_at) {
     const auto left = std::chrono::ceil<std::chrono::seconds>(*status.kill_at - now).count();
-    sent = "TERM sent, KILL in " + std::to_string(std::max<long>(0, left)) + " s";
+    sent = signal_name(status.signal).substr(3) + " sent, KILL in " + std::to_string(std::max<long>(0, left)) + " s";
   }
   return "ending: waiting for " + std::to_string(n) + (n == 1 ? " rank (" : " ranks (") + sent +
          "): " + fold_ints(status.waiting);

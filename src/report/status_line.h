@@ -19,7 +19,8 @@ struct Status {
   int started = 0;               ///< starting: so many ranks of `total`
   int total = 0;
   std::set<int> waiting{};             ///< ending: for these ranks
-  std::optional<job::Time> kill_at{};  ///< ending: TERM was sent, KILL comes then; none: KILL was sent
+  int signal = 0;                      ///< ending: sent to the ranks, while `kill_at` is to come
+  std::optional<job::Time> kill_at{};  ///< ending: KILL comes then; none: it was sent
   bool operator==(const Status&) const = default;
 };
 

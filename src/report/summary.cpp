@@ -178,6 +178,10 @@ void tell_timeout(const Summary& s, const Groups& groups, Lines& lines) {
   lines.add(text);
 }
 
+bool any_started(const job::Outcome& outcome) {
+  return std::ranges::any_of(outcome.ranks, [](const job::RankRecord& record) { return record.pid != 0; });
+}
+
 void tell_cause(const Summary& s, const Groups& groups, Lines& lines) {
   const std::string after = " after " + duration_text(s.elapsed) + ": ";
   switch (s.outcome.cause) {
@@ -191,7 +195,8 @@ void tell_cause(const Summary& s, const Groups& groups, Lines& lines) {
     case job::Cause::timeout:
       return tell_timeout(s, groups, lines);
     case job::Cause::host_lost:
-      return lines.add_each("a host was lost" + after, s.outcome.detail);
+      return lines.add_each((any_started(s.outcome) ? "a host was lost" : "a host could not be used") + after,
+                            s.outcome.detail);
     case job::Cause::output_failed:
       return lines.add_each("output failed" + after, s.outcome.detail);
   }

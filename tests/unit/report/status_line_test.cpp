@@ -6,6 +6,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <csignal>
+
 namespace dlaunch::report {
 namespace {
 
@@ -24,9 +26,11 @@ TEST(StatusText, Starting) {
 }
 
 TEST(StatusText, Ending) {
-  Status status{.phase = Phase::ending, .waiting = {5, 9, 10, 11}, .kill_at = kNow + 3500ms};
+  Status status{.phase = Phase::ending, .waiting = {5, 9, 10, 11}, .signal = SIGTERM, .kill_at = kNow + 3500ms};
   EXPECT_EQ(status_text(status, kNow), "ending: waiting for 4 ranks (TERM sent, KILL in 4 s): 5,9-11");
   EXPECT_EQ(status_text(status, kNow + 9s), "ending: waiting for 4 ranks (TERM sent, KILL in 0 s): 5,9-11");
+  status.signal = SIGINT;
+  EXPECT_EQ(status_text(status, kNow), "ending: waiting for 4 ranks (INT sent, KILL in 4 s): 5,9-11");
   status = {.phase = Phase::ending, .waiting = {5}};
   EXPECT_EQ(status_text(status, kNow), "ending: waiting for 1 rank (KILL sent): 5");
   EXPECT_EQ(status_text({.phase = Phase::ending}, kNow), "ending");
@@ -81,7 +85,7 @@ TEST_F(OnATerminal, ALongPhaseIsRewrittenInPlaceAndGoneAfterwards) {
 
 TEST_F(OnATerminal, CountsDownOnceASecondAndComesBackAfterClear) {
   StatusLine line(terminal, true);
-  line.update({.phase = Phase::ending, .waiting = {1}, .kill_at = kNow + 5s}, kNow);
+  line.update({.phase = Phase::ending, .waiting = {1}, .signal = SIGTERM, .kill_at = kNow + 5s}, kNow);
   line.tick(kNow + 300ms);
   EXPECT_EQ(line.deadline(), kNow + 1300ms);
   line.clear();

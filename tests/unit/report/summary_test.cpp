@@ -196,6 +196,16 @@ TEST(FailureSummary, LostHost) {
             "dlaunch: a host was lost after 20.0 s: node1: no heartbeat for 15 s\n");
 }
 
+TEST(FailureSummary, HostThatCouldNotBeUsed) {
+  Fixture job(4);
+  job.outcome.ranks = std::vector<job::RankRecord>(4);
+  job.outcome.cause = job::Cause::host_lost;
+  job.outcome.detail = "node1: connection refused";
+  EXPECT_EQ(job.summary(),
+            "dlaunch: 4 ranks were never started\n"
+            "dlaunch: a host could not be used after 20.0 s: node1: connection refused\n");
+}
+
 TEST(FailureSummary, OutputFailed) {
   Fixture job(4);
   job.end_all(SIGTERM);
