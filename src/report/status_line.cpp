@@ -23,12 +23,17 @@ std::string starting_text(const Status& status) {
   return "starting: " + std::to_string(status.started) + " of " + std::to_string(status.total) + " ranks";
 }
 
+std::string short_name(int signal) {
+  const std::string name = signal_name(signal);
+  return name.starts_with("SIG") ? name.substr(3) : name;
+}
+
 std::string ending_text(const Status& status, job::Time now) {
   const size_t n = status.waiting.size();
   std::string sent = "KILL sent";
   if (status.kill_at) {
     const auto left = std::chrono::ceil<std::chrono::seconds>(*status.kill_at - now).count();
-    sent = signal_name(status.signal).substr(3) + " sent, KILL in " + std::to_string(std::max<long>(0, left)) + " s";
+    sent = short_name(status.signal) + " sent, KILL in " + std::to_string(std::max<long>(0, left)) + " s";
   }
   return "ending: waiting for " + std::to_string(n) + (n == 1 ? " rank (" : " ranks (") + sent +
          "): " + fold_ints(status.waiting);

@@ -15,7 +15,8 @@ namespace {
 constexpr int kAttempts = 16;  // at a name that nobody has
 
 tl::unexpected<Error> cannot_write(const std::string& path, int error) {
-  return fail({path, "cannot write", std::strerror(error), "give a path in a directory that you can write to", 1});
+  return fail(
+      {path, "cannot write", std::strerror(error), "give a path in a directory that you can write to", kExitOutput});
 }
 
 /// errno, 0 when all was written. Closes `fd`: some file systems tell of a full disk only then.

@@ -54,6 +54,7 @@ TEST_F(WriteFile, AFailureLeavesTheOldFileAndNoOther) {
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().where, (directory / "d").string());
   EXPECT_FALSE(result.error().why.empty());
+  EXPECT_EQ(result.error().exit_code, kExitOutput);
   EXPECT_EQ(files(), 1);
 }
 
