@@ -7,10 +7,19 @@
 namespace dlaunch::cli {
 namespace {
 
+/// For "-n4" and "-np4", which mpirun refuses too: "write -n 4".
+std::string attached_number(std::string_view name) {
+  const size_t digits = name.find_last_not_of("0123456789") + 1;
+  const FoundOption found = find_option(name.substr(0, digits));
+  if (digits == name.size() || !found.spec || found.spec->takes != Takes::value) return "";
+  return "write " + dashed(name.substr(0, digits)) + ' ' + std::string(name.substr(digits));
+}
+
 tl::unexpected<Error> unknown_option(const std::string& spelled, std::string_view name) {
   const std::string_view why = why_refused(name);
   if (!why.empty()) return fail({.where = spelled, .what = std::string(why), .why = "", .hint = ""});
-  std::string hint = did_you_mean(name);
+  std::string hint = attached_number(name);
+  if (hint.empty()) hint = did_you_mean(name);
   if (hint.empty()) hint = "dlaunch --help lists the options; -- ends them";
   return fail({.where = spelled, .what = "unknown option", .why = "", .hint = std::move(hint)});
 }
@@ -121,6 +130,7 @@ Result<Arguments> parse_arguments(std::span<const std::string> words) {
 }
 
 Result<std::vector<Group>> parse_app_file(std::string_view text, const std::string& path) {
+  if (auto ok = check_text(text, path); !ok) return fail(ok.error());
   std::vector<Group> groups;
   for (const Line& line : lines_of(text, path)) {
     auto group = parse_app_line(line);

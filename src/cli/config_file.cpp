@@ -85,13 +85,17 @@ Result<std::optional<Given>> parse_line(std::string_view text) {
   const auto value =
       scalar(trim(text.substr(equals + 1))).and_then([&](const std::string& v) { return preference_value(**spec, v); });
   if (!value) return fail(value.error());
-  return Given{
-      .spec = *spec, .value = *value, .spelled = std::string((*spec)->name()), .origin = "", .preference = true};
+  return Given{.spec = *spec,
+               .value = *value,
+               .spelled = std::string((*spec)->name()),
+               .origin = "",
+               .source = Source::config_file};
 }
 
 }  // namespace
 
 Result<std::vector<Given>> parse_config(std::string_view text, const std::string& path) {
+  if (auto ok = check_text(text, path); !ok) return fail(ok.error());
   std::vector<Given> settings;
   for (const Line& line : lines_of(text, path)) {
     auto given = parse_line(line.text);

@@ -31,8 +31,8 @@ class Effective {
   std::vector<std::optional<Given>> rows_;  // one a row of option_table()
 };
 
-/// Refuses options that contradict each other or would do nothing. Of two that contradict, one that is a preference
-/// yields.
+/// Refuses options that contradict each other or would do nothing. Of two that contradict, the one from the weaker
+/// source yields; from one source they are an error.
 Result<void> check_rules(Effective& effective);
 
 }  // namespace dlaunch::cli

@@ -125,7 +125,13 @@ std::vector<Line> lines_of(std::string_view text, const std::string& path) {
   return lines;
 }
 
+Result<void> check_text(std::string_view text, const std::string& path) {
+  if (text.find('\0') == std::string_view::npos) return {};
+  return fail({.where = path, .what = "is no text file", .why = "it holds a NUL byte", .hint = ""});
+}
+
 Result<std::vector<plan::EnvSetting>> parse_env_file(std::string_view text, const std::string& path) {
+  if (auto ok = check_text(text, path); !ok) return fail(ok.error());
   std::vector<plan::EnvSetting> settings;
   for (const Line& line : lines_of(text, path)) {
     const std::string_view content = trim(line.text);

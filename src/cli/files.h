@@ -30,6 +30,9 @@ struct Line {
 /// The lines of `text`, which must outlive them.
 std::vector<Line> lines_of(std::string_view text, const std::string& path);
 
+/// An Error when a NUL byte, which no argument or variable can hold, is in the text.
+Result<void> check_text(std::string_view text, const std::string& path);
+
 /// NAME=VALUE lines; blank ones and those that begin with '#' are skipped. The value is all after '=', as it stands.
 Result<std::vector<plan::EnvSetting>> parse_env_file(std::string_view text, const std::string& path);
 

@@ -49,7 +49,7 @@ std::string help_line(const OptionSpec& spec) {
   if (line.size() + 1 < kHelpColumn) {
     line.resize(kHelpColumn, ' ');
   } else {
-    line += "  ";
+    line += '\n' + std::string(kHelpColumn, ' ');
   }
   return line + meaning(spec) + '\n';
 }

@@ -54,6 +54,14 @@ struct OptionSpec {
 
 std::span<const OptionSpec> option_table();
 
+/// Options of launchers like this one that are none here, and why.
+struct RefusedOption {
+  std::string_view names;  ///< without dashes
+  std::string_view why;
+};
+
+std::span<const RefusedOption> refused_table();
+
 struct FoundOption {
   const OptionSpec* spec = nullptr;  ///< null: no such option
   bool unset = false;                ///< found by a "!name"
@@ -62,7 +70,7 @@ struct FoundOption {
 /// `name` without dashes.
 FoundOption find_option(std::string_view name);
 
-/// Why `name`, which launchers like this one have, is not an option here; empty when that is not known.
+/// Why `name` is refused; empty when it is not in refused_table().
 std::string_view why_refused(std::string_view name);
 
 /// "--grace", "-n": as a user would type it.
@@ -73,13 +81,16 @@ enum class Among { options, preferences };
 /// The known name nearest to `name`: "did you mean --hostfile?", "did you mean grace?". Empty when none is near.
 std::string did_you_mean(std::string_view name, Among among = Among::options);
 
+/// Who set an option, the weaker first.
+enum class Source { convention, config_file, variable, command_line };  // convention: NO_COLOR
+
 /// One option as it was given somewhere.
 struct Given {
   const OptionSpec* spec = nullptr;
-  std::string value;        ///< "true" or "false" for a flag
-  std::string spelled;      ///< "-np", "DLAUNCH_GRACE", "config.toml:3: grace"
-  std::string origin;       ///< for --show-config: "command line", "DLAUNCH_GRACE", "config.toml:3"
-  bool preference = false;  ///< from the config file or the environment: yields to the command line
+  std::string value;    ///< "true" or "false" for a flag
+  std::string spelled;  ///< "-np", "DLAUNCH_GRACE", "config.toml:3: grace"
+  std::string origin;   ///< for --show-config: "command line", "DLAUNCH_GRACE", "config.toml:3"
+  Source source = Source::command_line;
 };
 
 }  // namespace dlaunch::cli

@@ -136,24 +136,24 @@ struct JobOptions {
   Preferences preferences;
 };
 
+const Given* last_config(const Group& first) {
+  const Given* last = nullptr;
+  for (const Given& given : first.options) {
+    if (given.spec->name() == "config") last = &given;
+  }
+  return last;
+}
+
 Result<JobOptions> read_job_options(const Group& first, const Surroundings& surroundings) {
+  auto preferences = read_preferences(last_config(first), surroundings);
+  if (!preferences) return fail(preferences.error());
   JobOptions job;
+  job.preferences = *std::move(preferences);
+  for (const Given& given : job.preferences.given) job.effective.add(given);
   for (const Given& given : first.options) {
     if (!given.spec->per_program()) job.effective.add(given);
   }
-  auto preferences = read_preferences(job.effective.find("config"), surroundings);
-  if (!preferences) return fail(preferences.error());
-  job.preferences = *std::move(preferences);
-  Effective all;
-  for (const Given& given : job.preferences.given) all.add(given);
-  for (const Given& given : first.options) {
-    if (!given.spec->per_program()) all.add(given);
-  }
-  job.effective = std::move(all);
   if (auto ok = check_rules(job.effective); !ok) return fail(ok.error());
-  if (!job.effective.find("color") && variable(surroundings.environment, "NO_COLOR")) {
-    job.options.output.color = output::Color::never;
-  }
   if (auto ok = job.effective.apply(job.options, surroundings); !ok) return fail(ok.error());
   return job;
 }

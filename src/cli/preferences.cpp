@@ -42,7 +42,8 @@ Result<void> read_variable(const std::string& name, std::string_view value, Pref
     error.where = name;
     return fail(std::move(error));
   }
-  preferences.given.push_back({.spec = spec, .value = *text, .spelled = name, .origin = name, .preference = true});
+  preferences.given.push_back(
+      {.spec = spec, .value = *text, .spelled = name, .origin = name, .source = Source::variable});
   return {};
 }
 
@@ -68,6 +69,15 @@ Result<ConfigPath> config_path(const Given* config, const Surroundings& surround
   return ConfigPath{};
 }
 
+/// https://no-color.org: any value but the empty one.
+Given no_color() {
+  return {.spec = find_option("color").spec,
+          .value = "never",
+          .spelled = "NO_COLOR",
+          .origin = "NO_COLOR",
+          .source = Source::convention};
+}
+
 Result<void> read_config(const Given* config, const Surroundings& surroundings, Preferences& preferences) {
   const auto where = config_path(config, surroundings);
   if (!where) return fail(where.error());
@@ -79,7 +89,7 @@ Result<void> read_config(const Given* config, const Surroundings& surroundings, 
   }
   auto settings = parse_config(*text, where->path);
   if (!settings) return fail(settings.error());
-  preferences.given = *std::move(settings);
+  preferences.given.insert(preferences.given.end(), settings->begin(), settings->end());
   preferences.file = where->path;
   return {};
 }
@@ -88,6 +98,7 @@ Result<void> read_config(const Given* config, const Surroundings& surroundings, 
 
 Result<Preferences> read_preferences(const Given* config, const Surroundings& surroundings) {
   Preferences preferences;
+  if (variable(surroundings.environment, "NO_COLOR")) preferences.given.push_back(no_color());
   if (auto read = read_config(config, surroundings, preferences); !read) return fail(read.error());
   for (const std::string& line : surroundings.environment) {
     if (!line.starts_with(kPrefix)) continue;

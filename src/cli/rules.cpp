@@ -2,6 +2,7 @@
 #include <string>
 
 #include "cli/effective.h"
+#include "cli/values.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -60,8 +61,8 @@ Result<void> check_contradictions(Effective& effective) {
     const Given* one = holds(effective, row.one);
     const Given* other = holds(effective, row.other);
     if (!one || !other) continue;
-    if (one->preference != other->preference) {
-      effective.drop(one->preference ? *one : *other);
+    if (one->source != other->source) {
+      effective.drop(one->source < other->source ? *one : *other);
       continue;
     }
     return fail({.where = describe(*one, row.one),
@@ -82,7 +83,7 @@ Result<void> check_format(const Effective& effective) {
 /// Without binding, a unit within the host changes nothing.
 Result<void> check_placing(const Effective& effective, string_view name) {
   const Given* given = effective.find(name);
-  if (!given || given->preference || given->value == "slot" || given->value == "node") return {};
+  if (!given || given->source != Source::command_line || given->value == "slot" || given->value == "node") return {};
   const Given* bind = effective.find("bind-to");
   if (bind && bind->value != "none") return {};
   return useless(given->spelled + " " + given->value, "ranks are not bound", "add --bind-to core, or leave it out");
@@ -92,10 +93,8 @@ Result<void> check_ranks(const Effective& effective) {
   const Given* ranks = effective.find("ranks");
   const Given* files = effective.find("output-filename");
   if (!ranks || !files) return {};
-  Options seen;
-  const Surroundings anywhere{.environment = {}, .cwd = "/"};
-  const bool known = files->spec->set_job(seen, files->value, anywhere).has_value();
-  if (!known || seen.output.files->copy) return {};
+  const auto settings = file_settings(files->value, "/");
+  if (!settings || settings->copy) return {};
   return useless(ranks->spelled, "with :nocopy nothing reaches the console", "leave one of them out");
 }
 
