@@ -124,7 +124,8 @@ void Job::on(const RankEnded& event, Time now) {
 }
 
 void Job::on(const RankDrained& event, Time now) {
-  if (std::exchange(drained_[static_cast<size_t>(event.rank)], true)) return;
+  if (drained_[static_cast<size_t>(event.rank)]) return;
+  drained_[static_cast<size_t>(event.rank)] = true;
   --undrained_;
   finish_when_idle(now);
 }

@@ -21,7 +21,6 @@ namespace {
 using output::Stream;
 constexpr std::chrono::milliseconds kProgressTick{200};
 constexpr int kExitSigpipe = 128 + SIGPIPE;  // as any filter whose reader went away
-constexpr int kExitOutputFailed = 1;
 
 std::string folded(const std::vector<std::uint32_t>& cpus) {
   std::set<int> numbers;
@@ -276,7 +275,7 @@ class Launcher::Impl {
   void check_output() {
     if (const auto error = parts_.output.take_error()) {
       const std::string detail = error->where + ": " + error->what + ": " + error->why;
-      if (parts_.settings.output.abort_on_error) happened(job::OutputFailed{detail, kExitOutputFailed});
+      if (parts_.settings.output.abort_on_error) happened(job::OutputFailed{detail, kExitOutput});
     }
     if (parts_.output.reader_gone()) happened(job::OutputFailed{"", kExitSigpipe});
     stop_when_flushed();
