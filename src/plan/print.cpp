@@ -97,7 +97,8 @@ std::string variables(const Plan& plan) {
     std::vector<std::string> both = own;
     both.insert(both.end(), mine.begin(), mine.end());
     if (both == last) continue;
-    const std::string whose = plan.apps.size() == 1 ? "every rank" : "ranks from " + std::to_string(app.first_rank);
+    const std::string whose =
+        plan.apps.size() == 1 ? "every rank" : "ranks from " + std::to_string(app.first_rank) + " on";
     text += "\nvariables of " + whose + ", a value for each:\n" + wrapped(own, "  ", kTextColumns);
     text += "variables of " + whose + ", the same for all:\n" + wrapped(mine, "  ", kTextColumns);
     last = std::move(both);
