@@ -31,7 +31,7 @@ std::string count(size_t number, std::string_view noun) {
 std::string device_list(const std::vector<int>& devices) {
   if (std::ranges::is_sorted(devices)) return fold_ints({devices.begin(), devices.end()});
   std::string text;
-  for (const int device : devices) text += (text.empty() ? "" : ",") + std::to_string(device);
+  for (const int device : devices) text.append(text.empty() ? "" : ",").append(std::to_string(device));
   return text;
 }
 
