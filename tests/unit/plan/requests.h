@@ -33,8 +33,8 @@ inline Allocation local(int slots, int devices = 0) {
 inline Allocation hosts(const std::vector<int>& slots) {
   Allocation allocation{.hosts = {}, .slots_are_limits = true};
   for (size_t i = 0; i < slots.size(); ++i) {
-    allocation.hosts.push_back(host("n" + std::to_string(i), slots[i]));
-    allocation.hosts.back().slots_from = "hostfile:" + std::to_string(i + 1);
+    allocation.hosts.push_back(host(std::string("n").append(std::to_string(i)), slots[i]));
+    allocation.hosts.back().slots_from = std::string("hostfile:").append(std::to_string(i + 1));
   }
   return allocation;
 }
