@@ -154,8 +154,9 @@ Result<JobOptions> read_job_options(const Group& first, const Surroundings& surr
   for (const Given& given : first.options) {
     if (!given.spec->per_program()) job.effective.add(given);
   }
-  if (auto ok = check_rules(job.effective); !ok) return fail(ok.error());
+  if (auto ok = settle_contradictions(job.effective); !ok) return fail(ok.error());
   if (auto ok = job.effective.apply(job.options, surroundings); !ok) return fail(ok.error());
+  if (auto ok = check_effects(job.effective); !ok) return fail(ok.error());
   return job;
 }
 
