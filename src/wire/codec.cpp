@@ -107,7 +107,8 @@ std::uint32_t length_at(std::string_view bytes) {
 }
 
 tl::unexpected<Error> bad_frame(std::string why) {
-  return fail({"", "bad frame", std::move(why), "the stream carries something else than dlaunch's frames", kExitHostLost});
+  return fail(
+      {"", "bad frame", std::move(why), "the stream carries something else than dlaunch's frames", kExitHostLost});
 }
 
 }  // namespace

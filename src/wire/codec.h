@@ -1,5 +1,6 @@
 // Bytes to messages and back. A frame is: length (u32, of what follows), type (u8), fields in order. Little-endian.
-// Strings and lists are a u32 count and their items. Every size is capped; a bad frame is an Error, never a crash. PURE.
+// Strings and lists are a u32 count and their items. Every size is capped; a bad frame is an Error, never a crash.
+// PURE.
 #pragma once
 
 #include <optional>

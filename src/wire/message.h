@@ -14,17 +14,20 @@ namespace dlaunch::wire {
 /// Both sides must have been built with the same; the agent travels with its launcher.
 inline constexpr std::uint32_t kVersion = 1;
 
-inline constexpr std::uint32_t kMaxFrame = 16u << 20;     ///< an environment of 2 MiB and argv fit with room to spare
-inline constexpr std::uint32_t kMaxOutput = 64u << 10;    ///< of rank bytes in one frame, so that control is not kept waiting
-inline constexpr std::uint32_t kMaxListItems = 1u << 17;  ///< variables or arguments; execve allows fewer bytes than this times 16
+/// An environment of 2 MiB and argv fit with room to spare.
+inline constexpr std::uint32_t kMaxFrame = 16u << 20;
+/// Of rank bytes in one frame, so that control is not kept waiting.
+inline constexpr std::uint32_t kMaxOutput = 64u << 10;
+/// Variables or arguments; execve allows fewer bytes than this times 16.
+inline constexpr std::uint32_t kMaxListItems = 1u << 17;
 
 /// What a rank's stream is connected to on its host.
 enum class StreamMode : std::uint8_t {
-  null = 0,   ///< /dev/null
-  pipe = 1,   ///< carried in frames (or handed over: Setup::hand_over)
-  file = 2,   ///< a path on the host, opened with O_CREAT|O_TRUNC
-  joined = 3, ///< stderr only: the same as stdout
-  pty = 4,    ///< stdout (and stdin when a pipe was asked) are one terminal
+  null = 0,    ///< /dev/null
+  pipe = 1,    ///< carried in frames (or handed over: Setup::hand_over)
+  file = 2,    ///< a path on the host, opened with O_CREAT|O_TRUNC
+  joined = 3,  ///< stderr only: the same as stdout
+  pty = 4,     ///< stdout (and stdin when a pipe was asked) are one terminal
 };
 
 // ---- launcher to agent ----
@@ -39,7 +42,9 @@ struct Setup {
   bool hand_over = false;          ///< the link is a unix socket: pass the read ends of output pipes with Started
   std::uint32_t credit = 0;        ///< first grant for every output stream, bytes
   template <class A>
-  void fields(A& a) { a(version), a(job_id), a(heartbeat_ms), a(grace_ms), a(hand_over), a(credit); }
+  void fields(A& a) {
+    a(version), a(job_id), a(heartbeat_ms), a(grace_ms), a(hand_over), a(credit);
+  }
   bool operator==(const Setup&) const = default;
 };
 
@@ -51,7 +56,9 @@ struct Program {
   std::vector<std::string> env;  ///< NAME=VALUE
   std::string wdir;
   template <class A>
-  void fields(A& a) { a(app), a(argv), a(env), a(wdir); }
+  void fields(A& a) {
+    a(app), a(argv), a(env), a(wdir);
+  }
   bool operator==(const Program&) const = default;
 };
 
@@ -69,7 +76,9 @@ struct Spawn {
   std::vector<std::uint32_t> cpus;  ///< bind to these; empty: as the agent
   bool report_cpus = false;
   template <class A>
-  void fields(A& a) { a(rank), a(app), a(env), a(in), a(out), a(err), a(out_path), a(err_path), a(cpus), a(report_cpus); }
+  void fields(A& a) {
+    a(rank), a(app), a(env), a(in), a(out), a(err), a(out_path), a(err_path), a(cpus), a(report_cpus);
+  }
   bool operator==(const Spawn&) const = default;
 };
 
@@ -80,7 +89,9 @@ struct Stdin {
   std::string bytes;
   bool eof = false;
   template <class A>
-  void fields(A& a) { a(rank), a(bytes), a(eof); }
+  void fields(A& a) {
+    a(rank), a(bytes), a(eof);
+  }
   bool operator==(const Stdin&) const = default;
 };
 
@@ -89,7 +100,9 @@ struct Signal {
   static constexpr std::uint8_t kType = 5;
   std::uint32_t signal = 0;
   template <class A>
-  void fields(A& a) { a(signal); }
+  void fields(A& a) {
+    a(signal);
+  }
   bool operator==(const Signal&) const = default;
 };
 
@@ -99,7 +112,9 @@ struct WindowSize {
   std::uint16_t rows = 0;
   std::uint16_t columns = 0;
   template <class A>
-  void fields(A& a) { a(rows), a(columns); }
+  void fields(A& a) {
+    a(rows), a(columns);
+  }
   bool operator==(const WindowSize&) const = default;
 };
 
@@ -135,7 +150,9 @@ struct Credit {
   std::uint8_t stream = 0;
   std::uint32_t bytes = 0;
   template <class A>
-  void fields(A& a) { a(rank), a(stream), a(bytes); }
+  void fields(A& a) {
+    a(rank), a(stream), a(bytes);
+  }
   bool operator==(const Credit&) const = default;
 };
 
@@ -149,7 +166,9 @@ struct Hello {
   std::uint32_t pid = 0;
   std::int64_t time_ns = 0;  ///< CLOCK_REALTIME
   template <class A>
-  void fields(A& a) { a(version), a(host), a(machine), a(pid), a(time_ns); }
+  void fields(A& a) {
+    a(version), a(host), a(machine), a(pid), a(time_ns);
+  }
   bool operator==(const Hello&) const = default;
 };
 
@@ -158,10 +177,12 @@ struct Started {
   std::uint32_t rank = 0;
   std::uint32_t pid = 0;
   std::int64_t time_ns = 0;
-  std::uint8_t fds = 0;  ///< so many descriptors came with this frame: stdout's read end, then stderr's
+  std::uint8_t fds = 0;             ///< so many descriptors came with this frame: stdout's read end, then stderr's
   std::vector<std::uint32_t> cpus;  ///< read back, when asked for
   template <class A>
-  void fields(A& a) { a(rank), a(pid), a(time_ns), a(fds), a(cpus); }
+  void fields(A& a) {
+    a(rank), a(pid), a(time_ns), a(fds), a(cpus);
+  }
   bool operator==(const Started&) const = default;
 };
 
@@ -172,7 +193,9 @@ struct NotStarted {
   std::string what;         ///< the step with its operand
   std::int64_t time_ns = 0;
   template <class A>
-  void fields(A& a) { a(rank), a(error), a(what), a(time_ns); }
+  void fields(A& a) {
+    a(rank), a(error), a(what), a(time_ns);
+  }
   bool operator==(const NotStarted&) const = default;
 };
 
@@ -184,7 +207,9 @@ struct Output {
   std::int64_t time_ns = 0;
   std::string bytes;
   template <class A>
-  void fields(A& a) { a(rank), a(stream), a(time_ns), a(bytes); }
+  void fields(A& a) {
+    a(rank), a(stream), a(time_ns), a(bytes);
+  }
   bool operator==(const Output&) const = default;
 };
 
@@ -196,7 +221,9 @@ struct Ended {
   bool out_of_memory = false;
   std::int64_t time_ns = 0;
   template <class A>
-  void fields(A& a) { a(rank), a(wait_status), a(out_of_memory), a(time_ns); }
+  void fields(A& a) {
+    a(rank), a(wait_status), a(out_of_memory), a(time_ns);
+  }
   bool operator==(const Ended&) const = default;
 };
 
@@ -205,7 +232,9 @@ struct StdinClosed {
   static constexpr std::uint8_t kType = 37;
   std::uint32_t rank = 0;
   template <class A>
-  void fields(A& a) { a(rank); }
+  void fields(A& a) {
+    a(rank);
+  }
   bool operator==(const StdinClosed&) const = default;
 };
 
@@ -215,7 +244,9 @@ struct Log {
   std::uint8_t level = 0;  ///< 0 detail, 1 information, 2 warning, 3 error
   std::string text;
   template <class A>
-  void fields(A& a) { a(level), a(text); }
+  void fields(A& a) {
+    a(level), a(text);
+  }
   bool operator==(const Log&) const = default;
 };
 
@@ -224,7 +255,9 @@ struct Clean {
   static constexpr std::uint8_t kType = 39;
   std::vector<std::string> left;  ///< "pid 123 (python3), unkillable", …
   template <class A>
-  void fields(A& a) { a(left); }
+  void fields(A& a) {
+    a(left);
+  }
   bool operator==(const Clean&) const = default;
 };
 
