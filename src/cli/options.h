@@ -3,7 +3,7 @@
 
 #include <optional>
 #include <string>
-#include <vector>
+#include <variant>
 
 #include "job/policy.h"
 #include "output/settings.h"
@@ -15,22 +15,34 @@ namespace dlaunch::cli {
 struct StdinTarget {
   enum class Kind { none, all, rank } kind = Kind::rank;
   int rank = 0;
+  bool operator==(const StdinTarget&) const = default;
 };
 
 enum class Format { text, json };
 
 struct Options {
-  plan::Request request;
+  plan::Request request;  ///< all but job_id, which the caller makes
   std::optional<int> fake_devices;
   output::Settings output;
   StdinTarget stdin_target;
   job::Policy policy;
 
   bool dry_run = false;
-  Format format = Format::text;     ///< of --dry-run and --show-config
-  std::optional<int> show_env;      ///< --show-env RANK
-  std::string report_file;          ///< --report; absolute; empty: none
-  int verbosity = 0;                ///< -v, -vv
+  Format format = Format::text;  ///< of --dry-run and --show-env
+  std::optional<int> show_env;   ///< --show-env RANK
+  std::string report_file;       ///< --report; absolute; empty: none
+  int verbosity = 0;             ///< -v, -vv
 };
+
+/// What an option like --help asks: print and end.
+struct ShowText {
+  std::string text;
+  int exit_code = 0;
+};
+
+using Command = std::variant<Options, ShowText>;
+
+/// --label without a template.
+inline constexpr const char* kDefaultLabel = "[{rank}] ";
 
 }  // namespace dlaunch::cli

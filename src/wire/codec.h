@@ -12,7 +12,8 @@
 
 namespace dlaunch::wire {
 
-/// Appends the frame to `out`.
+/// Appends the frame to `out`. Throws std::length_error, and leaves `out` as it was, when the message is over a cap:
+/// whoever lets a user's text into a message bounds it first.
 void encode(const Message& message, std::string& out);
 
 /// Reassembles frames from a stream cut anywhere. After an Error it must not be used again.
@@ -22,6 +23,9 @@ class Decoder {
 
   /// The next whole message; nullopt when more bytes are needed.
   Result<std::optional<Message>> next();
+
+  /// Bytes of memory held.
+  size_t capacity() const { return buffer_.capacity(); }
 
  private:
   std::string buffer_;
