@@ -33,7 +33,7 @@ TEST(FileLayout, Template) {
 TEST(FileLayout, UnknownField) {
   EXPECT_TRUE(check_file_template("/plain"));
   EXPECT_TRUE(check_file_template("/d/{rank}"));
-  const auto bad = check_file_template("/d/{hots}");
+  const auto bad = check_file_template("/d/{hosts}");
   ASSERT_FALSE(bad);
   EXPECT_THAT(to_text(bad.error()), HasSubstr("did you mean {host}?"));
 }

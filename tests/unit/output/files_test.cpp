@@ -116,7 +116,7 @@ TEST(Files, DirectFilesAreWrittenByTheRank) {
   const Settings settings = to(dir / "", false);
   Stage stage(settings, 1);
   const std::string path = direct_path(settings, facts_of(1)[0], 0, 1, Stream::err);
-  EXPECT_EQ(path, dir / "/1/rank.0/stderr");
+  EXPECT_EQ(path, dir / "1/rank.0/stderr");
   ASSERT_TRUE(fs::exists(path));
   std::ofstream(path) << "first\nlast words\n";
   EXPECT_THAT(stage.output->last_words(0), ElementsAre("first", "last words"));
@@ -135,7 +135,7 @@ TEST(Files, FullDiskIsToldOnceWithThePath) {
   stage.feed(0, "x\n");
   const auto error = stage.output->take_error();
   ASSERT_TRUE(error);
-  EXPECT_EQ(error->what, "cannot write " + (dir / "/1/rank.0/stdout"));
+  EXPECT_EQ(error->what, "cannot write " + (dir / "1/rank.0/stdout"));
   EXPECT_EQ(error->why, "No space left on device");
   EXPECT_NE(error->hint, "");
   stage.feed(0, "y\n");

@@ -52,10 +52,10 @@ TEST_F(Label, Color) {
 
 TEST_F(Label, UnknownFieldNamesTheNearest) {
   EXPECT_TRUE(check_label_template("{rank} {host}"));
-  const auto bad = check_label_template("{rnak}");
+  const auto bad = check_label_template("{rnk}");
   ASSERT_FALSE(bad);
   EXPECT_EQ(bad.error().exit_code, kExitRefused);
-  EXPECT_THAT(to_text(bad.error()), HasSubstr("--label: unknown field {rnak}: did you mean {rank}?"));
+  EXPECT_THAT(to_text(bad.error()), HasSubstr("--label: unknown field {rnk}: did you mean {rank}?"));
   EXPECT_FALSE(check_label_template("{rank"));
   EXPECT_FALSE(check_label_template("{}"));
 }
