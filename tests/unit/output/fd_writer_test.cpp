@@ -103,6 +103,25 @@ TEST(FdWriter, TerminalDoesNotBlockAndItsFlagsStay) {
   close(master);
 }
 
+// Opening /dev/ptmx again would make another terminal, so it is written in small pieces after poll().
+TEST(FdWriter, WhatCannotBeReopenedIsPolled) {
+  int master = -1;
+  int terminal = -1;
+  ASSERT_EQ(openpty(&master, &terminal, nullptr, nullptr, nullptr), 0);
+  termios raw{};
+  tcgetattr(terminal, &raw);
+  cfmakeraw(&raw);
+  tcsetattr(terminal, TCSANOW, &raw);
+  FdWriter writer = FdWriter::borrowed(master);
+  EXPECT_EQ(writer.poll_fd(), master);
+  writer.write("hello");
+  std::array<char, 16> some{};
+  ASSERT_EQ(read(terminal, some.data(), some.size()), 5);
+  EXPECT_EQ(std::string(some.data(), 5), "hello");
+  close(terminal);
+  close(master);
+}
+
 TEST(FdWriter, AppendingFileIsAppendedTo) {
   const TempDir dir;
   const std::string path = dir / "log";
