@@ -42,7 +42,7 @@ class Launcher::Impl {
       : io_(io),
         parts_(std::move(parts)),
         facts_(rank_facts(parts_.plan)),
-        job_(parts_.policy, hosts_of_ranks(), static_cast<int>(parts_.plan.hosts.size()), job::Clock::now()),
+        job_(parts_.policy, hosts_of_ranks(), host_names(), job::Clock::now()),
         output_(io, parts_.output),
         streams_(io, output_, ranks(), [this](int rank) { happened(job::RankDrained{rank}); }),
         stdin_(io, STDIN_FILENO,
@@ -75,6 +75,12 @@ class Launcher::Impl {
     return hosts;
   }
 
+  std::vector<std::string> host_names() const {
+    std::vector<std::string> names;
+    for (const plan::PlannedHost& planned : parts_.plan.hosts) names.push_back(planned.host.name);
+    return names;
+  }
+
   // ---- hosts ----
   void open_hosts() {
     links_.resize(parts_.plan.hosts.size());
@@ -82,7 +88,7 @@ class Launcher::Impl {
       auto opened = parts_.transport.open(parts_.plan.hosts[static_cast<size_t>(host)].host);
       if (!opened) {
         const Error& error = opened.error();
-        happened(job::HostLost{host, host_name(host) + ": " + error.what + ": " + error.why});
+        happened(job::HostLost{host, error.what + ": " + error.why});
         continue;
       }
       auto& link = links_[static_cast<size_t>(host)];
@@ -98,7 +104,7 @@ class Launcher::Impl {
 
   void host_lost(int host, const std::string& why) {
     if (dropped(host)) return;
-    happened(job::HostLost{host, host_name(host) + ": " + why});
+    happened(job::HostLost{host, why});
     for (const int rank : parts_.plan.hosts[static_cast<size_t>(host)].ranks) streams_.abandon(rank);
   }
 
@@ -220,9 +226,7 @@ class Launcher::Impl {
   void on(int, wire::StdinClosed& closed, std::deque<sys::Fd>&) { stdin_.remove(static_cast<int>(closed.rank)); }
   void on(int host, wire::Log& said, std::deque<sys::Fd>&) { log(said.level >= 2 ? 1 : 2, host_name(host) + ": " + said.text); }
   void on(int host, wire::Clean& clean, std::deque<sys::Fd>&) {
-    std::vector<std::string> left;
-    for (const std::string& what : clean.left) left.push_back(host_name(host) + ": " + what);
-    happened(job::HostClean{host, std::move(left)});
+    happened(job::HostClean{host, std::move(clean.left)});
   }
   /// Ping, which has been heard, and what only a launcher sends.
   template <class Other>

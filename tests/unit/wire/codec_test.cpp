@@ -110,13 +110,9 @@ TEST(Codec, RefusesValuesThatAFieldCannotHave) {
   flag.feed(std::string("\x0a\0\0\0\x04\1\0\0\0\0\0\0\0\2", 14));  // a Stdin whose eof is 2
   EXPECT_FALSE(flag.next());
   std::string bytes;
-<<<<<<< HEAD
-  encode(Spawn{0, 0, 0, {}, static_cast<StreamMode>(5), StreamMode::pipe, StreamMode::pipe, "", ""}, bytes);
-=======
   Spawn spawn;
   spawn.in = static_cast<StreamMode>(5);
   encode(spawn, bytes);
->>>>>>> report
   Decoder mode;
   mode.feed(bytes);
   EXPECT_FALSE(mode.next());
