@@ -81,7 +81,7 @@ std::vector<unsigned long> affinity_mask(const std::vector<std::uint32_t>& cpus)
   return words;
 }
 
-std::string step_text(SpawnStep step, const Program& program) {
+std::string step_text(SpawnStep step, int error, const Program& program) {
   switch (step) {
     case SpawnStep::clone: return "cannot make a process for " + program.asked.argv[0];
     case SpawnStep::session: return "cannot make its session and descriptors";
@@ -89,7 +89,9 @@ std::string step_text(SpawnStep step, const Program& program) {
     case SpawnStep::limits: return "cannot set its limit of open files";
     case SpawnStep::affinity: return "cannot bind it to its CPUs";
     case SpawnStep::directory: return "cannot change to the working directory " + program.asked.wdir;
-    case SpawnStep::exec: return "cannot execute " + *program.path;
+    case SpawnStep::exec:
+      return error == ENOENT ? missing_interpreter(*program.path, program.asked.wdir)
+                             : "cannot execute " + *program.path;
   }
   return {};
 }
@@ -157,8 +159,9 @@ class Agent::Impl {
   void on(wire::Spawn& spawn) {
     const auto program = programs_.find(spawn.app);
     if (program == programs_.end()) return refuse(spawn.rank, EINVAL, "its program was never described");
-    if (::access(program->second.asked.wdir.c_str(), X_OK) != 0) {
-      return refuse(spawn.rank, errno, step_text(SpawnStep::directory, program->second));
+    if (::access((program->second.asked.wdir + "/.").c_str(), X_OK) != 0) {  // "/.": of a file it says ENOTDIR
+      const int error = errno;
+      return refuse(spawn.rank, error, step_text(SpawnStep::directory, error, program->second));
     }
     if (!program->second.path) return refuse(spawn.rank, program->second.path.error().error, program->second.path.error().what);
     if (!bound_) return refuse(spawn.rank, EINVAL, bound_.error().what + ": " + bound_.error().why);
@@ -222,7 +225,7 @@ class Agent::Impl {
                                                         : std::vector<unsigned long>{};
     launch.affinity = mask;
     const auto pid = spawner_.spawn(launch);
-    if (!pid) return refuse(spawn.rank, pid.error().error, step_text(pid.error().step, program));
+    if (!pid) return refuse(spawn.rank, pid.error().error, step_text(pid.error().step, pid.error().error, program));
     Rank& rank = ranks_[spawn.rank];
     rank.pid = *pid;
     rank_of_.emplace(*pid, spawn.rank);
