@@ -6,6 +6,7 @@
 #include "cli/arguments.h"
 #include "cli/effective.h"
 #include "cli/help.h"
+#include "cli/version.h"
 #include "cli/preferences.h"
 #include "cli/show_config.h"
 #include "cli/values.h"
