@@ -18,9 +18,13 @@ function(dlaunch_room name)
   target_link_libraries(dlaunch_${name} PUBLIC dlaunch_flags ${ROOM_DEPS} ${ROOM_LIBS})
 endfunction()
 
-# The event loop: Asio without Boost, its implementation compiled once.
+# The event loop: Asio without Boost, its implementation compiled once, less sockets and name resolution: nothing here
+# uses them, and in the static agent they would drag in getaddrinfo and the C library's plug-ins.
 find_path(ASIO_INCLUDE asio.hpp REQUIRED)
-file(WRITE ${PROJECT_BINARY_DIR}/asio_impl.cpp "#include <asio/impl/src.hpp>\n")
+file(STRINGS ${ASIO_INCLUDE}/asio/impl/src.hpp asio_parts REGEX "^#include")
+list(FILTER asio_parts EXCLUDE REGEX "socket|resolve|/ip/|win|generic/|local/|serial|connect_pipe|select_reactor")
+list(JOIN asio_parts "\n" asio_source)
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/asio_impl.cpp CONTENT "@asio_source@\n" @ONLY)
 add_library(dlaunch_asio STATIC ${PROJECT_BINARY_DIR}/asio_impl.cpp)
 target_include_directories(dlaunch_asio SYSTEM PUBLIC ${ASIO_INCLUDE})
 target_compile_definitions(dlaunch_asio PUBLIC ASIO_STANDALONE ASIO_SEPARATE_COMPILATION ASIO_NO_DEPRECATED)

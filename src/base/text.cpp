@@ -68,7 +68,7 @@ std::string fold_ints(const std::set<int>& numbers) {
   for (auto it = numbers.begin(); it != numbers.end();) {
     const int first = *it;
     int last = first;
-    while (++it != numbers.end() && *it == last + 1) last = *it;
+    while (++it != numbers.end() && *it - 1 == last) last = *it;
     if (!text.empty()) text += ',';
     text += std::to_string(first);
     if (last != first) text += '-' + std::to_string(last);

@@ -3,34 +3,42 @@
 
 #include <optional>
 #include <string>
-#include <vector>
+#include <variant>
 
 #include "job/policy.h"
+#include "launcher/settings.h"
 #include "output/settings.h"
 #include "plan/request.h"
 
 namespace dlaunch::cli {
 
-/// Whose stdin the launcher's stdin is.
-struct StdinTarget {
-  enum class Kind { none, all, rank } kind = Kind::rank;
-  int rank = 0;
-};
+using launcher::StdinTarget;
 
 enum class Format { text, json };
 
 struct Options {
-  plan::Request request;
+  plan::Request request;  ///< all but job_id, which the caller makes
   std::optional<int> fake_devices;
   output::Settings output;
   StdinTarget stdin_target;
   job::Policy policy;
 
   bool dry_run = false;
-  Format format = Format::text;     ///< of --dry-run and --show-config
-  std::optional<int> show_env;      ///< --show-env RANK
-  std::string report_file;          ///< --report; absolute; empty: none
-  int verbosity = 0;                ///< -v, -vv
+  Format format = Format::text;  ///< of --dry-run and --show-env
+  std::optional<int> show_env;   ///< --show-env RANK
+  std::string report_file;       ///< --report; absolute; empty: none
+  int verbosity = 0;             ///< -v, -vv
 };
+
+/// What an option like --help asks: print and end.
+struct ShowText {
+  std::string text;
+  int exit_code = 0;
+};
+
+using Command = std::variant<Options, ShowText>;
+
+/// --label without a template.
+inline constexpr const char* kDefaultLabel = "[{rank}] ";
 
 }  // namespace dlaunch::cli

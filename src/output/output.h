@@ -1,6 +1,7 @@
-// The ranks' output on its way out: lines, labels, files, console. Passive: the launcher feeds it, waits for its fds and
-// deadlines, and stops reading a stream that is not ready(): that is the whole back-pressure, so memory stays bounded.
-// Owned by the launcher's run; the fds given must outlive it. Never changes the flags of the fds it is given.
+// The ranks' output on its way out: lines, labels, files, console. Passive: the launcher feeds it, waits for its fds
+// and deadlines, and stops reading a stream that is not ready(): that is the whole back-pressure, so memory stays
+// bounded. Owned by the launcher's run; the fds given must outlive it. Never changes the flags of the fds it is given.
+// The process must ignore SIGPIPE.
 #pragma once
 
 #include <cstdint>
@@ -45,8 +46,11 @@ class Output {
   /// The stream will bring no more. Its last partial line, if any, goes out now.
   void end(int rank, Stream stream, Time now);
 
-  /// Of the given fds, those with bytes waiting: call flush(fd) when one is writable.
+  /// Of the given fds, those with bytes waiting: call flush(fd) when poll_fd(fd) is writable. Where both fds are one
+  /// file or terminal, `out` stands for both. Once all streams have ended, nothing waiting means that all is written.
   std::vector<int> waiting() const;
+  /// What to wait on for `fd`; the same during the whole life. Regular files never wait.
+  int poll_fd(int fd) const;
   void flush(int fd, Time now);
 
   /// When tick() must be called at the latest, to let go of a partial line (100 ms idle).
@@ -60,6 +64,7 @@ class Output {
 
   /// The last stderr lines of a rank (stdout's where stderr is merged into it), at most kLastWords.
   std::vector<std::string> last_words(int rank) const;
+  /// All bytes fed, dropped ones included; the file's size where the rank writes it itself.
   std::uint64_t bytes(int rank, Stream stream) const;
   /// Path of the rank's file for this stream; empty without one.
   std::string path(int rank, Stream stream) const;

@@ -20,9 +20,10 @@ enum class Color { automatic, always, never };
 
 /// --output-filename
 struct FileSettings {
-  std::string target;       ///< absolute directory (Open MPI's layout below it), or a template when it has a '{'
-  bool copy = true;         ///< the console shows it too; false with :nocopy
+  std::string target;         ///< absolute directory (Open MPI's layout below it), or a template when it has a '{'
+  bool copy = true;           ///< the console shows it too; false with :nocopy
   bool job_directory = true;  ///< DIR/1/rank.N; false with :nojobid (DIR/rank.N)
+  std::string job = "1";      ///< {job} in a template
 };
 
 struct Settings {
@@ -31,11 +32,11 @@ struct Settings {
   bool tag = false;                  ///< --tag-output, Open MPI's form
   bool timestamp = false;            ///< --timestamp-output, Open MPI's form
   Color color = Color::automatic;
-  bool merge_stderr = false;  ///< ranks' stderr is their stdout, joined at the source
+  bool merge_stderr = false;                   ///< ranks' stderr is their stdout, joined at the source
   std::optional<std::set<int>> console_ranks;  ///< --ranks: what reaches the console; none: all
   std::optional<FileSettings> files;
-  bool pty = false;             ///< ranks' stdout (and stdin) are a terminal
-  bool abort_on_error = true;   ///< a sink that cannot be written ends the job
+  bool pty = false;            ///< ranks' stdout (and stdin) are a terminal
+  bool abort_on_error = true;  ///< a sink that cannot be written ends the job
 };
 
 }  // namespace dlaunch::output

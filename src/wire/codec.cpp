@@ -1,7 +1,7 @@
 #include "wire/codec.h"
 
 #include <array>
-#include <cstring>
+#include <stdexcept>
 #include <type_traits>
 #include <utility>
 
@@ -9,10 +9,24 @@ namespace dlaunch::wire {
 namespace {
 
 constexpr size_t kLengthSize = 4;
-constexpr size_t kCompactAbove = 1u << 20;  // bytes already decoded that may stay at the buffer's front
+constexpr size_t kKeptCapacity = 256u << 10;  // of an empty buffer; what a long frame took beyond it is given back
 
 template <class T>
 concept Number = std::is_integral_v<T> || std::is_enum_v<T>;
+
+/// Bytes that an item of a list takes at least: itself, or the count that a string begins with.
+template <class T>
+constexpr size_t kLeastSize = kLengthSize;
+template <Number T>
+constexpr size_t kLeastSize<T> = sizeof(T);
+
+/// Whether a field of type T may hold what came.
+template <class T>
+constexpr bool is_value(std::uint64_t bits) {
+  if constexpr (std::is_same_v<T, bool>) return bits <= 1;
+  if constexpr (std::is_same_v<T, StreamMode>) return bits <= static_cast<std::uint64_t>(StreamMode::pty);
+  return true;
+}
 
 class Encoder {
  public:
@@ -28,11 +42,13 @@ class Encoder {
     }
   }
   void operator()(const std::string& text) {
+    if (text.size() > kMaxFrame) throw std::length_error("wire::encode: string over kMaxFrame");
     (*this)(static_cast<std::uint32_t>(text.size()));
     out_ += text;
   }
   template <class T>
   void operator()(const std::vector<T>& list) {
+    if (list.size() > kMaxListItems) throw std::length_error("wire::encode: list over kMaxListItems");
     (*this)(static_cast<std::uint32_t>(list.size()));
     for (const T& item : list) (*this)(item);
   }
@@ -52,7 +68,8 @@ class Reader {
     const std::string_view raw = take(sizeof(T));
     std::uint64_t bits = 0;
     for (size_t i = 0; i < raw.size(); ++i) bits |= std::uint64_t{static_cast<unsigned char>(raw[i])} << (8 * i);
-    value = static_cast<T>(bits);
+    if (!is_value<T>(bits)) ok_ = false;
+    value = ok_ ? static_cast<T>(bits) : T{};
   }
   void operator()(std::string& text) {
     std::uint32_t size = 0;
@@ -63,7 +80,7 @@ class Reader {
   void operator()(std::vector<T>& list) {
     std::uint32_t size = 0;
     (*this)(size);
-    if (size > kMaxListItems || size > bytes_.size()) ok_ = false;  // every item takes a byte at least
+    if (size > kMaxListItems || size > bytes_.size() / kLeastSize<T>) ok_ = false;  // before memory is taken for it
     if (ok_) list.resize(size);
     for (T& item : list) (*this)(item);
   }
@@ -107,7 +124,8 @@ std::uint32_t length_at(std::string_view bytes) {
 }
 
 tl::unexpected<Error> bad_frame(std::string why) {
-  return fail({"", "bad frame", std::move(why), "the stream carries something else than dlaunch's frames", kExitHostLost});
+  return fail(
+      {"", "bad frame", std::move(why), "the stream carries something else than dlaunch's frames", kExitHostLost});
 }
 
 }  // namespace
@@ -116,24 +134,32 @@ void encode(const Message& message, std::string& out) {
   const size_t start = out.size();
   Encoder encoder(out);
   encoder(std::uint32_t{0});  // the length, known below
-  std::visit(
-      [&](const auto& m) {
-        using T = std::decay_t<decltype(m)>;
-        encoder(T::kType);
-        const_cast<T&>(m).fields(encoder);  // `fields` serves both ways; the encoder only reads
-      },
-      message);
-  std::string length;
-  Encoder length_encoder(length);
-  length_encoder(static_cast<std::uint32_t>(out.size() - start - kLengthSize));
-  out.replace(start, kLengthSize, length);
+  try {
+    std::visit(
+        [&](const auto& m) {
+          using T = std::decay_t<decltype(m)>;
+          encoder(T::kType);
+          const_cast<T&>(m).fields(encoder);  // `fields` serves both ways; the encoder only reads
+        },
+        message);
+    const size_t size = out.size() - start - kLengthSize;
+    if (size > kMaxFrame) throw std::length_error("wire::encode: frame over kMaxFrame");
+    std::string length;
+    Encoder length_encoder(length);
+    length_encoder(static_cast<std::uint32_t>(size));
+    out.replace(start, kLengthSize, length);
+  } catch (...) {
+    out.resize(start);
+    throw;
+  }
 }
 
 void Decoder::feed(std::string_view bytes) {
   if (start_ == buffer_.size()) {
     buffer_.clear();
     start_ = 0;
-  } else if (start_ > kCompactAbove) {
+    if (buffer_.capacity() > kKeptCapacity) buffer_.shrink_to_fit();
+  } else if (start_ >= buffer_.size() - start_) {  // moves no more than was decoded: linear in all
     buffer_.erase(0, start_);
     start_ = 0;
   }

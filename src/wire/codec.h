@@ -1,5 +1,6 @@
 // Bytes to messages and back. A frame is: length (u32, of what follows), type (u8), fields in order. Little-endian.
-// Strings and lists are a u32 count and their items. Every size is capped; a bad frame is an Error, never a crash. PURE.
+// Strings and lists are a u32 count and their items. Every size is capped; a bad frame is an Error, never a crash.
+// PURE.
 #pragma once
 
 #include <optional>
@@ -11,7 +12,8 @@
 
 namespace dlaunch::wire {
 
-/// Appends the frame to `out`.
+/// Appends the frame to `out`. Throws std::length_error, and leaves `out` as it was, when the message is over a cap:
+/// whoever lets a user's text into a message bounds it first.
 void encode(const Message& message, std::string& out);
 
 /// Reassembles frames from a stream cut anywhere. After an Error it must not be used again.
@@ -21,6 +23,9 @@ class Decoder {
 
   /// The next whole message; nullopt when more bytes are needed.
   Result<std::optional<Message>> next();
+
+  /// Bytes of memory held.
+  size_t capacity() const { return buffer_.capacity(); }
 
  private:
   std::string buffer_;

@@ -16,7 +16,8 @@ inline constexpr std::uint32_t kVersion = 1;
 
 inline constexpr std::uint32_t kMaxFrame = 16u << 20;     ///< an environment of 2 MiB and argv fit with room to spare
 inline constexpr std::uint32_t kMaxOutput = 64u << 10;    ///< of rank bytes in one frame, so that control is not kept waiting
-inline constexpr std::uint32_t kMaxListItems = 1u << 17;  ///< variables or arguments; execve allows fewer bytes than this times 16
+inline constexpr std::uint32_t kStdinCredit = 256u << 10;  ///< first grant for every rank's stdin
+inline constexpr std::uint32_t kMaxListItems = 1u << 20;  ///< more than execve takes: 6 MiB, nine bytes each at least
 
 /// What a rank's stream is connected to on its host.
 enum class StreamMode : std::uint8_t {
@@ -38,8 +39,17 @@ struct Setup {
   std::uint32_t grace_ms = 0;      ///< between TERM and KILL when the link is lost
   bool hand_over = false;          ///< the link is a unix socket: pass the read ends of output pipes with Started
   std::uint32_t credit = 0;        ///< first grant for every output stream, bytes
+  std::uint8_t bind_to = 0;        ///< plan::BindTo; the host knows its own topology and works out the masks
+  std::uint8_t map_by = 0;         ///< plan::MapBy
+  std::uint8_t rank_by = 0;        ///< plan::RankBy
+  std::uint32_t local_ranks = 0;
+  bool oversubscribe = false;
+  bool report_cpus = false;        ///< Started tells the affinity read back
   template <class A>
-  void fields(A& a) { a(version), a(job_id), a(heartbeat_ms), a(grace_ms), a(hand_over), a(credit); }
+  void fields(A& a) {
+    a(version), a(job_id), a(heartbeat_ms), a(grace_ms), a(hand_over), a(credit), a(bind_to), a(map_by), a(rank_by),
+        a(local_ranks), a(oversubscribe), a(report_cpus);
+  }
   bool operator==(const Setup&) const = default;
 };
 
@@ -60,16 +70,15 @@ struct Spawn {
   static constexpr std::uint8_t kType = 3;
   std::uint32_t rank = 0;
   std::uint32_t app = 0;
+  std::uint32_t local_rank = 0;
   std::vector<std::string> env;  ///< this rank's own
   StreamMode in = StreamMode::null;
   StreamMode out = StreamMode::pipe;
   StreamMode err = StreamMode::pipe;
   std::string out_path;  ///< with StreamMode::file
   std::string err_path;
-  std::vector<std::uint32_t> cpus;  ///< bind to these; empty: as the agent
-  bool report_cpus = false;
   template <class A>
-  void fields(A& a) { a(rank), a(app), a(env), a(in), a(out), a(err), a(out_path), a(err_path), a(cpus), a(report_cpus); }
+  void fields(A& a) { a(rank), a(app), a(local_rank), a(env), a(in), a(out), a(err), a(out_path), a(err_path); }
   bool operator==(const Spawn&) const = default;
 };
 
@@ -158,7 +167,7 @@ struct Started {
   std::uint32_t rank = 0;
   std::uint32_t pid = 0;
   std::int64_t time_ns = 0;
-  std::uint8_t fds = 0;  ///< so many descriptors came with this frame: stdout's read end, then stderr's
+  std::uint8_t fds = 0;  ///< read ends that came with this frame, in this order: bit 0 stdout's, bit 1 stderr's
   std::vector<std::uint32_t> cpus;  ///< read back, when asked for
   template <class A>
   void fields(A& a) { a(rank), a(pid), a(time_ns), a(fds), a(cpus); }
@@ -176,7 +185,7 @@ struct NotStarted {
   bool operator==(const NotStarted&) const = default;
 };
 
-/// Never more than was granted for the stream; at most kMaxOutput bytes.
+/// Never more than was granted for the stream; at most kMaxOutput bytes. One without bytes is the stream's end.
 struct Output {
   static constexpr std::uint8_t kType = 35;
   std::uint32_t rank = 0;
@@ -188,7 +197,7 @@ struct Output {
   bool operator==(const Output&) const = default;
 };
 
-/// Comes after the last Output of the rank's streams. Handed-over streams end by themselves.
+/// As soon as the rank is reaped: its streams may still bring what it wrote, and end by themselves.
 struct Ended {
   static constexpr std::uint8_t kType = 36;
   std::uint32_t rank = 0;

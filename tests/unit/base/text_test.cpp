@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <climits>
+
 namespace dlaunch {
 namespace {
 
@@ -28,6 +30,7 @@ TEST(Text, IntListsAndBack) {
   EXPECT_EQ(parse_int_list("0,3-5", 10), (std::set<int>{0, 3, 4, 5}));
   EXPECT_EQ(fold_ints({0, 3, 4, 5, 9}), "0,3-5,9");
   EXPECT_EQ(fold_ints({}), "");
+  EXPECT_EQ(fold_ints({INT_MAX - 1, INT_MAX}), "2147483646-2147483647");
   for (const char* bad : {"", "5-3", "1,", "a", "1-", "11", "-3"}) EXPECT_FALSE(parse_int_list(bad, 10)) << bad;
 }
 

@@ -2,14 +2,16 @@
 
 #include <gmock/gmock.h>
 
+#include <stdexcept>
+
 namespace dlaunch::wire {
 namespace {
 
 std::vector<Message> one_of_each() {
   return {
-      Setup{kVersion, "job-1", 5000, 3000, true, 65536},
+      Setup{kVersion, "job-1", 5000, 3000, true, 65536, 1, 2, 3, 8, false, true},
       Program{0, {"sh", "-c", "echo $x"}, {"A=1", "B=", std::string("C=\x01\xff\n", 5)}, "/tmp"},
-      Spawn{7, 0, {"DLAUNCH_RANK=7"}, StreamMode::pipe, StreamMode::file, StreamMode::joined, "/o", "", {0, 3}, true},
+      Spawn{7, 0, 3, {"DLAUNCH_RANK=7"}, StreamMode::pipe, StreamMode::file, StreamMode::joined, "/o", ""},
       Stdin{1, std::string("a\0b", 3), true},
       Signal{15},
       WindowSize{24, 80},
@@ -101,6 +103,51 @@ TEST(Codec, RefusesTrailingBytesAndHugeLists) {
   Decoder huge;
   huge.feed(std::string("\5\0\0\0\x27\xff\xff\xff\x7f", 9));  // a Clean of two billion lines
   EXPECT_FALSE(huge.next());
+}
+
+TEST(Codec, RefusesValuesThatAFieldCannotHave) {
+  Decoder flag;
+  flag.feed(std::string("\x0a\0\0\0\x04\1\0\0\0\0\0\0\0\2", 14));  // a Stdin whose eof is 2
+  EXPECT_FALSE(flag.next());
+  std::string bytes;
+<<<<<<< HEAD
+  encode(Spawn{0, 0, 0, {}, static_cast<StreamMode>(5), StreamMode::pipe, StreamMode::pipe, "", ""}, bytes);
+=======
+  Spawn spawn;
+  spawn.in = static_cast<StreamMode>(5);
+  encode(spawn, bytes);
+>>>>>>> report
+  Decoder mode;
+  mode.feed(bytes);
+  EXPECT_FALSE(mode.next());
+}
+
+TEST(Codec, AListOfAsManyArgumentsAsExecveTakes) {
+  const Program program{0, std::vector<std::string>(690'000, "x"), {}, "/"};  // 6 MiB, pointers and ends counted
+  std::string bytes;
+  encode(program, bytes);
+  Decoder decoder;
+  decoder.feed(bytes);
+  const auto decoded = decoder.next();
+  ASSERT_TRUE(decoded && *decoded);
+  EXPECT_EQ(**decoded, Message(program));
+}
+
+TEST(Codec, NeverEncodesWhatThePeerWouldRefuse) {
+  std::string bytes = "before";
+  EXPECT_THROW(encode(Log{0, std::string(kMaxFrame, 'x')}, bytes), std::length_error);
+  EXPECT_THROW(encode(Clean{std::vector<std::string>(kMaxListItems + 1)}, bytes), std::length_error);
+  EXPECT_TRUE(bytes == "before") << bytes.size();
+}
+
+TEST(Codec, KeepsNoMemoryOfALongFrame) {
+  std::string bytes;
+  encode(Log{0, std::string(8u << 20, 'x')}, bytes);
+  Decoder decoder;
+  decoder.feed(bytes);
+  ASSERT_TRUE(decoder.next());
+  decoder.feed(std::string_view("\1", 1));
+  EXPECT_LT(decoder.capacity(), 1u << 20);
 }
 
 }  // namespace

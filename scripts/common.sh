@@ -1,0 +1,25 @@
+# Sourced by the scripts beside it: they run from the project's root and share how a preset is configured and built.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+say() { printf '==> %s\n' "$*"; }
+die() { printf '%s: %s\n' "${0##*/}" "$1" >&2; [ $# -lt 2 ] || printf '  %s\n' "$2" >&2; exit 1; }
+
+# The comment at a script's top is its help.
+usage() { sed -n '2,/^[^#]/{s/^# \{0,1\}//p}' "$0"; }
+
+# configure PRESET: once; ninja configures again by itself when a CMake file changes.
+configure() {
+  [ -f "build/$1/build.ninja" ] && return
+  say "configuring build/$1"
+  cmake --preset "$1" -DDLAUNCH_WERROR=ON
+}
+
+# build PRESET [TARGET...]
+build() {
+  local preset=$1
+  shift
+  configure "$preset"
+  say "building build/$preset"
+  cmake --build --preset "$preset" ${@:+--target "$@"}
+}

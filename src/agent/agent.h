@@ -1,0 +1,29 @@
+// What runs on each host: starts the ranks that the launcher names, carries their streams, reports their ends, and
+// leaves nothing behind. When the launcher goes away or falls silent: TERM to all, the grace, KILL, and it exits.
+// One thread, one loop; `main` owns it. The process must be a subreaper.
+#pragma once
+
+#include <sys/resource.h>
+
+#include <asio/io_context.hpp>
+#include <memory>
+
+#include "sys/fd.h"
+
+namespace dlaunch::agent {
+
+class Agent {
+ public:
+  /// `in` and `out`: the link to the launcher. `open_files`: the limit that ranks get.
+  Agent(asio::io_context& io, sys::Fd in, sys::Fd out, rlimit open_files);
+  ~Agent();
+
+  /// Returns when nothing is left of the job, or what is left cannot be ended. The process's exit code.
+  int run();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,41 @@
+// What stands in for functions that Debian's libhwloc.a wants and a static agent cannot have; hwloc_symbols.txt points
+// our copy of the library here, so that no other code sees these.
+//
+// udev_*: model names of disks. There is no libudev.a, and dlaunch turns I/O discovery off, so none is ever called; a
+// null from udev_new means "no udev here" and hwloc goes on without.
+// dl*: plugins (CUDA, OpenCL, GL, …) from the host's /usr/lib/…/hwloc. hwloc opens all that it finds there before any
+// setting of ours is read; a static program must not load them, and would have to start a GPU driver to learn nothing.
+extern "C" {
+
+struct udev;
+struct udev_device;
+
+udev* dlaunch_hwloc_udev_new() {
+  return nullptr;
+}
+udev* dlaunch_hwloc_udev_unref(udev*) {
+  return nullptr;
+}
+udev_device* dlaunch_hwloc_udev_device_new_from_subsystem_sysname(udev*, const char*, const char*) {
+  return nullptr;
+}
+udev_device* dlaunch_hwloc_udev_device_unref(udev_device*) {
+  return nullptr;
+}
+const char* dlaunch_hwloc_udev_device_get_property_value(udev_device*, const char*) {
+  return nullptr;
+}
+
+void* dlaunch_hwloc_dlopen(const char*, int) {
+  return nullptr;
+}
+void* dlaunch_hwloc_dlsym(void*, const char*) {
+  return nullptr;
+}
+int dlaunch_hwloc_dlclose(void*) {
+  return 0;
+}
+const char* dlaunch_hwloc_dlerror() {
+  return "plugins are not loaded";
+}
+}

@@ -1,0 +1,106 @@
+// dlaunch-agent: two processes. The guardian waits; the worker, its child, is the agent. Each is there for the case
+// that the other is killed: a worker without guardian ends its ranks, a guardian without worker ends all that is left.
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <asio/io_context.hpp>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+
+#include "agent/agent.h"
+#include "agent/sweeper.h"
+#include "base/exit_status.h"
+#include "sys/descendants.h"
+#include "sys/io.h"
+#include "sys/limits.h"
+
+namespace {
+
+using namespace dlaunch;
+
+constexpr std::chrono::seconds kOrphanGrace{3};  // the launcher's own grace died with the worker
+constexpr int kBroken = 3;
+
+sys::Fd take_over(int fd) {
+  sys::Fd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
+  if (!copy) sys::throw_errno("fcntl(F_DUPFD_CLOEXEC)");
+  return copy;
+}
+
+/// Nobody's print may reach the link: 0 and 1 are /dev/null from here on.
+void replace_by_null(int fd) {
+  const sys::Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (!null || ::dup2(null.get(), fd) < 0) sys::throw_errno("dup2");
+}
+
+void reset_signals() {
+  for (int signal = 1; signal < SIGRTMIN; ++signal) {
+    if (signal != SIGKILL && signal != SIGSTOP) ::signal(signal, SIG_DFL);
+  }
+  ::signal(SIGPIPE, SIG_IGN);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+int work(pid_t guardian) {
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (::getppid() != guardian) return kBroken;
+  sys::become_subreaper();
+  sys::Fd in = take_over(STDIN_FILENO);
+  sys::Fd out = take_over(STDOUT_FILENO);
+  replace_by_null(STDIN_FILENO);
+  replace_by_null(STDOUT_FILENO);
+  const rlimit open_files = sys::raise_open_files();
+  asio::io_context io(1);
+  return agent::Agent(io, std::move(in), std::move(out), open_files).run();
+}
+
+int sweep() {
+  asio::io_context io(1);
+  agent::Sweeper sweeper(io);
+  int code = kBroken;
+  sweeper.start(kOrphanGrace, [&](const std::vector<std::string>& left) { code = left.empty() ? 0 : kBroken; });
+  io.run();
+  return code;
+}
+
+/// Ends when the worker has: with nothing left behind.
+int guard(pid_t worker) {
+  replace_by_null(STDIN_FILENO);  // the link is the worker's alone: its end must be seen
+  replace_by_null(STDOUT_FILENO);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) ::signal(signal, SIG_IGN);
+  int wait_status = 0;
+  while (::waitpid(worker, &wait_status, 0) < 0 && errno == EINTR) {
+  }
+  if (!sys::reap_all()) sweep();
+  return ExitStatus::from_wait(wait_status).shell_code();
+}
+
+int run() {
+  ::syscall(SYS_close_range, 3u, ~0u, 0u);  // what our parent's parents left open is not the ranks' business
+  reset_signals();
+  if (::setsid() < 0 && errno != EPERM) sys::throw_errno("setsid");
+  sys::become_subreaper();
+  const pid_t guardian = ::getpid();
+  const pid_t worker = ::fork();
+  if (worker < 0) sys::throw_errno("fork");
+  return worker == 0 ? work(guardian) : guard(worker);
+}
+
+}  // namespace
+
+int main() {
+  try {
+    return run();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "dlaunch-agent: %s\n", error.what());
+    return kBroken;
+  }
+}

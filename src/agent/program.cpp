@@ -1,0 +1,59 @@
+#include "agent/program.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/text.h"
+
+namespace dlaunch::agent {
+namespace {
+
+constexpr std::string_view kDefaultPath = "/usr/local/bin:/usr/bin:/bin";  // as execvp would without PATH
+
+std::string_view value_of(const std::vector<std::string>& env, std::string_view name) {
+  for (const std::string& entry : env) {
+    if (entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=') {
+      return std::string_view(entry).substr(name.size() + 1);
+    }
+  }
+  return {};
+}
+
+std::string absolute(const std::string& path, const std::string& wdir) {
+  return path.starts_with('/') ? path : wdir + "/" + path;
+}
+
+/// 0 when it can be executed.
+int check(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return errno;
+  if (S_ISDIR(info.st_mode)) return EISDIR;
+  return ::access(path.c_str(), X_OK) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+tl::expected<std::string, NotFound> find_program(const std::string& name, const std::vector<std::string>& env,
+                                                 const std::string& wdir) {
+  if (name.find('/') != std::string::npos) {
+    const int error = check(absolute(name, wdir));
+    if (error != 0) return tl::unexpected(NotFound{error, "cannot execute " + name + " (from " + wdir + ")"});
+    return name;
+  }
+  const std::string_view path = value_of(env, "PATH");
+  NotFound failure{ENOENT, "cannot find " + name + " in PATH"};
+  for (const std::string& directory : split(path.empty() ? kDefaultPath : path, ':')) {
+    const std::string candidate = (directory.empty() ? "." : directory) + "/" + name;
+    const int error = check(absolute(candidate, wdir));
+    if (error == 0) return candidate;
+    if (error != ENOENT && error != ENOTDIR) failure = {error, "cannot execute " + candidate};
+  }
+  if (failure.error == ENOENT && check(wdir + "/" + name) == 0) {
+    failure.what += "; there is one in the working directory: say ./" + name;
+  }
+  return tl::unexpected(failure);
+}
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,20 @@
+// Finds the program that a name means, in the rank's own PATH and directory, before anything is started.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
+
+namespace dlaunch::agent {
+
+struct NotFound {
+  int error;         ///< ENOENT, EACCES (found but not executable), EISDIR, …
+  std::string what;  ///< "cannot find train in PATH", with what might be meant
+};
+
+/// A name with a slash is taken as it is, relative to `wdir`; any other is looked up in the PATH of `env`.
+tl::expected<std::string, NotFound> find_program(const std::string& name, const std::vector<std::string>& env,
+                                                 const std::string& wdir);
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,80 @@
+#include "agent/stdin_feeder.h"
+
+#include <unistd.h>
+
+#include <asio/posix/stream_descriptor.hpp>
+#include <cerrno>
+#include <utility>
+
+#include "sys/io.h"
+
+namespace dlaunch::agent {
+namespace {
+
+constexpr char kEndOfFile = 4;  // ^D, the terminal's default VEOF
+
+}  // namespace
+
+class StdinFeeder::Impl : public std::enable_shared_from_this<StdinFeeder::Impl> {
+ public:
+  Impl(asio::io_context& io, sys::Fd fd, bool terminal, Handlers handlers)
+      : fd_(io), terminal_(terminal), handlers_(std::move(handlers)) {
+    sys::set_nonblocking(fd.get());
+    fd_.assign(fd.release());
+  }
+
+  void push(const std::string& bytes, bool eof) {
+    if (!fd_.is_open()) return;
+    queue_ += bytes;
+    eof_ = eof_ || eof;
+    if (eof && terminal_) queue_ += kEndOfFile;
+    write();
+  }
+
+  void close() {
+    asio::error_code ignored;
+    fd_.close(ignored);
+    handlers_ = {};
+  }
+
+ private:
+  void write() {
+    while (!queue_.empty()) {
+      const ssize_t took = ::write(fd_.native_handle(), queue_.data(), queue_.size());
+      if (took < 0 && errno == EINTR) continue;
+      if (took < 0 && errno == EAGAIN) return wait();
+      if (took < 0) return gone();
+      queue_.erase(0, static_cast<size_t>(took));
+      handlers_.took(static_cast<std::uint32_t>(took));
+    }
+    if (eof_ && !terminal_) close();
+  }
+
+  void wait() {
+    if (std::exchange(waiting_, true)) return;
+    fd_.async_wait(asio::posix::stream_descriptor::wait_write, [self = shared_from_this()](asio::error_code error) {
+      self->waiting_ = false;
+      if (!error && self->fd_.is_open()) self->write();
+    });
+  }
+
+  void gone() {
+    const auto closed = std::move(handlers_.closed);
+    close();
+    if (closed) closed();
+  }
+
+  asio::posix::stream_descriptor fd_;
+  const bool terminal_;
+  Handlers handlers_;
+  std::string queue_;
+  bool eof_ = false;
+  bool waiting_ = false;
+};
+
+StdinFeeder::StdinFeeder(asio::io_context& io, sys::Fd fd, bool terminal, Handlers handlers)
+    : impl_(std::make_shared<Impl>(io, std::move(fd), terminal, std::move(handlers))) {}
+StdinFeeder::~StdinFeeder() { impl_->close(); }
+void StdinFeeder::push(const std::string& bytes, bool eof) { impl_->push(bytes, eof); }
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,31 @@
+// Carries frames into one rank's stdin. Grants as it writes, so that what is queued here stays within the first grant.
+#pragma once
+
+#include <asio/io_context.hpp>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "sys/fd.h"
+
+namespace dlaunch::agent {
+
+class StdinFeeder {
+ public:
+  struct Handlers {
+    std::function<void(std::uint32_t bytes)> took;  ///< so many more may come
+    std::function<void()> closed;                   ///< the rank closed its end
+  };
+  /// `terminal`: the end of input is the end-of-file character, and the descriptor stays open for the rank's life.
+  StdinFeeder(asio::io_context& io, sys::Fd fd, bool terminal, Handlers handlers);
+  ~StdinFeeder();
+
+  void push(const std::string& bytes, bool eof);
+
+ private:
+  class Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace dlaunch::agent

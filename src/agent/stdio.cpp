@@ -1,0 +1,97 @@
+#include "agent/stdio.h"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <optional>
+
+#include "sys/io.h"
+
+namespace dlaunch::agent {
+namespace {
+
+using wire::StreamMode;
+constexpr mode_t kFileMode = 0644;
+
+sys::Fd duplicate(const sys::Fd& fd) { return sys::Fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0)); }
+
+sys::Fd open_null(int flags) { return sys::Fd(::open("/dev/null", flags | O_CLOEXEC)); }
+
+/// A pseudo-terminal that passes bytes as they are: no echo of what we feed it, "\n" stays "\n".
+bool open_terminal(Stdio& stdio, wire::WindowSize size) {
+  stdio.out.reset(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+  char name[128];
+  if (!stdio.out || ::grantpt(stdio.out.get()) != 0 || ::unlockpt(stdio.out.get()) != 0 ||
+      ::ptsname_r(stdio.out.get(), name, sizeof name) != 0) {
+    return false;
+  }
+  stdio.child_out.reset(::open(name, O_RDWR | O_NOCTTY | O_CLOEXEC));
+  termios settings{};
+  if (!stdio.child_out || ::tcgetattr(stdio.child_out.get(), &settings) != 0) return false;
+  settings.c_oflag &= ~static_cast<tcflag_t>(OPOST);
+  settings.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+  if (::tcsetattr(stdio.child_out.get(), TCSANOW, &settings) != 0) return false;
+  if (size.rows > 0) resize_terminal(stdio.out.get(), size);
+  stdio.terminal = true;
+  return true;
+}
+
+bool open_output(StreamMode mode, const std::string& path, sys::Fd& child, sys::Fd& ours) {
+  if (mode == StreamMode::null) {
+    child = open_null(O_WRONLY);
+  } else if (mode == StreamMode::file) {
+    child.reset(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, kFileMode));
+  } else {
+    sys::Pipe pipe = sys::make_pipe();
+    child = std::move(pipe.write);
+    ours = std::move(pipe.read);
+  }
+  return static_cast<bool>(child);
+}
+
+bool open_input(StreamMode mode, Stdio& stdio) {
+  if (mode == StreamMode::null) {
+    stdio.child_in = open_null(O_RDONLY);
+  } else if (stdio.terminal) {
+    stdio.child_in = duplicate(stdio.child_out);
+    stdio.in = duplicate(stdio.out);
+  } else {
+    sys::Pipe pipe = sys::make_pipe();
+    stdio.child_in = std::move(pipe.read);
+    stdio.in = std::move(pipe.write);
+  }
+  return static_cast<bool>(stdio.child_in);
+}
+
+tl::unexpected<StdioFailure> failure(const std::string& what) {
+  return tl::unexpected<StdioFailure>({errno, errno == EMFILE ? what + " (ulimit -n is too low on this host)" : what});
+}
+
+}  // namespace
+
+tl::expected<Stdio, StdioFailure> open_stdio(const wire::Spawn& spawn, wire::WindowSize size) {
+  Stdio stdio;
+  const bool out = spawn.out == StreamMode::pty ? open_terminal(stdio, size)
+                                                : open_output(spawn.out, spawn.out_path, stdio.child_out, stdio.out);
+  if (!out) return failure("cannot open its stdout " + spawn.out_path);
+  if (spawn.err == StreamMode::joined || spawn.err == StreamMode::pty) {
+    stdio.child_err = duplicate(stdio.child_out);
+  } else if (!open_output(spawn.err, spawn.err_path, stdio.child_err, stdio.err)) {
+    return failure("cannot open its stderr " + spawn.err_path);
+  }
+  if (!stdio.child_err) return failure("cannot open its stderr");
+  if (!open_input(spawn.in, stdio)) return failure("cannot open its stdin");
+  return stdio;
+}
+
+void resize_terminal(int fd, wire::WindowSize size) {
+  const winsize window{size.rows, size.columns, 0, 0};
+  ::ioctl(fd, TIOCSWINSZ, &window);
+}
+
+}  // namespace dlaunch::agent

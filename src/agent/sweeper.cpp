@@ -1,0 +1,49 @@
+#include "agent/sweeper.h"
+
+#include <csignal>
+#include <utility>
+
+#include "sys/descendants.h"
+
+namespace dlaunch::agent {
+
+void Sweeper::start(std::chrono::milliseconds grace, std::function<void(std::vector<std::string>)> done) {
+  done_ = std::move(done);
+  if (std::exchange(running_, true)) return;
+  kill_at_ = Clock::now() + grace;
+  step();
+}
+
+void Sweeper::children_changed(bool none_left) {
+  if (running_ && none_left) finish({});
+}
+
+void Sweeper::step() {
+  if (sys::reap_all()) return finish({});
+  const auto now = Clock::now();
+  const bool kill = now >= kill_at_;
+  std::vector<std::string> left;
+  for (const sys::Process& process : sys::descendants()) {
+    if (kill) sys::signal_process(process, SIGKILL);
+    if (!kill && !termed_) {
+      sys::signal_process(process, SIGTERM);
+      sys::signal_process(process, SIGCONT);
+    }
+    left.push_back(sys::describe(process));
+  }
+  termed_ = true;
+  if (now >= kill_at_ + kSweepKillWait) return finish(std::move(left));
+  timer_.expires_after(kSweepPoll);
+  timer_.async_wait([this](asio::error_code error) {
+    if (!error && running_) step();
+  });
+}
+
+void Sweeper::finish(std::vector<std::string> left) {
+  running_ = false;
+  timer_.cancel();
+  const auto done = std::exchange(done_, {});
+  if (done) done(std::move(left));
+}
+
+}  // namespace dlaunch::agent

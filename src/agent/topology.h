@@ -1,0 +1,14 @@
+// The CPUs that this process may use, with their cores, sockets and NUMA nodes, read by hwloc: the only hwloc include.
+// Takes milliseconds, so it is called only where binding was asked for.
+#pragma once
+
+#include "base/error.h"
+#include "plan/binding.h"
+
+namespace dlaunch::agent {
+
+/// Restricted to the calling thread's affinity mask. Ids are those of the hardware's order, from 0; where the kernel
+/// tells nothing of cores, sockets or NUMA nodes, each thread is a core of its own, all in socket 0 and node 0.
+Result<plan::Topology> read_topology();
+
+}  // namespace dlaunch::agent

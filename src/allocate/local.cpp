@@ -1,0 +1,101 @@
+#include "allocate/local.h"
+
+#include "allocate/visible_devices.h"
+
+namespace dlaunch::allocate {
+namespace {
+
+using plan::DeviceKind;
+
+std::optional<std::string> variable(const std::vector<std::string>& environment, std::string_view name) {
+  std::optional<std::string> value;
+  for (const std::string& entry : environment) {
+    if (entry.starts_with(name) && entry.size() > name.size() && entry[name.size()] == '=') {
+      value = entry.substr(name.size() + 1);
+    }
+  }
+  return value;
+}
+
+struct Devices {
+  DeviceKind kind = DeviceKind::none;
+  std::vector<int> ids;
+  std::string from;
+};
+
+void narrow_by(Devices& devices, const std::vector<std::string>& environment, std::string_view name) {
+  const auto list = variable(environment, name);
+  if (!list || devices.ids.empty()) return;
+  Visible visible = narrow(devices.ids, *list, devices.kind == DeviceKind::ascend);
+  devices.ids = std::move(visible.devices);
+  devices.from = std::string(name) + (visible.numbered_by_place ? ", by UUID: numbered by place" : "");
+}
+
+Devices nvidia(const MachineFacts& facts, const std::vector<std::string>& environment) {
+  Devices devices{.kind = DeviceKind::nvidia, .ids = facts.nvidia, .from = "/dev/nvidia*"};
+  narrow_by(devices, environment, "CUDA_VISIBLE_DEVICES");
+  return devices;
+}
+
+Devices ascend(const MachineFacts& facts, const std::vector<std::string>& environment) {
+  Devices devices{.kind = DeviceKind::ascend, .ids = facts.ascend, .from = "/dev/davinci*"};
+  narrow_by(devices, environment, "ASCEND_RT_VISIBLE_DEVICES");
+  return devices;
+}
+
+/// ROCr hides devices first; HIP then counts what is left from 0. The ids stay those of the machine.
+Devices amd(const MachineFacts& facts, const std::vector<std::string>& environment) {
+  Devices devices{.kind = DeviceKind::amd, .ids = facts.amd, .from = "/sys/class/kfd"};
+  narrow_by(devices, environment, "ROCR_VISIBLE_DEVICES");
+  Devices left = devices;
+  for (size_t i = 0; i < left.ids.size(); ++i) left.ids[i] = static_cast<int>(i);
+  const bool hip = variable(environment, "HIP_VISIBLE_DEVICES").has_value();
+  narrow_by(left, environment, hip ? "HIP_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES");  // HIP reads CUDA's too
+  if (left.ids.size() > devices.ids.size()) left.ids.resize(devices.ids.size());       // more UUIDs than devices
+  for (int& id : left.ids) id = devices.ids[static_cast<size_t>(id)];
+  return left;
+}
+
+Devices choose(const MachineFacts& facts, const std::vector<std::string>& environment,
+               std::optional<int> fake_devices) {
+  if (fake_devices) {
+    Devices devices{.kind = DeviceKind::fake, .ids = {}, .from = "--fake-devices"};
+    for (int id = 0; id < *fake_devices; ++id) devices.ids.push_back(id);
+    return devices;
+  }
+  for (const auto& find : {nvidia, ascend, amd}) {
+    Devices devices = find(facts, environment);
+    if (!devices.ids.empty()) return devices;
+  }
+  return {};
+}
+
+}  // namespace
+
+plan::Allocation allocation_from(const MachineFacts& facts, const std::vector<std::string>& environment,
+                                 std::optional<int> fake_devices) {
+  plan::Host host;
+  host.name = facts.host_name;
+  host.local = true;
+  host.slots = facts.affinity_cpus;
+  host.slots_from = "affinity mask";
+  if (facts.quota && facts.quota->cpus < host.slots) {
+    host.slots = facts.quota->cpus;
+    host.slots_from = facts.quota->from;
+  }
+  if (Devices devices = choose(facts, environment, fake_devices); !devices.ids.empty()) {
+    host.device_kind = devices.kind;
+    host.devices = std::move(devices.ids);
+    host.devices_from = std::move(devices.from);
+  }
+  return {.hosts = {std::move(host)}, .slots_are_limits = false};
+}
+
+Result<plan::Allocation> local_allocation(const std::vector<std::string>& environment,
+                                          std::optional<int> fake_devices) {
+  const auto facts = read_machine("");
+  if (!facts) return fail(facts.error());
+  return allocation_from(*facts, environment, fake_devices);
+}
+
+}  // namespace dlaunch::allocate

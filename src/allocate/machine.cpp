@@ -1,0 +1,102 @@
+#include "allocate/machine.h"
+
+#include <dirent.h>
+#include <sched.h>
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <memory>
+
+#include "allocate/read_file.h"
+#include "base/text.h"
+
+namespace dlaunch::allocate {
+namespace {
+
+struct CloseDirectory {
+  void operator()(DIR* directory) const { closedir(directory); }
+};
+
+/// Calls visit(name) for each entry; an unreadable directory has none. (opendir sets O_CLOEXEC.)
+template <class Visit>
+void for_each_entry(const std::string& path, Visit visit) {
+  const std::unique_ptr<DIR, CloseDirectory> directory(opendir(path.c_str()));
+  if (!directory) return;
+  while (const dirent* entry = readdir(directory.get())) visit(std::string_view(entry->d_name));
+}
+
+std::optional<int> number_after(std::string_view name, std::string_view prefix) {
+  if (!name.starts_with(prefix)) return std::nullopt;
+  const auto number = parse_int(name.substr(prefix.size()), 0, INT_MAX);
+  return number ? std::optional<int>(static_cast<int>(*number)) : std::nullopt;
+}
+
+/// CPU sets larger than cpu_set_t's 1024 exist: the kernel says EINVAL until the buffer holds its own size.
+Result<int> affinity_cpus() {
+  for (size_t words = 16; words <= 1U << 16U; words *= 2) {
+    std::vector<unsigned long> mask(words);
+    auto* set = reinterpret_cast<cpu_set_t*>(mask.data());
+    const size_t bytes = words * sizeof(unsigned long);
+    if (sched_getaffinity(0, bytes, set) == 0) return std::max(CPU_COUNT_S(bytes, set), 1);
+    if (errno != EINVAL) break;
+  }
+  return fail(
+      {.where = {}, .what = "cannot read this process's CPU affinity", .why = std::strerror(errno), .hint = {}});
+}
+
+void number_from_zero(std::vector<int>& devices, size_t count) {
+  devices.clear();
+  for (size_t i = 0; i < count; ++i) devices.push_back(static_cast<int>(i));
+}
+
+/// GPUs of the kfd driver: topology nodes whose gpu_id can be read and is not 0, which is the CPU's. What a container
+/// was not given cannot be read. Where sysfs is hidden, the render nodes that it was given are counted.
+size_t count_amd(const std::string& root) {
+  const std::string nodes = root + "/sys/class/kfd/kfd/topology/nodes";
+  size_t gpus = 0;
+  bool any_node = false;
+  for_each_entry(nodes, [&](std::string_view name) {
+    if (name.starts_with('.')) return;
+    any_node = true;
+    const auto id = read_file(nodes + "/" + std::string(name) + "/gpu_id");
+    if (id && parse_int(trim(*id), 1, LONG_MAX)) ++gpus;
+  });
+  if (any_node) return gpus;
+  for_each_entry(root + "/dev/dri", [&](std::string_view name) {
+    if (name.starts_with("renderD")) ++gpus;
+  });
+  return gpus;
+}
+
+void read_devices(const std::string& root, MachineFacts& facts) {
+  bool kfd = false;
+  size_t nvidia = 0;
+  for_each_entry(root + "/dev", [&](std::string_view name) {
+    if (number_after(name, "nvidia")) ++nvidia;
+    if (const auto number = number_after(name, "davinci")) facts.ascend.push_back(*number);
+    kfd = kfd || name == "kfd";
+  });
+  std::ranges::sort(facts.ascend);
+  number_from_zero(facts.nvidia, nvidia);
+  if (kfd) number_from_zero(facts.amd, count_amd(root));
+}
+
+}  // namespace
+
+Result<MachineFacts> read_machine(const std::string& root) {
+  MachineFacts facts;
+  utsname names{};
+  if (uname(&names) == 0) facts.host_name = names.nodename;
+  if (facts.host_name.empty()) facts.host_name = "localhost";
+  const auto cpus = affinity_cpus();
+  if (!cpus) return fail(cpus.error());
+  facts.affinity_cpus = *cpus;
+  facts.quota = read_cpu_quota(root);
+  read_devices(root, facts);
+  return facts;
+}
+
+}  // namespace dlaunch::allocate

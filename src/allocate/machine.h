@@ -1,0 +1,25 @@
+// What there is on this machine, read from the kernel once and cheaply: every start of dlaunch waits for it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "allocate/cgroup.h"
+#include "base/error.h"
+
+namespace dlaunch::allocate {
+
+struct MachineFacts {
+  std::string host_name;
+  int affinity_cpus = 1;          ///< CPUs in this process's affinity mask
+  std::optional<CpuQuota> quota;  ///< the smallest of this process's cgroup and all above it
+  std::vector<int> nvidia;        ///< CUDA's ordinals 0…: CUDA counts what is there, whatever N the /dev/nvidiaN have
+  std::vector<int> ascend;        ///< N of /dev/davinciN, ascending
+  std::vector<int> amd;           ///< HIP's ordinals 0…
+};
+
+/// `root` is "" for this machine; a test's directory that holds dev/, proc/ and sys/ otherwise.
+Result<MachineFacts> read_machine(const std::string& root);
+
+}  // namespace dlaunch::allocate

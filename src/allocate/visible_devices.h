@@ -1,0 +1,19 @@
+// CUDA_VISIBLE_DEVICES and its kin, as the drivers understand them. Pure.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace dlaunch::allocate {
+
+struct Visible {
+  std::vector<int> devices;        ///< in the order of the list
+  bool numbered_by_place = false;  ///< the list names devices by UUID: ids are 0… by place in it
+};
+
+/// Narrows `present` by a list such as "2,0" or "GPU-8f6d…,MIG-3a…". The first entry that is no device (-1, a number
+/// that is not there, a word, a repeated one) ends the list, as in CUDA; "" leaves none. `ranges`: "0-3" is four
+/// devices, as Ascend allows.
+Visible narrow(const std::vector<int>& present, std::string_view list, bool ranges);
+
+}  // namespace dlaunch::allocate

@@ -1,0 +1,21 @@
+// The config file: one `name = value` a line, values as in TOML ("…" with escapes, '…' as it stands, numbers, true,
+// false), comments with #, no tables. PURE.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "cli/option_spec.h"
+
+namespace dlaunch::cli {
+
+/// An unknown name, a name twice, or one that cannot have a default is an error with file:line.
+Result<std::vector<Given>> parse_config(std::string_view text, const std::string& path);
+
+/// A preference's text as the command line would have it: true and false for flags, no template for a label that is
+/// just on. An Error without `where` when a flag has another value.
+Result<std::string> preference_value(const OptionSpec& spec, std::string_view text);
+
+}  // namespace dlaunch::cli

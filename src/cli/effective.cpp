@@ -1,0 +1,52 @@
+#include "cli/effective.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace dlaunch::cli {
+namespace {
+
+size_t index_of(const OptionSpec* spec) {
+  return static_cast<size_t>(spec - option_table().data());
+}
+
+}  // namespace
+
+Effective::Effective() : rows_(option_table().size()) {}
+
+void Effective::add(const Given& given) {
+  std::optional<Given>& row = rows_[index_of(given.spec)];
+  const bool adds = given.spec->takes == Takes::count && row && row->source == given.source;
+  const long before = adds ? parse_int(row->value, 0, 9).value_or(0) : 0;
+  row = given;
+  if (given.spec->takes == Takes::maybe_value && given.source != Source::command_line && given.value == "false")
+    row.reset();
+  if (adds) row->value = std::to_string(std::min(9L, before + parse_int(given.value, 0, 9).value_or(0)));
+}
+
+const Given* Effective::find(std::string_view name) const {
+  const FoundOption found = find_option(name);
+  const std::optional<Given>& row = rows_[index_of(found.spec)];
+  const bool flag_off = row && row->spec->takes == Takes::nothing && row->value != "true";
+  return row && !flag_off ? &*row : nullptr;
+}
+
+void Effective::drop(const Given& given) {
+  rows_[index_of(given.spec)].reset();
+}
+
+Result<void> Effective::apply(Options& options, const Surroundings& surroundings) const {
+  for (const std::optional<Given>& row : rows_) {
+    if (!row || !row->spec->set_job) continue;
+    auto set = row->spec->set_job(options, row->value, surroundings);
+    if (!set) {
+      Error error = set.error();
+      if (error.where.empty()) error.where = row->spelled;
+      return fail(std::move(error));
+    }
+  }
+  return {};
+}
+
+}  // namespace dlaunch::cli

@@ -1,0 +1,41 @@
+// The job's options that hold, one Given a row of the table, gathered from all who may set them.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "cli/option_spec.h"
+
+namespace dlaunch::cli {
+
+class Effective {
+ public:
+  Effective();
+
+  /// Later ones win over those before; counts on the command line add up.
+  void add(const Given& given);
+
+  /// Null when nobody set it, or a flag was unset.
+  const Given* find(std::string_view name) const;
+
+  void drop(const Given& given);
+
+  /// Calls set_job of each that holds.
+  Result<void> apply(Options& options, const Surroundings& surroundings) const;
+
+  /// In the table's order; with the unset ones.
+  const std::vector<std::optional<Given>>& rows() const { return rows_; }
+
+ private:
+  std::vector<std::optional<Given>> rows_;  // one a row of option_table()
+};
+
+/// Of two options that contradict each other the one from the weaker source is dropped; from one source they are an
+/// error.
+Result<void> settle_contradictions(Effective& effective);
+
+/// Refuses what was typed and would do nothing.
+Result<void> check_effects(const Effective& effective);
+
+}  // namespace dlaunch::cli

@@ -1,0 +1,156 @@
+#include "cli/files.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <system_error>
+
+#include "base/text.h"
+
+namespace dlaunch::cli {
+namespace {
+
+constexpr size_t kMaxFileBytes = 16u << 20;
+
+tl::unexpected<Unreadable> unreadable(const std::string& path, std::string why, bool missing = false) {
+  Error error{.where = path, .what = "cannot read the file", .why = std::move(why), .hint = ""};
+  return tl::unexpected<Unreadable>(Unreadable{std::move(error), missing});
+}
+
+bool blank(char c) {
+  return c == ' ' || c == '\t';
+}
+
+/// One line's words, a character at a time.
+class WordSplitter {
+ public:
+  explicit WordSplitter(std::string_view line) : line_(line) {}
+
+  Result<std::vector<std::string>> split() {
+    while (at_ < line_.size()) {
+      const char c = line_[at_];
+      if (blank(c)) {
+        end_word();
+        ++at_;
+      } else if (c == '#' && !word_) {
+        break;
+      } else if (auto taken = take(c); !taken) {
+        return fail(taken.error());
+      }
+    }
+    end_word();
+    return std::move(words_);
+  }
+
+ private:
+  void end_word() {
+    if (word_) words_.push_back(std::move(*word_));
+    word_.reset();
+  }
+
+  Result<void> take(char c) {
+    if (!word_) word_.emplace();
+    ++at_;
+    if (c == '\'') return take_single();
+    if (c == '"') return take_double();
+    if (c != '\\') {
+      *word_ += c;
+      return {};
+    }
+    if (at_ == line_.size())
+      return fail({.where = "", .what = "the line ends in a lone backslash", .why = "", .hint = ""});
+    *word_ += line_[at_++];
+    return {};
+  }
+
+  Result<void> take_single() {
+    const size_t end = line_.find('\'', at_);
+    if (end == std::string_view::npos) return unclosed("'");
+    word_->append(line_.substr(at_, end - at_));
+    at_ = end + 1;
+    return {};
+  }
+
+  Result<void> take_double() {
+    while (at_ < line_.size()) {
+      char c = line_[at_++];
+      if (c == '"') return {};
+      const bool escapes =
+          c == '\\' && at_ < line_.size() && std::string_view("\\\"$`").find(line_[at_]) != std::string_view::npos;
+      if (escapes) c = line_[at_++];
+      *word_ += c;
+    }
+    return unclosed("\"");
+  }
+
+  static tl::unexpected<Error> unclosed(const std::string& quote) {
+    return fail({.where = "", .what = "a quote " + quote + " is not closed on its line", .why = "", .hint = ""});
+  }
+
+  std::string_view line_;
+  size_t at_ = 0;
+  std::optional<std::string> word_;
+  std::vector<std::string> words_;
+};
+
+}  // namespace
+
+tl::expected<std::string, Unreadable> read_whole_file(const std::string& path) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"), std::fclose);
+  if (!file) {
+    const int error = errno;
+    return unreadable(path, std::generic_category().message(error), error == ENOENT || error == ENOTDIR);
+  }
+  std::string text;
+  char chunk[16384];
+  while (const size_t got = std::fread(chunk, 1, sizeof chunk, file.get())) {
+    text.append(chunk, got);
+    if (text.size() > kMaxFileBytes) return unreadable(path, "longer than 16 MiB");
+  }
+  if (std::ferror(file.get())) return unreadable(path, std::generic_category().message(errno));
+  return text;
+}
+
+std::vector<Line> lines_of(std::string_view text, const std::string& path) {
+  std::vector<Line> lines;
+  for (size_t start = 0; start < text.size();) {
+    const size_t end = std::min(text.find('\n', start), text.size());
+    std::string_view line = text.substr(start, end - start);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    lines.push_back({line, path + ":" + std::to_string(lines.size() + 1)});
+    start = end + 1;
+  }
+  return lines;
+}
+
+Result<void> check_text(std::string_view text, const std::string& path) {
+  if (text.find('\0') == std::string_view::npos) return {};
+  return fail({.where = path, .what = "is no text file", .why = "it holds a NUL byte", .hint = ""});
+}
+
+Result<std::vector<plan::EnvSetting>> parse_env_file(std::string_view text, const std::string& path) {
+  if (auto ok = check_text(text, path); !ok) return fail(ok.error());
+  std::vector<plan::EnvSetting> settings;
+  for (const Line& line : lines_of(text, path)) {
+    const std::string_view content = trim(line.text);
+    if (content.empty() || content.front() == '#') continue;
+    const size_t equals = line.text.find('=');
+    const std::string_view name = trim(line.text.substr(0, equals));
+    if (equals == std::string_view::npos || name.empty() || name.find_first_of(" \t*") != std::string_view::npos) {
+      return fail({.where = line.where,
+                   .what = "not a NAME=VALUE line",
+                   .why = "",
+                   .hint = "write NAME=VALUE without \"export\" and without quotes, or begin a comment with #"});
+    }
+    settings.push_back({std::string(name), std::string(line.text.substr(equals + 1))});
+  }
+  return settings;
+}
+
+Result<std::vector<std::string>> split_words(std::string_view line) {
+  return WordSplitter(line).split();
+}
+
+}  // namespace dlaunch::cli

@@ -1,0 +1,42 @@
+// The files that a command line may name, and the one way they are read. Everything else in this room is pure.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "plan/request.h"
+
+namespace dlaunch::cli {
+
+struct Unreadable {
+  Error error;           ///< `where` is the path and `why` the system's reason
+  bool missing = false;  ///< there is no such file
+};
+
+/// The file's bytes.
+using ReadFile = std::function<tl::expected<std::string, Unreadable>(const std::string& path)>;
+
+/// Refuses what is longer than 16 MiB.
+tl::expected<std::string, Unreadable> read_whole_file(const std::string& path);
+
+struct Line {
+  std::string_view text;  ///< without its end, CRLF or LF
+  std::string where;      ///< "path:3"
+};
+
+/// The lines of `text`, which must outlive them.
+std::vector<Line> lines_of(std::string_view text, const std::string& path);
+
+/// An Error when a NUL byte, which no argument or variable can hold, is in the text.
+Result<void> check_text(std::string_view text, const std::string& path);
+
+/// NAME=VALUE lines; blank ones and those that begin with '#' are skipped. The value is all after '=', as it stands.
+Result<std::vector<plan::EnvSetting>> parse_env_file(std::string_view text, const std::string& path);
+
+/// A line's words as a POSIX shell would split it, with '…', "…", \ and # comments; nothing is expanded.
+Result<std::vector<std::string>> split_words(std::string_view line);
+
+}  // namespace dlaunch::cli

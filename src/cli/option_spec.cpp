@@ -1,0 +1,73 @@
+#include "cli/option_spec.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace dlaunch::cli {
+namespace {
+
+using std::string_view;
+
+/// Calls `visit` with each space-separated name until it returns true.
+template <class Visit>
+bool any_name(string_view names, Visit visit) {
+  while (!names.empty()) {
+    const size_t end = std::min(names.find(' '), names.size());
+    if (visit(names.substr(0, end))) return true;
+    names.remove_prefix(std::min(end + 1, names.size()));
+  }
+  return false;
+}
+
+}  // namespace
+
+FoundOption find_option(string_view name) {
+  FoundOption found;
+  for (const OptionSpec& spec : option_table()) {
+    const bool hit = any_name(spec.names, [&](string_view known) {
+      found.unset = known.starts_with('!');
+      return known.substr(found.unset ? 1 : 0) == name;
+    });
+    if (hit) {
+      found.spec = &spec;
+      return found;
+    }
+  }
+  return {};
+}
+
+string_view why_refused(string_view name) {
+  for (const RefusedOption& row : refused_table()) {
+    if (any_name(row.names, [&](string_view known) { return known == name; })) return row.why;
+  }
+  return {};
+}
+
+std::string dashed(string_view name) {
+  return (name.size() == 1 ? "-" : "--") + std::string(name);
+}
+
+std::string did_you_mean(string_view name, Among among) {
+  std::vector<std::string> known;
+  const bool preferences = among == Among::preferences;
+  for (const OptionSpec& spec : option_table()) {
+    if (spec.section == Section::hidden || (preferences && !spec.preference)) continue;
+    any_name(preferences ? spec.name() : spec.names, [&](string_view word) {
+      known.emplace_back(word.substr(word.starts_with('!') ? 1 : 0));
+      return false;
+    });
+  }
+  for (const RefusedOption& row : refused_table()) {
+    if (preferences) break;
+    any_name(row.names, [&](string_view word) {
+      if (word.size() > 3) known.emplace_back(word);
+      return false;
+    });
+  }
+  const auto near = name.size() > 1 ? nearest(name, known) : std::nullopt;  // each letter is near to each other
+  if (!near) return "";
+  return "did you mean " + (preferences ? *near : dashed(*near)) + "?";
+}
+
+}  // namespace dlaunch::cli

@@ -1,0 +1,96 @@
+// What one option is: its names, its value, its help and what it sets. The rows are in option_table.cpp, which is the
+// one place to add an option: the parser, --help, the man page, --show-config, the config file and the DLAUNCH_*
+// variables all read them there. Values with static life.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/files.h"
+#include "cli/options.h"
+
+namespace dlaunch::cli {
+
+/// The launcher's own, as a value, so that parsing depends on nothing else.
+struct Surroundings {
+  std::vector<std::string> environment;  ///< NAME=VALUE
+  std::string cwd;                       ///< absolute; empty when it is gone
+  std::string program_name = "dlaunch";  ///< argv[0]
+  ReadFile read_file = read_whole_file;  ///< for the config file, --app and --env-file
+};
+
+enum class Takes {
+  nothing,      ///< a flag
+  count,        ///< a flag that adds up: -v -v
+  value,        ///< `--name VALUE` or `--name=VALUE`
+  maybe_value,  ///< `--name`, `--name=VALUE`, or `--name VALUE` when VALUE has a '{'
+  show,         ///< a flag that ends parsing: --help
+};
+
+enum class Section { start, place, environment, output, input, binding, ending, look, configuration, hidden };
+
+/// Both setters get the value as text ("true" for a flag, a number for a count). An Error's empty `where` is filled
+/// with the option as it was typed.
+using JobSetter = Result<void> (*)(Options&, std::string_view value, const Surroundings&);
+using ProgramSetter = Result<void> (*)(plan::AppRequest&, std::string_view value, const Surroundings&);
+
+struct OptionSpec {
+  std::string_view names = {};  ///< without dashes, the first is the name in the config file; "!name" unsets a flag
+  Takes takes = Takes::nothing;
+  std::string_view value_name = {};  ///< for people: "SECONDS"
+  Section section = Section::hidden;
+  bool preference = false;         ///< the config file and DLAUNCH_* may set it
+  std::string_view standard = {};  ///< what holds when nobody sets it, for people; empty: off
+  std::string_view help = {};      ///< one line
+  JobSetter set_job = nullptr;
+  ProgramSetter set_program = nullptr;  ///< this, when the option belongs to one program of `a : b`
+  std::string_view more = {};           ///< sentences for the man page only
+
+  std::string_view name() const { return names.substr(0, names.find(' ')); }
+  bool per_program() const { return set_program != nullptr; }
+};
+
+std::span<const OptionSpec> option_table();
+
+/// Options of launchers like this one that are none here, and why.
+struct RefusedOption {
+  std::string_view names;  ///< without dashes
+  std::string_view why;
+};
+
+std::span<const RefusedOption> refused_table();
+
+struct FoundOption {
+  const OptionSpec* spec = nullptr;  ///< null: no such option
+  bool unset = false;                ///< found by a "!name"
+};
+
+/// `name` without dashes.
+FoundOption find_option(std::string_view name);
+
+/// Why `name` is refused; empty when it is not in refused_table().
+std::string_view why_refused(std::string_view name);
+
+/// "--grace", "-n": as a user would type it.
+std::string dashed(std::string_view name);
+
+enum class Among { options, preferences };
+
+/// The known name nearest to `name`: "did you mean --hostfile?", "did you mean grace?". Empty when none is near.
+std::string did_you_mean(std::string_view name, Among among = Among::options);
+
+/// Who set an option, the weaker first.
+enum class Source { convention, config_file, variable, command_line };  // convention: NO_COLOR
+
+/// One option as it was given somewhere.
+struct Given {
+  const OptionSpec* spec = nullptr;
+  std::string value;    ///< "true" or "false" for a flag
+  std::string spelled;  ///< "-np", "DLAUNCH_GRACE", "config.toml:3: grace"
+  std::string origin;   ///< for --show-config: "command line", "DLAUNCH_GRACE", "config.toml:3"
+  Source source = Source::command_line;
+};
+
+}  // namespace dlaunch::cli

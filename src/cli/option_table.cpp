@@ -1,0 +1,241 @@
+// Every option, a row each, in the order in which --help shows them. To add one: add its row, and where it was refused
+// until now take its name out of kRefused. docs and tests follow from the row.
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "cli/option_spec.h"
+#include "cli/values.h"
+
+namespace dlaunch::cli {
+namespace {
+
+using plan::AppRequest;
+using std::string_view;
+using Here = const Surroundings&;
+
+/// Puts a parsed value in its place, or passes its error on.
+template <class T, class Parsed>
+Result<void> put(T& place, Parsed&& parsed) {
+  if (!parsed) return fail(std::move(parsed).error());
+  place = *std::forward<Parsed>(parsed);
+  return {};
+}
+
+Result<void> put_flag(bool& place, string_view value) {
+  place = value == "true";
+  return {};
+}
+
+constexpr std::array<Word<plan::BindTo>, 5> kBindTo{{{"none", plan::BindTo::none},
+                                                     {"core", plan::BindTo::core},
+                                                     {"hwthread", plan::BindTo::hwthread},
+                                                     {"socket", plan::BindTo::socket},
+                                                     {"numa", plan::BindTo::numa}}};
+constexpr std::array<Word<plan::MapBy>, 6> kMapBy{{{"slot", plan::MapBy::slot},
+                                                   {"core", plan::MapBy::core},
+                                                   {"hwthread", plan::MapBy::hwthread},
+                                                   {"socket", plan::MapBy::socket},
+                                                   {"numa", plan::MapBy::numa},
+                                                   {"node", plan::MapBy::node}}};
+constexpr std::array<Word<plan::RankBy>, 4> kRankBy{{{"slot", plan::RankBy::slot},
+                                                     {"node", plan::RankBy::node},
+                                                     {"core", plan::RankBy::core},
+                                                     {"socket", plan::RankBy::socket}}};
+constexpr std::array<Word<output::Color>, 3> kColor{
+    {{"auto", output::Color::automatic}, {"always", output::Color::always}, {"never", output::Color::never}}};
+constexpr std::array<Word<bool>, 2> kAbortOrContinue{{{"abort", true}, {"continue", false}}};
+
+Result<bool> abort_or_continue(string_view value) {
+  return one_of(value, kAbortOrContinue);
+}
+
+Result<void> set_label(Options& o, string_view value, Here) {
+  o.output.label = value.empty() ? kDefaultLabel : std::string(value);
+  return {};
+}
+
+Result<void> set_format(Options& o, string_view value, Here) {
+  if (value == "jsonl") {
+    o.output.mode = output::Mode::jsonl;
+    return {};
+  }
+  if (value != "text" && value != "json") return unknown_word(value, {"text", "json", "jsonl"});
+  o.format = value == "json" ? Format::json : Format::text;
+  return {};
+}
+
+Result<void> set_timeout(Options& o, string_view value, Here) {
+  auto limit = seconds(value);
+  if (!limit) return fail(limit.error());
+  o.policy.timeout.reset();
+  if (limit->count() > 0) o.policy.timeout = *limit;
+  return {};
+}
+
+Result<void> set_raw(Options& o, string_view value, Here) {
+  if (value == "true") o.output.mode = output::Mode::raw;
+  return {};
+}
+
+Result<void> add_variable(AppRequest& app, string_view value, Here) {
+  auto setting = env_setting(value);
+  if (!setting) return fail(setting.error());
+  app.env.push_back(*std::move(setting));
+  return {};
+}
+
+Result<void> add_env_file(AppRequest& app, string_view value, Here here) {
+  auto path = absolute_path(value, here.cwd);
+  if (!path) return fail(path.error());
+  auto text = here.read_file(*path);
+  if (!text) return fail(text.error().error);
+  auto settings = parse_env_file(*text, std::string(value));
+  if (!settings) return fail(settings.error());
+  std::move(settings->begin(), settings->end(), std::back_inserter(app.env));
+  return {};
+}
+
+Result<void> no_effect(Options&, string_view, Here) {
+  return {};
+}
+
+// clang-format off
+constexpr OptionSpec kOptions[] = {
+    {.names = "n np c", .takes = Takes::value, .value_name = "N", .section = Section::start,
+     .standard = "devices, else CPUs", .help = "start N ranks of the program",
+     .set_program = [](AppRequest& a, string_view v, Here) { return put(a.ranks, whole_number(v, 1, kMaxRanks)); }},
+    {.names = "app", .takes = Takes::value, .value_name = "FILE", .section = Section::start,
+     .help = "read the programs from FILE, a line each: [-n N] [-x V] [-wdir D] program args", .set_job = no_effect,
+     .more = "Quotes and backslashes are read as by a shell, # begins a comment, nothing is expanded."},
+    {.names = "wdir wd", .takes = Takes::value, .value_name = "DIR", .section = Section::start, .standard = "here",
+     .help = "working directory of the ranks",
+     .set_program = [](AppRequest& a, string_view v, Here h) { return put(a.wdir, absolute_path(v, h.cwd)); }},
+    {.names = "allow-run-as-root", .section = Section::start, .preference = true,
+     .help = "accepted for mpirun's sake: root is never refused", .set_job = no_effect},
+
+    {.names = "oversubscribe !nooversubscribe", .section = Section::place, .preference = true,
+     .help = "allow more ranks than devices or slots",
+     .set_job = [](Options& o, string_view v, Here) { return put_flag(o.request.oversubscribe, v); }},
+    {.names = "fake-devices", .takes = Takes::value, .value_name = "N", .section = Section::place, .preference = true,
+     .help = "act as if this host had N devices",
+     .set_job = [](Options& o, string_view v, Here) { return put(o.fake_devices, whole_number(v, 0, 4096)); }},
+
+    {.names = "x", .takes = Takes::value, .value_name = "VAR[=VALUE]", .section = Section::environment,
+     .help = "set VAR for the ranks, or pass it on; 'PREFIX_*' passes many", .set_program = add_variable},
+    {.names = "env-file", .takes = Takes::value, .value_name = "FILE", .section = Section::environment,
+     .help = "set the variables in FILE: NAME=VALUE lines", .set_program = add_env_file,
+     .more = "A line that begins with # is a comment; a value is all that follows the first =."},
+
+    {.names = "label", .takes = Takes::maybe_value, .value_name = "TEMPLATE", .section = Section::output,
+     .preference = true, .help = "begin each line so: {rank} {local_rank} {host} {device} {stream} {time}",
+     .set_job = set_label,
+     .more = "Without TEMPLATE it is '[{rank}] '. Write --label=TEMPLATE; a next word is taken as TEMPLATE only when it "
+             "has a '{'."},
+    {.names = "tag-output", .section = Section::output, .preference = true,
+     .help = "begin each line as Open MPI does: [1,0]<stdout>:",
+     .set_job = [](Options& o, string_view v, Here) { return put_flag(o.output.tag, v); }},
+    {.names = "timestamp-output", .section = Section::output, .preference = true,
+     .help = "begin each line with the time, as Open MPI does",
+     .set_job = [](Options& o, string_view v, Here) { return put_flag(o.output.timestamp, v); }},
+    {.names = "output-filename", .takes = Takes::value, .value_name = "DIR[:nocopy,nojobid]",
+     .section = Section::output, .help = "keep each rank's output in DIR/1/rank.N/stdout and stderr",
+     .set_job = [](Options& o, string_view v, Here h) { return put(o.output.files, file_settings(v, h.cwd)); },
+     .more = "With a '{' it is a template of the file's name, as DIR/{host}/{rank}.log. nocopy: not on the "
+             "console too. nojobid: without the 1/."},
+    {.names = "merge-stderr-to-stdout", .section = Section::output, .preference = true,
+     .help = "join each rank's stderr into its stdout",
+     .set_job = [](Options& o, string_view v, Here) { return put_flag(o.output.merge_stderr, v); }},
+    {.names = "ranks", .takes = Takes::value, .value_name = "LIST", .section = Section::output, .standard = "all",
+     .help = "show only these ranks, as 0,3-5; files stay complete",
+     .set_job = [](Options& o, string_view v, Here) { return put(o.output.console_ranks, rank_list(v)); }},
+    {.names = "raw", .section = Section::output, .preference = true,
+     .help = "pass bytes on as they come, not by lines", .set_job = set_raw},
+    {.names = "color", .takes = Takes::value, .value_name = "WHEN", .section = Section::output, .preference = true,
+     .standard = "auto", .help = "colour lines by rank: auto, always, never",
+     .set_job = [](Options& o, string_view v, Here) { return put(o.output.color, one_of(v, kColor)); },
+     .more = "auto: on a terminal, unless NO_COLOR is set."},
+    {.names = "format", .takes = Takes::value, .value_name = "FORMAT", .section = Section::output, .standard = "text",
+     .help = "jsonl: output as JSON lines; json: what --dry-run and --show-* print", .set_job = set_format},
+    {.names = "pty", .section = Section::output, .preference = true, .help = "give the ranks a terminal",
+     .set_job = [](Options& o, string_view v, Here) { return put_flag(o.output.pty, v); }},
+    {.names = "on-output-error", .takes = Takes::value, .value_name = "WHAT", .section = Section::output,
+     .preference = true, .standard = "abort", .help = "when output cannot be written: abort or continue",
+     .set_job = [](Options& o, string_view v, Here) { return put(o.output.abort_on_error, abort_or_continue(v)); }},
+
+    {.names = "stdin", .takes = Takes::value, .value_name = "WHO", .section = Section::input, .preference = true,
+     .standard = "0", .help = "who reads the launcher's input: none, all, or a rank",
+     .set_job = [](Options& o, string_view v, Here) { return put(o.stdin_target, stdin_target(v)); }},
+
+    {.names = "bind-to", .takes = Takes::value, .value_name = "UNIT", .section = Section::binding, .preference = true,
+     .standard = "none", .help = "bind each rank: none, core, hwthread, socket, numa",
+     .set_job = [](Options& o, string_view v, Here) { return put(o.request.binding.bind_to, one_of(v, kBindTo)); }},
+    {.names = "map-by", .takes = Takes::value, .value_name = "UNIT", .section = Section::binding, .preference = true,
+     .standard = "slot", .help = "deal ranks over: slot, core, hwthread, socket, numa, node",
+     .set_job = [](Options& o, string_view v, Here) { return put(o.request.binding.map_by, one_of(v, kMapBy)); }},
+    {.names = "rank-by", .takes = Takes::value, .value_name = "UNIT", .section = Section::binding, .preference = true,
+     .standard = "slot", .help = "number ranks by: slot, node, core, socket",
+     .set_job = [](Options& o, string_view v, Here) { return put(o.request.binding.rank_by, one_of(v, kRankBy)); }},
+    {.names = "report-bindings", .section = Section::binding, .preference = true,
+     .help = "print the CPUs of each rank, read back from it",
+     .set_job = [](Options& o, string_view v, Here) { return put_flag(o.request.binding.report, v); }},
+
+    {.names = "on-failure", .takes = Takes::value, .value_name = "WHAT", .section = Section::ending,
+     .preference = true, .standard = "abort", .help = "when a rank fails: abort (end all) or continue",
+     .set_job = [](Options& o, string_view v, Here) { return put(o.policy.abort_on_failure, abort_or_continue(v)); }},
+    {.names = "grace", .takes = Takes::value, .value_name = "SECONDS", .section = Section::ending, .preference = true,
+     .standard = "5", .help = "time between TERM and KILL",
+     .set_job = [](Options& o, string_view v, Here) { return put(o.policy.grace, seconds(v)); }},
+    {.names = "timeout", .takes = Takes::value, .value_name = "SECONDS", .section = Section::ending,
+     .preference = true, .standard = "none", .help = "end the job after this time, exit code 124; 0: never",
+     .set_job = set_timeout},
+
+    {.names = "dry-run", .section = Section::look, .help = "print the plan and start nothing",
+     .set_job = [](Options& o, string_view v, Here) { return put_flag(o.dry_run, v); }},
+    {.names = "show-env", .takes = Takes::value, .value_name = "RANK", .section = Section::look,
+     .help = "print the environment of RANK and start nothing",
+     .set_job = [](Options& o, string_view v, Here) { return put(o.show_env, whole_number(v, 0, kMaxRanks - 1)); }},
+    {.names = "show-config", .section = Section::look, .help = "print each option's value and where it came from",
+     .set_job = no_effect},
+    {.names = "report", .takes = Takes::value, .value_name = "FILE", .section = Section::look,
+     .help = "write the job's record to FILE, as JSON",
+     .set_job = [](Options& o, string_view v, Here h) { return put(o.report_file, absolute_path(v, h.cwd)); }},
+    {.names = "verbose v vv", .takes = Takes::count, .section = Section::look, .preference = true, .standard = "0",
+     .help = "say what happens; -vv says more",
+     .set_job = [](Options& o, string_view v, Here) { return put(o.verbosity, whole_number(v, 0, 9)); }},
+
+    {.names = "config", .takes = Takes::value, .value_name = "FILE", .section = Section::configuration,
+     .standard = "~/.config/dlaunch/config.toml", .help = "read defaults from FILE", .set_job = no_effect},
+    {.names = "help h", .takes = Takes::show, .section = Section::configuration, .help = "print this"},
+    {.names = "version V", .takes = Takes::show, .section = Section::configuration,
+     .help = "print the versions of dlaunch and its libraries"},
+    {.names = "help-man", .takes = Takes::show, .section = Section::hidden, .help = "print the man page's source"},
+};
+// clang-format on
+
+constexpr RefusedOption kRefused[] = {
+    {"H host hosts hostfile machinefile machine f default-hostfile rankfile rf N npernode pernode ppn max-slots "
+     "include exclude host-key transport exec wait-hosts agent-path nolocal rank-table",
+     "many hosts are not supported by this version"},
+    {"mca gmca am tune", "MCA parameters are not supported by this version"},
+    {"devices visible env-for rank-dir stage save-env", "it is not supported by this version"},
+    {"npersocket", "it is not supported by this version; --map-by socket --bind-to socket places ranks by socket"},
+    {"genv genvlist genvall env", "Hydra's variables are not supported by this version; use -x VAR=VALUE"},
+    {"l prepend-rank prepend-pattern", "it is not supported by this version; use --label"},
+    {"outfile-pattern errfile-pattern", "it is not supported by this version; use --output-filename"},
+    {"q quiet", "dlaunch is quiet unless something is wrong"},
+    {"display-map do-not-launch display-allocation", "use --dry-run"},
+    {"enable-recovery continuous max-restarts", "ranks are not restarted; --on-failure continue lets the others go on"},
+};
+
+}  // namespace
+
+std::span<const OptionSpec> option_table() {
+  return kOptions;
+}
+
+std::span<const RefusedOption> refused_table() {
+  return kRefused;
+}
+
+}  // namespace dlaunch::cli

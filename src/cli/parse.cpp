@@ -1,0 +1,189 @@
+#include "cli/parse.h"
+
+#include <iterator>
+#include <optional>
+
+#include "cli/arguments.h"
+#include "cli/effective.h"
+#include "cli/help.h"
+#include "cli/version.h"
+#include "cli/preferences.h"
+#include "cli/show_config.h"
+#include "cli/values.h"
+
+namespace dlaunch::cli {
+namespace {
+
+using plan::AppRequest;
+
+std::string in_line(const Group& group, const std::string& where) {
+  if (group.where.empty() || where.empty()) return group.where + where;
+  return group.where + ": " + where;
+}
+
+/// The per-program options of one group, on top of what `app` holds.
+Result<void> apply_program_options(const Group& group, const Surroundings& surroundings, AppRequest& app) {
+  for (const Given& given : group.options) {
+    if (!given.spec->per_program()) continue;
+    auto set = given.spec->set_program(app, given.value, surroundings);
+    if (set) continue;
+    Error error = set.error();
+    if (error.where.empty()) error.where = in_line(group, given.spelled);
+    return fail(std::move(error));
+  }
+  return {};
+}
+
+Result<void> refuse_job_options(const Group& group) {
+  for (const Given& given : group.options) {
+    if (given.spec->per_program()) continue;
+    return fail({.where = in_line(group, given.spelled),
+                 .what = "is not an option of one program",
+                 .why = "it holds for the whole job",
+                 .hint = "write it before the first program"});
+  }
+  return {};
+}
+
+/// From the groups to the programs.
+class Programs {
+ public:
+  Programs(const Surroundings& surroundings, const Given* app_file)
+      : surroundings_(surroundings), app_file_(app_file) {}
+
+  Result<std::vector<AppRequest>> read(std::vector<Group> groups) {
+    if (auto ok = apply_program_options(groups.front(), surroundings_, first_); !ok) return fail(ok.error());
+    for (size_t i = 1; i < groups.size(); ++i) {
+      if (auto ok = refuse_job_options(groups[i]); !ok) return fail(ok.error());
+    }
+    if (app_file_) return read_app_file(groups);
+    return read_groups(groups);
+  }
+
+ private:
+  Result<std::vector<AppRequest>> read_groups(std::vector<Group>& groups) {
+    std::vector<AppRequest> apps;
+    for (size_t i = 0; i < groups.size(); ++i) {
+      Group& group = groups[i];
+      if (group.program.empty() && groups.size() == 1) break;  // only the job's options: the caller's to judge
+      auto app = i == 0 ? Result<AppRequest>(first_) : later_program(group);
+      if (!app) return fail(app.error());
+      if (group.program.empty()) {
+        if (group.options.empty()) continue;
+        return fail({.where = in_line(group, group.options.back().spelled),
+                     .what = "no program follows",
+                     .why = "",
+                     .hint = "name the program after its options"});
+      }
+      app->argv = std::move(group.program);
+      apps.push_back(*std::move(app));
+    }
+    return apps;
+  }
+
+  /// What the first program's options set holds here too, but for -n.
+  Result<AppRequest> later_program(const Group& group) {
+    AppRequest app = first_;
+    app.ranks.reset();
+    if (auto ok = apply_program_options(group, surroundings_, app); !ok) return fail(ok.error());
+    return app;
+  }
+
+  Result<std::vector<AppRequest>> read_app_file(const std::vector<Group>& groups) {
+    const auto refuse = [&](std::string what, std::string why) {
+      return fail({.where = app_file_->spelled,
+                   .what = std::move(what),
+                   .why = std::move(why),
+                   .hint = "leave one of them out"});
+    };
+    if (groups.size() > 1 || !groups.front().program.empty()) {
+      return refuse("does not go with a program on the command line", "the file names the programs");
+    }
+    if (first_.ranks) return refuse("does not go with -n on the command line", "each line of the file has its own");
+    auto lines = read_lines();
+    if (!lines) return fail(lines.error());
+    for (const Group& group : *lines) {
+      if (auto ok = refuse_job_options(group); !ok) return fail(ok.error());
+    }
+    lines->insert(lines->begin(), Group{});
+    auto apps = read_groups(*lines);
+    if (apps && apps->empty()) {
+      return fail({.where = app_file_->value, .what = "names no program", .why = "", .hint = "write a program a line"});
+    }
+    return apps;
+  }
+
+  Result<std::vector<Group>> read_lines() const {
+    const auto path = absolute_path(app_file_->value, surroundings_.cwd);
+    if (!path) {
+      Error error = path.error();
+      error.where = app_file_->spelled;
+      return fail(std::move(error));
+    }
+    const auto text = surroundings_.read_file(*path);
+    if (!text) return fail(text.error().error);
+    return parse_app_file(*text, app_file_->value);
+  }
+
+  const Surroundings& surroundings_;
+  const Given* app_file_;
+  AppRequest first_;
+};
+
+/// All that the job's options say, with what was gathered on the way.
+struct JobOptions {
+  Options options;
+  Effective effective;
+  Preferences preferences;
+};
+
+const Given* last_config(const Group& first) {
+  const Given* last = nullptr;
+  for (const Given& given : first.options) {
+    if (given.spec->name() == "config") last = &given;
+  }
+  return last;
+}
+
+Result<JobOptions> read_job_options(const Group& first, const Surroundings& surroundings) {
+  auto preferences = read_preferences(last_config(first), surroundings);
+  if (!preferences) return fail(preferences.error());
+  JobOptions job;
+  job.preferences = *std::move(preferences);
+  for (const Given& given : job.preferences.given) job.effective.add(given);
+  for (const Given& given : first.options) {
+    if (!given.spec->per_program()) job.effective.add(given);
+  }
+  if (auto ok = settle_contradictions(job.effective); !ok) return fail(ok.error());
+  if (auto ok = job.effective.apply(job.options, surroundings); !ok) return fail(ok.error());
+  if (auto ok = check_effects(job.effective); !ok) return fail(ok.error());
+  return job;
+}
+
+std::string text_of(const OptionSpec& spec) {
+  if (spec.name() == "version") return version_text();
+  return spec.name() == "help-man" ? man_page() : help_text();
+}
+
+}  // namespace
+
+Result<Command> parse_command_line(const std::vector<std::string>& args, const Surroundings& surroundings) {
+  auto arguments = parse_arguments(args);
+  if (!arguments) return fail(arguments.error());
+  if (arguments->show) return ShowText{text_of(*arguments->show)};
+  auto job = read_job_options(arguments->groups.front(), surroundings);
+  if (!job) return fail(job.error());
+  auto apps = Programs(surroundings, job->effective.find("app")).read(std::move(arguments->groups));
+  if (!apps) return fail(apps.error());
+  if (job->effective.find("show-config")) {
+    return ShowText{show_config(job->effective, job->preferences, job->options.format)};
+  }
+  if (apps->empty()) return fail({.where = "", .what = "no program was named", .why = "", .hint = usage_hint()});
+  Options& options = job->options;
+  options.request.apps = *std::move(apps);
+  options.request.environment = surroundings.environment;
+  options.request.cwd = surroundings.cwd;
+  return std::move(options);
+}
+
+}  // namespace dlaunch::cli

@@ -1,0 +1,125 @@
+#include "cli/preferences.h"
+
+#include <algorithm>
+#include <array>
+
+#include "cli/config_file.h"
+#include "cli/files.h"
+#include "cli/values.h"
+
+namespace dlaunch::cli {
+namespace {
+
+constexpr std::string_view kPrefix = "DLAUNCH_";
+
+/// Who a rank is. dlaunch inside a dlaunch job finds them set, and they are never options.
+constexpr std::array<std::string_view, 9> kIdentity{"RANK",      "SIZE", "LOCAL_RANK", "LOCAL_SIZE", "NODE_RANK",
+                                                    "NUM_NODES", "HOST", "DEVICE",     "JOB_ID"};
+
+/// "ON_FAILURE" to "on-failure"; what is not in capitals becomes no option's name.
+std::string option_name(std::string_view suffix) {
+  std::string name(suffix);
+  for (char& c : name) {
+    if (c >= 'A' && c <= 'Z') {
+      c = static_cast<char>(c - 'A' + 'a');
+    } else {
+      c = c == '_' ? '-' : '?';
+    }
+  }
+  return name;
+}
+
+Result<void> read_variable(const std::string& name, std::string_view value, Preferences& preferences) {
+  const std::string_view suffix = std::string_view(name).substr(kPrefix.size());
+  if (std::find(kIdentity.begin(), kIdentity.end(), suffix) != kIdentity.end() || suffix == "CONFIG") return {};
+  const std::string option = option_name(suffix);
+  const OptionSpec* spec = find_option(option).spec;
+  if (!spec || !spec->preference || spec->name() != option) {
+    preferences.ignored.push_back(name);
+    return {};
+  }
+  if (value.empty()) return {};
+  const auto text = preference_value(*spec, value);
+  if (!text) {
+    Error error = text.error();
+    error.where = name;
+    return fail(std::move(error));
+  }
+  preferences.given.push_back(
+      {.spec = spec, .value = *text, .spelled = name, .origin = name, .source = Source::variable});
+  return {};
+}
+
+struct ConfigPath {
+  std::string path;  ///< empty: there is none
+  bool named = false;
+};
+
+Result<ConfigPath> config_path(const Given* config, const Surroundings& surroundings) {
+  const auto from_variable = variable(surroundings.environment, "DLAUNCH_CONFIG");
+  if (config || from_variable) {
+    auto path = absolute_path(config ? std::string_view(config->value) : *from_variable, surroundings.cwd);
+    if (path) return ConfigPath{*std::move(path), true};
+    Error error = path.error();
+    error.where = config ? config->spelled : "DLAUNCH_CONFIG";
+    return fail(std::move(error));
+  }
+  // A relative path in these is to be ignored, says the XDG specification.
+  const auto xdg = variable(surroundings.environment, "XDG_CONFIG_HOME");
+  if (xdg && xdg->starts_with('/')) return ConfigPath{std::string(*xdg) + "/dlaunch/config.toml"};
+  const auto home = variable(surroundings.environment, "HOME");
+  if (home && home->starts_with('/')) return ConfigPath{std::string(*home) + "/.config/dlaunch/config.toml"};
+  return ConfigPath{};
+}
+
+/// https://no-color.org: any value but the empty one.
+Given no_color() {
+  return {.spec = find_option("color").spec,
+          .value = "never",
+          .spelled = "NO_COLOR",
+          .origin = "NO_COLOR",
+          .source = Source::convention};
+}
+
+Result<void> read_config(const Given* config, const Surroundings& surroundings, Preferences& preferences) {
+  const auto where = config_path(config, surroundings);
+  if (!where) return fail(where.error());
+  if (where->path.empty()) return {};
+  const auto text = surroundings.read_file(where->path);
+  if (!text) {
+    if (!where->named && text.error().missing) return {};
+    return fail(text.error().error);
+  }
+  auto settings = parse_config(*text, where->path);
+  if (!settings) return fail(settings.error());
+  preferences.given.insert(preferences.given.end(), settings->begin(), settings->end());
+  preferences.file = where->path;
+  return {};
+}
+
+}  // namespace
+
+Result<Preferences> read_preferences(const Given* config, const Surroundings& surroundings) {
+  Preferences preferences;
+  if (variable(surroundings.environment, "NO_COLOR")) preferences.given.push_back(no_color());
+  if (auto read = read_config(config, surroundings, preferences); !read) return fail(read.error());
+  for (const std::string& line : surroundings.environment) {
+    if (!line.starts_with(kPrefix)) continue;
+    const size_t equals = line.find('=');
+    if (equals == std::string::npos) continue;
+    auto read = read_variable(line.substr(0, equals), std::string_view(line).substr(equals + 1), preferences);
+    if (!read) return fail(read.error());
+  }
+  return preferences;
+}
+
+std::optional<std::string_view> variable(const std::vector<std::string>& environment, std::string_view name) {
+  for (const std::string& line : environment) {
+    if (line.size() > name.size() + 1 && line.starts_with(name) && line[name.size()] == '=') {
+      return std::string_view(line).substr(name.size() + 1);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace dlaunch::cli

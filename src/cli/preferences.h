@@ -1,0 +1,27 @@
+// Defaults that the user keeps: the config file ($XDG_CONFIG_HOME or ~/.config, then dlaunch/config.toml; --config FILE
+// or DLAUNCH_CONFIG instead) and DLAUNCH_<OPTION> variables, which win over it. An empty variable counts as unset.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "cli/option_spec.h"
+
+namespace dlaunch::cli {
+
+struct Preferences {
+  std::vector<Given> given;          ///< the weaker first
+  std::string file;                  ///< the config file that was read; empty: none
+  std::vector<std::string> ignored;  ///< names of DLAUNCH_* variables that are no option
+};
+
+/// `config`: --config as given, or null. A file that was named must be there; the standard one may be missing.
+Result<Preferences> read_preferences(const Given* config, const Surroundings& surroundings);
+
+/// The value of a variable in NAME=VALUE lines; nullopt when unset or empty.
+std::optional<std::string_view> variable(const std::vector<std::string>& environment, std::string_view name);
+
+}  // namespace dlaunch::cli

@@ -1,0 +1,111 @@
+// Which options do not go together, and which would do nothing. The rows are the whole policy.
+#include <string>
+
+#include "cli/effective.h"
+#include "cli/values.h"
+
+namespace dlaunch::cli {
+namespace {
+
+using std::string_view;
+
+/// An option, or one value of it.
+struct Operand {
+  string_view name;
+  string_view value = {};  ///< empty: any
+};
+
+struct Contradiction {
+  Operand one;
+  Operand other;
+  string_view why;
+};
+
+constexpr string_view kOneLineStart = "each says how a line begins";
+constexpr string_view kRawHasNoLines = "raw output has no lines to mark";
+constexpr string_view kRecordHasAll = "a JSON record has rank, host, stream and time already";
+
+constexpr Contradiction kContradictions[] = {
+    {{"label"}, {"tag-output"}, kOneLineStart},
+    {{"label"}, {"timestamp-output"}, kOneLineStart},
+    {{"raw"}, {"label"}, kRawHasNoLines},
+    {{"raw"}, {"tag-output"}, kRawHasNoLines},
+    {{"raw"}, {"timestamp-output"}, kRawHasNoLines},
+    {{"raw"}, {"color", "always"}, kRawHasNoLines},
+    {{"raw"}, {"format", "jsonl"}, "each says how output is written"},
+    {{"format", "jsonl"}, {"label"}, kRecordHasAll},
+    {{"format", "jsonl"}, {"tag-output"}, kRecordHasAll},
+    {{"format", "jsonl"}, {"timestamp-output"}, kRecordHasAll},
+    {{"format", "jsonl"}, {"color", "always"}, "JSON has no colours"},
+    {{"format", "jsonl"}, {"dry-run"}, "the plan prints as text or json"},
+    {{"format", "jsonl"}, {"show-env"}, "an environment prints as text or json"},
+    {{"format", "jsonl"}, {"show-config"}, "the configuration prints as text or json"},
+    {{"dry-run"}, {"show-env"}, "each prints something else and ends"},
+};
+
+const Given* holds(const Effective& effective, Operand operand) {
+  const Given* given = effective.find(operand.name);
+  return given && (operand.value.empty() || given->value == operand.value) ? given : nullptr;
+}
+
+std::string describe(const Given& given, Operand operand) {
+  return given.spelled + (operand.value.empty() ? "" : " " + std::string(operand.value));
+}
+
+tl::unexpected<Error> useless(const std::string& where, std::string why, std::string hint) {
+  return fail({.where = where, .what = "would do nothing", .why = std::move(why), .hint = std::move(hint)});
+}
+
+Result<void> check_format(const Effective& effective) {
+  const Given* json = holds(effective, {"format", "json"});
+  if (!json || effective.find("dry-run") || effective.find("show-env") || effective.find("show-config")) return {};
+  return useless(json->spelled + " json", "it is the form of --dry-run, --show-env and --show-config",
+                 "--format jsonl prints the ranks' output as JSON lines");
+}
+
+/// Without binding, a unit within the host changes nothing.
+Result<void> check_placing(const Effective& effective, string_view name) {
+  const Given* given = effective.find(name);
+  if (!given || given->source != Source::command_line || given->value == "slot" || given->value == "node") return {};
+  const Given* bind = effective.find("bind-to");
+  if (bind && bind->value != "none") return {};
+  return useless(given->spelled + " " + given->value, "ranks are not bound", "add --bind-to core, or leave it out");
+}
+
+Result<void> check_ranks(const Effective& effective) {
+  const Given* ranks = effective.find("ranks");
+  const Given* files = effective.find("output-filename");
+  if (!ranks || !files) return {};
+  const auto settings = file_settings(files->value, "/");
+  if (!settings || settings->copy) return {};
+  return useless(ranks->spelled, "with :nocopy nothing reaches the console", "leave one of them out");
+}
+
+}  // namespace
+
+Result<void> settle_contradictions(Effective& effective) {
+  for (const Contradiction& row : kContradictions) {
+    const Given* one = holds(effective, row.one);
+    const Given* other = holds(effective, row.other);
+    if (!one || !other) continue;
+    if (one->source != other->source) {
+      effective.drop(one->source < other->source ? *one : *other);
+      continue;
+    }
+    return fail({.where = describe(*one, row.one),
+                 .what = "does not go with " + describe(*other, row.other),
+                 .why = std::string(row.why),
+                 .hint = "leave one of them out"});
+  }
+  return {};
+}
+
+Result<void> check_effects(const Effective& effective) {
+  if (auto ok = check_format(effective); !ok) return ok;
+  for (const string_view name : {"map-by", "rank-by"}) {
+    if (auto ok = check_placing(effective, name); !ok) return ok;
+  }
+  return check_ranks(effective);
+}
+
+}  // namespace dlaunch::cli

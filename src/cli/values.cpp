@@ -1,0 +1,125 @@
+#include "cli/values.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+
+#include "base/text.h"
+
+namespace dlaunch::cli {
+namespace {
+
+constexpr double kMaxSeconds = 1e9;
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return result;
+}
+
+/// What follows "DIR:"; several directives stand with commas between.
+Result<void> apply_directives(std::string_view text, output::FileSettings& settings) {
+  for (const std::string& directive : split(lower(text), ',')) {
+    if (directive == "nocopy") {
+      settings.copy = false;
+    } else if (directive == "nojobid") {
+      settings.job_directory = false;
+    } else {
+      return bad_value(text, "is no directive for the files",
+                       "after the last ':' stands nocopy, nojobid or both with a comma; end the name in '/' when its "
+                       "own last part holds a ':'");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+tl::unexpected<Error> bad_value(std::string_view text, std::string_view wrong, std::string hint) {
+  return fail(
+      {.where = "", .what = "\"" + std::string(text) + "\" " + std::string(wrong), .why = "", .hint = std::move(hint)});
+}
+
+Result<int> whole_number(std::string_view text, int min, int max) {
+  if (const auto number = parse_int(text, min, max)) return static_cast<int>(*number);
+  return bad_value(text, "is not a number that fits here",
+                   "write a whole number from " + std::to_string(min) + " to " + std::to_string(max));
+}
+
+Result<std::chrono::milliseconds> seconds(std::string_view text) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value, std::chars_format::fixed);
+  if (error != std::errc{} || stop != end || !(value >= 0 && value <= kMaxSeconds) || std::signbit(value)) {
+    return bad_value(text, "is not a number of seconds", "write seconds as 5 or 0.5");
+  }
+  return std::chrono::milliseconds(std::llround(std::ceil(value * 1000)));
+}
+
+Result<StdinTarget> stdin_target(std::string_view text) {
+  if (text == "none") return StdinTarget{StdinTarget::Kind::none, 0};
+  if (text == "all") return StdinTarget{StdinTarget::Kind::all, 0};
+  if (const auto rank = parse_int(text, 0, kMaxRanks - 1))
+    return StdinTarget{StdinTarget::Kind::rank, static_cast<int>(*rank)};
+  return bad_value(text, "is neither none, all nor a rank", "write --stdin none, --stdin all or a rank, as --stdin 0");
+}
+
+Result<std::set<int>> rank_list(std::string_view text) {
+  if (auto ranks = parse_int_list(text, kMaxRanks - 1)) return *std::move(ranks);
+  return bad_value(text, "is not a list of ranks", "write ranks with commas and dashes, as 0,3-5");
+}
+
+Result<output::FileSettings> file_settings(std::string_view text, const std::string& cwd) {
+  output::FileSettings settings;
+  // A ':' counts only after the last '/' and outside of {…}, so that "a:b/" and "{time:…}" stay names.
+  const size_t colon = text.rfind(':');
+  if (colon != std::string_view::npos && text.find_first_of("/}", colon) == std::string_view::npos) {
+    if (auto applied = apply_directives(text.substr(colon + 1), settings); !applied) return fail(applied.error());
+    text = text.substr(0, colon);
+  }
+  auto path = absolute_path(text, cwd);
+  if (!path) return fail(path.error());
+  settings.target = *std::move(path);
+  return settings;
+}
+
+Result<std::string> absolute_path(std::string_view path, const std::string& cwd) {
+  if (path.empty()) return fail({.where = "", .what = "the path is empty", .why = "", .hint = "write a path"});
+  if (path.front() == '/') return std::string(path);
+  if (cwd.empty()) {
+    return bad_value(path, "is relative, and the working directory is gone", "cd to a directory that exists");
+  }
+  return (cwd.back() == '/' ? cwd : cwd + '/') + std::string(path);
+}
+
+Result<plan::EnvSetting> env_setting(std::string_view text) {
+  const size_t equals = text.find('=');
+  const std::string name(text.substr(0, equals));
+  plan::EnvSetting setting{name, std::nullopt};
+  if (equals != std::string_view::npos) setting.value = text.substr(equals + 1);
+  if (name.empty()) {
+    return fail({.where = "",
+                 .what = "the variable has no name",
+                 .why = "",
+                 .hint = "write -x NAME, -x NAME=VALUE or -x 'PREFIX_*'"});
+  }
+  if (!setting.value && name.find(',') != std::string::npos) {
+    return bad_value(name, "is not a variable's name", "write one -x for each variable");
+  }
+  const size_t star = name.find('*');
+  if (star != std::string::npos && (setting.value || star + 1 != name.size())) {
+    return bad_value(name, setting.value ? "names many variables and one value" : "has its '*' in the middle",
+                     "a '*' may only end a name without a value, as -x 'PREFIX_*'");
+  }
+  return setting;
+}
+
+tl::unexpected<Error> unknown_word(std::string_view text, const std::vector<std::string>& words) {
+  std::string list;
+  for (const std::string& word : words) list += (list.empty() ? "" : ", ") + word;
+  return bad_value(text, "is not known here", "it takes one of " + list);
+}
+
+}  // namespace dlaunch::cli

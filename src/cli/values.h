@@ -1,0 +1,49 @@
+// From an option's text to its value, with errors that name the text and what would be right. PURE.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/error.h"
+#include "cli/options.h"
+
+namespace dlaunch::cli {
+
+inline constexpr int kMaxRanks = 1 << 20;
+
+/// Most setters fail so: the text, what is wrong with it, what would be right.
+tl::unexpected<Error> bad_value(std::string_view text, std::string_view wrong, std::string hint);
+
+Result<int> whole_number(std::string_view text, int min, int max);
+/// "5", "0.5"; to the millisecond, upwards.
+Result<std::chrono::milliseconds> seconds(std::string_view text);
+Result<StdinTarget> stdin_target(std::string_view text);
+Result<std::set<int>> rank_list(std::string_view text);
+/// DIR[:nocopy,nojobid]; DIR is made absolute.
+Result<output::FileSettings> file_settings(std::string_view text, const std::string& cwd);
+Result<std::string> absolute_path(std::string_view path, const std::string& cwd);
+/// VAR, VAR=VALUE or PREFIX_*. Errors never hold the value.
+Result<plan::EnvSetting> env_setting(std::string_view text);
+
+template <class T>
+using Word = std::pair<std::string_view, T>;
+
+tl::unexpected<Error> unknown_word(std::string_view text, const std::vector<std::string>& words);
+
+/// One of a few words.
+template <class T, size_t N>
+Result<T> one_of(std::string_view text, const std::array<Word<T>, N>& words) {
+  std::vector<std::string> known;
+  for (const auto& [word, value] : words) {
+    if (word == text) return value;
+    known.emplace_back(word);
+  }
+  return unknown_word(text, known);
+}
+
+}  // namespace dlaunch::cli

@@ -1,0 +1,39 @@
+// The one place that asks the libraries for their versions; their macros alone are used, nothing of them is linked
+// here.
+#include <fmt/core.h>
+#include <hwloc/autogen/config.h>
+#include <spdlog/version.h>
+
+#include <asio/version.hpp>
+#include <nlohmann/json.hpp>
+
+#include "cli/version.h"
+
+namespace dlaunch::cli {
+namespace {
+
+std::string dotted(long major, long minor, long patch) {
+  return std::to_string(major) + '.' + std::to_string(minor) + '.' + std::to_string(patch);
+}
+
+}  // namespace
+
+std::string version() { return DLAUNCH_VERSION; }
+
+std::vector<std::pair<std::string, std::string>> libraries() {
+  // Asio and fmt number as in 102201 (1.22.1) and 90100 (9.1.0).
+  return {{"Asio", dotted(ASIO_VERSION / 100000, ASIO_VERSION / 100 % 1000, ASIO_VERSION % 100)},
+          {"fmt", dotted(FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)},
+          {"hwloc", HWLOC_VERSION},
+          {"nlohmann/json",
+           dotted(NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH)},
+          {"spdlog", dotted(SPDLOG_VER_MAJOR, SPDLOG_VER_MINOR, SPDLOG_VER_PATCH)}};
+}
+
+std::string version_text() {
+  std::string text = "dlaunch " + version() + "\nbuilt with";
+  for (const auto& [name, number] : libraries()) text += (text.ends_with("with") ? " " : ", ") + name + ' ' + number;
+  return text + '\n';
+}
+
+}  // namespace dlaunch::cli

@@ -1,0 +1,276 @@
+#include "job/job.h"
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "base/error.h"
+
+namespace dlaunch::job {
+namespace {
+
+constexpr int kSignalBase = 128;
+
+bool ends_a_job(int signal) { return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT; }
+
+}  // namespace
+
+Job::Job(Policy policy, std::vector<int> host_of_rank, int hosts, Time now)
+    : policy_(policy), host_of_rank_(std::move(host_of_rank)), hosts_(static_cast<size_t>(hosts), HostState::waiting) {
+  outcome_.ranks.resize(host_of_rank_.size());
+  drained_.resize(host_of_rank_.size());
+  phase_deadline_ = now + kReadyWait;
+  if (policy_.timeout) timeout_at_ = now + *policy_.timeout;
+}
+
+Actions Job::handle(const Event& event, Time now) {
+  if (phase_ == Phase::finished) return {};
+  std::visit([&](const auto& e) { on(e, now); }, event);
+  return std::exchange(actions_, {});
+}
+
+std::optional<Time> Job::deadline() const {
+  if (!timeout_at_) return phase_deadline_;
+  return phase_deadline_ ? std::min(*timeout_at_, *phase_deadline_) : timeout_at_;
+}
+
+Actions Job::tick(Time now) {
+  if (timeout_at_ && now >= *timeout_at_) {
+    timeout_at_.reset();
+    if (phase_ < Phase::ending) end_ranks(Cause::timeout, kExitTimeout, SIGTERM, now);
+  }
+  if (phase_deadline_ && now >= *phase_deadline_) {
+    phase_deadline_.reset();
+    switch (phase_) {
+      case Phase::starting:
+        for (size_t host = 0; host < hosts_.size(); ++host) {
+          if (hosts_[host] == HostState::waiting) {
+            on(HostLost{static_cast<int>(host), "its agent did not answer within " +
+                                                    std::to_string(kReadyWait.count()) + " s"}, now);
+          }
+        }
+        break;
+      case Phase::ending:
+        if (killed_) {
+          give_up_ranks();
+          finish_hosts(now);
+        } else {
+          kill_ranks(now);
+        }
+        break;
+      case Phase::finishing: give_up_hosts(); break;
+      case Phase::running:
+      case Phase::finished: break;
+    }
+  }
+  return std::exchange(actions_, {});
+}
+
+Progress Job::progress() const {
+  Progress progress{phase_, static_cast<int>(outcome_.ranks.size()), started_, {}, sent_signal_, {}};
+  if (phase_ != Phase::ending) return progress;
+  if (!killed_) progress.kill_at = phase_deadline_;
+  for (size_t rank = 0; rank < outcome_.ranks.size(); ++rank) {
+    const RankRecord& record = outcome_.ranks[rank];
+    if (record.pid != 0 && !record.status) progress.running.insert(static_cast<int>(rank));
+  }
+  return progress;
+}
+
+void Job::on(const HostReady& event, Time) {
+  HostState& state = hosts_[static_cast<size_t>(event.host)];
+  if (phase_ != Phase::starting || state != HostState::waiting) return;
+  state = HostState::ready;
+  if (!std::ranges::all_of(hosts_, [](HostState s) { return s == HostState::ready; })) return;
+  phase_ = Phase::running;
+  phase_deadline_.reset();
+  live_ = undrained_ = static_cast<int>(host_of_rank_.size());
+  for (size_t host = 0; host < hosts_.size(); ++host) {
+    hosts_[host] = HostState::started;
+    actions_.push_back(StartRanks{static_cast<int>(host)});
+  }
+}
+
+void Job::on(const HostLost& event, Time now) {
+  HostState& state = hosts_[static_cast<size_t>(event.host)];
+  if (state == HostState::gone) return;
+  const bool owed_confirmation = state == HostState::finishing;
+  state = HostState::gone;
+  if (owed_confirmation) outcome_.leftovers.push_back("not confirmed clean: " + event.why);
+  lose_host_ranks(event.host, event.why);
+  if (phase_ < Phase::ending) {
+    outcome_.detail = event.why;
+    end_ranks(Cause::host_lost, kExitHostLost, SIGTERM, now);
+  } else {
+    finish_when_idle(now);
+  }
+  finished_when_all_gone();
+}
+
+void Job::on(const RankStarted& event, Time) {
+  RankRecord& record = outcome_.ranks[static_cast<size_t>(event.rank)];
+  record.pid = event.pid;
+  record.start_ns = event.time_ns;
+  record.cpus = event.cpus;
+  ++started_;
+}
+
+void Job::on(const RankEnded& event, Time now) {
+  RankRecord& record = outcome_.ranks[static_cast<size_t>(event.rank)];
+  if (record.status) return;
+  record_end(event.rank, event.status, event.time_ns);
+  if (!event.status.ok()) note_failure(event.rank, now);
+  finish_when_idle(now);
+}
+
+void Job::on(const RankDrained& event, Time now) {
+  if (drained_[static_cast<size_t>(event.rank)]) return;
+  drained_[static_cast<size_t>(event.rank)] = true;
+  --undrained_;
+  finish_when_idle(now);
+}
+
+void Job::on(const HostClean& event, Time) {
+  for (const std::string& left : event.left) outcome_.leftovers.push_back(left);
+  hosts_[static_cast<size_t>(event.host)] = HostState::gone;
+  actions_.push_back(DropHost{event.host});
+  finished_when_all_gone();
+}
+
+void Job::on(const UserSignal& event, Time now) {
+  if (event.signal == SIGTSTP) {
+    actions_.push_back(SignalRanks{SIGSTOP});  // TSTP itself is ignored by groups without a terminal's session
+    actions_.push_back(StopSelf{});
+  } else if (!ends_a_job(event.signal)) {
+    actions_.push_back(SignalRanks{event.signal});
+  } else if (phase_ < Phase::ending) {
+    outcome_.signal = event.signal;
+    end_ranks(Cause::interrupted, kSignalBase + event.signal, event.signal, now);
+  } else if (phase_ == Phase::ending && !killed_ && live_ > 0) {
+    kill_ranks(now);
+  } else {
+    give_up_hosts();  // killed already and asked again: the agents end the rest without us
+  }
+}
+
+void Job::on(const OutputFailed& event, Time now) {
+  if (phase_ >= Phase::ending) return;
+  outcome_.detail = event.detail;
+  end_ranks(Cause::output_failed, event.exit_code, SIGTERM, now);
+}
+
+void Job::record_end(int rank, const ExitStatus& status, std::int64_t time_ns) {
+  RankRecord& record = outcome_.ranks[static_cast<size_t>(rank)];
+  record.status = status;
+  record.end_ns = time_ns;
+  record.needed_kill = killed_;
+  --live_;
+  if (phase_ != Phase::ending) return;
+  // It failed before the failure that was heard of first: then it is a cause. Else our signal, or its peer's end, is.
+  const auto first = outcome_.first_failure;
+  record.ended_by_us = !first || time_ns > outcome_.ranks[static_cast<size_t>(*first)].end_ns;
+}
+
+void Job::note_failure(int rank, Time now) {
+  const RankRecord& record = outcome_.ranks[static_cast<size_t>(rank)];
+  if (record.ended_by_us) return;
+  const auto first = outcome_.first_failure;
+  if (!first || record.end_ns < outcome_.ranks[static_cast<size_t>(*first)].end_ns) {
+    outcome_.first_failure = rank;
+    if (outcome_.cause == Cause::rank_failed) outcome_.exit_code = record.status->shell_code();
+  }
+  if (phase_ >= Phase::ending) return;
+  if (policy_.abort_on_failure) {
+    end_ranks(Cause::rank_failed, record.status->shell_code(), SIGTERM, now);
+  } else {
+    outcome_.cause = Cause::rank_failed;
+    outcome_.exit_code = outcome_.ranks[static_cast<size_t>(*outcome_.first_failure)].status->shell_code();
+  }
+}
+
+void Job::end_ranks(Cause cause, int exit_code, int signal, Time now) {
+  outcome_.cause = cause;
+  outcome_.exit_code = exit_code;
+  phase_ = Phase::ending;
+  sent_signal_ = signal;
+  phase_deadline_ = now + policy_.grace;
+  if (live_ > 0) {
+    actions_.push_back(SignalRanks{signal});
+    actions_.push_back(SignalRanks{SIGCONT});  // a stopped rank could not act on it
+  }
+  finish_when_idle(now);
+}
+
+void Job::kill_ranks(Time now) {
+  killed_ = true;
+  sent_signal_ = SIGKILL;
+  actions_.push_back(SignalRanks{SIGKILL});
+  phase_deadline_ = now + kKillWait;
+}
+
+void Job::give_up_ranks() {
+  for (size_t rank = 0; rank < outcome_.ranks.size(); ++rank) {
+    RankRecord& record = outcome_.ranks[rank];
+    if (record.pid == 0 || record.status) continue;
+    outcome_.leftovers.push_back("rank " + std::to_string(rank) + ", pid " + std::to_string(record.pid) +
+                                 ", did not end after SIGKILL: its host may need a restart");
+    record.status = ExitStatus(Lost{"did not end after SIGKILL"});
+  }
+  live_ = 0;
+}
+
+void Job::finish_when_idle(Time now) {
+  if (live_ > 0 || (phase_ != Phase::running && phase_ != Phase::ending)) return;
+  phase_deadline_.reset();  // nobody is left to kill
+  if (undrained_ == 0) finish_hosts(now);
+}
+
+void Job::finish_hosts(Time now) {
+  if (phase_ == Phase::finishing || phase_ == Phase::finished) return;
+  phase_ = Phase::finishing;
+  phase_deadline_ = now + policy_.grace + kFinishWait;
+  for (size_t host = 0; host < hosts_.size(); ++host) {
+    HostState& state = hosts_[host];
+    if (state == HostState::gone) continue;
+    const bool answers = state != HostState::waiting;
+    state = answers ? HostState::finishing : HostState::gone;
+    if (answers) {
+      actions_.push_back(FinishHost{static_cast<int>(host)});
+    } else {
+      actions_.push_back(DropHost{static_cast<int>(host)});
+    }
+  }
+  finished_when_all_gone();
+}
+
+void Job::give_up_hosts() {
+  for (size_t host = 0; host < hosts_.size(); ++host) {
+    if (hosts_[host] == HostState::gone) continue;
+    outcome_.leftovers.push_back("host " + std::to_string(host) + " did not confirm in time that nothing is left");
+    hosts_[host] = HostState::gone;
+    actions_.push_back(DropHost{static_cast<int>(host)});
+  }
+  phase_ = Phase::finishing;
+  finished_when_all_gone();
+}
+
+void Job::finished_when_all_gone() {
+  if (phase_ != Phase::finishing) return;
+  if (!std::ranges::all_of(hosts_, [](HostState s) { return s == HostState::gone; })) return;
+  phase_ = Phase::finished;
+  phase_deadline_.reset();
+  timeout_at_.reset();
+  actions_.push_back(Finished{});
+}
+
+void Job::lose_host_ranks(int host, const std::string& why) {
+  if (phase_ == Phase::starting) return;
+  for (size_t rank = 0; rank < host_of_rank_.size(); ++rank) {
+    if (host_of_rank_[rank] != host || outcome_.ranks[rank].status) continue;
+    outcome_.ranks[rank].status = ExitStatus(Lost{why});
+    outcome_.ranks[rank].ended_by_us = phase_ >= Phase::ending;
+    --live_;
+  }
+}
+
+}  // namespace dlaunch::job

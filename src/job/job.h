@@ -1,0 +1,120 @@
+// The policy of one job as a state machine: what happens next, when to end the ranks, the exit code. PURE: events and
+// the time go in, actions come out, nothing is done here.
+//
+//   starting ──all hosts ready──► running ─every rank ended, drained─► finishing ──every host clean──► finished
+//       │                            │                                     ▲
+//       └── failure, signal, timeout ┴──► ending: signal, grace, KILL ──────┘
+//
+// Rules
+// - Ranks start when every host is ready: a job that cannot start everywhere starts nowhere.
+// - The first failure (by the time at its host) ends all, unless the policy says continue; its code is the job's.
+// - Ending: the signal (TERM, or the user's own), after the grace KILL, after kKillWait what still runs is given up
+//   and named. A second signal from the user: KILL at once.
+// - Every wait has a deadline but one: a reader that is slow to take what ranks that have ended wrote. Ctrl-C ends it.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/exit_status.h"
+#include "job/outcome.h"
+#include "job/policy.h"
+
+namespace dlaunch::job {
+
+inline constexpr std::chrono::seconds kReadyWait{30};   ///< for a host's agent to answer
+inline constexpr std::chrono::seconds kKillWait{5};     ///< for a rank to go after KILL (uninterruptible sleep)
+inline constexpr std::chrono::seconds kFinishWait{10};  ///< beyond the grace, for a host to confirm that nothing is left
+
+// ---- events ----
+struct HostReady { int host; };
+struct HostLost { int host; std::string why; };
+struct RankStarted { int rank; int pid; std::int64_t time_ns; std::string cpus; };
+struct RankEnded { int rank; ExitStatus status; std::int64_t time_ns; };
+/// Both streams of a rank have ended, every byte it wrote was taken; or none will come (not started, host lost).
+struct RankDrained { int rank; };
+struct HostClean { int host; std::vector<std::string> left; };
+struct UserSignal { int signal; };
+struct OutputFailed { std::string detail; int exit_code; };
+using Event = std::variant<HostReady, HostLost, RankStarted, RankEnded, RankDrained, HostClean, UserSignal, OutputFailed>;
+
+// ---- actions ----
+struct StartRanks { int host; bool operator==(const StartRanks&) const = default; };
+struct SignalRanks { int signal; bool operator==(const SignalRanks&) const = default; };
+struct FinishHost { int host; bool operator==(const FinishHost&) const = default; };
+struct DropHost { int host; bool operator==(const DropHost&) const = default; };
+/// The launcher stops itself as its own process would have, after telling the agents.
+struct StopSelf { bool operator==(const StopSelf&) const = default; };
+struct Finished { bool operator==(const Finished&) const = default; };
+using Action = std::variant<StartRanks, SignalRanks, FinishHost, DropHost, StopSelf, Finished>;
+using Actions = std::vector<Action>;
+
+enum class Phase { starting, running, ending, finishing, finished };
+
+/// What the status line tells.
+struct Progress {
+  Phase phase = Phase::starting;
+  int ranks = 0;
+  int started = 0;
+  std::set<int> running;  ///< filled while ending only: it is for people to read
+  int signal = 0;         ///< sent, while ending
+  std::optional<Time> kill_at;
+};
+
+class Job {
+ public:
+  /// `host_of_rank[r]`: index of the host that rank r runs on.
+  Job(Policy policy, std::vector<int> host_of_rank, int hosts, Time now);
+
+  Actions handle(const Event& event, Time now);
+  /// When tick() must be called at the latest.
+  std::optional<Time> deadline() const;
+  Actions tick(Time now);
+
+  Phase phase() const { return phase_; }
+  Progress progress() const;
+  const Outcome& outcome() const { return outcome_; }
+
+ private:
+  enum class HostState { waiting, ready, started, finishing, gone };
+
+  void on(const HostReady& event, Time now);
+  void on(const HostLost& event, Time now);
+  void on(const RankStarted& event, Time now);
+  void on(const RankEnded& event, Time now);
+  void on(const RankDrained& event, Time now);
+  void on(const HostClean& event, Time now);
+  void on(const UserSignal& event, Time now);
+  void on(const OutputFailed& event, Time now);
+
+  void record_end(int rank, const ExitStatus& status, std::int64_t time_ns);
+  void note_failure(int rank, Time now);
+  void end_ranks(Cause cause, int exit_code, int signal, Time now);
+  void kill_ranks(Time now);
+  void give_up_ranks();
+  void finish_when_idle(Time now);
+  void finish_hosts(Time now);
+  void give_up_hosts();
+  void finished_when_all_gone();
+  void lose_host_ranks(int host, const std::string& why);
+
+  const Policy policy_;
+  const std::vector<int> host_of_rank_;
+  std::vector<HostState> hosts_;
+  Outcome outcome_;
+  Phase phase_ = Phase::starting;
+  Actions actions_;  // gathered by one handle() or tick()
+  int live_ = 0;       // ranks asked to start and not ended
+  int undrained_ = 0;  // ranks whose streams may still bring bytes
+  std::vector<bool> drained_;
+  int started_ = 0;
+  bool killed_ = false;
+  int sent_signal_ = 0;
+  std::optional<Time> timeout_at_;
+  std::optional<Time> phase_deadline_;
+};
+
+}  // namespace dlaunch::job

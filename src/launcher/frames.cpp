@@ -1,0 +1,89 @@
+#include "launcher/frames.h"
+
+#include <algorithm>
+#include <set>
+
+namespace dlaunch::launcher {
+namespace {
+
+using output::Stream;
+using wire::StreamMode;
+
+constexpr std::uint32_t kCreditPerHost = 16u << 20;  // bytes, over all streams of a host
+constexpr std::uint32_t kMinCredit = 16u << 10;
+constexpr std::uint32_t kMaxCredit = 1u << 20;
+
+wire::Spawn spawn_frame(const plan::Plan& plan, const plan::Rank& rank, const Settings& settings,
+                        const output::RankFacts& facts) {
+  const auto number = static_cast<std::uint32_t>(rank.rank);
+  const int ranks = static_cast<int>(plan.ranks.size());
+  wire::Spawn spawn;
+  spawn.rank = number;
+  spawn.app = static_cast<std::uint32_t>(rank.app);
+  spawn.local_rank = static_cast<std::uint32_t>(rank.local_rank);
+  spawn.env = rank.env;
+  spawn.in = takes_stdin(settings.stdin_target, rank.rank) ? StreamMode::pipe : StreamMode::null;
+  spawn.out = settings.output.pty ? StreamMode::pty : StreamMode::pipe;
+  spawn.err = settings.output.pty || settings.output.merge_stderr ? StreamMode::joined : StreamMode::pipe;
+  if (settings.output.pty) return spawn;
+  spawn.out_path = output::direct_path(settings.output, facts, rank.rank, ranks, Stream::out);
+  if (!spawn.out_path.empty()) spawn.out = StreamMode::file;
+  if (settings.output.merge_stderr) return spawn;
+  spawn.err_path = output::direct_path(settings.output, facts, rank.rank, ranks, Stream::err);
+  if (!spawn.err_path.empty()) spawn.err = StreamMode::file;
+  return spawn;
+}
+
+}  // namespace
+
+wire::Setup setup_frame(const plan::Plan& plan, int host, const Settings& settings, bool hand_over) {
+  const int local_ranks = static_cast<int>(plan.hosts[static_cast<size_t>(host)].ranks.size());
+  wire::Setup setup;
+  setup.job_id = plan.job_id;
+  setup.heartbeat_ms = static_cast<std::uint32_t>(settings.heartbeat.count());
+  setup.grace_ms = static_cast<std::uint32_t>(settings.grace.count());
+  setup.hand_over = hand_over;
+  setup.credit = first_credit(local_ranks);
+  setup.bind_to = static_cast<std::uint8_t>(plan.binding.bind_to);
+  setup.map_by = static_cast<std::uint8_t>(plan.binding.map_by);
+  setup.rank_by = static_cast<std::uint8_t>(plan.binding.rank_by);
+  setup.local_ranks = static_cast<std::uint32_t>(local_ranks);
+  setup.oversubscribe = settings.oversubscribe;
+  setup.report_cpus = plan.binding.report;
+  return setup;
+}
+
+std::vector<wire::Message> start_frames(const plan::Plan& plan, int host, const Settings& settings,
+                                        const std::vector<output::RankFacts>& facts) {
+  std::vector<wire::Message> frames;
+  std::set<int> described;
+  for (const int number : plan.hosts[static_cast<size_t>(host)].ranks) {
+    const plan::Rank& rank = plan.ranks[static_cast<size_t>(number)];
+    if (described.insert(rank.app).second) {
+      const plan::App& app = plan.apps[static_cast<size_t>(rank.app)];
+      frames.emplace_back(wire::Program{static_cast<std::uint32_t>(rank.app), app.argv, app.env, app.wdir});
+    }
+    frames.emplace_back(spawn_frame(plan, rank, settings, facts[static_cast<size_t>(number)]));
+  }
+  return frames;
+}
+
+std::vector<output::RankFacts> rank_facts(const plan::Plan& plan) {
+  std::vector<output::RankFacts> facts;
+  facts.reserve(plan.ranks.size());
+  for (const plan::Rank& rank : plan.ranks) {
+    facts.push_back({plan.hosts[static_cast<size_t>(rank.host)].host.name, rank.local_rank, rank.device});
+  }
+  return facts;
+}
+
+bool takes_stdin(const StdinTarget& target, int rank) {
+  return target.kind == StdinTarget::Kind::all || (target.kind == StdinTarget::Kind::rank && target.rank == rank);
+}
+
+std::uint32_t first_credit(int local_ranks) {
+  const auto streams = static_cast<std::uint32_t>(std::max(1, local_ranks)) * output::kStreams;
+  return std::clamp(kCreditPerHost / streams, kMinCredit, kMaxCredit);
+}
+
+}  // namespace dlaunch::launcher

@@ -1,0 +1,354 @@
+#include "launcher/launcher.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <asio/signal_set.hpp>
+#include <asio/steady_timer.hpp>
+#include <csignal>
+#include <utility>
+
+#include "base/text.h"
+#include "launcher/frames.h"
+#include "launcher/host_link.h"
+#include "launcher/output_driver.h"
+#include "launcher/rank_streams.h"
+#include "launcher/stdin_source.h"
+
+namespace dlaunch::launcher {
+namespace {
+
+using output::Stream;
+constexpr std::chrono::milliseconds kProgressTick{200};
+constexpr int kExitSigpipe = 128 + SIGPIPE;  // as any filter whose reader went away
+
+std::string folded(const std::vector<std::uint32_t>& cpus) {
+  std::set<int> numbers;
+  for (const std::uint32_t cpu : cpus) numbers.insert(static_cast<int>(cpu));
+  return fold_ints(numbers);
+}
+
+/// A signal that was ignored when we started stays so: nohup, and `dlaunch … &` in a script.
+bool ignored_at_start(int signal) {
+  struct sigaction action {};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+}  // namespace
+
+class Launcher::Impl {
+ public:
+  Impl(asio::io_context& io, Parts parts)
+      : io_(io),
+        parts_(std::move(parts)),
+        facts_(rank_facts(parts_.plan)),
+        job_(parts_.policy, hosts_of_ranks(), static_cast<int>(parts_.plan.hosts.size()), job::Clock::now()),
+        output_(io, parts_.output),
+        streams_(io, output_, ranks(), [this](int rank) { happened(job::RankDrained{rank}); }),
+        stdin_(io, STDIN_FILENO,
+               [this](int rank, std::string bytes, bool eof) {
+                 send_to_rank(rank, wire::Stdin{static_cast<std::uint32_t>(rank), std::move(bytes), eof});
+               }),
+        signals_(io),
+        timer_(io),
+        progress_timer_(io) {}
+
+  job::Outcome run() {
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH}) {
+      if (!ignored_at_start(signal)) signals_.add(signal);
+    }
+    wait_signal();
+    output_.start({[this] { streams_.resume(); }, [this] { check_output(); }});
+    open_hosts();
+    arm_timer();
+    show_progress();
+    io_.run();
+    return job_.outcome();
+  }
+
+ private:
+  int ranks() const { return static_cast<int>(parts_.plan.ranks.size()); }
+
+  std::vector<int> hosts_of_ranks() const {
+    std::vector<int> hosts;
+    for (const plan::Rank& rank : parts_.plan.ranks) hosts.push_back(rank.host);
+    return hosts;
+  }
+
+  // ---- hosts ----
+  void open_hosts() {
+    links_.resize(parts_.plan.hosts.size());
+    for (int host = 0; host < static_cast<int>(links_.size()); ++host) {
+      auto opened = parts_.transport.open(parts_.plan.hosts[static_cast<size_t>(host)].host);
+      if (!opened) {
+        const Error& error = opened.error();
+        happened(job::HostLost{host, host_name(host) + ": " + error.what + ": " + error.why});
+        continue;
+      }
+      auto& link = links_[static_cast<size_t>(host)];
+      link = std::make_unique<HostLink>(
+          io_, host, std::move(*opened), parts_.settings,
+          HostLink::Handlers{
+              [this](int h, wire::Message&& m, std::deque<sys::Fd>& fds) { received(h, std::move(m), fds); },
+              [this](int h, const std::string& why) { host_lost(h, why); }});
+      link->send(setup_frame(parts_.plan, host, parts_.settings, link->passes_fds()));
+      if (parts_.settings.output.pty) send_window_size(*link);
+    }
+  }
+
+  void host_lost(int host, const std::string& why) {
+    if (dropped(host)) return;
+    happened(job::HostLost{host, host_name(host) + ": " + why});
+    for (const int rank : parts_.plan.hosts[static_cast<size_t>(host)].ranks) streams_.abandon(rank);
+  }
+
+  const std::string& host_name(int host) const { return parts_.plan.hosts[static_cast<size_t>(host)].host.name; }
+  HostLink* link(int host) { return links_[static_cast<size_t>(host)].get(); }
+  bool dropped(int host) { return !link(host); }
+
+  void send_to_rank(int rank, const wire::Message& message) {
+    if (HostLink* to = link(parts_.plan.ranks[static_cast<size_t>(rank)].host)) to->send(message);
+  }
+
+  void send_to_all(const wire::Message& message) {
+    for (const auto& to : links_) {
+      if (to) to->send(message);
+    }
+  }
+
+  static void send_window_size(HostLink& to) {
+    winsize size{};
+    if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) to.send(wire::WindowSize{size.ws_row, size.ws_col});
+  }
+
+  // ---- what an agent says ----
+  void received(int host, wire::Message&& message, std::deque<sys::Fd>& fds) {
+    std::visit(
+        [&](auto& m) {
+          if constexpr (requires { m.rank; }) {
+            if (!is_rank_of(host, m.rank)) return bad_agent(host);
+          }
+          on(host, m, fds);
+        },
+        message);
+  }
+
+  bool is_rank_of(int host, std::uint32_t rank) const {
+    return rank < parts_.plan.ranks.size() && parts_.plan.ranks[rank].host == host;
+  }
+
+  void bad_agent(int host) {
+    if (HostLink* to = link(host)) to->close();
+    host_lost(host, "its agent speaks of a rank that is not its own");
+  }
+
+  void on(int host, wire::Hello& hello, std::deque<sys::Fd>&) {
+    if (hello.version != wire::kVersion) {
+      return host_lost(host, "its agent speaks version " + std::to_string(hello.version) + " of the wire, not " +
+                                 std::to_string(wire::kVersion));
+    }
+    log(1, host_name(host) + ": agent is up, pid " + std::to_string(hello.pid) + " on " + hello.host);
+    happened(job::HostReady{host});
+  }
+
+  void on(int host, wire::Started& started, std::deque<sys::Fd>& fds) {
+    const int rank = static_cast<int>(started.rank);
+    if (started.fds != 0) {
+      std::array<sys::Fd, output::kStreams> handed;
+      for (size_t stream = 0; stream < handed.size(); ++stream) {
+        if ((started.fds >> stream & 1) == 0) continue;
+        if (fds.empty()) return bad_agent(host);
+        handed[stream] = std::move(fds.front());
+        fds.pop_front();
+      }
+      streams_.opened(rank, std::move(handed));
+    } else {
+      opened_in_frames(host, rank);
+    }
+    happened(job::RankStarted{rank, static_cast<int>(started.pid), started.time_ns, folded(started.cpus)});
+    if (takes_stdin(parts_.settings.stdin_target, rank)) stdin_.add(rank, stdin_ranks());
+    log(2, "rank " + std::to_string(rank) + " started, pid " + std::to_string(started.pid));
+    if (++started_ == ranks() && parts_.all_started) parts_.all_started(job_.outcome());
+  }
+
+  void opened_in_frames(int host, int rank) {
+    const output::RankFacts& facts = facts_[static_cast<size_t>(rank)];
+    const output::Settings& settings = parts_.settings.output;
+    const bool joined = settings.pty || settings.merge_stderr;
+    const bool remote = !link(host)->passes_fds();
+    const auto carried = [&](Stream stream) {
+      return remote && (settings.pty || output::direct_path(settings, facts, rank, ranks(), stream).empty());
+    };
+    const int local_ranks = static_cast<int>(parts_.plan.hosts[static_cast<size_t>(host)].ranks.size());
+    streams_.opened_remote(rank, {carried(Stream::out), !joined && carried(Stream::err)}, first_credit(local_ranks),
+                           [this](int r, Stream stream, std::uint32_t bytes) {
+                             const auto number = static_cast<std::uint8_t>(static_cast<int>(stream) + 1);
+                             send_to_rank(r, wire::Credit{static_cast<std::uint32_t>(r), number, bytes});
+                           });
+  }
+
+  int stdin_ranks() const {
+    return parts_.settings.stdin_target.kind == StdinTarget::Kind::all ? ranks() : 1;
+  }
+
+  void on(int, wire::NotStarted& refused, std::deque<sys::Fd>&) {
+    const int rank = static_cast<int>(refused.rank);
+    stdin_.remove(rank);
+    happened(job::RankEnded{rank, ExitStatus(NotStarted{static_cast<int>(refused.error), refused.what}), refused.time_ns});
+    streams_.abandon(rank);
+  }
+
+  void on(int host, wire::Output& output, std::deque<sys::Fd>&) {
+    if (output.stream < 1 || output.stream > output::kStreams) return bad_agent(host);
+    streams_.received(static_cast<int>(output.rank), static_cast<Stream>(output.stream - 1), std::move(output.bytes),
+                      output.time_ns);
+  }
+
+  void on(int, wire::Ended& ended, std::deque<sys::Fd>&) {
+    const int rank = static_cast<int>(ended.rank);
+    auto status = ExitStatus::from_wait(static_cast<int>(ended.wait_status));
+    if (const auto* signaled = std::get_if<Signaled>(&status.value()); signaled && ended.out_of_memory) {
+      status = ExitStatus(Signaled{signaled->signal, signaled->core_dumped, true});
+    }
+    log(2, "rank " + std::to_string(rank) + " " + status.describe());
+    stdin_.remove(rank);
+    streams_.rank_ended(rank);
+    happened(job::RankEnded{rank, status, ended.time_ns});
+  }
+
+  void on(int, wire::Credit& credit, std::deque<sys::Fd>&) { stdin_.granted(static_cast<int>(credit.rank), credit.bytes); }
+  void on(int, wire::StdinClosed& closed, std::deque<sys::Fd>&) { stdin_.remove(static_cast<int>(closed.rank)); }
+  void on(int host, wire::Log& said, std::deque<sys::Fd>&) { log(said.level >= 2 ? 1 : 2, host_name(host) + ": " + said.text); }
+  void on(int host, wire::Clean& clean, std::deque<sys::Fd>&) {
+    std::vector<std::string> left;
+    for (const std::string& what : clean.left) left.push_back(host_name(host) + ": " + what);
+    happened(job::HostClean{host, std::move(left)});
+  }
+  /// Ping, which has been heard, and what only a launcher sends.
+  template <class Other>
+  void on(int, Other&, std::deque<sys::Fd>&) {}
+
+  // ---- events and actions ----
+  void happened(const job::Event& event) { perform(job_.handle(event, job::Clock::now())); }
+
+  void perform(const job::Actions& actions) {
+    for (const job::Action& action : actions) std::visit([this](const auto& a) { act(a); }, action);
+    arm_timer();
+  }
+
+  void act(const job::StartRanks& start) {
+    HostLink* to = link(start.host);
+    for (const wire::Message& frame : start_frames(parts_.plan, start.host, parts_.settings, facts_)) {
+      if (to) to->send(frame);
+    }
+  }
+  void act(const job::SignalRanks& signal) { send_to_all(wire::Signal{static_cast<std::uint32_t>(signal.signal)}); }
+  void act(const job::FinishHost& finish) {
+    if (HostLink* to = link(finish.host)) to->send(wire::Finish{});
+  }
+  void act(const job::DropHost& drop) {
+    if (HostLink* to = link(drop.host)) to->close();
+    // It may be the one that called us: it goes when this turn of the loop is over.
+    dropped_.push_back(std::move(links_[static_cast<size_t>(drop.host)]));
+  }
+  void act(const job::StopSelf&) {
+    send_to_all(wire::Pause{});
+    for (const auto& to : links_) {
+      if (to) to->flush();
+    }
+    ::raise(SIGSTOP);
+    for (const auto& to : links_) {
+      if (to) to->resumed();
+    }
+  }
+  void act(const job::Finished&) {
+    stdin_.stop();
+    stop_when_flushed();
+  }
+
+  void stop_when_flushed() {
+    if (job_.phase() != job::Phase::finished || !output_.flushed()) return;
+    io_.stop();
+  }
+
+  // ---- output, time, signals ----
+  void check_output() {
+    if (const auto error = parts_.output.take_error()) {
+      const std::string detail = error->where + ": " + error->what + ": " + error->why;
+      if (parts_.settings.output.abort_on_error) happened(job::OutputFailed{detail, kExitOutput});
+    }
+    if (parts_.output.reader_gone()) happened(job::OutputFailed{"", kExitSigpipe});
+    stop_when_flushed();
+  }
+
+  void arm_timer() {
+    const auto deadline = job_.deadline();
+    if (deadline == armed_for_) return;
+    armed_for_ = deadline;
+    if (!deadline) {
+      timer_.cancel();
+      return;
+    }
+    timer_.expires_at(*deadline);
+    timer_.async_wait([this](asio::error_code error) {
+      if (error) return;
+      armed_for_.reset();
+      perform(job_.tick(job::Clock::now()));
+    });
+  }
+
+  void show_progress() {
+    if (!parts_.progress) return;
+    parts_.progress(job_.progress());
+    progress_timer_.expires_after(kProgressTick);
+    progress_timer_.async_wait([this](asio::error_code error) {
+      if (!error) show_progress();
+    });
+  }
+
+  void wait_signal() {
+    signals_.async_wait([this](asio::error_code error, int signal) {
+      if (error) return;
+      on_signal(signal);
+      wait_signal();
+    });
+  }
+
+  void on_signal(int signal) {
+    log(1, "got " + signal_name(signal));
+    if (signal == SIGWINCH) {
+      for (const auto& to : links_) {
+        if (to && parts_.settings.output.pty) send_window_size(*to);
+      }
+      return;
+    }
+    if (signal == SIGCONT) stdin_.continued();
+    if (job_.phase() == job::Phase::finished) return io_.stop();  // only the reader was waited for
+    happened(job::UserSignal{signal});
+  }
+
+  void log(int level, const std::string& text) const {
+    if (parts_.log) parts_.log(level, text);
+  }
+
+  asio::io_context& io_;
+  Parts parts_;
+  std::vector<output::RankFacts> facts_;
+  job::Job job_;
+  OutputDriver output_;
+  RankStreams streams_;
+  StdinSource stdin_;
+  std::vector<std::unique_ptr<HostLink>> links_;
+  std::vector<std::unique_ptr<HostLink>> dropped_;
+  asio::signal_set signals_;
+  asio::steady_timer timer_;
+  asio::steady_timer progress_timer_;
+  std::optional<job::Time> armed_for_;
+  int started_ = 0;
+};
+
+Launcher::Launcher(asio::io_context& io, Parts parts) : impl_(std::make_unique<Impl>(io, std::move(parts))) {}
+Launcher::~Launcher() = default;
+job::Outcome Launcher::run() { return impl_->run(); }
+
+}  // namespace dlaunch::launcher

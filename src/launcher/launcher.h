@@ -1,0 +1,43 @@
+// Runs one planned job: turns what happens on links, streams, signals and clocks into events for Job, and does the
+// actions that come back. It decides nothing itself. One thread; everything given must outlive it.
+#pragma once
+
+#include <asio/io_context.hpp>
+#include <functional>
+#include <memory>
+
+#include "job/job.h"
+#include "launcher/settings.h"
+#include "output/output.h"
+#include "plan/plan.h"
+#include "transport/transport.h"
+
+namespace dlaunch::launcher {
+
+class Launcher {
+ public:
+  struct Parts {
+    const plan::Plan& plan;
+    const Settings& settings;
+    const job::Policy& policy;
+    output::Output& output;
+    transport::Transport& transport;
+    Log log;
+    /// Called when the job's progress may have changed, and every kProgressTick while it lasts. May be empty.
+    std::function<void(const job::Progress&)> progress;
+    /// Every rank has started: the records hold pids and, when asked for, the CPUs. May be empty.
+    std::function<void(const job::Outcome&)> all_started;
+  };
+
+  explicit Launcher(asio::io_context& io, Parts parts);
+  ~Launcher();
+
+  /// Starts, carries, ends. Returns when nothing of the job is left and every byte of output was taken or refused.
+  job::Outcome run();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dlaunch::launcher

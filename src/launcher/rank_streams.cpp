@@ -1,0 +1,135 @@
+#include "launcher/rank_streams.h"
+
+#include <utility>
+
+#include "sys/clock.h"
+
+namespace dlaunch::launcher {
+namespace {
+
+using output::Stream;
+constexpr size_t kReadSize = 1u << 20;  // a busy rank's whole pipe in one read
+constexpr std::array kBoth = {Stream::out, Stream::err};
+
+}  // namespace
+
+RankStreams::RankStreams(asio::io_context& io, OutputDriver& output, int ranks, std::function<void(int)> drained)
+    : io_(io),
+      output_(output),
+      drained_(std::move(drained)),
+      ranks_(static_cast<size_t>(ranks)),
+      scratch_(kReadSize) {}
+
+RankStreams::Source& RankStreams::source(int rank, Stream stream) {
+  return ranks_[static_cast<size_t>(rank)].sources[static_cast<size_t>(stream)];
+}
+
+void RankStreams::opened(int rank, std::array<sys::Fd, output::kStreams> handed_over) {
+  for (const Stream stream : kBoth) source(rank, stream).open = static_cast<bool>(handed_over[static_cast<size_t>(stream)]);
+  for (const Stream stream : kBoth) {
+    if (source(rank, stream).open) read_pipe(rank, stream, std::move(handed_over[static_cast<size_t>(stream)]));
+  }
+  check_drained(rank);
+}
+
+void RankStreams::opened_remote(int rank, std::array<bool, output::kStreams> streams, std::uint32_t credit, Grant grant) {
+  for (const Stream stream : kBoth) {
+    Source& opened = source(rank, stream);
+    opened.open = streams[static_cast<size_t>(stream)];
+    opened.window = credit;
+    opened.grant = grant;
+  }
+  check_drained(rank);
+}
+
+void RankStreams::read_pipe(int rank, Stream stream, sys::Fd fd) {
+  link::PipeReader::Consumer consumer;
+  consumer.allowance = [this, rank, stream]() -> size_t {
+    if (output_.output().ready(rank, stream)) return scratch_.size();
+    park(rank, stream);
+    return 0;
+  };
+  consumer.data = [this, rank, stream](std::string_view bytes) { output_.feed(rank, stream, bytes, sys::wall_ns()); };
+  consumer.closed = [this, rank, stream] { close(rank, stream); };
+  Source& opened = source(rank, stream);
+  opened.pipe = std::make_unique<link::PipeReader>(io_, std::move(fd), scratch_, std::move(consumer));
+}
+
+void RankStreams::received(int rank, Stream stream, std::string bytes, std::int64_t wall_ns) {
+  Source& from = source(rank, stream);
+  if (!from.open) return;
+  from.queue.push_back({std::move(bytes), wall_ns});
+  take_queued(rank, stream);
+}
+
+void RankStreams::take_queued(int rank, Stream stream) {
+  Source& from = source(rank, stream);
+  while (from.open && !from.queue.empty()) {
+    if (from.queue.front().bytes.empty()) return close(rank, stream);
+    if (!output_.output().ready(rank, stream)) return park(rank, stream);
+    const Piece piece = std::move(from.queue.front());
+    from.queue.pop_front();
+    from.consumed += static_cast<std::uint32_t>(piece.bytes.size());
+    if (from.consumed >= from.window / 2) from.grant(rank, stream, std::exchange(from.consumed, 0));
+    output_.feed(rank, stream, piece.bytes, piece.wall_ns);
+  }
+}
+
+void RankStreams::rank_ended(int rank) {
+  for (const Stream stream : kBoth) {
+    if (source(rank, stream).pipe) source(rank, stream).pipe->rank_ended();
+  }
+}
+
+void RankStreams::abandon(int rank) {
+  for (const Stream stream : kBoth) {
+    Source& from = source(rank, stream);
+    if (from.pipe) {
+      from.pipe->rank_ended();  // what is in the pipe is still to be had
+    } else if (from.open) {
+      received(rank, stream, {}, 0);
+    }
+  }
+  check_drained(rank);
+}
+
+void RankStreams::park(int rank, Stream stream) {
+  if (std::exchange(source(rank, stream).parked, true)) return;
+  parked_.emplace_back(rank, stream);
+}
+
+void RankStreams::resume() {
+  // Each is asked once a round: one that is still not ready parks again at the end.
+  for (size_t left = parked_.size(); left > 0; --left) {
+    const auto [rank, stream] = parked_.front();
+    parked_.pop_front();
+    Source& waiting = source(rank, stream);
+    waiting.parked = false;
+    if (!waiting.open) continue;
+    if (!output_.output().ready(rank, stream)) {
+      park(rank, stream);
+    } else if (waiting.pipe) {
+      waiting.pipe->resume();
+    } else {
+      take_queued(rank, stream);
+    }
+  }
+}
+
+void RankStreams::close(int rank, Stream stream) {
+  Source& closed = source(rank, stream);
+  closed.open = false;
+  closed.queue.clear();
+  closed.pipe.reset();
+  output_.end(rank, stream);
+  check_drained(rank);
+}
+
+void RankStreams::check_drained(int rank) {
+  Rank& checked = ranks_[static_cast<size_t>(rank)];
+  if (checked.drained || checked.sources[0].open || checked.sources[1].open) return;
+  checked.drained = true;
+  drained_(rank);
+}
+
+}  // namespace dlaunch::launcher

@@ -1,0 +1,69 @@
+// Every rank's output on its way into Output: pipes handed over by a local agent, frames from a remote one. A stream
+// that Output is not ready for is not read (a pipe) or not granted (frames): that is the back-pressure.
+#pragma once
+
+#include <array>
+#include <asio/io_context.hpp>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "launcher/output_driver.h"
+#include "link/pipe_reader.h"
+
+namespace dlaunch::launcher {
+
+class RankStreams {
+ public:
+  using Grant = std::function<void(int rank, output::Stream stream, std::uint32_t bytes)>;
+
+  /// `drained(rank)`: every stream that was opened for the rank has ended.
+  RankStreams(asio::io_context& io, OutputDriver& output, int ranks, std::function<void(int rank)> drained);
+
+  /// The rank's streams are known now; with none it is drained at once.
+  void opened(int rank, std::array<sys::Fd, output::kStreams> handed_over);
+  void opened_remote(int rank, std::array<bool, output::kStreams> streams, std::uint32_t credit, Grant grant);
+  void received(int rank, output::Stream stream, std::string bytes, std::int64_t wall_ns);
+  void rank_ended(int rank);
+  /// Its host is lost or it never started: nothing more will come.
+  void abandon(int rank);
+  /// Output may be ready for streams that wait.
+  void resume();
+
+ private:
+  struct Piece {
+    std::string bytes;
+    std::int64_t wall_ns;
+  };
+  struct Source {
+    bool open = false;
+    bool parked = false;
+    std::unique_ptr<link::PipeReader> pipe;
+    std::deque<Piece> queue;  // bounded by the credit granted
+    std::uint32_t window = 0;
+    std::uint32_t consumed = 0;  // not yet granted again
+    Grant grant;
+  };
+  struct Rank {
+    std::array<Source, output::kStreams> sources;
+    bool drained = false;
+  };
+
+  Source& source(int rank, output::Stream stream);
+  void read_pipe(int rank, output::Stream stream, sys::Fd fd);
+  void take_queued(int rank, output::Stream stream);
+  void park(int rank, output::Stream stream);
+  void close(int rank, output::Stream stream);
+  void check_drained(int rank);
+
+  asio::io_context& io_;
+  OutputDriver& output_;
+  std::function<void(int)> drained_;
+  std::vector<Rank> ranks_;
+  std::deque<std::pair<int, output::Stream>> parked_;  // first come, first served
+  std::vector<char> scratch_;
+};
+
+}  // namespace dlaunch::launcher

@@ -1,0 +1,31 @@
+// What the launcher itself needs to know of the user's wishes. A value.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+#include "output/settings.h"
+
+namespace dlaunch::launcher {
+
+/// Whose stdin the launcher's stdin is.
+struct StdinTarget {
+  enum class Kind { none, all, rank } kind = Kind::rank;
+  int rank = 0;
+  bool operator==(const StdinTarget&) const = default;
+};
+
+struct Settings {
+  output::Settings output;
+  StdinTarget stdin_target;
+  std::chrono::milliseconds grace{5000};
+  bool oversubscribe = false;
+  /// Both sides say that they live this often; three misses end the link.
+  std::chrono::milliseconds heartbeat{5000};
+};
+
+/// -v (level 1) and -vv (level 2). Never gets values of variables.
+using Log = std::function<void(int level, const std::string& text)>;
+
+}  // namespace dlaunch::launcher

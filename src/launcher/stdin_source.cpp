@@ -1,0 +1,112 @@
+#include "launcher/stdin_source.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <asio/post.hpp>
+#include <cerrno>
+#include <utility>
+
+#include "wire/message.h"
+
+namespace dlaunch::launcher {
+namespace {
+
+constexpr size_t kReadSize = 64u << 10;
+
+/// epoll takes everything but regular files and directories, which are always ready.
+bool loop_can_wait_for(int fd) {
+  struct stat info {};
+  if (::fstat(fd, &info) != 0) return false;
+  return S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode) || ::isatty(fd) == 1;
+}
+
+bool readable_now(int fd) {
+  pollfd now{fd, POLLIN, 0};
+  return ::poll(&now, 1, 0) > 0;
+}
+
+}  // namespace
+
+StdinSource::StdinSource(asio::io_context& io, int fd, Send send)
+    : io_(io), fd_(fd), send_(std::move(send)), descriptor_(io) {
+  if (!loop_can_wait_for(fd)) return;
+  const int copy = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  if (copy < 0) return;
+  descriptor_.assign(copy);
+  pollable_ = true;
+}
+
+void StdinSource::add(int rank, int expected) {
+  credit_[rank] = wire::kStdinCredit;
+  begun_ = static_cast<int>(credit_.size()) >= expected;
+  wait();
+}
+
+void StdinSource::granted(int rank, std::uint32_t bytes) {
+  const auto found = credit_.find(rank);
+  if (found == credit_.end()) return;
+  found->second += bytes;
+  wait();
+}
+
+void StdinSource::remove(int rank) {
+  if (credit_.erase(rank) == 0) return;
+  if (credit_.empty() && begun_) return stop();
+  wait();
+}
+
+void StdinSource::stop() {
+  done_ = true;
+  asio::error_code ignored;
+  if (pollable_) descriptor_.close(ignored);
+}
+
+size_t StdinSource::allowance() const {
+  size_t least = kReadSize;
+  for (const auto& [rank, credit] : credit_) least = std::min<size_t>(least, credit);
+  return least;
+}
+
+bool StdinSource::in_background() const { return ::isatty(fd_) == 1 && ::tcgetpgrp(fd_) != ::getpgrp(); }
+
+void StdinSource::wait() {
+  if (!begun_ || done_ || waiting_ || allowance() == 0 || in_background()) return;
+  waiting_ = true;
+  if (!pollable_) {
+    asio::post(io_, [this] {
+      waiting_ = false;
+      if (!done_) read();
+    });
+    return;
+  }
+  descriptor_.async_wait(asio::posix::stream_descriptor::wait_read, [this](asio::error_code error) {
+    waiting_ = false;
+    if (!error && !done_) read();
+  });
+}
+
+void StdinSource::read() {
+  if (in_background()) return;  // continued() comes with the foreground
+  if (pollable_ && !readable_now(fd_)) return wait();
+  std::string bytes(allowance(), '\0');
+  const ssize_t got = ::read(fd_, bytes.data(), bytes.size());
+  if (got < 0 && (errno == EINTR || errno == EAGAIN)) return wait();
+  if (got <= 0) return finish();
+  bytes.resize(static_cast<size_t>(got));
+  for (auto& [rank, credit] : credit_) {
+    credit -= static_cast<std::uint32_t>(got);
+    send_(rank, bytes, false);
+  }
+  wait();
+}
+
+void StdinSource::finish() {
+  for (const auto& [rank, credit] : credit_) send_(rank, {}, true);
+  stop();
+}
+
+}  // namespace dlaunch::launcher

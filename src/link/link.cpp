@@ -1,0 +1,173 @@
+#include "link/link.h"
+
+#include <fcntl.h>
+
+#include <asio/post.hpp>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "sys/io.h"
+
+namespace dlaunch::link {
+namespace {
+
+constexpr size_t kReadSize = 256u << 10;
+constexpr size_t kCompactAbove = 1u << 20;
+
+bool would_block(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
+
+}  // namespace
+
+class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
+ public:
+  Impl(asio::io_context& io, sys::Fd in, sys::Fd out) : io_(io), in_(io), out_(io), buffer_(kReadSize) {
+    sys::set_nonblocking(in.get());
+    sys::set_nonblocking(out.get());
+    in_.assign(in.release());
+    out_.assign(out.release());
+  }
+
+  void start(Handlers handlers) {
+    handlers_ = std::move(handlers);
+    wait_readable();
+  }
+
+  void send(const wire::Message& message, std::vector<sys::Fd> fds) {
+    if (!out_.is_open()) return;
+    const size_t start = queue_.size();
+    wire::encode(message, queue_);
+    if (!fds.empty()) passed_.push_back({start, std::move(fds)});
+    above_low_ = above_low_ || waiting() > kLowWater;
+    if (waiting() > kHighWater) return flush();
+    if (std::exchange(flush_posted_, true)) return;
+    asio::post(io_, [self = shared_from_this()] {
+      self->flush_posted_ = false;
+      self->flush();
+    });
+  }
+
+  size_t waiting() const { return queue_.size() - sent_; }
+
+  void flush() {
+    while (out_.is_open() && waiting() > 0) {
+      const ssize_t took = send_piece();
+      if (took < 0 && would_block(errno)) return wait_writable();
+      if (took < 0) return end(std::strerror(errno));
+      sent_ += static_cast<size_t>(took);
+    }
+    compact();
+    if (above_low_ && waiting() < kLowWater) {
+      above_low_ = false;
+      if (handlers_.drained) handlers_.drained();
+    }
+  }
+
+  void close() {
+    handlers_ = {};
+    asio::error_code ignored;
+    in_.close(ignored);
+    out_.close(ignored);
+  }
+
+ private:
+  struct Passed {
+    size_t at;  // offset in queue_ of the frame they go with
+    std::vector<sys::Fd> fds;
+  };
+
+  /// Up to the next frame that carries descriptors; from such a frame on, with them.
+  ssize_t send_piece() {
+    std::string_view piece = std::string_view(queue_).substr(sent_);
+    if (passed_.empty()) return sys::send_some(out_.native_handle(), piece, {});
+    Passed& next = passed_.front();
+    if (next.at > sent_) return sys::send_some(out_.native_handle(), piece.substr(0, next.at - sent_), {});
+    if (passed_.size() > 1) piece = piece.substr(0, passed_[1].at - sent_);
+    const ssize_t took = sys::send_some(out_.native_handle(), piece, next.fds);
+    if (took > 0) passed_.pop_front();  // they went with the first byte
+    return took;
+  }
+
+  void compact() {
+    if (waiting() > 0 && sent_ < kCompactAbove) return;
+    queue_.erase(0, sent_);
+    for (Passed& passed : passed_) passed.at -= sent_;
+    sent_ = 0;
+  }
+
+  void wait_writable() {
+    if (std::exchange(waiting_writable_, true)) return;
+    out_.async_wait(asio::posix::stream_descriptor::wait_write, [self = shared_from_this()](asio::error_code error) {
+      self->waiting_writable_ = false;
+      if (!error) self->flush();
+    });
+  }
+
+  void wait_readable() {
+    in_.async_wait(asio::posix::stream_descriptor::wait_read, [self = shared_from_this()](asio::error_code error) {
+      if (!error && self->in_.is_open()) self->read();
+    });
+  }
+
+  void read() {
+    std::vector<sys::Fd> fds;
+    const ssize_t got = sys::receive_some(in_.native_handle(), buffer_, fds);
+    for (sys::Fd& fd : fds) fds_.push_back(std::move(fd));
+    if (got == 0) return end("closed by the other side");
+    if (got < 0 && !would_block(errno)) return end(std::strerror(errno));
+    if (got > 0) decoder_.feed({buffer_.data(), static_cast<size_t>(got)});
+    if (deliver()) wait_readable();
+  }
+
+  /// False when the stream is over.
+  bool deliver() {
+    for (;;) {
+      auto next = decoder_.next();
+      if (!next) {
+        end(next.error().what + ": " + next.error().why);
+        return false;
+      }
+      if (!*next) return in_.is_open();
+      if (!handlers_.message) return false;
+      const auto handle = handlers_.message;  // it may close us, which clears the handlers
+      handle(std::move(**next), fds_);
+      if (!in_.is_open()) return false;
+    }
+  }
+
+  void end(const std::string& why) {
+    const auto ended = handlers_.ended;
+    close();
+    if (ended) ended(why);
+  }
+
+  asio::io_context& io_;
+  asio::posix::stream_descriptor in_;
+  asio::posix::stream_descriptor out_;
+  Handlers handlers_;
+  std::vector<char> buffer_;
+  wire::Decoder decoder_;
+  std::deque<sys::Fd> fds_;
+  std::string queue_;
+  size_t sent_ = 0;
+  std::deque<Passed> passed_;
+  bool above_low_ = false;
+  bool flush_posted_ = false;
+  bool waiting_writable_ = false;
+};
+
+Link::Link(asio::io_context& io, sys::Fd in, sys::Fd out)
+    : impl_(std::make_shared<Impl>(io, std::move(in), std::move(out))) {}
+Link::Link(asio::io_context& io, sys::Fd socket) {
+  sys::Fd in(::fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));
+  if (!in) sys::throw_errno("fcntl(F_DUPFD_CLOEXEC)");
+  impl_ = std::make_shared<Impl>(io, std::move(in), std::move(socket));
+}
+Link::~Link() { impl_->close(); }
+void Link::start(Handlers handlers) { impl_->start(std::move(handlers)); }
+void Link::send(const wire::Message& message, std::vector<sys::Fd> fds) { impl_->send(message, std::move(fds)); }
+size_t Link::waiting() const { return impl_->waiting(); }
+void Link::flush() { impl_->flush(); }
+void Link::close() { impl_->close(); }
+
+}  // namespace dlaunch::link

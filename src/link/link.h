@@ -1,0 +1,50 @@
+// One framed byte stream between launcher and agent: messages in, messages out, and why it ended. Both ends use it.
+// Its owner must outlive no call-back: after close() or destruction none comes. The io_context must outlive it.
+#pragma once
+
+#include <asio/io_context.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sys/fd.h"
+#include "wire/codec.h"
+
+namespace dlaunch::link {
+
+class Link {
+ public:
+  struct Handlers {
+    /// `fds`: descriptors that came with the stream, oldest first; the handler takes those its message announces.
+    std::function<void(wire::Message&&, std::deque<sys::Fd>& fds)> message;
+    /// The stream ended ("closed by the other side", a bad frame, an errno's text). Called once, last.
+    std::function<void(const std::string& why)> ended;
+    /// Bytes waiting to be sent fell below kLowWater after having been above it. May be empty.
+    std::function<void()> drained;
+  };
+  static constexpr size_t kLowWater = 64u << 10;
+  static constexpr size_t kHighWater = 256u << 10;  ///< a sender of bulk data stops above it
+
+  /// A pair of descriptors, such as two pipes. Both become non-blocking.
+  Link(asio::io_context& io, sys::Fd in, sys::Fd out);
+  /// Both ways over one socket.
+  Link(asio::io_context& io, sys::Fd socket);
+  ~Link();
+
+  void start(Handlers handlers);
+  /// Queued, sent when this turn of the loop is over (sooner when much is waiting). Nothing after the end.
+  void send(const wire::Message& message, std::vector<sys::Fd> fds = {});
+  size_t waiting() const;
+  /// Sends what is queued as far as the other side takes it now. For a last word before exit.
+  void flush();
+  void close();
+
+ private:
+  class Impl;  // shared with the loop's call-backs, so that a Link may go away inside one of its own
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace dlaunch::link

@@ -1,0 +1,39 @@
+// Reads one output stream of a rank, for the agent (into frames) and for the launcher (a stream handed over to it).
+// It reads only what its consumer allows, which is the back-pressure. It ends at the end of file, or, once the rank has
+// ended, when the pipe is empty and stayed so for kDrainIdle: a grandchild that keeps it open does not hold the job.
+#pragma once
+
+#include <asio/io_context.hpp>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "sys/fd.h"
+
+namespace dlaunch::link {
+
+inline constexpr std::chrono::milliseconds kDrainIdle{250};
+
+class PipeReader {
+ public:
+  struct Consumer {
+    std::function<size_t()> allowance;           ///< bytes it takes now; 0: none until resume()
+    std::function<void(std::string_view)> data;  ///< at most what was allowed
+    std::function<void()> closed;                ///< once, last; the reader may be destroyed in it
+  };
+
+  /// `scratch` is shared by all readers of a loop and outlives them. `fd` becomes non-blocking.
+  PipeReader(asio::io_context& io, sys::Fd fd, std::span<char> scratch, Consumer consumer);
+  ~PipeReader();
+
+  void resume();
+  void rank_ended();
+
+ private:
+  class Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace dlaunch::link

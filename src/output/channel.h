@@ -1,0 +1,108 @@
+// A way to one sink that several streams share. Passive: fed, ticked and flushed by Output, which owns channels and
+// writers.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <list>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "job/policy.h"
+#include "output/fd_writer.h"
+
+namespace dlaunch::output {
+
+using job::Time;
+
+/// How long a partial line waits for its rest.
+inline constexpr std::chrono::milliseconds kPartialIdle{100};
+/// Bytes waiting for one sink above which nothing more is taken in.
+inline constexpr std::size_t kQueueLimit = 256 * 1024;
+
+/// When bytes came: on our clock, and the rank's host's wall clock.
+struct At {
+  Time now;
+  std::int64_t wall_ns = 0;
+};
+
+class Channel {
+ public:
+  virtual ~Channel() = default;
+  virtual bool ready(int slot) const = 0;
+  virtual void feed(int slot, std::string_view bytes, At at) = 0;
+  virtual void end(int slot, Time now) = 0;
+  /// The writer took bytes: what had to wait may go on.
+  virtual void drained(Time now) = 0;
+  /// A timer of `slot` ran out.
+  virtual void expire(int slot, Time now) = 0;
+};
+
+/// Bytes as they come.
+class RawChannel final : public Channel {
+ public:
+  explicit RawChannel(FdWriter& writer) : writer_(writer) {}
+  bool ready(int) const override { return writer_.pending() <= kQueueLimit; }
+  void feed(int, std::string_view bytes, At) override { writer_.write(bytes); }
+  void end(int, Time) override {}
+  void drained(Time) override {}
+  void expire(int, Time) override {}
+
+ private:
+  FdWriter& writer_;
+};
+
+/// The timers of all slots of all channels, in order of expiry: all wait equally long or not at all, so starting one is
+/// O(1).
+class Timers {
+ public:
+  struct Timer {
+    Channel* channel;
+    int slot;
+    Time due;
+    bool running = false;
+  };
+  using Handle = std::list<Timer>::iterator;
+
+  /// Stopped. Lives as long as this.
+  Handle add(Channel* channel, int slot) { return stopped_.insert(stopped_.end(), Timer{channel, slot, {}, false}); }
+
+  void start(Handle timer, Time now) { move(timer, now + kPartialIdle, running_.end()); }
+  void start_due(Handle timer, Time now) { move(timer, now, running_.begin()); }
+  void stop(Handle timer) {
+    if (timer->running) stopped_.splice(stopped_.end(), running_, timer);
+    timer->running = false;
+  }
+
+  std::optional<Time> deadline() const {
+    return running_.empty() ? std::nullopt : std::optional<Time>(running_.front().due);
+  }
+
+  void run(Time now) {
+    while (!running_.empty() && running_.front().due <= now) {
+      const Handle timer = running_.begin();
+      stop(timer);
+      timer->channel->expire(timer->slot, now);
+    }
+  }
+
+ private:
+  void move(Handle timer, Time due, Handle before) {
+    std::list<Timer>& from = timer->running ? running_ : stopped_;
+    if (before != timer) running_.splice(before, from, timer);
+    timer->running = true;
+    timer->due = due;
+  }
+
+  std::list<Timer> running_;
+  std::list<Timer> stopped_;
+};
+
+/// What the channels of one Output share.
+struct Shared {
+  Timers timers;
+  std::string block;  ///< scratch for one write; empty between calls
+};
+
+}  // namespace dlaunch::output

@@ -1,0 +1,42 @@
+// What of the output reaches the launcher's own stdout and stderr, and in which form. Owned by Output.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "output/channel.h"
+#include "output/output.h"
+#include "output/sink.h"
+
+namespace dlaunch::output {
+
+/// Where one stream is shown: nowhere when `channel` is null.
+struct ConsoleSlot {
+  Channel* channel = nullptr;
+  int slot = 0;
+  Sink* sink = nullptr;
+};
+
+class Console {
+ public:
+  Console(const Settings& settings, const std::vector<RankFacts>& ranks, Output::Fds fds, Shared& shared);
+
+  ConsoleSlot slot(int rank, Stream stream) const;
+
+  struct Screen {
+    int fd;
+    Sink sink;
+    std::unique_ptr<Channel> channel;
+  };
+  /// One a fd; one for both when they are the same file or terminal, or when all goes to stdout.
+  std::vector<std::unique_ptr<Screen>>& screens() { return screens_; }
+  const std::vector<std::unique_ptr<Screen>>& screens() const { return screens_; }
+
+ private:
+  void add_rank(const Settings& settings, const RankFacts& facts, int rank, int ranks);
+
+  std::vector<std::unique_ptr<Screen>> screens_;
+  std::vector<ConsoleSlot> slots_;
+};
+
+}  // namespace dlaunch::output

@@ -1,0 +1,58 @@
+// Writes one fd without ever blocking on a slow reader and without touching the fd's flags, which it may share with the
+// user's shell. What the fd does not take now is queued; the owner asks pending() before it brings more.
+// The process must ignore SIGPIPE.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace dlaunch::output {
+
+class FdWriter {
+ public:
+  /// A fd of someone else's, which must outlive this.
+  static FdWriter borrowed(int fd) { return FdWriter(fd, false); }
+  /// Takes a regular file or a device like /dev/null as its own.
+  static FdWriter owned(int fd) { return FdWriter(fd, true); }
+  /// Writes nowhere: the file could not be opened.
+  static FdWriter failed(int error);
+  FdWriter(FdWriter&& other) noexcept;
+  FdWriter& operator=(FdWriter&&) = delete;
+  ~FdWriter();
+
+  void write(std::span<const std::string_view> parts);  ///< at most 8
+  void write(std::string_view bytes) { write({&bytes, 1}); }
+  void flush();
+  std::size_t pending() const { return queue_.size() - sent_; }
+
+  /// What to wait on for "writable": a pipe or terminal is written through a description of its own.
+  int poll_fd() const { return reopened_ >= 0 ? reopened_ : fd_; }
+
+  /// errno of the first write that failed, else 0. Everything after it is dropped.
+  int error() const { return error_; }
+
+  /// Closes an owned fd; what close() reports becomes error().
+  void close();
+
+ private:
+  enum class Way { direct, nonblocking, socket, polled };
+
+  FdWriter(int fd, bool owned);
+  void choose_way();
+  void reopen();
+  std::size_t write_now(std::span<const std::string_view> parts);
+  bool wait_or_give_up();
+  void queue_rest(std::span<const std::string_view> parts, std::size_t skip);
+
+  int fd_;
+  bool owned_;
+  Way way_ = Way::direct;
+  int reopened_ = -1;
+  int error_ = 0;
+  std::string queue_;
+  std::size_t sent_ = 0;  // of queue_
+};
+
+}  // namespace dlaunch::output

@@ -1,0 +1,24 @@
+// Text with {fields}, as --label and --output-filename take it. "{{" is a literal brace. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+
+namespace dlaunch::output {
+
+/// A run of literal text, or the name of a field when `field` is not empty.
+struct Piece {
+  std::string text;
+  std::string field;
+};
+
+/// `where` is the option's name, for the error.
+Result<std::vector<Piece>> parse_template(std::string_view text, const std::vector<std::string>& fields,
+                                          std::string_view where);
+
+bool has_field(const std::vector<Piece>& pieces, std::string_view field);
+
+}  // namespace dlaunch::output

@@ -1,0 +1,102 @@
+#include "output/file_layout.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "output/field_template.h"
+#include "output/label.h"
+
+namespace dlaunch::output {
+namespace {
+
+constexpr std::string_view kOption = "--output-filename";
+constexpr std::string_view kLocalJob = "1";  // Open MPI's number of an mpirun's first job
+
+const std::vector<std::string>& file_fields() {
+  static const std::vector<std::string> fields = {"rank", "local_rank", "host", "device", "stream", "job"};
+  return fields;
+}
+
+std::vector<Piece> pieces_of(const FileSettings& files) {
+  return parse_template(files.target, file_fields(), kOption).value_or(std::vector<Piece>{});
+}
+
+std::string zero_padded(int rank, int ranks) {
+  std::string text = std::to_string(rank);
+  const std::size_t width = std::to_string(ranks).size();
+  text.insert(0, width - std::min(width, text.size()), '0');
+  return text;
+}
+
+std::string open_mpi_path(const FileSettings& files, int rank, int ranks, Stream stream) {
+  std::string path = files.target;
+  if (path.empty() || path.back() != '/') path += '/';
+  if (files.job_directory) path += std::string(kLocalJob) + '/';
+  return path + "rank." + zero_padded(rank, ranks) + '/' + std::string(stream_name(stream));
+}
+
+std::string missing_field(const FileSettings& files, const RankFacts& a, const RankFacts& b) {
+  const auto pieces = pieces_of(files);
+  const bool hosts_would_tell = a.host != b.host && !has_field(pieces, "host");
+  return hosts_would_tell && has_field(pieces, "local_rank") ? "{host}" : "{rank}";
+}
+
+}  // namespace
+
+bool is_template(std::string_view target) {
+  return target.find('{') != std::string_view::npos;
+}
+
+Result<void> check_file_template(std::string_view target) {
+  if (!is_template(target)) return {};
+  return parse_template(target, file_fields(), kOption).map([](const auto&) {});
+}
+
+std::string file_path(const FileSettings& files, const RankFacts& facts, int rank, int ranks, Stream stream) {
+  if (!is_template(files.target)) return open_mpi_path(files, rank, ranks, stream);
+  std::string path;
+  for (const auto& [literal, field] : pieces_of(files)) {
+    path += literal;
+    if (field == "rank") path += std::to_string(rank);
+    if (field == "local_rank") path += std::to_string(facts.local_rank);
+    if (field == "host") path += facts.host;
+    if (field == "device") path += facts.device ? std::to_string(*facts.device) : "-";
+    if (field == "stream") path += stream_name(stream);
+    if (field == "job") path += files.job;
+  }
+  return path;
+}
+
+bool streams_share_file(const FileSettings& files) {
+  return is_template(files.target) && !has_field(pieces_of(files), "stream");
+}
+
+Result<void> check_one_rank_a_file(const FileSettings& files, const std::vector<RankFacts>& ranks) {
+  const int count = static_cast<int>(ranks.size());
+  std::unordered_map<std::string, int> taken;
+  for (int rank = 0; rank < count; ++rank) {
+    const RankFacts& facts = ranks[static_cast<std::size_t>(rank)];
+    const std::string path = file_path(files, facts, rank, count, Stream::out);
+    const auto [other, fresh] = taken.emplace(path, rank);
+    if (fresh) continue;
+    const std::string field = missing_field(files, ranks[static_cast<std::size_t>(other->second)], facts);
+    return fail({.where = std::string(kOption),
+                 .what = "ranks " + std::to_string(other->second) + " and " + std::to_string(rank) +
+                         " would both write " + path,
+                 .why = "",
+                 .hint = "add " + field + " to the template"});
+  }
+  return {};
+}
+
+std::string direct_path(const Settings& settings, const RankFacts& facts, int rank, int ranks, Stream stream) {
+  if (!settings.files || settings.tag || settings.timestamp) return {};
+  if (settings.pty && stream == Stream::out) return {};
+  if (settings.merge_stderr && stream == Stream::err) return {};
+  const bool shown = !settings.console_ranks || settings.console_ranks->contains(rank);
+  if (settings.files->copy && shown) return {};
+  if (streams_share_file(*settings.files) && !settings.merge_stderr) return {};
+  return file_path(*settings.files, facts, rank, ranks, stream);
+}
+
+}  // namespace dlaunch::output

@@ -1,0 +1,28 @@
+// Which file a stream goes to: Open MPI's layout below a directory, or a template's. Pure: names only.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "output/output.h"
+#include "output/settings.h"
+
+namespace dlaunch::output {
+
+bool is_template(std::string_view target);
+
+/// cli's check of --output-filename's value. A directory is always right.
+Result<void> check_file_template(std::string_view target);
+
+/// `files.target` must have passed check_file_template.
+std::string file_path(const FileSettings& files, const RankFacts& facts, int rank, int ranks, Stream stream);
+
+/// Whether a rank's stdout and stderr go to one file.
+bool streams_share_file(const FileSettings& files);
+
+/// An error when two ranks would write one file; it names the field that the template lacks.
+Result<void> check_one_rank_a_file(const FileSettings& files, const std::vector<RankFacts>& ranks);
+
+}  // namespace dlaunch::output

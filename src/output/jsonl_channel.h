@@ -1,0 +1,30 @@
+// One JSON object a record, both streams of all ranks on one sink (docs/output.md has the fields). A record that is too
+// long to be held, was idle or ended without '\n' comes in pieces, each but the last with "eol":false: joined, with a
+// '\n' after each piece that has no "eol", they are the stream's bytes.
+#pragma once
+
+#include "output/record_channel.h"
+
+namespace dlaunch::output {
+
+class JsonlChannel final : public RecordChannel {
+ public:
+  using RecordChannel::RecordChannel;
+
+  int add(const StreamFacts& facts);
+
+ private:
+  Progress write_records(Slot& slot, std::string_view bytes, At at) override;
+  void keep_rest(Slot& slot, std::string_view rest, At at) override;
+  void let_go(Slot& slot) override;
+
+  void write_held(Slot& slot, std::string_view more);
+  void append_object(const Slot& slot, std::string_view record, std::int64_t wall_ns);
+  void write_block();
+
+  std::vector<std::string> heads_;  // by slot number
+  std::int64_t time_of_ = INT64_MIN;
+  std::string time_;
+};
+
+}  // namespace dlaunch::output

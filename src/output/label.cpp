@@ -1,0 +1,120 @@
+#include "output/label.h"
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+
+namespace dlaunch::output {
+namespace {
+
+constexpr std::int64_t kNsPerMs = 1'000'000;
+constexpr std::int64_t kMsPerSecond = 1000;
+constexpr std::array kRankColors = {36, 32, 33, 35, 34, 96, 92, 93, 95, 94};  // red is kept for stderr
+constexpr int kStderrColor = 31;
+
+const std::vector<std::string>& label_fields() {
+  static const std::vector<std::string> fields = {"rank", "local_rank", "host", "device", "stream", "time"};
+  return fields;
+}
+
+std::tm local_time(std::int64_t wall_ms) {
+  std::time_t seconds = static_cast<std::time_t>(wall_ms / kMsPerSecond);
+  std::tm local{};
+  localtime_r(&seconds, &local);
+  return local;
+}
+
+std::string ctime_text(std::int64_t wall_ms) {
+  constexpr std::array kDays = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+  constexpr std::array kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  const std::tm t = local_time(wall_ms);
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), "%s %s %2d %02d:%02d:%02d %d", kDays.at(static_cast<size_t>(t.tm_wday)),
+                kMonths.at(static_cast<size_t>(t.tm_mon)), t.tm_mday, t.tm_hour, t.tm_min, t.tm_sec, 1900 + t.tm_year);
+  return text.data();
+}
+
+std::string iso_text(std::int64_t wall_ms) {
+  const std::tm t = local_time(wall_ms);
+  std::array<char, 96> text{};
+  std::snprintf(text.data(), text.size(), "%04d-%02d-%02dT%02d:%02d:%02d.%03d", 1900 + t.tm_year, t.tm_mon + 1,
+                t.tm_mday, t.tm_hour, t.tm_min, t.tm_sec, static_cast<int>(wall_ms % kMsPerSecond));
+  return text.data();
+}
+
+std::string right_aligned(int number, int highest) {
+  const std::string text = std::to_string(number);
+  const std::size_t width = std::to_string(highest).size();
+  return std::string(width - std::min(width, text.size()), ' ') + text;
+}
+
+}  // namespace
+
+std::string_view stream_name(Stream stream) {
+  return stream == Stream::out ? "stdout" : "stderr";
+}
+
+Result<void> check_label_template(std::string_view text) {
+  return parse_template(text, label_fields(), "--label").map([](const auto&) {});
+}
+
+Prefix Prefix::open_mpi(const Settings& settings, const StreamFacts& facts) {
+  Prefix prefix;
+  if (settings.timestamp) prefix.add_time(Part::Kind::ctime);
+  if (settings.tag) prefix.add_text("[1," + std::to_string(facts.rank) + "]");
+  if (!prefix.empty()) prefix.add_text("<" + std::string(stream_name(facts.stream)) + ">:");
+  return prefix;
+}
+
+Prefix Prefix::label(std::string_view text, const StreamFacts& facts, bool color) {
+  Prefix prefix;
+  const std::size_t by_rank = static_cast<std::size_t>(facts.rank) % kRankColors.size();
+  const int code = facts.stream == Stream::err ? kStderrColor : kRankColors.at(by_rank);
+  if (color) prefix.add_text("\x1b[" + std::to_string(code) + "m");
+  const auto pieces = parse_template(text, label_fields(), "--label").value();
+  for (const auto& [literal, field] : pieces) {
+    if (field.empty()) prefix.add_text(literal);
+    if (field == "rank") {
+      prefix.add_text(text == kDefaultLabel ? right_aligned(facts.rank, facts.ranks - 1) : std::to_string(facts.rank));
+    }
+    if (field == "local_rank") prefix.add_text(std::to_string(facts.host.local_rank));
+    if (field == "host") prefix.add_text(facts.host.host);
+    if (field == "device") prefix.add_text(facts.host.device ? std::to_string(*facts.host.device) : "-");
+    if (field == "stream") prefix.add_text(stream_name(facts.stream));
+    if (field == "time") prefix.add_time(Part::Kind::iso_time);
+  }
+  if (color) prefix.add_text("\x1b[0m");
+  return prefix;
+}
+
+void Prefix::append(const Prefix& other) {
+  for (const Part& part : other.parts_) {
+    if (part.kind == Part::Kind::text) {
+      add_text(part.text);
+    } else {
+      add_time(part.kind);
+    }
+  }
+}
+
+void Prefix::add_text(std::string_view text) {
+  if (text.empty()) return;
+  if (parts_.empty() || parts_.back().kind != Part::Kind::text) parts_.emplace_back();
+  parts_.back().text += text;
+}
+
+std::string_view Prefix::render(std::int64_t wall_ns) {
+  if (parts_.size() == 1 && parts_[0].kind == Part::Kind::text) return parts_[0].text;
+  const std::int64_t wall_ms = wall_ns / kNsPerMs;
+  if (wall_ms == rendered_ms_) return rendered_;
+  rendered_ms_ = wall_ms;
+  rendered_.clear();
+  for (const auto& [kind, text] : parts_) {
+    if (kind == Part::Kind::text) rendered_ += text;
+    if (kind == Part::Kind::iso_time) rendered_ += iso_text(wall_ms);
+    if (kind == Part::Kind::ctime) rendered_ += ctime_text(wall_ms);
+  }
+  return rendered_;
+}
+
+}  // namespace dlaunch::output

@@ -1,0 +1,61 @@
+// What stands before a record: --label's template, Open MPI's tag and timestamp. Pure, but for the time zone.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "output/field_template.h"
+#include "output/output.h"
+#include "output/settings.h"
+
+namespace dlaunch::output {
+
+/// --label without a value. Its rank is right-aligned to the width of the highest; no other template pads.
+inline constexpr std::string_view kDefaultLabel = "[{rank}] ";
+
+/// cli's check: an unknown field is an error that names the nearest known one.
+Result<void> check_label_template(std::string_view text);
+
+/// The one stream that a prefix is for.
+struct StreamFacts {
+  RankFacts host;
+  int rank = 0;
+  int ranks = 1;
+  Stream stream = Stream::out;
+};
+
+std::string_view stream_name(Stream stream);
+
+/// One stream's prefix: constant text rendered once, and times rendered at most once a millisecond.
+class Prefix {
+ public:
+  Prefix() = default;  ///< none
+
+  /// Open MPI's forms: "[1,R]<stdout>:", "Fri Nov 20 12:22:31 2026<stdout>:", or both. Empty when neither is asked for.
+  static Prefix open_mpi(const Settings& settings, const StreamFacts& facts);
+  /// `text` must have passed check_label_template.
+  static Prefix label(std::string_view text, const StreamFacts& facts, bool color);
+
+  void append(const Prefix& other);
+  bool empty() const { return parts_.empty(); }
+
+  /// Valid until the next call.
+  std::string_view render(std::int64_t wall_ns);
+
+ private:
+  struct Part {
+    enum class Kind { text, iso_time, ctime } kind = Kind::text;
+    std::string text;
+  };
+  void add_text(std::string_view text);
+  void add_time(Part::Kind kind) { parts_.push_back({kind, ""}); }
+
+  std::vector<Part> parts_;
+  std::string rendered_;
+  std::int64_t rendered_ms_ = INT64_MIN;
+};
+
+}  // namespace dlaunch::output

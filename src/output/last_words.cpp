@@ -1,0 +1,45 @@
+#include "output/last_words.h"
+
+#include <algorithm>
+
+#include "output/json_text.h"
+#include "output/line_splitter.h"
+
+namespace dlaunch::output {
+namespace {
+
+std::string_view without_end(std::string_view line) {
+  while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.remove_suffix(1);
+  return line;
+}
+
+}  // namespace
+
+void Tail::add(std::string_view bytes) {
+  if (bytes.size() >= kTailBytes) {
+    whole_ = whole_ && bytes_.empty() && bytes.size() == kTailBytes;
+    bytes_ = bytes.substr(bytes.size() - kTailBytes);
+    return;
+  }
+  bytes_ += bytes;
+  if (bytes_.size() <= 2 * kTailBytes) return;
+  bytes_.erase(0, bytes_.size() - kTailBytes);
+  whole_ = false;
+}
+
+std::vector<std::string> last_lines(std::string_view tail, bool whole, std::size_t count) {
+  std::vector<std::string_view> lines;
+  Records records(tail);
+  for (std::string_view record = records.next(); !record.empty(); record = records.next()) lines.push_back(record);
+  if (!records.rest().empty()) lines.push_back(records.rest());
+  if (!whole && lines.size() > 1) lines.erase(lines.begin());
+  std::vector<std::string> words;
+  for (const std::string_view line : lines) {
+    const std::string_view text = without_end(line);
+    if (!text.empty()) words.emplace_back(text.substr(0, utf8_cut(text, kMaxLine)));
+  }
+  words.erase(words.begin(), words.end() - static_cast<std::ptrdiff_t>(std::min(count, words.size())));
+  return words;
+}
+
+}  // namespace dlaunch::output

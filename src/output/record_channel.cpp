@@ -1,0 +1,129 @@
+#include "output/record_channel.h"
+
+#include <utility>
+
+namespace dlaunch::output {
+namespace {
+
+constexpr int kTurn = -1;  // the slot number of the channel's own timer
+constexpr std::size_t kWaitingLimit = 2 * 1024 * 1024;
+
+}  // namespace
+
+RecordChannel::RecordChannel(FdWriter& writer, Shared& shared)
+    : writer_(writer), shared_(shared), turn_(shared.timers.add(this, kTurn)) {}
+
+int RecordChannel::add(Prefix prefix) {
+  const int slot = static_cast<int>(slots_.size());
+  slots_.emplace_back();
+  slots_.back().number = slot;
+  slots_.back().prefix = std::move(prefix);
+  slots_.back().timer = shared_.timers.add(this, slot);
+  return slot;
+}
+
+bool RecordChannel::ready(int slot) const {
+  const Slot& s = slots_[static_cast<std::size_t>(slot)];
+  if (crowded() || s.in_line) return false;
+  return holder_ ? holder_ == &s : waiting_bytes_ < kWaitingLimit;
+}
+
+void RecordChannel::feed(int slot, std::string_view bytes, At at) {
+  Slot& s = slot_at(slot);
+  if (bytes.empty()) return;
+  if (holder_ != &s && (holder_ || !line_.empty())) {
+    wait_last(s, bytes, at);
+  } else {
+    process(s, bytes, at);
+  }
+  give_turn(at.now);
+}
+
+void RecordChannel::process(Slot& slot, std::string_view bytes, At at) {
+  const bool was_holder = holder_ == &slot;
+  const auto [done, stopped] = write_records(slot, bytes, at);
+  const std::string_view rest = bytes.substr(done);
+  if (rest.empty()) {
+    shared_.timers.stop(slot.timer);
+  } else if (stopped) {
+    wait_first(slot, rest, at);
+  } else if (was_holder && !holder_ && rest.size() > kMaxHeld && slots_.size() > 1) {
+    // Its next record is long again: the others' turn first, or they would starve.
+    wait_last(slot, rest, at);
+  } else {
+    keep_rest(slot, rest, at);
+  }
+}
+
+void RecordChannel::hold(Slot& slot, std::string_view rest, At at) {
+  if (slot.held.empty()) slot.held_wall_ns = at.wall_ns;
+  slot.held += rest;
+  shared_.timers.start(slot.timer, at.now);
+}
+
+void RecordChannel::wait_last(Slot& slot, std::string_view bytes, At at) {
+  if (slot.waiting.empty()) slot.waiting_wall_ns = at.wall_ns;
+  if (!std::exchange(slot.in_line, true)) line_.push_back(&slot);
+  slot.waiting += bytes;
+  waiting_bytes_ += bytes.size();
+}
+
+void RecordChannel::wait_first(Slot& slot, std::string_view bytes, At at) {
+  slot.waiting_wall_ns = at.wall_ns;
+  slot.in_line = true;
+  line_.push_front(&slot);
+  slot.waiting = bytes;
+  waiting_bytes_ += bytes.size();
+}
+
+/// The first in line goes on at the next tick, not at once: until then streams that were not ready() can join the line.
+void RecordChannel::give_turn(Time now) {
+  if (!holder_ && !line_.empty() && !crowded()) shared_.timers.start_due(turn_, now);
+}
+
+void RecordChannel::drain(Time now) {
+  while (!holder_ && !line_.empty() && !crowded()) {
+    Slot& slot = *line_.front();
+    line_.pop_front();
+    slot.in_line = false;
+    const std::string bytes = std::exchange(slot.waiting, {});
+    waiting_bytes_ -= bytes.size();
+    if (!bytes.empty()) process(slot, bytes, {now, slot.waiting_wall_ns});
+    if (slot.ended && !slot.in_line) finish(slot);
+  }
+}
+
+void RecordChannel::end(int slot, Time now) {
+  Slot& s = slot_at(slot);
+  s.ended = true;
+  const bool must_wait = !s.held.empty() && holder_ && holder_ != &s;
+  if (must_wait && !s.in_line) wait_last(s, {}, {now});
+  if (!s.in_line) finish(s);
+  drain(now);
+}
+
+void RecordChannel::finish(Slot& slot) {
+  if (!slot.held.empty()) let_go(slot);
+  slot.held.shrink_to_fit();
+  if (holder_ == &slot) holder_ = nullptr;
+  shared_.timers.stop(slot.timer);
+}
+
+void RecordChannel::drained(Time now) {
+  if (line_.empty()) return;
+  // Ended streams need no tick: when all have ended, flushing alone brings everything out.
+  if (line_.front()->ended) drain(now);
+  give_turn(now);
+}
+
+void RecordChannel::expire(int slot, Time now) {
+  if (slot == kTurn) return drain(now);
+  Slot& s = slot_at(slot);
+  // Idle only because it is not ready(): it has not had its chance.
+  if (crowded() || s.in_line || (holder_ && holder_ != &s)) return shared_.timers.start(s.timer, now);
+  if (!s.held.empty()) let_go(s);
+  if (holder_ == &s) holder_ = nullptr;
+  drain(now);
+}
+
+}  // namespace dlaunch::output

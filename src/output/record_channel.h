@@ -1,0 +1,78 @@
+// The base of channels that put whole records into one sink: lines or JSON objects. It holds back streams that must
+// wait, in the order of their coming, and lets partial records go when they are idle; what a record looks like is the
+// derived class's. Memory: one partial a stream of at most kMaxHeld, and what was in flight when a stream had to wait.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "output/channel.h"
+#include "output/label.h"
+
+namespace dlaunch::output {
+
+/// A longer partial record is not held, but written as it comes.
+inline constexpr std::size_t kMaxHeld = 64 * 1024;
+
+class RecordChannel : public Channel {
+ public:
+  RecordChannel(FdWriter& writer, Shared& shared);
+
+  /// The slot of a new stream.
+  int add(Prefix prefix);
+
+  bool ready(int slot) const override;
+  void feed(int slot, std::string_view bytes, At at) override;
+  void end(int slot, Time now) override;
+  void drained(Time now) override;
+  void expire(int slot, Time now) override;
+
+ protected:
+  struct Slot {
+    int number = 0;
+    Prefix prefix;
+    std::string held;  // the partial: nothing of it is written
+    std::int64_t held_wall_ns = 0;
+    std::string waiting;  // came while others had the sink
+    std::int64_t waiting_wall_ns = 0;
+    bool in_line = false;
+    bool ended = false;
+    Timers::Handle timer;
+  };
+
+  struct Progress {
+    std::size_t done;      // of the bytes given
+    bool stopped = false;  // the sink is crowded; the rest must wait, whole records or not
+  };
+
+  /// Writes the whole records at the front of `bytes`.
+  virtual Progress write_records(Slot& slot, std::string_view bytes, At at) = 0;
+  /// Keeps what is behind the last whole record; never empty.
+  virtual void keep_rest(Slot& slot, std::string_view rest, At at) = 0;
+  /// Writes what is held: it was idle, or its stream ended.
+  virtual void let_go(Slot& slot) = 0;
+
+  bool crowded() const { return writer_.pending() > kQueueLimit; }
+  void hold(Slot& slot, std::string_view rest, At at);
+
+  FdWriter& writer_;
+  Shared& shared_;
+  Slot* holder_ = nullptr;  // the stream whose long record has the sink for itself
+
+ private:
+  Slot& slot_at(int slot) { return slots_[static_cast<std::size_t>(slot)]; }
+  void process(Slot& slot, std::string_view bytes, At at);
+  void wait_last(Slot& slot, std::string_view bytes, At at);
+  void wait_first(Slot& slot, std::string_view bytes, At at);
+  void give_turn(Time now);
+  void drain(Time now);
+  void finish(Slot& slot);
+
+  std::deque<Slot> slots_;  // addresses stay
+  std::deque<Slot*> line_;  // those that wait, first come first; each once
+  std::size_t waiting_bytes_ = 0;
+  Timers::Handle turn_;  // due when the first in line may go on
+};
+
+}  // namespace dlaunch::output

@@ -1,0 +1,21 @@
+#include "plan/allocation.h"
+
+namespace dlaunch::plan {
+
+std::string_view to_string(DeviceKind kind) {
+  switch (kind) {
+    case DeviceKind::none:
+      return "none";
+    case DeviceKind::nvidia:
+      return "nvidia";
+    case DeviceKind::ascend:
+      return "ascend";
+    case DeviceKind::amd:
+      return "amd";
+    case DeviceKind::fake:
+      return "fake";
+  }
+  return "none";
+}
+
+}  // namespace dlaunch::plan

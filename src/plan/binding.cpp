@@ -1,0 +1,170 @@
+#include "plan/binding.h"
+
+#include <algorithm>
+#include <map>
+
+namespace dlaunch::plan {
+namespace {
+
+using Place = size_t;  // index into Topology::pus
+using Places = std::vector<Place>;
+
+/// One place of each group in turn, groups in the order of their first place, until all are dealt.
+Places deal_by_group(const Topology& topology, const Places& places, int Pu::* group) {
+  std::vector<Places> groups;
+  std::map<int, size_t> group_of_id;
+  size_t longest = 0;
+  for (const Place place : places) {
+    const auto [at, is_new] = group_of_id.try_emplace(topology.pus[place].*group, groups.size());
+    if (is_new) groups.emplace_back();
+    groups[at->second].push_back(place);
+    longest = std::max(longest, groups[at->second].size());
+  }
+  Places dealt;
+  for (size_t turn = 0; turn < longest; ++turn) {
+    for (const Places& members : groups) {
+      if (turn < members.size()) dealt.push_back(members[turn]);
+    }
+  }
+  return dealt;
+}
+
+Places all_pus(const Topology& topology) {
+  Places places(topology.pus.size());
+  for (Place i = 0; i < places.size(); ++i) places[i] = i;
+  return places;
+}
+
+/// The first thread of each core.
+Places cores(const Topology& topology) {
+  std::map<int, Place> first_of_core;
+  for (const Place place : all_pus(topology)) first_of_core.try_emplace(topology.pus[place].core, place);
+  Places places;
+  for (const auto& [core, place] : first_of_core) places.push_back(place);
+  std::ranges::sort(places);
+  return places;
+}
+
+/// Every place where a rank may be put, in map_by's order. Threads count one by one only where a rank may have just
+/// one.
+Places mapped_places(const Topology& topology, const BindingRequest& request) {
+  const bool threads = request.bind_to == BindTo::hwthread;
+  if (threads && request.map_by == MapBy::hwthread) return all_pus(topology);
+  const Places places = threads ? deal_by_group(topology, all_pus(topology), &Pu::core) : cores(topology);
+  switch (request.map_by) {
+    case MapBy::socket:
+      return deal_by_group(topology, places, &Pu::socket);
+    case MapBy::numa:
+      return deal_by_group(topology, places, &Pu::numa);
+    case MapBy::slot:
+    case MapBy::core:
+    case MapBy::hwthread:
+    case MapBy::node:
+      break;
+  }
+  return places;
+}
+
+Places numbered(const Topology& topology, RankBy rank_by, Places places) {
+  if (rank_by == RankBy::core) std::ranges::stable_sort(places);
+  if (rank_by == RankBy::socket) return deal_by_group(topology, places, &Pu::socket);
+  return places;
+}
+
+std::vector<std::uint32_t> cpus_of(const Topology& topology, BindTo bind_to, Place place) {
+  const Pu& mine = topology.pus[place];
+  std::vector<std::uint32_t> cpus;
+  for (const Pu& pu : topology.pus) {
+    const bool in = (bind_to == BindTo::hwthread && pu.os_index == mine.os_index) ||
+                    (bind_to == BindTo::core && pu.core == mine.core) ||
+                    (bind_to == BindTo::socket && pu.socket == mine.socket) ||
+                    (bind_to == BindTo::numa && pu.numa == mine.numa);
+    if (in) cpus.push_back(pu.os_index);
+  }
+  std::ranges::sort(cpus);
+  return cpus;
+}
+
+Error too_few(BindTo bind_to, int ranks, size_t there) {
+  const std::string thing = bind_to == BindTo::core ? "core" : "hardware thread";
+  Error error;
+  error.what = "cannot bind each rank to a " + thing + " of its own";
+  error.why = std::to_string(ranks) + " ranks asked, " + std::to_string(there) + " " + thing + "s may be used here";
+  error.hint = "add --oversubscribe to let ranks share " + thing + "s, or leave out --bind-to";
+  return error;
+}
+
+}  // namespace
+
+std::string_view to_string(BindTo bind_to) {
+  switch (bind_to) {
+    case BindTo::none:
+      return "none";
+    case BindTo::core:
+      return "core";
+    case BindTo::hwthread:
+      return "hwthread";
+    case BindTo::socket:
+      return "socket";
+    case BindTo::numa:
+      return "numa";
+  }
+  return "none";
+}
+
+std::string_view to_string(MapBy map_by) {
+  switch (map_by) {
+    case MapBy::slot:
+      return "slot";
+    case MapBy::core:
+      return "core";
+    case MapBy::hwthread:
+      return "hwthread";
+    case MapBy::socket:
+      return "socket";
+    case MapBy::numa:
+      return "numa";
+    case MapBy::node:
+      return "node";
+  }
+  return "slot";
+}
+
+std::string_view to_string(RankBy rank_by) {
+  switch (rank_by) {
+    case RankBy::slot:
+      return "slot";
+    case RankBy::node:
+      return "node";
+    case RankBy::core:
+      return "core";
+    case RankBy::socket:
+      return "socket";
+  }
+  return "slot";
+}
+
+Result<std::vector<std::vector<std::uint32_t>>> bind_ranks(const Topology& topology, const BindingRequest& request,
+                                                           int local_ranks, bool oversubscribe) {
+  const size_t ranks = static_cast<size_t>(std::max(local_ranks, 0));
+  std::vector<std::vector<std::uint32_t>> masks(ranks);
+  if (request.bind_to == BindTo::none) return masks;
+  if (topology.pus.empty())
+    return fail({.where = {}, .what = "cannot bind ranks", .why = "no CPU may be used here", .hint = {}});
+  const Places there = mapped_places(topology, request);
+  const bool own = request.bind_to == BindTo::core || request.bind_to == BindTo::hwthread;
+  if (own && !oversubscribe && ranks > there.size()) return fail(too_few(request.bind_to, local_ranks, there.size()));
+
+  Places taken(ranks);
+  for (size_t i = 0; i < ranks; ++i) taken[i] = there[i % there.size()];
+  taken = numbered(topology, request.rank_by, std::move(taken));
+  std::map<Place, std::vector<std::uint32_t>> known;
+  for (size_t i = 0; i < ranks; ++i) {
+    const auto [at, is_new] = known.try_emplace(taken[i]);
+    if (is_new) at->second = cpus_of(topology, request.bind_to, taken[i]);
+    masks[i] = at->second;
+  }
+  return masks;
+}
+
+}  // namespace dlaunch::plan

@@ -1,0 +1,126 @@
+#include "plan/environment.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace dlaunch::plan {
+namespace {
+
+bool is_rank_variable(std::string_view name) {
+  return std::ranges::find(kRankVariables, name) != kRankVariables.end();
+}
+
+/// Variables in the order in which they were first set. Not copyable: the index looks into the entries' names.
+class Variables {
+ public:
+  void set(std::string_view name, std::string_view value) {
+    std::string entry;
+    entry.reserve(name.size() + 1 + value.size());
+    entry.append(name).append("=").append(value);
+    const auto [at, is_new] = index_.try_emplace(std::string(name), entries_.size());
+    if (is_new) {
+      entries_.push_back(std::move(entry));
+    } else {
+      entries_[at->second] = std::move(entry);
+    }
+  }
+  bool has(std::string_view name) const { return index_.contains(std::string(name)); }
+  std::vector<std::string> take() { return std::move(entries_); }
+
+ private:
+  std::vector<std::string> entries_;
+  std::unordered_map<std::string, size_t> index_;
+};
+
+/// Calls visit(name, value) for each well-formed entry of the launcher's environment.
+template <class Visit>
+void for_each_variable(const std::vector<std::string>& environment, Visit visit) {
+  for (const std::string& entry : environment) {
+    const size_t equals = entry.find('=');
+    if (equals == std::string::npos || equals == 0) continue;
+    visit(std::string_view(entry).substr(0, equals), std::string_view(entry).substr(equals + 1));
+  }
+}
+
+/// -x VAR and -x 'PREFIX_*': false when the launcher has nothing of that name.
+bool copy_from_launcher(const Request& request, std::string_view name, Variables& variables) {
+  const bool pattern = name.ends_with('*');
+  const std::string_view prefix = name.substr(0, name.size() - (pattern ? 1 : 0));
+  bool found = false;
+  for_each_variable(request.environment, [&](std::string_view known, std::string_view value) {
+    const bool wanted = pattern ? known.starts_with(prefix) && !is_rank_variable(known) : known == name;
+    if (!wanted) return;
+    found = true;
+    if (known != "PWD") variables.set(known, value);
+  });
+  return found;
+}
+
+std::array<bool, kRankVariables.size()> left_to_the_rank(const App& app) {
+  std::array<bool, kRankVariables.size()> left;
+  left.fill(true);
+  for (const std::string& entry : app.env) {
+    const auto at = std::ranges::find(kRankVariables, variable_name(entry));
+    if (at != kRankVariables.end()) left[static_cast<size_t>(at - kRankVariables.begin())] = false;
+  }
+  return left;
+}
+
+}  // namespace
+
+std::string_view variable_name(std::string_view entry) {
+  return entry.substr(0, entry.find('='));
+}
+
+AppEnvironment app_environment(const Request& request, const AppRequest& app, const std::string& wdir) {
+  Variables variables;
+  for_each_variable(request.environment, [&](std::string_view name, std::string_view value) {
+    if (!is_rank_variable(name)) variables.set(name, value);
+  });
+  if (!variables.has("PYTHONUNBUFFERED")) variables.set("PYTHONUNBUFFERED", "1");
+  variables.set("PWD", wdir);
+
+  AppEnvironment made;
+  for (const EnvSetting& setting : app.env) {
+    if (setting.value) {
+      variables.set(setting.name, *setting.value);
+    } else if (!copy_from_launcher(request, setting.name, variables)) {
+      made.notes.push_back("-x " + setting.name + ": no such variable here, so the ranks do not get it");
+    }
+  }
+  made.entries = variables.take();
+  return made;
+}
+
+void add_rank_environments(Plan& plan) {
+  std::vector<std::array<bool, kRankVariables.size()>> left;
+  for (const App& app : plan.apps) left.push_back(left_to_the_rank(app));
+  const std::string size = std::to_string(plan.ranks.size());
+  const std::string nodes = std::to_string(plan.hosts.size());
+  for (Rank& rank : plan.ranks) {
+    const PlannedHost& host = plan.hosts[static_cast<size_t>(rank.host)];
+    const std::string number = std::to_string(rank.rank);
+    const std::string local_rank = std::to_string(rank.local_rank);
+    const std::string local_size = std::to_string(host.ranks.size());
+    const std::string node_rank = std::to_string(rank.host);
+    const std::string device = rank.device ? std::to_string(*rank.device) : local_rank;
+    const std::array<std::string_view, kRankVariables.size()> values = {number,    size,  device,         plan.job_id,
+                                                                        number,    size,  local_rank,     local_size,
+                                                                        node_rank, nodes, host.host.name, device};
+    rank.env.reserve(values.size());
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (!left[static_cast<size_t>(rank.app)][i]) continue;
+      std::string& entry = rank.env.emplace_back();
+      entry.reserve(kRankVariables[i].size() + 1 + values[i].size());
+      entry.append(kRankVariables[i]).append("=").append(values[i]);
+    }
+  }
+}
+
+std::vector<std::string> rank_environment(const Plan& plan, const Rank& rank) {
+  std::vector<std::string> environment = plan.apps[static_cast<size_t>(rank.app)].env;
+  environment.insert(environment.end(), rank.env.begin(), rank.env.end());
+  return environment;
+}
+
+}  // namespace dlaunch::plan

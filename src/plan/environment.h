@@ -1,0 +1,37 @@
+// What a rank finds in its environment: the launcher's variables, what -x asked, and who the rank is.
+//
+// Later wins: the launcher's own (without what an outer dlaunch left there) < PYTHONUNBUFFERED=1 and PWD < -x in order.
+// A name of kRankVariables that -x gives a value or names outright is the user's: the rank's own value is left out.
+// A pattern ('DLAUNCH_*') brings none of those names and never PWD: they would be the outer job's, not this one's.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plan/plan.h"
+#include "plan/request.h"
+
+namespace dlaunch::plan {
+
+/// The names that each rank gets a value of its own for, in the order in which they stand in Rank::env.
+inline constexpr std::array<std::string_view, 12> kRankVariables = {
+    "RANK_ID",           "RANK_SIZE",         "DEVICE_ID",          "DLAUNCH_JOB_ID",
+    "DLAUNCH_RANK",      "DLAUNCH_SIZE",      "DLAUNCH_LOCAL_RANK", "DLAUNCH_LOCAL_SIZE",
+    "DLAUNCH_NODE_RANK", "DLAUNCH_NUM_NODES", "DLAUNCH_HOST",       "DLAUNCH_DEVICE"};
+
+/// The name of a NAME=VALUE entry.
+std::string_view variable_name(std::string_view entry);
+
+struct AppEnvironment {
+  std::vector<std::string> entries;  ///< NAME=VALUE, no name twice
+  std::vector<std::string> notes;    ///< a line for each -x that found nothing to copy
+};
+
+AppEnvironment app_environment(const Request& request, const AppRequest& app, const std::string& wdir);
+
+/// Fills Rank::env of every rank. The rest of the plan is complete.
+void add_rank_environments(Plan& plan);
+
+}  // namespace dlaunch::plan

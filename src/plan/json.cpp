@@ -1,0 +1,70 @@
+#include <nlohmann/json.hpp>
+
+#include "plan/binding.h"
+#include "plan/environment.h"
+#include "plan/plan.h"
+
+namespace dlaunch::plan {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json names(const std::vector<std::string>& environment) {
+  Json list = Json::array();
+  for (const std::string& entry : environment) list.push_back(variable_name(entry));
+  return list;
+}
+
+Json app_json(const Plan& plan, const App& app) {
+  const Rank& first = plan.ranks[static_cast<size_t>(app.first_rank)];
+  return {{"argv", app.argv},
+          {"wdir", app.wdir},
+          {"first_rank", app.first_rank},
+          {"ranks", app.ranks},
+          {"variables", names(app.env)},
+          {"rank_variables", names(first.env)}};
+}
+
+Json host_json(const PlannedHost& planned) {
+  const Host& host = planned.host;
+  return {{"name", host.name},
+          {"local", host.local},
+          {"slots", host.slots},
+          {"slots_from", host.slots_from},
+          {"device_kind", to_string(host.device_kind)},
+          {"devices", host.devices},
+          {"devices_from", host.devices_from},
+          {"ranks", planned.ranks}};
+}
+
+Json rank_json(const Rank& rank) {
+  return {{"rank", rank.rank},
+          {"app", rank.app},
+          {"host", rank.host},
+          {"local_rank", rank.local_rank},
+          {"device", rank.device ? Json(*rank.device) : Json(nullptr)}};
+}
+
+}  // namespace
+
+std::string to_json(const Plan& plan) {
+  Json apps = Json::array();
+  for (const App& app : plan.apps) apps.push_back(app_json(plan, app));
+  Json hosts = Json::array();
+  for (const PlannedHost& host : plan.hosts) hosts.push_back(host_json(host));
+  Json ranks = Json::array();
+  for (const Rank& rank : plan.ranks) ranks.push_back(rank_json(rank));
+  const Json whole = {{"job_id", plan.job_id},
+                      {"size", plan.ranks.size()},
+                      {"apps", std::move(apps)},
+                      {"hosts", std::move(hosts)},
+                      {"binding",
+                       {{"bind_to", to_string(plan.binding.bind_to)},
+                        {"map_by", to_string(plan.binding.map_by)},
+                        {"rank_by", to_string(plan.binding.rank_by)}}},
+                      {"notes", plan.notes},
+                      {"ranks", std::move(ranks)}};
+  return whole.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace dlaunch::plan

@@ -1,0 +1,110 @@
+#include "plan/overload.h"
+
+#include <functional>
+#include <numeric>
+
+#include "plan/table.h"
+
+namespace dlaunch::plan {
+namespace {
+
+constexpr size_t kMostRows = 16;  // a refusal is to be read at a glance, also with a thousand hosts
+
+int devices(const Host& host) {
+  return static_cast<int>(host.devices.size());
+}
+bool crowds_devices(const Host& host, int ranks) {
+  return devices(host) > 0 && ranks > devices(host);
+}
+bool crowds_slots(const Host& host, int ranks) {
+  return ranks > host.slots;
+}
+
+using Crowds = bool (*)(const Host&, int);
+
+std::vector<size_t> crowded_hosts(const Allocation& allocation, const std::vector<int>& ranks, Crowds crowds) {
+  std::vector<size_t> hosts;
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    if (crowds(allocation.hosts[i], ranks[i])) hosts.push_back(i);
+  }
+  return hosts;
+}
+
+std::string count(long number, std::string_view noun) {
+  return std::to_string(number) + " " + std::string(noun) + (number == 1 ? "" : "s");
+}
+
+std::string table(const Allocation& allocation, const std::vector<size_t>& hosts, const std::vector<int>& ranks) {
+  std::vector<std::vector<std::string>> rows = {
+      {"host", allocation.slots_are_limits ? "slots" : "cpus", "from", "devices", "from", "asked"}};
+  for (const size_t i : hosts) {
+    if (rows.size() > kMostRows) break;
+    const Host& host = allocation.hosts[i];
+    rows.push_back({printable(host.name), std::to_string(host.slots), printable(host.slots_from),
+                    std::to_string(devices(host)), devices(host) > 0 ? printable(host.devices_from) : "-",
+                    count(ranks[i], "rank")});
+  }
+  std::string text("\n");
+  text += aligned(rows, "    ");
+  if (hosts.size() > kMostRows)
+    text += "    … and " + count(static_cast<long>(hosts.size() - kMostRows), "more host") + "\n";
+  text.pop_back();
+  return text;
+}
+
+Error refusal(const Allocation& allocation, const std::vector<int>& ranks, Crowds crowds, std::string_view thing) {
+  const auto asked = std::accumulate(ranks.begin(), ranks.end(), 0L);
+  long there = 0;
+  for (const Host& host : allocation.hosts) there += crowds == crowds_devices ? devices(host) : host.slots;
+  Error error;
+  error.what = "more ranks than " + std::string(thing) + "s";
+  error.why = count(asked, "rank") + " asked, " + count(there, thing) + " there" +
+              table(allocation, crowded_hosts(allocation, ranks, crowds), ranks);
+  error.hint = "add --oversubscribe to let ranks share " + std::string(thing) + "s";
+  return error;
+}
+
+/// "8 ranks on 2 CPUs (affinity mask)" for one host; the first of them and their number for several.
+std::string describe(const std::vector<size_t>& hosts, const Allocation& allocation,
+                     const std::function<std::string(size_t)>& one) {
+  if (allocation.hosts.size() == 1) return one(0);
+  std::string text = printable(allocation.hosts[hosts.front()].name) + ": " + one(hosts.front());
+  if (hosts.size() > 1) text += ", and likewise on " + count(static_cast<long>(hosts.size()) - 1, "more host");
+  return text;
+}
+
+}  // namespace
+
+std::optional<Error> refuse_overload(const Allocation& allocation, const std::vector<int>& ranks_per_host) {
+  if (!crowded_hosts(allocation, ranks_per_host, crowds_devices).empty()) {
+    return refusal(allocation, ranks_per_host, crowds_devices, "device");
+  }
+  if (allocation.slots_are_limits && !crowded_hosts(allocation, ranks_per_host, crowds_slots).empty()) {
+    return refusal(allocation, ranks_per_host, crowds_slots, "slot");
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> overload_notes(const Allocation& allocation, const std::vector<int>& ranks_per_host) {
+  std::vector<std::string> notes;
+  const auto rank_count = [&](size_t i) { return count(ranks_per_host[i], "rank"); };
+  if (const auto hosts = crowded_hosts(allocation, ranks_per_host, crowds_devices); !hosts.empty()) {
+    notes.push_back(
+        describe(hosts, allocation,
+                 [&](size_t i) { return rank_count(i) + " on " + count(devices(allocation.hosts[i]), "device"); }) +
+        ": they will share devices");
+  }
+  if (const auto hosts = crowded_hosts(allocation, ranks_per_host, crowds_slots);
+      !hosts.empty() && !allocation.slots_are_limits) {
+    notes.push_back(describe(hosts, allocation,
+                             [&](size_t i) {
+                               const Host& host = allocation.hosts[i];
+                               return rank_count(i) + " on " + count(host.slots, "CPU") + " (" +
+                                      printable(host.slots_from) + ")";
+                             }) +
+                    ": they will share cores");
+  }
+  return notes;
+}
+
+}  // namespace dlaunch::plan

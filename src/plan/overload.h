@@ -1,0 +1,20 @@
+// More ranks than there is room for: when that refuses the plan, and when it only deserves a note.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "plan/allocation.h"
+
+namespace dlaunch::plan {
+
+/// Why these numbers of ranks (one for each host) may not run without --oversubscribe, with a table of what was asked
+/// and what is there; nullopt when they may.
+std::optional<Error> refuse_overload(const Allocation& allocation, const std::vector<int>& ranks_per_host);
+
+/// A line for shared devices and a line for shared CPUs, where ranks share them.
+std::vector<std::string> overload_notes(const Allocation& allocation, const std::vector<int>& ranks_per_host);
+
+}  // namespace dlaunch::plan

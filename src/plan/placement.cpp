@@ -1,0 +1,82 @@
+#include "plan/placement.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace dlaunch::plan {
+namespace {
+
+/// Host indices in the order in which ranks are dealt one by one, no host over its count, `ranks` of them at most.
+std::vector<int> deal(std::vector<int> counts, int ranks) {
+  std::vector<int> order;
+  std::vector<size_t> open;
+  for (size_t host = 0; host < counts.size(); ++host) {
+    if (counts[host] > 0) open.push_back(host);
+  }
+  while (!open.empty()) {
+    for (const size_t host : open) {
+      if (static_cast<int>(order.size()) == ranks) return order;
+      order.push_back(static_cast<int>(host));
+      --counts[host];
+    }
+    std::erase_if(open, [&](size_t host) { return counts[host] == 0; });
+  }
+  return order;
+}
+
+void add_evenly(std::vector<int>& counts, const std::vector<int>& capacity, int extra) {
+  const bool all = std::ranges::all_of(capacity, [](int c) { return c == 0; });
+  std::vector<size_t> takers;
+  for (size_t host = 0; host < capacity.size(); ++host) {
+    if (all || capacity[host] > 0) takers.push_back(host);
+  }
+  const int each = extra / static_cast<int>(takers.size());
+  const size_t remainder = static_cast<size_t>(extra % static_cast<int>(takers.size()));
+  for (size_t i = 0; i < takers.size(); ++i) counts[takers[i]] += each + (i < remainder ? 1 : 0);
+}
+
+}  // namespace
+
+std::vector<int> capacities(const Allocation& allocation, bool only_devices) {
+  std::vector<int> capacity;
+  capacity.reserve(allocation.hosts.size());
+  for (const Host& host : allocation.hosts) {
+    const int devices = static_cast<int>(host.devices.size());
+    if (devices == 0) {
+      capacity.push_back(only_devices ? 0 : std::max(host.slots, 0));
+    } else {
+      capacity.push_back(allocation.slots_are_limits ? std::clamp(host.slots, 0, devices) : devices);
+    }
+  }
+  return capacity;
+}
+
+std::vector<int> ranks_per_host(MapBy map_by, const std::vector<int>& capacity, int ranks) {
+  const long room = std::accumulate(capacity.begin(), capacity.end(), 0L);
+  std::vector<int> counts(capacity.size(), 0);
+  if (ranks >= room) {
+    counts = capacity;
+    if (ranks > room) add_evenly(counts, capacity, static_cast<int>(ranks - room));
+  } else if (map_by == MapBy::node) {
+    for (const int host : deal(capacity, ranks)) ++counts[static_cast<size_t>(host)];
+  } else {
+    for (size_t host = 0; ranks > 0; ++host) {
+      counts[host] = std::min(capacity[host], ranks);
+      ranks -= counts[host];
+    }
+  }
+  return counts;
+}
+
+std::vector<int> hosts_of_ranks(const BindingRequest& binding, const std::vector<int>& ranks_per_host) {
+  if (binding.map_by == MapBy::node || binding.rank_by == RankBy::node) {
+    return deal(ranks_per_host, std::accumulate(ranks_per_host.begin(), ranks_per_host.end(), 0));
+  }
+  std::vector<int> hosts;
+  for (size_t host = 0; host < ranks_per_host.size(); ++host) {
+    hosts.insert(hosts.end(), static_cast<size_t>(ranks_per_host[host]), static_cast<int>(host));
+  }
+  return hosts;
+}
+
+}  // namespace dlaunch::plan

@@ -1,0 +1,115 @@
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "plan/binding.h"
+#include "plan/environment.h"
+#include "plan/plan.h"
+#include "plan/table.h"
+
+namespace dlaunch::plan {
+namespace {
+
+constexpr size_t kProgramColumns = 60;
+constexpr size_t kTextColumns = 100;
+
+std::string program(const std::vector<std::string>& argv) {
+  std::string text;
+  for (const std::string& word : argv) {
+    if (!text.empty()) text += ' ';
+    text += shell_quote(word);
+    if (text.size() > 8 * kProgramColumns) break;  // enough to fill the columns, however many megabytes follow
+  }
+  return shorten(printable(text), kProgramColumns);
+}
+
+std::string count(size_t number, std::string_view noun) {
+  return std::to_string(number) + " " + std::string(noun) + (number == 1 ? "" : "s");
+}
+
+/// The devices in the order of use: folded where that is ascending, one by one where the user chose another order.
+std::string device_list(const std::vector<int>& devices) {
+  if (std::ranges::is_sorted(devices)) return fold_ints({devices.begin(), devices.end()});
+  std::string text;
+  for (const int device : devices) text.append(text.empty() ? "" : ",").append(std::to_string(device));
+  return text;
+}
+
+std::string host_line(const Host& host) {
+  std::string text = printable(host.name) + ": " + count(static_cast<size_t>(std::max(host.slots, 0)), "slot");
+  if (!host.slots_from.empty()) text += " (" + printable(host.slots_from) + ")";
+  if (host.devices.empty()) return text + ", no devices";
+  return text + ", " + std::string(to_string(host.device_kind)) + " " +
+         (host.devices.size() == 1 ? "device " : "devices ") + device_list(host.devices) + " (" +
+         printable(host.devices_from) + ")";
+}
+
+std::string binding_line(const BindingRequest& binding) {
+  return "to " + std::string(to_string(binding.bind_to)) + ", mapped by " + std::string(to_string(binding.map_by)) +
+         ", ranked by " + std::string(to_string(binding.rank_by));
+}
+
+bool one_directory(const Plan& plan) {
+  return std::ranges::all_of(plan.apps, [&](const App& app) { return app.wdir == plan.apps.front().wdir; });
+}
+
+std::string header(const Plan& plan) {
+  std::vector<std::vector<std::string>> rows = {{"job", printable(plan.job_id)}};
+  rows.push_back({"ranks", std::to_string(plan.ranks.size()) + " on " + count(plan.hosts.size(), "host")});
+  for (size_t i = 0; i < plan.hosts.size(); ++i) {
+    rows.push_back({i == 0 ? (plan.hosts.size() == 1 ? "host" : "hosts") : "", host_line(plan.hosts[i].host)});
+  }
+  if (one_directory(plan) && !plan.apps.empty()) rows.push_back({"directory", printable(plan.apps.front().wdir)});
+  if (plan.binding != BindingRequest{.report = plan.binding.report})
+    rows.push_back({"binding", binding_line(plan.binding)});
+  for (size_t i = 0; i < plan.notes.size(); ++i) rows.push_back({i == 0 ? "notes" : "", plan.notes[i]});
+  return aligned(rows, "");
+}
+
+std::string rank_table(const Plan& plan) {
+  const bool directories = !one_directory(plan);
+  std::vector<std::string> programs;
+  for (const App& app : plan.apps) programs.push_back(program(app.argv));
+  std::vector<std::vector<std::string>> rows = {{"rank", "host", "local rank", "device", "program"}};
+  rows.reserve(plan.ranks.size() + 1);
+  if (directories) rows.front().emplace_back("directory");
+  for (const Rank& rank : plan.ranks) {
+    const size_t app = static_cast<size_t>(rank.app);
+    rows.push_back({std::to_string(rank.rank), printable(plan.hosts[static_cast<size_t>(rank.host)].host.name),
+                    std::to_string(rank.local_rank), rank.device ? std::to_string(*rank.device) : "-", programs[app]});
+    if (directories) rows.back().push_back(printable(plan.apps[app].wdir));
+  }
+  return aligned(rows, "");
+}
+
+std::vector<std::string> names(const std::vector<std::string>& environment) {
+  std::vector<std::string> list;
+  for (const std::string& entry : environment) list.push_back(printable(variable_name(entry)));
+  return list;
+}
+
+std::string variables(const Plan& plan) {
+  std::string text;
+  std::vector<std::string> last;
+  for (const App& app : plan.apps) {
+    std::vector<std::string> mine = names(app.env);
+    const std::vector<std::string> own = names(plan.ranks[static_cast<size_t>(app.first_rank)].env);
+    std::vector<std::string> both = own;
+    both.insert(both.end(), mine.begin(), mine.end());
+    if (both == last) continue;
+    const std::string whose =
+        plan.apps.size() == 1 ? "every rank" : "ranks from " + std::to_string(app.first_rank) + " on";
+    text += "\nvariables of " + whose + ", a value for each:\n" + wrapped(own, "  ", kTextColumns);
+    text += "variables of " + whose + ", the same for all:\n" + wrapped(mine, "  ", kTextColumns);
+    last = std::move(both);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string to_table(const Plan& plan) {
+  return header(plan) + "\n" + rank_table(plan) + variables(plan);
+}
+
+}  // namespace dlaunch::plan

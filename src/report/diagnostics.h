@@ -1,0 +1,34 @@
+// What -v and -vv tell on stderr about what dlaunch does. `run` owns it and lends it to the rooms that POSIX touches;
+// the pure rooms never see it. Without -v it costs a comparison: no logger exists. Never give it a variable's value.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+namespace dlaunch::report {
+
+class Diagnostics {
+ public:
+  enum class Level { info = 1, detail = 2 };  ///< -v, -vv
+
+  explicit Diagnostics(int verbosity);
+  ~Diagnostics();
+  Diagnostics(const Diagnostics&) = delete;
+  Diagnostics& operator=(const Diagnostics&) = delete;
+
+  /// Ask before building a text that costs something.
+  bool on(Level level) const { return verbosity_ >= static_cast<int>(level); }
+
+  /// "dlaunch: text", with -vv "dlaunch: 12:34:56.789 text"; a text of several lines becomes as many.
+  void info(std::string_view text) { say(Level::info, text); }
+  void detail(std::string_view text) { say(Level::detail, text); }
+
+ private:
+  class Logger;
+  void say(Level level, std::string_view text);
+
+  int verbosity_;
+  std::unique_ptr<Logger> logger_;  // none without -v
+};
+
+}  // namespace dlaunch::report

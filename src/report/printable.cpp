@@ -1,0 +1,62 @@
+#include "report/printable.h"
+
+#include <cstdint>
+
+namespace dlaunch::report {
+namespace {
+
+constexpr char kEscape = '\x1b';
+
+/// Bytes of the colour sequence (ESC [ digits m) that `text` starts with; 0 when it starts with none.
+size_t colour_size(std::string_view text) {
+  if (text.size() < 3 || text[0] != kEscape || text[1] != '[') return 0;
+  const size_t end = text.find_first_not_of("0123456789;:", 2);
+  return end != std::string_view::npos && text[end] == 'm' ? end + 1 : 0;
+}
+
+/// Bytes of the showable UTF-8 character that `text` starts with; 0 for none: malformed, overlong, a surrogate, or a
+/// control character, of which there is a second set at U+0080.
+size_t character_size(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text[0]);
+  if (first < 0x80) return (first >= 0x20 && first != 0x7f) || first == '\t' ? 1 : 0;
+  const size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || text.size() < size) return 0;
+  std::uint32_t code = first & (0xffu >> (size + 1));
+  for (size_t i = 1; i < size; ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if ((byte & 0xc0) != 0x80) return 0;
+    code = code << 6 | (byte & 0x3fu);
+  }
+  constexpr std::uint32_t kLeast[] = {0, 0, 0xa0, 0x800, 0x10000};
+  return code < kLeast[size] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ? 0 : size;
+}
+
+void append_hex(std::string& out, char byte) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  const auto value = static_cast<unsigned char>(byte);
+  out += "\\x";
+  out += kDigits[value >> 4];
+  out += kDigits[value & 0xf];
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    size_t size = colour_size(text);
+    if (size == 0) {
+      size = character_size(text);
+      if (size == 0) {
+        append_hex(out, text[0]);
+        size = 1;
+      } else {
+        out += text.substr(0, size);
+      }
+    }
+    text.remove_prefix(size);
+  }
+  return out;
+}
+
+}  // namespace dlaunch::report

@@ -1,0 +1,163 @@
+#include "report/record.h"
+
+#include <chrono>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+namespace dlaunch::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const char* cause_text(job::Cause cause) {
+  switch (cause) {
+    case job::Cause::success:
+      return "success";
+    case job::Cause::rank_failed:
+      return "rank_failed";
+    case job::Cause::interrupted:
+      return "interrupted";
+    case job::Cause::timeout:
+      return "timeout";
+    case job::Cause::host_lost:
+      return "host_lost";
+    case job::Cause::output_failed:
+      return "output_failed";
+  }
+  return "unknown";
+}
+
+struct StatusJson {
+  Json operator()(const Exited& e) const { return {{"kind", "exited"}, {"code", e.code}}; }
+  Json operator()(const Signaled& s) const {
+    return {{"kind", "signaled"},
+            {"signal", s.signal},
+            {"name", signal_name(s.signal)},
+            {"core", s.core_dumped},
+            {"out_of_memory", s.out_of_memory}};
+  }
+  Json operator()(const NotStarted& n) const { return {{"kind", "not_started"}, {"errno", n.error}, {"why", n.what}}; }
+  Json operator()(const Lost& l) const { return {{"kind", "lost"}, {"why", l.why}}; }
+};
+
+Json status_json(const std::optional<ExitStatus>& status) {
+  return status ? std::visit(StatusJson{}, status->value()) : Json(nullptr);
+}
+
+Json time_json(std::int64_t realtime_ns) {
+  return realtime_ns == 0 ? Json(nullptr) : Json(rfc3339(realtime_ns));
+}
+Json text_json(const std::string& text) {
+  return text.empty() ? Json(nullptr) : Json(text);
+}
+Json device_json(const plan::Rank& rank) {
+  return rank.device ? Json(*rank.device) : Json(nullptr);
+}
+
+const std::string& host_name(const plan::Plan& plan, const plan::Rank& rank) {
+  return plan.hosts.at(static_cast<size_t>(rank.host)).host.name;
+}
+
+Json rank_json(const plan::Plan& plan, const plan::Rank& rank, const job::RankRecord& record,
+               const RankOutput& output) {
+  return {{"rank", rank.rank},
+          {"host", host_name(plan, rank)},
+          {"local_rank", rank.local_rank},
+          {"device", device_json(rank)},
+          {"pid", record.pid == 0 ? Json(nullptr) : Json(record.pid)},
+          {"start", time_json(record.start_ns)},
+          {"end", time_json(record.end_ns)},
+          {"status", status_json(record.status)},
+          {"shell_code", record.status ? Json(record.status->shell_code()) : Json(nullptr)},
+          {"ended_by_us", record.ended_by_us},
+          {"needed_kill", record.needed_kill},
+          {"stdout_bytes", output.stdout_bytes},
+          {"stderr_bytes", output.stderr_bytes},
+          {"stdout_path", text_json(output.stdout_path)},
+          {"stderr_path", text_json(output.stderr_path)},
+          {"cpus", record.cpus}};
+}
+
+template <class T>
+T at_or_default(const std::vector<T>& items, size_t index) {
+  return index < items.size() ? items[index] : T{};
+}
+
+Json ranks_json(const RecordInput& input) {
+  Json ranks = Json::array();
+  for (size_t i = 0; i < input.plan.ranks.size(); ++i) {
+    ranks.push_back(rank_json(input.plan, input.plan.ranks[i], at_or_default(input.outcome.ranks, i),
+                              at_or_default(input.outputs, i)));
+  }
+  return ranks;
+}
+
+Json first_failure_json(const RecordInput& input) {
+  if (!input.outcome.first_failure) return nullptr;
+  const auto index = static_cast<size_t>(*input.outcome.first_failure);
+  const plan::Rank& rank = input.plan.ranks.at(index);
+  const job::RankRecord record = at_or_default(input.outcome.ranks, index);
+  return {{"rank", rank.rank},
+          {"host", host_name(input.plan, rank)},
+          {"device", device_json(rank)},
+          {"pid", record.pid == 0 ? Json(nullptr) : Json(record.pid)},
+          {"end", time_json(record.end_ns)},
+          {"status", status_json(record.status)},
+          {"text", record.status ? Json(record.status->describe()) : Json(nullptr)}};
+}
+
+Json command_json(const plan::Plan& plan) {
+  Json command = Json::array();
+  for (const plan::App& app : plan.apps) command.push_back(app.argv);
+  return command;
+}
+
+Json libraries_json(const RecordInput& input) {
+  Json libraries = Json::object();
+  for (const auto& [name, version] : input.libraries) libraries[name] = version;
+  return libraries;
+}
+
+/// As an object; what is no JSON is kept as the text it is.
+Json plan_json(const std::string& text) {
+  Json plan = Json::parse(text, nullptr, false);
+  return plan.is_discarded() ? Json(text) : plan;
+}
+
+}  // namespace
+
+std::string rfc3339(std::int64_t realtime_ns) {
+  using namespace std::chrono;
+  const sys_time<microseconds> time{floor<microseconds>(nanoseconds(realtime_ns))};
+  const auto day = floor<days>(time);
+  const year_month_day date(day);
+  const hh_mm_ss clock(time - day);
+  char text[48];
+  std::snprintf(text, sizeof text, "%04d-%02u-%02uT%02ld:%02ld:%02ld.%06ldZ", static_cast<int>(date.year()),
+                static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), clock.hours().count(),
+                clock.minutes().count(), clock.seconds().count(), clock.subseconds().count());
+  return text;
+}
+
+std::string job_record_json(const RecordInput& input) {
+  const job::Outcome& outcome = input.outcome;
+  const bool interrupted = outcome.cause == job::Cause::interrupted;
+  Json record;
+  record["dlaunch"] = {{"version", input.version}, {"libraries", libraries_json(input)}};
+  record["command"] = command_json(input.plan);
+  record["job_id"] = input.plan.job_id;
+  record["start"] = time_json(input.start_ns);
+  record["end"] = time_json(input.end_ns);
+  record["wall_s"] = input.wall_s;
+  record["exit_code"] = outcome.exit_code;
+  record["cause"] = cause_text(outcome.cause);
+  record["signal"] = interrupted ? Json(signal_name(outcome.signal)) : Json(nullptr);
+  record["detail"] = text_json(outcome.detail);
+  record["first_failure"] = first_failure_json(input);
+  record["plan"] = plan_json(input.plan_json);
+  record["ranks"] = ranks_json(input);
+  record["leftovers"] = outcome.leftovers;
+  return record.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace dlaunch::report

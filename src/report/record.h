@@ -1,0 +1,41 @@
+// The job's record that --report writes: what was planned, what ran, how it ended. PURE: values in, JSON text out.
+// Holds no value of any environment variable.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "job/outcome.h"
+#include "plan/plan.h"
+
+namespace dlaunch::report {
+
+/// What a rank wrote, and where it is kept. Paths are empty without a file.
+struct RankOutput {
+  std::uint64_t stdout_bytes = 0;
+  std::uint64_t stderr_bytes = 0;
+  std::string stdout_path;
+  std::string stderr_path;
+};
+
+struct RecordInput {
+  const plan::Plan& plan;
+  const job::Outcome& outcome;
+  std::string plan_json;                                       ///< plan::to_json
+  std::string version;                                         ///< dlaunch's
+  std::vector<std::pair<std::string, std::string>> libraries;  ///< name, version
+  std::int64_t start_ns = 0;                                   ///< CLOCK_REALTIME
+  std::int64_t end_ns = 0;
+  double wall_s = 0;                ///< by a clock that nobody sets
+  std::vector<RankOutput> outputs;  ///< index == rank; shorter when output was never opened
+};
+
+/// Ends in a newline. Text that is not UTF-8 comes with U+FFFD in place of the bad bytes.
+std::string job_record_json(const RecordInput& input);
+
+/// "2025-01-31T23:59:59.000123Z", in UTC.
+std::string rfc3339(std::int64_t realtime_ns);
+
+}  // namespace dlaunch::report

@@ -1,0 +1,103 @@
+#include "report/status_line.h"
+
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/exit_status.h"
+#include "base/text.h"
+
+namespace dlaunch::report {
+namespace {
+
+using Phase = Status::Phase;
+
+constexpr char kClearLine[] = "\r\x1b[K";
+constexpr int kUsualColumns = 80;
+constexpr std::chrono::seconds kCountdown{1};  // between drawings when nothing but the time changes
+
+std::string starting_text(const Status& status) {
+  return "starting: " + std::to_string(status.started) + " of " + std::to_string(status.total) + " ranks";
+}
+
+std::string short_name(int signal) {
+  const std::string name = signal_name(signal);
+  return name.starts_with("SIG") ? name.substr(3) : name;
+}
+
+std::string ending_text(const Status& status, job::Time now) {
+  const size_t n = status.waiting.size();
+  std::string sent = "KILL sent";
+  if (status.kill_at) {
+    const auto left = std::chrono::ceil<std::chrono::seconds>(*status.kill_at - now).count();
+    sent = short_name(status.signal) + " sent, KILL in " + std::to_string(std::max<long>(0, left)) + " s";
+  }
+  return "ending: waiting for " + std::to_string(n) + (n == 1 ? " rank (" : " ranks (") + sent +
+         "): " + fold_ints(status.waiting);
+}
+
+}  // namespace
+
+std::string status_text(const Status& status, job::Time now) {
+  switch (status.phase) {
+    case Phase::running:
+      return {};
+    case Phase::starting:
+      return starting_text(status);
+    case Phase::ending:
+      return status.waiting.empty() ? std::string("ending") : ending_text(status, now);
+  }
+  return {};
+}
+
+void StatusLine::update(Status status, job::Time now) {
+  if (!terminal_ || status == status_) return;
+  if (status.phase != status_.phase) {
+    clear();
+    due_ = now + kPatience;
+  } else if (!shown_.empty()) {
+    due_ = std::min(due_, now + kBetween);
+  }
+  status_ = std::move(status);
+  tick(now);
+}
+
+std::optional<job::Time> StatusLine::deadline() const {
+  if (!terminal_ || status_.phase == Phase::running) return std::nullopt;
+  return due_;
+}
+
+void StatusLine::tick(job::Time now) {
+  if (!terminal_ || status_.phase == Phase::running || now < due_) return;
+  due_ = now + kCountdown;
+  std::string text = status_text(status_, now);
+  text.resize(std::min(text.size(), static_cast<size_t>(std::max(1, columns() - 1))));  // the last column would wrap
+  if (text == shown_) return;
+  write(kClearLine + text);
+  shown_ = std::move(text);
+}
+
+void StatusLine::clear() {
+  if (shown_.empty()) return;
+  write(kClearLine);
+  shown_.clear();
+}
+
+void StatusLine::write(const std::string& text) const {
+  pollfd room{fd_, POLLOUT, 0};
+  if (::poll(&room, 1, 0) != 1 || (room.revents & POLLOUT) == 0) return;
+  const pid_t foreground = ::tcgetpgrp(fd_);
+  if (foreground >= 0 && foreground != ::getpgrp()) return;  // from the background it could stop us (TOSTOP)
+  const ssize_t ignored = ::write(fd_, text.data(), text.size());
+  static_cast<void>(ignored);  // a line that could not be drawn is no failure
+}
+
+int StatusLine::columns() const {
+  winsize size{};
+  return ::ioctl(fd_, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kUsualColumns;
+}
+
+}  // namespace dlaunch::report

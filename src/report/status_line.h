@@ -1,0 +1,61 @@
+// One line on the terminal while a start or an end takes long, rewritten in place and gone when it is over. Passive:
+// the launcher updates it, waits for its deadline, and calls clear() before it writes anything else to the terminal.
+// The fd must outlive it; its flags are left alone, and a terminal that would make a write wait gets nothing.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "job/policy.h"
+
+namespace dlaunch::report {
+
+/// What the launcher is busy with. A value.
+struct Status {
+  enum class Phase { running, starting, ending };
+  Phase phase = Phase::running;  ///< nothing is shown while the ranks run
+  int started = 0;               ///< starting: so many ranks of `total`
+  int total = 0;
+  std::set<int> waiting{};             ///< ending: for these ranks
+  int signal = 0;                      ///< ending: sent to the ranks, while `kill_at` is to come
+  std::optional<job::Time> kill_at{};  ///< ending: KILL comes then; none: it was sent
+  bool operator==(const Status&) const = default;
+};
+
+/// "starting: 12 of 64 ranks"; "ending: waiting for 3 ranks (TERM sent, KILL in 4 s): 5,9,12"; empty for none. PURE.
+std::string status_text(const Status& status, job::Time now);
+
+class StatusLine {
+ public:
+  static constexpr std::chrono::milliseconds kPatience{300};  ///< a shorter phase is never shown
+  static constexpr std::chrono::milliseconds kBetween{100};   ///< two drawings, at least
+
+  /// Without `terminal` it never shows anything.
+  StatusLine(int fd, bool terminal) : fd_(fd), terminal_(terminal) {}
+  ~StatusLine() { clear(); }
+  StatusLine(const StatusLine&) = delete;
+  StatusLine& operator=(const StatusLine&) = delete;
+
+  void update(Status status, job::Time now);
+
+  /// When tick() must be called at the latest.
+  std::optional<job::Time> deadline() const;
+  void tick(job::Time now);
+
+  /// Takes the line off the terminal; the next tick() that is due brings it back.
+  void clear();
+
+ private:
+  void write(const std::string& text) const;
+  int columns() const;
+
+  int fd_;
+  bool terminal_;
+  Status status_;
+  job::Time due_;      // of the next drawing
+  std::string shown_;  // what stands on the terminal; empty: nothing
+};
+
+}  // namespace dlaunch::report

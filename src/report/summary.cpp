@@ -1,0 +1,231 @@
+#include "report/summary.h"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+#include "report/printable.h"
+
+namespace dlaunch::report {
+namespace {
+
+constexpr size_t kLongestLine = 400;  // bytes of one of a rank's last words
+constexpr size_t kMostReasons = 4;    // told apart among the ranks that failed by themselves
+
+/// Every rank in the one group that tells what became of it.
+struct Groups {
+  std::map<std::string, std::set<int>> failed;  // by themselves, the first failure left out; by how
+  std::set<int> lost;
+  std::set<int> ended;  // because of the cause
+  std::set<int> never_started;
+  std::set<int> unknown;  // started, and nobody knows their end
+  size_t needed_kill = 0;
+};
+
+void sort_in(const job::RankRecord& record, int rank, Groups& groups) {
+  if (record.needed_kill) ++groups.needed_kill;
+  if (!record.status) {
+    (record.pid == 0 ? groups.never_started : groups.unknown).insert(rank);
+  } else if (record.ended_by_us) {
+    groups.ended.insert(rank);
+  } else if (std::holds_alternative<Lost>(record.status->value())) {
+    groups.lost.insert(rank);
+  } else if (!record.status->ok()) {
+    groups.failed[record.status->describe()].insert(rank);
+  }
+}
+
+Groups group_ranks(const job::Outcome& outcome) {
+  Groups groups;
+  for (size_t i = 0; i < outcome.ranks.size(); ++i) {
+    const int rank = static_cast<int>(i);
+    if (rank != outcome.first_failure || outcome.cause != job::Cause::rank_failed) {
+      sort_in(outcome.ranks[i], rank, groups);
+    }
+  }
+  return groups;
+}
+
+std::string count(size_t n, const std::string& word) {
+  return std::to_string(n) + ' ' + word + (n == 1 ? "" : "s");
+}
+
+std::string was(size_t n) {
+  return n == 1 ? " was " : " were ";
+}
+
+std::string ranks_text(const std::set<int>& ranks) {
+  return (ranks.size() == 1 ? "rank " : "ranks ") + fold_ints(ranks);
+}
+
+/// Collects lines; whatever they hold, each is one line and safe to show.
+class Lines {
+ public:
+  void add(std::string_view text) { text_ += "dlaunch: " + printable(text) + '\n'; }
+  void add_each(const std::string& before, std::string_view texts) {
+    for (const std::string& line : split(trim(texts), '\n')) add(before + line);
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+void tell_failed(const Groups& groups, bool others, Lines& lines) {
+  std::set<int> all;
+  for (const auto& [how, ranks] : groups.failed) all.insert(ranks.begin(), ranks.end());
+  if (all.empty()) return;
+  const std::string word = others ? "other rank" : "rank";
+  if (groups.failed.size() > kMostReasons) {
+    lines.add(count(all.size(), word) + " failed by themselves in " + std::to_string(groups.failed.size()) +
+              " different ways: " + ranks_text(all));
+    return;
+  }
+  for (const auto& [how, ranks] : groups.failed) {
+    lines.add(count(ranks.size(), word) + (ranks.size() == 1 ? " failed by itself (" : " failed by themselves (") +
+              how + "): " + ranks_text(ranks));
+  }
+}
+
+/// What followed from the cause, in numbers.
+void tell_consequences(const Groups& groups, job::Cause cause, Lines& lines) {
+  const bool others = cause == job::Cause::rank_failed;
+  if (!groups.never_started.empty()) {
+    const size_t n = groups.never_started.size();
+    lines.add(count(n, "rank") + was(n) + "never started");
+  }
+  if (!groups.unknown.empty()) lines.add("nothing is known of the end of " + ranks_text(groups.unknown));
+  tell_failed(groups, others, lines);
+  if (!groups.lost.empty()) {
+    lines.add(count(groups.lost.size(), "rank") + was(groups.lost.size()) + "lost: " + ranks_text(groups.lost));
+  }
+  const bool told_by_cause = cause == job::Cause::interrupted || cause == job::Cause::timeout;
+  if (groups.ended.empty() || told_by_cause) return;
+  const size_t n = groups.ended.size();
+  lines.add(count(n, others ? "other rank" : "rank") + was(n) + "ended because of it" +
+            (groups.needed_kill > 0 ? " (" + std::to_string(groups.needed_kill) + " needed KILL)" : ""));
+}
+
+void tell_last_words(const Summary& s, int rank, Lines& lines) {
+  const std::string path = s.log_path.empty() ? "" : " (all in " + s.log_path + ")";
+  if (s.last_words.empty()) {
+    if (!path.empty()) lines.add("stderr of rank " + std::to_string(rank) + " is in " + s.log_path);
+    return;
+  }
+  lines.add("last stderr lines of rank " + std::to_string(rank) + path + ":");
+  for (std::string_view line : s.last_words) {
+    while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.remove_suffix(1);
+    const size_t more = line.size() > kLongestLine ? line.size() - kLongestLine : 0;
+    lines.add("  | " + std::string(line.substr(0, kLongestLine)) + (more > 0 ? " … " + count(more, "more byte") : ""));
+  }
+}
+
+/// "rank 3 (host node1, pid 4242, device 3)"
+std::string rank_text(const plan::Plan& plan, const job::RankRecord& record, int rank) {
+  const plan::Rank& planned = plan.ranks.at(static_cast<size_t>(rank));
+  std::string text =
+      "rank " + std::to_string(rank) + " (host " + plan.hosts.at(static_cast<size_t>(planned.host)).host.name;
+  if (record.pid != 0) text += ", pid " + std::to_string(record.pid);
+  if (planned.device) text += ", device " + std::to_string(*planned.device);
+  return text + ")";
+}
+
+bool has_path(const plan::App& app, const plan::Rank& rank) {
+  const auto is_path = [](const std::string& variable) { return variable.starts_with("PATH="); };
+  return std::any_of(app.env.begin(), app.env.end(), is_path) || std::any_of(rank.env.begin(), rank.env.end(), is_path);
+}
+
+std::string hint_for(const plan::Plan& plan, const plan::Rank& rank, const ExitStatus& status) {
+  const plan::App& app = plan.apps.at(static_cast<size_t>(rank.app));
+  if (const auto* not_started = std::get_if<NotStarted>(&status.value())) {
+    return not_started_hint(*not_started, app.argv.empty() ? "" : app.argv[0], app.wdir, has_path(app, rank));
+  }
+  const auto* signaled = std::get_if<Signaled>(&status.value());
+  if (!signaled || signaled->signal != SIGKILL) return {};
+  if (signaled->out_of_memory) return "give it more memory, or start fewer ranks on its host";
+  return "dlaunch did not send it; on a host short of memory the kernel does (dmesg tells), else a person or a batch "
+         "system";
+}
+
+void tell_rank_failure(const Summary& s, int rank, Lines& lines) {
+  const job::RankRecord& record = s.outcome.ranks.at(static_cast<size_t>(rank));
+  const ExitStatus status = record.status.value_or(ExitStatus(Lost{"its end was never told"}));
+  tell_last_words(s, rank, lines);
+  const bool timed = record.start_ns != 0 && record.end_ns >= record.start_ns;
+  const auto lived = timed ? std::chrono::nanoseconds(record.end_ns - record.start_ns) : s.elapsed;
+  const bool started = !std::holds_alternative<NotStarted>(status.value());
+  lines.add(rank_text(s.plan, record, rank) + ' ' + status.describe() +
+            (started ? " after " + duration_text(lived) : ""));
+  const std::string hint = hint_for(s.plan, s.plan.ranks.at(static_cast<size_t>(rank)), status);
+  if (!hint.empty()) lines.add("  " + hint);
+}
+
+std::string killed_text(const Groups& groups) {
+  return groups.needed_kill > 0 ? ", " + std::to_string(groups.needed_kill) + " needed KILL" : "";
+}
+
+void tell_timeout(const Summary& s, const Groups& groups, Lines& lines) {
+  std::set<int> running = groups.ended;
+  running.insert(groups.unknown.begin(), groups.unknown.end());
+  std::string text = "time out after " + duration_text(s.elapsed);
+  if (!running.empty()) {
+    text += ": " + ranks_text(running) + was(running.size()) + "still running" + killed_text(groups);
+  }
+  lines.add(text);
+}
+
+bool any_started(const job::Outcome& outcome) {
+  return std::ranges::any_of(outcome.ranks, [](const job::RankRecord& record) { return record.pid != 0; });
+}
+
+void tell_cause(const Summary& s, const Groups& groups, Lines& lines) {
+  const std::string after = " after " + duration_text(s.elapsed) + ": ";
+  switch (s.outcome.cause) {
+    case job::Cause::success:
+      return;
+    case job::Cause::rank_failed:
+      return tell_rank_failure(s, s.outcome.first_failure.value_or(0), lines);
+    case job::Cause::interrupted:
+      return lines.add("interrupted by " + signal_name(s.outcome.signal) + after + count(groups.ended.size(), "rank") +
+                       " ended" + killed_text(groups));
+    case job::Cause::timeout:
+      return tell_timeout(s, groups, lines);
+    case job::Cause::host_lost:
+      return lines.add_each((any_started(s.outcome) ? "a host was lost" : "a host could not be used") + after,
+                            s.outcome.detail);
+    case job::Cause::output_failed:
+      return lines.add_each("output failed" + after, s.outcome.detail);
+  }
+}
+
+std::string formatted(const char* format, double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, format, number);
+  return text;
+}
+
+}  // namespace
+
+std::string duration_text(job::Duration duration) {
+  const double seconds = std::chrono::duration<double>(duration).count();
+  if (seconds < 0.995) return formatted("%.2f s", seconds);
+  if (seconds < 59.95) return formatted("%.1f s", seconds);
+  const long whole = std::chrono::round<std::chrono::seconds>(duration).count();
+  if (whole < 3600) return std::to_string(whole / 60) + " min " + std::to_string(whole % 60) + " s";
+  return std::to_string(whole / 3600) + " h " + std::to_string(whole % 3600 / 60) + " min";
+}
+
+std::string failure_summary(const Summary& s) {
+  Lines lines;
+  for (const std::string& left : s.outcome.leftovers) lines.add("could not confirm the end of: " + left);
+  const Groups groups = group_ranks(s.outcome);
+  if (s.outcome.cause != job::Cause::success) tell_consequences(groups, s.outcome.cause, lines);
+  tell_cause(s, groups, lines);
+  return lines.take();
+}
+
+}  // namespace dlaunch::report

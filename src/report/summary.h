@@ -1,0 +1,34 @@
+// What went wrong, told last and clearly: the consequences first, the root cause in the last lines, where the eye is.
+// PURE: values in, text out.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "job/outcome.h"
+#include "job/policy.h"
+#include "plan/plan.h"
+
+namespace dlaunch::report {
+
+struct Summary {
+  const plan::Plan& plan;
+  const job::Outcome& outcome;
+  std::vector<std::string> last_words;  ///< of the first failing rank; may be empty
+  std::string log_path;                 ///< its stderr file; empty without one
+  job::Duration elapsed{};              ///< of the whole job
+};
+
+/// Whole lines, each starting with "dlaunch: ". Empty after a success that left nothing behind. Ranks that were ended
+/// because of the cause are counted, never listed.
+std::string failure_summary(const Summary& summary);
+
+/// "0.03 s", "12.4 s", "3 min 5 s", "2 h 7 min".
+std::string duration_text(job::Duration duration);
+
+/// The one thing to do about a rank that did not start; empty when the error says it all. `has_path`: the rank's
+/// environment has a PATH.
+std::string not_started_hint(const NotStarted& status, std::string_view program, std::string_view wdir, bool has_path);
+
+}  // namespace dlaunch::report

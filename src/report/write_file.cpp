@@ -1,0 +1,64 @@
+#include "report/write_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <random>
+
+namespace dlaunch::report {
+namespace {
+
+constexpr int kAttempts = 16;  // at a name that nobody has
+
+tl::unexpected<Error> cannot_write(const std::string& path, int error) {
+  return fail(
+      {path, "cannot write", std::strerror(error), "give a path in a directory that you can write to", kExitOutput});
+}
+
+/// errno, 0 when all was written. Closes `fd`: some file systems tell of a full disk only then.
+int write_and_close(int fd, std::string_view text) {
+  int error = 0;
+  while (!text.empty() && error == 0) {
+    const ssize_t n = ::write(fd, text.data(), text.size());
+    if (n >= 0) {
+      text.remove_prefix(static_cast<size_t>(n));
+    } else if (errno != EINTR) {
+      error = errno;
+    }
+  }
+  if (::close(fd) != 0 && error == 0 && errno != EINTR) error = errno;
+  return error;
+}
+
+bool is_special(const std::string& path) {
+  struct stat facts{};
+  return ::lstat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode);
+}
+
+}  // namespace
+
+Result<void> write_file_atomically(const std::string& path, std::string_view text) {
+  const bool direct = is_special(path);
+  std::random_device random;
+  std::string written = path;
+  int fd = -1;
+  for (int attempt = 0; fd < 0 && attempt < kAttempts; ++attempt) {
+    if (!direct) written = path + "." + std::to_string(random()) + ".tmp";
+    const int flags = O_WRONLY | O_CLOEXEC | (direct ? O_TRUNC : O_CREAT | O_EXCL);
+    fd = ::open(written.c_str(), flags, 0666);
+    if (fd < 0 && (direct || errno != EEXIST)) break;
+  }
+  if (fd < 0) return cannot_write(path, errno);
+  int error = write_and_close(fd, text);
+  if (direct) return error == 0 ? Result<void>() : cannot_write(path, error);
+  if (error == 0 && std::rename(written.c_str(), path.c_str()) != 0) error = errno;
+  if (error == 0) return {};
+  ::unlink(written.c_str());
+  return cannot_write(path, error);
+}
+
+}  // namespace dlaunch::report

@@ -1,0 +1,15 @@
+// Puts a whole text where a path says, in one step.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace dlaunch::report {
+
+/// A reader of `path` sees the old file or the new one, never a part: a temporary file beside it is renamed over it.
+/// What is there and is no regular file (a pipe, /dev/stdout, a link) is written through instead of being replaced.
+Result<void> write_file_atomically(const std::string& path, std::string_view text);
+
+}  // namespace dlaunch::report

@@ -1,0 +1,107 @@
+#include "sys/descendants.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <optional>
+#include <sstream>
+
+#include "sys/fd.h"
+#include "sys/io.h"
+
+namespace dlaunch::sys {
+namespace {
+
+/// /proc/PID/stat: the name is in parentheses and may hold anything, so fields are counted from the last ')'.
+std::optional<Process> read_process(int pid) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/stat";
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  char buffer[1024];
+  const ssize_t size = file ? ::read(file.get(), buffer, sizeof buffer) : -1;
+  if (size <= 0) return std::nullopt;
+  const std::string text(buffer, static_cast<size_t>(size));
+  const size_t open = text.find('(');
+  const size_t close = text.rfind(')');
+  if (open == std::string::npos || close == std::string::npos || close < open) return std::nullopt;
+  Process process;
+  process.pid = pid;
+  process.name = text.substr(open + 1, close - open - 1);
+  std::istringstream fields(text.substr(close + 1));
+  fields >> process.state >> process.parent;
+  std::string skipped;
+  constexpr int kFieldsBetweenParentAndStart = 17;  // proc(5): ppid is field 4, starttime field 22
+  for (int i = 0; i < kFieldsBetweenParentAndStart; ++i) fields >> skipped;
+  fields >> process.start_time;
+  if (!fields) return std::nullopt;
+  return process;
+}
+
+std::vector<Process> all_processes() {
+  std::vector<Process> processes;
+  const std::unique_ptr<DIR, int (*)(DIR*)> proc(::opendir("/proc"), &::closedir);
+  if (!proc) return processes;
+  while (const dirent* entry = ::readdir(proc.get())) {
+    const int pid = std::atoi(entry->d_name);
+    if (pid <= 0) continue;
+    if (auto process = read_process(pid)) processes.push_back(std::move(*process));
+  }
+  return processes;
+}
+
+}  // namespace
+
+void become_subreaper() {
+  if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) throw_errno("prctl(PR_SET_CHILD_SUBREAPER)");
+}
+
+bool reap_all() {
+  for (;;) {
+    const pid_t pid = ::waitpid(-1, nullptr, WNOHANG);
+    if (pid == 0) return false;
+    if (pid < 0 && errno == ECHILD) return true;
+  }
+}
+
+std::vector<Process> descendants() {
+  std::multimap<int, Process> by_parent;
+  for (Process& process : all_processes()) by_parent.emplace(process.parent, std::move(process));
+  std::vector<Process> found;
+  std::vector<int> parents = {::getpid()};
+  while (!parents.empty()) {
+    const int parent = parents.back();
+    parents.pop_back();
+    const auto [first, last] = by_parent.equal_range(parent);
+    for (auto it = first; it != last; ++it) {
+      parents.push_back(it->second.pid);
+      if (it->second.state != 'Z') found.push_back(it->second);
+    }
+  }
+  return found;
+}
+
+void signal_process(const Process& process, int signal) {
+  const Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
+  const auto now = read_process(process.pid);
+  if (!now || now->start_time != process.start_time) return;
+  if (handle) {
+    ::syscall(SYS_pidfd_send_signal, handle.get(), signal, nullptr, 0);
+  } else if (process.pid > 1) {
+    ::kill(process.pid, signal);  // a kernel before 5.3
+  }
+}
+
+std::string describe(const Process& process) {
+  return "pid " + std::to_string(process.pid) + " (" + process.name + "), state " + process.state;
+}
+
+}  // namespace dlaunch::sys

@@ -1,0 +1,33 @@
+// Everything that descends from this process. With PR_SET_CHILD_SUBREAPER that includes daemons that left their session
+// and their parent, so "no children" (ECHILD) proves that nothing is left.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace dlaunch::sys {
+
+/// Orphans among our descendants become our children from now on.
+void become_subreaper();
+
+/// Reaps every child that has ended. True when no child at all is left.
+bool reap_all();
+
+struct Process {
+  int pid = 0;
+  int parent = 0;
+  unsigned long long start_time = 0;  ///< tells a pid from its reuse
+  std::string name;
+  char state = '?';  ///< as in proc(5): R, S, D, Z, …
+};
+
+/// The living descendants (zombies are left out), from one pass over /proc.
+std::vector<Process> descendants();
+
+/// Sends the signal to exactly that process: if its pid was reused meanwhile, to nobody.
+void signal_process(const Process& process, int signal);
+
+/// "pid 123 (python3), state D" for the message that something could not be ended.
+std::string describe(const Process& process);
+
+}  // namespace dlaunch::sys

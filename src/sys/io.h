@@ -1,0 +1,38 @@
+// Descriptors of every kind we make, all O_CLOEXEC, and the reads and writes that need more than read(2) and write(2).
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sys/fd.h"
+
+namespace dlaunch::sys {
+
+/// Throws std::system_error with the call's name. For what cannot happen.
+[[noreturn]] void throw_errno(const char* call);
+
+struct Pipe {
+  Fd read;
+  Fd write;
+};
+
+/// Empty with errno set when descriptors or memory run out.
+Pipe make_pipe();
+/// Two connected unix stream sockets; throws.
+std::pair<Fd, Fd> make_socketpair();
+
+void set_nonblocking(int fd);
+
+/// How many descriptors one message of send_some may carry (SCM_MAX_FD is 253).
+inline constexpr std::size_t kMaxPassedFds = 64;
+
+/// Writes what the descriptor takes now, with `fds` attached (then it must be a unix socket). -1 with errno.
+ssize_t send_some(int fd, std::string_view bytes, std::span<const Fd> fds);
+
+/// Reads what is there now and appends descriptors that came with it (a pipe carries none). 0 at the end, -1 with errno.
+ssize_t receive_some(int fd, std::span<char> into, std::vector<Fd>& fds);
+
+}  // namespace dlaunch::sys

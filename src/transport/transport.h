@@ -1,0 +1,26 @@
+// Ways to reach an agent. To the launcher a local child, an ssh host and a test's fake are the same: a byte stream.
+#pragma once
+
+#include <string>
+
+#include "base/error.h"
+#include "plan/allocation.h"
+#include "sys/fd.h"
+
+namespace dlaunch::transport {
+
+struct Opened {
+  sys::Fd stream;           ///< both ways; it ends when the agent does
+  bool passes_fds = false;  ///< a unix socket to an agent on this machine: descriptors can come along
+};
+
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  /// Starts an agent on the host. Does not wait for it to answer.
+  virtual Result<Opened> open(const plan::Host& host) = 0;
+  /// After the job: waits for what open() started to be gone, each wait bounded.
+  virtual void close() = 0;
+};
+
+}  // namespace dlaunch::transport

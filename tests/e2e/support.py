@@ -1,0 +1,204 @@
+"""What every end-to-end test needs: run the binary under a time limit, on pipes or under a pty, and prove that nothing
+of the job is left. DLAUNCH is the binary, PROGRAMS the folder of tests/programs, SANITIZE how the binary was built."""
+import contextlib
+import fcntl
+import os
+import pathlib
+import pty
+import select
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+import unittest
+import uuid
+
+DLAUNCH = os.environ["DLAUNCH"]
+PROGRAMS = pathlib.Path(os.environ["PROGRAMS"])
+SANITIZED = bool(os.environ.get("SANITIZE"))
+MARKER = "E2E_MARKER"  # in the environment of all that a test starts; unique to the test
+TIMEOUT = 60 if SANITIZED else 30
+SKIPPED = 77  # ctest shows an entry that ends so as skipped
+
+
+def program(name):
+    """The path of one of tests/programs."""
+    return str(PROGRAMS / name)
+
+
+def sh(script):
+    """The words that run a shell script as the rank's program."""
+    return ["sh", "-c", script]
+
+
+class Case(unittest.TestCase):
+    """One test: a scratch directory as cwd and home, a clean environment, and no process left when it ends."""
+
+    leaves = 10  # seconds that the job's processes may take to be gone
+
+    def setUp(self):
+        self.marker = uuid.uuid4().hex
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="dlaunch-e2e-"))
+        self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
+        self.addCleanup(self.kill_leftovers)
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("DLAUNCH") and k != "NO_COLOR"}
+        self.env = kept | {"HOME": str(self.dir), MARKER: self.marker}
+
+    def tearDown(self):
+        self.assert_nothing_left()
+
+    def run_dlaunch(self, *args, timeout=TIMEOUT, env=None, **options):
+        """Runs to the end; a subprocess.CompletedProcess with bytes. stdin is /dev/null unless `input` or `stdin` is given."""
+        if "input" not in options:
+            options.setdefault("stdin", subprocess.DEVNULL)
+        for stream in ("stdout", "stderr"):
+            options.setdefault(stream, subprocess.PIPE)
+        with self.start(*args, env=env, stdin=subprocess.PIPE if "input" in options else options.pop("stdin"),
+                        **{k: v for k, v in options.items() if k != "input"}) as job:
+            try:
+                out, err = job.communicate(options.get("input"), timeout)
+            except subprocess.TimeoutExpired:
+                job.kill()
+                self.kill_leftovers()  # or they would hold the pipes open
+                out, err = job.communicate()
+                self.fail(f"hung for {timeout} s: dlaunch {args}\nstdout: {out!r}\nstderr: {err!r}")
+        return subprocess.CompletedProcess(args, job.returncode, out, err)
+
+    def start(self, *args, env=None, **options):
+        """A running job, a subprocess.Popen; it is killed, should it live when the test ends."""
+        options.setdefault("cwd", self.dir)
+        job = subprocess.Popen([DLAUNCH, *map(str, args)], env=self.env | (env or {}), **options)
+        self.addCleanup(lambda: job.poll() is None and (job.kill(), job.wait()))
+        return job
+
+    def assert_exit(self, result, code):
+        self.assertEqual(result.returncode, code, f"{result.args}\nstdout: {result.stdout!r}\nstderr: {result.stderr!r}")
+
+    def assert_succeeds(self, *args, **options):
+        """Ends with 0 and says nothing of its own; the ranks' stdout."""
+        result = self.run_dlaunch(*args, **options)
+        self.assert_exit(result, 0)
+        self.assertEqual(result.stderr, b"")
+        return result.stdout
+
+    # ---- processes ----
+
+    def processes(self):
+        """Of this test: {pid: command line}. Zombies have no environment, so they are not among them."""
+        mark = f"{MARKER}={self.marker}".encode()
+        found = {}
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError):
+                if mark in pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
+                    found[int(pid)] = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        return found
+
+    def assert_nothing_left(self, within=None):
+        wait_until(lambda: not self.processes(), self.leaves if within is None else within)
+        left = self.processes()
+        self.assertEqual(left, {}, "processes of the job are left")
+
+    def kill_leftovers(self):
+        for pid in self.processes():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def find(self, part):
+        """The pids of this test's processes whose command line contains `part`."""
+        return [pid for pid, command in self.processes().items() if part in command]
+
+    @contextlib.contextmanager
+    def under_pty(self, *args, rows=24, columns=80, env=None):
+        """A job whose three streams are a terminal that it controls: yields a Terminal."""
+        master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+        def take_terminal():
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+        job = self.start(*args, env=env, stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
+                         preexec_fn=take_terminal)
+        os.close(slave)
+        try:
+            yield Terminal(job, master)
+        finally:
+            os.close(master)
+            if job.poll() is None:
+                job.kill()
+            job.wait()
+
+
+class Terminal:
+    """The user's side of a pty."""
+
+    def __init__(self, job, master):
+        self.job = job
+        self.master = master
+        self.seen = b""
+
+    def type(self, data):
+        os.write(self.master, data)
+
+    def resize(self, rows, columns):
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def read_until(self, wanted, timeout=TIMEOUT):
+        """All that was shown so far, once it contains `wanted` or the job's side is closed."""
+        deadline = time.monotonic() + timeout
+        while wanted is None or wanted not in self.seen:
+            ready, _, _ = select.select([self.master], [], [], max(0, deadline - time.monotonic()))
+            if not ready:
+                raise AssertionError(f"no {wanted!r} within {timeout} s, only {self.seen!r}")
+            try:
+                data = os.read(self.master, 65536)
+            except OSError:  # EIO: nobody has the other side open
+                data = b""
+            if not data:
+                break
+            self.seen += data
+        return self.seen
+
+    def finish(self, timeout=TIMEOUT):
+        """The job's exit code and all that was shown."""
+        self.read_until(None, timeout)
+        return self.job.wait(timeout), self.seen
+
+
+def wait_until(condition, timeout=TIMEOUT, every=0.02):
+    """Whether the condition came true in time."""
+    deadline = time.monotonic() + timeout
+    while not condition():
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(every)
+    return True
+
+
+def resident_bytes(pid):
+    """The resident memory of a process, 0 when it is gone."""
+    try:
+        status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmRSS:"))
+
+
+def fnv1a64(data):
+    """As tests/programs/stdin_sum prints it; slow, so keep the data small or repeat a block that was summed once."""
+    value = 0xCBF29CE484222325
+    for byte in data:
+        value = ((value ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
+    return f"{value:016x}"
+
+
+def main():
+    """Runs the file's tests. Ends with 77 when every one was skipped, after printing why."""
+    run = unittest.main(module="__main__", verbosity=2, exit=False).result
+    if not run.wasSuccessful():
+        sys.exit(1)
+    if run.testsRun and len(run.skipped) == run.testsRun:
+        sys.exit(SKIPPED)

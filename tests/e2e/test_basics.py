@@ -1,0 +1,80 @@
+"""Starting programs: exit codes, everybody's output, and what is said of a program that cannot be started."""
+import os
+
+import support
+from support import Case, program, sh
+
+
+class Basics(Case):
+    def test_success_is_quiet_and_zero(self):
+        self.assertEqual(self.assert_succeeds("-n", 4, "true"), b"")
+
+    def test_every_rank_is_heard(self):
+        out = self.assert_succeeds("-n", 4, *sh('echo "rank $RANK_ID of $RANK_SIZE"'))
+        self.assertEqual(sorted(out.splitlines()), [b"rank %d of 4" % n for n in range(4)])
+
+    def test_streams_stay_apart(self):
+        result = self.run_dlaunch("-n", 1, *sh("echo out; echo err >&2"))
+        self.assert_exit(result, 0)
+        self.assertEqual((result.stdout, result.stderr), (b"out\n", b"err\n"))
+
+    def test_exit_code_is_the_ranks(self):
+        for code in (1, 3, 125, 255):
+            with self.subTest(code=code):
+                self.assert_exit(self.run_dlaunch("-n", 1, program("exit_with"), code), code)
+
+    def test_exit_code_is_the_failing_ranks(self):
+        result = self.run_dlaunch("-n", 4, *sh('[ "$RANK_ID" != 2 ] || exit 3; exec sleep 100'))
+        self.assert_exit(result, 3)
+        self.assertIn(b"rank 2", result.stderr)
+
+    def test_signal_is_128_more(self):
+        for number in (6, 9, 11, 15):
+            with self.subTest(signal=number):
+                self.assert_exit(self.run_dlaunch("-n", 1, program("die_by"), number), 128 + number)
+
+    def test_missing_program(self):
+        result = self.run_dlaunch("-n", 2, "./no-such-program")
+        self.assert_exit(result, 127)
+        self.assertIn(b"./no-such-program", result.stderr)
+
+    def test_missing_program_by_name(self):
+        self.assert_exit(self.run_dlaunch("-n", 2, "no-such-program-anywhere"), 127)
+
+    def test_not_executable(self):
+        (self.dir / "data").write_text("not a program\n")
+        result = self.run_dlaunch("-n", 2, "./data")
+        self.assert_exit(result, 126)
+        self.assertIn(b"./data", result.stderr)
+
+    def test_missing_working_directory_is_named_and_not_the_program(self):
+        result = self.run_dlaunch("-n", 2, "-wdir", "/no/such/place", "true")
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn(b"/no/such/place", result.stderr)
+
+    def test_working_directory(self):
+        (self.dir / "below").mkdir()
+        out = self.assert_succeeds("-n", 1, "-wdir", self.dir / "below", "pwd", "-P")
+        self.assertEqual(out.decode().strip(), os.path.realpath(self.dir / "below"))
+
+    def test_arguments_after_the_program_are_its_own(self):
+        odd = ["-n", "5", "--label", "", "two words", "*", "a'b\"c", "--", ":x", "\\", "$HOME", "new\nline"]
+        out = self.assert_succeeds("-n", 1, "printf", "[%s]", *odd)
+        self.assertEqual(out.decode(), "".join(f"[{word}]" for word in odd))
+
+    def test_two_dashes_end_the_options(self):
+        named_like_an_option = self.dir / "-n"
+        named_like_an_option.write_text("#!/bin/sh\necho me\n")
+        named_like_an_option.chmod(0o755)
+        path = f"{self.dir}:{os.environ['PATH']}"
+        out = self.assert_succeeds("-n", 2, "--", "-n", env={"PATH": path})
+        self.assertEqual(out, b"me\nme\n")
+
+    def test_unknown_option_is_refused(self):
+        result = self.run_dlaunch("-n", 2, "--lable", "true")
+        self.assert_exit(result, 2)
+        self.assertIn(b"--label", result.stderr)
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,15 @@
+// die_by SIGNAL: ends by that signal (a number), with its default action restored and no core left behind.
+#include <sys/resource.h>
+
+#include <csignal>
+#include <cstdlib>
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  const int signal_number = std::atoi(argv[1]);
+  const rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  std::signal(signal_number, SIG_DFL);
+  std::raise(signal_number);
+  return 99;  // the signal does not end a process
+}

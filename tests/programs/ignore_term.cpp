@@ -1,0 +1,12 @@
+// ignore_term: ignores TERM, says "ready" and sleeps until it is killed.
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+
+int main() {
+  std::signal(SIGTERM, SIG_IGN);
+  std::puts("ready");
+  std::fflush(stdout);
+  for (;;) pause();
+}

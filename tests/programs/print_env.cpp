@@ -1,0 +1,14 @@
+// print_env NAME...: the value of each variable, byte for byte, and a newline; nothing for one that is not set.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+int main(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const char* value = std::getenv(argv[i]);
+    if (!value) continue;
+    std::fwrite(value, 1, std::strlen(value), stdout);
+    std::putchar('\n');
+  }
+  return 0;
+}

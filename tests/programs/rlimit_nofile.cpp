@@ -1,0 +1,12 @@
+// rlimit_nofile: "SOFT HARD", its limits on open files.
+#include <sys/resource.h>
+
+#include <cstdio>
+
+int main() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1;
+  std::printf("%llu %llu\n", static_cast<unsigned long long>(limit.rlim_cur),
+              static_cast<unsigned long long>(limit.rlim_max));
+  return 0;
+}

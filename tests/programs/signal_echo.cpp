@@ -1,0 +1,22 @@
+// signal_echo: says "ready PID", then the name of each of USR1 USR2 CONT WINCH INT HUP TERM that it receives; ends with
+// 0 on TERM. One that came while it was blocked by whoever started it is printed too.
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <initializer_list>
+
+int main() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int number : {SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH, SIGINT, SIGHUP, SIGTERM}) sigaddset(&set, number);
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+  std::printf("ready %d\n", getpid());
+  for (int number = 0; number != SIGTERM;) {
+    std::fflush(stdout);
+    if (sigwait(&set, &number) != 0) return 1;
+    std::printf("%s\n", sigabbrev_np(number));
+  }
+  return 0;
+}

@@ -1,0 +1,106 @@
+#include "report/record.h"
+
+#include <gmock/gmock.h>
+
+#include <cerrno>
+#include <csignal>
+#include <nlohmann/json.hpp>
+
+namespace dlaunch::report {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr std::int64_t kStart = 1'700'000'000'123'456'789;
+
+class JobRecord : public testing::Test {
+ protected:
+  JobRecord() {
+    plan.job_id = "job-1";
+    plan.apps.push_back({{"python3", "bad\xff"}, {"SECRET=hush"}, "/w", 0, 4});
+    plan.hosts.emplace_back().host.name = "node1";
+    for (int i = 0; i < 4; ++i) {
+      plan::Rank& rank = plan.ranks.emplace_back();
+      rank.rank = rank.local_rank = i;
+      rank.env = {"ALSO=hush"};
+    }
+    plan.ranks[0].device = 5;
+    outcome.cause = job::Cause::rank_failed;
+    outcome.exit_code = 139;
+    outcome.first_failure = 1;
+    outcome.ranks = {{100, ExitStatus(Exited{0}), kStart, kStart + 1, true, true, "0-3"},
+                     {101, ExitStatus(Signaled{SIGSEGV, true}), kStart, kStart + 2, false, false, ""},
+                     {0, ExitStatus(NotStarted{ENOENT, "cannot execute x"}), 0, 0, false, false, ""},
+                     {}};
+  }
+  json record() const {
+    return json::parse(job_record_json({plan,
+                                        outcome,
+                                        R"({"hosts":[]})",
+                                        "0.1.0",
+                                        {{"asio", "1.22"}},
+                                        kStart,
+                                        kStart + 2'000'000'000,
+                                        2.0,
+                                        {{7, 8, "/o", "/e"}}}));
+  }
+  plan::Plan plan;
+  job::Outcome outcome;
+};
+
+TEST_F(JobRecord, OfTheWholeJob) {
+  const json r = record();
+  EXPECT_EQ(r["dlaunch"], (json{{"version", "0.1.0"}, {"libraries", {{"asio", "1.22"}}}}));
+  EXPECT_EQ(r["job_id"], "job-1");
+  EXPECT_EQ(r["command"], json::array({json::array({"python3", "bad\xef\xbf\xbd"})}));
+  EXPECT_EQ(r["start"], "2023-11-14T22:13:20.123456Z");
+  EXPECT_EQ(r["end"], "2023-11-14T22:13:22.123456Z");
+  EXPECT_EQ(r["wall_s"], 2.0);
+  EXPECT_EQ(r["exit_code"], 139);
+  EXPECT_EQ(r["cause"], "rank_failed");
+  EXPECT_EQ(r["signal"], nullptr);
+  EXPECT_EQ(r["plan"], (json{{"hosts", json::array()}}));
+  EXPECT_EQ(r["leftovers"], json::array());
+  EXPECT_EQ(r["first_failure"]["rank"], 1);
+  EXPECT_EQ(r["first_failure"]["text"], "killed by signal 11 (SIGSEGV), core dumped");
+}
+
+TEST_F(JobRecord, OfEachRank) {
+  const json ranks = record()["ranks"];
+  ASSERT_EQ(ranks.size(), 4u);
+  EXPECT_EQ(ranks[0], json::parse(R"({"rank":0,"host":"node1","local_rank":0,"device":5,"pid":100,
+    "start":"2023-11-14T22:13:20.123456Z","end":"2023-11-14T22:13:20.123456Z","status":{"kind":"exited","code":0},
+    "shell_code":0,"ended_by_us":true,"needed_kill":true,"stdout_bytes":7,"stderr_bytes":8,"stdout_path":"/o",
+    "stderr_path":"/e","cpus":"0-3"})"));
+  EXPECT_EQ(ranks[1]["status"], json::parse(R"({"kind":"signaled","signal":11,"name":"SIGSEGV","core":true,
+    "out_of_memory":false})"));
+  EXPECT_EQ(ranks[1]["shell_code"], 139);
+  EXPECT_EQ(ranks[2]["status"], json::parse(R"({"kind":"not_started","errno":2,"why":"cannot execute x"})"));
+  EXPECT_EQ(ranks[2]["start"], nullptr);
+  EXPECT_EQ(ranks[3]["status"], nullptr);
+  EXPECT_EQ(ranks[3]["pid"], nullptr);
+  EXPECT_EQ(ranks[3]["stdout_path"], nullptr);
+}
+
+TEST_F(JobRecord, OfAnInterruptedJob) {
+  outcome.cause = job::Cause::interrupted;
+  outcome.signal = SIGINT;
+  outcome.first_failure.reset();
+  EXPECT_EQ(record()["signal"], "SIGINT");
+  EXPECT_EQ(record()["first_failure"], nullptr);
+}
+
+TEST_F(JobRecord, HoldsNoValueOfTheEnvironment) {
+  EXPECT_THAT(record().dump(), Not(HasSubstr("hush")));
+}
+
+TEST(Rfc3339, BeforeAndAfterTheEpoch) {
+  EXPECT_EQ(rfc3339(0), "1970-01-01T00:00:00.000000Z");
+  EXPECT_EQ(rfc3339(-1), "1969-12-31T23:59:59.999999Z");
+  EXPECT_EQ(rfc3339(951'782'400'000'000'000), "2000-02-29T00:00:00.000000Z");
+}
+
+}  // namespace
+}  // namespace dlaunch::report

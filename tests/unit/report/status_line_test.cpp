@@ -1,0 +1,126 @@
+#include "report/status_line.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <pty.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <csignal>
+
+namespace dlaunch::report {
+namespace {
+
+using namespace std::chrono_literals;
+using Phase = Status::Phase;
+using testing::EndsWith;
+
+const job::Time kNow{1000s};
+
+Status starting(int started) {
+  return {.phase = Phase::starting, .started = started, .total = 64};
+}
+
+TEST(StatusText, Starting) {
+  EXPECT_EQ(status_text(starting(12), kNow), "starting: 12 of 64 ranks");
+}
+
+TEST(StatusText, Ending) {
+  Status status{.phase = Phase::ending, .waiting = {5, 9, 10, 11}, .signal = SIGTERM, .kill_at = kNow + 3500ms};
+  EXPECT_EQ(status_text(status, kNow), "ending: waiting for 4 ranks (TERM sent, KILL in 4 s): 5,9-11");
+  EXPECT_EQ(status_text(status, kNow + 9s), "ending: waiting for 4 ranks (TERM sent, KILL in 0 s): 5,9-11");
+  status.signal = SIGINT;
+  EXPECT_EQ(status_text(status, kNow), "ending: waiting for 4 ranks (INT sent, KILL in 4 s): 5,9-11");
+  status = {.phase = Phase::ending, .waiting = {5}};
+  EXPECT_EQ(status_text(status, kNow), "ending: waiting for 1 rank (KILL sent): 5");
+  EXPECT_EQ(status_text({.phase = Phase::ending}, kNow), "ending");
+  EXPECT_EQ(status_text({}, kNow), "");
+}
+
+class OnATerminal : public testing::Test {
+ protected:
+  OnATerminal() {
+    winsize size{24, 40, 0, 0};
+    if (::openpty(&master, &terminal, nullptr, nullptr, &size) != 0) throw std::runtime_error("openpty");
+    ::fcntl(master, F_SETFL, O_NONBLOCK);
+  }
+  ~OnATerminal() override {
+    ::close(master);
+    ::close(terminal);
+  }
+  std::string shown() const {
+    char bytes[4096];
+    const ssize_t n = ::read(master, bytes, sizeof bytes);
+    return n > 0 ? std::string(bytes, static_cast<size_t>(n)) : "";
+  }
+  int master = -1;
+  int terminal = -1;
+};
+
+TEST_F(OnATerminal, AShortPhaseIsNeverShown) {
+  StatusLine line(terminal, true);
+  line.update(starting(0), kNow);
+  EXPECT_EQ(line.deadline(), kNow + 300ms);
+  line.update(starting(64), kNow + 299ms);
+  line.update({}, kNow + 299ms);
+  EXPECT_EQ(line.deadline(), std::nullopt);
+  line.tick(kNow + 1s);
+  EXPECT_EQ(shown(), "");
+}
+
+TEST_F(OnATerminal, ALongPhaseIsRewrittenInPlaceAndGoneAfterwards) {
+  StatusLine line(terminal, true);
+  line.update(starting(1), kNow);
+  line.tick(kNow + 300ms);
+  EXPECT_EQ(shown(), "\r\x1b[Kstarting: 1 of 64 ranks");
+  line.update(starting(2), kNow + 310ms);
+  line.update(starting(3), kNow + 320ms);
+  EXPECT_EQ(shown(), "");
+  EXPECT_EQ(line.deadline(), kNow + 410ms);
+  line.tick(kNow + 410ms);
+  EXPECT_EQ(shown(), "\r\x1b[Kstarting: 3 of 64 ranks");
+  line.update({}, kNow + 2s);
+  EXPECT_EQ(shown(), "\r\x1b[K");
+}
+
+TEST_F(OnATerminal, CountsDownOnceASecondAndComesBackAfterClear) {
+  StatusLine line(terminal, true);
+  line.update({.phase = Phase::ending, .waiting = {1}, .signal = SIGTERM, .kill_at = kNow + 5s}, kNow);
+  line.tick(kNow + 300ms);
+  EXPECT_EQ(line.deadline(), kNow + 1300ms);
+  line.clear();
+  EXPECT_THAT(shown(), EndsWith("\r\x1b[K"));
+  line.clear();
+  EXPECT_EQ(shown(), "");
+  line.tick(kNow + 1300ms);
+  EXPECT_EQ(shown(), "\r\x1b[Kending: waiting for 1 rank (TERM sent, ");  // 39 of 40 columns
+}
+
+TEST_F(OnATerminal, AnotherPhaseIsPatientAgain) {
+  StatusLine line(terminal, true);
+  line.update(starting(1), kNow);
+  line.tick(kNow + 300ms);
+  line.update({.phase = Phase::ending, .waiting = {1}}, kNow + 400ms);
+  EXPECT_THAT(shown(), EndsWith("\r\x1b[K"));
+  EXPECT_EQ(line.deadline(), kNow + 700ms);
+}
+
+TEST_F(OnATerminal, AStoppedTerminalIsNotWaitedFor) {
+  ASSERT_EQ(::tcflow(terminal, TCOOFF), 0);
+  StatusLine line(terminal, true);
+  line.update(starting(1), kNow);
+  line.tick(kNow + 300ms);  // would block for ever
+  EXPECT_EQ(shown(), "");
+  ::tcflow(terminal, TCOON);
+}
+
+TEST_F(OnATerminal, WithoutATerminalNothingIsShown) {
+  StatusLine line(terminal, false);
+  line.update(starting(1), kNow);
+  EXPECT_EQ(line.deadline(), std::nullopt);
+  line.tick(kNow + 1s);
+  EXPECT_EQ(shown(), "");
+}
+
+}  // namespace
+}  // namespace dlaunch::report

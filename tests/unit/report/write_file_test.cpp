@@ -1,0 +1,77 @@
+#include "report/write_file.h"
+
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace dlaunch::report {
+namespace {
+
+namespace fs = std::filesystem;
+
+class WriteFile : public testing::Test {
+ protected:
+  WriteFile() {
+    std::string pattern = fs::temp_directory_path() / "dlaunch-report-XXXXXX";
+    directory = ::mkdtemp(pattern.data());
+  }
+  ~WriteFile() override { fs::remove_all(directory); }
+  static std::string content(const fs::path& path) {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  long files() const { return std::distance(fs::directory_iterator(directory), fs::directory_iterator()); }
+  fs::path directory;
+};
+
+TEST_F(WriteFile, CreatesAndReplaces) {
+  const std::string path = directory / "r.json";
+  ASSERT_TRUE(write_file_atomically(path, "one, and longer"));
+  ASSERT_TRUE(write_file_atomically(path, "two"));
+  EXPECT_EQ(content(path), "two");
+  EXPECT_EQ(files(), 1);
+}
+
+TEST_F(WriteFile, HasTheModeThatTheUmaskLeaves) {
+  const mode_t old = ::umask(027);
+  const bool written = write_file_atomically(directory / "r", "x").has_value();
+  ::umask(old);
+  ASSERT_TRUE(written);
+  struct stat facts{};
+  ASSERT_EQ(::stat((directory / "r").c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_mode & 0777u, 0640u);
+}
+
+TEST_F(WriteFile, AFailureLeavesTheOldFileAndNoOther) {
+  EXPECT_FALSE(write_file_atomically(directory / "no" / "r", "x"));
+  fs::create_directory(directory / "d");
+  const auto result = write_file_atomically(directory / "d", "x");
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().where, (directory / "d").string());
+  EXPECT_FALSE(result.error().why.empty());
+  EXPECT_EQ(result.error().exit_code, kExitOutput);
+  EXPECT_EQ(files(), 1);
+}
+
+TEST_F(WriteFile, WritesThroughALinkInsteadOfReplacingIt) {
+  std::ofstream(directory / "real") << "old and longer";
+  fs::create_symlink(directory / "real", directory / "link");
+  ASSERT_TRUE(write_file_atomically(directory / "link", "new"));
+  EXPECT_TRUE(fs::is_symlink(directory / "link"));
+  EXPECT_EQ(content(directory / "real"), "new");
+}
+
+TEST_F(WriteFile, SaysThatADeviceIsFull) {
+  if (::access("/dev/full", W_OK) != 0) GTEST_SKIP() << "no writable /dev/full here";
+  const auto result = write_file_atomically("/dev/full", "x");
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().why, "No space left on device");
+}
+
+}  // namespace
+}  // namespace dlaunch::report
