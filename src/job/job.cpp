@@ -211,7 +211,7 @@ void Job::kill_ranks(Time now) {
   killed_ = true;
   sent_signal_ = SIGKILL;
   actions_.push_back(SignalRanks{SIGKILL});
-  phase_deadline_ = now + kKillWait;
+  phase_deadline_ = now + (phase_ == Phase::finishing ? kFinishWait : kKillWait);
 }
 
 void Job::give_up_ranks() {
