@@ -127,7 +127,8 @@ Result<std::string> preference_value(const OptionSpec& spec, std::string_view te
       return fail(
           {.where = "", .what = "\"" + std::string(text) + "\" is neither true nor false", .why = "", .hint = ""});
     case Takes::maybe_value:
-      return std::string(yes ? "" : no ? "false" : text);
+      if (yes) return std::string();
+      return std::string(no ? "false" : text);
     case Takes::count:
     case Takes::value:
     case Takes::show:
