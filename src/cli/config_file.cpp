@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "cli/values.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -124,8 +125,7 @@ Result<std::string> preference_value(const OptionSpec& spec, std::string_view te
   switch (spec.takes) {
     case Takes::nothing:
       if (yes || no) return std::string(yes ? "true" : "false");
-      return fail(
-          {.where = "", .what = "\"" + std::string(text) + "\" is neither true nor false", .why = "", .hint = ""});
+      return bad_value(text, "is neither true nor false", "write true or false");
     case Takes::maybe_value:
       if (yes) return std::string();
       return std::string(no ? "false" : text);
