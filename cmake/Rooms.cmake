@@ -23,7 +23,7 @@ endfunction()
 # uses them, and in the static agent they would drag in getaddrinfo and the C library's plug-ins.
 find_path(ASIO_INCLUDE asio.hpp REQUIRED)
 file(STRINGS ${ASIO_INCLUDE}/asio/impl/src.hpp asio_parts REGEX "^#include")
-list(FILTER asio_parts EXCLUDE REGEX "socket|resolve|/ip/|win|generic/|local/|serial|connect_pipe|select_reactor|null_event")
+list(FILTER asio_parts EXCLUDE REGEX "socket|resolve|/ip/|win|generic/|local/|serial|connect_pipe|select_reactor")
 list(JOIN asio_parts "\n" asio_source)
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/asio_impl.cpp CONTENT "@asio_source@\n" @ONLY)
 add_library(dlaunch_asio STATIC ${PROJECT_BINARY_DIR}/asio_impl.cpp)

@@ -21,6 +21,7 @@
 #include "agent/stdin_feeder.h"
 #include "agent/stdio.h"
 #include "agent/sweeper.h"
+#include "agent/topology.h"
 #include "link/heartbeat.h"
 #include "link/link.h"
 #include "link/pipe_reader.h"
@@ -67,6 +68,17 @@ std::vector<std::uint32_t> affinity_of(pid_t pid) {
     if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
   }
   return cpus;
+}
+
+/// As sched_setaffinity(2) takes it: bit n of the words is CPU n.
+std::vector<unsigned long> affinity_mask(const std::vector<std::uint32_t>& cpus) {
+  constexpr std::uint32_t kBits = 8 * sizeof(unsigned long);
+  std::vector<unsigned long> words;
+  for (const std::uint32_t cpu : cpus) {
+    if (words.size() <= cpu / kBits) words.resize(cpu / kBits + 1);
+    words[cpu / kBits] |= 1ul << (cpu % kBits);
+  }
+  return words;
 }
 
 std::string step_text(SpawnStep step, const Program& program) {
@@ -118,8 +130,21 @@ class Agent::Impl {
                            sys::wall_ns()});
     if (setup_.version != wire::kVersion) return launcher_lost("it speaks another version");
     oom_kills_ = oom_kills();
+    bind_ranks();
     heartbeat_.emplace(std::chrono::milliseconds(setup_.heartbeat_ms), Clock::now());
     beat();
+  }
+
+  /// Topology takes milliseconds to read: only where binding was asked for.
+  void bind_ranks() {
+    plan::BindingRequest request;
+    request.bind_to = static_cast<plan::BindTo>(setup_.bind_to);
+    request.map_by = static_cast<plan::MapBy>(setup_.map_by);
+    request.rank_by = static_cast<plan::RankBy>(setup_.rank_by);
+    if (request.bind_to == plan::BindTo::none) return;
+    bound_ = read_topology().and_then([&](const plan::Topology& topology) {
+      return plan::bind_ranks(topology, request, static_cast<int>(setup_.local_ranks), setup_.oversubscribe);
+    });
   }
 
   void on(wire::Program& program) {
@@ -136,6 +161,7 @@ class Agent::Impl {
       return refuse(spawn.rank, errno, step_text(SpawnStep::directory, program->second));
     }
     if (!program->second.path) return refuse(spawn.rank, program->second.path.error().error, program->second.path.error().what);
+    if (!bound_) return refuse(spawn.rank, EINVAL, bound_.error().what + ": " + bound_.error().why);
     auto stdio = open_stdio(spawn, window_);
     if (!stdio) return refuse(spawn.rank, stdio.error().error, stdio.error().what);
     start(spawn, program->second, *stdio);
@@ -192,6 +218,9 @@ class Agent::Impl {
     launch.err = stdio.child_err.get();
     launch.terminal = stdio.terminal;
     launch.open_files = open_files_;
+    const auto mask = spawn.local_rank < bound_->size() ? affinity_mask((*bound_)[spawn.local_rank])
+                                                        : std::vector<unsigned long>{};
+    launch.affinity = mask;
     const auto pid = spawner_.spawn(launch);
     if (!pid) return refuse(spawn.rank, pid.error().error, step_text(pid.error().step, program));
     Rank& rank = ranks_[spawn.rank];
@@ -335,6 +364,7 @@ class Agent::Impl {
   const rlimit open_files_;
   wire::Setup setup_;
   wire::WindowSize window_;
+  Result<std::vector<std::vector<std::uint32_t>>> bound_;  // by local rank; none: not bound
   std::optional<link::Heartbeat> heartbeat_;
   std::optional<long> oom_kills_;
   std::array<char, wire::kMaxOutput> scratch_{};

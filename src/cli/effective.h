@@ -31,8 +31,11 @@ class Effective {
   std::vector<std::optional<Given>> rows_;  // one a row of option_table()
 };
 
-/// Refuses options that contradict each other or would do nothing. Of two that contradict, the one from the weaker
-/// source yields; from one source they are an error.
-Result<void> check_rules(Effective& effective);
+/// Of two options that contradict, the one from the weaker source is dropped; from one source they are an
+/// error.
+Result<void> settle_contradictions(Effective& effective);
+
+/// Refuses what was typed and would do nothing.
+Result<void> check_effects(const Effective& effective);
 
 }  // namespace dlaunch::cli

@@ -7,7 +7,6 @@ namespace dlaunch::cli {
 
 std::string help_text();     ///< --help
 std::string man_page();      ///< dlaunch(1), in man(7) macros: --help-man
-std::string version_text();  ///< --version
 
 /// The line for one who named no program.
 std::string usage_hint();

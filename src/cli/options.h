@@ -6,17 +6,13 @@
 #include <variant>
 
 #include "job/policy.h"
+#include "launcher/settings.h"
 #include "output/settings.h"
 #include "plan/request.h"
 
 namespace dlaunch::cli {
 
-/// Whose stdin the launcher's stdin is.
-struct StdinTarget {
-  enum class Kind { none, all, rank } kind = Kind::rank;
-  int rank = 0;
-  bool operator==(const StdinTarget&) const = default;
-};
+using launcher::StdinTarget;
 
 enum class Format { text, json };
 

@@ -6,6 +6,7 @@
 #include "cli/arguments.h"
 #include "cli/effective.h"
 #include "cli/help.h"
+#include "cli/version.h"
 #include "cli/preferences.h"
 #include "cli/show_config.h"
 #include "cli/values.h"
@@ -153,8 +154,9 @@ Result<JobOptions> read_job_options(const Group& first, const Surroundings& surr
   for (const Given& given : first.options) {
     if (!given.spec->per_program()) job.effective.add(given);
   }
-  if (auto ok = check_rules(job.effective); !ok) return fail(ok.error());
+  if (auto ok = settle_contradictions(job.effective); !ok) return fail(ok.error());
   if (auto ok = job.effective.apply(job.options, surroundings); !ok) return fail(ok.error());
+  if (auto ok = check_effects(job.effective); !ok) return fail(ok.error());
   return job;
 }
 

@@ -16,12 +16,15 @@ constexpr std::string_view kPrefix = "DLAUNCH_";
 constexpr std::array<std::string_view, 9> kIdentity{"RANK",      "SIZE", "LOCAL_RANK", "LOCAL_SIZE", "NODE_RANK",
                                                     "NUM_NODES", "HOST", "DEVICE",     "JOB_ID"};
 
-/// "ON_FAILURE" to "on-failure".
+/// "ON_FAILURE" to "on-failure"; what is not in capitals becomes no option's name.
 std::string option_name(std::string_view suffix) {
   std::string name(suffix);
   for (char& c : name) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    if (c == '_') c = '-';
+    if (c >= 'A' && c <= 'Z') {
+      c = static_cast<char>(c - 'A' + 'a');
+    } else {
+      c = c == '_' ? '-' : '?';
+    }
   }
   return name;
 }

@@ -56,23 +56,6 @@ tl::unexpected<Error> useless(const std::string& where, std::string why, std::st
   return fail({.where = where, .what = "would do nothing", .why = std::move(why), .hint = std::move(hint)});
 }
 
-Result<void> check_contradictions(Effective& effective) {
-  for (const Contradiction& row : kContradictions) {
-    const Given* one = holds(effective, row.one);
-    const Given* other = holds(effective, row.other);
-    if (!one || !other) continue;
-    if (one->source != other->source) {
-      effective.drop(one->source < other->source ? *one : *other);
-      continue;
-    }
-    return fail({.where = describe(*one, row.one),
-                 .what = "does not go with " + describe(*other, row.other),
-                 .why = std::string(row.why),
-                 .hint = "leave one of them out"});
-  }
-  return {};
-}
-
 Result<void> check_format(const Effective& effective) {
   const Given* json = holds(effective, {"format", "json"});
   if (!json || effective.find("dry-run") || effective.find("show-env") || effective.find("show-config")) return {};
@@ -100,8 +83,24 @@ Result<void> check_ranks(const Effective& effective) {
 
 }  // namespace
 
-Result<void> check_rules(Effective& effective) {
-  if (auto ok = check_contradictions(effective); !ok) return ok;
+Result<void> settle_contradictions(Effective& effective) {
+  for (const Contradiction& row : kContradictions) {
+    const Given* one = holds(effective, row.one);
+    const Given* other = holds(effective, row.other);
+    if (!one || !other) continue;
+    if (one->source != other->source) {
+      effective.drop(one->source < other->source ? *one : *other);
+      continue;
+    }
+    return fail({.where = describe(*one, row.one),
+                 .what = "does not go with " + describe(*other, row.other),
+                 .why = std::string(row.why),
+                 .hint = "leave one of them out"});
+  }
+  return {};
+}
+
+Result<void> check_effects(const Effective& effective) {
   if (auto ok = check_format(effective); !ok) return ok;
   for (const string_view name : {"map-by", "rank-by"}) {
     if (auto ok = check_placing(effective, name); !ok) return ok;

@@ -7,30 +7,32 @@
 #include <asio/version.hpp>
 #include <nlohmann/json.hpp>
 
-#include "cli/help.h"
+#include "cli/version.h"
 
 namespace dlaunch::cli {
 namespace {
 
-/// 100901 with steps of 100: "10.9.1".
-std::string numbered(long number, long step) {
-  return std::to_string(number / (step * step)) + '.' + std::to_string(number / step % step) + '.' +
-         std::to_string(number % step);
+std::string dotted(long major, long minor, long patch) {
+  return std::to_string(major) + '.' + std::to_string(minor) + '.' + std::to_string(patch);
 }
 
 }  // namespace
 
-std::string version_text() {
-  std::string text = "dlaunch " DLAUNCH_VERSION "\nbuilt with";
+std::string version() { return DLAUNCH_VERSION; }
+
+std::vector<std::pair<std::string, std::string>> libraries() {
   // Asio and fmt number as in 102201 (1.22.1) and 90100 (9.1.0).
-  text += " Asio " + std::to_string(ASIO_VERSION / 100000) + '.' + std::to_string(ASIO_VERSION / 100 % 1000) + '.' +
-          std::to_string(ASIO_VERSION % 100);
-  text += ", fmt " + numbered(FMT_VERSION, 100);
-  text += ", hwloc " HWLOC_VERSION;
-  text += ", nlohmann/json " + std::to_string(NLOHMANN_JSON_VERSION_MAJOR) + '.' +
-          std::to_string(NLOHMANN_JSON_VERSION_MINOR) + '.' + std::to_string(NLOHMANN_JSON_VERSION_PATCH);
-  text += ", spdlog " + std::to_string(SPDLOG_VER_MAJOR) + '.' + std::to_string(SPDLOG_VER_MINOR) + '.' +
-          std::to_string(SPDLOG_VER_PATCH);
+  return {{"Asio", dotted(ASIO_VERSION / 100000, ASIO_VERSION / 100 % 1000, ASIO_VERSION % 100)},
+          {"fmt", dotted(FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)},
+          {"hwloc", HWLOC_VERSION},
+          {"nlohmann/json",
+           dotted(NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH)},
+          {"spdlog", dotted(SPDLOG_VER_MAJOR, SPDLOG_VER_MINOR, SPDLOG_VER_PATCH)}};
+}
+
+std::string version_text() {
+  std::string text = "dlaunch " + version() + "\nbuilt with";
+  for (const auto& [name, number] : libraries()) text += (text.ends_with("with") ? " " : ", ") + name + ' ' + number;
   return text + '\n';
 }
 

@@ -15,8 +15,11 @@ bool ends_a_job(int signal) { return signal == SIGINT || signal == SIGTERM || si
 
 }  // namespace
 
-Job::Job(Policy policy, std::vector<int> host_of_rank, int hosts, Time now)
-    : policy_(policy), host_of_rank_(std::move(host_of_rank)), hosts_(static_cast<size_t>(hosts), HostState::waiting) {
+Job::Job(Policy policy, std::vector<int> host_of_rank, std::vector<std::string> host_names, Time now)
+    : policy_(policy),
+      host_of_rank_(std::move(host_of_rank)),
+      host_names_(std::move(host_names)),
+      hosts_(host_names_.size(), HostState::waiting) {
   outcome_.ranks.resize(host_of_rank_.size());
   drained_.resize(host_of_rank_.size());
   phase_deadline_ = now + kReadyWait;
@@ -94,12 +97,13 @@ void Job::on(const HostReady& event, Time) {
 void Job::on(const HostLost& event, Time now) {
   HostState& state = hosts_[static_cast<size_t>(event.host)];
   if (state == HostState::gone) return;
+  const std::string why = host_names_[static_cast<size_t>(event.host)] + ": " + event.why;
   const bool owed_confirmation = state == HostState::finishing;
   state = HostState::gone;
-  if (owed_confirmation) outcome_.leftovers.push_back("not confirmed clean: " + event.why);
+  if (owed_confirmation) outcome_.leftovers.push_back("not confirmed clean: " + why);
   lose_host_ranks(event.host, event.why);
   if (phase_ < Phase::ending) {
-    outcome_.detail = event.why;
+    outcome_.detail = why;
     end_ranks(Cause::host_lost, kExitHostLost, SIGTERM, now);
   } else {
     finish_when_idle(now);
@@ -124,13 +128,16 @@ void Job::on(const RankEnded& event, Time now) {
 }
 
 void Job::on(const RankDrained& event, Time now) {
-  if (std::exchange(drained_[static_cast<size_t>(event.rank)], true)) return;
+  if (drained_[static_cast<size_t>(event.rank)]) return;
+  drained_[static_cast<size_t>(event.rank)] = true;
   --undrained_;
   finish_when_idle(now);
 }
 
 void Job::on(const HostClean& event, Time) {
-  for (const std::string& left : event.left) outcome_.leftovers.push_back(left);
+  for (const std::string& left : event.left) {
+    outcome_.leftovers.push_back(host_names_[static_cast<size_t>(event.host)] + ": " + left);
+  }
   hosts_[static_cast<size_t>(event.host)] = HostState::gone;
   actions_.push_back(DropHost{event.host});
   finished_when_all_gone();
@@ -164,7 +171,7 @@ void Job::record_end(int rank, const ExitStatus& status, std::int64_t time_ns) {
   record.end_ns = time_ns;
   record.needed_kill = killed_;
   --live_;
-  if (phase_ != Phase::ending) return;
+  if (phase_ != Phase::ending || std::holds_alternative<NotStarted>(status.value())) return;
   // It failed before the failure that was heard of first: then it is a cause. Else our signal, or its peer's end, is.
   const auto first = outcome_.first_failure;
   record.ended_by_us = !first || time_ns > outcome_.ranks[static_cast<size_t>(*first)].end_ns;
@@ -211,8 +218,9 @@ void Job::give_up_ranks() {
   for (size_t rank = 0; rank < outcome_.ranks.size(); ++rank) {
     RankRecord& record = outcome_.ranks[rank];
     if (record.pid == 0 || record.status) continue;
-    outcome_.leftovers.push_back("rank " + std::to_string(rank) + ", pid " + std::to_string(record.pid) +
-                                 ", did not end after SIGKILL: its host may need a restart");
+    const std::string& host = host_names_[static_cast<size_t>(host_of_rank_[rank])];
+    outcome_.leftovers.push_back(host + ": rank " + std::to_string(rank) + ", pid " + std::to_string(record.pid) +
+                                 ", did not end after SIGKILL: the host may need a restart");
     record.status = ExitStatus(Lost{"did not end after SIGKILL"});
   }
   live_ = 0;
@@ -245,7 +253,7 @@ void Job::finish_hosts(Time now) {
 void Job::give_up_hosts() {
   for (size_t host = 0; host < hosts_.size(); ++host) {
     if (hosts_[host] == HostState::gone) continue;
-    outcome_.leftovers.push_back("host " + std::to_string(host) + " did not confirm in time that nothing is left");
+    outcome_.leftovers.push_back(host_names_[host] + ": did not confirm in time that nothing is left");
     hosts_[host] = HostState::gone;
     actions_.push_back(DropHost{static_cast<int>(host)});
   }

@@ -67,7 +67,7 @@ struct Progress {
 class Job {
  public:
   /// `host_of_rank[r]`: index of the host that rank r runs on.
-  Job(Policy policy, std::vector<int> host_of_rank, int hosts, Time now);
+  Job(Policy policy, std::vector<int> host_of_rank, std::vector<std::string> host_names, Time now);
 
   Actions handle(const Event& event, Time now);
   /// When tick() must be called at the latest.
@@ -103,6 +103,7 @@ class Job {
 
   const Policy policy_;
   const std::vector<int> host_of_rank_;
+  const std::vector<std::string> host_names_;
   std::vector<HostState> hosts_;
   Outcome outcome_;
   Phase phase_ = Phase::starting;

@@ -46,6 +46,7 @@ wire::Setup setup_frame(const plan::Plan& plan, int host, const Settings& settin
   setup.credit = first_credit(local_ranks);
   setup.bind_to = static_cast<std::uint8_t>(plan.binding.bind_to);
   setup.map_by = static_cast<std::uint8_t>(plan.binding.map_by);
+  setup.rank_by = static_cast<std::uint8_t>(plan.binding.rank_by);
   setup.local_ranks = static_cast<std::uint32_t>(local_ranks);
   setup.oversubscribe = settings.oversubscribe;
   setup.report_cpus = plan.binding.report;

@@ -1,30 +1,13 @@
 #include "launcher/host_link.h"
 
-#include <fcntl.h>
-
 #include <utility>
 
-#include "sys/io.h"
-
 namespace dlaunch::launcher {
-namespace {
-
-sys::Fd duplicate(const sys::Fd& fd) {
-  sys::Fd copy(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
-  if (!copy) sys::throw_errno("fcntl(F_DUPFD_CLOEXEC)");
-  return copy;
-}
-
-}  // namespace
 
 HostLink::HostLink(asio::io_context& io, int host, transport::Opened opened, const Settings& settings, Handlers handlers)
-    : HostLink(io, host, std::move(opened.stream), opened.passes_fds, settings, std::move(handlers)) {}
-
-HostLink::HostLink(asio::io_context& io, int host, sys::Fd stream, bool passes_fds, const Settings& settings,
-                   Handlers handlers)
     : host_(host),
-      passes_fds_(passes_fds),
-      link_(io, duplicate(stream), std::move(stream)),
+      passes_fds_(opened.passes_fds),
+      link_(io, std::move(opened.stream)),
       timer_(io),
       heartbeat_(settings.heartbeat, std::chrono::steady_clock::now()),
       handlers_(std::move(handlers)) {

@@ -31,7 +31,6 @@ class HostLink {
   void close();
 
  private:
-  HostLink(asio::io_context& io, int host, sys::Fd stream, bool passes_fds, const Settings& settings, Handlers handlers);
   void beat();
   void lose(const std::string& why);
 

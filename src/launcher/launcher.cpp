@@ -21,7 +21,6 @@ namespace {
 using output::Stream;
 constexpr std::chrono::milliseconds kProgressTick{200};
 constexpr int kExitSigpipe = 128 + SIGPIPE;  // as any filter whose reader went away
-constexpr int kExitOutputFailed = 1;
 
 std::string folded(const std::vector<std::uint32_t>& cpus) {
   std::set<int> numbers;
@@ -43,7 +42,7 @@ class Launcher::Impl {
       : io_(io),
         parts_(std::move(parts)),
         facts_(rank_facts(parts_.plan)),
-        job_(parts_.policy, hosts_of_ranks(), static_cast<int>(parts_.plan.hosts.size()), job::Clock::now()),
+        job_(parts_.policy, hosts_of_ranks(), host_names(), job::Clock::now()),
         output_(io, parts_.output),
         streams_(io, output_, ranks(), [this](int rank) { happened(job::RankDrained{rank}); }),
         stdin_(io, STDIN_FILENO,
@@ -76,6 +75,12 @@ class Launcher::Impl {
     return hosts;
   }
 
+  std::vector<std::string> host_names() const {
+    std::vector<std::string> names;
+    for (const plan::PlannedHost& planned : parts_.plan.hosts) names.push_back(planned.host.name);
+    return names;
+  }
+
   // ---- hosts ----
   void open_hosts() {
     links_.resize(parts_.plan.hosts.size());
@@ -83,7 +88,7 @@ class Launcher::Impl {
       auto opened = parts_.transport.open(parts_.plan.hosts[static_cast<size_t>(host)].host);
       if (!opened) {
         const Error& error = opened.error();
-        happened(job::HostLost{host, host_name(host) + ": " + error.what + ": " + error.why});
+        happened(job::HostLost{host, error.what + ": " + error.why});
         continue;
       }
       auto& link = links_[static_cast<size_t>(host)];
@@ -99,7 +104,7 @@ class Launcher::Impl {
 
   void host_lost(int host, const std::string& why) {
     if (dropped(host)) return;
-    happened(job::HostLost{host, host_name(host) + ": " + why});
+    happened(job::HostLost{host, why});
     for (const int rank : parts_.plan.hosts[static_cast<size_t>(host)].ranks) streams_.abandon(rank);
   }
 
@@ -221,9 +226,7 @@ class Launcher::Impl {
   void on(int, wire::StdinClosed& closed, std::deque<sys::Fd>&) { stdin_.remove(static_cast<int>(closed.rank)); }
   void on(int host, wire::Log& said, std::deque<sys::Fd>&) { log(said.level >= 2 ? 1 : 2, host_name(host) + ": " + said.text); }
   void on(int host, wire::Clean& clean, std::deque<sys::Fd>&) {
-    std::vector<std::string> left;
-    for (const std::string& what : clean.left) left.push_back(host_name(host) + ": " + what);
-    happened(job::HostClean{host, std::move(left)});
+    happened(job::HostClean{host, std::move(clean.left)});
   }
   /// Ping, which has been heard, and what only a launcher sends.
   template <class Other>
@@ -276,7 +279,7 @@ class Launcher::Impl {
   void check_output() {
     if (const auto error = parts_.output.take_error()) {
       const std::string detail = error->where + ": " + error->what + ": " + error->why;
-      if (parts_.settings.output.abort_on_error) happened(job::OutputFailed{detail, kExitOutputFailed});
+      if (parts_.settings.output.abort_on_error) happened(job::OutputFailed{detail, kExitOutput});
     }
     if (parts_.output.reader_gone()) happened(job::OutputFailed{"", kExitSigpipe});
     stop_when_flushed();

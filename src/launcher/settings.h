@@ -13,6 +13,7 @@ namespace dlaunch::launcher {
 struct StdinTarget {
   enum class Kind { none, all, rank } kind = Kind::rank;
   int rank = 0;
+  bool operator==(const StdinTarget&) const = default;
 };
 
 struct Settings {

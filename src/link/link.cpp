@@ -1,5 +1,7 @@
 #include "link/link.h"
 
+#include <fcntl.h>
+
 #include <asio/post.hpp>
 #include <cerrno>
 #include <cstring>
@@ -156,6 +158,11 @@ class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
 
 Link::Link(asio::io_context& io, sys::Fd in, sys::Fd out)
     : impl_(std::make_shared<Impl>(io, std::move(in), std::move(out))) {}
+Link::Link(asio::io_context& io, sys::Fd socket) {
+  sys::Fd in(::fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));
+  if (!in) sys::throw_errno("fcntl(F_DUPFD_CLOEXEC)");
+  impl_ = std::make_shared<Impl>(io, std::move(in), std::move(socket));
+}
 Link::~Link() { impl_->close(); }
 void Link::start(Handlers handlers) { impl_->start(std::move(handlers)); }
 void Link::send(const wire::Message& message, std::vector<sys::Fd> fds) { impl_->send(message, std::move(fds)); }

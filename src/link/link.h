@@ -28,8 +28,10 @@ class Link {
   static constexpr size_t kLowWater = 64u << 10;
   static constexpr size_t kHighWater = 256u << 10;  ///< a sender of bulk data stops above it
 
-  /// `in` and `out` may be two descriptors (a pair of pipes) or duplicates of one socket. Both become non-blocking.
+  /// A pair of descriptors, such as two pipes. Both become non-blocking.
   Link(asio::io_context& io, sys::Fd in, sys::Fd out);
+  /// Both ways over one socket.
+  Link(asio::io_context& io, sys::Fd socket);
   ~Link();
 
   void start(Handlers handlers);

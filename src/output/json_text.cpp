@@ -62,14 +62,31 @@ bool needs_escape(char c) {
   return static_cast<Byte>(c) < 0x20 || c == '"' || c == '\\' || c == 0x7F;
 }
 
+constexpr std::size_t kBlock = 16;  // fixed, so that the compiler turns the loop into vector code
+
+bool plain_block(const char* bytes) {
+  unsigned char odd = 0;
+  for (std::size_t i = 0; i < kBlock; ++i) {
+    const auto c = static_cast<Byte>(bytes[i]);
+    odd = static_cast<Byte>(odd | (c < 0x20) | (c == '"') | (c == '\\') | (c >= 0x7F));
+  }
+  return odd == 0;
+}
+
+/// Length of a front of `bytes` that is ASCII and needs no escape; rounded down to blocks.
+std::size_t plain_front(std::string_view bytes) {
+  std::size_t length = 0;
+  while (length + kBlock <= bytes.size() && plain_block(bytes.data() + length)) length += kBlock;
+  return length;
+}
+
 }  // namespace
 
 bool is_utf8(std::string_view bytes) {
   for (std::size_t i = 0; i < bytes.size();) {
-    if (static_cast<Byte>(bytes[i]) < 0x80) {
-      ++i;
-      continue;
-    }
+    i += plain_front(bytes.substr(i));
+    while (i < bytes.size() && static_cast<Byte>(bytes[i]) < 0x80) ++i;
+    if (i == bytes.size()) break;
     const std::size_t length = character_length(bytes.substr(i));
     if (length == 0) return false;
     i += length;
@@ -88,7 +105,7 @@ std::size_t utf8_cut(std::string_view bytes, std::size_t limit) {
 void append_json_string(std::string& to, std::string_view text) {
   to += '"';
   std::size_t plain = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
+  for (std::size_t i = plain_front(text); i < text.size(); ++i) {
     if (!needs_escape(text[i])) continue;
     to += text.substr(plain, i - plain);
     append_escape(to, text[i]);

@@ -64,8 +64,9 @@ RecordChannel::Progress LineChannel::label_records(Slot& slot, std::string_view 
 }
 
 void LineChannel::append_record(std::string_view prefix, std::string_view record) {
-  if (shared_.block.size() + prefix.size() + record.size() > kBlock) write_block();
-  if (record.size() > kBlock / 2) return writer_.write(std::array{prefix, record});
+  const bool large = record.size() > kBlock / 2;
+  if (large || shared_.block.size() + prefix.size() + record.size() > kBlock) write_block();
+  if (large) return writer_.write(std::array{prefix, record});
   shared_.block += prefix;
   shared_.block += record;
 }

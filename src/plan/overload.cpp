@@ -44,7 +44,8 @@ std::string table(const Allocation& allocation, const std::vector<size_t>& hosts
                     std::to_string(devices(host)), devices(host) > 0 ? printable(host.devices_from) : "-",
                     count(ranks[i], "rank")});
   }
-  std::string text = "\n" + aligned(rows, "    ");
+  std::string text("\n");
+  text += aligned(rows, "    ");
   if (hosts.size() > kMostRows)
     text += "    … and " + count(static_cast<long>(hosts.size() - kMostRows), "more host") + "\n";
   text.pop_back();

@@ -31,7 +31,7 @@ std::string count(size_t number, std::string_view noun) {
 std::string device_list(const std::vector<int>& devices) {
   if (std::ranges::is_sorted(devices)) return fold_ints({devices.begin(), devices.end()});
   std::string text;
-  for (const int device : devices) text += (text.empty() ? "" : ",") + std::to_string(device);
+  for (const int device : devices) text.append(text.empty() ? "" : ",").append(std::to_string(device));
   return text;
 }
 
@@ -97,7 +97,8 @@ std::string variables(const Plan& plan) {
     std::vector<std::string> both = own;
     both.insert(both.end(), mine.begin(), mine.end());
     if (both == last) continue;
-    const std::string whose = plan.apps.size() == 1 ? "every rank" : "ranks from " + std::to_string(app.first_rank);
+    const std::string whose =
+        plan.apps.size() == 1 ? "every rank" : "ranks from " + std::to_string(app.first_rank) + " on";
     text += "\nvariables of " + whose + ", a value for each:\n" + wrapped(own, "  ", kTextColumns);
     text += "variables of " + whose + ", the same for all:\n" + wrapped(mine, "  ", kTextColumns);
     last = std::move(both);

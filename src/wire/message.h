@@ -41,13 +41,14 @@ struct Setup {
   std::uint32_t credit = 0;        ///< first grant for every output stream, bytes
   std::uint8_t bind_to = 0;        ///< plan::BindTo; the host knows its own topology and works out the masks
   std::uint8_t map_by = 0;         ///< plan::MapBy
+  std::uint8_t rank_by = 0;        ///< plan::RankBy
   std::uint32_t local_ranks = 0;
   bool oversubscribe = false;
   bool report_cpus = false;        ///< Started tells the affinity read back
   template <class A>
   void fields(A& a) {
-    a(version), a(job_id), a(heartbeat_ms), a(grace_ms), a(hand_over), a(credit), a(bind_to), a(map_by), a(local_ranks),
-        a(oversubscribe), a(report_cpus);
+    a(version), a(job_id), a(heartbeat_ms), a(grace_ms), a(hand_over), a(credit), a(bind_to), a(map_by), a(rank_by),
+        a(local_ranks), a(oversubscribe), a(report_cpus);
   }
   bool operator==(const Setup&) const = default;
 };

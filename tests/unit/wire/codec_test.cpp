@@ -9,7 +9,7 @@ namespace {
 
 std::vector<Message> one_of_each() {
   return {
-      Setup{kVersion, "job-1", 5000, 3000, true, 65536, 1, 2, 8, false, true},
+      Setup{kVersion, "job-1", 5000, 3000, true, 65536, 1, 2, 3, 8, false, true},
       Program{0, {"sh", "-c", "echo $x"}, {"A=1", "B=", std::string("C=\x01\xff\n", 5)}, "/tmp"},
       Spawn{7, 0, 3, {"DLAUNCH_RANK=7"}, StreamMode::pipe, StreamMode::file, StreamMode::joined, "/o", ""},
       Stdin{1, std::string("a\0b", 3), true},
@@ -110,7 +110,9 @@ TEST(Codec, RefusesValuesThatAFieldCannotHave) {
   flag.feed(std::string("\x0a\0\0\0\x04\1\0\0\0\0\0\0\0\2", 14));  // a Stdin whose eof is 2
   EXPECT_FALSE(flag.next());
   std::string bytes;
-  encode(Spawn{0, 0, {}, static_cast<StreamMode>(5), StreamMode::pipe, StreamMode::pipe, "", "", {}, false}, bytes);
+  Spawn spawn;
+  spawn.in = static_cast<StreamMode>(5);
+  encode(spawn, bytes);
   Decoder mode;
   mode.feed(bytes);
   EXPECT_FALSE(mode.next());

@@ -1,0 +1,97 @@
+#include "cli/run.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <asio/io_context.hpp>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+
+#include "allocate/local.h"
+#include "cli/job_id.h"
+#include "cli/parse.h"
+#include "cli/run_job.h"
+#include "cli/version.h"
+#include "plan/plan.h"
+#include "sys/io.h"
+
+namespace dlaunch::cli {
+namespace {
+
+constexpr int kBroken = 70;  // sysexits' EX_SOFTWARE: what cannot happen did
+
+/// 0, 1 and 2 are open from here on, so that no file of ours can be taken for one of them.
+void open_standard_fds() {
+  for (int fd = ::open("/dev/null", O_RDWR); fd >= 0; fd = ::open("/dev/null", O_RDWR)) {
+    if (fd <= STDERR_FILENO) continue;
+    ::close(fd);
+    return;
+  }
+}
+
+Surroundings look_around(const char* program_name) {
+  Surroundings surroundings;
+  surroundings.program_name = program_name;
+  for (char** entry = environ; *entry; ++entry) surroundings.environment.emplace_back(*entry);
+  char cwd[PATH_MAX];
+  surroundings.cwd = ::getcwd(cwd, sizeof cwd) ? cwd : "/";
+  return surroundings;
+}
+
+int complain(const Error& error) {
+  std::fputs(to_text(error).c_str(), stderr);
+  return error.exit_code;
+}
+
+/// Prints text that was asked for. A full disk is an error, a reader that has seen enough is not.
+int print(const std::string& text, int exit_code) {
+  if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return exit_code;
+  if (errno == EPIPE) return exit_code;
+  return complain({"stdout", "cannot write", std::strerror(errno), "", 1});
+}
+
+int show_env(const plan::Plan& plan, int rank) {
+  if (rank >= static_cast<int>(plan.ranks.size())) {
+    return complain({"--show-env " + std::to_string(rank), "no such rank",
+                     "the job has ranks 0 to " + std::to_string(plan.ranks.size() - 1), ""});
+  }
+  std::string text;
+  for (const std::string& entry : plan::rank_environment(plan, plan.ranks[static_cast<size_t>(rank)])) text += entry + '\n';
+  return print(text, 0);
+}
+
+int run_options(Options options) {
+  options.request.job_id = make_job_id();
+  const auto allocation = allocate::local_allocation(options.request.environment, options.fake_devices);
+  if (!allocation) return complain(allocation.error());
+  const auto plan = plan::make_plan(options.request, *allocation);
+  if (!plan) return complain(plan.error());
+  if (options.show_env) return show_env(*plan, *options.show_env);
+  if (options.dry_run) return print(options.format == Format::json ? plan::to_json(*plan) : plan::to_table(*plan), 0);
+  return run_job(options, *plan);
+}
+
+int run_command(int argc, char** argv) {
+  const std::vector<std::string> args(argv + 1, argv + argc);
+  auto command = parse_command_line(args, look_around(argv[0]));
+  if (!command) return complain(command.error());
+  if (const auto* text = std::get_if<ShowText>(&*command)) return print(text->text, text->exit_code);
+  return run_options(std::move(std::get<Options>(*command)));
+}
+
+}  // namespace
+
+int run(int argc, char** argv) {
+  try {
+    open_standard_fds();
+    std::signal(SIGPIPE, SIG_IGN);  // a write says EPIPE
+    return run_command(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "dlaunch: internal error: %s\n", error.what());
+    return kBroken;
+  }
+}
+
+}  // namespace dlaunch::cli

@@ -1,0 +1,147 @@
+#include "cli/run_job.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <asio/io_context.hpp>
+#include <cstdio>
+
+#include "cli/version.h"
+#include "launcher/frames.h"
+#include "launcher/launcher.h"
+#include "report/diagnostics.h"
+#include "report/record.h"
+#include "report/status_line.h"
+#include "report/summary.h"
+#include "report/write_file.h"
+#include "sys/clock.h"
+#include "sys/limits.h"
+#include "transport/local.h"
+
+namespace dlaunch::cli {
+namespace {
+
+using output::Stream;
+constexpr int kFdsPerRank = 3;    // in launcher or agent: stdout, stderr, and a file or stdin
+constexpr int kFdsOfOurOwn = 64;  // loop, links, console, libraries
+
+void say(const std::string& text) { std::fputs(text.c_str(), stderr); }
+
+/// Refuses before anything starts what would run out of descriptors half-way.
+std::optional<Error> too_few_descriptors(const plan::Plan& plan) {
+  const rlim_t need = plan.ranks.size() * kFdsPerRank + kFdsOfOurOwn;
+  const rlim_t have = sys::open_files_limit();
+  if (have >= need) return std::nullopt;
+  return Error{"ulimit -n", "too few open files are allowed",
+               std::to_string(plan.ranks.size()) + " ranks need " + std::to_string(need) + ", the hard limit is " +
+                   std::to_string(have),
+               "raise it: ulimit -Hn " + std::to_string(need) + " (as root), or LimitNOFILE= of the service"};
+}
+
+report::Status status_of(const job::Progress& progress) {
+  report::Status status;
+  if (progress.phase == job::Phase::starting ||
+      (progress.phase == job::Phase::running && progress.started < progress.ranks)) {
+    status.phase = report::Status::Phase::starting;
+  } else if (progress.phase == job::Phase::ending) {
+    status.phase = report::Status::Phase::ending;
+  }
+  status.started = progress.started;
+  status.total = progress.ranks;
+  status.waiting = progress.running;
+  status.signal = progress.signal;
+  status.kill_at = progress.kill_at;
+  return status;
+}
+
+void report_bindings(const plan::Plan& plan, const job::Outcome& outcome) {
+  for (size_t rank = 0; rank < plan.ranks.size(); ++rank) {
+    const auto& host = plan.hosts[static_cast<size_t>(plan.ranks[rank].host)].host.name;
+    say("dlaunch: rank " + std::to_string(rank) + " on " + host + ", pid " + std::to_string(outcome.ranks[rank].pid) +
+        ": CPUs " + outcome.ranks[rank].cpus + '\n');
+  }
+}
+
+std::vector<report::RankOutput> rank_outputs(const output::Output& output, size_t ranks) {
+  std::vector<report::RankOutput> outputs;
+  for (int rank = 0; rank < static_cast<int>(ranks); ++rank) {
+    outputs.push_back({output.bytes(rank, Stream::out), output.bytes(rank, Stream::err), output.path(rank, Stream::out),
+                       output.path(rank, Stream::err)});
+  }
+  return outputs;
+}
+
+struct Span {
+  std::int64_t start_ns = sys::wall_ns();
+  job::Time start = job::Clock::now();
+};
+
+void tell_outcome(const plan::Plan& plan, const job::Outcome& outcome, const output::Output& output, const Span& span) {
+  report::Summary summary{plan, outcome, {}, {}, job::Clock::now() - span.start};
+  if (outcome.first_failure) {
+    summary.last_words = output.last_words(*outcome.first_failure);
+    summary.log_path = output.path(*outcome.first_failure, Stream::err);
+  }
+  say(report::failure_summary(summary));
+}
+
+/// 0, or the exit code for a record that could not be written.
+int write_record(const Options& options, const plan::Plan& plan, const job::Outcome& outcome,
+                 const output::Output& output, const Span& span) {
+  if (options.report_file.empty()) return 0;
+  const std::chrono::duration<double> wall = job::Clock::now() - span.start;
+  report::RecordInput input{plan, outcome, plan::to_json(plan), version(), libraries(), span.start_ns, sys::wall_ns(),
+                            wall.count(), rank_outputs(output, plan.ranks.size())};
+  const auto wrote = report::write_file_atomically(options.report_file, report::job_record_json(input));
+  if (wrote) return 0;
+  say(to_text(wrote.error()));
+  return wrote.error().exit_code;
+}
+
+}  // namespace
+
+int run_job(const Options& options, const plan::Plan& plan) {
+  const Span span;
+  for (const std::string& note : plan.notes) say("dlaunch: note: " + note + '\n');
+  sys::raise_open_files();
+  if (const auto error = too_few_descriptors(plan)) {
+    say(to_text(*error));
+    return error->exit_code;
+  }
+  auto output = output::Output::open(options.output, launcher::rank_facts(plan), {STDOUT_FILENO, STDERR_FILENO});
+  if (!output) {
+    say(to_text(output.error()));
+    return output.error().exit_code;
+  }
+  launcher::Settings settings;
+  settings.output = options.output;
+  settings.stdin_target = options.stdin_target;
+  settings.grace = options.policy.grace;
+  settings.oversubscribe = options.request.oversubscribe;
+
+  report::Diagnostics diagnostics(options.verbosity);
+  report::StatusLine status(STDERR_FILENO, ::isatty(STDERR_FILENO) == 1);
+  transport::Local transport;
+  asio::io_context io(1);
+  launcher::Launcher launcher(
+      io, {plan, settings, options.policy, **output, transport,
+           [&](int level, const std::string& text) {
+             status.clear();
+             level == 1 ? diagnostics.info(text) : diagnostics.detail(text);
+           },
+           [&](const job::Progress& progress) {
+             status.update(status_of(progress), job::Clock::now());
+             status.tick(job::Clock::now());
+           },
+           [&](const job::Outcome& outcome) {
+             if (plan.binding.report) report_bindings(plan, outcome);
+           }});
+  const job::Outcome outcome = launcher.run();
+  transport.close();
+  status.clear();
+  const int record_failed = write_record(options, plan, outcome, **output, span);
+  tell_outcome(plan, outcome, **output, span);
+  return outcome.exit_code != 0 ? outcome.exit_code : record_failed;
+}
+
+}  // namespace dlaunch::cli

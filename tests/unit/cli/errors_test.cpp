@@ -1,0 +1,132 @@
+// What is refused, and that the error says where, what, why and what to do.
+#include "front.h"
+
+namespace dlaunch::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+struct Refusal {
+  Words args;
+  std::vector<std::string> words;  // of the error
+};
+
+class Refused : public testing::TestWithParam<Refusal> {};
+
+TEST_P(Refused, SaysWhy) {
+  const std::string error = Front{}.error(GetParam().args);
+  EXPECT_THAT(error, testing::StartsWith("dlaunch: ")) << testing::PrintToString(GetParam().args);
+  for (const std::string& word : GetParam().words) EXPECT_THAT(error, HasSubstr(word));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Names, Refused,
+    testing::Values(Refusal{{"--on-failur", "abort", "p"},
+                            {"--on-failur: unknown option", "did you mean --on-failure?"}},
+                    Refusal{{"--hostfle", "h", "p"}, {"--hostfle: unknown", "did you mean --hostfile?"}},
+                    Refusal{{"-oversubscrib", "p"}, {"did you mean --oversubscribe?"}},
+                    Refusal{{"--nooversubscrbe", "p"}, {"did you mean --nooversubscribe?"}},
+                    Refusal{{"-np4", "p"}, {"-np4: unknown option", "write --np 4"}},
+                    Refusal{{"-n4", "p"}, {"write -n 4"}}, Refusal{{"-z", "p"}, {"-z: unknown option", "--help"}},
+                    Refusal{{"-", "p"}, {"-: unknown option"}}, Refusal{{"---", "p"}, {"---: unknown option"}},
+                    Refusal{{"--=x", "p"}, {"--: unknown option"}},
+                    Refusal{{"--completely-else", "p"}, {"unknown option", "--help lists"}}));
+
+INSTANTIATE_TEST_SUITE_P(
+    NotYet, Refused,
+    testing::Values(Refusal{{"--hostfile", "h", "p"}, {"--hostfile: many hosts are not supported by this version"}},
+                    Refusal{{"-H", "a,b", "p"}, {"-H: many hosts"}}, Refusal{{"-host=a", "p"}, {"-host: many hosts"}},
+                    Refusal{{"-N", "2", "p"}, {"many hosts"}}, Refusal{{"-mca", "a", "b", "p"}, {"-mca: MCA"}},
+                    Refusal{{"--mca", "a", "b", "p"}, {"not supported by this version"}},
+                    Refusal{{"--display-map", "p"}, {"use --dry-run"}}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Values, Refused,
+    testing::Values(
+        Refusal{{"-n"}, {"-n: needs a value"}}, Refusal{{"-np", "abc", "p"}, {"-np: \"abc\"", "whole number from 1"}},
+        Refusal{{"-n", "0", "p"}, {"\"0\""}}, Refusal{{"-n", "-1", "p"}, {"\"-1\""}},
+        Refusal{{"-n", "4x", "p"}, {"\"4x\""}}, Refusal{{"-n", " 4", "p"}, {"\" 4\""}},
+        Refusal{{"-n", "99999999999999999999", "p"}, {"-n", "9999"}}, Refusal{{"-n=", "p"}, {"-n: \"\""}},
+        Refusal{{"--fake-devices", "-1", "p"}, {"--fake-devices", "\"-1\""}},
+        Refusal{{"--grace", "soon", "p"}, {"--grace: \"soon\" is not a number of seconds", "0.5"}},
+        Refusal{{"--grace", "-1", "p"}, {"\"-1\""}}, Refusal{{"--grace", "inf", "p"}, {"\"inf\""}},
+        Refusal{{"--grace", "nan", "p"}, {"\"nan\""}}, Refusal{{"--timeout", "1e3", "p"}, {"\"1e3\""}},
+        Refusal{{"--timeout", "", "p"}, {"--timeout"}}, Refusal{{"--grace", "1e10", "p"}, {"--grace"}},
+        Refusal{{"--stdin", "some", "p"}, {"--stdin: \"some\"", "none", "all"}},
+        Refusal{{"--ranks", "3-1", "p"}, {"--ranks: \"3-1\"", "0,3-5"}}, Refusal{{"--ranks", "", "p"}, {"--ranks"}},
+        Refusal{{"--show-env", "x", "p"}, {"--show-env: \"x\""}},
+        Refusal{{"--bind-to", "l3cache", "p"}, {"--bind-to: \"l3cache\"", "none, core, hwthread, socket, numa"}},
+        Refusal{{"--map-by", "ppr:2:node", "p"}, {"--map-by", "slot, core"}},
+        Refusal{{"--rank-by", "fill", "p"}, {"--rank-by", "slot, node"}},
+        Refusal{{"--color", "red", "p"}, {"--color: \"red\"", "auto, always, never"}},
+        Refusal{{"--format", "xml", "p"}, {"--format: \"xml\"", "text, json, jsonl"}},
+        Refusal{{"--on-failure", "stop", "p"}, {"--on-failure: \"stop\"", "abort, continue"}},
+        Refusal{{"--on-output-error", "x", "p"}, {"--on-output-error", "abort, continue"}},
+        Refusal{{"--output-filename", "d:", "p"}, {"--output-filename: \"\"", "nocopy"}},
+        Refusal{{"--output-filename", "d:bogus", "p"}, {"\"bogus\" is no directive"}},
+        Refusal{{"--output-filename", "d:nocopy,", "p"}, {"\"nocopy,\" is no directive"}},
+        Refusal{{"--output-filename", ":nocopy", "p"}, {"path is empty"}},
+        Refusal{{"--wdir", "", "p"}, {"--wdir: the path is empty"}},
+        Refusal{{"--report=", "p"}, {"--report: the path is empty"}},
+        Refusal{{"--tag-output=true", "p"}, {"--tag-output: takes no value"}},
+        Refusal{{"-v=2", "p"}, {"-v: takes no value"}}, Refusal{{"--help=x"}, {"--help: takes no value"}}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Useless, Refused,
+    testing::Values(Refusal{{"--raw", "--label", "p"}, {"--raw: does not go with --label", "no lines"}},
+                    Refusal{{"--raw", "-tag-output", "p"}, {"--raw", "-tag-output"}},
+                    Refusal{{"--label", "--tag-output", "p"}, {"--label", "--tag-output", "how a line begins"}},
+                    Refusal{{"--label", "--timestamp-output", "p"}, {"--timestamp-output"}},
+                    Refusal{{"--label", "--format", "jsonl", "p"}, {"--format jsonl", "--label"}},
+                    Refusal{{"--raw", "--format", "jsonl", "p"}, {"--raw", "--format jsonl"}},
+                    Refusal{{"--raw", "--color", "always", "p"}, {"--color always"}},
+                    Refusal{{"--dry-run", "--format", "jsonl", "p"}, {"--format jsonl", "--dry-run"}},
+                    Refusal{{"--format", "json", "p"}, {"--format json: would do nothing", "--dry-run", "jsonl"}},
+                    Refusal{{"--dry-run", "--show-env", "0", "p"}, {"--dry-run", "--show-env"}},
+                    Refusal{{"--map-by", "socket", "p"}, {"--map-by socket: would do nothing", "--bind-to"}},
+                    Refusal{{"--bind-to", "none", "--rank-by", "core", "p"}, {"--rank-by core", "--bind-to"}},
+                    Refusal{{"--ranks", "0", "--output-filename", "d:nocopy", "p"}, {"--ranks", ":nocopy"}}));
+
+TEST(Errors, NeverHoldAVariablesValue) {
+  Front front;
+  front.files["/cwd/e"] = "A=1\nexport B=hunter2\n";
+  front.files["/cwd/e2"] = "hunter2\n";
+  front.files["/cwd/apps"] = "-x P*=hunter2 prog";
+  for (const Words& args : {Words{"-x", "=hunter2", "p"}, Words{"-x", "A*=hunter2", "p"}, Words{"-xA=hunter2", "p"},
+                            Words{"--env-file", "e", "p"}, Words{"--env-file", "e2", "p"}, Words{"--app", "apps"},
+                            Words{"--bogus=hunter2", "p"}}) {
+    const std::string error = front.error(args);
+    EXPECT_FALSE(error.empty());
+    EXPECT_THAT(error, Not(HasSubstr("hunter2")));
+  }
+}
+
+TEST(Errors, OfVariablesSayWhatToWrite) {
+  EXPECT_THAT(Front{}.error({"-x", "A,B", "p"}), HasSubstr("one -x for each"));
+  EXPECT_THAT(Front{}.error({"-x", "A*B", "p"}), HasSubstr("'PREFIX_*'"));
+  EXPECT_THAT(Front{}.error({"-x", "", "p"}), HasSubstr("no name"));
+}
+
+TEST(Errors, OfEnvFilesNameTheLine) {
+  Front front;
+  front.files["/cwd/e"] = "A=1\n\nnot a line\n";
+  EXPECT_THAT(front.error({"--env-file", "e", "p"}), HasSubstr("e:3: not a NAME=VALUE line"));
+  front.files["/cwd/e"] = "=1\n";
+  EXPECT_THAT(front.error({"--env-file", "e", "p"}), HasSubstr("e:1: "));
+  front.files["/cwd/e"] = "export A=1\n";
+  EXPECT_THAT(front.error({"--env-file", "e", "p"}), HasSubstr("without \"export\""));
+  front.files["/cwd/e"] = std::string("A=\0", 3);
+  EXPECT_THAT(front.error({"--env-file", "e", "p"}), HasSubstr("NUL"));
+  EXPECT_THAT(front.error({"--env-file", "missing", "p"}), HasSubstr("/cwd/missing: cannot read the file"));
+}
+
+TEST(Errors, ARelativePathNeedsADirectory) {
+  Front front;
+  front.cwd = "";
+  EXPECT_THAT(front.error({"--wdir", "d", "p"}), HasSubstr("working directory is gone"));
+  EXPECT_EQ(front.options({"--wdir", "/d", "p"}).request.apps.front().wdir, "/d");
+}
+
+}  // namespace
+}  // namespace dlaunch::cli

@@ -1,0 +1,72 @@
+// The command line's front with files and environment as values.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cli/parse.h"
+
+namespace dlaunch::cli {
+
+using Words = std::vector<std::string>;
+
+struct Front {
+  std::vector<std::string> environment = {"HOME=/home/u"};
+  std::string cwd = "/cwd";
+  std::map<std::string, std::string> files;
+
+  Result<Command> parse(const Words& args) const {
+    const auto read = [this](const std::string& path) -> tl::expected<std::string, Unreadable> {
+      const auto found = files.find(path);
+      if (found != files.end()) return found->second;
+      return tl::unexpected<Unreadable>(
+          {{.where = path, .what = "cannot read the file", .why = "missing", .hint = ""}, true});
+    };
+    return parse_command_line(args,
+                              {.environment = environment, .cwd = cwd, .program_name = "dlaunch", .read_file = read});
+  }
+
+  /// The test fails with the error's text when there is one.
+  Options options(const Words& args) const {
+    auto command = parse(args);
+    if (command && std::holds_alternative<Options>(*command)) return std::get<Options>(*command);
+    ADD_FAILURE() << (command ? "text: " + std::get<ShowText>(*command).text : to_text(command.error()));
+    return {};
+  }
+
+  /// Empty when there was no error; every error must refuse with exit code 2.
+  std::string error(const Words& args) const {
+    const auto command = parse(args);
+    if (command) return "";
+    EXPECT_EQ(command.error().exit_code, kExitRefused);
+    return to_text(command.error());
+  }
+
+  std::string text(const Words& args) const {
+    const auto command = parse(args);
+    if (command && std::holds_alternative<ShowText>(*command)) return std::get<ShowText>(*command).text;
+    ADD_FAILURE() << (command ? "options" : to_text(command.error()));
+    return "";
+  }
+};
+
+/// "a -x" for people: the argv of each program.
+inline std::vector<Words> programs(const Options& options) {
+  std::vector<Words> all;
+  for (const plan::AppRequest& app : options.request.apps) all.push_back(app.argv);
+  return all;
+}
+
+/// NAME=VALUE, or NAME for one that is passed on.
+inline Words variables(const plan::AppRequest& app) {
+  Words all;
+  for (const plan::EnvSetting& setting : app.env)
+    all.push_back(setting.name + (setting.value ? "=" + *setting.value : ""));
+  return all;
+}
+
+}  // namespace dlaunch::cli

@@ -1,0 +1,192 @@
+// Defaults from the config file and DLAUNCH_* variables, who wins, and what --show-config says of it.
+#include <nlohmann/json.hpp>
+
+#include "front.h"
+
+namespace dlaunch::cli {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::AllOf;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kStandardFile = "/home/u/.config/dlaunch/config.toml";
+
+Front with_config(const std::string& text) {
+  Front front;
+  front.files[kStandardFile] = text;
+  return front;
+}
+
+TEST(Preferences, TheCommandLineBeatsTheVariableBeatsTheFile) {
+  Front front = with_config("grace = 1\non-failure = \"continue\"\n");
+  EXPECT_EQ(front.options({"p"}).policy.grace, milliseconds(1000));
+  front.environment.push_back("DLAUNCH_GRACE=2");
+  EXPECT_EQ(front.options({"p"}).policy.grace, milliseconds(2000));
+  EXPECT_EQ(front.options({"--grace", "3", "p"}).policy.grace, milliseconds(3000));
+  EXPECT_FALSE(front.options({"p"}).policy.abort_on_failure);
+}
+
+TEST(Preferences, FlagsMayBeUnset) {
+  Front front = with_config("oversubscribe = true\nlabel = true\nverbose = 2\n");
+  EXPECT_TRUE(front.options({"p"}).request.oversubscribe);
+  EXPECT_EQ(front.options({"p"}).output.label, kDefaultLabel);
+  EXPECT_EQ(front.options({"p"}).verbosity, 2);
+  EXPECT_EQ(front.options({"-v", "p"}).verbosity, 1);
+  EXPECT_FALSE(front.options({"--nooversubscribe", "p"}).request.oversubscribe);
+  front.environment = {"HOME=/home/u", "DLAUNCH_OVERSUBSCRIBE=no", "DLAUNCH_LABEL=false"};
+  EXPECT_FALSE(front.options({"p"}).request.oversubscribe);
+  EXPECT_EQ(front.options({"p"}).output.label, std::nullopt);
+}
+
+TEST(Preferences, TheFileIsReadAsToml) {
+  const Front front = with_config(
+      "# comment\r\n"
+      "  grace = 2.5  # seconds\r\n"
+      "label = \"#{rank}, \\\"{host}\\\"\\t\" # not this\n"
+      "color = 'never'\n"
+      "pty=true\n");
+  const Options options = front.options({"p"});
+  EXPECT_EQ(options.policy.grace, milliseconds(2500));
+  EXPECT_EQ(options.output.label, "#{rank}, \"{host}\"\t");
+  EXPECT_EQ(options.output.color, output::Color::never);
+  EXPECT_TRUE(options.output.pty);
+}
+
+struct BadConfig {
+  std::string text;
+  std::string where;
+  std::string what;
+};
+
+class BadConfigFile : public testing::TestWithParam<BadConfig> {};
+
+TEST_P(BadConfigFile, IsAnErrorWithItsLine) {
+  const std::string error = with_config(GetParam().text).error({"p"});
+  EXPECT_THAT(error, HasSubstr(std::string(kStandardFile) + ":" + GetParam().where));
+  EXPECT_THAT(error, HasSubstr(GetParam().what));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, BadConfigFile,
+    testing::Values(
+        BadConfig{"\ngrac = 1", "2: ", "did you mean grace?"}, BadConfig{"x", "1: ", "not a name = value line"},
+        BadConfig{"[output]", "1: ", "tables"}, BadConfig{"dry-run = true", "1: ", "cannot have a default"},
+        BadConfig{"n = 4", "1: ", "cannot have a default"}, BadConfig{"v = 1", "1: ", "its name here is verbose"},
+        BadConfig{"grace = ", "1: ", "the value must be"}, BadConfig{"grace = 1 2", "1: ", "the value must be"},
+        BadConfig{"label = \"x", "1: ", "not closed"}, BadConfig{"label = \"x\" y", "1: ", "after the value"},
+        BadConfig{"label = \"\\q\"", "1: ", "escape"}, BadConfig{"pty = maybe", "1: ", "neither true nor false"},
+        BadConfig{"grace = 1\ngrace = 2", "2: ", "grace is set twice"},
+        BadConfig{"\n\ngrace = soon", "3: grace", "\"soon\" is not a number of seconds"},
+        BadConfig{"= 1", "1: ", "unknown name"}));
+
+TEST(Preferences, TheFileIsFoundByXdgHomeOptionOrVariable) {
+  Front front;
+  front.files["/xdg/dlaunch/config.toml"] = "grace = 1";
+  front.files["/cwd/mine"] = "grace = 2";
+  front.files["/abs"] = "grace = 3";
+  EXPECT_EQ(front.options({"p"}).policy.grace, milliseconds(5000));
+  front.environment = {"HOME=/home/u", "XDG_CONFIG_HOME=/xdg"};
+  EXPECT_EQ(front.options({"p"}).policy.grace, milliseconds(1000));
+  EXPECT_EQ(front.options({"--config", "mine", "p"}).policy.grace, milliseconds(2000));
+  front.environment.push_back("DLAUNCH_CONFIG=/abs");
+  EXPECT_EQ(front.options({"p"}).policy.grace, milliseconds(3000));
+  EXPECT_EQ(front.options({"--config", "mine", "p"}).policy.grace, milliseconds(2000));
+  front.environment = {"XDG_CONFIG_HOME=relative"};
+  EXPECT_EQ(front.options({"p"}).policy.grace, milliseconds(5000));
+}
+
+TEST(Preferences, ANamedFileMustBeThere) {
+  EXPECT_THAT(Front{}.error({"--config", "none", "p"}), HasSubstr("/cwd/none: cannot read"));
+  Front front;
+  front.environment = {"DLAUNCH_CONFIG=/none"};
+  EXPECT_THAT(front.error({"p"}), HasSubstr("/none: cannot read"));
+}
+
+TEST(Preferences, ARanksIdentityIsNeverAnOption) {
+  Front front;
+  for (const char* name :
+       {"RANK", "SIZE", "LOCAL_RANK", "LOCAL_SIZE", "NODE_RANK", "NUM_NODES", "HOST", "DEVICE", "JOB_ID"}) {
+    front.environment.push_back(std::string("DLAUNCH_") + name + "=7");
+  }
+  EXPECT_EQ(front.options({"p"}).verbosity, 0);
+  EXPECT_THAT(front.text({"--show-config"}), Not(HasSubstr("ignored")));
+}
+
+TEST(Preferences, OtherVariablesAreIgnoredAndListed) {
+  Front front;
+  front.environment = {"DLAUNCH_FOO=hunter2", "DLAUNCH_DRY_RUN=1", "DLAUNCH_GRACE=", "DLAUNCH_grace=1x"};
+  EXPECT_FALSE(front.options({"p"}).dry_run);
+  const std::string text = front.text({"--show-config"});
+  EXPECT_THAT(
+      text, AllOf(HasSubstr("ignored: DLAUNCH_FOO"), HasSubstr("ignored: DLAUNCH_DRY_RUN"), Not(HasSubstr("hunter2"))));
+}
+
+TEST(Preferences, ABadVariableIsNamed) {
+  Front front;
+  front.environment = {"DLAUNCH_GRACE=x"};
+  EXPECT_THAT(front.error({"p"}), HasSubstr("DLAUNCH_GRACE: \"x\" is not a number of seconds"));
+  front.environment = {"DLAUNCH_PTY=x"};
+  EXPECT_THAT(front.error({"p"}), HasSubstr("DLAUNCH_PTY: \"x\" is neither true nor false"));
+}
+
+TEST(Preferences, NoColorHoldsUnlessColorIsGiven) {
+  Front front;
+  front.environment = {"NO_COLOR=1"};
+  EXPECT_EQ(front.options({"p"}).output.color, output::Color::never);
+  EXPECT_EQ(front.options({"--color", "auto", "p"}).output.color, output::Color::automatic);
+  EXPECT_THAT(front.text({"--show-config"}), ContainsRegex("color +never +NO_COLOR"));
+  front.environment.push_back("DLAUNCH_COLOR=always");
+  EXPECT_EQ(front.options({"p"}).output.color, output::Color::always);
+  front.environment = {"NO_COLOR="};
+  EXPECT_EQ(front.options({"p"}).output.color, output::Color::automatic);
+}
+
+TEST(Preferences, YieldWhenTheCommandLineContradictsThem) {
+  Front front = with_config("label = true\nmap-by = \"socket\"\n");
+  EXPECT_EQ(front.options({"--raw", "p"}).output.label, std::nullopt);
+  EXPECT_TRUE(front.options({"--tag-output", "p"}).output.tag);
+  EXPECT_EQ(front.options({"--tag-output", "p"}).output.label, std::nullopt);
+  front.environment.push_back("DLAUNCH_RAW=true");
+  EXPECT_EQ(front.options({"p"}).output.mode, output::Mode::raw);
+  EXPECT_THAT(with_config("label = true\nraw = true").error({"p"}),
+              AllOf(HasSubstr("config.toml:1"), HasSubstr("config.toml:2")));
+}
+
+TEST(ShowConfig, SaysWhereEachValueIsFrom) {
+  Front front = with_config("grace = 1\ntimeout = 60");
+  front.environment.push_back("DLAUNCH_ON_FAILURE=continue");
+  const std::string text = front.text({"--show-config", "-x", "SECRET=hunter2", "--label", "--timeout", "9", "p"});
+  EXPECT_THAT(text, AllOf(HasSubstr(std::string("config file: ") + kStandardFile),
+                          ContainsRegex("grace +1 +/home/u/.config/dlaunch/config.toml:1\n"),
+                          ContainsRegex("timeout +9 +command line\n"),
+                          ContainsRegex("on-failure +continue +DLAUNCH_ON_FAILURE\n"),
+                          ContainsRegex("label +\\[\\{rank\\}\\] +command line\n"),
+                          ContainsRegex("bind-to +none +default\n"), Not(HasSubstr("hunter2"))));
+}
+
+TEST(ShowConfig, IsJsonToo) {
+  Front front = with_config("grace = 1");
+  front.environment.push_back("DLAUNCH_X_Y=1");
+  const auto json = nlohmann::json::parse(front.text({"--show-config", "--format", "json", "--label=\xff"}));
+  EXPECT_EQ(json["config_file"], kStandardFile);
+  EXPECT_EQ(json["ignored"], nlohmann::json::array({"DLAUNCH_X_Y"}));
+  int found = 0;
+  for (const auto& row : json["options"]) {
+    if (row["name"] != "grace") continue;
+    ++found;
+    EXPECT_EQ(row["value"], "1");
+    EXPECT_EQ(row["from"], std::string(kStandardFile) + ":1");
+  }
+  EXPECT_EQ(found, 1);
+}
+
+TEST(ShowConfig, StillRefusesABadCommandLine) {
+  EXPECT_THAT(Front{}.error({"--show-config", "--grace", "x"}), HasSubstr("--grace"));
+  EXPECT_THAT(Front{}.error({"--show-config", "--format", "jsonl"}), HasSubstr("--show-config"));
+}
+
+}  // namespace
+}  // namespace dlaunch::cli

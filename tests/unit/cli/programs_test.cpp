@@ -1,0 +1,165 @@
+// Where programs begin and end, what each gets, and that their words arrive untouched.
+#include "front.h"
+
+namespace dlaunch::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(Program, KeepsItsWordsByteForByte) {
+  const Words words{"prog", "", "two words", "--", "-x", "--help", "-n", "3", "$HOME*\\'\"", "\n", "\xff\x01", "a=b"};
+  Words args{"-n", "2"};
+  args.insert(args.end(), words.begin(), words.end());
+  EXPECT_THAT(programs(Front{}.options(args)), ElementsAre(words));
+}
+
+TEST(Program, MayFollowTheEndOfOptions) {
+  EXPECT_THAT(programs(Front{}.options({"-n", "2", "--", "--prog", "--", "x"})),
+              ElementsAre(Words{"--prog", "--", "x"}));
+  EXPECT_THAT(programs(Front{}.options({"--", "help"})), ElementsAre(Words{"help"}));
+}
+
+TEST(Program, MayBeNamedAsAnythingThatIsNoOption) {
+  for (const std::string name : {"help", "check", "hosts", "=", "n", "./-n", "{rank}"}) {
+    EXPECT_THAT(programs(Front{}.options({name})), ElementsAre(Words{name}));
+  }
+}
+
+TEST(Program, IsNeededWithAUsageLine) {
+  for (const Words& args : {Words{}, Words{"-n", "2"}, Words{"--"}, Words{":"}, Words{":", ":"}, Words{"--label"}}) {
+    EXPECT_THAT(Front{}.error(args), testing::AllOf(HasSubstr("no program was named"), HasSubstr("usage: dlaunch")))
+        << args.size();
+  }
+  EXPECT_THAT(Front{}.error({""}), HasSubstr("name is empty"));
+}
+
+struct Split {
+  Words args;
+  std::vector<Words> programs;
+};
+
+class Groups : public testing::TestWithParam<Split> {};
+
+TEST_P(Groups, AreSplitAtLoneColons) {
+  EXPECT_EQ(programs(Front{}.options(GetParam().args)), GetParam().programs);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Groups,
+    testing::Values(Split{{"a", ":", "b", ":", "c"}, {{"a"}, {"b"}, {"c"}}}, Split{{"a", ":"}, {{"a"}}},
+                    Split{{"a", ":", ":", "b"}, {{"a"}, {"b"}}}, Split{{":", "a"}, {{"a"}}},
+                    Split{{"a", "x:y", ":z", "::"}, {{"a", "x:y", ":z", "::"}}},
+                    Split{{"-n", "1", "a", "-n", "9", ":", "-n", "2", "b"}, {{"a", "-n", "9"}, {"b"}}},
+                    Split{{"a", ":", "--", "-b", ":", "c"}, {{"a"}, {"-b"}, {"c"}}}, Split{{"-x", ":", "a"}, {{"a"}}}));
+
+TEST(Groups, HaveTheirOwnRanksAndShareTheFirstOnesEnvironment) {
+  Front front;
+  front.files["/cwd/e"] = "F=1\n";
+  const auto apps = front
+                        .options({"-n", "1", "-x", "A=1", "-wdir", "d", "a", ":", "-n", "2", "-x", "A=2", "--env-file",
+                                  "e", "b", ":", "-wdir", "/e", "c"})
+                        .request.apps;
+  ASSERT_EQ(apps.size(), 3u);
+  EXPECT_EQ(apps[0].ranks, 1);
+  EXPECT_EQ(apps[1].ranks, 2);
+  EXPECT_EQ(apps[2].ranks, std::nullopt);
+  EXPECT_THAT(variables(apps[0]), ElementsAre("A=1"));
+  EXPECT_THAT(variables(apps[1]), ElementsAre("A=1", "A=2", "F=1"));
+  EXPECT_THAT(variables(apps[2]), ElementsAre("A=1"));
+  EXPECT_EQ(apps[0].wdir, "/cwd/d");
+  EXPECT_EQ(apps[1].wdir, "/cwd/d");
+  EXPECT_EQ(apps[2].wdir, "/e");
+}
+
+TEST(Groups, RefuseTheJobsOptionsAfterTheFirst) {
+  for (const Words& args :
+       {Words{"a", ":", "--timeout", "3", "b"}, Words{"a", ":", "-v", "b"}, Words{"a", ":", "--app", "f"}}) {
+    EXPECT_THAT(Front{}.error(args), HasSubstr("before the first program"));
+  }
+}
+
+TEST(Groups, NeedAProgramOnceTheyHaveOptions) {
+  EXPECT_THAT(Front{}.error({"a", ":", "-n", "2"}), HasSubstr("-n: no program follows"));
+  EXPECT_THAT(Front{}.error({"-n", "2", ":", "b"}), HasSubstr("-n: no program follows"));
+}
+
+TEST(Variables, AddUpInOrder) {
+  Front front;
+  front.files["/cwd/vars"] = "# comment\r\n\n  # another\nA=1\r\nB= a = b \nC=\n";
+  const auto apps =
+      front.options({"-x", "V", "-x", "W=x=y", "--env-file", "vars", "-x", "P_*", "-x", "E=", "prog"}).request.apps;
+  EXPECT_THAT(variables(apps.front()), ElementsAre("V", "W=x=y", "A=1", "B= a = b ", "C=", "P_*", "E="));
+}
+
+TEST(Variables, KeepOddBytes) {
+  const auto apps = Front{}.options({"-x", "A=\x01\xff\n'\"", "-x", "BASH_FUNC_f%%", "prog"}).request.apps;
+  EXPECT_THAT(variables(apps.front()), ElementsAre("A=\x01\xff\n'\"", "BASH_FUNC_f%%"));
+}
+
+TEST(AppFile, GivesAProgramALine) {
+  Front front;
+  front.files["/cwd/apps"] =
+      "# the server\r\n"
+      "\n"
+      "-n 1 ./server --port 80  # its port\r\n"
+      "-n 2 -x ROLE=client -wdir /w ./client 'a b' \"c \\\"d\\\" \\n\" e\\ f '' x#y : -n 3\n";
+  const auto apps = front.options({"-x", "ALL=1", "--app", "apps"}).request.apps;
+  ASSERT_EQ(apps.size(), 2u);
+  EXPECT_THAT(apps[0].argv, ElementsAre("./server", "--port", "80"));
+  EXPECT_THAT(apps[1].argv, ElementsAre("./client", "a b", "c \"d\" \\n", "e f", "", "x#y", ":", "-n", "3"));
+  EXPECT_EQ(apps[0].ranks, 1);
+  EXPECT_EQ(apps[1].ranks, 2);
+  EXPECT_EQ(apps[1].wdir, "/w");
+  EXPECT_THAT(variables(apps[0]), ElementsAre("ALL=1"));
+  EXPECT_THAT(variables(apps[1]), ElementsAre("ALL=1", "ROLE=client"));
+}
+
+struct BadFile {
+  std::string text;
+  std::vector<std::string> words;  // of the error
+};
+
+class BadAppFile : public testing::TestWithParam<BadFile> {};
+
+TEST_P(BadAppFile, IsAnErrorWithItsLine) {
+  Front front;
+  front.files["/cwd/apps"] = GetParam().text;
+  const std::string error = front.error({"--app", "apps"});
+  for (const std::string& word : GetParam().words) EXPECT_THAT(error, HasSubstr(word));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, BadAppFile,
+                         testing::Values(BadFile{"a\nb 'c", {"apps:2", "quote '", "not closed"}},
+                                         BadFile{"b \"c\\\"", {"apps:1", "quote \"", "not closed"}},
+                                         BadFile{"a \\", {"apps:1", "lone backslash"}},
+                                         BadFile{"a\n\n-n x b", {"apps:3", "-n", "\"x\""}},
+                                         BadFile{"-n 2", {"apps:1", "-n", "no program follows"}},
+                                         BadFile{"--timeout 3 b", {"apps:1", "--timeout", "whole job"}},
+                                         BadFile{"--wdirr /x b", {"apps:1", "--wdirr", "did you mean --wdir?"}},
+                                         BadFile{"''", {"apps:1", "name is empty"}},
+                                         BadFile{std::string("a\0b", 3), {"apps", "NUL"}},
+                                         BadFile{"# nothing\n", {"apps", "names no program"}}));
+
+TEST(AppFile, GoesAlone) {
+  Front front;
+  front.files["/cwd/apps"] = "a\n";
+  EXPECT_THAT(front.error({"--app", "apps", "prog"}), HasSubstr("--app: does not go with a program"));
+  EXPECT_THAT(front.error({"--app", "apps", ":", "prog"}), HasSubstr("--app: does not go with a program"));
+  EXPECT_THAT(front.error({"-n", "2", "--app", "apps"}), HasSubstr("--app: does not go with -n"));
+  EXPECT_THAT(front.error({"--app", "none"}), HasSubstr("/cwd/none: cannot read the file"));
+  EXPECT_THAT(front.error({"--app", ""}), HasSubstr("--app: the path is empty"));
+}
+
+TEST(ReadWholeFile, TellsMissingFromUnreadable) {
+  EXPECT_TRUE(read_whole_file("/nonexistent/x").error().missing);
+  const auto directory = read_whole_file("/");
+  ASSERT_FALSE(directory);
+  EXPECT_FALSE(directory.error().missing);
+  EXPECT_THAT(to_text(directory.error().error), HasSubstr("/: cannot read the file: "));
+  EXPECT_THAT(read_whole_file("/dev/null").value(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace dlaunch::cli

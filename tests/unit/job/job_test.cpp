@@ -1,0 +1,267 @@
+#include "job/job.h"
+
+#include <gmock/gmock.h>
+
+#include <csignal>
+
+namespace dlaunch::job {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+using std::chrono::seconds;
+
+/// A job of `ranks` on one host (or one host each), told what happens at times in seconds from its start.
+class Script {
+ public:
+  explicit Script(int ranks, Policy policy = {}, bool host_each = false)
+      : ranks_(ranks), job(policy, placed(ranks, host_each), names(host_each ? ranks : 1), at(0)) {}
+
+  static Time at(double s) { return Time{} + std::chrono::duration_cast<Duration>(std::chrono::duration<double>(s)); }
+  Actions say(const Event& event, double s) { return job.handle(event, at(s)); }
+  Actions tick(double s) { return job.tick(at(s)); }
+
+  /// All hosts ready, all ranks started, at 0.
+  void start(int hosts = 1) {
+    for (int host = 0; host < hosts; ++host) say(HostReady{host}, 0);
+    for (int rank = 0; rank < ranks_; ++rank) say(RankStarted{rank, 100 + rank, 1, ""}, 0);
+  }
+  Actions end(int rank, ExitStatus status, double s) {
+    Actions all = say(RankEnded{rank, status, static_cast<std::int64_t>(s * 1e9)}, s);
+    for (Action& action : say(RankDrained{rank}, s)) all.push_back(action);
+    return all;
+  }
+  void end_all(ExitStatus status, double s) {
+    for (int rank = 0; rank < ranks_; ++rank) {
+      if (!job.outcome().ranks[static_cast<size_t>(rank)].status) end(rank, status, s);
+    }
+  }
+  double deadline() const {
+    return job.deadline() ? std::chrono::duration<double>(*job.deadline() - at(0)).count() : -1;
+  }
+
+ private:
+  static std::vector<int> placed(int ranks, bool host_each) {
+    std::vector<int> hosts;
+    for (int rank = 0; rank < ranks; ++rank) hosts.push_back(host_each ? rank : 0);
+    return hosts;
+  }
+  static std::vector<std::string> names(int hosts) {
+    std::vector<std::string> names;
+    for (int host = 0; host < hosts; ++host) names.push_back("node" + std::to_string(host));
+    return names;
+  }
+  const int ranks_;
+
+ public:
+  Job job;
+};
+
+const ExitStatus kOk = ExitStatus(Exited{0});
+const ExitStatus kTermed = ExitStatus(Signaled{SIGTERM, false, false});
+
+TEST(Job, AllEndWithZero) {
+  Script s(2);
+  EXPECT_THAT(s.say(HostReady{0}, 0), ElementsAre(Action(StartRanks{0})));
+  EXPECT_THAT(s.end(0, kOk, 1), IsEmpty());
+  EXPECT_THAT(s.end(1, kOk, 1), ElementsAre(Action(FinishHost{0})));
+  EXPECT_THAT(s.say(HostClean{0, {}}, 1), ElementsAre(Action(DropHost{0}), Action(Finished{})));
+  EXPECT_EQ(s.job.outcome().exit_code, 0);
+  EXPECT_EQ(s.job.outcome().cause, Cause::success);
+  EXPECT_FALSE(s.job.deadline());
+}
+
+TEST(Job, StartsNowhereUntilEveryHostIsReady) {
+  Script s(2, {}, true);
+  EXPECT_THAT(s.say(HostReady{1}, 0), IsEmpty());
+  EXPECT_THAT(s.say(HostReady{0}, 0), ElementsAre(Action(StartRanks{0}), Action(StartRanks{1})));
+}
+
+TEST(Job, AHostThatNeverAnswersEndsTheJobBeforeAnythingStarted) {
+  Script s(2, {}, true);
+  s.say(HostReady{0}, 0);
+  EXPECT_EQ(s.deadline(), 30);
+  EXPECT_THAT(s.tick(30), Contains(Action(FinishHost{0})));
+  s.say(HostClean{0, {}}, 30);
+  EXPECT_EQ(s.job.phase(), Phase::finished);
+  EXPECT_EQ(s.job.outcome().exit_code, 125);
+  EXPECT_EQ(s.job.outcome().detail, "node1: its agent did not answer within 30 s");
+}
+
+TEST(Job, FirstFailureIsTermGraceKillAndItsCode) {
+  Script s(3);
+  s.start();
+  EXPECT_THAT(s.end(1, ExitStatus(Exited{7}), 2), ElementsAre(Action(SignalRanks{SIGTERM}), Action(SignalRanks{SIGCONT})));
+  s.end(0, kTermed, 2.1);
+  EXPECT_EQ(s.deadline(), 7);
+  EXPECT_THAT(s.tick(6.9), IsEmpty());
+  EXPECT_THAT(s.tick(7), ElementsAre(Action(SignalRanks{SIGKILL})));
+  EXPECT_THAT(s.end(2, ExitStatus(Signaled{SIGKILL, false, false}), 7.1), ElementsAre(Action(FinishHost{0})));
+  s.say(HostClean{0, {}}, 7.2);
+  const Outcome& outcome = s.job.outcome();
+  EXPECT_EQ(outcome.exit_code, 7);
+  EXPECT_EQ(outcome.first_failure, 1);
+  EXPECT_FALSE(outcome.ranks[1].ended_by_us);
+  EXPECT_TRUE(outcome.ranks[0].ended_by_us);
+  EXPECT_FALSE(outcome.ranks[0].needed_kill);
+  EXPECT_TRUE(outcome.ranks[2].needed_kill);
+}
+
+TEST(Job, AFailureThatHappenedEarlierButWasHeardOfLaterIsTheFirst) {
+  Script s(2, {}, true);
+  s.start(2);
+  s.say(RankEnded{0, ExitStatus(Exited{5}), 2'000}, 2);
+  s.say(RankEnded{1, ExitStatus(Exited{9}), 1'000}, 2);
+  EXPECT_EQ(s.job.outcome().first_failure, 1);
+  EXPECT_EQ(s.job.outcome().exit_code, 9);
+  EXPECT_FALSE(s.job.outcome().ranks[1].ended_by_us);
+}
+
+TEST(Job, ContinueLetsTheOthersRunAndKeepsTheFirstCode) {
+  Policy policy;
+  policy.abort_on_failure = false;
+  Script s(3, policy);
+  s.start();
+  EXPECT_THAT(s.end(2, ExitStatus(Exited{4}), 1), IsEmpty());
+  EXPECT_THAT(s.end(1, ExitStatus(Exited{6}), 2), IsEmpty());
+  EXPECT_THAT(s.end(0, kOk, 3), ElementsAre(Action(FinishHost{0})));
+  EXPECT_EQ(s.job.outcome().exit_code, 4);
+  EXPECT_EQ(s.job.outcome().first_failure, 2);
+}
+
+TEST(Job, CtrlCOncePassesItOnTwiceKillsThriceLeaves) {
+  Script s(2);
+  s.start();
+  EXPECT_THAT(s.say(UserSignal{SIGINT}, 1), ElementsAre(Action(SignalRanks{SIGINT}), Action(SignalRanks{SIGCONT})));
+  EXPECT_THAT(s.say(UserSignal{SIGINT}, 2), ElementsAre(Action(SignalRanks{SIGKILL})));
+  EXPECT_THAT(s.say(UserSignal{SIGINT}, 3), ElementsAre(Action(DropHost{0}), Action(Finished{})));
+  EXPECT_EQ(s.job.outcome().exit_code, 130);
+  EXPECT_THAT(s.job.outcome().leftovers, ElementsAre("node0: did not confirm in time that nothing is left"));
+}
+
+TEST(Job, EndingSignalsHaveTheShellsCodes) {
+  for (const auto& [signal, code] : {std::pair{SIGTERM, 143}, {SIGHUP, 129}, {SIGINT, 130}}) {
+    Script s(1);
+    s.start();
+    s.say(UserSignal{signal}, 1);
+    s.end(0, ExitStatus(Signaled{signal, false, false}), 1.1);
+    s.say(HostClean{0, {}}, 1.2);
+    EXPECT_EQ(s.job.phase(), Phase::finished);
+    EXPECT_EQ(s.job.outcome().exit_code, code);
+    EXPECT_TRUE(s.job.outcome().ranks[0].ended_by_us);
+    EXPECT_FALSE(s.job.outcome().first_failure);
+  }
+}
+
+TEST(Job, CtrlCWhileStartingEndsAtOnce) {
+  Script s(1);
+  EXPECT_THAT(s.say(UserSignal{SIGINT}, 0.1), ElementsAre(Action(DropHost{0}), Action(Finished{})));
+  EXPECT_EQ(s.job.outcome().exit_code, 130);
+}
+
+TEST(Job, OtherSignalsArePassedOn) {
+  Script s(1);
+  s.start();
+  EXPECT_THAT(s.say(UserSignal{SIGUSR1}, 1), ElementsAre(Action(SignalRanks{SIGUSR1})));
+  EXPECT_THAT(s.say(UserSignal{SIGTSTP}, 1), ElementsAre(Action(SignalRanks{SIGSTOP}), Action(StopSelf{})));
+  EXPECT_THAT(s.say(UserSignal{SIGCONT}, 9), ElementsAre(Action(SignalRanks{SIGCONT})));
+  EXPECT_EQ(s.job.phase(), Phase::running);
+}
+
+TEST(Job, TimeoutEndsWith124) {
+  Policy policy;
+  policy.timeout = seconds(10);
+  Script s(1, policy);
+  s.start();
+  EXPECT_EQ(s.deadline(), 10);
+  EXPECT_THAT(s.tick(10), Contains(Action(SignalRanks{SIGTERM})));
+  s.end(0, kTermed, 10.1);
+  s.say(HostClean{0, {}}, 10.2);
+  EXPECT_EQ(s.job.outcome().exit_code, 124);
+  EXPECT_EQ(s.job.outcome().cause, Cause::timeout);
+}
+
+TEST(Job, ALostHostLosesItsRanksAndEndsTheOthers) {
+  Script s(2, {}, true);
+  s.start(2);
+  EXPECT_THAT(s.say(HostLost{1, "its agent fell silent"}, 5), Contains(Action(SignalRanks{SIGTERM})));
+  s.say(RankDrained{1}, 5);
+  s.end(0, kTermed, 5.1);
+  s.say(HostClean{0, {}}, 5.2);
+  EXPECT_EQ(s.job.phase(), Phase::finished);
+  EXPECT_EQ(s.job.outcome().exit_code, 125);
+  EXPECT_EQ(s.job.outcome().detail, "node1: its agent fell silent");
+  EXPECT_EQ(s.job.outcome().ranks[1].status, ExitStatus(Lost{"its agent fell silent"}));
+}
+
+TEST(Job, AHostLostAfterFinishIsNamedAsNotConfirmed) {
+  Script s(1);
+  s.start();
+  s.end(0, kOk, 1);
+  s.say(HostLost{0, "closed"}, 2);
+  EXPECT_EQ(s.job.phase(), Phase::finished);
+  EXPECT_EQ(s.job.outcome().exit_code, 0);
+  EXPECT_THAT(s.job.outcome().leftovers, ElementsAre("not confirmed clean: node0: closed"));
+}
+
+TEST(Job, UnkillableRanksAreGivenUpAndNamed) {
+  Script s(1);
+  s.start();
+  s.say(UserSignal{SIGTERM}, 0);
+  s.tick(5);
+  EXPECT_EQ(s.deadline(), 10);
+  EXPECT_THAT(s.tick(10), ElementsAre(Action(FinishHost{0})));
+  EXPECT_THAT(s.job.outcome().leftovers, SizeIs(1));
+  s.say(HostClean{0, {"pid 100 (x), state D"}}, 11);
+  EXPECT_EQ(s.job.phase(), Phase::finished);
+  EXPECT_THAT(s.job.outcome().leftovers, Contains("node0: pid 100 (x), state D"));
+}
+
+TEST(Job, AHostThatDoesNotConfirmIsLeftBehindInTime) {
+  Script s(1);
+  s.start();
+  s.end(0, kOk, 1);
+  EXPECT_EQ(s.deadline(), 16);
+  EXPECT_THAT(s.tick(16), ElementsAre(Action(DropHost{0}), Action(Finished{})));
+  EXPECT_EQ(s.job.outcome().exit_code, 0);
+  EXPECT_THAT(s.job.outcome().leftovers, SizeIs(1));
+}
+
+TEST(Job, WaitsForTheReaderHoweverSlowButNotForCtrlC) {
+  Script s(1);
+  s.start();
+  EXPECT_THAT(s.say(RankEnded{0, kOk, 1}, 1), IsEmpty());
+  EXPECT_FALSE(s.job.deadline());
+  EXPECT_THAT(s.say(UserSignal{SIGINT}, 100), IsEmpty());
+  EXPECT_THAT(s.say(UserSignal{SIGINT}, 101), ElementsAre(Action(DropHost{0}), Action(Finished{})));
+}
+
+TEST(Job, NotStartedEndsTheOthersWithItsShellCode) {
+  Script s(2);
+  s.start();
+  EXPECT_THAT(s.end(0, ExitStatus(NotStarted{2, "cannot find x in PATH"}), 1), Contains(Action(SignalRanks{SIGTERM})));
+  EXPECT_EQ(s.job.outcome().exit_code, 127);
+}
+
+TEST(Job, AFailingSinkEndsTheJobWithItsCode) {
+  Script s(1);
+  s.start();
+  EXPECT_THAT(s.say(OutputFailed{"stdout: No space left on device", 1}, 1), Contains(Action(SignalRanks{SIGTERM})));
+  EXPECT_EQ(s.job.outcome().exit_code, 1);
+  EXPECT_EQ(s.job.outcome().cause, Cause::output_failed);
+}
+
+TEST(Job, ProgressNamesTheRanksThatAreWaitedFor) {
+  Script s(3);
+  s.start();
+  s.end(1, ExitStatus(Exited{1}), 1);
+  const Progress progress = s.job.progress();
+  EXPECT_EQ(progress.phase, Phase::ending);
+  EXPECT_EQ(progress.running, (std::set<int>{0, 2}));
+  EXPECT_EQ(progress.kill_at, Script::at(6));
+}
+
+}  // namespace
+}  // namespace dlaunch::job

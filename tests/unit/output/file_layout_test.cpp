@@ -1,0 +1,83 @@
+#include "output/file_layout.h"
+
+#include <gmock/gmock.h>
+
+namespace dlaunch::output {
+namespace {
+
+using ::testing::HasSubstr;
+
+FileSettings to(const std::string& target) {
+  return {.target = target};
+}
+const RankFacts kFacts{"node1", 1, 6};
+
+TEST(FileLayout, OpenMpiPadsToTheDigitsOfTheSize) {
+  EXPECT_EQ(file_path(to("/d"), kFacts, 3, 9, Stream::out), "/d/1/rank.3/stdout");
+  EXPECT_EQ(file_path(to("/d/"), kFacts, 3, 10, Stream::err), "/d/1/rank.03/stderr");
+  EXPECT_EQ(file_path(to("/d"), kFacts, 99, 100, Stream::out), "/d/1/rank.099/stdout");
+  FileSettings flat = to("/d");
+  flat.job_directory = false;
+  EXPECT_EQ(file_path(flat, kFacts, 3, 4, Stream::out), "/d/rank.3/stdout");
+}
+
+TEST(FileLayout, Template) {
+  FileSettings files = to("/d/{job}/{host}/{rank}-{local_rank}-{device}.{stream}");
+  files.job = "j7";
+  EXPECT_EQ(file_path(files, kFacts, 3, 100, Stream::err), "/d/j7/node1/3-1-6.stderr");
+  EXPECT_FALSE(streams_share_file(files));
+  EXPECT_TRUE(streams_share_file(to("/d/{rank}.log")));
+  EXPECT_FALSE(streams_share_file(to("/d")));
+}
+
+TEST(FileLayout, UnknownField) {
+  EXPECT_TRUE(check_file_template("/plain"));
+  EXPECT_TRUE(check_file_template("/d/{rank}"));
+  const auto bad = check_file_template("/d/{hosts}");
+  ASSERT_FALSE(bad);
+  EXPECT_THAT(to_text(bad.error()), HasSubstr("did you mean {host}?"));
+}
+
+TEST(FileLayout, TwoRanksInOneFileNamesTheMissingField) {
+  const std::vector<RankFacts> ranks = {{"a", 0, 0}, {"a", 1, 1}, {"b", 0, 0}};
+  EXPECT_TRUE(check_one_rank_a_file(to("/d/{rank}"), ranks));
+  EXPECT_TRUE(check_one_rank_a_file(to("/d/{host}.{local_rank}"), ranks));
+  const auto no_host = check_one_rank_a_file(to("/d/{local_rank}"), ranks);
+  ASSERT_FALSE(no_host);
+  EXPECT_EQ(no_host.error().hint, "add {host} to the template");
+  EXPECT_EQ(no_host.error().what, "ranks 0 and 2 would both write /d/0");
+  const auto no_rank = check_one_rank_a_file(to("/d/{host}"), ranks);
+  ASSERT_FALSE(no_rank);
+  EXPECT_EQ(no_rank.error().hint, "add {rank} to the template");
+  EXPECT_EQ(no_rank.error().exit_code, kExitRefused);
+}
+
+TEST(FileLayout, DirectOnlyWhenNobodyElseReads) {
+  Settings settings;
+  const auto direct = [&](Stream stream) { return direct_path(settings, kFacts, 0, 2, stream); };
+  EXPECT_EQ(direct(Stream::out), "");
+  settings.files = to("/d");
+  EXPECT_EQ(direct(Stream::out), "");
+  settings.files->copy = false;
+  EXPECT_EQ(direct(Stream::out), "/d/1/rank.0/stdout");
+  settings.tag = true;
+  EXPECT_EQ(direct(Stream::out), "");
+  settings.tag = false;
+  settings.pty = true;
+  EXPECT_EQ(direct(Stream::out), "");
+  EXPECT_EQ(direct(Stream::err), "/d/1/rank.0/stderr");
+  settings.pty = false;
+  settings.merge_stderr = true;
+  EXPECT_EQ(direct(Stream::err), "");
+  settings.files = to("/d/{rank}");
+  settings.files->copy = false;
+  EXPECT_EQ(direct(Stream::out), "/d/0");
+  settings.merge_stderr = false;
+  EXPECT_EQ(direct(Stream::out), "");
+  settings.files = to("/d");
+  settings.console_ranks = {1};
+  EXPECT_EQ(direct(Stream::out), "/d/1/rank.0/stdout");
+}
+
+}  // namespace
+}  // namespace dlaunch::output

@@ -1,0 +1,172 @@
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include "output/channel.h"
+#include "stage.h"
+
+namespace dlaunch::output {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using namespace std::string_literals;
+namespace fs = std::filesystem;
+
+Settings to(const std::string& target, bool copy = true) {
+  Settings settings;
+  settings.files = FileSettings{};
+  settings.files->target = target;
+  settings.files->copy = copy;
+  return settings;
+}
+
+Result<std::unique_ptr<Output>> open_quietly(const Settings& settings, int ranks) {
+  const Output::Fds nowhere{open("/dev/null", O_WRONLY | O_CLOEXEC), open("/dev/null", O_WRONLY | O_CLOEXEC)};
+  auto output = Output::open(settings, facts_of(ranks), nowhere);
+  close(nowhere.out);
+  close(nowhere.err);
+  return output;
+}
+
+int mode_of(const std::string& path) {
+  struct stat s{};
+  return stat(path.c_str(), &s) == 0 ? static_cast<int>(s.st_mode & 0777) : -1;
+}
+
+TEST(Files, OpenMpiLayoutWithEmptyFilesFromTheStart) {
+  const TempDir dir;
+  const mode_t mask = umask(022);
+  Stage stage(to(dir / "a/logs"), 10);
+  umask(mask);
+  EXPECT_EQ(content(dir / "a/logs/1/rank.09/stderr"), "");
+  EXPECT_EQ(mode_of(dir / "a/logs"), 0750);
+  EXPECT_EQ(mode_of(dir / "a/logs/1/rank.00"), 0750);
+  EXPECT_EQ(mode_of(dir / "a/logs/1/rank.00/stdout"), 0644);
+  stage.feed(3, "par");
+  stage.feed(3, "t\0\xff\r"s);
+  stage.feed(3, "err\n", Stream::err);
+  EXPECT_EQ(content(dir / "a/logs/1/rank.03/stdout"), "part\0\xff\r"s);
+  EXPECT_EQ(content(dir / "a/logs/1/rank.03/stderr"), "err\n");
+  EXPECT_EQ(stage.output->path(3, Stream::out), dir / "a/logs/1/rank.03/stdout");
+  stage.end_all();
+  EXPECT_EQ(stage.shown(), "part\0\xff\r"s);
+  EXPECT_FALSE(stage.output->take_error());
+}
+
+TEST(Files, ExistingFilesAreTruncated) {
+  const TempDir dir;
+  fs::create_directories(dir / "rank.0");
+  std::ofstream(dir / "rank.0/stdout") << "old";
+  Settings settings = to(dir / "");
+  settings.files->job_directory = false;
+  Stage stage(settings, 1);
+  stage.feed(0, "n");
+  EXPECT_EQ(content(dir / "rank.0/stdout"), "n");
+}
+
+TEST(Files, MergedStderrHasNoFile) {
+  const TempDir dir;
+  Settings settings = to(dir / "");
+  settings.merge_stderr = true;
+  Stage stage(settings, 1);
+  EXPECT_TRUE(fs::exists(dir / "1/rank.0/stdout"));
+  EXPECT_FALSE(fs::exists(dir / "1/rank.0/stderr"));
+  EXPECT_EQ(stage.output->path(0, Stream::err), "");
+}
+
+TEST(Files, TagsGoIntoFilesLabelsDoNot) {
+  const TempDir dir;
+  Settings settings = to(dir / "");
+  settings.tag = true;
+  settings.label = "{host} ";
+  Stage stage(settings, 2);
+  stage.feed(1, "a\nb");
+  stage.end_all();
+  EXPECT_EQ(content(dir / "1/rank.1/stdout"), "[1,1]<stdout>:a\n[1,1]<stdout>:b");
+  EXPECT_EQ(stage.shown(), "[1,1]<stdout>:node1 a\n[1,1]<stdout>:node1 b");
+}
+
+TEST(Files, SharedFileKeepsLinesWhole) {
+  const TempDir dir;
+  Stage stage(to(dir / "{host}/{rank}.log"), 2);
+  stage.feed(1, "out");
+  stage.feed(1, "err\n", Stream::err);
+  stage.feed(1, "put\n");
+  stage.feed(1, "end");
+  stage.end_all();
+  EXPECT_EQ(content(dir / "node1/1.log"), "err\noutput\nend");
+  EXPECT_EQ(content(dir / "node1/0.log"), "");
+}
+
+TEST(Files, CompleteAlsoForRanksThatAreNotShown) {
+  const TempDir dir;
+  Settings settings = to(dir / "");
+  settings.console_ranks = {0, 1};
+  Stage stage(settings, 3);
+  stage.feed(0, std::string(4 << 20, '\n'));
+  EXPECT_FALSE(stage.output->ready(1, Stream::out));
+  EXPECT_TRUE(stage.output->ready(2, Stream::out));
+  stage.feed(2, "quiet\n");
+  EXPECT_EQ(content(dir / "1/rank.2/stdout"), "quiet\n");
+  EXPECT_EQ(stage.shown().find("quiet"), std::string::npos);
+}
+
+TEST(Files, DirectFilesAreWrittenByTheRank) {
+  const TempDir dir;
+  const Settings settings = to(dir / "", false);
+  Stage stage(settings, 1);
+  const std::string path = direct_path(settings, facts_of(1)[0], 0, 1, Stream::err);
+  EXPECT_EQ(path, dir / "1/rank.0/stderr");
+  ASSERT_TRUE(fs::exists(path));
+  std::ofstream(path) << "first\nlast words\n";
+  EXPECT_THAT(stage.output->last_words(0), ElementsAre("first", "last words"));
+  EXPECT_EQ(stage.output->bytes(0, Stream::err), 17U);
+  stage.feed(0, "fed all the same\n");
+  EXPECT_EQ(content(dir / "1/rank.0/stdout"), "fed all the same\n");
+  stage.end_all();
+  EXPECT_EQ(stage.shown(), "");
+}
+
+TEST(Files, FullDiskIsToldOnceWithThePath) {
+  const TempDir dir;
+  fs::create_directories(dir / "1/rank.0");
+  fs::create_symlink("/dev/full", dir / "1/rank.0/stdout");
+  Stage stage(to(dir / ""), 2);
+  stage.feed(0, "x\n");
+  const auto error = stage.output->take_error();
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->what, "cannot write " + (dir / "1/rank.0/stdout"));
+  EXPECT_EQ(error->why, "No space left on device");
+  EXPECT_NE(error->hint, "");
+  stage.feed(0, "y\n");
+  EXPECT_FALSE(stage.output->take_error());
+  EXPECT_EQ(stage.shown(), "x\ny\n");
+  EXPECT_EQ(stage.output->bytes(0, Stream::out), 4U);
+}
+
+TEST(Files, NotCreatableIsRefusedWithThePath) {
+  const TempDir dir;
+  std::ofstream(dir / "file") << "in the way";
+  const auto output = open_quietly(to(dir / "file/logs"), 1);
+  ASSERT_FALSE(output);
+  EXPECT_EQ(output.error().exit_code, kExitRefused);
+  EXPECT_THAT(to_text(output.error()),
+              HasSubstr("cannot create " + (dir / "file/logs/1/rank.0/stdout") + ": Not a directory"));
+  EXPECT_NE(output.error().hint, "");
+}
+
+TEST(Files, AFifoWithoutReaderDoesNotHang) {
+  const TempDir dir;
+  ASSERT_EQ(mkfifo((dir / "0.log").c_str(), 0600), 0);
+  EXPECT_FALSE(open_quietly(to(dir / "{rank}.log"), 1));
+}
+
+TEST(Files, TwoRanksInOneFileAreRefused) {
+  const TempDir dir;
+  const auto output = open_quietly(to(dir / "{host}.log"), 2);
+  ASSERT_FALSE(output);
+  EXPECT_EQ(output.error().hint, "add {rank} to the template");
+}
+
+}  // namespace
+}  // namespace dlaunch::output

@@ -1,0 +1,407 @@
+#include <gmock/gmock.h>
+#include <pty.h>
+
+#include <thread>
+
+#include "output/channel.h"
+#include "output/label.h"
+#include "output/record_channel.h"
+#include "stage.h"
+
+namespace dlaunch::output {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+using namespace std::string_literals;
+
+constexpr int kIdle = static_cast<int>(kPartialIdle.count());
+
+Settings labelled() {
+  Settings settings;
+  settings.label = "{rank}:";
+  return settings;
+}
+
+std::string filler(size_t size, char c = 'x') {
+  return std::string(size, c);
+}
+
+TEST(Lines, WholeLinesOnly) {
+  Stage stage({}, 2);
+  stage.feed(0, "one\ntw");
+  stage.feed(1, "uno\ndo");
+  EXPECT_EQ(stage.shown(), "one\nuno\n");
+  stage.feed(0, "o\n");
+  stage.feed(1, "s\ntres");
+  EXPECT_EQ(stage.shown(), "two\ndos\n");
+  stage.output->end(1, Stream::out, stage.now);
+  EXPECT_EQ(stage.shown(), "tres");
+}
+
+TEST(Lines, Labels) {
+  Stage stage(labelled(), 2);
+  stage.feed(0, "a\nb");
+  stage.feed(1, "\n\n");
+  stage.feed(0, "c\nd\n");
+  EXPECT_EQ(stage.shown(), "0:a\n1:\n1:\n0:bc\n0:d\n");
+}
+
+TEST(Lines, StreamsGoToTheirOwn) {
+  Stage stage(labelled(), 2);
+  stage.feed(0, "out\n");
+  stage.feed(0, "err\n", Stream::err);
+  EXPECT_EQ(stage.shown(), "0:out\n");
+  EXPECT_EQ(stage.shown_on_stderr(), "0:err\n");
+  EXPECT_EQ(stage.output->bytes(0, Stream::out), 4U);
+  EXPECT_EQ(stage.output->bytes(1, Stream::err), 0U);
+}
+
+TEST(Lines, OpenMpiTags) {
+  Settings settings;
+  settings.tag = true;
+  Stage stage(settings, 2, true);
+  stage.feed(1, "a\nb\n");
+  stage.feed(1, "c\n", Stream::err);
+  EXPECT_EQ(stage.shown(), "[1,1]<stdout>:a\n[1,1]<stdout>:b\n[1,1]<stderr>:c\n");
+}
+
+TEST(Lines, PartialGoesOutWhenIdle) {
+  Stage stage({}, 2);
+  EXPECT_FALSE(stage.output->deadline());
+  stage.feed(0, "prompt> ");
+  ASSERT_TRUE(stage.output->deadline());
+  EXPECT_EQ(*stage.output->deadline(), stage.now + kPartialIdle);
+  stage.wait(kIdle - 1);
+  EXPECT_EQ(stage.shown(), "");
+  stage.wait(1);
+  EXPECT_EQ(stage.shown(), "prompt> ");
+  EXPECT_FALSE(stage.output->deadline());
+  stage.feed(0, "yes\n");
+  EXPECT_EQ(stage.shown(), "yes\n");
+}
+
+TEST(Lines, AnotherStreamBreaksTheLineAndTheRestIsANewRecord) {
+  Stage stage(labelled(), 2);
+  stage.feed(0, "part");
+  stage.wait(kIdle);
+  stage.feed(1, "other\n");
+  stage.feed(0, "rest\n");
+  EXPECT_EQ(stage.shown(), "0:part\n1:other\n0:rest\n");
+}
+
+TEST(Lines, TheSameStreamGoesOnWithoutALabel) {
+  Stage stage(labelled(), 2);
+  stage.feed(0, "part");
+  stage.wait(kIdle);
+  stage.feed(0, " rest");
+  stage.wait(kIdle);
+  stage.feed(0, "!\nnext\n");
+  EXPECT_EQ(stage.shown(), "0:part rest!\n0:next\n");
+}
+
+TEST(Lines, StdoutAndStderrOnOneConsoleCountAsTwoStreams) {
+  Stage stage({}, 2, true);
+  stage.feed(0, "out");
+  stage.wait(kIdle);
+  stage.feed(0, "err\n", Stream::err);
+  EXPECT_EQ(stage.shown(), "out\nerr\n");
+}
+
+TEST(Lines, LastPartialOfAStreamGetsNoNewlineButTheNextStreamDoes) {
+  Stage stage(labelled(), 2);
+  stage.feed(0, "no newline");
+  stage.output->end(0, Stream::out, stage.now);
+  EXPECT_EQ(stage.shown(), "0:no newline");
+  stage.feed(1, "x");
+  stage.output->end(1, Stream::out, stage.now);
+  EXPECT_EQ(stage.shown(), "\n1:x");
+}
+
+TEST(Lines, OneRankAloneIsByteExactAtOnce) {
+  Stage stage({}, 1, true);
+  stage.feed(0, "a\0b\xff"s);
+  stage.feed(0, "err", Stream::err);
+  stage.feed(0, "c\r");
+  EXPECT_EQ(stage.shown(),
+            "a\0b\xff"
+            "errc\r"s);
+  stage.end_all();
+  EXPECT_EQ(stage.shown(), "");
+}
+
+TEST(Lines, NulsAndBadUtf8Pass) {
+  const std::string odd = "\0\x01\x80\xff\xc3(\n\0\n"s;
+  Stage stage({}, 2);
+  stage.feed(0, odd);
+  EXPECT_EQ(stage.shown(), odd);
+  Stage with_labels(labelled(), 2);
+  with_labels.feed(0, odd);
+  EXPECT_EQ(with_labels.shown(), "0:\0\x01\x80\xff\xc3(\n0:\0\n"s);
+}
+
+TEST(Lines, CarriageReturnEndsARecord) {
+  Stage stage(labelled(), 2);
+  stage.feed(0, "10%\r20%\r30%");
+  stage.feed(1, "x\r\n");
+  EXPECT_EQ(stage.shown(), "0:10%\r0:20%\r1:x\r\n");
+}
+
+TEST(Lines, CarriageReturnAtTheEndWaitsForItsNewline) {
+  Stage stage(labelled(), 2);
+  stage.feed(0, "dos\r");
+  EXPECT_EQ(stage.shown(), "");
+  stage.feed(0, "\n");
+  EXPECT_EQ(stage.shown(), "0:dos\r\n");
+  stage.feed(0, "bar\r");
+  stage.feed(0, "bar2");
+  EXPECT_EQ(stage.shown(), "0:bar\r");
+  stage.output->end(0, Stream::out, stage.now);
+  EXPECT_EQ(stage.shown(), "0:bar2");
+}
+
+TEST(Lines, CarriageReturnGoesOutWhenIdleAndItsLateNewlineIsNoNewRecord) {
+  Stage stage(labelled(), 2);
+  stage.feed(0, "bar\r");
+  stage.wait(kIdle);
+  EXPECT_EQ(stage.shown(), "0:bar\r");
+  stage.feed(0, "\n");
+  EXPECT_EQ(stage.shown(), "\n");
+  stage.feed(0, "bar\r");
+  stage.wait(kIdle);
+  stage.feed(1, "other\n");
+  stage.feed(0, "next\n");
+  EXPECT_EQ(stage.shown(), "0:bar\r1:other\n0:next\n");
+}
+
+TEST(Lines, MebibyteLines) {
+  for (const bool with_label : {false, true}) {
+    Stage stage(with_label ? labelled() : Settings{}, 2);
+    const std::string a = filler(1 << 20, 'a') + "\n";
+    std::string got;
+    for (size_t i = 0; i < a.size(); i += 50000) {
+      stage.feed(0, std::string_view(a).substr(i, 50000));
+      got += stage.shown();
+    }
+    stage.feed(1, filler(1 << 20, 'b') + "\n");
+    got += stage.shown();
+    EXPECT_EQ(got, (with_label ? "0:" : "") + a + (with_label ? "1:" : "") + filler(1 << 20, 'b') + "\n");
+  }
+}
+
+TEST(Lines, ALongLineHasTheConsoleForItself) {
+  Stage stage(labelled(), 3);
+  stage.feed(0, filler(kMaxHeld + 1));
+  EXPECT_EQ(stage.shown(), "0:" + filler(kMaxHeld + 1));
+  EXPECT_TRUE(stage.output->ready(0, Stream::out));
+  EXPECT_FALSE(stage.output->ready(1, Stream::out));
+  EXPECT_TRUE(stage.output->ready(1, Stream::err));  // another console
+  stage.feed(1, "in flight\n");
+  stage.feed(2, "me too");
+  EXPECT_EQ(stage.shown(), "");
+  stage.feed(0, "end\nnext");
+  EXPECT_EQ(stage.shown(), "end\n1:in flight\n");
+  EXPECT_TRUE(stage.output->ready(1, Stream::out));
+  stage.end_all();
+  EXPECT_EQ(stage.shown(), "0:next\n2:me too");
+}
+
+TEST(Lines, AnIdleHolderLosesTheConsole) {
+  Stage stage(labelled(), 2);
+  stage.feed(0, filler(kMaxHeld + 1));
+  stage.feed(1, "waits\n");
+  stage.shown();
+  stage.wait(kIdle);
+  EXPECT_EQ(stage.shown(), "\n1:waits\n");
+  stage.feed(0, "rest\n");
+  EXPECT_EQ(stage.shown(), "0:rest\n");
+}
+
+TEST(Lines, AnEndedHolderLosesTheConsole) {
+  Stage stage(labelled(), 2);
+  stage.feed(0, filler(kMaxHeld + 1));
+  stage.feed(1, "waits");
+  stage.output->end(1, Stream::out, stage.now);
+  stage.shown();
+  stage.output->end(0, Stream::out, stage.now);
+  EXPECT_EQ(stage.shown(), "\n1:waits");
+}
+
+TEST(Lines, AHolderWhoseReaderIsSlowIsNotIdle) {
+  Stage stage(labelled(), 2);
+  stage.feed(0, filler(3 << 20));
+  ASSERT_FALSE(stage.output->ready(0, Stream::out));
+  stage.feed(1, "waits\n");
+  stage.wait(kIdle);
+  stage.wait(kIdle);
+  EXPECT_EQ(stage.shown(), "0:" + filler(3 << 20));
+  stage.feed(0, "end\n");
+  EXPECT_EQ(stage.shown(), "end\n1:waits\n");
+}
+
+TEST(Lines, LongLinesOfManyRanksTakeTurns) {
+  Stage stage({}, 2);
+  std::string got;
+  stage.feed(0, filler(kMaxHeld * 2, 'a'));
+  stage.feed(0, "\n" + filler(kMaxHeld * 2, 'a'));
+  got += stage.out.read();
+  EXPECT_TRUE(stage.output->ready(1, Stream::out));
+  EXPECT_FALSE(stage.output->ready(0, Stream::out));
+  EXPECT_EQ(*stage.output->deadline(), stage.now);
+  stage.feed(1, filler(kMaxHeld * 2, 'b') + "\n");
+  stage.wait(0);
+  stage.feed(0, "\n");
+  got += stage.shown();
+  const std::string a = filler(kMaxHeld * 2, 'a') + "\n";
+  EXPECT_EQ(got, a + a + filler(kMaxHeld * 2, 'b') + "\n");
+}
+
+TEST(Lines, ASlowReaderStopsTheRanks) {
+  for (const bool with_label : {false, true}) {
+    Stage stage(with_label ? labelled() : Settings{}, 4);
+    const std::string lines = [] {
+      std::string text;
+      while (text.size() < 64 * 1024) text += "seventeen bytes.\n";
+      return text;
+    }();
+    size_t fed = 0;
+    while (fed < 100 && stage.output->ready(static_cast<int>(fed % 4), Stream::out)) {
+      stage.feed(static_cast<int>(fed++ % 4), lines);
+    }
+    EXPECT_LT(fed, 40U);  // the pipe's 1 MiB and the queue's limit
+    for (int rank = 0; rank < 4; ++rank) EXPECT_FALSE(stage.output->ready(rank, Stream::out));
+    EXPECT_TRUE(stage.output->ready(0, Stream::err));
+    EXPECT_THAT(stage.output->waiting(), ElementsAre(stage.out.writer()));
+    stage.shown();
+    EXPECT_TRUE(stage.output->ready(0, Stream::out));
+    EXPECT_THAT(stage.output->waiting(), ElementsAre());
+  }
+}
+
+TEST(Lines, LabelsDoNotBlowUpTheQueue) {
+  Settings settings;
+  settings.label = filler(100, 'L');
+  Stage stage(settings, 2);
+  stage.feed(0, filler(1 << 20, '\n'));  // 101 MiB when labelled
+  stage.feed(1, "last\n");
+  size_t total = 0;
+  for (std::string some = stage.out.read(); !some.empty(); some = stage.out.read()) {
+    total += some.size();
+    stage.output->flush(stage.out.writer(), stage.now);
+    stage.output->tick(stage.now);
+  }
+  EXPECT_EQ(total, (size_t{1} << 20) * 101 + 105);
+}
+
+TEST(Lines, AfterAllEndsFlushingAloneBringsEverythingOut) {
+  Stage stage(labelled(), 3);
+  stage.feed(0, filler(2 << 20, '\n'));
+  stage.feed(1, filler(kMaxHeld + 1) + "\ny");
+  stage.feed(2, "z");
+  stage.end_all();
+  size_t total = 0;
+  while (!stage.output->waiting().empty()) {
+    total += stage.out.read().size();
+    stage.output->flush(stage.out.writer(), stage.now);
+  }
+  total += stage.out.read().size();
+  EXPECT_EQ(total, (size_t{2} << 20) * 3 + (2 + kMaxHeld + 2) + 3 + 1 + 3);
+}
+
+TEST(Lines, RanksChooseWhatIsShown) {
+  Settings settings = labelled();
+  settings.console_ranks = {1, 2};
+  Stage stage(settings, 3);
+  for (int rank = 0; rank < 3; ++rank) stage.feed(rank, "x\n");
+  EXPECT_EQ(stage.shown(), "1:x\n2:x\n");
+}
+
+TEST(Lines, RawMode) {
+  Settings settings;
+  settings.mode = Mode::raw;
+  Stage stage(settings, 2);
+  stage.feed(0, "a");
+  stage.feed(1, "b\n");
+  stage.feed(0, filler(4 << 20));
+  EXPECT_FALSE(stage.output->ready(1, Stream::out));
+  EXPECT_EQ(stage.shown(), "ab\n" + filler(4 << 20));
+  EXPECT_TRUE(stage.output->ready(1, Stream::out));
+}
+
+TEST(Lines, ReaderGoneIsQuiet) {
+  Stage stage({}, 2);
+  stage.out.close_reader();
+  EXPECT_FALSE(stage.output->reader_gone());
+  stage.feed(0, "x\n");
+  EXPECT_TRUE(stage.output->reader_gone());
+  EXPECT_FALSE(stage.output->take_error());
+  stage.feed(0, "more\n");
+  EXPECT_EQ(stage.output->bytes(0, Stream::out), 7U);
+  EXPECT_TRUE(stage.output->ready(0, Stream::out));
+}
+
+TEST(Lines, FullStdoutIsAnErrorOnce) {
+  signal(SIGPIPE, SIG_IGN);
+  const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+  Reader err;
+  auto output = std::move(*Output::open({}, facts_of(2), {full, err.writer()}));
+  output->feed(0, Stream::out, "x\n", Time{}, kWall);
+  const auto error = output->take_error();
+  ASSERT_TRUE(error);
+  EXPECT_THAT(to_text(*error), StartsWith("dlaunch: cannot write stdout: No space left on device\n"));
+  output->feed(0, Stream::out, "x\n", Time{}, kWall);
+  EXPECT_FALSE(output->take_error());
+  EXPECT_FALSE(output->reader_gone());
+  close(full);
+}
+
+TEST(Lines, ColorOnATerminalOnTheLabelOnly) {
+  int master = -1;
+  int terminal = -1;
+  ASSERT_EQ(openpty(&master, &terminal, nullptr, nullptr, nullptr), 0);
+  fcntl(master, F_SETFL, O_NONBLOCK);
+  Settings settings = labelled();
+  const auto shown = [&](Color color) {
+    settings.color = color;
+    auto output = std::move(*Output::open(settings, facts_of(2), {terminal, terminal}));
+    output->feed(0, Stream::out, "x\n", Time{}, kWall);
+    std::array<char, 100> some{};
+    const ssize_t n = read(master, some.data(), some.size());
+    return std::string(some.data(), n > 0 ? static_cast<size_t>(n) : 0);
+  };
+  EXPECT_EQ(shown(Color::automatic), "\x1b[36m0:\x1b[0mx\r\n");
+  EXPECT_EQ(shown(Color::never), "0:x\r\n");
+  close(terminal);
+  close(master);
+  Stage stage(labelled(), 2);
+  stage.feed(0, "x\n");
+  EXPECT_EQ(stage.shown(), "0:x\n");
+}
+
+TEST(Lines, BadLabelIsRefused) {
+  Settings settings;
+  settings.label = "{rnk}";
+  const auto output = Output::open(settings, facts_of(1), {1, 2});
+  ASSERT_FALSE(output);
+  EXPECT_THAT(to_text(output.error()), HasSubstr("{rank}"));
+}
+
+TEST(Lines, LastWords) {
+  Stage stage({}, 2);
+  for (int i = 0; i < 100; ++i) stage.feed(0, "warning " + std::to_string(i) + "\n", Stream::err);
+  stage.feed(0, "out\n");
+  const auto words = stage.output->last_words(0);
+  ASSERT_EQ(words.size(), static_cast<size_t>(kLastWords));
+  EXPECT_EQ(words.front(), "warning 90");
+  EXPECT_EQ(words.back(), "warning 99");
+  EXPECT_THAT(stage.output->last_words(1), ElementsAre());
+  Settings merged;
+  merged.merge_stderr = true;
+  Stage one(merged, 2);
+  one.feed(0, "Traceback\n");
+  EXPECT_THAT(one.output->last_words(0), ElementsAre("Traceback"));
+}
+
+}  // namespace
+}  // namespace dlaunch::output

@@ -1,0 +1,129 @@
+// A console to test Output on: pipes with a reader that reads when told, and a clock that the test moves.
+#pragma once
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "output/output.h"
+
+namespace dlaunch::output {
+
+/// An empty directory that goes away with this.
+class TempDir {
+ public:
+  TempDir() {
+    std::string name = (std::filesystem::temp_directory_path() / "dlaunch-output-XXXXXX").string();
+    if (!mkdtemp(name.data())) throw std::runtime_error("mkdtemp");
+    path_ = name;
+  }
+  TempDir(const TempDir&) = delete;
+  TempDir& operator=(const TempDir&) = delete;
+  ~TempDir() { std::filesystem::remove_all(path_); }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+inline std::string content(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// A pipe whose reader reads only in read().
+class Reader {
+ public:
+  Reader() {
+    if (pipe2(ends_.data(), O_CLOEXEC) != 0) throw std::runtime_error("pipe2");
+    fcntl(ends_[0], F_SETFL, O_NONBLOCK);
+  }
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+  ~Reader() {
+    close_reader();
+    close(ends_[1]);
+  }
+  int writer() const { return ends_[1]; }
+  void close_reader() {
+    if (ends_[0] >= 0) close(std::exchange(ends_[0], -1));
+  }
+  /// What lies in the pipe now.
+  std::string read() {
+    std::string all;
+    std::array<char, 65536> some{};
+    for (ssize_t n = 0; (n = ::read(ends_[0], some.data(), some.size())) > 0;)
+      all.append(some.data(), static_cast<size_t>(n));
+    return all;
+  }
+
+ private:
+  std::array<int, 2> ends_{-1, -1};
+};
+
+inline std::vector<RankFacts> facts_of(int ranks) {
+  std::vector<RankFacts> facts;
+  for (int rank = 0; rank < ranks; ++rank) facts.push_back({"node1", rank, rank});
+  return facts;
+}
+
+constexpr std::int64_t kWall = 1'700'000'000'123'456'789;  // 2023-11-14T22:13:20.123456789Z
+
+/// Output with stdout and stderr of its own, or one pipe for both.
+class Stage {
+ public:
+  explicit Stage(const Settings& settings, int ranks, bool one_console = false) : ranks_(ranks) {
+    signal(SIGPIPE, SIG_IGN);
+    auto opened = Output::open(settings, facts_of(ranks), {out.writer(), one_console ? out.writer() : err.writer()});
+    if (!opened) throw std::runtime_error(to_text(opened.error()));
+    output = std::move(*opened);
+  }
+
+  void feed(int rank, std::string_view bytes, Stream stream = Stream::out) {
+    output->feed(rank, stream, bytes, now, kWall);
+  }
+  void wait(int milliseconds) {
+    now += std::chrono::milliseconds(milliseconds);
+    output->tick(now);
+  }
+  /// Reads and flushes until nothing waits.
+  std::string shown() { return drain(out, out.writer()); }
+  std::string shown_on_stderr() { return drain(err, err.writer()); }
+  void end_all() {
+    for (int rank = 0; rank < ranks_; ++rank) {
+      output->end(rank, Stream::out, now);
+      output->end(rank, Stream::err, now);
+    }
+  }
+
+  Reader out;
+  Reader err;
+  Time now{std::chrono::hours(1)};
+  std::unique_ptr<Output> output;
+
+ private:
+  std::string drain(Reader& reader, int fd) {
+    std::string all = reader.read();
+    for (std::string more = "x"; !more.empty(); all += more) {
+      output->flush(fd, now);
+      output->tick(now);
+      more = reader.read();
+    }
+    return all;
+  }
+
+  int ranks_;
+};
+
+}  // namespace dlaunch::output

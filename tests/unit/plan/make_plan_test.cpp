@@ -1,0 +1,174 @@
+#include <gmock/gmock.h>
+
+#include "plan/plan.h"
+#include "requests.h"
+
+namespace dlaunch::plan {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::vector<int> devices_of(const Plan& plan) {
+  std::vector<int> devices;
+  for (const Rank& rank : plan.ranks) devices.push_back(rank.device.value_or(-1));
+  return devices;
+}
+
+std::vector<std::string> hosts_of(const Plan& plan) {
+  std::vector<std::string> names;
+  for (const Rank& rank : plan.ranks) names.push_back(plan.hosts.at(static_cast<size_t>(rank.host)).host.name);
+  return names;
+}
+
+std::string refusal(const Request& request, const Allocation& allocation) {
+  const auto plan = make_plan(request, allocation);
+  if (plan) return "not refused";
+  EXPECT_EQ(plan.error().exit_code, 2);
+  return to_text(plan.error());
+}
+
+TEST(MakePlan, WithoutNOneRankADeviceElseASlot) {
+  EXPECT_EQ(make_plan(request({}), local(2, 8))->ranks.size(), 8U);
+  EXPECT_EQ(make_plan(request({}), local(6))->ranks.size(), 6U);
+  EXPECT_EQ(make_plan(request({}), hosts({3, 4}))->ranks.size(), 7U);
+}
+
+TEST(MakePlan, WithoutNHostsWithoutDevicesStayEmptyBesideSomeThatHaveThem) {
+  Allocation allocation = hosts({8, 8});
+  allocation.hosts[1] = host("gpu", 8, 4);
+  EXPECT_THAT(hosts_of(*make_plan(request({}), allocation)), ElementsAre("gpu", "gpu", "gpu", "gpu"));
+}
+
+TEST(MakePlan, DevicesInTheUsersOrder) {
+  Allocation allocation = local(8, 4);
+  allocation.hosts[0].devices = {6, 2, 5};
+  EXPECT_THAT(devices_of(*make_plan(request(2), allocation)), ElementsAre(6, 2));
+}
+
+TEST(MakePlan, MoreRanksThanDevicesIsRefusedWithATable) {
+  EXPECT_EQ(refusal(request(9), local(16, 8)),
+            "dlaunch: more ranks than devices: 9 ranks asked, 8 devices there\n"
+            "    host  cpus  from           devices  from            asked\n"
+            "    here  16    affinity mask  8        --fake-devices  9 ranks\n"
+            "dlaunch:   add --oversubscribe to let ranks share devices\n");
+}
+
+TEST(MakePlan, OversubscribeSharesDevicesInTurnAndSaysSo) {
+  Request asked = request(5);
+  asked.oversubscribe = true;
+  const auto plan = make_plan(asked, local(16, 2));
+  ASSERT_TRUE(plan);
+  EXPECT_THAT(devices_of(*plan), ElementsAre(0, 1, 0, 1, 0));
+  EXPECT_THAT(plan->notes, ElementsAre("5 ranks on 2 devices: they will share devices"));
+}
+
+TEST(MakePlan, MoreRanksThanCpusIsANoteOnly) {
+  const auto plan = make_plan(request(8), local(2));
+  ASSERT_TRUE(plan);
+  EXPECT_THAT(plan->notes, ElementsAre("8 ranks on 2 CPUs (affinity mask): they will share cores"));
+  EXPECT_THAT(make_plan(request(2), local(2))->notes, IsEmpty());
+}
+
+TEST(MakePlan, MoreRanksThanNamedSlotsIsRefused) {
+  EXPECT_EQ(refusal(request(6), hosts({1, 4})),
+            "dlaunch: more ranks than slots: 6 ranks asked, 5 slots there\n"
+            "    host  slots  from        devices  from  asked\n"
+            "    n0    1      hostfile:1  0        -     2 ranks\n"
+            "dlaunch:   add --oversubscribe to let ranks share slots\n");
+  Request asked = request(6);
+  asked.oversubscribe = true;
+  EXPECT_THAT(hosts_of(*make_plan(asked, hosts({1, 4}))), ElementsAre("n0", "n0", "n1", "n1", "n1", "n1"));
+}
+
+TEST(MakePlan, ARefusalForManyHostsStaysShort) {
+  const std::string text = refusal(request(300), hosts(std::vector<int>(100, 2)));
+  EXPECT_THAT(text, AllOf(HasSubstr("n15  "), HasSubstr("    … and 84 more hosts\n"), Not(HasSubstr("n16 "))));
+}
+
+TEST(MakePlan, OnlyHostsWithRanksAreInThePlan) {
+  const auto plan = make_plan(request(3), hosts({0, 2, 0, 2, 5}));
+  ASSERT_TRUE(plan);
+  ASSERT_EQ(plan->hosts.size(), 2U);
+  EXPECT_THAT(plan->hosts[0].ranks, ElementsAre(0, 1));
+  EXPECT_THAT(plan->hosts[1].ranks, ElementsAre(2));
+  EXPECT_EQ(plan->ranks[2].host, 1);
+  EXPECT_EQ(plan->ranks[2].local_rank, 0);
+}
+
+TEST(MakePlan, MapByNodeGoesRoundRobin) {
+  Request asked = request(5);
+  asked.binding.map_by = MapBy::node;
+  const auto plan = make_plan(asked, hosts({2, 3}));
+  EXPECT_THAT(hosts_of(*plan), ElementsAre("n0", "n1", "n0", "n1", "n1"));
+  EXPECT_THAT(plan->hosts[1].ranks, ElementsAre(1, 3, 4));
+  EXPECT_EQ(plan->ranks[3].local_rank, 1);
+}
+
+TEST(MakePlan, ProgramsGetRanksInTheirOrder) {
+  Request asked = request(2);
+  asked.apps.push_back(app({"eval"}, 1));
+  asked.apps.push_back(app({"serve"}));
+  const auto plan = make_plan(asked, local(8));
+  ASSERT_TRUE(plan);
+  std::vector<int> apps;
+  for (const Rank& rank : plan->ranks) apps.push_back(rank.app);
+  EXPECT_THAT(apps, ElementsAre(0, 0, 1, 2, 2, 2, 2, 2));
+  EXPECT_EQ(plan->apps[2].first_rank, 3);
+  EXPECT_EQ(plan->apps[2].ranks, 5);
+}
+
+TEST(MakePlan, OneProgramAtMostGoesWithoutN) {
+  Request asked = request({});
+  asked.apps.push_back(app({"eval"}));
+  EXPECT_THAT(refusal(asked, local(8)), HasSubstr("2 of 2 programs have no -n"));
+  asked.apps[1].ranks = 8;
+  EXPECT_THAT(refusal(asked, local(8)), HasSubstr("no room is left for a program without -n: 8 in all, 8 taken"));
+}
+
+TEST(MakePlan, RefusesWhatNoHostCouldRun) {
+  EXPECT_THAT(refusal(request(0), local(2)), HasSubstr("-n 0 is not 1 or more"));
+  EXPECT_THAT(refusal(request(-3), local(2)), HasSubstr("-n -3 is not 1 or more"));
+  EXPECT_THAT(refusal(request(2'000'000'000), local(2)), HasSubstr("more than 1000000 ranks"));
+  EXPECT_THAT(refusal(request(1), {}), HasSubstr("no host"));
+  EXPECT_THAT(refusal(request({}), hosts({0, 0})), HasSubstr("no room is left"));
+  Request nothing = request(1);
+  nothing.apps[0].argv.clear();
+  EXPECT_THAT(refusal(nothing, local(2)), HasSubstr("no program to run"));
+  nothing.apps.clear();
+  EXPECT_THAT(refusal(nothing, local(2)), HasSubstr("no program to run"));
+}
+
+TEST(MakePlan, RefusesVariablesThatCannotBe) {
+  for (const EnvSetting& bad : std::vector<EnvSetting>{{"", "x"}, {"A=B", {}}, {std::string("A\0B", 3), "x"}}) {
+    Request asked = request(1);
+    asked.apps[0].env = {bad};
+    EXPECT_THAT(refusal(asked, local(2)), HasSubstr("not a name for a variable"));
+  }
+  Request asked = request(1);
+  asked.apps[0].env = {{"SECRET", std::string("hush\0", 5)}};
+  EXPECT_THAT(refusal(asked, local(2)), AllOf(HasSubstr("SECRET: a NUL byte"), Not(HasSubstr("hush"))));
+}
+
+TEST(MakePlan, WorkingDirectoryIsTheAppsOrTheLaunchers) {
+  Request asked = request(1);
+  asked.apps.push_back(app({"b"}, 1));
+  asked.apps[1].wdir = "/elsewhere";
+  const auto plan = make_plan(asked, local(2));
+  EXPECT_EQ(plan->apps[0].wdir, "/work");
+  EXPECT_EQ(plan->apps[1].wdir, "/elsewhere");
+}
+
+TEST(MakePlan, TenThousandHostsAreOneMoreCase) {
+  const auto plan = make_plan(request({}), hosts(std::vector<int>(10'000, 8)));
+  ASSERT_TRUE(plan);
+  ASSERT_EQ(plan->ranks.size(), 80'000U);
+  EXPECT_EQ(plan->ranks.back().host, 9'999);
+  EXPECT_EQ(plan->ranks.back().local_rank, 7);
+  EXPECT_THAT(plan->hosts.back().ranks, ElementsAre(79'992, 79'993, 79'994, 79'995, 79'996, 79'997, 79'998, 79'999));
+}
+
+}  // namespace
+}  // namespace dlaunch::plan
