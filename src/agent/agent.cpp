@@ -83,7 +83,7 @@ std::vector<unsigned long> affinity_mask(const std::vector<std::uint32_t>& cpus)
   return words;
 }
 
-std::string step_text(SpawnStep step, const Program& program) {
+std::string step_text(SpawnStep step, int error, const Program& program) {
   switch (step) {
     case SpawnStep::fork: return "cannot make a process for " + program.asked.argv[0];
     case SpawnStep::session: return "cannot make its session and descriptors";
@@ -91,7 +91,9 @@ std::string step_text(SpawnStep step, const Program& program) {
     case SpawnStep::limits: return "cannot set its limit of open files";
     case SpawnStep::affinity: return "cannot bind it to its CPUs";
     case SpawnStep::directory: return "cannot change to the working directory " + program.asked.wdir;
-    case SpawnStep::exec: return "cannot execute " + *program.path;
+    case SpawnStep::exec:
+      return error == ENOENT ? missing_interpreter(*program.path, program.asked.wdir)
+                             : "cannot execute " + *program.path;
   }
   return {};
 }
@@ -159,8 +161,9 @@ class Agent::Impl {
   void on(wire::Spawn& spawn) {
     const auto program = programs_.find(spawn.app);
     if (program == programs_.end()) return refuse(spawn.rank, EINVAL, "its program was never described");
-    if (::access(program->second.asked.wdir.c_str(), X_OK) != 0) {
-      return refuse(spawn.rank, errno, step_text(SpawnStep::directory, program->second));
+    if (::access((program->second.asked.wdir + "/.").c_str(), X_OK) != 0) {  // "/.": of a file it says ENOTDIR
+      const int error = errno;
+      return refuse(spawn.rank, error, step_text(SpawnStep::directory, error, program->second));
     }
     if (!program->second.path) return refuse(spawn.rank, program->second.path.error().error, program->second.path.error().what);
     if (!bound_) return refuse(spawn.rank, EINVAL, bound_.error().what + ": " + bound_.error().why);
@@ -225,7 +228,7 @@ class Agent::Impl {
     launch.affinity = mask;
     launch.wait = setup_.report_cpus;
     const Spawner::Child child = spawner_.spawn(launch);
-    if (child.pid < 0) return refuse(spawn.rank, child.error, step_text(SpawnStep::fork, program));
+    if (child.pid < 0) return refuse(spawn.rank, child.error, step_text(SpawnStep::fork, child.error, program));
     Rank& rank = ranks_[spawn.rank];
     rank.pid = child.pid;
     rank.app = spawn.app;
@@ -309,7 +312,7 @@ class Agent::Impl {
       if (reader) reader->rank_ended();
     }
     if (const auto failure = Spawner::failure(rank.failure)) {
-      return refuse(id, failure->error, step_text(failure->step, programs_.at(rank.app)));
+      return refuse(id, failure->error, step_text(failure->step, failure->error, programs_.at(rank.app)));
     }
     const bool killed = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
     const auto kills = killed ? oom_kills() : oom_kills_;
