@@ -31,7 +31,7 @@ class Effective {
   std::vector<std::optional<Given>> rows_;  // one a row of option_table()
 };
 
-/// Of two options that contradict each other the one from the weaker source is dropped; from one source they are an
+/// Of two options that contradict, the one from the weaker source is dropped; from one source they are an
 /// error.
 Result<void> settle_contradictions(Effective& effective);
 

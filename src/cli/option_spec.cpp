@@ -9,6 +9,8 @@ namespace {
 
 using std::string_view;
 
+constexpr size_t kLongestSlip = 40;  // a longer word is no slip of the hand
+
 /// Calls `visit` with each space-separated name until it returns true.
 template <class Visit>
 bool any_name(string_view names, Visit visit) {
@@ -49,6 +51,7 @@ std::string dashed(string_view name) {
 }
 
 std::string did_you_mean(string_view name, Among among) {
+  if (name.size() < 2 || name.size() > kLongestSlip) return "";  // each letter is near to each other
   std::vector<std::string> known;
   const bool preferences = among == Among::preferences;
   for (const OptionSpec& spec : option_table()) {
@@ -65,7 +68,7 @@ std::string did_you_mean(string_view name, Among among) {
       return false;
     });
   }
-  const auto near = name.size() > 1 ? nearest(name, known) : std::nullopt;  // each letter is near to each other
+  const auto near = nearest(name, known);
   if (!near) return "";
   return "did you mean " + (preferences ? *near : dashed(*near)) + "?";
 }

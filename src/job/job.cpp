@@ -171,7 +171,7 @@ void Job::record_end(int rank, const ExitStatus& status, std::int64_t time_ns) {
   record.end_ns = time_ns;
   record.needed_kill = killed_;
   --live_;
-  if (phase_ != Phase::ending) return;
+  if (phase_ != Phase::ending || std::holds_alternative<NotStarted>(status.value())) return;
   // It failed before the failure that was heard of first: then it is a cause. Else our signal, or its peer's end, is.
   const auto first = outcome_.first_failure;
   record.ended_by_us = !first || time_ns > outcome_.ranks[static_cast<size_t>(*first)].end_ns;

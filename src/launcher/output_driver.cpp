@@ -1,10 +1,6 @@
 #include "launcher/output_driver.h"
 
-#include <fcntl.h>
-
 #include <utility>
-
-#include "sys/io.h"
 
 namespace dlaunch::launcher {
 
@@ -29,16 +25,14 @@ void OutputDriver::after_change() {
 }
 
 void OutputDriver::wait_writable(int fd) {
-  auto [entry, fresh] = consoles_.try_emplace(fd, io_);
-  Console& console = entry->second;
-  if (fresh) {
-    const int copy = ::fcntl(output_.poll_fd(fd), F_DUPFD_CLOEXEC, 0);  // the loop closes what it is given
-    if (copy < 0) sys::throw_errno("fcntl(F_DUPFD_CLOEXEC)");
-    console.descriptor.assign(copy);
+  auto found = consoles_.find(fd);
+  if (found == consoles_.end()) {
+    const int watched = output_.poll_fd(fd);
+    found = consoles_.emplace(fd, Console{Readiness(io_, watched, Readiness::For::writing)}).first;
   }
+  Console& console = found->second;
   if (std::exchange(console.waiting, true)) return;
-  console.descriptor.async_wait(asio::posix::stream_descriptor::wait_write, [this, fd, &console](asio::error_code error) {
-    if (error) return;
+  console.readiness.wait([this, fd, &console] {
     console.waiting = false;
     output_.flush(fd, job::Clock::now());
     after_change();

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <asio/io_context.hpp>
-#include <asio/posix/stream_descriptor.hpp>
 #include <asio/steady_timer.hpp>
 #include <functional>
 #include <map>
 
+#include "launcher/readiness.h"
 #include "output/output.h"
 
 namespace dlaunch::launcher {
@@ -38,8 +38,7 @@ class OutputDriver {
   asio::steady_timer timer_;
   std::optional<output::Time> armed_for_;
   struct Console {
-    explicit Console(asio::io_context& io) : descriptor(io) {}
-    asio::posix::stream_descriptor descriptor;
+    Readiness readiness;
     bool waiting = false;
   };
   std::map<int, Console> consoles_;  // by the fd that Output knows

@@ -1,8 +1,6 @@
 #include "launcher/stdin_source.h"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,13 +15,6 @@ namespace {
 
 constexpr size_t kReadSize = 64u << 10;
 
-/// epoll takes everything but regular files and directories, which are always ready.
-bool loop_can_wait_for(int fd) {
-  struct stat info {};
-  if (::fstat(fd, &info) != 0) return false;
-  return S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode) || ::isatty(fd) == 1;
-}
-
 bool readable_now(int fd) {
   pollfd now{fd, POLLIN, 0};
   return ::poll(&now, 1, 0) > 0;
@@ -32,13 +23,7 @@ bool readable_now(int fd) {
 }  // namespace
 
 StdinSource::StdinSource(asio::io_context& io, int fd, Send send)
-    : io_(io), fd_(fd), send_(std::move(send)), descriptor_(io) {
-  if (!loop_can_wait_for(fd)) return;
-  const int copy = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
-  if (copy < 0) return;
-  descriptor_.assign(copy);
-  pollable_ = true;
-}
+    : io_(io), fd_(fd), send_(std::move(send)), readiness_(io, fd, Readiness::For::reading) {}
 
 void StdinSource::add(int rank, int expected) {
   credit_[rank] = wire::kStdinCredit;
@@ -61,8 +46,7 @@ void StdinSource::remove(int rank) {
 
 void StdinSource::stop() {
   done_ = true;
-  asio::error_code ignored;
-  if (pollable_) descriptor_.close(ignored);
+  readiness_.close();
 }
 
 size_t StdinSource::allowance() const {
@@ -76,22 +60,20 @@ bool StdinSource::in_background() const { return ::isatty(fd_) == 1 && ::tcgetpg
 void StdinSource::wait() {
   if (!begun_ || done_ || waiting_ || allowance() == 0 || in_background()) return;
   waiting_ = true;
-  if (!pollable_) {
-    asio::post(io_, [this] {
-      waiting_ = false;
-      if (!done_) read();
-    });
-    return;
-  }
-  descriptor_.async_wait(asio::posix::stream_descriptor::wait_read, [this](asio::error_code error) {
+  auto ready = [this] {
     waiting_ = false;
-    if (!error && !done_) read();
-  });
+    if (!done_) read();
+  };
+  if (readiness_.watchable()) {
+    readiness_.wait(std::move(ready));
+  } else {
+    asio::post(io_, std::move(ready));
+  }
 }
 
 void StdinSource::read() {
   if (in_background()) return;  // continued() comes with the foreground
-  if (pollable_ && !readable_now(fd_)) return wait();
+  if (readiness_.watchable() && !readable_now(fd_)) return wait();
   std::string bytes(allowance(), '\0');
   const ssize_t got = ::read(fd_, bytes.data(), bytes.size());
   if (got < 0 && (errno == EINTR || errno == EAGAIN)) return wait();

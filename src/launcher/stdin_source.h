@@ -3,11 +3,12 @@
 #pragma once
 
 #include <asio/io_context.hpp>
-#include <asio/posix/stream_descriptor.hpp>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
+
+#include "launcher/readiness.h"
 
 namespace dlaunch::launcher {
 
@@ -35,8 +36,7 @@ class StdinSource {
   asio::io_context& io_;
   const int fd_;
   Send send_;
-  asio::posix::stream_descriptor descriptor_;  // not used for what the loop cannot wait for (regular files)
-  bool pollable_ = false;
+  Readiness readiness_;
   bool waiting_ = false;
   bool done_ = false;
   bool begun_ = false;

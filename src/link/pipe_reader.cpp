@@ -11,7 +11,6 @@
 #include <optional>
 #include <utility>
 
-#include "sys/io.h"
 
 namespace dlaunch::link {
 namespace {
@@ -26,8 +25,7 @@ class PipeReader::Impl : public std::enable_shared_from_this<PipeReader::Impl> {
  public:
   Impl(asio::io_context& io, sys::Fd fd, std::span<char> scratch, Consumer consumer)
       : fd_(io), timer_(io), scratch_(scratch), consumer_(std::move(consumer)) {
-    sys::set_nonblocking(fd.get());
-    fd_.assign(fd.release());
+    fd_.assign(fd.release());  // the first wait makes it non-blocking
   }
 
   void resume() {

@@ -14,7 +14,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <sstream>
 
 #include "sys/fd.h"
 #include "sys/io.h"
@@ -36,13 +35,11 @@ std::optional<Process> read_process(int pid) {
   Process process;
   process.pid = pid;
   process.name = text.substr(open + 1, close - open - 1);
-  std::istringstream fields(text.substr(close + 1));
-  fields >> process.state >> process.parent;
-  std::string skipped;
-  constexpr int kFieldsBetweenParentAndStart = 17;  // proc(5): ppid is field 4, starttime field 22
-  for (int i = 0; i < kFieldsBetweenParentAndStart; ++i) fields >> skipped;
-  fields >> process.start_time;
-  if (!fields) return std::nullopt;
+  // proc(5): after the name come state and ppid, fields 3 and 4; starttime is field 22.
+  constexpr const char* kFields = " %c %d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %llu";
+  if (std::sscanf(text.c_str() + close + 1, kFields, &process.state, &process.parent, &process.start_time) != 3) {
+    return std::nullopt;
+  }
   return process;
 }
 

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Measures dlaunch against the floors and its peers, all in turn within one run, and prints a Markdown table.
+
+Every figure is the median of a row's rounds; a ratio is taken within each round, and the median of those is shown.
+scripts/bench installs and builds what this needs and calls it.
+"""
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+
+import measure
+import report
+import rows
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=f"{ROOT}/build/release", help="the build with the floors and dlaunch")
+    parser.add_argument("--dlaunch", default=os.environ.get("DLAUNCH"), help="the binary; default: the build's")
+    parser.add_argument("--only", action="append", default=[], metavar="KEY", help="rows whose key begins so")
+    parser.add_argument("--rounds", type=int, help="instead of each row's own number")
+    parser.add_argument("--quick", action="store_true", help="a smoke run: one round, one try at hangs")
+    parser.add_argument("--hang-limit", type=float, default=20, metavar="S", help="a peer's run is hung after S seconds")
+    parser.add_argument("--hang-tries", type=int, default=4, metavar="N", help="runs of mpirun as it is, to count hangs")
+    parser.add_argument("--soak", type=int, default=0, metavar="N", help="also run `dlaunch -n 64 true` N times")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
+    chosen = parser.parse_args()
+    if chosen.write and (chosen.only or chosen.quick):
+        parser.error("--write keeps a whole run: not with --only or --quick")
+    if chosen.quick:
+        chosen.rounds, chosen.hang_tries = 1, min(1, chosen.hang_tries)
+    return chosen
+
+
+def progress(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def once(runner, row, contestant):
+    """One timed run; wrong output makes it a failed one."""
+    if contestant.before:
+        contestant.before()
+    sample = runner.run(contestant.argv, row.limit, row.reader, row.watch)
+    wrong = contestant.after() if contestant.after else ""
+    if row.exact and sample.status == "ok" and sample.read["bytes"] != row.moved:
+        wrong = f"{sample.read['bytes']} of {row.moved} bytes reached the reader"
+    if wrong and sample.status == "ok":
+        sample.status, sample.why = "failed", wrong
+    if sample.status != "ok":
+        progress(f"  {row.key}: {contestant.argv[0]}: {sample.status}: {sample.why}")
+    return sample
+
+
+def measure_row(runner, row, chosen):
+    result = report.Result(row)
+    for column, contestant in row.contestants.items():
+        if contestant.verify:
+            result.verified[column] = runner.run(contestant.verify, row.limit, row.checked)
+        elif not row.watch:
+            once(runner, row, contestant)  # warm: pages of the programs, not part of the figures
+    columns = list(row.contestants)
+    for number in range(chosen.rounds or row.rounds):
+        for at in range(len(columns)):  # a different one begins each round, so that none always follows the same
+            column = columns[(at + number) % len(columns)]
+            result.samples.setdefault(column, []).append(once(runner, row, row.contestants[column]))
+    for column, contestant in row.hangs.items():
+        tries = [runner.run(contestant.argv, chosen.hang_limit) for _ in range(chosen.hang_tries)]
+        result.hangs[column] = (sum(sample.status == "hung" for sample in tries), len(tries))
+    return result
+
+
+def soak(runner, launchers, count):
+    argv = launchers.plain(64, ["true"])["dlaunch"]
+    samples = [runner.run(argv, 20) for _ in range(count)]
+    bad = [sample.why for sample in samples if sample.status != "ok"]
+    return f"`dlaunch -n 64 true` {count} times: {len(bad)} hung or failed" + "".join(f"; {why}" for why in bad[:3]) + "."
+
+
+def main():
+    chosen = options()
+    programs = {name: f"{chosen.build}/bench/{name}" for name in ("floor_spawn", "floor_stream", "spew", "slow_reader")}
+    missing = [path for path in programs.values() if not os.access(path, os.X_OK)]
+    if missing:
+        sys.exit(f"bench: {missing[0]}: not built\nbuild with scripts/bench, or name the build with --build")
+    dlaunch = chosen.dlaunch or f"{chosen.build}/src/cli/dlaunch"
+    if not os.access(dlaunch, os.X_OK):
+        if chosen.dlaunch:
+            sys.exit(f"bench: {dlaunch}: cannot be run\ngive the binary's path with --dlaunch")
+        progress(f"bench: {dlaunch} is not there: floors and peers only")
+        dlaunch = None
+    measure.become_subreaper()
+    scratch = tempfile.mkdtemp(prefix="dlaunch-bench-")
+    files = tempfile.mkdtemp(prefix="dlaunch-bench-", dir="/dev/shm")
+    try:
+        launchers = rows.Launchers(dlaunch)
+        runner = measure.Runner(scratch, programs)
+        results, facts = [], report.facts(launchers)
+        for row in rows.all_rows(launchers, programs, files):
+            if not chosen.only or any(row.key.startswith(key) for key in chosen.only):
+                progress(f"{row.key} …")
+                results.append(measure_row(runner, row, chosen))
+        notes = [soak(runner, launchers, chosen.soak)] if chosen.soak and dlaunch else []
+        text = report.markdown(results, facts, notes)
+        print(text)
+        if chosen.write:
+            report.write(f"{ROOT}/docs/performance.md", text)
+    finally:
+        measure.sweep(0)
+        shutil.rmtree(scratch, ignore_errors=True)
+        shutil.rmtree(files, ignore_errors=True)
+    sys.exit(0 if all(result.sound() for result in results) else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+"""From samples to the Markdown table, with what the machine is above it."""
+import os
+import platform
+import re
+import statistics
+import subprocess
+import time
+from dataclasses import dataclass, field
+
+import rows
+
+COLUMNS = ("dlaunch", "floor", "Hydra", "Open MPI")
+BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
+
+
+@dataclass
+class Result:
+    row: rows.Row
+    samples: dict = field(default_factory=dict)   # column -> [Sample], one a round
+    verified: dict = field(default_factory=dict)  # column -> Sample of its verify run
+    hangs: dict = field(default_factory=dict)     # column -> (hung, tries)
+
+    def good(self, column):
+        return [sample for sample in self.samples.get(column, []) if sample.status == "ok"]
+
+    def ratio(self, against):
+        """Median over the rounds of dlaunch's time by the other's; of the rates' ratio where the figure is a rate."""
+        pairs = [(own, other) for own, other in zip(self.samples.get("dlaunch", []), self.samples.get(against, []))
+                 if own.status == other.status == "ok"]
+        if not pairs:
+            return None
+        if self.row.watch:
+            return statistics.median(own.peak / other.peak for own, other in pairs)
+        rate = self.row.moved > 0
+        return statistics.median(other.wall / own.wall if rate else own.wall / other.wall for own, other in pairs)
+
+    def damage(self, sample):
+        """What the checking reader found wrong."""
+        return {name: sample.read[name] for name in ("damaged", "disorder", "missing") if sample.read.get(name)}
+
+    def faults(self):
+        """What dlaunch did wrong, speed apart."""
+        own = [*self.samples.get("dlaunch", []), *([self.verified["dlaunch"]] if "dlaunch" in self.verified else [])]
+        found = [sample.why for sample in own if sample.status != "ok"]
+        found += [str(self.damage(sample)) for sample in own if self.damage(sample)]
+        found += [f"{sample.left} processes left" for sample in own if sample.left]
+        return found
+
+    def sound(self):
+        return not self.faults()
+
+    def met(self):
+        if not self.samples.get("dlaunch"):
+            return "–"
+        if self.faults():
+            return f"**broken**: {self.faults()[0]}"
+        goal = self.row.goal
+        if goal is None:
+            return "–"
+        if isinstance(goal, rows.Limit):
+            return "yes" if max(sample.peak for sample in self.good("dlaunch")) <= goal.resident else "**no**"
+        ratio = self.ratio(goal.against)
+        return "–" if ratio is None else "yes" if goal.met(ratio) else "**no**"
+
+    def figure(self, column):
+        """A cell: median (best), CPU, and what went wrong."""
+        good, everyone = self.good(column), self.samples.get(column, [])
+        parts = []
+        if good and self.row.watch:
+            parts.append(f"{max(sample.peak for sample in good) / rows.MIB:.0f} MiB")
+        elif good:
+            walls = [sample.wall for sample in good]
+            cpu = statistics.median(sample.cpu for sample in good)
+            parts.append(f"{self.shown(statistics.median(walls))} ({self.shown(min(walls), bare=True)})")
+            parts.append(f"cpu {cpu * 1000:.0f} ms")
+        bad = len(everyone) - len(good)
+        if bad:
+            parts.append(f"**{bad} of {len(everyone)} failed**")
+        if column in self.hangs:
+            parts.append("as it is: hung in {} of {}".format(*self.hangs[column]))
+        checked = self.verified.get(column) or (good[-1] if good else None)
+        if checked and self.damage(checked):
+            parts.append(", ".join(f"{count} {name}" for name, count in self.damage(checked).items()))
+        label = self.row.contestants[column].label if column in self.row.contestants else ""
+        return (f"{label}: " if label and parts else "") + (", ".join(parts) or "–")
+
+    def shown(self, wall, bare=False):
+        if self.row.moved:
+            return f"{self.row.moved / wall / 1e6:.0f}" + ("" if bare else " MB/s")
+        return f"{wall * 1000:.1f}" + ("" if bare else " ms")
+
+    def ratios(self):
+        found = [(column, self.ratio(column)) for column in COLUMNS[1:]]
+        return ", ".join(f"{ratio:.2f} × {column}" for column, ratio in found if ratio is not None) or "–"
+
+
+def output_of(argv):
+    try:
+        return subprocess.run(argv, capture_output=True, text=True, timeout=20, check=False).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+
+
+def first(pattern, text):
+    found = re.search(pattern, text, re.MULTILINE)
+    return found.group(1).strip() if found else "?"
+
+
+def facts(launchers):
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        cpu = first(r"^model name\s*:\s*(.*)$", file.read())
+    with open("/proc/meminfo", encoding="utf-8") as file:
+        memory = int(first(r"^MemTotal:\s*(\d+)", file.read())) / (1 << 20)
+    with open("/etc/os-release", encoding="utf-8") as file:
+        system = first(r'^PRETTY_NAME="(.*)"', file.read())
+    said = [f"{len(os.sched_getaffinity(0))} CPUs ({cpu}), {memory:.0f} GiB", f"{system}, Linux {platform.release()}",
+            "load at the start " + " ".join(f"{load:.2f}" for load in os.getloadavg())]
+    if launchers.dlaunch:
+        said.append((output_of([launchers.dlaunch, "--version"]).splitlines() or ["dlaunch ?"])[0])
+    if launchers.hydra:
+        said.append("Hydra " + first(r"Version:\s*(\S+)", output_of([launchers.hydra, "--version"])))
+    if launchers.mpirun:
+        said.append("Open MPI " + first(r"(\d[\d.]*)\s*$", output_of([launchers.mpirun, "--version"]).split("\n")[0]))
+    return [time.strftime("%Y-%m-%d"), *said]
+
+
+def markdown(results, machine, notes):
+    text = ["; ".join(machine) + ".", "",
+            "| work | goal | dlaunch | floor | Hydra | Open MPI | dlaunch is | met |", "|---|---|---|---|---|---|---|---|"]
+    for result in results:
+        goal = result.row.goal.text() if result.row.goal else "–"
+        cells = [result.row.title, goal, *(result.figure(column) for column in COLUMNS), result.ratios(), result.met()]
+        text.append("| " + " | ".join(cells) + " |")
+    text += ["", *notes] if notes else []
+    return "\n".join(text)
+
+
+def write(path, text):
+    with open(path, encoding="utf-8") as file:
+        page = file.read()
+    head, found, rest = page.partition(BEGIN)
+    if not found or END not in rest:
+        raise SystemExit(f"bench: {path}: no {BEGIN} … {END} in it\nput both lines where the table belongs")
+    tail = rest.partition(END)[2]
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"{head}{BEGIN}\n{text}\n{END}{tail}")
