@@ -123,7 +123,7 @@ class NotStarted(Case):
         self.assertIn("#!", self.refused(126, self.file("script", "echo hello\n")))
 
     def test_interpreter_that_is_not_there(self):
-        for first, name in (("#!/no/such/interpreter -x", "/no/such/interpreter"), ("#! no-such", "no-such"), ("#!/bin/sh\r", "/bin/sh\\r")):
+        for first, name in (("#!/no/such/interpreter -x", "/no/such/interpreter"), ("#! no-such", "no-such"), ("#!/bin/sh\r", "/bin/sh\\x0d")):
             said = self.refused(127, self.file("script", first + "\n"))
             self.assertIn(f"the interpreter {name} of ./script is not there", said)
 
