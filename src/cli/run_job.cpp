@@ -121,7 +121,7 @@ int run_job(const Options& options, const plan::Plan& plan) {
 
   report::Diagnostics diagnostics(options.verbosity);
   report::StatusLine status(STDERR_FILENO, ::isatty(STDERR_FILENO) == 1);
-  transport::Local transport;
+  transport::Local transport(plan.job_id, options.policy.grace);
   asio::io_context io(1);
   launcher::Launcher launcher(
       io, {plan, settings, options.policy, **output, transport,

@@ -14,6 +14,7 @@
 #include "launcher/output_driver.h"
 #include "launcher/rank_streams.h"
 #include "launcher/stdin_source.h"
+#include "sys/descendants.h"
 
 namespace dlaunch::launcher {
 namespace {
@@ -54,7 +55,8 @@ class Launcher::Impl {
         progress_timer_(io) {}
 
   job::Outcome run() {
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH}) {
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH,
+                             SIGCHLD}) {
       if (!ignored_at_start(signal)) signals_.add(signal);
     }
     wait_signal();
@@ -319,6 +321,10 @@ class Launcher::Impl {
   }
 
   void on_signal(int signal) {
+    if (signal == SIGCHLD) {  // as PID 1 of a container we get other people's children, too
+      sys::reap_all();
+      return;
+    }
     log(1, "got " + signal_name(signal));
     if (signal == SIGWINCH) {
       for (const auto& to : links_) {

@@ -31,6 +31,11 @@ bool RecordChannel::ready(int slot) const {
 void RecordChannel::feed(int slot, std::string_view bytes, At at) {
   Slot& s = slot_at(slot);
   if (bytes.empty()) return;
+  if (bytes.size() >= kBulk) {
+    s.patience = kBulkPatience;
+  } else if (s.held.empty() && holder_ != &s) {
+    s.patience = 0;  // a small write on a fresh line: it stopped where it meant to
+  }
   if (holder_ != &s && (holder_ || !line_.empty())) {
     wait_last(s, bytes, at);
   } else {
@@ -121,6 +126,7 @@ void RecordChannel::expire(int slot, Time now) {
   Slot& s = slot_at(slot);
   // Idle only because it is not ready(): it has not had its chance.
   if (crowded() || s.in_line || (holder_ && holder_ != &s)) return shared_.timers.start(s.timer, now);
+  if (--s.patience > 0) return shared_.timers.start(s.timer, now);
   if (!s.held.empty()) let_go(s);
   if (holder_ == &s) holder_ = nullptr;
   drain(now);

@@ -38,6 +38,7 @@ class RecordChannel : public Channel {
     std::int64_t waiting_wall_ns = 0;
     bool in_line = false;
     bool ended = false;
+    int patience = 0;  // so many idle times more before the partial goes
     Timers::Handle timer;
   };
 

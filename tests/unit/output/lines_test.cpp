@@ -82,6 +82,23 @@ TEST(Lines, PartialGoesOutWhenIdle) {
   EXPECT_EQ(stage.shown(), "yes\n");
 }
 
+TEST(Lines, ALineCutByABlockIsWaitedForLonger) {
+  Stage stage({}, 2);
+  const std::string block = filler(kBulk - 3, 'x') + "\nab";
+  stage.feed(0, block);
+  stage.wait(kIdle);
+  stage.feed(1, "other\n");
+  EXPECT_EQ(stage.shown(), filler(kBulk - 3, 'x') + "\nother\n");
+  stage.feed(0, "c");  // a piece of the same cut line
+  for (int i = 0; i < kBulkPatience - 2; ++i) stage.wait(kIdle);  // one idle time is over
+  EXPECT_EQ(stage.shown(), "");
+  stage.wait(kIdle);
+  EXPECT_EQ(stage.shown(), "abc");
+  stage.feed(0, "\nprompt");  // small: patience is for blocks only
+  stage.wait(kIdle);
+  EXPECT_EQ(stage.shown(), "\nprompt");
+}
+
 TEST(Lines, AnotherStreamBreaksTheLineAndTheRestIsANewRecord) {
   Stage stage(labelled(), 2);
   stage.feed(0, "part");
@@ -212,7 +229,7 @@ TEST(Lines, AnIdleHolderLosesTheConsole) {
   stage.feed(0, filler(kMaxHeld + 1));
   stage.feed(1, "waits\n");
   stage.shown();
-  stage.wait(kIdle);
+  for (int i = 0; i < kBulkPatience; ++i) stage.wait(kIdle);
   EXPECT_EQ(stage.shown(), "\n1:waits\n");
   stage.feed(0, "rest\n");
   EXPECT_EQ(stage.shown(), "0:rest\n");

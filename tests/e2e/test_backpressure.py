@@ -1,0 +1,149 @@
+"""A reader that does not keep up: memory stays bounded, nothing is lost, and the job can still be ended."""
+import os
+import re
+import signal
+import subprocess
+import time
+
+import support
+from support import Case, SANITIZED, program, resident_bytes, sh, wait_until, without_crowding_note
+
+MEBI = 1 << 20
+PAUSE = 3
+
+
+class SlowReader(Case):
+    def ours(self):
+        """The launcher and its agents."""
+        return [pid for pid, command in self.processes().items() if self.is_ours(pid)]
+
+    def is_ours(self, pid):
+        try:
+            name = os.path.basename(os.readlink(f"/proc/{pid}/exe")).removesuffix(" (deleted)")
+        except OSError:
+            return False
+        return name.startswith("dlaunch") or "memfd" in name
+
+    def peak_during(self, seconds):
+        peak = 0
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            peak = max(peak, sum(resident_bytes(pid) for pid in self.ours()))
+            time.sleep(0.1)
+        return peak
+
+    def flood(self, *args):
+        return self.start(*args, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def ranks_run(self, name, count):
+        self.assertTrue(wait_until(lambda: len([p for p, c in self.processes().items() if c.split()[:1] == [name]]) == count))
+
+    def check_memory(self, *options):
+        with self.flood("-n", 16, *options, "yes") as job:
+            self.ranks_run("yes", 16)
+            peak = self.peak_during(PAUSE)
+            self.assertGreaterEqual(len(self.ours()), 2, "launcher and agent were not found")
+            self.assertGreater(peak, MEBI)
+            got = 0
+            while got < 32 * MEBI:
+                got += len(os.read(job.stdout.fileno(), MEBI))
+            peak = max(peak, self.peak_during(0.3))
+            job.stdout.close()
+            self.assertEqual(without_crowding_note(job.stderr.read()), b"")
+            self.assertEqual(job.wait(support.TIMEOUT), 128 + signal.SIGPIPE)
+        if not SANITIZED:
+            self.assertLessEqual(peak, 64 * MEBI)
+
+    def test_memory_is_bounded(self):
+        self.check_memory()
+
+    def test_memory_is_bounded_with_labels(self):
+        self.check_memory("--label")
+
+    def test_memory_is_bounded_with_json(self):
+        self.check_memory("--format", "jsonl")
+
+    def test_memory_is_bounded_with_endless_lines(self):
+        with self.flood("-n", 16, *sh("exec tr '\\0' x < /dev/zero")) as job:
+            self.ranks_run("tr", 16)
+            peak = self.peak_during(PAUSE)
+            job.stdout.close()
+            job.wait(support.TIMEOUT)
+        if not SANITIZED:
+            self.assertLessEqual(peak, 64 * MEBI)
+
+    def test_no_byte_is_lost(self):
+        """100 ranks' lines, numbered by rank, with a pause before the first and in the middle."""
+        ranks, lines = (20, 500) if SANITIZED else (100, 5000)
+        with self.flood("-n", ranks, *sh(f'exec seq -f "$RANK_ID %.0f ........................................" 1 {lines}')) as job:
+            time.sleep(1.5)
+            out = os.read(job.stdout.fileno(), MEBI)
+            time.sleep(1)
+            out += job.stdout.read()
+            job.stderr.read()
+            self.assertEqual(job.wait(support.TIMEOUT), 0)
+        last = [0] * ranks
+        for line in out.splitlines():
+            found = re.match(rb"(\d+) (\d+) \.{40}$", line)
+            self.assertTrue(found, line)
+            rank, number = map(int, found.groups())
+            last[rank] += 1
+            self.assertEqual(number, last[rank])
+        self.assertEqual(last, [lines] * ranks)
+
+    def test_a_quiet_rank_is_not_starved(self):
+        """While others flood a reader that keeps up slowly, a line of another rank comes through."""
+        with self.flood("-n", 4, *sh("[ $RANK_ID = 3 ] || exec yes; sleep 0.5; echo me; exec sleep 100")) as job:
+            seen = b""
+            end = time.monotonic() + 10
+            while b"me\n" not in seen and time.monotonic() < end:
+                seen = seen[-2:] + os.read(job.stdout.fileno(), 64 << 10)
+            self.assertIn(b"me\n", seen)
+            job.send_signal(signal.SIGINT)
+            job.stdout.read()
+            self.assertEqual(job.wait(support.TIMEOUT), 130)
+
+    def test_interrupt_while_the_reader_sleeps(self):
+        """The first ends the ranks; what they wrote is kept for the reader until the second."""
+        with self.flood("-n", 4, "yes") as job:
+            self.ranks_run("yes", 4)
+            time.sleep(0.5)
+            job.send_signal(signal.SIGINT)
+            self.assertTrue(wait_until(lambda: not self.find("yes"), 5), self.processes())
+            time.sleep(0.5)
+            if job.poll() is None:
+                job.send_signal(signal.SIGINT)
+            self.assertEqual(job.wait(5), 130)
+
+    def test_interrupt_then_the_reader_wakes(self):
+        with self.flood("-n", 4, "yes") as job:
+            self.ranks_run("yes", 4)
+            time.sleep(0.5)
+            job.send_signal(signal.SIGINT)
+            self.assertTrue(wait_until(lambda: not self.find("yes"), 5), self.processes())
+            out = job.stdout.read()
+            self.assertEqual(job.wait(5), 130)
+        self.assertEqual(set(out.splitlines()), {b"y"})
+
+    def test_a_failure_while_the_reader_sleeps(self):
+        with self.flood("-n", 2, *sh("[ $RANK_ID = 1 ] || exec yes; sleep 0.5; exit 3")) as job:
+            self.assertTrue(wait_until(lambda: not self.find("yes"), 10) or not self.find("yes"))
+            time.sleep(1.5)
+            job.stdout.read()
+            self.assertIn(b"rank 1", job.stderr.read())
+            self.assertEqual(job.wait(5), 3)
+
+    def test_flood_of_stderr_into_one_pipe(self):
+        """`2>&1 |`: both streams of all ranks in one pipe."""
+        with self.start("-n", 8, *sh("seq 20000; seq 20000 >&2"), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                        stderr=subprocess.STDOUT) as job:
+            time.sleep(0.5)
+            out = job.stdout.read()
+            self.assertEqual(job.wait(support.TIMEOUT), 0)
+        numbers = without_crowding_note(out).splitlines()
+        self.assertEqual(len(numbers), 16 * 20000)
+        self.assertEqual(set(numbers), {b"%d" % n for n in range(1, 20001)})
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,176 @@
+"""--output-filename: Open MPI's layout and templates, what is created when, and what happens when it cannot be."""
+import os
+import subprocess
+import time
+
+import support
+from support import Case, sh
+
+
+class Layout(Case):
+    def tree(self, below="logs"):
+        base = self.dir / below
+        return {str(path.relative_to(base)): path.read_bytes() for path in base.rglob("*") if path.is_file()}
+
+    def test_open_mpis_layout_and_padding(self):
+        for ranks, width in ((9, 1), (10, 2), (100, 3)):
+            with self.subTest(ranks=ranks):
+                out = self.assert_succeeds("-n", ranks, "--oversubscribe", "--output-filename", f"logs{ranks}",
+                                           *sh("echo $RANK_ID"))
+                files = {f"1/rank.{n:0{width}}/{stream}": b"%d\n" % n if stream == "stdout" else b""
+                         for n in range(ranks) for stream in ("stdout", "stderr")}
+                self.assertEqual(self.tree(f"logs{ranks}"), files)
+                self.assertEqual(sorted(map(int, out.split())), list(range(ranks)))
+
+    def test_directives(self):
+        for directives, where, shown in (("nojobid", "", True), ("nocopy", "1/", False),
+                                         ("nojobid,nocopy", "", False), ("nocopy,nojobid", "", False)):
+            with self.subTest(directives=directives):
+                name = directives.replace(",", "-")
+                result = self.run_dlaunch("-n", 2, "--output-filename", f"{name}:{directives}",
+                                          *sh("echo out; echo err >&2"))
+                self.assert_exit(result, 0)
+                self.assertEqual(self.tree(name), {f"{where}rank.{n}/std{s}": b"%s\n" % s.encode()
+                                                   for n in (0, 1) for s in ("out", "err")})
+                self.assertEqual((result.stdout, result.stderr), (b"out\n" * 2, b"err\n" * 2) if shown else (b"", b""))
+
+    def test_unknown_directive_is_refused(self):
+        result = self.run_dlaunch("-n", 2, "--output-filename", "logs:nocpoy", "true")
+        self.assert_exit(result, 2)
+        self.assertIn(b"nocpoy", result.stderr)
+
+    def test_template(self):
+        host = os.uname().nodename
+        self.assert_succeeds("-n", 2, "--output-filename", "logs/{host}/{rank}.log:nocopy", *sh("echo out; echo err >&2"))
+        tree = self.tree()
+        self.assertEqual(sorted(tree), [f"{host}/0.log", f"{host}/1.log"])
+        for content in tree.values():
+            self.assertEqual(sorted(content.splitlines()), [b"err", b"out"])
+
+    def test_template_with_stream(self):
+        self.assert_succeeds("-n", 2, "--output-filename", "logs/{rank}.{stream}:nocopy", *sh("echo $RANK_ID"))
+        self.assertEqual(self.tree(), {"0.stdout": b"0\n", "0.stderr": b"", "1.stdout": b"1\n", "1.stderr": b""})
+
+    def test_one_file_for_two_ranks_is_refused(self):
+        result = self.run_dlaunch("-n", 2, "--output-filename", "logs/{host}.log", *sh(": > ran"))
+        self.assert_exit(result, 2)
+        self.assertIn(b"{rank}", result.stderr)
+        self.assertFalse((self.dir / "ran").exists())
+
+    def test_modes(self):
+        old = os.umask(0o022)
+        self.addCleanup(os.umask, old)
+        self.assert_succeeds("-n", 2, "--output-filename", "logs", "true")
+        for path in ("logs", "logs/1", "logs/1/rank.1"):
+            self.assertEqual((self.dir / path).stat().st_mode & 0o777, 0o750, path)
+        self.assertEqual((self.dir / "logs/1/rank.1/stdout").stat().st_mode & 0o777, 0o644)
+
+    def test_what_was_there_is_truncated(self):
+        for options in "logs", "logs:nocopy":
+            with self.subTest(options=options):
+                self.run_dlaunch("-n", 3, "--output-filename", options, "seq", 1000)
+                self.assert_succeeds("-n", 2, "--output-filename", options, "echo", "x")
+                self.assertEqual(self.tree()["1/rank.1/stdout"], b"x\n")
+                self.assertEqual(len(self.tree()["1/rank.2/stdout"].split()), 1000)  # as Open MPI leaves it
+
+    def test_merged_streams_have_one_file(self):
+        for copy in "", ":nocopy":
+            with self.subTest(copy=copy):
+                name = f"logs{len(copy)}"
+                self.assert_succeeds("-n", 2, "--merge-stderr-to-stdout", "--output-filename", name + copy,
+                                     *sh("echo a; echo b >&2; echo c"))
+                self.assertEqual(self.tree(name), {f"1/rank.{n}/stdout": b"a\nb\nc\n" for n in (0, 1)})
+
+    def test_files_are_exact_and_complete_whatever_the_console_shows(self):
+        blobs = []
+        for rank in range(3):
+            blobs.append(os.urandom(2 << 20))
+            (self.dir / f"blob.{rank}").write_bytes(blobs[-1])
+        self.assert_succeeds("-n", 3, "--label", "--ranks", "1", "--output-filename", "logs", *sh("cat blob.$RANK_ID"))
+        for rank in range(3):
+            self.assertTrue(self.tree()[f"1/rank.{rank}/stdout"] == blobs[rank], rank)
+
+    def test_tags_go_into_the_files(self):
+        self.assert_succeeds("-n", 2, "--tag-output", "--output-filename", "logs:nocopy", *sh("echo a; printf b"))
+        self.assertEqual(self.tree()["1/rank.1/stdout"], b"[1,1]<stdout>:a\n[1,1]<stdout>:b")
+
+    def test_labels_do_not(self):
+        self.assert_succeeds("-n", 2, "--label", "--output-filename", "logs", "echo", "a")
+        self.assertEqual(self.tree()["1/rank.1/stdout"], b"a\n")
+
+    def test_relative_to_where_dlaunch_was_started(self):
+        (self.dir / "elsewhere").mkdir()
+        self.assert_succeeds("-n", 1, "-wdir", "elsewhere", "--output-filename", "logs:nocopy", "pwd")
+        self.assertTrue(self.tree()["1/rank.0/stdout"].endswith(b"/elsewhere\n"))
+
+    def test_last_words_of_a_failing_rank_are_told(self):
+        for copy in "", ":nocopy":
+            with self.subTest(copy=copy):
+                result = self.run_dlaunch("-n", 2, "--output-filename", "logs" + copy,
+                                          *sh('[ $RANK_ID = 0 ] && exec sleep 100; echo "cannot find the data" >&2; exit 4'))
+                self.assert_exit(result, 4)
+                self.assertIn(b"cannot find the data", result.stderr)
+                self.assertIn(b"logs/1/rank.1/stderr", result.stderr)
+
+
+class Refused(Case):
+    def check_refused(self, target, *says):
+        start = time.monotonic()
+        result = self.run_dlaunch("-n", 2, "--output-filename", target, *sh(": > ran"))
+        self.assertLess(time.monotonic() - start, 5)
+        self.assert_exit(result, 2)
+        self.assertFalse((self.dir / "ran").exists(), "ranks were started")
+        for text in says:
+            self.assertIn(text, result.stderr)
+        self.assertEqual(result.stderr.count(b"\n"), 2, result.stderr)  # what, and what to do
+
+    def test_file_in_the_way(self):
+        (self.dir / "logs").write_text("mine")
+        self.check_refused("logs", b"/logs/1/rank.0/stdout", b"Not a directory")
+        self.assertEqual((self.dir / "logs").read_text(), "mine")
+
+    def test_no_permission(self):
+        if os.geteuid() != 0:
+            (self.dir / "locked").mkdir(mode=0o500)
+            return self.check_refused("locked/logs", b"Permission denied")
+        self.check_refused("/proc/1/logs", b"/proc/1/logs")
+
+    def test_empty_name(self):
+        result = self.run_dlaunch("-n", 2, "--output-filename", ":nocopy", "true")
+        self.assert_exit(result, 2)
+
+
+class FullDisk(Case):
+    def setUp(self):
+        super().setUp()
+        self.disk = self.dir / "disk"
+        self.disk.mkdir()
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "dlaunch-e2e", self.disk],
+                                 capture_output=True, check=False)
+        if mounted.returncode != 0:
+            self.skipTest(f"a small file system cannot be mounted here: {mounted.stderr.decode().strip()}")
+        self.addCleanup(subprocess.run, ["umount", "-l", self.disk], check=True)
+
+    def test_is_said_once_with_the_path(self):
+        result = self.run_dlaunch("-n", 2, "--output-filename", self.disk / "logs",
+                                  *sh("[ $RANK_ID = 1 ] || exec sleep 100; while echo x; do :; done"))
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(result.stderr.count(b"No space left on device"), 1, result.stderr)
+        self.assertIn(b"disk/logs/1/rank.1/stdout", result.stderr)
+
+    def test_a_rank_that_writes_the_file_itself_sees_it(self):
+        result = self.run_dlaunch("-n", 2, "--output-filename", f"{self.disk}/logs:nocopy",
+                                  *sh("[ $RANK_ID = 1 ] || exec sleep 100; while echo x; do :; done; exit 9"))
+        self.assertEqual(result.returncode, 9)
+
+    def test_may_be_survived(self):
+        result = self.run_dlaunch("-n", 2, "--on-output-error", "continue", "--output-filename", self.disk / "logs",
+                                  *sh("[ $RANK_ID = 1 ] && seq 100000; : > done.$RANK_ID"))
+        self.assertEqual(sorted(p.name for p in self.dir.glob("done.*")), ["done.0", "done.1"])
+        self.assertEqual(len(result.stdout.split()), 100000)  # the console was not full
+        self.assertEqual(result.stderr.count(b"No space left on device"), 1, result.stderr)
+        self.assertNotEqual(result.returncode, 0)
+
+
+if __name__ == "__main__":
+    support.main()

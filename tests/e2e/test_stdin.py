@@ -1,0 +1,244 @@
+"""The launcher's stdin: who gets it, byte for byte, and how little is done to it."""
+import contextlib
+import fcntl
+import os
+import pty
+import signal
+import subprocess
+import sys
+import termios
+import time
+
+import support
+from support import Case, SANITIZED, fnv1a64, program, sh, wait_until
+
+BIG = (4 if SANITIZED else 100) << 20
+
+
+def state_of(pid):
+    """R, S, T, ... of a process; empty when it is gone."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as stat:
+            return stat.read().rsplit(b")", 1)[1].split()[0].decode()
+    except OSError:
+        return ""
+
+
+class Who(Case):
+    def who_read(self, *options):
+        out = self.assert_succeeds("-n", 3, *options, *sh('echo "$RANK_ID $(cat)"'), input=b"word\n")
+        return sorted(out.decode().splitlines())
+
+    def test_rank_0_by_default(self):
+        self.assertEqual(self.who_read(), ["0 word", "1 ", "2 "])
+
+    def test_none(self):
+        self.assertEqual(self.who_read("--stdin", "none"), ["0 ", "1 ", "2 "])
+
+    def test_one(self):
+        self.assertEqual(self.who_read("--stdin", "1"), ["0 ", "1 word", "2 "])
+
+    def test_all(self):
+        self.assertEqual(self.who_read("--stdin", "all"), ["0 word", "1 word", "2 word"])
+
+    def test_nobody_of_that_number_is_refused(self):
+        result = self.run_dlaunch("-n", 2, "--stdin", "7", "cat")
+        self.assert_exit(result, 2)
+        self.assertIn(b"--stdin", result.stderr)
+
+
+class Bytes(Case):
+    def random_file(self, size):
+        path = self.dir / "random"
+        with open(path, "wb") as file:
+            for _ in range(size >> 20):
+                file.write(os.urandom(1 << 20))
+        return path
+
+    def test_100_mb_through_cat_are_exact(self):
+        path = self.random_file(BIG)
+        start = time.monotonic()
+        with open(path, "rb") as source, open(self.dir / "copy", "wb") as copy:
+            self.assert_exit(self.run_dlaunch("-n", 1, "cat", stdin=source, stdout=copy), 0)
+        print(f"{BIG >> 20} MiB in {time.monotonic() - start:.2f} s", end=" ", file=sys.stderr)
+        self.assertEqual(subprocess.run(["cmp", path, self.dir / "copy"], check=False).returncode, 0)
+
+    def test_all_ranks_get_every_byte(self):
+        """A block that repeats, so that the sum is known without summing all of it here."""
+        path = self.random_file(4 << 20)
+        content = path.read_bytes()
+        with open(path, "rb") as source:
+            expected = subprocess.run([program("stdin_sum")], stdin=source, capture_output=True, check=True).stdout
+        self.assertEqual(int(expected.split()[0]), len(content))
+        for stdin in ("file", "pipe"):
+            with self.subTest(stdin=stdin), open(path, "rb") as source:
+                options = {"stdin": source} if stdin == "file" else {"input": content}
+                out = self.assert_succeeds("-n", 3, "--stdin", "all", program("stdin_sum"), **options)
+                self.assertEqual(out, expected * 3)
+
+    def test_a_slow_rank_among_all_loses_nothing(self):
+        content = os.urandom(2 << 20)
+        out = self.assert_succeeds("-n", 3, "--stdin", "all", *sh(f"[ $RANK_ID = 1 ] && sleep 1; exec {program('stdin_sum')}"),
+                                   input=content)
+        self.assertEqual(len(set(out.splitlines())), 1)
+        self.assertEqual([int(line.split()[0]) for line in out.splitlines()], [len(content)] * 3)
+
+    def test_small_input_is_exact(self):
+        data = bytes(range(256)) + b"\x04\r\n\0end"
+        self.assertEqual(self.assert_succeeds("-n", 1, "cat", input=data), data)
+        self.assertEqual(self.assert_succeeds("-n", 1, program("stdin_sum"), input=data).split()[1].decode(), fnv1a64(data))
+
+
+class End(Case):
+    def test_end_of_file_is_passed_on(self):
+        self.assertEqual(self.assert_succeeds("-n", 1, program("stdin_sum"), input=b""), b"0 cbf29ce484222325\n")
+
+    def test_rank_that_reads_little(self):
+        """It closes its stdin, or ends: the rest is for nobody and the writer sees the pipe closed."""
+        for script in ("exec head -c 5", "exec 0<&-; sleep 0.3; echo done", "exit 0"):
+            with self.subTest(script=script):
+                with open("/dev/zero", "rb") as endless:
+                    self.assert_exit(self.run_dlaunch("-n", 2, *sh(script), stdin=endless, timeout=10), 0)
+
+    def test_endless_writer_ends_with_the_job(self):
+        line = f"yes | {support.DLAUNCH} -n 1 head -n 1; echo ${{PIPESTATUS[0]}} ${{PIPESTATUS[1]}}"
+        out = subprocess.run(["bash", "-c", line], capture_output=True, env=self.env, timeout=10, check=False)
+        self.assertEqual((out.stdout, out.stderr), (b"y\n141 0\n", b""))
+
+    def test_one_of_all_that_ends_early_does_not_stop_the_others(self):
+        content = os.urandom(1 << 20)
+        out = self.assert_succeeds("-n", 3, "--stdin", "all",
+                                   *sh(f"[ $RANK_ID != 1 ] || exit 0; exec {program('stdin_sum')}"), input=content)
+        self.assertEqual([int(line.split()[0]) for line in out.splitlines()], [len(content)] * 2)
+
+    def test_rank_that_ignores_its_stdin_does_not_hang_the_job(self):
+        with open("/dev/zero", "rb") as endless:
+            self.assert_succeeds("-n", 1, "sleep", "0.5", stdin=endless, timeout=10)
+
+    def test_writer_that_never_ends(self):
+        """The job ends with its ranks, not with its input."""
+        read, write = os.pipe()
+        self.addCleanup(os.close, write)
+        with os.fdopen(read, "rb") as source:
+            self.assert_succeeds("-n", 2, *sh("echo x > /dev/null"), stdin=source, timeout=10)
+
+
+class Shells(Case):
+    def shell(self, line, **options):
+        return subprocess.run(["bash", "-c", line, support.DLAUNCH], env=self.env, cwd=self.dir, capture_output=True,
+                              timeout=support.TIMEOUT, check=False, **options)
+
+    def test_loop_over_a_list(self):
+        (self.dir / "list").write_text("one\ntwo\nthree\n")
+        result = self.shell('while read h; do "$0" -n 2 --stdin none echo $h; done < list')
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"one\n" * 2 + b"two\n" * 2 + b"three\n" * 2, b""))
+
+    def test_nothing_is_read_that_nobody_asked_for(self):
+        """With --stdin none what is in the pipe is still there for the next."""
+        result = self.shell('"$0" -n 1 --stdin none true; cat', input=b"mine\n")
+        self.assertEqual(result.stdout, b"mine\n")
+
+    def test_a_refused_job_reads_nothing(self):
+        result = self.shell('"$0" -n 1 ./no-such-program; cat', input=b"mine\n")
+        self.assertEqual(result.stdout, b"mine\n")
+
+    def test_any_kind_of_input(self):
+        (self.dir / "file").write_text("x\n")
+        for redirection, seen in (("< file", b"x\n"), ("< /dev/null", b""), ("<&-", b""), ("<<< here", b"here\n"),
+                                  ("< <(echo piped)", b"piped\n"), ("0<>file", b"x\n")):
+            with self.subTest(redirection=redirection):
+                result = self.shell(f'"$0" -n 2 cat {redirection}', stdin=subprocess.DEVNULL)
+                self.assertEqual((result.returncode, result.stdout, result.stderr), (0, seen, b""))
+
+    def test_directory_as_input_is_no_hang(self):
+        self.assertEqual(self.shell('"$0" -n 1 cat < /').returncode, 0)
+
+
+class Untouched(Case):
+    """O_NONBLOCK is the open file's, so the shell's too."""
+
+    def check_flags(self, fds):
+        before = [fcntl.fcntl(fd, fcntl.F_GETFL) for fd in fds]
+        with self.start("-n", 2, *sh("echo x; sleep 0.2; seq 1000"), stdin=fds[0], stdout=fds[1], stderr=fds[2]) as job:
+            while_running = set()
+            drained = []
+            for fd in {fds[3], fds[4]} - {None}:
+                os.set_blocking(fd, False)
+                drained.append(fd)
+            while job.poll() is None:
+                while_running.add(tuple(fcntl.fcntl(fd, fcntl.F_GETFL) for fd in fds[:3]))
+                for fd in drained:
+                    with contextlib.suppress(OSError):
+                        os.read(fd, 65536)
+                time.sleep(0.01)
+        self.assertEqual(job.returncode, 0)
+        self.assertEqual([fcntl.fcntl(fd, fcntl.F_GETFL) for fd in fds[:3]], before[:3])
+        self.assertEqual(while_running, {tuple(before[:3])})
+
+    def test_pipes(self):
+        pairs = [os.pipe() for _ in range(3)]
+        for fd in sum(map(list, pairs), []):
+            self.addCleanup(os.close, fd)
+        self.check_flags([pairs[0][0], pairs[1][1], pairs[2][1], pairs[1][0], pairs[2][0]])
+
+    def test_terminal(self):
+        master, slave = pty.openpty()
+        self.addCleanup(os.close, master)
+        self.addCleanup(os.close, slave)
+        before = termios.tcgetattr(slave)
+        self.check_flags([slave, slave, slave, master, master])
+        self.assertEqual(termios.tcgetattr(slave), before)
+
+    def test_non_blocking_streams_lose_nothing(self):
+        """A parent that left them so: ssh, node, some shells."""
+        read, write = os.pipe()
+        os.set_blocking(write, False)
+        with self.start("-n", 2, *sh("seq 100000"), stdin=subprocess.DEVNULL, stdout=write,
+                        stderr=subprocess.PIPE) as job, os.fdopen(read, "rb") as out:
+            os.close(write)
+            time.sleep(0.3)
+            self.assertEqual(len(out.read().split()), 200000)
+            self.assertEqual(job.stderr.read(), b"")
+            self.assertEqual(job.wait(support.TIMEOUT), 0)
+
+
+class Background(Case):
+    def test_a_background_job_is_not_stopped_by_its_terminal(self):
+        """As `dlaunch … &` from a shell with job control, then `fg`."""
+        master, slave = pty.openpty()
+        self.addCleanup(os.close, master)
+        script = """
+import fcntl, os, signal, subprocess, sys, termios, time
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+restore = lambda: (signal.signal(signal.SIGTTOU, signal.SIG_DFL), os.setpgid(0, 0))
+job = subprocess.Popen(sys.argv[1:], preexec_fn=restore)
+print("started", job.pid, flush=True)
+while not os.path.exists("to-foreground"):
+    time.sleep(0.02)
+os.tcsetpgrp(0, job.pid)
+os.killpg(job.pid, signal.SIGCONT)
+code = job.wait()
+os.tcsetpgrp(0, os.getpgrp())
+print("code", code, flush=True)
+"""
+        shell = subprocess.Popen([sys.executable, "-c", script, support.DLAUNCH, "-n", "1", "sh", "-c",
+                                  "echo begun; read x; echo got $x"],
+                                 stdin=slave, stdout=slave, stderr=slave, env=self.env, cwd=self.dir, start_new_session=True)
+        os.close(slave)
+        self.addCleanup(lambda: shell.poll() is None and (shell.kill(), shell.wait()))
+        terminal = support.Terminal(shell, master)
+        terminal.read_until(b"begun")
+        pid = int(terminal.seen.split(b"started ")[1].split()[0])
+        terminal.type(b"typed\n")
+        time.sleep(0.5)
+        self.assertNotEqual(state_of(pid), "T")
+        self.assertNotIn(b"got", terminal.seen)
+        (self.dir / "to-foreground").touch()
+        terminal.read_until(b"got typed")
+        terminal.read_until(b"code 0")
+        shell.wait(support.TIMEOUT)
+
+
+if __name__ == "__main__":
+    support.main()
