@@ -178,7 +178,12 @@ class Agent::Impl {
     if (rank != ranks_.end() && rank->second.in) rank->second.in->push(input.bytes, input.eof);
   }
 
-  void on(wire::Signal& signal) { signal_ranks(static_cast<int>(signal.signal)); }
+  void on(wire::Signal& signal) {
+    signal_ranks(static_cast<int>(signal.signal));
+    if (signal.signal != SIGKILL) return;
+    setup_.grace_ms = 0;  // the time to be polite is over, for what the ranks left behind, too
+    sweeper_.hurry();
+  }
 
   void on(wire::WindowSize& size) {
     window_ = size;

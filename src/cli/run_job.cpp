@@ -103,7 +103,7 @@ int write_record(const Options& options, const plan::Plan& plan, const job::Outc
 int run_job(const Options& options, const plan::Plan& plan) {
   const Span span;
   for (const std::string& note : plan.notes) say("dlaunch: note: " + note + '\n');
-  sys::raise_open_files();
+  const rlimit open_files = sys::raise_open_files();
   if (const auto error = too_few_descriptors(plan)) {
     say(to_text(*error));
     return error->exit_code;
@@ -121,7 +121,7 @@ int run_job(const Options& options, const plan::Plan& plan) {
 
   report::Diagnostics diagnostics(options.verbosity);
   report::StatusLine status(STDERR_FILENO, ::isatty(STDERR_FILENO) == 1);
-  transport::Local transport(plan.job_id, options.policy.grace);
+  transport::Local transport(plan.job_id, options.policy.grace, open_files);
   asio::io_context io(1);
   launcher::Launcher launcher(
       io, {plan, settings, options.policy, **output, transport,
