@@ -278,8 +278,11 @@ class Launcher::Impl {
   // ---- output, time, signals ----
   void check_output() {
     if (const auto error = parts_.output.take_error()) {
-      const std::string detail = error->where + ": " + error->what + ": " + error->why;
-      if (parts_.settings.output.abort_on_error) happened(job::OutputFailed{detail, kExitOutput});
+      if (parts_.settings.output.abort_on_error) {
+        happened(job::OutputFailed{error->what + ": " + error->why + '\n' + error->hint, kExitOutput});
+      } else if (parts_.output_lost) {
+        parts_.output_lost(*error);
+      }
     }
     if (parts_.output.reader_gone()) happened(job::OutputFailed{"", kExitSigpipe});
     stop_when_flushed();
