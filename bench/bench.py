@@ -67,7 +67,7 @@ def measure_row(runner, row, chosen):
         for at in range(len(columns)):  # a different one begins each round, so that none always follows the same
             column = columns[(at + number) % len(columns)]
             result.samples.setdefault(column, []).append(once(runner, row, row.contestants[column]))
-    for column, contestant in row.hangs.items():
+    for column, contestant in row.hangs.items() if chosen.hang_tries else ():
         tries = [runner.run(contestant.argv, chosen.hang_limit) for _ in range(chosen.hang_tries)]
         result.hangs[column] = (sum(sample.status == "hung" for sample in tries), len(tries))
     return result

@@ -66,8 +66,8 @@ class Result:
         """A cell: median (best), CPU, and what went wrong."""
         good, everyone = self.good(column), self.samples.get(column, [])
         parts = []
-        if good and self.row.watch:
-            parts.append(f"{max(sample.peak for sample in good) / rows.MIB:.0f} MiB")
+        if everyone and self.row.watch:
+            parts.append(f"{max(sample.peak for sample in everyone) / rows.MIB:.0f} MiB")
         elif good:
             walls = [sample.wall for sample in good]
             cpu = statistics.median(sample.cpu for sample in good)

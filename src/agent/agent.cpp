@@ -37,6 +37,8 @@ constexpr int kLost = 1;    // exit code when the launcher went away
 /// A rank and its streams. Passive; the agent owns it from its spawn to the job's end.
 struct Rank {
   pid_t pid = 0;  // 0 once it was reaped: nothing is sent to a pid that may be another's
+  std::uint32_t app = 0;
+  const SpawnFailure* failure = nullptr;
   std::array<std::unique_ptr<link::PipeReader>, 2> readers;
   std::array<std::uint32_t, 2> credit{};
   std::unique_ptr<StdinFeeder> in;
@@ -81,15 +83,17 @@ std::vector<unsigned long> affinity_mask(const std::vector<std::uint32_t>& cpus)
   return words;
 }
 
-std::string step_text(SpawnStep step, const Program& program) {
+std::string step_text(SpawnStep step, int error, const Program& program) {
   switch (step) {
-    case SpawnStep::clone: return "cannot make a process for " + program.asked.argv[0];
+    case SpawnStep::fork: return "cannot make a process for " + program.asked.argv[0];
     case SpawnStep::session: return "cannot make its session and descriptors";
     case SpawnStep::terminal: return "cannot make its terminal the controlling one";
     case SpawnStep::limits: return "cannot set its limit of open files";
     case SpawnStep::affinity: return "cannot bind it to its CPUs";
     case SpawnStep::directory: return "cannot change to the working directory " + program.asked.wdir;
-    case SpawnStep::exec: return "cannot execute " + *program.path;
+    case SpawnStep::exec:
+      return error == ENOENT ? missing_interpreter(*program.path, program.asked.wdir)
+                             : "cannot execute " + *program.path;
   }
   return {};
 }
@@ -157,8 +161,9 @@ class Agent::Impl {
   void on(wire::Spawn& spawn) {
     const auto program = programs_.find(spawn.app);
     if (program == programs_.end()) return refuse(spawn.rank, EINVAL, "its program was never described");
-    if (::access(program->second.asked.wdir.c_str(), X_OK) != 0) {
-      return refuse(spawn.rank, errno, step_text(SpawnStep::directory, program->second));
+    if (::access((program->second.asked.wdir + "/.").c_str(), X_OK) != 0) {  // "/.": of a file it says ENOTDIR
+      const int error = errno;
+      return refuse(spawn.rank, error, step_text(SpawnStep::directory, error, program->second));
     }
     if (!program->second.path) return refuse(spawn.rank, program->second.path.error().error, program->second.path.error().what);
     if (!bound_) return refuse(spawn.rank, EINVAL, bound_.error().what + ": " + bound_.error().why);
@@ -221,11 +226,14 @@ class Agent::Impl {
     const auto mask = spawn.local_rank < bound_->size() ? affinity_mask((*bound_)[spawn.local_rank])
                                                         : std::vector<unsigned long>{};
     launch.affinity = mask;
-    const auto pid = spawner_.spawn(launch);
-    if (!pid) return refuse(spawn.rank, pid.error().error, step_text(pid.error().step, program));
+    launch.wait = setup_.report_cpus;
+    const Spawner::Child child = spawner_.spawn(launch);
+    if (child.pid < 0) return refuse(spawn.rank, child.error, step_text(SpawnStep::fork, child.error, program));
     Rank& rank = ranks_[spawn.rank];
-    rank.pid = *pid;
-    rank_of_.emplace(*pid, spawn.rank);
+    rank.pid = child.pid;
+    rank.app = spawn.app;
+    rank.failure = child.slot;
+    rank_of_.emplace(child.pid, spawn.rank);
     connect(spawn.rank, rank, stdio);
   }
 
@@ -291,7 +299,8 @@ class Agent::Impl {
 
   void signal_ranks(int signal) {
     for (auto& [id, rank] : ranks_) {
-      if (rank.pid > 1) ::kill(-rank.pid, signal);
+      if (rank.pid <= 1) continue;
+      if (::kill(-rank.pid, signal) != 0) ::kill(rank.pid, signal);  // it does not lead its group yet
     }
   }
 
@@ -299,12 +308,15 @@ class Agent::Impl {
     Rank& rank = ranks_.at(id);
     rank.pid = 0;
     rank.in.reset();
-    const bool killed = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
-    const auto kills = killed ? oom_kills() : oom_kills_;
-    link_.send(wire::Ended{id, static_cast<std::uint32_t>(wait_status), kills > oom_kills_, sys::wall_ns()});
     for (auto& reader : rank.readers) {
       if (reader) reader->rank_ended();
     }
+    if (const auto failure = Spawner::failure(rank.failure)) {
+      return refuse(id, failure->error, step_text(failure->step, failure->error, programs_.at(rank.app)));
+    }
+    const bool killed = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
+    const auto kills = killed ? oom_kills() : oom_kills_;
+    link_.send(wire::Ended{id, static_cast<std::uint32_t>(wait_status), kills > oom_kills_, sys::wall_ns()});
   }
 
   // ---- what happens by itself ----

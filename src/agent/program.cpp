@@ -3,7 +3,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <fstream>
 
 #include "base/text.h"
 
@@ -54,6 +56,18 @@ tl::expected<std::string, NotFound> find_program(const std::string& name, const 
     failure.what += "; there is one in the working directory: say ./" + name;
   }
   return tl::unexpected(failure);
+}
+
+std::string missing_interpreter(const std::string& path, const std::string& wdir) {
+  std::ifstream file(absolute(path, wdir), std::ios::binary);
+  std::string line(2, ' ');
+  file.read(line.data(), 2);
+  if (line != "#!")
+    return "cannot execute " + path + ", whose interpreter (the loader of shared libraries) is not there";
+  std::getline(file, line);
+  std::string_view name = line;
+  name.remove_prefix(std::min(name.find_first_not_of(" \t"), name.size()));
+  return "the interpreter " + std::string(name.substr(0, name.find_first_of(" \t"))) + " of " + path + " is not there";
 }
 
 }  // namespace dlaunch::agent

@@ -17,4 +17,7 @@ struct NotFound {
 tl::expected<std::string, NotFound> find_program(const std::string& name, const std::vector<std::string>& env,
                                                  const std::string& wdir);
 
+/// Why execve says ENOENT of a program that is there: "the interpreter /bin/sh^M of ./script is not there".
+std::string missing_interpreter(const std::string& path, const std::string& wdir);
+
 }  // namespace dlaunch::agent

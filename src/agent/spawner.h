@@ -1,23 +1,22 @@
-// Starts one process the fast way: a child that shares our memory until it execs (as vfork), so that the cost does not
-// grow with the agent and a failed step is known at once, with its errno. Owned by the agent; keeps the child's stack.
+// Starts processes by plain fork: the agent is small, so a fork is cheap, and it goes on while the child execs on another
+// CPU (vfork would wait for each exec in turn). A step that fails in the child is told through shared memory and read
+// when the child is reaped. Owned by the agent.
 #pragma once
 
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#include <cstdint>
+#include <optional>
 #include <span>
-#include <string>
-#include <tl/expected.hpp>
 #include <vector>
 
 namespace dlaunch::agent {
 
-enum class SpawnStep { clone, session, terminal, limits, affinity, directory, exec };
+enum class SpawnStep : int { fork, session, terminal, limits, affinity, directory, exec };
 
 struct SpawnFailure {
-  SpawnStep step;
-  int error;
+  SpawnStep step = SpawnStep::fork;
+  int error = 0;
 };
 
 /// What the child becomes. Borrowed for the time of the call.
@@ -32,21 +31,33 @@ struct Launch {
   bool terminal = false;                    ///< `out` becomes the controlling terminal
   std::span<const unsigned long> affinity;  ///< a CPU mask as sched_setaffinity(2) takes it; empty: inherited
   rlimit open_files{};
+  bool wait = false;  ///< return when it has exec'ed or ended, so that what it is bound to can be read back
 };
 
 class Spawner {
  public:
-  Spawner();
+  Spawner() = default;
   ~Spawner();
   Spawner(const Spawner&) = delete;
   Spawner& operator=(const Spawner&) = delete;
 
+  struct Child {
+    pid_t pid = -1;  ///< -1: fork failed, `error` says why
+    int error = 0;
+    const SpawnFailure* slot = nullptr;  ///< for failure()
+  };
   /// The child leads its own session and group, has default signal dispositions and an empty mask, and dies by KILL
   /// when the calling thread does. Every descriptor above 2 must be O_CLOEXEC.
-  tl::expected<pid_t, SpawnFailure> spawn(const Launch& launch);
+  Child spawn(const Launch& launch);
+
+  /// Of a child that was reaped: the step that kept it from becoming its program.
+  static std::optional<SpawnFailure> failure(const SpawnFailure* slot);
 
  private:
-  char* stack_;
+  SpawnFailure* next_slot();
+
+  std::vector<SpawnFailure*> pages_;  // shared with the children
+  size_t used_ = 0;                   // slots of the last page
 };
 
 }  // namespace dlaunch::agent

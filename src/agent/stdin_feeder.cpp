@@ -32,8 +32,7 @@ class StdinFeeder::Impl : public std::enable_shared_from_this<StdinFeeder::Impl>
   }
 
   void close() {
-    asio::error_code ignored;
-    fd_.close(ignored);
+    if (fd_.is_open()) sys::Fd(fd_.release());  // release() tells epoll; closing would not while a fork holds a copy
     handlers_ = {};
   }
 

@@ -102,8 +102,9 @@ class Walk {
       return {};
     }
     if (has_value) return fail({.where = given.spelled, .what = "takes no value", .why = "", .hint = ""});
-    given.value = found.unset ? "false" : "true";
-    if (takes == Takes::count) given.value = given.spelled.ends_with("vv") ? "2" : "1";
+    std::string_view flag = found.unset ? "false" : "true";
+    if (takes == Takes::count) flag = given.spelled.ends_with("vv") ? "2" : "1";
+    given.value = flag;
     return {};
   }
 
@@ -125,9 +126,7 @@ Result<Group> parse_app_line(const Line& line) {
 
 }  // namespace
 
-Result<Arguments> parse_arguments(std::span<const std::string> words) {
-  return Walk(words, true).run();
-}
+Result<Arguments> parse_arguments(std::span<const std::string> words) { return Walk(words, true).run(); }
 
 Result<std::vector<Group>> parse_app_file(std::string_view text, const std::string& path) {
   if (auto ok = check_text(text, path); !ok) return fail(ok.error());

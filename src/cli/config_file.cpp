@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "cli/values.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -124,10 +125,10 @@ Result<std::string> preference_value(const OptionSpec& spec, std::string_view te
   switch (spec.takes) {
     case Takes::nothing:
       if (yes || no) return std::string(yes ? "true" : "false");
-      return fail(
-          {.where = "", .what = "\"" + std::string(text) + "\" is neither true nor false", .why = "", .hint = ""});
+      return bad_value(text, "is neither true nor false", "write true or false");
     case Takes::maybe_value:
-      return std::string(yes ? "" : no ? "false" : text);
+      if (yes) return std::string();
+      return std::string(no ? "false" : text);
     case Takes::count:
     case Takes::value:
     case Takes::show:

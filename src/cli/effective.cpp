@@ -7,9 +7,7 @@
 namespace dlaunch::cli {
 namespace {
 
-size_t index_of(const OptionSpec* spec) {
-  return static_cast<size_t>(spec - option_table().data());
-}
+size_t index_of(const OptionSpec* spec) { return static_cast<size_t>(spec - option_table().data()); }
 
 }  // namespace
 
@@ -32,9 +30,7 @@ const Given* Effective::find(std::string_view name) const {
   return row && !flag_off ? &*row : nullptr;
 }
 
-void Effective::drop(const Given& given) {
-  rows_[index_of(given.spec)].reset();
-}
+void Effective::drop(const Given& given) { rows_[index_of(given.spec)].reset(); }
 
 Result<void> Effective::apply(Options& options, const Surroundings& surroundings) const {
   for (const std::optional<Given>& row : rows_) {

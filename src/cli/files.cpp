@@ -19,9 +19,7 @@ tl::unexpected<Unreadable> unreadable(const std::string& path, std::string why, 
   return tl::unexpected<Unreadable>(Unreadable{std::move(error), missing});
 }
 
-bool blank(char c) {
-  return c == ' ' || c == '\t';
-}
+bool blank(char c) { return c == ' ' || c == '\t'; }
 
 /// One line's words, a character at a time.
 class WordSplitter {
@@ -149,8 +147,6 @@ Result<std::vector<plan::EnvSetting>> parse_env_file(std::string_view text, cons
   return settings;
 }
 
-Result<std::vector<std::string>> split_words(std::string_view line) {
-  return WordSplitter(line).split();
-}
+Result<std::vector<std::string>> split_words(std::string_view line) { return WordSplitter(line).split(); }
 
 }  // namespace dlaunch::cli

@@ -189,8 +189,6 @@ std::string man_page() {
   return text + std::string(kManHead) + man_options() + std::string(kManTail);
 }
 
-std::string usage_hint() {
-  return "usage: " + std::string(kUsage) + "; --help lists the options";
-}
+std::string usage_hint() { return "usage: " + std::string(kUsage) + "; --help lists the options"; }
 
 }  // namespace dlaunch::cli

@@ -5,8 +5,8 @@
 
 namespace dlaunch::cli {
 
-std::string help_text();     ///< --help
-std::string man_page();      ///< dlaunch(1), in man(7) macros: --help-man
+std::string help_text();  ///< --help
+std::string man_page();   ///< dlaunch(1), in man(7) macros: --help-man
 
 /// The line for one who named no program.
 std::string usage_hint();

@@ -6,6 +6,8 @@
 #include "base/text.h"
 #include "cli/option_spec.h"
 #include "cli/values.h"
+#include "output/file_layout.h"
+#include "output/label.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -46,13 +48,17 @@ constexpr std::array<Word<output::Color>, 3> kColor{
     {{"auto", output::Color::automatic}, {"always", output::Color::always}, {"never", output::Color::never}}};
 constexpr std::array<Word<bool>, 2> kAbortOrContinue{{{"abort", true}, {"continue", false}}};
 
-Result<bool> abort_or_continue(string_view value) {
-  return one_of(value, kAbortOrContinue);
+Result<bool> abort_or_continue(string_view value) { return one_of(value, kAbortOrContinue); }
+
+/// Another room's check, told by the option as it was typed.
+Result<void> passed(Result<void> check) {
+  if (!check) check.error().where.clear();
+  return check;
 }
 
 Result<void> set_label(Options& o, string_view value, Here) {
-  o.output.label = value.empty() ? kDefaultLabel : std::string(value);
-  return {};
+  o.output.label = value.empty() ? output::kDefaultLabel : value;
+  return passed(output::check_label_template(*o.output.label));
 }
 
 Result<void> set_format(Options& o, string_view value, Here) {
@@ -71,6 +77,13 @@ Result<void> set_timeout(Options& o, string_view value, Here) {
   o.policy.timeout.reset();
   if (limit->count() > 0) o.policy.timeout = *limit;
   return {};
+}
+
+Result<void> set_files(Options& o, string_view value, Here here) {
+  auto files = file_settings(value, here.cwd);
+  if (!files) return fail(files.error());
+  o.output.files = *std::move(files);
+  return passed(output::check_file_template(o.output.files->target));
 }
 
 Result<void> set_raw(Options& o, string_view value, Here) {
@@ -96,9 +109,7 @@ Result<void> add_env_file(AppRequest& app, string_view value, Here here) {
   return {};
 }
 
-Result<void> no_effect(Options&, string_view, Here) {
-  return {};
-}
+Result<void> no_effect(Options&, string_view, Here) { return {}; }
 
 // clang-format off
 constexpr OptionSpec kOptions[] = {
@@ -130,8 +141,8 @@ constexpr OptionSpec kOptions[] = {
     {.names = "label", .takes = Takes::maybe_value, .value_name = "TEMPLATE", .section = Section::output,
      .preference = true, .help = "begin each line so: {rank} {local_rank} {host} {device} {stream} {time}",
      .set_job = set_label,
-     .more = "Without TEMPLATE it is '[{rank}] '. Write --label=TEMPLATE; a next word is taken as TEMPLATE only when it "
-             "has a '{'."},
+     .more = "Without TEMPLATE it is '[{rank}] '. Write --label=TEMPLATE; a next word is taken as TEMPLATE only when "
+             "it has a '{'."},
     {.names = "tag-output", .section = Section::output, .preference = true,
      .help = "begin each line as Open MPI does: [1,0]<stdout>:",
      .set_job = [](Options& o, string_view v, Here) { return put_flag(o.output.tag, v); }},
@@ -140,7 +151,7 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Here) { return put_flag(o.output.timestamp, v); }},
     {.names = "output-filename", .takes = Takes::value, .value_name = "DIR[:nocopy,nojobid]",
      .section = Section::output, .help = "keep each rank's output in DIR/1/rank.N/stdout and stderr",
-     .set_job = [](Options& o, string_view v, Here h) { return put(o.output.files, file_settings(v, h.cwd)); },
+     .set_job = set_files,
      .more = "With a '{' it is a template of the file's name, as DIR/{host}/{rank}.log. nocopy: not on the "
              "console too. nojobid: without the 1/."},
     {.names = "merge-stderr-to-stdout", .section = Section::output, .preference = true,
@@ -230,12 +241,8 @@ constexpr RefusedOption kRefused[] = {
 
 }  // namespace
 
-std::span<const OptionSpec> option_table() {
-  return kOptions;
-}
+std::span<const OptionSpec> option_table() { return kOptions; }
 
-std::span<const RefusedOption> refused_table() {
-  return kRefused;
-}
+std::span<const RefusedOption> refused_table() { return kRefused; }
 
 }  // namespace dlaunch::cli

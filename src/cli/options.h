@@ -38,7 +38,4 @@ struct ShowText {
 
 using Command = std::variant<Options, ShowText>;
 
-/// --label without a template.
-inline constexpr const char* kDefaultLabel = "[{rank}] ";
-
 }  // namespace dlaunch::cli

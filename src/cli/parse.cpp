@@ -6,10 +6,10 @@
 #include "cli/arguments.h"
 #include "cli/effective.h"
 #include "cli/help.h"
-#include "cli/version.h"
 #include "cli/preferences.h"
 #include "cli/show_config.h"
 #include "cli/values.h"
+#include "cli/version.h"
 
 namespace dlaunch::cli {
 namespace {

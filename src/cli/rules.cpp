@@ -49,7 +49,9 @@ const Given* holds(const Effective& effective, Operand operand) {
 }
 
 std::string describe(const Given& given, Operand operand) {
-  return given.spelled + (operand.value.empty() ? "" : " " + std::string(operand.value));
+  std::string text = given.spelled;
+  if (!operand.value.empty()) text.append(" ").append(operand.value);
+  return text;
 }
 
 tl::unexpected<Error> useless(const std::string& where, std::string why, std::string hint) {

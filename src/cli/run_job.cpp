@@ -132,7 +132,7 @@ int run_job(const Options& options, const plan::Plan& plan) {
     say(text);
   };
   std::optional<Error> output_lost;
-  transport::Local transport;
+  transport::Local transport(plan.job_id, options.policy.grace);
   asio::io_context io(1);
   launcher::Launcher launcher(
       io, {plan, settings, options.policy, **output, transport,

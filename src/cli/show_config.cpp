@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "output/label.h"
+
 namespace dlaunch::cli {
 namespace {
 
@@ -12,7 +14,9 @@ struct Row {
 };
 
 std::string shown_value(const Given& given) {
-  if (given.spec->takes == Takes::maybe_value && given.value.empty()) return kDefaultLabel;
+  if (given.spec->takes == Takes::maybe_value && given.value.empty()) {
+    return std::string(output::kDefaultLabel);
+  }
   return given.value;
 }
 

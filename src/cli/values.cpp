@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "output/file_layout.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -38,8 +39,9 @@ Result<void> apply_directives(std::string_view text, output::FileSettings& setti
 }  // namespace
 
 tl::unexpected<Error> bad_value(std::string_view text, std::string_view wrong, std::string hint) {
-  return fail(
-      {.where = "", .what = "\"" + std::string(text) + "\" " + std::string(wrong), .why = "", .hint = std::move(hint)});
+  std::string what = "\"";
+  what.append(text).append("\" ").append(wrong);
+  return fail({.where = "", .what = std::move(what), .why = "", .hint = std::move(hint)});
 }
 
 Result<int> whole_number(std::string_view text, int min, int max) {
@@ -82,6 +84,9 @@ Result<output::FileSettings> file_settings(std::string_view text, const std::str
   auto path = absolute_path(text, cwd);
   if (!path) return fail(path.error());
   settings.target = *std::move(path);
+  if (!settings.job_directory && output::is_template(text)) {
+    return bad_value(text, "is a template, for which nojobid does nothing", "leave nojobid out");
+  }
   return settings;
 }
 

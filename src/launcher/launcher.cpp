@@ -14,6 +14,7 @@
 #include "launcher/output_driver.h"
 #include "launcher/rank_streams.h"
 #include "launcher/stdin_source.h"
+#include "sys/descendants.h"
 
 namespace dlaunch::launcher {
 namespace {
@@ -54,7 +55,8 @@ class Launcher::Impl {
         progress_timer_(io) {}
 
   job::Outcome run() {
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH}) {
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH,
+                             SIGCHLD}) {
       if (!ignored_at_start(signal)) signals_.add(signal);
     }
     wait_signal();
@@ -271,7 +273,7 @@ class Launcher::Impl {
   }
 
   void stop_when_flushed() {
-    if (job_.phase() != job::Phase::finished || !output_.flushed()) return;
+    if (job_.phase() != job::Phase::finished || (!output_.flushed() && !impatient_)) return;
     io_.stop();
   }
 
@@ -322,6 +324,10 @@ class Launcher::Impl {
   }
 
   void on_signal(int signal) {
+    if (signal == SIGCHLD) {  // as PID 1 of a container we get other people's children, too
+      sys::reap_all();
+      return;
+    }
     log(1, "got " + signal_name(signal));
     if (signal == SIGWINCH) {
       for (const auto& to : links_) {
@@ -331,6 +337,8 @@ class Launcher::Impl {
     }
     if (signal == SIGCONT) stdin_.continued();
     if (job_.phase() == job::Phase::finished) return io_.stop();  // only the reader was waited for
+    // Asked twice: the reader is not waited for.
+    impatient_ = impatient_ || (job_.phase() >= job::Phase::ending && job::ends_a_job(signal));
     happened(job::UserSignal{signal});
   }
 
@@ -352,6 +360,7 @@ class Launcher::Impl {
   asio::steady_timer progress_timer_;
   std::optional<job::Time> armed_for_;
   int started_ = 0;
+  bool impatient_ = false;
 };
 
 Launcher::Launcher(asio::io_context& io, Parts parts) : impl_(std::make_unique<Impl>(io, std::move(parts))) {}

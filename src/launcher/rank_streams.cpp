@@ -18,7 +18,7 @@ RankStreams::RankStreams(asio::io_context& io, OutputDriver& output, int ranks, 
       output_(output),
       drained_(std::move(drained)),
       ranks_(static_cast<size_t>(ranks)),
-      scratch_(kReadSize) {}
+      scratch_(std::make_unique_for_overwrite<char[]>(kReadSize)) {}  // pages that no rank fills are never touched
 
 RankStreams::Source& RankStreams::source(int rank, Stream stream) {
   return ranks_[static_cast<size_t>(rank)].sources[static_cast<size_t>(stream)];
@@ -45,14 +45,14 @@ void RankStreams::opened_remote(int rank, std::array<bool, output::kStreams> str
 void RankStreams::read_pipe(int rank, Stream stream, sys::Fd fd) {
   link::PipeReader::Consumer consumer;
   consumer.allowance = [this, rank, stream]() -> size_t {
-    if (output_.output().ready(rank, stream)) return scratch_.size();
+    if (output_.output().ready(rank, stream)) return kReadSize;
     park(rank, stream);
     return 0;
   };
   consumer.data = [this, rank, stream](std::string_view bytes) { output_.feed(rank, stream, bytes, sys::wall_ns()); };
   consumer.closed = [this, rank, stream] { close(rank, stream); };
   Source& opened = source(rank, stream);
-  opened.pipe = std::make_unique<link::PipeReader>(io_, std::move(fd), scratch_, std::move(consumer));
+  opened.pipe = std::make_unique<link::PipeReader>(io_, std::move(fd), std::span(scratch_.get(), kReadSize), std::move(consumer));
 }
 
 void RankStreams::received(int rank, Stream stream, std::string bytes, std::int64_t wall_ns) {

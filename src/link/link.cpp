@@ -21,7 +21,7 @@ bool would_block(int error) { return error == EAGAIN || error == EWOULDBLOCK || 
 
 class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
  public:
-  Impl(asio::io_context& io, sys::Fd in, sys::Fd out) : io_(io), in_(io), out_(io), buffer_(kReadSize) {
+  Impl(asio::io_context& io, sys::Fd in, sys::Fd out) : io_(io), in_(io), out_(io), buffer_(std::make_unique_for_overwrite<char[]>(kReadSize)) {
     sys::set_nonblocking(in.get());
     sys::set_nonblocking(out.get());
     in_.assign(in.release());
@@ -111,11 +111,11 @@ class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
 
   void read() {
     std::vector<sys::Fd> fds;
-    const ssize_t got = sys::receive_some(in_.native_handle(), buffer_, fds);
+    const ssize_t got = sys::receive_some(in_.native_handle(), {buffer_.get(), kReadSize}, fds);
     for (sys::Fd& fd : fds) fds_.push_back(std::move(fd));
     if (got == 0) return end("closed by the other side");
     if (got < 0 && !would_block(errno)) return end(std::strerror(errno));
-    if (got > 0) decoder_.feed({buffer_.data(), static_cast<size_t>(got)});
+    if (got > 0) decoder_.feed({buffer_.get(), static_cast<size_t>(got)});
     if (deliver()) wait_readable();
   }
 
@@ -145,7 +145,7 @@ class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
   asio::posix::stream_descriptor in_;
   asio::posix::stream_descriptor out_;
   Handlers handlers_;
-  std::vector<char> buffer_;
+  std::unique_ptr<char[]> buffer_;  // kReadSize; pages that no burst fills are never touched
   wire::Decoder decoder_;
   std::deque<sys::Fd> fds_;
   std::string queue_;

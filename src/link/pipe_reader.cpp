@@ -44,8 +44,7 @@ class PipeReader::Impl : public std::enable_shared_from_this<PipeReader::Impl> {
   }
 
   void close() {
-    asio::error_code ignored;
-    fd_.close(ignored);
+    if (fd_.is_open()) sys::Fd(fd_.release());  // release() tells epoll; closing would not while a fork holds a copy
     timer_.cancel();
     consumer_ = {};
   }

@@ -40,6 +40,11 @@ void RecordChannel::answered(int slot, bool ready) {
 void RecordChannel::feed(int slot, std::string_view bytes, At at) {
   Slot& s = slot_at(slot);
   if (bytes.empty()) return;
+  if (bytes.size() >= kBulk) {
+    s.patience = kBulkPatience;
+  } else if (s.held.empty() && holder_ != &s) {
+    s.patience = 0;  // a small write on a fresh line: it stopped where it meant to
+  }
   if (holder_ != &s && (holder_ || !line_.empty())) {
     wait_last(s, bytes, at);
   } else {
@@ -131,6 +136,7 @@ void RecordChannel::expire(int slot, Time now) {
   const bool had_its_chance = s.chance == Chance::had;
   if (s.chance == Chance::fresh) s.chance = Chance::had;
   if (!had_its_chance || crowded() || s.in_line || (holder_ && holder_ != &s)) return shared_.timers.start(s.timer, now);
+  if (--s.patience > 0) return shared_.timers.start(s.timer, now);
   if (!s.held.empty()) let_go(s);
   if (holder_ == &s) holder_ = nullptr;
   drain(now);

@@ -43,6 +43,7 @@ class RecordChannel : public Channel {
     bool in_line = false;
     bool ended = false;
     Chance chance = Chance::had;
+    int patience = 0;  // so many idle times more before the partial goes
     Timers::Handle timer;
   };
 

@@ -15,8 +15,7 @@ std::string not_found_hint(std::string_view program, std::string_view wdir, bool
   }
   if (program.front() != '/')
     return "the path is taken from the working directory " + shell_quote(wdir) + "; -wdir sets another";
-  return "it must exist on the rank's host; if it does, the interpreter in its first line (#!) or its loader is "
-         "missing";
+  return "it must exist on the rank's host";
 }
 
 }  // namespace
@@ -24,6 +23,10 @@ std::string not_found_hint(std::string_view program, std::string_view wdir, bool
 std::string not_started_hint(const NotStarted& status, std::string_view program, std::string_view wdir, bool has_path) {
   if (status.what.find("working directory") != std::string::npos) {
     return "the directory must be there and open to you on the rank's host; -wdir sets another";
+  }
+  if (status.what.find("interpreter") != std::string::npos) {
+    return "a script's first line (#!) names its interpreter, to its end: no Windows line ending; a binary needs its "
+           "loader";
   }
   switch (status.error) {
     case ENOENT:

@@ -11,9 +11,12 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include "sys/fd.h"
 #include "sys/io.h"
@@ -55,6 +58,15 @@ std::vector<Process> all_processes() {
   return processes;
 }
 
+constexpr std::chrono::milliseconds kPoll{20};
+constexpr std::chrono::seconds kKillWait{5};  // for processes in uninterruptible sleep
+
+bool has_variable(int pid, const std::string& entry) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/environ", std::ios::binary);
+  const std::string environment{std::istreambuf_iterator<char>(file), {}};
+  return ('\0' + environment).find('\0' + entry + '\0') != std::string::npos;
+}
+
 }  // namespace
 
 void become_subreaper() {
@@ -94,6 +106,26 @@ void signal_process(const Process& process, int signal) {
     ::syscall(SYS_pidfd_send_signal, handle.get(), signal, nullptr, 0);
   } else if (process.pid > 1) {
     ::kill(process.pid, signal);  // a kernel before 5.3
+  }
+}
+
+void end_descendants_with(const std::string& entry, std::chrono::milliseconds grace) {
+  const auto kill_at = std::chrono::steady_clock::now() + grace;
+  for (bool termed = false; !reap_all(); termed = true) {
+    const auto now = std::chrono::steady_clock::now();
+    bool left = false;
+    for (const Process& process : descendants()) {
+      if (!has_variable(process.pid, entry)) continue;
+      left = true;
+      if (now >= kill_at) {
+        signal_process(process, SIGKILL);
+      } else if (!termed) {
+        signal_process(process, SIGTERM);
+        signal_process(process, SIGCONT);
+      }
+    }
+    if (!left || now >= kill_at + kKillWait) return;
+    std::this_thread::sleep_for(kPoll);
   }
 }
 

@@ -12,13 +12,14 @@
 #include <csignal>
 #include <cstring>
 
+#include "sys/descendants.h"
 #include "sys/io.h"
 #include "transport/agent_image.h"
 
 namespace dlaunch::transport {
 namespace {
 
-constexpr int kExitWaitMs = 5000;  // an agent that has said Clean is gone in less than a millisecond
+constexpr int kExitWaitMs = 5000;      // an agent that has said Clean is gone in less than a millisecond
 constexpr unsigned kMemfdExec = 0x10;  // MFD_EXEC, which Linux 6.3 wants said
 
 /// The agent as a file that only this process can reach.
@@ -38,11 +39,11 @@ Result<sys::Fd> agent_file() {
   return file;
 }
 
-int start_agent(const sys::Fd& file, const sys::Fd& stream, pid_t& pid) {
+int start_agent(const sys::Fd& file, const sys::Fd& stream, std::string mark, pid_t& pid) {
   const std::string path = "/proc/self/fd/" + std::to_string(file.get());
   char name[] = "dlaunch-agent";
   char* const argv[] = {name, nullptr};
-  char* const envp[] = {nullptr};  // ranks get theirs from the plan
+  char* const envp[] = {mark.data(), nullptr};  // ranks get theirs from the plan
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_adddup2(&actions, stream.get(), 0);
@@ -52,27 +53,37 @@ int start_agent(const sys::Fd& file, const sys::Fd& stream, pid_t& pid) {
   return error;
 }
 
+bool is_gone(int pid) { return ::waitpid(pid, nullptr, WNOHANG) != 0; }
+
+void wait_gone(int pid, const sys::Fd& handle) {
+  if (handle) {
+    pollfd ended{handle.get(), POLLIN, 0};
+    ::poll(&ended, 1, kExitWaitMs);
+  }
+  for (int waited = 0; !is_gone(pid) && !handle && waited < kExitWaitMs; ++waited) ::poll(nullptr, 0, 1);
+}
+
 }  // namespace
+
+Local::Local(const std::string& job_id, std::chrono::milliseconds grace)
+    : mark_("DLAUNCH_JOB_ID=" + job_id), grace_(grace) {}
 
 Result<Opened> Local::open(const plan::Host& host) {
   auto file = agent_file();
   if (!file) return fail(file.error());
+  sys::become_subreaper();
   auto [ours, theirs] = sys::make_socketpair();
   pid_t pid = 0;
-  if (const int error = start_agent(*file, theirs, pid); error != 0) {
+  if (const int error = start_agent(*file, theirs, mark_, pid); error != 0) {
     return fail({host.name, "cannot start the agent", std::strerror(error), "", kExitHostLost});
   }
-  agents_.push_back(pid);
+  agents_.push_back({pid, sys::Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)))});
   return Opened{std::move(ours), true};
 }
 
 void Local::close() {
-  for (const int pid : agents_) {
-    const sys::Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-    pollfd ended{handle.get(), POLLIN, 0};
-    ::poll(&ended, 1, kExitWaitMs);
-    ::waitpid(pid, nullptr, WNOHANG);
-  }
+  for (const Agent& agent : agents_) wait_gone(agent.pid, agent.handle);
+  if (!agents_.empty() && !sys::reap_all()) sys::end_descendants_with(mark_, grace_);
   agents_.clear();
 }
 

@@ -1,19 +1,31 @@
-// The agent of this machine: a child of the launcher, run from the copy inside it. Owned by `main`.
+// The agent of this machine: a child of the launcher, run from the copy inside it. Owned by `main`. Should the agent's
+// own two processes be killed, the launcher is the third line: orphans of the job fall to it, and close() ends them.
 #pragma once
 
+#include <chrono>
+#include <string>
 #include <vector>
 
+#include "sys/fd.h"
 #include "transport/transport.h"
 
 namespace dlaunch::transport {
 
 class Local : public Transport {
  public:
+  /// `grace`: between TERM and KILL for what a killed agent left.
+  Local(const std::string& job_id, std::chrono::milliseconds grace);
   Result<Opened> open(const plan::Host& host) override;
   void close() override;
 
  private:
-  std::vector<int> agents_;  // pids
+  struct Agent {
+    int pid;
+    sys::Fd handle;  // a pidfd; none on a kernel before 5.3
+  };
+  const std::string mark_;  // in the environment of the agents and of every rank
+  const std::chrono::milliseconds grace_;
+  std::vector<Agent> agents_;
 };
 
 }  // namespace dlaunch::transport

@@ -65,7 +65,8 @@ struct Program {
   bool operator==(const Program&) const = default;
 };
 
-/// Start one rank. The agent answers Started or NotStarted.
+/// Start one rank. The agent answers NotStarted, or Started and later Ended; or Started and then NotStarted, when its
+/// program could not be executed after all.
 struct Spawn {
   static constexpr std::uint8_t kType = 3;
   std::uint32_t rank = 0;

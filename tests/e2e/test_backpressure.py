@@ -111,9 +111,10 @@ class SlowReader(Case):
             job.send_signal(signal.SIGINT)
             self.assert_ranks_end("yes")
             time.sleep(0.5)
-            if job.poll() is None:
-                job.send_signal(signal.SIGINT)
+            self.assertIsNone(job.poll(), "it did not wait for the reader")
+            job.send_signal(signal.SIGINT)
             self.assertEqual(job.wait(5), 130)
+            self.assertNotIn(b"could not confirm", job.stderr.read())
 
     def test_interrupt_then_the_reader_wakes(self):
         with self.flood("-n", 4, "yes") as job:

@@ -66,7 +66,7 @@ class Keys(Case):
     def test_interrupt(self):
         for options in [], ["--pty"]:
             with self.subTest(options=options), self.under_pty("-n", 2, *options, *sh("echo ready; exec sleep 100")) as terminal:
-                self.assertTrue(wait_until(lambda: len(self.find("sleep 100")) >= 2 and terminal.read_until(b"ready")))
+                terminal.read_until(b"ready\r\nready")
                 terminal.type(b"\x03")
                 code, shown = terminal.finish(10)
                 self.assertEqual(code, 130)
@@ -94,7 +94,8 @@ class Keys(Case):
             launcher = self.launcher()
             self.assertTrue(wait_until(lambda: state_of(launcher) == "T", 5))
             ranks = [pid for pid in self.find("over $RANK_ID") if pid != launcher and state_of(pid)]
-            self.assertEqual({state_of(pid) for pid in ranks}, {"T"})
+            self.assertEqual(len(ranks), 2)
+            self.assertTrue(wait_until(lambda: {state_of(pid) for pid in ranks} == {"T"}, 5))
             (self.dir / "go").touch()
             time.sleep(0.3)
             self.assertNotIn(b"over", terminal.seen)
@@ -173,6 +174,9 @@ class MidLine(Case):
 
 
 class Gone(Case):
+    def sleepers(self, command):
+        return [pid for pid, line in self.processes().items() if line.startswith(command)]
+
     def test_a_hang_up_ends_the_ranks(self):
         with self.under_pty("-n", 2, *sh("trap '' HUP; echo ready; exec sleep 100")) as terminal:
             terminal.read_until(b"ready\r\nready")
@@ -189,9 +193,9 @@ class Gone(Case):
         subprocess.run([*tmux, "new-session", "-d", "-s", "s", "-x", "80", "-y", "24", "cat"], env=self.env, check=True)
         subprocess.run([*tmux, "new-window", "-c", self.dir, "-n", "job", command], env=self.env, cwd=self.dir, check=True)
         self.assertTrue(wait_until(lambda: len(list(self.dir.glob("ready.*"))) == 2))
-        self.assertEqual(len(self.find("sleep 1000")), 2)
+        self.assertEqual(len(self.sleepers("sleep 1000")), 2)
         subprocess.run([*tmux, "kill-window", "-t", "s:job"], env=self.env, check=True)
-        self.assertTrue(wait_until(lambda: not self.find("sleep 1000"), 10), self.processes())
+        self.assertTrue(wait_until(lambda: not self.sleepers("sleep 1000"), 10), self.processes())
         subprocess.run([*tmux, "kill-server"], check=True)
 
 

@@ -22,9 +22,7 @@ TEST_P(OptionLine, Sets) {
   EXPECT_THAT(programs(options), ElementsAre(Words{"prog"}));
 }
 
-const plan::AppRequest& app(const Options& o) {
-  return o.request.apps.front();
-}
+const plan::AppRequest& app(const Options& o) { return o.request.apps.front(); }
 
 auto ranks(int n) {
   return [n](const Options& o) { return app(o).ranks == n; };

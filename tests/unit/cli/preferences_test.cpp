@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "front.h"
+#include "output/label.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -32,7 +33,7 @@ TEST(Preferences, TheCommandLineBeatsTheVariableBeatsTheFile) {
 TEST(Preferences, FlagsMayBeUnset) {
   Front front = with_config("oversubscribe = true\nlabel = true\nverbose = 2\n");
   EXPECT_TRUE(front.options({"p"}).request.oversubscribe);
-  EXPECT_EQ(front.options({"p"}).output.label, kDefaultLabel);
+  EXPECT_EQ(front.options({"p"}).output.label, output::kDefaultLabel);
   EXPECT_EQ(front.options({"p"}).verbosity, 2);
   EXPECT_EQ(front.options({"-v", "p"}).verbosity, 1);
   EXPECT_FALSE(front.options({"--nooversubscribe", "p"}).request.oversubscribe);

@@ -42,9 +42,7 @@ struct Split {
 
 class Groups : public testing::TestWithParam<Split> {};
 
-TEST_P(Groups, AreSplitAtLoneColons) {
-  EXPECT_EQ(programs(Front{}.options(GetParam().args)), GetParam().programs);
-}
+TEST_P(Groups, AreSplitAtLoneColons) { EXPECT_EQ(programs(Front{}.options(GetParam().args)), GetParam().programs); }
 
 INSTANTIATE_TEST_SUITE_P(
     All, Groups,

@@ -1,0 +1,210 @@
+"""Whatever dies, and however: nothing of the job outlives it, and nothing that is not the job's is touched."""
+import contextlib
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+
+import support
+from support import DLAUNCH, MARKER, Case, sh, wait_until
+
+# Ranks with a child in a session of its own, and a daemon that ignores what is sent to be polite.
+DAEMONS = '(trap "" HUP TERM INT; setsid sleep 1000 &); setsid sleep 1000 & echo up; '
+LIVES = DAEMONS + "sleep 1000"
+
+
+def stat_fields(pid):
+    """State and parent of a process; none when it is gone."""
+    with contextlib.suppress(OSError):
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return fields[0], int(fields[1])
+    return None
+
+
+def children(pid):
+    """{pid: state}, zombies too."""
+    found = {int(p): stat_fields(p) for p in os.listdir("/proc") if p.isdigit()}
+    return {p: facts[0] for p, facts in found.items() if facts and facts[1] == pid}
+
+
+class Cleanup(Case):
+    def job(self, *args, ranks=2, wait=True, **options):
+        """A running job whose ranks have said "up", and the pids of its agent: guardian and worker."""
+        options.setdefault("stdout", subprocess.PIPE)
+        options.setdefault("stderr", subprocess.PIPE)
+        job = self.start("-n", ranks, "--grace", 1, *args, **options)
+        self.addCleanup(job.stdout.close)
+        self.addCleanup(job.stderr.close)
+        for _ in range(ranks):
+            self.assertEqual(job.stdout.readline(), b"up\n")
+        guardian, = (pid for pid in children(job.pid) if is_agent(pid))
+        worker, = (pid for pid in children(guardian) if is_agent(pid))
+        return job, guardian, worker
+
+    def assert_gone(self, job, *pids, code=None):
+        if code is not None:
+            self.assertEqual(job.wait(support.TIMEOUT), code)
+        self.assert_nothing_left()
+        job.wait(self.leaves)
+        self.assertTrue(wait_until(lambda: not any(map(is_agent, pids)), self.leaves), "an agent is left")
+
+    def test_launcher_is_signalled(self):
+        for number, code in ((signal.SIGKILL, -9), (signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)):
+            with self.subTest(signal=number.name):
+                job, *agents = self.job(*sh(LIVES))
+                job.send_signal(number)
+                self.assert_gone(job, *agents, code=code)
+
+    def test_launcher_is_told_twice(self):
+        job = self.start("-n", 2, "--grace", 60, *sh('trap "" INT TERM; ' + LIVES), stdout=subprocess.PIPE)
+        with job:
+            self.assertEqual(job.stdout.readline() + job.stdout.readline(), b"up\nup\n")
+            job.send_signal(signal.SIGINT)
+            time.sleep(0.3)
+            self.assertIsNone(job.poll())
+            job.send_signal(signal.SIGINT)
+            self.assertEqual(job.wait(5), 130)
+            self.assertEqual(self.processes(), {})
+
+    def test_worker_is_killed(self):
+        job, guardian, worker = self.job(*sh(LIVES))
+        os.kill(worker, signal.SIGKILL)
+        self.assert_gone(job, guardian, worker, code=125)
+
+    def test_guardian_is_killed(self):
+        job, guardian, worker = self.job(*sh(LIVES))
+        os.kill(guardian, signal.SIGKILL)
+        self.assert_gone(job, guardian, worker, code=125)
+
+    def test_both_are_killed(self):
+        job, guardian, worker = self.job(*sh(LIVES))
+        kill_together(guardian, worker)
+        self.assertEqual(job.wait(support.TIMEOUT), 125)
+        self.assertEqual(self.processes(), {})  # the launcher saw to it before it left
+
+    def test_launcher_and_guardian_are_killed(self):
+        job, guardian, worker = self.job(*sh(LIVES))
+        kill_together(job.pid, guardian)
+        self.assert_gone(job, guardian, worker)
+
+    def test_launcher_and_worker_are_killed(self):
+        job, guardian, worker = self.job(*sh(LIVES))
+        kill_together(job.pid, worker)
+        self.assert_gone(job, guardian, worker)
+
+    def test_normal_end_with_daemons(self):
+        job, *agents = self.job(*sh(DAEMONS + "sleep 0.5"))
+        self.assertEqual(job.wait(support.TIMEOUT), 0)
+        self.assertEqual(self.processes(), {})
+        self.assertEqual([pid for pid in agents if is_agent(pid)], [], "an agent is left right after the end")
+
+    def test_failure_with_daemons(self):
+        job, *agents = self.job(*sh(DAEMONS + '[ "$RANK_ID" = 0 ] || { sleep 0.5; exit 3; }; sleep 1000'))
+        self.assertEqual(job.wait(support.TIMEOUT), 3)
+        self.assertEqual(self.processes(), {})
+        self.assertEqual([pid for pid in agents if is_agent(pid)], [], "an agent is left right after the end")
+
+    def test_the_launchers_own_children_are_left_alone(self):
+        for lose_the_agents in (False, True):
+            with self.subTest(lose_the_agents=lose_the_agents):
+                script = f'sleep 1234 & exec "{DLAUNCH}" -n 1 --grace 1 sh -c "echo up; sleep {1000 if lose_the_agents else 0.5}"'
+                with subprocess.Popen(sh(script), env=self.env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as job:
+                    self.assertEqual(job.stdout.readline(), b"up\n")
+                    if lose_the_agents:
+                        guardian, = (pid for pid in children(job.pid) if is_agent(pid))
+                        kill_together(guardian, *(pid for pid in children(guardian) if is_agent(pid)))
+                    self.assertEqual(job.wait(support.TIMEOUT), 125 if lose_the_agents else 0)
+                    self.assertEqual(list(self.processes().values()), ["sleep 1234 "])
+                    self.kill_leftovers()
+
+    def test_two_jobs_side_by_side(self):
+        one, *agents = self.job(*sh(LIVES))
+        other, *_ = self.job(*sh("echo up; sleep 3; echo alive"))
+        mine = len(self.processes())
+        one.kill()
+        self.assertTrue(wait_until(lambda: len(self.processes()) == 5, 10), f"{mine}: {self.processes()}")
+        self.assertEqual(other.stdout.read(), b"alive\nalive\n")
+        self.assertEqual(other.wait(support.TIMEOUT), 0)
+        self.assert_gone(one, *agents)
+
+    def test_no_files_are_left(self):
+        (self.dir / "tmp").mkdir()
+        before = dlaunch_files()
+        env = {"TMPDIR": str(self.dir / "tmp")}
+        self.assert_exit(self.run_dlaunch("-n", 2, "true", env=env), 0)
+        self.assert_exit(self.run_dlaunch("-n", 2, *sh("exit 3"), env=env), 3)
+        job, *agents = self.job(*sh(LIVES), env=env)
+        job.kill()
+        self.assert_gone(job, *agents)
+        self.assertEqual(os.listdir(self.dir), ["tmp"])  # it is the home, too
+        self.assertEqual(os.listdir(self.dir / "tmp"), [])
+        self.assertEqual(dlaunch_files() - before, set())
+
+
+class AsPid1(Case):
+    """As in a container without an init. Killing PID 1 would clean up by itself, so these end by TERM."""
+
+    def setUp(self):
+        super().setUp()
+        self.unshare = ["unshare", "--pid", "--fork", "--mount-proc"]
+        if not shutil.which("unshare") or subprocess.run([*self.unshare, "true"], stderr=subprocess.DEVNULL).returncode:
+            self.skipTest("no pid namespace can be made here (unshare, as root)")
+
+    @contextlib.contextmanager
+    def as_pid_1(self, script):
+        job = subprocess.Popen([*self.unshare, *sh(script)], env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        with job:
+            try:
+                self.assertEqual(job.stdout.readline(), b"up\n")
+                yield job, next(iter(children(job.pid)))
+            finally:
+                self.kill_leftovers()
+
+    def test_others_orphans_are_reaped(self):
+        with self.as_pid_1(f'(sleep 0.5 &); exec "{DLAUNCH}" -n 1 sh -c "echo up; sleep 1000"') as (job, first):
+            self.assertTrue(wait_until(lambda: len(children(first)) == 1, 10), f"zombies: {children(first)}")
+            os.kill(first, signal.SIGTERM)
+            self.assertEqual(job.wait(support.TIMEOUT), 143)
+
+    def test_signals_are_forwarded(self):
+        echo = f'exec "{DLAUNCH}" -n 1 sh -c \'trap "echo usr" USR1; trap "echo term; exit" TERM; echo up; while :; do sleep 0.05; done\''
+        with self.as_pid_1(echo) as (job, first):
+            os.kill(first, signal.SIGUSR1)
+            self.assertEqual(job.stdout.readline(), b"usr\n")
+            os.kill(first, signal.SIGTERM)
+            self.assertEqual(job.stdout.readline(), b"term\n")
+            self.assertEqual(job.wait(support.TIMEOUT), 143)
+
+    def test_no_zombie_while_ranks_leave_orphans(self):
+        with self.as_pid_1(f'exec "{DLAUNCH}" -n 2 sh -c \'for i in 1 2 3; do (setsid true &); done; '
+                           f'sleep 0.5; [ $RANK_ID = 1 ] || echo up; sleep 1000\'') as (job, first):
+            guardian, = children(first)
+            worker, = children(guardian)
+            self.assertTrue(wait_until(lambda: "Z" not in children(worker).values(), 10), children(worker))
+            os.kill(first, signal.SIGTERM)
+            self.assertEqual(job.wait(support.TIMEOUT), 143)
+
+
+def is_agent(pid):
+    with contextlib.suppress(OSError):
+        return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"dlaunch-agent")
+    return False
+
+
+def kill_together(*pids):
+    """As one blow: none can act on another's end before its own."""
+    for number in (signal.SIGSTOP, signal.SIGKILL):
+        for pid in pids:
+            os.kill(pid, number)
+
+
+def dlaunch_files():
+    """In the places that all programs share, less those of tests."""
+    return {str(path) for folder in ("/tmp", "/var/tmp", "/dev/shm") for path in pathlib.Path(folder).glob("*dlaunch*")
+            if "dlaunch-e2e-" not in path.name}
+
+
+if __name__ == "__main__":
+    support.main()

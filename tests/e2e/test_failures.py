@@ -1,0 +1,216 @@
+"""How a job ends when something goes wrong: the code, who is ended, and what the last lines say."""
+import contextlib
+import os
+import pathlib
+import re
+import signal
+import socket
+import time
+
+import support
+from support import Case, program, sh, wait_until
+
+REST_SLEEPS = "; exec sleep 1000"
+
+
+def lines(data):
+    return data.decode(errors="replace").splitlines()
+
+
+class Failures(Case):
+    def test_first_failure_ends_the_others_and_is_told_last(self):
+        result = self.run_dlaunch("-n", 4, "--fake-devices", 4, *sh(
+            'if [ "$RANK_ID" = 2 ]; then echo "pid $$"; for i in 1 2 3; do echo "word $i" >&2; done; exit 3; fi' + REST_SLEEPS))
+        self.assert_exit(result, 3)
+        pid = re.search(rb"pid (\d+)", result.stdout)[1].decode()
+        said = lines(result.stderr)
+        host = socket.gethostname()
+        self.assertRegex(said[-1], rf"^dlaunch: rank 2 \(host {re.escape(host)}, pid {pid}, device 2\) exited with code 3 after ")
+        at = said.index("dlaunch: last stderr lines of rank 2:")
+        self.assertEqual(said[at + 1:at + 4], [f"dlaunch:   | word {i}" for i in (1, 2, 3)])
+        self.assertIn("dlaunch: 3 other ranks were ended because of it", said)
+
+    def test_ended_ranks_are_counted_and_not_listed(self):
+        result = self.run_dlaunch("-n", 8, *sh('[ "$RANK_ID" != 5 ] || exit 7' + REST_SLEEPS))
+        self.assert_exit(result, 7)
+        own = [line for line in lines(result.stderr) if "note:" not in line]
+        self.assertEqual(len(own), 2, own)
+        self.assertIn("7 other ranks were ended because of it", own[0])
+
+    def test_killed_by_a_signal_is_named(self):
+        result = self.run_dlaunch("-n", 2, *sh('ulimit -c 0; [ "$RANK_ID" != 1 ] || kill -SEGV $$' + REST_SLEEPS))
+        self.assert_exit(result, 139)
+        self.assertRegex(lines(result.stderr)[-1], r"rank 1 \(.*\) killed by signal 11 \(SIGSEGV\)")
+
+    def test_killed_from_outside(self):
+        with self.start("-n", 2, *sh('echo "$RANK_ID $$"' + REST_SLEEPS), stdout=-1, stderr=-1) as job:
+            pids = dict(job.stdout.readline().split() for _ in range(2))
+            os.kill(int(pids[b"1"]), signal.SIGKILL)
+            _, err = job.communicate(timeout=support.TIMEOUT)
+        self.assertEqual(job.returncode, 137, err)
+        said = lines(err)
+        cause = next(line for line in said if line.startswith("dlaunch: rank 1"))
+        self.assertIn("killed by signal 9 (SIGKILL)", cause)
+        self.assertNotIn("out of memory", cause)
+        self.assertIn("dlaunch did not send it", said[-1])
+
+    def test_several_fail_at_once(self):
+        result = self.run_dlaunch("-n", 8, *sh("exit $((RANK_ID + 10))"))
+        self.assertIn(result.returncode, range(10, 18))
+        cause = re.search(r"dlaunch: rank (\d+) \(", lines(result.stderr)[-1])
+        self.assertEqual(int(cause[1]) + 10, result.returncode)
+
+    def test_the_first_by_time_counts(self):
+        for _ in range(5):
+            result = self.run_dlaunch("-n", 3, "--on-failure", "continue", *sh('sleep 0.$((6 - 2 * RANK_ID)); exit $((RANK_ID + 10))'))
+            self.assert_exit(result, 12)
+
+    def test_continue_lets_the_others_complete(self):
+        result = self.run_dlaunch("-n", 4, "--on-failure", "continue",
+                                  *sh('case $RANK_ID in 1) exit 5 ;; 2) sleep 0.2; exit 6 ;; *) sleep 0.6; echo done ;; esac'))
+        self.assert_exit(result, 5)
+        self.assertEqual(result.stdout, b"done\ndone\n")
+        self.assertIn("rank 1", lines(result.stderr)[-1])
+        self.assertTrue(any("rank 2" in line and "code 6" in line for line in lines(result.stderr)[:-1]), result.stderr)
+
+    def test_last_words_of_ended_ranks_come_before_the_summary(self):
+        script = ('if [ "$RANK_ID" = 0 ]; then sleep 0.3; echo broken >&2; exit 3; fi; '
+                  'trap "printf \'farewell %s\' $RANK_ID >&2; exit 1" TERM; while :; do sleep 0.05; done')
+        result = self.run_dlaunch("-n", 4, *sh(script))
+        self.assert_exit(result, 3)
+        said = result.stderr.decode()
+        summary = said.index("dlaunch: 3 other ranks")
+        for rank in (1, 2, 3):
+            self.assertGreater(summary, said.index(f"farewell {rank}"))
+        self.assertIn("rank 0", lines(result.stderr)[-1])
+
+
+class NotStarted(Case):
+    def refused(self, code, *args, **options):
+        """The words of the summary of a job that could not start its program."""
+        result = self.run_dlaunch("-n", 2, *args, **options)
+        self.assert_exit(result, code)
+        self.assertEqual(result.stdout, b"")
+        self.assertIn("did not start", result.stderr.decode())
+        return result.stderr.decode()
+
+    def file(self, name, text, mode=0o755):
+        path = self.dir / name
+        path.write_text(text)
+        path.chmod(mode)
+        return f"./{name}"
+
+    def test_missing(self):
+        said = self.refused(127, "no-such-program-anywhere")
+        self.assertIn("no-such-program-anywhere", said)
+        self.assertIn("No such file", said)
+
+    def test_missing_here_says_where_it_looked(self):
+        self.assertIn(str(self.dir), self.refused(127, "./no-such-program"))
+
+    def test_program_in_the_working_directory_without_its_path(self):
+        self.file("mine", "#!/bin/sh\n")
+        self.assertIn("./mine", self.refused(127, "mine"))
+
+    def test_not_executable(self):
+        self.assertIn("chmod +x", self.refused(126, self.file("data", "x", 0o644)))
+
+    def test_directory(self):
+        (self.dir / "folder").mkdir()
+        self.assertIn("Is a directory", self.refused(126, "./folder"))
+
+    def test_script_without_an_interpreter_line(self):
+        self.assertIn("#!", self.refused(126, self.file("script", "echo hello\n")))
+
+    def test_interpreter_that_is_not_there(self):
+        said = self.refused(127, self.file("script", "#!/no/such/interpreter\n"))
+        self.assertIn("interpreter", said)
+
+    def test_working_directory_that_is_not_there(self):
+        said = self.refused(127, "-wdir", "/no/such/place", "true")
+        self.assertIn("working directory /no/such/place", said)
+        self.assertNotIn("PATH", said)
+
+    def test_working_directory_that_is_a_file(self):
+        said = self.refused(126, "-wdir", "/etc/passwd", "true")
+        self.assertIn("/etc/passwd", said)
+        self.assertIn("Not a directory", said)
+
+    def test_one_program_of_two(self):
+        result = self.run_dlaunch("-n", 2, "sleep", 1000, ":", "-n", 1, "./no-such-program")
+        self.assert_exit(result, 127)
+        self.assertIn("rank 2", lines(result.stderr)[-2] + lines(result.stderr)[-1])
+
+
+class InTime(Case):
+    def test_timeout(self):
+        start = time.monotonic()
+        result = self.run_dlaunch("-n", 3, "--timeout", "0.5", "sleep", "1000")
+        self.assertLess(time.monotonic() - start, 5)
+        self.assert_exit(result, 124)
+        self.assertRegex(lines(result.stderr)[-1], r"time out after .*: ranks 0-2 were still running")
+
+    def test_timeout_that_is_not_reached(self):
+        self.assert_succeeds("-n", 2, "--timeout", "20", "true")
+
+    def test_ignored_term_is_killed_after_the_grace(self):
+        start = time.monotonic()
+        result = self.run_dlaunch("-n", 3, "--grace", "1", *sh(
+            f'[ "$RANK_ID" != 0 ] || {{ sleep 0.5; exit 3; }}; exec {program("ignore_term")}'))
+        took = time.monotonic() - start
+        self.assert_exit(result, 3)
+        self.assertGreater(took, 1)
+        self.assertLess(took, 6)
+        self.assertIn("2 other ranks were ended because of it (2 needed KILL)", result.stderr.decode())
+
+    def test_timeout_tells_who_needed_kill(self):
+        result = self.run_dlaunch("-n", 1, "--timeout", "0.5", "--grace", "0.3", program("ignore_term"))
+        self.assert_exit(result, 124)
+        self.assertIn("1 needed KILL", lines(result.stderr)[-1])
+
+    def test_child_that_holds_the_pipe_does_not_hold_the_job(self):
+        start = time.monotonic()
+        result = self.run_dlaunch("-n", 2, program("hold_pipe"))
+        self.assert_exit(result, 0)
+        self.assertLess(time.monotonic() - start, 5)
+
+    def test_child_that_holds_the_pipe_does_not_hold_a_failure(self):
+        start = time.monotonic()
+        result = self.run_dlaunch("-n", 2, *sh("sleep 1000 & echo here; exit 3"))
+        self.assert_exit(result, 3)
+        self.assertLess(time.monotonic() - start, 5)
+
+    def test_last_byte_is_never_lost(self):
+        for run in range(200):
+            result = self.run_dlaunch("-n", 1, *sh("printf x; exit 3"))
+            self.assertEqual((result.returncode, result.stdout), (3, b"x"), f"run {run}: {result.stderr!r}")
+
+
+class OutOfMemory(Case):
+    def memory_group(self):
+        """A new memory cgroup with 64 MiB, and the file into which a process writes itself to join."""
+        for base, limit in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")):
+            group = pathlib.Path(base) / f"dlaunch-e2e-{self.marker}"
+            with contextlib.suppress(OSError):
+                group.mkdir()
+                self.addCleanup(lambda: wait_until(lambda: not remove_group(group), 5))
+                (group / limit).write_text(str(64 << 20))
+                return group / "cgroup.procs"
+        self.skipTest("no memory cgroup can be made here: needs root and the memory controller")
+
+    def test_evidence_is_told(self):
+        procs = self.memory_group()
+        result = self.run_dlaunch("-n", 1, program("allocate"), 256,
+                                  preexec_fn=lambda: procs.write_text(str(os.getpid())))
+        self.assert_exit(result, 137)
+        self.assertIn("out of memory", result.stderr.decode())
+
+
+def remove_group(group):
+    with contextlib.suppress(OSError):
+        group.rmdir()
+    return group.exists()
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,117 @@
+"""--report: the job's record is complete JSON however the job ended."""
+import datetime
+import json
+import signal
+import subprocess
+
+import support
+from support import Case, program, sh
+
+
+class Record(Case):
+    def record(self):
+        record = json.loads((self.dir / "job.json").read_text())
+        self.assertEqual([path.name for path in self.dir.iterdir() if "json" in path.name], ["job.json"])
+        self.assertLessEqual(moment(record["start"]), moment(record["end"]))
+        self.assertGreater(record["wall_s"], 0)
+        self.assertIn("plan", record)
+        self.assertRegex(record["dlaunch"]["version"], r"^\d+\.\d+")
+        self.assertEqual([rank["rank"] for rank in record["ranks"]], list(range(len(record["ranks"]))))
+        return record
+
+    def run_recorded(self, code, *args):
+        result = self.run_dlaunch("--report", "job.json", *args)
+        self.assert_exit(result, code)
+        record = self.record()
+        self.assertEqual(record["exit_code"], code)
+        return record
+
+    def test_success(self):
+        record = self.run_recorded(0, "-n", 3, "--fake-devices", 4, "--output-filename", "logs", *sh('printf "%s" "$RANK_ID" ; echo ab >&2'))
+        self.assertEqual((record["cause"], record["first_failure"], record["signal"], record["leftovers"]), ("success", None, None, []))
+        self.assertEqual(record["command"], [sh('printf "%s" "$RANK_ID" ; echo ab >&2')])
+        for number, rank in enumerate(record["ranks"]):
+            self.assertEqual((rank["device"], rank["local_rank"]), (number, number))
+            self.assertEqual((rank["status"], rank["shell_code"]), ({"kind": "exited", "code": 0}, 0))
+            self.assertEqual((rank["stdout_bytes"], rank["stderr_bytes"]), (1, 3))
+            self.assertEqual((self.dir / rank["stdout_path"]).read_bytes(), b"%d" % number)
+            self.assertLessEqual(moment(rank["start"]), moment(rank["end"]))
+            self.assertFalse(rank["ended_by_us"] or rank["needed_kill"])
+
+    def test_failure(self):
+        record = self.run_recorded(3, "-n", 3, *sh('[ "$RANK_ID" != 1 ] || { sleep 0.2; exit 3; }; exec sleep 1000'))
+        self.assertEqual(record["cause"], "rank_failed")
+        first = record["first_failure"]
+        self.assertEqual((first["rank"], first["status"]), (1, {"kind": "exited", "code": 3}))
+        self.assertEqual(first["pid"], record["ranks"][1]["pid"])
+        self.assertEqual([rank["ended_by_us"] for rank in record["ranks"]], [True, False, True])
+        self.assertEqual(record["ranks"][0]["status"]["name"], "SIGTERM")
+        self.assertEqual(record["ranks"][0]["shell_code"], 143)
+
+    def test_killed_by_a_signal(self):
+        record = self.run_recorded(139, "-n", 1, program("die_by"), 11)
+        self.assertEqual(record["first_failure"]["status"] | {"core": False},
+                         {"kind": "signaled", "signal": 11, "name": "SIGSEGV", "core": False, "out_of_memory": False})
+
+    def test_not_started(self):
+        record = self.run_recorded(127, "-n", 2, "./no-such-program")
+        self.assertEqual(record["cause"], "rank_failed")
+        for rank in record["ranks"]:
+            self.assertIsNone(rank["pid"])
+            self.assertIsNone(rank["start"])
+            self.assertEqual((rank["status"]["kind"], rank["status"]["errno"]), ("not_started", 2))
+
+    def test_timeout(self):
+        record = self.run_recorded(124, "-n", 2, "--timeout", "0.4", "--grace", "0.3", program("ignore_term"))
+        self.assertEqual((record["cause"], record["first_failure"]), ("timeout", None))
+        for rank in record["ranks"]:
+            self.assertEqual((rank["ended_by_us"], rank["needed_kill"], rank["status"]["name"]), (True, True, "SIGKILL"))
+
+    def test_interrupted(self):
+        job = self.start("-n", 2, "--report", "job.json", *sh("echo up; exec sleep 1000"), stdout=subprocess.PIPE,
+                         stderr=subprocess.DEVNULL)
+        with job:
+            job.stdout.readline(), job.stdout.readline()
+            job.send_signal(signal.SIGINT)
+            self.assertEqual(job.wait(support.TIMEOUT), 130)
+        record = self.record()
+        self.assertEqual((record["cause"], record["signal"], record["exit_code"]), ("interrupted", "SIGINT", 130))
+        self.assertEqual([rank["status"]["name"] for rank in record["ranks"]], ["SIGINT", "SIGINT"])
+
+    def test_an_older_record_is_replaced(self):
+        (self.dir / "job.json").write_text("older" * 10000)
+        self.assertEqual(self.run_recorded(0, "-n", 1, "true")["exit_code"], 0)
+
+    def test_no_values_of_variables(self):
+        result = self.run_dlaunch("--report", "job.json", "-n", 2, "-x", "TOKEN=secret-1", *sh("exit 3"), env={"OTHER": "secret-2"})
+        self.assert_exit(result, 3)
+        self.assertNotIn("secret-", (self.dir / "job.json").read_text())
+
+    def test_what_is_no_text_stays_valid(self):
+        (self.dir / "prog").write_text("#!/bin/sh\n")
+        (self.dir / "prog").chmod(0o755)
+        job = subprocess.run([support.DLAUNCH.encode(), b"--report", b"job.json", b"-n", b"1", b"./prog", b"\xff\xfe\x01"],
+                             cwd=self.dir, env=self.env, stdin=subprocess.DEVNULL)
+        self.assertEqual(job.returncode, 0)
+        self.assertEqual(self.record()["command"][0][0], "./prog")
+
+    def test_a_place_that_cannot_be_written_is_said(self):
+        for place in ("/no/such/folder/job.json", ".", "/dev/full"):
+            with self.subTest(place):
+                result = self.run_dlaunch("--report", place, "-n", 1, "true")
+                self.assert_exit(result, 1)
+                self.assertIn("cannot write", result.stderr.decode())
+
+    def test_a_failure_keeps_its_code_when_the_record_cannot_be_written(self):
+        result = self.run_dlaunch("--report", "/no/such/folder/job.json", "-n", 1, *sh("exit 3"))
+        self.assert_exit(result, 3)
+        self.assertIn("/no/such/folder/job.json", result.stderr.decode())
+        self.assertIn("code 3", result.stderr.decode().splitlines()[-1])
+
+
+def moment(text):
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,142 @@
+"""What is sent to the launcher: which of it the ranks get, how often, and what becomes of the job."""
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+import support
+from support import Case, program, sh, wait_until
+
+
+def state(pid):
+    return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+def ignoring(*numbers):
+    """A preexec_fn, as nohup or a script's `dlaunch … &` would leave it."""
+    return lambda: [signal.signal(number, signal.SIG_IGN) for number in numbers]
+
+
+class Signals(Case):
+    ranks = 3
+
+    def job(self, *args, ranks=None, **options):
+        ranks = self.ranks if ranks is None else ranks
+        options.setdefault("stderr", subprocess.PIPE)
+        job = self.start("-n", ranks, *args, stdout=subprocess.PIPE, **options)
+        self.addCleanup(job.stdout.close)
+        if job.stderr:
+            self.addCleanup(job.stderr.close)
+        return job
+
+    def heard(self, job, count=None):
+        """So many lines, each without its newline, sorted."""
+        return sorted(job.stdout.readline().decode().rstrip("\n") for _ in range(self.ranks if count is None else count))
+
+    def echo(self, **options):
+        """A job of signal_echo whose ranks are all up; with their pids."""
+        job = self.job(program("signal_echo"), **options)
+        return job, [int(line.removeprefix("ready ")) for line in self.heard(job)]
+
+    def rest(self, job, code):
+        out = job.stdout.read().decode().split()
+        self.assertEqual(job.wait(support.TIMEOUT), code)
+        return out
+
+    def test_each_reaches_every_rank_once(self):
+        job, _ = self.echo()
+        for number, name in ((signal.SIGUSR1, "USR1"), (signal.SIGUSR2, "USR2"), (signal.SIGCONT, "CONT"), (signal.SIGUSR1, "USR1")):
+            job.send_signal(number)
+            self.assertEqual(self.heard(job), [name] * self.ranks)
+        time.sleep(0.2)  # for one that came twice
+        job.terminate()
+        self.assertEqual(self.rest(job, 143), ["TERM"] * self.ranks)
+
+    def test_interrupt_is_passed_on_as_such(self):
+        for number, name in ((signal.SIGINT, "INT"), (signal.SIGHUP, "HUP")):
+            with self.subTest(name):
+                job, _ = self.echo()
+                job.send_signal(number)
+                self.assertEqual(self.heard(job, 2 * self.ranks), ["CONT"] * self.ranks + [name] * self.ranks)
+                job.kill()  # signal_echo does not end by these
+
+    def test_codes_of_what_ends_a_job(self):
+        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGQUIT, 131)):
+            with self.subTest(number.name):
+                job = self.job(*sh("ulimit -c 0; echo up; exec sleep 1000"))
+                self.heard(job)
+                job.send_signal(number)
+                self.assertEqual(self.rest(job, code), [])
+                self.assertIn(f"interrupted by {number.name}", job.stderr.read().decode().splitlines()[-1])
+
+    def test_second_interrupt_is_at_once(self):
+        job = self.job("--grace", 60, *sh('trap "" INT TERM; echo up; while :; do sleep 1000; done'))
+        self.heard(job)
+        job.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        self.assertIsNone(job.poll())
+        start = time.monotonic()
+        job.send_signal(signal.SIGINT)
+        self.rest(job, 130)
+        self.assertLess(time.monotonic() - start, 3)
+        self.assertIn("3 needed KILL", job.stderr.read().decode())
+
+    def test_interrupt_while_starting(self):
+        for delay in (0, 0.002, 0.005, 0.01, 0.02, 0.05):
+            job = self.job("sleep", 1000, ranks=16)
+            time.sleep(delay)
+            job.send_signal(signal.SIGINT)
+            self.assertIn(job.wait(10), (130, -2))  # -2: before it had come to handle signals
+            self.assert_nothing_left()
+
+    def test_handled_signals_let_the_job_end_by_itself(self):
+        job = self.job(*sh('trap "echo bye; exit 0" TERM; echo up; while :; do sleep 0.05; done'))
+        self.heard(job)
+        job.terminate()
+        self.assertEqual(self.rest(job, 143), ["bye"] * self.ranks)
+
+    def test_ignored_at_the_start_stays_ignored(self):
+        for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+            with self.subTest(number.name):
+                job, _ = self.echo(preexec_fn=ignoring(number))
+                job.send_signal(number)
+                time.sleep(0.3)
+                job.terminate()
+                self.assertEqual(self.rest(job, 143), ["TERM"] * self.ranks)
+
+    def test_ranks_start_with_signals_as_they_are_by_default(self):
+        job = self.job("cat", "/proc/self/status", ranks=1,
+                       preexec_fn=ignoring(signal.SIGINT, signal.SIGUSR1, signal.SIGCHLD, signal.SIGPIPE))
+        status = self.rest(job, 0)
+        masks = {name: int(status[status.index(name) + 1], 16) & 0x7FFFFFFF for name in ("SigIgn:", "SigBlk:")}
+        self.assertEqual(masks, {"SigIgn:": 0, "SigBlk:": 0})
+
+    def test_stop_and_continue(self):
+        job, ranks = self.echo()
+        job.send_signal(signal.SIGTSTP)
+        self.assertTrue(wait_until(lambda: [state(pid) for pid in [job.pid, *ranks]] == ["T"] * 4, 5))
+        job.send_signal(signal.SIGCONT)
+        self.assertTrue(wait_until(lambda: "T" not in [state(pid) for pid in [job.pid, *ranks]], 5))
+        self.assertEqual(self.heard(job), ["CONT"] * self.ranks)
+        job.terminate()
+        self.assertEqual(self.rest(job, 143), ["TERM"] * self.ranks)
+
+    def test_a_stopped_rank_can_be_ended(self):
+        job, ranks = self.echo()
+        os.kill(ranks[0], signal.SIGSTOP)
+        job.terminate()
+        self.assertEqual(self.rest(job, 143), ["TERM"] * self.ranks)
+
+    def test_keys_of_a_terminal_reach_the_ranks_once(self):
+        with self.under_pty("-n", 2, *sh('trap "echo got-int; exit 1" INT; echo up; while :; do sleep 0.05; done')) as terminal:
+            self.assertTrue(wait_until(lambda: terminal.read_until(b"up").count(b"up") == 2 or terminal.read_until(b"up\r\nup")))
+            terminal.type(b"\x03")
+            code, seen = terminal.finish()
+            self.assertEqual(code, 130)
+            self.assertEqual(seen.count(b"got-int"), 2, seen)
+            self.assertIn(b"interrupted by SIGINT", seen)
+
+
+if __name__ == "__main__":
+    support.main()
