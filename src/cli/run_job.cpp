@@ -84,6 +84,7 @@ std::string outcome_text(const plan::Plan& plan, const job::Outcome& outcome, co
   if (outcome.first_failure) {
     summary.last_words = output.last_words(*outcome.first_failure);
     summary.log_path = output.path(*outcome.first_failure, Stream::err);
+    if (summary.log_path.empty()) summary.log_path = output.path(*outcome.first_failure, Stream::out);  // joined
   }
   return report::failure_summary(summary);
 }

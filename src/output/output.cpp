@@ -29,11 +29,17 @@ std::vector<std::string> last_lines_of_file(const std::string& path) {
   return last_lines(tail, from == 0, kLastWords);
 }
 
+/// A terminal has one stream.
+Settings with_joined_streams(Settings settings) {
+  settings.merge_stderr = settings.merge_stderr || settings.pty;
+  return settings;
+}
+
 }  // namespace
 
 class Output::Impl {
  public:
-  Impl(Settings settings, std::vector<RankFacts> ranks) : settings_(std::move(settings)), ranks_(std::move(ranks)) {
+  Impl(Settings settings, std::vector<RankFacts> ranks) : settings_(with_joined_streams(std::move(settings))), ranks_(std::move(ranks)) {
     sources_.resize(ranks_.size() * kStreams);
     tails_.resize(ranks_.size());
   }
