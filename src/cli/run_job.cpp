@@ -125,9 +125,6 @@ int run_job(const Options& options, const plan::Plan& plan) {
 
   report::Diagnostics diagnostics(options.verbosity);
   report::StatusLine status(STDERR_FILENO, ::isatty(STDERR_FILENO) == 1);
-<<<<<<< HEAD
-  transport::Local transport(plan.job_id, options.policy.grace, open_files);
-=======
   (*output)->before_showing([&] { status.clear(); });
   const auto say_between = [&](const std::string& text) {
     if (text.empty()) return;
@@ -136,8 +133,7 @@ int run_job(const Options& options, const plan::Plan& plan) {
     say(text);
   };
   std::optional<Error> output_lost;
-  transport::Local transport(plan.job_id, options.policy.grace);
->>>>>>> refs/heads/e2e-io
+  transport::Local transport(plan.job_id, options.policy.grace, open_files);
   asio::io_context io(1);
   launcher::Launcher launcher(
       io, {plan, settings, options.policy, **output, transport,
