@@ -62,12 +62,30 @@ int show_env(const plan::Plan& plan, int rank) {
   return print(text, 0);
 }
 
+/// An option that names a rank which the job does not have would do nothing.
+Result<void> check_named_ranks(const Options& options, const plan::Plan& plan) {
+  const int ranks = static_cast<int>(plan.ranks.size());
+  const auto check = [&](const char* option, int rank) -> Result<void> {
+    if (rank < ranks) return {};
+    return fail({.where = option, .what = "there is no rank " + std::to_string(rank),
+                 .why = ranks == 1 ? "the job has only rank 0" : "the job has ranks 0 to " + std::to_string(ranks - 1),
+                 .hint = "name ranks of the job, or start more with -n"});
+  };
+  const auto& shown = options.output.console_ranks;
+  if (shown && !shown->empty()) {
+    if (auto ok = check("--ranks", *shown->rbegin()); !ok) return ok;
+  }
+  if (options.stdin_target.kind == launcher::StdinTarget::Kind::rank) return check("--stdin", options.stdin_target.rank);
+  return {};
+}
+
 int run_options(Options options) {
   options.request.job_id = make_job_id();
   const auto allocation = allocate::local_allocation(options.request.environment, options.fake_devices);
   if (!allocation) return complain(allocation.error());
   const auto plan = plan::make_plan(options.request, *allocation);
   if (!plan) return complain(plan.error());
+  if (const auto ok = check_named_ranks(options, *plan); !ok) return complain(ok.error());
   if (options.show_env) return show_env(*plan, *options.show_env);
   if (options.dry_run) return print(options.format == Format::json ? plan::to_json(*plan) : plan::to_table(*plan), 0);
   return run_job(options, *plan);

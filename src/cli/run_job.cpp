@@ -54,12 +54,14 @@ report::Status status_of(const job::Progress& progress) {
   return status;
 }
 
-void report_bindings(const plan::Plan& plan, const job::Outcome& outcome) {
+std::string bindings_text(const plan::Plan& plan, const job::Outcome& outcome) {
+  std::string text;
   for (size_t rank = 0; rank < plan.ranks.size(); ++rank) {
     const auto& host = plan.hosts[static_cast<size_t>(plan.ranks[rank].host)].host.name;
-    say("dlaunch: rank " + std::to_string(rank) + " on " + host + ", pid " + std::to_string(outcome.ranks[rank].pid) +
-        ": CPUs " + outcome.ranks[rank].cpus + '\n');
+    text += "dlaunch: rank " + std::to_string(rank) + " on " + host + ", pid " +
+            std::to_string(outcome.ranks[rank].pid) + ": CPUs " + outcome.ranks[rank].cpus + '\n';
   }
+  return text;
 }
 
 std::vector<report::RankOutput> rank_outputs(const output::Output& output, size_t ranks) {
@@ -76,13 +78,15 @@ struct Span {
   job::Time start = job::Clock::now();
 };
 
-void tell_outcome(const plan::Plan& plan, const job::Outcome& outcome, const output::Output& output, const Span& span) {
+std::string outcome_text(const plan::Plan& plan, const job::Outcome& outcome, const output::Output& output,
+                         const Span& span) {
   report::Summary summary{plan, outcome, {}, {}, job::Clock::now() - span.start};
   if (outcome.first_failure) {
     summary.last_words = output.last_words(*outcome.first_failure);
     summary.log_path = output.path(*outcome.first_failure, Stream::err);
+    if (summary.log_path.empty()) summary.log_path = output.path(*outcome.first_failure, Stream::out);  // joined
   }
-  say(report::failure_summary(summary));
+  return report::failure_summary(summary);
 }
 
 /// 0, or the exit code for a record that could not be written.
@@ -121,26 +125,46 @@ int run_job(const Options& options, const plan::Plan& plan) {
 
   report::Diagnostics diagnostics(options.verbosity);
   report::StatusLine status(STDERR_FILENO, ::isatty(STDERR_FILENO) == 1);
+  (*output)->before_showing([&] { status.clear(); });
+  const auto say_between = [&](const std::string& text) {
+    if (text.empty()) return;
+    status.clear();
+    (*output)->end_line();
+    say(text);
+  };
+  std::optional<Error> output_lost;
   transport::Local transport(plan.job_id, options.policy.grace, open_files);
   asio::io_context io(1);
   launcher::Launcher launcher(
       io, {plan, settings, options.policy, **output, transport,
            [&](int level, const std::string& text) {
              status.clear();
+             if (options.verbosity > 0) (*output)->end_line();
              level == 1 ? diagnostics.info(text) : diagnostics.detail(text);
            },
+           [&](const Error& error) {
+             output_lost = error;
+             say_between(to_text(error));
+           },
            [&](const job::Progress& progress) {
+             if ((*output)->mid_line()) return status.clear();  // a prompt, maybe: it is not ours to erase
              status.update(status_of(progress), job::Clock::now());
              status.tick(job::Clock::now());
            },
            [&](const job::Outcome& outcome) {
-             if (plan.binding.report) report_bindings(plan, outcome);
+             if (plan.binding.report) say_between(bindings_text(plan, outcome));
            }});
-  const job::Outcome outcome = launcher.run();
+  job::Outcome outcome = launcher.run();
   transport.close();
   status.clear();
+  const std::string told = outcome_text(plan, outcome, **output, span);
+  if (output_lost && outcome.exit_code == 0) {
+    outcome.cause = job::Cause::output_failed;
+    outcome.detail = output_lost->what + ": " + output_lost->why;
+    outcome.exit_code = output_lost->exit_code;
+  }
   const int record_failed = write_record(options, plan, outcome, **output, span);
-  tell_outcome(plan, outcome, **output, span);
+  say_between(told);
   return outcome.exit_code != 0 ? outcome.exit_code : record_failed;
 }
 

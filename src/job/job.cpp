@@ -11,9 +11,9 @@ namespace {
 
 constexpr int kSignalBase = 128;
 
-bool ends_a_job(int signal) { return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT; }
-
 }  // namespace
+
+bool ends_a_job(int signal) { return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT; }
 
 Job::Job(Policy policy, std::vector<int> host_of_rank, std::vector<std::string> host_names, Time now)
     : policy_(policy),
@@ -152,6 +152,9 @@ void Job::on(const UserSignal& event, Time now) {
   } else if (phase_ < Phase::ending) {
     outcome_.signal = event.signal;
     end_ranks(Cause::interrupted, kSignalBase + event.signal, event.signal, now);
+  } else if (phase_ == Phase::ending && live_ == 0 && undrained_ > 0) {
+    undrained_ = 0;  // what they wrote is waited for no longer
+    finish_hosts(now);
   } else if (!killed_ && (live_ > 0 || phase_ == Phase::finishing)) {
     kill_ranks(now);  // also what ranks left, which the agents are ending
   } else {

@@ -273,15 +273,18 @@ class Launcher::Impl {
   }
 
   void stop_when_flushed() {
-    if (job_.phase() != job::Phase::finished || !output_.flushed()) return;
+    if (job_.phase() != job::Phase::finished || (!output_.flushed() && !impatient_)) return;
     io_.stop();
   }
 
   // ---- output, time, signals ----
   void check_output() {
     if (const auto error = parts_.output.take_error()) {
-      const std::string detail = error->where + ": " + error->what + ": " + error->why;
-      if (parts_.settings.output.abort_on_error) happened(job::OutputFailed{detail, kExitOutput});
+      if (parts_.settings.output.abort_on_error) {
+        happened(job::OutputFailed{error->what + ": " + error->why + '\n' + error->hint, kExitOutput});
+      } else if (parts_.output_lost) {
+        parts_.output_lost(*error);
+      }
     }
     if (parts_.output.reader_gone()) happened(job::OutputFailed{"", kExitSigpipe});
     stop_when_flushed();
@@ -334,6 +337,8 @@ class Launcher::Impl {
     }
     if (signal == SIGCONT) stdin_.continued();
     if (job_.phase() == job::Phase::finished) return io_.stop();  // only the reader was waited for
+    // Asked twice: the reader is not waited for.
+    impatient_ = impatient_ || (job_.phase() >= job::Phase::ending && job::ends_a_job(signal));
     happened(job::UserSignal{signal});
   }
 
@@ -355,6 +360,7 @@ class Launcher::Impl {
   asio::steady_timer progress_timer_;
   std::optional<job::Time> armed_for_;
   int started_ = 0;
+  bool impatient_ = false;
 };
 
 Launcher::Launcher(asio::io_context& io, Parts parts) : impl_(std::make_unique<Impl>(io, std::move(parts))) {}

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 
+#include "base/error.h"
 #include "job/job.h"
 #include "launcher/settings.h"
 #include "output/output.h"
@@ -23,6 +24,8 @@ class Launcher {
     output::Output& output;
     transport::Transport& transport;
     Log log;
+    /// Output that cannot be written, where that does not end the job. May be empty.
+    std::function<void(const Error&)> output_lost;
     /// Called when the job's progress may have changed, and every kProgressTick while it lasts. May be empty.
     std::function<void(const job::Progress&)> progress;
     /// Every rank has started: the records hold pids and, when asked for, the CPUs. May be empty.

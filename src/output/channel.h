@@ -35,6 +35,8 @@ class Channel {
  public:
   virtual ~Channel() = default;
   virtual bool ready(int slot) const = 0;
+  /// The owner of a stream was told whether it may bring more: while it may not, the stream is not idle.
+  virtual void answered(int slot, bool ready) = 0;
   virtual void feed(int slot, std::string_view bytes, At at) = 0;
   virtual void end(int slot, Time now) = 0;
   /// The writer took bytes: what had to wait may go on.
@@ -48,6 +50,7 @@ class RawChannel final : public Channel {
  public:
   explicit RawChannel(FdWriter& writer) : writer_(writer) {}
   bool ready(int) const override { return writer_.pending() <= kQueueLimit; }
+  void answered(int, bool) override {}
   void feed(int, std::string_view bytes, At) override { writer_.write(bytes); }
   void end(int, Time) override {}
   void drained(Time) override {}

@@ -67,6 +67,7 @@ FdWriter::FdWriter(FdWriter&& other) noexcept
       way_(other.way_),
       reopened_(std::exchange(other.reopened_, -1)),
       error_(other.error_),
+      mid_line_(other.mid_line_),
       queue_(std::move(other.queue_)),
       sent_(other.sent_) {}
 
@@ -94,6 +95,9 @@ void FdWriter::reopen() {
 
 void FdWriter::write(std::span<const std::string_view> parts) {
   if (error_ != 0) return;
+  for (const std::string_view part : parts) {
+    if (!part.empty()) mid_line_ = part.back() != '\n';
+  }
   const std::size_t done = pending() == 0 ? write_now(parts) : 0;
   if (error_ == 0) queue_rest(parts, done);
 }

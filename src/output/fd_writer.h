@@ -27,6 +27,9 @@ class FdWriter {
   void flush();
   std::size_t pending() const { return queue_.size() - sent_; }
 
+  /// The last byte given was none that ends a line.
+  bool mid_line() const { return mid_line_; }
+
   /// What to wait on for "writable": a pipe or terminal is written through a description of its own.
   int poll_fd() const { return reopened_ >= 0 ? reopened_ : fd_; }
 
@@ -51,6 +54,7 @@ class FdWriter {
   Way way_ = Way::direct;
   int reopened_ = -1;
   int error_ = 0;
+  bool mid_line_ = false;
   std::string queue_;
   std::size_t sent_ = 0;  // of queue_
 };

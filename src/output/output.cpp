@@ -29,11 +29,17 @@ std::vector<std::string> last_lines_of_file(const std::string& path) {
   return last_lines(tail, from == 0, kLastWords);
 }
 
+/// A terminal has one stream.
+Settings with_joined_streams(Settings settings) {
+  settings.merge_stderr = settings.merge_stderr || settings.pty;
+  return settings;
+}
+
 }  // namespace
 
 class Output::Impl {
  public:
-  Impl(Settings settings, std::vector<RankFacts> ranks) : settings_(std::move(settings)), ranks_(std::move(ranks)) {
+  Impl(Settings settings, std::vector<RankFacts> ranks) : settings_(with_joined_streams(std::move(settings))), ranks_(std::move(ranks)) {
     sources_.resize(ranks_.size() * kStreams);
     tails_.resize(ranks_.size());
   }
@@ -46,6 +52,7 @@ class Output::Impl {
   int poll_fd(int fd) const;
   void flush(int fd, Time now);
   void tick(Time now);
+  FdWriter& err_writer() const { return console_->screens().back()->sink.writer; }
   std::vector<std::string> last_words(int rank) const;
   std::uint64_t bytes(int rank, Stream stream) const;
   std::string path(int rank, Stream stream) const;
@@ -53,6 +60,7 @@ class Output::Impl {
   Shared shared_;
   std::optional<Error> error_;
   bool reader_gone_ = false;
+  std::function<void()> before_showing_ = [] {};
 
  private:
   struct Source {
@@ -99,8 +107,12 @@ Result<void> Output::Impl::open(Fds fds) {
 
 bool Output::Impl::ready(int rank, Stream stream) const {
   const Source& s = source(rank, stream);
-  const bool file_ready = !s.file.file || !s.file.file->channel || s.file.file->channel->ready(s.file.slot);
-  return file_ready && (!s.console.channel || s.console.channel->ready(s.console.slot));
+  Channel* const file = s.file.file ? s.file.file->channel.get() : nullptr;
+  Channel* const console = s.console.channel;
+  const bool ready = (!file || file->ready(s.file.slot)) && (!console || console->ready(s.console.slot));
+  if (file) file->answered(s.file.slot, ready);
+  if (console) console->answered(s.console.slot, ready);
+  return ready;
 }
 
 void Output::Impl::feed(int rank, Stream stream, std::string_view bytes, At at) {
@@ -113,6 +125,7 @@ void Output::Impl::feed(int rank, Stream stream, std::string_view bytes, At at) 
     check(*file->sink);
   }
   if (s.console.channel) {
+    before_showing_();
     s.console.channel->feed(s.console.slot, bytes, at);
     check(*s.console.sink);
   }
@@ -121,6 +134,7 @@ void Output::Impl::feed(int rank, Stream stream, std::string_view bytes, At at) 
 void Output::Impl::end(int rank, Stream stream, Time now) {
   Source& s = source(rank, stream);
   if (s.console.channel) {
+    before_showing_();
     s.console.channel->end(s.console.slot, now);
     check(*s.console.sink);
   }
@@ -149,6 +163,7 @@ int Output::Impl::poll_fd(int fd) const {
 void Output::Impl::flush(int fd, Time now) {
   for (const auto& screen : console_->screens()) {
     if (screen->fd != fd) continue;
+    before_showing_();
     screen->sink.writer.flush();
     screen->channel->drained(now);
     check(screen->sink);
@@ -156,6 +171,7 @@ void Output::Impl::flush(int fd, Time now) {
 }
 
 void Output::Impl::tick(Time now) {
+  before_showing_();
   shared_.timers.run(now);
   for (const auto& screen : console_->screens()) check(screen->sink);
 }
@@ -229,6 +245,15 @@ std::optional<Time> Output::deadline() const {
 }
 void Output::tick(Time now) {
   impl_->tick(now);
+}
+bool Output::mid_line() const {
+  return impl_->err_writer().mid_line();
+}
+void Output::before_showing(std::function<void()> hook) {
+  impl_->before_showing_ = std::move(hook);
+}
+void Output::end_line() {
+  if (mid_line()) impl_->err_writer().write("\n");
 }
 std::optional<Error> Output::take_error() {
   return std::exchange(impl_->error_, std::nullopt);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,7 +38,8 @@ class Output {
   static Result<std::unique_ptr<Output>> open(const Settings& settings, std::vector<RankFacts> ranks, Fds fds);
   ~Output();
 
-  /// Whether this stream may be fed now. Turns true again only within flush(), tick(), feed() or end().
+  /// Whether this stream may be fed now. Turns true again only within flush(), tick(), feed() or end(). To be asked
+  /// before each read: a partial line of a stream that was told no is not taken for idle.
   bool ready(int rank, Stream stream) const;
 
   /// `wall_ns`: CLOCK_REALTIME on the rank's host when the bytes were read there.
@@ -56,6 +58,14 @@ class Output {
   /// When tick() must be called at the latest, to let go of a partial line (100 ms idle).
   std::optional<Time> deadline() const;
   void tick(Time now);
+
+  /// Whether what stderr (or stdout, where both are one) shows last is an unfinished line; end_line() finishes it, so that
+  /// something else can be said there.
+  bool mid_line() const;
+  void end_line();
+
+  /// Called before anything may reach stdout or stderr, so that something drawn there can be taken away.
+  void before_showing(std::function<void()> hook);
 
   /// The first sink that failed, once: a full disk, a closed pipe. Later bytes for that sink are dropped.
   std::optional<Error> take_error();

@@ -28,6 +28,15 @@ bool RecordChannel::ready(int slot) const {
   return holder_ ? holder_ == &s : waiting_bytes_ < kWaitingLimit;
 }
 
+void RecordChannel::answered(int slot, bool ready) {
+  Chance& chance = slot_at(slot).chance;
+  if (!ready) {
+    chance = Chance::refused;
+  } else if (chance == Chance::refused) {
+    chance = Chance::fresh;
+  }
+}
+
 void RecordChannel::feed(int slot, std::string_view bytes, At at) {
   Slot& s = slot_at(slot);
   if (bytes.empty()) return;
@@ -124,8 +133,9 @@ void RecordChannel::drained(Time now) {
 void RecordChannel::expire(int slot, Time now) {
   if (slot == kTurn) return drain(now);
   Slot& s = slot_at(slot);
-  // Idle only because it is not ready(): it has not had its chance.
-  if (crowded() || s.in_line || (holder_ && holder_ != &s)) return shared_.timers.start(s.timer, now);
+  const bool had_its_chance = s.chance == Chance::had;
+  if (s.chance == Chance::fresh) s.chance = Chance::had;
+  if (!had_its_chance || crowded() || s.in_line || (holder_ && holder_ != &s)) return shared_.timers.start(s.timer, now);
   if (--s.patience > 0) return shared_.timers.start(s.timer, now);
   if (!s.held.empty()) let_go(s);
   if (holder_ == &s) holder_ = nullptr;

@@ -23,12 +23,16 @@ class RecordChannel : public Channel {
   int add(Prefix prefix);
 
   bool ready(int slot) const override;
+  void answered(int slot, bool ready) override;
   void feed(int slot, std::string_view bytes, At at) override;
   void end(int slot, Time now) override;
   void drained(Time now) override;
   void expire(int slot, Time now) override;
 
  protected:
+  /// Whether the stream's owner may bring more, and whether it had kPartialIdle to do so.
+  enum class Chance { had, fresh, refused };
+
   struct Slot {
     int number = 0;
     Prefix prefix;
@@ -38,6 +42,7 @@ class RecordChannel : public Channel {
     std::int64_t waiting_wall_ns = 0;
     bool in_line = false;
     bool ended = false;
+    Chance chance = Chance::had;
     int patience = 0;  // so many idle times more before the partial goes
     Timers::Handle timer;
   };

@@ -182,6 +182,13 @@ bool any_started(const job::Outcome& outcome) {
   return std::ranges::any_of(outcome.ranks, [](const job::RankRecord& record) { return record.pid != 0; });
 }
 
+/// What failed, then what to do about it.
+void tell_output_failure(const std::string& before, std::string_view detail, Lines& lines) {
+  const size_t first = std::min(detail.find('\n'), detail.size());
+  lines.add(before + std::string(detail.substr(0, first)));
+  lines.add_each("  ", detail.substr(first));
+}
+
 void tell_cause(const Summary& s, const Groups& groups, Lines& lines) {
   const std::string after = " after " + duration_text(s.elapsed) + ": ";
   switch (s.outcome.cause) {
@@ -198,7 +205,7 @@ void tell_cause(const Summary& s, const Groups& groups, Lines& lines) {
       return lines.add_each((any_started(s.outcome) ? "a host was lost" : "a host could not be used") + after,
                             s.outcome.detail);
     case job::Cause::output_failed:
-      return lines.add_each("output failed" + after, s.outcome.detail);
+      return tell_output_failure("output failed" + after, s.outcome.detail, lines);
   }
 }
 
@@ -222,6 +229,7 @@ std::string duration_text(job::Duration duration) {
 std::string failure_summary(const Summary& s) {
   Lines lines;
   for (const std::string& left : s.outcome.leftovers) lines.add("could not confirm the end of: " + left);
+  if (s.outcome.cause == job::Cause::output_failed && s.outcome.detail.empty()) return lines.take();  // a quiet end
   const Groups groups = group_ranks(s.outcome);
   if (s.outcome.cause != job::Cause::success) tell_consequences(groups, s.outcome.cause, lines);
   tell_cause(s, groups, lines);

@@ -81,6 +81,10 @@ class Layout(Case):
                                      *sh("echo a; echo b >&2; echo c"))
                 self.assertEqual(self.tree(name), {f"1/rank.{n}/stdout": b"a\nb\nc\n" for n in (0, 1)})
 
+    def test_a_terminals_output_has_one_file(self):
+        self.assert_succeeds("-n", 2, "--pty", "--stdin", "none", "--output-filename", "logs", *sh("echo a; echo b >&2"))
+        self.assertEqual(self.tree(), {f"1/rank.{n}/stdout": b"a\nb\n" for n in (0, 1)})
+
     def test_files_are_exact_and_complete_whatever_the_console_shows(self):
         blobs = []
         for rank in range(3):
@@ -104,13 +108,15 @@ class Layout(Case):
         self.assertTrue(self.tree()["1/rank.0/stdout"].endswith(b"/elsewhere\n"))
 
     def test_last_words_of_a_failing_rank_are_told(self):
-        for copy in "", ":nocopy":
-            with self.subTest(copy=copy):
-                result = self.run_dlaunch("-n", 2, "--output-filename", "logs" + copy,
+        for options, name in (["logs"], "stderr"), (["logs:nocopy"], "stderr"), (["logs", "--pty"], "stdout"), (
+                ["logs:nocopy", "--merge-stderr-to-stdout"], "stdout"):
+            with self.subTest(options=options):
+                result = self.run_dlaunch("-n", 2, "--output-filename", *options,
                                           *sh('[ $RANK_ID = 0 ] && exec sleep 100; echo "cannot find the data" >&2; exit 4'))
                 self.assert_exit(result, 4)
                 self.assertIn(b"cannot find the data", result.stderr)
-                self.assertIn(b"logs/1/rank.1/stderr", result.stderr)
+                self.assertIn(b"| cannot find the data", result.stderr)
+                self.assertIn(b"logs/1/rank.1/" + name.encode(), result.stderr)
 
 
 class Refused(Case):

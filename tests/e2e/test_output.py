@@ -144,7 +144,9 @@ class Bytes(Case):
 
     def test_last_words_of_a_failing_rank_are_not_lost(self):
         for _ in range(10):
-            self.assertEqual(self.run_dlaunch("-n", 2, *sh("seq 5000; printf end; exit 3")).stdout.count(b"end"), 2)
+            result = self.run_dlaunch("-n", 2, "--on-failure", "continue", *sh("seq 5000; printf end; exit 3"))
+            self.assert_exit(result, 3)
+            self.assertEqual(result.stdout.count(b"end"), 2)
 
 
 class Prompts(Case):

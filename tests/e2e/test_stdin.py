@@ -157,9 +157,10 @@ class Shells(Case):
 class Untouched(Case):
     """O_NONBLOCK is the open file's, so the shell's too."""
 
-    def check_flags(self, fds):
+    def check_flags(self, fds, **options):
         before = [fcntl.fcntl(fd, fcntl.F_GETFL) for fd in fds]
-        with self.start("-n", 2, *sh("echo x; sleep 0.2; seq 1000"), stdin=fds[0], stdout=fds[1], stderr=fds[2]) as job:
+        with self.start("-n", 2, *sh("echo x; sleep 0.2; seq 1000"), stdin=fds[0], stdout=fds[1], stderr=fds[2],
+                        **options) as job:
             while_running = set()
             drained = []
             for fd in {fds[3], fds[4]} - {None}:
@@ -186,8 +187,11 @@ class Untouched(Case):
         self.addCleanup(os.close, master)
         self.addCleanup(os.close, slave)
         before = termios.tcgetattr(slave)
-        self.check_flags([slave, slave, slave, master, master])
-        self.assertEqual(termios.tcgetattr(slave), before)
+        os.write(master, b"typed\n")
+        for options in {}, {"start_new_session": True, "preexec_fn": lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0)}:
+            with self.subTest(foreground=bool(options)):
+                self.check_flags([slave, slave, slave, master, master], **options)
+                self.assertEqual(termios.tcgetattr(slave), before)
 
     def test_non_blocking_streams_lose_nothing(self):
         """A parent that left them so: ssh, node, some shells."""

@@ -245,7 +245,9 @@ TEST(Job, WaitsForTheReaderHoweverSlowButNotForCtrlC) {
   EXPECT_THAT(s.say(RankEnded{0, kOk, 1}, 1), IsEmpty());
   EXPECT_FALSE(s.job.deadline());
   EXPECT_THAT(s.say(UserSignal{SIGINT}, 100), IsEmpty());
-  EXPECT_THAT(s.say(UserSignal{SIGINT}, 101), ElementsAre(Action(DropHost{0}), Action(Finished{})));
+  EXPECT_THAT(s.say(UserSignal{SIGINT}, 101), ElementsAre(Action(FinishHost{0})));
+  EXPECT_THAT(s.say(HostClean{0, {}}, 102), ElementsAre(Action(DropHost{0}), Action(Finished{})));
+  EXPECT_THAT(s.job.outcome().leftovers, IsEmpty());
 }
 
 TEST(Job, NotStartedEndsTheOthersWithItsShellCode) {

@@ -13,6 +13,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 using namespace std::string_literals;
 
@@ -243,6 +244,45 @@ TEST(Lines, AnEndedHolderLosesTheConsole) {
   stage.shown();
   stage.output->end(0, Stream::out, stage.now);
   EXPECT_EQ(stage.shown(), "\n1:waits");
+}
+
+TEST(Lines, AStreamThatMayNotBeReadIsNotIdle) {
+  Stage stage({}, 2);
+  stage.feed(0, "half a ");
+  while (stage.output->ready(1, Stream::out)) stage.feed(1, filler(32 * 1024 - 1) + "\n");
+  EXPECT_FALSE(stage.output->ready(0, Stream::out));
+  EXPECT_THAT(stage.shown(), Not(HasSubstr("half a ")));  // the reader is back, but rank 0 was not read yet
+  stage.wait(kIdle);
+  EXPECT_EQ(stage.shown(), "");
+  EXPECT_TRUE(stage.output->ready(0, Stream::out));
+  stage.wait(kIdle);
+  EXPECT_EQ(stage.shown(), "");
+  stage.wait(kIdle);
+  EXPECT_EQ(stage.shown(), "half a ");
+}
+
+TEST(Lines, WhatIsSaidBetweenBeginsALine) {
+  Stage stage({}, 2, true);
+  EXPECT_FALSE(stage.output->mid_line());
+  stage.feed(0, "name? ");
+  EXPECT_FALSE(stage.output->mid_line());
+  stage.wait(kIdle);
+  EXPECT_TRUE(stage.output->mid_line());
+  stage.output->end_line();
+  stage.output->end_line();
+  EXPECT_FALSE(stage.output->mid_line());
+  EXPECT_EQ(stage.shown(), "name? \n");
+}
+
+TEST(Lines, WhatWasDrawnIsTakenAwayBeforeOutputIsShown) {
+  Stage stage({}, 2);
+  int taken_away = 0;
+  stage.output->before_showing([&] {
+    ++taken_away;
+    EXPECT_EQ(stage.out.read(), "");
+  });
+  stage.feed(0, "line\n");
+  EXPECT_EQ(taken_away, 1);
 }
 
 TEST(Lines, AHolderWhoseReaderIsSlowIsNotIdle) {

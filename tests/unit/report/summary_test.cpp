@@ -211,9 +211,17 @@ TEST(FailureSummary, OutputFailed) {
   Fixture job(4);
   job.end_all(SIGTERM);
   job.outcome.cause = job::Cause::output_failed;
-  job.outcome.detail = "/full/rank.0: cannot write: No space left on device";
+  job.outcome.detail = "cannot write /full/rank.0: No space left on device\nfree space there";
   EXPECT_THAT(job.summary(),
-              EndsWith("dlaunch: output failed after 20.0 s: /full/rank.0: cannot write: No space left on device\n"));
+              EndsWith("dlaunch: output failed after 20.0 s: cannot write /full/rank.0: No space left on device\n"
+                       "dlaunch:   free space there\n"));
+}
+
+TEST(FailureSummary, AReaderThatHasSeenEnoughIsNoNews) {
+  Fixture job(4);
+  job.end_all(SIGTERM);
+  job.outcome.cause = job::Cause::output_failed;
+  EXPECT_EQ(job.summary(), "");
 }
 
 TEST(FailureSummary, LastWordsCannotDriveTheTerminal) {

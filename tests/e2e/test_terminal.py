@@ -1,0 +1,216 @@
+"""On a terminal: --pty, window sizes, the status line, Ctrl-C and Ctrl-Z, and a terminal that goes away."""
+import fcntl
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import termios
+import time
+
+import support
+from support import Case, program, sh, wait_until, without_crowding_note
+
+CLEAR = b"\r\x1b[K"
+
+
+class Pty(Case):
+    def test_ranks_have_no_terminal_by_default(self):
+        with self.under_pty("-n", 1, program("tty_info")) as terminal:
+            code, shown = terminal.finish()
+        self.assertEqual((code, shown), (0, b"tty 0 0 0\r\n"))
+
+    def test_pty_gives_them_one(self):
+        self.assertEqual(self.assert_succeeds("-n", 2, "--pty", "--stdin", "none", program("tty_info")).count(b"tty 0 1 1"), 2)
+
+    def test_window_size_is_passed_on(self):
+        with self.under_pty("-n", 1, "--pty", program("tty_info"), rows=41, columns=123) as terminal:
+            code, shown = terminal.finish()
+        self.assertEqual((code, shown), (0, b"tty 1 1 1\r\nsize 41 123\r\n"))
+
+    def test_window_size_changes_are_passed_on(self):
+        script = "trap 'stty size <&1' WINCH; echo ready; while :; do sleep 0.05; done"
+        with self.under_pty("-n", 2, "--pty", "--label", "--color", "never", *sh(script)) as terminal:
+            for rank in b"01":
+                terminal.read_until(b"[%c] ready" % rank)
+            terminal.resize(50, 150)  # the kernel tells the foreground group
+            for rank in b"01":
+                terminal.read_until(b"[%c] 50 150" % rank)
+            terminal.type(b"\x03")
+            self.assertEqual(terminal.finish()[0], 130)
+
+    def test_output_is_exact(self):
+        data = b"a\nb\r\nc\td\x1b[1mbold\x1b[0m \xe2\x82\xac \xff end\n" * 2000
+        (self.dir / "data").write_bytes(data)
+        self.assertEqual(self.assert_succeeds("-n", 1, "--pty", "cat", "data"), data)
+
+    def test_last_words_are_not_lost(self):
+        for _ in range(10):
+            result = self.run_dlaunch("-n", 1, "--pty", *sh("seq 2000; printf end; exit 3"))
+            self.assert_exit(result, 3)
+            self.assertTrue(result.stdout.endswith(b"2000\nend"), result.stdout[-50:])
+
+    def test_input_and_its_end_are_passed_on(self):
+        out = self.assert_succeeds("-n", 1, "--pty", *sh("cat; echo over"), input=b"one\ntwo\n")
+        self.assertEqual(out, b"one\ntwo\nover\n")
+
+    def test_typing(self):
+        with self.under_pty("-n", 1, "--pty", *sh('printf "name? "; read name; echo "hello $name"')) as terminal:
+            terminal.read_until(b"name? ")
+            terminal.type(b"you\n")
+            code, shown = terminal.finish()
+        self.assertEqual((code, shown), (0, b"name? you\r\nhello you\r\n"))
+
+
+class Keys(Case):
+    def test_interrupt(self):
+        for options in [], ["--pty"]:
+            with self.subTest(options=options), self.under_pty("-n", 2, *options, *sh("echo ready; exec sleep 100")) as terminal:
+                terminal.read_until(b"ready\r\nready")
+                terminal.type(b"\x03")
+                code, shown = terminal.finish(10)
+                self.assertEqual(code, 130)
+                self.assertIn(b"interrupted by SIGINT", shown)
+                self.assert_nothing_left()
+
+    def test_interrupt_twice_when_a_rank_ignores_it(self):
+        with self.under_pty("-n", 1, "--grace", "60", *sh("trap '' INT TERM; echo ready; while :; do sleep 1; done")) as terminal:
+            terminal.read_until(b"ready")
+            terminal.type(b"\x03")
+            terminal.read_until(b"waiting for 1 rank")  # the status line, after a while
+            terminal.type(b"\x03")
+            self.assertEqual(terminal.finish(10)[0], 130)
+
+    def test_quit(self):
+        with self.under_pty("-n", 1, *sh("echo ready; exec sleep 100")) as terminal:
+            terminal.read_until(b"ready")
+            terminal.type(b"\x1c")
+            self.assertEqual(terminal.finish(10)[0], 131)
+
+    def test_stop_and_go_on(self):
+        with self.under_pty("-n", 2, *sh('echo ready; while [ ! -e go ]; do sleep 0.02; done; sleep 0.1; echo "over $RANK_ID"')) as terminal:
+            terminal.read_until(b"ready\r\nready")
+            terminal.type(b"\x1a")
+            launcher = self.launcher()
+            self.assertTrue(wait_until(lambda: state_of(launcher) == "T", 5))
+            ranks = [pid for pid in self.find("over $RANK_ID") if pid != launcher and state_of(pid)]
+            self.assertEqual(len(ranks), 2)
+            self.assertTrue(wait_until(lambda: {state_of(pid) for pid in ranks} == {"T"}, 5))
+            (self.dir / "go").touch()
+            time.sleep(0.3)
+            self.assertNotIn(b"over", terminal.seen)
+            os.kill(launcher, signal.SIGCONT)
+            terminal.read_until(b"over 0")
+            terminal.read_until(b"over 1")
+            self.assertEqual(terminal.finish()[0], 0)
+
+    def launcher(self):
+        return min(self.find(os.path.basename(support.DLAUNCH) + " -n"))
+
+
+class StatusLine(Case):
+    def test_a_quick_job_says_nothing(self):
+        with self.under_pty("-n", 2, "echo", "x") as terminal:
+            code, shown = terminal.finish()
+        self.assertEqual((code, without_crowding_note(shown)), (0, b"x\r\nx\r\n"))
+
+    def test_a_long_job_says_nothing_while_it_runs(self):
+        with self.under_pty("-n", 2, "sleep", "1") as terminal:
+            code, shown = terminal.finish()
+        self.assertEqual((code, without_crowding_note(shown)), (0, b""))
+
+    def test_a_slow_end_is_told_and_erased(self):
+        script = "trap 'sleep 1; exit 0' TERM INT; echo ready; while :; do sleep 0.05; done"
+        with self.under_pty("-n", 1, *sh(script)) as terminal:
+            terminal.read_until(b"ready")
+            terminal.type(b"\x03")
+            code, shown = terminal.finish()
+        self.assertEqual(code, 130)
+        status, after = shown.rsplit(CLEAR, 1)
+        self.assertIn(b"ending: waiting for 1 rank (INT sent, KILL in ", status)
+        self.assertTrue(after.startswith(b"dlaunch: interrupted by SIGINT"), after)
+
+    def test_output_does_not_run_into_it(self):
+        """What a rank says while it is shown stands on a line of its own and stays."""
+        script = "trap 'sleep 0.8; echo last words; sleep 0.8; exit 0' TERM INT; echo ready; while :; do sleep 0.05; done"
+        with self.under_pty("-n", 2, *sh(script)) as terminal:
+            terminal.read_until(b"ready\r\nready")
+            terminal.type(b"\x03")
+            code, shown = terminal.finish()
+        self.assertEqual(code, 130)
+        self.assertIn(b"ending: waiting", shown)
+        self.assertEqual(sum(line.endswith(b"last words") for line in screen(shown)), 2, shown)
+        self.assertEqual([line for line in screen(shown) if b"ending:" in line], [], shown)
+
+    def test_not_without_a_terminal(self):
+        script = "trap 'sleep 1; exit 0' TERM INT; echo ready; while :; do sleep 0.05; done"
+        with self.start("-n", 1, *sh(script), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
+            job.stdout.readline()
+            job.send_signal(signal.SIGINT)
+            said = job.stderr.read()
+        self.assertEqual(job.wait(), 130)
+        self.assertEqual(said.count(b"\n"), 1, said)
+        self.assertNotIn(b"ending", said)
+
+
+class MidLine(Case):
+    def test_the_summary_begins_a_line(self):
+        for ranks, options in ((1, []), (2, []), (2, ["--label"]), (1, ["--raw"])):
+            with self.subTest(ranks=ranks, options=options):
+                with self.under_pty("-n", ranks, *options, *sh('printf "half a line"; exit 3')) as terminal:
+                    code, shown = terminal.finish()
+                self.assertEqual(code, 3)
+                lines = without_crowding_note(shown).split(b"\r\n")
+                self.assertTrue(lines[0].endswith(b"half a line"), shown)
+                self.assertTrue(all(line.startswith((b"dlaunch: ", b"[", b"\x1b", b"half")) or not line for line in lines), shown)
+                self.assertTrue(any(line.startswith(b"dlaunch: rank ") for line in lines), shown)
+
+    def test_in_one_pipe_too(self):
+        result = self.run_dlaunch("-n", 1, *sh('printf "half a line"; exit 3'), stderr=subprocess.STDOUT)
+        self.assertTrue(result.stdout.startswith(b"half a line\ndlaunch: rank 0 "), result.stdout)
+
+    def test_nothing_is_added_to_stdout_alone(self):
+        self.assertEqual(self.run_dlaunch("-n", 1, *sh('printf "half a line"; exit 3')).stdout, b"half a line")
+
+
+class Gone(Case):
+    def sleepers(self, command):
+        return [pid for pid, line in self.processes().items() if line.startswith(command)]
+
+    def test_a_hang_up_ends_the_ranks(self):
+        with self.under_pty("-n", 2, *sh("trap '' HUP; echo ready; exec sleep 100")) as terminal:
+            terminal.read_until(b"ready\r\nready")
+            os.close(terminal.master)
+            terminal.master = os.open("/dev/null", os.O_RDWR)  # for under_pty to close
+            self.assertTrue(wait_until(lambda: not self.processes(), 15), self.processes())
+
+    def test_a_closed_tmux_pane_ends_the_ranks(self):
+        if not shutil.which("tmux"):
+            self.skipTest("there is no tmux here")
+        tmux = ["tmux", "-S", str(self.dir / "tmux"), "-f", "/dev/null"]
+        self.addCleanup(subprocess.run, [*tmux, "kill-server"], capture_output=True, check=False)
+        command = f"exec {support.DLAUNCH} -n 2 sh -c ': > ready.$RANK_ID; exec sleep 1000'"
+        subprocess.run([*tmux, "new-session", "-d", "-s", "s", "-x", "80", "-y", "24", "cat"], env=self.env, check=True)
+        subprocess.run([*tmux, "new-window", "-c", self.dir, "-n", "job", command], env=self.env, cwd=self.dir, check=True)
+        self.assertTrue(wait_until(lambda: len(list(self.dir.glob("ready.*"))) == 2))
+        self.assertEqual(len(self.sleepers("sleep 1000")), 2)
+        subprocess.run([*tmux, "kill-window", "-t", "s:job"], env=self.env, check=True)
+        self.assertTrue(wait_until(lambda: not self.sleepers("sleep 1000"), 10), self.processes())
+        subprocess.run([*tmux, "kill-server"], check=True)
+
+
+def state_of(pid):
+    """R, S, T, ... of a process; empty when it is gone."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_bytes().rsplit(b")", 1)[1].split()[0].decode()
+    except OSError:
+        return ""
+
+
+def screen(shown):
+    """The lines that are left to see: what was erased is gone."""
+    return [line.rsplit(b"\x1b[K", 1)[-1] for line in shown.replace(CLEAR, b"\x1b[K").split(b"\r\n")]
+
+
+if __name__ == "__main__":
+    support.main()
