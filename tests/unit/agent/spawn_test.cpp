@@ -67,6 +67,8 @@ struct Refusal {
   std::string what;
 };
 
+void PrintTo(const Refusal& refusal, std::ostream* out) { *out << refusal.what; }
+
 class Refuses : public testing::TestWithParam<Refusal> {};
 
 TEST_P(Refuses, WithErrnoAndOperandAndTheAgentLivesOn) {
@@ -86,7 +88,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Refusal{{"./no-such-program"}, "/usr", ENOENT, "./no-such-program"},
                     Refusal{{"/etc/passwd"}, "/", EACCES, "/etc/passwd"}, Refusal{{"/usr"}, "/", EISDIR, "/usr"},
                     Refusal{{"true"}, "/no/such/directory", ENOENT, "working directory /no/such/directory"},
-                    Refusal{{"true"}, "/etc/passwd", EACCES, "working directory /etc/passwd"},
+                    Refusal{{"true"}, "/etc/passwd", ENOTDIR, "working directory /etc/passwd"},
                     Refusal{{"true"}, "/bin/sh", ENOTDIR, "working directory /bin/sh"},
                     Refusal{{}, "/", ENOENT, "no program"}));
 
