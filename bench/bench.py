@@ -86,7 +86,7 @@ def main():
     missing = [path for path in programs.values() if not os.access(path, os.X_OK)]
     if missing:
         sys.exit(f"bench: {missing[0]}: not built\nbuild with scripts/bench, or name the build with --build")
-    dlaunch = chosen.dlaunch or f"{chosen.build}/src/cli/dlaunch"
+    dlaunch = chosen.dlaunch or f"{chosen.build}/bin/dlaunch"
     if not os.access(dlaunch, os.X_OK):
         if chosen.dlaunch:
             sys.exit(f"bench: {dlaunch}: cannot be run\ngive the binary's path with --dlaunch")

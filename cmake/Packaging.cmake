@@ -1,6 +1,7 @@
 # What `cmake --install` puts where, and the .deb that `cpack -G DEB` makes of it.
 
 if(TARGET dlaunch)
+  set_target_properties(dlaunch PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
   install(TARGETS dlaunch)
   # One source for help text and man page: the program itself.
   set(man_page ${PROJECT_BINARY_DIR}/dlaunch.1)

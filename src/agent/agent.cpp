@@ -1,5 +1,6 @@
 #include "agent/agent.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -177,7 +178,12 @@ class Agent::Impl {
     if (rank != ranks_.end() && rank->second.in) rank->second.in->push(input.bytes, input.eof);
   }
 
-  void on(wire::Signal& signal) { signal_ranks(static_cast<int>(signal.signal)); }
+  void on(wire::Signal& signal) {
+    signal_ranks(static_cast<int>(signal.signal));
+    if (signal.signal != SIGKILL) return;
+    setup_.grace_ms = 0;  // the time to be polite is over, for what the ranks left behind, too
+    sweeper_.hurry();
+  }
 
   void on(wire::WindowSize& size) {
     window_ = size;
@@ -186,14 +192,12 @@ class Agent::Impl {
     }
   }
 
-  void on(wire::Pause&) { heartbeat_->pause(); }
+  void on(wire::Pause&) {
+    if (heartbeat_) heartbeat_->pause();
+  }
 
   void on(wire::Finish&) {
-    sweeper_.start(std::chrono::milliseconds(setup_.grace_ms), [this](std::vector<std::string> left) {
-      link_.send(wire::Clean{std::move(left)});
-      link_.flush();
-      io_.stop();
-    });
+    sweeper_.start(std::chrono::milliseconds(setup_.grace_ms), [this](std::vector<std::string> left) { leave(std::move(left)); });
   }
 
   void on(wire::Credit& credit) {
@@ -240,7 +244,7 @@ class Agent::Impl {
   void connect(std::uint32_t id, Rank& rank, Stdio& stdio) {
     wire::Started started{id, static_cast<std::uint32_t>(rank.pid), sys::wall_ns(), 0, {}};
     if (setup_.report_cpus) started.cpus = affinity_of(rank.pid);
-    if (stdio.terminal) rank.terminal.reset(::dup(stdio.out.get()));
+    if (stdio.terminal) rank.terminal.reset(::fcntl(stdio.out.get(), F_DUPFD_CLOEXEC, 0));
     if (stdio.in) feed(id, rank, stdio);
     std::vector<sys::Fd> handed;
     std::uint8_t stream = 1;
@@ -350,9 +354,18 @@ class Agent::Impl {
     timer_.async_wait([this](asio::error_code error) {
       if (error) return;
       if (heartbeat_->dead(Clock::now())) return launcher_lost("silence");
-      link_.send(wire::Ping{});
+      if (!said_clean_) link_.send(wire::Ping{});
       beat();
     });
+  }
+
+  /// Clean is the last frame, and waits for what is queued before it: a slow launcher gets all of it.
+  void leave(std::vector<std::string> left) {
+    rank_of_.clear();
+    ranks_.clear();
+    said_clean_ = true;
+    link_.send(wire::Clean{std::move(left)});
+    link_.when_sent([this] { io_.stop(); });
   }
 
   /// The promise: whatever becomes of the launcher, nothing of the job stays.
@@ -385,6 +398,7 @@ class Agent::Impl {
   std::map<pid_t, std::uint32_t> rank_of_;
   int unreported_ = 0;
   bool discarding_ = false;
+  bool said_clean_ = false;
   int exit_code_ = 0;
 };
 

@@ -40,7 +40,7 @@ void replace_by_null(int fd) {
 }
 
 void reset_signals() {
-  for (int signal = 1; signal < SIGRTMIN; ++signal) {
+  for (int signal = 1; signal <= SIGRTMAX; ++signal) {  // the C library refuses its own two
     if (signal != SIGKILL && signal != SIGSTOP) ::signal(signal, SIG_DFL);
   }
   ::signal(SIGPIPE, SIG_IGN);

@@ -26,8 +26,9 @@ class StdinFeeder::Impl : public std::enable_shared_from_this<StdinFeeder::Impl>
   void push(const std::string& bytes, bool eof) {
     if (!fd_.is_open()) return;
     queue_ += bytes;
+    if (!bytes.empty()) within_line_ = bytes.back() != '\n';
     eof_ = eof_ || eof;
-    if (eof && terminal_) queue_ += kEndOfFile;
+    if (eof && terminal_) queue_.append(within_line_ ? 2 : 1, kEndOfFile);  // within a line the first only hands it on
     write();
   }
 
@@ -68,6 +69,7 @@ class StdinFeeder::Impl : public std::enable_shared_from_this<StdinFeeder::Impl>
   Handlers handlers_;
   std::string queue_;
   bool eof_ = false;
+  bool within_line_ = false;
   bool waiting_ = false;
 };
 

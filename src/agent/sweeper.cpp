@@ -1,5 +1,6 @@
 #include "agent/sweeper.h"
 
+#include <algorithm>
 #include <csignal>
 #include <utility>
 
@@ -12,6 +13,10 @@ void Sweeper::start(std::chrono::milliseconds grace, std::function<void(std::vec
   if (std::exchange(running_, true)) return;
   kill_at_ = Clock::now() + grace;
   step();
+}
+
+void Sweeper::hurry() {
+  kill_at_ = std::min(kill_at_, Clock::now());
 }
 
 void Sweeper::children_changed(bool none_left) {

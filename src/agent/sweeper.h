@@ -20,6 +20,8 @@ class Sweeper {
   /// `done` gets a line for each process that could not be ended; none is the promise kept. Starting again only
   /// replaces `done`.
   void start(std::chrono::milliseconds grace, std::function<void(std::vector<std::string> left)> done);
+  /// No more grace.
+  void hurry();
   /// Children were reaped: perhaps it is over. Cheap.
   void children_changed(bool none_left);
   bool running() const { return running_; }

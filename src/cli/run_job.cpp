@@ -107,7 +107,7 @@ int write_record(const Options& options, const plan::Plan& plan, const job::Outc
 int run_job(const Options& options, const plan::Plan& plan) {
   const Span span;
   for (const std::string& note : plan.notes) say("dlaunch: note: " + note + '\n');
-  sys::raise_open_files();
+  const rlimit open_files = sys::raise_open_files();
   if (const auto error = too_few_descriptors(plan)) {
     say(to_text(*error));
     return error->exit_code;
@@ -133,7 +133,7 @@ int run_job(const Options& options, const plan::Plan& plan) {
     say(text);
   };
   std::optional<Error> output_lost;
-  transport::Local transport(plan.job_id, options.policy.grace);
+  transport::Local transport(plan.job_id, options.policy.grace, open_files);
   asio::io_context io(1);
   launcher::Launcher launcher(
       io, {plan, settings, options.policy, **output, transport,

@@ -152,11 +152,11 @@ void Job::on(const UserSignal& event, Time now) {
   } else if (phase_ < Phase::ending) {
     outcome_.signal = event.signal;
     end_ranks(Cause::interrupted, kSignalBase + event.signal, event.signal, now);
-  } else if (phase_ == Phase::ending && !killed_ && live_ > 0) {
-    kill_ranks(now);
   } else if (phase_ == Phase::ending && live_ == 0 && undrained_ > 0) {
     undrained_ = 0;  // what they wrote is waited for no longer
     finish_hosts(now);
+  } else if (!killed_ && (live_ > 0 || phase_ == Phase::finishing)) {
+    kill_ranks(now);  // also what ranks left, which the agents are ending
   } else {
     give_up_hosts();  // killed already and asked again: the agents end the rest without us
   }
@@ -214,7 +214,7 @@ void Job::kill_ranks(Time now) {
   killed_ = true;
   sent_signal_ = SIGKILL;
   actions_.push_back(SignalRanks{SIGKILL});
-  phase_deadline_ = now + kKillWait;
+  phase_deadline_ = now + (phase_ == Phase::finishing ? kFinishWait : kKillWait);
 }
 
 void Job::give_up_ranks() {

@@ -14,6 +14,7 @@ namespace {
 
 constexpr size_t kReadSize = 256u << 10;
 constexpr size_t kCompactAbove = 1u << 20;
+constexpr char kClosed[] = "closed by the other side";
 
 bool would_block(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
@@ -52,19 +53,29 @@ class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
   void flush() {
     while (out_.is_open() && waiting() > 0) {
       const ssize_t took = send_piece();
-      if (took < 0 && would_block(errno)) return wait_writable();
-      if (took < 0) return end(std::strerror(errno));
+      if (took < 0 && would_block(errno)) {
+        wait_writable();
+        break;
+      }
+      if (took < 0) return write_failed(std::strerror(errno));
       sent_ += static_cast<size_t>(took);
     }
     compact();
+    if (waiting() == 0 && all_sent_) return std::exchange(all_sent_, {})();
     if (above_low_ && waiting() < kLowWater) {
       above_low_ = false;
       if (handlers_.drained) handlers_.drained();
     }
   }
 
+  void when_sent(std::function<void()> then) {
+    all_sent_ = std::move(then);
+    flush();
+  }
+
   void close() {
     handlers_ = {};
+    all_sent_ = {};
     asio::error_code ignored;
     in_.close(ignored);
     out_.close(ignored);
@@ -89,10 +100,29 @@ class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
   }
 
   void compact() {
-    if (waiting() > 0 && sent_ < kCompactAbove) return;
+    if (waiting() > 0 && (sent_ < kCompactAbove || sent_ < waiting())) return;
     queue_.erase(0, sent_);
     for (Passed& passed : passed_) passed.at -= sent_;
     sent_ = 0;
+  }
+
+  /// What the other side said before it went is still to be had. Never from within: senders do not expect a call-back.
+  void write_failed(const std::string& why) {
+    asio::error_code ignored;
+    out_.close(ignored);
+    queue_.clear();
+    sent_ = 0;
+    passed_.clear();
+    read_rest(why);
+  }
+
+  void read_rest(const std::string& why) {
+    asio::post(io_, [self = shared_from_this(), why] {
+      if (!self->in_.is_open()) return;
+      const ssize_t got = self->receive();
+      if (got <= 0) return self->end(got == 0 ? kClosed : why);
+      if (self->deliver()) self->read_rest(why);
+    });
   }
 
   void wait_writable() {
@@ -110,13 +140,19 @@ class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
   }
 
   void read() {
+    const ssize_t got = receive();
+    if (got == 0) return end(kClosed);
+    if (got < 0 && !would_block(errno)) return end(std::strerror(errno));
+    if (deliver()) wait_readable();
+  }
+
+  /// What is there now, into the decoder.
+  ssize_t receive() {
     std::vector<sys::Fd> fds;
     const ssize_t got = sys::receive_some(in_.native_handle(), {buffer_.get(), kReadSize}, fds);
     for (sys::Fd& fd : fds) fds_.push_back(std::move(fd));
-    if (got == 0) return end("closed by the other side");
-    if (got < 0 && !would_block(errno)) return end(std::strerror(errno));
     if (got > 0) decoder_.feed({buffer_.get(), static_cast<size_t>(got)});
-    if (deliver()) wait_readable();
+    return got;
   }
 
   /// False when the stream is over.
@@ -151,6 +187,7 @@ class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
   std::string queue_;
   size_t sent_ = 0;
   std::deque<Passed> passed_;
+  std::function<void()> all_sent_;
   bool above_low_ = false;
   bool flush_posted_ = false;
   bool waiting_writable_ = false;
@@ -168,6 +205,7 @@ void Link::start(Handlers handlers) { impl_->start(std::move(handlers)); }
 void Link::send(const wire::Message& message, std::vector<sys::Fd> fds) { impl_->send(message, std::move(fds)); }
 size_t Link::waiting() const { return impl_->waiting(); }
 void Link::flush() { impl_->flush(); }
+void Link::when_sent(std::function<void()> then) { impl_->when_sent(std::move(then)); }
 void Link::close() { impl_->close(); }
 
 }  // namespace dlaunch::link

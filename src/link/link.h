@@ -20,7 +20,8 @@ class Link {
   struct Handlers {
     /// `fds`: descriptors that came with the stream, oldest first; the handler takes those its message announces.
     std::function<void(wire::Message&&, std::deque<sys::Fd>& fds)> message;
-    /// The stream ended ("closed by the other side", a bad frame, an errno's text). Called once, last.
+    /// The stream ended ("closed by the other side", a bad frame, an errno's text). Called once, last, never
+    /// from within send() or flush().
     std::function<void(const std::string& why)> ended;
     /// Bytes waiting to be sent fell below kLowWater after having been above it. May be empty.
     std::function<void()> drained;
@@ -38,8 +39,10 @@ class Link {
   /// Queued, sent when this turn of the loop is over (sooner when much is waiting). Nothing after the end.
   void send(const wire::Message& message, std::vector<sys::Fd> fds = {});
   size_t waiting() const;
-  /// Sends what is queued as far as the other side takes it now. For a last word before exit.
+  /// Sends what is queued as far as the other side takes it now.
   void flush();
+  /// Calls `then` once, when nothing waits to be sent any more; at once if so now. For a last word before exit.
+  void when_sent(std::function<void()> then);
   void close();
 
  private:

@@ -15,7 +15,7 @@
 namespace dlaunch::link {
 namespace {
 
-constexpr int kReadsPerTurn = 4;               // then others have their turn
+constexpr int kReadsPerTurn = 4;                // then others have their turn
 constexpr ssize_t kDefaultPipeSize = 64 << 10;  // a read that got all of it met a full pipe: a busy writer
 constexpr int kBusyPipeSize = 1 << 20;
 

@@ -39,7 +39,7 @@ Result<sys::Fd> agent_file() {
   return file;
 }
 
-int start_agent(const sys::Fd& file, const sys::Fd& stream, std::string mark, pid_t& pid) {
+int start_agent(const sys::Fd& file, const sys::Fd& stream, std::string mark, const rlimit& open_files, pid_t& pid) {
   const std::string path = "/proc/self/fd/" + std::to_string(file.get());
   char name[] = "dlaunch-agent";
   char* const argv[] = {name, nullptr};
@@ -48,7 +48,10 @@ int start_agent(const sys::Fd& file, const sys::Fd& stream, std::string mark, pi
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_adddup2(&actions, stream.get(), 0);
   ::posix_spawn_file_actions_adddup2(&actions, stream.get(), 1);
+  rlimit ours{};
+  const bool lowered = ::getrlimit(RLIMIT_NOFILE, &ours) == 0 && ::setrlimit(RLIMIT_NOFILE, &open_files) == 0;
   const int error = ::posix_spawn(&pid, path.c_str(), &actions, nullptr, argv, envp);
+  if (lowered) ::setrlimit(RLIMIT_NOFILE, &ours);
   ::posix_spawn_file_actions_destroy(&actions);
   return error;
 }
@@ -65,8 +68,8 @@ void wait_gone(int pid, const sys::Fd& handle) {
 
 }  // namespace
 
-Local::Local(const std::string& job_id, std::chrono::milliseconds grace)
-    : mark_("DLAUNCH_JOB_ID=" + job_id), grace_(grace) {}
+Local::Local(const std::string& job_id, std::chrono::milliseconds grace, const rlimit& open_files)
+    : mark_("DLAUNCH_JOB_ID=" + job_id), grace_(grace), open_files_(open_files) {}
 
 Result<Opened> Local::open(const plan::Host& host) {
   auto file = agent_file();
@@ -74,7 +77,8 @@ Result<Opened> Local::open(const plan::Host& host) {
   sys::become_subreaper();
   auto [ours, theirs] = sys::make_socketpair();
   pid_t pid = 0;
-  if (const int error = start_agent(*file, theirs, mark_, pid); error != 0) {
+  const int error = start_agent(*file, theirs, mark_, open_files_, pid);
+  if (error != 0) {
     return fail({host.name, "cannot start the agent", std::strerror(error), "", kExitHostLost});
   }
   agents_.push_back({pid, sys::Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)))});

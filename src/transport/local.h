@@ -2,6 +2,8 @@
 // own two processes be killed, the launcher is the third line: orphans of the job fall to it, and close() ends them.
 #pragma once
 
+#include <sys/resource.h>
+
 #include <chrono>
 #include <string>
 #include <vector>
@@ -13,8 +15,8 @@ namespace dlaunch::transport {
 
 class Local : public Transport {
  public:
-  /// `grace`: between TERM and KILL for what a killed agent left.
-  Local(const std::string& job_id, std::chrono::milliseconds grace);
+  /// `grace`: between TERM and KILL for what a killed agent left. `open_files`: the user's limit, for the ranks.
+  Local(const std::string& job_id, std::chrono::milliseconds grace, const rlimit& open_files);
   Result<Opened> open(const plan::Host& host) override;
   void close() override;
 
@@ -25,6 +27,7 @@ class Local : public Transport {
   };
   const std::string mark_;  // in the environment of the agents and of every rank
   const std::chrono::milliseconds grace_;
+  const rlimit open_files_;
   std::vector<Agent> agents_;
 };
 

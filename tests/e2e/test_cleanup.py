@@ -68,6 +68,27 @@ class Cleanup(Case):
             self.assertEqual(job.wait(5), 130)
             self.assertEqual(self.processes(), {})
 
+    def test_interrupt_while_daemons_are_ended(self):
+        """The ranks have ended well; who does not wait for the grace of what they left may say so."""
+        job = self.start("-n", 1, "--grace", 60, *sh(DAEMONS), stdout=subprocess.PIPE)
+        with job:
+            self.assertEqual(job.stdout.readline(), b"up\n")
+            self.assertTrue(wait_until(lambda: len(self.processes()) == 2))  # the launcher and who ignores TERM
+            job.send_signal(signal.SIGINT)
+            self.assertEqual(job.wait(5), 0)
+            self.assertEqual(self.processes(), {})
+
+    def test_agent_that_does_not_answer_is_ended_with_its_ranks(self):
+        job, guardian, worker = self.job(*sh(LIVES))
+        os.kill(worker, signal.SIGSTOP)
+        os.kill(guardian, signal.SIGKILL)
+        for _ in range(3):
+            job.send_signal(signal.SIGINT)
+            time.sleep(0.2)
+        self.assertEqual(job.wait(support.TIMEOUT), 130)
+        self.assertEqual(self.processes(), {})
+        self.assertFalse(is_agent(worker))
+
     def test_worker_is_killed(self):
         job, guardian, worker = self.job(*sh(LIVES))
         os.kill(worker, signal.SIGKILL)

@@ -123,8 +123,15 @@ class NotStarted(Case):
         self.assertIn("#!", self.refused(126, self.file("script", "echo hello\n")))
 
     def test_interpreter_that_is_not_there(self):
-        said = self.refused(127, self.file("script", "#!/no/such/interpreter\n"))
-        self.assertIn("interpreter", said)
+        for first, name in (("#!/no/such/interpreter -x", "/no/such/interpreter"), ("#! no-such", "no-such"), ("#!/bin/sh\r", "/bin/sh\\x0d")):
+            said = self.refused(127, self.file("script", first + "\n"))
+            self.assertIn(f"the interpreter {name} of ./script is not there", said)
+
+    def test_interpreter_of_a_program_in_path(self):
+        self.file("script", "#!/no/such/interpreter\n")
+        said = self.refused(127, "script", env={"PATH": f"{self.dir}:{os.environ['PATH']}"})
+        self.assertIn("/no/such/interpreter", said)
+        self.assertNotIn("PATH", said)
 
     def test_working_directory_that_is_not_there(self):
         said = self.refused(127, "-wdir", "/no/such/place", "true")

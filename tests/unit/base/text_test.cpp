@@ -38,6 +38,7 @@ TEST(Text, NearestFindsSlipsAndNothingElse) {
   const std::vector<std::string> known = {"hostfile", "host", "timeout", "stdin"};
   EXPECT_EQ(nearest("hostflie", known), "hostfile");
   EXPECT_EQ(nearest("timout", known), "timeout");
+  EXPECT_EQ(nearest("hsot", known), "host");
   EXPECT_FALSE(nearest("zzzzzz", known));
 }
 

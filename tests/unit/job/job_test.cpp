@@ -141,6 +141,16 @@ TEST(Job, CtrlCOncePassesItOnTwiceKillsThriceLeaves) {
   EXPECT_THAT(s.job.outcome().leftovers, ElementsAre("node0: did not confirm in time that nothing is left"));
 }
 
+TEST(Job, CtrlCWhileAgentsEndWhatRanksLeftKillsItAndKeepsTheOutcome) {
+  Script s(1);
+  s.start();
+  s.end(0, kOk, 1);
+  EXPECT_THAT(s.say(UserSignal{SIGINT}, 2), ElementsAre(Action(SignalRanks{SIGKILL})));
+  EXPECT_EQ(s.deadline(), 12);
+  EXPECT_THAT(s.say(HostClean{0, {}}, 3), ElementsAre(Action(DropHost{0}), Action(Finished{})));
+  EXPECT_EQ(s.job.outcome().exit_code, 0);
+}
+
 TEST(Job, EndingSignalsHaveTheShellsCodes) {
   for (const auto& [signal, code] : {std::pair{SIGTERM, 143}, {SIGHUP, 129}, {SIGINT, 130}}) {
     Script s(1);

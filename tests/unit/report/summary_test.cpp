@@ -162,7 +162,8 @@ TEST(NotStartedHint, EveryUsualReasonHasOne) {
   for (const int error : {EACCES, ENOEXEC, E2BIG, EMFILE, EAGAIN, ENOMEM}) {
     EXPECT_NE(not_started_hint({error, "cannot execute x"}, "x", "/", true), "") << error;
   }
-  EXPECT_THAT(not_started_hint({ENOENT, "cannot execute /x"}, "/x", "/", true), HasSubstr("#!"));
+  EXPECT_THAT(not_started_hint({ENOENT, "the interpreter /y of /x is not there"}, "/x", "/", true), HasSubstr("#!"));
+  EXPECT_THAT(not_started_hint({ENOENT, "cannot execute /x"}, "/x", "/", true), HasSubstr("host"));
   EXPECT_THAT(not_started_hint({ENOENT, "working directory /x"}, "a", "/x", true), HasSubstr("-wdir"));
   EXPECT_EQ(not_started_hint({EIO, "cannot execute x"}, "x", "/", true), "");
 }

@@ -1,0 +1,34 @@
+"""The first command of the README does what it says."""
+import re
+
+import support
+from support import Case
+
+TRAIN = str(support.pathlib.Path(__file__).parents[2] / "examples" / "train.py")
+
+
+class Example(Case):
+    def train(self, *options, arguments=()):
+        return self.run_dlaunch("-n", 8, "--fake-devices", 8, *options, "python3", TRAIN, *arguments)
+
+    def test_eight_ranks_show_whole_lines_and_leave_logs(self):
+        result = self.train("--output-filename", "logs")
+        self.assert_exit(result, 0)
+        lines = result.stdout.decode().splitlines()
+        self.assertEqual(len(lines), 8 * 8)
+        for line in lines:
+            self.assertRegex(line, r"^(rank \d of 8 on device \d, 256 samples|epoch \d step \d+ loss \d\.\d{4}|done: y = .*)$")
+        for rank in range(8):
+            log = (self.dir / "logs" / "1" / f"rank.{rank}" / "stdout").read_text()
+            self.assertTrue(log.startswith(f"rank {rank} of 8 on device {rank}"), log)
+            self.assertEqual(len(re.findall("loss", log)), 6)
+
+    def test_a_failing_rank_is_named_last(self):
+        result = self.train(arguments=["--fail-rank", 5, "--fail-code", 3])
+        self.assert_exit(result, 3)
+        self.assertIn(b"device 5: out of luck", result.stderr)
+        self.assertRegex(result.stderr.splitlines()[-1], rb"rank 5 .*exited with code 3")
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,273 @@
+"""Who runs where and with what: devices, CPUs, binding, several programs, environment, and looking before running."""
+import json
+import os
+import re
+import resource
+import subprocess
+import unittest
+
+import support
+from support import DLAUNCH, Case, program, sh
+
+CPUS = sorted(os.sched_getaffinity(0))
+
+
+def cores():
+    """The CPUs that we may use, a set for each core."""
+    found = set()
+    for cpu in CPUS:
+        with open(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list") as file:
+            found.add(frozenset(unfold(file.read())) & frozenset(CPUS))
+    return found
+
+
+def unfold(text):
+    """{0, 1, 2, 8} of "0-2,8"."""
+    numbers = set()
+    for part in text.strip().split(","):
+        first, _, last = part.partition("-")
+        numbers |= set(range(int(first), int(last or first) + 1))
+    return numbers
+
+
+class Devices(Case):
+    def test_each_rank_has_its_own(self):
+        result = self.run_dlaunch("-n", 4, "--fake-devices", 4, *sh("echo $RANK_ID $DEVICE_ID $DLAUNCH_DEVICE"))
+        self.assert_exit(result, 0)
+        self.assertEqual(sorted(result.stdout.decode().splitlines()), [f"{n} {n} {n}" for n in range(4)])
+
+    def test_as_many_ranks_as_devices_without_n(self):
+        result = self.run_dlaunch("--fake-devices", 5, *sh("echo $DEVICE_ID"))
+        self.assert_exit(result, 0)
+        self.assertEqual(sorted(result.stdout.split()), [b"0", b"1", b"2", b"3", b"4"])
+
+    def test_more_ranks_than_devices_is_refused_with_a_table(self):
+        result = self.run_dlaunch("-n", 5, "--fake-devices", 4, "touch", "started")
+        self.assert_exit(result, 2)
+        self.assertFalse((self.dir / "started").exists())
+        said = result.stderr.decode()
+        self.assertIn("more ranks than devices: 5 ranks asked, 4 devices there", said)
+        row = next(line.split() for line in said.splitlines() if "5 ranks" in line and "fake" in line)
+        self.assertIn("4", row)
+        self.assertIn("add --oversubscribe", said.splitlines()[-1])
+
+    def test_oversubscribe_shares_them(self):
+        result = self.run_dlaunch("-n", 5, "--fake-devices", 2, "--oversubscribe", *sh("echo $RANK_ID $DEVICE_ID"))
+        self.assert_exit(result, 0)
+        self.assertEqual(sorted(result.stdout.decode().splitlines()), [f"{n} {n % 2}" for n in range(5)])
+        self.assertIn("5 ranks on 2 devices", result.stderr.decode())
+
+    def notes(self, *args, **options):
+        """Of a job that succeeds; run_dlaunch would take away those on cores."""
+        with self.start(*args, stderr=subprocess.PIPE, **options) as job:
+            said = job.stderr.read().decode()
+        self.assertEqual(job.returncode, 0, said)
+        return [line for line in said.splitlines() if line.startswith("dlaunch: note: ")]
+
+    def test_more_ranks_than_cpus_is_noted_once(self):
+        noted = self.notes("-n", 2 * len(CPUS) + 1, "true")
+        self.assertEqual(len(noted), 1, noted)
+        self.assertRegex(noted[0], rf"{2 * len(CPUS) + 1} ranks on \d+ CPUs?")
+
+    def test_only_the_allowed_cpus_count(self):
+        noted = self.notes("-n", 2, "true", preexec_fn=lambda: os.sched_setaffinity(0, {CPUS[0]}))
+        self.assertEqual(len(noted), 1, noted)
+        self.assertIn("2 ranks on 1 CPU", noted[0])
+
+
+class Binding(Case):
+    def masks(self, *args):
+        """What each of two ranks may run on, and what --report-bindings said of it."""
+        result = self.run_dlaunch("-n", 2, "--report-bindings", "--label", *args, program("affinity"))
+        self.assert_exit(result, 0)
+        own = {int(rank): unfold(cpus) for rank, cpus in re.findall(r"^\[(\d+)\] ([\d,-]+)$", result.stdout.decode(), re.M)}
+        said = {int(rank): unfold(cpus) for rank, cpus in
+                re.findall(r"^dlaunch: rank (\d+) on .*: CPUs ([\d,-]+)$", result.stderr.decode(), re.M)}
+        self.assertEqual(sorted(own), [0, 1])
+        self.assertEqual(own, said)
+        return own[0], own[1]
+
+    def test_none_is_the_default(self):
+        for args in ((), ("--bind-to", "none")):
+            self.assertEqual(self.masks(*args), (set(CPUS), set(CPUS)))
+
+    @unittest.skipIf(len(cores()) < 2, "needs two cores")
+    def test_to_core(self):
+        one, other = self.masks("--bind-to", "core")
+        self.assertEqual(one & other, set())
+        self.assertLessEqual({frozenset(one), frozenset(other)}, cores())
+
+    @unittest.skipIf(len(CPUS) < 2, "needs two CPUs")
+    def test_to_hwthread(self):
+        one, other = self.masks("--bind-to", "hwthread")
+        self.assertEqual((len(one), len(other), one & other), (1, 1, set()))
+
+    @unittest.skipIf(len(CPUS) < 2, "needs two CPUs")
+    def test_two_jobs_do_not_choose_for_each_other(self):
+        self.assertEqual(self.masks(), self.masks())
+
+    def test_never_outside_of_what_is_allowed(self):
+        last = {CPUS[-1]}
+        result = self.run_dlaunch("-n", 1, "--bind-to", "core", program("affinity"), preexec_fn=lambda: os.sched_setaffinity(0, last))
+        self.assert_exit(result, 0)
+        self.assertEqual(unfold(result.stdout.decode()), last)
+
+
+class Programs(Case):
+    def test_several_in_one_job(self):
+        result = self.run_dlaunch("-n", 1, *sh("echo a $RANK_ID $RANK_SIZE"), ":", "-n", 2, *sh("echo b $RANK_ID $RANK_SIZE"))
+        self.assert_exit(result, 0)
+        self.assertEqual(sorted(result.stdout.decode().splitlines()), ["a 0 3", "b 1 3", "b 2 3"])
+
+    def test_from_a_file(self):
+        (self.dir / "apps").write_text("# two programs\n-n 1 sh -c 'echo \"first  one\" $X' \n-n 1 -x X=5 echo second\\ one\n")
+        result = self.run_dlaunch("--app", "apps")
+        self.assert_exit(result, 0)
+        self.assertEqual(sorted(result.stdout.decode().splitlines()), ["first  one", "second one"])
+
+    def test_each_has_its_own_variables_and_directory(self):
+        for name in "ab":
+            (self.dir / name).mkdir()
+        result = self.run_dlaunch("-n", 1, "-x", "V=1", "-wdir", "a", *sh('echo "$V ${PWD##*/}"'), ":",
+                                  "-n", 1, "-x", "V=2", "-wdir", "b", *sh('echo "$V ${PWD##*/}"'))
+        self.assertEqual(sorted(result.stdout.decode().splitlines()), ["1 a", "2 b"])
+
+    def test_named_like_an_option_or_a_command(self):
+        for name in ("help", "version", "run", "--help", "-n", ":x"):
+            with self.subTest(name):
+                path = self.dir / name
+                path.write_text(f"#!/bin/sh\necho me \"$@\"\n")
+                path.chmod(0o755)
+                out = self.assert_succeeds("-n", 1, "--", name, "--version", env={"PATH": f"{self.dir}:{os.environ['PATH']}"})
+                self.assertEqual(out, b"me --version\n")
+
+
+ODD = {
+    "SPACES": "  two  words ", "QUOTES": "'\"`", "SHELL": "$HOME;|&<>*?[]{}~#!", "BACKSLASH": "a\\b\\", "EQUALS": "a=b==c", "NEWLINE": "one\ntwo\n",
+    "TAB": "\t\r\x0b\x1b[31m", "EMPTY": "", "UTF8": "žluťoučký 模型 🚀", "BASH_FUNC_x%%": "() {  echo hi\n}", "DASH": "-n", "COLON": ":",
+}
+
+
+class Environment(Case):
+    def shown(self, args, env=None):
+        """The variables that --show-env 0 prints, as one text, and those that a rank really gets."""
+        args = ["-n", 1, *args]
+        shown = self.run_dlaunch(*args, "--show-env", 0, "env", "-0", env=env)
+        self.assert_exit(shown, 0)
+        got = self.run_dlaunch(*args, "--raw", "env", "-0", env=env)
+        self.assert_exit(got, 0)
+        return shown.stdout, got.stdout
+
+    def test_show_env_is_what_a_rank_gets(self):
+        shown, got = self.shown(["--fake-devices", 2, "-x", "A=1", "-x", "DLAUNCH_RANK=7", "-wdir", "/"], env={"B": "2", "PYTHONUNBUFFERED": "0"})
+        job_id = re.search(rb"DLAUNCH_JOB_ID=([^\0\n]*)", got)[1]
+        other = re.search(rb"DLAUNCH_JOB_ID=([^\0\n]*)", shown)[1]
+        self.assertNotEqual(job_id, other)
+        self.assertEqual(sorted(shown.replace(other, job_id).splitlines()), sorted(got.rstrip(b"\0").split(b"\0")))
+        for entry in (b"A=1", b"B=2", b"DLAUNCH_RANK=7", b"PYTHONUNBUFFERED=0", b"DEVICE_ID=0", b"PWD=/"):
+            self.assertIn(entry, got.split(b"\0"))
+
+    def test_show_env_of_a_rank_that_is_not_there(self):
+        self.assert_exit(self.run_dlaunch("-n", 2, "--show-env", 2, "true"), 2)
+
+    def test_odd_values_arrive(self):
+        options = [word for name, value in ODD.items() for word in ("-x", f"{name}={value}")]
+        for args, env in ((options, None), ([], ODD)):
+            result = self.run_dlaunch("-n", 1, *args, "--raw", "env", "-0", env=env)
+            self.assert_exit(result, 0)
+            got = dict(entry.split("=", 1) for entry in result.stdout.decode().rstrip("\0").split("\0"))
+            self.assertEqual({name: got.get(name) for name in ODD}, ODD)
+
+    def test_every_byte_arrives(self):
+        every = bytes(range(1, 256))
+        out = self.assert_succeeds("-n", 1, "--raw", program("print_env"), "EVERY", env={"EVERY": os.fsdecode(every)})
+        self.assertEqual(out, every + b"\n")
+
+    def test_a_long_value_arrives(self):
+        long = "x" * 131000
+        out = self.assert_succeeds("-n", 2, program("print_env"), "LONG", env={"LONG": long})
+        self.assertEqual(out.decode(), f"{long}\n{long}\n")
+
+    def test_two_megabytes_arrive(self):
+        resource_limit = resource.getrlimit(resource.RLIMIT_STACK)[0]
+        if resource_limit != resource.RLIM_INFINITY and resource_limit < 8 << 20:
+            self.skipTest("needs ulimit -s 8192: the kernel's room for arguments is a quarter of it")
+        many = {f"PART_{n}": "y" * 100000 for n in range(19)}
+        out = self.assert_succeeds("-n", 1, program("print_env"), *many, env=many)
+        self.assertEqual(len(out), 19 * 100001)
+
+    def test_too_long_a_value_is_said(self):
+        (self.dir / "values").write_text("LONG=" + "x" * 200000 + "\n")
+        result = self.run_dlaunch("-n", 2, "--env-file", "values", "true")
+        self.assert_exit(result, 126)
+        said = result.stderr.decode()
+        self.assertIn("Argument list too long", said)
+        self.assertNotIn("xxx", said)
+
+    def test_passed_by_name_and_pattern(self):
+        out = self.assert_succeeds("-n", 1, "-x", "ONE", "-x", "GROUP_*", program("print_env"), "ONE", "GROUP_A", "GROUP_B",
+                                   env={"ONE": "1", "GROUP_A": "a", "GROUP_B": "b"})
+        self.assertEqual(out, b"1\na\nb\n")
+
+    def test_nothing_of_an_outer_job_remains(self):
+        inner = f'exec "{DLAUNCH}" -n 1 env'
+        result = self.run_dlaunch("-n", 2, "--ranks", "1", "-x", "DLAUNCH_JOB_ID=outer", *sh(inner))
+        self.assert_exit(result, 0)
+        values = dict(line.split("=", 1) for line in result.stdout.decode().splitlines() if line.startswith(("DLAUNCH_", "RANK_")))
+        self.assertEqual((values["RANK_ID"], values["RANK_SIZE"], values["DLAUNCH_LOCAL_SIZE"]), ("0", "1", "1"))
+        self.assertNotEqual(values["DLAUNCH_JOB_ID"], "outer")
+
+
+class Looking(Case):
+    def test_dry_run_starts_nothing(self):
+        out = self.assert_succeeds("--dry-run", "-n", 2, "--fake-devices", 2, "touch", "started").decode()
+        self.assertFalse((self.dir / "started").exists())
+        for rank in range(2):
+            self.assertRegex(out, rf"(?m)^\s*{rank}\s+\S+\s+{rank}\s+{rank}\s+touch started$")
+
+    def test_dry_run_as_json(self):
+        plan = json.loads(self.assert_succeeds("--dry-run", "--format", "json", "-n", 2, "--fake-devices", 2, "touch", "started"))
+        self.assertFalse((self.dir / "started").exists())
+        self.assertEqual([rank["device"] for rank in plan["ranks"]], [0, 1])
+
+    def test_dry_run_shows_no_values(self):
+        for form in ("text", "json"):
+            out = self.assert_succeeds("--dry-run", "--format", form, "-n", 1, "-x", "TOKEN=secret-1", "true", env={"OTHER": "secret-2"})
+            self.assertIn(b"TOKEN", out)
+            self.assertNotIn(b"secret-", out)
+
+    def test_values_are_in_no_log_and_no_command_line(self):
+        result = self.run_dlaunch("-n", 1, "-vv", "-x", "OTHER", *sh('for p in /proc/[0-9]*; do tr "\\0" " " <$p/cmdline 2>/dev/null; done'),
+                                  env={"OTHER": "secret-2"})
+        self.assert_exit(result, 0)
+        self.assertNotIn(b"secret-2", result.stdout + result.stderr)
+
+
+class OpenFiles(Case):
+    def test_too_few_are_refused_before_the_start(self):
+        result = self.run_dlaunch("-n", 100, "touch", "started",
+                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)))
+        self.assert_exit(result, 2)
+        self.assertFalse((self.dir / "started").exists())
+        self.assertIn("ulimit -n", result.stderr.decode())
+        self.assertRegex(result.stderr.decode(), r"100 ranks need \d+, the hard limit is 64")
+
+    def test_the_soft_limit_is_raised_for_us_and_kept_for_ranks(self):
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        result = self.run_dlaunch("-n", 60, "--ranks", "0", program("rlimit_nofile"),
+                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, hard)))
+        self.assert_exit(result, 0)
+        self.assertEqual(result.stdout.split()[0], b"64")
+
+    def test_nothing_of_ours_is_open_in_a_rank(self):
+        out = self.assert_succeeds("-n", 1, program("fd_list")).decode()
+        self.assertEqual([int(line.split()[0]) for line in out.splitlines()], [0, 1, 2], out)
+
+    def test_nothing_of_our_callers_either(self):
+        with open("/etc/passwd") as extra:
+            out = self.assert_succeeds("-n", 1, program("fd_list"), pass_fds=[extra.fileno()]).decode()
+        self.assertEqual([int(line.split()[0]) for line in out.splitlines()], [0, 1, 2], out)
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,108 @@
+// A real dlaunch-agent at the other end of a socket pair, driven with hand-made frames. What it says is gathered by
+// rank. The test process adopts whatever the agent leaves (it is a subreaper), so that "nothing is left" can be seen,
+// and so that a failed test leaves nothing either.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sys/fd.h"
+#include "wire/codec.h"
+
+namespace dlaunch::agent {
+
+inline constexpr std::chrono::seconds kPatience{20};
+
+std::string program(const std::string& name);  ///< a path of tests/programs
+
+/// Waits in small steps.
+bool until(const std::function<bool()>& happened, std::chrono::milliseconds patience = kPatience);
+bool alive(int pid);
+void sleep_ms(int milliseconds);
+
+struct RankSeen {
+  std::optional<wire::Started> started;
+  std::optional<wire::NotStarted> refused;
+  std::optional<wire::Ended> ended;
+  std::string out, err;
+  bool out_closed = false, err_closed = false;
+  std::vector<sys::Fd> fds;
+  std::uint64_t stdin_credit = 0;
+  bool stdin_closed = false;
+  bool done() const { return ended && out_closed && err_closed; }
+};
+
+inline wire::Setup quick_setup() {
+  wire::Setup setup;
+  setup.job_id = "test";
+  setup.heartbeat_ms = 60000;
+  setup.grace_ms = 5000;
+  setup.credit = 1u << 20;
+  setup.local_ranks = 1;
+  return setup;
+}
+
+struct AgentOptions {
+  wire::Setup setup = quick_setup();
+  bool send_setup = true;
+  std::function<void()> before_exec = {};  ///< in the child; system calls only
+};
+
+class AgentProcess {
+ public:
+  using Options = AgentOptions;
+
+  explicit AgentProcess(Options options = {});
+  ~AgentProcess();
+  AgentProcess(const AgentProcess&) = delete;
+  AgentProcess& operator=(const AgentProcess&) = delete;
+
+  void send(const wire::Message& message);
+  void send_bytes(std::string_view bytes);
+  /// Describes the program and spawns one rank of it. `change` edits the Spawn.
+  void start(std::uint32_t rank, std::vector<std::string> argv,
+             const std::function<void(wire::Program&, wire::Spawn&)>& change = {});
+
+  /// Reads what the agent says until it is so. False after kPatience, and when the link ended before.
+  bool until(const std::function<bool()>& happened);
+  /// Reads for that long.
+  void listen(std::chrono::milliseconds time);
+  bool until_ended(std::uint32_t rank) {
+    return until([&] { return ranks[rank].done() || ranks[rank].refused; });
+  }
+  /// Starts it, waits for its end, returns its stdout.
+  std::string run(std::vector<std::string> argv, const std::function<void(wire::Program&, wire::Spawn&)>& change = {});
+
+  void close_link() { link_.reset(); }
+  int guardian() const { return guardian_; }
+  int worker() const { return static_cast<int>(hello->pid); }
+  /// Waits for the guardian's end. Its exit code, 128+signal, or -1 when it does not end.
+  int wait_exit();
+  /// Waits until no process at all descends from this one.
+  static bool nothing_left();
+
+  std::optional<wire::Hello> hello;
+  std::optional<wire::Clean> clean;
+  std::vector<wire::Log> logs;
+  std::map<std::uint32_t, RankSeen> ranks;
+  std::map<std::uint32_t, std::uint32_t> largest_output;
+  bool link_ended = false;
+
+ private:
+  bool read_some(std::chrono::milliseconds wait);
+  void take(wire::Message&& message);
+
+  sys::Fd link_;
+  int guardian_ = 0;
+  std::optional<int> exit_;
+  wire::Decoder decoder_;
+  std::vector<sys::Fd> fds_;
+  std::uint32_t apps_ = 0;
+};
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,268 @@
+// How ranks are ended, and that nothing is left, whoever goes first.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <csignal>
+
+#include "agent_process.h"
+
+namespace dlaunch::agent {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+using testing::HasSubstr;
+
+wire::Setup with_grace(std::uint32_t grace_ms, std::uint32_t heartbeat_ms = 60000) {
+  wire::Setup setup = quick_setup();
+  setup.grace_ms = grace_ms;
+  setup.heartbeat_ms = heartbeat_ms;
+  return setup;
+}
+
+/// A daemon in its own session whose parent has gone; `prefix` runs in it first.
+std::vector<std::string> leaves_daemon(const std::string& prefix = "") {
+  return {"sh", "-c",
+          "setsid sh -c '" + prefix + " echo $$; exec >/dev/null 2>&1; while :; do sleep 1; done' & wait $!"};
+}
+
+int daemon_of(AgentProcess& agent, std::uint32_t rank) {
+  EXPECT_TRUE(agent.until([&] { return agent.ranks[rank].out.ends_with('\n'); }));
+  return std::atoi(agent.ranks[rank].out.c_str());
+}
+
+/// A rank, one that ignores TERM, and a daemon: the pids.
+std::vector<int> busy(AgentProcess& agent) {
+  agent.start(0, {"sleep", "1000"});
+  agent.start(1, {program("daemonize")});
+  agent.start(2, {program("signal_echo")});
+  const int daemon = daemon_of(agent, 1);
+  EXPECT_TRUE(agent.until([&] { return agent.ranks[2].out.starts_with("ready"); }));
+  EXPECT_TRUE(agent.ranks[0].started);
+  std::vector<int> pids = {daemon};
+  for (std::uint32_t rank = 0; rank < 3; ++rank) pids.push_back(static_cast<int>(agent.ranks[rank].started->pid));
+  for (const int pid : pids) EXPECT_TRUE(alive(pid));
+  return pids;
+}
+
+TEST(Signals, ReachTheWholeGroupOfEveryRank) {
+  AgentProcess agent;
+  const std::vector<std::string> two = {"sh", "-c", program("signal_echo") + " & " + program("signal_echo")};
+  agent.start(0, two);
+  agent.start(1, {program("signal_echo")});
+  const auto count = [&](std::uint32_t rank, const std::string& word) {
+    int found = 0;
+    for (size_t at = 0; (at = agent.ranks[rank].out.find(word, at)) != std::string::npos; ++at) ++found;
+    return found;
+  };
+  ASSERT_TRUE(agent.until([&] { return count(0, "ready") == 2 && count(1, "ready") == 1; }));
+  agent.send(wire::Signal{SIGWINCH});
+  EXPECT_TRUE(agent.until([&] { return count(0, "WINCH") == 2 && count(1, "WINCH") == 1; }));
+  agent.send(wire::Signal{SIGCONT});
+  EXPECT_TRUE(agent.until([&] { return count(0, "CONT") == 2 && count(1, "CONT") == 1; }));
+}
+
+TEST(Signals, NobodyIsMeantWhenAllHaveEnded) {
+  AgentProcess agent;
+  agent.run({"true"});
+  agent.send(wire::Signal{SIGKILL});
+  EXPECT_EQ(agent.run({"echo", "alive"}), "alive\n");
+}
+
+TEST(Finish, IsConfirmedAtOnceWhenNothingIsLeft) {
+  AgentProcess agent;
+  agent.run({"true"});
+  agent.send(wire::Finish{});
+  ASSERT_TRUE(agent.until([&] { return agent.clean.has_value(); }));
+  EXPECT_TRUE(agent.clean->left.empty());
+  EXPECT_EQ(agent.wait_exit(), 0);
+}
+
+TEST(Finish, EndsADaemonThatLeftItsSession) {
+  AgentProcess agent;
+  agent.start(0, {program("daemonize")});
+  const int daemon = daemon_of(agent, 0);
+  agent.send(wire::Signal{SIGTERM});
+  ASSERT_TRUE(agent.until_ended(0));
+  EXPECT_TRUE(alive(daemon)) << "a signal for the rank's group ended its daemon";
+  const auto start = Clock::now();
+  agent.send(wire::Finish{});
+  ASSERT_TRUE(agent.until([&] { return agent.clean.has_value(); }));
+  EXPECT_LT(Clock::now() - start, 3s) << "it waited for the grace although all had ended";
+  EXPECT_TRUE(agent.clean->left.empty());
+  EXPECT_FALSE(alive(daemon));
+  EXPECT_EQ(agent.wait_exit(), 0);
+  EXPECT_TRUE(AgentProcess::nothing_left());
+}
+
+TEST(Finish, KillsADaemonThatIgnoresTermAfterTheGrace) {
+  AgentProcess agent({.setup = with_grace(400)});
+  agent.start(0, leaves_daemon("trap \"\" TERM;"));
+  const int daemon = daemon_of(agent, 0);
+  const auto start = Clock::now();
+  agent.send(wire::Finish{});
+  ASSERT_TRUE(agent.until([&] { return agent.clean.has_value(); }));
+  EXPECT_GE(Clock::now() - start, 400ms);
+  EXPECT_LT(Clock::now() - start, 3s);
+  EXPECT_TRUE(agent.clean->left.empty());
+  EXPECT_FALSE(alive(daemon));
+  EXPECT_TRUE(AgentProcess::nothing_left());
+}
+
+TEST(Finish, EndsAStoppedProcessWithinTheGrace) {
+  AgentProcess agent;
+  agent.start(0, {"sh", "-c", "setsid sh -c 'echo $$; kill -STOP $$' &"});
+  const int daemon = daemon_of(agent, 0);
+  ASSERT_TRUE(alive(daemon));
+  const auto start = Clock::now();
+  agent.send(wire::Finish{});
+  ASSERT_TRUE(agent.until([&] { return agent.clean.has_value(); }));
+  EXPECT_LT(Clock::now() - start, 3s);
+}
+
+TEST(Finish, CleanIsTheLastFrameAlsoToAReaderWhoIsSlow) {
+  wire::Setup setup = with_grace(0);
+  setup.credit = 64u << 20;
+  AgentProcess agent({.setup = setup});
+  agent.start(0, {program("spew"), "100000000"});
+  sleep_ms(300);  // the link is full now
+  agent.send(wire::Finish{});
+  sleep_ms(300);
+  EXPECT_TRUE(agent.until([&] { return agent.clean.has_value(); })) << "it left without its last word";
+  EXPECT_EQ(agent.wait_exit(), 0);
+}
+
+TEST(LauncherLost, ByTheEndOfTheLink) {
+  AgentProcess agent;
+  const auto pids = busy(agent);
+  agent.close_link();
+  EXPECT_EQ(agent.wait_exit(), 1);
+  for (const int pid : pids) EXPECT_FALSE(alive(pid)) << pid;
+  EXPECT_TRUE(AgentProcess::nothing_left());
+}
+
+TEST(LauncherLost, WhatIgnoresTermIsKilledAfterTheGrace) {
+  AgentProcess agent({.setup = with_grace(300)});
+  agent.start(0, {program("ignore_term")});
+  ASSERT_TRUE(agent.until([&] { return agent.ranks[0].out == "ready\n"; }));
+  const auto start = Clock::now();
+  agent.close_link();
+  EXPECT_EQ(agent.wait_exit(), 1);
+  EXPECT_GE(Clock::now() - start, 300ms);
+  EXPECT_TRUE(AgentProcess::nothing_left());
+}
+
+TEST(LauncherLost, RanksMayWriteTheirLastWordsWithoutBlocking) {
+  wire::Setup setup = with_grace(10000);
+  setup.credit = 0;
+  AgentProcess agent({.setup = setup});
+  agent.start(
+      0, {"sh", "-c", "trap '" + program("spew") + " 1000000; exit' TERM; kill $$ & while :; do sleep 0.05; done"});
+  ASSERT_TRUE(agent.until([&] { return agent.ranks[0].started.has_value(); }));
+  sleep_ms(100);
+  const auto start = Clock::now();
+  agent.close_link();
+  EXPECT_EQ(agent.wait_exit(), 1);
+  EXPECT_LT(Clock::now() - start, 5s) << "it blocked in its pipe until the grace was over";
+}
+
+TEST(LauncherLost, BySilence) {
+  AgentProcess agent({.setup = with_grace(5000, 100)});
+  agent.start(0, {program("daemonize")});
+  const int daemon = daemon_of(agent, 0);
+  ASSERT_TRUE(agent.until([&] { return !agent.logs.empty(); }));
+  EXPECT_THAT(agent.logs[0].text, HasSubstr("silence"));
+  EXPECT_EQ(agent.wait_exit(), 1);
+  EXPECT_FALSE(alive(daemon));
+  EXPECT_TRUE(AgentProcess::nothing_left());
+}
+
+TEST(LauncherLost, NotWhileItPings) {
+  AgentProcess agent({.setup = with_grace(5000, 100)});
+  for (int i = 0; i < 16; ++i) {
+    agent.send(wire::Ping{});
+    agent.listen(50ms);
+  }
+  EXPECT_FALSE(agent.link_ended);
+  EXPECT_EQ(agent.run({"echo", "alive"}), "alive\n");
+}
+
+TEST(LauncherLost, NotWhileItSaidThatItIsStopped) {
+  AgentProcess agent({.setup = with_grace(5000, 50)});
+  agent.send(wire::Pause{});
+  agent.listen(500ms);
+  EXPECT_FALSE(agent.link_ended);
+  EXPECT_TRUE(agent.logs.empty());
+}
+
+TEST(LauncherLost, ByGarbage) {
+  AgentProcess agent;
+  const auto pids = busy(agent);
+  agent.send_bytes(std::string(100, '\xff'));
+  EXPECT_EQ(agent.wait_exit(), 1);
+  for (const int pid : pids) EXPECT_FALSE(alive(pid)) << pid;
+  agent.listen(100ms);
+  EXPECT_TRUE(agent.link_ended);
+  EXPECT_TRUE(AgentProcess::nothing_left());
+}
+
+TEST(LauncherLost, ByAnotherVersion) {
+  wire::Setup setup = quick_setup();
+  setup.version = wire::kVersion + 1;
+  AgentProcess agent({.setup = setup});
+  EXPECT_EQ(agent.hello->version, wire::kVersion);
+  EXPECT_EQ(agent.wait_exit(), 1);
+}
+
+TEST(LauncherLost, BeforeItSaidAnything) {
+  AgentProcess agent({.send_setup = false});
+  agent.close_link();
+  EXPECT_EQ(agent.wait_exit(), 1);
+  AgentProcess other({.send_setup = false});
+  other.send(wire::Pause{});
+  other.send(wire::Finish{});
+  EXPECT_EQ(other.wait_exit(), 0);
+}
+
+TEST(AgentKilled, TheWorkerThenTheGuardianEndsAll) {
+  AgentProcess agent;
+  const auto pids = busy(agent);
+  ::kill(agent.worker(), SIGKILL);
+  EXPECT_EQ(agent.wait_exit(), 128 + SIGKILL);
+  for (const int pid : pids) EXPECT_FALSE(alive(pid)) << pid;
+  EXPECT_TRUE(AgentProcess::nothing_left());
+}
+
+TEST(AgentKilled, TheGuardianThenTheWorkerEndsAll) {
+  AgentProcess agent;
+  const auto pids = busy(agent);
+  ::kill(agent.guardian(), SIGKILL);
+  EXPECT_EQ(agent.wait_exit(), 128 + SIGKILL);
+  EXPECT_TRUE(AgentProcess::nothing_left());
+  for (const int pid : pids) EXPECT_FALSE(alive(pid)) << pid;
+}
+
+TEST(AgentKilled, TheRanksDieWithTheWorkerAlsoWhereNobodyGuards) {
+  AgentProcess agent;
+  agent.start(0, {program("ignore_term")});
+  ASSERT_TRUE(agent.until([&] { return agent.ranks[0].out == "ready\n"; }));
+  const int pid = static_cast<int>(agent.ranks[0].started->pid);
+  ::kill(agent.guardian(), SIGSTOP);
+  ::kill(agent.worker(), SIGKILL);
+  EXPECT_TRUE(until([&] { return !alive(pid); })) << "PR_SET_PDEATHSIG";
+  ::kill(agent.guardian(), SIGCONT);
+  EXPECT_EQ(agent.wait_exit(), 128 + SIGKILL);
+}
+
+TEST(AgentKilled, ByTermItEndsItsRanksFirst) {
+  AgentProcess agent;
+  const auto pids = busy(agent);
+  ::kill(agent.worker(), SIGTERM);
+  EXPECT_EQ(agent.wait_exit(), 1);
+  for (const int pid : pids) EXPECT_FALSE(alive(pid)) << pid;
+  EXPECT_TRUE(AgentProcess::nothing_left());
+}
+
+}  // namespace
+}  // namespace dlaunch::agent

@@ -1,0 +1,225 @@
+#include "link/pipe_reader.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <pty.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <optional>
+
+#include "loop.h"
+#include "sys/io.h"
+
+namespace dlaunch::link {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+constexpr size_t kPlenty = 1u << 30;
+
+class PipeReaderTest : public testing::Test {
+ protected:
+  void open() {
+    sys::Pipe pipe = sys::make_pipe();
+    write_end = std::move(pipe.write);
+    read_from(std::move(pipe.read));
+  }
+  void read_from(sys::Fd fd) {
+    PipeReader::Consumer consumer;
+    consumer.allowance = [this] { return allowed; };
+    consumer.data = [this](std::string_view piece) {
+      EXPECT_LE(piece.size(), allowed);
+      EXPECT_EQ(closes, 0);
+      got += piece;
+      if (limited) allowed -= piece.size();
+      if (on_data) on_data();
+    };
+    consumer.closed = [this] {
+      ++closes;
+      closed_at = Clock::now();
+      if (on_closed) on_closed();
+    };
+    reader.emplace(loop.io(), std::move(fd), scratch, std::move(consumer));
+  }
+  void write(std::string_view bytes) const {
+    ASSERT_EQ(::write(write_end.get(), bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+  }
+  void allow(size_t bytes) {
+    limited = true;
+    allowed = bytes;
+    reader->resume();
+  }
+
+  Loop loop;
+  std::vector<char> scratch = std::vector<char>(1u << 20);
+  size_t allowed = kPlenty;
+  bool limited = false;  // what was read counts against `allowed`
+  std::function<void()> on_data, on_closed;
+  std::string got;
+  int closes = 0;
+  Clock::time_point closed_at;
+  sys::Fd write_end;
+  std::optional<PipeReader> reader;
+};
+
+TEST_F(PipeReaderTest, ReadsToTheEndOfFileAndSaysSoOnce) {
+  open();
+  write("hello ");
+  write("world");
+  write_end.reset();
+  ASSERT_TRUE(loop.until([&] { return closes > 0; }));
+  reader->rank_ended();
+  reader->resume();
+  loop.pass(kDrainIdle + 50ms);
+  EXPECT_EQ(got, "hello world");
+  EXPECT_EQ(closes, 1);
+}
+
+TEST_F(PipeReaderTest, ReadsNoMoreThanIsAllowed) {
+  limited = true;
+  allowed = 0;
+  open();
+  write(pattern(5000));
+  loop.pass(20ms);
+  EXPECT_EQ(got.size(), 0u);
+  allow(1);
+  loop.pass(20ms);
+  EXPECT_EQ(got.size(), 1u);
+  allow(2999);
+  loop.pass(20ms);
+  EXPECT_EQ(got.size(), 3000u);
+  int unread = 0;
+  ::ioctl(write_end.get(), FIONREAD, &unread);
+  EXPECT_EQ(unread, 2000);
+  allow(kPlenty);
+  write_end.reset();
+  ASSERT_TRUE(loop.until([&] { return closes > 0; }));
+  EXPECT_EQ(got, pattern(5000));
+}
+
+TEST_F(PipeReaderTest, TheEndOfFileWaitsForTheAllowance) {
+  limited = true;
+  allowed = 3;
+  open();
+  write("abcd");
+  write_end.reset();
+  reader->rank_ended();
+  loop.pass(2 * kDrainIdle + 50ms);
+  EXPECT_EQ(got, "abc");
+  EXPECT_EQ(closes, 0);
+  allow(10);
+  ASSERT_TRUE(loop.until([&] { return closes > 0; }));
+  EXPECT_EQ(got, "abcd");
+}
+
+TEST_F(PipeReaderTest, AGrandchildThatKeepsThePipeHoldsItOnlyUntilItWasIdle) {
+  open();
+  write("before");
+  const auto ended_at = Clock::now();
+  reader->rank_ended();
+  ASSERT_TRUE(loop.until([&] { return closes > 0; }));
+  EXPECT_EQ(got, "before");
+  EXPECT_GE(closed_at - ended_at, kDrainIdle);
+  EXPECT_LT(closed_at - ended_at, kDrainIdle + 2s);
+}
+
+TEST_F(PipeReaderTest, ItIsIdleOnlyAfterTheLastData) {
+  open();
+  reader->rank_ended();
+  auto last = Clock::now();
+  for (int i = 0; i < 4; ++i) {
+    loop.pass(kDrainIdle * 3 / 5);
+    ASSERT_EQ(closes, 0);
+    last = Clock::now();
+    write("x");
+  }
+  ASSERT_TRUE(loop.until([&] { return closes > 0; }));
+  EXPECT_EQ(got, "xxxx");
+  EXPECT_GE(closed_at - last, kDrainIdle);
+}
+
+TEST_F(PipeReaderTest, ARankThatHasEndedLosesNothingToASlowConsumer) {
+  limited = true;
+  allowed = 0;
+  open();
+  const std::string bytes = pattern(30000);
+  write(bytes);
+  reader->rank_ended();
+  loop.pass(kDrainIdle * 2);
+  EXPECT_EQ(closes, 0);
+  for (int i = 0; i < 3; ++i) {
+    allow(10000);
+    loop.pass(kDrainIdle * 6 / 5);
+  }
+  EXPECT_EQ(closes, 0) << "nothing was allowed: it could not know that the pipe is empty";
+  allow(kPlenty);
+  ASSERT_TRUE(loop.until([&] { return closes > 0; }));
+  EXPECT_EQ(got, bytes);
+}
+
+TEST_F(PipeReaderTest, ReadsABusyWriterWhole) {
+  open();
+  const std::string bytes = pattern(8u << 20);
+  sys::set_nonblocking(write_end.get());
+  size_t sent = 0;
+  ASSERT_TRUE(loop.until(
+      [&] {
+        const ssize_t wrote = ::write(write_end.get(), bytes.data() + sent, bytes.size() - sent);
+        if (wrote > 0) sent += static_cast<size_t>(wrote);
+        if (sent == bytes.size()) write_end.reset();
+        return closes > 0;
+      },
+      0ms));
+  EXPECT_EQ(got.size(), bytes.size());
+  EXPECT_TRUE(got == bytes);
+}
+
+TEST_F(PipeReaderTest, ATerminalEndsWhenItsLastUserIsGone) {
+  int master = -1;
+  int slave = -1;
+  ASSERT_EQ(::openpty(&master, &slave, nullptr, nullptr, nullptr), 0);
+  termios settings{};
+  ::tcgetattr(slave, &settings);
+  ::cfmakeraw(&settings);
+  ::tcsetattr(slave, TCSANOW, &settings);
+  write_end.reset(slave);
+  read_from(sys::Fd(master));
+  write("from a terminal\n");
+  ASSERT_TRUE(loop.until([&] { return !got.empty(); }));
+  EXPECT_EQ(closes, 0);
+  write("last");
+  write_end.reset();
+  ASSERT_TRUE(loop.until([&] { return closes > 0; }));
+  EXPECT_EQ(got, "from a terminal\nlast");
+}
+
+TEST_F(PipeReaderTest, MayBeDestroyedInItsCallBacks) {
+  open();
+  on_data = [&] { reader.reset(); };
+  write("x");
+  ASSERT_TRUE(loop.until([&] { return !reader; }));
+  loop.pass(20ms);
+  EXPECT_EQ(closes, 0);
+
+  on_data = {};
+  on_closed = [&] { reader.reset(); };
+  open();
+  write_end.reset();
+  ASSERT_TRUE(loop.until([&] { return !reader; }));
+  EXPECT_EQ(closes, 1);
+}
+
+TEST_F(PipeReaderTest, CallsBackNobodyAfterItsDestruction) {
+  open();
+  write("x");
+  reader->rank_ended();
+  reader.reset();
+  loop.pass(kDrainIdle + 50ms);
+  EXPECT_EQ(got, "");
+  EXPECT_EQ(closes, 0);
+}
+
+}  // namespace
+}  // namespace dlaunch::link

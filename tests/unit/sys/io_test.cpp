@@ -1,0 +1,103 @@
+#include "sys/io.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <csignal>
+#include <string>
+
+namespace dlaunch::sys {
+namespace {
+
+ino_t inode(const Fd& fd) {
+  struct stat info{};
+  EXPECT_EQ(::fstat(fd.get(), &info), 0);
+  return info.st_ino;
+}
+
+TEST(Io, WhatItMakesIsClosedOnExec) {
+  const Pipe pipe = make_pipe();
+  const auto [a, b] = make_socketpair();
+  for (const Fd* fd : {&pipe.read, &pipe.write, &a, &b}) EXPECT_NE(::fcntl(fd->get(), F_GETFD) & FD_CLOEXEC, 0);
+}
+
+TEST(Io, PassesDescriptorsWithTheBytesOfTheirMessage) {
+  const auto [a, b] = make_socketpair();
+  std::vector<Fd> first, second;
+  std::vector<ino_t> sent;
+  for (int i = 0; i < 3; ++i) {
+    Pipe pipe = make_pipe();
+    sent.push_back(inode(pipe.read));
+    (i < 2 ? first : second).push_back(std::move(pipe.read));
+  }
+  EXPECT_EQ(send_some(a.get(), "plain", {}), 5);
+  EXPECT_EQ(send_some(a.get(), "two", first), 3);
+  EXPECT_EQ(send_some(a.get(), "one", second), 3);
+  std::vector<Fd> got;
+  std::vector<size_t> after;  // descriptors that were there after each piece
+  std::string text;
+  char buffer[64];
+  while (text.size() < 11) {
+    const ssize_t size = receive_some(b.get(), buffer, got);
+    ASSERT_GT(size, 0);
+    text.append(buffer, static_cast<size_t>(size));
+    after.push_back(got.size());
+  }
+  EXPECT_EQ(text, "plaintwoone");
+  ASSERT_EQ(got.size(), 3u);
+  for (size_t i = 0; i < got.size(); ++i) {
+    EXPECT_EQ(inode(got[i]), sent[i]);
+    EXPECT_NE(::fcntl(got[i].get(), F_GETFD) & FD_CLOEXEC, 0);
+  }
+  EXPECT_EQ(after.back(), 3u);
+}
+
+TEST(Io, PassesAsManyAsItPromises) {
+  const auto [a, b] = make_socketpair();
+  std::vector<Fd> fds;
+  for (size_t i = 0; i < kMaxPassedFds; ++i) fds.emplace_back(::fcntl(a.get(), F_DUPFD_CLOEXEC, 0));
+  ASSERT_EQ(send_some(a.get(), "x", fds), 1);
+  std::vector<Fd> got;
+  char byte = 0;
+  ASSERT_EQ(receive_some(b.get(), {&byte, 1}, got), 1);
+  EXPECT_EQ(got.size(), kMaxPassedFds);
+}
+
+TEST(Io, ReadsFromAPipeToo) {
+  Pipe pipe = make_pipe();
+  ASSERT_EQ(send_some(pipe.write.get(), "text", {}), 4);
+  pipe.write.reset();
+  std::vector<Fd> none;
+  char buffer[16];
+  EXPECT_EQ(receive_some(pipe.read.get(), buffer, none), 4);
+  EXPECT_EQ(receive_some(pipe.read.get(), buffer, none), 0);
+  EXPECT_TRUE(none.empty());
+}
+
+TEST(Io, SaysThatItWouldBlock) {
+  const auto [a, b] = make_socketpair();
+  set_nonblocking(a.get());
+  std::vector<Fd> none;
+  char buffer[16];
+  EXPECT_EQ(receive_some(a.get(), buffer, none), -1);
+  EXPECT_EQ(errno, EAGAIN);
+  const std::string much(1u << 16, 'x');
+  ssize_t sent = 0;
+  while (sent >= 0) sent = send_some(a.get(), much, {});
+  EXPECT_EQ(errno, EAGAIN);
+}
+
+TEST(Io, AClosedReaderIsAnErrorAndNoSignal) {
+  std::signal(SIGPIPE, SIG_DFL);
+  auto [a, b] = make_socketpair();
+  std::vector<Fd> fds;
+  fds.emplace_back(::fcntl(a.get(), F_DUPFD_CLOEXEC, 0));
+  b.reset();
+  EXPECT_EQ(send_some(a.get(), "x", fds), -1);
+  EXPECT_EQ(errno, EPIPE);
+}
+
+}  // namespace
+}  // namespace dlaunch::sys
