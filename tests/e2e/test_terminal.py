@@ -11,6 +11,7 @@ import time
 import support
 from support import Case, program, sh, wait_until, without_crowding_note
 
+STOPPED = {"T", "D"}  # D: a shell within vfork(), whose child was stopped before its exec
 CLEAR = b"\r\x1b[K"
 
 
@@ -93,9 +94,8 @@ class Keys(Case):
             terminal.type(b"\x1a")
             launcher = self.launcher()
             self.assertTrue(wait_until(lambda: state_of(launcher) == "T", 5))
-            ranks = [pid for pid in self.find("over $RANK_ID") if pid != launcher and state_of(pid)]
-            self.assertEqual(len(ranks), 2)
-            self.assertTrue(wait_until(lambda: {state_of(pid) for pid in ranks} == {"T"}, 5))
+            wait_until(lambda: self.states_of_ranks(launcher) <= STOPPED, 5)
+            self.assertLessEqual(self.states_of_ranks(launcher), STOPPED)
             (self.dir / "go").touch()
             time.sleep(0.3)
             self.assertNotIn(b"over", terminal.seen)
@@ -103,6 +103,9 @@ class Keys(Case):
             terminal.read_until(b"over 0")
             terminal.read_until(b"over 1")
             self.assertEqual(terminal.finish()[0], 0)
+
+    def states_of_ranks(self, launcher):
+        return {state_of(pid) for pid in self.find("over $RANK_ID") if pid != launcher} - {""}
 
     def launcher(self):
         return min(self.find(os.path.basename(support.DLAUNCH) + " -n"))
