@@ -1,24 +1,19 @@
 #include "agent/oom.h"
 
-#include <array>
-#include <cstdio>
-#include <memory>
 #include <string>
 #include <string_view>
+
+#include "base/text.h"
+#include "sys/read_file.h"
 
 namespace dlaunch::agent {
 namespace {
 
-using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
-
-File open(const std::string& path) { return {std::fopen(path.c_str(), "re"), &std::fclose}; }
-
+/// The number behind "oom_kill " in a file of "key value" lines.
 std::optional<long> counter(const std::string& path) {
-  const File file = open(path);
-  std::array<char, 64> key{};
-  long value = 0;
-  while (file && std::fscanf(file.get(), "%63s %ld", key.data(), &value) == 2) {
-    if (std::string_view(key.data()) == "oom_kill") return value;
+  constexpr std::string_view kKey = "oom_kill ";
+  for (const std::string& line : split(sys::read_file(path).value_or(""), '\n')) {
+    if (line.starts_with(kKey)) return parse_int(std::string_view(line).substr(kKey.size()), 0, 1L << 62);
   }
   return std::nullopt;
 }
@@ -38,12 +33,8 @@ std::optional<long> counter_of(std::string_view line) {
 }  // namespace
 
 std::optional<long> oom_kills() {
-  const File groups = open("/proc/self/cgroup");
-  std::array<char, 4096> line{};
-  while (groups && std::fgets(line.data(), line.size(), groups.get())) {
-    std::string_view text(line.data());
-    if (text.ends_with('\n')) text.remove_suffix(1);
-    if (const auto count = counter_of(text)) return count;
+  for (const std::string& line : split(sys::read_file("/proc/self/cgroup").value_or(""), '\n')) {
+    if (const auto count = counter_of(line)) return count;
   }
   return std::nullopt;
 }

@@ -5,14 +5,16 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
 
 #include "base/text.h"
+#include "sys/read_file.h"
 
 namespace dlaunch::agent {
 namespace {
 
 constexpr std::string_view kDefaultPath = "/usr/local/bin:/usr/bin:/bin";  // as execvp would without PATH
+
+constexpr size_t kInterpreterLine = 256;  // the kernel reads no more of a "#!" line
 
 std::string_view value_of(const std::vector<std::string>& env, std::string_view name) {
   for (const std::string& entry : env) {
@@ -59,13 +61,11 @@ tl::expected<std::string, NotFound> find_program(const std::string& name, const 
 }
 
 std::string missing_interpreter(const std::string& path, const std::string& wdir) {
-  std::ifstream file(absolute(path, wdir), std::ios::binary);
-  std::string line(2, ' ');
-  file.read(line.data(), 2);
-  if (line != "#!")
+  const std::string start = sys::read_file(absolute(path, wdir), kInterpreterLine).value_or("");
+  if (!start.starts_with("#!")) {
     return "cannot execute " + path + ", whose interpreter (the loader of shared libraries) is not there";
-  std::getline(file, line);
-  std::string_view name = line;
+  }
+  std::string_view name = std::string_view(start).substr(2, start.find('\n') - 2);
   name.remove_prefix(std::min(name.find_first_not_of(" \t"), name.size()));
   return "the interpreter " + std::string(name.substr(0, name.find_first_of(" \t"))) + " of " + path + " is not there";
 }

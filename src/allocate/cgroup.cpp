@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <vector>
 
-#include "allocate/read_file.h"
+#include "sys/read_file.h"
 #include "base/text.h"
 
 namespace dlaunch::allocate {
@@ -62,19 +62,19 @@ CgroupPaths parse_cgroups(std::string_view text) {
 }
 
 std::optional<CpuQuota> read_cpu_quota(const std::string& root) {
-  const CgroupPaths paths = parse_cgroups(read_file(root + "/proc/self/cgroup").value_or(""));
+  const CgroupPaths paths = parse_cgroups(sys::read_file(root + "/proc/self/cgroup").value_or(""));
   const std::string mounts = root + "/sys/fs/cgroup";
   std::optional<CpuQuota> smallest;
   for (const std::string& path : paths.v1_cpu ? upwards(*paths.v1_cpu) : std::vector<std::string>{}) {
     const std::string directory = mounts + "/cpu" + path;  // "cpu" is a link where it shares a mount with cpuacct
-    const auto quota = read_file(directory + "/cpu.cfs_quota_us");
+    const auto quota = sys::read_file(directory + "/cpu.cfs_quota_us");
     if (!quota) continue;
-    const auto period = read_file(directory + "/cpu.cfs_period_us");
+    const auto period = sys::read_file(directory + "/cpu.cfs_period_us");
     keep_smaller(smallest, parse_cfs(*quota, period.value_or("")), "cgroup cpu.cfs_quota_us");
   }
   if (paths.v1_cpu) return smallest;  // a controller is in one hierarchy only
   for (const std::string& path : paths.v2 ? upwards(*paths.v2) : std::vector<std::string>{}) {
-    keep_smaller(smallest, parse_cpu_max(read_file(mounts + path + "/cpu.max").value_or("")), "cgroup cpu.max");
+    keep_smaller(smallest, parse_cpu_max(sys::read_file(mounts + path + "/cpu.max").value_or("")), "cgroup cpu.max");
   }
   return smallest;
 }

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <memory>
 
-#include "allocate/read_file.h"
+#include "sys/read_file.h"
 #include "base/text.h"
 
 namespace dlaunch::allocate {
@@ -61,7 +61,7 @@ size_t count_amd(const std::string& root) {
   for_each_entry(nodes, [&](std::string_view name) {
     if (name.starts_with('.')) return;
     any_node = true;
-    const auto id = read_file(nodes + "/" + std::string(name) + "/gpu_id");
+    const auto id = sys::read_file(nodes + "/" + std::string(name) + "/gpu_id");
     if (id && parse_int(trim(*id), 1, LONG_MAX)) ++gpus;
   });
   if (any_node) return gpus;

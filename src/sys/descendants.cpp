@@ -11,8 +11,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -20,18 +18,14 @@
 
 #include "sys/fd.h"
 #include "sys/io.h"
+#include "sys/read_file.h"
 
 namespace dlaunch::sys {
 namespace {
 
 /// /proc/PID/stat: the name is in parentheses and may hold anything, so fields are counted from the last ')'.
 std::optional<Process> read_process(int pid) {
-  const std::string path = "/proc/" + std::to_string(pid) + "/stat";
-  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  char buffer[1024];
-  const ssize_t size = file ? ::read(file.get(), buffer, sizeof buffer) : -1;
-  if (size <= 0) return std::nullopt;
-  const std::string text(buffer, static_cast<size_t>(size));
+  const std::string text = read_file("/proc/" + std::to_string(pid) + "/stat").value_or("");
   const size_t open = text.find('(');
   const size_t close = text.rfind(')');
   if (open == std::string::npos || close == std::string::npos || close < open) return std::nullopt;
@@ -59,12 +53,12 @@ std::vector<Process> all_processes() {
 }
 
 constexpr std::chrono::milliseconds kPoll{20};
+constexpr size_t kMaxEnvironment = 8u << 20;  // execve takes less
 constexpr std::chrono::seconds kKillWait{5};  // for processes in uninterruptible sleep
 
 bool has_variable(int pid, const std::string& entry) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/environ", std::ios::binary);
-  const std::string environment{std::istreambuf_iterator<char>(file), {}};
-  return ('\0' + environment).find('\0' + entry + '\0') != std::string::npos;
+  const auto environment = read_file("/proc/" + std::to_string(pid) + "/environ", kMaxEnvironment);
+  return ('\0' + environment.value_or("")).find('\0' + entry + '\0') != std::string::npos;
 }
 
 }  // namespace

@@ -1,0 +1,27 @@
+#include "sys/read_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "sys/fd.h"
+
+namespace dlaunch::sys {
+
+std::optional<std::string> read_file(const std::string& path, std::size_t limit) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return std::nullopt;
+  std::string text;
+  std::array<char, 4096> buffer{};
+  while (text.size() < limit) {
+    const ssize_t got = ::read(file.get(), buffer.data(), std::min(buffer.size(), limit - text.size()));
+    if (got < 0) return std::nullopt;
+    if (got == 0) break;
+    text.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+  return text;
+}
+
+}  // namespace dlaunch::sys
