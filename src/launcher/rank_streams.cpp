@@ -8,7 +8,7 @@ namespace dlaunch::launcher {
 namespace {
 
 using output::Stream;
-constexpr size_t kReadSize = 1u << 20;  // a busy rank's whole pipe in one read
+constexpr size_t kReadSize = 256u << 10;  // a busy rank's whole pipe in one read
 constexpr std::array kBoth = {Stream::out, Stream::err};
 
 }  // namespace
