@@ -22,7 +22,6 @@ Job::Job(Policy policy, std::vector<int> host_of_rank, std::vector<std::string> 
       hosts_(host_names_.size(), HostState::waiting) {
   outcome_.ranks.resize(host_of_rank_.size());
   drained_.resize(host_of_rank_.size());
-  phase_deadline_ = now + kReadyWait;
   if (policy_.timeout) timeout_at_ = now + *policy_.timeout;
 }
 
@@ -45,14 +44,6 @@ Actions Job::tick(Time now) {
   if (phase_deadline_ && now >= *phase_deadline_) {
     phase_deadline_.reset();
     switch (phase_) {
-      case Phase::starting:
-        for (size_t host = 0; host < hosts_.size(); ++host) {
-          if (hosts_[host] == HostState::waiting) {
-            on(HostLost{static_cast<int>(host), "its agent did not answer within " +
-                                                    std::to_string(kReadyWait.count()) + " s"}, now);
-          }
-        }
-        break;
       case Phase::ending:
         if (killed_) {
           give_up_ranks();
@@ -62,6 +53,7 @@ Actions Job::tick(Time now) {
         }
         break;
       case Phase::finishing: give_up_hosts(); break;
+      case Phase::starting:
       case Phase::running:
       case Phase::finished: break;
     }

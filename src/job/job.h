@@ -10,7 +10,7 @@
 // - The first failure (by the time at its host) ends all, unless the policy says continue; its code is the job's.
 // - Ending: the signal (TERM, or the user's own), after the grace KILL, after kKillWait what still runs is given up
 //   and named. A second signal from the user: KILL at once.
-// - Every wait has a deadline but one: a reader that is slow to take what ranks that have ended wrote. The user's
+// - Every wait has a deadline, a host's answer by its link, the others here; but one: a reader that is slow to take what ranks that have ended wrote. The user's
 //   second signal ends it.
 #pragma once
 
@@ -29,7 +29,6 @@ namespace dlaunch::job {
 /// Whether the user means to end the job with this signal, rather than to tell the ranks something.
 bool ends_a_job(int signal);
 
-inline constexpr std::chrono::seconds kReadyWait{30};   ///< for a host's agent to answer
 inline constexpr std::chrono::seconds kKillWait{5};     ///< for a rank to go after KILL (uninterruptible sleep)
 inline constexpr std::chrono::seconds kFinishWait{10};  ///< beyond the grace, for a host to confirm that nothing is left
 

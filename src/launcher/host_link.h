@@ -1,12 +1,16 @@
-// One host's agent as the launcher sees it: the link, its heartbeat, and what the agent says as events. Owned by the
-// launcher; its handlers must outlive it.
+// One host's agent as the launcher sees it: the way to it, the link, its heartbeat, and what the agent says as events.
+// Every wait for it has a deadline. Owned by the launcher; its handlers must outlive it.
 #pragma once
 
 #include <asio/io_context.hpp>
 #include <asio/steady_timer.hpp>
 #include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "launcher/bootstrap_stream.h"
+#include "launcher/error_tail.h"
 #include "launcher/settings.h"
 #include "link/heartbeat.h"
 #include "link/link.h"
@@ -14,31 +18,42 @@
 
 namespace dlaunch::launcher {
 
+inline constexpr std::chrono::seconds kReadyWait{30};  ///< for an agent's first frame
+
 class HostLink {
  public:
   struct Handlers {
     std::function<void(int host, wire::Message&& message, std::deque<sys::Fd>& fds)> message;
     std::function<void(int host, const std::string& why)> lost;
+    std::function<void(int host, const std::string& text)> detail;  ///< noise and errors of the way there, for -v
   };
 
   HostLink(asio::io_context& io, int host, transport::Opened opened, const Settings& settings, Handlers handlers);
 
   bool passes_fds() const { return passes_fds_; }
-  void send(const wire::Message& message) { link_.send(message); }
-  void flush() { link_.flush(); }
+  /// Before there is an agent messages are kept for it.
+  void send(const wire::Message& message);
+  void flush();
   /// We were stopped: silence until now was ours.
   void resumed() { heartbeat_.resumed(std::chrono::steady_clock::now()); }
   void close();
 
  private:
+  void connect(sys::Fd stream, std::string first);
+  void wait_ready();
   void beat();
   void lose(const std::string& why);
 
+  asio::io_context& io_;
   const int host_;
   const bool passes_fds_;
-  link::Link link_;
+  std::optional<ErrorTail> errors_;
+  std::optional<BootstrapStream> bootstrap_;
+  std::optional<link::Link> link_;
+  std::vector<wire::Message> early_;
   asio::steady_timer timer_;
   link::Heartbeat heartbeat_;
+  bool answered_ = false;
   Handlers handlers_;
 };
 

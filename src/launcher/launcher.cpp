@@ -106,7 +106,8 @@ class Launcher::Impl {
           io_, host, std::move(*opened), parts_.settings,
           HostLink::Handlers{
               [this](int h, wire::Message&& m, std::deque<sys::Fd>& fds) { received(h, std::move(m), fds); },
-              [this](int h, const std::string& why) { host_lost(h, why); }});
+              [this](int h, const std::string& why) { host_lost(h, why); },
+              [this](int h, const std::string& text) { log(1, host_name(h) + ": " + text); }});
       link->send(setup_frame(parts_.plan, host, parts_.settings, link->passes_fds()));
       if (parts_.settings.output.pty) send_window_size(*link);
     }

@@ -29,9 +29,12 @@ class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
     out_.assign(out.release());
   }
 
-  void start(Handlers handlers) {
+  void start(Handlers handlers, const std::string& first) {
     handlers_ = std::move(handlers);
-    wait_readable();
+    decoder_.feed(first);
+    asio::post(io_, [self = shared_from_this()] {
+      if (self->in_.is_open() && self->deliver()) self->wait_readable();
+    });
   }
 
   void send(const wire::Message& message, std::vector<sys::Fd> fds) {
@@ -201,7 +204,7 @@ Link::Link(asio::io_context& io, sys::Fd socket) {
   impl_ = std::make_shared<Impl>(io, std::move(in), std::move(socket));
 }
 Link::~Link() { impl_->close(); }
-void Link::start(Handlers handlers) { impl_->start(std::move(handlers)); }
+void Link::start(Handlers handlers, std::string first) { impl_->start(std::move(handlers), first); }
 void Link::send(const wire::Message& message, std::vector<sys::Fd> fds) { impl_->send(message, std::move(fds)); }
 size_t Link::waiting() const { return impl_->waiting(); }
 void Link::flush() { impl_->flush(); }

@@ -35,7 +35,8 @@ class Link {
   Link(asio::io_context& io, sys::Fd socket);
   ~Link();
 
-  void start(Handlers handlers);
+  /// `first`: bytes of the stream that were read before.
+  void start(Handlers handlers, std::string first = {});
   /// Queued, sent when this turn of the loop is over (sooner when much is waiting). Nothing after the end.
   void send(const wire::Message& message, std::vector<sys::Fd> fds = {});
   size_t waiting() const;

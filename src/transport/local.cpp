@@ -14,7 +14,7 @@
 
 #include "sys/descendants.h"
 #include "sys/io.h"
-#include "transport/agent_image.h"
+#include "transport/bootstrap.h"
 
 namespace dlaunch::transport {
 namespace {
@@ -26,7 +26,7 @@ constexpr unsigned kMemfdExec = 0x10;  // MFD_EXEC, which Linux 6.3 wants said
 Result<sys::Fd> agent_file() {
   sys::Fd file(::memfd_create("dlaunch-agent", MFD_CLOEXEC | kMemfdExec));
   if (!file && errno == EINVAL) file.reset(::memfd_create("dlaunch-agent", MFD_CLOEXEC));
-  std::string_view rest = agent_image();
+  std::string_view rest = agent_image().bytes;
   while (file && !rest.empty()) {
     const ssize_t wrote = ::write(file.get(), rest.data(), rest.size());
     if (wrote < 0) break;

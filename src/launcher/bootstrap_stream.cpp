@@ -1,0 +1,121 @@
+#include "launcher/bootstrap_stream.h"
+
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "sys/io.h"
+
+namespace dlaunch::launcher {
+namespace {
+
+constexpr size_t kReadSize = 16u << 10;
+
+std::string make_nonce() {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz";
+  std::array<unsigned char, 20> bytes{};
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) sys::throw_errno("getrandom");
+  std::string nonce;
+  for (const unsigned char byte : bytes) nonce += kLetters[byte % kLetters.size()];
+  return nonce;
+}
+
+}  // namespace
+
+class BootstrapStream::Impl : public std::enable_shared_from_this<BootstrapStream::Impl> {
+ public:
+  Impl(asio::io_context& io, sys::Fd stream, const std::string& agent_path, Handlers handlers)
+      : Impl(io, std::move(stream), agent_path, std::move(handlers), make_nonce()) {}
+
+  void start() {
+    write();
+    wait_readable();
+  }
+
+  void close() {
+    asio::error_code ignored;
+    stream_.close(ignored);
+    handlers_ = {};
+  }
+
+ private:
+  using Next = transport::Bootstrap::Next;
+  using Stream = asio::posix::stream_descriptor;
+
+  Impl(asio::io_context& io, sys::Fd stream, const std::string& agent_path, Handlers handlers, const std::string& nonce)
+      : stream_(io),
+        handlers_(std::move(handlers)),
+        bootstrap_(nonce, transport::agent_image().machine),
+        script_(transport::bootstrap_script(transport::agent_image(), nonce, agent_path)),
+        to_send_(script_) {
+    sys::set_nonblocking(stream.get());
+    stream_.assign(stream.release());
+  }
+
+  void write() {
+    while (!to_send_.empty()) {
+      const ssize_t took = sys::send_some(stream_.native_handle(), to_send_, {});
+      if (took < 0 && errno == EAGAIN) return wait_writable();
+      if (took < 0) return;  // the reason comes by reading
+      to_send_.remove_prefix(static_cast<size_t>(took));
+    }
+  }
+
+  void wait_writable() {
+    stream_.async_wait(Stream::wait_write, [self = shared_from_this()](asio::error_code error) {
+      if (!error && self->stream_.is_open()) self->write();
+    });
+  }
+
+  void wait_readable() {
+    stream_.async_wait(Stream::wait_read, [self = shared_from_this()](asio::error_code error) {
+      if (!error && self->stream_.is_open()) self->read();
+    });
+  }
+
+  void read() {
+    std::array<char, kReadSize> buffer;
+    const ssize_t got = ::read(stream_.native_handle(), buffer.data(), buffer.size());
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return wait_readable();
+    if (got <= 0) return fail("the way to it ended before an agent answered");
+    switch (bootstrap_.feed({buffer.data(), static_cast<size_t>(got)})) {
+      case Next::wait: return wait_readable();
+      case Next::failed: return fail(bootstrap_.why());
+      case Next::frames: return finish();
+      case Next::upload:
+        to_send_ = transport::agent_image().bytes;
+        write();
+        return wait_readable();
+    }
+  }
+
+  void fail(const std::string& why) {
+    const auto failed = std::move(handlers_.failed);
+    close();
+    failed(why);
+  }
+
+  void finish() {
+    const Handlers handlers = std::move(handlers_);
+    if (!bootstrap_.noise().empty()) handlers.noise(bootstrap_.noise());
+    handlers.done(sys::Fd(stream_.release()), bootstrap_.rest());
+  }
+
+  Stream stream_;
+  Handlers handlers_;
+  transport::Bootstrap bootstrap_;
+  const std::string script_;
+  std::string_view to_send_;
+};
+
+BootstrapStream::BootstrapStream(asio::io_context& io, sys::Fd stream, const std::string& agent_path, Handlers handlers)
+    : impl_(std::make_shared<Impl>(io, std::move(stream), agent_path, std::move(handlers))) {
+  impl_->start();
+}
+BootstrapStream::~BootstrapStream() { impl_->close(); }
+
+}  // namespace dlaunch::launcher

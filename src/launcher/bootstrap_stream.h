@@ -1,0 +1,32 @@
+// Turns a shell on a host into an agent: sends the script, the agent's bytes if asked for, and gives the stream back
+// when frames begin on it. Owned by a HostLink; no call-back after its destruction.
+#pragma once
+
+#include <asio/io_context.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "sys/fd.h"
+#include "transport/bootstrap.h"
+
+namespace dlaunch::launcher {
+
+class BootstrapStream {
+ public:
+  struct Handlers {
+    std::function<void(sys::Fd stream, std::string rest)> done;
+    std::function<void(const std::string& why)> failed;
+    std::function<void(const std::string& noise)> noise;  ///< what rc files printed; called before done
+  };
+
+  BootstrapStream(asio::io_context& io, sys::Fd stream, const std::string& agent_path, Handlers handlers);
+  ~BootstrapStream();
+
+ private:
+  class Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace dlaunch::launcher

@@ -1,0 +1,27 @@
+// What a transport's command says on its stderr: read as it comes, so that it never waits for us, told line by line with
+// -v, and its last line kept for the message when the host is lost. Owned by a HostLink.
+#pragma once
+
+#include <asio/io_context.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "sys/fd.h"
+
+namespace dlaunch::launcher {
+
+class ErrorTail {
+ public:
+  ErrorTail(asio::io_context& io, sys::Fd fd, std::function<void(const std::string& line)> told);
+  ~ErrorTail();
+
+  /// Of all that was written until now.
+  std::string last_line();
+
+ private:
+  class Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace dlaunch::launcher

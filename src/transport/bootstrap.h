@@ -1,0 +1,56 @@
+// How the agent gets to a host that has nothing but a shell: a script goes in first, on the stdin of a plain `sh`, so
+// that no login shell has to parse it and nothing stands on a command line. It execs the agent that an earlier job left
+// in the user's cache, or asks for it and keeps it. PURE.
+//
+//   launcher: the script                     host: …noise of rc files… "dlaunch:NONCE need x86_64"
+//   launcher: the agent's bytes              host: "dlaunch:NONCE ready x86_64", then frames
+//   or                                       host: "dlaunch:NONCE fail WHAT"
+//
+// Each side waits for the other, so a shell that reads ahead takes nothing that is not its own.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace dlaunch::transport {
+
+/// What rc files may print before the first mark; more is no rc file.
+inline constexpr size_t kMaxNoise = 4u << 20;
+
+struct AgentImage {
+  std::string_view bytes;
+  std::string hash;     ///< SHA-256 of the bytes, hexadecimal: the name of its directory in the cache
+  std::string machine;  ///< as uname -m says
+};
+
+/// The image in this launcher.
+AgentImage agent_image();
+
+/// `nonce`: letters and digits that no noise holds. `agent_path`: an agent installed on the host; empty: the cache.
+std::string bootstrap_script(const AgentImage& image, const std::string& nonce, const std::string& agent_path);
+
+class Bootstrap {
+ public:
+  enum class Next { wait, upload, frames, failed };
+
+  Bootstrap(std::string nonce, std::string machine) : mark_("dlaunch:" + std::move(nonce) + ' '), machine_(std::move(machine)) {}
+
+  /// What came from the host. After `frames`, rest() is the beginning of the frames.
+  Next feed(std::string_view bytes);
+
+  const std::string& rest() const { return buffer_; }
+  const std::string& why() const { return why_; }      ///< after failed
+  const std::string& noise() const { return noise_; }  ///< what came before the first mark
+
+ private:
+  Next take_line(std::string_view line);
+  Next fail(std::string why);
+
+  const std::string mark_;
+  const std::string machine_;
+  std::string buffer_;
+  std::string noise_;
+  std::string why_;
+};
+
+}  // namespace dlaunch::transport
