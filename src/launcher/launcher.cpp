@@ -158,7 +158,10 @@ class Launcher::Impl {
 
   /// What comes too early or twice would leave the job waiting for what never comes.
   bool in_order(const wire::Started& m) { return step(m.rank, RankState::asked, RankState::started); }
-  bool in_order(const wire::NotStarted& m) { return step(m.rank, RankState::asked, RankState::ended); }
+  bool in_order(const wire::NotStarted& m) {
+    const RankState before = std::exchange(states_[m.rank], RankState::ended);
+    return before == RankState::asked || before == RankState::started;
+  }
   bool in_order(const wire::Ended& m) { return step(m.rank, RankState::started, RankState::ended); }
   bool in_order(const wire::Output& m) const { return states_[m.rank] >= RankState::started; }
   bool in_order(const wire::Clean&) const { return job_.phase() == job::Phase::finishing; }
