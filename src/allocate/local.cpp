@@ -1,21 +1,12 @@
 #include "allocate/local.h"
 
+#include "allocate/variable.h"
 #include "allocate/visible_devices.h"
 
 namespace dlaunch::allocate {
 namespace {
 
 using plan::DeviceKind;
-
-std::optional<std::string> variable(const std::vector<std::string>& environment, std::string_view name) {
-  std::optional<std::string> value;
-  for (const std::string& entry : environment) {
-    if (entry.starts_with(name) && entry.size() > name.size() && entry[name.size()] == '=') {
-      value = entry.substr(name.size() + 1);
-    }
-  }
-  return value;
-}
 
 struct Devices {
   DeviceKind kind = DeviceKind::none;

@@ -14,6 +14,8 @@ std::string_view to_string(DeviceKind kind) {
       return "amd";
     case DeviceKind::fake:
       return "fake";
+    case DeviceKind::named:
+      return "named";
   }
   return "none";
 }

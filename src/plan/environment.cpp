@@ -2,13 +2,21 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace dlaunch::plan {
 namespace {
 
-bool is_rank_variable(std::string_view name) {
-  return std::ranges::find(kRankVariables, name) != kRankVariables.end();
-}
+// What means this machine, this terminal, this login or the job we were started in.
+constexpr std::array<std::string_view, 28> kWithheld = {
+    "HOSTNAME", "HOST",   "PWD",      "OLDPWD",          "SHLVL",     "_",        "DISPLAY", "WAYLAND_DISPLAY",
+    "STY",      "WINDOW", "WINDOWID", "TERM_SESSION_ID", "LS_COLORS", "MAIL",     "HOME",    "USER",
+    "LOGNAME",  "SHELL",  "TMPDIR",   "XAUTHORITY",      "HOSTTYPE",  "MACHTYPE", "OSTYPE",  "PPID",
+    "UID",      "EUID",   "TTY",      "GPG_TTY"};
+constexpr std::array<std::string_view, 11> kWithheldPrefixes = {
+    "SSH_", "XDG_", "DBUS_", "TMUX", "VSCODE_", "SLURM_", "SLURMD_", "PBS_", "LSB_", "PMI", "OMPI_"};  // PMI: PMIX_ too
+
+bool is_rank_variable(std::string_view name) { return std::ranges::find(kRankVariables, name) != kRankVariables.end(); }
 
 /// Variables in the order in which they were first set. Not copyable: the index looks into the entries' names.
 class Variables {
@@ -43,7 +51,8 @@ void for_each_variable(const std::vector<std::string>& environment, Visit visit)
 }
 
 /// -x VAR and -x 'PREFIX_*': false when the launcher has nothing of that name.
-bool copy_from_launcher(const Request& request, std::string_view name, Variables& variables) {
+bool copy_from_launcher(const Request& request, std::string_view name, Variables& variables,
+                        std::vector<std::string>& chosen) {
   const bool pattern = name.ends_with('*');
   const std::string_view prefix = name.substr(0, name.size() - (pattern ? 1 : 0));
   bool found = false;
@@ -51,7 +60,9 @@ bool copy_from_launcher(const Request& request, std::string_view name, Variables
     const bool wanted = pattern ? known.starts_with(prefix) && !is_rank_variable(known) : known == name;
     if (!wanted) return;
     found = true;
-    if (known != "PWD") variables.set(known, value);
+    if (known == "PWD") return;
+    variables.set(known, value);
+    chosen.emplace_back(known);
   });
   return found;
 }
@@ -68,8 +79,11 @@ std::array<bool, kRankVariables.size()> left_to_the_rank(const App& app) {
 
 }  // namespace
 
-std::string_view variable_name(std::string_view entry) {
-  return entry.substr(0, entry.find('='));
+std::string_view variable_name(std::string_view entry) { return entry.substr(0, entry.find('=')); }
+
+bool withheld_elsewhere(std::string_view name) {
+  return std::ranges::find(kWithheld, name) != kWithheld.end() ||
+         std::ranges::any_of(kWithheldPrefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
 AppEnvironment app_environment(const Request& request, const AppRequest& app, const std::string& wdir) {
@@ -84,11 +98,17 @@ AppEnvironment app_environment(const Request& request, const AppRequest& app, co
   for (const EnvSetting& setting : app.env) {
     if (setting.value) {
       variables.set(setting.name, *setting.value);
-    } else if (!copy_from_launcher(request, setting.name, variables)) {
+      made.chosen.push_back(setting.name);
+    } else if (!copy_from_launcher(request, setting.name, variables, made.chosen)) {
       made.notes.push_back("-x " + setting.name + ": no such variable here, so the ranks do not get it");
     }
   }
   made.entries = variables.take();
+  const std::unordered_set<std::string_view> chosen(made.chosen.begin(), made.chosen.end());
+  for (const std::string& entry : made.entries) {
+    const std::string_view name = variable_name(entry);
+    if (name == "PWD" || chosen.contains(name) || !withheld_elsewhere(name)) made.elsewhere.push_back(entry);
+  }
   return made;
 }
 
@@ -117,8 +137,34 @@ void add_rank_environments(Plan& plan) {
   }
 }
 
+const std::string& program_directory(const App& app, const PlannedHost& host) {
+  return app.wdir_chosen || host.host.wdir.empty() ? app.wdir : host.host.wdir;
+}
+
+std::vector<std::string> program_environment(const App& app, const PlannedHost& host) {
+  const std::vector<std::string>& base = host.host.local ? app.env : app.env_elsewhere;
+  const std::string& directory = program_directory(app, host);
+  if (host.host.env.empty() && &directory == &app.wdir) return base;
+  std::vector<std::string> own = host.host.env;
+  if (&directory != &app.wdir) own.push_back("PWD=" + directory);
+  std::unordered_set<std::string_view> taken(app.chosen.begin(), app.chosen.end());
+  std::vector<std::string> environment;
+  std::vector<std::string> added;
+  for (auto entry = own.rbegin(); entry != own.rend(); ++entry) {  // the last of a name wins
+    if (taken.insert(variable_name(*entry)).second) added.push_back(*entry);
+  }
+  taken.clear();
+  for (const std::string& entry : added) taken.insert(variable_name(entry));
+  for (const std::string& entry : base) {
+    if (!taken.contains(variable_name(entry))) environment.push_back(entry);
+  }
+  environment.insert(environment.end(), added.rbegin(), added.rend());
+  return environment;
+}
+
 std::vector<std::string> rank_environment(const Plan& plan, const Rank& rank) {
-  std::vector<std::string> environment = plan.apps[static_cast<size_t>(rank.app)].env;
+  std::vector<std::string> environment =
+      program_environment(plan.apps[static_cast<size_t>(rank.app)], plan.hosts[static_cast<size_t>(rank.host)]);
   environment.insert(environment.end(), rank.env.begin(), rank.env.end());
   return environment;
 }

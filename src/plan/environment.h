@@ -1,6 +1,11 @@
 // What a rank finds in its environment: the launcher's variables, what -x asked, and who the rank is.
 //
 // Later wins: the launcher's own (without what an outer dlaunch left there) < PYTHONUNBUFFERED=1 and PWD < -x in order.
+//
+// On hosts other than this machine the launcher's own variables are sent too, less those that mean this machine, its
+// terminal, login or outer job (withheld_elsewhere); there the agent's login gives HOME, USER and their like. A host's
+// own variables (env.NAME= in a hostfile) replace the launcher's on it. -x always wins.
+//
 // A name of kRankVariables that -x gives a value or names outright is the user's: the rank's own value is left out.
 // A pattern ('DLAUNCH_*') brings none of those names and never PWD: they would be the outer job's, not this one's.
 #pragma once
@@ -21,12 +26,17 @@ inline constexpr std::array<std::string_view, 12> kRankVariables = {
     "DLAUNCH_RANK",      "DLAUNCH_SIZE",      "DLAUNCH_LOCAL_RANK", "DLAUNCH_LOCAL_SIZE",
     "DLAUNCH_NODE_RANK", "DLAUNCH_NUM_NODES", "DLAUNCH_HOST",       "DLAUNCH_DEVICE"};
 
+/// Whether a variable of the launcher's own is not sent to other hosts, because it would be wrong there.
+bool withheld_elsewhere(std::string_view name);
+
 /// The name of a NAME=VALUE entry.
 std::string_view variable_name(std::string_view entry);
 
 struct AppEnvironment {
-  std::vector<std::string> entries;  ///< NAME=VALUE, no name twice
-  std::vector<std::string> notes;    ///< a line for each -x that found nothing to copy
+  std::vector<std::string> entries;    ///< NAME=VALUE, no name twice
+  std::vector<std::string> elsewhere;  ///< the same without what is withheld from other hosts
+  std::vector<std::string> chosen;     ///< names that -x set or passed on
+  std::vector<std::string> notes;      ///< a line for each -x that found nothing to copy
 };
 
 AppEnvironment app_environment(const Request& request, const AppRequest& app, const std::string& wdir);

@@ -17,32 +17,55 @@ Json names(const std::vector<std::string>& environment) {
 
 Json app_json(const Plan& plan, const App& app) {
   const Rank& first = plan.ranks[static_cast<size_t>(app.first_rank)];
-  return {{"argv", app.argv},
-          {"wdir", app.wdir},
-          {"first_rank", app.first_rank},
-          {"ranks", app.ranks},
-          {"variables", names(app.env)},
-          {"rank_variables", names(first.env)}};
+  Json json = {{"argv", app.argv},
+               {"wdir", app.wdir},
+               {"first_rank", app.first_rank},
+               {"ranks", app.ranks},
+               {"variables", names(app.env)},
+               {"rank_variables", names(first.env)}};
+  if (!app.env_elsewhere.empty()) json["variables_elsewhere"] = names(app.env_elsewhere);
+  return json;
+}
+
+/// What only a host that the user described has.
+void add_given(Json& json, const Host& host) {
+  const auto add = [&](const char* name, const std::string& text) {
+    if (!text.empty()) json[name] = text;
+  };
+  if (!host.other_names.empty()) json["other_names"] = host.other_names;
+  add("from", host.from);
+  if (host.max_slots) json["max_slots"] = *host.max_slots;
+  add("user", host.reach.user);
+  if (host.reach.port) json["port"] = *host.reach.port;
+  add("identity", host.reach.identity);
+  add("jump", host.reach.jump);
+  add("agent", host.reach.agent);
+  add("wdir", host.wdir);
+  if (!host.env.empty()) json["variables"] = names(host.env);
 }
 
 Json host_json(const PlannedHost& planned) {
   const Host& host = planned.host;
-  return {{"name", host.name},
-          {"local", host.local},
-          {"slots", host.slots},
-          {"slots_from", host.slots_from},
-          {"device_kind", to_string(host.device_kind)},
-          {"devices", host.devices},
-          {"devices_from", host.devices_from},
-          {"ranks", planned.ranks}};
+  Json json = {{"name", host.name},
+               {"local", host.local},
+               {"slots", host.slots_unknown ? Json(nullptr) : Json(host.slots)},
+               {"slots_from", host.slots_from},
+               {"device_kind", to_string(host.device_kind)},
+               {"devices", host.devices},
+               {"devices_from", host.devices_from},
+               {"ranks", planned.ranks}};
+  add_given(json, host);
+  return json;
 }
 
 Json rank_json(const Rank& rank) {
-  return {{"rank", rank.rank},
-          {"app", rank.app},
-          {"host", rank.host},
-          {"local_rank", rank.local_rank},
-          {"device", rank.device ? Json(*rank.device) : Json(nullptr)}};
+  Json json = {{"rank", rank.rank},
+               {"app", rank.app},
+               {"host", rank.host},
+               {"local_rank", rank.local_rank},
+               {"device", rank.device ? Json(*rank.device) : Json(nullptr)}};
+  if (!rank.cpus.empty()) json["cpus"] = rank.cpus;
+  return json;
 }
 
 }  // namespace

@@ -1,24 +1,19 @@
 #include <algorithm>
-#include <numeric>
 
+#include "plan/assign.h"
 #include "plan/environment.h"
 #include "plan/overload.h"
-#include "plan/placement.h"
 #include "plan/plan.h"
 #include "plan/table.h"
 
 namespace dlaunch::plan {
 namespace {
 
-constexpr long kMostRanks = 1'000'000;  // more is a slip of the hand, and would only end in a machine out of memory
-
 Error refused(std::string where, std::string what, std::string hint = {}) {
   return Error{.where = std::move(where), .what = std::move(what), .why = {}, .hint = std::move(hint)};
 }
 
-bool has_nul(std::string_view text) {
-  return text.find('\0') != std::string_view::npos;
-}
+bool has_nul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
 
 std::optional<Error> check_app(const AppRequest& app) {
   if (app.argv.empty() || app.argv.front().empty()) {
@@ -39,6 +34,17 @@ std::optional<Error> check_app(const AppRequest& app) {
   return std::nullopt;
 }
 
+/// A host's own variables are the user's too, but what a rank is told of itself is not theirs to set.
+std::optional<Error> check_host(const Host& host) {
+  for (const std::string& entry : host.env) {
+    const std::string_view name = variable_name(entry);
+    if (std::ranges::find(kRankVariables, name) == kRankVariables.end()) continue;
+    return refused(printable(host.from), "env." + std::string(name) + ": each rank gets a value of its own",
+                   "leave it out, or set one value for all ranks with -x");
+  }
+  return std::nullopt;
+}
+
 std::optional<Error> check(const Request& request, const Allocation& allocation) {
   if (request.apps.empty()) return refused({}, "no program to run");
   for (const AppRequest& app : request.apps) {
@@ -50,32 +56,17 @@ std::optional<Error> check(const Request& request, const Allocation& allocation)
                    "give -n to each program; one at most may go without and takes what is left");
   }
   if (allocation.hosts.empty()) return refused({}, "no host to run on");
+  for (const Host& host : allocation.hosts) {
+    if (auto error = check_host(host)) return error;
+  }
   return std::nullopt;
 }
 
-/// How many ranks each app gets; an app without -n gets the room that the others leave.
-Result<std::vector<int>> ranks_of_apps(const Request& request, const std::vector<int>& capacity) {
-  long named = 0;
-  for (const AppRequest& app : request.apps) named += app.ranks.value_or(0);
-  const long room = std::accumulate(capacity.begin(), capacity.end(), 0L);
-  std::vector<int> ranks;
-  long total = 0;
-  for (const AppRequest& app : request.apps) {
-    const long mine = app.ranks ? *app.ranks : room - named;
-    if (mine < 1) {
-      return fail(refused(printable(app.argv.front()),
-                          "no room is left for a program without -n: " + std::to_string(room) + " in all, " +
-                              std::to_string(named) + " taken",
-                          "give it a -n"));
-    }
-    total += mine;
-    if (total > kMostRanks) return fail(refused({}, "more than " + std::to_string(kMostRanks) + " ranks"));
-    ranks.push_back(static_cast<int>(mine));
-  }
-  return ranks;
+void add_note(Plan& plan, std::string note) {
+  if (std::ranges::find(plan.notes, note) == plan.notes.end()) plan.notes.push_back(std::move(note));
 }
 
-void add_apps(Plan& plan, const Request& request, const std::vector<int>& ranks) {
+void add_apps(Plan& plan, const Request& request, const std::vector<int>& ranks, bool elsewhere) {
   int first_rank = 0;
   for (size_t i = 0; i < request.apps.size(); ++i) {
     const AppRequest& asked = request.apps[i];
@@ -83,13 +74,15 @@ void add_apps(Plan& plan, const Request& request, const std::vector<int>& ranks)
     AppEnvironment environment = app_environment(request, asked, wdir);
     plan.apps.push_back({.argv = asked.argv,
                          .env = std::move(environment.entries),
+                         .env_elsewhere = {},
+                         .chosen = std::move(environment.chosen),
                          .wdir = wdir,
+                         .wdir_chosen = !asked.wdir.empty(),
                          .first_rank = first_rank,
                          .ranks = ranks[i]});
     first_rank += ranks[i];
-    for (std::string& note : environment.notes) {
-      if (std::ranges::find(plan.notes, note) == plan.notes.end()) plan.notes.push_back(std::move(note));
-    }
+    if (elsewhere) plan.apps.back().env_elsewhere = std::move(environment.elsewhere);
+    for (std::string& note : environment.notes) add_note(plan, std::move(note));
   }
 }
 
@@ -117,7 +110,8 @@ void add_ranks(Plan& plan, const std::vector<int>& host_of_rank, const std::vect
               .host = places[static_cast<size_t>(host_index)],
               .local_rank = 0,
               .device = {},
-              .env = {}};
+              .env = {},
+              .cpus = {}};
     PlannedHost& planned = plan.hosts[static_cast<size_t>(rank.host)];
     rank.local_rank = static_cast<int>(planned.ranks.size());
     const std::vector<int>& devices = planned.host.devices;
@@ -127,17 +121,17 @@ void add_ranks(Plan& plan, const std::vector<int>& host_of_rank, const std::vect
   }
 }
 
+void add_cpus(Plan& plan, const Request& request) {
+  for (const RankPlace& place : request.rank_places) plan.ranks[static_cast<size_t>(place.rank)].cpus = place.cpus;
+}
+
 }  // namespace
 
 Result<Plan> make_plan(const Request& request, const Allocation& allocation) {
   if (auto error = check(request, allocation)) return fail(std::move(*error));
-  const bool open = std::ranges::any_of(request.apps, [](const AppRequest& app) { return !app.ranks; });
-  const bool devices = std::ranges::any_of(allocation.hosts, [](const Host& host) { return !host.devices.empty(); });
-  const std::vector<int> capacity = capacities(allocation, open && devices);
-  const auto ranks = ranks_of_apps(request, capacity);
-  if (!ranks) return fail(ranks.error());
-  const int total = std::accumulate(ranks->begin(), ranks->end(), 0);
-  const std::vector<int> per_host = ranks_per_host(request.binding.map_by, capacity, total);
+  const auto assigned = assign(request, allocation);
+  if (!assigned) return fail(assigned.error());
+  const std::vector<int>& per_host = assigned->ranks_per_host;
   if (!request.oversubscribe) {
     if (auto error = refuse_overload(allocation, per_host)) return fail(std::move(*error));
   }
@@ -145,8 +139,12 @@ Result<Plan> make_plan(const Request& request, const Allocation& allocation) {
   Plan plan;
   plan.job_id = request.job_id;
   plan.binding = request.binding;
-  add_apps(plan, request, *ranks);
-  add_ranks(plan, hosts_of_ranks(request.binding, per_host), add_hosts(plan, allocation, per_host));
+  for (const std::string& note : allocation.notes) add_note(plan, note);
+  const std::vector<int> places = add_hosts(plan, allocation, per_host);
+  const bool elsewhere = std::ranges::any_of(plan.hosts, [](const PlannedHost& host) { return !host.host.local; });
+  add_apps(plan, request, assigned->ranks_of_app, elsewhere);
+  add_ranks(plan, assigned->host_of_rank, places);
+  add_cpus(plan, request);
   add_rank_environments(plan);
   for (std::string& note : overload_notes(allocation, per_host)) plan.notes.push_back(std::move(note));
   return plan;

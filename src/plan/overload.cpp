@@ -10,15 +10,9 @@ namespace {
 
 constexpr size_t kMostRows = 16;  // a refusal is to be read at a glance, also with a thousand hosts
 
-int devices(const Host& host) {
-  return static_cast<int>(host.devices.size());
-}
-bool crowds_devices(const Host& host, int ranks) {
-  return devices(host) > 0 && ranks > devices(host);
-}
-bool crowds_slots(const Host& host, int ranks) {
-  return ranks > host.slots;
-}
+int devices(const Host& host) { return static_cast<int>(host.devices.size()); }
+bool crowds_devices(const Host& host, int ranks) { return devices(host) > 0 && ranks > devices(host); }
+bool crowds_slots(const Host& host, int ranks) { return !host.slots_unknown && ranks > host.slots; }
 
 using Crowds = bool (*)(const Host&, int);
 
@@ -40,9 +34,9 @@ std::string table(const Allocation& allocation, const std::vector<size_t>& hosts
   for (const size_t i : hosts) {
     if (rows.size() > kMostRows) break;
     const Host& host = allocation.hosts[i];
-    rows.push_back({printable(host.name), std::to_string(host.slots), printable(host.slots_from),
-                    std::to_string(devices(host)), devices(host) > 0 ? printable(host.devices_from) : "-",
-                    count(ranks[i], "rank")});
+    rows.push_back({printable(host.name), host.slots_unknown ? "?" : std::to_string(host.slots),
+                    printable(host.slots_from), std::to_string(devices(host)),
+                    devices(host) > 0 ? printable(host.devices_from) : "-", count(ranks[i], "rank")});
   }
   std::string text("\n");
   text += aligned(rows, "    ");
@@ -74,6 +68,30 @@ std::string describe(const std::vector<size_t>& hosts, const Allocation& allocat
 }
 
 }  // namespace
+
+std::optional<Error> refuse_over_max_slots(const Allocation& allocation, const std::vector<int>& ranks_per_host,
+                                           long ranks) {
+  std::vector<std::vector<std::string>> rows = {{"host", "max_slots", "from", "asked"}};
+  long placed = 0;
+  for (size_t i = 0; i < ranks_per_host.size(); ++i) {
+    placed += ranks_per_host[i];
+    const Host& host = allocation.hosts[i];
+    const bool over = host.max_slots && ranks_per_host[i] > *host.max_slots;
+    if (over && rows.size() <= kMostRows) {
+      rows.push_back({printable(host.name), std::to_string(*host.max_slots), printable(host.from),
+                      count(ranks_per_host[i], "rank")});
+    }
+  }
+  if (rows.size() == 1 && placed == ranks) return std::nullopt;
+  Error error;
+  error.what = "more ranks than max_slots allows";
+  error.why = count(ranks, "rank") + " asked";
+  if (placed < ranks) error.why += ", " + std::to_string(placed) + " fit";
+  if (rows.size() > 1) error.why += "\n" + aligned(rows, "    ");
+  if (error.why.ends_with('\n')) error.why.pop_back();
+  error.hint = "ask for fewer ranks, name more hosts, or raise max_slots";
+  return error;
+}
 
 std::optional<Error> refuse_overload(const Allocation& allocation, const std::vector<int>& ranks_per_host) {
   if (!crowded_hosts(allocation, ranks_per_host, crowds_devices).empty()) {

@@ -14,6 +14,11 @@ namespace dlaunch::plan {
 /// and what is there; nullopt when they may.
 std::optional<Error> refuse_overload(const Allocation& allocation, const std::vector<int>& ranks_per_host);
 
+/// max_slots is a hard limit: --oversubscribe does not lift it. `ranks` are those asked, of which some may have found
+/// no host.
+std::optional<Error> refuse_over_max_slots(const Allocation& allocation, const std::vector<int>& ranks_per_host,
+                                           long ranks);
+
 /// A line for shared devices and a line for shared CPUs, where ranks share them.
 std::vector<std::string> overload_notes(const Allocation& allocation, const std::vector<int>& ranks_per_host);
 

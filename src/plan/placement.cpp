@@ -24,15 +24,25 @@ std::vector<int> deal(std::vector<int> counts, int ranks) {
   return order;
 }
 
-void add_evenly(std::vector<int>& counts, const std::vector<int>& capacity, int extra) {
+/// Round by round: each taker an equal part, the first of them the remainder; who is full drops out.
+void add_evenly(std::vector<int>& counts, const std::vector<int>& capacity, int extra, const std::vector<int>& most) {
   const bool all = std::ranges::all_of(capacity, [](int c) { return c == 0; });
   std::vector<size_t> takers;
   for (size_t host = 0; host < capacity.size(); ++host) {
     if (all || capacity[host] > 0) takers.push_back(host);
   }
-  const int each = extra / static_cast<int>(takers.size());
-  const size_t remainder = static_cast<size_t>(extra % static_cast<int>(takers.size()));
-  for (size_t i = 0; i < takers.size(); ++i) counts[takers[i]] += each + (i < remainder ? 1 : 0);
+  const auto room = [&](size_t host) { return most.empty() ? extra : std::max(0, most[host] - counts[host]); };
+  while (extra > 0) {
+    std::erase_if(takers, [&](size_t host) { return room(host) == 0; });
+    if (takers.empty()) return;
+    const int each = extra / static_cast<int>(takers.size());
+    const size_t remainder = static_cast<size_t>(extra % static_cast<int>(takers.size()));
+    for (size_t i = 0; i < takers.size(); ++i) {
+      const int mine = std::min(room(takers[i]), each + (i < remainder ? 1 : 0));
+      counts[takers[i]] += mine;
+      extra -= mine;
+    }
+  }
 }
 
 }  // namespace
@@ -42,21 +52,25 @@ std::vector<int> capacities(const Allocation& allocation, bool only_devices) {
   capacity.reserve(allocation.hosts.size());
   for (const Host& host : allocation.hosts) {
     const int devices = static_cast<int>(host.devices.size());
+    const bool limited = allocation.slots_are_limits && !host.slots_unknown;
+    int room = devices;
     if (devices == 0) {
-      capacity.push_back(only_devices ? 0 : std::max(host.slots, 0));
-    } else {
-      capacity.push_back(allocation.slots_are_limits ? std::clamp(host.slots, 0, devices) : devices);
+      room = only_devices ? 0 : std::max(host.slots, 0);
+    } else if (limited) {
+      room = std::clamp(host.slots, 0, devices);
     }
+    capacity.push_back(std::min(room, host.max_slots.value_or(room)));
   }
   return capacity;
 }
 
-std::vector<int> ranks_per_host(MapBy map_by, const std::vector<int>& capacity, int ranks) {
+std::vector<int> ranks_per_host(MapBy map_by, const std::vector<int>& capacity, int ranks,
+                                const std::vector<int>& most) {
   const long room = std::accumulate(capacity.begin(), capacity.end(), 0L);
   std::vector<int> counts(capacity.size(), 0);
   if (ranks >= room) {
     counts = capacity;
-    if (ranks > room) add_evenly(counts, capacity, static_cast<int>(ranks - room));
+    if (ranks > room) add_evenly(counts, capacity, static_cast<int>(ranks - room), most);
   } else if (map_by == MapBy::node) {
     for (const int host : deal(capacity, ranks)) ++counts[static_cast<size_t>(host)];
   } else {

@@ -14,8 +14,11 @@ namespace dlaunch::plan {
 
 struct App {
   std::vector<std::string> argv;
-  std::vector<std::string> env;  ///< NAME=VALUE, complete but for each rank's own; no name twice
-  std::string wdir;              ///< absolute
+  std::vector<std::string> env;            ///< NAME=VALUE, complete but for each rank's own; no name twice
+  std::vector<std::string> env_elsewhere;  ///< env, less what means this machine only; empty when all ranks are here
+  std::vector<std::string> chosen;         ///< names in env that -x chose: no host's own value replaces them
+  std::string wdir;                        ///< absolute
+  bool wdir_chosen = false;                ///< by --wdir: no host's own directory replaces it
   int first_rank = 0;
   int ranks = 0;
 };
@@ -27,6 +30,7 @@ struct Rank {
   int local_rank = 0;
   std::optional<int> device;     ///< physical id; none where the host has no devices
   std::vector<std::string> env;  ///< NAME=VALUE of this rank alone; no name that is in its App's env
+  std::vector<int> cpus;         ///< a rankfile's slot=; empty: not said
 };
 
 struct PlannedHost {
@@ -47,7 +51,14 @@ struct Plan {
 /// the user named, unless oversubscribe. More ranks than CPUs of an unnamed local host only makes a note.
 Result<Plan> make_plan(const Request& request, const Allocation& allocation);
 
-/// The complete environment of a rank, as it will start: its App's and its own.
+/// Where an app's ranks on a host start: --wdir, else the host's own directory, else the launcher's.
+const std::string& program_directory(const App& app, const PlannedHost& host);
+
+/// The environment that an app's ranks on a host share: the launcher's (elsewhere without the names in
+/// withheld_elsewhere()), then the host's own variables, then -x. Linear in its size.
+std::vector<std::string> program_environment(const App& app, const PlannedHost& host);
+
+/// The complete environment of a rank, as it will start: its program's on its host, and its own.
 std::vector<std::string> rank_environment(const Plan& plan, const Rank& rank);
 
 /// --dry-run: a table for people, ending in a newline. Prints names of variables, never values.

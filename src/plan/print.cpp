@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "base/text.h"
@@ -36,7 +37,8 @@ std::string device_list(const std::vector<int>& devices) {
 }
 
 std::string host_line(const Host& host) {
-  std::string text = printable(host.name) + ": " + count(static_cast<size_t>(std::max(host.slots, 0)), "slot");
+  std::string text = printable(host.name) + ": ";
+  text += host.slots_unknown ? "slots not known yet" : count(static_cast<size_t>(std::max(host.slots, 0)), "slot");
   if (!host.slots_from.empty()) text += " (" + printable(host.slots_from) + ")";
   if (host.devices.empty()) return text + ", no devices";
   return text + ", " + std::string(to_string(host.device_kind)) + " " +
@@ -50,7 +52,8 @@ std::string binding_line(const BindingRequest& binding) {
 }
 
 bool one_directory(const Plan& plan) {
-  return std::ranges::all_of(plan.apps, [&](const App& app) { return app.wdir == plan.apps.front().wdir; });
+  return std::ranges::all_of(plan.apps, [&](const App& app) { return app.wdir == plan.apps.front().wdir; }) &&
+         std::ranges::all_of(plan.hosts, [](const PlannedHost& host) { return host.host.wdir.empty(); });
 }
 
 std::string header(const Plan& plan) {
@@ -77,7 +80,8 @@ std::string rank_table(const Plan& plan) {
     const size_t app = static_cast<size_t>(rank.app);
     rows.push_back({std::to_string(rank.rank), printable(plan.hosts[static_cast<size_t>(rank.host)].host.name),
                     std::to_string(rank.local_rank), rank.device ? std::to_string(*rank.device) : "-", programs[app]});
-    if (directories) rows.back().push_back(printable(plan.apps[app].wdir));
+    if (!directories) continue;
+    rows.back().push_back(printable(program_directory(plan.apps[app], plan.hosts[static_cast<size_t>(rank.host)])));
   }
   return aligned(rows, "");
 }
@@ -86,6 +90,21 @@ std::vector<std::string> names(const std::vector<std::string>& environment) {
   std::vector<std::string> list;
   for (const std::string& entry : environment) list.push_back(printable(variable_name(entry)));
   return list;
+}
+
+std::vector<std::string> sorted(std::vector<std::string> words) {
+  std::ranges::sort(words);
+  return words;
+}
+
+std::string host_variables(const Plan& plan) {
+  std::string text;
+  for (const PlannedHost& host : plan.hosts) {
+    if (host.host.env.empty()) continue;
+    text += "variables of ranks on " + printable(host.host.name) + " (" + printable(host.host.from) + "):\n" +
+            wrapped(names(host.host.env), "  ", kTextColumns);
+  }
+  return text;
 }
 
 std::string variables(const Plan& plan) {
@@ -101,6 +120,11 @@ std::string variables(const Plan& plan) {
         plan.apps.size() == 1 ? "every rank" : "ranks from " + std::to_string(app.first_rank) + " on";
     text += "\nvariables of " + whose + ", a value for each:\n" + wrapped(own, "  ", kTextColumns);
     text += "variables of " + whose + ", the same for all:\n" + wrapped(mine, "  ", kTextColumns);
+    std::vector<std::string> withheld;
+    if (!app.env_elsewhere.empty()) {
+      std::ranges::set_difference(sorted(mine), sorted(names(app.env_elsewhere)), std::back_inserter(withheld));
+    }
+    if (!withheld.empty()) text += "of these, not sent to other hosts:\n" + wrapped(withheld, "  ", kTextColumns);
     last = std::move(both);
   }
   return text;
@@ -109,7 +133,7 @@ std::string variables(const Plan& plan) {
 }  // namespace
 
 std::string to_table(const Plan& plan) {
-  return header(plan) + "\n" + rank_table(plan) + variables(plan);
+  return header(plan) + "\n" + rank_table(plan) + variables(plan) + host_variables(plan);
 }
 
 }  // namespace dlaunch::plan

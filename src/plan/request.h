@@ -34,11 +34,22 @@ struct BindingRequest {
   bool operator==(const BindingRequest&) const = default;
 };
 
+/// A line of a rankfile: where one rank goes.
+struct RankPlace {
+  int rank = 0;
+  std::string host;       ///< a name of the allocation, or "+n2": its third host
+  std::vector<int> cpus;  ///< slot=: the CPUs to bind to; empty: not said
+  std::string from;       ///< "ranks:3"
+};
+
 struct Request {
   std::string job_id;  ///< unique among the jobs of this user; [A-Za-z0-9-] only
   std::vector<AppRequest> apps;
   bool oversubscribe = false;
   BindingRequest binding;
+  std::optional<int> ranks_per_host;     ///< -N, --map-by ppr:N:node; -n still caps the whole
+  bool in_sequence = false;              ///< --map-by seq: a rank for each entry of the host list
+  std::vector<RankPlace> rank_places;    ///< --rankfile; places every rank when not empty
   std::vector<std::string> environment;  ///< the launcher's, NAME=VALUE
   std::string cwd;                       ///< the launcher's
 };

@@ -1,0 +1,76 @@
+#include "allocate/choose.h"
+
+#include <algorithm>
+
+#include "allocate/device_filter.h"
+#include "allocate/local.h"
+#include "allocate/named.h"
+#include "allocate/this_machine.h"
+
+namespace dlaunch::allocate {
+namespace {
+
+/// The entries that hold; none when this machine alone is meant.
+Result<Named> named_hosts(const HostRequest& request, const std::vector<std::string>& environment,
+                          const ReadText& read_file) {
+  if (!request.list.empty()) return Named{request.list, Repeated::slots_add_up};
+  if (!request.hostfile.empty()) return Named{request.hostfile, Repeated::one_slot_each};
+  if (request.ignore_resource_manager) return Named{};
+  auto managed = read_resource_manager(environment, read_file);
+  if (!managed) return fail(managed.error());
+  return Named{std::move(*managed).value_or(std::vector<HostEntry>{}), Repeated::slots_add_up};
+}
+
+/// --fake-devices holds on every host, but for one whose devices the user named.
+void fake_devices(plan::Allocation& allocation, int devices) {
+  for (plan::Host& host : allocation.hosts) {
+    if (host.local || !host.devices.empty() || devices == 0) continue;
+    host.device_kind = plan::DeviceKind::fake;
+    host.devices_from = "--fake-devices";
+    for (int id = 0; id < devices; ++id) host.devices.push_back(id);
+    if (!host.slots_unknown) continue;
+    host.slots = devices;
+    host.slots_from = host.devices_from;
+    host.slots_unknown = false;
+  }
+}
+
+Result<void> filter(plan::Allocation& allocation, Filter how, const char* option, const std::string& text) {
+  if (text.empty()) return {};
+  auto ok = filter_devices(allocation, how, text);
+  if (!ok) ok.error().where = option;
+  return ok;
+}
+
+void limit_slots(plan::Allocation& allocation, int most) {
+  for (plan::Host& host : allocation.hosts) {
+    host.max_slots = std::min(most, host.max_slots.value_or(most));
+    host.slots = std::min(host.slots, *host.max_slots);
+  }
+}
+
+}  // namespace
+
+Result<plan::Allocation> choose_allocation(const HostRequest& request, const std::vector<std::string>& environment,
+                                           const ReadText& read_file) {
+  auto allocation = local_allocation(environment, request.fake_devices);
+  if (!allocation) return allocation;
+  const auto named = named_hosts(request, environment, read_file);
+  if (!named) return fail(named.error());
+  if (!named->entries.empty()) {
+    const OwnNames own = own_names(environment);
+    allocation = allocation_of(*named, plan::Host(allocation->hosts.front()),
+                               [&](const std::string& name) { return is_this_machine(name, own, resolve_addresses); });
+    if (!allocation) return allocation;
+  }
+  if (request.fake_devices) fake_devices(*allocation, *request.fake_devices);
+  if (!request.list.empty() && !request.hostfile.empty()) {
+    allocation->notes.emplace_back("-H was given too, so the hostfile is not used");
+  }
+  if (auto ok = filter(*allocation, Filter::include, "--include", request.include); !ok) return fail(ok.error());
+  if (auto ok = filter(*allocation, Filter::exclude, "--exclude", request.exclude); !ok) return fail(ok.error());
+  if (request.max_slots) limit_slots(*allocation, *request.max_slots);
+  return allocation;
+}
+
+}  // namespace dlaunch::allocate

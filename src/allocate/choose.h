@@ -1,0 +1,31 @@
+// Where the hosts come from: -H, else --hostfile, else a resource manager, else this machine.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "allocate/host_entry.h"
+#include "allocate/resource_manager.h"
+#include "base/error.h"
+#include "plan/allocation.h"
+
+namespace dlaunch::allocate {
+
+/// What the user asked, read but not yet looked at. A value, filled by cli.
+struct HostRequest {
+  std::vector<HostEntry> list;      ///< -H; empty: not given
+  std::vector<HostEntry> hostfile;  ///< empty: not given
+  bool ignore_resource_manager = false;
+  std::string include;
+  std::string exclude;
+  std::optional<int> max_slots;  ///< for every host
+  std::optional<int> fake_devices;
+};
+
+/// Looks at this machine, and at the resource manager's variables when the user named no host. `read_file` reads
+/// PBS_NODEFILE.
+Result<plan::Allocation> choose_allocation(const HostRequest& request, const std::vector<std::string>& environment,
+                                           const ReadText& read_file);
+
+}  // namespace dlaunch::allocate

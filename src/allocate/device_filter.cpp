@@ -1,0 +1,145 @@
+#include "allocate/device_filter.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+
+#include "allocate/host_name.h"
+#include "base/text.h"
+
+namespace dlaunch::allocate {
+namespace {
+
+constexpr int kLastDevice = 4095;
+
+using Devices = std::vector<int>;
+
+struct Choice {
+  bool named = false;
+  std::optional<Devices> devices;  ///< none: the whole host
+};
+
+tl::unexpected<Error> wrong(std::string what, std::string hint) {
+  return fail({.where = "", .what = std::move(what), .why = "", .hint = std::move(hint)});
+}
+
+Result<Devices> read_devices(std::string_view text, std::string_view item) {
+  Devices devices;
+  for (const std::string& part : split(text, ',')) {
+    const auto numbers = parse_int_list(part, kLastDevice);
+    if (!numbers) return wrong("\"" + std::string(item) + "\" has no list of devices", "write host:0,2@host2");
+    for (const int device : *numbers) {
+      if (std::ranges::find(devices, device) != devices.end()) {
+        return wrong("\"" + std::string(item) + "\" names device " + std::to_string(device) + " twice", "name it once");
+      }
+      devices.push_back(device);
+    }
+  }
+  return devices;
+}
+
+Result<void> check_there(const plan::Host& host, const Devices& wanted) {
+  for (const int device : wanted) {
+    if (std::ranges::find(host.devices, device) != host.devices.end()) continue;
+    return wrong(host.name + " has no device " + std::to_string(device),
+                 "its devices are " + fold_ints({host.devices.begin(), host.devices.end()}));
+  }
+  return {};
+}
+
+/// What the text says of each host of the allocation.
+Result<std::vector<Choice>> read_choices(const plan::Allocation& allocation, std::string_view text) {
+  std::unordered_map<std::string, size_t> index;
+  std::vector<std::string> known;
+  for (size_t i = 0; i < allocation.hosts.size(); ++i) {
+    index.try_emplace(allocation.hosts[i].name, i);
+    known.push_back(allocation.hosts[i].name);
+    for (const std::string& other : allocation.hosts[i].other_names) index.try_emplace(other, i);
+  }
+  std::vector<Choice> choices(allocation.hosts.size());
+  for (const std::string& item : split(text, '@')) {
+    const auto word = parse_host_word(trim(item));
+    if (!word) return fail(word.error());
+    std::optional<Devices> devices;
+    if (word->has_count) {
+      auto read = read_devices(word->count, item);
+      if (!read) return fail(read.error());
+      devices = *std::move(read);
+    }
+    for (const std::string& name : word->names) {
+      const auto found = index.find(name);
+      if (found == index.end()) {
+        const auto near = nearest(name, known);
+        return wrong("\"" + name + "\" is none of the hosts", near ? "did you mean " + *near + "?" : "");
+      }
+      Choice& choice = choices[found->second];
+      if (choice.named) return wrong("\"" + name + "\" is named twice", "write its devices with commas: host:0,2");
+      choice = {.named = true, .devices = devices};
+    }
+  }
+  return choices;
+}
+
+Result<void> apply(plan::Host& host, Filter filter, const Devices& named) {
+  if (host.devices.empty() && filter == Filter::exclude) {
+    return wrong("the devices of " + host.name + " are not known", "write devices= after it in the hostfile");
+  }
+  const bool known = !host.devices.empty();
+  if (known) {
+    if (auto ok = check_there(host, named); !ok) return ok;
+  }
+  if (filter == Filter::include) {
+    host.devices = named;
+    if (!known) host.device_kind = plan::DeviceKind::named;
+    host.devices_from = "--include";
+    if (host.slots_unknown) {
+      host.slots = static_cast<int>(named.size());
+      host.slots_from = "--include";
+      host.slots_unknown = false;
+    }
+    return {};
+  }
+  std::erase_if(host.devices, [&](int device) { return std::ranges::find(named, device) != named.end(); });
+  host.devices_from += ", --exclude";
+  return {};
+}
+
+/// Takes hosts out, and their entries out of the sequence.
+void keep_only(plan::Allocation& allocation, const std::vector<bool>& keep) {
+  std::vector<int> places(keep.size(), -1);
+  std::vector<plan::Host> hosts;
+  for (size_t i = 0; i < keep.size(); ++i) {
+    if (!keep[i]) continue;
+    places[i] = static_cast<int>(hosts.size());
+    hosts.push_back(std::move(allocation.hosts[i]));
+  }
+  allocation.hosts = std::move(hosts);
+  std::vector<int> sequence;
+  for (const int host : allocation.sequence) {
+    if (places[static_cast<size_t>(host)] >= 0) sequence.push_back(places[static_cast<size_t>(host)]);
+  }
+  allocation.sequence = std::move(sequence);
+}
+
+}  // namespace
+
+Result<void> filter_devices(plan::Allocation& allocation, Filter filter, std::string_view text) {
+  const auto choices = read_choices(allocation, text);
+  if (!choices) return fail(choices.error());
+  std::vector<bool> keep(choices->size(), filter == Filter::exclude);
+  for (size_t i = 0; i < choices->size(); ++i) {
+    const Choice& choice = (*choices)[i];
+    if (!choice.named) continue;
+    if (!choice.devices) {
+      keep[i] = filter == Filter::include;
+      continue;
+    }
+    if (auto ok = apply(allocation.hosts[i], filter, *choice.devices); !ok) return ok;
+    keep[i] = !allocation.hosts[i].devices.empty();
+  }
+  if (std::ranges::none_of(keep, [](bool k) { return k; })) return wrong("leaves no host to run on", "exclude less");
+  keep_only(allocation, keep);
+  return {};
+}
+
+}  // namespace dlaunch::allocate

@@ -1,0 +1,20 @@
+// --include and --exclude: which hosts and devices of an allocation may be used. Pure.
+//
+// host:0,2-3@host2 is devices 0, 2 and 3 of host and all of host2; node[1-4]:0 is device 0 of each.
+#pragma once
+
+#include <string_view>
+
+#include "base/error.h"
+#include "plan/allocation.h"
+
+namespace dlaunch::allocate {
+
+enum class Filter { include, exclude };
+
+/// include leaves only what is named, in the allocation's order of hosts and the text's order of devices; exclude takes
+/// what is named away. A host or device that is not there is an Error, and so is what would leave no host. An Error has
+/// no `where`: that is the option as typed.
+Result<void> filter_devices(plan::Allocation& allocation, Filter filter, std::string_view text);
+
+}  // namespace dlaunch::allocate

@@ -1,0 +1,60 @@
+#include "allocate/host_list.h"
+
+#include "allocate/host_name.h"
+#include "base/text.h"
+
+namespace dlaunch::allocate {
+namespace {
+
+Result<void> set_slots(const HostWord& word, std::string_view item, HostEntry& entry) {
+  if (!word.has_count) {
+    entry.slots = 1;
+    return {};
+  }
+  if (word.count == "*" || word.count == "auto" || word.count == "-1") {
+    entry.slots_automatic = true;
+    return {};
+  }
+  if (const auto slots = parse_int(word.count, 0, kMostSlots)) {
+    entry.slots = static_cast<int>(*slots);
+    return {};
+  }
+  return fail({.where = "",
+               .what = "\"" + std::string(item) + "\" has no number of slots after its ':'",
+               .why = "",
+               .hint = "write slots as node1:8, or node1:* for as many as it has CPUs; a port goes into a hostfile"});
+}
+
+}  // namespace
+
+Result<std::vector<HostEntry>> parse_host_list(std::string_view text) {
+  if (text.find('\0') != std::string_view::npos) {
+    return fail({.where = "", .what = "a NUL byte in the list", .why = "", .hint = ""});
+  }
+  std::vector<HostEntry> entries;
+  for (const std::string& part : split_outside_brackets(text, ',')) {
+    const std::string_view item = trim(part);
+    if (item.empty()) {
+      return fail({.where = "",
+                   .what = trim(text).empty() ? "names no host" : "a name is missing beside a comma",
+                   .why = "",
+                   .hint = "write hosts with commas between, as node1:8,node2:8"});
+    }
+    const auto word = parse_host_word(item);
+    if (!word) return fail(word.error());
+    HostEntry entry;
+    entry.from = "-H";
+    entry.reach.user = word->user;
+    if (auto ok = set_slots(*word, item, entry); !ok) return fail(ok.error());
+    if (entries.size() + word->names.size() > kMostHosts) {
+      return fail({.where = "", .what = "more than " + std::to_string(kMostHosts) + " hosts", .why = "", .hint = ""});
+    }
+    for (const std::string& name : word->names) {
+      entries.push_back(entry);
+      entries.back().name = name;
+    }
+  }
+  return entries;
+}
+
+}  // namespace dlaunch::allocate

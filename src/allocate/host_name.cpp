@@ -1,0 +1,178 @@
+#include "allocate/host_name.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/text.h"
+
+namespace dlaunch::allocate {
+namespace {
+
+constexpr std::string_view kDigits = "0123456789";
+constexpr std::string_view kHexDigits = "0123456789abcdefABCDEF";
+constexpr std::string_view kNameCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
+constexpr std::string_view kUserCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_+@";
+constexpr size_t kLongestName = 253;  // of DNS; also keeps errors readable
+constexpr long kLastNumber = 999'999'999;
+
+bool only(std::string_view text, std::string_view allowed) {
+  return !text.empty() && text.find_first_not_of(allowed) == std::string_view::npos;
+}
+
+tl::unexpected<Error> wrong(std::string_view text, std::string_view what, std::string hint = {}) {
+  std::string message = "\"";
+  message.append(text.substr(0, kLongestName)).append("\" ").append(what);
+  return fail({.where = "", .what = std::move(message), .why = "", .hint = std::move(hint)});
+}
+
+bool is_ipv4(std::string_view text) {
+  const std::vector<std::string> parts = split(text, '.');
+  return parts.size() == 4 && std::ranges::all_of(parts, [](const std::string& part) {
+           return only(part, kDigits) && part.size() <= 3 && parse_int(part, 0, 255);
+         });
+}
+
+/// Groups of an IPv6 address on one side of "::", an IPv4 tail counting as two; nullopt when malformed.
+std::optional<size_t> ipv6_groups(std::string_view text) {
+  if (text.empty()) return 0;
+  const std::vector<std::string> groups = split(text, ':');
+  size_t count = groups.size();
+  for (size_t i = 0; i < groups.size(); ++i) {
+    if (i + 1 == groups.size() && is_ipv4(groups[i])) {
+      ++count;
+    } else if (!only(groups[i], kHexDigits) || groups[i].size() > 4) {
+      return std::nullopt;
+    }
+  }
+  return count;
+}
+
+/// One bracket's content, "01-16,20", as the texts it stands for.
+Result<std::vector<std::string>> expand_range(std::string_view inside, std::string_view pattern) {
+  std::vector<std::string> texts;
+  for (const std::string& part : split(inside, ',')) {
+    const size_t dash = part.find('-');
+    const std::string_view first = std::string_view(part).substr(0, dash);
+    const std::string_view last = dash == std::string::npos ? first : std::string_view(part).substr(dash + 1);
+    const auto from = only(first, kDigits) ? parse_int(first, 0, kLastNumber) : std::nullopt;
+    const auto to = only(last, kDigits) ? parse_int(last, 0, kLastNumber) : std::nullopt;
+    if (!from || !to || *from > *to) {
+      return wrong(pattern, "has a range that is none: " + part, "write ranges as node[01-16,20]");
+    }
+    if (*to - *from >= static_cast<long>(kMostHosts - std::min(kMostHosts, texts.size()))) {
+      return wrong(pattern, "names more than " + std::to_string(kMostHosts) + " hosts");
+    }
+    for (long number = *from; number <= *to; ++number) {
+      std::string text = std::to_string(number);
+      if (text.size() < first.size()) text.insert(0, first.size() - text.size(), '0');
+      texts.push_back(std::move(text));
+    }
+  }
+  return texts;
+}
+
+/// The count after the host, when `rest` is all that stands behind it.
+Result<void> take_count(std::string_view rest, std::string_view word, HostWord& host) {
+  if (rest.empty()) return {};
+  if (rest.front() != ':') return wrong(word, "is no host name", "write an IPv6 address with slots as [::1]:4");
+  host.has_count = true;
+  host.count = rest.substr(1);
+  return {};
+}
+
+}  // namespace
+
+bool is_ipv6(std::string_view text) {
+  const size_t zone = text.find('%');
+  if (zone != std::string_view::npos && !only(text.substr(zone + 1), kNameCharacters)) return false;
+  text = text.substr(0, zone);
+  const size_t gap = text.find("::");
+  if (gap == std::string_view::npos) return ipv6_groups(text) == 8;
+  const auto before = ipv6_groups(text.substr(0, gap));
+  const auto after = ipv6_groups(text.substr(gap + 2));
+  return before && after && *before + *after <= 7;
+}
+
+Result<void> check_host_name(std::string_view name) {
+  if (is_ipv6(name)) return {};
+  if (!only(name, kNameCharacters) || name.front() == '-' || name.front() == '.' || name.size() > kLongestName) {
+    return wrong(name, "is no host name", "a name has letters, digits, '.', '-' and '_', with no '-' first");
+  }
+  return {};
+}
+
+Result<void> check_user(std::string_view user) {
+  if (only(user, kUserCharacters) && user.front() != '-' && user.size() <= kLongestName) return {};
+  return wrong(user, "is no user name", "a name has letters, digits, '.', '-', '_' and '+', with no '-' first");
+}
+
+Result<std::vector<std::string>> expand_names(std::string_view pattern) {
+  std::vector<std::string> names = {""};
+  std::string_view rest = pattern;
+  while (!rest.empty()) {
+    const size_t open = std::min(rest.find('['), rest.size());
+    for (std::string& name : names) name += rest.substr(0, open);
+    if (open == rest.size()) break;
+    const size_t close = rest.find(']', open);
+    if (close == std::string_view::npos) return wrong(pattern, "has a '[' without its ']'");
+    const auto texts = expand_range(rest.substr(open + 1, close - open - 1), pattern);
+    if (!texts) return fail(texts.error());
+    if (names.size() * texts->size() > kMostHosts) {
+      return wrong(pattern, "names more than " + std::to_string(kMostHosts) + " hosts");
+    }
+    std::vector<std::string> longer;
+    longer.reserve(names.size() * texts->size());
+    for (const std::string& name : names) {
+      for (const std::string& text : *texts) longer.push_back(name + text);
+    }
+    names = std::move(longer);
+    rest.remove_prefix(close + 1);
+  }
+  for (const std::string& name : names) {
+    if (auto ok = check_host_name(name); !ok) return fail(ok.error());
+  }
+  return names;
+}
+
+Result<HostWord> parse_host_word(std::string_view word) {
+  HostWord host;
+  std::string_view rest = word;
+  if (const size_t at = rest.rfind('@'); at != std::string_view::npos) {
+    host.user = rest.substr(0, at);
+    if (auto ok = check_user(host.user); !ok) return fail(ok.error());
+    rest.remove_prefix(at + 1);
+  }
+  if (is_ipv6(rest)) {
+    host.names = {std::string(rest)};
+    return host;
+  }
+  const size_t close = rest.find(']');
+  if (rest.starts_with('[') && close != std::string_view::npos && is_ipv6(rest.substr(1, close - 1))) {
+    host.names = {std::string(rest.substr(1, close - 1))};
+    if (auto ok = take_count(rest.substr(close + 1), word, host); !ok) return fail(ok.error());
+    return host;
+  }
+  const size_t colon = std::min(rest.find(':'), rest.size());
+  auto names = expand_names(rest.substr(0, colon));
+  if (!names) return fail(names.error());
+  host.names = *std::move(names);
+  if (auto ok = take_count(rest.substr(colon), word, host); !ok) return fail(ok.error());
+  return host;
+}
+
+std::vector<std::string> split_outside_brackets(std::string_view text, char separator) {
+  std::vector<std::string> parts = {""};
+  bool inside = false;
+  for (const char c : text) {
+    if (c == '[') inside = true;
+    if (c == ']') inside = false;
+    if (c == separator && !inside) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+}  // namespace dlaunch::allocate

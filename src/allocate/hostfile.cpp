@@ -1,0 +1,257 @@
+#include "allocate/hostfile.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "allocate/host_name.h"
+#include "allocate/scanner.h"
+#include "base/text.h"
+
+namespace dlaunch::allocate {
+namespace {
+
+using std::string_view;
+
+constexpr string_view kJumpCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_+@:[],%";
+constexpr string_view kVariablePrefix = "env.";
+constexpr int kLastDevice = 4095;
+
+Error wrong(std::string what, std::string hint = {}) {
+  return {.where = "", .what = std::move(what), .why = "", .hint = std::move(hint)};
+}
+
+std::string quoted(string_view text) { return "\"" + std::string(text) + "\""; }
+
+/// Sets one key of an entry; `value` is not empty.
+using Setter = Result<void> (*)(HostEntry&, const std::string& value);
+
+Result<int> number(const std::string& value, int min, int max) {
+  if (const auto read = parse_int(value, min, max)) return static_cast<int>(*read);
+  return fail(wrong(quoted(value) + " is not a number that fits here",
+                    "write a whole number from " + std::to_string(min) + " to " + std::to_string(max)));
+}
+
+Result<void> set_number(std::optional<int>& place, const std::string& value, int min, int max) {
+  const auto read = number(value, min, max);
+  if (!read) return fail(read.error());
+  place = *read;
+  return {};
+}
+
+Result<void> set_slots(HostEntry& entry, const std::string& value) {
+  return set_number(entry.slots, value, 0, kMostSlots);
+}
+Result<void> set_max_slots(HostEntry& entry, const std::string& value) {
+  return set_number(entry.max_slots, value, 0, kMostSlots);
+}
+Result<void> set_port(HostEntry& entry, const std::string& value) {
+  return set_number(entry.reach.port, value, 1, 65535);
+}
+
+Result<void> set_devices(HostEntry& entry, const std::string& value) {
+  std::vector<int> devices;
+  std::set<int> seen;
+  for (const std::string& part : split(value, ',')) {  // not parse_int_list of the whole: the order is the user's
+    const auto numbers = parse_int_list(part, kLastDevice);
+    if (!numbers) return fail(wrong(quoted(value) + " is not a list of devices", "write devices=0,2-3"));
+    for (const int device : *numbers) {
+      if (!seen.insert(device).second) return fail(wrong("device " + std::to_string(device) + " is named twice"));
+      devices.push_back(device);
+    }
+  }
+  entry.devices = std::move(devices);
+  return {};
+}
+
+Result<void> set_user(HostEntry& entry, const std::string& value) {
+  if (!entry.reach.user.empty() && entry.reach.user != value) {
+    return fail(wrong("the host has another user before its '@'", "name the user once"));
+  }
+  entry.reach.user = value;
+  return check_user(value);
+}
+
+Result<void> set_path(std::string& place, const std::string& value) {
+  if (value.front() != '/' && !value.starts_with("~/")) {
+    return fail(wrong(quoted(value) + " is not a whole path", "begin it with / or ~/"));
+  }
+  place = value;
+  return {};
+}
+
+Result<void> set_identity(HostEntry& entry, const std::string& value) { return set_path(entry.reach.identity, value); }
+Result<void> set_agent(HostEntry& entry, const std::string& value) { return set_path(entry.reach.agent, value); }
+
+Result<void> set_wdir(HostEntry& entry, const std::string& value) {
+  if (value.front() != '/') return fail(wrong(quoted(value) + " is not a whole path", "begin it with /"));
+  entry.wdir = value;
+  return {};
+}
+
+Result<void> set_jump(HostEntry& entry, const std::string& value) {
+  if (value.find_first_not_of(kJumpCharacters) != std::string::npos || value.front() == '-') {
+    return fail(wrong(quoted(value) + " is no host to jump over", "write jump=[user@]host[:port]"));
+  }
+  entry.reach.jump = value;
+  return {};
+}
+
+struct Key {
+  string_view name;
+  Setter set;
+  bool is_path = false;  ///< may hold what begins a comment elsewhere, and may stand in quotes
+};
+
+constexpr std::array<Key, 23> kKeys{{
+    {"slots", set_slots},         {"cpu", set_slots},
+    {"count", set_slots},         {"max_slots", set_max_slots},
+    {"max-slots", set_max_slots}, {"slots_max", set_max_slots},
+    {"slots-max", set_max_slots}, {"max_cpu", set_max_slots},
+    {"max-cpu", set_max_slots},   {"cpu_max", set_max_slots},
+    {"cpu-max", set_max_slots},   {"max_count", set_max_slots},
+    {"max-count", set_max_slots}, {"count_max", set_max_slots},
+    {"count-max", set_max_slots}, {"devices", set_devices},
+    {"user", set_user},           {"username", set_user},
+    {"port", set_port},           {"identity", set_identity, true},
+    {"jump", set_jump},           {"agent", set_agent, true},
+    {"wdir", set_wdir, true},
+}};
+
+Error unknown_key(string_view key) {
+  std::vector<std::string> known = {"env.NAME"};
+  for (const Key& row : kKeys) known.emplace_back(row.name);
+  const auto near = nearest(key, known);
+  return wrong("unknown key " + quoted(key),
+               near ? "did you mean " + *near + "?"
+                    : "the keys are slots, max_slots, devices, user, port, identity, jump, agent, wdir and env.NAME");
+}
+
+Error second_host(string_view word) {
+  return wrong("a second word " + quoted(word) + " that is no key=value", "write one host a line");
+}
+
+/// One line: its host word and keys. The scanner stands at the word.
+class LineParser {
+ public:
+  explicit LineParser(Scanner& scanner) : scanner_(scanner) { entry_.from = scanner.line(); }
+
+  Result<std::vector<HostEntry>> parse() {
+    if (auto ok = take_host(); !ok) return fail(ok.error());
+    for (;;) {
+      if (auto ok = scanner_.skip_blanks(); !ok) return fail(ok.error());
+      if (scanner_.at_line_end()) break;
+      if (auto ok = take_key(); !ok) return fail(ok.error());
+    }
+    if (entry_.max_slots && entry_.slots.value_or(0) > *entry_.max_slots) {
+      return placed(wrong(
+          "slots=" + std::to_string(*entry_.slots) + " is more than max_slots=" + std::to_string(*entry_.max_slots),
+          "raise max_slots or lower slots"));
+    }
+    if (entry_.max_slots && !entry_.slots) entry_.slots = entry_.max_slots;
+    std::vector<HostEntry> entries(word_.names.size(), entry_);
+    for (size_t i = 0; i < entries.size(); ++i) entries[i].name = word_.names[i];
+    return entries;
+  }
+
+ private:
+  tl::unexpected<Error> placed(Error error) const {
+    error.where = scanner_.word_place();
+    return fail(std::move(error));
+  }
+
+  Result<void> take_host() {
+    const std::string text(scanner_.take_word());
+    auto word = parse_host_word(text);
+    if (!word) return placed(word.error());
+    word_ = *std::move(word);
+    entry_.reach.user = word_.user;
+    if (!word_.has_count) return {};
+    const auto slots = number(word_.count, 0, kMostSlots);
+    if (!slots) return placed(slots.error());
+    entry_.slots = *slots;
+    seen_.insert(set_slots);
+    return {};
+  }
+
+  Result<void> take_key() {
+    const std::string key(scanner_.take_word());
+    const std::string key_place = scanner_.word_place();
+    if (key.empty()) return placed(wrong("a '=' without a key before it"));
+    auto equals = scanner_.take_equals();
+    if (!equals) return fail(equals.error());
+    const auto at_key = [&](Error error) {
+      error.where = key_place;
+      return fail(std::move(error));
+    };
+    if (!*equals) {
+      const bool rank = word_.names.front() == "rank" && parse_int(key, 0, kMostSlots);
+      return at_key(rank ? rank_line() : second_host(key));
+    }
+    if (word_.names.front() == "rank" && parse_int(key, 0, kMostSlots)) return at_key(rank_line());
+    if (key.starts_with(kVariablePrefix)) return take_variable(key.substr(kVariablePrefix.size()), key_place);
+    const auto row = std::ranges::find(kKeys, string_view(key), &Key::name);
+    if (row == kKeys.end()) return at_key(unknown_key(key));
+    if (!seen_.insert(row->set).second) return at_key(wrong(key + " is given twice for this host", "give it once"));
+    auto value = row->is_path ? scanner_.take_value() : Result<std::string>(std::string(scanner_.take_word()));
+    if (!value) return fail(value.error());
+    if (value->empty()) return at_key(wrong(key + " has no value", "write " + key + "=VALUE"));
+    if (auto ok = row->set(entry_, *value); !ok) return placed(ok.error());
+    return {};
+  }
+
+  /// The value is in no error: it may be a secret.
+  Result<void> take_variable(const std::string& name, const std::string& place) {
+    const auto value = scanner_.take_value();
+    if (!value) return fail(value.error());
+    const auto at_key = [&](Error error) {
+      error.where = place;
+      return fail(std::move(error));
+    };
+    if (name.empty()) return at_key(wrong("env. without a variable's name", "write env.NAME=VALUE"));
+    if (!variables_.insert(name).second) return at_key(wrong("env." + name + " is given twice for this host"));
+    entry_.env.push_back(name + "=" + *value);
+    return {};
+  }
+
+  static Error rank_line() {
+    return wrong("this is a line of a rankfile, not of a hostfile", "give this file to --rankfile");
+  }
+
+  Scanner& scanner_;
+  HostWord word_;
+  HostEntry entry_;
+  std::set<Setter> seen_;
+  std::set<std::string> variables_;
+};
+
+}  // namespace
+
+Result<std::vector<HostEntry>> parse_hostfile(string_view text, const std::string& name) {
+  if (text.find('\0') != string_view::npos) {
+    return fail({.where = name, .what = "is no text file", .why = "it holds a NUL byte", .hint = ""});
+  }
+  std::vector<HostEntry> entries;
+  for (Scanner scanner(text, name); !scanner.at_end(); scanner.next_line()) {
+    if (auto ok = scanner.skip_blanks(); !ok) return fail(ok.error());
+    if (scanner.at_line_end()) continue;
+    auto line = LineParser(scanner).parse();
+    if (!line) return fail(line.error());
+    if (entries.size() + line->size() > kMostHosts) {
+      return fail({.where = scanner.line(),
+                   .what = "more than " + std::to_string(kMostHosts) + " hosts",
+                   .why = "",
+                   .hint = ""});
+    }
+    std::move(line->begin(), line->end(), std::back_inserter(entries));
+  }
+  if (entries.empty()) {
+    return fail({.where = name,
+                 .what = "names no host",
+                 .why = text.empty() ? "the file is empty" : "",
+                 .hint = "write a host a line, as: node1 slots=8"});
+  }
+  return entries;
+}
+
+}  // namespace dlaunch::allocate

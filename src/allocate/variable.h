@@ -1,0 +1,13 @@
+// A variable's value among NAME=VALUE entries, the last one where it stands twice.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dlaunch::allocate {
+
+std::optional<std::string> variable(const std::vector<std::string>& environment, std::string_view name);
+
+}  // namespace dlaunch::allocate

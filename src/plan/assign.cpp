@@ -1,0 +1,191 @@
+#include "plan/assign.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string_view>
+#include <unordered_map>
+
+#include "base/text.h"
+#include "plan/overload.h"
+#include "plan/placement.h"
+#include "plan/table.h"
+
+namespace dlaunch::plan {
+namespace {
+
+constexpr long kMostRanks = 1'000'000;  // more is a slip of the hand, and would only end in a machine out of memory
+
+Error refused(std::string where, std::string what, std::string why = {}, std::string hint = {}) {
+  return Error{.where = std::move(where), .what = std::move(what), .why = std::move(why), .hint = std::move(hint)};
+}
+
+/// How many ranks each app gets; an app without -n gets the room that the others leave.
+Result<std::vector<int>> ranks_of_apps(const Request& request, long room) {
+  long named = 0;
+  for (const AppRequest& app : request.apps) named += app.ranks.value_or(0);
+  std::vector<int> ranks;
+  long total = 0;
+  for (const AppRequest& app : request.apps) {
+    const long mine = app.ranks ? *app.ranks : room - named;
+    if (mine < 1) {
+      return fail(refused(printable(app.argv.front()),
+                          "no room is left for a program without -n: " + std::to_string(room) + " in all, " +
+                              std::to_string(named) + " taken",
+                          {}, "give it a -n"));
+    }
+    total += mine;
+    if (total > kMostRanks) return fail(refused({}, "more than " + std::to_string(kMostRanks) + " ranks"));
+    ranks.push_back(static_cast<int>(mine));
+  }
+  return ranks;
+}
+
+long total_of(const std::vector<int>& numbers) { return std::accumulate(numbers.begin(), numbers.end(), 0L); }
+
+std::optional<Error> refuse_unknown_slots(const Allocation& allocation) {
+  const auto unknown = [](const Host& host) { return host.slots_unknown && host.devices.empty(); };
+  const auto first = std::ranges::find_if(allocation.hosts, unknown);
+  if (first == allocation.hosts.end()) return std::nullopt;
+  const auto more = std::ranges::count_if(allocation.hosts, unknown) - 1;
+  std::string why = printable(first->name);
+  if (more > 0) why += " and " + std::to_string(more) + " more";
+  return refused(printable(first->from), "how many slots a host has is not known before it is reached", why,
+                 "write slots=N after the host's name, or ask for N ranks a host with -N");
+}
+
+std::vector<int> max_slots(const Allocation& allocation) {
+  if (std::ranges::none_of(allocation.hosts, [](const Host& host) { return host.max_slots.has_value(); })) return {};
+  std::vector<int> most;
+  most.reserve(allocation.hosts.size());
+  for (const Host& host : allocation.hosts) {
+    most.push_back(host.max_slots.value_or(static_cast<int>(kMostRanks)));
+  }
+  return most;
+}
+
+/// The room of each host under -N; a host that the user gave no slots takes none.
+std::vector<int> equal_capacities(const Allocation& allocation, int each) {
+  std::vector<int> capacity;
+  capacity.reserve(allocation.hosts.size());
+  for (const Host& host : allocation.hosts) {
+    const bool closed = allocation.slots_are_limits && !host.slots_unknown && host.slots == 0;
+    capacity.push_back(closed ? 0 : each);
+  }
+  return capacity;
+}
+
+Result<Assignment> by_capacity(const Request& request, const Allocation& allocation) {
+  const bool open = std::ranges::any_of(request.apps, [](const AppRequest& app) { return !app.ranks; });
+  const bool devices = std::ranges::any_of(allocation.hosts, [](const Host& host) { return !host.devices.empty(); });
+  const std::optional<int> each = request.ranks_per_host;
+  if (!each) {
+    if (auto error = refuse_unknown_slots(allocation)) return fail(std::move(*error));
+  }
+  const std::vector<int> capacity =
+      each ? equal_capacities(allocation, *each) : capacities(allocation, open && devices);
+  const long room = total_of(capacity);
+  auto ranks = ranks_of_apps(request, room);
+  if (!ranks) return fail(ranks.error());
+  const long total = total_of(*ranks);
+  if (each && total > room) {
+    return fail(refused({}, "more ranks than -N allows",
+                        std::to_string(total) + " ranks asked, " + std::to_string(*each) + " a host on " +
+                            std::to_string(allocation.hosts.size()) + " hosts are " + std::to_string(room),
+                        "raise -N, name more hosts, or ask for fewer ranks"));
+  }
+  Assignment made{.ranks_of_app = *std::move(ranks), .host_of_rank = {}, .ranks_per_host = {}};
+  made.ranks_per_host =
+      ranks_per_host(request.binding.map_by, capacity, static_cast<int>(total), max_slots(allocation));
+  if (auto error = refuse_over_max_slots(allocation, made.ranks_per_host, total)) return fail(std::move(*error));
+  made.host_of_rank = hosts_of_ranks(request.binding, made.ranks_per_host);
+  return made;
+}
+
+/// From here on each rank has its host: counts them, and holds them to max_slots.
+Result<Assignment> counted(Assignment made, const Allocation& allocation) {
+  made.ranks_per_host.assign(allocation.hosts.size(), 0);
+  for (const int host : made.host_of_rank) ++made.ranks_per_host[static_cast<size_t>(host)];
+  const long ranks = static_cast<long>(made.host_of_rank.size());
+  if (auto error = refuse_over_max_slots(allocation, made.ranks_per_host, ranks)) return fail(std::move(*error));
+  return made;
+}
+
+Result<Assignment> by_sequence(const Request& request, const Allocation& allocation) {
+  std::vector<int> hosts = allocation.sequence;
+  if (hosts.empty()) {
+    hosts.resize(allocation.hosts.size());
+    std::iota(hosts.begin(), hosts.end(), 0);
+  }
+  auto ranks = ranks_of_apps(request, static_cast<long>(hosts.size()));
+  if (!ranks) return fail(ranks.error());
+  const long total = total_of(*ranks);
+  if (total > static_cast<long>(hosts.size())) {
+    return fail(refused("--map-by seq", "more ranks than entries in the host list",
+                        std::to_string(total) + " ranks asked, " + std::to_string(hosts.size()) + " entries",
+                        "name a host for each rank, or leave out --map-by seq"));
+  }
+  hosts.resize(static_cast<size_t>(total));
+  return counted({.ranks_of_app = *std::move(ranks), .host_of_rank = std::move(hosts), .ranks_per_host = {}},
+                 allocation);
+}
+
+using HostIndex = std::unordered_map<std::string_view, int>;
+
+HostIndex index_of_names(const Allocation& allocation) {
+  HostIndex index;
+  for (size_t i = 0; i < allocation.hosts.size(); ++i) {
+    index.try_emplace(allocation.hosts[i].name, static_cast<int>(i));
+    for (const std::string& name : allocation.hosts[i].other_names) index.try_emplace(name, static_cast<int>(i));
+  }
+  return index;
+}
+
+Result<int> host_of(const RankPlace& place, const HostIndex& index, const Allocation& allocation) {
+  const long hosts = static_cast<long>(allocation.hosts.size());
+  if (place.host.starts_with("+n")) {
+    if (const auto number = parse_int(std::string_view(place.host).substr(2), 0, hosts - 1)) {
+      return static_cast<int>(*number);
+    }
+    return fail(refused(place.from, "there is no host " + printable(place.host),
+                        "the hosts are +n0 to +n" + std::to_string(hosts - 1)));
+  }
+  if (const auto found = index.find(place.host); found != index.end()) return found->second;
+  return fail(refused(place.from, "\"" + printable(place.host) + "\" is none of the hosts", {},
+                      "name the host as in the hostfile or -H"));
+}
+
+Result<Assignment> by_rankfile(const Request& request, const Allocation& allocation) {
+  auto ranks = ranks_of_apps(request, static_cast<long>(request.rank_places.size()));
+  if (!ranks) return fail(ranks.error());
+  const long total = total_of(*ranks);
+  std::vector<int> hosts(static_cast<size_t>(total), -1);
+  const HostIndex index = index_of_names(allocation);
+  for (const RankPlace& place : request.rank_places) {
+    const std::string rank = "rank " + std::to_string(place.rank);
+    if (place.rank < 0 || place.rank >= total) {
+      return fail(refused(place.from, rank + " is none of the job's", "it has " + std::to_string(total) + " ranks",
+                          "leave the line out, or start more ranks with -n"));
+    }
+    int& mine = hosts[static_cast<size_t>(place.rank)];
+    if (mine >= 0) return fail(refused(place.from, rank + " is placed twice"));
+    const auto host = host_of(place, index, allocation);
+    if (!host) return fail(host.error());
+    mine = *host;
+  }
+  if (const auto missing = std::ranges::find(hosts, -1); missing != hosts.end()) {
+    return fail(refused("--rankfile", "no line places rank " + std::to_string(missing - hosts.begin()), {},
+                        "give a line to each rank"));
+  }
+  return counted({.ranks_of_app = *std::move(ranks), .host_of_rank = std::move(hosts), .ranks_per_host = {}},
+                 allocation);
+}
+
+}  // namespace
+
+Result<Assignment> assign(const Request& request, const Allocation& allocation) {
+  if (!request.rank_places.empty()) return by_rankfile(request, allocation);
+  if (request.in_sequence) return by_sequence(request, allocation);
+  return by_capacity(request, allocation);
+}
+
+}  // namespace dlaunch::plan

@@ -1,0 +1,23 @@
+// Which rank goes to which host of the allocation, for every way of asking: by slot or node, N a host (-N), a rank an
+// entry of the list (seq), or a rankfile. Pure; linear in hosts + ranks.
+#pragma once
+
+#include <vector>
+
+#include "base/error.h"
+#include "plan/allocation.h"
+#include "plan/request.h"
+
+namespace dlaunch::plan {
+
+struct Assignment {
+  std::vector<int> ranks_of_app;    ///< how many ranks each of request.apps gets
+  std::vector<int> host_of_rank;    ///< index into Allocation::hosts
+  std::vector<int> ranks_per_host;  ///< one for each of Allocation::hosts
+};
+
+/// Refuses what cannot be placed as asked; not what merely crowds hosts or devices (plan/overload.h), unless a host's
+/// max_slots forbids it.
+Result<Assignment> assign(const Request& request, const Allocation& allocation);
+
+}  // namespace dlaunch::plan
