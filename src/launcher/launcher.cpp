@@ -134,7 +134,7 @@ class Launcher::Impl {
     std::visit(
         [&](auto& m) {
           if constexpr (requires { m.rank; }) {
-            if (!is_rank_of(host, m.rank)) return bad_agent(host);
+            if (!is_rank_of(host, m.rank)) return bad_agent(host, "its agent speaks of a rank that is not its own");
           }
           on(host, m, fds);
         },
@@ -145,14 +145,14 @@ class Launcher::Impl {
     return rank < parts_.plan.ranks.size() && parts_.plan.ranks[rank].host == host;
   }
 
-  void bad_agent(int host) {
+  void bad_agent(int host, const std::string& why) {
     if (HostLink* to = link(host)) to->close();
-    host_lost(host, "its agent speaks of a rank that is not its own");
+    host_lost(host, why);
   }
 
   void on(int host, wire::Hello& hello, std::deque<sys::Fd>&) {
     if (hello.version != wire::kVersion) {
-      return host_lost(host, "its agent speaks version " + std::to_string(hello.version) + " of the wire, not " +
+      return bad_agent(host, "its agent speaks version " + std::to_string(hello.version) + " of the wire, not " +
                                  std::to_string(wire::kVersion));
     }
     log(1, host_name(host) + ": agent is up, pid " + std::to_string(hello.pid) + " on " + hello.host);
@@ -165,7 +165,7 @@ class Launcher::Impl {
       std::array<sys::Fd, output::kStreams> handed;
       for (size_t stream = 0; stream < handed.size(); ++stream) {
         if ((started.fds >> stream & 1) == 0) continue;
-        if (fds.empty()) return bad_agent(host);
+        if (fds.empty()) return bad_agent(host, "its agent hands over streams that did not come");
         handed[stream] = std::move(fds.front());
         fds.pop_front();
       }
@@ -207,7 +207,9 @@ class Launcher::Impl {
   }
 
   void on(int host, wire::Output& output, std::deque<sys::Fd>&) {
-    if (output.stream < 1 || output.stream > output::kStreams) return bad_agent(host);
+    if (output.stream < 1 || output.stream > output::kStreams) {
+      return bad_agent(host, "its agent speaks of a stream that no rank has");
+    }
     streams_.received(static_cast<int>(output.rank), static_cast<Stream>(output.stream - 1), std::move(output.bytes),
                       output.time_ns);
   }
@@ -228,6 +230,7 @@ class Launcher::Impl {
   void on(int, wire::StdinClosed& closed, std::deque<sys::Fd>&) { stdin_.remove(static_cast<int>(closed.rank)); }
   void on(int host, wire::Log& said, std::deque<sys::Fd>&) { log(said.level >= 2 ? 1 : 2, host_name(host) + ": " + said.text); }
   void on(int host, wire::Clean& clean, std::deque<sys::Fd>&) {
+    if (job_.phase() < job::Phase::finishing) return bad_agent(host, "its agent left before it was told to");
     happened(job::HostClean{host, std::move(clean.left)});
   }
   /// Ping, which has been heard, and what only a launcher sends.
