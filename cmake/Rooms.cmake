@@ -10,6 +10,10 @@ target_compile_options(dlaunch_flags INTERFACE
 if(DLAUNCH_SANITIZE)
   target_compile_options(dlaunch_flags INTERFACE -fsanitize=${DLAUNCH_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(dlaunch_flags INTERFACE -fsanitize=${DLAUNCH_SANITIZE})
+  set(sanitizer_reports ${PROJECT_BINARY_DIR}/sanitizer-reports)
+  file(MAKE_DIRECTORY ${sanitizer_reports})
+  add_library(dlaunch_sanitizer_options OBJECT ${CMAKE_CURRENT_LIST_DIR}/sanitizer_options.cpp)
+  target_compile_definitions(dlaunch_sanitizer_options PRIVATE DLAUNCH_SANITIZER_REPORTS="${sanitizer_reports}")
 endif()
 
 # dlaunch_room(NAME SOURCES a.cpp … DEPS base wire …)

@@ -84,6 +84,11 @@ std::vector<unsigned long> affinity_mask(const std::vector<std::uint32_t>& cpus)
   return words;
 }
 
+/// An error that no system call told, for a frame that has room for one text.
+std::string one_line(const Error& error) {
+  return error.what + ": " + error.why + (error.hint.empty() ? "" : " (" + error.hint + ")");
+}
+
 std::string step_text(SpawnStep step, int error, const Program& program) {
   switch (step) {
     case SpawnStep::fork: return "cannot make a process for " + program.asked.argv[0];
@@ -167,7 +172,7 @@ class Agent::Impl {
       return refuse(spawn.rank, error, step_text(SpawnStep::directory, error, program->second));
     }
     if (!program->second.path) return refuse(spawn.rank, program->second.path.error().error, program->second.path.error().what);
-    if (!bound_) return refuse(spawn.rank, EINVAL, bound_.error().what + ": " + bound_.error().why);
+    if (!bound_) return refuse(spawn.rank, 0, one_line(bound_.error()));
     auto stdio = open_stdio(spawn, window_);
     if (!stdio) return refuse(spawn.rank, stdio.error().error, stdio.error().what);
     start(spawn, program->second, *stdio);
