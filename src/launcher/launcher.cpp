@@ -174,7 +174,7 @@ class Launcher::Impl {
 
   void on(int host, wire::Hello& hello, std::deque<sys::Fd>&) {
     if (hello.version != wire::kVersion) {
-      return bad_agent(host, "its agent speaks version " + std::to_string(hello.version) + " of the wire, not " +
+      return host_lost(host, "its agent speaks version " + std::to_string(hello.version) + " of the wire, not " +
                                  std::to_string(wire::kVersion));
     }
     log(1, host_name(host) + ": agent is up, pid " + std::to_string(hello.pid) + " on " + hello.host);
@@ -252,7 +252,7 @@ class Launcher::Impl {
   void on(int, wire::StdinClosed& closed, std::deque<sys::Fd>&) { stdin_.remove(static_cast<int>(closed.rank)); }
   void on(int host, wire::Log& said, std::deque<sys::Fd>&) { log(said.level >= 2 ? 1 : 2, host_name(host) + ": " + said.text); }
   void on(int host, wire::Clean& clean, std::deque<sys::Fd>&) {
-    if (job_.phase() < job::Phase::finishing) return bad_agent(host, "its agent left before it was told to");
+    if (job_.phase() < job::Phase::finishing) return host_lost(host, "its agent left before it was told to");
     happened(job::HostClean{host, std::move(clean.left)});
   }
   /// Ping, which has been heard, and what only a launcher sends.
