@@ -9,6 +9,7 @@
 #include "launcher/settings.h"
 #include "output/settings.h"
 #include "plan/request.h"
+#include "transport/remote_command.h"
 
 namespace dlaunch::cli {
 
@@ -22,6 +23,8 @@ struct Options {
   output::Settings output;
   StdinTarget stdin_target;
   job::Policy policy;
+  std::string exec;  ///< --exec: the command line that reaches other hosts; empty: ssh
+  transport::HostKey host_key = transport::HostKey::strict;
 
   bool dry_run = false;
   Format format = Format::text;  ///< of --dry-run and --show-env

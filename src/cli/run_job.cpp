@@ -16,7 +16,10 @@
 #include "report/write_file.h"
 #include "sys/clock.h"
 #include "sys/limits.h"
+#include "transport/by_host.h"
+#include "transport/exec.h"
 #include "transport/local.h"
+#include "transport/remote_command.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -137,7 +140,12 @@ int run_job(const Options& options, const plan::Plan& plan) {
     say(text);
   };
   std::optional<Error> output_lost;
-  transport::Local transport(plan.job_id, options.policy.grace, open_files);
+  transport::Local here(plan.job_id, options.policy.grace, open_files);
+  transport::Exec elsewhere([&options](const plan::Host& host) {
+    return options.exec.empty() ? transport::ssh_command(host, options.host_key)
+                                : transport::exec_command(options.exec, host);
+  });
+  transport::ByHost transport(here, elsewhere);
   asio::io_context io(1);
   launcher::Launcher launcher(
       io, {plan, settings, options.policy, **output, transport,

@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <string_view>
+#include <utility>
 
 #include "sys/io.h"
 
@@ -20,15 +20,6 @@ namespace dlaunch::transport {
 namespace {
 
 constexpr int kExitWaitMs = 5000;  // a command whose stream we closed ends by itself
-
-std::string with_host(std::string_view command, const std::string& host) {
-  constexpr std::string_view kHost = "{host}";
-  std::string text(command);
-  for (size_t at = text.find(kHost); at != std::string::npos; at = text.find(kHost, at + host.size())) {
-    text.replace(at, kHost.size(), host);
-  }
-  return text;
-}
 
 /// In a session of its own, so that Ctrl-C is for the launcher alone.
 int start(const std::string& line, const sys::Fd& stream, const sys::Fd& errors, pid_t& pid) {
@@ -61,20 +52,20 @@ struct Exec::Child {
   sys::Fd handle;  // pidfd
 };
 
-Exec::Exec(std::string command) : command_(std::move(command)) {}
+Exec::Exec(CommandFor command) : command_(std::move(command)) {}
 Exec::~Exec() { close(); }
 
 Result<Opened> Exec::open(const plan::Host& host) {
   auto [ours, theirs] = sys::make_socketpair();
   sys::Pipe errors = sys::make_pipe();
   auto child = std::make_unique<Child>();
-  const int error = errors.read ? start(with_host(command_, host.name), theirs, errors.write, child->pid) : errno;
+  const int error = errors.read ? start(command_(host), theirs, errors.write, child->pid) : errno;
   if (error != 0) {
     return fail({host.name, "cannot run the transport's command", std::strerror(error), "", kExitHostLost});
   }
   child->handle.reset(static_cast<int>(::syscall(SYS_pidfd_open, child->pid, 0)));
   children_.push_back(std::move(child));
-  return Opened{std::move(ours), false, true, {}, std::move(errors.read)};
+  return Opened{std::move(ours), false, true, host.reach.agent, std::move(errors.read)};
 }
 
 void Exec::close() {

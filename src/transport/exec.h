@@ -2,7 +2,7 @@
 // exec, srun, a test's `sh -c`. The command is run with `sh` behind it. Owned by `main`.
 #pragma once
 
-#include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,8 +13,10 @@ namespace dlaunch::transport {
 
 class Exec : public Transport {
  public:
-  /// `command`: a line for `sh -c`, in which {host} stands for the host's name.
-  explicit Exec(std::string command);
+  using CommandFor = std::function<std::string(const plan::Host&)>;
+
+  /// `command`: the line for /bin/sh that reaches a host (remote_command.h); ` sh` is put behind it.
+  explicit Exec(CommandFor command);
   ~Exec() override;
 
   Result<Opened> open(const plan::Host& host) override;
@@ -22,11 +24,8 @@ class Exec : public Transport {
 
  private:
   struct Child;
-  const std::string command_;
+  const CommandFor command_;
   std::vector<std::unique_ptr<Child>> children_;
 };
-
-/// The command for OpenSSH's client, never prompting.
-inline constexpr const char* kSshCommand = "ssh -T -o BatchMode=yes -o ConnectTimeout=10 {host}";
 
 }  // namespace dlaunch::transport

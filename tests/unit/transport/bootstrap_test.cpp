@@ -121,7 +121,7 @@ class Shell {
 /// A script that stands for the agent: `--probe` succeeds, else it says hello.
 AgentImage fake_image() {
   static const std::string bytes = "#!/bin/sh\n[ \"$1\" = --probe ] && exit 0\necho hello\n";
-  return {bytes, "cb39b0cd3e2b1b6d2d5bcaee9b5f7e76ab1d6ed4a0c8bcd1ee40cb4bb1a5ed95", "x86_64"};
+  return {bytes, "", "x86_64"};
 }
 
 AgentImage hashed(AgentImage image) {
