@@ -54,15 +54,16 @@ Result<std::vector<std::string>> expand_range(std::string_view inside, std::stri
     const size_t dash = part.find('-');
     const std::string_view first = std::string_view(part).substr(0, dash);
     const std::string_view last = dash == std::string::npos ? first : std::string_view(part).substr(dash + 1);
-    const auto from = only(first, kDigits) ? parse_int(first, 0, kLastNumber) : std::nullopt;
-    const auto to = only(last, kDigits) ? parse_int(last, 0, kLastNumber) : std::nullopt;
-    if (!from || !to || *from > *to) {
+    constexpr long kNone = -1;
+    const long from = only(first, kDigits) ? parse_int(first, 0, kLastNumber).value_or(kNone) : kNone;
+    const long to = only(last, kDigits) ? parse_int(last, 0, kLastNumber).value_or(kNone) : kNone;
+    if (from == kNone || to == kNone || from > to) {
       return wrong(pattern, "has a range that is none: " + part, "write ranges as node[01-16,20]");
     }
-    if (*to - *from >= static_cast<long>(kMostHosts - std::min(kMostHosts, texts.size()))) {
+    if (to - from >= static_cast<long>(kMostHosts - std::min(kMostHosts, texts.size()))) {
       return wrong(pattern, "names more than " + std::to_string(kMostHosts) + " hosts");
     }
-    for (long number = *from; number <= *to; ++number) {
+    for (long number = from; number <= to; ++number) {
       std::string text = std::to_string(number);
       if (text.size() < first.size()) text.insert(0, first.size() - text.size(), '0');
       texts.push_back(std::move(text));

@@ -79,7 +79,9 @@ plan::Allocation allocation_from(const MachineFacts& facts, const std::vector<st
     host.devices = std::move(devices.ids);
     host.devices_from = std::move(devices.from);
   }
-  return {.hosts = {std::move(host)}, .slots_are_limits = false};
+  plan::Allocation allocation;
+  allocation.hosts.push_back(std::move(host));
+  return allocation;
 }
 
 Result<plan::Allocation> local_allocation(const std::vector<std::string>& environment,
