@@ -102,6 +102,15 @@ int write_record(const Options& options, const plan::Plan& plan, const job::Outc
   return wrote.error().exit_code;
 }
 
+launcher::Settings launcher_settings(const Options& options) {
+  launcher::Settings settings;
+  settings.output = options.output;
+  settings.stdin_target = options.stdin_target;
+  settings.grace = options.policy.grace;
+  settings.oversubscribe = options.request.oversubscribe;
+  return settings;
+}
+
 }  // namespace
 
 int run_job(const Options& options, const plan::Plan& plan) {
@@ -117,12 +126,7 @@ int run_job(const Options& options, const plan::Plan& plan) {
     say(to_text(output.error()));
     return output.error().exit_code;
   }
-  launcher::Settings settings;
-  settings.output = options.output;
-  settings.stdin_target = options.stdin_target;
-  settings.grace = options.policy.grace;
-  settings.oversubscribe = options.request.oversubscribe;
-
+  const launcher::Settings settings = launcher_settings(options);
   report::Diagnostics diagnostics(options.verbosity);
   report::StatusLine status(STDERR_FILENO, ::isatty(STDERR_FILENO) == 1);
   (*output)->before_showing([&] { status.clear(); });
