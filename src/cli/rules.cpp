@@ -77,6 +77,12 @@ Result<void> check_placing(const Effective& effective, string_view name) {
   return useless(given->spelled + " " + given->value, "ranks are not bound", "add --bind-to core, or leave it out");
 }
 
+Result<void> check_color(const Effective& effective) {
+  const Given* always = holds(effective, {"color", "always"});
+  if (!always || always->source != Source::command_line || effective.find("label")) return {};
+  return useless(always->spelled + " always", "labels alone have a colour", "add --label");
+}
+
 Result<void> check_ranks(const Effective& effective) {
   const Given* ranks = effective.find("ranks");
   const Given* files = effective.find("output-filename");
@@ -110,6 +116,7 @@ Result<void> check_effects(const Effective& effective) {
   for (const string_view name : {"map-by", "rank-by"}) {
     if (auto ok = check_placing(effective, name); !ok) return ok;
   }
+  if (auto ok = check_color(effective); !ok) return ok;
   return check_ranks(effective);
 }
 

@@ -88,6 +88,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Refusal{{"--dry-run", "--format", "jsonl", "p"}, {"--format jsonl", "--dry-run"}},
                     Refusal{{"--format", "json", "p"}, {"--format json: would do nothing", "--dry-run", "jsonl"}},
                     Refusal{{"--dry-run", "--show-env", "0", "p"}, {"--dry-run", "--show-env"}},
+                    Refusal{{"--color", "always", "p"}, {"--color always: would do nothing", "--label"}},
+                    Refusal{{"--pty", "--merge-stderr-to-stdout", "p"}, {"does not go with --merge-stderr-to-stdout"}},
+                    Refusal{{"--dry-run", "--show-config", "p"}, {"does not go with --show-config"}},
                     Refusal{{"--map-by", "socket", "p"}, {"--map-by socket: would do nothing", "--bind-to"}},
                     Refusal{{"--bind-to", "none", "--rank-by", "core", "p"}, {"--rank-by core", "--bind-to"}},
                     Refusal{{"--ranks", "0", "--output-filename", "d:nocopy", "p"}, {"--ranks", ":nocopy"}}));
