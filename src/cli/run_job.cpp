@@ -97,6 +97,15 @@ Result<void> check_report(const std::string& file) {
   return ok;
 }
 
+/// Refuses what would fail later.
+Result<std::unique_ptr<output::Output>> open_output(const Options& options, const plan::Plan& plan) {
+  if (auto error = too_few_descriptors(plan)) return fail(*std::move(error));
+  auto output = output::Output::open(options.output, launcher::rank_facts(plan), {STDOUT_FILENO, STDERR_FILENO});
+  if (!output) return output;
+  if (auto ok = check_report(options.report_file); !ok) return fail(ok.error());  // the log directory may hold it
+  return output;
+}
+
 /// 0, or the exit code for a record that could not be written.
 int write_record(const Options& options, const plan::Plan& plan, const job::Outcome& outcome,
                  const output::Output& output, const Span& span) {
@@ -125,18 +134,10 @@ int run_job(const Options& options, const plan::Plan& plan) {
   const Span span;
   for (const std::string& note : plan.notes) say("dlaunch: note: " + note + '\n');
   const rlimit open_files = sys::raise_open_files();
-  if (const auto error = too_few_descriptors(plan)) {
-    say(to_text(*error));
-    return error->exit_code;
-  }
-  auto output = output::Output::open(options.output, launcher::rank_facts(plan), {STDOUT_FILENO, STDERR_FILENO});
+  auto output = open_output(options, plan);
   if (!output) {
     say(to_text(output.error()));
     return output.error().exit_code;
-  }
-  if (const auto ok = check_report(options.report_file); !ok) {  // after the log directory, which it may be in, is made
-    say(to_text(ok.error()));
-    return ok.error().exit_code;
   }
   const launcher::Settings settings = launcher_settings(options);
   report::Diagnostics diagnostics(options.verbosity);
