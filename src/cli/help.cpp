@@ -31,7 +31,7 @@ std::string spelling(const OptionSpec& spec) {
   std::string text;
   for (const std::string& name : split(spec.names, ' ')) {
     if (!text.empty()) text += ", ";
-    text += name == "vv" ? "-vv" : dashed(string_view(name).substr(name.starts_with('!') ? 1 : 0));
+    text += dashed(string_view(name).substr(name.starts_with('!') ? 1 : 0));
   }
   if (spec.takes == Takes::value) text += ' ' + std::string(spec.value_name);
   if (spec.takes == Takes::maybe_value) text += "[=" + std::string(spec.value_name) + ']';
