@@ -43,7 +43,8 @@ tl::expected<std::string, NotFound> find_program(const std::string& name, const 
                                                  const std::string& wdir) {
   if (name.find('/') != std::string::npos) {
     const int error = check(absolute(name, wdir));
-    if (error != 0) return tl::unexpected(NotFound{error, "cannot execute " + name + " (from " + wdir + ")"});
+    const std::string from = name.starts_with('/') ? "" : " (from " + wdir + ")";
+    if (error != 0) return tl::unexpected(NotFound{error, "cannot execute " + name + from});
     return name;
   }
   const std::string_view path = value_of(env, "PATH");

@@ -41,6 +41,9 @@ constexpr Contradiction kContradictions[] = {
     {{"format", "jsonl"}, {"show-env"}, "an environment prints as text or json"},
     {{"format", "jsonl"}, {"show-config"}, "the configuration prints as text or json"},
     {{"dry-run"}, {"show-env"}, "each prints something else and ends"},
+    {{"dry-run"}, {"show-config"}, "each prints something else and ends"},
+    {{"show-env"}, {"show-config"}, "each prints something else and ends"},
+    {{"pty"}, {"merge-stderr-to-stdout"}, "a terminal joins the two already"},
 };
 
 const Given* holds(const Effective& effective, Operand operand) {

@@ -29,6 +29,9 @@ std::string folded(const std::vector<std::uint32_t>& cpus) {
   return fold_ints(numbers);
 }
 
+/// What its agent has said of a rank, as far as the order of that matters.
+enum class RankState : unsigned char { planned, asked, started, ended };
+
 /// A signal that was ignored when we started stays so: nohup, and `dlaunch … &` in a script.
 bool ignored_at_start(int signal) {
   struct sigaction action {};
@@ -46,13 +49,14 @@ class Launcher::Impl {
         job_(parts_.policy, hosts_of_ranks(), host_names(), job::Clock::now()),
         output_(io, parts_.output),
         streams_(io, output_, ranks(), [this](int rank) { happened(job::RankDrained{rank}); }),
-        stdin_(io, STDIN_FILENO,
+        stdin_(io, STDIN_FILENO, stdin_ranks(),
                [this](int rank, std::string bytes, bool eof) {
                  send_to_rank(rank, wire::Stdin{static_cast<std::uint32_t>(rank), std::move(bytes), eof});
                }),
         signals_(io),
         timer_(io),
-        progress_timer_(io) {}
+        progress_timer_(io),
+        states_(static_cast<size_t>(ranks())) {}
 
   job::Outcome run() {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH,
@@ -65,6 +69,9 @@ class Launcher::Impl {
     arm_timer();
     show_progress();
     io_.run();
+    for (const auto& to : links_) {
+      if (to) to->close();  // an agent that still has one waits for us
+    }
     return job_.outcome();
   }
 
@@ -87,6 +94,7 @@ class Launcher::Impl {
   void open_hosts() {
     links_.resize(parts_.plan.hosts.size());
     for (int host = 0; host < static_cast<int>(links_.size()); ++host) {
+      if (job_.phase() != job::Phase::starting) return;  // lost already: no agent for nothing
       auto opened = parts_.transport.open(parts_.plan.hosts[static_cast<size_t>(host)].host);
       if (!opened) {
         const Error& error = opened.error();
@@ -106,6 +114,7 @@ class Launcher::Impl {
 
   void host_lost(int host, const std::string& why) {
     if (dropped(host)) return;
+    link(host)->close();
     happened(job::HostLost{host, why});
     for (const int rank : parts_.plan.hosts[static_cast<size_t>(host)].ranks) streams_.abandon(rank);
   }
@@ -134,8 +143,9 @@ class Launcher::Impl {
     std::visit(
         [&](auto& m) {
           if constexpr (requires { m.rank; }) {
-            if (!is_rank_of(host, m.rank)) return bad_agent(host);
+            if (!is_rank_of(host, m.rank)) return host_lost(host, "its agent speaks of a rank that is not its own");
           }
+          if (!in_order(m)) return host_lost(host, "its agent speaks out of order");
           on(host, m, fds);
         },
         message);
@@ -145,10 +155,21 @@ class Launcher::Impl {
     return rank < parts_.plan.ranks.size() && parts_.plan.ranks[rank].host == host;
   }
 
-  void bad_agent(int host) {
-    if (HostLink* to = link(host)) to->close();
-    host_lost(host, "its agent speaks of a rank that is not its own");
+  /// What comes too early or twice would leave the job waiting for what never comes.
+  bool in_order(const wire::Started& m) { return step(m.rank, RankState::asked, RankState::started); }
+  bool in_order(const wire::NotStarted& m) {
+    const RankState before = std::exchange(states_[m.rank], RankState::ended);
+    return before == RankState::asked || before == RankState::started;
   }
+  bool in_order(const wire::Ended& m) { return step(m.rank, RankState::started, RankState::ended); }
+  bool in_order(const wire::Output& m) const { return states_[m.rank] >= RankState::started; }
+  bool in_order(const wire::Clean&) const { return job_.phase() == job::Phase::finishing; }
+  template <class Other>
+  bool in_order(const Other&) const {
+    return true;
+  }
+
+  bool step(std::uint32_t rank, RankState from, RankState to) { return std::exchange(states_[rank], to) == from; }
 
   void on(int host, wire::Hello& hello, std::deque<sys::Fd>&) {
     if (hello.version != wire::kVersion) {
@@ -165,7 +186,7 @@ class Launcher::Impl {
       std::array<sys::Fd, output::kStreams> handed;
       for (size_t stream = 0; stream < handed.size(); ++stream) {
         if ((started.fds >> stream & 1) == 0) continue;
-        if (fds.empty()) return bad_agent(host);
+        if (fds.empty()) return host_lost(host, "descriptors that its agent announced did not come");
         handed[stream] = std::move(fds.front());
         fds.pop_front();
       }
@@ -174,7 +195,7 @@ class Launcher::Impl {
       opened_in_frames(host, rank);
     }
     happened(job::RankStarted{rank, static_cast<int>(started.pid), started.time_ns, folded(started.cpus)});
-    if (takes_stdin(parts_.settings.stdin_target, rank)) stdin_.add(rank, stdin_ranks());
+    if (takes_stdin(parts_.settings.stdin_target, rank)) stdin_.add(rank);
     log(2, "rank " + std::to_string(rank) + " started, pid " + std::to_string(started.pid));
     if (++started_ == ranks() && parts_.all_started) parts_.all_started(job_.outcome());
   }
@@ -199,15 +220,22 @@ class Launcher::Impl {
     return parts_.settings.stdin_target.kind == StdinTarget::Kind::all ? ranks() : 1;
   }
 
+  /// Any more, or at all.
+  void takes_no_stdin(int rank) {
+    if (takes_stdin(parts_.settings.stdin_target, rank)) stdin_.remove(rank);
+  }
+
   void on(int, wire::NotStarted& refused, std::deque<sys::Fd>&) {
     const int rank = static_cast<int>(refused.rank);
-    stdin_.remove(rank);
+    takes_no_stdin(rank);
     happened(job::RankEnded{rank, ExitStatus(NotStarted{static_cast<int>(refused.error), refused.what}), refused.time_ns});
     streams_.abandon(rank);
   }
 
   void on(int host, wire::Output& output, std::deque<sys::Fd>&) {
-    if (output.stream < 1 || output.stream > output::kStreams) return bad_agent(host);
+    if (output.stream < 1 || output.stream > output::kStreams) {
+      return host_lost(host, "its agent speaks of a stream that no rank has");
+    }
     streams_.received(static_cast<int>(output.rank), static_cast<Stream>(output.stream - 1), std::move(output.bytes),
                       output.time_ns);
   }
@@ -219,15 +247,16 @@ class Launcher::Impl {
       status = ExitStatus(Signaled{signaled->signal, signaled->core_dumped, true});
     }
     log(2, "rank " + std::to_string(rank) + " " + status.describe());
-    stdin_.remove(rank);
+    takes_no_stdin(rank);
     streams_.rank_ended(rank);
     happened(job::RankEnded{rank, status, ended.time_ns});
   }
 
   void on(int, wire::Credit& credit, std::deque<sys::Fd>&) { stdin_.granted(static_cast<int>(credit.rank), credit.bytes); }
-  void on(int, wire::StdinClosed& closed, std::deque<sys::Fd>&) { stdin_.remove(static_cast<int>(closed.rank)); }
+  void on(int, wire::StdinClosed& closed, std::deque<sys::Fd>&) { takes_no_stdin(static_cast<int>(closed.rank)); }
   void on(int host, wire::Log& said, std::deque<sys::Fd>&) { log(said.level >= 2 ? 1 : 2, host_name(host) + ": " + said.text); }
   void on(int host, wire::Clean& clean, std::deque<sys::Fd>&) {
+    if (job_.phase() < job::Phase::finishing) return host_lost(host, "its agent left before it was told to");
     happened(job::HostClean{host, std::move(clean.left)});
   }
   /// Ping, which has been heard, and what only a launcher sends.
@@ -244,6 +273,9 @@ class Launcher::Impl {
 
   void act(const job::StartRanks& start) {
     HostLink* to = link(start.host);
+    for (const int rank : parts_.plan.hosts[static_cast<size_t>(start.host)].ranks) {
+      states_[static_cast<size_t>(rank)] = RankState::asked;
+    }
     for (const wire::Message& frame : start_frames(parts_.plan, start.host, parts_.settings, facts_)) {
       if (to) to->send(frame);
     }
@@ -359,6 +391,7 @@ class Launcher::Impl {
   asio::steady_timer timer_;
   asio::steady_timer progress_timer_;
   std::optional<job::Time> armed_for_;
+  std::vector<RankState> states_;
   int started_ = 0;
   bool impatient_ = false;
 };

@@ -40,7 +40,7 @@ struct Request {
   bool oversubscribe = false;
   BindingRequest binding;
   std::vector<std::string> environment;  ///< the launcher's, NAME=VALUE
-  std::string cwd;                       ///< the launcher's
+  std::string cwd;                       ///< the launcher's; empty: it is gone
 };
 
 }  // namespace dlaunch::plan

@@ -143,6 +143,20 @@ class NotStarted(Case):
         self.assertIn("/etc/passwd", said)
         self.assertIn("Not a directory", said)
 
+    def test_working_directory_that_is_gone(self):
+        gone = self.dir / "gone"
+        gone.mkdir()
+
+        def leave():
+            os.chdir(gone)
+            gone.rmdir()
+
+        result = self.run_dlaunch("-n", 2, "pwd", preexec_fn=leave)
+        self.assert_exit(result, 2)
+        self.assertIn(b"the working directory is gone", result.stderr)
+        gone.mkdir()
+        self.assertEqual(self.assert_succeeds("-n", 1, "-wdir", "/usr", "pwd", preexec_fn=leave), b"/usr\n")
+
     def test_one_program_of_two(self):
         result = self.run_dlaunch("-n", 2, "sleep", 1000, ":", "-n", 1, "./no-such-program")
         self.assert_exit(result, 127)
