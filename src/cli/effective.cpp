@@ -18,8 +18,7 @@ void Effective::add(const Given& given) {
   const bool adds = given.spec->takes == Takes::count && row && row->source == given.source;
   const long before = adds ? parse_int(row->value, 0, 9).value_or(0) : 0;
   row = given;
-  if (given.spec->takes == Takes::maybe_value && given.source != Source::command_line && given.value == "false")
-    row.reset();
+  if (given.spec->takes == Takes::maybe_value && given.value == "false") row.reset();
   if (adds) row->value = std::to_string(std::min(9L, before + parse_int(given.value, 0, 9).value_or(0)));
 }
 

@@ -46,7 +46,7 @@ string_view why_refused(string_view name) {
   return {};
 }
 
-std::string dashed(string_view name) { return (name.size() == 1 ? "-" : "--") + std::string(name); }
+std::string dashed(string_view name) { return (name.size() == 1 || name == "vv" ? "-" : "--") + std::string(name); }
 
 std::string did_you_mean(string_view name, Among among) {
   if (name.size() < 2 || name.size() > kLongestSlip) return "";  // each letter is near to each other

@@ -163,7 +163,7 @@ constexpr OptionSpec kOptions[] = {
     {.names = "raw", .section = Section::output, .preference = true,
      .help = "pass bytes on as they come, not by lines", .set_job = set_raw},
     {.names = "color", .takes = Takes::value, .value_name = "WHEN", .section = Section::output, .preference = true,
-     .standard = "auto", .help = "colour lines by rank: auto, always, never",
+     .standard = "auto", .help = "colour labels by rank: auto, always, never",
      .set_job = [](Options& o, string_view v, Here) { return put(o.output.color, one_of(v, kColor)); },
      .more = "auto: on a terminal, unless NO_COLOR is set."},
     {.names = "format", .takes = Takes::value, .value_name = "FORMAT", .section = Section::output, .standard = "text",

@@ -41,6 +41,9 @@ constexpr Contradiction kContradictions[] = {
     {{"format", "jsonl"}, {"show-env"}, "an environment prints as text or json"},
     {{"format", "jsonl"}, {"show-config"}, "the configuration prints as text or json"},
     {{"dry-run"}, {"show-env"}, "each prints something else and ends"},
+    {{"dry-run"}, {"show-config"}, "each prints something else and ends"},
+    {{"show-env"}, {"show-config"}, "each prints something else and ends"},
+    {{"pty"}, {"merge-stderr-to-stdout"}, "a terminal joins the two already"},
 };
 
 const Given* holds(const Effective& effective, Operand operand) {
@@ -72,6 +75,12 @@ Result<void> check_placing(const Effective& effective, string_view name) {
   const Given* bind = effective.find("bind-to");
   if (bind && bind->value != "none") return {};
   return useless(given->spelled + " " + given->value, "ranks are not bound", "add --bind-to core, or leave it out");
+}
+
+Result<void> check_color(const Effective& effective) {
+  const Given* always = holds(effective, {"color", "always"});
+  if (!always || always->source != Source::command_line || effective.find("label")) return {};
+  return useless(always->spelled + " always", "labels alone have a colour", "add --label");
 }
 
 Result<void> check_ranks(const Effective& effective) {
@@ -107,6 +116,7 @@ Result<void> check_effects(const Effective& effective) {
   for (const string_view name : {"map-by", "rank-by"}) {
     if (auto ok = check_placing(effective, name); !ok) return ok;
   }
+  if (auto ok = check_color(effective); !ok) return ok;
   return check_ranks(effective);
 }
 

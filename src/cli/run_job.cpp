@@ -92,6 +92,23 @@ std::string outcome_text(const plan::Plan& plan, const job::Outcome& outcome, co
   return report::failure_summary(summary);
 }
 
+/// Before the job, since hours may lie between here and its record.
+Result<void> check_report(const std::string& file) {
+  if (file.empty()) return {};
+  auto ok = report::check_can_write(file);
+  if (!ok) ok.error().exit_code = kExitRefused;
+  return ok;
+}
+
+/// Refuses what would fail later.
+Result<std::unique_ptr<output::Output>> open_output(const Options& options, const plan::Plan& plan) {
+  if (auto error = too_few_descriptors(plan)) return fail(*std::move(error));
+  auto output = output::Output::open(options.output, launcher::rank_facts(plan), {STDOUT_FILENO, STDERR_FILENO});
+  if (!output) return output;
+  if (auto ok = check_report(options.report_file); !ok) return fail(ok.error());  // the log directory may hold it
+  return output;
+}
+
 /// 0, or the exit code for a record that could not be written.
 int write_record(const Options& options, const plan::Plan& plan, const job::Outcome& outcome,
                  const output::Output& output, const Span& span) {
@@ -120,11 +137,7 @@ int run_job(const Options& options, const plan::Plan& plan) {
   const Span span;
   for (const std::string& note : plan.notes) say("dlaunch: note: " + note + '\n');
   const rlimit open_files = sys::raise_open_files();
-  if (const auto error = too_few_descriptors(plan)) {
-    say(to_text(*error));
-    return error->exit_code;
-  }
-  auto output = output::Output::open(options.output, launcher::rank_facts(plan), {STDOUT_FILENO, STDERR_FILENO});
+  auto output = open_output(options, plan);
   if (!output) {
     say(to_text(output.error()));
     return output.error().exit_code;

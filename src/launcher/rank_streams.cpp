@@ -32,7 +32,8 @@ void RankStreams::opened(int rank, std::array<sys::Fd, output::kStreams> handed_
   check_drained(rank);
 }
 
-void RankStreams::opened_remote(int rank, std::array<bool, output::kStreams> streams, std::uint32_t credit, Grant grant) {
+void RankStreams::opened_remote(int rank, std::array<bool, output::kStreams> streams, std::uint32_t credit,
+                                const Grant& grant) {
   for (const Stream stream : kBoth) {
     Source& opened = source(rank, stream);
     opened.open = streams[static_cast<size_t>(stream)];

@@ -24,7 +24,7 @@ class RankStreams {
 
   /// The rank's streams are known now; with none it is drained at once.
   void opened(int rank, std::array<sys::Fd, output::kStreams> handed_over);
-  void opened_remote(int rank, std::array<bool, output::kStreams> streams, std::uint32_t credit, Grant grant);
+  void opened_remote(int rank, std::array<bool, output::kStreams> streams, std::uint32_t credit, const Grant& grant);
   void received(int rank, output::Stream stream, std::string bytes, std::int64_t wall_ns);
   void rank_ended(int rank);
   /// Its host is lost or it never started: nothing more will come.

@@ -57,10 +57,10 @@ class Output::Impl {
   std::uint64_t bytes(int rank, Stream stream) const;
   std::string path(int rank, Stream stream) const;
 
-  Shared shared_;
-  std::optional<Error> error_;
-  bool reader_gone_ = false;
-  std::function<void()> before_showing_ = [] {};
+  Shared shared;
+  std::optional<Error> write_error;
+  bool reader_gone = false;
+  std::function<void()> before_showing = [] {};
 
  private:
   struct Source {
@@ -91,11 +91,11 @@ Result<void> Output::Impl::open(Fds fds) {
     if (auto good = check_label_template(*settings_.label); !good) return fail(good.error());
   }
   if (settings_.files) {
-    auto files = RankFiles::create(settings_, ranks_, shared_);
+    auto files = RankFiles::create(settings_, ranks_, shared);
     if (!files) return fail(files.error());
     files_ = std::move(*files);
   }
-  console_.emplace(settings_, ranks_, fds, shared_);
+  console_.emplace(settings_, ranks_, fds, shared);
   for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
     for (const Stream stream : {Stream::out, Stream::err}) {
       source(rank, stream).console = console_->slot(rank, stream);
@@ -125,7 +125,7 @@ void Output::Impl::feed(int rank, Stream stream, std::string_view bytes, At at) 
     check(*file->sink);
   }
   if (s.console.channel) {
-    before_showing_();
+    before_showing();
     s.console.channel->feed(s.console.slot, bytes, at);
     check(*s.console.sink);
   }
@@ -134,7 +134,7 @@ void Output::Impl::feed(int rank, Stream stream, std::string_view bytes, At at) 
 void Output::Impl::end(int rank, Stream stream, Time now) {
   Source& s = source(rank, stream);
   if (s.console.channel) {
-    before_showing_();
+    before_showing();
     s.console.channel->end(s.console.slot, now);
     check(*s.console.sink);
   }
@@ -163,7 +163,7 @@ int Output::Impl::poll_fd(int fd) const {
 void Output::Impl::flush(int fd, Time now) {
   for (const auto& screen : console_->screens()) {
     if (screen->fd != fd) continue;
-    before_showing_();
+    before_showing();
     screen->sink.writer.flush();
     screen->channel->drained(now);
     check(screen->sink);
@@ -171,8 +171,8 @@ void Output::Impl::flush(int fd, Time now) {
 }
 
 void Output::Impl::tick(Time now) {
-  before_showing_();
-  shared_.timers.run(now);
+  before_showing();
+  shared.timers.run(now);
   for (const auto& screen : console_->screens()) check(screen->sink);
 }
 
@@ -181,10 +181,10 @@ void Output::Impl::check(Sink& sink) {
   const int error = sink.new_failure();
   if (error == 0) return;
   if (error == EPIPE && sink.name == "stdout") {
-    reader_gone_ = true;
+    reader_gone = true;
   } else if (!std::exchange(told_, true)) {
-    error_ = sink_error("write " + sink.name, error);
-    error_->exit_code = 1;
+    write_error = sink_error("write " + sink.name, error);
+    write_error->exit_code = 1;
   }
 }
 
@@ -241,7 +241,7 @@ void Output::flush(int fd, Time now) {
   impl_->flush(fd, now);
 }
 std::optional<Time> Output::deadline() const {
-  return impl_->shared_.timers.deadline();
+  return impl_->shared.timers.deadline();
 }
 void Output::tick(Time now) {
   impl_->tick(now);
@@ -250,16 +250,16 @@ bool Output::mid_line() const {
   return impl_->err_writer().mid_line();
 }
 void Output::before_showing(std::function<void()> hook) {
-  impl_->before_showing_ = std::move(hook);
+  impl_->before_showing = std::move(hook);
 }
 void Output::end_line() {
   if (mid_line()) impl_->err_writer().write("\n");
 }
 std::optional<Error> Output::take_error() {
-  return std::exchange(impl_->error_, std::nullopt);
+  return std::exchange(impl_->write_error, std::nullopt);
 }
 bool Output::reader_gone() const {
-  return impl_->reader_gone_;
+  return impl_->reader_gone;
 }
 std::vector<std::string> Output::last_words(int rank) const {
   return impl_->last_words(rank);

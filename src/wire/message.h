@@ -178,7 +178,7 @@ struct Started {
 struct NotStarted {
   static constexpr std::uint8_t kType = 34;
   std::uint32_t rank = 0;
-  std::uint32_t error = 0;  ///< errno
+  std::uint32_t error = 0;  ///< errno; 0 when no system call failed
   std::string what;         ///< the step with its operand
   std::int64_t time_ns = 0;
   template <class A>

@@ -72,7 +72,9 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{{"--label={rnk}", "p"}, {"--label: ", "rnk", "rank"}},
         Refusal{{"--wdir", "", "p"}, {"--wdir: the path is empty"}},
         Refusal{{"--report=", "p"}, {"--report: the path is empty"}},
-        Refusal{{"--tag-output=true", "p"}, {"--tag-output: takes no value"}},
+        Refusal{{"--tag-output=maybe", "p"}, {"--tag-output: \"maybe\" is neither true nor false"}},
+        Refusal{{"-vvv", "p"}, {"did you mean -vv?"}},
+        Refusal{{"--nooversubscribe=true", "p"}, {"--nooversubscribe: takes no value"}},
         Refusal{{"-v=2", "p"}, {"-v: takes no value"}}, Refusal{{"--help=x"}, {"--help: takes no value"}}));
 
 INSTANTIATE_TEST_SUITE_P(
@@ -87,6 +89,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Refusal{{"--dry-run", "--format", "jsonl", "p"}, {"--format jsonl", "--dry-run"}},
                     Refusal{{"--format", "json", "p"}, {"--format json: would do nothing", "--dry-run", "jsonl"}},
                     Refusal{{"--dry-run", "--show-env", "0", "p"}, {"--dry-run", "--show-env"}},
+                    Refusal{{"--color", "always", "p"}, {"--color always: would do nothing", "--label"}},
+                    Refusal{{"--pty", "--merge-stderr-to-stdout", "p"}, {"does not go with --merge-stderr-to-stdout"}},
+                    Refusal{{"--dry-run", "--show-config", "p"}, {"does not go with --show-config"}},
                     Refusal{{"--map-by", "socket", "p"}, {"--map-by socket: would do nothing", "--bind-to"}},
                     Refusal{{"--bind-to", "none", "--rank-by", "core", "p"}, {"--rank-by core", "--bind-to"}},
                     Refusal{{"--ranks", "0", "--output-filename", "d:nocopy", "p"}, {"--ranks", ":nocopy"}}));

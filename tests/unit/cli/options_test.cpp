@@ -98,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Line{{"--raw"}, [](const Options& o) { return o.output.mode == output::Mode::raw; }},
                     Line{{"--format", "jsonl"}, [](const Options& o) { return o.output.mode == output::Mode::jsonl; }},
                     Line{{"--format", "text"}, [](const Options& o) { return o.output.mode == output::Mode::lines; }},
-                    Line{{"--color", "always"},
+                    Line{{"--label", "--color", "always"},
                          [](const Options& o) { return o.output.color == output::Color::always; }},
                     Line{{"--color=auto"}, [](const Options& o) { return o.output.color == output::Color::automatic; }},
                     Line{{"--pty"}, [](const Options& o) { return o.output.pty; }},

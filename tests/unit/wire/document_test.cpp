@@ -3,6 +3,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <sstream>
 
 #include "wire/codec.h"
 
@@ -75,6 +76,58 @@ TEST(WireDocument, HasEveryMessageWithItsNumber) {
                                              heading<Clean>("Clean")};
   ASSERT_EQ(headings.size(), std::variant_size_v<Message>);
   for (const std::string& each : headings) EXPECT_THAT(text, HasSubstr(each));
+}
+
+/// The types of a message's fields, as the document names them.
+struct TypeNames {
+  std::vector<std::string> names;
+
+  template <class... T>
+  void operator()(T&... fields) {
+    (names.push_back(name_of(fields)), ...);
+  }
+  static std::string name_of(const bool&) { return "bool"; }
+  static std::string name_of(const std::uint8_t&) { return "u8"; }
+  static std::string name_of(const std::uint16_t&) { return "u16"; }
+  static std::string name_of(const std::uint32_t&) { return "u32"; }
+  static std::string name_of(const std::int64_t&) { return "i64"; }
+  static std::string name_of(const StreamMode&) { return "mode"; }
+  static std::string name_of(const std::string&) { return "string"; }
+  template <class T>
+  static std::string name_of(const std::vector<T>&) {
+    return name_of(T{}) + "[]";
+  }
+};
+
+/// The second column of the table that follows the message's heading.
+std::vector<std::string> documented_types(const std::string& text, int number) {
+  std::vector<std::string> types;
+  std::istringstream lines(text.substr(text.find("\n**" + std::to_string(number) + ' ') + 1));
+  std::string line;
+  std::getline(lines, line);
+  while (std::getline(lines, line) && !line.starts_with("**") && !line.starts_with('#')) {
+    std::istringstream cells(line);
+    std::string cell;
+    std::getline(cells, cell, '|');
+    std::getline(cells, cell, '|');
+    if (!std::getline(cells, cell, '|')) continue;
+    std::erase(cell, ' ');
+    if (cell != "type" && !cell.starts_with('-')) types.push_back(cell);
+  }
+  return types;
+}
+
+template <class T>
+void expect_documented(const std::string& text) {
+  TypeNames actual;
+  T message;
+  message.fields(actual);
+  EXPECT_EQ(documented_types(text, T::kType), actual.names) << "message " << int{T::kType};
+}
+
+TEST(WireDocument, HasEveryFieldInOrder) {
+  const std::string text = document();
+  [&]<class... T>(const std::variant<T...>*) { (expect_documented<T>(text), ...); }(static_cast<const Message*>(nullptr));
 }
 
 }  // namespace
