@@ -22,7 +22,8 @@
 
 namespace {
 
-using namespace dlaunch;
+namespace agent = dlaunch::agent;
+namespace sys = dlaunch::sys;
 
 constexpr std::chrono::seconds kOrphanGrace{3};  // the launcher's own grace died with the worker
 constexpr int kBroken = 3;
@@ -80,7 +81,7 @@ int guard(pid_t worker) {
   while (::waitpid(worker, &wait_status, 0) < 0 && errno == EINTR) {
   }
   if (!sys::reap_all()) sweep();
-  return ExitStatus::from_wait(wait_status).shell_code();
+  return dlaunch::ExitStatus::from_wait(wait_status).shell_code();
 }
 
 int run() {

@@ -43,13 +43,14 @@ tl::expected<std::string, NotFound> find_program(const std::string& name, const 
                                                  const std::string& wdir) {
   if (name.find('/') != std::string::npos) {
     const int error = check(absolute(name, wdir));
-    if (error != 0) return tl::unexpected(NotFound{error, "cannot execute " + name + " (from " + wdir + ")"});
+    const std::string from = name.starts_with('/') ? "" : " (from " + wdir + ")";
+    if (error != 0) return tl::unexpected(NotFound{error, "cannot execute " + name + from});
     return name;
   }
   const std::string_view path = value_of(env, "PATH");
   NotFound failure{ENOENT, "cannot find " + name + " in PATH"};
   for (const std::string& directory : split(path.empty() ? kDefaultPath : path, ':')) {
-    const std::string candidate = (directory.empty() ? "." : directory) + "/" + name;
+    std::string candidate = (directory.empty() ? "." : directory) + "/" + name;
     const int error = check(absolute(candidate, wdir));
     if (error == 0) return candidate;
     if (error != ENOENT && error != ENOTDIR) failure = {error, "cannot execute " + candidate};

@@ -29,7 +29,7 @@ struct Describe {
     return text;
   }
   std::string operator()(const NotStarted& n) const {
-    return "did not start: " + n.what + ": " + std::strerror(n.error);
+    return "did not start: " + n.what + (n.error == 0 ? "" : std::string(": ") + std::strerror(n.error));
   }
   std::string operator()(const Lost& l) const { return "lost: " + l.why; }
 };

@@ -17,7 +17,7 @@ struct Signaled {
   bool operator==(const Signaled&) const = default;
 };
 struct NotStarted {
-  int error = 0;     ///< errno of the step that failed
+  int error = 0;     ///< errno of the step that failed; 0: no system call failed, `what` tells all
   std::string what;  ///< the step with its operand: "cannot execute ./a.out", "working directory /x"
   bool operator==(const NotStarted&) const = default;
 };

@@ -21,9 +21,9 @@ using Here = const Surroundings&;
 
 /// Puts a parsed value in its place, or passes its error on.
 template <class T, class Parsed>
-Result<void> put(T& place, Parsed&& parsed) {
+Result<void> put(T& place, Result<Parsed> parsed) {
   if (!parsed) return fail(std::move(parsed).error());
-  place = *std::forward<Parsed>(parsed);
+  place = *std::move(parsed);
   return {};
 }
 

@@ -36,7 +36,7 @@ Surroundings look_around(const char* program_name) {
   surroundings.program_name = program_name;
   for (char** entry = environ; *entry; ++entry) surroundings.environment.emplace_back(*entry);
   char cwd[PATH_MAX];
-  surroundings.cwd = ::getcwd(cwd, sizeof cwd) ? cwd : "/";
+  surroundings.cwd = ::getcwd(cwd, sizeof cwd) ? cwd : "";
   return surroundings;
 }
 
@@ -49,14 +49,10 @@ int complain(const Error& error) {
 int print(const std::string& text, int exit_code) {
   if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return exit_code;
   if (errno == EPIPE) return exit_code;
-  return complain({"stdout", "cannot write", std::strerror(errno), "", 1});
+  return complain({"stdout", "cannot write", std::strerror(errno), "", kExitOutput});
 }
 
 int show_env(const plan::Plan& plan, int rank) {
-  if (rank >= static_cast<int>(plan.ranks.size())) {
-    return complain({"--show-env " + std::to_string(rank), "no such rank",
-                     "the job has ranks 0 to " + std::to_string(plan.ranks.size() - 1), ""});
-  }
   std::string text;
   for (const std::string& entry : plan::rank_environment(plan, plan.ranks[static_cast<size_t>(rank)])) text += entry + '\n';
   return print(text, 0);
@@ -74,6 +70,9 @@ Result<void> check_named_ranks(const Options& options, const plan::Plan& plan) {
   const auto& shown = options.output.console_ranks;
   if (shown && !shown->empty()) {
     if (auto ok = check("--ranks", *shown->rbegin()); !ok) return ok;
+  }
+  if (options.show_env) {
+    if (auto ok = check("--show-env", *options.show_env); !ok) return ok;
   }
   if (options.stdin_target.kind == launcher::StdinTarget::Kind::rank) return check("--stdin", options.stdin_target.rank);
   return {};

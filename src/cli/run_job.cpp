@@ -89,6 +89,14 @@ std::string outcome_text(const plan::Plan& plan, const job::Outcome& outcome, co
   return report::failure_summary(summary);
 }
 
+/// Before the job, since hours may lie between here and its record.
+Result<void> check_report(const std::string& file) {
+  if (file.empty()) return {};
+  auto ok = report::check_can_write(file);
+  if (!ok) ok.error().exit_code = kExitRefused;
+  return ok;
+}
+
 /// 0, or the exit code for a record that could not be written.
 int write_record(const Options& options, const plan::Plan& plan, const job::Outcome& outcome,
                  const output::Output& output, const Span& span) {
@@ -100,6 +108,15 @@ int write_record(const Options& options, const plan::Plan& plan, const job::Outc
   if (wrote) return 0;
   say(to_text(wrote.error()));
   return wrote.error().exit_code;
+}
+
+launcher::Settings launcher_settings(const Options& options) {
+  launcher::Settings settings;
+  settings.output = options.output;
+  settings.stdin_target = options.stdin_target;
+  settings.grace = options.policy.grace;
+  settings.oversubscribe = options.request.oversubscribe;
+  return settings;
 }
 
 }  // namespace
@@ -117,12 +134,11 @@ int run_job(const Options& options, const plan::Plan& plan) {
     say(to_text(output.error()));
     return output.error().exit_code;
   }
-  launcher::Settings settings;
-  settings.output = options.output;
-  settings.stdin_target = options.stdin_target;
-  settings.grace = options.policy.grace;
-  settings.oversubscribe = options.request.oversubscribe;
-
+  if (const auto ok = check_report(options.report_file); !ok) {  // after the log directory, which it may be in, is made
+    say(to_text(ok.error()));
+    return ok.error().exit_code;
+  }
+  const launcher::Settings settings = launcher_settings(options);
   report::Diagnostics diagnostics(options.verbosity);
   report::StatusLine status(STDERR_FILENO, ::isatty(STDERR_FILENO) == 1);
   (*output)->before_showing([&] { status.clear(); });

@@ -52,8 +52,9 @@ Result<int> whole_number(std::string_view text, int min, int max) {
 
 Result<std::chrono::milliseconds> seconds(std::string_view text) {
   double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value, std::chars_format::fixed);
+  const char* const begin = text.data();
+  const char* const end = begin + text.size();
+  const auto [stop, error] = std::from_chars(begin, end, value, std::chars_format::fixed);
   if (error != std::errc{} || stop != end || !(value >= 0 && value <= kMaxSeconds) || std::signbit(value)) {
     return bad_value(text, "is not a number of seconds", "write seconds as 5 or 0.5");
   }

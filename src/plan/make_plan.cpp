@@ -49,6 +49,9 @@ std::optional<Error> check(const Request& request, const Allocation& allocation)
   if (request.apps.empty()) return refused({}, "no program to run");
   for (const AppRequest& app : request.apps) {
     if (auto error = check_app(app)) return error;
+    if (app.wdir.empty() && request.cwd.empty()) {
+      return refused({}, "the working directory is gone", "cd to a directory that exists, or name one with -wdir");
+    }
   }
   const auto open = std::ranges::count_if(request.apps, [](const AppRequest& app) { return !app.ranks; });
   if (open > 1) {

@@ -51,7 +51,7 @@ struct Request {
   bool in_sequence = false;              ///< --map-by seq: a rank for each entry of the host list
   std::vector<RankPlace> rank_places;    ///< --rankfile; places every rank when not empty
   std::vector<std::string> environment;  ///< the launcher's, NAME=VALUE
-  std::string cwd;                       ///< the launcher's
+  std::string cwd;                       ///< the launcher's; empty: it is gone
 };
 
 }  // namespace dlaunch::plan

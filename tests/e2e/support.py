@@ -22,6 +22,7 @@ DLAUNCH = os.environ["DLAUNCH"]
 PROGRAMS = pathlib.Path(os.environ["PROGRAMS"])
 SANITIZED = bool(os.environ.get("SANITIZE"))
 MARKER = "E2E_MARKER"  # in the environment of all that a test starts; unique to the test
+REPORTS = PROGRAMS.parent.parent / "sanitizer-reports"  # where cmake/sanitizer_options.cpp has them written
 TIMEOUT = 60 if SANITIZED else 30
 SKIPPED = 77  # ctest shows an entry that ends so as skipped
 
@@ -56,6 +57,7 @@ class Case(unittest.TestCase):
 
     def tearDown(self):
         self.assert_nothing_left()
+        self.assert_no_reports()
 
     def run_dlaunch(self, *args, timeout=TIMEOUT, env=None, **options):
         """Runs to the end; a subprocess.CompletedProcess with bytes, less the note that ranks share cores. stdin is
@@ -108,6 +110,13 @@ class Case(unittest.TestCase):
         wait_until(lambda: not self.processes(), self.leaves if within is None else within)
         left = self.processes()
         self.assertEqual(left, {}, "processes of the job are left")
+
+    def assert_no_reports(self):
+        """Of the sanitizers. One may be of a test that runs at the same time."""
+        found = {report.name: report.read_text(errors="replace") for report in REPORTS.glob("*")}
+        for name in found:
+            (REPORTS / name).unlink(missing_ok=True)
+        self.assertEqual(found, {}, "\n".join(found.values()))
 
     def kill_leftovers(self):
         for pid in self.processes():

@@ -8,7 +8,7 @@ import socket
 import time
 
 import support
-from support import Case, program, sh, wait_until
+from support import Case, SANITIZED, program, sh, wait_until
 
 REST_SLEEPS = "; exec sleep 1000"
 
@@ -143,6 +143,20 @@ class NotStarted(Case):
         self.assertIn("/etc/passwd", said)
         self.assertIn("Not a directory", said)
 
+    def test_working_directory_that_is_gone(self):
+        gone = self.dir / "gone"
+        gone.mkdir()
+
+        def leave():
+            os.chdir(gone)
+            gone.rmdir()
+
+        result = self.run_dlaunch("-n", 2, "pwd", preexec_fn=leave)
+        self.assert_exit(result, 2)
+        self.assertIn(b"the working directory is gone", result.stderr)
+        gone.mkdir()
+        self.assertEqual(self.assert_succeeds("-n", 1, "-wdir", "/usr", "pwd", preexec_fn=leave), b"/usr\n")
+
     def test_one_program_of_two(self):
         result = self.run_dlaunch("-n", 2, "sleep", 1000, ":", "-n", 1, "./no-such-program")
         self.assert_exit(result, 127)
@@ -194,20 +208,22 @@ class InTime(Case):
 
 
 class OutOfMemory(Case):
+    limit = 512 if SANITIZED else 64  # MiB; dlaunch itself must fit
+
     def memory_group(self):
-        """A new memory cgroup with 64 MiB, and the file into which a process writes itself to join."""
+        """A new memory cgroup with that limit, and the file into which a process writes itself to join."""
         for base, limit in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")):
             group = pathlib.Path(base) / f"dlaunch-e2e-{self.marker}"
             with contextlib.suppress(OSError):
                 group.mkdir()
                 self.addCleanup(lambda: wait_until(lambda: not remove_group(group), 5))
-                (group / limit).write_text(str(64 << 20))
+                (group / limit).write_text(str(self.limit << 20))
                 return group / "cgroup.procs"
         self.skipTest("no memory cgroup can be made here: needs root and the memory controller")
 
     def test_evidence_is_told(self):
         procs = self.memory_group()
-        result = self.run_dlaunch("-n", 1, program("allocate"), 256,
+        result = self.run_dlaunch("-n", 1, program("allocate"), 4 * self.limit,
                                   preexec_fn=lambda: procs.write_text(str(os.getpid())))
         self.assert_exit(result, 137)
         self.assertIn("out of memory", result.stderr.decode())

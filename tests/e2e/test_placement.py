@@ -102,6 +102,13 @@ class Binding(Case):
         one, other = self.masks("--bind-to", "hwthread")
         self.assertEqual((len(one), len(other), one & other), (1, 1, set()))
 
+    def test_more_ranks_than_cores_is_refused_with_the_way_out(self):
+        result = self.run_dlaunch("-n", len(CPUS) + 1, "--bind-to", "core", "true")
+        self.assert_exit(result, 126)
+        last = result.stderr.decode().splitlines()[-1]
+        self.assertRegex(last, r"rank \d+ .* did not start: cannot bind each rank to a core of its own: .*--oversubscribe")
+        self.assertNotIn("Invalid argument", last)
+
     @unittest.skipIf(len(CPUS) < 2, "needs two CPUs")
     def test_two_jobs_do_not_choose_for_each_other(self):
         self.assertEqual(self.masks(), self.masks())

@@ -45,6 +45,9 @@ TEST(ExitStatus, NotStartedTellsNotFoundFromNotExecutable) {
   EXPECT_EQ(ExitStatus(NotStarted{EACCES, "./a"}).shell_code(), 126);
   EXPECT_EQ(ExitStatus(NotStarted{ENOEXEC, "./a"}).shell_code(), 126);
   EXPECT_EQ(ExitStatus(NotStarted{ENOENT, "./a"}).describe(), "did not start: ./a: No such file or directory");
+  EXPECT_EQ(ExitStatus(NotStarted{0, "cannot bind it: no CPU is left"}).describe(),
+            "did not start: cannot bind it: no CPU is left");
+  EXPECT_EQ(ExitStatus(NotStarted{0, "cannot bind it"}).shell_code(), 126);
 }
 
 TEST(ExitStatus, LostHost) { EXPECT_EQ(ExitStatus(Lost{"link cut"}).shell_code(), 125); }

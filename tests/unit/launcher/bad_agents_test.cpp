@@ -165,9 +165,10 @@ INSTANTIATE_TEST_SUITE_P(
                             agent.send(wire::Ended{0, 0, false, 1});
                             agent.send(wire::Ended{0, 0, false, 1});
                           }},
-                    Order{"NotStartedAfterStarted",
+                    Order{"NotStartedAfterEnded",
                           [](Script& agent) {
                             agent.started(0);
+                            agent.send(wire::Ended{0, 0, false, 1});
                             agent.send(wire::NotStarted{0, 2, "what", 1});
                           }},
                     Order{"CleanBeforeFinish", [](Script& agent) { agent.send(wire::Clean{}); }}),

@@ -56,6 +56,16 @@ TEST(MakePlan, MoreRanksThanDevicesIsRefusedWithATable) {
             "dlaunch:   add --oversubscribe to let ranks share devices\n");
 }
 
+TEST(MakePlan, AWorkingDirectoryThatIsGoneIsRefusedUnlessNoRankNeedsIt) {
+  Request asked = request(2);
+  asked.cwd = "";
+  EXPECT_EQ(refusal(asked, local(2)),
+            "dlaunch: the working directory is gone\n"
+            "dlaunch:   cd to a directory that exists, or name one with -wdir\n");
+  asked.apps[0].wdir = "/elsewhere";
+  EXPECT_EQ(make_plan(asked, local(2))->apps.at(0).wdir, "/elsewhere");
+}
+
 TEST(MakePlan, OversubscribeSharesDevicesInTurnAndSaysSo) {
   Request asked = request(5);
   asked.oversubscribe = true;
