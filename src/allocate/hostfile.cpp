@@ -193,6 +193,7 @@ class LineParser {
     const auto row = std::ranges::find(kKeys, string_view(key), &Key::name);
     if (row == kKeys.end()) return at_key(unknown_key(key));
     if (!seen_.insert(row->set).second) return at_key(wrong(key + " is given twice for this host", "give it once"));
+    if (auto ok = scanner_.skip_blanks(); !ok) return fail(ok.error());
     auto value = row->is_path ? scanner_.take_value() : Result<std::string>(std::string(scanner_.take_word()));
     if (!value) return fail(value.error());
     if (value->empty()) return at_key(wrong(key + " has no value", "write " + key + "=VALUE"));
@@ -200,7 +201,7 @@ class LineParser {
     return {};
   }
 
-  /// The value is in no error: it may be a secret.
+  /// The value begins right after the '=', as it may be empty. It is in no error, as it may be a secret.
   Result<void> take_variable(const std::string& name, const std::string& place) {
     const auto value = scanner_.take_value();
     if (!value) return fail(value.error());

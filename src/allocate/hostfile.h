@@ -3,8 +3,8 @@
 // A host a line: NAME, NAME:8 or user@node[01-16,20], then any of
 //   slots=N (cpu, count)    max_slots=N (max-slots, slots_max, …)    devices=0,2-3
 //   user=U (username)  port=N  identity=FILE  jump=HOST  agent=PATH  wdir=DIR  env.NAME=VALUE
-// Blanks may stand around '='; a value may stand in "…". Comments are #, // and /* */ where a word may begin, and right
-// after a name or a number. LF or CRLF.
+// Blanks may stand around '=' (but not after env.NAME=). A path or a variable's value may stand in "…". Comments are #,
+// // and /* */ where a word may begin, and right after a name or a number. LF or CRLF.
 #pragma once
 
 #include <string>

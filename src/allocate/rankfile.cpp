@@ -44,6 +44,7 @@ Result<plan::RankPlace> parse_line(Scanner& scanner) {
   const auto equals = scanner.take_equals();
   if (!equals) return fail(equals.error());
   if (!*equals) return malformed();
+  if (auto ok = scanner.skip_blanks(); !ok) return fail(ok.error());
   place.host = scanner.take_word();
   if (!place.host.starts_with("+n")) {
     const auto word = parse_host_word(place.host);
@@ -56,6 +57,7 @@ Result<plan::RankPlace> parse_line(Scanner& scanner) {
   const auto slot = take_key(scanner, "slot");
   if (!slot) return fail(slot.error());
   if (!*slot) return malformed();
+  if (auto ok = scanner.skip_blanks(); !ok) return fail(ok.error());
   auto cpus = read_slot(scanner, scanner.take_word());
   if (!cpus) return fail(cpus.error());
   place.cpus = *std::move(cpus);

@@ -82,7 +82,6 @@ Result<bool> Scanner::take_equals() {
   if (auto ok = skip_blanks(); !ok) return fail(ok.error());
   if (at_line_end() || text_[at_] != '=') return false;
   ++at_;
-  if (auto ok = skip_blanks(); !ok) return fail(ok.error());
   return true;
 }
 

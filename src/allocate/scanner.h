@@ -27,7 +27,7 @@ class Scanner {
   /// All up to a blank, or what stands in "…". An Error when the quote is not closed on its line.
   Result<std::string> take_value();
 
-  /// Takes the '=' that comes next, with blanks around it; false, moving past blanks only, when there is none.
+  /// Takes the '=' that comes next, after blanks; false, moving past blanks only, when there is none.
   Result<bool> take_equals();
 
   std::string line() const { return name_ + ":" + std::to_string(line_); }

@@ -13,7 +13,7 @@ class Effective {
  public:
   Effective();
 
-  /// Later ones win over those before; counts on the command line add up.
+  /// Later ones win over those before; counts on the command line add up, and lists join.
   void add(const Given& given);
 
   /// Null when nobody set it, or a flag was unset.

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "allocate/host_list.h"
+#include "allocate/hostfile.h"
+#include "allocate/rankfile.h"
 #include "base/text.h"
 #include "cli/option_spec.h"
 #include "cli/values.h"
@@ -109,6 +112,51 @@ Result<void> add_env_file(AppRequest& app, string_view value, Here here) {
   return {};
 }
 
+/// The text of a file that an option names.
+Result<std::string> text_of(string_view path, Here here) {
+  const auto whole = absolute_path(path, here.cwd);
+  if (!whole) return fail(whole.error());
+  auto text = here.read_file(*whole);
+  if (!text) return fail(text.error().error);
+  return *std::move(text);
+}
+
+Result<void> set_hostfile(Options& o, string_view value, Here here) {
+  const auto text = text_of(value, here);
+  if (!text) return fail(text.error());
+  return put(o.hosts.hostfile, allocate::parse_hostfile(*text, std::string(value)));
+}
+
+Result<void> set_rankfile(Options& o, string_view value, Here here) {
+  const auto text = text_of(value, here);
+  if (!text) return fail(text.error());
+  return put(o.request.rank_places, allocate::parse_rankfile(*text, std::string(value)));
+}
+
+Result<void> set_filter(std::string& place, string_view value) {
+  if (value.empty()) return fail({.where = "", .what = "names no host", .why = "", .hint = "write host:0,2@host2"});
+  place = value;
+  return {};
+}
+
+Result<void> set_map_by(Options& o, string_view value, Here) {
+  o.request.in_sequence = value == "seq";
+  if (o.request.in_sequence) return {};
+  if (value.starts_with("ppr:")) {
+    const std::vector<std::string> parts = split(value, ':');
+    if (parts.size() != 3 || parts[2] != "node") {
+      return bad_value(value, "is not known here", "write ppr:N:node; a unit within the host goes with --bind-to");
+    }
+    return put(o.request.ranks_per_host, whole_number(parts[1], 1, kMaxRanks));
+  }
+  for (const auto& [word, map_by] : kMapBy) {
+    if (word != value) continue;
+    o.request.binding.map_by = map_by;
+    return {};
+  }
+  return unknown_word(value, {"slot", "core", "hwthread", "socket", "numa", "node", "seq", "ppr:N:node"});
+}
+
 Result<void> no_effect(Options&, string_view, Here) { return {}; }
 
 // clang-format off
@@ -125,12 +173,37 @@ constexpr OptionSpec kOptions[] = {
     {.names = "allow-run-as-root", .section = Section::start, .preference = true,
      .help = "accepted for mpirun's sake: root is never refused", .set_job = no_effect},
 
+    {.names = "host H hosts", .takes = Takes::value, .value_name = "LIST", .section = Section::place, .joins = true,
+     .standard = "this machine", .help = "run on these hosts: a:8,b:8 or node[1-4]:8",
+     .set_job = [](Options& o, string_view v, Here) { return put(o.hosts.list, allocate::parse_host_list(v)); },
+     .more = "Without a number a host has 1 slot; given again it has one more; a:* has as many as CPUs."},
+    {.names = "hostfile machinefile machine f", .takes = Takes::value, .value_name = "FILE", .section = Section::place,
+     .preference = true, .help = "run on the hosts in FILE, a line each: NAME slots=8", .set_job = set_hostfile,
+     .more = "-H comes before it, and it before a resource manager. docs/hosts.md has all that a line may say."},
+    {.names = "ignore-resource-manager", .section = Section::place, .preference = true,
+     .help = "take no hosts from Slurm, PBS or LSF",
+     .set_job = [](Options& o, string_view v, Here) { return put_flag(o.hosts.ignore_resource_manager, v); }},
+    {.names = "N npernode ppn", .takes = Takes::value, .value_name = "N", .section = Section::place,
+     .help = "start N ranks on each host; -n caps the whole",
+     .set_job = [](Options& o, string_view v, Here) {
+       return put(o.request.ranks_per_host, whole_number(v, 1, kMaxRanks)); }},
+    {.names = "rankfile rf", .takes = Takes::value, .value_name = "FILE", .section = Section::place,
+     .help = "place each rank as FILE says: rank 0=node1 slot=*", .set_job = set_rankfile},
+    {.names = "max-slots", .takes = Takes::value, .value_name = "N", .section = Section::place, .preference = true,
+     .help = "never more than N ranks on a host",
+     .set_job = [](Options& o, string_view v, Here) { return put(o.hosts.max_slots, whole_number(v, 1, kMaxRanks)); }},
+    {.names = "include", .takes = Takes::value, .value_name = "HOSTS", .section = Section::place,
+     .help = "use only these hosts and devices: host:0,2@host2",
+     .set_job = [](Options& o, string_view v, Here) { return set_filter(o.hosts.include, v); }},
+    {.names = "exclude", .takes = Takes::value, .value_name = "HOSTS", .section = Section::place,
+     .help = "do not use these hosts or devices",
+     .set_job = [](Options& o, string_view v, Here) { return set_filter(o.hosts.exclude, v); }},
     {.names = "oversubscribe !nooversubscribe", .section = Section::place, .preference = true,
      .help = "allow more ranks than devices or slots",
      .set_job = [](Options& o, string_view v, Here) { return put_flag(o.request.oversubscribe, v); }},
     {.names = "fake-devices", .takes = Takes::value, .value_name = "N", .section = Section::place, .preference = true,
-     .help = "act as if this host had N devices",
-     .set_job = [](Options& o, string_view v, Here) { return put(o.fake_devices, whole_number(v, 0, 4096)); }},
+     .help = "act as if each host had N devices",
+     .set_job = [](Options& o, string_view v, Here) { return put(o.hosts.fake_devices, whole_number(v, 0, 4096)); }},
 
     {.names = "x", .takes = Takes::value, .value_name = "VAR[=VALUE]", .section = Section::environment,
      .help = "set VAR for the ranks, or pass it on; 'PREFIX_*' passes many", .set_program = add_variable},
@@ -182,8 +255,11 @@ constexpr OptionSpec kOptions[] = {
      .standard = "none", .help = "bind each rank: none, core, hwthread, socket, numa",
      .set_job = [](Options& o, string_view v, Here) { return put(o.request.binding.bind_to, one_of(v, kBindTo)); }},
     {.names = "map-by", .takes = Takes::value, .value_name = "UNIT", .section = Section::binding, .preference = true,
-     .standard = "slot", .help = "deal ranks over: slot, core, hwthread, socket, numa, node",
-     .set_job = [](Options& o, string_view v, Here) { return put(o.request.binding.map_by, one_of(v, kMapBy)); }},
+     .standard = "slot", .help = "place ranks by: slot, node, ppr:N:node, seq, core, socket, numa",
+     .set_job = set_map_by,
+     .more = "slot fills one host after the other, node deals ranks out one by one, ppr:N:node is -N N, seq starts a "
+             "rank for each entry of the host list, in its order. core, hwthread, socket and numa are units within a "
+             "host, for --bind-to."},
     {.names = "rank-by", .takes = Takes::value, .value_name = "UNIT", .section = Section::binding, .preference = true,
      .standard = "slot", .help = "number ranks by: slot, node, core, socket",
      .set_job = [](Options& o, string_view v, Here) { return put(o.request.binding.rank_by, one_of(v, kRankBy)); }},
@@ -225,9 +301,9 @@ constexpr OptionSpec kOptions[] = {
 // clang-format on
 
 constexpr RefusedOption kRefused[] = {
-    {"H host hosts hostfile machinefile machine f default-hostfile rankfile rf N npernode pernode ppn max-slots "
-     "include exclude host-key transport exec wait-hosts agent-path nolocal rank-table",
-     "many hosts are not supported by this version"},
+    {"default-hostfile nolocal host-key transport exec wait-hosts agent-path rank-table",
+     "it is not supported by this version"},
+    {"pernode", "use -N 1"},
     {"mca gmca am tune", "MCA parameters are not supported by this version"},
     {"devices visible env-for rank-dir stage save-env", "it is not supported by this version"},
     {"npersocket", "it is not supported by this version; --map-by socket --bind-to socket places ranks by socket"},

@@ -5,6 +5,7 @@
 #include <string>
 #include <variant>
 
+#include "allocate/choose.h"
 #include "job/policy.h"
 #include "launcher/settings.h"
 #include "output/settings.h"
@@ -19,7 +20,7 @@ enum class Format { text, json };
 
 struct Options {
   plan::Request request;  ///< all but job_id, which the caller makes
-  std::optional<int> fake_devices;
+  allocate::HostRequest hosts;
   output::Settings output;
   StdinTarget stdin_target;
   job::Policy policy;

@@ -23,6 +23,7 @@ struct Contradiction {
 
 constexpr string_view kOneLineStart = "each says how a line begins";
 constexpr string_view kRawHasNoLines = "raw output has no lines to mark";
+constexpr string_view kEachPlaces = "each says where ranks go";
 constexpr string_view kRecordHasAll = "a JSON record has rank, host, stream and time already";
 
 constexpr Contradiction kContradictions[] = {
@@ -40,6 +41,10 @@ constexpr Contradiction kContradictions[] = {
     {{"format", "jsonl"}, {"dry-run"}, "the plan prints as text or json"},
     {{"format", "jsonl"}, {"show-env"}, "an environment prints as text or json"},
     {{"format", "jsonl"}, {"show-config"}, "the configuration prints as text or json"},
+    {{"include"}, {"exclude"}, "each says which hosts are left"},
+    {{"rankfile"}, {"map-by"}, kEachPlaces},
+    {{"rankfile"}, {"N"}, kEachPlaces},
+    {{"N"}, {"map-by", "seq"}, kEachPlaces},
     {{"dry-run"}, {"show-env"}, "each prints something else and ends"},
 };
 
@@ -65,10 +70,26 @@ Result<void> check_format(const Effective& effective) {
                  "--format jsonl prints the ranks' output as JSON lines");
 }
 
+/// Places ranks on hosts, not on units within a host.
+bool among_hosts(string_view value) {
+  return value == "slot" || value == "node" || value == "seq" || value.starts_with("ppr:");
+}
+
+/// -N and ppr say the same thing, maybe with another number.
+Result<void> check_ranks_per_host(const Effective& effective) {
+  const Given* each = effective.find("N");
+  const Given* map_by = effective.find("map-by");
+  if (!each || !map_by || !map_by->value.starts_with("ppr:")) return {};
+  return fail({.where = each->spelled,
+               .what = "does not go with " + map_by->spelled + " " + map_by->value,
+               .why = "each says how many ranks a host gets",
+               .hint = "leave one of them out"});
+}
+
 /// Without binding, a unit within the host changes nothing.
 Result<void> check_placing(const Effective& effective, string_view name) {
   const Given* given = effective.find(name);
-  if (!given || given->source != Source::command_line || given->value == "slot" || given->value == "node") return {};
+  if (!given || given->source != Source::command_line || among_hosts(given->value)) return {};
   const Given* bind = effective.find("bind-to");
   if (bind && bind->value != "none") return {};
   return useless(given->spelled + " " + given->value, "ranks are not bound", "add --bind-to core, or leave it out");
@@ -107,6 +128,7 @@ Result<void> check_effects(const Effective& effective) {
   for (const string_view name : {"map-by", "rank-by"}) {
     if (auto ok = check_placing(effective, name); !ok) return ok;
   }
+  if (auto ok = check_ranks_per_host(effective); !ok) return ok;
   return check_ranks(effective);
 }
 

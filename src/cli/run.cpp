@@ -9,7 +9,7 @@
 #include <cstring>
 #include <exception>
 
-#include "allocate/local.h"
+#include "allocate/choose.h"
 #include "cli/job_id.h"
 #include "cli/parse.h"
 #include "cli/run_job.h"
@@ -78,15 +78,41 @@ Result<void> check_named_ranks(const Options& options, const plan::Plan& plan) {
   return {};
 }
 
+Result<std::string> read_text(const std::string& path) {
+  auto text = read_whole_file(path);
+  if (!text) return fail(text.error().error);
+  return *std::move(text);
+}
+
+/// What can be planned and shown, but not run yet.
+Result<void> check_runnable(const plan::Plan& plan) {
+  for (const plan::PlannedHost& host : plan.hosts) {
+    if (host.host.local) continue;
+    return fail({.where = host.host.name,
+                 .what = "many hosts: not reachable yet in this version",
+                 .why = "only this machine runs ranks so far",
+                 .hint = "look at the plan with --dry-run"});
+  }
+  for (const plan::Rank& rank : plan.ranks) {
+    if (rank.cpus.empty()) continue;
+    return fail({.where = "--rankfile",
+                 .what = "slot= binds rank " + std::to_string(rank.rank) + " to CPUs, which this version does not do",
+                 .why = "",
+                 .hint = "write slot=*, and --bind-to for binding"});
+  }
+  return {};
+}
+
 int run_options(Options options) {
   options.request.job_id = make_job_id();
-  const auto allocation = allocate::local_allocation(options.request.environment, options.fake_devices);
+  const auto allocation = allocate::choose_allocation(options.hosts, options.request.environment, read_text);
   if (!allocation) return complain(allocation.error());
   const auto plan = plan::make_plan(options.request, *allocation);
   if (!plan) return complain(plan.error());
   if (const auto ok = check_named_ranks(options, *plan); !ok) return complain(ok.error());
   if (options.show_env) return show_env(*plan, *options.show_env);
   if (options.dry_run) return print(options.format == Format::json ? plan::to_json(*plan) : plan::to_table(*plan), 0);
+  if (const auto ok = check_runnable(*plan); !ok) return complain(ok.error());
   return run_job(options, *plan);
 }
 

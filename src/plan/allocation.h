@@ -42,9 +42,9 @@ struct Host {
 
 struct Allocation {
   std::vector<Host> hosts;
-  std::vector<int> sequence;       ///< the host of each entry of the list, in the user's order, for --map-by seq
-  std::vector<std::string> notes;  ///< for Plan::notes
-  bool slots_are_limits = false;   ///< the user named the slots (hostfile, -H): more ranks need --oversubscribe
+  std::vector<int> sequence = {};       ///< the host of each entry of the list, in the user's order, for --map-by seq
+  std::vector<std::string> notes = {};  ///< for Plan::notes
+  bool slots_are_limits = false;        ///< the user named the slots (hostfile, -H): more ranks need --oversubscribe
 };
 
 }  // namespace dlaunch::plan

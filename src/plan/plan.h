@@ -14,11 +14,12 @@ namespace dlaunch::plan {
 
 struct App {
   std::vector<std::string> argv;
-  std::vector<std::string> env;            ///< NAME=VALUE, complete but for each rank's own; no name twice
-  std::vector<std::string> env_elsewhere;  ///< env, less what means this machine only; empty when all ranks are here
-  std::vector<std::string> chosen;         ///< names in env that -x chose: no host's own value replaces them
-  std::string wdir;                        ///< absolute
-  bool wdir_chosen = false;                ///< by --wdir: no host's own directory replaces it
+  std::vector<std::string> env;  ///< NAME=VALUE, complete but for each rank's own; no name twice
+  std::vector<std::string> env_elsewhere =
+      {};                                ///< env, less what means this machine only; empty when all ranks are here
+  std::vector<std::string> chosen = {};  ///< names in env that -x chose: no host's own value replaces them
+  std::string wdir;                      ///< absolute
+  bool wdir_chosen = false;              ///< by --wdir: no host's own directory replaces it
   int first_rank = 0;
   int ranks = 0;
 };
@@ -30,7 +31,7 @@ struct Rank {
   int local_rank = 0;
   std::optional<int> device;     ///< physical id; none where the host has no devices
   std::vector<std::string> env;  ///< NAME=VALUE of this rank alone; no name that is in its App's env
-  std::vector<int> cpus;         ///< a rankfile's slot=; empty: not said
+  std::vector<int> cpus = {};    ///< a rankfile's slot=; empty: not said
 };
 
 struct PlannedHost {

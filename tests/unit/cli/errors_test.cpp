@@ -35,9 +35,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     NotYet, Refused,
-    testing::Values(Refusal{{"--hostfile", "h", "p"}, {"--hostfile: many hosts are not supported by this version"}},
-                    Refusal{{"-H", "a,b", "p"}, {"-H: many hosts"}}, Refusal{{"-host=a", "p"}, {"-host: many hosts"}},
-                    Refusal{{"-N", "2", "p"}, {"many hosts"}}, Refusal{{"-mca", "a", "b", "p"}, {"-mca: MCA"}},
+    testing::Values(Refusal{{"--wait-hosts", "3", "p"}, {"--wait-hosts: it is not supported by this version"}},
+                    Refusal{{"--pernode", "p"}, {"use -N 1"}}, Refusal{{"-mca", "a", "b", "p"}, {"-mca: MCA"}},
                     Refusal{{"--mca", "a", "b", "p"}, {"not supported by this version"}},
                     Refusal{{"--display-map", "p"}, {"use --dry-run"}}));
 
@@ -57,7 +56,14 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{{"--ranks", "3-1", "p"}, {"--ranks: \"3-1\"", "0,3-5"}}, Refusal{{"--ranks", "", "p"}, {"--ranks"}},
         Refusal{{"--show-env", "x", "p"}, {"--show-env: \"x\""}},
         Refusal{{"--bind-to", "l3cache", "p"}, {"--bind-to: \"l3cache\"", "none, core, hwthread, socket, numa"}},
-        Refusal{{"--map-by", "ppr:2:node", "p"}, {"--map-by", "slot, core"}},
+        Refusal{{"--map-by", "ppr:2:socket", "p"}, {"--map-by: \"ppr:2:socket\"", "ppr:N:node"}},
+        Refusal{{"--map-by", "ppr:0:node", "p"}, {"--map-by: \"0\""}},
+        Refusal{{"--map-by", "dist", "p"}, {"--map-by: \"dist\"", "slot, core", "ppr:N:node"}},
+        Refusal{{"-H", "", "p"}, {"-H: names no host"}}, Refusal{{"--host=a:x", "p"}, {"--host: \"a:x\""}},
+        Refusal{{"-H", "-oX", "p"}, {"-H: \"-oX\" is no host name"}},
+        Refusal{{"--hostfile", "none", "p"}, {"/cwd/none: cannot read the file"}},
+        Refusal{{"-N", "0", "p"}, {"-N: \"0\""}}, Refusal{{"--max-slots", "0", "p"}, {"--max-slots: \"0\""}},
+        Refusal{{"--include=", "p"}, {"--include: names no host"}},
         Refusal{{"--rank-by", "fill", "p"}, {"--rank-by", "slot, node"}},
         Refusal{{"--color", "red", "p"}, {"--color: \"red\"", "auto, always, never"}},
         Refusal{{"--format", "xml", "p"}, {"--format: \"xml\"", "text, json, jsonl"}},
@@ -89,6 +95,10 @@ INSTANTIATE_TEST_SUITE_P(
                     Refusal{{"--dry-run", "--show-env", "0", "p"}, {"--dry-run", "--show-env"}},
                     Refusal{{"--map-by", "socket", "p"}, {"--map-by socket: would do nothing", "--bind-to"}},
                     Refusal{{"--bind-to", "none", "--rank-by", "core", "p"}, {"--rank-by core", "--bind-to"}},
+                    Refusal{{"--include", "a", "--exclude", "b", "p"}, {"--include", "--exclude"}},
+                    Refusal{{"-N", "2", "--map-by", "seq", "p"}, {"-N", "--map-by seq", "where ranks go"}},
+                    Refusal{{"-N", "2", "--map-by", "ppr:2:node", "p"}, {"-N", "ppr:2:node"}},
+                    Refusal{{"a", ":", "-H", "b", "p"}, {"-H", "holds for the whole job"}},
                     Refusal{{"--ranks", "0", "--output-filename", "d:nocopy", "p"}, {"--ranks", ":nocopy"}}));
 
 TEST(Errors, NeverHoldAVariablesValue) {
@@ -109,6 +119,19 @@ TEST(Errors, OfVariablesSayWhatToWrite) {
   EXPECT_THAT(Front{}.error({"-x", "A,B", "p"}), HasSubstr("one -x for each"));
   EXPECT_THAT(Front{}.error({"-x", "A*B", "p"}), HasSubstr("'PREFIX_*'"));
   EXPECT_THAT(Front{}.error({"-x", "", "p"}), HasSubstr("no name"));
+}
+
+TEST(Errors, OfHostfilesAndRankfilesNameThePlace) {
+  Front front;
+  front.files["/cwd/h"] = "a slots=2\nb slot=3\n";
+  EXPECT_THAT(front.error({"--hostfile", "h", "p"}), HasSubstr("dlaunch: h:2:3: unknown key \"slot\""));
+  front.files["/cwd/h"] = "# nobody\n";
+  EXPECT_THAT(front.error({"--hostfile", "h", "p"}), HasSubstr("h: names no host"));
+  front.files["/cwd/r"] = "rank 0 a\n";
+  EXPECT_THAT(front.error({"--rankfile", "r", "p"}), HasSubstr("r:1:6: not a line of a rankfile"));
+  front.files["/cwd/r"] = "rank 0=a\n";
+  EXPECT_THAT(front.error({"--rankfile", "r", "--map-by", "node", "p"}), HasSubstr("--rankfile: does not go with"));
+  EXPECT_THAT(front.error({"--rankfile", "r", "-N", "1", "p"}), HasSubstr("--rankfile: does not go with"));
 }
 
 TEST(Errors, OfEnvFilesNameTheLine) {

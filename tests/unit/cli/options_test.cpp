@@ -27,6 +27,13 @@ const plan::AppRequest& app(const Options& o) { return o.request.apps.front(); }
 auto ranks(int n) {
   return [n](const Options& o) { return app(o).ranks == n; };
 }
+auto hosts(const Words& names) {
+  return [names](const Options& o) {
+    Words got;
+    for (const allocate::HostEntry& entry : o.hosts.list) got.push_back(entry.name);
+    return got == names;
+  };
+}
 auto verbosity(int n) {
   return [n](const Options& o) { return o.verbosity == n; };
 }
@@ -74,8 +81,19 @@ INSTANTIATE_TEST_SUITE_P(
         Line{{"--oversubscribe"}, [](const Options& o) { return o.request.oversubscribe; }},
         Line{{"-oversubscribe", "--nooversubscribe"}, [](const Options& o) { return !o.request.oversubscribe; }},
         Line{{"--nooversubscribe", "-oversubscribe"}, [](const Options& o) { return o.request.oversubscribe; }},
-        Line{{"--fake-devices", "8"}, [](const Options& o) { return o.fake_devices == 8; }},
-        Line{{"--fake-devices=0"}, [](const Options& o) { return o.fake_devices == 0; }}));
+        Line{{"-H", "a:8,b"}, hosts({"a", "b"})}, Line{{"--host=a"}, hosts({"a"})}, Line{{"-hosts", "a"}, hosts({"a"})},
+        Line{{"-H", "a", "--host", "b,c"}, hosts({"a", "b", "c"})}, Line{{}, hosts({})},
+        Line{{"-N", "2"}, [](const Options& o) { return o.request.ranks_per_host == 2; }},
+        Line{{"-npernode", "2"}, [](const Options& o) { return o.request.ranks_per_host == 2; }},
+        Line{{"-ppn", "2"}, [](const Options& o) { return o.request.ranks_per_host == 2 && !app(o).ranks; }},
+        Line{{"--map-by", "ppr:3:node"}, [](const Options& o) { return o.request.ranks_per_host == 3; }},
+        Line{{"--map-by", "seq"}, [](const Options& o) { return o.request.in_sequence; }},
+        Line{{"--max-slots", "4"}, [](const Options& o) { return o.hosts.max_slots == 4; }},
+        Line{{"--include", "a:0@b"}, [](const Options& o) { return o.hosts.include == "a:0@b"; }},
+        Line{{"--exclude", "a"}, [](const Options& o) { return o.hosts.exclude == "a"; }},
+        Line{{"--ignore-resource-manager"}, [](const Options& o) { return o.hosts.ignore_resource_manager; }},
+        Line{{"--fake-devices", "8"}, [](const Options& o) { return o.hosts.fake_devices == 8; }},
+        Line{{"--fake-devices=0"}, [](const Options& o) { return o.hosts.fake_devices == 0; }}));
 
 INSTANTIATE_TEST_SUITE_P(
     Output, OptionLine,
@@ -140,6 +158,18 @@ INSTANTIATE_TEST_SUITE_P(
                     Line{{"--report", "r.json"}, [](const Options& o) { return o.report_file == "/cwd/r.json"; }},
                     Line{{}, verbosity(0)}, Line{{"-v"}, verbosity(1)}, Line{{"-vv"}, verbosity(2)},
                     Line{{"--verbose", "-v"}, verbosity(2)}, Line{{"-vv", "-v"}, verbosity(3)}));
+
+TEST(Options, ReadTheFilesThatTheyName) {
+  Front front;
+  front.files["/cwd/h"] = "a slots=2\n";
+  front.files["/cwd/r"] = "rank 0=a\n";
+  for (const char* spelled : {"--hostfile", "-machinefile", "-f", "--f", "--machine"}) {
+    const Options options = front.options({spelled, "h", "--rankfile", "r", "prog"});
+    ASSERT_EQ(options.hosts.hostfile.size(), 1U) << spelled;
+    EXPECT_EQ(options.hosts.hostfile[0].from, "h:1");
+    EXPECT_EQ(options.request.rank_places.at(0).host, "a");
+  }
+}
 
 TEST(Options, HandOnTheSurroundings) {
   const Options options = Front{.environment = {"A=1", "B=x=y"}, .cwd = "/w", .files = {}}.options({"prog"});

@@ -98,7 +98,7 @@ TEST(Environment, EachRankKnowsWhoItIs) {
                           "DLAUNCH_SIZE=4", "DLAUNCH_LOCAL_RANK=1", "DLAUNCH_LOCAL_SIZE=2", "DLAUNCH_NODE_RANK=1",
                           "DLAUNCH_NUM_NODES=2", "DLAUNCH_HOST=n1", "DLAUNCH_DEVICE=6"));
   EXPECT_THAT(plan->ranks[1].env, IsSupersetOf({"DEVICE_ID=1", "DLAUNCH_DEVICE=1", "DLAUNCH_HOST=n0"}));
-  EXPECT_THAT(rank_environment(*plan, plan->ranks[3]), IsSupersetOf({"HOME=/home/u", "RANK_ID=3"}));
+  EXPECT_THAT(rank_environment(*plan, plan->ranks[3]), IsSupersetOf({"PATH=/usr/bin", "RANK_ID=3"}));
 }
 
 TEST(Environment, TheUsersValueOfARanksNameWinsForThatProgramOnly) {

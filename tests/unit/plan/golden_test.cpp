@@ -72,6 +72,26 @@ TEST(Golden, ManyHostsRoundRobin) {
   expect_golden_plan("by-node", asked, allocation);
 }
 
+TEST(Golden, DescribedHosts) {
+  Request asked = request(4);
+  asked.environment.emplace_back("SSH_CLIENT=10.0.0.9 1 2");
+  asked.apps[0].env = {{"TOKEN", "a secret that no plan may show"}};
+  asked.binding.map_by = MapBy::node;
+  Allocation allocation = hosts({2, 2});
+  Host& described = allocation.hosts[0];
+  described.other_names = {"n0.example.org"};
+  described.from = described.slots_from;
+  described.reach = {.user = "me", .port = 2222, .identity = "~/.ssh/k", .jump = "gate", .agent = "/opt/agent"};
+  described.max_slots = 4;
+  described.wdir = "/data";
+  described.env = {"NCCL_SOCKET_IFNAME=eth0", "PASS=a secret that no plan may show"};
+  described.device_kind = DeviceKind::named;
+  described.devices = {4, 5};
+  described.devices_from = described.from;
+  allocation.notes = {"a note of the allocation"};
+  expect_golden_plan("described-hosts", asked, allocation);
+}
+
 TEST(Golden, NoValueOfAVariableIsEverPrinted) {
   Request asked = request(2);
   asked.environment = {"HOME=SENTINEL", "A=x\nSENTINEL=1"};

@@ -33,6 +33,13 @@ TEST(Placement, HostsWithoutRoomGetNothingUnlessNoneHasAny) {
   EXPECT_THAT(ranks_per_host(MapBy::slot, {0, 0}, 3), ElementsAre(2, 1));
 }
 
+TEST(Placement, NoHostGetsMoreThanItsMost) {
+  EXPECT_THAT(ranks_per_host(MapBy::slot, {2, 2}, 6, {2, 100}), ElementsAre(2, 4));
+  EXPECT_THAT(ranks_per_host(MapBy::slot, {1, 1, 1}, 10, {3, 100, 2}), ElementsAre(3, 5, 2));
+  EXPECT_THAT(ranks_per_host(MapBy::slot, {1, 1}, 9, {2, 3}), ElementsAre(2, 3));  // 4 fit nowhere
+  EXPECT_THAT(ranks_per_host(MapBy::node, {2, 2}, 3, {2, 2}), ElementsAre(2, 1));
+}
+
 TEST(Placement, RanksStayContiguousOrAreDealtByNode) {
   EXPECT_THAT(hosts_of_ranks({}, {2, 0, 3}), ElementsAre(0, 0, 2, 2, 2));
   EXPECT_THAT(hosts_of_ranks({.rank_by = RankBy::node}, {2, 0, 3}), ElementsAre(0, 2, 0, 2, 2));

@@ -1,0 +1,60 @@
+// Any text as a hostfile, and as a rankfile: entries that hold to what their headers promise, or an Error that says
+// where. What a hostfile's entries become is an allocation or an Error.
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "allocate/host_name.h"
+#include "allocate/hostfile.h"
+#include "allocate/named.h"
+#include "allocate/rankfile.h"
+
+namespace {
+
+using namespace dlaunch;
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+void check_entry(const allocate::HostEntry& entry) {
+  require(allocate::check_host_name(entry.name).has_value());
+  require(entry.reach.user.empty() || allocate::check_user(entry.reach.user).has_value());
+  require(!entry.slots || (*entry.slots >= 0 && *entry.slots <= allocate::kMostSlots));
+  require(!entry.max_slots || entry.slots.value_or(0) <= *entry.max_slots);
+  require(!entry.reach.port || (*entry.reach.port > 0 && *entry.reach.port < 65536));
+  require(!entry.reach.jump.starts_with('-'));
+  require(entry.wdir.empty() || entry.wdir.front() == '/');
+  require(entry.from.starts_with("f:"));
+}
+
+template <class T>
+void check_error(const Result<T>& result) {
+  require(result.error().exit_code == kExitRefused && !result.error().what.empty() && !result.error().where.empty());
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  if (const auto places = allocate::parse_rankfile(text, "f")) {
+    require(!places->empty());
+  } else {
+    check_error(places);
+  }
+  const auto entries = allocate::parse_hostfile(text, "f");
+  if (!entries) {
+    check_error(entries);
+    return 0;
+  }
+  require(!entries->empty());
+  for (const allocate::HostEntry& entry : *entries) check_entry(entry);
+  const auto allocation = allocate::allocation_of({*entries, allocate::Repeated::one_slot_each}, plan::Host{},
+                                                  [](const std::string& name) { return name == "localhost"; });
+  if (!allocation) {
+    check_error(allocation);
+    return 0;
+  }
+  require(allocation->sequence.size() == entries->size() && allocation->hosts.size() <= entries->size());
+  return 0;
+}

@@ -1,0 +1,37 @@
+// Host entries in a form that a test can compare at a glance.
+#pragma once
+
+#include <gmock/gmock.h>
+
+#include <string>
+#include <vector>
+
+#include "allocate/host_entry.h"
+#include "base/error.h"
+
+namespace dlaunch::allocate {
+
+/// "name:slots" of each, "name" where the slots were not named, "name:*" where they are the CPUs.
+inline std::vector<std::string> short_forms(const std::vector<HostEntry>& entries) {
+  std::vector<std::string> forms;
+  for (const HostEntry& entry : entries) {
+    std::string form = entry.name;
+    if (entry.slots) form += ":" + std::to_string(*entry.slots);
+    if (entry.slots_automatic) form += ":*";
+    forms.push_back(form);
+  }
+  return forms;
+}
+
+/// The error's text; fails the test when there is none.
+template <class T>
+std::string error_of(const Result<T>& result) {
+  if (!result) {
+    EXPECT_EQ(result.error().exit_code, kExitRefused);
+    return to_text(result.error());
+  }
+  ADD_FAILURE() << "not refused";
+  return "";
+}
+
+}  // namespace dlaunch::allocate

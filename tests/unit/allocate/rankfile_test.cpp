@@ -1,0 +1,44 @@
+#include "allocate/rankfile.h"
+
+#include "entries.h"
+
+namespace dlaunch::allocate {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::string error(std::string_view text) { return error_of(parse_rankfile(text, "ranks")); }
+
+TEST(Rankfile, ReadsPlacesInOrder) {
+  const auto places =
+      parse_rankfile("# x\nrank 1=b slot=0-2,5\r\nrank 0 = a.x_y slot=*\nrank 2=+n1\nrank 3=[::1]", "ranks");
+  ASSERT_TRUE(places) << to_text(places.error());
+  ASSERT_EQ(places->size(), 4U);
+  EXPECT_EQ(places->at(0).rank, 1);
+  EXPECT_EQ(places->at(0).host, "b");
+  EXPECT_THAT(places->at(0).cpus, ElementsAre(0, 1, 2, 5));
+  EXPECT_EQ(places->at(0).from, "ranks:2");
+  EXPECT_EQ(places->at(1).host, "a.x_y");
+  EXPECT_THAT(places->at(1).cpus, IsEmpty());
+  EXPECT_EQ(places->at(2).host, "+n1");
+  EXPECT_EQ(places->at(3).host, "::1");
+}
+
+TEST(Rankfile, SaysWhereAndWhatIsWrong) {
+  EXPECT_THAT(error(""), HasSubstr("ranks: places no rank"));
+  EXPECT_THAT(error("a slots=2\n"), HasSubstr("ranks:1:1: not a line of a rankfile"));
+  EXPECT_THAT(error("rank x=a\n"), HasSubstr("ranks:1:6: not a line"));
+  EXPECT_THAT(error("rank 0 a\n"), HasSubstr("not a line"));
+  EXPECT_THAT(error("rank 0=a slot=1:0\n"), HasSubstr("socket:core"));
+  EXPECT_THAT(error("rank 0=a slot=p1\n"), HasSubstr("physical"));
+  EXPECT_THAT(error("rank 0=a slot=x\n"), HasSubstr("not a list of CPUs"));
+  EXPECT_THAT(error("rank 0=a slots=1\n"), HasSubstr("not a line"));
+  EXPECT_THAT(error("rank 0=a slot=1 x\n"), HasSubstr("ranks:1:17: not a line"));
+  EXPECT_THAT(error("rank 0=n[1-2]\n"), HasSubstr("one host"));
+  EXPECT_THAT(error("rank 0=-a\n"), HasSubstr("no host name"));
+}
+
+}  // namespace
+}  // namespace dlaunch::allocate

@@ -1,0 +1,124 @@
+// What ranks on other hosts find in their environment, and where they start.
+#include <gmock/gmock.h>
+
+#include "plan/environment.h"
+#include "requests.h"
+
+namespace dlaunch::plan {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+/// A job on this machine and one other host.
+struct Two {
+  Request asked = request(2);
+  Allocation allocation = hosts({1, 1});
+
+  Two() { allocation.hosts[0].local = true; }
+
+  Plan plan() const {
+    auto made = make_plan(asked, allocation);
+    EXPECT_TRUE(made) << to_text(made.error());
+    return made.value_or(Plan{});
+  }
+  std::vector<std::string> environment(int host) const {
+    const Plan made = plan();
+    return program_environment(made.apps.at(0), made.hosts.at(static_cast<size_t>(host)));
+  }
+};
+
+TEST(Elsewhere, WhatMeansThisMachineIsNotSent) {
+  for (const char* name : {"HOSTNAME",
+                           "HOST",
+                           "OLDPWD",
+                           "SHLVL",
+                           "_",
+                           "DISPLAY",
+                           "WAYLAND_DISPLAY",
+                           "SSH_AUTH_SOCK",
+                           "SSH_CONNECTION",
+                           "XDG_RUNTIME_DIR",
+                           "DBUS_SESSION_BUS_ADDRESS",
+                           "TMUX",
+                           "TMUX_PANE",
+                           "STY",
+                           "TERM_SESSION_ID",
+                           "VSCODE_PID",
+                           "SLURM_JOB_ID",
+                           "PMI_RANK",
+                           "PMIX_RANK",
+                           "OMPI_COMM_WORLD_RANK",
+                           "LS_COLORS",
+                           "MAIL",
+                           "HOME",
+                           "USER",
+                           "LOGNAME",
+                           "SHELL",
+                           "TMPDIR"}) {
+    EXPECT_TRUE(withheld_elsewhere(name)) << name;
+  }
+  for (const char* name : {"PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "TERM", "LANG", "NCCL_DEBUG", "CUDA_HOME", "TZ",
+                           "VIRTUAL_ENV", "HOMEBREW", "USERS", "BASH_FUNC_x%%"}) {
+    EXPECT_FALSE(withheld_elsewhere(name)) << name;
+  }
+  Two two;
+  two.asked.environment = {"HOME=/h", "A=1", "SSH_CLIENT=x", "SLURM_JOB_ID=7", "PWD=/old"};
+  EXPECT_THAT(two.environment(0),
+              ElementsAre("HOME=/h", "A=1", "SSH_CLIENT=x", "SLURM_JOB_ID=7", "PWD=/work", "PYTHONUNBUFFERED=1"));
+  EXPECT_THAT(two.environment(1), ElementsAre("A=1", "PWD=/work", "PYTHONUNBUFFERED=1"));
+}
+
+TEST(Elsewhere, XAlwaysWins) {
+  Two two;
+  two.asked.environment = {"HOME=/h", "SLURM_A=1", "SLURM_B=2", "USER=me"};
+  two.asked.apps[0].env = {{"HOME", {}}, {"SLURM_*", {}}, {"TMPDIR", "/scratch"}, {"IF", "chosen"}};
+  two.allocation.hosts[1].env = {"IF=own", "OTHER=own"};
+  const auto environment = two.environment(1);
+  for (const char* entry : {"HOME=/h", "SLURM_A=1", "SLURM_B=2", "TMPDIR=/scratch", "IF=chosen", "OTHER=own"}) {
+    EXPECT_THAT(environment, Contains(entry));
+  }
+  EXPECT_THAT(environment, Not(Contains("USER=me")));
+  EXPECT_THAT(environment, Not(Contains("IF=own")));
+}
+
+TEST(Elsewhere, AHostsOwnVariablesReplaceTheLaunchers) {
+  Two two;
+  two.asked.environment = {"A=1", "B=2"};
+  two.allocation.hosts[0].env = {"A=here"};
+  two.allocation.hosts[1].env = {"A=", "TMPDIR=/t", "A=there"};
+  EXPECT_THAT(two.environment(0), ElementsAre("B=2", "PYTHONUNBUFFERED=1", "PWD=/work", "A=here"));
+  EXPECT_THAT(two.environment(1), ElementsAre("B=2", "PYTHONUNBUFFERED=1", "PWD=/work", "TMPDIR=/t", "A=there"));
+  EXPECT_THAT(rank_environment(two.plan(), two.plan().ranks[1]), testing::IsSupersetOf({"A=there", "RANK_ID=1"}));
+}
+
+TEST(Elsewhere, AHostsOwnDirectoryReplacesTheLaunchers) {
+  Two two;
+  two.allocation.hosts[1].wdir = "/data";
+  Plan plan = two.plan();
+  EXPECT_EQ(program_directory(plan.apps[0], plan.hosts[0]), "/work");
+  EXPECT_EQ(program_directory(plan.apps[0], plan.hosts[1]), "/data");
+  EXPECT_THAT(two.environment(1), Contains("PWD=/data"));
+  EXPECT_THAT(two.environment(1), Not(Contains("PWD=/work")));
+  two.asked.apps[0].wdir = "/asked";
+  plan = two.plan();
+  EXPECT_EQ(program_directory(plan.apps[0], plan.hosts[1]), "/asked");
+  EXPECT_THAT(two.environment(1), Contains("PWD=/asked"));
+}
+
+TEST(Elsewhere, NothingIsKeptTwiceWhenAllIsHere) {
+  EXPECT_THAT(make_plan(request(1), local(1))->apps[0].env_elsewhere, IsEmpty());
+}
+
+TEST(Elsewhere, WhatEachRankIsToldIsNotAHostsToSet) {
+  Two two;
+  two.allocation.hosts[1].env = {"RANK_ID=5"};
+  two.allocation.hosts[1].from = "hosts:2";
+  EXPECT_THAT(to_text(make_plan(two.asked, two.allocation).error()), HasSubstr("hosts:2: env.RANK_ID: each rank"));
+}
+
+}  // namespace
+}  // namespace dlaunch::plan
