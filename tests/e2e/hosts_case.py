@@ -1,0 +1,90 @@
+"""What the end-to-end tests of several hosts share: each has a testbed of its own and runs dlaunch on its head."""
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "testbed"))
+import testbed  # noqa: E402
+from support import TIMEOUT, Case, wait_until  # noqa: E402
+
+WHY_NOT = testbed.why_not()
+AGENTS = "/root/.cache/dlaunch"
+
+
+def lines(data):
+    return data.decode(errors="replace").splitlines()
+
+
+def own_lines(stderr):
+    """What dlaunch said that is no note."""
+    return [line for line in lines(stderr) if line.startswith("dlaunch: ") and not line.startswith("dlaunch: note: ")]
+
+
+class HostsCase(Case):
+    count = 2
+    shells = {}
+
+    def setUp(self):
+        if WHY_NOT:
+            self.skipTest(WHY_NOT)
+        super().setUp()
+        self.bed = testbed.Testbed(self.count, self.shells)
+        self.addCleanup(self.bed.close)
+        self.bed.__enter__()
+        self.env["HOME"] = "/root"
+
+    def tearDown(self):
+        self.assert_hosts_clean()
+        super().tearDown()
+
+    def host(self, number):
+        return self.bed[f"node{number}"]
+
+    def start(self, *args, **options):
+        """On the testbed's head. Its pid is the launcher's."""
+        then = options.pop("preexec_fn", None)
+        enter = self.bed.head.enter(options.get("cwd", self.dir))
+
+        def there():
+            enter()
+            if then:
+                then()
+
+        return super().start(*args, preexec_fn=there, **options)
+
+    def assert_hosts_clean(self, within=10):
+        wait_until(lambda: not self.bed.left(), within, every=0.1)
+        self.assertEqual(self.bed.left(), {}, "processes are left on hosts")
+
+    def sleepers(self, hosts, ranks=1):
+        """A running job of ranks that sleep, once all have told that they run."""
+        names = ",".join(f"{name}:{ranks}" for name in hosts)
+        job = self.start("-H", names, "sh", "-c", "echo up; exec sleep 1000", stdin=subprocess.DEVNULL,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for _ in range(ranks * len(hosts)):
+            if job.stdout.readline() != b"up\n":
+                job.kill()
+                self.fail(job.communicate()[1].decode())
+        return job
+
+    def finish(self, job, timeout=TIMEOUT):
+        """A subprocess.CompletedProcess and the seconds that it took from now."""
+        start = time.monotonic()
+        out, err = job.communicate(timeout=timeout)
+        return subprocess.CompletedProcess(job.args, job.returncode, out, err), time.monotonic() - start
+
+    def assert_told(self, result, code, *parts):
+        """It ended with `code`, and one line that dlaunch said has each of `parts`."""
+        self.assert_exit(result, code)
+        said = lines(result.stderr)
+        self.assertTrue(any(all(part in line for part in parts) for line in said), f"no {parts} in {said}")
+
+    def agents(self, number):
+        """The files of dlaunch's cache there."""
+        return self.host(number).sh(f"[ ! -d {AGENTS} ] || find {AGENTS} -type f").split()
+
+
+def interrupt(job):
+    job.send_signal(signal.SIGINT)

@@ -1,0 +1,43 @@
+"""The keys of one testbed: the user's, and one that all its hosts share, as made for this run only."""
+import pathlib
+import subprocess
+
+# What sshd has per host differs by name only in its log.
+SSHD_CONFIG = """\
+ListenAddress 0.0.0.0
+HostKey {dir}/host_key
+AuthorizedKeysFile {dir}/authorized_keys
+StrictModes no
+UsePAM no
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+PermitRootLogin prohibit-password
+PidFile none
+PrintMotd no
+PrintLastLog no
+UseDNS no
+MaxStartups 1000
+MaxSessions 1000
+"""
+
+CLIENT_CONFIG = """\
+Host *
+  IdentityFile ~/.ssh/id_ed25519
+  IdentitiesOnly yes
+  StrictHostKeyChecking yes
+  UpdateHostKeys no
+"""
+
+
+def _generate(path):
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "testbed", "-f", str(path)], check=True)
+    return pathlib.Path(f"{path}.pub").read_text()
+
+
+def make(directory, names):
+    """Everything in `directory` that Host and Head bind or copy."""
+    host_key = " ".join(_generate(directory / "host_key").split()[:2])
+    (directory / "authorized_keys").write_text(_generate(directory / "user_key"))
+    (directory / "known_hosts").write_text("".join(f"{name} {host_key}\n" for name in names))
+    (directory / "sshd_config").write_text(SSHD_CONFIG.format(dir=directory))
+    (directory / "ssh_config").write_text(CLIENT_CONFIG)

@@ -1,0 +1,101 @@
+"""The testbed does what it says: hosts that are apart, ways that break and mend, nothing left."""
+import os
+import pathlib
+import socket
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from testbed import Testbed, why_not  # noqa: E402
+
+SKIPPED = 77
+
+
+def links():
+    return sorted(os.listdir("/sys/class/net"))
+
+
+class OneBed(unittest.TestCase):
+    def setUp(self):
+        self.bed = Testbed(2, shells={"node2": "/bin/dash"})
+        self.bed.__enter__()
+        self.addCleanup(self.bed.close)
+
+    def answers(self, name):
+        """TCP to its sshd."""
+        script = "import socket,sys; s = socket.create_connection((sys.argv[1], 22), 1); s.settimeout(1); print(s.recv(4))"
+        return self.bed.head.run(["/usr/bin/python3", "-c", script, name]).returncode == 0
+
+    def test_ssh_works_without_words(self):
+        done = self.bed.head.run(["ssh", "-o", "BatchMode=yes", "node2", "uname -n; ls -A ~; echo $0"])
+        self.assertEqual((done.stdout, done.stderr, done.returncode), ("node2\ndash\n", "", 0))
+
+    def test_hosts_see_their_own_processes_only(self):
+        self.assertIn("sshd", self.bed["node1"].sh("cat /proc/[0-9]*/cmdline | tr '\\0' ' '"))
+        self.assertLess(len(self.bed["node1"].sh("ls -d /proc/[0-9]*").split()), 6)
+
+    def test_strangers_are_found(self):
+        host = self.bed["node1"]
+        self.assertEqual(self.bed.left(), {})
+        with subprocess.Popen(host.command(["sleep", "1000"])) as started:
+            while not host.find("sleep 1000"):
+                pass
+            self.assertEqual(list(self.bed.left()), ["node1"])
+            for pid in host.find("sleep 1000"):
+                os.kill(pid, 9)
+            started.wait()
+
+    def test_ways_break_and_mend(self):
+        head, host = self.bed.head, self.bed["node1"]
+        ways = {"link": (host.link_down, host.link_up),
+                "both ways": (lambda: head.drop_both_ways(host), lambda: head.deliver(host)),
+                "there": (lambda: head.drop_outgoing(host), lambda: head.lose_nothing(host)),
+                "back": (lambda: host.drop_outgoing(head), lambda: host.lose_nothing(head))}
+        for name, (cut, mend) in ways.items():
+            with self.subTest(way=name):
+                self.assertTrue(self.answers("node1"))
+                cut()
+                self.assertFalse(self.answers("node1"))
+                self.assertTrue(self.answers("node2"))
+                mend()
+                self.assertTrue(self.answers("node1"))
+
+    def test_killed_sshd_refuses(self):
+        self.bed["node1"].kill_sshd()
+        self.assertFalse(self.answers("node1"))
+
+    def test_machine_is_left_alone(self):
+        host_name, before = socket.gethostname(), links()
+        self.bed.close()
+        self.assertEqual((socket.gethostname(), links()), (host_name, before))
+
+
+class Ends(unittest.TestCase):
+    def test_nothing_is_left_though_the_test_is_killed(self):
+        script = ("import os, sys; sys.path.insert(0, sys.argv[1]); import testbed\n"
+                  "with testbed.Testbed(2) as bed:\n"
+                  "    print(*(h.pid for h in [bed.head, *bed.hosts.values()]), bed.dir, flush=True); os.kill(os.getpid(), 9)")
+        done = subprocess.run([sys.executable, "-c", script, str(pathlib.Path(__file__).resolve().parent)],
+                              capture_output=True, text=True, check=False)
+        *pids, directory = done.stdout.split()
+        self.addCleanup(subprocess.run, ["rm", "-rf", directory], check=False)
+        self.assertEqual(len(pids), 3)
+        for _ in range(200):
+            alive = [pid for pid in pids if os.path.exists(f"/proc/{pid}/ns/net") and "testbed" in
+                     pathlib.Path(f"/proc/{pid}/cmdline").read_text()]
+            if not alive:
+                break
+            os.sched_yield()
+        self.assertEqual(alive, [])
+
+    def test_many_hosts(self):
+        with Testbed(64) as bed:
+            self.assertEqual(bed.head.run(["ssh", "node64", "uname -n"]).stdout, "node64\n")
+
+
+if __name__ == "__main__":
+    if reason := why_not():
+        print(reason)
+        sys.exit(SKIPPED)
+    unittest.main(verbosity=2)
