@@ -5,8 +5,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -91,6 +93,16 @@ std::string step_text(SpawnStep step, int error, const Program& program) {
   return {};
 }
 
+/// What belongs to the login on this host and is not sent from another one. The local agent has none of it.
+void add_login(std::vector<std::string>& env) {
+  for (const char* name : {"HOME", "USER", "LOGNAME", "SHELL", "TMPDIR"}) {
+    const std::string start = std::string(name) + '=';
+    const char* value = std::getenv(name);
+    const bool there = std::ranges::any_of(env, [&](const std::string& entry) { return entry.starts_with(start); });
+    if (value && !there) env.push_back(start + value);
+  }
+}
+
 }  // namespace
 
 Ranks::Ranks(asio::io_context& io, link::Link& link, const rlimit& open_files)
@@ -114,6 +126,7 @@ void Ranks::configure(const wire::Setup& setup) {
 }
 
 void Ranks::describe(wire::Program&& program) {
+  add_login(program.env);
   auto path = program.argv.empty() ? tl::unexpected(NotFound{ENOENT, "no program was named"})
                                    : find_program(program.argv[0], program.env, program.wdir);
   const std::uint32_t app = program.app;

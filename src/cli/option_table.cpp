@@ -89,6 +89,18 @@ Result<void> set_files(Options& o, string_view value, Here here) {
   return passed(output::check_file_template(o.output.files->target));
 }
 
+Result<void> set_host_key(Options& o, string_view value, Here) {
+  using transport::HostKey;
+  constexpr std::array kNames = {std::pair{"strict", HostKey::strict}, std::pair{"accept-new", HostKey::accept_new},
+                                 std::pair{"off", HostKey::off}};
+  for (const auto& [name, host_key] : kNames) {
+    if (value != name) continue;
+    o.host_key = host_key;
+    return {};
+  }
+  return unknown_word(value, {"strict", "accept-new", "off"});
+}
+
 Result<void> set_raw(Options& o, string_view value, Here) {
   if (value == "true") o.output.mode = output::Mode::raw;
   return {};
@@ -198,6 +210,11 @@ constexpr OptionSpec kOptions[] = {
     {.names = "exclude", .takes = Takes::value, .value_name = "HOSTS", .section = Section::place,
      .help = "do not use these hosts or devices",
      .set_job = [](Options& o, string_view v, Here) { return set_filter(o.hosts.exclude, v); }},
+    {.names = "host-key", .takes = Takes::value, .value_name = "HOW", .section = Section::place, .preference = true,
+     .standard = "strict", .help = "judge hosts' ssh keys: strict, accept-new, off", .set_job = set_host_key},
+    {.names = "exec", .takes = Takes::value, .value_name = "COMMAND", .section = Section::place, .preference = true,
+     .standard = "ssh", .help = "reach hosts so instead: 'kubectl exec -i {host} --'; a shell must answer",
+     .set_job = [](Options& o, string_view v, Here) { o.exec = v; return Result<void>{}; }},
     {.names = "oversubscribe !nooversubscribe", .section = Section::place, .preference = true,
      .help = "allow more ranks than devices or slots",
      .set_job = [](Options& o, string_view v, Here) { return put_flag(o.request.oversubscribe, v); }},
@@ -301,7 +318,7 @@ constexpr OptionSpec kOptions[] = {
 // clang-format on
 
 constexpr RefusedOption kRefused[] = {
-    {"default-hostfile nolocal host-key transport exec wait-hosts agent-path rank-table",
+    {"default-hostfile nolocal transport wait-hosts agent-path rank-table",
      "it is not supported by this version"},
     {"pernode", "use -N 1"},
     {"mca gmca am tune", "MCA parameters are not supported by this version"},

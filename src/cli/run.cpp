@@ -86,13 +86,6 @@ Result<std::string> read_text(const std::string& path) {
 
 /// What can be planned and shown, but not run yet.
 Result<void> check_runnable(const plan::Plan& plan) {
-  for (const plan::PlannedHost& host : plan.hosts) {
-    if (host.host.local) continue;
-    return fail({.where = host.host.name,
-                 .what = "many hosts: not reachable yet in this version",
-                 .why = "only this machine runs ranks so far",
-                 .hint = "look at the plan with --dry-run"});
-  }
   for (const plan::Rank& rank : plan.ranks) {
     if (rank.cpus.empty()) continue;
     return fail({.where = "--rankfile",
