@@ -1,108 +1,27 @@
 #include "agent/agent.h"
 
-#include <fcntl.h>
-#include <sched.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <asio/signal_set.hpp>
 #include <asio/steady_timer.hpp>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
-#include <map>
 #include <optional>
 #include <utility>
 
-#include "agent/oom.h"
-#include "agent/program.h"
-#include "agent/spawner.h"
-#include "agent/stdin_feeder.h"
-#include "agent/stdio.h"
+#include "agent/ranks.h"
 #include "agent/sweeper.h"
-#include "agent/topology.h"
 #include "link/heartbeat.h"
 #include "link/link.h"
-#include "link/pipe_reader.h"
 #include "sys/clock.h"
 
 namespace dlaunch::agent {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr int kStarts = 8;  // reported together: so many may wait for their Started
-constexpr int kLost = 1;    // exit code when the launcher went away
-
-/// A rank and its streams. Passive; the agent owns it from its spawn to the job's end.
-struct Rank {
-  pid_t pid = 0;  // 0 once it was reaped: nothing is sent to a pid that may be another's
-  std::uint32_t app = 0;
-  const SpawnFailure* failure = nullptr;
-  std::array<std::unique_ptr<link::PipeReader>, 2> readers;
-  std::array<std::uint32_t, 2> credit{};
-  std::unique_ptr<StdinFeeder> in;
-  sys::Fd terminal;  // to tell it its size
-};
-
-/// An app with what all its ranks need to exec.
-struct Program {
-  wire::Program asked;
-  tl::expected<std::string, NotFound> path;
-};
-
-std::vector<char*> pointers(const std::vector<std::string>& first, const std::vector<std::string>& second) {
-  std::vector<char*> list;
-  list.reserve(first.size() + second.size() + 1);
-  for (const auto* strings : {&first, &second}) {
-    for (const std::string& s : *strings) list.push_back(const_cast<char*>(s.c_str()));  // execve does not write
-  }
-  list.push_back(nullptr);
-  return list;
-}
-
-std::vector<std::uint32_t> affinity_of(pid_t pid) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  std::vector<std::uint32_t> cpus;
-  if (::sched_getaffinity(pid, sizeof set, &set) != 0) return cpus;
-  for (std::uint32_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
-  }
-  return cpus;
-}
-
-/// As sched_setaffinity(2) takes it: bit n of the words is CPU n.
-std::vector<unsigned long> affinity_mask(const std::vector<std::uint32_t>& cpus) {
-  constexpr std::uint32_t kBits = 8 * sizeof(unsigned long);
-  std::vector<unsigned long> words;
-  for (const std::uint32_t cpu : cpus) {
-    if (words.size() <= cpu / kBits) words.resize(cpu / kBits + 1);
-    words[cpu / kBits] |= 1ul << (cpu % kBits);
-  }
-  return words;
-}
-
-/// An error that no system call told, for a frame that has room for one text.
-std::string one_line(const Error& error) {
-  return error.what + ": " + error.why + (error.hint.empty() ? "" : " (" + error.hint + ")");
-}
-
-std::string step_text(SpawnStep step, int error, const Program& program) {
-  switch (step) {
-    case SpawnStep::fork: return "cannot make a process for " + program.asked.argv[0];
-    case SpawnStep::session: return "cannot make its session and descriptors";
-    case SpawnStep::terminal: return "cannot make its terminal the controlling one";
-    case SpawnStep::limits: return "cannot set its limit of open files";
-    case SpawnStep::affinity: return "cannot bind it to its CPUs";
-    case SpawnStep::directory: return "cannot change to the working directory " + program.asked.wdir;
-    case SpawnStep::exec:
-      return error == ENOENT ? missing_interpreter(*program.path, program.asked.wdir)
-                             : "cannot execute " + *program.path;
-  }
-  return {};
-}
+constexpr int kLost = 1;  // exit code when the launcher went away
 
 }  // namespace
 
@@ -114,7 +33,7 @@ class Agent::Impl {
         signals_(io, SIGCHLD, SIGTERM, SIGINT),
         timer_(io),
         sweeper_(io),
-        open_files_(open_files) {
+        ranks_(io, link_, open_files) {
     signals_.add(SIGHUP);
   }
 
@@ -124,7 +43,7 @@ class Agent::Impl {
                    std::visit([this](auto& m) { on(m); }, message);
                  },
                  [this](const std::string& why) { launcher_lost(why); },
-                 [this] { resume_readers(); }});
+                 [this] { ranks_.resume(); }});
     wait_signal();
     io_.run();
     return exit_code_;
@@ -139,62 +58,16 @@ class Agent::Impl {
     link_.send(wire::Hello{wire::kVersion, names.nodename, names.machine, static_cast<std::uint32_t>(::getpid()),
                            sys::wall_ns()});
     if (setup_.version != wire::kVersion) return launcher_lost("it speaks another version");
-    oom_kills_ = oom_kills();
-    bind_ranks();
+    ranks_.configure(setup_);
     heartbeat_.emplace(std::chrono::milliseconds(setup_.heartbeat_ms), Clock::now());
     beat();
   }
 
-  /// Topology takes milliseconds to read: only where binding was asked for.
-  void bind_ranks() {
-    plan::BindingRequest request;
-    request.bind_to = static_cast<plan::BindTo>(setup_.bind_to);
-    request.map_by = static_cast<plan::MapBy>(setup_.map_by);
-    request.rank_by = static_cast<plan::RankBy>(setup_.rank_by);
-    if (request.bind_to == plan::BindTo::none) return;
-    bound_ = read_topology().and_then([&](const plan::Topology& topology) {
-      return plan::bind_ranks(topology, request, static_cast<int>(setup_.local_ranks), setup_.oversubscribe);
-    });
-  }
-
-  void on(wire::Program& program) {
-    auto path = program.argv.empty() ? tl::unexpected(NotFound{ENOENT, "no program was named"})
-                                     : find_program(program.argv[0], program.env, program.wdir);
-    const std::uint32_t app = program.app;
-    programs_.insert_or_assign(app, Program{std::move(program), std::move(path)});
-  }
-
-  void on(wire::Spawn& spawn) {
-    const auto program = programs_.find(spawn.app);
-    if (program == programs_.end()) return refuse(spawn.rank, EINVAL, "its program was never described");
-    if (::access((program->second.asked.wdir + "/.").c_str(), X_OK) != 0) {  // "/.": of a file it says ENOTDIR
-      const int error = errno;
-      return refuse(spawn.rank, error, step_text(SpawnStep::directory, error, program->second));
-    }
-    if (!program->second.path) return refuse(spawn.rank, program->second.path.error().error, program->second.path.error().what);
-    if (!bound_) return refuse(spawn.rank, 0, one_line(bound_.error()));
-    auto stdio = open_stdio(spawn, window_);
-    if (!stdio) return refuse(spawn.rank, stdio.error().error, stdio.error().what);
-    start(spawn, program->second, *stdio);
-  }
-
-  void on(wire::Stdin& input) {
-    const auto rank = ranks_.find(input.rank);
-    if (rank != ranks_.end() && rank->second.in) rank->second.in->push(input.bytes, input.eof);
-  }
-
   void on(wire::Signal& signal) {
-    signal_ranks(static_cast<int>(signal.signal));
+    ranks_.signal(static_cast<int>(signal.signal));
     if (signal.signal != SIGKILL) return;
     setup_.grace_ms = 0;  // the time to be polite is over, for what the ranks left behind, too
     sweeper_.hurry();
-  }
-
-  void on(wire::WindowSize& size) {
-    window_ = size;
-    for (auto& [id, rank] : ranks_) {
-      if (rank.terminal) resize_terminal(rank.terminal.get(), size);
-    }
   }
 
   void on(wire::Pause&) {
@@ -205,128 +78,15 @@ class Agent::Impl {
     sweeper_.start(std::chrono::milliseconds(setup_.grace_ms), [this](std::vector<std::string> left) { leave(std::move(left)); });
   }
 
-  void on(wire::Credit& credit) {
-    const auto rank = ranks_.find(credit.rank);
-    if (rank == ranks_.end() || credit.stream < 1 || credit.stream > 2) return;
-    const size_t stream = credit.stream - 1u;
-    rank->second.credit[stream] += credit.bytes;
-    if (rank->second.readers[stream]) rank->second.readers[stream]->resume();
-  }
+  void on(wire::Program& program) { ranks_.describe(std::move(program)); }
+  void on(wire::Spawn& spawn) { ranks_.start(spawn); }
+  void on(wire::Stdin& input) { ranks_.input(input); }
+  void on(wire::Credit& credit) { ranks_.granted(credit); }
+  void on(wire::WindowSize& size) { ranks_.resize(size); }
 
   /// What only an agent sends, and Ping, which has been heard.
   template <class Other>
   void on(Other&) {}
-
-  // ---- ranks ----
-  void start(const wire::Spawn& spawn, const Program& program, Stdio& stdio) {
-    const std::vector<std::string> none;
-    const auto argv = pointers(program.asked.argv, none);
-    const auto envp = pointers(program.asked.env, spawn.env);
-    Launch launch;
-    launch.path = program.path->c_str();
-    launch.argv = argv.data();
-    launch.envp = envp.data();
-    launch.wdir = program.asked.wdir.c_str();
-    launch.in = stdio.child_in.get();
-    launch.out = stdio.child_out.get();
-    launch.err = stdio.child_err.get();
-    launch.terminal = stdio.terminal;
-    launch.open_files = open_files_;
-    const auto mask = spawn.local_rank < bound_->size() ? affinity_mask((*bound_)[spawn.local_rank])
-                                                        : std::vector<unsigned long>{};
-    launch.affinity = mask;
-    launch.wait = setup_.report_cpus;
-    const Spawner::Child child = spawner_.spawn(launch);
-    if (child.pid < 0) return refuse(spawn.rank, child.error, step_text(SpawnStep::fork, child.error, program));
-    Rank& rank = ranks_[spawn.rank];
-    rank.pid = child.pid;
-    rank.app = spawn.app;
-    rank.failure = child.slot;
-    rank_of_.emplace(child.pid, spawn.rank);
-    connect(spawn.rank, rank, stdio);
-  }
-
-  void connect(std::uint32_t id, Rank& rank, Stdio& stdio) {
-    wire::Started started{id, static_cast<std::uint32_t>(rank.pid), sys::wall_ns(), 0, {}};
-    if (setup_.report_cpus) started.cpus = affinity_of(rank.pid);
-    if (stdio.terminal) rank.terminal.reset(::fcntl(stdio.out.get(), F_DUPFD_CLOEXEC, 0));
-    if (stdio.in) feed(id, rank, stdio);
-    std::vector<sys::Fd> handed;
-    std::uint8_t stream = 1;
-    for (sys::Fd* fd : {&stdio.out, &stdio.err}) {
-      if (*fd && setup_.hand_over) {
-        started.fds = static_cast<std::uint8_t>(started.fds | stream);
-        handed.push_back(std::move(*fd));
-      }
-      ++stream;
-    }
-    link_.send(started, std::move(handed));
-    if (++unreported_ % kStarts == 0) link_.flush();
-    stream = 1;
-    for (sys::Fd* fd : {&stdio.out, &stdio.err}) {
-      if (*fd) carry(id, rank, stream, std::move(*fd));
-      ++stream;
-    }
-  }
-
-  void feed(std::uint32_t id, Rank& rank, Stdio& stdio) {
-    rank.in = std::make_unique<StdinFeeder>(
-        io_, std::move(stdio.in), stdio.terminal,
-        StdinFeeder::Handlers{[this, id](std::uint32_t bytes) { link_.send(wire::Credit{id, 0, bytes}); },
-                              [this, id] { link_.send(wire::StdinClosed{id}); }});
-  }
-
-  /// Carries an output stream in frames, under the credit that the launcher grants.
-  void carry(std::uint32_t id, Rank& rank, std::uint8_t stream, sys::Fd fd) {
-    const size_t index = stream - 1u;
-    rank.credit[index] = setup_.credit;
-    link::PipeReader::Consumer consumer;
-    consumer.allowance = [this, &rank, index]() -> size_t {
-      if (discarding_) return scratch_.size();
-      return link_.waiting() > link::Link::kHighWater ? 0 : std::min<size_t>(rank.credit[index], wire::kMaxOutput);
-    };
-    consumer.data = [this, id, &rank, index, stream](std::string_view bytes) {
-      if (discarding_) return;
-      rank.credit[index] -= static_cast<std::uint32_t>(bytes.size());
-      link_.send(wire::Output{id, stream, sys::wall_ns(), std::string(bytes)});
-    };
-    consumer.closed = [this, id, stream] { link_.send(wire::Output{id, stream, sys::wall_ns(), {}}); };
-    rank.readers[index] = std::make_unique<link::PipeReader>(io_, std::move(fd), scratch_, std::move(consumer));
-  }
-
-  void resume_readers() {
-    for (auto& [id, rank] : ranks_) {
-      for (auto& reader : rank.readers) {
-        if (reader) reader->resume();
-      }
-    }
-  }
-
-  void refuse(std::uint32_t rank, int error, const std::string& what) {
-    link_.send(wire::NotStarted{rank, static_cast<std::uint32_t>(error), what, sys::wall_ns()});
-  }
-
-  void signal_ranks(int signal) {
-    for (auto& [id, rank] : ranks_) {
-      if (rank.pid <= 1) continue;
-      if (::kill(-rank.pid, signal) != 0) ::kill(rank.pid, signal);  // it does not lead its group yet
-    }
-  }
-
-  void rank_ended(std::uint32_t id, int wait_status) {
-    Rank& rank = ranks_.at(id);
-    rank.pid = 0;
-    rank.in.reset();
-    for (auto& reader : rank.readers) {
-      if (reader) reader->rank_ended();
-    }
-    if (const auto failure = Spawner::failure(rank.failure)) {
-      return refuse(id, failure->error, step_text(failure->step, failure->error, programs_.at(rank.app)));
-    }
-    const bool killed = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
-    const auto kills = killed ? oom_kills() : oom_kills_;
-    link_.send(wire::Ended{id, static_cast<std::uint32_t>(wait_status), kills > oom_kills_, sys::wall_ns()});
-  }
 
   // ---- what happens by itself ----
   void wait_signal() {
@@ -346,11 +106,7 @@ class Agent::Impl {
       int wait_status = 0;
       const pid_t pid = ::waitpid(-1, &wait_status, WNOHANG);
       if (pid <= 0) return sweeper_.children_changed(pid < 0 && errno == ECHILD);
-      const auto rank = rank_of_.find(pid);
-      if (rank == rank_of_.end()) continue;  // an orphan that we adopted
-      const std::uint32_t id = rank->second;
-      rank_of_.erase(rank);
-      rank_ended(id, wait_status);
+      ranks_.reaped(pid, wait_status);
     }
   }
 
@@ -366,7 +122,6 @@ class Agent::Impl {
 
   /// Clean is the last frame, and waits for what is queued before it: a slow launcher gets all of it.
   void leave(std::vector<std::string> left) {
-    rank_of_.clear();
     ranks_.clear();
     said_clean_ = true;
     link_.send(wire::Clean{std::move(left)});
@@ -379,8 +134,7 @@ class Agent::Impl {
     link_.flush();
     link_.close();
     timer_.cancel();
-    discarding_ = true;
-    resume_readers();  // so that ranks can write their last words and end
+    ranks_.discard();
     exit_code_ = kLost;
     sweeper_.start(std::chrono::milliseconds(setup_.grace_ms), [this](const std::vector<std::string>&) { io_.stop(); });
   }
@@ -390,19 +144,9 @@ class Agent::Impl {
   asio::signal_set signals_;
   asio::steady_timer timer_;
   Sweeper sweeper_;
-  Spawner spawner_;
-  const rlimit open_files_;
+  Ranks ranks_;
   wire::Setup setup_;
-  wire::WindowSize window_;
-  Result<std::vector<std::vector<std::uint32_t>>> bound_;  // by local rank; none: not bound
   std::optional<link::Heartbeat> heartbeat_;
-  std::optional<long> oom_kills_;
-  std::array<char, wire::kMaxOutput> scratch_{};
-  std::map<std::uint32_t, Program> programs_;
-  std::map<std::uint32_t, Rank> ranks_;
-  std::map<pid_t, std::uint32_t> rank_of_;
-  int unreported_ = 0;
-  bool discarding_ = false;
   bool said_clean_ = false;
   int exit_code_ = 0;
 };

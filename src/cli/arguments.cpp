@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/config_file.h"
 #include "cli/files.h"
 
 namespace dlaunch::cli {
@@ -90,7 +91,7 @@ class Walk {
     const bool next_is_template =
         takes == Takes::maybe_value && at_ < words_.size() && words_[at_].find('{') != std::string::npos;
     if (takes == Takes::value || takes == Takes::maybe_value) {
-      if (has_value) return {};
+      if (has_value) return takes == Takes::value ? Result<void>() : take_as_preference(given);
       if (takes == Takes::maybe_value && !next_is_template) return {};
       if (at_ == words_.size()) {
         return fail({.where = given.spelled,
@@ -101,10 +102,22 @@ class Walk {
       given.value = words_[at_++];
       return {};
     }
+    if (has_value && takes == Takes::nothing && !found.unset) return take_as_preference(given);
     if (has_value) return fail({.where = given.spelled, .what = "takes no value", .why = "", .hint = ""});
     std::string_view flag = found.unset ? "false" : "true";
     if (takes == Takes::count) flag = given.spelled.ends_with("vv") ? "2" : "1";
     given.value = flag;
+    return {};
+  }
+
+  /// --pty=false, --label=false: what the config file or a variable turned on can be turned off.
+  static Result<void> take_as_preference(Given& given) {
+    auto value = preference_value(*given.spec, given.value);
+    if (!value) {
+      value.error().where = given.spelled;
+      return fail(std::move(value).error());
+    }
+    given.value = *std::move(value);
     return {};
   }
 

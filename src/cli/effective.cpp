@@ -20,8 +20,7 @@ void Effective::add(const Given& given) {
   const std::string joined = given.spec->joins && row && row->source == given.source ? row->value + "," : "";
   row = given;
   row->value.insert(0, joined);
-  if (given.spec->takes == Takes::maybe_value && given.source != Source::command_line && given.value == "false")
-    row.reset();
+  if (given.spec->takes == Takes::maybe_value && given.value == "false") row.reset();
   if (adds) row->value = std::to_string(std::min(9L, before + parse_int(given.value, 0, 9).value_or(0)));
 }
 

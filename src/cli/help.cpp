@@ -125,7 +125,9 @@ A variable
 .B DLAUNCH_NAME
 (as
 .BR DLAUNCH_GRACE=10 )
-wins over the file, the command line over both.
+wins over the file, the command line over both:
+.B \-\-pty=false
+turns off what they turned on.
 .B \-\-show\-config
 prints what holds and why.
 .SH ENVIRONMENT
@@ -142,6 +144,9 @@ every rank ended with 0
 .I n
 the first failing rank's own; 128+signal when a signal killed it
 .TP
+.B 1
+the ranks' output or the record of \-\-report could not be written
+.TP
 .B 2
 the command line or the plan was refused, nothing was started
 .TP
@@ -153,6 +158,9 @@ a host could not be reached or was lost
 .TP
 .B 126, 127
 the program cannot be executed, or was not found
+.TP
+.B 128+signal
+a signal to dlaunch ended the job: 130 after Ctrl-C; 141 when the reader of its output went away
 .SH EXAMPLES
 .nf
 dlaunch \-n 8 python3 train.py
@@ -179,7 +187,8 @@ std::string help_text() {
     }
   }
   return text +
-         "\nDefaults: ~/.config/dlaunch/config.toml (grace = 10), then DLAUNCH_GRACE=10, then the command line.\n";
+         "\nDefaults: ~/.config/dlaunch/config.toml (grace = 10), then DLAUNCH_GRACE=10, then the command line\n"
+         "(--grace 10; --pty=false turns off what they turned on).\n";
 }
 
 std::string man_page() {

@@ -46,6 +46,9 @@ constexpr Contradiction kContradictions[] = {
     {{"rankfile"}, {"N"}, kEachPlaces},
     {{"N"}, {"map-by", "seq"}, kEachPlaces},
     {{"dry-run"}, {"show-env"}, "each prints something else and ends"},
+    {{"dry-run"}, {"show-config"}, "each prints something else and ends"},
+    {{"show-env"}, {"show-config"}, "each prints something else and ends"},
+    {{"pty"}, {"merge-stderr-to-stdout"}, "a terminal joins the two already"},
 };
 
 const Given* holds(const Effective& effective, Operand operand) {

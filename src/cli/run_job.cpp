@@ -92,6 +92,14 @@ std::string outcome_text(const plan::Plan& plan, const job::Outcome& outcome, co
   return report::failure_summary(summary);
 }
 
+/// Before the job, since hours may lie between here and its record.
+Result<void> check_report(const std::string& file) {
+  if (file.empty()) return {};
+  auto ok = report::check_can_write(file);
+  if (!ok) ok.error().exit_code = kExitRefused;
+  return ok;
+}
+
 /// 0, or the exit code for a record that could not be written.
 int write_record(const Options& options, const plan::Plan& plan, const job::Outcome& outcome,
                  const output::Output& output, const Span& span) {
@@ -128,6 +136,10 @@ int run_job(const Options& options, const plan::Plan& plan) {
   if (!output) {
     say(to_text(output.error()));
     return output.error().exit_code;
+  }
+  if (const auto ok = check_report(options.report_file); !ok) {  // after the log directory, which it may be in, is made
+    say(to_text(ok.error()));
+    return ok.error().exit_code;
   }
   const launcher::Settings settings = launcher_settings(options);
   report::Diagnostics diagnostics(options.verbosity);

@@ -49,7 +49,7 @@ class Launcher::Impl {
         job_(parts_.policy, hosts_of_ranks(), host_names(), job::Clock::now()),
         output_(io, parts_.output),
         streams_(io, output_, ranks(), [this](int rank) { happened(job::RankDrained{rank}); }),
-        stdin_(io, STDIN_FILENO,
+        stdin_(io, STDIN_FILENO, stdin_ranks(),
                [this](int rank, std::string bytes, bool eof) {
                  send_to_rank(rank, wire::Stdin{static_cast<std::uint32_t>(rank), std::move(bytes), eof});
                }),
@@ -196,7 +196,7 @@ class Launcher::Impl {
       opened_in_frames(host, rank);
     }
     happened(job::RankStarted{rank, static_cast<int>(started.pid), started.time_ns, folded(started.cpus)});
-    if (takes_stdin(parts_.settings.stdin_target, rank)) stdin_.add(rank, stdin_ranks());
+    if (takes_stdin(parts_.settings.stdin_target, rank)) stdin_.add(rank);
     log(2, "rank " + std::to_string(rank) + " started, pid " + std::to_string(started.pid));
     if (++started_ == ranks() && parts_.all_started) parts_.all_started(job_.outcome());
   }
@@ -221,9 +221,14 @@ class Launcher::Impl {
     return parts_.settings.stdin_target.kind == StdinTarget::Kind::all ? ranks() : 1;
   }
 
+  /// Any more, or at all.
+  void takes_no_stdin(int rank) {
+    if (takes_stdin(parts_.settings.stdin_target, rank)) stdin_.remove(rank);
+  }
+
   void on(int, wire::NotStarted& refused, std::deque<sys::Fd>&) {
     const int rank = static_cast<int>(refused.rank);
-    stdin_.remove(rank);
+    takes_no_stdin(rank);
     happened(job::RankEnded{rank, ExitStatus(NotStarted{static_cast<int>(refused.error), refused.what}), refused.time_ns});
     streams_.abandon(rank);
   }
@@ -243,13 +248,13 @@ class Launcher::Impl {
       status = ExitStatus(Signaled{signaled->signal, signaled->core_dumped, true});
     }
     log(2, "rank " + std::to_string(rank) + " " + status.describe());
-    stdin_.remove(rank);
+    takes_no_stdin(rank);
     streams_.rank_ended(rank);
     happened(job::RankEnded{rank, status, ended.time_ns});
   }
 
   void on(int, wire::Credit& credit, std::deque<sys::Fd>&) { stdin_.granted(static_cast<int>(credit.rank), credit.bytes); }
-  void on(int, wire::StdinClosed& closed, std::deque<sys::Fd>&) { stdin_.remove(static_cast<int>(closed.rank)); }
+  void on(int, wire::StdinClosed& closed, std::deque<sys::Fd>&) { takes_no_stdin(static_cast<int>(closed.rank)); }
   void on(int host, wire::Log& said, std::deque<sys::Fd>&) { log(said.level >= 2 ? 1 : 2, host_name(host) + ": " + said.text); }
   void on(int host, wire::Clean& clean, std::deque<sys::Fd>&) {
     if (job_.phase() < job::Phase::finishing) return host_lost(host, "its agent left before it was told to");

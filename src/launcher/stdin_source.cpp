@@ -14,6 +14,7 @@ namespace dlaunch::launcher {
 namespace {
 
 constexpr size_t kReadSize = 64u << 10;
+constexpr std::chrono::milliseconds kForegroundPoll{250};  // `fg` of a job that runs sends no signal
 
 bool readable_now(int fd) {
   pollfd now{fd, POLLIN, 0};
@@ -22,12 +23,17 @@ bool readable_now(int fd) {
 
 }  // namespace
 
-StdinSource::StdinSource(asio::io_context& io, int fd, Send send)
-    : io_(io), fd_(fd), send_(std::move(send)), readiness_(io, fd, Readiness::For::reading) {}
+StdinSource::StdinSource(asio::io_context& io, int fd, int ranks, Send send)
+    : io_(io),
+      fd_(fd),
+      ranks_(static_cast<size_t>(ranks)),
+      send_(std::move(send)),
+      readiness_(io, fd, Readiness::For::reading),
+      foreground_timer_(io) {}
 
-void StdinSource::add(int rank, int expected) {
+void StdinSource::add(int rank) {
   credit_[rank] = wire::kStdinCredit;
-  begun_ = static_cast<int>(credit_.size()) >= expected;
+  seen_.insert(rank);
   wait();
 }
 
@@ -39,13 +45,15 @@ void StdinSource::granted(int rank, std::uint32_t bytes) {
 }
 
 void StdinSource::remove(int rank) {
-  if (credit_.erase(rank) == 0) return;
-  if (credit_.empty() && begun_) return stop();
+  credit_.erase(rank);
+  seen_.insert(rank);
+  if (credit_.empty() && seen_.size() >= ranks_) return stop();
   wait();
 }
 
 void StdinSource::stop() {
   done_ = true;
+  foreground_timer_.cancel();
   readiness_.close();
 }
 
@@ -58,7 +66,8 @@ size_t StdinSource::allowance() const {
 bool StdinSource::in_background() const { return ::isatty(fd_) == 1 && ::tcgetpgrp(fd_) != ::getpgrp(); }
 
 void StdinSource::wait() {
-  if (!begun_ || done_ || waiting_ || allowance() == 0 || in_background()) return;
+  if (seen_.size() < ranks_ || credit_.empty() || done_ || waiting_ || allowance() == 0) return;
+  if (in_background()) return await_foreground();
   waiting_ = true;
   auto ready = [this] {
     waiting_ = false;
@@ -71,8 +80,15 @@ void StdinSource::wait() {
   }
 }
 
+void StdinSource::await_foreground() {
+  foreground_timer_.expires_after(kForegroundPoll);
+  foreground_timer_.async_wait([this](asio::error_code error) {
+    if (!error) wait();
+  });
+}
+
 void StdinSource::read() {
-  if (in_background()) return;  // continued() comes with the foreground
+  if (in_background()) return await_foreground();
   if (readiness_.watchable() && !readable_now(fd_)) return wait();
   std::string bytes(allowance(), '\0');
   const ssize_t got = ::read(fd_, bytes.data(), bytes.size());

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <asio/io_context.hpp>
+#include <asio/steady_timer.hpp>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 
 #include "launcher/readiness.h"
@@ -16,11 +18,13 @@ class StdinSource {
  public:
   using Send = std::function<void(int rank, std::string bytes, bool eof)>;
 
-  StdinSource(asio::io_context& io, int fd, Send send);
+  /// Reading begins when of `ranks` ranks each has been added or removed.
+  StdinSource(asio::io_context& io, int fd, int ranks, Send send);
 
-  /// A rank that takes stdin has started. Reading begins when `expected` of them have.
-  void add(int rank, int expected);
+  /// A rank that takes stdin has started.
+  void add(int rank);
   void granted(int rank, std::uint32_t bytes);
+  /// It takes no more, or never will.
   void remove(int rank);
   /// We may have come to the foreground.
   void continued() { wait(); }
@@ -31,15 +35,18 @@ class StdinSource {
   void read();
   std::size_t allowance() const;
   bool in_background() const;
+  void await_foreground();
   void finish();
 
   asio::io_context& io_;
   const int fd_;
+  const size_t ranks_;
   Send send_;
   Readiness readiness_;
+  asio::steady_timer foreground_timer_;
   bool waiting_ = false;
   bool done_ = false;
-  bool begun_ = false;
+  std::set<int> seen_;  // added or removed
   std::map<int, std::uint32_t> credit_;  // by rank
 };
 

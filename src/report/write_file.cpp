@@ -39,7 +39,22 @@ bool is_special(const std::string& path) {
   return ::lstat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode);
 }
 
+std::string directory_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
 }  // namespace
+
+Result<void> check_can_write(const std::string& path) {
+  struct stat facts{};
+  const bool there = ::stat(path.c_str(), &facts) == 0;
+  if (path.ends_with('/') || (there && S_ISDIR(facts.st_mode))) return cannot_write(path, EISDIR);
+  const bool can = is_special(path) ? ::access(path.c_str(), W_OK) == 0
+                                    : ::access(directory_of(path).c_str(), W_OK | X_OK) == 0;
+  return can ? Result<void>() : cannot_write(path, errno);
+}
 
 Result<void> write_file_atomically(const std::string& path, std::string_view text) {
   const bool direct = is_special(path);

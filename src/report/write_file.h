@@ -12,4 +12,7 @@ namespace dlaunch::report {
 /// What is there and is no regular file (a pipe, /dev/stdout, a link) is written through instead of being replaced.
 Result<void> write_file_atomically(const std::string& path, std::string_view text);
 
+/// For before the job: an Error when it would fail now, as far as can be told without writing.
+Result<void> check_can_write(const std::string& path);
+
 }  // namespace dlaunch::report

@@ -96,16 +96,21 @@ class Record(Case):
         self.assertEqual(self.record()["command"][0][0], "./prog")
 
     def test_a_place_that_cannot_be_written_is_said(self):
-        for place in ("/no/such/folder/job.json", ".", "/dev/full"):
+        for place, code, started in (("/no/such/folder/job.json", 2, b""), (".", 2, b""), ("/dev/full", 1, b"here\n")):
             with self.subTest(place):
-                result = self.run_dlaunch("--report", place, "-n", 1, "true")
-                self.assert_exit(result, 1)
+                result = self.run_dlaunch("--report", place, "-n", 1, "echo", "here")
+                self.assert_exit(result, code)
+                self.assertEqual(result.stdout, started)
                 self.assertIn("cannot write", result.stderr.decode())
 
+    def test_beside_the_logs_of_the_same_job(self):
+        self.assert_succeeds("--report", "logs/job.json", "--output-filename", "logs", "-n", 1, "true")
+        self.assertEqual(json.loads((self.dir / "logs/job.json").read_text())["cause"], "success")
+
     def test_a_failure_keeps_its_code_when_the_record_cannot_be_written(self):
-        result = self.run_dlaunch("--report", "/no/such/folder/job.json", "-n", 1, *sh("exit 3"))
+        result = self.run_dlaunch("--report", "/dev/full", "-n", 1, *sh("exit 3"))
         self.assert_exit(result, 3)
-        self.assertIn("/no/such/folder/job.json", result.stderr.decode())
+        self.assertIn("/dev/full", result.stderr.decode())
         self.assertIn("code 3", result.stderr.decode().splitlines()[-1])
 
 

@@ -105,6 +105,12 @@ class End(Case):
         out = subprocess.run(["bash", "-c", line], capture_output=True, env=self.env, timeout=10, check=False)
         self.assertEqual((out.stdout, out.stderr), (b"y\n141 0\n", b""))
 
+    def test_one_of_all_that_never_starts_does_not_stop_the_others(self):
+        result = self.run_dlaunch("--on-failure", "continue", "--stdin", "all", "-n", 1, "./no-such-program", ":", "-n", 1, "cat",
+                                  input=b"all of it")
+        self.assert_exit(result, 127)
+        self.assertEqual(result.stdout, b"all of it")
+
     def test_one_of_all_that_ends_early_does_not_stop_the_others(self):
         content = os.urandom(1 << 20)
         out = self.assert_succeeds("-n", 3, "--stdin", "all",
@@ -208,6 +214,12 @@ class Untouched(Case):
 
 class Background(Case):
     def test_a_background_job_is_not_stopped_by_its_terminal(self):
+        self.check_background_then_foreground("os.killpg(job.pid, signal.SIGCONT)")
+
+    def test_a_job_that_ran_in_the_background_is_told_of_the_foreground_by_no_signal(self):
+        self.check_background_then_foreground("pass  # bash's fg continues only what was stopped")
+
+    def check_background_then_foreground(self, continue_it):
         """As `dlaunch … &` from a shell with job control, then `fg`."""
         master, slave = pty.openpty()
         self.addCleanup(os.close, master)
@@ -221,7 +233,7 @@ print("started", job.pid, flush=True)
 while not os.path.exists("to-foreground"):
     time.sleep(0.02)
 os.tcsetpgrp(0, job.pid)
-os.killpg(job.pid, signal.SIGCONT)
+""" + continue_it + """
 code = job.wait()
 os.tcsetpgrp(0, os.getpgrp())
 print("code", code, flush=True)

@@ -78,7 +78,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{{"--label={rnk}", "p"}, {"--label: ", "rnk", "rank"}},
         Refusal{{"--wdir", "", "p"}, {"--wdir: the path is empty"}},
         Refusal{{"--report=", "p"}, {"--report: the path is empty"}},
-        Refusal{{"--tag-output=true", "p"}, {"--tag-output: takes no value"}},
+        Refusal{{"--tag-output=maybe", "p"}, {"--tag-output: \"maybe\" is neither true nor false"}},
+        Refusal{{"--nooversubscribe=true", "p"}, {"--nooversubscribe: takes no value"}},
         Refusal{{"-v=2", "p"}, {"-v: takes no value"}}, Refusal{{"--help=x"}, {"--help: takes no value"}}));
 
 INSTANTIATE_TEST_SUITE_P(

@@ -156,6 +156,18 @@ TEST(Preferences, YieldWhenTheCommandLineContradictsThem) {
               AllOf(HasSubstr("config.toml:1"), HasSubstr("config.toml:2")));
 }
 
+TEST(Preferences, TheCommandLineTurnsOffWhatTheyTurnedOn) {
+  Front front = with_config("label = true\npty = true\n");
+  front.environment.emplace_back("DLAUNCH_OVERSUBSCRIBE=1");
+  const Options on = front.options({"--label=true", "--pty=true", "p"});
+  EXPECT_EQ(on.output.label, output::kDefaultLabel);
+  EXPECT_TRUE(on.output.pty);
+  const Options off = front.options({"--label=false", "--pty=false", "--oversubscribe=false", "p"});
+  EXPECT_EQ(off.output.label, std::nullopt);
+  EXPECT_FALSE(off.output.pty);
+  EXPECT_FALSE(off.request.oversubscribe);
+}
+
 TEST(ShowConfig, SaysWhereEachValueIsFrom) {
   Front front = with_config("grace = 1\ntimeout = 60");
   front.environment.push_back("DLAUNCH_ON_FAILURE=continue");

@@ -58,6 +58,17 @@ TEST_F(WriteFile, AFailureLeavesTheOldFileAndNoOther) {
   EXPECT_EQ(files(), 1);
 }
 
+TEST_F(WriteFile, TellsBeforehandWhatWouldFail) {
+  fs::create_directory(directory / "d");
+  EXPECT_TRUE(check_can_write(directory / "new"));
+  EXPECT_TRUE(check_can_write("/dev/null"));
+  EXPECT_TRUE(check_can_write("here"));
+  EXPECT_EQ(check_can_write(directory / "no" / "r").error().why, "No such file or directory");
+  EXPECT_EQ(check_can_write(directory / "d").error().why, "Is a directory");
+  EXPECT_EQ(check_can_write((directory / "new/").string()).error().why, "Is a directory");
+  EXPECT_EQ(files(), 1);
+}
+
 TEST_F(WriteFile, WritesThroughALinkInsteadOfReplacingIt) {
   std::ofstream(directory / "real") << "old and longer";
   fs::create_symlink(directory / "real", directory / "link");

@@ -1,0 +1,282 @@
+#include "agent/ranks.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <utility>
+
+#include "agent/oom.h"
+#include "agent/program.h"
+#include "agent/stdin_feeder.h"
+#include "agent/topology.h"
+#include "plan/binding.h"
+#include "sys/clock.h"
+
+namespace dlaunch::agent {
+
+/// Passive; lives from its spawn to the job's end.
+struct Rank {
+  pid_t pid = 0;  // 0 once it was reaped: nothing is sent to a pid that may be another's
+  std::uint32_t app = 0;
+  const SpawnFailure* failure = nullptr;
+  std::array<std::unique_ptr<link::PipeReader>, 2> readers;
+  std::array<std::uint32_t, 2> credit{};
+  std::unique_ptr<StdinFeeder> in;
+  sys::Fd terminal;  // to tell it its size
+};
+
+struct Program {
+  wire::Program asked;
+  tl::expected<std::string, NotFound> path;
+};
+
+namespace {
+
+constexpr int kStarts = 8;  // reported together: so many may wait for their Started
+
+std::vector<char*> pointers(const std::vector<std::string>& first, const std::vector<std::string>& second) {
+  std::vector<char*> list;
+  list.reserve(first.size() + second.size() + 1);
+  for (const auto* strings : {&first, &second}) {
+    for (const std::string& s : *strings) list.push_back(const_cast<char*>(s.c_str()));  // execve does not write
+  }
+  list.push_back(nullptr);
+  return list;
+}
+
+std::vector<std::uint32_t> affinity_of(pid_t pid) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<std::uint32_t> cpus;
+  if (::sched_getaffinity(pid, sizeof set, &set) != 0) return cpus;
+  for (std::uint32_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+  }
+  return cpus;
+}
+
+/// As sched_setaffinity(2) takes it: bit n of the words is CPU n.
+std::vector<unsigned long> affinity_mask(const std::vector<std::uint32_t>& cpus) {
+  constexpr std::uint32_t kBits = 8 * sizeof(unsigned long);
+  std::vector<unsigned long> words;
+  for (const std::uint32_t cpu : cpus) {
+    if (words.size() <= cpu / kBits) words.resize(cpu / kBits + 1);
+    words[cpu / kBits] |= 1ul << (cpu % kBits);
+  }
+  return words;
+}
+
+/// An error that no system call told, for a frame that has room for one text.
+std::string one_line(const Error& error) {
+  return error.what + ": " + error.why + (error.hint.empty() ? "" : " (" + error.hint + ")");
+}
+
+std::string step_text(SpawnStep step, int error, const Program& program) {
+  switch (step) {
+    case SpawnStep::fork: return "cannot make a process for " + program.asked.argv[0];
+    case SpawnStep::session: return "cannot make its session and descriptors";
+    case SpawnStep::terminal: return "cannot make its terminal the controlling one";
+    case SpawnStep::limits: return "cannot set its limit of open files";
+    case SpawnStep::affinity: return "cannot bind it to its CPUs";
+    case SpawnStep::directory: return "cannot change to the working directory " + program.asked.wdir;
+    case SpawnStep::exec:
+      return error == ENOENT ? missing_interpreter(*program.path, program.asked.wdir)
+                             : "cannot execute " + *program.path;
+  }
+  return {};
+}
+
+}  // namespace
+
+Ranks::Ranks(asio::io_context& io, link::Link& link, const rlimit& open_files)
+    : io_(io), link_(link), open_files_(open_files) {}
+Ranks::~Ranks() = default;
+
+/// Topology takes milliseconds to read: only where binding was asked for.
+void Ranks::configure(const wire::Setup& setup) {
+  hand_over_ = setup.hand_over;
+  report_cpus_ = setup.report_cpus;
+  first_credit_ = setup.credit;
+  oom_kills_ = oom_kills();
+  plan::BindingRequest request;
+  request.bind_to = static_cast<plan::BindTo>(setup.bind_to);
+  request.map_by = static_cast<plan::MapBy>(setup.map_by);
+  request.rank_by = static_cast<plan::RankBy>(setup.rank_by);
+  if (request.bind_to == plan::BindTo::none) return;
+  bound_ = read_topology().and_then([&](const plan::Topology& topology) {
+    return plan::bind_ranks(topology, request, static_cast<int>(setup.local_ranks), setup.oversubscribe);
+  });
+}
+
+void Ranks::describe(wire::Program&& program) {
+  auto path = program.argv.empty() ? tl::unexpected(NotFound{ENOENT, "no program was named"})
+                                   : find_program(program.argv[0], program.env, program.wdir);
+  const std::uint32_t app = program.app;
+  programs_.insert_or_assign(app, Program{std::move(program), std::move(path)});
+}
+
+void Ranks::start(const wire::Spawn& spawn) {
+  if (ranks_.contains(spawn.rank)) return refuse(spawn.rank, EEXIST, "it was started already");
+  const auto program = programs_.find(spawn.app);
+  if (program == programs_.end()) return refuse(spawn.rank, EINVAL, "its program was never described");
+  if (::access((program->second.asked.wdir + "/.").c_str(), X_OK) != 0) {  // "/.": of a file it says ENOTDIR
+    const int error = errno;
+    return refuse(spawn.rank, error, step_text(SpawnStep::directory, error, program->second));
+  }
+  if (!program->second.path) return refuse(spawn.rank, program->second.path.error().error, program->second.path.error().what);
+  if (!bound_) return refuse(spawn.rank, 0, one_line(bound_.error()));
+  auto stdio = open_stdio(spawn, window_);
+  if (!stdio) return refuse(spawn.rank, stdio.error().error, stdio.error().what);
+  launch(spawn, program->second, *stdio);
+}
+
+void Ranks::input(const wire::Stdin& input) {
+  const auto rank = ranks_.find(input.rank);
+  if (rank != ranks_.end() && rank->second.in) rank->second.in->push(input.bytes, input.eof);
+}
+
+void Ranks::resize(const wire::WindowSize& size) {
+  window_ = size;
+  for (auto& [id, rank] : ranks_) {
+    if (rank.terminal) resize_terminal(rank.terminal.get(), size);
+  }
+}
+
+void Ranks::granted(const wire::Credit& credit) {
+  const auto rank = ranks_.find(credit.rank);
+  if (rank == ranks_.end() || credit.stream < 1 || credit.stream > 2) return;
+  const size_t stream = credit.stream - 1u;
+  rank->second.credit[stream] += credit.bytes;
+  if (rank->second.readers[stream]) rank->second.readers[stream]->resume();
+}
+
+void Ranks::launch(const wire::Spawn& spawn, const Program& program, Stdio& stdio) {
+  const std::vector<std::string> none;
+  const auto argv = pointers(program.asked.argv, none);
+  const auto envp = pointers(program.asked.env, spawn.env);
+  Launch launch;
+  launch.path = program.path->c_str();
+  launch.argv = argv.data();
+  launch.envp = envp.data();
+  launch.wdir = program.asked.wdir.c_str();
+  launch.in = stdio.child_in.get();
+  launch.out = stdio.child_out.get();
+  launch.err = stdio.child_err.get();
+  launch.terminal = stdio.terminal;
+  launch.open_files = open_files_;
+  const auto mask = spawn.local_rank < bound_->size() ? affinity_mask((*bound_)[spawn.local_rank])
+                                                      : std::vector<unsigned long>{};
+  launch.affinity = mask;
+  launch.wait = report_cpus_;
+  const Spawner::Child child = spawner_.spawn(launch);
+  if (child.pid < 0) return refuse(spawn.rank, child.error, step_text(SpawnStep::fork, child.error, program));
+  Rank& rank = ranks_[spawn.rank];
+  rank.pid = child.pid;
+  rank.app = spawn.app;
+  rank.failure = child.slot;
+  rank_of_.emplace(child.pid, spawn.rank);
+  connect(spawn.rank, rank, stdio);
+}
+
+void Ranks::connect(std::uint32_t id, Rank& rank, Stdio& stdio) {
+  wire::Started started{id, static_cast<std::uint32_t>(rank.pid), sys::wall_ns(), 0, {}};
+  if (report_cpus_) started.cpus = affinity_of(rank.pid);
+  if (stdio.terminal) rank.terminal.reset(::fcntl(stdio.out.get(), F_DUPFD_CLOEXEC, 0));
+  if (stdio.in) feed(id, rank, stdio);
+  std::vector<sys::Fd> handed;
+  std::uint8_t stream = 1;
+  for (sys::Fd* fd : {&stdio.out, &stdio.err}) {
+    if (*fd && hand_over_) {
+      started.fds = static_cast<std::uint8_t>(started.fds | stream);
+      handed.push_back(std::move(*fd));
+    }
+    ++stream;
+  }
+  link_.send(started, std::move(handed));
+  if (++unreported_ % kStarts == 0) link_.flush();
+  stream = 1;
+  for (sys::Fd* fd : {&stdio.out, &stdio.err}) {
+    if (*fd) carry(id, rank, stream, std::move(*fd));
+    ++stream;
+  }
+}
+
+void Ranks::feed(std::uint32_t id, Rank& rank, Stdio& stdio) {
+  rank.in = std::make_unique<StdinFeeder>(
+      io_, std::move(stdio.in), stdio.terminal,
+      StdinFeeder::Handlers{[this, id](std::uint32_t bytes) { link_.send(wire::Credit{id, 0, bytes}); },
+                            [this, id] { link_.send(wire::StdinClosed{id}); }});
+}
+
+/// Carries an output stream in frames, under the credit that the launcher grants.
+void Ranks::carry(std::uint32_t id, Rank& rank, std::uint8_t stream, sys::Fd fd) {
+  const size_t index = stream - 1u;
+  rank.credit[index] = first_credit_;
+  link::PipeReader::Consumer consumer;
+  consumer.allowance = [this, &rank, index]() -> size_t {
+    if (discarding_) return scratch_.size();
+    return link_.waiting() > link::Link::kHighWater ? 0 : std::min<size_t>(rank.credit[index], wire::kMaxOutput);
+  };
+  consumer.data = [this, id, &rank, index, stream](std::string_view bytes) {
+    if (discarding_) return;
+    rank.credit[index] -= static_cast<std::uint32_t>(bytes.size());
+    link_.send(wire::Output{id, stream, sys::wall_ns(), std::string(bytes)});
+  };
+  consumer.closed = [this, id, stream] { link_.send(wire::Output{id, stream, sys::wall_ns(), {}}); };
+  rank.readers[index] = std::make_unique<link::PipeReader>(io_, std::move(fd), scratch_, std::move(consumer));
+}
+
+void Ranks::resume() {
+  for (auto& [id, rank] : ranks_) {
+    for (auto& reader : rank.readers) {
+      if (reader) reader->resume();
+    }
+  }
+}
+
+void Ranks::refuse(std::uint32_t rank, int error, const std::string& what) {
+  link_.send(wire::NotStarted{rank, static_cast<std::uint32_t>(error), what, sys::wall_ns()});
+}
+
+void Ranks::signal(int signal) {
+  for (auto& [id, rank] : ranks_) {
+    if (rank.pid <= 1) continue;
+    if (::kill(-rank.pid, signal) != 0) ::kill(rank.pid, signal);  // it does not lead its group yet
+  }
+}
+
+void Ranks::reaped(pid_t pid, int wait_status) {
+  const auto found = rank_of_.find(pid);
+  if (found == rank_of_.end()) return;  // an orphan that we adopted
+  const std::uint32_t id = found->second;
+  rank_of_.erase(found);
+  Rank& rank = ranks_.at(id);
+  rank.pid = 0;
+  rank.in.reset();
+  for (auto& reader : rank.readers) {
+    if (reader) reader->rank_ended();
+  }
+  if (const auto failure = Spawner::failure(rank.failure)) {
+    return refuse(id, failure->error, step_text(failure->step, failure->error, programs_.at(rank.app)));
+  }
+  const bool killed = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
+  const auto kills = killed ? oom_kills() : oom_kills_;
+  link_.send(wire::Ended{id, static_cast<std::uint32_t>(wait_status), kills > oom_kills_, sys::wall_ns()});
+}
+
+void Ranks::discard() {
+  discarding_ = true;
+  resume();
+}
+
+void Ranks::clear() {
+  rank_of_.clear();
+  ranks_.clear();
+}
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,79 @@
+// The ranks of this host: starts them, carries their streams under the launcher's credit, tells how they ended. Owned by
+// the Agent; link and loop must outlive it.
+#pragma once
+
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <array>
+#include <asio/io_context.hpp>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/spawner.h"
+#include "agent/stdio.h"
+#include "base/error.h"
+#include "link/link.h"
+#include "link/pipe_reader.h"
+#include "wire/message.h"
+
+namespace dlaunch::agent {
+
+struct Program;  // an app with what all its ranks need to exec
+struct Rank;     // a rank and its streams
+
+class Ranks {
+ public:
+  /// `open_files`: the limit that ranks get.
+  Ranks(asio::io_context& io, link::Link& link, const rlimit& open_files);
+  ~Ranks();
+
+  /// Before all else: how ranks are bound, and what their streams may send at first.
+  void configure(const wire::Setup& setup);
+  void describe(wire::Program&& program);
+  /// Answers NotStarted or Started.
+  void start(const wire::Spawn& spawn);
+  void input(const wire::Stdin& input);
+  void granted(const wire::Credit& credit);
+  void resize(const wire::WindowSize& size);
+  void signal(int signal);
+
+  /// Answers Ended, or NotStarted where the program could not be executed; ignores children that are no ranks.
+  void reaped(pid_t pid, int wait_status);
+  /// The link takes bytes again.
+  void resume();
+  /// From now on output is read and dropped, so that ranks can write their last words and end.
+  void discard();
+  /// Forgets all of them.
+  void clear();
+
+ private:
+  void launch(const wire::Spawn& spawn, const Program& program, Stdio& stdio);
+  void connect(std::uint32_t id, Rank& rank, Stdio& stdio);
+  void feed(std::uint32_t id, Rank& rank, Stdio& stdio);
+  void carry(std::uint32_t id, Rank& rank, std::uint8_t stream, sys::Fd fd);
+  void refuse(std::uint32_t rank, int error, const std::string& what);
+
+  asio::io_context& io_;
+  link::Link& link_;
+  const rlimit open_files_;
+  Spawner spawner_;
+  bool hand_over_ = false;
+  bool report_cpus_ = false;
+  std::uint32_t first_credit_ = 0;
+  wire::WindowSize window_;
+  Result<std::vector<std::vector<std::uint32_t>>> bound_;  // by local rank; none: not bound
+  std::optional<long> oom_kills_;
+  std::array<char, wire::kMaxOutput> scratch_{};
+  std::map<std::uint32_t, Program> programs_;
+  std::map<std::uint32_t, Rank> ranks_;
+  std::map<pid_t, std::uint32_t> rank_of_;
+  int unreported_ = 0;
+  bool discarding_ = false;
+};
+
+}  // namespace dlaunch::agent
