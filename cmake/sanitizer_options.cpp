@@ -1,6 +1,8 @@
 // How dlaunch and its agent run when they are built with sanitizers. What is found goes to files: standard error is the
 // job's, and of an agent that has said Clean nobody asks the exit code. The end-to-end tests look for the files.
-#define DLAUNCH_OPTIONS "log_path=" DLAUNCH_SANITIZER_REPORTS "/report:log_exe_name=1:print_stacktrace=1:handle_segv=2:handle_sigbus=2:handle_sigfpe=2"
+#define DLAUNCH_OPTIONS                 \
+  "log_path=" DLAUNCH_SANITIZER_REPORTS \
+  "/report:log_exe_name=1:print_stacktrace=1:handle_segv=2:handle_sigbus=2:handle_sigfpe=2"
 
 extern "C" {
 

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/text.h"
 #include "sys/io.h"
 
 namespace dlaunch::launcher {
@@ -101,7 +102,7 @@ class BootstrapStream::Impl : public std::enable_shared_from_this<BootstrapStrea
 
   void finish() {
     const Handlers handlers = std::move(handlers_);
-    if (!bootstrap_.noise().empty()) handlers.noise(bootstrap_.noise());
+    if (const auto noise = trim(bootstrap_.noise()); !noise.empty()) handlers.noise(std::string(noise));
     handlers.done(sys::Fd(stream_.release()), bootstrap_.rest());
   }
 

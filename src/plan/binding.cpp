@@ -50,7 +50,7 @@ Places cores(const Topology& topology) {
 Places mapped_places(const Topology& topology, const BindingRequest& request) {
   const bool threads = request.bind_to == BindTo::hwthread;
   if (threads && request.map_by == MapBy::hwthread) return all_pus(topology);
-  const Places places = threads ? deal_by_group(topology, all_pus(topology), &Pu::core) : cores(topology);
+  Places places = threads ? deal_by_group(topology, all_pus(topology), &Pu::core) : cores(topology);
   switch (request.map_by) {
     case MapBy::socket:
       return deal_by_group(topology, places, &Pu::socket);

@@ -127,11 +127,12 @@ Json plan_json(const std::string& text) {
 }  // namespace
 
 std::string rfc3339(std::int64_t realtime_ns) {
-  using namespace std::chrono;
-  const sys_time<microseconds> time{floor<microseconds>(nanoseconds(realtime_ns))};
-  const auto day = floor<days>(time);
-  const year_month_day date(day);
-  const hh_mm_ss clock(time - day);
+  namespace chrono = std::chrono;
+  const chrono::sys_time<chrono::microseconds> time{
+      chrono::floor<chrono::microseconds>(chrono::nanoseconds(realtime_ns))};
+  const auto day = chrono::floor<chrono::days>(time);
+  const chrono::year_month_day date(day);
+  const chrono::hh_mm_ss clock(time - day);
   char text[48];
   std::snprintf(text, sizeof text, "%04d-%02u-%02uT%02ld:%02ld:%02ld.%06ldZ", static_cast<int>(date.year()),
                 static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), clock.hours().count(),

@@ -1,9 +1,9 @@
         .section .rodata
         .balign 16
-        .globl dlaunch_agent_begin
-dlaunch_agent_begin:
+        .globl kDlaunchAgentBegin
+kDlaunchAgentBegin:
         .incbin DLAUNCH_AGENT_FILE
-        .globl dlaunch_agent_end
-dlaunch_agent_end:
+        .globl kDlaunchAgentEnd
+kDlaunchAgentEnd:
         .byte 0
         .section .note.GNU-stack,"",@progbits

@@ -1,12 +1,12 @@
 #include "transport/bootstrap.h"
 
-extern "C" const char dlaunch_agent_begin[];
-extern "C" const char dlaunch_agent_end[];
+extern "C" const char kDlaunchAgentBegin[];
+extern "C" const char kDlaunchAgentEnd[];
 
 namespace dlaunch::transport {
 
 AgentImage agent_image() {
-  return {{dlaunch_agent_begin, static_cast<size_t>(dlaunch_agent_end - dlaunch_agent_begin)},
+  return {{kDlaunchAgentBegin, static_cast<size_t>(kDlaunchAgentEnd - kDlaunchAgentBegin)},
           DLAUNCH_AGENT_HASH,
           DLAUNCH_AGENT_MACHINE};
 }

@@ -17,11 +17,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-int run_agent(const sys::Fd& link, const std::function<void()>& before_exec) {
+int run_agent(const sys::Fd& link, const std::vector<std::string>& login, const std::function<void()>& before_exec) {
   const int pid = ::fork();
   if (pid != 0) return pid;
   ::dup2(link.get(), 0);
   ::dup2(link.get(), 1);
+  for (const char* name : {"HOME", "USER", "LOGNAME", "SHELL", "TMPDIR"}) ::unsetenv(name);
+  for (const std::string& entry : login) ::putenv(const_cast<char*>(entry.c_str()));  // until the exec below
   if (before_exec) before_exec();
   ::execl(DLAUNCH_AGENT, "dlaunch-agent", nullptr);
   ::_exit(99);
@@ -52,7 +54,7 @@ AgentProcess::AgentProcess(Options options) {
   sys::become_subreaper();
   auto [ours, theirs] = sys::make_socketpair();
   link_ = std::move(ours);
-  guardian_ = run_agent(theirs, options.before_exec);
+  guardian_ = run_agent(theirs, options.login, options.before_exec);
   theirs.reset();
   if (!options.send_setup) return;
   send(options.setup);

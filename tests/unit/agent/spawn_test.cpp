@@ -82,6 +82,15 @@ TEST_P(Refuses, WithErrnoAndOperandAndTheAgentLivesOn) {
   EXPECT_EQ(agent.run({"echo", "next"}), "next\n");
 }
 
+TEST(Spawn, AddsWhatTheLoginOnThisHostGives) {
+  AgentOptions options;
+  options.login = {"HOME=/home/ann", "USER=ann", "TMPDIR=/big"};
+  AgentProcess agent(options);
+  const std::string out = agent.run({program("print_env"), "HOME", "USER", "TMPDIR"},
+                                    [](wire::Program& app, wire::Spawn&) { app.env = {"TMPDIR=/mine"}; });
+  EXPECT_EQ(out, "/home/ann\nann\n/mine\n");
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Spawn, Refuses,
     testing::Values(Refusal{{"no-such-program"}, "/", ENOENT, "no-such-program in PATH"},
