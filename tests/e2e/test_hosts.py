@@ -102,6 +102,27 @@ class Agent(HostsCase):
         self.assert_told(result, 125, "node2", "noexec", AGENTS)
 
 
+class Exec(HostsCase):
+    """Any command that gives a stream to a shell on the host."""
+
+    def test_ssh_by_the_user(self):
+        out = self.assert_succeeds("--exec", "ssh -o BatchMode=yes {host}", "-H", "node1,node2", "uname", "-n")
+        self.assertEqual(sorted(lines(out)), ["node1", "node2"])
+
+    def test_without_any_network(self):
+        first = " ".join(self.host(1).command([])).replace(str(self.host(1).pid), "$(cat {host}.pid)", 1)
+        for host in self.bed.hosts.values():
+            (self.dir / f"{host.name}.pid").write_text(f"{host.pid}\n")
+            host.kill_sshd()
+        result = self.run_dlaunch("--exec", first, "-H", "node1:2,node2", "sh", "-c", 'echo "$DLAUNCH_RANK $(uname -n)"')
+        self.assert_exit(result, 0)
+        self.assertEqual(sorted(lines(result.stdout)), ["0 node1", "1 node1", "2 node2"])
+
+    def test_command_is_missing(self):
+        result = self.run_dlaunch("--exec", "no-such-command {host}", "-H", "node1,node2", "true")
+        self.assert_told(result, 125, "node", "no-such-command", "not found")
+
+
 class Shells(HostsCase):
     shells = {f"node{number}": shell for number, shell in enumerate(
         filter(None, map(shutil.which, ("dash", "zsh", "fish", "tcsh"))), start=1)}
@@ -145,6 +166,13 @@ class Unreachable(HostsCase):
         self.bed.head.sh("sed -i '/^node2 /d' /root/.ssh/known_hosts")
         self.refused("node2", "ost key verification failed")
 
+    def test_host_key_unknown_and_accepted(self):
+        self.bed.head.sh("sed -i '/^node2 /d' /root/.ssh/known_hosts")
+        for _ in range(2):
+            result = self.run_dlaunch("--host-key", "accept-new", "-H", "node1,node2", "true")
+            self.assert_exit(result, 0)
+        self.assertEqual(self.bed.head.run(["ssh-keygen", "-F", "node2"]).returncode, 0)
+
     def test_interrupted_while_it_connects_to_a_silent_port(self):
         self.bed.head.drop_outgoing(self.host(2))
         job = self.start("-H", "node1,node2,node3", "sleep", "1000", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -157,24 +185,26 @@ class Unreachable(HostsCase):
         self.assert_exit(result, 130)
         self.assertEqual(self.bed.head.find("ssh"), [])
 
-    def test_port_silent(self):
+    def test_silent_port_and_silent_sshd(self):
+        """Two jobs at once, since each takes the 10 s of a connection."""
         self.bed.head.drop_outgoing(self.host(2))
-        self.refused("node2", "timed out", within=16)
+        self.host(3).kill_sshd()
+        listener = subprocess.Popen(self.host(3).command(
+            ["/usr/bin/python3", "-c", "import socket as s; l=s.create_server(('0.0.0.0', 22)); c=l.accept(); l.accept()"]))
+        self.addCleanup(listener.wait)
+        self.addCleanup(listener.kill)
+        self.assertTrue(wait_until(lambda: ":0016 " in self.host(3).sh("cat /proc/net/tcp")))
+        jobs = {name: self.start("-H", f"node1,{name}", "sleep", "1000", stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE) for name in ("node2", "node3")}
+        for name, job in jobs.items():
+            result, _ = self.finish(job, 16)
+            self.assert_told(result, 125, name, "timed out")
+        for pid in self.host(3).find("create_server"):
+            os.kill(pid, signal.SIGKILL)
 
     def test_powered_off(self):
         self.host(2).link_down()
         self.refused("node2", "No route to host")
-
-    def test_sshd_accepts_and_says_nothing(self):
-        self.host(2).kill_sshd()
-        listener = subprocess.Popen(self.host(2).command(
-            ["/usr/bin/python3", "-c", "import socket as s; l=s.create_server(('0.0.0.0', 22)); c=l.accept(); l.accept()"]))
-        self.addCleanup(listener.wait)
-        self.addCleanup(listener.kill)
-        self.assertTrue(wait_until(lambda: "0:0016 " in self.host(2).sh("cat /proc/net/tcp")))
-        self.refused("node2", "timed out", within=16)
-        for pid in self.host(2).find("create_server"):
-            os.kill(pid, signal.SIGKILL)
 
 
 class NotStarted(HostsCase):
