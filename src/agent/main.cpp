@@ -4,6 +4,7 @@
 #include <linux/close_range.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,6 +28,7 @@ namespace agent = dlaunch::agent;
 namespace sys = dlaunch::sys;
 
 constexpr std::chrono::seconds kOrphanGrace{3};  // the launcher's own grace died with the worker
+constexpr int kStoppedTicks = 20;                // seconds: three missed heartbeats and a little
 constexpr int kBroken = 3;
 
 sys::Fd take_over(int fd) {
@@ -73,14 +75,40 @@ int sweep() {
   return code;
 }
 
+/// Its wait status. One that is stopped is killed once the launcher must have given it up; only time in which we run
+/// ourselves counts, so a whole job may be stopped and continued.
+int wait_for_end(pid_t worker) {
+  const auto tick_every = [](time_t seconds) {
+    const timeval interval{seconds, 0};
+    const itimerval timer{interval, interval};
+    ::setitimer(ITIMER_REAL, &timer, nullptr);
+  };
+  struct sigaction tick{};
+  tick.sa_handler = [](int) {};
+  ::sigaction(SIGALRM, &tick, nullptr);
+  int wait_status = 0;
+  int ticks = 0;
+  for (;;) {
+    const pid_t got = ::waitpid(worker, &wait_status, WUNTRACED | WCONTINUED);
+    if (got < 0 && errno != EINTR) return wait_status;
+    if (got == worker && !WIFSTOPPED(wait_status) && !WIFCONTINUED(wait_status)) return wait_status;
+    if (got < 0) {
+      if (++ticks < kStoppedTicks) continue;
+      tick_every(0);
+      ::kill(worker, SIGKILL);
+      continue;
+    }
+    ticks = 0;
+    tick_every(WIFSTOPPED(wait_status) ? 1 : 0);
+  }
+}
+
 /// Ends when the worker has: with nothing left behind.
 int guard(pid_t worker) {
   replace_by_null(STDIN_FILENO);  // the link is the worker's alone: its end must be seen
   replace_by_null(STDOUT_FILENO);
   for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) ::signal(signal, SIG_IGN);
-  int wait_status = 0;
-  while (::waitpid(worker, &wait_status, 0) < 0 && errno == EINTR) {
-  }
+  const int wait_status = wait_for_end(worker);
   if (!sys::reap_all()) sweep();
   return dlaunch::ExitStatus::from_wait(wait_status).shell_code();
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <utility>
@@ -19,7 +20,9 @@ extern char** environ;
 namespace dlaunch::transport {
 namespace {
 
-constexpr int kExitWaitMs = 5000;  // a command whose stream we closed ends by itself
+// A command whose stream we closed ends by itself, unless it is still connecting. For all commands together.
+constexpr std::chrono::milliseconds kEndsByItself{1000};
+constexpr std::chrono::milliseconds kEndsWhenTold{300};
 
 /// In a session of its own, so that Ctrl-C is for the launcher alone.
 int start(const std::string& line, const sys::Fd& stream, const sys::Fd& errors, pid_t& pid) {
@@ -68,12 +71,30 @@ Result<Opened> Exec::open(const plan::Host& host) {
   return Opened{std::move(ours), false, true, host.reach.agent, std::move(errors.read)};
 }
 
-void Exec::close() {
-  for (const auto& child : children_) {
-    pollfd ended{child->handle.get(), POLLIN, 0};
-    if (child->handle && ::poll(&ended, 1, kExitWaitMs) == 0) ::kill(-child->pid, SIGKILL);
-    ::waitpid(child->pid, nullptr, child->handle ? 0 : WNOHANG);
+/// By itself, and reaped: by us or, if SIGCHLD came first, by the launcher.
+bool Exec::has_ended(const Child& child) { return ::waitpid(child.pid, nullptr, WNOHANG) != 0; }
+
+bool Exec::wait_for_all(std::chrono::milliseconds limit) {
+  const auto deadline = std::chrono::steady_clock::now() + limit;
+  for (;;) {
+    std::erase_if(children_, [](const auto& child) { return has_ended(*child); });
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (children_.empty() || left.count() <= 0) return children_.empty();
+    pollfd first{children_.front()->handle.get(), POLLIN, 0};
+    ::poll(&first, 1, static_cast<int>(left.count()));
   }
+}
+
+void Exec::signal_all(int signal) {
+  for (const auto& child : children_) ::kill(-child->pid, signal);
+}
+
+void Exec::close() {
+  if (wait_for_all(kEndsByItself)) return;
+  signal_all(SIGTERM);
+  if (wait_for_all(kEndsWhenTold)) return;
+  signal_all(SIGKILL);
+  for (const auto& child : children_) ::waitpid(child->pid, nullptr, 0);
   children_.clear();
 }
 

@@ -2,6 +2,7 @@
 // exec, srun, a test's `sh -c`. The command is run with `sh` behind it. Owned by `main`.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -20,10 +21,15 @@ class Exec : public Transport {
   ~Exec() override;
 
   Result<Opened> open(const plan::Host& host) override;
+  /// Once the streams are closed. Ends commands that do not end by themselves; takes 1.5 s at most, however many.
   void close() override;
 
  private:
   struct Child;
+  static bool has_ended(const Child& child);
+  bool wait_for_all(std::chrono::milliseconds limit);
+  void signal_all(int signal);
+
   const CommandFor command_;
   std::vector<std::unique_ptr<Child>> children_;
 };

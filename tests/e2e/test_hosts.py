@@ -14,8 +14,8 @@ class Ranks(HostsCase):
     count = 4
 
     def test_numbers_and_names(self):
-        result = self.run_dlaunch("-H", "node1:2,node2:1,node3:2", "sh", "-c", 'echo "$RANK $(uname -n) $DLAUNCH_HOST '
-                                  '$NODE_RANK $LOCAL_RANK $LOCAL_WORLD_SIZE $WORLD_SIZE $PWD"')
+        result = self.run_dlaunch("-H", "node1:2,node2:1,node3:2", "sh", "-c", 'echo "$DLAUNCH_RANK $(uname -n) $DLAUNCH_HOST '
+                                  '$DLAUNCH_NODE_RANK $DLAUNCH_LOCAL_RANK $DLAUNCH_LOCAL_SIZE $DLAUNCH_SIZE $PWD"')
         self.assert_exit(result, 0)
         self.assertEqual(sorted(lines(result.stdout)), [
             f"{rank} {host} {host} {node} {local} {size} 5 {self.dir}"
@@ -24,12 +24,12 @@ class Ranks(HostsCase):
 
     def test_hostfile(self):
         (self.dir / "hosts").write_text("# mine\nnode2 slots=2\nnode[3-4] slots=1\n")
-        result = self.run_dlaunch("--hostfile", "hosts", "sh", "-c", 'echo "$RANK $(uname -n)"')
+        result = self.run_dlaunch("--hostfile", "hosts", "sh", "-c", 'echo "$DLAUNCH_RANK $(uname -n)"')
         self.assert_exit(result, 0)
         self.assertEqual(sorted(lines(result.stdout)), ["0 node2", "1 node2", "2 node3", "3 node4"])
 
     def test_output_is_complete_and_labelled(self):
-        script = 'i=0; while [ $i -lt 20000 ]; do echo "line $i of $RANK"; i=$((i + 1)); done; printf "no end $RANK"'
+        script = 'i=0; while [ $i -lt 20000 ]; do echo "line $i of $DLAUNCH_RANK"; i=$((i + 1)); done; printf "no end $DLAUNCH_RANK"'
         result = self.run_dlaunch("--label", "-H", "node1:2,node2:2", "sh", "-c", script)
         self.assert_exit(result, 0)
         seen = {}
@@ -44,19 +44,19 @@ class Ranks(HostsCase):
 
     def test_output_files(self):
         result = self.run_dlaunch("-H", "node1:2,node2:2", "--output-filename", "logs", "--merge-stderr-to-stdout",
-                                  "sh", "-c", 'echo "out $RANK"; echo "err $RANK" >&2')
+                                  "sh", "-c", 'echo "out $DLAUNCH_RANK"; echo "err $DLAUNCH_RANK" >&2')
         self.assert_exit(result, 0)
         texts = sorted(path.read_text() for path in (self.dir / "logs").rglob("*") if path.is_file())
         self.assertEqual(texts, [f"out {rank}\nerr {rank}\n" for rank in range(4)])
 
     def test_stdin_goes_to_rank_0(self):
         data = os.urandom(300_000).hex().encode()
-        result = self.run_dlaunch("-H", "node1,node2", "sh", "-c", '[ "$RANK" != 0 ] || cat', input=data)
+        result = self.run_dlaunch("-H", "node1,node2", "sh", "-c", '[ "$DLAUNCH_RANK" != 0 ] || cat', input=data)
         self.assert_exit(result, 0)
         self.assertEqual(result.stdout, data)
 
     def test_first_failing_rank_ends_all(self):
-        result = self.run_dlaunch("-H", "node1:2,node2:2", "sh", "-c", '[ "$RANK" != 3 ] || exit 7; exec sleep 1000')
+        result = self.run_dlaunch("-H", "node1:2,node2:2", "sh", "-c", '[ "$DLAUNCH_RANK" != 3 ] || exit 7; exec sleep 1000')
         self.assert_told(result, 7, "rank 3 (host node2")
 
 
@@ -102,6 +102,27 @@ class Agent(HostsCase):
         self.assert_told(result, 125, "node2", "noexec", AGENTS)
 
 
+class Exec(HostsCase):
+    """Any command that gives a stream to a shell on the host."""
+
+    def test_ssh_by_the_user(self):
+        out = self.assert_succeeds("--exec", "ssh -o BatchMode=yes {host}", "-H", "node1,node2", "uname", "-n")
+        self.assertEqual(sorted(lines(out)), ["node1", "node2"])
+
+    def test_without_any_network(self):
+        first = " ".join(self.host(1).command([])).replace(str(self.host(1).pid), "$(cat {host}.pid)", 1)
+        for host in self.bed.hosts.values():
+            (self.dir / f"{host.name}.pid").write_text(f"{host.pid}\n")
+            host.kill_sshd()
+        result = self.run_dlaunch("--exec", first, "-H", "node1:2,node2", "sh", "-c", 'echo "$DLAUNCH_RANK $(uname -n)"')
+        self.assert_exit(result, 0)
+        self.assertEqual(sorted(lines(result.stdout)), ["0 node1", "1 node1", "2 node2"])
+
+    def test_command_is_missing(self):
+        result = self.run_dlaunch("--exec", "no-such-command {host}", "-H", "node1,node2", "true")
+        self.assert_told(result, 125, "node", "no-such-command", "not found")
+
+
 class Shells(HostsCase):
     shells = {f"node{number}": shell for number, shell in enumerate(
         filter(None, map(shutil.which, ("dash", "zsh", "fish", "tcsh"))), start=1)}
@@ -109,7 +130,7 @@ class Shells(HostsCase):
 
     def test_any_login_shell(self):
         print("login shells:", *self.shells.values(), end=" ", flush=True)
-        result = self.run_dlaunch("-H", ",".join(self.shells), "sh", "-c", 'echo "it is $RANK"')
+        result = self.run_dlaunch("-H", ",".join(self.shells), "sh", "-c", 'echo "it is $DLAUNCH_RANK"')
         self.assert_exit(result, 0)
         self.assertEqual(sorted(lines(result.stdout)), [f"it is {rank}" for rank in range(self.count)])
 
@@ -145,8 +166,15 @@ class Unreachable(HostsCase):
         self.bed.head.sh("sed -i '/^node2 /d' /root/.ssh/known_hosts")
         self.refused("node2", "ost key verification failed")
 
+    def test_host_key_unknown_and_accepted(self):
+        self.bed.head.sh("sed -i '/^node2 /d' /root/.ssh/known_hosts")
+        for _ in range(2):
+            result = self.run_dlaunch("--host-key", "accept-new", "-H", "node1,node2", "true")
+            self.assert_exit(result, 0)
+        self.assertEqual(self.bed.head.run(["ssh-keygen", "-F", "node2"]).returncode, 0)
+
     def test_interrupted_while_it_connects_to_a_silent_port(self):
-        self.bed.head.drop_both_ways(self.host(2))
+        self.bed.head.drop_outgoing(self.host(2))
         job = self.start("-H", "node1,node2,node3", "sleep", "1000", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE)
         self.assertTrue(wait_until(lambda: len(self.bed.head.find("node2")) == 1))
@@ -157,20 +185,26 @@ class Unreachable(HostsCase):
         self.assert_exit(result, 130)
         self.assertEqual(self.bed.head.find("ssh"), [])
 
-    def test_port_silent(self):
-        self.bed.head.drop_both_ways(self.host(2))
-        self.refused("node2", "timed out", within=16)
-
-    def test_sshd_accepts_and_says_nothing(self):
-        self.host(2).kill_sshd()
-        listener = subprocess.Popen(self.host(2).command(
+    def test_silent_port_and_silent_sshd(self):
+        """Two jobs at once, since each takes the 10 s of a connection."""
+        self.bed.head.drop_outgoing(self.host(2))
+        self.host(3).kill_sshd()
+        listener = subprocess.Popen(self.host(3).command(
             ["/usr/bin/python3", "-c", "import socket as s; l=s.create_server(('0.0.0.0', 22)); c=l.accept(); l.accept()"]))
         self.addCleanup(listener.wait)
         self.addCleanup(listener.kill)
-        self.assertTrue(wait_until(lambda: "0:0016 " in self.host(2).sh("cat /proc/net/tcp")))
-        self.refused("node2", "timed out", within=16)
-        for pid in self.host(2).find("create_server"):
+        self.assertTrue(wait_until(lambda: ":0016 " in self.host(3).sh("cat /proc/net/tcp")))
+        jobs = {name: self.start("-H", f"node1,{name}", "sleep", "1000", stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE) for name in ("node2", "node3")}
+        for name, job in jobs.items():
+            result, _ = self.finish(job, 16)
+            self.assert_told(result, 125, name, "timed out")
+        for pid in self.host(3).find("create_server"):
             os.kill(pid, signal.SIGKILL)
+
+    def test_powered_off(self):
+        self.host(2).link_down()
+        self.refused("node2", "No route to host")
 
 
 class NotStarted(HostsCase):
@@ -201,12 +235,16 @@ class Lost(HostsCase):
         self.assert_told(result, 125, "node2")
 
     def test_agent_is_killed(self):
-        job = self.sleepers(["node1", "node2"], ranks=2)
-        [agent] = self.host(2).find("dlaunch-agent")
-        os.kill(agent, signal.SIGKILL)
-        result, took = self.finish(job)
-        self.assertLess(took, 8)
-        self.assert_told(result, 125, "node2")
+        """Either process of it, and both."""
+        for killed in (slice(0, 1), slice(1, 2), slice(0, 2)):
+            with self.subTest(killed=killed):
+                job = self.sleepers(["node1", "node2"], ranks=2)
+                for pid in sorted(self.host(2).find("dlaunch-agent"))[killed]:
+                    os.kill(pid, signal.SIGKILL)
+                result, took = self.finish(job)
+                self.assertLess(took, 8)
+                self.assert_told(result, 125, "node2")
+                self.assert_hosts_clean(within=5)
 
     def test_launcher_is_killed(self):
         job = self.sleepers(["node1", "node2"], ranks=2)

@@ -1,5 +1,8 @@
 """Hosts that fall silent while ranks run: no packet says so, only the heartbeat. Every kind of cut is tested at the same
 time, each by a job of its own, since each takes the heartbeat's 15 s."""
+import os
+import signal
+import subprocess
 import time
 
 import support
@@ -9,8 +12,13 @@ from support import wait_until
 HEARTBEAT = 15  # three misses of 5 s
 
 
+def agent_of(host):
+    """The one that has the ranks; the other looks after it."""
+    return max(host.find("dlaunch-agent"))
+
+
 class Cut(HostsCase):
-    count = 10
+    count = 16
 
     def cuts(self):
         """{which job's second host: how it is cut}. `head` is the launcher's machine."""
@@ -20,14 +28,21 @@ class Cut(HostsCase):
             4: lambda host: head.drop_both_ways(host),
             6: lambda host: host.drop_outgoing(head),
             8: lambda host: head.drop_outgoing(host),
+            12: lambda host: os.kill(agent_of(host), signal.SIGSTOP),
         }
 
     def test_job_ends_and_leaves_nothing(self):
         jobs = {cut: self.sleepers([f"node{cut - 1}", f"node{cut}"], ranks=2) for cut in self.cuts()}
         steady = self.sleepers(["node9", "node10"])
+        stopped = self.sleepers(["node13", "node14"])
+        unread = self.start("-H", "node15,node16", "sh", "-c", "head -c 5000000 /dev/zero | tr '\\0' x",
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         start = time.monotonic()
+        stopped.send_signal(signal.SIGSTOP)
         for number, cut in self.cuts().items():
             cut(self.host(number))
+        time.sleep(8)
+        stopped.send_signal(signal.SIGCONT)
         for number, job in jobs.items():
             with self.subTest(cut=f"node{number}"):
                 result, _ = self.finish(job, 30)
@@ -38,13 +53,23 @@ class Cut(HostsCase):
                                 self.host(number - 1).strangers())
         self.assertEqual(self.bed.head.find("node2"), [])
         self.agents_of_cut_hosts_give_up(start)
-        self.assertIsNone(steady.poll(), "a job on sound hosts must live on")
-        steady.terminate()
-        self.finish(steady)
+        self.sound_jobs_live_on(start, steady, stopped, unread)
+
+    def sound_jobs_live_on(self, start, steady, stopped, unread):
+        """Though a launcher was stopped for less than the agents' patience, or nobody read what ranks print."""
+        self.assertGreater(time.monotonic() - start, HEARTBEAT + 1)
+        result, _ = self.finish(unread)
+        self.assert_exit(result, 0)
+        self.assertEqual(result.stdout.count(b"x"), 10_000_000)
+        for job in (steady, stopped):
+            self.assertIsNone(job.poll())
+            job.terminate()
+            result, _ = self.finish(job)
+            self.assert_exit(result, 143)
 
     def agents_of_cut_hosts_give_up(self, start):
-        """By themselves, as nobody can tell them."""
-        left = HEARTBEAT + 5 + 6 - (time.monotonic() - start)
+        """By themselves, as nobody can tell them. One that is stopped is ended by its guardian."""
+        left = HEARTBEAT + 5 + 8 - (time.monotonic() - start)
         hosts = [self.host(number) for number in self.cuts()]
         ours = lambda: {host.name: found for host in hosts if (found := host.find("dlaunch-agent") + host.find("sleep"))}
         wait_until(lambda: not ours(), left, every=0.1)
@@ -68,7 +93,7 @@ class Suspended(HostsCase):
     def test_slow_link(self):
         self.host(2).slow_down("1mbit")
         out = self.assert_succeeds("-H", "node1,node2", "sh", "-c", "head -c 200000 /dev/zero | tr '\\0' x", timeout=40)
-        self.assertEqual(len(out), 400000)
+        self.assertEqual(out.count(b"x"), 400000)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import pathlib
 import socket
 import subprocess
 import sys
+import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
@@ -39,8 +40,9 @@ class OneBed(unittest.TestCase):
         host = self.bed["node1"]
         self.assertEqual(self.bed.left(), {})
         with subprocess.Popen(host.command(["sleep", "1000"])) as started:
-            while not host.find("sleep 1000"):
-                pass
+            deadline = time.monotonic() + 5
+            while not host.find("sleep 1000") and time.monotonic() < deadline:
+                time.sleep(0.01)
             self.assertEqual(list(self.bed.left()), ["node1"])
             for pid in host.find("sleep 1000"):
                 os.kill(pid, 9)
@@ -81,12 +83,13 @@ class Ends(unittest.TestCase):
         *pids, directory = done.stdout.split()
         self.addCleanup(subprocess.run, ["rm", "-rf", directory], check=False)
         self.assertEqual(len(pids), 3)
-        for _ in range(200):
+        deadline = time.monotonic() + 5
+        while time.monotonic() < deadline:
             alive = [pid for pid in pids if os.path.exists(f"/proc/{pid}/ns/net") and "testbed" in
                      pathlib.Path(f"/proc/{pid}/cmdline").read_text()]
             if not alive:
                 break
-            os.sched_yield()
+            time.sleep(0.02)
         self.assertEqual(alive, [])
 
     def test_many_hosts(self):

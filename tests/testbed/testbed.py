@@ -6,7 +6,9 @@ home from which `ssh node1` works with strict host keys and no password.
         bed.head.run(["ssh", "node1", "hostname"])
 
 All traffic stays in these namespaces; the machine's own network is not touched. Each host's process 1 dies with this
-process and its host with it, so nothing is left however a test ends.
+process and its host with it, so nothing is left however a test ends, but for a directory in /tmp when it is killed.
+
+Ways are cut with iproute2 alone: by link, by bridge port, and one way by a neighbour's address that nobody has.
 
 As a command: testbed.py N runs a shell on `head` with N hosts."""
 import os
