@@ -213,7 +213,7 @@ constexpr OptionSpec kOptions[] = {
     {.names = "host-key", .takes = Takes::value, .value_name = "HOW", .section = Section::place, .preference = true,
      .standard = "strict", .help = "judge hosts' ssh keys: strict, accept-new, off", .set_job = set_host_key},
     {.names = "exec", .takes = Takes::value, .value_name = "COMMAND", .section = Section::place, .preference = true,
-     .standard = "ssh", .help = "reach hosts so instead: 'kubectl exec -i {host} --'; a shell must answer",
+     .standard = "ssh", .help = "reach hosts by this: 'kubectl exec -i {host} --'",
      .set_job = [](Options& o, string_view v, Here) { o.exec = v; return Result<void>{}; }},
     {.names = "oversubscribe !nooversubscribe", .section = Section::place, .preference = true,
      .help = "allow more ranks than devices or slots",

@@ -31,13 +31,14 @@ void HostLink::connect(sys::Fd stream, std::string first) {
   link_.emplace(io_, std::move(stream));
   link_->start({[this](wire::Message&& message, std::deque<sys::Fd>& fds) {
                   heartbeat_.heard(std::chrono::steady_clock::now());
-                  if (!std::exchange(answered_, true)) beat();
                   handlers_.message(host_, std::move(message), fds);
                 },
                 [this](const std::string& why) { lose("the link to its agent ended: " + why); },
                 {}},
                std::move(first));
   for (const wire::Message& message : std::exchange(early_, {})) link_->send(message);
+  heartbeat_.resumed(std::chrono::steady_clock::now());
+  beat();
 }
 
 void HostLink::send(const wire::Message& message) {

@@ -18,7 +18,7 @@
 
 namespace dlaunch::launcher {
 
-inline constexpr std::chrono::seconds kReadyWait{30};  ///< for an agent's first frame
+inline constexpr std::chrono::seconds kReadyWait{30};  ///< for a shell on a host to become an agent
 
 class HostLink {
  public:
@@ -53,7 +53,6 @@ class HostLink {
   std::vector<wire::Message> early_;
   asio::steady_timer timer_;
   link::Heartbeat heartbeat_;
-  bool answered_ = false;
   Handlers handlers_;
 };
 
