@@ -5,7 +5,6 @@ target_include_directories(dlaunch_flags INTERFACE ${PROJECT_SOURCE_DIR}/src ${P
 target_compile_options(dlaunch_flags INTERFACE
   -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor -Woverloaded-virtual -Wimplicit-fallthrough
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> # g++ 12 warns of std::string's operator+ when optimising (GCC bug 105651)
-  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<STREQUAL:${DLAUNCH_SANITIZE},thread>>:-Wno-tsan> # of a fence in Asio's headers
   $<$<BOOL:${DLAUNCH_WERROR}>:-Werror>)
 if(DLAUNCH_SANITIZE)
   target_compile_options(dlaunch_flags INTERFACE -fsanitize=${DLAUNCH_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)

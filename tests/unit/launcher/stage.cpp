@@ -173,7 +173,7 @@ job::Outcome Stage::run(std::vector<std::string> argv, int ranks, const std::fun
   plan::Plan plan;
   plan.job_id = "job";
   const int all = ranks * static_cast<int>(hosts.count());
-  plan.apps.push_back({std::move(argv), {"PATH=/usr/bin:/bin"}, "/", 0, all});
+  plan.apps.push_back({.argv = std::move(argv), .env = {"PATH=/usr/bin:/bin"}, .wdir = "/", .ranks = all});
   for (int rank = 0; rank < all; ++rank) {
     const int host = rank / ranks;
     if (rank % ranks == 0) {

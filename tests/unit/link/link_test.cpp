@@ -2,9 +2,6 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#include <sanitizer/allocator_interface.h>
-#endif
 #include <sys/socket.h>
 
 #include <fstream>
@@ -12,6 +9,10 @@
 
 #include "loop.h"
 #include "sys/io.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+extern "C" std::size_t __sanitizer_get_current_allocated_bytes();  // g++ 12 comes with no header that says so
+#endif
 
 namespace dlaunch::link {
 namespace {

@@ -19,7 +19,7 @@ class JobRecord : public testing::Test {
  protected:
   JobRecord() {
     plan.job_id = "job-1";
-    plan.apps.push_back({{"python3", "bad\xff"}, {"SECRET=hush"}, "/w", 0, 4});
+    plan.apps.push_back({.argv = {"python3", "bad\xff"}, .env = {"SECRET=hush"}, .wdir = "/w", .ranks = 4});
     plan.hosts.emplace_back().host.name = "node1";
     for (int i = 0; i < 4; ++i) {
       plan::Rank& rank = plan.ranks.emplace_back();

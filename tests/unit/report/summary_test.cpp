@@ -18,7 +18,8 @@ constexpr std::int64_t kStart = 1'700'000'000'000'000'000;
 /// A job of `ranks` on node1, rank i with device i and pid 4240+i, all ended with 0 after 12.4 s.
 struct Fixture {
   explicit Fixture(int ranks) {
-    plan.apps.push_back({{"./train", "--fast"}, {"PATH=/bin", "SECRET=hush"}, "/work dir", 0, ranks});
+    plan.apps.push_back(
+        {.argv = {"./train", "--fast"}, .env = {"PATH=/bin", "SECRET=hush"}, .wdir = "/work dir", .ranks = ranks});
     plan.hosts.emplace_back().host.name = "node1";
     for (int i = 0; i < ranks; ++i) {
       add_rank(i);
