@@ -177,13 +177,13 @@ class Unreachable(HostsCase):
         self.bed.head.drop_outgoing(self.host(2))
         job = self.start("-H", "node1,node2,node3", "sleep", "1000", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE)
-        self.assertTrue(wait_until(lambda: len(self.bed.head.find("node2")) == 1))
+        self.assertTrue(wait_until(lambda: self.bed.head.find("-- node2 sh")))
         time.sleep(0.5)
         interrupt(job)
         result, took = self.finish(job)
         self.assertLess(took, 2)
         self.assert_exit(result, 130)
-        self.assertEqual(self.bed.head.find("ssh"), [])
+        self.assertEqual(self.bed.head.find("ssh "), [])
 
     def test_silent_port_and_silent_sshd(self):
         """Two jobs at once, since each takes the 10 s of a connection."""
@@ -267,7 +267,7 @@ class Lost(HostsCase):
         result, took = self.finish(job)
         self.assert_exit(result, 130)
         self.assertLess(took, 3)
-        self.assertEqual(self.bed.head.find("ssh"), [])
+        self.assertEqual(self.bed.head.find("ssh "), [])
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ class Testbed:
         self.hosts = {}
 
     def __enter__(self):
-        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="dlaunch-testbed-"))
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="testbed-"))
         try:
             self._up()
         except BaseException:
