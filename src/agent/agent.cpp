@@ -42,8 +42,7 @@ class Agent::Impl {
                    if (heartbeat_) heartbeat_->heard(Clock::now());
                    std::visit([this](auto& m) { on(m); }, message);
                  },
-                 [this](const std::string& why) { launcher_lost(why); },
-                 [this] { ranks_.resume(); }});
+                 [this](const std::string& why) { launcher_lost(why); }, [this] { ranks_.resume(); }});
     wait_signal();
     io_.run();
     return exit_code_;
@@ -75,7 +74,8 @@ class Agent::Impl {
   }
 
   void on(wire::Finish&) {
-    sweeper_.start(std::chrono::milliseconds(setup_.grace_ms), [this](std::vector<std::string> left) { leave(std::move(left)); });
+    sweeper_.start(std::chrono::milliseconds(setup_.grace_ms),
+                   [this](std::vector<std::string> left) { leave(std::move(left)); });
   }
 
   void on(wire::Program& program) { ranks_.describe(std::move(program)); }

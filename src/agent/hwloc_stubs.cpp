@@ -10,32 +10,14 @@ extern "C" {
 struct udev;
 struct udev_device;
 
-udev* dlaunch_hwloc_udev_new() {
-  return nullptr;
-}
-udev* dlaunch_hwloc_udev_unref(udev*) {
-  return nullptr;
-}
-udev_device* dlaunch_hwloc_udev_device_new_from_subsystem_sysname(udev*, const char*, const char*) {
-  return nullptr;
-}
-udev_device* dlaunch_hwloc_udev_device_unref(udev_device*) {
-  return nullptr;
-}
-const char* dlaunch_hwloc_udev_device_get_property_value(udev_device*, const char*) {
-  return nullptr;
-}
+udev* dlaunch_hwloc_udev_new() { return nullptr; }
+udev* dlaunch_hwloc_udev_unref(udev*) { return nullptr; }
+udev_device* dlaunch_hwloc_udev_device_new_from_subsystem_sysname(udev*, const char*, const char*) { return nullptr; }
+udev_device* dlaunch_hwloc_udev_device_unref(udev_device*) { return nullptr; }
+const char* dlaunch_hwloc_udev_device_get_property_value(udev_device*, const char*) { return nullptr; }
 
-void* dlaunch_hwloc_dlopen(const char*, int) {
-  return nullptr;
-}
-void* dlaunch_hwloc_dlsym(void*, const char*) {
-  return nullptr;
-}
-int dlaunch_hwloc_dlclose(void*) {
-  return 0;
-}
-const char* dlaunch_hwloc_dlerror() {
-  return "plugins are not loaded";
-}
+void* dlaunch_hwloc_dlopen(const char*, int) { return nullptr; }
+void* dlaunch_hwloc_dlsym(void*, const char*) { return nullptr; }
+int dlaunch_hwloc_dlclose(void*) { return 0; }
+const char* dlaunch_hwloc_dlerror() { return "plugins are not loaded"; }
 }

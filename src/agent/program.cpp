@@ -31,7 +31,7 @@ std::string absolute(const std::string& path, const std::string& wdir) {
 
 /// 0 when it can be executed.
 int check(const std::string& path) {
-  struct stat info {};
+  struct stat info{};
   if (::stat(path.c_str(), &info) != 0) return errno;
   if (S_ISDIR(info.st_mode)) return EISDIR;
   return ::access(path.c_str(), X_OK) == 0 ? 0 : errno;

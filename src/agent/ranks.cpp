@@ -80,12 +80,18 @@ std::string one_line(const Error& error) {
 
 std::string step_text(SpawnStep step, int error, const Program& program) {
   switch (step) {
-    case SpawnStep::fork: return "cannot make a process for " + program.asked.argv[0];
-    case SpawnStep::session: return "cannot make its session and descriptors";
-    case SpawnStep::terminal: return "cannot make its terminal the controlling one";
-    case SpawnStep::limits: return "cannot set its limit of open files";
-    case SpawnStep::affinity: return "cannot bind it to its CPUs";
-    case SpawnStep::directory: return "cannot change to the working directory " + program.asked.wdir;
+    case SpawnStep::fork:
+      return "cannot make a process for " + program.asked.argv[0];
+    case SpawnStep::session:
+      return "cannot make its session and descriptors";
+    case SpawnStep::terminal:
+      return "cannot make its terminal the controlling one";
+    case SpawnStep::limits:
+      return "cannot set its limit of open files";
+    case SpawnStep::affinity:
+      return "cannot bind it to its CPUs";
+    case SpawnStep::directory:
+      return "cannot change to the working directory " + program.asked.wdir;
     case SpawnStep::exec:
       return error == ENOENT ? missing_interpreter(*program.path, program.asked.wdir)
                              : "cannot execute " + *program.path;
@@ -141,7 +147,8 @@ void Ranks::start(const wire::Spawn& spawn) {
     const int error = errno;
     return refuse(spawn.rank, error, step_text(SpawnStep::directory, error, program->second));
   }
-  if (!program->second.path) return refuse(spawn.rank, program->second.path.error().error, program->second.path.error().what);
+  if (!program->second.path)
+    return refuse(spawn.rank, program->second.path.error().error, program->second.path.error().what);
   if (!bound_) return refuse(spawn.rank, 0, one_line(bound_.error()));
   auto stdio = open_stdio(spawn, window_);
   if (!stdio) return refuse(spawn.rank, stdio.error().error, stdio.error().what);
@@ -182,8 +189,8 @@ void Ranks::launch(const wire::Spawn& spawn, const Program& program, Stdio& stdi
   launch.err = stdio.child_err.get();
   launch.terminal = stdio.terminal;
   launch.open_files = open_files_;
-  const auto mask = spawn.local_rank < bound_->size() ? affinity_mask((*bound_)[spawn.local_rank])
-                                                      : std::vector<unsigned long>{};
+  const auto mask =
+      spawn.local_rank < bound_->size() ? affinity_mask((*bound_)[spawn.local_rank]) : std::vector<unsigned long>{};
   launch.affinity = mask;
   launch.wait = report_cpus_;
   const Spawner::Child child = spawner_.spawn(launch);

@@ -1,5 +1,5 @@
-// The ranks of this host: starts them, carries their streams under the launcher's credit, tells how they ended. Owned by
-// the Agent; link and loop must outlive it.
+// The ranks of this host: starts them, carries their streams under the launcher's credit, tells how they ended. Owned
+// by the Agent; link and loop must outlive it.
 #pragma once
 
 #include <sys/resource.h>

@@ -1,6 +1,6 @@
-// Starts processes by plain fork: the agent is small, so a fork is cheap, and it goes on while the child execs on another
-// CPU (vfork would wait for each exec in turn). A step that fails in the child is told through shared memory and read
-// when the child is reaped. Owned by the agent.
+// Starts processes by plain fork: the agent is small, so a fork is cheap, and it goes on while the child execs on
+// another CPU (vfork would wait for each exec in turn). A step that fails in the child is told through shared memory
+// and read when the child is reaped. Owned by the agent.
 #pragma once
 
 #include <sys/resource.h>

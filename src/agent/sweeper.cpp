@@ -15,9 +15,7 @@ void Sweeper::start(std::chrono::milliseconds grace, std::function<void(std::vec
   step();
 }
 
-void Sweeper::hurry() {
-  kill_at_ = std::min(kill_at_, Clock::now());
-}
+void Sweeper::hurry() { kill_at_ = std::min(kill_at_, Clock::now()); }
 
 void Sweeper::children_changed(bool none_left) {
   if (running_ && none_left) finish({});

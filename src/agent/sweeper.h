@@ -10,7 +10,7 @@
 
 namespace dlaunch::agent {
 
-inline constexpr std::chrono::seconds kSweepKillWait{5};  ///< for processes in uninterruptible sleep
+inline constexpr std::chrono::seconds kSweepKillWait{5};    ///< for processes in uninterruptible sleep
 inline constexpr std::chrono::milliseconds kSweepPoll{20};  ///< new children may appear while old ones are ended
 
 class Sweeper {

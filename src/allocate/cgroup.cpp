@@ -5,8 +5,8 @@
 #include <initializer_list>
 #include <vector>
 
-#include "sys/read_file.h"
 #include "base/text.h"
+#include "sys/read_file.h"
 
 namespace dlaunch::allocate {
 namespace {
@@ -43,9 +43,7 @@ std::optional<int> parse_cpu_max(std::string_view text) {
   return in_cpus(text.substr(0, blank), text.substr(blank + 1));
 }
 
-std::optional<int> parse_cfs(std::string_view quota, std::string_view period) {
-  return in_cpus(quota, period);
-}
+std::optional<int> parse_cfs(std::string_view quota, std::string_view period) { return in_cpus(quota, period); }
 
 CgroupPaths parse_cgroups(std::string_view text) {
   CgroupPaths paths;

@@ -10,8 +10,8 @@
 #include <cstring>
 #include <memory>
 
-#include "sys/read_file.h"
 #include "base/text.h"
+#include "sys/read_file.h"
 
 namespace dlaunch::allocate {
 namespace {

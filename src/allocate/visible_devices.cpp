@@ -10,9 +10,7 @@
 namespace dlaunch::allocate {
 namespace {
 
-bool is_uuid(std::string_view entry) {
-  return entry.starts_with("GPU-") || entry.starts_with("MIG-");
-}
+bool is_uuid(std::string_view entry) { return entry.starts_with("GPU-") || entry.starts_with("MIG-"); }
 
 Visible by_uuid(const std::vector<std::string>& entries) {
   Visible visible{.devices = {}, .numbered_by_place = true};

@@ -9,12 +9,12 @@
 namespace dlaunch {
 
 /// dlaunch's own exit codes (design section 9, docs/exit-codes.md). A rank's own code or 128+signal comes before these.
-inline constexpr int kExitOutput = 1;            ///< ranks' output or the report could not be written
-inline constexpr int kExitRefused = 2;           ///< command line or plan refused, nothing started
-inline constexpr int kExitTimeout = 124;         ///< --timeout ran out
-inline constexpr int kExitHostLost = 125;        ///< a host could not be reached or was lost
-inline constexpr int kExitNotExecutable = 126;   ///< program found but not executable
-inline constexpr int kExitNotFound = 127;        ///< program not found
+inline constexpr int kExitOutput = 1;           ///< ranks' output or the report could not be written
+inline constexpr int kExitRefused = 2;          ///< command line or plan refused, nothing started
+inline constexpr int kExitTimeout = 124;        ///< --timeout ran out
+inline constexpr int kExitHostLost = 125;       ///< a host could not be reached or was lost
+inline constexpr int kExitNotExecutable = 126;  ///< program found but not executable
+inline constexpr int kExitNotFound = 127;       ///< program not found
 
 struct Error {
   std::string where;  ///< host, file:line, rank or option; may be empty

@@ -318,8 +318,7 @@ constexpr OptionSpec kOptions[] = {
 // clang-format on
 
 constexpr RefusedOption kRefused[] = {
-    {"default-hostfile nolocal transport wait-hosts agent-path rank-table",
-     "it is not supported by this version"},
+    {"default-hostfile nolocal transport wait-hosts agent-path rank-table", "it is not supported by this version"},
     {"pernode", "use -N 1"},
     {"mca gmca am tune", "MCA parameters are not supported by this version"},
     {"devices visible env-for rank-dir stage save-env", "it is not supported by this version"},

@@ -54,7 +54,8 @@ int print(const std::string& text, int exit_code) {
 
 int show_env(const plan::Plan& plan, int rank) {
   std::string text;
-  for (const std::string& entry : plan::rank_environment(plan, plan.ranks[static_cast<size_t>(rank)])) text += entry + '\n';
+  for (const std::string& entry : plan::rank_environment(plan, plan.ranks[static_cast<size_t>(rank)]))
+    text += entry + '\n';
   return print(text, 0);
 }
 
@@ -63,7 +64,8 @@ Result<void> check_named_ranks(const Options& options, const plan::Plan& plan) {
   const int ranks = static_cast<int>(plan.ranks.size());
   const auto check = [&](const char* option, int rank) -> Result<void> {
     if (rank < ranks) return {};
-    return fail({.where = option, .what = "there is no rank " + std::to_string(rank),
+    return fail({.where = option,
+                 .what = "there is no rank " + std::to_string(rank),
                  .why = ranks == 1 ? "the job has only rank 0" : "the job has ranks 0 to " + std::to_string(ranks - 1),
                  .hint = "name ranks of the job, or start more with -n"});
   };
@@ -74,7 +76,8 @@ Result<void> check_named_ranks(const Options& options, const plan::Plan& plan) {
   if (options.show_env) {
     if (auto ok = check("--show-env", *options.show_env); !ok) return ok;
   }
-  if (options.stdin_target.kind == launcher::StdinTarget::Kind::rank) return check("--stdin", options.stdin_target.rank);
+  if (options.stdin_target.kind == launcher::StdinTarget::Kind::rank)
+    return check("--stdin", options.stdin_target.rank);
   return {};
 }
 

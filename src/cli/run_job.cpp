@@ -114,8 +114,9 @@ int write_record(const Options& options, const plan::Plan& plan, const job::Outc
                  const output::Output& output, const Span& span) {
   if (options.report_file.empty()) return 0;
   const std::chrono::duration<double> wall = job::Clock::now() - span.start;
-  report::RecordInput input{plan, outcome, plan::to_json(plan), version(), libraries(), span.start_ns, sys::wall_ns(),
-                            wall.count(), rank_outputs(output, plan.ranks.size())};
+  report::RecordInput input{plan,           outcome,      plan::to_json(plan),
+                            version(),      libraries(),  span.start_ns,
+                            sys::wall_ns(), wall.count(), rank_outputs(output, plan.ranks.size())};
   const auto wrote = report::write_file_atomically(options.report_file, report::job_record_json(input));
   if (wrote) return 0;
   say(to_text(wrote.error()));
@@ -160,25 +161,25 @@ int run_job(const Options& options, const plan::Plan& plan) {
   });
   transport::ByHost transport(here, elsewhere);
   asio::io_context io(1);
-  launcher::Launcher launcher(
-      io, {plan, settings, options.policy, **output, transport,
-           [&](int level, const std::string& text) {
-             status.clear();
-             if (options.verbosity > 0) (*output)->end_line();
-             level == 1 ? diagnostics.info(text) : diagnostics.detail(text);
-           },
-           [&](const Error& error) {
-             output_lost = error;
-             say_between(to_text(error));
-           },
-           [&](const job::Progress& progress) {
-             if ((*output)->mid_line()) return status.clear();  // a prompt, maybe: it is not ours to erase
-             status.update(status_of(progress), job::Clock::now());
-             status.tick(job::Clock::now());
-           },
-           [&](const job::Outcome& outcome) {
-             if (plan.binding.report) say_between(bindings_text(plan, outcome));
-           }});
+  launcher::Launcher launcher(io, {plan, settings, options.policy, **output, transport,
+                                   [&](int level, const std::string& text) {
+                                     status.clear();
+                                     if (options.verbosity > 0) (*output)->end_line();
+                                     level == 1 ? diagnostics.info(text) : diagnostics.detail(text);
+                                   },
+                                   [&](const Error& error) {
+                                     output_lost = error;
+                                     say_between(to_text(error));
+                                   },
+                                   [&](const job::Progress& progress) {
+                                     if ((*output)->mid_line())
+                                       return status.clear();  // a prompt, maybe: it is not ours to erase
+                                     status.update(status_of(progress), job::Clock::now());
+                                     status.tick(job::Clock::now());
+                                   },
+                                   [&](const job::Outcome& outcome) {
+                                     if (plan.binding.report) say_between(bindings_text(plan, outcome));
+                                   }});
   job::Outcome outcome = launcher.run();
   transport.close();
   status.clear();

@@ -52,10 +52,13 @@ Actions Job::tick(Time now) {
           kill_ranks(now);
         }
         break;
-      case Phase::finishing: give_up_hosts(); break;
+      case Phase::finishing:
+        give_up_hosts();
+        break;
       case Phase::starting:
       case Phase::running:
-      case Phase::finished: break;
+      case Phase::finished:
+        break;
     }
   }
   return std::exchange(actions_, {});

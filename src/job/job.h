@@ -10,7 +10,8 @@
 // - The first failure (by the time at its host) ends all, unless the policy says continue; its code is the job's.
 // - Ending: the signal (TERM, or the user's own), after the grace KILL, after kKillWait what still runs is given up
 //   and named. A second signal from the user: KILL at once.
-// - Every wait has a deadline, a host's answer by its link, the others here; but one: a reader that is slow to take what ranks that have ended wrote. The user's
+// - Every wait has a deadline, a host's answer by its link, the others here; but one: a reader that is slow to take
+// what ranks that have ended wrote. The user's
 //   second signal ends it.
 #pragma once
 
@@ -29,29 +30,71 @@ namespace dlaunch::job {
 /// Whether the user means to end the job with this signal, rather than to tell the ranks something.
 bool ends_a_job(int signal);
 
-inline constexpr std::chrono::seconds kKillWait{5};     ///< for a rank to go after KILL (uninterruptible sleep)
-inline constexpr std::chrono::seconds kFinishWait{10};  ///< beyond the grace, for a host to confirm that nothing is left
+inline constexpr std::chrono::seconds kKillWait{5};  ///< for a rank to go after KILL (uninterruptible sleep)
+inline constexpr std::chrono::seconds kFinishWait{
+    10};  ///< beyond the grace, for a host to confirm that nothing is left
 
 // ---- events ----
-struct HostReady { int host; };
-struct HostLost { int host; std::string why; };
-struct RankStarted { int rank; int pid; std::int64_t time_ns; std::string cpus; };
-struct RankEnded { int rank; ExitStatus status; std::int64_t time_ns; };
+struct HostReady {
+  int host;
+};
+struct HostLost {
+  int host;
+  std::string why;
+};
+struct RankStarted {
+  int rank;
+  int pid;
+  std::int64_t time_ns;
+  std::string cpus;
+};
+struct RankEnded {
+  int rank;
+  ExitStatus status;
+  std::int64_t time_ns;
+};
 /// Both streams of a rank have ended, every byte it wrote was taken; or none will come (not started, host lost).
-struct RankDrained { int rank; };
-struct HostClean { int host; std::vector<std::string> left; };
-struct UserSignal { int signal; };
-struct OutputFailed { std::string detail; int exit_code; };
-using Event = std::variant<HostReady, HostLost, RankStarted, RankEnded, RankDrained, HostClean, UserSignal, OutputFailed>;
+struct RankDrained {
+  int rank;
+};
+struct HostClean {
+  int host;
+  std::vector<std::string> left;
+};
+struct UserSignal {
+  int signal;
+};
+struct OutputFailed {
+  std::string detail;
+  int exit_code;
+};
+using Event =
+    std::variant<HostReady, HostLost, RankStarted, RankEnded, RankDrained, HostClean, UserSignal, OutputFailed>;
 
 // ---- actions ----
-struct StartRanks { int host; bool operator==(const StartRanks&) const = default; };
-struct SignalRanks { int signal; bool operator==(const SignalRanks&) const = default; };
-struct FinishHost { int host; bool operator==(const FinishHost&) const = default; };
-struct DropHost { int host; bool operator==(const DropHost&) const = default; };
+struct StartRanks {
+  int host;
+  bool operator==(const StartRanks&) const = default;
+};
+struct SignalRanks {
+  int signal;
+  bool operator==(const SignalRanks&) const = default;
+};
+struct FinishHost {
+  int host;
+  bool operator==(const FinishHost&) const = default;
+};
+struct DropHost {
+  int host;
+  bool operator==(const DropHost&) const = default;
+};
 /// The launcher stops itself as its own process would have, after telling the agents.
-struct StopSelf { bool operator==(const StopSelf&) const = default; };
-struct Finished { bool operator==(const Finished&) const = default; };
+struct StopSelf {
+  bool operator==(const StopSelf&) const = default;
+};
+struct Finished {
+  bool operator==(const Finished&) const = default;
+};
 using Action = std::variant<StartRanks, SignalRanks, FinishHost, DropHost, StopSelf, Finished>;
 using Actions = std::vector<Action>;
 
@@ -110,7 +153,7 @@ class Job {
   std::vector<HostState> hosts_;
   Outcome outcome_;
   Phase phase_ = Phase::starting;
-  Actions actions_;  // gathered by one handle() or tick()
+  Actions actions_;    // gathered by one handle() or tick()
   int live_ = 0;       // ranks asked to start and not ended
   int undrained_ = 0;  // ranks whose streams may still bring bytes
   std::vector<bool> drained_;

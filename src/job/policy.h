@@ -11,8 +11,8 @@ using Time = Clock::time_point;
 using Duration = Clock::duration;
 
 struct Policy {
-  bool abort_on_failure = true;           ///< --on-failure abort|continue
-  std::chrono::milliseconds grace{5000};  ///< between TERM and KILL
+  bool abort_on_failure = true;                      ///< --on-failure abort|continue
+  std::chrono::milliseconds grace{5000};             ///< between TERM and KILL
   std::optional<std::chrono::milliseconds> timeout;  ///< --timeout
 };
 

@@ -84,9 +84,12 @@ class BootstrapStream::Impl : public std::enable_shared_from_this<BootstrapStrea
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return wait_readable();
     if (got <= 0) return fail("the way to it ended before an agent answered");
     switch (bootstrap_.feed({buffer.data(), static_cast<size_t>(got)})) {
-      case Next::wait: return wait_readable();
-      case Next::failed: return fail(bootstrap_.why());
-      case Next::frames: return finish();
+      case Next::wait:
+        return wait_readable();
+      case Next::failed:
+        return fail(bootstrap_.why());
+      case Next::frames:
+        return finish();
       case Next::upload:
         to_send_ = transport::agent_image().bytes;
         write();

@@ -18,7 +18,8 @@ constexpr size_t kMaxLine = 4096;  // of a line kept; what is longer is cut
 
 class ErrorTail::Impl : public std::enable_shared_from_this<ErrorTail::Impl> {
  public:
-  Impl(asio::io_context& io, sys::Fd fd, std::function<void(const std::string&)> told) : fd_(io), told_(std::move(told)) {
+  Impl(asio::io_context& io, sys::Fd fd, std::function<void(const std::string&)> told)
+      : fd_(io), told_(std::move(told)) {
     sys::set_nonblocking(fd.get());
     fd_.assign(fd.release());
   }

@@ -1,5 +1,5 @@
-// What a transport's command says on its stderr: read as it comes, so that it never waits for us, told line by line with
-// -v, and its last line kept for the message when the host is lost. Owned by a HostLink.
+// What a transport's command says on its stderr: read as it comes, so that it never waits for us, told line by line
+// with -v, and its last line kept for the message when the host is lost. Owned by a HostLink.
 #pragma once
 
 #include <asio/io_context.hpp>

@@ -62,8 +62,8 @@ std::vector<wire::Message> start_frames(const plan::Plan& plan, int host, const 
     if (described.insert(rank.app).second) {
       const plan::App& app = plan.apps[static_cast<size_t>(rank.app)];
       frames.emplace_back(wire::Program{static_cast<std::uint32_t>(rank.app), app.argv,
-                                         plan::program_environment(app, plan.hosts[static_cast<size_t>(host)]),
-                                         plan::program_directory(app, plan.hosts[static_cast<size_t>(host)])});
+                                        plan::program_environment(app, plan.hosts[static_cast<size_t>(host)]),
+                                        plan::program_directory(app, plan.hosts[static_cast<size_t>(host)])});
     }
     frames.emplace_back(spawn_frame(plan, rank, settings, facts[static_cast<size_t>(number)]));
   }

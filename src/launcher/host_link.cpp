@@ -4,7 +4,8 @@
 
 namespace dlaunch::launcher {
 
-HostLink::HostLink(asio::io_context& io, int host, transport::Opened opened, const Settings& settings, Handlers handlers)
+HostLink::HostLink(asio::io_context& io, int host, transport::Opened opened, const Settings& settings,
+                   Handlers handlers)
     : io_(io),
       host_(host),
       passes_fds_(opened.passes_fds),
@@ -19,12 +20,11 @@ HostLink::HostLink(asio::io_context& io, int host, transport::Opened opened, con
     connect(std::move(opened.stream), {});
     return;
   }
-  bootstrap_.emplace(
-      io, std::move(opened.stream), opened.agent_path,
-      BootstrapStream::Handlers{
-          [this](sys::Fd stream, std::string rest) { connect(std::move(stream), std::move(rest)); },
-          [this](const std::string& why) { lose(why); },
-          [this](const std::string& noise) { handlers_.detail(host_, "its shell printed: " + noise); }});
+  bootstrap_.emplace(io, std::move(opened.stream), opened.agent_path,
+                     BootstrapStream::Handlers{
+                         [this](sys::Fd stream, std::string rest) { connect(std::move(stream), std::move(rest)); },
+                         [this](const std::string& why) { lose(why); },
+                         [this](const std::string& noise) { handlers_.detail(host_, "its shell printed: " + noise); }});
 }
 
 void HostLink::connect(sys::Fd stream, std::string first) {

@@ -34,7 +34,7 @@ enum class RankState : unsigned char { planned, asked, started, ended };
 
 /// A signal that was ignored when we started stays so: nohup, and `dlaunch … &` in a script.
 bool ignored_at_start(int signal) {
-  struct sigaction action {};
+  struct sigaction action{};
   return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
@@ -59,8 +59,7 @@ class Launcher::Impl {
         states_(static_cast<size_t>(ranks())) {}
 
   job::Outcome run() {
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH,
-                             SIGCHLD}) {
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH, SIGCHLD}) {
       if (!ignored_at_start(signal)) signals_.add(signal);
     }
     wait_signal();
@@ -217,9 +216,7 @@ class Launcher::Impl {
                            });
   }
 
-  int stdin_ranks() const {
-    return parts_.settings.stdin_target.kind == StdinTarget::Kind::all ? ranks() : 1;
-  }
+  int stdin_ranks() const { return parts_.settings.stdin_target.kind == StdinTarget::Kind::all ? ranks() : 1; }
 
   /// Any more, or at all.
   void takes_no_stdin(int rank) {
@@ -229,7 +226,8 @@ class Launcher::Impl {
   void on(int, wire::NotStarted& refused, std::deque<sys::Fd>&) {
     const int rank = static_cast<int>(refused.rank);
     takes_no_stdin(rank);
-    happened(job::RankEnded{rank, ExitStatus(NotStarted{static_cast<int>(refused.error), refused.what}), refused.time_ns});
+    happened(
+        job::RankEnded{rank, ExitStatus(NotStarted{static_cast<int>(refused.error), refused.what}), refused.time_ns});
     streams_.abandon(rank);
   }
 
@@ -253,12 +251,14 @@ class Launcher::Impl {
     happened(job::RankEnded{rank, status, ended.time_ns});
   }
 
-  void on(int, wire::Credit& credit, std::deque<sys::Fd>&) { stdin_.granted(static_cast<int>(credit.rank), credit.bytes); }
-  void on(int, wire::StdinClosed& closed, std::deque<sys::Fd>&) { takes_no_stdin(static_cast<int>(closed.rank)); }
-  void on(int host, wire::Log& said, std::deque<sys::Fd>&) { log(said.level >= 2 ? 1 : 2, host_name(host) + ": " + said.text); }
-  void on(int host, wire::Clean& clean, std::deque<sys::Fd>&) {
-    happened(job::HostClean{host, std::move(clean.left)});
+  void on(int, wire::Credit& credit, std::deque<sys::Fd>&) {
+    stdin_.granted(static_cast<int>(credit.rank), credit.bytes);
   }
+  void on(int, wire::StdinClosed& closed, std::deque<sys::Fd>&) { takes_no_stdin(static_cast<int>(closed.rank)); }
+  void on(int host, wire::Log& said, std::deque<sys::Fd>&) {
+    log(said.level >= 2 ? 1 : 2, host_name(host) + ": " + said.text);
+  }
+  void on(int host, wire::Clean& clean, std::deque<sys::Fd>&) { happened(job::HostClean{host, std::move(clean.left)}); }
   /// Ping, which has been heard, and what only a launcher sends.
   template <class Other>
   void on(int, Other&, std::deque<sys::Fd>&) {}

@@ -25,7 +25,8 @@ RankStreams::Source& RankStreams::source(int rank, Stream stream) {
 }
 
 void RankStreams::opened(int rank, std::array<sys::Fd, output::kStreams> handed_over) {
-  for (const Stream stream : kBoth) source(rank, stream).open = static_cast<bool>(handed_over[static_cast<size_t>(stream)]);
+  for (const Stream stream : kBoth)
+    source(rank, stream).open = static_cast<bool>(handed_over[static_cast<size_t>(stream)]);
   for (const Stream stream : kBoth) {
     if (source(rank, stream).open) read_pipe(rank, stream, std::move(handed_over[static_cast<size_t>(stream)]));
   }
@@ -53,7 +54,8 @@ void RankStreams::read_pipe(int rank, Stream stream, sys::Fd fd) {
   consumer.data = [this, rank, stream](std::string_view bytes) { output_.feed(rank, stream, bytes, sys::wall_ns()); };
   consumer.closed = [this, rank, stream] { close(rank, stream); };
   Source& opened = source(rank, stream);
-  opened.pipe = std::make_unique<link::PipeReader>(io_, std::move(fd), std::span(scratch_.get(), kReadSize), std::move(consumer));
+  opened.pipe =
+      std::make_unique<link::PipeReader>(io_, std::move(fd), std::span(scratch_.get(), kReadSize), std::move(consumer));
 }
 
 void RankStreams::received(int rank, Stream stream, std::string bytes, std::int64_t wall_ns) {

@@ -63,7 +63,7 @@ class RankStreams {
   std::function<void(int)> drained_;
   std::vector<Rank> ranks_;
   std::deque<std::pair<int, output::Stream>> parked_;  // first come, first served
-  std::unique_ptr<char[]> scratch_;  // kReadSize, shared by all pipes
+  std::unique_ptr<char[]> scratch_;                    // kReadSize, shared by all pipes
 };
 
 }  // namespace dlaunch::launcher

@@ -46,7 +46,7 @@ class StdinSource {
   asio::steady_timer foreground_timer_;
   bool waiting_ = false;
   bool done_ = false;
-  std::set<int> seen_;  // added or removed
+  std::set<int> seen_;                   // added or removed
   std::map<int, std::uint32_t> credit_;  // by rank
 };
 

@@ -22,7 +22,8 @@ bool would_block(int error) { return error == EAGAIN || error == EWOULDBLOCK || 
 
 class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
  public:
-  Impl(asio::io_context& io, sys::Fd in, sys::Fd out) : io_(io), in_(io), out_(io), buffer_(std::make_unique_for_overwrite<char[]>(kReadSize)) {
+  Impl(asio::io_context& io, sys::Fd in, sys::Fd out)
+      : io_(io), in_(io), out_(io), buffer_(std::make_unique_for_overwrite<char[]>(kReadSize)) {
     sys::set_nonblocking(in.get());
     sys::set_nonblocking(out.get());
     in_.assign(in.release());

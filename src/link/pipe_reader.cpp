@@ -11,7 +11,6 @@
 #include <optional>
 #include <utility>
 
-
 namespace dlaunch::link {
 namespace {
 

@@ -16,9 +16,7 @@ bool same_file(int a, int b) {
   return a == b || (x.st_dev == y.st_dev && x.st_ino == y.st_ino);
 }
 
-bool has_prefix(const Settings& settings) {
-  return settings.label || settings.tag || settings.timestamp;
-}
+bool has_prefix(const Settings& settings) { return settings.label || settings.tag || settings.timestamp; }
 
 bool shown(const Settings& settings, int rank) {
   if (settings.files && !settings.files->copy) return false;

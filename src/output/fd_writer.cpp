@@ -21,9 +21,7 @@ constexpr std::size_t kMaxParts = 8;
 constexpr int kPipeSize = 1 << 20;  // fewer switches between us and the reader; best effort
 constexpr std::size_t kKeepCapacity = 64 * 1024;
 
-bool is_ptmx(const struct stat& s) {
-  return major(s.st_rdev) == 5 && minor(s.st_rdev) == 2;
-}
+bool is_ptmx(const struct stat& s) { return major(s.st_rdev) == 5 && minor(s.st_rdev) == 2; }
 
 std::size_t total_size(std::span<const std::string_view> parts) {
   std::size_t total = 0;
@@ -51,9 +49,7 @@ struct Vector {
 
 }  // namespace
 
-FdWriter::FdWriter(int fd, bool owned) : fd_(fd), owned_(owned) {
-  choose_way();
-}
+FdWriter::FdWriter(int fd, bool owned) : fd_(fd), owned_(owned) { choose_way(); }
 
 FdWriter FdWriter::failed(int error) {
   FdWriter writer(-1, true);
@@ -71,9 +67,7 @@ FdWriter::FdWriter(FdWriter&& other) noexcept
       queue_(std::move(other.queue_)),
       sent_(other.sent_) {}
 
-FdWriter::~FdWriter() {
-  close();
-}
+FdWriter::~FdWriter() { close(); }
 
 void FdWriter::choose_way() {
   struct stat s{};

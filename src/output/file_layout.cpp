@@ -43,9 +43,7 @@ std::string missing_field(const FileSettings& files, const RankFacts& a, const R
 
 }  // namespace
 
-bool is_template(std::string_view target) {
-  return target.find('{') != std::string_view::npos;
-}
+bool is_template(std::string_view target) { return target.find('{') != std::string_view::npos; }
 
 Result<void> check_file_template(std::string_view target) {
   if (!is_template(target)) return {};

@@ -9,9 +9,7 @@ namespace {
 
 using Byte = unsigned char;
 
-bool is_continuation(char c) {
-  return (static_cast<Byte>(c) & 0xC0U) == 0x80;
-}
+bool is_continuation(char c) { return (static_cast<Byte>(c) & 0xC0U) == 0x80; }
 
 /// Length of the character that `bytes` begins with; 0 when it is none (overlong, surrogate, beyond U+10FFFF, cut).
 std::size_t character_length(std::string_view bytes) {
@@ -58,9 +56,7 @@ void append_escape(std::string& to, char c) {
   to += kHex[static_cast<Byte>(c) & 15U];
 }
 
-bool needs_escape(char c) {
-  return static_cast<Byte>(c) < 0x20 || c == '"' || c == '\\' || c == 0x7F;
-}
+bool needs_escape(char c) { return static_cast<Byte>(c) < 0x20 || c == '"' || c == '\\' || c == 0x7F; }
 
 constexpr std::size_t kBlock = 16;  // fixed, so that the compiler turns the loop into vector code
 

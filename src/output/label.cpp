@@ -50,9 +50,7 @@ std::string right_aligned(int number, int highest) {
 
 }  // namespace
 
-std::string_view stream_name(Stream stream) {
-  return stream == Stream::out ? "stdout" : "stderr";
-}
+std::string_view stream_name(Stream stream) { return stream == Stream::out ? "stdout" : "stderr"; }
 
 Result<void> check_label_template(std::string_view text) {
   return parse_template(text, label_fields(), "--label").map([](const auto&) {});

@@ -9,9 +9,7 @@ namespace {
 
 constexpr std::size_t kBlock = 64 * 1024;  // stays in the cache between its filling and the kernel's copy
 
-bool ends_in_carriage_return(std::string_view text) {
-  return !text.empty() && text.back() == '\r';
-}
+bool ends_in_carriage_return(std::string_view text) { return !text.empty() && text.back() == '\r'; }
 
 }  // namespace
 

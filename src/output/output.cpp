@@ -39,7 +39,8 @@ Settings with_joined_streams(Settings settings) {
 
 class Output::Impl {
  public:
-  Impl(Settings settings, std::vector<RankFacts> ranks) : settings_(with_joined_streams(std::move(settings))), ranks_(std::move(ranks)) {
+  Impl(Settings settings, std::vector<RankFacts> ranks)
+      : settings_(with_joined_streams(std::move(settings))), ranks_(std::move(ranks)) {
     sources_.resize(ranks_.size() * kStreams);
     tails_.resize(ranks_.size());
   }
@@ -222,53 +223,25 @@ Result<std::unique_ptr<Output>> Output::open(const Settings& settings, std::vect
 Output::Output(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Output::~Output() = default;
 
-bool Output::ready(int rank, Stream stream) const {
-  return impl_->ready(rank, stream);
-}
+bool Output::ready(int rank, Stream stream) const { return impl_->ready(rank, stream); }
 void Output::feed(int rank, Stream stream, std::string_view bytes, Time now, std::int64_t wall_ns) {
   impl_->feed(rank, stream, bytes, {now, wall_ns});
 }
-void Output::end(int rank, Stream stream, Time now) {
-  impl_->end(rank, stream, now);
-}
-std::vector<int> Output::waiting() const {
-  return impl_->waiting();
-}
-int Output::poll_fd(int fd) const {
-  return impl_->poll_fd(fd);
-}
-void Output::flush(int fd, Time now) {
-  impl_->flush(fd, now);
-}
-std::optional<Time> Output::deadline() const {
-  return impl_->shared.timers.deadline();
-}
-void Output::tick(Time now) {
-  impl_->tick(now);
-}
-bool Output::mid_line() const {
-  return impl_->err_writer().mid_line();
-}
-void Output::before_showing(std::function<void()> hook) {
-  impl_->before_showing = std::move(hook);
-}
+void Output::end(int rank, Stream stream, Time now) { impl_->end(rank, stream, now); }
+std::vector<int> Output::waiting() const { return impl_->waiting(); }
+int Output::poll_fd(int fd) const { return impl_->poll_fd(fd); }
+void Output::flush(int fd, Time now) { impl_->flush(fd, now); }
+std::optional<Time> Output::deadline() const { return impl_->shared.timers.deadline(); }
+void Output::tick(Time now) { impl_->tick(now); }
+bool Output::mid_line() const { return impl_->err_writer().mid_line(); }
+void Output::before_showing(std::function<void()> hook) { impl_->before_showing = std::move(hook); }
 void Output::end_line() {
   if (mid_line()) impl_->err_writer().write("\n");
 }
-std::optional<Error> Output::take_error() {
-  return std::exchange(impl_->write_error, std::nullopt);
-}
-bool Output::reader_gone() const {
-  return impl_->reader_gone;
-}
-std::vector<std::string> Output::last_words(int rank) const {
-  return impl_->last_words(rank);
-}
-std::uint64_t Output::bytes(int rank, Stream stream) const {
-  return impl_->bytes(rank, stream);
-}
-std::string Output::path(int rank, Stream stream) const {
-  return impl_->path(rank, stream);
-}
+std::optional<Error> Output::take_error() { return std::exchange(impl_->write_error, std::nullopt); }
+bool Output::reader_gone() const { return impl_->reader_gone; }
+std::vector<std::string> Output::last_words(int rank) const { return impl_->last_words(rank); }
+std::uint64_t Output::bytes(int rank, Stream stream) const { return impl_->bytes(rank, stream); }
+std::string Output::path(int rank, Stream stream) const { return impl_->path(rank, stream); }
 
 }  // namespace dlaunch::output

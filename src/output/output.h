@@ -59,8 +59,8 @@ class Output {
   std::optional<Time> deadline() const;
   void tick(Time now);
 
-  /// Whether what stderr (or stdout, where both are one) shows last is an unfinished line; end_line() finishes it, so that
-  /// something else can be said there.
+  /// Whether what stderr (or stdout, where both are one) shows last is an unfinished line; end_line() finishes it, so
+  /// that something else can be said there.
   bool mid_line() const;
   void end_line();
 

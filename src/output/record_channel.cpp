@@ -135,7 +135,8 @@ void RecordChannel::expire(int slot, Time now) {
   Slot& s = slot_at(slot);
   const bool had_its_chance = s.chance == Chance::had;
   if (s.chance == Chance::fresh) s.chance = Chance::had;
-  if (!had_its_chance || crowded() || s.in_line || (holder_ && holder_ != &s)) return shared_.timers.start(s.timer, now);
+  if (!had_its_chance || crowded() || s.in_line || (holder_ && holder_ != &s))
+    return shared_.timers.start(s.timer, now);
   if (--s.patience > 0) return shared_.timers.start(s.timer, now);
   if (!s.held.empty()) let_go(s);
   if (holder_ == &s) holder_ = nullptr;

@@ -8,9 +8,7 @@ namespace {
 constexpr std::string_view kGap = "  ";
 constexpr std::string_view kCut = "…";
 
-bool starts_character(char c) {
-  return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
-}
+bool starts_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }
 
 std::string escaped(char c) {
   constexpr std::string_view kHex = "0123456789abcdef";
@@ -23,9 +21,7 @@ std::string escaped(char c) {
 
 }  // namespace
 
-size_t columns(std::string_view text) {
-  return static_cast<size_t>(std::ranges::count_if(text, starts_character));
-}
+size_t columns(std::string_view text) { return static_cast<size_t>(std::ranges::count_if(text, starts_character)); }
 
 std::string printable(std::string_view text) {
   std::string shown;

@@ -44,15 +44,9 @@ Json status_json(const std::optional<ExitStatus>& status) {
   return status ? std::visit(StatusJson{}, status->value()) : Json(nullptr);
 }
 
-Json time_json(std::int64_t realtime_ns) {
-  return realtime_ns == 0 ? Json(nullptr) : Json(rfc3339(realtime_ns));
-}
-Json text_json(const std::string& text) {
-  return text.empty() ? Json(nullptr) : Json(text);
-}
-Json device_json(const plan::Rank& rank) {
-  return rank.device ? Json(*rank.device) : Json(nullptr);
-}
+Json time_json(std::int64_t realtime_ns) { return realtime_ns == 0 ? Json(nullptr) : Json(rfc3339(realtime_ns)); }
+Json text_json(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+Json device_json(const plan::Rank& rank) { return rank.device ? Json(*rank.device) : Json(nullptr); }
 
 const std::string& host_name(const plan::Plan& plan, const plan::Rank& rank) {
   return plan.hosts.at(static_cast<size_t>(rank.host)).host.name;

@@ -50,13 +50,9 @@ Groups group_ranks(const job::Outcome& outcome) {
   return groups;
 }
 
-std::string count(size_t n, const std::string& word) {
-  return std::to_string(n) + ' ' + word + (n == 1 ? "" : "s");
-}
+std::string count(size_t n, const std::string& word) { return std::to_string(n) + ' ' + word + (n == 1 ? "" : "s"); }
 
-std::string was(size_t n) {
-  return n == 1 ? " was " : " were ";
-}
+std::string was(size_t n) { return n == 1 ? " was " : " were "; }
 
 std::string ranks_text(const std::set<int>& ranks) {
   return (ranks.size() == 1 ? "rank " : "ranks ") + fold_ints(ranks);

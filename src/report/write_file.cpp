@@ -51,8 +51,8 @@ Result<void> check_can_write(const std::string& path) {
   struct stat facts{};
   const bool there = ::stat(path.c_str(), &facts) == 0;
   if (path.ends_with('/') || (there && S_ISDIR(facts.st_mode))) return cannot_write(path, EISDIR);
-  const bool can = is_special(path) ? ::access(path.c_str(), W_OK) == 0
-                                    : ::access(directory_of(path).c_str(), W_OK | X_OK) == 0;
+  const bool can =
+      is_special(path) ? ::access(path.c_str(), W_OK) == 0 : ::access(directory_of(path).c_str(), W_OK | X_OK) == 0;
   return can ? Result<void>() : cannot_write(path, errno);
 }
 

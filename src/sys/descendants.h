@@ -28,8 +28,8 @@ std::vector<Process> descendants();
 /// Sends the signal to exactly that process: if its pid was reused meanwhile, to nobody.
 void signal_process(const Process& process, int signal);
 
-/// Ends every descendant whose environment at its exec held `entry` ("NAME=VALUE"), and whatever of the like they leave:
-/// TERM, the grace, KILL. Others, such as children that we had before, are left alone. Waits; bounded.
+/// Ends every descendant whose environment at its exec held `entry` ("NAME=VALUE"), and whatever of the like they
+/// leave: TERM, the grace, KILL. Others, such as children that we had before, are left alone. Waits; bounded.
 void end_descendants_with(const std::string& entry, std::chrono::milliseconds grace);
 
 /// "pid 123 (python3), state D" for the message that something could not be ended.

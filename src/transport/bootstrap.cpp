@@ -37,8 +37,8 @@ exec "$a"
 }  // namespace
 
 std::string bootstrap_script(const AgentImage& image, const std::string& nonce, const std::string& agent_path) {
-  return "n=" + nonce + " h=" + image.hash + " s=" + std::to_string(image.bytes.size()) + " p=" +
-         shell_quote(agent_path) + '\n' + std::string(kScript);
+  return "n=" + nonce + " h=" + image.hash + " s=" + std::to_string(image.bytes.size()) +
+         " p=" + shell_quote(agent_path) + '\n' + std::string(kScript);
 }
 
 Bootstrap::Next Bootstrap::feed(std::string_view bytes) {

@@ -33,7 +33,8 @@ class Bootstrap {
  public:
   enum class Next { wait, upload, frames, failed };
 
-  Bootstrap(std::string nonce, std::string machine) : mark_("dlaunch:" + std::move(nonce) + ' '), machine_(std::move(machine)) {}
+  Bootstrap(std::string nonce, std::string machine)
+      : mark_("dlaunch:" + std::move(nonce) + ' '), machine_(std::move(machine)) {}
 
   /// What came from the host. After `frames`, rest() is the beginning of the frames.
   Next feed(std::string_view bytes);

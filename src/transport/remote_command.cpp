@@ -9,9 +9,12 @@ constexpr int kConnectTimeout = 10;  // seconds, for TCP and the ssh handshake
 
 std::string_view strictness(HostKey host_key) {
   switch (host_key) {
-    case HostKey::strict: return "yes";
-    case HostKey::accept_new: return "accept-new";
-    case HostKey::off: return "no";
+    case HostKey::strict:
+      return "yes";
+    case HostKey::accept_new:
+      return "accept-new";
+    case HostKey::off:
+      return "no";
   }
   return "yes";
 }

@@ -10,11 +10,11 @@
 namespace dlaunch::transport {
 
 struct Opened {
-  sys::Fd stream;           ///< both ways; it ends when the agent does
-  bool passes_fds = false;  ///< a unix socket to an agent on this machine: descriptors can come along
-  bool bootstrap = false;   ///< there is a shell at the other end, which must become an agent first (bootstrap.h)
+  sys::Fd stream;               ///< both ways; it ends when the agent does
+  bool passes_fds = false;      ///< a unix socket to an agent on this machine: descriptors can come along
+  bool bootstrap = false;       ///< there is a shell at the other end, which must become an agent first (bootstrap.h)
   std::string agent_path = {};  ///< with bootstrap: an agent installed there; empty: it brings its own
-  sys::Fd errors = {};      ///< what the way there says for itself (ssh's stderr); may be none
+  sys::Fd errors = {};          ///< what the way there says for itself (ssh's stderr); may be none
 };
 
 class Transport {

@@ -14,18 +14,19 @@ namespace dlaunch::wire {
 /// Both sides must have been built with the same; the agent travels with its launcher.
 inline constexpr std::uint32_t kVersion = 1;
 
-inline constexpr std::uint32_t kMaxFrame = 16u << 20;     ///< an environment of 2 MiB and argv fit with room to spare
-inline constexpr std::uint32_t kMaxOutput = 64u << 10;    ///< of rank bytes in one frame, so that control is not kept waiting
+inline constexpr std::uint32_t kMaxFrame = 16u << 20;  ///< an environment of 2 MiB and argv fit with room to spare
+inline constexpr std::uint32_t kMaxOutput = 64u
+                                            << 10;  ///< of rank bytes in one frame, so that control is not kept waiting
 inline constexpr std::uint32_t kStdinCredit = 256u << 10;  ///< first grant for every rank's stdin
-inline constexpr std::uint32_t kMaxListItems = 1u << 20;  ///< more than execve takes: 6 MiB, nine bytes each at least
+inline constexpr std::uint32_t kMaxListItems = 1u << 20;   ///< more than execve takes: 6 MiB, nine bytes each at least
 
 /// What a rank's stream is connected to on its host.
 enum class StreamMode : std::uint8_t {
-  null = 0,   ///< /dev/null
-  pipe = 1,   ///< carried in frames (or handed over: Setup::hand_over)
-  file = 2,   ///< a path on the host, opened with O_CREAT|O_TRUNC
-  joined = 3, ///< stderr only: the same as stdout
-  pty = 4,    ///< stdout (and stdin when a pipe was asked) are one terminal
+  null = 0,    ///< /dev/null
+  pipe = 1,    ///< carried in frames (or handed over: Setup::hand_over)
+  file = 2,    ///< a path on the host, opened with O_CREAT|O_TRUNC
+  joined = 3,  ///< stderr only: the same as stdout
+  pty = 4,     ///< stdout (and stdin when a pipe was asked) are one terminal
 };
 
 // ---- launcher to agent ----
@@ -44,7 +45,7 @@ struct Setup {
   std::uint8_t rank_by = 0;        ///< plan::RankBy
   std::uint32_t local_ranks = 0;
   bool oversubscribe = false;
-  bool report_cpus = false;        ///< Started tells the affinity read back
+  bool report_cpus = false;  ///< Started tells the affinity read back
   template <class A>
   void fields(A& a) {
     a(version), a(job_id), a(heartbeat_ms), a(grace_ms), a(hand_over), a(credit), a(bind_to), a(map_by), a(rank_by),
@@ -61,7 +62,9 @@ struct Program {
   std::vector<std::string> env;  ///< NAME=VALUE
   std::string wdir;
   template <class A>
-  void fields(A& a) { a(app), a(argv), a(env), a(wdir); }
+  void fields(A& a) {
+    a(app), a(argv), a(env), a(wdir);
+  }
   bool operator==(const Program&) const = default;
 };
 
@@ -79,7 +82,9 @@ struct Spawn {
   std::string out_path;  ///< with StreamMode::file
   std::string err_path;
   template <class A>
-  void fields(A& a) { a(rank), a(app), a(local_rank), a(env), a(in), a(out), a(err), a(out_path), a(err_path); }
+  void fields(A& a) {
+    a(rank), a(app), a(local_rank), a(env), a(in), a(out), a(err), a(out_path), a(err_path);
+  }
   bool operator==(const Spawn&) const = default;
 };
 
@@ -90,7 +95,9 @@ struct Stdin {
   std::string bytes;
   bool eof = false;
   template <class A>
-  void fields(A& a) { a(rank), a(bytes), a(eof); }
+  void fields(A& a) {
+    a(rank), a(bytes), a(eof);
+  }
   bool operator==(const Stdin&) const = default;
 };
 
@@ -99,7 +106,9 @@ struct Signal {
   static constexpr std::uint8_t kType = 5;
   std::uint32_t signal = 0;
   template <class A>
-  void fields(A& a) { a(signal); }
+  void fields(A& a) {
+    a(signal);
+  }
   bool operator==(const Signal&) const = default;
 };
 
@@ -109,7 +118,9 @@ struct WindowSize {
   std::uint16_t rows = 0;
   std::uint16_t columns = 0;
   template <class A>
-  void fields(A& a) { a(rows), a(columns); }
+  void fields(A& a) {
+    a(rows), a(columns);
+  }
   bool operator==(const WindowSize&) const = default;
 };
 
@@ -145,7 +156,9 @@ struct Credit {
   std::uint8_t stream = 0;
   std::uint32_t bytes = 0;
   template <class A>
-  void fields(A& a) { a(rank), a(stream), a(bytes); }
+  void fields(A& a) {
+    a(rank), a(stream), a(bytes);
+  }
   bool operator==(const Credit&) const = default;
 };
 
@@ -159,7 +172,9 @@ struct Hello {
   std::uint32_t pid = 0;
   std::int64_t time_ns = 0;  ///< CLOCK_REALTIME
   template <class A>
-  void fields(A& a) { a(version), a(host), a(machine), a(pid), a(time_ns); }
+  void fields(A& a) {
+    a(version), a(host), a(machine), a(pid), a(time_ns);
+  }
   bool operator==(const Hello&) const = default;
 };
 
@@ -171,7 +186,9 @@ struct Started {
   std::uint8_t fds = 0;  ///< read ends that came with this frame, in this order: bit 0 stdout's, bit 1 stderr's
   std::vector<std::uint32_t> cpus;  ///< read back, when asked for
   template <class A>
-  void fields(A& a) { a(rank), a(pid), a(time_ns), a(fds), a(cpus); }
+  void fields(A& a) {
+    a(rank), a(pid), a(time_ns), a(fds), a(cpus);
+  }
   bool operator==(const Started&) const = default;
 };
 
@@ -182,7 +199,9 @@ struct NotStarted {
   std::string what;         ///< the step with its operand
   std::int64_t time_ns = 0;
   template <class A>
-  void fields(A& a) { a(rank), a(error), a(what), a(time_ns); }
+  void fields(A& a) {
+    a(rank), a(error), a(what), a(time_ns);
+  }
   bool operator==(const NotStarted&) const = default;
 };
 
@@ -194,7 +213,9 @@ struct Output {
   std::int64_t time_ns = 0;
   std::string bytes;
   template <class A>
-  void fields(A& a) { a(rank), a(stream), a(time_ns), a(bytes); }
+  void fields(A& a) {
+    a(rank), a(stream), a(time_ns), a(bytes);
+  }
   bool operator==(const Output&) const = default;
 };
 
@@ -206,7 +227,9 @@ struct Ended {
   bool out_of_memory = false;
   std::int64_t time_ns = 0;
   template <class A>
-  void fields(A& a) { a(rank), a(wait_status), a(out_of_memory), a(time_ns); }
+  void fields(A& a) {
+    a(rank), a(wait_status), a(out_of_memory), a(time_ns);
+  }
   bool operator==(const Ended&) const = default;
 };
 
@@ -215,7 +238,9 @@ struct StdinClosed {
   static constexpr std::uint8_t kType = 37;
   std::uint32_t rank = 0;
   template <class A>
-  void fields(A& a) { a(rank); }
+  void fields(A& a) {
+    a(rank);
+  }
   bool operator==(const StdinClosed&) const = default;
 };
 
@@ -225,7 +250,9 @@ struct Log {
   std::uint8_t level = 0;  ///< 0 detail, 1 information, 2 warning, 3 error
   std::string text;
   template <class A>
-  void fields(A& a) { a(level), a(text); }
+  void fields(A& a) {
+    a(level), a(text);
+  }
   bool operator==(const Log&) const = default;
 };
 
@@ -234,7 +261,9 @@ struct Clean {
   static constexpr std::uint8_t kType = 39;
   std::vector<std::string> left;  ///< "pid 123 (python3), unkillable", …
   template <class A>
-  void fields(A& a) { a(left); }
+  void fields(A& a) {
+    a(left);
+  }
   bool operator==(const Clean&) const = default;
 };
 

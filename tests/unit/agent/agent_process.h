@@ -50,7 +50,7 @@ inline wire::Setup quick_setup() {
 struct AgentOptions {
   wire::Setup setup = quick_setup();
   bool send_setup = true;
-  std::vector<std::string> login = {};      ///< HOME=… and the like, as a login on another host gives them
+  std::vector<std::string> login = {};     ///< HOME=… and the like, as a login on another host gives them
   std::function<void()> before_exec = {};  ///< in the child; system calls only
 };
 

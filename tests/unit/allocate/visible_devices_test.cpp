@@ -10,9 +10,7 @@ using testing::IsEmpty;
 
 const std::vector<int> kEight = {0, 1, 2, 3, 4, 5, 6, 7};
 
-std::vector<int> cuda(const char* list) {
-  return narrow(kEight, list, false).devices;
-}
+std::vector<int> cuda(const char* list) { return narrow(kEight, list, false).devices; }
 
 TEST(VisibleDevices, InTheUsersOrder) {
   EXPECT_THAT(cuda("0,2"), ElementsAre(0, 2));

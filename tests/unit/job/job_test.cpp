@@ -7,11 +7,11 @@
 namespace dlaunch::job {
 namespace {
 
+using std::chrono::seconds;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
-using std::chrono::seconds;
 
 /// A job of `ranks` on one host (or one host each), told what happens at times in seconds from its start.
 class Script {
@@ -92,7 +92,8 @@ TEST(Job, AHostThatNeverAnswersEndsTheJobBeforeAnythingStarted) {
 TEST(Job, FirstFailureIsTermGraceKillAndItsCode) {
   Script s(3);
   s.start();
-  EXPECT_THAT(s.end(1, ExitStatus(Exited{7}), 2), ElementsAre(Action(SignalRanks{SIGTERM}), Action(SignalRanks{SIGCONT})));
+  EXPECT_THAT(s.end(1, ExitStatus(Exited{7}), 2),
+              ElementsAre(Action(SignalRanks{SIGTERM}), Action(SignalRanks{SIGCONT})));
   s.end(0, kTermed, 2.1);
   EXPECT_EQ(s.deadline(), 7);
   EXPECT_THAT(s.tick(6.9), IsEmpty());

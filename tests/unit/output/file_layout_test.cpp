@@ -7,9 +7,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-FileSettings to(const std::string& target) {
-  return {.target = target};
-}
+FileSettings to(const std::string& target) { return {.target = target}; }
 const RankFacts kFacts{"node1", 1, 6};
 
 TEST(FileLayout, OpenMpiPadsToTheDigitsOfTheSize) {

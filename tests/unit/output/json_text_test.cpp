@@ -57,9 +57,7 @@ TEST(JsonText, Base64) {
   EXPECT_EQ(base64("\xff\xfe\xfd"), "//79");
 }
 
-TEST(JsonText, Rfc3339) {
-  EXPECT_EQ(rfc3339(1'700'000'000'123'456'789), "2023-11-14T22:13:20.123456Z");
-}
+TEST(JsonText, Rfc3339) { EXPECT_EQ(rfc3339(1'700'000'000'123'456'789), "2023-11-14T22:13:20.123456Z"); }
 
 }  // namespace
 }  // namespace dlaunch::output

@@ -25,9 +25,7 @@ Settings labelled() {
   return settings;
 }
 
-std::string filler(size_t size, char c = 'x') {
-  return std::string(size, c);
-}
+std::string filler(size_t size, char c = 'x') { return std::string(size, c); }
 
 TEST(Lines, WholeLinesOnly) {
   Stage stage({}, 2);
@@ -90,7 +88,7 @@ TEST(Lines, ALineCutByABlockIsWaitedForLonger) {
   stage.wait(kIdle);
   stage.feed(1, "other\n");
   EXPECT_EQ(stage.shown(), filler(kBulk - 3, 'x') + "\nother\n");
-  stage.feed(0, "c");  // a piece of the same cut line
+  stage.feed(0, "c");                                             // a piece of the same cut line
   for (int i = 0; i < kBulkPatience - 2; ++i) stage.wait(kIdle);  // one idle time is over
   EXPECT_EQ(stage.shown(), "");
   stage.wait(kIdle);

@@ -34,13 +34,9 @@ void expect_golden_plan(const std::string& name, const Request& request, const A
   expect_golden(name + ".json", to_json(*plan));
 }
 
-TEST(Golden, OneHostEightDevices) {
-  expect_golden_plan("eight-devices", request(8), local(8, 8));
-}
+TEST(Golden, OneHostEightDevices) { expect_golden_plan("eight-devices", request(8), local(8, 8)); }
 
-TEST(Golden, NoDevicesAndMoreRanksThanCpus) {
-  expect_golden_plan("crowded-cpus", request(3), local(2));
-}
+TEST(Golden, NoDevicesAndMoreRanksThanCpus) { expect_golden_plan("crowded-cpus", request(3), local(2)); }
 
 TEST(Golden, SharedDevicesBoundToCores) {
   Request asked = request(4);

@@ -16,13 +16,9 @@ std::string said(int verbosity) {
   return testing::internal::GetCapturedStderr();
 }
 
-TEST(Diagnostics, SilentByDefault) {
-  EXPECT_EQ(said(0), "");
-}
+TEST(Diagnostics, SilentByDefault) { EXPECT_EQ(said(0), ""); }
 
-TEST(Diagnostics, OneVerboseTellsInformation) {
-  EXPECT_EQ(said(1), "dlaunch: one {}\ndlaunch: two\n");
-}
+TEST(Diagnostics, OneVerboseTellsInformation) { EXPECT_EQ(said(1), "dlaunch: one {}\ndlaunch: two\n"); }
 
 TEST(Diagnostics, TwiceVerboseTellsDetailAndTime) {
   const std::string time = "dlaunch: [0-9]+:[0-9]+:[0-9]+\\.[0-9]+ ";

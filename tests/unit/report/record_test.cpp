@@ -92,9 +92,7 @@ TEST_F(JobRecord, OfAnInterruptedJob) {
   EXPECT_EQ(record()["first_failure"], nullptr);
 }
 
-TEST_F(JobRecord, HoldsNoValueOfTheEnvironment) {
-  EXPECT_THAT(record().dump(), Not(HasSubstr("hush")));
-}
+TEST_F(JobRecord, HoldsNoValueOfTheEnvironment) { EXPECT_THAT(record().dump(), Not(HasSubstr("hush"))); }
 
 TEST(Rfc3339, BeforeAndAfterTheEpoch) {
   EXPECT_EQ(rfc3339(0), "1970-01-01T00:00:00.000000Z");

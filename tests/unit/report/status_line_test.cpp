@@ -17,13 +17,9 @@ using testing::EndsWith;
 
 const job::Time kNow{1000s};
 
-Status starting(int started) {
-  return {.phase = Phase::starting, .started = started, .total = 64};
-}
+Status starting(int started) { return {.phase = Phase::starting, .started = started, .total = 64}; }
 
-TEST(StatusText, Starting) {
-  EXPECT_EQ(status_text(starting(12), kNow), "starting: 12 of 64 ranks");
-}
+TEST(StatusText, Starting) { EXPECT_EQ(status_text(starting(12), kNow), "starting: 12 of 64 ranks"); }
 
 TEST(StatusText, Ending) {
   Status status{.phase = Phase::ending, .waiting = {5, 9, 10, 11}, .signal = SIGTERM, .kill_at = kNow + 3500ms};

@@ -63,9 +63,7 @@ struct Fixture {
   job::Outcome outcome;
 };
 
-TEST(FailureSummary, SuccessSaysNothing) {
-  EXPECT_EQ(Fixture(8).summary(), "");
-}
+TEST(FailureSummary, SuccessSaysNothing) { EXPECT_EQ(Fixture(8).summary(), ""); }
 
 TEST(FailureSummary, SuccessSaysWhatWasLeft) {
   Fixture job(2);

@@ -141,7 +141,7 @@ TEST(BootstrapScript, UploadsOnceThenFindsIt) {
   first.write(image.bytes);
   ASSERT_EQ(first.until(b), Next::frames) << b.why();
   const std::string kept = first.home() + "/.cache/dlaunch/" + image.hash + "/dlaunch-agent";
-  struct stat info {};
+  struct stat info{};
   ASSERT_EQ(::stat(kept.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0700u);
 

@@ -127,7 +127,9 @@ void expect_documented(const std::string& text) {
 
 TEST(WireDocument, HasEveryFieldInOrder) {
   const std::string text = document();
-  [&]<class... T>(const std::variant<T...>*) { (expect_documented<T>(text), ...); }(static_cast<const Message*>(nullptr));
+  [&]<class... T>(const std::variant<T...>*) {
+    (expect_documented<T>(text), ...);
+  }(static_cast<const Message*>(nullptr));
 }
 
 }  // namespace
