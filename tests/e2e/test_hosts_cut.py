@@ -46,7 +46,7 @@ class Cut(HostsCase):
         for number, job in jobs.items():
             with self.subTest(cut=f"node{number}"):
                 result, _ = self.finish(job, 30)
-                self.assertLess(time.monotonic() - start, HEARTBEAT + 5 + 2)
+                self.assertLess(time.monotonic() - start, HEARTBEAT + 5 + 10)  # the next beat, and a busy machine
                 self.assertGreater(time.monotonic() - start, HEARTBEAT - 6)
                 self.assert_told(result, 125, f"node{number}")
                 self.assertTrue(wait_until(lambda host=number - 1: not self.host(host).strangers(), 3),
