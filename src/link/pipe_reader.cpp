@@ -14,7 +14,7 @@
 namespace dlaunch::link {
 namespace {
 
-constexpr int kReadsPerTurn = 4;                // then others have their turn
+constexpr size_t kTurn = 256u << 10;  // then others have theirs: of many busy pipes none may keep the loop long
 constexpr ssize_t kDefaultPipeSize = 64 << 10;  // a read that got all of it met a full pipe: a busy writer
 constexpr int kBusyPipeSize = 1 << 20;
 
@@ -50,12 +50,13 @@ class PipeReader::Impl : public std::enable_shared_from_this<PipeReader::Impl> {
 
  private:
   void read() {
-    for (int turn = 0; turn < kReadsPerTurn; ++turn) {
-      const size_t allowed = std::min(consumer_.allowance(), scratch_.size());
+    for (size_t left = kTurn; left > 0;) {
+      const size_t allowed = std::min({consumer_.allowance(), scratch_.size(), left});
       if (allowed == 0) return;
       const ssize_t got = ::read(fd_.native_handle(), scratch_.data(), allowed);
       if (got < 0 && (errno == EAGAIN || errno == EINTR)) break;
       if (got <= 0) return finish();  // the end; of a terminal too, which says EIO
+      left -= static_cast<size_t>(got);
       deliver(got);
       if (!fd_.is_open()) return;
       if (got < kDefaultPipeSize && static_cast<size_t>(got) < allowed) break;  // it is empty now

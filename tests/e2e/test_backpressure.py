@@ -10,6 +10,7 @@ from support import Case, SANITIZED, program, resident_bytes, sh, wait_until, wi
 
 MEBI = 1 << 20
 PAUSE = 3
+RANKS = 4 if SANITIZED else 16
 
 
 class SlowReader(Case):
@@ -39,8 +40,8 @@ class SlowReader(Case):
         self.assertTrue(wait_until(lambda: not self.ranks(name), 5), self.processes())
 
     def check_memory(self, *options):
-        with self.flood("-n", 16, *options, "yes") as job:
-            self.ranks_run("yes", 16)
+        with self.flood("-n", RANKS, *options, "yes") as job:
+            self.ranks_run("yes", RANKS)
             peak = self.peak_during(PAUSE, job)
             self.assertGreaterEqual(len(self.ours(job)), 2, "launcher and agent were not found")
             self.assertGreater(peak, MEBI)

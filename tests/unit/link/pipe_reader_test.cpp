@@ -176,6 +176,17 @@ TEST_F(PipeReaderTest, ReadsABusyWriterWhole) {
   EXPECT_TRUE(got == bytes);
 }
 
+TEST_F(PipeReaderTest, OthersHaveTheirTurnAfterAQuarterOfAMegabyte) {
+  open();
+  const std::string full = pattern(1u << 20);
+  ASSERT_GE(::fcntl(write_end.get(), F_SETPIPE_SZ, static_cast<int>(full.size())), 0);
+  write(full);
+  while (got.empty()) loop.io().run_one();
+  EXPECT_LE(got.size(), 256u << 10);
+  ASSERT_TRUE(loop.until([&] { return got.size() == full.size(); }));
+  EXPECT_EQ(got, full);
+}
+
 TEST_F(PipeReaderTest, ATerminalEndsWhenItsLastUserIsGone) {
   int master = -1;
   int slave = -1;
