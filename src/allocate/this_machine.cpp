@@ -18,9 +18,7 @@
 namespace dlaunch::allocate {
 namespace {
 
-bool same_name(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && ::strncasecmp(a.data(), b.data(), a.size()) == 0;
-}
+bool same_name(const std::string& a, const std::string& b) { return ::strcasecmp(a.c_str(), b.c_str()) == 0; }
 
 /// One spelling for an address; nullopt for what is none. An IPv6 zone is left out.
 std::optional<std::string> canonical(std::string_view text) {

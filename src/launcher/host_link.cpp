@@ -22,12 +22,12 @@ HostLink::HostLink(asio::io_context& io, int host, transport::Opened opened, con
   }
   bootstrap_.emplace(io, std::move(opened.stream), opened.agent_path,
                      BootstrapStream::Handlers{
-                         [this](sys::Fd stream, std::string rest) { connect(std::move(stream), std::move(rest)); },
+                         [this](sys::Fd stream, const std::string& rest) { connect(std::move(stream), rest); },
                          [this](const std::string& why) { lose(why); },
                          [this](const std::string& noise) { handlers_.detail(host_, "its shell printed: " + noise); }});
 }
 
-void HostLink::connect(sys::Fd stream, std::string first) {
+void HostLink::connect(sys::Fd stream, const std::string& first) {
   link_.emplace(io_, std::move(stream));
   link_->start({[this](wire::Message&& message, std::deque<sys::Fd>& fds) {
                   heartbeat_.heard(std::chrono::steady_clock::now());
@@ -35,7 +35,7 @@ void HostLink::connect(sys::Fd stream, std::string first) {
                 },
                 [this](const std::string& why) { lose("the link to its agent ended: " + why); },
                 {}},
-               std::move(first));
+               first);
   for (const wire::Message& message : std::exchange(early_, {})) link_->send(message);
   heartbeat_.resumed(std::chrono::steady_clock::now());
   beat();

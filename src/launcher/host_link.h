@@ -39,7 +39,7 @@ class HostLink {
   void close();
 
  private:
-  void connect(sys::Fd stream, std::string first);
+  void connect(sys::Fd stream, const std::string& first);
   void wait_ready();
   void beat();
   void lose(const std::string& why);

@@ -205,7 +205,7 @@ Link::Link(asio::io_context& io, sys::Fd socket) {
   impl_ = std::make_shared<Impl>(io, std::move(in), std::move(socket));
 }
 Link::~Link() { impl_->close(); }
-void Link::start(Handlers handlers, std::string first) { impl_->start(std::move(handlers), first); }
+void Link::start(Handlers handlers, const std::string& first) { impl_->start(std::move(handlers), first); }
 void Link::send(const wire::Message& message, std::vector<sys::Fd> fds) { impl_->send(message, std::move(fds)); }
 size_t Link::waiting() const { return impl_->waiting(); }
 void Link::flush() { impl_->flush(); }

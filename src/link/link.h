@@ -36,7 +36,7 @@ class Link {
   ~Link();
 
   /// `first`: bytes of the stream that were read before.
-  void start(Handlers handlers, std::string first = {});
+  void start(Handlers handlers, const std::string& first = {});
   /// Queued, sent when this turn of the loop is over (sooner when much is waiting). Nothing after the end.
   void send(const wire::Message& message, std::vector<sys::Fd> fds = {});
   size_t waiting() const;
