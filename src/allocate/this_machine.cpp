@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <climits>
 #include <memory>
+#include <cctype>
 #include <optional>
 
 #include "allocate/variable.h"
@@ -18,7 +19,10 @@
 namespace dlaunch::allocate {
 namespace {
 
-bool same_name(const std::string& a, const std::string& b) { return ::strcasecmp(a.c_str(), b.c_str()) == 0; }
+bool same_name(std::string_view a, std::string_view b) {
+  const auto lower = [](unsigned char c) { return std::tolower(c); };
+  return std::ranges::equal(a, b, {}, lower, lower);
+}
 
 /// One spelling for an address; nullopt for what is none. An IPv6 zone is left out.
 std::optional<std::string> canonical(std::string_view text) {
