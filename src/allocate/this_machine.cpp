@@ -4,14 +4,13 @@
 #include <ifaddrs.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <climits>
 #include <memory>
-#include <cctype>
 #include <optional>
 
 #include "allocate/variable.h"
