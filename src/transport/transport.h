@@ -1,6 +1,7 @@
 // Ways to reach an agent. To the launcher a local child, an ssh host and a test's fake are the same: a byte stream.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "base/error.h"
@@ -9,12 +10,23 @@
 
 namespace dlaunch::transport {
 
+/// Why a way to a host ended before its agent did, as far as the transport itself knows.
+struct WayEnd {
+  /// When a new attempt may help: never; once the host is up (--wait-hosts); soon, by itself (a throttling sshd).
+  enum class Retry { never, when_up, soon };
+  std::string what;  ///< "cannot connect to 10.0.0.3 port 22": the phase, named for the user; empty: not known
+  std::string why;   ///< "Connection refused"
+  std::string hint;  ///< the one thing to do; may be empty
+  Retry retry = Retry::never;
+};
+
 struct Opened {
   sys::Fd stream;               ///< both ways; it ends when the agent does
   bool passes_fds = false;      ///< a unix socket to an agent on this machine: descriptors can come along
   bool bootstrap = false;       ///< there is a shell at the other end, which must become an agent first (bootstrap.h)
   std::string agent_path = {};  ///< with bootstrap: an agent installed there; empty: it brings its own
   sys::Fd errors = {};          ///< what the way there says for itself (ssh's stderr); may be none
+  std::function<WayEnd()> way_end = {};  ///< asked for once the stream has ended; empty: the transport cannot know
 };
 
 class Transport {
