@@ -24,8 +24,8 @@ struct Options {
   output::Settings output;
   StdinTarget stdin_target;
   job::Policy policy;
-  std::string exec;  ///< --exec: the command line that reaches other hosts; empty: ssh
-  transport::HostKey host_key = transport::HostKey::strict;
+  std::string exec;                            ///< --exec: the command line that reaches other hosts; empty: ssh
+  std::optional<transport::HostKey> host_key;  ///< empty: as the ssh configuration says, else strict
 
   bool dry_run = false;
   Format format = Format::text;  ///< of --dry-run and --show-env

@@ -9,6 +9,7 @@ HostLink::HostLink(asio::io_context& io, int host, transport::Opened opened, con
     : io_(io),
       host_(host),
       passes_fds_(opened.passes_fds),
+      way_end_(std::move(opened.way_end)),
       timer_(io),
       heartbeat_(settings.heartbeat, std::chrono::steady_clock::now()),
       handlers_(std::move(handlers)) {
@@ -71,6 +72,12 @@ void HostLink::beat() {
 }
 
 void HostLink::lose(const std::string& why) {
+  const transport::WayEnd end = way_end_ ? way_end_() : transport::WayEnd{};
+  if (!end.what.empty()) {
+    close();
+    const std::string told = end.why.empty() ? end.what : end.what + ": " + end.why;
+    return handlers_.lost(host_, end.hint.empty() ? told : told + '\n' + end.hint);
+  }
   const std::string said = errors_ ? errors_->last_line() : "";
   close();
   handlers_.lost(host_, said.empty() ? why : why + ": " + said);

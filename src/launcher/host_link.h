@@ -47,6 +47,7 @@ class HostLink {
   asio::io_context& io_;
   const int host_;
   const bool passes_fds_;
+  const std::function<transport::WayEnd()> way_end_;
   std::optional<ErrorTail> errors_;
   std::optional<BootstrapStream> bootstrap_;
   std::optional<link::Link> link_;

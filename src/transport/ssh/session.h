@@ -1,0 +1,24 @@
+// One ssh connection: handshake, host key, authentication, one channel with `sh` on it, and the bytes. Runs in a host's
+// own thread, each phase under a deadline of the watchdog's.
+#pragma once
+
+#include "sys/fd.h"
+#include "transport/ssh/library.h"
+#include "transport/ssh/route.h"
+#include "transport/ssh/watchdog.h"
+
+namespace dlaunch::transport::ssh {
+
+/// What a session needs besides its route. All outlive it.
+struct SessionParts {
+  const Library& lib;
+  const Route& route;
+  Watchdog::Guard& guard;  ///< of the socket
+  const sys::Fd& stream;   ///< the launcher's; non-blocking
+  const sys::Fd& errors;   ///< where the remote stderr goes; non-blocking
+};
+
+/// Over a connected socket. Returns when it is over: an empty `what` when nothing went wrong on the way.
+WayEnd run_session(const SessionParts& parts, sys::Fd socket, const std::string& address);
+
+}  // namespace dlaunch::transport::ssh
