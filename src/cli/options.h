@@ -10,7 +10,7 @@
 #include "launcher/settings.h"
 #include "output/settings.h"
 #include "plan/request.h"
-#include "transport/remote_command.h"
+#include "transport/host_key.h"
 
 namespace dlaunch::cli {
 

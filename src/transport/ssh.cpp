@@ -25,14 +25,14 @@ constexpr std::chrono::milliseconds kEndsWhenTold{500};
 
 class Ssh::Impl {
  public:
-  explicit Impl(Settings settings) : routes_(ssh::look_around(), settings.host_key, std::move(settings.note)) {}
+  explicit Impl(Settings settings) : settings_(std::move(settings)) {}
 
   Result<Opened> open(const plan::Host& host) {
     if (auto ok = begin(); !ok) return fail(ok.error());
-    auto route = routes_.to(host);
+    auto route = routes_->to(host);
     if (!route) {
-      route.error().exit_code = kExitHostLost;
-      return fail(route.error());
+      const Error& error = route.error();
+      return fail({host.name, error.where + ": " + error.what, error.why, error.hint, kExitHostLost});
     }
     auto [ours, theirs] = sys::make_socketpair();
     sys::Pipe errors = sys::make_pipe();
@@ -54,19 +54,17 @@ class Ssh::Impl {
     watchdog_->end_all();
     join_all(kEndsWhenTold);
     threads_.clear();
-    watchdog_.reset();
   }
 
  private:
   Result<void> begin() {
-    if (!library_) {
-      auto library = ssh::load_library();
-      if (!library) return fail(library.error());
-      library_ = std::make_shared<ssh::Library>(*library);
-    }
-    if (watchdog_) return {};
+    if (library_) return {};
+    auto library = ssh::load_library();
+    if (!library) return fail(library.error());
     watchdog_ = std::make_shared<ssh::Watchdog>();
     if (const int error = watchdog_->start(); error != 0) return no_resources({}, error);
+    routes_.emplace(ssh::look_around(), settings_.host_key, settings_.note, watchdog_);
+    library_ = std::make_shared<ssh::Library>(*library);
     return {};
   }
 
@@ -81,9 +79,11 @@ class Ssh::Impl {
     return threads_.empty();
   }
 
-  ssh::Routes routes_;
+  const Settings settings_;
+  // From the first host on: a job that stays here pays for none of it.
   std::shared_ptr<const ssh::Library> library_;
   std::shared_ptr<ssh::Watchdog> watchdog_;
+  std::optional<ssh::Routes> routes_;
   std::vector<ssh::Thread> threads_;
 };
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "transport/remote_command.h"
+#include "transport/host_key.h"
 #include "transport/transport.h"
 
 namespace dlaunch::transport {

@@ -88,7 +88,7 @@ class Resolution {
 
   HostConfig result() {
     HostConfig config;
-    config.host_name = host_name();
+    config.host_name = to_lower(host_name());
     config.user = user_.empty() ? surroundings_.user : user_;
     config.port = port_.value_or(22);
     config.family = family_.value_or(Family::any);
@@ -223,8 +223,8 @@ class Resolution {
     const auto patterns = split(argument, ',');
     if (criterion == "all") return true;
     if (criterion == "canonical") return false;
-    if (criterion == "host") return matches_patterns(host_name(), patterns);
-    if (criterion == "originalhost") return matches_patterns(host_, patterns);
+    if (criterion == "host") return matches_host(host_name(), argument);
+    if (criterion == "originalhost") return matches_host(host_, argument);
     if (criterion == "user") return matches_patterns(user_.empty() ? surroundings_.user : user_, patterns);
     if (criterion == "localuser") return matches_patterns(surroundings_.user, patterns);
     if (criterion == "exec" || criterion == "final" || criterion == "localnetwork" || criterion == "tagged") {
@@ -232,6 +232,11 @@ class Resolution {
       return false;
     }
     return wrong(line, "Match knows no " + criterion);
+  }
+
+  /// Here case does not count, in Host it does.
+  static bool matches_host(const string& host, const string& patterns) {
+    return matches_patterns(to_lower(host), split(to_lower(patterns), ','));
   }
 
   // ---- tokens ----

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "transport/remote_command.h"
+#include "transport/host_key.h"
 #include "transport/ssh/connect.h"
 
 namespace dlaunch::transport::ssh {

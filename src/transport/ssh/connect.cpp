@@ -127,10 +127,11 @@ tl::expected<Connected, WayEnd> connect_to(const Target& target, std::chrono::mi
     prepare(connected.socket.get());
     return connected;
   }
-  return tl::unexpected(WayEnd{.what = "cannot connect to " + target.name + " port " + std::to_string(target.port),
-                               .why = std::strerror(error),
-                               .hint = hint_for(error),
-                               .retry = WayEnd::Retry::when_up});
+  return tl::unexpected(WayEnd{
+      .what = "cannot connect to " + (target.renamed ? target.name + " " : "") + "port " + std::to_string(target.port),
+      .why = std::strerror(error),
+      .hint = hint_for(error),
+      .retry = WayEnd::Retry::when_up});
 }
 
 }  // namespace dlaunch::transport::ssh

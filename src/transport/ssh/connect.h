@@ -20,6 +20,7 @@ struct Connected {
 struct Target {
   std::string name;
   int port = 22;
+  bool renamed = false;  ///< it is not what the user calls the host, and belongs into a message
   Family family = Family::any;
 };
 

@@ -116,6 +116,8 @@ std::string packed(std::string_view bytes) {
   return big_endian(static_cast<std::uint32_t>(bytes.size())).append(bytes);
 }
 
+std::string packed_number(std::uint32_t number) { return big_endian(number); }
+
 std::optional<std::uint32_t> unpack_number(std::string_view& bytes) {
   if (bytes.size() < 4) return std::nullopt;
   const std::uint32_t number = big_endian(reinterpret_cast<const unsigned char*>(bytes.data()));

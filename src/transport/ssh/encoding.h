@@ -30,6 +30,7 @@ class HmacSha1 {
 std::string packed(std::string_view bytes);
 /// Takes one such string off the front; nullopt when there is none.
 std::optional<std::string_view> unpack(std::string_view& bytes);
+std::string packed_number(std::uint32_t number);
 std::optional<std::uint32_t> unpack_number(std::string_view& bytes);
 
 }  // namespace dlaunch::transport::ssh

@@ -5,6 +5,7 @@
 
 #include "transport/ssh/library.h"
 #include "transport/ssh/route.h"
+#include "transport/ssh/watchdog.h"
 
 namespace dlaunch::transport::ssh {
 
@@ -12,6 +13,7 @@ struct Handshaken {
   const Library& lib;
   ssh_session session;
   const Route& route;
+  Watchdog& watchdog;
 };
 
 /// Nothing when the key is accepted; with HostKey::accept_new an unknown one is written down first.

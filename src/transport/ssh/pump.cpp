@@ -46,6 +46,7 @@ class Pump {
   ~Pump() {
     watch(ends_.stream, stream_events_, 0);
     watch(ends_.errors, errors_events_, 0);
+    watch(ends_.noise, noise_events_, 0);
     lib_.ssh_event_remove_session(event_, ends_.session);
     lib_.ssh_event_free(event_);
   }
@@ -58,6 +59,7 @@ class Pump {
       moved = send_to_host() || moved;
       moved = take_from_host(kStdout, to_launcher_) || moved;
       moved = take_from_host(kStderr, to_errors_) || moved;
+      moved = take_noise() || moved;
       moved = give(ends_.stream, to_launcher_) || moved;
       moved = give(ends_.errors, to_errors_) || moved;
       if (lost_) return lib_.ssh_get_error(ends_.session);
@@ -115,6 +117,14 @@ class Pump {
     return got > 0;
   }
 
+  bool take_noise() {
+    if (noise_ended_ || !to_errors_.empty()) return false;
+    const ssize_t got = ::read(ends_.noise.get(), bytes_.data(), bytes_.size());
+    if (got > 0) to_errors_.add({bytes_.data(), static_cast<size_t>(got)});
+    if (got == 0) noise_ended_ = true;
+    return got > 0;
+  }
+
   /// What nobody takes any more is dropped.
   bool give(const sys::Fd& to, Buffer& from) {
     if (from.empty()) return false;
@@ -134,6 +144,7 @@ class Pump {
     const bool room = !launcher_ended_ && to_host_.empty();
     watch(ends_.stream, stream_events_, static_cast<short>((room ? POLLIN : 0) | (to_launcher_.empty() ? 0 : POLLOUT)));
     watch(ends_.errors, errors_events_, to_errors_.empty() ? short{0} : short{POLLOUT});
+    watch(ends_.noise, noise_events_, to_errors_.empty() && !noise_ended_ ? short{POLLIN} : short{0});
     return lib_.ssh_event_dopoll(event_, -1) != SSH_ERROR;
   }
 
@@ -149,11 +160,13 @@ class Pump {
   const ssh_event event_;
   short stream_events_ = 0;
   short errors_events_ = 0;
+  short noise_events_ = 0;
   Buffer to_host_;
   Buffer to_launcher_;
   Buffer to_errors_;
   bool launcher_ended_ = false;  // it sends no more
-  bool gone_ = false;            // it takes no more either
+  bool noise_ended_ = !ends_.noise;
+  bool gone_ = false;  // it takes no more either
   bool eof_sent_ = false;
   bool host_ended_ = false;
   bool lost_ = false;

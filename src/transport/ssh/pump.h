@@ -16,6 +16,7 @@ struct PumpEnds {
   ssh_channel channel;
   const sys::Fd& stream;  ///< the launcher's; non-blocking
   const sys::Fd& errors;  ///< where the remote stderr goes; non-blocking
+  const sys::Fd& noise;   ///< what a command on the way says, which goes there too; non-blocking, or none
 };
 
 /// Returns when the remote program's output has ended and was taken, when the launcher closed its end, or when the

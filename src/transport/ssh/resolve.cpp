@@ -41,7 +41,7 @@ struct Question {
 };
 
 WayEnd failed(const Question& question) {
-  return {.what = "cannot resolve " + (question.target.name.empty() ? "an empty name" : question.target.name),
+  return {.what = "cannot resolve " + (question.target.renamed ? question.target.name : "its name"),
           .why = question.why,
           .hint = "check how it is spelled, and what `getent hosts " + question.target.name + "` says",
           .retry = WayEnd::Retry::when_up};
@@ -66,7 +66,7 @@ tl::expected<Addresses, WayEnd> resolve(const Target& target, std::chrono::stead
       question->answered.write.reset();
     })
                                               : errno;
-    if (error != 0) return tl::unexpected(WayEnd{"cannot resolve " + target.name, std::strerror(error), ""});
+    if (error != 0) return tl::unexpected(WayEnd{"cannot resolve its name", std::strerror(error), ""});
     pollfd waits[] = {{question->answered.read.get(), POLLIN, 0}, {ended, POLLIN, 0}};
     ::poll(waits, 2, milliseconds_until(deadline));
     const std::lock_guard lock(question->mutex);

@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "transport/remote_command.h"
+#include "transport/host_key.h"
+#include "transport/ssh/agent.h"
 #include "transport/ssh/connect.h"
 #include "transport/ssh/identity.h"
 #include "transport/ssh/known_hosts.h"
@@ -23,6 +24,8 @@ struct Route {
   KnownHost known;
   std::string known_hosts_file;  ///< the user's own, where an accepted key is written
   std::vector<std::shared_ptr<const Identity>> identities;
+  bool identities_only = false;                 ///< of the agent's keys only those that are among the identities
+  std::shared_ptr<Agent> agent;                 ///< none: there is none, or it is not to be asked
   std::vector<std::string> missing_identities;  ///< named by the user, and not there
   std::chrono::milliseconds limit{10'000};      ///< of each phase
 };

@@ -2,8 +2,9 @@
 
 #include <utility>
 
-#include "base/text.h"
 #include "transport/ssh/config_file.h"
+#include "transport/ssh/pattern.h"
+#include "transport/ssh/proxy.h"
 
 namespace dlaunch::transport::ssh {
 namespace {
@@ -14,21 +15,14 @@ Said said_of(const plan::Reach& reach, const string& home) {
   return {reach.user, reach.port, expand_home(reach.identity, home), reach.jump};
 }
 
-const char* strictness(HostKey host_key) {
-  switch (host_key) {
-    case HostKey::accept_new:
-      return "accept-new";
-    case HostKey::off:
-      return "no";
-    default:
-      return "yes";
-  }
-}
-
 }  // namespace
 
-Routes::Routes(Surroundings surroundings, std::optional<HostKey> host_key, std::function<void(const string&)> note)
-    : surroundings_(std::move(surroundings)), host_key_(host_key), note_(std::move(note)) {}
+Routes::Routes(Surroundings surroundings, std::optional<HostKey> host_key, std::function<void(const string&)> note,
+               std::shared_ptr<Watchdog> watchdog)
+    : surroundings_(std::move(surroundings)),
+      host_key_(host_key),
+      note_(std::move(note)),
+      watchdog_(std::move(watchdog)) {}
 
 Result<void> Routes::read_config() {
   if (config_) return {};
@@ -47,7 +41,7 @@ Result<Route> Routes::to(const plan::Host& host) {
   }
   Route route;
   route.host = host.name;
-  route.target = {config->host_name, config->port, config->family};
+  route.target = {config->host_name, config->port, to_lower(host.name) != config->host_name, config->family};
   route.user = config->user;
   route.host_key = host_key_.value_or(config->host_key.value_or(HostKey::strict));
   route.proxy_command = config->proxy_jump.empty() ? config->proxy_command : jump_command(*config, route.host_key);
@@ -57,6 +51,8 @@ Result<Route> Routes::to(const plan::Host& host) {
   route.known = find_host(*known_hosts(files), known_name(config->host_name, config->port, config->host_key_alias));
   if (config->connect_timeout) route.limit = std::chrono::seconds(*config->connect_timeout);
   add_identities(route, *config);
+  route.identities_only = config->identities_only;
+  route.agent = agent(*config);
   return route;
 }
 
@@ -91,16 +87,15 @@ void Routes::add_identities(Route& route, const HostConfig& config) {
   }
 }
 
-/// As ssh itself goes through other hosts: its client does so one hop after the other, and never asks.
-string Routes::jump_command(const HostConfig& config, HostKey host_key) const {
-  string hops = config.proxy_jump;
-  const size_t comma = hops.rfind(',');
-  string last = comma == string::npos ? hops : hops.substr(comma + 1);
-  string command = "ssh -o BatchMode=yes -o StrictHostKeyChecking=" + string(strictness(host_key));
-  if (comma != string::npos) command += " -J " + shell_quote(hops.substr(0, comma));
-  const string to = "[" + config.host_name + "]:" + std::to_string(config.port);
-  if (!last.starts_with("ssh://")) last.insert(0, "ssh://");
-  return command + " -W " + shell_quote(to) + " -- " + shell_quote(last);
+std::shared_ptr<Agent> Routes::agent(const HostConfig& config) {
+  string path = config.identity_agent.value_or("SSH_AUTH_SOCK");
+  if (path == "none") return nullptr;
+  if (path == "SSH_AUTH_SOCK") path = surroundings_.variable(path).value_or("");
+  if (path.starts_with('$')) path = surroundings_.variable(path.substr(1)).value_or("");
+  if (path.empty()) return nullptr;
+  auto& found = agents_[path];
+  if (!found) found = std::make_shared<Agent>(path, watchdog_);
+  return found;
 }
 
 }  // namespace dlaunch::transport::ssh

@@ -8,6 +8,7 @@
 #include "sys/fd.h"
 #include "transport/ssh/library.h"
 #include "transport/ssh/route.h"
+#include "transport/ssh/session.h"
 #include "transport/ssh/watchdog.h"
 
 namespace dlaunch::transport::ssh {
@@ -31,6 +32,7 @@ class Runner {
   WayEnd reach();
   WayEnd over_tcp();
   WayEnd over_command();
+  SessionEnd over(sys::Fd socket, const std::string& address, const sys::Fd& noise);
 
   Parts parts_;
   mutable std::mutex mutex_;

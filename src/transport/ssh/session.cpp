@@ -3,8 +3,9 @@
 #include <fcntl.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
-#include <memory>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -18,13 +19,15 @@ namespace {
 using Retry = WayEnd::Retry;
 using std::string;
 
-constexpr long kNoLimitOfItsOwn = 24 * 3600;  // the watchdog ends what takes too long
+constexpr std::chrono::seconds kAfterTheWatchdog{1};  // for waits of libssh's that a shut socket does not end
 
 bool has(const string& text, const char* part) { return text.find(part) != string::npos; }
 
 class Session {
  public:
-  explicit Session(const SessionParts& parts) : parts_(parts), lib_(parts.lib), session_(lib_.ssh_new()) {}
+  explicit Session(const SessionParts& parts) : parts_(parts), lib_(parts.lib), session_(lib_.ssh_new()) {
+    if (!session_) throw std::bad_alloc();
+  }
   ~Session() {
     if (channel_) lib_.ssh_channel_free(channel_);
     lib_.ssh_silent_disconnect(session_);
@@ -33,19 +36,23 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  WayEnd run(sys::Fd socket, const string& address) {
-    if (auto end = handshake(std::move(socket), address)) return *end;
-    if (auto end = check_host_key({lib_, session_, parts_.route})) return *end;
+  SessionEnd run(sys::Fd socket, const string& address) {
+    if (auto end = handshake(std::move(socket), address)) return {*end, false};
+    return {talk(), true};
+  }
+
+ private:
+  WayEnd talk() {
+    if (auto end = check_host_key(connection_)) return *end;
     if (auto end = log_in()) return *end;
     if (auto end = start_shell()) return *end;
     parts_.guard.expires_at(Watchdog::kNever);
     lib_.ssh_set_blocking(session_, 0);
-    const string why = pump({lib_, session_, channel_, parts_.stream, parts_.errors});
+    const string why = pump({lib_, session_, channel_, parts_.stream, parts_.errors, parts_.noise});
     if (why.empty() || parts_.guard.ended()) return {};
     return {.what = "the ssh connection was lost", .why = why, .hint = ""};
   }
 
- private:
   void begin_phase() { parts_.guard.expires_at(Watchdog::Clock::now() + parts_.route.limit); }
 
   void set(ssh_options_e option, const void* value) { lib_.ssh_options_set(session_, option, value); }
@@ -54,6 +61,7 @@ class Session {
   std::optional<WayEnd> handshake(sys::Fd socket, const string& address) {
     const bool no = false;
     const int port = parts_.route.target.port;
+    const long seconds = std::chrono::ceil<std::chrono::seconds>(parts_.route.limit + kAfterTheWatchdog).count();
     int fd = socket.get();
     set(SSH_OPTIONS_PROCESS_CONFIG, &no);
     set(SSH_OPTIONS_HOST, address.c_str());
@@ -61,7 +69,7 @@ class Session {
     set(SSH_OPTIONS_USER, parts_.route.user.c_str());
     set(SSH_OPTIONS_KNOWNHOSTS, "/dev/null");
     set(SSH_OPTIONS_GLOBAL_KNOWNHOSTS, "/dev/null");
-    set(SSH_OPTIONS_TIMEOUT, &kNoLimitOfItsOwn);
+    set(SSH_OPTIONS_TIMEOUT, &seconds);
     set(SSH_OPTIONS_HOSTKEYS, preferred_types(parts_.route.known).c_str());
     set(SSH_OPTIONS_FD, &fd);
     begin_phase();
@@ -89,7 +97,7 @@ class Session {
 
   std::optional<WayEnd> log_in() {
     begin_phase();
-    auto end = authenticate({lib_, session_, parts_.route});
+    auto end = authenticate(connection_);
     if (end && parts_.guard.expired()) return timed_out("no answer while logging in");
     return end;
   }
@@ -120,12 +128,13 @@ class Session {
   const SessionParts& parts_;
   const Library& lib_;
   const ssh_session session_;
+  const Handshaken connection_{lib_, session_, parts_.route, parts_.watchdog};
   ssh_channel channel_ = nullptr;
 };
 
 }  // namespace
 
-WayEnd run_session(const SessionParts& parts, sys::Fd socket, const string& address) {
+SessionEnd run_session(const SessionParts& parts, sys::Fd socket, const string& address) {
   return Session(parts).run(std::move(socket), address);
 }
 

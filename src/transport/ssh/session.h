@@ -13,12 +13,20 @@ namespace dlaunch::transport::ssh {
 struct SessionParts {
   const Library& lib;
   const Route& route;
+  Watchdog& watchdog;
   Watchdog::Guard& guard;  ///< of the socket
   const sys::Fd& stream;   ///< the launcher's; non-blocking
   const sys::Fd& errors;   ///< where the remote stderr goes; non-blocking
+  const sys::Fd& noise;    ///< what a command on the way says; non-blocking, or none
 };
 
-/// Over a connected socket. Returns when it is over: an empty `what` when nothing went wrong on the way.
-WayEnd run_session(const SessionParts& parts, sys::Fd socket, const std::string& address);
+/// How a session ended, and where.
+struct SessionEnd {
+  WayEnd end;  ///< an empty `what` when nothing went wrong on the way
+  bool shook_hands = false;
+};
+
+/// Over a connected socket. Returns when it is over.
+SessionEnd run_session(const SessionParts& parts, sys::Fd socket, const std::string& address);
 
 }  // namespace dlaunch::transport::ssh
