@@ -1,6 +1,7 @@
 #include "transport/ssh/authenticate.h"
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,11 +15,11 @@ void add(string& list, const string& item) { list += (list.empty() ? "" : ", ") 
 
 class Login {
  public:
-  explicit Login(const Handshaken& connection)
+  explicit Login(const Connection& connection)
       : connection_(connection), lib_(connection.lib), session_(connection.session), route_(connection.route) {}
 
   std::optional<WayEnd> run() {
-    if (ended(lib_.ssh_userauth_none(session_, nullptr))) return end_;
+    if (ended(asked([&] { return lib_.ssh_userauth_none(session_, nullptr); }))) return end_;
     const auto methods = static_cast<unsigned>(lib_.ssh_userauth_list(session_, nullptr));
     if ((methods & SSH_AUTH_METHOD_PUBLICKEY) == 0) return refused("it takes no public key");
     if (try_agent()) return end_;
@@ -37,6 +38,8 @@ class Login {
     end_ = refused(lib_.ssh_get_error(session_));
     return true;
   }
+
+  int asked(const std::function<int()>& call) const { return connection_.finish(SSH_AUTH_AGAIN, call); }
 
   bool is_identity(const AgentKey& key) const {
     return std::ranges::any_of(route_.identities, [&](const auto& one) { return one->public_blob == key.blob; });
@@ -63,7 +66,7 @@ class Login {
     lib_.ssh_set_agent_socket(session_, socket.release());
     add(tried_, std::to_string(keys.size()) + (keys.size() == 1 ? " key" : " keys") + " of the ssh agent");
     for (const AgentKey& key : keys) {
-      const int answer = lib_.ssh_userauth_agent(session_, nullptr);
+      const int answer = asked([&] { return lib_.ssh_userauth_agent(session_, nullptr); });
       const bool refused_to_sign = answer == SSH_AUTH_ERROR && lib_.ssh_is_connected(session_) != 0;
       if (refused_to_sign) {
         add(skipped_, key.comment + " (the ssh agent did not sign with it)");
@@ -92,7 +95,7 @@ class Login {
       return false;
     }
     add(tried_, identity.path);
-    const bool over = ended(lib_.ssh_userauth_publickey(session_, nullptr, key));
+    const bool over = ended(asked([&] { return lib_.ssh_userauth_publickey(session_, nullptr, key); }));
     lib_.ssh_key_free(key);
     return over;
   }
@@ -104,7 +107,7 @@ class Login {
     return {.what = "cannot log in as " + route_.user, .why = why, .hint = hint};
   }
 
-  const Handshaken& connection_;
+  const Connection& connection_;
   const Library& lib_;
   const ssh_session session_;
   const Route& route_;
@@ -116,6 +119,6 @@ class Login {
 
 }  // namespace
 
-std::optional<WayEnd> authenticate(const Handshaken& connection) { return Login(connection).run(); }
+std::optional<WayEnd> authenticate(const Connection& connection) { return Login(connection).run(); }
 
 }  // namespace dlaunch::transport::ssh

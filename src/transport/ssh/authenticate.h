@@ -3,11 +3,11 @@
 
 #include <optional>
 
-#include "transport/ssh/host_key.h"
+#include "transport/ssh/connection.h"
 
 namespace dlaunch::transport::ssh {
 
 /// Nothing when the host let us in.
-std::optional<WayEnd> authenticate(const Handshaken& connection);
+std::optional<WayEnd> authenticate(const Connection& connection);
 
 }  // namespace dlaunch::transport::ssh

@@ -25,7 +25,7 @@ struct ServerKey {
   string fingerprint;
 };
 
-ServerKey server_key(const Handshaken& connection) {
+ServerKey server_key(const Connection& connection) {
   const Library& lib = connection.lib;
   ServerKey found;
   ssh_key key = nullptr;
@@ -79,7 +79,7 @@ bool write_down(const Route& route, const ServerKey& key) {
 
 }  // namespace
 
-std::optional<WayEnd> check_host_key(const Handshaken& connection) {
+std::optional<WayEnd> check_host_key(const Connection& connection) {
   const Route& route = connection.route;
   const ServerKey key = server_key(connection);
   if (key.base64.empty()) return WayEnd{kWhat, "it has no key that libssh can read", ""};

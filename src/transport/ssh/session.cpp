@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <functional>
 #include <new>
 #include <optional>
 #include <utility>
@@ -43,11 +44,11 @@ class Session {
 
  private:
   WayEnd talk() {
+    lib_.ssh_set_blocking(session_, 0);
     if (auto end = check_host_key(connection_)) return *end;
     if (auto end = log_in()) return *end;
     if (auto end = start_shell()) return *end;
     parts_.guard.expires_at(Watchdog::kNever);
-    lib_.ssh_set_blocking(session_, 0);
     const string why = pump({lib_, session_, channel_, parts_.stream, parts_.errors, parts_.noise});
     if (why.empty() || parts_.guard.ended()) return {};
     return {.what = "the ssh connection was lost", .why = why, .hint = ""};
@@ -111,14 +112,16 @@ class Session {
   std::optional<WayEnd> start_shell() {
     begin_phase();
     channel_ = lib_.ssh_channel_new(session_);
-    if (!channel_ || lib_.ssh_channel_open_session(channel_) != SSH_OK) {
+    if (!channel_ || finish([&] { return lib_.ssh_channel_open_session(channel_); }) != SSH_OK) {
       return shell_failed("is its MaxSessions 0, or its login forbidden?");
     }
-    if (lib_.ssh_channel_request_exec(channel_, "sh") != SSH_OK) {
+    if (finish([&] { return lib_.ssh_channel_request_exec(channel_, "sh"); }) != SSH_OK) {
       return shell_failed("may its user run commands there?");
     }
     return std::nullopt;
   }
+
+  int finish(const std::function<int()>& call) const { return connection_.finish(SSH_AGAIN, call); }
 
   WayEnd shell_failed(const char* hint) const {
     if (parts_.guard.expired()) return timed_out("no shell there");
@@ -128,7 +131,7 @@ class Session {
   const SessionParts& parts_;
   const Library& lib_;
   const ssh_session session_;
-  const Handshaken connection_{lib_, session_, parts_.route, parts_.watchdog};
+  const Connection connection_{lib_, session_, parts_.route, parts_.watchdog, parts_.guard};
   ssh_channel channel_ = nullptr;
 };
 

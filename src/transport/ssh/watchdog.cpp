@@ -70,6 +70,8 @@ void Watchdog::Guard::expires_at(Clock::time_point deadline) {
   shared_->changed.notify_one();
 }
 
+int Watchdog::Guard::fd() const { return entry_->socket.get(); }
+
 bool Watchdog::Guard::expired() const {
   const std::lock_guard lock(shared_->mutex);
   return entry_->expired;

@@ -22,6 +22,8 @@ class Watchdog {
     ~Guard();
     /// The time from now that the socket has. Given anew for each phase.
     void expires_at(Clock::time_point deadline);
+    /// The watchdog's own descriptor of the socket, to poll.
+    int fd() const;
     /// Its time was over and the socket was shut down.
     bool expired() const;
     /// Everything is to end.
