@@ -220,6 +220,9 @@ constexpr OptionSpec kOptions[] = {
     {.names = "exec", .takes = Takes::value, .value_name = "COMMAND", .section = Section::place, .preference = true,
      .help = "reach hosts by this: 'kubectl exec -i {host} --'",
      .set_job = [](Options& o, string_view v, Here) { o.exec = v; return Result<void>{}; }},
+    {.names = "wait-hosts", .takes = Takes::value, .value_name = "SECONDS", .section = Section::place, .preference = true,
+     .standard = "0", .help = "so long try hosts that are not up yet",
+     .set_job = [](Options& o, string_view v, Here) { return put(o.wait_hosts, seconds(v)); }},
     {.names = "oversubscribe !nooversubscribe", .section = Section::place, .preference = true,
      .help = "allow more ranks than devices or slots",
      .set_job = [](Options& o, string_view v, Here) { return put_flag(o.request.oversubscribe, v); }},
@@ -323,7 +326,7 @@ constexpr OptionSpec kOptions[] = {
 // clang-format on
 
 constexpr RefusedOption kRefused[] = {
-    {"default-hostfile nolocal wait-hosts agent-path rank-table", "it is not supported by this version"},
+    {"default-hostfile nolocal agent-path rank-table", "it is not supported by this version"},
     {"pernode", "use -N 1"},
     {"mca gmca am tune", "MCA parameters are not supported by this version"},
     {"devices visible env-for rank-dir stage save-env", "it is not supported by this version"},

@@ -26,6 +26,7 @@ struct Options {
   job::Policy policy;
   std::string exec;                            ///< --exec: the command line that reaches other hosts; empty: ssh
   std::optional<transport::HostKey> host_key;  ///< empty: as the ssh configuration says, else strict
+  std::chrono::milliseconds wait_hosts{0};     ///< --wait-hosts
 
   bool dry_run = false;
   Format format = Format::text;  ///< of --dry-run and --show-env
