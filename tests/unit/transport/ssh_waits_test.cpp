@@ -157,7 +157,8 @@ TEST_F(Connect, GivesUpWhenTimeIsOverOrAllIsToEnd) {
   EXPECT_LT(Clock::now() - start, 5s);
 }
 
-/// An agent with three keys, one of a type that libssh does not know; it signs with "signed:" and what it was asked.
+/// An agent with three keys, one of a type that libssh does not know; it signs unless what it is to sign ends in
+/// "refuse".
 class FakeAgent {
  public:
   explicit FakeAgent(const std::string& path) : listener_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -196,7 +197,8 @@ class FakeAgent {
       return false;
     const std::string keys = std::string(1, 12) + packed_number(3) + packed(blob("ssh-ed25519")) + packed("one") +
                              packed(blob("ssh-odd")) + packed("odd") + packed(blob("ssh-rsa")) + packed("two");
-    const std::string bytes = packed(request[0] == 11 ? keys : "\x0e" + packed("signed:" + request.substr(1)));
+    const std::string signature = request.ends_with("refuse") ? "\x05" : "\x0e" + packed("signed:");
+    const std::string bytes = packed(request[0] == 11 ? keys : signature);
     return ::send(client.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
   }
 
@@ -233,13 +235,14 @@ TEST_F(Agents, ServeManyHostsByOneConnection) {
         const auto keys = agent->keys();
         ASSERT_EQ(keys.size(), 2u);
         const sys::Fd shown = agent->show(keys);
-        const std::string one = ask(shown, "\x0b");
-        const std::string two = ask(shown, "\x0b");
-        EXPECT_NE(one.find("ssh-ed25519"), std::string::npos);
-        EXPECT_EQ(one.find("ssh-rsa"), std::string::npos);
-        EXPECT_NE(two.find("ssh-rsa"), std::string::npos);
-        EXPECT_EQ(ask(shown, "\x0b"), "\x05");
-        EXPECT_NE(ask(shown, "\x0dwhat").find("signed:what"), std::string::npos);
+        const std::string all = ask(shown, "\x0b");
+        EXPECT_NE(all.find("ssh-ed25519"), std::string::npos);
+        EXPECT_NE(all.find("ssh-rsa"), std::string::npos);
+        EXPECT_EQ(all.find("ssh-odd"), std::string::npos);
+        EXPECT_NE(ask(shown, "\x0d" + packed(keys[1].blob)).find("signed:"), std::string::npos);
+        EXPECT_EQ(ask(shown, "\x0b"), all);
+        EXPECT_EQ(ask(shown, "\x0d" + packed(keys[0].blob) + "refuse"), "\x05");
+        EXPECT_EQ(ask(shown, "\x0b").find("ssh-ed25519"), std::string::npos);
         EXPECT_EQ(ask(shown,
                       "\x11"
                       "add a key"),
