@@ -197,6 +197,10 @@ class Host:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
 
+    def start_sshd(self, *options):
+        """After kill_sshd(); with words such as -oMaxStartups=1. It is a child of the host's first process."""
+        subprocess.run([*self.command([SSHD, "-f", str(self.shared / "sshd_config"), "-E", str(self.log), *options])], check=True)
+
     # ---- its cable ----
 
     def link_down(self):
