@@ -197,9 +197,13 @@ class Host:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
 
-    def start_sshd(self, *options):
-        """After kill_sshd(); with words such as -oMaxStartups=1. It is a child of the host's first process."""
-        subprocess.run([*self.command([SSHD, "-f", str(self.shared / "sshd_config"), "-E", str(self.log), *options])], check=True)
+    def start_sshd(self, *lines):
+        """After kill_sshd(), with these lines in place of those that its configuration has for the same keywords."""
+        keywords = tuple(line.split()[0] for line in lines)
+        usual = (self.shared / "sshd_config").read_text().splitlines()
+        own = self.shared / f"{self.name}.sshd_config"
+        own.write_text("\n".join([*lines, *(line for line in usual if not line.startswith(keywords))]) + "\n")
+        self.sh(f"{SSHD} -f {own} -E {self.log}")
 
     # ---- its cable ----
 
