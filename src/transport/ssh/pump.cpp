@@ -42,11 +42,13 @@ class Pump {
  public:
   explicit Pump(const PumpEnds& ends) : ends_(ends), lib_(ends.lib), event_(lib_.ssh_event_new()) {
     lib_.ssh_event_add_session(event_, ends_.session);
+    lib_.ssh_set_counters(ends_.session, &received_, nullptr);
   }
   ~Pump() {
     watch(ends_.stream, stream_events_, 0);
     watch(ends_.errors, errors_events_, 0);
     watch(ends_.noise, noise_events_, 0);
+    lib_.ssh_set_counters(ends_.session, nullptr, nullptr);
     lib_.ssh_event_remove_session(event_, ends_.session);
     lib_.ssh_event_free(event_);
   }
@@ -55,6 +57,7 @@ class Pump {
 
   std::string run() {
     for (;;) {
+      const std::uint64_t before = received_.in_bytes;
       bool moved = take_from_launcher();
       moved = send_to_host() || moved;
       moved = take_from_host(kStdout, to_launcher_) || moved;
@@ -63,7 +66,9 @@ class Pump {
       moved = give(ends_.stream, to_launcher_) || moved;
       moved = give(ends_.errors, to_errors_) || moved;
       if (lost_) return lib_.ssh_get_error(ends_.session);
-      if (moved) continue;
+      // Each call to libssh may take packets in that the calls before it would have wanted: then there is no waiting
+      // yet.
+      if (moved || received_.in_bytes != before) continue;
       if (over()) return "";
       if (!wait()) return lib_.ssh_get_error(ends_.session);
     }
@@ -158,6 +163,7 @@ class Pump {
   const PumpEnds& ends_;
   const Library& lib_;
   const ssh_event event_;
+  ssh_counter_struct received_{};
   short stream_events_ = 0;
   short errors_events_ = 0;
   short noise_events_ = 0;
