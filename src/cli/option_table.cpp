@@ -200,7 +200,7 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Here) {
        return put(o.request.ranks_per_host, whole_number(v, 1, kMaxRanks)); }},
     {.names = "rankfile rf", .takes = Takes::value, .value_name = "FILE", .section = Section::place,
-     .help = "place each rank as FILE says: rank 0=node1 slot=*", .set_job = set_rankfile},
+     .help = "place each rank as FILE says: rank 0=node1 slot=0-3", .set_job = set_rankfile},
     {.names = "max-slots", .takes = Takes::value, .value_name = "N", .section = Section::place, .preference = true,
      .help = "never more than N ranks on a host",
      .set_job = [](Options& o, string_view v, Here) { return put(o.hosts.max_slots, whole_number(v, 1, kMaxRanks)); }},

@@ -131,11 +131,14 @@ Result<Assignment> by_sequence(const Request& request, const Allocation& allocat
 
 using HostIndex = std::unordered_map<std::string_view, int>;
 
+/// This machine is localhost too, though the list or the machine itself says another name.
 HostIndex index_of_names(const Allocation& allocation) {
   HostIndex index;
   for (size_t i = 0; i < allocation.hosts.size(); ++i) {
     index.try_emplace(allocation.hosts[i].name, static_cast<int>(i));
     for (const std::string& name : allocation.hosts[i].other_names) index.try_emplace(name, static_cast<int>(i));
+    if (!allocation.hosts[i].local) continue;
+    for (const char* name : {"localhost", "127.0.0.1", "::1"}) index.try_emplace(name, static_cast<int>(i));
   }
   return index;
 }

@@ -114,7 +114,7 @@ void add_ranks(Plan& plan, const std::vector<int>& host_of_rank, const std::vect
               .local_rank = 0,
               .device = {},
               .env = {},
-              .cpus = {}};
+              .slots = {}};
     PlannedHost& planned = plan.hosts[static_cast<size_t>(rank.host)];
     rank.local_rank = static_cast<int>(planned.ranks.size());
     const std::vector<int>& devices = planned.host.devices;
@@ -124,8 +124,8 @@ void add_ranks(Plan& plan, const std::vector<int>& host_of_rank, const std::vect
   }
 }
 
-void add_cpus(Plan& plan, const Request& request) {
-  for (const RankPlace& place : request.rank_places) plan.ranks[static_cast<size_t>(place.rank)].cpus = place.cpus;
+void add_slots(Plan& plan, const Request& request) {
+  for (const RankPlace& place : request.rank_places) plan.ranks[static_cast<size_t>(place.rank)].slots = place.slots;
 }
 
 }  // namespace
@@ -147,7 +147,7 @@ Result<Plan> make_plan(const Request& request, const Allocation& allocation) {
   const bool elsewhere = std::ranges::any_of(plan.hosts, [](const PlannedHost& host) { return !host.host.local; });
   add_apps(plan, request, assigned->ranks_of_app, elsewhere);
   add_ranks(plan, assigned->host_of_rank, places);
-  add_cpus(plan, request);
+  add_slots(plan, request);
   add_rank_environments(plan);
   for (std::string& note : overload_notes(allocation, per_host)) plan.notes.push_back(std::move(note));
   return plan;

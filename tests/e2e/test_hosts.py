@@ -1,12 +1,13 @@
 """One job on several hosts, each with a real sshd and an empty home: ranks, output, failures."""
 import os
+import re
 import signal
 import subprocess
 import time
 
 import support
 from hosts_case import HostsCase, interrupt, lines
-from support import wait_until
+from support import program, wait_until
 
 
 class Ranks(HostsCase):
@@ -26,6 +27,21 @@ class Ranks(HostsCase):
         result = self.run_dlaunch("--hostfile", "hosts", "sh", "-c", 'echo "$DLAUNCH_RANK $(uname -n)"')
         self.assert_exit(result, 0)
         self.assertEqual(sorted(lines(result.stdout)), ["0 node2", "1 node2", "2 node3", "3 node4"])
+
+    def test_rankfile_binds_on_each_host(self):
+        cpu = min(os.sched_getaffinity(0))
+        (self.dir / "ranks").write_text(f"rank 0=node3 slot=p{cpu}\nrank 1=node1 slot=*\nrank 2=+n2 slot=0:0\n")
+        result = self.run_dlaunch("-H", "node1,node2,node3:2", "--rankfile", "ranks", "--report-bindings", "--label",
+                                  program("affinity"))
+        self.assert_exit(result, 0)
+        printed = dict(re.findall(r"^\[(\d)\] ([\d,-]+)$", result.stdout.decode(), re.M))
+        said = re.findall(r"^dlaunch: rank (\d) on (node\d), .*: CPUs ([\d,-]+)$", result.stderr.decode(), re.M)
+        self.assertEqual([host for _, host, _ in said], ["node3", "node1", "node3"])
+        self.assertEqual({rank: cpus for rank, _, cpus in said}, printed)
+        self.assertEqual(printed["0"], str(cpu))
+        (self.dir / "ranks").write_text("rank 0=node1 slot=*\nrank 1=node2 slot=9999\n")
+        result = self.run_dlaunch("-H", "node1,node2", "--rankfile", "ranks", "sleep", "1000")
+        self.assert_told(result, 126, "rank 1 (host node2", "slot=9999", "there is no core 9999")
 
     def test_output_is_complete_and_labelled(self):
         script = 'i=0; while [ $i -lt 20000 ]; do echo "line $i of $DLAUNCH_RANK"; i=$((i + 1)); done; printf "no end $DLAUNCH_RANK"'
