@@ -9,6 +9,9 @@
 namespace dlaunch::plan {
 namespace {
 
+constexpr size_t kMostArguments = 6U << 20U;  // three quarters of the standard stack: execve(2), whatever the rlimit
+constexpr size_t kNameColumns = 100;
+
 Error refused(std::string where, std::string what, std::string hint = {}) {
   return Error{.where = std::move(where), .what = std::move(what), .why = {}, .hint = std::move(hint)};
 }
@@ -61,6 +64,29 @@ std::optional<Error> check(const Request& request, const Allocation& allocation)
   if (allocation.hosts.empty()) return refused({}, "no host to run on");
   for (const Host& host : allocation.hosts) {
     if (auto error = check_host(host)) return error;
+  }
+  return std::nullopt;
+}
+
+size_t bytes_of(const std::vector<std::string>& words) {
+  size_t bytes = 0;
+  for (const std::string& word : words) bytes += word.size() + 1 + sizeof(char*);
+  return bytes;
+}
+
+/// What no Linux executes is refused before anything starts, and long before a frame is too small for it.
+std::optional<Error> refuse_too_long(const Plan& plan) {
+  size_t most_of_host = 0;
+  for (const PlannedHost& host : plan.hosts) most_of_host = std::max(most_of_host, bytes_of(host.host.env));
+  for (const App& app : plan.apps) {
+    const size_t bytes = bytes_of(app.argv) + bytes_of(app.env) + app.wdir.size() + most_of_host;
+    if (bytes <= kMostArguments) continue;
+    const auto longest = std::ranges::max_element(app.env, {}, &std::string::size);
+    std::string what = "its arguments and environment are " + std::to_string(bytes) + " bytes, more than the " +
+                       std::to_string(kMostArguments) + " that Linux gives a program";
+    std::string hint = "hand large data over in a file";
+    if (longest != app.env.end()) hint += "; the longest variable is " + printable(variable_name(*longest));
+    return refused(shorten(printable(app.argv.front()), kNameColumns), std::move(what), std::move(hint));
   }
   return std::nullopt;
 }
@@ -148,6 +174,7 @@ Result<Plan> make_plan(const Request& request, const Allocation& allocation) {
   add_apps(plan, request, assigned->ranks_of_app, elsewhere);
   add_ranks(plan, assigned->host_of_rank, places);
   add_slots(plan, request);
+  if (auto error = refuse_too_long(plan)) return fail(std::move(*error));
   add_rank_environments(plan);
   for (std::string& note : overload_notes(allocation, per_host)) plan.notes.push_back(std::move(note));
   return plan;

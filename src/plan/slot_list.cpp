@@ -15,6 +15,7 @@ using Of = SlotRange::Of;
 using Cpus = std::set<std::uint32_t>;
 
 constexpr long kLast = (1L << 16) - 1;
+constexpr size_t kMostLetters = 4096;  // it goes to the host as it is
 
 std::optional<std::pair<int, int>> parse_range(std::string_view word) {
   const size_t dash = word.find('-');
@@ -145,6 +146,9 @@ class Lookup {
 }  // namespace
 
 Result<std::vector<SlotRange>> parse_slot_list(std::string_view text) {
+  if (text.size() > kMostLetters) {
+    return fail({.where = {}, .what = "the list of CPUs is too long", .why = {}, .hint = "write ranges: slot=0-127"});
+  }
   Words words;
   for (size_t start = 0; start <= text.size();) {
     const size_t end = std::min(text.find_first_of(",;", start), text.size());

@@ -51,10 +51,29 @@ TEST(SlotList, ReadsEachForm) {
 }
 
 TEST(SlotList, RefusesWhatIsNone) {
-  for (const char* text : {"", "*", "x", "1,", ",1", "1-", "-1", "2-1", "1:", ":1", "s", "s:1", "p", "p1:2", "1:2:3",
-                           "65536", "99999999999999999999", "1 2", "0:*-1", "p*"}) {
+  for (const char* text : {"",
+                           "*",
+                           "x",
+                           "1,",
+                           ",1",
+                           "1-",
+                           "-1",
+                           "2-1",
+                           "1:",
+                           ":1",
+                           "s",
+                           "s:1",
+                           "p",
+                           "p1:2",
+                           "1:2:3",
+                           "65536",
+                           "99999999999999999999",
+                           "1 2",
+                           "0:*-1",
+                           "p*"}) {
     EXPECT_FALSE(parse_slot_list(text)) << text;
   }
+  EXPECT_FALSE(parse_slot_list(std::string(4097, '0')));
 }
 
 TEST(SlotList, CoresAreCountedOverTheHostWithAllTheirThreads) {
