@@ -12,6 +12,8 @@ struct Refusal {
   std::vector<std::string> words;  // of the error
 };
 
+void PrintTo(const Refusal& refusal, std::ostream* out) { print_words(refusal.args, *out); }
+
 class Refused : public testing::TestWithParam<Refusal> {};
 
 TEST_P(Refused, SaysWhy) {

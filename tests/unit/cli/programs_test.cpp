@@ -40,6 +40,8 @@ struct Split {
   std::vector<Words> programs;
 };
 
+void PrintTo(const Split& split, std::ostream* out) { print_words(split.args, *out); }
+
 class Groups : public testing::TestWithParam<Split> {};
 
 TEST_P(Groups, AreSplitAtLoneColons) { EXPECT_EQ(programs(Front{}.options(GetParam().args)), GetParam().programs); }
@@ -118,6 +120,8 @@ struct BadFile {
   std::string text;
   std::vector<std::string> words;  // of the error
 };
+
+void PrintTo(const BadFile& file, std::ostream* out) { print_words({file.text}, *out); }
 
 class BadAppFile : public testing::TestWithParam<BadFile> {};
 
