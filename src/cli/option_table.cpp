@@ -139,6 +139,12 @@ Result<void> set_hostfile(Options& o, string_view value, Here here) {
   return put(o.hosts.hostfile, allocate::parse_hostfile(*text, std::string(value)));
 }
 
+Result<void> set_default_hostfile(Options& o, string_view value, Here here) {
+  const auto text = text_of(value, here);
+  if (!text) return fail(text.error());
+  return put(o.hosts.default_hostfile, allocate::parse_hostfile(*text, std::string(value)));
+}
+
 Result<void> set_rankfile(Options& o, string_view value, Here here) {
   const auto text = text_of(value, here);
   if (!text) return fail(text.error());
@@ -148,6 +154,12 @@ Result<void> set_rankfile(Options& o, string_view value, Here here) {
 Result<void> set_filter(std::string& place, string_view value) {
   if (value.empty()) return fail({.where = "", .what = "names no host", .why = "", .hint = "write host:0,2@host2"});
   place = value;
+  return {};
+}
+
+Result<void> set_agent_path(Options& o, string_view value, Here) {
+  if (value.empty()) return fail({.where = "", .what = "names no file", .why = "", .hint = "write its path there"});
+  o.hosts.agent_path = value;
   return {};
 }
 
@@ -192,6 +204,10 @@ constexpr OptionSpec kOptions[] = {
     {.names = "hostfile machinefile machine f", .takes = Takes::value, .value_name = "FILE", .section = Section::place,
      .preference = true, .help = "run on the hosts in FILE, a line each: NAME slots=8", .set_job = set_hostfile,
      .more = "-H comes before it, and it before a resource manager. docs/hosts.md has all that a line may say."},
+    {.names = "default-hostfile", .takes = Takes::value, .value_name = "FILE", .section = Section::place,
+     .preference = true, .help = "run on the hosts in FILE when nothing else names any", .set_job = set_default_hostfile},
+    {.names = "nolocal", .section = Section::place, .preference = true, .help = "run nothing on this machine",
+     .set_job = [](Options& o, string_view v, Here) { return put_flag(o.hosts.no_local, v); }},
     {.names = "ignore-resource-manager", .section = Section::place, .preference = true,
      .help = "take no hosts from Slurm, PBS or LSF",
      .set_job = [](Options& o, string_view v, Here) { return put_flag(o.hosts.ignore_resource_manager, v); }},
@@ -215,6 +231,10 @@ constexpr OptionSpec kOptions[] = {
     {.names = "exec", .takes = Takes::value, .value_name = "COMMAND", .section = Section::place, .preference = true,
      .standard = "ssh", .help = "reach hosts by this: 'kubectl exec -i {host} --'",
      .set_job = [](Options& o, string_view v, Here) { o.exec = v; return Result<void>{}; }},
+    {.names = "agent-path", .takes = Takes::value, .value_name = "FILE", .section = Section::place, .preference = true,
+     .help = "start the agent installed there on other hosts, send none",
+     .set_job = set_agent_path,
+     .more = "agent= in a hostfile names it for one host."},
     {.names = "oversubscribe !nooversubscribe", .section = Section::place, .preference = true,
      .help = "allow more ranks than devices or slots",
      .set_job = [](Options& o, string_view v, Here) { return put_flag(o.request.oversubscribe, v); }},
@@ -318,7 +338,7 @@ constexpr OptionSpec kOptions[] = {
 // clang-format on
 
 constexpr RefusedOption kRefused[] = {
-    {"default-hostfile nolocal transport wait-hosts agent-path rank-table", "it is not supported by this version"},
+    {"transport wait-hosts rank-table", "it is not supported by this version"},
     {"pernode", "use -N 1"},
     {"mca gmca am tune", "MCA parameters are not supported by this version"},
     {"devices visible env-for rank-dir stage save-env", "it is not supported by this version"},

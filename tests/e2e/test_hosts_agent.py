@@ -57,6 +57,20 @@ class Homes(HostsCase):
         result = self.run_dlaunch("-H", "node1,node2", "sleep", "1000")
         self.assert_told(result, 125, "node2", "riscv64", "x86_64", "--agent-path")
 
+    def test_installed_agent_is_started_and_none_is_sent(self):
+        self.assert_succeeds("-H", "node1", "true")
+        for number in (1, 2):
+            shutil.copyfile(f"/proc/{self.host(1).pid}/root{self.agents(1)[0]}",
+                            f"/proc/{self.host(number).pid}/root/run/dlaunch-agent")
+            self.host(number).sh("chmod 755 /run/dlaunch-agent")
+        self.host(1).sh(f"rm -r {AGENTS}")
+        options = "-H", "node1,node2", "--agent-path"
+        self.assertEqual(sorted(lines(self.assert_succeeds(*options, "/run/dlaunch-agent", "uname", "-n"))), ["node1", "node2"])
+        self.assertEqual(self.agents(1) + self.agents(2), [])
+        self.host(2).sh("rm /run/dlaunch-agent")
+        result = self.run_dlaunch(*options, "/run/dlaunch-agent", "sleep", "1000")
+        self.assert_told(result, 125, "node2", "no agent can be executed at /run/dlaunch-agent")
+
     def test_many_jobs_at_once_with_one_empty_home(self):
         """Not by ssh: what 50 jobs cost there is sshd's, and this is about the home."""
         home = self.bed.dir / "home"
