@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "agent/identity.h"
 #include "agent/ranks.h"
 #include "agent/sweeper.h"
 #include "link/heartbeat.h"
@@ -55,9 +56,8 @@ class Agent::Impl {
     utsname names{};
     ::uname(&names);
     link_.send(wire::Hello{wire::kVersion, names.nodename, names.machine, static_cast<std::uint32_t>(::getpid()),
-                           sys::wall_ns()});
+                           sys::wall_ns(), host_identity()});
     if (setup_.version != wire::kVersion) return launcher_lost("it speaks another version");
-    ranks_.configure(setup_);
     heartbeat_.emplace(std::chrono::milliseconds(setup_.heartbeat_ms), Clock::now());
     beat();
   }
@@ -78,6 +78,7 @@ class Agent::Impl {
                    [this](std::vector<std::string> left) { leave(std::move(left)); });
   }
 
+  void on(wire::Layout& layout) { ranks_.configure(layout, setup_.hand_over); }
   void on(wire::Program& program) { ranks_.describe(std::move(program)); }
   void on(wire::Spawn& spawn) { ranks_.start(spawn); }
   void on(wire::Stdin& input) { ranks_.input(input); }

@@ -106,18 +106,18 @@ Ranks::Ranks(asio::io_context& io, link::Link& link, const rlimit& open_files)
 Ranks::~Ranks() = default;
 
 /// Topology takes milliseconds to read: only where binding was asked for.
-void Ranks::configure(const wire::Setup& setup) {
-  hand_over_ = setup.hand_over;
-  report_cpus_ = setup.report_cpus;
-  first_credit_ = setup.credit;
+void Ranks::configure(const wire::Layout& layout, bool hand_over) {
+  hand_over_ = hand_over;
+  report_cpus_ = layout.report_cpus;
+  first_credit_ = layout.credit;
   oom_kills_ = oom_kills();
   plan::BindingRequest request;
-  request.bind_to = static_cast<plan::BindTo>(setup.bind_to);
-  request.map_by = static_cast<plan::MapBy>(setup.map_by);
-  request.rank_by = static_cast<plan::RankBy>(setup.rank_by);
+  request.bind_to = static_cast<plan::BindTo>(layout.bind_to);
+  request.map_by = static_cast<plan::MapBy>(layout.map_by);
+  request.rank_by = static_cast<plan::RankBy>(layout.rank_by);
   if (request.bind_to == plan::BindTo::none) return;
   bound_ = read_topology().and_then([&](const plan::Topology& topology) {
-    return plan::bind_ranks(topology, request, static_cast<int>(setup.local_ranks), setup.oversubscribe);
+    return plan::bind_ranks(topology, request, static_cast<int>(layout.local_ranks), layout.oversubscribe);
   });
 }
 

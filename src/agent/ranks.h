@@ -34,7 +34,7 @@ class Ranks {
   ~Ranks();
 
   /// Before all else: how ranks are bound, and what their streams may send at first.
-  void configure(const wire::Setup& setup);
+  void configure(const wire::Layout& layout, bool hand_over);
   void describe(wire::Program&& program);
   /// Answers NotStarted or Started.
   void start(const wire::Spawn& spawn);

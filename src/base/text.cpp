@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 namespace dlaunch {
@@ -25,6 +27,34 @@ size_t edit_distance(std::string_view a, std::string_view b) {
     before_last = std::exchange(last, row);
   }
   return last[b.size()];
+}
+
+std::string padded(int number, size_t width) {
+  const std::string digits = std::to_string(number);
+  return std::string(width > digits.size() ? width - digits.size() : 0, '0') + digits;
+}
+
+/// A name around its last number: of the first label, or of an IPv4 address.
+struct NumberedName {
+  std::string before;
+  int number = -1;   ///< none
+  size_t width = 0;  ///< of a number that is written with leading zeros
+  std::string after = {};
+};
+
+NumberedName numbered_name(const std::string& name) {
+  constexpr size_t kMostDigits = 9;
+  const bool address = name.find_first_not_of("0123456789.") == std::string::npos;
+  const size_t label =
+      address || name.find(':') != std::string::npos ? name.size() : std::min(name.find('.'), name.size());
+  const size_t end = name.find_last_of("0123456789", label == 0 ? 0 : label - 1);
+  if (end == std::string::npos) return {name};
+  const size_t before = name.find_last_not_of("0123456789", end);
+  const size_t start = before == std::string::npos ? 0 : before + 1;
+  const std::string digits = name.substr(start, end + 1 - start);
+  if (digits.size() > kMostDigits) return {name};
+  const bool zeros = digits.size() > 1 && digits.front() == '0';
+  return {name.substr(0, start), std::stoi(digits), zeros ? digits.size() : 0, name.substr(end + 1)};
 }
 
 }  // namespace
@@ -64,15 +94,41 @@ std::optional<std::set<int>> parse_int_list(std::string_view text, int max) {
   return numbers;
 }
 
-std::string fold_ints(const std::set<int>& numbers) {
+std::string fold_ints(const std::set<int>& numbers) { return fold_ints(numbers, 0); }
+
+std::string fold_ints(const std::set<int>& numbers, size_t width) {
   std::string text;
   for (auto it = numbers.begin(); it != numbers.end();) {
     const int first = *it;
     int last = first;
     while (++it != numbers.end() && *it - 1 == last) last = *it;
     if (!text.empty()) text += ',';
-    text += std::to_string(first);
-    if (last != first) text += '-' + std::to_string(last);
+    text += padded(first, width);
+    if (last != first) text += '-' + padded(last, width);
+  }
+  return text;
+}
+
+std::string fold_names(const std::vector<std::string>& names) {
+  struct Group {
+    NumberedName first;
+    std::string name;
+    std::set<int> numbers;
+  };
+  std::vector<Group> groups;
+  std::map<std::tuple<std::string, std::string, size_t>, size_t> place;
+  for (const std::string& name : names) {
+    const NumberedName parts = numbered_name(name);
+    const auto [known, fresh] = place.emplace(std::tuple(parts.before, parts.after, parts.width), groups.size());
+    if (fresh) groups.push_back({parts, name, {}});
+    groups[known->second].numbers.insert(parts.number);
+  }
+  std::string text;
+  for (const Group& group : groups) {
+    if (!text.empty()) text += ',';
+    text += group.numbers.size() == 1
+                ? group.name
+                : group.first.before + '[' + fold_ints(group.numbers, group.first.width) + ']' + group.first.after;
   }
   return text;
 }

@@ -20,6 +20,11 @@ std::optional<std::set<int>> parse_int_list(std::string_view text, int max);
 
 /// Many numbers in few words: {0,1,2,5} gives "0-2,5".
 std::string fold_ints(const std::set<int>& numbers);
+/// The same, each written with at least `width` digits.
+std::string fold_ints(const std::set<int>& numbers, size_t width);
+
+/// Host names in few words, in the order of their first: {n1,n2,n3,login,n07} gives "n[1-3],login,n07".
+std::string fold_names(const std::vector<std::string>& names);
 
 /// Of `known`, the one closest to `word` by edit distance, when it is close enough to be a likely slip of the hand.
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& known);

@@ -235,6 +235,9 @@ constexpr OptionSpec kOptions[] = {
      .help = "start the agent installed there on other hosts, send none",
      .set_job = set_agent_path,
      .more = "agent= in a hostfile names it for one host."},
+    {.names = "wait-hosts", .takes = Takes::value, .value_name = "SECONDS", .section = Section::place, .preference = true,
+     .standard = "0", .help = "so long try hosts that are not up yet",
+     .set_job = [](Options& o, string_view v, Here) { return put(o.wait_hosts, seconds(v)); }},
     {.names = "oversubscribe !nooversubscribe", .section = Section::place, .preference = true,
      .help = "allow more ranks than devices or slots",
      .set_job = [](Options& o, string_view v, Here) { return put_flag(o.request.oversubscribe, v); }},
@@ -338,7 +341,7 @@ constexpr OptionSpec kOptions[] = {
 // clang-format on
 
 constexpr RefusedOption kRefused[] = {
-    {"transport wait-hosts rank-table", "it is not supported by this version"},
+    {"transport rank-table", "it is not supported by this version"},
     {"pernode", "use -N 1"},
     {"mca gmca am tune", "MCA parameters are not supported by this version"},
     {"devices visible env-for rank-dir stage save-env", "it is not supported by this version"},

@@ -26,6 +26,7 @@ struct Options {
   job::Policy policy;
   std::string exec;  ///< --exec: the command line that reaches other hosts; empty: ssh
   transport::HostKey host_key = transport::HostKey::strict;
+  std::chrono::milliseconds wait_hosts{0};  ///< --wait-hosts
 
   bool dry_run = false;
   Format format = Format::text;  ///< of --dry-run and --show-env

@@ -6,6 +6,7 @@
 #include <asio/io_context.hpp>
 #include <cstdio>
 
+#include "base/text.h"
 #include "cli/version.h"
 #include "launcher/frames.h"
 #include "launcher/launcher.h"
@@ -51,6 +52,7 @@ report::Status status_of(const job::Progress& progress) {
   }
   status.started = progress.started;
   status.total = progress.ranks;
+  status.missing = fold_names(progress.missing_hosts);
   status.waiting = progress.running;
   status.signal = progress.signal;
   status.kill_at = progress.kill_at;
@@ -128,6 +130,7 @@ launcher::Settings launcher_settings(const Options& options) {
   settings.output = options.output;
   settings.stdin_target = options.stdin_target;
   settings.grace = options.policy.grace;
+  settings.wait_hosts = options.wait_hosts;
   settings.oversubscribe = options.request.oversubscribe;
   return settings;
 }
@@ -161,16 +164,18 @@ int run_job(const Options& options, const plan::Plan& plan) {
   });
   transport::ByHost transport(here, elsewhere);
   asio::io_context io(1);
-  launcher::Launcher launcher(io, {plan, settings, options.policy, **output, transport,
-                                   [&](int level, const std::string& text) {
-                                     status.clear();
-                                     if (options.verbosity > 0) (*output)->end_line();
-                                     level == 1 ? diagnostics.info(text) : diagnostics.detail(text);
-                                   },
+  const auto log = [&](int level, const std::string& text) {
+    status.clear();
+    if (options.verbosity > 0) (*output)->end_line();
+    level == 1 ? diagnostics.info(text) : diagnostics.detail(text);
+  };
+  launcher::Hosts hosts(io, transport, plan.job_id, settings, log);
+  launcher::Launcher launcher(io, {plan, settings, options.policy, **output, hosts, log,
                                    [&](const Error& error) {
                                      output_lost = error;
                                      say_between(to_text(error));
                                    },
+                                   [&](const std::string& note) { say_between("dlaunch: note: " + note + '\n'); },
                                    [&](const job::Progress& progress) {
                                      if ((*output)->mid_line())
                                        return status.clear();  // a prompt, maybe: it is not ours to erase

@@ -56,6 +56,8 @@ Actions Job::tick(Time now) {
         give_up_hosts();
         break;
       case Phase::starting:
+        no_start(now);
+        break;
       case Phase::running:
       case Phase::finished:
         break;
@@ -65,7 +67,10 @@ Actions Job::tick(Time now) {
 }
 
 Progress Job::progress() const {
-  Progress progress{phase_, static_cast<int>(outcome_.ranks.size()), started_, {}, sent_signal_, {}};
+  Progress progress{phase_, static_cast<int>(outcome_.ranks.size()), started_, {}, {}, sent_signal_, {}};
+  for (size_t host = 0; phase_ == Phase::starting && host < hosts_.size(); ++host) {
+    if (hosts_[host] == HostState::waiting) progress.missing_hosts.push_back(host_names_[host]);
+  }
   if (phase_ != Phase::ending) return progress;
   if (!killed_) progress.kill_at = phase_deadline_;
   for (size_t rank = 0; rank < outcome_.ranks.size(); ++rank) {
@@ -75,11 +80,17 @@ Progress Job::progress() const {
   return progress;
 }
 
-void Job::on(const HostReady& event, Time) {
+void Job::on(const HostReady& event, Time now) {
   HostState& state = hosts_[static_cast<size_t>(event.host)];
   if (phase_ != Phase::starting || state != HostState::waiting) return;
   state = HostState::ready;
-  if (!std::ranges::all_of(hosts_, [](HostState s) { return s == HostState::ready; })) return;
+  start_or_give_up(now);
+}
+
+/// Once every host has answered.
+void Job::start_or_give_up(Time now) {
+  if (std::ranges::find(hosts_, HostState::waiting) != hosts_.end()) return;
+  if (!outcome_.lost_hosts.empty()) return no_start(now);
   phase_ = Phase::running;
   phase_deadline_.reset();
   live_ = undrained_ = static_cast<int>(host_of_rank_.size());
@@ -87,6 +98,15 @@ void Job::on(const HostReady& event, Time) {
     hosts_[host] = HostState::started;
     actions_.push_back(StartRanks{static_cast<int>(host)});
   }
+}
+
+void Job::no_start(Time now) {
+  for (size_t host = 0; host < hosts_.size(); ++host) {
+    if (hosts_[host] == HostState::waiting) outcome_.lost_hosts.push_back({host_names_[host], "no answer yet", ""});
+  }
+  const LostHost& first = outcome_.lost_hosts.front();
+  outcome_.detail = first.name + ": " + first.why;
+  end_ranks(Cause::host_lost, kExitHostLost, SIGTERM, now);
 }
 
 void Job::on(const HostLost& event, Time now) {
@@ -97,7 +117,13 @@ void Job::on(const HostLost& event, Time now) {
   state = HostState::gone;
   if (owed_confirmation) outcome_.leftovers.push_back("not confirmed clean: " + why);
   lose_host_ranks(event.host, event.why);
-  if (phase_ < Phase::ending) {
+  if (phase_ < Phase::finishing) {
+    outcome_.lost_hosts.push_back({host_names_[static_cast<size_t>(event.host)], event.why, event.hint});
+  }
+  if (phase_ == Phase::starting) {
+    if (!phase_deadline_) phase_deadline_ = now + kOthersWait;
+    start_or_give_up(now);
+  } else if (phase_ < Phase::ending) {
     outcome_.detail = why;
     end_ranks(Cause::host_lost, kExitHostLost, SIGTERM, now);
   } else {
@@ -123,7 +149,7 @@ void Job::on(const RankEnded& event, Time now) {
 }
 
 void Job::on(const RankDrained& event, Time now) {
-  if (drained_[static_cast<size_t>(event.rank)]) return;
+  if (phase_ == Phase::starting || drained_[static_cast<size_t>(event.rank)]) return;
   drained_[static_cast<size_t>(event.rank)] = true;
   --undrained_;
   finish_when_idle(now);

@@ -6,7 +6,8 @@
 //       └── failure, signal, timeout ┴──► ending: signal, grace, KILL ──────┘
 //
 // Rules
-// - Ranks start when every host is ready: a job that cannot start everywhere starts nowhere.
+// - Ranks start when every host is ready: a job that cannot start everywhere starts nowhere. After the first host that
+//   cannot be used the others get kOthersWait to answer, so that all that fail are told together.
 // - The first failure (by the time at its host) ends all, unless the policy says continue; its code is the job's.
 // - Ending: the signal (TERM, or the user's own), after the grace KILL, after kKillWait what still runs is given up
 //   and named. A second signal from the user: KILL at once.
@@ -34,6 +35,8 @@ inline constexpr std::chrono::seconds kKillWait{5};  ///< for a rank to go after
 inline constexpr std::chrono::seconds kFinishWait{
     10};  ///< beyond the grace, for a host to confirm that nothing is left
 
+inline constexpr std::chrono::seconds kOthersWait{5};
+
 // ---- events ----
 struct HostReady {
   int host;
@@ -41,6 +44,7 @@ struct HostReady {
 struct HostLost {
   int host;
   std::string why;
+  std::string hint = {};  ///< the one thing to do; may be empty
 };
 struct RankStarted {
   int rank;
@@ -105,8 +109,9 @@ struct Progress {
   Phase phase = Phase::starting;
   int ranks = 0;
   int started = 0;
-  std::set<int> running;  ///< filled while ending only: it is for people to read
-  int signal = 0;         ///< sent, while ending
+  std::set<int> running;                   ///< filled while ending only: it is for people to read
+  std::vector<std::string> missing_hosts;  ///< filled while starting only: not ready yet
+  int signal = 0;                          ///< sent, while ending
   std::optional<Time> kill_at;
 };
 
@@ -145,6 +150,8 @@ class Job {
   void finish_hosts(Time now);
   void give_up_hosts();
   void finished_when_all_gone();
+  void start_or_give_up(Time now);
+  void no_start(Time now);
   void lose_host_ranks(int host, const std::string& why);
 
   const Policy policy_;

@@ -20,12 +20,18 @@ struct RankRecord {
   std::string cpus;          ///< affinity read back after the start, folded ("0-3"); empty unless asked for
 };
 
+struct LostHost {
+  std::string name;
+  std::string why;
+  std::string hint;  ///< the one thing to do; may be empty
+};
+
 enum class Cause {
   success,        ///< every rank ended with 0
   rank_failed,    ///< first_failure says which
   interrupted,    ///< by the signal in `signal`
   timeout,        ///< --timeout
-  host_lost,      ///< `detail` names host and reason
+  host_lost,      ///< `lost_hosts`, and `detail` names the first and its reason
   output_failed,  ///< `detail` names the sink and reason
 };
 
@@ -35,6 +41,7 @@ struct Outcome {
   int signal = 0;                    ///< with Cause::interrupted
   std::optional<int> first_failure;  ///< rank; by the time at its host
   std::string detail;
+  std::vector<LostHost> lost_hosts;    ///< in the order of what was heard of them
   std::vector<std::string> leftovers;  ///< per host, what could not be confirmed gone at the end
   std::vector<RankRecord> ranks;       ///< index == rank
 };

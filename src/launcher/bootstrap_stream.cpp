@@ -82,12 +82,12 @@ class BootstrapStream::Impl : public std::enable_shared_from_this<BootstrapStrea
     std::array<char, kReadSize> buffer;
     const ssize_t got = ::read(stream_.native_handle(), buffer.data(), buffer.size());
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return wait_readable();
-    if (got <= 0) return fail("the way to it ended before an agent answered");
+    if (got <= 0) return fail(handlers_.ended, "the way to it ended before an agent answered");
     switch (bootstrap_.feed({buffer.data(), static_cast<size_t>(got)})) {
       case Next::wait:
         return wait_readable();
       case Next::failed:
-        return fail(bootstrap_.why());
+        return fail(handlers_.failed, bootstrap_.why());
       case Next::frames:
         return finish();
       case Next::upload:
@@ -97,10 +97,10 @@ class BootstrapStream::Impl : public std::enable_shared_from_this<BootstrapStrea
     }
   }
 
-  void fail(const std::string& why) {
-    const auto failed = std::move(handlers_.failed);
+  void fail(std::function<void(const std::string&)>& handler, const std::string& why) {
+    const auto tell = std::move(handler);
     close();
-    failed(why);
+    tell(why);
   }
 
   void finish() {

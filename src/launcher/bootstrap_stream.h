@@ -17,7 +17,8 @@ class BootstrapStream {
  public:
   struct Handlers {
     std::function<void(sys::Fd stream, std::string rest)> done;
-    std::function<void(const std::string& why)> failed;
+    std::function<void(const std::string& why)> failed;   ///< the shell's answer says so
+    std::function<void(const std::string& why)> ended;    ///< before there was an answer
     std::function<void(const std::string& noise)> noise;  ///< what rc files printed; called before done
   };
 

@@ -35,28 +35,24 @@ wire::Spawn spawn_frame(const plan::Plan& plan, const plan::Rank& rank, const Se
   return spawn;
 }
 
-}  // namespace
-
-wire::Setup setup_frame(const plan::Plan& plan, int host, const Settings& settings, bool hand_over) {
+wire::Layout layout_frame(const plan::Plan& plan, int host, const Settings& settings) {
   const int local_ranks = static_cast<int>(plan.hosts[static_cast<size_t>(host)].ranks.size());
-  wire::Setup setup;
-  setup.job_id = plan.job_id;
-  setup.heartbeat_ms = static_cast<std::uint32_t>(settings.heartbeat.count());
-  setup.grace_ms = static_cast<std::uint32_t>(settings.grace.count());
-  setup.hand_over = hand_over;
-  setup.credit = first_credit(local_ranks);
-  setup.bind_to = static_cast<std::uint8_t>(plan.binding.bind_to);
-  setup.map_by = static_cast<std::uint8_t>(plan.binding.map_by);
-  setup.rank_by = static_cast<std::uint8_t>(plan.binding.rank_by);
-  setup.local_ranks = static_cast<std::uint32_t>(local_ranks);
-  setup.oversubscribe = settings.oversubscribe;
-  setup.report_cpus = plan.binding.report;
-  return setup;
+  wire::Layout layout;
+  layout.credit = first_credit(local_ranks);
+  layout.bind_to = static_cast<std::uint8_t>(plan.binding.bind_to);
+  layout.map_by = static_cast<std::uint8_t>(plan.binding.map_by);
+  layout.rank_by = static_cast<std::uint8_t>(plan.binding.rank_by);
+  layout.local_ranks = static_cast<std::uint32_t>(local_ranks);
+  layout.oversubscribe = settings.oversubscribe;
+  layout.report_cpus = plan.binding.report;
+  return layout;
 }
+
+}  // namespace
 
 std::vector<wire::Message> start_frames(const plan::Plan& plan, int host, const Settings& settings,
                                         const std::vector<output::RankFacts>& facts) {
-  std::vector<wire::Message> frames;
+  std::vector<wire::Message> frames{layout_frame(plan, host, settings)};
   std::set<int> described;
   for (const int number : plan.hosts[static_cast<size_t>(host)].ranks) {
     const plan::Rank& rank = plan.ranks[static_cast<size_t>(number)];

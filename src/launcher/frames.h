@@ -8,9 +8,7 @@
 
 namespace dlaunch::launcher {
 
-wire::Setup setup_frame(const plan::Plan& plan, int host, const Settings& settings, bool hand_over);
-
-/// The apps that have ranks on this host, then its ranks.
+/// What the ranks of this host share, its apps, then its ranks.
 std::vector<wire::Message> start_frames(const plan::Plan& plan, int host, const Settings& settings,
                                         const std::vector<output::RankFacts>& facts);
 

@@ -3,37 +3,42 @@
 #include <utility>
 
 namespace dlaunch::launcher {
+namespace {
 
-HostLink::HostLink(asio::io_context& io, int host, transport::Opened opened, const Settings& settings,
-                   Handlers handlers)
+using Retry = transport::WayEnd::Retry;
+
+}  // namespace
+
+HostLink::HostLink(asio::io_context& io, transport::Opened opened, const Settings& settings, Handlers handlers)
     : io_(io),
-      host_(host),
       passes_fds_(opened.passes_fds),
       timer_(io),
       heartbeat_(settings.heartbeat, std::chrono::steady_clock::now()),
+      way_end_(std::move(opened.way_end)),
       handlers_(std::move(handlers)) {
   if (opened.errors) {
-    errors_.emplace(io, std::move(opened.errors), [this](const std::string& line) { handlers_.detail(host_, line); });
+    errors_.emplace(io, std::move(opened.errors), [this](const std::string& line) { handlers_.detail(line); });
   }
   wait_ready();
   if (!opened.bootstrap) {
     connect(std::move(opened.stream), {});
     return;
   }
-  bootstrap_.emplace(io, std::move(opened.stream), opened.agent_path,
-                     BootstrapStream::Handlers{
-                         [this](sys::Fd stream, const std::string& rest) { connect(std::move(stream), rest); },
-                         [this](const std::string& why) { lose(why); },
-                         [this](const std::string& noise) { handlers_.detail(host_, "its shell printed: " + noise); }});
+  bootstrap_.emplace(
+      io, std::move(opened.stream), opened.agent_path,
+      BootstrapStream::Handlers{[this](sys::Fd stream, const std::string& rest) { connect(std::move(stream), rest); },
+                                [this](const std::string& why) { lose({why}); },
+                                [this](const std::string& why) { ended({why, "", Retry::when_up}); },
+                                [this](const std::string& noise) { handlers_.detail("its shell printed: " + noise); }});
 }
 
 void HostLink::connect(sys::Fd stream, const std::string& first) {
   link_.emplace(io_, std::move(stream));
   link_->start({[this](wire::Message&& message, std::deque<sys::Fd>& fds) {
                   heartbeat_.heard(std::chrono::steady_clock::now());
-                  handlers_.message(host_, std::move(message), fds);
+                  handlers_.message(std::move(message), fds);
                 },
-                [this](const std::string& why) { lose("the link to its agent ended: " + why); },
+                [this](const std::string& why) { ended({"the link to its agent ended: " + why}); },
                 {}},
                first);
   for (const wire::Message& message : std::exchange(early_, {})) link_->send(message);
@@ -56,7 +61,7 @@ void HostLink::flush() {
 void HostLink::wait_ready() {
   timer_.expires_after(kReadyWait);
   timer_.async_wait([this](asio::error_code error) {
-    if (!error) lose("no agent answered within " + std::to_string(kReadyWait.count()) + " s");
+    if (!error) lose({"no agent answered within " + std::to_string(kReadyWait.count()) + " s", "", Retry::when_up});
   });
 }
 
@@ -64,16 +69,23 @@ void HostLink::beat() {
   timer_.expires_after(heartbeat_.interval());
   timer_.async_wait([this](asio::error_code error) {
     if (error) return;
-    if (heartbeat_.dead(std::chrono::steady_clock::now())) return lose("its agent fell silent");
+    if (heartbeat_.dead(std::chrono::steady_clock::now())) return lose({"its agent fell silent"});
     link_->send(wire::Ping{});
     beat();
   });
 }
 
-void HostLink::lose(const std::string& why) {
-  const std::string said = errors_ ? errors_->last_line() : "";
+void HostLink::ended(Loss loss) {
+  const transport::WayEnd way = way_end_ ? way_end_() : transport::WayEnd{};
+  if (way.what.empty()) return lose(std::move(loss));
   close();
-  handlers_.lost(host_, said.empty() ? why : why + ": " + said);
+  handlers_.lost({way.what + ": " + way.why, way.hint, way.retry});
+}
+
+void HostLink::lose(Loss loss) {
+  if (const std::string said = errors_ ? errors_->last_line() : ""; !said.empty()) loss.why += ": " + said;
+  close();
+  handlers_.lost(loss);
 }
 
 void HostLink::close() {

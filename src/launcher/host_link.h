@@ -20,15 +20,22 @@ namespace dlaunch::launcher {
 
 inline constexpr std::chrono::seconds kReadyWait{30};  ///< for a shell on a host to become an agent
 
+/// Why there is no agent, or none any more.
+struct Loss {
+  std::string why;
+  std::string hint = {};  ///< may be empty
+  transport::WayEnd::Retry retry = transport::WayEnd::Retry::never;
+};
+
 class HostLink {
  public:
   struct Handlers {
-    std::function<void(int host, wire::Message&& message, std::deque<sys::Fd>& fds)> message;
-    std::function<void(int host, const std::string& why)> lost;
-    std::function<void(int host, const std::string& text)> detail;  ///< noise and errors of the way there, for -v
+    std::function<void(wire::Message&& message, std::deque<sys::Fd>& fds)> message;
+    std::function<void(const Loss& loss)> lost;
+    std::function<void(const std::string& text)> detail;  ///< noise and errors of the way there, for -v
   };
 
-  HostLink(asio::io_context& io, int host, transport::Opened opened, const Settings& settings, Handlers handlers);
+  HostLink(asio::io_context& io, transport::Opened opened, const Settings& settings, Handlers handlers);
 
   bool passes_fds() const { return passes_fds_; }
   /// Before there is an agent messages are kept for it.
@@ -42,10 +49,12 @@ class HostLink {
   void connect(sys::Fd stream, const std::string& first);
   void wait_ready();
   void beat();
-  void lose(const std::string& why);
+  /// The way ended: the transport knows best why, if it knows.
+  void ended(Loss loss);
+  /// With what the way there said last.
+  void lose(Loss loss);
 
   asio::io_context& io_;
-  const int host_;
   const bool passes_fds_;
   std::optional<ErrorTail> errors_;
   std::optional<BootstrapStream> bootstrap_;
@@ -53,6 +62,7 @@ class HostLink {
   std::vector<wire::Message> early_;
   asio::steady_timer timer_;
   link::Heartbeat heartbeat_;
+  std::function<transport::WayEnd()> way_end_;
   Handlers handlers_;
 };
 

@@ -10,8 +10,9 @@
 
 #include "base/text.h"
 #include "launcher/frames.h"
-#include "launcher/host_link.h"
+#include "launcher/hosts.h"
 #include "launcher/output_driver.h"
+#include "launcher/rank_order.h"
 #include "launcher/rank_streams.h"
 #include "launcher/stdin_source.h"
 #include "sys/descendants.h"
@@ -28,9 +29,6 @@ std::string folded(const std::vector<std::uint32_t>& cpus) {
   for (const std::uint32_t cpu : cpus) numbers.insert(static_cast<int>(cpu));
   return fold_ints(numbers);
 }
-
-/// What its agent has said of a rank, as far as the order of that matters.
-enum class RankState : unsigned char { planned, asked, started, ended };
 
 /// A signal that was ignored when we started stays so: nohup, and `dlaunch … &` in a script.
 bool ignored_at_start(int signal) {
@@ -56,7 +54,7 @@ class Launcher::Impl {
         signals_(io),
         timer_(io),
         progress_timer_(io),
-        states_(static_cast<size_t>(ranks())) {}
+        order_(parts_.plan) {}
 
   job::Outcome run() {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH, SIGCHLD}) {
@@ -64,13 +62,11 @@ class Launcher::Impl {
     }
     wait_signal();
     output_.start({[this] { streams_.resume(); }, [this] { check_output(); }});
-    open_hosts();
+    meet_hosts();
     arm_timer();
     show_progress();
     io_.run();
-    for (const auto& to : links_) {
-      if (to) to->close();  // an agent that still has one waits for us
-    }
+    parts_.hosts.close();  // an agent that still has a link waits for us
     return job_.outcome();
   }
 
@@ -90,94 +86,49 @@ class Launcher::Impl {
   }
 
   // ---- hosts ----
-  void open_hosts() {
-    links_.resize(parts_.plan.hosts.size());
-    for (int host = 0; host < static_cast<int>(links_.size()); ++host) {
-      if (job_.phase() != job::Phase::starting) return;  // lost already: no agent for nothing
-      auto opened = parts_.transport.open(parts_.plan.hosts[static_cast<size_t>(host)].host);
-      if (!opened) {
-        const Error& error = opened.error();
-        happened(job::HostLost{host, error.what + ": " + error.why});
-        continue;
-      }
-      auto& link = links_[static_cast<size_t>(host)];
-      link = std::make_unique<HostLink>(
-          io_, host, std::move(*opened), parts_.settings,
-          HostLink::Handlers{
-              [this](int h, wire::Message&& m, std::deque<sys::Fd>& fds) { received(h, std::move(m), fds); },
-              [this](int h, const std::string& why) { host_lost(h, why); },
-              [this](int h, const std::string& text) { log(1, host_name(h) + ": " + text); }});
-      link->send(setup_frame(parts_.plan, host, parts_.settings, link->passes_fds()));
-      if (parts_.settings.output.pty) send_window_size(*link);
-    }
+  void meet_hosts() {
+    parts_.hosts.listen(
+        {[this](int host, const wire::Hello&) {
+           if (parts_.settings.output.pty) send_window_size([&](auto m) { parts_.hosts.send(host, m); });
+           happened(job::HostReady{host});
+         },
+         [this](int host, const Loss& loss) { host_lost(host, loss); },
+         [this](int host, wire::Message&& m, std::deque<sys::Fd>& fds) { received(host, std::move(m), fds); },
+         parts_.note});
+    if (!parts_.hosts.empty()) return;
+    std::vector<plan::Host> hosts;
+    for (const plan::PlannedHost& planned : parts_.plan.hosts) hosts.push_back(planned.host);
+    parts_.hosts.open(hosts);
   }
 
-  void host_lost(int host, const std::string& why) {
-    if (dropped(host)) return;
-    link(host)->close();
-    happened(job::HostLost{host, why});
+  void host_lost(int host, const Loss& loss) {
+    parts_.hosts.drop(host);
+    happened(job::HostLost{host, loss.why, loss.hint});
     for (const int rank : parts_.plan.hosts[static_cast<size_t>(host)].ranks) streams_.abandon(rank);
   }
 
+  /// Its agent breaks the rules of the wire.
+  void host_broken(int host, const std::string& why) { host_lost(host, {why}); }
+
   const std::string& host_name(int host) const { return parts_.plan.hosts[static_cast<size_t>(host)].host.name; }
-  HostLink* link(int host) { return links_[static_cast<size_t>(host)].get(); }
-  bool dropped(int host) { return !link(host); }
 
   void send_to_rank(int rank, const wire::Message& message) {
-    if (HostLink* to = link(parts_.plan.ranks[static_cast<size_t>(rank)].host)) to->send(message);
+    parts_.hosts.send(parts_.plan.ranks[static_cast<size_t>(rank)].host, message);
   }
 
-  void send_to_all(const wire::Message& message) {
-    for (const auto& to : links_) {
-      if (to) to->send(message);
-    }
-  }
-
-  static void send_window_size(HostLink& to) {
+  static void send_window_size(const std::function<void(const wire::WindowSize&)>& send) {
     winsize size{};
-    if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) to.send(wire::WindowSize{size.ws_row, size.ws_col});
+    if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) send(wire::WindowSize{size.ws_row, size.ws_col});
   }
 
   // ---- what an agent says ----
   void received(int host, wire::Message&& message, std::deque<sys::Fd>& fds) {
     std::visit(
         [&](auto& m) {
-          if constexpr (requires { m.rank; }) {
-            if (!is_rank_of(host, m.rank)) return host_lost(host, "its agent speaks of a rank that is not its own");
-          }
-          if (!in_order(m)) return host_lost(host, "its agent speaks out of order");
+          if (const std::string why = order_.check(host, m, job_.phase()); !why.empty()) return host_broken(host, why);
           on(host, m, fds);
         },
         message);
-  }
-
-  bool is_rank_of(int host, std::uint32_t rank) const {
-    return rank < parts_.plan.ranks.size() && parts_.plan.ranks[rank].host == host;
-  }
-
-  /// What comes too early or twice would leave the job waiting for what never comes.
-  bool in_order(const wire::Started& m) { return step(m.rank, RankState::asked, RankState::started); }
-  bool in_order(const wire::NotStarted& m) {
-    const RankState before = std::exchange(states_[m.rank], RankState::ended);
-    return before == RankState::asked || before == RankState::started;
-  }
-  bool in_order(const wire::Ended& m) { return step(m.rank, RankState::started, RankState::ended); }
-  bool in_order(const wire::Output& m) const { return states_[m.rank] >= RankState::started; }
-  bool in_order(const wire::Clean&) const { return job_.phase() == job::Phase::finishing; }
-  template <class Other>
-  bool in_order(const Other&) const {
-    return true;
-  }
-
-  bool step(std::uint32_t rank, RankState from, RankState to) { return std::exchange(states_[rank], to) == from; }
-
-  void on(int host, wire::Hello& hello, std::deque<sys::Fd>&) {
-    if (hello.version != wire::kVersion) {
-      return host_lost(host, "its agent speaks version " + std::to_string(hello.version) + " of the wire, not " +
-                                 std::to_string(wire::kVersion));
-    }
-    log(1, host_name(host) + ": agent is up, pid " + std::to_string(hello.pid) + " on " + hello.host);
-    happened(job::HostReady{host});
   }
 
   void on(int host, wire::Started& started, std::deque<sys::Fd>& fds) {
@@ -186,7 +137,7 @@ class Launcher::Impl {
       std::array<sys::Fd, output::kStreams> handed;
       for (size_t stream = 0; stream < handed.size(); ++stream) {
         if ((started.fds >> stream & 1) == 0) continue;
-        if (fds.empty()) return host_lost(host, "descriptors that its agent announced did not come");
+        if (fds.empty()) return host_broken(host, "descriptors that its agent announced did not come");
         handed[stream] = std::move(fds.front());
         fds.pop_front();
       }
@@ -204,7 +155,7 @@ class Launcher::Impl {
     const output::RankFacts& facts = facts_[static_cast<size_t>(rank)];
     const output::Settings& settings = parts_.settings.output;
     const bool joined = settings.pty || settings.merge_stderr;
-    const bool remote = !link(host)->passes_fds();
+    const bool remote = !parts_.hosts.passes_fds(host);
     const auto carried = [&](Stream stream) {
       return remote && (settings.pty || output::direct_path(settings, facts, rank, ranks(), stream).empty());
     };
@@ -233,7 +184,7 @@ class Launcher::Impl {
 
   void on(int host, wire::Output& output, std::deque<sys::Fd>&) {
     if (output.stream < 1 || output.stream > output::kStreams) {
-      return host_lost(host, "its agent speaks of a stream that no rank has");
+      return host_broken(host, "its agent speaks of a stream that no rank has");
     }
     streams_.received(static_cast<int>(output.rank), static_cast<Stream>(output.stream - 1), std::move(output.bytes),
                       output.time_ns);
@@ -272,32 +223,21 @@ class Launcher::Impl {
   }
 
   void act(const job::StartRanks& start) {
-    HostLink* to = link(start.host);
-    for (const int rank : parts_.plan.hosts[static_cast<size_t>(start.host)].ranks) {
-      states_[static_cast<size_t>(rank)] = RankState::asked;
-    }
+    for (const int rank : parts_.plan.hosts[static_cast<size_t>(start.host)].ranks) order_.asked(rank);
     for (const wire::Message& frame : start_frames(parts_.plan, start.host, parts_.settings, facts_)) {
-      if (to) to->send(frame);
+      parts_.hosts.send(start.host, frame);
     }
   }
-  void act(const job::SignalRanks& signal) { send_to_all(wire::Signal{static_cast<std::uint32_t>(signal.signal)}); }
-  void act(const job::FinishHost& finish) {
-    if (HostLink* to = link(finish.host)) to->send(wire::Finish{});
+  void act(const job::SignalRanks& signal) {
+    parts_.hosts.send_to_all(wire::Signal{static_cast<std::uint32_t>(signal.signal)});
   }
-  void act(const job::DropHost& drop) {
-    if (HostLink* to = link(drop.host)) to->close();
-    // It may be the one that called us: it goes when this turn of the loop is over.
-    dropped_.push_back(std::move(links_[static_cast<size_t>(drop.host)]));
-  }
+  void act(const job::FinishHost& finish) { parts_.hosts.send(finish.host, wire::Finish{}); }
+  void act(const job::DropHost& drop) { parts_.hosts.drop(drop.host); }
   void act(const job::StopSelf&) {
-    send_to_all(wire::Pause{});
-    for (const auto& to : links_) {
-      if (to) to->flush();
-    }
+    parts_.hosts.send_to_all(wire::Pause{});
+    parts_.hosts.flush();
     ::raise(SIGSTOP);
-    for (const auto& to : links_) {
-      if (to) to->resumed();
-    }
+    parts_.hosts.resumed();
   }
   void act(const job::Finished&) {
     stdin_.stop();
@@ -362,9 +302,7 @@ class Launcher::Impl {
     }
     log(1, "got " + signal_name(signal));
     if (signal == SIGWINCH) {
-      for (const auto& to : links_) {
-        if (to && parts_.settings.output.pty) send_window_size(*to);
-      }
+      if (parts_.settings.output.pty) send_window_size([&](auto size) { parts_.hosts.send_to_all(size); });
       return;
     }
     if (signal == SIGCONT) stdin_.continued();
@@ -385,13 +323,11 @@ class Launcher::Impl {
   OutputDriver output_;
   RankStreams streams_;
   StdinSource stdin_;
-  std::vector<std::unique_ptr<HostLink>> links_;
-  std::vector<std::unique_ptr<HostLink>> dropped_;
   asio::signal_set signals_;
   asio::steady_timer timer_;
   asio::steady_timer progress_timer_;
   std::optional<job::Time> armed_for_;
-  std::vector<RankState> states_;
+  RankOrder order_;
   int started_ = 0;
   bool impatient_ = false;
 };

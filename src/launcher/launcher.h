@@ -8,10 +8,10 @@
 
 #include "base/error.h"
 #include "job/job.h"
+#include "launcher/hosts.h"
 #include "launcher/settings.h"
 #include "output/output.h"
 #include "plan/plan.h"
-#include "transport/transport.h"
 
 namespace dlaunch::launcher {
 
@@ -22,10 +22,12 @@ class Launcher {
     const Settings& settings;
     const job::Policy& policy;
     output::Output& output;
-    transport::Transport& transport;
+    Hosts& hosts;  ///< numbered as in the plan, or none yet: then the plan's are opened
     Log log;
     /// Output that cannot be written, where that does not end the job. May be empty.
     std::function<void(const Error&)> output_lost;
+    /// What a person should know, whatever the verbosity. May be empty.
+    std::function<void(const std::string&)> note;
     /// Called when the job's progress may have changed, and every kProgressTick while it lasts. May be empty.
     std::function<void(const job::Progress&)> progress;
     /// Every rank has started: the records hold pids and, when asked for, the CPUs. May be empty.

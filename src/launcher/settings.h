@@ -23,6 +23,8 @@ struct Settings {
   bool oversubscribe = false;
   /// Both sides say that they live this often; three misses end the link.
   std::chrono::milliseconds heartbeat{5000};
+  /// So long hosts that are not up are tried again.
+  std::chrono::milliseconds wait_hosts{0};
 };
 
 /// -v (level 1) and -vv (level 2). Never gets values of variables.

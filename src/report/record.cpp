@@ -118,6 +118,13 @@ Json plan_json(const std::string& text) {
   return plan.is_discarded() ? Json(text) : plan;
 }
 
+Json lost_hosts_json(const job::Outcome& outcome) {
+  Json hosts = Json::array();
+  for (const job::LostHost& host : outcome.lost_hosts)
+    hosts.push_back({{"host", host.name}, {"why", text_json(host.why)}});
+  return hosts;
+}
+
 }  // namespace
 
 std::string rfc3339(std::int64_t realtime_ns) {
@@ -148,6 +155,7 @@ std::string job_record_json(const RecordInput& input) {
   record["cause"] = cause_text(outcome.cause);
   record["signal"] = interrupted ? Json(signal_name(outcome.signal)) : Json(nullptr);
   record["detail"] = text_json(outcome.detail);
+  record["lost_hosts"] = lost_hosts_json(outcome);
   record["first_failure"] = first_failure_json(input);
   record["plan"] = plan_json(input.plan_json);
   record["ranks"] = ranks_json(input);

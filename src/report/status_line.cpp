@@ -20,6 +20,7 @@ constexpr int kUsualColumns = 80;
 constexpr std::chrono::seconds kCountdown{1};  // between drawings when nothing but the time changes
 
 std::string starting_text(const Status& status) {
+  if (!status.missing.empty()) return "starting: waiting for " + status.missing;
   return "starting: " + std::to_string(status.started) + " of " + std::to_string(status.total) + " ranks";
 }
 

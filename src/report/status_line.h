@@ -18,13 +18,15 @@ struct Status {
   Phase phase = Phase::running;  ///< nothing is shown while the ranks run
   int started = 0;               ///< starting: so many ranks of `total`
   int total = 0;
+  std::string missing{};               ///< starting: the hosts that are not ready, folded
   std::set<int> waiting{};             ///< ending: for these ranks
   int signal = 0;                      ///< ending: sent to the ranks, while `kill_at` is to come
   std::optional<job::Time> kill_at{};  ///< ending: KILL comes then; none: it was sent
   bool operator==(const Status&) const = default;
 };
 
-/// "starting: 12 of 64 ranks"; "ending: waiting for 3 ranks (TERM sent, KILL in 4 s): 5,9,12"; empty for none. PURE.
+/// "starting: waiting for node[3-5]"; "starting: 12 of 64 ranks"; "ending: waiting for 3 ranks (TERM sent, KILL in 4
+/// s): 5,9,12"; empty for none. PURE.
 std::string status_text(const Status& status, job::Time now);
 
 class StatusLine {

@@ -12,7 +12,7 @@
 namespace dlaunch::wire {
 
 /// Both sides must have been built with the same; the agent travels with its launcher.
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
 
 inline constexpr std::uint32_t kMaxFrame = 16u << 20;  ///< an environment of 2 MiB and argv fit with room to spare
 inline constexpr std::uint32_t kMaxOutput = 64u
@@ -39,19 +39,28 @@ struct Setup {
   std::uint32_t heartbeat_ms = 0;  ///< a Ping at least this often; three missed end the job here
   std::uint32_t grace_ms = 0;      ///< between TERM and KILL when the link is lost
   bool hand_over = false;          ///< the link is a unix socket: pass the read ends of output pipes with Started
-  std::uint32_t credit = 0;        ///< first grant for every output stream, bytes
-  std::uint8_t bind_to = 0;        ///< plan::BindTo; the host knows its own topology and works out the masks
-  std::uint8_t map_by = 0;         ///< plan::MapBy
-  std::uint8_t rank_by = 0;        ///< plan::RankBy
+  template <class A>
+  void fields(A& a) {
+    a(version), a(job_id), a(heartbeat_ms), a(grace_ms), a(hand_over);
+  }
+  bool operator==(const Setup&) const = default;
+};
+
+/// What the ranks of this host share, once there is a plan. Before the first Spawn.
+struct Layout {
+  static constexpr std::uint8_t kType = 9;
+  std::uint32_t credit = 0;  ///< first grant for every output stream, bytes
+  std::uint8_t bind_to = 0;  ///< plan::BindTo; the host knows its own topology and works out the masks
+  std::uint8_t map_by = 0;   ///< plan::MapBy
+  std::uint8_t rank_by = 0;  ///< plan::RankBy
   std::uint32_t local_ranks = 0;
   bool oversubscribe = false;
   bool report_cpus = false;  ///< Started tells the affinity read back
   template <class A>
   void fields(A& a) {
-    a(version), a(job_id), a(heartbeat_ms), a(grace_ms), a(hand_over), a(credit), a(bind_to), a(map_by), a(rank_by),
-        a(local_ranks), a(oversubscribe), a(report_cpus);
+    a(credit), a(bind_to), a(map_by), a(rank_by), a(local_ranks), a(oversubscribe), a(report_cpus);
   }
-  bool operator==(const Setup&) const = default;
+  bool operator==(const Layout&) const = default;
 };
 
 /// What an app's ranks share.
@@ -172,9 +181,10 @@ struct Hello {
   std::string machine;  ///< uname's machine
   std::uint32_t pid = 0;
   std::int64_t time_ns = 0;  ///< CLOCK_REALTIME
+  std::string identity;      ///< the same for two names of one host, and for no two hosts
   template <class A>
   void fields(A& a) {
-    a(version), a(host), a(machine), a(pid), a(time_ns);
+    a(version), a(host), a(machine), a(pid), a(time_ns), a(identity);
   }
   bool operator==(const Hello&) const = default;
 };
@@ -268,7 +278,7 @@ struct Clean {
   bool operator==(const Clean&) const = default;
 };
 
-using Message = std::variant<Setup, Program, Spawn, Stdin, Signal, WindowSize, Pause, Finish, Ping, Credit, Hello,
-                             Started, NotStarted, Output, Ended, StdinClosed, Log, Clean>;
+using Message = std::variant<Setup, Program, Spawn, Stdin, Signal, WindowSize, Pause, Finish, Layout, Ping, Credit,
+                             Hello, Started, NotStarted, Output, Ended, StdinClosed, Log, Clean>;
 
 }  // namespace dlaunch::wire

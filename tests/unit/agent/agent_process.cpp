@@ -58,6 +58,7 @@ AgentProcess::AgentProcess(Options options) {
   theirs.reset();
   if (!options.send_setup) return;
   send(options.setup);
+  send(options.layout);
   EXPECT_TRUE(until([this] { return hello.has_value(); })) << "the agent does not answer";
 }
 

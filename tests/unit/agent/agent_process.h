@@ -42,13 +42,19 @@ inline wire::Setup quick_setup() {
   setup.job_id = "test";
   setup.heartbeat_ms = 60000;
   setup.grace_ms = 5000;
-  setup.credit = 1u << 20;
-  setup.local_ranks = 1;
   return setup;
+}
+
+inline wire::Layout quick_layout(std::uint32_t credit = 1u << 20) {
+  wire::Layout layout;
+  layout.credit = credit;
+  layout.local_ranks = 1;
+  return layout;
 }
 
 struct AgentOptions {
   wire::Setup setup = quick_setup();
+  wire::Layout layout = quick_layout();
   bool send_setup = true;
   std::vector<std::string> login = {};     ///< HOME=… and the like, as a login on another host gives them
   std::function<void()> before_exec = {};  ///< in the child; system calls only

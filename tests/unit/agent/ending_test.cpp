@@ -122,9 +122,7 @@ TEST(Finish, EndsAStoppedProcessWithinTheGrace) {
 }
 
 TEST(Finish, CleanIsTheLastFrameAlsoToAReaderWhoIsSlow) {
-  wire::Setup setup = with_grace(0);
-  setup.credit = 64u << 20;
-  AgentProcess agent({.setup = setup});
+  AgentProcess agent({.setup = with_grace(0), .layout = quick_layout(64u << 20)});
   agent.start(0, {program("spew"), "100000000"});
   sleep_ms(300);  // the link is full now
   agent.send(wire::Finish{});
@@ -154,9 +152,7 @@ TEST(LauncherLost, WhatIgnoresTermIsKilledAfterTheGrace) {
 }
 
 TEST(LauncherLost, RanksMayWriteTheirLastWordsWithoutBlocking) {
-  wire::Setup setup = with_grace(10000);
-  setup.credit = 0;
-  AgentProcess agent({.setup = setup});
+  AgentProcess agent({.setup = with_grace(10000), .layout = quick_layout(0)});
   agent.start(
       0, {"sh", "-c", "trap '" + program("spew") + " 1000000; exit' TERM; kill $$ & while :; do sleep 0.05; done"});
   ASSERT_TRUE(agent.until([&] { return agent.ranks[0].started.has_value(); }));

@@ -241,9 +241,9 @@ TEST(Spawn, ManyRanksAtOnce) {
 }
 
 TEST(Spawn, ReportsTheCpusThatItReadBack) {
-  wire::Setup setup = quick_setup();
-  setup.report_cpus = true;
-  AgentProcess agent({.setup = setup});
+  wire::Layout layout = quick_layout();
+  layout.report_cpus = true;
+  AgentProcess agent({.layout = layout});
   agent.run({"true"});
   cpu_set_t mine;
   ASSERT_EQ(::sched_getaffinity(0, sizeof mine, &mine), 0);

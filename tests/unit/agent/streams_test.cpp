@@ -18,10 +18,9 @@ using testing::HasSubstr;
 using testing::StartsWith;
 using wire::StreamMode;
 
-wire::Setup setup_with(std::uint32_t credit, bool hand_over = false) {
+wire::Setup handing_over() {
   wire::Setup setup = quick_setup();
-  setup.credit = credit;
-  setup.hand_over = hand_over;
+  setup.hand_over = true;
   return setup;
 }
 
@@ -37,7 +36,7 @@ std::string read_all(const sys::Fd& fd) {
 
 TEST(Streams, NeverMoreThanWasGrantedAndAllThatWas) {
   constexpr std::uint32_t kFirst = 10000;
-  AgentProcess agent({.setup = setup_with(kFirst)});
+  AgentProcess agent({.layout = quick_layout(kFirst)});
   agent.start(0, {program("spew"), "500000"});
   ASSERT_TRUE(agent.until([&] { return agent.ranks[0].out.size() >= kFirst; }));
   agent.listen(50ms);
@@ -61,14 +60,14 @@ TEST(Streams, NeverMoreThanWasGrantedAndAllThatWas) {
 }
 
 TEST(Streams, ANoisyRankWithoutCreditStarvesNobody) {
-  AgentProcess agent({.setup = setup_with(1000)});
+  AgentProcess agent({.layout = quick_layout(1000)});
   agent.start(0, {program("spew"), "100000000"});
   ASSERT_TRUE(agent.until([&] { return agent.ranks[0].out.size() == 1000; }));
   EXPECT_EQ(agent.run({"echo", "here"}), "here\n");
 }
 
 TEST(Streams, AnEndIsToldWhileTheOutputStillWaitsForCredit) {
-  AgentProcess agent({.setup = setup_with(10)});
+  AgentProcess agent({.layout = quick_layout(10)});
   agent.start(0, {program("spew"), "5000"});
   ASSERT_TRUE(agent.until([&] { return agent.ranks[0].ended.has_value(); }));
   agent.listen(600ms);  // longer than a pipe may be idle
@@ -222,7 +221,7 @@ TEST(Terminal, TheEndOfInputReachesTheRankAlsoWithinALine) {
 }
 
 TEST(HandOver, BothReadEndsComeWithStarted) {
-  AgentProcess agent({.setup = setup_with(0, true)});
+  AgentProcess agent({.setup = handing_over()});
   agent.start(0, {"sh", "-c", "echo out; echo err >&2"});
   ASSERT_TRUE(agent.until([&] { return agent.ranks[0].ended.has_value(); }));
   EXPECT_EQ(agent.ranks[0].started->fds, 3);
@@ -233,7 +232,7 @@ TEST(HandOver, BothReadEndsComeWithStarted) {
 }
 
 TEST(HandOver, OnlyStderrWhereStdoutIsElsewhere) {
-  AgentProcess agent({.setup = setup_with(0, true)});
+  AgentProcess agent({.setup = handing_over()});
   agent.start(0, {"sh", "-c", "echo out; echo err >&2"},
               [](wire::Program&, wire::Spawn& spawn) { spawn.out = StreamMode::null; });
   ASSERT_TRUE(agent.until([&] { return agent.ranks[0].ended.has_value(); }));
@@ -243,7 +242,7 @@ TEST(HandOver, OnlyStderrWhereStdoutIsElsewhere) {
 }
 
 TEST(HandOver, ManyRanksEachGetTheirOwn) {
-  AgentProcess agent({.setup = setup_with(0, true)});
+  AgentProcess agent({.setup = handing_over()});
   for (std::uint32_t rank = 0; rank < 40; ++rank) agent.start(rank, {"echo", std::to_string(rank)});
   for (std::uint32_t rank = 0; rank < 40; ++rank) {
     ASSERT_TRUE(agent.until([&] { return agent.ranks[rank].started.has_value(); }));
@@ -253,7 +252,7 @@ TEST(HandOver, ManyRanksEachGetTheirOwn) {
 }
 
 TEST(HandOver, NobodyElseKeepsAnEndOpen) {
-  AgentProcess agent({.setup = setup_with(0, true)});
+  AgentProcess agent({.setup = handing_over()});
   agent.start(0, {"true"});
   agent.start(1, {"sleep", "100"});
   ASSERT_TRUE(agent.until([&] { return agent.ranks[1].started.has_value(); }));

@@ -34,6 +34,16 @@ TEST(Text, IntListsAndBack) {
   for (const char* bad : {"", "5-3", "1,", "a", "1-", "11", "-3"}) EXPECT_FALSE(parse_int_list(bad, 10)) << bad;
 }
 
+TEST(Text, NamesOfHosts) {
+  EXPECT_EQ(fold_names({"n1", "n2", "n3", "login", "n07"}), "n[1-3],login,n07");
+  EXPECT_EQ(fold_names({"node08", "node09", "node10"}), "node[08-09],node10");
+  EXPECT_EQ(fold_names({"gpu1.rack1", "gpu2.rack1", "gpu2.rack2"}), "gpu[1-2].rack1,gpu2.rack2");
+  EXPECT_EQ(fold_names({"10.0.0.3", "10.0.0.4"}), "10.0.0.[3-4]");
+  EXPECT_EQ(fold_names({"fe80::1", "fe80::2", "::"}), "fe80::[1-2],::");
+  EXPECT_EQ(fold_names({"n99999999999", ".5", ""}), "n99999999999,.5,");
+  EXPECT_EQ(fold_names({}), "");
+}
+
 TEST(Text, NearestFindsSlipsAndNothingElse) {
   const std::vector<std::string> known = {"hostfile", "host", "timeout", "stdin"};
   EXPECT_EQ(nearest("hostflie", known), "hostfile");

@@ -11,6 +11,7 @@ using std::chrono::seconds;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::IsSupersetOf;
 using testing::SizeIs;
 
 /// A job of `ranks` on one host (or one host each), told what happens at times in seconds from its start.
@@ -87,6 +88,36 @@ TEST(Job, AHostThatNeverAnswersEndsTheJobBeforeAnythingStarted) {
   EXPECT_EQ(s.job.phase(), Phase::finished);
   EXPECT_EQ(s.job.outcome().exit_code, 125);
   EXPECT_EQ(s.job.outcome().detail, "node1: no agent answered within 30 s");
+}
+
+TEST(Job, HostsThatCannotBeUsedAreToldTogether) {
+  Script s(4, {}, true);
+  EXPECT_THAT(s.say(HostLost{1, "refused", "start sshd"}, 0), IsEmpty());
+  s.say(RankDrained{1}, 0);
+  EXPECT_THAT(s.say(HostReady{0}, 0), IsEmpty());
+  EXPECT_THAT(s.say(HostLost{3, "refused", "start sshd"}, 1), IsEmpty());
+  s.say(RankDrained{3}, 1);
+  EXPECT_THAT(s.say(HostReady{2}, 2), IsSupersetOf({Action(FinishHost{0}), Action(FinishHost{2})}));
+  ASSERT_EQ(s.job.outcome().lost_hosts.size(), 2);
+  EXPECT_EQ(s.job.outcome().lost_hosts[1].name, "node3");
+  s.say(HostClean{0, {}}, 2);
+  EXPECT_THAT(s.say(HostClean{2, {}}, 2), Contains(Action(Finished{})));
+  EXPECT_EQ(s.job.outcome().exit_code, 125);
+}
+
+TEST(Job, AfterOneLostHostTheOthersHaveSoLongToAnswer) {
+  Script s(3, {}, true);
+  s.say(HostReady{0}, 0);
+  s.say(HostLost{1, "refused"}, 1);
+  EXPECT_THAT(s.tick(1 + kOthersWait.count()), IsSupersetOf({Action(FinishHost{0}), Action(DropHost{2})}));
+  ASSERT_EQ(s.job.outcome().lost_hosts.size(), 2);
+  EXPECT_EQ(s.job.outcome().lost_hosts[1].why, "no answer yet");
+}
+
+TEST(Job, ProgressNamesTheHostsThatAreMissing) {
+  Script s(3, {}, true);
+  s.say(HostReady{1}, 0);
+  EXPECT_THAT(s.job.progress().missing_hosts, ElementsAre("node0", "node2"));
 }
 
 TEST(Job, FirstFailureIsTermGraceKillAndItsCode) {

@@ -204,9 +204,9 @@ TEST_F(SlowReader, IsNotSentMoreThanTheWindowAndNothingIsLost) {
   const std::string piece = std::string(8191, 'x') + "\n";
   std::atomic<size_t> sent_unread{0};
   hosts.script([&](Script& agent) {
-    size_t credit = agent.expect<wire::Setup>().credit;
+    agent.hello();
+    size_t credit = agent.expect<wire::Layout>().credit;
     const size_t window = credit;
-    agent.send(wire::Hello{wire::kVersion, "scripted", "x86_64", 1, 5});
     agent.expect<wire::Spawn>();
     agent.started(0);
     size_t sent = 0;

@@ -49,7 +49,7 @@ wire::Message Script::next(int wait_ms) {
 
 void Script::hello(std::uint32_t version) {
   expect<wire::Setup>();
-  send(wire::Hello{version, "scripted", "x86_64", 1, 5});
+  send(wire::Hello{version, "scripted", "x86_64", 1, 5, {}});
 }
 
 void Script::ended(std::uint32_t rank, std::uint32_t wait_status, std::int64_t time_ns) {
@@ -67,11 +67,11 @@ void Script::until_gone() {
   for (;;) next();
 }
 
-Hosts::~Hosts() {
+FakeHosts::~FakeHosts() {
   for (std::thread& script : scripts_) script.join();
 }
 
-void Hosts::script(std::function<void(Script&)> agent) {
+void FakeHosts::script(std::function<void(Script&)> agent) {
   opens_.emplace_back([this, agent = std::move(agent)]() -> Result<transport::Opened> {
     auto [ours, theirs] = sys::make_socketpair();
     ++running_;
@@ -88,7 +88,7 @@ void Hosts::script(std::function<void(Script&)> agent) {
   });
 }
 
-void Hosts::real(bool passes_fds) {
+void FakeHosts::real(bool passes_fds) {
   opens_.emplace_back([this, passes_fds]() -> Result<transport::Opened> {
     auto [ours, theirs] = sys::make_socketpair();
     const int pid = ::fork();
@@ -103,14 +103,14 @@ void Hosts::real(bool passes_fds) {
   });
 }
 
-void Hosts::unreachable() {
+void FakeHosts::unreachable() {
   opens_.emplace_back(
       []() -> Result<transport::Opened> { return fail({"", "cannot be reached", "no route", "", kExitHostLost}); });
 }
 
-Result<transport::Opened> Hosts::open(const plan::Host&) { return opens_.at(static_cast<size_t>(opened_++))(); }
+Result<transport::Opened> FakeHosts::open(const plan::Host&) { return opens_.at(static_cast<size_t>(opened_++))(); }
 
-void Hosts::close() {
+void FakeHosts::close() {
   EXPECT_TRUE(agent::until([this] { return running_ == 0; })) << "a script still has its link";
   for (const int pid : agents_) {
     // The launcher reaps, too: then it is nobody's child.
@@ -195,7 +195,8 @@ job::Outcome Stage::run(std::vector<std::string> argv, int ranks, const std::fun
     hung = true;
     io_.stop();
   });
-  Launcher launcher(io_, {plan, settings, policy, **output, hosts, {}, {}, {}, {}});
+  Hosts links(io_, hosts, plan.job_id, settings, {});
+  Launcher launcher(io_, {plan, settings, policy, **output, links, {}, {}, {}, {}, {}});
   const job::Outcome outcome = launcher.run();
   EXPECT_FALSE(hung) << "the job did not end";
   if (!hung) hosts.close();  // as a real run does: while the launcher is still there

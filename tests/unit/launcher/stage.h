@@ -48,17 +48,16 @@ class Script {
   wire::Decoder decoder_;
 };
 
-class Hosts : public transport::Transport {
+class FakeHosts : public transport::Transport {
  public:
   using Open = std::function<Result<transport::Opened>()>;
 
-  ~Hosts() override;
+  ~FakeHosts() override;
   /// Host by host, in their order. A script runs in a thread of its own.
   void script(std::function<void(Script&)> agent);
   void real(bool passes_fds = false);
   void unreachable();
   size_t count() const { return opens_.size(); }
-  int opened() const { return opened_; }
 
   Result<transport::Opened> open(const plan::Host& host) override;
   /// Fails the test when an agent does not end although its link must have.
@@ -97,7 +96,7 @@ class Stage : public testing::Test {
                    const std::function<void(plan::Plan&)>& change = {});
   void after(int milliseconds, std::function<void()> then);
 
-  Hosts hosts;
+  FakeHosts hosts;
   Settings settings;
   job::Policy policy;
   Console out, err;

@@ -189,7 +189,7 @@ TEST(FailureSummary, LostHost) {
   job.end_all(SIGTERM);
   job.by_itself(2, Lost{"no heartbeat"});
   job.outcome.cause = job::Cause::host_lost;
-  job.outcome.detail = "node1: no heartbeat for 15 s\n";
+  job.outcome.lost_hosts = {{"node1", "no heartbeat for 15 s\n", ""}};
   EXPECT_EQ(job.summary(),
             "dlaunch: 1 rank was lost: rank 2\n"
             "dlaunch: 3 ranks were ended because of it\n"
@@ -200,10 +200,27 @@ TEST(FailureSummary, HostThatCouldNotBeUsed) {
   Fixture job(4);
   job.outcome.ranks = std::vector<job::RankRecord>(4);
   job.outcome.cause = job::Cause::host_lost;
-  job.outcome.detail = "node1: connection refused";
+  job.outcome.lost_hosts = {{"node1", "connection refused", "start sshd there"}};
   EXPECT_EQ(job.summary(),
             "dlaunch: 4 ranks were never started\n"
-            "dlaunch: a host could not be used after 20.0 s: node1: connection refused\n");
+            "dlaunch: a host could not be used after 20.0 s: node1: connection refused\n"
+            "dlaunch:   start sshd there\n");
+}
+
+TEST(FailureSummary, HostsThatCouldNotBeUsedAreFoldedByReason) {
+  Fixture job(4);
+  job.outcome.ranks = std::vector<job::RankRecord>(4);
+  job.outcome.cause = job::Cause::host_lost;
+  job.outcome.lost_hosts = {{"node1", "refused", "start sshd there"},
+                            {"login", "no answer yet", ""},
+                            {"node2", "refused", "start sshd there"},
+                            {"node3", "refused", "start sshd there"}};
+  EXPECT_EQ(job.summary(),
+            "dlaunch: 4 ranks were never started\n"
+            "dlaunch: 4 hosts could not be used after 20.0 s:\n"
+            "dlaunch: login: no answer yet\n"
+            "dlaunch: node[1-3]: refused\n"
+            "dlaunch:   start sshd there\n");
 }
 
 TEST(FailureSummary, OutputFailed) {

@@ -9,7 +9,8 @@ namespace {
 
 std::vector<Message> one_of_each() {
   return {
-      Setup{kVersion, "job-1", 5000, 3000, true, 65536, 1, 2, 3, 8, false, true},
+      Setup{kVersion, "job-1", 5000, 3000, true},
+      Layout{65536, 1, 2, 3, 8, false, true},
       Program{0, {"sh", "-c", "echo $x"}, {"A=1", "B=", std::string("C=\x01\xff\n", 5)}, "/tmp"},
       Spawn{7, 0, 3, {"DLAUNCH_RANK=7"}, StreamMode::pipe, StreamMode::file, StreamMode::joined, "/o", "", "1:0-2"},
       Stdin{1, std::string("a\0b", 3), true},
@@ -19,7 +20,7 @@ std::vector<Message> one_of_each() {
       Finish{},
       Ping{},
       Credit{4, 2, 1u << 20},
-      Hello{kVersion, "node1", "x86_64", 99, -5},
+      Hello{kVersion, "node1", "x86_64", 99, -5, "boot net:[1]"},
       Started{3, 4242, 1'700'000'000'000'000'000, 2, {1, 2}},
       NotStarted{2, 2, "cannot execute ./a", 17},
       Output{65535, 1, 1, std::string(kMaxOutput, '\0')},

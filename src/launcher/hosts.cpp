@@ -1,0 +1,214 @@
+#include "launcher/hosts.h"
+
+#include <algorithm>
+#include <asio/post.hpp>
+#include <utility>
+
+namespace dlaunch::launcher {
+namespace {
+
+using Retry = transport::WayEnd::Retry;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kFirstPause{250};  // doubled at each try, and half as much or as much again by chance
+constexpr milliseconds kLongestPause{4000};
+constexpr milliseconds kBootPause{1000};  // between looks at a host that is not up
+
+}  // namespace
+
+struct Hosts::Slot {
+  Slot(asio::io_context& io, int place, plan::Host its_host) : number(place), host(std::move(its_host)), again(io) {}
+
+  int number;
+  plan::Host host;
+  State state = State::waiting;
+  int tries = 0;
+  std::unique_ptr<HostLink> link;
+  asio::steady_timer again;
+  wire::Hello hello;  // once ready
+  Loss loss;          // once lost
+};
+
+Hosts::Hosts(asio::io_context& io, transport::Transport& transport, std::string job_id, const Settings& settings,
+             Log log)
+    : io_(io),
+      transport_(transport),
+      job_id_(std::move(job_id)),
+      settings_(settings),
+      log_(std::move(log)),
+      jitter_(std::random_device{}()) {}
+
+Hosts::~Hosts() = default;
+
+void Hosts::listen(Handlers handlers) {
+  handlers_ = std::move(handlers);
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    const Slot& slot = *slots_[i];
+    if (slot.state == State::ready) handlers_.ready(slot.number, slot.hello);
+    if (slot.state == State::lost) handlers_.lost(slot.number, slot.loss);
+  }
+}
+
+void Hosts::open(const std::vector<plan::Host>& hosts) {
+  wait_until_ = std::chrono::steady_clock::now() + settings_.wait_hosts;
+  for (const plan::Host& host : hosts) {
+    slots_.push_back(std::make_unique<Slot>(io_, static_cast<int>(slots_.size()), host));
+    queue_.push_back(slots_.back().get());
+  }
+  open_next();
+}
+
+void Hosts::keep(const std::vector<int>& hosts) {
+  std::vector<std::unique_ptr<Slot>> kept;
+  for (const int host : hosts) {
+    kept.push_back(std::move(slots_[static_cast<size_t>(host)]));
+    kept.back()->number = static_cast<int>(kept.size()) - 1;
+  }
+  for (const auto& slot : slots_) {
+    if (slot && slot->link) slot->link->close();
+  }
+  slots_ = std::move(kept);
+}
+
+void Hosts::open_next() {
+  while (opening_ < kAtOnce && !queue_.empty()) {
+    Slot& slot = *queue_.front();
+    queue_.pop_front();
+    if (slot.state == State::waiting) open_one(slot);
+  }
+}
+
+void Hosts::open_one(Slot& slot) {
+  slot.state = State::opening;
+  ++slot.tries;
+  ++opening_;
+  auto opened = transport_.open(slot.host);
+  if (!opened) return failed(slot, {opened.error().what + ": " + opened.error().why, opened.error().hint});
+  slot.link = std::make_unique<HostLink>(io_, std::move(*opened), settings_,
+                                         HostLink::Handlers{[this, &slot](wire::Message&& m, std::deque<sys::Fd>& fds) {
+                                                              received(slot, std::move(m), fds);
+                                                            },
+                                                            [this, &slot](const Loss& loss) { failed(slot, loss); },
+                                                            [this, &slot](const std::string& text) {
+                                                              if (log_) log_(1, slot.host.name + ": " + text);
+                                                            }});
+  wire::Setup setup;
+  setup.job_id = job_id_;
+  setup.heartbeat_ms = static_cast<std::uint32_t>(settings_.heartbeat.count());
+  setup.grace_ms = static_cast<std::uint32_t>(settings_.grace.count());
+  setup.hand_over = slot.link->passes_fds();
+  slot.link->send(setup);
+}
+
+void Hosts::opening_ended(Slot& slot, State next) {
+  if (std::exchange(slot.state, next) != State::opening) return;
+  --opening_;
+  if (!queue_.empty()) asio::post(io_, [this] { open_next(); });
+}
+
+void Hosts::received(Slot& slot, wire::Message&& message, std::deque<sys::Fd>& fds) {
+  if (const auto* hello = std::get_if<wire::Hello>(&message)) return greeted(slot, *hello);
+  handlers_.message(slot.number, std::move(message), fds);
+}
+
+void Hosts::greeted(Slot& slot, const wire::Hello& hello) {
+  if (slot.state != State::opening) return;
+  if (hello.version != wire::kVersion) {
+    return failed(slot, {"its agent speaks version " + std::to_string(hello.version) + " of the wire, not " +
+                             std::to_string(wire::kVersion),
+                         "remove agent= or --agent-path, so that this dlaunch brings its own"});
+  }
+  if (log_) log_(1, slot.host.name + ": agent is up, pid " + std::to_string(hello.pid) + " on " + hello.host);
+  slot.hello = hello;
+  opening_ended(slot, State::ready);
+  look_for_twin(slot);
+  handlers_.ready(slot.number, hello);
+}
+
+void Hosts::look_for_twin(const Slot& slot) {
+  if (slot.hello.identity.empty()) return;
+  const auto [known, fresh] = names_.emplace(slot.hello.identity, slot.host.name);
+  if (fresh || known->second == slot.host.name || !handlers_.note) return;
+  handlers_.note(known->second + " and " + slot.host.name + " are two names of one host (" + slot.hello.host +
+                 "), and both get ranks");
+}
+
+void Hosts::failed(Slot& slot, const Loss& loss) {
+  if (slot.state == State::dropped) return;
+  retire(std::move(slot.link));
+  const auto pause = slot.state == State::opening ? pause_before_next_try(slot, loss) : std::nullopt;
+  if (!pause) {
+    slot.loss = loss;
+    opening_ended(slot, State::lost);
+    return handlers_.lost(slot.number, slot.loss);
+  }
+  if (log_) log_(1, slot.host.name + ": " + loss.why + "; trying again in " + std::to_string(pause->count()) + " ms");
+  opening_ended(slot, State::pausing);
+  slot.again.expires_after(*pause);
+  slot.again.async_wait([this, &slot](asio::error_code error) {
+    if (error || slot.state != State::pausing) return;
+    slot.state = State::waiting;
+    queue_.push_back(&slot);
+    open_next();
+  });
+}
+
+/// Hosts that were turned away together must not come back together.
+std::optional<milliseconds> Hosts::pause_before_next_try(const Slot& slot, const Loss& loss) {
+  milliseconds pause = kBootPause;
+  if (loss.retry == Retry::soon && slot.tries < kTries) {
+    pause = std::min(kLongestPause, kFirstPause * (1 << (slot.tries - 1)));
+  } else if (loss.retry == Retry::never || std::chrono::steady_clock::now() + pause > wait_until_) {
+    return std::nullopt;
+  }
+  std::uniform_int_distribution<milliseconds::rep> around(pause.count() / 2, pause.count() * 3 / 2);
+  return milliseconds(around(jitter_));
+}
+
+/// It may be the one that called us: it goes when this turn of the loop is over.
+void Hosts::retire(std::unique_ptr<HostLink> link) {
+  if (!link) return;
+  link->close();
+  if (retired_.empty()) asio::post(io_, [this] { retired_.clear(); });
+  retired_.push_back(std::move(link));
+}
+
+bool Hosts::passes_fds(int host) const {
+  const auto& link = slots_[static_cast<size_t>(host)]->link;
+  return link && link->passes_fds();
+}
+
+void Hosts::send(int host, const wire::Message& message) {
+  if (const auto& link = slots_[static_cast<size_t>(host)]->link) link->send(message);
+}
+
+void Hosts::send_to_all(const wire::Message& message) {
+  for (const auto& slot : slots_) {
+    if (slot->link) slot->link->send(message);
+  }
+}
+
+void Hosts::flush() {
+  for (const auto& slot : slots_) {
+    if (slot->link) slot->link->flush();
+  }
+}
+
+void Hosts::resumed() {
+  for (const auto& slot : slots_) {
+    if (slot->link) slot->link->resumed();
+  }
+}
+
+void Hosts::drop(int host) {
+  Slot& slot = *slots_[static_cast<size_t>(host)];
+  opening_ended(slot, State::dropped);
+  retire(std::move(slot.link));
+}
+
+void Hosts::close() {
+  queue_.clear();
+  for (const auto& slot : slots_) drop(slot->number);
+}
+
+}  // namespace dlaunch::launcher

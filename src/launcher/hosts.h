@@ -1,0 +1,87 @@
+// The links to all hosts of a job: opens so many at a time, tries again where that may help, and says who is ready and
+// who is lost. Hosts are numbered as they were given to open(). Owned by `main`; loop and transport must outlive it.
+#pragma once
+
+#include <asio/io_context.hpp>
+#include <asio/steady_timer.hpp>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "launcher/host_link.h"
+#include "launcher/settings.h"
+#include "plan/allocation.h"
+#include "transport/transport.h"
+
+namespace dlaunch::launcher {
+
+class Hosts {
+ public:
+  static constexpr int kAtOnce = 64;  ///< being reached; sshd, name servers and our own file descriptors have limits
+  static constexpr int kTries = 8;    ///< of an sshd that turns us away
+
+  struct Handlers {
+    std::function<void(int host, const wire::Hello& hello)> ready;
+    /// For good. Not called for a host that was dropped.
+    std::function<void(int host, const Loss& loss)> lost;
+    std::function<void(int host, wire::Message&& message, std::deque<sys::Fd>& fds)> message;
+    /// What a person should know, whatever the verbosity. May be empty.
+    std::function<void(const std::string& text)> note;
+  };
+
+  Hosts(asio::io_context& io, transport::Transport& transport, std::string job_id, const Settings& settings, Log log);
+  ~Hosts();
+
+  /// What is ready or lost already is told to new handlers at once.
+  void listen(Handlers handlers);
+  void open(const std::vector<plan::Host>& hosts);
+  /// The hosts are now these of before, in this order; the others are dropped.
+  void keep(const std::vector<int>& hosts);
+
+  bool empty() const { return slots_.empty(); }
+  bool passes_fds(int host) const;
+  /// Nothing happens when the host was lost or dropped.
+  void send(int host, const wire::Message& message);
+  void send_to_all(const wire::Message& message);
+  void flush();
+  /// We were stopped: silence until now was ours.
+  void resumed();
+  /// Nothing is heard of it any more.
+  void drop(int host);
+  void close();
+
+ private:
+  enum class State { waiting, opening, pausing, ready, lost, dropped };
+  struct Slot;
+  using Time = std::chrono::steady_clock::time_point;
+
+  void open_next();
+  void open_one(Slot& slot);
+  void opening_ended(Slot& slot, State next);
+  void received(Slot& slot, wire::Message&& message, std::deque<sys::Fd>& fds);
+  void greeted(Slot& slot, const wire::Hello& hello);
+  void look_for_twin(const Slot& slot);
+  void failed(Slot& slot, const Loss& loss);
+  std::optional<std::chrono::milliseconds> pause_before_next_try(const Slot& slot, const Loss& loss);
+  void retire(std::unique_ptr<HostLink> link);
+
+  asio::io_context& io_;
+  transport::Transport& transport_;
+  const std::string job_id_;
+  const Settings& settings_;
+  const Log log_;
+  Handlers handlers_;
+  std::vector<std::unique_ptr<Slot>> slots_;
+  std::deque<Slot*> queue_;
+  int opening_ = 0;
+  Time wait_until_;
+  std::map<std::string, std::string> names_;  // by identity
+  std::vector<std::unique_ptr<HostLink>> retired_;
+  std::minstd_rand jitter_;
+};
+
+}  // namespace dlaunch::launcher
