@@ -37,7 +37,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     NotYet, Refused,
-    testing::Values(Refusal{{"--nolocal", "p"}, {"--nolocal: it is not supported by this version"}},
+    testing::Values(Refusal{{"--rank-table", "f", "p"}, {"--rank-table: it is not supported by this version"}},
                     Refusal{{"--pernode", "p"}, {"use -N 1"}}, Refusal{{"-mca", "a", "b", "p"}, {"-mca: MCA"}},
                     Refusal{{"--mca", "a", "b", "p"}, {"not supported by this version"}},
                     Refusal{{"--display-map", "p"}, {"use --dry-run"}}));
