@@ -104,6 +104,21 @@ Result<void> apply(plan::Host& host, Filter filter, const Devices& named) {
   return {};
 }
 
+/// `places`: where each host is now, -1 for one that was taken out.
+void keep_in_pool(plan::Pool& pool, const std::vector<int>& places) {
+  plan::Pool kept;
+  for (size_t i = 0; i < pool.hosts.size(); ++i) {
+    const int place = places[static_cast<size_t>(pool.hosts[i])];
+    if (place < 0) continue;
+    kept.hosts.push_back(place);
+    kept.slots.push_back(pool.slots[i]);
+  }
+  for (const int host : pool.sequence) {
+    if (places[static_cast<size_t>(host)] >= 0) kept.sequence.push_back(places[static_cast<size_t>(host)]);
+  }
+  pool = std::move(kept);
+}
+
 }  // namespace
 
 bool keep_only(plan::Allocation& allocation, const std::vector<bool>& keep) {
@@ -120,6 +135,7 @@ bool keep_only(plan::Allocation& allocation, const std::vector<bool>& keep) {
     if (places[static_cast<size_t>(host)] >= 0) sequence.push_back(places[static_cast<size_t>(host)]);
   }
   allocation.sequence = std::move(sequence);
+  for (plan::Pool& pool : allocation.pools) keep_in_pool(pool, places);
   return !allocation.hosts.empty();
 }
 

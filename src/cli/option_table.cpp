@@ -197,10 +197,12 @@ constexpr OptionSpec kOptions[] = {
     {.names = "allow-run-as-root", .section = Section::start, .preference = true,
      .help = "accepted for mpirun's sake: root is never refused", .set_job = no_effect},
 
-    {.names = "host H hosts", .takes = Takes::value, .value_name = "LIST", .section = Section::place, .joins = true,
+    {.names = "host H hosts", .takes = Takes::value, .value_name = "LIST", .section = Section::place,
+     .also_later = true, .joins = true,
      .standard = "this machine", .help = "run on these hosts: a:8,b:8 or node[1-4]:8",
      .set_job = [](Options& o, string_view v, Here) { return put(o.hosts.list, allocate::parse_host_list(v)); },
-     .more = "Without a number a host has 1 slot; given again it has one more; a:* has as many as CPUs."},
+     .more = "Without a number a host has 1 slot; given again it has one more; a:* has as many as CPUs. A program of a : b "
+             "may have its own."},
     {.names = "hostfile machinefile machine f", .takes = Takes::value, .value_name = "FILE", .section = Section::place,
      .preference = true, .help = "run on the hosts in FILE, a line each: NAME slots=8", .set_job = set_hostfile,
      .more = "-H comes before it, and it before a resource manager. docs/hosts.md has all that a line may say."},

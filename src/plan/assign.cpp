@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "plan/overload.h"
 #include "plan/placement.h"
+#include "plan/pools.h"
 #include "plan/table.h"
 
 namespace dlaunch::plan {
@@ -186,6 +187,7 @@ Result<Assignment> by_rankfile(const Request& request, const Allocation& allocat
 }  // namespace
 
 Result<Assignment> assign(const Request& request, const Allocation& allocation) {
+  if (!allocation.pools.empty()) return assign_in_pools(request, allocation);
   if (!request.rank_places.empty()) return by_rankfile(request, allocation);
   if (request.in_sequence) return by_sequence(request, allocation);
   return by_capacity(request, allocation);

@@ -56,8 +56,12 @@ std::optional<Error> check(const Request& request, const Allocation& allocation)
       return refused({}, "the working directory is gone", "cd to a directory that exists, or name one with -wdir");
     }
   }
-  const auto open = std::ranges::count_if(request.apps, [](const AppRequest& app) { return !app.ranks; });
-  if (open > 1) {
+  int pools = 0;
+  for (const AppRequest& app : request.apps) pools = std::max(pools, app.pool + 1);
+  for (int pool = 0; pool < pools; ++pool) {
+    const auto open =
+        std::ranges::count_if(request.apps, [&](const AppRequest& app) { return !app.ranks && app.pool == pool; });
+    if (open <= 1) continue;
     return refused({}, std::to_string(open) + " of " + std::to_string(request.apps.size()) + " programs have no -n",
                    "give -n to each program; one at most may go without and takes what is left");
   }

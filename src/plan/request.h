@@ -19,6 +19,7 @@ struct AppRequest {
   std::optional<int> ranks;  ///< -n
   std::string wdir;          ///< absolute; empty: the launcher's own
   std::vector<EnvSetting> env;
+  int pool = 0;  ///< index into Allocation::pools, where there are any
 };
 
 enum class BindTo { none, core, hwthread, socket, numa };

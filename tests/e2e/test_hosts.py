@@ -28,6 +28,12 @@ class Ranks(HostsCase):
         self.assert_exit(result, 0)
         self.assertEqual(sorted(lines(result.stdout)), ["0 node2", "1 node2", "2 node3", "3 node4"])
 
+    def test_programs_with_hosts_of_their_own(self):
+        say = ["sh", "-c", 'echo "$0 $DLAUNCH_RANK $(uname -n)"']
+        result = self.run_dlaunch("-H", "node1,node2", *say, "a", ":", "-H", "node3,node1", *say, "b")
+        self.assert_exit(result, 0)
+        self.assertEqual(sorted(lines(result.stdout)), ["a 0 node1", "a 1 node2", "b 2 node3", "b 3 node1"])
+
     def test_rankfile_binds_on_each_host(self):
         cpu = min(os.sched_getaffinity(0))
         (self.dir / "ranks").write_text(f"rank 0=node3 slot=p{cpu}\nrank 1=node1 slot=*\nrank 2=+n2 slot=0:0\n")

@@ -48,6 +48,34 @@ TEST(Choose, NolocalLeavesThisMachineOut) {
   EXPECT_THAT(choose(request)->sequence, ElementsAre(0, 1, 0));
 }
 
+TEST(Choose, ListsOfProgramsArePoolsOfTheirOwn) {
+  HostRequest request;
+  request.list = *parse_host_list("a:2,b,a");
+  ASSERT_TRUE(choose(request));
+  EXPECT_TRUE(choose(request)->pools.empty());
+  const auto own = parse_host_list("c,a:4,b:*,c");
+  for (HostEntry entry : *own) {
+    entry.pool = 1;
+    request.list.push_back(entry);
+  }
+  auto allocation = choose(request);
+  ASSERT_TRUE(allocation);
+  ASSERT_EQ(allocation->pools.size(), 2U);
+  EXPECT_EQ(allocation->hosts[0].slots, 7);
+  EXPECT_THAT(allocation->pools[0].hosts, ElementsAre(0, 1));
+  EXPECT_THAT(allocation->pools[0].slots, ElementsAre(3, 1));
+  EXPECT_THAT(allocation->pools[1].hosts, ElementsAre(2, 0, 1));
+  EXPECT_THAT(allocation->pools[1].sequence, ElementsAre(2, 0, 1, 2));
+  EXPECT_EQ(allocation->pools[1].slots[0], 2);
+  EXPECT_EQ(allocation->pools[1].slots[1], 4);
+  request.exclude = "a";
+  allocation = choose(request);
+  ASSERT_TRUE(allocation);
+  EXPECT_THAT(allocation->pools[0].hosts, ElementsAre(0));
+  EXPECT_THAT(allocation->pools[1].hosts, ElementsAre(1, 0));
+  EXPECT_THAT(allocation->pools[1].sequence, ElementsAre(1, 0, 1));
+}
+
 TEST(Choose, AgentPathHoldsForOtherHostsWithoutTheirOwn) {
   HostRequest request;
   request.agent_path = "/opt/agent";

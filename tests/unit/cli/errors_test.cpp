@@ -105,7 +105,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Refusal{{"--include", "a", "--exclude", "b", "p"}, {"--include", "--exclude"}},
                     Refusal{{"-N", "2", "--map-by", "seq", "p"}, {"-N", "--map-by seq", "where ranks go"}},
                     Refusal{{"-N", "2", "--map-by", "ppr:2:node", "p"}, {"-N", "ppr:2:node"}},
-                    Refusal{{"a", ":", "-H", "b", "p"}, {"-H", "holds for the whole job"}},
+                    Refusal{{"a", ":", "--timeout", "3", "p"}, {"--timeout", "holds for the whole job"}},
+                    Refusal{{"a", ":", "-H", "b", "p"}, {"a: has no -H", "another program has"}},
+                    Refusal{{"-H", "a", "a", ":", "-H", "-b", "p"}, {"-H", "no host name"}},
                     Refusal{{"--ranks", "0", "--output-filename", "d:nocopy", "p"}, {"--ranks", ":nocopy"}}));
 
 TEST(Errors, NeverHoldAVariablesValue) {

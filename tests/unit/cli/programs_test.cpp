@@ -54,6 +54,17 @@ INSTANTIATE_TEST_SUITE_P(
                     Split{{"-n", "1", "a", "-n", "9", ":", "-n", "2", "b"}, {{"a", "-n", "9"}, {"b"}}},
                     Split{{"a", ":", "--", "-b", ":", "c"}, {{"a"}, {"-b"}, {"c"}}}, Split{{"-x", ":", "a"}, {{"a"}}}));
 
+TEST(Groups, MayHaveHostsOfTheirOwn) {
+  const Options options =
+      Front{}.options({"-H", "a:2,b", "p", ":", "-H", "c", "-H", "a:3", "q", ":", "r", ":", "-H", "b:*", "s"});
+  std::vector<int> pools;
+  for (const auto& app : options.request.apps) pools.push_back(app.pool);
+  EXPECT_THAT(pools, ElementsAre(0, 1, 0, 2));
+  std::vector<std::string> hosts;
+  for (const auto& entry : options.hosts.list) hosts.push_back(entry.name + std::to_string(entry.pool));
+  EXPECT_THAT(hosts, ElementsAre("a0", "b0", "c1", "a1", "b2"));
+}
+
 TEST(Groups, HaveTheirOwnRanksAndShareTheFirstOnesEnvironment) {
   Front front;
   front.files["/cwd/e"] = "F=1\n";
