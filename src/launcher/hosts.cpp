@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <asio/post.hpp>
+#include <map>
 #include <utility>
+
+#include "base/text.h"
 
 namespace dlaunch::launcher {
 namespace {
@@ -121,16 +124,19 @@ void Hosts::greeted(Slot& slot, const wire::Hello& hello) {
   if (log_) log_(1, slot.host.name + ": agent is up, pid " + std::to_string(hello.pid) + " on " + hello.host);
   slot.hello = hello;
   opening_ended(slot, State::ready);
-  look_for_twin(slot);
+  if (++ready_ == slots_.size()) tell_twins();
   handlers_.ready(slot.number, hello);
 }
 
-void Hosts::look_for_twin(const Slot& slot) {
-  if (slot.hello.identity.empty()) return;
-  const auto [known, fresh] = names_.emplace(slot.hello.identity, slot.host.name);
-  if (fresh || known->second == slot.host.name || !handlers_.note) return;
-  handlers_.note(known->second + " and " + slot.host.name + " are two names of one host (" + slot.hello.host +
-                 "), and both get ranks");
+void Hosts::tell_twins() {
+  std::map<std::string, std::vector<std::string>> names;  // by identity
+  for (const auto& slot : slots_) {
+    if (!slot->hello.identity.empty()) names[slot->hello.identity].push_back(slot->host.name);
+  }
+  for (const auto& [identity, of_one] : names) {
+    if (of_one.size() > 1 && handlers_.note)
+      handlers_.note(fold_names(of_one) + " are names of one host; each gets ranks");
+  }
 }
 
 void Hosts::failed(Slot& slot, const Loss& loss) {

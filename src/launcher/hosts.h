@@ -6,7 +6,6 @@
 #include <asio/steady_timer.hpp>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <random>
 #include <string>
@@ -64,7 +63,7 @@ class Hosts {
   void opening_ended(Slot& slot, State next);
   void received(Slot& slot, wire::Message&& message, std::deque<sys::Fd>& fds);
   void greeted(Slot& slot, const wire::Hello& hello);
-  void look_for_twin(const Slot& slot);
+  void tell_twins();
   void failed(Slot& slot, const Loss& loss);
   std::optional<std::chrono::milliseconds> pause_before_next_try(const Slot& slot, const Loss& loss);
   void retire(std::unique_ptr<HostLink> link);
@@ -78,8 +77,8 @@ class Hosts {
   std::vector<std::unique_ptr<Slot>> slots_;
   std::deque<Slot*> queue_;
   int opening_ = 0;
+  size_t ready_ = 0;
   Time wait_until_;
-  std::map<std::string, std::string> names_;  // by identity
   std::vector<std::unique_ptr<HostLink>> retired_;
   std::minstd_rand jitter_;
 };
