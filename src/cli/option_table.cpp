@@ -195,7 +195,7 @@ constexpr OptionSpec kOptions[] = {
     {.names = "wdir wd", .takes = Takes::value, .value_name = "DIR", .section = Section::start, .standard = "here",
      .help = "working directory of the ranks",
      .set_program = [](AppRequest& a, string_view v, Here h) { return put(a.wdir, absolute_path(v, h.cwd)); }},
-    {.names = "allow-run-as-root", .section = Section::start, .preference = true,
+    {.names = "allow-run-as-root", .section = Section::hidden, .preference = true,
      .help = "accepted for mpirun's sake: root is never refused", .set_job = no_effect},
 
     {.names = "host H hosts", .takes = Takes::value, .value_name = "LIST", .section = Section::place,
