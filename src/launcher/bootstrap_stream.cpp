@@ -63,6 +63,7 @@ class BootstrapStream::Impl : public std::enable_shared_from_this<BootstrapStrea
       if (took < 0 && errno == EAGAIN) return wait_writable();
       if (took < 0) return;  // the reason comes by reading
       to_send_.remove_prefix(static_cast<size_t>(took));
+      if (handlers_.moved) handlers_.moved();
     }
   }
 

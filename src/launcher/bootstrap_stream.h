@@ -20,6 +20,7 @@ class BootstrapStream {
     std::function<void(const std::string& why)> failed;   ///< the shell's answer says so
     std::function<void(const std::string& why)> ended;    ///< before there was an answer
     std::function<void(const std::string& noise)> noise;  ///< what rc files printed; called before done
+    std::function<void()> moved;                          ///< a piece of the agent is on its way
   };
 
   BootstrapStream(asio::io_context& io, sys::Fd stream, const std::string& agent_path, Handlers handlers);

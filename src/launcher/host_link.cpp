@@ -12,9 +12,11 @@ using Retry = transport::WayEnd::Retry;
 HostLink::HostLink(asio::io_context& io, transport::Opened opened, const Settings& settings, Handlers handlers)
     : io_(io),
       passes_fds_(opened.passes_fds),
+      ready_wait_(settings.ready_wait),
       timer_(io),
       heartbeat_(settings.heartbeat, std::chrono::steady_clock::now()),
       way_end_(std::move(opened.way_end)),
+      passed_on_(std::move(opened.passed_on)),
       handlers_(std::move(handlers)) {
   if (opened.errors) {
     errors_.emplace(io, std::move(opened.errors), [this](const std::string& line) { handlers_.detail(line); });
@@ -29,7 +31,8 @@ HostLink::HostLink(asio::io_context& io, transport::Opened opened, const Setting
       BootstrapStream::Handlers{[this](sys::Fd stream, const std::string& rest) { connect(std::move(stream), rest); },
                                 [this](const std::string& why) { lose({why}); },
                                 [this](const std::string& why) { ended({why, "", Retry::when_up}); },
-                                [this](const std::string& noise) { handlers_.detail("its shell printed: " + noise); }});
+                                [this](const std::string& noise) { handlers_.detail("its shell printed: " + noise); },
+                                [this] { wait_ready(); }});
 }
 
 void HostLink::connect(sys::Fd stream, const std::string& first) {
@@ -54,14 +57,17 @@ void HostLink::send(const wire::Message& message) {
   }
 }
 
-void HostLink::flush() {
-  if (link_) link_->flush();
+bool HostLink::flush() {
+  if (!link_) return true;
+  link_->flush();
+  return link_->waiting() == 0 && (!passed_on_ || passed_on_());
 }
 
 void HostLink::wait_ready() {
-  timer_.expires_after(kReadyWait);
+  timer_.expires_after(ready_wait_);
   timer_.async_wait([this](asio::error_code error) {
-    if (!error) lose({"no agent answered within " + std::to_string(kReadyWait.count()) + " s", "", Retry::when_up});
+    const auto seconds = std::chrono::round<std::chrono::seconds>(ready_wait_).count();
+    if (!error) lose({"no agent answered within " + std::to_string(seconds) + " s", "", Retry::when_up});
   });
 }
 

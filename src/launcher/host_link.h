@@ -18,8 +18,6 @@
 
 namespace dlaunch::launcher {
 
-inline constexpr std::chrono::seconds kReadyWait{30};  ///< for a shell on a host to become an agent
-
 /// Why there is no agent, or none any more.
 struct Loss {
   std::string why;
@@ -40,7 +38,8 @@ class HostLink {
   bool passes_fds() const { return passes_fds_; }
   /// Before there is an agent messages are kept for it.
   void send(const wire::Message& message);
-  void flush();
+  /// True when nothing is left that has yet to leave this process.
+  bool flush();
   /// We were stopped: silence until now was ours.
   void resumed() { heartbeat_.resumed(std::chrono::steady_clock::now()); }
   void close();
@@ -56,6 +55,7 @@ class HostLink {
 
   asio::io_context& io_;
   const bool passes_fds_;
+  const std::chrono::milliseconds ready_wait_;
   std::optional<ErrorTail> errors_;
   std::optional<BootstrapStream> bootstrap_;
   std::optional<link::Link> link_;
@@ -63,6 +63,7 @@ class HostLink {
   asio::steady_timer timer_;
   link::Heartbeat heartbeat_;
   std::function<transport::WayEnd()> way_end_;
+  std::function<bool()> passed_on_;
   Handlers handlers_;
 };
 

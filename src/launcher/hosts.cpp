@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <asio/post.hpp>
 #include <map>
+#include <thread>
 #include <utility>
 
 #include "base/text.h"
@@ -16,6 +17,8 @@ using std::chrono::milliseconds;
 constexpr milliseconds kFirstPause{250};  // doubled at each try, and half as much or as much again by chance
 constexpr milliseconds kLongestPause{4000};
 constexpr milliseconds kBootPause{1000};  // between looks at a host that is not up
+constexpr milliseconds kFlushWait{500};
+constexpr milliseconds kFlushLook{1};
 
 }  // namespace
 
@@ -195,8 +198,10 @@ void Hosts::send_to_all(const wire::Message& message) {
 }
 
 void Hosts::flush() {
-  for (const auto& slot : slots_) {
-    if (slot->link) slot->link->flush();
+  const auto deadline = std::chrono::steady_clock::now() + kFlushWait;
+  const auto left = [](const auto& slot) { return slot->link && !slot->link->flush(); };
+  while (std::ranges::count_if(slots_, left) > 0 && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(kFlushLook);
   }
 }
 

@@ -46,6 +46,7 @@ class Hosts {
   /// Nothing happens when the host was lost or dropped.
   void send(int host, const wire::Message& message);
   void send_to_all(const wire::Message& message);
+  /// Waits, not for long, until what was sent has left this process and its threads.
   void flush();
   /// We were stopped: silence until now was ours.
   void resumed();

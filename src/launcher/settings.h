@@ -23,6 +23,8 @@ struct Settings {
   bool oversubscribe = false;
   /// Both sides say that they live this often; three misses end the link.
   std::chrono::milliseconds heartbeat{5000};
+  /// For a shell on a host to become an agent; while the agent's bytes go there, from one piece to the next.
+  std::chrono::milliseconds ready_wait{30000};
   /// So long hosts that are not up are tried again.
   std::chrono::milliseconds wait_hosts{0};
 };

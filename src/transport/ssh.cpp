@@ -47,7 +47,8 @@ class Ssh::Impl {
                   .bootstrap = true,
                   .agent_path = host.reach.agent,
                   .errors = std::move(errors.read),
-                  .way_end = [runner] { return runner->end(); }};
+                  .way_end = [runner] { return runner->end(); },
+                  .passed_on = [runner] { return runner->passed_on(); }};
   }
 
   void close() {

@@ -27,6 +27,8 @@ struct Opened {
   std::string agent_path = {};  ///< with bootstrap: an agent installed there; empty: it brings its own
   sys::Fd errors = {};          ///< what the way there says for itself (ssh's stderr); may be none
   std::function<WayEnd()> way_end = {};  ///< asked for once the stream has ended; empty: the transport cannot know
+  /// Whether all that was written to the stream has left this process; empty: it has as soon as it was written.
+  std::function<bool()> passed_on = {};
 };
 
 class Transport {

@@ -7,6 +7,7 @@ import time
 
 import support
 from hosts_case import HostsCase, interrupt, lines
+import processes  # the testbed's, found by hosts_case
 from support import program, wait_until
 
 
@@ -236,6 +237,27 @@ class Lost(HostsCase):
         self.assert_exit(result, 130)
         self.assertLess(took, 3)
         self.assertEqual(self.bed.head.find("ssh "), [])
+
+
+class Suspended(HostsCase):
+    count = 4
+
+    def states(self):
+        """Of each rank, as ps shows them."""
+        ranks = [pid for number in range(1, self.count + 1) for pid in self.host(number).find("sleep 1000")]
+        return [processes.state_of(pid) for pid in ranks]
+
+    def test_all_hosts_stop_and_go_on(self):
+        """The launcher's threads stop with it: what it tells the hosts has left it before."""
+        job = self.sleepers([f"node{number}" for number in range(1, self.count + 1)])
+        for _ in range(5):
+            job.send_signal(signal.SIGTSTP)
+            self.assertTrue(wait_until(lambda: processes.state_of(job.pid) == "T"))
+            self.assertTrue(wait_until(lambda: self.states() == ["T"] * self.count, 3), self.states())
+            job.send_signal(signal.SIGCONT)
+            self.assertTrue(wait_until(lambda: self.states() == ["S"] * self.count, 3), self.states())
+        interrupt(job)
+        self.assert_exit(self.finish(job)[0], 130)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,13 @@ def command_line(pid):
         return ""
 
 
+def state_of(pid):
+    """As ps shows it: S, T, Z, ...; None when it is gone."""
+    with contextlib.suppress(OSError):
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    return None
+
+
 def of_namespaces(wanted):
     """{namespace: {pid: command line}} of all that live; a zombie has no namespace."""
     found = {namespace: {} for namespace in wanted}

@@ -57,6 +57,7 @@ class Pump {
 
   std::string run() {
     for (;;) {
+      ends_.idle = false;  // before anything is read from the stream
       const std::uint64_t before = received_.in_bytes;
       bool moved = take_from_launcher();
       moved = send_to_host() || moved;
@@ -81,8 +82,12 @@ class Pump {
            (host_ended_ || lib_.ssh_channel_is_closed(ends_.channel) != 0);
   }
 
+  /// libssh keeps what the socket does not take, up to a whole window: more would be out of the launcher's sight.
+  bool congested() const { return (lib_.ssh_get_status(ends_.session) & SSH_WRITE_PENDING) != 0; }
+  bool has_room() const { return !launcher_ended_ && to_host_.empty() && !congested(); }
+
   bool take_from_launcher() {
-    if (launcher_ended_ || !to_host_.empty()) return false;
+    if (!has_room()) return false;
     const ssize_t got = ::recv(ends_.stream.get(), bytes_.data(), bytes_.size(), MSG_DONTWAIT);
     if (got > 0) {
       to_host_.add({bytes_.data(), static_cast<size_t>(got)});
@@ -146,10 +151,11 @@ class Pump {
 
   /// False when the connection was lost.
   bool wait() {
-    const bool room = !launcher_ended_ && to_host_.empty();
-    watch(ends_.stream, stream_events_, static_cast<short>((room ? POLLIN : 0) | (to_launcher_.empty() ? 0 : POLLOUT)));
+    watch(ends_.stream, stream_events_,
+          static_cast<short>((has_room() ? POLLIN : 0) | (to_launcher_.empty() ? 0 : POLLOUT)));
     watch(ends_.errors, errors_events_, to_errors_.empty() ? short{0} : short{POLLOUT});
     watch(ends_.noise, noise_events_, to_errors_.empty() && !noise_ended_ ? short{POLLIN} : short{0});
+    ends_.idle = to_host_.empty() && !congested();
     return lib_.ssh_event_dopoll(event_, -1) != SSH_ERROR;
   }
 

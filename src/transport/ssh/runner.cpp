@@ -1,6 +1,7 @@
 #include "transport/ssh/runner.h"
 
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <array>
@@ -62,9 +63,16 @@ void Runner::run() {
     end_ = std::move(end);
   }
   parts_.errors.reset();
-  parts_.stream.reset();
   const std::lock_guard lock(mutex_);
+  parts_.stream.reset();
   over_ = true;
+}
+
+/// Unread first: the pump is no longer idle by the time that it reads.
+bool Runner::passed_on() const {
+  const std::lock_guard lock(mutex_);
+  int unread = 0;
+  return over_ || (::ioctl(parts_.stream.get(), FIONREAD, &unread) == 0 && unread == 0 && idle_);
 }
 
 bool Runner::over() const {
@@ -88,7 +96,7 @@ WayEnd Runner::over_tcp() {
 
 SessionEnd Runner::over(sys::Fd socket, const std::string& address, const sys::Fd& noise) {
   Watchdog::Guard guard = parts_.watchdog->watch(socket.get());
-  return run_session({*parts_.lib, parts_.route, *parts_.watchdog, guard, parts_.stream, parts_.errors, noise},
+  return run_session({*parts_.lib, parts_.route, *parts_.watchdog, guard, parts_.stream, parts_.errors, noise, idle_},
                      std::move(socket), address);
 }
 

@@ -2,6 +2,7 @@
 // share one result.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 
@@ -27,6 +28,8 @@ class Runner {
   /// The thread's whole life. The result is there before the stream ends.
   void run();
   WayEnd end() const;
+  /// What was written to the stream has reached this machine's network, or never will.
+  bool passed_on() const;
   /// The thread is about to end.
   bool over() const;
 
@@ -40,6 +43,7 @@ class Runner {
   mutable std::mutex mutex_;
   WayEnd end_;
   bool over_ = false;
+  std::atomic<bool> idle_ = false;
 };
 
 }  // namespace dlaunch::transport::ssh

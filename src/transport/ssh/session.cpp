@@ -49,7 +49,7 @@ class Session {
     if (auto end = log_in()) return *end;
     if (auto end = start_shell()) return *end;
     parts_.guard.expires_at(Watchdog::kNever);
-    const string why = pump({lib_, session_, channel_, parts_.stream, parts_.errors, parts_.noise});
+    const string why = pump({lib_, session_, channel_, parts_.stream, parts_.errors, parts_.noise, parts_.idle});
     if (why.empty() || parts_.guard.ended()) return {};
     return {.what = "the ssh connection was lost", .why = why, .hint = ""};
   }

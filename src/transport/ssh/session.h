@@ -2,6 +2,8 @@
 // own thread, each phase under a deadline of the watchdog's.
 #pragma once
 
+#include <atomic>
+
 #include "sys/fd.h"
 #include "transport/ssh/library.h"
 #include "transport/ssh/route.h"
@@ -14,10 +16,11 @@ struct SessionParts {
   const Library& lib;
   const Route& route;
   Watchdog& watchdog;
-  Watchdog::Guard& guard;  ///< of the socket
-  const sys::Fd& stream;   ///< the launcher's; non-blocking
-  const sys::Fd& errors;   ///< where the remote stderr goes; non-blocking
-  const sys::Fd& noise;    ///< what a command on the way says; non-blocking, or none
+  Watchdog::Guard& guard;   ///< of the socket
+  const sys::Fd& stream;    ///< the launcher's; non-blocking
+  const sys::Fd& errors;    ///< where the remote stderr goes; non-blocking
+  const sys::Fd& noise;     ///< what a command on the way says; non-blocking, or none
+  std::atomic<bool>& idle;  ///< the pump's
 };
 
 /// How a session ended, and where.

@@ -3,12 +3,15 @@
 
 #include <gmock/gmock.h>
 
+#include <unistd.h>
+
 #include <csignal>
 #include <map>
 #include <thread>
 
 #include "stage.h"
 #include "sys/io.h"
+#include "transport/bootstrap.h"
 
 namespace dlaunch::launcher {
 namespace {
@@ -35,6 +38,7 @@ class Doors : public transport::Transport {
                                  return transport::WayEnd{"cannot connect", "busy", "wait", retry};
                                }};
     }
+    if (slow) return take_slowly(std::move(ours), std::move(theirs));
     if (silent) {
       kept_.push_back(std::move(theirs));
     } else {
@@ -44,23 +48,58 @@ class Doors : public transport::Transport {
   }
   void close() override {}
 
+  /// Its shell asks for the agent, and takes a piece of it at a time.
+  Result<transport::Opened> take_slowly(sys::Fd ours, sys::Fd theirs) {
+    agents_.emplace_back([this, shell = std::move(theirs)]() mutable {
+      const std::string script = read_until(shell, "\n}\n");
+      const std::string mark = "\ndlaunch:" + script.substr(2, script.find(' ') - 2) + ' ';
+      const std::string machine(transport::agent_image().machine);
+      write(shell, mark + "need " + machine + '\n');
+      std::vector<char> piece(piece_size);
+      for (size_t left = transport::agent_image().bytes.size(); left > 0;) {
+        std::this_thread::sleep_for(piece_pause);
+        const ssize_t got = ::read(shell.get(), piece.data(), std::min(left, piece_size));
+        if (got <= 0) return;
+        left -= static_cast<size_t>(got);
+      }
+      write(shell, mark + "ready " + machine + '\n');
+      serve(std::move(shell), "");
+    });
+    return transport::Opened{.stream = std::move(ours), .bootstrap = true};
+  }
+
   std::map<std::string, int> opened, turned_away;
   std::map<std::string, Retry> why;
   std::map<std::string, std::string> identities;
   bool silent = false;
+  bool slow = false;
+  size_t piece_size = 256 << 10;
+  std::chrono::milliseconds piece_pause{0};
   int at_once = 0, most_at_once = 0;
 
  private:
   void greet(sys::Fd link, const std::string& identity) {
-    agents_.emplace_back([identity, link = std::move(link)]() mutable {
-      Script agent(std::move(link));
-      try {
-        agent.expect<wire::Setup>();
-        agent.send(wire::Hello{wire::kVersion, "kernel-name", "x86_64", 1, 5, identity});
-        agent.until_gone();
-      } catch (const Script::Gone&) {  // the test is over
-      }
-    });
+    agents_.emplace_back([identity, link = std::move(link)]() mutable { serve(std::move(link), identity); });
+  }
+
+  static void serve(sys::Fd link, const std::string& identity) {
+    Script agent(std::move(link));
+    try {
+      agent.expect<wire::Setup>();
+      agent.send(wire::Hello{wire::kVersion, "kernel-name", "x86_64", 1, 5, identity});
+      agent.until_gone();
+    } catch (const Script::Gone&) {  // the test is over
+    }
+  }
+
+  static std::string read_until(const sys::Fd& from, std::string_view end) {
+    std::string text;
+    for (char c; !text.ends_with(end) && ::read(from.get(), &c, 1) == 1;) text += c;
+    return text;
+  }
+
+  static void write(const sys::Fd& to, std::string_view bytes) {
+    EXPECT_EQ(::write(to.get(), bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
   }
 
   std::vector<std::thread> agents_;
@@ -149,6 +188,24 @@ TEST_F(Reaching, TwoNamesOfOneHostAreNoticed) {
   doors.identities = {{"a", "x"}, {"b", "y"}, {"c", "x"}};
   open({"a", "b", "c"});
   EXPECT_THAT(notes, ElementsAre("a,c are names of one host; each gets ranks"));
+}
+
+TEST_F(Reaching, AnAgentThatArrivesSlowlyIsWaitedFor) {
+  doors.slow = true;
+  doors.piece_size = transport::agent_image().bytes.size() / 16;
+  doors.piece_pause = 50ms;
+  settings.ready_wait = 400ms;
+  open({"a"});
+  EXPECT_THAT(reasons, IsEmpty());
+  EXPECT_THAT(ready, ElementsAre(0));
+}
+
+TEST_F(Reaching, AnAgentThatDoesNotArriveIsNot) {
+  doors.slow = true;
+  doors.piece_pause = 800ms;
+  settings.ready_wait = 400ms;
+  open({"a"});
+  EXPECT_THAT(reasons, ElementsAre("no agent answered within 0 s"));
 }
 
 TEST_F(Reaching, SilenceIsNoAnswer) {
