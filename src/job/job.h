@@ -12,8 +12,7 @@
 // - Ending: the signal (TERM, or the user's own), after the grace KILL, after kKillWait what still runs is given up
 //   and named. A second signal from the user: KILL at once.
 // - Every wait has a deadline, a host's answer by its link, the others here; but one: a reader that is slow to take
-// what ranks that have ended wrote. The user's
-//   second signal ends it.
+//   what ranks that have ended wrote. The user's second signal ends it.
 #pragma once
 
 #include <optional>
@@ -31,11 +30,10 @@ namespace dlaunch::job {
 /// Whether the user means to end the job with this signal, rather than to tell the ranks something.
 bool ends_a_job(int signal);
 
-inline constexpr std::chrono::seconds kKillWait{5};  ///< for a rank to go after KILL (uninterruptible sleep)
+inline constexpr std::chrono::seconds kOthersWait{5};  ///< for hosts to answer when one cannot be used
+inline constexpr std::chrono::seconds kKillWait{5};    ///< for a rank to go after KILL (uninterruptible sleep)
 inline constexpr std::chrono::seconds kFinishWait{
-    10};  ///< beyond the grace, for a host to confirm that nothing is left
-
-inline constexpr std::chrono::seconds kOthersWait{5};
+    10};  ///< for a host to confirm that nothing is left, beyond the grace
 
 // ---- events ----
 struct HostReady {

@@ -7,7 +7,8 @@ namespace {
 
 /// One compound command: the shell has read all of it before its first step reads the same stdin.
 /// $n nonce, $h hash, $s size, $w machine, $p agent path. Where the machine is another, the launcher is asked although
-/// a home shared with other machines may hold the agent, and refuses. Hosts that share a home may have equal $$.
+/// a home shared with other machines may hold the agent, and refuses. A machine that lost its power may have kept the
+/// file and none of its bytes. Hosts that share a home may have equal $$.
 constexpr std::string_view kScript = R"({
 say() { printf '\ndlaunch:%s %s\n' "$n" "$*"; }
 die() { say fail "$@"; exit 1; }
@@ -17,7 +18,7 @@ if [ -n "$p" ]; then
   [ -x "$a" ] || die "no agent can be executed at $a"
 else
   c=${XDG_CACHE_HOME:-$HOME/.cache}/dlaunch; d=$c/$h; a=$d/dlaunch-agent
-  if ! [ -x "$a" ] || [ "$m" != "$w" ]; then
+  if ! [ -x "$a" ] || ! [ -s "$a" ] || [ "$m" != "$w" ]; then
     umask 077
     mkdir -p "$d" 2>/dev/null || die "cannot make $d: is the home read-only, full or missing?"
     t=$d/new.$n

@@ -29,6 +29,13 @@ class Homes(HostsCase):
         shim.chmod(0o755)
         self.host(number).sh(f"mount --bind {shim} {path}")
 
+    def test_one_that_lost_its_bytes_is_sent_again(self):
+        self.run_dlaunch("-H", "node1", "true")
+        agent, = self.agents(1)
+        self.host(1).sh(f": >{agent}")
+        self.assert_exit(self.run_dlaunch("-H", "node1", "true"), 0)
+        self.assertNotEqual(self.host(1).sh(f"stat -c %s {agent}"), "0\n")
+
     def test_home_is_read_only(self):
         self.host(2).sh("mount -o remount,ro /root")
         result = self.run_dlaunch("-H", "node1,node2", "sleep", "1000")

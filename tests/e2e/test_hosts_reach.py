@@ -4,6 +4,7 @@ import time
 
 import support
 from hosts_case import HostsCase, interrupt, lines
+from support import wait_until
 
 
 class Waiting(HostsCase):
@@ -25,6 +26,33 @@ class Waiting(HostsCase):
         self.host(2).start_sshd()
         result, _ = self.finish(job, 30)
         self.assert_exit(result, 0)
+
+    def let_nobody_in(self):
+        """Its sshd looks for keys, and finds none before /root/up is there."""
+        keys = f"#!/bin/sh\nwhile [ ! -e /root/up ]; do sleep 0.1; done\ncat {self.bed.dir}/authorized_keys\n"
+        self.host(2).sh(f"printf '{keys}' >/root/keys; chmod 755 /root/keys")
+        self.host(2).kill_sshd()
+        self.host(2).start_sshd("AuthorizedKeysFile none", "AuthorizedKeysCommand /root/keys", "AuthorizedKeysCommandUser root")
+        return self.start("-v", "--wait-hosts", "60", "-H", "node1,node2", "true", stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+    def assert_tried_again(self, job, why):
+        self.assertIn(why, next((line for line in job.stderr if b"trying again" in line), b"").decode())
+
+    def test_one_that_is_slow_to_let_in_is_waited_for(self):
+        self.bed.head.sh("echo ' ConnectTimeout 2' >>/root/.ssh/config")
+        job = self.let_nobody_in()
+        self.assert_tried_again(job, "node2: no answer while logging in: timed out")
+        self.host(2).sh("touch /root/up")
+        self.assert_exit(self.finish(job)[0], 0)
+
+    def test_one_that_goes_away_during_the_login_is_waited_for(self):
+        job = self.let_nobody_in()
+        self.assertTrue(wait_until(lambda: self.host(2).find("/root/keys")))
+        self.host(2).kill_sshd()
+        self.assert_tried_again(job, "node2: cannot log in as root: Socket error")
+        self.host(2).sh("touch /root/up")  # or what looks for keys would stay
+        self.host(2).start_sshd()
+        self.assert_exit(self.finish(job)[0], 0)
 
     def test_the_wait_ends(self):
         self.host(2).kill_sshd()

@@ -11,6 +11,8 @@ namespace {
 
 using std::string;
 
+constexpr const char* kWordOfSshd = "Received SSH_MSG_DISCONNECT";
+
 void add(string& list, const string& item) { list += (list.empty() ? "" : ", ") + item; }
 
 class Login {
@@ -35,7 +37,10 @@ class Login {
   bool ended(int answer) {
     if (answer == SSH_AUTH_SUCCESS) return true;
     if (answer != SSH_AUTH_ERROR) return false;
-    end_ = refused(lib_.ssh_get_error(session_));
+    const string why = lib_.ssh_get_error(session_);
+    end_ = refused(why);
+    // Without a word from sshd it may be a host that is still booting, or going down.
+    if (!why.starts_with(kWordOfSshd)) end_->retry = WayEnd::Retry::when_up;
     return true;
   }
 

@@ -1,6 +1,7 @@
 #include "transport/ssh/config.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <set>
 #include <utility>
 
@@ -59,6 +60,41 @@ bool is_of_no_account(const ConfigLine& line) {
   return value == "none" || (keyword == "sessiontype" && value == "default");
 }
 
+constexpr int kLongest = 1'000'000;
+
+constexpr int seconds_in(char unit) {
+  switch (unit) {
+    case 's':
+      return 1;
+    case 'm':
+      return 60;
+    case 'h':
+      return 3600;
+    case 'd':
+      return 86400;
+    case 'w':
+      return 604800;
+    default:
+      return 0;
+  }
+}
+
+/// "90", "1m30s", "2H"; what is very long is cut.
+std::optional<int> parse_seconds(string_view text) {
+  std::int64_t sum = 0;
+  if (text.empty()) return std::nullopt;
+  const string lower = to_lower(text);
+  for (string_view rest = lower; !rest.empty();) {
+    const size_t digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
+    const auto number = parse_int(rest.substr(0, digits), 0, kLongest);
+    const int unit = digits == rest.size() ? 1 : seconds_in(rest[digits]);
+    if (!number || unit == 0) return std::nullopt;
+    sum = std::min<std::int64_t>(sum + *number * unit, kLongest);
+    rest.remove_prefix(std::min(digits + 1, rest.size()));
+  }
+  return static_cast<int>(sum);
+}
+
 tl::unexpected<Error> wrong(const ConfigLine& line, string why) {
   return fail(
       {line.where, line.keyword + " " + line.rest, std::move(why), "mend it; ssh would refuse it, too", kExitRefused});
@@ -102,11 +138,11 @@ class Resolution {
     config.port = port_.value_or(22);
     config.family = family_.value_or(Family::any);
     config.identities_only = identities_only_.value_or(false);
-    config.connect_timeout = connect_timeout_;
+    if (connect_timeout_.value_or(0) > 0) config.connect_timeout = connect_timeout_;  // 0: as if nobody had said any
     config.host_key = host_key_;
-    if (jump_ && to_lower(*jump_) != "none") config.proxy_jump = *jump_;
     config.host_key_alias = alias_.value_or("");
     const Tokens tokens{host_, config, surroundings_};
+    if (jump_ && to_lower(*jump_) != "none") config.proxy_jump = expand(*jump_, tokens);
     if (command_ && to_lower(*command_) != "none") config.proxy_command = expand(*command_, tokens);
     add_files(config, tokens);
     config.notes.assign(notes_.begin(), notes_.end());
@@ -171,7 +207,9 @@ class Resolution {
 
   Result<void> timeout(const ConfigLine& line) {
     if (line.words.front() == "none") return {};
-    return number(line, connect_timeout_, 1'000'000);
+    const auto seconds = parse_seconds(line.words.front());
+    if (!seconds) return wrong(line, "is no time, as 30 or 1m30s");
+    return first(connect_timeout_, *seconds);
   }
 
   static Result<void> yes_or_no(const ConfigLine& line, std::optional<bool>& place) {

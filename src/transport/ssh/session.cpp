@@ -51,7 +51,11 @@ class Session {
     parts_.guard.expires_at(Watchdog::kNever);
     const string why = pump({lib_, session_, channel_, parts_.stream, parts_.errors, parts_.noise, parts_.idle});
     if (why.empty() || parts_.guard.ended()) return {};
-    return {.what = "the ssh connection was lost", .why = why, .hint = ""};
+    return lost(why);
+  }
+
+  static WayEnd lost(const string& why) {
+    return {.what = "the ssh connection was lost", .why = why, .hint = "", .retry = Retry::when_up};
   }
 
   void begin_phase() { parts_.guard.expires_at(Watchdog::Clock::now() + parts_.route.limit); }
@@ -106,7 +110,8 @@ class Session {
   WayEnd timed_out(string what) const {
     return {.what = std::move(what),
             .why = "timed out after " + std::to_string(parts_.route.limit.count() / 1000) + " s",
-            .hint = ""};
+            .hint = "",
+            .retry = Retry::when_up};
   }
 
   std::optional<WayEnd> start_shell() {
@@ -125,6 +130,7 @@ class Session {
 
   WayEnd shell_failed(const char* hint) const {
     if (parts_.guard.expired()) return timed_out("no shell there");
+    if (lib_.ssh_is_connected(session_) == 0) return lost(lib_.ssh_get_error(session_));
     return {.what = "cannot start a shell there", .why = lib_.ssh_get_error(session_), .hint = hint};
   }
 

@@ -117,6 +117,8 @@ const std::vector<std::string> kTexts = {
     "ProxyCommand sh -c 'exec nc \"%h\" %p' # no comment here\n",
     "ConnectTimeout 7\nConnectTimeout 8\n",
     "ConnectTimeout none\n",
+    "ConnectTimeout 1m\n",
+    "ConnectTimeout 1H30M5\n",
     "StrictHostKeyChecking no\n",
     "StrictHostKeyChecking accept-new\n",
     "StrictHostKeyChecking ask\n",
@@ -224,6 +226,12 @@ TEST_F(Configs, ExpandTokensAndVariables) {
   EXPECT_THAT(got->user_known_hosts, ElementsAre(around.home + "/.ssh/known_x"));
 }
 
+TEST_F(Configs, JumpOverHostsNamedByTokens) {
+  EXPECT_EQ(resolve("User ann\nProxyJump %r@gate-%h:2%%2,%n\n", "node1")->proxy_jump, "ann@gate-node1:2%2,node1");
+}
+
+TEST_F(Configs, ATimeoutOfZeroIsNone) { EXPECT_FALSE(resolve("ConnectTimeout 0\n", "node1")->connect_timeout); }
+
 TEST_F(Configs, SayWhatTheyDoNotHeed) {
   const std::pair<std::string, std::string> kRows[] = {
       {"CertificateFile ~/.ssh/cert", "config:1: certificatefile is not supported"},
@@ -243,7 +251,8 @@ TEST_F(Configs, SayWhatTheyDoNotHeed) {
 
 TEST_F(Configs, ThatSshRefusesAreRefused) {
   for (const std::string text : {"Port 0", "Port x", "User \"open", "StrictHostKeyChecking maybe", "AddressFamily ipv9",
-                                 "Match nonsense", "Match host", "IdentitiesOnly perhaps", "User"}) {
+                                 "Match nonsense", "Match host", "IdentitiesOnly perhaps", "User", "ConnectTimeout 5x",
+                                 "ConnectTimeout m", "ConnectTimeout 1m-3"}) {
     const auto got = resolve("\n" + text + "\n", "x");
     ASSERT_FALSE(got) << text;
     EXPECT_THAT(to_text(got.error()), HasSubstr("config:2")) << text;
