@@ -13,6 +13,7 @@
 
 #include "agent/identity.h"
 #include "agent/ranks.h"
+#include "agent/surveyor.h"
 #include "agent/sweeper.h"
 #include "link/heartbeat.h"
 #include "link/link.h"
@@ -34,7 +35,8 @@ class Agent::Impl {
         signals_(io, SIGCHLD, SIGTERM, SIGINT),
         timer_(io),
         sweeper_(io),
-        ranks_(io, link_, open_files) {
+        ranks_(io, link_, open_files),
+        surveyor_(io, link_, open_files) {
     signals_.add(SIGHUP);
   }
 
@@ -78,6 +80,7 @@ class Agent::Impl {
                    [this](std::vector<std::string> left) { leave(std::move(left)); });
   }
 
+  void on(wire::Survey& survey) { surveyor_.look(std::move(survey)); }
   void on(wire::Layout& layout) { ranks_.configure(layout, setup_.hand_over); }
   void on(wire::Program& program) { ranks_.describe(std::move(program)); }
   void on(wire::Spawn& spawn) { ranks_.start(spawn); }
@@ -146,6 +149,7 @@ class Agent::Impl {
   asio::steady_timer timer_;
   Sweeper sweeper_;
   Ranks ranks_;
+  Surveyor surveyor_;
   wire::Setup setup_;
   std::optional<link::Heartbeat> heartbeat_;
   bool said_clean_ = false;
