@@ -76,6 +76,7 @@ class Agent::Impl {
   }
 
   void on(wire::Finish&) {
+    surveyor_.stop();
     sweeper_.start(std::chrono::milliseconds(setup_.grace_ms),
                    [this](std::vector<std::string> left) { leave(std::move(left)); });
   }
@@ -139,6 +140,7 @@ class Agent::Impl {
     link_.close();
     timer_.cancel();
     ranks_.discard();
+    surveyor_.stop();
     exit_code_ = kLost;
     sweeper_.start(std::chrono::milliseconds(setup_.grace_ms), [this](const std::vector<std::string>&) { io_.stop(); });
   }

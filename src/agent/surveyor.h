@@ -19,6 +19,8 @@ class Surveyor {
   Surveyor(asio::io_context& io, link::Link& link, const rlimit& open_files);
 
   void look(wire::Survey&& survey);
+  /// The host is to be left: no more children.
+  void stop() { resolver_.reset(); }
 
  private:
   asio::io_context& io_;
