@@ -143,6 +143,7 @@ int run_job(const Options& options, const plan::Plan& plan, Ways& ways) {
     level == 1 ? ways.diagnostics().info(text) : ways.diagnostics().detail(text);
   };
   ways.log_to(log);
+  ways.note_to([&](const std::string& note) { say_between("dlaunch: note: " + note + '\n'); });
   launcher::Launcher launcher(ways.io(),
                               {plan, ways.settings(), options.policy, **output, ways.hosts(), log,
                                [&](const Error& error) {
@@ -161,7 +162,8 @@ int run_job(const Options& options, const plan::Plan& plan, Ways& ways) {
                                }});
   job::Outcome outcome = launcher.run();
   ways.close();
-  ways.log_to({});  // what it writes to goes with us
+  ways.log_to({});  // what these write to goes with us
+  ways.note_to({});
   status.clear();
   const std::string told = outcome_text(plan, outcome, **output, span);
   if (output_lost && outcome.exit_code == 0) {

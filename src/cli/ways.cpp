@@ -2,10 +2,14 @@
 
 #include <unistd.h>
 
+#include <cstdio>
+
 #include "base/text.h"
 #include "report/status_line.h"
 #include "sys/limits.h"
+#include "transport/exec.h"
 #include "transport/remote_command.h"
+#include "transport/ssh.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -20,13 +24,6 @@ launcher::Settings launcher_settings(const Options& options) {
   return settings;
 }
 
-transport::Exec::CommandFor command_for(const Options& options) {
-  return [&options](const plan::Host& host) {
-    return options.exec.empty() ? transport::ssh_command(host, options.host_key)
-                                : transport::exec_command(options.exec, host);
-  };
-}
-
 }  // namespace
 
 Ways::Ways(const Options& options)
@@ -34,10 +31,24 @@ Ways::Ways(const Options& options)
       settings_(launcher_settings(options)),
       diagnostics_(options.verbosity),
       here_(options.request.job_id, options.policy.grace, open_files_),
-      elsewhere_(command_for(options)),
-      transport_(here_, elsewhere_),
+      elsewhere_(way_elsewhere(options)),
+      transport_(here_, *elsewhere_),
       hosts_(io_, transport_, options.request.job_id, settings_,
              [this](int level, const std::string& text) { log(level, text); }) {}
+
+std::unique_ptr<transport::Transport> Ways::way_elsewhere(const Options& options) {
+  if (options.exec.empty()) {
+    return std::make_unique<transport::Ssh>(
+        transport::Ssh::Settings{options.host_key, [this](const std::string& text) { note(text); }});
+  }
+  return std::make_unique<transport::Exec>(
+      [&options](const plan::Host& host) { return transport::exec_command(options.exec, host); });
+}
+
+void Ways::note(const std::string& text) {
+  if (note_) return note_(text);
+  std::fputs(("dlaunch: note: " + text + '\n').c_str(), stderr);
+}
 
 void Ways::log(int level, const std::string& text) {
   if (log_) return log_(level, text);
@@ -50,6 +61,10 @@ launcher::Survey::Result Ways::survey(const std::vector<plan::Host>& hosts, laun
     status.clear();
     level == 1 ? diagnostics_.info(text) : diagnostics_.detail(text);
   });
+  note_to([&](const std::string& text) {
+    status.clear();
+    std::fputs(("dlaunch: note: " + text + '\n').c_str(), stderr);
+  });
   launcher::Survey survey(io_, hosts_, std::move(question), [&](const std::vector<std::string>& missing) {
     report::Status now;
     now.phase = report::Status::Phase::starting;
@@ -59,6 +74,7 @@ launcher::Survey::Result Ways::survey(const std::vector<plan::Host>& hosts, laun
   });
   auto result = survey.run(hosts);
   log_to({});
+  note_to({});
   return result;
 }
 

@@ -16,7 +16,6 @@
 #include "launcher/survey.h"
 #include "report/diagnostics.h"
 #include "transport/by_host.h"
-#include "transport/exec.h"
 #include "transport/local.h"
 
 namespace dlaunch::cli {
@@ -35,6 +34,8 @@ class Ways {
   report::Diagnostics& diagnostics() { return diagnostics_; }
   /// From now on, instead of straight to the diagnostics.
   void log_to(launcher::Log log) { log_ = std::move(log); }
+  /// What a person should know of a way, whatever the verbosity: from now on, instead of straight to stderr.
+  void note_to(std::function<void(const std::string&)> note) { note_ = std::move(note); }
 
   /// Opens the hosts and asks them, with a status line. Once at most.
   launcher::Survey::Result survey(const std::vector<plan::Host>& hosts, launcher::Survey::Question question);
@@ -44,13 +45,16 @@ class Ways {
 
  private:
   void log(int level, const std::string& text);
+  void note(const std::string& text);
+  std::unique_ptr<transport::Transport> way_elsewhere(const Options& options);
 
   const rlimit open_files_;
   const launcher::Settings settings_;
   report::Diagnostics diagnostics_;
   launcher::Log log_;
+  std::function<void(const std::string&)> note_;
   transport::Local here_;
-  transport::Exec elsewhere_;
+  const std::unique_ptr<transport::Transport> elsewhere_;
   transport::ByHost transport_;
   asio::io_context io_{1};
   launcher::Hosts hosts_;
