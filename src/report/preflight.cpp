@@ -65,7 +65,6 @@ std::string things_text(const std::vector<CheckedThing>& things, bool places) {
 }
 
 std::string names_text(const CheckedHost& host) {
-  if (!host.unresolved.empty()) return "?";
   const auto known = std::ranges::count_if(host.addresses, [](const std::string& each) { return !each.empty(); });
   const size_t all = host.addresses.size();
   return static_cast<size_t>(known) == all ? "all" : std::to_string(known) + " of " + std::to_string(all);
@@ -149,16 +148,14 @@ void look_at_clock(const CheckedHost& host, Gatherer& found) {
 }
 
 void look_at_names(const CheckedHost& host, size_t own, const Preflight& preflight, Gatherer& found) {
-  if (!host.unresolved.empty()) {
-    return found.add(host.name, "names could not be looked up: " + host.unresolved, "");
-  }
   std::vector<std::string> unknown, taken_for_itself;
   for (size_t i = 0; i < host.addresses.size(); ++i) {
     if (host.addresses[i].empty()) unknown.push_back(preflight.hosts[i].name);
     if (i != own && only_loopback(host.addresses[i])) taken_for_itself.push_back(preflight.hosts[i].name);
   }
   if (!unknown.empty()) {
-    found.add(host.name, "cannot resolve " + fold_names(unknown),
+    found.add(host.name,
+              "cannot resolve " + fold_names(unknown) + (host.unresolved.empty() ? "" : ": " + host.unresolved),
               "ranks that call each other by name need it: add it to /etc/hosts there, or to DNS");
   }
   if (!taken_for_itself.empty()) {

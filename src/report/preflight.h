@@ -38,7 +38,7 @@ struct CheckedHost {
   std::vector<CheckedThing> programs;
   std::vector<std::string>
       addresses;           ///< what it takes the name of each host for, in their order; empty: unknown to it
-  std::string unresolved;  ///< why names could not be looked up; empty: they were
+  std::string unresolved;  ///< why some names could not be looked up; empty: all were
 };
 
 struct Preflight {

@@ -23,7 +23,6 @@ Json or_null(const std::optional<T>& value) {
 }
 
 Json names_json(const CheckedHost& host, const Preflight& preflight) {
-  if (!host.unresolved.empty()) return {{"why_not", host.unresolved}};
   Json json = Json::object();
   for (size_t i = 0; i < host.addresses.size() && i < preflight.hosts.size(); ++i) {
     json[preflight.hosts[i].name] = host.addresses[i].empty() ? Json(nullptr) : Json(host.addresses[i]);
@@ -47,7 +46,8 @@ Json host_json(const CheckedHost& host, const Preflight& preflight) {
           {"clock_error_s", host.clock_error},
           {"shm_free_bytes", or_null(host.shm_free)},
           {"open_files", or_null(host.open_files)},
-          {"addresses_of", names_json(host, preflight)}};
+          {"addresses_of", names_json(host, preflight)},
+          {"why_not_resolved", host.unresolved}};
 }
 
 }  // namespace

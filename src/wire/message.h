@@ -307,7 +307,7 @@ struct Facts {
   std::vector<std::string> programs;       ///< where it is; empty: `missing` says more
   std::vector<std::string> missing;        ///< "cannot find train in PATH: No such file or directory"; empty: found
   std::vector<std::string> addresses;      ///< with blanks between; empty: the name does not resolve
-  std::string unresolved;                  ///< why names could not be looked up; empty: they were
+  std::string unresolved;                  ///< why some names could not be looked up; empty: all were
   template <class A>
   void fields(A& a) {
     a(time_ns), a(version), a(cpus), a(cpus_from), a(device_kind), a(devices), a(devices_from), a(shm_free),

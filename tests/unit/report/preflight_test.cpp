@@ -130,11 +130,12 @@ TEST(Preflight, AClockWithinTheMeasurementsErrorIsRight) {
 }
 
 TEST(Preflight, NamesThatCouldNotBeLookedUp) {
-  Preflight preflight = good(1);
-  preflight.hosts[0].unresolved = "there is no getent";
-  preflight.hosts[0].addresses = {""};
-  EXPECT_THAT(to_table(preflight), HasSubstr("?\n"));
-  EXPECT_EQ(findings_text(preflight), "dlaunch: node1: names could not be looked up: there is no getent\n");
+  Preflight preflight = good(2);
+  preflight.hosts[0].unresolved = "no answer within 10 s";
+  preflight.hosts[0].addresses[1] = "";
+  EXPECT_THAT(to_table(preflight), HasSubstr("1 of 2\n"));
+  EXPECT_THAT(findings_text(preflight),
+              testing::StartsWith("dlaunch: node1: cannot resolve node2: no answer within 10 s\n"));
   EXPECT_EQ(exit_code(preflight), 1);
 }
 
