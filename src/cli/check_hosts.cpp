@@ -1,5 +1,6 @@
 #include "cli/check_hosts.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -37,16 +38,25 @@ std::string path_in(const std::vector<std::string>& environment) {
   return {};
 }
 
-wire::Survey question(const plan::Host& host, const std::vector<plan::App>& apps,
-                      const std::vector<plan::Host>& hosts) {
+/// A program that has a list of hosts of its own is looked for on these.
+bool may_run_on(const plan::AppRequest& app, int host, const plan::Allocation& allocation) {
+  if (allocation.pools.empty()) return true;
+  const std::vector<int>& hosts = allocation.pools[static_cast<size_t>(app.pool)].hosts;
+  return std::ranges::find(hosts, host) != hosts.end();
+}
+
+wire::Survey question(int host, const plan::Request& request, const std::vector<plan::App>& apps,
+                      const plan::Allocation& allocation) {
   wire::Survey survey;
-  const plan::PlannedHost planned{host, {}};
-  for (const plan::App& app : apps) {
+  const plan::PlannedHost planned{allocation.hosts[static_cast<size_t>(host)], {}};
+  for (size_t i = 0; i < apps.size(); ++i) {
+    if (!may_run_on(request.apps[i], host, allocation)) continue;
+    const plan::App& app = apps[i];
     survey.path = path_in(plan::program_environment(app, planned));
     survey.wdirs.push_back(plan::program_directory(app, planned));
     survey.programs.push_back(app.argv.empty() ? "" : app.argv.front());
   }
-  for (const plan::Host& other : hosts) survey.names.push_back(other.name);
+  for (const plan::Host& other : allocation.hosts) survey.names.push_back(other.name);
   return survey;
 }
 
@@ -95,9 +105,7 @@ report::CheckedHost checked(const plan::Host& host, const wire::Survey& asked, c
 int check_hosts(const Options& options, const plan::Allocation& allocation) {
   const job::Time start = job::Clock::now();
   const std::vector<plan::App> apps = apps_of(options.request);
-  const auto ask = [&](int host) {
-    return question(allocation.hosts[static_cast<size_t>(host)], apps, allocation.hosts);
-  };
+  const auto ask = [&](int host) { return question(host, options.request, apps, allocation); };
   Ways ways(options);
   const auto surveyed = ways.survey(allocation.hosts, ask);
   if (surveyed.signal != 0) return interrupted(surveyed.signal);

@@ -77,25 +77,12 @@ Result<std::string> read_text(const std::string& path) {
   return *std::move(text);
 }
 
-/// What can be planned and shown, but not run yet.
-Result<void> check_runnable(const plan::Plan& plan) {
-  for (const plan::Rank& rank : plan.ranks) {
-    if (rank.cpus.empty()) continue;
-    return fail({.where = "--rankfile",
-                 .what = "slot= binds rank " + std::to_string(rank.rank) + " to CPUs, which this version does not do",
-                 .why = "",
-                 .hint = "write slot=*, and --bind-to for binding"});
-  }
-  return {};
-}
-
 int show_or_run(const Options& options, const plan::Allocation& allocation, std::optional<Ways>& ways) {
   const auto plan = plan::make_plan(options.request, allocation);
   if (!plan) return complain(plan.error());
   if (const auto ok = check_named_ranks(options, *plan); !ok) return complain(ok.error());
   if (options.show_env) return show_env(*plan, *options.show_env);
   if (options.dry_run) return print(options.format == Format::json ? plan::to_json(*plan) : plan::to_table(*plan), 0);
-  if (const auto ok = check_runnable(*plan); !ok) return complain(ok.error());
   if (ways) {
     keep_planned(*ways, allocation, *plan);
   } else {

@@ -12,6 +12,17 @@ constexpr int kSignalBase = 128;
 
 bool same_host(const plan::Host& a, const plan::Host& b) { return a.name == b.name && a.reach == b.reach; }
 
+void fill_in(plan::Allocation& allocation, size_t host, const wire::Facts& facts) {
+  if (!allocation.hosts[host].slots_unknown) return;
+  launcher::fill_slots(allocation.hosts[host], facts);
+  for (plan::Pool& pool : allocation.pools) {
+    for (size_t i = 0; i < pool.hosts.size(); ++i) {
+      const bool unknown = pool.hosts[i] == static_cast<int>(host) && pool.slots[i] == 0;
+      if (unknown) pool.slots[i] = allocation.hosts[host].slots;
+    }
+  }
+}
+
 }  // namespace
 
 int interrupted(int signal) {
@@ -29,7 +40,7 @@ std::optional<int> find_slots(Ways& ways, plan::Allocation& allocation) {
   for (size_t i = 0; i < allocation.hosts.size(); ++i) {
     const launcher::Surveyed& known = surveyed.hosts[i];
     if (known.loss) lost.push_back({allocation.hosts[i].name, known.loss->why, known.loss->hint});
-    if (known.facts) launcher::fill_slots(allocation.hosts[i], *known.facts);
+    if (known.facts) fill_in(allocation, i, *known.facts);
   }
   if (lost.empty()) return std::nullopt;
   std::fputs(report::lost_hosts_text(lost, false, job::Clock::now() - start).c_str(), stderr);

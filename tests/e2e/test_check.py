@@ -48,6 +48,11 @@ class Slots(Survey):
         self.narrow(1)
         self.assertEqual(self.assert_succeeds("-H", "node1:*", "uname", "-n"), b"node1\n")
 
+    def test_list_with_a_star_of_one_program(self):
+        self.narrow(2)
+        out = self.assert_succeeds("-H", "node1:1", "uname", "-n", ":", "-H", "node2:*", "uname", "-n")
+        self.assertEqual(sorted(lines(out)), ["node1", "node2"])
+
     def test_dry_run_asks_and_lets_go(self):
         self.narrow(2)
         result = self.run_dlaunch("--dry-run", "--format", "json", "--hostfile", "hosts", "true")
@@ -151,6 +156,14 @@ class Check(Survey):
         self.assertEqual(hosts["node1"]["programs"][0]["found"], "/root/tool")
         self.assertEqual(sorted(sum((each["hosts"] for each in found["findings"]), [])), ["node1", "node2", "node3"])
         self.assertLess(abs(hosts["node2"]["clock_offset_s"]), 1)
+
+    def test_each_program_is_looked_for_on_its_own_hosts(self):
+        self.host(2).sh("printf '#!/bin/sh\n' >/root/tool; chmod +x /root/tool")
+        result = self.run_dlaunch("check", "-H", "node1", "sh", ":", "-H", "node2", "/root/tool")
+        self.assert_exit(result, 0)
+        rows = {line.split()[0]: line for line in lines(result.stdout)}
+        self.assertIn("/root/tool", rows["node2"])
+        self.assertNotIn("/root/tool", rows["node1"])
 
     def test_one_is_not_reached(self):
         self.host(2).kill_sshd()
