@@ -49,6 +49,7 @@ constexpr std::array<Word<plan::RankBy>, 4> kRankBy{{{"slot", plan::RankBy::slot
                                                      {"socket", plan::RankBy::socket}}};
 constexpr std::array<Word<output::Color>, 3> kColor{
     {{"auto", output::Color::automatic}, {"always", output::Color::always}, {"never", output::Color::never}}};
+constexpr std::array<Word<bool>, 2> kTransport{{{"ssh", true}, {"exec", false}}};
 constexpr std::array<Word<bool>, 2> kAbortOrContinue{{{"abort", true}, {"continue", false}}};
 
 Result<bool> abort_or_continue(string_view value) { return one_of(value, kAbortOrContinue); }
@@ -211,9 +212,13 @@ constexpr OptionSpec kOptions[] = {
      .help = "do not use these hosts or devices",
      .set_job = [](Options& o, string_view v, Here) { return set_filter(o.hosts.exclude, v); }},
     {.names = "host-key", .takes = Takes::value, .value_name = "HOW", .section = Section::place, .preference = true,
-     .standard = "strict", .help = "judge hosts' ssh keys: strict, accept-new, off", .set_job = set_host_key},
+     .standard = "strict", .help = "judge hosts' ssh keys: strict, accept-new, off", .set_job = set_host_key,
+     .more = "Unless it is given, StrictHostKeyChecking of the ssh configuration holds. dlaunch never asks."},
+    {.names = "transport", .takes = Takes::value, .value_name = "WAY", .section = Section::place, .preference = true,
+     .standard = "ssh", .help = "reach hosts by ssh, or by the command of --exec: ssh, exec",
+     .set_job = [](Options&, string_view v, Here) { return one_of(v, kTransport).map([](bool) {}); }},
     {.names = "exec", .takes = Takes::value, .value_name = "COMMAND", .section = Section::place, .preference = true,
-     .standard = "ssh", .help = "reach hosts by this: 'kubectl exec -i {host} --'",
+     .help = "reach hosts by this: 'kubectl exec -i {host} --'",
      .set_job = [](Options& o, string_view v, Here) { o.exec = v; return Result<void>{}; }},
     {.names = "wait-hosts", .takes = Takes::value, .value_name = "SECONDS", .section = Section::place, .preference = true,
      .standard = "0", .help = "so long try hosts that are not up yet",
@@ -321,7 +326,7 @@ constexpr OptionSpec kOptions[] = {
 // clang-format on
 
 constexpr RefusedOption kRefused[] = {
-    {"default-hostfile nolocal transport agent-path rank-table", "it is not supported by this version"},
+    {"default-hostfile nolocal agent-path rank-table", "it is not supported by this version"},
     {"pernode", "use -N 1"},
     {"mca gmca am tune", "MCA parameters are not supported by this version"},
     {"devices visible env-for rank-dir stage save-env", "it is not supported by this version"},

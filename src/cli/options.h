@@ -10,7 +10,7 @@
 #include "launcher/settings.h"
 #include "output/settings.h"
 #include "plan/request.h"
-#include "transport/remote_command.h"
+#include "transport/host_key.h"
 
 namespace dlaunch::cli {
 
@@ -24,9 +24,9 @@ struct Options {
   output::Settings output;
   StdinTarget stdin_target;
   job::Policy policy;
-  std::string exec;  ///< --exec: the command line that reaches other hosts; empty: ssh
-  transport::HostKey host_key = transport::HostKey::strict;
-  std::chrono::milliseconds wait_hosts{0};  ///< --wait-hosts
+  std::string exec;                            ///< --exec: the command line that reaches other hosts; empty: ssh
+  std::optional<transport::HostKey> host_key;  ///< empty: as the ssh configuration says, else strict
+  std::chrono::milliseconds wait_hosts{0};     ///< --wait-hosts
 
   bool dry_run = false;
   Format format = Format::text;  ///< of --dry-run and --show-env

@@ -48,6 +48,8 @@ constexpr Contradiction kContradictions[] = {
     {{"dry-run"}, {"show-env"}, "each prints something else and ends"},
     {{"dry-run"}, {"show-config"}, "each prints something else and ends"},
     {{"show-env"}, {"show-config"}, "each prints something else and ends"},
+    {{"transport", "ssh"}, {"exec"}, "each says how hosts are reached"},
+    {{"host-key"}, {"exec"}, "the command of --exec judges keys by itself"},
     {{"pty"}, {"merge-stderr-to-stdout"}, "a terminal joins the two already"},
 };
 
@@ -104,6 +106,15 @@ Result<void> check_color(const Effective& effective) {
   return useless(always->spelled + " always", "labels alone have a colour", "add --label");
 }
 
+Result<void> check_transport(const Effective& effective) {
+  const Given* by_command = holds(effective, {"transport", "exec"});
+  if (!by_command || effective.find("exec")) return {};
+  return fail({.where = by_command->spelled + " exec",
+               .what = "no command is named",
+               .why = "",
+               .hint = "add --exec 'kubectl exec -i {host} --', or what reaches your hosts"});
+}
+
 Result<void> check_ranks(const Effective& effective) {
   const Given* ranks = effective.find("ranks");
   const Given* files = effective.find("output-filename");
@@ -138,6 +149,7 @@ Result<void> check_effects(const Effective& effective) {
     if (auto ok = check_placing(effective, name); !ok) return ok;
   }
   if (auto ok = check_color(effective); !ok) return ok;
+  if (auto ok = check_transport(effective); !ok) return ok;
   if (auto ok = check_ranks_per_host(effective); !ok) return ok;
   return check_ranks(effective);
 }

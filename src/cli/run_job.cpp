@@ -21,6 +21,7 @@
 #include "transport/exec.h"
 #include "transport/local.h"
 #include "transport/remote_command.h"
+#include "transport/ssh.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -135,6 +136,15 @@ launcher::Settings launcher_settings(const Options& options) {
   return settings;
 }
 
+std::unique_ptr<transport::Transport> way_elsewhere(const Options& options,
+                                                    std::function<void(const std::string&)> note) {
+  if (options.exec.empty()) {
+    return std::make_unique<transport::Ssh>(transport::Ssh::Settings{options.host_key, std::move(note)});
+  }
+  return std::make_unique<transport::Exec>(
+      [&options](const plan::Host& host) { return transport::exec_command(options.exec, host); });
+}
+
 }  // namespace
 
 int run_job(const Options& options, const plan::Plan& plan) {
@@ -158,11 +168,9 @@ int run_job(const Options& options, const plan::Plan& plan) {
   };
   std::optional<Error> output_lost;
   transport::Local here(plan.job_id, options.policy.grace, open_files);
-  transport::Exec elsewhere([&options](const plan::Host& host) {
-    return options.exec.empty() ? transport::ssh_command(host, options.host_key)
-                                : transport::exec_command(options.exec, host);
-  });
-  transport::ByHost transport(here, elsewhere);
+  const auto elsewhere =
+      way_elsewhere(options, [&](const std::string& note) { say_between("dlaunch: note: " + note + '\n'); });
+  transport::ByHost transport(here, *elsewhere);
   asio::io_context io(1);
   const auto log = [&](int level, const std::string& text) {
     status.clear();

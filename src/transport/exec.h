@@ -4,10 +4,10 @@
 
 #include <chrono>
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
+#include "transport/command.h"
 #include "transport/transport.h"
 
 namespace dlaunch::transport {
@@ -25,13 +25,11 @@ class Exec : public Transport {
   void close() override;
 
  private:
-  struct Child;
-  static bool has_ended(const Child& child);
   bool wait_for_all(std::chrono::milliseconds limit);
   void signal_all(int signal);
 
   const CommandFor command_;
-  std::vector<std::unique_ptr<Child>> children_;
+  std::vector<Command> children_;
 };
 
 }  // namespace dlaunch::transport

@@ -1,0 +1,43 @@
+#include "transport/command.h"
+
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+extern char** environ;
+
+namespace dlaunch::transport {
+
+int Command::start(const std::string& line, const sys::Fd& stream, const sys::Fd& errors) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  ::posix_spawnattr_setsigmask(&attributes, &signals);
+  ::sigaddset(&signals, SIGPIPE);
+  ::posix_spawnattr_setsigdefault(&attributes, &signals);
+  ::posix_spawn_file_actions_adddup2(&actions, stream.get(), 0);
+  ::posix_spawn_file_actions_adddup2(&actions, stream.get(), 1);
+  ::posix_spawn_file_actions_adddup2(&actions, errors.get(), 2);
+  std::string script = "exec " + line;
+  char name[] = "sh";
+  char option[] = "-c";
+  char* const argv[] = {name, option, script.data(), nullptr};
+  const int error = ::posix_spawn(&pid_, "/bin/sh", &actions, &attributes, argv, environ);
+  ::posix_spawnattr_destroy(&attributes);
+  ::posix_spawn_file_actions_destroy(&actions);
+  if (error == 0) handle_.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+  return error;
+}
+
+bool Command::has_ended() const { return ::waitpid(pid_, nullptr, WNOHANG) != 0; }
+void Command::signal(int signal) const { ::kill(-pid_, signal); }
+void Command::reap() const { ::waitpid(pid_, nullptr, 0); }
+
+}  // namespace dlaunch::transport

@@ -1,0 +1,95 @@
+#include "transport/ssh.h"
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "sys/io.h"
+#include "transport/ssh/library.h"
+#include "transport/ssh/routes.h"
+#include "transport/ssh/runner.h"
+#include "transport/ssh/surroundings.h"
+#include "transport/ssh/thread.h"
+#include "transport/ssh/watchdog.h"
+
+namespace dlaunch::transport {
+namespace {
+
+// A connection whose stream we closed ends by itself, unless it is still being made. For all together.
+constexpr std::chrono::milliseconds kEndsByItself{1000};
+constexpr std::chrono::milliseconds kEndsWhenTold{500};
+
+}  // namespace
+
+class Ssh::Impl {
+ public:
+  explicit Impl(Settings settings) : settings_(std::move(settings)) {}
+
+  Result<Opened> open(const plan::Host& host) {
+    if (auto ok = begin(); !ok) return fail(ok.error());
+    auto route = routes_->to(host);
+    if (!route) {
+      const Error& error = route.error();
+      return fail({host.name, error.where + ": " + error.what, error.why, error.hint, kExitHostLost});
+    }
+    auto [ours, theirs] = sys::make_socketpair();
+    sys::Pipe errors = sys::make_pipe();
+    if (!errors.read) return no_resources(host, errno);
+    auto runner = std::make_shared<ssh::Runner>(
+        ssh::Runner::Parts{library_, watchdog_, *std::move(route), std::move(theirs), std::move(errors.write)});
+    ssh::Thread thread;
+    if (const int error = thread.start([runner] { runner->run(); }); error != 0) return no_resources(host, error);
+    threads_.push_back(std::move(thread));
+    return Opened{.stream = std::move(ours),
+                  .bootstrap = true,
+                  .agent_path = host.reach.agent,
+                  .errors = std::move(errors.read),
+                  .way_end = [runner] { return runner->end(); }};
+  }
+
+  void close() {
+    if (threads_.empty() || join_all(kEndsByItself)) return;
+    watchdog_->end_all();
+    join_all(kEndsWhenTold);
+    threads_.clear();
+  }
+
+ private:
+  Result<void> begin() {
+    if (library_) return {};
+    auto library = ssh::load_library();
+    if (!library) return fail(library.error());
+    watchdog_ = std::make_shared<ssh::Watchdog>();
+    if (const int error = watchdog_->start(); error != 0) return no_resources({}, error);
+    routes_.emplace(ssh::look_around(), settings_.host_key, settings_.note, watchdog_);
+    library_ = std::make_shared<ssh::Library>(*library);
+    return {};
+  }
+
+  static tl::unexpected<Error> no_resources(const plan::Host& host, int error) {
+    return fail({host.name, "cannot start an ssh connection", std::strerror(error),
+                 "raise the limits of processes and open files (ulimit -u, ulimit -n)", kExitHostLost});
+  }
+
+  bool join_all(std::chrono::milliseconds limit) {
+    const auto deadline = std::chrono::system_clock::now() + limit;
+    std::erase_if(threads_, [&](ssh::Thread& thread) { return thread.join_until(deadline); });
+    return threads_.empty();
+  }
+
+  const Settings settings_;
+  // From the first host on: a job that stays here pays for none of it.
+  std::shared_ptr<const ssh::Library> library_;
+  std::shared_ptr<ssh::Watchdog> watchdog_;
+  std::optional<ssh::Routes> routes_;
+  std::vector<ssh::Thread> threads_;
+};
+
+Ssh::Ssh(Settings settings) : impl_(std::make_unique<Impl>(std::move(settings))) {}
+Ssh::~Ssh() { close(); }
+Result<Opened> Ssh::open(const plan::Host& host) { return impl_->open(host); }
+void Ssh::close() { impl_->close(); }
+
+}  // namespace dlaunch::transport

@@ -1,0 +1,54 @@
+// The user's ssh-agent: one connection and one request at a time however many hosts log in, each answer under a
+// deadline. A host's libssh speaks to it through a socket on which only the keys meant for that host are shown. Shared
+// by the hosts' threads.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sys/fd.h"
+#include "transport/ssh/watchdog.h"
+
+namespace dlaunch::transport::ssh {
+
+struct AgentKey {
+  std::string blob;
+  std::string comment;
+};
+
+class Agent : public std::enable_shared_from_this<Agent> {
+ public:
+  Agent(std::string path, std::shared_ptr<Watchdog> watchdog);
+
+  /// All keys of types that libssh knows; asked for once. Empty when there is no agent, or none that answers.
+  std::vector<AgentKey> keys();
+
+  /// A socket that speaks as an agent, served until it is closed. Each time it is asked for its keys it has the next
+  /// one of these and no other, since libssh, given several, does not see that a host hung up. None when threads run
+  /// out.
+  sys::Fd show(std::vector<AgentKey> keys);
+
+  /// Why nothing more can be had from it; empty while it works.
+  std::string trouble() const;
+
+ private:
+  std::optional<std::string> ask(std::string_view request);
+  std::optional<std::string> exchange(std::string_view request);
+  bool connect();
+  bool wait(short events) const;
+  bool send(std::string_view bytes) const;
+  std::optional<std::string> receive(size_t size) const;
+  void serve(const sys::Fd& host, const std::vector<AgentKey>& keys);
+
+  const std::string path_;
+  const std::shared_ptr<Watchdog> watchdog_;
+  mutable std::mutex mutex_;
+  sys::Fd connection_;
+  std::string trouble_;
+  std::optional<std::vector<AgentKey>> keys_;
+};
+
+}  // namespace dlaunch::transport::ssh

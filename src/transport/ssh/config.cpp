@@ -1,0 +1,391 @@
+#include "transport/ssh/config.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/text.h"
+#include "transport/ssh/config_file.h"
+#include "transport/ssh/pattern.h"
+
+namespace dlaunch::transport::ssh {
+namespace {
+
+using std::string;
+using std::string_view;
+
+constexpr const char* kUsualIdentities[] = {"id_rsa", "id_ecdsa", "id_ed25519"};
+
+/// Keywords that decide how a host is reached, and that nothing here heeds.
+constexpr string_view kUnsupported[] = {
+    "addkeystoagent",
+    "bindaddress",
+    "bindinterface",
+    "canonicalizehostname",
+    "certificatefile",
+    "ciphers",
+    "hostkeyalgorithms",
+    "kexalgorithms",
+    "knownhostscommand",
+    "macs",
+    "pkcs11provider",
+    "preferredauthentications",
+    "pubkeyacceptedalgorithms",
+    "pubkeyacceptedkeytypes",
+    "proxyusefdpass",
+    "remotecommand",
+    "requiredrsasize",
+    "revokedhostkeys",
+    "securitykeyprovider",
+    "sessiontype",
+};
+
+/// A value that is what happens anyhow needs no note.
+bool is_of_no_account(string_view keyword, const std::vector<string>& words) {
+  const string value = to_lower(words.front());
+  if (keyword == "canonicalizehostname" || keyword == "proxyusefdpass" || keyword == "addkeystoagent") {
+    return value == "no" || keyword == "addkeystoagent";
+  }
+  if (keyword == "preferredauthentications") return value.find("publickey") != string::npos;
+  return value == "none" || (keyword == "sessiontype" && value == "default");
+}
+
+tl::unexpected<Error> wrong(const ConfigLine& line, string why) {
+  return fail(
+      {line.where, line.keyword + " " + line.rest, std::move(why), "mend it; ssh would refuse it, too", kExitRefused});
+}
+
+/// One look at the configuration for one host; the first value that is said for anything wins.
+class Resolution {
+ public:
+  Resolution(const string& host, const Said& said, const Surroundings& surroundings)
+      : host_(host), surroundings_(surroundings) {
+    user_ = said.user;
+    port_ = said.port;
+    if (!said.jump.empty()) jump_ = said.jump;
+    if (!said.identity.empty()) identities_.push_back(said.identity);
+  }
+
+  Result<void> read(const ConfigFile& file, bool active) {
+    const bool outer = active;
+    for (const ConfigLine& line : file.lines) {
+      if (line.keyword == "host") {
+        active = outer && matches_patterns(host_, line.words);
+      } else if (line.keyword == "match") {
+        const auto matched = matches(line);
+        if (!matched) return fail(matched.error());
+        active = outer && *matched;
+      } else if (line.keyword == "include") {
+        for (const auto& included : line.included) {
+          if (auto ok = read(*included, active); !ok) return ok;
+        }
+      } else if (active) {
+        if (auto ok = take(line); !ok) return ok;
+      }
+    }
+    return {};
+  }
+
+  HostConfig result() {
+    HostConfig config;
+    config.host_name = to_lower(host_name());
+    config.user = user_.empty() ? surroundings_.user : user_;
+    config.port = port_.value_or(22);
+    config.family = family_.value_or(Family::any);
+    config.identities_only = identities_only_.value_or(false);
+    config.connect_timeout = connect_timeout_;
+    config.host_key = host_key_;
+    if (jump_ && to_lower(*jump_) != "none") config.proxy_jump = *jump_;
+    config.host_key_alias = alias_.value_or("");
+    known_ = config.host_key_alias.empty() ? host_ : config.host_key_alias;
+    if (command_ && to_lower(*command_) != "none") config.proxy_command = expand(*command_, config);
+    add_files(config);
+    config.notes.assign(notes_.begin(), notes_.end());
+    return config;
+  }
+
+ private:
+  // ---- what a line means ----
+  Result<void> take(const ConfigLine& line) {
+    const string& word = line.words.front();
+    if (line.keyword == "hostname") return first(host_name_, word);
+    if (line.keyword == "user") return set_user(word);
+    if (line.keyword == "port") return number(line, port_, 65535);
+    if (line.keyword == "identityfile") return add_identity(word);
+    if (line.keyword == "identitiesonly") return yes_or_no(line, identities_only_);
+    if (line.keyword == "identityagent") return first(agent_, word);
+    if (line.keyword == "proxyjump") return set_jump(word);
+    if (line.keyword == "proxycommand") return set_command(line.rest);
+    if (line.keyword == "connecttimeout") return timeout(line);
+    if (line.keyword == "stricthostkeychecking") return strictness(line);
+    if (line.keyword == "userknownhostsfile") return first(user_known_, line.words);
+    if (line.keyword == "globalknownhostsfile") return first(global_known_, line.words);
+    if (line.keyword == "hostkeyalias") return first(alias_, word);
+    if (line.keyword == "addressfamily") return set_family(line);
+    if (std::ranges::find(kUnsupported, line.keyword) != std::end(kUnsupported) &&
+        !is_of_no_account(line.keyword, line.words)) {
+      note(line, "is not supported");
+    }
+    return {};
+  }
+
+  template <class T>
+  static Result<void> first(std::optional<T>& place, const T& value) {
+    if (!place) place = value;
+    return {};
+  }
+
+  Result<void> set_user(const string& word) {
+    if (user_.empty()) user_ = word;
+    return {};
+  }
+
+  /// ProxyJump and ProxyCommand shut each other out: whichever comes first.
+  Result<void> set_jump(const string& word) {
+    if (!command_) first(jump_, word);
+    return {};
+  }
+  Result<void> set_command(const string& rest) {
+    if (!jump_) first(command_, rest);
+    return {};
+  }
+
+  Result<void> add_identity(const string& word) {
+    if (std::ranges::find(identities_, word) == identities_.end()) identities_.push_back(word);
+    return {};
+  }
+
+  static Result<void> number(const ConfigLine& line, std::optional<int>& place, int most) {
+    const auto value = parse_int(line.words.front(), 1, most);
+    if (!value) return wrong(line, "is no number from 1 to " + std::to_string(most));
+    return first(place, static_cast<int>(*value));
+  }
+
+  Result<void> timeout(const ConfigLine& line) {
+    if (line.words.front() == "none") return {};
+    return number(line, connect_timeout_, 1'000'000);
+  }
+
+  static Result<void> yes_or_no(const ConfigLine& line, std::optional<bool>& place) {
+    const string value = to_lower(line.words.front());
+    if (value == "yes" || value == "true") return first(place, true);
+    if (value == "no" || value == "false") return first(place, false);
+    return wrong(line, "is neither yes nor no");
+  }
+
+  Result<void> strictness(const ConfigLine& line) {
+    const string value = to_lower(line.words.front());
+    if (value == "yes" || value == "true" || value == "ask") return first(host_key_, HostKey::strict);
+    if (value == "no" || value == "false" || value == "off") return first(host_key_, HostKey::off);
+    if (value == "accept-new") return first(host_key_, HostKey::accept_new);
+    return wrong(line, "is none of yes, no, off, ask, accept-new");
+  }
+
+  Result<void> set_family(const ConfigLine& line) {
+    const string value = to_lower(line.words.front());
+    if (value == "any") return first(family_, Family::any);
+    if (value == "inet") return first(family_, Family::ipv4);
+    if (value == "inet6") return first(family_, Family::ipv6);
+    return wrong(line, "is none of any, inet, inet6");
+  }
+
+  void note(const ConfigLine& line, const string& text) {
+    notes_.insert(line.where + ": " + line.keyword + " " + text);
+  }
+
+  // ---- Match ----
+  Result<bool> matches(const ConfigLine& line) {
+    bool all = true;
+    for (size_t i = 0; i < line.words.size(); ++i) {
+      string criterion = to_lower(line.words[i]);
+      const bool negated = criterion.starts_with('!');
+      if (negated) criterion.erase(0, 1);
+      string argument;
+      if (const size_t equals = criterion.find('='); equals != string::npos) {
+        argument = line.words[i].substr(equals + 1 + (negated ? 1 : 0));
+        criterion.resize(equals);
+      } else if (takes_argument(criterion)) {
+        if (++i == line.words.size()) return wrong(line, criterion + " needs a value");
+        argument = line.words[i];
+      }
+      const auto one = criterion_holds(line, criterion, argument);
+      if (!one) return one;
+      if (*one == negated) all = false;
+    }
+    return all;
+  }
+
+  static bool takes_argument(string_view criterion) {
+    return criterion != "all" && criterion != "canonical" && criterion != "final";
+  }
+
+  Result<bool> criterion_holds(const ConfigLine& line, const string& criterion, const string& argument) {
+    const auto patterns = split(argument, ',');
+    if (criterion == "all") return true;
+    if (criterion == "canonical") return false;
+    if (criterion == "host") return matches_host(host_name(), argument);
+    if (criterion == "originalhost") return matches_host(host_, argument);
+    if (criterion == "user") return matches_patterns(user_.empty() ? surroundings_.user : user_, patterns);
+    if (criterion == "localuser") return matches_patterns(surroundings_.user, patterns);
+    if (criterion == "exec" || criterion == "final" || criterion == "localnetwork" || criterion == "tagged") {
+      note(line, criterion + " is not supported, and taken as not matching");
+      return false;
+    }
+    return wrong(line, "Match knows no " + criterion);
+  }
+
+  /// Here case does not count, in Host it does.
+  static bool matches_host(const string& host, const string& patterns) {
+    return matches_patterns(to_lower(host), split(to_lower(patterns), ','));
+  }
+
+  // ---- tokens ----
+  string host_name() const {
+    if (!host_name_) return host_;
+    string name;
+    for (size_t i = 0; i < host_name_->size(); ++i) {
+      const char c = (*host_name_)[i];
+      const char next = i + 1 < host_name_->size() ? (*host_name_)[i + 1] : '\0';
+      if (c == '%' && (next == 'h' || next == '%')) {
+        name += next == 'h' ? host_ : "%";
+        ++i;
+      } else {
+        name += c;
+      }
+    }
+    return name;
+  }
+
+  std::optional<string> token(char letter, const HostConfig& config) const {
+    switch (letter) {
+      case '%':
+        return "%";
+      case 'd':
+        return surroundings_.home;
+      case 'h':
+        return config.host_name;
+      case 'i':
+        return surroundings_.user_id;
+      case 'j':
+        return config.proxy_jump;
+      case 'k':
+        return known_;
+      case 'l':
+        return surroundings_.host_name;
+      case 'L':
+        return surroundings_.host_name.substr(0, surroundings_.host_name.find('.'));
+      case 'n':
+        return host_;
+      case 'p':
+        return std::to_string(config.port);
+      case 'r':
+        return config.user;
+      case 'u':
+        return surroundings_.user;
+      default:
+        return std::nullopt;
+    }
+  }
+
+  string expand(const string& text, const HostConfig& config) {
+    string expanded;
+    for (size_t i = 0; i < text.size(); ++i) {
+      if (text[i] != '%' || i + 1 == text.size()) {
+        expanded += text[i];
+        continue;
+      }
+      const auto value = token(text[++i], config);
+      if (!value) notes_.insert(text + ": %" + text[i] + " is not supported");
+      expanded += value.value_or(string("%") + text[i]);
+    }
+    return expanded;
+  }
+
+  /// ${NAME}, where it is set.
+  string expand_variables(string text) const {
+    for (size_t at = 0; (at = text.find("${", at)) != string::npos;) {
+      const size_t end = text.find('}', at);
+      if (end == string::npos) break;
+      const auto value = surroundings_.variable(text.substr(at + 2, end - at - 2));
+      text.replace(at, end + 1 - at, value.value_or(""));
+      at += value.value_or("").size();
+    }
+    return text;
+  }
+
+  string path(const string& text, const HostConfig& config) {
+    return expand(expand_variables(expand_home(text, surroundings_.home)), config);
+  }
+
+  std::vector<string> paths(const std::vector<string>& texts, const HostConfig& config) {
+    std::vector<string> all;
+    for (const string& text : texts) {
+      if (text != "none") all.push_back(path(text, config));
+    }
+    return all;
+  }
+
+  void add_files(HostConfig& config) {
+    const string ssh = surroundings_.home + "/.ssh/";
+    config.identity_files_named = !identities_.empty();
+    config.identity_files = paths(identities_, config);
+    if (identities_.empty()) {
+      for (const char* name : kUsualIdentities) config.identity_files.push_back(ssh + name);
+    }
+    if (agent_) {
+      const bool is_word = *agent_ == "none" || *agent_ == "SSH_AUTH_SOCK" || agent_->starts_with('$');
+      config.identity_agent = is_word ? expand_variables(*agent_) : path(*agent_, config);
+    }
+    config.user_known_hosts =
+        user_known_ ? paths(*user_known_, config) : std::vector{ssh + "known_hosts", ssh + "known_hosts2"};
+    config.global_known_hosts = global_known_
+                                    ? paths(*global_known_, config)
+                                    : std::vector<string>{"/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2"};
+  }
+
+  const string& host_;
+  const Surroundings& surroundings_;
+  string known_;
+  string user_;
+  std::optional<int> port_;
+  std::optional<string> host_name_;
+  std::optional<string> jump_;
+  std::optional<string> command_;
+  std::optional<string> alias_;
+  std::optional<string> agent_;
+  std::optional<bool> identities_only_;
+  std::optional<int> connect_timeout_;
+  std::optional<HostKey> host_key_;
+  std::optional<Family> family_;
+  std::vector<string> identities_;
+  std::optional<std::vector<string>> user_known_;
+  std::optional<std::vector<string>> global_known_;
+  std::set<string> notes_;
+};
+
+}  // namespace
+
+std::vector<string> Config::usual_paths(const Surroundings& surroundings) {
+  return {surroundings.home + "/.ssh/config", "/etc/ssh/ssh_config"};
+}
+
+Result<Config> Config::read(const std::vector<string>& paths, const Surroundings& surroundings) {
+  Config config;
+  for (const string& path : paths) {
+    const bool machines = path.starts_with("/etc/ssh/");
+    auto file = parse_config_file(path, machines ? "/etc/ssh" : surroundings.home + "/.ssh", surroundings);
+    if (!file) return fail(file.error());
+    config.files_.push_back(*std::move(file));
+  }
+  return config;
+}
+
+Result<HostConfig> Config::resolve(const string& host, const Said& said, const Surroundings& surroundings) const {
+  Resolution resolution(host, said, surroundings);
+  for (const auto& file : files_) {
+    if (auto ok = resolution.read(*file, true); !ok) return fail(ok.error());
+  }
+  return resolution.result();
+}
+
+}  // namespace dlaunch::transport::ssh

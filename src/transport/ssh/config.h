@@ -1,0 +1,74 @@
+// The user's ssh configuration as ssh_config(5) has it, read once however many hosts are looked up in it. What would
+// change how a host is reached and is not supported is told in notes; what is of no account here (forwarding,
+// multiplexing, terminals) is passed over. PURE: files come by a call-back.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "transport/host_key.h"
+#include "transport/ssh/connect.h"
+
+namespace dlaunch::transport::ssh {
+
+/// Who asks, from where.
+struct Surroundings {
+  std::string home;
+  std::string user;
+  std::string host_name;  ///< of this machine, for %l and %L
+  std::string user_id;    ///< for %i
+  std::function<std::optional<std::string>(const std::string& path)> read_file;
+  /// Existing files that a pattern names, sorted.
+  std::function<std::vector<std::string>(const std::string& pattern)> glob;
+  std::function<std::optional<std::string>(const std::string& name)> variable;
+};
+
+/// What is to hold for one host; what nobody said has ssh's own default.
+struct HostConfig {
+  std::string host_name;
+  std::string user;
+  int port = 22;
+  std::vector<std::string> identity_files;
+  bool identity_files_named = false;  ///< by the user; else they are the usual ones
+  bool identities_only = false;
+  std::optional<std::string> identity_agent;  ///< a path, "none", "SSH_AUTH_SOCK" or "$NAME"
+  std::string proxy_jump;
+  std::string proxy_command;
+  std::optional<int> connect_timeout;  ///< seconds
+  std::optional<HostKey> host_key;
+  std::vector<std::string> user_known_hosts;
+  std::vector<std::string> global_known_hosts;
+  std::string host_key_alias;
+  Family family = Family::any;
+  std::vector<std::string> notes;
+};
+
+/// What the host list says, which comes before the configuration.
+struct Said {
+  std::string user;
+  std::optional<int> port;
+  std::string identity;
+  std::string jump;
+};
+
+struct ConfigFile;  // parsed
+
+class Config {
+ public:
+  /// The user's file, then the machine's; one that does not exist is empty. A line that ssh refuses is an error.
+  static Result<Config> read(const std::vector<std::string>& paths, const Surroundings& surroundings);
+  /// ~/.ssh/config and /etc/ssh/ssh_config.
+  static std::vector<std::string> usual_paths(const Surroundings& surroundings);
+
+  Result<HostConfig> resolve(const std::string& host, const Said& said, const Surroundings& surroundings) const;
+
+ private:
+  std::vector<std::shared_ptr<const ConfigFile>> files_;
+};
+
+}  // namespace dlaunch::transport::ssh

@@ -1,0 +1,127 @@
+#include "transport/ssh/config_file.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "transport/ssh/pattern.h"
+
+namespace dlaunch::transport::ssh {
+namespace {
+
+using std::string;
+using std::string_view;
+
+constexpr int kMostDepth = 16;
+constexpr string_view kBlank = " \t\r\f";
+
+/// Splits as ssh does: quotes of both kinds, a backslash before a quote, blank or backslash, # begins a comment.
+class Words {
+ public:
+  explicit Words(string_view text) : text_(text) {}
+
+  /// False when a quote is left open.
+  bool split(std::vector<string>& words) {
+    while (skip_blanks()) {
+      if (text_.front() == '#') return true;
+      string word;
+      if (!take(word)) return false;
+      words.push_back(std::move(word));
+    }
+    return true;
+  }
+
+ private:
+  bool skip_blanks() {
+    text_.remove_prefix(std::min(text_.find_first_not_of(kBlank), text_.size()));
+    return !text_.empty();
+  }
+
+  bool take(string& word) {
+    char quote = 0;
+    for (; !text_.empty(); text_.remove_prefix(1)) {
+      const char c = text_.front();
+      if (c == '\\' && text_.size() > 1 && escapes(text_[1], quote)) {
+        text_.remove_prefix(1);
+        word += text_.front();
+      } else if (quote == 0 && (c == '"' || c == '\'')) {
+        quote = c;
+      } else if (quote != 0 && c == quote) {
+        quote = 0;
+      } else if (quote == 0 && kBlank.find(c) != string_view::npos) {
+        return true;
+      } else {
+        word += c;
+      }
+    }
+    return quote == 0;
+  }
+
+  static bool escapes(char next, char quote) {
+    return next == '\'' || next == '"' || next == '\\' || (quote == 0 && next == ' ');
+  }
+
+  string_view text_;
+};
+
+tl::unexpected<Error> wrong(const string& where, string what, string why) {
+  return fail({where, std::move(what), std::move(why), "mend it; ssh would refuse it, too", kExitRefused});
+}
+
+/// "Keyword value", "Keyword=value", "Keyword = value".
+Result<ConfigLine> parse_line(string_view text, string where) {
+  const size_t end = std::min(text.find_first_of(" \t\r\f="), text.size());
+  ConfigLine line{.keyword = to_lower(text.substr(0, end)), .words = {}, .rest = {}, .where = std::move(where)};
+  text.remove_prefix(end);
+  text = trim(text);
+  if (text.starts_with('=')) text = trim(text.substr(1));
+  line.rest = text;
+  if (!Words(text).split(line.words)) return wrong(line.where, "a quote is not closed", string(text));
+  if (line.words.empty()) return wrong(line.where, line.keyword, "a value is missing");
+  return line;
+}
+
+string absolute(const string& pattern, const string& directory, const string& home) {
+  if (pattern.starts_with('~')) return expand_home(pattern, home);
+  return pattern.starts_with('/') ? pattern : directory + '/' + pattern;
+}
+
+Result<void> include(ConfigLine& line, const string& directory, const Surroundings& surroundings, int depth) {
+  if (depth == kMostDepth) return wrong(line.where, "Include", "files include each other too deeply");
+  for (const string& word : line.words) {
+    for (const string& path : surroundings.glob(absolute(word, directory, surroundings.home))) {
+      auto file = parse_config_file(path, directory, surroundings, depth + 1);
+      if (!file) return fail(file.error());
+      line.included.push_back(*std::move(file));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+string expand_home(string_view path, const string& home) {
+  if (path == "~") return home;
+  return path.starts_with("~/") ? home + string(path.substr(1)) : string(path);
+}
+
+Result<std::shared_ptr<const ConfigFile>> parse_config_file(const string& path, const string& directory,
+                                                            const Surroundings& surroundings, int depth) {
+  auto file = std::make_shared<ConfigFile>();
+  const auto text = surroundings.read_file(path);
+  int number = 0;
+  for (const string& raw : split(text.value_or(""), '\n')) {
+    ++number;
+    const string_view content = trim(raw);
+    if (content.empty() || content.front() == '#') continue;
+    auto line = parse_line(content, path + ":" + std::to_string(number));
+    if (!line) return fail(line.error());
+    if (line->keyword == "include") {
+      if (auto ok = include(*line, directory, surroundings, depth); !ok) return fail(ok.error());
+    }
+    file->lines.push_back(*std::move(line));
+  }
+  return file;
+}
+
+}  // namespace dlaunch::transport::ssh

@@ -1,0 +1,137 @@
+#include "transport/ssh/connect.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "transport/ssh/resolve.h"
+
+namespace dlaunch::transport::ssh {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::milliseconds kHeadStart{250};
+
+void set(int fd, int level, int option, int value) { ::setsockopt(fd, level, option, &value, sizeof value); }
+
+std::string numeric(const addrinfo& address) {
+  std::array<char, NI_MAXHOST> text{};
+  ::getnameinfo(address.ai_addr, address.ai_addrlen, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST);
+  return text.data();
+}
+
+/// Attempts side by side; a value of connect_to.
+class Race {
+ public:
+  Race(const addrinfo* first, Clock::time_point deadline, int ended)
+      : next_(first), deadline_(deadline), ended_(ended) {}
+
+  /// 0, or the errno that tells most.
+  int run(Connected& winner) {
+    Clock::time_point next_start = Clock::now();
+    while (Clock::now() < deadline_) {
+      if (next_ && (attempts_.empty() || Clock::now() >= next_start)) {
+        start(*std::exchange(next_, next_->ai_next));
+        next_start = Clock::now() + kHeadStart;
+        continue;
+      }
+      if (!next_ && attempts_.empty()) return error_;
+      if (!wait(next_ ? std::min(next_start, deadline_) : deadline_)) return ECANCELED;
+      if (take_winner(winner)) return 0;
+    }
+    return ETIMEDOUT;
+  }
+
+ private:
+  struct Attempt {
+    sys::Fd socket;
+    const addrinfo* address;
+  };
+
+  void start(const addrinfo& address) {
+    sys::Fd socket(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!socket || (::connect(socket.get(), address.ai_addr, address.ai_addrlen) != 0 && errno != EINPROGRESS)) {
+      error_ = errno;
+      return;
+    }
+    attempts_.push_back({std::move(socket), &address});
+  }
+
+  /// False when all is to end.
+  bool wait(Clock::time_point until) {
+    waits_.assign({pollfd{ended_, POLLIN, 0}});
+    for (const Attempt& attempt : attempts_) waits_.push_back({attempt.socket.get(), POLLOUT, 0});
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+    ::poll(waits_.data(), waits_.size(), static_cast<int>(std::max<long>(left.count(), 0)));
+    return waits_.front().revents == 0;
+  }
+
+  bool take_winner(Connected& winner) {
+    for (size_t i = attempts_.size(); i-- > 0;) {
+      if (waits_[i + 1].revents == 0) continue;
+      int error = 0;
+      socklen_t size = sizeof error;
+      ::getsockopt(attempts_[i].socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+      if (error == 0) {
+        winner = {std::move(attempts_[i].socket), numeric(*attempts_[i].address)};
+        return true;
+      }
+      error_ = error;
+      attempts_.erase(attempts_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    return false;
+  }
+
+  const addrinfo* next_;
+  const Clock::time_point deadline_;
+  const int ended_;
+  int error_ = ECONNREFUSED;
+  std::vector<Attempt> attempts_;
+  std::vector<pollfd> waits_;
+};
+
+void prepare(int fd) {
+  ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+  set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+  set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+}
+
+std::string hint_for(int error) {
+  switch (error) {
+    case ECONNREFUSED:
+      return "is sshd running there, and on that port?";
+    case ETIMEDOUT:
+      return "is it up, and does no firewall drop the packets?";
+    default:
+      return "is it up?";
+  }
+}
+
+}  // namespace
+
+tl::expected<Connected, WayEnd> connect_to(const Target& target, std::chrono::milliseconds limit, int ended) {
+  auto addresses = resolve(target, Clock::now() + limit, ended);
+  if (!addresses) return tl::unexpected(addresses.error());
+  Connected connected;
+  const int error = Race(addresses->get(), Clock::now() + limit, ended).run(connected);
+  if (error == 0) {
+    prepare(connected.socket.get());
+    return connected;
+  }
+  return tl::unexpected(WayEnd{
+      .what = "cannot connect to " + (target.renamed ? target.name + " " : "") + "port " + std::to_string(target.port),
+      .why = std::strerror(error),
+      .hint = hint_for(error),
+      .retry = WayEnd::Retry::when_up});
+}
+
+}  // namespace dlaunch::transport::ssh

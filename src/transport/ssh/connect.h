@@ -1,0 +1,30 @@
+// A TCP connection to a name: every address is tried, the next one 250 ms after the one before it, the first that
+// answers wins. Called in a host's own thread; every wait ends at the deadline or when `ended` is readable.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "sys/fd.h"
+#include "transport/transport.h"
+
+namespace dlaunch::transport::ssh {
+
+enum class Family { any, ipv4, ipv6 };
+
+struct Connected {
+  sys::Fd socket;       ///< blocking; TCP_NODELAY, keepalive
+  std::string address;  ///< numeric
+};
+
+struct Target {
+  std::string name;
+  int port = 22;
+  bool renamed = false;  ///< it is not what the user calls the host, and belongs into a message
+  Family family = Family::any;
+};
+
+/// Both phases, name and connection, may take `limit`.
+tl::expected<Connected, WayEnd> connect_to(const Target& target, std::chrono::milliseconds limit, int ended);
+
+}  // namespace dlaunch::transport::ssh

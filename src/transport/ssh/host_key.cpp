@@ -1,0 +1,94 @@
+#include "transport/ssh/host_key.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "base/text.h"
+#include "sys/fd.h"
+#include "transport/ssh/encoding.h"
+
+namespace dlaunch::transport::ssh {
+namespace {
+
+using std::string;
+using Kind = KeyVerdict::Kind;
+
+constexpr const char* kWhat = "host key verification failed";
+
+struct ServerKey {
+  string type;
+  string base64;
+  string fingerprint;
+};
+
+ServerKey server_key(const Connection& connection) {
+  const Library& lib = connection.lib;
+  ServerKey found;
+  ssh_key key = nullptr;
+  if (lib.ssh_get_server_publickey(connection.session, &key) != SSH_OK) return found;
+  char* text = nullptr;
+  if (lib.ssh_pki_export_pubkey_base64(key, &text) == SSH_OK) found.base64 = text;
+  lib.ssh_string_free_char(text);
+  unsigned char* hash = nullptr;
+  size_t size = 0;
+  if (lib.ssh_get_publickey_hash(key, SSH_PUBLICKEY_HASH_SHA256, &hash, &size) == 0) {
+    text = lib.ssh_get_fingerprint_hash(SSH_PUBLICKEY_HASH_SHA256, hash, size);
+    found.fingerprint = text ? text : "";
+    lib.ssh_string_free_char(text);
+    lib.ssh_clean_pubkey_hash(&hash);
+  }
+  lib.ssh_key_free(key);
+  const string blob = from_base64(found.base64).value_or("");
+  std::string_view rest = blob;
+  found.type = unpack(rest).value_or("");
+  return found;
+}
+
+string place(const KnownKey& line) { return line.file + ":" + std::to_string(line.line); }
+
+WayEnd refused(const Route& route, const KeyVerdict& verdict, const ServerKey& key) {
+  const string shown = key.type + " key " + key.fingerprint;
+  const string remove = "ssh-keygen -f " + shell_quote(verdict.line.file) + " -R " + shell_quote(route.known.name.name);
+  switch (verdict.kind) {
+    case Kind::revoked:
+      return {kWhat, "its " + shown + " is revoked by " + place(verdict.line), "do not trust this host"};
+    case Kind::changed:
+      return {kWhat, "its " + shown + " is not the one at " + place(verdict.line),
+              "someone may be listening in; if the host was set up anew: " + remove};
+    case Kind::authority_only:
+      return {kWhat, "a @cert-authority line names it, and certificates of hosts are not supported",
+              "add its key to known_hosts, or use --exec 'ssh -T {host}'"};
+    default:
+      return {kWhat, "its " + shown + " is not in known_hosts",
+              "compare it with the host's own, then run once with --host-key accept-new"};
+  }
+}
+
+/// One write, so that hosts which are accepted side by side do not mix their lines.
+bool write_down(const Route& route, const ServerKey& key) {
+  const string& path = route.known_hosts_file;
+  if (const size_t slash = path.rfind('/'); slash != string::npos) ::mkdir(path.substr(0, slash).c_str(), 0700);
+  const sys::Fd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
+  const string line = known_hosts_line(route.known.name, key.type, key.base64);
+  return file && ::write(file.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size());
+}
+
+}  // namespace
+
+std::optional<WayEnd> check_host_key(const Connection& connection) {
+  const Route& route = connection.route;
+  const ServerKey key = server_key(connection);
+  if (key.base64.empty()) return WayEnd{kWhat, "it has no key that libssh can read", ""};
+  const KeyVerdict verdict = judge(route.known, key.type, key.base64);
+  if (verdict.kind == Kind::known) return std::nullopt;
+  if (verdict.kind != Kind::revoked && route.host_key == HostKey::off) return std::nullopt;
+  if (verdict.kind != Kind::unknown || route.host_key != HostKey::accept_new) return refused(route, verdict, key);
+  if (write_down(route, key)) return std::nullopt;
+  return WayEnd{kWhat, "cannot write its key to " + route.known_hosts_file + ": " + std::strerror(errno), ""};
+}
+
+}  // namespace dlaunch::transport::ssh

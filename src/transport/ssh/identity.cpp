@@ -1,0 +1,59 @@
+#include "transport/ssh/identity.h"
+
+#include <utility>
+
+#include "base/text.h"
+#include "transport/ssh/encoding.h"
+
+namespace dlaunch::transport::ssh {
+namespace {
+
+constexpr std::string_view kBegin = "-----BEGIN OPENSSH PRIVATE KEY-----";
+constexpr std::string_view kEnd = "-----END OPENSSH PRIVATE KEY-----";
+constexpr std::string_view kMagic{"openssh-key-v1\0", 15};
+
+/// "ssh-ed25519 AAAA… comment"
+std::string blob_of_line(std::string_view text) {
+  const auto words = split(std::string(trim(text.substr(0, text.find('\n')))), ' ');
+  return words.size() < 2 ? "" : from_base64(words[1]).value_or("");
+}
+
+/// OpenSSH's own format tells the public key and the cipher without the passphrase.
+void read_openssh(Identity& identity) {
+  const std::string_view text = identity.key;
+  const size_t from = text.find(kBegin) + kBegin.size();
+  std::string body;
+  for (const char c : text.substr(from, text.find(kEnd) - from)) {
+    if (c != '\n' && c != '\r' && c != ' ') body += c;
+  }
+  const std::string bytes = from_base64(body).value_or("");
+  std::string_view rest = bytes;
+  identity.kind = Identity::Kind::foreign;
+  if (!rest.starts_with(kMagic)) return;
+  rest.remove_prefix(kMagic.size());
+  const auto cipher = unpack(rest);
+  const auto derivation = unpack(rest);
+  const auto parameters = unpack(rest);
+  const auto keys = unpack_number(rest);
+  const auto blob = unpack(rest);
+  if (!cipher || !derivation || !parameters || !keys || !blob) return;
+  identity.kind = *cipher == "none" ? Identity::Kind::usable : Identity::Kind::encrypted;
+  identity.public_blob = *blob;
+}
+
+}  // namespace
+
+Identity read_identity(std::string path, std::string text, std::string_view public_text) {
+  Identity identity{.path = std::move(path), .key = std::move(text), .public_blob = blob_of_line(public_text)};
+  if (identity.key.find(kBegin) != std::string::npos) {
+    read_openssh(identity);
+  } else if (identity.key.find("ENCRYPTED") != std::string::npos) {
+    identity.kind = Identity::Kind::encrypted;
+  } else if (identity.key.find(" PRIVATE KEY-----") == std::string::npos) {
+    identity.kind = Identity::Kind::foreign;
+    if (identity.public_blob.empty()) identity.public_blob = blob_of_line(identity.key);  // IdentityFile key.pub
+  }
+  return identity;
+}
+
+}  // namespace dlaunch::transport::ssh

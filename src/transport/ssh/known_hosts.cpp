@@ -1,0 +1,148 @@
+#include "transport/ssh/known_hosts.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/text.h"
+#include "transport/ssh/pattern.h"
+
+namespace dlaunch::transport::ssh {
+namespace {
+
+constexpr std::string_view kHashed = "|1|";
+
+std::string_view next_word(std::string_view& text) {
+  const size_t from = std::min(text.find_first_not_of(" \t"), text.size());
+  const size_t to = std::min(text.find_first_of(" \t", from), text.size());
+  const std::string_view word = text.substr(from, to - from);
+  text.remove_prefix(to);
+  return word;
+}
+
+/// What libssh calls the algorithms that sign with a type of key; ours, best first.
+struct Type {
+  std::string_view name;
+  std::string_view algorithms;
+};
+constexpr Type kTypes[] = {
+    {"ssh-ed25519", "ssh-ed25519"},
+    {"ecdsa-sha2-nistp521", "ecdsa-sha2-nistp521"},
+    {"ecdsa-sha2-nistp384", "ecdsa-sha2-nistp384"},
+    {"ecdsa-sha2-nistp256", "ecdsa-sha2-nistp256"},
+    {"ssh-rsa", "rsa-sha2-512,rsa-sha2-256"},
+};
+
+bool has_type(const std::vector<KnownKey>& keys, std::string_view type) {
+  return std::any_of(keys.begin(), keys.end(), [&](const KnownKey& key) { return key.type == type; });
+}
+
+}  // namespace
+
+KnownName known_name(std::string_view host, int port, std::string_view alias) {
+  if (!alias.empty()) return {.name = to_lower(alias), .bare = ""};
+  std::string name = to_lower(host);
+  if (port == 22) return {.name = std::move(name), .bare = ""};
+  return {.name = "[" + name + "]:" + std::to_string(port), .bare = name};
+}
+
+void KnownHosts::add_file(const std::string& path, std::string_view text) {
+  for (int number = 1; !text.empty(); ++number) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    add_line(path, number, trim(text.substr(0, end)));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+/// A line that cannot be read is no key: OpenSSH passes over it, too.
+void KnownHosts::add_line(const std::string& path, int number, std::string_view text) {
+  if (text.empty() || text.front() == '#') return;
+  Line line;
+  std::string_view names = next_word(text);
+  if (names.starts_with('@')) {
+    if (names != "@revoked" && names != "@cert-authority") return;
+    line.mark = names == "@revoked" ? Mark::revoked : Mark::authority;
+    names = next_word(text);
+  }
+  const std::string_view type = next_word(text);
+  const std::string_view key = next_word(text);
+  if (key.empty() || !from_base64(key)) return;
+  line.key = {std::string(type), std::string(key), path, number};
+  const size_t index = lines_.size();
+  if (names.starts_with(kHashed)) {
+    const auto parts = split(names, '|');
+    const auto salt = from_base64(parts.size() == 4 ? parts[2] : "");
+    const auto hash = from_base64(parts.size() == 4 ? parts[3] : "");
+    if (!salt || !hash || hash->size() != line.hash.size()) return;
+    line.salted.emplace(*salt);
+    std::copy(hash->begin(), hash->end(), line.hash.begin());
+    to_try_.push_back(index);
+  } else if (names.find_first_of("*?!") != std::string_view::npos) {
+    line.patterns = split(to_lower(names), ',');
+    to_try_.push_back(index);
+  } else {
+    for (std::string& name : split(to_lower(names), ',')) by_name_[std::move(name)].push_back(index);
+  }
+  lines_.push_back(std::move(line));
+}
+
+bool KnownHosts::matches(const Line& line, std::string_view name) {
+  if (line.salted) return line.salted->of(name) == line.hash;
+  return matches_patterns(name, line.patterns);
+}
+
+KnownHosts::Found KnownHosts::find(std::string_view name) const {
+  std::vector<size_t> indices;
+  if (const auto at = by_name_.find(std::string(name)); at != by_name_.end()) indices = at->second;
+  std::copy_if(to_try_.begin(), to_try_.end(), std::back_inserter(indices),
+               [&](size_t index) { return matches(lines_[index], name); });
+  std::sort(indices.begin(), indices.end());
+  Found found;
+  for (const size_t index : indices) {
+    const Line& line = lines_[index];
+    if (line.mark == Mark::none) found.keys.push_back(line.key);
+    if (line.mark == Mark::revoked) found.revoked.push_back(line.key);
+    if (line.mark == Mark::authority) found.authority = true;
+  }
+  return found;
+}
+
+KnownHost find_host(const KnownHosts& known, const KnownName& name) {
+  return {name, known.find(name.name), name.bare.empty() ? KnownHosts::Found{} : known.find(name.bare)};
+}
+
+KeyVerdict judge(const KnownHost& host, std::string_view type, std::string_view key) {
+  using Kind = KeyVerdict::Kind;
+  const auto same = [&](const KnownKey& line) { return line.key == key; };
+  const auto find_same = [&](const std::vector<KnownKey>& keys) {
+    return std::find_if(keys.begin(), keys.end(), same);
+  };
+  for (const auto* keys : {&host.named.revoked, &host.bare.revoked}) {
+    if (const auto line = find_same(*keys); line != keys->end()) return {Kind::revoked, *line};
+  }
+  for (const auto* keys : {&host.named.keys, &host.bare.keys}) {
+    if (const auto line = find_same(*keys); line != keys->end()) return {Kind::known, *line};
+  }
+  for (const KnownKey& line : host.named.keys) {
+    if (line.type == type) return {Kind::changed, line};
+  }
+  return {host.named.authority ? Kind::authority_only : Kind::unknown, {}};
+}
+
+std::string preferred_types(const KnownHost& host) {
+  const std::vector<KnownKey>& keys = host.named.keys.empty() ? host.bare.keys : host.named.keys;
+  std::string first;
+  std::string rest;
+  for (const Type& type : kTypes) {
+    std::string& list = has_type(keys, type.name) ? first : rest;
+    if (!list.empty()) list += ',';
+    list += type.algorithms;
+  }
+  return first.empty() ? rest : rest.empty() ? first : first + ',' + rest;
+}
+
+std::string known_hosts_line(const KnownName& name, std::string_view type, std::string_view key) {
+  return name.name + ' ' + std::string(type) + ' ' + std::string(key) + '\n';
+}
+
+}  // namespace dlaunch::transport::ssh

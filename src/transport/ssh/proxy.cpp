@@ -1,0 +1,85 @@
+#include "transport/ssh/proxy.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+
+namespace dlaunch::transport::ssh {
+namespace {
+
+using std::string;
+using Retry = WayEnd::Retry;
+
+constexpr size_t kLinesTold = 2;
+
+const char* strictness(HostKey host_key) {
+  switch (host_key) {
+    case HostKey::accept_new:
+      return "accept-new";
+    case HostKey::off:
+      return "no";
+    case HostKey::strict:
+      break;
+  }
+  return "yes";
+}
+
+/// The last lines: of several the first says where, the last what.
+string last_words(std::string_view said) {
+  std::vector<string> lines;
+  for (const string& line : split(said, '\n')) {
+    if (const auto text = trim(line); !text.empty()) lines.emplace_back(text);
+  }
+  string words;
+  for (size_t i = lines.size() - std::min(lines.size(), kLinesTold); i < lines.size(); ++i) {
+    words += (words.empty() ? "" : "; ") + lines[i];
+  }
+  return words;
+}
+
+struct Sign {
+  std::string_view part;
+  Retry retry;
+};
+constexpr Sign kSigns[] = {
+    {"Permission denied", Retry::never},
+    {"verification failed", Retry::never},
+    {"not found", Retry::never},
+    {"Bad configuration", Retry::never},
+    {"Connection closed", Retry::soon},
+    {"Connection reset", Retry::soon},
+    {"administratively prohibited", Retry::never},
+};
+
+Retry retry_after(const string& words) {
+  for (const Sign& sign : kSigns) {
+    if (words.find(sign.part) != string::npos) return sign.retry;
+  }
+  return Retry::when_up;
+}
+
+}  // namespace
+
+string jump_command(const HostConfig& config, HostKey host_key) {
+  const string& hops = config.proxy_jump;
+  const size_t comma = hops.rfind(',');
+  string last = comma == string::npos ? hops : hops.substr(comma + 1);
+  if (!last.starts_with("ssh://")) last.insert(0, "ssh://");
+  string command = string("ssh -o BatchMode=yes -o StrictHostKeyChecking=") + strictness(host_key);
+  if (config.connect_timeout) command += " -o ConnectTimeout=" + std::to_string(*config.connect_timeout);
+  if (comma != string::npos) command += " -J " + shell_quote(hops.substr(0, comma));
+  command += " -W " + shell_quote("[" + config.host_name + "]:" + std::to_string(config.port));
+  return command + " -- " + shell_quote(last);
+}
+
+WayEnd blame_command(WayEnd end, std::string_view said) {
+  string words = last_words(said);
+  if (words.empty()) return end;
+  const Retry retry = retry_after(words);
+  return {
+      .what = "the way through another host or command failed", .why = std::move(words), .hint = "", .retry = retry};
+}
+
+}  // namespace dlaunch::transport::ssh

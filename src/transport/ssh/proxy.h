@@ -1,0 +1,18 @@
+// Ways through other hosts: the command for ProxyJump, and what a command on the way means by its last words. PURE.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "transport/ssh/config.h"
+#include "transport/transport.h"
+
+namespace dlaunch::transport::ssh {
+
+/// As ssh itself goes through other hosts: its client makes one hop after the other, here without ever asking.
+std::string jump_command(const HostConfig& config, HostKey host_key);
+
+/// `end`: of a session that did not come to a handshake; `said`: all that the command wrote to its stderr.
+WayEnd blame_command(WayEnd end, std::string_view said);
+
+}  // namespace dlaunch::transport::ssh

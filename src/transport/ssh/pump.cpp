@@ -1,0 +1,186 @@
+#include "transport/ssh/pump.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+namespace dlaunch::transport::ssh {
+namespace {
+
+constexpr std::uint32_t kRead = 32u << 10;
+constexpr size_t kWrite = 32u << 10;  // the largest packet that every sshd takes
+constexpr int kStdout = 0;
+constexpr int kStderr = 1;
+
+/// Bytes on their way; sent from the front without moving them.
+class Buffer {
+ public:
+  bool empty() const { return sent_ == bytes_.size(); }
+  std::string_view rest() const { return std::string_view(bytes_).substr(sent_); }
+  void add(std::string_view bytes) { bytes_ += bytes; }
+  void drop(size_t count) {
+    sent_ += count;
+    if (empty()) clear();
+  }
+  void clear() {
+    bytes_.clear();
+    sent_ = 0;
+  }
+
+ private:
+  std::string bytes_;
+  size_t sent_ = 0;
+};
+
+class Pump {
+ public:
+  explicit Pump(const PumpEnds& ends) : ends_(ends), lib_(ends.lib), event_(lib_.ssh_event_new()) {
+    lib_.ssh_event_add_session(event_, ends_.session);
+    lib_.ssh_set_counters(ends_.session, &received_, nullptr);
+  }
+  ~Pump() {
+    watch(ends_.stream, stream_events_, 0);
+    watch(ends_.errors, errors_events_, 0);
+    watch(ends_.noise, noise_events_, 0);
+    lib_.ssh_set_counters(ends_.session, nullptr, nullptr);
+    lib_.ssh_event_remove_session(event_, ends_.session);
+    lib_.ssh_event_free(event_);
+  }
+  Pump(const Pump&) = delete;
+  Pump& operator=(const Pump&) = delete;
+
+  std::string run() {
+    for (;;) {
+      const std::uint64_t before = received_.in_bytes;
+      bool moved = take_from_launcher();
+      moved = send_to_host() || moved;
+      moved = take_from_host(kStdout, to_launcher_) || moved;
+      moved = take_from_host(kStderr, to_errors_) || moved;
+      moved = take_noise() || moved;
+      moved = give(ends_.stream, to_launcher_) || moved;
+      moved = give(ends_.errors, to_errors_) || moved;
+      if (lost_) return lib_.ssh_get_error(ends_.session);
+      // Each call to libssh may take packets in that the calls before it would have wanted: then there is no waiting
+      // yet.
+      if (moved || received_.in_bytes != before) continue;
+      if (over()) return "";
+      if (!wait()) return lib_.ssh_get_error(ends_.session);
+    }
+  }
+
+ private:
+  bool over() const {
+    if (gone_) return to_host_.empty();
+    return to_launcher_.empty() && to_errors_.empty() &&
+           (host_ended_ || lib_.ssh_channel_is_closed(ends_.channel) != 0);
+  }
+
+  bool take_from_launcher() {
+    if (launcher_ended_ || !to_host_.empty()) return false;
+    const ssize_t got = ::recv(ends_.stream.get(), bytes_.data(), bytes_.size(), MSG_DONTWAIT);
+    if (got > 0) {
+      to_host_.add({bytes_.data(), static_cast<size_t>(got)});
+    } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
+      launcher_ended_ = true;
+    }
+    return got >= 0;
+  }
+
+  bool send_to_host() {
+    bool moved = false;
+    while (!to_host_.empty()) {
+      const size_t window = lib_.ssh_channel_window_size(ends_.channel);
+      const auto now = to_host_.rest().substr(0, std::min(window, kWrite));
+      const int took =
+          now.empty() ? 0 : lib_.ssh_channel_write(ends_.channel, now.data(), static_cast<uint32_t>(now.size()));
+      if (took < 0 && took != SSH_AGAIN) lost_ = true;
+      if (took <= 0) break;
+      to_host_.drop(static_cast<size_t>(took));
+      moved = true;
+    }
+    if (launcher_ended_ && to_host_.empty() && !eof_sent_) {
+      eof_sent_ = true;
+      lib_.ssh_channel_send_eof(ends_.channel);
+    }
+    return moved;
+  }
+
+  bool take_from_host(int which, Buffer& into) {
+    if (!into.empty()) return false;
+    const int got = lib_.ssh_channel_read_nonblocking(ends_.channel, bytes_.data(), kRead, which);
+    if (got > 0) into.add({bytes_.data(), static_cast<size_t>(got)});
+    if (got == SSH_ERROR) lost_ = true;
+    if (which == kStdout && (got == SSH_EOF || (got == 0 && lib_.ssh_channel_is_eof(ends_.channel) != 0))) {
+      host_ended_ = true;
+    }
+    return got > 0;
+  }
+
+  bool take_noise() {
+    if (noise_ended_ || !to_errors_.empty()) return false;
+    const ssize_t got = ::read(ends_.noise.get(), bytes_.data(), bytes_.size());
+    if (got > 0) to_errors_.add({bytes_.data(), static_cast<size_t>(got)});
+    if (got == 0) noise_ended_ = true;
+    return got > 0;
+  }
+
+  /// What nobody takes any more is dropped.
+  bool give(const sys::Fd& to, Buffer& from) {
+    if (from.empty()) return false;
+    const ssize_t took = ::write(to.get(), from.rest().data(), from.rest().size());
+    if (took < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+    if (took < 0) {
+      gone_ = gone_ || &to == &ends_.stream;
+      from.clear();
+      return true;
+    }
+    from.drop(static_cast<size_t>(took));
+    return true;
+  }
+
+  /// False when the connection was lost.
+  bool wait() {
+    const bool room = !launcher_ended_ && to_host_.empty();
+    watch(ends_.stream, stream_events_, static_cast<short>((room ? POLLIN : 0) | (to_launcher_.empty() ? 0 : POLLOUT)));
+    watch(ends_.errors, errors_events_, to_errors_.empty() ? short{0} : short{POLLOUT});
+    watch(ends_.noise, noise_events_, to_errors_.empty() && !noise_ended_ ? short{POLLIN} : short{0});
+    return lib_.ssh_event_dopoll(event_, -1) != SSH_ERROR;
+  }
+
+  void watch(const sys::Fd& fd, short& now, short wanted) {
+    if (now == wanted) return;
+    if (now != 0) lib_.ssh_event_remove_fd(event_, fd.get());
+    now = wanted;
+    if (wanted != 0) lib_.ssh_event_add_fd(event_, fd.get(), wanted, [](socket_t, int, void*) { return 0; }, nullptr);
+  }
+
+  const PumpEnds& ends_;
+  const Library& lib_;
+  const ssh_event event_;
+  ssh_counter_struct received_{};
+  short stream_events_ = 0;
+  short errors_events_ = 0;
+  short noise_events_ = 0;
+  Buffer to_host_;
+  Buffer to_launcher_;
+  Buffer to_errors_;
+  bool launcher_ended_ = false;  // it sends no more
+  bool noise_ended_ = !ends_.noise;
+  bool gone_ = false;  // it takes no more either
+  bool eof_sent_ = false;
+  bool host_ended_ = false;
+  bool lost_ = false;
+  std::array<char, kRead> bytes_;
+};
+
+}  // namespace
+
+std::string pump(const PumpEnds& ends) { return std::make_unique<Pump>(ends)->run(); }
+
+}  // namespace dlaunch::transport::ssh

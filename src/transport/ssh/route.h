@@ -1,0 +1,33 @@
+// All that is known of the way to one host before the first packet: what the host list, the ssh configuration, the
+// known hosts and the keys say. A value, made in the launcher's thread and given to the host's own.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "transport/host_key.h"
+#include "transport/ssh/agent.h"
+#include "transport/ssh/connect.h"
+#include "transport/ssh/identity.h"
+#include "transport/ssh/known_hosts.h"
+
+namespace dlaunch::transport::ssh {
+
+struct Route {
+  std::string host;  ///< as the user named it
+  Target target;
+  std::string proxy_command;  ///< instead of TCP; empty: none
+  std::string user;
+  HostKey host_key = HostKey::strict;
+  KnownHost known;
+  std::string known_hosts_file;  ///< the user's own, where an accepted key is written
+  std::vector<std::shared_ptr<const Identity>> identities;
+  bool identities_only = false;                 ///< of the agent's keys only those that are among the identities
+  std::shared_ptr<Agent> agent;                 ///< none: there is none, or it is not to be asked
+  std::vector<std::string> missing_identities;  ///< named by the user, and not there
+  std::chrono::milliseconds limit{10'000};      ///< of each phase
+};
+
+}  // namespace dlaunch::transport::ssh

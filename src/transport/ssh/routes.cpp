@@ -1,0 +1,101 @@
+#include "transport/ssh/routes.h"
+
+#include <utility>
+
+#include "transport/ssh/config_file.h"
+#include "transport/ssh/pattern.h"
+#include "transport/ssh/proxy.h"
+
+namespace dlaunch::transport::ssh {
+namespace {
+
+using std::string;
+
+Said said_of(const plan::Reach& reach, const string& home) {
+  return {reach.user, reach.port, expand_home(reach.identity, home), reach.jump};
+}
+
+}  // namespace
+
+Routes::Routes(Surroundings surroundings, std::optional<HostKey> host_key, std::function<void(const string&)> note,
+               std::shared_ptr<Watchdog> watchdog)
+    : surroundings_(std::move(surroundings)),
+      host_key_(host_key),
+      note_(std::move(note)),
+      watchdog_(std::move(watchdog)) {}
+
+Result<void> Routes::read_config() {
+  if (config_) return {};
+  auto config = Config::read(Config::usual_paths(surroundings_), surroundings_);
+  if (!config) return fail(config.error());
+  config_ = *std::move(config);
+  return {};
+}
+
+Result<Route> Routes::to(const plan::Host& host) {
+  if (auto ok = read_config(); !ok) return fail(ok.error());
+  const auto config = config_->resolve(host.name, said_of(host.reach, surroundings_.home), surroundings_);
+  if (!config) return fail(config.error());
+  for (const string& note : config->notes) {
+    if (noted_.insert(note).second && note_) note_(note);
+  }
+  Route route;
+  route.host = host.name;
+  route.target = {config->host_name, config->port, to_lower(host.name) != config->host_name, config->family};
+  route.user = config->user;
+  route.host_key = host_key_.value_or(config->host_key.value_or(HostKey::strict));
+  route.proxy_command = config->proxy_jump.empty() ? config->proxy_command : jump_command(*config, route.host_key);
+  std::vector<string> files = config->user_known_hosts;
+  if (!files.empty()) route.known_hosts_file = files.front();
+  files.insert(files.end(), config->global_known_hosts.begin(), config->global_known_hosts.end());
+  route.known = find_host(*known_hosts(files), known_name(config->host_name, config->port, config->host_key_alias));
+  if (config->connect_timeout) route.limit = std::chrono::seconds(*config->connect_timeout);
+  add_identities(route, *config);
+  route.identities_only = config->identities_only;
+  route.agent = agent(*config);
+  return route;
+}
+
+std::shared_ptr<const KnownHosts> Routes::known_hosts(const std::vector<string>& files) {
+  auto& known = known_hosts_[files];
+  if (known) return known;
+  auto read = std::make_shared<KnownHosts>();
+  for (const string& file : files) {
+    if (const auto text = surroundings_.read_file(file)) read->add_file(file, *text);
+  }
+  known = std::move(read);
+  return known;
+}
+
+std::shared_ptr<const Identity> Routes::identity(const string& path) {
+  const auto [at, fresh] = identities_.try_emplace(path);
+  if (!fresh) return at->second;
+  auto text = surroundings_.read_file(path);
+  const auto public_text = surroundings_.read_file(path + ".pub");
+  if (!text && !public_text) return nullptr;
+  at->second = std::make_shared<Identity>(read_identity(path, std::move(text).value_or(""), public_text.value_or("")));
+  return at->second;
+}
+
+void Routes::add_identities(Route& route, const HostConfig& config) {
+  for (const string& path : config.identity_files) {
+    if (const auto found = identity(path)) {
+      route.identities.push_back(found);
+    } else if (config.identity_files_named) {
+      route.missing_identities.push_back(path);
+    }
+  }
+}
+
+std::shared_ptr<Agent> Routes::agent(const HostConfig& config) {
+  string path = config.identity_agent.value_or("SSH_AUTH_SOCK");
+  if (path == "none") return nullptr;
+  if (path == "SSH_AUTH_SOCK") path = surroundings_.variable(path).value_or("");
+  if (path.starts_with('$')) path = surroundings_.variable(path.substr(1)).value_or("");
+  if (path.empty()) return nullptr;
+  auto& found = agents_[path];
+  if (!found) found = std::make_shared<Agent>(path, watchdog_);
+  return found;
+}
+
+}  // namespace dlaunch::transport::ssh

@@ -1,0 +1,103 @@
+#include "transport/ssh/runner.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <utility>
+
+#include "sys/io.h"
+#include "transport/command.h"
+#include "transport/ssh/connect.h"
+#include "transport/ssh/proxy.h"
+#include "transport/ssh/session.h"
+
+namespace dlaunch::transport::ssh {
+
+namespace {
+
+constexpr const char* kNoAddress = "127.0.0.1";  // libssh wants one, and connects to none
+constexpr std::chrono::milliseconds kEndsByItself{100};
+constexpr std::chrono::milliseconds kEndsWhenTold{200};
+
+bool wait_for(const Command& command, std::chrono::milliseconds limit) {
+  pollfd ended{command.handle().get(), POLLIN, 0};
+  ::poll(&ended, 1, static_cast<int>(limit.count()));
+  return command.has_ended();
+}
+
+/// Its socket is closed.
+void end_command(const Command& command) {
+  if (wait_for(command, kEndsByItself)) return;
+  command.signal(SIGTERM);
+  if (wait_for(command, kEndsWhenTold)) return;
+  command.signal(SIGKILL);
+  command.reap();
+}
+
+std::string read_rest(const sys::Fd& fd) {
+  std::string text;
+  std::array<char, 4096> buffer;
+  for (ssize_t got; (got = ::read(fd.get(), buffer.data(), buffer.size())) > 0;) {
+    text.append(buffer.data(), static_cast<size_t>(got));
+  }
+  return text;
+}
+
+}  // namespace
+
+Runner::Runner(Parts parts) : parts_(std::move(parts)) {
+  sys::set_nonblocking(parts_.stream.get());
+  sys::set_nonblocking(parts_.errors.get());
+}
+
+void Runner::run() {
+  WayEnd end = reach();
+  {
+    const std::lock_guard lock(mutex_);
+    end_ = std::move(end);
+  }
+  parts_.errors.reset();
+  parts_.stream.reset();
+}
+
+WayEnd Runner::end() const {
+  const std::lock_guard lock(mutex_);
+  return end_;
+}
+
+WayEnd Runner::reach() { return parts_.route.proxy_command.empty() ? over_tcp() : over_command(); }
+
+WayEnd Runner::over_tcp() {
+  const Route& route = parts_.route;
+  auto connected = connect_to(route.target, route.limit, parts_.watchdog->ended()->get());
+  if (!connected) return connected.error();
+  return over(std::move(connected->socket), connected->address, sys::Fd()).end;
+}
+
+SessionEnd Runner::over(sys::Fd socket, const std::string& address, const sys::Fd& noise) {
+  Watchdog::Guard guard = parts_.watchdog->watch(socket.get());
+  return run_session({*parts_.lib, parts_.route, *parts_.watchdog, guard, parts_.stream, parts_.errors, noise},
+                     std::move(socket), address);
+}
+
+WayEnd Runner::over_command() {
+  auto [ours, theirs] = sys::make_socketpair();
+  sys::Pipe said = sys::make_pipe();
+  Command command;
+  const int error = said.read ? command.start(parts_.route.proxy_command, theirs, said.write) : errno;
+  if (error != 0) return {"cannot run the command that leads to it", std::strerror(error), parts_.route.proxy_command};
+  theirs.reset();
+  said.write.reset();
+  sys::set_nonblocking(said.read.get());
+  SessionEnd session = over(std::move(ours), kNoAddress, said.read);
+  end_command(command);
+  if (session.shook_hands) return session.end;
+  return blame_command(std::move(session.end), read_rest(said.read));
+}
+
+}  // namespace dlaunch::transport::ssh

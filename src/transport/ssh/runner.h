@@ -1,0 +1,42 @@
+// One host's thread, from its name's addresses to the end of its bytes. Owned by the transport and by the thread, which
+// share one result.
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "sys/fd.h"
+#include "transport/ssh/library.h"
+#include "transport/ssh/route.h"
+#include "transport/ssh/session.h"
+#include "transport/ssh/watchdog.h"
+
+namespace dlaunch::transport::ssh {
+
+class Runner {
+ public:
+  struct Parts {
+    std::shared_ptr<const Library> lib;
+    std::shared_ptr<Watchdog> watchdog;
+    Route route;
+    sys::Fd stream;  ///< to the launcher
+    sys::Fd errors;  ///< what the way says for itself
+  };
+  explicit Runner(Parts parts);
+
+  /// The thread's whole life. The result is there before the stream ends.
+  void run();
+  WayEnd end() const;
+
+ private:
+  WayEnd reach();
+  WayEnd over_tcp();
+  WayEnd over_command();
+  SessionEnd over(sys::Fd socket, const std::string& address, const sys::Fd& noise);
+
+  Parts parts_;
+  mutable std::mutex mutex_;
+  WayEnd end_;
+};
+
+}  // namespace dlaunch::transport::ssh

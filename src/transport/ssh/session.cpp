@@ -1,0 +1,144 @@
+#include "transport/ssh/session.h"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include "transport/ssh/authenticate.h"
+#include "transport/ssh/host_key.h"
+#include "transport/ssh/pump.h"
+
+namespace dlaunch::transport::ssh {
+namespace {
+
+using Retry = WayEnd::Retry;
+using std::string;
+
+constexpr std::chrono::seconds kAfterTheWatchdog{1};  // for waits of libssh's that a shut socket does not end
+
+bool has(const string& text, const char* part) { return text.find(part) != string::npos; }
+
+class Session {
+ public:
+  explicit Session(const SessionParts& parts) : parts_(parts), lib_(parts.lib), session_(lib_.ssh_new()) {
+    if (!session_) throw std::bad_alloc();
+  }
+  ~Session() {
+    if (channel_) lib_.ssh_channel_free(channel_);
+    lib_.ssh_silent_disconnect(session_);
+    lib_.ssh_free(session_);
+  }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  SessionEnd run(sys::Fd socket, const string& address) {
+    if (auto end = handshake(std::move(socket), address)) return {*end, false};
+    return {talk(), true};
+  }
+
+ private:
+  WayEnd talk() {
+    lib_.ssh_set_blocking(session_, 0);
+    if (auto end = check_host_key(connection_)) return *end;
+    if (auto end = log_in()) return *end;
+    if (auto end = start_shell()) return *end;
+    parts_.guard.expires_at(Watchdog::kNever);
+    const string why = pump({lib_, session_, channel_, parts_.stream, parts_.errors, parts_.noise});
+    if (why.empty() || parts_.guard.ended()) return {};
+    return {.what = "the ssh connection was lost", .why = why, .hint = ""};
+  }
+
+  void begin_phase() { parts_.guard.expires_at(Watchdog::Clock::now() + parts_.route.limit); }
+
+  void set(ssh_options_e option, const void* value) { lib_.ssh_options_set(session_, option, value); }
+
+  /// libssh may read no file by itself, and gets the address as a number: it takes not every name.
+  std::optional<WayEnd> handshake(sys::Fd socket, const string& address) {
+    const bool no = false;
+    const int port = parts_.route.target.port;
+    const long seconds = std::chrono::ceil<std::chrono::seconds>(parts_.route.limit + kAfterTheWatchdog).count();
+    int fd = socket.get();
+    set(SSH_OPTIONS_PROCESS_CONFIG, &no);
+    set(SSH_OPTIONS_HOST, address.c_str());
+    set(SSH_OPTIONS_PORT, &port);
+    set(SSH_OPTIONS_USER, parts_.route.user.c_str());
+    set(SSH_OPTIONS_KNOWNHOSTS, "/dev/null");
+    set(SSH_OPTIONS_GLOBAL_KNOWNHOSTS, "/dev/null");
+    set(SSH_OPTIONS_TIMEOUT, &seconds);
+    set(SSH_OPTIONS_HOSTKEYS, preferred_types(parts_.route.known).c_str());
+    set(SSH_OPTIONS_FD, &fd);
+    begin_phase();
+    (void)socket.release();  // libssh's from here on
+    if (lib_.ssh_connect(session_) == SSH_OK) return std::nullopt;
+    return handshake_failed(lib_.ssh_get_error(session_));
+  }
+
+  WayEnd handshake_failed(const string& why) const {
+    const string what = "no ssh handshake on port " + std::to_string(parts_.route.target.port);
+    if (parts_.guard.expired()) {
+      return {.what = what,
+              .why = "timed out, nothing came for " + std::to_string(parts_.route.limit.count() / 1000) + " s",
+              .hint = "is it sshd that listens there?",
+              .retry = Retry::when_up};
+    }
+    if (has(why, "kex error")) {
+      return {.what = what, .why = why, .hint = "OpenSSH's client may reach it: --exec 'ssh -T {host}'"};
+    }
+    return {.what = what,
+            .why = "sshd closed the connection (" + why + ")",
+            .hint = "its MaxStartups may be too low for this many connections at once",
+            .retry = Retry::soon};
+  }
+
+  std::optional<WayEnd> log_in() {
+    begin_phase();
+    auto end = authenticate(connection_);
+    if (end && parts_.guard.expired()) return timed_out("no answer while logging in");
+    return end;
+  }
+
+  WayEnd timed_out(string what) const {
+    return {.what = std::move(what),
+            .why = "timed out after " + std::to_string(parts_.route.limit.count() / 1000) + " s",
+            .hint = ""};
+  }
+
+  std::optional<WayEnd> start_shell() {
+    begin_phase();
+    channel_ = lib_.ssh_channel_new(session_);
+    if (!channel_ || finish([&] { return lib_.ssh_channel_open_session(channel_); }) != SSH_OK) {
+      return shell_failed("is its MaxSessions 0, or its login forbidden?");
+    }
+    if (finish([&] { return lib_.ssh_channel_request_exec(channel_, "sh"); }) != SSH_OK) {
+      return shell_failed("may its user run commands there?");
+    }
+    return std::nullopt;
+  }
+
+  int finish(const std::function<int()>& call) const { return connection_.finish(SSH_AGAIN, call); }
+
+  WayEnd shell_failed(const char* hint) const {
+    if (parts_.guard.expired()) return timed_out("no shell there");
+    return {.what = "cannot start a shell there", .why = lib_.ssh_get_error(session_), .hint = hint};
+  }
+
+  const SessionParts& parts_;
+  const Library& lib_;
+  const ssh_session session_;
+  const Connection connection_{lib_, session_, parts_.route, parts_.watchdog, parts_.guard};
+  ssh_channel channel_ = nullptr;
+};
+
+}  // namespace
+
+SessionEnd run_session(const SessionParts& parts, sys::Fd socket, const string& address) {
+  return Session(parts).run(std::move(socket), address);
+}
+
+}  // namespace dlaunch::transport::ssh

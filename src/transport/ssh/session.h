@@ -1,0 +1,32 @@
+// One ssh connection: handshake, host key, authentication, one channel with `sh` on it, and the bytes. Runs in a host's
+// own thread, each phase under a deadline of the watchdog's.
+#pragma once
+
+#include "sys/fd.h"
+#include "transport/ssh/library.h"
+#include "transport/ssh/route.h"
+#include "transport/ssh/watchdog.h"
+
+namespace dlaunch::transport::ssh {
+
+/// What a session needs besides its route. All outlive it.
+struct SessionParts {
+  const Library& lib;
+  const Route& route;
+  Watchdog& watchdog;
+  Watchdog::Guard& guard;  ///< of the socket
+  const sys::Fd& stream;   ///< the launcher's; non-blocking
+  const sys::Fd& errors;   ///< where the remote stderr goes; non-blocking
+  const sys::Fd& noise;    ///< what a command on the way says; non-blocking, or none
+};
+
+/// How a session ended, and where.
+struct SessionEnd {
+  WayEnd end;  ///< an empty `what` when nothing went wrong on the way
+  bool shook_hands = false;
+};
+
+/// Over a connected socket. Returns when it is over.
+SessionEnd run_session(const SessionParts& parts, sys::Fd socket, const std::string& address);
+
+}  // namespace dlaunch::transport::ssh

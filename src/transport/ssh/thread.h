@@ -1,0 +1,29 @@
+// A thread with a small stack, every signal blocked, and a join that ends. What it runs must own all that it touches:
+// a thread that did not end in time is left to itself.
+#pragma once
+
+#include <pthread.h>
+
+#include <chrono>
+#include <functional>
+
+namespace dlaunch::transport::ssh {
+
+class Thread {
+ public:
+  Thread() = default;
+  Thread(Thread&& other) noexcept;
+  Thread& operator=(Thread&& other) noexcept;
+  /// Leaves it to itself unless it was joined.
+  ~Thread();
+
+  /// 0, or an errno.
+  int start(std::function<void()> run);
+  bool join_until(std::chrono::system_clock::time_point deadline);
+
+ private:
+  pthread_t thread_{};
+  bool joinable_ = false;
+};
+
+}  // namespace dlaunch::transport::ssh

@@ -1,0 +1,304 @@
+"""The ways to hosts that have an sshd: names, addresses, keys, agents, other hosts in between, and what is said when one
+does not lead there."""
+import os
+import signal
+import subprocess
+import time
+
+import support
+from hosts_case import HostsCase, interrupt, lines, own_lines
+from support import wait_until
+
+CONFIG = "/root/.ssh/config"
+KNOWN = "/root/.ssh/known_hosts"
+LISTENER = "import socket as s; l=s.create_server(('0.0.0.0', 22), backlog={backlog}); {then}"
+
+
+class Ssh(HostsCase):
+    count = 3
+
+    def setUp(self):
+        super().setUp()
+        self.env.pop("SSH_AUTH_SOCK", None)
+        self.listeners = []
+
+    def on_head(self, script):
+        return self.bed.head.sh(script)
+
+    def configure(self, text):
+        """In front of what the testbed has there."""
+        old = self.on_head(f"cat {CONFIG}")
+        self.on_head(f"cat >{CONFIG} <<'END'\n{text}\n{old}\nEND")
+
+    def hostfile(self, *entries):
+        (self.dir / "hosts").write_text("\n".join(entries) + "\n")
+        return "--hostfile", "hosts"
+
+    def name(self, address, *names):
+        with (self.bed.dir / "hosts").open("a") as file:
+            file.write(f"{address} {' '.join(names)}\n")
+
+    def host_key(self):
+        return self.on_head(f"head -1 {KNOWN}").split(" ", 1)[1].strip()
+
+    def know(self, *names):
+        self.on_head(f"echo '{','.join(names)} {self.host_key()}' >>{KNOWN}")
+
+    def names_of(self, *args):
+        return sorted(lines(self.assert_succeeds(*args, "uname", "-n")))
+
+    def refused(self, *parts, where=("-H", "node1,node2,node3"), within=6):
+        start = time.monotonic()
+        result = self.run_dlaunch(*where, "sleep", "1000")
+        self.assertLess(time.monotonic() - start, within * (3 if support.SANITIZED else 1))
+        self.assert_told(result, 125, *parts)
+        return result
+
+    def listen(self, number, then, backlog=5):
+        """Instead of its sshd."""
+        host = self.host(number)
+        host.kill_sshd()
+        self.listeners.append(host)
+        listener = subprocess.Popen(host.command(["/usr/bin/python3", "-c", LISTENER.format(then=then, backlog=backlog)]))
+        self.addCleanup(listener.wait)
+        self.addCleanup(listener.kill)
+        self.assertTrue(wait_until(lambda: ":0016 " in host.sh("cat /proc/net/tcp")))
+
+    def tearDown(self):
+        for host in self.listeners:
+            for pid in host.find("create_server"):
+                os.kill(pid, signal.SIGKILL)
+        super().tearDown()
+
+    def sshd(self, number, *options):
+        """Another one there, besides its first."""
+        host = self.host(number)
+        host.sh(f"/usr/sbin/sshd -f {self.bed.dir}/sshd_config -E {host.log} {' '.join(options)}")
+
+
+class Names(Ssh):
+    def test_underscores(self):
+        self.name(self.host(1).address, "gpu_node_1", "ci-")
+        self.know("gpu_node_1")
+        self.assertEqual(self.names_of("-H", "gpu_node_1"), ["node1"])
+
+    def test_numeric_address(self):
+        address = self.host(2).address
+        self.know(address)
+        self.assertEqual(self.names_of("-H", address), ["node2"])
+
+    def test_ipv6_address_and_port(self):
+        self.on_head("ip addr add fd77::1/64 dev tb-bridge nodad")
+        self.host(2).sh("ip addr add fd77::2/64 dev eth0 nodad")
+        self.sshd(2, "-p 2200", "-o ListenAddress=::")
+        self.know("[fd77::2]:2200")
+        self.assertEqual(self.names_of(*self.hostfile("[fd77::2] port=2200 slots=1", "node1 slots=1")), ["node1", "node2"])
+
+    def test_address_that_is_dead_is_passed_over(self):
+        self.name("10.77.9.9", "two")
+        self.name(self.host(3).address, "two")
+        self.know("two")
+        start = time.monotonic()
+        self.assertEqual(self.names_of("-H", "two"), ["node3"])
+        self.assertLess(time.monotonic() - start, 2 * (3 if support.SANITIZED else 1))
+
+    def test_configuration(self):
+        self.configure(f"Host first\n HostName node1\nHost odd*\n HostName {self.host(2).address}\n HostKeyAlias node2\n"
+                       "Match originalhost third user root\n HostName node3")
+        self.assertEqual(self.names_of("-H", "first,oddball,third"), ["node1", "node2", "node3"])
+
+    def test_configuration_that_is_wrong(self):
+        self.configure("Port none")
+        self.refused("/root/.ssh/config:1", "port")
+
+    def test_what_is_not_supported_is_said_once(self):
+        self.configure("CertificateFile ~/.ssh/some")
+        result = self.run_dlaunch("-H", "node1,node2", "true")
+        self.assert_exit(result, 0)
+        said = [line for line in lines(result.stderr) if "certificatefile" in line]
+        self.assertEqual(said, [f"dlaunch: note: {CONFIG}:1: certificatefile is not supported"])
+
+
+class Between(Ssh):
+    """Hosts that are reached through another."""
+
+    def came_from(self, number):
+        return [line.split(" from ")[1].split()[0] for line in self.host(number).log.read_text().splitlines()
+                if "Accepted publickey" in line]
+
+    def test_jump(self):
+        self.assertEqual(self.names_of(*self.hostfile("node2 slots=1 jump=node1", "node3 slots=1")), ["node2", "node3"])
+        self.assertEqual(self.came_from(2), [self.host(1).address])
+        self.assertEqual(self.came_from(3), [self.bed.head.address])
+
+    def test_two_jumps_by_the_configuration(self):
+        self.configure("Host node3\n ProxyJump root@node1:22,node2")
+        self.assertEqual(self.names_of("-H", "node3"), ["node3"])
+        self.assertEqual(self.came_from(3), [self.host(2).address])
+
+    def test_command(self):
+        self.configure("Host node3\n ProxyCommand ssh -W %h:%p node1")
+        out = self.assert_succeeds("-H", "node3:2", "sh", "-c", "head -c 300000 /dev/zero | tr '\\0' x; echo")
+        self.assertEqual(sorted(map(len, lines(out))), [300000, 300000])
+        self.assertEqual(self.came_from(3), [self.host(1).address])
+
+    def test_jump_is_down(self):
+        self.host(1).kill_sshd()
+        self.refused("node2", "way through", "connect to host node1 port 22: Connection refused",
+                     where=self.hostfile("node2 slots=1 jump=node1", "node3 slots=1"))
+
+    def test_host_behind_the_jump_is_down(self):
+        self.host(2).kill_sshd()
+        self.refused("node2", "way through", "Connection refused", where=self.hostfile("node2 slots=1 jump=node1"))
+
+    def test_command_fails(self):
+        self.configure("Host node2\n ProxyCommand echo it went wrong >&2; exit 1")
+        self.refused("node2", "it went wrong")
+
+    def test_command_that_hangs_is_ended(self):
+        self.configure("Host node2\n ConnectTimeout 2\n ProxyCommand sh -c 'trap \"\" TERM; sleep 1000'")
+        self.refused("node2", "timed out")
+        self.assertEqual(self.bed.head.find("sleep"), [])
+
+
+class Keys(Ssh):
+    def agent(self, wrong=0):
+        """An ssh-agent with the user's key behind so many others, and no key file."""
+        self.env["SSH_AUTH_SOCK"] = "/root/agent"
+        self.on_head("ssh-agent -a /root/agent >/dev/null; cd /root/.ssh; mv id_ed25519 right; "
+                     f"for n in $(seq {wrong}); do ssh-keygen -q -t ed25519 -N '' -f wrong$n; done; "
+                     "export SSH_AUTH_SOCK=/root/agent; ssh-keygen -y -f right >right.pub; "
+                     "ssh-add -q $(ls wrong? 2>/dev/null) right; mv right /root/right")
+
+    def test_agent(self):
+        self.agent()
+        self.on_head(f"sed -i /Identit/d {CONFIG}")
+        self.assertEqual(self.names_of("-H", "node1,node2,node3"), ["node1", "node2", "node3"])
+
+    def test_agent_with_many_keys_and_the_right_one_named(self):
+        self.agent(wrong=8)
+        self.configure("Host *\n IdentityFile ~/.ssh/right\n IdentitiesOnly yes")  # of which only right.pub is there
+        self.assertEqual(self.names_of("-H", "node1,node2,node3"), ["node1", "node2", "node3"])
+
+    def test_agent_with_many_keys(self):
+        self.agent(wrong=8)
+        self.on_head(f"sed -i /Identit/d {CONFIG}")
+        self.refused("node", "log in", "Too many authentication failures")
+
+    def test_agent_that_says_nothing(self):
+        self.env["SSH_AUTH_SOCK"] = "/root/agent"
+        self.on_head(f"sed -i /IdentitiesOnly/d {CONFIG}")
+        mute = subprocess.Popen(self.bed.head.command(
+            ["/usr/bin/python3", "-c", "import socket as s, time; l=s.socket(s.AF_UNIX); l.bind('/root/agent'); l.listen(); "
+             "time.sleep(1000)"]))
+        self.addCleanup(mute.wait)
+        self.addCleanup(mute.kill)
+        self.assertTrue(wait_until(lambda: self.bed.head.run(["test", "-S", "/root/agent"]).returncode == 0))
+        start = time.monotonic()
+        self.assertEqual(self.names_of("-H", "node1,node2,node3"), ["node1", "node2", "node3"])
+        self.assertLess(time.monotonic() - start, 9)
+
+    def test_key_of_the_hostfile(self):
+        self.on_head("mv /root/.ssh/id_ed25519 /root/elsewhere")
+        self.assertEqual(self.names_of(*self.hostfile("node1 slots=1 identity=~/elsewhere")), ["node1"])
+
+    def test_key_with_a_passphrase(self):
+        self.on_head("ssh-keygen -q -p -N secret -f /root/.ssh/id_ed25519")
+        result = self.refused("node", "cannot log in as root: Permission denied")
+        self.assertIn(b"/root/.ssh/id_ed25519 (has a passphrase", result.stderr)
+
+    def test_key_does_not_exist(self):
+        self.on_head("rm /root/.ssh/id_ed25519")
+        result = self.refused("node", "Permission denied")
+        self.assertIn(b"/root/.ssh/id_ed25519 (does not exist)", result.stderr)
+
+
+class HostKeys(Ssh):
+    def test_changed(self):
+        self.on_head("cd /root/.ssh && ssh-keygen -q -t ed25519 -N '' -f other && sed -i '/^node2 /d' known_hosts && "
+                     "echo \"node2 $(cut -d' ' -f1,2 other.pub)\" >>known_hosts")
+        result = self.refused("node2", "host key verification failed", "SHA256:", f"{KNOWN}:3")
+        self.assertIn(b"ssh-keygen -f /root/.ssh/known_hosts -R node2", result.stderr)
+
+    def test_revoked(self):
+        self.on_head(f"echo '@revoked * {self.host_key()}' >>{KNOWN}")
+        for how in ("strict", "off"):
+            self.refused("node", "host key verification failed", "revoked", f"{KNOWN}:4", where=("--host-key", how, "-H", "node2"))
+
+    def test_hashed(self):
+        self.on_head(f"ssh-keygen -q -H -f {KNOWN} 2>/dev/null")
+        self.assertEqual(self.names_of("-H", "node1,node2"), ["node1", "node2"])
+
+    def test_accepted_side_by_side(self):
+        key = self.host_key()
+        self.on_head(f"rm {KNOWN}*")
+        self.assertEqual(self.names_of("--host-key", "accept-new", "-H", "node1,node2,node3"), ["node1", "node2", "node3"])
+        self.assertEqual(sorted(self.on_head(f"cat {KNOWN}").splitlines()), [f"node{n} {key}" for n in (1, 2, 3)])
+        self.assertEqual(self.on_head(f"stat -c %a {KNOWN}").strip(), "600")
+
+    def test_configuration_decides_unless_asked(self):
+        self.on_head(f"rm {KNOWN}; sed -i s/StrictHostKeyChecking.*/'StrictHostKeyChecking no'/ {CONFIG}")
+        self.assertEqual(self.names_of("-H", "node1"), ["node1"])
+        self.assertEqual(self.bed.head.run(["test", "-e", KNOWN]).returncode, 1)
+        self.refused("node1", "not in known_hosts", where=("--host-key", "strict", "-H", "node1"))
+
+    def test_known_by_another_file_and_type(self):
+        self.host(1).sh("ssh-keygen -q -t rsa -b 2048 -N '' -f /root/rsa")
+        self.sshd(1, "-p 2200", "-o HostKey=/root/rsa")
+        rsa = " ".join(self.host(1).sh("cat /root/rsa.pub").split()[:2])
+        self.on_head(f"rm {KNOWN}; echo '[node1]:2200 {rsa}' >/root/mine")
+        self.configure("Host *\n UserKnownHostsFile /root/none /root/mine")
+        self.assertEqual(self.names_of(*self.hostfile("node1 port=2200 slots=1")), ["node1"])
+
+
+class Phases(Ssh):
+    """What is said of each phase, and how long it takes."""
+
+    def test_port_closed(self):
+        self.host(2).kill_sshd()
+        result = self.refused("node2", "cannot connect to port 22: Connection refused")
+        self.assertTrue(own_lines(result.stderr))
+
+    def test_all_that_is_silent(self):
+        """A port, an sshd, a listener whose queue is full: all at once, as each takes its time limit."""
+        self.configure("Host *\n ConnectTimeout 2")
+        self.bed.head.drop_outgoing(self.host(1))
+        self.listen(2, "c=l.accept(); l.accept()")
+        self.listen(3, "import time; time.sleep(1000)", backlog=0)
+        jobs = {name: self.start("-H", name, "sleep", "1000", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE) for name in ("node1", "node2", "node3")}
+        what = {"node1": "cannot connect to port 22", "node2": "no ssh handshake on port 22", "node3": "port 22"}
+        for name, job in jobs.items():
+            result, took = self.finish(job, 10)
+            self.assertLess(took, 5)
+            self.assert_told(result, 125, name, what[name], "timed out")
+
+    def test_sshd_that_closes(self):
+        self.listen(2, "\nwhile 1: l.accept()[0].close()")
+        self.refused("node2", "no ssh handshake on port 22", "sshd closed the connection", where=("-H", "node2"))
+
+    def test_no_sshd_at_all(self):
+        self.listen(2, "\nwhile 1: l.accept()[0].sendall(b'HTTP/1.1 400 Bad Request\\r\\n\\r\\n' * 100)")
+        self.configure("Host *\n ConnectTimeout 3")
+        self.refused("node2", "no ssh handshake on port 22", where=("-H", "node2"))
+
+    def test_no_sessions(self):
+        self.sshd(2, "-p 2200", "-o MaxSessions=0")
+        self.refused("node2", "cannot start a shell there", where=self.hostfile("node2 port=2200 slots=1"))
+
+    def test_interrupted(self):
+        """While a name is looked up, a connection made, a handshake waited for."""
+        self.listen(2, "c=l.accept(); l.accept()")
+        self.bed.head.drop_outgoing(self.host(3))
+        job = self.start("-H", "node1,node2,node3", "sleep", "1000", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE)
+        self.assertTrue(wait_until(lambda: " 02 " in self.on_head("cat /proc/net/tcp")))
+        time.sleep(0.3)
+        interrupt(job)
+        result, took = self.finish(job)
+        self.assertLess(took, 2)
+        self.assert_exit(result, 130)
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,57 @@
+// A directory for files that ssh's own tools are to read, and those tools. Gone at the end.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <string>
+
+namespace dlaunch::transport::ssh {
+
+class Temporary : public testing::Test {
+ protected:
+  Temporary() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "dlaunch-ssh-XXXXXX").string();
+    dir_ = ::mkdtemp(pattern.data());
+  }
+  ~Temporary() override { std::filesystem::remove_all(dir_); }
+
+  std::string path(const std::string& name) const { return (dir_ / name).string(); }
+
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(path(name)) << text;
+    std::filesystem::permissions(path(name), std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+    return path(name);
+  }
+
+  static std::optional<std::string> read(const std::string& path) {
+    std::ifstream file(path);
+    if (!file) return std::nullopt;
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+  }
+
+  /// What it prints on stdout, and whether it succeeded.
+  struct Said {
+    std::string text;
+    bool ok = false;
+  };
+  static Said shell(const std::string& line) {
+    Said said;
+    FILE* const pipe = ::popen(line.c_str(), "r");
+    for (int c; (c = std::fgetc(pipe)) != EOF;) said.text += static_cast<char>(c);
+    said.ok = ::pclose(pipe) == 0;
+    return said;
+  }
+
+ private:
+  std::filesystem::path dir_;
+};
+
+}  // namespace dlaunch::transport::ssh
