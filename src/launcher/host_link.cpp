@@ -79,7 +79,7 @@ void HostLink::ended(Loss loss) {
   const transport::WayEnd way = way_end_ ? way_end_() : transport::WayEnd{};
   if (way.what.empty()) return lose(std::move(loss));
   close();
-  handlers_.lost({way.what + ": " + way.why, way.hint, way.retry});
+  handlers_.lost({way.why.empty() ? way.what : way.what + ": " + way.why, way.hint, way.retry});
 }
 
 void HostLink::lose(Loss loss) {

@@ -29,6 +29,7 @@ class Ssh::Impl {
 
   Result<Opened> open(const plan::Host& host) {
     if (auto ok = begin(); !ok) return fail(ok.error());
+    forget_those_that_are_over();
     auto route = routes_->to(host);
     if (!route) {
       const Error& error = route.error();
@@ -41,7 +42,7 @@ class Ssh::Impl {
         ssh::Runner::Parts{library_, watchdog_, *std::move(route), std::move(theirs), std::move(errors.write)});
     ssh::Thread thread;
     if (const int error = thread.start([runner] { runner->run(); }); error != 0) return no_resources(host, error);
-    threads_.push_back(std::move(thread));
+    runs_.push_back({runner, std::move(thread)});
     return Opened{.stream = std::move(ours),
                   .bootstrap = true,
                   .agent_path = host.reach.agent,
@@ -50,13 +51,24 @@ class Ssh::Impl {
   }
 
   void close() {
-    if (threads_.empty() || join_all(kEndsByItself)) return;
+    if (runs_.empty() || join_all(kEndsByItself)) return;
     watchdog_->end_all();
     join_all(kEndsWhenTold);
-    threads_.clear();
+    runs_.clear();
   }
 
  private:
+  struct Run {
+    std::shared_ptr<ssh::Runner> runner;
+    ssh::Thread thread;
+  };
+
+  /// A host may be tried many times until it is up.
+  void forget_those_that_are_over() {
+    const auto soon = std::chrono::system_clock::now() + kEndsWhenTold;
+    std::erase_if(runs_, [&](Run& run) { return run.runner->over() && run.thread.join_until(soon); });
+  }
+
   Result<void> begin() {
     if (library_) return {};
     auto library = ssh::load_library();
@@ -75,8 +87,8 @@ class Ssh::Impl {
 
   bool join_all(std::chrono::milliseconds limit) {
     const auto deadline = std::chrono::system_clock::now() + limit;
-    std::erase_if(threads_, [&](ssh::Thread& thread) { return thread.join_until(deadline); });
-    return threads_.empty();
+    std::erase_if(runs_, [&](Run& run) { return run.thread.join_until(deadline); });
+    return runs_.empty();
   }
 
   const Settings settings_;
@@ -84,7 +96,7 @@ class Ssh::Impl {
   std::shared_ptr<const ssh::Library> library_;
   std::shared_ptr<ssh::Watchdog> watchdog_;
   std::optional<ssh::Routes> routes_;
-  std::vector<ssh::Thread> threads_;
+  std::vector<Run> runs_;
 };
 
 Ssh::Ssh(Settings settings) : impl_(std::make_unique<Impl>(std::move(settings))) {}

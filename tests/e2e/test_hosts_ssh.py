@@ -11,6 +11,7 @@ from support import wait_until
 
 CONFIG = "/root/.ssh/config"
 KNOWN = "/root/.ssh/known_hosts"
+LISTENING = " 00000000:0016 00000000:0000 0A "
 LISTENER = "import socket as s; l=s.create_server(('0.0.0.0', 22), backlog={backlog}); {then}"
 
 
@@ -58,11 +59,12 @@ class Ssh(HostsCase):
         """Instead of its sshd."""
         host = self.host(number)
         host.kill_sshd()
+        self.assertTrue(wait_until(lambda: LISTENING not in host.sh("cat /proc/net/tcp")))
         self.listeners.append(host)
         listener = subprocess.Popen(host.command(["/usr/bin/python3", "-c", LISTENER.format(then=then, backlog=backlog)]))
         self.addCleanup(listener.wait)
         self.addCleanup(listener.kill)
-        self.assertTrue(wait_until(lambda: ":0016 " in host.sh("cat /proc/net/tcp")))
+        self.assertTrue(wait_until(lambda: LISTENING in host.sh("cat /proc/net/tcp")))
 
     def tearDown(self):
         for host in self.listeners:
@@ -74,6 +76,19 @@ class Ssh(HostsCase):
         """Another one there, besides its first."""
         host = self.host(number)
         host.sh(f"/usr/sbin/sshd -f {self.bed.dir}/sshd_config -E {host.log} {' '.join(options)}")
+
+
+class Bytes(Ssh):
+    def test_much_both_ways(self):
+        """No wait is ever ended by a heartbeat only."""
+        data = os.urandom(1_000_000).hex().encode()
+        for _ in range(4):
+            start = time.monotonic()
+            result = self.run_dlaunch("-H", "node1,node2", "sh", "-c", '[ "$DLAUNCH_RANK" != 0 ] || cat', input=data)
+            self.assert_exit(result, 0)
+            self.assertEqual(result.stdout, data)
+            if not support.SANITIZED:
+                self.assertLess(time.monotonic() - start, 4)
 
 
 class Names(Ssh):
@@ -274,13 +289,28 @@ class Phases(Ssh):
             self.assert_told(result, 125, name, what[name], "timed out")
 
     def test_sshd_that_closes(self):
+        """It is tried again, which is said with -v."""
         self.listen(2, "\nwhile 1: l.accept()[0].close()")
-        self.refused("node2", "no ssh handshake on port 22", "sshd closed the connection", where=("-H", "node2"))
+        job = self.start("-v", "-H", "node2", "sleep", "1000", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE)
+        said = next(line for line in job.stderr if b"trying again" in line)
+        self.assertIn(b"node2: no ssh handshake on port 22: sshd closed the connection", said)
+        interrupt(job)
+        self.assert_exit(self.finish(job)[0], 130)
+
+    def test_sshd_that_turns_most_away(self):
+        self.sshd(2, "-p 2200", "-o MaxStartups=2:90:4")
+        names = [f"alias{number}" for number in range(16)]
+        self.name(self.host(2).address, *names)
+        self.know(*names)
+        result = self.run_dlaunch(*self.hostfile(*(f"{name} port=2200 slots=1" for name in names)), "uname", "-n")
+        self.assert_exit(result, 0)
+        self.assertEqual(lines(result.stdout), ["node2"] * len(names))
 
     def test_no_sshd_at_all(self):
-        self.listen(2, "\nwhile 1: l.accept()[0].sendall(b'HTTP/1.1 400 Bad Request\\r\\n\\r\\n' * 100)")
-        self.configure("Host *\n ConnectTimeout 3")
-        self.refused("node2", "no ssh handshake on port 22", where=("-H", "node2"))
+        self.listen(2, "c=l.accept()[0]; c.sendall(b'HTTP/1.1 400 Bad Request\\r\\n\\r\\n' * 100); l.accept()")
+        self.configure("Host *\n ConnectTimeout 2")
+        self.refused("node2", "no ssh handshake on port 22: timed out", where=("-H", "node2"))
 
     def test_no_sessions(self):
         self.sshd(2, "-p 2200", "-o MaxSessions=0")

@@ -197,6 +197,14 @@ class Host:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
 
+    def start_sshd(self, *lines):
+        """After kill_sshd(), with these lines in place of those that its configuration has for the same keywords."""
+        keywords = tuple(line.split()[0] for line in lines)
+        usual = (self.shared / "sshd_config").read_text().splitlines()
+        own = self.shared / f"{self.name}.sshd_config"
+        own.write_text("\n".join([*lines, *(line for line in usual if not line.startswith(keywords))]) + "\n")
+        self.sh(f"{SSHD} -f {own} -E {self.log}")
+
     # ---- its cable ----
 
     def link_down(self):

@@ -63,6 +63,13 @@ void Runner::run() {
   }
   parts_.errors.reset();
   parts_.stream.reset();
+  const std::lock_guard lock(mutex_);
+  over_ = true;
+}
+
+bool Runner::over() const {
+  const std::lock_guard lock(mutex_);
+  return over_;
 }
 
 WayEnd Runner::end() const {

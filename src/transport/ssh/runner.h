@@ -27,6 +27,8 @@ class Runner {
   /// The thread's whole life. The result is there before the stream ends.
   void run();
   WayEnd end() const;
+  /// The thread is about to end.
+  bool over() const;
 
  private:
   WayEnd reach();
@@ -37,6 +39,7 @@ class Runner {
   Parts parts_;
   mutable std::mutex mutex_;
   WayEnd end_;
+  bool over_ = false;
 };
 
 }  // namespace dlaunch::transport::ssh

@@ -83,7 +83,7 @@ class Session {
     const string what = "no ssh handshake on port " + std::to_string(parts_.route.target.port);
     if (parts_.guard.expired()) {
       return {.what = what,
-              .why = "timed out, nothing came for " + std::to_string(parts_.route.limit.count() / 1000) + " s",
+              .why = "timed out after " + std::to_string(parts_.route.limit.count() / 1000) + " s",
               .hint = "is it sshd that listens there?",
               .retry = Retry::when_up};
     }
