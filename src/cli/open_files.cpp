@@ -8,7 +8,7 @@ namespace {
 constexpr std::uint64_t kOfOurOwn = 64;       // loop, console, libraries
 constexpr std::uint64_t kBeingReached = 128;  // what connections take only while they are made
 constexpr std::uint64_t kForRankHere = 3;     // in launcher or agent: stdout, stderr, and a file or stdin
-constexpr std::uint64_t kByCommand = 4;       // the link's two, the command's stderr, its pidfd
+constexpr std::uint64_t kByCommand = 3;       // the link's, the command's stderr, its pidfd
 constexpr std::uint64_t kBySsh = 8;  // the link's two, the thread's socket and pair, its errors' two, the guard's
 
 std::uint64_t files_of_rank(const output::Settings& output) {
