@@ -9,7 +9,7 @@ constexpr std::uint64_t kOfOurOwn = 64;       // loop, console, libraries
 constexpr std::uint64_t kBeingReached = 128;  // what connections take only while they are made
 constexpr std::uint64_t kForRankHere = 3;     // in launcher or agent: stdout, stderr, and a file or stdin
 constexpr std::uint64_t kByCommand = 3;       // the link's, the command's stderr, its pidfd
-constexpr std::uint64_t kBySsh = 8;  // the link's two, the thread's socket and pair, its errors' two, the guard's
+constexpr std::uint64_t kBySsh = 6;           // the link's, the thread's end of it, the socket's two, the errors' two
 
 std::uint64_t files_of_rank(const output::Settings& output) {
   const bool rank_writes_it = output.files && !output.files->copy && !output.tag && !output.timestamp;
