@@ -13,8 +13,8 @@
 namespace dlaunch::transport::ssh {
 namespace {
 
-constexpr std::uint32_t kRead = 96u << 10;  // of what libssh has taken in
-constexpr size_t kWrite = 32u << 10;        // the largest packet that every sshd takes
+constexpr std::uint32_t kRead = 32u << 10;
+constexpr size_t kWrite = 32u << 10;  // the largest packet that every sshd takes
 constexpr int kStdout = 0;
 constexpr int kStderr = 1;
 
@@ -65,8 +65,8 @@ class Pump {
       const std::uint64_t before = received_.in_bytes;
       bool moved = take_from_launcher();
       moved = send_to_host() || moved;
-      moved = take_from_host(kStdout, ends_.stream, to_launcher_) || moved;
-      moved = take_from_host(kStderr, ends_.errors, to_errors_) || moved;
+      moved = take_from_host(kStdout, to_launcher_) || moved;
+      moved = take_from_host(kStderr, to_errors_) || moved;
       moved = take_noise() || moved;
       moved = give(ends_.stream, to_launcher_) || moved;
       moved = give(ends_.errors, to_errors_) || moved;
@@ -116,22 +116,15 @@ class Pump {
     return moved;
   }
 
-  bool take_from_host(int which, const sys::Fd& to, Buffer& into) {
+  bool take_from_host(int which, Buffer& into) {
     if (!into.empty()) return false;
     const int got = lib_.ssh_channel_read_nonblocking(ends_.channel, scratch_.get(), kRead, which);
-    if (got > 0) pass_on({scratch_.get(), static_cast<size_t>(got)}, to, into);
+    if (got > 0) into.add({scratch_.get(), static_cast<size_t>(got)});
     if (got == SSH_ERROR) lost_ = true;
     if (which == kStdout && (got == SSH_EOF || (got == 0 && lib_.ssh_channel_is_eof(ends_.channel) != 0))) {
       host_ended_ = true;
     }
     return got > 0;
-  }
-
-  /// At once as far as it is taken, and by `into` for the rest.
-  static void pass_on(std::string_view bytes, const sys::Fd& to, Buffer& into) {
-    const ssize_t took = ::write(to.get(), bytes.data(), bytes.size());
-    if (took > 0) bytes.remove_prefix(static_cast<size_t>(took));
-    if (!bytes.empty()) into.add(bytes);  // give() finds out what a failure was
   }
 
   bool take_noise() {
