@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "base/text.h"
+#include "cli/open_files.h"
 #include "cli/version.h"
 #include "launcher/frames.h"
 #include "launcher/launcher.h"
@@ -19,21 +20,8 @@ namespace dlaunch::cli {
 namespace {
 
 using output::Stream;
-constexpr int kFdsPerRank = 3;    // in launcher or agent: stdout, stderr, and a file or stdin
-constexpr int kFdsOfOurOwn = 64;  // loop, links, console, libraries
 
 void say(const std::string& text) { std::fputs(text.c_str(), stderr); }
-
-/// Refuses before anything starts what would run out of descriptors half-way.
-std::optional<Error> too_few_descriptors(const plan::Plan& plan) {
-  const rlim_t need = plan.ranks.size() * kFdsPerRank + kFdsOfOurOwn;
-  const rlim_t have = sys::open_files_limit();
-  if (have >= need) return std::nullopt;
-  return Error{"ulimit -n", "too few open files are allowed",
-               std::to_string(plan.ranks.size()) + " ranks need " + std::to_string(need) + ", the hard limit is " +
-                   std::to_string(have),
-               "raise it: ulimit -Hn " + std::to_string(need) + " (as root), or LimitNOFILE= of the service"};
-}
 
 report::Status status_of(const job::Progress& progress) {
   report::Status status;
@@ -97,7 +85,9 @@ Result<void> check_report(const std::string& file) {
 
 /// Refuses what would fail later.
 Result<std::unique_ptr<output::Output>> open_output(const Options& options, const plan::Plan& plan) {
-  if (auto error = too_few_descriptors(plan)) return fail(*std::move(error));
+  const auto way = options.exec.empty() ? WayElsewhere::ssh : WayElsewhere::command;
+  const std::uint64_t need = open_files_needed(plan, options.output, way);
+  if (auto error = too_few_open_files(plan, need, sys::open_files_limit())) return fail(*std::move(error));
   auto output = output::Output::open(options.output, launcher::rank_facts(plan), {STDOUT_FILENO, STDERR_FILENO});
   if (!output) return output;
   if (auto ok = check_report(options.report_file); !ok) return fail(ok.error());  // the log directory may hold it

@@ -203,6 +203,10 @@ void Hosts::flush() {
   }
 }
 
+void Hosts::flush(int host) {
+  if (const auto& link = slots_[static_cast<size_t>(host)]->link) link->flush();
+}
+
 void Hosts::resumed() {
   for (const auto& slot : slots_) {
     if (slot->link) slot->link->resumed();

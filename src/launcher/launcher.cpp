@@ -223,6 +223,7 @@ class Launcher::Impl {
     for (const wire::Message& frame : start_frames(parts_.plan, start.host, parts_.settings, facts_)) {
       parts_.hosts.send(start.host, frame);
     }
+    parts_.hosts.flush(start.host);  // before the next one's: all environments together are much memory
   }
   void act(const job::SignalRanks& signal) {
     parts_.hosts.send_to_all(wire::Signal{static_cast<std::uint32_t>(signal.signal)});
