@@ -25,12 +25,12 @@ std::optional<Address> parse_v4(std::string_view text) {
 using Groups = std::vector<unsigned char>;
 
 /// "fd00:1" or "ffff:10.0.0.1" as bytes; nothing for "".
-std::optional<Groups> parse_groups(std::string_view text) {
+std::optional<Groups> parse_groups(std::string_view text, bool may_end_in_v4) {
   Groups bytes;
   if (text.empty()) return bytes;
   const auto parts = split(text, ':');
   for (const std::string& part : parts) {
-    if (&part == &parts.back() && part.find('.') != std::string::npos) {
+    if (may_end_in_v4 && &part == &parts.back() && part.find('.') != std::string::npos) {
       const auto tail = parse_v4(part);
       if (!tail) return std::nullopt;
       bytes.insert(bytes.end(), tail->bytes.begin(), tail->bytes.begin() + 4);
@@ -49,8 +49,8 @@ std::optional<Groups> parse_groups(std::string_view text) {
 std::optional<Address> parse_v6(std::string_view text) {
   const size_t gap = text.find("::");
   const bool shortened = gap != std::string_view::npos;
-  const auto head = parse_groups(text.substr(0, gap));
-  const auto tail = parse_groups(shortened ? text.substr(gap + 2) : "");
+  const auto head = parse_groups(text.substr(0, gap), !shortened);
+  const auto tail = parse_groups(shortened ? text.substr(gap + 2) : "", true);
   if (!head || !tail) return std::nullopt;
   const size_t said = head->size() + tail->size();
   if (shortened ? said > 14 : said != 16) return std::nullopt;

@@ -164,8 +164,15 @@ Result<Json> make_table(Version version, Product product, std::vector<HostFacts>
 }
 
 Result<Json> make_table(Version version, Product product, const plan::Plan& plan, const std::vector<HostFacts>& facts) {
+  if (facts.size() != plan.hosts.size()) {
+    return fail({.where = "rank table",
+                 .what = "facts of " + std::to_string(facts.size()) + " of " + std::to_string(plan.hosts.size()) +
+                         " hosts are known",
+                 .why = "",
+                 .hint = "see that every host answers: dlaunch check"});
+  }
   std::vector<Row> rows;
-  for (size_t i = 0; i < plan.hosts.size() && i < facts.size(); ++i) rows.push_back({&facts[i], {}});
+  for (const HostFacts& known : facts) rows.push_back({&known, {}});
   for (const plan::Rank& rank : plan.ranks) {
     if (!rank.device) {
       return fail({.where = "rank " + std::to_string(rank.rank),

@@ -66,8 +66,9 @@ Server read_server(Fields& fields, const Spot& spot) {
 
 SuperPod read_super_pod(Fields& fields, const Spot& spot) {
   SuperPod pod{.json = spot.json, .path = spot.path};
-  pod.id = fields.text(spot, "super_pod_id", Need::required).value_or("");
-  if (pod.id.empty() && spot.json->find("super_pod_id")) fields.complain(spot, "super_pod_id", "is empty");
+  const auto id = fields.text(spot, "super_pod_id", Need::required);
+  if (id && id->empty()) fields.complain(spot, "super_pod_id", "is empty");
+  pod.id = id.value_or("");
   for (const Spot& server : fields.objects(spot, "server_list"))
     pod.servers.push_back(fields.text(server, "server_id", Need::required).value_or(""));
   return pod;
