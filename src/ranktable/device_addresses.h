@@ -12,7 +12,7 @@ namespace dlaunch::ranktable {
 struct AddressSources {
   std::string hccn_tool = "hccn_tool";       ///< looked for in PATH
   std::string hccn_conf = "/etc/hccn.conf";  ///< for the devices of which hccn_tool says nothing
-  std::chrono::milliseconds patience{20'000};
+  std::chrono::milliseconds patience{10'000};
 };
 
 struct DeviceAddresses {

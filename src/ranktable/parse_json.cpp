@@ -61,8 +61,7 @@ class Parser {
     return fail({.where = name_ + ":" + std::to_string(line_at(wrong_)) + ":" + std::to_string(column_at(wrong_)),
                  .what = "is not JSON that HCCL can read",
                  .why = why_,
-                 .hint = hint_.empty() ? "" : "write " + hint_,
-                 .exit_code = kExitOutput});
+                 .hint = hint_.empty() ? "" : "write " + hint_});
   }
 
  private:
@@ -282,8 +281,7 @@ Result<Json> parse_json(std::string_view text, const std::string& name) {
     return fail({.where = name + ":1:1",
                  .what = "is not JSON that HCCL can read",
                  .why = "a byte order mark",
-                 .hint = "save the file as UTF-8 without one",
-                 .exit_code = kExitOutput});
+                 .hint = "save the file as UTF-8 without one"});
   }
   return Parser(text, name).parse();
 }

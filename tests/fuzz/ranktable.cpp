@@ -34,7 +34,7 @@ void check_assignment(const ranktable::Table& table) {
 }
 
 void check_merge(const ranktable::Json& json, bool good) {
-  const auto merged = merge_tables({{"f", json}}, {});
+  const auto merged = ranktable::merge_tables({{"f", json}}, {});
   if (merged) {
     const auto reading = ranktable::read_table(merged->json);
     require(reading.table && !any_broken(reading.findings) && reading.table->rank_count() == merged->ranks);
@@ -43,7 +43,7 @@ void check_merge(const ranktable::Json& json, bool good) {
     check_error(merged.error());
     require(!good);
   }
-  require(!merge_tables({{"f", json}, {"g", json}}, {}).has_value());
+  require(!ranktable::merge_tables({{"f", json}, {"g", json}}, {}).has_value());
 }
 
 }  // namespace
