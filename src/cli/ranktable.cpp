@@ -74,7 +74,7 @@ std::string counted(size_t count, const std::string& what) {
 
 std::string verdict(const std::string& file, const std::vector<Finding>& findings, const ranktable::Table* table) {
   const auto broken = std::count_if(findings.begin(), findings.end(), [](const Finding& f) { return !f.note; });
-  if (broken > 0) return file + ": " + counted(static_cast<size_t>(broken), "finding") + "\n";
+  if (broken > 0) return file + ": broken in " + counted(static_cast<size_t>(broken), "place") + "\n";
   return file + ": good: version " + std::string(to_string(table->version)) + ", " +
          counted(table->servers.size(), "server") + ", " + counted(table->rank_count(), "rank") + '\n';
 }

@@ -68,6 +68,17 @@ void check_loopback(const Table& table, Findings& findings) {
   }
 }
 
+/// None twice in a super pod; `ids` are those of its servers before.
+void check_super_device_ids(const Server& server, std::map<long, std::string>& ids, Findings& findings) {
+  for (const Device& device : server.devices) {
+    if (!device.super_device_id) continue;
+    const auto [known, added] = ids.emplace(*device.super_device_id, device.path);
+    if (added) continue;
+    findings.push_back(finding_at(*device.json, device.path, "super_device_id",
+                                  "is also " + known->second + ".super_device_id, in the same super pod"));
+  }
+}
+
 }  // namespace
 
 void check_server_counts(const Table& table, Product product, Findings& findings) {
@@ -148,38 +159,30 @@ void check_addresses(const Table& table, Findings& findings) {
 void check_super_pods(const Table& table, Findings& findings) {
   std::map<std::string, const Server*> servers;
   for (const Server& server : table.servers) servers.emplace(server.id, &server);
-  std::map<std::string, std::string> pod_of_server;
-  std::set<std::string> pods;
+  std::set<std::string> placed, pods;
   for (const SuperPod& pod : *table.super_pods) {
     if (!pod.id.empty() && !pods.insert(pod.id).second)
       findings.push_back(finding_at(*pod.json, pod.path, "super_pod_id", "is another super pod's too"));
     std::map<long, std::string> ids;
-    for (size_t i = 0; i < pod.servers.size(); ++i) {
-      const auto found = servers.find(pod.servers[i]);
-      const bool again = !pod_of_server.emplace(pod.servers[i], pod.path).second;
-      const std::string name = described(Json::string(pod.servers[i]));
-      if (found == servers.end() || again) {
-        findings.push_back(finding_at(
-            *pod.json, pod.path, "server_list",
-            "names " + name + (again ? ", which is in a super pod already" : ", which $.server_list does not have")));
+    for (const std::string& name : pod.servers) {
+      const auto found = servers.find(name);
+      const bool again = !placed.insert(name).second;
+      if (found != servers.end() && !again) {
+        check_super_device_ids(*found->second, ids, findings);
         continue;
       }
-      for (const Device& device : found->second->devices) {
-        if (!device.super_device_id) continue;
-        const auto [known, added] = ids.emplace(*device.super_device_id, device.path);
-        if (added) continue;
-        findings.push_back(finding_at(*device.json, device.path, "super_device_id",
-                                      "is also " + known->second + ".super_device_id, in the same super pod"));
-      }
+      findings.push_back(
+          finding_at(*pod.json, pod.path, "server_list",
+                     "names " + described(Json::string(name)) +
+                         (again ? ", which is in a super pod already" : ", which $.server_list does not have")));
     }
   }
   for (const Server& server : table.servers) {
-    if (!server.id.empty() && !pod_of_server.contains(server.id))
+    if (!server.id.empty() && !placed.contains(server.id))
       complain(server, "server_id", "is in no super pod", findings);
     for (const Device& device : server.devices) {
-      if (!device.json->find("super_device_id"))
-        findings.push_back(
-            finding_at(*device.json, device.path, "super_device_id", "is missing beside super_pod_list"));
+      if (device.json->find("super_device_id")) continue;
+      findings.push_back(finding_at(*device.json, device.path, "super_device_id", "is missing beside super_pod_list"));
     }
   }
 }

@@ -204,7 +204,7 @@ class CheckAndMerge(Ranktable):
             "t.json:16:32: $.server_list[0].device[1].rank_id is the number 1: in version 1.0 every value stands in quotes",
             't.json:27:15: $.status is "initializing": it must be "completed", or HCCL reads the file again for up to '
             "30 minutes",
-            "t.json: 3 findings"])
+            "t.json: broken in 3 places"])
 
     def test_check_exit_codes(self):
         self.table("good.json", "10.0.0.1", 1)
