@@ -24,4 +24,6 @@ set(CPACK_GENERATOR DEB)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "libssh-4 (>= 0.10)") # loaded at run time, so not found by its look at the program
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "openssh-client") # for ProxyJump
 include(CPack)

@@ -1,7 +1,6 @@
 #include "agent/ranks.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +16,8 @@
 #include "agent/stdin_feeder.h"
 #include "agent/topology.h"
 #include "plan/binding.h"
+#include "plan/slot_list.h"
+#include "sys/affinity.h"
 #include "sys/clock.h"
 
 namespace dlaunch::agent {
@@ -49,17 +50,6 @@ std::vector<char*> pointers(const std::vector<std::string>& first, const std::ve
   }
   list.push_back(nullptr);
   return list;
-}
-
-std::vector<std::uint32_t> affinity_of(pid_t pid) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  std::vector<std::uint32_t> cpus;
-  if (::sched_getaffinity(pid, sizeof set, &set) != 0) return cpus;
-  for (std::uint32_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
-  }
-  return cpus;
 }
 
 /// As sched_setaffinity(2) takes it: bit n of the words is CPU n.
@@ -149,10 +139,22 @@ void Ranks::start(const wire::Spawn& spawn) {
   }
   if (!program->second.path)
     return refuse(spawn.rank, program->second.path.error().error, program->second.path.error().what);
-  if (!bound_) return refuse(spawn.rank, 0, one_line(bound_.error()));
+  const auto cpus = cpus_for(spawn);
+  if (!cpus) return refuse(spawn.rank, 0, one_line(cpus.error()));
   auto stdio = open_stdio(spawn, window_);
   if (!stdio) return refuse(spawn.rank, stdio.error().error, stdio.error().what);
-  launch(spawn, program->second, *stdio);
+  launch(spawn, program->second, *cpus, *stdio);
+}
+
+Result<std::vector<std::uint32_t>> Ranks::cpus_for(const wire::Spawn& spawn) {
+  if (!bound_) return fail(bound_.error());
+  if (spawn.slots.empty()) {
+    return spawn.local_rank < bound_->size() ? (*bound_)[spawn.local_rank] : std::vector<std::uint32_t>{};
+  }
+  if (!whole_) whole_ = read_whole_topology();
+  if (!*whole_) return fail(whole_->error());
+  const auto allowed = sys::affinity_of(0).value_or(std::vector<std::uint32_t>{});
+  return plan::cpus_of_slots(**whole_, {allowed.begin(), allowed.end()}, spawn.slots);
 }
 
 void Ranks::input(const wire::Stdin& input) {
@@ -175,7 +177,8 @@ void Ranks::granted(const wire::Credit& credit) {
   if (rank->second.readers[stream]) rank->second.readers[stream]->resume();
 }
 
-void Ranks::launch(const wire::Spawn& spawn, const Program& program, Stdio& stdio) {
+void Ranks::launch(const wire::Spawn& spawn, const Program& program, const std::vector<std::uint32_t>& cpus,
+                   Stdio& stdio) {
   const std::vector<std::string> none;
   const auto argv = pointers(program.asked.argv, none);
   const auto envp = pointers(program.asked.env, spawn.env);
@@ -189,8 +192,7 @@ void Ranks::launch(const wire::Spawn& spawn, const Program& program, Stdio& stdi
   launch.err = stdio.child_err.get();
   launch.terminal = stdio.terminal;
   launch.open_files = open_files_;
-  const auto mask =
-      spawn.local_rank < bound_->size() ? affinity_mask((*bound_)[spawn.local_rank]) : std::vector<unsigned long>{};
+  const auto mask = affinity_mask(cpus);
   launch.affinity = mask;
   launch.wait = report_cpus_;
   const Spawner::Child child = spawner_.spawn(launch);
@@ -205,7 +207,7 @@ void Ranks::launch(const wire::Spawn& spawn, const Program& program, Stdio& stdi
 
 void Ranks::connect(std::uint32_t id, Rank& rank, Stdio& stdio) {
   wire::Started started{id, static_cast<std::uint32_t>(rank.pid), sys::wall_ns(), 0, {}};
-  if (report_cpus_) started.cpus = affinity_of(rank.pid);
+  if (report_cpus_) started.cpus = sys::affinity_of(rank.pid).value_or(std::vector<std::uint32_t>{});
   if (stdio.terminal) rank.terminal.reset(::fcntl(stdio.out.get(), F_DUPFD_CLOEXEC, 0));
   if (stdio.in) feed(id, rank, stdio);
   std::vector<sys::Fd> handed;

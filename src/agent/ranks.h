@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "link/link.h"
 #include "link/pipe_reader.h"
+#include "plan/binding.h"
 #include "wire/message.h"
 
 namespace dlaunch::agent {
@@ -52,7 +53,8 @@ class Ranks {
   void clear();
 
  private:
-  void launch(const wire::Spawn& spawn, const Program& program, Stdio& stdio);
+  Result<std::vector<std::uint32_t>> cpus_for(const wire::Spawn& spawn);
+  void launch(const wire::Spawn& spawn, const Program& program, const std::vector<std::uint32_t>& cpus, Stdio& stdio);
   void connect(std::uint32_t id, Rank& rank, Stdio& stdio);
   void feed(std::uint32_t id, Rank& rank, Stdio& stdio);
   void carry(std::uint32_t id, Rank& rank, std::uint8_t stream, sys::Fd fd);
@@ -67,6 +69,7 @@ class Ranks {
   std::uint32_t first_credit_ = 0;
   wire::WindowSize window_;
   Result<std::vector<std::vector<std::uint32_t>>> bound_;  // by local rank; none: not bound
+  std::optional<Result<plan::Topology>> whole_;            // once a rank names its CPUs
   std::optional<long> oom_kills_;
   std::array<char, wire::kMaxOutput> scratch_{};
   std::map<std::uint32_t, Program> programs_;

@@ -23,13 +23,12 @@ tl::unexpected<Error> hwloc_failed(const char* step) {
 
 /// Nothing but threads, cores, sockets and NUMA nodes: no caches, no I/O, and not the x86 component, which moves this
 /// process from CPU to CPU to ask each for its cpuid what Linux tells anyway.
-bool keep_discovery_short(hwloc_topology* topology) {
+bool keep_discovery_short(hwloc_topology* topology, unsigned long which) {
   return hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE) == 0 &&
          hwloc_topology_set_type_filter(topology, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL) == 0 &&
          hwloc_topology_set_type_filter(topology, HWLOC_OBJ_PACKAGE, HWLOC_TYPE_FILTER_KEEP_ALL) == 0 &&
          hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86") == 0 &&
-         hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_IS_THISSYSTEM |
-                                                HWLOC_TOPOLOGY_FLAG_RESTRICT_TO_CPUBINDING |
+         hwloc_topology_set_flags(topology, which | HWLOC_TOPOLOGY_FLAG_IS_THISSYSTEM |
                                                 HWLOC_TOPOLOGY_FLAG_NO_DISTANCES | HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS |
                                                 HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS) == 0;
 }
@@ -47,13 +46,11 @@ plan::Pu describe(hwloc_topology* topology, hwloc_obj* pu) {
           .numa = numa < 0 ? 0 : numa};
 }
 
-}  // namespace
-
-Result<plan::Topology> read_topology() {
+Result<plan::Topology> read(unsigned long which) {
   hwloc_topology* made = nullptr;
   if (hwloc_topology_init(&made) != 0) return hwloc_failed("hwloc_topology_init");
   const HwlocTopology topology(made);
-  if (!keep_discovery_short(topology.get())) return hwloc_failed("hwloc_topology_set_flags");
+  if (!keep_discovery_short(topology.get(), which)) return hwloc_failed("hwloc_topology_set_flags");
   if (hwloc_topology_load(topology.get()) != 0) return hwloc_failed("hwloc_topology_load");
   plan::Topology result;
   for (hwloc_obj* pu = nullptr; (pu = hwloc_get_next_obj_by_type(topology.get(), HWLOC_OBJ_PU, pu)) != nullptr;) {
@@ -61,5 +58,11 @@ Result<plan::Topology> read_topology() {
   }
   return result;
 }
+
+}  // namespace
+
+Result<plan::Topology> read_topology() { return read(HWLOC_TOPOLOGY_FLAG_RESTRICT_TO_CPUBINDING); }
+
+Result<plan::Topology> read_whole_topology() { return read(HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED); }
 
 }  // namespace dlaunch::agent

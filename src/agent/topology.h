@@ -11,4 +11,7 @@ namespace dlaunch::agent {
 /// tells nothing of cores, sockets or NUMA nodes, each thread is a core of its own, all in socket 0 and node 0.
 Result<plan::Topology> read_topology();
 
+/// All hardware threads of the machine, those that this process may not use too; ids as above, over all of them.
+Result<plan::Topology> read_whole_topology();
+
 }  // namespace dlaunch::agent

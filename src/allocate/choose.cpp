@@ -15,10 +15,12 @@ Result<Named> named_hosts(const HostRequest& request, const std::vector<std::str
                           const ReadText& read_file) {
   if (!request.list.empty()) return Named{request.list, Repeated::slots_add_up};
   if (!request.hostfile.empty()) return Named{request.hostfile, Repeated::one_slot_each};
-  if (request.ignore_resource_manager) return Named{};
-  auto managed = read_resource_manager(environment, read_file);
-  if (!managed) return fail(managed.error());
-  return Named{std::move(*managed).value_or(std::vector<HostEntry>{}), Repeated::slots_add_up};
+  if (!request.ignore_resource_manager) {
+    auto managed = read_resource_manager(environment, read_file);
+    if (!managed) return fail(managed.error());
+    if (*managed) return Named{**std::move(managed), Repeated::slots_add_up};
+  }
+  return Named{request.default_hostfile, Repeated::one_slot_each};
 }
 
 /// --fake-devices holds on every host, but for one whose devices the user named.
@@ -40,6 +42,22 @@ Result<void> filter(plan::Allocation& allocation, Filter how, const char* option
   auto ok = filter_devices(allocation, how, text);
   if (!ok) ok.error().where = option;
   return ok;
+}
+
+Result<void> leave_out_local(plan::Allocation& allocation) {
+  std::vector<bool> keep;
+  for (const plan::Host& host : allocation.hosts) keep.push_back(!host.local);
+  if (keep_only(allocation, keep)) return {};
+  return fail({.where = "--nolocal",
+               .what = "leaves no host to run on",
+               .why = "this machine is the only one",
+               .hint = "name others with -H or --hostfile"});
+}
+
+void set_agent_path(plan::Allocation& allocation, const std::string& path) {
+  for (plan::Host& host : allocation.hosts) {
+    if (!host.local && host.reach.agent.empty()) host.reach.agent = path;
+  }
 }
 
 void limit_slots(plan::Allocation& allocation, int most) {
@@ -67,6 +85,10 @@ Result<plan::Allocation> choose_allocation(const HostRequest& request, const std
   if (!request.list.empty() && !request.hostfile.empty()) {
     allocation->notes.emplace_back("-H was given too, so the hostfile is not used");
   }
+  if (request.no_local) {
+    if (auto ok = leave_out_local(*allocation); !ok) return fail(ok.error());
+  }
+  set_agent_path(*allocation, request.agent_path);
   if (auto ok = filter(*allocation, Filter::include, "--include", request.include); !ok) return fail(ok.error());
   if (auto ok = filter(*allocation, Filter::exclude, "--exclude", request.exclude); !ok) return fail(ok.error());
   if (request.max_slots) limit_slots(*allocation, *request.max_slots);

@@ -1,4 +1,4 @@
-// Where the hosts come from: -H, else --hostfile, else a resource manager, else this machine.
+// Where the hosts come from: -H, else --hostfile, else a resource manager, else --default-hostfile, else this machine.
 #pragma once
 
 #include <optional>
@@ -14,8 +14,11 @@ namespace dlaunch::allocate {
 
 /// What the user asked, read but not yet looked at. A value, filled by cli.
 struct HostRequest {
-  std::vector<HostEntry> list;      ///< -H; empty: not given
-  std::vector<HostEntry> hostfile;  ///< empty: not given
+  std::vector<HostEntry> list;              ///< -H; empty: not given
+  std::vector<HostEntry> hostfile;          ///< empty: not given
+  std::vector<HostEntry> default_hostfile;  ///< empty: not given
+  bool no_local = false;                    ///< nothing runs on this machine
+  std::string agent_path;                   ///< of hosts that have no agent= of their own; empty: the agent is sent
   bool ignore_resource_manager = false;
   std::string include;
   std::string exclude;

@@ -104,8 +104,24 @@ Result<void> apply(plan::Host& host, Filter filter, const Devices& named) {
   return {};
 }
 
-/// Takes hosts out, and their entries out of the sequence.
-void keep_only(plan::Allocation& allocation, const std::vector<bool>& keep) {
+/// `places`: where each host is now, -1 for one that was taken out.
+void keep_in_pool(plan::Pool& pool, const std::vector<int>& places) {
+  plan::Pool kept;
+  for (size_t i = 0; i < pool.hosts.size(); ++i) {
+    const int place = places[static_cast<size_t>(pool.hosts[i])];
+    if (place < 0) continue;
+    kept.hosts.push_back(place);
+    kept.slots.push_back(pool.slots[i]);
+  }
+  for (const int host : pool.sequence) {
+    if (places[static_cast<size_t>(host)] >= 0) kept.sequence.push_back(places[static_cast<size_t>(host)]);
+  }
+  pool = std::move(kept);
+}
+
+}  // namespace
+
+bool keep_only(plan::Allocation& allocation, const std::vector<bool>& keep) {
   std::vector<int> places(keep.size(), -1);
   std::vector<plan::Host> hosts;
   for (size_t i = 0; i < keep.size(); ++i) {
@@ -119,9 +135,9 @@ void keep_only(plan::Allocation& allocation, const std::vector<bool>& keep) {
     if (places[static_cast<size_t>(host)] >= 0) sequence.push_back(places[static_cast<size_t>(host)]);
   }
   allocation.sequence = std::move(sequence);
+  for (plan::Pool& pool : allocation.pools) keep_in_pool(pool, places);
+  return !allocation.hosts.empty();
 }
-
-}  // namespace
 
 Result<void> filter_devices(plan::Allocation& allocation, Filter filter, std::string_view text) {
   const auto choices = read_choices(allocation, text);
@@ -137,8 +153,7 @@ Result<void> filter_devices(plan::Allocation& allocation, Filter filter, std::st
     if (auto ok = apply(allocation.hosts[i], filter, *choice.devices); !ok) return ok;
     keep[i] = !allocation.hosts[i].devices.empty();
   }
-  if (std::ranges::none_of(keep, [](bool k) { return k; })) return wrong("leaves no host to run on", "exclude less");
-  keep_only(allocation, keep);
+  if (!keep_only(allocation, keep)) return wrong("leaves no host to run on", "exclude less");
   return {};
 }
 

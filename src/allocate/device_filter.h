@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "plan/allocation.h"
@@ -16,5 +17,8 @@ enum class Filter { include, exclude };
 /// what is named away. A host or device that is not there is an Error, and so is what would leave no host. An Error has
 /// no `where`: that is the option as typed.
 Result<void> filter_devices(plan::Allocation& allocation, Filter filter, std::string_view text);
+
+/// Takes the other hosts out, and their entries out of the sequence. `keep`: one for each. False when none is left.
+bool keep_only(plan::Allocation& allocation, const std::vector<bool>& keep);
 
 }  // namespace dlaunch::allocate

@@ -21,6 +21,7 @@ struct HostEntry {
   plan::Reach reach;
   std::string wdir;
   std::vector<std::string> env;  ///< NAME=VALUE
+  int pool = 0;                  ///< the program's own list that it stands in; 0: the job's
   std::string from;              ///< "hosts:3", "-H", "SLURM_JOB_NODELIST"
 };
 

@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "base/text.h"
+#include "sys/affinity.h"
 #include "sys/read_file.h"
 
 namespace dlaunch::allocate {
@@ -34,15 +35,8 @@ std::optional<int> number_after(std::string_view name, std::string_view prefix) 
   return number ? std::optional<int>(static_cast<int>(*number)) : std::nullopt;
 }
 
-/// CPU sets larger than cpu_set_t's 1024 exist: the kernel says EINVAL until the buffer holds its own size.
 Result<int> affinity_cpus() {
-  for (size_t words = 16; words <= 1U << 16U; words *= 2) {
-    std::vector<unsigned long> mask(words);
-    auto* set = reinterpret_cast<cpu_set_t*>(mask.data());
-    const size_t bytes = words * sizeof(unsigned long);
-    if (sched_getaffinity(0, bytes, set) == 0) return std::max(CPU_COUNT_S(bytes, set), 1);
-    if (errno != EINVAL) break;
-  }
+  if (const auto cpus = sys::affinity_of(0)) return std::max(static_cast<int>(cpus->size()), 1);
   return fail(
       {.where = {}, .what = "cannot read this process's CPU affinity", .why = std::strerror(errno), .hint = {}});
 }

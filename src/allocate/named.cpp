@@ -19,6 +19,7 @@ class Gatherer {
     const bool local = means_here(entry);
     const auto [at, is_new] = places_.try_emplace(key_of(entry, local), allocation_.hosts.size());
     allocation_.sequence.push_back(static_cast<int>(at->second));
+    add_to_pool(entry, static_cast<int>(at->second));
     if (is_new) {
       add_host(entry, local);
       return {};
@@ -36,10 +37,17 @@ class Gatherer {
                    .why = "",
                    .hint = "raise max_slots or lower slots"});
     }
+    settle_pools();
     return std::move(allocation_);
   }
 
  private:
+  struct PoolLines {
+    plan::Pool pool;
+    std::unordered_map<int, size_t> places;  // of hosts in it
+    std::vector<bool> automatic;             // one a host
+  };
+
   struct Lines {
     int count = 0;
     bool named_slots = false;
@@ -112,6 +120,33 @@ class Gatherer {
     return {};
   }
 
+  void add_to_pool(const HostEntry& entry, int host) {
+    const auto index = static_cast<size_t>(entry.pool);
+    if (pools_.size() <= index) pools_.resize(index + 1);
+    PoolLines& pool = pools_[index];
+    const auto [at, is_new] = pool.places.try_emplace(host, pool.pool.hosts.size());
+    if (is_new) {
+      pool.pool.hosts.push_back(host);
+      pool.pool.slots.push_back(0);
+      pool.automatic.push_back(false);
+    }
+    int& slots = pool.pool.slots[at->second];
+    slots = std::min(slots + entry.slots.value_or(0), kMostSlots);
+    if (!entry.slots) pool.automatic[at->second] = true;
+    pool.pool.sequence.push_back(host);
+  }
+
+  /// Where the list gives no number, the host's own holds.
+  void settle_pools() {
+    if (pools_.size() < 2) return;
+    for (PoolLines& pool : pools_) {
+      for (size_t i = 0; i < pool.automatic.size(); ++i) {
+        if (pool.automatic[i]) pool.pool.slots[i] = allocation_.hosts[static_cast<size_t>(pool.pool.hosts[i])].slots;
+      }
+      allocation_.pools.push_back(std::move(pool.pool));
+    }
+  }
+
   void settle_slots(plan::Host& host, const Lines& lines) const {
     if (lines.named_slots && !lines.automatic) return;
     if (repeated_ == Repeated::one_slot_each && lines.count > 1) {
@@ -133,6 +168,7 @@ class Gatherer {
   const IsHere& is_here_;
   plan::Allocation allocation_;
   std::vector<Lines> lines_;  // one a host
+  std::vector<PoolLines> pools_;
   std::unordered_map<std::string, size_t> places_;
   std::unordered_map<std::string, bool> known_;
 };

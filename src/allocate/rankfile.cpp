@@ -4,11 +4,10 @@
 #include "allocate/host_name.h"
 #include "allocate/scanner.h"
 #include "base/text.h"
+#include "plan/slot_list.h"
 
 namespace dlaunch::allocate {
 namespace {
-
-constexpr int kLastCpu = 1 << 16;
 
 tl::unexpected<Error> wrong(const Scanner& scanner, std::string what, std::string hint) {
   return fail({.where = scanner.word_place(), .what = std::move(what), .why = "", .hint = std::move(hint)});
@@ -21,14 +20,14 @@ Result<bool> take_key(Scanner& scanner, std::string_view word) {
   return scanner.take_equals();
 }
 
-Result<std::vector<int>> read_slot(const Scanner& scanner, std::string_view text) {
-  if (text == "*") return std::vector<int>{};
-  if (const auto cpus = parse_int_list(text, kLastCpu)) return std::vector<int>(cpus->begin(), cpus->end());
-  const bool by_socket = text.find(':') != std::string_view::npos || text.starts_with('p') || text.starts_with('P');
-  return wrong(scanner,
-               "\"" + std::string(text) + "\" is not a list of CPUs" +
-                   (by_socket ? ": socket:core and physical numbers are not read" : ""),
-               "write slot=0-3 with CPU numbers as the system counts them, or slot=*");
+/// `*` is as if nothing was said.
+Result<std::string> read_slot(const Scanner& scanner, std::string_view text) {
+  if (text == "*") return std::string();
+  if (const auto ranges = plan::parse_slot_list(text); !ranges) {
+    const Error& error = ranges.error();
+    return wrong(scanner, error.what + (error.why.empty() ? "" : ": " + error.why), error.hint);
+  }
+  return std::string(text);
 }
 
 /// The scanner stands at the line's first word.
@@ -58,9 +57,9 @@ Result<plan::RankPlace> parse_line(Scanner& scanner) {
   if (!slot) return fail(slot.error());
   if (!*slot) return malformed();
   if (auto ok = scanner.skip_blanks(); !ok) return fail(ok.error());
-  auto cpus = read_slot(scanner, scanner.take_word());
-  if (!cpus) return fail(cpus.error());
-  place.cpus = *std::move(cpus);
+  auto slots = read_slot(scanner, scanner.take_word());
+  if (!slots) return fail(slots.error());
+  place.slots = *std::move(slots);
   if (auto ok = scanner.skip_blanks(); !ok) return fail(ok.error());
   if (!scanner.at_line_end()) {
     scanner.take_word();

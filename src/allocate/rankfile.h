@@ -1,7 +1,7 @@
 // A rankfile's text as places of ranks: lines `rank N=host slot=0-3`. Pure.
 //
-// host is a name of the allocation or +nK, its host K from 0. slot= is a list of CPUs to bind to, or * for any; Open
-// MPI's socket:core form is refused by name. Comments as in a hostfile.
+// host is a name of the allocation or +nK, its host K from 0. slot= is a list of CPUs to bind to (plan/slot_list.h), or
+// * for any. Comments as in a hostfile.
 #pragma once
 
 #include <string>

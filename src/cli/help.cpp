@@ -98,9 +98,10 @@ that begins the options of the next program.
 .B \-\-
 ends the options.
 .BR \-x ,
-.B \-\-env\-file
-and
+.BR \-\-env\-file ,
 .B \-\-wdir
+and
+.B \-H
 before the first program hold for all programs; later ones add to them or win over them.
 .B \-n
 is each program's own.
@@ -188,8 +189,8 @@ std::string help_text() {
   std::string text =
       "Usage: " + std::string(kUsage) +
       "\n"
-      "Long names may have one dash or two. -x, --env-file and --wdir before the first program hold for\n"
-      "all programs, -n is each program's own, all other options stand before the first program.\n";
+      "Long names may have one dash or two. -x, --env-file, --wdir and -H before the first program hold for all,\n"
+      "each may have its own; -n is each program's own; all other options stand before the first program.\n";
   for (const auto& [section, title] : kSections) {
     text += '\n' + std::string(title) + ":\n";
     for (const OptionSpec& spec : option_table()) {

@@ -41,6 +41,7 @@ struct OptionSpec {
   Takes takes = Takes::nothing;
   std::string_view value_name = {};  ///< for people: "SECONDS"
   Section section = Section::hidden;
+  bool also_later = false;         ///< a job's, and a later program of `a : b` may have one of its own: -H
   bool joins = false;              ///< given again on the command line, the values add up with commas between
   bool preference = false;         ///< the config file and DLAUNCH_* may set it
   std::string_view standard = {};  ///< what holds when nobody sets it, for people; empty: off

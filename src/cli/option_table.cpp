@@ -140,6 +140,12 @@ Result<void> set_hostfile(Options& o, string_view value, Here here) {
   return put(o.hosts.hostfile, allocate::parse_hostfile(*text, std::string(value)));
 }
 
+Result<void> set_default_hostfile(Options& o, string_view value, Here here) {
+  const auto text = text_of(value, here);
+  if (!text) return fail(text.error());
+  return put(o.hosts.default_hostfile, allocate::parse_hostfile(*text, std::string(value)));
+}
+
 Result<void> set_rankfile(Options& o, string_view value, Here here) {
   const auto text = text_of(value, here);
   if (!text) return fail(text.error());
@@ -149,6 +155,12 @@ Result<void> set_rankfile(Options& o, string_view value, Here here) {
 Result<void> set_filter(std::string& place, string_view value) {
   if (value.empty()) return fail({.where = "", .what = "names no host", .why = "", .hint = "write host:0,2@host2"});
   place = value;
+  return {};
+}
+
+Result<void> set_agent_path(Options& o, string_view value, Here) {
+  if (value.empty()) return fail({.where = "", .what = "names no file", .why = "", .hint = "write its path there"});
+  o.hosts.agent_path = value;
   return {};
 }
 
@@ -183,16 +195,22 @@ constexpr OptionSpec kOptions[] = {
     {.names = "wdir wd", .takes = Takes::value, .value_name = "DIR", .section = Section::start, .standard = "here",
      .help = "working directory of the ranks",
      .set_program = [](AppRequest& a, string_view v, Here h) { return put(a.wdir, absolute_path(v, h.cwd)); }},
-    {.names = "allow-run-as-root", .section = Section::start, .preference = true,
+    {.names = "allow-run-as-root", .section = Section::hidden, .preference = true,
      .help = "accepted for mpirun's sake: root is never refused", .set_job = no_effect},
 
-    {.names = "host H hosts", .takes = Takes::value, .value_name = "LIST", .section = Section::place, .joins = true,
+    {.names = "host H hosts", .takes = Takes::value, .value_name = "LIST", .section = Section::place,
+     .also_later = true, .joins = true,
      .standard = "this machine", .help = "run on these hosts: a:8,b:8 or node[1-4]:8",
      .set_job = [](Options& o, string_view v, Here) { return put(o.hosts.list, allocate::parse_host_list(v)); },
-     .more = "Without a number a host has 1 slot; given again it has one more; a:* has as many as CPUs."},
+     .more = "Without a number a host has 1 slot; given again it has one more; a:* has as many as CPUs. A program of a : b "
+             "may have its own."},
     {.names = "hostfile machinefile machine f", .takes = Takes::value, .value_name = "FILE", .section = Section::place,
      .preference = true, .help = "run on the hosts in FILE, a line each: NAME slots=8", .set_job = set_hostfile,
      .more = "-H comes before it, and it before a resource manager. docs/hosts.md has all that a line may say."},
+    {.names = "default-hostfile", .takes = Takes::value, .value_name = "FILE", .section = Section::place,
+     .preference = true, .help = "run on the hosts in FILE when nothing else names any", .set_job = set_default_hostfile},
+    {.names = "nolocal", .section = Section::place, .preference = true, .help = "run nothing on this machine",
+     .set_job = [](Options& o, string_view v, Here) { return put_flag(o.hosts.no_local, v); }},
     {.names = "ignore-resource-manager", .section = Section::place, .preference = true,
      .help = "take no hosts from Slurm, PBS or LSF",
      .set_job = [](Options& o, string_view v, Here) { return put_flag(o.hosts.ignore_resource_manager, v); }},
@@ -201,7 +219,7 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Here) {
        return put(o.request.ranks_per_host, whole_number(v, 1, kMaxRanks)); }},
     {.names = "rankfile rf", .takes = Takes::value, .value_name = "FILE", .section = Section::place,
-     .help = "place each rank as FILE says: rank 0=node1 slot=*", .set_job = set_rankfile},
+     .help = "place each rank as FILE says: rank 0=node1 slot=0-3", .set_job = set_rankfile},
     {.names = "max-slots", .takes = Takes::value, .value_name = "N", .section = Section::place, .preference = true,
      .help = "never more than N ranks on a host",
      .set_job = [](Options& o, string_view v, Here) { return put(o.hosts.max_slots, whole_number(v, 1, kMaxRanks)); }},
@@ -220,6 +238,10 @@ constexpr OptionSpec kOptions[] = {
     {.names = "exec", .takes = Takes::value, .value_name = "COMMAND", .section = Section::place, .preference = true,
      .help = "reach hosts by this: 'kubectl exec -i {host} --'",
      .set_job = [](Options& o, string_view v, Here) { o.exec = v; return Result<void>{}; }},
+    {.names = "agent-path", .takes = Takes::value, .value_name = "FILE", .section = Section::place, .preference = true,
+     .help = "start the agent installed there on other hosts, send none",
+     .set_job = set_agent_path,
+     .more = "agent= in a hostfile names it for one host."},
     {.names = "wait-hosts", .takes = Takes::value, .value_name = "SECONDS", .section = Section::place, .preference = true,
      .standard = "0", .help = "so long try hosts that are not up yet",
      .set_job = [](Options& o, string_view v, Here) { return put(o.wait_hosts, seconds(v)); }},
@@ -326,7 +348,7 @@ constexpr OptionSpec kOptions[] = {
 // clang-format on
 
 constexpr RefusedOption kRefused[] = {
-    {"default-hostfile nolocal agent-path rank-table", "it is not supported by this version"},
+    {"rank-table", "it is not supported by this version"},
     {"pernode", "use -N 1"},
     {"mca gmca am tune", "MCA parameters are not supported by this version"},
     {"devices visible env-for rank-dir stage save-env", "it is not supported by this version"},

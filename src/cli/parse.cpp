@@ -1,8 +1,10 @@
 #include "cli/parse.h"
 
+#include <algorithm>
 #include <iterator>
 #include <optional>
 
+#include "allocate/host_list.h"
 #include "cli/arguments.h"
 #include "cli/effective.h"
 #include "cli/help.h"
@@ -36,7 +38,7 @@ Result<void> apply_program_options(const Group& group, const Surroundings& surro
 
 Result<void> refuse_job_options(const Group& group) {
   for (const Given& given : group.options) {
-    if (given.spec->per_program()) continue;
+    if (given.spec->per_program() || given.spec->also_later) continue;
     return fail({.where = in_line(group, given.spelled),
                  .what = "is not an option of one program",
                  .why = "it holds for the whole job",
@@ -59,6 +61,9 @@ class Programs {
     if (app_file_) return read_app_file(groups);
     return read_groups(groups);
   }
+
+  /// Of programs that have hosts of their own: a pool for each.
+  std::vector<allocate::HostEntry> hosts;
 
  private:
   Result<std::vector<AppRequest>> read_groups(std::vector<Group>& groups) {
@@ -86,7 +91,26 @@ class Programs {
     AppRequest app = first_;
     app.ranks.reset();
     if (auto ok = apply_program_options(group, surroundings_, app); !ok) return fail(ok.error());
+    if (auto ok = add_hosts(group, app); !ok) return fail(ok.error());
     return app;
+  }
+
+  Result<void> add_hosts(const Group& group, AppRequest& app) {
+    for (const Given& given : group.options) {
+      if (!given.spec->also_later) continue;
+      auto list = allocate::parse_host_list(given.value);
+      if (!list) {
+        Error error = list.error();
+        if (error.where.empty()) error.where = in_line(group, given.spelled);
+        return fail(std::move(error));
+      }
+      if (app.pool == 0) app.pool = ++pools_;
+      for (allocate::HostEntry& entry : *list) {
+        entry.pool = app.pool;
+        hosts.push_back(std::move(entry));
+      }
+    }
+    return {};
   }
 
   Result<std::vector<AppRequest>> read_app_file(const std::vector<Group>& groups) {
@@ -128,7 +152,23 @@ class Programs {
   const Surroundings& surroundings_;
   const Given* app_file_;
   AppRequest first_;
+  int pools_ = 0;
 };
+
+/// The lists of programs join the job's own. A program without one needs that.
+Result<void> join_hosts(Options& options, std::vector<allocate::HostEntry> hosts) {
+  if (hosts.empty()) return {};
+  const auto& apps = options.request.apps;
+  const auto without = std::ranges::find(apps, 0, &AppRequest::pool);
+  if (without != apps.end() && options.hosts.list.empty()) {
+    return fail({.where = without->argv.front(),
+                 .what = "has no -H, and another program has",
+                 .why = "",
+                 .hint = "give -H to each program, or to the first one for all without their own"});
+  }
+  std::ranges::move(hosts, std::back_inserter(options.hosts.list));
+  return {};
+}
 
 /// All that the job's options say, with what was gathered on the way.
 struct JobOptions {
@@ -173,7 +213,8 @@ Result<Command> parse_command_line(const std::vector<std::string>& args, const S
   if (arguments->show) return ShowText{text_of(*arguments->show)};
   auto job = read_job_options(arguments->groups.front(), surroundings);
   if (!job) return fail(job.error());
-  auto apps = Programs(surroundings, job->effective.find("app")).read(std::move(arguments->groups));
+  Programs programs(surroundings, job->effective.find("app"));
+  auto apps = programs.read(std::move(arguments->groups));
   if (!apps) return fail(apps.error());
   if (job->effective.find("show-config")) {
     return ShowText{show_config(job->effective, job->preferences, job->options.format)};
@@ -181,6 +222,7 @@ Result<Command> parse_command_line(const std::vector<std::string>& args, const S
   if (apps->empty()) return fail({.where = "", .what = "no program was named", .why = "", .hint = usage_hint()});
   Options& options = job->options;
   options.request.apps = *std::move(apps);
+  if (auto ok = join_hosts(options, std::move(programs.hosts)); !ok) return fail(ok.error());
   options.request.environment = surroundings.environment;
   options.request.cwd = surroundings.cwd;
   return std::move(options);

@@ -88,18 +88,6 @@ Result<std::string> read_text(const std::string& path) {
   return *std::move(text);
 }
 
-/// What can be planned and shown, but not run yet.
-Result<void> check_runnable(const plan::Plan& plan) {
-  for (const plan::Rank& rank : plan.ranks) {
-    if (rank.cpus.empty()) continue;
-    return fail({.where = "--rankfile",
-                 .what = "slot= binds rank " + std::to_string(rank.rank) + " to CPUs, which this version does not do",
-                 .why = "",
-                 .hint = "write slot=*, and --bind-to for binding"});
-  }
-  return {};
-}
-
 int run_options(Options options) {
   options.request.job_id = make_job_id();
   const auto allocation = allocate::choose_allocation(options.hosts, options.request.environment, read_text);
@@ -109,7 +97,6 @@ int run_options(Options options) {
   if (const auto ok = check_named_ranks(options, *plan); !ok) return complain(ok.error());
   if (options.show_env) return show_env(*plan, *options.show_env);
   if (options.dry_run) return print(options.format == Format::json ? plan::to_json(*plan) : plan::to_table(*plan), 0);
-  if (const auto ok = check_runnable(*plan); !ok) return complain(ok.error());
   return run_job(options, *plan);
 }
 

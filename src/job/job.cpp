@@ -31,6 +31,11 @@ Actions Job::handle(const Event& event, Time now) {
   return std::exchange(actions_, {});
 }
 
+void Job::heard_output(Time now) {
+  const bool giving_up_next = (phase_ == Phase::ending && killed_) || phase_ == Phase::finishing;
+  if (giving_up_next && phase_deadline_) phase_deadline_ = std::max(*phase_deadline_, now + kKillWait);
+}
+
 std::optional<Time> Job::deadline() const {
   if (!timeout_at_) return phase_deadline_;
   return phase_deadline_ ? std::min(*timeout_at_, *phase_deadline_) : timeout_at_;

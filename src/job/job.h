@@ -121,6 +121,9 @@ class Job {
   Job(Policy policy, std::vector<int> host_of_rank, std::vector<std::string> host_names, Time now);
 
   Actions handle(const Event& event, Time now);
+  /// Output came from a host. On a slow line it comes before the news that the ranks have ended: no host is given up
+  /// while it does. It is bounded by the credit.
+  void heard_output(Time now);
   /// When tick() must be called at the latest.
   std::optional<Time> deadline() const;
   Actions tick(Time now);

@@ -22,6 +22,7 @@ wire::Spawn spawn_frame(const plan::Plan& plan, const plan::Rank& rank, const Se
   spawn.app = static_cast<std::uint32_t>(rank.app);
   spawn.local_rank = static_cast<std::uint32_t>(rank.local_rank);
   spawn.env = rank.env;
+  spawn.slots = rank.slots;
   spawn.in = takes_stdin(settings.stdin_target, rank.rank) ? StreamMode::pipe : StreamMode::null;
   spawn.out = settings.output.pty ? StreamMode::pty : StreamMode::pipe;
   spawn.err = settings.output.pty || settings.output.merge_stderr ? StreamMode::joined : StreamMode::pipe;

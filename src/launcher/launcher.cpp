@@ -186,6 +186,7 @@ class Launcher::Impl {
     if (output.stream < 1 || output.stream > output::kStreams) {
       return host_broken(host, "its agent speaks of a stream that no rank has");
     }
+    job_.heard_output(job::Clock::now());
     streams_.received(static_cast<int>(output.rank), static_cast<Stream>(output.stream - 1), std::move(output.bytes),
                       output.time_ns);
   }

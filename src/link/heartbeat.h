@@ -1,6 +1,7 @@
 // When to say that we live, and when to hold the other side for dead. PURE: time is a parameter.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 
@@ -11,7 +12,7 @@ class Heartbeat {
   using Time = std::chrono::steady_clock::time_point;
   static constexpr int kMisses = 3;
 
-  Heartbeat(std::chrono::milliseconds interval, Time now) : interval_(interval), heard_(now) {}
+  Heartbeat(std::chrono::milliseconds interval, Time now) : interval_(interval), heard_(now), asked_(now) {}
 
   void heard(Time now) {
     heard_ = now;
@@ -21,12 +22,19 @@ class Heartbeat {
   void pause() { paused_ = true; }
   /// We were stopped ourselves: what the other side sent meanwhile has yet to be read.
   void resumed(Time now) { heard_ = now; }
-  bool dead(Time now) const { return !paused_ && now - heard_ > interval_ * kMisses; }
+  /// To be asked once an interval. Who asks much later was stopped itself, by a signal or with its machine, and gets an
+  /// interval to read what was sent meanwhile.
+  bool dead(Time now) {
+    if (now - asked_ > interval_ * 2) heard_ = std::max(heard_, now - interval_ * (kMisses - 1));
+    asked_ = now;
+    return !paused_ && now - heard_ > interval_ * kMisses;
+  }
   std::chrono::milliseconds interval() const { return interval_; }
 
  private:
   std::chrono::milliseconds interval_;
   Time heard_;
+  Time asked_;
   bool paused_ = false;
 };
 

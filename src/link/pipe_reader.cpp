@@ -14,6 +14,9 @@
 namespace dlaunch::link {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kTerminalHides = 128u << 10;  // what a terminal may hold and not count; more than its buffers
 constexpr size_t kTurn = 256u << 10;  // then others have theirs: of many busy pipes none may keep the loop long
 constexpr ssize_t kDefaultPipeSize = 64 << 10;  // a read that got all of it met a full pipe: a busy writer
 constexpr int kBusyPipeSize = 1 << 20;
@@ -38,8 +41,11 @@ class PipeReader::Impl : public std::enable_shared_from_this<PipeReader::Impl> {
   }
 
   void rank_ended() {
+    if (!fd_.is_open()) return;
     ended_ = true;
-    if (fd_.is_open()) arm_drain_timer();
+    drain_until_ = Clock::now() + kDrainLongest;
+    owed_ = static_cast<size_t>(unread()) + (::isatty(fd_.native_handle()) == 1 ? kTerminalHides : 0);
+    arm_drain_timer();
   }
 
   void close() {
@@ -69,8 +75,10 @@ class PipeReader::Impl : public std::enable_shared_from_this<PipeReader::Impl> {
       ::fcntl(fd_.native_handle(), F_SETPIPE_SZ, kBusyPipeSize);  // refused over the user's quota: then it stays
     }
     if (ended_) arm_drain_timer();
+    owed_ -= std::min(owed_, static_cast<size_t>(got));
     const auto data = consumer_.data;  // it may close us, which clears the consumer
     data({scratch_.data(), static_cast<size_t>(got)});
+    if (ended_ && owed_ == 0 && Clock::now() >= drain_until_ && fd_.is_open()) finish();
   }
 
   void arm_drain_timer() {
@@ -82,10 +90,14 @@ class PipeReader::Impl : public std::enable_shared_from_this<PipeReader::Impl> {
 
   void give_up_if_empty() {
     if (consumer_.allowance() == 0) return arm_drain_timer();  // it is the reader that is slow, not the pipe
-    int unread = 0;
-    ::ioctl(fd_.native_handle(), FIONREAD, &unread);
-    if (unread > 0) return arm_drain_timer();
+    if (unread() > 0) return arm_drain_timer();
     finish();
+  }
+
+  int unread() {
+    int bytes = 0;
+    ::ioctl(fd_.native_handle(), FIONREAD, &bytes);
+    return bytes;
   }
 
   void finish() {
@@ -100,6 +112,8 @@ class PipeReader::Impl : public std::enable_shared_from_this<PipeReader::Impl> {
   Consumer consumer_;
   bool waiting_ = false;
   bool ended_ = false;
+  Clock::time_point drain_until_;
+  size_t owed_ = 0;  // bytes that were in the pipe when the rank ended: the last that can be its own
   bool enlarged_ = false;
 };
 

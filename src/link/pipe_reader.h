@@ -1,6 +1,7 @@
 // Reads one output stream of a rank, for the agent (into frames) and for the launcher (a stream handed over to it).
 // It reads only what its consumer allows, which is the back-pressure. It ends at the end of file, or, once the rank has
-// ended, when the pipe is empty and stayed so for kDrainIdle: a grandchild that keeps it open does not hold the job.
+// ended, when the pipe is empty and stayed so for kDrainIdle, or after kDrainLongest when all that the rank wrote was
+// read: a grandchild that keeps it open, silent or not, does not hold the job.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -15,6 +16,7 @@
 namespace dlaunch::link {
 
 inline constexpr std::chrono::milliseconds kDrainIdle{250};
+inline constexpr std::chrono::milliseconds kDrainLongest{2000};
 
 class PipeReader {
  public:

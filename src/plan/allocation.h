@@ -40,10 +40,18 @@ struct Host {
   std::string devices_from;  ///< "/dev/nvidia*", "CUDA_VISIBLE_DEVICES", "--fake-devices", …; empty without devices
 };
 
+/// What a host list of one program names, or the job's own list: the first pool.
+struct Pool {
+  std::vector<int> hosts;     ///< indices into Allocation::hosts, in the list's order
+  std::vector<int> slots;     ///< that the list gives each of them
+  std::vector<int> sequence;  ///< the host of each entry of the list
+};
+
 struct Allocation {
   std::vector<Host> hosts;
   std::vector<int> sequence = {};       ///< the host of each entry of the list, in the user's order, for --map-by seq
   std::vector<std::string> notes = {};  ///< for Plan::notes
+  std::vector<Pool> pools = {};         ///< AppRequest::pool names one; empty: no program has a list of its own
   bool slots_are_limits = false;        ///< the user named the slots (hostfile, -H): more ranks need --oversubscribe
 };
 

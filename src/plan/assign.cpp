@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "plan/overload.h"
 #include "plan/placement.h"
+#include "plan/pools.h"
 #include "plan/table.h"
 
 namespace dlaunch::plan {
@@ -131,11 +132,14 @@ Result<Assignment> by_sequence(const Request& request, const Allocation& allocat
 
 using HostIndex = std::unordered_map<std::string_view, int>;
 
+/// This machine is localhost too, though the list or the machine itself says another name.
 HostIndex index_of_names(const Allocation& allocation) {
   HostIndex index;
   for (size_t i = 0; i < allocation.hosts.size(); ++i) {
     index.try_emplace(allocation.hosts[i].name, static_cast<int>(i));
     for (const std::string& name : allocation.hosts[i].other_names) index.try_emplace(name, static_cast<int>(i));
+    if (!allocation.hosts[i].local) continue;
+    for (const char* name : {"localhost", "127.0.0.1", "::1"}) index.try_emplace(name, static_cast<int>(i));
   }
   return index;
 }
@@ -183,6 +187,7 @@ Result<Assignment> by_rankfile(const Request& request, const Allocation& allocat
 }  // namespace
 
 Result<Assignment> assign(const Request& request, const Allocation& allocation) {
+  if (!allocation.pools.empty()) return assign_in_pools(request, allocation);
   if (!request.rank_places.empty()) return by_rankfile(request, allocation);
   if (request.in_sequence) return by_sequence(request, allocation);
   return by_capacity(request, allocation);

@@ -64,7 +64,7 @@ Json rank_json(const Rank& rank) {
                {"host", rank.host},
                {"local_rank", rank.local_rank},
                {"device", rank.device ? Json(*rank.device) : Json(nullptr)}};
-  if (!rank.cpus.empty()) json["cpus"] = rank.cpus;
+  if (!rank.slots.empty()) json["slot"] = rank.slots;
   return json;
 }
 

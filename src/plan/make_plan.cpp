@@ -9,6 +9,9 @@
 namespace dlaunch::plan {
 namespace {
 
+constexpr size_t kMostArguments = 6U << 20U;  // three quarters of the standard stack: execve(2), whatever the rlimit
+constexpr size_t kNameColumns = 100;
+
 Error refused(std::string where, std::string what, std::string hint = {}) {
   return Error{.where = std::move(where), .what = std::move(what), .why = {}, .hint = std::move(hint)};
 }
@@ -53,14 +56,41 @@ std::optional<Error> check(const Request& request, const Allocation& allocation)
       return refused({}, "the working directory is gone", "cd to a directory that exists, or name one with -wdir");
     }
   }
-  const auto open = std::ranges::count_if(request.apps, [](const AppRequest& app) { return !app.ranks; });
-  if (open > 1) {
+  int pools = 0;
+  for (const AppRequest& app : request.apps) pools = std::max(pools, app.pool + 1);
+  for (int pool = 0; pool < pools; ++pool) {
+    const auto open =
+        std::ranges::count_if(request.apps, [&](const AppRequest& app) { return !app.ranks && app.pool == pool; });
+    if (open <= 1) continue;
     return refused({}, std::to_string(open) + " of " + std::to_string(request.apps.size()) + " programs have no -n",
                    "give -n to each program; one at most may go without and takes what is left");
   }
   if (allocation.hosts.empty()) return refused({}, "no host to run on");
   for (const Host& host : allocation.hosts) {
     if (auto error = check_host(host)) return error;
+  }
+  return std::nullopt;
+}
+
+size_t bytes_of(const std::vector<std::string>& words) {
+  size_t bytes = 0;
+  for (const std::string& word : words) bytes += word.size() + 1 + sizeof(char*);
+  return bytes;
+}
+
+/// What no Linux executes is refused before anything starts, and long before a frame is too small for it.
+std::optional<Error> refuse_too_long(const Plan& plan) {
+  size_t most_of_host = 0;
+  for (const PlannedHost& host : plan.hosts) most_of_host = std::max(most_of_host, bytes_of(host.host.env));
+  for (const App& app : plan.apps) {
+    const size_t bytes = bytes_of(app.argv) + bytes_of(app.env) + app.wdir.size() + most_of_host;
+    if (bytes <= kMostArguments) continue;
+    const auto longest = std::ranges::max_element(app.env, {}, &std::string::size);
+    std::string what = "its arguments and environment are " + std::to_string(bytes) + " bytes, more than the " +
+                       std::to_string(kMostArguments) + " that Linux gives a program";
+    std::string hint = "hand large data over in a file";
+    if (longest != app.env.end()) hint += "; the longest variable is " + printable(variable_name(*longest));
+    return refused(shorten(printable(app.argv.front()), kNameColumns), std::move(what), std::move(hint));
   }
   return std::nullopt;
 }
@@ -114,7 +144,7 @@ void add_ranks(Plan& plan, const std::vector<int>& host_of_rank, const std::vect
               .local_rank = 0,
               .device = {},
               .env = {},
-              .cpus = {}};
+              .slots = {}};
     PlannedHost& planned = plan.hosts[static_cast<size_t>(rank.host)];
     rank.local_rank = static_cast<int>(planned.ranks.size());
     const std::vector<int>& devices = planned.host.devices;
@@ -124,8 +154,8 @@ void add_ranks(Plan& plan, const std::vector<int>& host_of_rank, const std::vect
   }
 }
 
-void add_cpus(Plan& plan, const Request& request) {
-  for (const RankPlace& place : request.rank_places) plan.ranks[static_cast<size_t>(place.rank)].cpus = place.cpus;
+void add_slots(Plan& plan, const Request& request) {
+  for (const RankPlace& place : request.rank_places) plan.ranks[static_cast<size_t>(place.rank)].slots = place.slots;
 }
 
 }  // namespace
@@ -147,7 +177,8 @@ Result<Plan> make_plan(const Request& request, const Allocation& allocation) {
   const bool elsewhere = std::ranges::any_of(plan.hosts, [](const PlannedHost& host) { return !host.host.local; });
   add_apps(plan, request, assigned->ranks_of_app, elsewhere);
   add_ranks(plan, assigned->host_of_rank, places);
-  add_cpus(plan, request);
+  add_slots(plan, request);
+  if (auto error = refuse_too_long(plan)) return fail(std::move(*error));
   add_rank_environments(plan);
   for (std::string& note : overload_notes(allocation, per_host)) plan.notes.push_back(std::move(note));
   return plan;

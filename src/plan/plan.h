@@ -31,7 +31,7 @@ struct Rank {
   int local_rank = 0;
   std::optional<int> device;     ///< physical id; none where the host has no devices
   std::vector<std::string> env;  ///< NAME=VALUE of this rank alone; no name that is in its App's env
-  std::vector<int> cpus = {};    ///< a rankfile's slot=; empty: not said
+  std::string slots = {};        ///< a rankfile's slot= (plan/slot_list.h); empty: not said
 };
 
 struct PlannedHost {

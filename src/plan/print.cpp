@@ -13,6 +13,7 @@ namespace {
 
 constexpr size_t kProgramColumns = 60;
 constexpr size_t kTextColumns = 100;
+constexpr int kSlotColumn = 4;  // after the device
 
 std::string program(const std::vector<std::string>& argv) {
   std::string text;
@@ -71,17 +72,21 @@ std::string header(const Plan& plan) {
 
 std::string rank_table(const Plan& plan) {
   const bool directories = !one_directory(plan);
+  const bool slots = std::ranges::any_of(plan.ranks, [](const Rank& rank) { return !rank.slots.empty(); });
   std::vector<std::string> programs;
   for (const App& app : plan.apps) programs.push_back(program(app.argv));
   std::vector<std::vector<std::string>> rows = {{"rank", "host", "local rank", "device", "program"}};
   rows.reserve(plan.ranks.size() + 1);
   if (directories) rows.front().emplace_back("directory");
+  if (slots) rows.front().insert(rows.front().begin() + kSlotColumn, "slot");
   for (const Rank& rank : plan.ranks) {
     const size_t app = static_cast<size_t>(rank.app);
     rows.push_back({std::to_string(rank.rank), printable(plan.hosts[static_cast<size_t>(rank.host)].host.name),
                     std::to_string(rank.local_rank), rank.device ? std::to_string(*rank.device) : "-", programs[app]});
-    if (!directories) continue;
-    rows.back().push_back(printable(program_directory(plan.apps[app], plan.hosts[static_cast<size_t>(rank.host)])));
+    if (directories) {
+      rows.back().push_back(printable(program_directory(plan.apps[app], plan.hosts[static_cast<size_t>(rank.host)])));
+    }
+    if (slots) rows.back().insert(rows.back().begin() + kSlotColumn, rank.slots.empty() ? "-" : printable(rank.slots));
   }
   return aligned(rows, "");
 }

@@ -19,6 +19,7 @@ struct AppRequest {
   std::optional<int> ranks;  ///< -n
   std::string wdir;          ///< absolute; empty: the launcher's own
   std::vector<EnvSetting> env;
+  int pool = 0;  ///< index into Allocation::pools, where there are any
 };
 
 enum class BindTo { none, core, hwthread, socket, numa };
@@ -37,9 +38,9 @@ struct BindingRequest {
 /// A line of a rankfile: where one rank goes.
 struct RankPlace {
   int rank = 0;
-  std::string host;       ///< a name of the allocation, or "+n2": its third host
-  std::vector<int> cpus;  ///< slot=: the CPUs to bind to; empty: not said
-  std::string from;       ///< "ranks:3"
+  std::string host;   ///< a name of the allocation, or "+n2": its third host
+  std::string slots;  ///< slot=: the CPUs to bind to (plan/slot_list.h); empty: not said
+  std::string from;   ///< "ranks:3"
 };
 
 struct Request {

@@ -6,7 +6,8 @@ namespace dlaunch::transport {
 namespace {
 
 /// One compound command: the shell has read all of it before its first step reads the same stdin.
-/// $n nonce, $h hash, $s size, $p agent path.
+/// $n nonce, $h hash, $s size, $w machine, $p agent path. Where the machine is another, the launcher is asked although
+/// a home shared with other machines may hold the agent, and refuses. Hosts that share a home may have equal $$.
 constexpr std::string_view kScript = R"({
 say() { printf '\ndlaunch:%s %s\n' "$n" "$*"; }
 die() { say fail "$@"; exit 1; }
@@ -16,10 +17,10 @@ if [ -n "$p" ]; then
   [ -x "$a" ] || die "no agent can be executed at $a"
 else
   c=${XDG_CACHE_HOME:-$HOME/.cache}/dlaunch; d=$c/$h; a=$d/dlaunch-agent
-  if ! [ -x "$a" ]; then
+  if ! [ -x "$a" ] || [ "$m" != "$w" ]; then
     umask 077
     mkdir -p "$d" 2>/dev/null || die "cannot make $d: is the home read-only, full or missing?"
-    t=$d/new.$$
+    t=$d/new.$n
     say need "$m"
     head -c "$s" >"$t" 2>/dev/null || { rm -f "$t"; die "cannot write $t: is the disk full?"; }
     got=$(sha256sum <"$t" 2>/dev/null); got=${got%% *}
@@ -37,7 +38,7 @@ exec "$a"
 }  // namespace
 
 std::string bootstrap_script(const AgentImage& image, const std::string& nonce, const std::string& agent_path) {
-  return "n=" + nonce + " h=" + image.hash + " s=" + std::to_string(image.bytes.size()) +
+  return "n=" + nonce + " h=" + image.hash + " s=" + std::to_string(image.bytes.size()) + " w=" + image.machine +
          " p=" + shell_quote(agent_path) + '\n' + std::string(kScript);
 }
 

@@ -90,9 +90,10 @@ struct Spawn {
   StreamMode err = StreamMode::pipe;
   std::string out_path;  ///< with StreamMode::file
   std::string err_path;
+  std::string slots;  ///< bind it to these (plan/slot_list.h), whatever Setup says; empty: as Setup says
   template <class A>
   void fields(A& a) {
-    a(rank), a(app), a(local_rank), a(env), a(in), a(out), a(err), a(out_path), a(err_path);
+    a(rank), a(app), a(local_rank), a(env), a(in), a(out), a(err), a(out_path), a(err_path), a(slots);
   }
   bool operator==(const Spawn&) const = default;
 };

@@ -57,6 +57,14 @@ class Cleanup(Case):
                 job.send_signal(number)
                 self.assert_gone(job, *agents, code=code)
 
+    def test_a_daemon_that_prints_for_ever_does_not_hold_the_job(self):
+        for way in ((), ("--exec", "env X={host}", "-H", "elsewhere")):
+            with self.subTest(way=way):
+                result = self.run_dlaunch(*way, "-n", 1, *sh('setsid sh -c "while :; do echo more; sleep 0.05; done" & echo mine'))
+                self.assert_exit(result, 0)
+                self.assertIn(b"mine\n", result.stdout)
+                self.assert_nothing_left()
+
     def test_launcher_is_told_twice(self):
         job = self.start("-n", 2, "--grace", 60, *sh('trap "" INT TERM; ' + LIVES), stdout=subprocess.PIPE)
         with job:

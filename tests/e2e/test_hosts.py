@@ -1,13 +1,13 @@
-"""One job on several hosts, each with a real sshd and an empty home: ranks, output, the agent's upload, failures."""
+"""One job on several hosts, each with a real sshd and an empty home: ranks, output, failures."""
 import os
-import shutil
+import re
 import signal
 import subprocess
 import time
 
 import support
-from hosts_case import AGENTS, HostsCase, interrupt, lines
-from support import wait_until
+from hosts_case import HostsCase, interrupt, lines
+from support import program, wait_until
 
 
 class Ranks(HostsCase):
@@ -27,6 +27,27 @@ class Ranks(HostsCase):
         result = self.run_dlaunch("--hostfile", "hosts", "sh", "-c", 'echo "$DLAUNCH_RANK $(uname -n)"')
         self.assert_exit(result, 0)
         self.assertEqual(sorted(lines(result.stdout)), ["0 node2", "1 node2", "2 node3", "3 node4"])
+
+    def test_programs_with_hosts_of_their_own(self):
+        say = ["sh", "-c", 'echo "$0 $DLAUNCH_RANK $(uname -n)"']
+        result = self.run_dlaunch("-H", "node1,node2", *say, "a", ":", "-H", "node3,node1", *say, "b")
+        self.assert_exit(result, 0)
+        self.assertEqual(sorted(lines(result.stdout)), ["a 0 node1", "a 1 node2", "b 2 node3", "b 3 node1"])
+
+    def test_rankfile_binds_on_each_host(self):
+        cpu = min(os.sched_getaffinity(0))
+        (self.dir / "ranks").write_text(f"rank 0=node3 slot=p{cpu}\nrank 1=node1 slot=*\nrank 2=+n2 slot=0:0\n")
+        result = self.run_dlaunch("-H", "node1,node2,node3:2", "--rankfile", "ranks", "--report-bindings", "--label",
+                                  program("affinity"))
+        self.assert_exit(result, 0)
+        printed = dict(re.findall(r"^\[(\d)\] ([\d,-]+)$", result.stdout.decode(), re.M))
+        said = re.findall(r"^dlaunch: rank (\d) on (node\d), .*: CPUs ([\d,-]+)$", result.stderr.decode(), re.M)
+        self.assertEqual([host for _, host, _ in said], ["node3", "node1", "node3"])
+        self.assertEqual({rank: cpus for rank, _, cpus in said}, printed)
+        self.assertEqual(printed["0"], str(cpu))
+        (self.dir / "ranks").write_text("rank 0=node1 slot=*\nrank 1=node2 slot=9999\n")
+        result = self.run_dlaunch("-H", "node1,node2", "--rankfile", "ranks", "sleep", "1000")
+        self.assert_told(result, 126, "rank 1 (host node2", "slot=9999", "there is no core 9999")
 
     def test_output_is_complete_and_labelled(self):
         script = 'i=0; while [ $i -lt 20000 ]; do echo "line $i of $DLAUNCH_RANK"; i=$((i + 1)); done; printf "no end $DLAUNCH_RANK"'
@@ -60,48 +81,6 @@ class Ranks(HostsCase):
         self.assert_told(result, 7, "rank 3 (host node2")
 
 
-class Agent(HostsCase):
-    def test_arrives_once(self):
-        self.assert_succeeds("-H", "node1,node2", "true")
-        for number in (1, 2):
-            [agent] = self.agents(number)
-            self.assertRegex(agent, rf"^{AGENTS}/[0-9a-f]{{64}}/dlaunch-agent$")
-            self.assertEqual(self.host(number).sh(f"stat -c %a {agent} {os.path.dirname(agent)}").split(), ["700", "700"])
-        before = self.host(1).sh(f"find {AGENTS} -printf '%p %i %T@\n'")
-        self.assert_succeeds("-H", "node1,node2", "true")
-        self.assertEqual(self.host(1).sh(f"find {AGENTS} -printf '%p %i %T@\n'"), before)
-
-    def test_many_jobs_at_once_with_an_empty_home(self):
-        jobs = [self.start("-H", "node1", "echo", str(number), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                           stdin=subprocess.DEVNULL) for number in range(8)]
-        for number, job in enumerate(jobs):
-            result, _ = self.finish(job, 60)
-            self.assert_exit(result, 0)
-            self.assertEqual(result.stdout, f"{number}\n".encode())
-        self.assertEqual(len(self.agents(1)), 1)
-
-    def test_noise_of_rc_files(self):
-        noise = "head -c 100000 /dev/zero | tr '\\0' 'x'; echo; echo dlaunch: hello"
-        self.host(1).sh(f"printf '%s\n' \"{noise}\" \"{noise} >&2\" >/root/.bashrc")
-        self.assertEqual(self.assert_succeeds("-H", "node1", "echo", "hi"), b"hi\n")
-
-    def test_home_is_read_only(self):
-        self.host(2).sh("mount -o remount,ro /root")
-        result = self.run_dlaunch("-H", "node1,node2", "sleep", "1000")
-        self.assert_told(result, 125, "node2", "read-only", AGENTS)
-
-    def test_home_is_full(self):
-        self.host(2).sh("mount -o remount,size=64k /root")
-        result = self.run_dlaunch("-H", "node1,node2", "sleep", "1000")
-        self.assert_told(result, 125, "node2", "full", AGENTS)
-        self.assertEqual(self.agents(2), [])
-
-    def test_home_is_noexec(self):
-        self.host(2).sh("mount -o remount,noexec /root")
-        result = self.run_dlaunch("-H", "node1,node2", "sleep", "1000")
-        self.assert_told(result, 125, "node2", "noexec", AGENTS)
-
-
 class Exec(HostsCase):
     """Any command that gives a stream to a shell on the host."""
 
@@ -123,20 +102,8 @@ class Exec(HostsCase):
         self.assert_told(result, 125, "node", "no-such-command", "not found")
 
 
-class Shells(HostsCase):
-    shells = {f"node{number}": shell for number, shell in enumerate(
-        filter(None, map(shutil.which, ("dash", "zsh", "fish", "tcsh"))), start=1)}
-    count = len(shells)
-
-    def test_any_login_shell(self):
-        print("login shells:", *self.shells.values(), end=" ", flush=True)
-        result = self.run_dlaunch("-H", ",".join(self.shells), "sh", "-c", 'echo "it is $DLAUNCH_RANK"')
-        self.assert_exit(result, 0)
-        self.assertEqual(sorted(lines(result.stdout)), [f"it is {rank}" for rank in range(self.count)])
-
-
 class Unreachable(HostsCase):
-    count = 3
+    count = 4
 
     def refused(self, *parts, hosts="node1,node2,node3", code=125, within=15):
         start = time.monotonic()
@@ -185,9 +152,10 @@ class Unreachable(HostsCase):
         self.assert_exit(result, 130)
         self.assertEqual(self.bed.head.find("ssh "), [])
 
-    def test_silent_port_and_silent_sshd(self):
-        """Two jobs at once, since each takes the 10 s of a connection."""
+    def test_silent_port_and_silent_sshd_and_powered_off(self):
+        """At once, since each takes the 10 s of a connection, or the kernel's 3 s."""
         self.bed.head.drop_outgoing(self.host(2))
+        self.host(4).link_down()
         self.host(3).kill_sshd()
         listener = subprocess.Popen(self.host(3).command(
             ["/usr/bin/python3", "-c", "import socket as s; l=s.create_server(('0.0.0.0', 22)); c=l.accept(); l.accept()"]))
@@ -195,35 +163,35 @@ class Unreachable(HostsCase):
         self.addCleanup(listener.kill)
         self.assertTrue(wait_until(lambda: ":0016 " in self.host(3).sh("cat /proc/net/tcp")))
         jobs = {name: self.start("-H", f"node1,{name}", "sleep", "1000", stdin=subprocess.DEVNULL,
-                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE) for name in ("node2", "node3")}
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE) for name in ("node2", "node3", "node4")}
         for name, job in jobs.items():
             result, _ = self.finish(job, 16)
-            self.assert_told(result, 125, name, "timed out")
+            self.assert_told(result, 125, name, "No route to host" if name == "node4" else "timed out")
         for pid in self.host(3).find("create_server"):
             os.kill(pid, signal.SIGKILL)
 
-    def test_powered_off(self):
-        self.host(2).link_down()
-        self.refused("node2", "No route to host")
-
 
 class NotStarted(HostsCase):
+    count = 4
+    hosts = "node1:2,node2:2,node3:2,node4:2"
+
     def test_directory_is_missing_on_one_host(self):
         empty = self.bed.dir / "empty"
         empty.mkdir()
-        self.host(2).sh(f"mount --bind {empty} {self.dir}")
+        self.host(3).sh(f"mount --bind {empty} {self.dir}")
         here = self.dir / "here"
         here.mkdir()
-        result = self.run_dlaunch("-H", "node1,node2", "sleep", "1000", cwd=here)
-        self.assert_told(result, 127, "node2", str(here))
+        result = self.run_dlaunch("-H", self.hosts, "sleep", "1000", cwd=here)
+        self.assert_told(result, 127, "node3", str(here))
 
     def test_program_is_missing_on_one_host(self):
         program = self.bed.dir / "program"
         program.write_text("#!/bin/sh\nexec sleep 1000\n")
         program.chmod(0o755)
-        self.host(1).sh(f"cp {program} /root/program")
-        result = self.run_dlaunch("-H", "node1,node2", "/root/program")
-        self.assert_told(result, 127, "node2", "/root/program")
+        for number in (1, 2, 4):
+            self.host(number).sh(f"cp {program} /root/program")
+        result = self.run_dlaunch("-H", self.hosts, "/root/program")
+        self.assert_told(result, 127, "node3", "/root/program")
 
 
 class Lost(HostsCase):

@@ -1,6 +1,8 @@
-"""Hosts that fall silent while ranks run: no packet says so, only the heartbeat. Every kind of cut is tested at the same
-time, each by a job of its own, since each takes the heartbeat's 15 s."""
+"""Hosts that fall silent while ranks run: no packet says so, only the heartbeat. And links that are only slow, or away
+for a while: they are no loss. Every kind is tested at the same time, each by a job of its own, since each takes the
+heartbeat's 15 s."""
 import os
+import pathlib
 import signal
 import subprocess
 import time
@@ -10,6 +12,9 @@ from hosts_case import HostsCase
 from support import wait_until
 
 HEARTBEAT = 15  # three misses of 5 s
+SLOW_LINE = pathlib.Path(__file__).resolve().parent.parent / "testbed" / "slow_line.py"
+RATE, DELAY = 125_000, 0.2  # 1 Mbit/s, 200 ms each way
+PIPES = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
 
 
 def agent_of(host):
@@ -17,8 +22,12 @@ def agent_of(host):
     return max(host.find("dlaunch-agent"))
 
 
+def printer(size):
+    return ["sh", "-c", f"head -c {size} /dev/zero | tr '\\0' x"]
+
+
 class Cut(HostsCase):
-    count = 16
+    count = 24
 
     def cuts(self):
         """{which job's second host: how it is cut}. `head` is the launcher's machine."""
@@ -31,17 +40,35 @@ class Cut(HostsCase):
             12: lambda host: os.kill(agent_of(host), signal.SIGSTOP),
         }
 
+    def start_slow_ones(self):
+        """Those that take a while by themselves, and how many bytes each prints."""
+        self.assert_succeeds("-H", "node19,node20,node23,node24", "true")  # its agents are there, and need not crawl
+        self.host(23).slow_down("1mbit")
+        line = f"/usr/bin/python3 {SLOW_LINE} {RATE} {DELAY} ssh -o BatchMode=yes {{host}}"
+        long = RATE * (HEARTBEAT + 1)
+        read = (self.dir / "read").open("w+b")
+        self.addCleanup(read.close)
+        return {
+            "the kernel's slow link": (self.start("-H", "node23,node24", *printer(200_000), **PIPES), 400_000),
+            "a slow and long line": (self.start("--exec", line, "-H", "node19,node20", *printer(long), **PIPES | {"stdout": read}), 2 * long),
+            "nobody reads": (self.start("-H", "node15,node16", *printer(5_000_000), **PIPES), 10_000_000),
+        }
+
     def test_job_ends_and_leaves_nothing(self):
         jobs = {cut: self.sleepers([f"node{cut - 1}", f"node{cut}"], ranks=2) for cut in self.cuts()}
-        steady = self.sleepers(["node9", "node10"])
-        stopped = self.sleepers(["node13", "node14"])
-        unread = self.start("-H", "node15,node16", "sh", "-c", "head -c 5000000 /dev/zero | tr '\\0' x",
-                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        sound = [self.sleepers([f"node{first}", f"node{first + 1}"]) for first in (9, 13, 21)]
+        _, stopped, cut_for_a_while = sound
+        stopped_for_long = self.sleepers(["node17", "node18"], ranks=2)
+        slow = self.start_slow_ones()
         start = time.monotonic()
-        stopped.send_signal(signal.SIGSTOP)
+        for job in (stopped, stopped_for_long):
+            job.send_signal(signal.SIGSTOP)
+        self.host(22).link_down()
         for number, cut in self.cuts().items():
             cut(self.host(number))
-        time.sleep(8)
+        time.sleep(5)
+        self.host(22).link_up()
+        time.sleep(3)
         stopped.send_signal(signal.SIGCONT)
         for number, job in jobs.items():
             with self.subTest(cut=f"node{number}"):
@@ -51,49 +78,43 @@ class Cut(HostsCase):
                 self.assert_told(result, 125, f"node{number}")
                 self.assertTrue(wait_until(lambda host=number - 1: not self.host(host).strangers(), 3),
                                 self.host(number - 1).strangers())
-        self.assertEqual(self.bed.head.find("node2"), [])
-        self.agents_of_cut_hosts_give_up(start)
-        self.sound_jobs_live_on(start, steady, stopped, unread)
+        self.assertEqual(self.bed.head.find("node2 "), [])
+        self.agents_without_a_launcher_give_up(start)
+        self.a_launcher_stopped_for_long_tells(stopped_for_long)
+        self.sound_jobs_live_on(start, sound, slow)
 
-    def sound_jobs_live_on(self, start, steady, stopped, unread):
-        """Though a launcher was stopped for less than the agents' patience, or nobody read what ranks print."""
+    def a_launcher_stopped_for_long_tells(self, job):
+        self.assertIsNone(job.poll())
+        job.send_signal(signal.SIGCONT)
+        result, took = self.finish(job)
+        self.assertLess(took, 8)
+        self.assert_told(result, 125, "2 hosts were lost")
+
+    def sound_jobs_live_on(self, start, sound, slow):
+        """Though a launcher was stopped or a link was cut for less than the other side's patience, a link is slow, or
+        nobody read what ranks print."""
         self.assertGreater(time.monotonic() - start, HEARTBEAT + 1)
-        result, _ = self.finish(unread)
-        self.assert_exit(result, 0)
-        self.assertEqual(result.stdout.count(b"x"), 10_000_000)
-        for job in (steady, stopped):
+        for name, (job, size) in slow.items():
+            with self.subTest(slow=name):
+                result, _ = self.finish(job, 30)
+                self.assert_exit(result, 0)
+                printed = (self.dir / "read").read_bytes() if result.stdout is None else result.stdout
+                self.assertEqual(printed.count(b"x"), size)
+        for job in sound:
             self.assertIsNone(job.poll())
             job.terminate()
             result, _ = self.finish(job)
             self.assert_exit(result, 143)
 
-    def agents_of_cut_hosts_give_up(self, start):
+    def agents_without_a_launcher_give_up(self, start):
         """By themselves, as nobody can tell them. One that is stopped is ended by its guardian."""
         left = HEARTBEAT + 5 + 8 - (time.monotonic() - start)
-        hosts = [self.host(number) for number in self.cuts()]
+        hosts = [self.host(number) for number in (*self.cuts(), 17, 18)]
         ours = lambda: {host.name: found for host in hosts if (found := host.find("dlaunch-agent") + host.find("sleep"))}
         wait_until(lambda: not ours(), left, every=0.1)
         self.assertEqual(ours(), {})
         for host in hosts:  # their sshd would wait for TCP to give up
             host.kill_sshd()
-
-
-class Suspended(HostsCase):
-    def test_short_cut_is_no_loss(self):
-        job = self.sleepers(["node1", "node2"])
-        self.host(2).link_down()
-        time.sleep(5)
-        self.host(2).link_up()
-        time.sleep(1)
-        self.assertIsNone(job.poll())
-        job.terminate()
-        result, _ = self.finish(job)
-        self.assert_exit(result, 143)
-
-    def test_slow_link(self):
-        self.host(2).slow_down("1mbit")
-        out = self.assert_succeeds("-H", "node1,node2", "sh", "-c", "head -c 200000 /dev/zero | tr '\\0' x", timeout=40)
-        self.assertEqual(out.count(b"x"), 400000)
 
 
 if __name__ == "__main__":

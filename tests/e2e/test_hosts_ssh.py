@@ -251,6 +251,12 @@ class HostKeys(Ssh):
         self.assertEqual(sorted(self.on_head(f"cat {KNOWN}").splitlines()), [f"node{n} {key}" for n in (1, 2, 3)])
         self.assertEqual(self.on_head(f"stat -c %a {KNOWN}").strip(), "600")
 
+    def test_accepted_behind_a_line_without_end(self):
+        key = self.host_key()
+        self.on_head(f"printf 'node1 {key}' >{KNOWN}")
+        self.assertEqual(self.names_of("--host-key", "accept-new", "-H", "node1,node2"), ["node1", "node2"])
+        self.assertEqual(self.on_head(f"cat {KNOWN}"), f"node1 {key}\nnode2 {key}\n")
+
     def test_configuration_decides_unless_asked(self):
         self.on_head(f"rm {KNOWN}; sed -i s/StrictHostKeyChecking.*/'StrictHostKeyChecking no'/ {CONFIG}")
         self.assertEqual(self.names_of("-H", "node1"), ["node1"])

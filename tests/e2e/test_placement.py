@@ -113,6 +113,32 @@ class Binding(Case):
     def test_two_jobs_do_not_choose_for_each_other(self):
         self.assertEqual(self.masks(), self.masks())
 
+    def place(self, *slots):
+        (self.dir / "ranks").write_text("".join(f"rank {rank}=localhost slot={slot}\n" for rank, slot in enumerate(slots)))
+        return "--rankfile", "ranks"
+
+    @unittest.skipIf(len(cores()) < 2, "needs two cores")
+    def test_rankfile_says_which(self):
+        one, other = self.masks(*self.place(0, 1))
+        self.assertEqual(one & other, set())
+        self.assertLessEqual({frozenset(one), frozenset(other)}, cores())
+        self.assertEqual(self.masks(*self.place(f"p{CPUS[1]}", "*")), ({CPUS[1]}, set(CPUS)))
+        one_by_socket, _ = self.masks(*self.place("0:0", "0:*"))
+        self.assertEqual(one_by_socket, one)
+
+    def test_rankfile_names_what_is_not_there(self):
+        for slot, why in (("9999", "there is no core 9999"), ("99:0", "there is no socket 99"), ("p9999", "there is no CPU 9999")):
+            result = self.run_dlaunch(*self.place("*", slot), *sh("exec sleep 1000"))
+            self.assert_exit(result, 126)
+            self.assertRegex(result.stderr.decode().splitlines()[-1],
+                             rf"rank 1 .* did not start: cannot bind it to slot={slot}: {why}")
+
+    @unittest.skipIf(len(CPUS) < 2, "needs two CPUs")
+    def test_rankfile_names_what_may_not_be_used(self):
+        result = self.run_dlaunch(*self.place(f"p{CPUS[0]}"), "true", preexec_fn=lambda: os.sched_setaffinity(0, {CPUS[1]}))
+        self.assert_exit(result, 126)
+        self.assertIn(f"CPU {CPUS[0]} may not be used: CPUs {CPUS[1]} may", result.stderr.decode())
+
     def test_never_outside_of_what_is_allowed(self):
         last = {CPUS[-1]}
         result = self.run_dlaunch("-n", 1, "--bind-to", "core", program("affinity"), preexec_fn=lambda: os.sched_setaffinity(0, last))

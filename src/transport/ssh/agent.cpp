@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -26,6 +27,7 @@ constexpr char kFailure = 5;
 constexpr char kRequestIdentities = 11;
 constexpr char kIdentitiesAnswer = 12;
 constexpr char kSignRequest = 13;
+constexpr char kSignature = 14;
 
 constexpr size_t kLargestMessage = 256u << 10;
 constexpr int kAnswerMs = 5000;  // so that key files still have their turn
@@ -57,8 +59,18 @@ std::vector<AgentKey> parse_keys(string_view answer) {
   }
 }
 
-string answer_with(const AgentKey& key) {
-  return string(1, kIdentitiesAnswer) + packed_number(1) + packed(key.blob) + packed(key.comment);
+string answer_with(std::span<const AgentKey> keys) {
+  string answer = string(1, kIdentitiesAnswer) + packed_number(static_cast<std::uint32_t>(keys.size()));
+  for (const AgentKey& key : keys) answer += packed(key.blob) + packed(key.comment);
+  return answer;
+}
+
+/// Those behind the one that was to sign.
+std::span<const AgentKey> behind(std::span<const AgentKey> keys, string_view sign_request) {
+  sign_request.remove_prefix(1);
+  const auto blob = unpack(sign_request);
+  const auto one = std::ranges::find_if(keys, [&](const AgentKey& key) { return key.blob == blob; });
+  return one == keys.end() ? keys : keys.subspan(static_cast<size_t>(one - keys.begin()) + 1);
 }
 
 /// Blocking; the socket of a host is shut down when its time is over.
@@ -110,14 +122,15 @@ sys::Fd Agent::show(std::vector<AgentKey> keys) {
 }
 
 void Agent::serve(const sys::Fd& host, const std::vector<AgentKey>& keys) {
-  auto next = keys.begin();
+  std::span<const AgentKey> shown = keys;
   while (const auto request = read_message(host.get())) {
     std::optional<string> answer;
-    if (request->front() == kRequestIdentities && next != keys.end()) {
-      answer = answer_with(*next++);
+    if (request->front() == kRequestIdentities) {
+      answer = answer_with(shown);
     } else if (request->front() == kSignRequest) {
       const std::lock_guard lock(mutex_);
       answer = ask(*request);
+      if (!answer || !answer->starts_with(kSignature)) shown = behind(shown, *request);
     }
     const string bytes = packed(answer.value_or(string(1, kFailure)));
     if (::send(host.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(bytes.size())) return;

@@ -26,9 +26,8 @@ class Agent : public std::enable_shared_from_this<Agent> {
   /// All keys of types that libssh knows; asked for once. Empty when there is no agent, or none that answers.
   std::vector<AgentKey> keys();
 
-  /// A socket that speaks as an agent, served until it is closed. Each time it is asked for its keys it has the next
-  /// one of these and no other, since libssh, given several, does not see that a host hung up. None when threads run
-  /// out.
+  /// A socket that speaks as an agent with only these keys, served until it is closed. Once the agent has refused to
+  /// sign with one of them, only those behind it are shown. None when threads run out.
   sys::Fd show(std::vector<AgentKey> keys);
 
   /// Why nothing more can be had from it; empty while it works.

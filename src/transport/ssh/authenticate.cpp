@@ -65,15 +65,16 @@ class Login {
     guard.expires_at(Watchdog::Clock::now() + route_.limit);
     lib_.ssh_set_agent_socket(session_, socket.release());
     add(tried_, std::to_string(keys.size()) + (keys.size() == 1 ? " key" : " keys") + " of the ssh agent");
-    for (const AgentKey& key : keys) {
+    for (size_t refusals = 0; refusals < keys.size(); ++refusals) {
       const int answer = asked([&] { return lib_.ssh_userauth_agent(session_, nullptr); });
-      const bool refused_to_sign = answer == SSH_AUTH_ERROR && lib_.ssh_is_connected(session_) != 0;
-      if (refused_to_sign) {
-        add(skipped_, key.comment + " (the ssh agent did not sign with it)");
-      } else {
-        shown_.push_back(key.blob);
-        if (ended(answer)) return true;
+      if (answer == SSH_AUTH_ERROR && lib_.ssh_is_connected(session_) != 0 && !connection_.guard.expired()) {
+        if (refusals == 0) add(skipped_, "a key that the ssh agent did not sign with");
+        continue;  // with those behind it
       }
+      if (refusals == 0) {
+        for (const AgentKey& key : keys) shown_.push_back(key.blob);
+      }
+      return ended(answer);
     }
     return false;
   }
@@ -111,7 +112,7 @@ class Login {
   const Library& lib_;
   const ssh_session session_;
   const Route& route_;
-  std::vector<string> shown_;  // what the host refused of the agent's
+  std::vector<string> shown_;  // keys of the agent's that the host refused
   string tried_;
   string skipped_;
   std::optional<WayEnd> end_;

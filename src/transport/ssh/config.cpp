@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "transport/ssh/config_file.h"
+#include "transport/ssh/config_tokens.h"
 #include "transport/ssh/pattern.h"
 
 namespace dlaunch::transport::ssh {
@@ -16,7 +17,8 @@ using std::string_view;
 
 constexpr const char* kUsualIdentities[] = {"id_rsa", "id_ecdsa", "id_ed25519"};
 
-/// Keywords that decide how a host is reached, and that nothing here heeds.
+/// Keywords that decide how a host is reached, and that nothing here heeds. Of the algorithms only those of the user's
+/// own file are told: a distribution's policy stands in the machine's, for every host.
 constexpr string_view kUnsupported[] = {
     "addkeystoagent",
     "bindaddress",
@@ -40,9 +42,16 @@ constexpr string_view kUnsupported[] = {
     "sessiontype",
 };
 
+bool names_algorithms(string_view keyword) {
+  return keyword == "ciphers" || keyword == "macs" || keyword == "requiredrsasize" || keyword.ends_with("algorithms") ||
+         keyword == "pubkeyacceptedkeytypes";
+}
+
 /// A value that is what happens anyhow needs no note.
-bool is_of_no_account(string_view keyword, const std::vector<string>& words) {
-  const string value = to_lower(words.front());
+bool is_of_no_account(const ConfigLine& line) {
+  const string& keyword = line.keyword;
+  const string value = to_lower(line.words.front());
+  if (names_algorithms(keyword)) return line.where.starts_with("/etc/");
   if (keyword == "canonicalizehostname" || keyword == "proxyusefdpass" || keyword == "addkeystoagent") {
     return value == "no" || keyword == "addkeystoagent";
   }
@@ -97,9 +106,9 @@ class Resolution {
     config.host_key = host_key_;
     if (jump_ && to_lower(*jump_) != "none") config.proxy_jump = *jump_;
     config.host_key_alias = alias_.value_or("");
-    known_ = config.host_key_alias.empty() ? host_ : config.host_key_alias;
-    if (command_ && to_lower(*command_) != "none") config.proxy_command = expand(*command_, config);
-    add_files(config);
+    const Tokens tokens{host_, config, surroundings_};
+    if (command_ && to_lower(*command_) != "none") config.proxy_command = expand(*command_, tokens);
+    add_files(config, tokens);
     config.notes.assign(notes_.begin(), notes_.end());
     return config;
   }
@@ -122,8 +131,7 @@ class Resolution {
     if (line.keyword == "globalknownhostsfile") return first(global_known_, line.words);
     if (line.keyword == "hostkeyalias") return first(alias_, word);
     if (line.keyword == "addressfamily") return set_family(line);
-    if (std::ranges::find(kUnsupported, line.keyword) != std::end(kUnsupported) &&
-        !is_of_no_account(line.keyword, line.words)) {
+    if (std::ranges::find(kUnsupported, line.keyword) != std::end(kUnsupported) && !is_of_no_account(line)) {
       note(line, "is not supported");
     }
     return {};
@@ -239,113 +247,47 @@ class Resolution {
     return matches_patterns(to_lower(host), split(to_lower(patterns), ','));
   }
 
-  // ---- tokens ----
-  string host_name() const {
-    if (!host_name_) return host_;
-    string name;
-    for (size_t i = 0; i < host_name_->size(); ++i) {
-      const char c = (*host_name_)[i];
-      const char next = i + 1 < host_name_->size() ? (*host_name_)[i + 1] : '\0';
-      if (c == '%' && (next == 'h' || next == '%')) {
-        name += next == 'h' ? host_ : "%";
-        ++i;
-      } else {
-        name += c;
-      }
-    }
-    return name;
+  // ---- values with tokens ----
+  string host_name() const { return host_name_ ? expand_host_name(*host_name_, host_) : host_; }
+
+  string expand(const string& text, const Tokens& tokens) {
+    Expanded expanded = expand_tokens(text, tokens);
+    notes_.insert(expanded.notes.begin(), expanded.notes.end());
+    return std::move(expanded.text);
   }
 
-  std::optional<string> token(char letter, const HostConfig& config) const {
-    switch (letter) {
-      case '%':
-        return "%";
-      case 'd':
-        return surroundings_.home;
-      case 'h':
-        return config.host_name;
-      case 'i':
-        return surroundings_.user_id;
-      case 'j':
-        return config.proxy_jump;
-      case 'k':
-        return known_;
-      case 'l':
-        return surroundings_.host_name;
-      case 'L':
-        return surroundings_.host_name.substr(0, surroundings_.host_name.find('.'));
-      case 'n':
-        return host_;
-      case 'p':
-        return std::to_string(config.port);
-      case 'r':
-        return config.user;
-      case 'u':
-        return surroundings_.user;
-      default:
-        return std::nullopt;
-    }
+  string path(const string& text, const Tokens& tokens) {
+    return expand(expand_variables(expand_home(text, surroundings_.home), surroundings_), tokens);
   }
 
-  string expand(const string& text, const HostConfig& config) {
-    string expanded;
-    for (size_t i = 0; i < text.size(); ++i) {
-      if (text[i] != '%' || i + 1 == text.size()) {
-        expanded += text[i];
-        continue;
-      }
-      const auto value = token(text[++i], config);
-      if (!value) notes_.insert(text + ": %" + text[i] + " is not supported");
-      expanded += value.value_or(string("%") + text[i]);
-    }
-    return expanded;
-  }
-
-  /// ${NAME}, where it is set.
-  string expand_variables(string text) const {
-    for (size_t at = 0; (at = text.find("${", at)) != string::npos;) {
-      const size_t end = text.find('}', at);
-      if (end == string::npos) break;
-      const auto value = surroundings_.variable(text.substr(at + 2, end - at - 2));
-      text.replace(at, end + 1 - at, value.value_or(""));
-      at += value.value_or("").size();
-    }
-    return text;
-  }
-
-  string path(const string& text, const HostConfig& config) {
-    return expand(expand_variables(expand_home(text, surroundings_.home)), config);
-  }
-
-  std::vector<string> paths(const std::vector<string>& texts, const HostConfig& config) {
+  std::vector<string> paths(const std::vector<string>& texts, const Tokens& tokens) {
     std::vector<string> all;
     for (const string& text : texts) {
-      if (text != "none") all.push_back(path(text, config));
+      if (text != "none") all.push_back(path(text, tokens));
     }
     return all;
   }
 
-  void add_files(HostConfig& config) {
+  void add_files(HostConfig& config, const Tokens& tokens) {
     const string ssh = surroundings_.home + "/.ssh/";
     config.identity_files_named = !identities_.empty();
-    config.identity_files = paths(identities_, config);
+    config.identity_files = paths(identities_, tokens);
     if (identities_.empty()) {
       for (const char* name : kUsualIdentities) config.identity_files.push_back(ssh + name);
     }
     if (agent_) {
       const bool is_word = *agent_ == "none" || *agent_ == "SSH_AUTH_SOCK" || agent_->starts_with('$');
-      config.identity_agent = is_word ? expand_variables(*agent_) : path(*agent_, config);
+      config.identity_agent = is_word ? expand_variables(*agent_, surroundings_) : path(*agent_, tokens);
     }
     config.user_known_hosts =
-        user_known_ ? paths(*user_known_, config) : std::vector{ssh + "known_hosts", ssh + "known_hosts2"};
+        user_known_ ? paths(*user_known_, tokens) : std::vector{ssh + "known_hosts", ssh + "known_hosts2"};
     config.global_known_hosts = global_known_
-                                    ? paths(*global_known_, config)
+                                    ? paths(*global_known_, tokens)
                                     : std::vector<string>{"/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2"};
   }
 
   const string& host_;
   const Surroundings& surroundings_;
-  string known_;
   string user_;
   std::optional<int> port_;
   std::optional<string> host_name_;

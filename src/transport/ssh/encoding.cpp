@@ -25,23 +25,18 @@ void mix(std::array<std::uint32_t, 5>& state, const unsigned char* block) {
   for (size_t i = 0; i < 16; ++i) w[i] = big_endian(block + 4 * i);
   for (size_t i = 16; i < 80; ++i) w[i] = std::rotl(w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16], 1);
   auto [a, b, c, d, e] = state;
-  for (size_t i = 0; i < 80; ++i) {
-    std::uint32_t f = b ^ c ^ d;
-    std::uint32_t k = i < 40 ? 0x6ed9eba1 : 0xca62c1d6;
-    if (i < 20) {
-      f = (b & c) | (~b & d);
-      k = 0x5a827999;
-    } else if (i >= 40 && i < 60) {
-      f = (b & c) | (b & d) | (c & d);
-      k = 0x8f1bbcdc;
-    }
-    const std::uint32_t next = std::rotl(a, 5) + f + e + k + w[i];
+  const auto round = [&](std::uint32_t f, std::uint32_t k, std::uint32_t word) {
+    const std::uint32_t next = std::rotl(a, 5) + f + e + k + word;
     e = d;
     d = c;
     c = std::rotl(b, 30);
     b = a;
     a = next;
-  }
+  };
+  for (size_t i = 0; i < 20; ++i) round((b & c) | (~b & d), 0x5a827999, w[i]);
+  for (size_t i = 20; i < 40; ++i) round(b ^ c ^ d, 0x6ed9eba1, w[i]);
+  for (size_t i = 40; i < 60; ++i) round((b & c) | (b & d) | (c & d), 0x8f1bbcdc, w[i]);
+  for (size_t i = 60; i < 80; ++i) round(b ^ c ^ d, 0xca62c1d6, w[i]);
   state = {state[0] + a, state[1] + b, state[2] + c, state[3] + d, state[4] + e};
 }
 
@@ -49,14 +44,17 @@ using State = std::array<std::uint32_t, 5>;
 constexpr State kStart{0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0};
 
 /// Of `text`, which follows `before` bytes that are in `state`.
-HmacSha1::Digest finish(State state, size_t before, std::string text) {
+HmacSha1::Digest finish(State state, size_t before, std::string_view text) {
   const std::uint64_t bits = std::uint64_t{before + text.size()} * 8;
-  text += '\x80';
-  while (text.size() % kBlock != kBlock - 8) text += '\0';
-  text += big_endian(static_cast<std::uint32_t>(bits >> 32)) + big_endian(static_cast<std::uint32_t>(bits));
-  for (size_t at = 0; at < text.size(); at += kBlock) {
-    mix(state, reinterpret_cast<const unsigned char*>(text.data()) + at);
+  for (; text.size() >= kBlock; text.remove_prefix(kBlock)) {
+    mix(state, reinterpret_cast<const unsigned char*>(text.data()));
   }
+  std::array<unsigned char, 2 * kBlock> last{};
+  std::copy(text.begin(), text.end(), last.begin());
+  last[text.size()] = 0x80;
+  const size_t size = text.size() < kBlock - 8 ? kBlock : 2 * kBlock;
+  for (size_t i = 0; i < 8; ++i) last[size - 1 - i] = static_cast<unsigned char>(bits >> (8 * i) & 0xff);
+  for (size_t at = 0; at < size; at += kBlock) mix(state, last.data() + at);
   HmacSha1::Digest digest;
   for (size_t i = 0; i < digest.size(); ++i) {
     digest[i] = static_cast<unsigned char>(state[i / 4] >> (24 - 8 * (i % 4)) & 0xff);
@@ -64,7 +62,9 @@ HmacSha1::Digest finish(State state, size_t before, std::string text) {
   return digest;
 }
 
-std::string text_of(const HmacSha1::Digest& digest) { return {digest.begin(), digest.end()}; }
+std::string_view text_of(const HmacSha1::Digest& digest) {
+  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
+}
 
 State after_block(std::string key, char with) {
   key.resize(kBlock, '\0');
@@ -103,13 +103,13 @@ std::optional<std::string> from_base64(std::string_view text) {
 
 HmacSha1::HmacSha1(std::string_view key) {
   std::string short_key(key);
-  if (short_key.size() > kBlock) short_key = text_of(finish(kStart, 0, std::move(short_key)));
+  if (short_key.size() > kBlock) short_key = text_of(finish(kStart, 0, key));
   inner_ = after_block(short_key, 0x36);
   outer_ = after_block(std::move(short_key), 0x5c);
 }
 
 HmacSha1::Digest HmacSha1::of(std::string_view text) const {
-  return finish(outer_, kBlock, text_of(finish(inner_, kBlock, std::string(text))));
+  return finish(outer_, kBlock, text_of(finish(inner_, kBlock, text)));
 }
 
 std::string packed(std::string_view bytes) {

@@ -68,13 +68,22 @@ WayEnd refused(const Route& route, const KeyVerdict& verdict, const ServerKey& k
   }
 }
 
+bool ends_in_a_line(const sys::Fd& file) {
+  const off_t size = ::lseek(file.get(), 0, SEEK_END);
+  char last = '\n';
+  return size <= 0 || ::pread(file.get(), &last, 1, size - 1) != 1 || last == '\n';
+}
+
 /// One write, so that hosts which are accepted side by side do not mix their lines.
 bool write_down(const Route& route, const ServerKey& key) {
   const string& path = route.known_hosts_file;
+  if (path.empty()) return true;  // UserKnownHostsFile none
   if (const size_t slash = path.rfind('/'); slash != string::npos) ::mkdir(path.substr(0, slash).c_str(), 0700);
-  const sys::Fd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
-  const string line = known_hosts_line(route.known.name, key.type, key.base64);
-  return file && ::write(file.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size());
+  const sys::Fd file(::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
+  if (!file) return false;
+  string line = known_hosts_line(route.known.name, key.type, key.base64);
+  if (!ends_in_a_line(file)) line.insert(0, "\n");
+  return ::write(file.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size());
 }
 
 }  // namespace

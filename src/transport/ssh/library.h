@@ -21,7 +21,7 @@
 namespace dlaunch::transport::ssh {
 
 struct Library {
-#define DLAUNCH_MEMBER(name) decltype(&::name) name = nullptr;
+#define DLAUNCH_MEMBER(name) decltype(&::name) name = nullptr;  // NOLINT(bugprone-macro-parentheses): a declaration
   DLAUNCH_LIBSSH_FUNCTIONS(DLAUNCH_MEMBER)
 #undef DLAUNCH_MEMBER
 };

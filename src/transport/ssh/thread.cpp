@@ -43,7 +43,8 @@ int Thread::start(std::function<void()> run) {
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   ::pthread_attr_destroy(&attributes);
   joinable_ = error == 0;
-  if (joinable_) (void)argument.release();  // the thread's own from here on
+  if (joinable_) [[maybe_unused]]
+    auto* const the_threads_own = argument.release();
   return error;
 }
 

@@ -61,6 +61,21 @@ TEST(Topology, FollowsANarrowedMaskAndLeavesItAlone) {
   }
 }
 
+TEST(Topology, OfTheWholeMachineIsTheSameWhateverMayBeUsed) {
+  const auto before = read_whole_topology();
+  ASSERT_TRUE(before) << to_text(before.error());
+  const std::set<std::uint32_t> all = affinity();
+  EXPECT_TRUE(std::ranges::includes(cpus_of(*before), all));
+  const KeepAffinity keep;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(*all.rbegin(), &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  const auto after = read_whole_topology();
+  ASSERT_TRUE(after) << to_text(after.error());
+  EXPECT_EQ(after->pus, before->pus);
+}
+
 TEST(Topology, OneRankPerCoreCanBeBoundWithIt) {
   const auto topology = read_topology();
   ASSERT_TRUE(topology) << to_text(topology.error());

@@ -12,6 +12,8 @@ struct Refusal {
   std::vector<std::string> words;  // of the error
 };
 
+void PrintTo(const Refusal& refusal, std::ostream* out) { print_words(refusal.args, *out); }
+
 class Refused : public testing::TestWithParam<Refusal> {};
 
 TEST_P(Refused, SaysWhy) {
@@ -35,7 +37,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     NotYet, Refused,
-    testing::Values(Refusal{{"--nolocal", "p"}, {"--nolocal: it is not supported by this version"}},
+    testing::Values(Refusal{{"--rank-table", "f", "p"}, {"--rank-table: it is not supported by this version"}},
                     Refusal{{"--pernode", "p"}, {"use -N 1"}}, Refusal{{"-mca", "a", "b", "p"}, {"-mca: MCA"}},
                     Refusal{{"--mca", "a", "b", "p"}, {"not supported by this version"}},
                     Refusal{{"--display-map", "p"}, {"use --dry-run"}}));
@@ -107,7 +109,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Refusal{{"--include", "a", "--exclude", "b", "p"}, {"--include", "--exclude"}},
                     Refusal{{"-N", "2", "--map-by", "seq", "p"}, {"-N", "--map-by seq", "where ranks go"}},
                     Refusal{{"-N", "2", "--map-by", "ppr:2:node", "p"}, {"-N", "ppr:2:node"}},
-                    Refusal{{"a", ":", "-H", "b", "p"}, {"-H", "holds for the whole job"}},
+                    Refusal{{"a", ":", "--timeout", "3", "p"}, {"--timeout", "holds for the whole job"}},
+                    Refusal{{"a", ":", "-H", "b", "p"}, {"a: has no -H", "another program has"}},
+                    Refusal{{"-H", "a", "a", ":", "-H", "-b", "p"}, {"-H", "no host name"}},
                     Refusal{{"--ranks", "0", "--output-filename", "d:nocopy", "p"}, {"--ranks", ":nocopy"}}));
 
 TEST(Errors, NeverHoldAVariablesValue) {

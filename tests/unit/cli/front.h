@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,13 @@
 namespace dlaunch::cli {
 
 using Words = std::vector<std::string>;
+
+/// How a case is listed.
+inline void print_words(const Words& words, std::ostream& out) {
+  std::string line;
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + word;
+  out << testing::PrintToString(line);
+}
 
 struct Front {
   std::vector<std::string> environment = {"HOME=/home/u"};

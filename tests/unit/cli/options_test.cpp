@@ -12,6 +12,8 @@ struct Line {
   std::function<bool(const Options&)> holds;
 };
 
+void PrintTo(const Line& line, std::ostream* out) { print_words(line.args, *out); }
+
 class OptionLine : public testing::TestWithParam<Line> {};
 
 TEST_P(OptionLine, Sets) {
@@ -92,6 +94,8 @@ INSTANTIATE_TEST_SUITE_P(
         Line{{"--include", "a:0@b"}, [](const Options& o) { return o.hosts.include == "a:0@b"; }},
         Line{{"--exclude", "a"}, [](const Options& o) { return o.hosts.exclude == "a"; }},
         Line{{"--ignore-resource-manager"}, [](const Options& o) { return o.hosts.ignore_resource_manager; }},
+        Line{{"-nolocal"}, [](const Options& o) { return o.hosts.no_local; }},
+        Line{{"--agent-path", "/opt/a"}, [](const Options& o) { return o.hosts.agent_path == "/opt/a"; }},
         Line{{"--fake-devices", "8"}, [](const Options& o) { return o.hosts.fake_devices == 8; }},
         Line{{"--fake-devices=0"}, [](const Options& o) { return o.hosts.fake_devices == 0; }}));
 
@@ -169,6 +173,8 @@ TEST(Options, ReadTheFilesThatTheyName) {
     EXPECT_EQ(options.hosts.hostfile[0].from, "h:1");
     EXPECT_EQ(options.request.rank_places.at(0).host, "a");
   }
+  EXPECT_EQ(front.options({"--default-hostfile", "h", "prog"}).hosts.default_hostfile.at(0).from, "h:1");
+  EXPECT_THAT(front.error({"--default-hostfile", "none", "prog"}), testing::HasSubstr("none"));
 }
 
 TEST(Options, HandOnTheSurroundings) {

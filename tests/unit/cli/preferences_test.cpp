@@ -62,6 +62,8 @@ struct BadConfig {
   std::string what;
 };
 
+void PrintTo(const BadConfig& config, std::ostream* out) { print_words({config.text}, *out); }
+
 class BadConfigFile : public testing::TestWithParam<BadConfig> {};
 
 TEST_P(BadConfigFile, IsAnErrorWithItsLine) {

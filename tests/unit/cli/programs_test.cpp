@@ -40,6 +40,8 @@ struct Split {
   std::vector<Words> programs;
 };
 
+void PrintTo(const Split& split, std::ostream* out) { print_words(split.args, *out); }
+
 class Groups : public testing::TestWithParam<Split> {};
 
 TEST_P(Groups, AreSplitAtLoneColons) { EXPECT_EQ(programs(Front{}.options(GetParam().args)), GetParam().programs); }
@@ -51,6 +53,17 @@ INSTANTIATE_TEST_SUITE_P(
                     Split{{"a", "x:y", ":z", "::"}, {{"a", "x:y", ":z", "::"}}},
                     Split{{"-n", "1", "a", "-n", "9", ":", "-n", "2", "b"}, {{"a", "-n", "9"}, {"b"}}},
                     Split{{"a", ":", "--", "-b", ":", "c"}, {{"a"}, {"-b"}, {"c"}}}, Split{{"-x", ":", "a"}, {{"a"}}}));
+
+TEST(Groups, MayHaveHostsOfTheirOwn) {
+  const Options options =
+      Front{}.options({"-H", "a:2,b", "p", ":", "-H", "c", "-H", "a:3", "q", ":", "r", ":", "-H", "b:*", "s"});
+  std::vector<int> pools;
+  for (const auto& app : options.request.apps) pools.push_back(app.pool);
+  EXPECT_THAT(pools, ElementsAre(0, 1, 0, 2));
+  std::vector<std::string> hosts;
+  for (const auto& entry : options.hosts.list) hosts.push_back(entry.name + std::to_string(entry.pool));
+  EXPECT_THAT(hosts, ElementsAre("a0", "b0", "c1", "a1", "b2"));
+}
 
 TEST(Groups, HaveTheirOwnRanksAndShareTheFirstOnesEnvironment) {
   Front front;
@@ -118,6 +131,8 @@ struct BadFile {
   std::string text;
   std::vector<std::string> words;  // of the error
 };
+
+void PrintTo(const BadFile& file, std::ostream* out) { print_words({file.text}, *out); }
 
 class BadAppFile : public testing::TestWithParam<BadFile> {};
 

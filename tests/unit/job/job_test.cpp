@@ -114,6 +114,19 @@ TEST(Job, AfterOneLostHostTheOthersHaveSoLongToAnswer) {
   EXPECT_EQ(s.job.outcome().lost_hosts[1].why, "no answer yet");
 }
 
+TEST(Job, NoRankIsGivenUpWhileItsHostStillDeliversOutput) {
+  Script s(1);
+  s.start();
+  s.say(UserSignal{SIGINT}, 1);
+  s.tick(6);  // KILL
+  s.job.heard_output(s.at(10));
+  EXPECT_DOUBLE_EQ(s.deadline(), 10 + kKillWait.count());
+  EXPECT_THAT(s.tick(6 + kKillWait.count()), IsEmpty());
+  EXPECT_EQ(s.job.phase(), Phase::ending);
+  s.end(0, kTermed, 12);
+  EXPECT_THAT(s.job.outcome().leftovers, IsEmpty());
+}
+
 TEST(Job, ProgressNamesTheHostsThatAreMissing) {
   Script s(3, {}, true);
   s.say(HostReady{1}, 0);

@@ -125,6 +125,34 @@ TEST_F(PipeReaderTest, AGrandchildThatKeepsThePipeHoldsItOnlyUntilItWasIdle) {
   EXPECT_LT(closed_at - ended_at, kDrainIdle + 2s);
 }
 
+TEST_F(PipeReaderTest, AGrandchildThatNeverFallsSilentHoldsItNotForLong) {
+  open();
+  sys::set_nonblocking(write_end.get());
+  write("the rank's own");
+  reader->rank_ended();
+  const auto start = Clock::now();
+  on_data = [this] { [[maybe_unused]] const ssize_t wrote = ::write(write_end.get(), "more", 4); };
+  loop.until([this] { return closes == 1; });
+  EXPECT_EQ(closes, 1);
+  EXPECT_GE(Clock::now() - start, kDrainLongest);
+  EXPECT_EQ(got.substr(0, 18), "the rank's ownmore");
+}
+
+TEST_F(PipeReaderTest, WhatTheRankWroteIsReadHoweverLateBesideAGrandchild) {
+  open();
+  allow(0);
+  write(std::string(60000, 'r'));
+  reader->rank_ended();
+  loop.pass(kDrainLongest + 200ms);
+  EXPECT_EQ(closes, 0);
+  on_data = [this] { write("g"); };
+  limited = false;
+  allowed = kPlenty;
+  reader->resume();
+  loop.until([this] { return closes == 1; });
+  EXPECT_EQ(got, std::string(60000, 'r'));
+}
+
 TEST_F(PipeReaderTest, ItIsIdleOnlyAfterTheLastData) {
   open();
   reader->rank_ended();

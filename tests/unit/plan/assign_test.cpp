@@ -91,10 +91,17 @@ Request placed(std::vector<RankPlace> places, std::optional<int> ranks = {}) {
 TEST(Assign, RankfilePlacesEachRank) {
   Allocation allocation = hosts({2, 2});
   allocation.hosts[1].other_names = {"alias"};
-  const Request asked = placed({{1, "n0", {2, 3}, ""}, {0, "n1", {}, ""}, {2, "+n1", {}, ""}, {3, "n0", {}, ""}});
+  const Request asked = placed({{1, "n0", "2-3", ""}, {0, "n1", {}, ""}, {2, "+n1", {}, ""}, {3, "n0", {}, ""}});
   EXPECT_THAT(assigned(asked, allocation), ElementsAre(1, 0, 1, 0));
-  EXPECT_THAT(make_plan(asked, allocation)->ranks[1].cpus, ElementsAre(2, 3));
+  EXPECT_EQ(make_plan(asked, allocation)->ranks[1].slots, "2-3");
   EXPECT_THAT(assigned(placed({{0, "alias", {}, ""}}), allocation), ElementsAre(1));
+}
+
+TEST(Assign, RankfileMayCallThisMachineLocalhost) {
+  Allocation allocation = hosts({2, 2});
+  EXPECT_THAT(refusal(placed({{0, "localhost", {}, ""}}), allocation), HasSubstr("\"localhost\" is none of the hosts"));
+  allocation.hosts[1].local = true;
+  EXPECT_THAT(assigned(placed({{0, "localhost", {}, ""}}), allocation), ElementsAre(1));
 }
 
 TEST(Assign, RankfileNeverDropsARank) {

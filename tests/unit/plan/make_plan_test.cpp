@@ -151,6 +151,19 @@ TEST(MakePlan, RefusesWhatNoHostCouldRun) {
   EXPECT_THAT(refusal(nothing, local(2)), HasSubstr("no program to run"));
 }
 
+TEST(MakePlan, RefusesMoreThanLinuxGivesAProgram) {
+  Request asked = request(2);
+  asked.apps[0].env = {{"BIG", std::string(5 << 20, 'v')}};
+  EXPECT_TRUE(make_plan(asked, local(2)));
+  asked.apps[0].argv.emplace_back(2 << 20, 'a');
+  EXPECT_THAT(refusal(asked, local(2)), AllOf(HasSubstr("more than the 6291456 that Linux gives a program"),
+                                              HasSubstr("the longest variable is BIG\n")));
+  asked.apps[0].argv.pop_back();
+  Allocation elsewhere = hosts({2});
+  elsewhere.hosts[0].env = {"ITS=" + std::string(2 << 20, 'v')};
+  EXPECT_THAT(refusal(asked, elsewhere), HasSubstr("more than"));
+}
+
 TEST(MakePlan, RefusesVariablesThatCannotBe) {
   for (const EnvSetting& bad : std::vector<EnvSetting>{{"", "x"}, {"A=B", {}}, {std::string("A\0B", 3), "x"}}) {
     Request asked = request(1);

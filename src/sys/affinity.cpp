@@ -1,0 +1,36 @@
+#include "sys/affinity.h"
+
+#include <sched.h>
+
+#include <cerrno>
+
+namespace dlaunch::sys {
+namespace {
+
+constexpr std::uint32_t kBits = 8 * sizeof(unsigned long);
+constexpr size_t kFirstWords = 1024 / kBits;  // a cpu_set_t
+constexpr size_t kMostWords = 1U << 16U;
+
+std::vector<std::uint32_t> bits_of(const std::vector<unsigned long>& mask) {
+  std::vector<std::uint32_t> cpus;
+  for (std::uint32_t cpu = 0; cpu < mask.size() * kBits; ++cpu) {
+    if ((mask[cpu / kBits] >> (cpu % kBits) & 1U) != 0) cpus.push_back(cpu);
+  }
+  return cpus;
+}
+
+}  // namespace
+
+/// The kernel says EINVAL until the buffer holds its own size of mask.
+std::optional<std::vector<std::uint32_t>> affinity_of(pid_t pid) {
+  for (size_t words = kFirstWords; words <= kMostWords; words *= 2) {
+    std::vector<unsigned long> mask(words);
+    if (::sched_getaffinity(pid, words * sizeof(unsigned long), reinterpret_cast<cpu_set_t*>(mask.data())) == 0) {
+      return bits_of(mask);
+    }
+    if (errno != EINVAL) break;
+  }
+  return std::nullopt;
+}
+
+}  // namespace dlaunch::sys

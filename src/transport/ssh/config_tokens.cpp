@@ -1,0 +1,84 @@
+#include "transport/ssh/config_tokens.h"
+
+#include <optional>
+
+namespace dlaunch::transport::ssh {
+namespace {
+
+using std::string;
+
+std::optional<string> value_of(char letter, const Tokens& tokens) {
+  const HostConfig& config = tokens.config;
+  const Surroundings& here = tokens.surroundings;
+  switch (letter) {
+    case '%':
+      return "%";
+    case 'd':
+      return here.home;
+    case 'h':
+      return config.host_name;
+    case 'i':
+      return here.user_id;
+    case 'j':
+      return config.proxy_jump;
+    case 'k':
+      return config.host_key_alias.empty() ? tokens.host : config.host_key_alias;
+    case 'l':
+      return here.host_name;
+    case 'L':
+      return here.host_name.substr(0, here.host_name.find('.'));
+    case 'n':
+      return tokens.host;
+    case 'p':
+      return std::to_string(config.port);
+    case 'r':
+      return config.user;
+    case 'u':
+      return here.user;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+Expanded expand_tokens(std::string_view text, const Tokens& tokens) {
+  Expanded expanded;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%' || i + 1 == text.size()) {
+      expanded.text += text[i];
+      continue;
+    }
+    const auto value = value_of(text[++i], tokens);
+    if (!value) expanded.notes.push_back(string(text) + ": %" + text[i] + " is not supported");
+    expanded.text += value.value_or(string("%") + text[i]);
+  }
+  return expanded;
+}
+
+string expand_host_name(std::string_view text, const string& host) {
+  string name;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char next = i + 1 < text.size() ? text[i + 1] : '\0';
+    if (text[i] == '%' && (next == 'h' || next == '%')) {
+      name += next == 'h' ? host : "%";
+      ++i;
+    } else {
+      name += text[i];
+    }
+  }
+  return name;
+}
+
+string expand_variables(string text, const Surroundings& surroundings) {
+  for (size_t at = 0; (at = text.find("${", at)) != string::npos;) {
+    const size_t end = text.find('}', at);
+    if (end == string::npos) break;
+    const string value = surroundings.variable(text.substr(at + 2, end - at - 2)).value_or("");
+    text.replace(at, end + 1 - at, value);
+    at += value.size();
+  }
+  return text;
+}
+
+}  // namespace dlaunch::transport::ssh

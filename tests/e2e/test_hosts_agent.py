@@ -1,0 +1,118 @@
+"""How the agent gets to a host: into an empty home, one that many hosts share, or one that will not have it, past any
+login shell."""
+import os
+import shutil
+import subprocess
+
+import support
+from hosts_case import AGENTS, HostsCase, lines
+
+SHELLS = ("bash", "dash", "zsh", "fish", "tcsh")
+RC_FILES = {"bash": ".bashrc", "zsh": ".zshenv", "fish": ".config/fish/config.fish", "tcsh": ".tcshrc"}
+
+
+class Homes(HostsCase):
+    def test_arrives_once(self):
+        self.assert_succeeds("-H", "node1,node2", "true")
+        for number in (1, 2):
+            [agent] = self.agents(number)
+            self.assertRegex(agent, rf"^{AGENTS}/[0-9a-f]{{64}}/dlaunch-agent$")
+            self.assertEqual(self.host(number).sh(f"stat -c %a {agent} {os.path.dirname(agent)}").split(), ["700", "700"])
+        before = self.host(1).sh(f"find {AGENTS} -printf '%p %i %T@\n'")
+        self.assert_succeeds("-H", "node1,node2", "true")
+        self.assertEqual(self.host(1).sh(f"find {AGENTS} -printf '%p %i %T@\n'"), before)
+
+    def bind(self, number, path, text):
+        """That file on that host alone is this."""
+        shim = self.bed.dir / f"{os.path.basename(path)}.{number}"
+        shim.write_text(text)
+        shim.chmod(0o755)
+        self.host(number).sh(f"mount --bind {shim} {path}")
+
+    def test_home_is_read_only(self):
+        self.host(2).sh("mount -o remount,ro /root")
+        result = self.run_dlaunch("-H", "node1,node2", "sleep", "1000")
+        self.assert_told(result, 125, "node2", "read-only", AGENTS)
+
+    def test_home_is_full(self):
+        self.host(2).sh("mount -o remount,size=64k /root")
+        result = self.run_dlaunch("-H", "node1,node2", "sleep", "1000")
+        self.assert_told(result, 125, "node2", "full", AGENTS)
+        self.assertEqual(self.agents(2), [])
+
+    def test_home_is_noexec(self):
+        self.host(2).sh("mount -o remount,noexec /root")
+        result = self.run_dlaunch("-H", "node1,node2", "sleep", "1000")
+        self.assert_told(result, 125, "node2", "noexec", AGENTS)
+
+    def test_machine_is_another(self):
+        self.bind(2, "/usr/bin/uname", "#!/bin/sh\necho riscv64\n")
+        result = self.run_dlaunch("-H", "node1,node2", "sleep", "1000")
+        self.assert_told(result, 125, "node2", "riscv64", "x86_64", "--agent-path")
+        self.assertEqual(self.agents(2), [])
+
+    def test_machine_is_another_and_shares_its_home(self):
+        self.assert_succeeds("-H", "node2", "true")
+        self.bind(2, "/usr/bin/uname", "#!/bin/sh\necho riscv64\n")
+        result = self.run_dlaunch("-H", "node1,node2", "sleep", "1000")
+        self.assert_told(result, 125, "node2", "riscv64", "x86_64", "--agent-path")
+
+    def test_installed_agent_is_started_and_none_is_sent(self):
+        self.assert_succeeds("-H", "node1", "true")
+        for number in (1, 2):
+            shutil.copyfile(f"/proc/{self.host(1).pid}/root{self.agents(1)[0]}",
+                            f"/proc/{self.host(number).pid}/root/run/dlaunch-agent")
+            self.host(number).sh("chmod 755 /run/dlaunch-agent")
+        self.host(1).sh(f"rm -r {AGENTS}")
+        options = "-H", "node1,node2", "--agent-path"
+        self.assertEqual(sorted(lines(self.assert_succeeds(*options, "/run/dlaunch-agent", "uname", "-n"))), ["node1", "node2"])
+        self.assertEqual(self.agents(1) + self.agents(2), [])
+        self.host(2).sh("rm /run/dlaunch-agent")
+        result = self.run_dlaunch(*options, "/run/dlaunch-agent", "sleep", "1000")
+        self.assert_told(result, 125, "node2", "no agent can be executed at /run/dlaunch-agent")
+
+    def test_many_jobs_at_once_with_one_empty_home(self):
+        """Not by ssh: what 50 jobs cost there is sshd's, and this is about the home."""
+        home = self.bed.dir / "home"
+        home.mkdir()
+        for host in self.bed.hosts.values():
+            host.sh(f"mount --bind {home} /root")
+            (self.dir / f"{host.name}.pid").write_text(f"{host.pid}\n")
+        enter = " ".join(self.host(1).command([])).replace(str(self.host(1).pid), "$(cat {host}.pid)", 1)
+        jobs = [self.start("--exec", enter, "-H", "node1,node2", "echo", str(number), stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE, stdin=subprocess.DEVNULL) for number in range(50)]
+        for number, job in enumerate(jobs):
+            result, _ = self.finish(job, 60)
+            self.assert_exit(result, 0)
+            self.assertEqual(result.stdout, f"{number}\n".encode() * 2)
+        self.assertEqual(len(self.agents(1)), 1)
+        self.assertEqual(self.agents(1), self.agents(2))
+
+
+class Shells(HostsCase):
+    there = [shell for shell in SHELLS if shutil.which(shell)]
+    shells = {f"node{number}": shutil.which(shell) for number, shell in enumerate(there, start=1)}
+    count = len(there)
+
+    def run_on_all(self):
+        print("login shells:", *self.there, end=" ", flush=True)
+        return self.assert_succeeds("-H", ",".join(self.shells), "sh", "-c", 'echo "$(uname -n) is $DLAUNCH_RANK"')
+
+    def test_any_login_shell(self):
+        self.assertEqual(sorted(lines(self.run_on_all())), [f"node{rank + 1} is {rank}" for rank in range(self.count)])
+
+    def test_rc_files_that_print(self):
+        """100 kB to each of stdout and stderr."""
+        noise = ("sh -c 'head -c 100000 /dev/zero | tr \"\\0\" x; echo; echo dlaunch: hello; "
+                 "head -c 100000 /dev/zero | tr \"\\0\" y >&2; echo >/root/was-read'\n")
+        noisy = [number for number, shell in enumerate(self.there, start=1) if shell in RC_FILES]
+        for number in noisy:
+            rc = RC_FILES[self.there[number - 1]]
+            self.host(number).run(["sh", "-c", f"mkdir -p $(dirname /root/{rc}) && cat >/root/{rc}"], input=noise)
+        self.assertEqual(sorted(lines(self.run_on_all())), [f"node{rank + 1} is {rank}" for rank in range(self.count)])
+        for number in noisy:
+            self.host(number).sh("[ -e /root/was-read ]")
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,91 @@
+#include "allocate/choose.h"
+
+#include "allocate/host_list.h"
+#include "allocate/hostfile.h"
+#include "entries.h"
+
+namespace dlaunch::allocate {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const std::vector<std::string> kInSlurm = {"SLURM_JOB_ID=1", "SLURM_JOB_NODELIST=s[1-2]", "SLURM_TASKS_PER_NODE=2(x2)"};
+
+Result<plan::Allocation> choose(const HostRequest& request, const std::vector<std::string>& environment = {}) {
+  return choose_allocation(request, environment,
+                           [](const std::string&) -> Result<std::string> { return fail(Error{}); });
+}
+
+std::vector<std::string> names(const HostRequest& request, const std::vector<std::string>& environment = {}) {
+  const auto allocation = choose(request, environment);
+  std::vector<std::string> found;
+  if (!allocation) return {to_text(allocation.error())};
+  for (const plan::Host& host : allocation->hosts) found.push_back(host.local ? "here" : host.name);
+  return found;
+}
+
+TEST(Choose, TheFirstThatNamesHostsHolds) {
+  HostRequest request;
+  EXPECT_THAT(names(request), ElementsAre("here"));
+  request.default_hostfile = *parse_hostfile("d slots=1\n", "default");
+  EXPECT_THAT(names(request), ElementsAre("d"));
+  EXPECT_THAT(names(request, kInSlurm), ElementsAre("s1", "s2"));
+  request.ignore_resource_manager = true;
+  EXPECT_THAT(names(request, kInSlurm), ElementsAre("d"));
+  request.hostfile = *parse_hostfile("f slots=1\n", "hosts");
+  EXPECT_THAT(names(request, kInSlurm), ElementsAre("f"));
+  request.list = *parse_host_list("l");
+  EXPECT_THAT(names(request, kInSlurm), ElementsAre("l"));
+}
+
+TEST(Choose, NolocalLeavesThisMachineOut) {
+  HostRequest request;
+  request.no_local = true;
+  EXPECT_THAT(error_of(choose(request)), HasSubstr("--nolocal: leaves no host to run on"));
+  request.list = *parse_host_list("localhost,a,localhost,b,a");
+  EXPECT_THAT(names(request), ElementsAre("a", "b"));
+  EXPECT_THAT(choose(request)->sequence, ElementsAre(0, 1, 0));
+}
+
+TEST(Choose, ListsOfProgramsArePoolsOfTheirOwn) {
+  HostRequest request;
+  request.list = *parse_host_list("a:2,b,a");
+  ASSERT_TRUE(choose(request));
+  EXPECT_TRUE(choose(request)->pools.empty());
+  const auto own = parse_host_list("c,a:4,b:*,c");
+  for (HostEntry entry : *own) {
+    entry.pool = 1;
+    request.list.push_back(entry);
+  }
+  auto allocation = choose(request);
+  ASSERT_TRUE(allocation);
+  ASSERT_EQ(allocation->pools.size(), 2U);
+  EXPECT_EQ(allocation->hosts[0].slots, 7);
+  EXPECT_THAT(allocation->pools[0].hosts, ElementsAre(0, 1));
+  EXPECT_THAT(allocation->pools[0].slots, ElementsAre(3, 1));
+  EXPECT_THAT(allocation->pools[1].hosts, ElementsAre(2, 0, 1));
+  EXPECT_THAT(allocation->pools[1].sequence, ElementsAre(2, 0, 1, 2));
+  EXPECT_EQ(allocation->pools[1].slots[0], 2);
+  EXPECT_EQ(allocation->pools[1].slots[1], 4);
+  request.exclude = "a";
+  allocation = choose(request);
+  ASSERT_TRUE(allocation);
+  EXPECT_THAT(allocation->pools[0].hosts, ElementsAre(0));
+  EXPECT_THAT(allocation->pools[1].hosts, ElementsAre(1, 0));
+  EXPECT_THAT(allocation->pools[1].sequence, ElementsAre(1, 0, 1));
+}
+
+TEST(Choose, AgentPathHoldsForOtherHostsWithoutTheirOwn) {
+  HostRequest request;
+  request.agent_path = "/opt/agent";
+  request.hostfile = *parse_hostfile("localhost slots=1\na slots=1\nb slots=1 agent=/b\n", "hosts");
+  const auto allocation = choose(request);
+  ASSERT_TRUE(allocation);
+  EXPECT_EQ(allocation->hosts[0].reach.agent, "");
+  EXPECT_EQ(allocation->hosts[1].reach.agent, "/opt/agent");
+  EXPECT_EQ(allocation->hosts[2].reach.agent, "/b");
+}
+
+}  // namespace
+}  // namespace dlaunch::allocate
