@@ -199,8 +199,7 @@ std::string help_text() {
   }
   return text +
          "\nDefaults: ~/.config/dlaunch/config.toml (grace = 10), then DLAUNCH_GRACE=10, then the command line\n"
-         "(--grace 10; --pty=false turns off what they turned on).\n"
-         "Rank tables for Ascend devices: dlaunch ranktable --help\n";
+         "(--grace 10; --pty=false turns off what they turned on). Rank tables: dlaunch ranktable --help\n";
 }
 
 std::string man_page() {
