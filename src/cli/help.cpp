@@ -196,6 +196,16 @@ dlaunch \-n 1 ./server : \-n 4 \-x ROLE=client ./client
 dlaunch check \-\-hostfile hosts python3 train.py
 dlaunch \-n 8 \-\-fake\-devices 8 \-\-dry\-run python3 train.py
 .fi
+.SH RANK TABLES
+.B dlaunch ranktable make
+writes the rank table of this host's Ascend devices,
+.B check
+says every rule that a table breaks,
+.B merge
+makes one table of several hosts'.
+.B dlaunch ranktable \-\-help
+lists their options. A program of that name is run by
+.BR "dlaunch \-\- ranktable" .
 .SH SEE ALSO
 .BR mpirun (1)
 )";
@@ -217,7 +227,7 @@ std::string help_text() {
   }
   return text +
          "\nDefaults: ~/.config/dlaunch/config.toml (grace = 10), then DLAUNCH_GRACE=10, then the command line\n"
-         "(--grace 10; --pty=false turns off what they turned on).\n";
+         "(--grace 10; --pty=false turns off what they turned on). Rank tables: dlaunch ranktable --help\n";
 }
 
 std::string man_page() {
