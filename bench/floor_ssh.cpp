@@ -62,7 +62,9 @@ bool log_in_and_start(ssh_session session, ssh_channel& channel, const Way& way,
   if (ssh_pki_import_privkey_file(way.key.c_str(), nullptr, nullptr, nullptr, &key) != SSH_OK) return false;
   const bool in = ssh_connect(session) == SSH_OK && ssh_userauth_publickey(session, nullptr, key) == SSH_AUTH_SUCCESS;
   ssh_key_free(key);
-  if (!in || !(channel = ssh_channel_new(session))) return false;
+  if (!in) return false;
+  channel = ssh_channel_new(session);
+  if (!channel) return false;
   return ssh_channel_open_session(channel) == SSH_OK &&
          ssh_channel_request_exec(channel, way.command.c_str()) == SSH_OK;
 }
