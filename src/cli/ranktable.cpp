@@ -3,13 +3,12 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 
 #include "cli/files.h"
 #include "cli/ranktable_arguments.h"
 #include "cli/ranktable_make.h"
+#include "cli/say.h"
 #include "ranktable/make.h"
 #include "ranktable/merge.h"
 #include "report/write_file.h"
@@ -21,18 +20,6 @@ using ranktable::Finding;
 using ranktable::Json;
 
 constexpr int kBrokenRule = 1;
-
-int complain(const Error& error) {
-  std::fputs(to_text(error).c_str(), stderr);
-  return error.exit_code;
-}
-
-/// A full disk is an error, a reader that has seen enough is not.
-int print(const std::string& text, int exit_code) {
-  if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return exit_code;
-  if (errno == EPIPE) return exit_code;
-  return complain({"stdout", "cannot write", std::strerror(errno), "", kExitOutput});
-}
 
 std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
