@@ -2,11 +2,12 @@
 #pragma once
 
 #include "cli/options.h"
+#include "cli/ways.h"
 #include "plan/plan.h"
 
 namespace dlaunch::cli {
 
-/// The process's exit code.
-int run_job(const Options& options, const plan::Plan& plan);
+/// The process's exit code. The hosts of `ways` are the plan's, or none is open yet.
+int run_job(const Options& options, const plan::Plan& plan, Ways& ways);
 
 }  // namespace dlaunch::cli

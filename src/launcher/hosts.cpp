@@ -53,6 +53,7 @@ void Hosts::listen(Handlers handlers) {
     if (slot.state == State::ready) handlers_.ready(slot.number, slot.hello);
     if (slot.state == State::lost) handlers_.lost(slot.number, slot.loss);
   }
+  if (ready_ == slots_.size()) tell_twins();
 }
 
 void Hosts::open(const std::vector<plan::Host>& hosts) {
@@ -74,6 +75,8 @@ void Hosts::keep(const std::vector<int>& hosts) {
     if (slot && slot->link) slot->link->close();
   }
   slots_ = std::move(kept);
+  ready_ =
+      static_cast<size_t>(std::ranges::count_if(slots_, [](const auto& slot) { return slot->state == State::ready; }));
 }
 
 void Hosts::open_next() {
@@ -203,6 +206,10 @@ void Hosts::flush() {
   while (std::ranges::count_if(slots_, left) > 0 && std::chrono::steady_clock::now() < deadline) {
     std::this_thread::sleep_for(kFlushLook);
   }
+}
+
+void Hosts::flush(int host) {
+  if (const auto& link = slots_[static_cast<size_t>(host)]->link) link->flush();
 }
 
 void Hosts::resumed() {

@@ -48,6 +48,7 @@ class Hosts {
   void send_to_all(const wire::Message& message);
   /// Waits, not for long, until what was sent has left this process and its threads.
   void flush();
+  void flush(int host);
   /// We were stopped: silence until now was ours.
   void resumed();
   /// Nothing is heard of it any more.
