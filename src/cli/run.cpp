@@ -11,6 +11,7 @@
 
 #include "allocate/choose.h"
 #include "cli/job_id.h"
+#include "cli/meeting.h"
 #include "cli/parse.h"
 #include "cli/run_job.h"
 #include "cli/version.h"
@@ -91,12 +92,14 @@ int run_options(Options options) {
   options.request.job_id = make_job_id();
   const auto allocation = allocate::choose_allocation(options.hosts, options.request.environment, read_text);
   if (!allocation) return complain(allocation.error());
-  const auto plan = plan::make_plan(options.request, *allocation);
+  auto plan = plan::make_plan(options.request, *allocation);
   if (!plan) return complain(plan.error());
   if (const auto ok = check_named_ranks(options, *plan); !ok) return complain(ok.error());
+  auto held = arrange_meeting(*plan);
+  if (!held) return complain(held.error());
   if (options.show_env) return show_env(*plan, *options.show_env);
   if (options.dry_run) return print(options.format == Format::json ? plan::to_json(*plan) : plan::to_table(*plan), 0);
-  return run_job(options, *plan);
+  return run_job(options, *plan, [&held] { held->release(); });
 }
 
 int run_command(int argc, char** argv) {

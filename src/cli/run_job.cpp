@@ -147,7 +147,7 @@ std::unique_ptr<transport::Transport> way_elsewhere(const Options& options,
 
 }  // namespace
 
-int run_job(const Options& options, const plan::Plan& plan) {
+int run_job(const Options& options, const plan::Plan& plan, const std::function<void()>& before_start) {
   const Span span;
   for (const std::string& note : plan.notes) say("dlaunch: note: " + note + '\n');
   const rlimit open_files = sys::raise_open_files();
@@ -192,7 +192,8 @@ int run_job(const Options& options, const plan::Plan& plan) {
                                    },
                                    [&](const job::Outcome& outcome) {
                                      if (plan.binding.report) say_between(bindings_text(plan, outcome));
-                                   }});
+                                   },
+                                   before_start});
   job::Outcome outcome = launcher.run();
   transport.close();
   status.clear();
