@@ -5,6 +5,7 @@ Every figure is the median of a row's rounds; a ratio is taken within each round
 scripts/bench installs and builds what this needs and calls it.
 """
 import argparse
+import contextlib
 import os
 import shutil
 import sys
@@ -13,7 +14,9 @@ import tempfile
 import measure
 import report
 import rows
+import ssh_rows
 
+PROGRAMS = ("floor_spawn", "floor_stream", "floor_ssh", "spew", "slow_reader")
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
@@ -80,9 +83,37 @@ def soak(runner, launchers, count):
     return f"`dlaunch -n 64 true` {count} times: {len(bad)} hung or failed" + "".join(f"; {why}" for why in bad[:3]) + "."
 
 
+def open_testbed(stack, chosen, notes):
+    """The hosts of the ssh rows, or None with the reason among the notes."""
+    if not ssh_rows.wanted(chosen.only):
+        return None
+    if reason := ssh_rows.why_not():
+        notes.append(f"No rows of other hosts: {reason}.")
+        progress(notes[-1])
+        return None
+    return stack.enter_context(ssh_rows.testbed.Testbed(ssh_rows.COUNTS[-1]))
+
+
+def measure_all(launchers, programs, scratch, files, chosen):
+    """Every row's result, and the table."""
+    results, facts, notes = [], report.facts(launchers), []
+    with contextlib.ExitStack() as stack:
+        bed = open_testbed(stack, chosen, notes)
+        hosts = [host.pid for host in (bed.head, *bed.hosts.values())] if bed else []
+        runner = measure.Runner(scratch, programs, hosts)
+        all_rows = rows.all_rows(launchers, programs, files)
+        for row in [*all_rows, *(ssh_rows.ssh_rows(launchers, programs, bed) if bed else ())]:
+            if not chosen.only or any(row.key.startswith(key) for key in chosen.only):
+                progress(f"{row.key} …")
+                results.append(measure_row(runner, row, chosen))
+        if chosen.soak and launchers.dlaunch:
+            notes.append(soak(runner, launchers, chosen.soak))
+    return results, report.markdown(results, facts, notes)
+
+
 def main():
     chosen = options()
-    programs = {name: f"{chosen.build}/bench/{name}" for name in ("floor_spawn", "floor_stream", "spew", "slow_reader")}
+    programs = {name: f"{chosen.build}/bench/{name}" for name in PROGRAMS}
     missing = [path for path in programs.values() if not os.access(path, os.X_OK)]
     if missing:
         sys.exit(f"bench: {missing[0]}: not built\nbuild with scripts/bench, or name the build with --build")
@@ -96,15 +127,7 @@ def main():
     scratch = tempfile.mkdtemp(prefix="dlaunch-bench-")
     files = tempfile.mkdtemp(prefix="dlaunch-bench-", dir="/dev/shm")
     try:
-        launchers = rows.Launchers(dlaunch)
-        runner = measure.Runner(scratch, programs)
-        results, facts = [], report.facts(launchers)
-        for row in rows.all_rows(launchers, programs, files):
-            if not chosen.only or any(row.key.startswith(key) for key in chosen.only):
-                progress(f"{row.key} …")
-                results.append(measure_row(runner, row, chosen))
-        notes = [soak(runner, launchers, chosen.soak)] if chosen.soak and dlaunch else []
-        text = report.markdown(results, facts, notes)
+        results, text = measure_all(rows.Launchers(dlaunch), programs, scratch, files, chosen)
         print(text)
         if chosen.write:
             report.write(f"{ROOT}/docs/performance.md", text)

@@ -43,15 +43,16 @@ def parents():
     return table
 
 
-def descendants(root):
+def descendants(root, without=()):
+    """`without`: processes that, with all below them, are not meant."""
     children = {}
     for pid, parent in parents().items():
         children.setdefault(parent, []).append(pid)
     found, todo = [], [root]
     while todo:
-        for pid in children.get(todo.pop(), []):
-            found.append(pid)
-            todo.append(pid)
+        below = [pid for pid in children.get(todo.pop(), []) if pid not in without]
+        found += below
+        todo += below
     return found
 
 
@@ -61,12 +62,12 @@ def reap_orphans():
             pass
 
 
-def sweep(grace=GRACE):
+def sweep(grace=GRACE, without=()):
     """Kills what is left below the bench; how many processes that were."""
     deadline = time.perf_counter() + grace
     while True:
         reap_orphans()
-        left = descendants(os.getpid())
+        left = descendants(os.getpid(), without)
         if not left:
             return 0
         if time.perf_counter() > deadline:
@@ -80,7 +81,7 @@ def sweep(grace=GRACE):
                 os.kill(pid, signal.SIGKILL)
         time.sleep(0.01)
         reap_orphans()
-        left = descendants(os.getpid())
+        left = descendants(os.getpid(), without)
     return len(everyone)
 
 
@@ -140,8 +141,9 @@ class ResidentWatch(threading.Thread):
 class Runner:
     """Runs programs in a clean environment. `scratch` holds what they leave on disk; its owner removes it."""
 
-    def __init__(self, scratch, programs):
-        self.scratch, self.programs = scratch, programs
+    def __init__(self, scratch, programs, without=()):
+        """`without`: children of the bench that stay, such as the hosts of a testbed."""
+        self.scratch, self.programs, self.without = scratch, programs, without
         keep = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
         self.env = {**keep, "LANG": "C", "TMPDIR": scratch, "XDG_CONFIG_HOME": scratch}
         self.null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
@@ -177,7 +179,7 @@ class Runner:
         sample.wall = time.perf_counter() - begin
         if watcher:
             sample.peak = watcher.stop()
-        sample.left = sweep(GRACE if ended else 0)
+        sample.left = sweep(GRACE if ended else 0, self.without)
         if not ended:
             sample.status, sample.why = "hung", f"not over after {limit} s"
             return sample

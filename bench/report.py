@@ -2,6 +2,7 @@
 import os
 import platform
 import re
+import shutil
 import statistics
 import subprocess
 import time
@@ -9,7 +10,7 @@ from dataclasses import dataclass, field
 
 import rows
 
-COLUMNS = ("dlaunch", "floor", "Hydra", "Open MPI")
+COLUMNS = ("dlaunch", "floor", "Hydra", "Open MPI", "ssh")
 BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
 
 
@@ -60,7 +61,17 @@ class Result:
         if isinstance(goal, rows.Limit):
             return "yes" if max(sample.peak for sample in self.good("dlaunch")) <= goal.resident else "**no**"
         ratio = self.ratio(goal.against)
+        if self.row.cpu_a_host and self.cpu("dlaunch") > self.row.cpu_a_host * self.row.hosts:
+            return "**no**"
         return "–" if ratio is None else "yes" if goal.met(ratio) else "**no**"
+
+    def goal(self):
+        text = self.row.goal.text() if self.row.goal else "–"
+        return f"{text}, cpu ≤ {self.row.cpu_a_host * 1000:g} ms a host" if self.row.cpu_a_host else text
+
+    def cpu(self, column):
+        """Seconds, the rounds' median."""
+        return statistics.median(sample.cpu for sample in self.good(column))
 
     def figure(self, column):
         """A cell: median (best), CPU, and what went wrong."""
@@ -70,7 +81,7 @@ class Result:
             parts.append(f"{max(sample.peak for sample in everyone) / rows.MIB:.0f} MiB")
         elif good:
             walls = [sample.wall for sample in good]
-            cpu = statistics.median(sample.cpu for sample in good)
+            cpu = self.cpu(column)
             parts.append(f"{self.shown(statistics.median(walls))} ({self.shown(min(walls), bare=True)})")
             parts.append(f"cpu {cpu * 1000:.0f} ms")
         bad = len(everyone) - len(good)
@@ -91,7 +102,14 @@ class Result:
 
     def ratios(self):
         found = [(column, self.ratio(column)) for column in COLUMNS[1:]]
-        return ", ".join(f"{ratio:.2f} × {column}" for column, ratio in found if ratio is not None) or "–"
+        return ", ".join(self.ratio_text(column, ratio) for column, ratio in found if ratio is not None) or "–"
+
+    def ratio_text(self, column, ratio):
+        own = self.row.contestants[column].label
+        name = own if column == "ssh" and own else column
+        if not self.row.hosts or not self.cpu(column):
+            return f"{ratio:.2f} × {name}"
+        return f"{ratio:.2f} × {name} (cpu {self.cpu('dlaunch') / self.cpu(column):.2f})"
 
 
 def output_of(argv):
@@ -121,15 +139,16 @@ def facts(launchers):
         said.append("Hydra " + first(r"Version:\s*(\S+)", output_of([launchers.hydra, "--version"])))
     if launchers.mpirun:
         said.append("Open MPI " + first(r"(\d[\d.]*)\s*$", output_of([launchers.mpirun, "--version"]).split("\n")[0]))
+    if shutil.which("pdsh"):
+        said.append("pdsh " + first(r"pdsh-(\S+)", output_of(["pdsh", "-V"])))
     return [time.strftime("%Y-%m-%d"), *said]
 
 
 def markdown(results, machine, notes):
     text = ["; ".join(machine) + ".", "",
-            "| work | goal | dlaunch | floor | Hydra | Open MPI | dlaunch is | met |", "|---|---|---|---|---|---|---|---|"]
+            "| work | goal | " + " | ".join(COLUMNS) + " | dlaunch is | met |", "|---" * (len(COLUMNS) + 4) + "|"]
     for result in results:
-        goal = result.row.goal.text() if result.row.goal else "–"
-        cells = [result.row.title, goal, *(result.figure(column) for column in COLUMNS), result.ratios(), result.met()]
+        cells = [result.row.title, result.goal(), *(result.figure(column) for column in COLUMNS), result.ratios(), result.met()]
         text.append("| " + " | ".join(cells) + " |")
     text += ["", *notes] if notes else []
     return "\n".join(text)

@@ -57,6 +57,8 @@ class Row:
     checked: Optional[list] = None      # slow_reader's arguments for the contestants' verify runs
     exact: bool = False                 # the reader must get `moved` bytes
     watch: str = ""                     # resident memory is the figure; the ranks' program
+    hosts: int = 0                      # other hosts that are reached; the CPU is then compared, too
+    cpu_a_host: Optional[float] = None  # seconds of the launcher's CPU a host at most
     hangs: dict = field(default_factory=dict)  # column -> Contestant run only to count its hangs
 
 

@@ -13,6 +13,7 @@
 
 #include "agent/identity.h"
 #include "agent/ranks.h"
+#include "agent/surveyor.h"
 #include "agent/sweeper.h"
 #include "link/heartbeat.h"
 #include "link/link.h"
@@ -34,7 +35,8 @@ class Agent::Impl {
         signals_(io, SIGCHLD, SIGTERM, SIGINT),
         timer_(io),
         sweeper_(io),
-        ranks_(io, link_, open_files) {
+        ranks_(io, link_, open_files),
+        surveyor_(io, link_, open_files) {
     signals_.add(SIGHUP);
   }
 
@@ -74,10 +76,12 @@ class Agent::Impl {
   }
 
   void on(wire::Finish&) {
+    surveyor_.stop();
     sweeper_.start(std::chrono::milliseconds(setup_.grace_ms),
                    [this](std::vector<std::string> left) { leave(std::move(left)); });
   }
 
+  void on(wire::Survey& survey) { surveyor_.look(std::move(survey)); }
   void on(wire::Layout& layout) { ranks_.configure(layout, setup_.hand_over); }
   void on(wire::Program& program) { ranks_.describe(std::move(program)); }
   void on(wire::Spawn& spawn) { ranks_.start(spawn); }
@@ -136,6 +140,7 @@ class Agent::Impl {
     link_.close();
     timer_.cancel();
     ranks_.discard();
+    surveyor_.stop();
     exit_code_ = kLost;
     sweeper_.start(std::chrono::milliseconds(setup_.grace_ms), [this](const std::vector<std::string>&) { io_.stop(); });
   }
@@ -146,6 +151,7 @@ class Agent::Impl {
   asio::steady_timer timer_;
   Sweeper sweeper_;
   Ranks ranks_;
+  Surveyor surveyor_;
   wire::Setup setup_;
   std::optional<link::Heartbeat> heartbeat_;
   bool said_clean_ = false;

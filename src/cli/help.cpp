@@ -24,6 +24,11 @@ constexpr std::array<std::pair<Section, string_view>, 9> kSections{{{Section::st
 
 constexpr string_view kUsage = "dlaunch [options] program [args] [: [options] program [args]]...";
 
+/// What the first word may be instead.
+constexpr std::array<std::pair<string_view, string_view>, 2> kVerbs{
+    {{"hosts [options]", "print the hosts, their slots and devices, and start nothing"},
+     {"check [options] [program]", "reach every host, see that what the job needs is there, and start nothing"}}};
+
 constexpr size_t kHelpColumn = 34;
 
 /// "-n, --np, -c N", "--label[=TEMPLATE]".
@@ -106,6 +111,25 @@ before the first program hold for all programs; later ones add to them or win ov
 .B \-n
 is each program's own.
 All other options stand before the first program.
+.SH HOSTS AND CHECK
+.B dlaunch hosts
+prints the hosts, the slots of each and where they came from, and its devices. Only a host whose slots nobody said is
+reached for it.
+.PP
+.B dlaunch check
+reaches every host, all side by side, and says of each: the agent, CPUs, devices, whether the directory is there and
+where the program is found, how far its clock is off, free space in /dev/shm, the limit of open files, and whether it
+knows its own name and that of every other host. It ends with 0 when all holds, with 125 when a host could not be
+reached, else with 1.
+.PP
+Both take the options of a job;
+.B \-\-format json
+prints what they found as JSON. The word counts right after
+.BR dlaunch :
+a program of that name is run by
+.B dlaunch \-\- check
+or
+.BR ./check .
 )";
 
 constexpr string_view kManTail = R"(.SH CONFIGURATION
@@ -146,7 +170,9 @@ every rank ended with 0
 the first failing rank's own; 128+signal when a signal killed it
 .TP
 .B 1
-the ranks' output or the record of \-\-report could not be written
+the ranks' output or the record of \-\-report could not be written; what
+.B dlaunch check
+found does not hold
 .TP
 .B 2
 the command line or the plan was refused, nothing was started
@@ -167,8 +193,19 @@ a signal to dlaunch ended the job: 130 after Ctrl-C; 141 when the reader of its 
 dlaunch \-n 8 python3 train.py
 dlaunch \-n 8 \-\-label \-\-output\-filename logs python3 train.py
 dlaunch \-n 1 ./server : \-n 4 \-x ROLE=client ./client
+dlaunch check \-\-hostfile hosts python3 train.py
 dlaunch \-n 8 \-\-fake\-devices 8 \-\-dry\-run python3 train.py
 .fi
+.SH RANK TABLES
+.B dlaunch ranktable make
+writes the rank table of this host's Ascend devices,
+.B check
+says every rule that a table breaks,
+.B merge
+makes one table of several hosts'.
+.B dlaunch ranktable \-\-help
+lists their options. A program of that name is run by
+.BR "dlaunch \-\- ranktable" .
 .SH SEE ALSO
 .BR mpirun (1)
 )";
@@ -176,9 +213,10 @@ dlaunch \-n 8 \-\-fake\-devices 8 \-\-dry\-run python3 train.py
 }  // namespace
 
 std::string help_text() {
-  std::string text =
-      "Usage: " + std::string(kUsage) +
-      "\n"
+  std::string text = "Usage: " + std::string(kUsage) + '\n';
+  for (const auto& [usage, what] : kVerbs)
+    text += "       dlaunch " + std::string(usage) + ": " + std::string(what) + '\n';
+  text +=
       "Long names may have one dash or two. -x, --env-file, --wdir and -H before the first program hold for all,\n"
       "each may have its own; -n is each program's own; all other options stand before the first program.\n";
   for (const auto& [section, title] : kSections) {
@@ -189,13 +227,15 @@ std::string help_text() {
   }
   return text +
          "\nDefaults: ~/.config/dlaunch/config.toml (grace = 10), then DLAUNCH_GRACE=10, then the command line\n"
-         "(--grace 10; --pty=false turns off what they turned on). man dlaunch has some options more.\n";
+         "(--grace 10; --pty=false turns off what they turned on). Rank tables: dlaunch ranktable --help. More: man "
+         "dlaunch\n";
 }
 
 std::string man_page() {
   std::string text = ".TH DLAUNCH 1 \"\" \"dlaunch " DLAUNCH_VERSION "\" \"User Commands\"\n";
   text += ".SH NAME\ndlaunch \\- start, watch and end the ranks of a parallel program\n";
   text += ".SH SYNOPSIS\n.B dlaunch\n" + troff(kUsage.substr(kUsage.find(' ') + 1)) + '\n';
+  for (const auto& [usage, what] : kVerbs) text += ".br\n.B dlaunch\n" + troff(usage) + '\n';
   return text + std::string(kManHead) + man_options() + std::string(kManTail);
 }
 

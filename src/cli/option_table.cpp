@@ -306,7 +306,7 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Here) { return put(o.output.color, one_of(v, kColor)); },
      .more = "auto: on a terminal, unless NO_COLOR is set."},
     {.names = "format", .takes = Takes::value, .value_name = "FORMAT", .section = Section::output, .standard = "text",
-     .help = "jsonl: output as JSON lines; json: what --dry-run and --show-* print", .set_job = set_format},
+     .help = "jsonl: output as JSON lines; json: what --dry-run and the like print", .set_job = set_format},
     {.names = "pty", .section = Section::output, .preference = true, .help = "give the ranks a terminal",
      .set_job = [](Options& o, string_view v, Here) { return put_flag(o.output.pty, v); }},
     {.names = "on-output-error", .takes = Takes::value, .value_name = "WHAT", .section = Section::output,

@@ -18,8 +18,12 @@ using launcher::StdinTarget;
 
 enum class Format { text, json };
 
+/// `dlaunch PROGRAM`, `dlaunch hosts`, `dlaunch check`.
+enum class Verb { run, hosts, check };
+
 struct Options {
-  plan::Request request;  ///< all but job_id, which the caller makes
+  Verb verb = Verb::run;
+  plan::Request request;  ///< all but job_id, which the caller makes; `check` may name no program
   allocate::HostRequest hosts;
   output::Settings output;
   StdinTarget stdin_target;
@@ -29,7 +33,7 @@ struct Options {
   std::chrono::milliseconds wait_hosts{0};     ///< --wait-hosts
 
   bool dry_run = false;
-  Format format = Format::text;  ///< of --dry-run and --show-env
+  Format format = Format::text;  ///< of --dry-run, --show-env, hosts and check
   std::optional<int> show_env;   ///< --show-env RANK
   std::string report_file;       ///< --report; absolute; empty: none
   int verbosity = 0;             ///< -v, -vv

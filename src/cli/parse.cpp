@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <span>
 
 #include "allocate/host_list.h"
 #include "cli/arguments.h"
@@ -50,8 +51,8 @@ Result<void> refuse_job_options(const Group& group) {
 /// From the groups to the programs.
 class Programs {
  public:
-  Programs(const Surroundings& surroundings, const Given* app_file)
-      : surroundings_(surroundings), app_file_(app_file) {}
+  Programs(const Surroundings& surroundings, const Given* app_file, Verb verb)
+      : surroundings_(surroundings), app_file_(app_file), verb_(verb) {}
 
   Result<std::vector<AppRequest>> read(std::vector<Group> groups) {
     if (auto ok = apply_program_options(groups.front(), surroundings_, first_); !ok) return fail(ok.error());
@@ -70,7 +71,10 @@ class Programs {
     std::vector<AppRequest> apps;
     for (size_t i = 0; i < groups.size(); ++i) {
       Group& group = groups[i];
-      if (group.program.empty() && groups.size() == 1) break;  // only the job's options: the caller's to judge
+      if (group.program.empty() && groups.size() == 1) {  // only the job's options: the caller's to judge
+        if (verb_ == Verb::check) apps.push_back(first_);
+        break;
+      }
       auto app = i == 0 ? Result<AppRequest>(first_) : later_program(group);
       if (!app) return fail(app.error());
       if (group.program.empty()) {
@@ -151,6 +155,7 @@ class Programs {
 
   const Surroundings& surroundings_;
   const Given* app_file_;
+  const Verb verb_;
   AppRequest first_;
   int pools_ = 0;
 };
@@ -185,19 +190,36 @@ const Given* last_config(const Group& first) {
   return last;
 }
 
-Result<JobOptions> read_job_options(const Group& first, const Surroundings& surroundings) {
+Result<JobOptions> read_job_options(Verb verb, const Group& first, const Surroundings& surroundings) {
   auto preferences = read_preferences(last_config(first), surroundings);
   if (!preferences) return fail(preferences.error());
   JobOptions job;
   job.preferences = *std::move(preferences);
+  job.options.verb = verb;
   for (const Given& given : job.preferences.given) job.effective.add(given);
   for (const Given& given : first.options) {
     if (!given.spec->per_program()) job.effective.add(given);
   }
   if (auto ok = settle_contradictions(job.effective); !ok) return fail(ok.error());
   if (auto ok = job.effective.apply(job.options, surroundings); !ok) return fail(ok.error());
-  if (auto ok = check_effects(job.effective); !ok) return fail(ok.error());
+  if (auto ok = check_effects(job.effective, verb); !ok) return fail(ok.error());
   return job;
+}
+
+Verb verb_of(const std::vector<std::string>& args) {
+  if (args.empty()) return Verb::run;
+  return args.front() == "hosts" ? Verb::hosts : args.front() == "check" ? Verb::check : Verb::run;
+}
+
+Result<void> check_programs(Verb verb, const std::vector<AppRequest>& apps) {
+  if (verb == Verb::run && apps.empty()) {
+    return fail({.where = "", .what = "no program was named", .why = "", .hint = usage_hint()});
+  }
+  if (verb != Verb::hosts || apps.empty()) return {};
+  return fail({.where = "hosts",
+               .what = "prints the hosts and takes no program",
+               .why = "",
+               .hint = "a program of this name is run by: dlaunch -- hosts"});
 }
 
 std::string text_of(const OptionSpec& spec) {
@@ -208,18 +230,19 @@ std::string text_of(const OptionSpec& spec) {
 }  // namespace
 
 Result<Command> parse_command_line(const std::vector<std::string>& args, const Surroundings& surroundings) {
-  auto arguments = parse_arguments(args);
+  const Verb verb = verb_of(args);
+  auto arguments = parse_arguments(std::span(args).subspan(verb == Verb::run ? 0 : 1));
   if (!arguments) return fail(arguments.error());
   if (arguments->show) return ShowText{text_of(*arguments->show)};
-  auto job = read_job_options(arguments->groups.front(), surroundings);
+  auto job = read_job_options(verb, arguments->groups.front(), surroundings);
   if (!job) return fail(job.error());
-  Programs programs(surroundings, job->effective.find("app"));
+  Programs programs(surroundings, job->effective.find("app"), verb);
   auto apps = programs.read(std::move(arguments->groups));
   if (!apps) return fail(apps.error());
   if (job->effective.find("show-config")) {
     return ShowText{show_config(job->effective, job->preferences, job->options.format)};
   }
-  if (apps->empty()) return fail({.where = "", .what = "no program was named", .why = "", .hint = usage_hint()});
+  if (auto ok = check_programs(verb, *apps); !ok) return fail(ok.error());
   Options& options = job->options;
   options.request.apps = *std::move(apps);
   if (auto ok = join_hosts(options, std::move(programs.hosts)); !ok) return fail(ok.error());

@@ -3,6 +3,8 @@
 // What holds for an option, the first of: the command line; DLAUNCH_<NAME>; the config file; the default. An option
 // given twice counts as last given; -x and --env-file add up. -x, --env-file and -wdir before the first program hold
 // for all programs of the job; later ones add to them or win over them. -n is each program's own.
+//
+// The first word may be a verb, `hosts` or `check`; anywhere else, and after `--`, such a word is a program.
 #pragma once
 
 #include <string>

@@ -68,10 +68,12 @@ tl::unexpected<Error> useless(const std::string& where, std::string why, std::st
   return fail({.where = where, .what = "would do nothing", .why = std::move(why), .hint = std::move(hint)});
 }
 
-Result<void> check_format(const Effective& effective) {
+Result<void> check_format(const Effective& effective, Verb verb) {
   const Given* json = holds(effective, {"format", "json"});
-  if (!json || effective.find("dry-run") || effective.find("show-env") || effective.find("show-config")) return {};
-  return useless(json->spelled + " json", "it is the form of --dry-run, --show-env and --show-config",
+  if (!json || verb != Verb::run || effective.find("dry-run") || effective.find("show-env") ||
+      effective.find("show-config"))
+    return {};
+  return useless(json->spelled + " json", "it is the form of --dry-run, --show-env, --show-config, hosts and check",
                  "--format jsonl prints the ranks' output as JSON lines");
 }
 
@@ -124,6 +126,18 @@ Result<void> check_ranks(const Effective& effective) {
   return useless(ranks->spelled, "with :nocopy nothing reaches the console", "leave one of them out");
 }
 
+/// `hosts` and `check` start nothing.
+Result<void> check_verb(const Effective& effective, Verb verb) {
+  if (verb == Verb::run) return {};
+  for (const string_view name : {"dry-run", "show-env", "report"}) {
+    if (const Given* given = effective.find(name)) return useless(given->spelled, "no rank is started", "leave it out");
+  }
+  if (const Given* lines = holds(effective, {"format", "jsonl"})) {
+    return useless(lines->spelled + " jsonl", "no rank is started", "--format json prints what was found");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> settle_contradictions(Effective& effective) {
@@ -143,8 +157,9 @@ Result<void> settle_contradictions(Effective& effective) {
   return {};
 }
 
-Result<void> check_effects(const Effective& effective) {
-  if (auto ok = check_format(effective); !ok) return ok;
+Result<void> check_effects(const Effective& effective, Verb verb) {
+  if (auto ok = check_verb(effective, verb); !ok) return ok;
+  if (auto ok = check_format(effective, verb); !ok) return ok;
   for (const string_view name : {"map-by", "rank-by"}) {
     if (auto ok = check_placing(effective, name); !ok) return ok;
   }

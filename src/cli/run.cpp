@@ -3,18 +3,21 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <asio/io_context.hpp>
 #include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <exception>
+#include <optional>
 
 #include "allocate/choose.h"
+#include "cli/check_hosts.h"
 #include "cli/job_id.h"
 #include "cli/meeting.h"
 #include "cli/parse.h"
+#include "cli/ranktable.h"
 #include "cli/run_job.h"
-#include "cli/version.h"
+#include "cli/say.h"
+#include "cli/survey_hosts.h"
+#include "cli/ways.h"
 #include "plan/plan.h"
 #include "sys/io.h"
 
@@ -39,18 +42,6 @@ Surroundings look_around(const char* program_name) {
   char cwd[PATH_MAX];
   surroundings.cwd = ::getcwd(cwd, sizeof cwd) ? cwd : "";
   return surroundings;
-}
-
-int complain(const Error& error) {
-  std::fputs(to_text(error).c_str(), stderr);
-  return error.exit_code;
-}
-
-/// Prints text that was asked for. A full disk is an error, a reader that has seen enough is not.
-int print(const std::string& text, int exit_code) {
-  if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return exit_code;
-  if (errno == EPIPE) return exit_code;
-  return complain({"stdout", "cannot write", std::strerror(errno), "", kExitOutput});
 }
 
 int show_env(const plan::Plan& plan, int rank) {
@@ -88,22 +79,43 @@ Result<std::string> read_text(const std::string& path) {
   return *std::move(text);
 }
 
-int run_options(Options options) {
-  options.request.job_id = make_job_id();
-  const auto allocation = allocate::choose_allocation(options.hosts, options.request.environment, read_text);
-  if (!allocation) return complain(allocation.error());
-  auto plan = plan::make_plan(options.request, *allocation);
+int show_or_run(const Options& options, const plan::Allocation& allocation, std::optional<Ways>& ways) {
+  auto plan = plan::make_plan(options.request, allocation);
   if (!plan) return complain(plan.error());
   if (const auto ok = check_named_ranks(options, *plan); !ok) return complain(ok.error());
   auto held = arrange_meeting(*plan);
   if (!held) return complain(held.error());
   if (options.show_env) return show_env(*plan, *options.show_env);
   if (options.dry_run) return print(options.format == Format::json ? plan::to_json(*plan) : plan::to_table(*plan), 0);
-  return run_job(options, *plan, [&held] { held->release(); });
+  if (ways) {
+    keep_planned(*ways, allocation, *plan);
+  } else {
+    ways.emplace(options);
+  }
+  return run_job(options, *plan, *ways, [&held] { held->release(); });
+}
+
+int show_hosts(const Options& options, const plan::Allocation& allocation) {
+  return print(options.format == Format::json ? plan::to_json(allocation) : plan::to_table(allocation), 0);
+}
+
+int run_options(Options options) {
+  options.request.job_id = make_job_id();
+  auto allocation = allocate::choose_allocation(options.hosts, options.request.environment, read_text);
+  if (!allocation) return complain(allocation.error());
+  if (options.verb == Verb::check) return check_hosts(options, *allocation);
+  std::optional<Ways> ways;  // none while no host is to be reached
+  if (plan::needs_slots(options.verb == Verb::hosts ? plan::Request{} : options.request, *allocation)) {
+    ways.emplace(options);
+    if (const auto failed = find_slots(*ways, *allocation)) return *failed;
+  }
+  if (options.verb == Verb::hosts) return show_hosts(options, *allocation);
+  return show_or_run(options, *allocation, ways);
 }
 
 int run_command(int argc, char** argv) {
   const std::vector<std::string> args(argv + 1, argv + argc);
+  if (!args.empty() && args.front() == "ranktable") return run_ranktable({args.begin() + 1, args.end()});
   auto command = parse_command_line(args, look_around(argv[0]));
   if (!command) return complain(command.error());
   if (const auto* text = std::get_if<ShowText>(&*command)) return print(text->text, text->exit_code);

@@ -1,47 +1,27 @@
 #include "cli/run_job.h"
 
-#include <sys/resource.h>
 #include <unistd.h>
 
-#include <asio/io_context.hpp>
 #include <cstdio>
 
 #include "base/text.h"
+#include "cli/open_files.h"
 #include "cli/version.h"
 #include "launcher/frames.h"
 #include "launcher/launcher.h"
-#include "report/diagnostics.h"
 #include "report/record.h"
 #include "report/status_line.h"
 #include "report/summary.h"
 #include "report/write_file.h"
 #include "sys/clock.h"
 #include "sys/limits.h"
-#include "transport/by_host.h"
-#include "transport/exec.h"
-#include "transport/local.h"
-#include "transport/remote_command.h"
-#include "transport/ssh.h"
 
 namespace dlaunch::cli {
 namespace {
 
 using output::Stream;
-constexpr int kFdsPerRank = 3;    // in launcher or agent: stdout, stderr, and a file or stdin
-constexpr int kFdsOfOurOwn = 64;  // loop, links, console, libraries
 
 void say(const std::string& text) { std::fputs(text.c_str(), stderr); }
-
-/// Refuses before anything starts what would run out of descriptors half-way.
-std::optional<Error> too_few_descriptors(const plan::Plan& plan) {
-  const rlim_t need = plan.ranks.size() * kFdsPerRank + kFdsOfOurOwn;
-  const rlim_t have = sys::open_files_limit();
-  if (have >= need) return std::nullopt;
-  return Error{"ulimit -n", "too few open files are allowed",
-               std::to_string(plan.ranks.size()) + " ranks need " + std::to_string(need) + ", the hard limit is " +
-                   std::to_string(have),
-               "raise it: ulimit -Hn " + std::to_string(need) + " (as root), or LimitNOFILE= of the service"};
-}
 
 report::Status status_of(const job::Progress& progress) {
   report::Status status;
@@ -105,7 +85,9 @@ Result<void> check_report(const std::string& file) {
 
 /// Refuses what would fail later.
 Result<std::unique_ptr<output::Output>> open_output(const Options& options, const plan::Plan& plan) {
-  if (auto error = too_few_descriptors(plan)) return fail(*std::move(error));
+  const auto way = options.exec.empty() ? WayElsewhere::ssh : WayElsewhere::command;
+  const std::uint64_t need = open_files_needed(plan, options.output, way);
+  if (auto error = too_few_open_files(plan, need, sys::open_files_limit())) return fail(*std::move(error));
   auto output = output::Output::open(options.output, launcher::rank_facts(plan), {STDOUT_FILENO, STDERR_FILENO});
   if (!output) return output;
   if (auto ok = check_report(options.report_file); !ok) return fail(ok.error());  // the log directory may hold it
@@ -126,38 +108,16 @@ int write_record(const Options& options, const plan::Plan& plan, const job::Outc
   return wrote.error().exit_code;
 }
 
-launcher::Settings launcher_settings(const Options& options) {
-  launcher::Settings settings;
-  settings.output = options.output;
-  settings.stdin_target = options.stdin_target;
-  settings.grace = options.policy.grace;
-  settings.wait_hosts = options.wait_hosts;
-  settings.oversubscribe = options.request.oversubscribe;
-  return settings;
-}
-
-std::unique_ptr<transport::Transport> way_elsewhere(const Options& options,
-                                                    std::function<void(const std::string&)> note) {
-  if (options.exec.empty()) {
-    return std::make_unique<transport::Ssh>(transport::Ssh::Settings{options.host_key, std::move(note)});
-  }
-  return std::make_unique<transport::Exec>(
-      [&options](const plan::Host& host) { return transport::exec_command(options.exec, host); });
-}
-
 }  // namespace
 
-int run_job(const Options& options, const plan::Plan& plan, const std::function<void()>& before_start) {
+int run_job(const Options& options, const plan::Plan& plan, Ways& ways, const std::function<void()>& before_start) {
   const Span span;
   for (const std::string& note : plan.notes) say("dlaunch: note: " + note + '\n');
-  const rlimit open_files = sys::raise_open_files();
   auto output = open_output(options, plan);
   if (!output) {
     say(to_text(output.error()));
     return output.error().exit_code;
   }
-  const launcher::Settings settings = launcher_settings(options);
-  report::Diagnostics diagnostics(options.verbosity);
   report::StatusLine status(STDERR_FILENO, ::isatty(STDERR_FILENO) == 1);
   (*output)->before_showing([&] { status.clear(); });
   const auto say_between = [&](const std::string& text) {
@@ -167,35 +127,34 @@ int run_job(const Options& options, const plan::Plan& plan, const std::function<
     say(text);
   };
   std::optional<Error> output_lost;
-  transport::Local here(plan.job_id, options.policy.grace, open_files);
-  const auto elsewhere =
-      way_elsewhere(options, [&](const std::string& note) { say_between("dlaunch: note: " + note + '\n'); });
-  transport::ByHost transport(here, *elsewhere);
-  asio::io_context io(1);
   const auto log = [&](int level, const std::string& text) {
     status.clear();
     if (options.verbosity > 0) (*output)->end_line();
-    level == 1 ? diagnostics.info(text) : diagnostics.detail(text);
+    level == 1 ? ways.diagnostics().info(text) : ways.diagnostics().detail(text);
   };
-  launcher::Hosts hosts(io, transport, plan.job_id, settings, log);
-  launcher::Launcher launcher(io, {plan, settings, options.policy, **output, hosts, log,
-                                   [&](const Error& error) {
-                                     output_lost = error;
-                                     say_between(to_text(error));
-                                   },
-                                   [&](const std::string& note) { say_between("dlaunch: note: " + note + '\n'); },
-                                   [&](const job::Progress& progress) {
-                                     if ((*output)->mid_line())
-                                       return status.clear();  // a prompt, maybe: it is not ours to erase
-                                     status.update(status_of(progress), job::Clock::now());
-                                     status.tick(job::Clock::now());
-                                   },
-                                   [&](const job::Outcome& outcome) {
-                                     if (plan.binding.report) say_between(bindings_text(plan, outcome));
-                                   },
-                                   before_start});
+  ways.log_to(log);
+  ways.note_to([&](const std::string& note) { say_between("dlaunch: note: " + note + '\n'); });
+  launcher::Launcher launcher(ways.io(),
+                              {plan, ways.settings(), options.policy, **output, ways.hosts(), log,
+                               [&](const Error& error) {
+                                 output_lost = error;
+                                 say_between(to_text(error));
+                               },
+                               [&](const std::string& note) { say_between("dlaunch: note: " + note + '\n'); },
+                               [&](const job::Progress& progress) {
+                                 if ((*output)->mid_line())
+                                   return status.clear();  // a prompt, maybe: it is not ours to erase
+                                 status.update(status_of(progress), job::Clock::now());
+                                 status.tick(job::Clock::now());
+                               },
+                               [&](const job::Outcome& outcome) {
+                                 if (plan.binding.report) say_between(bindings_text(plan, outcome));
+                               },
+                               before_start});
   job::Outcome outcome = launcher.run();
-  transport.close();
+  ways.close();
+  ways.log_to({});  // what these write to goes with us
+  ways.note_to({});
   status.clear();
   const std::string told = outcome_text(plan, outcome, **output, span);
   if (output_lost && outcome.exit_code == 0) {

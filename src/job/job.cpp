@@ -19,7 +19,13 @@ Job::Job(Policy policy, std::vector<int> host_of_rank, std::vector<std::string> 
     : policy_(policy),
       host_of_rank_(std::move(host_of_rank)),
       host_names_(std::move(host_names)),
-      hosts_(host_names_.size(), HostState::waiting) {
+      ranks_of_host_(host_names_.size()),
+      hosts_(host_names_.size(), HostState::waiting),
+      waiting_hosts_(static_cast<int>(host_names_.size())),
+      hosts_not_gone_(waiting_hosts_) {
+  for (size_t rank = 0; rank < host_of_rank_.size(); ++rank) {
+    ranks_of_host_[static_cast<size_t>(host_of_rank_[rank])].push_back(static_cast<int>(rank));
+  }
   outcome_.ranks.resize(host_of_rank_.size());
   drained_.resize(host_of_rank_.size());
   if (policy_.timeout) timeout_at_ = now + *policy_.timeout;
@@ -86,21 +92,21 @@ Progress Job::progress() const {
 }
 
 void Job::on(const HostReady& event, Time now) {
-  HostState& state = hosts_[static_cast<size_t>(event.host)];
-  if (phase_ != Phase::starting || state != HostState::waiting) return;
-  state = HostState::ready;
+  const auto host = static_cast<size_t>(event.host);
+  if (phase_ != Phase::starting || hosts_[host] != HostState::waiting) return;
+  set_state(host, HostState::ready);
   start_or_give_up(now);
 }
 
 /// Once every host has answered.
 void Job::start_or_give_up(Time now) {
-  if (std::ranges::find(hosts_, HostState::waiting) != hosts_.end()) return;
+  if (waiting_hosts_ > 0) return;
   if (!outcome_.lost_hosts.empty()) return no_start(now);
   phase_ = Phase::running;
   phase_deadline_.reset();
   live_ = undrained_ = static_cast<int>(host_of_rank_.size());
   for (size_t host = 0; host < hosts_.size(); ++host) {
-    hosts_[host] = HostState::started;
+    set_state(host, HostState::started);
     actions_.push_back(StartRanks{static_cast<int>(host)});
   }
 }
@@ -115,11 +121,11 @@ void Job::no_start(Time now) {
 }
 
 void Job::on(const HostLost& event, Time now) {
-  HostState& state = hosts_[static_cast<size_t>(event.host)];
+  const HostState state = hosts_[static_cast<size_t>(event.host)];
   if (state == HostState::gone) return;
   const std::string why = host_names_[static_cast<size_t>(event.host)] + ": " + event.why;
   const bool owed_confirmation = state == HostState::finishing;
-  state = HostState::gone;
+  set_state(static_cast<size_t>(event.host), HostState::gone);
   if (owed_confirmation) outcome_.leftovers.push_back("not confirmed clean: " + why);
   lose_host_ranks(event.host, event.why);
   if (phase_ < Phase::finishing) {
@@ -164,7 +170,7 @@ void Job::on(const HostClean& event, Time) {
   for (const std::string& left : event.left) {
     outcome_.leftovers.push_back(host_names_[static_cast<size_t>(event.host)] + ": " + left);
   }
-  hosts_[static_cast<size_t>(event.host)] = HostState::gone;
+  set_state(static_cast<size_t>(event.host), HostState::gone);
   actions_.push_back(DropHost{event.host});
   finished_when_all_gone();
 }
@@ -266,10 +272,9 @@ void Job::finish_hosts(Time now) {
   phase_ = Phase::finishing;
   phase_deadline_ = now + policy_.grace + kFinishWait;
   for (size_t host = 0; host < hosts_.size(); ++host) {
-    HostState& state = hosts_[host];
-    if (state == HostState::gone) continue;
-    const bool answers = state != HostState::waiting;
-    state = answers ? HostState::finishing : HostState::gone;
+    if (hosts_[host] == HostState::gone) continue;
+    const bool answers = hosts_[host] != HostState::waiting;
+    set_state(host, answers ? HostState::finishing : HostState::gone);
     if (answers) {
       actions_.push_back(FinishHost{static_cast<int>(host)});
     } else {
@@ -283,7 +288,7 @@ void Job::give_up_hosts() {
   for (size_t host = 0; host < hosts_.size(); ++host) {
     if (hosts_[host] == HostState::gone) continue;
     outcome_.leftovers.push_back(host_names_[host] + ": did not confirm in time that nothing is left");
-    hosts_[host] = HostState::gone;
+    set_state(host, HostState::gone);
     actions_.push_back(DropHost{static_cast<int>(host)});
   }
   phase_ = Phase::finishing;
@@ -292,7 +297,7 @@ void Job::give_up_hosts() {
 
 void Job::finished_when_all_gone() {
   if (phase_ != Phase::finishing) return;
-  if (!std::ranges::all_of(hosts_, [](HostState s) { return s == HostState::gone; })) return;
+  if (hosts_not_gone_ > 0) return;
   phase_ = Phase::finished;
   phase_deadline_.reset();
   timeout_at_.reset();
@@ -301,12 +306,19 @@ void Job::finished_when_all_gone() {
 
 void Job::lose_host_ranks(int host, const std::string& why) {
   if (phase_ == Phase::starting) return;
-  for (size_t rank = 0; rank < host_of_rank_.size(); ++rank) {
-    if (host_of_rank_[rank] != host || outcome_.ranks[rank].status) continue;
-    outcome_.ranks[rank].status = ExitStatus(Lost{why});
-    outcome_.ranks[rank].ended_by_us = phase_ >= Phase::ending;
+  for (const int rank : ranks_of_host_[static_cast<size_t>(host)]) {
+    RankRecord& record = outcome_.ranks[static_cast<size_t>(rank)];
+    if (record.status) continue;
+    record.status = ExitStatus(Lost{why});
+    record.ended_by_us = phase_ >= Phase::ending;
     --live_;
   }
+}
+
+void Job::set_state(size_t host, HostState state) {
+  if (hosts_[host] == HostState::waiting) --waiting_hosts_;
+  if (state == HostState::gone && hosts_[host] != HostState::gone) --hosts_not_gone_;
+  hosts_[host] = state;
 }
 
 }  // namespace dlaunch::job

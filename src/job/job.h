@@ -156,11 +156,15 @@ class Job {
   void start_or_give_up(Time now);
   void no_start(Time now);
   void lose_host_ranks(int host, const std::string& why);
+  void set_state(size_t host, HostState state);
 
   const Policy policy_;
   const std::vector<int> host_of_rank_;
   const std::vector<std::string> host_names_;
-  std::vector<HostState> hosts_;
+  std::vector<std::vector<int>> ranks_of_host_;
+  std::vector<HostState> hosts_;  // changed by set_state alone
+  int waiting_hosts_ = 0;
+  int hosts_not_gone_ = 0;
   Outcome outcome_;
   Phase phase_ = Phase::starting;
   Actions actions_;    // gathered by one handle() or tick()

@@ -104,6 +104,8 @@ class BootstrapStream::Impl : public std::enable_shared_from_this<BootstrapStrea
   }
 
   void finish() {
+    to_send_ = {};
+    std::string().swap(script_);  // we stay as long as the host
     const Handlers handlers = std::move(handlers_);
     if (const auto noise = trim(bootstrap_.noise()); !noise.empty()) handlers.noise(std::string(noise));
     handlers.done(sys::Fd(stream_.release()), bootstrap_.rest());
@@ -112,7 +114,7 @@ class BootstrapStream::Impl : public std::enable_shared_from_this<BootstrapStrea
   Stream stream_;
   Handlers handlers_;
   transport::Bootstrap bootstrap_;
-  const std::string script_;
+  std::string script_;
   std::string_view to_send_;
 };
 

@@ -50,6 +50,7 @@ void Hosts::listen(Handlers handlers) {
     if (slot.state == State::ready) handlers_.ready(slot.number, slot.hello);
     if (slot.state == State::lost) handlers_.lost(slot.number, slot.loss);
   }
+  if (ready_ == slots_.size()) tell_twins();
 }
 
 void Hosts::open(const std::vector<plan::Host>& hosts) {
@@ -71,6 +72,8 @@ void Hosts::keep(const std::vector<int>& hosts) {
     if (slot && slot->link) slot->link->close();
   }
   slots_ = std::move(kept);
+  ready_ =
+      static_cast<size_t>(std::ranges::count_if(slots_, [](const auto& slot) { return slot->state == State::ready; }));
 }
 
 void Hosts::open_next() {
@@ -198,6 +201,10 @@ void Hosts::flush() {
   for (const auto& slot : slots_) {
     if (slot->link) slot->link->flush();
   }
+}
+
+void Hosts::flush(int host) {
+  if (const auto& link = slots_[static_cast<size_t>(host)]->link) link->flush();
 }
 
 void Hosts::resumed() {

@@ -47,6 +47,7 @@ class Hosts {
   void send(int host, const wire::Message& message);
   void send_to_all(const wire::Message& message);
   void flush();
+  void flush(int host);
   /// We were stopped: silence until now was ours.
   void resumed();
   /// Nothing is heard of it any more.

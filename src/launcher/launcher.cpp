@@ -16,6 +16,7 @@
 #include "launcher/rank_streams.h"
 #include "launcher/stdin_source.h"
 #include "sys/descendants.h"
+#include "sys/signals.h"
 
 namespace dlaunch::launcher {
 namespace {
@@ -28,12 +29,6 @@ std::string folded(const std::vector<std::uint32_t>& cpus) {
   std::set<int> numbers;
   for (const std::uint32_t cpu : cpus) numbers.insert(static_cast<int>(cpu));
   return fold_ints(numbers);
-}
-
-/// A signal that was ignored when we started stays so: nohup, and `dlaunch … &` in a script.
-bool ignored_at_start(int signal) {
-  struct sigaction action{};
-  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
 }  // namespace
@@ -58,7 +53,7 @@ class Launcher::Impl {
 
   job::Outcome run() {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH, SIGCHLD}) {
-      if (!ignored_at_start(signal)) signals_.add(signal);
+      if (!sys::is_ignored(signal)) signals_.add(signal);
     }
     wait_signal();
     output_.start({[this] { streams_.resume(); }, [this] { check_output(); }});
@@ -229,6 +224,7 @@ class Launcher::Impl {
     for (const wire::Message& frame : start_frames(parts_.plan, start.host, parts_.settings, facts_)) {
       parts_.hosts.send(start.host, frame);
     }
+    parts_.hosts.flush(start.host);  // before the next one's: all environments together are much memory
   }
   void act(const job::SignalRanks& signal) {
     parts_.hosts.send_to_all(wire::Signal{static_cast<std::uint32_t>(signal.signal)});

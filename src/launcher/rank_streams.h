@@ -6,6 +6,7 @@
 #include <asio/io_context.hpp>
 #include <deque>
 #include <functional>
+#include <list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -41,7 +42,7 @@ class RankStreams {
     bool open = false;
     bool parked = false;
     std::unique_ptr<link::PipeReader> pipe;
-    std::deque<Piece> queue;  // bounded by the credit granted
+    std::list<Piece> queue;  // bounded by the credit granted; takes no memory while empty, as a deque would
     std::uint32_t window = 0;
     std::uint32_t consumed = 0;  // not yet granted again
     Grant grant;

@@ -1,10 +1,9 @@
 #include "link/link.h"
 
-#include <fcntl.h>
-
 #include <asio/post.hpp>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "sys/io.h"
@@ -22,12 +21,14 @@ bool would_block(int error) { return error == EAGAIN || error == EWOULDBLOCK || 
 
 class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
  public:
+  /// `out`: none when `in` goes both ways.
   Impl(asio::io_context& io, sys::Fd in, sys::Fd out)
-      : io_(io), in_(io), out_(io), buffer_(std::make_unique_for_overwrite<char[]>(kReadSize)) {
+      : io_(io), in_(io), buffer_(std::make_unique_for_overwrite<char[]>(kReadSize)) {
     sys::set_nonblocking(in.get());
-    sys::set_nonblocking(out.get());
     in_.assign(in.release());
-    out_.assign(out.release());
+    if (!out) return;
+    sys::set_nonblocking(out.get());
+    own_out_.emplace(io, out.release());
   }
 
   void start(Handlers handlers, const std::string& first) {
@@ -39,7 +40,7 @@ class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
   }
 
   void send(const wire::Message& message, std::vector<sys::Fd> fds) {
-    if (!out_.is_open()) return;
+    if (!can_send()) return;
     const size_t start = queue_.size();
     wire::encode(message, queue_);
     if (!fds.empty()) passed_.push_back({start, std::move(fds)});
@@ -55,7 +56,7 @@ class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
   size_t waiting() const { return queue_.size() - sent_; }
 
   void flush() {
-    while (out_.is_open() && waiting() > 0) {
+    while (can_send() && waiting() > 0) {
       const ssize_t took = send_piece();
       if (took < 0 && would_block(errno)) {
         wait_writable();
@@ -82,7 +83,12 @@ class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
     all_sent_ = {};
     asio::error_code ignored;
     in_.close(ignored);
-    out_.close(ignored);
+    close_out();
+  }
+
+  /// Nothing waits: the memory of what did.
+  void release() {
+    if (waiting() == 0) queue_.shrink_to_fit();
   }
 
  private:
@@ -91,14 +97,22 @@ class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
     std::vector<sys::Fd> fds;
   };
 
+  asio::posix::stream_descriptor& out() { return own_out_ ? *own_out_ : in_; }
+  bool can_send() { return !out_ended_ && out().is_open(); }
+  void close_out() {
+    out_ended_ = true;
+    asio::error_code ignored;
+    if (own_out_) own_out_->close(ignored);
+  }
+
   /// Up to the next frame that carries descriptors; from such a frame on, with them.
   ssize_t send_piece() {
     std::string_view piece = std::string_view(queue_).substr(sent_);
-    if (passed_.empty()) return sys::send_some(out_.native_handle(), piece, {});
+    if (passed_.empty()) return sys::send_some(out().native_handle(), piece, {});
     Passed& next = passed_.front();
-    if (next.at > sent_) return sys::send_some(out_.native_handle(), piece.substr(0, next.at - sent_), {});
+    if (next.at > sent_) return sys::send_some(out().native_handle(), piece.substr(0, next.at - sent_), {});
     if (passed_.size() > 1) piece = piece.substr(0, passed_[1].at - sent_);
-    const ssize_t took = sys::send_some(out_.native_handle(), piece, next.fds);
+    const ssize_t took = sys::send_some(out().native_handle(), piece, next.fds);
     if (took > 0) passed_.pop_front();  // they went with the first byte
     return took;
   }
@@ -112,8 +126,7 @@ class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
 
   /// What the other side said before it went is still to be had. Never from within: senders do not expect a call-back.
   void write_failed(const std::string& why) {
-    asio::error_code ignored;
-    out_.close(ignored);
+    close_out();
     queue_.clear();
     sent_ = 0;
     passed_.clear();
@@ -131,7 +144,7 @@ class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
 
   void wait_writable() {
     if (std::exchange(waiting_writable_, true)) return;
-    out_.async_wait(asio::posix::stream_descriptor::wait_write, [self = shared_from_this()](asio::error_code error) {
+    out().async_wait(asio::posix::stream_descriptor::wait_write, [self = shared_from_this()](asio::error_code error) {
       self->waiting_writable_ = false;
       if (!error) self->flush();
     });
@@ -183,7 +196,8 @@ class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
 
   asio::io_context& io_;
   asio::posix::stream_descriptor in_;
-  asio::posix::stream_descriptor out_;
+  std::optional<asio::posix::stream_descriptor> own_out_;
+  bool out_ended_ = false;
   Handlers handlers_;
   std::unique_ptr<char[]> buffer_;  // kReadSize; pages that no burst fills are never touched
   wire::Decoder decoder_;
@@ -199,16 +213,15 @@ class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
 
 Link::Link(asio::io_context& io, sys::Fd in, sys::Fd out)
     : impl_(std::make_shared<Impl>(io, std::move(in), std::move(out))) {}
-Link::Link(asio::io_context& io, sys::Fd socket) {
-  sys::Fd in(::fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));
-  if (!in) sys::throw_errno("fcntl(F_DUPFD_CLOEXEC)");
-  impl_ = std::make_shared<Impl>(io, std::move(in), std::move(socket));
-}
+Link::Link(asio::io_context& io, sys::Fd socket) : impl_(std::make_shared<Impl>(io, std::move(socket), sys::Fd())) {}
 Link::~Link() { impl_->close(); }
 void Link::start(Handlers handlers, const std::string& first) { impl_->start(std::move(handlers), first); }
 void Link::send(const wire::Message& message, std::vector<sys::Fd> fds) { impl_->send(message, std::move(fds)); }
 size_t Link::waiting() const { return impl_->waiting(); }
-void Link::flush() { impl_->flush(); }
+void Link::flush() {
+  impl_->flush();
+  impl_->release();
+}
 void Link::when_sent(std::function<void()> then) { impl_->when_sent(std::move(then)); }
 void Link::close() { impl_->close(); }
 

@@ -40,7 +40,7 @@ class Link {
   /// Queued, sent when this turn of the loop is over (sooner when much is waiting). Nothing after the end.
   void send(const wire::Message& message, std::vector<sys::Fd> fds = {});
   size_t waiting() const;
-  /// Sends what is queued as far as the other side takes it now.
+  /// Sends what is queued as far as the other side takes it now; when that is all, gives its memory back.
   void flush();
   /// Calls `then` once, when nothing waits to be sent any more; at once if so now. For a last word before exit.
   void when_sent(std::function<void()> then);

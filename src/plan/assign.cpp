@@ -43,8 +43,9 @@ Result<std::vector<int>> ranks_of_apps(const Request& request, long room) {
 
 long total_of(const std::vector<int>& numbers) { return std::accumulate(numbers.begin(), numbers.end(), 0L); }
 
+bool unknown(const Host& host) { return host.slots_unknown && host.devices.empty(); }
+
 std::optional<Error> refuse_unknown_slots(const Allocation& allocation) {
-  const auto unknown = [](const Host& host) { return host.slots_unknown && host.devices.empty(); };
   const auto first = std::ranges::find_if(allocation.hosts, unknown);
   if (first == allocation.hosts.end()) return std::nullopt;
   const auto more = std::ranges::count_if(allocation.hosts, unknown) - 1;
@@ -185,6 +186,11 @@ Result<Assignment> by_rankfile(const Request& request, const Allocation& allocat
 }
 
 }  // namespace
+
+bool needs_slots(const Request& request, const Allocation& allocation) {
+  const bool placed_otherwise = !request.rank_places.empty() || request.in_sequence || request.ranks_per_host;
+  return !placed_otherwise && std::ranges::any_of(allocation.hosts, unknown);
+}
 
 Result<Assignment> assign(const Request& request, const Allocation& allocation) {
   if (!allocation.pools.empty()) return assign_in_pools(request, allocation);

@@ -44,16 +44,15 @@ void add_given(Json& json, const Host& host) {
   if (!host.env.empty()) json["variables"] = names(host.env);
 }
 
-Json host_json(const PlannedHost& planned) {
-  const Host& host = planned.host;
+Json host_json(const Host& host, const std::vector<int>* ranks) {
   Json json = {{"name", host.name},
                {"local", host.local},
                {"slots", host.slots_unknown ? Json(nullptr) : Json(host.slots)},
                {"slots_from", host.slots_from},
                {"device_kind", to_string(host.device_kind)},
                {"devices", host.devices},
-               {"devices_from", host.devices_from},
-               {"ranks", planned.ranks}};
+               {"devices_from", host.devices_from}};
+  if (ranks) json["ranks"] = *ranks;
   add_given(json, host);
   return json;
 }
@@ -74,7 +73,7 @@ std::string to_json(const Plan& plan) {
   Json apps = Json::array();
   for (const App& app : plan.apps) apps.push_back(app_json(plan, app));
   Json hosts = Json::array();
-  for (const PlannedHost& host : plan.hosts) hosts.push_back(host_json(host));
+  for (const PlannedHost& host : plan.hosts) hosts.push_back(host_json(host.host, &host.ranks));
   Json ranks = Json::array();
   for (const Rank& rank : plan.ranks) ranks.push_back(rank_json(rank));
   const Json whole = {{"job_id", plan.job_id},
@@ -87,6 +86,13 @@ std::string to_json(const Plan& plan) {
                         {"rank_by", to_string(plan.binding.rank_by)}}},
                       {"notes", plan.notes},
                       {"ranks", std::move(ranks)}};
+  return whole.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string to_json(const Allocation& allocation) {
+  Json hosts = Json::array();
+  for (const Host& host : allocation.hosts) hosts.push_back(host_json(host, nullptr));
+  const Json whole = {{"hosts", std::move(hosts)}, {"notes", allocation.notes}};
   return whole.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

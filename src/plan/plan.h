@@ -55,6 +55,9 @@ struct Plan {
 /// the user named, unless oversubscribe. More ranks than CPUs of an unnamed local host only makes a note.
 Result<Plan> make_plan(const Request& request, const Allocation& allocation);
 
+/// Whether no plan can be made before hosts whose slots nobody said were asked.
+bool needs_slots(const Request& request, const Allocation& allocation);
+
 /// Where an app's ranks on a host start: --wdir, else the host's own directory, else the launcher's.
 const std::string& program_directory(const App& app, const PlannedHost& host);
 
@@ -70,5 +73,9 @@ std::string to_table(const Plan& plan);
 
 /// --dry-run --format json, and the "plan" member of --report. Names of variables, never values. Ends in a newline.
 std::string to_json(const Plan& plan);
+
+/// `dlaunch hosts`: the allocation as a table for people, and as JSON. Names of variables, never values.
+std::string to_table(const Allocation& allocation);
+std::string to_json(const Allocation& allocation);
 
 }  // namespace dlaunch::plan

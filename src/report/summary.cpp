@@ -8,7 +8,8 @@
 #include <set>
 
 #include "base/text.h"
-#include "report/printable.h"
+#include "report/lines.h"
+#include "report/lost_hosts.h"
 
 namespace dlaunch::report {
 namespace {
@@ -57,22 +58,6 @@ std::string was(size_t n) { return n == 1 ? " was " : " were "; }
 std::string ranks_text(const std::set<int>& ranks) {
   return (ranks.size() == 1 ? "rank " : "ranks ") + fold_ints(ranks);
 }
-
-/// Collects lines; whatever they hold, each is one line and safe to show.
-class Lines {
- public:
-  void add(std::string_view text) { text_ += "dlaunch: " + printable(text) + '\n'; }
-  void add_each(const std::string& before, std::string_view texts) {
-    for (const std::string& line : split(trim(texts), '\n')) add(before + line);
-  }
-  void add_hint(std::string_view hint) {
-    if (!hint.empty()) add_each("  ", hint);
-  }
-  std::string take() { return std::move(text_); }
-
- private:
-  std::string text_;
-};
 
 void tell_failed(const Groups& groups, bool others, Lines& lines) {
   std::set<int> all;
@@ -188,28 +173,6 @@ void tell_output_failure(const std::string& before, std::string_view detail, Lin
   lines.add_each("  ", detail.substr(first));
 }
 
-/// Hosts with the same reason in one line, the reason with the most hosts last.
-void tell_lost_hosts(const Summary& s, const std::string& after, Lines& lines) {
-  const std::vector<job::LostHost>& lost = s.outcome.lost_hosts;
-  const bool started = any_started(s.outcome);
-  if (lost.size() == 1) {
-    lines.add_each((started ? "a host was lost" : "a host could not be used") + after,
-                   lost[0].name + ": " + lost[0].why);
-    return lines.add_hint(lost[0].hint);
-  }
-  std::map<std::pair<std::string, std::string>, std::vector<std::string>> by_reason;
-  for (const job::LostHost& host : lost) by_reason[{host.why, host.hint}].push_back(host.name);
-  std::vector<std::pair<size_t, decltype(by_reason)::const_iterator>> order;
-  for (auto it = by_reason.cbegin(); it != by_reason.cend(); ++it) order.emplace_back(it->second.size(), it);
-  std::ranges::stable_sort(order, {}, [](const auto& entry) { return entry.first; });
-  lines.add(count(lost.size(), "host") + (started ? " were lost" : " could not be used") +
-            after.substr(0, after.size() - 1));
-  for (const auto& [size, reason] : order) {
-    lines.add_each("", fold_names(reason->second) + ": " + reason->first.first);
-    lines.add_hint(reason->first.second);
-  }
-}
-
 void tell_cause(const Summary& s, const Groups& groups, Lines& lines) {
   const std::string after = " after " + duration_text(s.elapsed) + ": ";
   switch (s.outcome.cause) {
@@ -223,7 +186,7 @@ void tell_cause(const Summary& s, const Groups& groups, Lines& lines) {
     case job::Cause::timeout:
       return tell_timeout(s, groups, lines);
     case job::Cause::host_lost:
-      return tell_lost_hosts(s, after, lines);
+      return lines.add_told(lost_hosts_text(s.outcome.lost_hosts, any_started(s.outcome), s.elapsed));
     case job::Cause::output_failed:
       return tell_output_failure("output failed" + after, s.outcome.detail, lines);
   }

@@ -12,7 +12,7 @@
 namespace dlaunch::wire {
 
 /// Both sides must have been built with the same; the agent travels with its launcher.
-inline constexpr std::uint32_t kVersion = 2;
+inline constexpr std::uint32_t kVersion = 3;
 
 inline constexpr std::uint32_t kMaxFrame = 16u << 20;  ///< an environment of 2 MiB and argv fit with room to spare
 inline constexpr std::uint32_t kMaxOutput = 64u
@@ -150,6 +150,20 @@ struct Finish {
   bool operator==(const Finish&) const = default;
 };
 
+/// Look around on the host. The agent answers Facts; with names only once they are resolved.
+struct Survey {
+  static constexpr std::uint8_t kType = 10;
+  std::string path;                   ///< PATH of the ranks, in which programs are looked up
+  std::vector<std::string> wdirs;     ///< directories that should be there
+  std::vector<std::string> programs;  ///< each found from the directory in its place; empty: none is looked for
+  std::vector<std::string> names;     ///< to be resolved
+  template <class A>
+  void fields(A& a) {
+    a(path), a(wdirs), a(programs), a(names);
+  }
+  bool operator==(const Survey&) const = default;
+};
+
 // ---- both ways ----
 
 struct Ping {
@@ -278,7 +292,32 @@ struct Clean {
   bool operator==(const Clean&) const = default;
 };
 
-using Message = std::variant<Setup, Program, Spawn, Stdin, Signal, WindowSize, Pause, Finish, Layout, Ping, Credit,
-                             Hello, Started, NotStarted, Output, Ended, StdinClosed, Log, Clean>;
+/// The answer to Survey. What the lists of Survey name stands here in the same places.
+struct Facts {
+  static constexpr std::uint8_t kType = 40;
+  std::int64_t time_ns = 0;  ///< CLOCK_REALTIME when it began to look
+  std::string version;       ///< the agent's own
+  std::uint32_t cpus = 0;    ///< of the affinity mask, less what a cgroup's quota takes
+  std::string cpus_from;     ///< "affinity mask", "cgroup cpu.max", …
+  std::uint8_t device_kind = 0;
+  std::vector<std::uint32_t> devices;
+  std::string devices_from;
+  std::int64_t shm_free = -1;              ///< bytes in /dev/shm; -1: there is none
+  std::int64_t open_files = -1;            ///< the limit that ranks get; -1: none
+  std::vector<std::uint32_t> wdir_errors;  ///< errno of entering it; 0: it is there
+  std::vector<std::string> programs;       ///< where it is; empty: `missing` says more
+  std::vector<std::string> missing;        ///< "cannot find train in PATH: No such file or directory"; empty: found
+  std::vector<std::string> addresses;      ///< with blanks between; empty: the name does not resolve
+  std::string unresolved;                  ///< why some names could not be looked up; empty: all were
+  template <class A>
+  void fields(A& a) {
+    a(time_ns), a(version), a(cpus), a(cpus_from), a(device_kind), a(devices), a(devices_from), a(shm_free),
+        a(open_files), a(wdir_errors), a(programs), a(missing), a(addresses), a(unresolved);
+  }
+  bool operator==(const Facts&) const = default;
+};
+
+using Message = std::variant<Setup, Program, Spawn, Stdin, Signal, WindowSize, Pause, Finish, Layout, Survey, Ping,
+                             Credit, Hello, Started, NotStarted, Output, Ended, StdinClosed, Log, Clean, Facts>;
 
 }  // namespace dlaunch::wire

@@ -1,13 +1,16 @@
 """One job on several hosts, each with a real sshd and an empty home: ranks, output, failures."""
 import os
+import pathlib
 import re
 import signal
 import subprocess
 import time
 
 import support
-from hosts_case import HostsCase, interrupt, lines
+from hosts_case import AGENTS, HostsCase, interrupt, lines
 from support import program, wait_until
+
+TRAIN = pathlib.Path(__file__).resolve().parents[2] / "examples" / "train.py"
 
 
 class Ranks(HostsCase):
@@ -79,6 +82,28 @@ class Ranks(HostsCase):
     def test_first_failing_rank_ends_all(self):
         result = self.run_dlaunch("-H", "node1:2,node2:2", "sh", "-c", '[ "$DLAUNCH_RANK" != 3 ] || exit 7; exec sleep 1000')
         self.assert_told(result, 7, "rank 3 (host node2")
+
+
+class Training(HostsCase):
+    count = 4
+
+    def agents_seen(self):
+        return [self.host(number).sh(f"find {AGENTS} -type f -printf '%p %i %T@\n'") for number in range(1, 5)]
+
+    def test_on_hosts_with_empty_homes(self):
+        (self.dir / "hosts").write_text("node[1-4] slots=4\n")
+        (self.dir / "train.py").write_bytes(TRAIN.read_bytes())
+        command = ("-n", 16, "--hostfile", "hosts", "--output-filename", "logs", "--merge-stderr-to-stdout",
+                   "/usr/bin/python3", "train.py", "--epochs", "1")
+        self.assertEqual(self.agents(1), [])
+        self.assert_exit(self.run_dlaunch(*command), 0)
+        uploaded = self.agents_seen()
+        logs = sorted((self.dir / "logs").rglob("stdout"))
+        self.assertEqual(len(logs), 16)
+        for log in logs:
+            self.assertIn("done: ", log.read_text())
+        self.assert_exit(self.run_dlaunch(*command), 0)
+        self.assertEqual(self.agents_seen(), uploaded, "the second run uploaded again")
 
 
 class Exec(HostsCase):

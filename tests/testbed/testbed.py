@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import keys  # noqa: E402
@@ -86,6 +87,13 @@ class Testbed:
         found = processes.of_namespaces([host.namespace for host in everyone])
         left = {host.name: host.strangers(found[host.namespace]) for host in everyone}
         return {name: pids for name, pids in left.items() if pids}
+
+    def left_after(self, seconds):
+        """The same once nothing is left, or the time is over."""
+        deadline = time.monotonic() + seconds
+        while (left := self.left()) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return left
 
     def _up(self):
         addresses = self.addresses()

@@ -32,6 +32,10 @@ class Buffer {
     bytes_.clear();
     sent_ = 0;
   }
+  /// Nothing is on its way, and may not be for hours.
+  void release() {
+    if (empty()) bytes_.shrink_to_fit();
+  }
 
  private:
   std::string bytes_;
@@ -57,6 +61,7 @@ class Pump {
 
   std::string run() {
     for (;;) {
+      if (!scratch_) scratch_ = std::make_unique_for_overwrite<char[]>(kRead);
       const std::uint64_t before = received_.in_bytes;
       bool moved = take_from_launcher();
       moved = send_to_host() || moved;
@@ -83,9 +88,9 @@ class Pump {
 
   bool take_from_launcher() {
     if (launcher_ended_ || !to_host_.empty()) return false;
-    const ssize_t got = ::recv(ends_.stream.get(), bytes_.data(), bytes_.size(), MSG_DONTWAIT);
+    const ssize_t got = ::recv(ends_.stream.get(), scratch_.get(), kRead, MSG_DONTWAIT);
     if (got > 0) {
-      to_host_.add({bytes_.data(), static_cast<size_t>(got)});
+      to_host_.add({scratch_.get(), static_cast<size_t>(got)});
     } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
       launcher_ended_ = true;
     }
@@ -113,8 +118,8 @@ class Pump {
 
   bool take_from_host(int which, Buffer& into) {
     if (!into.empty()) return false;
-    const int got = lib_.ssh_channel_read_nonblocking(ends_.channel, bytes_.data(), kRead, which);
-    if (got > 0) into.add({bytes_.data(), static_cast<size_t>(got)});
+    const int got = lib_.ssh_channel_read_nonblocking(ends_.channel, scratch_.get(), kRead, which);
+    if (got > 0) into.add({scratch_.get(), static_cast<size_t>(got)});
     if (got == SSH_ERROR) lost_ = true;
     if (which == kStdout && (got == SSH_EOF || (got == 0 && lib_.ssh_channel_is_eof(ends_.channel) != 0))) {
       host_ended_ = true;
@@ -124,8 +129,8 @@ class Pump {
 
   bool take_noise() {
     if (noise_ended_ || !to_errors_.empty()) return false;
-    const ssize_t got = ::read(ends_.noise.get(), bytes_.data(), bytes_.size());
-    if (got > 0) to_errors_.add({bytes_.data(), static_cast<size_t>(got)});
+    const ssize_t got = ::read(ends_.noise.get(), scratch_.get(), kRead);
+    if (got > 0) to_errors_.add({scratch_.get(), static_cast<size_t>(got)});
     if (got == 0) noise_ended_ = true;
     return got > 0;
   }
@@ -146,6 +151,8 @@ class Pump {
 
   /// False when the connection was lost.
   bool wait() {
+    scratch_.reset();
+    for (Buffer* buffer : {&to_host_, &to_launcher_, &to_errors_}) buffer->release();
     const bool room = !launcher_ended_ && to_host_.empty();
     watch(ends_.stream, stream_events_, static_cast<short>((room ? POLLIN : 0) | (to_launcher_.empty() ? 0 : POLLOUT)));
     watch(ends_.errors, errors_events_, to_errors_.empty() ? short{0} : short{POLLOUT});
@@ -176,7 +183,7 @@ class Pump {
   bool eof_sent_ = false;
   bool host_ended_ = false;
   bool lost_ = false;
-  std::array<char, kRead> bytes_;
+  std::unique_ptr<char[]> scratch_;  // kRead; only while there is something to do
 };
 
 }  // namespace

@@ -148,6 +148,7 @@ void AgentProcess::take(wire::Message&& message) {
   EXPECT_FALSE(clean) << "something came after Clean";
   if (auto* said = std::get_if<wire::Hello>(&message)) hello = *said;
   if (auto* said = std::get_if<wire::Clean>(&message)) clean = *said;
+  if (auto* said = std::get_if<wire::Facts>(&message)) facts.push_back(*said);
   if (auto* said = std::get_if<wire::Log>(&message)) logs.push_back(*said);
   if (auto* said = std::get_if<wire::NotStarted>(&message)) ranks[said->rank].refused = *said;
   if (auto* said = std::get_if<wire::StdinClosed>(&message)) ranks[said->rank].stdin_closed = true;

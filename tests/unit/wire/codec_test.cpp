@@ -28,6 +28,21 @@ std::vector<Message> one_of_each() {
       StdinClosed{6},
       Log{3, "text"},
       Clean{{"pid 1 (x)"}},
+      Survey{"/usr/bin:/bin", {"/data"}, {"python3"}, {"node1", "node2"}},
+      Facts{5,
+            "1.2.3",
+            8,
+            "affinity mask",
+            1,
+            {0, 1},
+            "/dev/nvidia*",
+            1 << 30,
+            -1,
+            {2},
+            {""},
+            {"not there"},
+            {"10.0.0.1 ::1", ""},
+            "no getent"},
   };
 }
 

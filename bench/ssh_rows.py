@@ -1,0 +1,83 @@
+"""The rows of other hosts: each a network namespace with a real sshd (tests/testbed), reached over ssh by all.
+
+The hosts share this machine's CPUs with the launcher, so the wall clock is mostly sshd's and its login's; what a launcher
+pays itself is its CPU, which counts what it starts here (a client process a host), and nothing of the hosts' side.
+"""
+import os
+import shutil
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(ROOT, "tests", "testbed"))
+import testbed  # noqa: E402
+from rows import LINE, MIB, Contestant, Goal, Row  # noqa: E402
+
+COUNTS = (1, 4, 16, 64)
+KEY = "/root/.ssh/id_ed25519"
+HIDDEN = ("/root/", "/run/", "/dev/shm/")  # each host has its own there
+
+
+def wanted(only):
+    """Whether any of the keys begins as one of `only` does."""
+    return not only or any(key.startswith("ssh") or "ssh".startswith(key) for key in only)
+
+
+def why_not():
+    """Why these rows cannot be had here, or None."""
+    if ROOT.startswith(HIDDEN):
+        return f"the hosts of tests/testbed would not see {ROOT}: they have a {ROOT.split('/')[1]} of their own"
+    return testbed.why_not()
+
+
+class Ways:
+    """How each launcher reaches so many hosts of a testbed. `bed` is open, and stays so while the rows run."""
+
+    def __init__(self, launchers, programs, bed):
+        self.launchers, self.programs, self.bed = launchers, programs, bed
+        self.on_head = ["nsenter", "-t", str(bed.head.pid), "-n", "-u", "-i", "-m"]  # execs: no process of its own
+
+    def to(self, count, command):
+        """column -> Contestant, each running `command` once on each host."""
+        names = self.bed.names[:count]
+        listed, one_each, ranks = ",".join(names), ",".join(f"{name}:1" for name in names), ["-n", str(count)]
+        pdsh, hydra, mpirun = shutil.which("pdsh"), self.launchers.hydra, self.launchers.mpirun
+        found = {"floor": Contestant([self.programs["floor_ssh"], "-i", KEY, listed, " ".join(command)], label="libssh")}
+        if self.launchers.dlaunch:
+            found["dlaunch"] = Contestant([self.launchers.dlaunch, "-H", one_each, *ranks, *command])
+        if hydra:
+            found["Hydra"] = Contestant([hydra, "-launcher", "ssh", "-hosts", listed, *ranks, *command])
+        if mpirun:
+            # The hosts have no keys for each other: every one is reached from here.
+            options = ["--mca", "plm_rsh_agent", "ssh", "--mca", "plm_rsh_no_tree_spawn", "1",
+                       "--mca", "odls_base_num_threads", "0"]
+            found["Open MPI"] = Contestant([mpirun, "--allow-run-as-root", *options, "--host", one_each, *ranks, *command])
+        if pdsh:
+            found["ssh"] = Contestant([pdsh, "-R", "ssh", "-f", "64", "-w", listed, " ".join(command)], label="pdsh")
+        return self.there(found)
+
+    def ssh(self, name, command):
+        return self.there({"ssh": Contestant(["ssh", name, *command], label="ssh")})
+
+    def there(self, found):
+        for contestant in found.values():
+            contestant.argv = [*self.on_head, *contestant.argv]
+            contestant.after = self.left
+        return found
+
+    def left(self):
+        left = self.bed.left_after(5)
+        return f"processes left on hosts: {left}" if left else ""
+
+
+def ssh_rows(launchers, programs, bed):
+    ways = Ways(launchers, programs, bed)
+    for count in COUNTS:
+        many = count == COUNTS[-1]
+        yield Row(key=f"ssh-{count}", title=f"`true` on {count} host{'s' if count > 1 else ''} over ssh",
+                  contestants=ways.to(count, ["true"]), goal=Goal("Hydra", 0.7) if many else None, hosts=count,
+                  cpu_a_host=0.003 if many else None, rounds=2 if many else 5, limit=90)
+    size = 256 * MIB
+    spew = [programs["spew"], str(size)]
+    contestants = {**ways.to(1, spew), **ways.ssh(bed.names[0], spew)}
+    yield Row(key="ssh-output", title=f"{size // MIB} MiB of {LINE}-byte lines from one rank over ssh, to /dev/null",
+              contestants=contestants, goal=Goal("floor", 0.85, True), moved=size // LINE * LINE, rounds=5)

@@ -1,0 +1,81 @@
+#include "agent/surveyor.h"
+
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "agent/program.h"
+#include "allocate/local.h"
+#include "sys/clock.h"
+
+namespace dlaunch::agent {
+namespace {
+
+std::uint32_t error_of_entering(const std::string& directory) {
+  struct stat info{};
+  if (::stat(directory.c_str(), &info) != 0) return static_cast<std::uint32_t>(errno);
+  if (!S_ISDIR(info.st_mode)) return ENOTDIR;
+  return ::access(directory.c_str(), X_OK) == 0 ? 0 : static_cast<std::uint32_t>(errno);
+}
+
+std::int64_t free_shared_memory() {
+  struct statvfs info{};
+  if (::statvfs("/dev/shm", &info) != 0) return -1;
+  return static_cast<std::int64_t>(info.f_bavail) * static_cast<std::int64_t>(info.f_frsize);
+}
+
+/// As on the launcher's own machine, but that nobody has hidden a device.
+void look_at_machine(wire::Facts& facts) {
+  const auto here = allocate::local_allocation({}, std::nullopt);
+  if (!here) return;
+  const plan::Host& host = here->hosts.front();
+  facts.cpus = static_cast<std::uint32_t>(host.slots);
+  facts.cpus_from = host.slots_from;
+  facts.device_kind = static_cast<std::uint8_t>(host.device_kind);
+  facts.devices.assign(host.devices.begin(), host.devices.end());
+  facts.devices_from = host.devices_from;
+}
+
+void look_for_programs(const wire::Survey& survey, wire::Facts& facts) {
+  const std::vector<std::string> environment = {"PATH=" + survey.path};
+  for (size_t i = 0; i < survey.programs.size(); ++i) {
+    facts.programs.emplace_back();
+    facts.missing.emplace_back();
+    if (survey.programs[i].empty()) continue;
+    auto found = find_program(survey.programs[i], environment, i < survey.wdirs.size() ? survey.wdirs[i] : "/");
+    if (found) {
+      facts.programs.back() = *std::move(found);
+    } else {
+      facts.missing.back() = found.error().what + ": " + std::strerror(found.error().error);
+    }
+  }
+}
+
+}  // namespace
+
+Surveyor::Surveyor(asio::io_context& io, link::Link& link, const rlimit& open_files)
+    : io_(io), link_(link), open_files_(open_files) {}
+
+void Surveyor::look(wire::Survey&& survey) {
+  wire::Facts facts;
+  facts.time_ns = sys::wall_ns();
+  facts.version = DLAUNCH_VERSION;
+  look_at_machine(facts);
+  facts.shm_free = free_shared_memory();
+  if (open_files_.rlim_cur != RLIM_INFINITY) facts.open_files = static_cast<std::int64_t>(open_files_.rlim_cur);
+  for (const std::string& directory : survey.wdirs) facts.wdir_errors.push_back(error_of_entering(directory));
+  look_for_programs(survey, facts);
+  if (survey.names.empty()) return link_.send(facts);
+  if (!resolver_) resolver_.emplace(io_, open_files_);
+  resolver_->resolve(std::move(survey.names), [this, facts = std::move(facts)](Resolver::Answer answer) mutable {
+    facts.addresses = std::move(answer.addresses);
+    facts.unresolved = std::move(answer.trouble);
+    link_.send(facts);
+  });
+}
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,124 @@
+#include "cli/check_hosts.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "cli/say.h"
+#include "cli/survey_hosts.h"
+#include "cli/ways.h"
+#include "plan/environment.h"
+#include "plan/plan.h"
+#include "report/preflight.h"
+
+namespace dlaunch::cli {
+namespace {
+
+/// The programs as a plan would have them, but for their ranks.
+std::vector<plan::App> apps_of(const plan::Request& request) {
+  std::vector<plan::App> apps;
+  for (const plan::AppRequest& asked : request.apps) {
+    plan::App app;
+    app.argv = asked.argv;
+    app.wdir = asked.wdir.empty() ? request.cwd : asked.wdir;
+    app.wdir_chosen = !asked.wdir.empty();
+    plan::AppEnvironment environment = plan::app_environment(request, asked, app.wdir);
+    app.env = std::move(environment.entries);
+    app.env_elsewhere = std::move(environment.elsewhere);
+    app.chosen = std::move(environment.chosen);
+    apps.push_back(std::move(app));
+  }
+  return apps;
+}
+
+std::string path_in(const std::vector<std::string>& environment) {
+  for (const std::string& entry : environment) {
+    if (plan::variable_name(entry) == "PATH") return entry.substr(sizeof "PATH=" - 1);
+  }
+  return {};
+}
+
+/// A program that has a list of hosts of its own is looked for on these.
+bool may_run_on(const plan::AppRequest& app, int host, const plan::Allocation& allocation) {
+  if (allocation.pools.empty()) return true;
+  const std::vector<int>& hosts = allocation.pools[static_cast<size_t>(app.pool)].hosts;
+  return std::ranges::find(hosts, host) != hosts.end();
+}
+
+wire::Survey question(int host, const plan::Request& request, const std::vector<plan::App>& apps,
+                      const plan::Allocation& allocation) {
+  wire::Survey survey;
+  const plan::PlannedHost planned{allocation.hosts[static_cast<size_t>(host)], {}};
+  for (size_t i = 0; i < apps.size(); ++i) {
+    if (!may_run_on(request.apps[i], host, allocation)) continue;
+    const plan::App& app = apps[i];
+    survey.path = path_in(plan::program_environment(app, planned));
+    survey.wdirs.push_back(plan::program_directory(app, planned));
+    survey.programs.push_back(app.argv.empty() ? "" : app.argv.front());
+  }
+  for (const plan::Host& other : allocation.hosts) survey.names.push_back(other.name);
+  return survey;
+}
+
+void add_things(report::CheckedHost& host, const wire::Survey& asked, const wire::Facts& facts) {
+  for (size_t i = 0; i < std::min(asked.wdirs.size(), facts.wdir_errors.size()); ++i) {
+    const auto error = static_cast<int>(facts.wdir_errors[i]);
+    host.directories.push_back({asked.wdirs[i], asked.wdirs[i], error == 0 ? "" : std::strerror(error)});
+  }
+  for (size_t i = 0; i < std::min({asked.programs.size(), facts.programs.size(), facts.missing.size()}); ++i) {
+    if (asked.programs[i].empty()) continue;
+    host.programs.push_back({asked.programs[i], facts.programs[i], facts.missing[i]});
+  }
+}
+
+constexpr double kNanosecond = 1e-9;
+
+report::CheckedHost checked(const plan::Host& host, const wire::Survey& asked, const launcher::Surveyed& known) {
+  report::CheckedHost checked;
+  checked.name = host.name;
+  if (known.loss || !known.hello || !known.facts) {
+    if (known.loss) checked.hint = known.loss->hint;
+    checked.lost = known.loss ? known.loss->why : "its agent gave no answer";
+    return checked;
+  }
+  const wire::Facts& facts = *known.facts;
+  checked.kernel_name = known.hello->host;
+  checked.identity = known.hello->identity;
+  checked.agent_version = facts.version;
+  checked.cpus = static_cast<int>(facts.cpus);
+  checked.cpus_from = facts.cpus_from;
+  checked.device_kind = plan::to_string(launcher::device_kind(facts));
+  checked.devices.assign(facts.devices.begin(), facts.devices.end());
+  checked.clock_offset = static_cast<double>(known.clock_offset_ns) * kNanosecond;
+  checked.clock_error = static_cast<double>(known.clock_error_ns) * kNanosecond;
+  if (facts.shm_free >= 0) checked.shm_free = facts.shm_free;
+  if (facts.open_files >= 0) checked.open_files = facts.open_files;
+  checked.addresses = facts.addresses;
+  checked.addresses.resize(asked.names.size());
+  checked.unresolved = facts.unresolved;
+  add_things(checked, asked, facts);
+  return checked;
+}
+
+}  // namespace
+
+int check_hosts(const Options& options, const plan::Allocation& allocation) {
+  const job::Time start = job::Clock::now();
+  const std::vector<plan::App> apps = apps_of(options.request);
+  const auto ask = [&](int host) { return question(host, options.request, apps, allocation); };
+  Ways ways(options);
+  const auto surveyed = ways.survey(allocation.hosts, ask);
+  if (surveyed.signal != 0) return interrupted(surveyed.signal);
+  report::Preflight preflight;
+  for (size_t i = 0; i < allocation.hosts.size(); ++i) {
+    preflight.hosts.push_back(checked(allocation.hosts[i], ask(static_cast<int>(i)), surveyed.hosts[i]));
+  }
+  preflight.elapsed = job::Clock::now() - start;
+  const int code = report::exit_code(preflight);
+  if (options.format == Format::json) return print(report::to_json(preflight), code);
+  const int printed = print(report::to_table(preflight), code);
+  std::fputs(report::findings_text(preflight).c_str(), stderr);
+  return printed;
+}
+
+}  // namespace dlaunch::cli

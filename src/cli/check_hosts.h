@@ -1,0 +1,12 @@
+// `dlaunch check`: reaches every host and says what is there and what is not.
+#pragma once
+
+#include "cli/options.h"
+#include "plan/allocation.h"
+
+namespace dlaunch::cli {
+
+/// The exit code: 0 when all holds, 125 when a host could not be reached, else 1.
+int check_hosts(const Options& options, const plan::Allocation& allocation);
+
+}  // namespace dlaunch::cli

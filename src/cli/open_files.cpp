@@ -1,0 +1,47 @@
+#include "cli/open_files.h"
+
+#include <string>
+
+namespace dlaunch::cli {
+namespace {
+
+constexpr std::uint64_t kOfOurOwn = 64;       // loop, console, libraries
+constexpr std::uint64_t kBeingReached = 128;  // what connections take only while they are made
+constexpr std::uint64_t kForRankHere = 3;     // in launcher or agent: stdout, stderr, and a file or stdin
+constexpr std::uint64_t kByCommand = 3;       // the link's, the command's stderr, its pidfd
+constexpr std::uint64_t kBySsh = 6;           // the link's, the thread's end of it, the socket's two, the errors' two
+
+std::uint64_t files_of_rank(const output::Settings& output) {
+  const bool rank_writes_it = output.files && !output.files->copy && !output.tag && !output.timestamp;
+  if (!output.files || rank_writes_it) return 0;
+  return output.pty || output.merge_stderr ? 1 : 2;
+}
+
+}  // namespace
+
+std::uint64_t open_files_needed(const plan::Plan& plan, const output::Settings& output, WayElsewhere way) {
+  std::uint64_t need = kOfOurOwn;
+  bool elsewhere = false;
+  for (const plan::PlannedHost& planned : plan.hosts) {
+    if (planned.host.local) {
+      need += planned.ranks.size() * kForRankHere;
+    } else {
+      elsewhere = true;
+      need += way == WayElsewhere::ssh ? kBySsh : kByCommand;
+      need += planned.ranks.size() * files_of_rank(output);
+    }
+  }
+  return elsewhere ? need + kBeingReached : need;
+}
+
+std::optional<Error> too_few_open_files(const plan::Plan& plan, std::uint64_t need, std::uint64_t allowed) {
+  if (allowed >= need) return std::nullopt;
+  const size_t hosts = plan.hosts.size();
+  const std::string on_hosts = hosts > 1 ? " on " + std::to_string(hosts) + " hosts" : "";
+  return Error{"ulimit -n", "too few open files are allowed",
+               std::to_string(plan.ranks.size()) + " ranks" + on_hosts + " need " + std::to_string(need) +
+                   ", the hard limit is " + std::to_string(allowed),
+               "raise it: ulimit -Hn " + std::to_string(need) + " (as root), or LimitNOFILE= of the service"};
+}
+
+}  // namespace dlaunch::cli

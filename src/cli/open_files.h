@@ -1,0 +1,21 @@
+// How many descriptors a job takes at most, so that one that would run out half-way is refused before it starts. PURE.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/error.h"
+#include "output/settings.h"
+#include "plan/plan.h"
+
+namespace dlaunch::cli {
+
+enum class WayElsewhere { ssh, command };
+
+/// The launcher's, or an agent's on this machine where that is more.
+std::uint64_t open_files_needed(const plan::Plan& plan, const output::Settings& output, WayElsewhere way);
+
+/// What to say when only `allowed` may be open.
+std::optional<Error> too_few_open_files(const plan::Plan& plan, std::uint64_t need, std::uint64_t allowed);
+
+}  // namespace dlaunch::cli

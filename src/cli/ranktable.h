@@ -1,0 +1,12 @@
+// `dlaunch ranktable make|check|merge`: rank tables for Ascend devices. docs/ranktable.md is the user's side of it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace dlaunch::cli {
+
+/// `args` are the words after `ranktable`. The exit code.
+int run_ranktable(const std::vector<std::string>& args);
+
+}  // namespace dlaunch::cli

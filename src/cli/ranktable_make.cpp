@@ -1,0 +1,114 @@
+#include "cli/ranktable_make.h"
+
+#include <set>
+
+#include "base/text.h"
+#include "cli/files.h"
+#include "ranktable/device_addresses.h"
+#include "ranktable/device_numbers.h"
+#include "ranktable/make.h"
+#include "sys/interfaces.h"
+
+namespace dlaunch::cli {
+namespace {
+
+using ranktable::HostFacts;
+using ranktable::Version;
+
+/// Networks that other hosts are not on: HCCL passes docker's over as well.
+bool is_inner(const std::string& interface) {
+  return interface.starts_with("docker") || interface.starts_with("veth") || interface.starts_with("br-") ||
+         interface.starts_with("virbr");
+}
+
+/// The first interface's address, IPv4 before IPv6; a note when there was a choice.
+Result<std::string> find_server_ip(std::vector<std::string>& notes) {
+  std::vector<sys::InterfaceAddress> candidates;
+  for (const bool v6 : {false, true}) {
+    for (sys::InterfaceAddress& found : sys::interface_addresses()) {
+      if (found.v6 == v6 && !is_inner(found.interface)) candidates.push_back(std::move(found));
+    }
+  }
+  if (candidates.empty()) {
+    return fail({.where = "--server_ip",
+                 .what = "this host has no address that other hosts reach",
+                 .why = "",
+                 .hint = "give it one, or, for this host alone: --server_ip 127.0.0.1"});
+  }
+  std::string others;
+  for (size_t i = 1; i < candidates.size(); ++i)
+    others += (i == 1 ? "" : ", ") + candidates[i].address + " of " + candidates[i].interface;
+  if (!others.empty()) {
+    notes.push_back("server_id is " + candidates[0].address + ", of " + candidates[0].interface +
+                    "; --server_ip chooses another: " + others);
+  }
+  return candidates[0].address;
+}
+
+Result<void> add_addresses(const RanktableMake& command, HostFacts& facts) {
+  const auto found = ranktable::read_device_addresses(facts.devices, {.hccn_conf = command.hccn_conf});
+  facts.device_ips = found.by_device;
+  std::set<int> missing;
+  for (const long device : facts.devices) {
+    if (!found.by_device.contains(device)) missing.insert(static_cast<int>(device));
+  }
+  if (missing.empty()) return {};
+  const std::string several = missing.size() == 1 ? "device " : "devices ";
+  return fail({.where = "ranktable make",
+               .what = "no address is known of " + several + fold_ints(missing),
+               .why = "hccn_tool: " + found.tool_trouble + "; " + command.hccn_conf + ": " + found.conf_trouble,
+               .hint = "choose devices that are there with --device_num, or name the file with --hccn-conf"});
+}
+
+Result<void> add_super_pod(const RanktableMake& command, HostFacts& facts) {
+  facts.super_pod_id = command.super_pod_id;
+  const auto& ids = command.super_device_ids;
+  if (!ids.empty() && ids.size() != facts.devices.size()) {
+    return fail({.where = "--super_device_ids",
+                 .what = std::to_string(ids.size()) + " ids for " + std::to_string(facts.devices.size()) + " devices",
+                 .why = "",
+                 .hint = "give one for each device, in their order"});
+  }
+  for (size_t i = 0; i < ids.size(); ++i) facts.super_device_ids[facts.devices[i]] = ids[i];
+  return {};
+}
+
+Result<void> add_root_info(const RanktableMake& command, HostFacts& facts) {
+  const auto text = read_whole_file(command.root_info);
+  if (!text) return fail(text.error().error);
+  auto json = ranktable::parse_json(*text, command.root_info);
+  if (!json) return fail(json.error());
+  facts.root_info = *std::move(json);
+  return {};
+}
+
+Result<void> check_server_ip(const std::string& address) {
+  if (ranktable::parse_address(address)) return {};
+  return fail({.where = "--server_ip",
+               .what = "\"" + address + "\" is no IP address",
+               .why = "",
+               .hint = "write one such as 10.0.0.1"});
+}
+
+}  // namespace
+
+Result<MadeTable> make_on_this_host(const RanktableMake& command) {
+  const auto chosen = ranktable::choose_devices(command.device_num, command.visible_devices);
+  if (!chosen) return fail(chosen.error());
+  MadeTable made;
+  auto server_id = command.server_ip.empty() ? find_server_ip(made.notes) : Result<std::string>(command.server_ip);
+  if (!server_id) return fail(server_id.error());
+  if (auto ok = check_server_ip(*server_id); !ok) return fail(ok.error());
+  HostFacts facts{.server_id = *server_id, .devices = chosen->devices};
+  if (auto ok = add_super_pod(command, facts); !ok) return fail(ok.error());
+  const bool by_root_info = command.version == Version::v2_0;
+  if (auto ok = by_root_info ? add_root_info(command, facts) : add_addresses(command, facts); !ok)
+    return fail(ok.error());
+  auto table = make_table(command.version, command.product.value_or(usual_product(command.version)), {facts});
+  if (!table) return fail(table.error());
+  made.json = *std::move(table);
+  made.name = ranktable::file_name(chosen->numbers, *server_id);
+  return made;
+}
+
+}  // namespace dlaunch::cli

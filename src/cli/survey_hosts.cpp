@@ -1,0 +1,60 @@
+#include "cli/survey_hosts.h"
+
+#include <cstdio>
+
+#include "cli/say.h"
+#include "report/lost_hosts.h"
+
+namespace dlaunch::cli {
+namespace {
+
+constexpr int kSignalBase = 128;
+
+bool same_host(const plan::Host& a, const plan::Host& b) { return a.name == b.name && a.reach == b.reach; }
+
+void fill_in(plan::Allocation& allocation, size_t host, const wire::Facts& facts) {
+  if (!allocation.hosts[host].slots_unknown) return;
+  launcher::fill_slots(allocation.hosts[host], facts);
+  for (plan::Pool& pool : allocation.pools) {
+    for (size_t i = 0; i < pool.hosts.size(); ++i) {
+      const bool unknown = pool.hosts[i] == static_cast<int>(host) && pool.slots[i] == 0;
+      if (unknown) pool.slots[i] = allocation.hosts[host].slots;
+    }
+  }
+}
+
+}  // namespace
+
+int interrupted(int signal) {
+  return complain({"", "interrupted by " + signal_name(signal), "nothing was started", "", kSignalBase + signal});
+}
+
+std::optional<int> find_slots(Ways& ways, plan::Allocation& allocation) {
+  const job::Time start = job::Clock::now();
+  const auto surveyed = ways.survey(allocation.hosts, [&](int host) -> std::optional<wire::Survey> {
+    if (!allocation.hosts[static_cast<size_t>(host)].slots_unknown) return std::nullopt;
+    return wire::Survey{};
+  });
+  if (surveyed.signal != 0) return interrupted(surveyed.signal);
+  std::vector<job::LostHost> lost;
+  for (size_t i = 0; i < allocation.hosts.size(); ++i) {
+    const launcher::Surveyed& known = surveyed.hosts[i];
+    if (known.loss) lost.push_back({allocation.hosts[i].name, known.loss->why, known.loss->hint});
+    if (known.facts) fill_in(allocation, i, *known.facts);
+  }
+  if (lost.empty()) return std::nullopt;
+  std::fputs(report::lost_hosts_text(lost, false, job::Clock::now() - start).c_str(), stderr);
+  return kExitHostLost;
+}
+
+void keep_planned(Ways& ways, const plan::Allocation& opened, const plan::Plan& plan) {
+  std::vector<int> places;
+  size_t at = 0;  // the plan has them in the same order
+  for (const plan::PlannedHost& planned : plan.hosts) {
+    while (!same_host(opened.hosts[at], planned.host)) ++at;
+    places.push_back(static_cast<int>(at++));
+  }
+  ways.hosts().keep(places);
+}
+
+}  // namespace dlaunch::cli

@@ -1,0 +1,22 @@
+// Before there is a plan: asks hosts whose slots nobody said.
+#pragma once
+
+#include <optional>
+
+#include "cli/ways.h"
+#include "plan/allocation.h"
+#include "plan/plan.h"
+
+namespace dlaunch::cli {
+
+/// Opens every host of the allocation, so that each is connected to once, and asks those whose slots nobody said for
+/// their CPUs and devices. Returns the exit code when that failed: all hosts that cannot be reached are told together.
+std::optional<int> find_slots(Ways& ways, plan::Allocation& allocation);
+
+/// Of the hosts that were opened, those that the plan uses stay open, numbered as there.
+void keep_planned(Ways& ways, const plan::Allocation& opened, const plan::Plan& plan);
+
+/// Tells that a signal ended it before anything was started; the exit code.
+int interrupted(int signal);
+
+}  // namespace dlaunch::cli

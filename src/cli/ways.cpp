@@ -1,0 +1,86 @@
+#include "cli/ways.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "base/text.h"
+#include "report/status_line.h"
+#include "sys/limits.h"
+#include "transport/exec.h"
+#include "transport/remote_command.h"
+#include "transport/ssh.h"
+
+namespace dlaunch::cli {
+namespace {
+
+launcher::Settings launcher_settings(const Options& options) {
+  launcher::Settings settings;
+  settings.output = options.output;
+  settings.stdin_target = options.stdin_target;
+  settings.grace = options.policy.grace;
+  settings.wait_hosts = options.wait_hosts;
+  settings.oversubscribe = options.request.oversubscribe;
+  return settings;
+}
+
+}  // namespace
+
+Ways::Ways(const Options& options)
+    : open_files_(sys::raise_open_files()),
+      settings_(launcher_settings(options)),
+      diagnostics_(options.verbosity),
+      here_(options.request.job_id, options.policy.grace, open_files_),
+      elsewhere_(way_elsewhere(options)),
+      transport_(here_, *elsewhere_),
+      hosts_(io_, transport_, options.request.job_id, settings_,
+             [this](int level, const std::string& text) { log(level, text); }) {}
+
+std::unique_ptr<transport::Transport> Ways::way_elsewhere(const Options& options) {
+  if (options.exec.empty()) {
+    return std::make_unique<transport::Ssh>(
+        transport::Ssh::Settings{options.host_key, [this](const std::string& text) { note(text); }});
+  }
+  return std::make_unique<transport::Exec>(
+      [&options](const plan::Host& host) { return transport::exec_command(options.exec, host); });
+}
+
+void Ways::note(const std::string& text) {
+  if (note_) return note_(text);
+  std::fputs(("dlaunch: note: " + text + '\n').c_str(), stderr);
+}
+
+void Ways::log(int level, const std::string& text) {
+  if (log_) return log_(level, text);
+  level == 1 ? diagnostics_.info(text) : diagnostics_.detail(text);
+}
+
+launcher::Survey::Result Ways::survey(const std::vector<plan::Host>& hosts, launcher::Survey::Question question) {
+  report::StatusLine status(STDERR_FILENO, ::isatty(STDERR_FILENO) == 1);
+  log_to([&](int level, const std::string& text) {
+    status.clear();
+    level == 1 ? diagnostics_.info(text) : diagnostics_.detail(text);
+  });
+  note_to([&](const std::string& text) {
+    status.clear();
+    std::fputs(("dlaunch: note: " + text + '\n').c_str(), stderr);
+  });
+  launcher::Survey survey(io_, hosts_, std::move(question), [&](const std::vector<std::string>& missing) {
+    report::Status now;
+    now.phase = report::Status::Phase::starting;
+    now.missing = fold_names(missing);
+    status.update(now, job::Clock::now());
+    status.tick(job::Clock::now());
+  });
+  auto result = survey.run(hosts);
+  log_to({});
+  note_to({});
+  return result;
+}
+
+void Ways::close() {
+  hosts_.close();
+  transport_.close();
+}
+
+}  // namespace dlaunch::cli

@@ -1,0 +1,63 @@
+// All that lies between a list of hosts and their agents: loop, transports, links. `run` makes it once, when the first
+// host is to be reached, and lends it to what needs hosts: the survey before a plan, the job, `check`. The options must
+// outlive it. Whatever it still has open is closed with it.
+#pragma once
+
+#include <sys/resource.h>
+
+#include <asio/io_context.hpp>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "cli/options.h"
+#include "launcher/hosts.h"
+#include "launcher/settings.h"
+#include "launcher/survey.h"
+#include "report/diagnostics.h"
+#include "transport/by_host.h"
+#include "transport/local.h"
+
+namespace dlaunch::cli {
+
+class Ways {
+ public:
+  /// `options` has its job_id.
+  explicit Ways(const Options& options);
+  ~Ways() { close(); }
+  Ways(const Ways&) = delete;
+  Ways& operator=(const Ways&) = delete;
+
+  asio::io_context& io() { return io_; }
+  launcher::Hosts& hosts() { return hosts_; }
+  const launcher::Settings& settings() const { return settings_; }
+  report::Diagnostics& diagnostics() { return diagnostics_; }
+  /// From now on, instead of straight to the diagnostics.
+  void log_to(launcher::Log log) { log_ = std::move(log); }
+  /// What a person should know of a way, whatever the verbosity: from now on, instead of straight to stderr.
+  void note_to(std::function<void(const std::string&)> note) { note_ = std::move(note); }
+
+  /// Opens the hosts and asks them, with a status line. Once at most.
+  launcher::Survey::Result survey(const std::vector<plan::Host>& hosts, launcher::Survey::Question question);
+
+  /// Waits for what was started, each wait bounded. May be called twice.
+  void close();
+
+ private:
+  void log(int level, const std::string& text);
+  void note(const std::string& text);
+  std::unique_ptr<transport::Transport> way_elsewhere(const Options& options);
+
+  const rlimit open_files_;
+  const launcher::Settings settings_;
+  report::Diagnostics diagnostics_;
+  launcher::Log log_;
+  std::function<void(const std::string&)> note_;
+  transport::Local here_;
+  const std::unique_ptr<transport::Transport> elsewhere_;
+  transport::ByHost transport_;
+  asio::io_context io_{1};
+  launcher::Hosts hosts_;
+};
+
+}  // namespace dlaunch::cli

@@ -1,0 +1,73 @@
+// Asks every host what it has, before there is a plan: opens the links, sends Survey, gathers Facts. All hosts side by
+// side, each wait bounded by the link's own deadlines. One thread; everything given must outlive it. Afterwards the
+// hosts are still open, for a Launcher or to be closed.
+#pragma once
+
+#include <asio/io_context.hpp>
+#include <asio/signal_set.hpp>
+#include <asio/steady_timer.hpp>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launcher/hosts.h"
+#include "plan/allocation.h"
+#include "wire/message.h"
+
+namespace dlaunch::launcher {
+
+/// What is known of one host. A value.
+struct Surveyed {
+  std::optional<wire::Hello> hello;  ///< none: it was not reached, or not yet
+  std::optional<wire::Facts> facts;  ///< none: it was not reached, not asked, or did not answer
+  std::optional<Loss> loss;          ///< why it is of no use, or no more
+  std::int64_t clock_offset_ns = 0;  ///< its clock less ours…
+  std::int64_t clock_error_ns = 0;   ///< …give or take: half the round trip
+};
+
+class Survey {
+ public:
+  /// What to ask a host; none: it is only opened.
+  using Question = std::function<std::optional<wire::Survey>(int host)>;
+  /// Called every kProgressTick with the names that are missing. May be empty.
+  using Progress = std::function<void(const std::vector<std::string>& missing)>;
+
+  Survey(asio::io_context& io, Hosts& hosts, Question question, Progress progress = {});
+
+  struct Result {
+    std::vector<Surveyed> hosts;  ///< numbered as given
+    int signal = 0;               ///< that ended it before all had answered; 0: none
+  };
+  Result run(const std::vector<plan::Host>& hosts);
+
+ private:
+  void ready(int host, const wire::Hello& hello);
+  void lost(int host, const Loss& loss);
+  void received(int host, const wire::Message& message);
+  void ask(int host, wire::Survey survey);
+  void answered(int host);
+  void wait_signal();
+  void stop_and_continue();
+  void show_progress();
+
+  asio::io_context& io_;
+  Hosts& hosts_;
+  const Question question_;
+  const Progress progress_;
+  asio::signal_set signals_;
+  asio::steady_timer progress_timer_;
+  std::vector<std::string> names_;
+  std::vector<bool> settled_;
+  std::vector<std::int64_t> asked_ns_;
+  size_t waiting_ = 0;
+  Result result_;
+};
+
+/// Gives a host whose slots nobody said what was found there: its devices, and a slot for each, else for each CPU.
+void fill_slots(plan::Host& host, const wire::Facts& facts);
+
+/// The devices' kind as a Facts carries it; none for what this version does not know.
+plan::DeviceKind device_kind(const wire::Facts& facts);
+
+}  // namespace dlaunch::launcher

@@ -1,0 +1,94 @@
+#include "ranktable/fields.h"
+
+namespace dlaunch::ranktable {
+
+Finding finding_at(const Json& object, const std::string& path, std::string_view key, std::string what) {
+  const Json* member = key.empty() ? nullptr : object.find(key);
+  const Json& at = member ? *member : object;
+  const std::string full = key.empty() ? path : path + "." + std::string(key);
+  return {.path = full, .line = at.line, .column = at.column, .what = std::move(what)};
+}
+
+void Fields::complain(const Spot& spot, std::string_view key, std::string what) {
+  findings_.push_back(finding_at(*spot.json, spot.path, key, std::move(what)));
+}
+
+const Json* Fields::member(const Spot& spot, std::string_view key, Need need) {
+  const Json* found = spot.json->find(key);
+  if (!found && need == Need::required) complain(spot, key, "is missing");
+  return found;
+}
+
+std::optional<std::string> Fields::text(const Spot& spot, std::string_view key, Need need) {
+  const Json* found = member(spot, key, need);
+  if (!found) return std::nullopt;
+  if (found->is(Json::Kind::string)) return found->text;
+  complain(spot, key,
+           "is " + described(*found) + ": " +
+               (version_ == Version::v2_0
+                    ? "it must be a string"
+                    : "in version " + std::string(to_string(version_)) + " every value stands in quotes"));
+  return std::nullopt;
+}
+
+std::optional<long> Fields::number(const Spot& spot, std::string_view key, Need need, long min, long max) {
+  const Json* found = member(spot, key, need);
+  if (!found) return std::nullopt;
+  if (version_ == Version::v2_0 && !found->is(Json::Kind::number)) {
+    const bool string = found->is(Json::Kind::string);
+    complain(spot, key,
+             "is " + described(*found) + ": " +
+                 (string ? "in version 2.0 a number stands without quotes" : "it must be a number"));
+    return std::nullopt;
+  }
+  if (version_ != Version::v2_0 && !text(spot, key, need)) return std::nullopt;
+  const auto value = whole_number(found->text);
+  if (value && *value >= min && *value <= max) return value;
+  const std::string range = "from " + std::to_string(min) + " to " + std::to_string(max);
+  complain(spot, key, "is " + described(*found) + ": it must be a whole number " + range);
+  return std::nullopt;
+}
+
+std::optional<Address> Fields::address(const Spot& spot, std::string_view key, Need need) {
+  const auto said = text(spot, key, need);
+  if (!said) return std::nullopt;
+  const auto value = parse_address(*said);
+  if (!value) {
+    complain(spot, key, "is " + described(Json::string(*said)) + ": no IP address");
+  } else if (value->loopback() || value->unspecified()) {
+    complain(spot, key, "is " + *said + ": no other device can reach that address");
+    return std::nullopt;
+  }
+  return value;
+}
+
+std::vector<Spot> Fields::objects(const Spot& spot, std::string_view key) {
+  std::vector<Spot> spots;
+  const Json* list = member(spot, key, Need::required);
+  if (!list) return spots;
+  if (!list->is(Json::Kind::array)) {
+    complain(spot, key, "is " + described(*list) + ": it must be a list");
+    return spots;
+  }
+  if (list->items.empty()) complain(spot, key, "is empty");
+  for (size_t i = 0; i < list->items.size(); ++i) {
+    const Json& item = list->items[i];
+    const Spot at{&item, spot.path + "." + std::string(key) + "[" + std::to_string(i) + "]"};
+    if (item.is(Json::Kind::object)) {
+      spots.push_back(at);
+    } else {
+      complain(at, "", "is " + described(item) + ": it must be an object");
+    }
+  }
+  return spots;
+}
+
+void Fields::status(const Spot& spot, Need need) {
+  const auto status = text(spot, "status", need);
+  if (!status || *status == "completed") return;
+  complain(spot, "status",
+           "is " + described(Json::string(*status)) + ": it must be \"completed\"" +
+               (version_ == Version::v2_0 ? "" : ", or HCCL reads the file again for up to 30 minutes"));
+}
+
+}  // namespace dlaunch::ranktable

@@ -1,0 +1,51 @@
+// Takes values out of a table's JSON and keeps a finding for each that is missing, of a wrong type or out of range.
+// Of this room. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ranktable/table.h"
+
+namespace dlaunch::ranktable {
+
+/// An object of the table and where it is.
+struct Spot {
+  const Json* json = nullptr;
+  std::string path = {};
+};
+
+/// A finding about the member `key` of an object, at the member when it is there, else at the object.
+Finding finding_at(const Json& object, const std::string& path, std::string_view key, std::string what);
+
+class Fields {
+ public:
+  enum class Need { optional, required };
+
+  Fields(Version version, std::vector<Finding>& findings) : version_(version), findings_(findings) {}
+
+  std::optional<std::string> text(const Spot& spot, std::string_view key, Need need);
+  /// A string of 1.x, a number of 2.0, in [min, max].
+  std::optional<long> number(const Spot& spot, std::string_view key, Need need, long min, long max);
+  std::optional<Address> address(const Spot& spot, std::string_view key, Need need);
+  /// The objects in the list `key`; a finding for each item that is none, and when there is no item.
+  std::vector<Spot> objects(const Spot& spot, std::string_view key);
+  /// "completed", or a finding.
+  void status(const Spot& spot, Need need);
+
+  void complain(const Spot& spot, std::string_view key, std::string what);
+  Version version() const { return version_; }
+
+ private:
+  const Json* member(const Spot& spot, std::string_view key, Need need);
+
+  Version version_;
+  std::vector<Finding>& findings_;
+};
+
+/// The servers of a table of version 2.0.
+std::vector<Server> read_rank_list(Fields& fields, const Spot& root);
+
+}  // namespace dlaunch::ranktable

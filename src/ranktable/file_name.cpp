@@ -1,0 +1,63 @@
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "ranktable/rules.h"
+
+namespace dlaunch::ranktable {
+namespace {
+
+Finding about_name(std::string what, bool note) { return {.path = "", .what = std::move(what), .note = note}; }
+
+std::string sorted(std::string text) {
+  std::sort(text.begin(), text.end());
+  return text;
+}
+
+std::string device_digits(const Table& table) {
+  std::string digits;
+  for (const Device& device : table.servers.front().devices) {
+    if (device.device_id) digits += std::to_string(*device.device_id);
+  }
+  return digits;
+}
+
+/// "8p" is 8.
+std::optional<long> counted(std::string_view word, char unit) {
+  if (word.empty() || word.back() != unit) return std::nullopt;
+  return parse_int(word.substr(0, word.size() - 1), 0, 1'000'000);
+}
+
+void compare(const char* what, std::optional<long> said, size_t there, std::vector<Finding>& findings) {
+  if (!said || static_cast<size_t>(*said) == there) return;
+  findings.push_back(about_name(
+      "the file's name says " + std::to_string(*said) + " " + what + ", the table has " + std::to_string(there), true));
+}
+
+}  // namespace
+
+std::vector<Finding> check_file_name(std::string_view name, const Table* table) {
+  std::vector<Finding> findings;
+  if (!name.ends_with(".json")) findings.push_back(about_name("the file's name must end in .json", false));
+  if (!table || !name.starts_with("hccl_") || !name.ends_with(".json")) return findings;
+  const auto words = split(name.substr(5, name.size() - 10), '_');
+  if (words.size() < 2) return findings;
+  if (const auto servers = counted(words[0], 's')) {
+    compare("servers", servers, table->servers.size(), findings);
+    compare("devices", counted(words[1], 'p'), table->rank_count(), findings);
+    return findings;
+  }
+  const auto count = counted(words[0], 'p');
+  if (!count) return findings;
+  compare("devices", count, table->rank_count(), findings);
+  if (table->servers.size() != 1) return findings;
+  const std::string digits = device_digits(*table);
+  if (digits != words[1] && sorted(digits) == sorted(words[1])) {
+    findings.push_back(about_name("the file's name has the devices as " + words[1] + ", the table as " + digits +
+                                      ": a script that looks for one does not find the other",
+                                  true));
+  }
+  return findings;
+}
+
+}  // namespace dlaunch::ranktable

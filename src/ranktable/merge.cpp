@@ -1,0 +1,148 @@
+#include "ranktable/merge.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "ranktable/first_broken.h"
+
+namespace dlaunch::ranktable {
+namespace {
+
+Error refusal(const std::string& file, std::string what, std::string why, std::string hint) {
+  return {.where = file, .what = std::move(what), .why = std::move(why), .hint = std::move(hint)};
+}
+
+struct Source {
+  const NamedJson* file = nullptr;
+  Table table;
+};
+
+Result<std::vector<Source>> read_all(const std::vector<NamedJson>& files) {
+  std::vector<Source> sources;
+  for (const NamedJson& file : files) {
+    Reading reading = read_table(file.json);
+    if (any_broken(reading.findings) || !reading.table) {
+      const Finding& finding = reading.findings.front();
+      return fail(refusal(file.name + ":" + std::to_string(finding.line) + ":" + std::to_string(finding.column),
+                          "cannot be merged", finding.path + " " + finding.what,
+                          "see all that is wrong with it: dlaunch ranktable check " + file.name));
+    }
+    if (!sources.empty() && sources.front().table.version != reading.table->version) {
+      return fail(refusal(file.name, "cannot be merged with " + sources.front().file->name,
+                          "it is of version " + std::string(to_string(reading.table->version)) + ", the other of " +
+                              std::string(to_string(sources.front().table.version)),
+                          "make both in one version: dlaunch ranktable make --version"));
+    }
+    if (!sources.empty() && sources.front().table.super_pods.has_value() != reading.table->super_pods.has_value()) {
+      return fail(refusal(file.name, "cannot be merged with " + sources.front().file->name,
+                          "only one of them has a super_pod_list", "make both with super pods, or both without"));
+    }
+    sources.push_back({&file, *std::move(reading.table)});
+  }
+  return sources;
+}
+
+/// A server of one of the files.
+struct Row {
+  const Server* server = nullptr;
+  const NamedJson* file = nullptr;
+};
+
+Result<std::vector<Row>> rows_in_order(const std::vector<Source>& sources) {
+  std::map<std::string, const NamedJson*> owners;
+  std::vector<Row> rows;
+  for (const Source& source : sources) {
+    for (const Server& server : source.table.servers) {
+      const auto [owner, added] = owners.emplace(server.id, source.file);
+      if (!added) {
+        return fail(refusal(
+            source.file->name,
+            "has the server " + described(Json::string(server.id)) + ", which is in " + owner->second->name + " too",
+            "", "name each server's table once; give servers addresses of their own with --server_ip"));
+      }
+      rows.push_back({&server, source.file});
+    }
+  }
+  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.server->id < b.server->id; });
+  return rows;
+}
+
+std::vector<const Device*> by_rank(const Server& server) {
+  std::vector<const Device*> devices;
+  for (const Device& device : server.devices) devices.push_back(&device);
+  std::stable_sort(devices.begin(), devices.end(),
+                   [](const Device* a, const Device* b) { return a->rank_id.value_or(0) < b->rank_id.value_or(0); });
+  return devices;
+}
+
+/// The servers' devices, ranks from 0 on, as server objects (1.x) or as ranks (2.0).
+Json renumbered(const std::vector<Row>& rows, Version version) {
+  Json list = Json::array();
+  long rank = 0;
+  for (const Row& row : rows) {
+    Json devices = Json::array();
+    for (const Device* device : by_rank(*row.server)) {
+      Json copy = *device->json;
+      copy.set("rank_id", version == Version::v2_0 ? Json::number(rank) : Json::string(std::to_string(rank)));
+      ++rank;
+      devices.items.push_back(std::move(copy));
+    }
+    if (version == Version::v2_0) {
+      std::move(devices.items.begin(), devices.items.end(), std::back_inserter(list.items));
+    } else {
+      Json server = *row.server->json;
+      server.set("device", std::move(devices));
+      list.items.push_back(std::move(server));
+    }
+  }
+  return list;
+}
+
+/// Pods of one id are one pod.
+Json merged_super_pods(const std::vector<Source>& sources) {
+  Json list = Json::array();
+  std::map<std::string, size_t> known;
+  for (const Source& source : sources) {
+    for (const SuperPod& pod : *source.table.super_pods) {
+      const auto [at, added] = known.emplace(pod.id, list.items.size());
+      if (added) {
+        list.items.push_back(*pod.json);
+        continue;
+      }
+      Json servers = *list.items[at->second].find("server_list");
+      const auto& more = pod.json->find("server_list")->items;
+      servers.items.insert(servers.items.end(), more.begin(), more.end());
+      list.items[at->second].set("server_list", std::move(servers));
+    }
+  }
+  return list;
+}
+
+}  // namespace
+
+Result<Merged> merge_tables(std::vector<NamedJson> tables, std::optional<Product> product) {
+  const auto sources = read_all(tables);
+  if (!sources) return fail(sources.error());
+  const auto rows = rows_in_order(*sources);
+  if (!rows) return fail(rows.error());
+  const Version version = sources->front().table.version;
+  Merged merged{.json = tables.front().json, .servers = rows->size(), .ranks = 0};
+  for (const Row& row : *rows) merged.ranks += row.server->devices.size();
+  Json list = renumbered(*rows, version);
+  if (version == Version::v2_0) {
+    merged.json.set("rank_count", Json::number(static_cast<long>(merged.ranks)));
+    merged.json.set("rank_list", std::move(list));
+  } else {
+    merged.json.set("server_count", Json::string(std::to_string(merged.servers)));
+    merged.json.set("server_list", std::move(list));
+  }
+  if (sources->front().table.super_pods) merged.json.set("super_pod_list", merged_super_pods(*sources));
+  if (auto broken = first_broken(merged.json, product.value_or(usual_product(version)))) {
+    broken->what = "cannot merge: the merged table would break a rule";
+    return fail(*std::move(broken));
+  }
+  return merged;
+}
+
+}  // namespace dlaunch::ranktable

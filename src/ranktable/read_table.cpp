@@ -1,0 +1,159 @@
+#include <algorithm>
+
+#include "ranktable/fields.h"
+
+namespace dlaunch::ranktable {
+namespace {
+
+using Need = Fields::Need;
+
+constexpr long kMostRanks = 65536;
+constexpr long kMostDeviceIds = 65536;  // the product's own limit is a rule
+constexpr long kMostSuperDeviceIds = 4294967295;
+constexpr size_t kLongestServerId = 64;
+
+bool is_name(std::string_view id) {
+  return std::all_of(id.begin(), id.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("._-:").find(c) != std::string_view::npos;
+  });
+}
+
+/// "10.1.2.300" was meant as an address.
+bool is_broken_address(std::string_view id) {
+  return id.find_first_not_of("0123456789.") == std::string_view::npos && id.find('.') != std::string_view::npos &&
+         !parse_address(id);
+}
+
+std::string read_server_id(Fields& fields, const Spot& spot) {
+  const auto id = fields.text(spot, "server_id", Need::required);
+  if (!id) return "";
+  const std::string said = "is " + described(Json::string(*id)) + ": ";
+  if (id->empty() || id->size() > kLongestServerId) {
+    fields.complain(spot, "server_id", said + "it must have 1 to 64 characters");
+  } else if (!is_name(*id)) {
+    fields.complain(spot, "server_id", said + "neither an address nor a host's name");
+  } else if (is_broken_address(*id)) {
+    fields.complain(spot, "server_id", said + "no IP address");
+  }
+  return *id;
+}
+
+Device read_device(Fields& fields, const Spot& spot) {
+  Device device{.json = spot.json, .path = spot.path};
+  device.device_id = fields.number(spot, "device_id", Need::required, 0, kMostDeviceIds);
+  device.rank_id = fields.number(spot, "rank_id", Need::required, 0, kMostRanks);
+  device.device_ip = fields.address(spot, "device_ip", Need::optional);
+  fields.number(spot, "device_port", Need::optional, 1, 65535);
+  fields.address(spot, "backup_device_ip", Need::optional);
+  fields.number(spot, "backup_device_port", Need::optional, 1, 65535);
+  device.host_port = fields.number(spot, "host_port", Need::optional, 1, 65535);
+  device.super_device_id = fields.number(spot, "super_device_id", Need::optional, 0, kMostSuperDeviceIds);
+  return device;
+}
+
+Server read_server(Fields& fields, const Spot& spot) {
+  Server server{.json = spot.json, .path = spot.path};
+  server.id = read_server_id(fields, spot);
+  if (spot.json->find("host_ip")) {
+    fields.address(spot, "host_ip", Need::optional);
+    server.host_ip = spot.json->find("host_ip")->text;
+  }
+  fields.text(spot, "host_nic_ip", Need::optional);
+  for (const Spot& device : fields.objects(spot, "device")) server.devices.push_back(read_device(fields, device));
+  return server;
+}
+
+SuperPod read_super_pod(Fields& fields, const Spot& spot) {
+  SuperPod pod{.json = spot.json, .path = spot.path};
+  const auto id = fields.text(spot, "super_pod_id", Need::required);
+  if (id && id->empty()) fields.complain(spot, "super_pod_id", "is empty");
+  pod.id = id.value_or("");
+  for (const Spot& server : fields.objects(spot, "server_list"))
+    pod.servers.push_back(fields.text(server, "server_id", Need::required).value_or(""));
+  return pod;
+}
+
+void read_server_list(Fields& fields, const Spot& root, Table& table) {
+  fields.status(root, Need::required);
+  for (const Spot& server : fields.objects(root, "server_list")) table.servers.push_back(read_server(fields, server));
+  const auto count = fields.number(root, "server_count", Need::optional, 0, kMostRanks);
+  const Json* list = root.json->find("server_list");
+  if (count && list && static_cast<size_t>(*count) != list->items.size()) {
+    fields.complain(root, "server_count",
+                    "is " + std::to_string(*count) + ": server_list has " + std::to_string(list->items.size()));
+  }
+  if (!root.json->find("super_pod_list")) return;
+  if (table.version == Version::v1_0) {
+    fields.complain(root, "super_pod_list", "belongs to version 1.2");
+    return;
+  }
+  table.super_pods.emplace();
+  for (const Spot& pod : fields.objects(root, "super_pod_list"))
+    table.super_pods->push_back(read_super_pod(fields, pod));
+}
+
+std::optional<Version> read_version(const Spot& root, std::vector<Finding>& findings) {
+  const auto complain = [&](std::string what) {
+    findings.push_back(finding_at(*root.json, root.path, "version", std::move(what)));
+  };
+  const Json* said = root.json->find("version");
+  if (!said) {
+    complain(root.json->find("group_list") ? "is missing: group_list is the old template, which dlaunch does not read"
+                                           : "is missing");
+    return std::nullopt;
+  }
+  const auto version = parse_version(said->text);
+  if (!version) {
+    complain("is " + described(*said) + ": dlaunch knows \"1.0\", \"1.2\" and \"2.0\"");
+  } else if (!said->is(Json::Kind::string)) {
+    complain("is " + described(*said) + ": it must be a string");
+  }
+  return version;
+}
+
+}  // namespace
+
+std::string_view to_string(Version version) {
+  return version == Version::v1_0 ? "1.0" : version == Version::v1_2 ? "1.2" : "2.0";
+}
+
+std::optional<Version> parse_version(std::string_view text) {
+  for (const Version version : {Version::v1_0, Version::v1_2, Version::v2_0}) {
+    if (text == to_string(version)) return version;
+  }
+  return std::nullopt;
+}
+
+bool any_broken(const std::vector<Finding>& findings) {
+  return std::any_of(findings.begin(), findings.end(), [](const Finding& f) { return !f.note; });
+}
+
+size_t Table::rank_count() const {
+  size_t count = 0;
+  for (const Server& server : servers) count += server.devices.size();
+  return count;
+}
+
+Reading read_table(const Json& json) {
+  Reading reading;
+  const Spot root{&json, "$"};
+  if (!json.is(Json::Kind::object)) {
+    reading.findings.push_back(finding_at(json, "$", "", "is " + described(json) + ": it must be an object"));
+    return reading;
+  }
+  const auto version = read_version(root, reading.findings);
+  if (!version) return reading;
+  Fields fields(*version, reading.findings);
+  Table& table = reading.table.emplace();
+  table.version = *version;
+  table.json = &json;
+  if (*version == Version::v2_0) {
+    table.servers = read_rank_list(fields, root);
+  } else {
+    read_server_list(fields, root, table);
+  }
+  return reading;
+}
+
+}  // namespace dlaunch::ranktable

@@ -1,0 +1,34 @@
+// What must hold for the values of a rank table together. Pure, and linear but for sorting.
+//
+// Every table:    rank ids 0, 1, 2, … with none missing or twice; a server's ranks stand together;
+//                 servers, devices of a server, and addresses are told apart
+// 1.0 and 1.2:    each server has as many devices as the others; servers in the lexicographic order of server_id;
+//                 no server_id 127.* among several; one IP family; a device_ip for each of several servers
+// Ascend 910:     1, 2, 4 or 8 devices on one server, 8 on each of several; device ids 0 to 7;
+//                 2 or 4 devices lie within 0-3 or within 4-7
+// 1.2:            with super pods, each server is in one of them and each device has a super_device_id
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "ranktable/table.h"
+
+namespace dlaunch::ranktable {
+
+enum class Product { ascend910, a2, a3, ascend950 };
+
+std::string_view to_string(Product product);
+/// "910", "a2", "a3", "950".
+std::optional<Product> parse_product(std::string_view text);
+/// 1.0 is also A2's version, with fewer rules; the documents' is the 910.
+Product usual_product(Version version);
+
+std::vector<Finding> check_rules(const Table& table, Product product);
+
+/// HCCL wants `.json`. A name as hccl_tools.py makes it should agree with what is in the file. `name` is without its
+/// directory.
+std::vector<Finding> check_file_name(std::string_view name, const Table* table);
+
+}  // namespace dlaunch::ranktable

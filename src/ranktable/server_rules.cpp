@@ -1,0 +1,190 @@
+#include "ranktable/server_rules.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+#include "ranktable/fields.h"
+
+namespace dlaunch::ranktable {
+namespace {
+
+using Findings = std::vector<Finding>;
+
+std::string devices(size_t count) { return std::to_string(count) + (count == 1 ? " device" : " devices"); }
+
+void complain(const Server& server, std::string_view key, std::string what, Findings& findings) {
+  findings.push_back(finding_at(*server.json, server.path, key, std::move(what)));
+}
+
+/// What is wrong with so many devices on a server; empty: nothing.
+std::string wrong_count(size_t count, bool alone, Product product) {
+  if (product == Product::ascend910) {
+    if (!alone) return count == 8 ? "" : "with several servers of Ascend 910, each has 8 (--product a2 for A2)";
+    const bool good = count == 1 || count == 2 || count == 4 || count == 8;
+    return good ? "" : "a server of Ascend 910 has 1, 2, 4 or 8 (--product a2 for A2)";
+  }
+  return count <= 16 ? "" : "a server has 16 at most";
+}
+
+long highest_device_id(Product product) {
+  return product == Product::ascend910 ? 7 : product == Product::ascend950 ? 64 : 15;
+}
+
+std::set<int> ids_of(const Server& server) {
+  std::set<int> ids;
+  for (const Device& device : server.devices) {
+    if (device.device_id) ids.insert(static_cast<int>(*device.device_id));
+  }
+  return ids;
+}
+
+std::optional<long> first_rank(const Server& server) {
+  std::optional<long> first;
+  for (const Device& device : server.devices) {
+    if (device.rank_id && (!first || *device.rank_id < *first)) first = device.rank_id;
+  }
+  return first;
+}
+
+/// Several servers must reach the devices of each other; A3's super pod has its own way inside.
+bool needs_device_ips(const Table& table) {
+  if (table.super_pods) return table.super_pods->size() > 1;
+  return table.servers.size() > 1;
+}
+
+void check_loopback(const Table& table, Findings& findings) {
+  for (const Server& server : table.servers) {
+    const auto address = parse_address(server.id);
+    if (!address || !(address->loopback() || address->unspecified())) continue;
+    const bool several = table.servers.size() > 1;
+    Finding finding = finding_at(*server.json, server.path, "server_id",
+                                 "is " + server.id + ": " +
+                                     (several ? "the other servers cannot mean that one by it"
+                                              : "it works for one server alone and cannot be merged"));
+    finding.note = !several;
+    findings.push_back(std::move(finding));
+  }
+}
+
+/// None twice in a super pod; `ids` are those of its servers before.
+void check_super_device_ids(const Server& server, std::map<long, std::string>& ids, Findings& findings) {
+  for (const Device& device : server.devices) {
+    if (!device.super_device_id) continue;
+    const auto [known, added] = ids.emplace(*device.super_device_id, device.path);
+    if (added) continue;
+    findings.push_back(finding_at(*device.json, device.path, "super_device_id",
+                                  "is also " + known->second + ".super_device_id, in the same super pod"));
+  }
+}
+
+}  // namespace
+
+void check_server_counts(const Table& table, Product product, Findings& findings) {
+  if (table.servers.empty() || table.servers.front().devices.empty()) return;
+  const size_t first = table.servers.front().devices.size();
+  for (const Server& server : table.servers) {
+    const size_t count = server.devices.size();
+    if (count == 0) continue;  // it is said already
+    const std::string wrong = wrong_count(count, table.servers.size() == 1, product);
+    if (count != first) {
+      complain(server, "device", "has " + devices(count) + ": the first server has " + std::to_string(first), findings);
+    } else if (!wrong.empty()) {
+      complain(server, "device", "has " + devices(count) + ": " + wrong, findings);
+    }
+  }
+}
+
+void check_device_ids(const Table& table, Product product, Findings& findings) {
+  const long highest = highest_device_id(product);
+  for (const Server& server : table.servers) {
+    for (const Device& device : server.devices) {
+      if (!device.device_id || *device.device_id <= highest) continue;
+      findings.push_back(finding_at(*device.json, device.path, "device_id",
+                                    "is " + std::to_string(*device.device_id) + ": the highest is " +
+                                        std::to_string(highest) +
+                                        (product == Product::ascend910 ? " (--product a2 for A2)" : "")));
+    }
+    const auto ids = ids_of(server);
+    const bool small = server.devices.size() == 2 || server.devices.size() == 4;
+    if (product != Product::ascend910 || !small || ids.empty()) continue;
+    if (*ids.begin() < 4 && *ids.rbegin() >= 4) {
+      complain(
+          server, "device",
+          "has devices " + fold_ints(ids) + ": 2 or 4 devices must all be of 0-3 or all of 4-7, which are two networks",
+          findings);
+    }
+  }
+}
+
+void check_server_order(const Table& table, Findings& findings) {
+  std::map<long, const Server*> by_rank;
+  for (const Server& server : table.servers) {
+    if (const auto rank = first_rank(server); rank && !server.id.empty()) by_rank.emplace(*rank, &server);
+  }
+  const Server* last = nullptr;
+  for (const auto& [rank, server] : by_rank) {
+    if (last && server->id < last->id) {
+      complain(*server, "server_id",
+               "is " + described(Json::string(server->id)) + " with rank " + std::to_string(rank) +
+                   " on: it sorts before " + described(Json::string(last->id)) +
+                   ", whose ranks are lower; ranks follow the order of server_id",
+               findings);
+    }
+    last = server;
+  }
+}
+
+void check_addresses(const Table& table, Findings& findings) {
+  check_loopback(table, findings);
+  std::optional<bool> v6;
+  for (const Server& server : table.servers) {
+    for (const Device& device : server.devices) {
+      if (!device.json->find("device_ip") && needs_device_ips(table)) {
+        findings.push_back(
+            finding_at(*device.json, device.path, "device_ip", "is missing: several servers cannot do without it"));
+      }
+      if (!device.device_ip) continue;
+      if (v6 && *v6 != device.device_ip->v6) {
+        findings.push_back(finding_at(
+            *device.json, device.path, "device_ip",
+            std::string("is an IPv") + (*v6 ? "4" : "6") + " address: those before it are IPv" + (*v6 ? "6" : "4")));
+      }
+      if (!v6) v6 = device.device_ip->v6;
+    }
+  }
+}
+
+void check_super_pods(const Table& table, Findings& findings) {
+  std::map<std::string, const Server*> servers;
+  for (const Server& server : table.servers) servers.emplace(server.id, &server);
+  std::set<std::string> placed, pods;
+  for (const SuperPod& pod : *table.super_pods) {
+    if (!pod.id.empty() && !pods.insert(pod.id).second)
+      findings.push_back(finding_at(*pod.json, pod.path, "super_pod_id", "is another super pod's too"));
+    std::map<long, std::string> ids;
+    for (const std::string& name : pod.servers) {
+      const auto found = servers.find(name);
+      const bool again = !placed.insert(name).second;
+      if (found != servers.end() && !again) {
+        check_super_device_ids(*found->second, ids, findings);
+        continue;
+      }
+      findings.push_back(
+          finding_at(*pod.json, pod.path, "server_list",
+                     "names " + described(Json::string(name)) +
+                         (again ? ", which is in a super pod already" : ", which $.server_list does not have")));
+    }
+  }
+  for (const Server& server : table.servers) {
+    if (!server.id.empty() && !placed.contains(server.id))
+      complain(server, "server_id", "is in no super pod", findings);
+    for (const Device& device : server.devices) {
+      if (device.json->find("super_device_id")) continue;
+      findings.push_back(finding_at(*device.json, device.path, "super_device_id", "is missing beside super_pod_list"));
+    }
+  }
+}
+
+}  // namespace dlaunch::ranktable

@@ -1,0 +1,35 @@
+#include "report/lost_hosts.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/text.h"
+#include "report/lines.h"
+#include "report/summary.h"
+
+namespace dlaunch::report {
+
+std::string lost_hosts_text(const std::vector<job::LostHost>& lost, bool started, job::Duration elapsed) {
+  Lines lines;
+  const std::string after = " after " + duration_text(elapsed);
+  if (lost.size() == 1) {
+    lines.add_each((started ? "a host was lost" : "a host could not be used") + after + ": ",
+                   lost[0].name + ": " + lost[0].why);
+    lines.add_hint(lost[0].hint);
+    return lines.take();
+  }
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> by_reason;
+  for (const job::LostHost& host : lost) by_reason[{host.why, host.hint}].push_back(host.name);
+  std::vector<std::pair<size_t, decltype(by_reason)::const_iterator>> order;
+  for (auto it = by_reason.cbegin(); it != by_reason.cend(); ++it) order.emplace_back(it->second.size(), it);
+  std::ranges::stable_sort(order, {}, [](const auto& entry) { return entry.first; });
+  lines.add(std::to_string(lost.size()) + " hosts" + (started ? " were lost" : " could not be used") + after + ":");
+  for (const auto& [size, reason] : order) {
+    lines.add_each("", fold_names(reason->second) + ": " + reason->first.first);
+    lines.add_hint(reason->first.second);
+  }
+  return lines.take();
+}
+
+}  // namespace dlaunch::report

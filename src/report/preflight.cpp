@@ -1,0 +1,235 @@
+#include "report/preflight.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <set>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "plan/table.h"
+#include "report/lines.h"
+#include "report/lost_hosts.h"
+
+namespace dlaunch::report {
+namespace {
+
+constexpr size_t kLongTable = 16;  // rows
+constexpr int kDoesNotHold = 1;
+
+using Row = std::vector<std::string>;
+
+std::string formatted(const char* format, double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, format, number);
+  return text;
+}
+
+std::string size_text(std::int64_t bytes) {
+  constexpr double kKibi = 1024;
+  double size = static_cast<double>(bytes);
+  const char* unit = "B";
+  for (const char* const next : {"KiB", "MiB", "GiB", "TiB"}) {
+    if (size < kKibi) break;
+    size /= kKibi;
+    unit = next;
+  }
+  return formatted(size < 10 ? "%.1f " : "%.0f ", size) + unit;
+}
+
+std::string devices_text(const CheckedHost& host) {
+  if (host.devices.empty()) return "none";
+  return host.device_kind + " " + fold_ints({host.devices.begin(), host.devices.end()});
+}
+
+bool clock_is_wrong(const CheckedHost& host) {
+  return std::abs(host.clock_offset) - host.clock_error > kClockTolerance;
+}
+
+/// What the measurement cannot tell from nothing is nothing: hosts that agree are to look alike.
+std::string clock_text(const CheckedHost& host) {
+  const std::string text = formatted("%+.1f s", host.clock_offset);
+  return std::abs(host.clock_offset) <= host.clock_error || text.ends_with("0.0 s") ? "right" : text;
+}
+
+std::string things_text(const std::vector<CheckedThing>& things, bool places) {
+  std::set<std::string> texts;
+  for (const CheckedThing& thing : things) {
+    texts.insert(!thing.trouble.empty() ? "no" : places ? thing.found : std::string("yes"));
+  }
+  if (texts.contains("no")) return "no";
+  std::string text;
+  for (const std::string& each : texts) text += (text.empty() ? "" : ", ") + each;
+  return text.empty() ? "-" : text;
+}
+
+std::string names_text(const CheckedHost& host) {
+  const auto known = std::ranges::count_if(host.addresses, [](const std::string& each) { return !each.empty(); });
+  const size_t all = host.addresses.size();
+  return static_cast<size_t>(known) == all ? "all" : std::to_string(known) + " of " + std::to_string(all);
+}
+
+bool asks_for_programs(const Preflight& preflight) {
+  return std::ranges::any_of(preflight.hosts, [](const CheckedHost& host) { return !host.programs.empty(); });
+}
+
+/// All but the host's name.
+Row row_of(const CheckedHost& host, bool programs) {
+  Row row;
+  if (!host.lost.empty()) {
+    row = {"not reached", "-", "-", "-", "-", "-", "-", "-"};
+    if (programs) row.emplace_back("-");
+    return row;
+  }
+  row = {host.agent_version, std::to_string(host.cpus), devices_text(host), things_text(host.directories, false)};
+  if (programs) row.push_back(things_text(host.programs, true));
+  row.push_back(clock_text(host));
+  row.push_back(host.shm_free ? size_text(*host.shm_free) : "none");
+  row.push_back(host.open_files ? std::to_string(*host.open_files) : "no limit");
+  row.push_back(names_text(host));
+  for (std::string& cell : row) cell = printable(cell);
+  return row;
+}
+
+/// In the order of each row's first host.
+std::vector<Row> folded(const std::vector<Row>& rows) {
+  std::map<Row, std::vector<std::string>> names;
+  std::vector<Row> order;
+  for (const Row& row : rows) {
+    Row rest(row.begin() + 1, row.end());
+    auto& sharing = names[rest];
+    if (sharing.empty()) order.push_back(rest);
+    sharing.push_back(row.front());
+  }
+  for (Row& row : order) row.insert(row.begin(), fold_names(names.at(row)));
+  return order;
+}
+
+bool is_loopback(const std::string& address) { return address.starts_with("127.") || address == "::1"; }
+
+bool only_loopback(const std::string& addresses) {
+  return !addresses.empty() && std::ranges::all_of(split(addresses, ' '), is_loopback);
+}
+
+/// Findings while they are gathered: what several hosts share is one.
+class Gatherer {
+ public:
+  void add(const std::string& host, const std::string& what, const std::string& hint, bool fatal = true) {
+    const auto [at, fresh] = places_.try_emplace({what, hint}, found_.size());
+    if (fresh) found_.push_back({{}, what, hint, fatal});
+    found_[at->second].hosts.push_back(host);
+  }
+  void add(Finding finding) { found_.push_back(std::move(finding)); }
+  std::vector<Finding> take() { return std::move(found_); }
+
+ private:
+  std::map<std::pair<std::string, std::string>, size_t> places_;
+  std::vector<Finding> found_;
+};
+
+void look_at_things(const CheckedHost& host, Gatherer& found) {
+  for (const CheckedThing& directory : host.directories) {
+    if (directory.trouble.empty()) continue;
+    found.add(host.name, "directory " + directory.name + ": " + directory.trouble,
+              "make it there, share it, or name another with --wdir");
+  }
+  for (const CheckedThing& program : host.programs) {
+    if (!program.trouble.empty()) found.add(host.name, program.trouble, "install it there, or give its path there");
+  }
+}
+
+void look_at_clock(const CheckedHost& host, Gatherer& found) {
+  if (!clock_is_wrong(host)) return;
+  found.add(host.name,
+            "its clock is " + formatted("%.1f", std::abs(host.clock_offset)) + " s " +
+                (host.clock_offset > 0 ? "ahead" : "behind"),
+            "times in logs and the first failure are told by it: have it set by NTP");
+}
+
+void look_at_names(const CheckedHost& host, size_t own, const Preflight& preflight, Gatherer& found) {
+  std::vector<std::string> unknown, taken_for_itself;
+  for (size_t i = 0; i < host.addresses.size(); ++i) {
+    if (host.addresses[i].empty()) unknown.push_back(preflight.hosts[i].name);
+    if (i != own && only_loopback(host.addresses[i])) taken_for_itself.push_back(preflight.hosts[i].name);
+  }
+  if (!unknown.empty()) {
+    found.add(host.name,
+              "cannot resolve " + fold_names(unknown) + (host.unresolved.empty() ? "" : ": " + host.unresolved),
+              "ranks that call each other by name need it: add it to /etc/hosts there, or to DNS");
+  }
+  if (!taken_for_itself.empty()) {
+    found.add(host.name, "takes " + fold_names(taken_for_itself) + " for itself",
+              "the name means loopback there: name the host so that all others reach it");
+  }
+  if (own < host.addresses.size() && only_loopback(host.addresses[own]) && preflight.hosts.size() > 1) {
+    found.add(host.name, "takes its own name for a loopback address",
+              "ranks that listen on their own name are not reached by others; mend /etc/hosts there, or name the "
+              "interface (NCCL_SOCKET_IFNAME, GLOO_SOCKET_IFNAME)",
+              false);
+  }
+}
+
+void look_for_twins(const Preflight& preflight, Gatherer& found) {
+  std::map<std::string, std::vector<std::string>> names;
+  for (const CheckedHost& host : preflight.hosts) {
+    if (!host.identity.empty()) names[host.identity].push_back(host.name);
+  }
+  for (auto& [identity, of_one] : names) {
+    if (of_one.size() > 1) found.add({std::move(of_one), "names of one host; each would get ranks", "", false});
+  }
+}
+
+}  // namespace
+
+std::vector<Finding> findings(const Preflight& preflight) {
+  Gatherer found;
+  look_for_twins(preflight, found);
+  for (size_t i = 0; i < preflight.hosts.size(); ++i) {
+    const CheckedHost& host = preflight.hosts[i];
+    if (!host.lost.empty()) continue;
+    look_at_names(host, i, preflight, found);
+    look_at_clock(host, found);
+    look_at_things(host, found);
+  }
+  auto all = found.take();
+  std::ranges::stable_sort(all, {}, &Finding::fatal);
+  return all;
+}
+
+int exit_code(const Preflight& preflight) {
+  if (std::ranges::any_of(preflight.hosts, [](const CheckedHost& host) { return !host.lost.empty(); })) {
+    return kExitHostLost;
+  }
+  return std::ranges::any_of(findings(preflight), &Finding::fatal) ? kDoesNotHold : 0;
+}
+
+std::string to_table(const Preflight& preflight) {
+  const bool programs = asks_for_programs(preflight);
+  std::vector<Row> rows;
+  for (const CheckedHost& host : preflight.hosts) {
+    rows.push_back(row_of(host, programs));
+    rows.back().insert(rows.back().begin(), printable(host.name));
+  }
+  if (rows.size() > kLongTable) rows = folded(rows);
+  Row head = {"host", "agent", "cpus", "devices", "directory", "clock", "/dev/shm free", "open files", "names"};
+  if (programs) head.insert(head.begin() + 5, "program");
+  rows.insert(rows.begin(), std::move(head));
+  return plan::aligned(rows, "");
+}
+
+std::string findings_text(const Preflight& preflight) {
+  Lines lines;
+  for (const Finding& finding : findings(preflight)) {
+    lines.add((finding.fatal ? "" : "note: ") + fold_names(finding.hosts) + ": " + finding.what);
+    lines.add_hint(finding.hint);
+  }
+  std::vector<job::LostHost> lost;
+  for (const CheckedHost& host : preflight.hosts) {
+    if (!host.lost.empty()) lost.push_back({host.name, host.lost, host.hint});
+  }
+  if (!lost.empty()) lines.add_told(lost_hosts_text(lost, false, preflight.elapsed));
+  return lines.take();
+}
+
+}  // namespace dlaunch::report

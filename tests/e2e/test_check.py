@@ -1,0 +1,192 @@
+"""Hosts asked before the job: slots that nobody said, `dlaunch hosts`, `dlaunch check`."""
+import json
+import os
+import signal
+import subprocess
+import time
+
+import support
+from hosts_case import HostsCase, interrupt, lines
+from support import wait_until
+
+
+class Survey(HostsCase):
+    count = 3
+
+    def setUp(self):
+        super().setUp()
+        (self.dir / "hosts").write_text("node1\nnode2\nnode3 slots=1\n")
+        self.cpus = len(os.sched_getaffinity(0))
+
+    def narrow(self, number):
+        """What sshd starts there may use one CPU."""
+        for pid, line in self.host(number).processes().items():
+            if "[listener]" in line:
+                os.sched_setaffinity(pid, {min(os.sched_getaffinity(pid))})
+
+    def connections(self, number):
+        return self.host(number).log.read_text().count("Accepted publickey")
+
+    def cut(self, number):
+        self.bed.head.drop_outgoing(self.host(number))
+
+
+class Slots(Survey):
+    def test_each_host_has_its_own_cpus(self):
+        self.narrow(2)
+        result = self.run_dlaunch("--hostfile", "hosts", "sh", "-c", "uname -n")
+        self.assert_exit(result, 0)
+        self.assertEqual(sorted(lines(result.stdout)), ["node1"] * self.cpus + ["node2", "node3"])
+        self.assertEqual([self.connections(number) for number in (1, 2, 3)], [1, 1, 1])
+
+    def test_what_the_plan_does_not_use_is_let_go(self):
+        result = self.run_dlaunch("-n", "1", "--hostfile", "hosts", "sh", "-c", "uname -n; sleep 0.5")
+        self.assert_exit(result, 0)
+        self.assertEqual(result.stdout, b"node1\n")
+
+    def test_list_with_a_star(self):
+        self.narrow(1)
+        self.assertEqual(self.assert_succeeds("-H", "node1:*", "uname", "-n"), b"node1\n")
+
+    def test_list_with_a_star_of_one_program(self):
+        self.narrow(2)
+        out = self.assert_succeeds("-H", "node1:1", "uname", "-n", ":", "-H", "node2:*", "uname", "-n")
+        self.assertEqual(sorted(lines(out)), ["node1", "node2"])
+
+    def test_dry_run_asks_and_lets_go(self):
+        self.narrow(2)
+        result = self.run_dlaunch("--dry-run", "--format", "json", "--hostfile", "hosts", "true")
+        self.assert_exit(result, 0)
+        plan = json.loads(result.stdout)
+        self.assertEqual([host["slots"] for host in plan["hosts"]], [self.cpus, 1, 1])
+        self.assert_hosts_clean(within=3)
+
+    def test_hosts_prints_them(self):
+        self.narrow(2)
+        result = self.run_dlaunch("hosts", "--hostfile", "hosts")
+        self.assert_exit(result, 0)
+        rows = [line.split() for line in lines(result.stdout)]
+        self.assertEqual([row[:2] for row in rows], [["host", "slots"], ["node1", str(self.cpus)], ["node2", "1"], ["node3", "1"]])
+        self.assertIn("hosts:3", rows[3])
+
+    def test_hosts_reaches_nobody_when_all_is_said(self):
+        result = self.run_dlaunch("hosts", "-H", "node1:4,nowhere:2", "--format", "json")
+        self.assert_exit(result, 0)
+        self.assertEqual([host["slots"] for host in json.loads(result.stdout)["hosts"]], [4, 2])
+        self.assertEqual(self.connections(1), 0)
+
+    def test_all_that_cannot_be_reached_are_told(self):
+        (self.dir / "hosts").write_text("node1\nnowhere\nnode2\n")
+        self.host(2).kill_sshd()
+        result = self.run_dlaunch("--hostfile", "hosts", "true")
+        self.assert_told(result, 125, "2 hosts could not be used")
+        self.assert_told(result, 125, "nowhere")
+        self.assert_told(result, 125, "node2", "refused")
+
+    def test_wait_hosts_waits_for_one_that_boots(self):
+        self.host(2).kill_sshd()
+        job = self.start("--wait-hosts", "20", "--hostfile", "hosts", "uname", "-n", stdin=subprocess.DEVNULL,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        time.sleep(0.5)
+        self.host(2).sh(f"/usr/sbin/sshd -f {self.bed.dir}/sshd_config -E {self.host(2).log}")
+        result, _ = self.finish(job)
+        self.assert_exit(result, 0)
+        self.assertIn(b"node2\n", result.stdout)
+
+    def test_interrupted(self):
+        self.cut(2)
+        job = self.start("--hostfile", "hosts", "true", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE)
+        self.assertTrue(wait_until(lambda: self.connections(1) == 1 and self.connections(3) == 1))
+        interrupt(job)
+        result, took = self.finish(job)
+        self.assertLess(took, 2)
+        self.assert_told(result, 130, "SIGINT", "nothing was started")
+        self.assertEqual(self.bed.head.find("ssh "), [])
+        self.assert_hosts_clean(within=3)
+
+    def test_launcher_is_killed(self):
+        self.cut(2)
+        job = self.start("--hostfile", "hosts", "true", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE)
+        self.assertTrue(wait_until(lambda: self.host(1).find("dlaunch-agent")))
+        job.send_signal(signal.SIGKILL)
+        self.finish(job)
+        self.assert_hosts_clean(within=5)
+
+
+class Check(Survey):
+    def test_all_holds(self):
+        result = self.run_dlaunch("check", "-H", "node[1-3]", "sh")
+        self.assert_exit(result, 0)
+        self.assertEqual(result.stderr, b"")
+        head, *rows = lines(result.stdout)
+        self.assertEqual(head.split()[:4], ["host", "agent", "cpus", "devices"])
+        self.assertEqual([row.split()[0] for row in rows], ["node1", "node2", "node3"])
+        self.assertTrue(all(row.endswith("all") for row in rows), rows)
+        self.assertEqual([self.connections(number) for number in (1, 2, 3)], [1, 1, 1])
+        self.assert_hosts_clean(within=3)
+
+    def test_what_does_not_hold(self):
+        """A directory that is missing on one host, a program on another, a name that one does not know."""
+        empty = self.bed.dir / "empty"
+        empty.mkdir()
+        here = self.dir / "here"
+        here.mkdir()
+        self.host(1).sh(f"mount --bind {empty} {self.dir}")
+        for number in (1, 3):
+            self.host(number).sh("printf '#!/bin/sh\n' >/root/tool; chmod +x /root/tool")
+        known = "".join(f"{address} {name}\n" for name, address in self.bed.addresses().items() if name != "node2")
+        (self.bed.dir / "fewer").write_text(known)
+        self.host(3).sh(f"mount --bind {self.bed.dir}/fewer /etc/hosts")
+        self.narrow(3)
+        result = self.run_dlaunch("check", "-x", "PATH=/usr/bin:/bin:/root", "-H", "node[1-3]", "tool", cwd=here)
+        self.assert_told(result, 1, "node1: directory", str(here), "No such file")
+        self.assert_told(result, 1, "node2: cannot find tool in PATH")
+        self.assert_told(result, 1, "node3: cannot resolve node2")
+        result = self.run_dlaunch("check", "-x", "PATH=/usr/bin:/bin:/root", "-H", "node[1-3]", "--format", "json", "tool",
+                                  cwd=here)
+        self.assert_exit(result, 1)
+        found = json.loads(result.stdout)
+        self.assertFalse(found["ok"])
+        hosts = {host["name"]: host for host in found["hosts"]}
+        self.assertEqual(hosts["node3"]["cpus"], 1)
+        self.assertEqual(hosts["node3"]["addresses_of"], {"node1": self.bed.addresses()["node1"], "node2": None,
+                                                         "node3": self.bed.addresses()["node3"]})
+        self.assertEqual(hosts["node1"]["programs"][0]["found"], "/root/tool")
+        self.assertEqual(sorted(sum((each["hosts"] for each in found["findings"]), [])), ["node1", "node2", "node3"])
+        self.assertLess(abs(hosts["node2"]["clock_offset_s"]), 1)
+
+    def test_each_program_is_looked_for_on_its_own_hosts(self):
+        self.host(2).sh("printf '#!/bin/sh\n' >/root/tool; chmod +x /root/tool")
+        result = self.run_dlaunch("check", "-H", "node1", "sh", ":", "-H", "node2", "/root/tool")
+        self.assert_exit(result, 0)
+        rows = {line.split()[0]: line for line in lines(result.stdout)}
+        self.assertIn("/root/tool", rows["node2"])
+        self.assertNotIn("/root/tool", rows["node1"])
+
+    def test_one_is_not_reached(self):
+        self.host(2).kill_sshd()
+        result = self.run_dlaunch("check", "-H", "node[1-3]")
+        self.assert_told(result, 125, "node2", "refused")
+        rows = {line.split()[0]: line for line in lines(result.stdout)}
+        self.assertIn("not reached", rows["node2"])
+        self.assertTrue(rows["node1"].endswith("all"), rows)
+
+    def test_two_names_of_one_host(self):
+        address = self.bed.addresses()["node1"]
+        self.bed.head.sh(f"sed -n 's/^node1 /{address} /p' /root/.ssh/known_hosts >>/root/.ssh/known_hosts")
+        result = self.run_dlaunch("check", "-H", f"node1,{address}")
+        self.assert_told(result, 0, "note:", "node1", address, "names of one host")
+
+    def test_a_program_of_that_name_can_be_run(self):
+        (self.dir / "check").write_text("#!/bin/sh\necho it ran\n")
+        (self.dir / "check").chmod(0o755)
+        path = {"PATH": f"{self.dir}:{os.environ['PATH']}"}
+        for args in (["./check"], ["--", "check"], ["-n", "1", "check"]):
+            result = self.run_dlaunch(*args, env=path)
+            self.assertIn(b"it ran\n", result.stdout, args)
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,264 @@
+"""dlaunch ranktable make, check and merge, with a stand-in for the driver's hccn_tool."""
+import json
+import os
+import subprocess
+import time
+import unittest
+
+import support
+from support import Case
+
+ADDRESSES = [f"192.168.10{n % 4}.{101 if n < 4 else 100}" for n in range(8)]  # as in the documents
+
+
+def rooted():
+    return os.geteuid() == 0 and subprocess.run(["unshare", "-n", "true"], stderr=subprocess.DEVNULL).returncode == 0
+
+
+class Ranktable(Case):
+    def setUp(self):
+        super().setUp()
+        self.bin = self.dir / "bin"
+        self.bin.mkdir()
+        self.work = self.dir / "work"
+        self.work.mkdir()
+        self.env["PATH"] = f"{self.bin}:{self.env['PATH']}"
+
+    def tool(self, *lines):
+        """hccn_tool is a script of these lines; $2 is the device."""
+        path = self.bin / "hccn_tool"
+        path.write_text("\n".join(("#!/bin/sh", *lines)) + "\n")
+        path.chmod(0o755)
+
+    def usual_tool(self):
+        """Knows the documents' addresses, and refuses what the driver's would not understand."""
+        self.tool('[ "$#:$1:$3:$4" = "4:-i:-ip:-g" ] || exit 9',
+                  f'set -- "$2" {" ".join(ADDRESSES)}', 'shift "$(($1 + 1))"',
+                  'echo "ipaddr:$1"', 'echo netmask:255.255.255.0')
+
+    def ranktable(self, *args, **options):
+        return self.run_dlaunch("ranktable", *args, cwd=self.work, **options)
+
+    def refused(self, code, *args):
+        result = self.ranktable(*args)
+        self.assert_exit(result, code)
+        self.assertEqual(result.stdout, b"")
+        return result.stderr.decode()
+
+    def make(self, *args):
+        """Makes a table; its path as printed, and what is in it."""
+        result = self.ranktable("make", *args)
+        self.assert_exit(result, 0)
+        path = result.stdout.decode().rstrip("\n")
+        return path, json.loads((self.work / path).read_text())
+
+    def devices(self, table):
+        return [(d["device_id"], d["device_ip"], d["rank_id"]) for s in table["server_list"] for d in s["device"]]
+
+    def files(self):
+        return sorted(path.name for path in self.work.iterdir())
+
+
+class Make(Ranktable):
+    def test_the_documents_commands(self):
+        self.usual_tool()
+        for options, name, first in ((["--device_num", "[0,8)"], "hccl_8p_01234567_127.0.0.1.json", 0),
+                                     (["--device_num", "[4,8)"], "hccl_4p_4567_127.0.0.1.json", 4),
+                                     (["--device-num=[4, 8)"], "hccl_4p_4567_127.0.0.1.json", 4),
+                                     ([], "hccl_8p_01234567_127.0.0.1.json", 0)):
+            with self.subTest(options=options):
+                path, table = self.make("--server_ip", "127.0.0.1", *options)
+                self.assertEqual(path, name)
+                wanted = [(str(n), ADDRESSES[n], str(n - first)) for n in range(first, 8)]
+                self.assertEqual(self.devices(table), wanted)
+                self.assertEqual((table["version"], table["status"], table["server_count"]), ("1.0", "completed", "1"))
+                checked = self.ranktable("check", path)
+                self.assert_exit(checked, 0)
+                self.assertIn(f"{path}: good: version 1.0, 1 server, {8 - first} ranks".encode(), checked.stdout)
+
+    def test_visible_devices(self):
+        self.usual_tool()
+        path, table = self.make("--server_ip", "10.0.0.1", "--visible_devices", "4,5,6,7", "--device_num", "[0,2)")
+        self.assertEqual(path, "hccl_2p_01_10.0.0.1.json")  # as hccl_tools.py names it
+        self.assertEqual(self.devices(table), [("4", ADDRESSES[4], "0"), ("5", ADDRESSES[5], "1")])
+        self.assertIn("--visible_devices 4,5,6,7",
+                      self.refused(2, "make", "--visible_devices", "4,5,6,7", "--device_num", "[4,8)"))
+
+    def test_devices_that_the_tool_does_not_know_come_from_the_file(self):
+        self.tool('[ "$2" = 1 ] && { echo "no such device"; exit 1; }', 'echo "ipaddr:10.1.0.$2"')
+        (self.work / "conf").write_text("address_0=10.2.0.0\naddress_1=10.2.0.1\n")
+        _, table = self.make("--server_ip", "10.0.0.1", "--device_num", "[0,2)", "--hccn-conf", "conf")
+        self.assertEqual([ip for _, ip, _ in self.devices(table)], ["10.1.0.0", "10.2.0.1"])
+
+    def test_no_address_is_an_error_that_names_devices_and_both_sources(self):
+        self.tool('[ "$2" = 1 ] || exit 3', 'echo "ipaddr:10.1.0.$2"')
+        said = self.refused(2, "make", "--server_ip", "10.0.0.1", "--device_num", "[0,4)", "--hccn-conf", "absent")
+        self.assertIn("devices 0,2-3: hccn_tool: exited with 3; absent: cannot be read", said)
+        self.assertEqual(self.files(), [])
+
+    def test_no_tool(self):
+        self.env["PATH"] = str(self.bin)
+        (self.work / "conf").write_text("address_1=10.2.0.1\n")
+        said = self.refused(2, "make", "--server_ip", "10.0.0.1", "--device_num", "[0,1)", "--hccn-conf", "conf")
+        self.assertIn("hccn_tool: not found in PATH; conf: has no address_0", said)
+
+    def test_a_tool_that_hangs_is_left_after_its_time(self):
+        self.tool('[ "$2" = 0 ] || exec sleep 1000', 'echo "ipaddr:10.1.0.$2"')
+        start = time.monotonic()
+        said = self.refused(2, "make", "--server_ip", "10.0.0.1", "--device_num", "[0,8)", "--hccn-conf", "absent")
+        self.assertIn("devices 1-7: hccn_tool: gave no answer in time", said)
+        self.assertLess(time.monotonic() - start, 18)  # all devices are asked side by side
+
+    def test_what_breaks_a_rule_is_not_made(self):
+        self.usual_tool()
+        self.assertIn("3-4", self.refused(2, "make", "--server_ip", "10.0.0.1", "--device_num", "[3,5)"))
+        self.assertIn("1, 2, 4 or 8", self.refused(2, "make", "--server_ip", "10.0.0.1", "--device_num", "[0,3)"))
+        self.assertIn("no IP address", self.refused(2, "make", "--server_ip", "node1"))
+        self.assertEqual(self.files(), [])
+        _, table = self.make("--server_ip", "10.0.0.1", "--device_num", "[0,3)", "--product", "a2")
+        self.assertEqual(len(self.devices(table)), 3)
+
+    def test_output(self):
+        self.usual_tool()
+        (self.work / "there").mkdir()
+        base = ["make", "--server_ip", "10.0.0.1", "--device_num", "[0,1)", "-o"]
+        for output, path in (("there", "there/hccl_1p_0_10.0.0.1.json"), ("there/", "there/hccl_1p_0_10.0.0.1.json"),
+                             ("mine.json", "mine.json")):
+            result = self.ranktable(*base, output)
+            self.assert_exit(result, 0)
+            self.assertEqual(result.stdout.decode(), path + "\n")
+            self.assertTrue((self.work / path).is_file())
+        printed = self.ranktable(*base, "-")
+        self.assertEqual(printed.stdout, (self.work / "mine.json").read_bytes())
+        self.assertIn("end in .json", self.refused(2, *base, "mine.txt"))
+        self.assertIn("cannot write", self.refused(1, *base, "absent/mine.json"))
+        self.assertEqual(self.files(), ["mine.json", "there"])  # and no temporary file
+
+    def test_version_1_2(self):
+        self.usual_tool()
+        path, table = self.make("--version", "1.2", "--server_ip", "10.0.0.1", "--device_num", "[0,2)",
+                                "--super_pod_id", "7", "--super_device_ids", "100,101")
+        self.assertEqual(table["super_pod_list"], [{"super_pod_id": "7", "server_list": [{"server_id": "10.0.0.1"}]}])
+        self.assertEqual([d["super_device_id"] for d in table["server_list"][0]["device"]], ["100", "101"])
+        self.assert_exit(self.ranktable("check", path), 0)
+        said = self.refused(2, "make", "--version", "1.2", "--server_ip", "10.0.0.1", "--super_pod_id", "7",
+                            "--super_device_ids", "1,2")
+        self.assertIn("2 ids for 8 devices", said)
+
+    def test_version_2_0(self):
+        ranks = [{"device_id": n, "local_id": n, "level_list": [
+            {"net_layer": 0, "net_instance_id": "pod", "net_type": "TOPO_FILE_DESC", "net_attr": "",
+             "rank_addr_list": [{"addr_type": "EID", "addr": f"{n:032x}", "ports": ["0/1"], "plane_id": "0"}]}]}
+            for n in range(8)]
+        (self.work / "root.json").write_text(json.dumps({"version": "2.0", "rank_count": 8, "rank_list": ranks}))
+        path, table = self.make("--version", "2.0", "--server_ip", "10.0.0.1", "--device_num", "[4,8)",
+                                "--rootinfo", "root.json")
+        self.assertEqual(table["rank_count"], 4)
+        self.assertEqual(table["rank_list"], [{"rank_id": n, **ranks[n + 4]} for n in range(4)])
+        self.assert_exit(self.ranktable("check", path), 0)
+        self.assertIn("--rootinfo /etc/hccl_rootinfo.json", self.refused(2, "make", "--version", "2.0"))
+
+
+@unittest.skipUnless(rooted(), "needs root for a network namespace of its own")
+class ServerIp(Ranktable):
+    """Without --server_ip, in a namespace whose addresses are known."""
+
+    def make_there(self, *setup):
+        self.usual_tool()
+        script = " && ".join((*setup, f"exec {support.DLAUNCH} ranktable make --device_num '[0,1)'"))
+        return subprocess.run(["unshare", "-n", "sh", "-c", script], cwd=self.work, env=self.env,
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=support.TIMEOUT)
+
+    def test_no_interface(self):
+        result = self.make_there("ip link set lo up")
+        self.assert_exit(result, 2)
+        self.assertIn(b"no address that other hosts reach", result.stderr)
+
+    def test_first_that_others_reach(self):
+        interface = "ip link add {0} type veth peer name p{0} && ip addr add {1} dev {0} && ip link set {0} up"
+        result = self.make_there("ip link set lo up", interface.format("docker0", "172.17.0.1/16"),
+                                 interface.format("lan0", "10.9.8.7/24"), interface.format("lan1", "10.9.9.7/24"))
+        self.assert_exit(result, 0)
+        self.assertEqual(result.stdout, b"hccl_1p_0_10.9.8.7.json\n")
+        self.assertIn(b"server_id is 10.9.8.7, of lan0; --server_ip chooses another: 10.9.9.7 of lan1", result.stderr)
+
+
+class CheckAndMerge(Ranktable):
+    def table(self, name, server, network, devices=8, **top):
+        table = {"version": "1.0", "server_count": "1", "server_list": [{"server_id": server, "device": [
+            {"device_id": str(n), "device_ip": f"10.{network}.0.{n + 1}", "rank_id": str(n)} for n in range(devices)],
+            "host_nic_ip": "reserve"}], "status": "completed", **top}
+        (self.work / name).write_text(json.dumps(table, indent=4))
+        return table
+
+    def test_check_says_every_broken_rule(self):
+        table = self.table("t.json", "127.0.0.1", 1, 3, status="initializing")
+        table["server_list"][0]["device"][1]["rank_id"] = 1
+        (self.work / "t.json").write_text(json.dumps(table, indent=4))
+        result = self.ranktable("check", "t.json")
+        self.assert_exit(result, 1)
+        self.assertEqual(result.stdout.decode().splitlines(), [
+            "t.json:6:26: note: $.server_list[0].server_id is 127.0.0.1: it works for one server alone and cannot be merged",
+            "t.json:7:23: $.server_list[0].device has 3 devices: a server of Ascend 910 has 1, 2, 4 or 8 "
+            "(--product a2 for A2)",
+            "t.json:16:32: $.server_list[0].device[1].rank_id is the number 1: in version 1.0 every value stands in quotes",
+            't.json:27:15: $.status is "initializing": it must be "completed", or HCCL reads the file again for up to '
+            "30 minutes",
+            "t.json: broken in 3 places"])
+
+    def test_check_exit_codes(self):
+        self.table("good.json", "10.0.0.1", 1)
+        self.table("good.txt", "10.0.0.1", 1)
+        (self.work / "twice.json").write_text('{"version": "1.0",\n "version": "1.0"}')
+        (self.work / "behind.json").write_text("{}\n}")
+        (self.work / "deep.json").write_text("[" * 1000000)
+        (self.work / "huge.json").write_text("[" + "0," * 8000000 + "0]")
+        for files, code, said in ((["good.json"], 0, b"good"), (["good.txt"], 1, b"must end in .json"),
+                                  (["good.json", "good.txt"], 1, b"must end in .json"),
+                                  (["twice.json"], 1, b"twice.json:2:2: "), (["behind.json"], 1, b"behind.json:2:1: "),
+                                  (["deep.json"], 1, b"deeper than 32"), (["huge.json"], 1, b"more than 1000000 values"),
+                                  (["absent.json", "good.json"], 2, b"good.json: good"), ([], 2, b"")):
+            with self.subTest(files=files):
+                result = self.ranktable("check", *files)
+                self.assert_exit(result, code)
+                self.assertIn(said, result.stdout)
+
+    def test_merge(self):
+        self.table("b.json", "10.0.0.9", 1)
+        self.table("a.json", "10.0.0.10", 2)
+        result = self.ranktable("merge", "b.json", "a.json")
+        self.assert_exit(result, 0)
+        self.assertEqual(result.stdout, b"hccl_2s_16p.json\n")
+        merged = json.loads((self.work / "hccl_2s_16p.json").read_text())
+        self.assertEqual([s["server_id"] for s in merged["server_list"]], ["10.0.0.10", "10.0.0.9"])
+        self.assertEqual([rank for _, _, rank in self.devices(merged)], [str(n) for n in range(16)])
+        self.assertEqual(merged["server_count"], "2")
+        self.assert_exit(self.ranktable("check", "hccl_2s_16p.json"), 0)
+        before = (self.work / "hccl_2s_16p.json").read_bytes()
+        self.assertIn('hccl_2s_16p.json: has the server "10.0.0.9", which is in b.json too', self.refused(2, "merge", "b.json", "hccl_2s_16p.json"))
+        self.assertEqual((self.work / "hccl_2s_16p.json").read_bytes(), before)
+        self.assertEqual(self.files(), ["a.json", "b.json", "hccl_2s_16p.json"])
+
+    def test_merge_refuses_what_is_no_table(self):
+        self.table("a.json", "10.0.0.1", 1)
+        (self.work / "bad.json").write_text("{")
+        self.assertIn("bad.json:1:2: ", self.refused(2, "merge", "a.json", "bad.json"))
+        self.assertIn("absent.json", self.refused(2, "merge", "a.json", "absent.json"))
+
+
+class Help(Ranktable):
+    def test_help(self):
+        result = self.ranktable("--help")
+        self.assert_exit(result, 0)
+        for word in (b"make", b"check", b"merge", b"--device_num", b"--visible_devices", b"--server_ip", b"--version"):
+            self.assertIn(word, result.stdout)
+
+    def test_a_program_of_this_name(self):
+        (self.bin / "ranktable").write_text("#!/bin/sh\necho mine\n")
+        (self.bin / "ranktable").chmod(0o755)
+        self.assertEqual(self.assert_succeeds("-n", 1, "ranktable"), b"mine\n")
+        self.assertEqual(self.assert_succeeds("-n", 1, "--", "ranktable"), b"mine\n")
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,55 @@
+#include "cli/open_files.h"
+
+#include <gmock/gmock.h>
+
+namespace dlaunch::cli {
+namespace {
+
+plan::Plan plan_of(int hosts, int ranks_a_host, bool local) {
+  plan::Plan plan;
+  plan.hosts.resize(static_cast<size_t>(hosts));
+  for (plan::PlannedHost& planned : plan.hosts) {
+    planned.host.local = local;
+    for (int i = 0; i < ranks_a_host; ++i) planned.ranks.push_back(static_cast<int>(plan.ranks.size()) + i);
+    plan.ranks.resize(plan.ranks.size() + static_cast<size_t>(ranks_a_host));
+  }
+  return plan;
+}
+
+std::uint64_t need(const plan::Plan& plan, const output::Settings& output = {}, WayElsewhere way = WayElsewhere::ssh) {
+  return open_files_needed(plan, output, way);
+}
+
+TEST(OpenFiles, RanksHereTakeThreeEach) { EXPECT_EQ(need(plan_of(1, 100, true)) - need(plan_of(1, 0, true)), 300u); }
+
+TEST(OpenFiles, ElsewhereHostsCountAndRanksDoNot) {
+  EXPECT_EQ(need(plan_of(1000, 8, false)), need(plan_of(1000, 1, false)));
+  EXPECT_EQ(need(plan_of(1001, 8, false)) - need(plan_of(1, 8, false)), 6000u);
+  EXPECT_EQ(
+      need(plan_of(1001, 8, false), {}, WayElsewhere::command) - need(plan_of(1, 8, false), {}, WayElsewhere::command),
+      3000u);
+}
+
+TEST(OpenFiles, FilesOfRanksElsewhereCountWhenWeWriteThem) {
+  const plan::Plan plan = plan_of(2, 5, false);
+  output::Settings output;
+  output.files = output::FileSettings{.target = "/logs"};
+  EXPECT_EQ(need(plan, output) - need(plan), 20u);
+  output.merge_stderr = true;
+  EXPECT_EQ(need(plan, output) - need(plan), 10u);
+  output.files->copy = false;
+  EXPECT_EQ(need(plan, output), need(plan));
+  output.timestamp = true;
+  EXPECT_EQ(need(plan, output) - need(plan), 10u);
+}
+
+TEST(OpenFiles, SaysHowManyAreNeeded) {
+  EXPECT_FALSE(too_few_open_files(plan_of(1, 1, true), 100, 100));
+  const auto error = too_few_open_files(plan_of(20, 4, false), 300, 256);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->why, "80 ranks on 20 hosts need 300, the hard limit is 256");
+  EXPECT_THAT(error->hint, testing::HasSubstr("ulimit -Hn 300"));
+}
+
+}  // namespace
+}  // namespace dlaunch::cli

@@ -1,0 +1,75 @@
+#include "cli/ranktable_arguments.h"
+
+#include <gmock/gmock.h>
+
+namespace dlaunch::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+using Words = std::vector<std::string>;
+
+std::string error(const Words& words) {
+  const auto command = parse_ranktable(words);
+  EXPECT_FALSE(command);
+  if (command) return "";
+  EXPECT_EQ(command.error().exit_code, kExitRefused);
+  return to_text(command.error());
+}
+
+TEST(RanktableArguments, Make) {
+  for (const Words& words :
+       {Words{"make", "--device_num", "[4,8)", "--server_ip", "10.0.0.1", "--visible_devices", "4,5", "-o", "x.json"},
+        Words{"make", "--device-num=[4,8)", "-server-ip=10.0.0.1", "--visible-devices=4,5", "--output=x.json"}}) {
+    const auto command = parse_ranktable(words);
+    ASSERT_TRUE(command) << to_text(command.error());
+    const auto& make = std::get<RanktableMake>(*command);
+    EXPECT_EQ(make.device_num, "[4,8)");
+    EXPECT_EQ(make.visible_devices, "4,5");
+    EXPECT_EQ(make.server_ip, "10.0.0.1");
+    EXPECT_EQ(make.output, "x.json");
+    EXPECT_EQ(make.version, ranktable::Version::v1_0);
+    EXPECT_EQ(make.hccn_conf, "/etc/hccn.conf");
+  }
+}
+
+TEST(RanktableArguments, CheckAndMerge) {
+  const auto check = parse_ranktable({"check", "a", "--product", "a2", "b"});
+  ASSERT_TRUE(check);
+  EXPECT_THAT(std::get<RanktableCheck>(*check).files, ElementsAre("a", "b"));
+  EXPECT_EQ(std::get<RanktableCheck>(*check).product, ranktable::Product::a2);
+  const auto merge = parse_ranktable({"merge", "a", "b", "-o", "dir"});
+  ASSERT_TRUE(merge);
+  EXPECT_THAT(std::get<RanktableMerge>(*merge).files, ElementsAre("a", "b"));
+  EXPECT_EQ(std::get<RanktableMerge>(*merge).output, "dir");
+}
+
+TEST(RanktableArguments, Help) {
+  for (const Words& words : {Words{"--help"}, Words{"make", "-h"}, Words{"check", "x", "--help"}}) {
+    const auto command = parse_ranktable(words);
+    ASSERT_TRUE(command);
+    EXPECT_TRUE(std::holds_alternative<RanktableHelp>(*command));
+  }
+}
+
+TEST(RanktableArguments, Refuse) {
+  EXPECT_THAT(error({}), HasSubstr("what to do was not said"));
+  EXPECT_THAT(error({"chekc"}), HasSubstr("there is no \"chekc\""));
+  EXPECT_THAT(error({"check"}), HasSubstr("no file was named"));
+  EXPECT_THAT(error({"merge"}), HasSubstr("no file was named"));
+  EXPECT_THAT(error({"check", "-o", "x"}), HasSubstr("-o: is no option of this command"));
+  EXPECT_THAT(error({"make", "file"}), HasSubstr("no such word"));
+  EXPECT_THAT(error({"make", "--server_ip"}), HasSubstr("wants a value"));
+  EXPECT_THAT(error({"make", "--server_ip="}), HasSubstr("wants a value"));
+  EXPECT_THAT(error({"make", "--version", "1.1"}), HasSubstr("no version \"1.1\""));
+  EXPECT_THAT(error({"check", "f", "--product", "911"}), HasSubstr("no product \"911\""));
+  EXPECT_THAT(error({"make", "--version", "2.0"}), HasSubstr("--rootinfo /etc/hccl_rootinfo.json"));
+  EXPECT_THAT(error({"make", "--rootinfo", "x"}), HasSubstr("--version 2.0"));
+  EXPECT_THAT(error({"make", "--super_pod_id", "0"}), HasSubstr("--version 1.2"));
+  EXPECT_THAT(error({"make", "--version", "1.2", "--super_pod_id", "0"}), HasSubstr("--super_device_ids"));
+  EXPECT_THAT(error({"make", "--version", "1.2", "--super_device_ids", "0,x"}), HasSubstr("no list of numbers"));
+}
+
+}  // namespace
+}  // namespace dlaunch::cli

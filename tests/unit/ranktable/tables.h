@@ -1,0 +1,64 @@
+// Tables for the tests of this room: small ones, made by a few numbers, then spoilt by replacing text.
+#pragma once
+
+#include <gmock/gmock.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ranktable/rules.h"
+
+namespace dlaunch::ranktable {
+
+struct ServerText {
+  std::string id;
+  int first_device = 0;
+  int devices = 8;
+};
+
+/// Version 1.0, one device a line; device_ip is 10.<server>.<device>.1.
+inline std::string table_text(const std::vector<ServerText>& servers) {
+  std::string text = "{\"version\": \"1.0\", \"server_count\": \"" + std::to_string(servers.size()) +
+                     "\", \"status\": \"completed\", \"server_list\": [\n";
+  int rank = 0;
+  for (size_t s = 0; s < servers.size(); ++s) {
+    text += "{\"server_id\": \"" + servers[s].id + "\", \"device\": [\n";
+    for (int d = 0; d < servers[s].devices; ++d) {
+      const std::string id = std::to_string(servers[s].first_device + d);
+      text += std::string(d == 0 ? "" : ",\n") + R"({"device_id": ")" + id + R"(", "device_ip": "10.)" +
+              std::to_string(s) + "." + id + R"(.1", "rank_id": ")" + std::to_string(rank++) + "\"}";
+    }
+    text += s + 1 < servers.size() ? "]},\n" : "]}";
+  }
+  return text + "]}\n";
+}
+
+/// `text` with the first `what` replaced; fails the test when there is none.
+inline std::string with(std::string text, const std::string& what, const std::string& instead) {
+  const size_t at = text.find(what);
+  EXPECT_NE(at, std::string::npos) << what << " is not in " << text;
+  return at == std::string::npos ? text : text.replace(at, what.size(), instead);
+}
+
+inline Json json_of(const std::string& text) {
+  auto json = parse_json(text, "t.json");
+  EXPECT_TRUE(json) << to_text(json.error());
+  return json.value_or(Json{});
+}
+
+/// "path what" of each finding; "note: " before a note.
+inline std::vector<std::string> findings_of(const std::string& text, std::optional<Product> product = {}) {
+  const Json json = json_of(text);
+  Reading reading = read_table(json);
+  if (reading.table) {
+    const auto rules = check_rules(*reading.table, product.value_or(usual_product(reading.table->version)));
+    reading.findings.insert(reading.findings.end(), rules.begin(), rules.end());
+  }
+  std::vector<std::string> texts;
+  for (const Finding& finding : reading.findings)
+    texts.push_back((finding.note ? "note: " : "") + finding.path + " " + finding.what);
+  return texts;
+}
+
+}  // namespace dlaunch::ranktable

@@ -1,0 +1,166 @@
+// What `dlaunch check` prints, as golden text.
+#include "report/preflight.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+namespace dlaunch::report {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// Of `count` hosts that all hold; they know each other.
+Preflight good(size_t count) {
+  Preflight preflight;
+  preflight.elapsed = std::chrono::milliseconds(1500);
+  for (size_t i = 0; i < count; ++i) {
+    CheckedHost host;
+    host.name = host.kernel_name = host.identity = "node" + std::to_string(i + 1);
+    host.agent_version = "1.2.3";
+    host.cpus = 64;
+    host.device_kind = "nvidia";
+    host.devices = {0, 1, 2, 3};
+    host.clock_offset = 0.04;
+    host.clock_error = 0.001;
+    host.shm_free = std::int64_t{3} << 30;
+    host.open_files = 1024;
+    host.directories = {{"/work", "/work", ""}};
+    host.programs = {{"python3", "/usr/bin/python3", ""}};
+    host.addresses.assign(count, "10.0.0.1");
+    preflight.hosts.push_back(host);
+  }
+  return preflight;
+}
+
+TEST(Preflight, AllHolds) {
+  const Preflight preflight = good(2);
+  EXPECT_EQ(to_table(preflight),
+            "host   agent  cpus  devices     directory  program           clock  /dev/shm free  open files  names\n"
+            "node1  1.2.3  64    nvidia 0-3  yes        /usr/bin/python3  right  3.0 GiB        1024        all\n"
+            "node2  1.2.3  64    nvidia 0-3  yes        /usr/bin/python3  right  3.0 GiB        1024        all\n");
+  EXPECT_EQ(findings_text(preflight), "");
+  EXPECT_EQ(exit_code(preflight), 0);
+}
+
+TEST(Preflight, WhatDoesNotHold) {
+  Preflight preflight = good(3);
+  for (size_t i = 0; i < 2; ++i) {
+    preflight.hosts[i].directories = {{"/work", "/work", "No such file or directory"}};
+    preflight.hosts[i].addresses[2] = "";
+  }
+  preflight.hosts[1].programs = {{"python3", "", "cannot find python3 in PATH: No such file or directory"}};
+  preflight.hosts[2].clock_offset = -12.34;
+  preflight.hosts[2].addresses[0] = "127.0.0.1 ::1";
+  preflight.hosts[2].addresses[2] = "127.0.1.1";
+  preflight.hosts[2].devices = {};
+  preflight.hosts[2].shm_free.reset();
+  preflight.hosts[2].open_files.reset();
+  EXPECT_EQ(to_table(preflight),
+            "host   agent  cpus  devices     directory  program           clock    /dev/shm free  open files  names\n"
+            "node1  1.2.3  64    nvidia 0-3  no         /usr/bin/python3  right    3.0 GiB        1024        2 of 3\n"
+            "node2  1.2.3  64    nvidia 0-3  no         no                right    3.0 GiB        1024        2 of 3\n"
+            "node3  1.2.3  64    none        yes        /usr/bin/python3  -12.3 s  none           no limit    all\n");
+  EXPECT_EQ(findings_text(preflight),
+            "dlaunch: note: node3: takes its own name for a loopback address\n"
+            "dlaunch:   ranks that listen on their own name are not reached by others; mend /etc/hosts there, or name "
+            "the interface (NCCL_SOCKET_IFNAME, GLOO_SOCKET_IFNAME)\n"
+            "dlaunch: node[1-2]: cannot resolve node3\n"
+            "dlaunch:   ranks that call each other by name need it: add it to /etc/hosts there, or to DNS\n"
+            "dlaunch: node[1-2]: directory /work: No such file or directory\n"
+            "dlaunch:   make it there, share it, or name another with --wdir\n"
+            "dlaunch: node2: cannot find python3 in PATH: No such file or directory\n"
+            "dlaunch:   install it there, or give its path there\n"
+            "dlaunch: node3: takes node1 for itself\n"
+            "dlaunch:   the name means loopback there: name the host so that all others reach it\n"
+            "dlaunch: node3: its clock is 12.3 s behind\n"
+            "dlaunch:   times in logs and the first failure are told by it: have it set by NTP\n");
+  EXPECT_EQ(exit_code(preflight), 1);
+}
+
+TEST(Preflight, HostsThatAreNotReached) {
+  Preflight preflight = good(3);
+  for (size_t i = 0; i < 2; ++i) {
+    preflight.hosts[i].lost = "cannot connect to port 22: Connection refused";
+    preflight.hosts[i].hint = "is sshd running there?";
+  }
+  EXPECT_EQ(
+      to_table(preflight),
+      "host   agent        cpus  devices     directory  program           clock  /dev/shm free  open files  names\n"
+      "node1  not reached  -     -           -          -                 -      -              -           -\n"
+      "node2  not reached  -     -           -          -                 -      -              -           -\n"
+      "node3  1.2.3        64    nvidia 0-3  yes        /usr/bin/python3  right  3.0 GiB        1024        all\n");
+  EXPECT_EQ(findings_text(preflight),
+            "dlaunch: 2 hosts could not be used after 1.5 s:\n"
+            "dlaunch: node[1-2]: cannot connect to port 22: Connection refused\n"
+            "dlaunch:   is sshd running there?\n");
+  EXPECT_EQ(exit_code(preflight), 125);
+}
+
+TEST(Preflight, ManyHostsThatAgreeShareARow) {
+  Preflight preflight = good(100);
+  preflight.hosts[49].cpus = 32;
+  EXPECT_EQ(
+      to_table(preflight),
+      "host               agent  cpus  devices     directory  program           clock  /dev/shm free  open files  "
+      "names\n"
+      "node[1-49,51-100]  1.2.3  64    nvidia 0-3  yes        /usr/bin/python3  right  3.0 GiB        1024        "
+      "all\n"
+      "node50             1.2.3  32    nvidia 0-3  yes        /usr/bin/python3  right  3.0 GiB        1024        "
+      "all\n");
+}
+
+TEST(Preflight, TwoNamesOfOneHostAreNoted) {
+  Preflight preflight = good(2);
+  preflight.hosts[1].identity = preflight.hosts[0].identity;
+  EXPECT_EQ(findings_text(preflight), "dlaunch: note: node[1-2]: names of one host; each would get ranks\n");
+  EXPECT_EQ(exit_code(preflight), 0);
+}
+
+TEST(Preflight, AClockWithinTheMeasurementsErrorIsRight) {
+  Preflight preflight = good(1);
+  preflight.hosts[0].clock_offset = 3;
+  preflight.hosts[0].clock_error = 3.5;
+  EXPECT_THAT(findings(preflight), IsEmpty());
+  EXPECT_THAT(to_table(preflight), HasSubstr("right"));
+  preflight.hosts[0].clock_error = 1.9;
+  EXPECT_THAT(findings(preflight), testing::SizeIs(1));
+}
+
+TEST(Preflight, NamesThatCouldNotBeLookedUp) {
+  Preflight preflight = good(2);
+  preflight.hosts[0].unresolved = "no answer within 10 s";
+  preflight.hosts[0].addresses[1] = "";
+  EXPECT_THAT(to_table(preflight), HasSubstr("1 of 2\n"));
+  EXPECT_THAT(findings_text(preflight),
+              testing::StartsWith("dlaunch: node1: cannot resolve node2: no answer within 10 s\n"));
+  EXPECT_EQ(exit_code(preflight), 1);
+}
+
+TEST(Preflight, WhatAHostSaysMovesNoCursor) {
+  Preflight preflight = good(1);
+  preflight.hosts[0].agent_version = "\x1b[2J";
+  EXPECT_THAT(to_table(preflight), HasSubstr("\\x1b[2J"));
+}
+
+TEST(Preflight, AsJson) {
+  Preflight preflight = good(2);
+  preflight.hosts[1].lost = "cannot connect";
+  preflight.hosts[0].programs = {{"python3", "", "not there"}};
+  preflight.hosts[0].shm_free.reset();
+  const auto json = nlohmann::json::parse(to_json(preflight));
+  EXPECT_EQ(json["ok"], false);
+  EXPECT_EQ(json["hosts"][0]["programs"][0]["found"], nullptr);
+  EXPECT_EQ(json["hosts"][0]["programs"][0]["why_not"], "not there");
+  EXPECT_EQ(json["hosts"][0]["addresses_of"]["node2"], "10.0.0.1");
+  EXPECT_EQ(json["hosts"][0]["shm_free_bytes"], nullptr);
+  EXPECT_EQ(json["hosts"][1]["reached"], false);
+  EXPECT_EQ(json["hosts"][1]["why"], "cannot connect");
+  EXPECT_EQ(json["findings"][0]["what"], "not there");
+  EXPECT_THAT(json["findings"][0]["hosts"], ElementsAre("node1"));
+}
+
+}  // namespace
+}  // namespace dlaunch::report
