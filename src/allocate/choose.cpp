@@ -44,6 +44,13 @@ Result<void> filter(plan::Allocation& allocation, Filter how, const char* option
   return ok;
 }
 
+Result<void> use_only(plan::Allocation& allocation, const std::vector<int>& devices) {
+  if (devices.empty()) return {};
+  auto ok = use_devices(allocation, devices);
+  if (!ok) ok.error().where = "--devices";
+  return ok;
+}
+
 Result<void> leave_out_local(plan::Allocation& allocation) {
   std::vector<bool> keep;
   for (const plan::Host& host : allocation.hosts) keep.push_back(!host.local);
@@ -89,6 +96,7 @@ Result<plan::Allocation> choose_allocation(const HostRequest& request, const std
     if (auto ok = leave_out_local(*allocation); !ok) return fail(ok.error());
   }
   set_agent_path(*allocation, request.agent_path);
+  if (auto ok = use_only(*allocation, request.devices); !ok) return fail(ok.error());
   if (auto ok = filter(*allocation, Filter::include, "--include", request.include); !ok) return fail(ok.error());
   if (auto ok = filter(*allocation, Filter::exclude, "--exclude", request.exclude); !ok) return fail(ok.error());
   if (request.max_slots) limit_slots(*allocation, *request.max_slots);

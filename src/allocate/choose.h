@@ -20,6 +20,7 @@ struct HostRequest {
   bool no_local = false;                    ///< nothing runs on this machine
   std::string agent_path;                   ///< of hosts that have no agent= of their own; empty: the agent is sent
   bool ignore_resource_manager = false;
+  std::vector<int> devices;  ///< of each host; empty: all that it has
   std::string include;
   std::string exclude;
   std::optional<int> max_slots;  ///< for every host

@@ -23,11 +23,11 @@ tl::unexpected<Error> wrong(std::string what, std::string hint) {
   return fail({.where = "", .what = std::move(what), .why = "", .hint = std::move(hint)});
 }
 
-Result<Devices> read_devices(std::string_view text, std::string_view item) {
+Result<Devices> read_devices(std::string_view text, std::string_view item, const char* hint) {
   Devices devices;
   for (const std::string& part : split(text, ',')) {
-    const auto numbers = parse_int_list(part, kLastDevice);
-    if (!numbers) return wrong("\"" + std::string(item) + "\" has no list of devices", "write host:0,2@host2");
+    const auto numbers = parse_int_list(trim(part), kLastDevice);
+    if (!numbers) return wrong("\"" + std::string(item) + "\" has no list of devices", hint);
     for (const int device : *numbers) {
       if (std::ranges::find(devices, device) != devices.end()) {
         return wrong("\"" + std::string(item) + "\" names device " + std::to_string(device) + " twice", "name it once");
@@ -62,7 +62,7 @@ Result<std::vector<Choice>> read_choices(const plan::Allocation& allocation, std
     if (!word) return fail(word.error());
     std::optional<Devices> devices;
     if (word->has_count) {
-      auto read = read_devices(word->count, item);
+      auto read = read_devices(word->count, item, "write host:0,2@host2");
       if (!read) return fail(read.error());
       devices = *std::move(read);
     }
@@ -80,25 +80,27 @@ Result<std::vector<Choice>> read_choices(const plan::Allocation& allocation, std
   return choices;
 }
 
+Result<void> include(plan::Host& host, const Devices& named, const char* option) {
+  if (host.devices.empty()) {
+    host.device_kind = plan::DeviceKind::named;
+  } else if (auto ok = check_there(host, named); !ok) {
+    return ok;
+  }
+  host.devices = named;
+  host.devices_from = option;
+  if (!host.slots_unknown) return {};
+  host.slots = static_cast<int>(named.size());
+  host.slots_from = option;
+  host.slots_unknown = false;
+  return {};
+}
+
 Result<void> apply(plan::Host& host, Filter filter, const Devices& named) {
-  if (host.devices.empty() && filter == Filter::exclude) {
+  if (filter == Filter::include) return include(host, named, "--include");
+  if (host.devices.empty()) {
     return wrong("the devices of " + host.name + " are not known", "write devices= after it in the hostfile");
   }
-  const bool known = !host.devices.empty();
-  if (known) {
-    if (auto ok = check_there(host, named); !ok) return ok;
-  }
-  if (filter == Filter::include) {
-    host.devices = named;
-    if (!known) host.device_kind = plan::DeviceKind::named;
-    host.devices_from = "--include";
-    if (host.slots_unknown) {
-      host.slots = static_cast<int>(named.size());
-      host.slots_from = "--include";
-      host.slots_unknown = false;
-    }
-    return {};
-  }
+  if (auto ok = check_there(host, named); !ok) return ok;
   std::erase_if(host.devices, [&](int device) { return std::ranges::find(named, device) != named.end(); });
   host.devices_from += ", --exclude";
   return {};
@@ -120,6 +122,30 @@ void keep_in_pool(plan::Pool& pool, const std::vector<int>& places) {
 }
 
 }  // namespace
+
+Result<std::vector<int>> parse_devices(std::string_view text) {
+  constexpr const char* kHint = "write [4,8), 4-7 or 0,2";
+  text = trim(text);
+  if (!text.starts_with('[')) return read_devices(text, text, kHint);
+  const size_t comma = text.find(',');
+  if (comma != std::string_view::npos && text.ends_with(')')) {
+    const auto first = parse_int(trim(text.substr(1, comma - 1)), 0, kLastDevice);
+    const auto end = parse_int(trim(text.substr(comma + 1, text.size() - comma - 2)), 1, kLastDevice + 1);
+    Devices devices;
+    for (long device = first.value_or(0); first && end && device < *end; ++device) {
+      devices.push_back(static_cast<int>(device));
+    }
+    if (!devices.empty()) return devices;
+  }
+  return wrong("\"" + std::string(text) + "\" has no list of devices", kHint);
+}
+
+Result<void> use_devices(plan::Allocation& allocation, const std::vector<int>& devices) {
+  for (plan::Host& host : allocation.hosts) {
+    if (auto ok = include(host, devices, "--devices"); !ok) return ok;
+  }
+  return {};
+}
 
 bool keep_only(plan::Allocation& allocation, const std::vector<bool>& keep) {
   std::vector<int> places(keep.size(), -1);

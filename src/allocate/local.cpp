@@ -11,6 +11,8 @@ using plan::DeviceKind;
 struct Devices {
   DeviceKind kind = DeviceKind::none;
   std::vector<int> ids;
+  std::vector<std::string> uuids;
+  bool narrowed = false;
   std::string from;
 };
 
@@ -19,24 +21,27 @@ void narrow_by(Devices& devices, const std::vector<std::string>& environment, st
   if (!list || devices.ids.empty()) return;
   Visible visible = narrow(devices.ids, *list, devices.kind == DeviceKind::ascend);
   devices.ids = std::move(visible.devices);
-  devices.from = std::string(name) + (visible.numbered_by_place ? ", by UUID: numbered by place" : "");
+  const bool by_uuid = !visible.uuids.empty();
+  if (by_uuid) devices.uuids = std::move(visible.uuids);
+  devices.narrowed = true;
+  devices.from = std::string(name) + (by_uuid ? ", by UUID: numbered by place" : "");
 }
 
 Devices nvidia(const MachineFacts& facts, const std::vector<std::string>& environment) {
-  Devices devices{.kind = DeviceKind::nvidia, .ids = facts.nvidia, .from = "/dev/nvidia*"};
+  Devices devices{.kind = DeviceKind::nvidia, .ids = facts.nvidia, .uuids = {}, .from = "/dev/nvidia*"};
   narrow_by(devices, environment, "CUDA_VISIBLE_DEVICES");
   return devices;
 }
 
 Devices ascend(const MachineFacts& facts, const std::vector<std::string>& environment) {
-  Devices devices{.kind = DeviceKind::ascend, .ids = facts.ascend, .from = "/dev/davinci*"};
+  Devices devices{.kind = DeviceKind::ascend, .ids = facts.ascend, .uuids = {}, .from = "/dev/davinci*"};
   narrow_by(devices, environment, "ASCEND_RT_VISIBLE_DEVICES");
   return devices;
 }
 
 /// ROCr hides devices first; HIP then counts what is left from 0. The ids stay those of the machine.
 Devices amd(const MachineFacts& facts, const std::vector<std::string>& environment) {
-  Devices devices{.kind = DeviceKind::amd, .ids = facts.amd, .from = "/sys/class/kfd"};
+  Devices devices{.kind = DeviceKind::amd, .ids = facts.amd, .uuids = {}, .from = "/sys/class/kfd"};
   narrow_by(devices, environment, "ROCR_VISIBLE_DEVICES");
   Devices left = devices;
   for (size_t i = 0; i < left.ids.size(); ++i) left.ids[i] = static_cast<int>(i);
@@ -50,7 +55,7 @@ Devices amd(const MachineFacts& facts, const std::vector<std::string>& environme
 Devices choose(const MachineFacts& facts, const std::vector<std::string>& environment,
                std::optional<int> fake_devices) {
   if (fake_devices) {
-    Devices devices{.kind = DeviceKind::fake, .ids = {}, .from = "--fake-devices"};
+    Devices devices{.kind = DeviceKind::fake, .ids = {}, .uuids = {}, .from = "--fake-devices"};
     for (int id = 0; id < *fake_devices; ++id) devices.ids.push_back(id);
     return devices;
   }
@@ -77,6 +82,8 @@ plan::Allocation allocation_from(const MachineFacts& facts, const std::vector<st
   if (Devices devices = choose(facts, environment, fake_devices); !devices.ids.empty()) {
     host.device_kind = devices.kind;
     host.devices = std::move(devices.ids);
+    if (devices.narrowed) host.seen = host.devices;
+    host.uuids = std::move(devices.uuids);
     host.devices_from = std::move(devices.from);
   }
   plan::Allocation allocation;

@@ -82,11 +82,14 @@ class Gatherer {
     if (local) {
       host.device_kind = here_.device_kind;
       host.devices = here_.devices;
+      host.seen = here_.seen;
+      host.uuids = here_.uuids;
       host.devices_from = here_.devices_from;
     }
     if (entry.devices) {
       if (!local || host.device_kind == plan::DeviceKind::none) host.device_kind = plan::DeviceKind::named;
       host.devices = *entry.devices;
+      host.uuids.clear();
       host.devices_from = entry.from;
     }
     if (host.devices.empty()) host.device_kind = plan::DeviceKind::none;

@@ -13,11 +13,12 @@ namespace {
 bool is_uuid(std::string_view entry) { return entry.starts_with("GPU-") || entry.starts_with("MIG-"); }
 
 Visible by_uuid(const std::vector<std::string>& entries) {
-  Visible visible{.devices = {}, .numbered_by_place = true};
+  Visible visible;
   std::set<std::string_view> seen;
   for (const std::string& entry : entries) {
     if (!is_uuid(trim(entry)) || !seen.insert(trim(entry)).second) break;
     visible.devices.push_back(static_cast<int>(visible.devices.size()));
+    visible.uuids.emplace_back(trim(entry));
   }
   return visible;
 }

@@ -1,6 +1,7 @@
 // CUDA_VISIBLE_DEVICES and its kin, as the drivers understand them. Pure.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -8,7 +9,7 @@ namespace dlaunch::allocate {
 
 struct Visible {
   std::vector<int> devices;        ///< in the order of the list
-  bool numbered_by_place = false;  ///< the list names devices by UUID: ids are 0… by place in it
+  std::vector<std::string> uuids;  ///< not empty: the list names devices so, and their ids are 0… by place in it
 };
 
 /// Narrows `present` by a list such as "2,0" or "GPU-8f6d…,MIG-3a…". The first entry that is no device (-1, a number

@@ -222,12 +222,13 @@ std::string help_text() {
   for (const auto& [section, title] : kSections) {
     text += '\n' + std::string(title) + ":\n";
     for (const OptionSpec& spec : option_table()) {
-      if (spec.section == section) text += help_line(spec);
+      if (spec.section == section && !spec.rare) text += help_line(spec);
     }
   }
   return text +
          "\nDefaults: ~/.config/dlaunch/config.toml (grace = 10), then DLAUNCH_GRACE=10, then the command line\n"
-         "(--grace 10; --pty=false turns off what they turned on). Rank tables: dlaunch ranktable --help\n";
+         "(--grace 10; --pty=false turns off what they turned on). Rank tables: dlaunch ranktable --help. More: man "
+         "dlaunch\n";
 }
 
 std::string man_page() {

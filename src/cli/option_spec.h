@@ -44,6 +44,7 @@ struct OptionSpec {
   bool also_later = false;         ///< a job's, and a later program of `a : b` may have one of its own: -H
   bool joins = false;              ///< given again on the command line, the values add up with commas between
   bool preference = false;         ///< the config file and DLAUNCH_* may set it
+  bool rare = false;               ///< in the man page, not in --help
   std::string_view standard = {};  ///< what holds when nobody sets it, for people; empty: off
   std::string_view help = {};      ///< one line
   JobSetter set_job = nullptr;

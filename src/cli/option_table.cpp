@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "allocate/device_filter.h"
 #include "allocate/host_list.h"
 #include "allocate/hostfile.h"
 #include "allocate/rankfile.h"
@@ -11,6 +12,7 @@
 #include "cli/values.h"
 #include "output/file_layout.h"
 #include "output/label.h"
+#include "plan/frameworks.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -47,6 +49,8 @@ constexpr std::array<Word<plan::RankBy>, 4> kRankBy{{{"slot", plan::RankBy::slot
                                                      {"node", plan::RankBy::node},
                                                      {"core", plan::RankBy::core},
                                                      {"socket", plan::RankBy::socket}}};
+constexpr std::array<Word<plan::Visible>, 3> kVisible{
+    {{"rank", plan::Visible::rank}, {"host", plan::Visible::host}, {"none", plan::Visible::unchanged}}};
 constexpr std::array<Word<output::Color>, 3> kColor{
     {{"auto", output::Color::automatic}, {"always", output::Color::always}, {"never", output::Color::never}}};
 constexpr std::array<Word<bool>, 2> kTransport{{{"ssh", true}, {"exec", false}}};
@@ -208,10 +212,11 @@ constexpr OptionSpec kOptions[] = {
      .preference = true, .help = "run on the hosts in FILE, a line each: NAME slots=8", .set_job = set_hostfile,
      .more = "-H comes before it, and it before a resource manager. docs/hosts.md has all that a line may say."},
     {.names = "default-hostfile", .takes = Takes::value, .value_name = "FILE", .section = Section::place,
-     .preference = true, .help = "run on the hosts in FILE when nothing else names any", .set_job = set_default_hostfile},
+     .preference = true, .rare = true, .help = "run on the hosts in FILE when nothing else names any",
+     .set_job = set_default_hostfile},
     {.names = "nolocal", .section = Section::place, .preference = true, .help = "run nothing on this machine",
      .set_job = [](Options& o, string_view v, Here) { return put_flag(o.hosts.no_local, v); }},
-    {.names = "ignore-resource-manager", .section = Section::place, .preference = true,
+    {.names = "ignore-resource-manager", .section = Section::place, .preference = true, .rare = true,
      .help = "take no hosts from Slurm, PBS or LSF",
      .set_job = [](Options& o, string_view v, Here) { return put_flag(o.hosts.ignore_resource_manager, v); }},
     {.names = "N npernode ppn", .takes = Takes::value, .value_name = "N", .section = Section::place,
@@ -223,6 +228,9 @@ constexpr OptionSpec kOptions[] = {
     {.names = "max-slots", .takes = Takes::value, .value_name = "N", .section = Section::place, .preference = true,
      .help = "never more than N ranks on a host",
      .set_job = [](Options& o, string_view v, Here) { return put(o.hosts.max_slots, whole_number(v, 1, kMaxRanks)); }},
+    {.names = "devices", .takes = Takes::value, .value_name = "LIST", .section = Section::place,
+     .help = "use only these devices of each host: \"[4,8)\", 4-7 or 0,2",
+     .set_job = [](Options& o, string_view v, Here) { return put(o.hosts.devices, allocate::parse_devices(v)); }},
     {.names = "include", .takes = Takes::value, .value_name = "HOSTS", .section = Section::place,
      .help = "use only these hosts and devices: host:0,2@host2",
      .set_job = [](Options& o, string_view v, Here) { return set_filter(o.hosts.include, v); }},
@@ -239,7 +247,7 @@ constexpr OptionSpec kOptions[] = {
      .help = "reach hosts by this: 'kubectl exec -i {host} --'",
      .set_job = [](Options& o, string_view v, Here) { o.exec = v; return Result<void>{}; }},
     {.names = "agent-path", .takes = Takes::value, .value_name = "FILE", .section = Section::place, .preference = true,
-     .help = "start the agent installed there on other hosts, send none",
+     .rare = true, .help = "start the agent installed there on other hosts, send none",
      .set_job = set_agent_path,
      .more = "agent= in a hostfile names it for one host."},
     {.names = "wait-hosts", .takes = Takes::value, .value_name = "SECONDS", .section = Section::place, .preference = true,
@@ -257,6 +265,17 @@ constexpr OptionSpec kOptions[] = {
     {.names = "env-file", .takes = Takes::value, .value_name = "FILE", .section = Section::environment,
      .help = "set the variables in FILE: NAME=VALUE lines", .set_program = add_env_file,
      .more = "A line that begins with # is a comment; a value is all that follows the first =."},
+    {.names = "env-for", .takes = Takes::value, .value_name = "LIST", .section = Section::environment, .joins = true,
+     .preference = true,
+     .help = "variables of torch deepspeed jax tensorflow mindspore horovod openmpi mpich slurm",
+     .set_job = [](Options& o, string_view v, Here) { return put(o.request.frameworks, plan::parse_frameworks(v)); },
+     .more = "Several with commas. What an outer launcher left is removed; -x comes last. docs/frameworks.md lists the "
+             "variables."},
+    {.names = "visible", .takes = Takes::value, .value_name = "WHICH", .section = Section::environment,
+     .preference = true, .standard = "none",
+     .help = "devices a rank sees: rank (its own), host (its host's), none (as is)",
+     .set_job = [](Options& o, string_view v, Here) { return put(o.request.visible, one_of(v, kVisible)); },
+     .more = "By CUDA_VISIBLE_DEVICES, ASCEND_RT_VISIBLE_DEVICES or HIP_VISIBLE_DEVICES, as the host's devices ask."},
 
     {.names = "label", .takes = Takes::maybe_value, .value_name = "TEMPLATE", .section = Section::output,
      .preference = true, .help = "begin each line so: {rank} {local_rank} {host} {device} {stream} {time}",
@@ -351,7 +370,7 @@ constexpr RefusedOption kRefused[] = {
     {"rank-table", "it is not supported by this version"},
     {"pernode", "use -N 1"},
     {"mca gmca am tune", "MCA parameters are not supported by this version"},
-    {"devices visible env-for rank-dir stage save-env", "it is not supported by this version"},
+    {"rank-dir stage save-env", "it is not supported by this version"},
     {"npersocket", "it is not supported by this version; --map-by socket --bind-to socket places ranks by socket"},
     {"genv genvlist genvall env", "Hydra's variables are not supported by this version; use -x VAR=VALUE"},
     {"l prepend-rank prepend-pattern", "it is not supported by this version; use --label"},

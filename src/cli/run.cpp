@@ -11,6 +11,7 @@
 #include "allocate/choose.h"
 #include "cli/check_hosts.h"
 #include "cli/job_id.h"
+#include "cli/meeting.h"
 #include "cli/parse.h"
 #include "cli/ranktable.h"
 #include "cli/run_job.h"
@@ -79,9 +80,11 @@ Result<std::string> read_text(const std::string& path) {
 }
 
 int show_or_run(const Options& options, const plan::Allocation& allocation, std::optional<Ways>& ways) {
-  const auto plan = plan::make_plan(options.request, allocation);
+  auto plan = plan::make_plan(options.request, allocation);
   if (!plan) return complain(plan.error());
   if (const auto ok = check_named_ranks(options, *plan); !ok) return complain(ok.error());
+  auto held = arrange_meeting(*plan);
+  if (!held) return complain(held.error());
   if (options.show_env) return show_env(*plan, *options.show_env);
   if (options.dry_run) return print(options.format == Format::json ? plan::to_json(*plan) : plan::to_table(*plan), 0);
   if (ways) {
@@ -89,7 +92,7 @@ int show_or_run(const Options& options, const plan::Allocation& allocation, std:
   } else {
     ways.emplace(options);
   }
-  return run_job(options, *plan, *ways);
+  return run_job(options, *plan, *ways, [&held] { held->release(); });
 }
 
 int show_hosts(const Options& options, const plan::Allocation& allocation) {

@@ -110,7 +110,7 @@ int write_record(const Options& options, const plan::Plan& plan, const job::Outc
 
 }  // namespace
 
-int run_job(const Options& options, const plan::Plan& plan, Ways& ways) {
+int run_job(const Options& options, const plan::Plan& plan, Ways& ways, const std::function<void()>& before_start) {
   const Span span;
   for (const std::string& note : plan.notes) say("dlaunch: note: " + note + '\n');
   auto output = open_output(options, plan);
@@ -149,7 +149,8 @@ int run_job(const Options& options, const plan::Plan& plan, Ways& ways) {
                                },
                                [&](const job::Outcome& outcome) {
                                  if (plan.binding.report) say_between(bindings_text(plan, outcome));
-                               }});
+                               },
+                               before_start});
   job::Outcome outcome = launcher.run();
   ways.close();
   ways.log_to({});  // what these write to goes with us

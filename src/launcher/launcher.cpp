@@ -219,6 +219,7 @@ class Launcher::Impl {
   }
 
   void act(const job::StartRanks& start) {
+    if (parts_.before_start) parts_.before_start();
     for (const int rank : parts_.plan.hosts[static_cast<size_t>(start.host)].ranks) order_.asked(rank);
     for (const wire::Message& frame : start_frames(parts_.plan, start.host, parts_.settings, facts_)) {
       parts_.hosts.send(start.host, frame);

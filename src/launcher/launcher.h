@@ -32,6 +32,8 @@ class Launcher {
     std::function<void(const job::Progress&)> progress;
     /// Every rank has started: the records hold pids and, when asked for, the CPUs. May be empty.
     std::function<void(const job::Outcome&)> all_started;
+    /// Called before each time that a host is told to start its ranks. May be empty.
+    std::function<void()> before_start = {};
   };
 
   explicit Launcher(asio::io_context& io, Parts parts);

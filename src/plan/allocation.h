@@ -37,6 +37,9 @@ struct Host {
   std::vector<std::string> env;  ///< NAME=VALUE for ranks here; -x comes before it
   DeviceKind device_kind = DeviceKind::none;
   std::vector<int> devices;  ///< physical ids in the order of use; what the user hid is not in it
+  std::vector<int> seen;     ///< those that the launcher's *_VISIBLE_DEVICES leave, in its order; empty: no such list
+  std::vector<std::string>
+      uuids;                 ///< of devices 0, 1, …, where that list names UUIDs and so physical ids are not known
   std::string devices_from;  ///< "/dev/nvidia*", "CUDA_VISIBLE_DEVICES", "--fake-devices", …; empty without devices
 };
 

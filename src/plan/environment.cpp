@@ -4,6 +4,10 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "plan/outer_job.h"
+#include "plan/table.h"
+#include "plan/visible.h"
+
 namespace dlaunch::plan {
 namespace {
 
@@ -17,6 +21,13 @@ constexpr std::array<std::string_view, 11> kWithheldPrefixes = {
     "SSH_", "XDG_", "DBUS_", "TMUX", "VSCODE_", "SLURM_", "SLURMD_", "PBS_", "LSB_", "PMI", "OMPI_"};  // PMI: PMIX_ too
 
 bool is_rank_variable(std::string_view name) { return std::ranges::find(kRankVariables, name) != kRankVariables.end(); }
+
+/// What no rank inherits, and no pattern of -x brings.
+bool is_no_heritage(const Request& request, std::string_view name) {
+  if (is_rank_variable(name)) return true;
+  if (!request.frameworks.empty() && left_by_outer_job(name)) return true;
+  return request.visible != Visible::unchanged && std::ranges::find(kVisibleVariables, name) != kVisibleVariables.end();
+}
 
 /// Variables in the order in which they were first set. Not copyable: the index looks into the entries' names.
 class Variables {
@@ -57,7 +68,7 @@ bool copy_from_launcher(const Request& request, std::string_view name, Variables
   const std::string_view prefix = name.substr(0, name.size() - (pattern ? 1 : 0));
   bool found = false;
   for_each_variable(request.environment, [&](std::string_view known, std::string_view value) {
-    const bool wanted = pattern ? known.starts_with(prefix) && !is_rank_variable(known) : known == name;
+    const bool wanted = pattern ? known.starts_with(prefix) && !is_no_heritage(request, known) : known == name;
     if (!wanted) return;
     found = true;
     if (known == "PWD") return;
@@ -89,7 +100,7 @@ bool withheld_elsewhere(std::string_view name) {
 AppEnvironment app_environment(const Request& request, const AppRequest& app, const std::string& wdir) {
   Variables variables;
   for_each_variable(request.environment, [&](std::string_view name, std::string_view value) {
-    if (!is_rank_variable(name)) variables.set(name, value);
+    if (!is_no_heritage(request, name)) variables.set(name, value);
   });
   if (!variables.has("PYTHONUNBUFFERED")) variables.set("PYTHONUNBUFFERED", "1");
   variables.set("PWD", wdir);
@@ -117,6 +128,8 @@ void add_rank_environments(Plan& plan) {
   for (const App& app : plan.apps) left.push_back(left_to_the_rank(app));
   const std::string size = std::to_string(plan.ranks.size());
   const std::string nodes = std::to_string(plan.hosts.size());
+  const bool by_ordinal = plan.visible != Visible::unchanged ||
+                          std::ranges::find(plan.frameworks, Framework::mindspore) != plan.frameworks.end();
   for (Rank& rank : plan.ranks) {
     const PlannedHost& host = plan.hosts[static_cast<size_t>(rank.host)];
     const std::string number = std::to_string(rank.rank);
@@ -124,7 +137,8 @@ void add_rank_environments(Plan& plan) {
     const std::string local_size = std::to_string(host.ranks.size());
     const std::string node_rank = std::to_string(rank.host);
     const std::string device = rank.device ? std::to_string(*rank.device) : local_rank;
-    const std::array<std::string_view, kRankVariables.size()> values = {number,    size,  device,         plan.job_id,
+    const std::string named = by_ordinal && rank.ordinal ? std::to_string(*rank.ordinal) : device;
+    const std::array<std::string_view, kRankVariables.size()> values = {number,    size,  named,          plan.job_id,
                                                                         number,    size,  local_rank,     local_size,
                                                                         node_rank, nodes, host.host.name, device};
     rank.env.reserve(values.size());
@@ -135,6 +149,24 @@ void add_rank_environments(Plan& plan) {
       entry.append(kRankVariables[i]).append("=").append(values[i]);
     }
   }
+}
+
+std::optional<Error> refuse_own_names(const Plan& plan) {
+  for (const PlannedHost& planned : plan.hosts) {
+    if (planned.host.env.empty()) continue;
+    std::unordered_set<std::string_view> own;
+    for (const std::string& entry : plan.ranks[static_cast<size_t>(planned.ranks.front())].env) {
+      own.insert(variable_name(entry));
+    }
+    for (const std::string& entry : planned.host.env) {
+      if (!own.contains(variable_name(entry))) continue;
+      return Error{.where = printable(planned.host.from),
+                   .what = "env." + std::string(variable_name(entry)) + ": each rank gets a value of its own",
+                   .why = "",
+                   .hint = "leave it out, or set one value for all ranks with -x"};
+    }
+  }
+  return std::nullopt;
 }
 
 const std::string& program_directory(const App& app, const PlannedHost& host) {

@@ -6,15 +6,20 @@
 // terminal, login or outer job (withheld_elsewhere); there the agent's login gives HOME, USER and their like. A host's
 // own variables (env.NAME= in a hostfile) replace the launcher's on it. -x always wins.
 //
+// Where frameworks are asked for (--env-for), what an outer job's launcher left goes too (plan/outer_job.h), and where
+// --visible hides devices, the launcher's own lists of them (plan/visible.h); -x brings back what it names outright.
+//
 // A name of kRankVariables that -x gives a value or names outright is the user's: the rank's own value is left out.
 // A pattern ('DLAUNCH_*') brings none of those names and never PWD: they would be the outer job's, not this one's.
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "plan/plan.h"
 #include "plan/request.h"
 
@@ -43,5 +48,9 @@ AppEnvironment app_environment(const Request& request, const AppRequest& app, co
 
 /// Fills Rank::env of every rank. The rest of the plan is complete.
 void add_rank_environments(Plan& plan);
+
+/// A host's own variables are the user's too, but one that each rank gets a value of its own for is not theirs to set:
+/// the Error that says so, or nullopt.
+std::optional<Error> refuse_own_names(const Plan& plan);
 
 }  // namespace dlaunch::plan

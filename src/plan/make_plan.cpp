@@ -2,9 +2,11 @@
 
 #include "plan/assign.h"
 #include "plan/environment.h"
+#include "plan/frameworks.h"
 #include "plan/overload.h"
 #include "plan/plan.h"
 #include "plan/table.h"
+#include "plan/visible.h"
 
 namespace dlaunch::plan {
 namespace {
@@ -37,17 +39,6 @@ std::optional<Error> check_app(const AppRequest& app) {
   return std::nullopt;
 }
 
-/// A host's own variables are the user's too, but what a rank is told of itself is not theirs to set.
-std::optional<Error> check_host(const Host& host) {
-  for (const std::string& entry : host.env) {
-    const std::string_view name = variable_name(entry);
-    if (std::ranges::find(kRankVariables, name) == kRankVariables.end()) continue;
-    return refused(printable(host.from), "env." + std::string(name) + ": each rank gets a value of its own",
-                   "leave it out, or set one value for all ranks with -x");
-  }
-  return std::nullopt;
-}
-
 std::optional<Error> check(const Request& request, const Allocation& allocation) {
   if (request.apps.empty()) return refused({}, "no program to run");
   for (const AppRequest& app : request.apps) {
@@ -66,10 +57,7 @@ std::optional<Error> check(const Request& request, const Allocation& allocation)
                    "give -n to each program; one at most may go without and takes what is left");
   }
   if (allocation.hosts.empty()) return refused({}, "no host to run on");
-  for (const Host& host : allocation.hosts) {
-    if (auto error = check_host(host)) return error;
-  }
-  return std::nullopt;
+  return refuse_combination(request.frameworks, request.visible);
 }
 
 size_t bytes_of(const std::vector<std::string>& words) {
@@ -144,7 +132,8 @@ void add_ranks(Plan& plan, const std::vector<int>& host_of_rank, const std::vect
               .local_rank = 0,
               .device = {},
               .env = {},
-              .slots = {}};
+              .slots = {},
+              .ordinal = {}};
     PlannedHost& planned = plan.hosts[static_cast<size_t>(rank.host)];
     rank.local_rank = static_cast<int>(planned.ranks.size());
     const std::vector<int>& devices = planned.host.devices;
@@ -172,6 +161,8 @@ Result<Plan> make_plan(const Request& request, const Allocation& allocation) {
   Plan plan;
   plan.job_id = request.job_id;
   plan.binding = request.binding;
+  plan.frameworks = request.frameworks;
+  plan.visible = request.visible;
   for (const std::string& note : allocation.notes) add_note(plan, note);
   const std::vector<int> places = add_hosts(plan, allocation, per_host);
   const bool elsewhere = std::ranges::any_of(plan.hosts, [](const PlannedHost& host) { return !host.host.local; });
@@ -179,7 +170,10 @@ Result<Plan> make_plan(const Request& request, const Allocation& allocation) {
   add_ranks(plan, assigned->host_of_rank, places);
   add_slots(plan, request);
   if (auto error = refuse_too_long(plan)) return fail(std::move(*error));
+  if (auto error = refuse_visible(plan)) return fail(std::move(*error));
+  show_devices(plan);
   add_rank_environments(plan);
+  if (auto error = refuse_own_names(plan)) return fail(std::move(*error));
   for (std::string& note : overload_notes(allocation, per_host)) plan.notes.push_back(std::move(note));
   return plan;
 }

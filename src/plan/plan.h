@@ -29,9 +29,10 @@ struct Rank {
   int app = 0;   ///< index into Plan::apps
   int host = 0;  ///< index into Plan::hosts, which is also the node rank
   int local_rank = 0;
-  std::optional<int> device;     ///< physical id; none where the host has no devices
-  std::vector<std::string> env;  ///< NAME=VALUE of this rank alone; no name that is in its App's env
-  std::string slots = {};        ///< a rankfile's slot= (plan/slot_list.h); empty: not said
+  std::optional<int> device;        ///< physical id; none where the host has no devices
+  std::vector<std::string> env;     ///< NAME=VALUE of this rank alone; no name that is in its App's env
+  std::string slots = {};           ///< a rankfile's slot= (plan/slot_list.h); empty: not said
+  std::optional<int> ordinal = {};  ///< the number of `device` among those that the rank sees
 };
 
 struct PlannedHost {
@@ -45,6 +46,8 @@ struct Plan {
   std::vector<PlannedHost> hosts;  ///< only those that get ranks
   std::vector<Rank> ranks;         ///< index == rank
   BindingRequest binding;
+  std::vector<Framework> frameworks = {};  ///< their variables: with_frameworks (plan/frameworks.h)
+  Visible visible = Visible::unchanged;
   std::vector<std::string> notes;  ///< what the user should know and did not ask for, a line each, no prefix
 };
 

@@ -22,6 +22,12 @@ struct AppRequest {
   int pool = 0;  ///< index into Allocation::pools, where there are any
 };
 
+/// Whose variables the ranks get (plan/frameworks.h).
+enum class Framework { torch, deepspeed, jax, tensorflow, mindspore, horovod, openmpi, mpich, slurm };
+
+/// Which devices a rank sees (plan/visible.h). unchanged: what the launcher's own environment leaves it.
+enum class Visible { unchanged, host, rank };
+
 enum class BindTo { none, core, hwthread, socket, numa };
 enum class MapBy { slot, core, hwthread, socket, numa, node };
 enum class RankBy { slot, node, core, socket };
@@ -51,6 +57,8 @@ struct Request {
   std::optional<int> ranks_per_host;     ///< -N, --map-by ppr:N:node; -n still caps the whole
   bool in_sequence = false;              ///< --map-by seq: a rank for each entry of the host list
   std::vector<RankPlace> rank_places;    ///< --rankfile; places every rank when not empty
+  std::vector<Framework> frameworks;     ///< --env-for; none twice
+  Visible visible = Visible::unchanged;  ///< --visible
   std::vector<std::string> environment;  ///< the launcher's, NAME=VALUE
   std::string cwd;                       ///< the launcher's; empty: it is gone
 };

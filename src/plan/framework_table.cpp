@@ -1,0 +1,168 @@
+#include "plan/framework_table.h"
+
+#include <algorithm>
+#include <array>
+
+namespace dlaunch::plan {
+namespace {
+
+void torch_shared(const JobFacts& job, Entries& set) {
+  set.set("WORLD_SIZE", job.size);
+  set.set("MASTER_ADDR", job.address);
+  set.set("MASTER_PORT", job.master_port);
+  set.set("GROUP_WORLD_SIZE", job.hosts);
+}
+
+void torch_own(const JobFacts&, const RankFacts& rank, Entries& set) {
+  set.set("RANK", rank.rank);
+  set.set("LOCAL_RANK", rank.device_index);
+  set.set("LOCAL_WORLD_SIZE", rank.local_size);
+  set.set("GROUP_RANK", rank.host);
+  set.set("NODE_RANK", rank.host);
+}
+
+/// It wants all five of the first names, else it looks for MPI.
+void deepspeed_shared(const JobFacts& job, Entries& set) {
+  set.set("WORLD_SIZE", job.size);
+  set.set("MASTER_ADDR", job.address);
+  set.set("MASTER_PORT", job.master_port);
+  set.set("CROSS_SIZE", job.hosts);
+}
+
+void deepspeed_own(const JobFacts&, const RankFacts& rank, Entries& set) {
+  set.set("RANK", rank.rank);
+  set.set("LOCAL_RANK", rank.device_index);
+  set.set("LOCAL_SIZE", rank.local_size);
+  set.set("CROSS_RANK", rank.host);
+}
+
+void jax_shared(const JobFacts& job, Entries& set) {
+  set.set("JAX_COORDINATOR_ADDRESS", job.jax_address);
+  set.set("JAX_NUM_PROCESSES", job.size);
+}
+
+void jax_own(const JobFacts&, const RankFacts& rank, Entries& set) {
+  set.set("JAX_PROCESS_ID", rank.rank);
+  if (rank.ordinal) set.set("JAX_LOCAL_DEVICE_IDS", *rank.ordinal);
+}
+
+void nothing_shared(const JobFacts&, Entries&) {}
+
+void tensorflow_own(const JobFacts& job, const RankFacts& rank, Entries& set) {
+  std::string config = R"({"cluster":{"worker":[")";
+  for (const char c : job.workers) {
+    if (c == ',') {
+      config += R"(",")";
+    } else {
+      config += c;
+    }
+  }
+  config += R"("]},"task":{"type":"worker","index":)" + std::to_string(rank.rank) + "}}";
+  set.set("TF_CONFIG", config);
+}
+
+/// With a rank table. RANK_ID, RANK_SIZE and DEVICE_ID every rank has.
+void mindspore_own(const JobFacts&, const RankFacts& rank, Entries& set) { set.set("DEVICE_NUM", rank.local_size); }
+
+void horovod_shared(const JobFacts& job, Entries& set) {
+  set.set("HOROVOD_SIZE", job.size);
+  set.set("HOROVOD_CONTROLLER", "gloo");
+  set.set("HOROVOD_CPU_OPERATIONS", "gloo");
+  set.set("HOROVOD_GLOO_RENDEZVOUS_ADDR", job.address);
+  set.set("HOROVOD_GLOO_RENDEZVOUS_PORT", job.horovod_port);
+}
+
+void horovod_own(const JobFacts&, const RankFacts& rank, Entries& set) {
+  set.set("HOROVOD_HOSTNAME", rank.host_name);
+  set.set("HOROVOD_RANK", rank.rank);
+  set.set("HOROVOD_LOCAL_RANK", rank.local_rank);
+  set.set("HOROVOD_LOCAL_SIZE", rank.local_size);
+  set.set("HOROVOD_CROSS_RANK", rank.cross_rank);
+  set.set("HOROVOD_CROSS_SIZE", rank.cross_size);
+}
+
+/// Never OMPI_COMMAND or PMIX_*: MPI libraries and MindSpore would look for an mpirun that is not there.
+void openmpi_shared(const JobFacts& job, Entries& set) {
+  set.set("OMPI_COMM_WORLD_SIZE", job.size);
+  set.set("OMPI_UNIVERSE_SIZE", job.slots);
+}
+
+void openmpi_own(const JobFacts&, const RankFacts& rank, Entries& set) {
+  set.set("OMPI_COMM_WORLD_RANK", rank.rank);
+  set.set("OMPI_COMM_WORLD_LOCAL_RANK", rank.local_rank);
+  set.set("OMPI_COMM_WORLD_LOCAL_SIZE", rank.local_size);
+  set.set("OMPI_COMM_WORLD_NODE_RANK", rank.local_rank);
+}
+
+void mpich_shared(const JobFacts& job, Entries& set) { set.set("PMI_SIZE", job.size); }
+
+void mpich_own(const JobFacts&, const RankFacts& rank, Entries& set) {
+  set.set("PMI_RANK", rank.rank);
+  set.set("MPI_LOCALRANKID", rank.local_rank);
+  set.set("MPI_LOCALNRANKS", rank.local_size);
+}
+
+void slurm_shared(const JobFacts& job, Entries& set) {
+  set.set("SLURM_JOB_ID", job.number);
+  set.set("SLURM_NTASKS", job.size);
+  set.set("SLURM_NPROCS", job.size);
+  set.set("SLURM_NNODES", job.hosts);
+  set.set("SLURM_STEP_NODELIST", job.addresses);
+}
+
+void slurm_own(const JobFacts&, const RankFacts& rank, Entries& set) {
+  set.set("SLURM_PROCID", rank.rank);
+  set.set("SLURM_LOCALID", rank.local_rank);
+  set.set("SLURM_NODEID", rank.host);
+}
+
+constexpr std::array<FrameworkSpec, 9> kTable{
+    {{.framework = Framework::torch, .name = "torch", .shared = torch_shared, .own = torch_own, .meets = true},
+     {.framework = Framework::deepspeed,
+      .name = "deepspeed",
+      .shared = deepspeed_shared,
+      .own = deepspeed_own,
+      .meets = true},
+     {.framework = Framework::jax, .name = "jax", .shared = jax_shared, .own = jax_own, .meets = true},
+     {.framework = Framework::tensorflow,
+      .name = "tensorflow",
+      .shared = nothing_shared,
+      .own = tensorflow_own,
+      .names_all_hosts = true},
+     {.framework = Framework::mindspore, .name = "mindspore", .shared = nothing_shared, .own = mindspore_own},
+     {.framework = Framework::horovod,
+      .name = "horovod",
+      .shared = horovod_shared,
+      .own = horovod_own,
+      .meets = true,
+      .note = "Horovod's ranks meet at its rendezvous server, which dlaunch does not start: rank 0 must, on port {}"},
+     {.framework = Framework::openmpi, .name = "openmpi", .shared = openmpi_shared, .own = openmpi_own},
+     {.framework = Framework::mpich, .name = "mpich", .shared = mpich_shared, .own = mpich_own},
+     {.framework = Framework::slurm,
+      .name = "slurm",
+      .shared = slurm_shared,
+      .own = slurm_own,
+      .names_all_hosts = true}}};
+
+}  // namespace
+
+void Entries::set(std::string_view name, std::string_view value) {
+  std::string entry(name);
+  entry.append("=").append(value);
+  const auto same = std::ranges::find_if(list_, [&](const std::string& known) {
+    return known.size() > name.size() && known[name.size()] == '=' && known.starts_with(name);
+  });
+  if (same == list_.end()) {
+    list_.push_back(std::move(entry));
+  } else {
+    *same = std::move(entry);
+  }
+}
+
+std::span<const FrameworkSpec> framework_table() { return kTable; }
+
+const FrameworkSpec& spec_of(Framework framework) {
+  return *std::ranges::find(kTable, framework, &FrameworkSpec::framework);
+}
+
+}  // namespace dlaunch::plan

@@ -1,0 +1,279 @@
+#include "plan/frameworks.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <unordered_set>
+
+#include "base/text.h"
+#include "plan/environment.h"
+#include "plan/framework_table.h"
+#include "plan/table.h"
+
+namespace dlaunch::plan {
+namespace {
+
+constexpr const char* kLoopback = "127.0.0.1";
+constexpr int kFirstPort = 20000;  // below what Linux hands out by itself (32768), and below torchrun's 29400 and 29500
+constexpr int kPorts = 9400;
+constexpr size_t kLongestEntry = 128U << 10U;  // execve(2), MAX_ARG_STRLEN
+
+struct Harmful {
+  Framework one;
+  Framework other;
+  std::string_view why;
+};
+
+constexpr std::string_view kTwoLibraries = "a program that finds both takes itself for a rank of either library";
+constexpr std::string_view kNoMpi = "Horovod takes them for a real MPI, which is not there";
+
+constexpr Harmful kHarmful[] = {
+    {Framework::openmpi, Framework::mpich, kTwoLibraries},
+    {Framework::mindspore, Framework::openmpi, "MindSpore sets its DEVICE_ID to OMPI_COMM_WORLD_LOCAL_RANK"},
+    {Framework::horovod, Framework::openmpi, kNoMpi},
+    {Framework::horovod, Framework::mpich, kNoMpi},
+    {Framework::jax, Framework::slurm, "JAX takes coordinator and devices from Slurm's variables instead"},
+};
+
+/// Their local rank is more to them than the number of a device, so it cannot be 0 for all.
+constexpr Framework kNeedAllDevices[] = {Framework::horovod, Framework::openmpi, Framework::mpich, Framework::slurm};
+
+std::uint64_t fnv1a(std::string_view text) {
+  std::uint64_t value = 0xCBF29CE484222325ULL;
+  for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001B3ULL;
+  return value;
+}
+
+bool any(const Plan& plan, bool FrameworkSpec::* wish) {
+  return std::ranges::any_of(plan.frameworks, [&](Framework framework) { return spec_of(framework).*wish; });
+}
+
+const PlannedHost& first_host(const Plan& plan) { return plan.hosts[static_cast<size_t>(plan.ranks.front().host)]; }
+
+bool names_ports_of_ranks(const Plan& plan) {
+  return std::ranges::find(plan.frameworks, Framework::tensorflow) != plan.frameworks.end();
+}
+
+/// Where a port is told with it.
+std::string with_port(const std::string& address, const std::string& port) {
+  const bool ipv6 = address.find(':') != std::string::npos;
+  return (ipv6 ? "[" + address + "]" : address) + ":" + port;
+}
+
+/// Reads the plan's facts off for the rows of the table.
+class Facts {
+ public:
+  Facts(const Plan& plan, const Meeting& meeting) : plan_(plan), meeting_(meeting) {
+    order_hosts();
+    count_local_ranks();
+  }
+
+  JobFacts job() const {
+    const PlannedHost& first = first_host(plan_);
+    JobFacts job{.size = static_cast<int>(plan_.ranks.size()), .hosts = static_cast<int>(plan_.hosts.size())};
+    job.slots = std::accumulate(plan_.hosts.begin(), plan_.hosts.end(), 0, [](int sum, const PlannedHost& planned) {
+      return sum + std::max(planned.host.slots, static_cast<int>(planned.ranks.size()));
+    });
+    job.address = address(first);
+    job.master_port = port(first, Port::master);
+    job.jax_address = with_port(job.address, port(first, Port::jax));
+    job.horovod_port = port(first, Port::horovod);
+    job.number = std::to_string(fnv1a(plan_.job_id) % 1'000'000'000 + 1);
+    if (any(plan_, &FrameworkSpec::names_all_hosts)) job.addresses = addresses();
+    if (names_ports_of_ranks(plan_)) job.workers = workers();
+    return job;
+  }
+
+  RankFacts rank(const Rank& rank) const {
+    const PlannedHost& host = plan_.hosts[static_cast<size_t>(rank.host)];
+    RankFacts facts{
+        .rank = rank.rank, .local_rank = rank.local_rank, .local_size = static_cast<int>(host.ranks.size())};
+    facts.host = place_of_host_[static_cast<size_t>(rank.host)];
+    facts.device_index = plan_.visible == Visible::rank ? 0 : rank.local_rank;
+    facts.cross_rank = cross_rank_[static_cast<size_t>(rank.rank)];
+    facts.cross_size = cross_size_[static_cast<size_t>(rank.local_rank)];
+    facts.host_name = host.host.name;
+    facts.ordinal = rank.ordinal;
+    return facts;
+  }
+
+ private:
+  void order_hosts() {
+    std::vector<size_t> order(plan_.hosts.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::ranges::sort(order, {}, [&](size_t host) { return plan_.hosts[host].ranks.front(); });
+    place_of_host_.resize(order.size());
+    for (size_t place = 0; place < order.size(); ++place) place_of_host_[order[place]] = static_cast<int>(place);
+    hosts_ = std::move(order);
+  }
+
+  void count_local_ranks() {
+    cross_rank_.resize(plan_.ranks.size());
+    for (const size_t host : hosts_) {
+      const std::vector<int>& ranks = plan_.hosts[host].ranks;
+      if (cross_size_.size() < ranks.size()) cross_size_.resize(ranks.size());
+      for (size_t local = 0; local < ranks.size(); ++local) {
+        cross_rank_[static_cast<size_t>(ranks[local])] = cross_size_[local]++;
+      }
+    }
+  }
+
+  std::string address(const PlannedHost& planned) const {
+    if (plan_.hosts.size() == 1) return kLoopback;
+    return planned.host.local && !meeting_.here.empty() ? meeting_.here : planned.host.name;
+  }
+
+  std::string port(const PlannedHost& planned, Port which, int local_rank = 0) const {
+    const int index = static_cast<int>(which) + local_rank;
+    const auto held = static_cast<size_t>(index);
+    const bool here = planned.host.local && held < meeting_.ports.size();
+    return std::to_string(here ? meeting_.ports[held] : unseen_port(plan_.job_id, index));
+  }
+
+  std::string addresses() const {
+    std::string list;
+    for (const size_t host : hosts_) list.append(list.empty() ? "" : ",").append(address(plan_.hosts[host]));
+    return list;
+  }
+
+  std::string workers() const {
+    std::string list;
+    for (const Rank& rank : plan_.ranks) {
+      const PlannedHost& host = plan_.hosts[static_cast<size_t>(rank.host)];
+      if (!list.empty()) list += ',';
+      list += with_port(address(host), port(host, Port::first_of_ranks, rank.local_rank));
+    }
+    return list;
+  }
+
+  const Plan& plan_;
+  const Meeting& meeting_;
+  std::vector<size_t> hosts_;       // by their first rank
+  std::vector<int> place_of_host_;  // in hosts_
+  std::vector<int> cross_rank_;     // of each rank
+  std::vector<int> cross_size_;     // of each local rank
+};
+
+/// Entries replace those of their name, but for what -x chose.
+void add(std::vector<std::string>& environment, const std::vector<std::string>& chosen,
+         const std::vector<std::string>& entries) {
+  for (const std::string& entry : entries) {
+    const std::string_view name = variable_name(entry);
+    if (std::ranges::find(chosen, name) != chosen.end()) continue;
+    std::erase_if(environment, [&](const std::string& known) { return variable_name(known) == name; });
+    environment.push_back(entry);
+  }
+}
+
+std::optional<Error> refuse_too_long(const std::vector<std::string>& entries) {
+  const auto longest = std::ranges::max_element(entries, {}, &std::string::size);
+  if (longest == entries.end() || longest->size() < kLongestEntry) return std::nullopt;
+  return Error{
+      .where = "--env-for",
+      .what = std::string(variable_name(*longest)) + " would have " + std::to_string(longest->size()) + " bytes",
+      .why = "Linux gives a program at most " + std::to_string(kLongestEntry) + " in a variable",
+      .hint = "start fewer ranks, or name shorter hosts"};
+}
+
+void add_notes(Plan& plan, const JobFacts& job) {
+  for (const Framework framework : plan.frameworks) {
+    std::string note(spec_of(framework).note);
+    if (const size_t place = note.find("{}"); place != std::string::npos) note.replace(place, 2, job.horovod_port);
+    if (!note.empty()) plan.notes.push_back(std::move(note));
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(Framework framework) { return spec_of(framework).name; }
+
+Result<std::vector<Framework>> parse_frameworks(std::string_view text) {
+  std::vector<std::string> known;
+  for (const FrameworkSpec& spec : framework_table()) known.emplace_back(spec.name);
+  std::vector<Framework> frameworks;
+  for (const std::string& part : split(text, ',')) {
+    const std::string_view name = trim(part);
+    if (name == "mindspore-dynamic") {
+      return fail({.where = "",
+                   .what = "\"mindspore-dynamic\" is not supported by this version",
+                   .why = "it needs a scheduler process beside the ranks",
+                   .hint = "use mindspore, with a rank table"});
+    }
+    const auto found = std::ranges::find(framework_table(), name, &FrameworkSpec::name);
+    if (found == framework_table().end()) {
+      std::string list;
+      for (const std::string& word : known) list += (list.empty() ? "" : ", ") + word;
+      const auto near = nearest(name, known);
+      return fail({.where = "",
+                   .what = "\"" + printable(name) + "\" is not known here",
+                   .why = "",
+                   .hint = near ? "did you mean " + *near + "?" : "it takes some of " + list});
+    }
+    if (std::ranges::find(frameworks, found->framework) == frameworks.end()) frameworks.push_back(found->framework);
+  }
+  return frameworks;
+}
+
+std::optional<Error> refuse_combination(const std::vector<Framework>& frameworks, Visible visible) {
+  const auto wanted = [&](Framework framework) { return std::ranges::find(frameworks, framework) != frameworks.end(); };
+  for (const Harmful& row : kHarmful) {
+    if (!wanted(row.one) || !wanted(row.other)) continue;
+    return Error{.where = "--env-for " + std::string(to_string(row.one)),
+                 .what = "does not go with " + std::string(to_string(row.other)),
+                 .why = std::string(row.why),
+                 .hint = "leave one of them out"};
+  }
+  if (visible != Visible::rank) return std::nullopt;
+  for (const Framework framework : kNeedAllDevices) {
+    if (!wanted(framework)) continue;
+    return Error{.where = "--env-for " + std::string(to_string(framework)),
+                 .what = "does not go with --visible rank",
+                 .why = "programs take its local rank for the number of their device, and only device 0 would be there",
+                 .hint = "use --visible host"};
+  }
+  return std::nullopt;
+}
+
+bool needs_address(const Plan& plan) {
+  if (plan.hosts.size() == 1) return false;
+  if (any(plan, &FrameworkSpec::meets) && first_host(plan).host.local) return true;
+  return any(plan, &FrameworkSpec::names_all_hosts) &&
+         std::ranges::any_of(plan.hosts, [](const PlannedHost& planned) { return planned.host.local; });
+}
+
+int ports_needed(const Plan& plan) {
+  const auto here = std::ranges::find_if(plan.hosts, [](const PlannedHost& planned) { return planned.host.local; });
+  if (here == plan.hosts.end()) return 0;
+  const int fixed = static_cast<int>(Port::first_of_ranks);
+  if (names_ports_of_ranks(plan)) return fixed + static_cast<int>(here->ranks.size());
+  return any(plan, &FrameworkSpec::meets) && first_host(plan).host.local ? fixed : 0;
+}
+
+int unseen_port(std::string_view job_id, int index) {
+  return kFirstPort + static_cast<int>((fnv1a(job_id) + static_cast<std::uint64_t>(index)) % kPorts);
+}
+
+Result<Plan> with_frameworks(Plan plan, const Meeting& meeting) {
+  if (plan.frameworks.empty()) return plan;
+  const Facts facts(plan, meeting);
+  const JobFacts job = facts.job();
+  Entries shared;
+  for (const Framework framework : plan.frameworks) spec_of(framework).shared(job, shared);
+  if (auto error = refuse_too_long(shared.list())) return fail(*std::move(error));
+  for (App& app : plan.apps) {
+    add(app.env, app.chosen, shared.list());
+    if (!app.env_elsewhere.empty()) add(app.env_elsewhere, app.chosen, shared.list());
+  }
+  for (Rank& rank : plan.ranks) {
+    Entries own;
+    const RankFacts mine = facts.rank(rank);
+    for (const Framework framework : plan.frameworks) spec_of(framework).own(job, mine, own);
+    if (auto error = refuse_too_long(own.list())) return fail(*std::move(error));
+    add(rank.env, plan.apps[static_cast<size_t>(rank.app)].chosen, own.list());
+  }
+  add_notes(plan, job);
+  if (auto error = refuse_own_names(plan)) return fail(*std::move(error));
+  return plan;
+}
+
+}  // namespace dlaunch::plan

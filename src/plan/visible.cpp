@@ -1,0 +1,106 @@
+#include "plan/visible.h"
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "plan/table.h"
+
+namespace dlaunch::plan {
+namespace {
+
+constexpr std::span<const std::string_view, kVisibleVariables.size()> kAll = kVisibleVariables;
+
+/// The variables that the drivers of a host's devices read.
+std::span<const std::string_view> variables_for(DeviceKind kind) {
+  switch (kind) {
+    case DeviceKind::none:
+      return {};
+    case DeviceKind::nvidia:
+      return kAll.subspan(0, 1);
+    case DeviceKind::ascend:
+      return kAll.subspan(1, 1);
+    case DeviceKind::amd:
+      return kAll.subspan(2, 1);
+    case DeviceKind::fake:
+    case DeviceKind::named:
+      return kAll.subspan(0, 3);
+  }
+  return {};
+}
+
+std::string name_of(const Host& host, int device) {
+  const auto place = static_cast<size_t>(device);
+  return place < host.uuids.size() ? host.uuids[place] : std::to_string(device);
+}
+
+/// The devices of a host's ranks, each once, in the order of local ranks.
+std::vector<int> devices_of(const Plan& plan, const PlannedHost& planned) {
+  const size_t most = std::min(planned.ranks.size(), planned.host.devices.size());  // ranks beyond share them
+  std::vector<int> devices;
+  for (size_t i = 0; i < most; ++i) devices.push_back(*plan.ranks[static_cast<size_t>(planned.ranks[i])].device);
+  return devices;
+}
+
+std::string list_of(const Host& host, const std::vector<int>& devices) {
+  std::string list;
+  for (const int device : devices) list.append(list.empty() ? "" : ",").append(name_of(host, device));
+  return list;
+}
+
+int place_in(const std::vector<int>& devices, int device) {
+  const auto at = std::ranges::find(devices, device);
+  return at == devices.end() ? device : static_cast<int>(at - devices.begin());
+}
+
+void show(Plan& plan, const PlannedHost& planned) {
+  const Host& host = planned.host;
+  if (host.devices.empty()) return;
+  const std::vector<int> mine = devices_of(plan, planned);
+  const std::string all = list_of(host, mine);
+  for (const int number : planned.ranks) {
+    Rank& rank = plan.ranks[static_cast<size_t>(number)];
+    if (plan.visible == Visible::unchanged) {
+      rank.ordinal = place_in(host.seen, *rank.device);
+      continue;
+    }
+    const bool one = plan.visible == Visible::rank;
+    rank.ordinal = one ? 0 : place_in(mine, *rank.device);
+    const std::string& value = one ? name_of(host, *rank.device) : all;
+    const std::vector<std::string>& chosen = plan.apps[static_cast<size_t>(rank.app)].chosen;
+    for (const std::string_view name : variables_for(host.device_kind)) {
+      if (std::ranges::find(chosen, name) != chosen.end()) continue;
+      rank.env.push_back(std::string(name).append("=").append(value));
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<Error> refuse_visible(const Plan& plan) {
+  if (plan.visible == Visible::unchanged) return std::nullopt;
+  const std::string where = plan.visible == Visible::rank ? "--visible rank" : "--visible host";
+  for (const PlannedHost& planned : plan.hosts) {
+    const Host& host = planned.host;
+    if (host.devices.empty()) {
+      return Error{.where = where,
+                   .what = "the devices of " + printable(host.name) + " are not known",
+                   .why = host.local ? "none was found" : "",
+                   .hint = "name them with --devices, or with devices= in the hostfile"};
+    }
+    if (host.device_kind == DeviceKind::amd && !host.uuids.empty()) {
+      return Error{.where = where,
+                   .what = "AMD devices that " + host.devices_from + " are not known by number",
+                   .why = "",
+                   .hint = "name them by number there"};
+    }
+  }
+  return std::nullopt;
+}
+
+void show_devices(Plan& plan) {
+  for (const PlannedHost& planned : plan.hosts) show(plan, planned);
+}
+
+}  // namespace dlaunch::plan
