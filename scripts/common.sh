@@ -12,9 +12,7 @@ usage() { sed -n '2,/^[^#]/{s/^# \{0,1\}//p}' "$0"; }
 configure() {
   [ -f "build/$1/build.ninja" ] && return
   say "configuring build/$1"
-  local strict=ON
-  [ "$1" != fuzz ] || strict=OFF # clang's warnings are not ours
-  cmake --preset "$1" -DDLAUNCH_WERROR=$strict
+  cmake --preset "$1"
 }
 
 # build PRESET [TARGET...]
