@@ -1,0 +1,43 @@
+// What the rows of the option table do with a value, where that is more than one line. PURE, but for the files that an
+// option names, which Surroundings::read_file reads.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "cli/option_spec.h"
+
+namespace dlaunch::cli {
+
+/// Puts a parsed value in its place, or passes its error on.
+template <class T, class Parsed>
+Result<void> put(T& place, Result<Parsed> parsed) {
+  if (!parsed) return fail(std::move(parsed).error());
+  place = *std::move(parsed);
+  return {};
+}
+
+inline Result<void> put_flag(bool& place, std::string_view value) {
+  place = value == "true";
+  return {};
+}
+
+Result<bool> abort_or_continue(std::string_view);
+Result<void> set_label(Options&, std::string_view, const Surroundings&);
+Result<void> set_format(Options&, std::string_view, const Surroundings&);
+Result<void> set_timeout(Options&, std::string_view, const Surroundings&);
+Result<void> set_files(Options&, std::string_view, const Surroundings&);
+Result<void> set_host_key(Options&, std::string_view, const Surroundings&);
+Result<void> set_raw(Options&, std::string_view, const Surroundings&);
+Result<void> add_variable(plan::AppRequest&, std::string_view, const Surroundings&);
+Result<void> add_env_file(plan::AppRequest&, std::string_view, const Surroundings&);
+Result<void> set_hostfile(Options&, std::string_view, const Surroundings&);
+Result<void> set_default_hostfile(Options&, std::string_view, const Surroundings&);
+Result<void> set_rankfile(Options&, std::string_view, const Surroundings&);
+Result<void> set_filter(std::string& place, std::string_view);
+Result<void> set_agent_path(Options&, std::string_view, const Surroundings&);
+Result<void> set_map_by(Options&, std::string_view, const Surroundings&);
+Result<void> no_effect(Options&, std::string_view, const Surroundings&);
+
+}  // namespace dlaunch::cli
