@@ -83,6 +83,9 @@ class Agent::Impl {
 
   void on(wire::Survey& survey) { surveyor_.look(std::move(survey)); }
   void on(wire::Layout& layout) { ranks_.configure(layout, setup_.hand_over); }
+  void on(wire::MpiWorld& world) { ranks_.serve_mpi(world); }
+  void on(wire::Shared& shared) { ranks_.shared(shared); }
+  void on(wire::NameAnswer& answer) { ranks_.name_answered(answer); }
   void on(wire::Program& program) { ranks_.describe(std::move(program)); }
   void on(wire::Spawn& spawn) { ranks_.start(spawn); }
   void on(wire::Stdin& input) { ranks_.input(input); }

@@ -16,6 +16,7 @@
 #include "agent/stdin_feeder.h"
 #include "agent/topology.h"
 #include "plan/binding.h"
+#include "plan/mpi.h"
 #include "plan/slot_list.h"
 #include "sys/affinity.h"
 #include "sys/clock.h"
@@ -74,6 +75,8 @@ std::string step_text(SpawnStep step, int error, const Program& program) {
       return "cannot make a process for " + program.asked.argv[0];
     case SpawnStep::session:
       return "cannot make its session and descriptors";
+    case SpawnStep::mpi:
+      return "cannot make its MPI connection descriptor " + std::to_string(plan::kPmiFd);
     case SpawnStep::terminal:
       return "cannot make its terminal the controlling one";
     case SpawnStep::limits:
@@ -102,7 +105,7 @@ void add_login(std::vector<std::string>& env) {
 }  // namespace
 
 Ranks::Ranks(asio::io_context& io, link::Link& link, const rlimit& open_files)
-    : io_(io), link_(link), open_files_(open_files) {}
+    : io_(io), link_(link), open_files_(open_files), mpi_(io, link) {}
 Ranks::~Ranks() = default;
 
 /// Topology takes milliseconds to read: only where binding was asked for.
@@ -110,6 +113,7 @@ void Ranks::configure(const wire::Layout& layout, bool hand_over) {
   hand_over_ = hand_over;
   report_cpus_ = layout.report_cpus;
   first_credit_ = layout.credit;
+  local_ranks_ = layout.local_ranks;
   oom_kills_ = oom_kills();
   plan::BindingRequest request;
   request.bind_to = static_cast<plan::BindTo>(layout.bind_to);
@@ -195,6 +199,9 @@ void Ranks::launch(const wire::Spawn& spawn, const Program& program, const std::
   const auto mask = affinity_mask(cpus);
   launch.affinity = mask;
   launch.wait = report_cpus_;
+  const sys::Fd mpi = mpi_.serves() ? mpi_.connect(spawn.rank, spawn.app) : sys::Fd();
+  if (mpi_.serves() && !mpi) return refuse(spawn.rank, errno, "cannot make its MPI connection");
+  launch.mpi = mpi.get();
   const Spawner::Child child = spawner_.spawn(launch);
   if (child.pid < 0) return refuse(spawn.rank, child.error, step_text(SpawnStep::fork, child.error, program));
   Rank& rank = ranks_[spawn.rank];
@@ -262,6 +269,7 @@ void Ranks::resume() {
 }
 
 void Ranks::refuse(std::uint32_t rank, int error, const std::string& what) {
+  if (!ranks_.contains(rank)) mpi_.ended(rank);
   link_.send(wire::NotStarted{rank, static_cast<std::uint32_t>(error), what, sys::wall_ns()});
 }
 
@@ -283,12 +291,13 @@ void Ranks::reaped(pid_t pid, int wait_status) {
   for (auto& reader : rank.readers) {
     if (reader) reader->rank_ended();
   }
+  const bool in_mpi = mpi_.ended(id);
   if (const auto failure = Spawner::failure(rank.failure)) {
     return refuse(id, failure->error, step_text(failure->step, failure->error, programs_.at(rank.app)));
   }
   const bool killed = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
   const auto kills = killed ? oom_kills() : oom_kills_;
-  link_.send(wire::Ended{id, static_cast<std::uint32_t>(wait_status), kills > oom_kills_, sys::wall_ns()});
+  link_.send(wire::Ended{id, static_cast<std::uint32_t>(wait_status), kills > oom_kills_, sys::wall_ns(), in_mpi});
 }
 
 void Ranks::discard() {

@@ -22,6 +22,8 @@ enum class Format { text, json };
 enum class Verb { run, hosts, check };
 
 struct Options {
+  Options() { request.mpi = plan::Mpi::automatic; }
+
   Verb verb = Verb::run;
   plan::Request request;  ///< all but job_id, which the caller makes; `check` may name no program
   allocate::HostRequest hosts;

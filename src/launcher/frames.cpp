@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "pmi/mapping.h"
+
 namespace dlaunch::launcher {
 namespace {
 
@@ -48,11 +50,24 @@ wire::Layout layout_frame(const plan::Plan& plan, int host, const Settings& sett
   return layout;
 }
 
+wire::MpiWorld world_frame(const plan::Plan& plan) {
+  const auto ranks = static_cast<std::uint32_t>(plan.ranks.size());
+  std::vector<int> hosts;
+  hosts.reserve(plan.ranks.size());
+  for (const plan::Rank& rank : plan.ranks) hosts.push_back(rank.host);
+  std::uint32_t slots = 0;
+  for (const plan::PlannedHost& host : plan.hosts) {
+    slots += std::max(static_cast<std::uint32_t>(host.host.slots), static_cast<std::uint32_t>(host.ranks.size()));
+  }
+  return {"kvs_" + plan.job_id, ranks, slots, pmi::process_mapping(hosts), plan.hosts.size() == 1};
+}
+
 }  // namespace
 
 std::vector<wire::Message> start_frames(const plan::Plan& plan, int host, const Settings& settings,
                                         const std::vector<output::RankFacts>& facts) {
   std::vector<wire::Message> frames{layout_frame(plan, host, settings)};
+  if (plan.mpi != plan::Mpi::none) frames.emplace_back(world_frame(plan));
   std::set<int> described;
   for (const int number : plan.hosts[static_cast<size_t>(host)].ranks) {
     const plan::Rank& rank = plan.ranks[static_cast<size_t>(number)];

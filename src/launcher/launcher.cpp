@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "launcher/frames.h"
 #include "launcher/hosts.h"
+#include "launcher/mpi.h"
 #include "launcher/output_driver.h"
 #include "launcher/rank_order.h"
 #include "launcher/rank_streams.h"
@@ -23,6 +24,7 @@ namespace {
 
 using output::Stream;
 constexpr std::chrono::milliseconds kProgressTick{200};
+constexpr int kWarning = 2;                  // of wire::Log
 constexpr int kExitSigpipe = 128 + SIGPIPE;  // as any filter whose reader went away
 
 std::string folded(const std::vector<std::uint32_t>& cpus) {
@@ -49,7 +51,8 @@ class Launcher::Impl {
         signals_(io),
         timer_(io),
         progress_timer_(io),
-        order_(parts_.plan) {}
+        order_(parts_.plan),
+        mpi_(parts_.plan, parts_.hosts) {}
 
   job::Outcome run() {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH, SIGCHLD}) {
@@ -171,6 +174,7 @@ class Launcher::Impl {
 
   void on(int, wire::NotStarted& refused, std::deque<sys::Fd>&) {
     const int rank = static_cast<int>(refused.rank);
+    mpi_.rank_ended(rank);
     takes_no_stdin(rank);
     happened(
         job::RankEnded{rank, ExitStatus(NotStarted{static_cast<int>(refused.error), refused.what}), refused.time_ns});
@@ -192,18 +196,34 @@ class Launcher::Impl {
     if (const auto* signaled = std::get_if<Signaled>(&status.value()); signaled && ended.out_of_memory) {
       status = ExitStatus(Signaled{signaled->signal, signaled->core_dumped, true});
     }
+    if (ended.in_mpi && status.ok()) status = ExitStatus(LeftMpi{});
     log(2, "rank " + std::to_string(rank) + " " + status.describe());
     takes_no_stdin(rank);
     streams_.rank_ended(rank);
+    mpi_.rank_ended(rank);
     happened(job::RankEnded{rank, status, ended.time_ns});
+    note(mpi_.complaint());
   }
 
   void on(int, wire::Credit& credit, std::deque<sys::Fd>&) {
     stdin_.granted(static_cast<int>(credit.rank), credit.bytes);
   }
   void on(int, wire::StdinClosed& closed, std::deque<sys::Fd>&) { takes_no_stdin(static_cast<int>(closed.rank)); }
+  void on(int host, wire::Fence& fence, std::deque<sys::Fd>&) {
+    if (const std::string why = mpi_.fence(host, fence); !why.empty()) return host_broken(host, why);
+    note(mpi_.complaint());
+  }
+  void on(int host, wire::NameAsk& ask, std::deque<sys::Fd>&) {
+    if (!mpi_.name(host, ask)) host_broken(host, "its agent asks what no rank can ask");
+  }
+  void on(int, wire::Aborted& aborted, std::deque<sys::Fd>&) {
+    const int rank = static_cast<int>(aborted.rank);
+    log(2, "rank " + std::to_string(rank) + " called MPI_Abort with code " + std::to_string(aborted.code));
+    happened(job::RankAborted{rank, static_cast<int>(aborted.code & 0xff), aborted.time_ns});
+  }
   void on(int host, wire::Log& said, std::deque<sys::Fd>&) {
-    log(said.level >= 2 ? 1 : 2, host_name(host) + ": " + said.text);
+    if (said.level == kWarning) return note(host_name(host) + ": " + said.text);
+    log(said.level > kWarning ? 1 : 2, host_name(host) + ": " + said.text);
   }
   void on(int host, wire::Clean& clean, std::deque<sys::Fd>&) { happened(job::HostClean{host, std::move(clean.left)}); }
   /// Ping, which has been heard, and what only a launcher sends.
@@ -310,6 +330,10 @@ class Launcher::Impl {
     happened(job::UserSignal{signal});
   }
 
+  void note(const std::string& text) const {
+    if (!text.empty() && parts_.note) parts_.note(text);
+  }
+
   void log(int level, const std::string& text) const {
     if (parts_.log) parts_.log(level, text);
   }
@@ -326,6 +350,7 @@ class Launcher::Impl {
   asio::steady_timer progress_timer_;
   std::optional<job::Time> armed_for_;
   RankOrder order_;
+  Mpi mpi_;
   int started_ = 0;
   bool impatient_ = false;
 };

@@ -41,6 +41,8 @@ class RankOrder {
     return before == State::asked || before == State::started;
   }
   bool in_order(const wire::Ended& m, job::Phase) { return step(m.rank, State::started, State::ended); }
+  bool in_order(const wire::NameAsk& m, job::Phase) const { return states_[m.rank] == State::started; }
+  bool in_order(const wire::Aborted& m, job::Phase) const { return states_[m.rank] == State::started; }
   bool in_order(const wire::Output& m, job::Phase) const { return states_[m.rank] >= State::started; }
   bool in_order(const wire::Clean&, job::Phase phase) const { return phase == job::Phase::finishing; }
   template <class Other>

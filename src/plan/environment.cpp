@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "plan/mpi.h"
 #include "plan/outer_job.h"
 #include "plan/table.h"
 #include "plan/visible.h"
@@ -26,6 +27,7 @@ bool is_rank_variable(std::string_view name) { return std::ranges::find(kRankVar
 bool is_no_heritage(const Request& request, std::string_view name) {
   if (is_rank_variable(name)) return true;
   if (!request.frameworks.empty() && left_by_outer_job(name)) return true;
+  if (request.mpi != Mpi::none && left_by_outer_mpi(name)) return true;
   return request.visible != Visible::unchanged && std::ranges::find(kVisibleVariables, name) != kVisibleVariables.end();
 }
 

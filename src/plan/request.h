@@ -28,6 +28,9 @@ enum class Framework { torch, deepspeed, jax, tensorflow, mindspore, horovod, op
 /// Which devices a rank sees (plan/visible.h). unchanged: what the launcher's own environment leaves it.
 enum class Visible { unchanged, host, rank };
 
+/// What MPI is served to the ranks (docs/mpi.md). automatic: pmi1, unless a framework would take it for what it is not.
+enum class Mpi { automatic, pmi1, none };
+
 enum class BindTo { none, core, hwthread, socket, numa };
 enum class MapBy { slot, core, hwthread, socket, numa, node };
 enum class RankBy { slot, node, core, socket };
@@ -59,6 +62,7 @@ struct Request {
   std::vector<RankPlace> rank_places;    ///< --rankfile; places every rank when not empty
   std::vector<Framework> frameworks;     ///< --env-for; none twice
   Visible visible = Visible::unchanged;  ///< --visible
+  Mpi mpi = Mpi::none;                   ///< --mpi
   std::vector<std::string> environment;  ///< the launcher's, NAME=VALUE
   std::string cwd;                       ///< the launcher's; empty: it is gone
 };

@@ -12,7 +12,7 @@
 namespace dlaunch::wire {
 
 /// Both sides must have been built with the same; the agent travels with its launcher.
-inline constexpr std::uint32_t kVersion = 3;
+inline constexpr std::uint32_t kVersion = 4;
 
 inline constexpr std::uint32_t kMaxFrame = 16u << 20;  ///< an environment of 2 MiB and argv fit with room to spare
 inline constexpr std::uint32_t kMaxOutput = 64u
@@ -164,6 +164,47 @@ struct Survey {
   bool operator==(const Survey&) const = default;
 };
 
+/// The ranks of this host are ranks of an MPI job: each gets a PMI connection (docs/mpi.md). Before the first Spawn.
+struct MpiWorld {
+  static constexpr std::uint8_t kType = 11;
+  std::string space;           ///< the name of its key-value space
+  std::uint32_t size = 0;      ///< ranks of the job
+  std::uint32_t universe = 0;  ///< slots of the job
+  std::string mapping;         ///< PMI_process_mapping; empty: not told
+  bool alone = false;          ///< no other host takes part: fences end here
+  template <class A>
+  void fields(A& a) {
+    a(space), a(size), a(universe), a(mapping), a(alone);
+  }
+  bool operator==(const MpiWorld&) const = default;
+};
+
+/// What all hosts put before a fence; the one with `last` ends it.
+struct Shared {
+  static constexpr std::uint8_t kType = 12;
+  std::vector<std::string> pairs;  ///< key, value, key, value, …
+  bool last = false;
+  bool broken = false;  ///< there is no fence: whoever waits in it is let down
+  template <class A>
+  void fields(A& a) {
+    a(pairs), a(last), a(broken);
+  }
+  bool operator==(const Shared&) const = default;
+};
+
+/// The answer to NameAsk.
+struct NameAnswer {
+  static constexpr std::uint8_t kType = 13;
+  std::uint32_t rank = 0;
+  bool ok = false;
+  std::string port;  ///< that a lookup found
+  template <class A>
+  void fields(A& a) {
+    a(rank), a(ok), a(port);
+  }
+  bool operator==(const NameAnswer&) const = default;
+};
+
 // ---- both ways ----
 
 struct Ping {
@@ -251,9 +292,10 @@ struct Ended {
   std::uint32_t wait_status = 0;
   bool out_of_memory = false;
   std::int64_t time_ns = 0;
+  bool in_mpi = false;  ///< after MPI_Init, without MPI_Finalize
   template <class A>
   void fields(A& a) {
-    a(rank), a(wait_status), a(out_of_memory), a(time_ns);
+    a(rank), a(wait_status), a(out_of_memory), a(time_ns), a(in_mpi);
   }
   bool operator==(const Ended&) const = default;
 };
@@ -317,7 +359,47 @@ struct Facts {
   bool operator==(const Facts&) const = default;
 };
 
+/// Every rank of this host waits in a fence; answered by Shared. One at a time.
+struct Fence {
+  static constexpr std::uint8_t kType = 41;
+  std::vector<std::string> pairs;   ///< put here since the last one: key, value, key, value, …
+  std::vector<std::uint32_t> gone;  ///< ranks of this host that can never come to a fence
+  template <class A>
+  void fields(A& a) {
+    a(pairs), a(gone);
+  }
+  bool operator==(const Fence&) const = default;
+};
+
+/// A rank publishes a name, looks one up, or takes it back. Answered by NameAnswer.
+struct NameAsk {
+  static constexpr std::uint8_t kType = 42;
+  std::uint32_t rank = 0;
+  std::uint8_t what = 0;  ///< 0 publish, 1 look up, 2 unpublish
+  std::string service;
+  std::string port;  ///< with publish
+  template <class A>
+  void fields(A& a) {
+    a(rank), a(what), a(service), a(port);
+  }
+  bool operator==(const NameAsk&) const = default;
+};
+
+/// The rank called MPI_Abort. Its Ended still comes.
+struct Aborted {
+  static constexpr std::uint8_t kType = 43;
+  std::uint32_t rank = 0;
+  std::uint32_t code = 0;  ///< 0 to 255
+  std::int64_t time_ns = 0;
+  template <class A>
+  void fields(A& a) {
+    a(rank), a(code), a(time_ns);
+  }
+  bool operator==(const Aborted&) const = default;
+};
+
 using Message = std::variant<Setup, Program, Spawn, Stdin, Signal, WindowSize, Pause, Finish, Layout, Survey, Ping,
-                             Credit, Hello, Started, NotStarted, Output, Ended, StdinClosed, Log, Clean, Facts>;
+                             Credit, Hello, Started, NotStarted, Output, Ended, StdinClosed, Log, Clean, Facts,
+                             MpiWorld, Shared, NameAnswer, Fence, NameAsk, Aborted>;
 
 }  // namespace dlaunch::wire

@@ -63,7 +63,9 @@ TEST(WireDocument, HasEveryMessageWithItsNumber) {
       heading<Ping>("Ping"),         heading<Credit>("Credit"),           heading<Hello>("Hello"),
       heading<Started>("Started"),   heading<NotStarted>("NotStarted"),   heading<Output>("Output"),
       heading<Ended>("Ended"),       heading<StdinClosed>("StdinClosed"), heading<Log>("Log"),
-      heading<Clean>("Clean"),       heading<Survey>("Survey"),           heading<Facts>("Facts")};
+      heading<Clean>("Clean"),       heading<Survey>("Survey"),           heading<Facts>("Facts"),
+      heading<MpiWorld>("MpiWorld"), heading<Shared>("Shared"),           heading<NameAnswer>("NameAnswer"),
+      heading<Fence>("Fence"),       heading<NameAsk>("NameAsk"),         heading<Aborted>("Aborted")};
   ASSERT_EQ(headings.size(), std::variant_size_v<Message>);
   for (const std::string& each : headings) EXPECT_THAT(text, HasSubstr(each));
 }
