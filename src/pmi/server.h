@@ -6,7 +6,6 @@
 // - A key that is not there is answered at once: what other hosts put is here after the next fence.
 // - A fence waits for every rank of the job. One that can never come (it ended, or its connection did) ends the fence:
 //   all that wait in it are hung up on, for their MPI would wait for ever.
-// - After finalize a rank may begin anew: a script may run one MPI program after another.
 #pragma once
 
 #include <cstdint>
