@@ -8,6 +8,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "link/link.h"
 #include "pmi/server.h"
@@ -22,7 +24,8 @@ class Mpi {
   ~Mpi();
 
   void configure(const wire::MpiWorld& world, std::uint32_t ranks_here);
-  bool serves() const { return server_.has_value(); }
+  /// Whether ranks of the program at that path get a connection.
+  bool serves(const std::string& path, const std::vector<std::string>& env) const;
 
   /// The end of its connection that the rank inherits; it is served from now on. Empty with errno set.
   sys::Fd connect(std::uint32_t rank, std::uint32_t app);
@@ -50,6 +53,7 @@ class Mpi {
   asio::io_context& io_;
   link::Link& link_;
   std::optional<pmi::Server> server_;
+  bool probe_ = false;
   std::map<std::uint32_t, std::unique_ptr<Connection>> connections_;
   std::array<char, 16u << 10> scratch_{};
 };

@@ -37,6 +37,7 @@ struct Rank {
 struct Program {
   wire::Program asked;
   tl::expected<std::string, NotFound> path;
+  bool mpi = false;  // its ranks get a connection
 };
 
 namespace {
@@ -130,7 +131,8 @@ void Ranks::describe(wire::Program&& program) {
   auto path = program.argv.empty() ? tl::unexpected(NotFound{ENOENT, "no program was named"})
                                    : find_program(program.argv[0], program.env, program.wdir);
   const std::uint32_t app = program.app;
-  programs_.insert_or_assign(app, Program{std::move(program), std::move(path)});
+  const bool mpi = path && mpi_.serves(absolute(*path, program.wdir), program.env);
+  programs_.insert_or_assign(app, Program{std::move(program), std::move(path), mpi});
 }
 
 void Ranks::start(const wire::Spawn& spawn) {
@@ -199,8 +201,8 @@ void Ranks::launch(const wire::Spawn& spawn, const Program& program, const std::
   const auto mask = affinity_mask(cpus);
   launch.affinity = mask;
   launch.wait = report_cpus_;
-  const sys::Fd mpi = mpi_.serves() ? mpi_.connect(spawn.rank, spawn.app) : sys::Fd();
-  if (mpi_.serves() && !mpi) return refuse(spawn.rank, errno, "cannot make its MPI connection");
+  const sys::Fd mpi = program.mpi ? mpi_.connect(spawn.rank, spawn.app) : sys::Fd();
+  if (program.mpi && !mpi) return refuse(spawn.rank, errno, "cannot make its MPI connection");
   launch.mpi = mpi.get();
   const Spawner::Child child = spawner_.spawn(launch);
   if (child.pid < 0) return refuse(spawn.rank, child.error, step_text(SpawnStep::fork, child.error, program));
@@ -209,6 +211,7 @@ void Ranks::launch(const wire::Spawn& spawn, const Program& program, const std::
   rank.app = spawn.app;
   rank.failure = child.slot;
   rank_of_.emplace(child.pid, spawn.rank);
+  if (!program.mpi) mpi_.ended(spawn.rank);  // it never comes to a fence
   connect(spawn.rank, rank, stdio);
 }
 

@@ -59,7 +59,12 @@ wire::MpiWorld world_frame(const plan::Plan& plan) {
   for (const plan::PlannedHost& host : plan.hosts) {
     slots += std::max(static_cast<std::uint32_t>(host.host.slots), static_cast<std::uint32_t>(host.ranks.size()));
   }
-  return {"kvs_" + plan.job_id, ranks, slots, pmi::process_mapping(hosts), plan.hosts.size() == 1};
+  return {"kvs_" + plan.job_id,
+          ranks,
+          slots,
+          pmi::process_mapping(hosts),
+          plan.hosts.size() == 1,
+          plan.mpi == plan::Mpi::automatic};
 }
 
 }  // namespace

@@ -22,11 +22,12 @@ void set(std::vector<std::string>& environment, const App& app, std::string_view
 
 }  // namespace
 
-/// Horovod takes these variables for a real MPI that it should use, where --env-for sets it up to do without one.
+/// Horovod takes these variables for a real MPI that it should use, where --env-for sets it up to do without one; beside
+/// Open MPI's a program takes itself for a rank of either library.
 Mpi chosen_mpi(const Request& request) {
-  if (request.mpi != Mpi::automatic) return request.mpi;
-  const bool horovod = std::ranges::find(request.frameworks, Framework::horovod) != request.frameworks.end();
-  return horovod ? Mpi::none : Mpi::pmi1;
+  const bool harmed = std::ranges::any_of(
+      request.frameworks, [](Framework each) { return each == Framework::horovod || each == Framework::openmpi; });
+  return request.mpi == Mpi::automatic && harmed ? Mpi::none : request.mpi;
 }
 
 bool left_by_outer_mpi(std::string_view name) {

@@ -12,7 +12,7 @@ namespace dlaunch::plan {
 /// shells), and that select(2) can wait for.
 inline constexpr int kPmiFd = 60;
 
-/// automatic decided: by what else was asked for, never by the program, which may be a script that starts one.
+/// What is served. Each host decides by itself which programs need it where it stays automatic.
 Mpi chosen_mpi(const Request& request);
 
 /// Whether the variable tells a rank of the MPI job that we were started in.

@@ -48,7 +48,7 @@ struct Plan {
   BindingRequest binding;
   std::vector<Framework> frameworks = {};  ///< their variables: with_frameworks (plan/frameworks.h)
   Visible visible = Visible::unchanged;
-  Mpi mpi = Mpi::none;             ///< never automatic
+  Mpi mpi = Mpi::none;             ///< automatic: pmi1 for the programs that may use it
   std::vector<std::string> notes;  ///< what the user should know and did not ask for, a line each, no prefix
 };
 

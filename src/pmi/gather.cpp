@@ -37,9 +37,9 @@ std::string GatherAll::take(int host, std::vector<std::string> pairs, const std:
 
 void GatherAll::rank_ended(int host, std::uint32_t rank) {
   const auto at = static_cast<size_t>(host);
-  if (--ranks_left_[at] > 0 || has_come_[at]) return;
-  ++empty_;
+  if (--ranks_left_[at] > 0) return;
   if (!last_of_empty_) last_of_empty_ = rank;
+  if (!has_come_[at]) ++empty_;
 }
 
 std::vector<GatherAll::Shared> GatherAll::take_shared() {

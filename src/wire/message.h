@@ -172,9 +172,10 @@ struct MpiWorld {
   std::uint32_t universe = 0;  ///< slots of the job
   std::string mapping;         ///< PMI_process_mapping; empty: not told
   bool alone = false;          ///< no other host takes part: fences end here
+  bool probe = false;          ///< look first whether a program may use MPI at all
   template <class A>
   void fields(A& a) {
-    a(space), a(size), a(universe), a(mapping), a(alone);
+    a(space), a(size), a(universe), a(mapping), a(alone), a(probe);
   }
   bool operator==(const MpiWorld&) const = default;
 };

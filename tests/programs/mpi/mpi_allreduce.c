@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "settle.h"
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   const int count = (argc > 1 ? atoi(argv[1]) : 1) * (1 << 20) / (int)sizeof(double);
@@ -16,6 +18,6 @@ int main(int argc, char** argv) {
   MPI_Reduce(&bad, &all_bad, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) printf("%d doubles, %d wrong\n", count, all_bad);
   free(values);
-  MPI_Finalize();
+  settle_and_finalize();
   return all_bad != 0;
 }

@@ -2,6 +2,8 @@
 #include <mpi.h>
 #include <stdio.h>
 
+#include "settle.h"
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank, size, length, found;
@@ -15,6 +17,6 @@ int main(int argc, char** argv) {
   printf("rank %d of %d on %s app %d", rank, size, host, found ? *number : -1);
   MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &universe, &found);
   printf(" universe %d\n", found ? *universe : -1);
-  MPI_Finalize();
+  settle_and_finalize();
   return 0;
 }

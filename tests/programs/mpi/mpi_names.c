@@ -2,6 +2,8 @@
 #include <mpi.h>
 #include <stdio.h>
 
+#include "settle.h"
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank, size;
@@ -22,6 +24,6 @@ int main(int argc, char** argv) {
     const int error = MPI_Lookup_name("ocean", MPI_INFO_NULL, port);
     printf("then it is %s\n", error == MPI_SUCCESS ? "still there" : "gone");
   }
-  MPI_Finalize();
+  settle_and_finalize();
   return 0;
 }

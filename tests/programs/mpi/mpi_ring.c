@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "settle.h"
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   const int rounds = argc > 1 ? atoi(argv[1]) : 1;
@@ -17,6 +19,6 @@ int main(int argc, char** argv) {
     if (rank == 0) MPI_Recv(&sum, 1, MPI_LONG, size - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
   if (rank == 0) printf("sum %ld\n", sum);
-  MPI_Finalize();
+  settle_and_finalize();
   return 0;
 }

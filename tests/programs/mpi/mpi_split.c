@@ -2,6 +2,8 @@
 #include <mpi.h>
 #include <stdio.h>
 
+#include "settle.h"
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank, size;
@@ -16,6 +18,6 @@ int main(int argc, char** argv) {
   for (int i = 0; i < size; ++i) length += snprintf(line + length, sizeof line - (size_t)length, " %d", ranks[i]);
   puts(line);
   MPI_Comm_free(&here);
-  MPI_Finalize();
+  settle_and_finalize();
   return 0;
 }

@@ -28,7 +28,7 @@ std::vector<Message> one_of_each() {
       StdinClosed{6},
       Log{3, "text"},
       Clean{{"pid 1 (x)"}},
-      MpiWorld{"kvs_job-1", 8, 16, "(vector,(0,2,4))", false},
+      MpiWorld{"kvs_job-1", 8, 16, "(vector,(0,2,4))", false, true},
       Shared{{"key", "value"}, true, false},
       NameAnswer{4, true, "tag#0$"},
       Fence{{"key", "value"}, {3}},
