@@ -22,8 +22,8 @@ void set(std::vector<std::string>& environment, const App& app, std::string_view
 
 }  // namespace
 
-/// Horovod takes these variables for a real MPI that it should use, where --env-for sets it up to do without one; beside
-/// Open MPI's a program takes itself for a rank of either library.
+/// Horovod takes these variables for a real MPI that it should use, where --env-for sets it up to do without one;
+/// beside Open MPI's a program takes itself for a rank of either library.
 Mpi chosen_mpi(const Request& request) {
   const bool harmed = std::ranges::any_of(
       request.frameworks, [](Framework each) { return each == Framework::horovod || each == Framework::openmpi; });

@@ -28,8 +28,8 @@ enum class Framework { torch, deepspeed, jax, tensorflow, mindspore, horovod, op
 /// Which devices a rank sees (plan/visible.h). unchanged: what the launcher's own environment leaves it.
 enum class Visible { unchanged, host, rank };
 
-/// What MPI is served to the ranks (docs/mpi.md). automatic: pmi1 for programs that may use it, unless a framework would
-/// take it for what it is not.
+/// What MPI is served to the ranks (docs/mpi.md). automatic: pmi1 for programs that may use it, unless a framework
+/// would take it for what it is not.
 enum class Mpi { automatic, pmi1, none };
 
 enum class BindTo { none, core, hwthread, socket, numa };

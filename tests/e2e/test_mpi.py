@@ -122,34 +122,39 @@ class Hosts(HostsCase):
             self.skipTest(NO_MPICH)
         super().setUp()
 
-    def test_one_world_over_hosts(self):
-        result = self.run_dlaunch("-n", 4, "-H", "node1:2,node2:2", mpich("mpi_hello"))
+    def run_mpich(self, *args, complete):
+        """stdout of a job that succeeds. MPICH 4.0.2 over UCX and TCP hangs now and then in MPI_Finalize, under any
+        launcher (docs/mpi.md): a job that does so, after all that it had to say (`complete`), is run again."""
+        for _ in range(4):
+            result = self.run_dlaunch("--timeout", 15, "-x", "UCX_TCP_PUT_ENABLE=n", *args)
+            self.assertTrue(complete(result.stdout), result)
+            if result.returncode != 124:
+                break
+            print("MPICH hung in MPI_Finalize: run again", flush=True)
         self.assert_exit(result, 0)
-        seen = hellos(result.stdout)
+        return result.stdout
+
+    def test_one_world_over_hosts(self):
+        out = self.run_mpich("-n", 4, "-H", "node1:2,node2:2", mpich("mpi_hello"), complete=lambda o: len(lines(o)) == 4)
+        seen = hellos(out)
         self.assertEqual({rank: host for rank, (_, host, _, _) in seen.items()},
                          {0: "node1", 1: "node1", 2: "node2", 3: "node2"})
         self.assertEqual({(size, universe) for size, _, _, universe in seen.values()}, {(4, 4)})
 
     def test_a_ring_over_three(self):
-        result = self.run_dlaunch("-H", "node1:2,node2:1,node3:1", mpich("mpi_ring"), 5)
-        self.assert_exit(result, 0)
-        self.assertEqual(result.stdout, b"sum 30\n")
+        self.run_mpich("-H", "node1:2,node2:1,node3:1", mpich("mpi_ring"), 5, complete=lambda o: o == b"sum 30\n")
 
     def test_ranks_of_a_host_find_each_other(self):
-        """As many ranks on each: else MPICH 4.0.2 hangs in MPI_Finalize after a split, under any launcher."""
-        for placed, expected in (((), ["rank 0: 0 1", "rank 1: 0 1", "rank 2: 2 3", "rank 3: 2 3"]),
-                                 (("--map-by", "node"), ["rank 0: 0 2", "rank 1: 1 3", "rank 2: 0 2", "rank 3: 1 3"])):
+        for placed, expected in (((), ["rank 0: 0 1", "rank 1: 0 1", "rank 2: 2 3", "rank 3: 2 3", "rank 4: 4"]),
+                                 (("--map-by", "node"), ["rank 0: 0 3", "rank 1: 1 4", "rank 2: 2", "rank 3: 0 3", "rank 4: 1 4"])):
             with self.subTest(placed):
-                result = self.run_dlaunch("-n", 4, "-H", "node1:2,node2:2", *placed, mpich("mpi_split"))
-                self.assert_exit(result, 0)
-                self.assertEqual(sorted(lines(result.stdout)), expected)
+                self.run_mpich("-n", 5, "-H", "node1:2,node2:2,node3:1", *placed, mpich("mpi_split"),
+                               complete=lambda o: sorted(lines(o)) == expected)
 
     def test_data_and_names_go_between_hosts(self):
-        result = self.run_dlaunch("-H", "node1,node2", mpich("mpi_allreduce"), 64, timeout=120)
-        self.assert_exit(result, 0)
-        self.assertEqual(result.stdout, b"8388608 doubles, 0 wrong\n")
-        result = self.run_dlaunch("-H", "node1,node2", mpich("mpi_names"))
-        self.assertEqual(result.stdout, b"ocean is tag#0$here\nthen it is gone\n")
+        self.run_mpich("-H", "node1,node2", mpich("mpi_allreduce"), 64, complete=lambda o: o == b"8388608 doubles, 0 wrong\n")
+        self.run_mpich("-H", "node1,node2", mpich("mpi_names"),
+                       complete=lambda o: o == b"ocean is tag#0$here\nthen it is gone\n")
 
     def test_abort_on_another_host(self):
         result = self.run_dlaunch("-H", "node1,node2,node3", mpich("mpi_leave"), "abort", 2, 7)

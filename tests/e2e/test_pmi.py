@@ -75,6 +75,16 @@ finalize()
                          ["cmd=put_result rc=0 msg=success", "cmd=get_result rc=-1 msg=key_a_not_found value=unknown",
                           "cmd=spawn_result rc=-1 status=spawn_not_supported"])
 
+    def test_the_connection_is_all_that_is_open(self):
+        for how, expected in (("auto", b"0 1 2 60"), ("pmi1", b"0 1 2 60"), ("none", b"0 1 2")):
+            out = self.assert_succeeds("--mpi", how, "-n", 1, "sh", "-c", "ls /proc/$$/fd; : $RANK_ID")
+            self.assertEqual(b" ".join(sorted(out.split(), key=int)), expected, how)
+
+    def test_a_program_that_cannot_use_mpi_gets_none_unless_asked(self):
+        for how, served in (("auto", False), ("pmi1", True)):
+            out = self.assert_succeeds("--mpi", how, "-n", 1, support.program("fd_list"))
+            self.assertEqual(b"\n60 socket:" in out, served, out)
+
     def test_a_client_without_mpi_is_not_judged(self):
         self.assert_succeeds("-n", 2, *client("if rank: say('cmd=init pmi_ver')"))
         self.assert_succeeds("-n", 2, PYTHON, "-c", "import os; os.closerange(3, 100)")
