@@ -85,7 +85,7 @@ Result<std::string> read_text(const std::string& path) {
 int tell_before(const Options& options, const plan::Allocation& allocation, const plan::Plan& plan) {
   int failed = 0;
   if (options.show_allocation) failed = print(plan::to_table(allocation), 0);
-  if (options.show_map && failed == 0) failed = print(plan::to_table(plan), 0);
+  if (options.show_map && failed == 0) failed = print(plan::to_map(plan), 0);
   if (options.report_pid.empty() || failed != 0) return failed;
   const std::string pid = std::to_string(::getpid()) + '\n';
   if (options.report_pid == "-") return print(pid, 0);

@@ -138,8 +138,8 @@ std::string variables(const Plan& plan) {
 
 }  // namespace
 
-std::string to_table(const Plan& plan) {
-  return header(plan) + "\n" + rank_table(plan) + variables(plan) + host_variables(plan);
-}
+std::string to_map(const Plan& plan) { return header(plan) + "\n" + rank_table(plan); }
+
+std::string to_table(const Plan& plan) { return to_map(plan) + variables(plan) + host_variables(plan); }
 
 }  // namespace dlaunch::plan
