@@ -140,6 +140,15 @@ class Options(Called, Case):
         self.assertEqual(out, b"[0] 1\n")
         out = self.assert_succeeds("-env", "A", "2", "-prepend-pattern", "<%r>", "-n", 1, *sh("echo $A"))
         self.assertEqual(out, b"<0>2\n")
+        streams = sh("echo out $RANK_ID; echo err $RANK_ID >&2")
+        result = self.run_dlaunch("-outfile-pattern", "o/%r.out", "-n", 2, *streams)
+        self.assertEqual((result.stdout, sorted_lines(result.stderr)), (b"", [b"err 0", b"err 1"]))
+        result = self.run_dlaunch("-outfile-pattern", "o/%r.out", "-errfile-pattern", "o/%r.err", "-n", 2, *streams)
+        self.assertEqual((result.stdout, result.stderr), (b"", b""))
+        kept = {path.name: path.read_text() for path in (self.dir / "o").iterdir()}
+        self.assertEqual(kept, {"0.out": "out 0\n", "1.out": "out 1\n", "0.err": "err 0\n", "1.err": "err 1\n"})
+        for pattern in (["-outfile-pattern", "same"], ["-outfile-pattern", "%r", "-errfile-pattern", "%r"]):
+            self.assert_exit(self.run_dlaunch(*pattern, "-n", 2, "true"), 2)
         refused = self.run_dlaunch("-iface", "eth0", "-n", 1, "true")
         self.assert_exit(refused, 2)
         self.assertIn(b"opens no port", refused.stderr)
