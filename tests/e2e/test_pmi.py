@@ -104,7 +104,7 @@ class Hostile(Case):
         "empty line": ("say('\\n')", "an empty PMI line"),
         "bytes": ("say(bytes(range(11, 256)) + b'\\n')", "sent a PMI line"),
         "a line without end": ("say('cmd=put key=a value=' + 'v' * 20000)", "a PMI line of more than 16384 bytes"),
-        "no patience": ("say('cmd=barrier_in\\ncmd=get_maxes\\n')", "asked on before it was answered"),
+        "no patience": ("say('cmd=lookup_name service=x\\ncmd=get_maxes\\n')", "asked on before it was answered"),
         "init twice": ("init()", "said init twice"),
     }
 
