@@ -29,12 +29,13 @@ constexpr int kLost = 1;  // exit code when the launcher went away
 
 class Agent::Impl {
  public:
-  Impl(asio::io_context& io, sys::Fd in, sys::Fd out, rlimit open_files)
+  Impl(asio::io_context& io, sys::Fd in, sys::Fd out, rlimit open_files, JobDirectory& files)
       : io_(io),
         link_(io, std::move(in), std::move(out)),
         signals_(io, SIGCHLD, SIGTERM, SIGINT),
         timer_(io),
         sweeper_(io),
+        files_(files),
         ranks_(io, link_, open_files),
         surveyor_(io, link_, open_files) {
     signals_.add(SIGHUP);
@@ -83,6 +84,7 @@ class Agent::Impl {
 
   void on(wire::Survey& survey) { surveyor_.look(std::move(survey)); }
   void on(wire::Layout& layout) { ranks_.configure(layout, setup_.hand_over); }
+  void on(wire::File& file) { ranks_.keep(file, files_); }
   void on(wire::Program& program) { ranks_.describe(std::move(program)); }
   void on(wire::Spawn& spawn) { ranks_.start(spawn); }
   void on(wire::Stdin& input) { ranks_.input(input); }
@@ -128,6 +130,7 @@ class Agent::Impl {
   /// Clean is the last frame, and waits for what is queued before it: a slow launcher gets all of it.
   void leave(std::vector<std::string> left) {
     ranks_.clear();
+    files_.remove();
     said_clean_ = true;
     link_.send(wire::Clean{std::move(left)});
     link_.when_sent([this] { io_.stop(); });
@@ -142,7 +145,10 @@ class Agent::Impl {
     ranks_.discard();
     surveyor_.stop();
     exit_code_ = kLost;
-    sweeper_.start(std::chrono::milliseconds(setup_.grace_ms), [this](const std::vector<std::string>&) { io_.stop(); });
+    sweeper_.start(std::chrono::milliseconds(setup_.grace_ms), [this](const std::vector<std::string>&) {
+      files_.remove();
+      io_.stop();
+    });
   }
 
   asio::io_context& io_;
@@ -150,6 +156,7 @@ class Agent::Impl {
   asio::signal_set signals_;
   asio::steady_timer timer_;
   Sweeper sweeper_;
+  JobDirectory& files_;
   Ranks ranks_;
   Surveyor surveyor_;
   wire::Setup setup_;
@@ -158,8 +165,8 @@ class Agent::Impl {
   int exit_code_ = 0;
 };
 
-Agent::Agent(asio::io_context& io, sys::Fd in, sys::Fd out, rlimit open_files)
-    : impl_(std::make_unique<Impl>(io, std::move(in), std::move(out), open_files)) {}
+Agent::Agent(asio::io_context& io, sys::Fd in, sys::Fd out, rlimit open_files, JobDirectory& files)
+    : impl_(std::make_unique<Impl>(io, std::move(in), std::move(out), open_files, files)) {}
 Agent::~Agent() = default;
 int Agent::run() { return impl_->run(); }
 

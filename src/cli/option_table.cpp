@@ -68,6 +68,13 @@ constexpr OptionSpec kOptions[] = {
        return put(o.request.ranks_per_host, whole_number(v, 1, kMaxRanks)); }},
     {.names = "rankfile rf", .takes = Takes::value, .value_name = "FILE", .section = Section::place,
      .help = "place each rank as FILE says: rank 0=node1 slot=0-3", .set_job = set_rankfile},
+    {.names = "rank-table", .takes = Takes::value, .value_name = "FILE", .section = Section::place,
+     .help = "start the job that Ascend's rank table FILE describes; auto: make one", .set_job = set_rank_table,
+     .more = "Ranks find it by RANK_TABLE_FILE, on every host. -H or a hostfile may say how to reach its hosts. "
+             "docs/ranktable.md says more."},
+    {.names = "product", .takes = Takes::value, .value_name = "NAME", .section = Section::place, .preference = true,
+     .rare = true, .standard = "910", .help = "whose rules hold for Ascend devices: 910, a2, a3, 950",
+     .set_job = set_product},
     {.names = "max-slots", .takes = Takes::value, .value_name = "N", .section = Section::place, .preference = true,
      .help = "never more than N ranks on a host",
      .set_job = [](Options& o, string_view v, Here) { return put(o.hosts.max_slots, whole_number(v, 1, kMaxRanks)); }},
@@ -210,7 +217,6 @@ constexpr OptionSpec kOptions[] = {
 // clang-format on
 
 constexpr RefusedOption kRefused[] = {
-    {"rank-table", "it is not supported by this version"},
     {"pernode", "use -N 1"},
     {"mca gmca am tune", "MCA parameters are not supported by this version"},
     {"rank-dir stage save-env", "it is not supported by this version"},

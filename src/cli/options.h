@@ -10,6 +10,7 @@
 #include "launcher/settings.h"
 #include "output/settings.h"
 #include "plan/request.h"
+#include "ranktable/rules.h"
 #include "transport/host_key.h"
 
 namespace dlaunch::cli {
@@ -21,6 +22,14 @@ enum class Format { text, json };
 /// `dlaunch PROGRAM`, `dlaunch hosts`, `dlaunch check`.
 enum class Verb { run, hosts, check };
 
+/// --rank-table.
+struct RankTableRequest {
+  bool automatic = false;  ///< made of the plan; else the file's:
+  std::string name;        ///< as it was typed
+  std::string path;        ///< absolute
+  std::string text;
+};
+
 struct Options {
   Verb verb = Verb::run;
   plan::Request request;  ///< all but job_id, which the caller makes; `check` may name no program
@@ -31,6 +40,9 @@ struct Options {
   std::string exec;                            ///< --exec: the command line that reaches other hosts; empty: ssh
   std::optional<transport::HostKey> host_key;  ///< empty: as the ssh configuration says, else strict
   std::chrono::milliseconds wait_hosts{0};     ///< --wait-hosts
+
+  std::optional<RankTableRequest> rank_table;
+  std::optional<ranktable::Product> product;  ///< --product; empty: the usual one of the table's version
 
   bool dry_run = false;
   Format format = Format::text;  ///< of --dry-run, --show-env, hosts and check

@@ -76,7 +76,7 @@ std::string to_json(const Plan& plan) {
   for (const PlannedHost& host : plan.hosts) hosts.push_back(host_json(host.host, &host.ranks));
   Json ranks = Json::array();
   for (const Rank& rank : plan.ranks) ranks.push_back(rank_json(rank));
-  const Json whole = {{"job_id", plan.job_id},
+  Json whole = {{"job_id", plan.job_id},
                       {"size", plan.ranks.size()},
                       {"apps", std::move(apps)},
                       {"hosts", std::move(hosts)},
@@ -86,6 +86,7 @@ std::string to_json(const Plan& plan) {
                         {"rank_by", to_string(plan.binding.rank_by)}}},
                       {"notes", plan.notes},
                       {"ranks", std::move(ranks)}};
+  if (plan.rank_table) whole["rank_table"] = plan.rank_table->name;
   return whole.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

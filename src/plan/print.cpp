@@ -66,6 +66,7 @@ std::string header(const Plan& plan) {
   if (one_directory(plan) && !plan.apps.empty()) rows.push_back({"directory", printable(plan.apps.front().wdir)});
   if (plan.binding != BindingRequest{.report = plan.binding.report})
     rows.push_back({"binding", binding_line(plan.binding)});
+  if (plan.rank_table) rows.push_back({"rank table", printable(plan.rank_table->name)});
   for (size_t i = 0; i < plan.notes.size(); ++i) rows.push_back({i == 0 ? "notes" : "", plan.notes[i]});
   return aligned(rows, "");
 }

@@ -164,6 +164,19 @@ struct Survey {
   bool operator==(const Survey&) const = default;
 };
 
+/// A file that the job's ranks here need: kept where only its owner reads it, and gone with the job. Before the Programs.
+struct File {
+  static constexpr std::uint8_t kType = 11;
+  std::string name;      ///< without a directory
+  std::string variable;  ///< of the ranks, that holds its path there unless their programs have it already
+  std::string bytes;
+  template <class A>
+  void fields(A& a) {
+    a(name), a(variable), a(bytes);
+  }
+  bool operator==(const File&) const = default;
+};
+
 // ---- both ways ----
 
 struct Ping {
@@ -317,7 +330,7 @@ struct Facts {
   bool operator==(const Facts&) const = default;
 };
 
-using Message = std::variant<Setup, Program, Spawn, Stdin, Signal, WindowSize, Pause, Finish, Layout, Survey, Ping,
+using Message = std::variant<Setup, Program, Spawn, Stdin, Signal, WindowSize, Pause, Finish, Layout, Survey, File, Ping,
                              Credit, Hello, Started, NotStarted, Output, Ended, StdinClosed, Log, Clean, Facts>;
 
 }  // namespace dlaunch::wire

@@ -28,6 +28,7 @@ std::vector<Message> one_of_each() {
       StdinClosed{6},
       Log{3, "text"},
       Clean{{"pid 1 (x)"}},
+      File{"table.json", "RANK_TABLE_FILE", "{}"},
       Survey{"/usr/bin:/bin", {"/data"}, {"python3"}, {"node1", "node2"}},
       Facts{5,
             "1.2.3",

@@ -63,7 +63,8 @@ TEST(WireDocument, HasEveryMessageWithItsNumber) {
       heading<Ping>("Ping"),         heading<Credit>("Credit"),           heading<Hello>("Hello"),
       heading<Started>("Started"),   heading<NotStarted>("NotStarted"),   heading<Output>("Output"),
       heading<Ended>("Ended"),       heading<StdinClosed>("StdinClosed"), heading<Log>("Log"),
-      heading<Clean>("Clean"),       heading<Survey>("Survey"),           heading<Facts>("Facts")};
+      heading<Clean>("Clean"),       heading<Survey>("Survey"),           heading<Facts>("Facts"),
+      heading<File>("File")};
   ASSERT_EQ(headings.size(), std::variant_size_v<Message>);
   for (const std::string& each : headings) EXPECT_THAT(text, HasSubstr(each));
 }
