@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "agent/identity.h"
+#include "agent/inquirer.h"
 #include "agent/ranks.h"
 #include "agent/surveyor.h"
 #include "agent/sweeper.h"
@@ -37,7 +38,8 @@ class Agent::Impl {
         sweeper_(io),
         files_(files),
         ranks_(io, link_, open_files),
-        surveyor_(io, link_, open_files) {
+        surveyor_(io, link_, open_files),
+        inquirer_(io, link_, open_files) {
     signals_.add(SIGHUP);
   }
 
@@ -78,11 +80,13 @@ class Agent::Impl {
 
   void on(wire::Finish&) {
     surveyor_.stop();
+    inquirer_.stop();
     sweeper_.start(std::chrono::milliseconds(setup_.grace_ms),
                    [this](std::vector<std::string> left) { leave(std::move(left)); });
   }
 
   void on(wire::Survey& survey) { surveyor_.look(std::move(survey)); }
+  void on(wire::Inquire& inquire) { inquirer_.ask(std::move(inquire)); }
   void on(wire::Layout& layout) { ranks_.configure(layout, setup_.hand_over); }
   void on(wire::File& file) { ranks_.keep(file, files_); }
   void on(wire::Program& program) { ranks_.describe(std::move(program)); }
@@ -113,7 +117,7 @@ class Agent::Impl {
       int wait_status = 0;
       const pid_t pid = ::waitpid(-1, &wait_status, WNOHANG);
       if (pid <= 0) return sweeper_.children_changed(pid < 0 && errno == ECHILD);
-      ranks_.reaped(pid, wait_status);
+      if (!inquirer_.reaped(pid, wait_status)) ranks_.reaped(pid, wait_status);
     }
   }
 
@@ -144,6 +148,7 @@ class Agent::Impl {
     timer_.cancel();
     ranks_.discard();
     surveyor_.stop();
+    inquirer_.stop();
     exit_code_ = kLost;
     sweeper_.start(std::chrono::milliseconds(setup_.grace_ms), [this](const std::vector<std::string>&) {
       files_.remove();
@@ -159,6 +164,7 @@ class Agent::Impl {
   JobDirectory& files_;
   Ranks ranks_;
   Surveyor surveyor_;
+  Inquirer inquirer_;
   wire::Setup setup_;
   std::optional<link::Heartbeat> heartbeat_;
   bool said_clean_ = false;

@@ -7,6 +7,7 @@
 #include "ranktable/device_addresses.h"
 #include "ranktable/device_numbers.h"
 #include "ranktable/make.h"
+#include "ranktable/server_id.h"
 #include "sys/interfaces.h"
 
 namespace dlaunch::cli {
@@ -15,20 +16,11 @@ namespace {
 using ranktable::HostFacts;
 using ranktable::Version;
 
-/// Networks that other hosts are not on: HCCL passes docker's over as well.
-bool is_inner(const std::string& interface) {
-  return interface.starts_with("docker") || interface.starts_with("veth") || interface.starts_with("br-") ||
-         interface.starts_with("virbr");
-}
-
 /// The first interface's address, IPv4 before IPv6; a note when there was a choice.
 Result<std::string> find_server_ip(std::vector<std::string>& notes) {
-  std::vector<sys::InterfaceAddress> candidates;
-  for (const bool v6 : {false, true}) {
-    for (sys::InterfaceAddress& found : sys::interface_addresses()) {
-      if (found.v6 == v6 && !is_inner(found.interface)) candidates.push_back(std::move(found));
-    }
-  }
+  std::vector<ranktable::OwnAddress> own;
+  for (const auto& each : sys::interface_addresses()) own.push_back({each.interface, each.address});
+  const auto candidates = ranktable::outer_addresses(own);
   if (candidates.empty()) {
     return fail({.where = "--server_ip",
                  .what = "this host has no address that other hosts reach",

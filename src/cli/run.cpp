@@ -3,27 +3,23 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
-#include <map>
 #include <optional>
 
 #include "allocate/choose.h"
-#include "allocate/this_machine.h"
 #include "cli/check_hosts.h"
 #include "cli/job_id.h"
+#include "cli/job_table.h"
 #include "cli/meeting.h"
 #include "cli/parse.h"
-#include "cli/rank_table.h"
 #include "cli/ranktable.h"
 #include "cli/run_job.h"
 #include "cli/say.h"
 #include "cli/survey_hosts.h"
 #include "cli/ways.h"
 #include "plan/plan.h"
-#include "plan/rank_table.h"
 #include "sys/io.h"
 
 namespace dlaunch::cli {
@@ -84,37 +80,6 @@ Result<std::string> read_text(const std::string& path) {
   return *std::move(text);
 }
 
-bool from_table(const Options& options) { return options.rank_table && !options.rank_table->automatic; }
-
-/// --rank-table FILE: hosts and places come from it.
-Result<std::vector<std::string>> follow_table(Options& options) {
-  if (!from_table(options)) return std::vector<std::string>{};
-  const allocate::OwnNames own = allocate::own_names(options.request.environment);
-  std::map<std::string, std::vector<std::string>> known;
-  const auto addresses = [&](const std::string& name) -> const std::vector<std::string>& {
-    const auto [at, is_new] = known.try_emplace(name);
-    if (is_new) at->second = allocate::resolve_addresses(name);
-    return at->second;
-  };
-  const auto is_here = [&](const std::string& name) {
-    return allocate::is_this_machine(name, own, allocate::resolve_addresses);
-  };
-  return follow_rank_table(options, [&](const std::string& listed, const std::string& in_table) {
-    if (is_here(listed) && is_here(in_table)) return true;
-    return std::ranges::find(addresses(listed), in_table) != addresses(listed).end();
-  });
-}
-
-Result<void> add_table(const Options& options, plan::Plan& plan) {
-  if (!from_table(options)) return {};
-  const RankTableRequest& asked = *options.rank_table;
-  auto complete =
-      plan::with_rank_table(std::move(plan), {asked.path.substr(asked.path.rfind('/') + 1), asked.text, asked.path});
-  if (!complete) return fail(complete.error());
-  plan = *std::move(complete);
-  return {};
-}
-
 int show_or_run(const Options& options, const plan::Allocation& allocation, std::optional<Ways>& ways) {
   auto plan = plan::make_plan(options.request, allocation);
   if (!plan) return complain(plan.error());
@@ -129,6 +94,7 @@ int show_or_run(const Options& options, const plan::Allocation& allocation, std:
   } else {
     ways.emplace(options);
   }
+  if (const auto ok = make_job_table(options, *ways, *plan); !ok) return complain(ok.error());
   return run_job(options, *plan, *ways, [&held] { held->release(); });
 }
 
@@ -138,14 +104,12 @@ int show_hosts(const Options& options, const plan::Allocation& allocation) {
 
 int run_options(Options options) {
   options.request.job_id = make_job_id();
-  const auto notes = follow_table(options);
+  const auto notes = follow_table_file(options);
   if (!notes) return complain(notes.error());
   auto allocation = allocate::choose_allocation(options.hosts, options.request.environment, read_text);
   if (!allocation) return complain(allocation.error());
   allocation->notes.insert(allocation->notes.end(), notes->begin(), notes->end());
-  if (from_table(options)) {
-    for (plan::Host& host : allocation->hosts) host.device_kind = plan::DeviceKind::ascend;
-  }
+  mark_table_devices(options, *allocation);
   if (options.verb == Verb::check) return check_hosts(options, *allocation);
   std::optional<Ways> ways;  // none while no host is to be reached
   if (plan::needs_slots(options.verb == Verb::hosts ? plan::Request{} : options.request, *allocation)) {

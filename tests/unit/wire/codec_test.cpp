@@ -43,7 +43,10 @@ std::vector<Message> one_of_each() {
             {""},
             {"not there"},
             {"10.0.0.1 ::1", ""},
-            "no getent"},
+            "no getent",
+            {"eth0 10.0.0.1"}},
+      Inquire{"/usr/bin:/bin", 5000, {"hccn_tool\n-i\n0"}},
+      Told{{"ipaddr:10.0.0.1\n", ""}, {0, 127}},
   };
 }
 

@@ -64,7 +64,7 @@ TEST(WireDocument, HasEveryMessageWithItsNumber) {
       heading<Started>("Started"),   heading<NotStarted>("NotStarted"),   heading<Output>("Output"),
       heading<Ended>("Ended"),       heading<StdinClosed>("StdinClosed"), heading<Log>("Log"),
       heading<Clean>("Clean"),       heading<Survey>("Survey"),           heading<Facts>("Facts"),
-      heading<File>("File")};
+      heading<File>("File"),         heading<Inquire>("Inquire"),         heading<Told>("Told")};
   ASSERT_EQ(headings.size(), std::variant_size_v<Message>);
   for (const std::string& each : headings) EXPECT_THAT(text, HasSubstr(each));
 }
