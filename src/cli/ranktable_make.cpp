@@ -2,8 +2,14 @@
 
 #include <set>
 
+#include "allocate/choose.h"
+#include "allocate/variable.h"
 #include "base/text.h"
 #include "cli/files.h"
+#include "cli/job_id.h"
+#include "cli/parse.h"
+#include "cli/table_hosts.h"
+#include "cli/ways.h"
 #include "ranktable/device_addresses.h"
 #include "ranktable/device_numbers.h"
 #include "ranktable/make.h"
@@ -74,6 +80,27 @@ Result<void> add_root_info(const RanktableMake& command, HostFacts& facts) {
   return {};
 }
 
+/// As if it were a job's.
+Result<Options> options_of(const RanktableMake& command, const Surroundings& surroundings) {
+  std::vector<std::string> words = {"hosts"};
+  words.insert(words.end(), command.job_words.begin(), command.job_words.end());
+  auto parsed = parse_command_line(words, surroundings);
+  if (!parsed) return fail(parsed.error());
+  Options options = std::get<Options>(*std::move(parsed));
+  options.request.job_id = make_job_id();
+  return options;
+}
+
+Result<std::string> read_text(const std::string& path) {
+  auto text = read_whole_file(path);
+  if (!text) return fail(text.error().error);
+  return *std::move(text);
+}
+
+std::string path_in(const std::vector<std::string>& environment) {
+  return allocate::variable(environment, "PATH").value_or("/usr/local/bin:/usr/bin:/bin");
+}
+
 Result<void> check_server_ip(const std::string& address) {
   if (ranktable::parse_address(address)) return {};
   return fail({.where = "--server_ip",
@@ -100,6 +127,39 @@ Result<MadeTable> make_on_this_host(const RanktableMake& command) {
   if (!table) return fail(table.error());
   made.json = *std::move(table);
   made.name = ranktable::file_name(chosen->numbers, *server_id);
+  return made;
+}
+
+Result<MadeTable> make_over_hosts(const RanktableMake& command, const Surroundings& surroundings) {
+  const auto options = options_of(command, surroundings);
+  if (!options) return fail(options.error());
+  const auto chosen = ranktable::choose_devices(command.device_num, command.visible_devices);
+  if (!chosen) return fail(chosen.error());
+  const auto allocation = allocate::choose_allocation(options->hosts, options->request.environment, read_text);
+  if (!allocation) return fail(allocation.error());
+  const bool said = command.device_num || command.visible_devices;
+  TableQuestion question{.hosts = allocation->hosts,
+                         .path = path_in(surroundings.environment),
+                         .hccn_conf = command.hccn_conf,
+                         .root_info = command.root_info};
+  size_t ranks = 0;
+  for (const plan::Host& host : question.hosts) {
+    const bool own = !said && !host.devices.empty();
+    question.devices.push_back(own ? std::vector<long>(host.devices.begin(), host.devices.end()) : chosen->devices);
+    ranks += question.devices.back().size();
+  }
+  Ways ways(*options);
+  auto facts = ask_table_hosts(ways, question);
+  if (!facts) return fail(facts.error());
+  MadeTable made;
+  made.name = ranktable::file_name(question.hosts.size(), ranks);
+  if (question.hosts.size() == 1) {
+    const bool own = question.devices.front() != chosen->devices;
+    made.name = ranktable::file_name(own ? question.devices.front() : chosen->numbers, facts->front().server_id);
+  }
+  auto table = make_table(command.version, command.product.value_or(usual_product(command.version)), *std::move(facts));
+  if (!table) return fail(table.error());
+  made.json = *std::move(table);
   return made;
 }
 

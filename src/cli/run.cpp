@@ -122,7 +122,7 @@ int run_options(Options options) {
 
 int run_command(int argc, char** argv) {
   const std::vector<std::string> args(argv + 1, argv + argc);
-  if (!args.empty() && args.front() == "ranktable") return run_ranktable({args.begin() + 1, args.end()});
+  if (!args.empty() && args.front() == "ranktable") return run_ranktable({args.begin() + 1, args.end()}, look_around(argv[0]));
   auto command = parse_command_line(args, look_around(argv[0]));
   if (!command) return complain(command.error());
   if (const auto* text = std::get_if<ShowText>(&*command)) return print(text->text, text->exit_code);

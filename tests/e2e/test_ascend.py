@@ -144,5 +144,55 @@ class Job(Ascend):
                 self.assert_hosts_clean()
 
 
+class Make(Ascend):
+    def make(self, *args):
+        result = self.run_dlaunch("ranktable", "make", *args)
+        self.assert_exit(result, 0)
+        self.assertEqual(result.stderr, b"")
+        path = result.stdout.decode().rstrip("\n")
+        return path, json.loads((self.dir / path).read_text())
+
+    def test_over_all_hosts_in_one_call(self):
+        (self.dir / "hosts").write_text("node2\nnode1\n")
+        path, table = self.make("--hostfile", "hosts")
+        self.assertEqual(path, "hccl_2s_16p.json")
+        self.assertEqual(table, self.table("expected.json"))
+        self.assert_exit(self.run_dlaunch("ranktable", "check", path), 0)
+        self.assertEqual(self.make("-H", "node1,node2", "-o", "again.json")[1], table)
+
+    def test_devices_as_hosts_or_options_say(self):
+        (self.dir / "hosts").write_text("node1 devices=[4,8)\n")
+        path, table = self.make("--hostfile", "hosts")
+        self.assertEqual(path, f"hccl_4p_4567_{self.address['node1']}.json")
+        self.assertEqual([device["device_id"] for device in table["server_list"][0]["device"]], ["4", "5", "6", "7"])
+        path, table = self.make("--hostfile", "hosts", "--device_num", "[0,2)", "--visible_devices", "2,3")
+        self.assertEqual(path, f"hccl_2p_01_{self.address['node1']}.json")
+        self.assertEqual([device["device_ip"] for device in table["server_list"][0]["device"]], ["192.168.2.1", "192.168.3.1"])
+
+    def test_versions(self):
+        self.assertEqual(self.make("-H", "node1,node2", "--version", "1.2")[1]["version"], "1.2")
+        for number in (1, 2):
+            ranks = [{"device_id": d, "local_id": d, "level_list": [
+                {"net_layer": 0, "net_instance_id": f"s{number}", "net_type": "TOPO_FILE_DESC", "net_attr": "",
+                 "rank_addr_list": [{"addr_type": "EID", "addr": f"{number:016x}{d:016x}", "ports": ["1/1"], "plane_id": "0"}]}]}
+                for d in range(2)]
+            (self.bed.dir / "root.json").write_text(json.dumps({"version": "2.0", "rank_list": ranks}))
+            self.host(number).sh(f"cp {self.bed.dir}/root.json /root/root.json")
+        _, table = self.make("-H", "node1,node2", "--version", "2.0", "--rootinfo", "/root/root.json", "--device_num", "[0,2)")
+        self.assertEqual([(rank["rank_id"], rank["device_id"], rank["level_list"][0]["net_instance_id"])
+                          for rank in table["rank_list"]], [(0, 0, "s1"), (1, 1, "s1"), (2, 0, "s2"), (3, 1, "s2")])
+
+    def test_what_is_missing(self):
+        self.host(1).sh("rm /root/bin/hccn_tool")
+        self.host(2).sh("printf '#!/bin/sh\nexit 3\n' >/root/bin/hccn_tool")
+        result = self.run_dlaunch("ranktable", "make", "-H", "node1,node2")
+        self.assert_told(result, 2, "node1: no address is known of devices 0-7", "not found in PATH")
+        self.assert_told(result, 2, "node2: no address is known of devices 0-7", "exited with 3")
+        self.host(2).kill_sshd()
+        self.assert_told(self.run_dlaunch("ranktable", "make", "-H", "node1,node2"), 125, "node2", "refused")
+        self.assert_told(self.run_dlaunch("ranktable", "make", "-H", "node1", "--server_ip", "10.0.0.1"), 2, "--server_ip")
+        self.assertEqual([path.name for path in self.dir.glob("*.json")], [])
+
+
 if __name__ == "__main__":
     support.main()
