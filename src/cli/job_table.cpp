@@ -4,9 +4,9 @@
 #include <map>
 
 #include "allocate/this_machine.h"
+#include "cli/inquire.h"
 #include "cli/rank_table.h"
 #include "cli/table_hosts.h"
-#include "plan/environment.h"
 #include "plan/rank_table.h"
 #include "ranktable/make.h"
 
@@ -61,13 +61,6 @@ std::optional<Error> refuse_order(const plan::Plan& plan, const std::vector<Host
                .hint = "name them in this order: " + names};
 }
 
-std::string path_of(const plan::Plan& plan, const plan::PlannedHost& host) {
-  for (const std::string& entry : plan::program_environment(plan.apps.front(), host)) {
-    if (plan::variable_name(entry) == "PATH") return entry.substr(sizeof "PATH=" - 1);
-  }
-  return "/usr/local/bin:/usr/bin:/bin";
-}
-
 std::string name_for(const plan::Plan& plan, const std::vector<HostFacts>& facts) {
   if (facts.size() > 1) return ranktable::file_name(facts.size(), plan.ranks.size());
   return ranktable::file_name(facts.front().devices, facts.front().server_id);
@@ -118,7 +111,7 @@ Result<void> make_job_table(const Options& options, Ways& ways, plan::Plan& plan
   TableQuestion question;
   for (const plan::PlannedHost& planned : plan.hosts) {
     question.hosts.push_back(planned.host);
-    question.path = path_of(plan, planned);
+    question.path = path_in(plan::program_environment(plan.apps.front(), planned));
     auto& devices = question.devices.emplace_back();
     for (const int rank : planned.ranks) devices.push_back(*plan.ranks[static_cast<size_t>(rank)].device);
   }

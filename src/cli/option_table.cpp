@@ -160,7 +160,7 @@ constexpr OptionSpec kOptions[] = {
     {.names = "pty", .section = Section::output, .preference = true, .help = "give the ranks a terminal",
      .set_job = [](Options& o, string_view v, Here) { return put_flag(o.output.pty, v); }},
     {.names = "on-output-error", .takes = Takes::value, .value_name = "WHAT", .section = Section::output,
-     .preference = true, .standard = "abort", .help = "when output cannot be written: abort or continue",
+     .preference = true, .rare = true, .standard = "abort", .help = "when output cannot be written: abort or continue",
      .set_job = [](Options& o, string_view v, Here) { return put(o.output.abort_on_error, abort_or_continue(v)); }},
 
     {.names = "stdin", .takes = Takes::value, .value_name = "WHO", .section = Section::input, .preference = true,
@@ -200,6 +200,9 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Here) { return put(o.show_env, whole_number(v, 0, kMaxRanks - 1)); }},
     {.names = "show-config", .section = Section::look, .help = "print each option's value and where it came from",
      .set_job = no_effect},
+    {.names = "ascend", .section = Section::look, .rare = true,
+     .help = "with check: have each Ascend device reach its peer on the next host",
+     .set_job = [](Options& o, string_view v, Here) { return put_flag(o.check_ascend, v); }},
     {.names = "report", .takes = Takes::value, .value_name = "FILE", .section = Section::look,
      .help = "write the job's record to FILE, as JSON",
      .set_job = [](Options& o, string_view v, Here h) { return put(o.report_file, absolute_path(v, h.cwd)); }},

@@ -44,6 +44,8 @@ struct Options {
   std::optional<RankTableRequest> rank_table;
   std::optional<ranktable::Product> product;  ///< --product; empty: the usual one of the table's version
 
+  bool check_ascend = false;  ///< check --ascend
+
   bool dry_run = false;
   Format format = Format::text;  ///< of --dry-run, --show-env, hosts and check
   std::optional<int> show_env;   ///< --show-env RANK

@@ -3,9 +3,9 @@
 #include <set>
 
 #include "allocate/choose.h"
-#include "allocate/variable.h"
 #include "base/text.h"
 #include "cli/files.h"
+#include "cli/inquire.h"
 #include "cli/job_id.h"
 #include "cli/parse.h"
 #include "cli/table_hosts.h"
@@ -95,10 +95,6 @@ Result<std::string> read_text(const std::string& path) {
   auto text = read_whole_file(path);
   if (!text) return fail(text.error().error);
   return *std::move(text);
-}
-
-std::string path_in(const std::vector<std::string>& environment) {
-  return allocate::variable(environment, "PATH").value_or("/usr/local/bin:/usr/bin:/bin");
 }
 
 Result<void> check_server_ip(const std::string& address) {

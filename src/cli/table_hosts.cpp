@@ -1,11 +1,11 @@
 #include "cli/table_hosts.h"
 
 #include <cstdio>
-#include <map>
 #include <set>
 
 #include "allocate/this_machine.h"
 #include "base/text.h"
+#include "cli/inquire.h"
 #include "cli/survey_hosts.h"
 #include "ranktable/address.h"
 #include "ranktable/server_id.h"
@@ -17,32 +17,12 @@ namespace {
 using ranktable::Answer;
 using ranktable::HostFacts;
 
-constexpr std::uint32_t kPatienceMs = 10'000;
-
-std::string words(const ranktable::Command& command) {
-  std::string text;
-  for (const std::string& word : command) text += (text.empty() ? "" : "\n") + word;
-  return text;
-}
-
-wire::Inquire inquiry(const TableQuestion& question, size_t host) {
-  wire::Inquire inquire{.path = with_driver_tools(question.path), .patience_ms = kPatienceMs, .commands = {}};
-  if (!question.root_info.empty()) {
-    inquire.commands.push_back("cat\n" + question.root_info);
-    return inquire;
-  }
-  for (const long device : question.devices[host])
-    inquire.commands.push_back(words(ranktable::address_command(device)));
-  inquire.commands.push_back("cat\n" + question.hccn_conf);
-  return inquire;
-}
-
-std::vector<Answer> answers(const wire::Told& told) {
-  std::vector<Answer> list;
-  for (size_t i = 0; i < told.printed.size() && i < told.codes.size(); ++i) {
-    list.push_back({told.printed[i], static_cast<int>(told.codes[i])});
-  }
-  return list;
+std::vector<ranktable::Command> commands_for(const TableQuestion& question, size_t host) {
+  if (!question.root_info.empty()) return {{"cat", question.root_info}};
+  std::vector<ranktable::Command> commands;
+  for (const long device : question.devices[host]) commands.push_back(ranktable::address_command(device));
+  commands.push_back({"cat", question.hccn_conf});
+  return commands;
 }
 
 /// Errors while they are gathered: hosts with the same one share it.
@@ -69,8 +49,8 @@ class Troubles {
 };
 
 std::optional<Error> add_addresses(const TableQuestion& question, const std::vector<long>& devices,
-                                   std::vector<Answer> given, HostFacts& facts) {
-  const Answer conf = given.empty() ? Answer{.code = kExitTimeout} : given.back();
+                                   const std::vector<Answer>& given, HostFacts& facts) {
+  const Answer& conf = given.back();
   const auto found = ranktable::device_addresses(devices, given, conf.code == 0 ? &conf.printed : nullptr);
   facts.device_ips = found.by_device;
   std::set<int> missing;
@@ -88,9 +68,9 @@ std::optional<Error> add_addresses(const TableQuestion& question, const std::vec
 std::optional<Error> add_root_info(const TableQuestion& question, const std::vector<Answer>& given, HostFacts& facts) {
   const Error unread{.where = "",
                      .what = "cannot read " + question.root_info,
-                     .why = given.empty() ? "" : std::string(trim(given.front().printed)),
+                     .why = std::string(trim(given.front().printed)),
                      .hint = "its driver writes it; name another with --rootinfo"};
-  if (given.empty() || given.front().code != 0) return unread;
+  if (given.front().code != 0) return unread;
   auto json = ranktable::parse_json(given.front().printed, question.root_info);
   if (!json) return json.error();
   facts.root_info = *std::move(json);
@@ -122,13 +102,13 @@ Error lost(const std::vector<job::LostHost>& hosts, job::Duration elapsed) {
 
 }  // namespace
 
-std::string with_driver_tools(const std::string& path) { return path + ":/usr/local/Ascend/driver/tools"; }
-
 Result<std::vector<HostFacts>> ask_table_hosts(Ways& ways, const TableQuestion& question) {
   const job::Time start = job::Clock::now();
   const auto surveyed = ways.survey(
       question.hosts, [](int) { return wire::Survey{}; },
-      [&](int host) { return inquiry(question, static_cast<size_t>(host)); });
+      [&](int host, const launcher::Surveyed&) {
+        return inquire(question.path, commands_for(question, static_cast<size_t>(host)));
+      });
   if (surveyed.signal != 0) return fail(interrupted_error(surveyed.signal));
   std::vector<job::LostHost> gone;
   for (size_t i = 0; i < question.hosts.size(); ++i) {
@@ -140,7 +120,7 @@ Result<std::vector<HostFacts>> ask_table_hosts(Ways& ways, const TableQuestion& 
   for (size_t i = 0; i < question.hosts.size(); ++i) {
     const plan::Host& host = question.hosts[i];
     HostFacts& facts = hosts.emplace_back(HostFacts{.devices = question.devices[i]});
-    const auto given = answers(surveyed.hosts[i].told.value_or(wire::Told{}));
+    const auto given = answers(surveyed.hosts[i], commands_for(question, i).size());
     const auto trouble = question.root_info.empty() ? add_addresses(question, facts.devices, given, facts)
                                                     : add_root_info(question, given, facts);
     if (trouble) troubles.add(host.name, *trouble);

@@ -23,7 +23,4 @@ struct TableQuestion {
 /// An Error names every host that something is missing of, by reason; those that are lost are told on stderr.
 Result<std::vector<ranktable::HostFacts>> ask_table_hosts(Ways& ways, const TableQuestion& question);
 
-/// PATH with the directory that the driver puts hccn_tool into.
-std::string with_driver_tools(const std::string& path);
-
 }  // namespace dlaunch::cli

@@ -89,7 +89,7 @@ void Survey::received(int host, const wire::Message& message) {
 }
 
 void Survey::inquire(int host) {
-  const auto inquire = inquiry_ ? inquiry_(host) : std::nullopt;
+  const auto inquire = inquiry_ ? inquiry_(host, result_.hosts[static_cast<size_t>(host)]) : std::nullopt;
   if (!inquire) return answered(host);
   hosts_.send(host, *inquire);
 }

@@ -33,7 +33,7 @@ class Survey {
   /// What to ask a host; none: it is only opened.
   using Question = std::function<std::optional<wire::Survey>(int host)>;
   /// What to inquire of it after its Facts. May be empty.
-  using Inquiry = std::function<std::optional<wire::Inquire>(int host)>;
+  using Inquiry = std::function<std::optional<wire::Inquire>(int host, const Surveyed& known)>;
   /// Called every kProgressTick with the names that are missing. May be empty.
   using Progress = std::function<void(const std::vector<std::string>& missing)>;
 

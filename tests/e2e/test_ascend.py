@@ -194,5 +194,56 @@ class Make(Ascend):
         self.assertEqual([path.name for path in self.dir.glob("*.json")], [])
 
 
+class Check(Ascend):
+    count = 3
+
+    def rows(self, result):
+        return [line.split() for line in lines(result.stdout)[1:]]
+
+    def test_every_device_against_its_peer(self):
+        result = self.run_dlaunch("check", "--ascend", "--devices", "0-7", "-H", "node[1-3]")
+        self.assert_exit(result, 0)
+        self.assertEqual(result.stderr, b"")
+        self.assertEqual(self.rows(result), [["node1", "node2", *["Success"] * 8], ["node2", "node3", *["Success"] * 8],
+                                             ["node3", "node1", *["Success"] * 8]])
+        peers = [self.host(n).sh("cat /root/peer0 /root/peer7").split() for n in (1, 2, 3)]
+        self.assertEqual(peers, [[f"192.168.0.{n}", f"192.168.7.{n}"] for n in (2, 3, 1)])
+
+    def test_faults(self):
+        self.host(2).sh("printf '192.168.3.3\\n192.168.4.3\\n' >/root/unreachable")
+        self.host(3).sh("rm /root/bin/hccn_tool")
+        (self.dir / "hosts").write_text("node1 devices=0-7\nnode2 devices=0-7\n")
+        self.host(1).sh("printf '192.168.6.2\\n' >/root/unreachable")
+        result = self.run_dlaunch("check", "--ascend", "--hostfile", "hosts")
+        self.assertEqual(self.rows(result), [["node1", "node2", *["Success"] * 6, "Fault", "Success"],
+                                             ["node2", "node1", *["Success"] * 8]])
+        self.assert_told(result, 1, "node1: device 6: those of node2 are not reached: Fault")
+        self.assertEqual(len(self.host(1).sh("grep ' 6$' /root/asked").splitlines()), 3)
+        self.assertEqual(len(self.host(1).sh("grep ' 5$' /root/asked").splitlines()), 1)
+        result = self.run_dlaunch("check", "--ascend", "--devices", "3,4", "-H", "node[1-3]", "--format", "json")
+        self.assert_exit(result, 1)
+        found = json.loads(result.stdout)
+        self.assertFalse(found["ok"])
+        self.assertEqual([(d["host"], d["device"], d["peer_host"], d["status"]) for d in found["devices"]],
+                         [("node1", 3, "node2", "Success"), ("node1", 4, "node2", "Success"), ("node2", 3, "node3", None),
+                          ("node2", 4, "node3", None), ("node3", 3, "node1", None), ("node3", 4, "node1", None)])
+        self.assertIn("not found in PATH", found["devices"][4]["why_not"])
+
+    def test_one_host_is_only_asked(self):
+        self.host(1).sh("echo 192.168.0.9 | tee /root/peer0 >/root/unreachable; echo x >/root/peer1")
+        result = self.run_dlaunch("check", "--ascend", "--devices", "0-1", "-H", "node1")
+        self.assertEqual(self.rows(result), [["node1", "-", "Fault", "Success"]])
+        self.assert_told(result, 1, "node1: device 0: net health: Fault")
+        self.assertEqual(self.host(1).sh("cat /root/peer0"), "192.168.0.9\n")
+
+    def test_not_reached_and_no_devices(self):
+        self.host(2).kill_sshd()
+        result = self.run_dlaunch("check", "--ascend", "--devices", "0", "-H", "node[1-2]")
+        self.assert_told(result, 125, "node2", "refused")
+        result = self.run_dlaunch("check", "--ascend", "-H", "node1")
+        self.assert_told(result, 1, "node1: has no Ascend device that is known")
+        self.assert_told(self.run_dlaunch("--ascend", "-H", "node1", "true"), 2, "--ascend: would do nothing")
+
+
 if __name__ == "__main__":
     support.main()
