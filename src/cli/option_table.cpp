@@ -16,11 +16,12 @@ using plan::AppRequest;
 using std::string_view;
 using Here = const Surroundings&;
 
-constexpr std::array<Word<plan::BindTo>, 5> kBindTo{{{"none", plan::BindTo::none},
+constexpr std::array<Word<plan::BindTo>, 6> kBindTo{{{"none", plan::BindTo::none},
                                                      {"core", plan::BindTo::core},
                                                      {"hwthread", plan::BindTo::hwthread},
                                                      {"socket", plan::BindTo::socket},
-                                                     {"numa", plan::BindTo::numa}}};
+                                                     {"numa", plan::BindTo::numa},
+                                                     {"device", plan::BindTo::device}}};
 constexpr std::array<Word<plan::RankBy>, 4> kRankBy{{{"slot", plan::RankBy::slot},
                                                      {"node", plan::RankBy::node},
                                                      {"core", plan::RankBy::core},
@@ -168,8 +169,10 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Here) { return put(o.stdin_target, stdin_target(v)); }},
 
     {.names = "bind-to", .takes = Takes::value, .value_name = "UNIT", .section = Section::binding, .preference = true,
-     .standard = "none", .help = "bind each rank: none, core, hwthread, socket, numa",
-     .set_job = [](Options& o, string_view v, Here) { return put(o.request.binding.bind_to, one_of(v, kBindTo)); }},
+     .standard = "none", .help = "bind each rank: none, core, hwthread, socket, numa, device",
+     .set_job = [](Options& o, string_view v, Here) { return put(o.request.binding.bind_to, one_of(v, kBindTo)); },
+     .more = "device: all cores of the NUMA node that the rank's device is near, as the PCI bus has it; where that is not "
+             "known the rank is not bound, and a note says so."},
     {.names = "map-by", .takes = Takes::value, .value_name = "UNIT", .section = Section::binding, .preference = true,
      .standard = "slot", .help = "place ranks by: slot, node, ppr:N:node, seq, core, socket, numa",
      .set_job = set_map_by,

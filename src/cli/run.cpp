@@ -84,6 +84,7 @@ int show_or_run(const Options& options, const plan::Allocation& allocation, std:
   auto plan = plan::make_plan(options.request, allocation);
   if (!plan) return complain(plan.error());
   if (const auto ok = check_named_ranks(options, *plan); !ok) return complain(ok.error());
+  if (const auto ok = check_ascend_rules(options, *plan); !ok) return complain(ok.error());
   auto held = arrange_meeting(*plan);
   if (!held) return complain(held.error());
   if (const auto ok = add_table(options, *plan); !ok) return complain(ok.error());

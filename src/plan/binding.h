@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -36,9 +37,16 @@ struct Topology {
 /// in the order of cores, socket a place of each socket in turn. bind_to gives each rank all allowed threads of the
 /// core, socket or node of its place, or for hwthread just one.
 ///
+/// BindTo::device is bind_near's.
+///
 /// Two ranks never share a core under BindTo::core, or a thread under BindTo::hwthread, unless `oversubscribe`: then
 /// places are used again in the same order. Sockets and nodes are shared by nature.
 Result<std::vector<std::vector<std::uint32_t>>> bind_ranks(const Topology& topology, const BindingRequest& request,
                                                            int local_ranks, bool oversubscribe);
+
+/// The CPUs of each local rank whose device is near that NUMA node: all that may be used there, shared by its ranks. An
+/// empty list, not bound, where the node is not known or none of its CPUs may be used.
+std::vector<std::vector<std::uint32_t>> bind_near(const Topology& topology,
+                                                  const std::vector<std::optional<int>>& nodes);
 
 }  // namespace dlaunch::plan

@@ -28,7 +28,7 @@ enum class Framework { torch, deepspeed, jax, tensorflow, mindspore, horovod, op
 /// Which devices a rank sees (plan/visible.h). unchanged: what the launcher's own environment leaves it.
 enum class Visible { unchanged, host, rank };
 
-enum class BindTo { none, core, hwthread, socket, numa };
+enum class BindTo { none, core, hwthread, socket, numa, device };
 enum class MapBy { slot, core, hwthread, socket, numa, node };
 enum class RankBy { slot, node, core, socket };
 

@@ -18,7 +18,8 @@ inline constexpr std::uint32_t kMaxFrame = 16u << 20;  ///< an environment of 2 
 inline constexpr std::uint32_t kMaxOutput = 64u
                                             << 10;  ///< of rank bytes in one frame, so that control is not kept waiting
 inline constexpr std::uint32_t kStdinCredit = 256u << 10;  ///< first grant for every rank's stdin
-inline constexpr std::uint32_t kMaxListItems = 1u << 20;   ///< more than execve takes: 6 MiB, nine bytes each at least
+inline constexpr std::uint32_t kNoDevice = ~0u;
+inline constexpr std::uint32_t kMaxListItems = 1u << 20;  ///< more than execve takes: 6 MiB, nine bytes each at least
 
 /// What a rank's stream is connected to on its host.
 enum class StreamMode : std::uint8_t {
@@ -55,10 +56,13 @@ struct Layout {
   std::uint8_t rank_by = 0;  ///< plan::RankBy
   std::uint32_t local_ranks = 0;
   bool oversubscribe = false;
-  bool report_cpus = false;  ///< Started tells the affinity read back
+  bool report_cpus = false;            ///< Started tells the affinity read back
+  std::uint8_t device_kind = 0;        ///< plan::DeviceKind; with BindTo::device
+  std::vector<std::uint32_t> devices;  ///< of each local rank, with BindTo::device; kNoDevice: none that is known
   template <class A>
   void fields(A& a) {
-    a(credit), a(bind_to), a(map_by), a(rank_by), a(local_ranks), a(oversubscribe), a(report_cpus);
+    a(credit), a(bind_to), a(map_by), a(rank_by), a(local_ranks), a(oversubscribe), a(report_cpus), a(device_kind),
+        a(devices);
   }
   bool operator==(const Layout&) const = default;
 };
