@@ -46,6 +46,10 @@ Surroundings look_around(const char* program_name) {
 }
 
 int show_env(const plan::Plan& plan, int rank) {
+  const auto& host = plan.hosts[static_cast<size_t>(plan.ranks[static_cast<size_t>(rank)].host)].host;
+  if (plan.rank_table && (!host.local || plan.rank_table->path.empty())) {
+    std::fputs("dlaunch: note: RANK_TABLE_FILE will be there too: the path of the table's copy on the host\n", stderr);
+  }
   std::string text;
   for (const std::string& entry : plan::rank_environment(plan, plan.ranks[static_cast<size_t>(rank)]))
     text += entry + '\n';
@@ -123,7 +127,8 @@ int run_options(Options options) {
 
 int run_command(int argc, char** argv) {
   const std::vector<std::string> args(argv + 1, argv + argc);
-  if (!args.empty() && args.front() == "ranktable") return run_ranktable({args.begin() + 1, args.end()}, look_around(argv[0]));
+  if (!args.empty() && args.front() == "ranktable")
+    return run_ranktable({args.begin() + 1, args.end()}, look_around(argv[0]));
   auto command = parse_command_line(args, look_around(argv[0]));
   if (!command) return complain(command.error());
   if (const auto* text = std::get_if<ShowText>(&*command)) return print(text->text, text->exit_code);

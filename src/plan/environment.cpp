@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/printable.h"
 #include "plan/outer_job.h"
 #include "plan/rank_table.h"
 #include "plan/table.h"
@@ -27,7 +28,7 @@ bool is_rank_variable(std::string_view name) { return std::ranges::find(kRankVar
 bool is_no_heritage(const Request& request, std::string_view name) {
   if (is_rank_variable(name)) return true;
   if (request.rank_table && std::ranges::find(kRankTableVariables, name) != kRankTableVariables.end()) return true;
-  if (!request.frameworks.empty() && left_by_outer_job(name)) return true;
+  if ((!request.frameworks.empty() || request.rank_table) && left_by_outer_job(name)) return true;
   return request.visible != Visible::unchanged && std::ranges::find(kVisibleVariables, name) != kVisibleVariables.end();
 }
 
@@ -162,7 +163,7 @@ std::optional<Error> refuse_own_names(const Plan& plan) {
     }
     for (const std::string& entry : planned.host.env) {
       if (!own.contains(variable_name(entry))) continue;
-      return Error{.where = printable(planned.host.from),
+      return Error{.where = escaped(planned.host.from),
                    .what = "env." + std::string(variable_name(entry)) + ": each rank gets a value of its own",
                    .why = "",
                    .hint = "leave it out, or set one value for all ranks with -x"};

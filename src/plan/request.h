@@ -59,7 +59,7 @@ struct Request {
   std::vector<RankPlace> rank_places;    ///< --rankfile; places every rank when not empty
   std::vector<Framework> frameworks;     ///< --env-for; none twice
   Visible visible = Visible::unchanged;  ///< --visible
-  bool rank_table = false;               ///< --rank-table: RANK_TABLE_FILE and DEVICE_NUM are not the launcher's own
+  bool rank_table = false;               ///< --rank-table: kRankTableVariables are not the launcher's own
   std::vector<std::string> environment;  ///< the launcher's, NAME=VALUE
   std::string cwd;                       ///< the launcher's; empty: it is gone
 };

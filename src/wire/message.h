@@ -12,7 +12,7 @@
 namespace dlaunch::wire {
 
 /// Both sides must have been built with the same; the agent travels with its launcher.
-inline constexpr std::uint32_t kVersion = 3;
+inline constexpr std::uint32_t kVersion = 4;
 
 inline constexpr std::uint32_t kMaxFrame = 16u << 20;  ///< an environment of 2 MiB and argv fit with room to spare
 inline constexpr std::uint32_t kMaxOutput = 64u
