@@ -218,6 +218,7 @@ class Check(Ascend):
     count = 3
 
     def rows(self, result):
+        self.assertTrue(result.stdout, result)
         return [line.split() for line in lines(result.stdout)[1:]]
 
     def test_every_device_against_its_peer(self):

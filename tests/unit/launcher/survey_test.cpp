@@ -147,6 +147,34 @@ TEST_F(SurveyTest, InquiresAfterTheFactsAndAgainOnTheSameLinks) {
   EXPECT_THAT(again.hosts[0].told->printed, ElementsAre("second"));
 }
 
+/// The first host's answer is looked at for so long that the second's, with which the survey ends, and the tick of the
+/// progress are ready at once.
+TEST_F(SurveyTest, ItsTickDoesNotOutliveIt) {
+  answers(1);
+  hosts.script([](Script& agent) {
+    agent.hello();
+    agent.expect<wire::Survey>();
+    ::usleep(100'000);
+    agent.send(facts_of(2));
+    agent.until_gone();
+  });
+  std::vector<plan::Host> all(2);
+  all[0].name = "n0";
+  all[1].name = "n1";
+  bool over = false;
+  int late = 0;
+  const auto look = [](int host, const Surveyed&) -> std::optional<wire::Inquire> {
+    if (host == 0) ::usleep(500'000);
+    return std::nullopt;
+  };
+  Survey survey(io, links, ask, [&](const std::vector<std::string>&) { late += over ? 1 : 0; }, look);
+  ASSERT_TRUE(survey.run(all).hosts[1].facts);
+  over = true;
+  io.run_for(300ms);
+  io.restart();
+  EXPECT_EQ(late, 0);
+}
+
 TEST_F(SurveyTest, AnInterruptEndsIt) {
   answers(1);
   hosts.script([](Script& agent) { agent.until_gone(); });
