@@ -124,6 +124,8 @@ Result<std::vector<std::vector<std::uint32_t>>> Ranks::bind(const wire::Layout& 
   request.bind_to = static_cast<plan::BindTo>(layout.bind_to);
   request.map_by = static_cast<plan::MapBy>(layout.map_by);
   request.rank_by = static_cast<plan::RankBy>(layout.rank_by);
+  request.cores_per_rank = static_cast<int>(layout.cores_per_rank);
+  request.if_supported = layout.if_supported;
   if (request.bind_to == plan::BindTo::none) return {};
   const auto topology = read_topology();
   if (!topology) return fail(topology.error());

@@ -19,6 +19,9 @@ using launcher::StdinTarget;
 
 enum class Format { text, json };
 
+/// Whose defaults hold (cli/personality.h).
+enum class Personality { dlaunch, open_mpi };
+
 /// `dlaunch PROGRAM`, `dlaunch hosts`, `dlaunch check`.
 enum class Verb { run, hosts, check };
 
@@ -39,7 +42,10 @@ struct Options {
   job::Policy policy;
   std::string exec;                            ///< --exec: the command line that reaches other hosts; empty: ssh
   std::optional<transport::HostKey> host_key;  ///< empty: as the ssh configuration says, else strict
+  std::string rsh_agent;                       ///< Open MPI's plm_rsh_agent
+  std::string rsh_args;                        ///< and plm_rsh_args; together they are `exec`, when that is empty
   std::chrono::milliseconds wait_hosts{0};     ///< --wait-hosts
+  int hosts_at_once = 64;                      ///< --hosts-at-once
 
   std::optional<RankTableRequest> rank_table;
   std::optional<ranktable::Product> product;  ///< --product; empty: the usual one of the table's version
@@ -51,6 +57,12 @@ struct Options {
   std::optional<int> show_env;   ///< --show-env RANK
   std::string report_file;       ///< --report; absolute; empty: none
   int verbosity = 0;             ///< -v, -vv
+  bool quiet = false;            ///< --quiet: no notes
+  bool show_map = false;         ///< --display-map: the plan on stdout before the job starts
+  bool show_allocation = false;  ///< --display-allocation
+  std::string report_pid;        ///< --report-pid: "-", "+" or an absolute path; empty: not asked for
+
+  std::vector<std::string> notes;  ///< of the command line itself, a line each, no prefix
 };
 
 /// What an option like --help asks: print and end.

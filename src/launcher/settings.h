@@ -27,6 +27,7 @@ struct Settings {
   std::chrono::milliseconds ready_wait{30000};
   /// So long hosts that are not up are tried again.
   std::chrono::milliseconds wait_hosts{0};
+  int hosts_at_once = 64;  ///< being reached; sshd, name servers and our own file descriptors have limits
 };
 
 /// -v (level 1) and -vv (level 2). Never gets values of variables.

@@ -76,14 +76,15 @@ std::string to_json(const Plan& plan) {
   for (const PlannedHost& host : plan.hosts) hosts.push_back(host_json(host.host, &host.ranks));
   Json ranks = Json::array();
   for (const Rank& rank : plan.ranks) ranks.push_back(rank_json(rank));
+  Json binding = {{"bind_to", to_string(plan.binding.bind_to)},
+                  {"map_by", to_string(plan.binding.map_by)},
+                  {"rank_by", to_string(plan.binding.rank_by)}};
+  if (plan.binding.cores_per_rank > 1) binding["cores_per_rank"] = plan.binding.cores_per_rank;
   Json whole = {{"job_id", plan.job_id},
                       {"size", plan.ranks.size()},
                       {"apps", std::move(apps)},
                       {"hosts", std::move(hosts)},
-                      {"binding",
-                       {{"bind_to", to_string(plan.binding.bind_to)},
-                        {"map_by", to_string(plan.binding.map_by)},
-                        {"rank_by", to_string(plan.binding.rank_by)}}},
+                      {"binding", std::move(binding)},
                       {"notes", plan.notes},
                       {"ranks", std::move(ranks)}};
   if (plan.rank_table) whole["rank_table"] = plan.rank_table->name;

@@ -10,7 +10,7 @@ namespace {
 std::vector<Message> one_of_each() {
   return {
       Setup{kVersion, "job-1", 5000, 3000, true},
-      Layout{65536, 1, 2, 3, 8, false, true, 2, {0, kNoDevice}},
+      Layout{65536, 1, 2, 3, 8, false, true, 4, true, 2, {0, kNoDevice}},
       Program{0, {"sh", "-c", "echo $x"}, {"A=1", "B=", std::string("C=\x01\xff\n", 5)}, "/tmp"},
       Spawn{7, 0, 3, {"DLAUNCH_RANK=7"}, StreamMode::pipe, StreamMode::file, StreamMode::joined, "/o", "", "1:0-2"},
       Stdin{1, std::string("a\0b", 3), true},
@@ -29,7 +29,7 @@ std::vector<Message> one_of_each() {
       Log{3, "text"},
       Clean{{"pid 1 (x)"}},
       File{"table.json", "RANK_TABLE_FILE", "{}"},
-      Survey{"/usr/bin:/bin", {"/data"}, {"python3"}, {"node1", "node2"}},
+      Survey{"/usr/bin:/bin", {"/data"}, {"python3"}, {"node1", "node2"}, true, false},
       Facts{5,
             "1.2.3",
             8,
