@@ -11,6 +11,7 @@
 #include <cstring>
 #include <utility>
 
+#include "agent/near_devices.h"
 #include "agent/oom.h"
 #include "agent/program.h"
 #include "agent/stdin_feeder.h"
@@ -42,6 +43,7 @@ struct Program {
 
 namespace {
 
+constexpr std::uint8_t kWarning = 2;
 constexpr int kStarts = 8;  // reported together: so many may wait for their Started
 
 std::vector<char*> pointers(const std::vector<std::string>& first, const std::vector<std::string>& second) {
@@ -93,13 +95,16 @@ std::string step_text(SpawnStep step, int error, const Program& program) {
   return {};
 }
 
+void add_unless_there(std::vector<std::string>& env, const std::string& added) {
+  const std::string_view start = std::string_view(added).substr(0, added.find('=') + 1);
+  const bool there = std::ranges::any_of(env, [&](const std::string& entry) { return entry.starts_with(start); });
+  if (!there) env.push_back(added);
+}
+
 /// What belongs to the login on this host and is not sent from another one. The local agent has none of it.
 void add_login(std::vector<std::string>& env) {
   for (const char* name : {"HOME", "USER", "LOGNAME", "SHELL", "TMPDIR"}) {
-    const std::string start = std::string(name) + '=';
-    const char* value = std::getenv(name);
-    const bool there = std::ranges::any_of(env, [&](const std::string& entry) { return entry.starts_with(start); });
-    if (value && !there) env.push_back(start + value);
+    if (const char* value = std::getenv(name)) add_unless_there(env, std::string(name) + '=' + value);
   }
 }
 
@@ -109,27 +114,46 @@ Ranks::Ranks(asio::io_context& io, link::Link& link, const rlimit& open_files)
     : io_(io), link_(link), open_files_(open_files), mpi_(io, link) {}
 Ranks::~Ranks() = default;
 
-/// Topology takes milliseconds to read: only where binding was asked for.
 void Ranks::configure(const wire::Layout& layout, bool hand_over) {
   hand_over_ = hand_over;
   report_cpus_ = layout.report_cpus;
   first_credit_ = layout.credit;
   local_ranks_ = layout.local_ranks;
   oom_kills_ = oom_kills();
+  bound_ = bind(layout);
+}
+
+/// Topology takes milliseconds to read: only where binding was asked for.
+Result<std::vector<std::vector<std::uint32_t>>> Ranks::bind(const wire::Layout& layout) {
   plan::BindingRequest request;
   request.bind_to = static_cast<plan::BindTo>(layout.bind_to);
   request.map_by = static_cast<plan::MapBy>(layout.map_by);
   request.rank_by = static_cast<plan::RankBy>(layout.rank_by);
   request.cores_per_rank = static_cast<int>(layout.cores_per_rank);
   request.if_supported = layout.if_supported;
-  if (request.bind_to == plan::BindTo::none) return;
-  bound_ = read_topology().and_then([&](const plan::Topology& topology) {
-    return plan::bind_ranks(topology, request, static_cast<int>(layout.local_ranks), layout.oversubscribe);
-  });
+  if (request.bind_to == plan::BindTo::none) return {};
+  const auto topology = read_topology();
+  if (!topology) return fail(topology.error());
+  if (request.bind_to != plan::BindTo::device) {
+    return plan::bind_ranks(*topology, request, static_cast<int>(layout.local_ranks), layout.oversubscribe);
+  }
+  NearDevices near = bind_near_devices(*topology, layout);
+  if (!near.note.empty()) link_.send(wire::Log{kWarning, near.note});
+  return std::move(near.cpus);
+}
+
+void Ranks::keep(const wire::File& file, JobDirectory& files) {
+  const auto path = files.keep(file.name, file.bytes);
+  if (path) {
+    file_variables_.push_back(file.variable + '=' + *path);
+  } else {
+    not_kept_ = path.error();
+  }
 }
 
 void Ranks::describe(wire::Program&& program) {
   add_login(program.env);
+  for (const std::string& variable : file_variables_) add_unless_there(program.env, variable);
   auto path = program.argv.empty() ? tl::unexpected(NotFound{ENOENT, "no program was named"})
                                    : find_program(program.argv[0], program.env, program.wdir);
   const std::uint32_t app = program.app;
@@ -147,6 +171,7 @@ void Ranks::start(const wire::Spawn& spawn) {
   }
   if (!program->second.path)
     return refuse(spawn.rank, program->second.path.error().error, program->second.path.error().what);
+  if (not_kept_) return refuse(spawn.rank, not_kept_->error, not_kept_->what);
   const auto cpus = cpus_for(spawn);
   if (!cpus) return refuse(spawn.rank, 0, one_line(cpus.error()));
   auto stdio = open_stdio(spawn, window_);

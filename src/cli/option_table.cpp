@@ -16,11 +16,12 @@ using plan::AppRequest;
 using std::string_view;
 using Here = const Surroundings&;
 
-constexpr std::array<Word<plan::BindTo>, 5> kBindTo{{{"none", plan::BindTo::none},
+constexpr std::array<Word<plan::BindTo>, 6> kBindTo{{{"none", plan::BindTo::none},
                                                      {"core", plan::BindTo::core},
                                                      {"hwthread", plan::BindTo::hwthread},
                                                      {"socket", plan::BindTo::socket},
-                                                     {"numa", plan::BindTo::numa}}};
+                                                     {"numa", plan::BindTo::numa},
+                                                     {"device", plan::BindTo::device}}};
 constexpr std::array<Word<plan::RankBy>, 4> kRankBy{{{"slot", plan::RankBy::slot},
                                                      {"node", plan::RankBy::node},
                                                      {"core", plan::RankBy::core},
@@ -74,6 +75,13 @@ constexpr OptionSpec kOptions[] = {
        return put(o.request.ranks_per_host, whole_number(v, 1, kMaxRanks)); }},
     {.names = "rankfile rf", .takes = Takes::value, .value_name = "FILE", .section = Section::place,
      .help = "place each rank as FILE says: rank 0=node1 slot=0-3", .set_job = set_rankfile},
+    {.names = "rank-table", .takes = Takes::value, .value_name = "FILE", .section = Section::place,
+     .help = "start the job that Ascend's rank table FILE describes; auto: make one", .set_job = set_rank_table,
+     .more = "Ranks find it by RANK_TABLE_FILE, on every host. -H or a hostfile may say how to reach its hosts. "
+             "docs/ranktable.md says more."},
+    {.names = "product", .takes = Takes::value, .value_name = "NAME", .section = Section::place, .preference = true,
+     .rare = true, .standard = "910", .help = "whose rules hold for Ascend devices: 910, a2, a3, 950",
+     .set_job = set_product},
     {.names = "max-slots", .takes = Takes::value, .value_name = "N", .section = Section::place, .preference = true,
      .help = "never more than N ranks on a host",
      .set_job = [](Options& o, string_view v, Here) { return put(o.hosts.max_slots, whole_number(v, 1, kMaxRanks)); }},
@@ -180,7 +188,7 @@ constexpr OptionSpec kOptions[] = {
     {.names = "pty", .section = Section::output, .preference = true, .help = "give the ranks a terminal",
      .set_job = [](Options& o, string_view v, Here) { return put_flag(o.output.pty, v); }},
     {.names = "on-output-error", .takes = Takes::value, .value_name = "WHAT", .section = Section::output,
-     .preference = true, .standard = "abort", .help = "when output cannot be written: abort or continue",
+     .preference = true, .rare = true, .standard = "abort", .help = "when output cannot be written: abort or continue",
      .set_job = [](Options& o, string_view v, Here) { return put(o.output.abort_on_error, abort_or_continue(v)); }},
 
     {.names = "stdin", .takes = Takes::value, .value_name = "WHO", .section = Section::input, .preference = true,
@@ -188,13 +196,14 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Here) { return put(o.stdin_target, stdin_target(v)); }},
 
     {.names = "bind-to", .takes = Takes::value, .value_name = "UNIT", .section = Section::binding, .preference = true,
-     .standard = "none", .help = "bind each rank: none, core, hwthread, socket, numa",
+     .standard = "none", .help = "bind each rank: none, core, hwthread, socket, numa, device",
      .set_job = [](Options& o, string_view v, Here) -> Result<void> {
        const auto unit = bind_unit(o, v);
        if (!unit) return fail(unit.error());
        return unit->empty() ? Result<void>{} : put(o.request.binding.bind_to, one_of(*unit, kBindTo)); },
      .more = "Behind the unit may stand :overload-allowed (ranks may share cores) and :if-supported (none is bound where "
-             "cores are too few)."},
+             "cores are too few). device: all cores of the NUMA node that the rank's device is near, as the PCI bus has it; where "
+             "that is not known the rank is not bound, and a note says so."},
     {.names = "cores-per-rank", .takes = Takes::value, .value_name = "N", .section = Section::binding,
      .preference = true, .rare = true, .standard = "1", .help = "bind each rank to N cores, as --map-by slot:PE=N",
      .set_job = [](Options& o, string_view v, Here) { return set_cores_per_rank(o, v); }},
@@ -233,6 +242,9 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Here) { return put(o.show_env, whole_number(v, 0, kMaxRanks - 1)); }},
     {.names = "show-config", .section = Section::look, .help = "print each option's value and where it came from",
      .set_job = no_effect},
+    {.names = "ascend", .section = Section::look, .rare = true,
+     .help = "with check: have each Ascend device reach its peer on the next host",
+     .set_job = [](Options& o, string_view v, Here) { return put_flag(o.check_ascend, v); }},
     {.names = "display-map", .section = Section::look, .rare = true, .help = "print the plan, then start it",
      .set_job = [](Options& o, string_view v, Here) { return put_flag(o.show_map, v); }},
     {.names = "display-allocation", .section = Section::look, .rare = true,

@@ -10,6 +10,7 @@
 #include "launcher/settings.h"
 #include "output/settings.h"
 #include "plan/request.h"
+#include "ranktable/rules.h"
 #include "transport/host_key.h"
 
 namespace dlaunch::cli {
@@ -23,6 +24,14 @@ enum class Personality { dlaunch, open_mpi };
 
 /// `dlaunch PROGRAM`, `dlaunch hosts`, `dlaunch check`.
 enum class Verb { run, hosts, check };
+
+/// --rank-table.
+struct RankTableRequest {
+  bool automatic = false;  ///< made of the plan; else the file's:
+  std::string name;        ///< as it was typed
+  std::string path;        ///< absolute
+  std::string text;
+};
 
 struct Options {
   Options() { request.mpi = plan::Mpi::automatic; }
@@ -39,6 +48,11 @@ struct Options {
   std::string rsh_args;                        ///< and plm_rsh_args; together they are `exec`, when that is empty
   std::chrono::milliseconds wait_hosts{0};     ///< --wait-hosts
   int hosts_at_once = 64;                      ///< --hosts-at-once
+
+  std::optional<RankTableRequest> rank_table;
+  std::optional<ranktable::Product> product;  ///< --product; empty: the usual one of the table's version
+
+  bool check_ascend = false;  ///< check --ascend
 
   bool dry_run = false;
   Format format = Format::text;  ///< of --dry-run, --show-env, hosts and check

@@ -16,7 +16,6 @@ constexpr string_view kInherits =
 constexpr string_view kPlan = "--dry-run prints the plan, with --format json all of it";
 
 constexpr RefusedOption kRefused[] = {
-    {"rank-table", "it is not supported by this version"},
     {"rank-dir stage save-env", "it is not supported by this version"},
     // mpirun
     {"npersocket",

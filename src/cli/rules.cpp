@@ -135,6 +135,9 @@ Result<void> check_placing(const Effective& effective, string_view name) {
   const Given* given = effective.find(name);
   if (!given || given->source != Source::command_line || among_hosts(given->value)) return {};
   const Given* bind = effective.find("bind-to");
+  if (bind && bind->value == "device") {
+    return useless(given->spelled + " " + given->value, "ranks are bound near their devices", "leave it out");
+  }
   if (bind ? bind->value != "none" : asks_for_cores(effective)) return {};
   return useless(given->spelled + " " + given->value, "ranks are not bound", "add --bind-to core, or leave it out");
 }
@@ -168,6 +171,9 @@ Result<void> check_ranks(const Effective& effective) {
 
 /// `hosts` and `check` start nothing.
 Result<void> check_verb(const Effective& effective, Verb verb) {
+  if (const Given* ascend = effective.find("ascend"); ascend && verb != Verb::check) {
+    return useless(ascend->spelled, "it belongs to check", "say dlaunch check --ascend");
+  }
   if (verb == Verb::run) return {};
   for (const string_view name : {"dry-run", "show-env", "report", "report-pid", "display-map", "display-allocation"}) {
     if (const Given* given = effective.find(name)) return useless(given->spelled, "no rank is started", "leave it out");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "plan/rank_table.h"
 #include "pmi/mapping.h"
 
 namespace dlaunch::launcher {
@@ -37,6 +38,17 @@ wire::Spawn spawn_frame(const plan::Plan& plan, const plan::Rank& rank, const Se
   return spawn;
 }
 
+/// UUIDs number devices by their place in a list, which is not the machine's.
+void add_devices(const plan::Plan& plan, int host, wire::Layout& layout) {
+  const plan::PlannedHost& planned = plan.hosts[static_cast<size_t>(host)];
+  layout.device_kind = static_cast<std::uint8_t>(planned.host.device_kind);
+  for (const int rank : planned.ranks) {
+    const auto& device = plan.ranks[static_cast<size_t>(rank)].device;
+    const bool known = device && planned.host.uuids.empty();
+    layout.devices.push_back(known ? static_cast<std::uint32_t>(*device) : wire::kNoDevice);
+  }
+}
+
 wire::Layout layout_frame(const plan::Plan& plan, int host, const Settings& settings) {
   const int local_ranks = static_cast<int>(plan.hosts[static_cast<size_t>(host)].ranks.size());
   wire::Layout layout;
@@ -49,6 +61,7 @@ wire::Layout layout_frame(const plan::Plan& plan, int host, const Settings& sett
   layout.if_supported = plan.binding.if_supported;
   layout.oversubscribe = settings.oversubscribe || plan.binding.overload;
   layout.report_cpus = plan.binding.report;
+  if (plan.binding.bind_to == plan::BindTo::device) add_devices(plan, host, layout);
   return layout;
 }
 
@@ -74,6 +87,10 @@ wire::MpiWorld world_frame(const plan::Plan& plan) {
 std::vector<wire::Message> start_frames(const plan::Plan& plan, int host, const Settings& settings,
                                         const std::vector<output::RankFacts>& facts) {
   std::vector<wire::Message> frames{layout_frame(plan, host, settings)};
+  const bool here = plan.hosts[static_cast<size_t>(host)].host.local;
+  if (const auto& table = plan.rank_table; table && !(here && !table->path.empty())) {
+    frames.emplace_back(wire::File{table->name, std::string(plan::kRankTableVariable), table->text});
+  }
   if (plan.mpi != plan::Mpi::none) frames.emplace_back(world_frame(plan));
   std::set<int> described;
   for (const int number : plan.hosts[static_cast<size_t>(host)].ranks) {

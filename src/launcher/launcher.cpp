@@ -24,7 +24,7 @@ namespace {
 
 using output::Stream;
 constexpr std::chrono::milliseconds kProgressTick{200};
-constexpr int kWarning = 2;                  // of wire::Log
+constexpr std::uint8_t kWarning = 2;         // of wire::Log
 constexpr int kExitSigpipe = 128 + SIGPIPE;  // as any filter whose reader went away
 
 std::string folded(const std::vector<std::uint32_t>& cpus) {
@@ -222,8 +222,9 @@ class Launcher::Impl {
     happened(job::RankAborted{rank, static_cast<int>(aborted.code & 0xff), aborted.time_ns});
   }
   void on(int host, wire::Log& said, std::deque<sys::Fd>&) {
-    if (said.level == kWarning) return note(host_name(host) + ": " + said.text);
-    log(said.level > kWarning ? 1 : 2, host_name(host) + ": " + said.text);
+    const std::string text = host_name(host) + ": " + said.text;
+    if (said.level == kWarning && parts_.note) return parts_.note(text);
+    log(said.level >= kWarning ? 1 : 2, text);
   }
   void on(int host, wire::Clean& clean, std::deque<sys::Fd>&) { happened(job::HostClean{host, std::move(clean.left)}); }
   /// Ping, which has been heard, and what only a launcher sends.

@@ -15,11 +15,12 @@ constexpr std::uint32_t kMostSlots = 1'000'000;  // whatever an agent says
 
 }  // namespace
 
-Survey::Survey(asio::io_context& io, Hosts& hosts, Question question, Progress progress)
+Survey::Survey(asio::io_context& io, Hosts& hosts, Question question, Progress progress, Inquiry inquiry)
     : io_(io),
       hosts_(hosts),
       question_(std::move(question)),
       progress_(std::move(progress)),
+      inquiry_(std::move(inquiry)),
       signals_(io),
       progress_timer_(io) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP}) {
@@ -39,9 +40,10 @@ Survey::Result Survey::run(const std::vector<plan::Host>& hosts) {
        [this](int host, const Loss& loss) { lost(host, loss); },
        [this](int host, const wire::Message& message, const std::deque<sys::Fd>&) { received(host, message); },
        {}});
-  hosts_.open(hosts);
+  if (hosts_.empty()) hosts_.open(hosts);
   show_progress();
   if (waiting_ > 0) io_.run();
+  running_.reset();
   signals_.cancel();
   progress_timer_.cancel();
   io_.restart();  // it was stopped: whoever runs it next starts afresh
@@ -51,7 +53,7 @@ Survey::Result Survey::run(const std::vector<plan::Host>& hosts) {
 void Survey::ready(int host, const wire::Hello& hello) {
   result_.hosts[static_cast<size_t>(host)].hello = hello;
   auto question = question_(host);
-  if (!question) return answered(host);
+  if (!question) return inquire(host);
   question->names.clear();  // these take a while, and would spoil the round trip
   ask(host, *std::move(question));
 }
@@ -67,19 +69,30 @@ void Survey::lost(int host, const Loss& loss) {
 }
 
 void Survey::received(int host, const wire::Message& message) {
-  const auto* facts = std::get_if<wire::Facts>(&message);
-  if (!facts || settled_[static_cast<size_t>(host)]) return;
+  if (settled_[static_cast<size_t>(host)]) return;
   Surveyed& known = result_.hosts[static_cast<size_t>(host)];
+  if (const auto* told = std::get_if<wire::Told>(&message)) {
+    known.told = *told;
+    return answered(host);
+  }
+  const auto* facts = std::get_if<wire::Facts>(&message);
+  if (!facts) return;
   const bool first = !known.facts;
   known.facts = *facts;
-  if (!first) return answered(host);
+  if (!first) return inquire(host);
   const std::int64_t sent = asked_ns_[static_cast<size_t>(host)];
   const std::int64_t half = (sys::wall_ns() - sent) / 2;
   known.clock_offset_ns = facts->time_ns - (sent + half);
   known.clock_error_ns = half;
   auto question = question_(host);
-  if (!question || question->names.empty()) return answered(host);
+  if (!question || question->names.empty()) return inquire(host);
   ask(host, *std::move(question));
+}
+
+void Survey::inquire(int host) {
+  const auto inquire = inquiry_ ? inquiry_(host, result_.hosts[static_cast<size_t>(host)]) : std::nullopt;
+  if (!inquire) return answered(host);
+  hosts_.send(host, *inquire);
 }
 
 void Survey::answered(int host) {
@@ -89,8 +102,8 @@ void Survey::answered(int host) {
 }
 
 void Survey::wait_signal() {
-  signals_.async_wait([this](asio::error_code error, int signal) {
-    if (error) return;
+  signals_.async_wait([this, running = std::weak_ptr<void>(running_)](asio::error_code error, int signal) {
+    if (error || running.expired()) return;
     if (signal != SIGTSTP) {
       result_.signal = signal;
       return io_.stop();
@@ -116,8 +129,8 @@ void Survey::show_progress() {
   }
   progress_(missing);
   progress_timer_.expires_after(kProgressTick);
-  progress_timer_.async_wait([this](asio::error_code error) {
-    if (!error) show_progress();
+  progress_timer_.async_wait([this, running = std::weak_ptr<void>(running_)](asio::error_code error) {
+    if (!error && !running.expired()) show_progress();
   });
 }
 

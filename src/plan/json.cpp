@@ -80,13 +80,14 @@ std::string to_json(const Plan& plan) {
                   {"map_by", to_string(plan.binding.map_by)},
                   {"rank_by", to_string(plan.binding.rank_by)}};
   if (plan.binding.cores_per_rank > 1) binding["cores_per_rank"] = plan.binding.cores_per_rank;
-  const Json whole = {{"job_id", plan.job_id},
+  Json whole = {{"job_id", plan.job_id},
                       {"size", plan.ranks.size()},
                       {"apps", std::move(apps)},
                       {"hosts", std::move(hosts)},
                       {"binding", std::move(binding)},
                       {"notes", plan.notes},
                       {"ranks", std::move(ranks)}};
+  if (plan.rank_table) whole["rank_table"] = plan.rank_table->name;
   return whole.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

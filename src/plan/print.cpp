@@ -49,6 +49,7 @@ std::string host_line(const Host& host) {
 }
 
 std::string binding_line(const BindingRequest& binding) {
+  if (binding.bind_to == BindTo::device) return "to the cores near its device";
   return "to " + std::string(to_string(binding.bind_to)) + ", mapped by " + std::string(to_string(binding.map_by)) +
          ", ranked by " + std::string(to_string(binding.rank_by)) +
          (binding.cores_per_rank > 1 ? ", " + std::to_string(binding.cores_per_rank) + " cores a rank" : "");
@@ -68,6 +69,7 @@ std::string header(const Plan& plan) {
   if (one_directory(plan) && !plan.apps.empty()) rows.push_back({"directory", escaped(plan.apps.front().wdir)});
   if (plan.binding != BindingRequest{.report = plan.binding.report})
     rows.push_back({"binding", binding_line(plan.binding)});
+  if (plan.rank_table) rows.push_back({"rank table", escaped(plan.rank_table->name)});
   for (size_t i = 0; i < plan.notes.size(); ++i) rows.push_back({i == 0 ? "notes" : "", plan.notes[i]});
   return aligned(rows, "");
 }

@@ -32,7 +32,7 @@ enum class Visible { unchanged, host, rank };
 /// would take it for what it is not.
 enum class Mpi { automatic, pmi1, none };
 
-enum class BindTo { none, core, hwthread, socket, numa };
+enum class BindTo { none, core, hwthread, socket, numa, device };
 enum class MapBy { slot, core, hwthread, socket, numa, node };
 enum class RankBy { slot, node, core, socket };
 
@@ -68,6 +68,7 @@ struct Request {
   std::string cpu_list;                  ///< --cpu-list: the cores of each host that ranks may use; empty: all
   std::vector<Framework> frameworks;     ///< --env-for; none twice
   Visible visible = Visible::unchanged;  ///< --visible
+  bool rank_table = false;               ///< --rank-table: kRankTableVariables are not the launcher's own
   Mpi mpi = Mpi::none;                   ///< --mpi
   std::vector<std::string> environment;  ///< the launcher's, NAME=VALUE
   std::string cwd;                       ///< the launcher's; empty: it is gone

@@ -18,7 +18,8 @@ inline constexpr std::uint32_t kMaxFrame = 16u << 20;  ///< an environment of 2 
 inline constexpr std::uint32_t kMaxOutput = 64u
                                             << 10;  ///< of rank bytes in one frame, so that control is not kept waiting
 inline constexpr std::uint32_t kStdinCredit = 256u << 10;  ///< first grant for every rank's stdin
-inline constexpr std::uint32_t kMaxListItems = 1u << 20;   ///< more than execve takes: 6 MiB, nine bytes each at least
+inline constexpr std::uint32_t kNoDevice = ~0u;
+inline constexpr std::uint32_t kMaxListItems = 1u << 20;  ///< more than execve takes: 6 MiB, nine bytes each at least
 
 /// What a rank's stream is connected to on its host.
 enum class StreamMode : std::uint8_t {
@@ -57,11 +58,13 @@ struct Layout {
   bool oversubscribe = false;
   bool report_cpus = false;  ///< Started tells the affinity read back
   std::uint32_t cores_per_rank = 1;
-  bool if_supported = false;  ///< where cores are too few, no rank is bound
+  bool if_supported = false;           ///< where cores are too few, no rank is bound
+  std::uint8_t device_kind = 0;        ///< plan::DeviceKind; with BindTo::device
+  std::vector<std::uint32_t> devices;  ///< of each local rank, with BindTo::device; kNoDevice: none that is known
   template <class A>
   void fields(A& a) {
     a(credit), a(bind_to), a(map_by), a(rank_by), a(local_ranks), a(oversubscribe), a(report_cpus), a(cores_per_rank),
-        a(if_supported);
+        a(if_supported), a(device_kind), a(devices);
   }
   bool operator==(const Layout&) const = default;
 };
@@ -169,9 +172,36 @@ struct Survey {
   bool operator==(const Survey&) const = default;
 };
 
+/// A file that the job's ranks here need: kept where only its owner reads it, and gone with the job. Before the
+/// Programs.
+struct File {
+  static constexpr std::uint8_t kType = 11;
+  std::string name;      ///< without a directory
+  std::string variable;  ///< of the ranks, that holds its path there unless their programs have it already
+  std::string bytes;
+  template <class A>
+  void fields(A& a) {
+    a(name), a(variable), a(bytes);
+  }
+  bool operator==(const File&) const = default;
+};
+
+/// Run short programs there, side by side. The agent answers Told.
+struct Inquire {
+  static constexpr std::uint8_t kType = 12;
+  std::string path;                   ///< PATH in which they are looked up
+  std::uint32_t patience_ms = 0;      ///< for all of them
+  std::vector<std::string> commands;  ///< the words of each, with a newline between
+  template <class A>
+  void fields(A& a) {
+    a(path), a(patience_ms), a(commands);
+  }
+  bool operator==(const Inquire&) const = default;
+};
+
 /// The ranks of this host are ranks of an MPI job: each gets a PMI connection (docs/mpi.md). Before the first Spawn.
 struct MpiWorld {
-  static constexpr std::uint8_t kType = 11;
+  static constexpr std::uint8_t kType = 13;
   std::string space;           ///< the name of its key-value space
   std::uint32_t size = 0;      ///< ranks of the job
   std::uint32_t universe = 0;  ///< slots of the job
@@ -187,7 +217,7 @@ struct MpiWorld {
 
 /// What all hosts put before a fence; the one with `last` ends it.
 struct Shared {
-  static constexpr std::uint8_t kType = 12;
+  static constexpr std::uint8_t kType = 14;
   std::vector<std::string> pairs;  ///< key, value, key, value, …
   bool last = false;
   bool broken = false;  ///< there is no fence: whoever waits in it is let down
@@ -200,7 +230,7 @@ struct Shared {
 
 /// The answer to NameAsk.
 struct NameAnswer {
-  static constexpr std::uint8_t kType = 13;
+  static constexpr std::uint8_t kType = 15;
   std::uint32_t rank = 0;
   bool ok = false;
   std::string port;  ///< that a lookup found
@@ -357,17 +387,30 @@ struct Facts {
   std::vector<std::string> missing;        ///< "cannot find train in PATH: No such file or directory"; empty: found
   std::vector<std::string> addresses;      ///< with blanks between; empty: the name does not resolve
   std::string unresolved;                  ///< why some names could not be looked up; empty: all were
+  std::vector<std::string> interfaces;     ///< its own addresses, not loopback: "eth0 10.0.0.1"
   template <class A>
   void fields(A& a) {
     a(time_ns), a(version), a(cpus), a(cpus_from), a(device_kind), a(devices), a(devices_from), a(shm_free),
-        a(open_files), a(wdir_errors), a(programs), a(missing), a(addresses), a(unresolved);
+        a(open_files), a(wdir_errors), a(programs), a(missing), a(addresses), a(unresolved), a(interfaces);
   }
   bool operator==(const Facts&) const = default;
 };
 
+/// The answer to Inquire, a place for each command.
+struct Told {
+  static constexpr std::uint8_t kType = 41;
+  std::vector<std::string> printed;  ///< on stdout and stderr
+  std::vector<std::uint32_t> codes;  ///< as a shell gives it; 127: there is no such program; 124: it took too long
+  template <class A>
+  void fields(A& a) {
+    a(printed), a(codes);
+  }
+  bool operator==(const Told&) const = default;
+};
+
 /// Every rank of this host waits in a fence; answered by Shared. One at a time.
 struct Fence {
-  static constexpr std::uint8_t kType = 41;
+  static constexpr std::uint8_t kType = 42;
   std::vector<std::string> pairs;   ///< put here since the last one: key, value, key, value, …
   std::vector<std::uint32_t> gone;  ///< ranks of this host that can never come to a fence
   template <class A>
@@ -379,7 +422,7 @@ struct Fence {
 
 /// A rank publishes a name, looks one up, or takes it back. Answered by NameAnswer.
 struct NameAsk {
-  static constexpr std::uint8_t kType = 42;
+  static constexpr std::uint8_t kType = 43;
   std::uint32_t rank = 0;
   std::uint8_t what = 0;  ///< 0 publish, 1 look up, 2 unpublish
   std::string service;
@@ -393,7 +436,7 @@ struct NameAsk {
 
 /// The rank called MPI_Abort. Its Ended still comes.
 struct Aborted {
-  static constexpr std::uint8_t kType = 43;
+  static constexpr std::uint8_t kType = 44;
   std::uint32_t rank = 0;
   std::uint32_t code = 0;  ///< 0 to 255
   std::int64_t time_ns = 0;
@@ -404,8 +447,8 @@ struct Aborted {
   bool operator==(const Aborted&) const = default;
 };
 
-using Message = std::variant<Setup, Program, Spawn, Stdin, Signal, WindowSize, Pause, Finish, Layout, Survey, Ping,
-                             Credit, Hello, Started, NotStarted, Output, Ended, StdinClosed, Log, Clean, Facts,
-                             MpiWorld, Shared, NameAnswer, Fence, NameAsk, Aborted>;
+using Message = std::variant<Setup, Program, Spawn, Stdin, Signal, WindowSize, Pause, Finish, Layout, Survey, File,
+                             Inquire, Ping, Credit, Hello, Started, NotStarted, Output, Ended, StdinClosed, Log, Clean,
+                             Facts, Told, MpiWorld, Shared, NameAnswer, Fence, NameAsk, Aborted>;
 
 }  // namespace dlaunch::wire

@@ -96,6 +96,7 @@ class AgentProcess {
   std::optional<wire::Hello> hello;
   std::optional<wire::Clean> clean;
   std::vector<wire::Facts> facts;
+  std::vector<wire::Told> told;
   std::vector<wire::Log> logs;
   std::map<std::uint32_t, RankSeen> ranks;
   std::map<std::uint32_t, std::uint32_t> largest_output;

@@ -10,7 +10,7 @@ namespace {
 std::vector<Message> one_of_each() {
   return {
       Setup{kVersion, "job-1", 5000, 3000, true},
-      Layout{65536, 1, 2, 3, 8, false, true, 4, true},
+      Layout{65536, 1, 2, 3, 8, false, true, 4, true, 2, {0, kNoDevice}},
       Program{0, {"sh", "-c", "echo $x"}, {"A=1", "B=", std::string("C=\x01\xff\n", 5)}, "/tmp"},
       Spawn{7, 0, 3, {"DLAUNCH_RANK=7"}, StreamMode::pipe, StreamMode::file, StreamMode::joined, "/o", "", "1:0-2"},
       Stdin{1, std::string("a\0b", 3), true},
@@ -28,6 +28,7 @@ std::vector<Message> one_of_each() {
       StdinClosed{6},
       Log{3, "text"},
       Clean{{"pid 1 (x)"}},
+      File{"table.json", "RANK_TABLE_FILE", "{}"},
       MpiWorld{"kvs_job-1", 8, 16, "(vector,(0,2,4))", false, true},
       Shared{{"key", "value"}, true, false},
       NameAnswer{4, true, "tag#0$"},
@@ -48,7 +49,10 @@ std::vector<Message> one_of_each() {
             {""},
             {"not there"},
             {"10.0.0.1 ::1", ""},
-            "no getent"},
+            "no getent",
+            {"eth0 10.0.0.1"}},
+      Inquire{"/usr/bin:/bin", 5000, {"hccn_tool\n-i\n0"}},
+      Told{{"ipaddr:10.0.0.1\n", ""}, {0, 127}},
   };
 }
 

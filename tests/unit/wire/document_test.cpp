@@ -64,6 +64,7 @@ TEST(WireDocument, HasEveryMessageWithItsNumber) {
       heading<Started>("Started"),   heading<NotStarted>("NotStarted"),   heading<Output>("Output"),
       heading<Ended>("Ended"),       heading<StdinClosed>("StdinClosed"), heading<Log>("Log"),
       heading<Clean>("Clean"),       heading<Survey>("Survey"),           heading<Facts>("Facts"),
+      heading<File>("File"),         heading<Inquire>("Inquire"),         heading<Told>("Told"),
       heading<MpiWorld>("MpiWorld"), heading<Shared>("Shared"),           heading<NameAnswer>("NameAnswer"),
       heading<Fence>("Fence"),       heading<NameAsk>("NameAsk"),         heading<Aborted>("Aborted")};
   ASSERT_EQ(headings.size(), std::variant_size_v<Message>);
