@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "agent/identity.h"
+#include "agent/preparer.h"
 #include "agent/ranks.h"
 #include "agent/surveyor.h"
 #include "agent/sweeper.h"
@@ -35,6 +36,7 @@ class Agent::Impl {
         signals_(io, SIGCHLD, SIGTERM, SIGINT),
         timer_(io),
         sweeper_(io),
+        preparer_(io, link_),
         ranks_(io, link_, open_files),
         surveyor_(io, link_, open_files) {
     signals_.add(SIGHUP);
@@ -76,6 +78,7 @@ class Agent::Impl {
   }
 
   void on(wire::Finish&) {
+    preparer_.stop();
     surveyor_.stop();
     sweeper_.start(std::chrono::milliseconds(setup_.grace_ms),
                    [this](std::vector<std::string> left) { leave(std::move(left)); });
@@ -83,6 +86,8 @@ class Agent::Impl {
 
   void on(wire::Survey& survey) { surveyor_.look(std::move(survey)); }
   void on(wire::Layout& layout) { ranks_.configure(layout, setup_.hand_over); }
+  void on(wire::Prepare& asked) { preparer_.prepare(std::move(asked)); }
+  void on(wire::Stage& stage) { preparer_.stage(stage); }
   void on(wire::Program& program) { ranks_.describe(std::move(program)); }
   void on(wire::Spawn& spawn) { ranks_.start(spawn); }
   void on(wire::Stdin& input) { ranks_.input(input); }
@@ -111,7 +116,7 @@ class Agent::Impl {
       int wait_status = 0;
       const pid_t pid = ::waitpid(-1, &wait_status, WNOHANG);
       if (pid <= 0) return sweeper_.children_changed(pid < 0 && errno == ECHILD);
-      ranks_.reaped(pid, wait_status);
+      if (!preparer_.reaped(pid, wait_status)) ranks_.reaped(pid, wait_status);
     }
   }
 
@@ -140,6 +145,7 @@ class Agent::Impl {
     link_.close();
     timer_.cancel();
     ranks_.discard();
+    preparer_.stop();
     surveyor_.stop();
     exit_code_ = kLost;
     sweeper_.start(std::chrono::milliseconds(setup_.grace_ms), [this](const std::vector<std::string>&) { io_.stop(); });
@@ -150,6 +156,7 @@ class Agent::Impl {
   asio::signal_set signals_;
   asio::steady_timer timer_;
   Sweeper sweeper_;
+  Preparer preparer_;
   Ranks ranks_;
   Surveyor surveyor_;
   wire::Setup setup_;

@@ -1,9 +1,11 @@
 // All that the user asked, with every default decided here and nowhere later. A value; `run` owns it.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "allocate/choose.h"
 #include "job/policy.h"
@@ -31,6 +33,9 @@ struct Options {
   std::string exec;                            ///< --exec: the command line that reaches other hosts; empty: ssh
   std::optional<transport::HostKey> host_key;  ///< empty: as the ssh configuration says, else strict
   std::chrono::milliseconds wait_hosts{0};     ///< --wait-hosts
+  std::vector<std::string> stage;              ///< --stage; absolute names or patterns of files
+  std::shared_ptr<const std::string> staged;   ///< those files as an archive, once they were read
+  bool save_env = false;                       ///< --save-env
 
   bool dry_run = false;
   Format format = Format::text;  ///< of --dry-run, --show-env, hosts and check

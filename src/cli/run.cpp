@@ -16,6 +16,7 @@
 #include "cli/ranktable.h"
 #include "cli/run_job.h"
 #include "cli/say.h"
+#include "cli/staged_files.h"
 #include "cli/survey_hosts.h"
 #include "cli/ways.h"
 #include "plan/plan.h"
@@ -104,6 +105,9 @@ int run_options(Options options) {
   auto allocation = allocate::choose_allocation(options.hosts, options.request.environment, read_text);
   if (!allocation) return complain(allocation.error());
   if (options.verb == Verb::check) return check_hosts(options, *allocation);
+  auto staged = read_staged(options.stage);
+  if (!staged) return complain(staged.error());
+  options.staged = *std::move(staged);
   std::optional<Ways> ways;  // none while no host is to be reached
   if (plan::needs_slots(options.verb == Verb::hosts ? plan::Request{} : options.request, *allocation)) {
     ways.emplace(options);

@@ -37,6 +37,8 @@ Result<void> set_default_hostfile(Options&, std::string_view, const Surroundings
 Result<void> set_rankfile(Options&, std::string_view, const Surroundings&);
 Result<void> set_filter(std::string& place, std::string_view);
 Result<void> set_agent_path(Options&, std::string_view, const Surroundings&);
+Result<void> set_rank_dir(Options&, std::string_view, const Surroundings&);
+Result<void> set_stage(Options&, std::string_view, const Surroundings&);
 Result<void> set_map_by(Options&, std::string_view, const Surroundings&);
 Result<void> no_effect(Options&, std::string_view, const Surroundings&);
 

@@ -1,7 +1,10 @@
 #include "launcher/frames.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
+
+#include "output/file_layout.h"
 
 namespace dlaunch::launcher {
 namespace {
@@ -23,6 +26,8 @@ wire::Spawn spawn_frame(const plan::Plan& plan, const plan::Rank& rank, const Se
   spawn.local_rank = static_cast<std::uint32_t>(rank.local_rank);
   spawn.env = rank.env;
   spawn.slots = rank.slots;
+  spawn.dir = rank.dir;
+  spawn.save_env = settings.save_env;
   spawn.in = takes_stdin(settings.stdin_target, rank.rank) ? StreamMode::pipe : StreamMode::null;
   spawn.out = settings.output.pty ? StreamMode::pty : StreamMode::pipe;
   spawn.err = settings.output.pty || settings.output.merge_stderr ? StreamMode::joined : StreamMode::pipe;
@@ -33,6 +38,23 @@ wire::Spawn spawn_frame(const plan::Plan& plan, const plan::Rank& rank, const Se
   spawn.err_path = output::direct_path(settings.output, facts, rank.rank, ranks, Stream::err);
   if (!spawn.err_path.empty()) spawn.err = StreamMode::file;
   return spawn;
+}
+
+/// The ranks' output files that are in one of these directories.
+std::vector<std::string> files_below(const std::vector<std::string>& dirs, const Settings& settings,
+                                     const std::vector<output::RankFacts>& facts) {
+  const int ranks = static_cast<int>(facts.size());
+  std::vector<std::string> files;
+  for (int rank = 0; rank < ranks; ++rank) {
+    for (const Stream stream : {Stream::out, Stream::err}) {
+      const auto file =
+          output::file_path(*settings.output.files, facts[static_cast<size_t>(rank)], rank, ranks, stream);
+      std::string name = std::filesystem::path(file).lexically_normal().string();
+      const bool below = std::ranges::any_of(dirs, [&](const std::string& dir) { return name.starts_with(dir + '/'); });
+      if (below) files.push_back(std::move(name));
+    }
+  }
+  return files;
 }
 
 wire::Layout layout_frame(const plan::Plan& plan, int host, const Settings& settings) {
@@ -65,6 +87,21 @@ std::vector<wire::Message> start_frames(const plan::Plan& plan, int host, const 
     frames.emplace_back(spawn_frame(plan, rank, settings, facts[static_cast<size_t>(number)]));
   }
   return frames;
+}
+
+wire::Prepare prepare_frame(const plan::Plan& plan, int host, const Settings& settings,
+                            const std::vector<output::RankFacts>& facts) {
+  wire::Prepare prepare;
+  prepare.staged = settings.staged != nullptr;
+  const plan::PlannedHost& planned = plan.hosts[static_cast<size_t>(host)];
+  for (const int number : planned.ranks) {
+    const plan::Rank& rank = plan.ranks[static_cast<size_t>(number)];
+    prepare.dirs.push_back(rank.dir);
+    const std::string& base = plan::program_directory(plan.apps[static_cast<size_t>(rank.app)], planned);
+    prepare.bases.push_back(rank.dir.starts_with(base) ? base : "/");
+  }
+  if (settings.output.files) prepare.kept = files_below(prepare.dirs, settings, facts);
+  return prepare;
 }
 
 std::vector<output::RankFacts> rank_facts(const plan::Plan& plan) {

@@ -12,6 +12,7 @@
 #include "launcher/frames.h"
 #include "launcher/hosts.h"
 #include "launcher/output_driver.h"
+#include "launcher/preparation.h"
 #include "launcher/rank_order.h"
 #include "launcher/rank_streams.h"
 #include "launcher/stdin_source.h"
@@ -49,7 +50,9 @@ class Launcher::Impl {
         signals_(io),
         timer_(io),
         progress_timer_(io),
-        order_(parts_.plan) {}
+        order_(parts_.plan),
+        preparation_(parts_.plan, parts_.settings, facts_,
+                     [this](int host, const wire::Message& m) { parts_.hosts.send(host, m); }) {}
 
   job::Outcome run() {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH, SIGCHLD}) {
@@ -85,7 +88,7 @@ class Launcher::Impl {
     parts_.hosts.listen(
         {[this](int host, const wire::Hello&) {
            if (parts_.settings.output.pty) send_window_size([&](auto m) { parts_.hosts.send(host, m); });
-           happened(job::HostReady{host});
+           preparation_.needed(host) ? preparation_.begin(host) : happened(job::HostReady{host});
          },
          [this](int host, const Loss& loss) { host_lost(host, loss); },
          [this](int host, wire::Message&& m, std::deque<sys::Fd>& fds) { received(host, std::move(m), fds); },
@@ -204,6 +207,12 @@ class Launcher::Impl {
   void on(int, wire::StdinClosed& closed, std::deque<sys::Fd>&) { takes_no_stdin(static_cast<int>(closed.rank)); }
   void on(int host, wire::Log& said, std::deque<sys::Fd>&) {
     log(said.level >= 2 ? 1 : 2, host_name(host) + ": " + said.text);
+  }
+  void on(int host, wire::StageCredit& credit, std::deque<sys::Fd>&) { preparation_.granted(host, credit); }
+  void on(int host, wire::Prepared& prepared, std::deque<sys::Fd>&) {
+    const auto loss = preparation_.done(host, prepared);
+    if (!loss) return host_broken(host, "its agent speaks out of order");
+    loss->why.empty() ? happened(job::HostReady{host}) : host_lost(host, *loss);
   }
   void on(int host, wire::Clean& clean, std::deque<sys::Fd>&) { happened(job::HostClean{host, std::move(clean.left)}); }
   /// Ping, which has been heard, and what only a launcher sends.
@@ -326,6 +335,7 @@ class Launcher::Impl {
   asio::steady_timer progress_timer_;
   std::optional<job::Time> armed_for_;
   RankOrder order_;
+  Preparation preparation_;
   int started_ = 0;
   bool impatient_ = false;
 };

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "output/field_template.h"
+#include "base/field_template.h"
 #include "output/label.h"
 
 namespace dlaunch::output {

@@ -64,6 +64,7 @@ Json rank_json(const Rank& rank) {
                {"local_rank", rank.local_rank},
                {"device", rank.device ? Json(*rank.device) : Json(nullptr)}};
   if (!rank.slots.empty()) json["slot"] = rank.slots;
+  if (!rank.dir.empty()) json["directory"] = rank.dir;
   return json;
 }
 

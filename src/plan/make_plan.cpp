@@ -5,6 +5,7 @@
 #include "plan/frameworks.h"
 #include "plan/overload.h"
 #include "plan/plan.h"
+#include "plan/rank_dir.h"
 #include "plan/table.h"
 #include "plan/visible.h"
 
@@ -99,6 +100,7 @@ void add_apps(Plan& plan, const Request& request, const std::vector<int>& ranks,
                          .chosen = std::move(environment.chosen),
                          .wdir = wdir,
                          .wdir_chosen = !asked.wdir.empty(),
+                         .rank_dirs = !request.rank_dir.empty(),
                          .first_rank = first_rank,
                          .ranks = ranks[i]});
     first_rank += ranks[i];
@@ -133,7 +135,8 @@ void add_ranks(Plan& plan, const std::vector<int>& host_of_rank, const std::vect
               .device = {},
               .env = {},
               .slots = {},
-              .ordinal = {}};
+              .ordinal = {},
+              .dir = {}};
     PlannedHost& planned = plan.hosts[static_cast<size_t>(rank.host)];
     rank.local_rank = static_cast<int>(planned.ranks.size());
     const std::vector<int>& devices = planned.host.devices;
@@ -173,6 +176,7 @@ Result<Plan> make_plan(const Request& request, const Allocation& allocation) {
   if (auto error = refuse_visible(plan)) return fail(std::move(*error));
   show_devices(plan);
   add_rank_environments(plan);
+  if (auto error = add_rank_dirs(plan, request.rank_dir)) return fail(std::move(*error));
   if (auto error = refuse_own_names(plan)) return fail(std::move(*error));
   for (std::string& note : overload_notes(allocation, per_host)) plan.notes.push_back(std::move(note));
   return plan;

@@ -20,6 +20,7 @@ struct App {
   std::vector<std::string> chosen = {};  ///< names in env that -x chose: no host's own value replaces them
   std::string wdir;                      ///< absolute
   bool wdir_chosen = false;              ///< by --wdir: no host's own directory replaces it
+  bool rank_dirs = false;                ///< its ranks run in Rank::dir, each with a PWD of its own
   int first_rank = 0;
   int ranks = 0;
 };
@@ -33,6 +34,7 @@ struct Rank {
   std::vector<std::string> env;     ///< NAME=VALUE of this rank alone; no name that is in its App's env
   std::string slots = {};           ///< a rankfile's slot= (plan/slot_list.h); empty: not said
   std::optional<int> ordinal = {};  ///< the number of `device` among those that the rank sees
+  std::string dir = {};             ///< where it runs, made for it; empty: in its program's directory
 };
 
 struct PlannedHost {

@@ -53,7 +53,8 @@ std::string binding_line(const BindingRequest& binding) {
 }
 
 bool one_directory(const Plan& plan) {
-  return std::ranges::all_of(plan.apps, [&](const App& app) { return app.wdir == plan.apps.front().wdir; }) &&
+  return std::ranges::none_of(plan.apps, &App::rank_dirs) &&
+         std::ranges::all_of(plan.apps, [&](const App& app) { return app.wdir == plan.apps.front().wdir; }) &&
          std::ranges::all_of(plan.hosts, [](const PlannedHost& host) { return host.host.wdir.empty(); });
 }
 
@@ -84,7 +85,8 @@ std::string rank_table(const Plan& plan) {
     rows.push_back({std::to_string(rank.rank), printable(plan.hosts[static_cast<size_t>(rank.host)].host.name),
                     std::to_string(rank.local_rank), rank.device ? std::to_string(*rank.device) : "-", programs[app]});
     if (directories) {
-      rows.back().push_back(printable(program_directory(plan.apps[app], plan.hosts[static_cast<size_t>(rank.host)])));
+      const std::string& base = program_directory(plan.apps[app], plan.hosts[static_cast<size_t>(rank.host)]);
+      rows.back().push_back(printable(rank.dir.empty() ? base : rank.dir));
     }
     if (slots) rows.back().insert(rows.back().begin() + kSlotColumn, rank.slots.empty() ? "-" : printable(rank.slots));
   }

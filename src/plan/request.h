@@ -59,6 +59,7 @@ struct Request {
   std::vector<RankPlace> rank_places;    ///< --rankfile; places every rank when not empty
   std::vector<Framework> frameworks;     ///< --env-for; none twice
   Visible visible = Visible::unchanged;  ///< --visible
+  std::string rank_dir;                  ///< --rank-dir, a template; empty: none
   std::vector<std::string> environment;  ///< the launcher's, NAME=VALUE
   std::string cwd;                       ///< the launcher's; empty: it is gone
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <map>
@@ -126,7 +127,12 @@ bool has_path(const plan::App& app, const plan::Rank& rank) {
 std::string hint_for(const plan::Plan& plan, const plan::Rank& rank, const ExitStatus& status) {
   const plan::App& app = plan.apps.at(static_cast<size_t>(rank.app));
   if (const auto* not_started = std::get_if<NotStarted>(&status.value())) {
-    return not_started_hint(*not_started, app.argv.empty() ? "" : app.argv[0], app.wdir, has_path(app, rank));
+    const std::string program = app.argv.empty() ? "" : app.argv[0];
+    if (!rank.dir.empty() && not_started->error == ENOENT && program.find('/') != std::string::npos &&
+        program.front() != '/') {
+      return "the path is taken from the rank's own directory; --stage copies a file into it";
+    }
+    return not_started_hint(*not_started, program, app.wdir, has_path(app, rank));
   }
   const auto* signaled = std::get_if<Signaled>(&status.value());
   if (!signaled || signaled->signal != SIGKILL) return {};

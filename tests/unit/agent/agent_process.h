@@ -97,6 +97,8 @@ class AgentProcess {
   std::optional<wire::Clean> clean;
   std::vector<wire::Facts> facts;
   std::vector<wire::Log> logs;
+  std::vector<wire::Prepared> prepared;
+  std::uint64_t stage_credit = 0;
   std::map<std::uint32_t, RankSeen> ranks;
   std::map<std::uint32_t, std::uint32_t> largest_output;
   bool link_ended = false;
