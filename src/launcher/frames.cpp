@@ -43,9 +43,9 @@ wire::Spawn spawn_frame(const plan::Plan& plan, const plan::Rank& rank, const Se
 /// The ranks' output files that are in one of these directories.
 std::vector<std::string> files_below(const std::vector<std::string>& dirs, const Settings& settings,
                                      const std::vector<output::RankFacts>& facts) {
-  const int ranks = static_cast<int>(facts.size());
+  const int ranks = output::count_ranks(facts);
   std::vector<std::string> files;
-  for (int rank = 0; rank < ranks; ++rank) {
+  for (int rank = 0; rank < static_cast<int>(facts.size()); ++rank) {
     for (const Stream stream : {Stream::out, Stream::err}) {
       const auto file =
           output::file_path(*settings.output.files, facts[static_cast<size_t>(rank)], rank, ranks, stream);
@@ -55,6 +55,18 @@ std::vector<std::string> files_below(const std::vector<std::string>& dirs, const
     }
   }
   return files;
+}
+
+/// Numbered after the last rank, and bound to nothing.
+wire::Spawn companion_frame(const plan::Plan& plan) {
+  wire::Spawn spawn;
+  spawn.rank = static_cast<std::uint32_t>(plan.ranks.size());
+  spawn.app = static_cast<std::uint32_t>(plan.companion->app);
+  spawn.local_rank = static_cast<std::uint32_t>(plan.hosts[static_cast<size_t>(plan.companion->host)].ranks.size());
+  spawn.env = plan.companion->env;
+  spawn.dir = plan.companion->dir;
+  spawn.err = StreamMode::joined;
+  return spawn;
 }
 
 wire::Layout layout_frame(const plan::Plan& plan, int host, const Settings& settings) {
@@ -86,6 +98,7 @@ std::vector<wire::Message> start_frames(const plan::Plan& plan, int host, const 
     }
     frames.emplace_back(spawn_frame(plan, rank, settings, facts[static_cast<size_t>(number)]));
   }
+  if (plan.companion && plan.companion->host == host) frames.push_back(companion_frame(plan));
   return frames;
 }
 
@@ -109,6 +122,10 @@ std::vector<output::RankFacts> rank_facts(const plan::Plan& plan) {
   facts.reserve(plan.ranks.size());
   for (const plan::Rank& rank : plan.ranks) {
     facts.push_back({plan.hosts[static_cast<size_t>(rank.host)].host.name, rank.local_rank, rank.device});
+  }
+  if (plan.companion) {
+    const std::string& host = plan.hosts[static_cast<size_t>(plan.companion->host)].host.name;
+    facts.push_back({host, 0, {}, plan.companion->name});
   }
   return facts;
 }

@@ -42,7 +42,7 @@ class Launcher::Impl {
         facts_(rank_facts(parts_.plan)),
         job_(parts_.policy, hosts_of_ranks(), host_names(), job::Clock::now()),
         output_(io, parts_.output),
-        streams_(io, output_, ranks(), [this](int rank) { happened(job::RankDrained{rank}); }),
+        streams_(io, output_, static_cast<int>(facts_.size()), [this](int rank) { drained(rank); }),
         stdin_(io, STDIN_FILENO, stdin_ranks(),
                [this](int rank, std::string bytes, bool eof) {
                  send_to_rank(rank, wire::Stdin{static_cast<std::uint32_t>(rank), std::move(bytes), eof});
@@ -60,6 +60,7 @@ class Launcher::Impl {
     }
     wait_signal();
     output_.start({[this] { streams_.resume(); }, [this] { check_output(); }});
+    if (parts_.plan.companion) job_.expect_companion();
     meet_hosts();
     arm_timer();
     show_progress();
@@ -103,6 +104,7 @@ class Launcher::Impl {
     parts_.hosts.drop(host);
     happened(job::HostLost{host, loss.why, loss.hint});
     for (const int rank : parts_.plan.hosts[static_cast<size_t>(host)].ranks) streams_.abandon(rank);
+    if (parts_.plan.companion && parts_.plan.companion->host == host) companion_lost();
   }
 
   /// Its agent breaks the rules of the wire.
@@ -111,7 +113,9 @@ class Launcher::Impl {
   const std::string& host_name(int host) const { return parts_.plan.hosts[static_cast<size_t>(host)].host.name; }
 
   void send_to_rank(int rank, const wire::Message& message) {
-    parts_.hosts.send(parts_.plan.ranks[static_cast<size_t>(rank)].host, message);
+    const int host =
+        is_companion(rank) ? parts_.plan.companion->host : parts_.plan.ranks[static_cast<size_t>(rank)].host;
+    parts_.hosts.send(host, message);
   }
 
   static void send_window_size(const std::function<void(const wire::WindowSize&)>& send) {
@@ -143,6 +147,10 @@ class Launcher::Impl {
     } else {
       opened_in_frames(host, rank);
     }
+    if (is_companion(rank)) {
+      companion_pid_ = static_cast<int>(started.pid);
+      return log(2, "the " + parts_.plan.companion->name + " started, pid " + std::to_string(started.pid));
+    }
     happened(job::RankStarted{rank, static_cast<int>(started.pid), started.time_ns, folded(started.cpus)});
     if (takes_stdin(parts_.settings.stdin_target, rank)) stdin_.add(rank);
     log(2, "rank " + std::to_string(rank) + " started, pid " + std::to_string(started.pid));
@@ -152,7 +160,7 @@ class Launcher::Impl {
   void opened_in_frames(int host, int rank) {
     const output::RankFacts& facts = facts_[static_cast<size_t>(rank)];
     const output::Settings& settings = parts_.settings.output;
-    const bool joined = settings.pty || settings.merge_stderr;
+    const bool joined = settings.pty || settings.merge_stderr || is_companion(rank);
     const bool remote = !parts_.hosts.passes_fds(host);
     const auto carried = [&](Stream stream) {
       return remote && (settings.pty || output::direct_path(settings, facts, rank, ranks(), stream).empty());
@@ -165,6 +173,33 @@ class Launcher::Impl {
                            });
   }
 
+  // ---- the process beside the ranks, numbered after the last ----
+  bool is_companion(int rank) const { return rank == ranks(); }
+
+  void drained(int rank) {
+    if (!is_companion(rank)) return happened(job::RankDrained{rank});
+    companion_drained_ = true;
+    if (companion_over_) happened(job::CompanionGone{});
+  }
+
+  void companion_ended(const ExitStatus& status) {
+    const plan::Companion& companion = *parts_.plan.companion;
+    std::string text = "the " + companion.name + " (host " + host_name(companion.host);
+    if (companion_pid_ != 0) text += ", pid " + std::to_string(companion_pid_);
+    text += ") " + status.describe();
+    const bool alone = job_.phase() == job::Phase::running;  // and still, if no rank runs any more
+    happened(job::CompanionEnded{status, text});
+    log(2, text);
+    if (!status.ok() && alone && job_.phase() == job::Phase::running && parts_.note) parts_.note(text);
+    companion_over_ = true;
+    if (companion_drained_) happened(job::CompanionGone{});
+  }
+
+  void companion_lost() {
+    companion_over_ = true;
+    streams_.abandon(ranks());
+  }
+
   int stdin_ranks() const { return parts_.settings.stdin_target.kind == StdinTarget::Kind::all ? ranks() : 1; }
 
   /// Any more, or at all.
@@ -174,6 +209,10 @@ class Launcher::Impl {
 
   void on(int, wire::NotStarted& refused, std::deque<sys::Fd>&) {
     const int rank = static_cast<int>(refused.rank);
+    if (is_companion(rank)) {
+      companion_ended(ExitStatus(NotStarted{static_cast<int>(refused.error), refused.what}));
+      return companion_lost();
+    }
     takes_no_stdin(rank);
     happened(
         job::RankEnded{rank, ExitStatus(NotStarted{static_cast<int>(refused.error), refused.what}), refused.time_ns});
@@ -194,6 +233,10 @@ class Launcher::Impl {
     auto status = ExitStatus::from_wait(static_cast<int>(ended.wait_status));
     if (const auto* signaled = std::get_if<Signaled>(&status.value()); signaled && ended.out_of_memory) {
       status = ExitStatus(Signaled{signaled->signal, signaled->core_dumped, true});
+    }
+    if (is_companion(rank)) {
+      companion_ended(status);
+      return streams_.rank_ended(rank);
     }
     log(2, "rank " + std::to_string(rank) + " " + status.describe());
     takes_no_stdin(rank);
@@ -230,6 +273,7 @@ class Launcher::Impl {
   void act(const job::StartRanks& start) {
     if (parts_.before_start) parts_.before_start();
     for (const int rank : parts_.plan.hosts[static_cast<size_t>(start.host)].ranks) order_.asked(rank);
+    if (parts_.plan.companion && parts_.plan.companion->host == start.host) order_.asked(ranks());
     for (const wire::Message& frame : start_frames(parts_.plan, start.host, parts_.settings, facts_)) {
       parts_.hosts.send(start.host, frame);
     }
@@ -337,6 +381,9 @@ class Launcher::Impl {
   RankOrder order_;
   Preparation preparation_;
   int started_ = 0;
+  int companion_pid_ = 0;
+  bool companion_over_ = false;
+  bool companion_drained_ = false;
   bool impatient_ = false;
 };
 

@@ -77,16 +77,22 @@ std::string to_json(const Plan& plan) {
   for (const PlannedHost& host : plan.hosts) hosts.push_back(host_json(host.host, &host.ranks));
   Json ranks = Json::array();
   for (const Rank& rank : plan.ranks) ranks.push_back(rank_json(rank));
-  const Json whole = {{"job_id", plan.job_id},
-                      {"size", plan.ranks.size()},
-                      {"apps", std::move(apps)},
-                      {"hosts", std::move(hosts)},
-                      {"binding",
-                       {{"bind_to", to_string(plan.binding.bind_to)},
-                        {"map_by", to_string(plan.binding.map_by)},
-                        {"rank_by", to_string(plan.binding.rank_by)}}},
-                      {"notes", plan.notes},
-                      {"ranks", std::move(ranks)}};
+  Json companion;
+  if (plan.companion) {
+    companion = {
+        {"name", plan.companion->name}, {"host", plan.companion->host}, {"variables", names(plan.companion->env)}};
+  }
+  Json whole = {{"job_id", plan.job_id},
+                {"size", plan.ranks.size()},
+                {"apps", std::move(apps)},
+                {"hosts", std::move(hosts)},
+                {"binding",
+                 {{"bind_to", to_string(plan.binding.bind_to)},
+                  {"map_by", to_string(plan.binding.map_by)},
+                  {"rank_by", to_string(plan.binding.rank_by)}}},
+                {"notes", plan.notes},
+                {"ranks", std::move(ranks)}};
+  if (plan.companion) whole["companion"] = std::move(companion);
   return whole.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

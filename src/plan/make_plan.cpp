@@ -146,6 +146,14 @@ void add_ranks(Plan& plan, const std::vector<int>& host_of_rank, const std::vect
   }
 }
 
+/// A dynamic cluster counts its ranks' devices by itself: those that were planned must be all that there are.
+bool means_devices_of_host(const Request& request, const Allocation& allocation) {
+  return request.visible == Visible::unchanged &&
+         std::ranges::find(request.frameworks, Framework::mindspore_dynamic) != request.frameworks.end() &&
+         !allocation.hosts.empty() &&
+         std::ranges::none_of(allocation.hosts, [](const Host& host) { return host.devices.empty(); });
+}
+
 void add_slots(Plan& plan, const Request& request) {
   for (const RankPlace& place : request.rank_places) plan.ranks[static_cast<size_t>(place.rank)].slots = place.slots;
 }
@@ -153,6 +161,11 @@ void add_slots(Plan& plan, const Request& request) {
 }  // namespace
 
 Result<Plan> make_plan(const Request& request, const Allocation& allocation) {
+  if (means_devices_of_host(request, allocation)) {
+    Request meant = request;
+    meant.visible = Visible::host;
+    return make_plan(meant, allocation);
+  }
   if (auto error = check(request, allocation)) return fail(std::move(*error));
   const auto assigned = assign(request, allocation);
   if (!assigned) return fail(assigned.error());

@@ -37,6 +37,15 @@ struct Rank {
   std::string dir = {};             ///< where it runs, made for it; empty: in its program's directory
 };
 
+/// A process beside the ranks that a framework needs, of rank 0's program and on its host. It counts as no rank.
+struct Companion {
+  std::string name;              ///< "scheduler"
+  int app = 0;                   ///< index into Plan::apps
+  int host = 0;                  ///< index into Plan::hosts
+  std::vector<std::string> env;  ///< NAME=VALUE, beside its App's, as Rank::env
+  std::string dir;               ///< as Rank::dir
+};
+
 struct PlannedHost {
   Host host;
   std::vector<int> ranks;  ///< ascending
@@ -50,7 +59,8 @@ struct Plan {
   BindingRequest binding;
   std::vector<Framework> frameworks = {};  ///< their variables: with_frameworks (plan/frameworks.h)
   Visible visible = Visible::unchanged;
-  std::vector<std::string> notes;  ///< what the user should know and did not ask for, a line each, no prefix
+  std::optional<Companion> companion = {};  ///< set by with_frameworks
+  std::vector<std::string> notes;           ///< what the user should know and did not ask for, a line each, no prefix
 };
 
 /// Refuses (exit code 2, with a table of what was asked and what is there) more ranks than devices, or than slots that

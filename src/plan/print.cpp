@@ -67,6 +67,10 @@ std::string header(const Plan& plan) {
   if (one_directory(plan) && !plan.apps.empty()) rows.push_back({"directory", printable(plan.apps.front().wdir)});
   if (plan.binding != BindingRequest{.report = plan.binding.report})
     rows.push_back({"binding", binding_line(plan.binding)});
+  if (plan.companion) {
+    const Host& host = plan.hosts[static_cast<size_t>(plan.companion->host)].host;
+    rows.push_back({"beside", "a " + plan.companion->name + " on " + printable(host.name)});
+  }
   for (size_t i = 0; i < plan.notes.size(); ++i) rows.push_back({i == 0 ? "notes" : "", plan.notes[i]});
   return aligned(rows, "");
 }

@@ -23,7 +23,18 @@ struct AppRequest {
 };
 
 /// Whose variables the ranks get (plan/frameworks.h).
-enum class Framework { torch, deepspeed, jax, tensorflow, mindspore, horovod, openmpi, mpich, slurm };
+enum class Framework {
+  torch,
+  deepspeed,
+  jax,
+  tensorflow,
+  mindspore,
+  mindspore_dynamic,
+  horovod,
+  openmpi,
+  mpich,
+  slurm
+};
 
 /// Which devices a rank sees (plan/visible.h). unchanged: what the launcher's own environment leaves it.
 enum class Visible { unchanged, host, rank };
