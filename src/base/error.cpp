@@ -1,5 +1,8 @@
 #include "base/error.h"
 
+#include "base/printable.h"
+#include "base/text.h"
+
 namespace dlaunch {
 
 std::string to_text(const Error& error) {
@@ -7,9 +10,10 @@ std::string to_text(const Error& error) {
   for (const std::string* part : {&error.where, &error.what, &error.why}) {
     if (!part->empty()) text += ": " + *part;
   }
-  text += '\n';
-  if (!error.hint.empty()) text += "dlaunch:   " + error.hint + '\n';
-  return text;
+  if (!error.hint.empty()) text += "\ndlaunch:   " + error.hint;
+  std::string shown;
+  for (const std::string& line : split(text, '\n')) shown += escaped(line) + '\n';
+  return shown;
 }
 
 }  // namespace dlaunch

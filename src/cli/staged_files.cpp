@@ -12,7 +12,7 @@
 #include <map>
 #include <system_error>
 
-#include "plan/table.h"
+#include "base/printable.h"
 #include "sys/fd.h"
 #include "wire/archive.h"
 
@@ -25,7 +25,7 @@ using Kind = wire::ArchiveItem::Kind;
 constexpr size_t kReadSize = 256u << 10;
 
 tl::unexpected<Error> failed(const std::string& name, const std::string& why, std::string hint = {}) {
-  return fail({.where = "--stage", .what = plan::printable(name), .why = why, .hint = std::move(hint)});
+  return fail({.where = "--stage", .what = escaped(name), .why = why, .hint = std::move(hint)});
 }
 
 tl::unexpected<Error> failed(const std::string& name, int error) { return failed(name, std::strerror(error)); }
@@ -52,7 +52,7 @@ class Packer {
     if (name.empty()) return failed(path, "has no name to be staged by");
     const auto [other, fresh] = from_.emplace(name, path);
     if (!fresh && other->second == path) return {};
-    if (!fresh) return failed(path, "has the same name as " + plan::printable(other->second), "rename one of them");
+    if (!fresh) return failed(path, "has the same name as " + escaped(other->second), "rename one of them");
     struct stat info{};
     if (::stat(path.c_str(), &info) != 0) return failed(path, errno);
     return add_entry(path, name, info);

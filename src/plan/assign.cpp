@@ -5,6 +5,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "plan/overload.h"
 #include "plan/placement.h"
@@ -29,7 +30,7 @@ Result<std::vector<int>> ranks_of_apps(const Request& request, long room) {
   for (const AppRequest& app : request.apps) {
     const long mine = app.ranks ? *app.ranks : room - named;
     if (mine < 1) {
-      return fail(refused(printable(app.argv.front()),
+      return fail(refused(escaped(app.argv.front()),
                           "no room is left for a program without -n: " + std::to_string(room) + " in all, " +
                               std::to_string(named) + " taken",
                           {}, "give it a -n"));
@@ -49,9 +50,9 @@ std::optional<Error> refuse_unknown_slots(const Allocation& allocation) {
   const auto first = std::ranges::find_if(allocation.hosts, unknown);
   if (first == allocation.hosts.end()) return std::nullopt;
   const auto more = std::ranges::count_if(allocation.hosts, unknown) - 1;
-  std::string why = printable(first->name);
+  std::string why = escaped(first->name);
   if (more > 0) why += " and " + std::to_string(more) + " more";
-  return refused(printable(first->from), "how many slots a host has is not known before it is reached", why,
+  return refused(escaped(first->from), "how many slots a host has is not known before it is reached", why,
                  "write slots=N after the host's name, or ask for N ranks a host with -N");
 }
 
@@ -151,11 +152,11 @@ Result<int> host_of(const RankPlace& place, const HostIndex& index, const Alloca
     if (const auto number = parse_int(std::string_view(place.host).substr(2), 0, hosts - 1)) {
       return static_cast<int>(*number);
     }
-    return fail(refused(place.from, "there is no host " + printable(place.host),
+    return fail(refused(place.from, "there is no host " + escaped(place.host),
                         "the hosts are +n0 to +n" + std::to_string(hosts - 1)));
   }
   if (const auto found = index.find(place.host); found != index.end()) return found->second;
-  return fail(refused(place.from, "\"" + printable(place.host) + "\" is none of the hosts", {},
+  return fail(refused(place.from, "\"" + escaped(place.host) + "\" is none of the hosts", {},
                       "name the host as in the hostfile or -H"));
 }
 

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/printable.h"
 #include "plan/outer_job.h"
 #include "plan/table.h"
 #include "plan/visible.h"
@@ -160,7 +161,7 @@ std::optional<Error> refuse_own_names(const Plan& plan) {
     }
     for (const std::string& entry : planned.host.env) {
       if (!own.contains(variable_name(entry))) continue;
-      return Error{.where = printable(planned.host.from),
+      return Error{.where = escaped(planned.host.from),
                    .what = "env." + std::string(variable_name(entry)) + ": each rank gets a value of its own",
                    .why = "",
                    .hint = "leave it out, or set one value for all ranks with -x"};

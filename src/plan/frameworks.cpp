@@ -5,6 +5,7 @@
 #include <numeric>
 #include <unordered_set>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "plan/environment.h"
 #include "plan/framework_table.h"
@@ -233,7 +234,7 @@ Result<std::vector<Framework>> parse_frameworks(std::string_view text) {
       for (const std::string& word : known) list += (list.empty() ? "" : ", ") + word;
       const auto near = nearest(name, known);
       return fail({.where = "",
-                   .what = "\"" + printable(name) + "\" is not known here",
+                   .what = "\"" + escaped(name) + "\" is not known here",
                    .why = "",
                    .hint = near ? "did you mean " + *near + "?" : "it takes some of " + list});
     }

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/printable.h"
 #include "plan/assign.h"
 #include "plan/environment.h"
 #include "plan/frameworks.h"
@@ -25,14 +26,14 @@ std::optional<Error> check_app(const AppRequest& app) {
   if (app.argv.empty() || app.argv.front().empty()) {
     return refused({}, "no program to run", "name the program after the options: dlaunch -n 2 PROGRAM");
   }
-  const std::string where = printable(app.argv.front());
+  const std::string where = escaped(app.argv.front());
   if (app.ranks && *app.ranks < 1) return refused(where, "-n " + std::to_string(*app.ranks) + " is not 1 or more");
   if (std::ranges::any_of(app.argv, has_nul) || has_nul(app.wdir)) {
     return refused(where, "a NUL byte in an argument or directory, which no program can be given");
   }
   for (const EnvSetting& setting : app.env) {
     if (setting.name.empty() || setting.name.find('=') != std::string::npos || has_nul(setting.name)) {
-      return refused(where, "-x " + printable(setting.name) + ": not a name for a variable");
+      return refused(where, "-x " + escaped(setting.name) + ": not a name for a variable");
     }
     if (setting.value && has_nul(*setting.value))
       return refused(where, "-x " + setting.name + ": a NUL byte in the value");
@@ -78,8 +79,8 @@ std::optional<Error> refuse_too_long(const Plan& plan) {
     std::string what = "its arguments and environment are " + std::to_string(bytes) + " bytes, more than the " +
                        std::to_string(kMostArguments) + " that Linux gives a program";
     std::string hint = "hand large data over in a file";
-    if (longest != app.env.end()) hint += "; the longest variable is " + printable(variable_name(*longest));
-    return refused(shorten(printable(app.argv.front()), kNameColumns), std::move(what), std::move(hint));
+    if (longest != app.env.end()) hint += "; the longest variable is " + escaped(variable_name(*longest));
+    return refused(shorten(escaped(app.argv.front()), kNameColumns), std::move(what), std::move(hint));
   }
   return std::nullopt;
 }

@@ -3,6 +3,7 @@
 #include <functional>
 #include <numeric>
 
+#include "base/printable.h"
 #include "plan/table.h"
 
 namespace dlaunch::plan {
@@ -34,9 +35,9 @@ std::string table(const Allocation& allocation, const std::vector<size_t>& hosts
   for (const size_t i : hosts) {
     if (rows.size() > kMostRows) break;
     const Host& host = allocation.hosts[i];
-    rows.push_back({printable(host.name), host.slots_unknown ? "?" : std::to_string(host.slots),
-                    printable(host.slots_from), std::to_string(devices(host)),
-                    devices(host) > 0 ? printable(host.devices_from) : "-", count(ranks[i], "rank")});
+    rows.push_back({escaped(host.name), host.slots_unknown ? "?" : std::to_string(host.slots), escaped(host.slots_from),
+                    std::to_string(devices(host)), devices(host) > 0 ? escaped(host.devices_from) : "-",
+                    count(ranks[i], "rank")});
   }
   std::string text("\n");
   text += aligned(rows, "    ");
@@ -62,7 +63,7 @@ Error refusal(const Allocation& allocation, const std::vector<int>& ranks, Crowd
 std::string describe(const std::vector<size_t>& hosts, const Allocation& allocation,
                      const std::function<std::string(size_t)>& one) {
   if (allocation.hosts.size() == 1) return one(0);
-  std::string text = printable(allocation.hosts[hosts.front()].name) + ": " + one(hosts.front());
+  std::string text = escaped(allocation.hosts[hosts.front()].name) + ": " + one(hosts.front());
   if (hosts.size() > 1) text += ", and likewise on " + count(static_cast<long>(hosts.size()) - 1, "more host");
   return text;
 }
@@ -78,8 +79,8 @@ std::optional<Error> refuse_over_max_slots(const Allocation& allocation, const s
     const Host& host = allocation.hosts[i];
     const bool over = host.max_slots && ranks_per_host[i] > *host.max_slots;
     if (over && rows.size() <= kMostRows) {
-      rows.push_back({printable(host.name), std::to_string(*host.max_slots), printable(host.from),
-                      count(ranks_per_host[i], "rank")});
+      rows.push_back(
+          {escaped(host.name), std::to_string(*host.max_slots), escaped(host.from), count(ranks_per_host[i], "rank")});
     }
   }
   if (rows.size() == 1 && placed == ranks) return std::nullopt;
@@ -118,7 +119,7 @@ std::vector<std::string> overload_notes(const Allocation& allocation, const std:
                              [&](size_t i) {
                                const Host& host = allocation.hosts[i];
                                return rank_count(i) + " on " + count(host.slots, "CPU") + " (" +
-                                      printable(host.slots_from) + ")";
+                                      escaped(host.slots_from) + ")";
                              }) +
                     ": they will share cores");
   }

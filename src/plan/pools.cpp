@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/printable.h"
 #include "plan/overload.h"
 #include "plan/table.h"
 
@@ -30,7 +31,7 @@ Allocation allocation_of(const Allocation& allocation, const Pool& pool) {
 
 tl::unexpected<Error> refused(const Request& request, int pool, std::string what, std::string hint) {
   const auto app = std::ranges::find(request.apps, pool, &AppRequest::pool);
-  return fail({.where = printable(app->argv.front()), .what = std::move(what), .why = {}, .hint = std::move(hint)});
+  return fail({.where = escaped(app->argv.front()), .what = std::move(what), .why = {}, .hint = std::move(hint)});
 }
 
 /// Each pool's assignment; none where no program has it.

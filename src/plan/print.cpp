@@ -2,6 +2,7 @@
 #include <iterator>
 #include <set>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "plan/binding.h"
 #include "plan/environment.h"
@@ -22,7 +23,7 @@ std::string program(const std::vector<std::string>& argv) {
     text += shell_quote(word);
     if (text.size() > 8 * kProgramColumns) break;  // enough to fill the columns, however many megabytes follow
   }
-  return shorten(printable(text), kProgramColumns);
+  return shorten(escaped(text), kProgramColumns);
 }
 
 std::string count(size_t number, std::string_view noun) {
@@ -38,13 +39,13 @@ std::string device_list(const std::vector<int>& devices) {
 }
 
 std::string host_line(const Host& host) {
-  std::string text = printable(host.name) + ": ";
+  std::string text = escaped(host.name) + ": ";
   text += host.slots_unknown ? "slots not known yet" : count(static_cast<size_t>(std::max(host.slots, 0)), "slot");
-  if (!host.slots_from.empty()) text += " (" + printable(host.slots_from) + ")";
+  if (!host.slots_from.empty()) text += " (" + escaped(host.slots_from) + ")";
   if (host.devices.empty()) return text + ", no devices";
   return text + ", " + std::string(to_string(host.device_kind)) + " " +
          (host.devices.size() == 1 ? "device " : "devices ") + device_list(host.devices) + " (" +
-         printable(host.devices_from) + ")";
+         escaped(host.devices_from) + ")";
 }
 
 std::string binding_line(const BindingRequest& binding) {
@@ -59,17 +60,17 @@ bool one_directory(const Plan& plan) {
 }
 
 std::string header(const Plan& plan) {
-  std::vector<std::vector<std::string>> rows = {{"job", printable(plan.job_id)}};
+  std::vector<std::vector<std::string>> rows = {{"job", escaped(plan.job_id)}};
   rows.push_back({"ranks", std::to_string(plan.ranks.size()) + " on " + count(plan.hosts.size(), "host")});
   for (size_t i = 0; i < plan.hosts.size(); ++i) {
     rows.push_back({i == 0 ? (plan.hosts.size() == 1 ? "host" : "hosts") : "", host_line(plan.hosts[i].host)});
   }
-  if (one_directory(plan) && !plan.apps.empty()) rows.push_back({"directory", printable(plan.apps.front().wdir)});
+  if (one_directory(plan) && !plan.apps.empty()) rows.push_back({"directory", escaped(plan.apps.front().wdir)});
   if (plan.binding != BindingRequest{.report = plan.binding.report})
     rows.push_back({"binding", binding_line(plan.binding)});
   if (plan.companion) {
     const Host& host = plan.hosts[static_cast<size_t>(plan.companion->host)].host;
-    rows.push_back({"beside", "a " + plan.companion->name + " on " + printable(host.name)});
+    rows.push_back({"beside", "a " + plan.companion->name + " on " + escaped(host.name)});
   }
   for (size_t i = 0; i < plan.notes.size(); ++i) rows.push_back({i == 0 ? "notes" : "", plan.notes[i]});
   return aligned(rows, "");
@@ -86,20 +87,20 @@ std::string rank_table(const Plan& plan) {
   if (slots) rows.front().insert(rows.front().begin() + kSlotColumn, "slot");
   for (const Rank& rank : plan.ranks) {
     const size_t app = static_cast<size_t>(rank.app);
-    rows.push_back({std::to_string(rank.rank), printable(plan.hosts[static_cast<size_t>(rank.host)].host.name),
+    rows.push_back({std::to_string(rank.rank), escaped(plan.hosts[static_cast<size_t>(rank.host)].host.name),
                     std::to_string(rank.local_rank), rank.device ? std::to_string(*rank.device) : "-", programs[app]});
     if (directories) {
       const std::string& base = program_directory(plan.apps[app], plan.hosts[static_cast<size_t>(rank.host)]);
-      rows.back().push_back(printable(rank.dir.empty() ? base : rank.dir));
+      rows.back().push_back(escaped(rank.dir.empty() ? base : rank.dir));
     }
-    if (slots) rows.back().insert(rows.back().begin() + kSlotColumn, rank.slots.empty() ? "-" : printable(rank.slots));
+    if (slots) rows.back().insert(rows.back().begin() + kSlotColumn, rank.slots.empty() ? "-" : escaped(rank.slots));
   }
   return aligned(rows, "");
 }
 
 std::vector<std::string> names(const std::vector<std::string>& environment) {
   std::vector<std::string> list;
-  for (const std::string& entry : environment) list.push_back(printable(variable_name(entry)));
+  for (const std::string& entry : environment) list.push_back(escaped(variable_name(entry)));
   return list;
 }
 
@@ -112,7 +113,7 @@ std::string host_variables(const Plan& plan) {
   std::string text;
   for (const PlannedHost& host : plan.hosts) {
     if (host.host.env.empty()) continue;
-    text += "variables of ranks on " + printable(host.host.name) + " (" + printable(host.host.from) + "):\n" +
+    text += "variables of ranks on " + escaped(host.host.name) + " (" + escaped(host.host.from) + "):\n" +
             wrapped(names(host.host.env), "  ", kTextColumns);
   }
   return text;

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "plan/plan.h"
 #include "plan/table.h"
@@ -16,7 +17,7 @@ std::string slots_text(const Host& host) {
 std::string devices_text(const Host& host) {
   if (host.devices.empty()) return "none";
   return std::string(to_string(host.device_kind)) + " " + fold_ints({host.devices.begin(), host.devices.end()}) + " (" +
-         printable(host.devices_from) + ")";
+         escaped(host.devices_from) + ")";
 }
 
 /// What the user said of the way; the rest is the ssh configuration's.
@@ -25,7 +26,7 @@ std::string way_text(const Host& host) {
   const Reach& reach = host.reach;
   std::string text;
   const auto add = [&](const std::string& name, const std::string& value) {
-    if (!value.empty()) text += (text.empty() ? "" : ", ") + name + " " + printable(value);
+    if (!value.empty()) text += (text.empty() ? "" : ", ") + name + " " + escaped(value);
   };
   add("user", reach.user);
   add("port", reach.port ? std::to_string(*reach.port) : "");
@@ -36,8 +37,8 @@ std::string way_text(const Host& host) {
 }
 
 std::string name_text(const Host& host) {
-  std::string text = printable(host.name);
-  for (const std::string& other : host.other_names) text += " = " + printable(other);
+  std::string text = escaped(host.name);
+  for (const std::string& other : host.other_names) text += " = " + escaped(other);
   return text;
 }
 
@@ -48,11 +49,11 @@ std::string to_table(const Allocation& allocation) {
   const bool wdirs = std::ranges::any_of(allocation.hosts, [](const Host& host) { return !host.wdir.empty(); });
   if (wdirs) rows.front().emplace_back("directory");
   for (const Host& host : allocation.hosts) {
-    rows.push_back({name_text(host), slots_text(host), printable(host.slots_from), devices_text(host), way_text(host)});
-    if (wdirs) rows.back().push_back(host.wdir.empty() ? "-" : printable(host.wdir));
+    rows.push_back({name_text(host), slots_text(host), escaped(host.slots_from), devices_text(host), way_text(host)});
+    if (wdirs) rows.back().push_back(host.wdir.empty() ? "-" : escaped(host.wdir));
   }
   std::string text = aligned(rows, "");
-  for (const std::string& note : allocation.notes) text += "note: " + printable(note) + "\n";
+  for (const std::string& note : allocation.notes) text += "note: " + escaped(note) + "\n";
   return text;
 }
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/field_template.h"
-#include "plan/table.h"
+#include "base/printable.h"
 
 namespace dlaunch::plan {
 namespace {
@@ -41,7 +41,7 @@ Error shared(int one, const Rank& other, const std::string& path, const std::vec
   const bool by_host = has_field(pieces, "local_rank") && !has_field(pieces, "host");
   return {.where = std::string(kOption),
           .what = "ranks " + std::to_string(one) + " and " + std::to_string(other.rank) + " would both run in " +
-                  printable(path),
+                  escaped(path),
           .why = "",
           .hint = by_host ? "add {host} to the template" : "add {rank} to the template"};
 }

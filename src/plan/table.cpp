@@ -10,32 +10,9 @@ constexpr std::string_view kCut = "…";
 
 bool starts_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }
 
-std::string escaped(char c) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  if (c == '\n') return "\\n";
-  if (c == '\t') return "\\t";
-  if (c == '\r') return "\\r";
-  const auto byte = static_cast<unsigned char>(c);
-  return {'\\', 'x', kHex[byte >> 4U], kHex[byte & 15U]};
-}
-
 }  // namespace
 
 size_t columns(std::string_view text) { return static_cast<size_t>(std::ranges::count_if(text, starts_character)); }
-
-std::string printable(std::string_view text) {
-  std::string shown;
-  shown.reserve(text.size());
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7F) {
-      shown += escaped(c);
-    } else {
-      shown += c;
-    }
-  }
-  return shown;
-}
 
 std::string shorten(std::string_view text, size_t width) {
   if (columns(text) <= width) return std::string(text);

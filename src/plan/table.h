@@ -1,4 +1,4 @@
-// Text laid out for people's terminals: aligned columns, shortened words, no byte that a terminal would act on.
+// Text laid out for people's terminals: aligned columns, shortened words.
 #pragma once
 
 #include <string>
@@ -9,9 +9,6 @@ namespace dlaunch::plan {
 
 /// Columns that `text` takes, one a code point; a byte that is no UTF-8 counts as one.
 size_t columns(std::string_view text);
-
-/// The text with control bytes (newline and escape too) written as \n, \t or \xHH.
-std::string printable(std::string_view text);
 
 /// At most `width` columns; what was cut off shows as a final "…".
 std::string shorten(std::string_view text, size_t width);

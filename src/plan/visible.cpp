@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/printable.h"
 #include "plan/table.h"
 
 namespace dlaunch::plan {
@@ -85,7 +86,7 @@ std::optional<Error> refuse_visible(const Plan& plan) {
     const Host& host = planned.host;
     if (host.devices.empty()) {
       return Error{.where = where,
-                   .what = "the devices of " + printable(host.name) + " are not known",
+                   .what = "the devices of " + escaped(host.name) + " are not known",
                    .why = host.local ? "none was found" : "",
                    .hint = "name them with --devices, or with devices= in the hostfile"};
     }

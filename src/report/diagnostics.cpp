@@ -5,8 +5,8 @@
 
 #include <string>
 
+#include "base/printable.h"
 #include "base/text.h"
-#include "report/printable.h"
 
 namespace dlaunch::report {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/printable.h"
 #include "base/text.h"
-#include "report/printable.h"
 
 namespace dlaunch::report {
 

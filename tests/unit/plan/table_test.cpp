@@ -17,11 +17,6 @@ TEST(Table, ShortensWholeCharacters) {
   EXPECT_EQ(shorten("ä", 1), "ä");
 }
 
-TEST(Table, NothingReachesTheTerminalAsACommand) {
-  EXPECT_EQ(printable("a\nb\tc\r\x1b[31m\x7f"), "a\\nb\\tc\\r\\x1b[31m\\x7f");
-  EXPECT_EQ(printable("größe"), "größe");
-}
-
 TEST(Table, WrapsBetweenWords) {
   EXPECT_EQ(wrapped({"aa", "bb", "cc"}, " ", 6), " aa bb\n cc\n");
   EXPECT_EQ(wrapped({"much-too-long", "b"}, "", 5), "much-too-long\nb\n");

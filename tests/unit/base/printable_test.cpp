@@ -1,8 +1,8 @@
-#include "report/printable.h"
+#include "base/printable.h"
 
 #include <gtest/gtest.h>
 
-namespace dlaunch::report {
+namespace dlaunch {
 namespace {
 
 TEST(Printable, TextStays) {
@@ -32,5 +32,10 @@ TEST(Printable, WhatIsNotUtf8IsSpelledOut) {
   EXPECT_EQ(printable("\xe6\x97"), "\\xe6\\x97");  // cut short
 }
 
+TEST(Escaped, DropsNothing) {
+  EXPECT_EQ(escaped("a\nb\tc\r\x1b[31m\x7f"), "a\\nb\\tc\\r\\x1b[31m\\x7f");
+  EXPECT_EQ(escaped("größe\xff"), "größe\\xff");
+}
+
 }  // namespace
-}  // namespace dlaunch::report
+}  // namespace dlaunch

@@ -1,8 +1,8 @@
-#include "report/printable.h"
+#include "base/printable.h"
 
 #include <cstdint>
 
-namespace dlaunch::report {
+namespace dlaunch {
 namespace {
 
 constexpr char kEscape = '\x1b';
@@ -39,24 +39,41 @@ void append_hex(std::string& out, char byte) {
   out += kDigits[value & 0xf];
 }
 
+/// The character that `text` begins with, or its first byte as \xNN. Returns the bytes that it took of `text`.
+size_t append_shown(std::string& out, std::string_view text) {
+  const size_t size = character_size(text);
+  if (size == 0) {
+    append_hex(out, text[0]);
+    return 1;
+  }
+  out += text.substr(0, size);
+  return size;
+}
+
 }  // namespace
 
 std::string printable(std::string_view text) {
   std::string out;
   while (!text.empty()) {
     size_t size = colour_size(text);
-    if (size == 0) {
-      size = character_size(text);
-      if (size == 0) {
-        append_hex(out, text[0]);
-        size = 1;
-      } else {
-        out += text.substr(0, size);
-      }
-    }
+    if (size == 0) size = append_shown(out, text);
     text.remove_prefix(size);
   }
   return out;
 }
 
-}  // namespace dlaunch::report
+std::string escaped(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const size_t known = std::string_view("\n\r\t").find(text[0]);
+    if (known != std::string_view::npos) {
+      out += std::string_view("\\n\\r\\t").substr(2 * known, 2);
+      text.remove_prefix(1);
+    } else {
+      text.remove_prefix(append_shown(out, text));
+    }
+  }
+  return out;
+}
+
+}  // namespace dlaunch

@@ -1,0 +1,22 @@
+#include "base/error.h"
+
+#include <gtest/gtest.h>
+
+namespace dlaunch {
+namespace {
+
+TEST(ErrorText, LeavesNoColonForEmptyParts) {
+  EXPECT_EQ(to_text({"hosts:1:2", "unknown key", "", "write slots=8"}),
+            "dlaunch: hosts:1:2: unknown key\ndlaunch:   write slots=8\n");
+  EXPECT_EQ(to_text({"", "no room", "disk full", ""}), "dlaunch: no room: disk full\n");
+}
+
+TEST(ErrorText, NothingReachesTheTerminalAsACommand) {
+  EXPECT_EQ(to_text({"hosts:1:1", "unknown key \"a\x1b]0;title\x07\"", "", ""}),
+            "dlaunch: hosts:1:1: unknown key \"a\\x1b]0;title\\x07\"\n");
+}
+
+TEST(ErrorText, KeepsTheLinesOfATable) { EXPECT_EQ(to_text({"", "host\nnode1", "", ""}), "dlaunch: host\nnode1\n"); }
+
+}  // namespace
+}  // namespace dlaunch
