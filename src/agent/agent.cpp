@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "agent/identity.h"
+#include "agent/inquirer.h"
 #include "agent/preparer.h"
 #include "agent/ranks.h"
 #include "agent/surveyor.h"
@@ -30,15 +31,17 @@ constexpr int kLost = 1;  // exit code when the launcher went away
 
 class Agent::Impl {
  public:
-  Impl(asio::io_context& io, sys::Fd in, sys::Fd out, rlimit open_files)
+  Impl(asio::io_context& io, sys::Fd in, sys::Fd out, rlimit open_files, JobDirectory& files)
       : io_(io),
         link_(io, std::move(in), std::move(out)),
         signals_(io, SIGCHLD, SIGTERM, SIGINT),
         timer_(io),
         sweeper_(io),
+        files_(files),
         preparer_(io, link_),
         ranks_(io, link_, open_files),
-        surveyor_(io, link_, open_files) {
+        surveyor_(io, link_, open_files),
+        inquirer_(io, link_, open_files) {
     signals_.add(SIGHUP);
   }
 
@@ -80,14 +83,17 @@ class Agent::Impl {
   void on(wire::Finish&) {
     preparer_.stop();
     surveyor_.stop();
+    inquirer_.stop();
     sweeper_.start(std::chrono::milliseconds(setup_.grace_ms),
                    [this](std::vector<std::string> left) { leave(std::move(left)); });
   }
 
   void on(wire::Survey& survey) { surveyor_.look(std::move(survey)); }
+  void on(wire::Inquire& inquire) { inquirer_.ask(std::move(inquire)); }
   void on(wire::Layout& layout) { ranks_.configure(layout, setup_.hand_over); }
   void on(wire::Prepare& asked) { preparer_.prepare(std::move(asked)); }
   void on(wire::Stage& stage) { preparer_.stage(stage); }
+  void on(wire::File& file) { ranks_.keep(file, files_); }
   void on(wire::Program& program) { ranks_.describe(std::move(program)); }
   void on(wire::Spawn& spawn) { ranks_.start(spawn); }
   void on(wire::Stdin& input) { ranks_.input(input); }
@@ -116,7 +122,7 @@ class Agent::Impl {
       int wait_status = 0;
       const pid_t pid = ::waitpid(-1, &wait_status, WNOHANG);
       if (pid <= 0) return sweeper_.children_changed(pid < 0 && errno == ECHILD);
-      if (!preparer_.reaped(pid, wait_status)) ranks_.reaped(pid, wait_status);
+      if (!preparer_.reaped(pid, wait_status) && !inquirer_.reaped(pid, wait_status)) ranks_.reaped(pid, wait_status);
     }
   }
 
@@ -133,6 +139,7 @@ class Agent::Impl {
   /// Clean is the last frame, and waits for what is queued before it: a slow launcher gets all of it.
   void leave(std::vector<std::string> left) {
     ranks_.clear();
+    files_.remove();
     said_clean_ = true;
     link_.send(wire::Clean{std::move(left)});
     link_.when_sent([this] { io_.stop(); });
@@ -147,8 +154,12 @@ class Agent::Impl {
     ranks_.discard();
     preparer_.stop();
     surveyor_.stop();
+    inquirer_.stop();
     exit_code_ = kLost;
-    sweeper_.start(std::chrono::milliseconds(setup_.grace_ms), [this](const std::vector<std::string>&) { io_.stop(); });
+    sweeper_.start(std::chrono::milliseconds(setup_.grace_ms), [this](const std::vector<std::string>&) {
+      files_.remove();
+      io_.stop();
+    });
   }
 
   asio::io_context& io_;
@@ -156,17 +167,19 @@ class Agent::Impl {
   asio::signal_set signals_;
   asio::steady_timer timer_;
   Sweeper sweeper_;
+  JobDirectory& files_;
   Preparer preparer_;
   Ranks ranks_;
   Surveyor surveyor_;
+  Inquirer inquirer_;
   wire::Setup setup_;
   std::optional<link::Heartbeat> heartbeat_;
   bool said_clean_ = false;
   int exit_code_ = 0;
 };
 
-Agent::Agent(asio::io_context& io, sys::Fd in, sys::Fd out, rlimit open_files)
-    : impl_(std::make_unique<Impl>(io, std::move(in), std::move(out), open_files)) {}
+Agent::Agent(asio::io_context& io, sys::Fd in, sys::Fd out, rlimit open_files, JobDirectory& files)
+    : impl_(std::make_unique<Impl>(io, std::move(in), std::move(out), open_files, files)) {}
 Agent::~Agent() = default;
 int Agent::run() { return impl_->run(); }
 

@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "agent/agent.h"
+#include "agent/job_directory.h"
 #include "agent/preparer.h"
 #include "agent/sweeper.h"
 #include "base/exit_status.h"
@@ -54,7 +55,7 @@ void reset_signals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-int work(pid_t guardian) {
+int work(pid_t guardian, agent::JobDirectory& files) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != guardian) return kBroken;
   sys::become_subreaper();
@@ -64,7 +65,7 @@ int work(pid_t guardian) {
   replace_by_null(STDOUT_FILENO);
   const rlimit open_files = sys::raise_open_files();
   asio::io_context io(1);
-  return agent::Agent(io, std::move(in), std::move(out), open_files).run();
+  return agent::Agent(io, std::move(in), std::move(out), open_files, files).run();
 }
 
 int sweep() {
@@ -105,12 +106,13 @@ int wait_for_end(pid_t worker) {
 }
 
 /// Ends when the worker has: with nothing left behind.
-int guard(pid_t worker) {
+int guard(pid_t worker, agent::JobDirectory& files) {
   replace_by_null(STDIN_FILENO);  // the link is the worker's alone: its end must be seen
   replace_by_null(STDOUT_FILENO);
   for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) ::signal(signal, SIG_IGN);
   const int wait_status = wait_for_end(worker);
   if (!sys::reap_all()) sweep();
+  files.remove();
   return dlaunch::ExitStatus::from_wait(wait_status).shell_code();
 }
 
@@ -119,10 +121,11 @@ int run() {
   reset_signals();
   if (::setsid() < 0 && errno != EPERM) sys::throw_errno("setsid");
   sys::become_subreaper();
+  agent::JobDirectory files;
   const pid_t guardian = ::getpid();
   const pid_t worker = ::fork();
   if (worker < 0) sys::throw_errno("fork");
-  return worker == 0 ? work(guardian) : guard(worker);
+  return worker == 0 ? work(guardian, files) : guard(worker, files);
 }
 
 }  // namespace

@@ -124,13 +124,16 @@ int save_environment(const std::string& directory, const std::vector<std::string
   return 0;
 }
 
+void add_unless_there(std::vector<std::string>& env, const std::string& added) {
+  const std::string_view start = std::string_view(added).substr(0, added.find('=') + 1);
+  const bool there = std::ranges::any_of(env, [&](const std::string& entry) { return entry.starts_with(start); });
+  if (!there) env.push_back(added);
+}
+
 /// What belongs to the login on this host and is not sent from another one. The local agent has none of it.
 void add_login(std::vector<std::string>& env) {
   for (const char* name : {"HOME", "USER", "LOGNAME", "SHELL", "TMPDIR"}) {
-    const std::string start = std::string(name) + '=';
-    const char* value = std::getenv(name);
-    const bool there = std::ranges::any_of(env, [&](const std::string& entry) { return entry.starts_with(start); });
-    if (value && !there) env.push_back(start + value);
+    if (const char* value = std::getenv(name)) add_unless_there(env, std::string(name) + '=' + value);
   }
 }
 
@@ -156,8 +159,18 @@ void Ranks::configure(const wire::Layout& layout, bool hand_over) {
   });
 }
 
+void Ranks::keep(const wire::File& file, JobDirectory& files) {
+  const auto path = files.keep(file.name, file.bytes);
+  if (path) {
+    file_variables_.push_back(file.variable + '=' + *path);
+  } else {
+    not_kept_ = path.error();
+  }
+}
+
 void Ranks::describe(wire::Program&& program) {
   add_login(program.env);
+  for (const std::string& variable : file_variables_) add_unless_there(program.env, variable);
   auto path = program.argv.empty() ? tl::unexpected(NotFound{ENOENT, "no program was named"})
                                    : find_program(program.argv[0], program.env, program.wdir);
   const std::uint32_t app = program.app;
@@ -173,6 +186,7 @@ void Ranks::start(const wire::Spawn& spawn) {
     const int error = errno;
     return refuse(spawn.rank, error, step_text(SpawnStep::directory, error, start));
   }
+  if (not_kept_) return refuse(spawn.rank, not_kept_->error, not_kept_->what);
   auto path = spawn.dir.empty() ? program->second.path : path_in(program->second, spawn.dir);
   if (!path) return refuse(spawn.rank, path.error().error, path.error().what);
   start.path = *std::move(path);

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/job_directory.h"
 #include "agent/spawner.h"
 #include "agent/stdio.h"
 #include "base/error.h"
@@ -36,6 +37,8 @@ class Ranks {
 
   /// Before all else: how ranks are bound, and what their streams may send at first.
   void configure(const wire::Layout& layout, bool hand_over);
+  /// From now on a program's ranks find it by its variable.
+  void keep(const wire::File& file, JobDirectory& files);
   void describe(wire::Program&& program);
   /// Answers NotStarted or Started.
   void start(const wire::Spawn& spawn);
@@ -71,6 +74,8 @@ class Ranks {
   wire::WindowSize window_;
   Result<std::vector<std::vector<std::uint32_t>>> bound_;  // by local rank; none: not bound
   std::optional<Result<plan::Topology>> whole_;            // once a rank names its CPUs
+  std::vector<std::string> file_variables_;                // NAME=path, for programs that do not have NAME
+  std::optional<JobDirectory::Failure> not_kept_;          // then no rank starts
   std::optional<long> oom_kills_;
   std::array<char, wire::kMaxOutput> scratch_{};
   std::map<std::uint32_t, Program> programs_;

@@ -11,6 +11,7 @@
 #include "agent/program.h"
 #include "allocate/local.h"
 #include "sys/clock.h"
+#include "sys/interfaces.h"
 
 namespace dlaunch::agent {
 namespace {
@@ -67,6 +68,7 @@ void Surveyor::look(wire::Survey&& survey) {
   look_at_machine(facts);
   facts.shm_free = free_shared_memory();
   if (open_files_.rlim_cur != RLIM_INFINITY) facts.open_files = static_cast<std::int64_t>(open_files_.rlim_cur);
+  for (const auto& own : sys::interface_addresses()) facts.interfaces.push_back(own.interface + ' ' + own.address);
   for (const std::string& directory : survey.wdirs) facts.wdir_errors.push_back(error_of_entering(directory));
   look_for_programs(survey, facts);
   if (survey.names.empty()) return link_.send(facts);

@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 
+#include "allocate/device_filter.h"
 #include "allocate/host_name.h"
 #include "allocate/scanner.h"
 #include "base/text.h"
@@ -15,7 +16,6 @@ using std::string_view;
 
 constexpr string_view kJumpCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_+@:[],%";
 constexpr string_view kVariablePrefix = "env.";
-constexpr int kLastDevice = 4095;
 
 Error wrong(std::string what, std::string hint = {}) {
   return {.where = "", .what = std::move(what), .why = "", .hint = std::move(hint)};
@@ -50,17 +50,9 @@ Result<void> set_port(HostEntry& entry, const std::string& value) {
 }
 
 Result<void> set_devices(HostEntry& entry, const std::string& value) {
-  std::vector<int> devices;
-  std::set<int> seen;
-  for (const std::string& part : split(value, ',')) {  // not parse_int_list of the whole: the order is the user's
-    const auto numbers = parse_int_list(part, kLastDevice);
-    if (!numbers) return fail(wrong(quoted(value) + " is not a list of devices", "write devices=0,2-3"));
-    for (const int device : *numbers) {
-      if (!seen.insert(device).second) return fail(wrong("device " + std::to_string(device) + " is named twice"));
-      devices.push_back(device);
-    }
-  }
-  entry.devices = std::move(devices);
+  auto devices = parse_devices(value);
+  if (!devices) return fail(devices.error());
+  entry.devices = *std::move(devices);
   return {};
 }
 

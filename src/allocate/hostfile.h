@@ -1,7 +1,7 @@
 // A hostfile's text as host entries. Pure. docs/hosts.md is the user's side of it.
 //
 // A host a line: NAME, NAME:8 or user@node[01-16,20], then any of
-//   slots=N (cpu, count)    max_slots=N (max-slots, slots_max, …)    devices=0,2-3
+//   slots=N (cpu, count)    max_slots=N (max-slots, slots_max, …)    devices=0,2-3 or [4,8)
 //   user=U (username)  port=N  identity=FILE  jump=HOST  agent=PATH  wdir=DIR  env.NAME=VALUE
 // Blanks may stand around '=' (but not after env.NAME=). A path or a variable's value may stand in "…". Comments are #,
 // // and /* */ where a word may begin, and right after a name or a number. LF or CRLF.

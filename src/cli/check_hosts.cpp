@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "cli/check_ascend.h"
+#include "cli/inquire.h"
 #include "cli/say.h"
 #include "cli/survey_hosts.h"
 #include "cli/ways.h"
@@ -29,13 +31,6 @@ std::vector<plan::App> apps_of(const plan::Request& request) {
     apps.push_back(std::move(app));
   }
   return apps;
-}
-
-std::string path_in(const std::vector<std::string>& environment) {
-  for (const std::string& entry : environment) {
-    if (plan::variable_name(entry) == "PATH") return entry.substr(sizeof "PATH=" - 1);
-  }
-  return {};
 }
 
 /// A program that has a list of hosts of its own is looked for on these.
@@ -103,6 +98,7 @@ report::CheckedHost checked(const plan::Host& host, const wire::Survey& asked, c
 }  // namespace
 
 int check_hosts(const Options& options, const plan::Allocation& allocation) {
+  if (options.check_ascend) return check_ascend(options, allocation);
   const job::Time start = job::Clock::now();
   const std::vector<plan::App> apps = apps_of(options.request);
   const auto ask = [&](int host) { return question(host, options.request, apps, allocation); };

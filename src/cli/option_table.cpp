@@ -79,6 +79,13 @@ constexpr OptionSpec kOptions[] = {
        return put(o.request.ranks_per_host, whole_number(v, 1, kMaxRanks)); }},
     {.names = "rankfile rf", .takes = Takes::value, .value_name = "FILE", .section = Section::place,
      .help = "place each rank as FILE says: rank 0=node1 slot=0-3", .set_job = set_rankfile},
+    {.names = "rank-table", .takes = Takes::value, .value_name = "FILE", .section = Section::place,
+     .help = "start the job that Ascend's rank table FILE describes; auto: make one", .set_job = set_rank_table,
+     .more = "Ranks find it by RANK_TABLE_FILE, on every host. -H or a hostfile may say how to reach its hosts. "
+             "docs/ranktable.md says more."},
+    {.names = "product", .takes = Takes::value, .value_name = "NAME", .section = Section::place, .preference = true,
+     .rare = true, .standard = "910", .help = "whose rules hold for Ascend devices: 910, a2, a3, 950",
+     .set_job = set_product},
     {.names = "max-slots", .takes = Takes::value, .value_name = "N", .section = Section::place, .preference = true,
      .rare = true, .help = "never more than N ranks on a host",
      .set_job = [](Options& o, string_view v, Here) { return put(o.hosts.max_slots, whole_number(v, 1, kMaxRanks)); }},
@@ -164,7 +171,7 @@ constexpr OptionSpec kOptions[] = {
     {.names = "pty", .section = Section::output, .preference = true, .help = "give the ranks a terminal",
      .set_job = [](Options& o, string_view v, Here) { return put_flag(o.output.pty, v); }},
     {.names = "on-output-error", .takes = Takes::value, .value_name = "WHAT", .section = Section::output,
-     .preference = true, .standard = "abort", .help = "when output cannot be written: abort or continue",
+     .preference = true, .rare = true, .standard = "abort", .help = "when output cannot be written: abort or continue",
      .set_job = [](Options& o, string_view v, Here) { return put(o.output.abort_on_error, abort_or_continue(v)); }},
 
     {.names = "stdin", .takes = Takes::value, .value_name = "WHO", .section = Section::input, .preference = true,
@@ -204,6 +211,9 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Here) { return put(o.show_env, whole_number(v, 0, kMaxRanks - 1)); }},
     {.names = "show-config", .section = Section::look, .help = "print each option's value and where it came from",
      .set_job = no_effect},
+    {.names = "ascend", .section = Section::look, .rare = true,
+     .help = "with check: have each Ascend device reach its peer on the next host",
+     .set_job = [](Options& o, string_view v, Here) { return put_flag(o.check_ascend, v); }},
     {.names = "report", .takes = Takes::value, .value_name = "FILE", .section = Section::look,
      .help = "write the job's record to FILE, as JSON",
      .set_job = [](Options& o, string_view v, Here h) { return put(o.report_file, absolute_path(v, h.cwd)); }},
@@ -221,7 +231,6 @@ constexpr OptionSpec kOptions[] = {
 // clang-format on
 
 constexpr RefusedOption kRefused[] = {
-    {"rank-table", "it is not supported by this version"},
     {"pernode", "use -N 1"},
     {"mca gmca am tune", "MCA parameters are not supported by this version"},
     {"npersocket", "it is not supported by this version; --map-by socket --bind-to socket places ranks by socket"},

@@ -12,6 +12,7 @@
 #include "launcher/settings.h"
 #include "output/settings.h"
 #include "plan/request.h"
+#include "ranktable/rules.h"
 #include "transport/host_key.h"
 
 namespace dlaunch::cli {
@@ -22,6 +23,14 @@ enum class Format { text, json };
 
 /// `dlaunch PROGRAM`, `dlaunch hosts`, `dlaunch check`.
 enum class Verb { run, hosts, check };
+
+/// --rank-table.
+struct RankTableRequest {
+  bool automatic = false;  ///< made of the plan; else the file's:
+  std::string name;        ///< as it was typed
+  std::string path;        ///< absolute
+  std::string text;
+};
 
 struct Options {
   Verb verb = Verb::run;
@@ -36,6 +45,11 @@ struct Options {
   std::vector<std::string> stage;              ///< --stage; absolute names or patterns of files
   std::shared_ptr<const std::string> staged;   ///< those files as an archive, once they were read
   bool save_env = false;                       ///< --save-env
+
+  std::optional<RankTableRequest> rank_table;
+  std::optional<ranktable::Product> product;  ///< --product; empty: the usual one of the table's version
+
+  bool check_ascend = false;  ///< check --ascend
 
   bool dry_run = false;
   Format format = Format::text;  ///< of --dry-run, --show-env, hosts and check

@@ -123,8 +123,8 @@ int merge(const RanktableMerge& command) {
   return put(merged->json, command.output, ranktable::file_name(merged->servers, merged->ranks));
 }
 
-int make(const RanktableMake& command) {
-  const auto made = make_on_this_host(command);
+int make(const RanktableMake& command, const Surroundings& surroundings) {
+  const auto made = command.job_words.empty() ? make_on_this_host(command) : make_over_hosts(command, surroundings);
   if (!made) return complain(made.error());
   for (const std::string& note : made->notes) std::fprintf(stderr, "dlaunch: note: %s\n", note.c_str());
   return put(made->json, command.output, made->name);
@@ -132,12 +132,12 @@ int make(const RanktableMake& command) {
 
 }  // namespace
 
-int run_ranktable(const std::vector<std::string>& args) {
+int run_ranktable(const std::vector<std::string>& args, const Surroundings& surroundings) {
   const auto command = parse_ranktable(args);
   if (!command) return complain(command.error());
   if (const auto* asked = std::get_if<RanktableCheck>(&*command)) return check(*asked);
   if (const auto* asked = std::get_if<RanktableMerge>(&*command)) return merge(*asked);
-  if (const auto* asked = std::get_if<RanktableMake>(&*command)) return make(*asked);
+  if (const auto* asked = std::get_if<RanktableMake>(&*command)) return make(*asked, surroundings);
   return print(ranktable_help(), 0);
 }
 

@@ -4,9 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "cli/option_spec.h"
+
 namespace dlaunch::cli {
 
 /// `args` are the words after `ranktable`. The exit code.
-int run_ranktable(const std::vector<std::string>& args);
+int run_ranktable(const std::vector<std::string>& args, const Surroundings& surroundings);
 
 }  // namespace dlaunch::cli

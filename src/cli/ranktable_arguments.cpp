@@ -64,6 +64,15 @@ Take numbers_into(std::vector<long>& into) {
   };
 }
 
+/// For the parser of a job's options.
+Take word_into(std::vector<std::string>& into) {
+  return [&into](const std::string& option, const std::string& value) -> Result<void> {
+    into.push_back(option);
+    into.push_back(value);
+    return {};
+  };
+}
+
 /// "--device_num" is "device-num".
 std::string option_name(std::string_view word) {
   word.remove_prefix(word.starts_with("--") ? 2 : 1);
@@ -120,6 +129,14 @@ Result<void> check_effects(const RanktableMake& make) {
     return refuse("--version 2.0", "its addresses are in no file that dlaunch would read by itself",
                   "name the host's root information: --rootinfo /etc/hccl_rootinfo.json");
   }
+  if (!make.job_words.empty()) {
+    const auto of_one = [](bool given, const char* option) -> Result<void> {
+      if (!given) return {};
+      return refuse(option, "does not go with a list of hosts: each has its own", "leave one of them out");
+    };
+    if (auto ok = of_one(!make.server_ip.empty(), "--server_ip"); !ok) return ok;
+    if (auto ok = of_one(!make.super_pod_id.empty(), "--super_pod_id"); !ok) return ok;
+  }
   if (make.version == Version::v1_2) {
     if (make.super_pod_id.empty() == make.super_device_ids.empty()) return {};
     return refuse("--super_pod_id", "goes with --super_device_ids",
@@ -132,17 +149,21 @@ Result<void> check_effects(const RanktableMake& make) {
 Result<RanktableCommand> parse_make(const std::vector<std::string>& words) {
   RanktableMake make;
   const Take output = text_into(make.output);
-  const Options options{{"device-num", text_into(make.device_num)},
-                        {"visible-devices", text_into(make.visible_devices)},
-                        {"server-ip", text_into(make.server_ip)},
-                        {"version", version_into(make.version)},
-                        {"product", product_into(make.product)},
-                        {"hccn-conf", text_into(make.hccn_conf)},
-                        {"rootinfo", text_into(make.root_info)},
-                        {"super-pod-id", text_into(make.super_pod_id)},
-                        {"super-device-ids", numbers_into(make.super_device_ids)},
-                        {"o", output},
-                        {"output", output}};
+  Options options{{"device-num", text_into(make.device_num)},
+                  {"visible-devices", text_into(make.visible_devices)},
+                  {"server-ip", text_into(make.server_ip)},
+                  {"version", version_into(make.version)},
+                  {"product", product_into(make.product)},
+                  {"hccn-conf", text_into(make.hccn_conf)},
+                  {"rootinfo", text_into(make.root_info)},
+                  {"super-pod-id", text_into(make.super_pod_id)},
+                  {"super-device-ids", numbers_into(make.super_device_ids)},
+                  {"o", output},
+                  {"output", output}};
+  for (const char* name :
+       {"H", "host", "hostfile", "machinefile", "exec", "transport", "host-key", "agent-path", "wait-hosts"}) {
+    options.emplace(name, word_into(make.job_words));
+  }
   if (auto ok = walk(words, options, nullptr); !ok) return fail(ok.error());
   if (auto ok = check_effects(make); !ok) return fail(ok.error());
   return make;
@@ -164,7 +185,7 @@ Result<RanktableCommand> parse_ranktable(const std::vector<std::string>& args) {
 }
 
 std::string ranktable_help() {
-  return R"help(Usage: dlaunch ranktable make [options]        make this host's rank table, print the file's path
+  return R"help(Usage: dlaunch ranktable make [options]        make this host's rank table, or one of several, print the file's path
        dlaunch ranktable check FILE... [options]  say every rule that a table breaks, and where
        dlaunch ranktable merge FILE... [options]  make one table of several hosts' tables, print the file's path
 
@@ -177,6 +198,7 @@ make:
   --super_pod_id ID, --super_device_ids LIST
                                    version 1.2 with super pods; as npu-smi info -t spod-info says them
   --rootinfo FILE                  version 2.0: the host's /etc/hccl_rootinfo.json
+  --hostfile FILE, -H LIST         one table of these hosts; with --host-key, --exec and the like, as for a job
 
 make, merge:
   -o, --output PATH                a file, a directory, or - for stdout (default: the directory we are in)

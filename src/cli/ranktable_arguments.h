@@ -35,6 +35,7 @@ struct RanktableMake {
   std::string super_pod_id = {};
   std::vector<long> super_device_ids = {};  ///< of the chosen devices, in their order
   std::string output = {};
+  std::vector<std::string> job_words = {};  ///< options of a job that say which hosts, and how they are reached
 };
 
 using RanktableCommand = std::variant<RanktableHelp, RanktableCheck, RanktableMerge, RanktableMake>;

@@ -2,11 +2,18 @@
 
 #include <set>
 
+#include "allocate/choose.h"
 #include "base/text.h"
 #include "cli/files.h"
+#include "cli/inquire.h"
+#include "cli/job_id.h"
+#include "cli/parse.h"
+#include "cli/table_hosts.h"
+#include "cli/ways.h"
 #include "ranktable/device_addresses.h"
 #include "ranktable/device_numbers.h"
 #include "ranktable/make.h"
+#include "ranktable/server_id.h"
 #include "sys/interfaces.h"
 
 namespace dlaunch::cli {
@@ -15,20 +22,11 @@ namespace {
 using ranktable::HostFacts;
 using ranktable::Version;
 
-/// Networks that other hosts are not on: HCCL passes docker's over as well.
-bool is_inner(const std::string& interface) {
-  return interface.starts_with("docker") || interface.starts_with("veth") || interface.starts_with("br-") ||
-         interface.starts_with("virbr");
-}
-
 /// The first interface's address, IPv4 before IPv6; a note when there was a choice.
 Result<std::string> find_server_ip(std::vector<std::string>& notes) {
-  std::vector<sys::InterfaceAddress> candidates;
-  for (const bool v6 : {false, true}) {
-    for (sys::InterfaceAddress& found : sys::interface_addresses()) {
-      if (found.v6 == v6 && !is_inner(found.interface)) candidates.push_back(std::move(found));
-    }
-  }
+  std::vector<ranktable::OwnAddress> own;
+  for (const auto& each : sys::interface_addresses()) own.push_back({each.interface, each.address});
+  const auto candidates = ranktable::outer_addresses(own);
   if (candidates.empty()) {
     return fail({.where = "--server_ip",
                  .what = "this host has no address that other hosts reach",
@@ -82,6 +80,23 @@ Result<void> add_root_info(const RanktableMake& command, HostFacts& facts) {
   return {};
 }
 
+/// As if it were a job's.
+Result<Options> options_of(const RanktableMake& command, const Surroundings& surroundings) {
+  std::vector<std::string> words = {"hosts"};
+  words.insert(words.end(), command.job_words.begin(), command.job_words.end());
+  auto parsed = parse_command_line(words, surroundings);
+  if (!parsed) return fail(parsed.error());
+  Options options = std::get<Options>(*std::move(parsed));
+  options.request.job_id = make_job_id();
+  return options;
+}
+
+Result<std::string> read_text(const std::string& path) {
+  auto text = read_whole_file(path);
+  if (!text) return fail(text.error().error);
+  return *std::move(text);
+}
+
 Result<void> check_server_ip(const std::string& address) {
   if (ranktable::parse_address(address)) return {};
   return fail({.where = "--server_ip",
@@ -108,6 +123,39 @@ Result<MadeTable> make_on_this_host(const RanktableMake& command) {
   if (!table) return fail(table.error());
   made.json = *std::move(table);
   made.name = ranktable::file_name(chosen->numbers, *server_id);
+  return made;
+}
+
+Result<MadeTable> make_over_hosts(const RanktableMake& command, const Surroundings& surroundings) {
+  const auto options = options_of(command, surroundings);
+  if (!options) return fail(options.error());
+  const auto chosen = ranktable::choose_devices(command.device_num, command.visible_devices);
+  if (!chosen) return fail(chosen.error());
+  const auto allocation = allocate::choose_allocation(options->hosts, options->request.environment, read_text);
+  if (!allocation) return fail(allocation.error());
+  const bool said = command.device_num || command.visible_devices;
+  TableQuestion question{.hosts = allocation->hosts,
+                         .path = path_in(surroundings.environment),
+                         .hccn_conf = command.hccn_conf,
+                         .root_info = command.root_info};
+  size_t ranks = 0;
+  for (const plan::Host& host : question.hosts) {
+    const bool own = !said && !host.devices.empty();
+    question.devices.push_back(own ? std::vector<long>(host.devices.begin(), host.devices.end()) : chosen->devices);
+    ranks += question.devices.back().size();
+  }
+  Ways ways(*options);
+  auto facts = ask_table_hosts(ways, question);
+  if (!facts) return fail(facts.error());
+  MadeTable made;
+  made.name = ranktable::file_name(question.hosts.size(), ranks);
+  if (question.hosts.size() == 1) {
+    const bool own = question.devices.front() != chosen->devices;
+    made.name = ranktable::file_name(own ? question.devices.front() : chosen->numbers, facts->front().server_id);
+  }
+  auto table = make_table(command.version, command.product.value_or(usual_product(command.version)), *std::move(facts));
+  if (!table) return fail(table.error());
+  made.json = *std::move(table);
   return made;
 }
 

@@ -1,10 +1,11 @@
-// The rank table of the host we are on.
+// The rank table of the host we are on, or of a list of hosts.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "cli/option_spec.h"
 #include "cli/ranktable_arguments.h"
 #include "ranktable/json.h"
 
@@ -18,5 +19,9 @@ struct MadeTable {
 
 /// Asks the kernel for our address and the driver for the devices'; writes nothing.
 Result<MadeTable> make_on_this_host(const RanktableMake& command);
+
+/// Reaches the hosts that command.job_words name and has their agents ask. All or none: an Error names those that
+/// something is missing of.
+Result<MadeTable> make_over_hosts(const RanktableMake& command, const Surroundings& surroundings);
 
 }  // namespace dlaunch::cli

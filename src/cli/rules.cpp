@@ -139,6 +139,9 @@ Result<void> check_rank_dirs(const Effective& effective) {
 
 /// `hosts` and `check` start nothing.
 Result<void> check_verb(const Effective& effective, Verb verb) {
+  if (const Given* ascend = effective.find("ascend"); ascend && verb != Verb::check) {
+    return useless(ascend->spelled, "it belongs to check", "say dlaunch check --ascend");
+  }
   if (verb == Verb::run) return {};
   for (const string_view name : {"dry-run", "show-env", "report"}) {
     if (const Given* given = effective.find(name)) return useless(given->spelled, "no rank is started", "leave it out");

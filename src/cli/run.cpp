@@ -11,6 +11,7 @@
 #include "allocate/choose.h"
 #include "cli/check_hosts.h"
 #include "cli/job_id.h"
+#include "cli/job_table.h"
 #include "cli/meeting.h"
 #include "cli/parse.h"
 #include "cli/ranktable.h"
@@ -86,6 +87,7 @@ int show_or_run(const Options& options, const plan::Allocation& allocation, std:
   if (const auto ok = check_named_ranks(options, *plan); !ok) return complain(ok.error());
   auto held = arrange_meeting(*plan);
   if (!held) return complain(held.error());
+  if (const auto ok = add_table(options, *plan); !ok) return complain(ok.error());
   if (options.show_env) return show_env(*plan, *options.show_env);
   if (options.dry_run) return print(options.format == Format::json ? plan::to_json(*plan) : plan::to_table(*plan), 0);
   if (ways) {
@@ -93,6 +95,7 @@ int show_or_run(const Options& options, const plan::Allocation& allocation, std:
   } else {
     ways.emplace(options);
   }
+  if (const auto ok = make_job_table(options, *ways, *plan); !ok) return complain(ok.error());
   return run_job(options, *plan, *ways, [&held] { held->release(); });
 }
 
@@ -102,8 +105,12 @@ int show_hosts(const Options& options, const plan::Allocation& allocation) {
 
 int run_options(Options options) {
   options.request.job_id = make_job_id();
+  const auto notes = follow_table_file(options);
+  if (!notes) return complain(notes.error());
   auto allocation = allocate::choose_allocation(options.hosts, options.request.environment, read_text);
   if (!allocation) return complain(allocation.error());
+  allocation->notes.insert(allocation->notes.end(), notes->begin(), notes->end());
+  mark_table_devices(options, *allocation);
   if (options.verb == Verb::check) return check_hosts(options, *allocation);
   auto staged = read_staged(options.stage);
   if (!staged) return complain(staged.error());
@@ -119,7 +126,7 @@ int run_options(Options options) {
 
 int run_command(int argc, char** argv) {
   const std::vector<std::string> args(argv + 1, argv + argc);
-  if (!args.empty() && args.front() == "ranktable") return run_ranktable({args.begin() + 1, args.end()});
+  if (!args.empty() && args.front() == "ranktable") return run_ranktable({args.begin() + 1, args.end()}, look_around(argv[0]));
   auto command = parse_command_line(args, look_around(argv[0]));
   if (!command) return complain(command.error());
   if (const auto* text = std::get_if<ShowText>(&*command)) return print(text->text, text->exit_code);

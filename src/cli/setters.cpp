@@ -129,6 +129,25 @@ Result<void> set_rankfile(Options& o, string_view value, Here here) {
   return put(o.request.rank_places, allocate::parse_rankfile(*text, std::string(value)));
 }
 
+Result<void> set_rank_table(Options& o, string_view value, Here here) {
+  RankTableRequest table{.automatic = value == "auto", .name = std::string(value), .path = {}, .text = {}};
+  if (!table.automatic) {
+    auto text = text_of(value, here);
+    if (!text) return fail(text.error());
+    table.text = *std::move(text);
+    if (auto ok = put(table.path, absolute_path(value, here.cwd)); !ok) return ok;
+  }
+  o.rank_table = std::move(table);
+  o.request.rank_table = true;
+  return {};
+}
+
+Result<void> set_product(Options& o, string_view value, Here) {
+  o.product = ranktable::parse_product(value);
+  if (o.product) return {};
+  return unknown_word(value, {"910", "a2", "a3", "950"});
+}
+
 Result<void> set_filter(std::string& place, string_view value) {
   if (value.empty()) return fail({.where = "", .what = "names no host", .why = "", .hint = "write host:0,2@host2"});
   place = value;

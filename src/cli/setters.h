@@ -35,6 +35,8 @@ Result<void> add_env_file(plan::AppRequest&, std::string_view, const Surrounding
 Result<void> set_hostfile(Options&, std::string_view, const Surroundings&);
 Result<void> set_default_hostfile(Options&, std::string_view, const Surroundings&);
 Result<void> set_rankfile(Options&, std::string_view, const Surroundings&);
+Result<void> set_rank_table(Options&, std::string_view, const Surroundings&);
+Result<void> set_product(Options&, std::string_view, const Surroundings&);
 Result<void> set_filter(std::string& place, std::string_view);
 Result<void> set_agent_path(Options&, std::string_view, const Surroundings&);
 Result<void> set_rank_dir(Options&, std::string_view, const Surroundings&);

@@ -25,9 +25,11 @@ void fill_in(plan::Allocation& allocation, size_t host, const wire::Facts& facts
 
 }  // namespace
 
-int interrupted(int signal) {
-  return complain({"", "interrupted by " + signal_name(signal), "nothing was started", "", kSignalBase + signal});
+Error interrupted_error(int signal) {
+  return {"", "interrupted by " + signal_name(signal), "nothing was started", "", kSignalBase + signal};
 }
+
+int interrupted(int signal) { return complain(interrupted_error(signal)); }
 
 std::optional<int> find_slots(Ways& ways, plan::Allocation& allocation) {
   const job::Time start = job::Clock::now();

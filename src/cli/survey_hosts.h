@@ -16,7 +16,9 @@ std::optional<int> find_slots(Ways& ways, plan::Allocation& allocation);
 /// Of the hosts that were opened, those that the plan uses stay open, numbered as there.
 void keep_planned(Ways& ways, const plan::Allocation& opened, const plan::Plan& plan);
 
-/// Tells that a signal ended it before anything was started; the exit code.
+/// That a signal ended it before anything was started.
+Error interrupted_error(int signal);
+/// Tells it; the exit code.
 int interrupted(int signal);
 
 }  // namespace dlaunch::cli

@@ -57,7 +57,8 @@ void Ways::log(int level, const std::string& text) {
   level == 1 ? diagnostics_.info(text) : diagnostics_.detail(text);
 }
 
-launcher::Survey::Result Ways::survey(const std::vector<plan::Host>& hosts, launcher::Survey::Question question) {
+launcher::Survey::Result Ways::survey(const std::vector<plan::Host>& hosts, launcher::Survey::Question question,
+                                      launcher::Survey::Inquiry inquiry) {
   report::StatusLine status(STDERR_FILENO, ::isatty(STDERR_FILENO) == 1);
   log_to([&](int level, const std::string& text) {
     status.clear();
@@ -67,13 +68,16 @@ launcher::Survey::Result Ways::survey(const std::vector<plan::Host>& hosts, laun
     status.clear();
     std::fputs(("dlaunch: note: " + text + '\n').c_str(), stderr);
   });
-  launcher::Survey survey(io_, hosts_, std::move(question), [&](const std::vector<std::string>& missing) {
-    report::Status now;
-    now.phase = report::Status::Phase::starting;
-    now.missing = fold_names(missing);
-    status.update(now, job::Clock::now());
-    status.tick(job::Clock::now());
-  });
+  launcher::Survey survey(
+      io_, hosts_, std::move(question),
+      [&](const std::vector<std::string>& missing) {
+        report::Status now;
+        now.phase = report::Status::Phase::starting;
+        now.missing = fold_names(missing);
+        status.update(now, job::Clock::now());
+        status.tick(job::Clock::now());
+      },
+      std::move(inquiry));
   auto result = survey.run(hosts);
   log_to({});
   note_to({});

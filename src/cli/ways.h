@@ -37,8 +37,9 @@ class Ways {
   /// What a person should know of a way, whatever the verbosity: from now on, instead of straight to stderr.
   void note_to(std::function<void(const std::string&)> note) { note_ = std::move(note); }
 
-  /// Opens the hosts and asks them, with a status line. Once at most.
-  launcher::Survey::Result survey(const std::vector<plan::Host>& hosts, launcher::Survey::Question question);
+  /// Asks the hosts, with a status line. The first time it opens them; later ones must be of the same hosts.
+  launcher::Survey::Result survey(const std::vector<plan::Host>& hosts, launcher::Survey::Question question,
+                                  launcher::Survey::Inquiry inquiry = {});
 
   /// Waits for what was started, each wait bounded. May be called twice.
   void close();

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "output/file_layout.h"
+#include "plan/rank_table.h"
 
 namespace dlaunch::launcher {
 namespace {
@@ -87,6 +88,10 @@ wire::Layout layout_frame(const plan::Plan& plan, int host, const Settings& sett
 std::vector<wire::Message> start_frames(const plan::Plan& plan, int host, const Settings& settings,
                                         const std::vector<output::RankFacts>& facts) {
   std::vector<wire::Message> frames{layout_frame(plan, host, settings)};
+  const bool here = plan.hosts[static_cast<size_t>(host)].host.local;
+  if (const auto& table = plan.rank_table; table && !(here && !table->path.empty())) {
+    frames.emplace_back(wire::File{table->name, std::string(plan::kRankTableVariable), table->text});
+  }
   std::set<int> described;
   for (const int number : plan.hosts[static_cast<size_t>(host)].ranks) {
     const plan::Rank& rank = plan.ranks[static_cast<size_t>(number)];

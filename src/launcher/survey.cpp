@@ -15,11 +15,12 @@ constexpr std::uint32_t kMostSlots = 1'000'000;  // whatever an agent says
 
 }  // namespace
 
-Survey::Survey(asio::io_context& io, Hosts& hosts, Question question, Progress progress)
+Survey::Survey(asio::io_context& io, Hosts& hosts, Question question, Progress progress, Inquiry inquiry)
     : io_(io),
       hosts_(hosts),
       question_(std::move(question)),
       progress_(std::move(progress)),
+      inquiry_(std::move(inquiry)),
       signals_(io),
       progress_timer_(io) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP}) {
@@ -39,7 +40,7 @@ Survey::Result Survey::run(const std::vector<plan::Host>& hosts) {
        [this](int host, const Loss& loss) { lost(host, loss); },
        [this](int host, const wire::Message& message, const std::deque<sys::Fd>&) { received(host, message); },
        {}});
-  hosts_.open(hosts);
+  if (hosts_.empty()) hosts_.open(hosts);
   show_progress();
   if (waiting_ > 0) io_.run();
   signals_.cancel();
@@ -51,7 +52,7 @@ Survey::Result Survey::run(const std::vector<plan::Host>& hosts) {
 void Survey::ready(int host, const wire::Hello& hello) {
   result_.hosts[static_cast<size_t>(host)].hello = hello;
   auto question = question_(host);
-  if (!question) return answered(host);
+  if (!question) return inquire(host);
   question->names.clear();  // these take a while, and would spoil the round trip
   ask(host, *std::move(question));
 }
@@ -67,19 +68,30 @@ void Survey::lost(int host, const Loss& loss) {
 }
 
 void Survey::received(int host, const wire::Message& message) {
-  const auto* facts = std::get_if<wire::Facts>(&message);
-  if (!facts || settled_[static_cast<size_t>(host)]) return;
+  if (settled_[static_cast<size_t>(host)]) return;
   Surveyed& known = result_.hosts[static_cast<size_t>(host)];
+  if (const auto* told = std::get_if<wire::Told>(&message)) {
+    known.told = *told;
+    return answered(host);
+  }
+  const auto* facts = std::get_if<wire::Facts>(&message);
+  if (!facts) return;
   const bool first = !known.facts;
   known.facts = *facts;
-  if (!first) return answered(host);
+  if (!first) return inquire(host);
   const std::int64_t sent = asked_ns_[static_cast<size_t>(host)];
   const std::int64_t half = (sys::wall_ns() - sent) / 2;
   known.clock_offset_ns = facts->time_ns - (sent + half);
   known.clock_error_ns = half;
   auto question = question_(host);
-  if (!question || question->names.empty()) return answered(host);
+  if (!question || question->names.empty()) return inquire(host);
   ask(host, *std::move(question));
+}
+
+void Survey::inquire(int host) {
+  const auto inquire = inquiry_ ? inquiry_(host, result_.hosts[static_cast<size_t>(host)]) : std::nullopt;
+  if (!inquire) return answered(host);
+  hosts_.send(host, *inquire);
 }
 
 void Survey::answered(int host) {

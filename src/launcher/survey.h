@@ -1,6 +1,7 @@
-// Asks every host what it has, before there is a plan: opens the links, sends Survey, gathers Facts. All hosts side by
-// side, each wait bounded by the link's own deadlines. One thread; everything given must outlive it. Afterwards the
-// hosts are still open, for a Launcher or to be closed.
+// Asks every host what it has: opens the links where none is open, sends Survey, gathers Facts; then, where that is
+// wanted, Inquire and Told. All hosts side by side, each wait bounded by the link's own deadlines. One thread;
+// everything given must outlive it. Afterwards the hosts are still open, for another survey, for a Launcher, or to be
+// closed.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -21,6 +22,7 @@ namespace dlaunch::launcher {
 struct Surveyed {
   std::optional<wire::Hello> hello;  ///< none: it was not reached, or not yet
   std::optional<wire::Facts> facts;  ///< none: it was not reached, not asked, or did not answer
+  std::optional<wire::Told> told;    ///< the same
   std::optional<Loss> loss;          ///< why it is of no use, or no more
   std::int64_t clock_offset_ns = 0;  ///< its clock less ours…
   std::int64_t clock_error_ns = 0;   ///< …give or take: half the round trip
@@ -30,10 +32,12 @@ class Survey {
  public:
   /// What to ask a host; none: it is only opened.
   using Question = std::function<std::optional<wire::Survey>(int host)>;
+  /// What to inquire of it after its Facts. May be empty.
+  using Inquiry = std::function<std::optional<wire::Inquire>(int host, const Surveyed& known)>;
   /// Called every kProgressTick with the names that are missing. May be empty.
   using Progress = std::function<void(const std::vector<std::string>& missing)>;
 
-  Survey(asio::io_context& io, Hosts& hosts, Question question, Progress progress = {});
+  Survey(asio::io_context& io, Hosts& hosts, Question question, Progress progress = {}, Inquiry inquiry = {});
 
   struct Result {
     std::vector<Surveyed> hosts;  ///< numbered as given
@@ -46,6 +50,7 @@ class Survey {
   void lost(int host, const Loss& loss);
   void received(int host, const wire::Message& message);
   void ask(int host, wire::Survey survey);
+  void inquire(int host);
   void answered(int host);
   void wait_signal();
   void stop_and_continue();
@@ -55,6 +60,7 @@ class Survey {
   Hosts& hosts_;
   const Question question_;
   const Progress progress_;
+  const Inquiry inquiry_;
   asio::signal_set signals_;
   asio::steady_timer progress_timer_;
   std::vector<std::string> names_;

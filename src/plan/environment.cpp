@@ -6,6 +6,7 @@
 
 #include "base/printable.h"
 #include "plan/outer_job.h"
+#include "plan/rank_table.h"
 #include "plan/table.h"
 #include "plan/visible.h"
 
@@ -26,6 +27,7 @@ bool is_rank_variable(std::string_view name) { return std::ranges::find(kRankVar
 /// What no rank inherits, and no pattern of -x brings.
 bool is_no_heritage(const Request& request, std::string_view name) {
   if (is_rank_variable(name) || (name == "PWD" && !request.rank_dir.empty())) return true;
+  if (request.rank_table && std::ranges::find(kRankTableVariables, name) != kRankTableVariables.end()) return true;
   if (!request.frameworks.empty() && left_by_outer_job(name)) return true;
   return request.visible != Visible::unchanged && std::ranges::find(kVisibleVariables, name) != kVisibleVariables.end();
 }

@@ -93,6 +93,7 @@ std::string to_json(const Plan& plan) {
                 {"notes", plan.notes},
                 {"ranks", std::move(ranks)}};
   if (plan.companion) whole["companion"] = std::move(companion);
+  if (plan.rank_table) whole["rank_table"] = plan.rank_table->name;
   return whole.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -51,6 +51,13 @@ struct PlannedHost {
   std::vector<int> ranks;  ///< ascending
 };
 
+/// What tells Ascend's communication library which rank runs where; ranks find it by RANK_TABLE_FILE.
+struct RankTable {
+  std::string name;  ///< of the file, without a directory
+  std::string text;
+  std::string path = {};  ///< where it is on this machine; empty: ranks here get a copy, as those on other hosts do
+};
+
 struct Plan {
   std::string job_id;
   std::vector<App> apps;
@@ -59,6 +66,7 @@ struct Plan {
   BindingRequest binding;
   std::vector<Framework> frameworks = {};  ///< their variables: with_frameworks (plan/frameworks.h)
   Visible visible = Visible::unchanged;
+  std::optional<RankTable> rank_table = {};
   std::optional<Companion> companion = {};  ///< set by with_frameworks
   std::vector<std::string> notes;           ///< what the user should know and did not ask for, a line each, no prefix
 };

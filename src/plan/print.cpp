@@ -72,6 +72,7 @@ std::string header(const Plan& plan) {
     const Host& host = plan.hosts[static_cast<size_t>(plan.companion->host)].host;
     rows.push_back({"beside", "a " + plan.companion->name + " on " + escaped(host.name)});
   }
+  if (plan.rank_table) rows.push_back({"rank table", escaped(plan.rank_table->name)});
   for (size_t i = 0; i < plan.notes.size(); ++i) rows.push_back({i == 0 ? "notes" : "", plan.notes[i]});
   return aligned(rows, "");
 }

@@ -71,6 +71,7 @@ struct Request {
   std::vector<Framework> frameworks;     ///< --env-for; none twice
   Visible visible = Visible::unchanged;  ///< --visible
   std::string rank_dir;                  ///< --rank-dir, a template; empty: none
+  bool rank_table = false;               ///< --rank-table: RANK_TABLE_FILE and DEVICE_NUM are not the launcher's own
   std::vector<std::string> environment;  ///< the launcher's, NAME=VALUE
   std::string cwd;                       ///< the launcher's; empty: it is gone
 };

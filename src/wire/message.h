@@ -194,6 +194,33 @@ struct Stage {
   bool operator==(const Stage&) const = default;
 };
 
+/// A file that the job's ranks here need: kept where only its owner reads it, and gone with the job. Before the
+/// Programs.
+struct File {
+  static constexpr std::uint8_t kType = 11;
+  std::string name;      ///< without a directory
+  std::string variable;  ///< of the ranks, that holds its path there unless their programs have it already
+  std::string bytes;
+  template <class A>
+  void fields(A& a) {
+    a(name), a(variable), a(bytes);
+  }
+  bool operator==(const File&) const = default;
+};
+
+/// Run short programs there, side by side. The agent answers Told.
+struct Inquire {
+  static constexpr std::uint8_t kType = 12;
+  std::string path;                   ///< PATH in which they are looked up
+  std::uint32_t patience_ms = 0;      ///< for all of them
+  std::vector<std::string> commands;  ///< the words of each, with a newline between
+  template <class A>
+  void fields(A& a) {
+    a(path), a(patience_ms), a(commands);
+  }
+  bool operator==(const Inquire&) const = default;
+};
+
 // ---- both ways ----
 
 struct Ping {
@@ -339,12 +366,25 @@ struct Facts {
   std::vector<std::string> missing;        ///< "cannot find train in PATH: No such file or directory"; empty: found
   std::vector<std::string> addresses;      ///< with blanks between; empty: the name does not resolve
   std::string unresolved;                  ///< why some names could not be looked up; empty: all were
+  std::vector<std::string> interfaces;     ///< its own addresses, not loopback: "eth0 10.0.0.1"
   template <class A>
   void fields(A& a) {
     a(time_ns), a(version), a(cpus), a(cpus_from), a(device_kind), a(devices), a(devices_from), a(shm_free),
-        a(open_files), a(wdir_errors), a(programs), a(missing), a(addresses), a(unresolved);
+        a(open_files), a(wdir_errors), a(programs), a(missing), a(addresses), a(unresolved), a(interfaces);
   }
   bool operator==(const Facts&) const = default;
+};
+
+/// The answer to Inquire, a place for each command.
+struct Told {
+  static constexpr std::uint8_t kType = 41;
+  std::vector<std::string> printed;  ///< on stdout and stderr
+  std::vector<std::uint32_t> codes;  ///< as a shell gives it; 127: there is no such program; 124: it took too long
+  template <class A>
+  void fields(A& a) {
+    a(printed), a(codes);
+  }
+  bool operator==(const Told&) const = default;
 };
 
 /// The answer to Prepare, and to the last Stage where files follow it.
@@ -370,8 +410,8 @@ struct StageCredit {
   bool operator==(const StageCredit&) const = default;
 };
 
-using Message = std::variant<Setup, Program, Spawn, Stdin, Signal, WindowSize, Pause, Finish, Layout, Survey, Prepare,
-                             Stage, Ping, Credit, Hello, Started, NotStarted, Output, Ended, StdinClosed, Log, Clean,
-                             Facts, Prepared, StageCredit>;
+using Message = std::variant<Setup, Program, Spawn, Stdin, Signal, WindowSize, Pause, Finish, Layout, Survey, File,
+                             Inquire, Prepare, Stage, Ping, Credit, Hello, Started, NotStarted, Output, Ended,
+                             StdinClosed, Log, Clean, Facts, Told, Prepared, StageCredit>;
 
 }  // namespace dlaunch::wire

@@ -84,7 +84,7 @@ TEST(Hostfile, ErrorsNameLineColumnAndWord) {
   EXPECT_THAT(error("a wdir=x\n"), HasSubstr("whole path"));
   EXPECT_THAT(error("a identity=x\n"), HasSubstr("~/"));
   EXPECT_THAT(error("a devices=x\n"), HasSubstr("devices=0,2-3"));
-  EXPECT_THAT(error("a devices=1,0-2\n"), HasSubstr("device 1 is named twice"));
+  EXPECT_THAT(error("a devices=1,0-2\n"), HasSubstr("names device 1 twice"));
   EXPECT_THAT(error("a slots=1 cpu=2\n"), HasSubstr("twice"));
   EXPECT_THAT(error("a:2 slots=2\n"), HasSubstr("twice"));
   EXPECT_THAT(error("u@a user=v\n"), HasSubstr("another user"));

@@ -29,6 +29,7 @@ std::vector<Message> one_of_each() {
       StdinClosed{6},
       Log{3, "text"},
       Clean{{"pid 1 (x)"}},
+      File{"table.json", "RANK_TABLE_FILE", "{}"},
       Survey{"/usr/bin:/bin", {"/data"}, {"python3"}, {"node1", "node2"}},
       Prepare{{"/w/d0"}, {"/w"}, {"/w/d0/log"}, true},
       Stage{std::string("\0\1", 2), true},
@@ -47,7 +48,10 @@ std::vector<Message> one_of_each() {
             {""},
             {"not there"},
             {"10.0.0.1 ::1", ""},
-            "no getent"},
+            "no getent",
+            {"eth0 10.0.0.1"}},
+      Inquire{"/usr/bin:/bin", 5000, {"hccn_tool\n-i\n0"}},
+      Told{{"ipaddr:10.0.0.1\n", ""}, {0, 127}},
   };
 }
 

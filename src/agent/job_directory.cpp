@@ -1,0 +1,87 @@
+#include "agent/job_directory.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include "sys/fd.h"
+#include "sys/io.h"
+
+namespace dlaunch::agent {
+namespace {
+
+constexpr size_t kShared = PATH_MAX;
+constexpr int kTries = 8;
+
+/// "/tmp/dlaunch-0123456789abcdef": a name that nobody can foresee.
+std::string fresh_name() {
+  const char* tmpdir = std::getenv("TMPDIR");
+  std::string path = tmpdir && *tmpdir == '/' ? tmpdir : "/tmp";
+  std::uint64_t number = 0;
+  if (::getrandom(&number, sizeof number, 0) != sizeof number) sys::throw_errno("getrandom");
+  path += "/dlaunch-";
+  for (int shift = 60; shift >= 0; shift -= 4) path += "0123456789abcdef"[(number >> shift) & 15];
+  return path;
+}
+
+/// 0, or errno.
+int write_file(const std::string& path, std::string_view bytes) {
+  const sys::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
+  if (!file) return errno;
+  while (!bytes.empty()) {
+    const ssize_t wrote = ::write(file.get(), bytes.data(), bytes.size());
+    if (wrote < 0 && errno != EINTR) return errno;
+    if (wrote > 0) bytes.remove_prefix(static_cast<size_t>(wrote));
+  }
+  return 0;
+}
+
+}  // namespace
+
+JobDirectory::JobDirectory() {
+  void* page = ::mmap(nullptr, kShared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) sys::throw_errno("mmap");
+  path_ = static_cast<char*>(page);
+}
+
+JobDirectory::~JobDirectory() { ::munmap(path_, kShared); }
+
+tl::expected<std::string, JobDirectory::Failure> JobDirectory::keep(std::string_view name, std::string_view bytes) {
+  if (name.empty() || name.front() == '.' || name.find('/') != std::string_view::npos) {
+    return tl::unexpected(Failure{EINVAL, "cannot keep a file of the job"});
+  }
+  for (int tries = 0; *path_ == '\0'; ++tries) {
+    const std::string path = fresh_name();
+    if (path.size() >= kShared) return tl::unexpected(Failure{ENAMETOOLONG, "cannot make a directory in TMPDIR"});
+    if (::mkdir(path.c_str(), S_IRWXU) == 0) {
+      std::memcpy(path_, path.c_str(), path.size() + 1);
+    } else if (errno != EEXIST || tries == kTries) {
+      return tl::unexpected(Failure{errno, "cannot make the directory " + path});
+    }
+  }
+  const std::string path = std::string(path_) + "/" + std::string(name);
+  if (const int error = write_file(path, bytes)) return tl::unexpected(Failure{error, "cannot write " + path});
+  return path;
+}
+
+void JobDirectory::remove() {
+  if (*path_ == '\0') return;
+  const std::string path(path_);
+  if (DIR* directory = ::opendir(path.c_str())) {
+    while (const dirent* entry = ::readdir(directory)) ::unlinkat(::dirfd(directory), entry->d_name, 0);
+    ::closedir(directory);
+  }
+  ::rmdir(path.c_str());
+  *path_ = '\0';
+}
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,130 @@
+#include "cli/job_table.h"
+
+#include <algorithm>
+#include <map>
+
+#include "allocate/this_machine.h"
+#include "cli/inquire.h"
+#include "cli/rank_table.h"
+#include "cli/table_hosts.h"
+#include "plan/rank_table.h"
+#include "ranktable/make.h"
+
+namespace dlaunch::cli {
+namespace {
+
+using ranktable::HostFacts;
+using ranktable::Product;
+using ranktable::Version;
+
+constexpr const char* kAuto = "--rank-table auto";
+constexpr const char* kRootInfo = "/etc/hccl_rootinfo.json";
+
+bool from_file(const Options& options) { return options.rank_table && !options.rank_table->automatic; }
+
+Version version_for(Product product) {
+  if (product == Product::ascend950) return Version::v2_0;
+  return product == Product::a3 ? Version::v1_2 : Version::v1_0;
+}
+
+/// HCCL's devices are Ascend's; fake ones stand for them, and those that the user named may be.
+std::optional<Error> refuse_devices(const plan::Plan& plan) {
+  for (const plan::PlannedHost& planned : plan.hosts) {
+    const plan::Host& host = planned.host;
+    const bool other = host.device_kind == plan::DeviceKind::nvidia || host.device_kind == plan::DeviceKind::amd;
+    if (!host.devices.empty() && !other) continue;
+    return Error{.where = kAuto,
+                 .what = host.name + (other ? " has " + std::string(to_string(host.device_kind)) + " devices"
+                                            : std::string(" has no device that is known")),
+                 .why = "a rank table names Ascend devices",
+                 .hint = "name them with --devices 0-7, or with devices= in the hostfile"};
+  }
+  return std::nullopt;
+}
+
+/// Ranks must follow the order in which HCCL sorts servers.
+std::optional<Error> refuse_order(const plan::Plan& plan, const std::vector<HostFacts>& facts) {
+  std::vector<size_t> order(facts.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::sort(order, {}, [&](size_t host) { return plan.hosts[host].ranks.front(); });
+  const auto& id = [&](size_t host) -> const std::string& { return facts[host].server_id; };
+  if (std::ranges::is_sorted(order, {}, id)) return std::nullopt;
+  std::ranges::sort(order, {}, id);
+  std::string names, ids;
+  for (const size_t host : order) {
+    names += (names.empty() ? "" : ",") + plan.hosts[host].host.name;
+    ids += (ids.empty() ? "" : ", ") + id(host);
+  }
+  return Error{.where = kAuto,
+               .what = "the hosts must stand in the order of their addresses, compared as text",
+               .why = ids,
+               .hint = "name them in this order: " + names};
+}
+
+std::string name_for(const plan::Plan& plan, const std::vector<HostFacts>& facts) {
+  if (facts.size() > 1) return ranktable::file_name(facts.size(), plan.ranks.size());
+  return ranktable::file_name(facts.front().devices, facts.front().server_id);
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> follow_table_file(Options& options) {
+  if (!from_file(options)) return std::vector<std::string>{};
+  const allocate::OwnNames own = allocate::own_names(options.request.environment);
+  std::map<std::string, std::vector<std::string>> known;
+  const auto addresses = [&](const std::string& name) -> const std::vector<std::string>& {
+    const auto [at, is_new] = known.try_emplace(name);
+    if (is_new) at->second = allocate::resolve_addresses(name);
+    return at->second;
+  };
+  const auto is_here = [&](const std::string& name) {
+    return allocate::is_this_machine(name, own, allocate::resolve_addresses);
+  };
+  return follow_rank_table(options, [&](const std::string& listed, const std::string& in_table) {
+    if (is_here(listed) && is_here(in_table)) return true;
+    return std::ranges::find(addresses(listed), in_table) != addresses(listed).end();
+  });
+}
+
+void mark_table_devices(const Options& options, plan::Allocation& allocation) {
+  if (!from_file(options)) return;
+  for (plan::Host& host : allocation.hosts) host.device_kind = plan::DeviceKind::ascend;
+}
+
+Result<void> add_table(const Options& options, plan::Plan& plan) {
+  if (!options.rank_table) return {};
+  const RankTableRequest& asked = *options.rank_table;
+  if (asked.automatic) {
+    if (auto error = refuse_devices(plan)) return fail(*std::move(error));
+  }
+  const std::string name = asked.automatic ? "auto" : asked.path.substr(asked.path.rfind('/') + 1);
+  auto complete = plan::with_rank_table(std::move(plan), {name, asked.text, asked.path});
+  if (!complete) return fail(complete.error());
+  plan = *std::move(complete);
+  return {};
+}
+
+Result<void> make_job_table(const Options& options, Ways& ways, plan::Plan& plan) {
+  if (!options.rank_table || !options.rank_table->automatic) return {};
+  const Product product = options.product.value_or(Product::ascend910);
+  const Version version = version_for(product);
+  TableQuestion question;
+  for (const plan::PlannedHost& planned : plan.hosts) {
+    question.hosts.push_back(planned.host);
+    question.path = path_in(plan::program_environment(plan.apps.front(), planned));
+    auto& devices = question.devices.emplace_back();
+    for (const int rank : planned.ranks) devices.push_back(*plan.ranks[static_cast<size_t>(rank)].device);
+  }
+  if (version == Version::v2_0) question.root_info = kRootInfo;
+  const auto facts = ask_table_hosts(ways, question);
+  if (!facts) return fail(facts.error());
+  if (version != Version::v2_0) {
+    if (auto error = refuse_order(plan, *facts)) return fail(*std::move(error));
+  }
+  const auto table = ranktable::make_table(version, product, plan, *facts);
+  if (!table) return fail(table.error());
+  plan.rank_table = plan::RankTable{name_for(plan, *facts), ranktable::to_text(*table)};
+  return {};
+}
+
+}  // namespace dlaunch::cli

@@ -1,0 +1,226 @@
+#include "cli/rank_table.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "base/text.h"
+#include "ranktable/assignment.h"
+#include "ranktable/rules.h"
+
+namespace dlaunch::cli {
+namespace {
+
+using allocate::HostEntry;
+using ranktable::Assignment;
+using ranktable::TableHost;
+using Notes = std::vector<std::string>;
+
+constexpr const char* kOption = "--rank-table";
+
+tl::unexpected<Error> refused(std::string what, std::string why, std::string hint) {
+  return fail({.where = kOption, .what = std::move(what), .why = std::move(why), .hint = std::move(hint)});
+}
+
+/// The table says which ranks run where, on which devices.
+Result<void> check_alone(const Options& options) {
+  const plan::Request& request = options.request;
+  const auto& hosts = options.hosts;
+  const bool own_hosts = std::ranges::any_of(request.apps, [](const plan::AppRequest& app) { return app.pool != 0; });
+  const std::pair<bool, const char*> rows[] = {{!hosts.devices.empty(), "--devices"},
+                                               {!hosts.include.empty(), "--include"},
+                                               {!hosts.exclude.empty(), "--exclude"},
+                                               {hosts.fake_devices.has_value(), "--fake-devices"},
+                                               {!request.rank_places.empty(), "--rankfile"},
+                                               {request.ranks_per_host.has_value(), "-N"},
+                                               {request.in_sequence, "--map-by seq"},
+                                               {request.binding.map_by == plan::MapBy::node, "--map-by node"},
+                                               {own_hosts, "-H of one program"}};
+  for (const auto& [given, name] : rows) {
+    if (given)
+      return refused(std::string("does not go with ") + name, "the table says which rank runs where",
+                     "leave one of them out");
+  }
+  return {};
+}
+
+Result<Assignment> read_assignment(const Options& options) {
+  const RankTableRequest& request = *options.rank_table;
+  const auto json = ranktable::parse_json(request.text, request.name);
+  if (!json) return fail(json.error());
+  ranktable::Reading reading = ranktable::read_table(*json);
+  auto findings = std::move(reading.findings);
+  const auto add = [&](const std::vector<ranktable::Finding>& more) {
+    findings.insert(findings.end(), more.begin(), more.end());
+  };
+  if (reading.table) {
+    add(check_rules(*reading.table, options.product.value_or(usual_product(reading.table->version))));
+  }
+  add(ranktable::check_file_name(request.path.substr(request.path.rfind('/') + 1), nullptr));
+  const auto broken = std::ranges::find(findings, false, &ranktable::Finding::note);
+  if (broken != findings.end()) {
+    const std::string place =
+        broken->line > 0 ? ":" + std::to_string(broken->line) + ":" + std::to_string(broken->column) : "";
+    return fail({.where = request.name + place,
+                 .what = broken->path.empty() ? broken->what : broken->path + " " + broken->what,
+                 .why = "",
+                 .hint = "all that is wrong with it: dlaunch ranktable check " + shell_quote(request.name)});
+  }
+  auto assignment = assignment_of(*reading.table);
+  if (!assignment) assignment.error().where = request.name;
+  return assignment;
+}
+
+Result<void> check_ranks(const Options& options, size_t ranks) {
+  const auto& apps = options.request.apps;
+  const bool open = std::ranges::any_of(apps, [](const plan::AppRequest& app) { return !app.ranks; });
+  const long asked = std::accumulate(apps.begin(), apps.end(), 0L,
+                                     [](long sum, const plan::AppRequest& app) { return sum + app.ranks.value_or(0); });
+  const long there = static_cast<long>(ranks);
+  if (open ? asked < there || apps.empty() : asked == there || apps.empty()) return {};
+  return refused("the table has " + std::to_string(ranks) + " ranks, and -n asks for " + std::to_string(asked), "",
+                 "leave -n out");
+}
+
+/// A host of the user's list: where it stands first, and the slots of all its entries.
+struct Listed {
+  HostEntry entry;
+  int slots = 0;
+  bool taken = false;
+};
+
+std::vector<Listed> listed_hosts(const allocate::HostRequest& request) {
+  std::vector<Listed> hosts;
+  for (const HostEntry& entry : request.list.empty() ? request.hostfile : request.list) {
+    const auto same = std::ranges::find_if(hosts, [&](const Listed& known) { return known.entry.name == entry.name; });
+    Listed& host = same == hosts.end() ? hosts.emplace_back(Listed{entry}) : *same;
+    host.slots += entry.slots.value_or(0);
+  }
+  return hosts;
+}
+
+class Matching {
+ public:
+  Matching(const Assignment& assignment, std::vector<Listed> listed, const SameHost& same_host, std::string table)
+      : assignment_(assignment), listed_(std::move(listed)), same_host_(same_host), table_(std::move(table)) {}
+
+  /// An entry for each of the table's hosts, in their order.
+  Result<std::vector<HostEntry>> entries() {
+    if (assignment_.hosts.front().name.empty() && listed_.size() != assignment_.hosts.size()) {
+      if (assignment_.hosts.size() > 1 || !listed_.empty()) return fail(nameless());
+    }
+    std::vector<HostEntry> entries;
+    for (size_t i = 0; i < assignment_.hosts.size(); ++i) {
+      const auto entry = entry_for(i);
+      if (!entry) return fail(entry.error());
+      entries.push_back(*entry);
+    }
+    for (const Listed& host : listed_) {
+      if (host.taken) continue;
+      return fail({.where = host.entry.from,
+                   .what = host.entry.name + " is none of the hosts of " + table_,
+                   .why = "these are " + fold_names(table_names()),
+                   .hint = "name those, or none: the table does"});
+    }
+    return entries;
+  }
+
+  Notes notes;
+
+ private:
+  Error nameless() const {
+    return {.where = kOption,
+            .what = table_ + " has " + std::to_string(assignment_.hosts.size()) + " servers and names no hosts",
+            .why = "",
+            .hint = "name as many with -H, in the table's order"};
+  }
+
+  std::vector<std::string> table_names() const {
+    std::vector<std::string> names;
+    for (const TableHost& host : assignment_.hosts) names.push_back(host.name);
+    return names;
+  }
+
+  Listed* find(size_t index) {
+    const TableHost& wanted = assignment_.hosts[index];
+    if (wanted.name.empty()) return listed_.empty() ? nullptr : &listed_[index];
+    for (Listed& host : listed_) {
+      if (!host.taken && (host.entry.name == wanted.name || host.entry.name == wanted.server_id)) return &host;
+    }
+    for (Listed& host : listed_) {
+      if (!host.taken && (same_host_(host.entry.name, wanted.name) || same_host_(host.entry.name, wanted.server_id)))
+        return &host;
+    }
+    if (listed_.size() != 1 || assignment_.hosts.size() != 1) return nullptr;
+    notes.push_back(listed_.front().entry.name + " is the host that " + table_ + " calls " + wanted.name);
+    return &listed_.front();
+  }
+
+  Result<HostEntry> entry_for(size_t index) {
+    const TableHost& wanted = assignment_.hosts[index];
+    Listed* host = find(index);
+    if (!host && !listed_.empty()) {
+      return refused(wanted.name + " of " + table_ + " is none of the hosts that were named", "",
+                     "name it in the list, or leave the list out: the table names the hosts");
+    }
+    HostEntry entry;
+    entry.name = wanted.name.empty() ? "localhost" : wanted.name;
+    if (host) {
+      host->taken = true;
+      if (auto ok = check_entry(*host, wanted); !ok) return fail(ok.error());
+      entry = host->entry;
+    }
+    entry.from = table_;
+    entry.slots = static_cast<int>(wanted.ranks.size());
+    entry.slots_automatic = false;
+    entry.devices = wanted.devices;
+    return entry;
+  }
+
+  /// One slot is what -H gives to a name without a number.
+  Result<void> check_entry(const Listed& host, const TableHost& wanted) const {
+    const auto ranks = static_cast<int>(wanted.ranks.size());
+    const auto disagrees = [&](const std::string& what, const std::string& why) {
+      return fail({.where = host.entry.from,
+                   .what = host.entry.name + " has " + what,
+                   .why = table_ + " has " + why,
+                   .hint = "leave it out of the list, or make the table anew"});
+    };
+    if (host.slots > 1 && host.slots < ranks) {
+      return disagrees(std::to_string(host.slots) + " slots", std::to_string(ranks) + " ranks there");
+    }
+    if (!host.entry.devices) return {};
+    const std::set<int> listed(host.entry.devices->begin(), host.entry.devices->end());
+    const std::set<int> used(wanted.devices.begin(), wanted.devices.end());
+    if (std::ranges::includes(listed, used)) return {};
+    return disagrees("the devices " + fold_ints(listed), fold_ints(used) + " there");
+  }
+
+  const Assignment& assignment_;
+  std::vector<Listed> listed_;
+  const SameHost& same_host_;
+  const std::string table_;
+};
+
+}  // namespace
+
+Result<std::vector<std::string>> follow_rank_table(Options& options, const SameHost& same_host) {
+  if (auto ok = check_alone(options); !ok) return fail(ok.error());
+  const auto assignment = read_assignment(options);
+  if (!assignment) return fail(assignment.error());
+  if (options.verb == Verb::run) {
+    if (auto ok = check_ranks(options, assignment->ranks.size()); !ok) return fail(ok.error());
+  }
+  Matching matching(*assignment, listed_hosts(options.hosts), same_host, options.rank_table->name);
+  auto entries = matching.entries();
+  if (!entries) return fail(entries.error());
+  for (size_t rank = 0; rank < assignment->ranks.size(); ++rank) {
+    const HostEntry& host = (*entries)[static_cast<size_t>(assignment->ranks[rank].host)];
+    options.request.rank_places.push_back({static_cast<int>(rank), host.name, {}, options.rank_table->name});
+  }
+  options.hosts.list = *std::move(entries);
+  options.hosts.hostfile.clear();
+  return std::move(matching.notes);
+}
+
+}  // namespace dlaunch::cli

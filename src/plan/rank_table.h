@@ -1,0 +1,23 @@
+// What ranks find of a rank table in their environment. Pure. The table itself is the ranktable room's.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "base/error.h"
+#include "plan/plan.h"
+
+namespace dlaunch::plan {
+
+inline constexpr std::string_view kRankTableVariable = "RANK_TABLE_FILE";
+
+/// With a rank table nothing of these is the launcher's own: ranks get values of their own, unless -x chose one.
+/// (MindSpore reads the last before RANK_TABLE_FILE.)
+inline constexpr std::array<std::string_view, 3> kRankTableVariables = {kRankTableVariable, "DEVICE_NUM",
+                                                                        "MINDSPORE_HCCL_CONFIG_PATH"};
+
+/// Each rank gets DEVICE_NUM, the number of ranks on its host, and RANK_TABLE_FILE where the table is at a known path;
+/// elsewhere the agent sets it.
+Result<Plan> with_rank_table(Plan plan, RankTable table);
+
+}  // namespace dlaunch::plan

@@ -1,0 +1,48 @@
+// What `dlaunch check --ascend` found, as a table, as JSON, and as what is to be done. PURE: values in, text out.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "job/outcome.h"
+#include "job/policy.h"
+
+namespace dlaunch::report {
+
+inline constexpr const char* kNetSuccess = "Success";
+
+/// One device, and whether it reaches its peer.
+struct CheckedDevice {
+  long device = 0;
+  std::string address = {};
+  long peer = 0;
+  std::string peer_address = {};  ///< empty: it has no peer, or the peer no address
+  std::string status = {};        ///< as hccn_tool says it: kNetSuccess, "Fault", …; empty: `trouble` says why not
+  std::string trouble = {};
+};
+
+struct NetHost {
+  std::string name = {};
+  std::string peer = {};     ///< the host of its devices' peers; empty: there is no other
+  std::string trouble = {};  ///< why nothing was asked of it; empty: it was
+  std::vector<CheckedDevice> devices = {};
+};
+
+struct NetCheck {
+  std::vector<NetHost> hosts = {};
+  std::vector<job::LostHost> lost = {};
+  job::Duration elapsed{};
+};
+
+/// 0: every device reaches its peer; kExitHostLost: a host could not be reached; 1: else.
+int exit_code(const NetCheck& check);
+
+/// A row a host, a column a device.
+std::string to_table(const NetCheck& check);
+
+/// Lines for stderr; empty when all is well.
+std::string findings_text(const NetCheck& check);
+
+std::string to_json(const NetCheck& check);
+
+}  // namespace dlaunch::report

@@ -1,0 +1,249 @@
+"""Ascend devices on several hosts: --rank-table FILE and auto, `ranktable make` over a list of hosts, `check --ascend`. The
+driver's hccn_tool is a stand-in that each host has for itself."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+
+import support
+from hosts_case import HostsCase, lines
+from support import wait_until
+
+TOOL = """#!/bin/sh
+# Device $2 of host number HOST has the address 192.168.$2.HOST. What it is told to detect is a Fault when it ends in .99
+# or is in /root/unreachable.
+case "$#:$1:$3:$4:$5" in
+4:-i:-ip:-g:) [ "$2" -lt 8 ] || exit 9; echo "ipaddr:192.168.$2.HOST"; echo netmask:255.255.255.0 ;;
+6:-i:-netdetect:-s:address) echo "$6" >/root/peer$2 ;;
+4:-i:-net_health:-g:)
+  echo $(date +%s%N) $2 >>/root/asked
+  if grep -qx "$(cat /root/peer$2)" /root/unreachable 2>/dev/null
+  then echo "net health status: Fault"; else echo "net health status: Success"; fi ;;
+*) exit 8 ;;
+esac
+"""
+SHOW = 'echo $RANK_ID $RANK_SIZE $DEVICE_ID $DEVICE_NUM $(uname -n) $(stat -c %a "$RANK_TABLE_FILE") $RANK_TABLE_FILE'
+
+
+class Ascend(HostsCase):
+    def setUp(self):
+        super().setUp()
+        for number in range(1, self.count + 1):
+            self.give_tool(number)
+        self.env["PATH"] = f"/root/bin:{self.env['PATH']}"
+        self.env["DLAUNCH_HOST_KEY"] = "accept-new"  # a table names addresses, and known_hosts has names
+        self.address = self.bed.addresses()
+
+    def give_tool(self, number):
+        (self.bed.dir / "tool").write_text(TOOL.replace("HOST", str(number)))
+        self.host(number).sh(f"mkdir -p /root/bin; cp {self.bed.dir}/tool /root/bin/hccn_tool; chmod +x /root/bin/hccn_tool")
+
+    def names(self, ranks=None):
+        return ",".join(f"node{n}" + (f":{ranks}" if ranks else "") for n in range(1, self.count + 1))
+
+    def table(self, name="table.json", hosts=None, devices=range(8)):
+        """Of the testbed's hosts, as the documents have it."""
+        hosts = hosts or [self.address[f"node{n}"] for n in range(1, self.count + 1)]
+        servers, rank = [], 0
+        for number, host in enumerate(sorted(hosts), 1):
+            server = {"server_id": host, "device": [], "host_nic_ip": "reserve"}
+            for device in devices:
+                server["device"].append({"device_id": str(device), "device_ip": f"192.168.{device}.{number}",
+                                         "rank_id": str(rank)})
+                rank += 1
+            servers.append(server)
+        table = {"version": "1.0", "server_count": str(len(servers)), "server_list": servers, "status": "completed"}
+        (self.dir / name).write_text(json.dumps(table, indent=4))
+        return table
+
+    def tables_left(self):
+        return [str(path) for path in pathlib.Path("/tmp").glob("dlaunch-*/*.json")]
+
+
+class Job(Ascend):
+    def test_starts_what_the_table_describes(self):
+        table = self.table()
+        result = self.run_dlaunch("--rank-table", "table.json", "sh", "-c", SHOW + '; cat "$RANK_TABLE_FILE" >/root/seen',
+                                  env={"RANK_TABLE_FILE": "/outer", "DEVICE_NUM": "3"})
+        self.assert_exit(result, 0)
+        rows = sorted((line.split() for line in lines(result.stdout)), key=lambda row: int(row[0]))
+        self.assertEqual([row[:5] for row in rows],
+                         [[str(r), "16", str(r % 8), "8", f"node{r // 8 + 1}"] for r in range(16)])
+        self.assertEqual({row[5] for row in rows}, {"600"})
+        for number in (1, 2):
+            self.assertEqual(json.loads(self.host(number).sh("cat /root/seen")), table)
+        self.assertTrue(all(row[6].endswith("/table.json") for row in rows))
+        self.assertEqual([row[6] for row in rows if pathlib.Path(row[6]).exists()], [])
+
+    def test_a_list_says_how_to_reach_them(self):
+        self.table()
+        (self.dir / "hosts").write_text("node2 slots=8 env.MINE=two\nnode1 slots=8\n")
+        out = self.assert_succeeds("--rank-table", "table.json", "--hostfile", "hosts", "sh", "-c", "echo $RANK_ID $DLAUNCH_HOST $MINE")
+        self.assertEqual(sorted(lines(out), key=lambda line: int(line.split()[0])),
+                         [f"{r} node1" if r < 8 else f"{r} node2 two" for r in range(16)])
+
+    def test_a_list_that_disagrees(self):
+        self.table()
+        for options, told in ((["-H", "node1"], "is none of the hosts that were named"),
+                              (["-H", "node1,node2,node3"], "node3 is none of the hosts of table.json"),
+                              (["-H", "node1:4,node2:8"], "node1 has 4 slots"), (["-n", "8"], "the table has 16 ranks"),
+                              (["--devices", "0-3"], "does not go with --devices"), (["-N", "8"], "does not go with -N")):
+            with self.subTest(options=options):
+                self.assert_told(self.run_dlaunch("--rank-table", "table.json", *options, "true"), 2, told)
+
+    def test_a_broken_table_starts_nothing(self):
+        self.table(devices=[0, 1, 2])
+        result = self.run_dlaunch("--rank-table", "table.json", "true")
+        self.assert_told(result, 2, "table.json:7:", "each has 8")
+        self.assert_succeeds("--rank-table", "table.json", "--product", "a2", "true")
+
+    def test_auto(self):
+        (self.dir / "hosts").write_text("node1 devices=0-7\nnode2 devices=[0,8)\n")
+        result = self.run_dlaunch("--rank-table", "auto", "--hostfile", "hosts", "sh", "-c",
+                                  SHOW + '; cat "$RANK_TABLE_FILE" >/root/seen')
+        self.assert_exit(result, 0)
+        rows = sorted((line.split() for line in lines(result.stdout)), key=lambda row: int(row[0]))
+        self.assertEqual([row[:6] for row in rows],
+                         [[str(r), "16", str(r % 8), "8", f"node{r // 8 + 1}", "600"] for r in range(16)])
+        self.assertTrue(all(row[6].endswith("/hccl_2s_16p.json") for row in rows), rows)
+        expected = self.table()
+        for number in (1, 2):
+            self.assertEqual(json.loads(self.host(number).sh("cat /root/seen")), expected)
+        self.assertEqual([row[6] for row in rows if pathlib.Path(row[6]).exists()], [])
+
+    def test_auto_says_what_is_missing(self):
+        self.host(2).sh("rm /root/bin/hccn_tool")
+        result = self.run_dlaunch("--rank-table", "auto", "--fake-devices", "8", "-H", self.names(8), "true")
+        self.assert_told(result, 2, "node2: no address is known of devices 0-7", "hccn_tool: not found in PATH", "/etc/hccn.conf")
+        result = self.run_dlaunch("--rank-table", "auto", "-H", self.names(8), "true")
+        self.assert_told(result, 2, "node1 has no device that is known")
+        self.give_tool(2)
+        result = self.run_dlaunch("--rank-table", "auto", "--fake-devices", "8", "-H", "node2:8,node1:8", "true")
+        self.assert_told(result, 2, "in the order of their addresses")
+        self.assert_told(result, 2, "node1,node2")
+        result = self.run_dlaunch("--rank-table", "auto", "--fake-devices", "4", "-H", self.names(4), "true")
+        self.assert_told(result, 2, "each has 8")
+
+    def test_the_copy_goes_whatever_ends_the_job(self):
+        self.table()
+        for victim in ("launcher", "worker", "guardian"):
+            with self.subTest(victim=victim):
+                job = self.start("--rank-table", "table.json", "sh", "-c", 'echo "$RANK_TABLE_FILE"; exec sleep 1000',
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                copies = {job.stdout.readline().decode().strip() for _ in range(16)}
+                self.assertEqual(len(copies), 2)
+                self.assertTrue(all(pathlib.Path(copy).exists() for copy in copies))
+                if victim == "launcher":
+                    job.kill()
+                else:
+                    agents = sorted(self.host(1).find("dlaunch-agent"))
+                    os.kill(agents[0 if victim == "guardian" else -1], signal.SIGKILL)
+                self.finish(job)
+                self.assertTrue(wait_until(lambda: not any(pathlib.Path(copy).parent.exists() for copy in copies), 10), copies)
+                self.assert_hosts_clean()
+
+
+class Make(Ascend):
+    def make(self, *args):
+        result = self.run_dlaunch("ranktable", "make", *args)
+        self.assert_exit(result, 0)
+        self.assertEqual(result.stderr, b"")
+        path = result.stdout.decode().rstrip("\n")
+        return path, json.loads((self.dir / path).read_text())
+
+    def test_over_all_hosts_in_one_call(self):
+        (self.dir / "hosts").write_text("node2\nnode1\n")
+        path, table = self.make("--hostfile", "hosts")
+        self.assertEqual(path, "hccl_2s_16p.json")
+        self.assertEqual(table, self.table("expected.json"))
+        self.assert_exit(self.run_dlaunch("ranktable", "check", path), 0)
+        self.assertEqual(self.make("-H", "node1,node2", "-o", "again.json")[1], table)
+
+    def test_devices_as_hosts_or_options_say(self):
+        (self.dir / "hosts").write_text("node1 devices=[4,8)\n")
+        path, table = self.make("--hostfile", "hosts")
+        self.assertEqual(path, f"hccl_4p_4567_{self.address['node1']}.json")
+        self.assertEqual([device["device_id"] for device in table["server_list"][0]["device"]], ["4", "5", "6", "7"])
+        path, table = self.make("--hostfile", "hosts", "--device_num", "[0,2)", "--visible_devices", "2,3")
+        self.assertEqual(path, f"hccl_2p_01_{self.address['node1']}.json")
+        self.assertEqual([device["device_ip"] for device in table["server_list"][0]["device"]], ["192.168.2.1", "192.168.3.1"])
+
+    def test_versions(self):
+        self.assertEqual(self.make("-H", "node1,node2", "--version", "1.2")[1]["version"], "1.2")
+        for number in (1, 2):
+            ranks = [{"device_id": d, "local_id": d, "level_list": [
+                {"net_layer": 0, "net_instance_id": f"s{number}", "net_type": "TOPO_FILE_DESC", "net_attr": "",
+                 "rank_addr_list": [{"addr_type": "EID", "addr": f"{number:016x}{d:016x}", "ports": ["1/1"], "plane_id": "0"}]}]}
+                for d in range(2)]
+            (self.bed.dir / "root.json").write_text(json.dumps({"version": "2.0", "rank_list": ranks}))
+            self.host(number).sh(f"cp {self.bed.dir}/root.json /root/root.json")
+        _, table = self.make("-H", "node1,node2", "--version", "2.0", "--rootinfo", "/root/root.json", "--device_num", "[0,2)")
+        self.assertEqual([(rank["rank_id"], rank["device_id"], rank["level_list"][0]["net_instance_id"])
+                          for rank in table["rank_list"]], [(0, 0, "s1"), (1, 1, "s1"), (2, 0, "s2"), (3, 1, "s2")])
+
+    def test_what_is_missing(self):
+        self.host(1).sh("rm /root/bin/hccn_tool")
+        self.host(2).sh("printf '#!/bin/sh\nexit 3\n' >/root/bin/hccn_tool")
+        result = self.run_dlaunch("ranktable", "make", "-H", "node1,node2")
+        self.assert_told(result, 2, "node1: no address is known of devices 0-7", "not found in PATH")
+        self.assert_told(result, 2, "node2: no address is known of devices 0-7", "exited with 3")
+        self.host(2).kill_sshd()
+        self.assert_told(self.run_dlaunch("ranktable", "make", "-H", "node1,node2"), 125, "node2", "refused")
+        self.assert_told(self.run_dlaunch("ranktable", "make", "-H", "node1", "--server_ip", "10.0.0.1"), 2, "--server_ip")
+        self.assertEqual([path.name for path in self.dir.glob("*.json")], [])
+
+
+class Check(Ascend):
+    count = 3
+
+    def rows(self, result):
+        return [line.split() for line in lines(result.stdout)[1:]]
+
+    def test_every_device_against_its_peer(self):
+        result = self.run_dlaunch("check", "--ascend", "--devices", "0-7", "-H", "node[1-3]")
+        self.assert_exit(result, 0)
+        self.assertEqual(result.stderr, b"")
+        self.assertEqual(self.rows(result), [["node1", "node2", *["Success"] * 8], ["node2", "node3", *["Success"] * 8],
+                                             ["node3", "node1", *["Success"] * 8]])
+        peers = [self.host(n).sh("cat /root/peer0 /root/peer7").split() for n in (1, 2, 3)]
+        self.assertEqual(peers, [[f"192.168.0.{n}", f"192.168.7.{n}"] for n in (2, 3, 1)])
+
+    def test_faults(self):
+        self.host(2).sh("printf '192.168.3.3\\n192.168.4.3\\n' >/root/unreachable")
+        self.host(3).sh("rm /root/bin/hccn_tool")
+        (self.dir / "hosts").write_text("node1 devices=0-7\nnode2 devices=0-7\n")
+        self.host(1).sh("printf '192.168.6.2\\n' >/root/unreachable")
+        result = self.run_dlaunch("check", "--ascend", "--hostfile", "hosts")
+        self.assertEqual(self.rows(result), [["node1", "node2", *["Success"] * 6, "Fault", "Success"],
+                                             ["node2", "node1", *["Success"] * 8]])
+        self.assert_told(result, 1, "node1: device 6: those of node2 are not reached: Fault")
+        self.assertEqual(len(self.host(1).sh("grep ' 6$' /root/asked").splitlines()), 3)
+        self.assertEqual(len(self.host(1).sh("grep ' 5$' /root/asked").splitlines()), 1)
+        result = self.run_dlaunch("check", "--ascend", "--devices", "3,4", "-H", "node[1-3]", "--format", "json")
+        self.assert_exit(result, 1)
+        found = json.loads(result.stdout)
+        self.assertFalse(found["ok"])
+        self.assertEqual([(d["host"], d["device"], d["peer_host"], d["status"]) for d in found["devices"]],
+                         [("node1", 3, "node2", "Success"), ("node1", 4, "node2", "Success"), ("node2", 3, "node3", None),
+                          ("node2", 4, "node3", None), ("node3", 3, "node1", None), ("node3", 4, "node1", None)])
+        self.assertIn("not found in PATH", found["devices"][4]["why_not"])
+
+    def test_one_host_is_only_asked(self):
+        self.host(1).sh("echo 192.168.0.9 | tee /root/peer0 >/root/unreachable; echo x >/root/peer1")
+        result = self.run_dlaunch("check", "--ascend", "--devices", "0-1", "-H", "node1")
+        self.assertEqual(self.rows(result), [["node1", "-", "Fault", "Success"]])
+        self.assert_told(result, 1, "node1: device 0: net health: Fault")
+        self.assertEqual(self.host(1).sh("cat /root/peer0"), "192.168.0.9\n")
+
+    def test_not_reached_and_no_devices(self):
+        self.host(2).kill_sshd()
+        result = self.run_dlaunch("check", "--ascend", "--devices", "0", "-H", "node[1-2]")
+        self.assert_told(result, 125, "node2", "refused")
+        result = self.run_dlaunch("check", "--ascend", "-H", "node1")
+        self.assert_told(result, 1, "node1: has no Ascend device that is known")
+        self.assert_told(self.run_dlaunch("--ascend", "-H", "node1", "true"), 2, "--ascend: would do nothing")
+
+
+if __name__ == "__main__":
+    support.main()
