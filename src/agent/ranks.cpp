@@ -153,6 +153,8 @@ void Ranks::configure(const wire::Layout& layout, bool hand_over) {
   request.bind_to = static_cast<plan::BindTo>(layout.bind_to);
   request.map_by = static_cast<plan::MapBy>(layout.map_by);
   request.rank_by = static_cast<plan::RankBy>(layout.rank_by);
+  request.cores_per_rank = static_cast<int>(layout.cores_per_rank);
+  request.if_supported = layout.if_supported;
   if (request.bind_to == plan::BindTo::none) return;
   bound_ = read_topology().and_then([&](const plan::Topology& topology) {
     return plan::bind_ranks(topology, request, static_cast<int>(layout.local_ranks), layout.oversubscribe);

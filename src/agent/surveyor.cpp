@@ -30,8 +30,9 @@ std::int64_t free_shared_memory() {
 }
 
 /// As on the launcher's own machine, but that nobody has hidden a device.
-void look_at_machine(wire::Facts& facts) {
-  const auto here = allocate::local_allocation({}, std::nullopt);
+void look_at_machine(const wire::Survey& survey, wire::Facts& facts) {
+  const auto here = allocate::local_allocation({}, survey.no_devices ? std::optional(0) : std::nullopt,
+                                               survey.cores ? allocate::Count::cores : allocate::Count::cpus);
   if (!here) return;
   const plan::Host& host = here->hosts.front();
   facts.cpus = static_cast<std::uint32_t>(host.slots);
@@ -65,7 +66,7 @@ void Surveyor::look(wire::Survey&& survey) {
   wire::Facts facts;
   facts.time_ns = sys::wall_ns();
   facts.version = DLAUNCH_VERSION;
-  look_at_machine(facts);
+  look_at_machine(survey, facts);
   facts.shm_free = free_shared_memory();
   if (open_files_.rlim_cur != RLIM_INFINITY) facts.open_files = static_cast<std::int64_t>(open_files_.rlim_cur);
   for (const auto& own : sys::interface_addresses()) facts.interfaces.push_back(own.interface + ' ' + own.address);

@@ -78,7 +78,8 @@ void limit_slots(plan::Allocation& allocation, int most) {
 
 Result<plan::Allocation> choose_allocation(const HostRequest& request, const std::vector<std::string>& environment,
                                            const ReadText& read_file) {
-  auto allocation = local_allocation(environment, request.fake_devices);
+  auto allocation =
+      local_allocation(environment, request.fake_devices, request.count_cores ? Count::cores : Count::cpus);
   if (!allocation) return allocation;
   const auto named = named_hosts(request, environment, read_file);
   if (!named) return fail(named.error());
@@ -88,6 +89,7 @@ Result<plan::Allocation> choose_allocation(const HostRequest& request, const std
                                [&](const std::string& name) { return is_this_machine(name, own, resolve_addresses); });
     if (!allocation) return allocation;
   }
+  if (request.slots_are_limits) allocation->slots_are_limits = true;
   if (request.fake_devices) fake_devices(*allocation, *request.fake_devices);
   if (!request.list.empty() && !request.hostfile.empty()) {
     allocation->notes.emplace_back("-H was given too, so the hostfile is not used");

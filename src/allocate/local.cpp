@@ -73,8 +73,8 @@ plan::Allocation allocation_from(const MachineFacts& facts, const std::vector<st
   plan::Host host;
   host.name = facts.host_name;
   host.local = true;
-  host.slots = facts.affinity_cpus;
-  host.slots_from = "affinity mask";
+  host.slots = facts.affinity_cores.value_or(facts.affinity_cpus);
+  host.slots_from = facts.affinity_cores ? "cores of the affinity mask" : "affinity mask";
   if (facts.quota && facts.quota->cpus < host.slots) {
     host.slots = facts.quota->cpus;
     host.slots_from = facts.quota->from;
@@ -91,10 +91,11 @@ plan::Allocation allocation_from(const MachineFacts& facts, const std::vector<st
   return allocation;
 }
 
-Result<plan::Allocation> local_allocation(const std::vector<std::string>& environment,
-                                          std::optional<int> fake_devices) {
-  const auto facts = read_machine("");
+Result<plan::Allocation> local_allocation(const std::vector<std::string>& environment, std::optional<int> fake_devices,
+                                          Count count) {
+  auto facts = read_machine("");
   if (!facts) return fail(facts.error());
+  if (count == Count::cores) facts->affinity_cores = count_cores("");
   return allocation_from(*facts, environment, fake_devices);
 }
 

@@ -9,6 +9,7 @@
 #include <climits>
 #include <cstring>
 #include <memory>
+#include <set>
 
 #include "base/text.h"
 #include "sys/affinity.h"
@@ -79,6 +80,17 @@ void read_devices(const std::string& root, MachineFacts& facts) {
 }
 
 }  // namespace
+
+int count_cores(const std::string& root) {
+  std::set<std::string> cores;
+  for (const std::uint32_t cpu : sys::affinity_of(0).value_or(std::vector<std::uint32_t>{})) {
+    const std::string name = std::to_string(cpu);
+    const auto siblings =
+        sys::read_file(root + "/sys/devices/system/cpu/cpu" + name + "/topology/thread_siblings_list");
+    cores.insert(siblings ? std::string(trim(*siblings)) : "cpu " + name);
+  }
+  return std::max(static_cast<int>(cores.size()), 1);
+}
 
 Result<MachineFacts> read_machine(const std::string& root) {
   MachineFacts facts;

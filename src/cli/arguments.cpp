@@ -88,6 +88,7 @@ class Walk {
 
   Result<void> take_value(Given& given, const FoundOption& found, bool has_value) {
     const Takes takes = found.spec->takes;
+    if (takes == Takes::pair) return take_pair(given, has_value);
     const bool next_is_template =
         takes == Takes::maybe_value && at_ < words_.size() && words_[at_].find('{') != std::string::npos;
     if (takes == Takes::value || takes == Takes::maybe_value) {
@@ -107,6 +108,18 @@ class Walk {
     std::string_view flag = found.unset ? "false" : "true";
     if (takes == Takes::count) flag = given.spelled.ends_with("vv") ? "2" : "1";
     given.value = flag;
+    return {};
+  }
+
+  /// -mca KEY VALUE
+  Result<void> take_pair(Given& given, bool has_value) {
+    const std::string words(given.spec->value_name);
+    const bool short_of = words_.size() - at_ < 2;
+    if (has_value || short_of || words_[at_].empty() || words_[at_].find('=') != std::string::npos) {
+      return fail({.where = given.spelled, .what = "takes two words: " + words, .why = "", .hint = ""});
+    }
+    given.value = words_[at_] + '=' + words_[at_ + 1];
+    at_ += 2;
     return {};
   }
 

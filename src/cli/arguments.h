@@ -1,9 +1,9 @@
 // The shape of a command line: which words are options, where each program begins and ends. Knows no option's meaning.
 //
 // Rules, as mpirun's: long names have one dash or two; a value is the next word, whatever it looks like, or follows
-// '='; a flag takes none, or =true or =false; the first word that is no option is the program, and all after it is the
-// program's, untouched, up to a lone ':' that begins the next group; "--" ends a group's options. Groups with nothing
-// in them are passed over.
+// '='; -mca and its kin take two words; a flag takes none, or =true or =false; the first word that is no option is the
+// program, and all after it is the program's, untouched, up to a lone ':' that begins the next group; "--" ends a
+// group's options. Groups with nothing in them are passed over.
 #pragma once
 
 #include <span>

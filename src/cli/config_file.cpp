@@ -131,6 +131,7 @@ Result<std::string> preference_value(const OptionSpec& spec, std::string_view te
       return std::string(no ? "false" : text);
     case Takes::count:
     case Takes::value:
+    case Takes::pair:
     case Takes::show:
       break;
   }

@@ -36,6 +36,6 @@ class Effective {
 Result<void> settle_contradictions(Effective& effective);
 
 /// Refuses what was typed and would do nothing.
-Result<void> check_effects(const Effective& effective, Verb verb);
+Result<void> check_effects(const Effective& effective, Verb verb, Personality personality);
 
 }  // namespace dlaunch::cli

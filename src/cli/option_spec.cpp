@@ -22,11 +22,9 @@ bool any_name(string_view names, Visit visit) {
   return false;
 }
 
-}  // namespace
-
-FoundOption find_option(string_view name) {
+FoundOption find_in(std::span<const OptionSpec> table, string_view name) {
   FoundOption found;
-  for (const OptionSpec& spec : option_table()) {
+  for (const OptionSpec& spec : table) {
     const bool hit = any_name(spec.names, [&](string_view known) {
       found.unset = known.starts_with('!');
       return known.substr(found.unset ? 1 : 0) == name;
@@ -37,6 +35,13 @@ FoundOption find_option(string_view name) {
     }
   }
   return {};
+}
+
+}  // namespace
+
+FoundOption find_option(string_view name) {
+  const FoundOption found = find_in(option_table(), name);
+  return found.spec ? found : find_in(foreign_table(), name);
 }
 
 string_view why_refused(string_view name) {

@@ -18,13 +18,14 @@ struct Surroundings {
   std::vector<std::string> environment;  ///< NAME=VALUE
   std::string cwd;                       ///< absolute; empty when it is gone
   std::string program_name = "dlaunch";  ///< argv[0]
-  ReadFile read_file = read_whole_file;  ///< for the config file, --app and --env-file
+  ReadFile read_file = read_whole_file;  ///< for the files that options name
 };
 
 enum class Takes {
   nothing,      ///< a flag
   count,        ///< a flag that adds up: -v -v
   value,        ///< `--name VALUE` or `--name=VALUE`
+  pair,         ///< `--name KEY VALUE`; taken as the value KEY=VALUE
   maybe_value,  ///< `--name`, `--name=VALUE`, or `--name VALUE` when VALUE has a '{'
   show,         ///< a flag that ends parsing: --help
 };
@@ -35,6 +36,10 @@ enum class Section { start, place, environment, output, input, binding, ending, 
 /// with the option as it was typed.
 using JobSetter = Result<void> (*)(Options&, std::string_view value, const Surroundings&);
 using ProgramSetter = Result<void> (*)(plan::AppRequest&, std::string_view value, const Surroundings&);
+
+struct Given;
+struct Translated;  // cli/translate.h
+using Translate = Result<void> (*)(const Given&, const Surroundings&, Translated&);
 
 struct OptionSpec {
   std::string_view names = {};  ///< without dashes, the first is the name in the config file; "!name" unsets a flag
@@ -50,12 +55,18 @@ struct OptionSpec {
   JobSetter set_job = nullptr;
   ProgramSetter set_program = nullptr;  ///< this, when the option belongs to one program of `a : b`
   std::string_view more = {};           ///< sentences for the man page only
+  // Of a row of foreign_table() one of these instead of a setter (cli/translate.h).
+  std::string_view stands_for = {};  ///< "map-by=node", "ranks={}": the option that it is here, {} its own value
+  Translate translate = nullptr;
 
   std::string_view name() const { return names.substr(0, names.find(' ')); }
   bool per_program() const { return set_program != nullptr; }
 };
 
 std::span<const OptionSpec> option_table();
+
+/// Other launchers' spellings, each taken for options of option_table() before anything else looks at them. In no help.
+std::span<const OptionSpec> foreign_table();
 
 /// Options of launchers like this one that are none here, and why.
 struct RefusedOption {
@@ -85,7 +96,14 @@ enum class Among { options, preferences };
 std::string did_you_mean(std::string_view name, Among among = Among::options);
 
 /// Who set an option, the weaker first.
-enum class Source { convention, config_file, variable, command_line };  // convention: NO_COLOR
+enum class Source {
+  personality,  ///< a default of the launcher whose name we were called by
+  convention,   ///< NO_COLOR, MPIEXEC_TIMEOUT
+  config_file,
+  mca_variable,  ///< OMPI_MCA_*
+  variable,
+  command_line
+};
 
 /// One option as it was given somewhere.
 struct Given {

@@ -1,5 +1,5 @@
 // Every option, a row each, in the order in which --help shows them. To add one: add its row, and where it was refused
-// until now take its name out of kRefused. docs and tests follow from the row.
+// until now take its name out of refused_options.cpp. docs and tests follow from the row.
 #include <array>
 
 #include "allocate/device_filter.h"
@@ -53,6 +53,10 @@ constexpr OptionSpec kOptions[] = {
     {.names = "save-env", .section = Section::start, .rare = true,
      .help = "write each rank's environment to env.log in its directory",
      .set_job = [](Options& o, string_view v, Here) { return put_flag(o.save_env, v); }},
+    {.names = "personality", .takes = Takes::value, .value_name = "WHOSE", .section = Section::start, .rare = true,
+     .standard = "by the name it is called by", .help = "whose defaults hold: ompi (Open MPI's) or dlaunch",
+     .set_job = set_personality,
+     .more = "Called as mpirun, mpiexec or orterun, those of Open MPI. docs/mpirun.md lists them."},
     {.names = "allow-run-as-root", .section = Section::hidden, .preference = true,
      .help = "accepted for mpirun's sake: root is never refused", .set_job = no_effect},
 
@@ -107,6 +111,15 @@ constexpr OptionSpec kOptions[] = {
     {.names = "exec", .takes = Takes::value, .value_name = "COMMAND", .section = Section::place, .preference = true,
      .help = "reach hosts by this: 'kubectl exec -i {host} --'",
      .set_job = [](Options& o, string_view v, Here) { o.exec = v; return Result<void>{}; }},
+    {.names = "rsh-agent", .takes = Takes::value, .value_name = "COMMAND", .section = Section::hidden,
+     .help = "Open MPI's plm_rsh_agent: --exec 'COMMAND {host}'",
+     .set_job = [](Options& o, string_view v, Here) { o.rsh_agent = v; return Result<void>{}; }},
+    {.names = "rsh-args", .takes = Takes::value, .value_name = "WORDS", .section = Section::hidden,
+     .help = "Open MPI's plm_rsh_args: what stands between its command and the host",
+     .set_job = [](Options& o, string_view v, Here) { o.rsh_args = v; return Result<void>{}; }},
+    {.names = "hosts-at-once", .takes = Takes::value, .value_name = "N", .section = Section::place, .preference = true,
+     .rare = true, .standard = "64", .help = "reach so many hosts at a time",
+     .set_job = [](Options& o, string_view v, Here) { return put(o.hosts_at_once, whole_number(v, 1, 1024)); }},
     {.names = "agent-path", .takes = Takes::value, .value_name = "FILE", .section = Section::place, .preference = true,
      .rare = true, .help = "start the agent installed there on other hosts, send none",
      .set_job = set_agent_path,
@@ -180,13 +193,26 @@ constexpr OptionSpec kOptions[] = {
 
     {.names = "bind-to", .takes = Takes::value, .value_name = "UNIT", .section = Section::binding, .preference = true,
      .standard = "none", .help = "bind each rank: none, core, hwthread, socket, numa",
-     .set_job = [](Options& o, string_view v, Here) { return put(o.request.binding.bind_to, one_of(v, kBindTo)); }},
+     .set_job = [](Options& o, string_view v, Here) -> Result<void> {
+       const auto unit = bind_unit(o, v);
+       if (!unit) return fail(unit.error());
+       return unit->empty() ? Result<void>{} : put(o.request.binding.bind_to, one_of(*unit, kBindTo)); },
+     .more = "Behind the unit may stand :overload-allowed (ranks may share cores) and :if-supported (none is bound where "
+             "cores are too few)."},
+    {.names = "cores-per-rank", .takes = Takes::value, .value_name = "N", .section = Section::binding,
+     .preference = true, .rare = true, .standard = "1", .help = "bind each rank to N cores, as --map-by slot:PE=N",
+     .set_job = [](Options& o, string_view v, Here) { return set_cores_per_rank(o, v); }},
+    {.names = "cpu-list", .takes = Takes::value, .value_name = "LIST", .section = Section::binding, .rare = true,
+     .help = "let ranks use only these cores of each host: 0-3,7", .set_job = set_cpu_list,
+     .more = "As slot= of a rankfile says it."},
+    {.names = "use-hwthread-cpus", .section = Section::binding, .rare = true,
+     .help = "each hardware thread is a CPU: so it is, but for mpirun", .set_job = no_effect},
     {.names = "map-by", .takes = Takes::value, .value_name = "UNIT", .section = Section::binding, .preference = true,
      .standard = "slot", .help = "place ranks by: slot, node, ppr:N:node, seq, core, socket, numa",
      .set_job = set_map_by,
      .more = "slot fills one host after the other, node deals ranks out one by one, ppr:N:node is -N N, seq starts a "
              "rank for each entry of the host list, in its order. core, hwthread, socket and numa are units within a "
-             "host, for --bind-to."},
+             "host, for --bind-to. Behind the unit may stand :PE=N (N cores for each rank) and :OVERSUBSCRIBE."},
     {.names = "rank-by", .takes = Takes::value, .value_name = "UNIT", .section = Section::binding, .preference = true,
      .standard = "slot", .help = "number ranks by: slot, node, core, socket",
      .set_job = [](Options& o, string_view v, Here) { return put(o.request.binding.rank_by, one_of(v, kRankBy)); }},
@@ -214,6 +240,15 @@ constexpr OptionSpec kOptions[] = {
     {.names = "ascend", .section = Section::look, .rare = true,
      .help = "with check: have each Ascend device reach its peer on the next host",
      .set_job = [](Options& o, string_view v, Here) { return put_flag(o.check_ascend, v); }},
+    {.names = "display-map", .section = Section::look, .rare = true, .help = "print the plan, then start it",
+     .set_job = [](Options& o, string_view v, Here) { return put_flag(o.show_map, v); }},
+    {.names = "display-allocation", .section = Section::look, .rare = true,
+     .help = "print the hosts and their slots, then start", 
+     .set_job = [](Options& o, string_view v, Here) { return put_flag(o.show_allocation, v); }},
+    {.names = "report-pid", .takes = Takes::value, .value_name = "WHERE", .section = Section::look, .rare = true,
+     .help = "tell dlaunch's pid: - on stdout, + on stderr, else in that file", .set_job = set_report_pid},
+    {.names = "quiet q", .section = Section::look, .preference = true, .rare = true, .help = "say no notes",
+     .set_job = [](Options& o, string_view v, Here) { return put_flag(o.quiet, v); }},
     {.names = "report", .takes = Takes::value, .value_name = "FILE", .section = Section::look,
      .help = "write the job's record to FILE, as JSON",
      .set_job = [](Options& o, string_view v, Here h) { return put(o.report_file, absolute_path(v, h.cwd)); }},
@@ -230,22 +265,8 @@ constexpr OptionSpec kOptions[] = {
 };
 // clang-format on
 
-constexpr RefusedOption kRefused[] = {
-    {"pernode", "use -N 1"},
-    {"mca gmca am tune", "MCA parameters are not supported by this version"},
-    {"npersocket", "it is not supported by this version; --map-by socket --bind-to socket places ranks by socket"},
-    {"genv genvlist genvall env", "Hydra's variables are not supported by this version; use -x VAR=VALUE"},
-    {"l prepend-rank prepend-pattern", "it is not supported by this version; use --label"},
-    {"outfile-pattern errfile-pattern", "it is not supported by this version; use --output-filename"},
-    {"q quiet", "dlaunch is quiet unless something is wrong"},
-    {"display-map do-not-launch display-allocation", "use --dry-run"},
-    {"enable-recovery continuous max-restarts", "ranks are not restarted; --on-failure continue lets the others go on"},
-};
-
 }  // namespace
 
 std::span<const OptionSpec> option_table() { return kOptions; }
-
-std::span<const RefusedOption> refused_table() { return kRefused; }
 
 }  // namespace dlaunch::cli

@@ -21,6 +21,9 @@ using launcher::StdinTarget;
 
 enum class Format { text, json };
 
+/// Whose defaults hold (cli/personality.h).
+enum class Personality { dlaunch, open_mpi };
+
 /// `dlaunch PROGRAM`, `dlaunch hosts`, `dlaunch check`.
 enum class Verb { run, hosts, check };
 
@@ -41,7 +44,10 @@ struct Options {
   job::Policy policy;
   std::string exec;                            ///< --exec: the command line that reaches other hosts; empty: ssh
   std::optional<transport::HostKey> host_key;  ///< empty: as the ssh configuration says, else strict
+  std::string rsh_agent;                       ///< Open MPI's plm_rsh_agent
+  std::string rsh_args;                        ///< and plm_rsh_args; together they are `exec`, when that is empty
   std::chrono::milliseconds wait_hosts{0};     ///< --wait-hosts
+  int hosts_at_once = 64;                      ///< --hosts-at-once
   std::vector<std::string> stage;              ///< --stage; absolute names or patterns of files
   std::shared_ptr<const std::string> staged;   ///< those files as an archive, once they were read
   bool save_env = false;                       ///< --save-env
@@ -56,6 +62,12 @@ struct Options {
   std::optional<int> show_env;   ///< --show-env RANK
   std::string report_file;       ///< --report; absolute; empty: none
   int verbosity = 0;             ///< -v, -vv
+  bool quiet = false;            ///< --quiet: no notes
+  bool show_map = false;         ///< --display-map: the plan on stdout before the job starts
+  bool show_allocation = false;  ///< --display-allocation
+  std::string report_pid;        ///< --report-pid: "-", "+" or an absolute path; empty: not asked for
+
+  std::vector<std::string> notes;  ///< of the command line itself, a line each, no prefix
 };
 
 /// What an option like --help asks: print and end.

@@ -9,8 +9,11 @@
 #include "cli/arguments.h"
 #include "cli/effective.h"
 #include "cli/help.h"
+#include "cli/mca.h"
+#include "cli/personality.h"
 #include "cli/preferences.h"
 #include "cli/show_config.h"
+#include "cli/translate.h"
 #include "cli/values.h"
 #include "cli/version.h"
 
@@ -51,8 +54,8 @@ Result<void> refuse_job_options(const Group& group) {
 /// From the groups to the programs.
 class Programs {
  public:
-  Programs(const Surroundings& surroundings, const Given* app_file, Verb verb)
-      : surroundings_(surroundings), app_file_(app_file), verb_(verb) {}
+  Programs(const Surroundings& surroundings, const Given* app_file, Verb verb, Personality personality)
+      : surroundings_(surroundings), app_file_(app_file), verb_(verb), personality_(personality) {}
 
   Result<std::vector<AppRequest>> read(std::vector<Group> groups) {
     if (auto ok = apply_program_options(groups.front(), surroundings_, first_); !ok) return fail(ok.error());
@@ -65,6 +68,7 @@ class Programs {
 
   /// Of programs that have hosts of their own: a pool for each.
   std::vector<allocate::HostEntry> hosts;
+  std::vector<std::string> notes;
 
  private:
   Result<std::vector<AppRequest>> read_groups(std::vector<Group>& groups) {
@@ -90,9 +94,9 @@ class Programs {
     return apps;
   }
 
-  /// What the first program's options set holds here too, but for -n.
+  /// What the first program's options set holds here too, but for -n; not so for mpirun.
   Result<AppRequest> later_program(const Group& group) {
-    AppRequest app = first_;
+    AppRequest app = personality_ == Personality::open_mpi && !app_file_ ? AppRequest{} : first_;
     app.ranks.reset();
     if (auto ok = apply_program_options(group, surroundings_, app); !ok) return fail(ok.error());
     if (auto ok = add_hosts(group, app); !ok) return fail(ok.error());
@@ -141,7 +145,7 @@ class Programs {
     return apps;
   }
 
-  Result<std::vector<Group>> read_lines() const {
+  Result<std::vector<Group>> read_lines() {
     const auto path = absolute_path(app_file_->value, surroundings_.cwd);
     if (!path) {
       Error error = path.error();
@@ -150,12 +154,16 @@ class Programs {
     }
     const auto text = surroundings_.read_file(*path);
     if (!text) return fail(text.error().error);
-    return parse_app_file(*text, app_file_->value);
+    auto groups = parse_app_file(*text, app_file_->value);
+    if (!groups) return groups;
+    if (auto ok = translate_options(*groups, surroundings_, notes); !ok) return fail(ok.error());
+    return groups;
   }
 
   const Surroundings& surroundings_;
   const Given* app_file_;
   const Verb verb_;
+  const Personality personality_;
   AppRequest first_;
   int pools_ = 0;
 };
@@ -190,24 +198,36 @@ const Given* last_config(const Group& first) {
   return last;
 }
 
-Result<JobOptions> read_job_options(Verb verb, const Group& first, const Surroundings& surroundings) {
+/// Without --exec, by what Open MPI's names for it say.
+void settle_exec(Options& options) {
+  if (options.exec.empty()) options.exec = rsh_command(options.rsh_agent, options.rsh_args);
+}
+
+Result<JobOptions> read_job_options(Verb verb, const Group& first, Personality personality,
+                                    const Surroundings& surroundings) {
   auto preferences = read_preferences(last_config(first), surroundings);
   if (!preferences) return fail(preferences.error());
   JobOptions job;
   job.preferences = *std::move(preferences);
   job.options.verb = verb;
+  if (personality == Personality::open_mpi) {
+    for (const Given& given : personality_defaults(surroundings)) job.effective.add(given);
+  }
   for (const Given& given : job.preferences.given) job.effective.add(given);
   for (const Given& given : first.options) {
     if (!given.spec->per_program()) job.effective.add(given);
   }
   if (auto ok = settle_contradictions(job.effective); !ok) return fail(ok.error());
   if (auto ok = job.effective.apply(job.options, surroundings); !ok) return fail(ok.error());
-  if (auto ok = check_effects(job.effective, verb); !ok) return fail(ok.error());
+  if (auto ok = check_effects(job.effective, verb, personality); !ok) return fail(ok.error());
+  if (personality == Personality::open_mpi) settle_as_open_mpi(job.effective, job.options);
+  settle_exec(job.options);
   return job;
 }
 
-Verb verb_of(const std::vector<std::string>& args) {
-  if (args.empty()) return Verb::run;
+/// mpirun has none: there such a word is a program.
+Verb verb_of(const std::vector<std::string>& args, const std::string& program_name) {
+  if (args.empty() || personality_of(program_name) == Personality::open_mpi) return Verb::run;
   return args.front() == "hosts" ? Verb::hosts : args.front() == "check" ? Verb::check : Verb::run;
 }
 
@@ -230,13 +250,16 @@ std::string text_of(const OptionSpec& spec) {
 }  // namespace
 
 Result<Command> parse_command_line(const std::vector<std::string>& args, const Surroundings& surroundings) {
-  const Verb verb = verb_of(args);
+  const Verb verb = verb_of(args, surroundings.program_name);
   auto arguments = parse_arguments(std::span(args).subspan(verb == Verb::run ? 0 : 1));
   if (!arguments) return fail(arguments.error());
   if (arguments->show) return ShowText{text_of(*arguments->show)};
-  auto job = read_job_options(verb, arguments->groups.front(), surroundings);
+  std::vector<std::string> notes;
+  if (auto ok = translate_options(arguments->groups, surroundings, notes); !ok) return fail(ok.error());
+  const Personality personality = personality_of(surroundings.program_name, arguments->groups.front().options);
+  auto job = read_job_options(verb, arguments->groups.front(), personality, surroundings);
   if (!job) return fail(job.error());
-  Programs programs(surroundings, job->effective.find("app"), verb);
+  Programs programs(surroundings, job->effective.find("app"), verb, personality);
   auto apps = programs.read(std::move(arguments->groups));
   if (!apps) return fail(apps.error());
   if (job->effective.find("show-config")) {
@@ -245,6 +268,8 @@ Result<Command> parse_command_line(const std::vector<std::string>& args, const S
   if (auto ok = check_programs(verb, *apps); !ok) return fail(ok.error());
   Options& options = job->options;
   options.request.apps = *std::move(apps);
+  options.notes = std::move(notes);
+  std::ranges::move(programs.notes, std::back_inserter(options.notes));
   if (auto ok = join_hosts(options, std::move(programs.hosts)); !ok) return fail(ok.error());
   options.request.environment = surroundings.environment;
   options.request.cwd = surroundings.cwd;

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "cli/config_file.h"
 #include "cli/files.h"
+#include "cli/mca.h"
 #include "cli/values.h"
 
 namespace dlaunch::cli {
@@ -103,6 +105,9 @@ Result<Preferences> read_preferences(const Given* config, const Surroundings& su
   Preferences preferences;
   if (variable(surroundings.environment, "NO_COLOR")) preferences.given.push_back(no_color());
   if (auto read = read_config(config, surroundings, preferences); !read) return fail(read.error());
+  auto mca = read_mca_variables(surroundings.environment);
+  if (!mca) return fail(mca.error());
+  std::ranges::move(*mca, std::back_inserter(preferences.given));
   for (const std::string& line : surroundings.environment) {
     if (!line.starts_with(kPrefix)) continue;
     const size_t equals = line.find('=');

@@ -1,5 +1,6 @@
 // Defaults that the user keeps: the config file ($XDG_CONFIG_HOME or ~/.config, then dlaunch/config.toml; --config FILE
-// or DLAUNCH_CONFIG instead) and DLAUNCH_<OPTION> variables, which win over it. An empty variable counts as unset.
+// or DLAUNCH_CONFIG instead) and DLAUNCH_<OPTION> variables, which win over it; between the two
+// OMPI_MCA_* (cli/mca.h). An empty variable counts as unset.
 #pragma once
 
 #include <optional>

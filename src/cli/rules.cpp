@@ -24,6 +24,7 @@ struct Contradiction {
 constexpr string_view kOneLineStart = "each says how a line begins";
 constexpr string_view kRawHasNoLines = "raw output has no lines to mark";
 constexpr string_view kEachPlaces = "each says where ranks go";
+constexpr string_view kEachBinds = "each says which cores a rank gets";
 constexpr string_view kRecordHasAll = "a JSON record has rank, host, stream and time already";
 
 constexpr Contradiction kContradictions[] = {
@@ -38,11 +39,19 @@ constexpr Contradiction kContradictions[] = {
     {{"format", "jsonl"}, {"tag-output"}, kRecordHasAll},
     {{"format", "jsonl"}, {"timestamp-output"}, kRecordHasAll},
     {{"format", "jsonl"}, {"color", "always"}, "JSON has no colours"},
+    {{"format", "jsonl"}, {"display-map"}, "the plan is no JSON line"},
+    {{"format", "jsonl"}, {"display-allocation"}, "the table of hosts is no JSON line"},
     {{"format", "jsonl"}, {"dry-run"}, "the plan prints as text or json"},
     {{"format", "jsonl"}, {"show-env"}, "an environment prints as text or json"},
     {{"format", "jsonl"}, {"show-config"}, "the configuration prints as text or json"},
     {{"include"}, {"exclude"}, "each says which hosts are left"},
     {{"rankfile"}, {"map-by"}, kEachPlaces},
+    {{"cpu-list"}, {"bind-to"}, kEachBinds},
+    {{"cpu-list"}, {"cores-per-rank"}, kEachBinds},
+    {{"cpu-list"}, {"rankfile"}, kEachBinds},
+    {{"transport", "ssh"}, {"rsh-agent"}, "each says how hosts are reached"},
+    {{"exec"}, {"rsh-agent"}, "each says how hosts are reached"},
+    {{"exec"}, {"rsh-args"}, "the command of --exec has its own words"},
     {{"rankfile"}, {"N"}, kEachPlaces},
     {{"N"}, {"map-by", "seq"}, kEachPlaces},
     {{"dry-run"}, {"show-env"}, "each prints something else and ends"},
@@ -55,7 +64,9 @@ constexpr Contradiction kContradictions[] = {
 
 const Given* holds(const Effective& effective, Operand operand) {
   const Given* given = effective.find(operand.name);
-  return given && (operand.value.empty() || given->value == operand.value) ? given : nullptr;
+  if (!given || operand.value.empty() || given->value == operand.value) return given;
+  const bool unit = operand.name == "map-by" && split_map_by(given->value).policy == operand.value;
+  return unit ? given : nullptr;
 }
 
 std::string describe(const Given& given, Operand operand) {
@@ -79,7 +90,8 @@ Result<void> check_format(const Effective& effective, Verb verb) {
 
 /// Places ranks on hosts, not on units within a host.
 bool among_hosts(string_view value) {
-  return value == "slot" || value == "node" || value == "seq" || value.starts_with("ppr:");
+  value = split_map_by(value).policy;
+  return value.empty() || value == "slot" || value == "node" || value == "seq" || value.starts_with("ppr:");
 }
 
 /// -N and ppr say the same thing, maybe with another number.
@@ -93,12 +105,31 @@ Result<void> check_ranks_per_host(const Effective& effective) {
                .hint = "leave one of them out"});
 }
 
+bool asks_for_cores(const Effective& effective) {
+  const Given* map_by = effective.find("map-by");
+  const string_view modifiers = map_by ? split_map_by(map_by->value).modifiers : string_view();
+  return effective.find("cores-per-rank") || modifiers.find("PE=") != string_view::npos ||
+         modifiers.find("pe=") != string_view::npos;
+}
+
+/// More than one core for each rank is bound to cores or threads.
+Result<void> check_cores(const Effective& effective) {
+  const Given* bind = effective.find("bind-to");
+  if (!bind || !asks_for_cores(effective)) return {};
+  const string_view unit = string_view(bind->value).substr(0, bind->value.find(':'));
+  if (unit.empty() || unit == "core" || unit == "hwthread") return {};
+  return fail({.where = bind->spelled + " " + bind->value,
+               .what = "does not go with a number of cores for each rank",
+               .why = "",
+               .hint = "leave it out, or say --bind-to core"});
+}
+
 /// Without binding, a unit within the host changes nothing.
 Result<void> check_placing(const Effective& effective, string_view name) {
   const Given* given = effective.find(name);
   if (!given || given->source != Source::command_line || among_hosts(given->value)) return {};
   const Given* bind = effective.find("bind-to");
-  if (bind && bind->value != "none") return {};
+  if (bind ? bind->value != "none" : asks_for_cores(effective)) return {};
   return useless(given->spelled + " " + given->value, "ranks are not bound", "add --bind-to core, or leave it out");
 }
 
@@ -143,7 +174,7 @@ Result<void> check_verb(const Effective& effective, Verb verb) {
     return useless(ascend->spelled, "it belongs to check", "say dlaunch check --ascend");
   }
   if (verb == Verb::run) return {};
-  for (const string_view name : {"dry-run", "show-env", "report"}) {
+  for (const string_view name : {"dry-run", "show-env", "report", "report-pid", "display-map", "display-allocation"}) {
     if (const Given* given = effective.find(name)) return useless(given->spelled, "no rank is started", "leave it out");
   }
   if (const Given* lines = holds(effective, {"format", "jsonl"})) {
@@ -171,12 +202,14 @@ Result<void> settle_contradictions(Effective& effective) {
   return {};
 }
 
-Result<void> check_effects(const Effective& effective, Verb verb) {
+Result<void> check_effects(const Effective& effective, Verb verb, Personality personality) {
   if (auto ok = check_verb(effective, verb); !ok) return ok;
   if (auto ok = check_format(effective, verb); !ok) return ok;
   for (const string_view name : {"map-by", "rank-by"}) {
+    if (personality == Personality::open_mpi) break;  // binds unasked
     if (auto ok = check_placing(effective, name); !ok) return ok;
   }
+  if (auto ok = check_cores(effective); !ok) return ok;
   if (auto ok = check_color(effective); !ok) return ok;
   if (auto ok = check_rank_dirs(effective); !ok) return ok;
   if (auto ok = check_transport(effective); !ok) return ok;

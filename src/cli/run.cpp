@@ -14,6 +14,7 @@
 #include "cli/job_table.h"
 #include "cli/meeting.h"
 #include "cli/parse.h"
+#include "cli/personality.h"
 #include "cli/ranktable.h"
 #include "cli/run_job.h"
 #include "cli/say.h"
@@ -21,6 +22,7 @@
 #include "cli/survey_hosts.h"
 #include "cli/ways.h"
 #include "plan/plan.h"
+#include "report/write_file.h"
 #include "sys/io.h"
 
 namespace dlaunch::cli {
@@ -81,6 +83,19 @@ Result<std::string> read_text(const std::string& path) {
   return *std::move(text);
 }
 
+/// What --display-map and its kin ask for; 0, or the exit code.
+int tell_before(const Options& options, const plan::Allocation& allocation, const plan::Plan& plan) {
+  int failed = 0;
+  if (options.show_allocation) failed = print(plan::to_table(allocation), 0);
+  if (options.show_map && failed == 0) failed = print(plan::to_map(plan), 0);
+  if (options.report_pid.empty() || failed != 0) return failed;
+  const std::string pid = std::to_string(::getpid()) + '\n';
+  if (options.report_pid == "-") return print(pid, 0);
+  if (options.report_pid == "+") return std::fputs(pid.c_str(), stderr), 0;
+  const auto wrote = report::write_file_atomically(options.report_pid, pid);
+  return wrote ? 0 : complain(wrote.error());
+}
+
 int show_or_run(const Options& options, const plan::Allocation& allocation, std::optional<Ways>& ways) {
   auto plan = plan::make_plan(options.request, allocation);
   if (!plan) return complain(plan.error());
@@ -90,6 +105,7 @@ int show_or_run(const Options& options, const plan::Allocation& allocation, std:
   if (const auto ok = add_table(options, *plan); !ok) return complain(ok.error());
   if (options.show_env) return show_env(*plan, *options.show_env);
   if (options.dry_run) return print(options.format == Format::json ? plan::to_json(*plan) : plan::to_table(*plan), 0);
+  if (const int failed = tell_before(options, allocation, *plan)) return failed;
   if (ways) {
     keep_planned(*ways, allocation, *plan);
   } else {
@@ -111,6 +127,7 @@ int run_options(Options options) {
   if (!allocation) return complain(allocation.error());
   allocation->notes.insert(allocation->notes.end(), notes->begin(), notes->end());
   mark_table_devices(options, *allocation);
+  allocation->notes.insert(allocation->notes.begin(), options.notes.begin(), options.notes.end());
   if (options.verb == Verb::check) return check_hosts(options, *allocation);
   auto staged = read_staged(options.stage);
   if (!staged) return complain(staged.error());
@@ -118,7 +135,7 @@ int run_options(Options options) {
   std::optional<Ways> ways;  // none while no host is to be reached
   if (plan::needs_slots(options.verb == Verb::hosts ? plan::Request{} : options.request, *allocation)) {
     ways.emplace(options);
-    if (const auto failed = find_slots(*ways, *allocation)) return *failed;
+    if (const auto failed = find_slots(*ways, *allocation, options.hosts)) return *failed;
   }
   if (options.verb == Verb::hosts) return show_hosts(options, *allocation);
   return show_or_run(options, *allocation, ways);
@@ -126,7 +143,9 @@ int run_options(Options options) {
 
 int run_command(int argc, char** argv) {
   const std::vector<std::string> args(argv + 1, argv + argc);
-  if (!args.empty() && args.front() == "ranktable") return run_ranktable({args.begin() + 1, args.end()}, look_around(argv[0]));
+  const bool own_name = personality_of(argv[0]) == Personality::dlaunch;
+  if (own_name && !args.empty() && args.front() == "ranktable")
+    return run_ranktable({args.begin() + 1, args.end()}, look_around(argv[0]));
   auto command = parse_command_line(args, look_around(argv[0]));
   if (!command) return complain(command.error());
   if (const auto* text = std::get_if<ShowText>(&*command)) return print(text->text, text->exit_code);

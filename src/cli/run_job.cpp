@@ -114,7 +114,8 @@ int write_record(const Options& options, const plan::Plan& plan, const job::Outc
 
 int run_job(const Options& options, const plan::Plan& plan, Ways& ways, const std::function<void()>& before_start) {
   const Span span;
-  for (const std::string& note : plan.notes) say("dlaunch: note: " + note + '\n');
+  for (const std::string& note : options.quiet ? std::vector<std::string>{} : plan.notes)
+    say("dlaunch: note: " + note + '\n');
   auto output = open_output(options, plan);
   if (!output) {
     say(to_text(output.error()));
@@ -135,24 +136,26 @@ int run_job(const Options& options, const plan::Plan& plan, Ways& ways, const st
     level == 1 ? ways.diagnostics().info(text) : ways.diagnostics().detail(text);
   };
   ways.log_to(log);
-  ways.note_to([&](const std::string& note) { say_between("dlaunch: note: " + note + '\n'); });
-  launcher::Launcher launcher(ways.io(),
-                              {plan, ways.settings(), options.policy, **output, ways.hosts(), log,
-                               [&](const Error& error) {
-                                 output_lost = error;
-                                 say_between(to_text(error));
-                               },
-                               [&](const std::string& note) { say_between("dlaunch: note: " + note + '\n'); },
-                               [&](const job::Progress& progress) {
-                                 if ((*output)->mid_line())
-                                   return status.clear();  // a prompt, maybe: it is not ours to erase
-                                 status.update(status_of(progress), job::Clock::now());
-                                 status.tick(job::Clock::now());
-                               },
-                               [&](const job::Outcome& outcome) {
-                                 if (plan.binding.report) say_between(bindings_text(plan, outcome));
-                               },
-                               before_start});
+  const auto note = [&](const std::string& text) {
+    if (!options.quiet) say_between("dlaunch: note: " + text + '\n');
+  };
+  ways.note_to(note);
+  launcher::Launcher launcher(ways.io(), {plan, ways.settings(), options.policy, **output, ways.hosts(), log,
+                                          [&](const Error& error) {
+                                            output_lost = error;
+                                            say_between(to_text(error));
+                                          },
+                                          note,
+                                          [&](const job::Progress& progress) {
+                                            if ((*output)->mid_line())
+                                              return status.clear();  // a prompt, maybe: it is not ours to erase
+                                            status.update(status_of(progress), job::Clock::now());
+                                            status.tick(job::Clock::now());
+                                          },
+                                          [&](const job::Outcome& outcome) {
+                                            if (plan.binding.report) say_between(bindings_text(plan, outcome));
+                                          },
+                                          before_start});
   job::Outcome outcome = launcher.run();
   ways.close();
   ways.log_to({});  // what these write to goes with us

@@ -7,10 +7,12 @@
 #include "allocate/hostfile.h"
 #include "allocate/rankfile.h"
 #include "base/text.h"
+#include "cli/personality.h"
 #include "cli/values.h"
 #include "output/file_layout.h"
 #include "output/label.h"
 #include "plan/rank_dir.h"
+#include "plan/slot_list.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -40,6 +42,32 @@ Result<std::string> text_of(string_view path, Here here) {
   auto text = here.read_file(*whole);
   if (!text) return fail(text.error().error);
   return *std::move(text);
+}
+
+/// In lower case, as Open MPI takes them: ":PE=2,OVERSUBSCRIBE" and ":PE=2:OVERSUBSCRIBE".
+std::vector<std::string> modifiers_of(string_view text) {
+  std::vector<std::string> words;
+  for (const std::string& part : split(text, ':')) {
+    for (std::string& word : split(part, ',')) {
+      std::ranges::transform(word, word.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
+      if (!word.empty()) words.push_back(std::move(word));
+    }
+  }
+  return words;
+}
+
+Result<void> map_modifiers(Options& o, string_view text) {
+  for (const std::string& word : modifiers_of(text)) {
+    if (word == "oversubscribe" || word == "nooversubscribe") {
+      o.request.oversubscribe = word == "oversubscribe";
+    } else if (word.starts_with("pe=")) {
+      if (auto ok = set_cores_per_rank(o, string_view(word).substr(3)); !ok) return ok;
+    } else {
+      return bad_value(word, "is not known here",
+                       "behind --map-by's unit stand PE=N, OVERSUBSCRIBE and NOOVERSUBSCRIBE");
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -176,21 +204,61 @@ Result<void> set_stage(Options& o, string_view value, Here here) {
 }
 
 Result<void> set_map_by(Options& o, string_view value, Here) {
-  o.request.in_sequence = value == "seq";
-  if (o.request.in_sequence) return {};
-  if (value.starts_with("ppr:")) {
-    const std::vector<std::string> parts = split(value, ':');
+  const MapBySpelling spelled = split_map_by(value);
+  if (auto ok = map_modifiers(o, spelled.modifiers); !ok) return ok;
+  const string_view policy = spelled.policy;
+  o.request.in_sequence = policy == "seq";
+  if (policy.empty() || o.request.in_sequence) return {};
+  if (policy.starts_with("ppr:")) {
+    const std::vector<std::string> parts = split(policy, ':');
     if (parts.size() != 3 || parts[2] != "node") {
       return bad_value(value, "is not known here", "write ppr:N:node; a unit within the host goes with --bind-to");
     }
     return put(o.request.ranks_per_host, whole_number(parts[1], 1, kMaxRanks));
   }
   for (const auto& [word, map_by] : kMapBy) {
-    if (word != value) continue;
+    if (word != policy) continue;
     o.request.binding.map_by = map_by;
     return {};
   }
   return unknown_word(value, {"slot", "core", "hwthread", "socket", "numa", "node", "seq", "ppr:N:node"});
+}
+
+Result<void> set_cores_per_rank(Options& o, string_view value) {
+  if (auto set = put(o.request.binding.cores_per_rank, whole_number(value, 1, kMaxRanks)); !set) return set;
+  if (o.request.binding.bind_to == plan::BindTo::none) o.request.binding.bind_to = plan::BindTo::core;
+  return {};
+}
+
+Result<string_view> bind_unit(Options& o, string_view value) {
+  const size_t colon = std::min(value.find(':'), value.size());
+  for (const std::string& word : modifiers_of(value.substr(colon))) {
+    if (word == "overload-allowed") {
+      o.request.binding.overload = true;
+    } else if (word == "if-supported") {
+      o.request.binding.if_supported = true;
+    } else {
+      return unknown_word(word, {"overload-allowed", "if-supported"});
+    }
+  }
+  const string_view unit = value.substr(0, colon);
+  return unit == "package" ? "socket" : unit;
+}
+
+Result<void> set_cpu_list(Options& o, string_view value, Here) {
+  o.request.cpu_list = value;
+  return plan::parse_slot_list(value).map([](const auto&) {});
+}
+
+Result<void> set_report_pid(Options& o, string_view value, Here here) {
+  if (value != "-" && value != "+") return put(o.report_pid, absolute_path(value, here.cwd));
+  o.report_pid = value;
+  return {};
+}
+
+Result<void> set_personality(Options&, string_view value, Here) {
+  if (personality_named(value)) return {};
+  return unknown_word(value, {"ompi", "dlaunch"});
 }
 
 Result<void> no_effect(Options&, string_view, Here) { return {}; }

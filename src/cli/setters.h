@@ -42,6 +42,12 @@ Result<void> set_agent_path(Options&, std::string_view, const Surroundings&);
 Result<void> set_rank_dir(Options&, std::string_view, const Surroundings&);
 Result<void> set_stage(Options&, std::string_view, const Surroundings&);
 Result<void> set_map_by(Options&, std::string_view, const Surroundings&);
+Result<void> set_cores_per_rank(Options&, std::string_view);
+/// The unit of "core:overload-allowed", once what stands behind it is set; empty: no unit is named.
+Result<std::string_view> bind_unit(Options&, std::string_view);
+Result<void> set_cpu_list(Options&, std::string_view, const Surroundings&);
+Result<void> set_report_pid(Options&, std::string_view, const Surroundings&);
+Result<void> set_personality(Options&, std::string_view, const Surroundings&);
 Result<void> no_effect(Options&, std::string_view, const Surroundings&);
 
 }  // namespace dlaunch::cli

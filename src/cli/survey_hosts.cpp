@@ -31,11 +31,14 @@ Error interrupted_error(int signal) {
 
 int interrupted(int signal) { return complain(interrupted_error(signal)); }
 
-std::optional<int> find_slots(Ways& ways, plan::Allocation& allocation) {
+std::optional<int> find_slots(Ways& ways, plan::Allocation& allocation, const allocate::HostRequest& asked) {
   const job::Time start = job::Clock::now();
   const auto surveyed = ways.survey(allocation.hosts, [&](int host) -> std::optional<wire::Survey> {
     if (!allocation.hosts[static_cast<size_t>(host)].slots_unknown) return std::nullopt;
-    return wire::Survey{};
+    wire::Survey survey;
+    survey.cores = asked.count_cores;
+    survey.no_devices = asked.fake_devices == 0;
+    return survey;
   });
   if (surveyed.signal != 0) return interrupted(surveyed.signal);
   std::vector<job::LostHost> lost;

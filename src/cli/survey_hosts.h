@@ -11,7 +11,7 @@ namespace dlaunch::cli {
 
 /// Opens every host of the allocation, so that each is connected to once, and asks those whose slots nobody said for
 /// their CPUs and devices. Returns the exit code when that failed: all hosts that cannot be reached are told together.
-std::optional<int> find_slots(Ways& ways, plan::Allocation& allocation);
+std::optional<int> find_slots(Ways& ways, plan::Allocation& allocation, const allocate::HostRequest& asked);
 
 /// Of the hosts that were opened, those that the plan uses stay open, numbered as there.
 void keep_planned(Ways& ways, const plan::Allocation& opened, const plan::Plan& plan);

@@ -122,6 +122,15 @@ Result<plan::EnvSetting> env_setting(std::string_view text) {
   return setting;
 }
 
+MapBySpelling split_map_by(std::string_view text) {
+  size_t end = text.find(':');
+  for (int colon = 0; text.starts_with("ppr:") && colon < 2 && end < text.size(); ++colon)
+    end = text.find(':', end + 1);
+  end = std::min(end, text.size());
+  const std::string_view policy = text.substr(0, end);
+  return {policy == "package" ? "socket" : policy, text.substr(end)};
+}
+
 tl::unexpected<Error> unknown_word(std::string_view text, const std::vector<std::string>& words) {
   std::string list;
   for (const std::string& word : words) list += (list.empty() ? "" : ", ") + word;

@@ -30,6 +30,13 @@ Result<std::string> absolute_path(std::string_view path, const std::string& cwd)
 /// VAR, VAR=VALUE or PREFIX_*. Errors never hold the value.
 Result<plan::EnvSetting> env_setting(std::string_view text);
 
+/// "slot:PE=2" is "slot" and ":PE=2"; "ppr:2:node:pe=4" is "ppr:2:node" and ":pe=4"; ":OVERSUBSCRIBE" has no policy.
+struct MapBySpelling {
+  std::string_view policy;
+  std::string_view modifiers;
+};
+MapBySpelling split_map_by(std::string_view text);
+
 template <class T>
 using Word = std::pair<std::string_view, T>;
 

@@ -22,6 +22,7 @@ launcher::Settings launcher_settings(const Options& options) {
   settings.wait_hosts = options.wait_hosts;
   settings.staged = options.staged;
   settings.save_env = options.save_env;
+  settings.hosts_at_once = options.hosts_at_once;
   settings.oversubscribe = options.request.oversubscribe;
   return settings;
 }

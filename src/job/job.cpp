@@ -50,7 +50,7 @@ std::optional<Time> Job::deadline() const {
 Actions Job::tick(Time now) {
   if (timeout_at_ && now >= *timeout_at_) {
     timeout_at_.reset();
-    if (phase_ < Phase::ending) end_ranks(Cause::timeout, kExitTimeout, SIGTERM, now);
+    if (phase_ < Phase::ending) end_ranks(Cause::timeout, policy_.timeout_exit_code, SIGTERM, now);
   }
   if (phase_deadline_ && now >= *phase_deadline_) {
     phase_deadline_.reset();

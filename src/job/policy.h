@@ -4,6 +4,8 @@
 #include <chrono>
 #include <optional>
 
+#include "base/error.h"
+
 namespace dlaunch::job {
 
 using Clock = std::chrono::steady_clock;
@@ -14,6 +16,7 @@ struct Policy {
   bool abort_on_failure = true;                      ///< --on-failure abort|continue
   std::chrono::milliseconds grace{5000};             ///< between TERM and KILL
   std::optional<std::chrono::milliseconds> timeout;  ///< --timeout
+  int timeout_exit_code = kExitTimeout;
 };
 
 }  // namespace dlaunch::job

@@ -78,7 +78,9 @@ wire::Layout layout_frame(const plan::Plan& plan, int host, const Settings& sett
   layout.map_by = static_cast<std::uint8_t>(plan.binding.map_by);
   layout.rank_by = static_cast<std::uint8_t>(plan.binding.rank_by);
   layout.local_ranks = static_cast<std::uint32_t>(local_ranks);
-  layout.oversubscribe = settings.oversubscribe;
+  layout.cores_per_rank = static_cast<std::uint32_t>(plan.binding.cores_per_rank);
+  layout.if_supported = plan.binding.if_supported;
+  layout.oversubscribe = settings.oversubscribe || plan.binding.overload;
   layout.report_cpus = plan.binding.report;
   return layout;
 }

@@ -80,7 +80,7 @@ void Hosts::keep(const std::vector<int>& hosts) {
 }
 
 void Hosts::open_next() {
-  while (opening_ < kAtOnce && !queue_.empty()) {
+  while (opening_ < settings_.hosts_at_once && !queue_.empty()) {
     Slot& slot = *queue_.front();
     queue_.pop_front();
     if (slot.state == State::waiting) open_one(slot);

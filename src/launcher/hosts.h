@@ -20,7 +20,6 @@ namespace dlaunch::launcher {
 
 class Hosts {
  public:
-  static constexpr int kAtOnce = 64;  ///< being reached; sshd, name servers and our own file descriptors have limits
   static constexpr int kTries = 8;    ///< of an sshd that turns us away
 
   struct Handlers {

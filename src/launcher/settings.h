@@ -31,6 +31,7 @@ struct Settings {
   bool save_env = false;  ///< each rank's environment goes to env.log in its directory
   /// So long hosts that are not up are tried again.
   std::chrono::milliseconds wait_hosts{0};
+  int hosts_at_once = 64;  ///< being reached; sshd, name servers and our own file descriptors have limits
 };
 
 /// -v (level 1) and -vv (level 2). Never gets values of variables.

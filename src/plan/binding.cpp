@@ -45,12 +45,44 @@ Places cores(const Topology& topology) {
   return places;
 }
 
+/// Each first of `size` places next to each other, with a mark of all that it stands for. With `group` all are of one.
+class Bundles {
+ public:
+  Bundles(const Topology& topology, const Places& places, size_t size, int Pu::* group) {
+    std::map<int, Places> open;  // by group
+    for (const Place place : places) {
+      Places& bundle = open[group ? topology.pus[place].*group : 0];
+      bundle.push_back(place);
+      if (bundle.size() < size) continue;
+      firsts_.push_back(bundle.front());
+      members_.emplace(bundle.front(), std::move(bundle));
+      bundle.clear();
+    }
+  }
+
+  const Places& firsts() const { return firsts_; }
+  const Places& members(Place first) const { return members_.at(first); }
+
+ private:
+  Places firsts_;
+  std::map<Place, Places> members_;
+};
+
+Bundles bundles(const Topology& topology, const BindingRequest& request) {
+  const bool threads = request.bind_to == BindTo::hwthread;
+  const bool several = request.cores_per_rank > 1;
+  int Pu::* group = nullptr;
+  if (several && request.map_by == MapBy::socket) group = &Pu::socket;
+  if (several && request.map_by == MapBy::numa) group = &Pu::numa;
+  Places places = threads ? all_pus(topology) : cores(topology);
+  if (threads && !several && request.map_by != MapBy::hwthread) places = deal_by_group(topology, places, &Pu::core);
+  return {topology, places, static_cast<size_t>(std::max(request.cores_per_rank, 1)), group};
+}
+
 /// Every place where a rank may be put, in map_by's order. Threads count one by one only where a rank may have just
 /// one.
-Places mapped_places(const Topology& topology, const BindingRequest& request) {
-  const bool threads = request.bind_to == BindTo::hwthread;
-  if (threads && request.map_by == MapBy::hwthread) return all_pus(topology);
-  Places places = threads ? deal_by_group(topology, all_pus(topology), &Pu::core) : cores(topology);
+Places mapped_places(const Topology& topology, const BindingRequest& request, Places places) {
+  if (request.bind_to == BindTo::hwthread && request.map_by == MapBy::hwthread) return places;
   switch (request.map_by) {
     case MapBy::socket:
       return deal_by_group(topology, places, &Pu::socket);
@@ -71,24 +103,28 @@ Places numbered(const Topology& topology, RankBy rank_by, Places places) {
   return places;
 }
 
-std::vector<std::uint32_t> cpus_of(const Topology& topology, BindTo bind_to, Place place) {
-  const Pu& mine = topology.pus[place];
+std::vector<std::uint32_t> cpus_of(const Topology& topology, BindTo bind_to, const Places& places) {
   std::vector<std::uint32_t> cpus;
   for (const Pu& pu : topology.pus) {
-    const bool in = (bind_to == BindTo::hwthread && pu.os_index == mine.os_index) ||
-                    (bind_to == BindTo::core && pu.core == mine.core) ||
-                    (bind_to == BindTo::socket && pu.socket == mine.socket) ||
-                    (bind_to == BindTo::numa && pu.numa == mine.numa);
+    const bool in = std::ranges::any_of(places, [&](Place place) {
+      const Pu& mine = topology.pus[place];
+      return (bind_to == BindTo::hwthread && pu.os_index == mine.os_index) ||
+             (bind_to == BindTo::core && pu.core == mine.core) ||
+             (bind_to == BindTo::socket && pu.socket == mine.socket) ||
+             (bind_to == BindTo::numa && pu.numa == mine.numa);
+    });
     if (in) cpus.push_back(pu.os_index);
   }
   std::ranges::sort(cpus);
   return cpus;
 }
 
-Error too_few(BindTo bind_to, int ranks, size_t there) {
-  const std::string thing = bind_to == BindTo::core ? "core" : "hardware thread";
+Error too_few(const BindingRequest& request, int ranks, size_t there) {
+  const std::string thing = request.bind_to == BindTo::core ? "core" : "hardware thread";
+  const int each = request.cores_per_rank;
   Error error;
-  error.what = "cannot bind each rank to a " + thing + " of its own";
+  error.what = "cannot bind each rank to " + (each > 1 ? std::to_string(each) + " " + thing + "s" : "a " + thing) +
+               " of its own";
   error.why = std::to_string(ranks) + " ranks asked, " + std::to_string(there) + " " + thing + "s may be used here";
   error.hint = "add --oversubscribe to let ranks share " + thing + "s, or leave out --bind-to";
   return error;
@@ -144,6 +180,14 @@ std::string_view to_string(RankBy rank_by) {
   return "slot";
 }
 
+BindingRequest bound_by_count(BindingRequest asked, size_t ranks, bool crowded) {
+  if (crowded || asked.bind_to != BindTo::none) return asked;
+  asked.bind_to = ranks <= 2 ? BindTo::core : BindTo::socket;
+  if (ranks > 2 && asked.map_by == MapBy::slot) asked.map_by = MapBy::socket;
+  asked.if_supported = true;
+  return asked;
+}
+
 Result<std::vector<std::vector<std::uint32_t>>> bind_ranks(const Topology& topology, const BindingRequest& request,
                                                            int local_ranks, bool oversubscribe) {
   const size_t ranks = static_cast<size_t>(std::max(local_ranks, 0));
@@ -151,9 +195,14 @@ Result<std::vector<std::vector<std::uint32_t>>> bind_ranks(const Topology& topol
   if (request.bind_to == BindTo::none) return masks;
   if (topology.pus.empty())
     return fail({.where = {}, .what = "cannot bind ranks", .why = "no CPU may be used here", .hint = {}});
-  const Places there = mapped_places(topology, request);
+  const Bundles units = bundles(topology, request);
+  const Places there = mapped_places(topology, request, units.firsts());
   const bool own = request.bind_to == BindTo::core || request.bind_to == BindTo::hwthread;
-  if (own && !oversubscribe && ranks > there.size()) return fail(too_few(request.bind_to, local_ranks, there.size()));
+  if (there.empty() || (own && !oversubscribe && ranks > there.size())) {
+    if (request.if_supported) return masks;
+    const bool threads = request.bind_to == BindTo::hwthread;
+    return fail(too_few(request, local_ranks, (threads ? all_pus(topology) : cores(topology)).size()));
+  }
 
   Places taken(ranks);
   for (size_t i = 0; i < ranks; ++i) taken[i] = there[i % there.size()];
@@ -161,7 +210,7 @@ Result<std::vector<std::vector<std::uint32_t>>> bind_ranks(const Topology& topol
   std::map<Place, std::vector<std::uint32_t>> known;
   for (size_t i = 0; i < ranks; ++i) {
     const auto [at, is_new] = known.try_emplace(taken[i]);
-    if (is_new) at->second = cpus_of(topology, request.bind_to, taken[i]);
+    if (is_new) at->second = cpus_of(topology, request.bind_to, units.members(taken[i]));
     masks[i] = at->second;
   }
   return masks;

@@ -36,9 +36,16 @@ struct Topology {
 /// in the order of cores, socket a place of each socket in turn. bind_to gives each rank all allowed threads of the
 /// core, socket or node of its place, or for hwthread just one.
 ///
+/// With cores_per_rank a place is so many cores (or threads) next to each other, under map_by socket and numa of one
+/// socket or node; what is left over there stays free.
+///
 /// Two ranks never share a core under BindTo::core, or a thread under BindTo::hwthread, unless `oversubscribe`: then
 /// places are used again in the same order. Sockets and nodes are shared by nature.
 Result<std::vector<std::vector<std::uint32_t>>> bind_ranks(const Topology& topology, const BindingRequest& request,
                                                            int local_ranks, bool oversubscribe);
+
+/// What Open MPI does when nobody asks: up to two ranks are bound to cores, more to sockets in turn, none where a host
+/// has more ranks than slots (`crowded`). A map_by that is asked for stays. Nowhere an error.
+BindingRequest bound_by_count(BindingRequest asked, size_t ranks, bool crowded);
 
 }  // namespace dlaunch::plan

@@ -96,6 +96,8 @@ std::array<bool, kRankVariables.size()> left_to_the_rank(const App& app) {
 std::string_view variable_name(std::string_view entry) { return entry.substr(0, entry.find('=')); }
 
 bool withheld_elsewhere(std::string_view name) {
+  const bool setting = name.starts_with("OMPI_MCA_") || name.starts_with("PMIX_MCA_");  // the user's own, of a library
+  if (setting && !left_by_outer_job(name)) return false;
   return std::ranges::find(kWithheld, name) != kWithheld.end() ||
          std::ranges::any_of(kWithheldPrefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
 }

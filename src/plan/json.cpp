@@ -82,14 +82,15 @@ std::string to_json(const Plan& plan) {
     companion = {
         {"name", plan.companion->name}, {"host", plan.companion->host}, {"variables", names(plan.companion->env)}};
   }
+  Json binding = {{"bind_to", to_string(plan.binding.bind_to)},
+                  {"map_by", to_string(plan.binding.map_by)},
+                  {"rank_by", to_string(plan.binding.rank_by)}};
+  if (plan.binding.cores_per_rank > 1) binding["cores_per_rank"] = plan.binding.cores_per_rank;
   Json whole = {{"job_id", plan.job_id},
                 {"size", plan.ranks.size()},
                 {"apps", std::move(apps)},
                 {"hosts", std::move(hosts)},
-                {"binding",
-                 {{"bind_to", to_string(plan.binding.bind_to)},
-                  {"map_by", to_string(plan.binding.map_by)},
-                  {"rank_by", to_string(plan.binding.rank_by)}}},
+                {"binding", std::move(binding)},
                 {"notes", plan.notes},
                 {"ranks", std::move(ranks)}};
   if (plan.companion) whole["companion"] = std::move(companion);

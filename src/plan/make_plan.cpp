@@ -2,6 +2,7 @@
 
 #include "base/printable.h"
 #include "plan/assign.h"
+#include "plan/binding.h"
 #include "plan/environment.h"
 #include "plan/frameworks.h"
 #include "plan/overload.h"
@@ -156,6 +157,7 @@ bool means_devices_of_host(const Request& request, const Allocation& allocation)
 }
 
 void add_slots(Plan& plan, const Request& request) {
+  for (Rank& rank : plan.ranks) rank.slots = request.cpu_list;
   for (const RankPlace& place : request.rank_places) plan.ranks[static_cast<size_t>(place.rank)].slots = place.slots;
 }
 
@@ -178,6 +180,9 @@ Result<Plan> make_plan(const Request& request, const Allocation& allocation) {
   Plan plan;
   plan.job_id = request.job_id;
   plan.binding = request.binding;
+  if (request.bind_by_count) {
+    plan.binding = bound_by_count(request.binding, assigned->host_of_rank.size(), any_crowded(allocation, per_host));
+  }
   plan.frameworks = request.frameworks;
   plan.visible = request.visible;
   for (const std::string& note : allocation.notes) add_note(plan, note);

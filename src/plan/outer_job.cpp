@@ -37,6 +37,7 @@ constexpr std::array<std::string_view, 64> kNames = {
 }  // namespace
 
 bool left_by_outer_job(std::string_view name) {
+  if (name.starts_with("PMIX_MCA_") || name.starts_with("PRTE_MCA_")) return false;
   return std::ranges::find(kNames, name) != kNames.end() ||
          std::ranges::any_of(kPrefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
 }

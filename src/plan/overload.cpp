@@ -104,6 +104,10 @@ std::optional<Error> refuse_overload(const Allocation& allocation, const std::ve
   return std::nullopt;
 }
 
+bool any_crowded(const Allocation& allocation, const std::vector<int>& ranks_per_host) {
+  return !crowded_hosts(allocation, ranks_per_host, crowds_slots).empty();
+}
+
 std::vector<std::string> overload_notes(const Allocation& allocation, const std::vector<int>& ranks_per_host) {
   std::vector<std::string> notes;
   const auto rank_count = [&](size_t i) { return count(ranks_per_host[i], "rank"); };

@@ -19,6 +19,9 @@ std::optional<Error> refuse_overload(const Allocation& allocation, const std::ve
 std::optional<Error> refuse_over_max_slots(const Allocation& allocation, const std::vector<int>& ranks_per_host,
                                            long ranks);
 
+/// Whether a host has more of these ranks than slots.
+bool any_crowded(const Allocation& allocation, const std::vector<int>& ranks_per_host);
+
 /// A line for shared devices and a line for shared CPUs, where ranks share them.
 std::vector<std::string> overload_notes(const Allocation& allocation, const std::vector<int>& ranks_per_host);
 

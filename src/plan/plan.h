@@ -91,6 +91,9 @@ std::vector<std::string> rank_environment(const Plan& plan, const Rank& rank);
 /// --dry-run: a table for people, ending in a newline. Prints names of variables, never values.
 std::string to_table(const Plan& plan);
 
+/// Its part that says where each rank goes, without the variables.
+std::string to_map(const Plan& plan);
+
 /// --dry-run --format json, and the "plan" member of --report. Names of variables, never values. Ends in a newline.
 std::string to_json(const Plan& plan);
 

@@ -50,7 +50,8 @@ std::string host_line(const Host& host) {
 
 std::string binding_line(const BindingRequest& binding) {
   return "to " + std::string(to_string(binding.bind_to)) + ", mapped by " + std::string(to_string(binding.map_by)) +
-         ", ranked by " + std::string(to_string(binding.rank_by));
+         ", ranked by " + std::string(to_string(binding.rank_by)) +
+         (binding.cores_per_rank > 1 ? ", " + std::to_string(binding.cores_per_rank) + " cores a rank" : "");
 }
 
 bool one_directory(const Plan& plan) {
@@ -145,8 +146,8 @@ std::string variables(const Plan& plan) {
 
 }  // namespace
 
-std::string to_table(const Plan& plan) {
-  return header(plan) + "\n" + rank_table(plan) + variables(plan) + host_variables(plan);
-}
+std::string to_map(const Plan& plan) { return header(plan) + "\n" + rank_table(plan); }
+
+std::string to_table(const Plan& plan) { return to_map(plan) + variables(plan) + host_variables(plan); }
 
 }  // namespace dlaunch::plan

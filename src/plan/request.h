@@ -48,7 +48,10 @@ struct BindingRequest {
   BindTo bind_to = BindTo::none;
   MapBy map_by = MapBy::slot;
   RankBy rank_by = RankBy::slot;
-  bool report = false;  ///< --report-bindings
+  bool report = false;        ///< --report-bindings
+  int cores_per_rank = 1;     ///< --cores-per-rank; with BindTo::hwthread so many threads
+  bool overload = false;      ///< ranks may share a core or thread where there are too few
+  bool if_supported = false;  ///< where there are too few, none is bound
   bool operator==(const BindingRequest&) const = default;
 };
 
@@ -65,9 +68,11 @@ struct Request {
   std::vector<AppRequest> apps;
   bool oversubscribe = false;
   BindingRequest binding;
+  bool bind_by_count = false;            ///< bind as Open MPI does unasked (plan/binding.h)
   std::optional<int> ranks_per_host;     ///< -N, --map-by ppr:N:node; -n still caps the whole
   bool in_sequence = false;              ///< --map-by seq: a rank for each entry of the host list
   std::vector<RankPlace> rank_places;    ///< --rankfile; places every rank when not empty
+  std::string cpu_list;                  ///< --cpu-list: the cores of each host that ranks may use; empty: all
   std::vector<Framework> frameworks;     ///< --env-for; none twice
   Visible visible = Visible::unchanged;  ///< --visible
   std::string rank_dir;                  ///< --rank-dir, a template; empty: none

@@ -57,9 +57,12 @@ struct Layout {
   std::uint32_t local_ranks = 0;
   bool oversubscribe = false;
   bool report_cpus = false;  ///< Started tells the affinity read back
+  std::uint32_t cores_per_rank = 1;
+  bool if_supported = false;  ///< where cores are too few, no rank is bound
   template <class A>
   void fields(A& a) {
-    a(credit), a(bind_to), a(map_by), a(rank_by), a(local_ranks), a(oversubscribe), a(report_cpus);
+    a(credit), a(bind_to), a(map_by), a(rank_by), a(local_ranks), a(oversubscribe), a(report_cpus), a(cores_per_rank),
+        a(if_supported);
   }
   bool operator==(const Layout&) const = default;
 };
@@ -161,9 +164,11 @@ struct Survey {
   std::vector<std::string> wdirs;     ///< directories that should be there
   std::vector<std::string> programs;  ///< each found from the directory in its place; empty: none is looked for
   std::vector<std::string> names;     ///< to be resolved
+  bool cores = false;                 ///< count cores for CPUs
+  bool no_devices = false;            ///< leave devices aside
   template <class A>
   void fields(A& a) {
-    a(path), a(wdirs), a(programs), a(names);
+    a(path), a(wdirs), a(programs), a(names), a(cores), a(no_devices);
   }
   bool operator==(const Survey&) const = default;
 };

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "fake_root.h"
+#include "sys/affinity.h"
 
 namespace dlaunch::allocate {
 namespace {
@@ -126,6 +127,16 @@ TEST(Machine, AmdGpusAreRenderNodesWhereSysfsIsHidden) {
   EXPECT_THAT(read_machine(root.path())->amd, IsEmpty()) << "a display without the compute driver";
   root.file("dev/kfd");
   EXPECT_THAT(read_machine(root.path())->amd, ElementsAre(0, 1));
+}
+
+TEST(Machine, CoresAreCountedByTheirThreads) {
+  FakeRoot root;
+  for (const std::uint32_t cpu : sys::affinity_of(0).value()) {
+    root.file("sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/thread_siblings_list", "0-999\n");
+  }
+  EXPECT_EQ(count_cores(root.path()), 1);
+  EXPECT_EQ(count_cores(FakeRoot{}.path()), read_machine("")->affinity_cpus) << "where the kernel does not tell";
+  EXPECT_LE(local_allocation({}, {}, Count::cores)->hosts.at(0).slots, read_machine("")->affinity_cpus);
 }
 
 TEST(Machine, AnEmptyRootIsAMachineToo) {

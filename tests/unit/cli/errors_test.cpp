@@ -35,12 +35,12 @@ INSTANTIATE_TEST_SUITE_P(
                     Refusal{{"--=x", "p"}, {"--: unknown option"}},
                     Refusal{{"--completely-else", "p"}, {"unknown option", "--help lists"}}));
 
-INSTANTIATE_TEST_SUITE_P(
-    NotYet, Refused,
-    testing::Values(Refusal{{"--rank-table", "f", "p"}, {"--rank-table: it is not supported by this version"}},
-                    Refusal{{"--pernode", "p"}, {"use -N 1"}}, Refusal{{"-mca", "a", "b", "p"}, {"-mca: MCA"}},
-                    Refusal{{"--mca", "a", "b", "p"}, {"not supported by this version"}},
-                    Refusal{{"--display-map", "p"}, {"use --dry-run"}}));
+INSTANTIATE_TEST_SUITE_P(NotYet, Refused,
+                         testing::Values(Refusal{{"--rank-table", "f", "p"},
+                                                 {"--rank-table: it is not supported by this version"}},
+                                         Refusal{{"-mca", "a"}, {"-mca: takes two words: KEY VALUE"}},
+                                         Refusal{{"-mca", "a=b", "c", "p"}, {"-mca: takes two words"}},
+                                         Refusal{{"-genv=A", "b", "p"}, {"-genv: takes two words: NAME VALUE"}}));
 
 INSTANTIATE_TEST_SUITE_P(
     Values, Refused,

@@ -26,6 +26,7 @@ struct Front {
   std::vector<std::string> environment = {"HOME=/home/u"};
   std::string cwd = "/cwd";
   std::map<std::string, std::string> files;
+  std::string program_name = "dlaunch";
 
   Result<Command> parse(const Words& args) const {
     const auto read = [this](const std::string& path) -> tl::expected<std::string, Unreadable> {
@@ -34,8 +35,8 @@ struct Front {
       return tl::unexpected<Unreadable>(
           {{.where = path, .what = "cannot read the file", .why = "missing", .hint = ""}, true});
     };
-    return parse_command_line(args,
-                              {.environment = environment, .cwd = cwd, .program_name = "dlaunch", .read_file = read});
+    return parse_command_line(
+        args, {.environment = environment, .cwd = cwd, .program_name = program_name, .read_file = read});
   }
 
   /// The test fails with the error's text when there is one.

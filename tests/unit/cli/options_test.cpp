@@ -178,7 +178,8 @@ TEST(Options, ReadTheFilesThatTheyName) {
 }
 
 TEST(Options, HandOnTheSurroundings) {
-  const Options options = Front{.environment = {"A=1", "B=x=y"}, .cwd = "/w", .files = {}}.options({"prog"});
+  const Options options =
+      Front{.environment = {"A=1", "B=x=y"}, .cwd = "/w", .files = {}, .program_name = "dlaunch"}.options({"prog"});
   EXPECT_THAT(options.request.environment, ElementsAre("A=1", "B=x=y"));
   EXPECT_EQ(options.request.cwd, "/w");
 }

@@ -177,11 +177,12 @@ TEST_F(Reaching, AHostThatIsNotUpIsLostWhenNotAsked) {
 }
 
 TEST_F(Reaching, OnlySoManyAtATime) {
+  settings.hosts_at_once = 5;
   std::vector<std::string> names;
-  for (int i = 0; i < 3 * Hosts::kAtOnce; ++i) names.push_back("n" + std::to_string(i));
+  for (int i = 0; i < 3 * settings.hosts_at_once; ++i) names.push_back("n" + std::to_string(i));
   open(names);
   EXPECT_EQ(ready.size(), names.size());
-  EXPECT_EQ(doors.most_at_once, Hosts::kAtOnce);
+  EXPECT_EQ(doors.most_at_once, settings.hosts_at_once);
 }
 
 TEST_F(Reaching, TwoNamesOfOneHostAreNoticed) {

@@ -52,6 +52,43 @@ TEST(Binding, ThreadsByCoreOrOneAfterTheOther) {
   EXPECT_EQ(bind(machine(2, 2, 2), BindTo::hwthread, MapBy::socket, 6), (Masks{{0}, {2}, {1}, {3}, {4}, {6}}));
 }
 
+Masks bind_several(const Topology& topology, BindingRequest request, int ranks) {
+  const auto masks = bind_ranks(topology, request, ranks, false);
+  EXPECT_TRUE(masks) << to_text(masks.error());
+  return masks.value_or(Masks{});
+}
+
+TEST(Binding, SeveralCoresForEachRank) {
+  const BindingRequest two{.bind_to = BindTo::core, .cores_per_rank = 2};
+  EXPECT_EQ(bind_several(machine(1, 4, 2), two, 2), (Masks{{0, 1, 4, 5}, {2, 3, 6, 7}}));
+  EXPECT_EQ(bind_several(machine(2, 3, 1), two, 3), (Masks{{0, 1}, {2, 3}, {4, 5}}));
+  const BindingRequest by_socket{.bind_to = BindTo::core, .map_by = MapBy::socket, .cores_per_rank = 2};
+  EXPECT_EQ(bind_several(machine(2, 3, 1), by_socket, 2), (Masks{{0, 1}, {3, 4}})) << "of one socket each";
+  const BindingRequest threads{.bind_to = BindTo::hwthread, .cores_per_rank = 2};
+  EXPECT_EQ(bind_several(machine(1, 2, 2), threads, 2), (Masks{{0, 2}, {1, 3}}));
+}
+
+TEST(Binding, TooFewForEachRank) {
+  BindingRequest asked{.bind_to = BindTo::core, .cores_per_rank = 3};
+  const auto masks = bind_ranks(machine(1, 4, 1), asked, 2, false);
+  ASSERT_FALSE(masks);
+  EXPECT_THAT(to_text(masks.error()), HasSubstr("3 cores of its own"));
+  EXPECT_EQ(bind_ranks(machine(1, 4, 1), asked, 2, true).value(), (Masks{{0, 1, 2}, {0, 1, 2}})) << "shared";
+  EXPECT_FALSE(bind_ranks(machine(1, 2, 1), asked, 1, true)) << "there is no such place";
+  asked.if_supported = true;
+  EXPECT_EQ(bind_ranks(machine(1, 4, 1), asked, 2, false).value(), (Masks{{}, {}})) << "none is bound";
+}
+
+TEST(Binding, UnaskedByTheNumberOfRanks) {
+  EXPECT_EQ(bound_by_count({}, 2, false), (BindingRequest{.bind_to = BindTo::core, .if_supported = true}));
+  EXPECT_EQ(bound_by_count({.report = true}, 3, false),
+            (BindingRequest{.bind_to = BindTo::socket, .map_by = MapBy::socket, .report = true, .if_supported = true}));
+  EXPECT_EQ(bound_by_count({.map_by = MapBy::numa}, 3, false).map_by, MapBy::numa);
+  EXPECT_EQ(bound_by_count({}, 2, true), BindingRequest{}) << "crowded";
+  const BindingRequest cores{.bind_to = BindTo::core, .cores_per_rank = 2};
+  EXPECT_EQ(bound_by_count(cores, 8, false), cores) << "asked for";
+}
+
 TEST(Binding, WidensToTheSocketOrNode) {
   const std::vector<std::uint32_t> first = {0, 1, 4, 5};
   const std::vector<std::uint32_t> second = {2, 3, 6, 7};

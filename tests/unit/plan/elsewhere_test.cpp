@@ -72,6 +72,17 @@ TEST(Elsewhere, WhatMeansThisMachineIsNotSent) {
   EXPECT_THAT(two.environment(1), ElementsAre("A=1", "PWD=/work", "PYTHONUNBUFFERED=1"));
 }
 
+TEST(Elsewhere, SettingsOfAnMpiLibraryAreSent) {
+  Two job;
+  job.asked.environment = {"OMPI_MCA_pml=ob1", "PMIX_MCA_gds=hash",      "OMPI_MCA_orte_hnp_uri=x",
+                           "OMPI_MCA_ess=^s",  "OMPI_COMM_WORLD_RANK=3", "PMIX_RANK=3",
+                           "PMI_FD=4"};
+  const auto there = job.environment(1);
+  EXPECT_THAT(there, testing::IsSupersetOf({"OMPI_MCA_pml=ob1", "PMIX_MCA_gds=hash"}));
+  for (const std::string& entry : there)
+    EXPECT_THAT(entry, Not(testing::MatchesRegex("(OMPI_MCA_orte|OMPI_MCA_ess|OMPI_COMM|PMIX_RANK|PMI_FD).*")));
+}
+
 TEST(Elsewhere, XAlwaysWins) {
   Two two;
   two.asked.environment = {"HOME=/h", "SLURM_A=1", "SLURM_B=2", "USER=me"};

@@ -193,5 +193,21 @@ TEST(MakePlan, TenThousandHostsAreOneMoreCase) {
   EXPECT_THAT(plan->hosts.back().ranks, ElementsAre(79'992, 79'993, 79'994, 79'995, 79'996, 79'997, 79'998, 79'999));
 }
 
+TEST(MakePlan, BindsByCountOnlyWhereNoHostIsCrowded) {
+  Request asked = request(2);
+  asked.bind_by_count = true;
+  EXPECT_EQ(make_plan(asked, hosts({2}))->binding.bind_to, BindTo::core);
+  asked.apps[0].ranks = 3;
+  EXPECT_EQ(make_plan(asked, hosts({4}))->binding.bind_to, BindTo::socket);
+  asked.oversubscribe = true;
+  EXPECT_EQ(make_plan(asked, hosts({2}))->binding.bind_to, BindTo::none);
+}
+
+TEST(MakePlan, ACpuListIsForEveryRankWithoutAPlaceOfItsOwn) {
+  Request asked = request(2);
+  asked.cpu_list = "0-3";
+  EXPECT_EQ(make_plan(asked, hosts({2}))->ranks.at(1).slots, "0-3");
+}
+
 }  // namespace
 }  // namespace dlaunch::plan

@@ -43,10 +43,10 @@ TEST(OuterJob, WhatItsLauncherSetIsKnown) {
 }
 
 TEST(OuterJob, WhatTheUserSetStays) {
-  for (const char* name :
-       {"PATH", "RANKS", "HOROVOD_CYCLE_TIME", "HOROVOD_FUSION_THRESHOLD", "OMPI_MCA_btl", "OMPI_ALLOW_RUN_AS_ROOT",
-        "SLURM_JOB_ID", "SLURM_JOB_NODELIST", "RANK_TABLE_FILE", "MS_SIMULATION_LEVEL", "NCCL_SOCKET_IFNAME",
-        "GLOO_SOCKET_IFNAME", "OMP_NUM_THREADS", "JAX_PLATFORMS", "TF_CPP_MIN_LOG_LEVEL", "ROLE_ARN"}) {
+  for (const char* name : {"PATH", "RANKS", "HOROVOD_CYCLE_TIME", "HOROVOD_FUSION_THRESHOLD", "OMPI_MCA_btl",
+                           "PMIX_MCA_gds", "OMPI_ALLOW_RUN_AS_ROOT", "SLURM_JOB_ID", "SLURM_JOB_NODELIST",
+                           "RANK_TABLE_FILE", "MS_SIMULATION_LEVEL", "NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME",
+                           "OMP_NUM_THREADS", "JAX_PLATFORMS", "TF_CPP_MIN_LOG_LEVEL", "ROLE_ARN"}) {
     EXPECT_FALSE(left_by_outer_job(name)) << name;
   }
 }

@@ -10,7 +10,7 @@ namespace {
 std::vector<Message> one_of_each() {
   return {
       Setup{kVersion, "job-1", 5000, 3000, true},
-      Layout{65536, 1, 2, 3, 8, false, true},
+      Layout{65536, 1, 2, 3, 8, false, true, 4, true},
       Program{0, {"sh", "-c", "echo $x"}, {"A=1", "B=", std::string("C=\x01\xff\n", 5)}, "/tmp"},
       Spawn{7, 0, 3, {"DLAUNCH_RANK=7"}, StreamMode::pipe, StreamMode::file, StreamMode::joined, "/o", "", "1:0-2", "/w/d7",
             true},
@@ -30,7 +30,7 @@ std::vector<Message> one_of_each() {
       Log{3, "text"},
       Clean{{"pid 1 (x)"}},
       File{"table.json", "RANK_TABLE_FILE", "{}"},
-      Survey{"/usr/bin:/bin", {"/data"}, {"python3"}, {"node1", "node2"}},
+      Survey{"/usr/bin:/bin", {"/data"}, {"python3"}, {"node1", "node2"}, true, false},
       Prepare{{"/w/d0"}, {"/w"}, {"/w/d0/log"}, true},
       Stage{std::string("\0\1", 2), true},
       Prepared{"why", "hint"},

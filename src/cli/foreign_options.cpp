@@ -1,0 +1,182 @@
+// mpirun's and Hydra's own spellings, a row each. docs/mpirun.md lists them.
+#include "base/text.h"
+#include "cli/mca.h"
+#include "cli/preferences.h"
+#include "cli/translate.h"
+#include "cli/values.h"
+
+namespace dlaunch::cli {
+namespace {
+
+using std::string_view;
+using Here = const Surroundings&;
+
+/// What it asks for is so without it.
+Result<void> already_so(const Given&, Here, Translated&) { return {}; }
+
+/// --prefix DIR: DIR/bin and DIR/lib come first for the ranks.
+Result<void> prefix(const Given& given, Here here, Translated& made) {
+  const auto directory = absolute_path(given.value, here.cwd);
+  if (!directory) return fail(directory.error());
+  const auto put_first = [&](string_view name, string_view below) {
+    std::string value(name);
+    value.append("=").append(*directory).append(below);
+    if (const auto old = variable(here.environment, name)) value.append(":").append(*old);
+    made.here.push_back(own_option(given, "x", std::move(value)));
+  };
+  put_first("PATH", "/bin");
+  put_first("LD_LIBRARY_PATH", "/lib");
+  return {};
+}
+
+/// -genvlist A,B and -envlist A,B
+Result<void> add_each(const Given& given, std::vector<Given>& made) {
+  for (std::string& name : split(given.value, ',')) made.push_back(own_option(given, "x", std::move(name)));
+  return {};
+}
+
+/// Hydra's pattern as a template of --label.
+Result<std::string> label_of(string_view pattern) {
+  std::string label;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    const char c = pattern[i];
+    const char field = c == '%' && i + 1 < pattern.size() ? pattern[++i] : '\0';
+    if (c != '%') {
+      label += c;
+      if (c == '{' || c == '}') label += c;
+    } else if (field == 'r') {
+      label += "{rank}";
+    } else if (field == 'h') {
+      label += "{host}";
+    } else if (field == 't') {
+      label += "{time}";
+    } else if (field == '%') {
+      label += '%';
+    } else {
+      return bad_value(pattern, "has a field that is not known here",
+                       "%r, %h, %t and %% are; --label has {local_rank}, {device} and {stream} too");
+    }
+  }
+  return label;
+}
+
+Result<void> prepend_pattern(const Given& given, Here, Translated& made) {
+  auto label = label_of(given.value);
+  if (!label) return fail(label.error());
+  made.here.push_back(own_option(given, "label", *std::move(label)));
+  return {};
+}
+
+/// The one way that -launcher and -bootstrap may name.
+Result<void> hydra_launcher(const Given& given, Here, Translated&) {
+  if (given.value == "ssh" || given.value == "fork") return {};
+  return bad_value(given.value, "is no way to reach hosts here", "they are reached by ssh, or by --exec COMMAND");
+}
+
+struct Directive {
+  string_view word;
+  string_view option;
+  string_view value;
+};
+
+constexpr Directive kOutput[] = {{"tag", "tag-output", "true"},
+                                 {"timestamp", "timestamp-output", "true"},
+                                 {"merge", "merge-stderr-to-stdout", "true"},
+                                 {"merge-stderr-to-stdout", "merge-stderr-to-stdout", "true"},
+                                 {"rank", "label", "[{rank}]<{stream}>: "}};
+constexpr Directive kDisplay[] = {{"map", "display-map", "true"},
+                                  {"allocation", "display-allocation", "true"},
+                                  {"alloc", "display-allocation", "true"},
+                                  {"bind", "report-bindings", "true"},
+                                  {"bindings", "report-bindings", "true"}};
+
+template <size_t N>
+Result<void> take_directive(const Given& given, string_view word, const Directive (&table)[N], Translated& made) {
+  for (const Directive& row : table) {
+    if (row.word != word) continue;
+    made.here.push_back(own_option(given, row.option, std::string(row.value)));
+    return {};
+  }
+  std::vector<std::string> known;
+  for (const Directive& row : table) known.emplace_back(row.word);
+  return unknown_word(word, known);
+}
+
+/// Open MPI 5's --output tag,dir=D
+Result<void> output_list(const Given& given, Here, Translated& made) {
+  for (const std::string& word : split(given.value, ',')) {
+    if (word.starts_with("dir=")) {
+      made.here.push_back(own_option(given, "output-filename", word.substr(word.find('=') + 1)));
+    } else if (word.starts_with("file=")) {
+      return bad_value(word, "has no counterpart", "write --output-filename 'NAME.{rank}.{stream}'");
+    } else if (auto taken = take_directive(given, word, kOutput, made); !taken) {
+      return taken;
+    }
+  }
+  return {};
+}
+
+/// Open MPI 5's --display map,bind
+Result<void> display_list(const Given& given, Here, Translated& made) {
+  for (const std::string& word : split(given.value, ',')) {
+    if (auto taken = take_directive(given, word, kDisplay, made); !taken) return taken;
+  }
+  return {};
+}
+
+constexpr string_view kPair = "KEY VALUE";
+
+// clang-format off
+constexpr OptionSpec kForeign[] = {
+    // mpirun
+    {.names = "pernode", .stands_for = "N=1"},
+    {.names = "bynode", .stands_for = "map-by=node"},
+    {.names = "byslot", .stands_for = "map-by=slot"},
+    {.names = "bycore", .stands_for = "map-by=core"},
+    {.names = "bysocket", .stands_for = "map-by=socket"},
+    {.names = "bind-to-core", .stands_for = "bind-to=core"},
+    {.names = "bind-to-socket", .stands_for = "bind-to=socket"},
+    {.names = "bind-to-none", .stands_for = "bind-to=none"},
+    {.names = "cpus-per-proc cpus-per-rank", .takes = Takes::value, .value_name = "N", .stands_for = "cores-per-rank={}"},
+    {.names = "ppr", .takes = Takes::value, .value_name = "N:node", .stands_for = "map-by=ppr:{}"},
+    {.names = "cpu-set", .takes = Takes::value, .value_name = "LIST", .stands_for = "cpu-list={}"},
+    {.names = "do-not-launch", .stands_for = "dry-run=true"},
+    {.names = "disable-recovery", .stands_for = "on-failure=abort"},
+    {.names = "output-directory", .takes = Takes::value, .value_name = "DIR", .stands_for = "output-filename={}"},
+    {.names = "output", .takes = Takes::value, .value_name = "LIST", .translate = output_list},
+    {.names = "display", .takes = Takes::value, .value_name = "LIST", .translate = display_list},
+    {.names = "prefix", .takes = Takes::value, .value_name = "DIR", .translate = prefix},
+    {.names = "mca omca", .takes = Takes::pair, .value_name = kPair, .translate = translate_mca},
+    {.names = "gmca", .takes = Takes::pair, .value_name = kPair, .translate = translate_global_mca},
+    {.names = "pmixmca gpmixmca", .takes = Takes::pair, .value_name = kPair, .translate = translate_pmix_mca},
+    {.names = "prtemca", .takes = Takes::pair, .value_name = kPair, .translate = translate_prte_mca},
+    {.names = "am", .takes = Takes::value, .value_name = "FILE", .translate = translate_mca_file},
+    {.names = "tune", .takes = Takes::value, .value_name = "FILE", .translate = translate_tune_file},
+    {.names = "novm noprefix leave-session-attached show-progress report-state-on-timeout", .translate = already_so},
+    // Hydra
+    {.names = "genv", .takes = Takes::pair, .value_name = "NAME VALUE",
+     .translate = [](const Given& g, Here, Translated& made) {
+       made.everywhere.push_back(own_option(g, "x", g.value)); return Result<void>{}; }},
+    {.names = "env", .takes = Takes::pair, .value_name = "NAME VALUE", .stands_for = "x={}"},
+    {.names = "genvlist", .takes = Takes::value, .value_name = "A,B",
+     .translate = [](const Given& g, Here, Translated& made) { return add_each(g, made.everywhere); }},
+    {.names = "envlist", .takes = Takes::value, .value_name = "A,B",
+     .translate = [](const Given& g, Here, Translated& made) { return add_each(g, made.here); }},
+    {.names = "genvall envall", .translate = already_so},
+    {.names = "hostlist", .takes = Takes::value, .value_name = "LIST", .stands_for = "host={}"},
+    {.names = "l prepend-rank", .stands_for = "label="},
+    {.names = "prepend-pattern", .takes = Takes::value, .value_name = "PATTERN", .translate = prepend_pattern},
+    {.names = "output-from", .takes = Takes::value, .value_name = "RANK", .stands_for = "ranks={}"},
+    {.names = "launcher bootstrap", .takes = Takes::value, .value_name = "ssh", .translate = hydra_launcher},
+    {.names = "launcher-exec bootstrap-exec", .takes = Takes::value, .value_name = "PROGRAM", .stands_for = "rsh-agent={}"},
+    {.names = "skip-launch-node", .stands_for = "nolocal=true"},
+    {.names = "disable-auto-cleanup dac", .stands_for = "on-failure=continue"},
+    {.names = "enable-auto-cleanup", .stands_for = "on-failure=abort"},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OptionSpec> foreign_table() { return kForeign; }
+
+}  // namespace dlaunch::cli

@@ -1,0 +1,28 @@
+// Whose defaults hold. Called as mpirun, mpiexec or orterun, dlaunch keeps those of Open MPI wherever they differ from
+// its own: docs/mpirun.md has the table. PURE.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "cli/arguments.h"
+#include "cli/effective.h"
+#include "cli/option_spec.h"
+
+namespace dlaunch::cli {
+
+/// A value of --personality: "ompi" (also mpirun, prrte), "dlaunch".
+std::optional<Personality> personality_named(std::string_view value);
+
+/// By the base name of argv[0], "mpirun" or "mpirun.any"; --personality in the first group wins.
+Personality personality_of(std::string_view program_name, std::span<const Given> options);
+Personality personality_of(std::string_view program_name);
+
+/// Options that Open MPI's defaults stand for, and MPIEXEC_TIMEOUT: the weakest of all that is given.
+std::vector<Given> personality_defaults(const Surroundings& surroundings);
+
+/// The defaults that are no option's value, where nothing that was given says otherwise.
+void settle_as_open_mpi(const Effective& effective, Options& options);
+
+}  // namespace dlaunch::cli

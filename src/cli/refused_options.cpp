@@ -1,0 +1,68 @@
+// Options of launchers like this one that mean nothing here, or that nobody has made yet: why, and what to use.
+#include "cli/option_spec.h"
+
+namespace dlaunch::cli {
+namespace {
+
+using std::string_view;
+
+constexpr string_view kNoNetwork =
+    "dlaunch has no daemons that stay and no network of theirs; each job reaches its hosts by ssh";
+constexpr string_view kNoDebugger =
+    "dlaunch starts no debugger; -v and -vv tell what it does, --report FILE has the pid of each rank";
+constexpr string_view kJson = "use --format jsonl, which is one JSON object a line";
+constexpr string_view kInherits =
+    "ranks get dlaunch's own environment; clear it in front: env -i PATH=\"$PATH\" dlaunch …";
+constexpr string_view kOneFileAStream =
+    "use --output-filename 'DIR/{rank}.{stream}': a file for each stream; with :nocopy behind it in files only";
+constexpr string_view kPlan = "--dry-run prints the plan, with --format json all of it";
+
+constexpr RefusedOption kRefused[] = {
+    // mpirun
+    {"npersocket",
+     "how many sockets a host has is not known to the plan; -N with --map-by socket --bind-to socket deals "
+     "a host's ranks to its sockets"},
+    {"enable-recovery continuous max-restarts", "ranks are not restarted; --on-failure continue lets the others go on"},
+    {"path", "programs are looked for in the ranks' PATH: -x PATH=DIR:$PATH"},
+    {"s preload-binary preload-files", "programs and files are not copied by it; use a shared directory"},
+    {"set-cwd-to-session-dir", "dlaunch makes no session directories; name a directory with -wdir"},
+    {"launch-agent",
+     "the agent is dlaunch's own and travels with it; --agent-path FILE names one that is installed there"},
+    {"xterm", "dlaunch opens no windows; --ranks 0,3 shows only these, and for one: -n 3 PROG : -n 1 xterm -e PROG"},
+    {"xml xml-file", kJson},
+    {"get-stack-traces",
+     "dlaunch takes no stack traces; -v and --report FILE have host and pid of each rank for gdb or py-spy"},
+    {"report-uri report-events ompi-server hnp dvm dvm-uri max-vm-size fwd-mpirun-port enable-instant-on-support "
+     "use-regexp "
+     "use-regex do-not-resolve report-child-jobs-separately",
+     kNoNetwork},
+    {"output-proctable", "use --report FILE, which has host and pid of each rank"},
+    {"index-argv-by-rank", "argv is the same for all ranks; each knows itself by RANK_ID"},
+    {"cf cartofile", "hardware is read on each host; --map-by and --bind-to say how it is used"},
+    {"display-devel-map display-devel-allocation display-diffable-map display-topo", kPlan},
+    {"d debug-devel debug debugger tv debug-daemons debug-daemons-file", kNoDebugger},
+    {"forward-signals", "USR1, USR2, TSTP and CONT always reach the ranks; INT, TERM, HUP and QUIT end the job"},
+    {"runtime-options rtos", "write the option itself: --on-failure continue, -tag-output, …"},
+    // Hydra
+    {"genvnone envnone", kInherits},
+    {"configfile", "use --app FILE"},
+    {"outfile-pattern errfile-pattern outfile errfile", kOneFileAStream},
+    {"iface",
+     "dlaunch opens no port, so no interface is to be chosen; for the ranks' own traffic: -x NCCL_SOCKET_IFNAME=IF"},
+    {"rmk", "Slurm, PBS and LSF are recognised by their variables; --ignore-resource-manager sets them aside"},
+    {"membind topolib", "memory follows where ranks are bound: --bind-to numa"},
+    {"print-all-exitcodes", "use --report FILE, which has the end of each rank"},
+    {"usize", "MPI_UNIVERSE_SIZE is the number of slots"},
+    {"pmi-port nameserver", "dlaunch opens no port"},
+    {"order-nodes", "ranks go to hosts in your order"},
+    {"gpus-per-proc g", "a rank gets one device; --devices names those in use, --visible rank hides the others"},
+    {"enable-x disable-x", "write ForwardX11 into ~/.ssh/config, or --exec 'ssh -X {host}'"},
+    {"localhost disable-hostname-propagation", "a host's name is the one that you give it in -H or the hostfile"},
+    {"demux profile info", "it is about Hydra's own insides"},
+};
+
+}  // namespace
+
+std::span<const RefusedOption> refused_table() { return kRefused; }
+
+}  // namespace dlaunch::cli

@@ -1,0 +1,416 @@
+// mpirun's and Hydra's command lines: every option of theirs sets what it means, or is refused with what to use.
+#include <algorithm>
+
+#include "base/text.h"
+#include "front.h"
+
+namespace dlaunch::cli {
+namespace {
+
+using plan::BindTo;
+using plan::MapBy;
+using plan::RankBy;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using Kind = StdinTarget::Kind;
+
+struct Line {
+  Words args;  // "prog" is added
+  std::function<bool(const Options&)> holds;
+};
+
+void PrintTo(const Line& line, std::ostream* out) { print_words(line.args, *out); }
+
+const plan::AppRequest& app(const Options& o) { return o.request.apps.front(); }
+
+auto ranks_each(int n) {
+  return [n](const Options& o) { return o.request.ranks_per_host == n; };
+}
+auto binding(plan::BindingRequest wanted) {
+  return [wanted](const Options& o) { return o.request.binding == wanted; };
+}
+auto on_failure(bool abort) {
+  return [abort](const Options& o) { return o.policy.abort_on_failure == abort; };
+}
+auto env(const Words& wanted) {
+  return [wanted](const Options& o) { return variables(app(o)) == wanted; };
+}
+auto label(const std::string& text) {
+  return [text](const Options& o) { return o.output.label == text; };
+}
+auto reached_by(const std::string& command) {
+  return [command](const Options& o) { return o.exec == command; };
+}
+bool runs(const Options& o) { return !o.dry_run && o.verb == Verb::run; }
+bool tagged(const Options& o) { return o.output.tag; }
+bool timestamped(const Options& o) { return o.output.timestamp; }
+bool merged(const Options& o) { return o.output.merge_stderr; }
+bool oversubscribed(const Options& o) { return o.request.oversubscribe; }
+bool kept_in_logs(const Options& o) { return o.output.files && o.output.files->target == "/cwd/logs"; }
+
+class OpenMpiLine : public testing::TestWithParam<Line> {};
+
+TEST_P(OpenMpiLine, Sets) {
+  Words args = GetParam().args;
+  args.push_back("prog");
+  Front front;
+  front.files = {{"/cwd/h", "a slots=2\n"},
+                 {"/cwd/r", "rank 0=a slot=0\n"},
+                 {"/cwd/am", "# ours\nbtl = self,tcp\n\norte_tag_output=1\n"},
+                 {"/cwd/tune", "-x A=b -mca pml ob1\n--mca orte_tag_output 1\n"}};
+  const Options options = front.options(args);
+  EXPECT_TRUE(GetParam().holds(options)) << testing::PrintToString(args);
+  EXPECT_THAT(programs(options), ElementsAre(Words{"prog"}));
+  EXPECT_THAT(options.notes, IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Places, OpenMpiLine,
+    testing::Values(
+        Line{{"-pernode"}, ranks_each(1)}, Line{{"--pernode"}, ranks_each(1)}, Line{{"-npernode", "3"}, ranks_each(3)},
+        Line{{"--ppr", "2:node"}, ranks_each(2)}, Line{{"-N", "2"}, ranks_each(2)},
+        Line{{"-bynode"}, binding({.map_by = MapBy::node})}, Line{{"-byslot"}, binding({})},
+        Line{{"-bycore", "-bind-to-core"}, binding({.bind_to = BindTo::core, .map_by = MapBy::core})},
+        Line{{"-bysocket", "-bind-to-socket"}, binding({.bind_to = BindTo::socket, .map_by = MapBy::socket})},
+        Line{{"-bind-to-none"}, binding({})},
+        Line{{"--bind-to", "core:overload-allowed"}, binding({.bind_to = BindTo::core, .overload = true})},
+        Line{{"--bind-to", "core:if-supported"}, binding({.bind_to = BindTo::core, .if_supported = true})},
+        Line{{"--bind-to", "numa:if-supported,overload-allowed"},
+             binding({.bind_to = BindTo::numa, .overload = true, .if_supported = true})},
+        Line{{"--bind-to", ":overload-allowed"}, binding({.overload = true})},
+        Line{{"--bind-to", "package"}, binding({.bind_to = BindTo::socket})},
+        Line{{"-cpus-per-proc", "2"}, binding({.bind_to = BindTo::core, .cores_per_rank = 2})},
+        Line{{"--cpus-per-rank", "2"}, binding({.bind_to = BindTo::core, .cores_per_rank = 2})},
+        Line{{"--map-by", "slot:PE=2"}, binding({.bind_to = BindTo::core, .cores_per_rank = 2})},
+        Line{{"--map-by", "socket:PE=3", "--bind-to", "hwthread"},
+             binding({.bind_to = BindTo::hwthread, .map_by = MapBy::socket, .cores_per_rank = 3})},
+        Line{{"--map-by", "package:PE=2"},
+             binding({.bind_to = BindTo::core, .map_by = MapBy::socket, .cores_per_rank = 2})},
+        Line{{"--map-by", "ppr:2:node:pe=4"},
+             [](const Options& o) {
+               return ranks_each(2)(o) && o.request.binding.cores_per_rank == 4 &&
+                      o.request.binding.bind_to == BindTo::core;
+             }},
+        Line{{"--map-by", ":OVERSUBSCRIBE"}, oversubscribed}, Line{{"--map-by", "node:OVERSUBSCRIBE"}, oversubscribed},
+        Line{{"--map-by", "slot:pe=2,oversubscribe"}, oversubscribed},
+        Line{{"-oversubscribe", "--map-by", "slot:NOOVERSUBSCRIBE"},
+             [](const Options& o) { return !oversubscribed(o); }},
+        Line{{"--map-by", "seq"}, [](const Options& o) { return o.request.in_sequence; }},
+        Line{{"--rank-by", "node"}, binding({.rank_by = RankBy::node})},
+        Line{{"-cpu-set", "0-3"}, [](const Options& o) { return o.request.cpu_list == "0-3"; }},
+        Line{{"-cpu-list", "0,2"}, [](const Options& o) { return o.request.cpu_list == "0,2"; }},
+        Line{{"--use-hwthread-cpus"}, runs}, Line{{"-nolocal"}, [](const Options& o) { return o.hosts.no_local; }},
+        Line{{"-machinefile", "h"}, [](const Options& o) { return o.hosts.hostfile.size() == 1; }},
+        Line{{"-rf", "r"}, [](const Options& o) { return o.request.rank_places.size() == 1; }},
+        Line{{"-default-hostfile", "h"}, [](const Options& o) { return o.hosts.default_hostfile.size() == 1; }},
+        Line{{"-report-bindings"}, binding({.report = true})}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Rest, OpenMpiLine,
+    testing::Values(
+        Line{{"-do-not-launch"}, [](const Options& o) { return o.dry_run; }},
+        Line{{"--display-map"}, [](const Options& o) { return o.show_map && !o.dry_run; }},
+        Line{{"-display-allocation"}, [](const Options& o) { return o.show_allocation; }},
+        Line{{"--display", "map,bind,allocation"},
+             [](const Options& o) { return o.show_map && o.show_allocation && o.request.binding.report; }},
+        Line{{"--output", "tag,timestamp,merge"},
+             [](const Options& o) { return tagged(o) && timestamped(o) && merged(o); }},
+        Line{{"--output", "dir=logs"}, kept_in_logs}, Line{{"--output-directory", "logs"}, kept_in_logs},
+        Line{{"--output", "rank"}, label("[{rank}]<{stream}>: ")},
+        Line{{"-report-pid", "-"}, [](const Options& o) { return o.report_pid == "-"; }},
+        Line{{"--report-pid", "+"}, [](const Options& o) { return o.report_pid == "+"; }},
+        Line{{"--report-pid", "pid"}, [](const Options& o) { return o.report_pid == "/cwd/pid"; }},
+        Line{{"-q"}, [](const Options& o) { return o.quiet; }},
+        Line{{"--quiet"}, [](const Options& o) { return o.quiet; }}, Line{{"-disable-recovery"}, on_failure(true)},
+        Line{{"-personality", "ompi"}, [](const Options& o) { return o.hosts.slots_are_limits; }},
+        Line{{"-prefix", "/opt/m"}, env({"PATH=/opt/m/bin", "LD_LIBRARY_PATH=/opt/m/lib"})},
+        Line{{"-novm", "--noprefix", "-leave-session-attached", "-show-progress"}, runs},
+        Line{{"-report-state-on-timeout", "--allow-run-as-root"}, runs},
+        Line{{"-am", "am"}, [](const Options& o) { return tagged(o) && env({"OMPI_MCA_btl=self,tcp"})(o); }},
+        Line{{"-tune", "am"}, [](const Options& o) { return tagged(o) && env({"OMPI_MCA_btl=self,tcp"})(o); }},
+        Line{{"-tune", "tune"}, [](const Options& o) { return tagged(o) && env({"A=b", "OMPI_MCA_pml=ob1"})(o); }},
+        Line{{"-x", "A=b=c", "-x", "HOME"}, env({"A=b=c", "HOME"})},
+        Line{{"-stdin", "none"}, [](const Options& o) { return o.stdin_target.kind == Kind::none; }}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Hydra, OpenMpiLine,
+    testing::Values(Line{{"-genv", "A", "1"}, env({"A=1"})}, Line{{"-env", "A", "b=c"}, env({"A=b=c"})},
+                    Line{{"-genv", "A", ""}, env({"A="})}, Line{{"-genv", "A", "-n"}, env({"A=-n"})},
+                    Line{{"-genvlist", "HOME,A"}, env({"HOME", "A"})}, Line{{"-envlist", "HOME"}, env({"HOME"})},
+                    Line{{"-genvall", "-envall"}, env({})}, Line{{"-l"}, label("[{rank}] ")},
+                    Line{{"-prepend-rank"}, label("[{rank}] ")},
+                    Line{{"-prepend-pattern", "%h/%r 100%% {x} "}, label("{host}/{rank} 100% {{x}} ")},
+                    Line{{"-output-from", "2"},
+                         [](const Options& o) { return o.output.console_ranks == std::set<int>{2}; }},
+                    Line{{"-hosts", "a,b"}, [](const Options& o) { return o.hosts.list.size() == 2; }},
+                    Line{{"-hostlist", "a,b"}, [](const Options& o) { return o.hosts.list.size() == 2; }},
+                    Line{{"-f", "h", "-ppn", "2"}, ranks_each(2)}, Line{{"-launcher", "ssh"}, reached_by("")},
+                    Line{{"-bootstrap", "ssh"}, reached_by("")},
+                    Line{{"-launcher-exec", "/x/rsh"}, reached_by("/x/rsh {host}")},
+                    Line{{"-skip-launch-node"}, [](const Options& o) { return o.hosts.no_local; }},
+                    Line{{"-disable-auto-cleanup"}, on_failure(false)}, Line{{"-dac"}, on_failure(false)},
+                    Line{{"-enable-auto-cleanup"}, on_failure(true)},
+                    Line{{"-wdir", "/d"}, [](const Options& o) { return app(o).wdir == "/d"; }}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Mca, OpenMpiLine,
+    testing::Values(
+        Line{{"-mca", "orte_abort_on_non_zero_status", "0"}, on_failure(false)},
+        Line{{"-mca", "orte_abort_on_non_zero_status", "1"}, on_failure(true)},
+        Line{{"-mca", "orte_enable_recovery", "1"}, on_failure(false)},
+        Line{{"--mca", "orte_tag_output", "true"}, tagged}, Line{{"-gmca", "orte_timestamp_output", "1"}, timestamped},
+        Line{{"-omca", "orte_merge_stderr_to_stdout", "1"}, merged},
+        Line{{"-mca", "iof_base_redirect_app_stderr_to_stdout", "1"}, merged},
+        Line{{"-mca", "orte_output_filename", "logs"}, kept_in_logs},
+        Line{{"-mca", "orte_execute_quiet", "1"}, [](const Options& o) { return o.quiet; }},
+        Line{{"-mca", "orte_default_hostfile", "h"},
+             [](const Options& o) { return o.hosts.default_hostfile.size() == 1; }},
+        Line{{"-mca", "orte_rankfile", "r"}, [](const Options& o) { return o.request.rank_places.size() == 1; }},
+        Line{{"-mca", "rmaps_rank_file_path", "r"}, [](const Options& o) { return o.request.rank_places.size() == 1; }},
+        Line{{"-mca", "rmaps_base_mapping_policy", "node"}, binding({.map_by = MapBy::node})},
+        Line{{"-mca", "rmaps_base_pattern", "ppr:2:node"}, ranks_each(2)},
+        Line{{"-mca", "rmaps_base_ranking_policy", "node"}, binding({.rank_by = RankBy::node})},
+        Line{{"-mca", "rmaps_base_oversubscribe", "1"}, oversubscribed},
+        Line{{"-mca", "rmaps_base_no_oversubscribe", "0"}, oversubscribed},
+        Line{{"-mca", "rmaps_base_n_pernode", "4"}, ranks_each(4)},
+        Line{{"-mca", "rmaps_base_pernode", "1"}, ranks_each(1)},
+        Line{{"-mca", "rmaps_base_bynode", "1"}, binding({.map_by = MapBy::node})},
+        Line{{"-mca", "rmaps_base_byslot", "1"}, binding({})},
+        Line{{"-mca", "rmaps", "seq"}, [](const Options& o) { return o.request.in_sequence; }},
+        Line{{"-mca", "rmaps_base_cpus_per_rank", "2"}, binding({.bind_to = BindTo::core, .cores_per_rank = 2})},
+        Line{{"-mca", "rmaps_base_no_schedule_local", "1"}, [](const Options& o) { return o.hosts.no_local; }},
+        Line{{"-mca", "rmaps_base_display_map", "1"}, [](const Options& o) { return o.show_map; }},
+        Line{{"-mca", "ras_base_display_alloc", "1"}, [](const Options& o) { return o.show_allocation; }},
+        Line{{"-mca", "hwloc_base_binding_policy", "socket"}, binding({.bind_to = BindTo::socket})},
+        Line{{"-mca", "hwloc_base_report_bindings", "1"}, binding({.report = true})},
+        Line{{"-mca", "hwloc_base_use_hwthreads_as_cpus", "1"}, runs},
+        Line{{"-mca", "hwloc_base_cpu_list", "0-1"}, [](const Options& o) { return o.request.cpu_list == "0-1"; }},
+        Line{{"-mca", "odls_base_sigkill_timeout", "3"},
+             [](const Options& o) { return o.policy.grace == std::chrono::seconds(3); }},
+        Line{{"-mca", "plm_rsh_num_concurrent", "8"}, [](const Options& o) { return o.hosts_at_once == 8; }},
+        Line{{"-mca", "plm_rsh_agent", "ssh"}, reached_by("")},
+        Line{{"-mca", "plm_rsh_agent", "ssh : rsh"}, reached_by("")},
+        Line{{"-mca", "plm_rsh_agent", "rsh"}, reached_by("rsh {host}")},
+        Line{{"-mca", "plm_rsh_agent", "/etc/mpi/kubexec.sh"}, reached_by("/etc/mpi/kubexec.sh {host}")},
+        Line{{"-mca", "plm_rsh_agent", "ssh -p 2222"}, reached_by("ssh -p 2222 -T -o BatchMode=yes {host}")},
+        Line{{"-mca", "plm_rsh_args", "-p 2222"}, reached_by("ssh -T -o BatchMode=yes -p 2222 {host}")},
+        Line{{"-mca", "plm_rsh_agent", "rsh", "-mca", "plm_rsh_args", "-l me"}, reached_by("rsh -l me {host}")},
+        Line{{"-mca", "pml", "ob1"}, env({"OMPI_MCA_pml=ob1"})},
+        Line{{"-mca", "btl", "^openib"}, env({"OMPI_MCA_btl=^openib"})},
+        Line{{"--mca", "btl_tcp_if_include", "eth0"}, env({"OMPI_MCA_btl_tcp_if_include=eth0"})},
+        Line{{"-gmca", "mpi_yield_when_idle", "1"}, env({"OMPI_MCA_mpi_yield_when_idle=1"})},
+        Line{{"-mca", "coll_hcoll_enable", "0"}, env({"OMPI_MCA_coll_hcoll_enable=0"})},
+        Line{{"-mca", "opal_cuda_support", "a=b"}, env({"OMPI_MCA_opal_cuda_support=a=b"})},
+        Line{{"-mca", "mca_base_env_list", "A=1;B=2;HOME"}, env({"A=1", "B=2", "HOME"})},
+        Line{{"-pmixmca", "gds", "hash"}, env({"PMIX_MCA_gds=hash"})},
+        Line{{"-prtemca", "a", "b"}, env({"PRTE_MCA_a=b"})}));
+
+// ---- what is refused ----
+
+struct Refusal {
+  Words args;
+  Words words;  // of the error
+};
+
+void PrintTo(const Refusal& refusal, std::ostream* out) { print_words(refusal.args, *out); }
+
+class OpenMpiRefusal : public testing::TestWithParam<Refusal> {};
+
+TEST_P(OpenMpiRefusal, SaysWhatToUse) {
+  Words args = GetParam().args;
+  args.push_back("prog");
+  const std::string error = Front{}.error(args);
+  for (const std::string& word : GetParam().words) EXPECT_THAT(error, HasSubstr(word));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Values, OpenMpiRefusal,
+    testing::Values(
+        Refusal{{"-mca", "orte_tag_output", "maybe"}, {"-mca orte_tag_output: \"maybe\" is neither"}},
+        Refusal{{"-mca", "hwloc_base_binding_policy", "l3cache"}, {"-mca hwloc_base_binding_policy: \"l3cache\""}},
+        Refusal{{"-mca", "", "b"}, {"-mca: takes two words"}},
+        Refusal{{"--bind-to", "core:bogus"}, {"\"bogus\"", "overload-allowed"}},
+        Refusal{{"--bind-to", "l3cache"}, {"none, core"}}, Refusal{{"--map-by", "slot:SPAN"}, {"\"span\"", "PE=N"}},
+        Refusal{{"--map-by", "slot:PE=0"}, {"\"0\""}}, Refusal{{"--map-by", "ppr:2:socket"}, {"ppr:N:node"}},
+        Refusal{{"--map-by", "slot:PE=2", "--bind-to", "none"}, {"--bind-to none", "cores for each rank"}},
+        Refusal{{"--map-by", "slot:PE=2", "--bind-to", "socket"}, {"--bind-to socket", "--bind-to core"}},
+        Refusal{{"-cpus-per-proc", "2", "--bind-to", "numa"}, {"--bind-to numa"}},
+        Refusal{{"-cpu-set", "0-3", "--bind-to", "core"}, {"-cpu-set", "--bind-to"}},
+        Refusal{{"-cpu-set", "x"}, {"-cpu-set"}}, Refusal{{"--personality", "x"}, {"ompi, dlaunch"}},
+        Refusal{{"-bycore"}, {"-bycore core: would do nothing"}},
+        Refusal{{"-N", "2", "--map-by", "seq:OVERSUBSCRIBE"}, {"where ranks go"}},
+        Refusal{{"-exec", "x", "-mca", "plm_rsh_agent", "y"}, {"does not go with -mca plm_rsh_agent"}},
+        Refusal{{"--output", "xml"}, {"\"xml\"", "tag, timestamp"}},
+        Refusal{{"--output", "file=x"}, {"{rank}.{stream}"}}, Refusal{{"--display", "topo"}, {"map, allocation"}},
+        Refusal{{"-am", "none"}, {"none: cannot read"}}, Refusal{{"-prepend-pattern", "%p"}, {"\"%p\"", "%r, %h"}},
+        Refusal{{"-launcher", "rsh"}, {"\"rsh\"", "--exec"}},
+        Refusal{{"-genv", "A=1", "p"}, {"-genv: takes two words: NAME VALUE"}},
+        Refusal{{"-iface", "eth0"}, {"-iface: dlaunch opens no port"}},
+        Refusal{{"-outfile-pattern", "o.%r"}, {"--output-filename"}},
+        Refusal{{"-npersocket", "2"}, {"--map-by socket --bind-to socket"}}, Refusal{{"-xterm", "0"}, {"--ranks"}},
+        Refusal{{"-path", "/x"}, {"-x PATH=DIR:$PATH"}},
+        Refusal{{"a", ":", "-mca", "orte_tag_output", "1"}, {"-mca orte_tag_output", "whole job"}}));
+
+/// What `mpirun --help all` of Open MPI 4.1 lists, and what 5 and Hydra add.
+constexpr std::string_view kTheirs =
+    "allow-run-as-root am app bind-to bind-to-core bind-to-socket bycore bynode byslot c np n cf cartofile continuous "
+    "cpu-list cpu-set cpus-per-proc cpus-per-rank d debug-devel debug debug-daemons debug-daemons-file debugger "
+    "default-hostfile disable-recovery display-allocation display-devel-allocation display-devel-map "
+    "display-diffable-map display-map display-topo do-not-launch do-not-resolve dvm enable-instant-on-support "
+    "enable-recovery fwd-mpirun-port get-stack-traces gmca h help H host hnp hostfile index-argv-by-rank launch-agent "
+    "leave-session-attached machinefile map-by max-restarts max-vm-size mca merge-stderr-to-stdout N nolocal "
+    "nooversubscribe noprefix novm npernode npersocket ompi-server output-filename output-proctable oversubscribe path "
+    "pernode personality ppr prefix preload-files q quiet rank-by report-bindings report-child-jobs-separately "
+    "report-events report-pid report-state-on-timeout report-uri rf rankfile s preload-binary set-cwd-to-session-dir "
+    "show-progress stdin tag-output timeout timestamp-output tune tv use-hwthread-cpus use-regexp v verbose V version "
+    "wd wdir x xml xml-file xterm "
+    "output output-directory display omca prtemca pmixmca forward-signals runtime-options "
+    "genv genvlist genvall genvnone env envlist envall envnone f hosts ppn configfile launcher launcher-exec bootstrap "
+    "enable-x disable-x rmk topolib membind demux info print-all-exitcodes iface profile prepend-rank l "
+    "prepend-pattern "
+    "outfile-pattern errfile-pattern nameserver disable-auto-cleanup disable-hostname-propagation order-nodes "
+    "localhost "
+    "usize pmi-port skip-launch-node gpus-per-proc output-from";
+
+TEST(OpenMpi, EveryOptionOfTheirsIsKnown) {
+  for (const std::string& name : split(kTheirs, ' ')) {
+    const bool known = find_option(name).spec != nullptr;
+    EXPECT_NE(known, !why_refused(name).empty()) << name;
+  }
+}
+
+TEST(OpenMpi, ARowIsTranslatedToRowsThatThereAre) {
+  for (const OptionSpec& spec : foreign_table()) {
+    EXPECT_NE(spec.stands_for.empty(), spec.translate == nullptr) << spec.names;
+    EXPECT_TRUE(why_refused(spec.name()).empty()) << spec.name();
+    for (const std::string& name : split(spec.names, ' ')) EXPECT_EQ(find_option(name).spec, &spec) << name;
+    if (spec.stands_for.empty()) continue;
+    const auto own = find_option(spec.stands_for.substr(0, spec.stands_for.find('='))).spec;
+    ASSERT_NE(own, nullptr) << spec.names;
+    EXPECT_TRUE(own->set_job || own->set_program) << spec.names;
+  }
+}
+
+// ---- notes, scopes, sources ----
+
+TEST(Mca, SaysWhatHasNoEffectAndWhatIsNotKnown) {
+  const Options options = Front{}.options(
+      {"-mca", "oob_tcp_if_include", "eth0", "-mca", "foo_bar", "hunter2", "-mca", "foo_bar", "hunter3", "prog"});
+  EXPECT_THAT(options.notes, ElementsAre("-mca oob_tcp_if_include: of Open MPI's own daemons, so it has no effect here",
+                                         AllOf(HasSubstr("-mca foo_bar: not known here, passed on"),
+                                               HasSubstr("OMPI_MCA_foo_bar"), Not(HasSubstr("hunter")))));
+  EXPECT_THAT(variables(app(options)), ElementsAre("OMPI_MCA_foo_bar=hunter2", "OMPI_MCA_foo_bar=hunter3"));
+}
+
+TEST(Mca, ErrorsNeverHoldWhatIsPassedOn) {
+  EXPECT_THAT(Front{}.error({"-mca", "foo=hunter2", "x", "p"}), Not(HasSubstr("hunter2")));
+  Front front;
+  front.files["/cwd/t"] = "-mca foo\nhunter2";
+  EXPECT_THAT(front.error({"-tune", "t", "p"}), AllOf(HasSubstr("t:1: not -x NAME=VALUE"), Not(HasSubstr("hunter2"))));
+  front.files["/cwd/t"] = "a = 1\nhunter2";
+  EXPECT_THAT(front.error({"-am", "t", "p"}), AllOf(HasSubstr("t:2: not a line of KEY"), Not(HasSubstr("hunter2"))));
+}
+
+TEST(Mca, BelongsToAProgramUnlessItIsGlobal) {
+  Front front;
+  front.program_name = "/usr/bin/mpirun";
+  const Options options = front.options({"-mca", "pml", "ob1", "-gmca", "btl", "self", "-genv", "A", "1", "-x", "B=1",
+                                         "-n", "1", "a", ":", "-n", "1", "b"});
+  ASSERT_EQ(options.request.apps.size(), 2U);
+  EXPECT_THAT(variables(options.request.apps[0]), ElementsAre("OMPI_MCA_btl=self", "A=1", "OMPI_MCA_pml=ob1", "B=1"));
+  EXPECT_THAT(variables(options.request.apps[1]), ElementsAre("OMPI_MCA_btl=self", "A=1"));
+}
+
+TEST(Mca, InAnAppFileToo) {
+  Front front;
+  front.files["/cwd/apps"] = "-n 1 -mca pml ob1 a\n-n 1 -env A 1 b\n-n 1 -mca foo 1 c\n";
+  const Options options = front.options({"--app", "apps"});
+  EXPECT_THAT(variables(options.request.apps.at(0)), ElementsAre("OMPI_MCA_pml=ob1"));
+  EXPECT_THAT(variables(options.request.apps.at(1)), ElementsAre("A=1"));
+  EXPECT_THAT(options.notes, ElementsAre(HasSubstr("-mca foo")));
+}
+
+TEST(Mca, VariablesAreWeakerThanTheCommandLineAndDlaunchsOwn) {
+  Front front;
+  front.environment = {"OMPI_MCA_orte_tag_output=1", "OMPI_MCA_plm_rsh_agent=/etc/mpi/kubexec.sh", "OMPI_MCA_pml=ob1",
+                       "OMPI_MCA_rmaps_base_n_pernode=2", "OMPI_MCA_oob_tcp_if_include=eth0"};
+  const Options options = front.options({"-N", "3", "prog"});
+  EXPECT_TRUE(options.output.tag);
+  EXPECT_EQ(options.exec, "/etc/mpi/kubexec.sh {host}");
+  EXPECT_EQ(options.request.ranks_per_host, 3);
+  EXPECT_THAT(options.notes, IsEmpty());
+  EXPECT_THAT(variables(app(options)), IsEmpty()) << "ranks get them with the environment";
+  EXPECT_FALSE(front.options({"--tag-output=false", "prog"}).output.tag);
+  EXPECT_EQ(front.options({"--label", "prog"}).output.tag, false) << "the command line's label wins";
+  front.environment.emplace_back("DLAUNCH_TAG_OUTPUT=false");
+  EXPECT_FALSE(front.options({"prog"}).output.tag);
+  EXPECT_THAT(front.text({"--show-config"}), HasSubstr("OMPI_MCA_plm_rsh_agent"));
+  front.environment = {"OMPI_MCA_orte_tag_output=x"};
+  EXPECT_THAT(front.error({"prog"}), HasSubstr("OMPI_MCA_orte_tag_output: \"x\""));
+}
+
+TEST(Mca, VariablesOfTheJobThatWeAreInMeanNothing) {
+  Front front;
+  front.environment = {"OMPI_COMM_WORLD_RANK=0", "OMPI_MCA_orte_output_filename=/logs", "OMPI_MCA_orte_tag_output=1"};
+  const Options options = front.options({"prog"});
+  EXPECT_FALSE(options.output.files || options.output.tag);
+}
+
+// ---- called as mpirun ----
+
+Front called(const std::string& name) {
+  Front front;
+  front.program_name = name;
+  return front;
+}
+
+TEST(Personality, IsInTheName) {
+  for (const char* name : {"mpirun", "/usr/bin/mpiexec", "./orterun", "mpirun.dlaunch"}) {
+    EXPECT_TRUE(called(name).options({"prog"}).hosts.slots_are_limits) << name;
+    EXPECT_FALSE(called(name).options({"--personality", "dlaunch", "prog"}).hosts.slots_are_limits) << name;
+  }
+  for (const char* name : {"dlaunch", "/mpirun/dlaunch", "mpirunner", ""}) {
+    EXPECT_FALSE(called(name).options({"prog"}).hosts.slots_are_limits) << name;
+    EXPECT_TRUE(called(name).options({"--personality", "ompi", "prog"}).hosts.slots_are_limits) << name;
+  }
+}
+
+TEST(Personality, KeepsOpenMpisDefaults) {
+  const Options options = called("mpirun").options({"prog"});
+  EXPECT_TRUE(options.request.bind_by_count);
+  EXPECT_TRUE(options.hosts.count_cores);
+  EXPECT_EQ(options.hosts.fake_devices, 0);
+  EXPECT_EQ(options.policy.timeout_exit_code, 110);
+  EXPECT_THAT(options.request.frameworks, ElementsAre(plan::Framework::openmpi));
+}
+
+TEST(Personality, GivesWayToWhatIsAsked) {
+  const Front front = called("mpirun");
+  EXPECT_FALSE(front.options({"--bind-to", "none", "prog"}).request.bind_by_count);
+  EXPECT_FALSE(front.options({"-cpu-set", "0", "prog"}).request.bind_by_count);
+  EXPECT_TRUE(front.options({"--map-by", "socket", "prog"}).request.bind_by_count);
+  EXPECT_FALSE(front.options({"--use-hwthread-cpus", "prog"}).hosts.count_cores);
+  EXPECT_EQ(front.options({"--devices", "0-3", "prog"}).hosts.fake_devices, std::nullopt);
+  EXPECT_EQ(front.options({"--fake-devices", "2", "prog"}).hosts.fake_devices, 2);
+  EXPECT_THAT(front.options({"--env-for", "torch", "prog"}).request.frameworks, ElementsAre(plan::Framework::torch));
+}
+
+TEST(Personality, HasNoVerbs) {
+  EXPECT_THAT(programs(called("mpirun").options({"check", "-n"})), ElementsAre(Words{"check", "-n"}));
+  EXPECT_EQ(called("dlaunch").options({"check"}).verb, Verb::check);
+}
+
+TEST(Personality, ReadsItsTimeoutVariable) {
+  Front front = called("mpirun");
+  front.environment = {"MPIEXEC_TIMEOUT=7"};
+  EXPECT_EQ(front.options({"prog"}).policy.timeout, std::chrono::seconds(7));
+  EXPECT_EQ(front.options({"--timeout", "2", "prog"}).policy.timeout, std::chrono::seconds(2));
+  front.program_name = "dlaunch";
+  EXPECT_EQ(front.options({"prog"}).policy.timeout, std::nullopt);
+}
+
+}  // namespace
+}  // namespace dlaunch::cli
