@@ -35,35 +35,36 @@ Result<void> add_each(const Given& given, std::vector<Given>& made) {
   return {};
 }
 
-/// Hydra's pattern as a template of --label.
-Result<std::string> label_of(string_view pattern) {
-  std::string label;
+/// Hydra's pattern as a template, %t only where a time may stand.
+Result<std::string> template_of(string_view pattern, bool with_time) {
+  std::string text;
   for (size_t i = 0; i < pattern.size(); ++i) {
     const char c = pattern[i];
     const char field = c == '%' && i + 1 < pattern.size() ? pattern[++i] : '\0';
     if (c != '%') {
-      label += c;
-      if (c == '{' || c == '}') label += c;
+      text += c;
+      if (c == '{' || c == '}') text += c;
     } else if (field == 'r') {
-      label += "{rank}";
+      text += "{rank}";
     } else if (field == 'h') {
-      label += "{host}";
-    } else if (field == 't') {
-      label += "{time}";
+      text += "{host}";
+    } else if (field == 't' && with_time) {
+      text += "{time}";
     } else if (field == '%') {
-      label += '%';
+      text += '%';
     } else {
       return bad_value(pattern, "has a field that is not known here",
-                       "%r, %h, %t and %% are; --label has {local_rank}, {device} and {stream} too");
+                       with_time ? "%r, %h, %t and %% are; --label has {local_rank}, {device} and {stream} too"
+                                 : "%r, %h and %% are; --stdout-file has {local_rank} and {device} too");
     }
   }
-  return label;
+  return text;
 }
 
-Result<void> prepend_pattern(const Given& given, Here, Translated& made) {
-  auto label = label_of(given.value);
-  if (!label) return fail(label.error());
-  made.here.push_back(own_option(given, "label", *std::move(label)));
+Result<void> pattern(string_view option, bool with_time, const Given& given, Translated& made) {
+  auto text = template_of(given.value, with_time);
+  if (!text) return fail(text.error());
+  made.here.push_back(own_option(given, option, *std::move(text)));
   return {};
 }
 
@@ -165,7 +166,12 @@ constexpr OptionSpec kForeign[] = {
     {.names = "genvall envall", .translate = already_so},
     {.names = "hostlist", .takes = Takes::value, .value_name = "LIST", .stands_for = "host={}"},
     {.names = "l prepend-rank", .stands_for = "label="},
-    {.names = "prepend-pattern", .takes = Takes::value, .value_name = "PATTERN", .translate = prepend_pattern},
+    {.names = "prepend-pattern", .takes = Takes::value, .value_name = "PATTERN", 
+     .translate = [](const Given& g, Here, Translated& made) { return pattern("label", true, g, made); }},
+    {.names = "outfile-pattern outfile", .takes = Takes::value, .value_name = "PATTERN",
+     .translate = [](const Given& g, Here, Translated& made) { return pattern("stdout-file", false, g, made); }},
+    {.names = "errfile-pattern errfile", .takes = Takes::value, .value_name = "PATTERN",
+     .translate = [](const Given& g, Here, Translated& made) { return pattern("stderr-file", false, g, made); }},
     {.names = "output-from", .takes = Takes::value, .value_name = "RANK", .stands_for = "ranks={}"},
     {.names = "launcher bootstrap", .takes = Takes::value, .value_name = "ssh", .translate = hydra_launcher},
     {.names = "launcher-exec bootstrap-exec", .takes = Takes::value, .value_name = "PROGRAM", .stands_for = "rsh-agent={}"},

@@ -167,6 +167,13 @@ constexpr OptionSpec kOptions[] = {
      .set_job = set_files,
      .more = "With a '{' it is a template of the file's name, as DIR/{host}/{rank}.log. nocopy: not on the "
              "console too. nojobid: without the 1/."},
+    {.names = "stdout-file", .takes = Takes::value, .value_name = "TEMPLATE", .section = Section::output, .rare = true,
+     .help = "put each rank's stdout into this file alone: DIR/{rank}.out",
+     .set_job = [](Options& o, string_view v, Here h) { return set_stream_file(o, output::Stream::out, v, h); },
+     .more = "It is not on the console then; stderr still is. The fields are those of --output-filename."},
+    {.names = "stderr-file", .takes = Takes::value, .value_name = "TEMPLATE", .section = Section::output, .rare = true,
+     .help = "put each rank's stderr into this file alone: DIR/{rank}.err",
+     .set_job = [](Options& o, string_view v, Here h) { return set_stream_file(o, output::Stream::err, v, h); }},
     {.names = "merge-stderr-to-stdout", .section = Section::output, .preference = true,
      .help = "join each rank's stderr into its stdout",
      .set_job = [](Options& o, string_view v, Here) { return put_flag(o.output.merge_stderr, v); }},

@@ -13,8 +13,6 @@ constexpr string_view kNoDebugger =
 constexpr string_view kJson = "use --format jsonl, which is one JSON object a line";
 constexpr string_view kInherits =
     "ranks get dlaunch's own environment; clear it in front: env -i PATH=\"$PATH\" dlaunch …";
-constexpr string_view kOneFileAStream =
-    "use --output-filename 'DIR/{rank}.{stream}': a file for each stream; with :nocopy behind it in files only";
 constexpr string_view kPlan = "--dry-run prints the plan, with --format json all of it";
 
 constexpr RefusedOption kRefused[] = {
@@ -46,7 +44,6 @@ constexpr RefusedOption kRefused[] = {
     // Hydra
     {"genvnone envnone", kInherits},
     {"configfile", "use --app FILE"},
-    {"outfile-pattern errfile-pattern outfile errfile", kOneFileAStream},
     {"iface",
      "dlaunch opens no port, so no interface is to be chosen; for the ranks' own traffic: -x NCCL_SOCKET_IFNAME=IF"},
     {"rmk", "Slurm, PBS and LSF are recognised by their variables; --ignore-resource-manager sets them aside"},

@@ -24,6 +24,8 @@ struct Contradiction {
 constexpr string_view kOneLineStart = "each says how a line begins";
 constexpr string_view kRawHasNoLines = "raw output has no lines to mark";
 constexpr string_view kEachPlaces = "each says where ranks go";
+constexpr string_view kEachKeeps = "each says where output is kept";
+constexpr string_view kOneStream = "stderr is no stream of its own then";
 constexpr string_view kEachBinds = "each says which cores a rank gets";
 constexpr string_view kRecordHasAll = "a JSON record has rank, host, stream and time already";
 
@@ -59,6 +61,10 @@ constexpr Contradiction kContradictions[] = {
     {{"show-env"}, {"show-config"}, "each prints something else and ends"},
     {{"transport", "ssh"}, {"exec"}, "each says how hosts are reached"},
     {{"host-key"}, {"exec"}, "the command of --exec judges keys by itself"},
+    {{"output-filename"}, {"stdout-file"}, kEachKeeps},
+    {{"output-filename"}, {"stderr-file"}, kEachKeeps},
+    {{"stderr-file"}, {"merge-stderr-to-stdout"}, kOneStream},
+    {{"stderr-file"}, {"pty"}, kOneStream},
     {{"pty"}, {"merge-stderr-to-stdout"}, "a terminal joins the two already"},
 };
 
@@ -150,6 +156,9 @@ Result<void> check_transport(const Effective& effective) {
 
 Result<void> check_ranks(const Effective& effective) {
   const Given* ranks = effective.find("ranks");
+  if (ranks && effective.find("stdout-file") && effective.find("stderr-file")) {
+    return useless(ranks->spelled, "nothing reaches the console", "leave one of them out");
+  }
   const Given* files = effective.find("output-filename");
   if (!ranks || !files) return {};
   const auto settings = file_settings(files->value, "/");

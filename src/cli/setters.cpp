@@ -104,6 +104,14 @@ Result<void> set_files(Options& o, string_view value, Here here) {
   return passed(output::check_file_template(o.output.files->target));
 }
 
+Result<void> set_stream_file(Options& o, output::Stream stream, string_view value, Here here) {
+  if (!o.output.files)
+    o.output.files = output::FileSettings{.target = "", .copy = false, .by_stream = true, .err_target = ""};
+  std::string& target = stream == output::Stream::out ? o.output.files->target : o.output.files->err_target;
+  if (auto set = put(target, absolute_path(value, here.cwd)); !set) return set;
+  return passed(output::check_file_template(target));
+}
+
 Result<void> set_host_key(Options& o, string_view value, Here) {
   using transport::HostKey;
   constexpr std::array kNames = {std::pair{"strict", HostKey::strict}, std::pair{"accept-new", HostKey::accept_new},

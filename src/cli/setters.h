@@ -28,6 +28,7 @@ Result<void> set_label(Options&, std::string_view, const Surroundings&);
 Result<void> set_format(Options&, std::string_view, const Surroundings&);
 Result<void> set_timeout(Options&, std::string_view, const Surroundings&);
 Result<void> set_files(Options&, std::string_view, const Surroundings&);
+Result<void> set_stream_file(Options&, output::Stream, std::string_view, const Surroundings&);
 Result<void> set_host_key(Options&, std::string_view, const Surroundings&);
 Result<void> set_raw(Options&, std::string_view, const Surroundings&);
 Result<void> add_variable(plan::AppRequest&, std::string_view, const Surroundings&);

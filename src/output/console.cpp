@@ -19,9 +19,13 @@ bool same_file(int a, int b) {
 
 bool has_prefix(const Settings& settings) { return settings.label || settings.tag || settings.timestamp; }
 
+bool shown(const Settings& settings, Stream stream) {
+  return !settings.files || settings.files->copy || !settings.files->keeps(stream);
+}
+
 bool shown(const Settings& settings, const RankFacts& facts, int rank) {
   if (!facts.name.empty()) return !settings.files;
-  if (settings.files && !settings.files->copy) return false;
+  if (!shown(settings, Stream::out) && !shown(settings, Stream::err)) return false;
   return !settings.console_ranks || settings.console_ranks->contains(rank);
 }
 
@@ -75,6 +79,7 @@ Console::Console(const Settings& settings, const std::vector<RankFacts>& ranks, 
 
 void Console::add_rank(const Settings& settings, const RankFacts& facts, int rank, int ranks) {
   for (const Stream stream : {Stream::out, Stream::err}) {
+    if (!shown(settings, stream)) continue;
     Screen& screen = stream == Stream::out ? *screens_.front() : *screens_.back();
     const StreamFacts who{facts, rank, ranks, stream};
     ConsoleSlot& slot = slots_[static_cast<std::size_t>(rank) * kStreams + static_cast<std::size_t>(stream)];

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "base/field_template.h"
 #include "output/label.h"
@@ -17,8 +18,9 @@ const std::vector<std::string>& file_fields() {
   return fields;
 }
 
-std::vector<Piece> pieces_of(const FileSettings& files) {
-  return parse_template(files.target, file_fields(), kOption).value_or(std::vector<Piece>{});
+std::vector<Piece> pieces_of(const FileSettings& files, Stream stream) {
+  const bool err = files.by_stream && stream == Stream::err;
+  return parse_template(err ? files.err_target : files.target, file_fields(), kOption).value_or(std::vector<Piece>{});
 }
 
 std::string zero_padded(int rank, int ranks) {
@@ -37,15 +39,23 @@ std::string open_mpi_path(const FileSettings& files, int rank, int ranks, Stream
 
 /// With a slash at its end: what all files of a template have in common.
 std::string log_directory(const FileSettings& files) {
-  const std::string fixed =
-      is_template(files.target) ? files.target.substr(0, files.target.find('{')) : files.target + '/';
+  const std::string& target = files.target.empty() ? files.err_target : files.target;
+  const bool is_directory = !files.by_stream && !is_template(target);
+  const std::string fixed = is_directory ? target + '/' : target.substr(0, target.find('{'));
   return fixed.substr(0, fixed.rfind('/') + 1);
 }
 
-std::string missing_field(const FileSettings& files, const RankFacts& a, const RankFacts& b) {
-  const auto pieces = pieces_of(files);
+std::string missing_field(const FileSettings& files, Stream stream, const RankFacts& a, const RankFacts& b) {
+  const auto pieces = pieces_of(files, stream);
   const bool hosts_would_tell = a.host != b.host && !has_field(pieces, "host");
   return hosts_would_tell && has_field(pieces, "local_rank") ? "{host}" : "{rank}";
+}
+
+tl::unexpected<Error> one_file_for_both(const std::string& path) {
+  return fail({.where = "--stdout-file",
+               .what = "stdout and stderr would both write " + path,
+               .why = "",
+               .hint = "for one file of both: --output-filename 'DIR/{rank}.log:nocopy'"});
 }
 
 }  // namespace
@@ -59,9 +69,9 @@ Result<void> check_file_template(std::string_view target) {
 
 std::string file_path(const FileSettings& files, const RankFacts& facts, int rank, int ranks, Stream stream) {
   if (!facts.name.empty()) return log_directory(files) + facts.name + ".log";
-  if (!is_template(files.target)) return open_mpi_path(files, rank, ranks, stream);
+  if (!files.by_stream && !is_template(files.target)) return open_mpi_path(files, rank, ranks, stream);
   std::string path;
-  for (const auto& [literal, field] : pieces_of(files)) {
+  for (const auto& [literal, field] : pieces_of(files, stream)) {
     path += literal;
     if (field == "rank") path += std::to_string(rank);
     if (field == "local_rank") path += std::to_string(facts.local_rank);
@@ -78,23 +88,28 @@ int count_ranks(const std::vector<RankFacts>& all) {
 }
 
 bool streams_share_file(const FileSettings& files) {
-  return is_template(files.target) && !has_field(pieces_of(files), "stream");
+  return !files.by_stream && is_template(files.target) && !has_field(pieces_of(files, Stream::out), "stream");
 }
 
 Result<void> check_one_rank_a_file(const FileSettings& files, const std::vector<RankFacts>& ranks) {
   const int count = count_ranks(ranks);
-  std::unordered_map<std::string, int> taken;
+  std::unordered_map<std::string, std::pair<int, Stream>> taken;
   for (int rank = 0; rank < count; ++rank) {
     const RankFacts& facts = ranks[static_cast<std::size_t>(rank)];
-    const std::string path = file_path(files, facts, rank, count, Stream::out);
-    const auto [other, fresh] = taken.emplace(path, rank);
-    if (fresh) continue;
-    const std::string field = missing_field(files, ranks[static_cast<std::size_t>(other->second)], facts);
-    return fail({.where = std::string(kOption),
-                 .what = "ranks " + std::to_string(other->second) + " and " + std::to_string(rank) +
-                         " would both write " + path,
-                 .why = "",
-                 .hint = "add " + field + " to the template"});
+    for (const Stream stream : {Stream::out, Stream::err}) {
+      if (!files.keeps(stream) || (stream == Stream::err && !files.by_stream)) continue;
+      const std::string path = file_path(files, facts, rank, count, stream);
+      const auto [other, fresh] = taken.emplace(path, std::pair{rank, stream});
+      if (fresh) continue;
+      const auto [first, of] = other->second;
+      if (of != stream) return one_file_for_both(path);
+      const std::string field = missing_field(files, stream, ranks[static_cast<std::size_t>(first)], facts);
+      return fail(
+          {.where = std::string(kOption),
+           .what = "ranks " + std::to_string(first) + " and " + std::to_string(rank) + " would both write " + path,
+           .why = "",
+           .hint = "add " + field + " to the template"});
+    }
   }
   return {};
 }
@@ -103,6 +118,7 @@ std::string direct_path(const Settings& settings, const RankFacts& facts, int ra
   if (!settings.files || settings.tag || settings.timestamp || !facts.name.empty()) return {};
   if (settings.pty && stream == Stream::out) return {};
   if (settings.merge_stderr && stream == Stream::err) return {};
+  if (!settings.files->keeps(stream)) return {};
   const bool shown = !settings.console_ranks || settings.console_ranks->contains(rank);
   if (settings.files->copy && shown) return {};
   if (streams_share_file(*settings.files) && !settings.merge_stderr) return {};

@@ -40,15 +40,20 @@ int create_with_parents(const std::string& path) {
 }
 
 std::vector<Stream> streams_of(const Settings& settings, const RankFacts& facts) {
-  if (settings.merge_stderr || !facts.name.empty()) return {Stream::out};
-  return {Stream::out, Stream::err};
+  if (!facts.name.empty()) return {Stream::out};
+  std::vector<Stream> streams;
+  if (settings.files->keeps(Stream::out)) streams.push_back(Stream::out);
+  if (!settings.merge_stderr && settings.files->keeps(Stream::err)) streams.push_back(Stream::err);
+  return streams;
 }
 
 }  // namespace
 
 Result<std::unique_ptr<RankFiles>> RankFiles::create(const Settings& settings, const std::vector<RankFacts>& ranks,
                                                      Shared& shared) {
-  if (auto good = check_file_template(settings.files->target); !good) return fail(good.error());
+  for (const std::string& text : {settings.files->target, settings.files->err_target}) {
+    if (auto good = check_file_template(text); !good) return fail(good.error());
+  }
   if (auto good = check_one_rank_a_file(*settings.files, ranks); !good) return fail(good.error());
   std::unique_ptr<RankFiles> files(new RankFiles(settings, ranks, shared));
   for (int rank = 0; rank < static_cast<int>(ranks.size()); ++rank) {

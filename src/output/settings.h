@@ -24,6 +24,11 @@ struct FileSettings {
   bool copy = true;           ///< the console shows it too; false with :nocopy
   bool job_directory = true;  ///< DIR/1/rank.N; false with :nojobid (DIR/rank.N)
   std::string job = "1";      ///< {job} in a template
+
+  // --stdout-file and --stderr-file instead: a template for a stream, which is then not shown.
+  bool by_stream = false;  ///< `target` names stdout's file, `err_target` stderr's; an empty one: that stream has none
+  std::string err_target;
+  bool keeps(Stream stream) const { return !by_stream || !(stream == Stream::out ? target : err_target).empty(); }
 };
 
 struct Settings {

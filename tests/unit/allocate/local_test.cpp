@@ -131,7 +131,8 @@ TEST(Machine, AmdGpusAreRenderNodesWhereSysfsIsHidden) {
 
 TEST(Machine, CoresAreCountedByTheirThreads) {
   FakeRoot root;
-  for (const std::uint32_t cpu : sys::affinity_of(0).value()) {
+  const auto cpus = sys::affinity_of(0).value();
+  for (const std::uint32_t cpu : cpus) {
     root.file("sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/thread_siblings_list", "0-999\n");
   }
   EXPECT_EQ(count_cores(root.path()), 1);

@@ -137,23 +137,31 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Hydra, OpenMpiLine,
-    testing::Values(Line{{"-genv", "A", "1"}, env({"A=1"})}, Line{{"-env", "A", "b=c"}, env({"A=b=c"})},
-                    Line{{"-genv", "A", ""}, env({"A="})}, Line{{"-genv", "A", "-n"}, env({"A=-n"})},
-                    Line{{"-genvlist", "HOME,A"}, env({"HOME", "A"})}, Line{{"-envlist", "HOME"}, env({"HOME"})},
-                    Line{{"-genvall", "-envall"}, env({})}, Line{{"-l"}, label("[{rank}] ")},
-                    Line{{"-prepend-rank"}, label("[{rank}] ")},
-                    Line{{"-prepend-pattern", "%h/%r 100%% {x} "}, label("{host}/{rank} 100% {{x}} ")},
-                    Line{{"-output-from", "2"},
-                         [](const Options& o) { return o.output.console_ranks == std::set<int>{2}; }},
-                    Line{{"-hosts", "a,b"}, [](const Options& o) { return o.hosts.list.size() == 2; }},
-                    Line{{"-hostlist", "a,b"}, [](const Options& o) { return o.hosts.list.size() == 2; }},
-                    Line{{"-f", "h", "-ppn", "2"}, ranks_each(2)}, Line{{"-launcher", "ssh"}, reached_by("")},
-                    Line{{"-bootstrap", "ssh"}, reached_by("")},
-                    Line{{"-launcher-exec", "/x/rsh"}, reached_by("/x/rsh {host}")},
-                    Line{{"-skip-launch-node"}, [](const Options& o) { return o.hosts.no_local; }},
-                    Line{{"-disable-auto-cleanup"}, on_failure(false)}, Line{{"-dac"}, on_failure(false)},
-                    Line{{"-enable-auto-cleanup"}, on_failure(true)},
-                    Line{{"-wdir", "/d"}, [](const Options& o) { return app(o).wdir == "/d"; }}));
+    testing::Values(
+        Line{{"-genv", "A", "1"}, env({"A=1"})}, Line{{"-env", "A", "b=c"}, env({"A=b=c"})},
+        Line{{"-genv", "A", ""}, env({"A="})}, Line{{"-genv", "A", "-n"}, env({"A=-n"})},
+        Line{{"-genvlist", "HOME,A"}, env({"HOME", "A"})}, Line{{"-envlist", "HOME"}, env({"HOME"})},
+        Line{{"-genvall", "-envall"}, env({})}, Line{{"-l"}, label("[{rank}] ")},
+        Line{{"-prepend-rank"}, label("[{rank}] ")},
+        Line{{"-prepend-pattern", "%h/%r 100%% {x} "}, label("{host}/{rank} 100% {{x}} ")},
+        Line{{"-outfile-pattern", "o/%h.%r"},
+             [](const Options& o) {
+               const auto& f = o.output.files;
+               return f && f->by_stream && !f->copy && f->target == "/cwd/o/{host}.{rank}" && f->err_target.empty();
+             }},
+        Line{{"-outfile-pattern", "o.%r", "-errfile-pattern", "e.%r"},
+             [](const Options& o) {
+               return o.output.files->target == "/cwd/o.{rank}" && o.output.files->err_target == "/cwd/e.{rank}";
+             }},
+        Line{{"-output-from", "2"}, [](const Options& o) { return o.output.console_ranks == std::set<int>{2}; }},
+        Line{{"-hosts", "a,b"}, [](const Options& o) { return o.hosts.list.size() == 2; }},
+        Line{{"-hostlist", "a,b"}, [](const Options& o) { return o.hosts.list.size() == 2; }},
+        Line{{"-f", "h", "-ppn", "2"}, ranks_each(2)}, Line{{"-launcher", "ssh"}, reached_by("")},
+        Line{{"-bootstrap", "ssh"}, reached_by("")}, Line{{"-launcher-exec", "/x/rsh"}, reached_by("/x/rsh {host}")},
+        Line{{"-skip-launch-node"}, [](const Options& o) { return o.hosts.no_local; }},
+        Line{{"-disable-auto-cleanup"}, on_failure(false)}, Line{{"-dac"}, on_failure(false)},
+        Line{{"-enable-auto-cleanup"}, on_failure(true)},
+        Line{{"-wdir", "/d"}, [](const Options& o) { return app(o).wdir == "/d"; }}));
 
 INSTANTIATE_TEST_SUITE_P(
     Mca, OpenMpiLine,
@@ -249,7 +257,9 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{{"-launcher", "rsh"}, {"\"rsh\"", "--exec"}},
         Refusal{{"-genv", "A=1", "p"}, {"-genv: takes two words: NAME VALUE"}},
         Refusal{{"-iface", "eth0"}, {"-iface: dlaunch opens no port"}},
-        Refusal{{"-outfile-pattern", "o.%r"}, {"--output-filename"}},
+        Refusal{{"-outfile-pattern", "o.%p"}, {"\"o.%p\"", "%r, %h"}},
+        Refusal{{"-errfile-pattern", "e", "--merge-stderr-to-stdout"}, {"-errfile-pattern: does not go"}},
+        Refusal{{"-outfile-pattern", "o", "--output-filename", "d"}, {"does not go with -outfile-pattern"}},
         Refusal{{"-npersocket", "2"}, {"--map-by socket --bind-to socket"}}, Refusal{{"-xterm", "0"}, {"--ranks"}},
         Refusal{{"-path", "/x"}, {"-x PATH=DIR:$PATH"}},
         Refusal{{"a", ":", "-mca", "orte_tag_output", "1"}, {"-mca orte_tag_output", "whole job"}}));

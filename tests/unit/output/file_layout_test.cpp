@@ -77,5 +77,25 @@ TEST(FileLayout, DirectOnlyWhenNobodyElseReads) {
   EXPECT_EQ(direct(Stream::out), "/d/1/rank.0/stdout");
 }
 
+TEST(FileLayout, OneStreamAlone) {
+  Settings settings;
+  settings.files = FileSettings{.target = "/d/{rank}.out", .copy = false, .by_stream = true, .err_target = ""};
+  EXPECT_EQ(direct_path(settings, kFacts, 1, 2, Stream::out), "/d/1.out");
+  EXPECT_EQ(direct_path(settings, kFacts, 1, 2, Stream::err), "");
+  EXPECT_FALSE(settings.files->keeps(Stream::err));
+  settings.files->err_target = "/d/plain";
+  EXPECT_EQ(direct_path(settings, kFacts, 1, 2, Stream::err), "/d/plain") << "a name without fields is a file";
+}
+
+TEST(FileLayout, StreamsOfTheirOwnMayNotMeet) {
+  FileSettings files{.target = "/d/{rank}", .copy = false, .by_stream = true, .err_target = "/d/{rank}"};
+  EXPECT_THAT(to_text(check_one_rank_a_file(files, {kFacts}).error()),
+              testing::HasSubstr("stdout and stderr would both"));
+  files.err_target = "/d/err";
+  EXPECT_TRUE(check_one_rank_a_file(files, {kFacts}));
+  EXPECT_THAT(to_text(check_one_rank_a_file(files, {kFacts, kFacts}).error()),
+              testing::HasSubstr("ranks 0 and 1 would both write /d/err"));
+}
+
 }  // namespace
 }  // namespace dlaunch::output

@@ -1,0 +1,266 @@
+"""mpirun's command lines: called by its name or not, on one host beside Open MPI itself where that is installed, and on
+several hosts."""
+import os
+import re
+import shutil
+import subprocess
+from unittest import mock
+
+import support
+from hosts_case import HostsCase
+from support import Case, sh
+
+OPEN_MPI = shutil.which("mpirun.openmpi")
+CORES = len({tuple(sorted(open(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list").read().split()))
+             for cpu in os.sched_getaffinity(0)})
+
+
+def sorted_lines(data):
+    return sorted(data.splitlines())
+
+
+class Called:
+    """Mixed into a Case: runs dlaunch by another name."""
+
+    def run_called(self, name, *args, **options):
+        link = self.dir / name
+        if not link.is_symlink():
+            link.symlink_to(support.DLAUNCH)
+        with mock.patch("support.DLAUNCH", str(link)):
+            return self.run_dlaunch(*args, **options)
+
+    def mpirun(self, *args, **options):
+        return self.run_called("mpirun", *args, **options)
+
+
+class Names(Called, Case):
+    def test_each_name_keeps_open_mpis_defaults(self):
+        for name in ("mpirun", "mpiexec", "orterun"):
+            with self.subTest(name):
+                result = self.run_called(name, "-n", 2, *sh('echo "$OMPI_COMM_WORLD_RANK of $OMPI_COMM_WORLD_SIZE"'))
+
+                if CORES >= 2:
+                    self.assert_exit(result, 0)
+                    self.assertEqual(sorted_lines(result.stdout), [b"0 of 2", b"1 of 2"])
+                too_many = self.run_called(name, "-n", CORES + 1, "true")
+                self.assert_exit(too_many, 2)
+                self.assertIn(b"--oversubscribe", too_many.stderr)
+
+    def test_without_n_a_rank_for_each_core(self):
+        result = self.mpirun("--use-hwthread-cpus", "echo", "here")
+        self.assertEqual(result.stdout.count(b"here"), len(os.sched_getaffinity(0)))
+        self.assertEqual(self.mpirun("echo", "here").stdout.count(b"here"), CORES)
+
+    def test_two_ranks_are_bound_to_cores_and_crowded_ones_are_not(self):
+        whole = str(sorted(os.sched_getaffinity(0))).encode()
+        see = ["python3", "-c", "import os; print(sorted(os.sched_getaffinity(0)))"]
+        one = self.mpirun("-n", 1, *see).stdout.strip()
+        self.assertEqual(one != whole, CORES > 1)
+        self.assertEqual(set(self.mpirun("-oversubscribe", "-n", CORES + 1, *see).stdout.splitlines()), {whole})
+        self.assertEqual(self.mpirun("-n", 1, "--bind-to", "none", *see).stdout.strip(), whole)
+        self.assertEqual(self.run_dlaunch("-n", 1, *see).stdout.strip(), whole)
+
+    def test_it_has_no_verbs(self):
+        program = self.dir / "check"
+        program.write_text("#!/bin/sh\necho mine\n")
+        program.chmod(0o755)
+        result = self.mpirun("check", env={"PATH": f"{self.dir}:{os.environ['PATH']}"})
+        self.assertEqual(set(result.stdout.splitlines()), {b"mine"})
+
+    def test_timeout_has_its_code(self):
+        self.assert_exit(self.mpirun("-n", 1, "--timeout", 1, "sleep", 100), 110)
+        self.assert_exit(self.mpirun("-n", 1, "sleep", 100, env={"MPIEXEC_TIMEOUT": "1"}), 110)
+        self.assert_exit(self.run_dlaunch("-n", 1, "--timeout", 1, "sleep", 100, env={"MPIEXEC_TIMEOUT": "50"}), 124)
+
+    def test_a_programs_variables_are_its_own(self):
+        show = sh('echo "[$A$B]"')
+        args = ["-oversubscribe", "-x", "A=1", "-genv", "B", "2", "-n", 1, *show, ":", "-n", 1, *show]
+        self.assertEqual(sorted_lines(self.mpirun(*args).stdout), [b"[12]", b"[2]"])
+        self.assertEqual(sorted_lines(self.run_dlaunch(*args).stdout), [b"[12]", b"[12]"])
+
+
+class Options(Called, Case):
+    def test_parameters(self):
+        result = self.run_dlaunch("-n", 1, "-mca", "pml", "ob1", "--mca", "made_up", "7", "-mca", "oob_tcp_if_include", "lo",
+                                  *sh("env | grep ^OMPI_MCA | sort"))
+        self.assert_exit(result, 0)
+        self.assertEqual(result.stdout, b"OMPI_MCA_made_up=7\nOMPI_MCA_pml=ob1\n")
+        self.assertIn(b"note: --mca made_up: not known here", result.stderr)
+        self.assertIn(b"note: -mca oob_tcp_if_include: ", result.stderr)
+        self.assertEqual(self.run_dlaunch("-q", "-n", 1, "-mca", "made_up", "7", "true").stderr, b"")
+
+    def test_a_parameter_that_keeps_the_others_going(self):
+        script = sh('[ "$RANK_ID" != 0 ] || exit 3; sleep 0.3; echo alive')
+        result = self.run_dlaunch("-n", 2, "-mca", "orte_abort_on_non_zero_status", 0, *script)
+        self.assert_exit(result, 3)
+        self.assertEqual(result.stdout, b"alive\n")
+
+    def test_the_environment_has_parameters_too(self):
+        out = self.assert_succeeds("-n", 1, "echo", "hi", env={"OMPI_MCA_orte_tag_output": "1"})
+        self.assertEqual(out, b"[1,0]<stdout>:hi\n")
+
+    def test_map_and_allocation_are_shown_and_the_job_runs(self):
+        out = self.assert_succeeds("-n", 1, "--display-map", "-display-allocation", "echo", "ran").decode()
+        self.assertRegex(out, r"(?s)host +slots.*rank +host +local rank.*\nran\n$")
+        planned = self.assert_succeeds("-n", 1, "-do-not-launch", "-display-map", "echo", "ran")
+        self.assertNotIn(b"\nran\n", planned)
+
+    def test_the_pid_is_told(self):
+        job = self.start("-n", 1, "--report-pid", "pid", "true")
+        job.wait(support.TIMEOUT)
+        self.assertEqual((self.dir / "pid").read_text(), f"{job.pid}\n")
+        self.assertRegex(self.assert_succeeds("-n", 1, "--report-pid", "-", "true"), rb"^\d+\n$")
+
+    def test_prefix_comes_first_in_the_paths(self):
+        out = self.assert_succeeds("-n", 1, "--prefix", "/opt/m", *sh('echo "$PATH"; echo "$LD_LIBRARY_PATH"'),
+                                   env={"LD_LIBRARY_PATH": "/lib"})
+        path, library_path = out.decode().splitlines()
+        self.assertTrue(path.startswith("/opt/m/bin:"), path)
+        self.assertEqual(library_path, "/opt/m/lib:/lib")
+
+    def test_several_cores_for_a_rank(self):
+        see = ["python3", "-c", "import os; print(len(os.sched_getaffinity(0)))"]
+        cpus = len(os.sched_getaffinity(0))
+        out = self.assert_succeeds("-n", 1, "--map-by", f"slot:PE={CORES}", *see)
+        self.assertEqual(int(out), cpus)
+        refused = self.run_dlaunch("-n", 1, "--map-by", f"slot:PE={CORES + 1}", "true")
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn(b"cores of its own", refused.stderr)
+        free = self.assert_succeeds("-n", 1, "--map-by", f"slot:PE={CORES + 1}", "--bind-to", "core:if-supported", *see)
+        self.assertEqual(int(free), cpus)
+
+    def test_a_list_of_cpus(self):
+        first = min(os.sched_getaffinity(0))
+        out = self.assert_succeeds("-n", 2, "--cpu-set", f"p{first}", "python3", "-c",
+                                   "import os; print(sorted(os.sched_getaffinity(0)))")
+        self.assertEqual(set(out.splitlines()), {f"[{first}]".encode()})
+
+    def test_hydras_spelling(self):
+        out = self.assert_succeeds("-genv", "A", "1", "-l", "-n", 1, *sh("echo $A"))
+        self.assertEqual(out, b"[0] 1\n")
+        out = self.assert_succeeds("-env", "A", "2", "-prepend-pattern", "<%r>", "-n", 1, *sh("echo $A"))
+        self.assertEqual(out, b"<0>2\n")
+        streams = sh("echo out $RANK_ID; echo err $RANK_ID >&2")
+        result = self.run_dlaunch("-outfile-pattern", "o/%r.out", "-n", 2, *streams)
+        self.assertEqual((result.stdout, sorted_lines(result.stderr)), (b"", [b"err 0", b"err 1"]))
+        result = self.run_dlaunch("-outfile-pattern", "o/%r.out", "-errfile-pattern", "o/%r.err", "-n", 2, *streams)
+        self.assertEqual((result.stdout, result.stderr), (b"", b""))
+        kept = {path.name: path.read_text() for path in (self.dir / "o").iterdir()}
+        self.assertEqual(kept, {"0.out": "out 0\n", "1.out": "out 1\n", "0.err": "err 0\n", "1.err": "err 1\n"})
+        for pattern in (["-outfile-pattern", "same"], ["-outfile-pattern", "%r", "-errfile-pattern", "%r"]):
+            self.assert_exit(self.run_dlaunch(*pattern, "-n", 2, "true"), 2)
+        refused = self.run_dlaunch("-iface", "eth0", "-n", 1, "true")
+        self.assert_exit(refused, 2)
+        self.assertIn(b"opens no port", refused.stderr)
+
+
+class BesideOpenMpi(Called, Case):
+    """The same words for both: the same exit code, and the same lines in any order."""
+
+    def setUp(self):
+        if not OPEN_MPI:
+            self.skipTest("no mpirun.openmpi: install openmpi-bin")
+        super().setUp()
+        self.env = {k: v for k, v in self.env.items() if not k.startswith(("OMPI_", "PMIX_"))}
+        self.env |= {"OMPI_MCA_orte_tmpdir_base": str(self.dir), "OMPI_MCA_odls_base_sigkill_timeout": "0"}
+
+    def theirs(self, *args, env=None):
+        result = subprocess.run([OPEN_MPI, "--allow-run-as-root", *map(str, args)], cwd=self.dir, env=self.env | (env or {}),
+                                stdin=subprocess.DEVNULL, capture_output=True, timeout=support.TIMEOUT, check=False)
+        return result.returncode, sorted_lines(result.stdout)
+
+    def assert_same(self, *args, env=None, code=None):
+        with self.subTest(" ".join(map(str, args))):
+            theirs = self.theirs(*args, env=env)
+            result = self.mpirun("--allow-run-as-root", *args, env=env)
+            self.assertEqual((result.returncode, sorted_lines(result.stdout)), theirs, result.stderr)
+            if code is not None:
+                self.assertEqual(theirs[0], code)
+
+    def test_who_a_rank_is(self):
+        names = "OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_SIZE OMPI_COMM_WORLD_LOCAL_RANK OMPI_COMM_WORLD_LOCAL_SIZE OMPI_UNIVERSE_SIZE"
+        show = sh("echo " + " ".join("$" + name for name in names.split()))
+        self.assert_same("-np", 1, *show, code=0)
+        self.assert_same(*show, code=0)
+        self.assert_same("-H", "localhost:3", *show, code=0)
+        self.assert_same("--oversubscribe", "-n", 5, *sh("echo $OMPI_COMM_WORLD_RANK $OMPI_COMM_WORLD_SIZE"), code=0)
+        self.assert_same("-H", "localhost:4", "-N", 2, *show, code=0)
+        self.assert_same("-H", "localhost:4", "-pernode", *show, code=0)
+
+    def test_cpus_of_a_rank(self):
+        see = sh('echo $OMPI_COMM_WORLD_RANK $(grep Cpus_allowed_list /proc/self/status)')  # one write: theirs mixes lines
+        self.assert_same("-n", 1, *see, code=0)
+        self.assert_same("-H", "localhost:2", "-n", 2, *see, code=0)
+        self.assert_same("--oversubscribe", "-n", CORES + 1, *see, code=0)
+        self.assert_same("-n", 1, "--bind-to", "none", *see, code=0)
+        self.assert_same("-n", 1, "--map-by", f"slot:PE={CORES}", *see, code=0)
+
+    def test_exit_codes(self):
+        self.assert_same("-n", 1, *sh("exit 7"), code=7)
+        self.assert_same("-n", 1, *sh("kill -9 $$"), code=137)
+        self.assert_same("-n", 1, "--timeout", 1, "sleep", 50, code=110)
+
+    def test_variables(self):
+        show = sh('echo "[$A][$B]"')
+        self.assert_same("-n", 1, "-x", "A=b=c", "-x", "B", *show, env={"B": "from here"}, code=0)
+        self.assert_same("--oversubscribe", "-x", "A=1", "-n", 1, *show, ":", "-n", 1, *show, code=0)
+        self.assert_same("-n", 1, "-mca", "mca_base_env_list", "A=1;B=2", *show, code=0)
+        self.assert_same("-n", 1, "-mca", "pml", "ob1", *sh("echo $OMPI_MCA_pml"), code=0)
+
+    def test_output(self):
+        self.assert_same("-n", 1, "-tag-output", "echo", "hi", code=0)
+        self.assert_same("-n", 1, "-mca", "orte_tag_output", 1, "echo", "hi", code=0)
+        both = sh("echo out; echo err >&2")
+        kept = []
+        for run, name in ((self.theirs, "a"), (self.mpirun, "b")):
+            run("-n", 1, "--output-filename", name, "--merge-stderr-to-stdout", *both)
+            kept.append(sorted((str(p.relative_to(self.dir / name)), sorted_lines(p.read_bytes()))
+                               for p in (self.dir / name).rglob("*") if p.is_file()))
+        self.assertEqual(kept[0], kept[1])
+
+    def test_both_refuse_what_is_no_job(self):
+        for args in (["-n", CORES + 1, "true"], ["-n", "x", "true"], ["--no-such-option", "true"], ["-n", 1]):
+            with self.subTest(args):
+                self.assertNotEqual(self.theirs(*args)[0], 0)
+                self.assert_exit(self.mpirun(*args), 2)
+
+
+class SeveralHosts(Called, HostsCase):
+    count = 2
+    show = sh('echo "$DLAUNCH_HOST $OMPI_COMM_WORLD_RANK $OMPI_MCA_pml $OMPI_MCA_btl $OMPI_MCA_orte_launch"')
+
+    def test_parameters_reach_ranks_there(self):
+        env = {"OMPI_MCA_pml": "ob1", "OMPI_MCA_orte_launch": "1"}
+        result = self.mpirun("-H", "node1,node2", "-mca", "btl", "self,tcp", *self.show, env=env)
+        self.assert_exit(result, 0)
+        self.assertEqual(sorted_lines(result.stdout), [b"node1 0 ob1 self,tcp ", b"node2 1 ob1 self,tcp "])
+        plain = self.run_dlaunch("-H", "node1,node2", "-gmca", "btl", "self", *sh('echo "$OMPI_MCA_pml $OMPI_MCA_btl"'),
+                                 env=env)
+        self.assertEqual(plain.stdout, b"ob1 self\n" * 2)
+
+    def test_hosts_without_slots_have_one_for_each_core(self):
+        (self.dir / "hosts").write_text("node1\nnode2\n")
+        result = self.mpirun("--hostfile", "hosts", "--display-map", *sh("echo ran"))
+        self.assert_exit(result, 0)
+        self.assertEqual(result.stdout.splitlines().count(b"ran"), 2 * CORES)
+        self.assertIn(b"cores of the affinity mask there", result.stdout)
+
+    def test_the_remote_shell_of_a_parameter_reaches_hosts(self):
+        shell = self.dir / "my-rsh"
+        shell.write_text(f'#!/bin/sh\necho "$@" >> {self.dir}/calls\nhost=$2; shift 2\nexec ssh -T -o BatchMode=yes "$host" "$@"\n')
+        shell.chmod(0o755)
+        result = self.mpirun("-H", "node1,node2", "-mca", "plm_rsh_agent", f"{shell} -q", "-mca", "plm_rsh_num_concurrent", 1,
+                             "echo", "there")
+        self.assert_exit(result, 0)
+        self.assertEqual(result.stdout, b"there\n" * 2)
+        self.assertEqual(sorted_lines((self.dir / "calls").read_bytes()), [b"-q node1 sh", b"-q node2 sh"])
+
+    def test_arguments_of_the_remote_shell_alone(self):
+        result = self.run_dlaunch("-H", "node1", "echo", "there", env={"OMPI_MCA_plm_rsh_args": "-o ConnectTimeout=7"})
+        self.assert_exit(result, 0)
+        self.assertEqual(result.stdout, b"there\n")
+        self.assertFalse(re.search(b"note", result.stderr), result.stderr)
+
+
+if __name__ == "__main__":
+    support.main()
