@@ -88,7 +88,7 @@ class Slots(Survey):
         job = self.start("--wait-hosts", "20", "--hostfile", "hosts", "uname", "-n", stdin=subprocess.DEVNULL,
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         time.sleep(0.5)
-        self.host(2).sh(f"/usr/sbin/sshd -f {self.bed.dir}/sshd_config -E {self.host(2).log}")
+        self.host(2).start_sshd()
         result, _ = self.finish(job)
         self.assert_exit(result, 0)
         self.assertIn(b"node2\n", result.stdout)

@@ -73,9 +73,10 @@ class Ssh(HostsCase):
         super().tearDown()
 
     def sshd(self, number, *options):
-        """Another one there, besides its first."""
+        """Another one there on port 2200, besides its first."""
         host = self.host(number)
-        host.sh(f"/usr/sbin/sshd -f {self.bed.dir}/sshd_config -E {host.log} {' '.join(options)}")
+        host.sh(f"/usr/sbin/sshd -f {self.bed.dir}/sshd_config -E {host.log} -p 2200 {' '.join(options)}")
+        host.wait_for_port(2200)
 
 
 class Bytes(Ssh):
@@ -105,7 +106,7 @@ class Names(Ssh):
     def test_ipv6_address_and_port(self):
         self.on_head("ip addr add fd77::1/64 dev tb-bridge nodad")
         self.host(2).sh("ip addr add fd77::2/64 dev eth0 nodad")
-        self.sshd(2, "-p 2200", "-o ListenAddress=::")
+        self.sshd(2, "-o ListenAddress=::")
         self.know("[fd77::2]:2200")
         self.assertEqual(self.names_of(*self.hostfile("[fd77::2] port=2200 slots=1", "node1 slots=1")), ["node1", "node2"])
 
@@ -265,7 +266,7 @@ class HostKeys(Ssh):
 
     def test_known_by_another_file_and_type(self):
         self.host(1).sh("ssh-keygen -q -t rsa -b 2048 -N '' -f /root/rsa")
-        self.sshd(1, "-p 2200", "-o HostKey=/root/rsa")
+        self.sshd(1, "-o HostKey=/root/rsa")
         rsa = " ".join(self.host(1).sh("cat /root/rsa.pub").split()[:2])
         self.on_head(f"rm {KNOWN}; echo '[node1]:2200 {rsa}' >/root/mine")
         self.configure("Host *\n UserKnownHostsFile /root/none /root/mine")
@@ -305,7 +306,7 @@ class Phases(Ssh):
         self.assert_exit(self.finish(job)[0], 130)
 
     def test_sshd_that_turns_most_away(self):
-        self.sshd(2, "-p 2200", "-o MaxStartups=2:90:4")
+        self.sshd(2, "-o MaxStartups=2:90:4")
         names = [f"alias{number}" for number in range(16)]
         self.name(self.host(2).address, *names)
         self.know(*names)
@@ -319,7 +320,7 @@ class Phases(Ssh):
         self.refused("node2", "no ssh handshake on port 22: timed out", where=("-H", "node2"))
 
     def test_no_sessions(self):
-        self.sshd(2, "-p 2200", "-o MaxSessions=0")
+        self.sshd(2, "-o MaxSessions=0")
         self.refused("node2", "cannot start a shell there", where=self.hostfile("node2 port=2200 slots=1"))
 
     def test_interrupted(self):

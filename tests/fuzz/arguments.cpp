@@ -1,4 +1,4 @@
-// Any command line, environment and files: parsing ends in Options with programs, a text, or an Error of exit code 2.
+// Any command line, environment and files: parsing ends in Options (with programs, where the verb starts any), a text, or an Error of exit code 2.
 //
 // The input is text: a word of the command line a line, until a line that begins with '%' names what follows:
 // %config, %app or %env (the file of that name, to the next '%' line) or %environment (NAME=VALUE lines).
@@ -79,9 +79,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, size_t size) {
   } else if (const auto* shown = std::get_if<cli::ShowText>(&*command)) {
     require(!shown->text.empty());
   } else {
-    const auto& apps = std::get<cli::Options>(*command).request.apps;
-    require(!apps.empty());
-    for (const plan::AppRequest& app : apps) check_app(input, app);
+    const auto& options = std::get<cli::Options>(*command);
+    const auto& apps = options.request.apps;
+    require(apps.empty() == (options.verb == cli::Verb::hosts));
+    for (const plan::AppRequest& app : apps) {
+      if (options.verb == cli::Verb::run || !app.argv.empty()) check_app(input, app);
+    }
   }
   return 0;
 }

@@ -191,11 +191,12 @@ class Host:
         return [pid for pid, line in self.strangers().items() if part in line]
 
     def kill_sshd(self):
-        """As a machine whose sshd crashes: the listener and all its sessions' processes at once."""
-        for pid, line in self.processes().items():
-            if line.startswith("sshd:") or line.startswith(SSHD):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+        """As a machine whose sshd crashes: the listener and all its sessions' processes at once. They are gone after it."""
+        killed = [pid for pid, line in self.processes().items() if line.startswith(("sshd:", SSHD))]
+        for pid in killed:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self._until(lambda: not self.processes().keys() & killed, "its sshd has not ended")
 
     def start_sshd(self, *lines):
         """After kill_sshd(), with these lines in place of those that its configuration has for the same keywords."""
@@ -203,7 +204,18 @@ class Host:
         usual = (self.shared / "sshd_config").read_text().splitlines()
         own = self.shared / f"{self.name}.sshd_config"
         own.write_text("\n".join([*lines, *(line for line in usual if not line.startswith(keywords))]) + "\n")
-        self.sh(f"{SSHD} -f {own} -E {self.log}")
+        self.sh(f"{SSHD} -f {own} -E {self.log}")  # which returns before it listens
+        self.wait_for_port(22)
+
+    def wait_for_port(self, port):
+        self._until(lambda: self.sh(f"ss -Htln sport = :{port}"), f"nothing listens on port {port}")
+
+    def _until(self, holds, otherwise):
+        deadline = time.monotonic() + START_TIMEOUT
+        while not holds():
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"testbed: {self.name}: {otherwise}")
+            time.sleep(0.01)
 
     # ---- its cable ----
 
