@@ -27,7 +27,7 @@ struct FileSettings {
 
   // --stdout-file and --stderr-file instead: a template for a stream, which is then not shown.
   bool by_stream = false;  ///< `target` names stdout's file, `err_target` stderr's; an empty one: that stream has none
-  std::string err_target;
+  std::string err_target = {};
   bool keeps(Stream stream) const { return !by_stream || !(stream == Stream::out ? target : err_target).empty(); }
 };
 

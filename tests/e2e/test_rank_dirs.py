@@ -130,6 +130,12 @@ class SeveralHosts(HostsCase):
         self.assertEqual(int(self.host(2).sh("stat -c %s /root/run/2/data")), len(data))
         self.assertFalse(pathlib.Path("/root/run").exists())
 
+    def test_check_looks_for_what_can_be_there(self):
+        result = self.run_dlaunch("check", "-H", "node1", "--rank-dir", "{rank}", "./go.sh")
+        self.assert_exit(result, 0)
+        result = self.run_dlaunch("check", "-H", "node1", "--rank-dir", "{rank}", "nosuchprogram")
+        self.assert_exit(result, 1)
+
     def test_a_host_that_cannot(self):
         self.host(2).sh("mkdir -p /root/run/1; touch /root/run/1/theirs")
         result = self.run_dlaunch("-H", "node1,node2", "-wdir", "/root", "--rank-dir", "run/{rank}", "touch", "/root/started")

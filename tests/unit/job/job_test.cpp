@@ -344,7 +344,8 @@ TEST(Companion, ItsFailureEndsTheJobWhileRanksRun) {
   Script script(2);
   script.job.expect_companion();
   script.start();
-  EXPECT_THAT(script.say(CompanionEnded{ExitStatus(Exited{3}), "it failed"}, 1), Contains(Action(SignalRanks{SIGTERM})));
+  EXPECT_THAT(script.say(CompanionEnded{ExitStatus(Exited{3}), "it failed"}, 1),
+              Contains(Action(SignalRanks{SIGTERM})));
   script.end_all(ExitStatus(Signaled{SIGTERM, false}), 2);
   script.say(CompanionGone{}, 2);
   EXPECT_EQ(script.job.phase(), Phase::finishing);

@@ -91,10 +91,9 @@ INSTANTIATE_TEST_SUITE_P(Broken, ArchiveRefuses,
                          [](const auto& row) { return std::string(row.param.first); });
 
 TEST(Archive, PassesAHandlersErrorOn) {
-  ArchiveReader reader({[](const ArchiveItem&) -> Result<void> {
-                          return fail({.where = "", .what = "full", .why = "", .hint = ""});
-                        },
-                        [](std::string_view) { return Result<void>{}; }, [] { return Result<void>{}; }});
+  ArchiveReader reader(
+      {[](const ArchiveItem&) -> Result<void> { return fail({.where = "", .what = "full", .why = "", .hint = ""}); },
+       [](std::string_view) { return Result<void>{}; }, [] { return Result<void>{}; }});
   const auto fed = reader.feed(packed(some()));
   ASSERT_FALSE(fed);
   EXPECT_EQ(fed.error().what, "full");
