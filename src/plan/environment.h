@@ -1,6 +1,7 @@
 // What a rank finds in its environment: the launcher's variables, what -x asked, and who the rank is.
 //
 // Later wins: the launcher's own (without what an outer dlaunch left there) < PYTHONUNBUFFERED=1 and PWD < -x in order.
+// With --rank-dir PWD is each rank's own (plan/rank_dir.h).
 //
 // On hosts other than this machine the launcher's own variables are sent too, less those that mean this machine, its
 // terminal, login or outer job (withheld_elsewhere); there the agent's login gives HOME, USER and their like. A host's
