@@ -36,9 +36,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Refusal{{"--completely-else", "p"}, {"unknown option", "--help lists"}}));
 
 INSTANTIATE_TEST_SUITE_P(NotYet, Refused,
-                         testing::Values(Refusal{{"--rank-table", "f", "p"},
-                                                 {"--rank-table: it is not supported by this version"}},
-                                         Refusal{{"-mca", "a"}, {"-mca: takes two words: KEY VALUE"}},
+                         testing::Values(Refusal{{"-mca", "a"}, {"-mca: takes two words: KEY VALUE"}},
                                          Refusal{{"-mca", "a=b", "c", "p"}, {"-mca: takes two words"}},
                                          Refusal{{"-genv=A", "b", "p"}, {"-genv: takes two words: NAME VALUE"}}));
 
