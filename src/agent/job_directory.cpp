@@ -68,7 +68,7 @@ tl::expected<std::string, JobDirectory::Failure> JobDirectory::keep(std::string_
       return tl::unexpected(Failure{errno, "cannot make the directory " + path});
     }
   }
-  const std::string path = std::string(path_) + "/" + std::string(name);
+  std::string path = std::string(path_) + "/" + std::string(name);
   if (const int error = write_file(path, bytes)) return tl::unexpected(Failure{error, "cannot write " + path});
   return path;
 }

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <utility>
 
+#include "agent/near_devices.h"
 #include "agent/oom.h"
 #include "agent/program.h"
 #include "agent/stdin_feeder.h"
@@ -51,6 +52,7 @@ namespace {
 
 constexpr const char* kEnvironmentFile = "env.log";
 constexpr mode_t kEnvironmentMode = 0600;
+constexpr std::uint8_t kWarning = 2;
 constexpr int kStarts = 8;  // reported together: so many may wait for their Started
 
 std::vector<char*> pointers(const std::vector<std::string>& first, const std::vector<std::string>& second) {
@@ -143,22 +145,31 @@ Ranks::Ranks(asio::io_context& io, link::Link& link, const rlimit& open_files)
     : io_(io), link_(link), open_files_(open_files) {}
 Ranks::~Ranks() = default;
 
-/// Topology takes milliseconds to read: only where binding was asked for.
 void Ranks::configure(const wire::Layout& layout, bool hand_over) {
   hand_over_ = hand_over;
   report_cpus_ = layout.report_cpus;
   first_credit_ = layout.credit;
   oom_kills_ = oom_kills();
+  bound_ = bind(layout);
+}
+
+/// Topology takes milliseconds to read: only where binding was asked for.
+Result<std::vector<std::vector<std::uint32_t>>> Ranks::bind(const wire::Layout& layout) {
   plan::BindingRequest request;
   request.bind_to = static_cast<plan::BindTo>(layout.bind_to);
   request.map_by = static_cast<plan::MapBy>(layout.map_by);
   request.rank_by = static_cast<plan::RankBy>(layout.rank_by);
   request.cores_per_rank = static_cast<int>(layout.cores_per_rank);
   request.if_supported = layout.if_supported;
-  if (request.bind_to == plan::BindTo::none) return;
-  bound_ = read_topology().and_then([&](const plan::Topology& topology) {
-    return plan::bind_ranks(topology, request, static_cast<int>(layout.local_ranks), layout.oversubscribe);
-  });
+  if (request.bind_to == plan::BindTo::none) return {};
+  const auto topology = read_topology();
+  if (!topology) return fail(topology.error());
+  if (request.bind_to != plan::BindTo::device) {
+    return plan::bind_ranks(*topology, request, static_cast<int>(layout.local_ranks), layout.oversubscribe);
+  }
+  NearDevices near = bind_near_devices(*topology, layout);
+  if (!near.note.empty()) link_.send(wire::Log{kWarning, near.note});
+  return std::move(near.cpus);
 }
 
 void Ranks::keep(const wire::File& file, JobDirectory& files) {

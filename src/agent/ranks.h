@@ -57,6 +57,7 @@ class Ranks {
   void clear();
 
  private:
+  Result<std::vector<std::vector<std::uint32_t>>> bind(const wire::Layout& layout);
   Result<std::vector<std::uint32_t>> cpus_for(const wire::Spawn& spawn);
   void launch(const wire::Spawn& spawn, const Start& start, const std::vector<std::uint32_t>& cpus, Stdio& stdio);
   void connect(std::uint32_t id, Rank& rank, Stdio& stdio);

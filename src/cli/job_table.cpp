@@ -9,6 +9,7 @@
 #include "cli/table_hosts.h"
 #include "plan/rank_table.h"
 #include "ranktable/make.h"
+#include "ranktable/plan_rules.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -89,6 +90,24 @@ Result<std::vector<std::string>> follow_table_file(Options& options) {
 void mark_table_devices(const Options& options, plan::Allocation& allocation) {
   if (!from_file(options)) return;
   for (plan::Host& host : allocation.hosts) host.device_kind = plan::DeviceKind::ascend;
+}
+
+Result<void> check_ascend_rules(const Options& options, plan::Plan& plan) {
+  if (from_file(options)) return {};  // as the table was read
+  const auto& frameworks = plan.frameworks;
+  const bool automatic = options.rank_table.has_value();
+  const bool sure = automatic || std::ranges::find(frameworks, plan::Framework::mindspore) != frameworks.end();
+  const auto broken = ranktable::broken_rules(plan, options.product.value_or(Product::ascend910), automatic);
+  if (sure && !broken.empty()) {
+    return fail({.where = broken.front().host,
+                 .what = broken.front().what,
+                 .why = broken.front().rule,
+                 .hint = "choose devices with --devices, or start another number of ranks"});
+  }
+  for (const auto& each : broken) {
+    plan.notes.push_back(each.host + " " + each.what + ", and HCCL may refuse them: " + each.rule);
+  }
+  return {};
 }
 
 Result<void> add_table(const Options& options, plan::Plan& plan) {

@@ -16,11 +16,12 @@ using plan::AppRequest;
 using std::string_view;
 using Here = const Surroundings&;
 
-constexpr std::array<Word<plan::BindTo>, 5> kBindTo{{{"none", plan::BindTo::none},
+constexpr std::array<Word<plan::BindTo>, 6> kBindTo{{{"none", plan::BindTo::none},
                                                      {"core", plan::BindTo::core},
                                                      {"hwthread", plan::BindTo::hwthread},
                                                      {"socket", plan::BindTo::socket},
-                                                     {"numa", plan::BindTo::numa}}};
+                                                     {"numa", plan::BindTo::numa},
+                                                     {"device", plan::BindTo::device}}};
 constexpr std::array<Word<plan::RankBy>, 4> kRankBy{{{"slot", plan::RankBy::slot},
                                                      {"node", plan::RankBy::node},
                                                      {"core", plan::RankBy::core},
@@ -200,13 +201,14 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Here) { return put(o.stdin_target, stdin_target(v)); }},
 
     {.names = "bind-to", .takes = Takes::value, .value_name = "UNIT", .section = Section::binding, .preference = true,
-     .standard = "none", .help = "bind each rank: none, core, hwthread, socket, numa",
+     .standard = "none", .help = "bind each rank: none, core, hwthread, socket, numa, device",
      .set_job = [](Options& o, string_view v, Here) -> Result<void> {
        const auto unit = bind_unit(o, v);
        if (!unit) return fail(unit.error());
        return unit->empty() ? Result<void>{} : put(o.request.binding.bind_to, one_of(*unit, kBindTo)); },
      .more = "Behind the unit may stand :overload-allowed (ranks may share cores) and :if-supported (none is bound where "
-             "cores are too few)."},
+             "cores are too few). device: all cores of the NUMA node that the rank's device is near, as the PCI bus has it; where "
+             "that is not known the rank is not bound, and a note says so."},
     {.names = "cores-per-rank", .takes = Takes::value, .value_name = "N", .section = Section::binding,
      .preference = true, .rare = true, .standard = "1", .help = "bind each rank to N cores, as --map-by slot:PE=N",
      .set_job = [](Options& o, string_view v, Here) { return set_cores_per_rank(o, v); }},

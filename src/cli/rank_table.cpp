@@ -17,6 +17,7 @@ using ranktable::TableHost;
 using Notes = std::vector<std::string>;
 
 constexpr const char* kOption = "--rank-table";
+constexpr size_t kLargest = 8U << 20U;  // of a table; it travels in one frame
 
 tl::unexpected<Error> refused(std::string what, std::string why, std::string hint) {
   return fail({.where = kOption, .what = std::move(what), .why = std::move(why), .hint = std::move(hint)});
@@ -46,6 +47,10 @@ Result<void> check_alone(const Options& options) {
 
 Result<Assignment> read_assignment(const Options& options) {
   const RankTableRequest& request = *options.rank_table;
+  if (request.text.size() > kLargest) {
+    return refused(request.name + " is too large", "a table has at most " + std::to_string(kLargest >> 20U) + " MiB",
+                   "");
+  }
   const auto json = ranktable::parse_json(request.text, request.name);
   if (!json) return fail(json.error());
   ranktable::Reading reading = ranktable::read_table(*json);

@@ -135,6 +135,9 @@ Result<void> check_placing(const Effective& effective, string_view name) {
   const Given* given = effective.find(name);
   if (!given || given->source != Source::command_line || among_hosts(given->value)) return {};
   const Given* bind = effective.find("bind-to");
+  if (bind && bind->value == "device") {
+    return useless(given->spelled + " " + given->value, "ranks are bound near their devices", "leave it out");
+  }
   if (bind ? bind->value != "none" : asks_for_cores(effective)) return {};
   return useless(given->spelled + " " + given->value, "ranks are not bound", "add --bind-to core, or leave it out");
 }

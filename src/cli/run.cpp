@@ -49,6 +49,10 @@ Surroundings look_around(const char* program_name) {
 }
 
 int show_env(const plan::Plan& plan, int rank) {
+  const auto& host = plan.hosts[static_cast<size_t>(plan.ranks[static_cast<size_t>(rank)].host)].host;
+  if (plan.rank_table && (!host.local || plan.rank_table->path.empty())) {
+    std::fputs("dlaunch: note: RANK_TABLE_FILE will be there too: the path of the table's copy on the host\n", stderr);
+  }
   std::string text;
   for (const std::string& entry : plan::rank_environment(plan, plan.ranks[static_cast<size_t>(rank)]))
     text += entry + '\n';
@@ -100,6 +104,7 @@ int show_or_run(const Options& options, const plan::Allocation& allocation, std:
   auto plan = plan::make_plan(options.request, allocation);
   if (!plan) return complain(plan.error());
   if (const auto ok = check_named_ranks(options, *plan); !ok) return complain(ok.error());
+  if (const auto ok = check_ascend_rules(options, *plan); !ok) return complain(ok.error());
   auto held = arrange_meeting(*plan);
   if (!held) return complain(held.error());
   if (const auto ok = add_table(options, *plan); !ok) return complain(ok.error());
@@ -125,9 +130,9 @@ int run_options(Options options) {
   if (!notes) return complain(notes.error());
   auto allocation = allocate::choose_allocation(options.hosts, options.request.environment, read_text);
   if (!allocation) return complain(allocation.error());
+  allocation->notes.insert(allocation->notes.begin(), options.notes.begin(), options.notes.end());
   allocation->notes.insert(allocation->notes.end(), notes->begin(), notes->end());
   mark_table_devices(options, *allocation);
-  allocation->notes.insert(allocation->notes.begin(), options.notes.begin(), options.notes.end());
   if (options.verb == Verb::check) return check_hosts(options, *allocation);
   auto staged = read_staged(options.stage);
   if (!staged) return complain(staged.error());
@@ -144,8 +149,9 @@ int run_options(Options options) {
 int run_command(int argc, char** argv) {
   const std::vector<std::string> args(argv + 1, argv + argc);
   const bool own_name = personality_of(argv[0]) == Personality::dlaunch;
-  if (own_name && !args.empty() && args.front() == "ranktable")
+  if (own_name && !args.empty() && args.front() == "ranktable") {
     return run_ranktable({args.begin() + 1, args.end()}, look_around(argv[0]));
+  }
   auto command = parse_command_line(args, look_around(argv[0]));
   if (!command) return complain(command.error());
   if (const auto* text = std::get_if<ShowText>(&*command)) return print(text->text, text->exit_code);

@@ -66,7 +66,7 @@ std::optional<Error> add_addresses(const TableQuestion& question, const std::vec
 }
 
 std::optional<Error> add_root_info(const TableQuestion& question, const std::vector<Answer>& given, HostFacts& facts) {
-  const Error unread{.where = "",
+  Error unread{.where = "",
                      .what = "cannot read " + question.root_info,
                      .why = std::string(trim(given.front().printed)),
                      .hint = "its driver writes it; name another with --rootinfo"};

@@ -70,6 +70,17 @@ wire::Spawn companion_frame(const plan::Plan& plan) {
   return spawn;
 }
 
+/// UUIDs number devices by their place in a list, which is not the machine's.
+void add_devices(const plan::Plan& plan, int host, wire::Layout& layout) {
+  const plan::PlannedHost& planned = plan.hosts[static_cast<size_t>(host)];
+  layout.device_kind = static_cast<std::uint8_t>(planned.host.device_kind);
+  for (const int rank : planned.ranks) {
+    const auto& device = plan.ranks[static_cast<size_t>(rank)].device;
+    const bool known = device && planned.host.uuids.empty();
+    layout.devices.push_back(known ? static_cast<std::uint32_t>(*device) : wire::kNoDevice);
+  }
+}
+
 wire::Layout layout_frame(const plan::Plan& plan, int host, const Settings& settings) {
   const int local_ranks = static_cast<int>(plan.hosts[static_cast<size_t>(host)].ranks.size());
   wire::Layout layout;
@@ -82,6 +93,7 @@ wire::Layout layout_frame(const plan::Plan& plan, int host, const Settings& sett
   layout.if_supported = plan.binding.if_supported;
   layout.oversubscribe = settings.oversubscribe || plan.binding.overload;
   layout.report_cpus = plan.binding.report;
+  if (plan.binding.bind_to == plan::BindTo::device) add_devices(plan, host, layout);
   return layout;
 }
 

@@ -24,6 +24,7 @@ namespace {
 
 using output::Stream;
 constexpr std::chrono::milliseconds kProgressTick{200};
+constexpr std::uint8_t kWarning = 2;         // of wire::Log
 constexpr int kExitSigpipe = 128 + SIGPIPE;  // as any filter whose reader went away
 
 std::string folded(const std::vector<std::uint32_t>& cpus) {
@@ -249,7 +250,9 @@ class Launcher::Impl {
   }
   void on(int, wire::StdinClosed& closed, std::deque<sys::Fd>&) { takes_no_stdin(static_cast<int>(closed.rank)); }
   void on(int host, wire::Log& said, std::deque<sys::Fd>&) {
-    log(said.level >= 2 ? 1 : 2, host_name(host) + ": " + said.text);
+    const std::string text = host_name(host) + ": " + said.text;
+    if (said.level == kWarning && parts_.note) return parts_.note(text);
+    log(said.level >= kWarning ? 1 : 2, text);
   }
   void on(int host, wire::StageCredit& credit, std::deque<sys::Fd>&) { preparation_.granted(host, credit); }
   void on(int host, wire::Prepared& prepared, std::deque<sys::Fd>&) {

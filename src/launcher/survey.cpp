@@ -43,6 +43,7 @@ Survey::Result Survey::run(const std::vector<plan::Host>& hosts) {
   if (hosts_.empty()) hosts_.open(hosts);
   show_progress();
   if (waiting_ > 0) io_.run();
+  running_.reset();
   signals_.cancel();
   progress_timer_.cancel();
   io_.restart();  // it was stopped: whoever runs it next starts afresh
@@ -101,8 +102,8 @@ void Survey::answered(int host) {
 }
 
 void Survey::wait_signal() {
-  signals_.async_wait([this](asio::error_code error, int signal) {
-    if (error) return;
+  signals_.async_wait([this, running = std::weak_ptr<void>(running_)](asio::error_code error, int signal) {
+    if (error || running.expired()) return;
     if (signal != SIGTSTP) {
       result_.signal = signal;
       return io_.stop();
@@ -128,8 +129,8 @@ void Survey::show_progress() {
   }
   progress_(missing);
   progress_timer_.expires_after(kProgressTick);
-  progress_timer_.async_wait([this](asio::error_code error) {
-    if (!error) show_progress();
+  progress_timer_.async_wait([this, running = std::weak_ptr<void>(running_)](asio::error_code error) {
+    if (!error && !running.expired()) show_progress();
   });
 }
 

@@ -8,6 +8,7 @@
 #include <asio/signal_set.hpp>
 #include <asio/steady_timer.hpp>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -63,6 +64,7 @@ class Survey {
   const Inquiry inquiry_;
   asio::signal_set signals_;
   asio::steady_timer progress_timer_;
+  std::shared_ptr<void> running_ = std::make_shared<char>();  // handlers that were queued when it ended must not run
   std::vector<std::string> names_;
   std::vector<bool> settled_;
   std::vector<std::int64_t> asked_ns_;

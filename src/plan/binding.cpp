@@ -144,6 +144,8 @@ std::string_view to_string(BindTo bind_to) {
       return "socket";
     case BindTo::numa:
       return "numa";
+    case BindTo::device:
+      return "device";
   }
   return "none";
 }
@@ -212,6 +214,19 @@ Result<std::vector<std::vector<std::uint32_t>>> bind_ranks(const Topology& topol
     const auto [at, is_new] = known.try_emplace(taken[i]);
     if (is_new) at->second = cpus_of(topology, request.bind_to, units.members(taken[i]));
     masks[i] = at->second;
+  }
+  return masks;
+}
+
+std::vector<std::vector<std::uint32_t>> bind_near(const Topology& topology,
+                                                  const std::vector<std::optional<int>>& nodes) {
+  std::map<int, std::vector<std::uint32_t>> cpus;
+  for (const Pu& pu : topology.pus) cpus[pu.numa].push_back(pu.os_index);
+  for (auto& [node, list] : cpus) std::ranges::sort(list);
+  std::vector<std::vector<std::uint32_t>> masks;
+  for (const auto& node : nodes) {
+    auto& mask = masks.emplace_back();
+    if (const auto known = node ? cpus.find(*node) : cpus.end(); known != cpus.end()) mask = known->second;
   }
   return masks;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -38,6 +39,7 @@ struct Topology {
 ///
 /// With cores_per_rank a place is so many cores (or threads) next to each other, under map_by socket and numa of one
 /// socket or node; what is left over there stays free.
+/// BindTo::device is bind_near's.
 ///
 /// Two ranks never share a core under BindTo::core, or a thread under BindTo::hwthread, unless `oversubscribe`: then
 /// places are used again in the same order. Sockets and nodes are shared by nature.
@@ -47,5 +49,9 @@ Result<std::vector<std::vector<std::uint32_t>>> bind_ranks(const Topology& topol
 /// What Open MPI does when nobody asks: up to two ranks are bound to cores, more to sockets in turn, none where a host
 /// has more ranks than slots (`crowded`). A map_by that is asked for stays. Nowhere an error.
 BindingRequest bound_by_count(BindingRequest asked, size_t ranks, bool crowded);
+/// The CPUs of each local rank whose device is near that NUMA node: all that may be used there, shared by its ranks. An
+/// empty list, not bound, where the node is not known or none of its CPUs may be used.
+std::vector<std::vector<std::uint32_t>> bind_near(const Topology& topology,
+                                                  const std::vector<std::optional<int>>& nodes);
 
 }  // namespace dlaunch::plan

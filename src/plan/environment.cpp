@@ -28,7 +28,7 @@ bool is_rank_variable(std::string_view name) { return std::ranges::find(kRankVar
 bool is_no_heritage(const Request& request, std::string_view name) {
   if (is_rank_variable(name) || (name == "PWD" && !request.rank_dir.empty())) return true;
   if (request.rank_table && std::ranges::find(kRankTableVariables, name) != kRankTableVariables.end()) return true;
-  if (!request.frameworks.empty() && left_by_outer_job(name)) return true;
+  if ((!request.frameworks.empty() || request.rank_table) && left_by_outer_job(name)) return true;
   return request.visible != Visible::unchanged && std::ranges::find(kVisibleVariables, name) != kVisibleVariables.end();
 }
 

@@ -39,7 +39,7 @@ enum class Framework {
 /// Which devices a rank sees (plan/visible.h). unchanged: what the launcher's own environment leaves it.
 enum class Visible { unchanged, host, rank };
 
-enum class BindTo { none, core, hwthread, socket, numa };
+enum class BindTo { none, core, hwthread, socket, numa, device };
 enum class MapBy { slot, core, hwthread, socket, numa, node };
 enum class RankBy { slot, node, core, socket };
 
@@ -76,7 +76,7 @@ struct Request {
   std::vector<Framework> frameworks;     ///< --env-for; none twice
   Visible visible = Visible::unchanged;  ///< --visible
   std::string rank_dir;                  ///< --rank-dir, a template; empty: none
-  bool rank_table = false;               ///< --rank-table: RANK_TABLE_FILE and DEVICE_NUM are not the launcher's own
+  bool rank_table = false;               ///< --rank-table: kRankTableVariables are not the launcher's own
   std::vector<std::string> environment;  ///< the launcher's, NAME=VALUE
   std::string cwd;                       ///< the launcher's; empty: it is gone
 };

@@ -18,20 +18,6 @@ void complain(const Server& server, std::string_view key, std::string what, Find
   findings.push_back(finding_at(*server.json, server.path, key, std::move(what)));
 }
 
-/// What is wrong with so many devices on a server; empty: nothing.
-std::string wrong_count(size_t count, bool alone, Product product) {
-  if (product == Product::ascend910) {
-    if (!alone) return count == 8 ? "" : "with several servers of Ascend 910, each has 8 (--product a2 for A2)";
-    const bool good = count == 1 || count == 2 || count == 4 || count == 8;
-    return good ? "" : "a server of Ascend 910 has 1, 2, 4 or 8 (--product a2 for A2)";
-  }
-  return count <= 16 ? "" : "a server has 16 at most";
-}
-
-long highest_device_id(Product product) {
-  return product == Product::ascend910 ? 7 : product == Product::ascend950 ? 64 : 15;
-}
-
 std::set<int> ids_of(const Server& server) {
   std::set<int> ids;
   for (const Device& device : server.devices) {
@@ -81,6 +67,28 @@ void check_super_device_ids(const Server& server, std::map<long, std::string>& i
 
 }  // namespace
 
+std::string wrong_count(size_t count, bool alone, Product product) {
+  if (product == Product::ascend910) {
+    if (!alone) return count == 8 ? "" : "with several servers of Ascend 910, each has 8 (--product a2 for A2)";
+    const bool good = count == 1 || count == 2 || count == 4 || count == 8;
+    return good ? "" : "a server of Ascend 910 has 1, 2, 4 or 8 (--product a2 for A2)";
+  }
+  return count <= 16 ? "" : "a server has 16 at most";
+}
+
+std::string crossing(const std::set<int>& ids, size_t count, Product product) {
+  const bool small = count == 2 || count == 4;
+  if (product != Product::ascend910 || !small || ids.empty()) return "";
+  if (*ids.begin() >= 4 || *ids.rbegin() < 4) return "";
+  return "2 or 4 devices must all be of 0-3 or all of 4-7, which are two networks";
+}
+
+std::string too_high(long device, Product product) {
+  const long highest = product == Product::ascend910 ? 7 : product == Product::ascend950 ? 64 : 15;
+  if (device <= highest) return "";
+  return "the highest is " + std::to_string(highest) + (product == Product::ascend910 ? " (--product a2 for A2)" : "");
+}
+
 void check_server_counts(const Table& table, Product product, Findings& findings) {
   if (table.servers.empty() || table.servers.front().devices.empty()) return;
   const size_t first = table.servers.front().devices.size();
@@ -97,23 +105,16 @@ void check_server_counts(const Table& table, Product product, Findings& findings
 }
 
 void check_device_ids(const Table& table, Product product, Findings& findings) {
-  const long highest = highest_device_id(product);
   for (const Server& server : table.servers) {
     for (const Device& device : server.devices) {
-      if (!device.device_id || *device.device_id <= highest) continue;
-      findings.push_back(finding_at(*device.json, device.path, "device_id",
-                                    "is " + std::to_string(*device.device_id) + ": the highest is " +
-                                        std::to_string(highest) +
-                                        (product == Product::ascend910 ? " (--product a2 for A2)" : "")));
+      const std::string wrong = device.device_id ? too_high(*device.device_id, product) : "";
+      if (wrong.empty()) continue;
+      findings.push_back(
+          finding_at(*device.json, device.path, "device_id", "is " + std::to_string(*device.device_id) + ": " + wrong));
     }
     const auto ids = ids_of(server);
-    const bool small = server.devices.size() == 2 || server.devices.size() == 4;
-    if (product != Product::ascend910 || !small || ids.empty()) continue;
-    if (*ids.begin() < 4 && *ids.rbegin() >= 4) {
-      complain(
-          server, "device",
-          "has devices " + fold_ints(ids) + ": 2 or 4 devices must all be of 0-3 or all of 4-7, which are two networks",
-          findings);
+    if (const std::string wrong = crossing(ids, server.devices.size(), product); !wrong.empty()) {
+      complain(server, "device", "has devices " + fold_ints(ids) + ": " + wrong, findings);
     }
   }
 }

@@ -1,11 +1,20 @@
 // The rules of versions 1.0 and 1.2, each by itself; rules.h lists them. Of this room. Pure.
 #pragma once
 
+#include <set>
+#include <string>
 #include <vector>
 
 #include "ranktable/rules.h"
 
 namespace dlaunch::ranktable {
+
+// The rule that is broken, for people; empty: none is.
+/// By so many devices on a server; `alone`: it is the only one.
+std::string wrong_count(size_t count, bool alone, Product product);
+/// By `count` devices with these ids on a server.
+std::string crossing(const std::set<int>& ids, size_t count, Product product);
+std::string too_high(long device, Product product);
 
 void check_server_counts(const Table& table, Product product, std::vector<Finding>& findings);
 void check_device_ids(const Table& table, Product product, std::vector<Finding>& findings);

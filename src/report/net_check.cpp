@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "plan/table.h"
 #include "report/lines.h"
@@ -28,7 +29,7 @@ bool is_well(const NetHost& host) {
 std::string cell(const NetHost& host, long number) {
   const auto device = std::ranges::find(host.devices, number, &CheckedDevice::device);
   if (device == host.devices.end()) return "-";
-  return device->status.empty() ? "not known" : printable(device->status);
+  return device->status.empty() ? "not known" : escaped(device->status);
 }
 
 std::set<int> device_numbers(const NetCheck& check) {
@@ -70,7 +71,7 @@ std::string to_table(const NetCheck& check) {
   std::vector<std::vector<std::string>> rows = {{"host", "peer"}};
   for (const int number : numbers) rows.front().push_back("device " + std::to_string(number));
   for (const NetHost& host : check.hosts) {
-    auto& row = rows.emplace_back(std::vector{printable(host.name), host.peer.empty() ? "-" : printable(host.peer)});
+    auto& row = rows.emplace_back(std::vector{escaped(host.name), host.peer.empty() ? "-" : escaped(host.peer)});
     for (const int number : numbers) row.push_back(cell(host, number));
   }
   return plan::aligned(rows, "");

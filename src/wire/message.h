@@ -19,7 +19,8 @@ inline constexpr std::uint32_t kMaxOutput = 64u
                                             << 10;  ///< of rank bytes in one frame, so that control is not kept waiting
 inline constexpr std::uint32_t kStdinCredit = 256u << 10;  ///< first grant for every rank's stdin
 inline constexpr std::uint32_t kStageCredit = 256u << 10;  ///< first grant for the files of --stage, for every host
-inline constexpr std::uint32_t kMaxListItems = 1u << 20;   ///< more than execve takes: 6 MiB, nine bytes each at least
+inline constexpr std::uint32_t kNoDevice = ~0u;
+inline constexpr std::uint32_t kMaxListItems = 1u << 20;  ///< more than execve takes: 6 MiB, nine bytes each at least
 
 /// What a rank's stream is connected to on its host.
 enum class StreamMode : std::uint8_t {
@@ -58,11 +59,13 @@ struct Layout {
   bool oversubscribe = false;
   bool report_cpus = false;  ///< Started tells the affinity read back
   std::uint32_t cores_per_rank = 1;
-  bool if_supported = false;  ///< where cores are too few, no rank is bound
+  bool if_supported = false;           ///< where cores are too few, no rank is bound
+  std::uint8_t device_kind = 0;        ///< plan::DeviceKind; with BindTo::device
+  std::vector<std::uint32_t> devices;  ///< of each local rank, with BindTo::device; kNoDevice: none that is known
   template <class A>
   void fields(A& a) {
     a(credit), a(bind_to), a(map_by), a(rank_by), a(local_ranks), a(oversubscribe), a(report_cpus), a(cores_per_rank),
-        a(if_supported);
+        a(if_supported), a(device_kind), a(devices);
   }
   bool operator==(const Layout&) const = default;
 };

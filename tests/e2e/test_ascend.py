@@ -144,6 +144,26 @@ class Job(Ascend):
                 self.assert_hosts_clean()
 
 
+class Bind(Ascend):
+    count = 1
+
+    def test_near_its_device(self):
+        """The PCI bus is a directory of ours: device 0 is on NUMA node 0, device 1 on none, device 2 on one without CPUs."""
+        self.host(1).sh("mount -t tmpfs none /sys/bus/pci")
+        for device, node in ((0, 0), (1, -1), (2, 4000)):
+            address = f"0000:c{device}:00.0"
+            driver, there = f"/sys/bus/pci/drivers/devdrv_device_driver/{address}", f"/sys/bus/pci/devices/{address}"
+            self.host(1).sh(f"mkdir -p {driver} {there}; echo {device} >{driver}/dev_id; echo {node} >{there}/numa_node")
+        result = self.run_dlaunch("--bind-to", "device", "--report-bindings", "--devices", "0-2", "-H", "node1:3", "sleep", "0.2")
+        self.assert_exit(result, 0)
+        self.assert_told(result, 0, "note: node1: the rank of device 1 is not bound: on which NUMA node is not known here; the "
+                                    "rank of device 2 is not bound: no CPU of its NUMA node may be used here")
+        self.assert_told(result, 0, "rank 0 on node1", "CPUs")
+        result = self.run_dlaunch("--bind-to", "device", "--fake-devices", "2", "-n", "2", "true")
+        self.assert_told(result, 0, "note:", "the ranks of devices 0-1 are not bound: on which NUMA node is not known here")
+        self.assert_told(self.run_dlaunch("--bind-to", "device", "--map-by", "socket", "true"), 2, "--map-by socket: would do nothing")
+
+
 class Make(Ascend):
     def make(self, *args):
         result = self.run_dlaunch("ranktable", "make", *args)
@@ -198,6 +218,7 @@ class Check(Ascend):
     count = 3
 
     def rows(self, result):
+        self.assertTrue(result.stdout, result)
         return [line.split() for line in lines(result.stdout)[1:]]
 
     def test_every_device_against_its_peer(self):

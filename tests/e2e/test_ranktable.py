@@ -246,6 +246,66 @@ class CheckAndMerge(Ranktable):
         self.assertIn("absent.json", self.refused(2, "merge", "a.json", "absent.json"))
 
 
+class Job(Ranktable):
+    """--rank-table on this machine; test_ascend.py has other hosts."""
+
+    SHOW = 'echo $RANK_ID $RANK_SIZE $DEVICE_ID $DEVICE_NUM $RANK_TABLE_FILE'
+
+    def rows(self, *args, **options):
+        result = self.run_dlaunch("--rank-table", *args, cwd=self.work, **options)
+        self.assert_exit(result, 0)
+        return sorted(line.split() for line in result.stdout.decode().splitlines())
+
+    def test_the_documents_tables(self):
+        self.usual_tool()
+        for options, first, count in (([], 0, 8), (["--device_num", "[4,8)"], 4, 4)):
+            path, _ = self.make("--server_ip", "127.0.0.1", *options)
+            rows = self.rows(path, "sh", "-c", self.SHOW)
+            self.assertEqual(rows, [[str(r), str(count), str(r + first), str(count), str(self.work / path)] for r in range(count)])
+        self.assertEqual(self.rows(path, "-x", "DEVICE_NUM=8", "-n", 4, "sh", "-c", self.SHOW)[3][3], "8")
+
+    def test_auto(self):
+        self.usual_tool()
+        rows = self.rows("auto", "--fake-devices", 8, "--devices", "[4,8)", "sh", "-c",
+                         self.SHOW + '; cp "$RANK_TABLE_FILE" table$RANK_ID.json')
+        self.assertEqual([row[:4] for row in rows], [[str(r), "4", str(r + 4), "4"] for r in range(4)])
+        tables = {(self.work / f"table{r}.json").read_text() for r in range(4)}
+        self.assertEqual(len(tables), 1)
+        self.assertEqual(self.devices(json.loads(tables.pop())), [(str(r + 4), ADDRESSES[r + 4], str(r)) for r in range(4)])
+        self.assertRegex(rows[0][4], r"/dlaunch-[0-9a-f]{16}/hccl_4p_4567_[0-9a-f.:]+\.json$")
+        self.assertFalse(os.path.exists(os.path.dirname(rows[0][4])))
+
+    def test_rules_hold_before_anybody_is_asked(self):
+        for devices, said in (("3", "has 3 devices: a server of Ascend 910 has 1, 2, 4 or 8"),
+                              ("6", "has 6 devices: a server of Ascend 910 has 1, 2, 4 or 8")):
+            result = self.run_dlaunch("--rank-table", "auto", "--fake-devices", devices, "true")
+            self.assert_exit(result, 2)
+            self.assertIn(said, result.stderr.decode())
+        result = self.run_dlaunch("--rank-table", "auto", "--fake-devices", 8, "--devices", "3-4", "--dry-run", "true")
+        self.assert_exit(result, 2)
+        self.assertIn("2 or 4 devices must all be of 0-3 or all of 4-7", result.stderr.decode())
+        result = self.run_dlaunch("--rank-table", "auto", "--fake-devices", 3, "--product", "a2", "--dry-run", "true")
+        self.assert_exit(result, 0)
+        self.assertIn(b"rank table  auto", result.stdout)
+
+    @unittest.skipUnless(rooted(), "needs root, to have devices in a /dev of its own")
+    def test_ascend_devices_that_are_found(self):
+        devices = "mount -t tmpfs none /dev; mknod -m 666 /dev/null c 1 3; mkdir /dev/shm; for n in 0 1 2 3 4 5 6 7; do : >/dev/davinci$n; done; "
+        run = lambda *args: subprocess.run(["unshare", "-m", "sh", "-c", devices + 'exec "$@"', "sh", support.DLAUNCH, *args],
+                                           env=self.env, cwd=self.work, capture_output=True, timeout=support.TIMEOUT)
+        said = run("-n", "3", "sh", "-c", "echo $DEVICE_ID")
+        self.assertEqual((said.returncode, sorted(said.stdout.split())), (0, [b"0", b"1", b"2"]), said)
+        self.assertIn(b"note: ", said.stderr)
+        self.assertIn(b"has 3 devices, and HCCL may refuse them: a server of Ascend 910 has 1, 2, 4 or 8", said.stderr)
+        said = run("-n", "3", "--env-for", "mindspore", "true")
+        self.assertEqual(said.returncode, 2, said)
+        self.assertIn(b"has 3 devices: a server of Ascend 910 has 1, 2, 4 or 8 (--product a2 for A2)", said.stderr)
+        self.assertEqual(run("-n", "3", "--env-for", "mindspore", "--product", "a2", "true").returncode, 0)
+        said = run("-n", "4", "--env-for", "mindspore", "true")
+        self.assertEqual(said.returncode, 0, said)
+        self.assertNotIn(b"HCCL", said.stderr)
+
+
 class Help(Ranktable):
     def test_help(self):
         result = self.ranktable("--help")

@@ -149,6 +149,7 @@ void AgentProcess::take(wire::Message&& message) {
   if (auto* said = std::get_if<wire::Hello>(&message)) hello = *said;
   if (auto* said = std::get_if<wire::Clean>(&message)) clean = *said;
   if (auto* said = std::get_if<wire::Facts>(&message)) facts.push_back(*said);
+  if (auto* said = std::get_if<wire::Told>(&message)) told.push_back(*said);
   if (auto* said = std::get_if<wire::Log>(&message)) logs.push_back(*said);
   if (auto* said = std::get_if<wire::Prepared>(&message)) prepared.push_back(*said);
   if (auto* said = std::get_if<wire::StageCredit>(&message)) stage_credit += said->bytes;

@@ -96,6 +96,7 @@ class AgentProcess {
   std::optional<wire::Hello> hello;
   std::optional<wire::Clean> clean;
   std::vector<wire::Facts> facts;
+  std::vector<wire::Told> told;
   std::vector<wire::Log> logs;
   std::vector<wire::Prepared> prepared;
   std::uint64_t stage_credit = 0;

@@ -83,7 +83,7 @@ TEST(Hostfile, ErrorsNameLineColumnAndWord) {
   EXPECT_THAT(error("a port=0\n"), HasSubstr("1 to 65535"));
   EXPECT_THAT(error("a wdir=x\n"), HasSubstr("whole path"));
   EXPECT_THAT(error("a identity=x\n"), HasSubstr("~/"));
-  EXPECT_THAT(error("a devices=x\n"), HasSubstr("devices=0,2-3"));
+  EXPECT_THAT(error("a devices=x\n"), HasSubstr("4-7 or 0,2"));
   EXPECT_THAT(error("a devices=1,0-2\n"), HasSubstr("names device 1 twice"));
   EXPECT_THAT(error("a slots=1 cpu=2\n"), HasSubstr("twice"));
   EXPECT_THAT(error("a:2 slots=2\n"), HasSubstr("twice"));

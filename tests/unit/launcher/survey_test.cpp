@@ -121,6 +121,60 @@ TEST_F(SurveyTest, NamesAreAskedForAfterTheClock) {
   EXPECT_LT(found.hosts[0].clock_error_ns, 250'000'000);
 }
 
+TEST_F(SurveyTest, InquiresAfterTheFactsAndAgainOnTheSameLinks) {
+  hosts.script([](Script& agent) {
+    agent.hello();
+    agent.expect<wire::Survey>();
+    agent.send(facts_of(6));
+    for (const char* answer : {"first", "second"}) {
+      EXPECT_THAT(agent.expect<wire::Inquire>().commands, ElementsAre("tool\n6"));
+      agent.send(wire::Told{{answer}, {0}});
+    }
+    agent.until_gone();
+  });
+  std::vector<plan::Host> all(1);
+  all[0].name = "n0";
+  std::uint32_t cpus = 0;
+  const auto inquire = [&](int, const Surveyed& known) {
+    if (known.facts) cpus = known.facts->cpus;
+    return std::optional(wire::Inquire{"/bin", 1000, {"tool\n" + std::to_string(cpus)}});
+  };
+  const auto first = Survey(io, links, ask, {}, inquire).run(all);
+  ASSERT_TRUE(first.hosts[0].told);
+  EXPECT_THAT(first.hosts[0].told->printed, ElementsAre("first"));
+  const auto again = Survey(io, links, [](int) { return std::nullopt; }, {}, inquire).run(all);
+  ASSERT_TRUE(again.hosts[0].told);
+  EXPECT_THAT(again.hosts[0].told->printed, ElementsAre("second"));
+}
+
+/// The first host's answer is looked at for so long that the second's, with which the survey ends, and the tick of the
+/// progress are ready at once.
+TEST_F(SurveyTest, ItsTickDoesNotOutliveIt) {
+  answers(1);
+  hosts.script([](Script& agent) {
+    agent.hello();
+    agent.expect<wire::Survey>();
+    ::usleep(100'000);
+    agent.send(facts_of(2));
+    agent.until_gone();
+  });
+  std::vector<plan::Host> all(2);
+  all[0].name = "n0";
+  all[1].name = "n1";
+  bool over = false;
+  int late = 0;
+  const auto look = [](int host, const Surveyed&) -> std::optional<wire::Inquire> {
+    if (host == 0) ::usleep(500'000);
+    return std::nullopt;
+  };
+  Survey survey(io, links, ask, [&](const std::vector<std::string>&) { late += over ? 1 : 0; }, look);
+  ASSERT_TRUE(survey.run(all).hosts[1].facts);
+  over = true;
+  io.run_for(300ms);
+  io.restart();
+  EXPECT_EQ(late, 0);
+}
+
 TEST_F(SurveyTest, AnInterruptEndsIt) {
   answers(1);
   hosts.script([](Script& agent) { agent.until_gone(); });

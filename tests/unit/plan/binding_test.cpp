@@ -166,5 +166,10 @@ TEST(Binding, NoTwoRanksShareWhatIsTheirOwn) {
   }
 }
 
+TEST(Binding, NearDevices) {
+  const Topology topology = {.pus = {{0, 0, 0, 0}, {4, 0, 0, 0}, {1, 1, 0, 1}, {2, 2, 1, 3}}};
+  EXPECT_EQ(bind_near(topology, {3, 0, 0, std::nullopt, 2}), (Masks{{2}, {0, 4}, {0, 4}, {}, {}}));
+}
+
 }  // namespace
 }  // namespace dlaunch::plan

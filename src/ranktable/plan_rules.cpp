@@ -1,0 +1,53 @@
+#include "ranktable/plan_rules.h"
+
+#include <set>
+
+#include "base/text.h"
+#include "ranktable/server_rules.h"
+
+namespace dlaunch::ranktable {
+namespace {
+
+using plan::DeviceKind;
+
+std::string devices(size_t count) { return std::to_string(count) + (count == 1 ? " device" : " devices"); }
+
+std::set<int> devices_of(const plan::Plan& plan, const plan::PlannedHost& host) {
+  std::set<int> ids;
+  for (const int rank : host.ranks) {
+    if (const auto& device = plan.ranks[static_cast<size_t>(rank)].device) ids.insert(*device);
+  }
+  return ids;
+}
+
+bool counts(const plan::Host& host, bool stand_ins) {
+  if (host.device_kind == DeviceKind::ascend) return true;
+  return stand_ins && (host.device_kind == DeviceKind::fake || host.device_kind == DeviceKind::named);
+}
+
+}  // namespace
+
+std::vector<BrokenRule> broken_rules(const plan::Plan& plan, Product product, bool stand_ins) {
+  std::vector<BrokenRule> broken;
+  const bool alone = plan.hosts.size() == 1;
+  std::optional<size_t> first;
+  for (const plan::PlannedHost& planned : plan.hosts) {
+    const std::set<int> ids = devices_of(plan, planned);
+    if (ids.empty() || !counts(planned.host, stand_ins)) continue;
+    const auto say = [&](const std::string& what, const std::string& rule) {
+      if (!rule.empty()) broken.push_back({planned.host.name, what, rule});
+    };
+    const size_t count = ids.size();
+    if (const std::string rule = wrong_count(count, alone, product); !rule.empty()) {
+      say("has " + devices(count), rule);
+    } else if (first.value_or(count) != count) {
+      say("has " + devices(count), "the first host has " + std::to_string(*first));
+    }
+    if (!first) first = count;
+    say("has devices " + fold_ints(ids), crossing(ids, count, product));
+    say("has device " + std::to_string(*ids.rbegin()), too_high(*ids.rbegin(), product));
+  }
+  return broken;
+}
+
+}  // namespace dlaunch::ranktable
