@@ -50,9 +50,9 @@ struct Start {
 
 namespace {
 
-constexpr std::uint8_t kWarning = 2;
 constexpr const char* kEnvironmentFile = "env.log";
 constexpr mode_t kEnvironmentMode = 0600;
+constexpr std::uint8_t kWarning = 2;
 constexpr int kStarts = 8;  // reported together: so many may wait for their Started
 
 std::vector<char*> pointers(const std::vector<std::string>& first, const std::vector<std::string>& second) {

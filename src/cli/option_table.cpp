@@ -142,9 +142,10 @@ constexpr OptionSpec kOptions[] = {
      .more = "A line that begins with # is a comment; a value is all that follows the first =."},
     {.names = "env-for", .takes = Takes::value, .value_name = "LIST", .section = Section::environment, .joins = true,
      .preference = true,
-     .help = "variables of torch deepspeed jax tensorflow mindspore mindspore-dynamic horovod openmpi mpich slurm; auto",
+     .help = "variables of torch deepspeed jax tensorflow mindspore[-dynamic] horovod ... or auto",
      .set_job = [](Options& o, string_view v, Here) { return put(o.request.frameworks, plan::parse_frameworks(v)); },
-     .more = "Several with commas. What an outer launcher left is removed; -x comes last. docs/frameworks.md lists the "
+     .more = "Several with commas. What an outer launcher left is removed; -x comes last. auto: torch, deepspeed, jax and mindspore. Also "
+             "openmpi, mpich, slurm. docs/frameworks.md lists the "
              "variables."},
     {.names = "visible", .takes = Takes::value, .value_name = "WHICH", .section = Section::environment,
      .preference = true, .standard = "none",

@@ -41,17 +41,6 @@ wire::Spawn spawn_frame(const plan::Plan& plan, const plan::Rank& rank, const Se
   return spawn;
 }
 
-/// UUIDs number devices by their place in a list, which is not the machine's.
-void add_devices(const plan::Plan& plan, int host, wire::Layout& layout) {
-  const plan::PlannedHost& planned = plan.hosts[static_cast<size_t>(host)];
-  layout.device_kind = static_cast<std::uint8_t>(planned.host.device_kind);
-  for (const int rank : planned.ranks) {
-    const auto& device = plan.ranks[static_cast<size_t>(rank)].device;
-    const bool known = device && planned.host.uuids.empty();
-    layout.devices.push_back(known ? static_cast<std::uint32_t>(*device) : wire::kNoDevice);
-  }
-}
-
 /// The ranks' output files that are in one of these directories.
 std::vector<std::string> files_below(const std::vector<std::string>& dirs, const Settings& settings,
                                      const std::vector<output::RankFacts>& facts) {
@@ -79,6 +68,17 @@ wire::Spawn companion_frame(const plan::Plan& plan) {
   spawn.dir = plan.companion->dir;
   spawn.err = StreamMode::joined;
   return spawn;
+}
+
+/// UUIDs number devices by their place in a list, which is not the machine's.
+void add_devices(const plan::Plan& plan, int host, wire::Layout& layout) {
+  const plan::PlannedHost& planned = plan.hosts[static_cast<size_t>(host)];
+  layout.device_kind = static_cast<std::uint8_t>(planned.host.device_kind);
+  for (const int rank : planned.ranks) {
+    const auto& device = plan.ranks[static_cast<size_t>(rank)].device;
+    const bool known = device && planned.host.uuids.empty();
+    layout.devices.push_back(known ? static_cast<std::uint32_t>(*device) : wire::kNoDevice);
+  }
 }
 
 wire::Layout layout_frame(const plan::Plan& plan, int host, const Settings& settings) {

@@ -18,9 +18,9 @@ inline constexpr std::uint32_t kMaxFrame = 16u << 20;  ///< an environment of 2 
 inline constexpr std::uint32_t kMaxOutput = 64u
                                             << 10;  ///< of rank bytes in one frame, so that control is not kept waiting
 inline constexpr std::uint32_t kStdinCredit = 256u << 10;  ///< first grant for every rank's stdin
-inline constexpr std::uint32_t kNoDevice = ~0u;
 inline constexpr std::uint32_t kStageCredit = 256u << 10;  ///< first grant for the files of --stage, for every host
-inline constexpr std::uint32_t kMaxListItems = 1u << 20;   ///< more than execve takes: 6 MiB, nine bytes each at least
+inline constexpr std::uint32_t kNoDevice = ~0u;
+inline constexpr std::uint32_t kMaxListItems = 1u << 20;  ///< more than execve takes: 6 MiB, nine bytes each at least
 
 /// What a rank's stream is connected to on its host.
 enum class StreamMode : std::uint8_t {
