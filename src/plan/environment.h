@@ -7,7 +7,8 @@
 // terminal, login or outer job (withheld_elsewhere); there the agent's login gives HOME, USER and their like. A host's
 // own variables (env.NAME= in a hostfile) replace the launcher's on it. -x always wins.
 //
-// Where frameworks are asked for (--env-for), or a rank table, what an outer job's launcher left goes too (plan/outer_job.h), and where
+// Where frameworks are asked for (--env-for), or a rank table, what an outer job's launcher left goes too
+// (plan/outer_job.h), and where
 // --visible hides devices, the launcher's own lists of them (plan/visible.h); -x brings back what it names outright.
 //
 // A name of kRankVariables that -x gives a value or names outright is the user's: the rank's own value is left out.
