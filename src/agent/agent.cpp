@@ -13,6 +13,7 @@
 
 #include "agent/identity.h"
 #include "agent/inquirer.h"
+#include "agent/preparer.h"
 #include "agent/ranks.h"
 #include "agent/surveyor.h"
 #include "agent/sweeper.h"
@@ -37,6 +38,7 @@ class Agent::Impl {
         timer_(io),
         sweeper_(io),
         files_(files),
+        preparer_(io, link_),
         ranks_(io, link_, open_files),
         surveyor_(io, link_, open_files),
         inquirer_(io, link_, open_files) {
@@ -79,6 +81,7 @@ class Agent::Impl {
   }
 
   void on(wire::Finish&) {
+    preparer_.stop();
     surveyor_.stop();
     inquirer_.stop();
     sweeper_.start(std::chrono::milliseconds(setup_.grace_ms),
@@ -88,6 +91,8 @@ class Agent::Impl {
   void on(wire::Survey& survey) { surveyor_.look(std::move(survey)); }
   void on(wire::Inquire& inquire) { inquirer_.ask(std::move(inquire)); }
   void on(wire::Layout& layout) { ranks_.configure(layout, setup_.hand_over); }
+  void on(wire::Prepare& asked) { preparer_.prepare(std::move(asked)); }
+  void on(wire::Stage& stage) { preparer_.stage(stage); }
   void on(wire::File& file) { ranks_.keep(file, files_); }
   void on(wire::MpiWorld& world) { ranks_.serve_mpi(world); }
   void on(wire::Shared& shared) { ranks_.shared(shared); }
@@ -120,7 +125,7 @@ class Agent::Impl {
       int wait_status = 0;
       const pid_t pid = ::waitpid(-1, &wait_status, WNOHANG);
       if (pid <= 0) return sweeper_.children_changed(pid < 0 && errno == ECHILD);
-      if (!inquirer_.reaped(pid, wait_status)) ranks_.reaped(pid, wait_status);
+      if (!preparer_.reaped(pid, wait_status) && !inquirer_.reaped(pid, wait_status)) ranks_.reaped(pid, wait_status);
     }
   }
 
@@ -150,6 +155,7 @@ class Agent::Impl {
     link_.close();
     timer_.cancel();
     ranks_.discard();
+    preparer_.stop();
     surveyor_.stop();
     inquirer_.stop();
     exit_code_ = kLost;
@@ -165,6 +171,7 @@ class Agent::Impl {
   asio::steady_timer timer_;
   Sweeper sweeper_;
   JobDirectory& files_;
+  Preparer preparer_;
   Ranks ranks_;
   Surveyor surveyor_;
   Inquirer inquirer_;

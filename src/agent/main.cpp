@@ -17,6 +17,7 @@
 
 #include "agent/agent.h"
 #include "agent/job_directory.h"
+#include "agent/preparer.h"
 #include "agent/sweeper.h"
 #include "base/exit_status.h"
 #include "sys/descendants.h"
@@ -129,10 +130,11 @@ int run() {
 
 }  // namespace
 
-/// `--probe` shows that this machine can execute the agent.
+/// `--probe` shows that this machine can execute the agent; `--prepare` is agent/preparer.h.
 int main(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "--probe") return 0;
   try {
+    if (argc > 1 && std::string_view(argv[1]) == "--prepare") return agent::prepare_main();
     return run();
   } catch (const std::exception& error) {
     std::fprintf(stderr, "dlaunch-agent: %s\n", error.what());

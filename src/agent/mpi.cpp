@@ -31,6 +31,7 @@ Mpi::~Mpi() = default;
 void Mpi::configure(const wire::MpiWorld& world, std::uint32_t ranks_here) {
   if (server_) return;
   probe_ = world.probe;
+  size_ = world.size;
   server_.emplace(pmi::World{world.space, world.size, world.universe, world.mapping, ranks_here, world.alone});
 }
 
@@ -53,7 +54,7 @@ sys::Fd Mpi::connect(std::uint32_t rank, std::uint32_t app) {
 }
 
 bool Mpi::ended(std::uint32_t rank) {
-  if (!server_) return false;
+  if (!in_world(rank)) return false;
   while (read_some(rank)) {
   }
   const bool in_mpi = server_->in_mpi(rank);

@@ -27,6 +27,9 @@ class Mpi {
   /// Whether ranks of the program at that path get a connection.
   bool serves(const std::string& path, const std::vector<std::string>& env) const;
 
+  /// False for a process beside the ranks.
+  bool in_world(std::uint32_t rank) const { return server_ && rank < size_; }
+
   /// The end of its connection that the rank inherits; it is served from now on. Empty with errno set.
   sys::Fd connect(std::uint32_t rank, std::uint32_t app);
   /// It ended, or was never started. Takes what it said last. True when it was in MPI.
@@ -54,6 +57,7 @@ class Mpi {
   link::Link& link_;
   std::optional<pmi::Server> server_;
   bool probe_ = false;
+  std::uint32_t size_ = 0;  // ranks of the job
   std::map<std::uint32_t, std::unique_ptr<Connection>> connections_;
   std::array<char, 16u << 10> scratch_{};
 };

@@ -28,6 +28,8 @@ namespace dlaunch::agent {
 struct Rank {
   pid_t pid = 0;  // 0 once it was reaped: nothing is sent to a pid that may be another's
   std::uint32_t app = 0;
+  std::string path;       // of its program
+  std::string directory;  // in which it runs
   const SpawnFailure* failure = nullptr;
   std::array<std::unique_ptr<link::PipeReader>, 2> readers;
   std::array<std::uint32_t, 2> credit{};
@@ -41,8 +43,17 @@ struct Program {
   bool mpi = false;  // its ranks get a connection
 };
 
+/// One rank's way into its program.
+struct Start {
+  const Program& program;
+  std::string path;
+  std::string directory;
+};
+
 namespace {
 
+constexpr const char* kEnvironmentFile = "env.log";
+constexpr mode_t kEnvironmentMode = 0600;
 constexpr std::uint8_t kWarning = 2;
 constexpr int kStarts = 8;  // reported together: so many may wait for their Started
 
@@ -72,10 +83,10 @@ std::string one_line(const Error& error) {
   return error.what + ": " + error.why + (error.hint.empty() ? "" : " (" + error.hint + ")");
 }
 
-std::string step_text(SpawnStep step, int error, const Program& program) {
+std::string step_text(SpawnStep step, int error, const Start& start) {
   switch (step) {
     case SpawnStep::fork:
-      return "cannot make a process for " + program.asked.argv[0];
+      return "cannot make a process for " + start.program.asked.argv[0];
     case SpawnStep::session:
       return "cannot make its session and descriptors";
     case SpawnStep::mpi:
@@ -87,12 +98,36 @@ std::string step_text(SpawnStep step, int error, const Program& program) {
     case SpawnStep::affinity:
       return "cannot bind it to its CPUs";
     case SpawnStep::directory:
-      return "cannot change to the working directory " + program.asked.wdir;
+      return "cannot change to the working directory " + start.directory;
     case SpawnStep::exec:
-      return error == ENOENT ? missing_interpreter(*program.path, program.asked.wdir)
-                             : "cannot execute " + *program.path;
+      return error == ENOENT ? missing_interpreter(start.path, start.directory) : "cannot execute " + start.path;
   }
   return {};
+}
+
+/// A name with a slash means what was staged there.
+tl::expected<std::string, NotFound> path_in(const Program& program, const std::string& directory) {
+  if (program.asked.argv.empty()) return program.path;
+  return find_program(program.asked.argv[0], program.asked.env, directory);
+}
+
+/// As env(1) prints it; for its owner only, since it may hold secrets. 0 or errno.
+int save_environment(const std::string& directory, const std::vector<std::string>& shared,
+                     const std::vector<std::string>& own) {
+  std::string text;
+  for (const auto* entries : {&shared, &own}) {
+    for (const std::string& entry : *entries) text.append(entry).append("\n");
+  }
+  const std::string name = directory + '/' + kEnvironmentFile;
+  ::unlink(name.c_str());
+  const sys::Fd file(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kEnvironmentMode));
+  if (!file) return errno;
+  for (std::string_view rest = text; !rest.empty();) {
+    const ssize_t wrote = ::write(file.get(), rest.data(), rest.size());
+    if (wrote < 0) return errno;
+    rest.remove_prefix(static_cast<size_t>(wrote));
+  }
+  return 0;
 }
 
 void add_unless_there(std::vector<std::string>& env, const std::string& added) {
@@ -165,18 +200,24 @@ void Ranks::start(const wire::Spawn& spawn) {
   if (ranks_.contains(spawn.rank)) return refuse(spawn.rank, EEXIST, "it was started already");
   const auto program = programs_.find(spawn.app);
   if (program == programs_.end()) return refuse(spawn.rank, EINVAL, "its program was never described");
-  if (::access((program->second.asked.wdir + "/.").c_str(), X_OK) != 0) {  // "/.": of a file it says ENOTDIR
+  Start start{program->second, {}, spawn.dir.empty() ? program->second.asked.wdir : spawn.dir};
+  if (::access((start.directory + "/.").c_str(), X_OK) != 0) {  // "/.": of a file it says ENOTDIR
     const int error = errno;
-    return refuse(spawn.rank, error, step_text(SpawnStep::directory, error, program->second));
+    return refuse(spawn.rank, error, step_text(SpawnStep::directory, error, start));
   }
-  if (!program->second.path)
-    return refuse(spawn.rank, program->second.path.error().error, program->second.path.error().what);
   if (not_kept_) return refuse(spawn.rank, not_kept_->error, not_kept_->what);
+  auto path = spawn.dir.empty() ? program->second.path : path_in(program->second, spawn.dir);
+  if (!path) return refuse(spawn.rank, path.error().error, path.error().what);
+  start.path = *std::move(path);
   const auto cpus = cpus_for(spawn);
   if (!cpus) return refuse(spawn.rank, 0, one_line(cpus.error()));
   auto stdio = open_stdio(spawn, window_);
   if (!stdio) return refuse(spawn.rank, stdio.error().error, stdio.error().what);
-  launch(spawn, program->second, *cpus, *stdio);
+  if (spawn.save_env) {
+    const int error = save_environment(spawn.dir, program->second.asked.env, spawn.env);
+    if (error != 0) return refuse(spawn.rank, error, "cannot write " + spawn.dir + '/' + kEnvironmentFile);
+  }
+  launch(spawn, start, *cpus, *stdio);
 }
 
 Result<std::vector<std::uint32_t>> Ranks::cpus_for(const wire::Spawn& spawn) {
@@ -210,16 +251,15 @@ void Ranks::granted(const wire::Credit& credit) {
   if (rank->second.readers[stream]) rank->second.readers[stream]->resume();
 }
 
-void Ranks::launch(const wire::Spawn& spawn, const Program& program, const std::vector<std::uint32_t>& cpus,
-                   Stdio& stdio) {
+void Ranks::launch(const wire::Spawn& spawn, const Start& start, const std::vector<std::uint32_t>& cpus, Stdio& stdio) {
   const std::vector<std::string> none;
-  const auto argv = pointers(program.asked.argv, none);
-  const auto envp = pointers(program.asked.env, spawn.env);
+  const auto argv = pointers(start.program.asked.argv, none);
+  const auto envp = pointers(start.program.asked.env, spawn.env);
   Launch launch;
-  launch.path = program.path->c_str();
+  launch.path = start.path.c_str();
   launch.argv = argv.data();
   launch.envp = envp.data();
-  launch.wdir = program.asked.wdir.c_str();
+  launch.wdir = start.directory.c_str();
   launch.in = stdio.child_in.get();
   launch.out = stdio.child_out.get();
   launch.err = stdio.child_err.get();
@@ -228,17 +268,20 @@ void Ranks::launch(const wire::Spawn& spawn, const Program& program, const std::
   const auto mask = affinity_mask(cpus);
   launch.affinity = mask;
   launch.wait = report_cpus_;
-  const sys::Fd mpi = program.mpi ? mpi_.connect(spawn.rank, spawn.app) : sys::Fd();
-  if (program.mpi && !mpi) return refuse(spawn.rank, errno, "cannot make its MPI connection");
+  const bool has_mpi = start.program.mpi && mpi_.in_world(spawn.rank);
+  const sys::Fd mpi = has_mpi ? mpi_.connect(spawn.rank, spawn.app) : sys::Fd();
+  if (has_mpi && !mpi) return refuse(spawn.rank, errno, "cannot make its MPI connection");
   launch.mpi = mpi.get();
   const Spawner::Child child = spawner_.spawn(launch);
-  if (child.pid < 0) return refuse(spawn.rank, child.error, step_text(SpawnStep::fork, child.error, program));
+  if (child.pid < 0) return refuse(spawn.rank, child.error, step_text(SpawnStep::fork, child.error, start));
   Rank& rank = ranks_[spawn.rank];
   rank.pid = child.pid;
   rank.app = spawn.app;
+  rank.path = start.path;
+  rank.directory = start.directory;
   rank.failure = child.slot;
   rank_of_.emplace(child.pid, spawn.rank);
-  if (!program.mpi) mpi_.ended(spawn.rank);  // it never comes to a fence
+  if (!has_mpi) mpi_.ended(spawn.rank);  // it never comes to a fence
   connect(spawn.rank, rank, stdio);
 }
 
@@ -266,10 +309,11 @@ void Ranks::connect(std::uint32_t id, Rank& rank, Stdio& stdio) {
 }
 
 void Ranks::feed(std::uint32_t id, Rank& rank, Stdio& stdio) {
-  rank.in = std::make_unique<StdinFeeder>(
-      io_, std::move(stdio.in), stdio.terminal,
-      StdinFeeder::Handlers{[this, id](std::uint32_t bytes) { link_.send(wire::Credit{id, 0, bytes}); },
-                            [this, id] { link_.send(wire::StdinClosed{id}); }});
+  rank.in = std::make_unique<StdinFeeder>(io_, std::move(stdio.in), stdio.terminal,
+                                          StdinFeeder::Handlers{[this, id](std::uint32_t bytes) {
+                                                                  link_.send(wire::Credit{id, 0, bytes});
+                                                                },
+                                                                [this, id] { link_.send(wire::StdinClosed{id}); }});
 }
 
 /// Carries an output stream in frames, under the credit that the launcher grants.
@@ -323,7 +367,8 @@ void Ranks::reaped(pid_t pid, int wait_status) {
   }
   const bool in_mpi = mpi_.ended(id);
   if (const auto failure = Spawner::failure(rank.failure)) {
-    return refuse(id, failure->error, step_text(failure->step, failure->error, programs_.at(rank.app)));
+    return refuse(id, failure->error,
+                  step_text(failure->step, failure->error, {programs_.at(rank.app), rank.path, rank.directory}));
   }
   const bool killed = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
   const auto kills = killed ? oom_kills() : oom_kills_;

@@ -28,6 +28,7 @@ namespace dlaunch::agent {
 
 struct Program;  // an app with what all its ranks need to exec
 struct Rank;     // a rank and its streams
+struct Start;    // where one rank begins
 
 class Ranks {
  public:
@@ -62,7 +63,7 @@ class Ranks {
  private:
   Result<std::vector<std::vector<std::uint32_t>>> bind(const wire::Layout& layout);
   Result<std::vector<std::uint32_t>> cpus_for(const wire::Spawn& spawn);
-  void launch(const wire::Spawn& spawn, const Program& program, const std::vector<std::uint32_t>& cpus, Stdio& stdio);
+  void launch(const wire::Spawn& spawn, const Start& start, const std::vector<std::uint32_t>& cpus, Stdio& stdio);
   void connect(std::uint32_t id, Rank& rank, Stdio& stdio);
   void feed(std::uint32_t id, Rank& rank, Stdio& stdio);
   void carry(std::uint32_t id, Rank& rank, std::uint8_t stream, sys::Fd fd);

@@ -40,6 +40,13 @@ bool may_run_on(const plan::AppRequest& app, int host, const plan::Allocation& a
   return std::ranges::find(hosts, host) != hosts.end();
 }
 
+/// What will be in the ranks' own directories is not there yet.
+bool is_looked_for(const plan::Request& request, const plan::App& app) {
+  if (app.argv.empty()) return false;
+  const std::string& program = app.argv.front();
+  return request.rank_dir.empty() || program.starts_with('/') || program.find('/') == std::string::npos;
+}
+
 wire::Survey question(int host, const plan::Request& request, const std::vector<plan::App>& apps,
                       const plan::Allocation& allocation) {
   wire::Survey survey;
@@ -49,7 +56,7 @@ wire::Survey question(int host, const plan::Request& request, const std::vector<
     const plan::App& app = apps[i];
     survey.path = path_in(plan::program_environment(app, planned));
     survey.wdirs.push_back(plan::program_directory(app, planned));
-    survey.programs.push_back(app.argv.empty() ? "" : app.argv.front());
+    survey.programs.push_back(is_looked_for(request, app) ? app.argv.front() : "");
   }
   for (const plan::Host& other : allocation.hosts) survey.names.push_back(other.name);
   return survey;

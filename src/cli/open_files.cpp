@@ -20,7 +20,7 @@ std::uint64_t files_of_rank(const output::Settings& output) {
 }  // namespace
 
 std::uint64_t open_files_needed(const plan::Plan& plan, const output::Settings& output, WayElsewhere way) {
-  std::uint64_t need = kOfOurOwn;
+  std::uint64_t need = kOfOurOwn + (plan.companion ? kForRankHere : 0);
   bool elsewhere = false;
   for (const plan::PlannedHost& planned : plan.hosts) {
     if (planned.host.local) {

@@ -45,6 +45,17 @@ constexpr OptionSpec kOptions[] = {
     {.names = "wdir wd", .takes = Takes::value, .value_name = "DIR", .section = Section::start, .standard = "here",
      .help = "working directory of the ranks",
      .set_program = [](AppRequest& a, string_view v, Here h) { return put(a.wdir, absolute_path(v, h.cwd)); }},
+    {.names = "rank-dir", .takes = Takes::value, .value_name = "TEMPLATE", .section = Section::start,
+     .help = "run each rank in a directory of its own, made afresh: 'device{rank}'", .set_job = set_rank_dir,
+     .more = "It is below the working directory. What an earlier job left in it is removed; a directory that --rank-dir "
+             "did not make must be empty. Fields: {rank} {local_rank} {host} {device}. --stage copies files into it, --save-env "
+             "writes the rank's environment there."},
+    {.names = "stage", .takes = Takes::value, .value_name = "FILE[,FILE...]", .section = Section::start, .joins = true,
+     .rare = true, .help = "copy files or directories from here into each rank's directory", .set_job = set_stage,
+     .more = "Hosts need not have them. A quoted pattern, as '../*.py', names many."},
+    {.names = "save-env", .section = Section::start, .rare = true,
+     .help = "write each rank's environment to env.log in its directory",
+     .set_job = [](Options& o, string_view v, Here) { return put_flag(o.save_env, v); }},
     {.names = "personality", .takes = Takes::value, .value_name = "WHOSE", .section = Section::start, .rare = true,
      .standard = "by the name it is called by", .help = "whose defaults hold: ompi (Open MPI's) or dlaunch",
      .set_job = set_personality,
@@ -83,7 +94,7 @@ constexpr OptionSpec kOptions[] = {
      .rare = true, .standard = "910", .help = "whose rules hold for Ascend devices: 910, a2, a3, 950",
      .set_job = set_product},
     {.names = "max-slots", .takes = Takes::value, .value_name = "N", .section = Section::place, .preference = true,
-     .help = "never more than N ranks on a host",
+     .rare = true, .help = "never more than N ranks on a host",
      .set_job = [](Options& o, string_view v, Here) { return put(o.hosts.max_slots, whole_number(v, 1, kMaxRanks)); }},
     {.names = "devices", .takes = Takes::value, .value_name = "LIST", .section = Section::place,
      .help = "use only these devices of each host: \"[4,8)\", 4-7 or 0,2",
@@ -133,9 +144,10 @@ constexpr OptionSpec kOptions[] = {
      .more = "A line that begins with # is a comment; a value is all that follows the first =."},
     {.names = "env-for", .takes = Takes::value, .value_name = "LIST", .section = Section::environment, .joins = true,
      .preference = true,
-     .help = "variables of torch deepspeed jax tensorflow mindspore horovod openmpi mpich slurm",
+     .help = "variables of torch deepspeed jax tensorflow mindspore[-dynamic] horovod ... or auto",
      .set_job = [](Options& o, string_view v, Here) { return put(o.request.frameworks, plan::parse_frameworks(v)); },
-     .more = "Several with commas. What an outer launcher left is removed; -x comes last. docs/frameworks.md lists the "
+     .more = "Several with commas. What an outer launcher left is removed; -x comes last. auto: torch, deepspeed, jax and mindspore. Also "
+             "openmpi, mpich, slurm. docs/frameworks.md lists the "
              "variables."},
     {.names = "visible", .takes = Takes::value, .value_name = "WHICH", .section = Section::environment,
      .preference = true, .standard = "none",

@@ -1,9 +1,11 @@
 // All that the user asked, with every default decided here and nowhere later. A value; `run` owns it.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "allocate/choose.h"
 #include "job/policy.h"
@@ -48,6 +50,9 @@ struct Options {
   std::string rsh_args;                        ///< and plm_rsh_args; together they are `exec`, when that is empty
   std::chrono::milliseconds wait_hosts{0};     ///< --wait-hosts
   int hosts_at_once = 64;                      ///< --hosts-at-once
+  std::vector<std::string> stage;              ///< --stage; absolute names or patterns of files
+  std::shared_ptr<const std::string> staged;   ///< those files as an archive, once they were read
+  bool save_env = false;                       ///< --save-env
 
   std::optional<RankTableRequest> rank_table;
   std::optional<ranktable::Product> product;  ///< --product; empty: the usual one of the table's version

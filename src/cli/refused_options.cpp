@@ -16,7 +16,6 @@ constexpr string_view kInherits =
 constexpr string_view kPlan = "--dry-run prints the plan, with --format json all of it";
 
 constexpr RefusedOption kRefused[] = {
-    {"rank-dir stage save-env", "it is not supported by this version"},
     // mpirun
     {"npersocket",
      "how many sockets a host has is not known to the plan; -N with --map-by socket --bind-to socket deals "

@@ -169,6 +169,17 @@ Result<void> check_ranks(const Effective& effective) {
   return useless(ranks->spelled, "with :nocopy nothing reaches the console", "leave one of them out");
 }
 
+/// What is put into a rank's directory needs one.
+Result<void> check_rank_dirs(const Effective& effective) {
+  if (effective.find("rank-dir")) return {};
+  for (const string_view name : {"stage", "save-env"}) {
+    if (const Given* given = effective.find(name)) {
+      return useless(given->spelled, "the ranks have no directories of their own", "add --rank-dir 'device{rank}'");
+    }
+  }
+  return {};
+}
+
 /// `hosts` and `check` start nothing.
 Result<void> check_verb(const Effective& effective, Verb verb) {
   if (const Given* ascend = effective.find("ascend"); ascend && verb != Verb::check) {
@@ -212,6 +223,7 @@ Result<void> check_effects(const Effective& effective, Verb verb, Personality pe
   }
   if (auto ok = check_cores(effective); !ok) return ok;
   if (auto ok = check_color(effective); !ok) return ok;
+  if (auto ok = check_rank_dirs(effective); !ok) return ok;
   if (auto ok = check_transport(effective); !ok) return ok;
   if (auto ok = check_ranks_per_host(effective); !ok) return ok;
   return check_ranks(effective);

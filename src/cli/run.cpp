@@ -18,6 +18,7 @@
 #include "cli/ranktable.h"
 #include "cli/run_job.h"
 #include "cli/say.h"
+#include "cli/staged_files.h"
 #include "cli/survey_hosts.h"
 #include "cli/ways.h"
 #include "plan/plan.h"
@@ -133,6 +134,9 @@ int run_options(Options options) {
   allocation->notes.insert(allocation->notes.end(), notes->begin(), notes->end());
   mark_table_devices(options, *allocation);
   if (options.verb == Verb::check) return check_hosts(options, *allocation);
+  auto staged = read_staged(options.stage);
+  if (!staged) return complain(staged.error());
+  options.staged = *std::move(staged);
   std::optional<Ways> ways;  // none while no host is to be reached
   if (plan::needs_slots(options.verb == Verb::hosts ? plan::Request{} : options.request, *allocation)) {
     ways.emplace(options);

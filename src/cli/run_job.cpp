@@ -67,10 +67,12 @@ struct Span {
 std::string outcome_text(const plan::Plan& plan, const job::Outcome& outcome, const output::Output& output,
                          const Span& span) {
   report::Summary summary{plan, outcome, {}, {}, job::Clock::now() - span.start};
-  if (outcome.first_failure) {
-    summary.last_words = output.last_words(*outcome.first_failure);
-    summary.log_path = output.path(*outcome.first_failure, Stream::err);
-    if (summary.log_path.empty()) summary.log_path = output.path(*outcome.first_failure, Stream::out);  // joined
+  auto who = outcome.first_failure;
+  if (outcome.cause == job::Cause::companion_failed) who = static_cast<int>(plan.ranks.size());
+  if (who) {
+    summary.last_words = output.last_words(*who);
+    summary.log_path = output.path(*who, Stream::err);
+    if (summary.log_path.empty()) summary.log_path = output.path(*who, Stream::out);  // joined
   }
   return report::failure_summary(summary);
 }

@@ -11,6 +11,7 @@
 #include "cli/values.h"
 #include "output/file_layout.h"
 #include "output/label.h"
+#include "plan/rank_dir.h"
 #include "plan/slot_list.h"
 
 namespace dlaunch::cli {
@@ -192,6 +193,21 @@ Result<void> set_filter(std::string& place, string_view value) {
 Result<void> set_agent_path(Options& o, string_view value, Here) {
   if (value.empty()) return fail({.where = "", .what = "names no file", .why = "", .hint = "write its path there"});
   o.hosts.agent_path = value;
+  return {};
+}
+
+Result<void> set_rank_dir(Options& o, string_view value, Here) {
+  o.request.rank_dir = value;
+  return passed(plan::check_rank_dir(value));
+}
+
+Result<void> set_stage(Options& o, string_view value, Here here) {
+  o.stage.clear();
+  for (const std::string& part : split(value, ',')) {
+    auto path = absolute_path(trim(part), here.cwd);
+    if (!path) return fail(path.error());
+    o.stage.push_back(*std::move(path));
+  }
   return {};
 }
 

@@ -40,6 +40,8 @@ Result<void> set_rank_table(Options&, std::string_view, const Surroundings&);
 Result<void> set_product(Options&, std::string_view, const Surroundings&);
 Result<void> set_filter(std::string& place, std::string_view);
 Result<void> set_agent_path(Options&, std::string_view, const Surroundings&);
+Result<void> set_rank_dir(Options&, std::string_view, const Surroundings&);
+Result<void> set_stage(Options&, std::string_view, const Surroundings&);
 Result<void> set_map_by(Options&, std::string_view, const Surroundings&);
 Result<void> set_cores_per_rank(Options&, std::string_view);
 /// The unit of "core:overload-allowed", once what stands behind it is set; empty: no unit is named.

@@ -67,9 +67,9 @@ std::optional<Error> add_addresses(const TableQuestion& question, const std::vec
 
 std::optional<Error> add_root_info(const TableQuestion& question, const std::vector<Answer>& given, HostFacts& facts) {
   Error unread{.where = "",
-                     .what = "cannot read " + question.root_info,
-                     .why = std::string(trim(given.front().printed)),
-                     .hint = "its driver writes it; name another with --rootinfo"};
+               .what = "cannot read " + question.root_info,
+               .why = std::string(trim(given.front().printed)),
+               .hint = "its driver writes it; name another with --rootinfo"};
   if (given.front().code != 0) return unread;
   auto json = ranktable::parse_json(given.front().printed, question.root_info);
   if (!json) return json.error();

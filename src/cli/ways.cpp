@@ -20,6 +20,8 @@ launcher::Settings launcher_settings(const Options& options) {
   settings.stdin_target = options.stdin_target;
   settings.grace = options.policy.grace;
   settings.wait_hosts = options.wait_hosts;
+  settings.staged = options.staged;
+  settings.save_env = options.save_env;
   settings.hosts_at_once = options.hosts_at_once;
   settings.oversubscribe = options.request.oversubscribe;
   return settings;

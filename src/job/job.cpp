@@ -56,7 +56,9 @@ Actions Job::tick(Time now) {
     phase_deadline_.reset();
     switch (phase_) {
       case Phase::ending:
-        if (killed_) {
+        if (companion_awaited_) {
+          finish_hosts(now);
+        } else if (killed_) {
           give_up_ranks();
           finish_hosts(now);
         } else {
@@ -70,6 +72,8 @@ Actions Job::tick(Time now) {
         no_start(now);
         break;
       case Phase::running:
+        finish_hosts(now);
+        break;
       case Phase::finished:
         break;
     }
@@ -105,6 +109,7 @@ void Job::start_or_give_up(Time now) {
   phase_ = Phase::running;
   phase_deadline_.reset();
   live_ = undrained_ = static_cast<int>(host_of_rank_.size());
+  companion_left_ = companion_expected_;
   for (size_t host = 0; host < hosts_.size(); ++host) {
     set_state(host, HostState::started);
     actions_.push_back(StartRanks{static_cast<int>(host)});
@@ -175,6 +180,17 @@ void Job::on(const RankDrained& event, Time now) {
   finish_when_idle(now);
 }
 
+void Job::on(const CompanionEnded& event, Time now) {
+  if (event.status.ok() || phase_ != Phase::running || live_ == 0) return;
+  outcome_.detail = event.detail;
+  end_ranks(Cause::companion_failed, event.status.shell_code(), SIGTERM, now);
+}
+
+void Job::on(const CompanionGone&, Time now) {
+  companion_left_ = false;
+  finish_when_idle(now);
+}
+
 void Job::on(const HostClean& event, Time) {
   for (const std::string& left : event.left) {
     outcome_.leftovers.push_back(host_names_[static_cast<size_t>(event.host)] + ": " + left);
@@ -193,8 +209,8 @@ void Job::on(const UserSignal& event, Time now) {
   } else if (phase_ < Phase::ending) {
     outcome_.signal = event.signal;
     end_ranks(Cause::interrupted, kSignalBase + event.signal, event.signal, now);
-  } else if (phase_ == Phase::ending && live_ == 0 && undrained_ > 0) {
-    undrained_ = 0;  // what they wrote is waited for no longer
+  } else if (phase_ == Phase::ending && live_ == 0 && (undrained_ > 0 || companion_left_)) {
+    undrained_ = 0;  // what was written is waited for no longer
     finish_hosts(now);
   } else if (!killed_ && (live_ > 0 || phase_ == Phase::finishing)) {
     kill_ranks(now);  // also what ranks left, which the agents are ending
@@ -253,6 +269,7 @@ void Job::end_ranks(Cause cause, int exit_code, int signal, Time now) {
   phase_ = Phase::ending;
   sent_signal_ = signal;
   phase_deadline_ = now + policy_.grace;
+  if (companion_awaited_) return finish_hosts(now);
   if (live_ > 0) {
     actions_.push_back(SignalRanks{signal});
     actions_.push_back(SignalRanks{SIGCONT});  // a stopped rank could not act on it
@@ -281,8 +298,11 @@ void Job::give_up_ranks() {
 
 void Job::finish_when_idle(Time now) {
   if (live_ > 0 || (phase_ != Phase::running && phase_ != Phase::ending)) return;
-  phase_deadline_.reset();  // nobody is left to kill
-  if (undrained_ == 0) finish_hosts(now);
+  if (!companion_awaited_) phase_deadline_.reset();  // nobody is left to kill
+  if (undrained_ > 0) return;
+  if (!companion_left_) return finish_hosts(now);
+  if (std::exchange(companion_awaited_, true)) return;
+  phase_deadline_ = now + kCompanionWait;
 }
 
 void Job::finish_hosts(Time now) {

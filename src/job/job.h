@@ -12,6 +12,7 @@
 // - MPI_Abort is a failure at the time of the call, and ends all whatever the policy says.
 // - Ending: the signal (TERM, or the user's own), after the grace KILL, after kKillWait what still runs is given up
 //   and named. A second signal from the user: KILL at once.
+// - A process beside the ranks that fails while they run ends all, as a rank would.
 // - Every wait has a deadline, a host's answer by its link, the others here; but one: a reader that is slow to take
 //   what ranks that have ended wrote. The user's second signal ends it.
 #pragma once
@@ -31,8 +32,9 @@ namespace dlaunch::job {
 /// Whether the user means to end the job with this signal, rather than to tell the ranks something.
 bool ends_a_job(int signal);
 
-inline constexpr std::chrono::seconds kOthersWait{5};  ///< for hosts to answer when one cannot be used
-inline constexpr std::chrono::seconds kKillWait{5};    ///< for a rank to go after KILL (uninterruptible sleep)
+inline constexpr std::chrono::seconds kOthersWait{5};     ///< for hosts to answer when one cannot be used
+inline constexpr std::chrono::seconds kCompanionWait{5};  ///< for the process beside the ranks to end after them
+inline constexpr std::chrono::seconds kKillWait{5};       ///< for a rank to go after KILL (uninterruptible sleep)
 inline constexpr std::chrono::seconds kFinishWait{
     10};  ///< for a host to confirm that nothing is left, beyond the grace
 
@@ -66,6 +68,13 @@ struct RankAborted {
 struct RankDrained {
   int rank;
 };
+/// The process beside the ranks, where there is one. `detail` says of it how it ended.
+struct CompanionEnded {
+  ExitStatus status;
+  std::string detail;
+};
+/// It has ended, or is lost, and nothing more of its output will come.
+struct CompanionGone {};
 struct HostClean {
   int host;
   std::vector<std::string> left;
@@ -77,8 +86,8 @@ struct OutputFailed {
   std::string detail;
   int exit_code;
 };
-using Event = std::variant<HostReady, HostLost, RankStarted, RankEnded, RankAborted, RankDrained, HostClean, UserSignal,
-                           OutputFailed>;
+using Event = std::variant<HostReady, HostLost, RankStarted, RankEnded, RankAborted, RankDrained, CompanionEnded,
+                           CompanionGone, HostClean, UserSignal, OutputFailed>;
 
 // ---- actions ----
 struct StartRanks {
@@ -125,6 +134,9 @@ class Job {
   /// `host_of_rank[r]`: index of the host that rank r runs on.
   Job(Policy policy, std::vector<int> host_of_rank, std::vector<std::string> host_names, Time now);
 
+  /// A process starts beside the ranks. It ends with them: after the last it has kCompanionWait to go by itself.
+  void expect_companion() { companion_expected_ = true; }
+
   Actions handle(const Event& event, Time now);
   /// Output came from a host. On a slow line it comes before the news that the ranks have ended: no host is given up
   /// while it does. It is bounded by the credit.
@@ -146,6 +158,8 @@ class Job {
   void on(const RankEnded& event, Time now);
   void on(const RankAborted& event, Time now);
   void on(const RankDrained& event, Time now);
+  void on(const CompanionEnded& event, Time now);
+  void on(const CompanionGone& event, Time now);
   void on(const HostClean& event, Time now);
   void on(const UserSignal& event, Time now);
   void on(const OutputFailed& event, Time now);
@@ -180,6 +194,9 @@ class Job {
   int live_ = 0;       // ranks asked to start and not ended
   int undrained_ = 0;  // ranks whose streams may still bring bytes
   std::vector<bool> drained_;
+  bool companion_expected_ = false;
+  bool companion_left_ = false;     // asked to start, and not yet gone
+  bool companion_awaited_ = false;  // the ranks have ended
   int started_ = 0;
   bool killed_ = false;
   int sent_signal_ = 0;

@@ -1,8 +1,10 @@
 #include "launcher/frames.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
+#include "output/file_layout.h"
 #include "plan/rank_table.h"
 #include "pmi/mapping.h"
 
@@ -26,6 +28,8 @@ wire::Spawn spawn_frame(const plan::Plan& plan, const plan::Rank& rank, const Se
   spawn.local_rank = static_cast<std::uint32_t>(rank.local_rank);
   spawn.env = rank.env;
   spawn.slots = rank.slots;
+  spawn.dir = rank.dir;
+  spawn.save_env = settings.save_env;
   spawn.in = takes_stdin(settings.stdin_target, rank.rank) ? StreamMode::pipe : StreamMode::null;
   spawn.out = settings.output.pty ? StreamMode::pty : StreamMode::pipe;
   spawn.err = settings.output.pty || settings.output.merge_stderr ? StreamMode::joined : StreamMode::pipe;
@@ -35,6 +39,35 @@ wire::Spawn spawn_frame(const plan::Plan& plan, const plan::Rank& rank, const Se
   if (settings.output.merge_stderr) return spawn;
   spawn.err_path = output::direct_path(settings.output, facts, rank.rank, ranks, Stream::err);
   if (!spawn.err_path.empty()) spawn.err = StreamMode::file;
+  return spawn;
+}
+
+/// The ranks' output files that are in one of these directories.
+std::vector<std::string> files_below(const std::vector<std::string>& dirs, const Settings& settings,
+                                     const std::vector<output::RankFacts>& facts) {
+  const int ranks = output::count_ranks(facts);
+  std::vector<std::string> files;
+  for (int rank = 0; rank < static_cast<int>(facts.size()); ++rank) {
+    for (const Stream stream : {Stream::out, Stream::err}) {
+      const auto file =
+          output::file_path(*settings.output.files, facts[static_cast<size_t>(rank)], rank, ranks, stream);
+      std::string name = std::filesystem::path(file).lexically_normal().string();
+      const bool below = std::ranges::any_of(dirs, [&](const std::string& dir) { return name.starts_with(dir + '/'); });
+      if (below) files.push_back(std::move(name));
+    }
+  }
+  return files;
+}
+
+/// Numbered after the last rank, and bound to nothing.
+wire::Spawn companion_frame(const plan::Plan& plan) {
+  wire::Spawn spawn;
+  spawn.rank = static_cast<std::uint32_t>(plan.ranks.size());
+  spawn.app = static_cast<std::uint32_t>(plan.companion->app);
+  spawn.local_rank = static_cast<std::uint32_t>(plan.hosts[static_cast<size_t>(plan.companion->host)].ranks.size());
+  spawn.env = plan.companion->env;
+  spawn.dir = plan.companion->dir;
+  spawn.err = StreamMode::joined;
   return spawn;
 }
 
@@ -103,7 +136,23 @@ std::vector<wire::Message> start_frames(const plan::Plan& plan, int host, const 
     }
     frames.emplace_back(spawn_frame(plan, rank, settings, facts[static_cast<size_t>(number)]));
   }
+  if (plan.companion && plan.companion->host == host) frames.push_back(companion_frame(plan));
   return frames;
+}
+
+wire::Prepare prepare_frame(const plan::Plan& plan, int host, const Settings& settings,
+                            const std::vector<output::RankFacts>& facts) {
+  wire::Prepare prepare;
+  prepare.staged = settings.staged != nullptr;
+  const plan::PlannedHost& planned = plan.hosts[static_cast<size_t>(host)];
+  for (const int number : planned.ranks) {
+    const plan::Rank& rank = plan.ranks[static_cast<size_t>(number)];
+    prepare.dirs.push_back(rank.dir);
+    const std::string& base = plan::program_directory(plan.apps[static_cast<size_t>(rank.app)], planned);
+    prepare.bases.push_back(rank.dir.starts_with(base) ? base : "/");
+  }
+  if (settings.output.files) prepare.kept = files_below(prepare.dirs, settings, facts);
+  return prepare;
 }
 
 std::vector<output::RankFacts> rank_facts(const plan::Plan& plan) {
@@ -111,6 +160,10 @@ std::vector<output::RankFacts> rank_facts(const plan::Plan& plan) {
   facts.reserve(plan.ranks.size());
   for (const plan::Rank& rank : plan.ranks) {
     facts.push_back({plan.hosts[static_cast<size_t>(rank.host)].host.name, rank.local_rank, rank.device});
+  }
+  if (plan.companion) {
+    const std::string& host = plan.hosts[static_cast<size_t>(plan.companion->host)].host.name;
+    facts.push_back({host, 0, {}, plan.companion->name});
   }
   return facts;
 }

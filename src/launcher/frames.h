@@ -12,6 +12,11 @@ namespace dlaunch::launcher {
 std::vector<wire::Message> start_frames(const plan::Plan& plan, int host, const Settings& settings,
                                         const std::vector<output::RankFacts>& facts);
 
+/// The directories of this host's ranks, where they have some.
+wire::Prepare prepare_frame(const plan::Plan& plan, int host, const Settings& settings,
+                            const std::vector<output::RankFacts>& facts);
+
+/// With the companion's, after all ranks.
 std::vector<output::RankFacts> rank_facts(const plan::Plan& plan);
 
 /// Whether the launcher's stdin goes to that rank.

@@ -66,8 +66,9 @@ bool HostLink::flush() {
 void HostLink::wait_ready() {
   timer_.expires_after(ready_wait_);
   timer_.async_wait([this](asio::error_code error) {
+    if (error) return;  // cancelled, maybe since this is gone
     const auto seconds = std::chrono::round<std::chrono::seconds>(ready_wait_).count();
-    if (!error) lose({"no agent answered within " + std::to_string(seconds) + " s", "", Retry::when_up});
+    lose({"no agent answered within " + std::to_string(seconds) + " s", "", Retry::when_up});
   });
 }
 

@@ -20,7 +20,7 @@ namespace dlaunch::launcher {
 
 class Hosts {
  public:
-  static constexpr int kTries = 8;    ///< of an sshd that turns us away
+  static constexpr int kTries = 8;  ///< of an sshd that turns us away
 
   struct Handlers {
     std::function<void(int host, const wire::Hello& hello)> ready;

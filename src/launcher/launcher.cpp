@@ -13,6 +13,7 @@
 #include "launcher/hosts.h"
 #include "launcher/mpi.h"
 #include "launcher/output_driver.h"
+#include "launcher/preparation.h"
 #include "launcher/rank_order.h"
 #include "launcher/rank_streams.h"
 #include "launcher/stdin_source.h"
@@ -43,7 +44,7 @@ class Launcher::Impl {
         facts_(rank_facts(parts_.plan)),
         job_(parts_.policy, hosts_of_ranks(), host_names(), job::Clock::now()),
         output_(io, parts_.output),
-        streams_(io, output_, ranks(), [this](int rank) { happened(job::RankDrained{rank}); }),
+        streams_(io, output_, static_cast<int>(facts_.size()), [this](int rank) { drained(rank); }),
         stdin_(io, STDIN_FILENO, stdin_ranks(),
                [this](int rank, std::string bytes, bool eof) {
                  send_to_rank(rank, wire::Stdin{static_cast<std::uint32_t>(rank), std::move(bytes), eof});
@@ -52,6 +53,8 @@ class Launcher::Impl {
         timer_(io),
         progress_timer_(io),
         order_(parts_.plan),
+        preparation_(parts_.plan, parts_.settings, facts_,
+                     [this](int host, const wire::Message& m) { parts_.hosts.send(host, m); }),
         mpi_(parts_.plan, parts_.hosts) {}
 
   job::Outcome run() {
@@ -60,6 +63,7 @@ class Launcher::Impl {
     }
     wait_signal();
     output_.start({[this] { streams_.resume(); }, [this] { check_output(); }});
+    if (parts_.plan.companion) job_.expect_companion();
     meet_hosts();
     arm_timer();
     show_progress();
@@ -88,7 +92,7 @@ class Launcher::Impl {
     parts_.hosts.listen(
         {[this](int host, const wire::Hello&) {
            if (parts_.settings.output.pty) send_window_size([&](auto m) { parts_.hosts.send(host, m); });
-           happened(job::HostReady{host});
+           preparation_.needed(host) ? preparation_.begin(host) : happened(job::HostReady{host});
          },
          [this](int host, const Loss& loss) { host_lost(host, loss); },
          [this](int host, wire::Message&& m, std::deque<sys::Fd>& fds) { received(host, std::move(m), fds); },
@@ -103,6 +107,7 @@ class Launcher::Impl {
     parts_.hosts.drop(host);
     happened(job::HostLost{host, loss.why, loss.hint});
     for (const int rank : parts_.plan.hosts[static_cast<size_t>(host)].ranks) streams_.abandon(rank);
+    if (parts_.plan.companion && parts_.plan.companion->host == host) companion_lost();
   }
 
   /// Its agent breaks the rules of the wire.
@@ -111,7 +116,9 @@ class Launcher::Impl {
   const std::string& host_name(int host) const { return parts_.plan.hosts[static_cast<size_t>(host)].host.name; }
 
   void send_to_rank(int rank, const wire::Message& message) {
-    parts_.hosts.send(parts_.plan.ranks[static_cast<size_t>(rank)].host, message);
+    const int host =
+        is_companion(rank) ? parts_.plan.companion->host : parts_.plan.ranks[static_cast<size_t>(rank)].host;
+    parts_.hosts.send(host, message);
   }
 
   static void send_window_size(const std::function<void(const wire::WindowSize&)>& send) {
@@ -143,6 +150,10 @@ class Launcher::Impl {
     } else {
       opened_in_frames(host, rank);
     }
+    if (is_companion(rank)) {
+      companion_pid_ = static_cast<int>(started.pid);
+      return log(2, "the " + parts_.plan.companion->name + " started, pid " + std::to_string(started.pid));
+    }
     happened(job::RankStarted{rank, static_cast<int>(started.pid), started.time_ns, folded(started.cpus)});
     if (takes_stdin(parts_.settings.stdin_target, rank)) stdin_.add(rank);
     log(2, "rank " + std::to_string(rank) + " started, pid " + std::to_string(started.pid));
@@ -152,7 +163,7 @@ class Launcher::Impl {
   void opened_in_frames(int host, int rank) {
     const output::RankFacts& facts = facts_[static_cast<size_t>(rank)];
     const output::Settings& settings = parts_.settings.output;
-    const bool joined = settings.pty || settings.merge_stderr;
+    const bool joined = settings.pty || settings.merge_stderr || is_companion(rank);
     const bool remote = !parts_.hosts.passes_fds(host);
     const auto carried = [&](Stream stream) {
       return remote && (settings.pty || output::direct_path(settings, facts, rank, ranks(), stream).empty());
@@ -165,6 +176,33 @@ class Launcher::Impl {
                            });
   }
 
+  // ---- the process beside the ranks, numbered after the last ----
+  bool is_companion(int rank) const { return rank == ranks(); }
+
+  void drained(int rank) {
+    if (!is_companion(rank)) return happened(job::RankDrained{rank});
+    companion_drained_ = true;
+    if (companion_over_) happened(job::CompanionGone{});
+  }
+
+  void companion_ended(const ExitStatus& status) {
+    const plan::Companion& companion = *parts_.plan.companion;
+    std::string text = "the " + companion.name + " (host " + host_name(companion.host);
+    if (companion_pid_ != 0) text += ", pid " + std::to_string(companion_pid_);
+    text += ") " + status.describe();
+    const bool alone = job_.phase() == job::Phase::running;  // and still, if no rank runs any more
+    happened(job::CompanionEnded{status, text});
+    log(2, text);
+    if (!status.ok() && alone && job_.phase() == job::Phase::running && parts_.note) parts_.note(text);
+    companion_over_ = true;
+    if (companion_drained_) happened(job::CompanionGone{});
+  }
+
+  void companion_lost() {
+    companion_over_ = true;
+    streams_.abandon(ranks());
+  }
+
   int stdin_ranks() const { return parts_.settings.stdin_target.kind == StdinTarget::Kind::all ? ranks() : 1; }
 
   /// Any more, or at all.
@@ -174,6 +212,10 @@ class Launcher::Impl {
 
   void on(int, wire::NotStarted& refused, std::deque<sys::Fd>&) {
     const int rank = static_cast<int>(refused.rank);
+    if (is_companion(rank)) {
+      companion_ended(ExitStatus(NotStarted{static_cast<int>(refused.error), refused.what}));
+      return companion_lost();
+    }
     mpi_.rank_ended(rank);
     takes_no_stdin(rank);
     happened(
@@ -195,6 +237,10 @@ class Launcher::Impl {
     auto status = ExitStatus::from_wait(static_cast<int>(ended.wait_status));
     if (const auto* signaled = std::get_if<Signaled>(&status.value()); signaled && ended.out_of_memory) {
       status = ExitStatus(Signaled{signaled->signal, signaled->core_dumped, true});
+    }
+    if (is_companion(rank)) {
+      companion_ended(status);
+      return streams_.rank_ended(rank);
     }
     if (ended.in_mpi && status.ok()) status = ExitStatus(LeftMpi{});
     log(2, "rank " + std::to_string(rank) + " " + status.describe());
@@ -226,6 +272,12 @@ class Launcher::Impl {
     if (said.level == kWarning && parts_.note) return parts_.note(text);
     log(said.level >= kWarning ? 1 : 2, text);
   }
+  void on(int host, wire::StageCredit& credit, std::deque<sys::Fd>&) { preparation_.granted(host, credit); }
+  void on(int host, wire::Prepared& prepared, std::deque<sys::Fd>&) {
+    const auto loss = preparation_.done(host, prepared);
+    if (!loss) return host_broken(host, "its agent speaks out of order");
+    loss->why.empty() ? happened(job::HostReady{host}) : host_lost(host, *loss);
+  }
   void on(int host, wire::Clean& clean, std::deque<sys::Fd>&) { happened(job::HostClean{host, std::move(clean.left)}); }
   /// Ping, which has been heard, and what only a launcher sends.
   template <class Other>
@@ -242,6 +294,7 @@ class Launcher::Impl {
   void act(const job::StartRanks& start) {
     if (parts_.before_start) parts_.before_start();
     for (const int rank : parts_.plan.hosts[static_cast<size_t>(start.host)].ranks) order_.asked(rank);
+    if (parts_.plan.companion && parts_.plan.companion->host == start.host) order_.asked(ranks());
     for (const wire::Message& frame : start_frames(parts_.plan, start.host, parts_.settings, facts_)) {
       parts_.hosts.send(start.host, frame);
     }
@@ -351,8 +404,12 @@ class Launcher::Impl {
   asio::steady_timer progress_timer_;
   std::optional<job::Time> armed_for_;
   RankOrder order_;
+  Preparation preparation_;
   Mpi mpi_;
   int started_ = 0;
+  int companion_pid_ = 0;
+  bool companion_over_ = false;
+  bool companion_drained_ = false;
   bool impatient_ = false;
 };
 

@@ -1,5 +1,6 @@
 // Whether what an agent says of ranks comes from their own host and in its order. What comes too early or twice would
-// leave the job waiting for what never comes. PURE. Owned by the launcher; the plan must outlive it.
+// leave the job waiting for what never comes. The companion counts as the rank after the last. PURE. Owned by the
+// launcher; the plan must outlive it.
 #pragma once
 
 #include <string>
@@ -14,7 +15,7 @@ namespace dlaunch::launcher {
 
 class RankOrder {
  public:
-  explicit RankOrder(const plan::Plan& plan) : plan_(plan), states_(plan.ranks.size()) {}
+  explicit RankOrder(const plan::Plan& plan) : plan_(plan), states_(plan.ranks.size() + 1) {}
 
   /// The launcher asked for its start.
   void asked(int rank) { states_[static_cast<size_t>(rank)] = State::asked; }
@@ -32,6 +33,7 @@ class RankOrder {
   enum class State : unsigned char { planned, asked, started, ended };
 
   bool is_rank_of(int host, std::uint32_t rank) const {
+    if (rank == plan_.ranks.size()) return plan_.companion && plan_.companion->host == host;
     return rank < plan_.ranks.size() && plan_.ranks[rank].host == host;
   }
 
@@ -41,8 +43,8 @@ class RankOrder {
     return before == State::asked || before == State::started;
   }
   bool in_order(const wire::Ended& m, job::Phase) { return step(m.rank, State::started, State::ended); }
-  bool in_order(const wire::NameAsk& m, job::Phase) const { return states_[m.rank] == State::started; }
-  bool in_order(const wire::Aborted& m, job::Phase) const { return states_[m.rank] == State::started; }
+  bool in_order(const wire::NameAsk& m, job::Phase) const { return in_mpi(m.rank); }
+  bool in_order(const wire::Aborted& m, job::Phase) const { return in_mpi(m.rank); }
   bool in_order(const wire::Output& m, job::Phase) const { return states_[m.rank] >= State::started; }
   bool in_order(const wire::Clean&, job::Phase phase) const { return phase == job::Phase::finishing; }
   template <class Other>
@@ -50,6 +52,7 @@ class RankOrder {
     return true;
   }
 
+  bool in_mpi(std::uint32_t rank) const { return rank < plan_.ranks.size() && states_[rank] == State::started; }
   bool step(std::uint32_t rank, State from, State to) { return std::exchange(states_[rank], to) == from; }
 
   const plan::Plan& plan_;

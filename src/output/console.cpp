@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "output/file_layout.h"
 #include "output/jsonl_channel.h"
 #include "output/line_channel.h"
 
@@ -22,14 +23,16 @@ bool shown(const Settings& settings, Stream stream) {
   return !settings.files || settings.files->copy || !settings.files->keeps(stream);
 }
 
-bool shown(const Settings& settings, int rank) {
+bool shown(const Settings& settings, const RankFacts& facts, int rank) {
+  if (!facts.name.empty()) return !settings.files;
   if (!shown(settings, Stream::out) && !shown(settings, Stream::err)) return false;
   return !settings.console_ranks || settings.console_ranks->contains(rank);
 }
 
-int count_shown(const Settings& settings, int ranks) {
+int count_shown(const Settings& settings, const std::vector<RankFacts>& ranks) {
   int count = 0;
-  for (int rank = 0; rank < ranks; ++rank) count += shown(settings, rank) ? 1 : 0;
+  for (size_t rank = 0; rank < ranks.size(); ++rank)
+    count += shown(settings, ranks[rank], static_cast<int>(rank)) ? 1 : 0;
   return count;
 }
 
@@ -39,12 +42,14 @@ bool colored(const Settings& settings, int fd) {
 
 Prefix prefix_of(const Settings& settings, const StreamFacts& facts, int fd) {
   Prefix prefix = Prefix::open_mpi(settings, facts);
+  if (!has_prefix(settings) && !facts.host.name.empty())
+    return Prefix::label(kDefaultLabel, facts, colored(settings, fd));
   if (settings.label) prefix.append(Prefix::label(*settings.label, facts, colored(settings, fd)));
   return prefix;
 }
 
 /// One rank alone without labels is as if it ran without us: its bytes pass at once, prompts too.
-bool passes_bytes(const Settings& settings, int ranks) {
+bool passes_bytes(const Settings& settings, const std::vector<RankFacts>& ranks) {
   return settings.mode == Mode::raw || (!has_prefix(settings) && count_shown(settings, ranks) == 1);
 }
 
@@ -52,13 +57,13 @@ bool passes_bytes(const Settings& settings, int ranks) {
 
 Console::Console(const Settings& settings, const std::vector<RankFacts>& ranks, Output::Fds fds, Shared& shared)
     : slots_(ranks.size() * kStreams) {
-  const int count = static_cast<int>(ranks.size());
+  const int count = count_ranks(ranks);
   const auto add_screen = [&](int fd, const char* name) {
     screens_.push_back(std::make_unique<Screen>(Screen{fd, Sink{name, FdWriter::borrowed(fd)}, nullptr}));
     FdWriter& writer = screens_.back()->sink.writer;
     if (settings.mode == Mode::jsonl) {
       screens_.back()->channel = std::make_unique<JsonlChannel>(writer, shared);
-    } else if (passes_bytes(settings, count)) {
+    } else if (passes_bytes(settings, ranks)) {
       screens_.back()->channel = std::make_unique<RawChannel>(writer);
     } else {
       screens_.back()->channel = std::make_unique<LineChannel>(writer, shared);
@@ -66,8 +71,9 @@ Console::Console(const Settings& settings, const std::vector<RankFacts>& ranks, 
   };
   add_screen(fds.out, "stdout");
   if (settings.mode != Mode::jsonl && !same_file(fds.out, fds.err)) add_screen(fds.err, "stderr");
-  for (int rank = 0; rank < count; ++rank) {
-    if (shown(settings, rank)) add_rank(settings, ranks[static_cast<std::size_t>(rank)], rank, count);
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    const int rank = static_cast<int>(i);
+    if (shown(settings, ranks[i], rank)) add_rank(settings, ranks[i], rank, count);
   }
 }
 

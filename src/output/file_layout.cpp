@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "output/field_template.h"
+#include "base/field_template.h"
 #include "output/label.h"
 
 namespace dlaunch::output {
@@ -37,6 +37,14 @@ std::string open_mpi_path(const FileSettings& files, int rank, int ranks, Stream
   return path + "rank." + zero_padded(rank, ranks) + '/' + std::string(stream_name(stream));
 }
 
+/// With a slash at its end: what all files of a template have in common.
+std::string log_directory(const FileSettings& files) {
+  const std::string& target = files.target.empty() ? files.err_target : files.target;
+  const bool is_directory = !files.by_stream && !is_template(target);
+  const std::string fixed = is_directory ? target + '/' : target.substr(0, target.find('{'));
+  return fixed.substr(0, fixed.rfind('/') + 1);
+}
+
 std::string missing_field(const FileSettings& files, Stream stream, const RankFacts& a, const RankFacts& b) {
   const auto pieces = pieces_of(files, stream);
   const bool hosts_would_tell = a.host != b.host && !has_field(pieces, "host");
@@ -60,6 +68,7 @@ Result<void> check_file_template(std::string_view target) {
 }
 
 std::string file_path(const FileSettings& files, const RankFacts& facts, int rank, int ranks, Stream stream) {
+  if (!facts.name.empty()) return log_directory(files) + facts.name + ".log";
   if (!files.by_stream && !is_template(files.target)) return open_mpi_path(files, rank, ranks, stream);
   std::string path;
   for (const auto& [literal, field] : pieces_of(files, stream)) {
@@ -74,12 +83,16 @@ std::string file_path(const FileSettings& files, const RankFacts& facts, int ran
   return path;
 }
 
+int count_ranks(const std::vector<RankFacts>& all) {
+  return static_cast<int>(std::ranges::count_if(all, [](const RankFacts& facts) { return facts.name.empty(); }));
+}
+
 bool streams_share_file(const FileSettings& files) {
   return !files.by_stream && is_template(files.target) && !has_field(pieces_of(files, Stream::out), "stream");
 }
 
 Result<void> check_one_rank_a_file(const FileSettings& files, const std::vector<RankFacts>& ranks) {
-  const int count = static_cast<int>(ranks.size());
+  const int count = count_ranks(ranks);
   std::unordered_map<std::string, std::pair<int, Stream>> taken;
   for (int rank = 0; rank < count; ++rank) {
     const RankFacts& facts = ranks[static_cast<std::size_t>(rank)];
@@ -102,7 +115,7 @@ Result<void> check_one_rank_a_file(const FileSettings& files, const std::vector<
 }
 
 std::string direct_path(const Settings& settings, const RankFacts& facts, int rank, int ranks, Stream stream) {
-  if (!settings.files || settings.tag || settings.timestamp) return {};
+  if (!settings.files || settings.tag || settings.timestamp || !facts.name.empty()) return {};
   if (settings.pty && stream == Stream::out) return {};
   if (settings.merge_stderr && stream == Stream::err) return {};
   if (!settings.files->keeps(stream)) return {};

@@ -19,6 +19,9 @@ Result<void> check_file_template(std::string_view target);
 /// `files.target` must have passed check_file_template.
 std::string file_path(const FileSettings& files, const RankFacts& facts, int rank, int ranks, Stream stream);
 
+/// Without the processes that are none.
+int count_ranks(const std::vector<RankFacts>& all);
+
 /// Whether a rank's stdout and stderr go to one file.
 bool streams_share_file(const FileSettings& files);
 

@@ -11,7 +11,14 @@ namespace {
 constexpr std::size_t kBlock = 64 * 1024;
 
 std::string head_of(const StreamFacts& facts) {
-  std::string head = "{\"rank\":" + std::to_string(facts.rank) + ",\"host\":";
+  std::string head = "{\"rank\":";
+  if (facts.host.name.empty()) {
+    head += std::to_string(facts.rank);
+  } else {
+    head += "null,\"process\":";
+    append_json_string(head, facts.host.name);
+  }
+  head += ",\"host\":";
   if (is_utf8(facts.host.host)) {
     append_json_string(head, facts.host.host);
   } else {

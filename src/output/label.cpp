@@ -48,6 +48,10 @@ std::string right_aligned(int number, int highest) {
   return std::string(width - std::min(width, text.size()), ' ') + text;
 }
 
+std::string number_of(const StreamFacts& facts) {
+  return facts.host.name.empty() ? std::to_string(facts.rank) : facts.host.name;
+}
+
 }  // namespace
 
 std::string_view stream_name(Stream stream) { return stream == Stream::out ? "stdout" : "stderr"; }
@@ -59,7 +63,7 @@ Result<void> check_label_template(std::string_view text) {
 Prefix Prefix::open_mpi(const Settings& settings, const StreamFacts& facts) {
   Prefix prefix;
   if (settings.timestamp) prefix.add_time(Part::Kind::ctime);
-  if (settings.tag) prefix.add_text("[1," + std::to_string(facts.rank) + "]");
+  if (settings.tag) prefix.add_text("[1," + number_of(facts) + "]");
   if (!prefix.empty()) prefix.add_text("<" + std::string(stream_name(facts.stream)) + ">:");
   return prefix;
 }
@@ -73,7 +77,8 @@ Prefix Prefix::label(std::string_view text, const StreamFacts& facts, bool color
   for (const auto& [literal, field] : pieces) {
     if (field.empty()) prefix.add_text(literal);
     if (field == "rank") {
-      prefix.add_text(text == kDefaultLabel ? right_aligned(facts.rank, facts.ranks - 1) : std::to_string(facts.rank));
+      const bool aligned = text == kDefaultLabel && facts.host.name.empty();
+      prefix.add_text(aligned ? right_aligned(facts.rank, facts.ranks - 1) : number_of(facts));
     }
     if (field == "local_rank") prefix.add_text(std::to_string(facts.host.local_rank));
     if (field == "host") prefix.add_text(facts.host.host);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "output/field_template.h"
+#include "base/field_template.h"
 #include "output/output.h"
 #include "output/settings.h"
 

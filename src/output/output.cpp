@@ -75,7 +75,10 @@ class Output::Impl {
   }
   Source& source(int rank, Stream stream) { return sources_[index(rank, stream)]; }
   const Source& source(int rank, Stream stream) const { return sources_[index(rank, stream)]; }
-  Stream telling_stream() const { return settings_.merge_stderr ? Stream::out : Stream::err; }
+  Stream telling_stream(int rank) const {
+    const bool one = settings_.merge_stderr || !ranks_[static_cast<std::size_t>(rank)].name.empty();
+    return one ? Stream::out : Stream::err;
+  }
   void check(Sink& sink);
 
   const Settings settings_;
@@ -119,7 +122,7 @@ bool Output::Impl::ready(int rank, Stream stream) const {
 void Output::Impl::feed(int rank, Stream stream, std::string_view bytes, At at) {
   Source& s = source(rank, stream);
   s.bytes += bytes.size();
-  if (stream == telling_stream()) tails_[static_cast<std::size_t>(rank)].add(bytes);
+  if (stream == telling_stream(rank)) tails_[static_cast<std::size_t>(rank)].add(bytes);
   if (RankFile* file = s.file.file) {
     if (!file->channel) files_->open_late(*file);
     file->channel->feed(s.file.slot, bytes, at);
@@ -191,9 +194,9 @@ void Output::Impl::check(Sink& sink) {
 
 std::vector<std::string> Output::Impl::last_words(int rank) const {
   const Tail& tail = tails_[static_cast<std::size_t>(rank)];
-  const Stream stream = telling_stream();
+  const Stream stream = telling_stream(rank);
   const auto& facts = ranks_[static_cast<std::size_t>(rank)];
-  const std::string direct = direct_path(settings_, facts, rank, static_cast<int>(ranks_.size()), stream);
+  const std::string direct = direct_path(settings_, facts, rank, count_ranks(ranks_), stream);
   if (!direct.empty()) return last_lines_of_file(direct);
   return last_lines(tail.bytes(), tail.whole(), kLastWords);
 }
@@ -202,16 +205,16 @@ std::uint64_t Output::Impl::bytes(int rank, Stream stream) const {
   const Source& s = source(rank, stream);
   if (s.bytes > 0) return s.bytes;
   const auto& facts = ranks_[static_cast<std::size_t>(rank)];
-  const std::string direct = direct_path(settings_, facts, rank, static_cast<int>(ranks_.size()), stream);
+  const std::string direct = direct_path(settings_, facts, rank, count_ranks(ranks_), stream);
   struct stat file{};
   if (direct.empty() || stat(direct.c_str(), &file) != 0) return 0;
   return static_cast<std::uint64_t>(file.st_size);
 }
 
 std::string Output::Impl::path(int rank, Stream stream) const {
-  if (!settings_.files || (settings_.merge_stderr && stream == Stream::err)) return {};
+  if (!settings_.files || (stream == Stream::err && telling_stream(rank) == Stream::out)) return {};
   const auto& facts = ranks_[static_cast<std::size_t>(rank)];
-  return file_path(*settings_.files, facts, rank, static_cast<int>(ranks_.size()), stream);
+  return file_path(*settings_.files, facts, rank, count_ranks(ranks_), stream);
 }
 
 Result<std::unique_ptr<Output>> Output::open(const Settings& settings, std::vector<RankFacts> ranks, Fds fds) {

@@ -25,6 +25,7 @@ struct RankFacts {
   std::string host;
   int local_rank = 0;
   std::optional<int> device;
+  std::string name = {};  ///< of a process that is no rank; such come after all ranks, and have only a stdout
 };
 
 class Output {

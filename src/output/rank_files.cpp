@@ -39,7 +39,8 @@ int create_with_parents(const std::string& path) {
   return error != 0 ? -error : open_file(path, O_TRUNC);
 }
 
-std::vector<Stream> streams_of(const Settings& settings) {
+std::vector<Stream> streams_of(const Settings& settings, const RankFacts& facts) {
+  if (!facts.name.empty()) return {Stream::out};
   std::vector<Stream> streams;
   if (settings.files->keeps(Stream::out)) streams.push_back(Stream::out);
   if (!settings.merge_stderr && settings.files->keeps(Stream::err)) streams.push_back(Stream::err);
@@ -72,7 +73,7 @@ void RankFiles::open_late(RankFile& file) {
 }
 
 Result<void> RankFiles::create_rank(int rank) {
-  const std::vector<Stream> streams = streams_of(settings_);
+  const std::vector<Stream> streams = streams_of(settings_, ranks_[static_cast<std::size_t>(rank)]);
   const bool share = streams_share_file(*settings_.files);
   RankFile* file = nullptr;
   for (const Stream stream : streams) {
@@ -90,7 +91,7 @@ Result<void> RankFiles::create_rank(int rank) {
 }
 
 Result<RankFile*> RankFiles::create_file(int rank, Stream stream) {
-  const int ranks = static_cast<int>(ranks_.size());
+  const int ranks = count_ranks(ranks_);
   const RankFacts& facts = ranks_[static_cast<std::size_t>(rank)];
   auto file = std::make_unique<RankFile>();
   file->path = file_path(*settings_.files, facts, rank, ranks, stream);
@@ -109,7 +110,7 @@ std::unique_ptr<Channel> RankFiles::make_channel(RankFile& file, int rank, const
   auto channel = std::make_unique<LineChannel>(file.sink->writer, shared_);
   const RankFacts& facts = ranks_[static_cast<std::size_t>(rank)];
   for (const Stream stream : streams) {
-    channel->add(Prefix::open_mpi(settings_, {facts, rank, static_cast<int>(ranks_.size()), stream}));
+    channel->add(Prefix::open_mpi(settings_, {facts, rank, count_ranks(ranks_), stream}));
   }
   return channel;
 }

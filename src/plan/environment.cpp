@@ -27,7 +27,7 @@ bool is_rank_variable(std::string_view name) { return std::ranges::find(kRankVar
 
 /// What no rank inherits, and no pattern of -x brings.
 bool is_no_heritage(const Request& request, std::string_view name) {
-  if (is_rank_variable(name)) return true;
+  if (is_rank_variable(name) || (name == "PWD" && !request.rank_dir.empty())) return true;
   if (request.rank_table && std::ranges::find(kRankTableVariables, name) != kRankTableVariables.end()) return true;
   if ((!request.frameworks.empty() || request.rank_table) && left_by_outer_job(name)) return true;
   if (request.mpi != Mpi::none && left_by_outer_mpi(name)) return true;
@@ -110,7 +110,7 @@ AppEnvironment app_environment(const Request& request, const AppRequest& app, co
     if (!is_no_heritage(request, name)) variables.set(name, value);
   });
   if (!variables.has("PYTHONUNBUFFERED")) variables.set("PYTHONUNBUFFERED", "1");
-  variables.set("PWD", wdir);
+  if (request.rank_dir.empty()) variables.set("PWD", wdir);
 
   AppEnvironment made;
   for (const EnvSetting& setting : app.env) {
@@ -183,9 +183,10 @@ const std::string& program_directory(const App& app, const PlannedHost& host) {
 std::vector<std::string> program_environment(const App& app, const PlannedHost& host) {
   const std::vector<std::string>& base = host.host.local ? app.env : app.env_elsewhere;
   const std::string& directory = program_directory(app, host);
-  if (host.host.env.empty() && &directory == &app.wdir) return base;
+  const bool own_directory = &directory != &app.wdir && !app.rank_dirs;
+  if (host.host.env.empty() && !own_directory) return base;
   std::vector<std::string> own = host.host.env;
-  if (&directory != &app.wdir) own.push_back("PWD=" + directory);
+  if (own_directory) own.push_back("PWD=" + directory);
   std::unordered_set<std::string_view> taken(app.chosen.begin(), app.chosen.end());
   std::vector<std::string> environment;
   std::vector<std::string> added;

@@ -1,12 +1,14 @@
 // What a rank finds in its environment: the launcher's variables, what -x asked, and who the rank is.
 //
 // Later wins: the launcher's own (without what an outer dlaunch left there) < PYTHONUNBUFFERED=1 and PWD < -x in order.
+// With --rank-dir PWD is each rank's own (plan/rank_dir.h).
 //
 // On hosts other than this machine the launcher's own variables are sent too, less those that mean this machine, its
 // terminal, login or outer job (withheld_elsewhere); there the agent's login gives HOME, USER and their like. A host's
 // own variables (env.NAME= in a hostfile) replace the launcher's on it. -x always wins.
 //
-// Where frameworks are asked for (--env-for), or a rank table, what an outer job's launcher left goes too (plan/outer_job.h), and where
+// Where frameworks are asked for (--env-for), or a rank table, what an outer job's launcher left goes too
+// (plan/outer_job.h), and where
 // --visible hides devices, the launcher's own lists of them (plan/visible.h); -x brings back what it names outright.
 //
 // Where MPI is served (plan/mpi.h), what an outer MPI job left goes as well.

@@ -64,6 +64,22 @@ void tensorflow_own(const JobFacts& job, const RankFacts& rank, Entries& set) {
 /// With a rank table. RANK_ID, RANK_SIZE and DEVICE_ID every rank has.
 void mindspore_own(const JobFacts&, const RankFacts& rank, Entries& set) { set.set("DEVICE_NUM", rank.local_size); }
 
+/// With a scheduler that gives ranks their places. It takes its own count for the device's number, whatever DEVICE_ID
+/// says, so the order of the devices that a host's ranks see must be theirs.
+void mindspore_dynamic_shared(const JobFacts& job, Entries& set) {
+  set.set("MS_SCHED_HOST", job.address);
+  set.set("MS_SCHED_PORT", job.scheduler_port);
+  set.set("MS_WORKER_NUM", job.size);
+}
+
+void mindspore_dynamic_own(const JobFacts&, const RankFacts& rank, Entries& set) {
+  set.set("MS_ROLE", "MS_WORKER");
+  set.set("MS_NODE_ID", rank.rank);
+}
+
+/// No RANK_ID: a script that does something as rank 0 would do it twice.
+void mindspore_scheduler(Entries& set) { set.set("MS_ROLE", "MS_SCHED"); }
+
 void horovod_shared(const JobFacts& job, Entries& set) {
   set.set("HOROVOD_SIZE", job.size);
   set.set("HOROVOD_CONTROLLER", "gloo");
@@ -116,7 +132,7 @@ void slurm_own(const JobFacts&, const RankFacts& rank, Entries& set) {
   set.set("SLURM_NODEID", rank.host);
 }
 
-constexpr std::array<FrameworkSpec, 9> kTable{
+constexpr std::array<FrameworkSpec, 10> kTable{
     {{.framework = Framework::torch, .name = "torch", .shared = torch_shared, .own = torch_own, .meets = true},
      {.framework = Framework::deepspeed,
       .name = "deepspeed",
@@ -130,6 +146,13 @@ constexpr std::array<FrameworkSpec, 9> kTable{
       .own = tensorflow_own,
       .names_all_hosts = true},
      {.framework = Framework::mindspore, .name = "mindspore", .shared = nothing_shared, .own = mindspore_own},
+     {.framework = Framework::mindspore_dynamic,
+      .name = "mindspore-dynamic",
+      .shared = mindspore_dynamic_shared,
+      .own = mindspore_dynamic_own,
+      .meets = true,
+      .companion = "scheduler",
+      .beside = mindspore_scheduler},
      {.framework = Framework::horovod,
       .name = "horovod",
       .shared = horovod_shared,

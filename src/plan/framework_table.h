@@ -12,21 +12,22 @@
 
 namespace dlaunch::plan {
 
-/// Of the ports at a host that a job may need: one each of the first three at rank 0's, and one for each local rank.
-enum class Port { master, jax, horovod, first_of_ranks };
+/// Of the ports at a host that a job may need: one each of the first four at rank 0's, and one for each local rank.
+enum class Port { master, jax, horovod, scheduler, first_of_ranks };
 
 /// What holds for all ranks.
 struct JobFacts {
   int size = 1;
   int hosts = 1;
-  int slots = 1;                  ///< of all hosts
-  std::string address = {};       ///< of rank 0's host, as all ranks reach it
-  std::string master_port = {};   ///< there
-  std::string jax_address = {};   ///< host:port
-  std::string horovod_port = {};  ///< there
-  std::string addresses = {};     ///< of each host, with commas, rank 0's first
-  std::string workers = {};       ///< of each rank, "host:port" with commas
-  std::string number = {};        ///< the job's id as a number
+  int slots = 1;                    ///< of all hosts
+  std::string address = {};         ///< of rank 0's host, as all ranks reach it
+  std::string master_port = {};     ///< there
+  std::string jax_address = {};     ///< host:port
+  std::string horovod_port = {};    ///< there
+  std::string scheduler_port = {};  ///< there
+  std::string addresses = {};       ///< of each host, with commas, rank 0's first
+  std::string workers = {};         ///< of each rank, "host:port" with commas
+  std::string number = {};          ///< the job's id as a number
 };
 
 struct RankFacts {
@@ -58,6 +59,8 @@ struct FrameworkSpec {
   void (*own)(const JobFacts&, const RankFacts&, Entries&);  ///< of a rank alone
   bool meets = false;                                        ///< at rank 0's host
   bool names_all_hosts = false;                              ///< tells ranks the address of every host
+  std::string_view companion = {};                           ///< the name of a process beside the ranks
+  void (*beside)(Entries&) = nullptr;                        ///< what it has in place of a rank's own
   std::string_view note = {};  ///< for Plan::notes; "{}" is the address and port where the ranks meet
 };
 

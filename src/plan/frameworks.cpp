@@ -30,14 +30,20 @@ constexpr std::string_view kNoMpi = "Horovod takes them for a real MPI, which is
 
 constexpr Harmful kHarmful[] = {
     {Framework::openmpi, Framework::mpich, kTwoLibraries},
+    {Framework::mindspore, Framework::mindspore_dynamic, "each says how MindSpore's ranks find each other"},
+    {Framework::mindspore_dynamic, Framework::openmpi, "MindSpore sets its RANK_ID to OMPI_COMM_WORLD_RANK"},
     {Framework::mindspore, Framework::openmpi, "MindSpore sets its DEVICE_ID to OMPI_COMM_WORLD_LOCAL_RANK"},
     {Framework::horovod, Framework::openmpi, kNoMpi},
     {Framework::horovod, Framework::mpich, kNoMpi},
     {Framework::jax, Framework::slurm, "JAX takes coordinator and devices from Slurm's variables instead"},
 };
 
+/// What --env-for auto stands for: none of them takes another's variables for its own, and none costs anything.
+constexpr Framework kAuto[] = {Framework::torch, Framework::deepspeed, Framework::jax, Framework::mindspore};
+
 /// Their local rank is more to them than the number of a device, so it cannot be 0 for all.
-constexpr Framework kNeedAllDevices[] = {Framework::horovod, Framework::openmpi, Framework::mpich, Framework::slurm};
+constexpr Framework kNeedAllDevices[] = {Framework::mindspore_dynamic, Framework::horovod, Framework::openmpi,
+                                         Framework::mpich, Framework::slurm};
 
 std::uint64_t fnv1a(std::string_view text) {
   std::uint64_t value = 0xCBF29CE484222325ULL;
@@ -79,6 +85,7 @@ class Facts {
     job.master_port = port(first, Port::master);
     job.jax_address = with_port(job.address, port(first, Port::jax));
     job.horovod_port = port(first, Port::horovod);
+    job.scheduler_port = port(first, Port::scheduler);
     job.number = std::to_string(fnv1a(plan_.job_id) % 1'000'000'000 + 1);
     if (any(plan_, &FrameworkSpec::names_all_hosts)) job.addresses = addresses();
     if (names_ports_of_ranks(plan_)) job.workers = workers();
@@ -176,6 +183,27 @@ std::optional<Error> refuse_too_long(const std::vector<std::string>& entries) {
       .hint = "start fewer ranks, or name shorter hosts"};
 }
 
+void add_companion(Plan& plan) {
+  const auto wants = [](Framework framework) { return !spec_of(framework).companion.empty(); };
+  const auto framework = std::ranges::find_if(plan.frameworks, wants);
+  if (framework == plan.frameworks.end()) return;
+  const Rank& first = plan.ranks.front();
+  const std::vector<std::string>& chosen = plan.apps[static_cast<size_t>(first.app)].chosen;
+  Companion companion{.name = std::string(spec_of(*framework).companion),
+                      .app = first.app,
+                      .host = first.host,
+                      .env = {},
+                      .dir = first.dir};
+  constexpr std::string_view kTaken[] = {"DLAUNCH_JOB_ID", "PWD"};  // of what rank 0 is told of itself
+  for (const std::string& entry : first.env) {
+    if (std::ranges::find(kTaken, variable_name(entry)) != std::end(kTaken)) companion.env.push_back(entry);
+  }
+  Entries own;
+  spec_of(*framework).beside(own);
+  add(companion.env, chosen, own.list());
+  plan.companion = std::move(companion);
+}
+
 void add_notes(Plan& plan, const JobFacts& job) {
   for (const Framework framework : plan.frameworks) {
     std::string note(spec_of(framework).note);
@@ -191,14 +219,14 @@ std::string_view to_string(Framework framework) { return spec_of(framework).name
 Result<std::vector<Framework>> parse_frameworks(std::string_view text) {
   std::vector<std::string> known;
   for (const FrameworkSpec& spec : framework_table()) known.emplace_back(spec.name);
+  known.emplace_back("auto");
   std::vector<Framework> frameworks;
+  const auto is_new = [&](Framework framework) { return std::ranges::find(frameworks, framework) == frameworks.end(); };
   for (const std::string& part : split(text, ',')) {
     const std::string_view name = trim(part);
-    if (name == "mindspore-dynamic") {
-      return fail({.where = "",
-                   .what = "\"mindspore-dynamic\" is not supported by this version",
-                   .why = "it needs a scheduler process beside the ranks",
-                   .hint = "use mindspore, with a rank table"});
+    if (name == "auto") {
+      std::ranges::copy_if(kAuto, std::back_inserter(frameworks), is_new);
+      continue;
     }
     const auto found = std::ranges::find(framework_table(), name, &FrameworkSpec::name);
     if (found == framework_table().end()) {
@@ -210,7 +238,7 @@ Result<std::vector<Framework>> parse_frameworks(std::string_view text) {
                    .why = "",
                    .hint = near ? "did you mean " + *near + "?" : "it takes some of " + list});
     }
-    if (std::ranges::find(frameworks, found->framework) == frameworks.end()) frameworks.push_back(found->framework);
+    if (is_new(found->framework)) frameworks.push_back(found->framework);
   }
   return frameworks;
 }
@@ -272,6 +300,7 @@ Result<Plan> with_frameworks(Plan plan, const Meeting& meeting) {
     if (auto error = refuse_too_long(own.list())) return fail(*std::move(error));
     add(rank.env, plan.apps[static_cast<size_t>(rank.app)].chosen, own.list());
   }
+  add_companion(plan);
   add_notes(plan, job);
   if (auto error = refuse_own_names(plan)) return fail(*std::move(error));
   return plan;

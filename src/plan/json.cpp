@@ -64,6 +64,7 @@ Json rank_json(const Rank& rank) {
                {"local_rank", rank.local_rank},
                {"device", rank.device ? Json(*rank.device) : Json(nullptr)}};
   if (!rank.slots.empty()) json["slot"] = rank.slots;
+  if (!rank.dir.empty()) json["directory"] = rank.dir;
   return json;
 }
 
@@ -76,17 +77,19 @@ std::string to_json(const Plan& plan) {
   for (const PlannedHost& host : plan.hosts) hosts.push_back(host_json(host.host, &host.ranks));
   Json ranks = Json::array();
   for (const Rank& rank : plan.ranks) ranks.push_back(rank_json(rank));
+  Json companion;
+  if (plan.companion) {
+    companion = {
+        {"name", plan.companion->name}, {"host", plan.companion->host}, {"variables", names(plan.companion->env)}};
+  }
   Json binding = {{"bind_to", to_string(plan.binding.bind_to)},
                   {"map_by", to_string(plan.binding.map_by)},
                   {"rank_by", to_string(plan.binding.rank_by)}};
   if (plan.binding.cores_per_rank > 1) binding["cores_per_rank"] = plan.binding.cores_per_rank;
-  Json whole = {{"job_id", plan.job_id},
-                      {"size", plan.ranks.size()},
-                      {"apps", std::move(apps)},
-                      {"hosts", std::move(hosts)},
-                      {"binding", std::move(binding)},
-                      {"notes", plan.notes},
-                      {"ranks", std::move(ranks)}};
+  Json whole = {{"job_id", plan.job_id},     {"size", plan.ranks.size()},     {"apps", std::move(apps)},
+                {"hosts", std::move(hosts)}, {"binding", std::move(binding)}, {"notes", plan.notes},
+                {"ranks", std::move(ranks)}};
+  if (plan.companion) whole["companion"] = std::move(companion);
   if (plan.rank_table) whole["rank_table"] = plan.rank_table->name;
   return whole.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -8,6 +8,7 @@
 #include "plan/mpi.h"
 #include "plan/overload.h"
 #include "plan/plan.h"
+#include "plan/rank_dir.h"
 #include "plan/table.h"
 #include "plan/visible.h"
 
@@ -102,6 +103,7 @@ void add_apps(Plan& plan, const Request& request, const std::vector<int>& ranks,
                          .chosen = std::move(environment.chosen),
                          .wdir = wdir,
                          .wdir_chosen = !asked.wdir.empty(),
+                         .rank_dirs = !request.rank_dir.empty(),
                          .first_rank = first_rank,
                          .ranks = ranks[i]});
     first_rank += ranks[i];
@@ -136,7 +138,8 @@ void add_ranks(Plan& plan, const std::vector<int>& host_of_rank, const std::vect
               .device = {},
               .env = {},
               .slots = {},
-              .ordinal = {}};
+              .ordinal = {},
+              .dir = {}};
     PlannedHost& planned = plan.hosts[static_cast<size_t>(rank.host)];
     rank.local_rank = static_cast<int>(planned.ranks.size());
     const std::vector<int>& devices = planned.host.devices;
@@ -144,6 +147,14 @@ void add_ranks(Plan& plan, const std::vector<int>& host_of_rank, const std::vect
     planned.ranks.push_back(number);
     plan.ranks.push_back(std::move(rank));
   }
+}
+
+/// A dynamic cluster counts its ranks' devices by itself: those that were planned must be all that there are.
+bool means_devices_of_host(const Request& request, const Allocation& allocation) {
+  return request.visible == Visible::unchanged &&
+         std::ranges::find(request.frameworks, Framework::mindspore_dynamic) != request.frameworks.end() &&
+         !allocation.hosts.empty() &&
+         std::ranges::none_of(allocation.hosts, [](const Host& host) { return host.devices.empty(); });
 }
 
 void add_slots(Plan& plan, const Request& request) {
@@ -154,6 +165,11 @@ void add_slots(Plan& plan, const Request& request) {
 }  // namespace
 
 Result<Plan> make_plan(const Request& request, const Allocation& allocation) {
+  if (means_devices_of_host(request, allocation)) {
+    Request meant = request;
+    meant.visible = Visible::host;
+    return make_plan(meant, allocation);
+  }
   if (auto error = check(request, allocation)) return fail(std::move(*error));
   const auto assigned = assign(request, allocation);
   if (!assigned) return fail(assigned.error());
@@ -181,6 +197,7 @@ Result<Plan> make_plan(const Request& request, const Allocation& allocation) {
   show_devices(plan);
   add_rank_environments(plan);
   add_mpi(plan, chosen_mpi(request));
+  if (auto error = add_rank_dirs(plan, request.rank_dir)) return fail(std::move(*error));
   if (auto error = refuse_own_names(plan)) return fail(std::move(*error));
   for (std::string& note : overload_notes(allocation, per_host)) plan.notes.push_back(std::move(note));
   return plan;

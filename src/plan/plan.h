@@ -20,6 +20,7 @@ struct App {
   std::vector<std::string> chosen = {};  ///< names in env that -x chose: no host's own value replaces them
   std::string wdir;                      ///< absolute
   bool wdir_chosen = false;              ///< by --wdir: no host's own directory replaces it
+  bool rank_dirs = false;                ///< its ranks run in Rank::dir, each with a PWD of its own
   int first_rank = 0;
   int ranks = 0;
 };
@@ -33,6 +34,16 @@ struct Rank {
   std::vector<std::string> env;     ///< NAME=VALUE of this rank alone; no name that is in its App's env
   std::string slots = {};           ///< a rankfile's slot= (plan/slot_list.h); empty: not said
   std::optional<int> ordinal = {};  ///< the number of `device` among those that the rank sees
+  std::string dir = {};             ///< where it runs, made for it; empty: in its program's directory
+};
+
+/// A process beside the ranks that a framework needs, of rank 0's program and on its host. It counts as no rank.
+struct Companion {
+  std::string name;              ///< "scheduler"
+  int app = 0;                   ///< index into Plan::apps
+  int host = 0;                  ///< index into Plan::hosts
+  std::vector<std::string> env;  ///< NAME=VALUE, beside its App's, as Rank::env
+  std::string dir;               ///< as Rank::dir
 };
 
 struct PlannedHost {
@@ -56,8 +67,9 @@ struct Plan {
   std::vector<Framework> frameworks = {};  ///< their variables: with_frameworks (plan/frameworks.h)
   Visible visible = Visible::unchanged;
   std::optional<RankTable> rank_table = {};
-  Mpi mpi = Mpi::none;             ///< automatic: pmi1 for the programs that may use it
-  std::vector<std::string> notes;  ///< what the user should know and did not ask for, a line each, no prefix
+  Mpi mpi = Mpi::none;                      ///< automatic: pmi1 for the programs that may use it
+  std::optional<Companion> companion = {};  ///< set by with_frameworks
+  std::vector<std::string> notes;           ///< what the user should know and did not ask for, a line each, no prefix
 };
 
 /// Refuses (exit code 2, with a table of what was asked and what is there) more ranks than devices, or than slots that

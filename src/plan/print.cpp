@@ -56,7 +56,8 @@ std::string binding_line(const BindingRequest& binding) {
 }
 
 bool one_directory(const Plan& plan) {
-  return std::ranges::all_of(plan.apps, [&](const App& app) { return app.wdir == plan.apps.front().wdir; }) &&
+  return std::ranges::none_of(plan.apps, &App::rank_dirs) &&
+         std::ranges::all_of(plan.apps, [&](const App& app) { return app.wdir == plan.apps.front().wdir; }) &&
          std::ranges::all_of(plan.hosts, [](const PlannedHost& host) { return host.host.wdir.empty(); });
 }
 
@@ -69,6 +70,10 @@ std::string header(const Plan& plan) {
   if (one_directory(plan) && !plan.apps.empty()) rows.push_back({"directory", escaped(plan.apps.front().wdir)});
   if (plan.binding != BindingRequest{.report = plan.binding.report})
     rows.push_back({"binding", binding_line(plan.binding)});
+  if (plan.companion) {
+    const Host& host = plan.hosts[static_cast<size_t>(plan.companion->host)].host;
+    rows.push_back({"beside", "a " + plan.companion->name + " on " + escaped(host.name)});
+  }
   if (plan.rank_table) rows.push_back({"rank table", escaped(plan.rank_table->name)});
   for (size_t i = 0; i < plan.notes.size(); ++i) rows.push_back({i == 0 ? "notes" : "", plan.notes[i]});
   return aligned(rows, "");
@@ -88,7 +93,8 @@ std::string rank_table(const Plan& plan) {
     rows.push_back({std::to_string(rank.rank), escaped(plan.hosts[static_cast<size_t>(rank.host)].host.name),
                     std::to_string(rank.local_rank), rank.device ? std::to_string(*rank.device) : "-", programs[app]});
     if (directories) {
-      rows.back().push_back(escaped(program_directory(plan.apps[app], plan.hosts[static_cast<size_t>(rank.host)])));
+      const std::string& base = program_directory(plan.apps[app], plan.hosts[static_cast<size_t>(rank.host)]);
+      rows.back().push_back(escaped(rank.dir.empty() ? base : rank.dir));
     }
     if (slots) rows.back().insert(rows.back().begin() + kSlotColumn, rank.slots.empty() ? "-" : escaped(rank.slots));
   }

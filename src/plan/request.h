@@ -23,7 +23,18 @@ struct AppRequest {
 };
 
 /// Whose variables the ranks get (plan/frameworks.h).
-enum class Framework { torch, deepspeed, jax, tensorflow, mindspore, horovod, openmpi, mpich, slurm };
+enum class Framework {
+  torch,
+  deepspeed,
+  jax,
+  tensorflow,
+  mindspore,
+  mindspore_dynamic,
+  horovod,
+  openmpi,
+  mpich,
+  slurm
+};
 
 /// Which devices a rank sees (plan/visible.h). unchanged: what the launcher's own environment leaves it.
 enum class Visible { unchanged, host, rank };
@@ -68,6 +79,7 @@ struct Request {
   std::string cpu_list;                  ///< --cpu-list: the cores of each host that ranks may use; empty: all
   std::vector<Framework> frameworks;     ///< --env-for; none twice
   Visible visible = Visible::unchanged;  ///< --visible
+  std::string rank_dir;                  ///< --rank-dir, a template; empty: none
   bool rank_table = false;               ///< --rank-table: kRankTableVariables are not the launcher's own
   Mpi mpi = Mpi::none;                   ///< --mpi
   std::vector<std::string> environment;  ///< the launcher's, NAME=VALUE

@@ -23,6 +23,8 @@ const char* cause_text(job::Cause cause) {
       return "host_lost";
     case job::Cause::output_failed:
       return "output_failed";
+    case job::Cause::companion_failed:
+      return "companion_failed";
   }
   return "unknown";
 }

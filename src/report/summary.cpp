@@ -1,6 +1,7 @@
 #include "report/summary.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -94,13 +95,13 @@ void tell_consequences(const Groups& groups, job::Cause cause, Lines& lines) {
             (groups.needed_kill > 0 ? " (" + std::to_string(groups.needed_kill) + " needed KILL)" : ""));
 }
 
-void tell_last_words(const Summary& s, int rank, Lines& lines) {
+void tell_last_words(const Summary& s, const std::string& whose, Lines& lines) {
   const std::string path = s.log_path.empty() ? "" : " (all in " + s.log_path + ")";
   if (s.last_words.empty()) {
-    if (!path.empty()) lines.add("stderr of rank " + std::to_string(rank) + " is in " + s.log_path);
+    if (!path.empty()) lines.add("stderr of " + whose + " is in " + s.log_path);
     return;
   }
-  lines.add("last stderr lines of rank " + std::to_string(rank) + path + ":");
+  lines.add("last stderr lines of " + whose + path + ":");
   for (std::string_view line : s.last_words) {
     while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.remove_suffix(1);
     const size_t more = line.size() > kLongestLine ? line.size() - kLongestLine : 0;
@@ -126,7 +127,12 @@ bool has_path(const plan::App& app, const plan::Rank& rank) {
 std::string hint_for(const plan::Plan& plan, const plan::Rank& rank, const ExitStatus& status) {
   const plan::App& app = plan.apps.at(static_cast<size_t>(rank.app));
   if (const auto* not_started = std::get_if<NotStarted>(&status.value())) {
-    return not_started_hint(*not_started, app.argv.empty() ? "" : app.argv[0], app.wdir, has_path(app, rank));
+    const std::string program = app.argv.empty() ? "" : app.argv[0];
+    if (!rank.dir.empty() && not_started->error == ENOENT && program.find('/') != std::string::npos &&
+        program.front() != '/') {
+      return "the path is taken from the rank's own directory; --stage copies a file into it";
+    }
+    return not_started_hint(*not_started, program, app.wdir, has_path(app, rank));
   }
   const auto* signaled = std::get_if<Signaled>(&status.value());
   if (!signaled || signaled->signal != SIGKILL) return {};
@@ -138,7 +144,7 @@ std::string hint_for(const plan::Plan& plan, const plan::Rank& rank, const ExitS
 void tell_rank_failure(const Summary& s, int rank, Lines& lines) {
   const job::RankRecord& record = s.outcome.ranks.at(static_cast<size_t>(rank));
   const ExitStatus status = record.status.value_or(ExitStatus(Lost{"its end was never told"}));
-  tell_last_words(s, rank, lines);
+  tell_last_words(s, "rank " + std::to_string(rank), lines);
   const bool timed = record.start_ns != 0 && record.end_ns >= record.start_ns;
   const auto lived = timed ? std::chrono::nanoseconds(record.end_ns - record.start_ns) : s.elapsed;
   const bool started = !std::holds_alternative<NotStarted>(status.value());
@@ -189,6 +195,9 @@ void tell_cause(const Summary& s, const Groups& groups, Lines& lines) {
       return lines.add_told(lost_hosts_text(s.outcome.lost_hosts, any_started(s.outcome), s.elapsed));
     case job::Cause::output_failed:
       return tell_output_failure("output failed" + after, s.outcome.detail, lines);
+    case job::Cause::companion_failed:
+      if (s.plan.companion) tell_last_words(s, "the " + s.plan.companion->name, lines);
+      return lines.add(s.outcome.detail + " after " + duration_text(s.elapsed));
   }
 }
 

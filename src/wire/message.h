@@ -12,12 +12,13 @@
 namespace dlaunch::wire {
 
 /// Both sides must have been built with the same; the agent travels with its launcher.
-inline constexpr std::uint32_t kVersion = 4;
+inline constexpr std::uint32_t kVersion = 5;
 
 inline constexpr std::uint32_t kMaxFrame = 16u << 20;  ///< an environment of 2 MiB and argv fit with room to spare
 inline constexpr std::uint32_t kMaxOutput = 64u
                                             << 10;  ///< of rank bytes in one frame, so that control is not kept waiting
 inline constexpr std::uint32_t kStdinCredit = 256u << 10;  ///< first grant for every rank's stdin
+inline constexpr std::uint32_t kStageCredit = 256u << 10;  ///< first grant for the files of --stage, for every host
 inline constexpr std::uint32_t kNoDevice = ~0u;
 inline constexpr std::uint32_t kMaxListItems = 1u << 20;  ///< more than execve takes: 6 MiB, nine bytes each at least
 
@@ -96,10 +97,13 @@ struct Spawn {
   StreamMode err = StreamMode::pipe;
   std::string out_path;  ///< with StreamMode::file
   std::string err_path;
-  std::string slots;  ///< bind it to these (plan/slot_list.h), whatever Setup says; empty: as Setup says
+  std::string slots;      ///< bind it to these (plan/slot_list.h), whatever Setup says; empty: as Setup says
+  std::string dir;        ///< absolute; one of Prepare's, which it runs in; empty: its program's
+  bool save_env = false;  ///< write its environment to env.log there
   template <class A>
   void fields(A& a) {
-    a(rank), a(app), a(local_rank), a(env), a(in), a(out), a(err), a(out_path), a(err_path), a(slots);
+    a(rank), a(app), a(local_rank), a(env), a(in), a(out), a(err), a(out_path), a(err_path), a(slots), a(dir),
+        a(save_env);
   }
   bool operator==(const Spawn&) const = default;
 };
@@ -172,6 +176,32 @@ struct Survey {
   bool operator==(const Survey&) const = default;
 };
 
+/// Make the directories of the host's ranks. Once, before the first Spawn. The agent answers Prepared.
+struct Prepare {
+  static constexpr std::uint8_t kType = 14;
+  std::vector<std::string> dirs;   ///< absolute
+  std::vector<std::string> bases;  ///< of each, in its place: a directory that must be there already
+  std::vector<std::string> kept;   ///< absolute names of files that the launcher writes below them
+  bool staged = false;             ///< Stage follows
+  template <class A>
+  void fields(A& a) {
+    a(dirs), a(bases), a(kept), a(staged);
+  }
+  bool operator==(const Prepare&) const = default;
+};
+
+/// The next bytes of the archive (wire/archive.h) whose files go into each of Prepare's directories.
+struct Stage {
+  static constexpr std::uint8_t kType = 15;
+  std::string bytes;
+  bool eof = false;
+  template <class A>
+  void fields(A& a) {
+    a(bytes), a(eof);
+  }
+  bool operator==(const Stage&) const = default;
+};
+
 /// A file that the job's ranks here need: kept where only its owner reads it, and gone with the job. Before the
 /// Programs.
 struct File {
@@ -217,7 +247,7 @@ struct MpiWorld {
 
 /// What all hosts put before a fence; the one with `last` ends it.
 struct Shared {
-  static constexpr std::uint8_t kType = 14;
+  static constexpr std::uint8_t kType = 18;
   std::vector<std::string> pairs;  ///< key, value, key, value, …
   bool last = false;
   bool broken = false;  ///< there is no fence: whoever waits in it is let down
@@ -230,7 +260,7 @@ struct Shared {
 
 /// The answer to NameAsk.
 struct NameAnswer {
-  static constexpr std::uint8_t kType = 15;
+  static constexpr std::uint8_t kType = 19;
   std::uint32_t rank = 0;
   bool ok = false;
   std::string port;  ///< that a lookup found
@@ -436,7 +466,7 @@ struct NameAsk {
 
 /// The rank called MPI_Abort. Its Ended still comes.
 struct Aborted {
-  static constexpr std::uint8_t kType = 44;
+  static constexpr std::uint8_t kType = 46;
   std::uint32_t rank = 0;
   std::uint32_t code = 0;  ///< 0 to 255
   std::int64_t time_ns = 0;
@@ -447,8 +477,32 @@ struct Aborted {
   bool operator==(const Aborted&) const = default;
 };
 
-using Message = std::variant<Setup, Program, Spawn, Stdin, Signal, WindowSize, Pause, Finish, Layout, Survey, File,
-                             Inquire, Ping, Credit, Hello, Started, NotStarted, Output, Ended, StdinClosed, Log, Clean,
-                             Facts, Told, MpiWorld, Shared, NameAnswer, Fence, NameAsk, Aborted>;
+/// The answer to Prepare, and to the last Stage where files follow it.
+struct Prepared {
+  static constexpr std::uint8_t kType = 44;
+  std::string why;   ///< what could not be done; empty: all is there
+  std::string hint;  ///< the one thing to do; may be empty
+  template <class A>
+  void fields(A& a) {
+    a(why), a(hint);
+  }
+  bool operator==(const Prepared&) const = default;
+};
+
+/// So many more bytes of Stage may come.
+struct StageCredit {
+  static constexpr std::uint8_t kType = 45;
+  std::uint32_t bytes = 0;
+  template <class A>
+  void fields(A& a) {
+    a(bytes);
+  }
+  bool operator==(const StageCredit&) const = default;
+};
+
+using Message =
+    std::variant<Setup, Program, Spawn, Stdin, Signal, WindowSize, Pause, Finish, Layout, Survey, File, Inquire,
+                 Prepare, Stage, Ping, Credit, Hello, Started, NotStarted, Output, Ended, StdinClosed, Log, Clean,
+                 Facts, Told, Prepared, StageCredit, MpiWorld, Shared, NameAnswer, Fence, NameAsk, Aborted>;
 
 }  // namespace dlaunch::wire

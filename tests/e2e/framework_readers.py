@@ -112,6 +112,21 @@ def mindspore(env):
     return {"rank": int(rank), "size": int(size), "device": int(device), "local_size": number(env, "DEVICE_NUM")}
 
 
+def mindspore_dynamic(env):
+    address = (env["MS_SCHED_HOST"], number(env, "MS_SCHED_PORT"))
+    size = number(env, "MS_WORKER_NUM")
+    if env.get("OMPI_COMM_WORLD_RANK"):
+        raise SystemExit("RANK_ID would come from there")
+    if env["MS_ROLE"] == "MS_SCHED":
+        assert "RANK_ID" not in env and "MS_NODE_ID" not in env
+        print("scheduler of", size)
+        serve(address, size + 1)
+        raise SystemExit(number(env, "SCHEDULER_ENDS_WITH") if "SCHEDULER_ENDS_WITH" in env else 0)
+    assert env["MS_ROLE"] == "MS_WORKER"
+    call(address)
+    return {"rank": number(env, "MS_NODE_ID"), "size": size}
+
+
 def horovod(env):
     if any(a in env and b in env for a, b in (("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_SIZE"))):
         raise SystemExit("the MPI controller would be taken")
@@ -146,8 +161,8 @@ def slurm(env):
     return {"rank": rank, "size": size, "local": number(env, "SLURM_LOCALID"), "node": number(env, "SLURM_NODEID")}
 
 
-READERS = {reader.__name__: reader
-           for reader in (torch, deepspeed, jax, tensorflow, mindspore, horovod, openmpi, mpich, slurm)}
+READERS = {reader.__name__.replace("_", "-"): reader
+           for reader in (torch, deepspeed, jax, tensorflow, mindspore, mindspore_dynamic, horovod, openmpi, mpich, slurm)}
 
 if __name__ == "__main__":
     print(json.dumps(READERS[sys.argv[1]](os.environ)))

@@ -5,6 +5,7 @@ import pathlib
 import re
 import shutil
 import sys
+import time
 
 import framework_readers
 import support
@@ -29,7 +30,8 @@ class Readers:
         """What each rank's stand-in took itself for, in the order of ranks."""
         result = self.run_dlaunch("--env-for", framework, *args, PYTHON, READERS, framework, **options)
         self.assert_exit(result, 0)
-        ranks = sorted(map(json.loads, result.stdout.decode().splitlines()), key=lambda found: found["rank"])
+        said = [line for line in result.stdout.decode().splitlines() if not line.startswith("[scheduler] ")]
+        ranks = sorted(map(json.loads, said), key=lambda found: found["rank"])
         self.assertEqual([(found["rank"], found["size"]) for found in ranks], [(n, size) for n in range(size)], framework)
         return ranks
 
@@ -66,7 +68,9 @@ class OneHost(Readers, Case):
     def test_refusals(self):
         for args, said in ((("--env-for", "pytorch"), "did you mean torch?"),
                            (("--env-for", "openmpi,mpich"), "does not go with mpich"),
-                           (("--env-for", "mindspore-dynamic"), "scheduler process"),
+                           (("--env-for", "mindspore,mindspore-dynamic"), "each says how MindSpore's ranks find each other"),
+                           (("--env-for", "mindspore-dynamic,openmpi"), "OMPI_COMM_WORLD_RANK"),
+                           (("--env-for", "mindspore-dynamic", "--visible", "rank"), "does not go with --visible rank"),
                            (("--visible", "rank", "--fake-devices", 0), "are not known"),
                            (("--devices", "[4,8]"), "write [4,8), 4-7 or 0,2")):
             result = self.run_dlaunch("-n", 1, *args, "touch", "started")
@@ -84,6 +88,68 @@ class OneHost(Readers, Case):
             self.assertEqual(sorted(result.stdout.decode().splitlines()), seen)
         result = self.run_dlaunch("--devices", "2,0", "--fake-devices", 4, *sh("echo $DLAUNCH_DEVICE"))
         self.assertEqual(sorted(result.stdout.split()), [b"0", b"2"])
+
+
+class Scheduler(Case):
+    """The process that MindSpore's dynamic cluster has beside its ranks."""
+
+    def dynamic(self, *args, env=None, program=(PYTHON, READERS, "mindspore-dynamic")):
+        return self.run_dlaunch("-n", 2, "--oversubscribe", "--env-for", "mindspore-dynamic", *args, *program, env=env)
+
+    def test_its_output_is_labelled(self):
+        for args, line in (((), "[scheduler] scheduler of 2"), (("--label",), "[scheduler] scheduler of 2"),
+                           (("--label={rank}@{stream}:",), "scheduler@stdout:scheduler of 2"),
+                           (("--tag-output",), "[1,scheduler]<stdout>:scheduler of 2")):
+            result = self.dynamic(*args)
+            self.assert_exit(result, 0)
+            self.assertIn(line, result.stdout.decode().splitlines())
+        records = [json.loads(line) for line in self.dynamic("--format", "jsonl").stdout.splitlines()]
+        said, = (record for record in records if record["rank"] is None)
+        self.assertEqual((said["process"], said["text"]), ("scheduler", "scheduler of 2"))
+
+    def test_its_output_is_in_the_log_directory(self):
+        result = self.dynamic("--output-filename", "logs")
+        self.assert_exit(result, 0)
+        self.assertEqual((self.dir / "logs" / "scheduler.log").read_text(), "scheduler of 2\n")
+        self.assertEqual(sorted(file.name for file in (self.dir / "logs" / "1").iterdir()), ["rank.0", "rank.1"])
+        self.assertNotIn(b"scheduler of", result.stdout)
+        self.assert_exit(self.dynamic("--output-filename", "out/{rank}.log:nocopy", "--rank-dir", "d{rank}"), 0)
+        self.assertEqual((self.dir / "out" / "scheduler.log").read_text(), "scheduler of 2\n")
+
+    def test_it_ends_with_the_job(self):
+        start = time.monotonic()
+        result = self.dynamic(program=sh("[ $MS_ROLE = MS_SCHED ] && exec sleep 1000; true"))
+        self.assert_exit(result, 0)
+        self.assertLess(time.monotonic() - start, 8)  # five seconds to go by itself
+        result = self.dynamic(program=sh("[ $MS_ROLE = MS_SCHED ] && exec sleep 1000; exit 4"))
+        self.assert_exit(result, 4)
+
+    def test_its_failure_ends_the_job(self):
+        result = self.dynamic("--report", "r.json", program=sh("[ $MS_ROLE = MS_SCHED ] && { echo no port; exit 3; }; exec sleep 1000"))
+        self.assert_exit(result, 3)
+        said = result.stderr.decode()
+        self.assertRegex(said, r"the scheduler \(host .*, pid \d+\) exited with code 3")
+        self.assertIn("last stderr lines of the scheduler:\ndlaunch:   | no port", said)
+        self.assertIn("2 ranks were ended because of it", said)
+        record = json.loads((self.dir / "r.json").read_text())
+        self.assertEqual((record["cause"], record["exit_code"], len(record["ranks"])), ("companion_failed", 3, 2))
+
+    def test_a_failure_after_the_ranks_is_only_told(self):
+        result = self.dynamic(program=sh("[ $MS_ROLE = MS_SCHED ] && { sleep 1; exit 3; }; true"))
+        self.assert_exit(result, 0)
+        self.assertIn("exited with code 3", result.stderr.decode())
+
+    def test_it_sees_what_its_ranks_see(self):
+        out = self.assert_succeeds("-n", 2, "--devices", "4,5", "--fake-devices", 8, "--env-for", "mindspore-dynamic",
+                                   *sh("echo $MS_ROLE $RANK_ID $ASCEND_RT_VISIBLE_DEVICES"))
+        self.assertEqual(sorted(out.decode().splitlines()), ["MS_WORKER 0 4,5", "MS_WORKER 1 4,5", "[scheduler] MS_SCHED"])
+
+    def test_auto_is_always_the_same(self):
+        auto = self.assert_succeeds("-n", 1, "--env-for", "auto", "--show-env", 0, "true")
+        for name in (b"MASTER_ADDR=", b"CROSS_RANK=", b"JAX_PROCESS_ID=", b"DEVICE_NUM="):
+            self.assertIn(name, auto)
+        for name in (b"OMPI_", b"PMI_", b"SLURM_", b"HOROVOD_", b"TF_CONFIG", b"MS_ROLE"):
+            self.assertNotIn(name, auto)
 
 
 class SeveralHosts(Readers, HostsCase):
@@ -105,6 +171,12 @@ class SeveralHosts(Readers, HostsCase):
 
     def test_rank_0_here_under_a_name_that_only_we_know(self):
         self.check("localhost:2,node2:2")
+
+    def test_the_scheduler_is_with_rank_0_and_its_log_here(self):
+        result = self.run_dlaunch("-H", "node2:1,node1:1", "--env-for", "mindspore-dynamic", "--output-filename", "logs",
+                                  *sh("uname -n; [ $MS_ROLE = MS_SCHED ] || sleep 0.3"))
+        self.assert_exit(result, 0)
+        self.assertEqual((self.dir / "logs" / "scheduler.log").read_text(), "node2\n")
 
     def test_addresses(self):
         for hosts, expected in (("node1:2,node2:2", "node1"), ("node1:4", "127.0.0.1"), ("localhost:2,node1", r"10\.77\.\S+")):

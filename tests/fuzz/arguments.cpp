@@ -1,4 +1,5 @@
-// Any command line, environment and files: parsing ends in Options (with programs, where the verb starts any), a text, or an Error of exit code 2.
+// Any command line, environment and files: parsing ends in Options (with programs, where the verb starts any), a text,
+// or an Error of exit code 2.
 //
 // The input is text: a word of the command line a line, until a line that begins with '%' names what follows:
 // %config, %app or %env (the file of that name, to the next '%' line) or %environment (NAME=VALUE lines).

@@ -151,6 +151,8 @@ void AgentProcess::take(wire::Message&& message) {
   if (auto* said = std::get_if<wire::Facts>(&message)) facts.push_back(*said);
   if (auto* said = std::get_if<wire::Told>(&message)) told.push_back(*said);
   if (auto* said = std::get_if<wire::Log>(&message)) logs.push_back(*said);
+  if (auto* said = std::get_if<wire::Prepared>(&message)) prepared.push_back(*said);
+  if (auto* said = std::get_if<wire::StageCredit>(&message)) stage_credit += said->bytes;
   if (auto* said = std::get_if<wire::NotStarted>(&message)) ranks[said->rank].refused = *said;
   if (auto* said = std::get_if<wire::StdinClosed>(&message)) ranks[said->rank].stdin_closed = true;
   if (auto* said = std::get_if<wire::Credit>(&message)) ranks[said->rank].stdin_credit += said->bytes;

@@ -98,6 +98,8 @@ class AgentProcess {
   std::vector<wire::Facts> facts;
   std::vector<wire::Told> told;
   std::vector<wire::Log> logs;
+  std::vector<wire::Prepared> prepared;
+  std::uint64_t stage_credit = 0;
   std::map<std::uint32_t, RankSeen> ranks;
   std::map<std::uint32_t, std::uint32_t> largest_output;
   bool link_ended = false;

@@ -362,5 +362,70 @@ TEST(Job, ProgressNamesTheRanksThatAreWaitedFor) {
   EXPECT_EQ(progress.kill_at, Script::at(6));
 }
 
+TEST(Companion, IsWaitedForAfterTheRanks) {
+  Script script(1);
+  script.job.expect_companion();
+  script.start();
+  script.end(0, ExitStatus(Exited{0}), 1);
+  EXPECT_EQ(script.job.phase(), Phase::running);
+  EXPECT_EQ(script.deadline(), 6);
+  EXPECT_THAT(script.say(CompanionEnded{ExitStatus(Exited{0}), ""}, 2), IsEmpty());
+  EXPECT_THAT(script.say(CompanionGone{}, 2), ElementsAre(Action(FinishHost{0})));
+}
+
+TEST(Companion, IsNotWaitedForWithoutEnd) {
+  Script script(1);
+  script.job.expect_companion();
+  script.start();
+  script.end(0, ExitStatus(Exited{0}), 1);
+  EXPECT_THAT(script.tick(6), ElementsAre(Action(FinishHost{0})));
+  script.say(HostClean{0, {}}, 7);
+  EXPECT_EQ(script.job.outcome().exit_code, 0);
+}
+
+TEST(Companion, ItsFailureEndsTheJobWhileRanksRun) {
+  Script script(2);
+  script.job.expect_companion();
+  script.start();
+  EXPECT_THAT(script.say(CompanionEnded{ExitStatus(Exited{3}), "it failed"}, 1),
+              Contains(Action(SignalRanks{SIGTERM})));
+  script.end_all(ExitStatus(Signaled{SIGTERM, false}), 2);
+  script.say(CompanionGone{}, 2);
+  EXPECT_EQ(script.job.phase(), Phase::finishing);
+  EXPECT_EQ(script.job.outcome().cause, Cause::companion_failed);
+  EXPECT_EQ(script.job.outcome().exit_code, 3);
+  EXPECT_EQ(script.job.outcome().detail, "it failed");
+}
+
+TEST(Companion, ItsFailureAfterTheRanksIsNone) {
+  Script script(1);
+  script.job.expect_companion();
+  script.start();
+  script.end(0, ExitStatus(Exited{0}), 1);
+  script.say(CompanionEnded{ExitStatus(Exited{3}), "it failed"}, 2);
+  script.say(CompanionGone{}, 2);
+  script.say(HostClean{0, {}}, 3);
+  EXPECT_EQ(script.job.outcome().exit_code, 0);
+}
+
+TEST(Companion, AnInterruptWhileItIsWaitedForEndsIt) {
+  Script script(1);
+  script.job.expect_companion();
+  script.start();
+  script.end(0, ExitStatus(Exited{0}), 1);
+  EXPECT_THAT(script.say(UserSignal{SIGINT}, 2), ElementsAre(Action(FinishHost{0})));
+}
+
+TEST(Companion, IsGivenUpAfterAFailedRank) {
+  Script script(1);
+  script.job.expect_companion();
+  script.start();
+  script.end(0, ExitStatus(Exited{2}), 1);
+  EXPECT_EQ(script.job.phase(), Phase::ending);
+  EXPECT_EQ(script.deadline(), 6);
+  EXPECT_THAT(script.tick(6), ElementsAre(Action(FinishHost{0})));
+  EXPECT_EQ(script.job.outcome().exit_code, 2);
+}
+
 }  // namespace
 }  // namespace dlaunch::job

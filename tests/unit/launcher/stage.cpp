@@ -133,6 +133,9 @@ Console::~Console() {
 void Console::begin() {
   if (reader_.joinable()) return;
   reader_ = std::thread([this] {
+    sigset_t all;  // signals are the launcher's thread's, as in dlaunch
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
     static thread_local char buffer[1u << 16];
     for (ssize_t size = 0; (size = ::read(read_.get(), buffer, sizeof buffer)) > 0;) {
       text_.append(buffer, static_cast<size_t>(size));

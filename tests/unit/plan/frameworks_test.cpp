@@ -29,7 +29,7 @@ Allocation two_hosts() {
   return two;
 }
 
-const Meeting kMeeting = {.here = "10.0.0.1", .ports = {20001, 20002, 20003, 20004, 20005}};
+const Meeting kMeeting = {.here = "10.0.0.1", .ports = {20001, 20002, 20003, 20004, 20005, 20006}};
 
 Plan planned(Request asked, const Allocation& allocation) {
   auto plan = make_plan(asked, allocation);
@@ -96,12 +96,12 @@ TEST(Frameworks, Jax) {
 
 TEST(Frameworks, Tensorflow) {
   EXPECT_THAT(on_one_host(Framework::tensorflow),
-              ElementsAre(R"(TF_CONFIG={"cluster":{"worker":["127.0.0.1:20004","127.0.0.1:20005"]},)"
+              ElementsAre(R"(TF_CONFIG={"cluster":{"worker":["127.0.0.1:20005","127.0.0.1:20006"]},)"
                           R"("task":{"type":"worker","index":1}})"));
-  const std::string first = std::to_string(unseen_port("job-1", 3));
-  const std::string second = std::to_string(unseen_port("job-1", 4));
+  const std::string first = std::to_string(unseen_port("job-1", 4));
+  const std::string second = std::to_string(unseen_port("job-1", 5));
   EXPECT_THAT(on_two_hosts(Framework::tensorflow, 2),
-              ElementsAre(R"(TF_CONFIG={"cluster":{"worker":["10.0.0.1:20004","10.0.0.1:20005","n1:)" + first +
+              ElementsAre(R"(TF_CONFIG={"cluster":{"worker":["10.0.0.1:20005","10.0.0.1:20006","n1:)" + first +
                           R"(","n1:)" + second + R"("]},"task":{"type":"worker","index":2}})"));
 }
 
@@ -111,6 +111,31 @@ TEST(Frameworks, MindsporeWithARankTable) {
   const Plan plan = planned(request_for({Framework::mindspore}, 4), two_hosts());
   EXPECT_THAT(rank_environment(plan, plan.ranks[3]),
               testing::IsSupersetOf({"RANK_ID=3", "RANK_SIZE=4", "DEVICE_ID=1", "DEVICE_NUM=2"}));
+}
+
+TEST(Frameworks, MindsporeWithAScheduler) {
+  EXPECT_THAT(on_one_host(Framework::mindspore_dynamic),
+              UnorderedElementsAre("MS_ROLE=MS_WORKER", "MS_SCHED_HOST=127.0.0.1", "MS_SCHED_PORT=20004",
+                                   "MS_WORKER_NUM=2", "MS_NODE_ID=1"));
+  Request asked = request_for({Framework::mindspore_dynamic}, 4);
+  const Plan plan = planned(asked, two_hosts());
+  ASSERT_TRUE(plan.companion);
+  EXPECT_EQ(plan.companion->name, "scheduler");
+  EXPECT_EQ(plan.companion->host, 0);
+  EXPECT_THAT(plan.companion->env, UnorderedElementsAre("DLAUNCH_JOB_ID=job-1", "MS_ROLE=MS_SCHED"));
+  EXPECT_THAT(plan.apps[0].env, testing::IsSupersetOf({"MS_SCHED_HOST=10.0.0.1", "MS_WORKER_NUM=4"}));
+  EXPECT_EQ(plan.ranks.size(), 4U);
+  EXPECT_THAT(to_json(plan), HasSubstr("\"companion\""));
+  EXPECT_THAT(to_table(plan), HasSubstr("a scheduler on n0"));
+  EXPECT_FALSE(planned(request_for({Framework::torch}, 2), local(2)).companion);
+}
+
+TEST(Frameworks, ADynamicClusterSeesTheDevicesOfItsRanks) {
+  Allocation allocation = local(8, 8);
+  allocation.hosts[0].devices = {4, 5};
+  const Plan plan = planned(request_for({Framework::mindspore_dynamic}, 2), allocation);
+  EXPECT_EQ(plan.visible, Visible::host);
+  EXPECT_THAT(plan.ranks[1].env, Contains("ASCEND_RT_VISIBLE_DEVICES=4,5"));
 }
 
 TEST(Frameworks, HorovodSaysWhatItNeedsBesides) {
@@ -206,12 +231,12 @@ TEST(Frameworks, WhatAnOuterLauncherLeftIsGone) {
     }
     asked.environment.insert(asked.environment.end(),
                              {"TORCHELASTIC_USE_AGENT_STORE=True", "PMIX_NAMESPACE=x", "OMPI_COMMAND=python3",
-                              "OMPI_COMM_WORLD_LOCAL_RANK=outer", "MS_ROLE=MS_WORKER", "HOROVOD_CYCLE_TIME=5"});
+                              "OMPI_COMM_WORLD_LOCAL_RANK=outer", "MS_ROLE=MS_SERVER", "HOROVOD_CYCLE_TIME=5"});
     const Plan plan = planned(asked, local(2));
     const Words all = rank_environment(plan, plan.ranks[1]);
     EXPECT_THAT(all, testing::IsSupersetOf(clean)) << spec.name;
     EXPECT_THAT(all, Not(Contains(testing::EndsWith("=outer")))) << spec.name;
-    for (const char* name : {"TORCHELASTIC_", "PMIX_", "OMPI_COMMAND", "MS_ROLE"}) {
+    for (const char* name : {"TORCHELASTIC_", "PMIX_", "OMPI_COMMAND", "MS_ROLE=MS_SERVER"}) {
       EXPECT_THAT(all, Not(Contains(StartsWith(name)))) << spec.name;
     }
     EXPECT_THAT(all, Contains("HOROVOD_CYCLE_TIME=5"));
@@ -301,7 +326,8 @@ TEST(Frameworks, ParsesNamesOnce) {
   }
   EXPECT_THAT(to_text(parse_frameworks("pytorch").error()), HasSubstr("did you mean torch?"));
   EXPECT_THAT(to_text(parse_frameworks("").error()), HasSubstr("it takes some of torch, deepspeed"));
-  EXPECT_THAT(to_text(parse_frameworks("torch,mindspore-dynamic").error()), HasSubstr("scheduler process"));
+  EXPECT_THAT(*parse_frameworks("jax,auto"),
+              ElementsAre(Framework::jax, Framework::torch, Framework::deepspeed, Framework::mindspore));
 }
 
 TEST(Frameworks, SayWhatTheyNeedOfThisMachine) {
@@ -309,10 +335,10 @@ TEST(Frameworks, SayWhatTheyNeedOfThisMachine) {
     const auto plan = make_plan(request_for({framework}, ranks), allocation);
     return std::pair(needs_address(*plan), ports_needed(*plan));
   };
-  EXPECT_EQ(needs(Framework::torch, local(2), 2), std::pair(false, 3));
-  EXPECT_EQ(needs(Framework::torch, two_hosts(), 4), std::pair(true, 3));
+  EXPECT_EQ(needs(Framework::torch, local(2), 2), std::pair(false, 4));
+  EXPECT_EQ(needs(Framework::torch, two_hosts(), 4), std::pair(true, 4));
   EXPECT_EQ(needs(Framework::torch, hosts({2, 2}), 4), std::pair(false, 0));
-  EXPECT_EQ(needs(Framework::tensorflow, two_hosts(), 4), std::pair(true, 5));
+  EXPECT_EQ(needs(Framework::tensorflow, two_hosts(), 4), std::pair(true, 6));
   EXPECT_EQ(needs(Framework::openmpi, two_hosts(), 4), std::pair(false, 0));
   EXPECT_EQ(needs(Framework::slurm, two_hosts(), 4), std::pair(true, 0));
 }

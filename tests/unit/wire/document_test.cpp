@@ -5,6 +5,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "wire/archive.h"
 #include "wire/codec.h"
 
 namespace dlaunch::wire {
@@ -47,6 +48,9 @@ TEST(WireDocument, ShowsTheCaps) {
   EXPECT_THAT(text, HasSubstr(std::to_string(kMaxFrame) + " (`kMaxFrame`)"));
   EXPECT_THAT(text, HasSubstr(std::to_string(kMaxListItems) + " (`kMaxListItems`)"));
   EXPECT_THAT(text, HasSubstr(std::to_string(kMaxOutput) + " (`kMaxOutput`)"));
+  EXPECT_THAT(text, HasSubstr(std::to_string(kStageCredit) + " bytes (`kStageCredit`)"));
+  EXPECT_THAT(text, HasSubstr(std::to_string(kMaxStaged) + " (`kMaxStaged`)"));
+  EXPECT_THAT(text, HasSubstr(std::to_string(kMaxStagedName) + " (`kMaxStagedName`)"));
 }
 
 template <class T>
@@ -56,17 +60,40 @@ std::string heading(const std::string& name) {
 
 TEST(WireDocument, HasEveryMessageWithItsNumber) {
   const std::string text = document();
-  const std::vector<std::string> headings = {
-      heading<wire::Setup>("Setup"), heading<Program>("Program"),         heading<Spawn>("Spawn"),
-      heading<Stdin>("Stdin"),       heading<Signal>("Signal"),           heading<WindowSize>("WindowSize"),
-      heading<Pause>("Pause"),       heading<Finish>("Finish"),           heading<Layout>("Layout"),
-      heading<Ping>("Ping"),         heading<Credit>("Credit"),           heading<Hello>("Hello"),
-      heading<Started>("Started"),   heading<NotStarted>("NotStarted"),   heading<Output>("Output"),
-      heading<Ended>("Ended"),       heading<StdinClosed>("StdinClosed"), heading<Log>("Log"),
-      heading<Clean>("Clean"),       heading<Survey>("Survey"),           heading<Facts>("Facts"),
-      heading<File>("File"),         heading<Inquire>("Inquire"),         heading<Told>("Told"),
-      heading<MpiWorld>("MpiWorld"), heading<Shared>("Shared"),           heading<NameAnswer>("NameAnswer"),
-      heading<Fence>("Fence"),       heading<NameAsk>("NameAsk"),         heading<Aborted>("Aborted")};
+  const std::vector<std::string> headings = {heading<wire::Setup>("Setup"),
+                                             heading<Program>("Program"),
+                                             heading<Spawn>("Spawn"),
+                                             heading<Stdin>("Stdin"),
+                                             heading<Signal>("Signal"),
+                                             heading<WindowSize>("WindowSize"),
+                                             heading<Pause>("Pause"),
+                                             heading<Finish>("Finish"),
+                                             heading<Layout>("Layout"),
+                                             heading<Ping>("Ping"),
+                                             heading<Credit>("Credit"),
+                                             heading<Hello>("Hello"),
+                                             heading<Started>("Started"),
+                                             heading<NotStarted>("NotStarted"),
+                                             heading<Output>("Output"),
+                                             heading<Ended>("Ended"),
+                                             heading<StdinClosed>("StdinClosed"),
+                                             heading<Log>("Log"),
+                                             heading<Clean>("Clean"),
+                                             heading<Survey>("Survey"),
+                                             heading<Facts>("Facts"),
+                                             heading<Prepare>("Prepare"),
+                                             heading<Stage>("Stage"),
+                                             heading<Prepared>("Prepared"),
+                                             heading<StageCredit>("StageCredit"),
+                                             heading<File>("File"),
+                                             heading<Inquire>("Inquire"),
+                                             heading<Told>("Told"),
+                                             heading<MpiWorld>("MpiWorld"),
+                                             heading<Shared>("Shared"),
+                                             heading<NameAnswer>("NameAnswer"),
+                                             heading<Fence>("Fence"),
+                                             heading<NameAsk>("NameAsk"),
+                                             heading<Aborted>("Aborted")};
   ASSERT_EQ(headings.size(), std::variant_size_v<Message>);
   for (const std::string& each : headings) EXPECT_THAT(text, HasSubstr(each));
 }

@@ -1,10 +1,10 @@
-#include "output/field_template.h"
+#include "base/field_template.h"
 
 #include <algorithm>
 
 #include "base/text.h"
 
-namespace dlaunch::output {
+namespace dlaunch {
 namespace {
 
 std::string known_fields(const std::vector<std::string>& fields) {
@@ -61,4 +61,4 @@ bool has_field(const std::vector<Piece>& pieces, std::string_view field) {
   return std::any_of(pieces.begin(), pieces.end(), [&](const Piece& p) { return p.field == field; });
 }
 
-}  // namespace dlaunch::output
+}  // namespace dlaunch

@@ -1,4 +1,4 @@
-// Text with {fields}, as --label and --output-filename take it. "{{" is a literal brace. Pure.
+// Text with {fields}, as --label, --output-filename and --rank-dir take it. "{{" is a literal brace. Pure.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace dlaunch::output {
+namespace dlaunch {
 
 /// A run of literal text, or the name of a field when `field` is not empty.
 struct Piece {
@@ -21,4 +21,4 @@ Result<std::vector<Piece>> parse_template(std::string_view text, const std::vect
 
 bool has_field(const std::vector<Piece>& pieces, std::string_view field);
 
-}  // namespace dlaunch::output
+}  // namespace dlaunch

@@ -1,0 +1,80 @@
+#include "agent/unpacker.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace dlaunch::agent {
+namespace {
+
+using Kind = wire::ArchiveItem::Kind;
+
+constexpr mode_t kOurs = 0700;  // what is in a directory must be written, whatever it allows
+
+tl::unexpected<Error> failed(const std::string& path) {
+  return fail({.where = "", .what = "cannot write " + path, .why = std::strerror(errno), .hint = ""});
+}
+
+bool write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t wrote = ::write(fd, bytes.data(), bytes.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) return false;
+    bytes.remove_prefix(static_cast<size_t>(wrote));
+  }
+  return true;
+}
+
+}  // namespace
+
+Unpacker::Unpacker(std::vector<std::string> dirs)
+    : dirs_(std::move(dirs)),
+      reader_({[this](const wire::ArchiveItem& item) { return begin(item); },
+               [this](std::string_view bytes) { return content(bytes); }, [this] { return end(); }}) {}
+
+Result<void> Unpacker::begin(const wire::ArchiveItem& item) {
+  item_ = item;
+  for (const std::string& dir : dirs_) {
+    if (auto ok = begin_in(dir + '/' + item.name); !ok) return ok;
+  }
+  return {};
+}
+
+Result<void> Unpacker::begin_in(const std::string& path) {
+  if (item_.kind == Kind::file) {
+    constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    files_.emplace_back(::open(path.c_str(), kFlags, item_.permissions));
+    if (!files_.back()) return failed(path);
+  } else if (item_.kind == Kind::directory) {
+    // A directory of the launcher's log files may be there already.
+    if (::mkdir(path.c_str(), item_.permissions | kOurs) != 0 && errno != EEXIST) return failed(path);
+  }
+  return {};
+}
+
+Result<void> Unpacker::content(std::string_view bytes) {
+  if (item_.kind == Kind::link) target_ += bytes;
+  for (size_t i = 0; i < files_.size(); ++i) {
+    if (!write_all(files_[i].get(), bytes)) return failed(dirs_[i] + '/' + item_.name);
+  }
+  return {};
+}
+
+Result<void> Unpacker::end() {
+  for (size_t i = 0; i < files_.size(); ++i) {
+    if (::close(files_[i].release()) != 0) return failed(dirs_[i] + '/' + item_.name);  // NFS tells of a full disk here
+  }
+  files_.clear();
+  const std::string target = std::exchange(target_, {});
+  if (item_.kind != Kind::link) return {};
+  for (const std::string& dir : dirs_) {
+    if (::symlink(target.c_str(), (dir + '/' + item_.name).c_str()) != 0) return failed(dir + '/' + item_.name);
+  }
+  return {};
+}
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,48 @@
+// Between a host's Hello and its being ready: the directories of its ranks are made there and the files of --stage sent
+// into them, under the credit that its agent grants. Passive but for what it sends. Owned by the Launcher; the plan and
+// all else that is given must outlive it.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launcher/host_link.h"
+#include "launcher/settings.h"
+#include "output/output.h"
+#include "plan/plan.h"
+#include "wire/message.h"
+
+namespace dlaunch::launcher {
+
+class Preparation {
+ public:
+  using Send = std::function<void(int host, const wire::Message& message)>;
+
+  Preparation(const plan::Plan& plan, const Settings& settings, const std::vector<output::RankFacts>& facts, Send send);
+
+  /// Whether ranks of this host have directories; then begin() must be called and done() awaited.
+  bool needed(int host) const;
+  void begin(int host);
+  void granted(int host, const wire::StageCredit& credit);
+  /// nullopt: the agent speaks out of turn. Else why it could not be done, empty when all is there.
+  std::optional<Loss> done(int host, const wire::Prepared& prepared);
+
+ private:
+  struct Progress {
+    bool waiting = false;
+    size_t sent = 0;
+    std::uint64_t credit = 0;
+  };
+
+  void send_staged(int host);
+
+  const plan::Plan& plan_;
+  const Settings& settings_;
+  const std::vector<output::RankFacts>& facts_;
+  const Send send_;
+  std::vector<Progress> progress_;
+};
+
+}  // namespace dlaunch::launcher

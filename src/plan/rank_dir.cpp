@@ -1,0 +1,78 @@
+#include "plan/rank_dir.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/field_template.h"
+#include "base/printable.h"
+
+namespace dlaunch::plan {
+namespace {
+
+constexpr std::string_view kOption = "--rank-dir";
+
+Result<std::vector<Piece>> parse(std::string_view text) {
+  return parse_template(text, {"rank", "local_rank", "host", "device"}, kOption);
+}
+
+std::string rendered(const std::vector<Piece>& pieces, const Rank& rank, const Host& host) {
+  std::string name;
+  for (const auto& [literal, field] : pieces) {
+    name += literal;
+    if (field == "rank") name += std::to_string(rank.rank);
+    if (field == "local_rank") name += std::to_string(rank.local_rank);
+    if (field == "host") name += host.name;
+    if (field == "device") name += rank.device ? std::to_string(*rank.device) : "-";
+  }
+  return name;
+}
+
+/// Absolute, without "." and "..", and without a slash at its end: dlaunch's own files there are found by their names.
+std::string directory(const std::string& base, const std::string& name) {
+  std::string path = (std::filesystem::path(base) / name).lexically_normal().string();
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+Error shared(int one, const Rank& other, const std::string& path, const std::vector<Piece>& pieces) {
+  const bool by_host = has_field(pieces, "local_rank") && !has_field(pieces, "host");
+  return {.where = std::string(kOption),
+          .what = "ranks " + std::to_string(one) + " and " + std::to_string(other.rank) + " would both run in " +
+                  escaped(path),
+          .why = "",
+          .hint = by_host ? "add {host} to the template" : "add {rank} to the template"};
+}
+
+void add_directory_variable(const App& app, Rank& rank) {
+  if (std::ranges::find(app.chosen, "PWD") == app.chosen.end()) rank.env.push_back("PWD=" + rank.dir);
+}
+
+}  // namespace
+
+Result<void> check_rank_dir(std::string_view text) {
+  if (text.empty() || text.find('\0') != std::string_view::npos) {
+    return fail({.where = "", .what = "names no directory", .why = "", .hint = "write --rank-dir 'device{rank}'"});
+  }
+  return parse(text).map([](const auto&) {});
+}
+
+std::optional<Error> add_rank_dirs(Plan& plan, std::string_view text) {
+  if (text.empty()) return std::nullopt;
+  const auto pieces = parse(text);
+  if (!pieces) return pieces.error();
+  std::unordered_map<std::string, int> taken;
+  for (Rank& rank : plan.ranks) {
+    const PlannedHost& host = plan.hosts[static_cast<size_t>(rank.host)];
+    const App& app = plan.apps[static_cast<size_t>(rank.app)];
+    rank.dir = directory(program_directory(app, host), rendered(*pieces, rank, host.host));
+    const auto [other, fresh] = taken.emplace(rank.dir, rank.rank);
+    if (!fresh) return shared(other->second, rank, rank.dir, *pieces);
+    add_directory_variable(app, rank);
+  }
+  return std::nullopt;
+}
+
+}  // namespace dlaunch::plan

@@ -1,0 +1,54 @@
+// Files in a row, as --stage sends them: docs/wire.md has the bytes. An item is its mode, size and name, then its
+// content. Both sides hold no more of it than they like. PURE.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace dlaunch::wire {
+
+inline constexpr std::uint64_t kMaxStaged = 256u << 20;  ///< bytes of an archive: programs and settings, not data
+inline constexpr std::uint32_t kMaxStagedName = 4096;
+
+struct ArchiveItem {
+  enum class Kind : std::uint8_t { file = 0, directory = 1, link = 2 };
+  Kind kind = Kind::file;
+  std::uint32_t permissions = 0;  ///< the nine bits
+  std::uint64_t size = 0;         ///< of the content: a file's bytes, a link's target; a directory has none
+  std::string name;               ///< relative, without "." and ".."; its directory is an item before it
+  bool operator==(const ArchiveItem&) const = default;
+};
+
+/// The head of an item; its content is appended by the caller.
+void append_item(const ArchiveItem& item, std::string& archive);
+
+/// Takes an archive apart as it comes.
+class ArchiveReader {
+ public:
+  struct Handlers {
+    std::function<Result<void>(const ArchiveItem&)> begin;
+    std::function<Result<void>(std::string_view)> content;  ///< of the item before; never more than its size
+    std::function<Result<void>()> end;                      ///< all of its content was there
+  };
+  explicit ArchiveReader(Handlers handlers) : handlers_(std::move(handlers)) {}
+
+  /// An Error is a handler's, or that this is no archive. Then nothing more may be fed.
+  Result<void> feed(std::string_view bytes);
+  /// Whether the last item is complete.
+  bool complete() const { return !in_content_ && head_.empty(); }
+
+ private:
+  Result<void> begin_item();
+  Result<void> take_content(std::string_view& bytes);
+
+  Handlers handlers_;
+  std::string head_;  // of the item that begins, as far as it came
+  bool in_content_ = false;
+  std::uint64_t left_ = 0;  // of its content
+};
+
+}  // namespace dlaunch::wire

@@ -1,0 +1,23 @@
+"""The launch commands of the documents that dlaunch was made from: what a shell would be given there, wherever it stands."""
+import re
+
+VARIABLES = r"(?:[A-Z_]+=\S+[ \t]+)*"
+LAUNCHES = re.compile(
+    rf"{VARIABLES}\b(?:(?:mpirun|mpiexec|orterun|torchrun|msrun|deepspeed|horovodrun|srun)\s+-[^`\n]*"
+    r"|bash\s+\w+\.sh[^`\n\"]*"
+    r"|python3?\s+(?:-u\s+)?[\w/-]+\.py[^`\n]*"
+    r"|pytest\s+-[^`\n]*"
+    r"|hccn_tool\s+-[^`\n]*)")
+
+
+def commands(text):
+    """In the order of the text, each once, blanks made one."""
+    found = []
+    for match in LAUNCHES.finditer(text):
+        line = text[text.rfind("\n", 0, match.start()) + 1:match.start()]
+        if "mpirun " in line + " " and match.group().startswith(("python", "pytest")):
+            continue
+        command = " ".join(match.group().split())
+        if command not in found:
+            found.append(command)
+    return found

@@ -1,0 +1,160 @@
+"""--rank-dir, --stage and --save-env: a directory for each rank, on this machine and on hosts that lack the files."""
+import os
+import pathlib
+import subprocess
+
+import support
+from hosts_case import HostsCase, lines
+from support import Case, sh, wait_until
+
+MARKER = ".dlaunch-rank-dir"
+
+
+class OneHost(Case):
+    def run_in_dirs(self, *args, **options):
+        return self.run_dlaunch("-n", 2, "--oversubscribe", "--rank-dir", "device{rank}", *args, **options)
+
+    def files(self, name):
+        return sorted(file.name for file in (self.dir / name).iterdir())
+
+    def test_ranks_run_in_them(self):
+        result = self.run_in_dirs(*sh("echo $RANK_ID $(pwd) $PWD; touch mine"))
+        self.assert_exit(result, 0)
+        self.assertEqual(sorted(lines(result.stdout)), [f"{n} {self.dir}/device{n} {self.dir}/device{n}" for n in range(2)])
+        self.assertEqual(self.files("device1"), [MARKER, "mine"])
+
+    def test_they_are_made_afresh(self):
+        for name in ("first", "second"):
+            self.assert_exit(self.run_in_dirs("touch", name), 0)
+        self.assertEqual(self.files("device0"), [MARKER, "second"])
+
+    def test_a_directory_of_the_users_stays(self):
+        (self.dir / "device1").mkdir()
+        (self.dir / "device1" / "model.ckpt").write_text("precious")
+        result = self.run_in_dirs("true")
+        self.assert_exit(result, 125)
+        self.assertIn(f"{self.dir}/device1 is not empty, and --rank-dir did not make it", result.stderr.decode())
+        self.assertIn("remove it, or name another", result.stderr.decode())
+        self.assertEqual((self.dir / "device1" / "model.ckpt").read_text(), "precious")
+        self.assertFalse((self.dir / "device0").exists())
+
+    def test_a_running_jobs_directory_stays(self):
+        job = self.start("--rank-dir", "device{rank}", "-n", 1, *sh("echo up; touch mine; exec sleep 1000"), stdin=subprocess.DEVNULL,
+                         stdout=subprocess.PIPE)
+        self.assertEqual(job.stdout.readline(), b"up\n")
+        self.assertTrue(wait_until((self.dir / "device0" / "mine").exists))
+        result = self.run_in_dirs("true")
+        self.assert_exit(result, 125)
+        self.assertIn("a job that still runs has it", result.stderr.decode())
+        self.assertEqual(self.files("device0"), [MARKER, "mine"])
+        job.terminate()
+        job.communicate(timeout=support.TIMEOUT)
+
+    def test_logs_in_them(self):
+        for word in ("first", "second"):
+            result = self.run_in_dirs("--output-filename", "device{rank}/train.log{rank}", "--merge-stderr-to-stdout",
+                                      *sh(f"echo {word} $RANK_ID; touch old"))
+            self.assert_exit(result, 0)
+            self.assertEqual((self.dir / "device1" / "train.log1").read_text(), f"{word} 1\n")
+        result = self.run_in_dirs("--output-filename", "device{rank}/logs/{rank}:nocopy", *sh("echo third"))
+        self.assert_exit(result, 0)
+        self.assertEqual(self.files("device0"), [MARKER, "logs"])
+        self.assertEqual((self.dir / "device0" / "logs" / "0").read_text(), "third\n")
+
+    def test_staged_files(self):
+        script = self.dir / "go.sh"
+        script.write_text("#!/bin/sh\ncat conf/a.yaml link\n")
+        script.chmod(0o755)
+        conf = self.dir / "conf"
+        conf.mkdir()
+        (conf / "a.yaml").write_text("a\n")
+        (self.dir / "link").symlink_to("conf/a.yaml")
+        result = self.run_in_dirs("--stage", "go.sh,con*", "--stage", "link", "./go.sh")
+        self.assert_exit(result, 0)
+        self.assertEqual(result.stdout, b"a\n" * 4)
+        self.assertFalse((self.dir / "device0" / "link").is_symlink())
+        for what, said in (("nothere", "nothere: No such file"), ("*.rs", "no file has such a name"),
+                           ("link,sub/link", "has the same name as"), (f"{os.devnull}", "neither a file nor a directory")):
+            (self.dir / "sub").mkdir(exist_ok=True)
+            (self.dir / "sub" / "link").write_text("")
+            result = self.run_in_dirs("--stage", what, "touch", "started")
+            self.assert_exit(result, 2)
+            self.assertIn(said, result.stderr.decode())
+        with open(self.dir / "large", "wb") as large:
+            large.truncate(257 << 20)
+        result = self.run_in_dirs("--stage", "large", "true")
+        self.assert_exit(result, 2)
+        self.assertIn("more than 256 MiB in all", result.stderr.decode())
+
+    def test_what_is_not_staged_is_not_there(self):
+        (self.dir / "go.sh").write_text("#!/bin/sh\n")
+        result = self.run_in_dirs("./go.sh")
+        self.assert_exit(result, 127)
+        self.assertIn("--stage copies a file into it", result.stderr.decode())
+
+    def test_saved_environment(self):
+        result = self.run_in_dirs("--save-env", "-x", "SECRET=hush", "env")
+        self.assert_exit(result, 0)
+        saved = self.dir / "device1" / "env.log"
+        self.assertEqual(saved.stat().st_mode & 0o777, 0o600)
+        self.assertIn("SECRET=hush\n", saved.read_text())
+        self.assertIn("RANK_ID=1\n", saved.read_text())
+        both = (self.dir / "device0" / "env.log").read_text().splitlines() + saved.read_text().splitlines()
+        self.assertEqual(sorted(lines(result.stdout)), sorted(both))
+
+    def test_refusals(self):
+        for args, said in ((("--stage", "x"), "add --rank-dir"), (("--save-env",), "add --rank-dir"),
+                           (("--rank-dir", "d"), "add {rank} to the template"), (("--rank-dir", "{rnk}"), "did you mean {rank}?"),
+                           (("--rank-dir", ""), "names no directory")):
+            result = self.run_dlaunch("-n", 2, *args, "true")
+            self.assert_exit(result, 2)
+            self.assertIn(said, result.stderr.decode())
+
+
+class SeveralHosts(HostsCase):
+    """Each host has a /root of its own."""
+
+    def test_files_reach_hosts_that_lack_them(self):
+        (self.dir / "go.sh").write_text('#!/bin/sh\necho "$RANK_ID $(uname -n) $(pwd) $(wc -c < data)"; echo kept > result\n')
+        (self.dir / "go.sh").chmod(0o755)
+        (self.dir / "data").write_bytes(os.urandom(5 << 20))
+        for _ in range(2):
+            result = self.run_dlaunch("-H", "node1:2,node2:1", "-wdir", "/root", "--rank-dir", "run/{rank}", "--stage", "go.sh,data",
+                                      "--save-env", "./go.sh")
+            self.assert_exit(result, 0)
+            self.assertEqual(sorted(lines(result.stdout)), [f"{rank} {host} /root/run/{rank} {5 << 20}"
+                                                            for rank, host in ((0, "node1"), (1, "node1"), (2, "node2"))])
+        data = (self.dir / "data").read_bytes()
+        self.assertEqual(self.host(1).sh("ls /root/run; ls -A /root/run/1").split(), ["0", "1", MARKER, "data", "env.log", "go.sh", "result"])
+        self.assertEqual(self.host(2).sh("md5sum < /root/run/2/data"), self.host(1).sh("md5sum < /root/run/0/data"))
+        self.assertEqual(int(self.host(2).sh("stat -c %s /root/run/2/data")), len(data))
+        self.assertFalse(pathlib.Path("/root/run").exists())
+
+    def test_check_looks_for_what_can_be_there(self):
+        result = self.run_dlaunch("check", "-H", "node1", "--rank-dir", "{rank}", "./go.sh")
+        self.assert_exit(result, 0)
+        result = self.run_dlaunch("check", "-H", "node1", "--rank-dir", "{rank}", "nosuchprogram")
+        self.assert_exit(result, 1)
+
+    def test_a_host_that_cannot(self):
+        self.host(2).sh("mkdir -p /root/run/1; touch /root/run/1/theirs")
+        result = self.run_dlaunch("-H", "node1,node2", "-wdir", "/root", "--rank-dir", "run/{rank}", "touch", "/root/started")
+        self.assert_told(result, 125, "node2: /root/run/1 is not empty, and --rank-dir did not make it")
+        self.assertEqual(self.host(1).sh("ls /root"), "run\n")
+        result = self.run_dlaunch("-H", "node1,node2", "-wdir", "/root/nowhere", "--rank-dir", "{rank}", "true")
+        self.assert_told(result, 125, "directory /root/nowhere: No such file or directory")
+
+    def test_interrupted_while_files_are_sent(self):
+        with open(self.dir / "large", "wb") as large:
+            large.truncate(200 << 20)
+        job = self.start("-H", "node1,node2", "-wdir", "/root", "--rank-dir", "{rank}", "--stage", "large", "true",
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertTrue(wait_until(lambda: self.host(2).sh("ls /root").split() == ["1"]))
+        job.terminate()
+        result, seconds = self.finish(job)
+        self.assert_exit(result, 143)
+        self.assertLess(seconds, 5)
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,220 @@
+// Ranks' directories: made, emptied when they are our own, never taken from anybody else, and filled with what is sent.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "agent/rank_dirs.h"
+#include "agent_process.h"
+#include "wire/archive.h"
+
+namespace dlaunch::agent {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::UnorderedElementsAre;
+using Kind = wire::ArchiveItem::Kind;
+
+class Prepare : public testing::Test {
+ protected:
+  Prepare() {
+    std::string name = testing::TempDir() + "prepare-XXXXXX";
+    base = ::mkdtemp(name.data());
+  }
+  ~Prepare() override { fs::remove_all(base); }
+
+  wire::Prepare asked(int ranks = 2) const {
+    wire::Prepare prepare;
+    for (int rank = 0; rank < ranks; ++rank) {
+      prepare.dirs.push_back(base + "/d" + std::to_string(rank));
+      prepare.bases.push_back(base);
+    }
+    return prepare;
+  }
+  /// What the agent answers.
+  wire::Prepared prepare(AgentProcess& agent, const wire::Prepare& what) {
+    const size_t before = agent.prepared.size();
+    agent.send(what);
+    EXPECT_TRUE(agent.until([&] { return agent.prepared.size() > before; }));
+    return agent.prepared.back();
+  }
+  void write(const std::string& name, const std::string& text) const {
+    fs::create_directories(fs::path(base + '/' + name).parent_path());
+    std::ofstream(base + '/' + name) << text;
+  }
+  std::string read(const std::string& name) const {
+    std::ifstream in(base + '/' + name);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  std::vector<std::string> in(const std::string& name) const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(base + '/' + name)) names.push_back(entry.path().filename());
+    return names;
+  }
+
+  std::string base;
+};
+
+TEST_F(Prepare, MakesThemWithTheirParents) {
+  AgentProcess agent;
+  wire::Prepare what = asked(1);
+  what.dirs = {base + "/runs/a/0"};
+  EXPECT_EQ(prepare(agent, what), wire::Prepared{});
+  EXPECT_THAT(in("runs/a/0"), UnorderedElementsAre(kRankDirMarker));
+}
+
+TEST_F(Prepare, EmptiesOnlyItsOwn) {
+  write("outside/keep", "precious");
+  {
+    AgentProcess agent;
+    EXPECT_EQ(prepare(agent, asked()), wire::Prepared{});
+  }
+  write("d0/a/b/c", "old");
+  fs::create_symlink(base + "/outside", base + "/d0/link");
+  AgentProcess agent;
+  EXPECT_EQ(prepare(agent, asked()), wire::Prepared{});
+  EXPECT_THAT(in("d0"), UnorderedElementsAre(kRankDirMarker));
+  EXPECT_EQ(read("outside/keep"), "precious");
+}
+
+TEST_F(Prepare, TakesNothingOfSomebodyElse) {
+  {
+    AgentProcess agent;
+    EXPECT_EQ(prepare(agent, asked(1)), wire::Prepared{});
+  }
+  write("d0/old", "old");
+  write("d1/theirs", "precious");
+  AgentProcess agent;
+  EXPECT_THAT(prepare(agent, asked()).why, HasSubstr("d1 is not empty, and --rank-dir did not make it"));
+  EXPECT_EQ(read("d1/theirs"), "precious");
+  EXPECT_EQ(read("d0/old"), "old");  // all are looked at before any is touched
+}
+
+TEST_F(Prepare, TakesAnEmptyDirectoryButNoFile) {
+  fs::create_directory(base + "/d0");
+  write("d1", "a file");
+  AgentProcess agent;
+  EXPECT_THAT(prepare(agent, asked()).why, HasSubstr("d1 is there and is no directory"));
+  EXPECT_EQ(prepare(agent, asked(1)), wire::Prepared{});
+}
+
+TEST_F(Prepare, LeavesTheLaunchersOwnFiles) {
+  {
+    AgentProcess agent;
+    EXPECT_EQ(prepare(agent, asked(1)), wire::Prepared{});
+  }
+  write("d0/log", "just begun");
+  write("d0/logs/out", "just begun");
+  write("d0/logs/old", "old");
+  write("d1/log", "just begun");  // made by the launcher a moment ago
+  wire::Prepare what = asked();
+  what.kept = {base + "/d0/log", base + "/d0/logs/out", base + "/d1/log"};
+  AgentProcess agent;
+  EXPECT_EQ(prepare(agent, what), wire::Prepared{});
+  EXPECT_THAT(in("d0"), UnorderedElementsAre(kRankDirMarker, "log", "logs"));
+  EXPECT_THAT(in("d0/logs"), UnorderedElementsAre("out"));
+  EXPECT_THAT(in("d1"), UnorderedElementsAre(kRankDirMarker, "log"));
+}
+
+TEST_F(Prepare, BelongsToOneJobAtATime) {
+  AgentProcess first;
+  EXPECT_EQ(prepare(first, asked(1)), wire::Prepared{});
+  write("d0/result", "precious");
+  AgentProcess second;
+  EXPECT_THAT(prepare(second, asked(1)).why, HasSubstr("a job that still runs has it"));
+  EXPECT_EQ(read("d0/result"), "precious");
+}
+
+TEST_F(Prepare, NeedsTheWorkingDirectory) {
+  AgentProcess agent;
+  wire::Prepare what = asked(1);
+  what.bases = {base + "/nowhere"};
+  const wire::Prepared answer = prepare(agent, what);
+  EXPECT_THAT(answer.why, HasSubstr("nowhere: No such file or directory"));
+  EXPECT_THAT(answer.hint, HasSubstr("--wdir"));
+  EXPECT_FALSE(fs::exists(base + "/d0"));
+}
+
+TEST_F(Prepare, WritesWhatIsSentIntoEach) {
+  const std::string large(3u << 20, 'x');
+  std::string archive;
+  wire::append_item({Kind::file, 0755, 5, "go.sh"}, archive);
+  archive += "hello";
+  wire::append_item({Kind::directory, 0500, 0, "conf"}, archive);
+  wire::append_item({Kind::file, 0440, large.size(), "conf/large"}, archive);
+  archive += large;
+  wire::append_item({Kind::link, 0, 5, "link"}, archive);
+  archive += "go.sh";
+  AgentProcess agent;
+  wire::Prepare what = asked();
+  what.staged = true;
+  agent.send(what);
+  std::uint64_t credit = wire::kStageCredit;
+  size_t sent = 0;
+  while (sent < archive.size()) {
+    const size_t size = std::min<size_t>({wire::kMaxOutput, archive.size() - sent, credit + agent.stage_credit - sent});
+    if (size == 0) {
+      ASSERT_TRUE(agent.until([&] { return credit + agent.stage_credit > sent; }));
+      continue;
+    }
+    agent.send(wire::Stage{archive.substr(sent, size), sent + size == archive.size()});
+    sent += size;
+  }
+  ASSERT_TRUE(agent.until([&] { return !agent.prepared.empty(); }));
+  EXPECT_EQ(agent.prepared.front(), wire::Prepared{});
+  for (const std::string dir : {"d0", "d1"}) {
+    EXPECT_EQ(read(dir + "/link"), "hello");
+    EXPECT_EQ(read(dir + "/conf/large"), large);
+    struct stat info{};
+    ASSERT_EQ(::stat((base + '/' + dir + "/go.sh").c_str(), &info), 0);
+    EXPECT_EQ(info.st_mode & 0700u, 0700u);
+  }
+  EXPECT_EQ(agent.run({"./go"}, [&](wire::Program&, wire::Spawn& spawn) { spawn.dir = base + "/d0"; }), "");
+  EXPECT_THAT(agent.ranks[0].refused->what, HasSubstr("./go (from " + base + "/d0)"));
+}
+
+TEST_F(Prepare, SaysWhyItCannotWrite) {
+  std::string archive;
+  wire::append_item({Kind::file, 0644, 1, "missing/x"}, archive);
+  archive += 'x';
+  AgentProcess agent;
+  wire::Prepare what = asked(1);
+  what.staged = true;
+  agent.send(what);
+  agent.send(wire::Stage{archive, true});
+  ASSERT_TRUE(agent.until([&] { return !agent.prepared.empty(); }));
+  EXPECT_THAT(agent.prepared.front().why, HasSubstr("cannot write " + base + "/d0/missing/x: No such file"));
+}
+
+TEST_F(Prepare, EndsWithTheJobWhileItIsAtWork) {
+  AgentProcess agent;
+  wire::Prepare what = asked(1);
+  what.staged = true;
+  agent.send(what);
+  agent.listen(std::chrono::milliseconds(50));
+  agent.send(wire::Finish{});
+  ASSERT_TRUE(agent.until([&] { return agent.clean.has_value(); }));
+  EXPECT_TRUE(agent.clean->left.empty());
+  EXPECT_TRUE(AgentProcess::nothing_left());
+}
+
+TEST_F(Prepare, ARankRunsInItAndItsEnvironmentIsKeptThere) {
+  AgentProcess agent;
+  EXPECT_EQ(prepare(agent, asked(1)), wire::Prepared{});
+  const std::string out = agent.run({"sh", "-c", "pwd -P"}, [&](wire::Program&, wire::Spawn& spawn) {
+    spawn.dir = base + "/d0";
+    spawn.save_env = true;
+    spawn.env = {"MINE=1"};
+  });
+  EXPECT_EQ(out, fs::canonical(base + "/d0").string() + "\n");
+  EXPECT_EQ(read("d0/env.log"), "PATH=/usr/bin:/bin\nMINE=1\n");
+  struct stat info{};
+  ASSERT_EQ(::stat((base + "/d0/env.log").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777u, 0600u);
+}
+
+}  // namespace
+}  // namespace dlaunch::agent

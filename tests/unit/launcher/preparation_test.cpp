@@ -1,0 +1,117 @@
+// What a host is told before it is ready, and how much of it at a time.
+#include "launcher/preparation.h"
+
+#include <gmock/gmock.h>
+
+#include "launcher/frames.h"
+
+namespace dlaunch::launcher {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+/// A job of a rank on each of two hosts, and all that was sent to them.
+struct Told {
+  explicit Told(size_t archive = 0) {
+    for (int rank = 0; rank < 2; ++rank) {
+      plan::Host host;
+      host.name = "n" + std::to_string(rank);
+      plan.hosts.push_back({host, {rank}});
+      plan::Rank planned;
+      planned.rank = planned.host = rank;
+      planned.dir = "/w/d" + std::to_string(rank);
+      plan.ranks.push_back(planned);
+    }
+    plan::App app;
+    app.wdir = "/w";
+    plan.apps.push_back(app);
+    if (archive > 0) settings.staged = std::make_shared<const std::string>(archive, 'x');
+    facts = rank_facts(plan);
+  }
+  size_t staged(int host) const {
+    size_t bytes = 0;
+    for (const auto& [to, message] : sent) {
+      if (const auto* stage = std::get_if<wire::Stage>(&message); stage && to == host) bytes += stage->bytes.size();
+    }
+    return bytes;
+  }
+
+  plan::Plan plan;
+  Settings settings;
+  std::vector<output::RankFacts> facts;
+  std::vector<std::pair<int, wire::Message>> sent;
+};
+
+class Prepares {
+ public:
+  explicit Prepares(Told& told)
+      : preparation(told.plan, told.settings, told.facts,
+                    [&told](int host, const wire::Message& message) { told.sent.emplace_back(host, message); }) {}
+  Preparation preparation;
+};
+
+TEST(Preparation, NamesTheDirectoriesOfTheHostAlone) {
+  Told told;
+  told.settings.output.files = output::FileSettings{.target = "/w/./d{rank}/log"};
+  Prepares prepares(told);
+  EXPECT_TRUE(prepares.preparation.needed(1));
+  prepares.preparation.begin(1);
+  ASSERT_EQ(told.sent.size(), 1u);
+  const auto& asked = std::get<wire::Prepare>(told.sent[0].second);
+  EXPECT_THAT(asked.dirs, ElementsAre("/w/d1"));
+  EXPECT_THAT(asked.bases, ElementsAre("/w"));
+  EXPECT_THAT(asked.kept, testing::Each("/w/d1/log"));
+  EXPECT_FALSE(asked.staged);
+}
+
+TEST(Preparation, SendsNoMoreThanWasGranted) {
+  const size_t size = 3 * wire::kStageCredit + 5;
+  Told told(size);
+  Prepares prepares(told);
+  prepares.preparation.begin(0);
+  EXPECT_EQ(told.staged(0), wire::kStageCredit);
+  EXPECT_EQ(told.staged(1), 0u);
+  prepares.preparation.granted(0, {10});
+  EXPECT_EQ(told.staged(0), wire::kStageCredit + 10);
+  for (int i = 0; i < 4; ++i) prepares.preparation.granted(0, {wire::kStageCredit});
+  EXPECT_EQ(told.staged(0), size);
+  int ends = 0;
+  for (const auto& [host, message] : told.sent) {
+    if (const auto* stage = std::get_if<wire::Stage>(&message)) ends += stage->eof ? 1 : 0;
+  }
+  EXPECT_EQ(ends, 1);
+  EXPECT_TRUE(std::get<wire::Stage>(told.sent.back().second).eof);
+}
+
+TEST(Preparation, StopsWhenAHostSaysThatItCannot) {
+  Told told(4 * wire::kStageCredit);
+  Prepares prepares(told);
+  prepares.preparation.begin(0);
+  const auto loss = prepares.preparation.done(0, {"disk full", "make room"});
+  ASSERT_TRUE(loss);
+  EXPECT_EQ(loss->why, "disk full");
+  EXPECT_EQ(loss->hint, "make room");
+  prepares.preparation.granted(0, {wire::kStageCredit});
+  EXPECT_EQ(told.staged(0), wire::kStageCredit);
+}
+
+TEST(Preparation, AnAnswerThatNobodyAskedForIsNone) {
+  Told told;
+  Prepares prepares(told);
+  EXPECT_FALSE(prepares.preparation.done(0, {}));
+  prepares.preparation.begin(0);
+  EXPECT_TRUE(prepares.preparation.done(0, {}));
+  EXPECT_FALSE(prepares.preparation.done(0, {}));
+}
+
+TEST(Preparation, IsNotNeededWithoutDirectories) {
+  Told told;
+  for (plan::Rank& rank : told.plan.ranks) rank.dir.clear();
+  Prepares prepares(told);
+  EXPECT_FALSE(prepares.preparation.needed(0));
+  EXPECT_THAT(told.sent, IsEmpty());
+}
+
+}  // namespace
+}  // namespace dlaunch::launcher
