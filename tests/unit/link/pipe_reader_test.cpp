@@ -129,8 +129,8 @@ TEST_F(PipeReaderTest, AGrandchildThatNeverFallsSilentHoldsItNotForLong) {
   open();
   sys::set_nonblocking(write_end.get());
   write("the rank's own");
-  reader->rank_ended();
   const auto start = Clock::now();
+  reader->rank_ended();
   on_data = [this] { [[maybe_unused]] const ssize_t wrote = ::write(write_end.get(), "more", 4); };
   loop.until([this] { return closes == 1; });
   EXPECT_EQ(closes, 1);
