@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "base/text.h"
+#include "launcher/companion.h"
 #include "launcher/frames.h"
+#include "launcher/growth.h"
 #include "launcher/hosts.h"
 #include "launcher/mpi.h"
 #include "launcher/output_driver.h"
@@ -34,6 +36,8 @@ std::string folded(const std::vector<std::uint32_t>& cpus) {
   return fold_ints(numbers);
 }
 
+std::string reason(const Error& error) { return error.what + (error.why.empty() ? "" : ": " + error.why); }
+
 }  // namespace
 
 class Launcher::Impl {
@@ -55,7 +59,9 @@ class Launcher::Impl {
         order_(parts_.plan),
         preparation_(parts_.plan, parts_.settings, facts_,
                      [this](int host, const wire::Message& m) { parts_.hosts.send(host, m); }),
-        mpi_(parts_.plan, parts_.hosts) {}
+        mpi_(parts_.plan, parts_.hosts),
+        companion_(parts_.plan),
+        growth_({parts_.plan, parts_.settings, facts_, parts_.output, streams_, mpi_, job_, parts_.may_hold}) {}
 
   job::Outcome run() {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH, SIGCHLD}) {
@@ -73,7 +79,7 @@ class Launcher::Impl {
   }
 
  private:
-  int ranks() const { return static_cast<int>(parts_.plan.ranks.size()); }
+  int ranks_at_start() const { return parts_.plan.worlds.size(1, static_cast<int>(parts_.plan.ranks.size())); }
 
   std::vector<int> hosts_of_ranks() const {
     std::vector<int> hosts;
@@ -107,7 +113,7 @@ class Launcher::Impl {
     parts_.hosts.drop(host);
     happened(job::HostLost{host, loss.why, loss.hint});
     for (const int rank : parts_.plan.hosts[static_cast<size_t>(host)].ranks) streams_.abandon(rank);
-    if (parts_.plan.companion && parts_.plan.companion->host == host) companion_lost();
+    if (companion_.is_on(host)) companion_lost();
   }
 
   /// Its agent breaks the rules of the wire.
@@ -116,9 +122,8 @@ class Launcher::Impl {
   const std::string& host_name(int host) const { return parts_.plan.hosts[static_cast<size_t>(host)].host.name; }
 
   void send_to_rank(int rank, const wire::Message& message) {
-    const int host =
-        is_companion(rank) ? parts_.plan.companion->host : parts_.plan.ranks[static_cast<size_t>(rank)].host;
-    parts_.hosts.send(host, message);
+    const bool beside = companion_.is(rank);
+    parts_.hosts.send(beside ? companion_.host() : parts_.plan.ranks[static_cast<size_t>(rank)].host, message);
   }
 
   static void send_window_size(const std::function<void(const wire::WindowSize&)>& send) {
@@ -150,69 +155,62 @@ class Launcher::Impl {
     } else {
       opened_in_frames(host, rank);
     }
-    if (is_companion(rank)) {
-      companion_pid_ = static_cast<int>(started.pid);
-      return log(2, "the " + parts_.plan.companion->name + " started, pid " + std::to_string(started.pid));
-    }
+    if (companion_.is(rank)) return log(2, companion_.started(started.pid));
     happened(job::RankStarted{rank, static_cast<int>(started.pid), started.time_ns, folded(started.cpus)});
-    if (takes_stdin(parts_.settings.stdin_target, rank)) stdin_.add(rank);
-    log(2, "rank " + std::to_string(rank) + " started, pid " + std::to_string(started.pid));
-    if (++started_ == ranks() && parts_.all_started) parts_.all_started(job_.outcome());
+    if (takes_stdin(parts_.settings.stdin_target, parts_.plan, rank)) stdin_.add(rank);
+    log(2, name(rank) + " started, pid " + std::to_string(started.pid));
+    if (rank >= ranks_at_start()) return;
+    if (++started_ == ranks_at_start() && parts_.all_started) parts_.all_started(job_.outcome());
   }
 
   void opened_in_frames(int host, int rank) {
     const output::RankFacts& facts = facts_[static_cast<size_t>(rank)];
     const output::Settings& settings = parts_.settings.output;
-    const bool joined = settings.pty || settings.merge_stderr || is_companion(rank);
+    const bool joined = settings.pty || settings.merge_stderr || companion_.is(rank);
     const bool remote = !parts_.hosts.passes_fds(host);
     const auto carried = [&](Stream stream) {
-      return remote && (settings.pty || output::direct_path(settings, facts, rank, ranks(), stream).empty());
+      const int size = parts_.plan.worlds.size(facts.world, static_cast<int>(parts_.plan.ranks.size()));
+      return remote && (settings.pty || output::direct_path(settings, facts, rank - facts.first, size, stream).empty());
     };
-    const int local_ranks = static_cast<int>(parts_.plan.hosts[static_cast<size_t>(host)].ranks.size());
-    streams_.opened_remote(rank, {carried(Stream::out), !joined && carried(Stream::err)}, first_credit(local_ranks),
+    const std::uint32_t credit = first_credit(launcher::ranks_at_start(parts_.plan, host));
+    streams_.opened_remote(rank, {carried(Stream::out), !joined && carried(Stream::err)}, credit,
                            [this](int r, Stream stream, std::uint32_t bytes) {
                              const auto number = static_cast<std::uint8_t>(static_cast<int>(stream) + 1);
                              send_to_rank(r, wire::Credit{static_cast<std::uint32_t>(r), number, bytes});
                            });
   }
 
-  // ---- the process beside the ranks, numbered after the last ----
-  bool is_companion(int rank) const { return rank == ranks(); }
-
+  // ---- the process beside the ranks ----
   void drained(int rank) {
-    if (!is_companion(rank)) return happened(job::RankDrained{rank});
-    companion_drained_ = true;
-    if (companion_over_) happened(job::CompanionGone{});
+    if (!companion_.is(rank)) return happened(job::RankDrained{rank});
+    companion_.drained();
+    if (companion_.gone()) happened(job::CompanionGone{});
   }
 
   void companion_ended(const ExitStatus& status) {
-    const plan::Companion& companion = *parts_.plan.companion;
-    std::string text = "the " + companion.name + " (host " + host_name(companion.host);
-    if (companion_pid_ != 0) text += ", pid " + std::to_string(companion_pid_);
-    text += ") " + status.describe();
+    const job::CompanionEnded ended = companion_.ended(status);
     const bool alone = job_.phase() == job::Phase::running;  // and still, if no rank runs any more
-    happened(job::CompanionEnded{status, text});
-    log(2, text);
-    if (!status.ok() && alone && job_.phase() == job::Phase::running && parts_.note) parts_.note(text);
-    companion_over_ = true;
-    if (companion_drained_) happened(job::CompanionGone{});
+    happened(ended);
+    log(2, ended.detail);
+    if (!status.ok() && alone && job_.phase() == job::Phase::running) note(ended.detail);
+    if (companion_.gone()) happened(job::CompanionGone{});
   }
 
   void companion_lost() {
-    companion_over_ = true;
-    streams_.abandon(ranks());
+    companion_.lost();
+    streams_.abandon(companion_.number());
   }
 
-  int stdin_ranks() const { return parts_.settings.stdin_target.kind == StdinTarget::Kind::all ? ranks() : 1; }
+  int stdin_ranks() const { return parts_.settings.stdin_target.kind == StdinTarget::Kind::all ? ranks_at_start() : 1; }
 
   /// Any more, or at all.
   void takes_no_stdin(int rank) {
-    if (takes_stdin(parts_.settings.stdin_target, rank)) stdin_.remove(rank);
+    if (takes_stdin(parts_.settings.stdin_target, parts_.plan, rank)) stdin_.remove(rank);
   }
 
   void on(int, wire::NotStarted& refused, std::deque<sys::Fd>&) {
     const int rank = static_cast<int>(refused.rank);
-    if (is_companion(rank)) {
+    if (companion_.is(rank)) {
       companion_ended(ExitStatus(NotStarted{static_cast<int>(refused.error), refused.what}));
       return companion_lost();
     }
@@ -238,12 +236,12 @@ class Launcher::Impl {
     if (const auto* signaled = std::get_if<Signaled>(&status.value()); signaled && ended.out_of_memory) {
       status = ExitStatus(Signaled{signaled->signal, signaled->core_dumped, true});
     }
-    if (is_companion(rank)) {
+    if (companion_.is(rank)) {
       companion_ended(status);
       return streams_.rank_ended(rank);
     }
     if (ended.in_mpi && status.ok()) status = ExitStatus(LeftMpi{});
-    log(2, "rank " + std::to_string(rank) + " " + status.describe());
+    log(2, name(rank) + " " + status.describe());
     takes_no_stdin(rank);
     streams_.rank_ended(rank);
     mpi_.rank_ended(rank);
@@ -262,9 +260,24 @@ class Launcher::Impl {
   void on(int host, wire::NameAsk& ask, std::deque<sys::Fd>&) {
     if (!mpi_.name(host, ask)) host_broken(host, "its agent asks what no rank can ask");
   }
+  void on(int host, wire::SpawnAsk& ask, std::deque<sys::Fd>&) {
+    const auto request = spawn_request(ask);
+    if (!request) return host_broken(host, "its agent asks what no rank can ask");
+    const auto added = growth_.take(*request, std::move(ask.pairs));
+    if (!added) {
+      note(name(request->asker) + " could not spawn: " + reason(added.error()));
+      return parts_.hosts.send(host, wire::SpawnAnswer{ask.rank, false, 0, {}});
+    }
+    const int world = parts_.plan.worlds.last();
+    log(2, name(request->asker) + " spawned " + std::to_string(added->host_of_rank.size()) + " ranks, world " +
+               std::to_string(world));
+    happened(*added);
+    parts_.hosts.send(
+        host, wire::SpawnAnswer{ask.rank, true, static_cast<std::uint32_t>(world), space_name(parts_.plan, world)});
+  }
   void on(int, wire::Aborted& aborted, std::deque<sys::Fd>&) {
     const int rank = static_cast<int>(aborted.rank);
-    log(2, "rank " + std::to_string(rank) + " called MPI_Abort with code " + std::to_string(aborted.code));
+    log(2, name(rank) + " called MPI_Abort with code " + std::to_string(aborted.code));
     happened(job::RankAborted{rank, static_cast<int>(aborted.code & 0xff), aborted.time_ns});
   }
   void on(int host, wire::Log& said, std::deque<sys::Fd>&) {
@@ -294,11 +307,16 @@ class Launcher::Impl {
   void act(const job::StartRanks& start) {
     if (parts_.before_start) parts_.before_start();
     for (const int rank : parts_.plan.hosts[static_cast<size_t>(start.host)].ranks) order_.asked(rank);
-    if (parts_.plan.companion && parts_.plan.companion->host == start.host) order_.asked(ranks());
-    for (const wire::Message& frame : start_frames(parts_.plan, start.host, parts_.settings, facts_)) {
-      parts_.hosts.send(start.host, frame);
-    }
-    parts_.hosts.flush(start.host);  // before the next one's: all environments together are much memory
+    if (companion_.is_on(start.host)) order_.asked(companion_.number());
+    send_frames(start.host, start_frames(parts_.plan, start.host, parts_.settings, facts_));
+  }
+  void act(const job::StartWorld& start) {
+    for (const int rank : growth_.ranks(start.host)) order_.asked(rank);
+    send_frames(start.host, growth_.frames(start.host));
+  }
+  void send_frames(int host, const std::vector<wire::Message>& frames) {
+    for (const wire::Message& frame : frames) parts_.hosts.send(host, frame);
+    parts_.hosts.flush(host);  // before the next one's: all environments together are much memory
   }
   void act(const job::SignalRanks& signal) {
     parts_.hosts.send_to_all(wire::Signal{static_cast<std::uint32_t>(signal.signal)});
@@ -384,6 +402,8 @@ class Launcher::Impl {
     happened(job::UserSignal{signal});
   }
 
+  std::string name(int rank) const { return "rank " + parts_.plan.worlds.name(rank); }
+
   void note(const std::string& text) const {
     if (!text.empty() && parts_.note) parts_.note(text);
   }
@@ -406,10 +426,9 @@ class Launcher::Impl {
   RankOrder order_;
   Preparation preparation_;
   Mpi mpi_;
+  Companion companion_;
+  Growth growth_;
   int started_ = 0;
-  int companion_pid_ = 0;
-  bool companion_over_ = false;
-  bool companion_drained_ = false;
   bool impatient_ = false;
 };
 

@@ -57,12 +57,17 @@ Json host_json(const Host& host, const std::vector<int>* ranks) {
   return json;
 }
 
-Json rank_json(const Rank& rank) {
-  Json json = {{"rank", rank.rank},
-               {"app", rank.app},
-               {"host", rank.host},
-               {"local_rank", rank.local_rank},
-               {"device", rank.device ? Json(*rank.device) : Json(nullptr)}};
+/// A later world than the first is said.
+Json rank_json(const Plan& plan, size_t id) {
+  const Rank& rank = plan.ranks[id];
+  const int world = plan.worlds.place(static_cast<int>(id)).world;
+  Json json = Json::object();
+  if (world > 1) json["world"] = world;
+  json["rank"] = rank.rank;
+  json["app"] = rank.app;
+  json["host"] = rank.host;
+  json["local_rank"] = rank.local_rank;
+  json["device"] = rank.device ? Json(*rank.device) : Json(nullptr);
   if (!rank.slots.empty()) json["slot"] = rank.slots;
   if (!rank.dir.empty()) json["directory"] = rank.dir;
   return json;
@@ -76,7 +81,7 @@ std::string to_json(const Plan& plan) {
   Json hosts = Json::array();
   for (const PlannedHost& host : plan.hosts) hosts.push_back(host_json(host.host, &host.ranks));
   Json ranks = Json::array();
-  for (const Rank& rank : plan.ranks) ranks.push_back(rank_json(rank));
+  for (size_t id = 0; id < plan.ranks.size(); ++id) ranks.push_back(rank_json(plan, id));
   Json companion;
   if (plan.companion) {
     companion = {
