@@ -26,8 +26,10 @@ std::string Worlds::fold(const std::set<int>& ids) const {
   }
   std::string text;
   for (const auto& [world, ranks] : by_world) {
-    if (!text.empty()) text += ',';
-    text += world == 1 ? fold_ints(ranks) : std::to_string(world) + '/' + fold_ints(ranks);
+    for (const std::string& range : split(fold_ints(ranks), ',')) {
+      if (!text.empty()) text += ',';
+      text += (world == 1 ? "" : std::to_string(world) + '/') + range;
+    }
   }
   return text;
 }

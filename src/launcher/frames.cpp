@@ -219,6 +219,29 @@ bool takes_stdin(const StdinTarget& target, const plan::Plan& plan, int id) {
   return target.kind == StdinTarget::Kind::all || (target.kind == StdinTarget::Kind::rank && target.rank == id);
 }
 
+std::array<bool, output::kStreams> carried_streams(const plan::Plan& plan, const Settings& settings,
+                                                   const output::RankFacts& facts, int id) {
+  const output::Settings& output = settings.output;
+  const int ranks = plan.worlds.size(facts.world, static_cast<int>(plan.ranks.size()));
+  const auto carried = [&](Stream stream) {
+    return output.pty || output::direct_path(output, facts, id - facts.first, ranks, stream).empty();
+  };
+  const bool joined = output.pty || output.merge_stderr || !facts.name.empty();
+  return {carried(Stream::out), !joined && carried(Stream::err)};
+}
+
+std::vector<int> hosts_of_ranks(const plan::Plan& plan) {
+  std::vector<int> hosts;
+  for (const plan::Rank& rank : plan.ranks) hosts.push_back(rank.host);
+  return hosts;
+}
+
+std::vector<std::string> host_names(const plan::Plan& plan) {
+  std::vector<std::string> names;
+  for (const plan::PlannedHost& planned : plan.hosts) names.push_back(planned.host.name);
+  return names;
+}
+
 int ranks_at_start(const plan::Plan& plan, int host) {
   const std::vector<int>& ranks = plan.hosts[static_cast<size_t>(host)].ranks;
   const int first_spawned = plan.worlds.size(1, static_cast<int>(plan.ranks.size()));

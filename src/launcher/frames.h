@@ -1,6 +1,7 @@
 // What the agents are told of the plan. PURE.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,15 @@ std::vector<output::RankFacts> rank_facts(const plan::Plan& plan, const plan::Gr
 
 /// Whether the launcher's stdin goes to that rank: to one that was spawned it never does.
 bool takes_stdin(const StdinTarget& target, const plan::Plan& plan, int id);
+
+/// Which of a rank's streams come in frames, where its host's agent does not pass descriptors: not those that the rank
+/// writes into files itself.
+std::array<bool, output::kStreams> carried_streams(const plan::Plan& plan, const Settings& settings,
+                                                   const output::RankFacts& facts, int id);
+
+/// As Job takes them.
+std::vector<int> hosts_of_ranks(const plan::Plan& plan);
+std::vector<std::string> host_names(const plan::Plan& plan);
 
 /// How many ranks of the job as it was started are on that host.
 int ranks_at_start(const plan::Plan& plan, int host);

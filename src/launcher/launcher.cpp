@@ -8,8 +8,8 @@
 #include <csignal>
 #include <utility>
 
-#include "base/text.h"
 #include "launcher/companion.h"
+#include "launcher/deadline.h"
 #include "launcher/frames.h"
 #include "launcher/growth.h"
 #include "launcher/hosts.h"
@@ -18,6 +18,7 @@
 #include "launcher/preparation.h"
 #include "launcher/rank_order.h"
 #include "launcher/rank_streams.h"
+#include "launcher/said.h"
 #include "launcher/stdin_source.h"
 #include "sys/descendants.h"
 #include "sys/signals.h"
@@ -30,12 +31,6 @@ constexpr std::chrono::milliseconds kProgressTick{200};
 constexpr std::uint8_t kWarning = 2;         // of wire::Log
 constexpr int kExitSigpipe = 128 + SIGPIPE;  // as any filter whose reader went away
 
-std::string folded(const std::vector<std::uint32_t>& cpus) {
-  std::set<int> numbers;
-  for (const std::uint32_t cpu : cpus) numbers.insert(static_cast<int>(cpu));
-  return fold_ints(numbers);
-}
-
 std::string reason(const Error& error) { return error.what + (error.why.empty() ? "" : ": " + error.why); }
 
 }  // namespace
@@ -46,7 +41,7 @@ class Launcher::Impl {
       : io_(io),
         parts_(std::move(parts)),
         facts_(rank_facts(parts_.plan)),
-        job_(parts_.policy, hosts_of_ranks(), host_names(), job::Clock::now()),
+        job_(parts_.policy, hosts_of_ranks(parts_.plan), host_names(parts_.plan), job::Clock::now()),
         output_(io, parts_.output),
         streams_(io, output_, static_cast<int>(facts_.size()), [this](int rank) { drained(rank); }),
         stdin_(io, STDIN_FILENO, stdin_ranks(),
@@ -54,7 +49,7 @@ class Launcher::Impl {
                  send_to_rank(rank, wire::Stdin{static_cast<std::uint32_t>(rank), std::move(bytes), eof});
                }),
         signals_(io),
-        timer_(io),
+        deadline_(io, [this] { perform(job_.tick(job::Clock::now())); }),
         progress_timer_(io),
         order_(parts_.plan),
         preparation_(parts_.plan, parts_.settings, facts_,
@@ -71,7 +66,7 @@ class Launcher::Impl {
     output_.start({[this] { streams_.resume(); }, [this] { check_output(); }});
     if (parts_.plan.companion) job_.expect_companion();
     meet_hosts();
-    arm_timer();
+    deadline_.set(job_.deadline());
     show_progress();
     io_.run();
     parts_.hosts.close();  // an agent that still has a link waits for us
@@ -80,18 +75,6 @@ class Launcher::Impl {
 
  private:
   int ranks_at_start() const { return parts_.plan.worlds.size(1, static_cast<int>(parts_.plan.ranks.size())); }
-
-  std::vector<int> hosts_of_ranks() const {
-    std::vector<int> hosts;
-    for (const plan::Rank& rank : parts_.plan.ranks) hosts.push_back(rank.host);
-    return hosts;
-  }
-
-  std::vector<std::string> host_names() const {
-    std::vector<std::string> names;
-    for (const plan::PlannedHost& planned : parts_.plan.hosts) names.push_back(planned.host.name);
-    return names;
-  }
 
   // ---- hosts ----
   void meet_hosts() {
@@ -143,20 +126,15 @@ class Launcher::Impl {
 
   void on(int host, wire::Started& started, std::deque<sys::Fd>& fds) {
     const int rank = static_cast<int>(started.rank);
-    if (started.fds != 0) {
-      std::array<sys::Fd, output::kStreams> handed;
-      for (size_t stream = 0; stream < handed.size(); ++stream) {
-        if ((started.fds >> stream & 1) == 0) continue;
-        if (fds.empty()) return host_broken(host, "descriptors that its agent announced did not come");
-        handed[stream] = std::move(fds.front());
-        fds.pop_front();
-      }
-      streams_.opened(rank, std::move(handed));
+    if (started.fds != 0 || parts_.hosts.passes_fds(host)) {
+      auto handed = handed_over(started, fds);
+      if (!handed) return host_broken(host, "descriptors that its agent announced did not come");
+      streams_.opened(rank, *std::move(handed));
     } else {
       opened_in_frames(host, rank);
     }
     if (companion_.is(rank)) return log(2, companion_.started(started.pid));
-    happened(job::RankStarted{rank, static_cast<int>(started.pid), started.time_ns, folded(started.cpus)});
+    happened(job::RankStarted{rank, static_cast<int>(started.pid), started.time_ns, folded_cpus(started)});
     if (takes_stdin(parts_.settings.stdin_target, parts_.plan, rank)) stdin_.add(rank);
     log(2, name(rank) + " started, pid " + std::to_string(started.pid));
     if (rank >= ranks_at_start()) return;
@@ -164,17 +142,9 @@ class Launcher::Impl {
   }
 
   void opened_in_frames(int host, int rank) {
-    const output::RankFacts& facts = facts_[static_cast<size_t>(rank)];
-    const output::Settings& settings = parts_.settings.output;
-    const bool joined = settings.pty || settings.merge_stderr || companion_.is(rank);
-    const bool remote = !parts_.hosts.passes_fds(host);
-    const auto carried = [&](Stream stream) {
-      const int size = parts_.plan.worlds.size(facts.world, static_cast<int>(parts_.plan.ranks.size()));
-      return remote && (settings.pty || output::direct_path(settings, facts, rank - facts.first, size, stream).empty());
-    };
     const std::uint32_t credit = first_credit(launcher::ranks_at_start(parts_.plan, host));
-    streams_.opened_remote(rank, {carried(Stream::out), !joined && carried(Stream::err)}, credit,
-                           [this](int r, Stream stream, std::uint32_t bytes) {
+    streams_.opened_remote(rank, carried_streams(parts_.plan, parts_.settings, facts_[static_cast<size_t>(rank)], rank),
+                           credit, [this](int r, Stream stream, std::uint32_t bytes) {
                              const auto number = static_cast<std::uint8_t>(static_cast<int>(stream) + 1);
                              send_to_rank(r, wire::Credit{static_cast<std::uint32_t>(r), number, bytes});
                            });
@@ -232,15 +202,11 @@ class Launcher::Impl {
 
   void on(int, wire::Ended& ended, std::deque<sys::Fd>&) {
     const int rank = static_cast<int>(ended.rank);
-    auto status = ExitStatus::from_wait(static_cast<int>(ended.wait_status));
-    if (const auto* signaled = std::get_if<Signaled>(&status.value()); signaled && ended.out_of_memory) {
-      status = ExitStatus(Signaled{signaled->signal, signaled->core_dumped, true});
-    }
+    const ExitStatus status = exit_status(ended);
     if (companion_.is(rank)) {
       companion_ended(status);
       return streams_.rank_ended(rank);
     }
-    if (ended.in_mpi && status.ok()) status = ExitStatus(LeftMpi{});
     log(2, name(rank) + " " + status.describe());
     takes_no_stdin(rank);
     streams_.rank_ended(rank);
@@ -301,7 +267,7 @@ class Launcher::Impl {
 
   void perform(const job::Actions& actions) {
     for (const job::Action& action : actions) std::visit([this](const auto& a) { act(a); }, action);
-    arm_timer();
+    deadline_.set(job_.deadline());
   }
 
   void act(const job::StartRanks& start) {
@@ -350,22 +316,6 @@ class Launcher::Impl {
     }
     if (parts_.output.reader_gone()) happened(job::OutputFailed{"", kExitSigpipe});
     stop_when_flushed();
-  }
-
-  void arm_timer() {
-    const auto deadline = job_.deadline();
-    if (deadline == armed_for_) return;
-    armed_for_ = deadline;
-    if (!deadline) {
-      timer_.cancel();
-      return;
-    }
-    timer_.expires_at(*deadline);
-    timer_.async_wait([this](asio::error_code error) {
-      if (error) return;
-      armed_for_.reset();
-      perform(job_.tick(job::Clock::now()));
-    });
   }
 
   void show_progress() {
@@ -420,9 +370,8 @@ class Launcher::Impl {
   RankStreams streams_;
   StdinSource stdin_;
   asio::signal_set signals_;
-  asio::steady_timer timer_;
+  Deadline deadline_;
   asio::steady_timer progress_timer_;
-  std::optional<job::Time> armed_for_;
   RankOrder order_;
   Preparation preparation_;
   Mpi mpi_;

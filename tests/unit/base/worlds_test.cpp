@@ -27,7 +27,7 @@ TEST(Worlds, LaterOnesCountFromZeroAgain) {
   EXPECT_EQ(worlds.size(1, 9), 4);
   EXPECT_EQ(worlds.size(2, 9), 2);
   EXPECT_EQ(worlds.size(3, 9), 3);
-  EXPECT_EQ(worlds.fold({0, 1, 4, 5, 8}), "0-1,2/0-1,3/2");
+  EXPECT_EQ(worlds.fold({0, 1, 3, 4, 5, 6, 8}), "0-1,3,2/0-1,3/0,3/2");
 }
 
 }  // namespace

@@ -93,6 +93,8 @@ TEST(WireDocument, HasEveryMessageWithItsNumber) {
                                              heading<NameAnswer>("NameAnswer"),
                                              heading<Fence>("Fence"),
                                              heading<NameAsk>("NameAsk"),
+                                             heading<SpawnAnswer>("SpawnAnswer"),
+                                             heading<SpawnAsk>("SpawnAsk"),
                                              heading<Aborted>("Aborted")};
   ASSERT_EQ(headings.size(), std::variant_size_v<Message>);
   for (const std::string& each : headings) EXPECT_THAT(text, HasSubstr(each));
