@@ -75,6 +75,7 @@ class Ranks {
   const rlimit open_files_;
   Spawner spawner_;
   Mpi mpi_;
+  std::uint32_t local_ranks_ = 0;  // that Layout counts
   bool hand_over_ = false;
   bool report_cpus_ = false;
   std::uint32_t first_credit_ = 0;

@@ -87,19 +87,18 @@ Result<void> check_report(const std::string& file) {
   return ok;
 }
 
+WayElsewhere way_elsewhere(const Options& options) {
+  return options.exec.empty() ? WayElsewhere::ssh : WayElsewhere::command;
+}
+
 /// Refuses what would fail later.
 Result<std::unique_ptr<output::Output>> open_output(const Options& options, const plan::Plan& plan) {
-  const auto way = options.exec.empty() ? WayElsewhere::ssh : WayElsewhere::command;
-  const std::uint64_t need = open_files_needed(plan, options.output, way);
+  const std::uint64_t need = open_files_needed(plan, options.output, way_elsewhere(options));
   if (auto error = too_few_open_files(plan, need, sys::open_files_limit())) return fail(*std::move(error));
   auto output = output::Output::open(options.output, launcher::rank_facts(plan), {STDOUT_FILENO, STDERR_FILENO});
   if (!output) return output;
   if (auto ok = check_report(options.report_file); !ok) return fail(ok.error());  // the log directory may hold it
   return output;
-}
-
-WayElsewhere way_elsewhere(const Options& options) {
-  return options.exec.empty() ? WayElsewhere::ssh : WayElsewhere::command;
 }
 
 /// Whether so many ranks at one time are too many for this process or an agent here.

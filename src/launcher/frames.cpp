@@ -84,7 +84,7 @@ void add_devices(const plan::Plan& plan, int host, wire::Layout& layout) {
 }
 
 wire::Layout layout_frame(const plan::Plan& plan, int host, const Settings& settings) {
-  const int local_ranks = static_cast<int>(plan.hosts[static_cast<size_t>(host)].ranks.size());
+  const int local_ranks = ranks_at_start(plan, host);
   wire::Layout layout;
   layout.credit = first_credit(local_ranks);
   layout.bind_to = static_cast<std::uint8_t>(plan.binding.bind_to);

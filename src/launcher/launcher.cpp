@@ -142,7 +142,9 @@ class Launcher::Impl {
   }
 
   void opened_in_frames(int host, int rank) {
-    const std::uint32_t credit = first_credit(launcher::ranks_at_start(parts_.plan, host));
+    const bool late = rank >= ranks_at_start();  // spawned, or the process beside the ranks
+    const std::uint32_t planned = first_credit(launcher::ranks_at_start(parts_.plan, host));
+    const std::uint32_t credit = late ? std::min(planned, wire::kLateCredit) : planned;
     streams_.opened_remote(rank, carried_streams(parts_.plan, parts_.settings, facts_[static_cast<size_t>(rank)], rank),
                            credit, [this](int r, Stream stream, std::uint32_t bytes) {
                              const auto number = static_cast<std::uint8_t>(static_cast<int>(stream) + 1);

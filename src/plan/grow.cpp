@@ -113,16 +113,16 @@ void forget_frameworks(const Plan& plan, App& app) {
 
 App app_for(const Plan& plan, const SpawnRequest& request, const SpawnApp& asked) {
   App app = plan.apps[static_cast<size_t>(plan.ranks[static_cast<size_t>(request.asker)].app)];
+  const bool moves = std::exchange(app.rank_dirs, false) || !asked.wdir.empty();
   app.argv = asked.argv;
-  app.rank_dirs = false;
   app.ranks = asked.ranks;
   forget_frameworks(plan, app);
   std::vector<std::string> env;
   if (!asked.wdir.empty()) {
     app.wdir = directory_for(plan, request, asked.wdir);
     app.wdir_chosen = true;
-    env.push_back("PWD=" + app.wdir);
   }
+  if (moves) env.push_back("PWD=" + app.wdir);
   env.insert(env.end(), asked.env.begin(), asked.env.end());
   for (std::vector<std::string>* environment : {&app.env, &app.env_elsewhere}) {
     if (!environment->empty()) replace(*environment, env);

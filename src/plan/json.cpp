@@ -91,8 +91,9 @@ std::string to_json(const Plan& plan) {
                   {"map_by", to_string(plan.binding.map_by)},
                   {"rank_by", to_string(plan.binding.rank_by)}};
   if (plan.binding.cores_per_rank > 1) binding["cores_per_rank"] = plan.binding.cores_per_rank;
-  Json whole = {{"job_id", plan.job_id},     {"size", plan.ranks.size()},     {"apps", std::move(apps)},
-                {"hosts", std::move(hosts)}, {"binding", std::move(binding)}, {"notes", plan.notes},
+  Json whole = {{"job_id", plan.job_id},         {"size", plan.worlds.size(1, static_cast<int>(plan.ranks.size()))},
+                {"apps", std::move(apps)},       {"hosts", std::move(hosts)},
+                {"binding", std::move(binding)}, {"notes", plan.notes},
                 {"ranks", std::move(ranks)}};
   if (plan.companion) whole["companion"] = std::move(companion);
   if (plan.rank_table) whole["rank_table"] = plan.rank_table->name;

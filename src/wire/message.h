@@ -17,6 +17,9 @@ inline constexpr std::uint32_t kVersion = 5;
 inline constexpr std::uint32_t kMaxFrame = 16u << 20;  ///< an environment of 2 MiB and argv fit with room to spare
 inline constexpr std::uint32_t kMaxOutput = 64u
                                             << 10;  ///< of rank bytes in one frame, so that control is not kept waiting
+/// First grant for the output streams of a rank beyond those that Layout counts, if Layout's is not less: nobody knows
+/// how many will come.
+inline constexpr std::uint32_t kLateCredit = 64u << 10;
 inline constexpr std::uint32_t kStdinCredit = 256u << 10;  ///< first grant for every rank's stdin
 inline constexpr std::uint32_t kStageCredit = 256u << 10;  ///< first grant for the files of --stage, for every host
 inline constexpr std::uint32_t kNoDevice = ~0u;

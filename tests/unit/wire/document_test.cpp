@@ -49,6 +49,7 @@ TEST(WireDocument, ShowsTheCaps) {
   EXPECT_THAT(text, HasSubstr(std::to_string(kMaxListItems) + " (`kMaxListItems`)"));
   EXPECT_THAT(text, HasSubstr(std::to_string(kMaxOutput) + " (`kMaxOutput`)"));
   EXPECT_THAT(text, HasSubstr(std::to_string(kStageCredit) + " bytes (`kStageCredit`)"));
+  EXPECT_THAT(text, HasSubstr(std::to_string(kLateCredit) + " bytes (`kLateCredit`)"));
   EXPECT_THAT(text, HasSubstr(std::to_string(kMaxStaged) + " (`kMaxStaged`)"));
   EXPECT_THAT(text, HasSubstr(std::to_string(kMaxStagedName) + " (`kMaxStagedName`)"));
 }
