@@ -28,6 +28,7 @@ namespace {
 
 using output::Stream;
 constexpr std::chrono::milliseconds kProgressTick{200};
+constexpr int kToldRefusals = 5;             // of spawns
 constexpr std::uint8_t kWarning = 2;         // of wire::Log
 constexpr int kExitSigpipe = 128 + SIGPIPE;  // as any filter whose reader went away
 
@@ -233,7 +234,7 @@ class Launcher::Impl {
     if (!request) return host_broken(host, "its agent asks what no rank can ask");
     const auto added = growth_.take(*request, std::move(ask.pairs));
     if (!added) {
-      note(name(request->asker) + " could not spawn: " + reason(added.error()));
+      tell_refusal(name(request->asker) + " could not spawn: " + reason(added.error()));
       return parts_.hosts.send(host, wire::SpawnAnswer{ask.rank, false, 0, {}});
     }
     const int world = parts_.plan.worlds.last();
@@ -242,6 +243,12 @@ class Launcher::Impl {
     happened(*added);
     parts_.hosts.send(
         host, wire::SpawnAnswer{ask.rank, true, static_cast<std::uint32_t>(world), space_name(parts_.plan, world)});
+  }
+  /// A program may try for ever.
+  void tell_refusal(const std::string& text) {
+    ++refused_spawns_;
+    if (refused_spawns_ > kToldRefusals) return log(2, text);
+    note(text + (refused_spawns_ == kToldRefusals ? " (no more of these are told)" : ""));
   }
   void on(int, wire::Aborted& aborted, std::deque<sys::Fd>&) {
     const int rank = static_cast<int>(aborted.rank);
@@ -277,6 +284,7 @@ class Launcher::Impl {
     for (const int rank : parts_.plan.hosts[static_cast<size_t>(start.host)].ranks) order_.asked(rank);
     if (companion_.is_on(start.host)) order_.asked(companion_.number());
     send_frames(start.host, start_frames(parts_.plan, start.host, parts_.settings, facts_));
+    parts_.hosts.flush(start.host);  // before the next one's: all environments together are much memory
   }
   void act(const job::StartWorld& start) {
     for (const int rank : growth_.ranks(start.host)) order_.asked(rank);
@@ -284,7 +292,6 @@ class Launcher::Impl {
   }
   void send_frames(int host, const std::vector<wire::Message>& frames) {
     for (const wire::Message& frame : frames) parts_.hosts.send(host, frame);
-    parts_.hosts.flush(host);  // before the next one's: all environments together are much memory
   }
   void act(const job::SignalRanks& signal) {
     parts_.hosts.send_to_all(wire::Signal{static_cast<std::uint32_t>(signal.signal)});
@@ -380,6 +387,7 @@ class Launcher::Impl {
   Companion companion_;
   Growth growth_;
   int started_ = 0;
+  int refused_spawns_ = 0;
   bool impatient_ = false;
 };
 

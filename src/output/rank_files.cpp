@@ -64,9 +64,13 @@ Result<std::unique_ptr<RankFiles>> RankFiles::create(const Settings& settings, c
 
 Result<void> RankFiles::add(std::size_t from) {
   if (auto good = check_one_rank_a_file(*settings_.files, ranks_); !good) return good;
+  const std::size_t before = files_.size();
   slots_.resize(ranks_.size() * kStreams);
   for (std::size_t rank = from; rank < ranks_.size(); ++rank) {
-    if (auto good = create_rank(static_cast<int>(rank)); !good) return good;
+    if (auto good = create_rank(static_cast<int>(rank)); !good) {
+      files_.resize(before);
+      return good;
+    }
   }
   return {};
 }

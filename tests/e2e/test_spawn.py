@@ -194,6 +194,12 @@ class Hostile(Case):
                 self.assertEqual(result.stdout, b"well\n")
                 self.assertIn(told, result.stderr.decode())
 
+    def test_one_that_tries_for_ever(self):
+        result = self.run_dlaunch("-n", 1, *client("init()\nfor n in range(200): assert 'rc=-1' in spawn((0, ['x'], []))\nfinalize()"))
+        self.assert_exit(result, 0)
+        self.assertEqual(result.stderr.decode().count("could not spawn: 0 processes were asked for"), 5)
+        self.assertIn("no more of these are told", result.stderr.decode())
+
     def test_before_init(self):
         result = self.run_dlaunch("-n", 1, *client("assert ask('mcmd=spawn') == ''"))
         self.assert_exit(result, 0)
