@@ -70,7 +70,7 @@ TEST_F(JobRecord, OfTheWholeJob) {
 TEST_F(JobRecord, ASpawnedRankHasItsWorld) {
   plan.worlds.begin(3);
   plan.ranks[3].rank = 0;
-  plan.apps.push_back({.argv = {"child"}, .wdir = "/w", .first_rank = 3, .ranks = 1});
+  plan.apps.push_back({.argv = {"child"}, .env = {}, .wdir = "/w", .first_rank = 3, .ranks = 1});
   outcome.first_failure = 3;
   const json r = record();
   EXPECT_FALSE(r["ranks"][2].contains("world"));
