@@ -234,7 +234,8 @@ Result<void> set_map_by(Options& o, string_view value, Here) {
 
 Result<void> set_cores_per_rank(Options& o, string_view value) {
   if (auto set = put(o.request.binding.cores_per_rank, whole_number(value, 1, kMaxRanks)); !set) return set;
-  if (o.request.binding.bind_to == plan::BindTo::none) o.request.binding.bind_to = plan::BindTo::core;
+  const auto unit = o.request.threads_are_cpus ? plan::BindTo::hwthread : plan::BindTo::core;
+  if (o.request.binding.bind_to == plan::BindTo::none) o.request.binding.bind_to = unit;
   return {};
 }
 

@@ -181,7 +181,8 @@ Result<Plan> make_plan(const Request& request, const Allocation& allocation) {
   plan.job_id = request.job_id;
   plan.binding = request.binding;
   if (request.bind_by_count) {
-    plan.binding = bound_by_count(request.binding, assigned->host_of_rank.size(), any_crowded(allocation, per_host));
+    plan.binding = bound_by_count(request.binding, assigned->host_of_rank.size(), any_crowded(allocation, per_host),
+                                  request.threads_are_cpus);
   }
   plan.frameworks = request.frameworks;
   plan.visible = request.visible;

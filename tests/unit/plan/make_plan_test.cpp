@@ -198,7 +198,7 @@ TEST(MakePlan, BindsByCountOnlyWhereNoHostIsCrowded) {
   asked.bind_by_count = true;
   EXPECT_EQ(make_plan(asked, hosts({2}))->binding.bind_to, BindTo::core);
   asked.apps[0].ranks = 3;
-  EXPECT_EQ(make_plan(asked, hosts({4}))->binding.bind_to, BindTo::socket);
+  EXPECT_EQ(make_plan(asked, hosts({4}))->binding.bind_to, BindTo::numa);
   asked.oversubscribe = true;
   EXPECT_EQ(make_plan(asked, hosts({2}))->binding.bind_to, BindTo::none);
 }
