@@ -195,9 +195,20 @@ Result<void> check_verb(const Effective& effective, Verb verb) {
   return {};
 }
 
+/// A table's devices and places are its own: what a variable or the config file says of them is for other jobs.
+void drop_what_the_table_says(Effective& effective) {
+  const Given* table = effective.find("rank-table");
+  if (!table || table->value == "auto") return;
+  for (const Operand other : {Operand{"fake-devices"}, Operand{"map-by", "node"}, Operand{"map-by", "seq"}}) {
+    const Given* given = holds(effective, other);
+    if (given && given->source < table->source) effective.drop(*given);
+  }
+}
+
 }  // namespace
 
 Result<void> settle_contradictions(Effective& effective) {
+  drop_what_the_table_says(effective);
   for (const Contradiction& row : kContradictions) {
     const Given* one = holds(effective, row.one);
     const Given* other = holds(effective, row.other);

@@ -415,7 +415,11 @@ TEST(Personality, GivesWayToWhatIsAsked) {
   EXPECT_FALSE(front.options({"-cpu-set", "0", "prog"}).request.bind_by_count);
   EXPECT_TRUE(front.options({"--map-by", "socket", "prog"}).request.bind_by_count);
   EXPECT_FALSE(front.options({"--use-hwthread-cpus", "prog"}).hosts.count_cores);
-  EXPECT_EQ(front.options({"--devices", "0-3", "prog"}).hosts.fake_devices, std::nullopt);
+  for (const Words& args : {Words{"--devices", "0-3", "prog"}, Words{"--rank-table", "auto", "prog"},
+                            Words{"--bind-to", "device", "prog"}, Words{"--visible", "host", "prog"}}) {
+    EXPECT_EQ(front.options(args).hosts.fake_devices, std::nullopt) << testing::PrintToString(args);
+    EXPECT_FALSE(front.options(args).hosts.count_cores) << testing::PrintToString(args);
+  }
   EXPECT_EQ(front.options({"--fake-devices", "2", "prog"}).hosts.fake_devices, 2);
   EXPECT_THAT(front.options({"--env-for", "torch", "prog"}).request.frameworks, ElementsAre(plan::Framework::torch));
 }
