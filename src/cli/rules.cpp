@@ -225,6 +225,14 @@ Result<void> settle_contradictions(Effective& effective) {
   return {};
 }
 
+void settle_oversubscribe(const Effective& effective, Options& options) {
+  const Given* map_by = effective.find("map-by");
+  for (const std::optional<Given>& row : effective.rows()) {
+    const bool stronger = map_by && row && row->spec->name() == "oversubscribe" && row->source > map_by->source;
+    if (stronger) options.request.oversubscribe = row->value == "true";
+  }
+}
+
 Result<void> check_effects(const Effective& effective, Verb verb, Personality personality) {
   if (auto ok = check_verb(effective, verb); !ok) return ok;
   if (auto ok = check_format(effective, verb); !ok) return ok;

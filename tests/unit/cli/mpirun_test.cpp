@@ -107,6 +107,8 @@ INSTANTIATE_TEST_SUITE_P(
              binding({.bind_to = BindTo::hwthread, .cores_per_rank = 2})},
         Line{{"-cpus-per-proc", "2", "-use-hwthread-cpus"},
              binding({.bind_to = BindTo::hwthread, .cores_per_rank = 2})},
+        Line{{"--map-by", "slot:PE=2:HWTCPUS"}, binding({.bind_to = BindTo::hwthread, .cores_per_rank = 2})},
+        Line{{"--map-by", ":hwtcpus"}, [](const Options& o) { return o.request.threads_are_cpus; }},
         Line{{"--use-hwthread-cpus", "--map-by", "slot:PE=2", "--bind-to", "core"},
              binding({.bind_to = BindTo::core, .cores_per_rank = 2})},
         Line{{"-nolocal"}, [](const Options& o) { return o.hosts.no_local; }},
@@ -221,8 +223,15 @@ INSTANTIATE_TEST_SUITE_P(
         Line{{"-mca", "coll_hcoll_enable", "0"}, env({"OMPI_MCA_coll_hcoll_enable=0"})},
         Line{{"-mca", "opal_cuda_support", "a=b"}, env({"OMPI_MCA_opal_cuda_support=a=b"})},
         Line{{"-mca", "mca_base_env_list", "A=1;B=2;HOME"}, env({"A=1", "B=2", "HOME"})},
-        Line{{"-pmixmca", "gds", "hash"}, env({"PMIX_MCA_gds=hash"})},
-        Line{{"-prtemca", "a", "b"}, env({"PRTE_MCA_a=b"})}));
+        Line{{"-prtemca", "plm_ssh_agent", "rsh"}, reached_by("rsh {host}")},
+        Line{{"--prtemca", "rmaps_default_mapping_policy", ":oversubscribe"}, oversubscribed},
+        Line{{"--prtemca", "rmaps_default_ranking_policy", "node"}, binding({.rank_by = RankBy::node})},
+        Line{{"--prtemca", "hwloc_default_binding_policy", "core"}, binding({.bind_to = BindTo::core})},
+        Line{{"--prtemca", "hwloc_default_cpu_list", "0-1"},
+             [](const Options& o) { return o.request.cpu_list == "0-1"; }},
+        Line{{"--prtemca", "prte_default_hostfile", "h"},
+             [](const Options& o) { return o.hosts.default_hostfile.size() == 1; }},
+        Line{{"-pmixmca", "gds", "hash"}, env({"PMIX_MCA_gds=hash"})}));
 
 // ---- what is refused ----
 
@@ -327,6 +336,19 @@ TEST(Mca, SaysWhatHasNoEffectAndWhatIsNotKnown) {
   EXPECT_THAT(variables(app(options)), ElementsAre("OMPI_MCA_foo_bar=hunter2", "OMPI_MCA_foo_bar=hunter3"));
 }
 
+TEST(Mca, OfOpenMpi5sRuntimeAreOptionsOrHaveNoEffect) {
+  Front front;
+  const Options options = front.options({"--prtemca", "plm_base_verbose", "5", "prog"});
+  EXPECT_THAT(options.notes, ElementsAre(HasSubstr("--prtemca plm_base_verbose: of Open MPI's own daemons")));
+  EXPECT_THAT(variables(app(options)), IsEmpty());
+  EXPECT_THAT(front.error({"--prtemca", "hwloc_default_binding_policy", "x", "prog"}),
+              HasSubstr("--prtemca hwloc_default_binding_policy: \"x\""));
+  front.environment = {"PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe", "PRTE_MCA_plm_ssh_agent=rsh"};
+  EXPECT_TRUE(front.options({"prog"}).request.oversubscribe);
+  EXPECT_EQ(front.options({"prog"}).exec, "rsh {host}");
+  EXPECT_FALSE(front.options({"--nooversubscribe", "prog"}).request.oversubscribe);
+}
+
 TEST(Mca, ErrorsNeverHoldWhatIsPassedOn) {
   EXPECT_THAT(Front{}.error({"-mca", "foo=hunter2", "x", "p"}), Not(HasSubstr("hunter2")));
   Front front;
@@ -415,6 +437,7 @@ TEST(Personality, GivesWayToWhatIsAsked) {
   EXPECT_FALSE(front.options({"-cpu-set", "0", "prog"}).request.bind_by_count);
   EXPECT_TRUE(front.options({"--map-by", "socket", "prog"}).request.bind_by_count);
   EXPECT_FALSE(front.options({"--use-hwthread-cpus", "prog"}).hosts.count_cores);
+  EXPECT_FALSE(front.options({"--map-by", ":HWTCPUS", "prog"}).hosts.count_cores);
   for (const Words& args : {Words{"--devices", "0-3", "prog"}, Words{"--rank-table", "auto", "prog"},
                             Words{"--bind-to", "device", "prog"}, Words{"--visible", "host", "prog"}}) {
     EXPECT_EQ(front.options(args).hosts.fake_devices, std::nullopt) << testing::PrintToString(args);
