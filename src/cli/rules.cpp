@@ -195,10 +195,14 @@ Result<void> check_verb(const Effective& effective, Verb verb) {
   return {};
 }
 
-/// A table's devices and places are its own: what a variable or the config file says of them is for other jobs.
+/// A table's devices and places are its own: what a variable or the config file says of them is for other jobs. And who
+/// has a table does not start by Open MPI's variables.
 void drop_what_the_table_says(Effective& effective) {
   const Given* table = effective.find("rank-table");
-  if (!table || table->value == "auto") return;
+  if (!table) return;
+  const Given* variables = effective.find("env-for");
+  if (variables && variables->source == Source::personality) effective.drop(*variables);
+  if (table->value == "auto") return;
   for (const Operand other : {Operand{"fake-devices"}, Operand{"map-by", "node"}, Operand{"map-by", "seq"}}) {
     const Given* given = holds(effective, other);
     if (given && given->source < table->source) effective.drop(*given);

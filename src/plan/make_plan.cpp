@@ -42,6 +42,16 @@ std::optional<Error> check_app(const AppRequest& app) {
   return std::nullopt;
 }
 
+/// The device is the table's, for every program.
+std::optional<Error> refuse_beside_table(const Request& request) {
+  const auto& frameworks = request.frameworks;
+  if (!request.rank_table || std::ranges::find(frameworks, Framework::openmpi) == frameworks.end()) return std::nullopt;
+  return Error{.where = "--rank-table",
+               .what = "does not go with --env-for openmpi",
+               .why = "MindSpore sets its DEVICE_ID to OMPI_COMM_WORLD_LOCAL_RANK, whatever the table says",
+               .hint = "leave one of them out"};
+}
+
 std::optional<Error> check(const Request& request, const Allocation& allocation) {
   if (request.apps.empty()) return refused({}, "no program to run");
   for (const AppRequest& app : request.apps) {
@@ -60,7 +70,8 @@ std::optional<Error> check(const Request& request, const Allocation& allocation)
                    "give -n to each program; one at most may go without and takes what is left");
   }
   if (allocation.hosts.empty()) return refused({}, "no host to run on");
-  return refuse_combination(request.frameworks, request.visible);
+  if (auto error = refuse_combination(request.frameworks, request.visible)) return error;
+  return refuse_beside_table(request);
 }
 
 size_t bytes_of(const std::vector<std::string>& words) {

@@ -137,6 +137,7 @@ TEST_F(RankTable, IsStrongerThanVariablesAndMpirunsDefaults) {
   front.program_name = "mpirun";
   EXPECT_EQ(error({}), "");
   EXPECT_EQ(options.hosts.fake_devices, std::nullopt);
+  EXPECT_THAT(options.request.frameworks, IsEmpty()) << "MindSpore would take its device from Open MPI's variables";
 }
 
 TEST_F(RankTable, ABrokenTableIsRefusedWithItsPlace) {
