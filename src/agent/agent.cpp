@@ -94,6 +94,9 @@ class Agent::Impl {
   void on(wire::Prepare& asked) { preparer_.prepare(std::move(asked)); }
   void on(wire::Stage& stage) { preparer_.stage(stage); }
   void on(wire::File& file) { ranks_.keep(file, files_); }
+  void on(wire::MpiWorld& world) { ranks_.serve_mpi(world); }
+  void on(wire::Shared& shared) { ranks_.shared(shared); }
+  void on(wire::NameAnswer& answer) { ranks_.name_answered(answer); }
   void on(wire::Program& program) { ranks_.describe(std::move(program)); }
   void on(wire::Spawn& spawn) { ranks_.start(spawn); }
   void on(wire::Stdin& input) { ranks_.input(input); }

@@ -25,10 +25,6 @@ std::string_view value_of(const std::vector<std::string>& env, std::string_view 
   return {};
 }
 
-std::string absolute(const std::string& path, const std::string& wdir) {
-  return path.starts_with('/') ? path : wdir + "/" + path;
-}
-
 /// 0 when it can be executed.
 int check(const std::string& path) {
   struct stat info{};
@@ -38,6 +34,10 @@ int check(const std::string& path) {
 }
 
 }  // namespace
+
+std::string absolute(const std::string& path, const std::string& wdir) {
+  return path.starts_with('/') ? path : wdir + "/" + path;
+}
 
 tl::expected<std::string, NotFound> find_program(const std::string& name, const std::vector<std::string>& env,
                                                  const std::string& wdir) {

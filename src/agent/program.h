@@ -17,6 +17,9 @@ struct NotFound {
 tl::expected<std::string, NotFound> find_program(const std::string& name, const std::vector<std::string>& env,
                                                  const std::string& wdir);
 
+/// A program's path as it is seen from anywhere.
+std::string absolute(const std::string& path, const std::string& wdir);
+
 /// Why execve says ENOENT of a program that is there: "the interpreter /bin/sh^M of ./script is not there".
 std::string missing_interpreter(const std::string& path, const std::string& wdir);
 

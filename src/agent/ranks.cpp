@@ -17,6 +17,7 @@
 #include "agent/stdin_feeder.h"
 #include "agent/topology.h"
 #include "plan/binding.h"
+#include "plan/mpi.h"
 #include "plan/slot_list.h"
 #include "sys/affinity.h"
 #include "sys/clock.h"
@@ -39,6 +40,7 @@ struct Rank {
 struct Program {
   wire::Program asked;
   tl::expected<std::string, NotFound> path;
+  bool mpi = false;  // its ranks get a connection
 };
 
 /// One rank's way into its program.
@@ -87,6 +89,8 @@ std::string step_text(SpawnStep step, int error, const Start& start) {
       return "cannot make a process for " + start.program.asked.argv[0];
     case SpawnStep::session:
       return "cannot make its session and descriptors";
+    case SpawnStep::mpi:
+      return "cannot make its MPI connection descriptor " + std::to_string(plan::kPmiFd);
     case SpawnStep::terminal:
       return "cannot make its terminal the controlling one";
     case SpawnStep::limits:
@@ -142,13 +146,14 @@ void add_login(std::vector<std::string>& env) {
 }  // namespace
 
 Ranks::Ranks(asio::io_context& io, link::Link& link, const rlimit& open_files)
-    : io_(io), link_(link), open_files_(open_files) {}
+    : io_(io), link_(link), open_files_(open_files), mpi_(io, link) {}
 Ranks::~Ranks() = default;
 
 void Ranks::configure(const wire::Layout& layout, bool hand_over) {
   hand_over_ = hand_over;
   report_cpus_ = layout.report_cpus;
   first_credit_ = layout.credit;
+  local_ranks_ = layout.local_ranks;
   oom_kills_ = oom_kills();
   bound_ = bind(layout);
 }
@@ -187,7 +192,8 @@ void Ranks::describe(wire::Program&& program) {
   auto path = program.argv.empty() ? tl::unexpected(NotFound{ENOENT, "no program was named"})
                                    : find_program(program.argv[0], program.env, program.wdir);
   const std::uint32_t app = program.app;
-  programs_.insert_or_assign(app, Program{std::move(program), std::move(path)});
+  const bool mpi = path && mpi_.serves(absolute(*path, program.wdir), program.env);
+  programs_.insert_or_assign(app, Program{std::move(program), std::move(path), mpi});
 }
 
 void Ranks::start(const wire::Spawn& spawn) {
@@ -262,6 +268,10 @@ void Ranks::launch(const wire::Spawn& spawn, const Start& start, const std::vect
   const auto mask = affinity_mask(cpus);
   launch.affinity = mask;
   launch.wait = report_cpus_;
+  const bool has_mpi = start.program.mpi && mpi_.in_world(spawn.rank);
+  const sys::Fd mpi = has_mpi ? mpi_.connect(spawn.rank, spawn.app) : sys::Fd();
+  if (has_mpi && !mpi) return refuse(spawn.rank, errno, "cannot make its MPI connection");
+  launch.mpi = mpi.get();
   const Spawner::Child child = spawner_.spawn(launch);
   if (child.pid < 0) return refuse(spawn.rank, child.error, step_text(SpawnStep::fork, child.error, start));
   Rank& rank = ranks_[spawn.rank];
@@ -271,6 +281,7 @@ void Ranks::launch(const wire::Spawn& spawn, const Start& start, const std::vect
   rank.directory = start.directory;
   rank.failure = child.slot;
   rank_of_.emplace(child.pid, spawn.rank);
+  if (!has_mpi) mpi_.ended(spawn.rank);  // it never comes to a fence
   connect(spawn.rank, rank, stdio);
 }
 
@@ -331,6 +342,7 @@ void Ranks::resume() {
 }
 
 void Ranks::refuse(std::uint32_t rank, int error, const std::string& what) {
+  if (!ranks_.contains(rank)) mpi_.ended(rank);
   link_.send(wire::NotStarted{rank, static_cast<std::uint32_t>(error), what, sys::wall_ns()});
 }
 
@@ -352,13 +364,14 @@ void Ranks::reaped(pid_t pid, int wait_status) {
   for (auto& reader : rank.readers) {
     if (reader) reader->rank_ended();
   }
+  const bool in_mpi = mpi_.ended(id);
   if (const auto failure = Spawner::failure(rank.failure)) {
     return refuse(id, failure->error,
                   step_text(failure->step, failure->error, {programs_.at(rank.app), rank.path, rank.directory}));
   }
   const bool killed = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
   const auto kills = killed ? oom_kills() : oom_kills_;
-  link_.send(wire::Ended{id, static_cast<std::uint32_t>(wait_status), kills > oom_kills_, sys::wall_ns()});
+  link_.send(wire::Ended{id, static_cast<std::uint32_t>(wait_status), kills > oom_kills_, sys::wall_ns(), in_mpi});
 }
 
 void Ranks::discard() {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "agent/job_directory.h"
+#include "agent/mpi.h"
 #include "agent/spawner.h"
 #include "agent/stdio.h"
 #include "base/error.h"
@@ -39,6 +40,7 @@ class Ranks {
   void configure(const wire::Layout& layout, bool hand_over);
   /// From now on a program's ranks find it by its variable.
   void keep(const wire::File& file, JobDirectory& files);
+  void serve_mpi(const wire::MpiWorld& world) { mpi_.configure(world, local_ranks_); }
   void describe(wire::Program&& program);
   /// Answers NotStarted or Started.
   void start(const wire::Spawn& spawn);
@@ -46,6 +48,8 @@ class Ranks {
   void granted(const wire::Credit& credit);
   void resize(const wire::WindowSize& size);
   void signal(int signal);
+  void shared(const wire::Shared& shared) { mpi_.shared(shared); }
+  void name_answered(const wire::NameAnswer& answer) { mpi_.name_answered(answer); }
 
   /// Answers Ended, or NotStarted where the program could not be executed; ignores children that are no ranks.
   void reaped(pid_t pid, int wait_status);
@@ -69,6 +73,8 @@ class Ranks {
   link::Link& link_;
   const rlimit open_files_;
   Spawner spawner_;
+  Mpi mpi_;
+  std::uint32_t local_ranks_ = 0;
   bool hand_over_ = false;
   bool report_cpus_ = false;
   std::uint32_t first_credit_ = 0;

@@ -1,5 +1,6 @@
 #include "agent/spawner.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -10,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 
+#include "plan/mpi.h"
 #include "sys/io.h"
 
 namespace dlaunch::agent {
@@ -36,6 +38,9 @@ bool prepare(const Launch& launch, pid_t parent, SpawnStep& step) {
   if (::setsid() < 0 || ::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return false;
   if (::getppid() != parent) ::_exit(kExecFailed);  // it died before the line above took hold
   if (::dup2(launch.in, 0) < 0 || ::dup2(launch.out, 1) < 0 || ::dup2(launch.err, 2) < 0) return false;
+  step = SpawnStep::mpi;
+  if (launch.mpi == plan::kPmiFd && ::fcntl(launch.mpi, F_SETFD, 0) != 0) return false;
+  if (launch.mpi >= 0 && ::dup2(launch.mpi, plan::kPmiFd) < 0) return false;
   step = SpawnStep::terminal;
   if (launch.terminal && ::ioctl(1, TIOCSCTTY, 0) != 0) return false;
   step = SpawnStep::limits;

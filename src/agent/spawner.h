@@ -12,7 +12,7 @@
 
 namespace dlaunch::agent {
 
-enum class SpawnStep : int { fork, session, terminal, limits, affinity, directory, exec };
+enum class SpawnStep : int { fork, session, mpi, terminal, limits, affinity, directory, exec };
 
 struct SpawnFailure {
   SpawnStep step = SpawnStep::fork;
@@ -28,6 +28,7 @@ struct Launch {
   int in = -1;  ///< become 0, 1, 2; above 2 themselves
   int out = -1;
   int err = -1;
+  int mpi = -1;                             ///< becomes plan::kPmiFd; -1: it has none
   bool terminal = false;                    ///< `out` becomes the controlling terminal
   std::span<const unsigned long> affinity;  ///< a CPU mask as sched_setaffinity(2) takes it; empty: inherited
   rlimit open_files{};

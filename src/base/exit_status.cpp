@@ -11,13 +11,16 @@
 namespace dlaunch {
 namespace {
 
-constexpr int kSignalBase = 128;  // the shells' convention
+constexpr int kSignalBase = 128;   // the shells' convention
+constexpr int kNotAsMpiWants = 1;  // a failure that left us no code of its own; Open MPI's mpirun says 1, too
 
 struct ShellCode {
   int operator()(const Exited& e) const { return e.code; }
   int operator()(const Signaled& s) const { return kSignalBase + s.signal; }
   int operator()(const NotStarted& n) const { return n.error == ENOENT ? kExitNotFound : kExitNotExecutable; }
   int operator()(const Lost&) const { return kExitHostLost; }
+  int operator()(const Aborted& a) const { return a.code != 0 ? a.code : kNotAsMpiWants; }
+  int operator()(const LeftMpi&) const { return kNotAsMpiWants; }
 };
 
 struct Describe {
@@ -32,6 +35,8 @@ struct Describe {
     return "did not start: " + n.what + (n.error == 0 ? "" : std::string(": ") + std::strerror(n.error));
   }
   std::string operator()(const Lost& l) const { return "lost: " + l.why; }
+  std::string operator()(const Aborted& a) const { return "called MPI_Abort with code " + std::to_string(a.code); }
+  std::string operator()(const LeftMpi&) const { return "exited with code 0 after MPI_Init and without MPI_Finalize"; }
 };
 
 }  // namespace

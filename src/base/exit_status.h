@@ -26,9 +26,19 @@ struct Lost {
   bool operator==(const Lost&) const = default;
 };
 
+/// It called MPI_Abort, however its process ended then.
+struct Aborted {
+  int code = 0;  ///< 0…255
+  bool operator==(const Aborted&) const = default;
+};
+/// It exited with 0 between MPI_Init and MPI_Finalize.
+struct LeftMpi {
+  bool operator==(const LeftMpi&) const = default;
+};
+
 class ExitStatus {
  public:
-  using Value = std::variant<Exited, Signaled, NotStarted, Lost>;
+  using Value = std::variant<Exited, Signaled, NotStarted, Lost, Aborted, LeftMpi>;
 
   ExitStatus() = default;
   ExitStatus(Value value) : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor): a value, as variant
@@ -38,7 +48,8 @@ class ExitStatus {
 
   bool ok() const { return value_ == Value(Exited{0}); }
 
-  /// What a shell's $? would be: the code; 128+signal; 127 not found or 126 otherwise not started; 125 lost.
+  /// What a shell's $? would be: the code; 128+signal; 127 not found or 126 otherwise not started; 125 lost; the code
+  /// of MPI_Abort, or 1 where it is 0; 1 without MPI_Finalize.
   int shell_code() const;
 
   /// For people: "exited with code 3", "killed by signal 11 (SIGSEGV), core dumped", "did not start: ./a.out: …".

@@ -36,6 +36,8 @@ struct RankTableRequest {
 };
 
 struct Options {
+  Options() { request.mpi = plan::Mpi::automatic; }
+
   Verb verb = Verb::run;
   plan::Request request;  ///< all but job_id, which the caller makes; `check` may name no program
   allocate::HostRequest hosts;

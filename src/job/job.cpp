@@ -164,6 +164,15 @@ void Job::on(const RankEnded& event, Time now) {
   finish_when_idle(now);
 }
 
+void Job::on(const RankAborted& event, Time now) {
+  RankRecord& record = outcome_.ranks[static_cast<size_t>(event.rank)];
+  if (phase_ > Phase::ending || record.status || record.abort_code) return;
+  record.abort_code = event.code;
+  record.end_ns = event.time_ns;
+  record.ended_by_us = phase_ == Phase::ending && follows(event.time_ns);
+  note_failure(event.rank, now);
+}
+
 void Job::on(const RankDrained& event, Time now) {
   if (phase_ == Phase::starting || drained_[static_cast<size_t>(event.rank)]) return;
   drained_[static_cast<size_t>(event.rank)] = true;
@@ -218,14 +227,23 @@ void Job::on(const OutputFailed& event, Time now) {
 
 void Job::record_end(int rank, const ExitStatus& status, std::int64_t time_ns) {
   RankRecord& record = outcome_.ranks[static_cast<size_t>(rank)];
-  record.status = status;
-  record.end_ns = time_ns;
+  record.status = record.abort_code ? ExitStatus(Aborted{*record.abort_code}) : status;
+  if (!record.abort_code) record.end_ns = time_ns;
   record.needed_kill = killed_;
   --live_;
   if (phase_ != Phase::ending || std::holds_alternative<NotStarted>(status.value())) return;
-  // It failed before the failure that was heard of first: then it is a cause. Else our signal, or its peer's end, is.
+  record.ended_by_us = follows(record.end_ns);
+}
+
+/// It failed before the failure that was heard of first: then it is a cause. Else our signal, or its peer's end, is.
+bool Job::follows(std::int64_t time_ns) const {
   const auto first = outcome_.first_failure;
-  record.ended_by_us = !first || time_ns > outcome_.ranks[static_cast<size_t>(*first)].end_ns;
+  return !first || time_ns > outcome_.ranks[static_cast<size_t>(*first)].end_ns;
+}
+
+int Job::first_code() const {
+  const RankRecord& record = outcome_.ranks[static_cast<size_t>(*outcome_.first_failure)];
+  return record.abort_code ? ExitStatus(Aborted{*record.abort_code}).shell_code() : record.status->shell_code();
 }
 
 void Job::note_failure(int rank, Time now) {
@@ -234,14 +252,14 @@ void Job::note_failure(int rank, Time now) {
   const auto first = outcome_.first_failure;
   if (!first || record.end_ns < outcome_.ranks[static_cast<size_t>(*first)].end_ns) {
     outcome_.first_failure = rank;
-    if (outcome_.cause == Cause::rank_failed) outcome_.exit_code = record.status->shell_code();
+    if (outcome_.cause == Cause::rank_failed) outcome_.exit_code = first_code();
   }
   if (phase_ >= Phase::ending) return;
-  if (policy_.abort_on_failure) {
-    end_ranks(Cause::rank_failed, record.status->shell_code(), SIGTERM, now);
+  if (policy_.abort_on_failure || record.abort_code) {
+    end_ranks(Cause::rank_failed, first_code(), SIGTERM, now);
   } else {
     outcome_.cause = Cause::rank_failed;
-    outcome_.exit_code = outcome_.ranks[static_cast<size_t>(*outcome_.first_failure)].status->shell_code();
+    outcome_.exit_code = first_code();
   }
 }
 

@@ -9,6 +9,7 @@
 // - Ranks start when every host is ready: a job that cannot start everywhere starts nowhere. After the first host that
 //   cannot be used the others get kOthersWait to answer, so that all that fail are told together.
 // - The first failure (by the time at its host) ends all, unless the policy says continue; its code is the job's.
+// - MPI_Abort is a failure at the time of the call, and ends all whatever the policy says.
 // - Ending: the signal (TERM, or the user's own), after the grace KILL, after kKillWait what still runs is given up
 //   and named. A second signal from the user: KILL at once.
 // - A process beside the ranks that fails while they run ends all, as a rank would.
@@ -57,6 +58,12 @@ struct RankEnded {
   ExitStatus status;
   std::int64_t time_ns;
 };
+/// It called MPI_Abort; that it ends is told by RankEnded.
+struct RankAborted {
+  int rank;
+  int code;  ///< 0…255
+  std::int64_t time_ns;
+};
 /// Both streams of a rank have ended, every byte it wrote was taken; or none will come (not started, host lost).
 struct RankDrained {
   int rank;
@@ -79,8 +86,8 @@ struct OutputFailed {
   std::string detail;
   int exit_code;
 };
-using Event = std::variant<HostReady, HostLost, RankStarted, RankEnded, RankDrained, CompanionEnded, CompanionGone,
-                           HostClean, UserSignal, OutputFailed>;
+using Event = std::variant<HostReady, HostLost, RankStarted, RankEnded, RankAborted, RankDrained, CompanionEnded,
+                           CompanionGone, HostClean, UserSignal, OutputFailed>;
 
 // ---- actions ----
 struct StartRanks {
@@ -149,6 +156,7 @@ class Job {
   void on(const HostLost& event, Time now);
   void on(const RankStarted& event, Time now);
   void on(const RankEnded& event, Time now);
+  void on(const RankAborted& event, Time now);
   void on(const RankDrained& event, Time now);
   void on(const CompanionEnded& event, Time now);
   void on(const CompanionGone& event, Time now);
@@ -157,6 +165,9 @@ class Job {
   void on(const OutputFailed& event, Time now);
 
   void record_end(int rank, const ExitStatus& status, std::int64_t time_ns);
+  /// Whether a rank that failed at that time is a consequence.
+  bool follows(std::int64_t time_ns) const;
+  int first_code() const;
   void note_failure(int rank, Time now);
   void end_ranks(Cause cause, int exit_code, int signal, Time now);
   void kill_ranks(Time now);

@@ -11,13 +11,14 @@
 namespace dlaunch::job {
 
 struct RankRecord {
-  int pid = 0;                       ///< on its host; 0 while not started
-  std::optional<ExitStatus> status;  ///< none while running, or when the job ended before it started
-  std::int64_t start_ns = 0;         ///< CLOCK_REALTIME of its host; 0 while not started
-  std::int64_t end_ns = 0;
-  bool ended_by_us = false;  ///< it ended after the job sent TERM or KILL: a consequence, not a cause
-  bool needed_kill = false;  ///< it was alive when the grace ran out
-  std::string cpus;          ///< affinity read back after the start, folded ("0-3"); empty unless asked for
+  int pid = 0;                         ///< on its host; 0 while not started
+  std::optional<ExitStatus> status;    ///< none while running, or when the job ended before it started
+  std::int64_t start_ns = 0;           ///< CLOCK_REALTIME of its host; 0 while not started
+  std::int64_t end_ns = 0;             ///< of one that called MPI_Abort: when it did
+  bool ended_by_us = false;            ///< it ended after the job sent TERM or KILL: a consequence, not a cause
+  bool needed_kill = false;            ///< it was alive when the grace ran out
+  std::string cpus;                    ///< affinity read back after the start, folded ("0-3"); empty unless asked for
+  std::optional<int> abort_code = {};  ///< of its MPI_Abort, 0…255; its status says so once it ends
 };
 
 struct LostHost {

@@ -6,6 +6,7 @@
 
 #include "output/file_layout.h"
 #include "plan/rank_table.h"
+#include "pmi/mapping.h"
 
 namespace dlaunch::launcher {
 namespace {
@@ -97,6 +98,23 @@ wire::Layout layout_frame(const plan::Plan& plan, int host, const Settings& sett
   return layout;
 }
 
+wire::MpiWorld world_frame(const plan::Plan& plan) {
+  const auto ranks = static_cast<std::uint32_t>(plan.ranks.size());
+  std::vector<int> hosts;
+  hosts.reserve(plan.ranks.size());
+  for (const plan::Rank& rank : plan.ranks) hosts.push_back(rank.host);
+  std::uint32_t slots = 0;
+  for (const plan::PlannedHost& host : plan.hosts) {
+    slots += std::max(static_cast<std::uint32_t>(host.host.slots), static_cast<std::uint32_t>(host.ranks.size()));
+  }
+  return {"kvs_" + plan.job_id,
+          ranks,
+          slots,
+          pmi::process_mapping(hosts),
+          plan.hosts.size() == 1,
+          plan.mpi == plan::Mpi::automatic};
+}
+
 }  // namespace
 
 std::vector<wire::Message> start_frames(const plan::Plan& plan, int host, const Settings& settings,
@@ -106,6 +124,7 @@ std::vector<wire::Message> start_frames(const plan::Plan& plan, int host, const 
   if (const auto& table = plan.rank_table; table && !(here && !table->path.empty())) {
     frames.emplace_back(wire::File{table->name, std::string(plan::kRankTableVariable), table->text});
   }
+  if (plan.mpi != plan::Mpi::none) frames.emplace_back(world_frame(plan));
   std::set<int> described;
   for (const int number : plan.hosts[static_cast<size_t>(host)].ranks) {
     const plan::Rank& rank = plan.ranks[static_cast<size_t>(number)];

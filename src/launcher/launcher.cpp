@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "launcher/frames.h"
 #include "launcher/hosts.h"
+#include "launcher/mpi.h"
 #include "launcher/output_driver.h"
 #include "launcher/preparation.h"
 #include "launcher/rank_order.h"
@@ -53,7 +54,8 @@ class Launcher::Impl {
         progress_timer_(io),
         order_(parts_.plan),
         preparation_(parts_.plan, parts_.settings, facts_,
-                     [this](int host, const wire::Message& m) { parts_.hosts.send(host, m); }) {}
+                     [this](int host, const wire::Message& m) { parts_.hosts.send(host, m); }),
+        mpi_(parts_.plan, parts_.hosts) {}
 
   job::Outcome run() {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH, SIGCHLD}) {
@@ -214,6 +216,7 @@ class Launcher::Impl {
       companion_ended(ExitStatus(NotStarted{static_cast<int>(refused.error), refused.what}));
       return companion_lost();
     }
+    mpi_.rank_ended(rank);
     takes_no_stdin(rank);
     happened(
         job::RankEnded{rank, ExitStatus(NotStarted{static_cast<int>(refused.error), refused.what}), refused.time_ns});
@@ -239,16 +242,31 @@ class Launcher::Impl {
       companion_ended(status);
       return streams_.rank_ended(rank);
     }
+    if (ended.in_mpi && status.ok()) status = ExitStatus(LeftMpi{});
     log(2, "rank " + std::to_string(rank) + " " + status.describe());
     takes_no_stdin(rank);
     streams_.rank_ended(rank);
+    mpi_.rank_ended(rank);
     happened(job::RankEnded{rank, status, ended.time_ns});
+    note(mpi_.complaint());
   }
 
   void on(int, wire::Credit& credit, std::deque<sys::Fd>&) {
     stdin_.granted(static_cast<int>(credit.rank), credit.bytes);
   }
   void on(int, wire::StdinClosed& closed, std::deque<sys::Fd>&) { takes_no_stdin(static_cast<int>(closed.rank)); }
+  void on(int host, wire::Fence& fence, std::deque<sys::Fd>&) {
+    if (const std::string why = mpi_.fence(host, fence); !why.empty()) return host_broken(host, why);
+    note(mpi_.complaint());
+  }
+  void on(int host, wire::NameAsk& ask, std::deque<sys::Fd>&) {
+    if (!mpi_.name(host, ask)) host_broken(host, "its agent asks what no rank can ask");
+  }
+  void on(int, wire::Aborted& aborted, std::deque<sys::Fd>&) {
+    const int rank = static_cast<int>(aborted.rank);
+    log(2, "rank " + std::to_string(rank) + " called MPI_Abort with code " + std::to_string(aborted.code));
+    happened(job::RankAborted{rank, static_cast<int>(aborted.code & 0xff), aborted.time_ns});
+  }
   void on(int host, wire::Log& said, std::deque<sys::Fd>&) {
     const std::string text = host_name(host) + ": " + said.text;
     if (said.level == kWarning && parts_.note) return parts_.note(text);
@@ -366,6 +384,10 @@ class Launcher::Impl {
     happened(job::UserSignal{signal});
   }
 
+  void note(const std::string& text) const {
+    if (!text.empty() && parts_.note) parts_.note(text);
+  }
+
   void log(int level, const std::string& text) const {
     if (parts_.log) parts_.log(level, text);
   }
@@ -383,6 +405,7 @@ class Launcher::Impl {
   std::optional<job::Time> armed_for_;
   RankOrder order_;
   Preparation preparation_;
+  Mpi mpi_;
   int started_ = 0;
   int companion_pid_ = 0;
   bool companion_over_ = false;

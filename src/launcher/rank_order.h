@@ -43,6 +43,8 @@ class RankOrder {
     return before == State::asked || before == State::started;
   }
   bool in_order(const wire::Ended& m, job::Phase) { return step(m.rank, State::started, State::ended); }
+  bool in_order(const wire::NameAsk& m, job::Phase) const { return in_mpi(m.rank); }
+  bool in_order(const wire::Aborted& m, job::Phase) const { return in_mpi(m.rank); }
   bool in_order(const wire::Output& m, job::Phase) const { return states_[m.rank] >= State::started; }
   bool in_order(const wire::Clean&, job::Phase phase) const { return phase == job::Phase::finishing; }
   template <class Other>
@@ -50,6 +52,7 @@ class RankOrder {
     return true;
   }
 
+  bool in_mpi(std::uint32_t rank) const { return rank < plan_.ranks.size() && states_[rank] == State::started; }
   bool step(std::uint32_t rank, State from, State to) { return std::exchange(states_[rank], to) == from; }
 
   const plan::Plan& plan_;

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "base/printable.h"
+#include "plan/mpi.h"
 #include "plan/outer_job.h"
 #include "plan/rank_table.h"
 #include "plan/table.h"
@@ -29,6 +30,7 @@ bool is_no_heritage(const Request& request, std::string_view name) {
   if (is_rank_variable(name) || (name == "PWD" && !request.rank_dir.empty())) return true;
   if (request.rank_table && std::ranges::find(kRankTableVariables, name) != kRankTableVariables.end()) return true;
   if ((!request.frameworks.empty() || request.rank_table) && left_by_outer_job(name)) return true;
+  if (request.mpi != Mpi::none && left_by_outer_mpi(name)) return true;
   return request.visible != Visible::unchanged && std::ranges::find(kVisibleVariables, name) != kVisibleVariables.end();
 }
 

@@ -11,6 +11,8 @@
 // (plan/outer_job.h), and where
 // --visible hides devices, the launcher's own lists of them (plan/visible.h); -x brings back what it names outright.
 //
+// Where MPI is served (plan/mpi.h), what an outer MPI job left goes as well.
+//
 // A name of kRankVariables that -x gives a value or names outright is the user's: the rank's own value is left out.
 // A pattern ('DLAUNCH_*') brings none of those names and never PWD: they would be the outer job's, not this one's.
 #pragma once

@@ -5,6 +5,7 @@
 #include "plan/binding.h"
 #include "plan/environment.h"
 #include "plan/frameworks.h"
+#include "plan/mpi.h"
 #include "plan/overload.h"
 #include "plan/plan.h"
 #include "plan/rank_dir.h"
@@ -207,6 +208,7 @@ Result<Plan> make_plan(const Request& request, const Allocation& allocation) {
   if (auto error = refuse_visible(plan)) return fail(std::move(*error));
   show_devices(plan);
   add_rank_environments(plan);
+  add_mpi(plan, chosen_mpi(request));
   if (auto error = add_rank_dirs(plan, request.rank_dir)) return fail(std::move(*error));
   if (auto error = refuse_own_names(plan)) return fail(std::move(*error));
   for (std::string& note : overload_notes(allocation, per_host)) plan.notes.push_back(std::move(note));

@@ -39,6 +39,10 @@ enum class Framework {
 /// Which devices a rank sees (plan/visible.h). unchanged: what the launcher's own environment leaves it.
 enum class Visible { unchanged, host, rank };
 
+/// What MPI is served to the ranks (docs/mpi.md). automatic: pmi1 for programs that may use it, unless a framework
+/// would take it for what it is not.
+enum class Mpi { automatic, pmi1, none };
+
 enum class BindTo { none, core, hwthread, socket, numa, device };
 enum class MapBy { slot, core, hwthread, socket, numa, node };
 enum class RankBy { slot, node, core, socket };
@@ -78,6 +82,7 @@ struct Request {
   Visible visible = Visible::unchanged;  ///< --visible
   std::string rank_dir;                  ///< --rank-dir, a template; empty: none
   bool rank_table = false;               ///< --rank-table: kRankTableVariables are not the launcher's own
+  Mpi mpi = Mpi::none;                   ///< --mpi
   std::vector<std::string> environment;  ///< the launcher's, NAME=VALUE
   std::string cwd;                       ///< the launcher's; empty: it is gone
 };

@@ -40,6 +40,8 @@ struct StatusJson {
   }
   Json operator()(const NotStarted& n) const { return {{"kind", "not_started"}, {"errno", n.error}, {"why", n.what}}; }
   Json operator()(const Lost& l) const { return {{"kind", "lost"}, {"why", l.why}}; }
+  Json operator()(const Aborted& a) const { return {{"kind", "aborted"}, {"code", a.code}}; }
+  Json operator()(const LeftMpi&) const { return {{"kind", "left_mpi"}}; }
 };
 
 Json status_json(const std::optional<ExitStatus>& status) {

@@ -12,7 +12,7 @@
 namespace dlaunch::wire {
 
 /// Both sides must have been built with the same; the agent travels with its launcher.
-inline constexpr std::uint32_t kVersion = 4;
+inline constexpr std::uint32_t kVersion = 5;
 
 inline constexpr std::uint32_t kMaxFrame = 16u << 20;  ///< an environment of 2 MiB and argv fit with room to spare
 inline constexpr std::uint32_t kMaxOutput = 64u
@@ -229,6 +229,48 @@ struct Inquire {
   bool operator==(const Inquire&) const = default;
 };
 
+/// The ranks of this host are ranks of an MPI job: each gets a PMI connection (docs/mpi.md). Before the first Spawn.
+struct MpiWorld {
+  static constexpr std::uint8_t kType = 13;
+  std::string space;           ///< the name of its key-value space
+  std::uint32_t size = 0;      ///< ranks of the job
+  std::uint32_t universe = 0;  ///< slots of the job
+  std::string mapping;         ///< PMI_process_mapping; empty: not told
+  bool alone = false;          ///< no other host takes part: fences end here
+  bool probe = false;          ///< look first whether a program may use MPI at all
+  template <class A>
+  void fields(A& a) {
+    a(space), a(size), a(universe), a(mapping), a(alone), a(probe);
+  }
+  bool operator==(const MpiWorld&) const = default;
+};
+
+/// What all hosts put before a fence; the one with `last` ends it.
+struct Shared {
+  static constexpr std::uint8_t kType = 18;
+  std::vector<std::string> pairs;  ///< key, value, key, value, …
+  bool last = false;
+  bool broken = false;  ///< there is no fence: whoever waits in it is let down
+  template <class A>
+  void fields(A& a) {
+    a(pairs), a(last), a(broken);
+  }
+  bool operator==(const Shared&) const = default;
+};
+
+/// The answer to NameAsk.
+struct NameAnswer {
+  static constexpr std::uint8_t kType = 19;
+  std::uint32_t rank = 0;
+  bool ok = false;
+  std::string port;  ///< that a lookup found
+  template <class A>
+  void fields(A& a) {
+    a(rank), a(ok), a(port);
+  }
+  bool operator==(const NameAnswer&) const = default;
+};
+
 // ---- both ways ----
 
 struct Ping {
@@ -316,9 +358,10 @@ struct Ended {
   std::uint32_t wait_status = 0;
   bool out_of_memory = false;
   std::int64_t time_ns = 0;
+  bool in_mpi = false;  ///< after MPI_Init, without MPI_Finalize
   template <class A>
   void fields(A& a) {
-    a(rank), a(wait_status), a(out_of_memory), a(time_ns);
+    a(rank), a(wait_status), a(out_of_memory), a(time_ns), a(in_mpi);
   }
   bool operator==(const Ended&) const = default;
 };
@@ -395,6 +438,45 @@ struct Told {
   bool operator==(const Told&) const = default;
 };
 
+/// Every rank of this host waits in a fence; answered by Shared. One at a time.
+struct Fence {
+  static constexpr std::uint8_t kType = 42;
+  std::vector<std::string> pairs;   ///< put here since the last one: key, value, key, value, …
+  std::vector<std::uint32_t> gone;  ///< ranks of this host that can never come to a fence
+  template <class A>
+  void fields(A& a) {
+    a(pairs), a(gone);
+  }
+  bool operator==(const Fence&) const = default;
+};
+
+/// A rank publishes a name, looks one up, or takes it back. Answered by NameAnswer.
+struct NameAsk {
+  static constexpr std::uint8_t kType = 43;
+  std::uint32_t rank = 0;
+  std::uint8_t what = 0;  ///< 0 publish, 1 look up, 2 unpublish
+  std::string service;
+  std::string port;  ///< with publish
+  template <class A>
+  void fields(A& a) {
+    a(rank), a(what), a(service), a(port);
+  }
+  bool operator==(const NameAsk&) const = default;
+};
+
+/// The rank called MPI_Abort. Its Ended still comes.
+struct Aborted {
+  static constexpr std::uint8_t kType = 46;
+  std::uint32_t rank = 0;
+  std::uint32_t code = 0;  ///< 0 to 255
+  std::int64_t time_ns = 0;
+  template <class A>
+  void fields(A& a) {
+    a(rank), a(code), a(time_ns);
+  }
+  bool operator==(const Aborted&) const = default;
+};
+
 /// The answer to Prepare, and to the last Stage where files follow it.
 struct Prepared {
   static constexpr std::uint8_t kType = 44;
@@ -418,8 +500,9 @@ struct StageCredit {
   bool operator==(const StageCredit&) const = default;
 };
 
-using Message = std::variant<Setup, Program, Spawn, Stdin, Signal, WindowSize, Pause, Finish, Layout, Survey, File,
-                             Inquire, Prepare, Stage, Ping, Credit, Hello, Started, NotStarted, Output, Ended,
-                             StdinClosed, Log, Clean, Facts, Told, Prepared, StageCredit>;
+using Message =
+    std::variant<Setup, Program, Spawn, Stdin, Signal, WindowSize, Pause, Finish, Layout, Survey, File, Inquire,
+                 Prepare, Stage, Ping, Credit, Hello, Started, NotStarted, Output, Ended, StdinClosed, Log, Clean,
+                 Facts, Told, Prepared, StageCredit, MpiWorld, Shared, NameAnswer, Fence, NameAsk, Aborted>;
 
 }  // namespace dlaunch::wire

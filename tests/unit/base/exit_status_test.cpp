@@ -52,6 +52,15 @@ TEST(ExitStatus, NotStartedTellsNotFoundFromNotExecutable) {
 
 TEST(ExitStatus, LostHost) { EXPECT_EQ(ExitStatus(Lost{"link cut"}).shell_code(), 125); }
 
+TEST(ExitStatus, WhatMpiTakesForAFailureIsOne) {
+  EXPECT_EQ(ExitStatus(Aborted{7}).shell_code(), 7);
+  EXPECT_EQ(ExitStatus(Aborted{7}).describe(), "called MPI_Abort with code 7");
+  EXPECT_EQ(ExitStatus(Aborted{0}).shell_code(), 1);
+  EXPECT_EQ(ExitStatus(LeftMpi{}).shell_code(), 1);
+  EXPECT_FALSE(ExitStatus(Aborted{0}).ok());
+  EXPECT_FALSE(ExitStatus(LeftMpi{}).ok());
+}
+
 TEST(SignalName, KnownRealTimeAndUnknown) {
   EXPECT_EQ(signal_name(SIGKILL), "SIGKILL");
   EXPECT_EQ(signal_name(SIGRTMIN), "SIGRTMIN");

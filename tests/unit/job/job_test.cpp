@@ -301,6 +301,49 @@ TEST(Job, NotStartedEndsTheOthersWithItsShellCode) {
   EXPECT_EQ(s.job.outcome().exit_code, 127);
 }
 
+TEST(Job, AnAbortIsAFailureWhenItIsCalledHoweverTheRankEndsThen) {
+  Script s(2);
+  s.start();
+  EXPECT_THAT(s.say(RankAborted{1, 7, 5'000'000'000}, 5), Contains(Action(SignalRanks{SIGTERM})));
+  s.end(0, ExitStatus(Exited{3}), 6);  // its peer went away
+  s.end(1, ExitStatus(Signaled{SIGTERM}), 9);
+  const Outcome& outcome = s.job.outcome();
+  EXPECT_EQ(outcome.exit_code, 7);
+  EXPECT_EQ(outcome.first_failure, 1);
+  EXPECT_EQ(outcome.ranks[1].status, ExitStatus(Aborted{7}));
+  EXPECT_FALSE(outcome.ranks[1].ended_by_us);
+  EXPECT_TRUE(outcome.ranks[0].ended_by_us);
+}
+
+TEST(Job, AnAbortThatFollowsAFailureIsAConsequence) {
+  Script s(2);
+  s.start();
+  s.end(0, ExitStatus(Exited{3}), 5);
+  s.say(RankAborted{1, 7, 6'000'000'000}, 6);
+  s.end(1, ExitStatus(Exited{7}), 7);
+  EXPECT_EQ(s.job.outcome().exit_code, 3);
+  EXPECT_TRUE(s.job.outcome().ranks[1].ended_by_us);
+}
+
+TEST(Job, AnAbortThatCameFirstIsTheCauseThoughItWasHeardLater) {
+  Script s(2);
+  s.start();
+  s.end(0, ExitStatus(Exited{3}), 5);
+  s.say(RankAborted{1, 7, 4'000'000'000}, 5);
+  EXPECT_EQ(s.job.outcome().first_failure, 1);
+  EXPECT_EQ(s.job.outcome().exit_code, 7);
+}
+
+TEST(Job, AnAbortEndsAllWhereFailuresDoNotAndTheFirstFailureStays) {
+  Policy policy;
+  policy.abort_on_failure = false;
+  Script s(3, policy);
+  s.start();
+  EXPECT_THAT(s.end(0, ExitStatus(Exited{3}), 5), IsEmpty());
+  EXPECT_THAT(s.say(RankAborted{1, 7, 6'000'000'000}, 6), Contains(Action(SignalRanks{SIGTERM})));
+  EXPECT_EQ(s.job.outcome().exit_code, 3);
+}
+
 TEST(Job, AFailingSinkEndsTheJobWithItsCode) {
   Script s(1);
   s.start();

@@ -171,6 +171,20 @@ INSTANTIATE_TEST_SUITE_P(
                             agent.send(wire::Ended{0, 0, false, 1});
                             agent.send(wire::NotStarted{0, 2, "what", 1});
                           }},
+                    Order{"AbortedBeforeStarted", [](Script& agent) { agent.send(wire::Aborted{0, 1, 1}); }},
+                    Order{"AbortedAfterEnded",
+                          [](Script& agent) {
+                            agent.started(0);
+                            agent.send(wire::Ended{0, 0, false, 1});
+                            agent.send(wire::Aborted{0, 1, 1});
+                          }},
+                    Order{"NameAskedBeforeStarted", [](Script& agent) { agent.send(wire::NameAsk{0, 1, "s", ""}); }},
+                    Order{"FenceAfterAllEnded",
+                          [](Script& agent) {
+                            agent.started(0);
+                            agent.send(wire::Ended{0, 0, false, 1});
+                            agent.send(wire::Fence{});
+                          }},
                     Order{"CleanBeforeFinish", [](Script& agent) { agent.send(wire::Clean{}); }}),
     order_name);
 
@@ -188,6 +202,28 @@ TEST_F(BadAgents, CleanInsteadOfHello) {
     agent.until_gone();
   });
   expect_lost(run(), "out of order");
+}
+
+TEST_F(BadAgents, AFenceWithAKeyThatHasNoValue) {
+  hosts.script([](Script& agent) {
+    agent.hello();
+    agent.expect<wire::Spawn>();
+    agent.started(0);
+    agent.send(wire::Fence{{"key"}, {}});
+    agent.until_gone();
+  });
+  expect_lost(run(), "a key without a value");
+}
+
+TEST_F(BadAgents, AQuestionForANameThatNoRankCanAsk) {
+  hosts.script([](Script& agent) {
+    agent.hello();
+    agent.expect<wire::Spawn>();
+    agent.started(0);
+    agent.send(wire::NameAsk{0, 3, "s", ""});
+    agent.until_gone();
+  });
+  expect_lost(run(), "what no rank can ask");
 }
 
 TEST_F(BadAgents, AStreamThatNeverWas) {

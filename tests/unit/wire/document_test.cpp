@@ -87,7 +87,13 @@ TEST(WireDocument, HasEveryMessageWithItsNumber) {
                                              heading<StageCredit>("StageCredit"),
                                              heading<File>("File"),
                                              heading<Inquire>("Inquire"),
-                                             heading<Told>("Told")};
+                                             heading<Told>("Told"),
+                                             heading<MpiWorld>("MpiWorld"),
+                                             heading<Shared>("Shared"),
+                                             heading<NameAnswer>("NameAnswer"),
+                                             heading<Fence>("Fence"),
+                                             heading<NameAsk>("NameAsk"),
+                                             heading<Aborted>("Aborted")};
   ASSERT_EQ(headings.size(), std::variant_size_v<Message>);
   for (const std::string& each : headings) EXPECT_THAT(text, HasSubstr(each));
 }

@@ -1,0 +1,38 @@
+// The launcher's part of MPI: fences and names that concern several hosts. Owned by the launcher; plan and hosts must
+// outlive it.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "launcher/hosts.h"
+#include "plan/plan.h"
+#include "pmi/gather.h"
+#include "pmi/names.h"
+#include "wire/message.h"
+
+namespace dlaunch::launcher {
+
+class Mpi {
+ public:
+  Mpi(const plan::Plan& plan, Hosts& hosts);
+
+  /// Empty, or what is wrong with what the agent says.
+  std::string fence(int host, wire::Fence& fence);
+  void rank_ended(int rank);
+  /// False when no rank can have asked so.
+  bool name(int host, const wire::NameAsk& ask);
+  /// Once: what a person should know; empty: nothing.
+  std::string complaint() { return std::exchange(complaint_, {}); }
+
+ private:
+  void share();
+
+  const plan::Plan& plan_;
+  Hosts& hosts_;
+  pmi::GatherAll gather_;
+  pmi::Names names_;
+  std::string complaint_;
+};
+
+}  // namespace dlaunch::launcher

@@ -1,0 +1,57 @@
+#include "plan/mpi.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "plan/environment.h"
+
+namespace dlaunch::plan {
+namespace {
+
+constexpr std::array<std::string_view, 3> kPrefixes = {"PMI_", "PMIX_", "HYDI_"};
+constexpr std::array<std::string_view, 3> kNames = {"MPI_LOCALRANKID", "MPI_LOCALNRANKS",
+                                                    "MPIR_CVAR_CH3_INTERFACE_HOSTNAME"};
+
+/// But for what -x chose, which is the user's.
+void set(std::vector<std::string>& environment, const App& app, std::string_view name, int value) {
+  if (std::ranges::find(app.chosen, name) != app.chosen.end()) return;
+  environment.push_back(std::string(name) + '=' + std::to_string(value));
+}
+
+}  // namespace
+
+/// Horovod takes these variables for a real MPI that it should use, where --env-for sets it up to do without one;
+/// beside Open MPI's a program takes itself for a rank of either library.
+Mpi chosen_mpi(const Request& request) {
+  const bool harmed = std::ranges::any_of(
+      request.frameworks, [](Framework each) { return each == Framework::horovod || each == Framework::openmpi; });
+  return request.mpi == Mpi::automatic && harmed ? Mpi::none : request.mpi;
+}
+
+bool left_by_outer_mpi(std::string_view name) {
+  return std::ranges::find(kNames, name) != kNames.end() ||
+         std::ranges::any_of(kPrefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+void add_mpi(Plan& plan, Mpi mpi) {
+  plan.mpi = mpi;
+  if (mpi == Mpi::none) return;
+  for (App& app : plan.apps) {
+    for (std::vector<std::string>* environment : {&app.env, &app.env_elsewhere}) {
+      if (environment->empty()) continue;  // none of its ranks is elsewhere
+      set(*environment, app, "PMI_FD", kPmiFd);
+      set(*environment, app, "PMI_SIZE", static_cast<int>(plan.ranks.size()));
+    }
+  }
+  for (Rank& rank : plan.ranks) {
+    const App& app = plan.apps[static_cast<size_t>(rank.app)];
+    const size_t here = plan.hosts[static_cast<size_t>(rank.host)].ranks.size();
+    set(rank.env, app, "PMI_RANK", rank.rank);
+    set(rank.env, app, "MPI_LOCALRANKID", rank.local_rank);
+    set(rank.env, app, "MPI_LOCALNRANKS", static_cast<int>(here));
+  }
+}
+
+}  // namespace dlaunch::plan

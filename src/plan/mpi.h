@@ -1,0 +1,24 @@
+// What the ranks of a job that serves MPI find in their environment. Pure. docs/mpi.md is the user's side of it.
+#pragma once
+
+#include <string_view>
+
+#include "plan/plan.h"
+#include "plan/request.h"
+
+namespace dlaunch::plan {
+
+/// The number of a rank's PMI connection: one that scripts do not take for their own files (3 to 9, and 10 to 25 in
+/// shells), and that select(2) can wait for.
+inline constexpr int kPmiFd = 60;
+
+/// What is served. Each host decides by itself which programs need it where it stays automatic.
+Mpi chosen_mpi(const Request& request);
+
+/// Whether the variable tells a rank of the MPI job that we were started in.
+bool left_by_outer_mpi(std::string_view name);
+
+/// Adds the variables to a plan that is complete but for Plan::mpi. What -x chose stays as it is.
+void add_mpi(Plan& plan, Mpi mpi);
+
+}  // namespace dlaunch::plan

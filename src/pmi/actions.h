@@ -1,0 +1,53 @@
+// What a Server wants done. Values. PURE.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace dlaunch::pmi {
+
+/// To the rank's client.
+struct Send {
+  std::uint32_t rank;
+  std::string bytes;
+  bool operator==(const Send&) const = default;
+};
+/// No more of this client: its connection is to be closed. The rank itself is left alone.
+struct HangUp {
+  std::uint32_t rank;
+  bool operator==(const HangUp&) const = default;
+};
+/// A person should know.
+struct Complain {
+  std::string text;
+  bool operator==(const Complain&) const = default;
+};
+/// Every rank of this host waits: `pairs` (key, value, …) are for the others. `gone`: ranks that can never come.
+struct Gather {
+  std::vector<std::string> pairs;
+  std::vector<std::uint32_t> gone;
+  bool operator==(const Gather&) const = default;
+};
+
+enum class NameOp : std::uint8_t { publish = 0, lookup = 1, unpublish = 2 };
+
+struct AskName {
+  std::uint32_t rank;
+  NameOp op;
+  std::string service;
+  std::string port;
+  bool operator==(const AskName&) const = default;
+};
+/// The rank called MPI_Abort.
+struct Abort {
+  std::uint32_t rank;
+  std::uint32_t code;
+  bool operator==(const Abort&) const = default;
+};
+
+using Action = std::variant<Send, HangUp, Complain, Gather, AskName, Abort>;
+using Actions = std::vector<Action>;
+
+}  // namespace dlaunch::pmi

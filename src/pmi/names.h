@@ -1,0 +1,25 @@
+// The names that ranks of a job publish for each other (MPI_Publish_name). PURE. Owned by the launcher.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "pmi/actions.h"
+
+namespace dlaunch::pmi {
+
+class Names {
+ public:
+  static constexpr size_t kMost = 10000;  ///< names at one time; one more is refused
+
+  struct Answer {
+    bool ok = false;
+    std::string port;  ///< of a lookup that found it
+  };
+  Answer ask(NameOp op, const std::string& service, const std::string& port);
+
+ private:
+  std::map<std::string, std::string> ports_;
+};
+
+}  // namespace dlaunch::pmi

@@ -1,0 +1,111 @@
+#include "pmi/probe.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+namespace dlaunch::pmi {
+namespace {
+
+using std::string_view;
+
+constexpr std::array<string_view, 8> kRuntime = {"libc.so.6",     "libm.so.6",           "libpthread.so.0",
+                                                 "libdl.so.2",    "librt.so.1",          "libstdc++.so.6",
+                                                 "libgcc_s.so.1", "ld-linux-x86-64.so.2"};
+constexpr std::array<string_view, 16> kStarters = {
+    "execve", "execv",   "execvp", "execvpe",     "execl",        "execlp", "execle",  "execveat",
+    "system", "fexecve", "popen",  "posix_spawn", "posix_spawnp", "dlopen", "dlmopen", "syscall"};
+
+// elf(5), of 64 bits and little-endian
+constexpr string_view kMagic{
+    "\x7f"
+    "ELF\2\1",
+    6};
+constexpr size_t kHeader = 64;
+constexpr size_t kProgramHeader = 56;
+constexpr std::uint64_t kLoad = 1;
+constexpr std::uint64_t kDynamic = 2;
+constexpr std::uint64_t kNeeded = 1;
+constexpr std::uint64_t kStringTable = 5;
+constexpr std::uint64_t kStringSize = 10;
+constexpr size_t kMostEntries = 4096;
+
+std::uint64_t number(string_view bytes, size_t at, size_t size) {
+  std::uint64_t value = 0;
+  if (bytes.size() < size || at > bytes.size() - size) return 0;
+  for (size_t i = 0; i < size; ++i) value |= std::uint64_t{static_cast<unsigned char>(bytes[at + i])} << (8 * i);
+  return value;
+}
+
+string_view part(string_view file, std::uint64_t at, std::uint64_t size) {
+  return at > file.size() || size > file.size() - at ? string_view() : file.substr(at, size);
+}
+
+struct Segments {
+  string_view file;
+  string_view headers;
+
+  string_view header(size_t i) const { return part(headers, i * kProgramHeader, kProgramHeader); }
+  size_t count() const { return headers.size() / kProgramHeader; }
+  string_view dynamic() const {
+    for (size_t i = 0; i < count(); ++i) {
+      if (number(header(i), 0, 4) == kDynamic) return part(file, number(header(i), 8, 8), number(header(i), 32, 8));
+    }
+    return {};
+  }
+  /// What lies at an address of the running program.
+  string_view at(std::uint64_t address, std::uint64_t size) const {
+    for (size_t i = 0; i < count(); ++i) {
+      const std::uint64_t start = number(header(i), 16, 8);
+      if (number(header(i), 0, 4) != kLoad || address < start || address - start >= number(header(i), 32, 8)) continue;
+      return part(file, number(header(i), 8, 8) + (address - start), size);
+    }
+    return {};
+  }
+};
+
+Segments segments(string_view file) {
+  const std::uint64_t count = number(file, 56, 2);
+  return {file, part(file, number(file, 32, 8), count * kProgramHeader)};
+}
+
+/// One that ends as a starter's name does counts: names share their ends in the table.
+bool has_starter(string_view names) {
+  while (!names.empty()) {
+    const string_view name = names.substr(0, names.find('\0'));
+    if (std::ranges::any_of(kStarters, [&](string_view starter) { return name.ends_with(starter); })) return true;
+    names.remove_prefix(std::min(name.size() + 1, names.size()));
+  }
+  return false;
+}
+
+}  // namespace
+
+bool may_use_mpi(string_view file) {
+  if (file.size() >= kProbed || file.size() < kHeader || !file.starts_with(kMagic)) return true;
+  const Segments parts = segments(file);
+  const string_view dynamic = parts.dynamic();
+  std::array<std::uint64_t, 32> needed{};
+  size_t libraries = 0;
+  std::uint64_t table = 0;
+  std::uint64_t size = 0;
+  for (size_t i = 0; i < std::min(dynamic.size() / 16, kMostEntries); ++i) {
+    const std::uint64_t tag = number(dynamic, i * 16, 8);
+    const std::uint64_t value = number(dynamic, i * 16 + 8, 8);
+    if (tag == kStringTable) table = value;
+    if (tag == kStringSize) size = value;
+    if (tag != kNeeded) continue;
+    if (libraries == needed.size()) return true;
+    needed[libraries++] = value;
+  }
+  const string_view names = parts.at(table, size);
+  if (libraries == 0 || names.empty()) return true;  // a static one, or one that we do not understand
+  for (size_t i = 0; i < libraries; ++i) {
+    if (needed[i] >= names.size()) return true;
+    const string_view name = names.substr(needed[i], names.substr(needed[i]).find('\0'));
+    if (std::ranges::find(kRuntime, name) == kRuntime.end()) return true;
+  }
+  return has_starter(names);
+}
+
+}  // namespace dlaunch::pmi

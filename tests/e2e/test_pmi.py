@@ -1,0 +1,197 @@
+"""PMI as clients of our own speak it: what is answered, over several hosts too, and what becomes of one that breaks it."""
+import support
+from hosts_case import HostsCase, lines
+from support import Case
+
+PYTHON = "/usr/bin/python3"
+CLIENT = r"""
+import os, socket, sys, time
+rank, size = int(os.environ["PMI_RANK"]), int(os.environ["PMI_SIZE"])
+pmi = socket.socket(fileno=int(os.environ["PMI_FD"]))
+file = pmi.makefile("r", newline="\n")
+def say(text):
+    pmi.sendall(text.encode() if isinstance(text, str) else text)
+def ask(line):
+    say(line + "\n")
+    return file.readline()
+def init():
+    assert ask("cmd=init pmi_version=1 pmi_subversion=1") == "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n"
+    return ask("cmd=get_my_kvsname").split("kvsname=")[1].strip()
+def barrier():
+    return ask("cmd=barrier_in")
+def finalize():
+    assert ask("cmd=finalize") == "cmd=finalize_ack\n"
+"""
+
+
+def client(script):
+    """The words that run it as a rank."""
+    return [PYTHON, "-c", CLIENT + script]
+
+
+EXCHANGE = """
+name = init()
+for n in range(200):
+    assert ask(f"cmd=put kvsname={name} key=k-{rank}-{n} value={rank * 1000 + n}=[/]") == "cmd=put_result rc=0 msg=success\\n"
+missing = ask(f"cmd=get kvsname={name} key=k-{(rank + 1) % size}-x")
+assert missing.startswith("cmd=get_result rc=-1 msg=key_") and missing.endswith("value=unknown\\n"), missing
+assert barrier() == "cmd=barrier_out\\n"
+for other in range(size):
+    for n in range(200):
+        got = ask(f"cmd=get kvsname={name} key=k-{other}-{n}")
+        assert got == f"cmd=get_result rc=0 msg=success value={other * 1000 + n}=[/]\\n", got
+for round in range(20):
+    assert barrier() == "cmd=barrier_out\\n"
+print(rank, ask(f"cmd=get kvsname={name} key=PMI_process_mapping").split("value=")[1].strip())
+finalize()
+"""
+
+
+class Answers(Case):
+    def test_facts(self):
+        out = self.assert_succeeds("-n", 1, "true", ":", "-n", 1, *client("""
+init()
+for command in ("get_maxes", "get_appnum", "get_universe_size"): sys.stdout.write(ask("cmd=" + command))
+finalize()
+""")).decode().splitlines()
+        self.assertEqual(out[:2], ["cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=1024", "cmd=appnum appnum=1"])
+        self.assertRegex(out[2], r"^cmd=universe_size size=\d+$")
+
+    def test_exchange(self):
+        self.assertEqual(sorted(lines(self.assert_succeeds("-n", 4, *client(EXCHANGE)))),
+                         [f"{rank} (vector,(0,1,4))" for rank in range(4)])
+
+    def test_what_is_refused_is_answered(self):
+        out = self.assert_succeeds("-n", 1, *client("""
+name = init()
+put = lambda space, key, size: sys.stdout.write(ask(f"cmd=put kvsname={space} key={key} value={'v' * size}"))
+put("other", "a", 1), put(name, "k" * 65, 1), put(name, "a", 1025), put(name, "PMI_process_mapping", 1), put(name, "a", 1024)
+sys.stdout.write(ask("cmd=get kvsname=other key=a"))
+say("mcmd=spawn\\nnprocs=2\\nexecname=/bin/true\\narg1=a word\\n"); sys.stdout.write(ask("endcmd"))
+finalize()
+""")).decode().splitlines()
+        self.assertEqual(out, ["cmd=put_result rc=-1 msg=" + why for why in
+                               ("unknown_kvs", "bad_key_length", "value_too_long", "reserved_key")] +
+                         ["cmd=put_result rc=0 msg=success", "cmd=get_result rc=-1 msg=key_a_not_found value=unknown",
+                          "cmd=spawn_result rc=-1 status=spawn_not_supported"])
+
+    def test_the_connection_is_all_that_is_open(self):
+        for how, expected in (("auto", b"0 1 2 60"), ("pmi1", b"0 1 2 60"), ("none", b"0 1 2")):
+            out = self.assert_succeeds("--mpi", how, "-n", 1, "sh", "-c", "ls /proc/$$/fd; : $RANK_ID")
+            self.assertEqual(b" ".join(sorted(out.split(), key=int)), expected, how)
+
+    def test_a_program_that_cannot_use_mpi_gets_none_unless_asked(self):
+        for how, served in (("auto", False), ("pmi1", True)):
+            out = self.assert_succeeds("--mpi", how, "-n", 1, support.program("fd_list"))
+            self.assertEqual(b"\n60 socket:" in out, served, out)
+
+    def test_a_client_without_mpi_is_not_judged(self):
+        self.assert_succeeds("-n", 2, *client("if rank: say('cmd=init pmi_ver')"))
+        self.assert_succeeds("-n", 2, PYTHON, "-c", "import os; os.closerange(3, 100)")
+
+    def test_another_version_is_refused(self):
+        self.assertEqual(self.assert_succeeds("-n", 1, *client("sys.stdout.write(ask('cmd=init pmi_version=9 pmi_subversion=0'))")),
+                         b"cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=-1\n")
+
+
+class Hostile(Case):
+    """Each ends only itself: the connection is closed, the rank is named, the others go on."""
+
+    BREACHES = {
+        "unknown command": ("say('cmd=make_me_root now=1\\n')", "a command that PMI-1 does not have: \"cmd=make_me_root now=1\""),
+        "no pair": ("say('cmd=get key\\n')", "a word that is no pair"),
+        "no command": ("say('key=get\\n')", "begins with no command"),
+        "empty line": ("say('\\n')", "an empty PMI line"),
+        "bytes": ("say(bytes(range(11, 256)) + b'\\n')", "sent a PMI line"),
+        "a line without end": ("say('cmd=put key=a value=' + 'v' * 20000)", "a PMI line of more than 16384 bytes"),
+        "no patience": ("say('cmd=lookup_name service=x\\ncmd=get_maxes\\n')", "asked on before it was answered"),
+        "init twice": ("init()", "said init twice"),
+    }
+
+    def test_breaches(self):
+        good = client("init()\nopen('go').read()\nfinalize()\nprint('well')")
+        for name, (breach, told) in self.BREACHES.items():
+            with self.subTest(name):
+                (self.dir / "go").write_text("")
+                bad = client(f"init()\ntry:\n    {breach}\n    assert file.readline() == ''\nexcept (OSError, AssertionError, IndexError): pass\nos._exit(3)")
+                result = self.run_dlaunch("--on-failure", "continue", "-n", 1, *bad, ":", "-n", 2, *good)
+                self.assert_exit(result, 3)
+                self.assertEqual(result.stdout, b"well\nwell\n")
+                self.assertIn("dlaunch: note: ", result.stderr.decode())
+                self.assertIn("rank 0 ", result.stderr.decode())
+                self.assertIn(told, result.stderr.decode())
+
+    def test_before_init(self):
+        result = self.run_dlaunch("-n", 1, *client("assert ask('cmd=get_maxes') == ''"))
+        self.assert_exit(result, 0)
+        self.assertIn("rank 0 asked before it said init", result.stderr.decode())
+
+    def test_one_that_does_not_read(self):
+        flood = """
+init()
+try:
+    while True: say("cmd=get kvsname=x key=y\\n" * 100)
+except OSError: pass
+os._exit(3)
+"""
+        result = self.run_dlaunch("-n", 1, *client(flood))
+        self.assert_exit(result, 3)
+        self.assertIn("rank 0 does not read MPI's answers", result.stderr.decode())
+
+    def test_one_that_puts_without_end(self):
+        result = self.run_dlaunch("-n", 1, *client("""
+name = init()
+n = 0
+while ask(f"cmd=put kvsname={name} key={n} value={'v' * 1000}") == "cmd=put_result rc=0 msg=success\\n": n += 1
+print(n)
+finalize()
+"""))
+        self.assert_exit(result, 0)
+        self.assertLess(int(result.stdout), 9000)
+        self.assertIn("rank 0 put more than MPI's key-value space holds", result.stderr.decode())
+
+    def test_one_that_hangs_up_lets_nobody_wait(self):
+        result = self.run_dlaunch("-n", 2, "--on-failure", "continue", *client("""
+init()
+if rank == 1: pmi.shutdown(socket.SHUT_RDWR), time.sleep(1), os._exit(5)
+assert barrier() == ""
+os._exit(4)
+"""))
+        self.assertIn(result.returncode, (4, 5))
+        self.assertIn("rank 1 has left MPI, or never entered it", result.stderr.decode())
+
+
+class OverHosts(HostsCase):
+    count = 2
+
+    def test_exchange(self):
+        result = self.run_dlaunch("-H", "localhost:2,node1:2,node2:1", *client(EXCHANGE))
+        self.assert_exit(result, 0)
+        self.assertEqual(sorted(lines(result.stdout)), [f"{rank} (vector,(0,2,2),(2,1,1))" for rank in range(5)])
+
+    def test_much_goes_in_pieces(self):
+        result = self.run_dlaunch("-H", "node1:1,node2:1", *client("""
+name = init()
+value = "v" * 900
+for n in range(7000): assert ask(f"cmd=put kvsname={name} key={rank}-{n} value={value}").endswith("success\\n")
+assert barrier() == "cmd=barrier_out\\n"
+for n in range(7000): assert ask(f"cmd=get kvsname={name} key={1 - rank}-{n}").endswith(value + "\\n")
+finalize()
+print("all there")
+"""))
+        self.assert_exit(result, 0)
+        self.assertEqual(result.stdout, b"all there\nall there\n")
+
+    def test_one_that_dies_in_a_fence_lets_nobody_wait(self):
+        result = self.run_dlaunch("--on-failure", "continue", "-H", "node1:2,node2:1", *client("""
+init()
+if rank == 2: os._exit(5)
+assert barrier() == ""
+os._exit(4)
+"""))
+        self.assert_exit(result, 5)
+        self.assertIn("rank 2 has left MPI, or never entered it", result.stderr.decode())
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,86 @@
+// Any bytes as what the ranks of a host say in PMI: answers that are lines, never more than one for a question, nothing
+// for who was hung up on, and a key-value space that stays within its bounds.
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "pmi/server.h"
+
+namespace {
+
+using namespace dlaunch;
+
+constexpr std::uint32_t kRanks = 3;
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+class Host {
+ public:
+  explicit Host(bool alone) : server_({"kvs", kRanks + 1, 8, "(vector,(0,1,4))", kRanks, alone}) {
+    for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+      server_.join(rank, 0);
+      take(server_.received(rank, "cmd=init pmi_version=1 pmi_subversion=1\n"));
+    }
+  }
+
+  void say(std::uint32_t rank, std::string_view bytes) {
+    if (!closed_.contains(rank)) take(server_.received(rank, bytes));
+  }
+  void leave(std::uint32_t rank) {
+    closed_.insert(rank);
+    take(server_.gone(rank));
+  }
+  void take(const pmi::Actions& actions) {
+    for (const pmi::Action& action : actions) {
+      if (const auto* send = std::get_if<pmi::Send>(&action)) check(*send);
+      if (const auto* hang_up = std::get_if<pmi::HangUp>(&action)) closed_.insert(hang_up->rank);
+      if (const auto* gather = std::get_if<pmi::Gather>(&action)) end_fence(*gather);
+      if (const auto* ask = std::get_if<pmi::AskName>(&action)) take(server_.name_answered(ask->rank, true, "port"));
+      if (const auto* abort = std::get_if<pmi::Abort>(&action)) require(abort->code < 256);
+      if (const auto* complain = std::get_if<pmi::Complain>(&action)) {
+        require(!complain->text.empty() && complain->text.find('\n') == std::string::npos);
+      }
+    }
+  }
+
+ private:
+  void check(const pmi::Send& send) {
+    require(!closed_.contains(send.rank));
+    require(send.bytes.starts_with("cmd=") && send.bytes.ends_with('\n') && send.bytes.size() < 2048);
+    require(send.bytes.find('\n') == send.bytes.size() - 1);
+  }
+  void end_fence(const pmi::Gather& gather) {
+    require(gather.pairs.size() % 2 == 0);
+    take(server_.shared(gather.pairs, true, !gather.gone.empty()));
+  }
+
+  pmi::Server server_;
+  std::set<std::uint32_t> closed_;
+};
+
+}  // namespace
+
+/// A byte of 0 to 2 says who speaks on, one of 3 to 5 that a rank leaves; what lies between is said.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, size_t size) {
+  std::string_view rest(reinterpret_cast<const char*>(data), size);
+  Host host(size % 2 == 0);
+  std::uint32_t speaker = 0;
+  while (!rest.empty()) {
+    const size_t end = std::min(rest.find_first_of(std::string_view("\0\1\2\3\4\5", 6)), rest.size());
+    host.say(speaker, rest.substr(0, end));
+    if (end == rest.size()) break;
+    const auto mark = static_cast<std::uint32_t>(rest[end]);
+    if (mark < kRanks) {
+      speaker = mark;
+    } else {
+      host.leave(mark - kRanks);
+    }
+    rest.remove_prefix(end + 1);
+  }
+  return 0;
+}

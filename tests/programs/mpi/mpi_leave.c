@@ -1,0 +1,25 @@
+// mpi_leave HOW RANK [CODE]: after MPI_Init that rank leaves: abort with CODE, exit with CODE without MPI_Finalize, or
+// kill itself; the others wait for it in a barrier. `all` for RANK: every rank does.
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int main(int argc, char** argv) {
+  if (argc < 3) return 99;
+  MPI_Init(&argc, &argv);
+  const int code = argc > 3 ? atoi(argv[3]) : 0;
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (strcmp(argv[2], "all") == 0 || rank == atoi(argv[2])) {
+    if (strcmp(argv[1], "abort") == 0) MPI_Abort(MPI_COMM_WORLD, code);
+    if (strcmp(argv[1], "exit") == 0) _exit(code);
+    if (strcmp(argv[1], "kill") == 0) raise(SIGKILL);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return 0;
+}

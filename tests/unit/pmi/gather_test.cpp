@@ -1,0 +1,116 @@
+#include "pmi/gather.h"
+
+#include <gmock/gmock.h>
+
+#include "pmi/names.h"
+#include "pmi/space.h"
+
+namespace dlaunch::pmi {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(Gather, WhatAllPutGoesOutOnceAllHaveCome) {
+  GatherAll gather({2, 1});
+  EXPECT_EQ(gather.take(1, {"b", "2"}, {}), "");
+  EXPECT_THAT(gather.take_shared(), IsEmpty());
+  EXPECT_EQ(gather.take(0, {"a", "1"}, {}), "");
+  const auto shared = gather.take_shared();
+  ASSERT_EQ(shared.size(), 1u);
+  EXPECT_THAT(shared[0].pairs, ElementsAre("b", "2", "a", "1"));
+  EXPECT_TRUE(shared[0].last);
+  EXPECT_EQ(shared[0].broken, "");
+  EXPECT_THAT(gather.take_shared(), IsEmpty());
+  EXPECT_EQ(gather.take(0, {}, {}), "");  // the next one
+  EXPECT_EQ(gather.take(1, {}, {}), "");
+  EXPECT_EQ(gather.take_shared().size(), 1u);
+}
+
+TEST(Gather, MuchGoesOutInPieces) {
+  GatherAll gather({1, 1});
+  std::vector<std::string> pairs;
+  for (int i = 0; i < 7; ++i) pairs.insert(pairs.end(), {std::to_string(i), std::string(1u << 20, 'v')});
+  gather.take(0, pairs, {});
+  gather.take(1, {}, {});
+  const auto shared = gather.take_shared();
+  ASSERT_EQ(shared.size(), 2u);
+  EXPECT_FALSE(shared[0].last);
+  EXPECT_TRUE(shared[1].last);
+  EXPECT_EQ(shared[0].pairs.size() + shared[1].pairs.size(), 14u);
+}
+
+TEST(Gather, TooMuchIsRefusedWithNumbers) {
+  GatherAll gather({1});
+  gather.take(0, {"a", std::string(kMaxSpace, 'v')}, {});
+  const auto shared = gather.take_shared();
+  ASSERT_EQ(shared.size(), 1u);
+  EXPECT_THAT(shared[0].pairs, IsEmpty());
+  EXPECT_THAT(shared[0].broken, HasSubstr(std::to_string(kMaxSpace + 1)));
+}
+
+TEST(Gather, ARankThatCanNeverComeBreaksIt) {
+  GatherAll gather({2, 2});
+  gather.take(0, {"a", "1"}, {});
+  gather.take(1, {}, {3});
+  const auto shared = gather.take_shared();
+  ASSERT_EQ(shared.size(), 1u);
+  EXPECT_THAT(shared[0].broken, HasSubstr("rank 3 "));
+}
+
+TEST(Gather, AHostWithoutRanksIsNotWaitedFor) {
+  GatherAll gather({1, 2});
+  gather.rank_ended(1, 1);
+  gather.take(0, {}, {});
+  EXPECT_THAT(gather.take_shared(), IsEmpty());
+  gather.rank_ended(1, 2);
+  const auto shared = gather.take_shared();
+  ASSERT_EQ(shared.size(), 1u);
+  EXPECT_THAT(shared[0].broken, HasSubstr("rank 2 "));
+  EXPECT_THAT(gather.take(1, {}, {}), HasSubstr("out of order"));
+}
+
+TEST(Gather, RanksThatEndAfterTheirHostCameDoNotHoldTheOthers) {
+  GatherAll gather({1, 1});
+  gather.take(0, {}, {});
+  gather.rank_ended(0, 0);
+  gather.take(1, {}, {});
+  ASSERT_EQ(gather.take_shared().size(), 1u);
+  gather.take(1, {}, {});
+  EXPECT_THAT(gather.take_shared().at(0).broken, HasSubstr("has left MPI"));
+}
+
+TEST(Gather, AHostOutOfOrderIsNamed) {
+  GatherAll gather({1, 1});
+  EXPECT_EQ(gather.take(0, {}, {}), "");
+  EXPECT_THAT(gather.take(0, {}, {}), HasSubstr("out of order"));
+  EXPECT_THAT(gather.take(1, {"a"}, {}), HasSubstr("without a value"));
+}
+
+TEST(Names, ArePublishedOnceFoundAndTakenBack) {
+  Names names;
+  EXPECT_FALSE(names.ask(NameOp::lookup, "s", "").ok);
+  EXPECT_TRUE(names.ask(NameOp::publish, "s", "p").ok);
+  EXPECT_FALSE(names.ask(NameOp::publish, "s", "q").ok);
+  EXPECT_EQ(names.ask(NameOp::lookup, "s", "").port, "p");
+  EXPECT_TRUE(names.ask(NameOp::unpublish, "s", "").ok);
+  EXPECT_FALSE(names.ask(NameOp::unpublish, "s", "").ok);
+}
+
+TEST(Space, HasBounds) {
+  Space space;
+  const std::string value(1u << 20, 'v');
+  for (int i = 0; i < 7; ++i) EXPECT_TRUE(space.put(std::to_string(i), value)) << i;
+  EXPECT_FALSE(space.put("8", value));
+  EXPECT_EQ(space.take_unsent().size(), 14u);
+  EXPECT_TRUE(space.put("0", value));  // in the place of the first
+  std::vector<std::string> others;
+  for (int i = 7; i < 70; ++i) others.insert(others.end(), {std::to_string(i), value});
+  EXPECT_FALSE(space.take(others));
+  ASSERT_TRUE(space.find("7"));
+  EXPECT_EQ(space.find("69"), nullptr);
+}
+
+}  // namespace
+}  // namespace dlaunch::pmi

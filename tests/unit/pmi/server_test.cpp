@@ -1,0 +1,119 @@
+#include "pmi/server.h"
+
+#include <gmock/gmock.h>
+
+namespace dlaunch::pmi {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// A host with two ranks in MPI, alone unless said.
+Server two(bool alone = true) {
+  Server server({"kvs", 4, 8, "(vector,(0,2,2))", 2, alone});
+  for (const std::uint32_t rank : {0u, 1u}) {
+    server.join(rank, rank);
+    EXPECT_THAT(server.received(rank, "cmd=init pmi_version=1 pmi_subversion=1\n"),
+                ElementsAre(Send{rank, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n"}));
+  }
+  return server;
+}
+
+TEST(Server, AFenceWaitsForAllHere) {
+  Server server = two();
+  EXPECT_THAT(server.received(0, "cmd=put kvsname=kvs key=a value=1\n"),
+              ElementsAre(Send{0, "cmd=put_result rc=0 msg=success\n"}));
+  EXPECT_THAT(server.received(0, "cmd=barrier_in\n"), IsEmpty());
+  EXPECT_THAT(server.received(1, "cmd=bar"), IsEmpty());
+  EXPECT_THAT(server.received(1, "rier_in\n"), ElementsAre(Send{0, "cmd=barrier_out\n"}, Send{1, "cmd=barrier_out\n"}));
+  EXPECT_THAT(server.received(1, "cmd=get kvsname=kvs key=a\n"),
+              ElementsAre(Send{1, "cmd=get_result rc=0 msg=success value=1\n"}));
+}
+
+TEST(Server, WithOtherHostsAFenceIsGatheredAndTakesWhatTheyPut) {
+  Server server = two(false);
+  server.received(1, "cmd=put kvsname=kvs key=b value=2\n");
+  server.received(0, "cmd=barrier_in\n");
+  EXPECT_THAT(server.received(1, "cmd=barrier_in\n"), ElementsAre(Gather{{"b", "2"}, {}}));
+  EXPECT_THAT(server.shared({"c", "3"}, false, false), IsEmpty());
+  EXPECT_THAT(server.shared({"b", "2", "d", "4"}, true, false),
+              ElementsAre(Send{0, "cmd=barrier_out\n"}, Send{1, "cmd=barrier_out\n"}));
+  for (const auto& [key, value] : {std::pair{"b", "2"}, {"c", "3"}, {"d", "4"}}) {
+    EXPECT_THAT(server.received(0, std::string("cmd=get kvsname=kvs key=") + key + "\n"),
+                ElementsAre(Send{0, std::string("cmd=get_result rc=0 msg=success value=") + value + "\n"}));
+  }
+  server.received(0, "cmd=barrier_in\n");
+  EXPECT_THAT(server.received(1, "cmd=barrier_in\n"), ElementsAre(Gather{{}, {}}));  // nothing is sent twice
+}
+
+TEST(Server, ARankThatCanNeverComeBreaksTheFence) {
+  Server server = two();
+  server.received(0, "cmd=barrier_in\n");
+  const Actions actions = server.gone(1);
+  ASSERT_EQ(actions.size(), 2u);
+  EXPECT_THAT(std::get<Complain>(actions[0]).text, HasSubstr("rank 1 has left MPI"));
+  EXPECT_EQ(actions[1], Action(HangUp{0}));
+  Server over_hosts = two(false);
+  over_hosts.gone(1);
+  EXPECT_THAT(over_hosts.received(0, "cmd=barrier_in\n"), ElementsAre(Gather{{}, {1}}));
+  EXPECT_THAT(over_hosts.shared({}, true, true), ElementsAre(HangUp{0}));
+}
+
+TEST(Server, KnowsWhoIsInMpi) {
+  Server server({"kvs", 1, 1, "", 1, true});
+  server.join(0, 0);
+  EXPECT_FALSE(server.in_mpi(0));
+  server.received(0, "cmd=init pmi_version=1 pmi_subversion=1\n");
+  EXPECT_TRUE(server.in_mpi(0));
+  EXPECT_THAT(server.received(0, "cmd=finalize\n"), ElementsAre(Send{0, "cmd=finalize_ack\n"}));
+  EXPECT_FALSE(server.in_mpi(0));
+  EXPECT_FALSE(server.in_mpi(9));
+}
+
+TEST(Server, AnAbortIsToldOnceWithItsCode) {
+  for (const auto& [said, code] : {std::pair{"7", 7u}, {"256", 0u}, {"-1", 255u}, {"x", 1u}, {"99999999999", 1u}}) {
+    Server server = two();
+    const std::string line = std::string("cmd=abort exitcode=") + said + "\n";
+    EXPECT_THAT(server.received(1, line), ElementsAre(Abort{1, code})) << said;
+    EXPECT_THAT(server.received(1, line), IsEmpty());
+  }
+}
+
+TEST(Server, NamesAreAskedForAndAnswered) {
+  Server server = two();
+  EXPECT_THAT(server.received(0, "cmd=publish_name service=s port=p\n"),
+              ElementsAre(AskName{0, NameOp::publish, "s", "p"}));
+  EXPECT_THAT(server.name_answered(1, true, ""), IsEmpty());  // it did not ask
+  EXPECT_THAT(server.name_answered(0, true, ""), ElementsAre(Send{0, "cmd=publish_result info=ok rc=0 msg=success\n"}));
+  server.received(1, "cmd=lookup_name service=s\n");
+  EXPECT_THAT(server.name_answered(1, true, "p"),
+              ElementsAre(Send{1, "cmd=lookup_result port=p info=ok rc=0 msg=success\n"}));
+  server.received(1, "cmd=lookup_name service=t\n");
+  EXPECT_THAT(server.name_answered(1, false, ""),
+              ElementsAre(Send{1, "cmd=lookup_result info=not_found rc=1 msg=service_not_found\n"}));
+}
+
+TEST(Server, WithoutAMappingTheRanksFindOutThemselves) {
+  Server server({"kvs", 1, 1, "", 1, true});
+  server.join(0, 0);
+  server.received(0, "cmd=init pmi_version=1 pmi_subversion=1\n");
+  EXPECT_THAT(server.received(0, "cmd=get kvsname=kvs key=PMI_process_mapping\n"),
+              ElementsAre(Send{0, "cmd=get_result rc=-1 msg=key_PMI_process_mapping_not_found value=unknown\n"}));
+}
+
+TEST(Server, WhoBreaksPmiIsHungUpOnAndNobodyElse) {
+  for (const char* breach : {"cmd=what\n", "what\n", "\n", "cmd=barrier_in\ncmd=get_maxes\n",
+                             "cmd=init pmi_version=1 pmi_subversion=1\n", "cmd=publish_name port=p\n"}) {
+    Server server = two();
+    const Actions actions = server.received(0, breach);
+    ASSERT_EQ(actions.size(), 2u) << breach;
+    EXPECT_THAT(std::get<Complain>(actions[0]).text, HasSubstr("rank 0 ")) << breach;
+    EXPECT_EQ(actions[1], Action(HangUp{0})) << breach;
+    EXPECT_THAT(server.received(0, "cmd=get_maxes\n"), IsEmpty());
+    EXPECT_EQ(server.received(1, "cmd=get_maxes\n").size(), 1u);
+  }
+}
+
+}  // namespace
+}  // namespace dlaunch::pmi
