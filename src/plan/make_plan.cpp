@@ -207,7 +207,7 @@ Result<Plan> make_plan(const Request& request, const Allocation& allocation) {
   if (auto error = refuse_too_long(plan)) return fail(std::move(*error));
   if (auto error = refuse_visible(plan)) return fail(std::move(*error));
   show_devices(plan);
-  add_rank_environments(plan);
+  add_rank_environments(plan, request.rank_table);
   add_mpi(plan, chosen_mpi(request));
   if (auto error = add_rank_dirs(plan, request.rank_dir)) return fail(std::move(*error));
   if (auto error = refuse_own_names(plan)) return fail(std::move(*error));
