@@ -97,6 +97,7 @@ class Agent::Impl {
   void on(wire::MpiWorld& world) { ranks_.serve_mpi(world); }
   void on(wire::Shared& shared) { ranks_.shared(shared); }
   void on(wire::NameAnswer& answer) { ranks_.name_answered(answer); }
+  void on(wire::SpawnAnswer& answer) { ranks_.spawn_answered(answer); }
   void on(wire::Program& program) { ranks_.describe(std::move(program)); }
   void on(wire::Spawn& spawn) { ranks_.start(spawn); }
   void on(wire::Stdin& input) { ranks_.input(input); }

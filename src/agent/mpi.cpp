@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <asio/posix/stream_descriptor.hpp>
 #include <cerrno>
+#include <iterator>
 #include <string_view>
 #include <utility>
 #include <variant>
 
+#include "base/worlds.h"
 #include "pmi/probe.h"
 #include "sys/clock.h"
 #include "sys/read_file.h"
@@ -28,16 +30,27 @@ struct Mpi::Connection {
 Mpi::Mpi(asio::io_context& io, link::Link& link) : io_(io), link_(link) {}
 Mpi::~Mpi() = default;
 
-void Mpi::configure(const wire::MpiWorld& world, std::uint32_t ranks_here) {
-  if (server_) return;
+void Mpi::configure(const wire::MpiWorld& world) {
+  if (!worlds_.empty() && world.first < worlds_.back().first + worlds_.back().size) return;
   probe_ = world.probe;
-  size_ = world.size;
-  server_.emplace(pmi::World{world.space, world.size, world.universe, world.mapping, ranks_here, world.alone});
+  worlds_.push_back({world.world, world.first, world.size,
+                     pmi::Server({world.space, world.size, world.universe, world.mapping, world.here, world.alone,
+                                  static_cast<int>(world.world), world.first, world.first_app})});
+  worlds_.back().server.preload(world.pairs);
 }
+
+const Mpi::World* Mpi::world_of(std::uint32_t rank) const {
+  const auto later = std::ranges::upper_bound(worlds_, rank, {}, &World::first);
+  if (later == worlds_.begin()) return nullptr;
+  const World& world = *std::prev(later);
+  return rank - world.first < world.size ? &world : nullptr;
+}
+
+Mpi::World* Mpi::world_of(std::uint32_t rank) { return const_cast<World*>(std::as_const(*this).world_of(rank)); }
 
 /// A library that is loaded before all others may bring MPI into any program.
 bool Mpi::serves(const std::string& path, const std::vector<std::string>& env) const {
-  if (!server_ || !probe_) return server_.has_value();
+  if (worlds_.empty() || !probe_) return !worlds_.empty();
   const auto preloads = [](const std::string& entry) { return entry.starts_with("LD_PRELOAD="); };
   return std::ranges::any_of(env, preloads) || pmi::may_use_mpi(sys::read_file(path, pmi::kProbed).value_or(""));
 }
@@ -48,26 +61,36 @@ sys::Fd Mpi::connect(std::uint32_t rank, std::uint32_t app) {
   sys::Fd theirs(ends[1]);
   auto& connection = connections_[rank];
   connection = std::make_unique<Connection>(io_, sys::Fd(ends[0]));
-  server_->join(rank, app);
+  world_of(rank)->server.join(rank, app);
   wait(rank, *connection);
   return theirs;
 }
 
 bool Mpi::ended(std::uint32_t rank) {
-  if (!in_world(rank)) return false;
+  const World* world = world_of(rank);
+  if (!world) return false;
   while (read_some(rank)) {
   }
-  const bool in_mpi = server_->in_mpi(rank);
+  const bool in_mpi = world->server.in_mpi(rank);
   close(rank);
   return in_mpi;
 }
 
 void Mpi::shared(const wire::Shared& shared) {
-  if (server_) perform(server_->shared(shared.pairs, shared.last, shared.broken));
+  const auto world = std::ranges::find(worlds_, shared.world, &World::number);
+  if (world != worlds_.end()) perform(*world, world->server.shared(shared.pairs, shared.last, shared.broken));
 }
 
 void Mpi::name_answered(const wire::NameAnswer& answer) {
-  if (server_) perform(server_->name_answered(answer.rank, answer.ok, answer.port));
+  if (World* world = world_of(answer.rank)) {
+    perform(*world, world->server.name_answered(answer.rank, answer.ok, answer.port));
+  }
+}
+
+void Mpi::spawn_answered(const wire::SpawnAnswer& answer) {
+  if (World* world = world_of(answer.rank)) {
+    perform(*world, world->server.spawn_answered(answer.rank, answer.ok, answer.space));
+  }
 }
 
 void Mpi::wait(std::uint32_t rank, Connection& connection) {
@@ -88,40 +111,69 @@ bool Mpi::read_some(std::uint32_t rank) {
     close(rank);
     return false;
   }
-  perform(server_->received(rank, std::string_view(scratch_.data(), static_cast<size_t>(got))));
+  World& world = *world_of(rank);
+  perform(world, world.server.received(rank, std::string_view(scratch_.data(), static_cast<size_t>(got))));
   return true;
 }
 
 void Mpi::close(std::uint32_t rank) {
   connections_.erase(rank);
-  perform(server_->gone(rank));
+  World& world = *world_of(rank);
+  perform(world, world.server.gone(rank));
 }
 
-void Mpi::perform(pmi::Actions actions) {
-  for (pmi::Action& action : actions) std::visit([this](auto& a) { act(a); }, action);
+void Mpi::perform(const World& world, pmi::Actions actions) {
+  for (pmi::Action& action : actions) std::visit([&](auto& a) { act(world, a); }, action);
 }
 
 /// A client waits for each answer before it asks on, so the socket always has room, unless it breaks PMI.
-void Mpi::act(const pmi::Send& send) {
+void Mpi::act(const World& world, const pmi::Send& send) {
   const auto found = connections_.find(send.rank);
   if (found == connections_.end()) return;
   const int socket = found->second->socket.native_handle();
   const ssize_t sent = ::send(socket, send.bytes.data(), send.bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
   if (sent == static_cast<ssize_t>(send.bytes.size())) return;
   if (sent >= 0 || errno == EAGAIN) {
-    act(pmi::Complain{"rank " + std::to_string(send.rank) + " does not read MPI's answers; it gets no more of them"});
+    act(world,
+        pmi::Complain{"rank " +
+                      Worlds::rank_name({static_cast<int>(world.number), static_cast<int>(send.rank - world.first)}) +
+                      " does not read MPI's answers; it gets no more of them"});
   }
   close(send.rank);
 }
 
-void Mpi::act(const pmi::HangUp& hang_up) { connections_.erase(hang_up.rank); }
-void Mpi::act(const pmi::Complain& complain) { link_.send(wire::Log{kWarning, complain.text}); }
-void Mpi::act(pmi::Gather& gather) { link_.send(wire::Fence{std::move(gather.pairs), std::move(gather.gone)}); }
+void Mpi::act(const World&, const pmi::HangUp& hang_up) { connections_.erase(hang_up.rank); }
+void Mpi::act(const World&, const pmi::Complain& complain) { link_.send(wire::Log{kWarning, complain.text}); }
 
-void Mpi::act(pmi::AskName& ask) {
+void Mpi::act(const World& world, pmi::Gather& gather) {
+  link_.send(wire::Fence{world.number, std::move(gather.pairs), std::move(gather.gone)});
+}
+
+void Mpi::act(const World&, pmi::AskName& ask) {
   link_.send(wire::NameAsk{ask.rank, static_cast<std::uint8_t>(ask.op), std::move(ask.service), std::move(ask.port)});
 }
 
-void Mpi::act(const pmi::Abort& abort) { link_.send(wire::Aborted{abort.rank, abort.code, sys::wall_ns()}); }
+void Mpi::act(const World&, pmi::AskSpawn& ask) {
+  wire::SpawnAsk message;
+  message.rank = ask.rank;
+  const auto add = [](std::vector<std::string>& all, std::vector<std::uint32_t>& counts,
+                      std::vector<std::string>& some) {
+    counts.push_back(static_cast<std::uint32_t>(some.size()));
+    std::ranges::move(some, std::back_inserter(all));
+  };
+  for (pmi::SpawnProgram& program : ask.programs) {
+    message.ranks.push_back(program.ranks);
+    message.wdirs.push_back(std::move(program.wdir));
+    add(message.argv, message.words, program.argv);
+    add(message.env, message.set, program.env);
+    add(message.hosts, message.named, program.hosts);
+  }
+  message.pairs = std::move(ask.pairs);
+  link_.send(message);
+}
+
+void Mpi::act(const World&, const pmi::Abort& abort) {
+  link_.send(wire::Aborted{abort.rank, abort.code, sys::wall_ns()});
+}
 
 }  // namespace dlaunch::agent

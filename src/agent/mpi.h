@@ -1,13 +1,13 @@
-// The PMI connections of this host's ranks: a socket pair each, served by pmi::Server; what concerns other hosts goes
-// through the link. Owned by Ranks; loop and link must outlive it.
+// The PMI connections of this host's ranks: a socket pair each, served by their world's pmi::Server; what concerns
+// other hosts goes through the link. Owned by Ranks; loop and link must outlive it.
 #pragma once
 
 #include <array>
 #include <asio/io_context.hpp>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,12 +23,12 @@ class Mpi {
   Mpi(asio::io_context& io, link::Link& link);
   ~Mpi();
 
-  void configure(const wire::MpiWorld& world, std::uint32_t ranks_here);
+  void configure(const wire::MpiWorld& world);
   /// Whether ranks of the program at that path get a connection.
   bool serves(const std::string& path, const std::vector<std::string>& env) const;
 
   /// False for a process beside the ranks.
-  bool in_world(std::uint32_t rank) const { return server_ && rank < size_; }
+  bool in_world(std::uint32_t rank) const { return world_of(rank) != nullptr; }
 
   /// The end of its connection that the rank inherits; it is served from now on. Empty with errno set.
   sys::Fd connect(std::uint32_t rank, std::uint32_t app);
@@ -37,27 +37,37 @@ class Mpi {
 
   void shared(const wire::Shared& shared);
   void name_answered(const wire::NameAnswer& answer);
+  void spawn_answered(const wire::SpawnAnswer& answer);
 
  private:
   struct Connection;
+  struct World {
+    std::uint32_t number;
+    std::uint32_t first;  // number of its rank 0
+    std::uint32_t size;
+    pmi::Server server;
+  };
+
+  const World* world_of(std::uint32_t rank) const;
+  World* world_of(std::uint32_t rank);
 
   void wait(std::uint32_t rank, Connection& connection);
   /// False when the connection is gone.
   bool read_some(std::uint32_t rank);
   void close(std::uint32_t rank);
-  void perform(pmi::Actions actions);
-  void act(const pmi::Send& send);
-  void act(const pmi::HangUp& hang_up);
-  void act(const pmi::Complain& complain);
-  void act(pmi::Gather& gather);
-  void act(pmi::AskName& ask);
-  void act(const pmi::Abort& abort);
+  void perform(const World& world, pmi::Actions actions);
+  void act(const World& world, const pmi::Send& send);
+  void act(const World& world, const pmi::HangUp& hang_up);
+  void act(const World& world, const pmi::Complain& complain);
+  void act(const World& world, pmi::Gather& gather);
+  void act(const World& world, pmi::AskName& ask);
+  void act(const World& world, pmi::AskSpawn& ask);
+  void act(const World& world, const pmi::Abort& abort);
 
   asio::io_context& io_;
   link::Link& link_;
-  std::optional<pmi::Server> server_;
   bool probe_ = false;
-  std::uint32_t size_ = 0;  // ranks of the job
+  std::deque<World> worlds_;  // by their first ranks; addresses stay
   std::map<std::uint32_t, std::unique_ptr<Connection>> connections_;
   std::array<char, 16u << 10> scratch_{};
 };

@@ -32,7 +32,7 @@ struct Rank {
   std::string directory;  // in which it runs
   const SpawnFailure* failure = nullptr;
   std::array<std::unique_ptr<link::PipeReader>, 2> readers;
-  std::array<std::uint32_t, 2> credit{};
+  std::array<std::uint32_t, 2> credit{};  // of its output streams
   std::unique_ptr<StdinFeeder> in;
   sys::Fd terminal;  // to tell it its size
 };
@@ -280,6 +280,7 @@ void Ranks::launch(const wire::Spawn& spawn, const Start& start, const std::vect
   rank.path = start.path;
   rank.directory = start.directory;
   rank.failure = child.slot;
+  rank.credit.fill(spawn.local_rank < local_ranks_ ? first_credit_ : std::min(first_credit_, wire::kLateCredit));
   rank_of_.emplace(child.pid, spawn.rank);
   if (!has_mpi) mpi_.ended(spawn.rank);  // it never comes to a fence
   connect(spawn.rank, rank, stdio);
@@ -318,7 +319,6 @@ void Ranks::feed(std::uint32_t id, Rank& rank, Stdio& stdio) {
 /// Carries an output stream in frames, under the credit that the launcher grants.
 void Ranks::carry(std::uint32_t id, Rank& rank, std::uint8_t stream, sys::Fd fd) {
   const size_t index = stream - 1u;
-  rank.credit[index] = first_credit_;
   link::PipeReader::Consumer consumer;
   consumer.allowance = [this, &rank, index]() -> size_t {
     if (discarding_) return scratch_.size();

@@ -40,7 +40,7 @@ class Ranks {
   void configure(const wire::Layout& layout, bool hand_over);
   /// From now on a program's ranks find it by its variable.
   void keep(const wire::File& file, JobDirectory& files);
-  void serve_mpi(const wire::MpiWorld& world) { mpi_.configure(world, local_ranks_); }
+  void serve_mpi(const wire::MpiWorld& world) { mpi_.configure(world); }
   void describe(wire::Program&& program);
   /// Answers NotStarted or Started.
   void start(const wire::Spawn& spawn);
@@ -50,6 +50,7 @@ class Ranks {
   void signal(int signal);
   void shared(const wire::Shared& shared) { mpi_.shared(shared); }
   void name_answered(const wire::NameAnswer& answer) { mpi_.name_answered(answer); }
+  void spawn_answered(const wire::SpawnAnswer& answer) { mpi_.spawn_answered(answer); }
 
   /// Answers Ended, or NotStarted where the program could not be executed; ignores children that are no ranks.
   void reaped(pid_t pid, int wait_status);
@@ -74,7 +75,7 @@ class Ranks {
   const rlimit open_files_;
   Spawner spawner_;
   Mpi mpi_;
-  std::uint32_t local_ranks_ = 0;
+  std::uint32_t local_ranks_ = 0;  // that Layout counts
   bool hand_over_ = false;
   bool report_cpus_ = false;
   std::uint32_t first_credit_ = 0;

@@ -20,15 +20,23 @@ std::uint64_t files_of_rank(const output::Settings& output) {
 }  // namespace
 
 std::uint64_t open_files_needed(const plan::Plan& plan, const output::Settings& output, WayElsewhere way) {
+  std::vector<int> ranks_of_host;
+  for (const plan::PlannedHost& planned : plan.hosts) ranks_of_host.push_back(static_cast<int>(planned.ranks.size()));
+  return open_files_needed(plan, ranks_of_host, output, way);
+}
+
+std::uint64_t open_files_needed(const plan::Plan& plan, const std::vector<int>& ranks_of_host,
+                                const output::Settings& output, WayElsewhere way) {
   std::uint64_t need = kOfOurOwn + (plan.companion ? kForRankHere : 0);
   bool elsewhere = false;
-  for (const plan::PlannedHost& planned : plan.hosts) {
-    if (planned.host.local) {
-      need += planned.ranks.size() * kForRankHere;
+  for (size_t host = 0; host < plan.hosts.size(); ++host) {
+    const auto ranks = static_cast<std::uint64_t>(ranks_of_host[host]);
+    if (plan.hosts[host].host.local) {
+      need += ranks * kForRankHere;
     } else {
       elsewhere = true;
       need += way == WayElsewhere::ssh ? kBySsh : kByCommand;
-      need += planned.ranks.size() * files_of_rank(output);
+      need += ranks * files_of_rank(output);
     }
   }
   return elsewhere ? need + kBeingReached : need;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "base/error.h"
 #include "output/settings.h"
@@ -14,6 +15,10 @@ enum class WayElsewhere { ssh, command };
 
 /// The launcher's, or an agent's on this machine where that is more.
 std::uint64_t open_files_needed(const plan::Plan& plan, const output::Settings& output, WayElsewhere way);
+
+/// The same with so many ranks on each host.
+std::uint64_t open_files_needed(const plan::Plan& plan, const std::vector<int>& ranks_of_host,
+                                const output::Settings& output, WayElsewhere way);
 
 /// What to say when only `allowed` may be open.
 std::optional<Error> too_few_open_files(const plan::Plan& plan, std::uint64_t need, std::uint64_t allowed);

@@ -35,6 +35,7 @@ report::Status status_of(const job::Progress& progress) {
   status.total = progress.ranks;
   status.missing = fold_names(progress.missing_hosts);
   status.waiting = progress.running;
+  status.worlds = progress.worlds;
   status.signal = progress.signal;
   status.kill_at = progress.kill_at;
   return status;
@@ -42,7 +43,8 @@ report::Status status_of(const job::Progress& progress) {
 
 std::string bindings_text(const plan::Plan& plan, const job::Outcome& outcome) {
   std::string text;
-  for (size_t rank = 0; rank < plan.ranks.size(); ++rank) {
+  const auto ranks = static_cast<size_t>(plan.worlds.size(1, static_cast<int>(plan.ranks.size())));
+  for (size_t rank = 0; rank < ranks; ++rank) {
     const auto& host = plan.hosts[static_cast<size_t>(plan.ranks[rank].host)].host.name;
     text += "dlaunch: rank " + std::to_string(rank) + " on " + host + ", pid " +
             std::to_string(outcome.ranks[rank].pid) + ": CPUs " + outcome.ranks[rank].cpus + '\n';
@@ -85,15 +87,25 @@ Result<void> check_report(const std::string& file) {
   return ok;
 }
 
+WayElsewhere way_elsewhere(const Options& options) {
+  return options.exec.empty() ? WayElsewhere::ssh : WayElsewhere::command;
+}
+
 /// Refuses what would fail later.
 Result<std::unique_ptr<output::Output>> open_output(const Options& options, const plan::Plan& plan) {
-  const auto way = options.exec.empty() ? WayElsewhere::ssh : WayElsewhere::command;
-  const std::uint64_t need = open_files_needed(plan, options.output, way);
+  const std::uint64_t need = open_files_needed(plan, options.output, way_elsewhere(options));
   if (auto error = too_few_open_files(plan, need, sys::open_files_limit())) return fail(*std::move(error));
   auto output = output::Output::open(options.output, launcher::rank_facts(plan), {STDOUT_FILENO, STDERR_FILENO});
   if (!output) return output;
   if (auto ok = check_report(options.report_file); !ok) return fail(ok.error());  // the log directory may hold it
   return output;
+}
+
+/// Whether so many ranks at one time are too many for this process or an agent here.
+std::optional<Error> cannot_hold(const Options& options, const plan::Plan& plan,
+                                 const std::vector<int>& ranks_of_host) {
+  const std::uint64_t need = open_files_needed(plan, ranks_of_host, options.output, way_elsewhere(options));
+  return too_few_open_files(plan, need, sys::open_files_limit());
 }
 
 /// 0, or the exit code for a record that could not be written.
@@ -112,7 +124,7 @@ int write_record(const Options& options, const plan::Plan& plan, const job::Outc
 
 }  // namespace
 
-int run_job(const Options& options, const plan::Plan& plan, Ways& ways, const std::function<void()>& before_start) {
+int run_job(const Options& options, plan::Plan& plan, Ways& ways, const std::function<void()>& before_start) {
   const Span span;
   for (const std::string& note : options.quiet ? std::vector<std::string>{} : plan.notes)
     say("dlaunch: note: " + note + '\n');
@@ -140,22 +152,23 @@ int run_job(const Options& options, const plan::Plan& plan, Ways& ways, const st
     if (!options.quiet) say_between("dlaunch: note: " + text + '\n');
   };
   ways.note_to(note);
-  launcher::Launcher launcher(ways.io(), {plan, ways.settings(), options.policy, **output, ways.hosts(), log,
-                                          [&](const Error& error) {
-                                            output_lost = error;
-                                            say_between(to_text(error));
-                                          },
-                                          note,
-                                          [&](const job::Progress& progress) {
-                                            if ((*output)->mid_line())
-                                              return status.clear();  // a prompt, maybe: it is not ours to erase
-                                            status.update(status_of(progress), job::Clock::now());
-                                            status.tick(job::Clock::now());
-                                          },
-                                          [&](const job::Outcome& outcome) {
-                                            if (plan.binding.report) say_between(bindings_text(plan, outcome));
-                                          },
-                                          before_start});
+  launcher::Launcher launcher(
+      ways.io(),
+      {plan, ways.settings(), options.policy, **output, ways.hosts(), log,
+       [&](const Error& error) {
+         output_lost = error;
+         say_between(to_text(error));
+       },
+       note,
+       [&](const job::Progress& progress) {
+         if ((*output)->mid_line()) return status.clear();  // a prompt, maybe: it is not ours to erase
+         status.update(status_of(progress), job::Clock::now());
+         status.tick(job::Clock::now());
+       },
+       [&](const job::Outcome& outcome) {
+         if (plan.binding.report) say_between(bindings_text(plan, outcome));
+       },
+       before_start, [&](const std::vector<int>& ranks_of_host) { return cannot_hold(options, plan, ranks_of_host); }});
   job::Outcome outcome = launcher.run();
   ways.close();
   ways.log_to({});  // what these write to goes with us

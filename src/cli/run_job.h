@@ -11,6 +11,7 @@ namespace dlaunch::cli {
 
 /// The process's exit code. The hosts of `ways` are the plan's, or none is open yet. `before_start` is called when
 /// every host is ready, before the first rank starts.
-int run_job(const Options& options, const plan::Plan& plan, Ways& ways, const std::function<void()>& before_start);
+/// The plan grows by what ranks spawn.
+int run_job(const Options& options, plan::Plan& plan, Ways& ways, const std::function<void()>& before_start);
 
 }  // namespace dlaunch::cli

@@ -82,7 +82,7 @@ Actions Job::tick(Time now) {
 }
 
 Progress Job::progress() const {
-  Progress progress{phase_, static_cast<int>(outcome_.ranks.size()), started_, {}, {}, sent_signal_, {}};
+  Progress progress{phase_, static_cast<int>(outcome_.ranks.size()), started_, {}, worlds_, {}, sent_signal_, {}};
   for (size_t host = 0; phase_ == Phase::starting && host < hosts_.size(); ++host) {
     if (hosts_[host] == HostState::waiting) progress.missing_hosts.push_back(host_names_[host]);
   }
@@ -171,6 +171,22 @@ void Job::on(const RankAborted& event, Time now) {
   record.end_ns = event.time_ns;
   record.ended_by_us = phase_ == Phase::ending && follows(event.time_ns);
   note_failure(event.rank, now);
+}
+
+void Job::on(const RanksAdded& event, Time) {
+  if (!may_grow()) return;
+  const int world = worlds_.begin(static_cast<int>(host_of_rank_.size()));
+  std::set<int> hosts;
+  for (const int host : event.host_of_rank) {
+    ranks_of_host_[static_cast<size_t>(host)].push_back(static_cast<int>(host_of_rank_.size()));
+    host_of_rank_.push_back(host);
+    hosts.insert(host);
+  }
+  outcome_.ranks.resize(host_of_rank_.size());
+  drained_.resize(host_of_rank_.size());
+  live_ += static_cast<int>(event.host_of_rank.size());
+  undrained_ += static_cast<int>(event.host_of_rank.size());
+  for (const int host : hosts) actions_.push_back(StartWorld{world, host});
 }
 
 void Job::on(const RankDrained& event, Time now) {
@@ -289,7 +305,8 @@ void Job::give_up_ranks() {
     RankRecord& record = outcome_.ranks[rank];
     if (record.pid == 0 || record.status) continue;
     const std::string& host = host_names_[static_cast<size_t>(host_of_rank_[rank])];
-    outcome_.leftovers.push_back(host + ": rank " + std::to_string(rank) + ", pid " + std::to_string(record.pid) +
+    outcome_.leftovers.push_back(host + ": rank " + worlds_.name(static_cast<int>(rank)) + ", pid " +
+                                 std::to_string(record.pid) +
                                  ", did not end after SIGKILL: the host may need a restart");
     record.status = ExitStatus(Lost{"did not end after SIGKILL"});
   }

@@ -12,6 +12,7 @@
 // - MPI_Abort is a failure at the time of the call, and ends all whatever the policy says.
 // - Ending: the signal (TERM, or the user's own), after the grace KILL, after kKillWait what still runs is given up
 //   and named. A second signal from the user: KILL at once.
+// - Ranks that a rank spawns while the job runs are ranks as all others, from their start to their end.
 // - A process beside the ranks that fails while they run ends all, as a rank would.
 // - Every wait has a deadline, a host's answer by its link, the others here; but one: a reader that is slow to take
 //   what ranks that have ended wrote. The user's second signal ends it.
@@ -24,6 +25,7 @@
 #include <vector>
 
 #include "base/exit_status.h"
+#include "base/worlds.h"
 #include "job/outcome.h"
 #include "job/policy.h"
 
@@ -64,6 +66,10 @@ struct RankAborted {
   int code;  ///< 0…255
   std::int64_t time_ns;
 };
+/// Another world, only while may_grow(). Its ranks have the next ids.
+struct RanksAdded {
+  std::vector<int> host_of_rank;
+};
 /// Both streams of a rank have ended, every byte it wrote was taken; or none will come (not started, host lost).
 struct RankDrained {
   int rank;
@@ -86,13 +92,19 @@ struct OutputFailed {
   std::string detail;
   int exit_code;
 };
-using Event = std::variant<HostReady, HostLost, RankStarted, RankEnded, RankAborted, RankDrained, CompanionEnded,
-                           CompanionGone, HostClean, UserSignal, OutputFailed>;
+using Event = std::variant<HostReady, HostLost, RankStarted, RankEnded, RankAborted, RanksAdded, RankDrained,
+                           CompanionEnded, CompanionGone, HostClean, UserSignal, OutputFailed>;
 
 // ---- actions ----
 struct StartRanks {
   int host;
   bool operator==(const StartRanks&) const = default;
+};
+/// Those of this world on this host.
+struct StartWorld {
+  int world;
+  int host;
+  bool operator==(const StartWorld&) const = default;
 };
 struct SignalRanks {
   int signal;
@@ -113,7 +125,7 @@ struct StopSelf {
 struct Finished {
   bool operator==(const Finished&) const = default;
 };
-using Action = std::variant<StartRanks, SignalRanks, FinishHost, DropHost, StopSelf, Finished>;
+using Action = std::variant<StartRanks, StartWorld, SignalRanks, FinishHost, DropHost, StopSelf, Finished>;
 using Actions = std::vector<Action>;
 
 enum class Phase { starting, running, ending, finishing, finished };
@@ -124,6 +136,7 @@ struct Progress {
   int ranks = 0;
   int started = 0;
   std::set<int> running;                   ///< filled while ending only: it is for people to read
+  Worlds worlds;                           ///< of the ids in `running`
   std::vector<std::string> missing_hosts;  ///< filled while starting only: not ready yet
   int signal = 0;                          ///< sent, while ending
   std::optional<Time> kill_at;
@@ -146,6 +159,8 @@ class Job {
   Actions tick(Time now);
 
   Phase phase() const { return phase_; }
+  /// Whether RanksAdded may come now: a job that has not begun, or is ending, takes no more ranks.
+  bool may_grow() const { return phase_ == Phase::running && live_ > 0; }
   Progress progress() const;
   const Outcome& outcome() const { return outcome_; }
 
@@ -157,6 +172,7 @@ class Job {
   void on(const RankStarted& event, Time now);
   void on(const RankEnded& event, Time now);
   void on(const RankAborted& event, Time now);
+  void on(const RanksAdded& event, Time now);
   void on(const RankDrained& event, Time now);
   void on(const CompanionEnded& event, Time now);
   void on(const CompanionGone& event, Time now);
@@ -182,7 +198,8 @@ class Job {
   void set_state(size_t host, HostState state);
 
   const Policy policy_;
-  const std::vector<int> host_of_rank_;
+  std::vector<int> host_of_rank_;
+  Worlds worlds_;
   const std::vector<std::string> host_names_;
   std::vector<std::vector<int>> ranks_of_host_;
   std::vector<HostState> hosts_;  // changed by set_state alone

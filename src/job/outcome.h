@@ -41,11 +41,11 @@ struct Outcome {
   Cause cause = Cause::success;
   int exit_code = 0;
   int signal = 0;                    ///< with Cause::interrupted
-  std::optional<int> first_failure;  ///< rank; by the time at its host
+  std::optional<int> first_failure;  ///< id of a rank; by the time at its host
   std::string detail;
   std::vector<LostHost> lost_hosts;    ///< in the order of what was heard of them
   std::vector<std::string> leftovers;  ///< per host, what could not be confirmed gone at the end
-  std::vector<RankRecord> ranks;       ///< index == rank
+  std::vector<RankRecord> ranks;       ///< the index is the rank's id
 };
 
 }  // namespace dlaunch::job

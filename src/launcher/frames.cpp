@@ -18,19 +18,20 @@ constexpr std::uint32_t kCreditPerHost = 16u << 20;  // bytes, over all streams 
 constexpr std::uint32_t kMinCredit = 16u << 10;
 constexpr std::uint32_t kMaxCredit = 1u << 20;
 
-wire::Spawn spawn_frame(const plan::Plan& plan, const plan::Rank& rank, const Settings& settings,
+/// `local`: its place among the ranks of its host, of whatever world.
+wire::Spawn spawn_frame(const plan::Plan& plan, int id, size_t local, const Settings& settings,
                         const output::RankFacts& facts) {
-  const auto number = static_cast<std::uint32_t>(rank.rank);
-  const int ranks = static_cast<int>(plan.ranks.size());
+  const plan::Rank& rank = plan.ranks[static_cast<size_t>(id)];
+  const int ranks = plan.worlds.size(facts.world, static_cast<int>(plan.ranks.size()));
   wire::Spawn spawn;
-  spawn.rank = number;
+  spawn.rank = static_cast<std::uint32_t>(id);
   spawn.app = static_cast<std::uint32_t>(rank.app);
-  spawn.local_rank = static_cast<std::uint32_t>(rank.local_rank);
+  spawn.local_rank = static_cast<std::uint32_t>(local);
   spawn.env = rank.env;
   spawn.slots = rank.slots;
   spawn.dir = rank.dir;
-  spawn.save_env = settings.save_env;
-  spawn.in = takes_stdin(settings.stdin_target, rank.rank) ? StreamMode::pipe : StreamMode::null;
+  spawn.save_env = settings.save_env && facts.world == 1;
+  spawn.in = takes_stdin(settings.stdin_target, plan, id) ? StreamMode::pipe : StreamMode::null;
   spawn.out = settings.output.pty ? StreamMode::pty : StreamMode::pipe;
   spawn.err = settings.output.pty || settings.output.merge_stderr ? StreamMode::joined : StreamMode::pipe;
   if (settings.output.pty) return spawn;
@@ -83,7 +84,7 @@ void add_devices(const plan::Plan& plan, int host, wire::Layout& layout) {
 }
 
 wire::Layout layout_frame(const plan::Plan& plan, int host, const Settings& settings) {
-  const int local_ranks = static_cast<int>(plan.hosts[static_cast<size_t>(host)].ranks.size());
+  const int local_ranks = ranks_at_start(plan, host);
   wire::Layout layout;
   layout.credit = first_credit(local_ranks);
   layout.bind_to = static_cast<std::uint8_t>(plan.binding.bind_to);
@@ -98,21 +99,51 @@ wire::Layout layout_frame(const plan::Plan& plan, int host, const Settings& sett
   return layout;
 }
 
-wire::MpiWorld world_frame(const plan::Plan& plan) {
-  const auto ranks = static_cast<std::uint32_t>(plan.ranks.size());
+wire::MpiWorld world_frame(const plan::Plan& plan, int world, int host) {
+  const int first = plan.worlds.first(world);
+  const int size = plan.worlds.size(world, static_cast<int>(plan.ranks.size()));
   std::vector<int> hosts;
-  hosts.reserve(plan.ranks.size());
-  for (const plan::Rank& rank : plan.ranks) hosts.push_back(rank.host);
+  hosts.reserve(static_cast<size_t>(size));
+  for (int id = first; id < first + size; ++id) hosts.push_back(plan.ranks[static_cast<size_t>(id)].host);
   std::uint32_t slots = 0;
-  for (const plan::PlannedHost& host : plan.hosts) {
-    slots += std::max(static_cast<std::uint32_t>(host.host.slots), static_cast<std::uint32_t>(host.ranks.size()));
+  for (const plan::PlannedHost& each : plan.hosts) {
+    slots += std::max(static_cast<std::uint32_t>(each.host.slots), static_cast<std::uint32_t>(each.ranks.size()));
   }
-  return {"kvs_" + plan.job_id,
-          ranks,
+  const auto here = std::ranges::count(hosts, host);
+  return {static_cast<std::uint32_t>(world),
+          static_cast<std::uint32_t>(first),
+          static_cast<std::uint32_t>(size),
+          static_cast<std::uint32_t>(here),
+          static_cast<std::uint32_t>(plan.ranks[static_cast<size_t>(first)].app),
+          space_name(plan, world),
           slots,
           pmi::process_mapping(hosts),
-          plan.hosts.size() == 1,
-          plan.mpi == plan::Mpi::automatic};
+          here == size,
+          plan.mpi == plan::Mpi::automatic,
+          {}};
+}
+
+/// The programs and ranks of the newest world on a host.
+void add_ranks(const plan::Plan& plan, int host, const Settings& settings, const std::vector<output::RankFacts>& facts,
+               std::vector<wire::Message>& frames) {
+  const plan::PlannedHost& planned = plan.hosts[static_cast<size_t>(host)];
+  const auto first = std::ranges::lower_bound(planned.ranks, plan.worlds.first(plan.worlds.last()));
+  std::set<int> described;
+  for (auto local = static_cast<size_t>(first - planned.ranks.begin()); local < planned.ranks.size(); ++local) {
+    const int id = planned.ranks[local];
+    const int number = plan.ranks[static_cast<size_t>(id)].app;
+    if (described.insert(number).second) {
+      const plan::App& app = plan.apps[static_cast<size_t>(number)];
+      frames.emplace_back(wire::Program{static_cast<std::uint32_t>(number), app.argv,
+                                        plan::program_environment(app, planned),
+                                        plan::program_directory(app, planned)});
+    }
+    frames.emplace_back(spawn_frame(plan, id, local, settings, facts[static_cast<size_t>(id)]));
+  }
+}
+
+output::RankFacts facts_of(const plan::Plan& plan, const plan::Rank& rank) {
+  return {plan.hosts[static_cast<size_t>(rank.host)].host.name, rank.local_rank, rank.device};
 }
 
 }  // namespace
@@ -124,20 +155,27 @@ std::vector<wire::Message> start_frames(const plan::Plan& plan, int host, const 
   if (const auto& table = plan.rank_table; table && !(here && !table->path.empty())) {
     frames.emplace_back(wire::File{table->name, std::string(plan::kRankTableVariable), table->text});
   }
-  if (plan.mpi != plan::Mpi::none) frames.emplace_back(world_frame(plan));
-  std::set<int> described;
-  for (const int number : plan.hosts[static_cast<size_t>(host)].ranks) {
-    const plan::Rank& rank = plan.ranks[static_cast<size_t>(number)];
-    if (described.insert(rank.app).second) {
-      const plan::App& app = plan.apps[static_cast<size_t>(rank.app)];
-      frames.emplace_back(wire::Program{static_cast<std::uint32_t>(rank.app), app.argv,
-                                        plan::program_environment(app, plan.hosts[static_cast<size_t>(host)]),
-                                        plan::program_directory(app, plan.hosts[static_cast<size_t>(host)])});
-    }
-    frames.emplace_back(spawn_frame(plan, rank, settings, facts[static_cast<size_t>(number)]));
-  }
+  if (plan.mpi != plan::Mpi::none) frames.emplace_back(world_frame(plan, 1, host));
+  add_ranks(plan, host, settings, facts, frames);
   if (plan.companion && plan.companion->host == host) frames.push_back(companion_frame(plan));
   return frames;
+}
+
+std::vector<wire::Message> world_frames(const plan::Plan& plan, int host, const Settings& settings,
+                                        const std::vector<output::RankFacts>& facts,
+                                        const std::vector<std::string>& pairs) {
+  std::vector<wire::Message> frames;
+  if (plan.mpi != plan::Mpi::none) {
+    wire::MpiWorld frame = world_frame(plan, plan.worlds.last(), host);
+    frame.pairs = pairs;
+    frames.emplace_back(std::move(frame));
+  }
+  add_ranks(plan, host, settings, facts, frames);
+  return frames;
+}
+
+std::string space_name(const plan::Plan& plan, int world) {
+  return "kvs_" + plan.job_id + (world == 1 ? "" : "_" + std::to_string(world));
 }
 
 wire::Prepare prepare_frame(const plan::Plan& plan, int host, const Settings& settings,
@@ -158,9 +196,7 @@ wire::Prepare prepare_frame(const plan::Plan& plan, int host, const Settings& se
 std::vector<output::RankFacts> rank_facts(const plan::Plan& plan) {
   std::vector<output::RankFacts> facts;
   facts.reserve(plan.ranks.size());
-  for (const plan::Rank& rank : plan.ranks) {
-    facts.push_back({plan.hosts[static_cast<size_t>(rank.host)].host.name, rank.local_rank, rank.device});
-  }
+  for (const plan::Rank& rank : plan.ranks) facts.push_back(facts_of(plan, rank));
   if (plan.companion) {
     const std::string& host = plan.hosts[static_cast<size_t>(plan.companion->host)].host.name;
     facts.push_back({host, 0, {}, plan.companion->name});
@@ -168,8 +204,48 @@ std::vector<output::RankFacts> rank_facts(const plan::Plan& plan) {
   return facts;
 }
 
-bool takes_stdin(const StdinTarget& target, int rank) {
-  return target.kind == StdinTarget::Kind::all || (target.kind == StdinTarget::Kind::rank && target.rank == rank);
+std::vector<output::RankFacts> rank_facts(const plan::Plan& plan, const plan::Grown& grown) {
+  std::vector<output::RankFacts> facts;
+  for (const plan::Rank& rank : grown.ranks) {
+    facts.push_back(facts_of(plan, rank));
+    facts.back().world = plan.worlds.last() + 1;
+    facts.back().first = static_cast<int>(plan.ranks.size());
+  }
+  return facts;
+}
+
+bool takes_stdin(const StdinTarget& target, const plan::Plan& plan, int id) {
+  if (plan.worlds.place(id).world != 1) return false;
+  return target.kind == StdinTarget::Kind::all || (target.kind == StdinTarget::Kind::rank && target.rank == id);
+}
+
+std::array<bool, output::kStreams> carried_streams(const plan::Plan& plan, const Settings& settings,
+                                                   const output::RankFacts& facts, int id) {
+  const output::Settings& output = settings.output;
+  const int ranks = plan.worlds.size(facts.world, static_cast<int>(plan.ranks.size()));
+  const auto carried = [&](Stream stream) {
+    return output.pty || output::direct_path(output, facts, id - facts.first, ranks, stream).empty();
+  };
+  const bool joined = output.pty || output.merge_stderr || !facts.name.empty();
+  return {carried(Stream::out), !joined && carried(Stream::err)};
+}
+
+std::vector<int> hosts_of_ranks(const plan::Plan& plan) {
+  std::vector<int> hosts;
+  for (const plan::Rank& rank : plan.ranks) hosts.push_back(rank.host);
+  return hosts;
+}
+
+std::vector<std::string> host_names(const plan::Plan& plan) {
+  std::vector<std::string> names;
+  for (const plan::PlannedHost& planned : plan.hosts) names.push_back(planned.host.name);
+  return names;
+}
+
+int ranks_at_start(const plan::Plan& plan, int host) {
+  const std::vector<int>& ranks = plan.hosts[static_cast<size_t>(host)].ranks;
+  const int first_spawned = plan.worlds.size(1, static_cast<int>(plan.ranks.size()));
+  return static_cast<int>(std::ranges::lower_bound(ranks, first_spawned) - ranks.begin());
 }
 
 std::uint32_t first_credit(int local_ranks) {

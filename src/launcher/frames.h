@@ -1,8 +1,13 @@
 // What the agents are told of the plan. PURE.
 #pragma once
 
+#include <array>
+#include <string>
+#include <vector>
+
 #include "launcher/settings.h"
 #include "output/output.h"
+#include "plan/grow.h"
 #include "plan/plan.h"
 #include "wire/message.h"
 
@@ -12,6 +17,14 @@ namespace dlaunch::launcher {
 std::vector<wire::Message> start_frames(const plan::Plan& plan, int host, const Settings& settings,
                                         const std::vector<output::RankFacts>& facts);
 
+/// Those of the newest world, on a host that has some of it. `pairs` are in its key-value space.
+std::vector<wire::Message> world_frames(const plan::Plan& plan, int host, const Settings& settings,
+                                        const std::vector<output::RankFacts>& facts,
+                                        const std::vector<std::string>& pairs);
+
+/// The name of a world's key-value space.
+std::string space_name(const plan::Plan& plan, int world);
+
 /// The directories of this host's ranks, where they have some.
 wire::Prepare prepare_frame(const plan::Plan& plan, int host, const Settings& settings,
                             const std::vector<output::RankFacts>& facts);
@@ -19,8 +32,23 @@ wire::Prepare prepare_frame(const plan::Plan& plan, int host, const Settings& se
 /// With the companion's, after all ranks.
 std::vector<output::RankFacts> rank_facts(const plan::Plan& plan);
 
-/// Whether the launcher's stdin goes to that rank.
-bool takes_stdin(const StdinTarget& target, int rank);
+/// Those of the ranks of a world that would be the plan's next.
+std::vector<output::RankFacts> rank_facts(const plan::Plan& plan, const plan::Grown& grown);
+
+/// Whether the launcher's stdin goes to that rank: to one that was spawned it never does.
+bool takes_stdin(const StdinTarget& target, const plan::Plan& plan, int id);
+
+/// Which of a rank's streams come in frames, where its host's agent does not pass descriptors: not those that the rank
+/// writes into files itself.
+std::array<bool, output::kStreams> carried_streams(const plan::Plan& plan, const Settings& settings,
+                                                   const output::RankFacts& facts, int id);
+
+/// As Job takes them.
+std::vector<int> hosts_of_ranks(const plan::Plan& plan);
+std::vector<std::string> host_names(const plan::Plan& plan);
+
+/// How many ranks of the job as it was started are on that host.
+int ranks_at_start(const plan::Plan& plan, int host);
 
 /// First grant for each output stream of a host: bounded in all, so that many ranks do not mean much memory.
 std::uint32_t first_credit(int local_ranks);

@@ -8,14 +8,17 @@
 #include <csignal>
 #include <utility>
 
-#include "base/text.h"
+#include "launcher/companion.h"
+#include "launcher/deadline.h"
 #include "launcher/frames.h"
+#include "launcher/growth.h"
 #include "launcher/hosts.h"
 #include "launcher/mpi.h"
 #include "launcher/output_driver.h"
 #include "launcher/preparation.h"
 #include "launcher/rank_order.h"
 #include "launcher/rank_streams.h"
+#include "launcher/said.h"
 #include "launcher/stdin_source.h"
 #include "sys/descendants.h"
 #include "sys/signals.h"
@@ -25,14 +28,11 @@ namespace {
 
 using output::Stream;
 constexpr std::chrono::milliseconds kProgressTick{200};
+constexpr int kToldRefusals = 5;             // of spawns
 constexpr std::uint8_t kWarning = 2;         // of wire::Log
 constexpr int kExitSigpipe = 128 + SIGPIPE;  // as any filter whose reader went away
 
-std::string folded(const std::vector<std::uint32_t>& cpus) {
-  std::set<int> numbers;
-  for (const std::uint32_t cpu : cpus) numbers.insert(static_cast<int>(cpu));
-  return fold_ints(numbers);
-}
+std::string reason(const Error& error) { return error.what + (error.why.empty() ? "" : ": " + error.why); }
 
 }  // namespace
 
@@ -42,7 +42,7 @@ class Launcher::Impl {
       : io_(io),
         parts_(std::move(parts)),
         facts_(rank_facts(parts_.plan)),
-        job_(parts_.policy, hosts_of_ranks(), host_names(), job::Clock::now()),
+        job_(parts_.policy, hosts_of_ranks(parts_.plan), host_names(parts_.plan), job::Clock::now()),
         output_(io, parts_.output),
         streams_(io, output_, static_cast<int>(facts_.size()), [this](int rank) { drained(rank); }),
         stdin_(io, STDIN_FILENO, stdin_ranks(),
@@ -50,12 +50,14 @@ class Launcher::Impl {
                  send_to_rank(rank, wire::Stdin{static_cast<std::uint32_t>(rank), std::move(bytes), eof});
                }),
         signals_(io),
-        timer_(io),
+        deadline_(io, [this] { perform(job_.tick(job::Clock::now())); }),
         progress_timer_(io),
         order_(parts_.plan),
         preparation_(parts_.plan, parts_.settings, facts_,
                      [this](int host, const wire::Message& m) { parts_.hosts.send(host, m); }),
-        mpi_(parts_.plan, parts_.hosts) {}
+        mpi_(parts_.plan, parts_.hosts),
+        companion_(parts_.plan),
+        growth_({parts_.plan, parts_.settings, facts_, parts_.output, streams_, mpi_, job_, parts_.may_hold}) {}
 
   job::Outcome run() {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH, SIGCHLD}) {
@@ -65,7 +67,7 @@ class Launcher::Impl {
     output_.start({[this] { streams_.resume(); }, [this] { check_output(); }});
     if (parts_.plan.companion) job_.expect_companion();
     meet_hosts();
-    arm_timer();
+    deadline_.set(job_.deadline());
     show_progress();
     io_.run();
     parts_.hosts.close();  // an agent that still has a link waits for us
@@ -73,19 +75,7 @@ class Launcher::Impl {
   }
 
  private:
-  int ranks() const { return static_cast<int>(parts_.plan.ranks.size()); }
-
-  std::vector<int> hosts_of_ranks() const {
-    std::vector<int> hosts;
-    for (const plan::Rank& rank : parts_.plan.ranks) hosts.push_back(rank.host);
-    return hosts;
-  }
-
-  std::vector<std::string> host_names() const {
-    std::vector<std::string> names;
-    for (const plan::PlannedHost& planned : parts_.plan.hosts) names.push_back(planned.host.name);
-    return names;
-  }
+  int ranks_at_start() const { return parts_.plan.worlds.size(1, static_cast<int>(parts_.plan.ranks.size())); }
 
   // ---- hosts ----
   void meet_hosts() {
@@ -107,7 +97,7 @@ class Launcher::Impl {
     parts_.hosts.drop(host);
     happened(job::HostLost{host, loss.why, loss.hint});
     for (const int rank : parts_.plan.hosts[static_cast<size_t>(host)].ranks) streams_.abandon(rank);
-    if (parts_.plan.companion && parts_.plan.companion->host == host) companion_lost();
+    if (companion_.is_on(host)) companion_lost();
   }
 
   /// Its agent breaks the rules of the wire.
@@ -116,9 +106,8 @@ class Launcher::Impl {
   const std::string& host_name(int host) const { return parts_.plan.hosts[static_cast<size_t>(host)].host.name; }
 
   void send_to_rank(int rank, const wire::Message& message) {
-    const int host =
-        is_companion(rank) ? parts_.plan.companion->host : parts_.plan.ranks[static_cast<size_t>(rank)].host;
-    parts_.hosts.send(host, message);
+    const bool beside = companion_.is(rank);
+    parts_.hosts.send(beside ? companion_.host() : parts_.plan.ranks[static_cast<size_t>(rank)].host, message);
   }
 
   static void send_window_size(const std::function<void(const wire::WindowSize&)>& send) {
@@ -138,81 +127,63 @@ class Launcher::Impl {
 
   void on(int host, wire::Started& started, std::deque<sys::Fd>& fds) {
     const int rank = static_cast<int>(started.rank);
-    if (started.fds != 0) {
-      std::array<sys::Fd, output::kStreams> handed;
-      for (size_t stream = 0; stream < handed.size(); ++stream) {
-        if ((started.fds >> stream & 1) == 0) continue;
-        if (fds.empty()) return host_broken(host, "descriptors that its agent announced did not come");
-        handed[stream] = std::move(fds.front());
-        fds.pop_front();
-      }
-      streams_.opened(rank, std::move(handed));
+    if (started.fds != 0 || parts_.hosts.passes_fds(host)) {
+      auto handed = handed_over(started, fds);
+      if (!handed) return host_broken(host, "descriptors that its agent announced did not come");
+      streams_.opened(rank, *std::move(handed));
     } else {
       opened_in_frames(host, rank);
     }
-    if (is_companion(rank)) {
-      companion_pid_ = static_cast<int>(started.pid);
-      return log(2, "the " + parts_.plan.companion->name + " started, pid " + std::to_string(started.pid));
-    }
-    happened(job::RankStarted{rank, static_cast<int>(started.pid), started.time_ns, folded(started.cpus)});
-    if (takes_stdin(parts_.settings.stdin_target, rank)) stdin_.add(rank);
-    log(2, "rank " + std::to_string(rank) + " started, pid " + std::to_string(started.pid));
-    if (++started_ == ranks() && parts_.all_started) parts_.all_started(job_.outcome());
+    if (companion_.is(rank)) return log(2, companion_.started(started.pid));
+    happened(job::RankStarted{rank, static_cast<int>(started.pid), started.time_ns, folded_cpus(started)});
+    if (takes_stdin(parts_.settings.stdin_target, parts_.plan, rank)) stdin_.add(rank);
+    log(2, name(rank) + " started, pid " + std::to_string(started.pid));
+    if (rank >= ranks_at_start()) return;
+    if (++started_ == ranks_at_start() && parts_.all_started) parts_.all_started(job_.outcome());
   }
 
   void opened_in_frames(int host, int rank) {
-    const output::RankFacts& facts = facts_[static_cast<size_t>(rank)];
-    const output::Settings& settings = parts_.settings.output;
-    const bool joined = settings.pty || settings.merge_stderr || is_companion(rank);
-    const bool remote = !parts_.hosts.passes_fds(host);
-    const auto carried = [&](Stream stream) {
-      return remote && (settings.pty || output::direct_path(settings, facts, rank, ranks(), stream).empty());
-    };
-    const int local_ranks = static_cast<int>(parts_.plan.hosts[static_cast<size_t>(host)].ranks.size());
-    streams_.opened_remote(rank, {carried(Stream::out), !joined && carried(Stream::err)}, first_credit(local_ranks),
-                           [this](int r, Stream stream, std::uint32_t bytes) {
+    const bool late = rank >= ranks_at_start();  // spawned, or the process beside the ranks
+    const std::uint32_t planned = first_credit(launcher::ranks_at_start(parts_.plan, host));
+    const std::uint32_t credit = late ? std::min(planned, wire::kLateCredit) : planned;
+    streams_.opened_remote(rank, carried_streams(parts_.plan, parts_.settings, facts_[static_cast<size_t>(rank)], rank),
+                           credit, [this](int r, Stream stream, std::uint32_t bytes) {
                              const auto number = static_cast<std::uint8_t>(static_cast<int>(stream) + 1);
                              send_to_rank(r, wire::Credit{static_cast<std::uint32_t>(r), number, bytes});
                            });
   }
 
-  // ---- the process beside the ranks, numbered after the last ----
-  bool is_companion(int rank) const { return rank == ranks(); }
-
+  // ---- the process beside the ranks ----
   void drained(int rank) {
-    if (!is_companion(rank)) return happened(job::RankDrained{rank});
-    companion_drained_ = true;
-    if (companion_over_) happened(job::CompanionGone{});
+    if (!companion_.is(rank)) return happened(job::RankDrained{rank});
+    companion_.drained();
+    if (companion_.gone()) happened(job::CompanionGone{});
   }
 
   void companion_ended(const ExitStatus& status) {
-    const plan::Companion& companion = *parts_.plan.companion;
-    std::string text = "the " + companion.name + " (host " + host_name(companion.host);
-    if (companion_pid_ != 0) text += ", pid " + std::to_string(companion_pid_);
-    text += ") " + status.describe();
+    const job::CompanionEnded ended = companion_.ended(status);
     const bool alone = job_.phase() == job::Phase::running;  // and still, if no rank runs any more
-    happened(job::CompanionEnded{status, text});
-    log(2, text);
-    if (!status.ok() && alone && job_.phase() == job::Phase::running && parts_.note) parts_.note(text);
-    companion_over_ = true;
-    if (companion_drained_) happened(job::CompanionGone{});
+    happened(ended);
+    log(2, ended.detail);
+    if (!status.ok() && alone && job_.phase() == job::Phase::running) note(ended.detail);
+    if (companion_.gone()) happened(job::CompanionGone{});
   }
 
   void companion_lost() {
-    companion_over_ = true;
-    streams_.abandon(ranks());
+    companion_.lost();
+    streams_.abandon(companion_.number());
   }
 
-  int stdin_ranks() const { return parts_.settings.stdin_target.kind == StdinTarget::Kind::all ? ranks() : 1; }
+  int stdin_ranks() const { return parts_.settings.stdin_target.kind == StdinTarget::Kind::all ? ranks_at_start() : 1; }
 
   /// Any more, or at all.
   void takes_no_stdin(int rank) {
-    if (takes_stdin(parts_.settings.stdin_target, rank)) stdin_.remove(rank);
+    if (takes_stdin(parts_.settings.stdin_target, parts_.plan, rank)) stdin_.remove(rank);
   }
 
   void on(int, wire::NotStarted& refused, std::deque<sys::Fd>&) {
     const int rank = static_cast<int>(refused.rank);
-    if (is_companion(rank)) {
+    if (companion_.is(rank)) {
       companion_ended(ExitStatus(NotStarted{static_cast<int>(refused.error), refused.what}));
       return companion_lost();
     }
@@ -234,16 +205,12 @@ class Launcher::Impl {
 
   void on(int, wire::Ended& ended, std::deque<sys::Fd>&) {
     const int rank = static_cast<int>(ended.rank);
-    auto status = ExitStatus::from_wait(static_cast<int>(ended.wait_status));
-    if (const auto* signaled = std::get_if<Signaled>(&status.value()); signaled && ended.out_of_memory) {
-      status = ExitStatus(Signaled{signaled->signal, signaled->core_dumped, true});
-    }
-    if (is_companion(rank)) {
+    const ExitStatus status = exit_status(ended);
+    if (companion_.is(rank)) {
       companion_ended(status);
       return streams_.rank_ended(rank);
     }
-    if (ended.in_mpi && status.ok()) status = ExitStatus(LeftMpi{});
-    log(2, "rank " + std::to_string(rank) + " " + status.describe());
+    log(2, name(rank) + " " + status.describe());
     takes_no_stdin(rank);
     streams_.rank_ended(rank);
     mpi_.rank_ended(rank);
@@ -262,9 +229,30 @@ class Launcher::Impl {
   void on(int host, wire::NameAsk& ask, std::deque<sys::Fd>&) {
     if (!mpi_.name(host, ask)) host_broken(host, "its agent asks what no rank can ask");
   }
+  void on(int host, wire::SpawnAsk& ask, std::deque<sys::Fd>&) {
+    const auto request = spawn_request(ask);
+    if (!request) return host_broken(host, "its agent asks what no rank can ask");
+    const auto added = growth_.take(*request, std::move(ask.pairs));
+    if (!added) {
+      tell_refusal(name(request->asker) + " could not spawn: " + reason(added.error()));
+      return parts_.hosts.send(host, wire::SpawnAnswer{ask.rank, false, 0, {}});
+    }
+    const int world = parts_.plan.worlds.last();
+    log(2, name(request->asker) + " spawned " + std::to_string(added->host_of_rank.size()) + " ranks, world " +
+               std::to_string(world));
+    happened(*added);
+    parts_.hosts.send(
+        host, wire::SpawnAnswer{ask.rank, true, static_cast<std::uint32_t>(world), space_name(parts_.plan, world)});
+  }
+  /// A program may try for ever.
+  void tell_refusal(const std::string& text) {
+    ++refused_spawns_;
+    if (refused_spawns_ > kToldRefusals) return log(2, text);
+    note(text + (refused_spawns_ == kToldRefusals ? " (no more of these are told)" : ""));
+  }
   void on(int, wire::Aborted& aborted, std::deque<sys::Fd>&) {
     const int rank = static_cast<int>(aborted.rank);
-    log(2, "rank " + std::to_string(rank) + " called MPI_Abort with code " + std::to_string(aborted.code));
+    log(2, name(rank) + " called MPI_Abort with code " + std::to_string(aborted.code));
     happened(job::RankAborted{rank, static_cast<int>(aborted.code & 0xff), aborted.time_ns});
   }
   void on(int host, wire::Log& said, std::deque<sys::Fd>&) {
@@ -288,17 +276,22 @@ class Launcher::Impl {
 
   void perform(const job::Actions& actions) {
     for (const job::Action& action : actions) std::visit([this](const auto& a) { act(a); }, action);
-    arm_timer();
+    deadline_.set(job_.deadline());
   }
 
   void act(const job::StartRanks& start) {
     if (parts_.before_start) parts_.before_start();
     for (const int rank : parts_.plan.hosts[static_cast<size_t>(start.host)].ranks) order_.asked(rank);
-    if (parts_.plan.companion && parts_.plan.companion->host == start.host) order_.asked(ranks());
-    for (const wire::Message& frame : start_frames(parts_.plan, start.host, parts_.settings, facts_)) {
-      parts_.hosts.send(start.host, frame);
-    }
+    if (companion_.is_on(start.host)) order_.asked(companion_.number());
+    send_frames(start.host, start_frames(parts_.plan, start.host, parts_.settings, facts_));
     parts_.hosts.flush(start.host);  // before the next one's: all environments together are much memory
+  }
+  void act(const job::StartWorld& start) {
+    for (const int rank : growth_.ranks(start.host)) order_.asked(rank);
+    send_frames(start.host, growth_.frames(start.host));
+  }
+  void send_frames(int host, const std::vector<wire::Message>& frames) {
+    for (const wire::Message& frame : frames) parts_.hosts.send(host, frame);
   }
   void act(const job::SignalRanks& signal) {
     parts_.hosts.send_to_all(wire::Signal{static_cast<std::uint32_t>(signal.signal)});
@@ -332,22 +325,6 @@ class Launcher::Impl {
     }
     if (parts_.output.reader_gone()) happened(job::OutputFailed{"", kExitSigpipe});
     stop_when_flushed();
-  }
-
-  void arm_timer() {
-    const auto deadline = job_.deadline();
-    if (deadline == armed_for_) return;
-    armed_for_ = deadline;
-    if (!deadline) {
-      timer_.cancel();
-      return;
-    }
-    timer_.expires_at(*deadline);
-    timer_.async_wait([this](asio::error_code error) {
-      if (error) return;
-      armed_for_.reset();
-      perform(job_.tick(job::Clock::now()));
-    });
   }
 
   void show_progress() {
@@ -384,6 +361,8 @@ class Launcher::Impl {
     happened(job::UserSignal{signal});
   }
 
+  std::string name(int rank) const { return "rank " + parts_.plan.worlds.name(rank); }
+
   void note(const std::string& text) const {
     if (!text.empty() && parts_.note) parts_.note(text);
   }
@@ -400,16 +379,15 @@ class Launcher::Impl {
   RankStreams streams_;
   StdinSource stdin_;
   asio::signal_set signals_;
-  asio::steady_timer timer_;
+  Deadline deadline_;
   asio::steady_timer progress_timer_;
-  std::optional<job::Time> armed_for_;
   RankOrder order_;
   Preparation preparation_;
   Mpi mpi_;
+  Companion companion_;
+  Growth growth_;
   int started_ = 0;
-  int companion_pid_ = 0;
-  bool companion_over_ = false;
-  bool companion_drained_ = false;
+  int refused_spawns_ = 0;
   bool impatient_ = false;
 };
 

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "job/job.h"
+#include "launcher/growth.h"
 #include "launcher/hosts.h"
 #include "launcher/settings.h"
 #include "output/output.h"
@@ -18,7 +19,7 @@ namespace dlaunch::launcher {
 class Launcher {
  public:
   struct Parts {
-    const plan::Plan& plan;
+    plan::Plan& plan;  ///< grows by what ranks spawn
     const Settings& settings;
     const job::Policy& policy;
     output::Output& output;
@@ -30,10 +31,12 @@ class Launcher {
     std::function<void(const std::string&)> note;
     /// Called when the job's progress may have changed, and every kProgressTick while it lasts. May be empty.
     std::function<void(const job::Progress&)> progress;
-    /// Every rank has started: the records hold pids and, when asked for, the CPUs. May be empty.
+    /// Every rank of the job as it was started has: the records hold pids and, when asked for, the CPUs. May be empty.
     std::function<void(const job::Outcome&)> all_started;
     /// Called before each time that a host is told to start its ranks. May be empty.
     std::function<void()> before_start = {};
+    /// Asked before ranks are spawned. May be empty.
+    MayHold may_hold = {};
   };
 
   explicit Launcher(asio::io_context& io, Parts parts);

@@ -6,25 +6,37 @@
 namespace dlaunch::launcher {
 namespace {
 
-std::vector<int> ranks_of_hosts(const plan::Plan& plan) {
-  std::vector<int> ranks;
-  for (const plan::PlannedHost& planned : plan.hosts) ranks.push_back(static_cast<int>(planned.ranks.size()));
+std::vector<int> ranks_of_hosts(const plan::Plan& plan, int world) {
+  std::vector<int> ranks(plan.hosts.size());
+  const int first = plan.worlds.first(world);
+  const int size = plan.worlds.size(world, static_cast<int>(plan.ranks.size()));
+  for (int id = first; id < first + size; ++id) {
+    ++ranks[static_cast<size_t>(plan.ranks[static_cast<size_t>(id)].host)];
+  }
   return ranks;
 }
 
 }  // namespace
 
-Mpi::Mpi(const plan::Plan& plan, Hosts& hosts) : plan_(plan), hosts_(hosts), gather_(ranks_of_hosts(plan)) {}
+Mpi::Mpi(const plan::Plan& plan, Hosts& hosts) : plan_(plan), hosts_(hosts) { grow(); }
+
+void Mpi::grow() {
+  const int world = plan_.worlds.last();
+  gathers_.emplace_back(ranks_of_hosts(plan_, world), world, static_cast<std::uint32_t>(plan_.worlds.first(world)));
+}
 
 std::string Mpi::fence(int host, wire::Fence& fence) {
-  std::string why = gather_.take(host, std::move(fence.pairs), fence.gone);
-  if (why.empty()) share();
+  if (fence.world < 1 || fence.world > gathers_.size()) return "its agent speaks of a world that there is not";
+  std::string why = gathers_[fence.world - 1].take(host, std::move(fence.pairs), fence.gone);
+  if (why.empty()) share(static_cast<int>(fence.world));
   return why;
 }
 
-void Mpi::rank_ended(int rank) {
-  gather_.rank_ended(plan_.ranks[static_cast<size_t>(rank)].host, static_cast<std::uint32_t>(rank));
-  share();
+void Mpi::rank_ended(int id) {
+  const int world = plan_.worlds.place(id).world;
+  gathers_[static_cast<size_t>(world) - 1].rank_ended(plan_.ranks[static_cast<size_t>(id)].host,
+                                                      static_cast<std::uint32_t>(id));
+  share(world);
 }
 
 bool Mpi::name(int host, const wire::NameAsk& ask) {
@@ -34,10 +46,15 @@ bool Mpi::name(int host, const wire::NameAsk& ask) {
   return true;
 }
 
-void Mpi::share() {
-  for (pmi::GatherAll::Shared& piece : gather_.take_shared()) {
+void Mpi::share(int world) {
+  pmi::GatherAll& gather = gathers_[static_cast<size_t>(world) - 1];
+  for (pmi::GatherAll::Shared& piece : gather.take_shared()) {
     if (!piece.broken.empty()) complaint_ = piece.broken;
-    hosts_.send_to_all(wire::Shared{std::move(piece.pairs), piece.last, !piece.broken.empty()});
+    const wire::Message shared =
+        wire::Shared{static_cast<std::uint32_t>(world), std::move(piece.pairs), piece.last, !piece.broken.empty()};
+    for (int host = 0; host < static_cast<int>(plan_.hosts.size()); ++host) {
+      if (gather.takes_part(host)) hosts_.send(host, shared);
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 // outlive it.
 #pragma once
 
+#include <deque>
 #include <string>
 #include <utility>
 
@@ -17,20 +18,22 @@ class Mpi {
  public:
   Mpi(const plan::Plan& plan, Hosts& hosts);
 
+  /// The plan has another world.
+  void grow();
   /// Empty, or what is wrong with what the agent says.
   std::string fence(int host, wire::Fence& fence);
-  void rank_ended(int rank);
+  void rank_ended(int id);
   /// False when no rank can have asked so.
   bool name(int host, const wire::NameAsk& ask);
   /// Once: what a person should know; empty: nothing.
   std::string complaint() { return std::exchange(complaint_, {}); }
 
  private:
-  void share();
+  void share(int world);
 
   const plan::Plan& plan_;
   Hosts& hosts_;
-  pmi::GatherAll gather_;
+  std::deque<pmi::GatherAll> gathers_;  // by world
   pmi::Names names_;
   std::string complaint_;
 };

@@ -20,7 +20,7 @@ void OutputDriver::after_change() {
   if (handlers_.moved) handlers_.moved();
   changing_ = false;
   for (const int fd : output_.waiting()) wait_writable(fd);
-  arm_timer();
+  deadline_.set(output_.deadline());
   if (handlers_.failed) handlers_.failed();
 }
 
@@ -35,23 +35,6 @@ void OutputDriver::wait_writable(int fd) {
   console.readiness.wait([this, fd, &console] {
     console.waiting = false;
     output_.flush(fd, job::Clock::now());
-    after_change();
-  });
-}
-
-void OutputDriver::arm_timer() {
-  const auto deadline = output_.deadline();
-  if (deadline == armed_for_) return;
-  armed_for_ = deadline;
-  if (!deadline) {
-    timer_.cancel();
-    return;
-  }
-  timer_.expires_at(*deadline);
-  timer_.async_wait([this](asio::error_code error) {
-    if (error) return;
-    armed_for_.reset();
-    output_.tick(job::Clock::now());
     after_change();
   });
 }

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <asio/io_context.hpp>
-#include <asio/steady_timer.hpp>
 #include <functional>
 #include <map>
 
+#include "launcher/deadline.h"
 #include "launcher/readiness.h"
 #include "output/output.h"
 
@@ -18,7 +18,11 @@ class OutputDriver {
     std::function<void()> moved;   ///< streams may be ready again
     std::function<void()> failed;  ///< a sink failed, or the reader is gone: ask output()
   };
-  OutputDriver(asio::io_context& io, output::Output& output) : io_(io), output_(output), timer_(io) {}
+  OutputDriver(asio::io_context& io, output::Output& output)
+      : io_(io), output_(output), deadline_(io, [this] {
+          output_.tick(job::Clock::now());
+          after_change();
+        }) {}
 
   void start(Handlers handlers) { handlers_ = std::move(handlers); }
   output::Output& output() { return output_; }
@@ -31,12 +35,10 @@ class OutputDriver {
  private:
   void after_change();
   void wait_writable(int fd);
-  void arm_timer();
 
   asio::io_context& io_;
   output::Output& output_;
-  asio::steady_timer timer_;
-  std::optional<output::Time> armed_for_;
+  Deadline deadline_;
   struct Console {
     Readiness readiness;
     bool waiting = false;

@@ -18,7 +18,10 @@ class RankOrder {
   explicit RankOrder(const plan::Plan& plan) : plan_(plan), states_(plan.ranks.size() + 1) {}
 
   /// The launcher asked for its start.
-  void asked(int rank) { states_[static_cast<size_t>(rank)] = State::asked; }
+  void asked(int rank) {
+    states_.resize(plan_.ranks.size() + 1);  // it may have grown
+    states_[static_cast<size_t>(rank)] = State::asked;
+  }
 
   /// Empty, or what is wrong.
   template <class Message>
@@ -44,6 +47,7 @@ class RankOrder {
   }
   bool in_order(const wire::Ended& m, job::Phase) { return step(m.rank, State::started, State::ended); }
   bool in_order(const wire::NameAsk& m, job::Phase) const { return in_mpi(m.rank); }
+  bool in_order(const wire::SpawnAsk& m, job::Phase) const { return in_mpi(m.rank); }
   bool in_order(const wire::Aborted& m, job::Phase) const { return in_mpi(m.rank); }
   bool in_order(const wire::Output& m, job::Phase) const { return states_[m.rank] >= State::started; }
   bool in_order(const wire::Clean&, job::Phase phase) const { return phase == job::Phase::finishing; }

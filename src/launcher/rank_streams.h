@@ -23,6 +23,8 @@ class RankStreams {
   /// `drained(rank)`: every stream that was opened for the rank has ended.
   RankStreams(asio::io_context& io, OutputDriver& output, int ranks, std::function<void(int rank)> drained);
 
+  /// There are so many ranks from now on.
+  void grow(int ranks) { ranks_.resize(static_cast<size_t>(ranks)); }
   /// The rank's streams are known now; with none it is drained at once.
   void opened(int rank, std::array<sys::Fd, output::kStreams> handed_over);
   void opened_remote(int rank, std::array<bool, output::kStreams> streams, std::uint32_t credit, const Grant& grant);

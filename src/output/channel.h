@@ -50,15 +50,21 @@ class Channel {
 class RawChannel final : public Channel {
  public:
   explicit RawChannel(FdWriter& writer) : writer_(writer) {}
+  /// The slot that wrote last.
+  int last() const { return last_; }
   bool ready(int) const override { return writer_.pending() <= kQueueLimit; }
   void answered(int, bool) override {}
-  void feed(int, std::string_view bytes, At) override { writer_.write(bytes); }
+  void feed(int slot, std::string_view bytes, At) override {
+    last_ = slot;
+    writer_.write(bytes);
+  }
   void end(int, Time) override {}
   void drained(Time) override {}
   void expire(int, Time) override {}
 
  private:
   FdWriter& writer_;
+  int last_ = 0;
 };
 
 /// The timers of all slots of all channels, in order of expiry: all wait equally long or not at all, so starting one is

@@ -26,7 +26,7 @@ bool shown(const Settings& settings, Stream stream) {
 bool shown(const Settings& settings, const RankFacts& facts, int rank) {
   if (!facts.name.empty()) return !settings.files;
   if (!shown(settings, Stream::out) && !shown(settings, Stream::err)) return false;
-  return !settings.console_ranks || settings.console_ranks->contains(rank);
+  return !settings.console_ranks || (facts.world == 1 && settings.console_ranks->contains(rank));
 }
 
 int count_shown(const Settings& settings, const std::vector<RankFacts>& ranks) {
@@ -57,7 +57,6 @@ bool passes_bytes(const Settings& settings, const std::vector<RankFacts>& ranks)
 
 Console::Console(const Settings& settings, const std::vector<RankFacts>& ranks, Output::Fds fds, Shared& shared)
     : slots_(ranks.size() * kStreams) {
-  const int count = count_ranks(ranks);
   const auto add_screen = [&](int fd, const char* name) {
     screens_.push_back(std::make_unique<Screen>(Screen{fd, Sink{name, FdWriter::borrowed(fd)}, nullptr}));
     FdWriter& writer = screens_.back()->sink.writer;
@@ -71,19 +70,48 @@ Console::Console(const Settings& settings, const std::vector<RankFacts>& ranks, 
   };
   add_screen(fds.out, "stdout");
   if (settings.mode != Mode::jsonl && !same_file(fds.out, fds.err)) add_screen(fds.err, "stderr");
-  for (size_t i = 0; i < ranks.size(); ++i) {
-    const int rank = static_cast<int>(i);
-    if (shown(settings, ranks[i], rank)) add_rank(settings, ranks[i], rank, count);
+  const int size = count_ranks(ranks);
+  for (size_t id = 0; id < ranks.size(); ++id) add_rank(settings, ranks[id], id, size);
+}
+
+bool Console::add(const Settings& settings, const std::vector<RankFacts>& ranks, std::size_t from, Shared& shared) {
+  slots_.resize(ranks.size() * kStreams);
+  const bool alone = settings.mode == Mode::lines && dynamic_cast<RawChannel*>(screens_.front()->channel.get());
+  const bool moved = alone && !passes_bytes(settings, ranks);
+  if (moved) make_lines(settings, ranks, from, shared);
+  const int size = static_cast<int>(ranks.size() - from);
+  for (size_t id = from; id < ranks.size(); ++id) add_rank(settings, ranks[id], id, size);
+  return moved;
+}
+
+/// The ranks before this id pass lines from now on, no longer bytes as they come.
+void Console::make_lines(const Settings& settings, const std::vector<RankFacts>& ranks, std::size_t before,
+                         Shared& shared) {
+  std::vector<int> last;
+  for (const auto& screen : screens_) {
+    last.push_back(static_cast<RawChannel&>(*screen->channel).last());
+    screen->channel = std::make_unique<LineChannel>(screen->sink.writer, shared);
+  }
+  const int size = count_ranks(ranks);
+  for (size_t id = 0; id < before; ++id) add_rank(settings, ranks[id], id, size);
+  for (size_t i = 0; i < screens_.size(); ++i) {
+    if (!screens_[i]->sink.writer.mid_line()) continue;
+    for (size_t at = static_cast<size_t>(last[i]); at < before * kStreams; at += kStreams) {
+      if (slots_[at].channel != screens_[i]->channel.get()) continue;
+      static_cast<LineChannel&>(*screens_[i]->channel).resume(slots_[at].slot);
+    }
   }
 }
 
-void Console::add_rank(const Settings& settings, const RankFacts& facts, int rank, int ranks) {
+void Console::add_rank(const Settings& settings, const RankFacts& facts, std::size_t id, int world_size) {
+  const int rank = static_cast<int>(id) - facts.first;
+  if (!shown(settings, facts, rank)) return;
   for (const Stream stream : {Stream::out, Stream::err}) {
     if (!shown(settings, stream)) continue;
     Screen& screen = stream == Stream::out ? *screens_.front() : *screens_.back();
-    const StreamFacts who{facts, rank, ranks, stream};
-    ConsoleSlot& slot = slots_[static_cast<std::size_t>(rank) * kStreams + static_cast<std::size_t>(stream)];
-    slot = {screen.channel.get(), 0, &screen.sink};
+    const StreamFacts who{facts, rank, world_size, stream};
+    ConsoleSlot& slot = slots_[id * kStreams + static_cast<std::size_t>(stream)];
+    slot = {screen.channel.get(), static_cast<int>(stream), &screen.sink};
     if (auto* json = dynamic_cast<JsonlChannel*>(slot.channel)) slot.slot = json->add(who);
     if (auto* lines = dynamic_cast<LineChannel*>(slot.channel)) {
       slot.slot = lines->add(prefix_of(settings, who, screen.fd));

@@ -21,6 +21,10 @@ class Console {
  public:
   Console(const Settings& settings, const std::vector<RankFacts>& ranks, Output::Fds fds, Shared& shared);
 
+  /// Those of the ranks from this id on. True when the slots of the ranks before changed, too: the one rank that was
+  /// shown alone is not alone any more.
+  bool add(const Settings& settings, const std::vector<RankFacts>& ranks, std::size_t from, Shared& shared);
+
   ConsoleSlot slot(int rank, Stream stream) const;
 
   struct Screen {
@@ -33,7 +37,8 @@ class Console {
   const std::vector<std::unique_ptr<Screen>>& screens() const { return screens_; }
 
  private:
-  void add_rank(const Settings& settings, const RankFacts& facts, int rank, int ranks);
+  void add_rank(const Settings& settings, const RankFacts& facts, std::size_t id, int world_size);
+  void make_lines(const Settings& settings, const std::vector<RankFacts>& ranks, std::size_t before, Shared& shared);
 
   std::vector<std::unique_ptr<Screen>> screens_;
   std::vector<ConsoleSlot> slots_;

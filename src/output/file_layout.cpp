@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "base/field_template.h"
+#include "base/worlds.h"
 #include "output/label.h"
 
 namespace dlaunch::output {
 namespace {
 
 constexpr std::string_view kOption = "--output-filename";
-constexpr std::string_view kLocalJob = "1";  // Open MPI's number of an mpirun's first job
 
 const std::vector<std::string>& file_fields() {
   static const std::vector<std::string> fields = {"rank", "local_rank", "host", "device", "stream", "job"};
@@ -30,11 +30,16 @@ std::string zero_padded(int rank, int ranks) {
   return text;
 }
 
-std::string open_mpi_path(const FileSettings& files, int rank, int ranks, Stream stream) {
+std::string open_mpi_path(const FileSettings& files, int world, int rank, int ranks, Stream stream) {
   std::string path = files.target;
   if (path.empty() || path.back() != '/') path += '/';
-  if (files.job_directory) path += std::string(kLocalJob) + '/';
+  if (files.job_directory || world > 1) path += std::to_string(world) + '/';
   return path + "rank." + zero_padded(rank, ranks) + '/' + std::string(stream_name(stream));
+}
+
+/// In a later world "2.0", so that no two worlds share a file.
+std::string numbered(const RankFacts& facts, int number) {
+  return (facts.world > 1 ? std::to_string(facts.world) + '.' : "") + std::to_string(number);
 }
 
 /// With a slash at its end: what all files of a template have in common.
@@ -49,6 +54,11 @@ std::string missing_field(const FileSettings& files, Stream stream, const RankFa
   const auto pieces = pieces_of(files, stream);
   const bool hosts_would_tell = a.host != b.host && !has_field(pieces, "host");
   return hosts_would_tell && has_field(pieces, "local_rank") ? "{host}" : "{rank}";
+}
+
+std::string name_of(const std::vector<RankFacts>& ranks, int id) {
+  const RankFacts& facts = ranks[static_cast<std::size_t>(id)];
+  return Worlds::rank_name({facts.world, id - facts.first});
 }
 
 tl::unexpected<Error> one_file_for_both(const std::string& path) {
@@ -69,12 +79,12 @@ Result<void> check_file_template(std::string_view target) {
 
 std::string file_path(const FileSettings& files, const RankFacts& facts, int rank, int ranks, Stream stream) {
   if (!facts.name.empty()) return log_directory(files) + facts.name + ".log";
-  if (!files.by_stream && !is_template(files.target)) return open_mpi_path(files, rank, ranks, stream);
+  if (!files.by_stream && !is_template(files.target)) return open_mpi_path(files, facts.world, rank, ranks, stream);
   std::string path;
   for (const auto& [literal, field] : pieces_of(files, stream)) {
     path += literal;
-    if (field == "rank") path += std::to_string(rank);
-    if (field == "local_rank") path += std::to_string(facts.local_rank);
+    if (field == "rank") path += numbered(facts, rank);
+    if (field == "local_rank") path += numbered(facts, facts.local_rank);
     if (field == "host") path += facts.host;
     if (field == "device") path += facts.device ? std::to_string(*facts.device) : "-";
     if (field == "stream") path += stream_name(stream);
@@ -83,8 +93,9 @@ std::string file_path(const FileSettings& files, const RankFacts& facts, int ran
   return path;
 }
 
-int count_ranks(const std::vector<RankFacts>& all) {
-  return static_cast<int>(std::ranges::count_if(all, [](const RankFacts& facts) { return facts.name.empty(); }));
+int count_ranks(const std::vector<RankFacts>& all, int world) {
+  return static_cast<int>(
+      std::ranges::count_if(all, [&](const RankFacts& facts) { return facts.name.empty() && facts.world == world; }));
 }
 
 bool streams_share_file(const FileSettings& files) {
@@ -92,13 +103,16 @@ bool streams_share_file(const FileSettings& files) {
 }
 
 Result<void> check_one_rank_a_file(const FileSettings& files, const std::vector<RankFacts>& ranks) {
-  const int count = count_ranks(ranks);
   std::unordered_map<std::string, std::pair<int, Stream>> taken;
-  for (int rank = 0; rank < count; ++rank) {
+  int world = 0;
+  int count = 0;
+  for (int rank = 0; rank < static_cast<int>(ranks.size()); ++rank) {
     const RankFacts& facts = ranks[static_cast<std::size_t>(rank)];
+    if (!facts.name.empty()) continue;
+    if (std::exchange(world, facts.world) != facts.world) count = count_ranks(ranks, facts.world);
     for (const Stream stream : {Stream::out, Stream::err}) {
       if (!files.keeps(stream) || (stream == Stream::err && !files.by_stream)) continue;
-      const std::string path = file_path(files, facts, rank, count, stream);
+      const std::string path = file_path(files, facts, rank - facts.first, count, stream);
       const auto [other, fresh] = taken.emplace(path, std::pair{rank, stream});
       if (fresh) continue;
       const auto [first, of] = other->second;
@@ -106,7 +120,7 @@ Result<void> check_one_rank_a_file(const FileSettings& files, const std::vector<
       const std::string field = missing_field(files, stream, ranks[static_cast<std::size_t>(first)], facts);
       return fail(
           {.where = std::string(kOption),
-           .what = "ranks " + std::to_string(first) + " and " + std::to_string(rank) + " would both write " + path,
+           .what = "ranks " + name_of(ranks, first) + " and " + name_of(ranks, rank) + " would both write " + path,
            .why = "",
            .hint = "add " + field + " to the template"});
     }
@@ -119,7 +133,7 @@ std::string direct_path(const Settings& settings, const RankFacts& facts, int ra
   if (settings.pty && stream == Stream::out) return {};
   if (settings.merge_stderr && stream == Stream::err) return {};
   if (!settings.files->keeps(stream)) return {};
-  const bool shown = !settings.console_ranks || settings.console_ranks->contains(rank);
+  const bool shown = !settings.console_ranks || (facts.world == 1 && settings.console_ranks->contains(rank));
   if (settings.files->copy && shown) return {};
   if (streams_share_file(*settings.files) && !settings.merge_stderr) return {};
   return file_path(*settings.files, facts, rank, ranks, stream);

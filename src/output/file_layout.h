@@ -16,11 +16,12 @@ bool is_template(std::string_view target);
 /// cli's check of --output-filename's value. A directory is always right.
 Result<void> check_file_template(std::string_view target);
 
-/// `files.target` must have passed check_file_template.
+/// `files.target` must have passed check_file_template. `rank` and `ranks`: its number in its world, and that world's
+/// size.
 std::string file_path(const FileSettings& files, const RankFacts& facts, int rank, int ranks, Stream stream);
 
-/// Without the processes that are none.
-int count_ranks(const std::vector<RankFacts>& all);
+/// Those of the world, without the processes that are none.
+int count_ranks(const std::vector<RankFacts>& all, int world = 1);
 
 /// Whether a rank's stdout and stderr go to one file.
 bool streams_share_file(const FileSettings& files);

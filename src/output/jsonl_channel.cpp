@@ -11,7 +11,9 @@ namespace {
 constexpr std::size_t kBlock = 64 * 1024;
 
 std::string head_of(const StreamFacts& facts) {
-  std::string head = "{\"rank\":";
+  std::string head = "{";
+  if (facts.host.world > 1) head += "\"world\":" + std::to_string(facts.host.world) + ',';
+  head += "\"rank\":";
   if (facts.host.name.empty()) {
     head += std::to_string(facts.rank);
   } else {

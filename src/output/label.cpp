@@ -4,6 +4,8 @@
 #include <array>
 #include <ctime>
 
+#include "base/worlds.h"
+
 namespace dlaunch::output {
 namespace {
 
@@ -49,7 +51,13 @@ std::string right_aligned(int number, int highest) {
 }
 
 std::string number_of(const StreamFacts& facts) {
-  return facts.host.name.empty() ? std::to_string(facts.rank) : facts.host.name;
+  return facts.host.name.empty() ? Worlds::rank_name({facts.host.world, facts.rank}) : facts.host.name;
+}
+
+/// Open MPI's number of a job, and the rank in it.
+std::string tag_of(const StreamFacts& facts) {
+  const std::string number = facts.host.name.empty() ? std::to_string(facts.rank) : facts.host.name;
+  return "[" + std::to_string(facts.host.world) + "," + number + "]";
 }
 
 }  // namespace
@@ -63,7 +71,7 @@ Result<void> check_label_template(std::string_view text) {
 Prefix Prefix::open_mpi(const Settings& settings, const StreamFacts& facts) {
   Prefix prefix;
   if (settings.timestamp) prefix.add_time(Part::Kind::ctime);
-  if (settings.tag) prefix.add_text("[1," + number_of(facts) + "]");
+  if (settings.tag) prefix.add_text(tag_of(facts));
   if (!prefix.empty()) prefix.add_text("<" + std::string(stream_name(facts.stream)) + ">:");
   return prefix;
 }
@@ -77,7 +85,7 @@ Prefix Prefix::label(std::string_view text, const StreamFacts& facts, bool color
   for (const auto& [literal, field] : pieces) {
     if (field.empty()) prefix.add_text(literal);
     if (field == "rank") {
-      const bool aligned = text == kDefaultLabel && facts.host.name.empty();
+      const bool aligned = text == kDefaultLabel && facts.host.name.empty() && facts.host.world == 1;
       prefix.add_text(aligned ? right_aligned(facts.rank, facts.ranks - 1) : number_of(facts));
     }
     if (field == "local_rank") prefix.add_text(std::to_string(facts.host.local_rank));

@@ -13,7 +13,8 @@
 
 namespace dlaunch::output {
 
-/// --label without a value. Its rank is right-aligned to the width of the highest; no other template pads.
+/// --label without a value. Its rank is right-aligned to the width of the highest of the world that was started first;
+/// no other template pads.
 inline constexpr std::string_view kDefaultLabel = "[{rank}] ";
 
 /// cli's check: an unknown field is an error that names the nearest known one.
@@ -22,7 +23,7 @@ Result<void> check_label_template(std::string_view text);
 /// The one stream that a prefix is for.
 struct StreamFacts {
   RankFacts host;
-  int rank = 0;
+  int rank = 0;  ///< in its world
   int ranks = 1;
   Stream stream = Stream::out;
 };

@@ -13,6 +13,8 @@ namespace dlaunch::output {
 class LineChannel final : public RecordChannel {
  public:
   using RecordChannel::RecordChannel;
+  /// What was last written to the sink is an unfinished line of that slot.
+  void resume(int slot) { on_line_ = &slot_at(slot); }
 
  private:
   Progress write_records(Slot& slot, std::string_view bytes, At at) override;

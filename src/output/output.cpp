@@ -46,6 +46,7 @@ class Output::Impl {
   }
 
   Result<void> open(Fds fds);
+  Result<void> add(const std::vector<RankFacts>& more);
   bool ready(int rank, Stream stream) const;
   void feed(int rank, Stream stream, std::string_view bytes, At at);
   void end(int rank, Stream stream, Time now);
@@ -80,9 +81,11 @@ class Output::Impl {
     return one ? Stream::out : Stream::err;
   }
   void check(Sink& sink);
+  void connect(int rank, bool to_files = true);
+  std::string direct(int rank, Stream stream) const;
 
   const Settings settings_;
-  const std::vector<RankFacts> ranks_;
+  std::vector<RankFacts> ranks_;
   std::optional<Console> console_;
   std::unique_ptr<RankFiles> files_;
   std::vector<Source> sources_;
@@ -100,13 +103,38 @@ Result<void> Output::Impl::open(Fds fds) {
     files_ = std::move(*files);
   }
   console_.emplace(settings_, ranks_, fds, shared);
-  for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
-    for (const Stream stream : {Stream::out, Stream::err}) {
-      source(rank, stream).console = console_->slot(rank, stream);
-      if (files_) source(rank, stream).file = files_->slot(rank, stream);
+  for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) connect(rank);
+  return {};
+}
+
+Result<void> Output::Impl::add(const std::vector<RankFacts>& more) {
+  const size_t before = ranks_.size();
+  ranks_.insert(ranks_.end(), more.begin(), more.end());
+  if (files_) {
+    if (auto made = files_->add(before); !made) {
+      ranks_.resize(before);
+      return made;
     }
   }
+  sources_.resize(ranks_.size() * kStreams);
+  tails_.resize(ranks_.size());
+  const bool moved = console_->add(settings_, ranks_, before, shared);
+  for (size_t rank = moved ? 0 : before; rank < ranks_.size(); ++rank) {
+    connect(static_cast<int>(rank), rank >= before);
+  }
   return {};
+}
+
+void Output::Impl::connect(int rank, bool to_files) {
+  for (const Stream stream : {Stream::out, Stream::err}) {
+    source(rank, stream).console = console_->slot(rank, stream);
+    if (files_ && to_files) source(rank, stream).file = files_->slot(rank, stream);
+  }
+}
+
+std::string Output::Impl::direct(int rank, Stream stream) const {
+  const RankFacts& facts = ranks_[static_cast<std::size_t>(rank)];
+  return direct_path(settings_, facts, rank - facts.first, count_ranks(ranks_, facts.world), stream);
 }
 
 bool Output::Impl::ready(int rank, Stream stream) const {
@@ -195,26 +223,24 @@ void Output::Impl::check(Sink& sink) {
 std::vector<std::string> Output::Impl::last_words(int rank) const {
   const Tail& tail = tails_[static_cast<std::size_t>(rank)];
   const Stream stream = telling_stream(rank);
-  const auto& facts = ranks_[static_cast<std::size_t>(rank)];
-  const std::string direct = direct_path(settings_, facts, rank, count_ranks(ranks_), stream);
-  if (!direct.empty()) return last_lines_of_file(direct);
+  const std::string file = direct(rank, stream);
+  if (!file.empty()) return last_lines_of_file(file);
   return last_lines(tail.bytes(), tail.whole(), kLastWords);
 }
 
 std::uint64_t Output::Impl::bytes(int rank, Stream stream) const {
   const Source& s = source(rank, stream);
   if (s.bytes > 0) return s.bytes;
-  const auto& facts = ranks_[static_cast<std::size_t>(rank)];
-  const std::string direct = direct_path(settings_, facts, rank, count_ranks(ranks_), stream);
+  const std::string path = direct(rank, stream);
   struct stat file{};
-  if (direct.empty() || stat(direct.c_str(), &file) != 0) return 0;
+  if (path.empty() || stat(path.c_str(), &file) != 0) return 0;
   return static_cast<std::uint64_t>(file.st_size);
 }
 
 std::string Output::Impl::path(int rank, Stream stream) const {
   if (!settings_.files || (stream == Stream::err && telling_stream(rank) == Stream::out)) return {};
   const auto& facts = ranks_[static_cast<std::size_t>(rank)];
-  return file_path(*settings_.files, facts, rank, count_ranks(ranks_), stream);
+  return file_path(*settings_.files, facts, rank - facts.first, count_ranks(ranks_, facts.world), stream);
 }
 
 Result<std::unique_ptr<Output>> Output::open(const Settings& settings, std::vector<RankFacts> ranks, Fds fds) {
@@ -226,6 +252,7 @@ Result<std::unique_ptr<Output>> Output::open(const Settings& settings, std::vect
 Output::Output(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Output::~Output() = default;
 
+Result<void> Output::add(const std::vector<RankFacts>& ranks) { return impl_->add(ranks); }
 bool Output::ready(int rank, Stream stream) const { return impl_->ready(rank, stream); }
 void Output::feed(int rank, Stream stream, std::string_view bytes, Time now, std::int64_t wall_ns) {
   impl_->feed(rank, stream, bytes, {now, wall_ns});

@@ -26,6 +26,8 @@ struct RankFacts {
   int local_rank = 0;
   std::optional<int> device;
   std::string name = {};  ///< of a process that is no rank; such come after all ranks, and have only a stdout
+  int world = 1;          ///< as base/worlds.h counts
+  int first = 0;          ///< id of its world's rank 0
 };
 
 class Output {
@@ -38,6 +40,9 @@ class Output {
   /// Creates the per-rank files (all of them, also of silent ranks) or says which could not be.
   static Result<std::unique_ptr<Output>> open(const Settings& settings, std::vector<RankFacts> ranks, Fds fds);
   ~Output();
+
+  /// The ranks of another world, with the next ids. On an Error nothing is added; files that were made are left.
+  Result<void> add(const std::vector<RankFacts>& ranks);
 
   /// Whether this stream may be fed now. Turns true again only within flush(), tick(), feed() or end(). To be asked
   /// before each read: a partial line of a stream that was told no is not taken for idle.
@@ -90,6 +95,7 @@ inline constexpr int kLastWords = 10;  ///< lines kept a rank for the failure su
 
 /// When nobody but the file reads a stream (nocopy, no labels in the file), the rank may write the file itself: the
 /// absolute path then, else empty. Pure; says what open() would create.
+/// `rank` and `ranks`: its number in its world, and that world's size.
 std::string direct_path(const Settings& settings, const RankFacts& facts, int rank, int ranks, Stream stream);
 
 }  // namespace dlaunch::output

@@ -62,6 +62,19 @@ Result<std::unique_ptr<RankFiles>> RankFiles::create(const Settings& settings, c
   return files;
 }
 
+Result<void> RankFiles::add(std::size_t from) {
+  if (auto good = check_one_rank_a_file(*settings_.files, ranks_); !good) return good;
+  const std::size_t before = files_.size();
+  slots_.resize(ranks_.size() * kStreams);
+  for (std::size_t rank = from; rank < ranks_.size(); ++rank) {
+    if (auto good = create_rank(static_cast<int>(rank)); !good) {
+      files_.resize(before);
+      return good;
+    }
+  }
+  return {};
+}
+
 FileSlot RankFiles::slot(int rank, Stream stream) const {
   return slots_[static_cast<std::size_t>(rank) * kStreams + static_cast<std::size_t>(stream)];
 }
@@ -91,14 +104,15 @@ Result<void> RankFiles::create_rank(int rank) {
 }
 
 Result<RankFile*> RankFiles::create_file(int rank, Stream stream) {
-  const int ranks = count_ranks(ranks_);
   const RankFacts& facts = ranks_[static_cast<std::size_t>(rank)];
+  const int ranks = count_ranks(ranks_, facts.world);
+  const int number = rank - facts.first;
   auto file = std::make_unique<RankFile>();
-  file->path = file_path(*settings_.files, facts, rank, ranks, stream);
+  file->path = file_path(*settings_.files, facts, number, ranks, stream);
   const int fd = create_with_parents(file->path);
   if (fd < 0) return fail(sink_error("create " + file->path, -fd));
   FdWriter writer = FdWriter::owned(fd);
-  const bool ours = direct_path(settings_, facts, rank, ranks, stream).empty();
+  const bool ours = direct_path(settings_, facts, number, ranks, stream).empty();
   if (ours) file->sink.emplace(Sink{file->path, std::move(writer)});
   files_.push_back(std::move(file));
   return files_.back().get();
@@ -110,7 +124,7 @@ std::unique_ptr<Channel> RankFiles::make_channel(RankFile& file, int rank, const
   auto channel = std::make_unique<LineChannel>(file.sink->writer, shared_);
   const RankFacts& facts = ranks_[static_cast<std::size_t>(rank)];
   for (const Stream stream : streams) {
-    channel->add(Prefix::open_mpi(settings_, {facts, rank, count_ranks(ranks_), stream}));
+    channel->add(Prefix::open_mpi(settings_, {facts, rank - facts.first, count_ranks(ranks_, facts.world), stream}));
   }
   return channel;
 }

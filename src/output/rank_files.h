@@ -33,6 +33,9 @@ class RankFiles {
   static Result<std::unique_ptr<RankFiles>> create(const Settings& settings, const std::vector<RankFacts>& ranks,
                                                    Shared& shared);
 
+  /// Those of the ranks from this id on, which are in `ranks` now. On an Error no more files are open than before.
+  Result<void> add(std::size_t from);
+
   FileSlot slot(int rank, Stream stream) const;
 
   /// Opens the file of a stream that the rank was to write itself, but that came to us.

@@ -59,6 +59,7 @@ class RecordChannel : public Channel {
   /// Writes what is held: it was idle, or its stream ended.
   virtual void let_go(Slot& slot) = 0;
 
+  Slot& slot_at(int slot) { return slots_[static_cast<std::size_t>(slot)]; }
   bool crowded() const { return writer_.pending() > kQueueLimit; }
   void hold(Slot& slot, std::string_view rest, At at);
 
@@ -67,7 +68,6 @@ class RecordChannel : public Channel {
   Slot* holder_ = nullptr;  // the stream whose long record has the sink for itself
 
  private:
-  Slot& slot_at(int slot) { return slots_[static_cast<std::size_t>(slot)]; }
   void process(Slot& slot, std::string_view bytes, At at);
   void wait_last(Slot& slot, std::string_view bytes, At at);
   void wait_first(Slot& slot, std::string_view bytes, At at);

@@ -57,12 +57,17 @@ Json host_json(const Host& host, const std::vector<int>* ranks) {
   return json;
 }
 
-Json rank_json(const Rank& rank) {
-  Json json = {{"rank", rank.rank},
-               {"app", rank.app},
-               {"host", rank.host},
-               {"local_rank", rank.local_rank},
-               {"device", rank.device ? Json(*rank.device) : Json(nullptr)}};
+/// A later world than the first is said.
+Json rank_json(const Plan& plan, size_t id) {
+  const Rank& rank = plan.ranks[id];
+  const int world = plan.worlds.place(static_cast<int>(id)).world;
+  Json json = Json::object();
+  if (world > 1) json["world"] = world;
+  json["rank"] = rank.rank;
+  json["app"] = rank.app;
+  json["host"] = rank.host;
+  json["local_rank"] = rank.local_rank;
+  json["device"] = rank.device ? Json(*rank.device) : Json(nullptr);
   if (!rank.slots.empty()) json["slot"] = rank.slots;
   if (!rank.dir.empty()) json["directory"] = rank.dir;
   return json;
@@ -76,7 +81,7 @@ std::string to_json(const Plan& plan) {
   Json hosts = Json::array();
   for (const PlannedHost& host : plan.hosts) hosts.push_back(host_json(host.host, &host.ranks));
   Json ranks = Json::array();
-  for (const Rank& rank : plan.ranks) ranks.push_back(rank_json(rank));
+  for (size_t id = 0; id < plan.ranks.size(); ++id) ranks.push_back(rank_json(plan, id));
   Json companion;
   if (plan.companion) {
     companion = {
@@ -86,8 +91,9 @@ std::string to_json(const Plan& plan) {
                   {"map_by", to_string(plan.binding.map_by)},
                   {"rank_by", to_string(plan.binding.rank_by)}};
   if (plan.binding.cores_per_rank > 1) binding["cores_per_rank"] = plan.binding.cores_per_rank;
-  Json whole = {{"job_id", plan.job_id},     {"size", plan.ranks.size()},     {"apps", std::move(apps)},
-                {"hosts", std::move(hosts)}, {"binding", std::move(binding)}, {"notes", plan.notes},
+  Json whole = {{"job_id", plan.job_id},         {"size", plan.worlds.size(1, static_cast<int>(plan.ranks.size()))},
+                {"apps", std::move(apps)},       {"hosts", std::move(hosts)},
+                {"binding", std::move(binding)}, {"notes", plan.notes},
                 {"ranks", std::move(ranks)}};
   if (plan.companion) whole["companion"] = std::move(companion);
   if (plan.rank_table) whole["rank_table"] = plan.rank_table->name;

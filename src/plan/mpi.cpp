@@ -20,6 +20,12 @@ void set(std::vector<std::string>& environment, const App& app, std::string_view
   environment.push_back(std::string(name) + '=' + std::to_string(value));
 }
 
+void set_own(Rank& rank, const App& app, int here) {
+  set(rank.env, app, "PMI_RANK", rank.rank);
+  set(rank.env, app, "MPI_LOCALRANKID", rank.local_rank);
+  set(rank.env, app, "MPI_LOCALNRANKS", here);
+}
+
 }  // namespace
 
 /// Horovod takes these variables for a real MPI that it should use, where --env-for sets it up to do without one;
@@ -48,9 +54,25 @@ void add_mpi(Plan& plan, Mpi mpi) {
   for (Rank& rank : plan.ranks) {
     const App& app = plan.apps[static_cast<size_t>(rank.app)];
     const size_t here = plan.hosts[static_cast<size_t>(rank.host)].ranks.size();
-    set(rank.env, app, "PMI_RANK", rank.rank);
-    set(rank.env, app, "MPI_LOCALRANKID", rank.local_rank);
-    set(rank.env, app, "MPI_LOCALNRANKS", static_cast<int>(here));
+    set_own(rank, app, static_cast<int>(here));
+  }
+}
+
+void add_spawned_mpi(std::vector<App>& apps, std::vector<Rank>& ranks, int first_app, const std::vector<int>& here) {
+  for (App& app : apps) {
+    const bool size_chosen = std::ranges::find(app.chosen, "PMI_SIZE") != app.chosen.end();
+    for (std::vector<std::string>* environment : {&app.env, &app.env_elsewhere}) {
+      if (environment->empty()) continue;
+      std::erase_if(*environment, [&](const std::string& entry) {
+        const std::string_view name = variable_name(entry);
+        return (name == "PMI_SIZE" && !size_chosen) || name == "PMI_SPAWNED";
+      });
+      set(*environment, app, "PMI_SIZE", static_cast<int>(ranks.size()));
+      environment->emplace_back("PMI_SPAWNED=1");
+    }
+  }
+  for (Rank& rank : ranks) {
+    set_own(rank, apps[static_cast<size_t>(rank.app - first_app)], here[static_cast<size_t>(rank.host)]);
   }
 }
 

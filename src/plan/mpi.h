@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "plan/plan.h"
 #include "plan/request.h"
@@ -20,5 +21,9 @@ bool left_by_outer_mpi(std::string_view name);
 
 /// Adds the variables to a plan that is complete but for Plan::mpi. What -x chose stays as it is.
 void add_mpi(Plan& plan, Mpi mpi);
+
+/// The same for the programs and ranks of a spawned world. `first_app`: number of its first program; `here`: how many
+/// of its ranks are on each host.
+void add_spawned_mpi(std::vector<App>& apps, std::vector<Rank>& ranks, int first_app, const std::vector<int>& here);
 
 }  // namespace dlaunch::plan

@@ -1,5 +1,6 @@
-// The plan: every rank with its host, device, environment and directory. Immutable once made; `main` owns it and all
-// others read it. make_plan is pure and linear in hosts + ranks.
+// The plan: every rank with its host, device, environment and directory. `main` owns it and all others read it. Once
+// made it does not change, but that the launcher adds what ranks spawn (plan/grow.h), behind all that is there.
+// make_plan is pure and linear in hosts + ranks.
 #pragma once
 
 #include <optional>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/worlds.h"
 #include "plan/allocation.h"
 #include "plan/request.h"
 
@@ -21,15 +23,15 @@ struct App {
   std::string wdir;                      ///< absolute
   bool wdir_chosen = false;              ///< by --wdir: no host's own directory replaces it
   bool rank_dirs = false;                ///< its ranks run in Rank::dir, each with a PWD of its own
-  int first_rank = 0;
+  int first_rank = 0;                    ///< index into Plan::ranks
   int ranks = 0;
 };
 
 struct Rank {
-  int rank = 0;
-  int app = 0;   ///< index into Plan::apps
-  int host = 0;  ///< index into Plan::hosts, which is also the node rank
-  int local_rank = 0;
+  int rank = 0;                     ///< in its world; in world 1 that is its index
+  int app = 0;                      ///< index into Plan::apps
+  int host = 0;                     ///< index into Plan::hosts, which is also the node rank
+  int local_rank = 0;               ///< among the ranks of its world
   std::optional<int> device;        ///< physical id; none where the host has no devices
   std::vector<std::string> env;     ///< NAME=VALUE of this rank alone; no name that is in its App's env
   std::string slots = {};           ///< a rankfile's slot= (plan/slot_list.h); empty: not said
@@ -48,7 +50,7 @@ struct Companion {
 
 struct PlannedHost {
   Host host;
-  std::vector<int> ranks;  ///< ascending
+  std::vector<int> ranks;  ///< indices into Plan::ranks, ascending
 };
 
 /// What tells Ascend's communication library which rank runs where; ranks find it by RANK_TABLE_FILE.
@@ -62,7 +64,8 @@ struct Plan {
   std::string job_id;
   std::vector<App> apps;
   std::vector<PlannedHost> hosts;  ///< only those that get ranks
-  std::vector<Rank> ranks;         ///< index == rank
+  std::vector<Rank> ranks;         ///< the index is the rank's id
+  Worlds worlds = {};              ///< of the ids
   BindingRequest binding;
   std::vector<Framework> frameworks = {};  ///< their variables: with_frameworks (plan/frameworks.h)
   Visible visible = Visible::unchanged;

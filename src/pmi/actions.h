@@ -46,8 +46,24 @@ struct Abort {
   std::uint32_t code;
   bool operator==(const Abort&) const = default;
 };
+/// One program of a spawn.
+struct SpawnProgram {
+  std::vector<std::string> argv;
+  std::uint32_t ranks = 1;
+  std::string wdir;                ///< empty: not said
+  std::vector<std::string> env;    ///< NAME=VALUE
+  std::vector<std::string> hosts;  ///< the only ones it may run on; none: all
+  bool operator==(const SpawnProgram&) const = default;
+};
+/// The rank wants another world (MPI_Comm_spawn) with `pairs` (key, value, …) in its space, and waits for the answer.
+struct AskSpawn {
+  std::uint32_t rank;
+  std::vector<SpawnProgram> programs;
+  std::vector<std::string> pairs;
+  bool operator==(const AskSpawn&) const = default;
+};
 
-using Action = std::variant<Send, HangUp, Complain, Gather, AskName, Abort>;
+using Action = std::variant<Send, HangUp, Complain, Gather, AskName, AskSpawn, Abort>;
 using Actions = std::vector<Action>;
 
 }  // namespace dlaunch::pmi

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/worlds.h"
 #include "pmi/space.h"
 
 namespace dlaunch::pmi {
@@ -13,13 +14,21 @@ constexpr size_t kPiece = 4u << 20;  // of one Shared: a frame takes 16 MiB
 
 }  // namespace
 
-std::string broken_fence(std::uint32_t rank) {
-  return "rank " + std::to_string(rank) +
-         " has left MPI, or never entered it, so the ranks that wait for it in MPI are let down";
+std::string broken_fence(const std::string& rank) {
+  return rank + " has left MPI, or never entered it, so the ranks that wait for it in MPI are let down";
 }
 
-GatherAll::GatherAll(std::vector<int> ranks_of_host)
-    : ranks_left_(std::move(ranks_of_host)), has_come_(ranks_left_.size()) {}
+GatherAll::GatherAll(std::vector<int> ranks_of_host, int number, std::uint32_t first)
+    : number_(number), first_(first), ranks_left_(std::move(ranks_of_host)), has_come_(ranks_left_.size()) {
+  for (const int ranks : ranks_left_) {
+    takes_part_.push_back(ranks > 0);
+    if (ranks > 0) ++hosts_;
+  }
+}
+
+std::string GatherAll::name(std::uint32_t rank) const {
+  return "rank " + Worlds::rank_name({number_, static_cast<int>(rank - first_)});
+}
 
 std::string GatherAll::take(int host, std::vector<std::string> pairs, const std::vector<std::uint32_t>& gone) {
   const auto at = static_cast<size_t>(host);
@@ -47,7 +56,7 @@ std::vector<GatherAll::Shared> GatherAll::take_shared() {
   std::vector<Shared> all(1);
   if (empty_ > 0 && !missing_) missing_ = last_of_empty_;
   if (missing_) {
-    all.back().broken = broken_fence(*missing_);
+    all.back().broken = broken_fence(name(*missing_));
   } else if (bytes_ > kMaxSpace) {
     all.back().broken = "the ranks put " + std::to_string(bytes_) + " bytes into MPI's key-value space, which holds " +
                         std::to_string(kMaxSpace);

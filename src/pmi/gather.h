@@ -1,5 +1,5 @@
-// A fence over all hosts, as the launcher sees it: each host's part comes in, and once every host has come what all of
-// them put goes out, the same to each. PURE. Owned by the launcher.
+// A fence of one world over its hosts, as the launcher sees it: each host's part comes in, and once every host has come
+// what all of them put goes out, the same to each. PURE. Owned by the launcher.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,18 @@
 
 namespace dlaunch::pmi {
 
-/// What a person reads when a fence was broken by a rank that can never come to it.
-std::string broken_fence(std::uint32_t rank);
+/// What a person reads when a fence was broken by a rank that can never come to it. `rank`: "rank 3".
+std::string broken_fence(const std::string& rank);
 
 class GatherAll {
  public:
-  /// `ranks_of_host[h]`: how many ranks run on host h.
-  explicit GatherAll(std::vector<int> ranks_of_host);
+  /// `ranks_of_host[h]`: how many of its ranks run on host h; one without any takes no part. `number`, `first`:
+  /// the world's, and the number of its rank 0.
+  explicit GatherAll(std::vector<int> ranks_of_host, int number = 1, std::uint32_t first = 0);
 
-  /// What goes to every host, in this order.
+  bool takes_part(int host) const { return takes_part_[static_cast<size_t>(host)]; }
+
+  /// What goes to every host that takes part, in this order.
   struct Shared {
     std::vector<std::string> pairs;  ///< key, value, …
     bool last = false;
@@ -32,8 +35,13 @@ class GatherAll {
   std::vector<Shared> take_shared();
 
  private:
-  bool complete() const { return came_ > 0 && came_ + empty_ == ranks_left_.size(); }
+  bool complete() const { return came_ > 0 && came_ + empty_ == hosts_; }
+  std::string name(std::uint32_t rank) const;
 
+  const int number_;
+  const std::uint32_t first_;
+  std::vector<bool> takes_part_;
+  size_t hosts_ = 0;  // that take part
   std::vector<int> ranks_left_;
   std::vector<bool> has_come_;
   std::vector<std::string> pairs_;

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "base/worlds.h"
 #include "pmi/gather.h"
 
 namespace dlaunch::pmi {
@@ -11,10 +12,9 @@ namespace {
 
 using std::string_view;
 
-// Hydra's. Clients compute with these: vallen_max must stay even once they have clamped it to what fits in a line.
+// Hydra's, with kMaxKey and kMaxValue. Clients compute with these: vallen_max must stay even once they have clamped it
+// to what fits in a line.
 constexpr size_t kMaxName = 256;
-constexpr size_t kMaxKey = 64;
-constexpr size_t kMaxValue = 1024;
 
 constexpr string_view kMapping = "PMI_process_mapping";
 constexpr string_view kDead = "PMI_dead_processes";  // asked by runs that live on without a rank; none does here
@@ -117,8 +117,20 @@ Actions Server::name_answered(std::uint32_t rank, bool ok, const std::string& po
   return take_actions();
 }
 
+Actions Server::spawn_answered(std::uint32_t rank, bool ok, const std::string& space) {
+  const auto found = clients_.find(rank);
+  if (found == clients_.end() || found->second.wait != Wait::spawn || found->second.gone) return {};
+  found->second.wait = Wait::none;
+  if (ok) {
+    answer(rank, {{"cmd", "spawn_result"}, {"rc", "0"}, {"jobid", space}, {"nerrs", "0"}});
+  } else {
+    answer(rank, {{"cmd", "spawn_result"}, {"rc", "-1"}, {"status", "spawn_failed"}});
+  }
+  return take_actions();
+}
+
 void Server::take_line(std::uint32_t rank, Client& client, const std::string& text) {
-  if (client.in_spawn || text == "mcmd=spawn") return take_spawn_line(rank, client, text);
+  if (client.spawn || text == "mcmd=spawn") return take_spawn_line(rank, client, text);
   const auto line = parse_line(text);
   if (!line) return break_off(rank, "sent " + line.error().what + ": " + line.error().why);
   const auto command = std::ranges::find(kCommands, (*line)["cmd"], &Command::name);
@@ -130,12 +142,15 @@ void Server::take_line(std::uint32_t rank, Client& client, const std::string& te
   (this->*command->handler)(rank, client, *line);
 }
 
-/// Its lines end with endcmd.
 void Server::take_spawn_line(std::uint32_t rank, Client& client, const std::string& text) {
-  client.in_spawn = text != "endcmd";
-  if (client.in_spawn) return;
-  actions_.push_back(Complain{"rank " + std::to_string(rank) + " called MPI_Comm_spawn, which dlaunch does not serve"});
-  answer(rank, {{"cmd", "spawn_result"}, {"rc", "-1"}, {"status", "spawn_not_supported"}});
+  if (client.state != State::initialized) return break_off(rank, "asked before it said init: " + quoted(text));
+  if (!client.spawn) client.spawn.emplace();
+  const auto whole = client.spawn->read(text);
+  if (!whole) return break_off(rank, "sent " + whole.error().what + ": " + whole.error().why);
+  if (!*whole) return;
+  client.wait = Wait::spawn;
+  actions_.push_back(client.spawn->take(rank));
+  client.spawn.reset();
 }
 
 void Server::on_init(std::uint32_t rank, Client& client, const Line& line) {
@@ -154,7 +169,7 @@ void Server::on_maxes(std::uint32_t rank, Client&, const Line&) {
 }
 
 void Server::on_appnum(std::uint32_t rank, Client& client, const Line&) {
-  answer(rank, {{"cmd", "appnum"}, {"appnum", std::to_string(client.app)}});
+  answer(rank, {{"cmd", "appnum"}, {"appnum", std::to_string(client.app - world_.first_app)}});
 }
 
 void Server::on_space_name(std::uint32_t rank, Client&, const Line&) {
@@ -172,7 +187,7 @@ void Server::on_put(std::uint32_t rank, Client&, const Line& line) {
   if (line["value"].size() > kMaxValue) return refuse_put(rank, "value_too_long");
   if (key == kMapping || key == kDead) return refuse_put(rank, "reserved_key");
   if (!space_.put(std::string(key), std::string(line["value"]))) {
-    actions_.push_back(Complain{"rank " + std::to_string(rank) + " put more than MPI's key-value space holds"});
+    actions_.push_back(Complain{name(rank) + " put more than MPI's key-value space holds"});
     return refuse_put(rank, "space_is_full");
   }
   answer(rank, {{"cmd", "put_result"}, {"rc", "0"}, {"msg", "success"}});
@@ -221,12 +236,16 @@ void Server::answer(std::uint32_t rank, std::initializer_list<std::pair<string_v
   actions_.push_back(Send{rank, write_line(pairs)});
 }
 
+std::string Server::name(std::uint32_t rank) const {
+  return "rank " + Worlds::rank_name({world_.number, static_cast<int>(rank - world_.first)});
+}
+
 void Server::refuse_put(std::uint32_t rank, string_view why) {
   answer(rank, {{"cmd", "put_result"}, {"rc", "-1"}, {"msg", why}});
 }
 
 void Server::break_off(std::uint32_t rank, const std::string& why) {
-  actions_.push_back(Complain{"rank " + std::to_string(rank) + " " + why + "; it gets no more answers"});
+  actions_.push_back(Complain{name(rank) + " " + why + "; it gets no more answers"});
   actions_.push_back(HangUp{rank});
   leave(clients_.at(rank));
 }
@@ -250,7 +269,7 @@ void Server::fence_when_all_wait() {
     actions_.push_back(std::move(gather));
     return;
   }
-  if (!gather.gone.empty()) actions_.push_back(Complain{broken_fence(gather.gone.front())});
+  if (!gather.gone.empty()) actions_.push_back(Complain{broken_fence(name(gather.gone.front()))});
   end_fence(!gather.gone.empty());
 }
 

@@ -56,24 +56,32 @@ const std::string& host_name(const plan::Plan& plan, const plan::Rank& rank) {
   return plan.hosts.at(static_cast<size_t>(rank.host)).host.name;
 }
 
-Json rank_json(const plan::Plan& plan, const plan::Rank& rank, const job::RankRecord& record,
-               const RankOutput& output) {
-  return {{"rank", rank.rank},
-          {"host", host_name(plan, rank)},
-          {"local_rank", rank.local_rank},
-          {"device", device_json(rank)},
-          {"pid", record.pid == 0 ? Json(nullptr) : Json(record.pid)},
-          {"start", time_json(record.start_ns)},
-          {"end", time_json(record.end_ns)},
-          {"status", status_json(record.status)},
-          {"shell_code", record.status ? Json(record.status->shell_code()) : Json(nullptr)},
-          {"ended_by_us", record.ended_by_us},
-          {"needed_kill", record.needed_kill},
-          {"stdout_bytes", output.stdout_bytes},
-          {"stderr_bytes", output.stderr_bytes},
-          {"stdout_path", text_json(output.stdout_path)},
-          {"stderr_path", text_json(output.stderr_path)},
-          {"cpus", record.cpus}};
+/// Which rank it is: its world only in a later one than the first.
+Json identity_json(const plan::Plan& plan, size_t id) {
+  const Worlds::Place place = plan.worlds.place(static_cast<int>(id));
+  if (place.world == 1) return {{"rank", place.rank}};
+  return {{"world", place.world}, {"rank", place.rank}};
+}
+
+Json rank_json(const plan::Plan& plan, size_t id, const job::RankRecord& record, const RankOutput& output) {
+  const plan::Rank& rank = plan.ranks.at(id);
+  Json json = identity_json(plan, id);
+  json.update(Json{{"host", host_name(plan, rank)},
+                   {"local_rank", rank.local_rank},
+                   {"device", device_json(rank)},
+                   {"pid", record.pid == 0 ? Json(nullptr) : Json(record.pid)},
+                   {"start", time_json(record.start_ns)},
+                   {"end", time_json(record.end_ns)},
+                   {"status", status_json(record.status)},
+                   {"shell_code", record.status ? Json(record.status->shell_code()) : Json(nullptr)},
+                   {"ended_by_us", record.ended_by_us},
+                   {"needed_kill", record.needed_kill},
+                   {"stdout_bytes", output.stdout_bytes},
+                   {"stderr_bytes", output.stderr_bytes},
+                   {"stdout_path", text_json(output.stdout_path)},
+                   {"stderr_path", text_json(output.stderr_path)},
+                   {"cpus", record.cpus}});
+  return json;
 }
 
 template <class T>
@@ -84,8 +92,7 @@ T at_or_default(const std::vector<T>& items, size_t index) {
 Json ranks_json(const RecordInput& input) {
   Json ranks = Json::array();
   for (size_t i = 0; i < input.plan.ranks.size(); ++i) {
-    ranks.push_back(rank_json(input.plan, input.plan.ranks[i], at_or_default(input.outcome.ranks, i),
-                              at_or_default(input.outputs, i)));
+    ranks.push_back(rank_json(input.plan, i, at_or_default(input.outcome.ranks, i), at_or_default(input.outputs, i)));
   }
   return ranks;
 }
@@ -95,18 +102,23 @@ Json first_failure_json(const RecordInput& input) {
   const auto index = static_cast<size_t>(*input.outcome.first_failure);
   const plan::Rank& rank = input.plan.ranks.at(index);
   const job::RankRecord record = at_or_default(input.outcome.ranks, index);
-  return {{"rank", rank.rank},
-          {"host", host_name(input.plan, rank)},
-          {"device", device_json(rank)},
-          {"pid", record.pid == 0 ? Json(nullptr) : Json(record.pid)},
-          {"end", time_json(record.end_ns)},
-          {"status", status_json(record.status)},
-          {"text", record.status ? Json(record.status->describe()) : Json(nullptr)}};
+  Json json = identity_json(input.plan, index);
+  json.update(Json{{"host", host_name(input.plan, rank)},
+                   {"device", device_json(rank)},
+                   {"pid", record.pid == 0 ? Json(nullptr) : Json(record.pid)},
+                   {"end", time_json(record.end_ns)},
+                   {"status", status_json(record.status)},
+                   {"text", record.status ? Json(record.status->describe()) : Json(nullptr)}});
+  return json;
 }
 
+/// What the user started; what ranks spawned is in the plan.
 Json command_json(const plan::Plan& plan) {
+  const int started = plan.worlds.size(1, static_cast<int>(plan.ranks.size()));
   Json command = Json::array();
-  for (const plan::App& app : plan.apps) command.push_back(app.argv);
+  for (const plan::App& app : plan.apps) {
+    if (app.first_rank < started || plan.worlds.last() == 1) command.push_back(app.argv);
+  }
   return command;
 }
 

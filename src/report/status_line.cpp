@@ -37,7 +37,7 @@ std::string ending_text(const Status& status, job::Time now) {
     sent = short_name(status.signal) + " sent, KILL in " + std::to_string(std::max<long>(0, left)) + " s";
   }
   return "ending: waiting for " + std::to_string(n) + (n == 1 ? " rank (" : " ranks (") + sent +
-         "): " + fold_ints(status.waiting);
+         "): " + status.worlds.fold(status.waiting);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "base/worlds.h"
 #include "job/policy.h"
 
 namespace dlaunch::report {
@@ -19,7 +20,8 @@ struct Status {
   int started = 0;               ///< starting: so many ranks of `total`
   int total = 0;
   std::string missing{};               ///< starting: the hosts that are not ready, folded
-  std::set<int> waiting{};             ///< ending: for these ranks
+  std::set<int> waiting{};             ///< ending: for these ranks (ids)
+  Worlds worlds{};                     ///< of these ids
   int signal = 0;                      ///< ending: sent to the ranks, while `kill_at` is to come
   std::optional<job::Time> kill_at{};  ///< ending: KILL comes then; none: it was sent
   bool operator==(const Status&) const = default;

@@ -56,37 +56,37 @@ std::string count(size_t n, const std::string& word) { return std::to_string(n) 
 
 std::string was(size_t n) { return n == 1 ? " was " : " were "; }
 
-std::string ranks_text(const std::set<int>& ranks) {
-  return (ranks.size() == 1 ? "rank " : "ranks ") + fold_ints(ranks);
+std::string ranks_text(const Worlds& worlds, const std::set<int>& ranks) {
+  return (ranks.size() == 1 ? "rank " : "ranks ") + worlds.fold(ranks);
 }
 
-void tell_failed(const Groups& groups, bool others, Lines& lines) {
+void tell_failed(const Worlds& worlds, const Groups& groups, bool others, Lines& lines) {
   std::set<int> all;
   for (const auto& [how, ranks] : groups.failed) all.insert(ranks.begin(), ranks.end());
   if (all.empty()) return;
   const std::string word = others ? "other rank" : "rank";
   if (groups.failed.size() > kMostReasons) {
     lines.add(count(all.size(), word) + " failed by themselves in " + std::to_string(groups.failed.size()) +
-              " different ways: " + ranks_text(all));
+              " different ways: " + ranks_text(worlds, all));
     return;
   }
   for (const auto& [how, ranks] : groups.failed) {
     lines.add(count(ranks.size(), word) + (ranks.size() == 1 ? " failed by itself (" : " failed by themselves (") +
-              how + "): " + ranks_text(ranks));
+              how + "): " + ranks_text(worlds, ranks));
   }
 }
 
 /// What followed from the cause, in numbers.
-void tell_consequences(const Groups& groups, job::Cause cause, Lines& lines) {
+void tell_consequences(const Worlds& worlds, const Groups& groups, job::Cause cause, Lines& lines) {
   const bool others = cause == job::Cause::rank_failed;
   if (!groups.never_started.empty()) {
     const size_t n = groups.never_started.size();
     lines.add(count(n, "rank") + was(n) + "never started");
   }
-  if (!groups.unknown.empty()) lines.add("nothing is known of the end of " + ranks_text(groups.unknown));
-  tell_failed(groups, others, lines);
+  if (!groups.unknown.empty()) lines.add("nothing is known of the end of " + ranks_text(worlds, groups.unknown));
+  tell_failed(worlds, groups, others, lines);
   if (!groups.lost.empty()) {
-    lines.add(count(groups.lost.size(), "rank") + was(groups.lost.size()) + "lost: " + ranks_text(groups.lost));
+    lines.add(count(groups.lost.size(), "rank") + was(groups.lost.size()) + "lost: " + ranks_text(worlds, groups.lost));
   }
   const bool told_by_cause = cause == job::Cause::interrupted || cause == job::Cause::timeout;
   if (groups.ended.empty() || told_by_cause) return;
@@ -113,7 +113,7 @@ void tell_last_words(const Summary& s, const std::string& whose, Lines& lines) {
 std::string rank_text(const plan::Plan& plan, const job::RankRecord& record, int rank) {
   const plan::Rank& planned = plan.ranks.at(static_cast<size_t>(rank));
   std::string text =
-      "rank " + std::to_string(rank) + " (host " + plan.hosts.at(static_cast<size_t>(planned.host)).host.name;
+      "rank " + plan.worlds.name(rank) + " (host " + plan.hosts.at(static_cast<size_t>(planned.host)).host.name;
   if (record.pid != 0) text += ", pid " + std::to_string(record.pid);
   if (planned.device) text += ", device " + std::to_string(*planned.device);
   return text + ")";
@@ -144,7 +144,7 @@ std::string hint_for(const plan::Plan& plan, const plan::Rank& rank, const ExitS
 void tell_rank_failure(const Summary& s, int rank, Lines& lines) {
   const job::RankRecord& record = s.outcome.ranks.at(static_cast<size_t>(rank));
   const ExitStatus status = record.status.value_or(ExitStatus(Lost{"its end was never told"}));
-  tell_last_words(s, "rank " + std::to_string(rank), lines);
+  tell_last_words(s, "rank " + s.plan.worlds.name(rank), lines);
   const bool timed = record.start_ns != 0 && record.end_ns >= record.start_ns;
   const auto lived = timed ? std::chrono::nanoseconds(record.end_ns - record.start_ns) : s.elapsed;
   const bool started = !std::holds_alternative<NotStarted>(status.value());
@@ -163,7 +163,7 @@ void tell_timeout(const Summary& s, const Groups& groups, Lines& lines) {
   running.insert(groups.unknown.begin(), groups.unknown.end());
   std::string text = "time out after " + duration_text(s.elapsed);
   if (!running.empty()) {
-    text += ": " + ranks_text(running) + was(running.size()) + "still running" + killed_text(groups);
+    text += ": " + ranks_text(s.plan.worlds, running) + was(running.size()) + "still running" + killed_text(groups);
   }
   lines.add(text);
 }
@@ -223,7 +223,7 @@ std::string failure_summary(const Summary& s) {
   for (const std::string& left : s.outcome.leftovers) lines.add("could not confirm the end of: " + left);
   if (s.outcome.cause == job::Cause::output_failed && s.outcome.detail.empty()) return lines.take();  // a quiet end
   const Groups groups = group_ranks(s.outcome);
-  if (s.outcome.cause != job::Cause::success) tell_consequences(groups, s.outcome.cause, lines);
+  if (s.outcome.cause != job::Cause::success) tell_consequences(s.plan.worlds, groups, s.outcome.cause, lines);
   tell_cause(s, groups, lines);
   return lines.take();
 }

@@ -17,6 +17,9 @@ inline constexpr std::uint32_t kVersion = 5;
 inline constexpr std::uint32_t kMaxFrame = 16u << 20;  ///< an environment of 2 MiB and argv fit with room to spare
 inline constexpr std::uint32_t kMaxOutput = 64u
                                             << 10;  ///< of rank bytes in one frame, so that control is not kept waiting
+/// First grant for the output streams of a rank beyond those that Layout counts, if Layout's is not less: nobody knows
+/// how many will come.
+inline constexpr std::uint32_t kLateCredit = 64u << 10;
 inline constexpr std::uint32_t kStdinCredit = 256u << 10;  ///< first grant for every rank's stdin
 inline constexpr std::uint32_t kStageCredit = 256u << 10;  ///< first grant for the files of --stage, for every host
 inline constexpr std::uint32_t kNoDevice = ~0u;
@@ -90,7 +93,7 @@ struct Spawn {
   static constexpr std::uint8_t kType = 3;
   std::uint32_t rank = 0;
   std::uint32_t app = 0;
-  std::uint32_t local_rank = 0;
+  std::uint32_t local_rank = 0;  ///< its place among the host's ranks; one beyond Layout's is bound to nothing
   std::vector<std::string> env;  ///< this rank's own
   StreamMode in = StreamMode::null;
   StreamMode out = StreamMode::pipe;
@@ -229,31 +232,38 @@ struct Inquire {
   bool operator==(const Inquire&) const = default;
 };
 
-/// The ranks of this host are ranks of an MPI job: each gets a PMI connection (docs/mpi.md). Before the first Spawn.
+/// Ranks of this host are ranks of an MPI world: each gets a PMI connection (docs/mpi.md). Before the first Spawn of
+/// one of them. World 1 is the job as it was started; each that its ranks spawn has the next number.
 struct MpiWorld {
   static constexpr std::uint8_t kType = 13;
-  std::string space;           ///< the name of its key-value space
-  std::uint32_t size = 0;      ///< ranks of the job
-  std::uint32_t universe = 0;  ///< slots of the job
-  std::string mapping;         ///< PMI_process_mapping; empty: not told
-  bool alone = false;          ///< no other host takes part: fences end here
-  bool probe = false;          ///< look first whether a program may use MPI at all
+  std::uint32_t world = 1;
+  std::uint32_t first = 0;         ///< number of its rank 0, as Spawn has it; the others follow
+  std::uint32_t size = 0;          ///< its ranks
+  std::uint32_t here = 0;          ///< those of this host
+  std::uint32_t first_app = 0;     ///< number of its first program, as Program has it
+  std::string space;               ///< the name of its key-value space
+  std::uint32_t universe = 0;      ///< slots of the job
+  std::string mapping;             ///< PMI_process_mapping; empty: not told
+  bool alone = false;              ///< no other host takes part: fences end here
+  bool probe = false;              ///< look first whether a program may use MPI at all
+  std::vector<std::string> pairs;  ///< in its space from the start: key, value, key, value, …
   template <class A>
   void fields(A& a) {
-    a(space), a(size), a(universe), a(mapping), a(alone), a(probe);
+    a(world), a(first), a(size), a(here), a(first_app), a(space), a(universe), a(mapping), a(alone), a(probe), a(pairs);
   }
   bool operator==(const MpiWorld&) const = default;
 };
 
-/// What all hosts put before a fence; the one with `last` ends it.
+/// What all hosts put before a fence of this world; the one with `last` ends it.
 struct Shared {
   static constexpr std::uint8_t kType = 18;
+  std::uint32_t world = 1;
   std::vector<std::string> pairs;  ///< key, value, key, value, …
   bool last = false;
   bool broken = false;  ///< there is no fence: whoever waits in it is let down
   template <class A>
   void fields(A& a) {
-    a(pairs), a(last), a(broken);
+    a(world), a(pairs), a(last), a(broken);
   }
   bool operator==(const Shared&) const = default;
 };
@@ -269,6 +279,20 @@ struct NameAnswer {
     a(rank), a(ok), a(port);
   }
   bool operator==(const NameAnswer&) const = default;
+};
+
+/// The answer to SpawnAsk.
+struct SpawnAnswer {
+  static constexpr std::uint8_t kType = 20;
+  std::uint32_t rank = 0;
+  bool ok = false;          ///< the ranks are being started
+  std::uint32_t world = 0;  ///< their world
+  std::string space;        ///< the name of its key-value space
+  template <class A>
+  void fields(A& a) {
+    a(rank), a(ok), a(world), a(space);
+  }
+  bool operator==(const SpawnAnswer&) const = default;
 };
 
 // ---- both ways ----
@@ -438,14 +462,15 @@ struct Told {
   bool operator==(const Told&) const = default;
 };
 
-/// Every rank of this host waits in a fence; answered by Shared. One at a time.
+/// Every rank that this host has of this world waits in a fence; answered by Shared. One at a time for each world.
 struct Fence {
   static constexpr std::uint8_t kType = 42;
+  std::uint32_t world = 1;
   std::vector<std::string> pairs;   ///< put here since the last one: key, value, key, value, …
   std::vector<std::uint32_t> gone;  ///< ranks of this host that can never come to a fence
   template <class A>
   void fields(A& a) {
-    a(pairs), a(gone);
+    a(world), a(pairs), a(gone);
   }
   bool operator==(const Fence&) const = default;
 };
@@ -462,6 +487,26 @@ struct NameAsk {
     a(rank), a(what), a(service), a(port);
   }
   bool operator==(const NameAsk&) const = default;
+};
+
+/// A rank wants another world of ranks. It waits for the SpawnAnswer. A place in each list for each program.
+struct SpawnAsk {
+  static constexpr std::uint8_t kType = 47;
+  std::uint32_t rank = 0;
+  std::vector<std::uint32_t> ranks;
+  std::vector<std::uint32_t> words;  ///< so many of `argv`
+  std::vector<std::uint32_t> set;    ///< so many of `env`
+  std::vector<std::uint32_t> named;  ///< so many of `hosts`
+  std::vector<std::string> wdirs;    ///< empty: not said
+  std::vector<std::string> argv;     ///< of all programs, one after the other; so are the next two
+  std::vector<std::string> env;      ///< NAME=VALUE
+  std::vector<std::string> hosts;    ///< the only ones that the program may run on; none: all
+  std::vector<std::string> pairs;    ///< in the new world's key-value space from the start: key, value, …
+  template <class A>
+  void fields(A& a) {
+    a(rank), a(ranks), a(words), a(set), a(named), a(wdirs), a(argv), a(env), a(hosts), a(pairs);
+  }
+  bool operator==(const SpawnAsk&) const = default;
 };
 
 /// The rank called MPI_Abort. Its Ended still comes.
@@ -500,9 +545,9 @@ struct StageCredit {
   bool operator==(const StageCredit&) const = default;
 };
 
-using Message =
-    std::variant<Setup, Program, Spawn, Stdin, Signal, WindowSize, Pause, Finish, Layout, Survey, File, Inquire,
-                 Prepare, Stage, Ping, Credit, Hello, Started, NotStarted, Output, Ended, StdinClosed, Log, Clean,
-                 Facts, Told, Prepared, StageCredit, MpiWorld, Shared, NameAnswer, Fence, NameAsk, Aborted>;
+using Message = std::variant<Setup, Program, Spawn, Stdin, Signal, WindowSize, Pause, Finish, Layout, Survey, File,
+                             Inquire, Prepare, Stage, Ping, Credit, Hello, Started, NotStarted, Output, Ended,
+                             StdinClosed, Log, Clean, Facts, Told, Prepared, StageCredit, MpiWorld, Shared, NameAnswer,
+                             SpawnAnswer, Fence, NameAsk, SpawnAsk, Aborted>;
 
 }  // namespace dlaunch::wire

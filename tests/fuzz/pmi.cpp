@@ -41,6 +41,7 @@ class Host {
       if (const auto* hang_up = std::get_if<pmi::HangUp>(&action)) closed_.insert(hang_up->rank);
       if (const auto* gather = std::get_if<pmi::Gather>(&action)) end_fence(*gather);
       if (const auto* ask = std::get_if<pmi::AskName>(&action)) take(server_.name_answered(ask->rank, true, "port"));
+      if (const auto* ask = std::get_if<pmi::AskSpawn>(&action)) answer(*ask);
       if (const auto* abort = std::get_if<pmi::Abort>(&action)) require(abort->code < 256);
       if (const auto* complain = std::get_if<pmi::Complain>(&action)) {
         require(!complain->text.empty() && complain->text.find('\n') == std::string::npos);
@@ -53,6 +54,16 @@ class Host {
     require(!closed_.contains(send.rank));
     require(send.bytes.starts_with("cmd=") && send.bytes.ends_with('\n') && send.bytes.size() < 2048);
     require(send.bytes.find('\n') == send.bytes.size() - 1);
+  }
+  void answer(const pmi::AskSpawn& ask) {
+    require(!ask.programs.empty() && ask.programs.size() <= pmi::kMostPrograms && ask.pairs.size() % 2 == 0);
+    size_t bytes = 0;
+    for (const pmi::SpawnProgram& program : ask.programs) {
+      require(!program.argv.empty());
+      for (const std::string& word : program.argv) bytes += word.size();
+    }
+    require(bytes <= 2 * pmi::kMaxSpawn);  // with its directory before its name
+    take(server_.spawn_answered(ask.rank, ask.programs[0].ranks % 2 == 0, "kvs_2"));
   }
   void end_fence(const pmi::Gather& gather) {
     require(gather.pairs.size() % 2 == 0);

@@ -427,5 +427,59 @@ TEST(Companion, IsGivenUpAfterAFailedRank) {
   EXPECT_EQ(script.job.outcome().exit_code, 2);
 }
 
+Script grown() {
+  Script s(2, {}, true);
+  s.start(2);
+  EXPECT_TRUE(s.job.may_grow());
+  EXPECT_THAT(s.say(RanksAdded{{1, 1, 0}}, 1), ElementsAre(Action(StartWorld{2, 0}), Action(StartWorld{2, 1})));
+  for (int id = 2; id < 5; ++id) s.say(RankStarted{id, 100 + id, 1, ""}, 1);
+  return s;
+}
+
+TEST(Job, SpawnedRanksAreWaitedForAsAllOthers) {
+  Script s = grown();
+  EXPECT_EQ(s.job.progress().ranks, 5);
+  for (int id = 0; id < 4; ++id) EXPECT_THAT(s.end(id, kOk, 2), IsEmpty());
+  EXPECT_THAT(s.end(4, kOk, 3), ElementsAre(Action(FinishHost{0}), Action(FinishHost{1})));
+  EXPECT_EQ(s.job.outcome().exit_code, 0);
+}
+
+TEST(Job, TheFirstFailureOfASpawnedRankEndsAll) {
+  Script s = grown();
+  EXPECT_THAT(s.end(3, ExitStatus(Exited{7}), 2), Contains(Action(SignalRanks{SIGTERM})));
+  EXPECT_EQ(s.job.outcome().first_failure, 3);
+  EXPECT_EQ(s.job.outcome().exit_code, 7);
+  EXPECT_THAT(s.job.progress().running, ElementsAre(0, 1, 2, 4));
+  EXPECT_EQ(s.job.progress().worlds.fold(s.job.progress().running), "0-1,2/0,2/2");
+}
+
+TEST(Job, ASpawnedRankThatDoesNotGoIsNamedWithItsWorld) {
+  Script s = grown();
+  s.say(UserSignal{SIGTERM}, 2);
+  for (int id = 0; id < 4; ++id) s.end(id, kTermed, 2);
+  s.tick(20);
+  s.tick(40);
+  EXPECT_THAT(s.job.outcome().leftovers,
+              Contains("node0: rank 2/2, pid 104, did not end after SIGKILL: the host may need a restart"));
+}
+
+TEST(Job, ALostHostTakesItsSpawnedRanksAlong) {
+  Script s = grown();
+  s.say(HostLost{1, "gone"}, 2);
+  for (const size_t id : {1u, 2u, 3u}) EXPECT_TRUE(s.job.outcome().ranks[id].status) << id;
+  EXPECT_FALSE(s.job.outcome().ranks[4].status);
+}
+
+TEST(Job, GrowsOnlyWhileItsRanksRun) {
+  Script s(1);
+  EXPECT_FALSE(s.job.may_grow()) << "nothing has started";
+  s.start();
+  EXPECT_TRUE(s.job.may_grow());
+  s.say(UserSignal{SIGINT}, 1);
+  EXPECT_FALSE(s.job.may_grow()) << "it is ending";
+  EXPECT_THAT(s.say(RanksAdded{{0}}, 1), IsEmpty());
+  EXPECT_THAT(s.job.outcome().ranks, SizeIs(1));
+}
+
 }  // namespace
 }  // namespace dlaunch::job

@@ -209,7 +209,7 @@ TEST_F(BadAgents, AFenceWithAKeyThatHasNoValue) {
     agent.hello();
     agent.expect<wire::Spawn>();
     agent.started(0);
-    agent.send(wire::Fence{{"key"}, {}});
+    agent.send(wire::Fence{1, {"key"}, {}});
     agent.until_gone();
   });
   expect_lost(run(), "a key without a value");

@@ -112,5 +112,20 @@ TEST(Space, HasBounds) {
   EXPECT_EQ(space.find("69"), nullptr);
 }
 
+TEST(Gather, AHostWithoutRanksOfTheWorldIsNotWaitedFor) {
+  GatherAll gather({0, 1, 1}, 2, 5);
+  EXPECT_FALSE(gather.takes_part(0));
+  EXPECT_EQ(gather.take(0, {}, {}), "its agent speaks out of order");
+  EXPECT_EQ(gather.take(1, {"a", "1"}, {}), "");
+  EXPECT_TRUE(gather.take_shared().empty());
+  EXPECT_EQ(gather.take(2, {}, {}), "");
+  const auto shared = gather.take_shared();
+  ASSERT_EQ(shared.size(), 1u);
+  EXPECT_EQ(shared[0].broken, "");
+  gather.rank_ended(2, 6);
+  gather.take(1, {}, {});
+  EXPECT_THAT(gather.take_shared().at(0).broken, testing::HasSubstr("rank 2/1 has left MPI"));
+}
+
 }  // namespace
 }  // namespace dlaunch::pmi

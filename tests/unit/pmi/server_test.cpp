@@ -115,5 +115,31 @@ TEST(Server, WhoBreaksPmiIsHungUpOnAndNobodyElse) {
   }
 }
 
+TEST(Server, ASpawnIsAskedForAndAnswered) {
+  Server server = two();
+  EXPECT_THAT(server.received(0, "mcmd=spawn\nnprocs=2\nexecname=a\narg1=b c\n"), IsEmpty());
+  EXPECT_THAT(server.received(0, "endcmd\n"), ElementsAre(AskSpawn{0, {{{"a", "b c"}, 2, "", {}, {}}}, {}}));
+  EXPECT_THAT(server.spawn_answered(1, true, "s"), IsEmpty());  // it did not ask
+  EXPECT_THAT(server.spawn_answered(0, true, "s"), ElementsAre(Send{0, "cmd=spawn_result rc=0 jobid=s nerrs=0\n"}));
+  server.received(0, "mcmd=spawn\nexecname=a\nendcmd\n");
+  EXPECT_THAT(server.spawn_answered(0, false, ""),
+              ElementsAre(Send{0, "cmd=spawn_result rc=-1 status=spawn_failed\n"}));
+  EXPECT_EQ(server.received(0, "cmd=get_maxes\n").size(), 1u);
+}
+
+TEST(Server, OfALaterWorldCountsFromItsFirstRankAndProgram) {
+  Server server({"kvs_2", 2, 8, "", 2, true, 2, 7, 3});
+  server.preload({"PORT", "tag#0$"});
+  for (const std::uint32_t rank : {7u, 8u}) {
+    server.join(rank, rank - 4);
+    server.received(rank, "cmd=init pmi_version=1 pmi_subversion=1\n");
+  }
+  EXPECT_THAT(server.received(8, "cmd=get_appnum\n"), ElementsAre(Send{8, "cmd=appnum appnum=1\n"}));
+  EXPECT_THAT(server.received(7, "cmd=get kvsname=kvs_2 key=PORT\n"),
+              ElementsAre(Send{7, "cmd=get_result rc=0 msg=success value=tag#0$\n"}));
+  server.received(7, "cmd=barrier_in\n");
+  EXPECT_THAT(std::get<Complain>(server.received(8, "what\n").at(0)).text, HasSubstr("rank 2/1 sent"));
+}
+
 }  // namespace
 }  // namespace dlaunch::pmi

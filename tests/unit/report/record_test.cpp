@@ -67,6 +67,20 @@ TEST_F(JobRecord, OfTheWholeJob) {
   EXPECT_EQ(r["first_failure"]["text"], "killed by signal 11 (SIGSEGV), core dumped");
 }
 
+TEST_F(JobRecord, ASpawnedRankHasItsWorld) {
+  plan.worlds.begin(3);
+  plan.ranks[3].rank = 0;
+  plan.apps.push_back({.argv = {"child"}, .env = {}, .wdir = "/w", .first_rank = 3, .ranks = 1});
+  outcome.first_failure = 3;
+  const json r = record();
+  EXPECT_FALSE(r["ranks"][2].contains("world"));
+  EXPECT_EQ(r["ranks"][3]["world"], 2);
+  EXPECT_EQ(r["ranks"][3]["rank"], 0);
+  EXPECT_EQ(r["first_failure"]["world"], 2);
+  EXPECT_EQ(r["first_failure"]["rank"], 0);
+  EXPECT_EQ(r["command"].size(), 1u) << "what was spawned is in the plan";
+}
+
 TEST_F(JobRecord, OfEachRank) {
   const json ranks = record()["ranks"];
   ASSERT_EQ(ranks.size(), 4u);

@@ -90,6 +90,18 @@ TEST(FailureSummary, OneRankAloneHasNoConsequences) {
   EXPECT_EQ(job.summary(), "dlaunch: rank 0 (host node1, pid 4240) exited with code 1 after 12.4 s\n");
 }
 
+TEST(FailureSummary, SpawnedRanksAreNamedWithTheirWorld) {
+  Fixture job(5);
+  job.plan.worlds.begin(2);
+  job.fail_first(3, Exited{7});
+  job.by_itself(1, Exited{8});
+  job.by_itself(4, Exited{8});
+  const std::string text = job.summary({"why"});
+  EXPECT_THAT(text, HasSubstr("last stderr lines of rank 2/1:\n"));
+  EXPECT_THAT(text, HasSubstr("rank 2/1 (host node1, pid 4243, device 3) exited with code 7"));
+  EXPECT_THAT(text, HasSubstr("failed by themselves (exited with code 8): ranks 1,2/2\n"));
+}
+
 TEST(FailureSummary, SaysWhereTheLogIs) {
   Fixture job(1);
   job.fail_first(0, Exited{1});

@@ -49,6 +49,7 @@ TEST(WireDocument, ShowsTheCaps) {
   EXPECT_THAT(text, HasSubstr(std::to_string(kMaxListItems) + " (`kMaxListItems`)"));
   EXPECT_THAT(text, HasSubstr(std::to_string(kMaxOutput) + " (`kMaxOutput`)"));
   EXPECT_THAT(text, HasSubstr(std::to_string(kStageCredit) + " bytes (`kStageCredit`)"));
+  EXPECT_THAT(text, HasSubstr(std::to_string(kLateCredit) + " bytes (`kLateCredit`)"));
   EXPECT_THAT(text, HasSubstr(std::to_string(kMaxStaged) + " (`kMaxStaged`)"));
   EXPECT_THAT(text, HasSubstr(std::to_string(kMaxStagedName) + " (`kMaxStagedName`)"));
 }
@@ -93,6 +94,8 @@ TEST(WireDocument, HasEveryMessageWithItsNumber) {
                                              heading<NameAnswer>("NameAnswer"),
                                              heading<Fence>("Fence"),
                                              heading<NameAsk>("NameAsk"),
+                                             heading<SpawnAnswer>("SpawnAnswer"),
+                                             heading<SpawnAsk>("SpawnAsk"),
                                              heading<Aborted>("Aborted")};
   ASSERT_EQ(headings.size(), std::variant_size_v<Message>);
   for (const std::string& each : headings) EXPECT_THAT(text, HasSubstr(each));

@@ -1,0 +1,25 @@
+// What agents say of ranks, in the words of the job. PURE, but that descriptors are moved.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <optional>
+#include <string>
+
+#include "base/exit_status.h"
+#include "output/settings.h"
+#include "sys/fd.h"
+#include "wire/message.h"
+
+namespace dlaunch::launcher {
+
+ExitStatus exit_status(const wire::Ended& ended);
+
+/// "0-3,8"; empty when they were not asked for.
+std::string folded_cpus(const wire::Started& started);
+
+/// The read ends that came with it, each in its stream's place; nullopt when there are fewer than it says.
+std::optional<std::array<sys::Fd, output::kStreams>> handed_over(const wire::Started& started,
+                                                                 std::deque<sys::Fd>& fds);
+
+}  // namespace dlaunch::launcher

@@ -1,0 +1,46 @@
+// Ranks that a rank of the job asks for while it runs (MPI_Comm_spawn): another world, on the job's own hosts. Pure.
+//
+// - A rank goes to the first host with a free slot, in the plan's order; where none is free, to the one that has the
+//   fewest ranks beyond its slots. Hosts that the asker names are the only ones considered.
+// - It gets the environment of the asker's program, what was asked for it, and who it is among the new ranks; no
+//   device, no binding, nothing of --env-for.
+// - It runs in the directory that was asked, else in that of the asker's program.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "plan/plan.h"
+
+namespace dlaunch::plan {
+
+inline constexpr int kMostSpawned = 4096;       ///< ranks of one request
+inline constexpr int kMostEverSpawned = 65536;  ///< ranks of all requests of a job
+
+struct SpawnApp {
+  std::vector<std::string> argv;
+  int ranks = 1;
+  std::string wdir = {};                ///< relative: to that of the asker's program; empty: that one
+  std::vector<std::string> env = {};    ///< NAME=VALUE; the last of a name wins
+  std::vector<std::string> hosts = {};  ///< names of hosts of the job; empty: any
+};
+
+struct SpawnRequest {
+  int asker = 0;  ///< id of the rank that asks
+  std::vector<SpawnApp> apps;
+};
+
+/// A world that was not adopted yet. Its ranks have the next ids.
+struct Grown {
+  std::vector<App> apps;
+  std::vector<Rank> ranks;
+};
+
+/// `running[h]`: how many ranks run on host h now.
+Result<Grown> grow(const Plan& plan, const SpawnRequest& request, std::vector<int> running);
+
+/// Puts it behind all that the plan has. Returns the world's number.
+int adopt(Plan& plan, Grown grown);
+
+}  // namespace dlaunch::plan

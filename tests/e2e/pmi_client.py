@@ -1,0 +1,47 @@
+"""A PMI-1 client of our own, for programs that tests write."""
+PYTHON = "/usr/bin/python3"
+CLIENT = r"""
+import os, socket, sys, time
+rank, size = int(os.environ["PMI_RANK"]), int(os.environ["PMI_SIZE"])
+pmi = socket.socket(fileno=int(os.environ["PMI_FD"]))
+file = pmi.makefile("r", newline="\n")
+def say(text):
+    pmi.sendall(text.encode() if isinstance(text, str) else text)
+def ask(line):
+    say(line + "\n")
+    return file.readline()
+def init():
+    assert ask("cmd=init pmi_version=1 pmi_subversion=1") == "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n"
+    return ask("cmd=get_my_kvsname").split("kvsname=")[1].strip()
+def barrier():
+    return ask("cmd=barrier_in")
+def spawn(*programs, preput=()):
+    # Each is (count, argv, info).
+    text = ""
+    for number, (count, argv, info) in enumerate(programs, 1):
+        text += f"mcmd=spawn\nnprocs={count}\nexecname={argv[0]}\ntotspawns={len(programs)}\nspawnssofar={number}\n"
+        text += "".join(f"arg{n}={word}\n" for n, word in enumerate(argv[1:], 1)) + f"argcnt={len(argv) - 1}\n"
+        for word, pairs in (("preput", preput), ("info", info)):
+            text += f"{word}_num={len(pairs)}\n"
+            text += "".join(f"{word}_key_{n}={key}\n{word}_val_{n}={value}\n" for n, (key, value) in enumerate(pairs))
+        text += "endcmd\n"
+    say(text)
+    return file.readline()
+def lookup(service):
+    while True:
+        found = ask(f"cmd=lookup_name service={service}")
+        if "rc=0" in found: return found.split("port=")[1].split()[0]
+        time.sleep(0.02)
+def finalize():
+    assert ask("cmd=finalize") == "cmd=finalize_ack\n"
+"""
+
+
+def client(script):
+    """The words that run it as a rank."""
+    return [PYTHON, "-c", CLIENT + script]
+
+
+def one_line(script):
+    """The same in words without a newline, as PMI-1 needs them of what is to be spawned."""
+    return [PYTHON, "-c", f"exec(bytes.fromhex('{(CLIENT + script).encode().hex()}'))"]

@@ -1,0 +1,236 @@
+"""Worlds of ranks that ranks spawn (MPI_Comm_spawn), through PMI-1: who they are, where they run, how the job ends."""
+import json
+import os
+import signal
+import subprocess
+
+import support
+from hosts_case import HostsCase, lines
+from pmi_client import client, one_line
+from support import Case, wait_until
+
+CHILD = """
+name = init()
+port = ask(f"cmd=get kvsname={name} key=PORT").split("value=")[1].strip()
+ask(f"cmd=put kvsname={name} key=k{rank} value={rank}")
+assert barrier() == "cmd=barrier_out\\n"
+for other in range(size):
+    assert ask(f"cmd=get kvsname={name} key=k{other}").endswith(f" value={other}\\n")
+appnum = ask("cmd=get_appnum").split("appnum=")[1].strip()
+mapping = ask(f"cmd=get kvsname={name} key=PMI_process_mapping").split("value=")[1].strip()
+e = os.environ
+print("child", rank, size, appnum, port, e["PMI_SPAWNED"], e["DLAUNCH_WORLD"], e["DLAUNCH_HOST"], e["MPI_LOCALRANKID"], mapping, *sys.argv[1:], flush=True)
+if rank == 0: ask(f"cmd=publish_name service=up port={port}")
+barrier()
+finalize()
+"""
+
+
+def parent(*programs, then="finalize()", before=""):
+    """Rank 0 spawns, (count, script or words, info) each, and says what it was answered."""
+    words = [(count, one_line(what) if isinstance(what, str) else what, info) for count, what, info in programs]
+    return client(f"init()\n{before}\nif rank == 0:\n"
+                  f"    sys.stderr.write(spawn(*{words!r}, preput=[('PORT', 'tag#0$x')]))\n    sys.stderr.flush()\n{then}\n")
+
+
+class Spawn(Case):
+    def spawned(self, *args, ok=True):
+        result = self.run_dlaunch(*args)
+        self.assert_exit(result, 0)
+        self.assertIn("spawn_result rc=0 jobid=kvs_" if ok else "spawn_result rc=-1 ", result.stderr.decode())
+        return result
+
+    def test_a_world_of_its_own(self):
+        result = self.spawned("-n", 2, *parent((3, CHILD, []), then="if rank == 0: assert lookup('up') == 'tag#0$x'\nbarrier()\nfinalize()"))
+        self.assertEqual(sorted(" ".join(line.split()[:6]) for line in lines(result.stdout)),
+                         [f"child {rank} 3 0 tag#0$x 1" for rank in range(3)])
+
+    def test_several_programs_are_one_world(self):
+        words = one_line(CHILD) + ["a word", "k=v"]
+        result = self.spawned("-n", 1, *parent((2, CHILD, []), (1, words, [])))
+        self.assertEqual([line.split()[1:4] for line in sorted(lines(result.stdout))], [["0", "3", "0"], ["1", "3", "0"], ["2", "3", "1"]])
+        self.assertTrue(sorted(lines(result.stdout))[2].endswith(" a word k=v"))
+
+    def test_info(self):
+        tool = self.dir / "bin" / "told"
+        tool.parent.mkdir()
+        tool.write_text("#!/bin/sh\necho $PWD $(pwd) $COLOUR \"$1\"\n")
+        tool.chmod(0o755)
+        out = self.spawned("-n", 1, *parent((1, ["told", "x y"], [("wdir", "/"), ("path", str(tool.parent)), ("env", "COLOUR=red = blue"),
+                                                                  ("host", "localhost"), ("soft", "1:2")])), ok=False)
+        self.assertIn("rank 0 could not spawn: host localhost is not one of the job's", out.stderr.decode())
+        out = self.spawned("-n", 1, *parent((1, ["told", "x y"], [("wdir", "/"), ("path", str(tool.parent)), ("env", "COLOUR=red = blue"),
+                                                                  ("soft", "1:2")])))
+        self.assertEqual(out.stdout, b"/ / red = blue x y\n")
+
+    def test_each_spawn_is_the_next_world(self):
+        twice = f"spawn((1, {one_line(CHILD)!r}, []), preput=[('PORT', 'second')])\nfinalize()"
+        out = self.spawned("-n", 1, "--label", *parent((1, CHILD, []), then=twice)).stdout.decode()
+        self.assertIn("[2/0] child 0 1 0 tag#0$x 1 2 ", out)
+        self.assertIn("[3/0] child 0 1 0 second 1 3 ", out)
+
+    def test_a_spawned_rank_spawns(self):
+        inner = f"init()\nassert 'rc=0' in spawn((2, {one_line(CHILD)!r}, []), preput=[('PORT', 'deep')])\nfinalize()\n"
+        out = self.spawned("-n", 1, "--tag-output", *parent((1, inner, []))).stdout.decode()
+        self.assertEqual(sorted(line.split("<")[0] for line in out.splitlines()), ["[3,0]", "[3,1]"])
+
+    def test_files(self):
+        result = self.run_dlaunch("-n", 1, "--output-filename", "out:nocopy", *parent((11, ["sh", "-c", "echo $PMI_RANK; echo $PMI_SIZE >&2"], [])))
+        self.assert_exit(result, 0)
+        for rank in range(11):
+            self.assertEqual((self.dir / f"out/2/rank.{rank:02}/stdout").read_text(), f"{rank}\n")
+            self.assertEqual((self.dir / f"out/2/rank.{rank:02}/stderr").read_text(), "11\n")
+        self.assertIn("rc=0", (self.dir / "out/1/rank.0/stderr").read_text())
+
+    def test_file_templates(self):
+        echo = ["sh", "-c", "echo $PMI_RANK"]
+        result = self.run_dlaunch("-n", 1, "--output-filename", "t/{rank}.{stream}", *parent((2, echo, [])))
+        self.assert_exit(result, 0)
+        self.assertEqual([(self.dir / f"t/2.{rank}.stdout").read_text() for rank in range(2)], ["0\n", "1\n"])
+        result = self.run_dlaunch("-n", 1, "--output-filename", "all.{stream}", *parent((1, echo, [])))
+        self.assert_exit(result, 0)
+        self.assertIn("rank 0 could not spawn: ranks 0 and 2/0 would both write", result.stderr.decode())
+
+    def test_jsonl_and_record(self):
+        result = self.run_dlaunch("-n", 1, "--format", "jsonl", "--report", "r.json", *parent((2, ["echo", "hi"], [])))
+        self.assert_exit(result, 0)
+        hi = [json.loads(line) for line in lines(result.stdout) if '"hi"' in line]
+        self.assertEqual(sorted((row["world"], row["rank"]) for row in hi), [(2, 0), (2, 1)])
+        record = json.loads((self.dir / "r.json").read_text())
+        self.assertEqual([(row.get("world"), row["rank"]) for row in record["ranks"]], [(None, 0), (2, 0), (2, 1)])
+        self.assertTrue(all(row["pid"] and row["shell_code"] == 0 for row in record["ranks"]))
+        self.assertEqual(len(record["command"]), 1)
+        self.assertEqual(record["plan"]["apps"][1]["argv"], ["echo", "hi"])
+
+    def test_the_console_of_one_rank_alone_becomes_lines(self):
+        out = self.spawned("-n", 1, *parent((2, ["sh", "-c", "printf a; sleep 0.3; echo b"], []), before="sys.stdout.write('no newline'); sys.stdout.flush()",
+                                            then="time.sleep(1); print(' at all'); finalize()")).stdout.decode()
+        self.assertEqual(sorted(out.replace("\n", "")), sorted("no newlineabab at all"))
+        self.assertTrue(out.startswith("no newline\na"), out)
+
+    def test_they_get_no_stdin_and_no_binding(self):
+        out = self.spawned("-n", 1, "--stdin", "all", "--bind-to", "core", *parent((1, ["sh", "-c", "cat; nproc"], [])))
+        self.assertEqual(out.stdout.decode().strip(), str(len(os.sched_getaffinity(0))))
+
+
+class Ends(Case):
+    STUCK = "barrier()\ntime.sleep(60)"
+
+    def test_the_first_failure_names_its_world(self):
+        fails = ["sh", "-c", "[ $PMI_RANK = 0 ] || { echo why >&2; exit 7; }; sleep 60"]
+        result = self.run_dlaunch("--report", "r.json", "-n", 2, *parent((2, fails, []), then=self.STUCK))
+        self.assert_exit(result, 7)
+        err = result.stderr.decode()
+        self.assertRegex(err, r"dlaunch: rank 2/1 \(host \S+, pid \d+\) exited with code 7")
+        self.assertIn("last stderr lines of rank 2/1:\ndlaunch:   | why", err)
+        self.assertIn("3 other ranks were ended because of it", err)
+        failure = json.loads((self.dir / "r.json").read_text())["first_failure"]
+        self.assertEqual((failure["world"], failure["rank"]), (2, 1))
+
+    def test_one_that_cannot_start(self):
+        result = self.run_dlaunch("-n", 1, *parent((1, ["/no/such/program"], []), then=self.STUCK))
+        self.assert_exit(result, 127)
+        self.assertRegex(result.stderr.decode(), r"dlaunch: rank 2/0 \(host \S+\) .*/no/such/program")
+
+    def test_abort_ends_all(self):
+        result = self.run_dlaunch("--on-failure", "continue", "-n", 2, *parent((2, "init()\nif rank: ask('cmd=abort exitcode=9')\ntime.sleep(60)", []), then=self.STUCK))
+        self.assert_exit(result, 9)
+        self.assertRegex(result.stderr.decode(), r"dlaunch: rank 2/1 \(host \S+, pid \d+\) called MPI_Abort")
+
+    def test_one_that_never_comes_lets_its_world_down(self):
+        result = self.run_dlaunch("--on-failure", "continue", "-n", 1,
+                                  *parent((2, "init()\nif rank: os._exit(0)\nassert barrier() == ''\nos._exit(4)", []), then="time.sleep(0.5)\nassert barrier() == 'cmd=barrier_out\\n'\nfinalize()"))
+        self.assertIn(result.returncode, (1, 4))
+        self.assertIn("rank 2/1 has left MPI, or never entered it", result.stderr.decode())
+
+    def test_the_job_lasts_as_long_as_they_do(self):
+        result = self.run_dlaunch("-n", 1, *parent((1, ["sh", "-c", "sleep 0.5; echo late"], [])))
+        self.assert_exit(result, 0)
+        self.assertEqual(result.stdout, b"late\n")
+
+    def test_signals_reach_them(self):
+        process = self.start("-n", 1, *parent((2, ["sh", "-c", "trap 'echo told; exit 0' TERM; echo up; while :; do sleep 0.05; done"], []), then=self.STUCK), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        out = [process.stdout.readline() for _ in range(2)]
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=20)
+        self.assertEqual(out.count(b"told\n"), 2, out)
+        self.assertEqual(process.returncode, 143)
+        self.assertIn(b"3 ranks ended", err)
+
+    def test_kill_of_the_launcher_ends_them(self):
+        process = self.start("-n", 1, *parent((2, ["sh", "-c", "echo $$; exec sleep 60"], []), then=self.STUCK), stdout=subprocess.PIPE)
+        pids = [int(process.stdout.readline()) for _ in range(2)]
+        process.kill()
+        process.communicate(timeout=10)
+        wait_until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in pids), 10)
+        self.assertFalse([pid for pid in pids if os.path.exists(f"/proc/{pid}")])
+
+
+class Hostile(Case):
+    """Each ends only itself."""
+
+    BREACHES = {
+        "too many": ("say('mcmd=spawn\\nnprocs=1000000000\\nexecname=x\\nendcmd\\n')\n    assert 'rc=-1' in file.readline()\n    os._exit(3)",
+                     "could not spawn: 1000000000 processes at once were asked for: 4096 are the most"),
+        "no program": ("say('mcmd=spawn\\nnprocs=1\\nendcmd\\n')\n    assert 'rc=-1' in file.readline()\n    os._exit(3)", "could not spawn: no program was named"),
+        "not a number": ("say('mcmd=spawn\\nnprocs=99999999999\\nendcmd\\n')", "a spawn of so many processes: \"99999999999\""),
+        "huge totspawns": ("say('mcmd=spawn\\nnprocs=1\\nexecname=x\\ntotspawns=100000\\nendcmd\\n')", "a spawn of so many programs: \"100000\""),
+        "half a block": ("say('mcmd=spawn\\nnprocs=1\\nexecname=x\\n'); os._exit(3)", ""),
+        "one block of two": ("say('mcmd=spawn\\nnprocs=1\\nexecname=x\\ntotspawns=2\\nendcmd\\ncmd=get_maxes\\n')", "something else between the blocks of a spawn"),
+        "no endcmd": ("say('mcmd=spawn\\nnprocs=1\\nexecname=x\\ncmd=get_maxes\\n')", "a command within a spawn"),
+        "no pair": ("say('mcmd=spawn\\nwhat\\n')", "a line of a spawn that is no pair"),
+        "without end": ("say('mcmd=spawn\\n')\n    while True: say('arg1=' + 'x' * 1000 + '\\n')", "a spawn of more than 1048576 bytes"),
+        "no patience": ("say('mcmd=spawn\\nnprocs=0\\nexecname=x\\nendcmd\\ncmd=get_maxes\\n')", "asked on before it was answered"),
+    }
+
+    def test_breaches(self):
+        good = client("init()\nopen('go').read()\nfinalize()\nprint('well')")
+        (self.dir / "go").write_text("")
+        for name, (breach, told) in self.BREACHES.items():
+            with self.subTest(name):
+                bad = client(f"init()\ntry:\n    {breach}\n    assert file.readline() == ''\nexcept OSError: pass\nos._exit(3)")
+                result = self.run_dlaunch("--on-failure", "continue", "-n", 1, *bad, ":", "-n", 1, *good)
+                self.assert_exit(result, 3)
+                self.assertEqual(result.stdout, b"well\n")
+                self.assertIn(told, result.stderr.decode())
+
+    def test_one_that_tries_for_ever(self):
+        result = self.run_dlaunch("-n", 1, *client("init()\nfor n in range(200): assert 'rc=-1' in spawn((0, ['x'], []))\nfinalize()"))
+        self.assert_exit(result, 0)
+        self.assertEqual(result.stderr.decode().count("could not spawn: 0 processes were asked for"), 5)
+        self.assertIn("no more of these are told", result.stderr.decode())
+
+    def test_before_init(self):
+        result = self.run_dlaunch("-n", 1, *client("assert ask('mcmd=spawn') == ''"))
+        self.assert_exit(result, 0)
+        self.assertIn("rank 0 asked before it said init", result.stderr.decode())
+
+
+class OverHosts(HostsCase):
+    count = 2
+
+    def test_free_slots_first_and_a_fence_over_hosts(self):
+        result = self.run_dlaunch("-n", 2, "-N", 1, "-H", "node1:2,node2:3", *parent((4, CHILD, []), then="if rank == 0: lookup('up')\nbarrier()\nfinalize()"))
+        self.assert_exit(result, 0)
+        rows = sorted(line.split()[1:] for line in lines(result.stdout))
+        self.assertEqual([(row[0], row[6], row[7]) for row in rows],
+                         [("0", "node1", "0"), ("1", "node2", "0"), ("2", "node2", "1"), ("3", "node1", "1")])
+        self.assertEqual({row[8] for row in rows}, {"(vector,(0,1,1),(1,1,2))"})
+
+    def test_on_a_named_host_that_the_asker_is_not_on(self):
+        result = self.run_dlaunch("-n", 2, "-N", 1, "-H", "node1:1,node2:1", *parent((3, CHILD, [("host", "node2")]), then="if rank == 0: lookup('up')\nbarrier()\nfinalize()"))
+        self.assert_exit(result, 0)
+        self.assertEqual({line.split()[7] for line in lines(result.stdout)}, {"node2"})
+        result = self.run_dlaunch("-n", 2, "-N", 1, "-H", "node1:1,node2:1", *parent((1, CHILD, [("hosts", "node2,node9")])))
+        self.assert_exit(result, 0)
+        self.assertIn("rank 0 could not spawn: host node9 is not one of the job's", result.stderr.decode())
+
+    def test_one_that_dies_lets_nobody_of_its_world_wait(self):
+        result = self.run_dlaunch("--on-failure", "continue", "-n", 2, "-N", 1, "-H", "node1:2,node2:2",
+                                  *parent((2, "init()\nif rank: os._exit(5)\nassert barrier() == ''\nos._exit(5)", []), then="time.sleep(0.5)\nassert barrier() == 'cmd=barrier_out\\n'\nfinalize()"))
+        self.assert_exit(result, 5)
+        self.assertIn("rank 2/1 has left MPI, or never entered it", result.stderr.decode())
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,155 @@
+// Ranks that agents ask for while a job runs.
+#include "launcher/growth.h"
+
+#include <gmock/gmock.h>
+
+#include "stage.h"
+
+namespace dlaunch::launcher {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+wire::SpawnAsk ask() {
+  wire::SpawnAsk made;
+  made.rank = 1;
+  made.ranks = {2, 0xffffffff};
+  made.words = {2, 1};
+  made.set = {0, 1};
+  made.named = {1, 0};
+  made.wdirs = {"", "/tmp"};
+  made.argv = {"a", "b", "c"};
+  made.env = {"A=1"};
+  made.hosts = {"n1"};
+  return made;
+}
+
+TEST(SpawnRequest, IsWhatTheListsSay) {
+  const auto request = spawn_request(ask());
+  ASSERT_TRUE(request);
+  EXPECT_EQ(request->asker, 1);
+  ASSERT_EQ(request->apps.size(), 2u);
+  EXPECT_THAT(request->apps[0].argv, ElementsAre("a", "b"));
+  EXPECT_THAT(request->apps[0].hosts, ElementsAre("n1"));
+  EXPECT_EQ(request->apps[0].ranks, 2);
+  EXPECT_THAT(request->apps[1].argv, ElementsAre("c"));
+  EXPECT_THAT(request->apps[1].env, ElementsAre("A=1"));
+  EXPECT_EQ(request->apps[1].wdir, "/tmp");
+  EXPECT_GT(request->apps[1].ranks, 1'000'000'000) << "more than can be is no negative number";
+}
+
+TEST(SpawnRequest, ListsThatDoNotFitAreNone) {
+  const auto broken = [](auto change) {
+    wire::SpawnAsk made = ask();
+    change(made);
+    return !spawn_request(made);
+  };
+  EXPECT_TRUE(broken([](auto& a) { a.ranks.pop_back(); }));
+  EXPECT_TRUE(broken([](auto& a) { a.wdirs.emplace_back(); }));
+  EXPECT_TRUE(broken([](auto& a) { a.words[0] = 3; }));
+  EXPECT_TRUE(broken([](auto& a) { a.words[1] = 0xffffffff; }));
+  EXPECT_TRUE(broken([](auto& a) { a.argv.emplace_back("more"); }));
+  EXPECT_TRUE(broken([](auto& a) { a.set[1] = 0; }));
+  EXPECT_TRUE(broken([](auto& a) { a.named[1] = 1; }));
+  EXPECT_TRUE(broken([](auto& a) { a.pairs = {"key"}; }));
+}
+
+using GrowthStage = Stage;
+
+wire::SpawnAsk one(std::uint32_t rank) {
+  wire::SpawnAsk made;
+  made.rank = rank;
+  made.ranks = made.words = {1};
+  made.set = made.named = {0};
+  made.wdirs = {""};
+  made.argv = {"child"};
+  made.pairs = {"k", "v"};
+  return made;
+}
+
+TEST_F(GrowthStage, ANewRankIsStartedAndWaitedFor) {
+  hosts.script([](Script& agent) {
+    agent.hello();
+    agent.expect<wire::Spawn>();
+    agent.started(0);
+    agent.send(one(0));
+    const auto world = agent.expect<wire::MpiWorld>();
+    EXPECT_EQ(world.world, 2u);
+    EXPECT_EQ(world.first, 1u);
+    EXPECT_EQ(world.first_app, 1u);
+    EXPECT_TRUE(world.alone);
+    EXPECT_THAT(world.pairs, ElementsAre("k", "v"));
+    EXPECT_THAT(agent.expect<wire::Program>().argv, ElementsAre("child"));
+    const auto spawn = agent.expect<wire::Spawn>();
+    EXPECT_EQ(spawn.rank, 1u);
+    EXPECT_EQ(spawn.local_rank, 1u);
+    EXPECT_EQ(spawn.in, wire::StreamMode::null);
+    const auto answer = agent.expect<wire::SpawnAnswer>();
+    EXPECT_TRUE(answer.ok);
+    EXPECT_EQ(answer.world, 2u);
+    EXPECT_EQ(answer.space, world.space);
+    agent.ended(0);
+    agent.started(1);
+    agent.send(wire::Output{1, 1, 1, "from the child\n"});
+    agent.ended(1, 3 << 8);
+    agent.finish();
+  });
+  const job::Outcome outcome = run({"true"}, 1, [](plan::Plan& plan) { plan.mpi = plan::Mpi::pmi1; });
+  EXPECT_EQ(outcome.exit_code, 3);
+  EXPECT_EQ(outcome.first_failure, 1);
+  EXPECT_EQ(out.text(), "from the child\n");
+}
+
+TEST_F(GrowthStage, WhatCannotBeIsAnswered) {
+  hosts.script([](Script& agent) {
+    agent.hello();
+    agent.expect<wire::Spawn>();
+    agent.started(0);
+    wire::SpawnAsk many = one(0);
+    many.ranks = {1'000'000'000};
+    agent.send(many);
+    EXPECT_FALSE(agent.expect<wire::SpawnAnswer>().ok);
+    agent.ended(0);
+    agent.finish();
+  });
+  const job::Outcome outcome = run();
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_EQ(outcome.ranks.size(), 1u);
+}
+
+TEST_F(GrowthStage, AnEndingJobTakesNoMore) {
+  hosts.script([](Script& agent) {
+    agent.hello();
+    agent.expect<wire::Spawn>();
+    agent.expect<wire::Spawn>();
+    agent.started(0);
+    agent.started(1);
+    agent.ended(0, 1 << 8);
+    agent.expect<wire::Signal>();
+    agent.send(one(1));
+    EXPECT_FALSE(agent.expect<wire::SpawnAnswer>().ok);
+    agent.ended(1);
+    agent.finish();
+  });
+  EXPECT_EQ(run({"true"}, 2).ranks.size(), 2u);
+}
+
+TEST_F(GrowthStage, AnAgentThatAsksWhatNoneCanIsLost) {
+  hosts.script([](Script& agent) {
+    agent.hello();
+    agent.expect<wire::Spawn>();
+    agent.started(0);
+    wire::SpawnAsk bad = one(0);
+    bad.words = {9};
+    agent.send(bad);
+    agent.until_gone();
+  });
+  const job::Outcome outcome = run();
+  ASSERT_EQ(outcome.lost_hosts.size(), 1u);
+  EXPECT_THAT(outcome.lost_hosts[0].why, HasSubstr("what no rank can ask"));
+}
+
+}  // namespace
+}  // namespace dlaunch::launcher
