@@ -83,7 +83,7 @@ class Record(Case):
                          stderr=subprocess.DEVNULL)
         with job:
             self.assertTrue(wait_until((self.dir / "job.json").exists))
-            record = self.record()
+            record = json.loads((self.dir / "job.json").read_text())
             self.assertEqual((record["cause"], record["exit_code"], record["end"]), ("running", None, None))
             for rank in record["ranks"]:
                 self.assertIsNone(rank["status"])
