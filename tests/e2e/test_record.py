@@ -79,18 +79,17 @@ class Record(Case):
         self.assertEqual([rank["status"]["name"] for rank in record["ranks"]], ["SIGINT", "SIGINT"])
 
     def test_while_the_job_runs(self):
-        job = self.start("-n", 2, "--report", "job.json", *sh("read line"), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-                         stderr=subprocess.DEVNULL)
+        job = self.start("-n", 2, "--report", "job.json", *sh("exec sleep 1000"), stderr=subprocess.DEVNULL)
         with job:
             self.assertTrue(wait_until((self.dir / "job.json").exists))
             record = json.loads((self.dir / "job.json").read_text())
             self.assertEqual((record["cause"], record["exit_code"], record["end"]), ("running", None, None))
             for rank in record["ranks"]:
                 self.assertIsNone(rank["status"])
-                self.assertIn(b"read line", open(f"/proc/{rank['pid']}/cmdline", "rb").read())
-            job.stdin.close()
+                self.assertIn(b"1000", open(f"/proc/{rank['pid']}/cmdline", "rb").read())
+            job.terminate()
             job.wait(support.TIMEOUT)
-        self.assertNotEqual(self.record()["cause"], "running")
+        self.assertEqual(self.record()["cause"], "interrupted")
 
     def test_an_older_record_is_replaced(self):
         (self.dir / "job.json").write_text("older" * 10000)
