@@ -61,12 +61,14 @@ def once(runner, row, contestant):
 
 
 def until_it_does_not_hang(runner, row, contestant, result, column):
-    for number in range(row.tries):
-        sample = once(runner, row, contestant)
-        if sample.status != "hung" or number + 1 == row.tries:
-            return sample
+    """The last of the row's tries, or the first that is over in time."""
+    sample = once(runner, row, contestant)
+    for _ in range(row.tries - 1):
+        if sample.status != "hung":
+            break
         result.again[column] = result.again.get(column, 0) + 1
-    return None
+        sample = once(runner, row, contestant)
+    return sample
 
 
 def measure_row(runner, row, chosen):

@@ -36,15 +36,8 @@ class JobRecord : public testing::Test {
                      {}};
   }
   json record(std::int64_t end_ns = kStart + 2'000'000'000) const {
-    return json::parse(job_record_json({plan,
-                                        outcome,
-                                        R"({"hosts":[]})",
-                                        "0.1.0",
-                                        {{"asio", "1.22"}},
-                                        kStart,
-                                        end_ns,
-                                        2.0,
-                                        {{7, 8, "/o", "/e"}}}));
+    return json::parse(job_record_json(
+        {plan, outcome, R"({"hosts":[]})", "0.1.0", {{"asio", "1.22"}}, kStart, end_ns, 2.0, {{7, 8, "/o", "/e"}}}));
   }
   plan::Plan plan;
   job::Outcome outcome;
