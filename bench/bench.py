@@ -12,11 +12,13 @@ import sys
 import tempfile
 
 import measure
+import mpi_rows
 import report
 import rows
 import ssh_rows
 
 PROGRAMS = ("floor_spawn", "floor_stream", "floor_ssh", "spew", "slow_reader")
+MPI_PROGRAMS = ("mpi_start_mpich", "mpi_start_openmpi")  # where their compilers are
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
@@ -58,6 +60,17 @@ def once(runner, row, contestant):
     return sample
 
 
+def until_it_does_not_hang(runner, row, contestant, result, column):
+    """The last of the row's tries, or the first that is over in time."""
+    sample = once(runner, row, contestant)
+    for _ in range(row.tries - 1):
+        if sample.status != "hung":
+            break
+        result.again[column] = result.again.get(column, 0) + 1
+        sample = once(runner, row, contestant)
+    return sample
+
+
 def measure_row(runner, row, chosen):
     result = report.Result(row)
     for column, contestant in row.contestants.items():
@@ -69,7 +82,8 @@ def measure_row(runner, row, chosen):
     for number in range(chosen.rounds or row.rounds):
         for at in range(len(columns)):  # a different one begins each round, so that none always follows the same
             column = columns[(at + number) % len(columns)]
-            result.samples.setdefault(column, []).append(once(runner, row, row.contestants[column]))
+            sample = until_it_does_not_hang(runner, row, row.contestants[column], result, column)
+            result.samples.setdefault(column, []).append(sample)
     for column, contestant in row.hangs.items() if chosen.hang_tries else ():
         tries = [runner.run(contestant.argv, chosen.hang_limit) for _ in range(chosen.hang_tries)]
         result.hangs[column] = (sum(sample.status == "hung" for sample in tries), len(tries))
@@ -94,6 +108,17 @@ def open_testbed(stack, chosen, notes):
     return stack.enter_context(ssh_rows.testbed.Testbed(ssh_rows.COUNTS[-1]))
 
 
+def mpi_libraries(launchers, programs, chosen, notes):
+    keys = [*(f"{key}-" for key in ("mpich", "openmpi")), *(f"ssh-{key}-" for key in ("mpich", "openmpi"))]
+    if chosen.only and not any(key.startswith(only) or only.startswith(key) for key in keys for only in chosen.only):
+        return []
+    said = len(notes)
+    found = list(mpi_rows.libraries(launchers, programs, notes))
+    for note in notes[said:]:
+        progress(note)
+    return found
+
+
 def measure_all(launchers, programs, scratch, files, chosen):
     """Every row's result, and the table."""
     results, facts, notes = [], report.facts(launchers), []
@@ -102,7 +127,12 @@ def measure_all(launchers, programs, scratch, files, chosen):
         hosts = [host.pid for host in (bed.head, *bed.hosts.values())] if bed else []
         runner = measure.Runner(scratch, programs, hosts)
         all_rows = rows.all_rows(launchers, programs, files)
-        for row in [*all_rows, *(ssh_rows.ssh_rows(launchers, programs, bed) if bed else ())]:
+        libraries = mpi_libraries(launchers, programs, chosen, notes)
+        all_rows += mpi_rows.mpi_rows(launchers, libraries)
+        if bed:
+            all_rows += ssh_rows.ssh_rows(launchers, programs, bed)
+            all_rows += mpi_rows.mpi_ssh_rows(ssh_rows.Ways(launchers, programs, bed), libraries)
+        for row in all_rows:
             if not chosen.only or any(row.key.startswith(key) for key in chosen.only):
                 progress(f"{row.key} …")
                 results.append(measure_row(runner, row, chosen))
@@ -117,6 +147,9 @@ def main():
     missing = [path for path in programs.values() if not os.access(path, os.X_OK)]
     if missing:
         sys.exit(f"bench: {missing[0]}: not built\nbuild with scripts/bench, or name the build with --build")
+    for name in MPI_PROGRAMS:
+        path = f"{chosen.build}/bench/{name}"
+        programs[name] = path if os.access(path, os.X_OK) else None
     dlaunch = chosen.dlaunch or f"{chosen.build}/bin/dlaunch"
     if not os.access(dlaunch, os.X_OK):
         if chosen.dlaunch:

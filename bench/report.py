@@ -20,6 +20,7 @@ class Result:
     samples: dict = field(default_factory=dict)   # column -> [Sample], one a round
     verified: dict = field(default_factory=dict)  # column -> Sample of its verify run
     hangs: dict = field(default_factory=dict)     # column -> (hung, tries)
+    again: dict = field(default_factory=dict)     # column -> runs that hung and were made again
 
     def good(self, column):
         return [sample for sample in self.samples.get(column, []) if sample.status == "ok"]
@@ -87,6 +88,8 @@ class Result:
         bad = len(everyone) - len(good)
         if bad:
             parts.append(f"**{bad} of {len(everyone)} failed**")
+        if column in self.again:
+            parts.append(f"{self.again[column]} hung, run again")
         if column in self.hangs:
             parts.append("as it is: hung in {} of {}".format(*self.hangs[column]))
         checked = self.verified.get(column) or (good[-1] if good else None)

@@ -59,6 +59,7 @@ class Row:
     watch: str = ""                     # resident memory is the figure; the ranks' program
     hosts: int = 0                      # other hosts that are reached; the CPU is then compared, too
     cpu_a_host: Optional[float] = None  # seconds of the launcher's CPU a host at most
+    tries: int = 1                      # a run that hangs in what is run, not in the launcher, is made again
     hangs: dict = field(default_factory=dict)  # column -> Contestant run only to count its hangs
 
 

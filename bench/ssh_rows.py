@@ -36,16 +36,16 @@ class Ways:
         self.launchers, self.programs, self.bed = launchers, programs, bed
         self.on_head = ["nsenter", "-t", str(bed.head.pid), "-n", "-u", "-i", "-m"]  # execs: no process of its own
 
-    def to(self, count, command):
-        """column -> Contestant, each running `command` once on each host."""
+    def to(self, count, command, own=(), hydra=()):
+        """column -> Contestant, each running `command` once on each host; `own` and `hydra`: options of these two."""
         names = self.bed.names[:count]
         listed, one_each, ranks = ",".join(names), ",".join(f"{name}:1" for name in names), ["-n", str(count)]
-        pdsh, hydra, mpirun = shutil.which("pdsh"), self.launchers.hydra, self.launchers.mpirun
+        pdsh, mpirun = shutil.which("pdsh"), self.launchers.mpirun
         found = {"floor": Contestant([self.programs["floor_ssh"], "-i", KEY, listed, " ".join(command)], label="libssh")}
         if self.launchers.dlaunch:
-            found["dlaunch"] = Contestant([self.launchers.dlaunch, "-H", one_each, *ranks, *command])
-        if hydra:
-            found["Hydra"] = Contestant([hydra, "-launcher", "ssh", "-hosts", listed, *ranks, *command])
+            found["dlaunch"] = Contestant([self.launchers.dlaunch, *own, "-H", one_each, *ranks, *command])
+        if self.launchers.hydra:
+            found["Hydra"] = Contestant([self.launchers.hydra, *hydra, "-launcher", "ssh", "-hosts", listed, *ranks, *command])
         if mpirun:
             # The hosts have no keys for each other: every one is reached from here.
             options = ["--mca", "plm_rsh_agent", "ssh", "--mca", "plm_rsh_no_tree_spawn", "1",

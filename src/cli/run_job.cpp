@@ -108,15 +108,27 @@ std::optional<Error> cannot_hold(const Options& options, const plan::Plan& plan,
   return too_few_open_files(plan, need, sys::open_files_limit());
 }
 
-/// 0, or the exit code for a record that could not be written.
-int write_record(const Options& options, const plan::Plan& plan, const job::Outcome& outcome,
-                 const output::Output& output, const Span& span) {
-  if (options.report_file.empty()) return 0;
+/// `end_ns`: 0 while the job runs.
+Result<void> write_record(const Options& options, const plan::Plan& plan, const job::Outcome& outcome,
+                          const output::Output& output, const Span& span, std::int64_t end_ns) {
+  if (options.report_file.empty()) return {};
   const std::chrono::duration<double> wall = job::Clock::now() - span.start;
-  report::RecordInput input{plan,           outcome,      plan::to_json(plan),
-                            version(),      libraries(),  span.start_ns,
-                            sys::wall_ns(), wall.count(), rank_outputs(output, plan.ranks.size())};
-  const auto wrote = report::write_file_atomically(options.report_file, report::job_record_json(input));
+  const report::RecordInput input{plan,      outcome,      plan::to_json(plan),
+                                  version(), libraries(),  span.start_ns,
+                                  end_ns,    wall.count(), rank_outputs(output, plan.ranks.size())};
+  return report::write_file_atomically(options.report_file, report::job_record_json(input));
+}
+
+/// For who attaches to a rank. What goes to a pipe or a device is one record, that of the end; so is what fails now.
+void write_first_record(const Options& options, const plan::Plan& plan, const job::Outcome& outcome,
+                        const output::Output& output, const Span& span) {
+  if (report::is_replaced(options.report_file)) (void)write_record(options, plan, outcome, output, span, 0);
+}
+
+/// 0, or the exit code for a record that could not be written.
+int write_last_record(const Options& options, const plan::Plan& plan, const job::Outcome& outcome,
+                      const output::Output& output, const Span& span) {
+  const auto wrote = write_record(options, plan, outcome, output, span, sys::wall_ns());
   if (wrote) return 0;
   say(to_text(wrote.error()));
   return wrote.error().exit_code;
@@ -167,6 +179,7 @@ int run_job(const Options& options, plan::Plan& plan, Ways& ways, const std::fun
        },
        [&](const job::Outcome& outcome) {
          if (plan.binding.report) say_between(bindings_text(plan, outcome));
+         write_first_record(options, plan, outcome, **output, span);
        },
        before_start, [&](const std::vector<int>& ranks_of_host) { return cannot_hold(options, plan, ranks_of_host); }});
   job::Outcome outcome = launcher.run();
@@ -180,7 +193,7 @@ int run_job(const Options& options, plan::Plan& plan, Ways& ways, const std::fun
     outcome.detail = output_lost->what + ": " + output_lost->why;
     outcome.exit_code = output_lost->exit_code;
   }
-  const int record_failed = write_record(options, plan, outcome, **output, span);
+  const int record_failed = write_last_record(options, plan, outcome, **output, span);
   say_between(told);
   return outcome.exit_code != 0 ? outcome.exit_code : record_failed;
 }

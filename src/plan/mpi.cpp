@@ -11,8 +11,9 @@ namespace dlaunch::plan {
 namespace {
 
 constexpr std::array<std::string_view, 3> kPrefixes = {"PMI_", "PMIX_", "HYDI_"};
-constexpr std::array<std::string_view, 3> kNames = {"MPI_LOCALRANKID", "MPI_LOCALNRANKS",
-                                                    "MPIR_CVAR_CH3_INTERFACE_HOSTNAME"};
+constexpr std::array<std::string_view, 5> kNames = {"MPI_LOCALRANKID", "MPI_LOCALNRANKS",
+                                                    "MPIR_CVAR_CH3_INTERFACE_HOSTNAME", "PMI2_CONNECT_TO_SERVER",
+                                                    "PMI2_SUN_PATH"};
 
 /// But for what -x chose, which is the user's.
 void set(std::vector<std::string>& environment, const App& app, std::string_view name, int value) {

@@ -1,12 +1,15 @@
 // PMI as one host serves it to its ranks of one world: what each says goes in, what is to be done comes out. PURE: no
 // descriptors, no clock. Owned by the agent.
 //
+// A client says in its first line whether it speaks PMI-1 (pmi1.cpp) or PMI-2 (pmi2.cpp). Both share all that is in
+// server.cpp: connections, the key-value space, fences and names.
+//
 // Rules
 // - A client asks, waits for the answer, asks again. One that breaks PMI is hung up on and named; it harms nobody else.
 // - A key that is not there is answered at once: what other hosts put is here after the next fence.
 // - A fence waits for every rank of the world. One that can never come (it ended, or its connection did) ends the
-// fence:
-//   all that wait in it are hung up on, for their MPI would wait for ever.
+//   fence: all that wait in it are hung up on, for their MPI would wait for ever.
+// - So does the wait for an attribute of the node, once no rank here is left that could put it.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +20,7 @@
 #include <vector>
 
 #include "pmi/actions.h"
+#include "pmi/frame.h"
 #include "pmi/line.h"
 #include "pmi/space.h"
 #include "pmi/spawn.h"
@@ -58,22 +62,49 @@ class Server {
   Actions spawn_answered(std::uint32_t rank, bool ok, const std::string& space);
 
  private:
+  enum class Dialect { lines, frames };  // PMI-1's, PMI-2's
   enum class State { fresh, initialized, finalized };
-  enum class Wait { none, fence, name, spawn };
+  enum class Wait { none, fence, name, attribute, spawn };
   struct Client {
     std::uint32_t app = 0;
+    Dialect dialect = Dialect::lines;
     State state = State::fresh;
     Wait wait = Wait::none;
     NameOp asked = NameOp::publish;
+    std::string attribute;  ///< that it waits for
+    std::string thread;     ///< of its last question, PMI-2's thrid
     bool gone = false;
     bool aborted = false;
     std::optional<SpawnReader> spawn = {};  ///< while it says what to spawn
     LineReader lines;
+    FrameReader frames;
   };
   using Handler = void (Server::*)(std::uint32_t, Client&, const Line&);
-  struct Command;
-  static const Command kCommands[];
+  using Pairs = std::initializer_list<std::pair<std::string_view, std::string_view>>;
+  struct Command {
+    std::string_view name;
+    Handler handler;
+    bool before_init = false;
+  };
 
+  bool take_message(std::uint32_t rank, Client& client);
+  void perform(std::uint32_t rank, Client& client, const Command* command, const Line& line, std::string_view text);
+  void enter_fence(Client& client);
+  void raise_abort(std::uint32_t rank, Client& client, std::string_view code);
+  void ask_name(std::uint32_t rank, Client& client, NameOp op, std::string_view service, std::string_view port);
+  /// Why it is refused; empty when it is not.
+  std::string_view put(std::uint32_t rank, std::string_view key, std::string_view value);
+  /// Null when there is none.
+  const std::string* find(std::string_view space, const std::string& key) const;
+  std::string name(std::uint32_t rank) const;
+  void break_off(std::uint32_t rank, const std::string& why);
+  void leave(Client& client);
+  void fence_when_all_wait();
+  void end_fence(bool broken);
+  Actions take_actions() { return std::exchange(actions_, {}); }
+
+  // pmi1.cpp
+  static const Command* line_command(std::string_view name);
   void take_line(std::uint32_t rank, Client& client, const std::string& text);
   void take_spawn_line(std::uint32_t rank, Client& client, const std::string& text);
   void on_init(std::uint32_t rank, Client& client, const Line& line);
@@ -87,18 +118,32 @@ class Server {
   void on_finalize(std::uint32_t rank, Client& client, const Line& line);
   void on_abort(std::uint32_t rank, Client& client, const Line& line);
   void on_name(std::uint32_t rank, Client& client, const Line& line);
+  void name_line(std::uint32_t rank, NameOp op, bool ok, const std::string& port);
+  void answer(std::uint32_t rank, Pairs pairs);
 
-  void answer(std::uint32_t rank, std::initializer_list<std::pair<std::string_view, std::string_view>> pairs);
-  std::string name(std::uint32_t rank) const;
-  void refuse_put(std::uint32_t rank, std::string_view why);
-  void break_off(std::uint32_t rank, const std::string& why);
-  void leave(Client& client);
-  void fence_when_all_wait();
-  void end_fence(bool broken);
-  Actions take_actions() { return std::exchange(actions_, {}); }
+  // pmi2.cpp
+  static const Command* frame_command(std::string_view name);
+  void take_frame(std::uint32_t rank, Client& client, const std::string& text);
+  void on_full_init(std::uint32_t rank, Client& client, const Line& line);
+  void on_job_id(std::uint32_t rank, Client& client, const Line& line);
+  void on_frame_put(std::uint32_t rank, Client& client, const Line& line);
+  void on_frame_get(std::uint32_t rank, Client& client, const Line& line);
+  void on_put_attribute(std::uint32_t rank, Client& client, const Line& line);
+  void on_get_attribute(std::uint32_t rank, Client& client, const Line& line);
+  void on_job_attribute(std::uint32_t rank, Client& client, const Line& line);
+  void on_frame_name(std::uint32_t rank, Client& client, const Line& line);
+  void on_frame_abort(std::uint32_t rank, Client& client, const Line& line);
+  void on_frame_finalize(std::uint32_t rank, Client& client, const Line& line);
+  void on_unserved(std::uint32_t rank, Client& client, const Line& line);
+  void name_frame(std::uint32_t rank, Client& client, bool ok, const std::string& port);
+  void answer_found(std::uint32_t rank, std::string_view command, const std::string* value);
+  void answer_frame(std::uint32_t rank, std::string_view command, std::string_view error, Pairs pairs = {});
+  void let_down_who_waits_for_attributes();
 
   const World world_;
   Space space_;
+  std::map<std::string, std::string, std::less<>> attributes_;  // of this node
+  size_t attribute_bytes_ = 0;
   std::map<std::uint32_t, Client> clients_;
   std::uint32_t waiting_ = 0;  // in the fence
   std::uint32_t gone_ = 0;

@@ -9,8 +9,6 @@
 
 namespace dlaunch::pmi {
 
-inline constexpr size_t kMaxKey = 64;  ///< Hydra's, as kMaxValue is
-inline constexpr size_t kMaxValue = 1024;
 inline constexpr size_t kMaxSpace = 64u << 20;  ///< bytes of keys and values; 10,000 ranks of MPICH put 24 MB
 inline constexpr size_t kMaxUnsent = 8u << 20;  ///< of them from one host between two fences: half a frame
 

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "base/text.h"
+#include "pmi/limits.h"
 #include "pmi/line.h"
-#include "pmi/space.h"
 
 namespace dlaunch::pmi {
 namespace {

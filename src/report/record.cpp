@@ -167,8 +167,9 @@ std::string job_record_json(const RecordInput& input) {
   record["start"] = time_json(input.start_ns);
   record["end"] = time_json(input.end_ns);
   record["wall_s"] = input.wall_s;
-  record["exit_code"] = outcome.exit_code;
-  record["cause"] = cause_text(outcome.cause);
+  const bool running = input.end_ns == 0;
+  record["exit_code"] = running ? Json(nullptr) : Json(outcome.exit_code);
+  record["cause"] = running ? "running" : cause_text(outcome.cause);
   record["signal"] = interrupted ? Json(signal_name(outcome.signal)) : Json(nullptr);
   record["detail"] = text_json(outcome.detail);
   record["lost_hosts"] = lost_hosts_json(outcome);

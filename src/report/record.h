@@ -1,4 +1,5 @@
-// The job's record that --report writes: what was planned, what ran, how it ended. PURE: values in, JSON text out.
+// The job's record that --report writes: what was planned, what runs or ran, how it ended. PURE: values in, JSON text
+// out.
 // Holds no value of any environment variable.
 #pragma once
 
@@ -27,9 +28,9 @@ struct RecordInput {
   std::string version;                                         ///< dlaunch's
   std::vector<std::pair<std::string, std::string>> libraries;  ///< name, version
   std::int64_t start_ns = 0;                                   ///< CLOCK_REALTIME
-  std::int64_t end_ns = 0;
-  double wall_s = 0;                ///< by a clock that nobody sets
-  std::vector<RankOutput> outputs;  ///< index == rank; shorter when output was never opened
+  std::int64_t end_ns = 0;                                     ///< 0: it runs; the outcome is what is known of it
+  double wall_s = 0;                                           ///< by a clock that nobody sets
+  std::vector<RankOutput> outputs;                             ///< index == rank; shorter when output was never opened
 };
 
 /// Ends in a newline. Text that is not UTF-8 comes with U+FFFD in place of the bad bytes.

@@ -56,6 +56,8 @@ Result<void> check_can_write(const std::string& path) {
   return can ? Result<void>() : cannot_write(path, errno);
 }
 
+bool is_replaced(const std::string& path) { return !is_special(path); }
+
 Result<void> write_file_atomically(const std::string& path, std::string_view text) {
   const bool direct = is_special(path);
   std::random_device random;

@@ -12,6 +12,9 @@ namespace dlaunch::report {
 /// What is there and is no regular file (a pipe, /dev/stdout, a link) is written through instead of being replaced.
 Result<void> write_file_atomically(const std::string& path, std::string_view text);
 
+/// Whether that makes a new file of `path`, and does not write through it.
+bool is_replaced(const std::string& path);
+
 /// For before the job: an Error when it would fail now, as far as can be told without writing.
 Result<void> check_can_write(const std::string& path);
 

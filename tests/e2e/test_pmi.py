@@ -1,4 +1,5 @@
-"""PMI as clients of our own speak it: what is answered, over several hosts too, and what becomes of one that breaks it."""
+"""PMI as clients of our own speak it: what is answered, over several hosts too, and what becomes of one that breaks it.
+PMI-2 is test_pmi2.py's."""
 import support
 from hosts_case import HostsCase, lines
 from pmi_client import PYTHON, client

@@ -5,7 +5,7 @@ import signal
 import subprocess
 
 import support
-from support import Case, program, sh
+from support import Case, program, sh, wait_until
 
 
 class Record(Case):
@@ -77,6 +77,19 @@ class Record(Case):
         record = self.record()
         self.assertEqual((record["cause"], record["signal"], record["exit_code"]), ("interrupted", "SIGINT", 130))
         self.assertEqual([rank["status"]["name"] for rank in record["ranks"]], ["SIGINT", "SIGINT"])
+
+    def test_while_the_job_runs(self):
+        job = self.start("-n", 2, "--report", "job.json", *sh("exec sleep 1000"), stderr=subprocess.DEVNULL)
+        with job:
+            self.assertTrue(wait_until((self.dir / "job.json").exists))
+            record = json.loads((self.dir / "job.json").read_text())
+            self.assertEqual((record["cause"], record["exit_code"], record["end"]), ("running", None, None))
+            for rank in record["ranks"]:
+                self.assertIsNone(rank["status"])
+                self.assertIn(b"1000", open(f"/proc/{rank['pid']}/cmdline", "rb").read())
+            job.terminate()
+            job.wait(support.TIMEOUT)
+        self.assertEqual(self.record()["cause"], "interrupted")
 
     def test_an_older_record_is_replaced(self):
         (self.dir / "job.json").write_text("older" * 10000)

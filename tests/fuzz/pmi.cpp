@@ -1,5 +1,5 @@
-// Any bytes as what the ranks of a host say in PMI: answers that are lines, never more than one for a question, nothing
-// for who was hung up on, and a key-value space that stays within its bounds.
+// Any bytes as what the ranks of a host say in PMI, the last of them in PMI-2: answers that are lines or frames,
+// nothing for who was hung up on, and a key-value space that stays within its bounds.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -21,11 +21,20 @@ void require(bool holds) {
 
 class Host {
  public:
-  explicit Host(bool alone) : server_({"kvs", kRanks + 1, 8, "(vector,(0,1,4))", kRanks, alone}) {
+  Host(bool alone, std::uint32_t first_in_frames) : server_({"kvs", kRanks + 1, 8, "(vector,(0,1,4))", kRanks, alone}) {
     for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
       server_.join(rank, 0);
-      take(server_.received(rank, "cmd=init pmi_version=1 pmi_subversion=1\n"));
+      if (rank < first_in_frames) {
+        take(server_.received(rank, "cmd=init pmi_version=1 pmi_subversion=1\n"));
+      } else {
+        take(server_.received(rank, "cmd=init pmi_version=2 pmi_subversion=0\n"));
+        say_frame(rank, "cmd=fullinit;pmirank=0;threaded=FALSE;");
+      }
     }
+  }
+
+  void say_frame(std::uint32_t rank, std::string_view text) {
+    say(rank, (std::to_string(text.size()) + "      ").substr(0, 6).append(text));
   }
 
   void say(std::uint32_t rank, std::string_view bytes) {
@@ -52,8 +61,18 @@ class Host {
  private:
   void check(const pmi::Send& send) {
     require(!closed_.contains(send.rank));
+    if (in_frames_.contains(send.rank)) return check_frame(send.bytes);
     require(send.bytes.starts_with("cmd=") && send.bytes.ends_with('\n') && send.bytes.size() < 2048);
     require(send.bytes.find('\n') == send.bytes.size() - 1);
+    if (send.bytes.starts_with("cmd=response_to_init pmi_version=2 ")) in_frames_.insert(send.rank);
+  }
+  void check_frame(const std::string& bytes) {
+    pmi::FrameReader reader;
+    reader.feed(bytes);
+    const auto frame = reader.next();
+    require(frame && *frame && reader.empty() && (*frame)->size() < 8192);
+    const auto line = pmi::parse_frame(**frame);
+    require(line && (*line)["cmd"].ends_with("-response") && !(*line)["rc"].empty());
   }
   void answer(const pmi::AskSpawn& ask) {
     require(!ask.programs.empty() && ask.programs.size() <= pmi::kMostPrograms && ask.pairs.size() % 2 == 0);
@@ -72,23 +91,32 @@ class Host {
 
   pmi::Server server_;
   std::set<std::uint32_t> closed_;
+  std::set<std::uint32_t> in_frames_;
 };
 
 }  // namespace
 
-/// A byte of 0 to 2 says who speaks on, one of 3 to 5 that a rank leaves; what lies between is said.
+/// A byte of 0 to 2 says who speaks on, one of 3 to 5 that a rank leaves, 6 that what comes next is one frame; what
+/// lies between is said.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, size_t size) {
   std::string_view rest(reinterpret_cast<const char*>(data), size);
-  Host host(size % 2 == 0);
+  Host host(size % 2 == 0, size % 3 == 0 ? kRanks - 1 : size % 3 == 1 ? 0 : kRanks);
   std::uint32_t speaker = 0;
+  bool as_frame = false;
   while (!rest.empty()) {
-    const size_t end = std::min(rest.find_first_of(std::string_view("\0\1\2\3\4\5", 6)), rest.size());
-    host.say(speaker, rest.substr(0, end));
+    const size_t end = std::min(rest.find_first_of(std::string_view("\0\1\2\3\4\5\6", 7)), rest.size());
+    const std::string_view said = rest.substr(0, end);
+    if (as_frame) {
+      host.say_frame(speaker, said);
+    } else {
+      host.say(speaker, said);
+    }
     if (end == rest.size()) break;
     const auto mark = static_cast<std::uint32_t>(rest[end]);
+    as_frame = mark == 2 * kRanks;
     if (mark < kRanks) {
       speaker = mark;
-    } else {
+    } else if (!as_frame) {
       host.leave(mark - kRanks);
     }
     rest.remove_prefix(end + 1);

@@ -50,14 +50,14 @@ TEST(PlanMpi, AFrameworkThatWouldMistakeItTurnsAutoOff) {
 
 TEST(PlanMpi, WhatAnOuterJobLeftIsGoneAndWhatTheUserChoseStays) {
   Request made = asked(1);
-  made.environment = {"PMI_RANK=7",        "PMI_SPAWNED=1",     "PMIX_NAMESPACE=x",
-                      "HYDI_CONTROL_FD=3", "MPI_LOCALNRANKS=9", "OMPI_MCA_btl=tcp"};
+  made.environment = {"PMI_RANK=7",        "PMI_SPAWNED=1",    "PMIX_NAMESPACE=x",        "HYDI_CONTROL_FD=3",
+                      "MPI_LOCALNRANKS=9", "OMPI_MCA_btl=tcp", "PMI2_CONNECT_TO_SERVER=1"};
   made.apps[0].env = {{"PMI_SIZE", "5"}};
   const auto plan = make_plan(made, local(1));
   ASSERT_TRUE(plan);
   const auto env = rank_environment(*plan, plan->ranks[0]);
   EXPECT_THAT(env, IsSupersetOf({"PMI_RANK=0", "MPI_LOCALNRANKS=1", "OMPI_MCA_btl=tcp", "PMI_SIZE=5"}));
-  for (const char* name : {"PMI_SPAWNED", "PMIX_", "HYDI_", "PMI_RANK=7", "PMI_SIZE=1"}) {
+  for (const char* name : {"PMI_SPAWNED", "PMI2_", "PMIX_", "HYDI_", "PMI_RANK=7", "PMI_SIZE=1"}) {
     EXPECT_THAT(env, Not(Contains(StartsWith(name)))) << name;
   }
 }

@@ -35,16 +35,9 @@ class JobRecord : public testing::Test {
                      {0, ExitStatus(NotStarted{ENOENT, "cannot execute x"}), 0, 0, false, false, ""},
                      {}};
   }
-  json record() const {
-    return json::parse(job_record_json({plan,
-                                        outcome,
-                                        R"({"hosts":[]})",
-                                        "0.1.0",
-                                        {{"asio", "1.22"}},
-                                        kStart,
-                                        kStart + 2'000'000'000,
-                                        2.0,
-                                        {{7, 8, "/o", "/e"}}}));
+  json record(std::int64_t end_ns = kStart + 2'000'000'000) const {
+    return json::parse(job_record_json(
+        {plan, outcome, R"({"hosts":[]})", "0.1.0", {{"asio", "1.22"}}, kStart, end_ns, 2.0, {{7, 8, "/o", "/e"}}}));
   }
   plan::Plan plan;
   job::Outcome outcome;
@@ -104,6 +97,13 @@ TEST_F(JobRecord, OfAnInterruptedJob) {
   outcome.first_failure.reset();
   EXPECT_EQ(record()["signal"], "SIGINT");
   EXPECT_EQ(record()["first_failure"], nullptr);
+}
+
+TEST_F(JobRecord, OfAJobThatRuns) {
+  const json found = record(0);
+  EXPECT_EQ(found["cause"], "running");
+  EXPECT_EQ(found["end"], nullptr);
+  EXPECT_EQ(found["exit_code"], nullptr);
 }
 
 TEST_F(JobRecord, HoldsNoValueOfTheEnvironment) { EXPECT_THAT(record().dump(), Not(HasSubstr("hush"))); }

@@ -1,0 +1,150 @@
+// PMI-1: Server's commands as lines. What both dialects share is in server.cpp.
+#include <algorithm>
+#include <utility>
+
+#include "pmi/limits.h"
+#include "pmi/server.h"
+
+namespace dlaunch::pmi {
+namespace {
+
+using std::string_view;
+
+/// Whether a line can say it: PMI-2 may have put what PMI-1 cannot.
+bool fits_in_line(string_view value) { return value.find_first_of(" \n") == string_view::npos; }
+
+}  // namespace
+
+const Server::Command* Server::line_command(string_view name) {
+  static constexpr Command kCommands[] = {
+      {"init", &Server::on_init, true},
+      {"get_maxes", &Server::on_maxes},
+      {"get_appnum", &Server::on_appnum},
+      {"get_my_kvsname", &Server::on_space_name},
+      {"get_universe_size", &Server::on_universe_size},
+      {"put", &Server::on_put},
+      {"get", &Server::on_get},
+      {"barrier_in", &Server::on_barrier},
+      {"finalize", &Server::on_finalize},
+      {"abort", &Server::on_abort, true},
+      {"publish_name", &Server::on_name},
+      {"lookup_name", &Server::on_name},
+      {"unpublish_name", &Server::on_name},
+  };
+  const auto found = std::ranges::find(kCommands, name, &Command::name);
+  return found == std::end(kCommands) ? nullptr : found;
+}
+
+void Server::take_line(std::uint32_t rank, Client& client, const std::string& text) {
+  if (client.spawn || text == "mcmd=spawn") return take_spawn_line(rank, client, text);
+  const auto line = parse_line(text);
+  if (!line) return break_off(rank, "sent " + line.error().what + ": " + line.error().why);
+  perform(rank, client, line_command((*line)["cmd"]), *line, text);
+}
+
+void Server::take_spawn_line(std::uint32_t rank, Client& client, const std::string& text) {
+  if (client.state != State::initialized) return break_off(rank, "asked before it said init: " + quoted(text));
+  if (!client.spawn) client.spawn.emplace();
+  const auto whole = client.spawn->read(text);
+  if (!whole) return break_off(rank, "sent " + whole.error().what + ": " + whole.error().why);
+  if (!*whole) return;
+  client.wait = Wait::spawn;
+  actions_.push_back(client.spawn->take(rank));
+  client.spawn.reset();
+}
+
+/// Says which dialect all that follows is in.
+void Server::on_init(std::uint32_t rank, Client& client, const Line& line) {
+  if (client.state == State::initialized) return break_off(rank, "said init twice");
+  if (line["pmi_version"] == "2") {
+    answer(rank, {{"cmd", "response_to_init"}, {"pmi_version", "2"}, {"pmi_subversion", "0"}, {"rc", "0"}});
+    client.dialect = Dialect::frames;
+    client.frames.feed(client.lines.take_rest());
+    return;
+  }
+  const bool known = line["pmi_version"] == "1";
+  if (known) client.state = State::initialized;
+  answer(rank,
+         {{"cmd", "response_to_init"}, {"pmi_version", "1"}, {"pmi_subversion", "1"}, {"rc", known ? "0" : "-1"}});
+}
+
+void Server::on_maxes(std::uint32_t rank, Client&, const Line&) {
+  answer(rank, {{"cmd", "maxes"},
+                {"kvsname_max", std::to_string(kMaxName)},
+                {"keylen_max", std::to_string(kMaxKey)},
+                {"vallen_max", std::to_string(kMaxValue)}});
+}
+
+void Server::on_appnum(std::uint32_t rank, Client& client, const Line&) {
+  answer(rank, {{"cmd", "appnum"}, {"appnum", std::to_string(client.app - world_.first_app)}});
+}
+
+void Server::on_space_name(std::uint32_t rank, Client&, const Line&) {
+  answer(rank, {{"cmd", "my_kvsname"}, {"kvsname", world_.space}});
+}
+
+void Server::on_universe_size(std::uint32_t rank, Client&, const Line&) {
+  answer(rank, {{"cmd", "universe_size"}, {"size", std::to_string(world_.universe)}});
+}
+
+void Server::on_put(std::uint32_t rank, Client&, const Line& line) {
+  const string_view refused = line["kvsname"] != world_.space ? "unknown_kvs" : put(rank, line["key"], line["value"]);
+  if (!refused.empty()) return answer(rank, {{"cmd", "put_result"}, {"rc", "-1"}, {"msg", refused}});
+  answer(rank, {{"cmd", "put_result"}, {"rc", "0"}, {"msg", "success"}});
+}
+
+void Server::on_get(std::uint32_t rank, Client&, const Line& line) {
+  const std::string key(line["key"]);
+  const std::string* value = find(line["kvsname"], key);
+  if (!value || !fits_in_line(*value)) {
+    const std::string why = "key_" + key.substr(0, kMaxKey) + "_not_found";
+    return answer(rank, {{"cmd", "get_result"}, {"rc", "-1"}, {"msg", why}, {"value", "unknown"}});
+  }
+  answer(rank, {{"cmd", "get_result"}, {"rc", "0"}, {"msg", "success"}, {"value", *value}});
+}
+
+void Server::on_barrier(std::uint32_t, Client& client, const Line&) { enter_fence(client); }
+
+void Server::on_finalize(std::uint32_t rank, Client& client, const Line&) {
+  client.state = State::finalized;
+  answer(rank, {{"cmd", "finalize_ack"}});
+}
+
+void Server::on_abort(std::uint32_t rank, Client& client, const Line& line) {
+  raise_abort(rank, client, line["exitcode"]);
+}
+
+void Server::on_name(std::uint32_t rank, Client& client, const Line& line) {
+  const NameOp op = line["cmd"] == "publish_name"  ? NameOp::publish
+                    : line["cmd"] == "lookup_name" ? NameOp::lookup
+                                                   : NameOp::unpublish;
+  ask_name(rank, client, op, line["service"], line["port"]);
+}
+
+void Server::name_line(std::uint32_t rank, NameOp op, bool ok, const std::string& port) {
+  const string_view rc = ok ? "0" : "1";
+  switch (op) {
+    case NameOp::publish: {
+      const string_view info = ok ? "ok" : "key_already_present";
+      answer(rank, {{"cmd", "publish_result"}, {"info", info}, {"rc", rc}, {"msg", ok ? "success" : info}});
+      break;
+    }
+    case NameOp::lookup:
+      if (ok && fits_in_line(port)) {
+        answer(rank, {{"cmd", "lookup_result"}, {"port", port}, {"info", "ok"}, {"rc", rc}, {"msg", "success"}});
+      } else {
+        answer(rank, {{"cmd", "lookup_result"}, {"info", "not_found"}, {"rc", "1"}, {"msg", "service_not_found"}});
+      }
+      break;
+    case NameOp::unpublish:
+      answer(rank, {{"cmd", "unpublish_result"},
+                    {"info", ok ? "ok" : "not_found"},
+                    {"rc", rc},
+                    {"msg", ok ? "success" : "service_not_found"}});
+      break;
+  }
+}
+
+void Server::answer(std::uint32_t rank, Pairs pairs) { actions_.push_back(Send{rank, write_line(pairs)}); }
+
+}  // namespace dlaunch::pmi

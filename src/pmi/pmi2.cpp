@@ -1,0 +1,180 @@
+// PMI-2: Server's commands as frames. What both dialects share is in server.cpp.
+#include <algorithm>
+#include <utility>
+
+#include "pmi/limits.h"
+#include "pmi/server.h"
+
+namespace dlaunch::pmi {
+namespace {
+
+using std::string_view;
+
+constexpr string_view kUniverse = "universeSize";
+constexpr string_view kFailed = "14";               // PMI2_ERR_OTHER
+constexpr size_t kMaxAttributeBytes = 1024u << 10;  // that the ranks of a node may put in all
+
+string_view as_text(bool value) { return value ? "TRUE" : "FALSE"; }
+
+}  // namespace
+
+const Server::Command* Server::frame_command(string_view name) {
+  static constexpr Command kCommands[] = {
+      {"fullinit", &Server::on_full_init, true},
+      {"job-getid", &Server::on_job_id},
+      {"kvs-put", &Server::on_frame_put},
+      {"kvs-get", &Server::on_frame_get},
+      {"kvs-fence", &Server::on_barrier},
+      {"info-putnodeattr", &Server::on_put_attribute},
+      {"info-getnodeattr", &Server::on_get_attribute},
+      {"info-getjobattr", &Server::on_job_attribute},
+      {"name-publish", &Server::on_frame_name},
+      {"name-lookup", &Server::on_frame_name},
+      {"name-unpublish", &Server::on_frame_name},
+      {"abort", &Server::on_frame_abort, true},
+      {"finalize", &Server::on_frame_finalize},
+      {"spawn", &Server::on_unserved},
+      {"job-connect", &Server::on_unserved},
+      {"job-disconnect", &Server::on_unserved},
+      {"ring", &Server::on_unserved},
+  };
+  const auto found = std::ranges::find(kCommands, name, &Command::name);
+  return found == std::end(kCommands) ? nullptr : found;
+}
+
+void Server::take_frame(std::uint32_t rank, Client& client, const std::string& text) {
+  const auto line = parse_frame(text);
+  if (!line) return break_off(rank, "sent " + line.error().what + ": " + line.error().why);
+  client.thread = (*line)["thrid"];
+  if (client.thread.size() > kMaxKey) return break_off(rank, "sent a thread id that is too long");
+  perform(rank, client, frame_command((*line)["cmd"]), *line, text);
+}
+
+void Server::on_full_init(std::uint32_t rank, Client& client, const Line&) {
+  if (client.state == State::initialized) return break_off(rank, "said fullinit twice");
+  client.state = State::initialized;
+  answer_frame(rank, "fullinit", {},
+               {{"pmi-version", "2"},
+                {"pmi-subversion", "0"},
+                {"rank", std::to_string(rank - world_.first)},
+                {"size", std::to_string(world_.size)},
+                {"appnum", std::to_string(client.app - world_.first_app)},
+                {"debugged", "FALSE"},
+                {"pmiverbose", "FALSE"}});
+}
+
+void Server::on_job_id(std::uint32_t rank, Client&, const Line&) {
+  answer_frame(rank, "job-getid", {}, {{"jobid", world_.space}});
+}
+
+void Server::on_frame_put(std::uint32_t rank, Client&, const Line& line) {
+  answer_frame(rank, "kvs-put", put(rank, line["key"], line["value"]));
+}
+
+/// srcid is a hint for where to look; here every key is.
+void Server::on_frame_get(std::uint32_t rank, Client&, const Line& line) {
+  const string_view job = line["jobid"];
+  answer_found(rank, "kvs-get", find(job.empty() ? string_view(world_.space) : job, std::string(line["key"])));
+}
+
+void Server::on_put_attribute(std::uint32_t rank, Client&, const Line& line) {
+  const string_view key = line["key"];
+  const string_view value = line["value"];
+  if (key.empty() || key.size() > kMaxKey) return answer_frame(rank, "info-putnodeattr", "bad_key_length");
+  if (value.size() > kMaxValue) return answer_frame(rank, "info-putnodeattr", "value_too_long");
+  attribute_bytes_ += key.size() + value.size();
+  if (attribute_bytes_ > kMaxAttributeBytes) return answer_frame(rank, "info-putnodeattr", "space_is_full");
+  const std::string& now = attributes_[std::string(key)] = value;
+  answer_frame(rank, "info-putnodeattr", {});
+  for (auto& [other, client] : clients_) {
+    if (client.wait != Wait::attribute || client.attribute != key) continue;
+    client.wait = Wait::none;
+    answer_found(other, "info-getnodeattr", &now);
+  }
+}
+
+void Server::on_get_attribute(std::uint32_t rank, Client& client, const Line& line) {
+  const auto found = attributes_.find(line["key"]);
+  if (found != attributes_.end()) return answer_found(rank, "info-getnodeattr", &found->second);
+  if (line["wait"] != "TRUE") return answer_found(rank, "info-getnodeattr", nullptr);
+  client.wait = Wait::attribute;
+  client.attribute = line["key"];
+  let_down_who_waits_for_attributes();
+}
+
+void Server::on_job_attribute(std::uint32_t rank, Client&, const Line& line) {
+  const string_view key = line["key"];
+  const std::string universe = std::to_string(world_.universe);
+  const std::string* value = key == kMapping && !world_.mapping.empty() ? &world_.mapping
+                             : key == kUniverse                         ? &universe
+                                                                        : nullptr;
+  answer_found(rank, "info-getjobattr", value);
+}
+
+void Server::on_frame_name(std::uint32_t rank, Client& client, const Line& line) {
+  const NameOp op = line["cmd"] == "name-publish"  ? NameOp::publish
+                    : line["cmd"] == "name-lookup" ? NameOp::lookup
+                                                   : NameOp::unpublish;
+  ask_name(rank, client, op, line["name"], line["port"]);
+}
+
+/// A lookup's port is "value" to Slurm's clients and "port" to MPICH's.
+void Server::name_frame(std::uint32_t rank, Client& client, bool ok, const std::string& port) {
+  switch (client.asked) {
+    case NameOp::publish:
+      return answer_frame(rank, "name-publish", ok ? "" : "key_already_present");
+    case NameOp::lookup:
+      if (!ok) return answer_frame(rank, "name-lookup", "service_not_found");
+      return answer_frame(rank, "name-lookup", {}, {{"value", port}, {"port", port}});
+    case NameOp::unpublish:
+      return answer_frame(rank, "name-unpublish", ok ? "" : "service_not_found");
+  }
+}
+
+/// It has no answer. One that is not for the world ends that rank alone, and it does so itself.
+void Server::on_frame_abort(std::uint32_t rank, Client& client, const Line& line) {
+  if (line["isworld"] != "FALSE") raise_abort(rank, client, line["exitcode"]);
+}
+
+void Server::on_frame_finalize(std::uint32_t rank, Client& client, const Line&) {
+  client.state = State::finalized;
+  answer_frame(rank, "finalize", {});
+}
+
+void Server::on_unserved(std::uint32_t rank, Client&, const Line& line) {
+  if (line["cmd"] == "spawn") {
+    actions_.push_back(Complain{name(rank) + " called MPI_Comm_spawn by PMI-2, which dlaunch does not serve"});
+  }
+  answer_frame(rank, line["cmd"], "not_supported");
+}
+
+void Server::answer_found(std::uint32_t rank, string_view command, const std::string* value) {
+  const string_view key = value ? "value" : "";
+  answer_frame(rank, command, {}, {{"found", as_text(value)}, {key, value ? *value : string_view()}});
+}
+
+/// `error`: empty when there is none.
+void Server::answer_frame(std::uint32_t rank, string_view command, string_view error, Pairs pairs) {
+  const std::string& thread = clients_.at(rank).thread;
+  std::vector<std::pair<string_view, string_view>> all;
+  const std::string response = std::string(command) + "-response";
+  all.emplace_back("cmd", response);
+  if (!thread.empty()) all.emplace_back("thrid", thread);
+  all.insert(all.end(), pairs.begin(), pairs.end());
+  all.emplace_back("rc", error.empty() ? "0" : kFailed);
+  if (!error.empty()) all.emplace_back("errmsg", error);
+  actions_.push_back(Send{rank, write_frame(all)});
+}
+
+/// Where every rank of the node waits for another, or has ended, none will put what is waited for.
+void Server::let_down_who_waits_for_attributes() {
+  std::uint32_t stuck = gone_ + waiting_;
+  for (const auto& [rank, client] : clients_) stuck += client.wait == Wait::attribute ? 1 : 0;
+  if (stuck < world_.here) return;
+  for (auto& [rank, client] : clients_) {
+    if (client.wait != Wait::attribute) continue;
+    break_off(rank, "waits for an attribute of its node that no rank is left to put: " + quoted(client.attribute));
+  }
+}
+
+}  // namespace dlaunch::pmi

@@ -1,0 +1,76 @@
+// pmi2_client: a rank that knows PMI-2 alone, by Slurm's client library. Prints what it was told, exchanges keys with
+// all other ranks, and an attribute with those of its node.
+//   pmi2_client abort RANK   that rank aborts the job
+//   pmi2_client leave        it says no finalize
+#include <slurm/pmi2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void must(int holds, const char* what) {
+  if (holds) return;
+  fprintf(stderr, "pmi2_client: %s\n", what);
+  exit(9);
+}
+
+static void exchange(const char* job, int rank, int size) {
+  char key[64], value[PMI2_MAX_VALLEN], expected[PMI2_MAX_VALLEN];
+  int length = 0;
+  for (int round = 0; round < 3; ++round) {
+    snprintf(key, sizeof key, "card-%d-%d", rank, round);
+    snprintf(value, sizeof value, "tag#%d;;host$a b;%d=;", rank, round);
+    must(PMI2_KVS_Put(key, value) == PMI2_SUCCESS, "put");
+    must(PMI2_KVS_Fence() == PMI2_SUCCESS, "fence");
+    for (int other = 0; other < size; ++other) {
+      snprintf(key, sizeof key, "card-%d-%d", other, round);
+      snprintf(expected, sizeof expected, "tag#%d;;host$a b;%d=;", other, round);
+      must(PMI2_KVS_Get(job, other, key, value, sizeof value, &length) == PMI2_SUCCESS, "get");
+      must(strcmp(value, expected) == 0 && length == (int)strlen(expected), "another value");
+    }
+  }
+  must(PMI2_KVS_Get(job, PMI2_ID_NULL, "missing", value, sizeof value, &length) != PMI2_SUCCESS, "a missing key");
+}
+
+/// The first rank of a node puts an attribute, the others wait for it.
+static void attributes(int first) {
+  char value[PMI2_MAX_ATTRVALUE];
+  int found = 1;
+  if (first) {
+    must(PMI2_Info_GetNodeAttr("late", value, sizeof value, &found, 0) == PMI2_SUCCESS && !found, "an early attribute");
+    must(PMI2_Info_PutNodeAttr("late", "1,2,3") == PMI2_SUCCESS, "put of an attribute");
+    return;
+  }
+  int numbers[4], count = 0;
+  must(PMI2_Info_GetNodeAttr("late", value, sizeof value, &found, 1) == PMI2_SUCCESS && found, "a late attribute");
+  must(PMI2_Info_GetNodeAttrIntArray("late", numbers, 4, &count, &found) == PMI2_SUCCESS && count == 3, "an array");
+}
+
+static void names(int rank, int size) {
+  char port[64] = "";
+  if (rank == 0) must(PMI2_Nameserv_publish("ocean", NULL, "a;port here") == PMI2_SUCCESS, "publish");
+  must(PMI2_KVS_Fence() == PMI2_SUCCESS, "fence");
+  if (rank == size - 1) {
+    must(PMI2_Nameserv_lookup("ocean", NULL, port, sizeof port) == PMI2_SUCCESS, "lookup");
+    must(strcmp(port, "a;port here") == 0, "another port");
+    must(PMI2_Nameserv_unpublish("ocean", NULL) == PMI2_SUCCESS, "unpublish");
+    must(PMI2_Nameserv_lookup("ocean", NULL, port, sizeof port) != PMI2_SUCCESS, "lookup of what is gone");
+  }
+}
+
+int main(int argc, char** argv) {
+  int spawned, size, rank, app, found;
+  char job[256], mapping[PMI2_MAX_VALLEN], universe[PMI2_MAX_VALLEN];
+  must(PMI2_Init(&spawned, &size, &rank, &app) == PMI2_SUCCESS, "init");
+  must(PMI2_Job_GetId(job, sizeof job) == PMI2_SUCCESS, "job id");
+  if (argc > 2 && atoi(argv[2]) == rank) PMI2_Abort(1, "so it is");
+  if (argc > 1 && strcmp(argv[1], "leave") == 0) return 0;
+  must(PMI2_Info_GetJobAttr("PMI_process_mapping", mapping, sizeof mapping, &found) == PMI2_SUCCESS && found, "mapping");
+  must(PMI2_Info_GetJobAttr("universeSize", universe, sizeof universe, &found) == PMI2_SUCCESS && found, "universe");
+  must(PMI2_Info_GetJobAttr("none", universe + 32, 8, &found) == PMI2_SUCCESS && !found, "an attribute of the job");
+  exchange(job, rank, size);
+  attributes(atoi(getenv("MPI_LOCALRANKID")) == 0);
+  names(rank, size);
+  must(PMI2_Finalize() == PMI2_SUCCESS, "finalize");
+  printf("rank %d of %d app %d spawned %d universe %s mapping %s\n", rank, size, app, spawned, universe, mapping);
+  return 0;
+}
