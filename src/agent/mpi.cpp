@@ -2,16 +2,13 @@
 
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <asio/posix/stream_descriptor.hpp>
 #include <cerrno>
 #include <string_view>
 #include <utility>
 #include <variant>
 
-#include "pmi/probe.h"
 #include "sys/clock.h"
-#include "sys/read_file.h"
 
 namespace dlaunch::agent {
 namespace {
@@ -29,17 +26,15 @@ Mpi::Mpi(asio::io_context& io, link::Link& link) : io_(io), link_(link) {}
 Mpi::~Mpi() = default;
 
 void Mpi::configure(const wire::MpiWorld& world, std::uint32_t ranks_here) {
-  if (server_) return;
+  if (server_ || !world.pmi1) return;
   probe_ = world.probe;
   size_ = world.size;
   server_.emplace(pmi::World{world.space, world.size, world.universe, world.mapping, ranks_here, world.alone});
 }
 
-/// A library that is loaded before all others may bring MPI into any program.
-bool Mpi::serves(const std::string& path, const std::vector<std::string>& env) const {
+bool Mpi::serves(pmi::Family family) const {
   if (!server_ || !probe_) return server_.has_value();
-  const auto preloads = [](const std::string& entry) { return entry.starts_with("LD_PRELOAD="); };
-  return std::ranges::any_of(env, preloads) || pmi::may_use_mpi(sys::read_file(path, pmi::kProbed).value_or(""));
+  return family == pmi::Family::mpich || family == pmi::Family::unknown;
 }
 
 sys::Fd Mpi::connect(std::uint32_t rank, std::uint32_t app) {

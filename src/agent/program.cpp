@@ -27,7 +27,7 @@ std::string_view value_of(const std::vector<std::string>& env, std::string_view 
 
 /// 0 when it can be executed.
 int check(const std::string& path) {
-  struct stat info {};
+  struct stat info{};
   if (::stat(path.c_str(), &info) != 0) return errno;
   if (S_ISDIR(info.st_mode)) return EISDIR;
   return ::access(path.c_str(), X_OK) == 0 ? 0 : errno;

@@ -23,7 +23,7 @@ constexpr size_t kSlotsPerPage = kPageSize / sizeof(SpawnFailure);
 
 /// All back to default before the mask is lifted: a signal must not reach the agent's handlers in the child.
 void reset_signals() {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = SIG_DFL;
   for (int signal = 1; signal < SIGRTMIN; ++signal) {
     if (signal != SIGKILL && signal != SIGSTOP) ::sigaction(signal, &action, nullptr);

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "cli/open_files.h"
+#include "cli/pmix_program.h"
 #include "cli/version.h"
 #include "launcher/frames.h"
 #include "launcher/launcher.h"
@@ -116,6 +117,11 @@ int run_job(const Options& options, const plan::Plan& plan, Ways& ways, const st
   const Span span;
   for (const std::string& note : options.quiet ? std::vector<std::string>{} : plan.notes)
     say("dlaunch: note: " + note + '\n');
+  if (options.request.mpi == plan::Mpi::pmix && pmix_program().empty()) {
+    const Error error{"--mpi pmix", "this build of dlaunch has no PMIx", "", "build it where libpmix-dev is installed"};
+    say(to_text(error));
+    return error.exit_code;
+  }
   auto output = open_output(options, plan);
   if (!output) {
     say(to_text(output.error()));
@@ -155,7 +161,7 @@ int run_job(const Options& options, const plan::Plan& plan, Ways& ways, const st
                                           [&](const job::Outcome& outcome) {
                                             if (plan.binding.report) say_between(bindings_text(plan, outcome));
                                           },
-                                          before_start});
+                                          before_start, pmix_program()});
   job::Outcome outcome = launcher.run();
   ways.close();
   ways.log_to({});  // what these write to goes with us

@@ -107,12 +107,15 @@ wire::MpiWorld world_frame(const plan::Plan& plan) {
   for (const plan::PlannedHost& host : plan.hosts) {
     slots += std::max(static_cast<std::uint32_t>(host.host.slots), static_cast<std::uint32_t>(host.ranks.size()));
   }
-  return {"kvs_" + plan.job_id,
-          ranks,
-          slots,
-          pmi::process_mapping(hosts),
-          plan.hosts.size() == 1,
-          plan.mpi == plan::Mpi::automatic};
+  wire::MpiWorld world;
+  world.space = "kvs_" + plan.job_id;
+  world.size = ranks;
+  world.universe = slots;
+  world.mapping = pmi::process_mapping(hosts);
+  world.alone = plan.hosts.size() == 1;
+  world.probe = plan.mpi == plan::Mpi::automatic;
+  world.pmi1 = plan.mpi == plan::Mpi::automatic || plan.mpi == plan::Mpi::pmi1;
+  return world;
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "launcher/hosts.h"
 #include "launcher/mpi.h"
 #include "launcher/output_driver.h"
+#include "launcher/pmix.h"
 #include "launcher/preparation.h"
 #include "launcher/rank_order.h"
 #include "launcher/rank_streams.h"
@@ -55,7 +56,8 @@ class Launcher::Impl {
         order_(parts_.plan),
         preparation_(parts_.plan, parts_.settings, facts_,
                      [this](int host, const wire::Message& m) { parts_.hosts.send(host, m); }),
-        mpi_(parts_.plan, parts_.hosts) {}
+        mpi_(parts_.plan, parts_.hosts),
+        pmix_(parts_.plan, parts_.hosts, parts_.pmix_program) {}
 
   job::Outcome run() {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH, SIGCHLD}) {
@@ -217,6 +219,7 @@ class Launcher::Impl {
       return companion_lost();
     }
     mpi_.rank_ended(rank);
+    pmix_.rank_ended(rank);
     takes_no_stdin(rank);
     happened(
         job::RankEnded{rank, ExitStatus(NotStarted{static_cast<int>(refused.error), refused.what}), refused.time_ns});
@@ -247,8 +250,10 @@ class Launcher::Impl {
     takes_no_stdin(rank);
     streams_.rank_ended(rank);
     mpi_.rank_ended(rank);
+    pmix_.rank_ended(rank);
     happened(job::RankEnded{rank, status, ended.time_ns});
     note(mpi_.complaint());
+    note(pmix_.complaint());
   }
 
   void on(int, wire::Credit& credit, std::deque<sys::Fd>&) {
@@ -262,6 +267,19 @@ class Launcher::Impl {
   void on(int host, wire::NameAsk& ask, std::deque<sys::Fd>&) {
     if (!mpi_.name(host, ask)) host_broken(host, "its agent asks what no rank can ask");
   }
+  void on(int host, wire::PmixCollect& collect, std::deque<sys::Fd>&) {
+    if (const std::string why = pmix_.collect(host, collect); !why.empty()) return host_broken(host, why);
+    note(pmix_.complaint());
+  }
+  void on(int host, wire::PmixWant& want, std::deque<sys::Fd>&) { pmix_.want(host, want); }
+  void on(int host, wire::PmixModex& modex, std::deque<sys::Fd>&) {
+    if (const std::string why = pmix_.modex(host, modex); !why.empty()) host_broken(host, why);
+  }
+  void on(int host, wire::PmixNames& names, std::deque<sys::Fd>&) {
+    if (const std::string why = pmix_.names(host, names); !why.empty()) host_broken(host, why);
+  }
+  void on(int host, wire::PmixProgramAsk& ask, std::deque<sys::Fd>&) { pmix_.program(host, ask); }
+  void on(int host, wire::PmixFailed& failed, std::deque<sys::Fd>&) { host_lost(host, {failed.why, failed.hint}); }
   void on(int, wire::Aborted& aborted, std::deque<sys::Fd>&) {
     const int rank = static_cast<int>(aborted.rank);
     log(2, "rank " + std::to_string(rank) + " called MPI_Abort with code " + std::to_string(aborted.code));
@@ -295,7 +313,8 @@ class Launcher::Impl {
     if (parts_.before_start) parts_.before_start();
     for (const int rank : parts_.plan.hosts[static_cast<size_t>(start.host)].ranks) order_.asked(rank);
     if (parts_.plan.companion && parts_.plan.companion->host == start.host) order_.asked(ranks());
-    for (const wire::Message& frame : start_frames(parts_.plan, start.host, parts_.settings, facts_)) {
+    for (wire::Message& frame : start_frames(parts_.plan, start.host, parts_.settings, facts_)) {
+      if (auto* world = std::get_if<wire::MpiWorld>(&frame)) pmix_.describe(start.host, *world);
       parts_.hosts.send(start.host, frame);
     }
     parts_.hosts.flush(start.host);  // before the next one's: all environments together are much memory
@@ -406,6 +425,7 @@ class Launcher::Impl {
   RankOrder order_;
   Preparation preparation_;
   Mpi mpi_;
+  Pmix pmix_;
   int started_ = 0;
   int companion_pid_ = 0;
   bool companion_over_ = false;

@@ -5,6 +5,7 @@
 #include <asio/io_context.hpp>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "base/error.h"
 #include "job/job.h"
@@ -34,6 +35,8 @@ class Launcher {
     std::function<void(const job::Outcome&)> all_started;
     /// Called before each time that a host is told to start its ranks. May be empty.
     std::function<void()> before_start = {};
+    /// Where dlaunch-pmix is on this machine; empty: there is none.
+    std::string pmix_program = {};
   };
 
   explicit Launcher(asio::io_context& io, Parts parts);

@@ -23,8 +23,8 @@ void add_maps(const wire::MpiWorld& world, const std::vector<std::uint32_t>& hos
   ok = PMIx_generate_regex(names.c_str(), &nodes) == PMIX_SUCCESS &&
        PMIx_generate_ppn(lists.c_str(), &procs) == PMIX_SUCCESS;
   if (ok) {
-    infos.add(PMIX_NODE_MAP, nodes, PMIX_REGEX);
-    infos.add(PMIX_PROC_MAP, procs, PMIX_REGEX);
+    infos.add_map(PMIX_NODE_MAP, nodes);
+    infos.add_map(PMIX_PROC_MAP, procs);
   }
   std::free(nodes);
   std::free(procs);
@@ -92,18 +92,22 @@ void Infos::load(const char* key, const void* value, pmix_data_type_t type) {
   PMIX_INFO_LOAD(&info, key, const_cast<void*>(value), type);
 }
 
-void Infos::add(const char* key, const std::string& text, pmix_data_type_t type) { load(key, text.c_str(), type); }
+void Infos::add(const char* key, const std::string& text) { load(key, text.c_str(), PMIX_STRING); }
+void Infos::add_map(const char* key, const char* map) { load(key, map, PMIX_REGEX); }
 void Infos::add(const char* key, std::uint32_t number) { load(key, &number, PMIX_UINT32); }
 void Infos::add_short(const char* key, std::uint16_t number) { load(key, &number, PMIX_UINT16); }
 void Infos::add_rank(const char* key, pmix_rank_t rank) { load(key, &rank, PMIX_PROC_RANK); }
 void Infos::add_flag(const char* key, bool flag) { load(key, &flag, PMIX_BOOL); }
 
+/// By hand: versions of libpmix differ in whether they copy an array that is loaded.
 void Infos::add(const char* key, const Infos& array) {
-  pmix_data_array_t whole{};
-  whole.type = PMIX_INFO;
-  whole.size = array.infos_.size();
-  whole.array = const_cast<pmix_info_t*>(array.infos_.data());
-  load(key, &whole, PMIX_DATA_ARRAY);
+  pmix_info_t& info = infos_.emplace_back();
+  PMIX_INFO_CONSTRUCT(&info);
+  PMIX_LOAD_KEY(info.key, key);
+  info.value.type = PMIX_DATA_ARRAY;
+  PMIX_DATA_ARRAY_CREATE(info.value.data.darray, array.size(), PMIX_INFO);
+  auto* copies = static_cast<pmix_info_t*>(info.value.data.darray->array);
+  for (size_t i = 0; i < array.size(); ++i) PMIX_INFO_XFER(&copies[i], &array.infos_[i]);
 }
 
 std::vector<std::uint32_t> hosts_of_ranks(const wire::MpiWorld& world) {

@@ -18,7 +18,9 @@ class Infos {
   Infos& operator=(const Infos&) = delete;
   ~Infos();
 
-  void add(const char* key, const std::string& text, pmix_data_type_t type = PMIX_STRING);
+  void add(const char* key, const std::string& text);
+  /// Bytes of libpmix's own making, which may hold a NUL.
+  void add_map(const char* key, const char* map);
   void add(const char* key, std::uint32_t number);
   void add_short(const char* key, std::uint16_t number);
   void add_rank(const char* key, pmix_rank_t rank);

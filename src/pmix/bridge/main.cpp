@@ -46,6 +46,7 @@ class Bridge {
     server_->start(start, [this, kept, space = start.world.pmix_space](const Result<std::uint16_t>& port) {
       if (!port) return give_up(port.error());
       shuttle_.emplace(io_, std::move(*kept), *port, space);
+      link_.send(wire::Ping{});
     });
   }
 

@@ -184,12 +184,15 @@ struct Server::Upcalls {
   }
 
   // ---- the ends of what we asked libpmix for ----
-  static void job_registered(pmix_status_t, void*) {
-    asio::post(the_server->io_, [] { the_server->register_clients(); });
+  static void job_registered(pmix_status_t status, void*) {
+    asio::post(the_server->io_, [status] {
+      status == PMIX_SUCCESS ? the_server->register_clients() : the_server->cannot_start(status);
+    });
   }
 
-  static void client_registered(pmix_status_t, void*) {
-    asio::post(the_server->io_, [] { the_server->registered(); });
+  static void client_registered(pmix_status_t status, void*) {
+    asio::post(the_server->io_,
+               [status] { status == PMIX_SUCCESS ? the_server->registered() : the_server->cannot_start(status); });
   }
 
   static void modex_ready(pmix_status_t status, char* bytes, size_t size, void* data) {
@@ -237,17 +240,20 @@ void Server::start(const wire::PmixStart& start, std::function<void(Result<std::
   if (start.world.node < start.world.hosts.size()) server.add(PMIX_HOSTNAME, start.world.hosts[start.world.node]);
   pmix_status_t status = PMIx_server_init(&module, server.data(), server.size());
   started_ = status == PMIX_SUCCESS;
-  Infos job;
-  if (started_ && !describe(start, job)) status = PMIX_ERR_BAD_PARAM;
+  job_ = std::make_unique<Infos>();
+  if (started_ && !describe(start, *job_)) status = PMIX_ERR_BAD_PARAM;
   if (status == PMIX_SUCCESS) {
-    status = PMIx_server_register_nspace(space_.c_str(), static_cast<int>(local_ranks_.size()), job.data(), job.size(),
-                                         Upcalls::job_registered, nullptr);
+    status = PMIx_server_register_nspace(space_.c_str(), static_cast<int>(local_ranks_.size()), job_->data(),
+                                         job_->size(), Upcalls::job_registered, nullptr);
   }
   if (status == PMIX_OPERATION_SUCCEEDED) return register_clients();
-  if (status != PMIX_SUCCESS) ready_(fail({"", "libpmix cannot start", PMIx_Error_string(status), ""}));
+  if (status != PMIX_SUCCESS) cannot_start(status);
 }
 
+void Server::cannot_start(int status) { ready_(fail({"", "libpmix cannot start", PMIx_Error_string(status), ""})); }
+
 void Server::register_clients() {
+  job_.reset();
   for (const std::uint32_t rank : local_ranks_) {
     pmix_proc_t proc;
     PMIX_LOAD_PROCID(&proc, space_.c_str(), rank);

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -19,6 +20,8 @@
 #include "wire/message.h"
 
 namespace dlaunch::pmix {
+
+class Infos;
 
 class Server {
  public:
@@ -53,9 +56,9 @@ class Server {
     std::string data;
   };
 
-  std::uint32_t local_rank_count(const wire::MpiWorld& world) const;
   void register_clients();
   void registered();
+  void cannot_start(int status);
   Result<std::uint16_t> find_port() const;
   void collect(std::uint8_t kind, std::string members, std::string data, std::variant<Op, Modex> waits);
   void want(const pmix_proc_t& of, Modex waits);
@@ -68,6 +71,7 @@ class Server {
   Send send_;
   std::string space_;
   std::function<void(Result<std::uint16_t>)> ready_;
+  std::unique_ptr<Infos> job_;  // libpmix reads it until it says that it has
   std::vector<std::uint32_t> local_ranks_;
   size_t registered_ = 0;
   bool started_ = false;
