@@ -132,6 +132,7 @@ void Pmix::start(const std::string& path) {
   fds.emplace_back(listener_.release());
   fds.push_back(std::move(page_));
   bridge_->send(wire::PmixStart{world_, *directory, site_.crowded}, std::move(fds));
+  for (const wire::Message& message : std::exchange(early_, {})) bridge_->send(message);
   timer_.expires_after(kPatience);
   timer_.async_wait([this](asio::error_code error) {
     if (!error) fail("dlaunch-pmix was not there after " + std::to_string(kPatience.count()) + " s", "");
@@ -195,8 +196,9 @@ void Pmix::said(wire::Message&& message) {
   }
 }
 
-void Pmix::pass_on(const wire::Message& message) {
-  if (bridge_ && phase_ != Phase::over) bridge_->send(message);
+void Pmix::pass_on(wire::Message&& message) {
+  if (phase_ == Phase::over) return;
+  bridge_ ? bridge_->send(message) : early_.push_back(std::move(message));
 }
 
 bool Pmix::ended(std::uint32_t rank) {

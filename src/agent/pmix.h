@@ -50,8 +50,8 @@ class Pmix {
   bool reaped(pid_t pid, int wait_status);
 
   void program(const wire::PmixProgram& program);
-  /// For dlaunch-pmix.
-  void pass_on(const wire::Message& message);
+  /// For dlaunch-pmix; kept until it is there.
+  void pass_on(wire::Message&& message);
   /// The job is over: whatever ends now does so rightly.
   void stop();
 
@@ -85,6 +85,7 @@ class Pmix {
   sys::Fd page_;   // of states_
   std::unique_ptr<pmix::States> states_;
   std::unique_ptr<link::Link> bridge_;
+  std::vector<wire::Message> early_;
   std::string last_words_;
   std::optional<std::uint32_t> never_;  // a rank that ended without having been in MPI
 };

@@ -67,7 +67,8 @@ Pmix::Pmix(const plan::Plan& plan, Hosts& hosts, std::string program)
       hosts_(hosts),
       program_(std::move(program)),
       space_("dlaunch-" + secret()),
-      collectives_(space_, host_of_rank(plan)) {}
+      collectives_(space_, host_of_rank(plan)),
+      ended_(plan.ranks.size()) {}
 
 bool Pmix::served() const { return plan_.mpi == plan::Mpi::automatic || plan_.mpi == plan::Mpi::pmix; }
 
@@ -115,6 +116,7 @@ void Pmix::share() {
 void Pmix::want(int host, const wire::PmixWant& want) {
   const Wanted wanted{host, want.id, want.of};
   if (want.space != space_ || want.of >= plan_.ranks.size()) return refuse(wanted, pmix::Status::not_found);
+  if (ended_[want.of]) return refuse(wanted, pmix::Status::unreachable);
   if (wanted_.size() >= kMostWanted) return refuse(wanted, pmix::Status::out_of_memory);
   const std::uint32_t id = next_++;
   wanted_.emplace(id, wanted);
@@ -178,6 +180,7 @@ void Pmix::program(int host, const wire::PmixProgramAsk& ask) {
 
 void Pmix::rank_ended(int rank) {
   const auto number = static_cast<std::uint32_t>(rank);
+  ended_[number] = true;
   collectives_.rank_ended(number);
   board_.ended({space_, number});
   share();

@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "launcher/hosts.h"
 #include "plan/plan.h"
@@ -51,6 +52,7 @@ class Pmix {
   const std::string space_;  // nobody else can guess it
   pmix::Collectives collectives_;
   pmix::Board board_;
+  std::vector<bool> ended_;  // by rank
   std::map<std::uint32_t, Wanted> wanted_;
   std::uint32_t next_ = 0;
   std::string bytes_;  // of the program, once another host asked
