@@ -26,7 +26,8 @@ constexpr std::uint8_t kDetail = 1;  // of wire::Log
 constexpr std::uint8_t kWarning = 2;
 constexpr size_t kLastWords = 2048;
 constexpr int kBacklog = 4096;
-constexpr const char* kInstall = "install libpmix on that host (Debian: libpmix2), or say --mpi none";
+constexpr int kNotLoaded = 127;  // of the dynamic linker
+constexpr const char* kInstall = "install libpmix 4.2 or later on that host (Debian: libpmix2), or say --mpi none";
 
 std::string system_text(const char* what) { return std::string(what) + ": " + std::strerror(errno); }
 
@@ -240,8 +241,9 @@ bool Pmix::reaped(pid_t pid, int wait_status) {
   std::array<char, kLastWords> bytes{};
   const ssize_t got = words_.is_open() ? ::read(words_.native_handle(), bytes.data(), bytes.size()) : 0;
   if (got > 0) last_words_.append(bytes.data(), static_cast<size_t>(got));
-  const bool library = last_words_.find("libpmix") != std::string::npos;
-  std::string why = "dlaunch-pmix " + ExitStatus::from_wait(wait_status).describe();
+  const ExitStatus status = ExitStatus::from_wait(wait_status);
+  const bool library = status.shell_code() == kNotLoaded;
+  std::string why = "dlaunch-pmix " + status.describe();
   if (!last_words_.empty()) why += ": " + first_line(last_words_);
   fail(std::move(why), library ? kInstall : "");
   return true;

@@ -42,8 +42,9 @@ bool parse_ranks(std::string_view text, Members& members) {
   if (text.empty()) return false;
   while (!text.empty()) {
     std::string_view run = cut(text, ',');
+    const bool one = run.find('-') == std::string_view::npos;
     const auto first = number(cut(run, '-'));
-    const auto last = run.empty() ? first : number(run);
+    const auto last = one ? first : number(run);
     if (!first || !last || *last < *first) return false;
     if (!members.runs.empty() && members.runs.back().second >= *first) return false;
     members.runs.emplace_back(*first, *last);

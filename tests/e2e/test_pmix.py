@@ -8,7 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
-import time
+from unittest import mock
 
 import support
 from hosts_case import HostsCase, lines
@@ -52,6 +52,17 @@ def left_behind():
     found = [path for place in ("/tmp", "/dev/shm") for path in pathlib.Path(place).glob("dlaunch-????????????????")]
     return sorted(map(str, found + list(pathlib.Path("/dev/shm").glob("vader_segment*"))
                       + list(pathlib.Path("/tmp").glob("ompi.*"))))
+
+
+def descendants(pid):
+    """(pid, name) of all of them."""
+    rows = [line.split(None, 2) for line in subprocess.check_output(["ps", "-e", "-o", "pid=,ppid=,comm="], text=True).splitlines()]
+    found, parents = [], {pid}
+    while parents:
+        children = [(int(row[0]), row[2]) for row in rows if int(row[1]) in parents]
+        found += children
+        parents = {child for child, _ in children}
+    return found
 
 
 class OpenMpiCase(Case):
@@ -177,10 +188,16 @@ class End(OpenMpiCase):
         self.assertIn("rank 0 has left MPI, or never entered it", result.stderr.decode())
 
     def test_a_server_that_is_killed_is_told(self):
-        result = self.run_dlaunch("-n", 2, "sh", "-c",
-                                  '[ $PMIX_RANK = 1 ] || (sleep 1; kill -9 $(ps -e -o pid,args | awk "/[d]launch-pmix/ {print \\$1}"));'
-                                  'exec "$0" kill 5', openmpi("mpi_leave"))
-        self.assertNotEqual(result.returncode, 0)
+        job = self.start("-n", 2, "sh", "-c", '"$0"; sleep 1000', openmpi("mpi_hello"), stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE)
+        for _ in range(2):
+            self.assertIn(b"rank", job.stdout.readline())
+        servers = [pid for pid, name in descendants(job.pid) if name == "dlaunch-pmix"]
+        self.assertEqual(len(servers), 1)
+        os.kill(servers[0], signal.SIGKILL)
+        _, err = job.communicate(timeout=30)
+        self.assertEqual(job.returncode, 125)
+        self.assertRegex(err.decode(), r"no PMIx for MPI programs: dlaunch-pmix killed by signal 9")
 
     def test_kill_of_the_launcher_leaves_nothing(self):
         job = self.start("-n", 2, "sh", "-c", '"$0"; sleep 1000', openmpi("mpi_hello"), stdout=subprocess.PIPE,
@@ -190,6 +207,41 @@ class End(OpenMpiCase):
         job.kill()
         job.communicate()
         wait_until(lambda: [path for path in left_behind() if path not in self.before] == [], 10, every=0.1)
+
+
+class Missing(OpenMpiCase):
+    """dlaunch with another dlaunch-pmix beside it, or none."""
+
+    def run_copy(self, *args, bridge=None):
+        copy = self.dir / "bin" / "dlaunch"
+        copy.parent.mkdir()
+        shutil.copy(support.DLAUNCH, copy)
+        if bridge is not None:
+            copy.with_name("dlaunch-pmix").write_text(bridge)
+            copy.with_name("dlaunch-pmix").chmod(0o755)
+        with mock.patch("support.DLAUNCH", str(copy)):
+            return self.run_dlaunch(*args)
+
+    def test_a_host_without_libpmix(self):
+        words = "dlaunch-pmix: error while loading shared libraries: libpmix.so.2: cannot open shared object file"
+        result = self.run_copy("-n", 2, openmpi("mpi_hello"), bridge=f"#!/bin/sh\necho '{words}' >&2\nexit 127\n")
+        self.assert_exit(result, 125)
+        self.assertIn("no PMIx for MPI programs: dlaunch-pmix exited with code 127: " + words, result.stderr.decode())
+        self.assertIn("install libpmix", result.stderr.decode())
+
+    def test_a_script_without_mpi_does_not_need_it(self):
+        result = self.run_copy("-n", 1, "sh", "-c", "echo here", bridge="#!/bin/sh\nexit 127\n")
+        self.assertEqual((result.returncode, result.stdout), (0, b"here\n"))
+
+    def test_a_build_without_it(self):
+        result = self.run_copy("-n", 2, openmpi("mpi_split"))
+        self.assertEqual((result.returncode, result.stdout), (0, b"rank 0: 0\nrank 0: 0\n"))
+        self.assertIn("this build of dlaunch has not", result.stderr.decode())
+
+    def test_a_build_without_it_refuses_what_needs_it(self):
+        result = self.run_copy("--mpi", "pmix", "-n", 2, "true")
+        self.assert_exit(result, 2)
+        self.assertIn("this build of dlaunch has no PMIx", result.stderr.decode())
 
 
 class Strangers(OpenMpiCase):
