@@ -7,11 +7,14 @@ namespace {
 
 using Retry = transport::WayEnd::Retry;
 
+constexpr const char* kDamaged = "if its agent is damaged: remove ~/.cache/dlaunch there";
+
 }  // namespace
 
 HostLink::HostLink(asio::io_context& io, transport::Opened opened, const Settings& settings, Handlers handlers)
     : io_(io),
       passes_fds_(opened.passes_fds),
+      kept_agent_(opened.bootstrap && opened.agent_path.empty()),
       ready_wait_(settings.ready_wait),
       timer_(io),
       heartbeat_(settings.heartbeat, std::chrono::steady_clock::now()),
@@ -39,9 +42,12 @@ void HostLink::connect(sys::Fd stream, const std::string& first) {
   link_.emplace(io_, std::move(stream));
   link_->start({[this](wire::Message&& message, std::deque<sys::Fd>& fds) {
                   heartbeat_.heard(std::chrono::steady_clock::now());
+                  answered_ = true;
                   handlers_.message(std::move(message), fds);
                 },
-                [this](const std::string& why) { ended({"the link to its agent ended: " + why}); },
+                [this](const std::string& why) {
+                  ended({"the link to its agent ended: " + why, answered_ || !kept_agent_ ? "" : kDamaged});
+                },
                 {}},
                first);
   for (const wire::Message& message : std::exchange(early_, {})) link_->send(message);

@@ -55,6 +55,7 @@ class HostLink {
 
   asio::io_context& io_;
   const bool passes_fds_;
+  const bool kept_agent_;  // the one in the host's cache
   const std::chrono::milliseconds ready_wait_;
   std::optional<ErrorTail> errors_;
   std::optional<BootstrapStream> bootstrap_;
@@ -62,6 +63,7 @@ class HostLink {
   std::vector<wire::Message> early_;
   asio::steady_timer timer_;
   link::Heartbeat heartbeat_;
+  bool answered_ = false;
   std::function<transport::WayEnd()> way_end_;
   std::function<bool()> passed_on_;
   Handlers handlers_;

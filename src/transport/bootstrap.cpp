@@ -8,7 +8,8 @@ namespace {
 /// One compound command: the shell has read all of it before its first step reads the same stdin.
 /// $n nonce, $h hash, $s size, $w machine, $p agent path. Where the machine is another, the launcher is asked although
 /// a home shared with other machines may hold the agent, and refuses. A machine that lost its power may have kept the
-/// file and none of its bytes. Hosts that share a home may have equal $$.
+/// file and none of its bytes. Hosts that share a home may have equal $$. What other versions left goes after a month
+/// without use.
 constexpr std::string_view kScript = R"({
 say() { printf '\ndlaunch:%s %s\n' "$n" "$*"; }
 die() { say fail "$@"; exit 1; }
@@ -29,6 +30,8 @@ else
     chmod 700 "$t"
     "$t" --probe </dev/null >/dev/null 2>&1 || { rm -f "$t"; die "cannot execute files in $d: is it mounted noexec, or is $m not the agent's machine?"; }
     mv -f "$t" "$a" || die "cannot keep the agent in $d"
+    find "$c" -mindepth 2 -maxdepth 2 -type f -atime +30 -delete 2>/dev/null
+    find "$c" -mindepth 1 -maxdepth 1 -type d -empty -mmin +60 -delete 2>/dev/null
   fi
 fi
 say ready "$m"

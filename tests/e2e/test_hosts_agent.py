@@ -78,6 +78,23 @@ class Homes(HostsCase):
         result = self.run_dlaunch(*options, "/run/dlaunch-agent", "sleep", "1000")
         self.assert_told(result, 125, "node2", "no agent can be executed at /run/dlaunch-agent")
 
+    def test_damaged_agent(self):
+        self.assert_succeeds("-H", "node1", "true")
+        self.host(1).sh(f"echo damaged >{self.agents(1)[0]}")
+        result = self.run_dlaunch("-H", "node1", "true")
+        self.assert_told(result, 125, "node1", "the link to its agent ended")
+        self.assert_told(result, 125, "if its agent is damaged: remove ~/.cache/dlaunch there")
+        self.host(1).sh(f"rm -r {AGENTS}")
+        self.assert_succeeds("-H", "node1", "true")
+
+    def test_agents_that_nobody_used_for_a_month_go(self):
+        self.host(1).sh(f"mkdir -p {AGENTS}/old {AGENTS}/used; echo a >{AGENTS}/old/dlaunch-agent; echo b >{AGENTS}/used/dlaunch-agent;"
+                        f" echo half >{AGENTS}/old/new.1; touch -d '40 days ago' {AGENTS}/old/*; touch -d '20 days ago' {AGENTS}/used/*;"
+                        f" mkdir {AGENTS}/empty; touch -d '2 days ago' {AGENTS}/empty")
+        self.assert_succeeds("-H", "node1", "true")
+        self.assertEqual(self.host(1).sh(f"cd {AGENTS}; ls -d old used empty 2>/dev/null; ls old 2>/dev/null; true").split(), ["old", "used"])
+        self.assertEqual(len(self.agents(1)), 2)
+
     def test_many_jobs_at_once_with_one_empty_home(self):
         """Not by ssh: what 50 jobs cost there is sshd's, and this is about the home."""
         home = self.bed.dir / "home"

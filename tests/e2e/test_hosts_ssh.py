@@ -258,6 +258,12 @@ class HostKeys(Ssh):
         self.assertEqual(self.names_of("--host-key", "accept-new", "-H", "node1,node2"), ["node1", "node2"])
         self.assertEqual(self.on_head(f"cat {KNOWN}"), f"node1 {key}\nnode2 {key}\n")
 
+    def test_accepted_without_names_in_the_clear(self):
+        self.on_head(f"rm {KNOWN}; sed -i '1i HashKnownHosts yes' {CONFIG}")
+        self.assertEqual(self.names_of("--host-key", "accept-new", "-H", "node1,node2"), ["node1", "node2"])
+        self.assertNotIn("node", self.on_head(f"cat {KNOWN}"))
+        self.assertEqual(self.names_of("-H", "node1,node2"), ["node1", "node2"])
+
     def test_configuration_decides_unless_asked(self):
         self.on_head(f"rm {KNOWN}; sed -i s/StrictHostKeyChecking.*/'StrictHostKeyChecking no'/ {CONFIG}")
         self.assertEqual(self.names_of("-H", "node1"), ["node1"])

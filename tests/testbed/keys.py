@@ -25,6 +25,7 @@ Host *
   IdentityFile ~/.ssh/id_ed25519
   IdentitiesOnly yes
   StrictHostKeyChecking yes
+  HashKnownHosts no
   UpdateHostKeys no
 """
 

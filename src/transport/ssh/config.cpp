@@ -141,6 +141,7 @@ class Resolution {
     if (connect_timeout_.value_or(0) > 0) config.connect_timeout = connect_timeout_;  // 0: as if nobody had said any
     config.host_key = host_key_;
     config.host_key_alias = alias_.value_or("");
+    config.hash_known_hosts = hash_known_.value_or(false);
     const Tokens tokens{host_, config, surroundings_};
     if (jump_ && to_lower(*jump_) != "none") config.proxy_jump = expand(*jump_, tokens);
     if (command_ && to_lower(*command_) != "none") config.proxy_command = expand(*command_, tokens);
@@ -166,6 +167,7 @@ class Resolution {
     if (line.keyword == "userknownhostsfile") return first(user_known_, line.words);
     if (line.keyword == "globalknownhostsfile") return first(global_known_, line.words);
     if (line.keyword == "hostkeyalias") return first(alias_, word);
+    if (line.keyword == "hashknownhosts") return yes_or_no(line, hash_known_);
     if (line.keyword == "addressfamily") return set_family(line);
     if (std::ranges::find(kUnsupported, line.keyword) != std::end(kUnsupported) && !is_of_no_account(line)) {
       note(line, "is not supported");
@@ -334,6 +336,7 @@ class Resolution {
   std::optional<string> alias_;
   std::optional<string> agent_;
   std::optional<bool> identities_only_;
+  std::optional<bool> hash_known_;
   std::optional<int> connect_timeout_;
   std::optional<HostKey> host_key_;
   std::optional<Family> family_;

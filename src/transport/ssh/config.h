@@ -44,6 +44,7 @@ struct HostConfig {
   std::vector<std::string> user_known_hosts;
   std::vector<std::string> global_known_hosts;
   std::string host_key_alias;
+  bool hash_known_hosts = false;
   Family family = Family::any;
   std::vector<std::string> notes;
 };

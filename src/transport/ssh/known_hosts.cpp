@@ -37,6 +37,12 @@ bool has_type(const std::vector<KnownKey>& keys, std::string_view type) {
   return std::any_of(keys.begin(), keys.end(), [&](const KnownKey& key) { return key.type == type; });
 }
 
+std::string hashed(std::string_view name, std::string_view salt) {
+  const HmacSha1::Digest digest = HmacSha1(salt).of(name);
+  return std::string(kHashed) + to_base64(salt) + '|' +
+         to_base64({reinterpret_cast<const char*>(digest.data()), digest.size()});
+}
+
 }  // namespace
 
 KnownName known_name(std::string_view host, int port, std::string_view alias) {
@@ -141,8 +147,9 @@ std::string preferred_types(const KnownHost& host) {
   return first.empty() ? rest : rest.empty() ? first : first + ',' + rest;
 }
 
-std::string known_hosts_line(const KnownName& name, std::string_view type, std::string_view key) {
-  return name.name + ' ' + std::string(type) + ' ' + std::string(key) + '\n';
+std::string known_hosts_line(const KnownName& name, std::string_view type, std::string_view key,
+                             std::string_view salt) {
+  return (salt.empty() ? name.name : hashed(name.name, salt)) + ' ' + std::string(type) + ' ' + std::string(key) + '\n';
 }
 
 }  // namespace dlaunch::transport::ssh

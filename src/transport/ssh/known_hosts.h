@@ -74,7 +74,7 @@ KeyVerdict judge(const KnownHost& host, std::string_view type, std::string_view 
 /// The key types to ask a host for, best first, as libssh lists them: those that are known of it before the others.
 std::string preferred_types(const KnownHost& host);
 
-/// One line for the user's file, ending in a newline.
-std::string known_hosts_line(const KnownName& name, std::string_view type, std::string_view key);
+/// One line for the user's file, ending in a newline. `salt`: the name is hashed with it; empty: it is not.
+std::string known_hosts_line(const KnownName& name, std::string_view type, std::string_view key, std::string_view salt);
 
 }  // namespace dlaunch::transport::ssh

@@ -22,7 +22,8 @@ struct Route {
   std::string user;
   HostKey host_key = HostKey::strict;
   KnownHost known;
-  std::string known_hosts_file;  ///< the user's own, where an accepted key is written
+  std::string known_hosts_file;   ///< the user's own, where an accepted key is written
+  bool hash_known_hosts = false;  ///< without its name in the clear
   std::vector<std::shared_ptr<const Identity>> identities;
   bool identities_only = false;                 ///< of the agent's keys only those that are among the identities
   std::shared_ptr<Agent> agent;                 ///< none: there is none, or it is not to be asked

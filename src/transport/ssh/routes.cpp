@@ -47,6 +47,7 @@ Result<Route> Routes::to(const plan::Host& host) {
   route.proxy_command = config->proxy_jump.empty() ? config->proxy_command : jump_command(*config, route.host_key);
   std::vector<string> files = config->user_known_hosts;
   if (!files.empty()) route.known_hosts_file = files.front();
+  route.hash_known_hosts = config->hash_known_hosts;
   files.insert(files.end(), config->global_known_hosts.begin(), config->global_known_hosts.end());
   route.known = find_host(*known_hosts(files), known_name(config->host_name, config->port, config->host_key_alias));
   if (config->connect_timeout) route.limit = std::chrono::seconds(*config->connect_timeout);

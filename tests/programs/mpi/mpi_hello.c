@@ -14,9 +14,10 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Get_processor_name(host, &length);
   MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_APPNUM, &number, &found);
-  printf("rank %d of %d on %s app %d", rank, size, host, found ? *number : -1);
+  const int app = found ? *number : -1;
   MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &universe, &found);
-  printf(" universe %d\n", found ? *universe : -1);
+  // MPICH takes stdout's buffer away: what is printed in two pieces is not always one line for a reader.
+  printf("rank %d of %d on %s app %d universe %d\n", rank, size, host, app, found ? *universe : -1);
   settle_and_finalize();
   return 0;
 }

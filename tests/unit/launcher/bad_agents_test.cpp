@@ -150,54 +150,43 @@ TEST_P(WrongOrder, LosesTheHostAndNeverHangs) {
   expect_lost(run(), "out of order");
 }
 
-INSTANTIATE_TEST_SUITE_P(Frames, WrongOrder,
-                         testing::Values(Order{"EndedBeforeStarted",
-                                               [](Script& agent) {
-                                                 agent.send(wire::Ended{0, 0, false, 1});
-                                               }},
-                                         Order{"OutputBeforeStarted",
-                                               [](Script& agent) {
-                                                 agent.send(wire::Output{0, 1, 1, "x"});
-                                               }},
-                                         Order{"StartedTwice",
-                                               [](Script& agent) {
-                                                 agent.started(0);
-                                                 agent.started(0);
-                                               }},
-                                         Order{"EndedTwice",
-                                               [](Script& agent) {
-                                                 agent.started(0);
-                                                 agent.send(wire::Ended{0, 0, false, 1});
-                                                 agent.send(wire::Ended{0, 0, false, 1});
-                                               }},
-                                         Order{"NotStartedAfterEnded",
-                                               [](Script& agent) {
-                                                 agent.started(0);
-                                                 agent.send(wire::Ended{0, 0, false, 1});
-                                                 agent.send(wire::NotStarted{0, 2, "what", 1});
-                                               }},
-                                         Order{"AbortedBeforeStarted",
-                                               [](Script& agent) {
-                                                 agent.send(wire::Aborted{0, 1, 1});
-                                               }},
-                                         Order{"AbortedAfterEnded",
-                                               [](Script& agent) {
-                                                 agent.started(0);
-                                                 agent.send(wire::Ended{0, 0, false, 1});
-                                                 agent.send(wire::Aborted{0, 1, 1});
-                                               }},
-                                         Order{"NameAskedBeforeStarted",
-                                               [](Script& agent) {
-                                                 agent.send(wire::NameAsk{0, 1, "s", ""});
-                                               }},
-                                         Order{"FenceAfterAllEnded",
-                                               [](Script& agent) {
-                                                 agent.started(0);
-                                                 agent.send(wire::Ended{0, 0, false, 1});
-                                                 agent.send(wire::Fence{});
-                                               }},
-                                         Order{"CleanBeforeFinish", [](Script& agent) { agent.send(wire::Clean{}); }}),
-                         order_name);
+INSTANTIATE_TEST_SUITE_P(
+    Frames, WrongOrder,
+    testing::Values(Order{"EndedBeforeStarted", [](Script& agent) { agent.send(wire::Ended{0, 0, false, 1}); }},
+                    Order{"OutputBeforeStarted", [](Script& agent) { agent.send(wire::Output{0, 1, 1, "x"}); }},
+                    Order{"StartedTwice",
+                          [](Script& agent) {
+                            agent.started(0);
+                            agent.started(0);
+                          }},
+                    Order{"EndedTwice",
+                          [](Script& agent) {
+                            agent.started(0);
+                            agent.send(wire::Ended{0, 0, false, 1});
+                            agent.send(wire::Ended{0, 0, false, 1});
+                          }},
+                    Order{"NotStartedAfterEnded",
+                          [](Script& agent) {
+                            agent.started(0);
+                            agent.send(wire::Ended{0, 0, false, 1});
+                            agent.send(wire::NotStarted{0, 2, "what", 1});
+                          }},
+                    Order{"AbortedBeforeStarted", [](Script& agent) { agent.send(wire::Aborted{0, 1, 1}); }},
+                    Order{"AbortedAfterEnded",
+                          [](Script& agent) {
+                            agent.started(0);
+                            agent.send(wire::Ended{0, 0, false, 1});
+                            agent.send(wire::Aborted{0, 1, 1});
+                          }},
+                    Order{"NameAskedBeforeStarted", [](Script& agent) { agent.send(wire::NameAsk{0, 1, "s", ""}); }},
+                    Order{"FenceAfterAllEnded",
+                          [](Script& agent) {
+                            agent.started(0);
+                            agent.send(wire::Ended{0, 0, false, 1});
+                            agent.send(wire::Fence{});
+                          }},
+                    Order{"CleanBeforeFinish", [](Script& agent) { agent.send(wire::Clean{}); }}),
+    order_name);
 
 TEST_F(BadAgents, StartedBeforeItWasAsked) {
   hosts.script([](Script& agent) {

@@ -126,6 +126,7 @@ const std::vector<std::string> kTexts = {
     "UserKnownHostsFile /a /b\nGlobalKnownHostsFile /c\n",
     "UserKnownHostsFile /dev/null\nUserKnownHostsFile /b\n",
     "HostKeyAlias cluster\n",
+    "HashKnownHosts yes\n",
     "AddressFamily inet\n",
     "AddressFamily inet6\nAddressFamily inet\n",
     "IdentitiesOnly yes\nIdentityFile /k1\nIdentityFile /k2\nIdentityFile /k1\n",
@@ -153,7 +154,8 @@ TEST_F(Configs, MeanWhatTheyMeanToSsh) {
       EXPECT_EQ(got->host_key.value_or(HostKey::strict), host_key(want["stricthostkeychecking"]));
       EXPECT_EQ(got->host_key_alias, want["hostkeyalias"]);
       EXPECT_EQ(got->proxy_jump, want["proxyjump"]);
-      if (text.find("KnownHosts") != std::string::npos) {
+      EXPECT_EQ(got->hash_known_hosts, want["hashknownhosts"] == "yes");
+      if (text.find("UserKnownHosts") != std::string::npos) {
         EXPECT_EQ(joined(got->user_known_hosts), want["userknownhostsfile"]);
       }
       if (text.find("GlobalKnownHosts") != std::string::npos) {

@@ -114,8 +114,15 @@ TEST_F(HashedHosts, AreFoundAsSshKeygenHashesThem) {
 }
 
 TEST_F(HashedHosts, ALineOfOursIsFoundBySshKeygen) {
-  const std::string file = write("known_hosts", known_hosts_line(known_name("node_1", 2222, ""), kType, kOne));
+  const std::string file = write("known_hosts", known_hosts_line(known_name("node_1", 2222, ""), kType, kOne, ""));
   EXPECT_TRUE(shell("ssh-keygen -F '[node_1]:2222' -f " + file + " >/dev/null").ok);
+}
+
+TEST_F(HashedHosts, AHashedLineOfOursIsFoundBySshKeygenAndShowsNoName) {
+  const std::string line = known_hosts_line(known_name("node_1", 2222, ""), kType, kOne, std::string(20, '\x9e'));
+  EXPECT_EQ(line.find("node_1"), std::string::npos);
+  EXPECT_TRUE(shell("ssh-keygen -F '[node_1]:2222' -f " + write("known_hosts", line) + " >/dev/null").ok);
+  EXPECT_FALSE(shell("ssh-keygen -F node_1 -f " + write("known_hosts", line) + " >/dev/null").ok);
 }
 
 TEST(Patterns, AreSshs) {
