@@ -54,14 +54,10 @@ bool Pmix::serves(pmi::Family family) {
     link_.send(wire::Log{kWarning, std::exchange(world_.no_pmix, {})});
   }
   if (!world_.pmix || !meant) return false;
-  if (phase_ == Phase::idle && !listener_.is_open() && !listen()) {
-    fail(system_text("cannot listen on 127.0.0.1"), "");
-    return false;
-  }
-  if (family == pmi::Family::pmix) {
-    surely_ = true;
-    need();
-  }
+  surely_ = surely_ || family == pmi::Family::pmix;
+  if (phase_ == Phase::idle && !listener_.is_open() && !listen()) fail(system_text("cannot listen on 127.0.0.1"), "");
+  if (phase_ == Phase::over) return false;
+  if (surely_) need();
   return true;
 }
 
@@ -249,15 +245,16 @@ bool Pmix::reaped(pid_t pid, int wait_status) {
   return true;
 }
 
-/// Where a program surely needs it that is the end of the job; else only of what knocks.
+/// Where a program surely needs it that is the end of the job; else only of what knocks, if anything does.
 void Pmix::fail(std::string why, std::string hint) {
   if (phase_ == Phase::over) return;
   const bool used = surely_ || !world_.probe || phase_ == Phase::running;
+  const std::uint8_t level = phase_ == Phase::idle ? kDetail : kWarning;
   stop();
   if (pid_ != 0) ::kill(pid_, SIGKILL);
   why = "no PMIx for MPI programs: " + why;
-  used ? link_.send(wire::PmixFailed{why, hint})
-       : link_.send(wire::Log{kWarning, why + (hint.empty() ? "" : "; " + hint)});
+  if (used) return link_.send(wire::PmixFailed{std::move(why), std::move(hint)});
+  link_.send(wire::Log{level, why + (hint.empty() ? "" : "; " + hint)});
 }
 
 void Pmix::stop() {

@@ -23,13 +23,15 @@ void set(std::vector<std::string>& environment, const App& app, std::string_view
 }  // namespace
 
 /// Horovod takes these variables for a real MPI that it should use, where --env-for sets it up to do without one.
-/// Beside Open MPI's a program of MPICH would take itself for a rank of either library.
+/// Whoever asked for the variables of one library's launcher gets nothing of the other's beside them: a program that
+/// finds both takes itself for a rank of either, or of none.
 Mpi chosen_mpi(const Request& request) {
   const auto asked_for = [&](Framework one) {
     return std::ranges::find(request.frameworks, one) != request.frameworks.end();
   };
   if (request.mpi != Mpi::automatic) return request.mpi;
   if (asked_for(Framework::horovod)) return Mpi::none;
+  if (asked_for(Framework::mpich)) return Mpi::pmi1;
   return asked_for(Framework::openmpi) ? Mpi::pmix : Mpi::automatic;
 }
 

@@ -50,6 +50,8 @@ TEST(PlanMpi, AFrameworkThatWouldMistakeItTurnsAutoOff) {
   made.frameworks = {Framework::openmpi};
   made.mpi = Mpi::automatic;
   EXPECT_EQ(chosen_mpi(made), Mpi::pmix);  // its own: no other beside it
+  made.frameworks = {Framework::mpich};
+  EXPECT_EQ(chosen_mpi(made), Mpi::pmi1);
   made.frameworks = {Framework::torch};
   made.mpi = Mpi::automatic;
   EXPECT_EQ(chosen_mpi(made), Mpi::automatic);
