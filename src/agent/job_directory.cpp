@@ -89,14 +89,12 @@ tl::expected<std::string, JobDirectory::Failure> JobDirectory::make(std::string_
   return tl::unexpected(Failure{errno, "cannot make the directory " + path});
 }
 
-std::string JobDirectory::name_shared_memory() {
-  return ::access(kSharedMemory, W_OK | X_OK) == 0 ? fresh_name(kSharedMemory) : std::string();
-}
-
-bool JobDirectory::make_shared_memory(const std::string& path) {
-  if (*memory_ != '\0' || path.size() >= kShared || ::mkdir(path.c_str(), S_IRWXU) != 0) return false;
+std::string JobDirectory::make_shared_memory() {
+  if (*memory_ != '\0') return memory_;
+  const std::string path = fresh_name(kSharedMemory);
+  if (::mkdir(path.c_str(), S_IRWXU) != 0) return {};
   std::memcpy(memory_, path.c_str(), path.size() + 1);
-  return true;
+  return path;
 }
 
 tl::expected<std::string, JobDirectory::Failure> JobDirectory::keep(std::string_view name, std::string_view bytes) {

@@ -26,11 +26,8 @@ class JobDirectory {
   /// A directory in it for one purpose. Made once; then its path.
   tl::expected<std::string, Failure> make(std::string_view name);
 
-  /// The same for memory that ranks share: a path under /dev/shm that is not there yet. Empty where there is no
-  /// /dev/shm.
-  static std::string name_shared_memory();
-  /// Makes it.
-  bool make_shared_memory(const std::string& path);
+  /// The same for files that ranks share as memory: under /dev/shm, made once. Empty where there is none.
+  std::string make_shared_memory();
 
   /// With all that is in them. Nothing happens when there is none.
   void remove();

@@ -81,7 +81,7 @@ bool Pmix::listen() {
     return false;
   }
   site_.port = ntohs(address.sin_port);
-  site_.segments = JobDirectory::name_shared_memory();
+  site_.segments = files_.make_shared_memory();
   const auto cpus = sys::affinity_of(0);
   site_.crowded = cpus && site_.here > cpus->size();
   listener_.assign(socket.release());
@@ -116,7 +116,6 @@ void Pmix::start(const std::string& path) {
   phase_ = Phase::starting;
   const auto directory = files_.make("pmix");
   if (!directory) return fail(directory.error().what + ": " + std::strerror(directory.error().error), "");
-  if (!site_.segments.empty()) files_.make_shared_memory(site_.segments);
   page_.reset(::memfd_create("dlaunch-states", MFD_CLOEXEC));
   states_ = std::make_unique<pmix::States>(page_, world_.size);
   sys::Fd socket;

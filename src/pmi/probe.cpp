@@ -16,17 +16,16 @@ constexpr std::array<string_view, 8> kRuntime = {"libc.so.6",     "libm.so.6",  
 constexpr std::array<string_view, 9> kMpich = {"libmpich.so",  "libmpichcxx.so",  "libmpichfort.so",
                                                "libmpi.so.12", "libmpicxx.so.12", "libmpifort.so.12",
                                                "libpmi.so",    "libpmi2.so",      "libpmi_simple.so"};
-constexpr std::array<string_view, 11> kPmix = {"libmpi.so.40",
-                                               "libmpi_cxx.so.40",
-                                               "libmpi_mpifh.so.40",
-                                               "libmpi_usempif08.so.40",
-                                               "libmpi_usempi_ignore_tkr.so.40",
-                                               "libmpi_usempi.so.40",
-                                               "libmpi_java.so.40",
-                                               "liboshmem.so",
-                                               "libpmix.so.2",
-                                               "libopen-rte.so",
-                                               "libopen-pal.so"};
+// Not Open MPI's inner libraries: its mpirun has them alone, and refuses to run where it takes itself for a rank.
+constexpr std::array<string_view, 9> kPmix = {"libmpi.so.40",
+                                              "libmpi_cxx.so.40",
+                                              "libmpi_mpifh.so.40",
+                                              "libmpi_usempif08.so.40",
+                                              "libmpi_usempi_ignore_tkr.so.40",
+                                              "libmpi_usempi.so.40",
+                                              "libmpi_java.so.40",
+                                              "liboshmem.so",
+                                              "libpmix.so.2"};
 constexpr std::array<string_view, 16> kStarters = {
     "execve", "execv",   "execvp", "execvpe",     "execl",        "execlp", "execle",  "execveat",
     "system", "fexecve", "popen",  "posix_spawn", "posix_spawnp", "dlopen", "dlmopen", "syscall"};

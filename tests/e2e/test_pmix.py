@@ -101,6 +101,10 @@ class World(OpenMpiCase):
         out = self.assert_succeeds("--personality", "ompi", "--oversubscribe", "-n", 2, openmpi("mpi_ring"))
         self.assertEqual(out, b"sum 1\n")
 
+    def test_open_mpis_own_mpirun_inside(self):
+        command = ("mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-n", 2, openmpi("mpi_ring"))
+        self.assertEqual(self.assert_succeeds("-n", 1, *command), b"sum 1\n")
+
     def test_how_it_is_chosen(self):
         self.assertEqual(self.assert_succeeds("--mpi", "pmix", "-n", 2, openmpi("mpi_ring")), b"sum 1\n")
         for none in ("none", "pmi1"):

@@ -73,12 +73,12 @@ TEST(Probe, TheLibrarySaysWhichMpi) {
   for (const char* name : {"libmpich.so.12", "libmpi.so.12", "libmpicxx.so.12", "libpmi.so.0", "libpmi2.so"}) {
     EXPECT_EQ(family_of(linked_with({"libm.so.6", name, "libc.so.6"})), Family::mpich) << name;
   }
-  for (const char* name :
-       {"libmpi.so.40", "libmpi_mpifh.so.40", "liboshmem.so.40", "libpmix.so.2", "libopen-pal.so.40"}) {
+  for (const char* name : {"libmpi.so.40", "libmpi_mpifh.so.40", "liboshmem.so.40", "libpmix.so.2"}) {
     EXPECT_EQ(family_of(linked_with({name, "libc.so.6"})), Family::pmix) << name;
   }
   EXPECT_EQ(family_of(linked_with({"libmpi.so.40", "libpmi2.so.0"})), Family::unknown);
   EXPECT_EQ(family_of(linked_with({"libmpi.so.400", "libc.so.6"})), Family::unknown);
+  EXPECT_EQ(family_of(linked_with({"libopen-rte.so.40", "libopen-pal.so.40", "libc.so.6"})), Family::unknown);
   EXPECT_EQ(family_of(linked_with({"libpython3.11.so.1.0"})), Family::unknown);
   EXPECT_EQ(family_of(linked_with({"libc.so.6"})), Family::none);
 }
