@@ -82,7 +82,7 @@ tl::expected<std::string, JobDirectory::Failure> JobDirectory::made() {
 }
 
 tl::expected<std::string, JobDirectory::Failure> JobDirectory::make(std::string_view name) {
-  const auto base = made();
+  auto base = made();
   if (!base) return base;
   std::string path = *base + '/' + std::string(name);
   if (::mkdir(path.c_str(), S_IRWXU) == 0 || errno == EEXIST) return path;
@@ -91,7 +91,7 @@ tl::expected<std::string, JobDirectory::Failure> JobDirectory::make(std::string_
 
 std::string JobDirectory::make_shared_memory() {
   if (*memory_ != '\0') return memory_;
-  const std::string path = fresh_name(kSharedMemory);
+  std::string path = fresh_name(kSharedMemory);
   if (::mkdir(path.c_str(), S_IRWXU) != 0) return {};
   std::memcpy(memory_, path.c_str(), path.size() + 1);
   return path;
@@ -101,7 +101,7 @@ tl::expected<std::string, JobDirectory::Failure> JobDirectory::keep(std::string_
   if (name.empty() || name.front() == '.' || name.find('/') != std::string_view::npos) {
     return tl::unexpected(Failure{EINVAL, "cannot keep a file of the job"});
   }
-  const auto base = made();
+  auto base = made();
   if (!base) return base;
   std::string path = *base + '/' + std::string(name);
   if (const int error = write_file(path, bytes)) return tl::unexpected(Failure{error, "cannot write " + path});

@@ -93,8 +93,8 @@ void Pmix::describe(int host, wire::MpiWorld& world) const {
   for (const plan::App& app : plan_.apps) world.of_program.push_back(static_cast<std::uint32_t>(app.ranks));
 }
 
-std::string Pmix::collect(int host, wire::PmixCollect& collect) {
-  std::string why = collectives_.take(host, collect.kind, collect.members, std::move(collect.data));
+std::string Pmix::collect(int host, const wire::PmixCollect& collect) {
+  std::string why = collectives_.take(host, collect.kind, collect.members, collect.data);
   if (why.empty()) share();
   return why;
 }

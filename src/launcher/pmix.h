@@ -25,7 +25,7 @@ class Pmix {
   void describe(int host, wire::MpiWorld& world) const;
 
   /// Empty, or what is wrong with what the agent says.
-  std::string collect(int host, wire::PmixCollect& collect);
+  std::string collect(int host, const wire::PmixCollect& collect);
   void want(int host, const wire::PmixWant& want);
   std::string modex(int host, wire::PmixModex& modex);
   std::string names(int host, const wire::PmixNames& names);

@@ -25,7 +25,7 @@ bool Collectives::find_ranks(const std::string& members, Open& open) const {
   return true;
 }
 
-std::string Collectives::take(int host, std::uint8_t kind, const std::string& members, std::string data) {
+std::string Collectives::take(int host, std::uint8_t kind, const std::string& members, const std::string& data) {
   const Key key{kind, members};
   if (data.size() > kMaxPart) return "its agent brings more to a fence than it may";
   if (open_.size() >= kMostOpen) return "its agent has too many collectives open";

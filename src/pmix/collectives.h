@@ -32,7 +32,7 @@ class Collectives {
     std::string why;         ///< it failed: what a person should know; may be empty
   };
   /// Empty, or how the host breaks the order.
-  std::string take(int host, std::uint8_t kind, const std::string& members, std::string data);
+  std::string take(int host, std::uint8_t kind, const std::string& members, const std::string& data);
   /// A host whose members have all ended, and that has not come, never will: such collectives fail.
   void rank_ended(std::uint32_t rank);
   /// Those that are over, each once.

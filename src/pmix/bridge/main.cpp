@@ -90,11 +90,10 @@ void clean_environment() {
 }  // namespace dlaunch::pmix
 
 int main() {
-  using namespace dlaunch;
   ::signal(SIGPIPE, SIG_IGN);
-  pmix::clean_environment();
-  sys::Fd socket(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
+  dlaunch::pmix::clean_environment();
+  dlaunch::sys::Fd socket(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
   asio::io_context io(1);
-  pmix::Bridge(io, std::move(socket)).run();
+  dlaunch::pmix::Bridge(io, std::move(socket)).run();
   return 0;
 }

@@ -369,13 +369,11 @@ void Server::abort(const pmix_proc_t& who, int code, Op waits) {
 void Server::modex_asked(const wire::PmixModexAsk& asked) {
   pmix_proc_t proc;
   PMIX_LOAD_PROCID(&proc, asked.space.c_str(), asked.of);
-  auto id = std::make_unique<std::uint32_t>(asked.id);
-  const pmix_status_t status = PMIx_server_dmodex_request(&proc, Upcalls::modex_ready, id.get());
-  if (status == PMIX_SUCCESS) {
-    static_cast<void>(id.release());  // modex_ready has it
-  } else {
-    send_(wire::PmixModex{asked.id, status, {}});
-  }
+  auto* id = new std::uint32_t(asked.id);  // modex_ready has it, where it is called
+  const pmix_status_t status = PMIx_server_dmodex_request(&proc, Upcalls::modex_ready, id);
+  if (status == PMIX_SUCCESS) return;
+  delete id;
+  send_(wire::PmixModex{asked.id, status, {}});
 }
 
 }  // namespace dlaunch::pmix
