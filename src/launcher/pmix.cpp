@@ -68,7 +68,15 @@ Pmix::Pmix(const plan::Plan& plan, Hosts& hosts, std::string program)
       program_(std::move(program)),
       space_("dlaunch-" + secret()),
       collectives_(space_, host_of_rank(plan)),
-      ended_(plan.ranks.size()) {}
+      ended_(plan.ranks.size()) {
+  if (!served()) return;
+  for (const plan::PlannedHost& planned : plan_.hosts) hosts_of_job_.push_back(planned.host.name);
+  for (const plan::Rank& rank : plan_.ranks) {
+    const auto host = static_cast<std::uint32_t>(rank.host);
+    if (placed_.empty() || placed_[placed_.size() - 2] != host) placed_.insert(placed_.end(), {host, 0});
+    ++placed_.back();
+  }
+}
 
 bool Pmix::served() const { return plan_.mpi == plan::Mpi::automatic || plan_.mpi == plan::Mpi::pmix; }
 
@@ -82,14 +90,8 @@ void Pmix::describe(int host, wire::MpiWorld& world) const {
   world.personal = plan_.mpi == plan::Mpi::pmix;
   world.pmix_space = space_;
   world.node = static_cast<std::uint32_t>(host);
-  for (const plan::PlannedHost& planned : plan_.hosts) world.hosts.push_back(planned.host.name);
-  for (const plan::Rank& rank : plan_.ranks) {
-    const auto of = static_cast<std::uint32_t>(rank.host);
-    if (world.placed.empty() || world.placed[world.placed.size() - 2] != of) {
-      world.placed.insert(world.placed.end(), {of, 0});
-    }
-    ++world.placed.back();
-  }
+  world.hosts = hosts_of_job_;
+  world.placed = placed_;
   for (const plan::App& app : plan_.apps) world.of_program.push_back(static_cast<std::uint32_t>(app.ranks));
 }
 
