@@ -1,6 +1,7 @@
 #include "allocate/choose.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "allocate/device_filter.h"
 #include "allocate/local.h"
@@ -37,11 +38,20 @@ void fake_devices(plan::Allocation& allocation, int devices) {
   }
 }
 
-Result<void> filter(plan::Allocation& allocation, Filter how, const char* option, const std::string& text) {
-  if (text.empty()) return {};
-  auto ok = filter_devices(allocation, how, text);
-  if (!ok) ok.error().where = option;
-  return ok;
+Result<void> filter(plan::Allocation& allocation, const HostRequest& request,
+                    const std::vector<std::string>& environment) {
+  const std::tuple<Filter, const char*, const std::string&> filters[] = {
+      {Filter::include, "--include", request.include}, {Filter::exclude, "--exclude", request.exclude}};
+  for (const auto& [how, option, text] : filters) {
+    if (text.empty()) continue;
+    const OwnNames own = own_names(environment);
+    auto ok = filter_devices(allocation, how, text,
+                             [&](const std::string& name) { return is_this_machine(name, own, resolve_addresses); });
+    if (ok) continue;
+    ok.error().where = option;
+    return ok;
+  }
+  return {};
 }
 
 Result<void> use_only(plan::Allocation& allocation, const std::vector<int>& devices) {
@@ -99,8 +109,7 @@ Result<plan::Allocation> choose_allocation(const HostRequest& request, const std
   }
   set_agent_path(*allocation, request.agent_path);
   if (auto ok = use_only(*allocation, request.devices); !ok) return fail(ok.error());
-  if (auto ok = filter(*allocation, Filter::include, "--include", request.include); !ok) return fail(ok.error());
-  if (auto ok = filter(*allocation, Filter::exclude, "--exclude", request.exclude); !ok) return fail(ok.error());
+  if (auto ok = filter(*allocation, request, environment); !ok) return fail(ok.error());
   if (request.max_slots) limit_slots(*allocation, *request.max_slots);
   return allocation;
 }

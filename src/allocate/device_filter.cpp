@@ -47,15 +47,38 @@ Result<void> check_there(const plan::Host& host, const Devices& wanted) {
   return {};
 }
 
-/// What the text says of each host of the allocation.
-Result<std::vector<Choice>> read_choices(const plan::Allocation& allocation, std::string_view text) {
-  std::unordered_map<std::string, size_t> index;
-  std::vector<std::string> known;
-  for (size_t i = 0; i < allocation.hosts.size(); ++i) {
-    index.try_emplace(allocation.hosts[i].name, i);
-    known.push_back(allocation.hosts[i].name);
-    for (const std::string& other : allocation.hosts[i].other_names) index.try_emplace(other, i);
+/// The hosts of an allocation by their names.
+class HostIndex {
+ public:
+  HostIndex(const plan::Allocation& allocation, const MeansHere& means_here) : means_here_(means_here) {
+    for (size_t i = 0; i < allocation.hosts.size(); ++i) {
+      const plan::Host& host = allocation.hosts[i];
+      index_.try_emplace(host.name, i);
+      known_.push_back(host.name);
+      for (const std::string& other : host.other_names) index_.try_emplace(other, i);
+      if (host.local && !here_) here_ = i;
+    }
   }
+
+  Result<size_t> find(const std::string& name) const {
+    if (const auto found = index_.find(name); found != index_.end()) return found->second;
+    if (here_ && means_here_(name)) return *here_;
+    const auto near = nearest(name, known_);
+    return wrong("\"" + name + "\" is none of the hosts",
+                 near ? "did you mean " + *near + "?" : "they are " + fold_names(known_));
+  }
+
+ private:
+  const MeansHere& means_here_;
+  std::unordered_map<std::string, size_t> index_;
+  std::vector<std::string> known_;
+  std::optional<size_t> here_;
+};
+
+/// What the text says of each host of the allocation.
+Result<std::vector<Choice>> read_choices(const plan::Allocation& allocation, std::string_view text,
+                                         const MeansHere& means_here) {
+  const HostIndex index(allocation, means_here);
   std::vector<Choice> choices(allocation.hosts.size());
   for (const std::string& item : split(text, '@')) {
     const auto word = parse_host_word(trim(item));
@@ -68,11 +91,8 @@ Result<std::vector<Choice>> read_choices(const plan::Allocation& allocation, std
     }
     for (const std::string& name : word->names) {
       const auto found = index.find(name);
-      if (found == index.end()) {
-        const auto near = nearest(name, known);
-        return wrong("\"" + name + "\" is none of the hosts", near ? "did you mean " + *near + "?" : "");
-      }
-      Choice& choice = choices[found->second];
+      if (!found) return fail(found.error());
+      Choice& choice = choices[*found];
       if (choice.named) return wrong("\"" + name + "\" is named twice", "write its devices with commas: host:0,2");
       choice = {.named = true, .devices = devices};
     }
@@ -165,8 +185,9 @@ bool keep_only(plan::Allocation& allocation, const std::vector<bool>& keep) {
   return !allocation.hosts.empty();
 }
 
-Result<void> filter_devices(plan::Allocation& allocation, Filter filter, std::string_view text) {
-  const auto choices = read_choices(allocation, text);
+Result<void> filter_devices(plan::Allocation& allocation, Filter filter, std::string_view text,
+                            const MeansHere& means_here) {
+  const auto choices = read_choices(allocation, text, means_here);
   if (!choices) return fail(choices.error());
   std::vector<bool> keep(choices->size(), filter == Filter::exclude);
   for (size_t i = 0; i < choices->size(); ++i) {

@@ -35,6 +35,9 @@ class Effective {
 /// error.
 Result<void> settle_contradictions(Effective& effective);
 
+/// --map-by's :OVERSUBSCRIBE says what --oversubscribe says: of two sources the stronger holds, of one --map-by.
+void settle_oversubscribe(const Effective& effective, Options& options);
+
 /// Refuses what was typed and would do nothing.
 Result<void> check_effects(const Effective& effective, Verb verb, Personality personality);
 

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "allocate/this_machine.h"
 #include "cli/inquire.h"
 #include "cli/rank_table.h"
 #include "cli/table_hosts.h"
 #include "plan/rank_table.h"
-#include "ranktable/make.h"
 #include "ranktable/plan_rules.h"
 
 namespace dlaunch::cli {
@@ -28,6 +28,8 @@ Version version_for(Product product) {
   return product == Product::a3 ? Version::v1_2 : Version::v1_0;
 }
 
+Product product_of(const Options& options) { return options.product.value_or(Product::ascend910); }
+
 /// HCCL's devices are Ascend's; fake ones stand for them, and those that the user named may be.
 std::optional<Error> refuse_devices(const plan::Plan& plan) {
   for (const plan::PlannedHost& planned : plan.hosts) {
@@ -41,25 +43,6 @@ std::optional<Error> refuse_devices(const plan::Plan& plan) {
                  .hint = "name them with --devices 0-7, or with devices= in the hostfile"};
   }
   return std::nullopt;
-}
-
-/// Ranks must follow the order in which HCCL sorts servers.
-std::optional<Error> refuse_order(const plan::Plan& plan, const std::vector<HostFacts>& facts) {
-  std::vector<size_t> order(facts.size());
-  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::ranges::sort(order, {}, [&](size_t host) { return plan.hosts[host].ranks.front(); });
-  const auto& id = [&](size_t host) -> const std::string& { return facts[host].server_id; };
-  if (std::ranges::is_sorted(order, {}, id)) return std::nullopt;
-  std::ranges::sort(order, {}, id);
-  std::string names, ids;
-  for (const size_t host : order) {
-    names += (names.empty() ? "" : ",") + plan.hosts[host].host.name;
-    ids += (ids.empty() ? "" : ", ") + id(host);
-  }
-  return Error{.where = kAuto,
-               .what = "the hosts must stand in the order of their addresses, compared as text",
-               .why = ids,
-               .hint = "name them in this order: " + names};
 }
 
 std::string name_for(const plan::Plan& plan, const std::vector<HostFacts>& facts) {
@@ -97,7 +80,7 @@ Result<void> check_ascend_rules(const Options& options, plan::Plan& plan) {
   const auto& frameworks = plan.frameworks;
   const bool automatic = options.rank_table.has_value();
   const bool sure = automatic || std::ranges::find(frameworks, plan::Framework::mindspore) != frameworks.end();
-  const auto broken = ranktable::broken_rules(plan, options.product.value_or(Product::ascend910), automatic);
+  const auto broken = ranktable::broken_rules(plan, product_of(options), automatic);
   if (sure && !broken.empty()) {
     return fail({.where = broken.front().host,
                  .what = broken.front().what,
@@ -123,10 +106,7 @@ Result<void> add_table(const Options& options, plan::Plan& plan) {
   return {};
 }
 
-Result<void> make_job_table(const Options& options, Ways& ways, plan::Plan& plan) {
-  if (!options.rank_table || !options.rank_table->automatic) return {};
-  const Product product = options.product.value_or(Product::ascend910);
-  const Version version = version_for(product);
+Result<std::vector<HostFacts>> ask_for_table(const Options& options, Ways& ways, const plan::Plan& plan) {
   TableQuestion question;
   for (const plan::PlannedHost& planned : plan.hosts) {
     question.hosts.push_back(planned.host);
@@ -134,15 +114,49 @@ Result<void> make_job_table(const Options& options, Ways& ways, plan::Plan& plan
     auto& devices = question.devices.emplace_back();
     for (const int rank : planned.ranks) devices.push_back(*plan.ranks[static_cast<size_t>(rank)].device);
   }
-  if (version == Version::v2_0) question.root_info = kRootInfo;
-  const auto facts = ask_table_hosts(ways, question);
-  if (!facts) return fail(facts.error());
-  if (version != Version::v2_0) {
-    if (auto error = refuse_order(plan, *facts)) return fail(*std::move(error));
+  if (version_for(product_of(options)) == Version::v2_0) question.root_info = kRootInfo;
+  return ask_table_hosts(ways, question);
+}
+
+bool ranks_in_server_order(const Options& options, const plan::Plan& plan, const std::vector<HostFacts>& facts) {
+  if (version_for(product_of(options)) == Version::v2_0) return true;
+  std::vector<size_t> order(facts.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::ranges::sort(order, {}, [&](size_t host) { return plan.hosts[host].ranks.front(); });
+  return std::ranges::is_sorted(order, {}, [&](size_t host) -> const std::string& { return facts[host].server_id; });
+}
+
+std::vector<int> server_order(const std::vector<HostFacts>& facts) {
+  std::vector<int> order(facts.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {},
+                           [&](int host) -> const std::string& { return facts[static_cast<size_t>(host)].server_id; });
+  return order;
+}
+
+Error wrong_server_order(const plan::Plan& plan, const std::vector<HostFacts>& facts, const std::vector<int>& order) {
+  std::string names, ids;
+  for (const int host : order) {
+    names += (names.empty() ? "" : ",") + plan.hosts[static_cast<size_t>(host)].host.name;
+    ids += (ids.empty() ? "" : ", ") + facts[static_cast<size_t>(host)].server_id;
   }
-  const auto table = ranktable::make_table(version, product, plan, *facts);
+  return {.where = kAuto,
+          .what = "the hosts must stand in the order of their addresses, compared as text",
+          .why = ids,
+          .hint = "name them in this order: " + names};
+}
+
+std::string moved_note(const plan::Plan& plan) {
+  std::string names;
+  for (const plan::PlannedHost& planned : plan.hosts) names += (names.empty() ? "" : ", ") + planned.host.name;
+  return std::string(kAuto) + ": the hosts stand in the order of their addresses, as HCCL wants it: " + names;
+}
+
+Result<void> put_table(const Options& options, const std::vector<HostFacts>& facts, plan::Plan& plan) {
+  const Product product = product_of(options);
+  const auto table = ranktable::make_table(version_for(product), product, plan, facts);
   if (!table) return fail(table.error());
-  plan.rank_table = plan::RankTable{name_for(plan, *facts), ranktable::to_text(*table)};
+  plan.rank_table = plan::RankTable{name_for(plan, facts), ranktable::to_text(*table)};
   return {};
 }
 

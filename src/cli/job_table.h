@@ -9,6 +9,7 @@
 #include "cli/options.h"
 #include "cli/ways.h"
 #include "plan/plan.h"
+#include "ranktable/make.h"
 
 namespace dlaunch::cli {
 
@@ -25,7 +26,23 @@ Result<void> check_ascend_rules(const Options& options, plan::Plan& plan);
 /// What ranks find of it in their environment; a table that is made has no text yet.
 Result<void> add_table(const Options& options, plan::Plan& plan);
 
-/// --rank-table auto: asks the plan's hosts. Does nothing unless that is asked.
-Result<void> make_job_table(const Options& options, Ways& ways, plan::Plan& plan);
+/// --rank-table auto: what the plan's hosts say of themselves, in their order. `ways` has them, or none yet.
+Result<std::vector<ranktable::HostFacts>> ask_for_table(const Options& options, Ways& ways, const plan::Plan& plan);
+
+/// Whether ranks follow the order in which HCCL sorts servers. Version 2.0 names none.
+bool ranks_in_server_order(const Options& options, const plan::Plan& plan,
+                           const std::vector<ranktable::HostFacts>& facts);
+
+/// The hosts as HCCL sorts servers: an index of the plan's each.
+std::vector<int> server_order(const std::vector<ranktable::HostFacts>& facts);
+
+Error wrong_server_order(const plan::Plan& plan, const std::vector<ranktable::HostFacts>& facts,
+                         const std::vector<int>& order);
+
+/// That the hosts stand in that order now, and not in the user's.
+std::string moved_note(const plan::Plan& plan);
+
+/// Makes the table of hosts that stand in the right order, and has it put on every host.
+Result<void> put_table(const Options& options, const std::vector<ranktable::HostFacts>& facts, plan::Plan& plan);
 
 }  // namespace dlaunch::cli

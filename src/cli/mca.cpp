@@ -15,6 +15,7 @@ namespace {
 using std::string_view;
 
 constexpr string_view kPrefix = "OMPI_MCA_";
+constexpr string_view kRuntimePrefix = "PRTE_MCA_";  // of Open MPI 5, for its runtime alone
 
 /// What a key's value becomes in the option's.
 enum class Form {
@@ -40,11 +41,14 @@ constexpr Key kOptions[] = {
     {"iof_base_redirect_app_stderr_to_stdout", "merge-stderr-to-stdout", Form::flag},
     {"orte_execute_quiet", "quiet", Form::flag},
     {"orte_default_hostfile", "default-hostfile"},
+    {"prte_default_hostfile", "default-hostfile"},
     {"orte_rankfile", "rankfile"},
     {"rmaps_rank_file_path", "rankfile"},
     {"rmaps_base_mapping_policy", "map-by"},
     {"rmaps_base_pattern", "map-by"},
     {"rmaps_base_ranking_policy", "rank-by"},
+    {"rmaps_default_mapping_policy", "map-by"},
+    {"rmaps_default_ranking_policy", "rank-by"},
     {"rmaps_base_oversubscribe", "oversubscribe", Form::flag},
     {"rmaps_base_no_oversubscribe", "oversubscribe", Form::unless},
     {"rmaps_base_n_pernode", "N"},
@@ -54,6 +58,8 @@ constexpr Key kOptions[] = {
     {"rmaps_base_display_map", "display-map", Form::flag},
     {"ras_base_display_alloc", "display-allocation", Form::flag},
     {"hwloc_base_binding_policy", "bind-to"},
+    {"hwloc_default_binding_policy", "bind-to"},
+    {"hwloc_default_cpu_list", "cpu-list"},
     {"hwloc_base_report_bindings", "report-bindings", Form::flag},
     {"hwloc_base_use_hwthreads_as_cpus", "use-hwthread-cpus", Form::flag},
     {"hwloc_base_cpu_list", "cpu-list"},
@@ -161,26 +167,36 @@ void add_env_list(const Given& given, string_view list, std::vector<Given>& made
   }
 }
 
-enum class Scope { one_program, all_programs };
+std::string without_effect(const Given& given) {
+  return given.spelled + ": of Open MPI's own daemons, so it has no effect here";
+}
 
-Result<void> add_setting(const Given& origin, Setting setting, Scope scope, Translated& made) {
-  Given given = origin;
-  given.spelled.append(" ").append(setting.key);
+/// Whether the setting is an option, which is added then.
+Result<bool> add_option(const Given& given, Setting setting, Translated& made) {
   auto option = as_option(given, setting);
   if (!option) {
     Error error = option.error();
     error.where = given.spelled;
     return fail(std::move(error));
   }
-  if (*option) {
-    made.here.push_back(**std::move(option));
-    return {};
-  }
+  if (!*option) return false;
+  made.here.push_back(**std::move(option));
+  return true;
+}
+
+enum class Scope { one_program, all_programs };
+
+Result<void> add_setting(const Given& origin, Setting setting, Scope scope, Translated& made) {
+  Given given = origin;
+  given.spelled.append(" ").append(setting.key);
+  const auto is_option = add_option(given, setting, made);
+  if (!is_option) return fail(is_option.error());
+  if (*is_option) return {};
   std::vector<Given>& place = scope == Scope::one_program ? made.here : made.everywhere;
   if (setting.key == "mca_base_env_list") {
     add_env_list(given, setting.value, place);
   } else if (in_family(setting.key, kRuntime)) {
-    made.notes.push_back(given.spelled + ": of Open MPI's own daemons, so it has no effect here");
+    made.notes.push_back(without_effect(given));
   } else {
     std::string variable(kPrefix);
     variable.append(setting.key).append("=").append(setting.value);
@@ -190,11 +206,6 @@ Result<void> add_setting(const Given& origin, Setting setting, Scope scope, Tran
                            std::string(setting.key));
     }
   }
-  return {};
-}
-
-Result<void> pass_on(const Given& given, string_view prefix, Translated& made) {
-  made.everywhere.push_back(own_option(given, "x", std::string(prefix) + given.value));
   return {};
 }
 
@@ -269,11 +280,18 @@ Result<void> translate_global_mca(const Given& given, const Surroundings&, Trans
 }
 
 Result<void> translate_pmix_mca(const Given& given, const Surroundings&, Translated& made) {
-  return pass_on(given, "PMIX_MCA_", made);
+  made.everywhere.push_back(own_option(given, "x", "PMIX_MCA_" + given.value));
+  return {};
 }
 
-Result<void> translate_prte_mca(const Given& given, const Surroundings&, Translated& made) {
-  return pass_on(given, "PRTE_MCA_", made);
+Result<void> translate_prte_mca(const Given& origin, const Surroundings&, Translated& made) {
+  Given given = origin;
+  const Setting setting = split_setting(origin.value);
+  given.spelled.append(" ").append(setting.key);
+  const auto is_option = add_option(given, setting, made);
+  if (!is_option) return fail(is_option.error());
+  if (!*is_option) made.notes.push_back(without_effect(given));
+  return {};
 }
 
 Result<void> translate_mca_file(const Given& given, const Surroundings& surroundings, Translated& made) {
@@ -294,7 +312,7 @@ Result<std::vector<Given>> read_mca_variables(const std::vector<std::string>& en
   };
   if (has("OMPI_COMM_WORLD_RANK=") || has("PMIX_RANK=")) return made;
   for (const std::string& entry : environment) {
-    if (!entry.starts_with(kPrefix)) continue;
+    if (!entry.starts_with(kPrefix) && !entry.starts_with(kRuntimePrefix)) continue;
     const Setting setting = split_setting(entry);
     Given given;
     given.spelled = given.origin = std::string(setting.key);

@@ -15,7 +15,8 @@ namespace dlaunch::cli {
 /// -mca (of one program) and -gmca (of all): OptionSpec::translate.
 Result<void> translate_mca(const Given& given, const Surroundings& surroundings, Translated& made);
 Result<void> translate_global_mca(const Given& given, const Surroundings& surroundings, Translated& made);
-/// -pmixmca, -prtemca: PMIX_MCA_KEY and PRTE_MCA_KEY for the ranks.
+/// -pmixmca: PMIX_MCA_KEY for the ranks. -prtemca: of the runtime that dlaunch takes the place of, an option or
+/// nothing.
 Result<void> translate_pmix_mca(const Given& given, const Surroundings& surroundings, Translated& made);
 Result<void> translate_prte_mca(const Given& given, const Surroundings& surroundings, Translated& made);
 /// -am FILE[,FILE]: `key = value` lines.

@@ -216,14 +216,16 @@ constexpr OptionSpec kOptions[] = {
      .more = "Behind the unit may stand :overload-allowed (ranks may share cores) and :if-supported (none is bound where "
              "cores are too few). device: all cores of the NUMA node that the rank's device is near, as the PCI bus has it; where "
              "that is not known the rank is not bound, and a note says so."},
+    {.names = "use-hwthread-cpus", .section = Section::binding, .rare = true,
+     .help = "bind to hardware threads where --cores-per-rank or mpirun's defaults bind to cores",
+     .set_job = [](Options& o, string_view v, Here) { return put_flag(o.request.threads_are_cpus, v); },
+     .more = "Called as mpirun, a host has a slot for each hardware thread then; otherwise it has so always."},
     {.names = "cores-per-rank", .takes = Takes::value, .value_name = "N", .section = Section::binding,
      .preference = true, .rare = true, .standard = "1", .help = "bind each rank to N cores, as --map-by slot:PE=N",
      .set_job = [](Options& o, string_view v, Here) { return set_cores_per_rank(o, v); }},
     {.names = "cpu-list", .takes = Takes::value, .value_name = "LIST", .section = Section::binding, .rare = true,
      .help = "let ranks use only these cores of each host: 0-3,7", .set_job = set_cpu_list,
      .more = "As slot= of a rankfile says it."},
-    {.names = "use-hwthread-cpus", .section = Section::binding, .rare = true,
-     .help = "each hardware thread is a CPU: so it is, but for mpirun", .set_job = no_effect},
     {.names = "map-by", .takes = Takes::value, .value_name = "UNIT", .section = Section::binding, .preference = true,
      .standard = "slot", .help = "place ranks by: slot, node, ppr:N:node, seq, core, socket, numa",
      .set_job = set_map_by,

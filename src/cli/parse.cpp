@@ -219,6 +219,7 @@ Result<JobOptions> read_job_options(Verb verb, const Group& first, Personality p
   }
   if (auto ok = settle_contradictions(job.effective); !ok) return fail(ok.error());
   if (auto ok = job.effective.apply(job.options, surroundings); !ok) return fail(ok.error());
+  settle_oversubscribe(job.effective, job.options);
   if (auto ok = check_effects(job.effective, verb, personality); !ok) return fail(ok.error());
   if (personality == Personality::open_mpi) settle_as_open_mpi(job.effective, job.options);
   settle_exec(job.options);

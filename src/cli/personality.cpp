@@ -60,9 +60,12 @@ std::vector<Given> personality_defaults(const Surroundings& surroundings) {
 void settle_as_open_mpi(const Effective& effective, Options& options) {
   allocate::HostRequest& hosts = options.hosts;
   hosts.slots_are_limits = true;
-  if (!any_of(effective, {"fake-devices", "devices", "include", "exclude", "visible"})) {
+  const Given* bind = effective.find("bind-to");
+  const bool near_devices = bind && bind->value == "device";
+  if (!near_devices &&
+      !any_of(effective, {"fake-devices", "devices", "include", "exclude", "visible", "rank-table", "ascend"})) {
     hosts.fake_devices = 0;
-    hosts.count_cores = !any_of(effective, {"use-hwthread-cpus"});
+    hosts.count_cores = !options.request.threads_are_cpus;
   }
   options.request.bind_by_count = !any_of(effective, {"bind-to", "rankfile", "cpu-list"});
   options.policy.timeout_exit_code = kOpenMpiTimeout;

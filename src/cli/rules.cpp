@@ -195,9 +195,24 @@ Result<void> check_verb(const Effective& effective, Verb verb) {
   return {};
 }
 
+/// A table's devices and places are its own: what a variable or the config file says of them is for other jobs. And who
+/// has a table does not start by Open MPI's variables.
+void drop_what_the_table_says(Effective& effective) {
+  const Given* table = effective.find("rank-table");
+  if (!table) return;
+  const Given* variables = effective.find("env-for");
+  if (variables && variables->source == Source::personality) effective.drop(*variables);
+  if (table->value == "auto") return;
+  for (const Operand other : {Operand{"fake-devices"}, Operand{"map-by", "node"}, Operand{"map-by", "seq"}}) {
+    const Given* given = holds(effective, other);
+    if (given && given->source < table->source) effective.drop(*given);
+  }
+}
+
 }  // namespace
 
 Result<void> settle_contradictions(Effective& effective) {
+  drop_what_the_table_says(effective);
   for (const Contradiction& row : kContradictions) {
     const Given* one = holds(effective, row.one);
     const Given* other = holds(effective, row.other);
@@ -212,6 +227,14 @@ Result<void> settle_contradictions(Effective& effective) {
                  .hint = "leave one of them out"});
   }
   return {};
+}
+
+void settle_oversubscribe(const Effective& effective, Options& options) {
+  const Given* map_by = effective.find("map-by");
+  for (const std::optional<Given>& row : effective.rows()) {
+    const bool stronger = map_by && row && row->spec->name() == "oversubscribe" && row->source > map_by->source;
+    if (stronger) options.request.oversubscribe = row->value == "true";
+  }
 }
 
 Result<void> check_effects(const Effective& effective, Verb verb, Personality personality) {

@@ -12,9 +12,9 @@
 #include "cli/check_hosts.h"
 #include "cli/job_id.h"
 #include "cli/job_table.h"
-#include "cli/meeting.h"
 #include "cli/parse.h"
 #include "cli/personality.h"
+#include "cli/planned_job.h"
 #include "cli/ranktable.h"
 #include "cli/run_job.h"
 #include "cli/say.h"
@@ -59,28 +59,6 @@ int show_env(const plan::Plan& plan, int rank) {
   return print(text, 0);
 }
 
-/// An option that names a rank which the job does not have would do nothing.
-Result<void> check_named_ranks(const Options& options, const plan::Plan& plan) {
-  const int ranks = static_cast<int>(plan.ranks.size());
-  const auto check = [&](const char* option, int rank) -> Result<void> {
-    if (rank < ranks) return {};
-    return fail({.where = option,
-                 .what = "there is no rank " + std::to_string(rank),
-                 .why = ranks == 1 ? "the job has only rank 0" : "the job has ranks 0 to " + std::to_string(ranks - 1),
-                 .hint = "name ranks of the job, or start more with -n"});
-  };
-  const auto& shown = options.output.console_ranks;
-  if (shown && !shown->empty()) {
-    if (auto ok = check("--ranks", *shown->rbegin()); !ok) return ok;
-  }
-  if (options.show_env) {
-    if (auto ok = check("--show-env", *options.show_env); !ok) return ok;
-  }
-  if (options.stdin_target.kind == launcher::StdinTarget::Kind::rank)
-    return check("--stdin", options.stdin_target.rank);
-  return {};
-}
-
 Result<std::string> read_text(const std::string& path) {
   auto text = read_whole_file(path);
   if (!text) return fail(text.error().error);
@@ -101,23 +79,20 @@ int tell_before(const Options& options, const plan::Allocation& allocation, cons
 }
 
 int show_or_run(const Options& options, const plan::Allocation& allocation, std::optional<Ways>& ways) {
-  auto plan = plan::make_plan(options.request, allocation);
-  if (!plan) return complain(plan.error());
-  if (const auto ok = check_named_ranks(options, *plan); !ok) return complain(ok.error());
-  if (const auto ok = check_ascend_rules(options, *plan); !ok) return complain(ok.error());
-  auto held = arrange_meeting(*plan);
-  if (!held) return complain(held.error());
-  if (const auto ok = add_table(options, *plan); !ok) return complain(ok.error());
-  if (options.show_env) return show_env(*plan, *options.show_env);
-  if (options.dry_run) return print(options.format == Format::json ? plan::to_json(*plan) : plan::to_table(*plan), 0);
-  if (const int failed = tell_before(options, allocation, *plan)) return failed;
+  auto job = plan_job(options, allocation);
+  if (!job) return complain(job.error());
+  if (options.show_env) return show_env(job->plan, *options.show_env);
+  if (options.dry_run) {
+    return print(options.format == Format::json ? plan::to_json(job->plan) : plan::to_table(job->plan), 0);
+  }
   if (ways) {
-    keep_planned(*ways, allocation, *plan);
+    keep_planned(*ways, allocation, job->plan);
   } else {
     ways.emplace(options);
   }
-  if (const auto ok = make_job_table(options, *ways, *plan); !ok) return complain(ok.error());
-  return run_job(options, *plan, *ways, [&held] { held->release(); });
+  if (const auto ok = make_job_table(options, allocation, *ways, *job); !ok) return complain(ok.error());
+  if (const int failed = tell_before(options, allocation, job->plan)) return failed;
+  return run_job(options, job->plan, *ways, [&job] { job->held.release(); });
 }
 
 int show_hosts(const Options& options, const plan::Allocation& allocation) {

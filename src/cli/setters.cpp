@@ -57,14 +57,17 @@ std::vector<std::string> modifiers_of(string_view text) {
 }
 
 Result<void> map_modifiers(Options& o, string_view text) {
-  for (const std::string& word : modifiers_of(text)) {
+  const auto words = modifiers_of(text);
+  if (std::ranges::find(words, "hwtcpus") != words.end()) o.request.threads_are_cpus = true;  // before PE=N
+  for (const std::string& word : words) {
+    if (word == "hwtcpus") continue;
     if (word == "oversubscribe" || word == "nooversubscribe") {
       o.request.oversubscribe = word == "oversubscribe";
     } else if (word.starts_with("pe=")) {
       if (auto ok = set_cores_per_rank(o, string_view(word).substr(3)); !ok) return ok;
     } else {
       return bad_value(word, "is not known here",
-                       "behind --map-by's unit stand PE=N, OVERSUBSCRIBE and NOOVERSUBSCRIBE");
+                       "behind --map-by's unit stand PE=N, OVERSUBSCRIBE, NOOVERSUBSCRIBE and HWTCPUS");
     }
   }
   return {};
@@ -234,7 +237,8 @@ Result<void> set_map_by(Options& o, string_view value, Here) {
 
 Result<void> set_cores_per_rank(Options& o, string_view value) {
   if (auto set = put(o.request.binding.cores_per_rank, whole_number(value, 1, kMaxRanks)); !set) return set;
-  if (o.request.binding.bind_to == plan::BindTo::none) o.request.binding.bind_to = plan::BindTo::core;
+  const auto unit = o.request.threads_are_cpus ? plan::BindTo::hwthread : plan::BindTo::core;
+  if (o.request.binding.bind_to == plan::BindTo::none) o.request.binding.bind_to = unit;
   return {};
 }
 

@@ -29,6 +29,10 @@ Result<std::vector<int>> ranks_of_apps(const Request& request, long room) {
   long total = 0;
   for (const AppRequest& app : request.apps) {
     const long mine = app.ranks ? *app.ranks : room - named;
+    if (mine < 1 && room == 0) {
+      return fail(refused(escaped(app.argv.front()), "the hosts have no slots", {},
+                          "write their number behind a host's name: -H node1:8, or slots=8 in a hostfile"));
+    }
     if (mine < 1) {
       return fail(refused(escaped(app.argv.front()),
                           "no room is left for a program without -n: " + std::to_string(room) + " in all, " +

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 namespace dlaunch::plan {
 namespace {
@@ -130,6 +131,24 @@ Error too_few(const BindingRequest& request, int ranks, size_t there) {
   return error;
 }
 
+/// The part of a host that ranks are laid by; none where they are laid by hosts.
+std::optional<BindTo> unit_of(MapBy map_by) {
+  switch (map_by) {
+    case MapBy::core:
+      return BindTo::core;
+    case MapBy::hwthread:
+      return BindTo::hwthread;
+    case MapBy::socket:
+      return BindTo::socket;
+    case MapBy::numa:
+      return BindTo::numa;
+    case MapBy::slot:
+    case MapBy::node:
+      break;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string_view to_string(BindTo bind_to) {
@@ -182,11 +201,17 @@ std::string_view to_string(RankBy rank_by) {
   return "slot";
 }
 
-BindingRequest bound_by_count(BindingRequest asked, size_t ranks, bool crowded) {
+BindingRequest bound_by_count(BindingRequest asked, size_t ranks, bool crowded, bool threads) {
   if (crowded || asked.bind_to != BindTo::none) return asked;
-  asked.bind_to = ranks <= 2 ? BindTo::core : BindTo::socket;
-  if (ranks > 2 && asked.map_by == MapBy::slot) asked.map_by = MapBy::socket;
   asked.if_supported = true;
+  if (const auto unit = unit_of(asked.map_by)) {
+    asked.bind_to = *unit;
+  } else if (ranks <= 2) {
+    asked.bind_to = threads ? BindTo::hwthread : BindTo::core;
+  } else {
+    asked.bind_to = BindTo::numa;
+    if (asked.map_by == MapBy::slot) asked.map_by = MapBy::numa;
+  }
   return asked;
 }
 

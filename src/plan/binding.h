@@ -46,9 +46,10 @@ struct Topology {
 Result<std::vector<std::vector<std::uint32_t>>> bind_ranks(const Topology& topology, const BindingRequest& request,
                                                            int local_ranks, bool oversubscribe);
 
-/// What Open MPI does when nobody asks: up to two ranks are bound to cores, more to sockets in turn, none where a host
-/// has more ranks than slots (`crowded`). A map_by that is asked for stays. Nowhere an error.
-BindingRequest bound_by_count(BindingRequest asked, size_t ranks, bool crowded);
+/// What Open MPI 4.1 does when nobody asks: ranks are bound to the unit that they are mapped by; where that is none
+/// within a host, up to two ranks to cores (or `threads`), more to NUMA nodes in turn. None where a host has more ranks
+/// than slots (`crowded`). Nowhere an error.
+BindingRequest bound_by_count(BindingRequest asked, size_t ranks, bool crowded, bool threads);
 /// The CPUs of each local rank whose device is near that NUMA node: all that may be used there, shared by its ranks. An
 /// empty list, not bound, where the node is not known or none of its CPUs may be used.
 std::vector<std::vector<std::uint32_t>> bind_near(const Topology& topology,

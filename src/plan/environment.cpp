@@ -130,12 +130,12 @@ AppEnvironment app_environment(const Request& request, const AppRequest& app, co
   return made;
 }
 
-void add_rank_environments(Plan& plan) {
+void add_rank_environments(Plan& plan, bool rank_table) {
   std::vector<std::array<bool, kRankVariables.size()>> left;
   for (const App& app : plan.apps) left.push_back(left_to_the_rank(app));
   const std::string size = std::to_string(plan.ranks.size());
   const std::string nodes = std::to_string(plan.hosts.size());
-  const bool by_ordinal = plan.visible != Visible::unchanged ||
+  const bool by_ordinal = plan.visible != Visible::unchanged || rank_table ||
                           std::ranges::find(plan.frameworks, Framework::mindspore) != plan.frameworks.end();
   for (Rank& rank : plan.ranks) {
     const PlannedHost& host = plan.hosts[static_cast<size_t>(rank.host)];

@@ -50,8 +50,9 @@ struct AppEnvironment {
 
 AppEnvironment app_environment(const Request& request, const AppRequest& app, const std::string& wdir);
 
-/// Fills Rank::env of every rank. The rest of the plan is complete.
-void add_rank_environments(Plan& plan);
+/// Fills Rank::env of every rank. The rest of the plan is complete. With a rank table DEVICE_ID is the device's number
+/// among those that the rank sees, as MindSpore counts.
+void add_rank_environments(Plan& plan, bool rank_table);
 
 /// A host's own variables are the user's too, but one that each rank gets a value of its own for is not theirs to set:
 /// the Error that says so, or nullopt.

@@ -43,6 +43,16 @@ std::optional<Error> check_app(const AppRequest& app) {
   return std::nullopt;
 }
 
+/// The device is the table's, for every program.
+std::optional<Error> refuse_beside_table(const Request& request) {
+  const auto& frameworks = request.frameworks;
+  if (!request.rank_table || std::ranges::find(frameworks, Framework::openmpi) == frameworks.end()) return std::nullopt;
+  return Error{.where = "--rank-table",
+               .what = "does not go with --env-for openmpi",
+               .why = "MindSpore sets its DEVICE_ID to OMPI_COMM_WORLD_LOCAL_RANK, whatever the table says",
+               .hint = "leave one of them out"};
+}
+
 std::optional<Error> check(const Request& request, const Allocation& allocation) {
   if (request.apps.empty()) return refused({}, "no program to run");
   for (const AppRequest& app : request.apps) {
@@ -61,7 +71,8 @@ std::optional<Error> check(const Request& request, const Allocation& allocation)
                    "give -n to each program; one at most may go without and takes what is left");
   }
   if (allocation.hosts.empty()) return refused({}, "no host to run on");
-  return refuse_combination(request.frameworks, request.visible);
+  if (auto error = refuse_combination(request.frameworks, request.visible)) return error;
+  return refuse_beside_table(request);
 }
 
 size_t bytes_of(const std::vector<std::string>& words) {
@@ -182,7 +193,8 @@ Result<Plan> make_plan(const Request& request, const Allocation& allocation) {
   plan.job_id = request.job_id;
   plan.binding = request.binding;
   if (request.bind_by_count) {
-    plan.binding = bound_by_count(request.binding, assigned->host_of_rank.size(), any_crowded(allocation, per_host));
+    plan.binding = bound_by_count(request.binding, assigned->host_of_rank.size(), any_crowded(allocation, per_host),
+                                  request.threads_are_cpus);
   }
   plan.frameworks = request.frameworks;
   plan.visible = request.visible;
@@ -195,7 +207,7 @@ Result<Plan> make_plan(const Request& request, const Allocation& allocation) {
   if (auto error = refuse_too_long(plan)) return fail(std::move(*error));
   if (auto error = refuse_visible(plan)) return fail(std::move(*error));
   show_devices(plan);
-  add_rank_environments(plan);
+  add_rank_environments(plan, request.rank_table);
   add_mpi(plan, chosen_mpi(request));
   if (auto error = add_rank_dirs(plan, request.rank_dir)) return fail(std::move(*error));
   if (auto error = refuse_own_names(plan)) return fail(std::move(*error));

@@ -46,6 +46,18 @@ Error shared(int one, const Rank& other, const std::string& path, const std::vec
           .hint = by_host ? "add {host} to the template" : "add {rank} to the template"};
 }
 
+/// It would be emptied: the directory that all is started from is nobody's to empty.
+Error too_high(const std::string& path) {
+  return {.where = std::string(kOption),
+          .what = escaped(path) + " is the working directory, or has it in it",
+          .why = "a rank's directory is emptied when the next job starts",
+          .hint = "name one below it: 'device{rank}'"};
+}
+
+bool holds(const std::string& dir, const std::string& base) {
+  return dir == "/" || dir == base || base.starts_with(dir + '/');
+}
+
 void add_directory_variable(const App& app, Rank& rank) {
   if (std::ranges::find(app.chosen, "PWD") == app.chosen.end()) rank.env.push_back("PWD=" + rank.dir);
 }
@@ -67,7 +79,9 @@ std::optional<Error> add_rank_dirs(Plan& plan, std::string_view text) {
   for (Rank& rank : plan.ranks) {
     const PlannedHost& host = plan.hosts[static_cast<size_t>(rank.host)];
     const App& app = plan.apps[static_cast<size_t>(rank.app)];
-    rank.dir = directory(program_directory(app, host), rendered(*pieces, rank, host.host));
+    const std::string base = program_directory(app, host);
+    rank.dir = directory(base, rendered(*pieces, rank, host.host));
+    if (holds(rank.dir, directory(base, ""))) return too_high(rank.dir);
     const auto [other, fresh] = taken.emplace(rank.dir, rank.rank);
     if (!fresh) return shared(other->second, rank, rank.dir, *pieces);
     add_directory_variable(app, rank);

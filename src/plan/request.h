@@ -73,6 +73,7 @@ struct Request {
   bool oversubscribe = false;
   BindingRequest binding;
   bool bind_by_count = false;            ///< bind as Open MPI does unasked (plan/binding.h)
+  bool threads_are_cpus = false;         ///< --use-hwthread-cpus: what is bound unasked, is bound to threads, not cores
   std::optional<int> ranks_per_host;     ///< -N, --map-by ppr:N:node; -n still caps the whole
   bool in_sequence = false;              ///< --map-by seq: a rank for each entry of the host list
   std::vector<RankPlace> rank_places;    ///< --rankfile; places every rank when not empty

@@ -1,11 +1,13 @@
 #include "plan/visible.h"
 
 #include <algorithm>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/printable.h"
+#include "base/text.h"
 #include "plan/table.h"
 
 namespace dlaunch::plan {
@@ -77,6 +79,21 @@ void show(Plan& plan, const PlannedHost& planned) {
   }
 }
 
+/// Devices named by a table or a hostfile may be others than the launcher's own list leaves.
+void note_hidden(Plan& plan, const PlannedHost& planned) {
+  const Host& host = planned.host;
+  if (plan.visible != Visible::unchanged || host.seen.empty()) return;
+  const std::set<int> seen(host.seen.begin(), host.seen.end());
+  std::set<int> hidden;
+  for (const int device : devices_of(plan, planned)) {
+    if (!seen.contains(device)) hidden.insert(device);
+  }
+  if (hidden.empty()) return;
+  plan.notes.push_back(escaped(host.name) + ": ranks have devices " + fold_ints(hidden) +
+                       ", and the list of visible devices in dlaunch's environment leaves " + fold_ints(seen) +
+                       "; unset it, or say --visible host");
+}
+
 }  // namespace
 
 std::optional<Error> refuse_visible(const Plan& plan) {
@@ -101,7 +118,10 @@ std::optional<Error> refuse_visible(const Plan& plan) {
 }
 
 void show_devices(Plan& plan) {
-  for (const PlannedHost& planned : plan.hosts) show(plan, planned);
+  for (const PlannedHost& planned : plan.hosts) {
+    show(plan, planned);
+    note_hidden(plan, planned);
+  }
 }
 
 }  // namespace dlaunch::plan

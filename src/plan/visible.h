@@ -20,7 +20,8 @@ inline constexpr std::array<std::string_view, 4> kVisibleVariables = {
 /// Why the ranks of a host cannot be shown devices as asked; nullopt when they can.
 std::optional<Error> refuse_visible(const Plan& plan);
 
-/// Sets Rank::ordinal, and where --visible asks it adds to Rank::env. The rest of the plan is complete.
+/// Sets Rank::ordinal, and where --visible asks it adds to Rank::env; a note names devices that ranks have and do not
+/// see. The rest of the plan is complete.
 void show_devices(Plan& plan);
 
 }  // namespace dlaunch::plan

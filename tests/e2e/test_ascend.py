@@ -112,6 +112,26 @@ class Job(Ascend):
             self.assertEqual(json.loads(self.host(number).sh("cat /root/seen")), expected)
         self.assertEqual([row[6] for row in rows if pathlib.Path(row[6]).exists()], [])
 
+    def test_auto_puts_hosts_into_the_order_that_hccl_wants(self):
+        command = ["--rank-table", "auto", "--fake-devices", "8", "--env-for", "torch", "--display-map", "sh", "-c",
+                   'echo "is $RANK_ID $DLAUNCH_HOST $MASTER_ADDR"; cat "$RANK_TABLE_FILE" >/root/seen']
+        for hosts in (["-H", "node2:8,node1:8"], ["--hostfile", "hosts"]):
+            with self.subTest(hosts):
+                (self.dir / "hosts").write_text("node2\nnode1\n")
+                result = self.run_dlaunch(*hosts, *command)
+                self.assert_told(result, 0, "note: --rank-table auto: ", "as HCCL wants it: node1, node2")
+                rows = sorted((line.split()[1:] for line in lines(result.stdout) if line.startswith("is ")),
+                              key=lambda row: int(row[0]))
+                self.assertEqual(rows, [[str(r), f"node{r // 8 + 1}", "node1"] for r in range(16)])
+                self.assertRegex(result.stdout.decode(), r"(?m)^0 +node1 +0 ")
+                self.assertEqual(json.loads(self.host(2).sh("cat /root/seen")), self.table())
+        (self.dir / "ranks").write_text("".join(f"rank {r}=node{2 - r // 8} slot=0\n" for r in range(16)))
+        result = self.run_dlaunch("-H", "node2:8,node1:8", "--rankfile", "ranks", *command)
+        self.assert_told(result, 2, "in the order of their addresses")
+        self.assert_told(result, 2, "name them in this order: node1,node2")
+        (self.dir / "ranks").write_text("".join(f"rank {r}=node{1 + r // 8} slot=0\n" for r in range(16)))
+        self.assert_exit(self.run_dlaunch("-H", "node2:8,node1:8", "--rankfile", "ranks", *command), 0)
+
     def test_auto_says_what_is_missing(self):
         self.host(2).sh("rm /root/bin/hccn_tool")
         result = self.run_dlaunch("--rank-table", "auto", "--fake-devices", "8", "-H", self.names(8), "true")
@@ -119,9 +139,6 @@ class Job(Ascend):
         result = self.run_dlaunch("--rank-table", "auto", "-H", self.names(8), "true")
         self.assert_told(result, 2, "node1 has no device that is known")
         self.give_tool(2)
-        result = self.run_dlaunch("--rank-table", "auto", "--fake-devices", "8", "-H", "node2:8,node1:8", "true")
-        self.assert_told(result, 2, "in the order of their addresses")
-        self.assert_told(result, 2, "node1,node2")
         result = self.run_dlaunch("--rank-table", "auto", "--fake-devices", "4", "-H", self.names(4), "true")
         self.assert_told(result, 2, "each has 8")
 

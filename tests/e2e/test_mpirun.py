@@ -193,6 +193,8 @@ class BesideOpenMpi(Called, Case):
         self.assert_same("-H", "localhost:2", "-n", 2, *see, code=0)
         self.assert_same("--oversubscribe", "-n", CORES + 1, *see, code=0)
         self.assert_same("-n", 1, "--bind-to", "none", *see, code=0)
+        self.assert_same("-n", 1, "--use-hwthread-cpus", *see, code=0)
+        self.assert_same("-H", "localhost:2", "-n", 2, "--map-by", "socket", *see, code=0)
         self.assert_same("-n", 1, "--map-by", f"slot:PE={CORES}", *see, code=0)
 
     def test_exit_codes(self):

@@ -47,6 +47,8 @@ TEST_F(FilesTest, AVariableThatTheProgramHasStays) {
     program.env.emplace_back("TABLE=mine");
   });
   EXPECT_EQ(out, "mine\n");
+  agent.close_link();  // it takes its directory along; a killed one could not
+  agent.wait_exit();
 }
 
 TEST_F(FilesTest, TheyGoWithALostLauncherAndAKilledWorker) {

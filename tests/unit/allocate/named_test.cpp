@@ -95,31 +95,44 @@ TEST(Named, KeepsWhatTheUserSaid) {
 
 TEST(Filter, IncludeLeavesWhatIsNamed) {
   auto allocation = from_list("a:4,vm:4,c:4,a", 4);
-  ASSERT_TRUE(filter_devices(*allocation, Filter::include, "vm:2,0@a"));
+  ASSERT_TRUE(filter_devices(*allocation, Filter::include, "vm:2,0@a", is_here));
   EXPECT_THAT(hosts(allocation), ElementsAre("a:5", "vm:4 local"));
   EXPECT_THAT(allocation->hosts[1].devices, ElementsAre(2, 0));
   EXPECT_THAT(allocation->sequence, ElementsAre(0, 1, 0));
   auto named = from_list("n[1-3]:8");
-  ASSERT_TRUE(filter_devices(*named, Filter::include, "n[1-2]:0-1"));
+  ASSERT_TRUE(filter_devices(*named, Filter::include, "n[1-2]:0-1", is_here));
   EXPECT_THAT(named->hosts[1].devices, ElementsAre(0, 1));
   EXPECT_THAT(hosts(named), ElementsAre("n1:8", "n2:8"));
 }
 
 TEST(Filter, ExcludeTakesAway) {
   auto allocation = from_list("a:4,vm:4,c", 4);
-  ASSERT_TRUE(filter_devices(*allocation, Filter::exclude, "vm:0,3@c"));
+  ASSERT_TRUE(filter_devices(*allocation, Filter::exclude, "vm:0,3@c", is_here));
   EXPECT_THAT(hosts(allocation), ElementsAre("a:4", "vm:4 local"));
   EXPECT_THAT(allocation->hosts[1].devices, ElementsAre(1, 2));
-  ASSERT_TRUE(filter_devices(*allocation, Filter::exclude, "vm:1-2"));
+  ASSERT_TRUE(filter_devices(*allocation, Filter::exclude, "vm:1-2", is_here));
   EXPECT_THAT(hosts(allocation), ElementsAre("a:4"));
+}
+
+TEST(Filter, KnowsThisMachineByItsOtherNames) {
+  for (const char* name : {"localhost:0,2", "127.0.0.1:0,2", "vm:0,2"}) {
+    auto allocation = from_list("a:4,vm:4", 4);
+    ASSERT_TRUE(filter_devices(*allocation, Filter::include, name, is_here)) << name;
+    EXPECT_THAT(hosts(allocation), ElementsAre("vm:4 local")) << name;
+    EXPECT_THAT(allocation->hosts[0].devices, ElementsAre(0, 2)) << name;
+  }
+  auto elsewhere = from_list("a:4,b:4");
+  EXPECT_THAT(error_of(filter_devices(*elsewhere, Filter::exclude, "localhost", is_here)),
+              HasSubstr("\"localhost\" is none of the hosts"));
 }
 
 TEST(Filter, RefusesWhatIsNotThere) {
   const auto error = [](Filter filter, std::string_view text) {
     auto allocation = from_list("node1:4,vm:4", 4);
-    return error_of(filter_devices(*allocation, filter, text));
+    return error_of(filter_devices(*allocation, filter, text, is_here));
   };
   EXPECT_THAT(error(Filter::include, "node2"), HasSubstr("did you mean node1?"));
+  EXPECT_THAT(error(Filter::include, "other"), HasSubstr("they are node1,vm"));
   EXPECT_THAT(error(Filter::include, "vm:7"), HasSubstr("its devices are 0-3"));
   EXPECT_THAT(error(Filter::include, "vm:1,1"), HasSubstr("twice"));
   EXPECT_THAT(error(Filter::include, "vm@vm"), HasSubstr("twice"));

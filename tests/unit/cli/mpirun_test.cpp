@@ -102,7 +102,16 @@ INSTANTIATE_TEST_SUITE_P(
         Line{{"--rank-by", "node"}, binding({.rank_by = RankBy::node})},
         Line{{"-cpu-set", "0-3"}, [](const Options& o) { return o.request.cpu_list == "0-3"; }},
         Line{{"-cpu-list", "0,2"}, [](const Options& o) { return o.request.cpu_list == "0,2"; }},
-        Line{{"--use-hwthread-cpus"}, runs}, Line{{"-nolocal"}, [](const Options& o) { return o.hosts.no_local; }},
+        Line{{"--use-hwthread-cpus"}, [](const Options& o) { return o.request.threads_are_cpus; }},
+        Line{{"--use-hwthread-cpus", "--map-by", "slot:PE=2"},
+             binding({.bind_to = BindTo::hwthread, .cores_per_rank = 2})},
+        Line{{"-cpus-per-proc", "2", "-use-hwthread-cpus"},
+             binding({.bind_to = BindTo::hwthread, .cores_per_rank = 2})},
+        Line{{"--map-by", "slot:PE=2:HWTCPUS"}, binding({.bind_to = BindTo::hwthread, .cores_per_rank = 2})},
+        Line{{"--map-by", ":hwtcpus"}, [](const Options& o) { return o.request.threads_are_cpus; }},
+        Line{{"--use-hwthread-cpus", "--map-by", "slot:PE=2", "--bind-to", "core"},
+             binding({.bind_to = BindTo::core, .cores_per_rank = 2})},
+        Line{{"-nolocal"}, [](const Options& o) { return o.hosts.no_local; }},
         Line{{"-machinefile", "h"}, [](const Options& o) { return o.hosts.hostfile.size() == 1; }},
         Line{{"-rf", "r"}, [](const Options& o) { return o.request.rank_places.size() == 1; }},
         Line{{"-default-hostfile", "h"}, [](const Options& o) { return o.hosts.default_hostfile.size() == 1; }},
@@ -194,7 +203,8 @@ INSTANTIATE_TEST_SUITE_P(
         Line{{"-mca", "ras_base_display_alloc", "1"}, [](const Options& o) { return o.show_allocation; }},
         Line{{"-mca", "hwloc_base_binding_policy", "socket"}, binding({.bind_to = BindTo::socket})},
         Line{{"-mca", "hwloc_base_report_bindings", "1"}, binding({.report = true})},
-        Line{{"-mca", "hwloc_base_use_hwthreads_as_cpus", "1"}, runs},
+        Line{{"-mca", "hwloc_base_use_hwthreads_as_cpus", "1"},
+             [](const Options& o) { return o.request.threads_are_cpus; }},
         Line{{"-mca", "hwloc_base_cpu_list", "0-1"}, [](const Options& o) { return o.request.cpu_list == "0-1"; }},
         Line{{"-mca", "odls_base_sigkill_timeout", "3"},
              [](const Options& o) { return o.policy.grace == std::chrono::seconds(3); }},
@@ -213,8 +223,15 @@ INSTANTIATE_TEST_SUITE_P(
         Line{{"-mca", "coll_hcoll_enable", "0"}, env({"OMPI_MCA_coll_hcoll_enable=0"})},
         Line{{"-mca", "opal_cuda_support", "a=b"}, env({"OMPI_MCA_opal_cuda_support=a=b"})},
         Line{{"-mca", "mca_base_env_list", "A=1;B=2;HOME"}, env({"A=1", "B=2", "HOME"})},
-        Line{{"-pmixmca", "gds", "hash"}, env({"PMIX_MCA_gds=hash"})},
-        Line{{"-prtemca", "a", "b"}, env({"PRTE_MCA_a=b"})}));
+        Line{{"-prtemca", "plm_ssh_agent", "rsh"}, reached_by("rsh {host}")},
+        Line{{"--prtemca", "rmaps_default_mapping_policy", ":oversubscribe"}, oversubscribed},
+        Line{{"--prtemca", "rmaps_default_ranking_policy", "node"}, binding({.rank_by = RankBy::node})},
+        Line{{"--prtemca", "hwloc_default_binding_policy", "core"}, binding({.bind_to = BindTo::core})},
+        Line{{"--prtemca", "hwloc_default_cpu_list", "0-1"},
+             [](const Options& o) { return o.request.cpu_list == "0-1"; }},
+        Line{{"--prtemca", "prte_default_hostfile", "h"},
+             [](const Options& o) { return o.hosts.default_hostfile.size() == 1; }},
+        Line{{"-pmixmca", "gds", "hash"}, env({"PMIX_MCA_gds=hash"})}));
 
 // ---- what is refused ----
 
@@ -262,6 +279,10 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{{"-outfile-pattern", "o", "--output-filename", "d"}, {"does not go with -outfile-pattern"}},
         Refusal{{"-npersocket", "2"}, {"--map-by socket --bind-to socket"}}, Refusal{{"-xterm", "0"}, {"--ranks"}},
         Refusal{{"-path", "/x"}, {"-x PATH=DIR:$PATH"}},
+        Refusal{{"--preload-files", "a,b"}, {"--rank-dir", "--stage FILE,..."}},
+        Refusal{{"-s"}, {"--rank-dir", "--stage PROG ./PROG"}},
+        Refusal{{"--preload-binary"}, {"--rank-dir", "--stage PROG ./PROG"}},
+        Refusal{{"--set-cwd-to-session-dir"}, {"--rank-dir"}},
         Refusal{{"a", ":", "-mca", "orte_tag_output", "1"}, {"-mca orte_tag_output", "whole job"}}));
 
 /// What `mpirun --help all` of Open MPI 4.1 lists, and what 5 and Hydra add.
@@ -313,6 +334,19 @@ TEST(Mca, SaysWhatHasNoEffectAndWhatIsNotKnown) {
                                          AllOf(HasSubstr("-mca foo_bar: not known here, passed on"),
                                                HasSubstr("OMPI_MCA_foo_bar"), Not(HasSubstr("hunter")))));
   EXPECT_THAT(variables(app(options)), ElementsAre("OMPI_MCA_foo_bar=hunter2", "OMPI_MCA_foo_bar=hunter3"));
+}
+
+TEST(Mca, OfOpenMpi5sRuntimeAreOptionsOrHaveNoEffect) {
+  Front front;
+  const Options options = front.options({"--prtemca", "plm_base_verbose", "5", "prog"});
+  EXPECT_THAT(options.notes, ElementsAre(HasSubstr("--prtemca plm_base_verbose: of Open MPI's own daemons")));
+  EXPECT_THAT(variables(app(options)), IsEmpty());
+  EXPECT_THAT(front.error({"--prtemca", "hwloc_default_binding_policy", "x", "prog"}),
+              HasSubstr("--prtemca hwloc_default_binding_policy: \"x\""));
+  front.environment = {"PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe", "PRTE_MCA_plm_ssh_agent=rsh"};
+  EXPECT_TRUE(front.options({"prog"}).request.oversubscribe);
+  EXPECT_EQ(front.options({"prog"}).exec, "rsh {host}");
+  EXPECT_FALSE(front.options({"--nooversubscribe", "prog"}).request.oversubscribe);
 }
 
 TEST(Mca, ErrorsNeverHoldWhatIsPassedOn) {
@@ -403,7 +437,12 @@ TEST(Personality, GivesWayToWhatIsAsked) {
   EXPECT_FALSE(front.options({"-cpu-set", "0", "prog"}).request.bind_by_count);
   EXPECT_TRUE(front.options({"--map-by", "socket", "prog"}).request.bind_by_count);
   EXPECT_FALSE(front.options({"--use-hwthread-cpus", "prog"}).hosts.count_cores);
-  EXPECT_EQ(front.options({"--devices", "0-3", "prog"}).hosts.fake_devices, std::nullopt);
+  EXPECT_FALSE(front.options({"--map-by", ":HWTCPUS", "prog"}).hosts.count_cores);
+  for (const Words& args : {Words{"--devices", "0-3", "prog"}, Words{"--rank-table", "auto", "prog"},
+                            Words{"--bind-to", "device", "prog"}, Words{"--visible", "host", "prog"}}) {
+    EXPECT_EQ(front.options(args).hosts.fake_devices, std::nullopt) << testing::PrintToString(args);
+    EXPECT_FALSE(front.options(args).hosts.count_cores) << testing::PrintToString(args);
+  }
   EXPECT_EQ(front.options({"--fake-devices", "2", "prog"}).hosts.fake_devices, 2);
   EXPECT_THAT(front.options({"--env-for", "torch", "prog"}).request.frameworks, ElementsAre(plan::Framework::torch));
 }

@@ -127,6 +127,19 @@ TEST_F(RankTable, WhatPlacesRanksTooIsRefused) {
   }
 }
 
+TEST_F(RankTable, IsStrongerThanVariablesAndMpirunsDefaults) {
+  table(table_of({"10.0.0.1"}, 4));
+  front.environment = {"DLAUNCH_FAKE_DEVICES=8", "DLAUNCH_MAP_BY=node"};
+  EXPECT_EQ(error({}), "");
+  EXPECT_EQ(options.hosts.fake_devices, std::nullopt);
+  EXPECT_EQ(options.request.binding.map_by, plan::MapBy::slot);
+  front.environment = {"OMPI_MCA_rmaps_base_mapping_policy=seq"};
+  front.program_name = "mpirun";
+  EXPECT_EQ(error({}), "");
+  EXPECT_EQ(options.hosts.fake_devices, std::nullopt);
+  EXPECT_THAT(options.request.frameworks, IsEmpty()) << "MindSpore would take its device from Open MPI's variables";
+}
+
 TEST_F(RankTable, ABrokenTableIsRefusedWithItsPlace) {
   table(table_of({"10.0.0.1"}, 3));
   EXPECT_THAT(error({}), HasSubstr("t.json:1:"));

@@ -80,13 +80,24 @@ TEST(Binding, TooFewForEachRank) {
 }
 
 TEST(Binding, UnaskedByTheNumberOfRanks) {
-  EXPECT_EQ(bound_by_count({}, 2, false), (BindingRequest{.bind_to = BindTo::core, .if_supported = true}));
-  EXPECT_EQ(bound_by_count({.report = true}, 3, false),
-            (BindingRequest{.bind_to = BindTo::socket, .map_by = MapBy::socket, .report = true, .if_supported = true}));
-  EXPECT_EQ(bound_by_count({.map_by = MapBy::numa}, 3, false).map_by, MapBy::numa);
-  EXPECT_EQ(bound_by_count({}, 2, true), BindingRequest{}) << "crowded";
+  EXPECT_EQ(bound_by_count({}, 2, false, false), (BindingRequest{.bind_to = BindTo::core, .if_supported = true}));
+  EXPECT_EQ(bound_by_count({}, 2, false, true).bind_to, BindTo::hwthread);
+  EXPECT_EQ(bound_by_count({.report = true}, 3, false, true),
+            (BindingRequest{.bind_to = BindTo::numa, .map_by = MapBy::numa, .report = true, .if_supported = true}));
+  EXPECT_EQ(bound_by_count({}, 2, true, false), BindingRequest{}) << "crowded";
   const BindingRequest cores{.bind_to = BindTo::core, .cores_per_rank = 2};
-  EXPECT_EQ(bound_by_count(cores, 8, false), cores) << "asked for";
+  EXPECT_EQ(bound_by_count(cores, 8, false, true), cores) << "asked for";
+}
+
+TEST(Binding, UnaskedToTheUnitThatRanksAreMappedBy) {
+  for (const auto& [map_by, unit] : {std::pair{MapBy::core, BindTo::core}, std::pair{MapBy::hwthread, BindTo::hwthread},
+                                     std::pair{MapBy::socket, BindTo::socket}, std::pair{MapBy::numa, BindTo::numa}}) {
+    for (const size_t ranks : {1U, 3U}) {
+      const BindingRequest bound = bound_by_count({.map_by = map_by}, ranks, false, true);
+      EXPECT_EQ(bound, (BindingRequest{.bind_to = unit, .map_by = map_by, .if_supported = true})) << to_string(map_by);
+    }
+  }
+  EXPECT_EQ(bound_by_count({.map_by = MapBy::node}, 3, false, false).bind_to, BindTo::numa);
 }
 
 TEST(Binding, WidensToTheSocketOrNode) {

@@ -143,7 +143,7 @@ TEST(MakePlan, RefusesWhatNoHostCouldRun) {
   EXPECT_THAT(refusal(request(-3), local(2)), HasSubstr("-n -3 is not 1 or more"));
   EXPECT_THAT(refusal(request(2'000'000'000), local(2)), HasSubstr("more than 1000000 ranks"));
   EXPECT_THAT(refusal(request(1), {}), HasSubstr("no host"));
-  EXPECT_THAT(refusal(request({}), hosts({0, 0})), HasSubstr("no room is left"));
+  EXPECT_THAT(refusal(request({}), hosts({0, 0})), HasSubstr("the hosts have no slots"));
   Request nothing = request(1);
   nothing.apps[0].argv.clear();
   EXPECT_THAT(refusal(nothing, local(2)), HasSubstr("no program to run"));
@@ -198,7 +198,7 @@ TEST(MakePlan, BindsByCountOnlyWhereNoHostIsCrowded) {
   asked.bind_by_count = true;
   EXPECT_EQ(make_plan(asked, hosts({2}))->binding.bind_to, BindTo::core);
   asked.apps[0].ranks = 3;
-  EXPECT_EQ(make_plan(asked, hosts({4}))->binding.bind_to, BindTo::socket);
+  EXPECT_EQ(make_plan(asked, hosts({4}))->binding.bind_to, BindTo::numa);
   asked.oversubscribe = true;
   EXPECT_EQ(make_plan(asked, hosts({2}))->binding.bind_to, BindTo::none);
 }

@@ -66,6 +66,14 @@ TEST(RankDir, IsItsPwd) {
   EXPECT_THAT(named(rank_environment(*chosen, chosen->ranks[1]), "PWD"), ElementsAre("PWD=/mine"));
 }
 
+TEST(RankDir, IsNotTheWorkingDirectoryNorAboveIt) {
+  for (const char* text : {".", "..", "/", "/work", "/work/", "d{rank}/.."}) {
+    EXPECT_THAT(dirs_of(with_dirs(text, 1), local(2)), ElementsAre(HasSubstr("the working directory"))) << text;
+  }
+  EXPECT_THAT(dirs_of(with_dirs("/wor", 1), local(2)), ElementsAre("/wor"));
+  EXPECT_THAT(dirs_of(with_dirs("../worker{rank}", 1), local(2)), ElementsAre("/worker0"));
+}
+
 TEST(RankDir, IsOneRanksAlone) {
   EXPECT_THAT(dirs_of(with_dirs("d"), local(2)), ElementsAre(HasSubstr("ranks 0 and 1 would both run in /work/d")));
   EXPECT_THAT(dirs_of(with_dirs("d"), local(2)), ElementsAre(HasSubstr("add {rank}")));

@@ -58,6 +58,14 @@ TEST(RankTable, WhatTheUserSetsStays) {
   EXPECT_THAT(to_text(planned(request(1), mine).error()), HasSubstr("env.DEVICE_NUM"));
 }
 
+TEST(RankTable, DoesNotGoWithOpenMpisVariables) {
+  Request asked = request(2);
+  asked.frameworks = {Framework::openmpi};
+  EXPECT_THAT(to_text(planned(asked, local(8, 4)).error()), HasSubstr("does not go with --env-for openmpi"));
+  asked.frameworks = {Framework::mindspore, Framework::torch};
+  EXPECT_TRUE(planned(asked, local(8, 4)));
+}
+
 TEST(RankTable, ThePlanShowsItsName) {
   const auto plan = planned(request(1), local(1));
   ASSERT_TRUE(plan);

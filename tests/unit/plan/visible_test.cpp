@@ -8,6 +8,7 @@
 namespace dlaunch::plan {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::IsSupersetOf;
@@ -39,6 +40,28 @@ std::vector<std::string> environment_of(Visible visible, const Allocation& alloc
 TEST(Visible, UnchangedIsWhatTheRankSawBefore) {
   EXPECT_THAT(environment_of(Visible::unchanged, narrowed(DeviceKind::nvidia), 1),
               IsSupersetOf({"CUDA_VISIBLE_DEVICES=6,4", "ROCR_VISIBLE_DEVICES=4,5,6", "DEVICE_ID=4"}));
+}
+
+TEST(Visible, ARankTablesDeviceIsCountedAmongThoseThatTheRankSees) {
+  Request asked = request(2);
+  asked.rank_table = true;
+  const auto plan = make_plan(asked, narrowed(DeviceKind::ascend));
+  ASSERT_TRUE(plan);
+  EXPECT_THAT(plan->ranks[1].env, IsSupersetOf({"DEVICE_ID=1", "DLAUNCH_DEVICE=4"}));
+  Allocation whole = narrowed(DeviceKind::ascend);
+  whole.hosts[0].seen.clear();
+  EXPECT_THAT(make_plan(asked, whole)->ranks[1].env, IsSupersetOf({"DEVICE_ID=4", "DLAUNCH_DEVICE=4"}));
+}
+
+TEST(Visible, DevicesThatTheLaunchersListHidesAreNoted) {
+  Request asked = request(2);
+  Allocation named = narrowed(DeviceKind::ascend);
+  named.hosts[0].devices = {4, 5};
+  EXPECT_THAT(make_plan(asked, named)->notes, Contains(AllOf(HasSubstr("devices 5,"), HasSubstr("leaves 4,6"))));
+  asked.visible = Visible::host;
+  EXPECT_THAT(make_plan(asked, named)->notes, Not(Contains(HasSubstr("leaves"))));
+  asked.visible = Visible::unchanged;
+  EXPECT_THAT(make_plan(asked, narrowed(DeviceKind::ascend))->notes, Not(Contains(HasSubstr("leaves"))));
 }
 
 TEST(Visible, ARankSeesItsOwnByItsPhysicalNumber) {
