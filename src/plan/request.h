@@ -39,8 +39,8 @@ enum class Framework {
 /// Which devices a rank sees (plan/visible.h). unchanged: what the launcher's own environment leaves it.
 enum class Visible { unchanged, host, rank };
 
-/// What MPI is served to the ranks (docs/mpi.md). automatic: what each program may use, unless a framework would take it
-/// for what it is not. pmix: with all that Open MPI's own launcher says of itself.
+/// What MPI is served to the ranks (docs/mpi.md). automatic: what each program may use, unless a framework would take
+/// it for what it is not. pmix: with all that Open MPI's own launcher says of itself.
 enum class Mpi { automatic, pmi1, pmix, none };
 
 enum class BindTo { none, core, hwthread, socket, numa, device };
