@@ -39,7 +39,7 @@ class Agent::Impl {
         sweeper_(io),
         files_(files),
         preparer_(io, link_),
-        ranks_(io, link_, open_files),
+        ranks_(io, link_, open_files, files),
         surveyor_(io, link_, open_files),
         inquirer_(io, link_, open_files) {
     signals_.add(SIGHUP);
@@ -84,6 +84,7 @@ class Agent::Impl {
     preparer_.stop();
     surveyor_.stop();
     inquirer_.stop();
+    ranks_.pmix().stop();
     sweeper_.start(std::chrono::milliseconds(setup_.grace_ms),
                    [this](std::vector<std::string> left) { leave(std::move(left)); });
   }
@@ -93,11 +94,15 @@ class Agent::Impl {
   void on(wire::Layout& layout) { ranks_.configure(layout, setup_.hand_over); }
   void on(wire::Prepare& asked) { preparer_.prepare(std::move(asked)); }
   void on(wire::Stage& stage) { preparer_.stage(stage); }
-  void on(wire::File& file) { ranks_.keep(file, files_); }
+  void on(wire::File& file) { ranks_.keep(file); }
   void on(wire::MpiWorld& world) { ranks_.serve_mpi(world); }
   void on(wire::Shared& shared) { ranks_.shared(shared); }
   void on(wire::NameAnswer& answer) { ranks_.name_answered(answer); }
   void on(wire::SpawnAnswer& answer) { ranks_.spawn_answered(answer); }
+  void on(wire::PmixProgram& program) { ranks_.pmix().program(program); }
+  void on(wire::PmixShared& shared) { ranks_.pmix().pass_on(std::move(shared)); }
+  void on(wire::PmixModexAsk& asked) { ranks_.pmix().pass_on(std::move(asked)); }
+  void on(wire::PmixAnswer& answer) { ranks_.pmix().pass_on(std::move(answer)); }
   void on(wire::Program& program) { ranks_.describe(std::move(program)); }
   void on(wire::Spawn& spawn) { ranks_.start(spawn); }
   void on(wire::Stdin& input) { ranks_.input(input); }
@@ -126,7 +131,8 @@ class Agent::Impl {
       int wait_status = 0;
       const pid_t pid = ::waitpid(-1, &wait_status, WNOHANG);
       if (pid <= 0) return sweeper_.children_changed(pid < 0 && errno == ECHILD);
-      if (!preparer_.reaped(pid, wait_status) && !inquirer_.reaped(pid, wait_status)) ranks_.reaped(pid, wait_status);
+      if (preparer_.reaped(pid, wait_status) || inquirer_.reaped(pid, wait_status)) continue;
+      if (!ranks_.pmix().reaped(pid, wait_status)) ranks_.reaped(pid, wait_status);
     }
   }
 
@@ -159,6 +165,7 @@ class Agent::Impl {
     preparer_.stop();
     surveyor_.stop();
     inquirer_.stop();
+    ranks_.pmix().stop();
     exit_code_ = kLost;
     sweeper_.start(std::chrono::milliseconds(setup_.grace_ms), [this](const std::vector<std::string>&) {
       files_.remove();

@@ -1,7 +1,7 @@
 #include "agent/job_directory.h"
 
-#include <dirent.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -21,11 +22,15 @@ namespace {
 
 constexpr size_t kShared = PATH_MAX;
 constexpr int kTries = 8;
+constexpr int kOpenDirectories = 8;
+
+std::string temporary() {
+  const char* tmpdir = std::getenv("TMPDIR");
+  return tmpdir && *tmpdir == '/' ? tmpdir : "/tmp";
+}
 
 /// "/tmp/dlaunch-0123456789abcdef": a name that nobody can foresee.
-std::string fresh_name() {
-  const char* tmpdir = std::getenv("TMPDIR");
-  std::string path = tmpdir && *tmpdir == '/' ? tmpdir : "/tmp";
+std::string fresh_name(std::string path) {
   std::uint64_t number = 0;
   if (::getrandom(&number, sizeof number, 0) != sizeof number) sys::throw_errno("getrandom");
   path += "/dlaunch-";
@@ -45,22 +50,25 @@ int write_file(const std::string& path, std::string_view bytes) {
   return 0;
 }
 
+int remove_one(const char* path, const struct stat*, int, struct FTW*) {
+  ::remove(path);  // what cannot go keeps its directory, and no more
+  return 0;
+}
+
 }  // namespace
 
 JobDirectory::JobDirectory() {
-  void* page = ::mmap(nullptr, kShared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* page = ::mmap(nullptr, 2 * kShared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) sys::throw_errno("mmap");
   path_ = static_cast<char*>(page);
+  memory_ = path_ + kShared;
 }
 
-JobDirectory::~JobDirectory() { ::munmap(path_, kShared); }
+JobDirectory::~JobDirectory() { ::munmap(path_, 2 * kShared); }
 
-tl::expected<std::string, JobDirectory::Failure> JobDirectory::keep(std::string_view name, std::string_view bytes) {
-  if (name.empty() || name.front() == '.' || name.find('/') != std::string_view::npos) {
-    return tl::unexpected(Failure{EINVAL, "cannot keep a file of the job"});
-  }
+tl::expected<std::string, JobDirectory::Failure> JobDirectory::made() {
   for (int tries = 0; *path_ == '\0'; ++tries) {
-    const std::string path = fresh_name();
+    const std::string path = fresh_name(temporary());
     if (path.size() >= kShared) return tl::unexpected(Failure{ENAMETOOLONG, "cannot make a directory in TMPDIR"});
     if (::mkdir(path.c_str(), S_IRWXU) == 0) {
       std::memcpy(path_, path.c_str(), path.size() + 1);
@@ -68,20 +76,40 @@ tl::expected<std::string, JobDirectory::Failure> JobDirectory::keep(std::string_
       return tl::unexpected(Failure{errno, "cannot make the directory " + path});
     }
   }
-  std::string path = std::string(path_) + "/" + std::string(name);
+  return std::string(path_);
+}
+
+tl::expected<std::string, JobDirectory::Failure> JobDirectory::make(std::string_view name) {
+  auto base = made();
+  if (!base) return base;
+  std::string path = *base + '/' + std::string(name);
+  if (::mkdir(path.c_str(), S_IRWXU) == 0 || errno == EEXIST) return path;
+  return tl::unexpected(Failure{errno, "cannot make the directory " + path});
+}
+
+bool JobDirectory::make_shared_memory(const std::string& path) {
+  if (path.size() >= kShared || ::mkdir(path.c_str(), S_IRWXU) != 0) return false;
+  std::memcpy(memory_, path.c_str(), path.size() + 1);
+  return true;
+}
+
+tl::expected<std::string, JobDirectory::Failure> JobDirectory::keep(std::string_view name, std::string_view bytes) {
+  if (name.empty() || name.front() == '.' || name.find('/') != std::string_view::npos) {
+    return tl::unexpected(Failure{EINVAL, "cannot keep a file of the job"});
+  }
+  auto base = made();
+  if (!base) return base;
+  std::string path = *base + '/' + std::string(name);
   if (const int error = write_file(path, bytes)) return tl::unexpected(Failure{error, "cannot write " + path});
   return path;
 }
 
 void JobDirectory::remove() {
-  if (*path_ == '\0') return;
-  const std::string path(path_);
-  if (DIR* directory = ::opendir(path.c_str())) {
-    while (const dirent* entry = ::readdir(directory)) ::unlinkat(::dirfd(directory), entry->d_name, 0);
-    ::closedir(directory);
+  for (char* path : {path_, memory_}) {
+    if (*path == '\0') continue;
+    ::nftw(path, remove_one, kOpenDirectories, FTW_DEPTH | FTW_PHYS);
+    *path = '\0';
   }
-  ::rmdir(path.c_str());
-  *path_ = '\0';
 }
 
 }  // namespace dlaunch::agent

@@ -1,6 +1,6 @@
 // Where the job's files are on this host (wire::File): a directory that only its owner may enter, made when the first
-// file comes, under TMPDIR or /tmp. Made by `main` before the fork: guardian and worker share what is known of it, so
-// that the one removes it when the other was killed.
+// file comes, under TMPDIR or /tmp; and, where ranks share memory by files, one under /dev/shm. Made by `main` before
+// the fork: guardian and worker share what is known of it, so that the one removes it when the other was killed.
 #pragma once
 
 #include <string>
@@ -23,11 +23,20 @@ class JobDirectory {
   /// The file's path. `name` has no directory; a file of that name is replaced.
   tl::expected<std::string, Failure> keep(std::string_view name, std::string_view bytes);
 
-  /// With all files in it. Nothing happens when there is none.
+  /// A directory in it for one purpose. Made once; then its path.
+  tl::expected<std::string, Failure> make(std::string_view name);
+
+  /// The same at `path`, for files that ranks share as memory. False when there is one already, or cannot be.
+  bool make_shared_memory(const std::string& path);
+
+  /// With all that is in them. Nothing happens when there is none.
   void remove();
 
  private:
-  char* path_;  // shared with the other process; "": there is no directory
+  tl::expected<std::string, Failure> made();
+
+  char* path_;    // shared with the other process; "": there is no directory
+  char* memory_;  // likewise
 };
 
 }  // namespace dlaunch::agent

@@ -11,9 +11,7 @@
 #include <variant>
 
 #include "base/worlds.h"
-#include "pmi/probe.h"
 #include "sys/clock.h"
-#include "sys/read_file.h"
 
 namespace dlaunch::agent {
 namespace {
@@ -31,7 +29,7 @@ Mpi::Mpi(asio::io_context& io, link::Link& link) : io_(io), link_(link) {}
 Mpi::~Mpi() = default;
 
 void Mpi::configure(const wire::MpiWorld& world) {
-  if (!worlds_.empty() && world.first < worlds_.back().first + worlds_.back().size) return;
+  if (!world.pmi1 || (!worlds_.empty() && world.first < worlds_.back().first + worlds_.back().size)) return;
   probe_ = world.probe;
   worlds_.push_back({world.world, world.first, world.size,
                      pmi::Server({world.space, world.size, world.universe, world.mapping, world.here, world.alone,
@@ -48,11 +46,9 @@ const Mpi::World* Mpi::world_of(std::uint32_t rank) const {
 
 Mpi::World* Mpi::world_of(std::uint32_t rank) { return const_cast<World*>(std::as_const(*this).world_of(rank)); }
 
-/// A library that is loaded before all others may bring MPI into any program.
-bool Mpi::serves(const std::string& path, const std::vector<std::string>& env) const {
+bool Mpi::serves(pmi::Family family) const {
   if (worlds_.empty() || !probe_) return !worlds_.empty();
-  const auto preloads = [](const std::string& entry) { return entry.starts_with("LD_PRELOAD="); };
-  return std::ranges::any_of(env, preloads) || pmi::may_use_mpi(sys::read_file(path, pmi::kProbed).value_or(""));
+  return family == pmi::Family::mpich || family == pmi::Family::unknown;
 }
 
 sys::Fd Mpi::connect(std::uint32_t rank, std::uint32_t app) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "link/link.h"
+#include "pmi/probe.h"
 #include "pmi/server.h"
 #include "sys/fd.h"
 #include "wire/message.h"
@@ -24,8 +25,8 @@ class Mpi {
   ~Mpi();
 
   void configure(const wire::MpiWorld& world);
-  /// Whether ranks of the program at that path get a connection.
-  bool serves(const std::string& path, const std::vector<std::string>& env) const;
+  /// Whether ranks of such a program get a connection.
+  bool serves(pmi::Family family) const;
 
   /// False for a process beside the ranks.
   bool in_world(std::uint32_t rank) const { return world_of(rank) != nullptr; }

@@ -21,6 +21,7 @@
 #include "plan/slot_list.h"
 #include "sys/affinity.h"
 #include "sys/clock.h"
+#include "sys/read_file.h"
 
 namespace dlaunch::agent {
 
@@ -40,7 +41,9 @@ struct Rank {
 struct Program {
   wire::Program asked;
   tl::expected<std::string, NotFound> path;
-  bool mpi = false;  // its ranks get a connection
+  pmi::Family family = pmi::Family::unknown;
+  bool mpi = false;   // its ranks get a PMI-1 connection
+  bool pmix = false;  // its ranks are told of PMIx
 };
 
 /// One rank's way into its program.
@@ -48,6 +51,7 @@ struct Start {
   const Program& program;
   std::string path;
   std::string directory;
+  std::vector<std::string> env;  // the rank's own
 };
 
 namespace {
@@ -130,10 +134,32 @@ int save_environment(const std::string& directory, const std::vector<std::string
   return 0;
 }
 
+bool has_name_of(const std::vector<std::string>& env, const std::string& other) {
+  const std::string_view start = std::string_view(other).substr(0, other.find('=') + 1);
+  return std::ranges::any_of(env, [&](const std::string& entry) { return entry.starts_with(start); });
+}
+
 void add_unless_there(std::vector<std::string>& env, const std::string& added) {
-  const std::string_view start = std::string_view(added).substr(0, added.find('=') + 1);
-  const bool there = std::ranges::any_of(env, [&](const std::string& entry) { return entry.starts_with(start); });
-  if (!there) env.push_back(added);
+  if (!has_name_of(env, added)) env.push_back(added);
+}
+
+/// A library that is loaded before all others may bring MPI into any program.
+pmi::Family family_of(const std::string& path, const std::vector<std::string>& env) {
+  const pmi::Family family = pmi::family_of(sys::read_file(path, pmi::kProbed).value_or(""));
+  const auto preloads = [](const std::string& entry) { return entry.starts_with("LD_PRELOAD="); };
+  return family == pmi::Family::none && std::ranges::any_of(env, preloads) ? pmi::Family::unknown : family;
+}
+
+bool is_pmi1(const std::string& entry) {
+  return std::ranges::any_of(plan::kPmi1Variables, [&](std::string_view name) {
+    return entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=';
+  });
+}
+
+/// What the plan says of a connection that the program's ranks do not have; not what the user chose.
+void drop_pmi1(std::vector<std::string>& env, std::uint32_t ranks) {
+  std::erase(env, "PMI_FD=" + std::to_string(plan::kPmiFd));
+  std::erase(env, "PMI_SIZE=" + std::to_string(ranks));
 }
 
 /// What belongs to the login on this host and is not sent from another one. The local agent has none of it.
@@ -145,8 +171,8 @@ void add_login(std::vector<std::string>& env) {
 
 }  // namespace
 
-Ranks::Ranks(asio::io_context& io, link::Link& link, const rlimit& open_files)
-    : io_(io), link_(link), open_files_(open_files), mpi_(io, link) {}
+Ranks::Ranks(asio::io_context& io, link::Link& link, const rlimit& open_files, JobDirectory& files)
+    : io_(io), link_(link), open_files_(open_files), files_(files), mpi_(io, link), pmix_(io, link, files) {}
 Ranks::~Ranks() = default;
 
 void Ranks::configure(const wire::Layout& layout, bool hand_over) {
@@ -177,8 +203,15 @@ Result<std::vector<std::vector<std::uint32_t>>> Ranks::bind(const wire::Layout& 
   return std::move(near.cpus);
 }
 
-void Ranks::keep(const wire::File& file, JobDirectory& files) {
-  const auto path = files.keep(file.name, file.bytes);
+void Ranks::serve_mpi(const wire::MpiWorld& world) {
+  mpi_.configure(world);
+  if (world.world != 1) return;
+  job_ranks_ = world.size;
+  pmix_.configure(world, world.here);
+}
+
+void Ranks::keep(const wire::File& file) {
+  const auto path = files_.keep(file.name, file.bytes);
   if (path) {
     file_variables_.push_back(file.variable + '=' + *path);
   } else {
@@ -192,15 +225,21 @@ void Ranks::describe(wire::Program&& program) {
   auto path = program.argv.empty() ? tl::unexpected(NotFound{ENOENT, "no program was named"})
                                    : find_program(program.argv[0], program.env, program.wdir);
   const std::uint32_t app = program.app;
-  const bool mpi = path && mpi_.serves(absolute(*path, program.wdir), program.env);
-  programs_.insert_or_assign(app, Program{std::move(program), std::move(path), mpi});
+  Program made{std::move(program), std::move(path)};
+  if (made.path && job_ranks_ > 0) {
+    made.family = family_of(absolute(*made.path, made.asked.wdir), made.asked.env);
+    made.mpi = mpi_.serves(made.family);
+    made.pmix = pmix_.serves(made.family);
+  }
+  if (made.pmix && !made.mpi) drop_pmi1(made.asked.env, job_ranks_);
+  programs_.insert_or_assign(app, std::move(made));
 }
 
 void Ranks::start(const wire::Spawn& spawn) {
   if (ranks_.contains(spawn.rank)) return refuse(spawn.rank, EEXIST, "it was started already");
   const auto program = programs_.find(spawn.app);
   if (program == programs_.end()) return refuse(spawn.rank, EINVAL, "its program was never described");
-  Start start{program->second, {}, spawn.dir.empty() ? program->second.asked.wdir : spawn.dir};
+  Start start{program->second, {}, spawn.dir.empty() ? program->second.asked.wdir : spawn.dir, own_environment(spawn)};
   if (::access((start.directory + "/.").c_str(), X_OK) != 0) {  // "/.": of a file it says ENOTDIR
     const int error = errno;
     return refuse(spawn.rank, error, step_text(SpawnStep::directory, error, start));
@@ -214,10 +253,22 @@ void Ranks::start(const wire::Spawn& spawn) {
   auto stdio = open_stdio(spawn, window_);
   if (!stdio) return refuse(spawn.rank, stdio.error().error, stdio.error().what);
   if (spawn.save_env) {
-    const int error = save_environment(spawn.dir, program->second.asked.env, spawn.env);
+    const int error = save_environment(spawn.dir, program->second.asked.env, start.env);
     if (error != 0) return refuse(spawn.rank, error, "cannot write " + spawn.dir + '/' + kEnvironmentFile);
   }
   launch(spawn, start, *cpus, *stdio);
+}
+
+/// What the user, or the plan, has chosen already stays.
+std::vector<std::string> Ranks::own_environment(const wire::Spawn& spawn) const {
+  std::vector<std::string> env = spawn.env;
+  const Program& program = programs_.at(spawn.app);
+  if (!program.pmix || !pmix_.in_world(spawn.rank)) return env;
+  if (!program.mpi) std::erase_if(env, is_pmi1);
+  for (std::string& entry : pmix_.environment(spawn.rank, spawn.local_rank, program.family)) {
+    if (!has_name_of(program.asked.env, entry)) add_unless_there(env, entry);
+  }
+  return env;
 }
 
 Result<std::vector<std::uint32_t>> Ranks::cpus_for(const wire::Spawn& spawn) {
@@ -254,7 +305,7 @@ void Ranks::granted(const wire::Credit& credit) {
 void Ranks::launch(const wire::Spawn& spawn, const Start& start, const std::vector<std::uint32_t>& cpus, Stdio& stdio) {
   const std::vector<std::string> none;
   const auto argv = pointers(start.program.asked.argv, none);
-  const auto envp = pointers(start.program.asked.env, spawn.env);
+  const auto envp = pointers(start.program.asked.env, start.env);
   Launch launch;
   launch.path = start.path.c_str();
   launch.argv = argv.data();
@@ -342,7 +393,10 @@ void Ranks::resume() {
 }
 
 void Ranks::refuse(std::uint32_t rank, int error, const std::string& what) {
-  if (!ranks_.contains(rank)) mpi_.ended(rank);
+  if (!ranks_.contains(rank)) {
+    mpi_.ended(rank);
+    pmix_.ended(rank);
+  }
   link_.send(wire::NotStarted{rank, static_cast<std::uint32_t>(error), what, sys::wall_ns()});
 }
 
@@ -364,10 +418,11 @@ void Ranks::reaped(pid_t pid, int wait_status) {
   for (auto& reader : rank.readers) {
     if (reader) reader->rank_ended();
   }
-  const bool in_mpi = mpi_.ended(id);
+  const bool in_pmix = pmix_.ended(id);
+  const bool in_mpi = mpi_.ended(id) || in_pmix;
   if (const auto failure = Spawner::failure(rank.failure)) {
     return refuse(id, failure->error,
-                  step_text(failure->step, failure->error, {programs_.at(rank.app), rank.path, rank.directory}));
+                  step_text(failure->step, failure->error, {programs_.at(rank.app), rank.path, rank.directory, {}}));
   }
   const bool killed = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
   const auto kills = killed ? oom_kills() : oom_kills_;

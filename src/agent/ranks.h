@@ -16,6 +16,7 @@
 
 #include "agent/job_directory.h"
 #include "agent/mpi.h"
+#include "agent/pmix.h"
 #include "agent/spawner.h"
 #include "agent/stdio.h"
 #include "base/error.h"
@@ -32,15 +33,15 @@ struct Start;    // where one rank begins
 
 class Ranks {
  public:
-  /// `open_files`: the limit that ranks get.
-  Ranks(asio::io_context& io, link::Link& link, const rlimit& open_files);
+  /// `open_files`: the limit that ranks get. `files` must outlive it.
+  Ranks(asio::io_context& io, link::Link& link, const rlimit& open_files, JobDirectory& files);
   ~Ranks();
 
   /// Before all else: how ranks are bound, and what their streams may send at first.
   void configure(const wire::Layout& layout, bool hand_over);
   /// From now on a program's ranks find it by its variable.
-  void keep(const wire::File& file, JobDirectory& files);
-  void serve_mpi(const wire::MpiWorld& world) { mpi_.configure(world); }
+  void keep(const wire::File& file);
+  void serve_mpi(const wire::MpiWorld& world);
   void describe(wire::Program&& program);
   /// Answers NotStarted or Started.
   void start(const wire::Spawn& spawn);
@@ -51,6 +52,7 @@ class Ranks {
   void shared(const wire::Shared& shared) { mpi_.shared(shared); }
   void name_answered(const wire::NameAnswer& answer) { mpi_.name_answered(answer); }
   void spawn_answered(const wire::SpawnAnswer& answer) { mpi_.spawn_answered(answer); }
+  Pmix& pmix() { return pmix_; }
 
   /// Answers Ended, or NotStarted where the program could not be executed; ignores children that are no ranks.
   void reaped(pid_t pid, int wait_status);
@@ -63,6 +65,7 @@ class Ranks {
 
  private:
   Result<std::vector<std::vector<std::uint32_t>>> bind(const wire::Layout& layout);
+  std::vector<std::string> own_environment(const wire::Spawn& spawn) const;
   Result<std::vector<std::uint32_t>> cpus_for(const wire::Spawn& spawn);
   void launch(const wire::Spawn& spawn, const Start& start, const std::vector<std::uint32_t>& cpus, Stdio& stdio);
   void connect(std::uint32_t id, Rank& rank, Stdio& stdio);
@@ -73,9 +76,12 @@ class Ranks {
   asio::io_context& io_;
   link::Link& link_;
   const rlimit open_files_;
+  JobDirectory& files_;
   Spawner spawner_;
   Mpi mpi_;
+  Pmix pmix_;
   std::uint32_t local_ranks_ = 0;  // that Layout counts
+  std::uint32_t job_ranks_ = 0;    // as the job was started; 0: no MPI is served
   bool hand_over_ = false;
   bool report_cpus_ = false;
   std::uint32_t first_credit_ = 0;

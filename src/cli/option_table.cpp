@@ -28,8 +28,8 @@ constexpr std::array<Word<plan::RankBy>, 4> kRankBy{{{"slot", plan::RankBy::slot
                                                      {"socket", plan::RankBy::socket}}};
 constexpr std::array<Word<plan::Visible>, 3> kVisible{
     {{"rank", plan::Visible::rank}, {"host", plan::Visible::host}, {"none", plan::Visible::unchanged}}};
-constexpr std::array<Word<plan::Mpi>, 4> kMpi{
-    {{"auto", plan::Mpi::automatic}, {"pmi1", plan::Mpi::pmi1}, {"pmi2", plan::Mpi::pmi2}, {"none", plan::Mpi::none}}};
+constexpr std::array<Word<plan::Mpi>, 5> kMpi{
+    {{"auto", plan::Mpi::automatic}, {"pmi1", plan::Mpi::pmi1}, {"pmi2", plan::Mpi::pmi2}, {"pmix", plan::Mpi::pmix}, {"none", plan::Mpi::none}}};
 constexpr std::array<Word<output::Color>, 3> kColor{
     {{"auto", output::Color::automatic}, {"always", output::Color::always}, {"never", output::Color::never}}};
 constexpr std::array<Word<bool>, 2> kTransport{{{"ssh", true}, {"exec", false}}};
@@ -156,7 +156,7 @@ constexpr OptionSpec kOptions[] = {
      .more = "By CUDA_VISIBLE_DEVICES, ASCEND_RT_VISIBLE_DEVICES or HIP_VISIBLE_DEVICES, as the host's devices ask."},
 
     {.names = "mpi", .takes = Takes::value, .value_name = "HOW", .section = Section::environment,
-     .preference = true, .rare = true, .standard = "auto", .help = "serve MPI to the ranks: auto, pmi1 or pmi2 (the MPICH family), none",
+     .preference = true, .rare = true, .standard = "auto", .help = "serve MPI to the ranks: auto, pmi1 or pmi2 (MPICH), pmix (Open MPI), none",
      .set_job = [](Options& o, string_view v, Here) { return put(o.request.mpi, one_of(v, kMpi)); },
      .more = "docs/mpi.md has what auto decides."},
 

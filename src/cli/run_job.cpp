@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "cli/open_files.h"
+#include "cli/pmix_program.h"
 #include "cli/version.h"
 #include "launcher/frames.h"
 #include "launcher/launcher.h"
@@ -140,6 +141,11 @@ int run_job(const Options& options, plan::Plan& plan, Ways& ways, const std::fun
   const Span span;
   for (const std::string& note : options.quiet ? std::vector<std::string>{} : plan.notes)
     say("dlaunch: note: " + note + '\n');
+  if (options.request.mpi == plan::Mpi::pmix && pmix_program().empty()) {
+    const Error error{"--mpi pmix", "this build of dlaunch has no PMIx", "", "build it where libpmix-dev is installed"};
+    say(to_text(error));
+    return error.exit_code;
+  }
   auto output = open_output(options, plan);
   if (!output) {
     say(to_text(output.error()));
@@ -181,7 +187,8 @@ int run_job(const Options& options, plan::Plan& plan, Ways& ways, const std::fun
          if (plan.binding.report) say_between(bindings_text(plan, outcome));
          write_first_record(options, plan, outcome, **output, span);
        },
-       before_start, [&](const std::vector<int>& ranks_of_host) { return cannot_hold(options, plan, ranks_of_host); }});
+       before_start, [&](const std::vector<int>& ranks_of_host) { return cannot_hold(options, plan, ranks_of_host); },
+       pmix_program()});
   job::Outcome outcome = launcher.run();
   ways.close();
   ways.log_to({});  // what these write to goes with us

@@ -110,17 +110,19 @@ wire::MpiWorld world_frame(const plan::Plan& plan, int world, int host) {
     slots += std::max(static_cast<std::uint32_t>(each.host.slots), static_cast<std::uint32_t>(each.ranks.size()));
   }
   const auto here = std::ranges::count(hosts, host);
-  return {static_cast<std::uint32_t>(world),
-          static_cast<std::uint32_t>(first),
-          static_cast<std::uint32_t>(size),
-          static_cast<std::uint32_t>(here),
-          static_cast<std::uint32_t>(plan.ranks[static_cast<size_t>(first)].app),
-          space_name(plan, world),
-          slots,
-          pmi::process_mapping(hosts),
-          here == size,
-          plan.mpi == plan::Mpi::automatic,
-          {}};
+  wire::MpiWorld frame;
+  frame.world = static_cast<std::uint32_t>(world);
+  frame.first = static_cast<std::uint32_t>(first);
+  frame.size = static_cast<std::uint32_t>(size);
+  frame.here = static_cast<std::uint32_t>(here);
+  frame.first_app = static_cast<std::uint32_t>(plan.ranks[static_cast<size_t>(first)].app);
+  frame.space = space_name(plan, world);
+  frame.universe = slots;
+  frame.mapping = pmi::process_mapping(hosts);
+  frame.alone = here == size;
+  frame.probe = plan.mpi == plan::Mpi::automatic;
+  frame.pmi1 = plan.mpi != plan::Mpi::pmix;
+  return frame;
 }
 
 /// The programs and ranks of the newest world on a host.

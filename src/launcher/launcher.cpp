@@ -15,6 +15,7 @@
 #include "launcher/hosts.h"
 #include "launcher/mpi.h"
 #include "launcher/output_driver.h"
+#include "launcher/pmix.h"
 #include "launcher/preparation.h"
 #include "launcher/rank_order.h"
 #include "launcher/rank_streams.h"
@@ -56,6 +57,7 @@ class Launcher::Impl {
         preparation_(parts_.plan, parts_.settings, facts_,
                      [this](int host, const wire::Message& m) { parts_.hosts.send(host, m); }),
         mpi_(parts_.plan, parts_.hosts),
+        pmix_(parts_.plan, parts_.hosts, parts_.pmix_program),
         companion_(parts_.plan),
         growth_({parts_.plan, parts_.settings, facts_, parts_.output, streams_, mpi_, job_, parts_.may_hold}) {}
 
@@ -95,6 +97,7 @@ class Launcher::Impl {
 
   void host_lost(int host, const Loss& loss) {
     parts_.hosts.drop(host);
+    pmix_.host_lost(host);
     happened(job::HostLost{host, loss.why, loss.hint});
     for (const int rank : parts_.plan.hosts[static_cast<size_t>(host)].ranks) streams_.abandon(rank);
     if (companion_.is_on(host)) companion_lost();
@@ -188,6 +191,7 @@ class Launcher::Impl {
       return companion_lost();
     }
     mpi_.rank_ended(rank);
+    pmix_.rank_ended(rank);
     takes_no_stdin(rank);
     happened(
         job::RankEnded{rank, ExitStatus(NotStarted{static_cast<int>(refused.error), refused.what}), refused.time_ns});
@@ -214,8 +218,10 @@ class Launcher::Impl {
     takes_no_stdin(rank);
     streams_.rank_ended(rank);
     mpi_.rank_ended(rank);
+    pmix_.rank_ended(rank);
     happened(job::RankEnded{rank, status, ended.time_ns});
     note(mpi_.complaint());
+    note(pmix_.complaint());
   }
 
   void on(int, wire::Credit& credit, std::deque<sys::Fd>&) {
@@ -250,6 +256,19 @@ class Launcher::Impl {
     if (refused_spawns_ > kToldRefusals) return log(2, text);
     note(text + (refused_spawns_ == kToldRefusals ? " (no more of these are told)" : ""));
   }
+  void on(int host, wire::PmixCollect& collect, std::deque<sys::Fd>&) {
+    if (const std::string why = pmix_.collect(host, collect); !why.empty()) return host_broken(host, why);
+    note(pmix_.complaint());
+  }
+  void on(int host, wire::PmixWant& want, std::deque<sys::Fd>&) { pmix_.want(host, want); }
+  void on(int host, wire::PmixModex& modex, std::deque<sys::Fd>&) {
+    if (const std::string why = pmix_.modex(host, modex); !why.empty()) host_broken(host, why);
+  }
+  void on(int host, wire::PmixNames& names, std::deque<sys::Fd>&) {
+    if (const std::string why = pmix_.names(host, names); !why.empty()) host_broken(host, why);
+  }
+  void on(int host, wire::PmixProgramAsk& ask, std::deque<sys::Fd>&) { pmix_.program(host, ask); }
+  void on(int host, wire::PmixFailed& failed, std::deque<sys::Fd>&) { host_lost(host, {failed.why, failed.hint}); }
   void on(int, wire::Aborted& aborted, std::deque<sys::Fd>&) {
     const int rank = static_cast<int>(aborted.rank);
     log(2, name(rank) + " called MPI_Abort with code " + std::to_string(aborted.code));
@@ -283,7 +302,11 @@ class Launcher::Impl {
     if (parts_.before_start) parts_.before_start();
     for (const int rank : parts_.plan.hosts[static_cast<size_t>(start.host)].ranks) order_.asked(rank);
     if (companion_.is_on(start.host)) order_.asked(companion_.number());
-    send_frames(start.host, start_frames(parts_.plan, start.host, parts_.settings, facts_));
+    auto frames = start_frames(parts_.plan, start.host, parts_.settings, facts_);
+    for (wire::Message& frame : frames) {
+      if (auto* world = std::get_if<wire::MpiWorld>(&frame)) pmix_.describe(start.host, *world);
+    }
+    send_frames(start.host, frames);
     parts_.hosts.flush(start.host);  // before the next one's: all environments together are much memory
   }
   void act(const job::StartWorld& start) {
@@ -384,6 +407,7 @@ class Launcher::Impl {
   RankOrder order_;
   Preparation preparation_;
   Mpi mpi_;
+  Pmix pmix_;
   Companion companion_;
   Growth growth_;
   int started_ = 0;

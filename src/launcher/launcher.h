@@ -5,6 +5,7 @@
 #include <asio/io_context.hpp>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "base/error.h"
 #include "job/job.h"
@@ -37,6 +38,8 @@ class Launcher {
     std::function<void()> before_start = {};
     /// Asked before ranks are spawned. May be empty.
     MayHold may_hold = {};
+    /// Where dlaunch-pmix is on this machine; empty: there is none.
+    std::string pmix_program = {};
   };
 
   explicit Launcher(asio::io_context& io, Parts parts);

@@ -29,12 +29,17 @@ void set_own(Rank& rank, const App& app, int here) {
 
 }  // namespace
 
-/// Horovod takes these variables for a real MPI that it should use, where --env-for sets it up to do without one;
-/// beside Open MPI's a program takes itself for a rank of either library.
+/// Horovod takes these variables for a real MPI that it should use, where --env-for sets it up to do without one.
+/// Whoever asked for the variables of one library's launcher gets nothing of the other's beside them: a program that
+/// finds both takes itself for a rank of either, or of none.
 Mpi chosen_mpi(const Request& request) {
-  const bool harmed = std::ranges::any_of(
-      request.frameworks, [](Framework each) { return each == Framework::horovod || each == Framework::openmpi; });
-  return request.mpi == Mpi::automatic && harmed ? Mpi::none : request.mpi;
+  const auto asked_for = [&](Framework one) {
+    return std::ranges::find(request.frameworks, one) != request.frameworks.end();
+  };
+  if (request.mpi != Mpi::automatic) return request.mpi;
+  if (asked_for(Framework::horovod)) return Mpi::none;
+  if (asked_for(Framework::mpich)) return Mpi::pmi1;
+  return asked_for(Framework::openmpi) ? Mpi::pmix : Mpi::automatic;
 }
 
 bool left_by_outer_mpi(std::string_view name) {
@@ -44,7 +49,7 @@ bool left_by_outer_mpi(std::string_view name) {
 
 void add_mpi(Plan& plan, Mpi mpi) {
   plan.mpi = mpi;
-  if (mpi == Mpi::none) return;
+  if (mpi == Mpi::none || mpi == Mpi::pmix) return;
   for (App& app : plan.apps) {
     for (std::vector<std::string>* environment : {&app.env, &app.env_elsewhere}) {
       if (environment->empty()) continue;  // none of its ranks is elsewhere

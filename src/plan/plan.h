@@ -70,7 +70,7 @@ struct Plan {
   std::vector<Framework> frameworks = {};  ///< their variables: with_frameworks (plan/frameworks.h)
   Visible visible = Visible::unchanged;
   std::optional<RankTable> rank_table = {};
-  Mpi mpi = Mpi::none;                      ///< automatic: for the programs that may use it
+  Mpi mpi = Mpi::none;                      ///< automatic: each host decides for each program
   std::optional<Companion> companion = {};  ///< set by with_frameworks
   std::vector<std::string> notes;           ///< what the user should know and did not ask for, a line each, no prefix
 };

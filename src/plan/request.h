@@ -39,9 +39,10 @@ enum class Framework {
 /// Which devices a rank sees (plan/visible.h). unchanged: what the launcher's own environment leaves it.
 enum class Visible { unchanged, host, rank };
 
-/// What MPI is served to the ranks (docs/mpi.md). automatic: pmi1 and pmi2 for programs that may use them, unless a
-/// framework would take them for what they are not. Both go over one connection, and a client says which it speaks.
-enum class Mpi { automatic, pmi1, pmi2, none };
+/// What MPI is served to the ranks (docs/mpi.md). automatic: what each program may use, unless a framework would take
+/// it for what it is not. pmi1, pmi2: both, over one connection, where a client says which it speaks. pmix: with all
+/// that Open MPI's own launcher says of itself.
+enum class Mpi { automatic, pmi1, pmi2, pmix, none };
 
 enum class BindTo { none, core, hwthread, socket, numa, device };
 enum class MapBy { slot, core, hwthread, socket, numa, node };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <span>
 
 namespace dlaunch::pmi {
 namespace {
@@ -12,6 +13,19 @@ using std::string_view;
 constexpr std::array<string_view, 8> kRuntime = {"libc.so.6",     "libm.so.6",           "libpthread.so.0",
                                                  "libdl.so.2",    "librt.so.1",          "libstdc++.so.6",
                                                  "libgcc_s.so.1", "ld-linux-x86-64.so.2"};
+constexpr std::array<string_view, 9> kMpich = {"libmpich.so",  "libmpichcxx.so",  "libmpichfort.so",
+                                               "libmpi.so.12", "libmpicxx.so.12", "libmpifort.so.12",
+                                               "libpmi.so",    "libpmi2.so",      "libpmi_simple.so"};
+// Not Open MPI's inner libraries: its mpirun has them alone, and refuses to run where it takes itself for a rank.
+constexpr std::array<string_view, 9> kPmix = {"libmpi.so.40",
+                                              "libmpi_cxx.so.40",
+                                              "libmpi_mpifh.so.40",
+                                              "libmpi_usempif08.so.40",
+                                              "libmpi_usempi_ignore_tkr.so.40",
+                                              "libmpi_usempi.so.40",
+                                              "libmpi_java.so.40",
+                                              "liboshmem.so",
+                                              "libpmix.so.2"};
 constexpr std::array<string_view, 16> kStarters = {
     "execve", "execv",   "execvp", "execvpe",     "execl",        "execlp", "execle",  "execveat",
     "system", "fexecve", "popen",  "posix_spawn", "posix_spawnp", "dlopen", "dlmopen", "syscall"};
@@ -79,13 +93,20 @@ bool has_starter(string_view names) {
   return false;
 }
 
+/// A name stands for itself and for all that continues it with a dot: a version.
+bool is_one_of(string_view name, std::span<const string_view> names) {
+  return std::ranges::any_of(names, [&](string_view one) {
+    return name.starts_with(one) && (name.size() == one.size() || name[one.size()] == '.');
+  });
+}
+
 }  // namespace
 
-bool may_use_mpi(string_view file) {
-  if (file.size() >= kProbed || file.size() < kHeader || !file.starts_with(kMagic)) return true;
+Family family_of(string_view file) {
+  if (file.size() >= kProbed || file.size() < kHeader || !file.starts_with(kMagic)) return Family::unknown;
   const Segments parts = segments(file);
   const string_view dynamic = parts.dynamic();
-  std::array<std::uint64_t, 32> needed{};
+  std::array<std::uint64_t, 64> needed{};
   size_t libraries = 0;
   std::uint64_t table = 0;
   std::uint64_t size = 0;
@@ -95,17 +116,23 @@ bool may_use_mpi(string_view file) {
     if (tag == kStringTable) table = value;
     if (tag == kStringSize) size = value;
     if (tag != kNeeded) continue;
-    if (libraries == needed.size()) return true;
+    if (libraries == needed.size()) return Family::unknown;
     needed[libraries++] = value;
   }
   const string_view names = parts.at(table, size);
-  if (libraries == 0 || names.empty()) return true;  // a static one, or one that we do not understand
+  if (libraries == 0 || names.empty()) return Family::unknown;  // a static one, or one that we do not understand
+  bool runtime = true;
+  bool mpich = false;
+  bool pmix = false;
   for (size_t i = 0; i < libraries; ++i) {
-    if (needed[i] >= names.size()) return true;
+    if (needed[i] >= names.size()) return Family::unknown;
     const string_view name = names.substr(needed[i], names.substr(needed[i]).find('\0'));
-    if (std::ranges::find(kRuntime, name) == kRuntime.end()) return true;
+    runtime = runtime && std::ranges::find(kRuntime, name) != kRuntime.end();
+    mpich = mpich || is_one_of(name, kMpich);
+    pmix = pmix || is_one_of(name, kPmix);
   }
-  return has_starter(names);
+  if (mpich != pmix) return mpich ? Family::mpich : Family::pmix;
+  return runtime && !has_starter(names) ? Family::none : Family::unknown;
 }
 
 }  // namespace dlaunch::pmi

@@ -12,7 +12,7 @@
 namespace dlaunch::wire {
 
 /// Both sides must have been built with the same; the agent travels with its launcher.
-inline constexpr std::uint32_t kVersion = 5;
+inline constexpr std::uint32_t kVersion = 6;
 
 inline constexpr std::uint32_t kMaxFrame = 16u << 20;  ///< an environment of 2 MiB and argv fit with room to spare
 inline constexpr std::uint32_t kMaxOutput = 64u
@@ -237,19 +237,29 @@ struct Inquire {
 struct MpiWorld {
   static constexpr std::uint8_t kType = 13;
   std::uint32_t world = 1;
-  std::uint32_t first = 0;         ///< number of its rank 0, as Spawn has it; the others follow
-  std::uint32_t size = 0;          ///< its ranks
-  std::uint32_t here = 0;          ///< those of this host
-  std::uint32_t first_app = 0;     ///< number of its first program, as Program has it
-  std::string space;               ///< the name of its key-value space
-  std::uint32_t universe = 0;      ///< slots of the job
-  std::string mapping;             ///< PMI_process_mapping; empty: not told
-  bool alone = false;              ///< no other host takes part: fences end here
-  bool probe = false;              ///< look first whether a program may use MPI at all
-  std::vector<std::string> pairs;  ///< in its space from the start: key, value, key, value, …
+  std::uint32_t first = 0;                ///< number of its rank 0, as Spawn has it; the others follow
+  std::uint32_t size = 0;                 ///< its ranks
+  std::uint32_t here = 0;                 ///< those of this host
+  std::uint32_t first_app = 0;            ///< number of its first program, as Program has it
+  std::string space;                      ///< the name of its key-value space
+  std::uint32_t universe = 0;             ///< slots of the job
+  std::string mapping;                    ///< PMI_process_mapping; empty: not told
+  bool alone = false;                     ///< no other host takes part: fences end here
+  bool probe = false;                     ///< look first what MPI a program may use, if any
+  std::vector<std::string> pairs;         ///< in its space from the start: key, value, key, value, …
+  bool pmi1 = true;                       ///< the MPICH family is served
+  bool pmix = false;                      ///< so are Open MPI and other clients of PMIx
+  bool personal = false;                  ///< its ranks get all that Open MPI's own launcher says
+  std::string no_pmix;                    ///< why a program that needs PMIx gets none; empty: it was not asked for
+  std::string pmix_space;                 ///< PMIx's name of the job, which no other user can guess
+  std::uint32_t node = 0;                 ///< this host's place in `hosts`
+  std::vector<std::string> hosts;         ///< with PMIx: names
+  std::vector<std::uint32_t> placed;      ///< with PMIx: host, number of ranks, …: where ranks run, in their order
+  std::vector<std::uint32_t> of_program;  ///< with PMIx: how many ranks each program has
   template <class A>
   void fields(A& a) {
-    a(world), a(first), a(size), a(here), a(first_app), a(space), a(universe), a(mapping), a(alone), a(probe), a(pairs);
+    a(world), a(first), a(size), a(here), a(first_app), a(space), a(universe), a(mapping), a(alone), a(probe), a(pairs),
+        a(pmi1), a(pmix), a(personal), a(no_pmix), a(pmix_space), a(node), a(hosts), a(placed), a(of_program);
   }
   bool operator==(const MpiWorld&) const = default;
 };
@@ -293,6 +303,78 @@ struct SpawnAnswer {
     a(rank), a(ok), a(world), a(space);
   }
   bool operator==(const SpawnAnswer&) const = default;
+};
+
+/// A collective of PMIx is over, on all hosts that take part. Its data comes in pieces, in this order.
+struct PmixShared {
+  static constexpr std::uint8_t kType = 21;
+  std::uint8_t kind = 0;    ///< as PmixCollect
+  std::string members;      ///< as PmixCollect
+  std::string data;         ///< of all hosts, one behind the other
+  bool last = false;        ///< and with it
+  std::int32_t status = 0;  ///< PMIx's; 0: it succeeded
+  template <class A>
+  void fields(A& a) {
+    a(kind), a(members), a(data), a(last), a(status);
+  }
+  bool operator==(const PmixShared&) const = default;
+};
+
+/// What has a rank of this host for others? The agent answers PmixModex.
+struct PmixModexAsk {
+  static constexpr std::uint8_t kType = 22;
+  std::uint32_t id = 0;
+  std::string space;
+  std::uint32_t of = 0;  ///< the rank
+  template <class A>
+  void fields(A& a) {
+    a(id), a(space), a(of);
+  }
+  bool operator==(const PmixModexAsk&) const = default;
+};
+
+/// The answer to PmixWant and PmixNames, whose number is `id`.
+struct PmixAnswer {
+  static constexpr std::uint8_t kType = 23;
+  std::uint32_t id = 0;
+  std::int32_t status = 0;            ///< PMIx's
+  std::string data;                   ///< of PmixWant
+  std::vector<std::string> found;     ///< of a lookup: space, key, value, …
+  std::vector<std::uint32_t> owners;  ///< of each of them, the rank
+  template <class A>
+  void fields(A& a) {
+    a(id), a(status), a(data), a(found), a(owners);
+  }
+  bool operator==(const PmixAnswer&) const = default;
+};
+
+/// The answer to PmixProgramAsk: where dlaunch-pmix is on this machine, or its bytes, in pieces.
+struct PmixProgram {
+  static constexpr std::uint8_t kType = 24;
+  std::string path;  ///< empty: the bytes come
+  std::string bytes;
+  bool last = true;
+  std::string why;  ///< there is none; empty: there is
+  template <class A>
+  void fields(A& a) {
+    a(path), a(bytes), a(last), a(why);
+  }
+  bool operator==(const PmixProgram&) const = default;
+};
+
+/// From the agent to dlaunch-pmix alone, first: the job's world, and where it may keep files. Two descriptors come with
+/// it: the listening socket that clients know, and the page that says which rank is in MPI (pmix/states.h).
+struct PmixStart {
+  static constexpr std::uint8_t kType = 25;
+  MpiWorld world;
+  std::string directory;
+  bool crowded = false;  ///< more ranks than CPUs
+  template <class A>
+  void fields(A& a) {
+    world.fields(a);
+    a(directory), a(crowded);
+  }
+  bool operator==(const PmixStart&) const = default;
 };
 
 // ---- both ways ----
@@ -545,9 +627,91 @@ struct StageCredit {
   bool operator==(const StageCredit&) const = default;
 };
 
-using Message = std::variant<Setup, Program, Spawn, Stdin, Signal, WindowSize, Pause, Finish, Layout, Survey, File,
-                             Inquire, Prepare, Stage, Ping, Credit, Hello, Started, NotStarted, Output, Ended,
-                             StdinClosed, Log, Clean, Facts, Told, Prepared, StageCredit, MpiWorld, Shared, NameAnswer,
-                             SpawnAnswer, Fence, NameAsk, SpawnAsk, Aborted>;
+/// This host's part of a collective of PMIx: all its ranks among the members are there. Answered by PmixShared.
+struct PmixCollect {
+  static constexpr std::uint8_t kType = 50;
+  std::uint8_t kind = 0;  ///< 0 fence, 1 connect, 2 disconnect
+  std::string members;    ///< pmix/members.h
+  std::string data;       ///< with a fence
+  template <class A>
+  void fields(A& a) {
+    a(kind), a(members), a(data);
+  }
+  bool operator==(const PmixCollect&) const = default;
+};
+
+/// A rank here wants what a rank elsewhere has for others. Answered by PmixAnswer.
+struct PmixWant {
+  static constexpr std::uint8_t kType = 51;
+  std::uint32_t id = 0;
+  std::string space;
+  std::uint32_t of = 0;  ///< the rank that has it
+  template <class A>
+  void fields(A& a) {
+    a(id), a(space), a(of);
+  }
+  bool operator==(const PmixWant&) const = default;
+};
+
+/// The answer to PmixModexAsk.
+struct PmixModex {
+  static constexpr std::uint8_t kType = 52;
+  std::uint32_t id = 0;
+  std::int32_t status = 0;  ///< PMIx's
+  std::string data;
+  template <class A>
+  void fields(A& a) {
+    a(id), a(status), a(data);
+  }
+  bool operator==(const PmixModex&) const = default;
+};
+
+/// A rank publishes, looks up or takes back. Answered by PmixAnswer.
+struct PmixNames {
+  static constexpr std::uint8_t kType = 53;
+  std::uint32_t rank = 0;
+  std::uint32_t id = 0;
+  std::string space;                ///< of the rank
+  std::uint8_t what = 0;            ///< 0 publish, 1 look up, 2 unpublish
+  std::vector<std::string> keys;    ///< unpublish without any: all that the rank published
+  std::vector<std::string> values;  ///< with publish: of each key
+  bool once = false;                ///< with publish: the first to read it takes it away
+  bool wait = false;                ///< with lookup: until all are there
+  template <class A>
+  void fields(A& a) {
+    a(rank), a(id), a(space), a(what), a(keys), a(values), a(once), a(wait);
+  }
+  bool operator==(const PmixNames&) const = default;
+};
+
+/// The agent needs dlaunch-pmix. Answered by PmixProgram.
+struct PmixProgramAsk {
+  static constexpr std::uint8_t kType = 54;
+  std::string machine;  ///< uname's
+  template <class A>
+  void fields(A& a) {
+    a(machine);
+  }
+  bool operator==(const PmixProgramAsk&) const = default;
+};
+
+/// There is no PMIx on this host (any more), and its ranks cannot do without.
+struct PmixFailed {
+  static constexpr std::uint8_t kType = 55;
+  std::string why;
+  std::string hint;
+  template <class A>
+  void fields(A& a) {
+    a(why), a(hint);
+  }
+  bool operator==(const PmixFailed&) const = default;
+};
+
+using Message =
+    std::variant<Setup, Program, Spawn, Stdin, Signal, WindowSize, Pause, Finish, Layout, Survey, File, Inquire,
+                 Prepare, Stage, Ping, Credit, Hello, Started, NotStarted, Output, Ended, StdinClosed, Log, Clean,
+                 Facts, Told, Prepared, StageCredit, MpiWorld, Shared, NameAnswer, SpawnAnswer, Fence, NameAsk,
+                 SpawnAsk, Aborted, PmixShared, PmixModexAsk, PmixAnswer, PmixProgram, PmixStart, PmixCollect, PmixWant,
+                 PmixModex, PmixNames, PmixProgramAsk, PmixFailed>;
 
 }  // namespace dlaunch::wire

@@ -2,6 +2,7 @@
 import contextlib
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -109,9 +110,12 @@ class Cleanup(Case):
 
     def test_both_are_killed(self):
         job, guardian, worker = self.job(*sh(LIVES))
+        rank, *_ = children(worker)
+        job_id = re.search(rb"DLAUNCH_JOB_ID=(\w+)", pathlib.Path(f"/proc/{rank}/environ").read_bytes())[1].decode()
         kill_together(guardian, worker)
         self.assertEqual(job.wait(support.TIMEOUT), 125)
         self.assertEqual(self.processes(), {})  # the launcher saw to it before it left
+        self.assertEqual(list(pathlib.Path("/dev/shm").glob(f"dlaunch-kvs_{job_id}-*")), [])
 
     def test_launcher_and_guardian_are_killed(self):
         job, guardian, worker = self.job(*sh(LIVES))

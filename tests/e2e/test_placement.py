@@ -184,7 +184,7 @@ ODD = {
 class Environment(Case):
     def shown(self, args, env=None):
         """The variables that --show-env 0 prints, as one text, and those that a rank really gets."""
-        args = ["-n", 1, *args]
+        args = ["-n", 1, "--mpi", "pmi1", *args]  # PMIx's variables are the agent's own
         shown = self.run_dlaunch(*args, "--show-env", 0, "env", "-0", env=env)
         self.assert_exit(shown, 0)
         got = self.run_dlaunch(*args, "--raw", "env", "-0", env=env)

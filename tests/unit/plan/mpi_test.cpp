@@ -34,6 +34,13 @@ TEST(PlanMpi, NoneIsNone) {
   EXPECT_THAT(rank_environment(*plan, plan->ranks[0]), Not(Contains(StartsWith("PMI_"))));
 }
 
+TEST(PlanMpi, PmixHasNothingOfPmi1) {
+  const auto plan = make_plan(asked(1, Mpi::pmix), local(1));
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->mpi, Mpi::pmix);
+  EXPECT_THAT(rank_environment(*plan, plan->ranks[0]), Not(Contains(StartsWith("PMI_"))));
+}
+
 TEST(PlanMpi, AFrameworkThatWouldMistakeItTurnsAutoOff) {
   Request made = asked(1);
   made.frameworks = {Framework::horovod};
@@ -42,7 +49,9 @@ TEST(PlanMpi, AFrameworkThatWouldMistakeItTurnsAutoOff) {
   EXPECT_EQ(chosen_mpi(made), Mpi::pmi1);
   made.frameworks = {Framework::openmpi};
   made.mpi = Mpi::automatic;
-  EXPECT_EQ(chosen_mpi(made), Mpi::none);
+  EXPECT_EQ(chosen_mpi(made), Mpi::pmix);  // its own: no other beside it
+  made.frameworks = {Framework::mpich};
+  EXPECT_EQ(chosen_mpi(made), Mpi::pmi1);
   made.frameworks = {Framework::torch};
   made.mpi = Mpi::automatic;
   EXPECT_EQ(chosen_mpi(made), Mpi::automatic);

@@ -7,6 +7,30 @@
 namespace dlaunch::wire {
 namespace {
 
+MpiWorld world() {
+  MpiWorld world;
+  world.world = 2;
+  world.first = 9;
+  world.size = 8;
+  world.here = 4;
+  world.first_app = 3;
+  world.space = "kvs_job-1_2";
+  world.pairs = {"PORT", "tag#0$"};
+  world.universe = 16;
+  world.mapping = "(vector,(0,2,4))";
+  world.probe = true;
+  world.pmi1 = false;
+  world.pmix = true;
+  world.personal = true;
+  world.no_pmix = "why";
+  world.pmix_space = "dlaunch-1";
+  world.node = 1;
+  world.hosts = {"node1", "node2"};
+  world.placed = {0, 4, 1, 4};
+  world.of_program = {8};
+  return world;
+}
+
 std::vector<Message> one_of_each() {
   return {
       Setup{kVersion, "job-1", 5000, 3000, true},
@@ -40,7 +64,22 @@ std::vector<Message> one_of_each() {
       Log{3, "text"},
       Clean{{"pid 1 (x)"}},
       File{"table.json", "RANK_TABLE_FILE", "{}"},
-      MpiWorld{2, 9, 8, 4, 3, "kvs_job-1_2", 16, "(vector,(0,2,4))", false, true, {"PORT", "tag#0$"}},
+      world(),
+      PmixShared{1, "job:0-3", std::string("\0\1", 2), true, -25},
+      PmixModexAsk{1, "job", 3},
+      PmixAnswer{2, -46, "data", {"job", "key", "value"}, {4}},
+      PmixProgram{"/libexec/dlaunch-pmix",
+                  std::string("\x7f"
+                              "ELF",
+                              4),
+                  false, "why"},
+      PmixStart{world(), "/tmp/dlaunch-1/pmix", true},
+      PmixCollect{2, "job:*", std::string("\0\1", 2)},
+      PmixWant{1, "job", 3},
+      PmixModex{1, -25, "data"},
+      PmixNames{3, 7, "job", 1, {"key"}, {"value"}, true, true},
+      PmixProgramAsk{"x86_64"},
+      PmixFailed{"why", "hint"},
       Shared{2, {"key", "value"}, true, false},
       NameAnswer{4, true, "tag#0$"},
       SpawnAnswer{4, true, 2, "kvs_job-1_2"},

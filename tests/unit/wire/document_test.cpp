@@ -96,7 +96,18 @@ TEST(WireDocument, HasEveryMessageWithItsNumber) {
                                              heading<NameAsk>("NameAsk"),
                                              heading<SpawnAnswer>("SpawnAnswer"),
                                              heading<SpawnAsk>("SpawnAsk"),
-                                             heading<Aborted>("Aborted")};
+                                             heading<Aborted>("Aborted"),
+                                             heading<PmixShared>("PmixShared"),
+                                             heading<PmixModexAsk>("PmixModexAsk"),
+                                             heading<PmixAnswer>("PmixAnswer"),
+                                             heading<PmixProgram>("PmixProgram"),
+                                             heading<PmixStart>("PmixStart"),
+                                             heading<PmixCollect>("PmixCollect"),
+                                             heading<PmixWant>("PmixWant"),
+                                             heading<PmixModex>("PmixModex"),
+                                             heading<PmixNames>("PmixNames"),
+                                             heading<PmixProgramAsk>("PmixProgramAsk"),
+                                             heading<PmixFailed>("PmixFailed")};
   ASSERT_EQ(headings.size(), std::variant_size_v<Message>);
   for (const std::string& each : headings) EXPECT_THAT(text, HasSubstr(each));
 }
@@ -113,6 +124,7 @@ struct TypeNames {
   static std::string name_of(const std::uint8_t&) { return "u8"; }
   static std::string name_of(const std::uint16_t&) { return "u16"; }
   static std::string name_of(const std::uint32_t&) { return "u32"; }
+  static std::string name_of(const std::int32_t&) { return "i32"; }
   static std::string name_of(const std::int64_t&) { return "i64"; }
   static std::string name_of(const StreamMode&) { return "mode"; }
   static std::string name_of(const std::string&) { return "string"; }

@@ -1,0 +1,210 @@
+#include "launcher/pmix.h"
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
+#include "launcher/frames.h"
+#include "pmix/environment.h"
+#include "sys/fd.h"
+#include "sys/io.h"
+
+namespace dlaunch::launcher {
+namespace {
+
+constexpr size_t kPiece = 1u << 20;     // of a frame, so that others come in between
+constexpr size_t kMostWanted = 100000;  // questions at one time
+constexpr off_t kMaxProgram = 64u << 20;
+
+/// As a PMIx client on the host must know it to be served: it stands for a password.
+std::string secret() {
+  std::array<unsigned char, 16> bytes{};
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) sys::throw_errno("getrandom");
+  std::string text;
+  for (const unsigned char byte : bytes) {
+    text += "0123456789abcdef"[byte >> 4];
+    text += "0123456789abcdef"[byte & 15];
+  }
+  return text;
+}
+
+std::vector<int> host_of_rank(const plan::Plan& plan) {
+  std::vector<int> hosts;
+  for (const plan::Rank& rank : plan.ranks) hosts.push_back(rank.host);
+  return hosts;
+}
+
+/// Empty with errno set.
+std::string read_program(const std::string& path) {
+  const sys::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat info{};
+  if (!file || ::fstat(file.get(), &info) != 0 || info.st_size > kMaxProgram) return {};
+  std::string bytes(static_cast<size_t>(info.st_size), '\0');
+  size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t got = ::read(file.get(), bytes.data() + done, bytes.size() - done);
+    if (got <= 0) return {};
+    done += static_cast<size_t>(got);
+  }
+  return bytes;
+}
+
+std::string machine() {
+  utsname names{};
+  ::uname(&names);
+  return names.machine;
+}
+
+}  // namespace
+
+Pmix::Pmix(const plan::Plan& plan, Hosts& hosts, std::string program)
+    : plan_(plan),
+      hosts_(hosts),
+      program_(std::move(program)),
+      space_("dlaunch-" + secret()),
+      collectives_(space_, host_of_rank(plan)),
+      ended_(plan.ranks.size()) {
+  if (!served()) return;
+  for (const plan::PlannedHost& planned : plan_.hosts) hosts_of_job_.push_back(planned.host.name);
+  for (const plan::Rank& rank : plan_.ranks) {
+    const auto host = static_cast<std::uint32_t>(rank.host);
+    if (placed_.empty() || placed_[placed_.size() - 2] != host) placed_.insert(placed_.end(), {host, 0});
+    ++placed_.back();
+  }
+}
+
+bool Pmix::served() const { return plan_.mpi == plan::Mpi::automatic || plan_.mpi == plan::Mpi::pmix; }
+
+void Pmix::describe(int host, wire::MpiWorld& world) const {
+  if (!served()) return;
+  world.pmix = !program_.empty();
+  if (!world.pmix) {
+    world.no_pmix = "an MPI program needs PMIx, which this build of dlaunch has not: its ranks are worlds of one";
+    return;
+  }
+  world.personal = plan_.mpi == plan::Mpi::pmix;
+  world.pmix_space = space_;
+  world.node = static_cast<std::uint32_t>(host);
+  world.hosts = hosts_of_job_;
+  world.placed = placed_;
+  for (const plan::App& app : plan_.apps) world.of_program.push_back(static_cast<std::uint32_t>(app.ranks));
+}
+
+std::string Pmix::collect(int host, const wire::PmixCollect& collect) {
+  std::string why = collectives_.take(host, collect.kind, collect.members, collect.data);
+  if (why.empty()) share();
+  return why;
+}
+
+void Pmix::share() {
+  for (const pmix::Collectives::Over& over : collectives_.take_over()) {
+    if (!over.why.empty()) complaint_ = over.why;
+    std::string_view rest = over.data;
+    do {
+      const std::string_view piece = rest.substr(0, kPiece);
+      rest.remove_prefix(piece.size());
+      const wire::PmixShared shared{over.kind, over.members, std::string(piece), rest.empty(),
+                                    static_cast<std::int32_t>(over.status)};
+      for (const int host : over.hosts) hosts_.send(host, shared);
+    } while (!rest.empty());
+  }
+}
+
+void Pmix::want(int host, const wire::PmixWant& want) {
+  const Wanted wanted{host, want.id, want.of};
+  if (want.space != space_ || want.of >= ended_.size()) return refuse(wanted, pmix::Status::not_found);
+  if (ended_[want.of]) return refuse(wanted, pmix::Status::unreachable);
+  if (wanted_.size() >= kMostWanted) return refuse(wanted, pmix::Status::out_of_memory);
+  const std::uint32_t id = next_++;
+  wanted_.emplace(id, wanted);
+  hosts_.send(plan_.ranks[want.of].host, wire::PmixModexAsk{id, want.space, want.of});
+}
+
+void Pmix::refuse(const Wanted& wanted, pmix::Status status) {
+  hosts_.send(wanted.host, wire::PmixAnswer{wanted.id, static_cast<std::int32_t>(status), {}, {}, {}});
+}
+
+std::string Pmix::modex(int host, wire::PmixModex& modex) {
+  const auto found = wanted_.find(modex.id);
+  if (found == wanted_.end()) return {};  // the rank ended meanwhile
+  if (plan_.ranks[found->second.of].host != host) return "its agent answers for a rank that is not its own";
+  const Wanted wanted = found->second;
+  wanted_.erase(found);
+  hosts_.send(wanted.host, wire::PmixAnswer{wanted.id, modex.status, std::move(modex.data), {}, {}});
+  return {};
+}
+
+std::string Pmix::names(int host, const wire::PmixNames& names) {
+  const pmix::Board::Asker asker{host, names.id, {names.space, names.rank}};
+  if (names.what == 0) {
+    answer(board_.publish(asker, names.keys, names.values, names.once));
+  } else if (names.what == 1) {
+    answer(board_.look_up(asker, names.keys, names.wait));
+  } else if (names.what == 2) {
+    answer(board_.unpublish(asker, names.keys));
+  } else {
+    return "its agent asks what no rank can ask";
+  }
+  return {};
+}
+
+void Pmix::answer(const pmix::Board::Answers& answers) {
+  for (const pmix::Board::Answer& one : answers) {
+    wire::PmixAnswer answer{one.id, static_cast<std::int32_t>(one.status), {}, {}, {}};
+    for (const pmix::Board::Found& found : one.found) {
+      answer.found.insert(answer.found.end(), {found.owner.space, found.key, found.value});
+      answer.owners.push_back(found.owner.rank);
+    }
+    hosts_.send(one.host, answer);
+  }
+}
+
+/// Here its path is enough; another host gets the bytes.
+void Pmix::program(int host, const wire::PmixProgramAsk& ask) {
+  if (plan_.hosts[static_cast<size_t>(host)].host.local)
+    return hosts_.send(host, wire::PmixProgram{program_, {}, true, {}});
+  const auto refuse_to = [&](std::string why) { hosts_.send(host, wire::PmixProgram{{}, {}, true, std::move(why)}); };
+  if (ask.machine != machine())
+    return refuse_to("dlaunch-pmix is for " + machine() + ", and the host is " + ask.machine);
+  if (bytes_.empty()) bytes_ = read_program(program_);
+  if (bytes_.empty()) return refuse_to("cannot read " + program_ + ": " + std::strerror(errno));
+  for (std::string_view rest = bytes_; !rest.empty();) {
+    const std::string_view piece = rest.substr(0, kPiece);
+    rest.remove_prefix(piece.size());
+    hosts_.send(host, wire::PmixProgram{{}, std::string(piece), rest.empty(), {}});
+  }
+}
+
+void Pmix::host_lost(int host) const {
+  std::error_code ignored;
+  std::filesystem::remove_all(pmix::segments_directory(space_name(plan_, 1), static_cast<std::uint32_t>(host)),
+                              ignored);
+}
+
+void Pmix::rank_ended(int rank) {
+  const auto number = static_cast<std::uint32_t>(rank);
+  if (number >= ended_.size()) return;  // a spawned one
+  ended_[number] = true;
+  collectives_.rank_ended(number);
+  board_.ended({space_, number});
+  share();
+  for (auto at = wanted_.begin(); at != wanted_.end();) {
+    if (at->second.of != number) {
+      ++at;
+      continue;
+    }
+    refuse(at->second, pmix::Status::unreachable);
+    at = wanted_.erase(at);
+  }
+}
+
+}  // namespace dlaunch::launcher

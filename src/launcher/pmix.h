@@ -1,0 +1,66 @@
+// The launcher's part of PMIx: what concerns several hosts, and dlaunch-pmix for those that have none. Owned by the
+// launcher; plan and hosts must outlive it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "launcher/hosts.h"
+#include "plan/plan.h"
+#include "pmix/board.h"
+#include "pmix/collectives.h"
+#include "wire/message.h"
+
+namespace dlaunch::launcher {
+
+class Pmix {
+ public:
+  /// `program`: where dlaunch-pmix is on this machine; empty: there is none.
+  Pmix(const plan::Plan& plan, Hosts& hosts, std::string program);
+
+  /// What the host is told of the world.
+  void describe(int host, wire::MpiWorld& world) const;
+
+  /// Empty, or what is wrong with what the agent says.
+  std::string collect(int host, const wire::PmixCollect& collect);
+  void want(int host, const wire::PmixWant& want);
+  std::string modex(int host, wire::PmixModex& modex);
+  std::string names(int host, const wire::PmixNames& names);
+  void program(int host, const wire::PmixProgramAsk& ask);
+  void rank_ended(int rank);
+  /// What the agent of a host on this machine could no longer remove.
+  void host_lost(int host) const;
+  /// Once: what a person should know; empty: nothing.
+  std::string complaint() { return std::exchange(complaint_, {}); }
+
+ private:
+  struct Wanted {
+    int host = 0;          // that wants it
+    std::uint32_t id = 0;  // its number there
+    std::uint32_t of = 0;
+  };
+
+  bool served() const;
+  void share();
+  void answer(const pmix::Board::Answers& answers);
+  void refuse(const Wanted& wanted, pmix::Status status);
+
+  const plan::Plan& plan_;
+  Hosts& hosts_;
+  const std::string program_;
+  const std::string space_;                // nobody else can guess it
+  std::vector<std::string> hosts_of_job_;  // as MpiWorld has them, once for all hosts
+  std::vector<std::uint32_t> placed_;
+  pmix::Collectives collectives_;
+  pmix::Board board_;
+  std::vector<bool> ended_;  // by rank
+  std::map<std::uint32_t, Wanted> wanted_;
+  std::uint32_t next_ = 0;
+  std::string bytes_;  // of the program, once another host asked
+  std::string complaint_;
+};
+
+}  // namespace dlaunch::launcher

@@ -1,0 +1,71 @@
+// What ranks publish for each other through PMIx: MPI_Publish_name, and how two groups of ranks find each other. PURE.
+// Owned by the launcher.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pmix/members.h"
+#include "pmix/status.h"
+
+namespace dlaunch::pmix {
+
+class Board {
+ public:
+  static constexpr size_t kMost = 100000;          ///< names at one time; one more is refused
+  static constexpr size_t kMostBytes = 64u << 20;  ///< of all values
+  static constexpr size_t kMostKeys = 1000;        ///< of one question
+
+  /// Who asks, and how the answer finds back.
+  struct Asker {
+    int host = 0;
+    std::uint32_t id = 0;
+    Process rank;
+  };
+  struct Found {
+    Process owner;
+    std::string key;
+    std::string value;
+  };
+  struct Answer {
+    int host = 0;
+    std::uint32_t id = 0;
+    Status status = Status::ok;
+    std::vector<Found> found;
+  };
+  using Answers = std::vector<Answer>;
+
+  /// `once`: the first to look it up takes it away. May answer those that waited.
+  Answers publish(const Asker& asker, const std::vector<std::string>& keys, const std::vector<std::string>& values,
+                  bool once);
+  /// `wait`: answered once all are there; else what is there now, with not_found when that is nothing.
+  Answers look_up(const Asker& asker, const std::vector<std::string>& keys, bool wait);
+  /// Only what the asker itself published; no keys: all of it.
+  Answers unpublish(const Asker& asker, const std::vector<std::string>& keys);
+  /// It waits for nothing more. What it published stays.
+  void ended(const Process& rank);
+
+ private:
+  struct Entry {
+    Process owner;
+    std::string value;
+    bool once = false;
+  };
+  struct Waiting {
+    Asker asker;
+    std::vector<std::string> keys;
+  };
+
+  std::vector<Found> take(const std::vector<std::string>& keys);
+  bool has_all(const std::vector<std::string>& keys) const;
+  void erase(std::map<std::string, Entry>::iterator at);
+
+  std::map<std::string, Entry> entries_;
+  std::vector<Waiting> waiting_;
+  size_t bytes_ = 0;
+};
+
+}  // namespace dlaunch::pmix

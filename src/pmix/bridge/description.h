@@ -1,0 +1,44 @@
+// The job as PMIx wants it told: one array of keys and values for PMIx_server_register_nspace.
+#pragma once
+
+#include <pmix_server.h>
+
+#include <string>
+#include <vector>
+
+#include "wire/message.h"
+
+namespace dlaunch::pmix {
+
+/// Keys with values of libpmix's types; libpmix copies them.
+class Infos {
+ public:
+  Infos() = default;
+  Infos(const Infos&) = delete;
+  Infos& operator=(const Infos&) = delete;
+  ~Infos();
+
+  void add(const char* key, const std::string& text);
+  /// Bytes of libpmix's own making, which may hold a NUL.
+  void add_map(const char* key, const char* map);
+  void add(const char* key, std::uint32_t number);
+  void add_short(const char* key, std::uint16_t number);
+  void add_rank(const char* key, pmix_rank_t rank);
+  void add_flag(const char* key, bool flag);
+  void add(const char* key, const Infos& array);
+
+  pmix_info_t* data() { return infos_.data(); }
+  size_t size() const { return infos_.size(); }
+
+ private:
+  void load(const char* key, const void* value, pmix_data_type_t type);
+  std::vector<pmix_info_t> infos_;
+};
+
+/// The host of each rank, as MpiWorld::placed says it.
+std::vector<std::uint32_t> hosts_of_ranks(const wire::MpiWorld& world);
+
+/// False when libpmix can make no map of them.
+bool describe(const wire::PmixStart& start, Infos& infos);
+
+}  // namespace dlaunch::pmix

@@ -1,0 +1,99 @@
+// dlaunch-pmix: the PMIx server of one host, a process of its own beside the agent that started it, so that libpmix's
+// threads and mishaps stay out of it. It speaks the frames of docs/wire.md over its stdin, a socket, and ends with it.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <asio/io_context.hpp>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "link/link.h"
+#include "pmix/bridge/server.h"
+#include "pmix/bridge/shuttle.h"
+#include "pmix/states.h"
+
+namespace dlaunch::pmix {
+namespace {
+
+class Bridge {
+ public:
+  Bridge(asio::io_context& io, sys::Fd socket) : io_(io), link_(io, std::move(socket)) {}
+
+  void run() {
+    link_.start({[this](wire::Message&& message, std::deque<sys::Fd>& fds) {
+                   std::visit([&](auto& m) { on(m, fds); }, message);
+                 },
+                 [](const std::string&) { std::_Exit(0); },  // without waiting for libpmix's threads
+                 {}});
+    io_.run();
+  }
+
+ private:
+  void on(wire::PmixStart& start, std::deque<sys::Fd>& fds) {
+    if (server_ || fds.size() < 2) return;
+    sys::Fd listener = std::move(fds[0]);
+    states_.emplace(fds[1], start.world.size);
+    fds.clear();
+    if (!*states_) return give_up({"", "cannot map the page of states", std::strerror(errno), ""});
+    ::mkdir((start.directory + "/job").c_str(), S_IRWXU);  // where it cannot, libpmix says so
+    server_.emplace(io_, *states_, [this](const wire::Message& message) { link_.send(message); });
+    auto kept = std::make_shared<sys::Fd>(std::move(listener));
+    server_->start(start, [this, kept, space = start.world.pmix_space](const Result<std::uint16_t>& port) {
+      if (!port) return give_up(port.error());
+      shuttle_.emplace(io_, std::move(*kept), *port, space);
+      link_.send(wire::Ping{});
+    });
+  }
+
+  void on(wire::PmixShared& shared, std::deque<sys::Fd>&) {
+    if (server_) server_->shared(std::move(shared));
+  }
+  void on(wire::PmixAnswer& answer, std::deque<sys::Fd>&) {
+    if (server_) server_->answer(std::move(answer));
+  }
+  void on(wire::PmixModexAsk& asked, std::deque<sys::Fd>&) {
+    if (server_) server_->modex_asked(asked);
+  }
+  template <class Other>
+  void on(Other&, std::deque<sys::Fd>&) {}
+
+  void give_up(const Error& error) {
+    link_.send(wire::PmixFailed{error.why.empty() ? error.what : error.what + ": " + error.why, error.hint});
+    link_.when_sent([] { std::_Exit(1); });
+  }
+
+  asio::io_context& io_;
+  link::Link link_;
+  std::optional<States> states_;
+  std::optional<Server> server_;
+  std::optional<Shuttle> shuttle_;
+};
+
+/// Of a launcher around us, or a user's for his programs: this server is none of theirs.
+void clean_environment() {
+  std::vector<std::string> names;
+  for (char** entry = environ; *entry; ++entry) {
+    const std::string_view text(*entry);
+    if (text.starts_with("PMIX_") || text.starts_with("OMPI_")) names.emplace_back(text.substr(0, text.find('=')));
+  }
+  for (const std::string& name : names) ::unsetenv(name.c_str());
+  ::setenv("PMIX_MCA_gds", "hash", 1);     // as pmix/environment.h tells the clients
+  ::setenv("PMIX_MCA_psec", "native", 1);  // likewise
+}
+
+}  // namespace
+}  // namespace dlaunch::pmix
+
+int main() {
+  ::signal(SIGPIPE, SIG_IGN);
+  dlaunch::pmix::clean_environment();
+  dlaunch::sys::Fd socket(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
+  asio::io_context io(1);
+  dlaunch::pmix::Bridge(io, std::move(socket)).run();
+  return 0;
+}

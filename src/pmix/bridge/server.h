@@ -1,0 +1,83 @@
+// libpmix's server, turned into values: what it asks of its host comes out as messages for the launcher, their answers
+// go in. libpmix calls from a thread of its own; there everything is only copied and posted to the loop, and nothing is
+// answered before the call has returned (it would wait for its own locks). Owned by main; one a process, as libpmix is;
+// loop and states must outlive it.
+#pragma once
+
+#include <pmix_server.h>
+
+#include <asio/io_context.hpp>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/error.h"
+#include "pmix/states.h"
+#include "wire/message.h"
+
+namespace dlaunch::pmix {
+
+class Infos;
+
+class Server {
+ public:
+  using Send = std::function<void(const wire::Message&)>;
+  Server(asio::io_context& io, States& states, Send send);
+  ~Server();
+
+  /// Starts libpmix and tells it of the job. `ready` with the port at which it listens, or with why it cannot.
+  void start(const wire::PmixStart& start, std::function<void(Result<std::uint16_t>)> ready);
+
+  void shared(wire::PmixShared&& shared);
+  void answer(wire::PmixAnswer&& answer);
+  void modex_asked(const wire::PmixModexAsk& asked);
+
+ private:
+  struct Upcalls;  // what libpmix calls
+  /// Who waits in libpmix for an answer.
+  struct Op {
+    pmix_op_cbfunc_t call;
+    void* data;
+  };
+  struct Modex {
+    pmix_modex_cbfunc_t call;
+    void* data;
+  };
+  struct Lookup {
+    pmix_lookup_cbfunc_t call;
+    void* data;
+  };
+  struct Gathering {
+    std::variant<Op, Modex> waits;
+    std::string data;
+  };
+
+  void register_clients();
+  void registered();
+  void cannot_start(int status);
+  Result<std::uint16_t> find_port() const;
+  void collect(std::uint8_t kind, std::string members, std::string data, std::variant<Op, Modex> waits);
+  void want(const pmix_proc_t& of, Modex waits);
+  void names(const pmix_proc_t& who, wire::PmixNames asked, std::variant<Op, Lookup> waits);
+  void abort(const pmix_proc_t& who, int code, Op waits);
+  void found(const wire::PmixAnswer& answer, const Lookup& waits) const;
+
+  asio::io_context& io_;
+  States& states_;
+  Send send_;
+  std::string space_;
+  std::function<void(Result<std::uint16_t>)> ready_;
+  std::unique_ptr<Infos> job_;  // libpmix reads it until it says that it has
+  std::vector<std::uint32_t> local_ranks_;
+  size_t registered_ = 0;
+  bool started_ = false;
+  std::uint32_t next_ = 0;
+  std::map<std::pair<std::uint8_t, std::string>, Gathering> gatherings_;
+  std::map<std::uint32_t, std::variant<Op, Modex, Lookup>> waiting_;
+};
+
+}  // namespace dlaunch::pmix

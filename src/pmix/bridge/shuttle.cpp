@@ -1,0 +1,143 @@
+#include "pmix/bridge/shuttle.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <asio/buffer.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/write.hpp>
+#include <chrono>
+#include <utility>
+
+namespace dlaunch::pmix {
+namespace {
+
+constexpr size_t kGreeting = 16u << 10;  // bytes in which the name must stand
+constexpr size_t kMostGuests = 256;      // the oldest has to go
+constexpr std::chrono::seconds kPatience{10};
+constexpr size_t kBuffer = 64u << 10;
+
+sys::Fd dial(std::uint16_t port) {
+  sys::Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (!socket || ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return {};
+  const int on = 1;
+  ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  return socket;
+}
+
+}  // namespace
+
+struct Shuttle::Guest {
+  Guest(asio::io_context& io, sys::Fd fd) : socket(io, fd.release()), timer(io) {}
+  void leave() {
+    asio::error_code ignored;
+    socket.close(ignored);
+    timer.cancel();
+  }
+  asio::posix::stream_descriptor socket;
+  asio::steady_timer timer;
+  std::array<char, 4096> bytes{};
+  std::string said;
+};
+
+/// Lives as long as one of its two directions waits for something.
+struct Shuttle::Connection : std::enable_shared_from_this<Connection> {
+  struct Way {
+    std::array<char, kBuffer> bytes{};
+  };
+  Connection(asio::posix::stream_descriptor client, asio::posix::stream_descriptor server)
+      : ends{std::move(client), std::move(server)} {}
+
+  void start(std::string said) {
+    auto first = std::make_shared<std::string>(std::move(said));
+    asio::async_write(
+        ends[1], asio::buffer(*first),
+        [self = shared_from_this(), first](asio::error_code error, size_t) { error ? self->close() : self->pump(0); });
+    pump(1);
+  }
+
+  void pump(size_t from) {
+    ends[from].async_read_some(asio::buffer(ways[from].bytes),
+                               [self = shared_from_this(), from](asio::error_code error, size_t size) {
+                                 error ? self->close() : self->pass(from, size);
+                               });
+  }
+
+  void pass(size_t from, size_t size) {
+    asio::async_write(ends[1 - from], asio::buffer(ways[from].bytes, size),
+                      [self = shared_from_this(), from](asio::error_code error, size_t) {
+                        error ? self->close() : self->pump(from);
+                      });
+  }
+
+  void close() {
+    asio::error_code ignored;
+    for (auto& end : ends) end.close(ignored);
+  }
+
+  std::array<asio::posix::stream_descriptor, 2> ends;
+  std::array<Way, 2> ways;
+};
+
+Shuttle::Shuttle(asio::io_context& io, sys::Fd listener, std::uint16_t port, std::string space)
+    : io_(io), listener_(io, listener.release()), port_(port), space_(std::move(space)) {
+  listener_.non_blocking(true);
+  wait();
+}
+
+Shuttle::~Shuttle() = default;
+
+void Shuttle::wait() {
+  listener_.async_wait(asio::posix::stream_descriptor::wait_read, [this](asio::error_code error) {
+    if (error) return;
+    for (;;) {
+      sys::Fd socket(::accept4(listener_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      if (!socket) break;
+      admit(std::move(socket));
+    }
+    wait();
+  });
+}
+
+void Shuttle::admit(sys::Fd socket) {
+  const int on = 1;
+  ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  std::erase_if(guests_, [](const auto& guest) { return guest.expired(); });
+  if (guests_.size() >= kMostGuests) {
+    if (const auto oldest = guests_.front().lock()) oldest->leave();
+    guests_.pop_front();
+  }
+  const auto guest = std::make_shared<Guest>(io_, std::move(socket));
+  guests_.push_back(guest);
+  guest->timer.expires_after(kPatience);
+  guest->timer.async_wait([weak = std::weak_ptr(guest)](asio::error_code error) {
+    const auto late = weak.lock();
+    if (!error && late) late->leave();
+  });
+  listen_to(guest);
+}
+
+void Shuttle::listen_to(const std::shared_ptr<Guest>& guest) {
+  guest->socket.async_read_some(asio::buffer(guest->bytes), [this, guest](asio::error_code error, size_t size) {
+    if (error) return guest->leave();
+    guest->said.append(guest->bytes.data(), size);
+    if (guest->said.find(space_) != std::string::npos) return carry(*guest);
+    guest->said.size() > kGreeting ? guest->leave() : listen_to(guest);
+  });
+}
+
+void Shuttle::carry(Guest& guest) {
+  guest.timer.cancel();
+  sys::Fd server = dial(port_);
+  if (!server) return guest.leave();
+  asio::posix::stream_descriptor end(io_, server.release());
+  std::make_shared<Connection>(std::move(guest.socket), std::move(end))->start(std::move(guest.said));
+}
+
+}  // namespace dlaunch::pmix

@@ -1,0 +1,85 @@
+#include "pmix/collectives.h"
+
+#include <algorithm>
+
+namespace dlaunch::pmix {
+
+Collectives::Collectives(std::string space, std::vector<int> host_of_rank)
+    : space_(std::move(space)), host_of_rank_(std::move(host_of_rank)), ended_(host_of_rank_.size()) {}
+
+bool Collectives::find_ranks(const std::string& members, Open& open) const {
+  const auto parsed = parse_members(members);
+  if (!parsed) return false;
+  for (const Members& each : *parsed) {
+    if (each.space != space_) return false;
+    auto runs = each.runs;
+    if (each.all) runs = {{0u, static_cast<std::uint32_t>(host_of_rank_.size()) - 1u}};
+    for (const auto& [first, last] : runs) {
+      if (last >= host_of_rank_.size()) return false;
+      for (std::uint32_t rank = first; rank <= last; ++rank) {
+        auto& ranks = open.ranks[host_of_rank_[rank]];
+        if (!ended_[rank]) ranks.push_back(rank);
+      }
+    }
+  }
+  return true;
+}
+
+std::string Collectives::take(int host, std::uint8_t kind, const std::string& members, const std::string& data) {
+  const Key key{kind, members};
+  if (data.size() > kMaxPart) return "its agent brings more to a fence than it may";
+  if (open_.size() >= kMostOpen) return "its agent has too many collectives open";
+  const auto [at, is_new] = open_.try_emplace(key);
+  Open& open = at->second;
+  if (is_new && !find_ranks(members, open)) {
+    open.came = {host};
+    end(key, open, Status::bad_parameter, "");
+    open_.erase(at);
+    return {};
+  }
+  if (!open.ranks.contains(host)) {
+    if (is_new) open_.erase(at);
+    return "its agent comes to a collective of others";
+  }
+  if (!open.came.insert(host).second) return "its agent comes to a collective twice";
+  open.data += data;
+  check(key, open);
+  if (open.came.empty()) open_.erase(at);
+  return {};
+}
+
+void Collectives::check(const Key& key, Open& open) {
+  if (open.data.size() > kMostShared) {
+    return end(key, open, Status::out_of_memory,
+               "the ranks put more than " + std::to_string(kMostShared >> 20) + " MiB for each other");
+  }
+  if (open.came.size() == open.ranks.size()) return end(key, open, Status::ok, "");
+  for (const auto& [host, ranks] : open.ranks) {
+    if (open.came.contains(host) || !ranks.empty()) continue;
+    return end(key, open, Status::unreachable, "ranks wait in MPI for ranks that have ended");
+  }
+}
+
+/// Leaves it without hosts, which is how the caller sees that it is over.
+void Collectives::end(const Key& key, Open& open, Status status, std::string why) {
+  over_.push_back({key.first, key.second, {}, status, {open.came.begin(), open.came.end()}, std::move(why)});
+  if (status == Status::ok) over_.back().data = std::move(open.data);
+  open.came.clear();
+}
+
+void Collectives::rank_ended(std::uint32_t rank) {
+  if (rank >= ended_.size() || ended_[rank]) return;
+  ended_[rank] = true;
+  for (auto at = open_.begin(); at != open_.end();) {
+    Open& open = at->second;
+    if (const auto host = open.ranks.find(host_of_rank_[rank]); host != open.ranks.end()) {
+      std::erase(host->second, rank);
+      check(at->first, open);
+    }
+    at = open.came.empty() ? open_.erase(at) : std::next(at);
+  }
+}
+
+std::vector<Collectives::Over> Collectives::take_over() { return std::exchange(over_, {}); }
+
+}  // namespace dlaunch::pmix

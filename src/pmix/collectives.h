@@ -1,0 +1,61 @@
+// Fences, connects and disconnects of PMIx over several hosts, as the launcher sees them: each host that has ranks
+// among the members brings its part, and once all have, they get the parts of all. PURE. Owned by the launcher.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pmix/members.h"
+#include "pmix/status.h"
+
+namespace dlaunch::pmix {
+
+inline constexpr size_t kMaxPart = 8u << 20;       ///< bytes that one host may bring to a fence
+inline constexpr size_t kMostShared = 256u << 20;  ///< bytes of all hosts in one fence
+inline constexpr size_t kMostOpen = 10000;         ///< collectives at one time
+
+class Collectives {
+ public:
+  /// `host_of_rank` of the job whose name is `space`.
+  Collectives(std::string space, std::vector<int> host_of_rank);
+
+  struct Over {
+    std::uint8_t kind = 0;
+    std::string members;
+    std::string data;
+    Status status = Status::ok;
+    std::vector<int> hosts;  ///< that wait for it
+    std::string why;         ///< it failed: what a person should know; may be empty
+  };
+  /// Empty, or how the host breaks the order.
+  std::string take(int host, std::uint8_t kind, const std::string& members, const std::string& data);
+  /// A host whose members have all ended, and that has not come, never will: such collectives fail.
+  void rank_ended(std::uint32_t rank);
+  /// Those that are over, each once.
+  std::vector<Over> take_over();
+
+ private:
+  using Key = std::pair<std::uint8_t, std::string>;
+  struct Open {
+    std::map<int, std::vector<std::uint32_t>> ranks;  ///< members that live, of each host that takes part
+    std::set<int> came;
+    std::string data;
+  };
+
+  /// False when there is no such rank or job.
+  bool find_ranks(const std::string& members, Open& open) const;
+  void check(const Key& key, Open& open);
+  void end(const Key& key, Open& open, Status status, std::string why);
+
+  std::string space_;
+  std::vector<int> host_of_rank_;
+  std::vector<bool> ended_;
+  std::map<Key, Open> open_;
+  std::vector<Over> over_;
+};
+
+}  // namespace dlaunch::pmix

@@ -1,0 +1,69 @@
+#include "pmix/environment.h"
+
+namespace dlaunch::pmix {
+namespace {
+
+class List {
+ public:
+  void set(std::string_view name, std::string_view value) {
+    std::string entry(name);
+    entry.append("=").append(value);
+    entries_.push_back(std::move(entry));
+  }
+  void set(std::string_view name, std::uint32_t value) { set(name, std::to_string(value)); }
+  std::vector<std::string> take() { return std::move(entries_); }
+
+ private:
+  std::vector<std::string> entries_;
+};
+
+/// As libpmix's PMIx_server_setup_fork says it, less what clients do without.
+void add_server(List& list, const Site& site) {
+  const std::string uri =
+      server_space(site.space) + '.' + std::to_string(site.node) + ";tcp4://127.0.0.1:" + std::to_string(site.port);
+  for (const char* version : {"41", "4", "3", "21", "2"}) list.set(std::string("PMIX_SERVER_URI") + version, uri);
+  list.set("PMIX_GDS_MODULE", "hash");
+  list.set("PMIX_SECURITY_MODE", "native");
+  list.set("PMIX_BFROP_BUFFER_TYPE", "PMIX_BFROP_BUFFER_NON_DESC");
+  list.set("PMIX_HOSTNAME", site.host);
+}
+
+/// Open MPI's, which it reads from its launcher's environment and not through PMIx.
+void add_open_mpi(List& list, const Site& site) {
+  list.set("JSM_JSRUN_PORT", "1");  // Open MPI 4.1 takes itself for a singleton without
+  if (!site.segments.empty()) {
+    list.set("OMPI_MCA_btl_vader_backing_directory", site.segments);
+    list.set("OMPI_MCA_btl_sm_backing_directory", site.segments);
+  }
+  if (site.crowded) list.set("OMPI_MCA_mpi_oversubscribe", "1");
+}
+
+}  // namespace
+
+std::string server_space(std::string_view space) { return std::string(space) + "-host"; }
+
+std::string segments_directory(std::string_view space, std::uint32_t node) {
+  return "/dev/shm/dlaunch-" + std::string(space) + '-' + std::to_string(node);
+}
+
+std::vector<std::string> environment(const Site& site, std::uint32_t rank, std::uint32_t local_rank, Client client) {
+  List list;
+  list.set("PMIX_NAMESPACE", site.space);
+  list.set("PMIX_RANK", rank);
+  add_server(list, site);
+  add_open_mpi(list, site);
+  if (client == Client::maybe) {
+    list.set("MPIR_CVAR_PMI_VERSION", "1");  // MPICH 5 ends when it finds both PMI-1 and PMIx, and is not told which
+    return list.take();
+  }
+  list.set("OMPI_COMM_WORLD_RANK", rank);
+  list.set("OMPI_COMM_WORLD_SIZE", site.size);
+  list.set("OMPI_COMM_WORLD_LOCAL_RANK", local_rank);
+  list.set("OMPI_COMM_WORLD_LOCAL_SIZE", site.here);
+  list.set("OMPI_COMM_WORLD_NODE_RANK", local_rank);
+  list.set("OMPI_UNIVERSE_SIZE", site.size);
+  if (client == Client::personal) list.set("OMPI_COMMAND", "dlaunch");
+  return list.take();
+}
+
+}  // namespace dlaunch::pmix

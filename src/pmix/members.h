@@ -1,0 +1,35 @@
+// Who takes part in a collective, as one text by which every host names the same collective: "SPACE:*" for all ranks of
+// a job, "SPACE:0-3,7" for some, several jobs with a blank between, in the order of their names. PURE.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace dlaunch::pmix {
+
+inline constexpr std::uint32_t kAllRanks = ~0u;
+inline constexpr size_t kMaxMembers = 1u << 20;  ///< bytes of the text
+
+struct Process {
+  std::string space;
+  std::uint32_t rank = 0;  ///< or kAllRanks
+};
+
+/// Of one job.
+struct Members {
+  std::string space;
+  bool all = false;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> runs;  ///< first and last, ascending; none when `all`
+  bool operator==(const Members&) const = default;
+};
+
+std::string write_members(std::vector<Process> processes);
+
+/// Nothing when the text is none that write_members makes.
+std::optional<std::vector<Members>> parse_members(std::string_view text);
+
+}  // namespace dlaunch::pmix

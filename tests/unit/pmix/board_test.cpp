@@ -1,0 +1,89 @@
+#include "pmix/board.h"
+
+#include <gmock/gmock.h>
+
+namespace dlaunch::pmix {
+namespace {
+
+using testing::IsEmpty;
+
+Board::Asker asker(std::uint32_t rank, std::uint32_t id = 0) {
+  return {static_cast<int>(rank) + 10, id, {"job", rank}};
+}
+
+Status only(const Board::Answers& answers) {
+  EXPECT_EQ(answers.size(), 1u);
+  return answers.empty() ? Status::failed : answers[0].status;
+}
+
+TEST(PmixBoard, WhatIsPublishedIsFoundWithItsOwner) {
+  Board board;
+  EXPECT_EQ(only(board.publish(asker(1), {"a", "b"}, {"1", "2"}, false)), Status::ok);
+  const auto answers = board.look_up(asker(2, 5), {"b", "c"}, false);
+  ASSERT_EQ(answers.size(), 1u);
+  EXPECT_EQ(answers[0].host, 12);
+  EXPECT_EQ(answers[0].id, 5u);
+  EXPECT_EQ(answers[0].status, Status::ok);
+  ASSERT_EQ(answers[0].found.size(), 1u);
+  EXPECT_EQ(answers[0].found[0].owner.rank, 1u);
+  EXPECT_EQ(answers[0].found[0].key, "b");
+  EXPECT_EQ(answers[0].found[0].value, "2");
+  EXPECT_EQ(only(board.look_up(asker(2), {"c"}, false)), Status::not_found);
+}
+
+TEST(PmixBoard, ANameIsTakenOnce) {
+  Board board;
+  board.publish(asker(1), {"a"}, {"1"}, false);
+  EXPECT_EQ(only(board.publish(asker(2), {"b", "a"}, {"1", "1"}, false)), Status::duplicate_key);
+  EXPECT_EQ(only(board.look_up(asker(2), {"b"}, false)), Status::not_found);
+}
+
+TEST(PmixBoard, WhoWaitsIsAnsweredOnceAllIsThere) {
+  Board board;
+  EXPECT_THAT(board.look_up(asker(2, 7), {"a", "b"}, true), IsEmpty());
+  EXPECT_EQ(board.publish(asker(0), {"a"}, {"1"}, false).size(), 1u);
+  const auto answers = board.publish(asker(1), {"b"}, {"2"}, false);
+  ASSERT_EQ(answers.size(), 2u);
+  EXPECT_EQ(answers[1].host, 12);
+  EXPECT_EQ(answers[1].id, 7u);
+  EXPECT_EQ(answers[1].found.size(), 2u);
+}
+
+TEST(PmixBoard, WhatIsReadOnceIsGone) {
+  Board board;
+  board.look_up(asker(2), {"a"}, true);
+  EXPECT_EQ(board.publish(asker(1), {"a"}, {"1"}, true).size(), 2u);
+  EXPECT_EQ(only(board.look_up(asker(3), {"a"}, false)), Status::not_found);
+  EXPECT_EQ(only(board.publish(asker(1), {"a"}, {"2"}, true)), Status::ok);  // its name is free again
+}
+
+TEST(PmixBoard, OnlyTheOwnerTakesBack) {
+  Board board;
+  board.publish(asker(1), {"a", "b"}, {"1", "2"}, false);
+  EXPECT_EQ(only(board.unpublish(asker(2), {"a"})), Status::not_found);
+  EXPECT_EQ(only(board.unpublish(asker(1), {"a"})), Status::ok);
+  EXPECT_EQ(only(board.look_up(asker(2), {"a"}, false)), Status::not_found);
+  EXPECT_EQ(only(board.unpublish(asker(1), {})), Status::ok);
+  EXPECT_EQ(only(board.look_up(asker(2), {"b"}, false)), Status::not_found);
+}
+
+TEST(PmixBoard, ARankThatEndedWaitsNoMore) {
+  Board board;
+  board.look_up(asker(2), {"a"}, true);
+  board.ended({"job", 2});
+  EXPECT_EQ(board.publish(asker(1), {"a"}, {"1"}, true).size(), 1u);
+  EXPECT_EQ(only(board.look_up(asker(3), {"a"}, false)), Status::ok);
+}
+
+TEST(PmixBoard, ThereIsAnEnd) {
+  Board board;
+  EXPECT_EQ(only(board.publish(asker(1), {"a"}, {}, false)), Status::bad_parameter);
+  EXPECT_EQ(only(board.publish(asker(1), {"a"}, {std::string(Board::kMostBytes + 1, 'x')}, false)),
+            Status::out_of_memory);
+  EXPECT_EQ(only(board.look_up(asker(1), std::vector<std::string>(Board::kMostKeys + 1, "a"), false)),
+            Status::bad_parameter);
+  EXPECT_EQ(only(board.look_up(asker(1), {}, true)), Status::bad_parameter);
+}
+
+}  // namespace
+}  // namespace dlaunch::pmix
