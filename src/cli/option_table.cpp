@@ -28,8 +28,11 @@ constexpr std::array<Word<plan::RankBy>, 4> kRankBy{{{"slot", plan::RankBy::slot
                                                      {"socket", plan::RankBy::socket}}};
 constexpr std::array<Word<plan::Visible>, 3> kVisible{
     {{"rank", plan::Visible::rank}, {"host", plan::Visible::host}, {"none", plan::Visible::unchanged}}};
-constexpr std::array<Word<plan::Mpi>, 5> kMpi{
-    {{"auto", plan::Mpi::automatic}, {"pmi1", plan::Mpi::pmi1}, {"pmi2", plan::Mpi::pmi2}, {"pmix", plan::Mpi::pmix}, {"none", plan::Mpi::none}}};
+constexpr std::array<Word<plan::Mpi>, 5> kMpi{{{"auto", plan::Mpi::automatic},
+                                               {"pmi1", plan::Mpi::pmi1},
+                                               {"pmi2", plan::Mpi::pmi2},
+                                               {"pmix", plan::Mpi::pmix},
+                                               {"none", plan::Mpi::none}}};
 constexpr std::array<Word<output::Color>, 3> kColor{
     {{"auto", output::Color::automatic}, {"always", output::Color::always}, {"never", output::Color::never}}};
 constexpr std::array<Word<bool>, 2> kTransport{{{"ssh", true}, {"exec", false}}};
