@@ -92,8 +92,16 @@ WayElsewhere way_elsewhere(const Options& options) {
   return options.exec.empty() ? WayElsewhere::ssh : WayElsewhere::command;
 }
 
+void tell_notes(const Options& options, const plan::Plan& plan) {
+  if (options.quiet) return;
+  for (const std::string& note : plan.notes) say("dlaunch: note: " + note + '\n');
+}
+
 /// Refuses what would fail later.
 Result<std::unique_ptr<output::Output>> open_output(const Options& options, const plan::Plan& plan) {
+  if (options.request.mpi == plan::Mpi::pmix && pmix_program().empty()) {
+    return fail({"--mpi pmix", "this build of dlaunch has no PMIx", "", "build it where libpmix-dev is installed"});
+  }
   const std::uint64_t need = open_files_needed(plan, options.output, way_elsewhere(options));
   if (auto error = too_few_open_files(plan, need, sys::open_files_limit())) return fail(*std::move(error));
   auto output = output::Output::open(options.output, launcher::rank_facts(plan), {STDOUT_FILENO, STDERR_FILENO});
@@ -139,13 +147,7 @@ int write_last_record(const Options& options, const plan::Plan& plan, const job:
 
 int run_job(const Options& options, plan::Plan& plan, Ways& ways, const std::function<void()>& before_start) {
   const Span span;
-  for (const std::string& note : options.quiet ? std::vector<std::string>{} : plan.notes)
-    say("dlaunch: note: " + note + '\n');
-  if (options.request.mpi == plan::Mpi::pmix && pmix_program().empty()) {
-    const Error error{"--mpi pmix", "this build of dlaunch has no PMIx", "", "build it where libpmix-dev is installed"};
-    say(to_text(error));
-    return error.exit_code;
-  }
+  tell_notes(options, plan);
   auto output = open_output(options, plan);
   if (!output) {
     say(to_text(output.error()));
