@@ -43,6 +43,7 @@ void Pmix::configure(const wire::MpiWorld& world, std::uint32_t ranks_here) {
   world_ = world;
   site_.space = world.pmix_space;
   site_.size = world.size;
+  site_.universe = world.universe;
   site_.here = ranks_here;
   site_.node = world.node;
   if (world.node < world.hosts.size()) site_.host = world.hosts[world.node];
@@ -61,10 +62,11 @@ bool Pmix::serves(pmi::Family family) {
   return true;
 }
 
-std::vector<std::string> Pmix::environment(std::uint32_t rank, std::uint32_t local_rank, pmi::Family family) const {
+std::vector<std::string> Pmix::environment(std::uint32_t rank, std::uint32_t local_rank, pmi::Family family,
+                                           std::string_view command) const {
   auto client = world_.personal ? pmix::Client::personal : pmix::Client::surely;
   if (!world_.personal && family != pmi::Family::pmix) client = pmix::Client::maybe;
-  return pmix::environment(site_, rank, local_rank, client);
+  return pmix::environment(site_, rank, local_rank, client, command);
 }
 
 /// Only this host's own processes reach it, and it is closed to whoever does not know the job's name

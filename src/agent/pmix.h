@@ -39,7 +39,8 @@ class Pmix {
   /// Whether ranks of such a program are told of it. From then on clients may knock.
   bool serves(pmi::Family family);
   /// NAME=VALUE, for a rank of a program that it serves.
-  std::vector<std::string> environment(std::uint32_t rank, std::uint32_t local_rank, pmi::Family family) const;
+  std::vector<std::string> environment(std::uint32_t rank, std::uint32_t local_rank, pmi::Family family,
+                                       std::string_view command) const;
 
   /// False for a process beside the ranks.
   bool in_world(std::uint32_t rank) const { return rank < world_.size; }

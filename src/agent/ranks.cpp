@@ -265,7 +265,8 @@ std::vector<std::string> Ranks::own_environment(const wire::Spawn& spawn) const 
   const Program& program = programs_.at(spawn.app);
   if (!program.pmix || !pmix_.in_world(spawn.rank)) return env;
   if (!program.mpi) std::erase_if(env, is_pmi1);
-  for (std::string& entry : pmix_.environment(spawn.rank, spawn.local_rank, program.family)) {
+  for (std::string& entry :
+       pmix_.environment(spawn.rank, spawn.local_rank, program.family, program.asked.argv.front())) {
     if (!has_name_of(program.asked.env, entry)) add_unless_there(env, entry);
   }
   return env;

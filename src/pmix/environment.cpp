@@ -46,7 +46,8 @@ std::string segments_directory(std::string_view space, std::uint32_t node) {
   return "/dev/shm/dlaunch-" + std::string(space) + '-' + std::to_string(node);
 }
 
-std::vector<std::string> environment(const Site& site, std::uint32_t rank, std::uint32_t local_rank, Client client) {
+std::vector<std::string> environment(const Site& site, std::uint32_t rank, std::uint32_t local_rank, Client client,
+                                     std::string_view command) {
   List list;
   list.set("PMIX_NAMESPACE", site.space);
   list.set("PMIX_RANK", rank);
@@ -61,8 +62,8 @@ std::vector<std::string> environment(const Site& site, std::uint32_t rank, std::
   list.set("OMPI_COMM_WORLD_LOCAL_RANK", local_rank);
   list.set("OMPI_COMM_WORLD_LOCAL_SIZE", site.here);
   list.set("OMPI_COMM_WORLD_NODE_RANK", local_rank);
-  list.set("OMPI_UNIVERSE_SIZE", site.size);
-  if (client == Client::personal) list.set("OMPI_COMMAND", "dlaunch");
+  list.set("OMPI_UNIVERSE_SIZE", site.universe);
+  if (client == Client::personal) list.set("OMPI_COMMAND", command);
   return list.take();
 }
 

@@ -11,14 +11,15 @@ namespace dlaunch::pmix {
 
 /// What all ranks of a host share.
 struct Site {
-  std::string space;       ///< PMIx's name of the job
-  std::uint32_t size = 0;  ///< ranks of the job
-  std::uint32_t here = 0;  ///< ranks of this host
-  std::uint32_t node = 0;  ///< this host's place among the job's
-  std::string host;        ///< its name there
-  std::uint16_t port = 0;  ///< of 127.0.0.1, where clients are waited for
-  std::string segments;    ///< segments_directory(); empty: Open MPI's own choice
-  bool crowded = false;    ///< more ranks than CPUs
+  std::string space;           ///< PMIx's name of the job
+  std::uint32_t size = 0;      ///< ranks of the job
+  std::uint32_t universe = 0;  ///< slots of the job
+  std::uint32_t here = 0;      ///< ranks of this host
+  std::uint32_t node = 0;      ///< this host's place among the job's
+  std::string host;            ///< its name there
+  std::uint16_t port = 0;      ///< of 127.0.0.1, where clients are waited for
+  std::string segments;        ///< segments_directory(); empty: Open MPI's own choice
+  bool crowded = false;        ///< more ranks than CPUs
 };
 
 /// How sure it is that the program is a client of PMIx.
@@ -31,7 +32,8 @@ std::string server_space(std::string_view space);
 /// it, too, so that it is gone where the agent was killed.
 std::string segments_directory(std::string_view space, std::uint32_t node);
 
-/// NAME=VALUE. personal: with all that Open MPI's own launcher says of itself.
-std::vector<std::string> environment(const Site& site, std::uint32_t rank, std::uint32_t local_rank, Client client);
+/// NAME=VALUE. personal: with all that Open MPI's own launcher says of itself. `command`: as the program was named.
+std::vector<std::string> environment(const Site& site, std::uint32_t rank, std::uint32_t local_rank, Client client,
+                                     std::string_view command);
 
 }  // namespace dlaunch::pmix
