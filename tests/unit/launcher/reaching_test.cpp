@@ -58,9 +58,12 @@ class Doors : public transport::Transport {
       std::vector<char> piece(piece_size);
       for (size_t left = transport::agent_image().bytes.size(); left > 0;) {
         std::this_thread::sleep_for(piece_pause);
-        const ssize_t got = ::read(shell.get(), piece.data(), std::min(left, piece_size));
-        if (got <= 0) return;
-        left -= static_cast<size_t>(got);
+        for (size_t room = std::min(left, piece_size); room > 0;) {  // a socket gives less at once
+          const ssize_t got = ::read(shell.get(), piece.data(), room);
+          if (got <= 0) return;
+          room -= static_cast<size_t>(got);
+          left -= static_cast<size_t>(got);
+        }
       }
       write(shell, mark + "ready " + machine + '\n');
       serve(std::move(shell), "");
