@@ -128,7 +128,7 @@ void Pmix::start(const std::string& path) {
                   [](const std::string&) {},  // it is reaped as well
                   {}});
   std::vector<sys::Fd> fds;
-  fds.emplace_back(listener_.release());
+  fds.emplace_back(::fcntl(listener_.native_handle(), F_DUPFD_CLOEXEC, 0));
   fds.push_back(std::move(page_));
   bridge_->send(wire::PmixStart{world_, *directory, site_.crowded}, std::move(fds));
   for (const wire::Message& message : std::exchange(early_, {})) bridge_->send(message);
@@ -187,6 +187,8 @@ void Pmix::read_words() {
 void Pmix::said(wire::Message&& message) {
   if (std::holds_alternative<wire::Ping>(message)) {
     timer_.cancel();
+    asio::error_code ignored;
+    listener_.close(ignored);  // had dlaunch-pmix failed, who knocked would have waited, and not failed before it
     if (phase_ == Phase::starting) phase_ = Phase::running;
   } else if (auto* failed = std::get_if<wire::PmixFailed>(&message)) {
     fail(failed->why, failed->hint);
