@@ -5,6 +5,6 @@
 #include "pmi/probe.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, size_t size) {
-  (void)dlaunch::pmi::may_use_mpi({reinterpret_cast<const char*>(data), size});
+  (void)dlaunch::pmi::family_of({reinterpret_cast<const char*>(data), size});
   return 0;
 }
