@@ -99,30 +99,9 @@ wire::Layout layout_frame(const plan::Plan& plan, int host, const Settings& sett
   return layout;
 }
 
-wire::MpiWorld world_frame(const plan::Plan& plan, int world, int host) {
-  const int first = plan.worlds.first(world);
-  const int size = plan.worlds.size(world, static_cast<int>(plan.ranks.size()));
-  std::vector<int> hosts;
-  hosts.reserve(static_cast<size_t>(size));
-  for (int id = first; id < first + size; ++id) hosts.push_back(plan.ranks[static_cast<size_t>(id)].host);
-  std::uint32_t slots = 0;
-  for (const plan::PlannedHost& each : plan.hosts) {
-    slots += std::max(static_cast<std::uint32_t>(each.host.slots), static_cast<std::uint32_t>(each.ranks.size()));
-  }
-  const auto here = std::ranges::count(hosts, host);
-  wire::MpiWorld frame;
-  frame.world = static_cast<std::uint32_t>(world);
-  frame.first = static_cast<std::uint32_t>(first);
-  frame.size = static_cast<std::uint32_t>(size);
-  frame.here = static_cast<std::uint32_t>(here);
-  frame.first_app = static_cast<std::uint32_t>(plan.ranks[static_cast<size_t>(first)].app);
-  frame.space = space_name(plan, world);
-  frame.universe = slots;
-  frame.mapping = pmi::process_mapping(hosts);
-  frame.alone = here == size;
-  frame.probe = plan.mpi == plan::Mpi::automatic;
-  frame.pmi1 = plan.mpi != plan::Mpi::pmix;
-  return frame;
+wire::MpiWorld world_frame(const plan::Plan& plan, int host, wire::MpiWorld world) {
+  world.here = static_cast<std::uint32_t>(newest_ranks(plan, host).size());
+  return world;
 }
 
 /// The programs and ranks of the newest world on a host.
@@ -150,30 +129,54 @@ output::RankFacts facts_of(const plan::Plan& plan, const plan::Rank& rank) {
 
 }  // namespace
 
+wire::MpiWorld newest_world(const plan::Plan& plan) {
+  const int world = plan.worlds.last();
+  const int first = plan.worlds.first(world);
+  std::vector<int> hosts;
+  hosts.reserve(plan.ranks.size() - static_cast<size_t>(first));
+  for (auto id = static_cast<size_t>(first); id < plan.ranks.size(); ++id) hosts.push_back(plan.ranks[id].host);
+  std::uint32_t slots = 0;
+  for (const plan::PlannedHost& each : plan.hosts) {
+    slots += std::max(static_cast<std::uint32_t>(each.host.slots), static_cast<std::uint32_t>(each.ranks.size()));
+  }
+  wire::MpiWorld frame;
+  frame.world = static_cast<std::uint32_t>(world);
+  frame.first = static_cast<std::uint32_t>(first);
+  frame.size = static_cast<std::uint32_t>(hosts.size());
+  frame.first_app = static_cast<std::uint32_t>(plan.ranks[static_cast<size_t>(first)].app);
+  frame.space = space_name(plan, world);
+  frame.universe = slots;
+  frame.mapping = pmi::process_mapping(hosts);
+  frame.alone = std::ranges::all_of(hosts, [&](int host) { return host == hosts.front(); });
+  frame.probe = plan.mpi == plan::Mpi::automatic;
+  frame.pmi1 = plan.mpi != plan::Mpi::pmix;
+  return frame;
+}
+
 std::vector<wire::Message> start_frames(const plan::Plan& plan, int host, const Settings& settings,
-                                        const std::vector<output::RankFacts>& facts) {
+                                        const std::vector<output::RankFacts>& facts, const wire::MpiWorld& world) {
   std::vector<wire::Message> frames{layout_frame(plan, host, settings)};
   const bool here = plan.hosts[static_cast<size_t>(host)].host.local;
   if (const auto& table = plan.rank_table; table && !(here && !table->path.empty())) {
     frames.emplace_back(wire::File{table->name, std::string(plan::kRankTableVariable), table->text});
   }
-  if (plan.mpi != plan::Mpi::none) frames.emplace_back(world_frame(plan, 1, host));
+  if (plan.mpi != plan::Mpi::none) frames.emplace_back(world_frame(plan, host, world));
   add_ranks(plan, host, settings, facts, frames);
   if (plan.companion && plan.companion->host == host) frames.push_back(companion_frame(plan));
   return frames;
 }
 
 std::vector<wire::Message> world_frames(const plan::Plan& plan, int host, const Settings& settings,
-                                        const std::vector<output::RankFacts>& facts,
-                                        const std::vector<std::string>& pairs) {
+                                        const std::vector<output::RankFacts>& facts, const wire::MpiWorld& world) {
   std::vector<wire::Message> frames;
-  if (plan.mpi != plan::Mpi::none) {
-    wire::MpiWorld frame = world_frame(plan, plan.worlds.last(), host);
-    frame.pairs = pairs;
-    frames.emplace_back(std::move(frame));
-  }
+  if (plan.mpi != plan::Mpi::none) frames.emplace_back(world_frame(plan, host, world));
   add_ranks(plan, host, settings, facts, frames);
   return frames;
+}
+
+std::vector<int> newest_ranks(const plan::Plan& plan, int host) {
+  const std::vector<int>& all = plan.hosts[static_cast<size_t>(host)].ranks;
+  return {std::ranges::lower_bound(all, plan.worlds.first(plan.worlds.last())), all.end()};
 }
 
 std::string space_name(const plan::Plan& plan, int world) {

@@ -13,14 +13,20 @@
 
 namespace dlaunch::launcher {
 
-/// What the ranks of this host share, its apps, then its ranks.
-std::vector<wire::Message> start_frames(const plan::Plan& plan, int host, const Settings& settings,
-                                        const std::vector<output::RankFacts>& facts);
+/// The newest world, as each of its hosts is told of it, but for how many of its ranks are there. Linear in hosts and
+/// ranks: made once for all hosts.
+wire::MpiWorld newest_world(const plan::Plan& plan);
 
-/// Those of the newest world, on a host that has some of it. `pairs` are in its key-value space.
+/// What the ranks of this host share, its apps, then its ranks. `world`: newest_world().
+std::vector<wire::Message> start_frames(const plan::Plan& plan, int host, const Settings& settings,
+                                        const std::vector<output::RankFacts>& facts, const wire::MpiWorld& world);
+
+/// Those of the newest world, on a host that has some of it.
 std::vector<wire::Message> world_frames(const plan::Plan& plan, int host, const Settings& settings,
-                                        const std::vector<output::RankFacts>& facts,
-                                        const std::vector<std::string>& pairs);
+                                        const std::vector<output::RankFacts>& facts, const wire::MpiWorld& world);
+
+/// The ids of the newest world's ranks on that host.
+std::vector<int> newest_ranks(const plan::Plan& plan, int host);
 
 /// The name of a world's key-value space.
 std::string space_name(const plan::Plan& plan, int world);

@@ -63,18 +63,12 @@ Result<job::RanksAdded> Growth::take(const plan::SpawnRequest& request, std::vec
   parts_.facts.insert(parts_.facts.end(), facts.begin(), facts.end());
   plan::adopt(plan, *std::move(grown));
   parts_.streams.grow(static_cast<int>(plan.ranks.size()));
-  parts_.mpi.grow();
-  pairs_ = std::move(pairs);
+  parts_.mpi.grow(std::move(pairs));
   return added;
 }
 
 std::vector<wire::Message> Growth::frames(int host) const {
-  return world_frames(parts_.plan, host, parts_.settings, parts_.facts, pairs_);
-}
-
-std::vector<int> Growth::ranks(int host) const {
-  const std::vector<int>& all = parts_.plan.hosts[static_cast<size_t>(host)].ranks;
-  return {std::ranges::lower_bound(all, parts_.plan.worlds.first(parts_.plan.worlds.last())), all.end()};
+  return world_frames(parts_.plan, host, parts_.settings, parts_.facts, parts_.mpi.newest());
 }
 
 /// How many ranks each host has now.

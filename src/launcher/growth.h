@@ -45,14 +45,11 @@ class Growth {
 
   /// What starts the newest world's ranks on that host.
   std::vector<wire::Message> frames(int host) const;
-  /// Their ids.
-  std::vector<int> ranks(int host) const;
 
  private:
   std::vector<int> running() const;
 
   Parts parts_;
-  std::vector<std::string> pairs_;  // of the newest world
 };
 
 }  // namespace dlaunch::launcher

@@ -302,7 +302,7 @@ class Launcher::Impl {
     if (parts_.before_start) parts_.before_start();
     for (const int rank : parts_.plan.hosts[static_cast<size_t>(start.host)].ranks) order_.asked(rank);
     if (companion_.is_on(start.host)) order_.asked(companion_.number());
-    auto frames = start_frames(parts_.plan, start.host, parts_.settings, facts_);
+    auto frames = start_frames(parts_.plan, start.host, parts_.settings, facts_, mpi_.newest());
     for (wire::Message& frame : frames) {
       if (auto* world = std::get_if<wire::MpiWorld>(&frame)) pmix_.describe(start.host, *world);
     }
@@ -310,7 +310,7 @@ class Launcher::Impl {
     parts_.hosts.flush(start.host);  // before the next one's: all environments together are much memory
   }
   void act(const job::StartWorld& start) {
-    for (const int rank : growth_.ranks(start.host)) order_.asked(rank);
+    for (const int rank : newest_ranks(parts_.plan, start.host)) order_.asked(rank);
     send_frames(start.host, growth_.frames(start.host));
   }
   void send_frames(int host, const std::vector<wire::Message>& frames) {

@@ -5,6 +5,7 @@
 #include <deque>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "launcher/hosts.h"
 #include "plan/plan.h"
@@ -18,8 +19,10 @@ class Mpi {
  public:
   Mpi(const plan::Plan& plan, Hosts& hosts);
 
-  /// The plan has another world.
-  void grow();
+  /// The plan has another world, with `pairs` in its key-value space from the start.
+  void grow(std::vector<std::string> pairs);
+  /// What the hosts of the newest world are told of it (launcher/frames.h).
+  const wire::MpiWorld& newest() const { return newest_; }
   /// Empty, or what is wrong with what the agent says.
   std::string fence(int host, wire::Fence& fence);
   void rank_ended(int id);
@@ -34,6 +37,7 @@ class Mpi {
   const plan::Plan& plan_;
   Hosts& hosts_;
   std::deque<pmi::GatherAll> gathers_;  // by world
+  wire::MpiWorld newest_;
   pmi::Names names_;
   std::string complaint_;
 };

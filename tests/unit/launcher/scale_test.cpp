@@ -45,6 +45,7 @@ plan::Plan plan_of(int hosts) {
   }
   plan::Request request;
   request.job_id = "job-1";
+  request.mpi = plan::Mpi::automatic;
   request.cwd = "/work";
   for (int i = 0; i < 40; ++i)
     request.environment.push_back("VARIABLE_" + std::to_string(i) + "=" + std::string(60, 'v'));
@@ -87,9 +88,10 @@ void run_well(int hosts) {
   Story story{.hosts = hosts};
   const auto facts = rank_facts(story.plan);
   story.start();
+  const wire::MpiWorld world = newest_world(story.plan);
   for (int host = 0; host < hosts; ++host) {
     std::string bytes;
-    for (const wire::Message& frame : start_frames(story.plan, host, {}, facts)) wire::encode(frame, bytes);
+    for (const wire::Message& frame : start_frames(story.plan, host, {}, facts, world)) wire::encode(frame, bytes);
   }
   story.end(0);
   ASSERT_EQ(story.job.phase(), job::Phase::finished);
