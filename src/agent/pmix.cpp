@@ -46,7 +46,7 @@ void Pmix::configure(const wire::MpiWorld& world, std::uint32_t ranks_here) {
   site_.universe = world.universe;
   site_.here = ranks_here;
   site_.node = world.node;
-  if (world.node < world.hosts.size()) site_.host = world.hosts[world.node];
+  site_.host = world.name;
 }
 
 bool Pmix::serves(pmi::Family family) {
@@ -105,6 +105,7 @@ void Pmix::need() {
 void Pmix::program(const wire::PmixProgram& program) {
   if (phase_ != Phase::asked) return;
   if (!program.why.empty()) return fail(program.why, "");
+  if (!program.map.hosts.empty()) map_ = program.map;
   if (!program.path.empty()) return start(program.path);
   if (!image_) image_.reset(::memfd_create("dlaunch-pmix", MFD_CLOEXEC));
   for (std::string_view rest = program.bytes; !rest.empty();) {
@@ -130,7 +131,7 @@ void Pmix::start(const std::string& path) {
   std::vector<sys::Fd> fds;
   fds.emplace_back(::fcntl(listener_.native_handle(), F_DUPFD_CLOEXEC, 0));
   fds.push_back(std::move(page_));
-  bridge_->send(wire::PmixStart{world_, *directory, site_.crowded}, std::move(fds));
+  bridge_->send(wire::PmixStart{world_, std::move(map_), *directory, site_.crowded}, std::move(fds));
   for (const wire::Message& message : std::exchange(early_, {})) bridge_->send(message);
   timer_.expires_after(kPatience);
   timer_.async_wait([this](asio::error_code error) {

@@ -77,6 +77,7 @@ class Pmix {
   asio::steady_timer watch_;
   Spawner spawner_;
   wire::MpiWorld world_;
+  wire::PmixMap map_;
   pmix::Site site_;
   Phase phase_ = Phase::idle;
   bool surely_ = false;  // a program surely needs it

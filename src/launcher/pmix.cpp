@@ -1,10 +1,7 @@
 #include "launcher/pmix.h"
 
-#include <fcntl.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -15,15 +12,15 @@
 
 #include "launcher/frames.h"
 #include "pmix/environment.h"
-#include "sys/fd.h"
 #include "sys/io.h"
+#include "sys/read_file.h"
 
 namespace dlaunch::launcher {
 namespace {
 
 constexpr size_t kPiece = 1u << 20;     // of a frame, so that others come in between
 constexpr size_t kMostWanted = 100000;  // questions at one time
-constexpr off_t kMaxProgram = 64u << 20;
+constexpr size_t kMaxProgram = 64u << 20;
 
 /// As a PMIx client on the host must know it to be served: it stands for a password.
 std::string secret() {
@@ -35,27 +32,6 @@ std::string secret() {
     text += "0123456789abcdef"[byte & 15];
   }
   return text;
-}
-
-std::vector<int> host_of_rank(const plan::Plan& plan) {
-  std::vector<int> hosts;
-  for (const plan::Rank& rank : plan.ranks) hosts.push_back(rank.host);
-  return hosts;
-}
-
-/// Empty with errno set.
-std::string read_program(const std::string& path) {
-  const sys::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat info{};
-  if (!file || ::fstat(file.get(), &info) != 0 || info.st_size > kMaxProgram) return {};
-  std::string bytes(static_cast<size_t>(info.st_size), '\0');
-  size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t got = ::read(file.get(), bytes.data() + done, bytes.size() - done);
-    if (got <= 0) return {};
-    done += static_cast<size_t>(got);
-  }
-  return bytes;
 }
 
 std::string machine() {
@@ -71,15 +47,18 @@ Pmix::Pmix(const plan::Plan& plan, Hosts& hosts, std::string program)
       hosts_(hosts),
       program_(std::move(program)),
       space_("dlaunch-" + secret()),
-      collectives_(space_, host_of_rank(plan)),
+      collectives_(space_, hosts_of_ranks(plan)),
       ended_(plan.ranks.size()) {
   if (!served()) return;
-  for (const plan::PlannedHost& planned : plan_.hosts) hosts_of_job_.push_back(planned.host.name);
-  for (const plan::Rank& rank : plan_.ranks) {
-    const auto host = static_cast<std::uint32_t>(rank.host);
-    if (placed_.empty() || placed_[placed_.size() - 2] != host) placed_.insert(placed_.end(), {host, 0});
-    ++placed_.back();
+  map_.hosts = host_names(plan_);
+  for (const int rank_host : hosts_of_ranks(plan_)) {
+    const auto host = static_cast<std::uint32_t>(rank_host);
+    if (map_.placed.empty() || map_.placed[map_.placed.size() - 2] != host) {
+      map_.placed.insert(map_.placed.end(), {host, 0});
+    }
+    ++map_.placed.back();
   }
+  for (const plan::App& app : plan_.apps) map_.of_program.push_back(static_cast<std::uint32_t>(app.ranks));
 }
 
 bool Pmix::served() const { return plan_.mpi == plan::Mpi::automatic || plan_.mpi == plan::Mpi::pmix; }
@@ -94,9 +73,7 @@ void Pmix::describe(int host, wire::MpiWorld& world) const {
   world.personal = plan_.mpi == plan::Mpi::pmix;
   world.pmix_space = space_;
   world.node = static_cast<std::uint32_t>(host);
-  world.hosts = hosts_of_job_;
-  world.placed = placed_;
-  for (const plan::App& app : plan_.apps) world.of_program.push_back(static_cast<std::uint32_t>(app.ranks));
+  world.name = map_.hosts[static_cast<size_t>(host)];
 }
 
 std::string Pmix::collect(int host, const wire::PmixCollect& collect) {
@@ -171,16 +148,19 @@ void Pmix::answer(const pmix::Board::Answers& answers) {
 /// Here its path is enough; another host gets the bytes.
 void Pmix::program(int host, const wire::PmixProgramAsk& ask) {
   if (plan_.hosts[static_cast<size_t>(host)].host.local)
-    return hosts_.send(host, wire::PmixProgram{program_, {}, true, {}});
-  const auto refuse_to = [&](std::string why) { hosts_.send(host, wire::PmixProgram{{}, {}, true, std::move(why)}); };
+    return hosts_.send(host, wire::PmixProgram{program_, {}, true, {}, map_});
+  const auto refuse_to = [&](std::string why) {
+    hosts_.send(host, wire::PmixProgram{{}, {}, true, std::move(why), {}});
+  };
   if (ask.machine != machine())
     return refuse_to("dlaunch-pmix is for " + machine() + ", and the host is " + ask.machine);
-  if (bytes_.empty()) bytes_ = read_program(program_);
+  if (bytes_.empty()) bytes_ = sys::read_file(program_, kMaxProgram).value_or("");
   if (bytes_.empty()) return refuse_to("cannot read " + program_ + ": " + std::strerror(errno));
   for (std::string_view rest = bytes_; !rest.empty();) {
+    const bool first = rest.size() == bytes_.size();
     const std::string_view piece = rest.substr(0, kPiece);
     rest.remove_prefix(piece.size());
-    hosts_.send(host, wire::PmixProgram{{}, std::string(piece), rest.empty(), {}});
+    hosts_.send(host, wire::PmixProgram{{}, std::string(piece), rest.empty(), {}, first ? map_ : wire::PmixMap{}});
   }
 }
 

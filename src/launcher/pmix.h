@@ -51,9 +51,8 @@ class Pmix {
   const plan::Plan& plan_;
   Hosts& hosts_;
   const std::string program_;
-  const std::string space_;                // nobody else can guess it
-  std::vector<std::string> hosts_of_job_;  // as MpiWorld has them, once for all hosts
-  std::vector<std::uint32_t> placed_;
+  const std::string space_;  // nobody else can guess it
+  wire::PmixMap map_;
   pmix::Collectives collectives_;
   pmix::Board board_;
   std::vector<bool> ended_;  // by rank

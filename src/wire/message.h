@@ -237,29 +237,27 @@ struct Inquire {
 struct MpiWorld {
   static constexpr std::uint8_t kType = 13;
   std::uint32_t world = 1;
-  std::uint32_t first = 0;                ///< number of its rank 0, as Spawn has it; the others follow
-  std::uint32_t size = 0;                 ///< its ranks
-  std::uint32_t here = 0;                 ///< those of this host
-  std::uint32_t first_app = 0;            ///< number of its first program, as Program has it
-  std::string space;                      ///< the name of its key-value space
-  std::uint32_t universe = 0;             ///< slots of the job
-  std::string mapping;                    ///< PMI_process_mapping; empty: not told
-  bool alone = false;                     ///< no other host takes part: fences end here
-  bool probe = false;                     ///< look first what MPI a program may use, if any
-  std::vector<std::string> pairs;         ///< in its space from the start: key, value, key, value, …
-  bool pmi1 = true;                       ///< the MPICH family is served
-  bool pmix = false;                      ///< so are Open MPI and other clients of PMIx
-  bool personal = false;                  ///< its ranks get all that Open MPI's own launcher says
-  std::string no_pmix;                    ///< why a program that needs PMIx gets none; empty: it was not asked for
-  std::string pmix_space;                 ///< PMIx's name of the job, which no other user can guess
-  std::uint32_t node = 0;                 ///< this host's place in `hosts`
-  std::vector<std::string> hosts;         ///< with PMIx: names
-  std::vector<std::uint32_t> placed;      ///< with PMIx: host, number of ranks, …: where ranks run, in their order
-  std::vector<std::uint32_t> of_program;  ///< with PMIx: how many ranks each program has
+  std::uint32_t first = 0;         ///< number of its rank 0, as Spawn has it; the others follow
+  std::uint32_t size = 0;          ///< its ranks
+  std::uint32_t here = 0;          ///< those of this host
+  std::uint32_t first_app = 0;     ///< number of its first program, as Program has it
+  std::string space;               ///< the name of its key-value space
+  std::uint32_t universe = 0;      ///< slots of the job
+  std::string mapping;             ///< PMI_process_mapping; empty: not told
+  bool alone = false;              ///< no other host takes part: fences end here
+  bool probe = false;              ///< look first what MPI a program may use, if any
+  std::vector<std::string> pairs;  ///< in its space from the start: key, value, key, value, …
+  bool pmi1 = true;                ///< the MPICH family is served
+  bool pmix = false;               ///< so are Open MPI and other clients of PMIx
+  bool personal = false;           ///< its ranks get all that Open MPI's own launcher says
+  std::string no_pmix;             ///< why a program that needs PMIx gets none; empty: it was not asked for
+  std::string pmix_space;          ///< PMIx's name of the job, which no other user can guess
+  std::uint32_t node = 0;          ///< this host's place among the job's
+  std::string name;                ///< with PMIx: its name there
   template <class A>
   void fields(A& a) {
     a(world), a(first), a(size), a(here), a(first_app), a(space), a(universe), a(mapping), a(alone), a(probe), a(pairs),
-        a(pmi1), a(pmix), a(personal), a(no_pmix), a(pmix_space), a(node), a(hosts), a(placed), a(of_program);
+        a(pmi1), a(pmix), a(personal), a(no_pmix), a(pmix_space), a(node), a(name);
   }
   bool operator==(const MpiWorld&) const = default;
 };
@@ -348,6 +346,18 @@ struct PmixAnswer {
   bool operator==(const PmixAnswer&) const = default;
 };
 
+/// Where all ranks of the job run, which PMIx tells each of them. A part of messages.
+struct PmixMap {
+  std::vector<std::string> hosts;         ///< their names
+  std::vector<std::uint32_t> placed;      ///< host, number of ranks, …: in the order of the ranks
+  std::vector<std::uint32_t> of_program;  ///< how many ranks each program has
+  template <class A>
+  void fields(A& a) {
+    a(hosts), a(placed), a(of_program);
+  }
+  bool operator==(const PmixMap&) const = default;
+};
+
 /// The answer to PmixProgramAsk: where dlaunch-pmix is on this machine, or its bytes, in pieces.
 struct PmixProgram {
   static constexpr std::uint8_t kType = 24;
@@ -355,9 +365,11 @@ struct PmixProgram {
   std::string bytes;
   bool last = true;
   std::string why;  ///< there is none; empty: there is
+  PmixMap map;      ///< with the first piece: only hosts that ask need it
   template <class A>
   void fields(A& a) {
     a(path), a(bytes), a(last), a(why);
+    map.fields(a);
   }
   bool operator==(const PmixProgram&) const = default;
 };
@@ -367,11 +379,13 @@ struct PmixProgram {
 struct PmixStart {
   static constexpr std::uint8_t kType = 25;
   MpiWorld world;
+  PmixMap map;
   std::string directory;
   bool crowded = false;  ///< more ranks than CPUs
   template <class A>
   void fields(A& a) {
     world.fields(a);
+    map.fields(a);
     a(directory), a(crowded);
   }
   bool operator==(const PmixStart&) const = default;

@@ -8,10 +8,10 @@
 namespace dlaunch::pmix {
 namespace {
 
-void add_maps(const wire::MpiWorld& world, const std::vector<std::uint32_t>& hosts, Infos& infos, bool& ok) {
+void add_maps(const wire::PmixMap& map, const std::vector<std::uint32_t>& hosts, Infos& infos, bool& ok) {
   std::string names;
-  for (const std::string& name : world.hosts) names += (names.empty() ? "" : ",") + name;
-  std::vector<std::string> ranks(world.hosts.size());
+  for (const std::string& name : map.hosts) names += (names.empty() ? "" : ",") + name;
+  std::vector<std::string> ranks(map.hosts.size());
   for (size_t rank = 0; rank < hosts.size(); ++rank) {
     std::string& list = ranks[hosts[rank]];
     list += (list.empty() ? "" : ",") + std::to_string(rank);
@@ -44,7 +44,7 @@ void add_job(const wire::PmixStart& start, const std::vector<std::uint32_t>& hos
   infos.add(PMIX_UNIV_SIZE, world.universe);
   infos.add(PMIX_MAX_PROCS, world.universe);
   infos.add(PMIX_JOB_SIZE, world.size);
-  infos.add(PMIX_JOB_NUM_APPS, static_cast<std::uint32_t>(world.of_program.size()));
+  infos.add(PMIX_JOB_NUM_APPS, static_cast<std::uint32_t>(start.map.of_program.size()));
   infos.add(PMIX_NODEID, world.node);
   infos.add(PMIX_NODE_SIZE, here);
   infos.add(PMIX_LOCAL_SIZE, here);
@@ -57,11 +57,11 @@ void add_job(const wire::PmixStart& start, const std::vector<std::uint32_t>& hos
 }
 
 void add_ranks(const wire::PmixStart& start, const std::vector<std::uint32_t>& hosts, Infos& infos) {
-  std::vector<std::uint16_t> on_host(start.world.hosts.size());
+  std::vector<std::uint16_t> on_host(start.map.hosts.size());
   std::uint32_t program = 0;
   std::uint32_t in_program = 0;
   for (std::uint32_t rank = 0; rank < hosts.size(); ++rank, ++in_program) {
-    while (program < start.world.of_program.size() && in_program == start.world.of_program[program]) {
+    while (program < start.map.of_program.size() && in_program == start.map.of_program[program]) {
       ++program;
       in_program = 0;
     }
@@ -71,7 +71,7 @@ void add_ranks(const wire::PmixStart& start, const std::vector<std::uint32_t>& h
     one.add_short(PMIX_LOCAL_RANK, local);
     one.add_short(PMIX_NODE_RANK, local);
     one.add(PMIX_NODEID, hosts[rank]);
-    one.add(PMIX_HOSTNAME, start.world.hosts[hosts[rank]]);
+    one.add(PMIX_HOSTNAME, start.map.hosts[hosts[rank]]);
     one.add(PMIX_APPNUM, program);
     one.add_rank(PMIX_APP_RANK, in_program);
     one.add_rank(PMIX_GLOBAL_RANK, rank);
@@ -110,19 +110,21 @@ void Infos::add(const char* key, const Infos& array) {
   for (size_t i = 0; i < array.size(); ++i) PMIX_INFO_XFER(&copies[i], &array.infos_[i]);
 }
 
-std::vector<std::uint32_t> hosts_of_ranks(const wire::MpiWorld& world) {
+std::vector<std::uint32_t> hosts_of_ranks(const wire::PmixStart& start) {
+  const std::vector<std::uint32_t>& placed = start.map.placed;
+  const std::uint32_t size = start.world.size;
   std::vector<std::uint32_t> hosts;
-  for (size_t i = 0; i + 1 < world.placed.size(); i += 2) {
-    if (world.placed[i] >= world.hosts.size() || world.placed[i + 1] > world.size - hosts.size()) return {};
-    hosts.insert(hosts.end(), world.placed[i + 1], world.placed[i]);
+  for (size_t i = 0; i + 1 < placed.size(); i += 2) {
+    if (placed[i] >= start.map.hosts.size() || placed[i + 1] > size - hosts.size()) return {};
+    hosts.insert(hosts.end(), placed[i + 1], placed[i]);
   }
-  return hosts.size() == world.size ? hosts : std::vector<std::uint32_t>{};
+  return hosts.size() == size ? hosts : std::vector<std::uint32_t>{};
 }
 
 bool describe(const wire::PmixStart& start, Infos& infos) {
-  const std::vector<std::uint32_t> hosts = hosts_of_ranks(start.world);
+  const std::vector<std::uint32_t> hosts = hosts_of_ranks(start);
   bool ok = false;
-  if (!hosts.empty()) add_maps(start.world, hosts, infos, ok);
+  if (!hosts.empty()) add_maps(start.map, hosts, infos, ok);
   if (!ok) return false;
   add_job(start, hosts, infos);
   add_ranks(start, hosts, infos);

@@ -35,8 +35,8 @@ class Infos {
   std::vector<pmix_info_t> infos_;
 };
 
-/// The host of each rank, as MpiWorld::placed says it.
-std::vector<std::uint32_t> hosts_of_ranks(const wire::MpiWorld& world);
+/// The host of each rank, as PmixMap::placed says it.
+std::vector<std::uint32_t> hosts_of_ranks(const wire::PmixStart& start);
 
 /// False when libpmix can make no map of them.
 bool describe(const wire::PmixStart& start, Infos& infos);

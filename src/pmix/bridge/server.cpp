@@ -217,7 +217,7 @@ Server::~Server() {
 void Server::start(const wire::PmixStart& start, std::function<void(Result<std::uint16_t>)> ready) {
   ready_ = std::move(ready);
   space_ = start.world.pmix_space;
-  const auto hosts = hosts_of_ranks(start.world);
+  const auto hosts = hosts_of_ranks(start);
   for (std::uint32_t rank = 0; rank < hosts.size(); ++rank) {
     if (hosts[rank] == start.world.node) local_ranks_.push_back(rank);
   }
@@ -237,7 +237,7 @@ void Server::start(const wire::PmixStart& start, std::function<void(Result<std::
   server.add_rank(PMIX_SERVER_RANK, start.world.node);
   server.add(PMIX_SERVER_TMPDIR, start.directory);
   server.add(PMIX_SYSTEM_TMPDIR, start.directory);
-  if (start.world.node < start.world.hosts.size()) server.add(PMIX_HOSTNAME, start.world.hosts[start.world.node]);
+  server.add(PMIX_HOSTNAME, start.world.name);
   pmix_status_t status = PMIx_server_init(&module, server.data(), server.size());
   started_ = status == PMIX_SUCCESS;
   job_ = std::make_unique<Infos>();

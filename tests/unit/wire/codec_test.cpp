@@ -25,9 +25,7 @@ MpiWorld world() {
   world.no_pmix = "why";
   world.pmix_space = "dlaunch-1";
   world.node = 1;
-  world.hosts = {"node1", "node2"};
-  world.placed = {0, 4, 1, 4};
-  world.of_program = {8};
+  world.name = "node2";
   return world;
 }
 
@@ -72,8 +70,10 @@ std::vector<Message> one_of_each() {
                   std::string("\x7f"
                               "ELF",
                               4),
-                  false, "why"},
-      PmixStart{world(), "/tmp/dlaunch-1/pmix", true},
+                  false,
+                  "why",
+                  {{"node1", "node2"}, {0, 4, 1, 4}, {8}}},
+      PmixStart{world(), {{"node1", "node2"}, {0, 4, 1, 4}, {8}}, "/tmp/dlaunch-1/pmix", true},
       PmixCollect{2, "job:*", std::string("\0\1", 2)},
       PmixWant{1, "job", 3},
       PmixModex{1, -25, "data"},
