@@ -22,8 +22,6 @@
 namespace dlaunch::agent {
 namespace {
 
-constexpr std::uint8_t kDetail = 1;  // of wire::Log
-constexpr std::uint8_t kWarning = 2;
 constexpr size_t kLastWords = 2048;
 constexpr int kBacklog = 4096;
 constexpr int kNotLoaded = 127;  // of the dynamic linker
@@ -52,7 +50,7 @@ void Pmix::configure(const wire::MpiWorld& world, std::uint32_t ranks_here) {
 bool Pmix::serves(pmi::Family family) {
   const bool meant = !world_.probe || family == pmi::Family::pmix || family == pmi::Family::unknown;
   if (family == pmi::Family::pmix && !world_.no_pmix.empty()) {
-    link_.send(wire::Log{kWarning, std::exchange(world_.no_pmix, {})});
+    link_.send(wire::Log{wire::Log::kWarning, std::exchange(world_.no_pmix, {})});
   }
   if (!world_.pmix || !meant) return false;
   surely_ = surely_ || family == pmi::Family::pmix;
@@ -178,7 +176,7 @@ void Pmix::read_words() {
     const ssize_t got = ::read(words_.native_handle(), bytes.data(), bytes.size());
     if (got <= 0) return words_.close();
     const std::string text(bytes.data(), static_cast<size_t>(got));
-    link_.send(wire::Log{kDetail, "dlaunch-pmix: " + text});
+    link_.send(wire::Log{wire::Log::kInformation, "dlaunch-pmix: " + text});
     last_words_ = (last_words_ + text).substr(0, kLastWords);
     read_words();
   });
@@ -221,7 +219,7 @@ void Pmix::watch() {
     if (error || phase_ == Phase::over) return;
     for (std::uint32_t rank = 0; rank < states_->size(); ++rank) {
       if (states_->of(rank) != pmix::State::in_mpi) continue;
-      link_.send(wire::Log{kWarning, pmi::broken_fence("rank " + std::to_string(*never_))});
+      link_.send(wire::Log{wire::Log::kWarning, pmi::broken_fence("rank " + std::to_string(*never_))});
       stop();
       if (pid_ != 0) ::kill(pid_, SIGKILL);  // its clients lose their connections, and MPI ends them
       return;
@@ -254,7 +252,7 @@ bool Pmix::reaped(pid_t pid, int wait_status) {
 void Pmix::fail(std::string why, std::string hint) {
   if (phase_ == Phase::over) return;
   const bool used = surely_ || !world_.probe || phase_ == Phase::running;
-  const std::uint8_t level = phase_ == Phase::idle ? kDetail : kWarning;
+  const std::uint8_t level = phase_ == Phase::idle ? wire::Log::kInformation : wire::Log::kWarning;
   stop();
   if (pid_ != 0) ::kill(pid_, SIGKILL);
   why = "no PMIx for MPI programs: " + why;

@@ -58,7 +58,6 @@ namespace {
 
 constexpr const char* kEnvironmentFile = "env.log";
 constexpr mode_t kEnvironmentMode = 0600;
-constexpr std::uint8_t kWarning = 2;
 constexpr int kStarts = 8;  // reported together: so many may wait for their Started
 
 std::vector<char*> pointers(const std::vector<std::string>& first, const std::vector<std::string>& second) {
@@ -199,7 +198,7 @@ Result<std::vector<std::vector<std::uint32_t>>> Ranks::bind(const wire::Layout& 
     return plan::bind_ranks(*topology, request, static_cast<int>(layout.local_ranks), layout.oversubscribe);
   }
   NearDevices near = bind_near_devices(*topology, layout);
-  if (!near.note.empty()) link_.send(wire::Log{kWarning, near.note});
+  if (!near.note.empty()) link_.send(wire::Log{wire::Log::kWarning, near.note});
   return std::move(near.cpus);
 }
 

@@ -293,8 +293,9 @@ void Server::collect(std::uint8_t kind, std::string members, std::string data, s
     give(modex.call, modex.data, status, {});
   };
   if (data.size() > kMaxPart || members.size() > kMaxMembers) {
-    send_(wire::Log{2, "the ranks here put " + std::to_string(data.size()) +
-                           " bytes before an MPI fence; a host may put " + std::to_string(kMaxPart >> 20) + " MiB"});
+    send_(wire::Log{wire::Log::kWarning, "the ranks here put " + std::to_string(data.size()) +
+                                             " bytes before an MPI fence; a host may put " +
+                                             std::to_string(kMaxPart >> 20) + " MiB"});
     return refuse(PMIX_ERR_NOMEM);
   }
   if (!gatherings_.try_emplace({kind, members}, Gathering{waits, {}}).second) return refuse(PMIX_ERR_BAD_PARAM);
