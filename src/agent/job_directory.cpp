@@ -3,19 +3,18 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <climits>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include "sys/fd.h"
 #include "sys/io.h"
+#include "sys/randomness.h"
 
 namespace dlaunch::agent {
 namespace {
@@ -30,13 +29,7 @@ std::string temporary() {
 }
 
 /// "/tmp/dlaunch-0123456789abcdef": a name that nobody can foresee.
-std::string fresh_name(std::string path) {
-  std::uint64_t number = 0;
-  if (::getrandom(&number, sizeof number, 0) != sizeof number) sys::throw_errno("getrandom");
-  path += "/dlaunch-";
-  for (int shift = 60; shift >= 0; shift -= 4) path += "0123456789abcdef"[(number >> shift) & 15];
-  return path;
-}
+std::string fresh_name(const std::string& path) { return path + "/dlaunch-" + sys::random_hex(8); }
 
 /// 0, or errno.
 int write_file(const std::string& path, std::string_view bytes) {
