@@ -34,13 +34,7 @@ std::string fresh_name(const std::string& path) { return path + "/dlaunch-" + sy
 /// 0, or errno.
 int write_file(const std::string& path, std::string_view bytes) {
   const sys::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
-  if (!file) return errno;
-  while (!bytes.empty()) {
-    const ssize_t wrote = ::write(file.get(), bytes.data(), bytes.size());
-    if (wrote < 0 && errno != EINTR) return errno;
-    if (wrote > 0) bytes.remove_prefix(static_cast<size_t>(wrote));
-  }
-  return 0;
+  return file && sys::write_all(file.get(), bytes) ? 0 : errno;
 }
 
 int remove_one(const char* path, const struct stat*, int, struct FTW*) {

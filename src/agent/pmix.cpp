@@ -106,11 +106,7 @@ void Pmix::program(const wire::PmixProgram& program) {
   if (!program.map.hosts.empty()) map_ = program.map;
   if (!program.path.empty()) return start(program.path);
   if (!image_) image_.reset(::memfd_create("dlaunch-pmix", MFD_CLOEXEC));
-  for (std::string_view rest = program.bytes; !rest.empty();) {
-    const ssize_t wrote = ::write(image_.get(), rest.data(), rest.size());
-    if (wrote <= 0) return fail(system_text("cannot keep dlaunch-pmix in memory"), "");
-    rest.remove_prefix(static_cast<size_t>(wrote));
-  }
+  if (!sys::write_all(image_.get(), program.bytes)) return fail(system_text("cannot keep dlaunch-pmix in memory"), "");
   if (program.last) start("/proc/self/fd/" + std::to_string(image_.get()));
 }
 

@@ -21,6 +21,7 @@
 #include "plan/slot_list.h"
 #include "sys/affinity.h"
 #include "sys/clock.h"
+#include "sys/io.h"
 #include "sys/read_file.h"
 
 namespace dlaunch::agent {
@@ -124,13 +125,7 @@ int save_environment(const std::string& directory, const std::vector<std::string
   const std::string name = directory + '/' + kEnvironmentFile;
   ::unlink(name.c_str());
   const sys::Fd file(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kEnvironmentMode));
-  if (!file) return errno;
-  for (std::string_view rest = text; !rest.empty();) {
-    const ssize_t wrote = ::write(file.get(), rest.data(), rest.size());
-    if (wrote < 0) return errno;
-    rest.remove_prefix(static_cast<size_t>(wrote));
-  }
-  return 0;
+  return file && sys::write_all(file.get(), text) ? 0 : errno;
 }
 
 bool has_name_of(const std::vector<std::string>& env, const std::string& other) {
