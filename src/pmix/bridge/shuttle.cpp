@@ -9,6 +9,7 @@
 #include <asio/steady_timer.hpp>
 #include <asio/write.hpp>
 #include <chrono>
+#include <cstring>
 #include <utility>
 
 namespace dlaunch::pmix {
@@ -29,6 +30,16 @@ sys::Fd dial(std::uint16_t port) {
   const int on = 1;
   ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   return socket;
+}
+
+/// A greeting begins with two numbers of 32 bits and one of 64, in the machine's order: how many bytes follow.
+bool is_whole(const std::string& greeting) {
+  constexpr size_t kLength = 8;
+  constexpr size_t kHeader = 16;
+  std::uint64_t follow = 0;
+  if (greeting.size() < kHeader) return false;
+  std::memcpy(&follow, greeting.data() + kLength, sizeof follow);
+  return greeting.size() - kHeader >= follow;
 }
 
 }  // namespace
@@ -127,7 +138,7 @@ void Shuttle::listen_to(const std::shared_ptr<Guest>& guest) {
   guest->socket.async_read_some(asio::buffer(guest->bytes), [this, guest](asio::error_code error, size_t size) {
     if (error) return guest->leave();
     guest->said.append(guest->bytes.data(), size);
-    if (guest->said.find(space_) != std::string::npos) return carry(*guest);
+    if (is_whole(guest->said) && guest->said.find(space_) != std::string::npos) return carry(*guest);
     guest->said.size() > kGreeting ? guest->leave() : listen_to(guest);
   });
 }
