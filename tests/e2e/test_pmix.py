@@ -1,7 +1,6 @@
 """Real programs of Open MPI, unmodified, served by PMIx: one world on one host and over several, how it ends
 (mpi_case.py), and that what needs none pays nothing."""
 import os
-import pathlib
 import shutil
 import signal
 import socket
@@ -11,14 +10,9 @@ from unittest import mock
 import mpi_case
 import support
 from hosts_case import HostsCase
-from support import Case, program, wait_until
+from openmpi_case import OpenMpi, OpenMpiCase, left_behind, openmpi
+from support import wait_until
 
-BRIDGE = pathlib.Path(os.environ["DLAUNCH"]).with_name("dlaunch-pmix")
-WHY_NOT = None
-if not shutil.which("mpicc.openmpi"):
-    WHY_NOT = "no mpicc.openmpi: scripts/install-packages mpi"
-elif not BRIDGE.exists():
-    WHY_NOT = "this build has no dlaunch-pmix: scripts/install-packages mpi, then configure and build again"
 PYTHON = "/usr/bin/python3"  # Debian's own, which has its packages
 MPI4PY = subprocess.run([PYTHON, "-c", "import mpi4py"], capture_output=True).returncode == 0
 
@@ -31,18 +25,6 @@ if world.rank == 0:
 """
 
 
-def openmpi(name):
-    return program("openmpi/" + name)
-
-
-def left_behind():
-    """Directories of jobs, and files of Open MPI's."""
-    found = [path for place in ("/tmp", "/dev/shm") for pattern in ("dlaunch-????????????????", "dlaunch-kvs_*")
-             for path in pathlib.Path(place).glob(pattern)]
-    return sorted(map(str, found + list(pathlib.Path("/dev/shm").glob("vader_segment*"))
-                      + list(pathlib.Path("/tmp").glob("ompi.*"))))
-
-
 def descendants(pid):
     """(pid, name) of all of them."""
     rows = [line.split(None, 2) for line in subprocess.check_output(["ps", "-e", "-o", "pid=,ppid=,comm="], text=True).splitlines()]
@@ -52,28 +34,6 @@ def descendants(pid):
         found += children
         parents = {child for child, _ in children}
     return found
-
-
-class OpenMpi:
-    def setUp(self):
-        if WHY_NOT:
-            self.skipTest(WHY_NOT)
-        super().setUp()
-
-    def mpi(self, name):
-        return openmpi(name)
-
-
-class OpenMpiCase(OpenMpi, Case):
-    def setUp(self):
-        super().setUp()
-        self.before = set(left_behind())
-
-    def tearDown(self):
-        super().tearDown()
-        new = set(left_behind()) - self.before  # some may be of tests that run at the same time, which end
-        wait_until(lambda: not new & set(left_behind()), 30)
-        self.assertEqual(new & set(left_behind()), set())
 
 
 class World(mpi_case.OneHost, OpenMpiCase):
