@@ -201,6 +201,7 @@ void Pmix::said(wire::Message&& message) {
     asio::error_code ignored;
     listener_.close(ignored);  // had dlaunch-pmix failed, who knocked would have waited, and not failed before it
     if (phase_ == Phase::starting) phase_ = Phase::running;
+    settle();
   } else if (auto* failed = std::get_if<wire::PmixFailed>(&message)) {
     fail(failed->why, failed->hint);
   } else if (phase_ != Phase::over) {
@@ -278,8 +279,21 @@ void Pmix::fail(std::string why, std::string hint) {
   stop();
   if (pid_ != 0) ::kill(pid_, SIGKILL);
   why = "no PMIx for MPI programs: " + why;
-  if (used) return link_.send(wire::PmixFailed{std::move(why), std::move(hint)});
-  link_.send(wire::Log{level, why + (hint.empty() ? "" : "; " + hint)});
+  if (used) {
+    link_.send(wire::PmixFailed{std::move(why), std::move(hint)});
+  } else {
+    link_.send(wire::Log{level, why + (hint.empty() ? "" : "; " + hint)});
+  }
+  settle();
+}
+
+void Pmix::once_settled(std::function<void()> then) {
+  surely_ && !settled_ ? unsettled_.push_back(std::move(then)) : then();
+}
+
+void Pmix::settle() {
+  settled_ = true;
+  for (const auto& then : std::exchange(unsettled_, {})) then();
 }
 
 void Pmix::stop() {

@@ -394,6 +394,7 @@ void Ranks::refuse(std::uint32_t rank, int error, const std::string& what) {
 }
 
 void Ranks::signal(int signal) {
+  pmix_.settle();
   for (auto& [id, rank] : ranks_) {
     if (rank.pid <= 1) continue;
     if (::kill(-rank.pid, signal) != 0) ::kill(rank.pid, signal);  // it does not lead its group yet
@@ -419,7 +420,9 @@ void Ranks::reaped(pid_t pid, int wait_status) {
   }
   const bool killed = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
   const auto kills = killed ? oom_kills() : oom_kills_;
-  link_.send(wire::Ended{id, static_cast<std::uint32_t>(wait_status), kills > oom_kills_, sys::wall_ns(), in_mpi});
+  const wire::Ended ended{id, static_cast<std::uint32_t>(wait_status), kills > oom_kills_, sys::wall_ns(), in_mpi};
+  if (wait_status == 0) return link_.send(ended);
+  pmix_.once_settled([this, ended] { link_.send(ended); });
 }
 
 void Ranks::discard() {
