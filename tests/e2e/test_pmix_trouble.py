@@ -41,38 +41,35 @@ try:
     {saying}
     while server.recv(65536): pass
 except OSError: pass
-if {stays}: server.set_inheritable(True)
-else: server.close()
+server.set_inheritable(True)
 os.execv(client[0], client)
 """
 
 
 class Clients(OpenMpiCase):
-    def hostile(self, saying, stays):
-        script = HOSTILE.replace("{saying}", saying).replace("{stays}", str(stays))
+    def hostile(self, saying):
+        script = HOSTILE.replace("{saying}", saying)
         return self.run_dlaunch("--timeout", 20, "-n", 3, PYTHON, "-c", script, CLIENT, "fence", 64)
 
     def test_one_that_says_less_or_other_than_a_greeting_keeps_nobody_waiting(self):
         for saying in ("server.sendall(greeting[:-10])", "server.sendall(greeting[:8] + struct.pack('=Q', 1 << 40) + greeting[16:])",
                        "server.sendall(name + noise(5000))", "server.sendall(greeting[:16] + name + noise(5000))",
                        "server.sendall(struct.pack('=iIQ', -1, 2**32 - 1, 0) + name)"):
-            for stays in (True, False):
-                with self.subTest(saying, stays=stays):
-                    result = self.hostile(saying, stays)
-                    self.assert_exit(result, 0)
-                    self.assertEqual(sorted(lines(result.stdout)), [f"rank {rank}: fence: SUCCESS" for rank in range(3)])
+            with self.subTest(saying):
+                result = self.hostile(saying)
+                self.assert_exit(result, 0)
+                self.assertEqual(sorted(lines(result.stdout)), [f"rank {rank}: fence: SUCCESS" for rank in range(3)])
 
     def test_junk_after_a_greeting_ends_nothing_or_the_job_with_a_reason(self):
         """What libpmix makes of it is its own; that of all others goes on or ends, soon, and it is said why."""
         for saying in ("noise(5000)", "frame(0, b'x' * 100, 1 << 40)", "frame(1, bytes(1 << 20))",
                        "b''.join(frame(n % 4 * 33, noise(n)) for n in range(200))",
                        "b''.join(frame(100 + n, bytes([n % 40]) + noise(n)) for n in range(200))"):
-            for stays in (True, False):
-                with self.subTest(saying, stays=stays):
-                    result = self.hostile(f"server.sendall(greeting); server.recv(4); server.sendall({saying})", stays)
-                    self.assertNotEqual(result.returncode, 124, result)
-                    if result.returncode:
-                        self.assertRegex(lines(result.stderr)[-1], r"^dlaunch: (rank \d .* (exited|killed)|a host was lost .* no PMIx)")
+            with self.subTest(saying):
+                result = self.hostile(f"server.sendall(greeting); server.recv(4); server.sendall({saying})")
+                self.assertNotEqual(result.returncode, 124, result)
+                if result.returncode:
+                    self.assertRegex(lines(result.stderr)[-1], r"^dlaunch: (rank \d .* (exited|killed)|a host was lost .* no PMIx)")
 
     def test_one_that_leaves_in_the_middle_of_a_fence(self):
         for code, said in ((0, "exited with code 0 after MPI_Init and without MPI_Finalize"), (3, "exited with code 3")):
@@ -122,7 +119,7 @@ class Hosts(OpenMpi, HostsCase):
         result = self.run_dlaunch("--timeout", 20, "-H", "node1,node2", CLIENT, "fence", 9000)
         self.assert_exit(result, 1)
         self.assertRegex(result.stderr.decode(), r"node\d: the ranks here put 9\d{6} bytes before an MPI fence; a host may put 8 MiB")
-        self.assertRegex(result.stdout.decode(), r"rank \d: fence: PMIX_ERR_NOMEM|OUT-OF-RESOURCE")
+        self.assertRegex(result.stdout.decode(), r"rank \d: fence: NO-MEM")
 
     def test_one_that_leaves_in_the_middle_of_a_fence(self):
         result = self.run_dlaunch("--timeout", 20, "--on-failure", "continue", "-H", "node1,node2:2", CLIENT, "early", 1, 3)
