@@ -90,9 +90,15 @@ class Environment(OpenMpiCase):
         self.assertNotIn("PMI_RANK", env)
 
     def test_a_program_without_mpi_starts_no_server(self):
-        for command in (("sh", "-c"), ("python3", "-c")):
-            code = "sleep 0.3; ps -e -o args" if command[0] == "sh" else "import os; os.system('ps -e -o args')"
-            self.assertNotIn(b"dlaunch-pmix", self.assert_succeeds("-n", 2, *command, code))
+        for command in (("sh", "-c", "sleep 0.3; echo up; sleep 1000"),
+                        (PYTHON, "-c", "import time; time.sleep(0.3); print('up', flush=True); time.sleep(1000)")):
+            with self.subTest(command), self.start("-n", 2, *command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as job:
+                for _ in range(2):
+                    self.assertEqual(job.stdout.readline(), b"up\n")
+                names = [name for _, name in descendants(job.pid)]
+                job.terminate()
+                self.assertIn(os.path.basename(command[0]), names)
+                self.assertNotIn("dlaunch-pmix", names)
 
 
 class End(mpi_case.HowItEnds, OpenMpiCase):
