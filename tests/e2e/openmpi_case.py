@@ -2,6 +2,7 @@
 import os
 import pathlib
 import shutil
+import subprocess
 
 from support import Case, program, wait_until
 
@@ -11,6 +12,8 @@ if not shutil.which("mpicc.openmpi"):
     WHY_NOT = "no mpicc.openmpi: scripts/install-packages mpi"
 elif not BRIDGE.exists():
     WHY_NOT = "this build has no dlaunch-pmix: scripts/install-packages mpi, then configure and build again"
+PYTHON = "/usr/bin/python3"  # Debian's own, which has its packages
+MPI4PY = subprocess.run([PYTHON, "-c", "import mpi4py"], capture_output=True).returncode == 0
 
 
 def openmpi(name):

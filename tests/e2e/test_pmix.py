@@ -9,12 +9,9 @@ from unittest import mock
 
 import mpi_case
 import support
-from hosts_case import HostsCase
-from openmpi_case import OpenMpi, OpenMpiCase, left_behind, openmpi
-from support import wait_until
-
-PYTHON = "/usr/bin/python3"  # Debian's own, which has its packages
-MPI4PY = subprocess.run([PYTHON, "-c", "import mpi4py"], capture_output=True).returncode == 0
+from hosts_case import HostsCase, lines
+from openmpi_case import MPI4PY, PYTHON, OpenMpi, OpenMpiCase, left_behind, openmpi
+from support import program, wait_until
 
 REDUCE = """
 from mpi4py import MPI
@@ -23,6 +20,11 @@ names = world.allreduce({world.rank: "rank %d" % world.rank}, op=lambda a, b: {*
 if world.rank == 0:
     print(world.size, [names[rank] for rank in sorted(names)])
 """
+
+
+def told_of_event(ranks):
+    """By pmix_event, from the rank after them."""
+    return [f"rank {rank}: the event from rank {ranks}: hello" for rank in range(ranks)]
 
 
 def descendants(pid):
@@ -53,6 +55,9 @@ class World(mpi_case.OneHost, OpenMpiCase):
         self.assertEqual(self.assert_succeeds("--mpi", "pmix", "-n", 2, openmpi("mpi_ring")), b"sum 1\n")
         out = self.assert_succeeds("--mpi", "pmi1", "-n", 2, openmpi("mpi_split"))
         self.assertEqual(out, b"rank 0: 0\nrank 0: 0\n")
+
+    def test_events_go_from_rank_to_rank(self):
+        self.assertEqual(sorted(lines(self.assert_succeeds("-n", 3, program("pmix_event")))), told_of_event(2))
 
     def test_mpi4py(self):
         if not MPI4PY:
@@ -192,6 +197,10 @@ class Hosts(OpenMpi, mpi_case.SeveralHosts, HostsCase):
     def test_a_direct_modex(self):
         self.run_world("-H", "node1,node2:2", "-x", "OMPI_MCA_pmix_base_collect_data=0", openmpi("mpi_ring"), 2,
                        complete=lambda out: out == b"sum 6\n")
+
+    def test_events_go_between_hosts(self):
+        self.run_world("-n", 4, "-H", "node1:2,node2:1,node3:1", program("pmix_event"),
+                       complete=lambda out: sorted(lines(out)) == told_of_event(3))
 
 
 if __name__ == "__main__":

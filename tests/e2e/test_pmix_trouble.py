@@ -7,10 +7,9 @@ import subprocess
 
 import support
 from hosts_case import HostsCase, interrupt, lines
-from openmpi_case import OpenMpi, OpenMpiCase, openmpi
+from openmpi_case import PYTHON, OpenMpi, OpenMpiCase, openmpi
 from support import program, wait_until
 
-PYTHON = "/usr/bin/python3"
 CLIENT = program("pmix_client")
 LIBRARY = "/usr/lib/x86_64-linux-gnu/pmix2"
 
