@@ -221,7 +221,12 @@ void Server::start(const wire::PmixStart& start, std::function<void(Result<std::
   for (std::uint32_t rank = 0; rank < hosts.size(); ++rank) {
     if (hosts[rank] == start.world.node) local_ranks_.push_back(rank);
   }
-  static pmix_server_module_t module{};
+  // A later libpmix than we were compiled with has more calls at its end, and reads them: version 5 does.
+  static struct {
+    pmix_server_module_t calls;
+    void* none[32];
+  } module_and_more{};
+  pmix_server_module_t& module = module_and_more.calls;
   module.client_connected2 = Upcalls::connected;
   module.client_finalized = Upcalls::finalized;
   module.abort = Upcalls::aborted;
