@@ -3,6 +3,7 @@
 #include <pmix.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <asio/post.hpp>
 #include <charconv>
 #include <cstdlib>
@@ -15,6 +16,7 @@
 #include "pmix/bridge/description.h"
 #include "pmix/collectives.h"
 #include "pmix/environment.h"
+#include "pmix/groups.h"
 #include "pmix/members.h"
 #include "pmix/status.h"
 #include "sys/clock.h"
@@ -82,6 +84,11 @@ std::vector<std::string> list(char** words) {
 
 void release(void* text) { delete static_cast<std::string*>(text); }
 
+const pmix_info_t* find_info(const pmix_info_t* infos, size_t count, std::string_view key) {
+  const auto* found = std::find_if(infos, infos + count, [&](const pmix_info_t& info) { return key == info.key; });
+  return found == infos + count ? nullptr : found;
+}
+
 /// libpmix lets the bytes go when it has sent them.
 void give(pmix_modex_cbfunc_t call, void* data, int status, std::string bytes) {
   auto* kept = new std::string(std::move(bytes));
@@ -133,6 +140,28 @@ struct Server::Upcalls {
   static pmix_status_t disconnect(const pmix_proc_t* procs, size_t count, const pmix_info_t*, size_t,
                                   pmix_op_cbfunc_t call, void* data) {
     return meet(kDisconnect, procs, count, call, data);
+  }
+
+  static pmix_status_t group(pmix_group_operation_t what, char* name, const pmix_proc_t* procs, size_t count,
+                             const pmix_info_t* infos, size_t infos_count, pmix_info_cbfunc_t call, void* data) {
+    if (find_info(infos, infos_count, PMIX_GROUP_LOCAL_ONLY)) return PMIX_OPERATION_SUCCEEDED;
+    std::string members = members_of(procs, count) + group_mark(name);
+    Group waits{call, data, {procs, procs + count}};
+    if (what == PMIX_GROUP_DESTRUCT) {
+      asio::post(the_server->io_, [members = std::move(members), waits = std::move(waits)]() mutable {
+        the_server->collect(kDestructGroup, std::move(members), {}, std::move(waits));
+      });
+      return PMIX_SUCCESS;
+    }
+    std::string bytes;
+    if (const pmix_info_t* for_others = find_info(infos, infos_count, PMIX_GROUP_ENDPT_DATA)) {
+      bytes.assign(for_others->value.data.bo.bytes, for_others->value.data.bo.size);
+    }
+    asio::post(the_server->io_,
+               [members = std::move(members), bytes = std::move(bytes), waits = std::move(waits)]() mutable {
+                 the_server->construct(std::move(members), std::move(bytes), std::move(waits));
+               });
+    return PMIX_SUCCESS;
   }
 
   static pmix_status_t modex(const pmix_proc_t* of, const pmix_info_t*, size_t, pmix_modex_cbfunc_t call, void* data) {
@@ -237,6 +266,7 @@ void Server::start(const wire::PmixStart& start, std::function<void(Result<std::
   module.unpublish = Upcalls::unpublish;
   module.connect = Upcalls::connect;
   module.disconnect = Upcalls::disconnect;
+  module.group = Upcalls::group;
   Infos server;
   server.add(PMIX_SERVER_NSPACE, server_space(space_));
   server.add_rank(PMIX_SERVER_RANK, start.world.node);
@@ -291,9 +321,11 @@ Result<std::uint16_t> Server::find_port() const {
   return port;
 }
 
-void Server::collect(std::uint8_t kind, std::string members, std::string data, std::variant<Op, Modex> waits) {
+void Server::collect(std::uint8_t kind, std::string members, std::string data, std::variant<Op, Modex, Group> waits) {
   const auto refuse = [&](int status) {
     if (const Op* op = std::get_if<Op>(&waits)) return op->call(status, op->data);
+    if (const Group* group = std::get_if<Group>(&waits))
+      return group->call(status, nullptr, 0, group->data, nullptr, nullptr);
     const Modex& modex = std::get<Modex>(waits);
     give(modex.call, modex.data, status, {});
   };
@@ -311,12 +343,13 @@ void Server::shared(wire::PmixShared&& shared) {
   if (found == gatherings_.end()) return;
   found->second.data += shared.data;
   if (!shared.last) return;
-  const Gathering done = std::move(found->second);
+  Gathering done = std::move(found->second);
   gatherings_.erase(found);
   if (const Op* op = std::get_if<Op>(&done.waits)) {
     if (op->call) op->call(shared.status, op->data);
     return;
   }
+  if (std::holds_alternative<Group>(done.waits)) return constructed(shared, std::move(done));
   const Modex& modex = std::get<Modex>(done.waits);
   give(modex.call, modex.data, shared.status, done.data);
 }

@@ -23,6 +23,10 @@ namespace dlaunch::pmix {
 
 class Infos;
 
+inline constexpr std::uint8_t kConstructGroup = 3;  ///< of PmixCollect's kinds
+inline constexpr std::uint8_t kDestructGroup = 4;
+inline constexpr std::uint64_t kFirstGroup = 1u << 16;  ///< Open MPI has small numbers of its own
+
 class Server {
  public:
   using Send = std::function<void(const wire::Message&)>;
@@ -51,8 +55,13 @@ class Server {
     pmix_lookup_cbfunc_t call;
     void* data;
   };
+  struct Group {
+    pmix_info_cbfunc_t call;
+    void* data;
+    std::vector<pmix_proc_t> members;
+  };
   struct Gathering {
-    std::variant<Op, Modex> waits;
+    std::variant<Op, Modex, Group> waits;
     std::string data;
   };
 
@@ -60,7 +69,9 @@ class Server {
   void registered();
   void cannot_start(int status);
   Result<std::uint16_t> find_port() const;
-  void collect(std::uint8_t kind, std::string members, std::string data, std::variant<Op, Modex> waits);
+  void collect(std::uint8_t kind, std::string members, std::string data, std::variant<Op, Modex, Group> waits);
+  void construct(std::string members, std::string data, Group waits);
+  void constructed(const wire::PmixShared& shared, Gathering done);
   void want(const pmix_proc_t& of, Modex waits);
   void names(const pmix_proc_t& who, wire::PmixNames asked, std::variant<Op, Lookup> waits);
   void abort(const pmix_proc_t& who, int code, Op waits);
@@ -76,6 +87,7 @@ class Server {
   size_t registered_ = 0;
   bool started_ = false;
   std::uint32_t next_ = 0;
+  std::uint64_t next_group_ = kFirstGroup;
   std::map<std::pair<std::uint8_t, std::string>, Gathering> gatherings_;
   std::map<std::uint32_t, std::variant<Op, Modex, Lookup>> waiting_;
 };
