@@ -33,7 +33,7 @@ void Mpi::configure(const wire::MpiWorld& world) {
   probe_ = world.probe;
   worlds_.push_back({world.world, world.first, world.size,
                      pmi::Server({world.space, world.size, world.universe, world.mapping, world.here, world.alone,
-                                  static_cast<int>(world.world), world.first, world.first_app})});
+                                  static_cast<int>(world.world), world.first, world.first_app, world.parent})});
   worlds_.back().server.preload(world.pairs);
 }
 

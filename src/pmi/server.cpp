@@ -60,10 +60,10 @@ Actions Server::spawn_answered(std::uint32_t rank, bool ok, const std::string& s
   const auto found = clients_.find(rank);
   if (found == clients_.end() || found->second.wait != Wait::spawn || found->second.gone) return {};
   found->second.wait = Wait::none;
-  if (ok) {
-    answer(rank, {{"cmd", "spawn_result"}, {"rc", "0"}, {"jobid", space}, {"nerrs", "0"}});
+  if (found->second.dialect == Dialect::lines) {
+    spawn_line(rank, ok, space);
   } else {
-    answer(rank, {{"cmd", "spawn_result"}, {"rc", "-1"}, {"status", "spawn_failed"}});
+    spawn_frame(rank, ok, space);
   }
   return take_actions();
 }

@@ -2,7 +2,7 @@
 // descriptors, no clock. Owned by the agent.
 //
 // A client says in its first line whether it speaks PMI-1 (pmi1.cpp) or PMI-2 (pmi2.cpp). Both share all that is in
-// server.cpp: connections, the key-value space, fences and names.
+// server.cpp: connections, the key-value space, fences, names and spawns.
 //
 // Rules
 // - A client asks, waits for the answer, asks again. One that breaks PMI is hung up on and named; it harms nobody else.
@@ -38,6 +38,7 @@ struct World {
   int number = 1;              ///< 1 is the job as it was started
   std::uint32_t first = 0;     ///< number of its rank 0
   std::uint32_t first_app = 0;
+  std::string parent = {};  ///< the space of the world whose rank asked for it; empty: it is world 1
 };
 
 class Server {
@@ -119,6 +120,7 @@ class Server {
   void on_abort(std::uint32_t rank, Client& client, const Line& line);
   void on_name(std::uint32_t rank, Client& client, const Line& line);
   void name_line(std::uint32_t rank, NameOp op, bool ok, const std::string& port);
+  void spawn_line(std::uint32_t rank, bool ok, const std::string& space);
   void answer(std::uint32_t rank, Pairs pairs);
 
   // pmi2.cpp
@@ -134,6 +136,8 @@ class Server {
   void on_frame_name(std::uint32_t rank, Client& client, const Line& line);
   void on_frame_abort(std::uint32_t rank, Client& client, const Line& line);
   void on_frame_finalize(std::uint32_t rank, Client& client, const Line& line);
+  void on_frame_spawn(std::uint32_t rank, Client& client, const Line& line);
+  void spawn_frame(std::uint32_t rank, bool ok, const std::string& space);
   void on_unserved(std::uint32_t rank, Client& client, const Line& line);
   void name_frame(std::uint32_t rank, Client& client, bool ok, const std::string& port);
   void answer_found(std::uint32_t rank, std::string_view command, const std::string* value);
