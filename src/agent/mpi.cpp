@@ -18,6 +18,7 @@ namespace dlaunch::agent {
 namespace {
 
 constexpr std::uint8_t kWarning = 2;  // of wire::Log
+constexpr int kLastReads = 64;        // more than a socket holds: what the rank left behind may say more without end
 
 }  // namespace
 
@@ -66,7 +67,7 @@ sys::Fd Mpi::connect(std::uint32_t rank, std::uint32_t app) {
 bool Mpi::ended(std::uint32_t rank) {
   const World* world = world_of(rank);
   if (!world) return false;
-  while (read_some(rank)) {
+  for (int reads = 0; reads < kLastReads && read_some(rank); ++reads) {
   }
   const bool in_mpi = world->server.in_mpi(rank);
   close(rank);

@@ -76,6 +76,7 @@ class Server {
     std::string thread;     ///< of its last question, PMI-2's thrid
     bool gone = false;
     bool aborted = false;
+    bool too_much = false;                  ///< put; a person was told
     std::optional<SpawnReader> spawn = {};  ///< while it says what to spawn
     LineReader lines;
     FrameReader frames;

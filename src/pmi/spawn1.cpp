@@ -12,23 +12,24 @@ bool is_numbered(std::string_view key, std::string_view word) {
 }  // namespace
 
 Result<bool> SpawnReader::read(std::string_view line) {
+  const size_t equals = line.find('=');
+  const std::string_view key = line.substr(0, equals);  // a value may be a secret
   bytes_ += line.size() + 1;
-  if (bytes_ > kMaxSpawn) return bad_spawn("a spawn of more than " + std::to_string(kMaxSpawn) + " bytes", line);
+  if (bytes_ > kMaxSpawn) return bad_spawn("a spawn of more than " + std::to_string(kMaxSpawn) + " bytes", key);
   if (line == "mcmd=spawn" && !in_block_) {
     in_block_ = true;
     draft_.begin_program();
     return false;
   }
-  if (!in_block_) return bad_spawn("something else between the blocks of a spawn", line);
+  if (!in_block_) return bad_spawn("something else between the blocks of a spawn", key);
   if (line == "endcmd") {
     in_block_ = false;
     draft_.end_program();
     return draft_.whole();
   }
   if (line.starts_with("cmd=") || line.starts_with("mcmd=")) return bad_spawn("a command within a spawn", line);
-  const size_t equals = line.find('=');
-  if (equals == std::string_view::npos || equals == 0) return bad_spawn("a line of a spawn that is no pair", line);
-  return read_pair(line.substr(0, equals), line.substr(equals + 1)).map([] { return false; });
+  if (equals == std::string_view::npos || equals == 0) return bad_spawn("a line of a spawn that is no pair", key);
+  return read_pair(key, line.substr(equals + 1)).map([] { return false; });
 }
 
 /// What says how many of the others there are is passed over: they are there.

@@ -90,6 +90,17 @@ os._exit(4)
         self.assertIn(result.returncode, (4, 5))
         self.assertIn('an attribute of its node that no rank is left to put: "a"', result.stderr.decode())
 
+    def test_one_that_talks_on_after_its_rank_holds_up_nobody(self):
+        result = self.run_dlaunch("-n", 1, *own("""
+init()
+if os.fork(): time.sleep(0.5), os._exit(3)
+try:
+    while True: pmi.sendall(frame("cmd=abort;isworld=FALSE;") * 2000)
+except OSError: pass
+"""), timeout=20)
+        self.assert_exit(result, 3)
+        self.assertIn("exited with code 3", result.stderr.decode())
+
     def test_half_a_spawn_is_no_breach(self):
         self.assert_succeeds("-n", 2, *own("init(); finalize()\nif rank: pmi.sendall(frame('cmd=spawn;ncmds=1;preputcount=0;subcmd=x;maxprocs=1;argc=0;')[:-9])"))
 

@@ -93,6 +93,17 @@ TEST(SpawnReader, WhatIsNoSpawnIsAnError) {
   EXPECT_THAT(why(std::vector<std::string>(2, "mcmd=spawn")), HasSubstr("command"));
 }
 
+TEST(SpawnReader, AnErrorTellsNoValues) {
+  SpawnReader reader;
+  ASSERT_TRUE(reader.read("mcmd=spawn"));
+  Result<bool> read = false;
+  while (read) read = reader.read("info_val_0=KEY=secret");
+  EXPECT_EQ(read.error().why, "\"info_val_0\"");
+  SpawnReader twice;
+  ASSERT_TRUE(twice.read("mcmd=spawn") && twice.read("totspawns=2") && twice.read("endcmd"));
+  EXPECT_EQ(twice.read("info_val_0=KEY=secret").error().why, "\"info_val_0\"");
+}
+
 TEST(SpawnReader, HoldsSoMuchAndNoMore) {
   SpawnReader reader;
   ASSERT_TRUE(reader.read("mcmd=spawn"));
