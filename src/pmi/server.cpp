@@ -15,14 +15,14 @@ void Server::join(std::uint32_t rank, std::uint32_t app) { clients_[rank].app = 
 
 Actions Server::received(std::uint32_t rank, string_view bytes) {
   const auto found = clients_.find(rank);
-  if (found == clients_.end() || found->second.gone) return {};
+  if (found == clients_.end() || found->second.gone || found->second.aborted) return {};
   Client& client = found->second;
   if (client.dialect == Dialect::lines) {
     client.lines.feed(bytes);
   } else {
     client.frames.feed(bytes);
   }
-  while (!client.gone && take_message(rank, client)) {
+  while (!client.gone && !client.aborted && take_message(rank, client)) {
   }
   return take_actions();
 }

@@ -6,6 +6,7 @@
 //
 // Rules
 // - A client asks, waits for the answer, asks again. One that breaks PMI is hung up on and named; it harms nobody else.
+// - What follows an abort is not heard: it may be more of its message.
 // - A key that is not there is answered at once: what other hosts put is here after the next fence.
 // - A fence waits for every rank of the world. One that can never come (it ended, or its connection did) ends the
 //   fence: all that wait in it are hung up on, for their MPI would wait for ever.

@@ -29,6 +29,12 @@ TEST(Frame, ASemicolonIsWrittenTwice) {
   EXPECT_EQ(write_frame({{"cmd", "get"}, {"value", "a;b;;c"}, {"", "left out"}}), "24    cmd=get;value=a;;b;;;;c;");
 }
 
+TEST(Frame, AMessageRunsToTheEnd) {
+  const auto line = parse_frame("cmd=abort;exitcode=7;message=one; two");
+  ASSERT_TRUE(line);
+  EXPECT_THAT(line->pairs(), ElementsAre(Pair("cmd", "abort"), Pair("exitcode", "7"), Pair("message", "one; two")));
+}
+
 TEST(Frame, WhatIsNoFrame) {
   for (const auto& [text, why] : {std::pair{"key=a;cmd=b;", "begins with no command"},
                                   {"cmd=a", "does not end"},

@@ -150,6 +150,7 @@ TEST(Pmi2, NamesAreAskedForAndAnswered) {
 TEST(Pmi2, AnAbortOfTheWorldIsToldOnce) {
   for (const auto& [text, code] : {std::pair{"cmd=abort;isworld=TRUE;msg=so;", 1u},
                                    {"cmd=abort;exitcode=7;message=so;", 7u},
+                                   {"cmd=abort;exitcode=7;message=so;and so;;;", 7u},
                                    {"cmd=abort;", 1u}}) {
     Server server = host(2);
     EXPECT_THAT(ask(server, 1, text), ElementsAre(Abort{1, code})) << text;

@@ -80,6 +80,14 @@ TEST(Server, AnAbortIsToldOnceWithItsCode) {
   }
 }
 
+TEST(Server, WhatFollowsAnAbortIsNotHeard) {
+  Server server = two();
+  EXPECT_THAT(server.received(1, "cmd=abort exitcode=7 message=error stack:\nof two lines\n"),
+              ElementsAre(Abort{1, 7}));
+  EXPECT_THAT(server.received(1, "what\n"), IsEmpty());
+  EXPECT_TRUE(server.in_mpi(1));
+}
+
 TEST(Server, NamesAreAskedForAndAnswered) {
   Server server = two();
   EXPECT_THAT(server.received(0, "cmd=publish_name service=s port=p\n"),
