@@ -17,8 +17,7 @@
 namespace dlaunch::agent {
 namespace {
 
-constexpr std::uint8_t kWarning = 2;  // of wire::Log
-constexpr int kLastReads = 64;        // more than a socket holds: what the rank left behind may say more without end
+constexpr int kLastReads = 64;  // more than a socket holds: what the rank left behind may say more without end
 
 }  // namespace
 
@@ -141,7 +140,9 @@ void Mpi::act(const World& world, const pmi::Send& send) {
 }
 
 void Mpi::act(const World&, const pmi::HangUp& hang_up) { connections_.erase(hang_up.rank); }
-void Mpi::act(const World&, const pmi::Complain& complain) { link_.send(wire::Log{kWarning, complain.text}); }
+void Mpi::act(const World&, const pmi::Complain& complain) {
+  link_.send(wire::Log{wire::Log::kWarning, complain.text});
+}
 
 void Mpi::act(const World& world, pmi::Gather& gather) {
   link_.send(wire::Fence{world.number, std::move(gather.pairs), std::move(gather.gone)});
