@@ -113,9 +113,10 @@ void Server::enter_fence(Client& client) {
   let_down_who_waits_for_attributes();
 }
 
-/// `code`: as it is said; one that cannot be read is 1.
+/// `code`: as it is said; one that cannot be read is 1. Nothing more is read of it: MPICH's message may have many
+/// lines.
 void Server::raise_abort(std::uint32_t rank, Client& client, string_view code) {
-  if (std::exchange(client.aborted, true)) return;
+  client.aborted = true;
   int number = 1;
   std::from_chars(code.data(), code.data() + code.size(), number);
   actions_.push_back(Abort{rank, static_cast<std::uint32_t>(number) & 0xff});
