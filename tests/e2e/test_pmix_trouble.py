@@ -85,7 +85,7 @@ class Clients(OpenMpiCase):
 
 class Hosts(OpenMpi, mpi_case.EndedFromOutside, HostsCase):
     count = 2
-    has_files = True
+    shares_files = True
 
     def test_a_fence_that_carries_too_much(self):
         result = self.run_dlaunch("--timeout", 20, "-H", "node1,node2", CLIENT, "fence", 4096)
