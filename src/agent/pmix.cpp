@@ -77,10 +77,11 @@ std::vector<std::string> Pmix::environment(const wire::Spawn& spawn, pmi::Family
   const World& world = *world_of(spawn.rank);
   auto client = job_.personal ? pmix::Client::personal : pmix::Client::surely;
   if (!job_.personal && family != pmi::Family::pmix) client = pmix::Client::maybe;
-  return pmix::environment(site_,
-                           {world.space, world.size, world.here, spawn.rank - world.first,
-                            spawn.local_rank - world.earlier, spawn.local_rank, command},
-                           client);
+  return pmix::environment(
+      site_,
+      {world.space, world.size, world.here, spawn.rank - world.first, spawn.local_rank - world.earlier,
+       spawn.local_rank, world.earlier + world.here > cpus_, command},
+      client);
 }
 
 /// Only this host's own processes reach it, and it is closed to whoever does not know the job's name
@@ -99,8 +100,7 @@ bool Pmix::listen() {
   site_.port = ntohs(address.sin_port);
   const std::string segments = pmix::segments_directory(job_.space, site_.node);
   if (files_.make_shared_memory(segments)) site_.segments = segments;
-  const auto cpus = sys::affinity_of(0);
-  site_.crowded = cpus && job_.here > cpus->size();
+  if (const auto cpus = sys::affinity_of(0)) cpus_ = cpus->size();
   listener_.assign(socket.release());
   listener_.async_wait(asio::posix::stream_descriptor::wait_read, [this](asio::error_code error) {
     if (!error) need();
@@ -141,7 +141,8 @@ void Pmix::start(const std::string& path) {
   std::vector<sys::Fd> fds;
   fds.emplace_back(::fcntl(listener_.native_handle(), F_DUPFD_CLOEXEC, 0));
   fds.push_back(std::move(page_));
-  bridge_->send(wire::PmixStart{site_.job, site_.node, std::move(hosts_), *directory, site_.crowded}, std::move(fds));
+  bridge_->send(wire::PmixStart{site_.job, site_.node, std::move(hosts_), *directory, job_.here > cpus_},
+                std::move(fds));
   for (const wire::Message& message : std::exchange(early_, {})) bridge_->send(message);
   timer_.expires_after(kPatience);
   timer_.async_wait([this](asio::error_code error) {

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -97,6 +98,7 @@ class Pmix {
   std::deque<World> worlds_;  // by their first ranks
   std::vector<std::string> hosts_;
   pmix::Site site_;
+  size_t cpus_ = std::numeric_limits<size_t>::max();  // of the host; not known: as many as are needed
   Phase phase_ = Phase::idle;
   bool surely_ = false;  // a program surely needs it
   pid_t pid_ = 0;

@@ -32,13 +32,13 @@ void add_server(List& list, const Site& site) {
 }
 
 /// Open MPI's, which it reads from its launcher's environment and not through PMIx.
-void add_open_mpi(List& list, const Site& site) {
+void add_open_mpi(List& list, const Site& site, bool crowded) {
   list.set("JSM_JSRUN_PORT", "1");  // Open MPI 4.1 takes itself for a singleton without
   if (!site.segments.empty()) {
     list.set("OMPI_MCA_btl_vader_backing_directory", site.segments);
     list.set("OMPI_MCA_btl_sm_backing_directory", site.segments);
   }
-  if (site.crowded) list.set("OMPI_MCA_mpi_oversubscribe", "1");
+  if (crowded) list.set("OMPI_MCA_mpi_oversubscribe", "1");
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ std::vector<std::string> environment(const Site& site, const Member& member, Cli
   list.set("PMIX_NAMESPACE", member.space);
   list.set("PMIX_RANK", member.rank);
   add_server(list, site);
-  add_open_mpi(list, site);
+  add_open_mpi(list, site, member.crowded);
   if (client == Client::maybe) {
     list.set("MPIR_CVAR_PMI_VERSION", "1");  // MPICH 5 ends when it finds both PMI-1 and PMIx, and is not told which
     return list.take();

@@ -17,7 +17,6 @@ struct Site {
   std::string host;            ///< its name there
   std::uint16_t port = 0;      ///< of 127.0.0.1, where clients are waited for
   std::string segments;        ///< segments_directory(); empty: Open MPI's own choice
-  bool crowded = false;        ///< more ranks than CPUs
 };
 
 /// One of them.
@@ -28,6 +27,7 @@ struct Member {
   std::uint32_t rank = 0;        ///< in its world
   std::uint32_t local_rank = 0;  ///< among those of this host
   std::uint32_t node_rank = 0;   ///< among all of the host's, of whatever world
+  bool crowded = false;          ///< the host has more ranks than CPUs
   std::string_view command;      ///< as its program was named
 };
 

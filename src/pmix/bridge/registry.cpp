@@ -8,19 +8,13 @@
 #include <utility>
 
 namespace dlaunch::pmix {
-namespace {
-
-/// libpmix keeps a pointer for each client, and gives it back: the rank's number, which is never null.
-void* object_of(std::uint32_t id) { return reinterpret_cast<void*>(static_cast<std::uintptr_t>(id) + 1); }
-
-}  // namespace
 
 struct Registry::World {
   Registry& registry;
   std::string space;
   std::uint32_t first;
   std::uint32_t size;
-  std::vector<std::uint32_t> here;  // its ranks
+  std::vector<std::uint32_t> here;  // numbers of its ranks; libpmix keeps a pointer to each, and gives it back
   std::unique_ptr<Infos> infos;     // libpmix reads them until it says that it has
   size_t registered = 0;
   bool known = false;
@@ -41,7 +35,7 @@ void Registry::add(const wire::PmixWorld& message) {
                         World{*this, message.space, message.first, static_cast<std::uint32_t>(hosts.size()), {}, {}}))
            .first->second;
   for (std::uint32_t rank = 0; rank < hosts.size(); ++rank) {
-    if (hosts[rank] == start_.node) world.here.push_back(rank);
+    if (hosts[rank] == start_.node) world.here.push_back(world.first + rank);
   }
   world.infos = std::make_unique<Infos>();
   const std::string directory = start_.directory + '/' + world.space;
@@ -67,11 +61,11 @@ void Registry::space_registered(pmix_status_t status, void* data) {
 void Registry::register_clients(World& world) {
   world.infos.reset();
   if (world.here.empty()) return registered(world, PMIX_SUCCESS);
-  for (const std::uint32_t rank : world.here) {
+  for (std::uint32_t& id : world.here) {
     pmix_proc_t process;
-    PMIX_LOAD_PROCID(&process, world.space.c_str(), rank);
-    const pmix_status_t status = PMIx_server_register_client(&process, ::getuid(), ::getgid(),
-                                                             object_of(world.first + rank), client_registered, &world);
+    PMIX_LOAD_PROCID(&process, world.space.c_str(), id - world.first);
+    const pmix_status_t status =
+        PMIx_server_register_client(&process, ::getuid(), ::getgid(), &id, client_registered, &world);
     if (status != PMIX_SUCCESS) registered(world, status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status);
   }
 }
@@ -105,7 +99,7 @@ std::optional<std::uint32_t> Registry::id_of(const pmix_proc_t& process) const {
 
 std::optional<std::uint32_t> Registry::id_of(const void* server_object) {
   if (!server_object) return std::nullopt;
-  return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(server_object) - 1);
+  return *static_cast<const std::uint32_t*>(server_object);
 }
 
 }  // namespace dlaunch::pmix
