@@ -10,6 +10,19 @@ namespace dlaunch::job {
 namespace {
 
 constexpr int kSignalBase = 128;
+constexpr std::int64_t kReapingNs = std::chrono::nanoseconds(kReaping).count();
+
+bool killed_from_outside(const RankRecord& record) {
+  const auto* by = record.status ? std::get_if<Signaled>(&record.status->value()) : nullptr;
+  return by && by->signal == SIGKILL && !record.needed_kill;
+}
+
+/// Which of two failures came first.
+bool before(const RankRecord& one, const RankRecord& other) {
+  if (other.abort_code && killed_from_outside(one)) return one.end_ns < other.end_ns + kReapingNs;
+  if (one.abort_code && killed_from_outside(other)) return one.end_ns + kReapingNs <= other.end_ns;
+  return one.end_ns < other.end_ns;
+}
 
 }  // namespace
 
@@ -169,7 +182,7 @@ void Job::on(const RankAborted& event, Time now) {
   if (phase_ > Phase::ending || record.status || record.abort_code) return;
   record.abort_code = event.code;
   record.end_ns = event.time_ns;
-  record.ended_by_us = phase_ == Phase::ending && follows(event.time_ns);
+  record.ended_by_us = phase_ == Phase::ending && follows(record);
   note_failure(event.rank, now);
 }
 
@@ -248,13 +261,13 @@ void Job::record_end(int rank, const ExitStatus& status, std::int64_t time_ns) {
   record.needed_kill = killed_;
   --live_;
   if (phase_ != Phase::ending || std::holds_alternative<NotStarted>(status.value())) return;
-  record.ended_by_us = follows(record.end_ns);
+  record.ended_by_us = follows(record);
 }
 
 /// It failed before the failure that was heard of first: then it is a cause. Else our signal, or its peer's end, is.
-bool Job::follows(std::int64_t time_ns) const {
+bool Job::follows(const RankRecord& record) const {
   const auto first = outcome_.first_failure;
-  return !first || time_ns > outcome_.ranks[static_cast<size_t>(*first)].end_ns;
+  return !first || before(outcome_.ranks[static_cast<size_t>(*first)], record);
 }
 
 int Job::first_code() const {
@@ -266,7 +279,7 @@ void Job::note_failure(int rank, Time now) {
   const RankRecord& record = outcome_.ranks[static_cast<size_t>(rank)];
   if (record.ended_by_us) return;
   const auto first = outcome_.first_failure;
-  if (!first || record.end_ns < outcome_.ranks[static_cast<size_t>(*first)].end_ns) {
+  if (!first || before(record, outcome_.ranks[static_cast<size_t>(*first)])) {
     outcome_.first_failure = rank;
     if (outcome_.cause == Cause::rank_failed) outcome_.exit_code = first_code();
   }

@@ -9,7 +9,8 @@
 // - Ranks start when every host is ready: a job that cannot start everywhere starts nowhere. After the first host that
 //   cannot be used the others get kOthersWait to answer, so that all that fail are told together.
 // - The first failure (by the time at its host) ends all, unless the policy says continue; its code is the job's.
-// - MPI_Abort is a failure at the time of the call, and ends all whatever the policy says.
+// - MPI_Abort is a failure at the time of the call, and ends all whatever the policy says. But after a KILL that is not
+//   ours (kReaping) it is a consequence: a rank's peers see its connections end before its agent can reap it.
 // - Ending: the signal (TERM, or the user's own), after the grace KILL, after kKillWait what still runs is given up
 //   and named. A second signal from the user: KILL at once.
 // - Ranks that a rank spawns while the job runs are ranks as all others, from their start to their end.
@@ -36,6 +37,7 @@ bool ends_a_job(int signal);
 
 inline constexpr std::chrono::seconds kOthersWait{5};     ///< for hosts to answer when one cannot be used
 inline constexpr std::chrono::seconds kCompanionWait{5};  ///< for the process beside the ranks to end after them
+inline constexpr std::chrono::seconds kReaping{1};        ///< from a rank's death, at the most, to its time of end
 inline constexpr std::chrono::seconds kKillWait{5};       ///< for a rank to go after KILL (uninterruptible sleep)
 inline constexpr std::chrono::seconds kFinishWait{
     10};  ///< for a host to confirm that nothing is left, beyond the grace
@@ -182,7 +184,7 @@ class Job {
 
   void record_end(int rank, const ExitStatus& status, std::int64_t time_ns);
   /// Whether a rank that failed at that time is a consequence.
-  bool follows(std::int64_t time_ns) const;
+  bool follows(const RankRecord& record) const;
   int first_code() const;
   void note_failure(int rank, Time now);
   void end_ranks(Cause cause, int exit_code, int signal, Time now);

@@ -15,14 +15,14 @@ void Server::join(std::uint32_t rank, std::uint32_t app) { clients_[rank].app = 
 
 Actions Server::received(std::uint32_t rank, string_view bytes) {
   const auto found = clients_.find(rank);
-  if (found == clients_.end() || found->second.gone) return {};
+  if (found == clients_.end() || found->second.gone || found->second.aborted) return {};
   Client& client = found->second;
   if (client.dialect == Dialect::lines) {
     client.lines.feed(bytes);
   } else {
     client.frames.feed(bytes);
   }
-  while (!client.gone && take_message(rank, client)) {
+  while (!client.gone && !client.aborted && take_message(rank, client)) {
   }
   return take_actions();
 }
@@ -109,9 +109,10 @@ void Server::enter_fence(Client& client) {
   let_down_who_waits_for_attributes();
 }
 
-/// `code`: as it is said; one that cannot be read is 1.
+/// `code`: as it is said; one that cannot be read is 1. Nothing more is read of it: MPICH's message may have many
+/// lines.
 void Server::raise_abort(std::uint32_t rank, Client& client, string_view code) {
-  if (std::exchange(client.aborted, true)) return;
+  client.aborted = true;
   int number = 1;
   std::from_chars(code.data(), code.data() + code.size(), number);
   actions_.push_back(Abort{rank, static_cast<std::uint32_t>(number) & 0xff});

@@ -72,11 +72,13 @@ std::optional<std::vector<Members>> parse_members(std::string_view text) {
   if (text.empty() || text.size() > kMaxMembers) return std::nullopt;
   while (!text.empty()) {
     std::string_view one = cut(text, ' ');
+    if (one.starts_with('#')) continue;
     Members members;
     members.space = std::string(cut(one, ':'));
     if (members.space.empty() || !parse_ranks(one, members)) return std::nullopt;
     all.push_back(std::move(members));
   }
+  if (all.empty()) return std::nullopt;
   return all;
 }
 

@@ -1,5 +1,6 @@
 // Who takes part in a collective, as one text by which every host names the same collective: "SPACE:*" for all ranks of
-// a job, "SPACE:0-3,7" for some, several jobs with a blank between, in the order of their names. PURE.
+// a job, "SPACE:0-3,7" for some, several jobs with a blank between, in the order of their names. A word that begins
+// with # tells collectives of the same members apart (pmix/groups.h). PURE.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,7 @@ struct Members {
 
 std::string write_members(std::vector<Process> processes);
 
-/// Nothing when the text is none that write_members makes.
+/// Nothing when the text is none that write_members makes, with or without such words.
 std::optional<std::vector<Members>> parse_members(std::string_view text);
 
 }  // namespace dlaunch::pmix

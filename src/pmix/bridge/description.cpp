@@ -115,6 +115,18 @@ void Infos::add_process(const char* key, const std::string& space, pmix_rank_t r
   load(key, &process, PMIX_PROC);
 }
 
+void Infos::add_size(const char* key, size_t number) { load(key, &number, PMIX_SIZE); }
+
+void Infos::add_bytes(const char* key, std::string& bytes) {
+  const pmix_byte_object_t object{bytes.data(), bytes.size()};
+  load(key, &object, PMIX_BYTE_OBJECT);
+}
+
+void Infos::add_processes(const char* key, std::vector<pmix_proc_t>& processes) {
+  const pmix_data_array_t array{PMIX_PROC, processes.size(), processes.data()};
+  load(key, &array, PMIX_DATA_ARRAY);
+}
+
 /// By hand: versions of libpmix differ in whether they copy an array that is loaded.
 void Infos::add(const char* key, const Infos& array) {
   pmix_info_t& info = infos_.emplace_back();

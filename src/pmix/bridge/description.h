@@ -27,6 +27,9 @@ class Infos {
   void add_flag(const char* key, bool flag);
   void add_process(const char* key, const std::string& space, pmix_rank_t rank);
   void add(const char* key, const Infos& array);
+  void add_size(const char* key, size_t number);
+  void add_bytes(const char* key, std::string& bytes);
+  void add_processes(const char* key, std::vector<pmix_proc_t>& processes);
 
   pmix_info_t* data() { return infos_.data(); }
   size_t size() const { return infos_.size(); }

@@ -2,7 +2,7 @@
 
 #include <pmix.h>
 
-#include <asio/post.hpp>
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <memory>
@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "pmix/bridge/description.h"
+#include "pmix/bridge/upcalls.h"
 #include "pmix/bridge/values.h"
 #include "pmix/collectives.h"
 #include "pmix/environment.h"
@@ -29,14 +30,6 @@ static_assert(static_cast<int>(Status::not_supported) == PMIX_ERR_NOT_SUPPORTED)
 static_assert(static_cast<int>(Status::duplicate_key) == PMIX_ERR_DUPLICATE_KEY);
 static_assert(kAllRanks != PMIX_RANK_WILDCARD);
 
-constexpr std::uint8_t kFence = 0;
-constexpr std::uint8_t kConnect = 1;
-constexpr std::uint8_t kDisconnect = 2;
-constexpr size_t kMaxValue = 1u << 20;  // of what is published at once
-constexpr size_t kMaxEvent = 64u << 10;
-
-Server* the_server = nullptr;  // libpmix's calls say nothing of whose they are
-
 void release(void* text) { delete static_cast<std::string*>(text); }
 
 /// libpmix lets the bytes go when it has sent them.
@@ -47,151 +40,23 @@ void give(pmix_modex_cbfunc_t call, void* data, int status, std::string bytes) {
 
 }  // namespace
 
-struct Server::Upcalls {
-  static pmix_status_t connected(const pmix_proc_t*, void* object, pmix_info_t*, size_t, pmix_op_cbfunc_t, void*) {
-    if (const auto id = Registry::id_of(object)) the_server->states_.set(*id, State::in_mpi);
-    return PMIX_OPERATION_SUCCEEDED;
-  }
-
-  static pmix_status_t finalized(const pmix_proc_t*, void* object, pmix_op_cbfunc_t, void*) {
-    if (const auto id = Registry::id_of(object)) the_server->states_.set(*id, State::left);
-    return PMIX_OPERATION_SUCCEEDED;
-  }
-
-  static pmix_status_t aborted(const pmix_proc_t*, void* object, int code, const char*, pmix_proc_t*, size_t,
-                               pmix_op_cbfunc_t call, void* data) {
-    const auto id = Registry::id_of(object);
-    if (!id) return PMIX_ERR_NOT_FOUND;
-    asio::post(the_server->io_, [id = *id, code, call, data] { the_server->abort(id, code, {call, data}); });
-    return PMIX_SUCCESS;
-  }
-
-  static pmix_status_t fence(const pmix_proc_t* procs, size_t count, const pmix_info_t*, size_t, char* bytes,
-                             size_t size, pmix_modex_cbfunc_t call, void* data) {
-    std::string copy(bytes ? bytes : "", bytes ? size : 0);
-    std::free(bytes);
-    asio::post(the_server->io_, [members = members_of(procs, count), copy = std::move(copy), call, data]() mutable {
-      the_server->collect(kFence, std::move(members), std::move(copy), Modex{call, data});
-    });
-    return PMIX_SUCCESS;
-  }
-
-  static pmix_status_t meet(std::uint8_t kind, const pmix_proc_t* procs, size_t count, pmix_op_cbfunc_t call,
-                            void* data) {
-    asio::post(the_server->io_, [kind, members = members_of(procs, count), call, data]() mutable {
-      the_server->collect(kind, std::move(members), {}, Op{call, data});
-    });
-    return PMIX_SUCCESS;
-  }
-
-  static pmix_status_t connect(const pmix_proc_t* procs, size_t count, const pmix_info_t*, size_t,
-                               pmix_op_cbfunc_t call, void* data) {
-    return meet(kConnect, procs, count, call, data);
-  }
-
-  static pmix_status_t disconnect(const pmix_proc_t* procs, size_t count, const pmix_info_t*, size_t,
-                                  pmix_op_cbfunc_t call, void* data) {
-    return meet(kDisconnect, procs, count, call, data);
-  }
-
-  static pmix_status_t modex(const pmix_proc_t* of, const pmix_info_t*, size_t, pmix_modex_cbfunc_t call, void* data) {
-    asio::post(the_server->io_, [of = *of, call, data] { the_server->want(of, {call, data}); });
-    return PMIX_SUCCESS;
-  }
-
-  static pmix_status_t publish(const pmix_proc_t* who, const pmix_info_t* infos, size_t count, pmix_op_cbfunc_t call,
-                               void* data) {
-    wire::PmixNames asked;
-    asked.what = 0;
-    size_t bytes = 0;
-    for (size_t i = 0; i < count; ++i) {
-      const std::string_view key(infos[i].key);
-      if (key == PMIX_PERSISTENCE) asked.once = infos[i].value.data.persist == PMIX_PERSIST_FIRST_READ;
-      if (key.starts_with("pmix.")) continue;
-      asked.keys.emplace_back(key);
-      asked.values.push_back(packed(infos[i].value));
-      bytes += asked.values.back().size();
-    }
-    if (bytes > kMaxValue) return PMIX_ERR_NOMEM;
-    post_names(who, std::move(asked), Op{call, data});
-    return PMIX_SUCCESS;
-  }
-
-  static pmix_status_t look_up(const pmix_proc_t* who, char** keys, const pmix_info_t* infos, size_t count,
-                               pmix_lookup_cbfunc_t call, void* data) {
-    wire::PmixNames asked;
-    asked.what = 1;
-    asked.keys = list(keys);
-    for (size_t i = 0; i < count; ++i) asked.wait = asked.wait || std::string_view(infos[i].key) == PMIX_WAIT;
-    post_names(who, std::move(asked), Lookup{call, data});
-    return PMIX_SUCCESS;
-  }
-
-  static pmix_status_t unpublish(const pmix_proc_t* who, char** keys, const pmix_info_t*, size_t, pmix_op_cbfunc_t call,
-                                 void* data) {
-    wire::PmixNames asked;
-    asked.what = 2;
-    asked.keys = list(keys);
-    post_names(who, std::move(asked), Op{call, data});
-    return PMIX_SUCCESS;
-  }
-
-  static void post_names(const pmix_proc_t* who, wire::PmixNames asked, std::variant<Op, Lookup> waits) {
-    asio::post(the_server->io_, [who = *who, asked = std::move(asked), waits]() mutable {
-      the_server->names(who, std::move(asked), waits);
-    });
-  }
-
-  static pmix_status_t spawn(const pmix_proc_t* who, const pmix_info_t* infos, size_t count, const pmix_app_t* apps,
-                             size_t apps_count, pmix_spawn_cbfunc_t call, void* data) {
-    auto ask = spawn_ask(infos, count, apps, apps_count);
-    if (!ask) return PMIX_ERR_BAD_PARAM;
-    asio::post(the_server->io_, [who = *who, ask = *std::move(ask), call, data]() mutable {
-      the_server->spawn(who, std::move(ask), {call, data});
-    });
-    return PMIX_SUCCESS;
-  }
-
-  /// libpmix has told those of this host.
-  static pmix_status_t notify(pmix_status_t code, const pmix_proc_t* source, pmix_data_range_t range,
-                              pmix_info_t* infos, size_t count, pmix_op_cbfunc_t, void*) {
-    wire::PmixEvent event{code, source->nspace, source->rank, range, packed(infos, count)};
-    if (event.infos.size() > kMaxEvent) return PMIX_ERR_NOMEM;
-    asio::post(the_server->io_, [event = std::move(event)] { the_server->send_(event); });
-    return PMIX_OPERATION_SUCCEEDED;
-  }
-
-  /// All events come here, whether anybody waits for them or not.
-  static pmix_status_t watch(pmix_status_t*, size_t, const pmix_info_t*, size_t, pmix_op_cbfunc_t, void*) {
-    return PMIX_OPERATION_SUCCEEDED;
-  }
-  static pmix_status_t unwatch(pmix_status_t*, size_t, pmix_op_cbfunc_t, void*) { return PMIX_OPERATION_SUCCEEDED; }
-
-  // ---- the ends of what we asked libpmix for ----
-  static void event_told(pmix_status_t, void* data) { delete static_cast<Unpacked*>(data); }
-
-  static void modex_ready(pmix_status_t status, char* bytes, size_t size, void* data) {
-    const std::unique_ptr<std::uint32_t> id(static_cast<std::uint32_t*>(data));
-    std::string copy(bytes ? bytes : "", bytes ? size : 0);
-    asio::post(the_server->io_, [id = *id, status, copy = std::move(copy)]() mutable {
-      if (copy.size() > kMaxPart) return the_server->send_(wire::PmixModex{id, PMIX_ERR_NOMEM, {}});
-      the_server->send_(wire::PmixModex{id, status, std::move(copy)});
-    });
-  }
-};
-
 Server::Server(asio::io_context& io, States& states, Send send) : io_(io), states_(states), send_(std::move(send)) {
-  the_server = this;
+  Upcalls::the_server = this;
 }
 
 Server::~Server() {
   if (started_) PMIx_server_finalize();
-  the_server = nullptr;
+  Upcalls::the_server = nullptr;
 }
 
 void Server::start(const wire::PmixStart& start, std::function<void(Result<void>)> ready) {
   space_ = start.space;
-  static pmix_server_module_t module{};
+  // A later libpmix than we were compiled with has more calls at its end, and reads them: version 5 does.
+  static struct {
+    pmix_server_module_t calls;
+    void* none[32];
+  } module_and_more{};
+  pmix_server_module_t& module = module_and_more.calls;
   module.client_connected2 = Upcalls::connected;
   module.client_finalized = Upcalls::finalized;
   module.abort = Upcalls::aborted;
@@ -206,6 +71,7 @@ void Server::start(const wire::PmixStart& start, std::function<void(Result<void>
   module.register_events = Upcalls::watch;
   module.deregister_events = Upcalls::unwatch;
   module.notify_event = Upcalls::notify;
+  module.group = Upcalls::group;
   Infos server;
   server.add(PMIX_SERVER_NSPACE, server_space(space_));
   server.add_rank(PMIX_SERVER_RANK, start.node);
@@ -245,12 +111,13 @@ void Server::refuse(const Op& op, int status) {
 }
 void Server::refuse(const Modex& modex, int status) { give(modex.call, modex.data, status, {}); }
 void Server::refuse(const Lookup& lookup, int status) { lookup.call(status, nullptr, 0, lookup.data); }
+void Server::refuse(const Group& group, int status) { group.call(status, nullptr, 0, group.data, nullptr, nullptr); }
 void Server::refuse(const Spawn& spawn, int status) {
   pmix_nspace_t none{};
   spawn.call(status, none, spawn.data);
 }
 
-void Server::collect(std::uint8_t kind, std::string members, std::string data, std::variant<Op, Modex> waits) {
+void Server::collect(std::uint8_t kind, std::string members, std::string data, std::variant<Op, Modex, Group> waits) {
   const auto refused = [&](int status) { std::visit([&](const auto& each) { refuse(each, status); }, waits); };
   if (data.size() > kMaxPart || members.size() > kMaxMembers) {
     send_(wire::Log{wire::Log::kWarning, "the ranks here put " + std::to_string(data.size()) +
@@ -267,12 +134,13 @@ void Server::shared(wire::PmixShared&& shared) {
   if (found == gatherings_.end()) return;
   found->second.data += shared.data;
   if (!shared.last) return;
-  const Gathering done = std::move(found->second);
+  Gathering done = std::move(found->second);
   gatherings_.erase(found);
   if (const Op* op = std::get_if<Op>(&done.waits)) {
     if (op->call) op->call(shared.status, op->data);
     return;
   }
+  if (std::holds_alternative<Group>(done.waits)) return constructed(shared, std::move(done));
   const Modex& modex = std::get<Modex>(done.waits);
   give(modex.call, modex.data, shared.status, done.data);
 }

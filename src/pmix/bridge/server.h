@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "base/error.h"
 #include "pmix/bridge/registry.h"
@@ -21,6 +22,10 @@
 #include "wire/message.h"
 
 namespace dlaunch::pmix {
+
+/// Of PmixCollect.
+enum Kind : std::uint8_t { kFence, kConnect, kDisconnect, kConstructGroup, kDestructGroup };
+inline constexpr std::uint64_t kFirstGroup = 1u << 16;  ///< Open MPI has small numbers of its own
 
 class Server {
  public:
@@ -61,16 +66,24 @@ class Server {
     pmix_spawn_cbfunc_t call;
     void* data;
   };
+  struct Group {
+    pmix_info_cbfunc_t call;
+    void* data;
+    std::vector<pmix_proc_t> members;
+  };
   struct Gathering {
-    std::variant<Op, Modex> waits;
+    std::variant<Op, Modex, Group> waits;
     std::string data;
   };
 
   static void refuse(const Op& op, int status);
   static void refuse(const Modex& modex, int status);
   static void refuse(const Lookup& lookup, int status);
+  static void refuse(const Group& group, int status);
   static void refuse(const Spawn& spawn, int status);
-  void collect(std::uint8_t kind, std::string members, std::string data, std::variant<Op, Modex> waits);
+  void collect(std::uint8_t kind, std::string members, std::string data, std::variant<Op, Modex, Group> waits);
+  void construct(std::string members, std::string data, Group waits);
+  void constructed(const wire::PmixShared& shared, Gathering done);
   void want(const pmix_proc_t& of, Modex waits);
   void names(const pmix_proc_t& who, wire::PmixNames asked, std::variant<Op, Lookup> waits);
   void spawn(const pmix_proc_t& who, wire::SpawnAsk ask, Spawn waits);
@@ -84,6 +97,7 @@ class Server {
   std::optional<Registry> registry_;
   bool started_ = false;
   std::uint32_t next_ = 0;
+  std::uint64_t next_group_ = kFirstGroup;
   std::map<std::pair<std::uint8_t, std::string>, Gathering> gatherings_;
   std::map<std::uint32_t, std::variant<Op, Modex, Lookup, Spawn>> waiting_;
 };

@@ -334,6 +334,38 @@ TEST(Job, AnAbortThatCameFirstIsTheCauseThoughItWasHeardLater) {
   EXPECT_EQ(s.job.outcome().exit_code, 7);
 }
 
+TEST(Job, AnAbortOfWhoSawAPeerDieIsAConsequenceThoughItsTimeIsEarlier) {
+  for (const bool heard_first : {true, false}) {
+    Script s(3);
+    s.start();
+    if (heard_first) s.say(RankAborted{1, 15, 4'900'000'000}, 5);
+    s.end(2, ExitStatus(Signaled{SIGKILL}), 5);
+    if (!heard_first) s.say(RankAborted{1, 15, 4'900'000'000}, 5);
+    s.end(1, ExitStatus(Exited{15}), 5);
+    s.end(0, ExitStatus(Signaled{SIGTERM}), 6);
+    const Outcome& outcome = s.job.outcome();
+    EXPECT_EQ(outcome.first_failure, 2);
+    EXPECT_EQ(outcome.exit_code, 137);
+    EXPECT_FALSE(outcome.ranks[2].ended_by_us);
+    EXPECT_TRUE(outcome.ranks[0].ended_by_us);
+  }
+}
+
+TEST(Job, AnAbortStaysTheCauseWhereAKillCameLongAfterOrIsOurs) {
+  Script s(2);
+  s.start();
+  s.say(RankAborted{1, 7, 2'000'000'000}, 2);
+  s.end(0, ExitStatus(Signaled{SIGKILL}), 4);
+  EXPECT_EQ(s.job.outcome().first_failure, 1);
+  Script ours(2);
+  ours.start();
+  ours.say(RankAborted{1, 7, 2'000'000'000}, 2);
+  ours.say(UserSignal{SIGINT}, 2);  // again: KILL at once
+  ours.end(0, ExitStatus(Signaled{SIGKILL}), 2);
+  EXPECT_EQ(ours.job.outcome().first_failure, 1);
+  EXPECT_EQ(ours.job.outcome().exit_code, 7);
+}
+
 TEST(Job, AnAbortEndsAllWhereFailuresDoNotAndTheFirstFailureStays) {
   Policy policy;
   policy.abort_on_failure = false;

@@ -80,6 +80,14 @@ TEST(Server, AnAbortIsToldOnceWithItsCode) {
   }
 }
 
+TEST(Server, WhatFollowsAnAbortIsItsMessageAndNoBreach) {
+  Server server = two();
+  EXPECT_THAT(
+      server.received(1, "cmd=abort exitcode=15 message=Fatal error, error stack:\ninternal_Barrier(1): failed\n"),
+      ElementsAre(Abort{1, 15u}));  // as MPICH 4.2 says it
+  EXPECT_THAT(server.received(1, "MPIR_Barrier_impl(2):\n" + std::string(100'000, 'x')), IsEmpty());
+}
+
 TEST(Server, NamesAreAskedForAndAnswered) {
   Server server = two();
   EXPECT_THAT(server.received(0, "cmd=publish_name service=s port=p\n"),

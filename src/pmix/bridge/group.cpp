@@ -1,0 +1,37 @@
+// Server's groups: constructed by all hosts together, and taken apart again.
+#include <pmix.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "pmix/bridge/description.h"
+#include "pmix/bridge/server.h"
+#include "pmix/groups.h"
+
+namespace dlaunch::pmix {
+namespace {
+
+void release(void* infos) { delete static_cast<Infos*>(infos); }
+
+}  // namespace
+
+void Server::construct(std::string members, std::string data, Group waits) {
+  collect(kConstructGroup, std::move(members), write_group_part({next_group_, std::move(data)}), std::move(waits));
+}
+
+/// Or taken apart, about which there is nothing to tell.
+void Server::constructed(const wire::PmixShared& shared, Gathering done) {
+  auto& group = std::get<Group>(done.waits);
+  auto whole = join_group_parts(done.data);
+  if (shared.kind != kConstructGroup || shared.status != PMIX_SUCCESS || !whole) {
+    return group.call(shared.status, nullptr, 0, group.data, nullptr, nullptr);
+  }
+  next_group_ = std::max(next_group_, whole->number + 1);
+  auto* infos = new Infos;  // libpmix lets it go when it has read it
+  infos->add_size(PMIX_GROUP_CONTEXT_ID, whole->number);
+  infos->add_processes(PMIX_GROUP_MEMBERSHIP, group.members);
+  if (!whole->data.empty()) infos->add_bytes(PMIX_GROUP_ENDPT_DATA, whole->data);
+  group.call(PMIX_SUCCESS, infos->data(), infos->size(), group.data, release, infos);
+}
+
+}  // namespace dlaunch::pmix
