@@ -3,8 +3,10 @@ class there is of a Case, and its mpi(name) is the path of a program."""
 import json
 import re
 import signal
+import subprocess
 
-from hosts_case import lines
+from hosts_case import interrupt, lines
+from support import SANITIZED, wait_until
 
 
 def hellos(stdout):
@@ -123,3 +125,56 @@ class SeveralHosts:
         result = self.run_dlaunch("-n", 1, "-H", "node1", "true", ":", "-n", 2, "-H", "node2:2", self.mpi("mpi_hello"))
         self.assertNotEqual(result.returncode, 0)
         self.assertIn(self.never_entered, result.stderr.decode())
+
+
+class EndedFromOutside:
+    """Of a HostsCase with two hosts."""
+
+    shares_files = False  # in /dev/shm
+
+    def setUp(self):
+        super().setUp()
+        self.before = self.left_behind()
+
+    def tearDown(self):
+        super().tearDown()
+        self.assert_all_gone()
+
+    def left_behind(self):
+        """Directories of jobs and shared memory, on any host. /tmp is one for all, and other tests' too."""
+        hosts = [self.bed.head, self.host(1), self.host(2)]
+        return {(host.name, path) for host in hosts
+                for path in host.sh("ls -d /tmp/dlaunch-???????????????? /dev/shm/* 2>/dev/null || true").split()}
+
+    def staying(self, *options):
+        """A job with two ranks on each host, all in MPI."""
+        job = self.start(*options, "-H", "node1:2,node2:2", self.mpi("mpi_leave"), "stay", "all",
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for _ in range(4):
+            if job.stdout.readline() != b"up\n":
+                job.kill()
+                self.fail(job.communicate()[1].decode())
+        return job
+
+    def test_a_job_that_is_ended_leaves_nothing(self):
+        for name, end, code in (("Ctrl-C", interrupt, 130), ("kill -9", lambda job: job.kill(), -signal.SIGKILL)):
+            with self.subTest(name):
+                job = self.staying()
+                self.assertEqual(any("/dev/shm" in path for _, path in self.left_behind() - self.before), self.shares_files)
+                end(job)
+                result, seconds = self.finish(job)
+                self.assert_exit(result, code)
+                self.assertLess(seconds, 10)
+                self.assert_all_gone()
+
+    def test_a_time_limit_leaves_nothing(self):
+        job = self.staying("--timeout", 15 if SANITIZED else 4)
+        result, _ = self.finish(job)
+        self.assert_exit(result, 124)
+        self.assert_all_gone()
+
+    def assert_all_gone(self):
+        self.assert_hosts_clean()
+        new = self.left_behind() - self.before  # some in /tmp may be of tests that run at the same time, which end
+        wait_until(lambda: not new & self.left_behind(), 30, every=0.1)
+        self.assertEqual(new & self.left_behind(), set())

@@ -52,5 +52,9 @@ class Hosts(Mpich, mpi_case.SeveralHosts, HostsCase):
         return result.stdout
 
 
+class EndedOverHosts(Mpich, mpi_case.EndedFromOutside, HostsCase):
+    pass
+
+
 if __name__ == "__main__":
     support.main()

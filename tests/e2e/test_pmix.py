@@ -5,6 +5,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import time
 from unittest import mock
 
 import mpi_case
@@ -148,6 +149,13 @@ class Missing(OpenMpiCase):
         self.assert_exit(result, 125)
         self.assertIn("no PMIx for MPI programs: dlaunch-pmix exited with code 127: " + words, result.stderr.decode())
         self.assertIn("install libpmix", result.stderr.decode())
+
+    def test_how_a_rank_failed_waits_for_a_server_that_starts_but_for_no_end(self):
+        self.assert_exit(self.run_dlaunch("-n", 1, openmpi("mpi_leave")), 99)
+        begun = time.monotonic()
+        result = self.run_copy("--timeout", 1, "-n", 1, openmpi("mpi_leave"), bridge="#!/bin/sh\nexec sleep 1000\n")
+        self.assert_exit(result, 124)
+        self.assertLess(time.monotonic() - begun, 6)
 
     def test_a_script_without_mpi_does_not_need_it(self):
         result = self.run_copy("-n", 1, "sh", "-c", "echo here", bridge="#!/bin/sh\nexit 127\n")

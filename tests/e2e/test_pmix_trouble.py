@@ -3,12 +3,12 @@ host and on others, and jobs of Open MPI over several hosts that are ended from 
 import os
 import re
 import signal
-import subprocess
 
+import mpi_case
 import support
-from hosts_case import HostsCase, interrupt, lines
+from hosts_case import HostsCase, lines
 from openmpi_case import PYTHON, OpenMpi, OpenMpiCase, openmpi
-from support import program, wait_until
+from support import program
 
 CLIENT = program("pmix_client")
 LIBRARY = "/usr/lib/x86_64-linux-gnu/pmix2"
@@ -83,34 +83,9 @@ class Clients(OpenMpiCase):
         self.assertEqual(len(re.findall(rb"^rank [02]: fence: ", result.stdout, re.M)), 2, result)
 
 
-class Hosts(OpenMpi, HostsCase):
+class Hosts(OpenMpi, mpi_case.EndedFromOutside, HostsCase):
     count = 2
-
-    def setUp(self):
-        super().setUp()
-        self.before = set(self.left_behind())
-
-    def tearDown(self):
-        super().tearDown()
-        wait_until(lambda: self.left_behind() <= self.before, 10, every=0.1)
-        self.assertEqual(self.left_behind() - self.before, set())
-
-    def left_behind(self):
-        """Directories of jobs, and memory of Open MPI's, on any host. /tmp is one for all, and other tests' too."""
-        hosts = [self.bed.head, self.host(1), self.host(2)]
-        return {(host.name, path) for host in hosts
-                for path in host.sh("ls -d /tmp/dlaunch-???????????????? /dev/shm/* 2>/dev/null || true").split()}
-
-    def staying(self, *options):
-        """A job with two ranks on each host, all in MPI."""
-        job = self.start(*options, "-H", "node1:2,node2:2", openmpi("mpi_leave"), "stay", "all",
-                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        for _ in range(4):
-            if job.stdout.readline() != b"up\n":
-                job.kill()
-                self.fail(job.communicate()[1].decode())
-        self.assertTrue(any("/dev/shm/" in path for host, path in self.left_behind() - self.before if host == "node2"))
-        return job
+    shares_files = True
 
     def test_a_fence_that_carries_too_much(self):
         result = self.run_dlaunch("--timeout", 20, "-H", "node1,node2", CLIENT, "fence", 4096)
@@ -140,27 +115,6 @@ class Hosts(OpenMpi, HostsCase):
         self.assert_exit(result, 125)
         self.assertRegex(result.stderr.decode(), r"node2: no PMIx for MPI programs: dlaunch-pmix exited with code 127: .*libpmix")
         self.assertIn("install libpmix", lines(result.stderr)[-1])
-
-    def test_a_job_that_is_ended_leaves_nothing(self):
-        for name, end, code in (("Ctrl-C", interrupt, 130), ("kill -9", lambda job: job.kill(), -signal.SIGKILL)):
-            with self.subTest(name):
-                job = self.staying()
-                end(job)
-                result, seconds = self.finish(job)
-                self.assert_exit(result, code)
-                self.assertLess(seconds, 10)
-                self.assert_all_gone()
-
-    def test_a_time_limit_leaves_nothing(self):
-        job = self.staying("--timeout", 3)
-        result, _ = self.finish(job)
-        self.assert_exit(result, 124)
-        self.assert_all_gone()
-
-    def assert_all_gone(self):
-        self.assert_hosts_clean()
-        wait_until(lambda: self.left_behind() <= self.before, 10, every=0.1)
-        self.assertEqual(self.left_behind() - self.before, set())
 
 
 if __name__ == "__main__":
