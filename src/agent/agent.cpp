@@ -102,6 +102,8 @@ class Agent::Impl {
   void on(wire::PmixProgram& program) { ranks_.pmix().program(program); }
   void on(wire::PmixShared& shared) { ranks_.pmix().pass_on(std::move(shared)); }
   void on(wire::PmixModexAsk& asked) { ranks_.pmix().pass_on(std::move(asked)); }
+  void on(wire::PmixWorld& world) { ranks_.pmix().pass_on(std::move(world)); }
+  void on(wire::PmixEvent& event) { ranks_.pmix().pass_on(std::move(event)); }
   void on(wire::PmixAnswer& answer) { ranks_.pmix().pass_on(std::move(answer)); }
   void on(wire::Program& program) { ranks_.describe(std::move(program)); }
   void on(wire::Spawn& spawn) { ranks_.start(spawn); }

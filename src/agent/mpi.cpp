@@ -12,6 +12,7 @@
 
 #include "base/worlds.h"
 #include "sys/clock.h"
+#include "wire/spawn.h"
 
 namespace dlaunch::agent {
 namespace {
@@ -152,17 +153,9 @@ void Mpi::act(const World&, pmi::AskName& ask) {
 void Mpi::act(const World&, pmi::AskSpawn& ask) {
   wire::SpawnAsk message;
   message.rank = ask.rank;
-  const auto add = [](std::vector<std::string>& all, std::vector<std::uint32_t>& counts,
-                      std::vector<std::string>& some) {
-    counts.push_back(static_cast<std::uint32_t>(some.size()));
-    std::ranges::move(some, std::back_inserter(all));
-  };
   for (pmi::SpawnProgram& program : ask.programs) {
-    message.ranks.push_back(program.ranks);
-    message.wdirs.push_back(std::move(program.wdir));
-    add(message.argv, message.words, program.argv);
-    add(message.env, message.set, program.env);
-    add(message.hosts, message.named, program.hosts);
+    wire::add(message, {program.ranks, std::move(program.wdir), std::move(program.argv), std::move(program.env),
+                        std::move(program.hosts)});
   }
   message.pairs = std::move(ask.pairs);
   link_.send(message);

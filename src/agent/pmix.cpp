@@ -12,9 +12,12 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "base/exit_status.h"
+#include "base/worlds.h"
+#include "plan/grow.h"
 #include "pmi/gather.h"
 #include "sys/affinity.h"
 #include "sys/io.h"
@@ -38,23 +41,32 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 Pmix::Pmix(asio::io_context& io, link::Link& link, JobDirectory& files)
     : io_(io), link_(link), files_(files), listener_(io), words_(io), timer_(io), watch_(io) {}
 
-void Pmix::configure(const wire::MpiWorld& world, std::uint32_t ranks_here) {
-  if (!world_.space.empty()) return;
-  world_ = world;
-  site_.space = world.pmix_space;
-  site_.size = world.size;
+void Pmix::configure(const wire::MpiWorld& world) {
+  const bool first = worlds_.empty();
+  if (!first && world.first < worlds_.back().first + worlds_.back().size) return;
+  const std::uint32_t earlier = first ? 0 : worlds_.back().earlier + worlds_.back().here;
+  worlds_.push_back({world.pmix_space, world.first, world.size, world.here, earlier, {}});
+  if (!first) return;
+  job_ = world;
+  site_.job = world.pmix_space;
   site_.universe = world.universe;
-  site_.here = ranks_here;
   site_.node = world.node;
   site_.host = world.name;
 }
 
+const Pmix::World* Pmix::world_of(std::uint32_t rank) const {
+  const auto later = std::ranges::upper_bound(worlds_, rank, {}, &World::first);
+  if (later == worlds_.begin()) return nullptr;
+  const World& world = *std::prev(later);
+  return rank - world.first < world.size ? &world : nullptr;
+}
+
 bool Pmix::serves(pmi::Family family) {
-  const bool meant = !world_.probe || family == pmi::Family::pmix || family == pmi::Family::unknown;
-  if (family == pmi::Family::pmix && !world_.no_pmix.empty()) {
-    link_.send(wire::Log{kWarning, std::exchange(world_.no_pmix, {})});
+  const bool meant = !job_.probe || family == pmi::Family::pmix || family == pmi::Family::unknown;
+  if (family == pmi::Family::pmix && !job_.no_pmix.empty()) {
+    link_.send(wire::Log{kWarning, std::exchange(job_.no_pmix, {})});
   }
-  if (!world_.pmix || !meant) return false;
+  if (!job_.pmix || !meant) return false;
   surely_ = surely_ || family == pmi::Family::pmix;
   if (phase_ == Phase::idle && !listener_.is_open() && !listen()) fail(system_text("cannot listen on 127.0.0.1"), "");
   if (phase_ == Phase::over) return false;
@@ -62,11 +74,16 @@ bool Pmix::serves(pmi::Family family) {
   return true;
 }
 
-std::vector<std::string> Pmix::environment(std::uint32_t rank, std::uint32_t local_rank, pmi::Family family,
+std::vector<std::string> Pmix::environment(const wire::Spawn& spawn, pmi::Family family,
                                            std::string_view command) const {
-  auto client = world_.personal ? pmix::Client::personal : pmix::Client::surely;
-  if (!world_.personal && family != pmi::Family::pmix) client = pmix::Client::maybe;
-  return pmix::environment(site_, rank, local_rank, client, command);
+  const World& world = *world_of(spawn.rank);
+  auto client = job_.personal ? pmix::Client::personal : pmix::Client::surely;
+  if (!job_.personal && family != pmi::Family::pmix) client = pmix::Client::maybe;
+  return pmix::environment(
+      site_,
+      {world.space, world.size, world.here, spawn.rank - world.first, spawn.local_rank - world.earlier,
+       spawn.local_rank, world.earlier + world.here > cpus_, command},
+      client);
 }
 
 /// Only this host's own processes reach it, and it is closed to whoever does not know the job's name
@@ -83,10 +100,9 @@ bool Pmix::listen() {
     return false;
   }
   site_.port = ntohs(address.sin_port);
-  const std::string segments = pmix::segments_directory(world_.space, site_.node);
+  const std::string segments = pmix::segments_directory(job_.space, site_.node);
   if (files_.make_shared_memory(segments)) site_.segments = segments;
-  const auto cpus = sys::affinity_of(0);
-  site_.crowded = cpus && site_.here > cpus->size();
+  if (const auto cpus = sys::affinity_of(0)) cpus_ = cpus->size();
   listener_.assign(socket.release());
   listener_.async_wait(asio::posix::stream_descriptor::wait_read, [this](asio::error_code error) {
     if (!error) need();
@@ -105,7 +121,7 @@ void Pmix::need() {
 void Pmix::program(const wire::PmixProgram& program) {
   if (phase_ != Phase::asked) return;
   if (!program.why.empty()) return fail(program.why, "");
-  if (!program.map.hosts.empty()) map_ = program.map;
+  if (!program.hosts.empty()) hosts_ = program.hosts;
   if (!program.path.empty()) return start(program.path);
   if (!image_) image_.reset(::memfd_create("dlaunch-pmix", MFD_CLOEXEC));
   for (std::string_view rest = program.bytes; !rest.empty();) {
@@ -121,7 +137,7 @@ void Pmix::start(const std::string& path) {
   const auto directory = files_.make("pmix");
   if (!directory) return fail(directory.error().what + ": " + std::strerror(directory.error().error), "");
   page_.reset(::memfd_create("dlaunch-states", MFD_CLOEXEC));
-  states_ = std::make_unique<pmix::States>(page_, world_.size);
+  states_ = std::make_unique<pmix::States>(page_, job_.size + plan::kMostEverSpawned);
   sys::Fd socket;
   if (!*states_ || !spawn(path, socket)) return fail(system_text("cannot start dlaunch-pmix"), "");
   bridge_ = std::make_unique<link::Link>(io_, std::move(socket));
@@ -131,7 +147,8 @@ void Pmix::start(const std::string& path) {
   std::vector<sys::Fd> fds;
   fds.emplace_back(::fcntl(listener_.native_handle(), F_DUPFD_CLOEXEC, 0));
   fds.push_back(std::move(page_));
-  bridge_->send(wire::PmixStart{world_, std::move(map_), *directory, site_.crowded}, std::move(fds));
+  bridge_->send(wire::PmixStart{site_.job, site_.node, std::move(hosts_), *directory, job_.here > cpus_},
+                std::move(fds));
   for (const wire::Message& message : std::exchange(early_, {})) bridge_->send(message);
   timer_.expires_after(kPatience);
   timer_.async_wait([this](asio::error_code error) {
@@ -204,29 +221,39 @@ void Pmix::pass_on(wire::Message&& message) {
 }
 
 bool Pmix::ended(std::uint32_t rank) {
-  if (rank >= world_.size) return false;
+  const auto world = std::ranges::find_if(worlds_, [&](const World& w) { return rank - w.first < w.size; });
+  if (world == worlds_.end()) return false;
   const auto state = states_ ? states_->of(rank) : pmix::State::never;
-  if (state == pmix::State::never && world_.pmix && !never_) {
-    never_ = rank;
+  if (state == pmix::State::never && job_.pmix && !world->never) {
+    world->never = rank - world->first;
     watch();
   }
   return state == pmix::State::in_mpi;
 }
 
-/// A rank that ended and never was in MPI lets all others wait in MPI_Init, where libpmix does not see that they do.
+/// Once a rank has ended that never was in MPI, all others of its world wait in MPI_Init, where libpmix does not see
+/// that they do.
+bool Pmix::waits_for_ever(const World& world) const {
+  if (!world.never) return false;
+  for (std::uint32_t id = world.first; id < world.first + world.size; ++id) {
+    if (states_->of(id) == pmix::State::in_mpi) return true;
+  }
+  return false;
+}
+
 void Pmix::watch() {
-  if (!never_ || !states_ || phase_ == Phase::over) return;
+  const bool any = std::ranges::any_of(worlds_, [](const World& world) { return world.never.has_value(); });
+  if (!any || !states_ || phase_ == Phase::over) return;
   watch_.expires_after(kGrace);
   watch_.async_wait([this](asio::error_code error) {
     if (error || phase_ == Phase::over) return;
-    for (std::uint32_t rank = 0; rank < states_->size(); ++rank) {
-      if (states_->of(rank) != pmix::State::in_mpi) continue;
-      link_.send(wire::Log{kWarning, pmi::broken_fence("rank " + std::to_string(*never_))});
-      stop();
-      if (pid_ != 0) ::kill(pid_, SIGKILL);  // its clients lose their connections, and MPI ends them
-      return;
-    }
-    watch();
+    const auto broken = std::ranges::find_if(worlds_, [this](const World& world) { return waits_for_ever(world); });
+    if (broken == worlds_.end()) return watch();
+    const auto number = static_cast<int>(broken - worlds_.begin()) + 1;
+    const std::string name = Worlds::rank_name({number, static_cast<int>(*broken->never)});
+    link_.send(wire::Log{kWarning, pmi::broken_fence("rank " + name)});
+    stop();
+    if (pid_ != 0) ::kill(pid_, SIGKILL);  // its clients lose their connections, and MPI ends them
   });
 }
 
@@ -253,7 +280,7 @@ bool Pmix::reaped(pid_t pid, int wait_status) {
 /// Where a program surely needs it that is the end of the job; else only of what knocks, if anything does.
 void Pmix::fail(std::string why, std::string hint) {
   if (phase_ == Phase::over) return;
-  const bool used = surely_ || !world_.probe || phase_ == Phase::running;
+  const bool used = surely_ || !job_.probe || phase_ == Phase::running;
   const std::uint8_t level = phase_ == Phase::idle ? kDetail : kWarning;
   stop();
   if (pid_ != 0) ::kill(pid_, SIGKILL);

@@ -12,6 +12,8 @@
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/steady_timer.hpp>
 #include <cstdint>
+#include <deque>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,15 +37,14 @@ class Pmix {
 
   Pmix(asio::io_context& io, link::Link& link, JobDirectory& files);
 
-  void configure(const wire::MpiWorld& world, std::uint32_t ranks_here);
+  void configure(const wire::MpiWorld& world);
   /// Whether ranks of such a program are told of it. From then on clients may knock.
   bool serves(pmi::Family family);
   /// NAME=VALUE, for a rank of a program that it serves.
-  std::vector<std::string> environment(std::uint32_t rank, std::uint32_t local_rank, pmi::Family family,
-                                       std::string_view command) const;
+  std::vector<std::string> environment(const wire::Spawn& spawn, pmi::Family family, std::string_view command) const;
 
   /// False for a process beside the ranks.
-  bool in_world(std::uint32_t rank) const { return rank < world_.size; }
+  bool in_world(std::uint32_t rank) const { return world_of(rank) != nullptr; }
 
   /// It ended, or was never started. True when it was in MPI.
   bool ended(std::uint32_t rank);
@@ -58,7 +59,16 @@ class Pmix {
 
  private:
   enum class Phase { idle, asked, starting, running, over };
+  struct World {
+    std::string space;
+    std::uint32_t first;  // number of its rank 0
+    std::uint32_t size;
+    std::uint32_t here;                  // those of this host
+    std::uint32_t earlier;               // ranks of worlds before it on this host
+    std::optional<std::uint32_t> never;  // a rank that ended without having been in MPI
+  };
 
+  const World* world_of(std::uint32_t rank) const;
   bool listen();
   void need();
   void start(const std::string& path);
@@ -66,6 +76,7 @@ class Pmix {
   void said(wire::Message&& message);
   void read_words();
   void watch();
+  bool waits_for_ever(const World& world) const;
   void fail(std::string why, std::string hint);
 
   asio::io_context& io_;
@@ -76,9 +87,11 @@ class Pmix {
   asio::steady_timer timer_;
   asio::steady_timer watch_;
   Spawner spawner_;
-  wire::MpiWorld world_;
-  wire::PmixMap map_;
+  wire::MpiWorld job_;        // its first world
+  std::deque<World> worlds_;  // by their first ranks
+  std::vector<std::string> hosts_;
   pmix::Site site_;
+  size_t cpus_ = std::numeric_limits<size_t>::max();  // of the host; not known: as many as are needed
   Phase phase_ = Phase::idle;
   bool surely_ = false;  // a program surely needs it
   pid_t pid_ = 0;
@@ -89,7 +102,6 @@ class Pmix {
   std::unique_ptr<link::Link> bridge_;
   std::vector<wire::Message> early_;
   std::string last_words_;
-  std::optional<std::uint32_t> never_;  // a rank that ended without having been in MPI
 };
 
 }  // namespace dlaunch::agent

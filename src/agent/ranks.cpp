@@ -205,9 +205,8 @@ Result<std::vector<std::vector<std::uint32_t>>> Ranks::bind(const wire::Layout& 
 
 void Ranks::serve_mpi(const wire::MpiWorld& world) {
   mpi_.configure(world);
-  if (world.world != 1) return;
-  job_ranks_ = world.size;
-  pmix_.configure(world, world.here);
+  pmix_.configure(world);
+  world_ranks_ = world.size;
 }
 
 void Ranks::keep(const wire::File& file) {
@@ -226,12 +225,12 @@ void Ranks::describe(wire::Program&& program) {
                                    : find_program(program.argv[0], program.env, program.wdir);
   const std::uint32_t app = program.app;
   Program made{std::move(program), std::move(path)};
-  if (made.path && job_ranks_ > 0) {
+  if (made.path && world_ranks_ > 0) {
     made.family = family_of(absolute(*made.path, made.asked.wdir), made.asked.env);
     made.mpi = mpi_.serves(made.family);
     made.pmix = pmix_.serves(made.family);
   }
-  if (made.pmix && !made.mpi) drop_pmi1(made.asked.env, job_ranks_);
+  if (made.pmix && !made.mpi) drop_pmi1(made.asked.env, world_ranks_);
   programs_.insert_or_assign(app, std::move(made));
 }
 
@@ -265,8 +264,7 @@ std::vector<std::string> Ranks::own_environment(const wire::Spawn& spawn) const 
   const Program& program = programs_.at(spawn.app);
   if (!program.pmix || !pmix_.in_world(spawn.rank)) return env;
   if (!program.mpi) std::erase_if(env, is_pmi1);
-  for (std::string& entry :
-       pmix_.environment(spawn.rank, spawn.local_rank, program.family, program.asked.argv.front())) {
+  for (std::string& entry : pmix_.environment(spawn, program.family, program.asked.argv.front())) {
     if (!has_name_of(program.asked.env, entry)) add_unless_there(env, entry);
   }
   return env;

@@ -81,7 +81,7 @@ class Ranks {
   Mpi mpi_;
   Pmix pmix_;
   std::uint32_t local_ranks_ = 0;  // that Layout counts
-  std::uint32_t job_ranks_ = 0;    // as the job was started; 0: no MPI is served
+  std::uint32_t world_ranks_ = 0;  // of the newest world; 0: no MPI is served
   bool hand_over_ = false;
   bool report_cpus_ = false;
   std::uint32_t first_credit_ = 0;

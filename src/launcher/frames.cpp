@@ -135,17 +135,13 @@ wire::MpiWorld newest_world(const plan::Plan& plan) {
   std::vector<int> hosts;
   hosts.reserve(plan.ranks.size() - static_cast<size_t>(first));
   for (auto id = static_cast<size_t>(first); id < plan.ranks.size(); ++id) hosts.push_back(plan.ranks[id].host);
-  std::uint32_t slots = 0;
-  for (const plan::PlannedHost& each : plan.hosts) {
-    slots += std::max(static_cast<std::uint32_t>(each.host.slots), static_cast<std::uint32_t>(each.ranks.size()));
-  }
   wire::MpiWorld frame;
   frame.world = static_cast<std::uint32_t>(world);
   frame.first = static_cast<std::uint32_t>(first);
   frame.size = static_cast<std::uint32_t>(hosts.size());
   frame.first_app = static_cast<std::uint32_t>(plan.ranks[static_cast<size_t>(first)].app);
   frame.space = space_name(plan, world);
-  frame.universe = slots;
+  frame.universe = slots(plan);
   frame.mapping = pmi::process_mapping(hosts);
   frame.alone = std::ranges::all_of(hosts, [&](int host) { return host == hosts.front(); });
   frame.probe = plan.mpi == plan::Mpi::automatic;
@@ -177,6 +173,14 @@ std::vector<wire::Message> world_frames(const plan::Plan& plan, int host, const 
 std::vector<int> newest_ranks(const plan::Plan& plan, int host) {
   const std::vector<int>& all = plan.hosts[static_cast<size_t>(host)].ranks;
   return {std::ranges::lower_bound(all, plan.worlds.first(plan.worlds.last())), all.end()};
+}
+
+std::uint32_t slots(const plan::Plan& plan) {
+  std::uint32_t slots = 0;
+  for (const plan::PlannedHost& each : plan.hosts) {
+    slots += std::max(static_cast<std::uint32_t>(each.host.slots), static_cast<std::uint32_t>(each.ranks.size()));
+  }
+  return slots;
 }
 
 std::string space_name(const plan::Plan& plan, int world) {

@@ -5,40 +5,19 @@
 #include <utility>
 
 #include "launcher/frames.h"
+#include "wire/spawn.h"
 
 namespace dlaunch::launcher {
-namespace {
-
-/// Takes the next `count` of `all`, of which `from` are taken. False when there are fewer.
-bool take_next(const std::vector<std::string>& all, size_t& from, size_t count, std::vector<std::string>& to) {
-  if (count > all.size() - from) return false;
-  const auto begin = all.begin() + static_cast<std::ptrdiff_t>(from);
-  to.assign(begin, begin + static_cast<std::ptrdiff_t>(count));
-  from += count;
-  return true;
-}
-
-}  // namespace
 
 std::optional<plan::SpawnRequest> spawn_request(const wire::SpawnAsk& ask) {
-  for (const size_t size : {ask.words.size(), ask.set.size(), ask.named.size(), ask.wdirs.size()}) {
-    if (size != ask.ranks.size()) return std::nullopt;
-  }
+  auto programs = wire::programs(ask);
+  if (!programs || ask.pairs.size() % 2 != 0) return std::nullopt;
   plan::SpawnRequest request{static_cast<int>(ask.rank), {}};
-  size_t words = 0;
-  size_t set = 0;
-  size_t named = 0;
-  for (size_t i = 0; i < ask.ranks.size(); ++i) {
-    plan::SpawnApp& app = request.apps.emplace_back();
-    app.ranks = static_cast<int>(std::min<std::uint32_t>(ask.ranks[i], std::numeric_limits<int>::max()));
-    app.wdir = ask.wdirs[i];
-    const bool there = take_next(ask.argv, words, ask.words[i], app.argv) &&
-                       take_next(ask.env, set, ask.set[i], app.env) &&
-                       take_next(ask.hosts, named, ask.named[i], app.hosts);
-    if (!there) return std::nullopt;
+  for (wire::SpawnProgram& program : *programs) {
+    const auto ranks = std::min<std::uint32_t>(program.ranks, std::numeric_limits<int>::max());
+    request.apps.push_back({std::move(program.argv), static_cast<int>(ranks), std::move(program.wdir),
+                            std::move(program.env), std::move(program.hosts)});
   }
-  const bool all = words == ask.argv.size() && set == ask.env.size() && named == ask.hosts.size();
-  if (!all || ask.pairs.size() % 2 != 0) return std::nullopt;
   return request;
 }
 

@@ -11,16 +11,14 @@
 #include "launcher/companion.h"
 #include "launcher/deadline.h"
 #include "launcher/frames.h"
-#include "launcher/growth.h"
 #include "launcher/hosts.h"
-#include "launcher/mpi.h"
 #include "launcher/output_driver.h"
-#include "launcher/pmix.h"
 #include "launcher/preparation.h"
 #include "launcher/rank_order.h"
 #include "launcher/rank_streams.h"
 #include "launcher/said.h"
 #include "launcher/stdin_source.h"
+#include "launcher/wire_up.h"
 #include "sys/descendants.h"
 #include "sys/signals.h"
 
@@ -29,11 +27,8 @@ namespace {
 
 using output::Stream;
 constexpr std::chrono::milliseconds kProgressTick{200};
-constexpr int kToldRefusals = 5;             // of spawns
 constexpr std::uint8_t kWarning = 2;         // of wire::Log
 constexpr int kExitSigpipe = 128 + SIGPIPE;  // as any filter whose reader went away
-
-std::string reason(const Error& error) { return error.what + (error.why.empty() ? "" : ": " + error.why); }
 
 }  // namespace
 
@@ -56,10 +51,13 @@ class Launcher::Impl {
         order_(parts_.plan),
         preparation_(parts_.plan, parts_.settings, facts_,
                      [this](int host, const wire::Message& m) { parts_.hosts.send(host, m); }),
-        mpi_(parts_.plan, parts_.hosts),
-        pmix_(parts_.plan, parts_.hosts, parts_.pmix_program),
         companion_(parts_.plan),
-        growth_({parts_.plan, parts_.settings, facts_, parts_.output, streams_, mpi_, job_, parts_.may_hold}) {}
+        wire_up_({parts_.plan, parts_.settings, facts_, parts_.output, streams_, job_, parts_.may_hold, parts_.hosts,
+                  parts_.pmix_program},
+                 {[this](int host, const std::string& why) { host_broken(host, why); },
+                  [this](int host, const Loss& loss) { host_lost(host, loss); },
+                  [this](const job::Event& event) { happened(event); }, [this](const std::string& text) { note(text); },
+                  [this](int level, const std::string& text) { log(level, text); }}) {}
 
   job::Outcome run() {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH, SIGCHLD}) {
@@ -97,7 +95,7 @@ class Launcher::Impl {
 
   void host_lost(int host, const Loss& loss) {
     parts_.hosts.drop(host);
-    pmix_.host_lost(host);
+    wire_up_.host_lost(host);
     happened(job::HostLost{host, loss.why, loss.hint});
     for (const int rank : parts_.plan.hosts[static_cast<size_t>(host)].ranks) streams_.abandon(rank);
     if (companion_.is_on(host)) companion_lost();
@@ -190,8 +188,7 @@ class Launcher::Impl {
       companion_ended(ExitStatus(NotStarted{static_cast<int>(refused.error), refused.what}));
       return companion_lost();
     }
-    mpi_.rank_ended(rank);
-    pmix_.rank_ended(rank);
+    wire_up_.rank_ended(rank);
     takes_no_stdin(rank);
     happened(
         job::RankEnded{rank, ExitStatus(NotStarted{static_cast<int>(refused.error), refused.what}), refused.time_ns});
@@ -217,58 +214,15 @@ class Launcher::Impl {
     log(2, name(rank) + " " + status.describe());
     takes_no_stdin(rank);
     streams_.rank_ended(rank);
-    mpi_.rank_ended(rank);
-    pmix_.rank_ended(rank);
+    wire_up_.rank_ended(rank);
     happened(job::RankEnded{rank, status, ended.time_ns});
-    note(mpi_.complaint());
-    note(pmix_.complaint());
+    wire_up_.complain();
   }
 
   void on(int, wire::Credit& credit, std::deque<sys::Fd>&) {
     stdin_.granted(static_cast<int>(credit.rank), credit.bytes);
   }
   void on(int, wire::StdinClosed& closed, std::deque<sys::Fd>&) { takes_no_stdin(static_cast<int>(closed.rank)); }
-  void on(int host, wire::Fence& fence, std::deque<sys::Fd>&) {
-    if (const std::string why = mpi_.fence(host, fence); !why.empty()) return host_broken(host, why);
-    note(mpi_.complaint());
-  }
-  void on(int host, wire::NameAsk& ask, std::deque<sys::Fd>&) {
-    if (!mpi_.name(host, ask)) host_broken(host, "its agent asks what no rank can ask");
-  }
-  void on(int host, wire::SpawnAsk& ask, std::deque<sys::Fd>&) {
-    const auto request = spawn_request(ask);
-    if (!request) return host_broken(host, "its agent asks what no rank can ask");
-    const auto added = growth_.take(*request, std::move(ask.pairs));
-    if (!added) {
-      tell_refusal(name(request->asker) + " could not spawn: " + reason(added.error()));
-      return parts_.hosts.send(host, wire::SpawnAnswer{ask.rank, false, 0, {}});
-    }
-    const int world = parts_.plan.worlds.last();
-    log(2, name(request->asker) + " spawned " + std::to_string(added->host_of_rank.size()) + " ranks, world " +
-               std::to_string(world));
-    happened(*added);
-    parts_.hosts.send(
-        host, wire::SpawnAnswer{ask.rank, true, static_cast<std::uint32_t>(world), space_name(parts_.plan, world)});
-  }
-  /// A program may try for ever.
-  void tell_refusal(const std::string& text) {
-    ++refused_spawns_;
-    if (refused_spawns_ > kToldRefusals) return log(2, text);
-    note(text + (refused_spawns_ == kToldRefusals ? " (no more of these are told)" : ""));
-  }
-  void on(int host, wire::PmixCollect& collect, std::deque<sys::Fd>&) {
-    if (const std::string why = pmix_.collect(host, collect); !why.empty()) return host_broken(host, why);
-    note(pmix_.complaint());
-  }
-  void on(int host, wire::PmixWant& want, std::deque<sys::Fd>&) { pmix_.want(host, want); }
-  void on(int host, wire::PmixModex& modex, std::deque<sys::Fd>&) {
-    if (const std::string why = pmix_.modex(host, modex); !why.empty()) host_broken(host, why);
-  }
-  void on(int host, wire::PmixNames& names, std::deque<sys::Fd>&) {
-    if (const std::string why = pmix_.names(host, names); !why.empty()) host_broken(host, why);
-  }
-  void on(int host, wire::PmixProgramAsk& ask, std::deque<sys::Fd>&) { pmix_.program(host, ask); }
-  void on(int host, wire::PmixFailed& failed, std::deque<sys::Fd>&) { host_lost(host, {failed.why, failed.hint}); }
   void on(int, wire::Aborted& aborted, std::deque<sys::Fd>&) {
     const int rank = static_cast<int>(aborted.rank);
     log(2, name(rank) + " called MPI_Abort with code " + std::to_string(aborted.code));
@@ -286,9 +240,11 @@ class Launcher::Impl {
     loss->why.empty() ? happened(job::HostReady{host}) : host_lost(host, *loss);
   }
   void on(int host, wire::Clean& clean, std::deque<sys::Fd>&) { happened(job::HostClean{host, std::move(clean.left)}); }
-  /// Ping, which has been heard, and what only a launcher sends.
+  /// MPI's; else Ping, which has been heard, and what only a launcher sends.
   template <class Other>
-  void on(int, Other&, std::deque<sys::Fd>&) {}
+  void on(int host, Other& other, std::deque<sys::Fd>&) {
+    if constexpr (requires { wire_up_.on(host, other); }) wire_up_.on(host, other);
+  }
 
   // ---- events and actions ----
   void happened(const job::Event& event) { perform(job_.handle(event, job::Clock::now())); }
@@ -302,16 +258,12 @@ class Launcher::Impl {
     if (parts_.before_start) parts_.before_start();
     for (const int rank : parts_.plan.hosts[static_cast<size_t>(start.host)].ranks) order_.asked(rank);
     if (companion_.is_on(start.host)) order_.asked(companion_.number());
-    auto frames = start_frames(parts_.plan, start.host, parts_.settings, facts_, mpi_.newest());
-    for (wire::Message& frame : frames) {
-      if (auto* world = std::get_if<wire::MpiWorld>(&frame)) pmix_.describe(start.host, *world);
-    }
-    send_frames(start.host, frames);
+    send_frames(start.host, wire_up_.start_frames(start.host));
     parts_.hosts.flush(start.host);  // before the next one's: all environments together are much memory
   }
   void act(const job::StartWorld& start) {
     for (const int rank : newest_ranks(parts_.plan, start.host)) order_.asked(rank);
-    send_frames(start.host, growth_.frames(start.host));
+    send_frames(start.host, wire_up_.newest_frames(start.host));
   }
   void send_frames(int host, const std::vector<wire::Message>& frames) {
     for (const wire::Message& frame : frames) parts_.hosts.send(host, frame);
@@ -406,12 +358,9 @@ class Launcher::Impl {
   asio::steady_timer progress_timer_;
   RankOrder order_;
   Preparation preparation_;
-  Mpi mpi_;
-  Pmix pmix_;
   Companion companion_;
-  Growth growth_;
+  WireUp wire_up_;
   int started_ = 0;
-  int refused_spawns_ = 0;
   bool impatient_ = false;
 };
 

@@ -43,22 +43,55 @@ std::string machine() {
 }  // namespace
 
 Pmix::Pmix(const plan::Plan& plan, Hosts& hosts, std::string program)
-    : plan_(plan),
-      hosts_(hosts),
-      program_(std::move(program)),
-      space_("dlaunch-" + secret()),
-      collectives_(space_, hosts_of_ranks(plan)),
-      ended_(plan.ranks.size()) {
-  if (!served()) return;
-  map_.hosts = host_names(plan_);
-  for (const int rank_host : hosts_of_ranks(plan_)) {
-    const auto host = static_cast<std::uint32_t>(rank_host);
-    if (map_.placed.empty() || map_.placed[map_.placed.size() - 2] != host) {
-      map_.placed.insert(map_.placed.end(), {host, 0});
+    : plan_(plan), hosts_(hosts), program_(std::move(program)), space_("dlaunch-" + secret()) {
+  add_world({});
+}
+
+void Pmix::grow(int parent) {
+  add_world(parent);
+  for (const int host : told_) hosts_.send(host, worlds_.back());
+}
+
+void Pmix::add_world(std::optional<int> parent) {
+  const int number = plan_.worlds.last();
+  const int first = plan_.worlds.first(number);
+  wire::PmixWorld world;
+  world.space = pmix::world_space(space_, number);
+  world.first = static_cast<std::uint32_t>(first);
+  world.universe = slots(plan_);
+  std::vector<int> hosts;
+  for (auto id = static_cast<size_t>(first); id < plan_.ranks.size(); ++id) {
+    const auto host = static_cast<std::uint32_t>(hosts.emplace_back(plan_.ranks[id].host));
+    if (world.placed.empty() || world.placed[world.placed.size() - 2] != host) {
+      world.placed.insert(world.placed.end(), {host, 0});
     }
-    ++map_.placed.back();
+    ++world.placed.back();
   }
-  for (const plan::App& app : plan_.apps) map_.of_program.push_back(static_cast<std::uint32_t>(app.ranks));
+  for (auto app = static_cast<size_t>(plan_.ranks[static_cast<size_t>(first)].app); app < plan_.apps.size(); ++app) {
+    world.of_program.push_back(static_cast<std::uint32_t>(plan_.apps[app].ranks));
+  }
+  if (parent) {
+    pmix::Process process = this->process(*parent);
+    world.parent = std::move(process.space);
+    world.parent_rank = process.rank;
+  }
+  collectives_.add_world(world.space, hosts);
+  numbers_.emplace(world.space, number);
+  worlds_.push_back(std::move(world));
+  ended_.resize(plan_.ranks.size());
+}
+
+pmix::Process Pmix::process(int id) const {
+  const Worlds::Place place = plan_.worlds.place(id);
+  return {pmix::world_space(space_, place.world), static_cast<std::uint32_t>(place.rank)};
+}
+
+std::optional<std::uint32_t> Pmix::id_of(const std::string& space, std::uint32_t rank) const {
+  const auto number = numbers_.find(space);
+  if (number == numbers_.end()) return std::nullopt;
+  const int size = plan_.worlds.size(number->second, static_cast<int>(plan_.ranks.size()));
+  if (rank >= static_cast<std::uint32_t>(size)) return std::nullopt;
+  return static_cast<std::uint32_t>(plan_.worlds.first(number->second)) + rank;
 }
 
 bool Pmix::served() const { return plan_.mpi == plan::Mpi::automatic || plan_.mpi == plan::Mpi::pmix; }
@@ -71,9 +104,9 @@ void Pmix::describe(int host, wire::MpiWorld& world) const {
     return;
   }
   world.personal = plan_.mpi == plan::Mpi::pmix;
-  world.pmix_space = space_;
+  world.pmix_space = worlds_[world.world - 1].space;
   world.node = static_cast<std::uint32_t>(host);
-  world.name = map_.hosts[static_cast<size_t>(host)];
+  world.name = plan_.hosts[static_cast<size_t>(host)].host.name;
 }
 
 std::string Pmix::collect(int host, const wire::PmixCollect& collect) {
@@ -97,13 +130,14 @@ void Pmix::share() {
 }
 
 void Pmix::want(int host, const wire::PmixWant& want) {
-  const Wanted wanted{host, want.id, want.of};
-  if (want.space != space_ || want.of >= ended_.size()) return refuse(wanted, pmix::Status::not_found);
-  if (ended_[want.of]) return refuse(wanted, pmix::Status::unreachable);
+  const auto of = id_of(want.space, want.of);
+  const Wanted wanted{host, want.id, of.value_or(0)};
+  if (!of) return refuse(wanted, pmix::Status::not_found);
+  if (ended_[*of]) return refuse(wanted, pmix::Status::unreachable);
   if (wanted_.size() >= kMostWanted) return refuse(wanted, pmix::Status::out_of_memory);
   const std::uint32_t id = next_++;
   wanted_.emplace(id, wanted);
-  hosts_.send(plan_.ranks[want.of].host, wire::PmixModexAsk{id, want.space, want.of});
+  hosts_.send(plan_.ranks[*of].host, wire::PmixModexAsk{id, want.space, want.of});
 }
 
 void Pmix::refuse(const Wanted& wanted, pmix::Status status) {
@@ -121,7 +155,7 @@ std::string Pmix::modex(int host, wire::PmixModex& modex) {
 }
 
 std::string Pmix::names(int host, const wire::PmixNames& names) {
-  const pmix::Board::Asker asker{host, names.id, {names.space, names.rank}};
+  const pmix::Board::Asker asker{host, names.id, process(static_cast<int>(names.rank))};
   if (names.what == 0) {
     answer(board_.publish(asker, names.keys, names.values, names.once));
   } else if (names.what == 1) {
@@ -145,10 +179,17 @@ void Pmix::answer(const pmix::Board::Answers& answers) {
   }
 }
 
-/// Here its path is enough; another host gets the bytes.
 void Pmix::program(int host, const wire::PmixProgramAsk& ask) {
-  if (plan_.hosts[static_cast<size_t>(host)].host.local)
-    return hosts_.send(host, wire::PmixProgram{program_, {}, true, {}, map_});
+  send_program(host, ask);
+  if (!told_.insert(host).second) return;
+  for (const wire::PmixWorld& world : worlds_) hosts_.send(host, world);
+}
+
+/// Here its path is enough; another host gets the bytes.
+void Pmix::send_program(int host, const wire::PmixProgramAsk& ask) {
+  if (plan_.hosts[static_cast<size_t>(host)].host.local) {
+    return hosts_.send(host, wire::PmixProgram{program_, {}, true, {}, host_names(plan_)});
+  }
   const auto refuse_to = [&](std::string why) {
     hosts_.send(host, wire::PmixProgram{{}, {}, true, std::move(why), {}});
   };
@@ -156,12 +197,27 @@ void Pmix::program(int host, const wire::PmixProgramAsk& ask) {
     return refuse_to("dlaunch-pmix is for " + machine() + ", and the host is " + ask.machine);
   if (bytes_.empty()) bytes_ = sys::read_file(program_, kMaxProgram).value_or("");
   if (bytes_.empty()) return refuse_to("cannot read " + program_ + ": " + std::strerror(errno));
+  std::vector<std::string> names = host_names(plan_);
   for (std::string_view rest = bytes_; !rest.empty();) {
-    const bool first = rest.size() == bytes_.size();
     const std::string_view piece = rest.substr(0, kPiece);
     rest.remove_prefix(piece.size());
-    hosts_.send(host, wire::PmixProgram{{}, std::string(piece), rest.empty(), {}, first ? map_ : wire::PmixMap{}});
+    hosts_.send(host, wire::PmixProgram{{}, std::string(piece), rest.empty(), {}, std::exchange(names, {})});
   }
+}
+
+std::string Pmix::event(int host, const wire::PmixEvent& event) {
+  const auto id = id_of(event.space, event.of);
+  if (!id || plan_.ranks[*id].host != host) return "its agent tells of an event of a rank that is not its own";
+  for (const int other : told_) {
+    if (other != host) hosts_.send(other, event);
+  }
+  return {};
+}
+
+void Pmix::spawned(int host, std::uint32_t id, int world) {
+  const bool ok = world > 0;
+  const auto status = static_cast<std::int32_t>(ok ? pmix::Status::ok : pmix::Status::failed);
+  hosts_.send(host, wire::PmixAnswer{id, status, ok ? pmix::world_space(space_, world) : "", {}, {}});
 }
 
 void Pmix::host_lost(int host) const {
@@ -172,10 +228,9 @@ void Pmix::host_lost(int host) const {
 
 void Pmix::rank_ended(int rank) {
   const auto number = static_cast<std::uint32_t>(rank);
-  if (number >= ended_.size()) return;  // a spawned one
   ended_[number] = true;
   collectives_.rank_ended(number);
-  board_.ended({space_, number});
+  board_.ended(process(rank));
   share();
   for (auto at = wanted_.begin(); at != wanted_.end();) {
     if (at->second.of != number) {

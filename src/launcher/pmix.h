@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +23,8 @@ class Pmix {
   /// `program`: where dlaunch-pmix is on this machine; empty: there is none.
   Pmix(const plan::Plan& plan, Hosts& hosts, std::string program);
 
+  /// The plan has another world, which the rank `parent` asked for.
+  void grow(int parent);
   /// What the host is told of the world.
   void describe(int host, wire::MpiWorld& world) const;
 
@@ -30,6 +34,10 @@ class Pmix {
   std::string modex(int host, wire::PmixModex& modex);
   std::string names(int host, const wire::PmixNames& names);
   void program(int host, const wire::PmixProgramAsk& ask);
+  /// Empty, or what is wrong with what the agent says.
+  std::string event(int host, const wire::PmixEvent& event);
+  /// `world`: that there is now; 0: none, since it cannot be.
+  void spawned(int host, std::uint32_t id, int world);
   void rank_ended(int rank);
   /// What the agent of a host on this machine could no longer remove.
   void host_lost(int host) const;
@@ -40,10 +48,14 @@ class Pmix {
   struct Wanted {
     int host = 0;          // that wants it
     std::uint32_t id = 0;  // its number there
-    std::uint32_t of = 0;
+    std::uint32_t of = 0;  // whose data it is
   };
 
   bool served() const;
+  void add_world(std::optional<int> parent);
+  pmix::Process process(int id) const;
+  std::optional<std::uint32_t> id_of(const std::string& space, std::uint32_t rank) const;
+  void send_program(int host, const wire::PmixProgramAsk& ask);
   void share();
   void answer(const pmix::Board::Answers& answers);
   void refuse(const Wanted& wanted, pmix::Status status);
@@ -51,11 +63,13 @@ class Pmix {
   const plan::Plan& plan_;
   Hosts& hosts_;
   const std::string program_;
-  const std::string space_;  // nobody else can guess it
-  wire::PmixMap map_;
+  const std::string space_;             // nobody else can guess it
+  std::map<std::string, int> numbers_;  // of worlds, by name
+  std::vector<wire::PmixWorld> worlds_;
+  std::set<int> told_;  // hosts that asked for the program
   pmix::Collectives collectives_;
   pmix::Board board_;
-  std::vector<bool> ended_;  // by rank
+  std::vector<bool> ended_;  // by id
   std::map<std::uint32_t, Wanted> wanted_;
   std::uint32_t next_ = 0;
   std::string bytes_;  // of the program, once another host asked

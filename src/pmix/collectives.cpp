@@ -4,21 +4,26 @@
 
 namespace dlaunch::pmix {
 
-Collectives::Collectives(std::string space, std::vector<int> host_of_rank)
-    : space_(std::move(space)), host_of_rank_(std::move(host_of_rank)), ended_(host_of_rank_.size()) {}
+void Collectives::add_world(std::string space, const std::vector<int>& host_of_rank) {
+  const World world{static_cast<std::uint32_t>(host_of_rank_.size()), static_cast<std::uint32_t>(host_of_rank.size())};
+  worlds_.insert_or_assign(std::move(space), world);
+  host_of_rank_.insert(host_of_rank_.end(), host_of_rank.begin(), host_of_rank.end());
+  ended_.resize(host_of_rank_.size());
+}
 
 bool Collectives::find_ranks(const std::string& members, Open& open) const {
   const auto parsed = parse_members(members);
   if (!parsed) return false;
   for (const Members& each : *parsed) {
-    if (each.space != space_) return false;
+    const auto world = worlds_.find(each.space);
+    if (world == worlds_.end()) return false;
     auto runs = each.runs;
-    if (each.all) runs = {{0u, static_cast<std::uint32_t>(host_of_rank_.size()) - 1u}};
+    if (each.all) runs = {{0u, world->second.size - 1u}};
     for (const auto& [first, last] : runs) {
-      if (last >= host_of_rank_.size()) return false;
-      for (std::uint32_t rank = first; rank <= last; ++rank) {
-        auto& ranks = open.ranks[host_of_rank_[rank]];
-        if (!ended_[rank]) ranks.push_back(rank);
+      if (last >= world->second.size) return false;
+      for (std::uint32_t id = world->second.first + first; id <= world->second.first + last; ++id) {
+        auto& ranks = open.ranks[host_of_rank_[id]];
+        if (!ended_[id]) ranks.push_back(id);
       }
     }
   }
@@ -67,13 +72,13 @@ void Collectives::end(const Key& key, Open& open, Status status, std::string why
   open.came.clear();
 }
 
-void Collectives::rank_ended(std::uint32_t rank) {
-  if (rank >= ended_.size() || ended_[rank]) return;
-  ended_[rank] = true;
+void Collectives::rank_ended(std::uint32_t id) {
+  if (id >= ended_.size() || ended_[id]) return;
+  ended_[id] = true;
   for (auto at = open_.begin(); at != open_.end();) {
     Open& open = at->second;
-    if (const auto host = open.ranks.find(host_of_rank_[rank]); host != open.ranks.end()) {
-      std::erase(host->second, rank);
+    if (const auto host = open.ranks.find(host_of_rank_[id]); host != open.ranks.end()) {
+      std::erase(host->second, id);
       check(at->first, open);
     }
     at = open.came.empty() ? open_.erase(at) : std::next(at);

@@ -20,8 +20,8 @@ inline constexpr size_t kMostOpen = 10000;         ///< collectives at one time
 
 class Collectives {
  public:
-  /// `host_of_rank` of the job whose name is `space`.
-  Collectives(std::string space, std::vector<int> host_of_rank);
+  /// The next world. Its ranks are numbered on from those of the one before.
+  void add_world(std::string space, const std::vector<int>& host_of_rank);
 
   struct Over {
     std::uint8_t kind = 0;
@@ -34,25 +34,30 @@ class Collectives {
   /// Empty, or how the host breaks the order.
   std::string take(int host, std::uint8_t kind, const std::string& members, const std::string& data);
   /// A host whose members have all ended, and that has not come, never will: such collectives fail.
-  void rank_ended(std::uint32_t rank);
+  void rank_ended(std::uint32_t id);
   /// Those that are over, each once.
   std::vector<Over> take_over();
 
  private:
   using Key = std::pair<std::uint8_t, std::string>;
   struct Open {
-    std::map<int, std::vector<std::uint32_t>> ranks;  ///< members that live, of each host that takes part
+    std::map<int, std::vector<std::uint32_t>> ranks;  ///< ids of members that live, of each host that takes part
     std::set<int> came;
     std::string data;
   };
 
-  /// False when there is no such rank or job.
+  struct World {
+    std::uint32_t first = 0;  ///< id of its rank 0
+    std::uint32_t size = 0;
+  };
+
+  /// False when there is no such rank or world.
   bool find_ranks(const std::string& members, Open& open) const;
   void check(const Key& key, Open& open);
   void end(const Key& key, Open& open, Status status, std::string why);
 
-  std::string space_;
-  std::vector<int> host_of_rank_;
+  std::map<std::string, World> worlds_;
+  std::vector<int> host_of_rank_;  // by id, as the next
   std::vector<bool> ended_;
   std::map<Key, Open> open_;
   std::vector<Over> over_;

@@ -1,5 +1,8 @@
 #include "pmix/environment.h"
 
+#include <algorithm>
+#include <array>
+
 namespace dlaunch::pmix {
 namespace {
 
@@ -20,7 +23,7 @@ class List {
 /// As libpmix's PMIx_server_setup_fork says it, less what clients do without.
 void add_server(List& list, const Site& site) {
   const std::string uri =
-      server_space(site.space) + '.' + std::to_string(site.node) + ";tcp4://127.0.0.1:" + std::to_string(site.port);
+      server_space(site.job) + '.' + std::to_string(site.node) + ";tcp4://127.0.0.1:" + std::to_string(site.port);
   for (const char* version : {"41", "4", "3", "21", "2"}) list.set(std::string("PMIX_SERVER_URI") + version, uri);
   list.set("PMIX_GDS_MODULE", "hash");
   list.set("PMIX_SECURITY_MODE", "native");
@@ -29,42 +32,56 @@ void add_server(List& list, const Site& site) {
 }
 
 /// Open MPI's, which it reads from its launcher's environment and not through PMIx.
-void add_open_mpi(List& list, const Site& site) {
+void add_open_mpi(List& list, const Site& site, bool crowded) {
   list.set("JSM_JSRUN_PORT", "1");  // Open MPI 4.1 takes itself for a singleton without
   if (!site.segments.empty()) {
     list.set("OMPI_MCA_btl_vader_backing_directory", site.segments);
     list.set("OMPI_MCA_btl_sm_backing_directory", site.segments);
   }
-  if (site.crowded) list.set("OMPI_MCA_mpi_oversubscribe", "1");
+  if (crowded) list.set("OMPI_MCA_mpi_oversubscribe", "1");
 }
 
 }  // namespace
 
-std::string server_space(std::string_view space) { return std::string(space) + "-host"; }
+std::string world_space(std::string_view job, int world) {
+  return world == 1 ? std::string(job) : std::string(job) + '-' + std::to_string(world);
+}
+
+std::string server_space(std::string_view job) { return std::string(job) + "-host"; }
 
 std::string segments_directory(std::string_view space, std::uint32_t node) {
   return "/dev/shm/dlaunch-" + std::string(space) + '-' + std::to_string(node);
 }
 
-std::vector<std::string> environment(const Site& site, std::uint32_t rank, std::uint32_t local_rank, Client client,
-                                     std::string_view command) {
+std::vector<std::string> environment(const Site& site, const Member& member, Client client) {
   List list;
-  list.set("PMIX_NAMESPACE", site.space);
-  list.set("PMIX_RANK", rank);
+  list.set("PMIX_NAMESPACE", member.space);
+  list.set("PMIX_RANK", member.rank);
   add_server(list, site);
-  add_open_mpi(list, site);
+  add_open_mpi(list, site, member.crowded);
   if (client == Client::maybe) {
     list.set("MPIR_CVAR_PMI_VERSION", "1");  // MPICH 5 ends when it finds both PMI-1 and PMIx, and is not told which
     return list.take();
   }
-  list.set("OMPI_COMM_WORLD_RANK", rank);
-  list.set("OMPI_COMM_WORLD_SIZE", site.size);
-  list.set("OMPI_COMM_WORLD_LOCAL_RANK", local_rank);
-  list.set("OMPI_COMM_WORLD_LOCAL_SIZE", site.here);
-  list.set("OMPI_COMM_WORLD_NODE_RANK", local_rank);
+  list.set("OMPI_COMM_WORLD_RANK", member.rank);
+  list.set("OMPI_COMM_WORLD_SIZE", member.size);
+  list.set("OMPI_COMM_WORLD_LOCAL_RANK", member.local_rank);
+  list.set("OMPI_COMM_WORLD_LOCAL_SIZE", member.here);
+  list.set("OMPI_COMM_WORLD_NODE_RANK", member.node_rank);
   list.set("OMPI_UNIVERSE_SIZE", site.universe);
-  if (client == Client::personal) list.set("OMPI_COMMAND", command);
+  if (client == Client::personal) list.set("OMPI_COMMAND", member.command);
   return list.take();
+}
+
+bool is_own(std::string_view name) {
+  constexpr std::array<std::string_view, 6> kNames = {"JSM_JSRUN_PORT",
+                                                      "OMPI_MCA_btl_vader_backing_directory",
+                                                      "OMPI_MCA_btl_sm_backing_directory",
+                                                      "OMPI_MCA_mpi_oversubscribe",
+                                                      "OMPI_UNIVERSE_SIZE",
+                                                      "OMPI_COMMAND"};
+  return name.starts_with("PMIX_") || name.starts_with("OMPI_COMM_WORLD_") ||
+         std::ranges::find(kNames, name) != kNames.end();
 }
 
 }  // namespace dlaunch::pmix

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -16,9 +17,13 @@ enum class State : std::uint8_t { never = 0, in_mpi = 1, left = 2 };
 
 class States {
  public:
-  /// Maps `file`, and makes it as long as needed. Invalid when it cannot.
-  States(const sys::Fd& file, std::uint32_t ranks) : size_(ranks == 0 ? 1 : ranks) {
-    if (!file || ::ftruncate(file.get(), static_cast<off_t>(size_)) != 0) return;
+  /// Makes `file` as long as needed. Invalid when it cannot.
+  States(const sys::Fd& file, std::uint32_t ranks) : States(resized(file, ranks)) {}
+  /// Maps all of it. Invalid when it cannot.
+  explicit States(const sys::Fd& file) {
+    struct stat info{};
+    if (!file || ::fstat(file.get(), &info) != 0 || info.st_size <= 0) return;
+    size_ = static_cast<size_t>(info.st_size);
     void* page = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
     if (page != MAP_FAILED) bytes_ = static_cast<std::uint8_t*>(page);
   }
@@ -38,7 +43,12 @@ class States {
   }
 
  private:
-  size_t size_;
+  static const sys::Fd& resized(const sys::Fd& file, std::uint32_t ranks) {
+    static const sys::Fd none;
+    return ::ftruncate(file.get(), static_cast<off_t>(ranks)) == 0 ? file : none;
+  }
+
+  size_t size_ = 0;
   std::uint8_t* bytes_ = nullptr;
 };
 

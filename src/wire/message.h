@@ -12,7 +12,7 @@
 namespace dlaunch::wire {
 
 /// Both sides must have been built with the same; the agent travels with its launcher.
-inline constexpr std::uint32_t kVersion = 6;
+inline constexpr std::uint32_t kVersion = 7;
 
 inline constexpr std::uint32_t kMaxFrame = 16u << 20;  ///< an environment of 2 MiB and argv fit with room to spare
 inline constexpr std::uint32_t kMaxOutput = 64u
@@ -251,7 +251,7 @@ struct MpiWorld {
   bool pmix = false;               ///< so are Open MPI and other clients of PMIx
   bool personal = false;           ///< its ranks get all that Open MPI's own launcher says
   std::string no_pmix;             ///< why a program that needs PMIx gets none; empty: it was not asked for
-  std::string pmix_space;          ///< PMIx's name of the job, which no other user can guess
+  std::string pmix_space;          ///< PMIx's name of this world, which no other user can guess
   std::uint32_t node = 0;          ///< this host's place among the job's
   std::string name;                ///< with PMIx: its name there
   template <class A>
@@ -331,12 +331,12 @@ struct PmixModexAsk {
   bool operator==(const PmixModexAsk&) const = default;
 };
 
-/// The answer to PmixWant and PmixNames, whose number is `id`.
+/// The answer to PmixWant, PmixNames and SpawnAsk, whose number is `id`.
 struct PmixAnswer {
   static constexpr std::uint8_t kType = 23;
   std::uint32_t id = 0;
   std::int32_t status = 0;            ///< PMIx's
-  std::string data;                   ///< of PmixWant
+  std::string data;                   ///< of PmixWant; of SpawnAsk: PMIx's name of the new world
   std::vector<std::string> found;     ///< of a lookup: space, key, value, …
   std::vector<std::uint32_t> owners;  ///< of each of them, the rank
   template <class A>
@@ -346,49 +346,52 @@ struct PmixAnswer {
   bool operator==(const PmixAnswer&) const = default;
 };
 
-/// Where all ranks of the job run, which PMIx tells each of them. A part of messages.
-struct PmixMap {
-  std::vector<std::string> hosts;         ///< their names
-  std::vector<std::uint32_t> placed;      ///< host, number of ranks, …: in the order of the ranks
-  std::vector<std::uint32_t> of_program;  ///< how many ranks each program has
-  template <class A>
-  void fields(A& a) {
-    a(hosts), a(placed), a(of_program);
-  }
-  bool operator==(const PmixMap&) const = default;
-};
-
 /// The answer to PmixProgramAsk: where dlaunch-pmix is on this machine, or its bytes, in pieces.
 struct PmixProgram {
   static constexpr std::uint8_t kType = 24;
   std::string path;  ///< empty: the bytes come
   std::string bytes;
   bool last = true;
-  std::string why;  ///< there is none; empty: there is
-  PmixMap map;      ///< with the first piece: only hosts that ask need it
+  std::string why;                 ///< there is none; empty: there is
+  std::vector<std::string> hosts;  ///< with the first piece: the names of the job's
   template <class A>
   void fields(A& a) {
-    a(path), a(bytes), a(last), a(why);
-    map.fields(a);
+    a(path), a(bytes), a(last), a(why), a(hosts);
   }
   bool operator==(const PmixProgram&) const = default;
 };
 
-/// From the agent to dlaunch-pmix alone, first: the job's world, and where it may keep files. Two descriptors come with
-/// it: the listening socket that clients know, and the page that says which rank is in MPI (pmix/states.h).
+/// From the agent to dlaunch-pmix alone, first: the job, and where it may keep files. Two descriptors come with it: the
+/// listening socket that clients know, and the page that says which rank is in MPI (pmix/states.h).
 struct PmixStart {
   static constexpr std::uint8_t kType = 25;
-  MpiWorld world;
-  PmixMap map;
+  std::string space;               ///< PMIx's name of the job
+  std::uint32_t node = 0;          ///< this host's place in `hosts`
+  std::vector<std::string> hosts;  ///< as PmixProgram has them
   std::string directory;
   bool crowded = false;  ///< more ranks than CPUs
   template <class A>
   void fields(A& a) {
-    world.fields(a);
-    map.fields(a);
-    a(directory), a(crowded);
+    a(space), a(node), a(hosts), a(directory), a(crowded);
   }
   bool operator==(const PmixStart&) const = default;
+};
+
+/// A world as PMIx tells it to ranks of any: to hosts that asked for dlaunch-pmix, each world once, in their order.
+struct PmixWorld {
+  static constexpr std::uint8_t kType = 26;
+  std::string space;                      ///< PMIx's name of it
+  std::uint32_t first = 0;                ///< number of its rank 0, as Spawn has it; the others follow
+  std::uint32_t universe = 0;             ///< slots of the job
+  std::vector<std::uint32_t> placed;      ///< host, number of ranks, …: where its ranks run, in their order
+  std::vector<std::uint32_t> of_program;  ///< how many ranks each program has
+  std::string parent;                     ///< the world of the rank that spawned it; empty: it is the job's first
+  std::uint32_t parent_rank = 0;          ///< that rank, in its world
+  template <class A>
+  void fields(A& a) {
+    a(space), a(first), a(universe), a(placed), a(of_program), a(parent), a(parent_rank);
+  }
+  bool operator==(const PmixWorld&) const = default;
 };
 
 // ---- both ways ----
@@ -411,6 +414,21 @@ struct Credit {
     a(rank), a(stream), a(bytes);
   }
   bool operator==(const Credit&) const = default;
+};
+
+/// What a rank tells others through PMIx's events: to all hosts that asked for dlaunch-pmix but its own.
+struct PmixEvent {
+  static constexpr std::uint8_t kType = 27;
+  std::int32_t code = 0;   ///< PMIx's
+  std::string space;       ///< the world of the rank that tells it
+  std::uint32_t of = 0;    ///< that rank, in its world
+  std::uint8_t range = 0;  ///< PMIx's
+  std::string infos;       ///< as libpmix packs them
+  template <class A>
+  void fields(A& a) {
+    a(code), a(space), a(of), a(range), a(infos);
+  }
+  bool operator==(const PmixEvent&) const = default;
 };
 
 // ---- agent to launcher ----
@@ -585,10 +603,12 @@ struct NameAsk {
   bool operator==(const NameAsk&) const = default;
 };
 
-/// A rank wants another world of ranks. It waits for the SpawnAnswer. A place in each list for each program.
+/// A rank wants another world of ranks. A place in each list for each program.
 struct SpawnAsk {
   static constexpr std::uint8_t kType = 47;
   std::uint32_t rank = 0;
+  bool pmix = false;     ///< answered by PmixAnswer; else by SpawnAnswer, and the rank waits for it
+  std::uint32_t id = 0;  ///< with `pmix`: the answer's
   std::vector<std::uint32_t> ranks;
   std::vector<std::uint32_t> words;  ///< so many of `argv`
   std::vector<std::uint32_t> set;    ///< so many of `env`
@@ -600,7 +620,7 @@ struct SpawnAsk {
   std::vector<std::string> pairs;    ///< in the new world's key-value space from the start: key, value, …
   template <class A>
   void fields(A& a) {
-    a(rank), a(ranks), a(words), a(set), a(named), a(wdirs), a(argv), a(env), a(hosts), a(pairs);
+    a(rank), a(pmix), a(id), a(ranks), a(words), a(set), a(named), a(wdirs), a(argv), a(env), a(hosts), a(pairs);
   }
   bool operator==(const SpawnAsk&) const = default;
 };
@@ -685,7 +705,6 @@ struct PmixNames {
   static constexpr std::uint8_t kType = 53;
   std::uint32_t rank = 0;
   std::uint32_t id = 0;
-  std::string space;                ///< of the rank
   std::uint8_t what = 0;            ///< 0 publish, 1 look up, 2 unpublish
   std::vector<std::string> keys;    ///< unpublish without any: all that the rank published
   std::vector<std::string> values;  ///< with publish: of each key
@@ -693,7 +712,7 @@ struct PmixNames {
   bool wait = false;                ///< with lookup: until all are there
   template <class A>
   void fields(A& a) {
-    a(rank), a(id), a(space), a(what), a(keys), a(values), a(once), a(wait);
+    a(rank), a(id), a(what), a(keys), a(values), a(once), a(wait);
   }
   bool operator==(const PmixNames&) const = default;
 };
@@ -725,7 +744,7 @@ using Message =
     std::variant<Setup, Program, Spawn, Stdin, Signal, WindowSize, Pause, Finish, Layout, Survey, File, Inquire,
                  Prepare, Stage, Ping, Credit, Hello, Started, NotStarted, Output, Ended, StdinClosed, Log, Clean,
                  Facts, Told, Prepared, StageCredit, MpiWorld, Shared, NameAnswer, SpawnAnswer, Fence, NameAsk,
-                 SpawnAsk, Aborted, PmixShared, PmixModexAsk, PmixAnswer, PmixProgram, PmixStart, PmixCollect, PmixWant,
-                 PmixModex, PmixNames, PmixProgramAsk, PmixFailed>;
+                 SpawnAsk, Aborted, PmixShared, PmixModexAsk, PmixAnswer, PmixProgram, PmixStart, PmixWorld, PmixEvent,
+                 PmixCollect, PmixWant, PmixModex, PmixNames, PmixProgramAsk, PmixFailed>;
 
 }  // namespace dlaunch::wire

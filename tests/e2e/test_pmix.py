@@ -43,6 +43,11 @@ def hellos(stdout):
     return {int(rank): (int(size), host, int(app), int(universe)) for rank, size, host, app, universe in found}
 
 
+def told_of_event(ranks):
+    """By pmix_event, from the rank after them."""
+    return [f"rank {rank}: the event from rank {ranks}: hello" for rank in range(ranks)]
+
+
 def last_words(result):
     return result.stderr.decode().splitlines()[-1]
 
@@ -124,6 +129,9 @@ class World(OpenMpiCase):
 
     def test_published_names(self):
         self.assertEqual(self.assert_succeeds("-n", 2, openmpi("mpi_names")), b"ocean is tag#0$here\nthen it is gone\n")
+
+    def test_events_go_from_rank_to_rank(self):
+        self.assertEqual(sorted(lines(self.assert_succeeds("-n", 3, program("pmix_event")))), told_of_event(2))
 
     def test_mpi4py(self):
         if not MPI4PY:
@@ -303,6 +311,10 @@ class Hosts(HostsCase):
     def test_a_direct_modex(self):
         out = self.run_openmpi("-H", "node1,node2:2", "-x", "OMPI_MCA_pmix_base_collect_data=0", openmpi("mpi_ring"), 2)
         self.assertEqual(out, b"sum 6\n")
+
+    def test_events_go_between_hosts(self):
+        out = self.run_openmpi("-n", 4, "-H", "node1:2,node2:1,node3:1", program("pmix_event"))
+        self.assertEqual(sorted(lines(out)), told_of_event(3))
 
     def test_abort_on_another_host(self):
         result = self.run_dlaunch("-H", "node1,node2,node3", openmpi("mpi_leave"), "abort", 2, 7)

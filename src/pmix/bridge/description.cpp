@@ -8,74 +8,84 @@
 namespace dlaunch::pmix {
 namespace {
 
-void add_maps(const wire::PmixMap& map, const std::vector<std::uint32_t>& hosts, Infos& infos, bool& ok) {
-  std::string names;
-  for (const std::string& name : map.hosts) names += (names.empty() ? "" : ",") + name;
-  std::vector<std::string> ranks(map.hosts.size());
-  for (size_t rank = 0; rank < hosts.size(); ++rank) {
-    std::string& list = ranks[hosts[rank]];
+constexpr size_t kMostRanks = 1u << 20;  // of a world
+
+/// Of hosts that have ranks of it.
+bool add_maps(const Described& it, Infos& infos) {
+  std::vector<std::string> ranks(it.start.hosts.size());
+  for (size_t rank = 0; rank < it.hosts.size(); ++rank) {
+    std::string& list = ranks[it.hosts[rank]];
     list += (list.empty() ? "" : ",") + std::to_string(rank);
   }
+  std::string names;
   std::string lists;
-  for (size_t host = 0; host < ranks.size(); ++host) lists += (host == 0 ? "" : ";") + ranks[host];
+  for (size_t host = 0; host < ranks.size(); ++host) {
+    if (ranks[host].empty()) continue;
+    names += (names.empty() ? "" : ",") + it.start.hosts[host];
+    lists += (lists.empty() ? "" : ";") + ranks[host];
+  }
   char* nodes = nullptr;
   char* procs = nullptr;
-  ok = PMIx_generate_regex(names.c_str(), &nodes) == PMIX_SUCCESS &&
-       PMIx_generate_ppn(lists.c_str(), &procs) == PMIX_SUCCESS;
+  const bool ok = PMIx_generate_regex(names.c_str(), &nodes) == PMIX_SUCCESS &&
+                  PMIx_generate_ppn(lists.c_str(), &procs) == PMIX_SUCCESS;
   if (ok) {
     infos.add_map(PMIX_NODE_MAP, nodes);
     infos.add_map(PMIX_PROC_MAP, procs);
   }
   std::free(nodes);
   std::free(procs);
+  return ok;
 }
 
-void add_job(const wire::PmixStart& start, const std::vector<std::uint32_t>& hosts, Infos& infos) {
-  const wire::MpiWorld& world = start.world;
+void add_job(const Described& it, Infos& infos) {
   std::string peers;
   std::uint32_t here = 0;
   std::uint32_t first = 0;
-  for (std::uint32_t rank = 0; rank < hosts.size(); ++rank) {
-    if (hosts[rank] != world.node) continue;
+  for (std::uint32_t rank = 0; rank < it.hosts.size(); ++rank) {
+    if (it.hosts[rank] != it.start.node) continue;
     if (here++ == 0) first = rank;
     peers += (peers.empty() ? "" : ",") + std::to_string(rank);
   }
-  infos.add(PMIX_JOBID, world.pmix_space);
-  infos.add(PMIX_UNIV_SIZE, world.universe);
-  infos.add(PMIX_MAX_PROCS, world.universe);
-  infos.add(PMIX_JOB_SIZE, world.size);
-  infos.add(PMIX_JOB_NUM_APPS, static_cast<std::uint32_t>(start.map.of_program.size()));
-  infos.add(PMIX_NODEID, world.node);
-  infos.add(PMIX_NODE_SIZE, here);
+  infos.add(PMIX_JOBID, it.world.space);
+  infos.add(PMIX_UNIV_SIZE, it.world.universe);
+  infos.add(PMIX_MAX_PROCS, it.world.universe);
+  infos.add(PMIX_JOB_SIZE, static_cast<std::uint32_t>(it.hosts.size()));
+  infos.add(PMIX_JOB_NUM_APPS, static_cast<std::uint32_t>(it.world.of_program.size()));
+  infos.add(PMIX_NODEID, it.start.node);
+  infos.add(PMIX_NODE_SIZE, here + it.earlier[it.start.node]);
   infos.add(PMIX_LOCAL_SIZE, here);
   infos.add(PMIX_LOCAL_PEERS, peers);
   infos.add_rank(PMIX_LOCALLDR, first);
-  infos.add(PMIX_TMPDIR, start.directory);
-  infos.add(PMIX_NSDIR, start.directory + "/job");
+  infos.add(PMIX_TMPDIR, it.start.directory);
+  infos.add(PMIX_NSDIR, it.directory);
   infos.add_flag(PMIX_TDIR_RMCLEAN, true);
-  infos.add_flag(PMIX_NODE_OVERSUBSCRIBED, start.crowded);
+  infos.add_flag(PMIX_NODE_OVERSUBSCRIBED, it.start.crowded);
+  if (it.world.parent.empty()) return;
+  infos.add_flag(PMIX_SPAWNED, true);
+  infos.add_process(PMIX_PARENT_ID, it.world.parent, it.world.parent_rank);
 }
 
-void add_ranks(const wire::PmixStart& start, const std::vector<std::uint32_t>& hosts, Infos& infos) {
-  std::vector<std::uint16_t> on_host(start.map.hosts.size());
+void add_ranks(const Described& it, Infos& infos) {
+  std::vector<std::uint16_t> on_host(it.start.hosts.size());
   std::uint32_t program = 0;
   std::uint32_t in_program = 0;
-  for (std::uint32_t rank = 0; rank < hosts.size(); ++rank, ++in_program) {
-    while (program < start.map.of_program.size() && in_program == start.map.of_program[program]) {
+  for (std::uint32_t rank = 0; rank < it.hosts.size(); ++rank, ++in_program) {
+    while (program < it.world.of_program.size() && in_program == it.world.of_program[program]) {
       ++program;
       in_program = 0;
     }
-    const std::uint16_t local = on_host[hosts[rank]]++;
+    const std::uint32_t host = it.hosts[rank];
+    const std::uint16_t local = on_host[host]++;
     Infos one;
     one.add_rank(PMIX_RANK, rank);
     one.add_short(PMIX_LOCAL_RANK, local);
-    one.add_short(PMIX_NODE_RANK, local);
-    one.add(PMIX_NODEID, hosts[rank]);
-    one.add(PMIX_HOSTNAME, start.map.hosts[hosts[rank]]);
+    one.add_short(PMIX_NODE_RANK, static_cast<std::uint16_t>(it.earlier[host] + local));
+    one.add(PMIX_NODEID, host);
+    one.add(PMIX_HOSTNAME, it.start.hosts[host]);
     one.add(PMIX_APPNUM, program);
     one.add_rank(PMIX_APP_RANK, in_program);
-    one.add_rank(PMIX_GLOBAL_RANK, rank);
-    if (hosts[rank] == start.world.node) one.add(PMIX_PROCDIR, start.directory + "/job/" + std::to_string(rank));
+    one.add_rank(PMIX_GLOBAL_RANK, it.world.first + rank);
+    if (host == it.start.node) one.add(PMIX_PROCDIR, it.directory + '/' + std::to_string(rank));
     infos.add(PMIX_PROC_INFO_ARRAY, one);
   }
 }
@@ -98,6 +108,12 @@ void Infos::add(const char* key, std::uint32_t number) { load(key, &number, PMIX
 void Infos::add_short(const char* key, std::uint16_t number) { load(key, &number, PMIX_UINT16); }
 void Infos::add_rank(const char* key, pmix_rank_t rank) { load(key, &rank, PMIX_PROC_RANK); }
 void Infos::add_flag(const char* key, bool flag) { load(key, &flag, PMIX_BOOL); }
+
+void Infos::add_process(const char* key, const std::string& space, pmix_rank_t rank) {
+  pmix_proc_t process;
+  PMIX_LOAD_PROCID(&process, space.c_str(), rank);
+  load(key, &process, PMIX_PROC);
+}
 
 void Infos::add_size(const char* key, size_t number) { load(key, &number, PMIX_SIZE); }
 
@@ -122,24 +138,19 @@ void Infos::add(const char* key, const Infos& array) {
   for (size_t i = 0; i < array.size(); ++i) PMIX_INFO_XFER(&copies[i], &array.infos_[i]);
 }
 
-std::vector<std::uint32_t> hosts_of_ranks(const wire::PmixStart& start) {
-  const std::vector<std::uint32_t>& placed = start.map.placed;
-  const std::uint32_t size = start.world.size;
-  std::vector<std::uint32_t> hosts;
-  for (size_t i = 0; i + 1 < placed.size(); i += 2) {
-    if (placed[i] >= start.map.hosts.size() || placed[i + 1] > size - hosts.size()) return {};
-    hosts.insert(hosts.end(), placed[i + 1], placed[i]);
+std::vector<std::uint32_t> hosts_of_ranks(const wire::PmixWorld& world, size_t hosts) {
+  std::vector<std::uint32_t> of_ranks;
+  for (size_t i = 0; i + 1 < world.placed.size(); i += 2) {
+    if (world.placed[i] >= hosts || world.placed[i + 1] > kMostRanks - of_ranks.size()) return {};
+    of_ranks.insert(of_ranks.end(), world.placed[i + 1], world.placed[i]);
   }
-  return hosts.size() == size ? hosts : std::vector<std::uint32_t>{};
+  return of_ranks;
 }
 
-bool describe(const wire::PmixStart& start, Infos& infos) {
-  const std::vector<std::uint32_t> hosts = hosts_of_ranks(start);
-  bool ok = false;
-  if (!hosts.empty()) add_maps(start.map, hosts, infos, ok);
-  if (!ok) return false;
-  add_job(start, hosts, infos);
-  add_ranks(start, hosts, infos);
+bool describe(const Described& described, Infos& infos) {
+  if (!add_maps(described, infos)) return false;
+  add_job(described, infos);
+  add_ranks(described, infos);
   return true;
 }
 

@@ -25,6 +25,7 @@ class Infos {
   void add_short(const char* key, std::uint16_t number);
   void add_rank(const char* key, pmix_rank_t rank);
   void add_flag(const char* key, bool flag);
+  void add_process(const char* key, const std::string& space, pmix_rank_t rank);
   void add(const char* key, const Infos& array);
   void add_size(const char* key, size_t number);
   void add_bytes(const char* key, std::string& bytes);
@@ -38,10 +39,19 @@ class Infos {
   std::vector<pmix_info_t> infos_;
 };
 
-/// The host of each rank, as PmixMap::placed says it.
-std::vector<std::uint32_t> hosts_of_ranks(const wire::PmixStart& start);
+/// The host of each rank; empty when the world is none that a launcher describes.
+std::vector<std::uint32_t> hosts_of_ranks(const wire::PmixWorld& world, size_t hosts);
 
-/// False when libpmix can make no map of them.
-bool describe(const wire::PmixStart& start, Infos& infos);
+/// What a world is told of, with those that were before it.
+struct Described {
+  const wire::PmixStart& start;
+  const wire::PmixWorld& world;
+  const std::vector<std::uint32_t>& hosts;    ///< hosts_of_ranks()
+  const std::vector<std::uint16_t>& earlier;  ///< on each host, how many ranks other worlds have
+  std::string directory;                      ///< of the world, for its ranks' files
+};
+
+/// False when libpmix can make no map of it.
+bool describe(const Described& described, Infos& infos);
 
 }  // namespace dlaunch::pmix

@@ -1,7 +1,6 @@
 // dlaunch-pmix: the PMIx server of one host, a process of its own beside the agent that started it, so that libpmix's
 // threads and mishaps stay out of it. It speaks the frames of docs/wire.md over its stdin, a socket, and ends with it.
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <asio/io_context.hpp>
@@ -37,19 +36,32 @@ class Bridge {
   void on(wire::PmixStart& start, std::deque<sys::Fd>& fds) {
     if (server_ || fds.size() < 2) return;
     sys::Fd listener = std::move(fds[0]);
-    states_.emplace(fds[1], start.world.size);
+    states_.emplace(fds[1]);
     fds.clear();
     if (!*states_) return give_up({"", "cannot map the page of states", std::strerror(errno), ""});
-    ::mkdir((start.directory + "/job").c_str(), S_IRWXU);  // where it cannot, libpmix says so
     server_.emplace(io_, *states_, [this](const wire::Message& message) { link_.send(message); });
     auto kept = std::make_shared<sys::Fd>(std::move(listener));
-    server_->start(start, [this, kept, space = start.world.pmix_space](const Result<std::uint16_t>& port) {
-      if (!port) return give_up(port.error());
-      shuttle_.emplace(io_, std::move(*kept), *port, space);
-      link_.send(wire::Ping{});
+    server_->start(start, [this, kept, space = start.space](const Result<void>& known) {
+      if (!known) return give_up(known.error());
+      shuttle_ ? shuttle_->look_again() : open(std::move(*kept), space);
     });
   }
 
+  /// Clients may come from now on.
+  void open(sys::Fd listener, const std::string& space) {
+    const auto port = server_->port();
+    if (!port) return give_up(port.error());
+    shuttle_.emplace(io_, std::move(listener), *port, space,
+                     [this](std::string_view of) { return server_->knows(of); });
+    link_.send(wire::Ping{});
+  }
+
+  void on(wire::PmixWorld& world, std::deque<sys::Fd>&) {
+    if (server_) server_->add(world);
+  }
+  void on(wire::PmixEvent& event, std::deque<sys::Fd>&) {
+    if (server_) server_->happened(event);
+  }
   void on(wire::PmixShared& shared, std::deque<sys::Fd>&) {
     if (server_) server_->shared(std::move(shared));
   }

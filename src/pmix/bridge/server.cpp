@@ -1,19 +1,17 @@
 #include "pmix/bridge/server.h"
 
 #include <pmix.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <asio/post.hpp>
 #include <charconv>
 #include <cstdlib>
-#include <cstring>
-#include <ctime>
 #include <memory>
 #include <string_view>
 #include <utility>
 
 #include "pmix/bridge/description.h"
+#include "pmix/bridge/values.h"
 #include "pmix/collectives.h"
 #include "pmix/environment.h"
 #include "pmix/groups.h"
@@ -37,50 +35,9 @@ constexpr std::uint8_t kFence = 0;
 constexpr std::uint8_t kConnect = 1;
 constexpr std::uint8_t kDisconnect = 2;
 constexpr size_t kMaxValue = 1u << 20;  // of what is published at once
+constexpr size_t kMaxEvent = 64u << 10;
 
 Server* the_server = nullptr;  // libpmix's calls say nothing of whose they are
-
-std::string members_of(const pmix_proc_t* procs, size_t count) {
-  std::vector<Process> members;
-  for (size_t i = 0; i < count; ++i) {
-    members.push_back({procs[i].nspace, procs[i].rank == PMIX_RANK_WILDCARD ? kAllRanks : procs[i].rank});
-  }
-  return write_members(std::move(members));
-}
-
-std::string packed(const pmix_value_t& value) {
-  pmix_data_buffer_t buffer;
-  PMIX_DATA_BUFFER_CONSTRUCT(&buffer);
-  std::string bytes;
-  if (PMIx_Data_pack(nullptr, &buffer, const_cast<pmix_value_t*>(&value), 1, PMIX_VALUE) == PMIX_SUCCESS) {
-    bytes.assign(buffer.base_ptr, buffer.bytes_used);
-  }
-  PMIX_DATA_BUFFER_DESTRUCT(&buffer);
-  return bytes;
-}
-
-/// False when it cannot be read.
-bool unpack(const std::string& bytes, pmix_value_t& value) {
-  pmix_data_buffer_t buffer;
-  PMIX_DATA_BUFFER_CONSTRUCT(&buffer);
-  buffer.base_ptr = static_cast<char*>(std::malloc(bytes.size() + 1));
-  if (!buffer.base_ptr) return false;
-  std::memcpy(buffer.base_ptr, bytes.data(), bytes.size());
-  buffer.unpack_ptr = buffer.base_ptr;
-  buffer.pack_ptr = buffer.base_ptr + bytes.size();
-  buffer.bytes_allocated = bytes.size() + 1;
-  buffer.bytes_used = bytes.size();
-  std::int32_t count = 1;
-  const bool ok = PMIx_Data_unpack(nullptr, &buffer, &value, &count, PMIX_VALUE) == PMIX_SUCCESS;
-  PMIX_DATA_BUFFER_DESTRUCT(&buffer);
-  return ok;
-}
-
-std::vector<std::string> list(char** words) {
-  std::vector<std::string> all;
-  for (char** word = words; word && *word; ++word) all.emplace_back(*word);
-  return all;
-}
 
 void release(void* text) { delete static_cast<std::string*>(text); }
 
@@ -98,19 +55,21 @@ void give(pmix_modex_cbfunc_t call, void* data, int status, std::string bytes) {
 }  // namespace
 
 struct Server::Upcalls {
-  static pmix_status_t connected(const pmix_proc_t* who, void*, pmix_info_t*, size_t, pmix_op_cbfunc_t, void*) {
-    if (the_server->space_ == who->nspace) the_server->states_.set(who->rank, State::in_mpi);
+  static pmix_status_t connected(const pmix_proc_t*, void* object, pmix_info_t*, size_t, pmix_op_cbfunc_t, void*) {
+    if (const auto id = Registry::id_of(object)) the_server->states_.set(*id, State::in_mpi);
     return PMIX_OPERATION_SUCCEEDED;
   }
 
-  static pmix_status_t finalized(const pmix_proc_t* who, void*, pmix_op_cbfunc_t, void*) {
-    if (the_server->space_ == who->nspace) the_server->states_.set(who->rank, State::left);
+  static pmix_status_t finalized(const pmix_proc_t*, void* object, pmix_op_cbfunc_t, void*) {
+    if (const auto id = Registry::id_of(object)) the_server->states_.set(*id, State::left);
     return PMIX_OPERATION_SUCCEEDED;
   }
 
-  static pmix_status_t aborted(const pmix_proc_t* who, void*, int code, const char*, pmix_proc_t*, size_t,
+  static pmix_status_t aborted(const pmix_proc_t*, void* object, int code, const char*, pmix_proc_t*, size_t,
                                pmix_op_cbfunc_t call, void* data) {
-    asio::post(the_server->io_, [who = *who, code, call, data] { the_server->abort(who, code, {call, data}); });
+    const auto id = Registry::id_of(object);
+    if (!id) return PMIX_ERR_NOT_FOUND;
+    asio::post(the_server->io_, [id = *id, code, call, data] { the_server->abort(id, code, {call, data}); });
     return PMIX_SUCCESS;
   }
 
@@ -145,22 +104,18 @@ struct Server::Upcalls {
   static pmix_status_t group(pmix_group_operation_t what, char* name, const pmix_proc_t* procs, size_t count,
                              const pmix_info_t* infos, size_t infos_count, pmix_info_cbfunc_t call, void* data) {
     if (find_info(infos, infos_count, PMIX_GROUP_LOCAL_ONLY)) return PMIX_OPERATION_SUCCEEDED;
-    std::string members = members_of(procs, count) + group_mark(name);
-    Group waits{call, data, {procs, procs + count}};
-    if (what == PMIX_GROUP_DESTRUCT) {
-      asio::post(the_server->io_, [members = std::move(members), waits = std::move(waits)]() mutable {
-        the_server->collect(kDestructGroup, std::move(members), {}, std::move(waits));
-      });
-      return PMIX_SUCCESS;
-    }
     std::string bytes;
     if (const pmix_info_t* for_others = find_info(infos, infos_count, PMIX_GROUP_ENDPT_DATA)) {
       bytes.assign(for_others->value.data.bo.bytes, for_others->value.data.bo.size);
     }
-    asio::post(the_server->io_,
-               [members = std::move(members), bytes = std::move(bytes), waits = std::move(waits)]() mutable {
-                 the_server->construct(std::move(members), std::move(bytes), std::move(waits));
-               });
+    asio::post(the_server->io_, [what, members = members_of(procs, count) + group_mark(name), bytes = std::move(bytes),
+                                 waits = Group{call, data, {procs, procs + count}}]() mutable {
+      if (what == PMIX_GROUP_CONSTRUCT) {
+        the_server->construct(std::move(members), std::move(bytes), std::move(waits));
+      } else {
+        the_server->collect(kDestructGroup, std::move(members), {}, std::move(waits));
+      }
+    });
     return PMIX_SUCCESS;
   }
 
@@ -212,17 +167,33 @@ struct Server::Upcalls {
     });
   }
 
-  // ---- the ends of what we asked libpmix for ----
-  static void job_registered(pmix_status_t status, void*) {
-    asio::post(the_server->io_, [status] {
-      status == PMIX_SUCCESS ? the_server->register_clients() : the_server->cannot_start(status);
+  static pmix_status_t spawn(const pmix_proc_t* who, const pmix_info_t* infos, size_t count, const pmix_app_t* apps,
+                             size_t apps_count, pmix_spawn_cbfunc_t call, void* data) {
+    auto ask = spawn_ask(infos, count, apps, apps_count);
+    if (!ask) return PMIX_ERR_BAD_PARAM;
+    asio::post(the_server->io_, [who = *who, ask = *std::move(ask), call, data]() mutable {
+      the_server->spawn(who, std::move(ask), {call, data});
     });
+    return PMIX_SUCCESS;
   }
 
-  static void client_registered(pmix_status_t status, void*) {
-    asio::post(the_server->io_,
-               [status] { status == PMIX_SUCCESS ? the_server->registered() : the_server->cannot_start(status); });
+  /// libpmix has told those of this host.
+  static pmix_status_t notify(pmix_status_t code, const pmix_proc_t* source, pmix_data_range_t range,
+                              pmix_info_t* infos, size_t count, pmix_op_cbfunc_t, void*) {
+    wire::PmixEvent event{code, source->nspace, source->rank, range, packed(infos, count)};
+    if (event.infos.size() > kMaxEvent) return PMIX_ERR_NOMEM;
+    asio::post(the_server->io_, [event = std::move(event)] { the_server->send_(event); });
+    return PMIX_OPERATION_SUCCEEDED;
   }
+
+  /// All events come here, whether anybody waits for them or not.
+  static pmix_status_t watch(pmix_status_t*, size_t, const pmix_info_t*, size_t, pmix_op_cbfunc_t, void*) {
+    return PMIX_OPERATION_SUCCEEDED;
+  }
+  static pmix_status_t unwatch(pmix_status_t*, size_t, pmix_op_cbfunc_t, void*) { return PMIX_OPERATION_SUCCEEDED; }
+
+  // ---- the ends of what we asked libpmix for ----
+  static void event_told(pmix_status_t, void* data) { delete static_cast<Unpacked*>(data); }
 
   static void modex_ready(pmix_status_t status, char* bytes, size_t size, void* data) {
     const std::unique_ptr<std::uint32_t> id(static_cast<std::uint32_t*>(data));
@@ -243,13 +214,8 @@ Server::~Server() {
   the_server = nullptr;
 }
 
-void Server::start(const wire::PmixStart& start, std::function<void(Result<std::uint16_t>)> ready) {
-  ready_ = std::move(ready);
-  space_ = start.world.pmix_space;
-  const auto hosts = hosts_of_ranks(start);
-  for (std::uint32_t rank = 0; rank < hosts.size(); ++rank) {
-    if (hosts[rank] == start.world.node) local_ranks_.push_back(rank);
-  }
+void Server::start(const wire::PmixStart& start, std::function<void(Result<void>)> ready) {
+  space_ = start.space;
   // A later libpmix than we were compiled with has more calls at its end, and reads them: version 5 does.
   static struct {
     pmix_server_module_t calls;
@@ -264,48 +230,32 @@ void Server::start(const wire::PmixStart& start, std::function<void(Result<std::
   module.publish = Upcalls::publish;
   module.lookup = Upcalls::look_up;
   module.unpublish = Upcalls::unpublish;
+  module.spawn = Upcalls::spawn;
   module.connect = Upcalls::connect;
   module.disconnect = Upcalls::disconnect;
   module.group = Upcalls::group;
+  module.register_events = Upcalls::watch;
+  module.deregister_events = Upcalls::unwatch;
+  module.notify_event = Upcalls::notify;
   Infos server;
   server.add(PMIX_SERVER_NSPACE, server_space(space_));
-  server.add_rank(PMIX_SERVER_RANK, start.world.node);
+  server.add_rank(PMIX_SERVER_RANK, start.node);
   server.add(PMIX_SERVER_TMPDIR, start.directory);
   server.add(PMIX_SYSTEM_TMPDIR, start.directory);
-  server.add(PMIX_HOSTNAME, start.world.name);
-  pmix_status_t status = PMIx_server_init(&module, server.data(), server.size());
+  if (start.node < start.hosts.size()) server.add(PMIX_HOSTNAME, start.hosts[start.node]);
+  const pmix_status_t status = PMIx_server_init(&module, server.data(), server.size());
   started_ = status == PMIX_SUCCESS;
-  job_ = std::make_unique<Infos>();
-  if (started_ && !describe(start, *job_)) status = PMIX_ERR_BAD_PARAM;
-  if (status == PMIX_SUCCESS) {
-    status = PMIx_server_register_nspace(space_.c_str(), static_cast<int>(local_ranks_.size()), job_->data(),
-                                         job_->size(), Upcalls::job_registered, nullptr);
-  }
-  if (status == PMIX_OPERATION_SUCCEEDED) return register_clients();
-  if (status != PMIX_SUCCESS) cannot_start(status);
+  if (!started_) return ready(fail({"", "libpmix cannot start", PMIx_Error_string(status), ""}));
+  registry_.emplace(io_, start, [ready = std::move(ready)](Result<void> result) { ready(std::move(result)); });
 }
 
-void Server::cannot_start(int status) { ready_(fail({"", "libpmix cannot start", PMIx_Error_string(status), ""})); }
-
-void Server::register_clients() {
-  job_.reset();
-  for (const std::uint32_t rank : local_ranks_) {
-    pmix_proc_t proc;
-    PMIX_LOAD_PROCID(&proc, space_.c_str(), rank);
-    const pmix_status_t status =
-        PMIx_server_register_client(&proc, ::getuid(), ::getgid(), nullptr, Upcalls::client_registered, nullptr);
-    if (status == PMIX_OPERATION_SUCCEEDED) registered();
-  }
+void Server::add(const wire::PmixWorld& world) {
+  if (registry_) registry_->add(world);
 }
 
-void Server::registered() {
-  if (++registered_ == local_ranks_.size()) ready_(find_port());
-}
-
-/// It is told to clients only.
-Result<std::uint16_t> Server::find_port() const {
+Result<std::uint16_t> Server::port() const {
   pmix_proc_t proc;
-  PMIX_LOAD_PROCID(&proc, space_.c_str(), local_ranks_.front());
+  PMIX_LOAD_PROCID(&proc, space_.c_str(), 0);
   char** words = nullptr;
   std::uint16_t port = 0;
   if (PMIx_server_setup_fork(&proc, &words) == PMIX_SUCCESS) {
@@ -321,20 +271,24 @@ Result<std::uint16_t> Server::find_port() const {
   return port;
 }
 
-void Server::collect(std::uint8_t kind, std::string members, std::string data, std::variant<Op, Modex, Group> waits) {
-  const auto refuse = [&](int status) {
-    if (const Op* op = std::get_if<Op>(&waits)) return op->call(status, op->data);
-    if (const Group* group = std::get_if<Group>(&waits))
-      return group->call(status, nullptr, 0, group->data, nullptr, nullptr);
-    const Modex& modex = std::get<Modex>(waits);
-    give(modex.call, modex.data, status, {});
-  };
+void Server::refuse(const Op& op, int status) {
+  if (op.call) op.call(status, op.data);
+}
+void Server::refuse(const Modex& modex, int status) { give(modex.call, modex.data, status, {}); }
+void Server::refuse(const Lookup& lookup, int status) { lookup.call(status, nullptr, 0, lookup.data); }
+void Server::refuse(const Spawn& spawn, int status) {
+  pmix_nspace_t none{};
+  spawn.call(status, none, spawn.data);
+}
+
+void Server::collect(std::uint8_t kind, std::string members, std::string data, Member waits) {
+  const auto refused = [&](int status) { std::visit([&](const auto& each) { refuse(each, status); }, waits); };
   if (data.size() > kMaxPart || members.size() > kMaxMembers) {
     send_(wire::Log{2, "the ranks here put " + std::to_string(data.size()) +
                            " bytes before an MPI fence; a host may put " + std::to_string(kMaxPart >> 20) + " MiB"});
-    return refuse(PMIX_ERR_NOMEM);
+    return refused(PMIX_ERR_NOMEM);
   }
-  if (!gatherings_.try_emplace({kind, members}, Gathering{waits, {}}).second) return refuse(PMIX_ERR_BAD_PARAM);
+  if (!gatherings_.try_emplace({kind, members}, Gathering{waits, {}}).second) return refused(PMIX_ERR_BAD_PARAM);
   send_(wire::PmixCollect{kind, std::move(members), std::move(data)});
 }
 
@@ -361,9 +315,10 @@ void Server::want(const pmix_proc_t& of, Modex waits) {
 }
 
 void Server::names(const pmix_proc_t& who, wire::PmixNames asked, std::variant<Op, Lookup> waits) {
+  const auto id = registry_->id_of(who);
+  if (!id) return std::visit([](const auto& each) { refuse(each, PMIX_ERR_NOT_FOUND); }, waits);
   asked.id = next_++;
-  asked.rank = who.rank;
-  asked.space = who.nspace;
+  asked.rank = *id;
   std::visit([&](const auto& each) { waiting_.emplace(asked.id, each); }, waits);
   send_(asked);
 }
@@ -377,6 +332,10 @@ void Server::answer(wire::PmixAnswer&& answer) {
     if (op->call) op->call(answer.status, op->data);
   } else if (const Modex* modex = std::get_if<Modex>(&waits)) {
     give(modex->call, modex->data, answer.status, std::move(answer.data));
+  } else if (const Spawn* spawned = std::get_if<Spawn>(&waits)) {
+    pmix_nspace_t space;
+    PMIX_LOAD_NSPACE(space, answer.data.c_str());
+    spawned->call(answer.status, space, spawned->data);
   } else {
     found(answer, std::get<Lookup>(waits));
   }
@@ -396,12 +355,29 @@ void Server::found(const wire::PmixAnswer& answer, const Lookup& waits) const {
   if (list) PMIX_PDATA_FREE(list, count);
 }
 
-void Server::abort(const pmix_proc_t& who, int code, Op waits) {
-  if (space_ == who.nspace) {
-    states_.set(who.rank, State::left);
-    send_(wire::Aborted{who.rank, static_cast<std::uint32_t>(code) & 0xffu, sys::wall_ns()});
-  }
+void Server::spawn(const pmix_proc_t& who, wire::SpawnAsk ask, Spawn waits) {
+  const auto id = registry_->id_of(who);
+  if (!id) return refuse(waits, PMIX_ERR_NOT_FOUND);
+  ask.rank = *id;
+  ask.pmix = true;
+  ask.id = next_++;
+  waiting_.emplace(ask.id, waits);
+  send_(ask);
+}
+
+void Server::abort(std::uint32_t id, int code, Op waits) {
+  states_.set(id, State::left);
+  send_(wire::Aborted{id, static_cast<std::uint32_t>(code) & 0xffu, sys::wall_ns()});
   if (waits.call) waits.call(PMIX_SUCCESS, waits.data);
+}
+
+void Server::happened(const wire::PmixEvent& event) {
+  pmix_proc_t source;
+  PMIX_LOAD_PROCID(&source, event.space.c_str(), event.of);
+  auto* infos = new Unpacked(event.infos);  // event_told has it, where it is called
+  const pmix_status_t status = PMIx_Notify_event(event.code, &source, static_cast<pmix_data_range_t>(event.range),
+                                                 infos->data(), infos->size(), Upcalls::event_told, infos);
+  if (status != PMIX_SUCCESS) delete infos;
 }
 
 void Server::modex_asked(const wire::PmixModexAsk& asked) {

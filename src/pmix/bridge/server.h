@@ -10,18 +10,18 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 #include "base/error.h"
+#include "pmix/bridge/registry.h"
 #include "pmix/states.h"
 #include "wire/message.h"
 
 namespace dlaunch::pmix {
-
-class Infos;
 
 inline constexpr std::uint8_t kConstructGroup = 3;  ///< of PmixCollect's kinds
 inline constexpr std::uint8_t kDestructGroup = 4;
@@ -33,12 +33,19 @@ class Server {
   Server(asio::io_context& io, States& states, Send send);
   ~Server();
 
-  /// Starts libpmix and tells it of the job. `ready` with the port at which it listens, or with why it cannot.
-  void start(const wire::PmixStart& start, std::function<void(Result<std::uint16_t>)> ready);
+  /// Starts libpmix. `ready`: another world is known to it; or why it can serve no longer, or never could.
+  void start(const wire::PmixStart& start, std::function<void(Result<void>)> ready);
+  /// In the order of their numbers.
+  void add(const wire::PmixWorld& world);
+  /// Clients of that world may come.
+  bool knows(std::string_view space) const { return registry_ && registry_->knows(space); }
+  /// At which it listens; it tells clients only.
+  Result<std::uint16_t> port() const;
 
   void shared(wire::PmixShared&& shared);
   void answer(wire::PmixAnswer&& answer);
   void modex_asked(const wire::PmixModexAsk& asked);
+  void happened(const wire::PmixEvent& event);
 
  private:
   struct Upcalls;  // what libpmix calls
@@ -55,41 +62,45 @@ class Server {
     pmix_lookup_cbfunc_t call;
     void* data;
   };
+  struct Spawn {
+    pmix_spawn_cbfunc_t call;
+    void* data;
+  };
   struct Group {
     pmix_info_cbfunc_t call;
     void* data;
     std::vector<pmix_proc_t> members;
   };
+  using Member = std::variant<Op, Modex, Group>;
   struct Gathering {
-    std::variant<Op, Modex, Group> waits;
+    Member waits;
     std::string data;
   };
 
-  void register_clients();
-  void registered();
-  void cannot_start(int status);
-  Result<std::uint16_t> find_port() const;
-  void collect(std::uint8_t kind, std::string members, std::string data, std::variant<Op, Modex, Group> waits);
+  static void refuse(const Op& op, int status);
+  static void refuse(const Modex& modex, int status);
+  static void refuse(const Lookup& lookup, int status);
+  static void refuse(const Spawn& spawn, int status);
+  static void refuse(const Group& group, int status);
+  void collect(std::uint8_t kind, std::string members, std::string data, Member waits);
   void construct(std::string members, std::string data, Group waits);
   void constructed(const wire::PmixShared& shared, Gathering done);
   void want(const pmix_proc_t& of, Modex waits);
   void names(const pmix_proc_t& who, wire::PmixNames asked, std::variant<Op, Lookup> waits);
-  void abort(const pmix_proc_t& who, int code, Op waits);
+  void spawn(const pmix_proc_t& who, wire::SpawnAsk ask, Spawn waits);
+  void abort(std::uint32_t id, int code, Op waits);
   void found(const wire::PmixAnswer& answer, const Lookup& waits) const;
 
   asio::io_context& io_;
   States& states_;
   Send send_;
-  std::string space_;
-  std::function<void(Result<std::uint16_t>)> ready_;
-  std::unique_ptr<Infos> job_;  // libpmix reads it until it says that it has
-  std::vector<std::uint32_t> local_ranks_;
-  size_t registered_ = 0;
+  std::string space_;  // of the job
+  std::optional<Registry> registry_;
   bool started_ = false;
   std::uint32_t next_ = 0;
   std::uint64_t next_group_ = kFirstGroup;
   std::map<std::pair<std::uint8_t, std::string>, Gathering> gatherings_;
-  std::map<std::uint32_t, std::variant<Op, Modex, Lookup>> waiting_;
+  std::map<std::uint32_t, std::variant<Op, Modex, Lookup, Spawn>> waiting_;
 };
 
 }  // namespace dlaunch::pmix

@@ -85,8 +85,8 @@ struct Shuttle::Connection : std::enable_shared_from_this<Connection> {
   std::array<Way, 2> ways;
 };
 
-Shuttle::Shuttle(asio::io_context& io, sys::Fd listener, std::uint16_t port, std::string space)
-    : io_(io), listener_(io, listener.release()), port_(port), space_(std::move(space)) {
+Shuttle::Shuttle(asio::io_context& io, sys::Fd listener, std::uint16_t port, std::string space, Knows knows)
+    : io_(io), listener_(io, listener.release()), port_(port), space_(std::move(space)), knows_(std::move(knows)) {
   listener_.non_blocking(true);
   wait();
 }
@@ -127,9 +127,25 @@ void Shuttle::listen_to(const std::shared_ptr<Guest>& guest) {
   guest->socket.async_read_some(asio::buffer(guest->bytes), [this, guest](asio::error_code error, size_t size) {
     if (error) return guest->leave();
     guest->said.append(guest->bytes.data(), size);
-    if (guest->said.find(space_) != std::string::npos) return carry(*guest);
-    guest->said.size() > kGreeting ? guest->leave() : listen_to(guest);
+    hear(guest);
   });
+}
+
+/// A name ends with a NUL.
+void Shuttle::hear(const std::shared_ptr<Guest>& guest) {
+  const std::string_view said = guest->said;
+  const size_t begin = said.find(space_);
+  const size_t end = begin == said.npos ? begin : said.find('\0', begin);
+  if (end == said.npos) return said.size() > kGreeting ? guest->leave() : listen_to(guest);
+  if (knows_(said.substr(begin, end - begin))) return carry(*guest);
+  std::erase_if(early_, [](const auto& other) { return !other->socket.is_open(); });
+  early_.push_back(guest);
+}
+
+void Shuttle::look_again() {
+  for (const auto& guest : std::exchange(early_, {})) {
+    if (guest->socket.is_open()) hear(guest);
+  }
 }
 
 void Shuttle::carry(Guest& guest) {

@@ -1,14 +1,17 @@
 // Clients knock at a socket that the agent opened before there was a server. Each connection is carried to libpmix's
-// own port, once its first bytes have the name of the job, which no other user knows: a stranger never gets through,
-// nor makes libpmix wait for him. Owned by main; the loop must outlive it.
+// own port, once its first bytes have the name of a world of the job, which no other user knows, and libpmix knows that
+// world: a stranger never gets through, nor makes libpmix wait for him. Owned by main; the loop must outlive it.
 #pragma once
 
 #include <asio/io_context.hpp>
 #include <asio/posix/stream_descriptor.hpp>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "sys/fd.h"
 
@@ -16,9 +19,14 @@ namespace dlaunch::pmix {
 
 class Shuttle {
  public:
-  /// `listener`: bound and listening. `port`: libpmix's. `space`: the job's name.
-  Shuttle(asio::io_context& io, sys::Fd listener, std::uint16_t port, std::string space);
+  /// Whether clients of the world of that name may come in.
+  using Knows = std::function<bool(std::string_view space)>;
+  /// `listener`: bound and listening. `port`: libpmix's. `space`: the job's name, with which those of its worlds begin.
+  Shuttle(asio::io_context& io, sys::Fd listener, std::uint16_t port, std::string space, Knows knows);
   ~Shuttle();
+
+  /// There is another world: who waits for it comes in.
+  void look_again();
 
  private:
   struct Guest;       // has not said the name yet
@@ -27,13 +35,16 @@ class Shuttle {
   void wait();
   void admit(sys::Fd socket);
   void listen_to(const std::shared_ptr<Guest>& guest);
+  void hear(const std::shared_ptr<Guest>& guest);
   void carry(Guest& guest);
 
   asio::io_context& io_;
   asio::posix::stream_descriptor listener_;
   const std::uint16_t port_;
   const std::string space_;
+  const Knows knows_;
   std::list<std::weak_ptr<Guest>> guests_;
+  std::vector<std::shared_ptr<Guest>> early_;  // of a world that is not known yet
 };
 
 }  // namespace dlaunch::pmix

@@ -129,6 +129,17 @@ TEST_F(BadAgents, ARankThatIsNobodys) {
   expect_lost(run(), "not its own");
 }
 
+TEST_F(BadAgents, AnEventOfARankThatIsNotItsOwn) {
+  hosts.script([](Script& agent) {
+    agent.hello();
+    agent.expect<wire::Spawn>();
+    agent.started(0);
+    agent.send(wire::PmixEvent{-1, "nobody", 0, 0, {}});
+    agent.until_gone();
+  });
+  expect_lost(run(), "not its own");
+}
+
 struct Order {
   std::string name;
   std::function<void(Script&)> frames;  ///< after Spawn of rank 0

@@ -102,6 +102,41 @@ TEST_F(GrowthStage, ANewRankIsStartedAndWaitedFor) {
   EXPECT_EQ(out.text(), "from the child\n");
 }
 
+TEST_F(GrowthStage, PmixKnowsOfAWorldBeforeItsRanksStartAndBeforeWhoAsked) {
+  hosts.script([](Script& agent) {
+    agent.hello();
+    agent.expect<wire::Spawn>();
+    agent.started(0);
+    agent.send(wire::PmixProgramAsk{"x86_64"});
+    agent.expect<wire::PmixProgram>();
+    const auto first = agent.expect<wire::PmixWorld>();
+    EXPECT_EQ(first.parent, "");
+    wire::SpawnAsk by_pmix = one(0);
+    by_pmix.pmix = true;
+    by_pmix.id = 7;
+    agent.send(by_pmix);
+    const auto second = agent.expect<wire::PmixWorld>();
+    EXPECT_EQ(second.first, 1u);
+    EXPECT_EQ(second.parent, first.space);
+    EXPECT_EQ(second.parent_rank, 0u);
+    EXPECT_THAT(second.placed, ElementsAre(0, 1));
+    EXPECT_EQ(agent.expect<wire::Spawn>().rank, 1u);
+    const auto answer = agent.expect<wire::PmixAnswer>();
+    EXPECT_EQ(answer.id, 7u);
+    EXPECT_EQ(answer.status, 0);
+    EXPECT_EQ(answer.data, second.space);
+    by_pmix.ranks = {1'000'000'000};
+    agent.send(by_pmix);
+    EXPECT_NE(agent.expect<wire::PmixAnswer>().status, 0);
+    agent.ended(0);
+    agent.started(1);
+    agent.ended(1);
+    agent.finish();
+  });
+  const job::Outcome outcome = run({"true"}, 1, [](plan::Plan& plan) { plan.mpi = plan::Mpi::pmix; });
+  EXPECT_EQ(outcome.exit_code, 0);
+}
+
 TEST_F(GrowthStage, WhatCannotBeIsAnswered) {
   hosts.script([](Script& agent) {
     agent.hello();

@@ -13,7 +13,8 @@ constexpr std::uint8_t kFence = 0;
 
 class PmixCollectives : public testing::Test {
  protected:
-  Collectives all_{"job", {0, 0, 1, 2}};  // ranks 0 and 1 on host 0
+  PmixCollectives() { all_.add_world("job", {0, 0, 1, 2}); }  // ranks 0 and 1 on host 0
+  Collectives all_;
 };
 
 TEST_F(PmixCollectives, AllGetWhatAllBroughtOnceAllHaveCome) {
@@ -80,6 +81,24 @@ TEST_F(PmixCollectives, MembersThatAreNotAreRefused) {
   }
 }
 
+TEST_F(PmixCollectives, WorldsMeet) {
+  all_.add_world("job-2", {1, 3});
+  EXPECT_EQ(all_.take(0, 1, "job:0 job-2:*", ""), "");
+  EXPECT_EQ(all_.take(1, 1, "job:0 job-2:*", ""), "");
+  EXPECT_THAT(all_.take_over(), IsEmpty());
+  EXPECT_EQ(all_.take(3, 1, "job:0 job-2:*", ""), "");
+  EXPECT_THAT(all_.take_over().at(0).hosts, ElementsAre(0, 1, 3));
+  EXPECT_EQ(all_.take(0, 1, "job:0 job-2:2", ""), "");
+  EXPECT_EQ(all_.take_over().at(0).status, Status::bad_parameter);
+}
+
+TEST_F(PmixCollectives, ARankOfALaterWorldThatEndedIsNotWaitedFor) {
+  all_.add_world("job-2", {1, 3});
+  all_.take(1, kFence, "job-2:*", "");
+  all_.rank_ended(5);
+  EXPECT_EQ(all_.take_over().at(0).status, Status::unreachable);
+}
+
 TEST_F(PmixCollectives, AnAgentThatBreaksTheOrderIsNamed) {
   EXPECT_NE(all_.take(0, kFence, "job:3", ""), "");
   EXPECT_EQ(all_.take(0, kFence, "job:*", ""), "");
@@ -91,7 +110,8 @@ TEST_F(PmixCollectives, AnAgentThatBreaksTheOrderIsNamed) {
 TEST(PmixCollectivesOfManyHosts, TooMuchFailsWithTheNumber) {
   std::vector<int> hosts(kMostShared / kMaxPart + 1);
   for (size_t i = 0; i < hosts.size(); ++i) hosts[i] = static_cast<int>(i);
-  Collectives all("job", hosts);
+  Collectives all;
+  all.add_world("job", hosts);
   std::vector<Collectives::Over> over;
   for (const int host : hosts) {
     if (!over.empty()) break;

@@ -102,6 +102,8 @@ TEST(WireDocument, HasEveryMessageWithItsNumber) {
                                              heading<PmixAnswer>("PmixAnswer"),
                                              heading<PmixProgram>("PmixProgram"),
                                              heading<PmixStart>("PmixStart"),
+                                             heading<PmixWorld>("PmixWorld"),
+                                             heading<PmixEvent>("PmixEvent"),
                                              heading<PmixCollect>("PmixCollect"),
                                              heading<PmixWant>("PmixWant"),
                                              heading<PmixModex>("PmixModex"),

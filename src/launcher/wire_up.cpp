@@ -1,0 +1,101 @@
+#include "launcher/wire_up.h"
+
+#include <utility>
+#include <variant>
+
+#include "launcher/frames.h"
+
+namespace dlaunch::launcher {
+namespace {
+
+constexpr int kToldRefusals = 5;  // of spawns
+
+std::string reason(const Error& error) { return error.what + (error.why.empty() ? "" : ": " + error.why); }
+
+}  // namespace
+
+WireUp::WireUp(Parts parts, Handlers handlers)
+    : plan_(parts.plan),
+      settings_(parts.settings),
+      facts_(parts.facts),
+      hosts_(parts.hosts),
+      handlers_(std::move(handlers)),
+      mpi_(parts.plan, parts.hosts),
+      pmix_(parts.plan, parts.hosts, std::move(parts.pmix_program)),
+      growth_({parts.plan, parts.settings, parts.facts, parts.output, parts.streams, mpi_, parts.job,
+               std::move(parts.may_hold)}) {}
+
+void WireUp::check(int host, const std::string& why) {
+  if (!why.empty()) handlers_.broken(host, why);
+}
+
+void WireUp::on(int host, wire::Fence& fence) {
+  check(host, mpi_.fence(host, fence));
+  complain();
+}
+
+void WireUp::on(int host, wire::NameAsk& ask) {
+  check(host, mpi_.name(host, ask) ? "" : "its agent asks what no rank can ask");
+}
+
+void WireUp::on(int host, wire::PmixCollect& collect) {
+  check(host, pmix_.collect(host, collect));
+  complain();
+}
+
+/// Every host knows of the new world before its ranks start, and before who asked for it goes on.
+void WireUp::on(int host, wire::SpawnAsk& ask) {
+  const auto request = spawn_request(ask);
+  if (!request) return check(host, "its agent asks what no rank can ask");
+  const std::string name = "rank " + plan_.worlds.name(request->asker);
+  const auto added = growth_.take(*request, std::move(ask.pairs));
+  if (!added) {
+    tell_refusal(name + " could not spawn: " + reason(added.error()));
+    return answer(host, ask, 0);
+  }
+  const int world = plan_.worlds.last();
+  handlers_.log(
+      2, name + " spawned " + std::to_string(added->host_of_rank.size()) + " ranks, world " + std::to_string(world));
+  pmix_.grow(request->asker);
+  handlers_.happened(*added);
+  answer(host, ask, world);
+}
+
+/// `world` 0: there is none.
+void WireUp::answer(int host, const wire::SpawnAsk& ask, int world) {
+  if (ask.pmix) return pmix_.spawned(host, ask.id, world);
+  const std::string space = world == 0 ? "" : space_name(plan_, world);
+  hosts_.send(host, wire::SpawnAnswer{ask.rank, world != 0, static_cast<std::uint32_t>(world), space});
+}
+
+/// A program may try for ever.
+void WireUp::tell_refusal(const std::string& text) {
+  ++refused_spawns_;
+  if (refused_spawns_ > kToldRefusals) return handlers_.log(2, text);
+  handlers_.note(text + (refused_spawns_ == kToldRefusals ? " (no more of these are told)" : ""));
+}
+
+std::vector<wire::Message> WireUp::start_frames(int host) const {
+  return described(host, launcher::start_frames(plan_, host, settings_, facts_, mpi_.newest()));
+}
+
+std::vector<wire::Message> WireUp::newest_frames(int host) const { return described(host, growth_.frames(host)); }
+
+std::vector<wire::Message> WireUp::described(int host, std::vector<wire::Message> frames) const {
+  for (wire::Message& frame : frames) {
+    if (auto* world = std::get_if<wire::MpiWorld>(&frame)) pmix_.describe(host, *world);
+  }
+  return frames;
+}
+
+void WireUp::rank_ended(int rank) {
+  mpi_.rank_ended(rank);
+  pmix_.rank_ended(rank);
+}
+
+void WireUp::complain() {
+  handlers_.note(mpi_.complaint());
+  handlers_.note(pmix_.complaint());
+}
+
+}  // namespace dlaunch::launcher

@@ -1,0 +1,76 @@
+// All that MPI programs ask of the launcher, by whatever protocol: what their ranks tell each other (mpi.h, pmix.h),
+// and more ranks (growth.h). Owned by the launcher; all that is given must outlive it.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "launcher/growth.h"
+#include "launcher/host_link.h"
+#include "launcher/hosts.h"
+#include "launcher/mpi.h"
+#include "launcher/pmix.h"
+
+namespace dlaunch::launcher {
+
+class WireUp {
+ public:
+  struct Handlers {
+    std::function<void(int host, const std::string& why)> broken;  ///< its agent breaks the rules of the wire
+    std::function<void(int host, const Loss&)> lost;
+    std::function<void(const job::Event&)> happened;
+    std::function<void(const std::string&)> note;  ///< a person should know; empty: nothing
+    std::function<void(int level, const std::string&)> log;
+  };
+  struct Parts {
+    plan::Plan& plan;
+    const Settings& settings;
+    std::vector<output::RankFacts>& facts;
+    output::Output& output;
+    RankStreams& streams;
+    const job::Job& job;
+    MayHold may_hold;
+    Hosts& hosts;
+    std::string pmix_program;
+  };
+  WireUp(Parts parts, Handlers handlers);
+
+  void on(int host, wire::Fence& fence);
+  void on(int host, wire::NameAsk& ask);
+  void on(int host, wire::SpawnAsk& ask);
+  void on(int host, wire::PmixCollect& collect);
+  void on(int host, wire::PmixWant& want) { pmix_.want(host, want); }
+  void on(int host, wire::PmixModex& modex) { check(host, pmix_.modex(host, modex)); }
+  void on(int host, wire::PmixNames& names) { check(host, pmix_.names(host, names)); }
+  void on(int host, wire::PmixEvent& event) { check(host, pmix_.event(host, event)); }
+  void on(int host, wire::PmixProgramAsk& ask) { pmix_.program(host, ask); }
+  void on(int host, wire::PmixFailed& failed) { handlers_.lost(host, {failed.why, failed.hint}); }
+
+  /// What starts that host's ranks of the job, or those of the newest world.
+  std::vector<wire::Message> start_frames(int host) const;
+  std::vector<wire::Message> newest_frames(int host) const;
+
+  void rank_ended(int rank);
+  /// Notes what the end of ranks has brought about.
+  void complain();
+  void host_lost(int host) const { pmix_.host_lost(host); }
+
+ private:
+  void check(int host, const std::string& why);
+  std::vector<wire::Message> described(int host, std::vector<wire::Message> frames) const;
+  void tell_refusal(const std::string& text);
+  void answer(int host, const wire::SpawnAsk& ask, int world);
+
+  const plan::Plan& plan_;
+  const Settings& settings_;
+  const std::vector<output::RankFacts>& facts_;
+  Hosts& hosts_;
+  Handlers handlers_;
+  Mpi mpi_;
+  Pmix pmix_;
+  Growth growth_;
+  int refused_spawns_ = 0;
+};
+
+}  // namespace dlaunch::launcher

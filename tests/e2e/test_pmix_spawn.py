@@ -1,0 +1,105 @@
+"""Worlds that ranks spawn through PMIx (MPI_Comm_spawn of Open MPI): who they are, where they run, how the job ends."""
+import json
+import re
+import subprocess
+
+import support
+import test_pmix
+from hosts_case import HostsCase
+from test_pmix import MPI4PY, PYTHON, openmpi
+
+MET = re.compile(r"^(?:\[(\S+)\] )?(parent|child) (\d+) of (\d+) app (\d+) on (\S+) in (\S+): (\d+) of (\d+), sum (right|wrong)(.*)$", re.M)
+
+SPAWNER = """
+import sys
+from mpi4py import MPI
+parent = MPI.Comm.Get_parent()
+world = MPI.COMM_WORLD
+if parent == MPI.COMM_NULL:
+    children = world.Spawn(sys.executable, args=[sys.argv[0]], maxprocs=2)
+    both = children.Merge(False)
+else:
+    both = parent.Merge(True)
+said = both.allgather((both.rank, world.rank, parent != MPI.COMM_NULL))
+if both.rank == 0:
+    print(said)
+both.Free()  # two ways to disconnect from the same ranks let Open MPI 4.1 hang, whatever starts it
+(children if parent == MPI.COMM_NULL else parent).Disconnect()
+"""
+
+
+def met(stdout):
+    """Of mpi_spawn: {(who, rank): (size, app, host, wdir, its rank in both, their size, words)}; every sum was right."""
+    found = {}
+    for label, who, rank, size, app, host, wdir, both, of_both, sum_is, words in MET.findall(stdout.decode()):
+        assert sum_is == "right", stdout
+        found[(label or who, int(rank))] = (int(size), int(app), host, wdir, int(both), int(of_both), words.lstrip(": "))
+    return found
+
+
+class Spawn(test_pmix.OpenMpiCase):
+    def test_a_world_of_its_own_that_meets_the_first(self):
+        seen = met(self.assert_succeeds("-n", 2, openmpi("mpi_spawn"), 3))
+        self.assertEqual(sorted(seen), [("child", rank) for rank in range(3)] + [("parent", rank) for rank in range(2)])
+        self.assertEqual({rank: all_of[4] for (_, rank), all_of in seen.items() if all_of[4] > 1}, {0: 2, 1: 3, 2: 4})
+        self.assertEqual({all_of[5] for all_of in seen.values()}, {5})
+
+    def test_several_programs_are_one_world(self):
+        seen = met(self.assert_succeeds("-n", 1, openmpi("mpi_spawn"), "1+2"))
+        self.assertEqual({rank: (all_of[0], all_of[1], all_of[6]) for (who, rank), all_of in seen.items() if who == "child"},
+                         {0: (3, 0, "[program 0]"), 1: (3, 1, "[program 1]"), 2: (3, 1, "[program 1]")})
+
+    def test_each_spawn_is_the_next_world(self):
+        seen = met(self.assert_succeeds("-n", 1, "--label", openmpi("mpi_spawn"), 2, "times=2"))
+        self.assertEqual(sorted(label for label, _ in seen), ["0", "2/0", "2/1", "3/0", "3/1"])
+
+    def test_info(self):
+        seen = met(self.assert_succeeds("-n", 1, openmpi("mpi_spawn"), 1, f"wdir={self.dir}"))
+        self.assertEqual(seen[("child", 0)][3], str(self.dir))
+
+    def test_what_cannot_be_is_told_and_ends_nothing(self):
+        result = self.run_dlaunch("-n", 1, openmpi("mpi_spawn"), 2, "host=nowhere")
+        self.assert_exit(result, 3)  # the program's own
+        self.assertIn(b"no spawn: MPI_ERR_SPAWN", result.stdout)
+        self.assertIn("rank 0 could not spawn: host nowhere is not one of the job's", result.stderr.decode())
+
+    def test_a_program_that_there_is_not(self):
+        result = self.run_dlaunch("-n", 1, openmpi("mpi_spawn"), 1, "command=/no/such")
+        self.assert_exit(result, 127)
+        self.assertIn("rank 2/0 (host", result.stderr.decode())
+
+    def test_a_spawned_ranks_code_is_the_jobs(self):
+        result = self.run_dlaunch("-n", 1, "--report", "r.json", openmpi("mpi_spawn"), 2, "command=" + openmpi("mpi_leave"))
+        self.assertNotEqual(result.returncode, 0)
+        worlds = [rank.get("world", 1) for rank in json.loads((self.dir / "r.json").read_text())["ranks"]]
+        self.assertEqual(worlds, [1, 2, 2])
+
+    def test_mpi4py(self):
+        if not MPI4PY:
+            self.skipTest("no mpi4py: scripts/install-packages mpi")
+        (self.dir / "spawner.py").write_text(SPAWNER)
+        out = self.assert_succeeds("-n", 2, PYTHON, "spawner.py")
+        self.assertEqual(out, b"[(0, 0, False), (1, 1, False), (2, 0, True), (3, 1, True)]\n")
+
+
+class Hosts(HostsCase):
+    count = 3
+
+    def setUp(self):
+        if test_pmix.WHY_NOT:
+            self.skipTest(test_pmix.WHY_NOT)
+        super().setUp()
+
+    def test_over_hosts(self):
+        seen = met(self.assert_succeeds("-n", 3, "-H", "node1:2,node2:2,node3:2", "--map-by", "node", openmpi("mpi_spawn"), 3))
+        self.assertEqual(sorted((who, all_of[2]) for (who, _), all_of in seen.items()),
+                         [(who, f"node{host}") for who in ("child", "parent") for host in (1, 2, 3)])
+        self.assertEqual({all_of[5] for all_of in seen.values()}, {6})
+
+    def test_on_a_host_that_is_named(self):
+        seen = met(self.assert_succeeds("-n", 2, "-H", "node1:2,node2:2", "--map-by", "node", openmpi("mpi_spawn"), 2, "host=node2", "times=2"))
+        self.assertEqual({all_of[2] for (who, _), all_of in seen.items() if who == "child"}, {"node2"})
+
+
+if __name__ == "__main__":
+    support.main()
