@@ -159,7 +159,7 @@ class Agent::Impl {
 
   /// The promise: whatever becomes of the launcher, nothing of the job stays.
   void launcher_lost(const std::string& why) {
-    link_.send(wire::Log{3, "the agent ends its ranks: " + why});
+    link_.send(wire::Log{wire::Log::kError, "the agent ends its ranks: " + why});
     link_.flush();
     link_.close();
     timer_.cancel();

@@ -3,19 +3,18 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <climits>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include "sys/fd.h"
 #include "sys/io.h"
+#include "sys/randomness.h"
 
 namespace dlaunch::agent {
 namespace {
@@ -30,24 +29,12 @@ std::string temporary() {
 }
 
 /// "/tmp/dlaunch-0123456789abcdef": a name that nobody can foresee.
-std::string fresh_name(std::string path) {
-  std::uint64_t number = 0;
-  if (::getrandom(&number, sizeof number, 0) != sizeof number) sys::throw_errno("getrandom");
-  path += "/dlaunch-";
-  for (int shift = 60; shift >= 0; shift -= 4) path += "0123456789abcdef"[(number >> shift) & 15];
-  return path;
-}
+std::string fresh_name(const std::string& path) { return path + "/dlaunch-" + sys::random_hex(8); }
 
 /// 0, or errno.
 int write_file(const std::string& path, std::string_view bytes) {
   const sys::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
-  if (!file) return errno;
-  while (!bytes.empty()) {
-    const ssize_t wrote = ::write(file.get(), bytes.data(), bytes.size());
-    if (wrote < 0 && errno != EINTR) return errno;
-    if (wrote > 0) bytes.remove_prefix(static_cast<size_t>(wrote));
-  }
-  return 0;
+  return file && sys::write_all(file.get(), bytes) ? 0 : errno;
 }
 
 int remove_one(const char* path, const struct stat*, int, struct FTW*) {

@@ -15,11 +15,6 @@
 #include "wire/spawn.h"
 
 namespace dlaunch::agent {
-namespace {
-
-constexpr std::uint8_t kWarning = 2;  // of wire::Log
-
-}  // namespace
 
 struct Mpi::Connection {
   Connection(asio::io_context& io, sys::Fd fd) : socket(io, fd.release()) {}
@@ -140,7 +135,9 @@ void Mpi::act(const World& world, const pmi::Send& send) {
 }
 
 void Mpi::act(const World&, const pmi::HangUp& hang_up) { connections_.erase(hang_up.rank); }
-void Mpi::act(const World&, const pmi::Complain& complain) { link_.send(wire::Log{kWarning, complain.text}); }
+void Mpi::act(const World&, const pmi::Complain& complain) {
+  link_.send(wire::Log{wire::Log::kWarning, complain.text});
+}
 
 void Mpi::act(const World& world, pmi::Gather& gather) {
   link_.send(wire::Fence{world.number, std::move(gather.pairs), std::move(gather.gone)});

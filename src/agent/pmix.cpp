@@ -25,8 +25,6 @@
 namespace dlaunch::agent {
 namespace {
 
-constexpr std::uint8_t kDetail = 1;  // of wire::Log
-constexpr std::uint8_t kWarning = 2;
 constexpr size_t kLastWords = 2048;
 constexpr int kBacklog = 4096;
 constexpr int kNotLoaded = 127;  // of the dynamic linker
@@ -64,7 +62,7 @@ const Pmix::World* Pmix::world_of(std::uint32_t rank) const {
 bool Pmix::serves(pmi::Family family) {
   const bool meant = !job_.probe || family == pmi::Family::pmix || family == pmi::Family::unknown;
   if (family == pmi::Family::pmix && !job_.no_pmix.empty()) {
-    link_.send(wire::Log{kWarning, std::exchange(job_.no_pmix, {})});
+    link_.send(wire::Log{wire::Log::kWarning, std::exchange(job_.no_pmix, {})});
   }
   if (!job_.pmix || !meant) return false;
   surely_ = surely_ || family == pmi::Family::pmix;
@@ -124,11 +122,7 @@ void Pmix::program(const wire::PmixProgram& program) {
   if (!program.hosts.empty()) hosts_ = program.hosts;
   if (!program.path.empty()) return start(program.path);
   if (!image_) image_.reset(::memfd_create("dlaunch-pmix", MFD_CLOEXEC));
-  for (std::string_view rest = program.bytes; !rest.empty();) {
-    const ssize_t wrote = ::write(image_.get(), rest.data(), rest.size());
-    if (wrote <= 0) return fail(system_text("cannot keep dlaunch-pmix in memory"), "");
-    rest.remove_prefix(static_cast<size_t>(wrote));
-  }
+  if (!sys::write_all(image_.get(), program.bytes)) return fail(system_text("cannot keep dlaunch-pmix in memory"), "");
   if (program.last) start("/proc/self/fd/" + std::to_string(image_.get()));
 }
 
@@ -195,7 +189,7 @@ void Pmix::read_words() {
     const ssize_t got = ::read(words_.native_handle(), bytes.data(), bytes.size());
     if (got <= 0) return words_.close();
     const std::string text(bytes.data(), static_cast<size_t>(got));
-    link_.send(wire::Log{kDetail, "dlaunch-pmix: " + text});
+    link_.send(wire::Log{wire::Log::kInformation, "dlaunch-pmix: " + text});
     last_words_ = (last_words_ + text).substr(0, kLastWords);
     read_words();
   });
@@ -208,6 +202,7 @@ void Pmix::said(wire::Message&& message) {
     asio::error_code ignored;
     listener_.close(ignored);  // had dlaunch-pmix failed, who knocked would have waited, and not failed before it
     if (phase_ == Phase::starting) phase_ = Phase::running;
+    settle();
   } else if (auto* failed = std::get_if<wire::PmixFailed>(&message)) {
     fail(failed->why, failed->hint);
   } else if (phase_ != Phase::over) {
@@ -251,7 +246,7 @@ void Pmix::watch() {
     if (broken == worlds_.end()) return watch();
     const auto number = static_cast<int>(broken - worlds_.begin()) + 1;
     const std::string name = Worlds::rank_name({number, static_cast<int>(*broken->never)});
-    link_.send(wire::Log{kWarning, pmi::broken_fence("rank " + name)});
+    link_.send(wire::Log{wire::Log::kWarning, pmi::broken_fence("rank " + name)});
     stop();
     if (pid_ != 0) ::kill(pid_, SIGKILL);  // its clients lose their connections, and MPI ends them
   });
@@ -281,12 +276,25 @@ bool Pmix::reaped(pid_t pid, int wait_status) {
 void Pmix::fail(std::string why, std::string hint) {
   if (phase_ == Phase::over) return;
   const bool used = surely_ || !job_.probe || phase_ == Phase::running;
-  const std::uint8_t level = phase_ == Phase::idle ? kDetail : kWarning;
+  const std::uint8_t level = phase_ == Phase::idle ? wire::Log::kInformation : wire::Log::kWarning;
   stop();
   if (pid_ != 0) ::kill(pid_, SIGKILL);
   why = "no PMIx for MPI programs: " + why;
-  if (used) return link_.send(wire::PmixFailed{std::move(why), std::move(hint)});
-  link_.send(wire::Log{level, why + (hint.empty() ? "" : "; " + hint)});
+  if (used) {
+    link_.send(wire::PmixFailed{std::move(why), std::move(hint)});
+  } else {
+    link_.send(wire::Log{level, why + (hint.empty() ? "" : "; " + hint)});
+  }
+  settle();
+}
+
+void Pmix::once_settled(std::function<void()> then) {
+  surely_ && !settled_ ? unsettled_.push_back(std::move(then)) : then();
+}
+
+void Pmix::settle() {
+  settled_ = true;
+  for (const auto& then : std::exchange(unsettled_, {})) then();
 }
 
 void Pmix::stop() {

@@ -13,6 +13,7 @@
 #include <asio/steady_timer.hpp>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -56,6 +57,12 @@ class Pmix {
   void pass_on(wire::Message&& message);
   /// The job is over: whatever ends now does so rightly.
   void stop();
+
+  /// At once, or, where a program surely needs PMIx, when it is known whether there is one: a rank that fails before
+  /// may do so for want of it, which says more than how the rank ended.
+  void once_settled(std::function<void()> then);
+  /// From now on nothing waits for that.
+  void settle();
 
  private:
   enum class Phase { idle, asked, starting, running, over };
@@ -102,6 +109,8 @@ class Pmix {
   std::unique_ptr<link::Link> bridge_;
   std::vector<wire::Message> early_;
   std::string last_words_;
+  bool settled_ = false;
+  std::vector<std::function<void()>> unsettled_;
 };
 
 }  // namespace dlaunch::agent

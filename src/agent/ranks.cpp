@@ -21,6 +21,7 @@
 #include "plan/slot_list.h"
 #include "sys/affinity.h"
 #include "sys/clock.h"
+#include "sys/io.h"
 #include "sys/read_file.h"
 
 namespace dlaunch::agent {
@@ -58,7 +59,6 @@ namespace {
 
 constexpr const char* kEnvironmentFile = "env.log";
 constexpr mode_t kEnvironmentMode = 0600;
-constexpr std::uint8_t kWarning = 2;
 constexpr int kStarts = 8;  // reported together: so many may wait for their Started
 
 std::vector<char*> pointers(const std::vector<std::string>& first, const std::vector<std::string>& second) {
@@ -125,13 +125,7 @@ int save_environment(const std::string& directory, const std::vector<std::string
   const std::string name = directory + '/' + kEnvironmentFile;
   ::unlink(name.c_str());
   const sys::Fd file(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kEnvironmentMode));
-  if (!file) return errno;
-  for (std::string_view rest = text; !rest.empty();) {
-    const ssize_t wrote = ::write(file.get(), rest.data(), rest.size());
-    if (wrote < 0) return errno;
-    rest.remove_prefix(static_cast<size_t>(wrote));
-  }
-  return 0;
+  return file && sys::write_all(file.get(), text) ? 0 : errno;
 }
 
 bool has_name_of(const std::vector<std::string>& env, const std::string& other) {
@@ -199,7 +193,7 @@ Result<std::vector<std::vector<std::uint32_t>>> Ranks::bind(const wire::Layout& 
     return plan::bind_ranks(*topology, request, static_cast<int>(layout.local_ranks), layout.oversubscribe);
   }
   NearDevices near = bind_near_devices(*topology, layout);
-  if (!near.note.empty()) link_.send(wire::Log{kWarning, near.note});
+  if (!near.note.empty()) link_.send(wire::Log{wire::Log::kWarning, near.note});
   return std::move(near.cpus);
 }
 
@@ -400,6 +394,7 @@ void Ranks::refuse(std::uint32_t rank, int error, const std::string& what) {
 }
 
 void Ranks::signal(int signal) {
+  pmix_.settle();
   for (auto& [id, rank] : ranks_) {
     if (rank.pid <= 1) continue;
     if (::kill(-rank.pid, signal) != 0) ::kill(rank.pid, signal);  // it does not lead its group yet
@@ -425,7 +420,9 @@ void Ranks::reaped(pid_t pid, int wait_status) {
   }
   const bool killed = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
   const auto kills = killed ? oom_kills() : oom_kills_;
-  link_.send(wire::Ended{id, static_cast<std::uint32_t>(wait_status), kills > oom_kills_, sys::wall_ns(), in_mpi});
+  const wire::Ended ended{id, static_cast<std::uint32_t>(wait_status), kills > oom_kills_, sys::wall_ns(), in_mpi};
+  if (wait_status == 0) return link_.send(ended);
+  pmix_.once_settled([this, ended] { link_.send(ended); });
 }
 
 void Ranks::discard() {

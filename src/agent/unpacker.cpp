@@ -8,6 +8,8 @@
 #include <cstring>
 #include <utility>
 
+#include "sys/io.h"
+
 namespace dlaunch::agent {
 namespace {
 
@@ -17,16 +19,6 @@ constexpr mode_t kOurs = 0700;  // what is in a directory must be written, whate
 
 tl::unexpected<Error> failed(const std::string& path) {
   return fail({.where = "", .what = "cannot write " + path, .why = std::strerror(errno), .hint = ""});
-}
-
-bool write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t wrote = ::write(fd, bytes.data(), bytes.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) return false;
-    bytes.remove_prefix(static_cast<size_t>(wrote));
-  }
-  return true;
 }
 
 }  // namespace
@@ -59,7 +51,7 @@ Result<void> Unpacker::begin_in(const std::string& path) {
 Result<void> Unpacker::content(std::string_view bytes) {
   if (item_.kind == Kind::link) target_ += bytes;
   for (size_t i = 0; i < files_.size(); ++i) {
-    if (!write_all(files_[i].get(), bytes)) return failed(dirs_[i] + '/' + item_.name);
+    if (!sys::write_all(files_[i].get(), bytes)) return failed(dirs_[i] + '/' + item_.name);
   }
   return {};
 }

@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "allocate/this_machine.h"
+#include "cli/follow_rank_table.h"
 #include "cli/inquire.h"
-#include "cli/rank_table.h"
 #include "cli/table_hosts.h"
 #include "plan/rank_table.h"
 #include "ranktable/plan_rules.h"

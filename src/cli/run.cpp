@@ -15,7 +15,7 @@
 #include "cli/parse.h"
 #include "cli/personality.h"
 #include "cli/planned_job.h"
-#include "cli/ranktable.h"
+#include "cli/ranktable_command.h"
 #include "cli/run_job.h"
 #include "cli/say.h"
 #include "cli/staged_files.h"

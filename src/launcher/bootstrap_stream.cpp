@@ -1,6 +1,5 @@
 #include "launcher/bootstrap_stream.h"
 
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <array>
@@ -10,6 +9,7 @@
 
 #include "base/text.h"
 #include "sys/io.h"
+#include "sys/randomness.h"
 
 namespace dlaunch::launcher {
 namespace {
@@ -18,10 +18,8 @@ constexpr size_t kReadSize = 16u << 10;
 
 std::string make_nonce() {
   constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz";
-  std::array<unsigned char, 20> bytes{};
-  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) sys::throw_errno("getrandom");
-  std::string nonce;
-  for (const unsigned char byte : bytes) nonce += kLetters[byte % kLetters.size()];
+  std::string nonce = sys::random_bytes(20);
+  for (char& each : nonce) each = kLetters[static_cast<unsigned char>(each) % kLetters.size()];
   return nonce;
 }
 

@@ -27,7 +27,6 @@ namespace {
 
 using output::Stream;
 constexpr std::chrono::milliseconds kProgressTick{200};
-constexpr std::uint8_t kWarning = 2;         // of wire::Log
 constexpr int kExitSigpipe = 128 + SIGPIPE;  // as any filter whose reader went away
 
 }  // namespace
@@ -230,8 +229,8 @@ class Launcher::Impl {
   }
   void on(int host, wire::Log& said, std::deque<sys::Fd>&) {
     const std::string text = host_name(host) + ": " + said.text;
-    if (said.level == kWarning && parts_.note) return parts_.note(text);
-    log(said.level >= kWarning ? 1 : 2, text);
+    if (said.level == wire::Log::kWarning && parts_.note) return parts_.note(text);
+    log(said.level >= wire::Log::kWarning ? 1 : 2, text);
   }
   void on(int host, wire::StageCredit& credit, std::deque<sys::Fd>&) { preparation_.granted(host, credit); }
   void on(int host, wire::Prepared& prepared, std::deque<sys::Fd>&) {

@@ -1,9 +1,7 @@
 #include "launcher/pmix.h"
 
-#include <sys/random.h>
 #include <sys/utsname.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -12,7 +10,7 @@
 
 #include "launcher/frames.h"
 #include "pmix/environment.h"
-#include "sys/io.h"
+#include "sys/randomness.h"
 #include "sys/read_file.h"
 
 namespace dlaunch::launcher {
@@ -23,16 +21,7 @@ constexpr size_t kMostWanted = 100000;  // questions at one time
 constexpr size_t kMaxProgram = 64u << 20;
 
 /// As a PMIx client on the host must know it to be served: it stands for a password.
-std::string secret() {
-  std::array<unsigned char, 16> bytes{};
-  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) sys::throw_errno("getrandom");
-  std::string text;
-  for (const unsigned char byte : bytes) {
-    text += "0123456789abcdef"[byte >> 4];
-    text += "0123456789abcdef"[byte & 15];
-  }
-  return text;
-}
+std::string secret() { return sys::random_hex(16); }
 
 std::string machine() {
   utsname names{};

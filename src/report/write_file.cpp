@@ -9,6 +9,8 @@
 #include <cstring>
 #include <random>
 
+#include "sys/io.h"
+
 namespace dlaunch::report {
 namespace {
 
@@ -21,15 +23,7 @@ tl::unexpected<Error> cannot_write(const std::string& path, int error) {
 
 /// errno, 0 when all was written. Closes `fd`: some file systems tell of a full disk only then.
 int write_and_close(int fd, std::string_view text) {
-  int error = 0;
-  while (!text.empty() && error == 0) {
-    const ssize_t n = ::write(fd, text.data(), text.size());
-    if (n >= 0) {
-      text.remove_prefix(static_cast<size_t>(n));
-    } else if (errno != EINTR) {
-      error = errno;
-    }
-  }
+  int error = sys::write_all(fd, text) ? 0 : errno;
   if (::close(fd) != 0 && error == 0 && errno != EINTR) error = errno;
   return error;
 }

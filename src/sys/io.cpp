@@ -61,6 +61,15 @@ void set_nonblocking(int fd) {
   if (flags < 0 || ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0) throw_errno("fcntl(F_SETFL)");
 }
 
+bool write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t wrote = ::write(fd, bytes.data(), bytes.size());
+    if (wrote < 0 && errno != EINTR) return false;
+    if (wrote > 0) bytes.remove_prefix(static_cast<size_t>(wrote));
+  }
+  return true;
+}
+
 ssize_t send_some(int fd, std::string_view bytes, std::span<const Fd> fds) {
   if (fds.empty()) return ::write(fd, bytes.data(), bytes.size());
   iovec part{const_cast<char*>(bytes.data()), bytes.size()};  // sendmsg does not write through it

@@ -26,6 +26,9 @@ std::pair<Fd, Fd> make_socketpair();
 
 void set_nonblocking(int fd);
 
+/// Writes all of it, however little the descriptor takes at once; it must be a blocking one. False with errno set.
+bool write_all(int fd, std::string_view bytes);
+
 /// How many descriptors one message of send_some may carry (SCM_MAX_FD is 253).
 inline constexpr std::size_t kMaxPassedFds = 64;
 

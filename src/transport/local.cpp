@@ -26,13 +26,7 @@ constexpr unsigned kMemfdExec = 0x10;  // MFD_EXEC, which Linux 6.3 wants said
 Result<sys::Fd> agent_file() {
   sys::Fd file(::memfd_create("dlaunch-agent", MFD_CLOEXEC | kMemfdExec));
   if (!file && errno == EINVAL) file.reset(::memfd_create("dlaunch-agent", MFD_CLOEXEC));
-  std::string_view rest = agent_image().bytes;
-  while (file && !rest.empty()) {
-    const ssize_t wrote = ::write(file.get(), rest.data(), rest.size());
-    if (wrote < 0) break;
-    rest.remove_prefix(static_cast<size_t>(wrote));
-  }
-  if (!file || !rest.empty()) {
+  if (!file || !sys::write_all(file.get(), agent_image().bytes)) {
     return fail({"", "cannot unpack the agent into memory", std::strerror(errno), "free memory or raise its limit",
                  kExitHostLost});
   }

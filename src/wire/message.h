@@ -518,7 +518,11 @@ struct StdinClosed {
 /// Something a person reads with -v, or an agent's last word before it gives up.
 struct Log {
   static constexpr std::uint8_t kType = 38;
-  std::uint8_t level = 0;  ///< 0 detail, 1 information, 2 warning, 3 error
+  static constexpr std::uint8_t kDetail = 0;
+  static constexpr std::uint8_t kInformation = 1;
+  static constexpr std::uint8_t kWarning = 2;  ///< a person sees it without -v, too
+  static constexpr std::uint8_t kError = 3;
+  std::uint8_t level = kDetail;
   std::string text;
   template <class A>
   void fields(A& a) {

@@ -5,6 +5,7 @@ import subprocess
 
 import support
 from hosts_case import HostsCase
+from openmpi_case import OpenMpiCase, openmpi
 from support import Case, program, sh, wait_until
 
 NO_GDB = None if shutil.which("gdb") else "no gdb: scripts/install-packages mpi"
@@ -57,6 +58,19 @@ class OneRank(Case):
                 self.assertIn(b"nanosleep", shown)
             job.terminate()
             self.assertEqual(job.wait(support.TIMEOUT), 143)
+
+
+class OneRankOfOpenMpi(OpenMpiCase):
+    def test_a_batch_in_place_of_one_rank(self):
+        if NO_GDB:
+            self.skipTest(NO_GDB)
+        ring = openmpi("mpi_ring")
+        out = self.assert_succeeds("-n", 3, ring, ":", "-n", 1, "gdb", "-nx", "-q", "--batch", "-ex", "set debuginfod enabled off",
+                                   "-ex", "break main", "-ex", "run", "-ex", "print 40 + 2", "-ex", "continue", "--args", ring,
+                                   timeout=120)
+        self.assertIn(b"$1 = 42", out)
+        self.assertIn(b"exited normally", out)
+        self.assertIn(b"sum 6", out)
 
 
 class OnAnotherHost(HostsCase):

@@ -1,29 +1,18 @@
-"""Real programs of Open MPI, unmodified, served by PMIx: one world on one host and over several, how it ends, and that
-what needs none pays nothing."""
-import json
+"""Real programs of Open MPI, unmodified, served by PMIx: one world on one host and over several, how it ends
+(mpi_case.py), and that what needs none pays nothing."""
 import os
-import pathlib
-import re
 import shutil
 import signal
 import socket
 import subprocess
 from unittest import mock
 
+import mpi_case
 import support
 from hosts_case import HostsCase, lines
-from support import Case, program, wait_until
+from openmpi_case import MPI4PY, PYTHON, OpenMpi, OpenMpiCase, left_behind, openmpi
+from support import program, wait_until
 
-BRIDGE = pathlib.Path(os.environ["DLAUNCH"]).with_name("dlaunch-pmix")
-WHY_NOT = None
-if not shutil.which("mpicc.openmpi"):
-    WHY_NOT = "no mpicc.openmpi: scripts/install-packages mpi"
-elif not BRIDGE.exists():
-    WHY_NOT = "this build has no dlaunch-pmix: scripts/install-packages mpi, then configure and build again"
-PYTHON = "/usr/bin/python3"  # Debian's own, which has its packages
-MPI4PY = subprocess.run([PYTHON, "-c", "import mpi4py"], capture_output=True).returncode == 0
-
-# What Open MPI needs on this machine whatever starts it: root, no real network.
 REDUCE = """
 from mpi4py import MPI
 world = MPI.COMM_WORLD
@@ -33,31 +22,9 @@ if world.rank == 0:
 """
 
 
-def openmpi(name):
-    return program("openmpi/" + name)
-
-
-def hellos(stdout):
-    """Of mpi_hello: {rank: (size, host, app, universe)}."""
-    found = re.findall(r"^rank (\d+) of (\d+) on (\S+) app (\d+) universe (-?\d+)$", stdout.decode(), re.M)
-    return {int(rank): (int(size), host, int(app), int(universe)) for rank, size, host, app, universe in found}
-
-
 def told_of_event(ranks):
     """By pmix_event, from the rank after them."""
     return [f"rank {rank}: the event from rank {ranks}: hello" for rank in range(ranks)]
-
-
-def last_words(result):
-    return result.stderr.decode().splitlines()[-1]
-
-
-def left_behind():
-    """Directories of jobs, and files of Open MPI's."""
-    found = [path for place in ("/tmp", "/dev/shm") for pattern in ("dlaunch-????????????????", "dlaunch-kvs_*")
-             for path in pathlib.Path(place).glob(pattern)]
-    return sorted(map(str, found + list(pathlib.Path("/dev/shm").glob("vader_segment*"))
-                      + list(pathlib.Path("/tmp").glob("ompi.*"))))
 
 
 def descendants(pid):
@@ -71,36 +38,7 @@ def descendants(pid):
     return found
 
 
-class OpenMpiCase(Case):
-    def setUp(self):
-        if WHY_NOT:
-            self.skipTest(WHY_NOT)
-        super().setUp()
-        self.before = set(left_behind())
-
-    def tearDown(self):
-        super().tearDown()
-        new = set(left_behind()) - self.before  # some may be of tests that run at the same time, which end
-        wait_until(lambda: not new & set(left_behind()), 30)
-        self.assertEqual(new & set(left_behind()), set())
-
-
-class World(OpenMpiCase):
-    def test_the_ranks_are_one_world(self):
-        seen = hellos(self.assert_succeeds("-n", 4, openmpi("mpi_hello")))
-        self.assertEqual(sorted(seen), [0, 1, 2, 3])
-        self.assertEqual({size for size, _, _, _ in seen.values()}, {4})
-        self.assertTrue(all(universe >= 4 for _, _, _, universe in seen.values()), seen)
-
-    def test_programs_are_told_apart_and_share_the_world(self):
-        hello = openmpi("mpi_hello")
-        seen = hellos(self.assert_succeeds("-n", 1, hello, ":", "-n", 2, hello))
-        self.assertEqual({rank: (size, app) for rank, (size, _, app, _) in seen.items()}, {0: (3, 0), 1: (3, 1), 2: (3, 1)})
-
-    def test_behind_a_script(self):
-        out = self.assert_succeeds("-n", 2, "sh", "-c", '"$0"; echo done', openmpi("mpi_ring"))
-        self.assertEqual(sorted(out.splitlines()), [b"done", b"done", b"sum 1"])
-
+class World(mpi_case.OneHost, OpenMpiCase):
     def test_one_program_after_the_other(self):
         out = self.assert_succeeds("-n", 2, "sh", "-c", '"$0" && "$0"', openmpi("mpi_ring"))
         self.assertEqual(out, b"sum 1\nsum 1\n")
@@ -115,20 +53,8 @@ class World(OpenMpiCase):
 
     def test_how_it_is_chosen(self):
         self.assertEqual(self.assert_succeeds("--mpi", "pmix", "-n", 2, openmpi("mpi_ring")), b"sum 1\n")
-        for none in ("none", "pmi1"):
-            out = self.assert_succeeds("--mpi", none, "-n", 2, openmpi("mpi_split"))
-            self.assertEqual(out, b"rank 0: 0\nrank 0: 0\n", none)
-
-    def test_ring_and_ranks_of_one_host(self):
-        self.assertEqual(self.assert_succeeds("-n", 3, openmpi("mpi_ring"), 3), b"sum 9\n")
-        self.assertEqual(sorted(lines(self.assert_succeeds("-n", 2, openmpi("mpi_split")))), ["rank 0: 0 1", "rank 1: 0 1"])
-
-    def test_allreduce_of_64_mib(self):
-        self.assertEqual(self.assert_succeeds("-n", 2, openmpi("mpi_allreduce"), 64, timeout=120),
-                         b"8388608 doubles, 0 wrong\n")
-
-    def test_published_names(self):
-        self.assertEqual(self.assert_succeeds("-n", 2, openmpi("mpi_names")), b"ocean is tag#0$here\nthen it is gone\n")
+        out = self.assert_succeeds("--mpi", "pmi1", "-n", 2, openmpi("mpi_split"))
+        self.assertEqual(out, b"rank 0: 0\nrank 0: 0\n")
 
     def test_events_go_from_rank_to_rank(self):
         self.assertEqual(sorted(lines(self.assert_succeeds("-n", 3, program("pmix_event")))), told_of_event(2))
@@ -169,39 +95,18 @@ class Environment(OpenMpiCase):
         self.assertNotIn("PMI_RANK", env)
 
     def test_a_program_without_mpi_starts_no_server(self):
-        for command in (("sh", "-c"), ("python3", "-c")):
-            code = "sleep 0.3; ps -e -o args" if command[0] == "sh" else "import os; os.system('ps -e -o args')"
-            self.assertNotIn(b"dlaunch-pmix", self.assert_succeeds("-n", 2, *command, code))
+        for command in (("sh", "-c", "sleep 0.3; echo up; sleep 1000"),
+                        (PYTHON, "-c", "import time; time.sleep(0.3); print('up', flush=True); time.sleep(1000)")):
+            with self.subTest(command), self.start("-n", 2, *command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as job:
+                for _ in range(2):
+                    self.assertEqual(job.stdout.readline(), b"up\n")
+                names = [name for _, name in descendants(job.pid)]
+                job.terminate()
+                self.assertIn(os.path.basename(command[0]), names)
+                self.assertNotIn("dlaunch-pmix", names)
 
 
-class End(OpenMpiCase):
-    def test_abort_gives_its_code_and_its_rank(self):
-        result = self.run_dlaunch("-n", 3, "--report", "r.json", openmpi("mpi_leave"), "abort", 1, 7)
-        self.assert_exit(result, 7)
-        self.assertRegex(last_words(result), r"^dlaunch: rank 1 \(host \S+, pid \d+\) called MPI_Abort with code 7 after")
-        record = json.loads((self.dir / "r.json").read_text())
-        self.assertEqual(record["ranks"][1]["status"], {"kind": "aborted", "code": 7})
-
-    def test_leaving_without_finalize_is_a_failure(self):
-        for who in ("1", "all"):
-            with self.subTest(who):
-                result = self.run_dlaunch("-n", 2, openmpi("mpi_leave"), "exit", who, 0)
-                self.assert_exit(result, 1)
-                self.assertIn("exited with code 0 after MPI_Init and without MPI_Finalize", last_words(result))
-
-    def test_its_own_code_stays(self):
-        self.assert_exit(self.run_dlaunch("-n", 2, openmpi("mpi_leave"), "exit", 1, 5), 5)
-
-    def test_a_rank_killed_while_the_others_wait_for_it(self):
-        result = self.run_dlaunch("-n", 3, "--grace", 1, openmpi("mpi_leave"), "kill", 2)
-        self.assert_exit(result, 128 + signal.SIGKILL)
-        self.assertRegex(result.stderr.decode(), r"rank 2 \(host \S+, pid \d+\) killed by signal 9")
-
-    def test_a_rank_that_never_enters_mpi_lets_nobody_wait(self):
-        result = self.run_dlaunch("-n", 1, "true", ":", "-n", 2, openmpi("mpi_hello"))
-        self.assertNotEqual(result.returncode, 0)
-        self.assertIn("rank 0 has left MPI, or never entered it", result.stderr.decode())
-
+class End(mpi_case.HowItEnds, OpenMpiCase):
     def test_a_server_that_is_killed_is_told(self):
         job = self.start("-n", 2, "sh", "-c", '"$0"; sleep 1000', openmpi("mpi_hello"), stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE)
@@ -280,50 +185,22 @@ class Strangers(OpenMpiCase):
         self.assertEqual((job.returncode, out), (0, b"sum 3\n"), err)
 
 
-class Hosts(HostsCase):
+class Hosts(OpenMpi, mpi_case.SeveralHosts, HostsCase):
     count = 3
+    never_entered = "ranks wait in MPI for ranks that have ended"
 
-    def setUp(self):
-        if WHY_NOT:
-            self.skipTest(WHY_NOT)
-        super().setUp()
-
-    def run_openmpi(self, *args, **options):
-        return self.assert_succeeds(*args, **options)
-
-    def test_one_world_over_hosts(self):
-        seen = hellos(self.run_openmpi("-n", 4, "-H", "node1:2,node2:2", openmpi("mpi_hello")))
-        self.assertEqual({rank: host for rank, (_, host, _, _) in seen.items()},
-                         {0: "node1", 1: "node1", 2: "node2", 3: "node2"})
-        self.assertEqual({(size, universe) for size, _, _, universe in seen.values()}, {(4, 4)})
-
-    def test_ranks_of_a_host_find_each_other(self):
-        for placed, expected in (((), ["rank 0: 0 1", "rank 1: 0 1", "rank 2: 2 3", "rank 3: 2 3", "rank 4: 4"]),
-                                 (("--map-by", "node"), ["rank 0: 0 3", "rank 1: 1 4", "rank 2: 2", "rank 3: 0 3", "rank 4: 1 4"])):
-            with self.subTest(placed):
-                out = self.run_openmpi("-n", 5, "-H", "node1:2,node2:2,node3:1", *placed, openmpi("mpi_split"))
-                self.assertEqual(sorted(lines(out)), expected)
-
-    def test_data_and_names_go_between_hosts(self):
-        self.assertEqual(self.run_openmpi("-H", "node1,node2", openmpi("mpi_allreduce"), 64), b"8388608 doubles, 0 wrong\n")
-        self.assertEqual(self.run_openmpi("-H", "node1,node2", openmpi("mpi_names")), b"ocean is tag#0$here\nthen it is gone\n")
+    def run_world(self, *args, complete):
+        out = self.assert_succeeds(*args)
+        self.assertTrue(complete(out), out)
+        return out
 
     def test_a_direct_modex(self):
-        out = self.run_openmpi("-H", "node1,node2:2", "-x", "OMPI_MCA_pmix_base_collect_data=0", openmpi("mpi_ring"), 2)
-        self.assertEqual(out, b"sum 6\n")
+        self.run_world("-H", "node1,node2:2", "-x", "OMPI_MCA_pmix_base_collect_data=0", openmpi("mpi_ring"), 2,
+                       complete=lambda out: out == b"sum 6\n")
 
     def test_events_go_between_hosts(self):
-        out = self.run_openmpi("-n", 4, "-H", "node1:2,node2:1,node3:1", program("pmix_event"))
-        self.assertEqual(sorted(lines(out)), told_of_event(3))
-
-    def test_abort_on_another_host(self):
-        result = self.run_dlaunch("-H", "node1,node2,node3", openmpi("mpi_leave"), "abort", 2, 7)
-        self.assert_told(result, 7, "rank 2 (host node3", "called MPI_Abort with code 7")
-
-    def test_a_host_whose_ranks_never_enter_mpi(self):
-        result = self.run_dlaunch("-n", 1, "-H", "node1", "true", ":", "-n", 2, "-H", "node2:2", openmpi("mpi_hello"))
-        self.assertNotEqual(result.returncode, 0)
-        self.assertIn("ranks wait in MPI for ranks that have ended", result.stderr.decode())
+        self.run_world("-n", 4, "-H", "node1:2,node2:1,node3:1", program("pmix_event"),
+                       complete=lambda out: sorted(lines(out)) == told_of_event(3))
 
 
 if __name__ == "__main__":

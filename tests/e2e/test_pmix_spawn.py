@@ -4,9 +4,8 @@ import re
 import subprocess
 
 import support
-import test_pmix
 from hosts_case import HostsCase
-from test_pmix import MPI4PY, PYTHON, openmpi
+from openmpi_case import MPI4PY, PYTHON, OpenMpi, OpenMpiCase, openmpi
 
 MET = re.compile(r"^(?:\[(\S+)\] )?(parent|child) (\d+) of (\d+) app (\d+) on (\S+) in (\S+): (\d+) of (\d+), sum (right|wrong)(.*)$", re.M)
 
@@ -37,7 +36,7 @@ def met(stdout):
     return found
 
 
-class Spawn(test_pmix.OpenMpiCase):
+class Spawn(OpenMpiCase):
     def test_a_world_of_its_own_that_meets_the_first(self):
         seen = met(self.assert_succeeds("-n", 2, openmpi("mpi_spawn"), 3))
         self.assertEqual(sorted(seen), [("child", rank) for rank in range(3)] + [("parent", rank) for rank in range(2)])
@@ -82,13 +81,8 @@ class Spawn(test_pmix.OpenMpiCase):
         self.assertEqual(out, b"[(0, 0, False), (1, 1, False), (2, 0, True), (3, 1, True)]\n")
 
 
-class Hosts(HostsCase):
+class Hosts(OpenMpi, HostsCase):
     count = 3
-
-    def setUp(self):
-        if test_pmix.WHY_NOT:
-            self.skipTest(test_pmix.WHY_NOT)
-        super().setUp()
 
     def test_over_hosts(self):
         seen = met(self.assert_succeeds("-n", 3, "-H", "node1:2,node2:2,node3:2", "--map-by", "node", openmpi("mpi_spawn"), 3))

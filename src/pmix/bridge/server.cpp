@@ -284,8 +284,9 @@ void Server::refuse(const Spawn& spawn, int status) {
 void Server::collect(std::uint8_t kind, std::string members, std::string data, Member waits) {
   const auto refused = [&](int status) { std::visit([&](const auto& each) { refuse(each, status); }, waits); };
   if (data.size() > kMaxPart || members.size() > kMaxMembers) {
-    send_(wire::Log{2, "the ranks here put " + std::to_string(data.size()) +
-                           " bytes before an MPI fence; a host may put " + std::to_string(kMaxPart >> 20) + " MiB"});
+    send_(wire::Log{wire::Log::kWarning, "the ranks here put " + std::to_string(data.size()) +
+                                             " bytes before an MPI fence; a host may put " +
+                                             std::to_string(kMaxPart >> 20) + " MiB"});
     return refused(PMIX_ERR_NOMEM);
   }
   if (!gatherings_.try_emplace({kind, members}, Gathering{waits, {}}).second) return refused(PMIX_ERR_BAD_PARAM);

@@ -9,6 +9,7 @@
 #include <asio/steady_timer.hpp>
 #include <asio/write.hpp>
 #include <chrono>
+#include <cstring>
 #include <utility>
 
 namespace dlaunch::pmix {
@@ -29,6 +30,16 @@ sys::Fd dial(std::uint16_t port) {
   const int on = 1;
   ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   return socket;
+}
+
+/// A greeting begins with two numbers of 32 bits and one of 64, in the machine's order: how many bytes follow.
+bool is_whole(std::string_view greeting) {
+  constexpr size_t kLength = 8;
+  constexpr size_t kHeader = 16;
+  std::uint64_t follow = 0;
+  if (greeting.size() < kHeader) return false;
+  std::memcpy(&follow, greeting.data() + kLength, sizeof follow);
+  return greeting.size() - kHeader >= follow;
 }
 
 }  // namespace
@@ -136,7 +147,7 @@ void Shuttle::hear(const std::shared_ptr<Guest>& guest) {
   const std::string_view said = guest->said;
   const size_t begin = said.find(space_);
   const size_t end = begin == said.npos ? begin : said.find('\0', begin);
-  if (end == said.npos) return said.size() > kGreeting ? guest->leave() : listen_to(guest);
+  if (end == said.npos || !is_whole(said)) return said.size() > kGreeting ? guest->leave() : listen_to(guest);
   if (knows_(said.substr(begin, end - begin))) return carry(*guest);
   std::erase_if(early_, [](const auto& other) { return !other->socket.is_open(); });
   early_.push_back(guest);

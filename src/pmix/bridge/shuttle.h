@@ -1,6 +1,7 @@
 // Clients knock at a socket that the agent opened before there was a server. Each connection is carried to libpmix's
-// own port, once its first bytes have the name of a world of the job, which no other user knows, and libpmix knows that
-// world: a stranger never gets through, nor makes libpmix wait for him. Owned by main; the loop must outlive it.
+// own port, once its greeting is there as a whole and has the name of a world of the job, which no other user knows,
+// and libpmix knows that world: a stranger never gets through, and nobody makes libpmix wait, which then hears no other
+// client. Owned by main; the loop must outlive it.
 #pragma once
 
 #include <asio/io_context.hpp>

@@ -1,7 +1,6 @@
 #include "transport/ssh/host_key.h"
 
 #include <fcntl.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -10,6 +9,7 @@
 
 #include "base/text.h"
 #include "sys/fd.h"
+#include "sys/randomness.h"
 #include "transport/ssh/encoding.h"
 
 namespace dlaunch::transport::ssh {
@@ -82,8 +82,7 @@ bool write_down(const Route& route, const ServerKey& key) {
   if (const size_t slash = path.rfind('/'); slash != string::npos) ::mkdir(path.substr(0, slash).c_str(), 0700);
   const sys::Fd file(::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
   if (!file) return false;
-  string salt(route.hash_known_hosts ? HmacSha1::Digest{}.size() : 0, '\0');
-  if (::getrandom(salt.data(), salt.size(), 0) != static_cast<ssize_t>(salt.size())) return false;
+  const string salt = sys::random_bytes(route.hash_known_hosts ? HmacSha1::Digest{}.size() : 0);
   string line = known_hosts_line(route.known.name, key.type, key.base64, salt);
   if (!ends_in_a_line(file)) line.insert(0, "\n");
   return ::write(file.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size());

@@ -1,5 +1,5 @@
 // mpi_leave HOW RANK [CODE]: after MPI_Init that rank leaves: abort with CODE, exit with CODE without MPI_Finalize, or
-// kill itself; the others wait for it in a barrier. `all` for RANK: every rank does.
+// kill itself; the others wait for it in a barrier. `stay`: it says "up" and stays. `all` for RANK: every rank does.
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,6 +18,11 @@ int main(int argc, char** argv) {
     if (strcmp(argv[1], "abort") == 0) MPI_Abort(MPI_COMM_WORLD, code);
     if (strcmp(argv[1], "exit") == 0) _exit(code);
     if (strcmp(argv[1], "kill") == 0) raise(SIGKILL);
+    if (strcmp(argv[1], "stay") == 0) {
+      puts("up");
+      fflush(stdout);
+      pause();
+    }
   }
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();

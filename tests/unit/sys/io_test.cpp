@@ -2,11 +2,15 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <string>
+#include <thread>
 
 namespace dlaunch::sys {
 namespace {
@@ -97,6 +101,39 @@ TEST(Io, AClosedReaderIsAnErrorAndNoSignal) {
   b.reset();
   EXPECT_EQ(send_some(a.get(), "x", fds), -1);
   EXPECT_EQ(errno, EPIPE);
+}
+
+TEST(Io, WritesAllToAPipeThatTakesLittleAtATimeWhateverInterruptsIt) {
+  struct sigaction on_alarm{};
+  struct sigaction before{};
+  on_alarm.sa_handler = [](int) {};  // without SA_RESTART: a write ends early, with less or with EINTR
+  ::sigaction(SIGALRM, &on_alarm, &before);
+  Pipe pipe = make_pipe();
+  ASSERT_EQ(::fcntl(pipe.write.get(), F_SETPIPE_SZ, 4096), 4096);
+  std::string sent(300000, ' ');
+  for (size_t i = 0; i < sent.size(); ++i) sent[i] = static_cast<char>('a' + i % 23);
+  std::string got;
+  const pthread_t writer = ::pthread_self();
+  std::thread reader([&] {
+    std::array<char, 1000> buffer;
+    for (ssize_t size = 0; (size = ::read(pipe.read.get(), buffer.data(), buffer.size())) > 0;) {
+      got.append(buffer.data(), static_cast<size_t>(size));
+      if (got.size() < sent.size()) ::pthread_kill(writer, SIGALRM);
+    }
+  });
+  EXPECT_TRUE(write_all(pipe.write.get(), sent));
+  pipe.write.reset();
+  reader.join();
+  ::sigaction(SIGALRM, &before, nullptr);
+  EXPECT_EQ(got, sent);
+}
+
+TEST(Io, SaysThatTheDiskIsFull) {
+  const Fd full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
+  ASSERT_TRUE(full);
+  EXPECT_TRUE(write_all(full.get(), ""));
+  EXPECT_FALSE(write_all(full.get(), "text"));
+  EXPECT_EQ(errno, ENOSPC);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "cli/rank_table.h"
+#include "cli/follow_rank_table.h"
 
 #include <algorithm>
 #include <numeric>

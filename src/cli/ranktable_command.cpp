@@ -1,4 +1,4 @@
-#include "cli/ranktable.h"
+#include "cli/ranktable_command.h"
 
 #include <sys/stat.h>
 

@@ -1,5 +1,5 @@
 // --rank-table FILE: what a table makes of the options.
-#include "cli/rank_table.h"
+#include "cli/follow_rank_table.h"
 
 #include "front.h"
 

@@ -1,0 +1,50 @@
+"""What the end-to-end tests of Open MPI share: its programs, and that nothing of theirs is left."""
+import os
+import pathlib
+import shutil
+import subprocess
+
+from support import Case, program, wait_until
+
+BRIDGE = pathlib.Path(os.environ["DLAUNCH"]).with_name("dlaunch-pmix")
+WHY_NOT = None
+if not shutil.which("mpicc.openmpi"):
+    WHY_NOT = "no mpicc.openmpi: scripts/install-packages mpi"
+elif not BRIDGE.exists():
+    WHY_NOT = "this build has no dlaunch-pmix: scripts/install-packages mpi, then configure and build again"
+PYTHON = "/usr/bin/python3"  # Debian's own, which has its packages
+MPI4PY = subprocess.run([PYTHON, "-c", "import mpi4py"], capture_output=True).returncode == 0
+
+
+def openmpi(name):
+    return program("openmpi/" + name)
+
+
+def left_behind():
+    """Directories of jobs, and files of Open MPI's."""
+    found = [path for place in ("/tmp", "/dev/shm") for pattern in ("dlaunch-????????????????", "dlaunch-kvs_*")
+             for path in pathlib.Path(place).glob(pattern)]
+    return sorted(map(str, found + list(pathlib.Path("/dev/shm").glob("vader_segment*"))
+                      + list(pathlib.Path("/tmp").glob("ompi.*"))))
+
+
+class OpenMpi:
+    def setUp(self):
+        if WHY_NOT:
+            self.skipTest(WHY_NOT)
+        super().setUp()
+
+    def mpi(self, name):
+        return openmpi(name)
+
+
+class OpenMpiCase(OpenMpi, Case):
+    def setUp(self):
+        super().setUp()
+        self.before = set(left_behind())
+
+    def tearDown(self):
+        super().tearDown()
+        new = set(left_behind()) - self.before  # some may be of tests that run at the same time, which end
+        wait_until(lambda: not new & set(left_behind()), 30)
+        self.assertEqual(new & set(left_behind()), set())
