@@ -668,7 +668,7 @@ struct StageCredit {
 /// This host's part of a collective of PMIx: all its ranks among the members are there. Answered by PmixShared.
 struct PmixCollect {
   static constexpr std::uint8_t kType = 50;
-  std::uint8_t kind = 0;  ///< 0 fence, 1 connect, 2 disconnect
+  std::uint8_t kind = 0;  ///< 0 fence, 1 connect, 2 disconnect, 3 construct a group, 4 take it apart
   std::string members;    ///< pmix/members.h
   std::string data;       ///< with a fence
   template <class A>

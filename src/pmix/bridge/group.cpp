@@ -15,8 +15,6 @@ void release(void* infos) { delete static_cast<Infos*>(infos); }
 
 }  // namespace
 
-void Server::refuse(const Group& group, int status) { group.call(status, nullptr, 0, group.data, nullptr, nullptr); }
-
 void Server::construct(std::string members, std::string data, Group waits) {
   collect(kConstructGroup, std::move(members), write_group_part({next_group_, std::move(data)}), std::move(waits));
 }

@@ -23,8 +23,8 @@
 
 namespace dlaunch::pmix {
 
-inline constexpr std::uint8_t kConstructGroup = 3;  ///< of PmixCollect's kinds
-inline constexpr std::uint8_t kDestructGroup = 4;
+/// Of PmixCollect.
+enum Kind : std::uint8_t { kFence, kConnect, kDisconnect, kConstructGroup, kDestructGroup };
 inline constexpr std::uint64_t kFirstGroup = 1u << 16;  ///< Open MPI has small numbers of its own
 
 class Server {
@@ -71,18 +71,17 @@ class Server {
     void* data;
     std::vector<pmix_proc_t> members;
   };
-  using Member = std::variant<Op, Modex, Group>;
   struct Gathering {
-    Member waits;
+    std::variant<Op, Modex, Group> waits;
     std::string data;
   };
 
   static void refuse(const Op& op, int status);
   static void refuse(const Modex& modex, int status);
   static void refuse(const Lookup& lookup, int status);
-  static void refuse(const Spawn& spawn, int status);
   static void refuse(const Group& group, int status);
-  void collect(std::uint8_t kind, std::string members, std::string data, Member waits);
+  static void refuse(const Spawn& spawn, int status);
+  void collect(std::uint8_t kind, std::string members, std::string data, std::variant<Op, Modex, Group> waits);
   void construct(std::string members, std::string data, Group waits);
   void constructed(const wire::PmixShared& shared, Gathering done);
   void want(const pmix_proc_t& of, Modex waits);
