@@ -351,6 +351,7 @@ void Ranks::refuse(std::uint32_t rank, int error, const std::string& what) {
 }
 
 void Ranks::signal(int signal) {
+  told_to_end_ = told_to_end_ || signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
   pmix_.settle();
   for (auto& [id, rank] : ranks_) {
     if (rank.pid <= 1) continue;
@@ -370,7 +371,7 @@ void Ranks::reaped(pid_t pid, int wait_status) {
     if (reader) reader->rank_ended();
   }
   const bool in_pmix = pmix_.ended(id);
-  const bool in_mpi = mpi_.ended(id) || in_pmix;
+  const bool in_mpi = (mpi_.ended(id) || in_pmix) && !told_to_end_;
   if (const auto failure = Spawner::failure(rank.failure)) {
     return refuse(id, failure->error,
                   step_text(failure->step, failure->error, {programs_.at(rank.app), rank.path, rank.directory, {}}));

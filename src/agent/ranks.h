@@ -96,6 +96,7 @@ class Ranks {
   std::map<std::uint32_t, Rank> ranks_;
   std::map<pid_t, std::uint32_t> rank_of_;
   int unreported_ = 0;
+  bool told_to_end_ = false;
   bool discarding_ = false;
 };
 

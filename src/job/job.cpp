@@ -12,15 +12,18 @@ namespace {
 constexpr int kSignalBase = 128;
 constexpr std::int64_t kReapingNs = std::chrono::nanoseconds(kReaping).count();
 
-bool killed_from_outside(const RankRecord& record) {
-  const auto* by = record.status ? std::get_if<Signaled>(&record.status->value()) : nullptr;
-  return by && by->signal == SIGKILL && !record.needed_kill;
+/// As no rank ends because of another, or of our signal (an agent tells LeftMpi only before it).
+bool ended_by_itself(const RankRecord& record) {
+  if (!record.status) return false;
+  const auto* by = std::get_if<Signaled>(&record.status->value());
+  if (by) return by->signal == SIGKILL && !record.needed_kill;
+  return std::holds_alternative<LeftMpi>(record.status->value());
 }
 
 /// Which of two failures came first.
 bool before(const RankRecord& one, const RankRecord& other) {
-  if (other.abort_code && killed_from_outside(one)) return one.end_ns < other.end_ns + kReapingNs;
-  if (one.abort_code && killed_from_outside(other)) return one.end_ns + kReapingNs <= other.end_ns;
+  if (other.abort_code && ended_by_itself(one)) return one.end_ns < other.end_ns + kReapingNs;
+  if (one.abort_code && ended_by_itself(other)) return one.end_ns + kReapingNs <= other.end_ns;
   return one.end_ns < other.end_ns;
 }
 

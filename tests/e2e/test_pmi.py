@@ -124,6 +124,13 @@ finalize()
         self.assertLess(int(result.stdout), 9000)
         self.assertIn("rank 0 put more than MPI's key-value space holds", result.stderr.decode())
 
+    def test_one_that_leaves_because_it_is_told_to_is_no_cause(self):
+        aborts = client("init()\nbarrier()\nask('cmd=abort exitcode=7')\ntime.sleep(60)")
+        leaves = client("import signal\nsignal.signal(signal.SIGTERM, lambda *_: os._exit(0))\ninit()\nbarrier()\ntime.sleep(60)")
+        result = self.run_dlaunch("-n", 1, *aborts, ":", "-n", 1, *leaves)
+        self.assert_exit(result, 7)
+        self.assertIn("1 other rank was ended because of it", result.stderr.decode())
+
     def test_one_that_hangs_up_lets_nobody_wait(self):
         result = self.run_dlaunch("-n", 2, "--on-failure", "continue", *client("""
 init()

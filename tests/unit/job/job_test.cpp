@@ -335,17 +335,20 @@ TEST(Job, AnAbortThatCameFirstIsTheCauseThoughItWasHeardLater) {
 }
 
 TEST(Job, AnAbortOfWhoSawAPeerDieIsAConsequenceThoughItsTimeIsEarlier) {
-  for (const bool heard_first : {true, false}) {
+  for (const auto& [heard_first, status] : {std::pair{true, ExitStatus(Signaled{SIGKILL})},
+                                            {false, ExitStatus(Signaled{SIGKILL})},
+                                            {true, ExitStatus(LeftMpi{})},
+                                            {false, ExitStatus(LeftMpi{})}}) {
     Script s(3);
     s.start();
     if (heard_first) s.say(RankAborted{1, 15, 4'900'000'000}, 5);
-    s.end(2, ExitStatus(Signaled{SIGKILL}), 5);
+    s.end(2, status, 5);
     if (!heard_first) s.say(RankAborted{1, 15, 4'900'000'000}, 5);
     s.end(1, ExitStatus(Exited{15}), 5);
     s.end(0, ExitStatus(Signaled{SIGTERM}), 6);
     const Outcome& outcome = s.job.outcome();
     EXPECT_EQ(outcome.first_failure, 2);
-    EXPECT_EQ(outcome.exit_code, 137);
+    EXPECT_EQ(outcome.exit_code, status.shell_code());
     EXPECT_FALSE(outcome.ranks[2].ended_by_us);
     EXPECT_TRUE(outcome.ranks[0].ended_by_us);
   }
