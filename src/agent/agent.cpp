@@ -70,6 +70,7 @@ class Agent::Impl {
   }
 
   void on(wire::Signal& signal) {
+    reap();  // who has ended already does not end because of it
     ranks_.signal(static_cast<int>(signal.signal));
     if (signal.signal != SIGKILL) return;
     setup_.grace_ms = 0;  // the time to be polite is over, for what the ranks left behind, too
