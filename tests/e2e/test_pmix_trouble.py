@@ -14,7 +14,7 @@ CLIENT = program("pmix_client")
 LIBRARY = "/usr/lib/x86_64-linux-gnu/pmix2"
 
 # Rank 1 learns from an honest client how one begins, says that to the server with what `saying` makes of it, keeps the
-# connection, and is an honest client, as the others are, from then on.
+# connection, and is an honest client, as the others are, from then on, or another program.
 HOSTILE = r"""
 import os, random, socket, struct, subprocess, sys, time
 client = sys.argv[1:]
@@ -47,13 +47,13 @@ try:
     while server.recv(65536): pass
 except OSError: pass
 server.set_inheritable(True)
-os.execv(client[0], client)
+os.execvp({then}[0], {then})
 """
 
 
 class Clients(OpenMpiCase):
-    def hostile(self, saying, *options):
-        script = HOSTILE.replace("{saying}", saying)
+    def hostile(self, saying, *options, then="client"):
+        script = HOSTILE.replace("{saying}", saying).replace("{then}", then)
         return self.run_dlaunch("--timeout", 20, *options, "-n", 3, PYTHON, "-c", script, CLIENT, "fence", 64)
 
     def test_one_that_says_less_or_other_than_a_greeting_keeps_nobody_waiting(self):
@@ -71,14 +71,15 @@ class Clients(OpenMpiCase):
                        "b''.join(frame(n % 4 * 33, noise(n)) for n in range(200))",
                        "b''.join(frame(100 + n, bytes([n % 40]) + noise(n)) for n in range(200))"):
             with self.subTest(saying):
-                result = self.hostile(f"server.sendall(greeting); server.recv(4); server.sendall({saying})")
+                result = self.hostile(f"server.sendall(greeting); server.recv(4); server.sendall({saying})", then="['true']")
                 self.assertNotEqual(result.returncode, 124, result)
                 if result.returncode:
                     self.assertRegex(lines(result.stderr)[-1], r"^dlaunch: (rank \d .* (exited|killed)|a host was lost .* no PMIx)")
 
     def test_a_length_that_is_far_too_large_takes_no_memory(self):
         result = self.hostile("server.sendall(greeting); server.recv(4); server.sendall(frame(0, b'', 3 << 30)); time.sleep(1);"
-                              "print('MiB', servers_memory(), flush=True)", "--on-failure", "continue")
+                              "print('MiB', servers_memory(), flush=True)", "--on-failure", "continue", then="['true']")
+        self.assertNotEqual(result.returncode, 124, result)
         self.assertLess(int(re.search(rb"MiB (\d+)", result.stdout)[1]), 300, result)
 
     def test_one_that_leaves_in_the_middle_of_a_fence(self):
