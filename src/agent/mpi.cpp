@@ -15,6 +15,11 @@
 #include "wire/spawn.h"
 
 namespace dlaunch::agent {
+namespace {
+
+constexpr int kLastReads = 64;  // more than a socket holds: what the rank left behind may say more without end
+
+}  // namespace
 
 struct Mpi::Connection {
   Connection(asio::io_context& io, sys::Fd fd) : socket(io, fd.release()) {}
@@ -29,7 +34,7 @@ void Mpi::configure(const wire::MpiWorld& world) {
   probe_ = world.probe;
   worlds_.push_back({world.world, world.first, world.size,
                      pmi::Server({world.space, world.size, world.universe, world.mapping, world.here, world.alone,
-                                  static_cast<int>(world.world), world.first, world.first_app})});
+                                  static_cast<int>(world.world), world.first, world.first_app, world.parent})});
   worlds_.back().server.preload(world.pairs);
 }
 
@@ -61,7 +66,7 @@ sys::Fd Mpi::connect(std::uint32_t rank, std::uint32_t app) {
 bool Mpi::ended(std::uint32_t rank) {
   const World* world = world_of(rank);
   if (!world) return false;
-  while (read_some(rank)) {
+  for (int reads = 0; reads < kLastReads && read_some(rank); ++reads) {
   }
   const bool in_mpi = world->server.in_mpi(rank);
   close(rank);

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <utility>
 
+#include "agent/environment.h"
 #include "agent/near_devices.h"
 #include "agent/oom.h"
 #include "agent/program.h"
@@ -57,8 +57,6 @@ struct Start {
 
 namespace {
 
-constexpr const char* kEnvironmentFile = "env.log";
-constexpr mode_t kEnvironmentMode = 0600;
 constexpr int kStarts = 8;  // reported together: so many may wait for their Started
 
 std::vector<char*> pointers(const std::vector<std::string>& first, const std::vector<std::string>& second) {
@@ -115,52 +113,11 @@ tl::expected<std::string, NotFound> path_in(const Program& program, const std::s
   return find_program(program.asked.argv[0], program.asked.env, directory);
 }
 
-/// As env(1) prints it; for its owner only, since it may hold secrets. 0 or errno.
-int save_environment(const std::string& directory, const std::vector<std::string>& shared,
-                     const std::vector<std::string>& own) {
-  std::string text;
-  for (const auto* entries : {&shared, &own}) {
-    for (const std::string& entry : *entries) text.append(entry).append("\n");
-  }
-  const std::string name = directory + '/' + kEnvironmentFile;
-  ::unlink(name.c_str());
-  const sys::Fd file(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kEnvironmentMode));
-  return file && sys::write_all(file.get(), text) ? 0 : errno;
-}
-
-bool has_name_of(const std::vector<std::string>& env, const std::string& other) {
-  const std::string_view start = std::string_view(other).substr(0, other.find('=') + 1);
-  return std::ranges::any_of(env, [&](const std::string& entry) { return entry.starts_with(start); });
-}
-
-void add_unless_there(std::vector<std::string>& env, const std::string& added) {
-  if (!has_name_of(env, added)) env.push_back(added);
-}
-
 /// A library that is loaded before all others may bring MPI into any program.
 pmi::Family family_of(const std::string& path, const std::vector<std::string>& env) {
   const pmi::Family family = pmi::family_of(sys::read_file(path, pmi::kProbed).value_or(""));
   const auto preloads = [](const std::string& entry) { return entry.starts_with("LD_PRELOAD="); };
   return family == pmi::Family::none && std::ranges::any_of(env, preloads) ? pmi::Family::unknown : family;
-}
-
-bool is_pmi1(const std::string& entry) {
-  return std::ranges::any_of(plan::kPmi1Variables, [&](std::string_view name) {
-    return entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=';
-  });
-}
-
-/// What the plan says of a connection that the program's ranks do not have; not what the user chose.
-void drop_pmi1(std::vector<std::string>& env, std::uint32_t ranks) {
-  std::erase(env, "PMI_FD=" + std::to_string(plan::kPmiFd));
-  std::erase(env, "PMI_SIZE=" + std::to_string(ranks));
-}
-
-/// What belongs to the login on this host and is not sent from another one. The local agent has none of it.
-void add_login(std::vector<std::string>& env) {
-  for (const char* name : {"HOME", "USER", "LOGNAME", "SHELL", "TMPDIR"}) {
-    if (const char* value = std::getenv(name)) add_unless_there(env, std::string(name) + '=' + value);
-  }
 }
 
 }  // namespace
@@ -224,7 +181,7 @@ void Ranks::describe(wire::Program&& program) {
     made.mpi = mpi_.serves(made.family);
     made.pmix = pmix_.serves(made.family);
   }
-  if (made.pmix && !made.mpi) drop_pmi1(made.asked.env, world_ranks_);
+  if (made.pmix && !made.mpi) drop_planned_pmi1(made.asked.env, world_ranks_);
   programs_.insert_or_assign(app, std::move(made));
 }
 
@@ -257,7 +214,7 @@ std::vector<std::string> Ranks::own_environment(const wire::Spawn& spawn) const 
   std::vector<std::string> env = spawn.env;
   const Program& program = programs_.at(spawn.app);
   if (!program.pmix || !pmix_.in_world(spawn.rank)) return env;
-  if (!program.mpi) std::erase_if(env, is_pmi1);
+  if (!program.mpi) drop_pmi1(env);
   for (std::string& entry : pmix_.environment(spawn, program.family, program.asked.argv.front())) {
     if (!has_name_of(program.asked.env, entry)) add_unless_there(env, entry);
   }

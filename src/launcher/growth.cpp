@@ -42,7 +42,7 @@ Result<job::RanksAdded> Growth::take(const plan::SpawnRequest& request, std::vec
   parts_.facts.insert(parts_.facts.end(), facts.begin(), facts.end());
   plan::adopt(plan, *std::move(grown));
   parts_.streams.grow(static_cast<int>(plan.ranks.size()));
-  parts_.mpi.grow(std::move(pairs));
+  parts_.mpi.grow(std::move(pairs), space_name(plan, plan.worlds.place(request.asker).world));
   return added;
 }
 

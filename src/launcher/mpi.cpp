@@ -20,13 +20,14 @@ std::vector<int> ranks_of_hosts(const plan::Plan& plan, int world) {
 
 }  // namespace
 
-Mpi::Mpi(const plan::Plan& plan, Hosts& hosts) : plan_(plan), hosts_(hosts) { grow({}); }
+Mpi::Mpi(const plan::Plan& plan, Hosts& hosts) : plan_(plan), hosts_(hosts) { grow({}, {}); }
 
-void Mpi::grow(std::vector<std::string> pairs) {
+void Mpi::grow(std::vector<std::string> pairs, std::string parent) {
   const int world = plan_.worlds.last();
   gathers_.emplace_back(ranks_of_hosts(plan_, world), world, static_cast<std::uint32_t>(plan_.worlds.first(world)));
   newest_ = newest_world(plan_);
   newest_.pairs = std::move(pairs);
+  newest_.parent = std::move(parent);
 }
 
 std::string Mpi::fence(int host, wire::Fence& fence) {

@@ -19,8 +19,9 @@ class Mpi {
  public:
   Mpi(const plan::Plan& plan, Hosts& hosts);
 
-  /// The plan has another world, with `pairs` in its key-value space from the start.
-  void grow(std::vector<std::string> pairs);
+  /// The plan has another world, with `pairs` in its key-value space from the start. `parent`: the space of the world
+  /// whose rank asked for it.
+  void grow(std::vector<std::string> pairs, std::string parent);
   /// What the hosts of the newest world are told of it (launcher/frames.h).
   const wire::MpiWorld& newest() const { return newest_; }
   /// Empty, or what is wrong with what the agent says.

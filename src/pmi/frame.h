@@ -13,7 +13,7 @@
 
 namespace dlaunch::pmi {
 
-inline constexpr size_t kMaxFrame = 64u << 10;  ///< what clients have room for
+inline constexpr size_t kMaxFrame = 999'999;  ///< what six characters can say
 
 /// Without its length. An Error has no `where`.
 Result<Line> parse_frame(std::string_view text);

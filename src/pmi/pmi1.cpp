@@ -145,6 +145,14 @@ void Server::name_line(std::uint32_t rank, NameOp op, bool ok, const std::string
   }
 }
 
+void Server::spawn_line(std::uint32_t rank, bool ok, const std::string& space) {
+  if (ok) {
+    answer(rank, {{"cmd", "spawn_result"}, {"rc", "0"}, {"jobid", space}, {"nerrs", "0"}});
+  } else {
+    answer(rank, {{"cmd", "spawn_result"}, {"rc", "-1"}, {"status", "spawn_failed"}});
+  }
+}
+
 void Server::answer(std::uint32_t rank, Pairs pairs) { actions_.push_back(Send{rank, write_line(pairs)}); }
 
 }  // namespace dlaunch::pmi

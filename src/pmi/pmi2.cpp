@@ -33,7 +33,7 @@ const Server::Command* Server::frame_command(string_view name) {
       {"name-unpublish", &Server::on_frame_name},
       {"abort", &Server::on_frame_abort, true},
       {"finalize", &Server::on_frame_finalize},
-      {"spawn", &Server::on_unserved},
+      {"spawn", &Server::on_frame_spawn},
       {"job-connect", &Server::on_unserved},
       {"job-disconnect", &Server::on_unserved},
       {"ring", &Server::on_unserved},
@@ -53,12 +53,14 @@ void Server::take_frame(std::uint32_t rank, Client& client, const std::string& t
 void Server::on_full_init(std::uint32_t rank, Client& client, const Line&) {
   if (client.state == State::initialized) return break_off(rank, "said fullinit twice");
   client.state = State::initialized;
+  const string_view spawner = world_.parent.empty() ? "" : "spawner-jobid";
   answer_frame(rank, "fullinit", {},
                {{"pmi-version", "2"},
                 {"pmi-subversion", "0"},
                 {"rank", std::to_string(rank - world_.first)},
                 {"size", std::to_string(world_.size)},
                 {"appnum", std::to_string(client.app - world_.first_app)},
+                {spawner, world_.parent},
                 {"debugged", "FALSE"},
                 {"pmiverbose", "FALSE"}});
 }
@@ -141,10 +143,21 @@ void Server::on_frame_finalize(std::uint32_t rank, Client& client, const Line&) 
   answer_frame(rank, "finalize", {});
 }
 
+void Server::on_frame_spawn(std::uint32_t rank, Client& client, const Line& line) {
+  auto ask = read_spawn(line, rank);
+  if (!ask) return break_off(rank, "sent " + ask.error().what + ": " + ask.error().why);
+  client.wait = Wait::spawn;
+  actions_.push_back(*std::move(ask));
+}
+
+/// Clients know a refusal by the jobid that is not there, whatever rc says. They take an answer without errcodes for
+/// one of zeros, and some read no more than 1 KiB of it.
+void Server::spawn_frame(std::uint32_t rank, bool ok, const std::string& space) {
+  if (!ok) return answer_frame(rank, "spawn", "spawn_failed");
+  answer_frame(rank, "spawn", {}, {{"jobid", space}, {"nerrs", "0"}});
+}
+
 void Server::on_unserved(std::uint32_t rank, Client&, const Line& line) {
-  if (line["cmd"] == "spawn") {
-    actions_.push_back(Complain{name(rank) + " called MPI_Comm_spawn by PMI-2, which dlaunch does not serve"});
-  }
   answer_frame(rank, line["cmd"], "not_supported");
 }
 

@@ -17,15 +17,10 @@ constexpr std::array<string_view, 9> kMpich = {"libmpich.so",  "libmpichcxx.so",
                                                "libmpi.so.12", "libmpicxx.so.12", "libmpifort.so.12",
                                                "libpmi.so",    "libpmi2.so",      "libpmi_simple.so"};
 // Not Open MPI's inner libraries: its mpirun has them alone, and refuses to run where it takes itself for a rank.
-constexpr std::array<string_view, 9> kPmix = {"libmpi.so.40",
-                                              "libmpi_cxx.so.40",
-                                              "libmpi_mpifh.so.40",
-                                              "libmpi_usempif08.so.40",
-                                              "libmpi_usempi_ignore_tkr.so.40",
-                                              "libmpi_usempi.so.40",
-                                              "libmpi_java.so.40",
-                                              "liboshmem.so",
-                                              "libpmix.so.2"};
+constexpr std::array<string_view, 2> kPmix = {"liboshmem.so", "libpmix.so.2"};
+// Of "libmpi.so.40", and one for each language, which may name its compiler: "libmpi_mpifh-gfortran.so.40".
+constexpr string_view kOpenMpiBegins = "libmpi";
+constexpr string_view kOpenMpiEnds = ".so.40";
 constexpr std::array<string_view, 16> kStarters = {
     "execve", "execv",   "execvp", "execvpe",     "execl",        "execlp", "execle",  "execveat",
     "system", "fexecve", "popen",  "posix_spawn", "posix_spawnp", "dlopen", "dlmopen", "syscall"};
@@ -100,6 +95,12 @@ bool is_one_of(string_view name, std::span<const string_view> names) {
   });
 }
 
+bool is_open_mpi(string_view name) {
+  if (!name.starts_with(kOpenMpiBegins)) return false;
+  const size_t ends = name.find(kOpenMpiEnds);
+  return ends != string_view::npos && is_one_of(name.substr(ends), std::array{kOpenMpiEnds});
+}
+
 }  // namespace
 
 Family family_of(string_view file) {
@@ -129,7 +130,7 @@ Family family_of(string_view file) {
     const string_view name = names.substr(needed[i], names.substr(needed[i]).find('\0'));
     runtime = runtime && std::ranges::find(kRuntime, name) != kRuntime.end();
     mpich = mpich || is_one_of(name, kMpich);
-    pmix = pmix || is_one_of(name, kPmix);
+    pmix = pmix || is_one_of(name, kPmix) || is_open_mpi(name);
   }
   if (mpich != pmix) return mpich ? Family::mpich : Family::pmix;
   return runtime && !has_starter(names) ? Family::none : Family::unknown;

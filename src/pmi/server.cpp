@@ -39,6 +39,9 @@ bool Server::in_mpi(std::uint32_t rank) const {
 
 Actions Server::shared(const std::vector<std::string>& pairs, bool last, bool broken) {
   const bool fits = space_.take(pairs);
+  if (!fits && waiting_ > 0) {
+    actions_.push_back(Complain{"the ranks put more than MPI's key-value space holds, so they are let down"});
+  }
   if (last || broken || !fits) end_fence(broken || !fits);
   return take_actions();
 }
@@ -60,10 +63,10 @@ Actions Server::spawn_answered(std::uint32_t rank, bool ok, const std::string& s
   const auto found = clients_.find(rank);
   if (found == clients_.end() || found->second.wait != Wait::spawn || found->second.gone) return {};
   found->second.wait = Wait::none;
-  if (ok) {
-    answer(rank, {{"cmd", "spawn_result"}, {"rc", "0"}, {"jobid", space}, {"nerrs", "0"}});
+  if (found->second.dialect == Dialect::lines) {
+    spawn_line(rank, ok, space);
   } else {
-    answer(rank, {{"cmd", "spawn_result"}, {"rc", "-1"}, {"status", "spawn_failed"}});
+    spawn_frame(rank, ok, space);
   }
   return take_actions();
 }
@@ -97,7 +100,8 @@ void Server::perform(std::uint32_t rank, Client& client, const Command* command,
     return break_off(rank, "sent a command that PMI-" + std::string(version) + " does not have: " + quoted(text));
   }
   if (!command->before_init && client.state != State::initialized) {
-    return break_off(rank, "asked before it said init: " + quoted(text));
+    const bool before = client.state == State::fresh;
+    return break_off(rank, (before ? "asked before it said init: " : "asked after it said finalize: ") + quoted(text));
   }
   (this->*command->handler)(rank, client, line);
 }
@@ -132,7 +136,9 @@ string_view Server::put(std::uint32_t rank, string_view key, string_view value) 
   if (value.size() > kMaxValue) return "value_too_long";
   if (key == kMapping || key == kDead) return "reserved_key";
   if (space_.put(std::string(key), std::string(value))) return {};
-  actions_.push_back(Complain{name(rank) + " put more than MPI's key-value space holds"});
+  if (!std::exchange(clients_.at(rank).too_much, true)) {
+    actions_.push_back(Complain{name(rank) + " put more than MPI's key-value space holds"});
+  }
   return "space_is_full";
 }
 

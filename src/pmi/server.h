@@ -2,10 +2,11 @@
 // descriptors, no clock. Owned by the agent.
 //
 // A client says in its first line whether it speaks PMI-1 (pmi1.cpp) or PMI-2 (pmi2.cpp). Both share all that is in
-// server.cpp: connections, the key-value space, fences and names.
+// server.cpp: connections, the key-value space, fences, names and spawns.
 //
 // Rules
 // - A client asks, waits for the answer, asks again. One that breaks PMI is hung up on and named; it harms nobody else.
+// - What follows an abort is not heard: it may be more of its message.
 // - A key that is not there is answered at once: what other hosts put is here after the next fence.
 // - A fence waits for every rank of the world. One that can never come (it ended, or its connection did) ends the
 //   fence: all that wait in it are hung up on, for their MPI would wait for ever.
@@ -38,6 +39,7 @@ struct World {
   int number = 1;              ///< 1 is the job as it was started
   std::uint32_t first = 0;     ///< number of its rank 0
   std::uint32_t first_app = 0;
+  std::string parent = {};  ///< the space of the world whose rank asked for it; empty: it is world 1
 };
 
 class Server {
@@ -75,6 +77,7 @@ class Server {
     std::string thread;     ///< of its last question, PMI-2's thrid
     bool gone = false;
     bool aborted = false;
+    bool too_much = false;                  ///< put; a person was told
     std::optional<SpawnReader> spawn = {};  ///< while it says what to spawn
     LineReader lines;
     FrameReader frames;
@@ -119,6 +122,7 @@ class Server {
   void on_abort(std::uint32_t rank, Client& client, const Line& line);
   void on_name(std::uint32_t rank, Client& client, const Line& line);
   void name_line(std::uint32_t rank, NameOp op, bool ok, const std::string& port);
+  void spawn_line(std::uint32_t rank, bool ok, const std::string& space);
   void answer(std::uint32_t rank, Pairs pairs);
 
   // pmi2.cpp
@@ -134,6 +138,8 @@ class Server {
   void on_frame_name(std::uint32_t rank, Client& client, const Line& line);
   void on_frame_abort(std::uint32_t rank, Client& client, const Line& line);
   void on_frame_finalize(std::uint32_t rank, Client& client, const Line& line);
+  void on_frame_spawn(std::uint32_t rank, Client& client, const Line& line);
+  void spawn_frame(std::uint32_t rank, bool ok, const std::string& space);
   void on_unserved(std::uint32_t rank, Client& client, const Line& line);
   void name_frame(std::uint32_t rank, Client& client, bool ok, const std::string& port);
   void answer_found(std::uint32_t rank, std::string_view command, const std::string* value);

@@ -247,6 +247,7 @@ struct MpiWorld {
   bool alone = false;              ///< no other host takes part: fences end here
   bool probe = false;              ///< look first what MPI a program may use, if any
   std::vector<std::string> pairs;  ///< in its space from the start: key, value, key, value, …
+  std::string parent;              ///< the space of the world whose rank asked for this one; empty: world 1
   bool pmi1 = true;                ///< the MPICH family is served
   bool pmix = false;               ///< so are Open MPI and other clients of PMIx
   bool personal = false;           ///< its ranks get all that Open MPI's own launcher says
@@ -257,7 +258,7 @@ struct MpiWorld {
   template <class A>
   void fields(A& a) {
     a(world), a(first), a(size), a(here), a(first_app), a(space), a(universe), a(mapping), a(alone), a(probe), a(pairs),
-        a(pmi1), a(pmix), a(personal), a(no_pmix), a(pmix_space), a(node), a(name);
+        a(parent), a(pmi1), a(pmix), a(personal), a(no_pmix), a(pmix_space), a(node), a(name);
   }
   bool operator==(const MpiWorld&) const = default;
 };

@@ -1,4 +1,4 @@
-"""A PMI-1 client of our own, for programs that tests write."""
+"""Clients of our own for PMI-1 and PMI-2, for programs that tests write."""
 PYTHON = "/usr/bin/python3"
 CLIENT = r"""
 import os, socket, sys, time
@@ -37,11 +37,53 @@ def finalize():
 """
 
 
+FRAMES = r"""
+import os, socket, sys, time
+rank, size = int(os.environ["PMI_RANK"]), int(os.environ["PMI_SIZE"])
+pmi = socket.socket(fileno=int(os.environ["PMI_FD"]))
+file = pmi.makefile("rb")
+def frame(text):
+    return b"%6d" % len(text) + text.encode()
+def ask(text):
+    pmi.sendall(frame(text))
+    length = file.read(6)
+    return file.read(int(length)).decode() if length else ""
+def value(text, key):
+    answer = ask(text).replace(";;", "\0")
+    return dict(pair.split("=", 1) for pair in answer.split(";") if pair)[key].replace("\0", ";")
+def init(spawner=None):
+    pmi.sendall(b"cmd=init pmi_version=2 pmi_subversion=0\n")
+    assert file.readline() == b"cmd=response_to_init pmi_version=2 pmi_subversion=0 rc=0\n"
+    answer = ask(f"cmd=fullinit;pmirank={rank};threaded=FALSE;")
+    assert f";rank={rank};size={size};" in answer
+    assert ("spawner-jobid" in answer) == bool(spawner) and (not spawner or f";spawner-jobid={spawner};" in answer), answer
+def spawn(*programs, preput=()):
+    # Each is (count, argv, info).
+    def counted(count, pairs, words):
+        text = [f"{count}={len(pairs)};"]
+        for n, pair in enumerate(pairs):
+            text += [f"{word}{n}={one};".replace(";", ";;")[:-1] for word, one in zip(words, pair)]
+        return "".join(text)
+    text = f"cmd=spawn;thrid=0x12;ncmds={len(programs)};" + counted("preputcount", preput, ("ppkey", "ppval"))
+    for count, argv, info in programs:
+        text += f"subcmd={argv[0]};maxprocs={count};" + counted("argc", [(word,) for word in argv[1:]], ("argv",))
+        text += counted("infokeycount", info, ("infokey", "infoval")) if info else ""
+    return ask(text)
+def finalize():
+    assert ask("cmd=finalize;") == "cmd=finalize-response;rc=0;"
+"""
+
+
+def frame_client(script):
+    """The words that run it as a rank that speaks PMI-2."""
+    return [PYTHON, "-c", FRAMES + script]
+
+
 def client(script):
     """The words that run it as a rank."""
     return [PYTHON, "-c", CLIENT + script]
 
 
-def one_line(script):
+def one_line(script, words=client):
     """The same in words without a newline, as PMI-1 needs them of what is to be spawned."""
-    return [PYTHON, "-c", f"exec(bytes.fromhex('{(CLIENT + script).encode().hex()}'))"]
+    return [PYTHON, "-c", f"exec(bytes.fromhex('{words(script)[2].encode().hex()}'))"]

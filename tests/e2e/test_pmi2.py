@@ -1,39 +1,14 @@
-"""PMI-2: Slurm's client library over one host and several, what it is told, and what becomes of a client that breaks it."""
+"""PMI-2: Slurm's client library over one host and several, what it is told, what it spawns, and what becomes of a client that breaks it."""
 import os
 import re
 
 import support
 from hosts_case import HostsCase, lines
+from pmi_client import client, frame_client as own, one_line
 from support import Case, program
 
 CLIENT = program("pmi2_client")
 NO_CLIENT = None if os.path.exists(CLIENT) else "no libpmi2 to build pmi2_client with: scripts/install-packages mpi"
-
-PYTHON = "/usr/bin/python3"
-OWN = r"""
-import os, socket, sys, time
-rank, size = int(os.environ["PMI_RANK"]), int(os.environ["PMI_SIZE"])
-pmi = socket.socket(fileno=int(os.environ["PMI_FD"]))
-file = pmi.makefile("rb")
-def frame(text):
-    return b"%6d" % len(text) + text.encode()
-def ask(text):
-    pmi.sendall(frame(text))
-    length = file.read(6)
-    return file.read(int(length)).decode() if length else ""
-def init():
-    pmi.sendall(b"cmd=init pmi_version=2 pmi_subversion=0\n")
-    assert file.readline() == b"cmd=response_to_init pmi_version=2 pmi_subversion=0 rc=0\n"
-    assert f";rank={rank};size={size};" in ask(f"cmd=fullinit;pmirank={rank};threaded=FALSE;")
-def finalize():
-    assert ask("cmd=finalize;") == "cmd=finalize-response;rc=0;"
-"""
-
-
-def own(script):
-    """The words that run it as a rank."""
-    return [PYTHON, "-c", OWN + script]
-
 
 class SlurmsClient(Case):
     def setUp(self):
@@ -78,10 +53,16 @@ class Hostile(Case):
         "no command": ("ask('key=a;')", "begins with no command"),
         "no end": ("ask('cmd=kvs-get;key=a')", "does not end with ';'"),
         "a line": ("pmi.sendall(b'cmd=get_maxes\\n')", "a PMI frame without its length"),
-        "huge": ("pmi.sendall(b'99999 cmd=kvs-put;')", "a PMI frame without its length"),
+        "less than nothing": ("pmi.sendall(b'-9999 cmd=kvs-put;')", "a PMI frame without its length"),
         "nothing": ("pmi.sendall(b'0     ')", "a PMI frame without its length"),
         "no patience": ("pmi.sendall(frame('cmd=name-lookup;name=x;') + frame('cmd=job-getid;'))", "asked on before it was answered"),
         "fullinit twice": ("ask('cmd=fullinit;')", "said fullinit twice"),
+        "spawn of nothing": ("ask('cmd=spawn;')", 'a spawn whose ncmds is not in its place: "end of the frame"'),
+        "spawn of one too few": ("ask('cmd=spawn;ncmds=2;preputcount=0;subcmd=x;maxprocs=1;argc=0;')", "a spawn whose subcmd is not in its place"),
+        "spawn of one too many": ("ask('cmd=spawn;ncmds=1;preputcount=0;subcmd=x;maxprocs=1;argc=0;argv0=x;')", "a spawn that says more than it counted"),
+        "spawn of so many arguments": ("ask('cmd=spawn;ncmds=1;preputcount=0;subcmd=x;maxprocs=1;argc=2147483647;argv0=x;')", "a spawn whose argv1 is not in its place"),
+        "spawn of so many programs": ("ask('cmd=spawn;ncmds=257;preputcount=0;')", 'a spawn of so many programs: "257"'),
+        "spawn without patience": ("pmi.sendall(frame('cmd=spawn;ncmds=1;preputcount=0;subcmd=x;maxprocs=0;argc=0;') + frame('cmd=job-getid;'))", "asked on before it was answered"),
     }
 
     def test_breaches(self):
@@ -109,15 +90,127 @@ os._exit(4)
         self.assertIn(result.returncode, (4, 5))
         self.assertIn('an attribute of its node that no rank is left to put: "a"', result.stderr.decode())
 
-    def test_spawn_is_answered_with_an_error(self):
+    def test_one_that_talks_on_after_its_rank_holds_up_nobody(self):
         result = self.run_dlaunch("-n", 1, *own("""
 init()
-print(ask("cmd=spawn;thrid=0x12;ncmds=1;preputcount=0;subcmd=/bin/true;maxprocs=1;argc=0;"))
+if os.fork(): time.sleep(0.5), os._exit(3)
+try:
+    while True: pmi.sendall(frame("cmd=abort;isworld=FALSE;") * 2000)
+except OSError: pass
+"""), timeout=20)
+        self.assert_exit(result, 3)
+        self.assertIn("exited with code 3", result.stderr.decode())
+
+    def test_half_a_spawn_is_no_breach(self):
+        self.assert_succeeds("-n", 2, *own("init(); finalize()\nif rank: pmi.sendall(frame('cmd=spawn;ncmds=1;preputcount=0;subcmd=x;maxprocs=1;argc=0;')[:-9])"))
+
+
+CHILD = """
+init(spawner)
+job = value("cmd=job-getid;", "jobid")
+port = value(f"cmd=kvs-get;jobid={job};srcid=-1;key=PORT;", "value")
+ask(f"cmd=kvs-put;key=k{rank};value={rank};")
+ask("cmd=kvs-fence;")
+for other in range(size): assert value(f"cmd=kvs-get;jobid={job};srcid={other};key=k{other};", "value") == str(other)
+e = os.environ
+print("child", rank, size, port, e["PMI_SPAWNED"], e["DLAUNCH_WORLD"], e["DLAUNCH_HOST"], *sys.argv[2:], flush=True)
+finalize()
+"""
+# Its dialect is the other one: PMI-1.
+LINES_CHILD = """
+name = init()
+port = ask(f"cmd=get kvsname={name} key=PORT").split("value=")[1].strip()
+assert barrier() == "cmd=barrier_out\\n"
+print("child", rank, size, port, os.environ["PMI_SPAWNED"], os.environ["DLAUNCH_WORLD"], flush=True)
+finalize()
+"""
+SPAWNER = "spawner = sys.argv[1]\n"
+
+
+def parent(*programs, then="finalize()"):
+    """Rank 0 spawns, (count, words, info) each, with the name of its job as their first argument, and says what it was answered."""
+    return own(f"""
+init()
+if rank == 0:
+    job = value("cmd=job-getid;", "jobid")
+    words = [(count, words + [job], info) for count, words, info in {[(count, list(words), info) for count, words, info in programs]!r}]
+    sys.stderr.write(spawn(*words, preput=[("PORT", "tag#0$;x")]) + "\\n")
+{then}
+""")
+
+
+class Spawn(Case):
+    def spawned(self, *args, ok=True):
+        result = self.run_dlaunch(*args)
+        self.assert_exit(result, 0)
+        self.assertRegex(result.stderr.decode(), "cmd=spawn-response;thrid=0x12;" + (r"jobid=kvs_\S+_2;nerrs=0;rc=0;" if ok else "rc=14;errmsg=spawn_failed;"))
+        return result
+
+    def test_a_world_of_its_own(self):
+        out = self.spawned("-n", 2, "--label", *parent((2, own(SPAWNER + CHILD), []), (1, own(SPAWNER + CHILD), []), then="ask('cmd=kvs-fence;')\nfinalize()"))
+        rows = sorted(line.split() for line in lines(out.stdout))
+        self.assertEqual([row[:7] for row in rows], [[f"[2/{rank}]", "child", str(rank), "3", "tag#0$;x", "1", "2"] for rank in range(3)])
+
+    def test_either_dialect_spawns_the_other(self):
+        out = self.spawned("-n", 1, *parent((2, client(LINES_CHILD), [])))
+        self.assertEqual(sorted(lines(out.stdout)), [f"child {rank} 2 tag#0$;x 1 2" for rank in range(2)])
+        result = self.run_dlaunch("-n", 1, *client(f"""
+name = init()
+print(spawn((2, {one_line(SPAWNER + CHILD, own)!r} + [name], []), preput=[('PORT', 'tag')]), flush=True)
 finalize()
 """))
         self.assert_exit(result, 0)
-        self.assertEqual(result.stdout, b"cmd=spawn-response;thrid=0x12;rc=14;errmsg=not_supported;\n")
-        self.assertIn("called MPI_Comm_spawn", result.stderr.decode())
+        self.assertEqual([line.split()[:6] for line in sorted(lines(result.stdout)) if line.startswith("child")],
+                         [["child", str(rank), "2", "tag", "1", "2"] for rank in range(2)])
+
+    def test_a_spawned_rank_spawns(self):
+        inner = own(f"init(sys.argv[1])\njob = value('cmd=job-getid;', 'jobid')\nassert 'rc=0' in spawn((1, {own(SPAWNER + CHILD)!r} + [job], []), preput=[('PORT', 'deep')])\nfinalize()\n")
+        out = self.spawned("-n", 1, "--label", *parent((1, inner, [])))
+        self.assertTrue(out.stdout.startswith(b"[3/0] child 0 1 deep 1 3 "), out.stdout)
+
+    def test_info(self):
+        tool = self.dir / "bin" / "told"
+        tool.parent.mkdir()
+        tool.write_text("#!/bin/sh\necho $PWD $COLOUR \"$1\"\n")
+        tool.chmod(0o755)
+        info = [("wdir", "/"), ("path", str(tool.parent)), ("env", "COLOUR=red;blue"), ("soft", "1:2")]
+        self.assertEqual(self.spawned("-n", 1, *parent((1, ["told", "x;y"], info))).stdout, b"/ red;blue x;y\n")
+
+    def test_a_long_one(self):
+        out = self.spawned("-n", 1, *own("init()\nsys.stderr.write(spawn((1, ['sh', '-c', 'echo $# ${#1}', 'sh'] + ['w' * 1000] * 900, [])))\nfinalize()"))
+        self.assertEqual(out.stdout, b"900 1000\n")
+
+    def test_a_refused_one_is_answered_and_the_job_goes_on(self):
+        for count, words, info, told in ((0, ["x"], [], "0 processes were asked for"), (4097, ["x"], [], "4096 are the most"),
+                                         (1, ["x"], [("host", "nowhere")], "host nowhere is not one of the job's"), (1, [""], [], "no program was named")):
+            result = self.spawned("-n", 2, *parent((count, words, info), then="ask('cmd=kvs-fence;')\nfinalize()\nprint('on')"), ok=False)
+            self.assertEqual(result.stdout, b"on\non\n")
+            self.assertIn("rank 0 could not spawn: ", result.stderr.decode())
+            self.assertIn(told, result.stderr.decode())
+
+    def test_how_the_job_ends(self):
+        stuck = "ask('cmd=kvs-fence;')\ntime.sleep(60)"
+        result = self.run_dlaunch("-n", 2, *parent((2, ["sh", "-c", "[ $PMI_RANK = 0 ] || exit 7; sleep 60"], []), then=stuck))
+        self.assert_exit(result, 7)
+        self.assertRegex(result.stderr.decode(), r"dlaunch: rank 2/1 \(host \S+, pid \d+\) exited with code 7")
+        result = self.run_dlaunch("-n", 2, *parent((2, own("init(sys.argv[1])\nif rank: ask('cmd=abort;isworld=TRUE;msg=;')\ntime.sleep(60)"), []), then=stuck))
+        self.assert_exit(result, 1)
+        self.assertRegex(result.stderr.decode(), r"dlaunch: rank 2/1 \(host \S+, pid \d+\) called MPI_Abort")
+        result = self.run_dlaunch("-n", 1, *parent((1, ["/no/such/program"], []), then=stuck))
+        self.assert_exit(result, 127)
+        self.assertRegex(result.stderr.decode(), r"dlaunch: rank 2/0 \(host \S+\) .*/no/such/program")
+
+    def test_slurms_client(self):
+        if NO_CLIENT:
+            self.skipTest(NO_CLIENT)
+        out = lines(self.assert_succeeds("-n", 2, "--label", CLIENT, "spawn", 2, "wdir=/"))
+        self.assertEqual([re.sub(r"on \S+:", "on HOST:", line) for line in sorted(out) if "child" in line],
+                         ["[2/0] child 0 of 3 app 0 on HOST: a;b c", "[2/1] child 1 of 3 app 0 on HOST: a;b c", "[2/2] child 2 of 3 app 1 on HOST: "])
+        self.assertIn("[0] spawned", out)
+        result = self.run_dlaunch("-n", 2, CLIENT, "spawn", 2, "host=nowhere")
+        self.assert_exit(result, 0)
+        self.assertIn("refused", lines(result.stdout))
+        self.assertEqual(len(lines(result.stdout)), 3)
 
 
 class OverHosts(HostsCase):
@@ -156,6 +249,25 @@ os._exit(4)
 """))
         self.assert_exit(result, 5)
         self.assertIn("rank 2 has left MPI, or never entered it", result.stderr.decode())
+
+    def test_worlds_over_hosts(self):
+        result = self.run_dlaunch("--label", "-n", 2, "-N", 1, "-H", "node1:1,node2:2,node3:1",
+                                  *parent((4, own(SPAWNER + CHILD), []), (1, own(SPAWNER + CHILD), [("host", "node2")]), then="ask('cmd=kvs-fence;')\nfinalize()"))
+        self.assert_exit(result, 0)
+        rows = sorted(line.split() for line in lines(result.stdout))
+        self.assertEqual([row[:7] for row in rows], [[f"[2/{rank}]", "child", str(rank), "5", "tag#0$;x", "1", "2"] for rank in range(5)])
+        self.assertEqual(rows[4][7], "node2")
+        self.assertEqual({row[7] for row in rows[:4]}, {"node1", "node2"})
+
+    def test_slurms_client_spawns_on_another_host(self):
+        if NO_CLIENT:
+            self.skipTest(NO_CLIENT)
+        result = self.run_dlaunch("-n", 2, "-N", 1, "-H", "node1:1,node2:1", CLIENT, "spawn", 2, "host=node2")
+        self.assert_exit(result, 0)
+        told = sorted(line for line in lines(result.stdout) if line.startswith("child"))
+        self.assertEqual(told[:2], [f"child {rank} of 3 app 0 on node2: a;b c" for rank in range(2)])
+        self.assertRegex(told[2], r"^child 2 of 3 app 1 on node[12]: $")
+        self.assertIn("spawned", lines(result.stdout))
 
 
 if __name__ == "__main__":

@@ -28,6 +28,11 @@ def told_of_event(ranks):
     return [f"rank {rank}: the event from rank {ranks}: hello" for rank in range(ranks)]
 
 
+def told_of_groups(ranks):
+    """By pmix_group: what the last of all put, and what the last of its half."""
+    return [f"rank {rank}: two numbers, {99 + ranks}, {99 + ranks - (ranks - 1 - rank) % 2}" for rank in range(ranks)]
+
+
 def descendants(pid):
     """(pid, name) of all of them."""
     rows = [line.split(None, 2) for line in subprocess.check_output(["ps", "-e", "-o", "pid=,ppid=,comm="], text=True).splitlines()]
@@ -59,6 +64,9 @@ class World(mpi_case.OneHost, OpenMpiCase):
 
     def test_events_go_from_rank_to_rank(self):
         self.assertEqual(sorted(lines(self.assert_succeeds("-n", 3, program("pmix_event")))), told_of_event(2))
+
+    def test_groups(self):
+        self.assertEqual(sorted(lines(self.assert_succeeds("-n", 3, program("pmix_group")))), told_of_groups(3))
 
     def test_mpi4py(self):
         if not MPI4PY:
@@ -209,6 +217,10 @@ class Hosts(OpenMpi, mpi_case.SeveralHosts, HostsCase):
     def test_events_go_between_hosts(self):
         self.run_world("-n", 4, "-H", "node1:2,node2:1,node3:1", program("pmix_event"),
                        complete=lambda out: sorted(lines(out)) == told_of_event(3))
+
+    def test_groups_of_several_hosts(self):
+        self.run_world("-n", 5, "-H", "node1:2,node2:2,node3:1", program("pmix_group"),
+                       complete=lambda out: sorted(lines(out)) == told_of_groups(5))
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ void require(bool holds) {
 
 class Host {
  public:
-  Host(bool alone, std::uint32_t first_in_frames) : server_({"kvs", kRanks + 1, 8, "(vector,(0,1,4))", kRanks, alone}) {
+  Host(bool alone, std::uint32_t first_in_frames) : server_(world(alone)) {
     for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
       server_.join(rank, 0);
       if (rank < first_in_frames) {
@@ -59,6 +59,11 @@ class Host {
   }
 
  private:
+  static pmi::World world(bool alone) {
+    pmi::World world{"kvs", kRanks + 1, 8, "(vector,(0,1,4))", kRanks, alone};
+    if (!alone) world.parent = "kvs_1";
+    return world;
+  }
   void check(const pmi::Send& send) {
     require(!closed_.contains(send.rank));
     if (in_frames_.contains(send.rank)) return check_frame(send.bytes);
@@ -73,9 +78,13 @@ class Host {
     require(frame && *frame && reader.empty() && (*frame)->size() < 8192);
     const auto line = pmi::parse_frame(**frame);
     require(line && (*line)["cmd"].ends_with("-response") && !(*line)["rc"].empty());
+    if ((*line)["cmd"] == "spawn-response") require(line->has("jobid") == ((*line)["rc"] == "0"));
   }
   void answer(const pmi::AskSpawn& ask) {
     require(!ask.programs.empty() && ask.programs.size() <= pmi::kMostPrograms && ask.pairs.size() % 2 == 0);
+    for (size_t i = 0; i < ask.pairs.size(); i += 2) {
+      require(!ask.pairs[i].empty() && ask.pairs[i].size() <= 64 && ask.pairs[i + 1].size() <= 1024);
+    }
     size_t bytes = 0;
     for (const pmi::SpawnProgram& program : ask.programs) {
       require(!program.argv.empty());

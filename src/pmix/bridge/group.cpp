@@ -19,13 +19,12 @@ void Server::construct(std::string members, std::string data, Group waits) {
   collect(kConstructGroup, std::move(members), write_group_part({next_group_, std::move(data)}), std::move(waits));
 }
 
-/// Or taken apart, about which there is nothing to tell.
+/// Or taken apart: about that there is nothing to tell.
 void Server::constructed(const wire::PmixShared& shared, Gathering done) {
   auto& group = std::get<Group>(done.waits);
+  if (shared.kind != kConstructGroup || shared.status != PMIX_SUCCESS) return refuse(group, shared.status);
   auto whole = join_group_parts(done.data);
-  if (shared.kind != kConstructGroup || shared.status != PMIX_SUCCESS || !whole) {
-    return group.call(shared.status, nullptr, 0, group.data, nullptr, nullptr);
-  }
+  if (!whole) return refuse(group, PMIX_ERROR);
   next_group_ = std::max(next_group_, whole->number + 1);
   auto* infos = new Infos;  // libpmix lets it go when it has read it
   infos->add_size(PMIX_GROUP_CONTEXT_ID, whole->number);

@@ -23,8 +23,12 @@
 
 namespace dlaunch::pmix {
 
-/// Of PmixCollect.
-enum Kind : std::uint8_t { kFence, kConnect, kDisconnect, kConstructGroup, kDestructGroup };
+// Of PmixCollect's kinds.
+inline constexpr std::uint8_t kFence = 0;
+inline constexpr std::uint8_t kConnect = 1;
+inline constexpr std::uint8_t kDisconnect = 2;
+inline constexpr std::uint8_t kConstructGroup = 3;
+inline constexpr std::uint8_t kDestructGroup = 4;
 inline constexpr std::uint64_t kFirstGroup = 1u << 16;  ///< Open MPI has small numbers of its own
 
 class Server {

@@ -2,6 +2,7 @@
 // all other ranks, and an attribute with those of its node.
 //   pmi2_client abort RANK   that rank aborts the job
 //   pmi2_client leave        it says no finalize
+//   pmi2_client spawn COUNT [KEY=VALUE]...   the first rank spawns as many of it, and one more, with that info
 #include <slurm/pmi2.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,14 +58,61 @@ static void names(int rank, int size) {
   }
 }
 
+/// COUNT of "child a;b c", with the info, and one of "child".
+static void spawn(const char* program, int count, int pairs, char** info) {
+  const char* programs[] = {program, program};
+  const char* words[] = {"child", "a;b c"};
+  const char** argvs[] = {words, words};
+  int argcs[] = {2, 1}, ranks[] = {count, 1}, sizes[] = {pairs, 0};
+  struct MPID_Info infos[8] = {0}, port = {.key = "PORT", .value = "tag#0;$x y;;"};
+  const struct MPID_Info *both[] = {infos, infos}, *ports[] = {&port};
+  must(pairs <= 8, "more info than there is room for");
+  for (int i = 0; i < pairs; ++i) {
+    infos[i].key = info[i];
+    infos[i].value = strchr(info[i], '=');
+    *infos[i].value++ = 0;
+  }
+  char job[256] = "", own[256];
+  int* errors = malloc(((size_t)count + 1) * sizeof(int));
+  must(PMI2_Job_GetId(own, sizeof own) == PMI2_SUCCESS, "job id");
+  if (PMI2_Job_Spawn(2, programs, argcs, argvs, ranks, sizes, both, 1, ports, job, sizeof job, errors) ==
+      PMI2_SUCCESS) {
+    for (int i = 0; i < count + 1; ++i) must(errors[i] == 0, "an error of a rank");
+    must(*job && strcmp(job, own) != 0, "the name of the new job");
+    puts("spawned");
+  } else {
+    puts("refused");
+  }
+  free(errors);
+}
+
+/// One that was spawned.
+static void child(const char* job, int spawned, int rank, int size, int app, const char* word) {
+  char port[64] = "";
+  int length = 0;
+  must(spawned, "who does not know that it was spawned");
+  must(PMI2_KVS_Get(job, PMI2_ID_NULL, "PORT", port, sizeof port, &length) == PMI2_SUCCESS, "a key of the spawner");
+  must(strcmp(port, "tag#0;$x y;;") == 0, "another key of the spawner");
+  exchange(job, rank, size);
+  attributes(atoi(getenv("MPI_LOCALRANKID")) == 0);
+  must(PMI2_Finalize() == PMI2_SUCCESS, "finalize");
+  printf("child %d of %d app %d on %s: %s\n", rank, size, app, getenv("DLAUNCH_HOST"), word);
+}
+
 int main(int argc, char** argv) {
   int spawned, size, rank, app, found;
   char job[256], mapping[PMI2_MAX_VALLEN], universe[PMI2_MAX_VALLEN];
   must(PMI2_Init(&spawned, &size, &rank, &app) == PMI2_SUCCESS, "init");
   must(PMI2_Job_GetId(job, sizeof job) == PMI2_SUCCESS, "job id");
-  if (argc > 2 && atoi(argv[2]) == rank) PMI2_Abort(1, "so it is");
+  if (argc > 2 && strcmp(argv[1], "abort") == 0 && atoi(argv[2]) == rank) PMI2_Abort(1, "so it is");
   if (argc > 1 && strcmp(argv[1], "leave") == 0) return 0;
-  must(PMI2_Info_GetJobAttr("PMI_process_mapping", mapping, sizeof mapping, &found) == PMI2_SUCCESS && found, "mapping");
+  if (argc > 1 && strcmp(argv[1], "child") == 0) {
+    child(job, spawned, rank, size, app, argc > 2 ? argv[2] : "");
+    return 0;
+  }
+  if (argc > 2 && strcmp(argv[1], "spawn") == 0 && rank == 0) spawn(argv[0], atoi(argv[2]), argc - 3, argv + 3);
+  must(PMI2_Info_GetJobAttr("PMI_process_mapping", mapping, sizeof mapping, &found) == PMI2_SUCCESS && found,
+       "mapping");
   must(PMI2_Info_GetJobAttr("universeSize", universe, sizeof universe, &found) == PMI2_SUCCESS && found, "universe");
   must(PMI2_Info_GetJobAttr("none", universe + 32, 8, &found) == PMI2_SUCCESS && !found, "an attribute of the job");
   exchange(job, rank, size);

@@ -102,6 +102,27 @@ TEST_F(GrowthStage, ANewRankIsStartedAndWaitedFor) {
   EXPECT_EQ(out.text(), "from the child\n");
 }
 
+TEST_F(GrowthStage, AWorldKnowsTheOneThatAskedForIt) {
+  hosts.script([](Script& agent) {
+    agent.hello();
+    const auto first = agent.expect<wire::MpiWorld>();
+    EXPECT_EQ(first.parent, "");
+    agent.started(0);
+    std::string parent = first.space;
+    for (std::uint32_t rank = 0; rank < 2; ++rank) {
+      agent.send(one(rank));
+      const auto world = agent.expect<wire::MpiWorld>();
+      EXPECT_EQ(world.parent, parent);
+      EXPECT_NE(world.space, parent);
+      parent = world.space;
+      agent.started(rank + 1);
+    }
+    for (std::uint32_t rank = 0; rank < 3; ++rank) agent.ended(rank);
+    agent.finish();
+  });
+  EXPECT_EQ(run({"true"}, 1, [](plan::Plan& plan) { plan.mpi = plan::Mpi::pmi1; }).ranks.size(), 3u);
+}
+
 TEST_F(GrowthStage, PmixKnowsOfAWorldBeforeItsRanksStartAndBeforeWhoAsked) {
   hosts.script([](Script& agent) {
     agent.hello();

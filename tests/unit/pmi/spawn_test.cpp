@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "pmi/frame.h"
+
 namespace dlaunch::pmi {
 namespace {
 
@@ -91,6 +93,17 @@ TEST(SpawnReader, WhatIsNoSpawnIsAnError) {
   EXPECT_THAT(why(std::vector<std::string>(2, "mcmd=spawn")), HasSubstr("command"));
 }
 
+TEST(SpawnReader, AnErrorTellsNoValues) {
+  SpawnReader reader;
+  ASSERT_TRUE(reader.read("mcmd=spawn"));
+  Result<bool> read = false;
+  while (read) read = reader.read("info_val_0=KEY=secret");
+  EXPECT_EQ(read.error().why, "\"info_val_0\"");
+  SpawnReader twice;
+  ASSERT_TRUE(twice.read("mcmd=spawn") && twice.read("totspawns=2") && twice.read("endcmd"));
+  EXPECT_EQ(twice.read("info_val_0=KEY=secret").error().why, "\"info_val_0\"");
+}
+
 TEST(SpawnReader, HoldsSoMuchAndNoMore) {
   SpawnReader reader;
   ASSERT_TRUE(reader.read("mcmd=spawn"));
@@ -98,6 +111,96 @@ TEST(SpawnReader, HoldsSoMuchAndNoMore) {
   size_t taken = 0;
   while (reader.read(argument)) ++taken;
   EXPECT_EQ(taken, (kMaxSpawn - 11) / (argument.size() + 1));
+}
+
+constexpr std::string_view kOne = "cmd=spawn;ncmds=1;preputcount=0;subcmd=a;maxprocs=1;argc=0;";
+
+Result<AskSpawn> read_frame(std::string_view text) {
+  return parse_frame(text).and_then([](const Line& line) { return read_spawn(line, 4); });
+}
+
+std::string why_frame(std::string_view text) {
+  const auto ask = read_frame(text);
+  return ask ? "" : ask.error().what;
+}
+
+TEST(SpawnFrame, SaysWhatTheLinesSay) {
+  const auto ask = read_frame(
+      "cmd=spawn;thrid=0x1;ncmds=2;preputcount=2;ppkey0=PORT;ppval0=tag#0$d=1;;x;ppkey1=empty;ppval1=;"
+      "subcmd=prog;maxprocs=2;argc=3;argv0=-x;argv1=k=v w\n;argv2=;"
+      "infokeycount=5;infokey0=wdir;infoval0=/tmp;infokey1=host;infoval1=n0, n1,;infokey2=x;infoval2=y;"
+      "infokey3=path;infoval3=/opt;infokey4=env;infoval4=A=1;;2;"
+      "subcmd=b;maxprocs=3;argc=1;argv0=1;infokeycount=0;");
+  ASSERT_TRUE(ask) << ask.error().what;
+  EXPECT_EQ(ask->rank, 4u);
+  EXPECT_THAT(ask->programs,
+              ElementsAre(SpawnProgram{{"/opt/prog", "-x", "k=v w\n", ""}, 2, "/tmp", {"A=1;2"}, {"n0", "n1"}},
+                          SpawnProgram{{"b", "1"}, 3, "", {}, {}}));
+  EXPECT_THAT(ask->pairs, ElementsAre("PORT", "tag#0$d=1;x", "empty", ""));
+}
+
+TEST(SpawnFrame, NeedsNoInfoAndTakesAThreadAnywhere) {
+  const auto ask = read_frame(
+      "cmd=spawn;ncmds=2;preputcount=0;subcmd=a;maxprocs=1;argc=1;thrid=1;argv0=x;subcmd=b;maxprocs=0;argc=0;thrid=1;");
+  ASSERT_TRUE(ask) << ask.error().what;
+  EXPECT_THAT(ask->programs, ElementsAre(SpawnProgram{{"a", "x"}, 1, "", {}, {}}, SpawnProgram{{"b"}, 0, "", {}, {}}));
+}
+
+TEST(SpawnFrame, WhatIsMissingOrElsewhereIsAnError) {
+  ASSERT_TRUE(read_frame(kOne));
+  for (const auto& [part, missing] : {std::pair<std::string_view, const char*>{"ncmds=1;", "ncmds is not"},
+                                      {"preputcount=0;", "preputcount is not"},
+                                      {"subcmd=a;", "subcmd is not"},
+                                      {"maxprocs=1;", "maxprocs is not"},
+                                      {"argc=0;", "argc is not"}}) {
+    std::string text(kOne);
+    EXPECT_THAT(why_frame(text.erase(text.find(part), part.size())), HasSubstr(missing));
+  }
+  const std::string one = "cmd=spawn;ncmds=1;preputcount=0;subcmd=a;maxprocs=1;";
+  EXPECT_THAT(why_frame(one + "argc=1;"), HasSubstr("argv0 is not in its place"));
+  EXPECT_THAT(why_frame(one + "argc=1;argv1=x;"), HasSubstr("argv0 is not in its place"));
+  EXPECT_THAT(why_frame(one + "argc=2;argv1=x;argv0=y;"), HasSubstr("argv0 is not in its place"));
+  EXPECT_THAT(why_frame(one + "argc=1;argv0=x;argv1=y;"), HasSubstr("more than it counted"));
+  EXPECT_THAT(why_frame(one + "argc=0;infokeycount=1;infokey0=x;"), HasSubstr("infoval0 is not in its place"));
+  EXPECT_THAT(why_frame(one + "argc=0;infokeycount=1;infoval0=x;"), HasSubstr("infokey0 is not in its place"));
+  EXPECT_THAT(why_frame(one + "argc=0;infokey0=x;infoval0=y;"), HasSubstr("more than it counted"));
+  EXPECT_THAT(why_frame(one + "argc=0;subcmd=b;maxprocs=1;argc=0;"), HasSubstr("more than it counted"));
+  EXPECT_THAT(why_frame("cmd=spawn;ncmds=2;preputcount=0;subcmd=a;maxprocs=1;argc=0;"), HasSubstr("subcmd is not"));
+  EXPECT_THAT(why_frame("cmd=spawn;ncmds=1;preputcount=1;ppkey0=k;subcmd=a;maxprocs=1;argc=0;"),
+              HasSubstr("ppval0 is not"));
+  EXPECT_THAT(why_frame("cmd=spawn;"), HasSubstr("ncmds is not"));
+}
+
+TEST(SpawnFrame, HasTheBoundsOfTheLines) {
+  const auto with = [](std::string_view was, const std::string& is) {
+    std::string text(kOne);
+    return why_frame(text.replace(text.find(was), was.size(), is));
+  };
+  for (const char* programs : {"0", "257", "-1", "x", "", "99999999999"}) {
+    EXPECT_THAT(with("ncmds=1", std::string("ncmds=") + programs), HasSubstr("so many programs")) << programs;
+  }
+  for (const char* ranks : {"", "-1", "1x", "2147483648"}) {
+    EXPECT_THAT(with("maxprocs=1", std::string("maxprocs=") + ranks), HasSubstr("so many processes")) << ranks;
+  }
+  for (const char* count : {"", "-1", "x", "99999999999"}) {
+    EXPECT_THAT(with("argc=0", std::string("argc=") + count), HasSubstr("so many of argc")) << count;
+    EXPECT_THAT(with("preputcount=0", std::string("preputcount=") + count), HasSubstr("so many of preputcount"));
+  }
+  for (const char* huge : {"argc=2147483647", "argc=0;infokeycount=2147483647"}) {
+    EXPECT_THAT(with("argc=0", huge), HasSubstr("0 is not in its place"));
+  }
+  EXPECT_THAT(with("preputcount=0", "preputcount=2147483647"), HasSubstr("ppkey0 is not in its place"));
+  EXPECT_THAT(with("preputcount=0", "preputcount=1;ppkey0=;ppval0=x"), HasSubstr("has no name"));
+  EXPECT_THAT(with("preputcount=0", "preputcount=1;ppkey0=" + std::string(65, 'k') + ";ppval0=x"),
+              HasSubstr("too long"));
+  EXPECT_THAT(with("preputcount=0", "preputcount=1;ppkey0=k;ppval0=" + std::string(1025, 'v')), HasSubstr("too long"));
+}
+
+TEST(SpawnFrame, AnErrorTellsNoValues) {
+  const auto ask = read_frame(
+      "cmd=spawn;ncmds=1;preputcount=0;subcmd=a;maxprocs=1;argc=0;infokeycount=1;infokey1=env;infoval1=KEY=secret;");
+  ASSERT_FALSE(ask);
+  EXPECT_EQ(ask.error().why, "\"infokey1\"");
 }
 
 }  // namespace

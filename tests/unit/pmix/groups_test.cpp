@@ -33,7 +33,8 @@ TEST(Groups, AMarkTellsCollectivesApartAndIsNoMember) {
   EXPECT_EQ(parse_members(members + group_mark("x")), parse_members(members));
   EXPECT_FALSE(parse_members("#78"));
 
-  Collectives two_hosts("job", {0, 1});
+  Collectives two_hosts;
+  two_hosts.add_world("job", {0, 1});
   EXPECT_EQ(two_hosts.take(0, 3, members + group_mark("x"), "1"), "");
   EXPECT_EQ(two_hosts.take(0, 3, members + group_mark("y"), "2"), "");
   EXPECT_EQ(two_hosts.take(1, 3, members + group_mark("y"), "3"), "");

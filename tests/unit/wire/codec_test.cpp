@@ -16,6 +16,7 @@ MpiWorld world() {
   world.first_app = 3;
   world.space = "kvs_job-1_2";
   world.pairs = {"PORT", "tag#0$"};
+  world.parent = "kvs_job-1_1";
   world.universe = 16;
   world.mapping = "(vector,(0,2,4))";
   world.probe = true;

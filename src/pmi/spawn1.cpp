@@ -1,0 +1,52 @@
+// PMI-1's spawn: blocks of lines.
+#include "pmi/spawn.h"
+
+namespace dlaunch::pmi {
+namespace {
+
+/// "arg1", "preput_key_0": the word with a number behind it.
+bool is_numbered(std::string_view key, std::string_view word) {
+  return key.starts_with(word) && spawn_number(key.substr(word.size()));
+}
+
+}  // namespace
+
+Result<bool> SpawnReader::read(std::string_view line) {
+  const size_t equals = line.find('=');
+  const std::string_view key = line.substr(0, equals);  // a value may be a secret
+  bytes_ += line.size() + 1;
+  if (bytes_ > kMaxSpawn) return bad_spawn("a spawn of more than " + std::to_string(kMaxSpawn) + " bytes", key);
+  if (line == "mcmd=spawn" && !in_block_) {
+    in_block_ = true;
+    draft_.begin_program();
+    return false;
+  }
+  if (!in_block_) return bad_spawn("something else between the blocks of a spawn", key);
+  if (line == "endcmd") {
+    in_block_ = false;
+    draft_.end_program();
+    return draft_.whole();
+  }
+  if (line.starts_with("cmd=") || line.starts_with("mcmd=")) return bad_spawn("a command within a spawn", line);
+  if (equals == std::string_view::npos || equals == 0) return bad_spawn("a line of a spawn that is no pair", key);
+  return read_pair(key, line.substr(equals + 1)).map([] { return false; });
+}
+
+/// What says how many of the others there are is passed over: they are there.
+Result<void> SpawnReader::read_pair(std::string_view key, std::string_view value) {
+  if (key == "nprocs") return draft_.ranks(value);
+  if (key == "totspawns") return draft_.programs(value);
+  if (is_numbered(key, "preput_val_")) return draft_.put(value);
+  if (key == "execname") {
+    draft_.program(value);
+  } else if (is_numbered(key, "arg")) {
+    draft_.argument(value);
+  } else if (is_numbered(key, "preput_key_") || is_numbered(key, "info_key_")) {
+    draft_.key(value);
+  } else if (is_numbered(key, "info_val_")) {
+    draft_.info(value);
+  }
+  return {};
+}
+
+}  // namespace dlaunch::pmi

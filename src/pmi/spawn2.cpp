@@ -1,0 +1,96 @@
+// PMI-2's spawn: one frame. How many programs, how many pairs for the new world and these, numbered from 0; then for
+// each program its name, its ranks, its arguments and, if it has any, its info, counted and numbered likewise.
+#include "pmi/spawn.h"
+
+#include "pmi/frame.h"
+
+namespace dlaunch::pmi {
+namespace {
+
+static_assert(kMaxFrame <= kMaxSpawn);
+
+/// The pairs of a frame, each to be taken where it has to stand. thrid stands anywhere.
+class Cursor {
+ public:
+  explicit Cursor(const Line& frame) : pairs_(frame.pairs()) { pass_over(); }
+
+  bool at_end() const { return at_ == pairs_.size(); }
+  bool at(std::string_view key) const { return !at_end() && pairs_[at_].first == key; }
+  Result<std::string_view> take(std::string_view key) {
+    if (!at(key)) return bad_spawn("a spawn whose " + std::string(key) + " is not in its place", this->key());
+    const std::string_view value = pairs_[at_++].second;
+    pass_over();
+    return value;
+  }
+  std::string_view key() const { return at_end() ? std::string_view("end of the frame") : pairs_[at_].first; }
+
+ private:
+  void pass_over() {
+    while (!at_end() && (at_ == 0 || pairs_[at_].first == "thrid")) ++at_;  // the first one is the command
+  }
+
+  const std::vector<std::pair<std::string, std::string>>& pairs_;
+  size_t at_ = 0;
+};
+
+/// Takes the count at `key`, and then calls `each` with so many numbers, from 0 on, in words.
+template <class Each>
+Result<void> take_counted(Cursor& pairs, std::string_view key, Each each) {
+  const auto said = pairs.take(key);
+  if (!said) return fail(said.error());
+  const auto count = spawn_number(*said);
+  if (!count) return bad_spawn("a spawn with so many of " + std::string(key), *said);
+  for (std::uint32_t i = 0; i < *count; ++i) {
+    if (auto taken = each(std::to_string(i)); !taken) return taken;
+  }
+  return {};
+}
+
+/// A key and its value, which `use` gets once the draft knows the key.
+template <class Use>
+Result<void> take_pair(Cursor& pairs, SpawnDraft& draft, const std::string& key, const std::string& value, Use use) {
+  return pairs.take(key).and_then([&](std::string_view name) {
+    draft.key(name);
+    return pairs.take(value).and_then(use);
+  });
+}
+
+Result<void> take_program(Cursor& pairs, SpawnDraft& draft) {
+  draft.begin_program();
+  const auto name = pairs.take("subcmd");
+  if (!name) return fail(name.error());
+  draft.program(*name);
+  auto ranks = pairs.take("maxprocs").and_then([&](std::string_view count) { return draft.ranks(count); });
+  if (!ranks) return ranks;
+  auto words = take_counted(pairs, "argc", [&](const std::string& i) {
+    return pairs.take("argv" + i).map([&](std::string_view word) { draft.argument(word); });
+  });
+  if (!words || !pairs.at("infokeycount")) return words;
+  return take_counted(pairs, "infokeycount", [&](const std::string& i) {
+    return take_pair(pairs, draft, "infokey" + i, "infoval" + i, [&](std::string_view value) -> Result<void> {
+      draft.info(value);
+      return {};
+    });
+  });
+}
+
+}  // namespace
+
+Result<AskSpawn> read_spawn(const Line& frame, std::uint32_t rank) {
+  Cursor pairs(frame);
+  SpawnDraft draft;
+  auto read = pairs.take("ncmds").and_then([&](std::string_view count) { return draft.programs(count); });
+  if (!read) return fail(read.error());
+  read = take_counted(pairs, "preputcount", [&](const std::string& i) {
+    return take_pair(pairs, draft, "ppkey" + i, "ppval" + i, [&](std::string_view value) { return draft.put(value); });
+  });
+  while (read && !draft.whole()) {
+    read = take_program(pairs, draft);
+    draft.end_program();
+  }
+  if (!read) return fail(read.error());
+  if (!pairs.at_end()) return bad_spawn("a spawn that says more than it counted", pairs.key());
+  return draft.take(rank);
+}
+
+}  // namespace dlaunch::pmi
