@@ -14,9 +14,9 @@ CLIENT = program("pmix_client")
 LIBRARY = "/usr/lib/x86_64-linux-gnu/pmix2"
 
 # Rank 1 learns from an honest client how one begins, says that to the server with what `saying` makes of it, keeps the
-# connection, and is an honest client, as the others are, from then on.
+# connection, and is an honest client, as the others are, from then on, or another program.
 HOSTILE = r"""
-import os, random, socket, struct, subprocess, sys
+import os, random, socket, struct, subprocess, sys, time
 client = sys.argv[1:]
 if os.environ["PMIX_RANK"] != "1":
     os.execv(client[0], client)
@@ -33,7 +33,13 @@ honest.wait()
 name = os.environ["PMIX_NAMESPACE"].encode()
 noise = random.Random(1).randbytes
 def frame(tag, body, size=None):
-    return struct.pack("!iIQ", 0, tag, len(body) if size is None else size) + body
+    return struct.pack("!iII4x", 0, tag, len(body) if size is None else size) + body
+def servers_memory():
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try: status = dict(line.split(":", 1) for line in open(f"/proc/{entry}/status"))
+        except OSError: continue
+        if int(status["PPid"]) == os.getppid() and status["Name"].strip() == "dlaunch-pmix":
+            return int(status["VmHWM"].split()[0]) // 1024
 server = socket.create_connection(("127.0.0.1", port))
 server.settimeout(0.3)
 try:
@@ -41,14 +47,14 @@ try:
     while server.recv(65536): pass
 except OSError: pass
 server.set_inheritable(True)
-os.execv(client[0], client)
+os.execvp({then}[0], {then})
 """
 
 
 class Clients(OpenMpiCase):
-    def hostile(self, saying):
-        script = HOSTILE.replace("{saying}", saying)
-        return self.run_dlaunch("--timeout", 20, "-n", 3, PYTHON, "-c", script, CLIENT, "fence", 64)
+    def hostile(self, saying, *options, then="client"):
+        script = HOSTILE.replace("{saying}", saying).replace("{then}", then)
+        return self.run_dlaunch("--timeout", 20, *options, "-n", 3, PYTHON, "-c", script, CLIENT, "fence", 64)
 
     def test_one_that_says_less_or_other_than_a_greeting_keeps_nobody_waiting(self):
         for saying in ("server.sendall(greeting[:-10])", "server.sendall(greeting[:8] + struct.pack('=Q', 1 << 40) + greeting[16:])",
@@ -61,14 +67,20 @@ class Clients(OpenMpiCase):
 
     def test_junk_after_a_greeting_ends_nothing_or_the_job_with_a_reason(self):
         """What libpmix makes of it is its own; that of all others goes on or ends, soon, and it is said why."""
-        for saying in ("noise(5000)", "frame(0, b'x' * 100, 1 << 40)", "frame(1, bytes(1 << 20))",
+        for saying in ("noise(5000)", "frame(0, b'x' * 100, 2**32 - 1)", "frame(1, bytes(1 << 20))",
                        "b''.join(frame(n % 4 * 33, noise(n)) for n in range(200))",
                        "b''.join(frame(100 + n, bytes([n % 40]) + noise(n)) for n in range(200))"):
             with self.subTest(saying):
-                result = self.hostile(f"server.sendall(greeting); server.recv(4); server.sendall({saying})")
+                result = self.hostile(f"server.sendall(greeting); server.recv(4); server.sendall({saying})", then="['true']")
                 self.assertNotEqual(result.returncode, 124, result)
                 if result.returncode:
                     self.assertRegex(lines(result.stderr)[-1], r"^dlaunch: (rank \d .* (exited|killed)|a host was lost .* no PMIx)")
+
+    def test_a_length_that_is_far_too_large_takes_no_memory(self):
+        result = self.hostile("server.sendall(greeting); server.recv(4); server.sendall(frame(0, b'', 3 << 30)); time.sleep(1);"
+                              "print('MiB', servers_memory(), flush=True)", "--on-failure", "continue", then="['true']")
+        self.assertNotEqual(result.returncode, 124, result)
+        self.assertLess(int(re.search(rb"MiB (\d+)", result.stdout)[1]), 300, result)
 
     def test_one_that_leaves_in_the_middle_of_a_fence(self):
         for code, said in ((0, "exited with code 0 after MPI_Init and without MPI_Finalize"), (3, "exited with code 3")):

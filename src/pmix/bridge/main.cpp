@@ -94,8 +94,9 @@ void clean_environment() {
     if (text.starts_with("PMIX_") || text.starts_with("OMPI_")) names.emplace_back(text.substr(0, text.find('=')));
   }
   for (const std::string& name : names) ::unsetenv(name.c_str());
-  ::setenv("PMIX_MCA_gds", "hash", 1);     // as pmix/environment.h tells the clients
-  ::setenv("PMIX_MCA_psec", "native", 1);  // likewise
+  ::setenv("PMIX_MCA_gds", "hash", 1);                   // as pmix/environment.h tells the clients
+  ::setenv("PMIX_MCA_psec", "native", 1);                // likewise
+  ::setenv("PMIX_MCA_ptl_base_max_msg_size", "128", 1);  // MiB; else it takes and clears up to 4 GiB for any client
 }
 
 }  // namespace
