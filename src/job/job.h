@@ -9,10 +9,9 @@
 // - Ranks start when every host is ready: a job that cannot start everywhere starts nowhere. After the first host that
 //   cannot be used the others get kOthersWait to answer, so that all that fail are told together.
 // - The first failure (by the time at its host) ends all, unless the policy says continue; its code is the job's.
-// - MPI_Abort is a failure at the time of the call, and ends all whatever the policy says. But around a KILL that is
-// not
-//   ours, or a rank's leaving MPI, it is a consequence (kReaping): its peers see its connections end before it is
-//   reaped.
+// - MPI_Abort is a failure at the time of the call, and ends all whatever the policy says. But about when a rank was
+//   killed by a KILL that is not ours, or left MPI (kReaping), it is a consequence: peers see the connections of a rank
+//   end before its agent can reap it.
 // - Ending: the signal (TERM, or the user's own), after the grace KILL, after kKillWait what still runs is given up
 //   and named. A second signal from the user: KILL at once.
 // - Ranks that a rank spawns while the job runs are ranks as all others, from their start to their end.
