@@ -75,7 +75,7 @@ class Pump {
       // Each call to libssh may take packets in that the calls before it would have wanted: then there is no waiting
       // yet.
       if (moved || received_.in_bytes != before) continue;
-      if (over()) return "";
+      if (over()) return gone_ || host_ended_ || connected() ? "" : lib_.ssh_get_error(ends_.session);
       if (!wait()) return lib_.ssh_get_error(ends_.session);
     }
   }
@@ -86,6 +86,8 @@ class Pump {
     return to_launcher_.empty() && to_errors_.empty() &&
            (host_ended_ || lib_.ssh_channel_is_closed(ends_.channel) != 0);
   }
+
+  bool connected() const { return lib_.ssh_is_connected(ends_.session) != 0; }
 
   /// libssh keeps what the socket does not take, up to a whole window: more would be out of the launcher's sight.
   bool congested() const { return (lib_.ssh_get_status(ends_.session) & SSH_WRITE_PENDING) != 0; }
@@ -109,7 +111,7 @@ class Pump {
       const auto now = to_host_.rest().substr(0, std::min(window, kWrite));
       const int took =
           now.empty() ? 0 : lib_.ssh_channel_write(ends_.channel, now.data(), static_cast<uint32_t>(now.size()));
-      if (took < 0 && took != SSH_AGAIN) lost_ = true;
+      if (took < 0 && took != SSH_AGAIN) not_taken();
       if (took <= 0) break;
       to_host_.drop(static_cast<size_t>(took));
       moved = true;
@@ -119,6 +121,12 @@ class Pump {
       lib_.ssh_channel_send_eof(ends_.channel);
     }
     return moved;
+  }
+
+  /// A program that has ended takes no more, which is no fault of the connection: what it said last is still to come.
+  void not_taken() {
+    lost_ = !connected() || lib_.ssh_channel_is_closed(ends_.channel) == 0;
+    to_host_.clear();
   }
 
   bool take_from_host(int which, Buffer& into) {

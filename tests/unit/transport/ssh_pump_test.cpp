@@ -23,7 +23,8 @@ struct FakeSsh {
   std::mutex mutex;
   size_t written = 0;
   size_t socket_takes = 0;  // of all that is written
-  bool ended = false;
+  bool ended = false;       // the program on the host has, and its channel with it
+  bool connected = true;
   std::vector<pollfd> watched;  // the pump's thread alone
 };
 FakeSsh* fake = nullptr;  // libssh's functions know no other place
@@ -37,6 +38,7 @@ int status(ssh_session session) {
 
 int write_to_channel(ssh_channel, const void*, uint32_t size) {
   const std::lock_guard lock(fake->mutex);
+  if (fake->ended || !fake->connected) return SSH_ERROR;
   fake->written += size;
   return static_cast<int>(size);
 }
@@ -58,7 +60,12 @@ int wait_a_little(ssh_event, int) {
 
 int closed(ssh_channel) {
   const std::lock_guard lock(fake->mutex);
-  return fake->ended ? 1 : 0;
+  return fake->ended || !fake->connected ? 1 : 0;
+}
+
+int connected(ssh_session session) {
+  const std::lock_guard lock(of(session)->mutex);
+  return of(session)->connected ? 1 : 0;
 }
 
 Library fake_library() {
@@ -72,7 +79,8 @@ Library fake_library() {
   lib.ssh_event_dopoll = wait_a_little;
   lib.ssh_set_counters = [](ssh_session, ssh_counter, ssh_counter) {};
   lib.ssh_get_status = status;
-  lib.ssh_get_error = [](void*) { return ""; };
+  lib.ssh_get_error = [](void*) { return "libssh's words"; };
+  lib.ssh_is_connected = connected;
   lib.ssh_channel_window_size = [](ssh_channel) { return 2u << 20; };
   lib.ssh_channel_write = write_to_channel;
   lib.ssh_channel_send_eof = [](ssh_channel) { return SSH_OK; };
@@ -89,15 +97,23 @@ class Pumping : public testing::Test {
     sys::set_nonblocking(theirs.get());
     thread_ = std::thread([this] {
       const Library lib = fake_library();
-      pump({lib, reinterpret_cast<ssh_session>(&fake_), nullptr, theirs, nowhere_, nowhere_, idle});
+      why_ = pump({lib, reinterpret_cast<ssh_session>(&fake_), nullptr, theirs, nowhere_, nowhere_, idle});
     });
   }
   ~Pumping() override {
+    if (thread_.joinable()) end(true);
+  }
+
+  /// Of the program on the host, or of the connection to it. What the pump says of it.
+  std::string end(bool connected, std::string_view last_sent = {}) {
     {
       const std::lock_guard lock(fake_.mutex);
-      fake_.ended = true;
+      fake_.ended = connected;
+      fake_.connected = connected;
+      if (!last_sent.empty()) ::send(ours.get(), last_sent.data(), last_sent.size(), 0);
     }
     thread_.join();
+    return why_;
   }
 
   void let_the_socket_take(size_t bytes) {
@@ -122,6 +138,7 @@ class Pumping : public testing::Test {
  private:
   FakeSsh fake_;
   const sys::Fd nowhere_;
+  std::string why_;
   std::thread thread_;
 };
 
@@ -148,6 +165,10 @@ TEST_F(Pumping, IsIdleOnceAllIsOnItsWay) {
   let_the_socket_take(10);
   EXPECT_TRUE(until([&] { return idle.load(); }));
 }
+
+TEST_F(Pumping, AProgramThatEndsBeforeItTookAllIsNoLostConnection) { EXPECT_EQ(end(true, "late"), ""); }
+
+TEST_F(Pumping, ALostConnectionIsToldAsSuch) { EXPECT_EQ(end(false, "late"), "libssh's words"); }
 
 }  // namespace
 }  // namespace dlaunch::transport::ssh
