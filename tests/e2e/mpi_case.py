@@ -6,7 +6,7 @@ import signal
 import subprocess
 
 from hosts_case import interrupt, lines
-from support import SANITIZED, wait_until
+from support import SANITIZED, left_since
 
 
 def hellos(stdout):
@@ -141,7 +141,7 @@ class EndedFromOutside:
         self.assert_all_gone()
 
     def left_behind(self):
-        """Directories of jobs and shared memory, on any host. /tmp is one for all, and other tests' too."""
+        """Directories of jobs and shared memory, on any host. /tmp is one for all."""
         hosts = [self.bed.head, self.host(1), self.host(2)]
         return {(host.name, path) for host in hosts
                 for path in host.sh("ls -d /tmp/dlaunch-???????????????? /dev/shm/* 2>/dev/null || true").split()}
@@ -175,6 +175,4 @@ class EndedFromOutside:
 
     def assert_all_gone(self):
         self.assert_hosts_clean()
-        new = self.left_behind() - self.before  # some in /tmp may be of tests that run at the same time, which end
-        wait_until(lambda: not new & self.left_behind(), 30, every=0.1)
-        self.assertEqual(new & self.left_behind(), set())
+        self.assertEqual(left_since(self.before, self.left_behind), set())

@@ -4,7 +4,7 @@ import pathlib
 import shutil
 import subprocess
 
-from support import Case, program, wait_until
+from support import Case, left_since, program
 
 BRIDGE = pathlib.Path(os.environ["DLAUNCH"]).with_name("dlaunch-pmix")
 WHY_NOT = None
@@ -22,10 +22,9 @@ def openmpi(name):
 
 def left_behind():
     """Directories of jobs, and files of Open MPI's."""
-    found = [path for place in ("/tmp", "/dev/shm") for pattern in ("dlaunch-????????????????", "dlaunch-kvs_*")
-             for path in pathlib.Path(place).glob(pattern)]
-    return sorted(map(str, found + list(pathlib.Path("/dev/shm").glob("vader_segment*"))
-                      + list(pathlib.Path("/tmp").glob("ompi.*"))))
+    patterns = {"/tmp": ("dlaunch-????????????????", "dlaunch-kvs_*", "ompi.*"),
+                "/dev/shm": ("dlaunch-????????????????", "dlaunch-kvs_*", "vader_segment*")}
+    return {str(path) for place, names in patterns.items() for name in names for path in pathlib.Path(place).glob(name)}
 
 
 class OpenMpi:
@@ -41,10 +40,8 @@ class OpenMpi:
 class OpenMpiCase(OpenMpi, Case):
     def setUp(self):
         super().setUp()
-        self.before = set(left_behind())
+        self.before = left_behind()
 
     def tearDown(self):
         super().tearDown()
-        new = set(left_behind()) - self.before  # some may be of tests that run at the same time, which end
-        wait_until(lambda: not new & set(left_behind()), 30)
-        self.assertEqual(new & set(left_behind()), set())
+        self.assertEqual(left_since(self.before, left_behind), set())

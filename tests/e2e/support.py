@@ -202,6 +202,22 @@ def wait_until(condition, timeout=TIMEOUT, every=0.02):
     return True
 
 
+def left_since(before, listed):
+    """What `listed` names, is new since `before`, and stays: some may be of tests that run at the same time, and end."""
+    new = listed() - before
+    wait_until(lambda: not new & listed(), 30, every=0.1)
+    return new & listed()
+
+
+def kill_together(*pids):
+    """As one blow: none can act on another's end before its own."""
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):  # one that was ended because of another's end
+            os.kill(pid, signal.SIGKILL)
+
+
 def resident_bytes(pid):
     """The resident memory of a process, 0 when it is gone."""
     try:

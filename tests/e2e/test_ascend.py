@@ -57,9 +57,6 @@ class Ascend(HostsCase):
         (self.dir / name).write_text(json.dumps(table, indent=4))
         return table
 
-    def tables_left(self):
-        return [str(path) for path in pathlib.Path("/tmp").glob("dlaunch-*/*.json")]
-
 
 class Job(Ascend):
     def test_starts_what_the_table_describes(self):

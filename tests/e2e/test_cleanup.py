@@ -9,7 +9,7 @@ import subprocess
 import time
 
 import support
-from support import DLAUNCH, MARKER, Case, sh, wait_until
+from support import DLAUNCH, MARKER, Case, kill_together, left_since, sh, wait_until
 
 # Ranks with a child in a session of its own, and a daemon that ignores what is sent to be polite.
 DAEMONS = '(trap "" HUP TERM INT; setsid sleep 1000 &); setsid sleep 1000 & echo up; '
@@ -173,7 +173,7 @@ class Cleanup(Case):
         self.assert_gone(job, *agents)
         self.assertEqual(os.listdir(self.dir), ["tmp"])  # it is the home, too
         self.assertEqual(os.listdir(self.dir / "tmp"), [])
-        self.assertEqual(dlaunch_files() - before, set())
+        self.assertEqual(left_since(before, dlaunch_files), set())
 
 
 class AsPid1(Case):
@@ -224,13 +224,6 @@ def is_agent(pid):
     with contextlib.suppress(OSError):
         return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"dlaunch-agent")
     return False
-
-
-def kill_together(*pids):
-    """As one blow: none can act on another's end before its own."""
-    for number in (signal.SIGSTOP, signal.SIGKILL):
-        for pid in pids:
-            os.kill(pid, number)
 
 
 def dlaunch_files():

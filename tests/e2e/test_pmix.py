@@ -12,7 +12,7 @@ import mpi_case
 import support
 from hosts_case import HostsCase, lines
 from openmpi_case import MPI4PY, PYTHON, OpenMpi, OpenMpiCase, left_behind, openmpi
-from support import program, wait_until
+from support import left_since, program
 
 REDUCE = """
 from mpi4py import MPI
@@ -135,7 +135,7 @@ class End(mpi_case.HowItEnds, OpenMpiCase):
             self.assertIn(b"rank", job.stdout.readline())
         job.kill()
         job.communicate()
-        wait_until(lambda: [path for path in left_behind() if path not in self.before] == [], 10, every=0.1)
+        self.assertEqual(left_since(self.before, left_behind), set())
 
 
 class Missing(OpenMpiCase):
