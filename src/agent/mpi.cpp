@@ -155,10 +155,7 @@ void Mpi::act(const World&, pmi::AskName& ask) {
 void Mpi::act(const World&, pmi::AskSpawn& ask) {
   wire::SpawnAsk message;
   message.rank = ask.rank;
-  for (pmi::SpawnProgram& program : ask.programs) {
-    wire::add(message, {program.ranks, std::move(program.wdir), std::move(program.argv), std::move(program.env),
-                        std::move(program.hosts)});
-  }
+  for (SpawnProgram& program : ask.programs) wire::add(message, std::move(program));
   message.pairs = std::move(ask.pairs);
   link_.send(message);
 }

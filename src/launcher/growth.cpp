@@ -13,7 +13,7 @@ std::optional<plan::SpawnRequest> spawn_request(const wire::SpawnAsk& ask) {
   auto programs = wire::programs(ask);
   if (!programs || ask.pairs.size() % 2 != 0) return std::nullopt;
   plan::SpawnRequest request{static_cast<int>(ask.rank), {}};
-  for (wire::SpawnProgram& program : *programs) {
+  for (SpawnProgram& program : *programs) {
     const auto ranks = std::min<std::uint32_t>(program.ranks, std::numeric_limits<int>::max());
     request.apps.push_back({std::move(program.argv), static_cast<int>(ranks), std::move(program.wdir),
                             std::move(program.env), std::move(program.hosts)});

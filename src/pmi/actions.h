@@ -6,6 +6,8 @@
 #include <variant>
 #include <vector>
 
+#include "base/spawn_program.h"
+
 namespace dlaunch::pmi {
 
 /// To the rank's client.
@@ -45,15 +47,6 @@ struct Abort {
   std::uint32_t rank;
   std::uint32_t code;
   bool operator==(const Abort&) const = default;
-};
-/// One program of a spawn.
-struct SpawnProgram {
-  std::vector<std::string> argv;
-  std::uint32_t ranks = 1;
-  std::string wdir;                ///< empty: not said
-  std::vector<std::string> env;    ///< NAME=VALUE
-  std::vector<std::string> hosts;  ///< the only ones it may run on; none: all
-  bool operator==(const SpawnProgram&) const = default;
 };
 /// The rank wants another world (MPI_Comm_spawn) with `pairs` (key, value, …) in its space, and waits for the answer.
 struct AskSpawn {

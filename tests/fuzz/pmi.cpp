@@ -86,7 +86,7 @@ class Host {
       require(!ask.pairs[i].empty() && ask.pairs[i].size() <= 64 && ask.pairs[i + 1].size() <= 1024);
     }
     size_t bytes = 0;
-    for (const pmi::SpawnProgram& program : ask.programs) {
+    for (const SpawnProgram& program : ask.programs) {
       require(!program.argv.empty());
       for (const std::string& word : program.argv) bytes += word.size();
     }

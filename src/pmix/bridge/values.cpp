@@ -62,7 +62,7 @@ std::vector<std::string> names_of(std::string_view text) {
   return names;
 }
 
-void take_info(const pmix_info_t& info, wire::SpawnProgram& program) {
+void take_info(const pmix_info_t& info, SpawnProgram& program) {
   const std::string_view key(info.key);
   if (key == PMIX_SET_ENVAR && info.value.type == PMIX_ENVAR) {
     program.env.push_back(std::string(info.value.data.envar.envar) + '=' + info.value.data.envar.value);
@@ -131,7 +131,7 @@ std::optional<wire::SpawnAsk> spawn_ask(const pmix_info_t* job, size_t job_size,
   for (size_t i = 0; i < count; ++i) {
     const pmix_app_t& app = apps[i];
     if (app.maxprocs < 0) return std::nullopt;
-    wire::SpawnProgram program;
+    SpawnProgram program;
     program.ranks = static_cast<std::uint32_t>(app.maxprocs);
     program.argv = list(app.argv);
     if (program.argv.empty() && app.cmd) program.argv.emplace_back(app.cmd);
