@@ -38,15 +38,6 @@ void Mpi::configure(const wire::MpiWorld& world) {
   worlds_.back().server.preload(world.pairs);
 }
 
-const Mpi::World* Mpi::world_of(std::uint32_t rank) const {
-  const auto later = std::ranges::upper_bound(worlds_, rank, {}, &World::first);
-  if (later == worlds_.begin()) return nullptr;
-  const World& world = *std::prev(later);
-  return rank - world.first < world.size ? &world : nullptr;
-}
-
-Mpi::World* Mpi::world_of(std::uint32_t rank) { return const_cast<World*>(std::as_const(*this).world_of(rank)); }
-
 bool Mpi::serves(pmi::Family family) const {
   if (worlds_.empty() || !probe_) return !worlds_.empty();
   return family == pmi::Family::mpich || family == pmi::Family::unknown;
@@ -58,13 +49,13 @@ sys::Fd Mpi::connect(std::uint32_t rank, std::uint32_t app) {
   sys::Fd theirs(ends[1]);
   auto& connection = connections_[rank];
   connection = std::make_unique<Connection>(io_, sys::Fd(ends[0]));
-  world_of(rank)->server.join(rank, app);
+  world_of(worlds_, rank)->server.join(rank, app);
   wait(rank, *connection);
   return theirs;
 }
 
 bool Mpi::ended(std::uint32_t rank) {
-  const World* world = world_of(rank);
+  const World* world = world_of(worlds_, rank);
   if (!world) return false;
   for (int reads = 0; reads < kLastReads && read_some(rank); ++reads) {
   }
@@ -79,13 +70,13 @@ void Mpi::shared(const wire::Shared& shared) {
 }
 
 void Mpi::name_answered(const wire::NameAnswer& answer) {
-  if (World* world = world_of(answer.rank)) {
+  if (World* world = world_of(worlds_, answer.rank)) {
     perform(*world, world->server.name_answered(answer.rank, answer.ok, answer.port));
   }
 }
 
 void Mpi::spawn_answered(const wire::SpawnAnswer& answer) {
-  if (World* world = world_of(answer.rank)) {
+  if (World* world = world_of(worlds_, answer.rank)) {
     perform(*world, world->server.spawn_answered(answer.rank, answer.ok, answer.space));
   }
 }
@@ -108,14 +99,14 @@ bool Mpi::read_some(std::uint32_t rank) {
     close(rank);
     return false;
   }
-  World& world = *world_of(rank);
+  World& world = *world_of(worlds_, rank);
   perform(world, world.server.received(rank, std::string_view(scratch_.data(), static_cast<size_t>(got))));
   return true;
 }
 
 void Mpi::close(std::uint32_t rank) {
   connections_.erase(rank);
-  World& world = *world_of(rank);
+  World& world = *world_of(worlds_, rank);
   perform(world, world.server.gone(rank));
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/world_of.h"
 #include "link/link.h"
 #include "pmi/probe.h"
 #include "pmi/server.h"
@@ -29,7 +30,7 @@ class Mpi {
   bool serves(pmi::Family family) const;
 
   /// False for a process beside the ranks.
-  bool in_world(std::uint32_t rank) const { return world_of(rank) != nullptr; }
+  bool in_world(std::uint32_t rank) const { return world_of(worlds_, rank) != nullptr; }
 
   /// The end of its connection that the rank inherits; it is served from now on. Empty with errno set.
   sys::Fd connect(std::uint32_t rank, std::uint32_t app);
@@ -48,9 +49,6 @@ class Mpi {
     std::uint32_t size;
     pmi::Server server;
   };
-
-  const World* world_of(std::uint32_t rank) const;
-  World* world_of(std::uint32_t rank);
 
   void wait(std::uint32_t rank, Connection& connection);
   /// False when the connection is gone.

@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <iterator>
 #include <utility>
 
 #include "base/exit_status.h"
@@ -52,13 +51,6 @@ void Pmix::configure(const wire::MpiWorld& world) {
   site_.host = world.name;
 }
 
-const Pmix::World* Pmix::world_of(std::uint32_t rank) const {
-  const auto later = std::ranges::upper_bound(worlds_, rank, {}, &World::first);
-  if (later == worlds_.begin()) return nullptr;
-  const World& world = *std::prev(later);
-  return rank - world.first < world.size ? &world : nullptr;
-}
-
 bool Pmix::serves(pmi::Family family) {
   const bool meant = !job_.probe || family == pmi::Family::pmix || family == pmi::Family::unknown;
   if (family == pmi::Family::pmix && !job_.no_pmix.empty()) {
@@ -74,7 +66,7 @@ bool Pmix::serves(pmi::Family family) {
 
 std::vector<std::string> Pmix::environment(const wire::Spawn& spawn, pmi::Family family,
                                            std::string_view command) const {
-  const World& world = *world_of(spawn.rank);
+  const World& world = *world_of(worlds_, spawn.rank);
   auto client = job_.personal ? pmix::Client::personal : pmix::Client::surely;
   if (!job_.personal && family != pmi::Family::pmix) client = pmix::Client::maybe;
   return pmix::environment(
@@ -216,8 +208,8 @@ void Pmix::pass_on(wire::Message&& message) {
 }
 
 bool Pmix::ended(std::uint32_t rank) {
-  const auto world = std::ranges::find_if(worlds_, [&](const World& w) { return rank - w.first < w.size; });
-  if (world == worlds_.end()) return false;
+  World* world = world_of(worlds_, rank);
+  if (!world) return false;
   const auto state = states_ ? states_->of(rank) : pmix::State::never;
   if (state == pmix::State::never && job_.pmix && !world->never) {
     world->never = rank - world->first;

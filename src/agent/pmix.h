@@ -22,6 +22,7 @@
 
 #include "agent/job_directory.h"
 #include "agent/spawner.h"
+#include "agent/world_of.h"
 #include "link/link.h"
 #include "pmi/probe.h"
 #include "pmix/environment.h"
@@ -45,7 +46,7 @@ class Pmix {
   std::vector<std::string> environment(const wire::Spawn& spawn, pmi::Family family, std::string_view command) const;
 
   /// False for a process beside the ranks.
-  bool in_world(std::uint32_t rank) const { return world_of(rank) != nullptr; }
+  bool in_world(std::uint32_t rank) const { return world_of(worlds_, rank) != nullptr; }
 
   /// It ended, or was never started. True when it was in MPI.
   bool ended(std::uint32_t rank);
@@ -75,7 +76,6 @@ class Pmix {
     std::optional<std::uint32_t> never;  // a rank that ended without having been in MPI
   };
 
-  const World* world_of(std::uint32_t rank) const;
   bool listen();
   void need();
   void start(const std::string& path);

@@ -1,0 +1,20 @@
+// Which of the worlds that this host knows a rank is in. PURE.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+
+namespace dlaunch::agent {
+
+/// `worlds`: of anything with `first` and `size`, by their first ranks. Null for a process beside the ranks.
+template <class Worlds>
+auto* world_of(Worlds& worlds, std::uint32_t rank) {
+  const auto later = std::ranges::upper_bound(worlds, rank, {}, [](const auto& world) { return world.first; });
+  if (later == worlds.begin()) return static_cast<decltype(std::addressof(*later))>(nullptr);
+  auto& world = *std::prev(later);
+  return rank - world.first < world.size ? std::addressof(world) : nullptr;
+}
+
+}  // namespace dlaunch::agent
