@@ -42,12 +42,12 @@ Result<job::RanksAdded> Growth::take(const plan::SpawnRequest& request, std::vec
   parts_.facts.insert(parts_.facts.end(), facts.begin(), facts.end());
   plan::adopt(plan, *std::move(grown));
   parts_.streams.grow(static_cast<int>(plan.ranks.size()));
-  parts_.mpi.grow(std::move(pairs), space_name(plan, plan.worlds.place(request.asker).world));
+  mpi_.grow(std::move(pairs), space_name(plan, plan.worlds.place(request.asker).world));
   return added;
 }
 
 std::vector<wire::Message> Growth::frames(int host) const {
-  return world_frames(parts_.plan, host, parts_.settings, parts_.facts, parts_.mpi.newest());
+  return world_frames(parts_.plan, host, parts_.settings, parts_.facts, mpi_.newest());
 }
 
 /// How many ranks each host has now.

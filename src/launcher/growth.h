@@ -33,11 +33,10 @@ class Growth {
     std::vector<output::RankFacts>& facts;
     output::Output& output;
     RankStreams& streams;
-    Mpi& mpi;
     const job::Job& job;
     MayHold may_hold;  ///< may be empty
   };
-  explicit Growth(Parts parts) : parts_(std::move(parts)) {}
+  Growth(Parts parts, Mpi& mpi) : parts_(std::move(parts)), mpi_(mpi) {}
 
   /// The plan and its ranks' outputs have another world from here on, with `pairs` in its key-value space; the job is
   /// still to be told. An Error says why the plan is as it was.
@@ -50,6 +49,7 @@ class Growth {
   std::vector<int> running() const;
 
   Parts parts_;
+  Mpi& mpi_;
 };
 
 }  // namespace dlaunch::launcher

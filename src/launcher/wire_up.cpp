@@ -14,16 +14,15 @@ std::string reason(const Error& error) { return error.what + (error.why.empty() 
 
 }  // namespace
 
-WireUp::WireUp(Parts parts, Handlers handlers)
+WireUp::WireUp(Growth::Parts parts, Hosts& hosts, std::string program, Handlers handlers)
     : plan_(parts.plan),
       settings_(parts.settings),
       facts_(parts.facts),
-      hosts_(parts.hosts),
+      hosts_(hosts),
       handlers_(std::move(handlers)),
-      mpi_(parts.plan, parts.hosts),
-      pmix_(parts.plan, parts.hosts, std::move(parts.pmix_program)),
-      growth_({parts.plan, parts.settings, parts.facts, parts.output, parts.streams, mpi_, parts.job,
-               std::move(parts.may_hold)}) {}
+      mpi_(parts.plan, hosts),
+      pmix_(parts.plan, hosts, std::move(program)),
+      growth_(std::move(parts), mpi_) {}
 
 void WireUp::check(int host, const std::string& why) {
   if (!why.empty()) handlers_.broken(host, why);

@@ -23,18 +23,8 @@ class WireUp {
     std::function<void(const std::string&)> note;  ///< a person should know; empty: nothing
     std::function<void(int level, const std::string&)> log;
   };
-  struct Parts {
-    plan::Plan& plan;
-    const Settings& settings;
-    std::vector<output::RankFacts>& facts;
-    output::Output& output;
-    RankStreams& streams;
-    const job::Job& job;
-    MayHold may_hold;
-    Hosts& hosts;
-    std::string pmix_program;
-  };
-  WireUp(Parts parts, Handlers handlers);
+  /// `program`: where dlaunch-pmix is on this machine; empty: there is none.
+  WireUp(Growth::Parts parts, Hosts& hosts, std::string program, Handlers handlers);
 
   void on(int host, wire::Fence& fence);
   void on(int host, wire::NameAsk& ask);
