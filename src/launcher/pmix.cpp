@@ -65,7 +65,6 @@ void Pmix::add_world(std::optional<int> parent) {
     world.parent_rank = process.rank;
   }
   collectives_.add_world(world.space, hosts);
-  numbers_.emplace(world.space, number);
   worlds_.push_back(std::move(world));
   ended_.resize(plan_.ranks.size());
 }
@@ -73,14 +72,6 @@ void Pmix::add_world(std::optional<int> parent) {
 pmix::Process Pmix::process(int id) const {
   const Worlds::Place place = plan_.worlds.place(id);
   return {pmix::world_space(space_, place.world), static_cast<std::uint32_t>(place.rank)};
-}
-
-std::optional<std::uint32_t> Pmix::id_of(const std::string& space, std::uint32_t rank) const {
-  const auto number = numbers_.find(space);
-  if (number == numbers_.end()) return std::nullopt;
-  const int size = plan_.worlds.size(number->second, static_cast<int>(plan_.ranks.size()));
-  if (rank >= static_cast<std::uint32_t>(size)) return std::nullopt;
-  return static_cast<std::uint32_t>(plan_.worlds.first(number->second)) + rank;
 }
 
 bool Pmix::served() const { return plan_.mpi == plan::Mpi::automatic || plan_.mpi == plan::Mpi::pmix; }
@@ -119,7 +110,7 @@ void Pmix::share() {
 }
 
 void Pmix::want(int host, const wire::PmixWant& want) {
-  const auto of = id_of(want.space, want.of);
+  const auto of = collectives_.id_of(want.space, want.of);
   const Wanted wanted{host, want.id, of.value_or(0)};
   if (!of) return refuse(wanted, pmix::Status::not_found);
   if (ended_[*of]) return refuse(wanted, pmix::Status::unreachable);
@@ -195,7 +186,7 @@ void Pmix::send_program(int host, const wire::PmixProgramAsk& ask) {
 }
 
 std::string Pmix::event(int host, const wire::PmixEvent& event) {
-  const auto id = id_of(event.space, event.of);
+  const auto id = collectives_.id_of(event.space, event.of);
   if (!id || plan_.ranks[*id].host != host) return "its agent tells of an event of a rank that is not its own";
   for (const int other : told_) {
     if (other != host) hosts_.send(other, event);

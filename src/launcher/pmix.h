@@ -54,7 +54,6 @@ class Pmix {
   bool served() const;
   void add_world(std::optional<int> parent);
   pmix::Process process(int id) const;
-  std::optional<std::uint32_t> id_of(const std::string& space, std::uint32_t rank) const;
   void send_program(int host, const wire::PmixProgramAsk& ask);
   void share();
   void answer(const pmix::Board::Answers& answers);
@@ -63,8 +62,7 @@ class Pmix {
   const plan::Plan& plan_;
   Hosts& hosts_;
   const std::string program_;
-  const std::string space_;             // nobody else can guess it
-  std::map<std::string, int> numbers_;  // of worlds, by name
+  const std::string space_;  // nobody else can guess it
   std::vector<wire::PmixWorld> worlds_;
   std::set<int> told_;  // hosts that asked for the program
   pmix::Collectives collectives_;

@@ -11,6 +11,12 @@ void Collectives::add_world(std::string space, const std::vector<int>& host_of_r
   ended_.resize(host_of_rank_.size());
 }
 
+std::optional<std::uint32_t> Collectives::id_of(const std::string& space, std::uint32_t rank) const {
+  const auto world = worlds_.find(space);
+  if (world == worlds_.end() || rank >= world->second.size) return std::nullopt;
+  return world->second.first + rank;
+}
+
 bool Collectives::find_ranks(const std::string& members, Open& open) const {
   const auto parsed = parse_members(members);
   if (!parsed) return false;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -22,6 +23,9 @@ class Collectives {
  public:
   /// The next world. Its ranks are numbered on from those of the one before.
   void add_world(std::string space, const std::vector<int>& host_of_rank);
+
+  /// The rank's number; nullopt: there is no such world or rank.
+  std::optional<std::uint32_t> id_of(const std::string& space, std::uint32_t rank) const;
 
   struct Over {
     std::uint8_t kind = 0;

@@ -42,7 +42,6 @@ class Buffer {
     return buffer_.base_ptr && PMIx_Data_unpack(nullptr, &buffer_, values, &number, type) == PMIX_SUCCESS &&
            number == static_cast<std::int32_t>(count);
   }
-  size_t size() const { return buffer_.bytes_used; }
   std::string bytes() const { return {buffer_.base_ptr, buffer_.bytes_used}; }
 
  private:
