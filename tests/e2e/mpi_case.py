@@ -168,7 +168,7 @@ class EndedFromOutside:
                 self.assert_all_gone()
 
     def test_a_time_limit_leaves_nothing(self):
-        job = self.staying("--timeout", 15 if SANITIZED else 4)
+        job = self.staying("--timeout", 15 if SANITIZED else 8)
         result, _ = self.finish(job)
         self.assert_exit(result, 124)
         self.assert_all_gone()
