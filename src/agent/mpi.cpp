@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <asio/posix/stream_descriptor.hpp>
 #include <cerrno>
-#include <iterator>
 #include <string_view>
 #include <utility>
 #include <variant>
