@@ -31,6 +31,7 @@ class Readers:
         result = self.run_dlaunch("--env-for", framework, *args, PYTHON, READERS, framework, **options)
         self.assert_exit(result, 0)
         said = [line for line in result.stdout.decode().splitlines() if not line.startswith("[scheduler] ")]
+        self.assertTrue(all(line.startswith("{") for line in said), result)
         ranks = sorted(map(json.loads, said), key=lambda found: found["rank"])
         self.assertEqual([(found["rank"], found["size"]) for found in ranks], [(n, size) for n in range(size)], framework)
         return ranks
