@@ -43,6 +43,13 @@ def without_crowding_note(said):
     return re.sub(rb"dlaunch: note: [^\n]*: they will share cores\r?\n", b"", said, count=1)
 
 
+class Job(subprocess.Popen):
+    def __exit__(self, failure, *rest):
+        if failure:
+            self.kill()  # or it would be waited for
+        super().__exit__(failure, *rest)
+
+
 class Case(unittest.TestCase):
     """One test: a scratch directory as cwd and home, a clean environment, and no process left when it ends."""
 
@@ -79,9 +86,9 @@ class Case(unittest.TestCase):
         return subprocess.CompletedProcess(args, job.returncode, out, err and without_crowding_note(err))
 
     def start(self, *args, env=None, **options):
-        """A running job, a subprocess.Popen; it is killed, should it live when the test ends."""
+        """A running job; it is killed, should it live when the test ends."""
         options.setdefault("cwd", self.dir)
-        job = subprocess.Popen([DLAUNCH, *map(str, args)], env=self.env | (env or {}), **options)
+        job = Job([DLAUNCH, *map(str, args)], env=self.env | (env or {}), **options)
         self.addCleanup(lambda: job.poll() is None and (job.kill(), job.wait()))
         return job
 

@@ -1,6 +1,7 @@
 """--report: the job's record is complete JSON however the job ended."""
 import datetime
 import json
+import pathlib
 import signal
 import subprocess
 
@@ -86,7 +87,8 @@ class Record(Case):
             self.assertEqual((record["cause"], record["exit_code"], record["end"]), ("running", None, None))
             for rank in record["ranks"]:
                 self.assertIsNone(rank["status"])
-                self.assertIn(b"1000", open(f"/proc/{rank['pid']}/cmdline", "rb").read())
+                words = pathlib.Path(f"/proc/{rank['pid']}/cmdline")
+                self.assertTrue(wait_until(lambda: b"1000" in words.read_bytes()))  # nothing is there while it execs
             job.terminate()
             job.wait(support.TIMEOUT)
         self.assertEqual(self.record()["cause"], "interrupted")
