@@ -14,12 +14,18 @@ bool ends_in_carriage_return(std::string_view text) { return !text.empty() && te
 }  // namespace
 
 RecordChannel::Progress LineChannel::write_records(Slot& slot, std::string_view bytes, At at) {
-  const std::size_t head = finish_carriage_return(slot, bytes);
+  const std::size_t head = slot.broken ? finish_broken_line(slot, bytes) : finish_carriage_return(slot, bytes);
   bytes.remove_prefix(head);
   if (bytes.empty()) return {head};
   if (slot.prefix.empty()) return {head + pass_records(slot, bytes)};
   const auto [done, stopped] = label_records(slot, bytes, at);
   return {head + done, stopped};
+}
+
+/// A '\n' that comes now is there already.
+std::size_t LineChannel::finish_broken_line(Slot& slot, std::string_view bytes) {
+  slot.broken = false;
+  return bytes[0] == '\n' ? 1 : 0;
 }
 
 /// A '\r' was the last byte so far: the record has ended, and a '\n' that comes now is its last byte.
@@ -106,8 +112,10 @@ void LineChannel::line_ended(Slot& slot) {
   if (holder_ == &slot) holder_ = nullptr;
 }
 
-std::string_view LineChannel::line_break(const Slot& slot) const {
-  return on_line_ && on_line_ != &slot && !after_carriage_return_ ? "\n" : "";
+std::string_view LineChannel::line_break(const Slot& slot) {
+  if (!on_line_ || on_line_ == &slot || after_carriage_return_) return "";
+  on_line_->broken = on_line_->held.empty();
+  return "\n";
 }
 
 std::string_view LineChannel::prefix_of_held(Slot& slot) const {

@@ -2,7 +2,7 @@
 // - a record is written when it has ended; a partial one when it was idle, when its stream ended, or when it is too
 // long;
 // - when a partial is on the sink's line and another stream writes, a '\n' goes first, and the rest of the partial
-//   becomes a record of its own;
+//   becomes a record of its own; but when that rest begins with the '\n' itself, there it is already;
 // - a record too long to be held takes the sink for itself until it ends, its stream ends, or it is idle.
 #pragma once
 
@@ -21,6 +21,7 @@ class LineChannel final : public RecordChannel {
   void keep_rest(Slot& slot, std::string_view rest, At at) override;
   void let_go(Slot& slot) override;
 
+  static std::size_t finish_broken_line(Slot& slot, std::string_view bytes);
   std::size_t finish_carriage_return(Slot& slot, std::string_view bytes);
   std::size_t pass_records(Slot& slot, std::string_view bytes);
   Progress label_records(Slot& slot, std::string_view bytes, At at);
@@ -29,7 +30,7 @@ class LineChannel final : public RecordChannel {
 
   void write_started(Slot& slot, std::string_view more);
   void line_ended(Slot& slot);
-  std::string_view line_break(const Slot& slot) const;
+  std::string_view line_break(const Slot& slot);
   std::string_view prefix_of_held(Slot& slot) const;
 
   Slot* on_line_ = nullptr;             // whose partial is the last thing written; none: a record ended there

@@ -40,6 +40,7 @@ class RecordChannel : public Channel {
     std::int64_t held_wall_ns = 0;
     std::string waiting;  // came while others had the sink
     std::int64_t waiting_wall_ns = 0;
+    bool broken = false;  // all that came of its line was shown, and the line ended for another stream's sake
     bool in_line = false;
     bool ended = false;
     Chance chance = Chance::had;

@@ -107,6 +107,20 @@ TEST(Lines, AnotherStreamBreaksTheLineAndTheRestIsANewRecord) {
   EXPECT_EQ(stage.shown(), "0:part\n1:other\n0:rest\n");
 }
 
+/// A line that a program writes in two, as Python's print() does, and stops between them for a while.
+TEST(Lines, ABreakStandsForTheNewlineThatComesNext) {
+  for (const auto& [settings, expected] : {std::pair{Settings{}, "part\nother\nnext\n\nnext\n"},
+                                           std::pair{labelled(), "0:part\n1:other\n0:next\n0:\n0:next\n"}}) {
+    Stage stage(settings, 2);
+    stage.feed(0, "part");
+    stage.wait(kIdle);
+    stage.feed(1, "other\n");
+    stage.feed(0, "\n");
+    stage.feed(0, "next\n\nnext\n");
+    EXPECT_EQ(stage.shown(), expected);
+  }
+}
+
 TEST(Lines, TheSameStreamGoesOnWithoutALabel) {
   Stage stage(labelled(), 2);
   stage.feed(0, "part");
