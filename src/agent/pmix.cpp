@@ -45,7 +45,7 @@ void Pmix::configure(const wire::MpiWorld& world) {
   worlds_.push_back({world.pmix_space, world.first, world.size, world.here, earlier, {}});
   if (!first) return;
   job_ = world;
-  site_.job = world.pmix_space;
+  site_.job = pmix::job_space(world.pmix_space, static_cast<int>(world.world));
   site_.universe = world.universe;
   site_.node = world.node;
   site_.host = world.name;
@@ -111,7 +111,6 @@ void Pmix::need() {
 void Pmix::program(const wire::PmixProgram& program) {
   if (phase_ != Phase::asked) return;
   if (!program.why.empty()) return fail(program.why, "");
-  if (!program.hosts.empty()) hosts_ = program.hosts;
   if (!program.path.empty()) return start(program.path);
   if (!image_) image_.reset(::memfd_create("dlaunch-pmix", MFD_CLOEXEC));
   if (!sys::write_all(image_.get(), program.bytes)) return fail(system_text("cannot keep dlaunch-pmix in memory"), "");
@@ -123,7 +122,7 @@ void Pmix::start(const std::string& path) {
   const auto directory = files_.make("pmix");
   if (!directory) return fail(directory.error().what + ": " + std::strerror(directory.error().error), "");
   page_.reset(::memfd_create("dlaunch-states", MFD_CLOEXEC));
-  states_ = std::make_unique<pmix::States>(page_, job_.size + plan::kMostEverSpawned);
+  states_ = std::make_unique<pmix::States>(page_, job_.first + job_.size + plan::kMostEverSpawned);
   sys::Fd socket;
   if (!*states_ || !spawn(path, socket)) return fail(system_text("cannot start dlaunch-pmix"), "");
   bridge_ = std::make_unique<link::Link>(io_, std::move(socket));
@@ -133,8 +132,7 @@ void Pmix::start(const std::string& path) {
   std::vector<sys::Fd> fds;
   fds.emplace_back(::fcntl(listener_.native_handle(), F_DUPFD_CLOEXEC, 0));
   fds.push_back(std::move(page_));
-  bridge_->send(wire::PmixStart{site_.job, site_.node, std::move(hosts_), *directory, job_.here > cpus_},
-                std::move(fds));
+  bridge_->send(wire::PmixStart{site_.job, site_.node, site_.host, *directory, job_.here > cpus_}, std::move(fds));
   for (const wire::Message& message : std::exchange(early_, {})) bridge_->send(message);
   timer_.expires_after(kPatience);
   timer_.async_wait([this](asio::error_code error) {

@@ -96,7 +96,6 @@ class Pmix {
   Spawner spawner_;
   wire::MpiWorld job_;        // its first world
   std::deque<World> worlds_;  // by their first ranks
-  std::vector<std::string> hosts_;
   pmix::Site site_;
   size_t cpus_ = std::numeric_limits<size_t>::max();  // of the host; not known: as many as are needed
   Phase phase_ = Phase::idle;

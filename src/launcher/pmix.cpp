@@ -48,6 +48,7 @@ void Pmix::add_world(std::optional<int> parent) {
   world.space = pmix::world_space(space_, number);
   world.first = static_cast<std::uint32_t>(first);
   world.universe = slots(plan_);
+  for (; named_ < plan_.hosts.size(); ++named_) world.hosts.push_back(plan_.hosts[named_].host.name);
   std::vector<int> hosts;
   for (auto id = static_cast<size_t>(first); id < plan_.ranks.size(); ++id) {
     const auto host = static_cast<std::uint32_t>(hosts.emplace_back(plan_.ranks[id].host));
@@ -168,20 +169,17 @@ void Pmix::program(int host, const wire::PmixProgramAsk& ask) {
 /// Here its path is enough; another host gets the bytes.
 void Pmix::send_program(int host, const wire::PmixProgramAsk& ask) {
   if (plan_.hosts[static_cast<size_t>(host)].host.local) {
-    return hosts_.send(host, wire::PmixProgram{program_, {}, true, {}, host_names(plan_)});
+    return hosts_.send(host, wire::PmixProgram{program_, {}, true, {}});
   }
-  const auto refuse_to = [&](std::string why) {
-    hosts_.send(host, wire::PmixProgram{{}, {}, true, std::move(why), {}});
-  };
+  const auto refuse_to = [&](std::string why) { hosts_.send(host, wire::PmixProgram{{}, {}, true, std::move(why)}); };
   if (ask.machine != machine())
     return refuse_to("dlaunch-pmix is for " + machine() + ", and the host is " + ask.machine);
   if (bytes_.empty()) bytes_ = sys::read_file(program_, kMaxProgram).value_or("");
   if (bytes_.empty()) return refuse_to("cannot read " + program_ + ": " + std::strerror(errno));
-  std::vector<std::string> names = host_names(plan_);
   for (std::string_view rest = bytes_; !rest.empty();) {
     const std::string_view piece = rest.substr(0, kPiece);
     rest.remove_prefix(piece.size());
-    hosts_.send(host, wire::PmixProgram{{}, std::string(piece), rest.empty(), {}, std::exchange(names, {})});
+    hosts_.send(host, wire::PmixProgram{{}, std::string(piece), rest.empty(), {}});
   }
 }
 
@@ -202,8 +200,10 @@ void Pmix::spawned(int host, std::uint32_t id, int world) {
 
 void Pmix::host_lost(int host) const {
   std::error_code ignored;
-  std::filesystem::remove_all(pmix::segments_directory(space_name(plan_, 1), static_cast<std::uint32_t>(host)),
-                              ignored);
+  for (int world = 1; world <= plan_.worlds.last(); ++world) {  // it has the name of the first there
+    const auto number = static_cast<std::uint32_t>(host);
+    std::filesystem::remove_all(pmix::segments_directory(space_name(plan_, world), number), ignored);
+  }
 }
 
 void Pmix::rank_ended(int rank) {

@@ -64,6 +64,7 @@ class Pmix {
   const std::string program_;
   const std::string space_;  // nobody else can guess it
   std::vector<wire::PmixWorld> worlds_;
+  size_t named_ = 0;    // hosts that they name
   std::set<int> told_;  // hosts that asked for the program
   pmix::Collectives collectives_;
   pmix::Board board_;

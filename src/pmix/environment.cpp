@@ -47,6 +47,10 @@ std::string world_space(std::string_view job, int world) {
   return world == 1 ? std::string(job) : std::string(job) + '-' + std::to_string(world);
 }
 
+std::string job_space(std::string_view space, int world) {
+  return std::string(space.substr(0, space.size() - world_space({}, world).size()));
+}
+
 std::string server_space(std::string_view job) { return std::string(job) + "-host"; }
 
 std::string segments_directory(std::string_view space, std::uint32_t node) {

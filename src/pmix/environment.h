@@ -36,6 +36,8 @@ enum class Client : std::uint8_t { maybe, surely, personal };
 
 /// PMIx's name of a world. `job`: that of the first.
 std::string world_space(std::string_view job, int world);
+/// The job, of a world's name.
+std::string job_space(std::string_view space, int world);
 
 /// The name of the server of a host, which clients are told with its address.
 std::string server_space(std::string_view job);

@@ -12,7 +12,7 @@
 namespace dlaunch::wire {
 
 /// Both sides must have been built with the same; the agent travels with its launcher.
-inline constexpr std::uint32_t kVersion = 7;
+inline constexpr std::uint32_t kVersion = 8;
 
 inline constexpr std::uint32_t kMaxFrame = 16u << 20;  ///< an environment of 2 MiB and argv fit with room to spare
 inline constexpr std::uint32_t kMaxOutput = 64u
@@ -353,11 +353,10 @@ struct PmixProgram {
   std::string path;  ///< empty: the bytes come
   std::string bytes;
   bool last = true;
-  std::string why;                 ///< there is none; empty: there is
-  std::vector<std::string> hosts;  ///< with the first piece: the names of the job's
+  std::string why;  ///< there is none; empty: there is
   template <class A>
   void fields(A& a) {
-    a(path), a(bytes), a(last), a(why), a(hosts);
+    a(path), a(bytes), a(last), a(why);
   }
   bool operator==(const PmixProgram&) const = default;
 };
@@ -366,14 +365,14 @@ struct PmixProgram {
 /// listening socket that clients know, and the page that says which rank is in MPI (pmix/states.h).
 struct PmixStart {
   static constexpr std::uint8_t kType = 25;
-  std::string space;               ///< PMIx's name of the job
-  std::uint32_t node = 0;          ///< this host's place in `hosts`
-  std::vector<std::string> hosts;  ///< as PmixProgram has them
+  std::string space;       ///< PMIx's name of the job
+  std::uint32_t node = 0;  ///< this host's place among the job's
+  std::string host;        ///< its name
   std::string directory;
   bool crowded = false;  ///< more ranks than CPUs
   template <class A>
   void fields(A& a) {
-    a(space), a(node), a(hosts), a(directory), a(crowded);
+    a(space), a(node), a(host), a(directory), a(crowded);
   }
   bool operator==(const PmixStart&) const = default;
 };
@@ -384,13 +383,14 @@ struct PmixWorld {
   std::string space;                      ///< PMIx's name of it
   std::uint32_t first = 0;                ///< number of its rank 0, as Spawn has it; the others follow
   std::uint32_t universe = 0;             ///< slots of the job
+  std::vector<std::string> hosts;         ///< names of the job's hosts, from where the worlds before it left off
   std::vector<std::uint32_t> placed;      ///< host, number of ranks, …: where its ranks run, in their order
   std::vector<std::uint32_t> of_program;  ///< how many ranks each program has
   std::string parent;                     ///< the world of the rank that spawned it; empty: it is the job's first
   std::uint32_t parent_rank = 0;          ///< that rank, in its world
   template <class A>
   void fields(A& a) {
-    a(space), a(first), a(universe), a(placed), a(of_program), a(parent), a(parent_rank);
+    a(space), a(first), a(universe), a(hosts), a(placed), a(of_program), a(parent), a(parent_rank);
   }
   bool operator==(const PmixWorld&) const = default;
 };

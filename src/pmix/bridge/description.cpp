@@ -12,7 +12,7 @@ constexpr size_t kMostRanks = 1u << 20;  // of a world
 
 /// Of hosts that have ranks of it.
 bool add_maps(const Described& it, Infos& infos) {
-  std::vector<std::string> ranks(it.start.hosts.size());
+  std::vector<std::string> ranks(it.names.size());
   for (size_t rank = 0; rank < it.hosts.size(); ++rank) {
     std::string& list = ranks[it.hosts[rank]];
     list += (list.empty() ? "" : ",") + std::to_string(rank);
@@ -21,7 +21,7 @@ bool add_maps(const Described& it, Infos& infos) {
   std::string lists;
   for (size_t host = 0; host < ranks.size(); ++host) {
     if (ranks[host].empty()) continue;
-    names += (names.empty() ? "" : ",") + it.start.hosts[host];
+    names += (names.empty() ? "" : ",") + it.names[host];
     lists += (lists.empty() ? "" : ";") + ranks[host];
   }
   char* nodes = nullptr;
@@ -66,7 +66,7 @@ void add_job(const Described& it, Infos& infos) {
 }
 
 void add_ranks(const Described& it, Infos& infos) {
-  std::vector<std::uint16_t> on_host(it.start.hosts.size());
+  std::vector<std::uint16_t> on_host(it.names.size());
   std::uint32_t program = 0;
   std::uint32_t in_program = 0;
   for (std::uint32_t rank = 0; rank < it.hosts.size(); ++rank, ++in_program) {
@@ -81,7 +81,7 @@ void add_ranks(const Described& it, Infos& infos) {
     one.add_short(PMIX_LOCAL_RANK, local);
     one.add_short(PMIX_NODE_RANK, static_cast<std::uint16_t>(it.earlier[host] + local));
     one.add(PMIX_NODEID, host);
-    one.add(PMIX_HOSTNAME, it.start.hosts[host]);
+    one.add(PMIX_HOSTNAME, it.names[host]);
     one.add(PMIX_APPNUM, program);
     one.add_rank(PMIX_APP_RANK, in_program);
     one.add_rank(PMIX_GLOBAL_RANK, it.world.first + rank);

@@ -46,6 +46,7 @@ std::vector<std::uint32_t> hosts_of_ranks(const wire::PmixWorld& world, size_t h
 struct Described {
   const wire::PmixStart& start;
   const wire::PmixWorld& world;
+  const std::vector<std::string>& names;      ///< of the job's hosts
   const std::vector<std::uint32_t>& hosts;    ///< hosts_of_ranks()
   const std::vector<std::uint16_t>& earlier;  ///< on each host, how many ranks other worlds have
   std::string directory;                      ///< of the world, for its ranks' files

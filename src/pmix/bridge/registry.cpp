@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <asio/post.hpp>
 #include <utility>
 
@@ -21,13 +22,15 @@ struct Registry::World {
 };
 
 Registry::Registry(asio::io_context& io, wire::PmixStart start, Ready ready)
-    : io_(io), start_(std::move(start)), ready_(std::move(ready)), on_host_(start_.hosts.size()) {}
+    : io_(io), start_(std::move(start)), ready_(std::move(ready)) {}
 
 Registry::~Registry() = default;
 
 void Registry::add(const wire::PmixWorld& message) {
   if (worlds_.contains(message.space)) return;
-  const auto hosts = hosts_of_ranks(message, start_.hosts.size());
+  names_.insert(names_.end(), message.hosts.begin(), message.hosts.end());
+  on_host_.resize(std::max<size_t>(names_.size(), start_.node + 1));
+  const auto hosts = hosts_of_ranks(message, names_.size());
   auto& world =
       *worlds_
            .emplace(message.space,
@@ -40,7 +43,7 @@ void Registry::add(const wire::PmixWorld& message) {
   world.infos = std::make_unique<Infos>();
   const std::string directory = start_.directory + '/' + world.space;
   ::mkdir(directory.c_str(), S_IRWXU);  // where it cannot, libpmix says so
-  if (hosts.empty() || !describe({start_, message, hosts, on_host_, directory}, *world.infos)) {
+  if (hosts.empty() || !describe({start_, message, names_, hosts, on_host_, directory}, *world.infos)) {
     return fail(PMIX_ERR_BAD_PARAM);
   }
   for (const std::uint32_t host : hosts) ++on_host_[host];

@@ -47,6 +47,7 @@ class Registry {
   asio::io_context& io_;
   const wire::PmixStart start_;
   Ready ready_;
+  std::vector<std::string> names_;      // of the job's hosts
   std::vector<std::uint16_t> on_host_;  // ranks of all worlds
   std::map<std::string, std::unique_ptr<World>, std::less<>> worlds_;
 };

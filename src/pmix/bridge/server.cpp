@@ -77,7 +77,7 @@ void Server::start(const wire::PmixStart& start, std::function<void(Result<void>
   server.add_rank(PMIX_SERVER_RANK, start.node);
   server.add(PMIX_SERVER_TMPDIR, start.directory);
   server.add(PMIX_SYSTEM_TMPDIR, start.directory);
-  if (start.node < start.hosts.size()) server.add(PMIX_HOSTNAME, start.hosts[start.node]);
+  server.add(PMIX_HOSTNAME, start.host);
   const pmix_status_t status = PMIx_server_init(&module, server.data(), server.size());
   started_ = status == PMIX_SUCCESS;
   if (!started_) return ready(fail({"", "libpmix cannot start", PMIx_Error_string(status), ""}));

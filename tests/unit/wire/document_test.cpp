@@ -43,8 +43,9 @@ TEST(WireDocument, ShowsTheFramesAsTheyAre) {
   }
 }
 
-TEST(WireDocument, ShowsTheCaps) {
+TEST(WireDocument, ShowsTheVersionAndTheCaps) {
   const std::string text = document();
+  EXPECT_THAT(text, HasSubstr("| version | " + std::to_string(kVersion) + " (`kVersion`) |"));
   EXPECT_THAT(text, HasSubstr(std::to_string(kMaxFrame) + " (`kMaxFrame`)"));
   EXPECT_THAT(text, HasSubstr(std::to_string(kMaxListItems) + " (`kMaxListItems`)"));
   EXPECT_THAT(text, HasSubstr(std::to_string(kMaxOutput) + " (`kMaxOutput`)"));
