@@ -143,7 +143,7 @@ Result<std::vector<std::vector<std::uint32_t>>> Ranks::bind(const wire::Layout& 
   request.rank_by = static_cast<plan::RankBy>(layout.rank_by);
   request.cores_per_rank = static_cast<int>(layout.cores_per_rank);
   request.if_supported = layout.if_supported;
-  if (request.bind_to == plan::BindTo::none) return {};
+  if (request.bind_to == plan::BindTo::none || layout.local_ranks == 0) return {};
   const auto topology = read_topology();
   if (!topology) return fail(topology.error());
   if (request.bind_to != plan::BindTo::device) {

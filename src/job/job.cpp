@@ -5,27 +5,12 @@
 #include <utility>
 
 #include "base/error.h"
+#include "job/first_failure.h"
 
 namespace dlaunch::job {
 namespace {
 
 constexpr int kSignalBase = 128;
-constexpr std::int64_t kReapingNs = std::chrono::nanoseconds(kReaping).count();
-
-/// As no rank ends because of another, or of our signal (an agent tells LeftMpi only before it).
-bool ended_by_itself(const RankRecord& record) {
-  if (!record.status) return false;
-  const auto* by = std::get_if<Signaled>(&record.status->value());
-  if (by) return by->signal == SIGKILL && !record.needed_kill;
-  return std::holds_alternative<LeftMpi>(record.status->value());
-}
-
-/// Which of two failures came first.
-bool before(const RankRecord& one, const RankRecord& other) {
-  if (other.abort_code && ended_by_itself(one)) return one.end_ns < other.end_ns + kReapingNs;
-  if (one.abort_code && ended_by_itself(other)) return one.end_ns + kReapingNs <= other.end_ns;
-  return one.end_ns < other.end_ns;
-}
 
 }  // namespace
 
@@ -113,9 +98,9 @@ Progress Job::progress() const {
 
 void Job::on(const HostReady& event, Time now) {
   const auto host = static_cast<size_t>(event.host);
-  if (phase_ != Phase::starting || hosts_[host] != HostState::waiting) return;
+  if (phase_ > Phase::running || hosts_[host] != HostState::waiting) return;
   set_state(host, HostState::ready);
-  start_or_give_up(now);
+  if (phase_ == Phase::starting) start_or_give_up(now);
 }
 
 /// Once every host has answered.
@@ -148,6 +133,7 @@ void Job::on(const HostLost& event, Time now) {
   const bool owed_confirmation = state == HostState::finishing;
   set_state(static_cast<size_t>(event.host), HostState::gone);
   if (owed_confirmation) outcome_.leftovers.push_back("not confirmed clean: " + why);
+  if (phase_ == Phase::running && ranks_of_host_[static_cast<size_t>(event.host)].empty()) return;
   lose_host_ranks(event.host, event.why);
   if (phase_ < Phase::finishing) {
     outcome_.lost_hosts.push_back({host_names_[static_cast<size_t>(event.host)], event.why, event.hint});
@@ -189,6 +175,15 @@ void Job::on(const RankAborted& event, Time now) {
   note_failure(event.rank, now);
 }
 
+void Job::on(const HostAdded& event, Time) {
+  if (!may_grow()) return;
+  host_names_.push_back(event.name);
+  ranks_of_host_.emplace_back();
+  hosts_.push_back(HostState::waiting);
+  ++waiting_hosts_;
+  ++hosts_not_gone_;
+}
+
 void Job::on(const RanksAdded& event, Time) {
   if (!may_grow()) return;
   const int world = worlds_.begin(static_cast<int>(host_of_rank_.size()));
@@ -202,7 +197,11 @@ void Job::on(const RanksAdded& event, Time) {
   drained_.resize(host_of_rank_.size());
   live_ += static_cast<int>(event.host_of_rank.size());
   undrained_ += static_cast<int>(event.host_of_rank.size());
-  for (const int host : hosts) actions_.push_back(StartWorld{world, host});
+  for (const int host : hosts) {
+    const bool first = hosts_[static_cast<size_t>(host)] == HostState::ready;
+    set_state(static_cast<size_t>(host), HostState::started);
+    first ? actions_.push_back(StartRanks{host}) : actions_.push_back(StartWorld{world, host});
+  }
 }
 
 void Job::on(const RankDrained& event, Time now) {

@@ -9,12 +9,11 @@
 // - Ranks start when every host is ready: a job that cannot start everywhere starts nowhere. After the first host that
 //   cannot be used the others get kOthersWait to answer, so that all that fail are told together.
 // - The first failure (by the time at its host) ends all, unless the policy says continue; its code is the job's.
-// - MPI_Abort is a failure at the time of the call, and ends all whatever the policy says. But about when a rank was
-//   killed by a KILL that is not ours, or left MPI (kReaping), it is a consequence: peers see the connections of a rank
-//   end before its agent can reap it.
+// - MPI_Abort is a failure at the time of the call (but job/first_failure.h), and ends all whatever the policy says.
 // - Ending: the signal (TERM, or the user's own), after the grace KILL, after kKillWait what still runs is given up
 //   and named. A second signal from the user: KILL at once.
-// - Ranks that a rank spawns while the job runs are ranks as all others, from their start to their end.
+// - Ranks that a rank spawns while the job runs are ranks as all others, from their start to their end. A host that has
+//   none yet is met first.
 // - A process beside the ranks that fails while they run ends all, as a rank would.
 // - Every wait has a deadline, a host's answer by its link, the others here; but one: a reader that is slow to take
 //   what ranks that have ended wrote. The user's second signal ends it.
@@ -38,7 +37,6 @@ bool ends_a_job(int signal);
 
 inline constexpr std::chrono::seconds kOthersWait{5};     ///< for hosts to answer when one cannot be used
 inline constexpr std::chrono::seconds kCompanionWait{5};  ///< for the process beside the ranks to end after them
-inline constexpr std::chrono::seconds kReaping{1};        ///< from a rank's death, at the most, to its time of end
 inline constexpr std::chrono::seconds kKillWait{5};       ///< for a rank to go after KILL (uninterruptible sleep)
 inline constexpr std::chrono::seconds kFinishWait{
     10};  ///< for a host to confirm that nothing is left, beyond the grace
@@ -69,7 +67,12 @@ struct RankAborted {
   int code;  ///< 0…255
   std::int64_t time_ns;
 };
-/// Another world, only while may_grow(). Its ranks have the next ids.
+/// A host of the job from now on, the last one: for ranks that are to be added once it is ready. Only while may_grow().
+/// It is no failure of the job's that it is lost before it has any.
+struct HostAdded {
+  std::string name;
+};
+/// Another world, only while may_grow(), on hosts that are ready. Its ranks have the next ids.
 struct RanksAdded {
   std::vector<int> host_of_rank;
 };
@@ -95,7 +98,7 @@ struct OutputFailed {
   std::string detail;
   int exit_code;
 };
-using Event = std::variant<HostReady, HostLost, RankStarted, RankEnded, RankAborted, RanksAdded, RankDrained,
+using Event = std::variant<HostReady, HostLost, RankStarted, RankEnded, RankAborted, HostAdded, RanksAdded, RankDrained,
                            CompanionEnded, CompanionGone, HostClean, UserSignal, OutputFailed>;
 
 // ---- actions ----
@@ -175,6 +178,7 @@ class Job {
   void on(const RankStarted& event, Time now);
   void on(const RankEnded& event, Time now);
   void on(const RankAborted& event, Time now);
+  void on(const HostAdded& event, Time now);
   void on(const RanksAdded& event, Time now);
   void on(const RankDrained& event, Time now);
   void on(const CompanionEnded& event, Time now);
@@ -203,7 +207,7 @@ class Job {
   const Policy policy_;
   std::vector<int> host_of_rank_;
   Worlds worlds_;
-  const std::vector<std::string> host_names_;
+  std::vector<std::string> host_names_;
   std::vector<std::vector<int>> ranks_of_host_;
   std::vector<HostState> hosts_;  // changed by set_state alone
   int waiting_hosts_ = 0;

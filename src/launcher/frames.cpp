@@ -180,6 +180,7 @@ std::uint32_t slots(const plan::Plan& plan) {
   for (const plan::PlannedHost& each : plan.hosts) {
     slots += std::max(static_cast<std::uint32_t>(each.host.slots), static_cast<std::uint32_t>(each.ranks.size()));
   }
+  for (const plan::Host& each : plan.spare) slots += static_cast<std::uint32_t>(each.slots);
   return slots;
 }
 

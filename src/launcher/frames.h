@@ -28,7 +28,7 @@ std::vector<wire::Message> world_frames(const plan::Plan& plan, int host, const 
 /// The ids of the newest world's ranks on that host.
 std::vector<int> newest_ranks(const plan::Plan& plan, int host);
 
-/// Of all hosts: what MPI calls the universe. A rank beyond the slots counts as one.
+/// Of all hosts, also those without a rank: what MPI calls the universe. A rank beyond the slots counts as one.
 std::uint32_t slots(const plan::Plan& plan);
 
 /// The name of a world's key-value space.

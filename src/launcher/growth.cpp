@@ -21,28 +21,30 @@ std::optional<plan::SpawnRequest> spawn_request(const wire::SpawnAsk& ask) {
   return request;
 }
 
-Result<job::RanksAdded> Growth::take(const plan::SpawnRequest& request, std::vector<std::string> pairs) {
-  plan::Plan& plan = parts_.plan;
+Result<plan::Grown> Growth::planned(const plan::SpawnRequest& request) const {
   if (!parts_.job.may_grow()) {
     return fail({.where = "spawn", .what = "the job is ending", .why = "", .hint = ""});
   }
+  return plan::grow(parts_.plan, request, running());
+}
+
+Result<job::RanksAdded> Growth::take(plan::Grown grown, int asker, std::vector<std::string> pairs) {
+  plan::Plan& plan = parts_.plan;
   std::vector<int> busy = running();
-  auto grown = plan::grow(plan, request, busy);
-  if (!grown) return fail(grown.error());
   job::RanksAdded added;
-  for (const plan::Rank& rank : grown->ranks) {
+  for (const plan::Rank& rank : grown.ranks) {
     added.host_of_rank.push_back(rank.host);
     ++busy[static_cast<size_t>(rank.host)];
   }
   if (parts_.may_hold) {
     if (auto error = parts_.may_hold(busy)) return fail(*std::move(error));
   }
-  const auto facts = rank_facts(plan, *grown);
+  const auto facts = rank_facts(plan, grown);
   if (auto ready = parts_.output.add(facts); !ready) return fail(ready.error());
   parts_.facts.insert(parts_.facts.end(), facts.begin(), facts.end());
-  plan::adopt(plan, *std::move(grown));
+  plan::adopt(plan, std::move(grown));
   parts_.streams.grow(static_cast<int>(plan.ranks.size()));
-  mpi_.grow(std::move(pairs), space_name(plan, plan.worlds.place(request.asker).world));
+  mpi_.grow(std::move(pairs), space_name(plan, plan.worlds.place(asker).world));
   return added;
 }
 

@@ -38,9 +38,12 @@ class Growth {
   };
   Growth(Parts parts, Mpi& mpi) : parts_(std::move(parts)), mpi_(mpi) {}
 
+  /// A world that is still to be taken, once all its hosts are there; or why there can be none.
+  Result<plan::Grown> planned(const plan::SpawnRequest& request) const;
+
   /// The plan and its ranks' outputs have another world from here on, with `pairs` in its key-value space; the job is
   /// still to be told. An Error says why the plan is as it was.
-  Result<job::RanksAdded> take(const plan::SpawnRequest& request, std::vector<std::string> pairs);
+  Result<job::RanksAdded> take(plan::Grown grown, int asker, std::vector<std::string> pairs);
 
   /// What starts the newest world's ranks on that host.
   std::vector<wire::Message> frames(int host) const;

@@ -140,8 +140,8 @@ void Hosts::tell_twins() {
     if (!slot->hello.identity.empty()) names[slot->hello.identity].push_back(slot->host.name);
   }
   for (const auto& [identity, of_one] : names) {
-    if (of_one.size() > 1 && handlers_.note)
-      handlers_.note(fold_names(of_one) + " are names of one host; each gets ranks");
+    if (of_one.size() == 1 || !handlers_.note || !told_twins_.insert(identity).second) continue;
+    handlers_.note(fold_names(of_one) + " are names of one host; each gets ranks");
   }
 }
 

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,7 @@ class Hosts {
 
   /// What is ready or lost already is told to new handlers at once.
   void listen(Handlers handlers);
+  /// May be called again: these come behind all that there are.
   void open(const std::vector<plan::Host>& hosts);
   /// The hosts are now these of before, in this order; the others are dropped.
   void keep(const std::vector<int>& hosts);
@@ -80,6 +82,7 @@ class Hosts {
   int opening_ = 0;
   size_t ready_ = 0;
   Time wait_until_;
+  std::set<std::string> told_twins_;
   std::vector<std::unique_ptr<HostLink>> retired_;
   std::minstd_rand jitter_;
 };

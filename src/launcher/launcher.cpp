@@ -81,7 +81,7 @@ class Launcher::Impl {
     parts_.hosts.listen(
         {[this](int host, const wire::Hello&) {
            if (parts_.settings.output.pty) send_window_size([&](auto m) { parts_.hosts.send(host, m); });
-           preparation_.needed(host) ? preparation_.begin(host) : happened(job::HostReady{host});
+           preparation_.needed(host) ? preparation_.begin(host) : host_ready(host);
          },
          [this](int host, const Loss& loss) { host_lost(host, loss); },
          [this](int host, wire::Message&& m, std::deque<sys::Fd>& fds) { received(host, std::move(m), fds); },
@@ -92,9 +92,14 @@ class Launcher::Impl {
     parts_.hosts.open(hosts);
   }
 
+  void host_ready(int host) {
+    happened(job::HostReady{host});
+    wire_up_.host_ready(host);
+  }
+
   void host_lost(int host, const Loss& loss) {
     parts_.hosts.drop(host);
-    wire_up_.host_lost(host);
+    wire_up_.host_lost(host, loss.why);
     happened(job::HostLost{host, loss.why, loss.hint});
     for (const int rank : parts_.plan.hosts[static_cast<size_t>(host)].ranks) streams_.abandon(rank);
     if (companion_.is_on(host)) companion_lost();
@@ -236,7 +241,7 @@ class Launcher::Impl {
   void on(int host, wire::Prepared& prepared, std::deque<sys::Fd>&) {
     const auto loss = preparation_.done(host, prepared);
     if (!loss) return host_broken(host, "its agent speaks out of order");
-    loss->why.empty() ? happened(job::HostReady{host}) : host_lost(host, *loss);
+    loss->why.empty() ? host_ready(host) : host_lost(host, *loss);
   }
   void on(int host, wire::Clean& clean, std::deque<sys::Fd>&) { happened(job::HostClean{host, std::move(clean.left)}); }
   /// MPI's; else Ping, which has been heard, and what only a launcher sends.

@@ -9,29 +9,29 @@ namespace dlaunch::launcher {
 
 Preparation::Preparation(const plan::Plan& plan, const Settings& settings, const std::vector<output::RankFacts>& facts,
                          Send send)
-    : plan_(plan), settings_(settings), facts_(facts), send_(std::move(send)), progress_(plan.hosts.size()) {}
+    : plan_(plan), settings_(settings), facts_(facts), send_(std::move(send)) {}
 
 bool Preparation::needed(int host) const {
-  const int first = plan_.hosts[static_cast<size_t>(host)].ranks.front();
-  return !plan_.ranks[static_cast<size_t>(first)].dir.empty();
+  const std::vector<int>& ranks = plan_.hosts[static_cast<size_t>(host)].ranks;
+  return !ranks.empty() && !plan_.ranks[static_cast<size_t>(ranks.front())].dir.empty();
 }
 
 void Preparation::begin(int host) {
-  Progress& progress = progress_[static_cast<size_t>(host)];
+  Progress& progress = progress_[host];
   progress = {true, 0, wire::kStageCredit};
   send_(host, prepare_frame(plan_, host, settings_, facts_));
   if (settings_.staged) send_staged(host);
 }
 
 void Preparation::granted(int host, const wire::StageCredit& credit) {
-  Progress& progress = progress_[static_cast<size_t>(host)];
+  Progress& progress = progress_[host];
   progress.credit += credit.bytes;
   if (progress.waiting && settings_.staged) send_staged(host);
 }
 
 /// The last piece says so, and an archive is never empty.
 void Preparation::send_staged(int host) {
-  Progress& progress = progress_[static_cast<size_t>(host)];
+  Progress& progress = progress_[host];
   const std::string& archive = *settings_.staged;
   while (progress.credit > 0 && progress.sent < archive.size()) {
     const size_t left = archive.size() - progress.sent;
@@ -43,7 +43,7 @@ void Preparation::send_staged(int host) {
 }
 
 std::optional<Loss> Preparation::done(int host, const wire::Prepared& prepared) {
-  if (!std::exchange(progress_[static_cast<size_t>(host)].waiting, false)) return std::nullopt;
+  if (!std::exchange(progress_[host].waiting, false)) return std::nullopt;
   return Loss{prepared.why, prepared.hint};
 }
 

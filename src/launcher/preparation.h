@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,7 +43,7 @@ class Preparation {
   const Settings& settings_;
   const std::vector<output::RankFacts>& facts_;
   const Send send_;
-  std::vector<Progress> progress_;
+  std::map<int, Progress> progress_;  // by host
 };
 
 }  // namespace dlaunch::launcher

@@ -14,15 +14,17 @@ std::string reason(const Error& error) { return error.what + (error.why.empty() 
 
 }  // namespace
 
-WireUp::WireUp(Growth::Parts parts, Hosts& hosts, std::string program, Handlers handlers)
+WireUp::WireUp(const Growth::Parts& parts, Hosts& hosts, std::string program, Handlers handlers)
     : plan_(parts.plan),
       settings_(parts.settings),
       facts_(parts.facts),
+      job_(parts.job),
       hosts_(hosts),
       handlers_(std::move(handlers)),
       mpi_(parts.plan, hosts),
       pmix_(parts.plan, hosts, std::move(program)),
-      growth_(std::move(parts), mpi_) {}
+      growth_(parts, mpi_),
+      reserve_(parts.plan, hosts, handlers_.happened) {}
 
 void WireUp::check(int host, const std::string& why) {
   if (!why.empty()) handlers_.broken(host, why);
@@ -46,15 +48,14 @@ void WireUp::on(int host, wire::PmixCollect& collect) {
 void WireUp::on(int host, wire::SpawnAsk& ask) {
   const auto request = spawn_request(ask);
   if (!request) return check(host, "its agent asks what no rank can ask");
-  const std::string name = "rank " + plan_.worlds.name(request->asker);
-  const auto added = growth_.take(*request, std::move(ask.pairs));
-  if (!added) {
-    tell_refusal(name + " could not spawn: " + reason(added.error()));
-    return answer(host, ask, 0);
-  }
+  auto grown = growth_.planned(*request);
+  if (!grown) return refuse(host, ask, reason(grown.error()));
+  if (!reserve_.has_hosts(*grown, host, ask)) return;
+  const auto added = growth_.take(*std::move(grown), request->asker, std::move(ask.pairs));
+  if (!added) return refuse(host, ask, reason(added.error()));
   const int world = plan_.worlds.last();
-  handlers_.log(
-      2, name + " spawned " + std::to_string(added->host_of_rank.size()) + " ranks, world " + std::to_string(world));
+  handlers_.log(2, "rank " + plan_.worlds.name(request->asker) + " spawned " +
+                       std::to_string(added->host_of_rank.size()) + " ranks, world " + std::to_string(world));
   pmix_.grow(request->asker);
   handlers_.happened(*added);
   answer(host, ask, world);
@@ -68,10 +69,29 @@ void WireUp::answer(int host, const wire::SpawnAsk& ask, int world) {
 }
 
 /// A program may try for ever.
-void WireUp::tell_refusal(const std::string& text) {
+void WireUp::refuse(int host, const wire::SpawnAsk& ask, const std::string& why) {
+  const std::string text = "rank " + plan_.worlds.name(static_cast<int>(ask.rank)) + " could not spawn: " + why;
   ++refused_spawns_;
-  if (refused_spawns_ > kToldRefusals) return handlers_.log(2, text);
-  handlers_.note(text + (refused_spawns_ == kToldRefusals ? " (no more of these are told)" : ""));
+  if (refused_spawns_ > kToldRefusals) {
+    handlers_.log(2, text);
+  } else {
+    handlers_.note(text + (refused_spawns_ == kToldRefusals ? " (no more of these are told)" : ""));
+  }
+  answer(host, ask, 0);
+}
+
+void WireUp::host_ready(int host) {
+  for (Reserve::Waiting& waiting : reserve_.ready(host)) {
+    if (job_.outcome().ranks[waiting.ask.rank].status) continue;  // it has ended meanwhile
+    on(waiting.host, waiting.ask);
+  }
+}
+
+void WireUp::host_lost(int host, const std::string& why) {
+  pmix_.host_lost(host);
+  for (const Reserve::Waiting& waiting : reserve_.lost(host)) {
+    refuse(waiting.host, waiting.ask, plan_.hosts[static_cast<size_t>(host)].host.name + ": " + why);
+  }
 }
 
 std::vector<wire::Message> WireUp::start_frames(int host) const {

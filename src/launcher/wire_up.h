@@ -1,5 +1,5 @@
 // All that MPI programs ask of the launcher, by whatever protocol: what their ranks tell each other (mpi.h, pmix.h),
-// and more ranks (growth.h). Owned by the launcher; all that is given must outlive it.
+// and more ranks (growth.h, reserve.h). Owned by the launcher; all that is given must outlive it.
 #pragma once
 
 #include <functional>
@@ -11,6 +11,7 @@
 #include "launcher/hosts.h"
 #include "launcher/mpi.h"
 #include "launcher/pmix.h"
+#include "launcher/reserve.h"
 
 namespace dlaunch::launcher {
 
@@ -24,7 +25,7 @@ class WireUp {
     std::function<void(int level, const std::string&)> log;
   };
   /// `program`: where dlaunch-pmix is on this machine; empty: there is none.
-  WireUp(Growth::Parts parts, Hosts& hosts, std::string program, Handlers handlers);
+  WireUp(const Growth::Parts& parts, Hosts& hosts, std::string program, Handlers handlers);
 
   void on(int host, wire::Fence& fence);
   void on(int host, wire::NameAsk& ask);
@@ -44,22 +45,25 @@ class WireUp {
   void rank_ended(int rank);
   /// Notes what the end of ranks has brought about.
   void complain();
-  void host_lost(int host) const { pmix_.host_lost(host); }
+  void host_ready(int host);
+  void host_lost(int host, const std::string& why);
 
  private:
   void check(int host, const std::string& why);
   std::vector<wire::Message> described(int host, std::vector<wire::Message> frames) const;
-  void tell_refusal(const std::string& text);
+  void refuse(int host, const wire::SpawnAsk& ask, const std::string& why);
   void answer(int host, const wire::SpawnAsk& ask, int world);
 
   const plan::Plan& plan_;
   const Settings& settings_;
   const std::vector<output::RankFacts>& facts_;
+  const job::Job& job_;
   Hosts& hosts_;
   Handlers handlers_;
   Mpi mpi_;
   Pmix pmix_;
   Growth growth_;
+  Reserve reserve_;
   int refused_spawns_ = 0;
 };
 

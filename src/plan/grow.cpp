@@ -60,24 +60,38 @@ bool is_named(const Host& host, std::string_view name) {
   return host.name == name || std::ranges::find(host.other_names, name) != host.other_names.end();
 }
 
-/// Indices of the hosts that an app may run on, in the plan's order.
-Result<std::vector<int>> hosts_for(const Plan& plan, const SpawnApp& app) {
+/// Of those that have ranks, then of the spare ones.
+const Host& host_at(const Plan& plan, size_t index) {
+  return index < plan.hosts.size() ? plan.hosts[index].host : plan.spare[index - plan.hosts.size()];
+}
+
+/// Those that a rank may run on, by host_at()'s indices.
+std::vector<int> usable_hosts(const Plan& plan) {
   std::vector<int> hosts;
-  for (const std::string& name : app.hosts) {
-    const bool known = std::ranges::any_of(plan.hosts, [&](const PlannedHost& h) { return is_named(h.host, name); });
-    if (!known) return fail(refused("host " + escaped(name) + " is not one of the job's"));
-  }
-  for (size_t i = 0; i < plan.hosts.size(); ++i) {
-    const auto wanted = [&](const std::string& name) { return is_named(plan.hosts[i].host, name); };
-    if (app.hosts.empty() || std::ranges::any_of(app.hosts, wanted)) hosts.push_back(static_cast<int>(i));
+  for (size_t i = 0; i < plan.hosts.size() + plan.spare.size(); ++i) {
+    if (i >= plan.hosts.size() || !plan.hosts[i].unreachable) hosts.push_back(static_cast<int>(i));
   }
   return hosts;
+}
+
+/// Those of them that an app may run on.
+Result<std::vector<int>> hosts_for(const Plan& plan, const SpawnApp& app, const std::vector<int>& usable) {
+  if (app.hosts.empty()) return usable;
+  std::set<int> hosts;
+  for (const std::string& name : app.hosts) {
+    const auto named = [&](int host) { return is_named(host_at(plan, static_cast<size_t>(host)), name); };
+    const auto found = std::ranges::find_if(usable, named);
+    if (found == usable.end()) return fail(refused("host " + escaped(name) + " is not one of the job's"));
+    hosts.insert(*found);
+  }
+  return std::vector<int>(hosts.begin(), hosts.end());
 }
 
 /// The host for the next rank.
 int place(const Plan& plan, const std::vector<int>& hosts, const std::vector<int>& running) {
   const auto beyond = [&](int host) {
-    return std::max(-1, running[static_cast<size_t>(host)] - plan.hosts[static_cast<size_t>(host)].host.slots);
+    const auto at = static_cast<size_t>(host);
+    return std::max(-1, running[at] - host_at(plan, at).slots);
   };
   return *std::ranges::min_element(hosts, {}, beyond);  // the first of several
 }
@@ -157,27 +171,38 @@ void add_own(const Plan& plan, Grown& grown, const std::vector<int>& here) {
 Result<Grown> grow(const Plan& plan, const SpawnRequest& request, std::vector<int> running) {
   if (auto error = check(plan, request)) return fail(*std::move(error));
   Grown grown;
-  std::vector<int> here(plan.hosts.size());
+  const std::vector<int> usable = usable_hosts(plan);
+  running.resize(plan.hosts.size() + plan.spare.size());
+  std::vector<int> here(running.size());
   for (const SpawnApp& asked : request.apps) {
-    const auto hosts = hosts_for(plan, asked);
+    const auto hosts = hosts_for(plan, asked, usable);
     if (!hosts) return fail(hosts.error());
     App app = app_for(plan, request, asked);
     app.first_rank = static_cast<int>(plan.ranks.size() + grown.ranks.size());
     for (int i = 0; i < asked.ranks; ++i) {
       const int host = place(plan, *hosts, running);
-      ++running[static_cast<size_t>(host)];
+      const auto at = static_cast<size_t>(host);
+      ++running[at];
+      if (at >= plan.hosts.size()) grown.spare.insert(at - plan.hosts.size());
       Rank rank;
       rank.rank = static_cast<int>(grown.ranks.size());
       rank.app = static_cast<int>(plan.apps.size() + grown.apps.size());
       rank.host = host;
-      rank.local_rank = here[static_cast<size_t>(host)]++;
+      rank.local_rank = here[at]++;
       grown.ranks.push_back(std::move(rank));
     }
     grown.apps.push_back(std::move(app));
   }
+  if (!grown.spare.empty()) return grown;
   add_own(plan, grown, here);
   if (plan.mpi != Mpi::none) add_spawned_mpi(grown.apps, grown.ranks, static_cast<int>(plan.apps.size()), here);
   return grown;
+}
+
+void meet(Plan& plan, const std::set<size_t>& spare) {
+  for (const size_t index : spare) plan.hosts.push_back({.host = std::move(plan.spare[index]), .ranks = {}});
+  size_t index = 0;
+  std::erase_if(plan.spare, [&](const Host&) { return spare.contains(index++); });
 }
 
 int adopt(Plan& plan, Grown grown) {

@@ -1,12 +1,15 @@
-// Ranks that a rank of the job asks for while it runs (MPI_Comm_spawn): another world, on the job's own hosts. Pure.
+// Ranks that a rank of the job asks for while it runs (MPI_Comm_spawn): another world, on the allocation's hosts. Pure.
 //
-// - A rank goes to the first host with a free slot, in the plan's order; where none is free, to the one that has the
-//   fewest ranks beyond its slots. Hosts that the asker names are the only ones considered.
+// - A rank goes to the first host with a free slot, in the plan's order, those that have no rank yet last; where none
+// is
+//   free, to the one that has the fewest ranks beyond its slots. Hosts that the asker names are the only ones
+//   considered.
 // - It gets the environment of the asker's program, what was asked for it, and who it is among the new ranks; no
 //   device, no binding, nothing of --env-for.
 // - It runs in the directory that was asked, else in that of the asker's program.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,10 +38,14 @@ struct SpawnRequest {
 struct Grown {
   std::vector<App> apps;
   std::vector<Rank> ranks;
+  std::set<size_t> spare = {};  ///< indices into Plan::spare: to be met first, and the plan made anew. None: adopt it
 };
 
-/// `running[h]`: how many ranks run on host h now.
+/// `running[h]`: how many ranks run on host h of the plan now.
 Result<Grown> grow(const Plan& plan, const SpawnRequest& request, std::vector<int> running);
+
+/// These are hosts of the plan from now on, the last ones, in this order.
+void meet(Plan& plan, const std::set<size_t>& spare);
 
 /// Puts it behind all that the plan has. Returns the world's number.
 int adopt(Plan& plan, Grown grown);

@@ -135,6 +135,14 @@ std::vector<int> add_hosts(Plan& plan, const Allocation& allocation, const std::
   return places;
 }
 
+void add_spare(Plan& plan, const Allocation& allocation, const std::vector<int>& ranks_per_host) {
+  for (size_t i = 0; i < ranks_per_host.size(); ++i) {
+    if (ranks_per_host[i] > 0) continue;
+    Host& host = plan.spare.emplace_back(allocation.hosts[i]);
+    if (host.slots_unknown) host.slots = 1;  // it is not asked before it is needed
+  }
+}
+
 void add_ranks(Plan& plan, const std::vector<int>& host_of_rank, const std::vector<int>& places) {
   plan.ranks.reserve(host_of_rank.size());
   int app = 0;
@@ -200,7 +208,9 @@ Result<Plan> make_plan(const Request& request, const Allocation& allocation) {
   plan.visible = request.visible;
   for (const std::string& note : allocation.notes) add_note(plan, note);
   const std::vector<int> places = add_hosts(plan, allocation, per_host);
-  const bool elsewhere = std::ranges::any_of(plan.hosts, [](const PlannedHost& host) { return !host.host.local; });
+  if (chosen_mpi(request) != Mpi::none) add_spare(plan, allocation, per_host);
+  const bool elsewhere = std::ranges::any_of(plan.hosts, [](const PlannedHost& host) { return !host.host.local; }) ||
+                         std::ranges::any_of(plan.spare, [](const Host& host) { return !host.local; });
   add_apps(plan, request, assigned->ranks_of_app, elsewhere);
   add_ranks(plan, assigned->host_of_rank, places);
   add_slots(plan, request);

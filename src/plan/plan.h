@@ -18,7 +18,7 @@ struct App {
   std::vector<std::string> argv;
   std::vector<std::string> env;  ///< NAME=VALUE, complete but for each rank's own; no name twice
   std::vector<std::string> env_elsewhere =
-      {};                                ///< env, less what means this machine only; empty when all ranks are here
+      {};  ///< env, less what means this machine only; empty when all hosts are this machine
   std::vector<std::string> chosen = {};  ///< names in env that -x chose: no host's own value replaces them
   std::string wdir;                      ///< absolute
   bool wdir_chosen = false;              ///< by --wdir: no host's own directory replaces it
@@ -50,7 +50,8 @@ struct Companion {
 
 struct PlannedHost {
   Host host;
-  std::vector<int> ranks;  ///< indices into Plan::ranks, ascending
+  std::vector<int> ranks;    ///< indices into Plan::ranks, ascending; none: it is there for ranks that may be spawned
+  bool unreachable = false;  ///< it is none of the job's (any more)
 };
 
 /// What tells Ascend's communication library which rank runs where; ranks find it by RANK_TABLE_FILE.
@@ -63,7 +64,8 @@ struct RankTable {
 struct Plan {
   std::string job_id;
   std::vector<App> apps;
-  std::vector<PlannedHost> hosts;  ///< only those that get ranks
+  std::vector<PlannedHost> hosts;  ///< those that get ranks; behind them, those that were met for ranks to be spawned
+  std::vector<Host> spare = {};    ///< the allocation's others, where ranks may be spawned
   std::vector<Rank> ranks;         ///< the index is the rank's id
   Worlds worlds = {};              ///< of the ids
   BindingRequest binding;

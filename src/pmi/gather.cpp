@@ -32,7 +32,7 @@ std::string GatherAll::name(std::uint32_t rank) const {
 
 std::string GatherAll::take(int host, std::vector<std::string> pairs, const std::vector<std::uint32_t>& gone) {
   const auto at = static_cast<size_t>(host);
-  if (has_come_[at] || ranks_left_[at] == 0) return "its agent speaks out of order";
+  if (!takes_part(host) || has_come_[at] || ranks_left_[at] == 0) return "its agent speaks out of order";
   if (pairs.size() % 2 != 0) return "its agent sent a key without a value";
   has_come_[at] = true;
   ++came_;

@@ -18,7 +18,11 @@ class GatherAll {
   /// the world's, and the number of its rank 0.
   explicit GatherAll(std::vector<int> ranks_of_host, int number = 1, std::uint32_t first = 0);
 
-  bool takes_part(int host) const { return takes_part_[static_cast<size_t>(host)]; }
+  /// A host that joined the job later has none of its ranks.
+  bool takes_part(int host) const {
+    const auto at = static_cast<size_t>(host);
+    return at < takes_part_.size() && takes_part_[at];
+  }
 
   /// What goes to every host that takes part, in this order.
   struct Shared {

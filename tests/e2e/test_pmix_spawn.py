@@ -90,6 +90,12 @@ class Hosts(OpenMpi, HostsCase):
                          [(who, f"node{host}") for who in ("child", "parent") for host in (1, 2, 3)])
         self.assertEqual({all_of[5] for all_of in seen.values()}, {6})
 
+    def test_on_hosts_that_had_no_rank(self):
+        seen = met(self.assert_succeeds("-n", 1, "--label", "-H", "node1:1,node2:2,node3:2", openmpi("mpi_spawn"), 3, "times=2"))
+        self.assertEqual([seen[f"2/{rank}", rank][2] for rank in range(3)], ["node2", "node2", "node3"])
+        self.assertEqual({all_of[5] for all_of in seen.values()}, {4})
+        self.assertEqual(len(seen), 7)
+
     def test_on_a_host_that_is_named(self):
         seen = met(self.assert_succeeds("-n", 2, "-H", "node1:2,node2:2", "--map-by", "node", openmpi("mpi_spawn"), 2, "host=node2", "times=2"))
         self.assertEqual({all_of[2] for (who, _), all_of in seen.items() if who == "child"}, {"node2"})

@@ -206,6 +206,19 @@ class Hostile(Case):
         self.assertIn("rank 0 asked before it said init", result.stderr.decode())
 
 
+class Silent(Case):
+    def test_ctrl_c_while_a_host_is_met(self):
+        way = self.dir / "way"
+        way.write_text('#!/bin/sh\nhost=$1; shift\n[ $host = here ] || { touch met; exec sleep 1000; }\nexec "$@"\n')
+        way.chmod(0o755)
+        job = self.start("--exec", f"{way} {{host}}", "-n", 1, "-H", "here,silent", *parent((1, CHILD, [("host", "silent")])), stderr=subprocess.PIPE)
+        with job:
+            self.assertTrue(wait_until((self.dir / "met").exists))
+            job.send_signal(signal.SIGINT)
+            self.assertEqual(job.wait(10), 130)
+        self.assertEqual(self.processes(), {})
+
+
 class OverHosts(HostsCase):
     count = 2
 
@@ -224,6 +237,28 @@ class OverHosts(HostsCase):
         result = self.run_dlaunch("-n", 2, "-N", 1, "-H", "node1:1,node2:1", *parent((1, CHILD, [("hosts", "node2,node9")])))
         self.assert_exit(result, 0)
         self.assertIn("rank 0 could not spawn: host node9 is not one of the job's", result.stderr.decode())
+
+    def test_on_hosts_that_had_no_rank(self):
+        result = self.run_dlaunch("--report", "job.json", "-n", 1, "-H", "node1:1,node2:2", *parent(
+            (2, CHILD, []), (1, CHILD, [("host", "node1")]), before="assert ask('cmd=get_universe_size').endswith('size=3\\n')",
+            then="lookup('up')\nfinalize()"))
+        self.assert_exit(result, 0)
+        rows = sorted(line.split()[1:] for line in lines(result.stdout))
+        self.assertEqual([(row[0], row[6], row[7]) for row in rows], [("0", "node2", "0"), ("1", "node2", "1"), ("2", "node1", "0")])
+        self.assertEqual([rank["host"] for rank in json.loads((self.dir / "job.json").read_text())["ranks"]],
+                         ["node1", "node2", "node2", "node1"])
+
+    def test_on_a_host_that_cannot_be_reached(self):
+        self.host(2).kill_sshd()
+        result = self.run_dlaunch("-n", 1, "-H", "node1:2,node2:1", *parent((1, CHILD, [("host", "node2")])))
+        self.assert_exit(result, 0)
+        self.assertRegex(result.stderr.decode(), r"rank 0 could not spawn: node2: .*[Rr]efused")
+        self.assertIn("spawn_result rc=-1 ", result.stderr.decode())
+
+    def test_a_failure_on_a_host_that_came_late_ends_all(self):
+        result = self.run_dlaunch("-n", 1, "-H", "node1:1,node2:1", *parent((1, ["sh", "-c", "exit 7"], []), then="time.sleep(1000)"))
+        self.assert_exit(result, 7)
+        self.assertRegex(lines(result.stderr)[-1], r"rank 2/0 \(host node2, .*\) exited with code 7")
 
     def test_one_that_dies_lets_nobody_of_its_world_wait(self):
         result = self.run_dlaunch("--on-failure", "continue", "-n", 2, "-N", 1, "-H", "node1:2,node2:2",

@@ -505,6 +505,47 @@ TEST(Job, ALostHostTakesItsSpawnedRanksAlong) {
   EXPECT_FALSE(s.job.outcome().ranks[4].status);
 }
 
+Script with_a_host_to_come() {
+  Script s(1);
+  s.start();
+  EXPECT_THAT(s.say(HostAdded{"late"}, 1), IsEmpty());
+  return s;
+}
+
+TEST(Job, AHostThatComesLateGetsItsRanksAndIsWaitedFor) {
+  Script s = with_a_host_to_come();
+  EXPECT_THAT(s.say(HostReady{1}, 1), IsEmpty());
+  EXPECT_THAT(s.say(RanksAdded{{1, 0}}, 1), ElementsAre(Action(StartWorld{2, 0}), Action(StartRanks{1})));
+  EXPECT_THAT(s.say(RanksAdded{{1}}, 1), ElementsAre(Action(StartWorld{3, 1})));
+  for (int id = 0; id < 3; ++id) s.end(id, kOk, 2);
+  EXPECT_THAT(s.end(3, kOk, 3), ElementsAre(Action(FinishHost{0}), Action(FinishHost{1})));
+}
+
+TEST(Job, AHostThatNeverComesIsNoFailureOfTheJobs) {
+  Script s = with_a_host_to_come();
+  EXPECT_THAT(s.say(HostLost{1, "no route"}, 1), IsEmpty());
+  EXPECT_EQ(s.job.phase(), Phase::running);
+  EXPECT_THAT(s.end(0, kOk, 2), ElementsAre(Action(FinishHost{0})));
+  EXPECT_THAT(s.job.outcome().lost_hosts, IsEmpty());
+  EXPECT_EQ(s.job.outcome().exit_code, 0);
+}
+
+TEST(Job, NobodyWaitsAtTheEndForAHostThatIsStillToCome) {
+  Script s = with_a_host_to_come();
+  EXPECT_THAT(s.end(0, kOk, 2), ElementsAre(Action(FinishHost{0}), Action(DropHost{1})));
+  EXPECT_THAT(s.say(HostReady{1}, 2), IsEmpty());
+  EXPECT_THAT(s.say(HostClean{0, {}}, 2), ElementsAre(Action(DropHost{0}), Action(Finished{})));
+}
+
+TEST(Job, AHostThatCameLateIsLostAsAnyOther) {
+  Script s = with_a_host_to_come();
+  s.say(HostReady{1}, 1);
+  s.say(RanksAdded{{1}}, 1);
+  EXPECT_THAT(s.say(HostLost{1, "gone"}, 2), Contains(Action(SignalRanks{SIGTERM})));
+  ASSERT_EQ(s.job.outcome().lost_hosts.size(), 1u);
+  EXPECT_EQ(s.job.outcome().lost_hosts[0].name, "late");
+}
+
 TEST(Job, GrowsOnlyWhileItsRanksRun) {
   Script s(1);
   EXPECT_FALSE(s.job.may_grow()) << "nothing has started";
@@ -513,6 +554,7 @@ TEST(Job, GrowsOnlyWhileItsRanksRun) {
   s.say(UserSignal{SIGINT}, 1);
   EXPECT_FALSE(s.job.may_grow()) << "it is ending";
   EXPECT_THAT(s.say(RanksAdded{{0}}, 1), IsEmpty());
+  EXPECT_THAT(s.say(HostAdded{"late"}, 1), IsEmpty());
   EXPECT_THAT(s.job.outcome().ranks, SizeIs(1));
 }
 

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <future>
+
 #include "stage.h"
 
 namespace dlaunch::launcher {
@@ -156,6 +158,127 @@ TEST_F(GrowthStage, PmixKnowsOfAWorldBeforeItsRanksStartAndBeforeWhoAsked) {
   });
   const job::Outcome outcome = run({"true"}, 1, [](plan::Plan& plan) { plan.mpi = plan::Mpi::pmix; });
   EXPECT_EQ(outcome.exit_code, 0);
+}
+
+/// Only the first host has ranks, `ranks` of them.
+std::function<void(plan::Plan&)> others_spare(int ranks) {
+  return [ranks](plan::Plan& plan) {
+    plan.mpi = plan::Mpi::automatic;
+    for (size_t host = 1; host < plan.hosts.size(); ++host) plan.spare.push_back(plan.hosts[host].host);
+    plan.hosts.resize(1);
+    plan.ranks.resize(static_cast<size_t>(ranks));
+    plan.apps[0].ranks = ranks;
+  };
+}
+
+wire::SpawnAsk one_on(const std::string& host) {
+  wire::SpawnAsk made = one(0);
+  made.named = {1};
+  made.hosts = {host};
+  return made;
+}
+
+TEST_F(GrowthStage, AHostWithoutRanksIsMetFirst) {
+  hosts.script([](Script& agent) {
+    agent.hello();
+    agent.expect<wire::Spawn>();
+    agent.started(0);
+    agent.send(wire::PmixProgramAsk{"x86_64"});
+    EXPECT_THAT(agent.expect<wire::PmixWorld>().hosts, ElementsAre("n0"));
+    agent.send(one_on("n1"));
+    const auto world = agent.expect<wire::PmixWorld>();
+    EXPECT_THAT(world.hosts, ElementsAre("n1"));
+    EXPECT_THAT(world.placed, ElementsAre(1, 1));
+    EXPECT_TRUE(agent.expect<wire::SpawnAnswer>().ok);
+    agent.ended(0);
+    agent.finish();
+  });
+  hosts.script([](Script& agent) {
+    agent.hello();
+    EXPECT_EQ(agent.expect<wire::Layout>().local_ranks, 0u);
+    EXPECT_EQ(agent.expect<wire::MpiWorld>().world, 2u);
+    EXPECT_THAT(agent.expect<wire::Program>().argv, ElementsAre("child"));
+    EXPECT_EQ(agent.expect<wire::Spawn>().rank, 1u);
+    agent.started(1);
+    agent.send(wire::PmixProgramAsk{"x86_64"});
+    EXPECT_EQ(agent.expect<wire::PmixWorld>().first, 0u) << "the worlds before, too";
+    EXPECT_EQ(agent.expect<wire::PmixWorld>().first, 1u);
+    agent.ended(1, 4 << 8);
+    agent.finish();
+  });
+  EXPECT_EQ(run({"true"}, 1, others_spare(1)).exit_code, 4);
+}
+
+TEST_F(GrowthStage, AHostThatCannotBeReachedFailsTheSpawnAndNotTheJob) {
+  hosts.script([](Script& agent) {
+    agent.hello();
+    agent.expect<wire::Spawn>();
+    agent.started(0);
+    agent.send(one_on("n1"));
+    EXPECT_FALSE(agent.expect<wire::SpawnAnswer>().ok);
+    agent.send(one_on("n1"));
+    EXPECT_FALSE(agent.expect<wire::SpawnAnswer>().ok) << "nor is it tried again";
+    agent.send(one(0));
+    EXPECT_TRUE(agent.expect<wire::SpawnAnswer>().ok);
+    agent.started(1);
+    agent.ended(0);
+    agent.ended(1);
+    agent.finish();
+  });
+  hosts.unreachable();
+  const job::Outcome outcome = run({"true"}, 1, others_spare(1));
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_THAT(outcome.lost_hosts, IsEmpty());
+}
+
+TEST_F(GrowthStage, TwoSpawnsMayWaitForOneHost) {
+  hosts.script([](Script& agent) {
+    agent.hello();
+    agent.expect<wire::Spawn>();
+    agent.started(0);
+    agent.send(one_on("n1"));
+    agent.send(one_on("n1"));
+    EXPECT_TRUE(agent.expect<wire::SpawnAnswer>().ok);
+    EXPECT_TRUE(agent.expect<wire::SpawnAnswer>().ok);
+    agent.ended(0);
+    agent.finish();
+  });
+  hosts.script([](Script& agent) {
+    agent.hello();
+    for (std::uint32_t rank = 1; rank < 3; ++rank) {
+      EXPECT_EQ(agent.expect<wire::Spawn>().rank, rank);
+      agent.started(rank);
+    }
+    agent.ended(1);
+    agent.ended(2);
+    agent.finish();
+  });
+  EXPECT_EQ(run({"true"}, 1, others_spare(1)).ranks.size(), 3u);
+}
+
+TEST_F(GrowthStage, WhoHasEndedMeanwhileSpawnsNothing) {
+  std::promise<void> ended, met;
+  hosts.script([&](Script& agent) {
+    agent.hello();
+    agent.expect<wire::Spawn>();
+    agent.started(0);
+    agent.started(1);
+    agent.send(one_on("n1"));
+    agent.ended(0);
+    agent.send(wire::PmixProgramAsk{"x86_64"});
+    agent.expect<wire::PmixProgram>();  // the end was heard
+    ended.set_value();
+    met.get_future().wait();
+    agent.ended(1);
+    agent.finish();
+  });
+  hosts.script([&](Script& agent) {
+    ended.get_future().wait();
+    agent.hello();
+    met.set_value();
+    agent.finish();
+  });
+  EXPECT_EQ(run({"true"}, 2, others_spare(2)).ranks.size(), 2u);
 }
 
 TEST_F(GrowthStage, WhatCannotBeIsAnswered) {

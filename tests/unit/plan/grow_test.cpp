@@ -11,6 +11,7 @@ namespace {
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::IsSupersetOf;
 using testing::Not;
 using testing::StartsWith;
@@ -32,8 +33,7 @@ std::vector<int> hosts_of(const Grown& grown) {
 }
 
 TEST(Grow, FreeSlotsFirstThenTheLeastLoaded) {
-  const Plan plan = planned(4, {1, 3, 2});
-  ASSERT_EQ(plan.hosts.size(), 2u) << "the third has no rank, so it is none of the job's";
+  const Plan plan = planned(4, {1, 3});
   EXPECT_THAT(hosts_of(*grow(plan, spawn(4), {1, 1})), ElementsAre(1, 1, 0, 1));
   EXPECT_THAT(hosts_of(*grow(plan, spawn(4), {0, 3})), ElementsAre(0, 0, 1, 0));
 }
@@ -45,6 +45,34 @@ TEST(Grow, NamedHostsAreTheOnlyOnes) {
   ASSERT_FALSE(grown);
   EXPECT_EQ(grown.error().what, "host n7 is not one of the job's");
 }
+
+TEST(Grow, AHostWithoutARankIsMetFirst) {
+  Plan plan = planned(2, {1, 1, 1, 2});
+  ASSERT_EQ(plan.hosts.size(), 2u);
+  ASSERT_EQ(plan.spare.size(), 2u);
+  EXPECT_THAT(grow(plan, spawn(3), {1, 0})->spare, ElementsAre(0, 1));
+  EXPECT_THAT(grow(plan, spawn(1), {1, 0})->spare, IsEmpty()) << "free slots of hosts that are there come first";
+  const auto first = grow(plan, spawn(2, {"n3"}), {1, 1});
+  EXPECT_THAT(first->spare, ElementsAre(1));
+  meet(plan, first->spare);
+  EXPECT_EQ(plan.hosts[2].host.name, "n3");
+  EXPECT_EQ(plan.spare[0].name, "n2");
+  const auto again = grow(plan, spawn(2, {"n3"}), {1, 1, 0});
+  EXPECT_THAT(again->spare, IsEmpty());
+  EXPECT_THAT(hosts_of(*again), ElementsAre(2, 2));
+  adopt(plan, *again);
+  EXPECT_THAT(rank_environment(plan, plan.ranks[3]), IsSupersetOf({"DLAUNCH_HOST=n3", "MPI_LOCALRANKID=1"}));
+}
+
+TEST(Grow, AHostThatCannotBeReachedIsNoneOfTheJobs) {
+  Plan plan = planned(1, {1, 1});
+  meet(plan, {0});
+  plan.hosts[1].unreachable = true;
+  EXPECT_THAT(hosts_of(*grow(plan, spawn(2), {1, 0})), ElementsAre(0, 0));
+  EXPECT_EQ(grow(plan, spawn(1, {"n1"}), {1, 0}).error().what, "host n1 is not one of the job's");
+}
+
+TEST(Grow, NoHostIsSpareWithoutMpi) { EXPECT_THAT(make_plan(request(1), hosts({1, 1}))->spare, IsEmpty()); }
 
 TEST(Grow, ANewWorldComesBehindAll) {
   Plan plan = planned(3, {3});

@@ -1,0 +1,49 @@
+#include "launcher/reserve.h"
+
+#include <utility>
+
+namespace dlaunch::launcher {
+
+bool Reserve::has_hosts(const plan::Grown& grown, int host, wire::SpawnAsk& ask) {
+  std::set<int> lacks;
+  for (const plan::Rank& rank : grown.ranks) {
+    if (meeting_.contains(rank.host)) lacks.insert(rank.host);
+  }
+  const auto known = static_cast<int>(plan_.hosts.size());
+  plan::meet(plan_, grown.spare);
+  std::vector<plan::Host> to_open;
+  for (int met = known; met < static_cast<int>(plan_.hosts.size()); ++met) {
+    to_open.push_back(plan_.hosts[static_cast<size_t>(met)].host);
+    happened_(job::HostAdded{to_open.back().name});
+    meeting_.insert(met);
+    lacks.insert(met);
+  }
+  if (lacks.empty()) return true;
+  waiting_.push_back({host, std::move(ask), std::move(lacks)});
+  hosts_.open(to_open);  // last, since it may tell at once that one is lost
+  return false;
+}
+
+std::vector<Reserve::Waiting> Reserve::ready(int host) {
+  if (meeting_.erase(host) == 0) return {};
+  return take([&](Waiting& each) { return each.lacks.erase(host) > 0 && each.lacks.empty(); });
+}
+
+std::vector<Reserve::Waiting> Reserve::lost(int host) {
+  plan_.hosts[static_cast<size_t>(host)].unreachable = true;
+  if (meeting_.erase(host) == 0) return {};
+  return take([&](const Waiting& each) { return each.lacks.contains(host); });
+}
+
+std::vector<Reserve::Waiting> Reserve::take(const std::function<bool(Waiting&)>& wanted) {
+  std::vector<Waiting> taken;
+  std::vector<Waiting> rest;
+  for (Waiting& each : waiting_) {
+    auto& to = wanted(each) ? taken : rest;
+    to.push_back(std::move(each));
+  }
+  waiting_ = std::move(rest);
+  return taken;
+}
+
+}  // namespace dlaunch::launcher
