@@ -2,6 +2,7 @@
 
 #include <pmix.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -9,6 +10,18 @@ namespace dlaunch::pmix {
 namespace {
 
 constexpr size_t kMostRanks = 1u << 20;  // of a world
+
+/// libpmix 5 numbers a world's nodes by their places in its map, and takes nodes of one number for one node. Those that
+/// are not in the map come behind it.
+std::vector<std::uint32_t> node_ids(const Described& it) {
+  std::vector<std::uint32_t> ids(it.names.size(), 0);
+  for (const std::uint32_t host : it.hosts) ids[host] = 1;
+  const auto in_map = static_cast<std::uint32_t>(std::count(ids.begin(), ids.end(), 1));
+  std::uint32_t next = 0;
+  std::uint32_t behind = in_map;
+  for (std::uint32_t& id : ids) id = id == 1 ? next++ : behind++;
+  return ids;
+}
 
 /// Of hosts that have ranks of it.
 bool add_maps(const Described& it, Infos& infos) {
@@ -51,11 +64,13 @@ void add_job(const Described& it, Infos& infos) {
   infos.add(PMIX_MAX_PROCS, it.world.universe);
   infos.add(PMIX_JOB_SIZE, static_cast<std::uint32_t>(it.hosts.size()));
   infos.add(PMIX_JOB_NUM_APPS, static_cast<std::uint32_t>(it.world.of_program.size()));
-  infos.add(PMIX_NODEID, it.start.node);
+  infos.add(PMIX_NODEID, node_ids(it)[it.start.node]);
   infos.add(PMIX_NODE_SIZE, here + it.earlier[it.start.node]);
-  infos.add(PMIX_LOCAL_SIZE, here);
-  infos.add(PMIX_LOCAL_PEERS, peers);
-  infos.add_rank(PMIX_LOCALLDR, first);
+  if (here > 0) {
+    infos.add(PMIX_LOCAL_SIZE, here);
+    infos.add(PMIX_LOCAL_PEERS, peers);
+    infos.add_rank(PMIX_LOCALLDR, first);
+  }
   infos.add(PMIX_TMPDIR, it.start.directory);
   infos.add(PMIX_NSDIR, it.directory);
   infos.add_flag(PMIX_TDIR_RMCLEAN, true);
@@ -66,6 +81,7 @@ void add_job(const Described& it, Infos& infos) {
 }
 
 void add_ranks(const Described& it, Infos& infos) {
+  const std::vector<std::uint32_t> ids = node_ids(it);
   std::vector<std::uint16_t> on_host(it.names.size());
   std::uint32_t program = 0;
   std::uint32_t in_program = 0;
@@ -80,7 +96,7 @@ void add_ranks(const Described& it, Infos& infos) {
     one.add_rank(PMIX_RANK, rank);
     one.add_short(PMIX_LOCAL_RANK, local);
     one.add_short(PMIX_NODE_RANK, static_cast<std::uint16_t>(it.earlier[host] + local));
-    one.add(PMIX_NODEID, host);
+    one.add(PMIX_NODEID, ids[host]);
     one.add(PMIX_HOSTNAME, it.names[host]);
     one.add(PMIX_APPNUM, program);
     one.add_rank(PMIX_APP_RANK, in_program);
