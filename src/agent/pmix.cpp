@@ -42,7 +42,7 @@ void Pmix::configure(const wire::MpiWorld& world) {
   const bool first = worlds_.empty();
   if (!first && world.first < worlds_.back().first + worlds_.back().size) return;
   const std::uint32_t earlier = first ? 0 : worlds_.back().earlier + worlds_.back().here;
-  worlds_.push_back({world.pmix_space, world.first, world.size, world.here, earlier, {}});
+  worlds_.push_back({world.world, world.pmix_space, world.first, world.size, world.here, earlier, {}});
   if (!first) return;
   job_ = world;
   site_.job = pmix::job_space(world.pmix_space, static_cast<int>(world.world));
@@ -234,8 +234,7 @@ void Pmix::watch() {
     if (error || phase_ == Phase::over) return;
     const auto broken = std::ranges::find_if(worlds_, [this](const World& world) { return waits_for_ever(world); });
     if (broken == worlds_.end()) return watch();
-    const auto number = static_cast<int>(broken - worlds_.begin()) + 1;
-    const std::string name = Worlds::rank_name({number, static_cast<int>(*broken->never)});
+    const std::string name = Worlds::rank_name({static_cast<int>(broken->number), static_cast<int>(*broken->never)});
     link_.send(wire::Log{wire::Log::kWarning, pmi::broken_fence("rank " + name)});
     stop();
     if (pid_ != 0) ::kill(pid_, SIGKILL);  // its clients lose their connections, and MPI ends them

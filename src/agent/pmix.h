@@ -68,6 +68,7 @@ class Pmix {
  private:
   enum class Phase { idle, asked, starting, running, over };
   struct World {
+    std::uint32_t number;
     std::string space;
     std::uint32_t first;  // number of its rank 0
     std::uint32_t size;

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "plan/grow.h"
+
 namespace dlaunch::cli {
 namespace {
 
@@ -29,9 +31,11 @@ std::uint64_t open_files_needed(const plan::Plan& plan, const std::vector<int>& 
                                 const output::Settings& output, WayElsewhere way) {
   std::uint64_t need = kOfOurOwn + (plan.companion ? kForRankHere : 0);
   bool elsewhere = false;
-  for (size_t host = 0; host < plan.hosts.size(); ++host) {
+  for (size_t host = 0; host < ranks_of_host.size(); ++host) {
     const auto ranks = static_cast<std::uint64_t>(ranks_of_host[host]);
-    if (plan.hosts[host].host.local) {
+    const bool open = host < plan.hosts.size() && !plan.hosts[host].unreachable;
+    if (!open && ranks == 0) continue;
+    if (plan::host_at(plan, host).local) {
       need += ranks * kForRankHere;
     } else {
       elsewhere = true;

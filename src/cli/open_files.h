@@ -16,7 +16,7 @@ enum class WayElsewhere { ssh, command };
 /// The launcher's, or an agent's on this machine where that is more.
 std::uint64_t open_files_needed(const plan::Plan& plan, const output::Settings& output, WayElsewhere way);
 
-/// The same with so many ranks on each host.
+/// The same with so many ranks on each host (plan::host_at).
 std::uint64_t open_files_needed(const plan::Plan& plan, const std::vector<int>& ranks_of_host,
                                 const output::Settings& output, WayElsewhere way);
 

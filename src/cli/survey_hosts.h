@@ -9,8 +9,9 @@
 
 namespace dlaunch::cli {
 
-/// Opens every host of the allocation, so that each is connected to once, and asks those whose slots nobody said for
-/// their CPUs and devices. Returns the exit code when that failed: all hosts that cannot be reached are told together.
+/// Opens every host of the allocation, so that each that gets ranks is connected to once, and asks those whose slots
+/// nobody said for their CPUs and devices. Returns the exit code when that failed: all hosts that cannot be reached are
+/// told together.
 std::optional<int> find_slots(Ways& ways, plan::Allocation& allocation, const allocate::HostRequest& asked);
 
 /// Of the hosts that were opened, those that the plan uses stay open, numbered as there.

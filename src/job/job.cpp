@@ -98,7 +98,7 @@ Progress Job::progress() const {
 
 void Job::on(const HostReady& event, Time now) {
   const auto host = static_cast<size_t>(event.host);
-  if (phase_ > Phase::running || hosts_[host] != HostState::waiting) return;
+  if (phase_ > Phase::ending || hosts_[host] != HostState::waiting) return;
   set_state(host, HostState::ready);
   if (phase_ == Phase::starting) start_or_give_up(now);
 }
@@ -133,7 +133,7 @@ void Job::on(const HostLost& event, Time now) {
   const bool owed_confirmation = state == HostState::finishing;
   set_state(static_cast<size_t>(event.host), HostState::gone);
   if (owed_confirmation) outcome_.leftovers.push_back("not confirmed clean: " + why);
-  if (phase_ == Phase::running && ranks_of_host_[static_cast<size_t>(event.host)].empty()) return;
+  if (phase_ < Phase::finishing && ranks_of_host_[static_cast<size_t>(event.host)].empty()) return;
   lose_host_ranks(event.host, event.why);
   if (phase_ < Phase::finishing) {
     outcome_.lost_hosts.push_back({host_names_[static_cast<size_t>(event.host)], event.why, event.hint});
@@ -357,7 +357,8 @@ void Job::finish_hosts(Time now) {
 void Job::give_up_hosts() {
   for (size_t host = 0; host < hosts_.size(); ++host) {
     if (hosts_[host] == HostState::gone) continue;
-    outcome_.leftovers.push_back(host_names_[host] + ": did not confirm in time that nothing is left");
+    const bool answers = hosts_[host] != HostState::waiting;
+    if (answers) outcome_.leftovers.push_back(host_names_[host] + ": did not confirm in time that nothing is left");
     set_state(host, HostState::gone);
     actions_.push_back(DropHost{static_cast<int>(host)});
   }

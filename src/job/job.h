@@ -165,7 +165,7 @@ class Job {
   Actions tick(Time now);
 
   Phase phase() const { return phase_; }
-  /// Whether RanksAdded may come now: a job that has not begun, or is ending, takes no more ranks.
+  /// Whether HostAdded and RanksAdded may come now: a job that has not begun, or is ending, takes no more ranks.
   bool may_grow() const { return phase_ == Phase::running && live_ > 0; }
   Progress progress() const;
   const Outcome& outcome() const { return outcome_; }

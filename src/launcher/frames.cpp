@@ -178,6 +178,7 @@ std::vector<int> newest_ranks(const plan::Plan& plan, int host) {
 std::uint32_t slots(const plan::Plan& plan) {
   std::uint32_t slots = 0;
   for (const plan::PlannedHost& each : plan.hosts) {
+    if (each.unreachable) continue;
     slots += std::max(static_cast<std::uint32_t>(each.host.slots), static_cast<std::uint32_t>(each.ranks.size()));
   }
   for (const plan::Host& each : plan.spare) slots += static_cast<std::uint32_t>(each.slots);

@@ -25,20 +25,19 @@ Result<plan::Grown> Growth::planned(const plan::SpawnRequest& request) const {
   if (!parts_.job.may_grow()) {
     return fail({.where = "spawn", .what = "the job is ending", .why = "", .hint = ""});
   }
-  return plan::grow(parts_.plan, request, running());
+  std::vector<int> busy = running();
+  auto grown = plan::grow(parts_.plan, request, busy);
+  if (!grown || !parts_.may_hold) return grown;
+  busy.resize(parts_.plan.hosts.size() + parts_.plan.spare.size());
+  for (const plan::Rank& rank : grown->ranks) ++busy[static_cast<size_t>(rank.host)];
+  if (auto error = parts_.may_hold(busy)) return fail(*std::move(error));
+  return grown;
 }
 
 Result<job::RanksAdded> Growth::take(plan::Grown grown, int asker, std::vector<std::string> pairs) {
   plan::Plan& plan = parts_.plan;
-  std::vector<int> busy = running();
   job::RanksAdded added;
-  for (const plan::Rank& rank : grown.ranks) {
-    added.host_of_rank.push_back(rank.host);
-    ++busy[static_cast<size_t>(rank.host)];
-  }
-  if (parts_.may_hold) {
-    if (auto error = parts_.may_hold(busy)) return fail(*std::move(error));
-  }
+  for (const plan::Rank& rank : grown.ranks) added.host_of_rank.push_back(rank.host);
   const auto facts = rank_facts(plan, grown);
   if (auto ready = parts_.output.add(facts); !ready) return fail(ready.error());
   parts_.facts.insert(parts_.facts.end(), facts.begin(), facts.end());

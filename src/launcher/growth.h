@@ -19,7 +19,7 @@
 
 namespace dlaunch::launcher {
 
-/// Why there cannot be so many ranks on each host at one time; nullopt: there can.
+/// Why there cannot be so many ranks on each host (plan::host_at) at one time; nullopt: there can.
 using MayHold = std::function<std::optional<Error>(const std::vector<int>& ranks_of_host)>;
 
 /// What the ask means; nullopt when no agent can mean it. PURE.

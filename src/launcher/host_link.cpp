@@ -69,6 +69,11 @@ bool HostLink::flush() {
   return link_->waiting() == 0 && (!passed_on_ || passed_on_());
 }
 
+void HostLink::resumed() {
+  if (!link_) return wait_ready();
+  heartbeat_.resumed(std::chrono::steady_clock::now());
+}
+
 void HostLink::wait_ready() {
   timer_.expires_after(ready_wait_);
   timer_.async_wait([this](asio::error_code error) {

@@ -41,7 +41,7 @@ class HostLink {
   /// True when nothing is left that has yet to leave this process.
   bool flush();
   /// We were stopped: silence until now was ours.
-  void resumed() { heartbeat_.resumed(std::chrono::steady_clock::now()); }
+  void resumed();
   void close();
 
  private:

@@ -29,6 +29,7 @@ struct Hosts::Slot {
   plan::Host host;
   State state = State::waiting;
   int tries = 0;
+  Time wait_until;
   std::unique_ptr<HostLink> link;
   asio::steady_timer again;
   wire::Hello hello;  // once ready
@@ -57,9 +58,9 @@ void Hosts::listen(Handlers handlers) {
 }
 
 void Hosts::open(const std::vector<plan::Host>& hosts) {
-  wait_until_ = std::chrono::steady_clock::now() + settings_.wait_hosts;
   for (const plan::Host& host : hosts) {
     slots_.push_back(std::make_unique<Slot>(io_, static_cast<int>(slots_.size()), host));
+    slots_.back()->wait_until = std::chrono::steady_clock::now() + settings_.wait_hosts;
     queue_.push_back(slots_.back().get());
   }
   open_next();
@@ -170,7 +171,7 @@ std::optional<milliseconds> Hosts::pause_before_next_try(const Slot& slot, const
   milliseconds pause = kBootPause;
   if (loss.retry == Retry::soon && slot.tries < kTries) {
     pause = std::min(kLongestPause, kFirstPause * (1 << (slot.tries - 1)));
-  } else if (loss.retry == Retry::never || std::chrono::steady_clock::now() + pause > wait_until_) {
+  } else if (loss.retry == Retry::never || std::chrono::steady_clock::now() + pause > slot.wait_until) {
     return std::nullopt;
   }
   std::uniform_int_distribution<milliseconds::rep> around(pause.count() / 2, pause.count() * 3 / 2);

@@ -81,7 +81,6 @@ class Hosts {
   std::deque<Slot*> queue_;
   int opening_ = 0;
   size_t ready_ = 0;
-  Time wait_until_;
   std::set<std::string> told_twins_;
   std::vector<std::unique_ptr<HostLink>> retired_;
   std::minstd_rand jitter_;

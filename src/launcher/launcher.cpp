@@ -99,7 +99,7 @@ class Launcher::Impl {
 
   void host_lost(int host, const Loss& loss) {
     parts_.hosts.drop(host);
-    wire_up_.host_lost(host, loss.why);
+    wire_up_.host_lost(host, loss);
     happened(job::HostLost{host, loss.why, loss.hint});
     for (const int rank : parts_.plan.hosts[static_cast<size_t>(host)].ranks) streams_.abandon(rank);
     if (companion_.is_on(host)) companion_lost();

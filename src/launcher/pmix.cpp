@@ -199,11 +199,11 @@ void Pmix::spawned(int host, std::uint32_t id, int world) {
 }
 
 void Pmix::host_lost(int host) const {
+  const std::vector<int>& ranks = plan_.hosts[static_cast<size_t>(host)].ranks;
+  if (ranks.empty()) return;
+  const std::string first_space = space_name(plan_, plan_.worlds.place(ranks.front()).world);
   std::error_code ignored;
-  for (int world = 1; world <= plan_.worlds.last(); ++world) {  // it has the name of the first there
-    const auto number = static_cast<std::uint32_t>(host);
-    std::filesystem::remove_all(pmix::segments_directory(space_name(plan_, world), number), ignored);
-  }
+  std::filesystem::remove_all(pmix::segments_directory(first_space, static_cast<std::uint32_t>(host)), ignored);
 }
 
 void Pmix::rank_ended(int rank) {

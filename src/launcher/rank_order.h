@@ -56,7 +56,8 @@ class RankOrder {
     return true;
   }
 
-  bool in_mpi(std::uint32_t rank) const { return rank < plan_.ranks.size() && states_[rank] == State::started; }
+  /// Or was: dlaunch-pmix tells what a rank has asked in its own time.
+  bool in_mpi(std::uint32_t rank) const { return rank < plan_.ranks.size() && states_[rank] >= State::started; }
   bool step(std::uint32_t rank, State from, State to) { return std::exchange(states_[rank], to) == from; }
 
   const plan::Plan& plan_;

@@ -4,7 +4,7 @@
 
 namespace dlaunch::launcher {
 
-bool Reserve::has_hosts(const plan::Grown& grown, int host, wire::SpawnAsk& ask) {
+bool Reserve::wait_for_hosts(const plan::Grown& grown, int host, wire::SpawnAsk& ask) {
   std::set<int> lacks;
   for (const plan::Rank& rank : grown.ranks) {
     if (meeting_.contains(rank.host)) lacks.insert(rank.host);
@@ -18,10 +18,10 @@ bool Reserve::has_hosts(const plan::Grown& grown, int host, wire::SpawnAsk& ask)
     meeting_.insert(met);
     lacks.insert(met);
   }
-  if (lacks.empty()) return true;
+  if (lacks.empty()) return false;
   waiting_.push_back({host, std::move(ask), std::move(lacks)});
   hosts_.open(to_open);  // last, since it may tell at once that one is lost
-  return false;
+  return true;
 }
 
 std::vector<Reserve::Waiting> Reserve::ready(int host) {

@@ -25,8 +25,12 @@ class Reserve {
   Reserve(plan::Plan& plan, Hosts& hosts, std::function<void(const job::Event&)> happened)
       : plan_(plan), hosts_(hosts), happened_(std::move(happened)) {}
 
-  /// Whether all hosts of the new world are there. If not, its ask has been taken: it comes out of ready() or lost().
-  bool has_hosts(const plan::Grown& grown, int host, wire::SpawnAsk& ask);
+  static constexpr size_t kMostWaiting = 64;  ///< spawns: each may have 16 MiB of words
+
+  /// True when a host of the new world is not there yet: it is met, and the ask, which is taken, comes out of ready()
+  /// or lost().
+  bool wait_for_hosts(const plan::Grown& grown, int host, wire::SpawnAsk& ask);
+  bool full() const { return waiting_.size() >= kMostWaiting; }
 
   /// Those that lack nothing any more.
   std::vector<Waiting> ready(int host);

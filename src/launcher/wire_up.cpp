@@ -48,9 +48,13 @@ void WireUp::on(int host, wire::PmixCollect& collect) {
 void WireUp::on(int host, wire::SpawnAsk& ask) {
   const auto request = spawn_request(ask);
   if (!request) return check(host, "its agent asks what no rank can ask");
+  if (has_ended(ask)) return answer(host, ask, 0);
+  if (reserve_.full()) return refuse(host, ask, "too many spawns wait for hosts");
   auto grown = growth_.planned(*request);
   if (!grown) return refuse(host, ask, reason(grown.error()));
-  if (!reserve_.has_hosts(*grown, host, ask)) return;
+  if (reserve_.wait_for_hosts(*grown, host, ask)) {
+    return handlers_.log(1, "rank " + plan_.worlds.name(request->asker) + " spawns, and waits for hosts");
+  }
   const auto added = growth_.take(*std::move(grown), request->asker, std::move(ask.pairs));
   if (!added) return refuse(host, ask, reason(added.error()));
   const int world = plan_.worlds.last();
@@ -81,18 +85,21 @@ void WireUp::refuse(int host, const wire::SpawnAsk& ask, const std::string& why)
 }
 
 void WireUp::host_ready(int host) {
-  for (Reserve::Waiting& waiting : reserve_.ready(host)) {
-    if (job_.outcome().ranks[waiting.ask.rank].status) continue;  // it has ended meanwhile
-    on(waiting.host, waiting.ask);
+  for (Reserve::Waiting& waiting : reserve_.ready(host)) on(waiting.host, waiting.ask);
+}
+
+void WireUp::host_lost(int host, const Loss& loss) {
+  pmix_.host_lost(host);
+  const plan::PlannedHost& lost = plan_.hosts[static_cast<size_t>(host)];
+  const std::string why = lost.host.name + ": " + loss.why + (loss.hint.empty() ? "" : "; " + loss.hint);
+  if (lost.ranks.empty()) handlers_.log(1, why);
+  for (const Reserve::Waiting& waiting : reserve_.lost(host)) {
+    has_ended(waiting.ask) ? answer(waiting.host, waiting.ask, 0) : refuse(waiting.host, waiting.ask, why);
   }
 }
 
-void WireUp::host_lost(int host, const std::string& why) {
-  pmix_.host_lost(host);
-  for (const Reserve::Waiting& waiting : reserve_.lost(host)) {
-    refuse(waiting.host, waiting.ask, plan_.hosts[static_cast<size_t>(host)].host.name + ": " + why);
-  }
-}
+/// What it started may ask in its name, and dlaunch-pmix asks when it has the time.
+bool WireUp::has_ended(const wire::SpawnAsk& ask) const { return job_.outcome().ranks[ask.rank].status.has_value(); }
 
 std::vector<wire::Message> WireUp::start_frames(int host) const {
   return described(host, launcher::start_frames(plan_, host, settings_, facts_, mpi_.newest()));

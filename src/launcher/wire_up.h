@@ -46,11 +46,12 @@ class WireUp {
   /// Notes what the end of ranks has brought about.
   void complain();
   void host_ready(int host);
-  void host_lost(int host, const std::string& why);
+  void host_lost(int host, const Loss& loss);
 
  private:
   void check(int host, const std::string& why);
   std::vector<wire::Message> described(int host, std::vector<wire::Message> frames) const;
+  bool has_ended(const wire::SpawnAsk& ask) const;
   void refuse(int host, const wire::SpawnAsk& ask, const std::string& why);
   void answer(int host, const wire::SpawnAsk& ask, int world);
 

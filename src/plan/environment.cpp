@@ -158,20 +158,31 @@ void add_rank_environments(Plan& plan, bool rank_table) {
   }
 }
 
+namespace {
+
+std::optional<Error> refuse_own_names(const Host& host, const Rank& rank) {
+  if (host.env.empty()) return std::nullopt;
+  std::unordered_set<std::string_view> own;
+  for (const std::string& entry : rank.env) own.insert(variable_name(entry));
+  for (const std::string& entry : host.env) {
+    if (!own.contains(variable_name(entry))) continue;
+    return Error{.where = escaped(host.from),
+                 .what = "env." + std::string(variable_name(entry)) + ": each rank gets a value of its own",
+                 .why = "",
+                 .hint = "leave it out, or set one value for all ranks with -x"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<Error> refuse_own_names(const Plan& plan) {
   for (const PlannedHost& planned : plan.hosts) {
-    if (planned.host.env.empty()) continue;
-    std::unordered_set<std::string_view> own;
-    for (const std::string& entry : plan.ranks[static_cast<size_t>(planned.ranks.front())].env) {
-      own.insert(variable_name(entry));
-    }
-    for (const std::string& entry : planned.host.env) {
-      if (!own.contains(variable_name(entry))) continue;
-      return Error{.where = escaped(planned.host.from),
-                   .what = "env." + std::string(variable_name(entry)) + ": each rank gets a value of its own",
-                   .why = "",
-                   .hint = "leave it out, or set one value for all ranks with -x"};
-    }
+    const Rank& rank = plan.ranks[static_cast<size_t>(planned.ranks.front())];
+    if (auto error = refuse_own_names(planned.host, rank)) return error;
+  }
+  for (const Host& host : plan.spare) {
+    if (auto error = refuse_own_names(host, plan.ranks.front())) return error;
   }
   return std::nullopt;
 }

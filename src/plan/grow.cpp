@@ -60,31 +60,25 @@ bool is_named(const Host& host, std::string_view name) {
   return host.name == name || std::ranges::find(host.other_names, name) != host.other_names.end();
 }
 
-/// Of those that have ranks, then of the spare ones.
-const Host& host_at(const Plan& plan, size_t index) {
-  return index < plan.hosts.size() ? plan.hosts[index].host : plan.spare[index - plan.hosts.size()];
-}
+size_t host_count(const Plan& plan) { return plan.hosts.size() + plan.spare.size(); }
 
-/// Those that a rank may run on, by host_at()'s indices.
-std::vector<int> usable_hosts(const Plan& plan) {
+bool is_usable(const Plan& plan, size_t host) { return host >= plan.hosts.size() || !plan.hosts[host].unreachable; }
+
+/// The hosts that an app may run on, by host_at()'s indices.
+Result<std::vector<int>> hosts_for(const Plan& plan, const SpawnApp& app) {
   std::vector<int> hosts;
-  for (size_t i = 0; i < plan.hosts.size() + plan.spare.size(); ++i) {
-    if (i >= plan.hosts.size() || !plan.hosts[i].unreachable) hosts.push_back(static_cast<int>(i));
+  for (const std::string& name : app.hosts) {
+    size_t host = 0;
+    while (host < host_count(plan) && !is_named(host_at(plan, host), name)) ++host;
+    if (host == host_count(plan)) return fail(refused("host " + escaped(name) + " is not one of the job's"));
+    if (!is_usable(plan, host)) return fail(refused("host " + escaped(name) + " could not be reached"));
+  }
+  for (size_t host = 0; host < host_count(plan); ++host) {
+    const auto wanted = [&](const std::string& name) { return is_named(host_at(plan, host), name); };
+    const bool named = app.hosts.empty() || std::ranges::any_of(app.hosts, wanted);
+    if (named && is_usable(plan, host)) hosts.push_back(static_cast<int>(host));
   }
   return hosts;
-}
-
-/// Those of them that an app may run on.
-Result<std::vector<int>> hosts_for(const Plan& plan, const SpawnApp& app, const std::vector<int>& usable) {
-  if (app.hosts.empty()) return usable;
-  std::set<int> hosts;
-  for (const std::string& name : app.hosts) {
-    const auto named = [&](int host) { return is_named(host_at(plan, static_cast<size_t>(host)), name); };
-    const auto found = std::ranges::find_if(usable, named);
-    if (found == usable.end()) return fail(refused("host " + escaped(name) + " is not one of the job's"));
-    hosts.insert(*found);
-  }
-  return std::vector<int>(hosts.begin(), hosts.end());
 }
 
 /// The host for the next rank.
@@ -145,6 +139,19 @@ App app_for(const Plan& plan, const SpawnRequest& request, const SpawnApp& asked
   return app;
 }
 
+/// One of the app that comes next.
+void add_rank(const Plan& plan, int host, Grown& grown, std::vector<int>& running, std::vector<int>& here) {
+  const auto at = static_cast<size_t>(host);
+  ++running[at];
+  if (at >= plan.hosts.size()) grown.spare.insert(at - plan.hosts.size());
+  Rank rank;
+  rank.rank = static_cast<int>(grown.ranks.size());
+  rank.app = static_cast<int>(plan.apps.size() + grown.apps.size());
+  rank.host = host;
+  rank.local_rank = here[at]++;
+  grown.ranks.push_back(std::move(rank));
+}
+
 void add_own(const Plan& plan, Grown& grown, const std::vector<int>& here) {
   const std::string size = std::to_string(grown.ranks.size());
   const std::string world = std::to_string(plan.worlds.last() + 1);
@@ -168,29 +175,21 @@ void add_own(const Plan& plan, Grown& grown, const std::vector<int>& here) {
 
 }  // namespace
 
+const Host& host_at(const Plan& plan, size_t index) {
+  return index < plan.hosts.size() ? plan.hosts[index].host : plan.spare[index - plan.hosts.size()];
+}
+
 Result<Grown> grow(const Plan& plan, const SpawnRequest& request, std::vector<int> running) {
   if (auto error = check(plan, request)) return fail(*std::move(error));
   Grown grown;
-  const std::vector<int> usable = usable_hosts(plan);
-  running.resize(plan.hosts.size() + plan.spare.size());
+  running.resize(host_count(plan));
   std::vector<int> here(running.size());
   for (const SpawnApp& asked : request.apps) {
-    const auto hosts = hosts_for(plan, asked, usable);
+    const auto hosts = hosts_for(plan, asked);
     if (!hosts) return fail(hosts.error());
     App app = app_for(plan, request, asked);
     app.first_rank = static_cast<int>(plan.ranks.size() + grown.ranks.size());
-    for (int i = 0; i < asked.ranks; ++i) {
-      const int host = place(plan, *hosts, running);
-      const auto at = static_cast<size_t>(host);
-      ++running[at];
-      if (at >= plan.hosts.size()) grown.spare.insert(at - plan.hosts.size());
-      Rank rank;
-      rank.rank = static_cast<int>(grown.ranks.size());
-      rank.app = static_cast<int>(plan.apps.size() + grown.apps.size());
-      rank.host = host;
-      rank.local_rank = here[at]++;
-      grown.ranks.push_back(std::move(rank));
-    }
+    for (int i = 0; i < asked.ranks; ++i) add_rank(plan, place(plan, *hosts, running), grown, running, here);
     grown.apps.push_back(std::move(app));
   }
   if (!grown.spare.empty()) return grown;
@@ -200,9 +199,10 @@ Result<Grown> grow(const Plan& plan, const SpawnRequest& request, std::vector<in
 }
 
 void meet(Plan& plan, const std::set<size_t>& spare) {
-  for (const size_t index : spare) plan.hosts.push_back({.host = std::move(plan.spare[index]), .ranks = {}});
-  size_t index = 0;
-  std::erase_if(plan.spare, [&](const Host&) { return spare.contains(index++); });
+  for (const size_t index : spare) plan.hosts.push_back({.host = plan.spare[index], .ranks = {}});
+  for (auto last = spare.rbegin(); last != spare.rend(); ++last) {
+    plan.spare.erase(plan.spare.begin() + static_cast<std::ptrdiff_t>(*last));
+  }
 }
 
 int adopt(Plan& plan, Grown grown) {

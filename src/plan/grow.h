@@ -1,8 +1,7 @@
 // Ranks that a rank of the job asks for while it runs (MPI_Comm_spawn): another world, on the allocation's hosts. Pure.
 //
 // - A rank goes to the first host with a free slot, in the plan's order, those that have no rank yet last; where none
-// is
-//   free, to the one that has the fewest ranks beyond its slots. Hosts that the asker names are the only ones
+//   is free, to the one that has the fewest ranks beyond its slots. Hosts that the asker names are the only ones
 //   considered.
 // - It gets the environment of the asker's program, what was asked for it, and who it is among the new ranks; no
 //   device, no binding, nothing of --env-for.
@@ -38,8 +37,11 @@ struct SpawnRequest {
 struct Grown {
   std::vector<App> apps;
   std::vector<Rank> ranks;
-  std::set<size_t> spare = {};  ///< indices into Plan::spare: to be met first, and the plan made anew. None: adopt it
+  std::set<size_t> spare = {};  ///< indices into Plan::spare: to be met first, and all planned anew. None: adopt it
 };
+
+/// Of the plan's hosts, then of the spare ones.
+const Host& host_at(const Plan& plan, size_t index);
 
 /// `running[h]`: how many ranks run on host h of the plan now.
 Result<Grown> grow(const Plan& plan, const SpawnRequest& request, std::vector<int> running);

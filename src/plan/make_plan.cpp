@@ -85,6 +85,7 @@ size_t bytes_of(const std::vector<std::string>& words) {
 std::optional<Error> refuse_too_long(const Plan& plan) {
   size_t most_of_host = 0;
   for (const PlannedHost& host : plan.hosts) most_of_host = std::max(most_of_host, bytes_of(host.host.env));
+  for (const Host& host : plan.spare) most_of_host = std::max(most_of_host, bytes_of(host.env));
   for (const App& app : plan.apps) {
     const size_t bytes = bytes_of(app.argv) + bytes_of(app.env) + app.wdir.size() + most_of_host;
     if (bytes <= kMostArguments) continue;
@@ -137,9 +138,11 @@ std::vector<int> add_hosts(Plan& plan, const Allocation& allocation, const std::
 
 void add_spare(Plan& plan, const Allocation& allocation, const std::vector<int>& ranks_per_host) {
   for (size_t i = 0; i < ranks_per_host.size(); ++i) {
-    if (ranks_per_host[i] > 0) continue;
-    Host& host = plan.spare.emplace_back(allocation.hosts[i]);
-    if (host.slots_unknown) host.slots = 1;  // it is not asked before it is needed
+    const Host& host = allocation.hosts[i];
+    const bool closed = host.max_slots == 0 || (host.slots == 0 && !host.slots_unknown && host.devices.empty());
+    if (ranks_per_host[i] > 0 || closed) continue;
+    plan.spare.push_back(host);
+    if (host.slots_unknown) plan.spare.back().slots = 1;  // nobody asks it
   }
 }
 

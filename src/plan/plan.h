@@ -1,5 +1,6 @@
 // The plan: every rank with its host, device, environment and directory. `main` owns it and all others read it. Once
-// made it does not change, but that the launcher adds what ranks spawn (plan/grow.h), behind all that is there.
+// made it does not change, but that the launcher adds what ranks spawn, and the hosts for it (plan/grow.h), behind all
+// that is there.
 // make_plan is pure and linear in hosts + ranks.
 #pragma once
 

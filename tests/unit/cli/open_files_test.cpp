@@ -30,6 +30,18 @@ TEST(OpenFiles, ElsewhereHostsCountAndRanksDoNot) {
       3000u);
 }
 
+TEST(OpenFiles, AHostWithoutRanksCountsOnceItHasSome) {
+  plan::Plan plan = plan_of(2, 1, false);
+  plan.spare.resize(2);
+  const auto needed = [&](const std::vector<int>& ranks) {
+    return open_files_needed(plan, ranks, {}, WayElsewhere::ssh);
+  };
+  EXPECT_EQ(needed({1, 1, 0, 0}), needed({1, 1}));
+  EXPECT_EQ(needed({1, 1, 0, 3}) - needed({1, 1}), 6u);
+  plan.hosts[1].unreachable = true;
+  EXPECT_EQ(needed({1, 1}) - needed({1, 0}), 6u);
+}
+
 TEST(OpenFiles, FilesOfRanksElsewhereCountWhenWeWriteThem) {
   const plan::Plan plan = plan_of(2, 5, false);
   output::Settings output;

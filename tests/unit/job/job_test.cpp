@@ -530,6 +530,27 @@ TEST(Job, AHostThatNeverComesIsNoFailureOfTheJobs) {
   EXPECT_EQ(s.job.outcome().exit_code, 0);
 }
 
+TEST(Job, AHostThatNeverComesIsNoneOfTheLostOnesOfAnEndingJob) {
+  Script s = with_a_host_to_come();
+  s.say(UserSignal{SIGINT}, 1);
+  EXPECT_THAT(s.say(HostLost{1, "no route"}, 1), IsEmpty());
+  EXPECT_THAT(s.end(0, kTermed, 2), ElementsAre(Action(FinishHost{0})));
+  EXPECT_THAT(s.job.outcome().lost_hosts, IsEmpty());
+}
+
+TEST(Job, AHostThatComesWhileTheJobEndsIsFinishedAsTheOthers) {
+  Script s = with_a_host_to_come();
+  s.say(UserSignal{SIGINT}, 1);
+  s.say(HostReady{1}, 1);
+  EXPECT_THAT(s.end(0, kTermed, 2), ElementsAre(Action(FinishHost{0}), Action(FinishHost{1})));
+}
+
+TEST(Job, WhoGivesUpIsNotToldOfAHostThatNeverCame) {
+  Script s = with_a_host_to_come();
+  for (int i = 0; i < 3; ++i) s.say(UserSignal{SIGINT}, 1);
+  EXPECT_THAT(s.job.outcome().leftovers, ElementsAre("node0: did not confirm in time that nothing is left"));
+}
+
 TEST(Job, NobodyWaitsAtTheEndForAHostThatIsStillToCome) {
   Script s = with_a_host_to_come();
   EXPECT_THAT(s.end(0, kOk, 2), ElementsAre(Action(FinishHost{0}), Action(DropHost{1})));

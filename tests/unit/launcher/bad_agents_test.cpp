@@ -183,12 +183,6 @@ INSTANTIATE_TEST_SUITE_P(
                             agent.send(wire::NotStarted{0, 2, "what", 1});
                           }},
                     Order{"AbortedBeforeStarted", [](Script& agent) { agent.send(wire::Aborted{0, 1, 1}); }},
-                    Order{"AbortedAfterEnded",
-                          [](Script& agent) {
-                            agent.started(0);
-                            agent.send(wire::Ended{0, 0, false, 1});
-                            agent.send(wire::Aborted{0, 1, 1});
-                          }},
                     Order{"NameAskedBeforeStarted", [](Script& agent) { agent.send(wire::NameAsk{0, 1, "s", ""}); }},
                     Order{"FenceAfterAllEnded",
                           [](Script& agent) {
@@ -198,6 +192,32 @@ INSTANTIATE_TEST_SUITE_P(
                           }},
                     Order{"CleanBeforeFinish", [](Script& agent) { agent.send(wire::Clean{}); }}),
     order_name);
+
+/// dlaunch-pmix tells in its own time.
+TEST_F(BadAgents, WhatARankAskedMayComeAfterItsEnd) {
+  hosts.script([](Script& agent) {
+    agent.hello();
+    agent.expect<wire::Spawn>();
+    agent.expect<wire::Spawn>();
+    agent.started(0);
+    agent.started(1);
+    agent.ended(0);
+    agent.send(wire::Aborted{0, 7, 1});
+    agent.send(wire::NameAsk{0, 1, "s", ""});
+    wire::SpawnAsk late;
+    late.ranks = late.words = {1};
+    late.set = late.named = {0};
+    late.wdirs = {""};
+    late.argv = {"child"};
+    agent.send(late);
+    EXPECT_FALSE(agent.expect<wire::SpawnAnswer>().ok);
+    agent.ended(1);
+    agent.finish();
+  });
+  const job::Outcome outcome = run({"true"}, 2);
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_EQ(outcome.ranks.size(), 2u);
+}
 
 TEST_F(BadAgents, StartedBeforeItWasAsked) {
   hosts.script([](Script& agent) {

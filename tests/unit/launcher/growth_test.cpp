@@ -231,6 +231,40 @@ TEST_F(GrowthStage, AHostThatCannotBeReachedFailsTheSpawnAndNotTheJob) {
   EXPECT_THAT(outcome.lost_hosts, IsEmpty());
 }
 
+struct Breach {
+  std::string name;
+  wire::Message frame;
+};
+void PrintTo(const Breach& breach, std::ostream* out) { *out << breach.name; }
+
+class ABreachOnAHostWithoutRanks : public GrowthStage, public testing::WithParamInterface<Breach> {};
+
+TEST_P(ABreachOnAHostWithoutRanks, FailsTheSpawnAndNotTheJob) {
+  hosts.script([](Script& agent) {
+    agent.hello();
+    agent.expect<wire::Spawn>();
+    agent.started(0);
+    agent.send(one_on("n1"));
+    EXPECT_FALSE(agent.expect<wire::SpawnAnswer>().ok);
+    agent.ended(0);
+    agent.finish();
+  });
+  hosts.script([](Script& agent) {
+    agent.send(GetParam().frame);
+    agent.until_gone();
+  });
+  const job::Outcome outcome = run({"true"}, 1, others_spare(1));
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_THAT(outcome.lost_hosts, IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Frames, ABreachOnAHostWithoutRanks,
+                         testing::Values(Breach{"Fence", wire::Fence{}}, Breach{"Prepared", wire::Prepared{}},
+                                         Breach{"PmixFailed", wire::PmixFailed{"no libpmix", ""}},
+                                         Breach{"AnothersRank", wire::Ended{0, 0, false, 1}},
+                                         Breach{"AnothersName", wire::PmixNames{0, 1, 0, {}, {}, false, false}}),
+                         [](const auto& each) { return each.param.name; });
+
 TEST_F(GrowthStage, TwoSpawnsMayWaitForOneHost) {
   hosts.script([](Script& agent) {
     agent.hello();

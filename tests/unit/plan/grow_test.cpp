@@ -69,7 +69,23 @@ TEST(Grow, AHostThatCannotBeReachedIsNoneOfTheJobs) {
   meet(plan, {0});
   plan.hosts[1].unreachable = true;
   EXPECT_THAT(hosts_of(*grow(plan, spawn(2), {1, 0})), ElementsAre(0, 0));
-  EXPECT_EQ(grow(plan, spawn(1, {"n1"}), {1, 0}).error().what, "host n1 is not one of the job's");
+  EXPECT_EQ(grow(plan, spawn(1, {"n1"}), {1, 0}).error().what, "host n1 could not be reached");
+}
+
+TEST(Grow, AHostThatIsClosedIsNotSpare) {
+  Allocation given = hosts({1, 0, 1});
+  given.hosts[2].max_slots = 0;
+  Request made = request(1);
+  made.mpi = Mpi::automatic;
+  EXPECT_THAT(make_plan(made, given)->spare, IsEmpty());
+}
+
+TEST(Grow, ASpareHostMayNotSetWhatEachRankHasOfItsOwn) {
+  Allocation given = hosts({1, 1});
+  given.hosts[1].env = {"DLAUNCH_RANK=7"};
+  Request made = request(1);
+  made.mpi = Mpi::automatic;
+  EXPECT_FALSE(make_plan(made, given));
 }
 
 TEST(Grow, NoHostIsSpareWithoutMpi) { EXPECT_THAT(make_plan(request(1), hosts({1, 1}))->spare, IsEmpty()); }

@@ -12,6 +12,12 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
+TEST(Gather, AHostThatJoinedLaterTakesNoPart) {
+  GatherAll gather({1});
+  EXPECT_FALSE(gather.takes_part(1));
+  EXPECT_EQ(gather.take(1, {}, {}), "its agent speaks out of order");
+}
+
 TEST(Gather, WhatAllPutGoesOutOnceAllHaveCome) {
   GatherAll gather({2, 1});
   EXPECT_EQ(gather.take(1, {"b", "2"}, {}), "");

@@ -69,6 +69,7 @@ TEST(PmixEnvironment, WhatIsARanksOwnIsKnown) {
 TEST(PmixEnvironment, WorldsHaveNamesOfTheirOwn) {
   EXPECT_EQ(world_space("dlaunch-1", 1), "dlaunch-1");
   EXPECT_EQ(world_space("dlaunch-1", 2), "dlaunch-1-2");
+  for (const int world : {1, 2, 10}) EXPECT_EQ(job_space(world_space("dlaunch-1", world), world), "dlaunch-1");
 }
 
 }  // namespace
