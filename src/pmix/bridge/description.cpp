@@ -12,9 +12,9 @@ namespace {
 constexpr size_t kMostRanks = 1u << 20;  // of a world
 
 /// libpmix 5 numbers a world's nodes by their places in its map, and takes nodes of one number for one node. Those that
-/// are not in the map come behind it.
+/// are not in the map come behind it; this host may have joined the job after that world.
 std::vector<std::uint32_t> node_ids(const Described& it) {
-  std::vector<std::uint32_t> ids(it.names.size(), 0);
+  std::vector<std::uint32_t> ids(std::max<size_t>(it.names.size(), it.start.node + 1), 0);
   for (const std::uint32_t host : it.hosts) ids[host] = 1;
   const auto in_map = static_cast<std::uint32_t>(std::count(ids.begin(), ids.end(), 1));
   std::uint32_t next = 0;
