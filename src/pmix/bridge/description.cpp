@@ -50,7 +50,7 @@ bool add_maps(const Described& it, Infos& infos) {
   return ok;
 }
 
-void add_job(const Described& it, Infos& infos) {
+void add_job(const Described& it, std::uint32_t node_id, Infos& infos) {
   std::string peers;
   std::uint32_t here = 0;
   std::uint32_t first = 0;
@@ -64,7 +64,7 @@ void add_job(const Described& it, Infos& infos) {
   infos.add(PMIX_MAX_PROCS, it.world.universe);
   infos.add(PMIX_JOB_SIZE, static_cast<std::uint32_t>(it.hosts.size()));
   infos.add(PMIX_JOB_NUM_APPS, static_cast<std::uint32_t>(it.world.of_program.size()));
-  infos.add(PMIX_NODEID, node_ids(it)[it.start.node]);
+  infos.add(PMIX_NODEID, node_id);
   infos.add(PMIX_NODE_SIZE, here + it.earlier[it.start.node]);
   if (here > 0) {
     infos.add(PMIX_LOCAL_SIZE, here);
@@ -80,8 +80,7 @@ void add_job(const Described& it, Infos& infos) {
   infos.add_process(PMIX_PARENT_ID, it.world.parent, it.world.parent_rank);
 }
 
-void add_ranks(const Described& it, Infos& infos) {
-  const std::vector<std::uint32_t> ids = node_ids(it);
+void add_ranks(const Described& it, const std::vector<std::uint32_t>& ids, Infos& infos) {
   std::vector<std::uint16_t> on_host(it.names.size());
   std::uint32_t program = 0;
   std::uint32_t in_program = 0;
@@ -165,8 +164,9 @@ std::vector<std::uint32_t> hosts_of_ranks(const wire::PmixWorld& world, size_t h
 
 bool describe(const Described& described, Infos& infos) {
   if (!add_maps(described, infos)) return false;
-  add_job(described, infos);
-  add_ranks(described, infos);
+  const std::vector<std::uint32_t> ids = node_ids(described);
+  add_job(described, ids[described.start.node], infos);
+  add_ranks(described, ids, infos);
   return true;
 }
 
