@@ -28,7 +28,7 @@ Result<plan::Grown> Growth::planned(const plan::SpawnRequest& request) const {
   std::vector<int> busy = running();
   auto grown = plan::grow(parts_.plan, request, busy);
   if (!grown || !parts_.may_hold) return grown;
-  busy.resize(parts_.plan.hosts.size() + parts_.plan.spare.size());
+  busy.resize(plan::host_count(parts_.plan));
   for (const plan::Rank& rank : grown->ranks) ++busy[static_cast<size_t>(rank.host)];
   if (auto error = parts_.may_hold(busy)) return fail(*std::move(error));
   return grown;

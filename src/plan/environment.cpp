@@ -93,6 +93,20 @@ std::array<bool, kRankVariables.size()> left_to_the_rank(const App& app) {
   return left;
 }
 
+std::optional<Error> refuse_own_names(const Host& host, const Rank& rank) {
+  if (host.env.empty()) return std::nullopt;
+  std::unordered_set<std::string_view> own;
+  for (const std::string& entry : rank.env) own.insert(variable_name(entry));
+  for (const std::string& entry : host.env) {
+    if (!own.contains(variable_name(entry))) continue;
+    return Error{.where = escaped(host.from),
+                 .what = "env." + std::string(variable_name(entry)) + ": each rank gets a value of its own",
+                 .why = "",
+                 .hint = "leave it out, or set one value for all ranks with -x"};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string_view variable_name(std::string_view entry) { return entry.substr(0, entry.find('=')); }
@@ -157,24 +171,6 @@ void add_rank_environments(Plan& plan, bool rank_table) {
     }
   }
 }
-
-namespace {
-
-std::optional<Error> refuse_own_names(const Host& host, const Rank& rank) {
-  if (host.env.empty()) return std::nullopt;
-  std::unordered_set<std::string_view> own;
-  for (const std::string& entry : rank.env) own.insert(variable_name(entry));
-  for (const std::string& entry : host.env) {
-    if (!own.contains(variable_name(entry))) continue;
-    return Error{.where = escaped(host.from),
-                 .what = "env." + std::string(variable_name(entry)) + ": each rank gets a value of its own",
-                 .why = "",
-                 .hint = "leave it out, or set one value for all ranks with -x"};
-  }
-  return std::nullopt;
-}
-
-}  // namespace
 
 std::optional<Error> refuse_own_names(const Plan& plan) {
   for (const PlannedHost& planned : plan.hosts) {

@@ -60,8 +60,6 @@ bool is_named(const Host& host, std::string_view name) {
   return host.name == name || std::ranges::find(host.other_names, name) != host.other_names.end();
 }
 
-size_t host_count(const Plan& plan) { return plan.hosts.size() + plan.spare.size(); }
-
 bool is_usable(const Plan& plan, size_t host) { return host >= plan.hosts.size() || !plan.hosts[host].unreachable; }
 
 /// The hosts that an app may run on, by host_at()'s indices.
@@ -178,6 +176,8 @@ void add_own(const Plan& plan, Grown& grown, const std::vector<int>& here) {
 const Host& host_at(const Plan& plan, size_t index) {
   return index < plan.hosts.size() ? plan.hosts[index].host : plan.spare[index - plan.hosts.size()];
 }
+
+size_t host_count(const Plan& plan) { return plan.hosts.size() + plan.spare.size(); }
 
 Result<Grown> grow(const Plan& plan, const SpawnRequest& request, std::vector<int> running) {
   if (auto error = check(plan, request)) return fail(*std::move(error));

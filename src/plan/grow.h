@@ -40,8 +40,9 @@ struct Grown {
   std::set<size_t> spare = {};  ///< indices into Plan::spare: to be met first, and all planned anew. None: adopt it
 };
 
-/// Of the plan's hosts, then of the spare ones.
+/// Of the plan's hosts, then of the spare ones: indices below host_count().
 const Host& host_at(const Plan& plan, size_t index);
+size_t host_count(const Plan& plan);
 
 /// `running[h]`: how many ranks run on host h of the plan now.
 Result<Grown> grow(const Plan& plan, const SpawnRequest& request, std::vector<int> running);
