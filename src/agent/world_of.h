@@ -12,9 +12,8 @@ namespace dlaunch::agent {
 template <class Worlds>
 auto* world_of(Worlds& worlds, std::uint32_t rank) {
   const auto later = std::ranges::upper_bound(worlds, rank, {}, [](const auto& world) { return world.first; });
-  if (later == worlds.begin()) return static_cast<decltype(std::addressof(*later))>(nullptr);
-  auto& world = *std::prev(later);
-  return rank - world.first < world.size ? std::addressof(world) : nullptr;
+  auto* world = later == worlds.begin() ? nullptr : std::addressof(*std::prev(later));
+  return world && rank - world->first < world->size ? world : nullptr;
 }
 
 }  // namespace dlaunch::agent
