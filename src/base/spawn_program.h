@@ -10,9 +10,9 @@ namespace dlaunch {
 struct SpawnProgram {
   std::vector<std::string> argv;
   std::uint32_t ranks = 1;
-  std::string wdir;                ///< empty: not said
-  std::vector<std::string> env;    ///< NAME=VALUE
-  std::vector<std::string> hosts;  ///< the only ones that it may run on; none: all
+  std::string wdir = {};                ///< empty: not said
+  std::vector<std::string> env = {};    ///< NAME=VALUE
+  std::vector<std::string> hosts = {};  ///< the only ones that it may run on; none: all
   bool operator==(const SpawnProgram&) const = default;
 };
 

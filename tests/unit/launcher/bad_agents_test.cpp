@@ -5,6 +5,7 @@
 #include <csignal>
 
 #include "stage.h"
+#include "wire/spawn.h"
 
 namespace dlaunch::launcher {
 namespace {
@@ -205,10 +206,7 @@ TEST_F(BadAgents, WhatARankAskedMayComeAfterItsEnd) {
     agent.send(wire::Aborted{0, 7, 1});
     agent.send(wire::NameAsk{0, 1, "s", ""});
     wire::SpawnAsk late;
-    late.ranks = late.words = {1};
-    late.set = late.named = {0};
-    late.wdirs = {""};
-    late.argv = {"child"};
+    wire::add(late, {.argv = {"child"}});
     agent.send(late);
     EXPECT_FALSE(agent.expect<wire::SpawnAnswer>().ok);
     agent.ended(1);

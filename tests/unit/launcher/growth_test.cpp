@@ -6,6 +6,7 @@
 #include <future>
 
 #include "stage.h"
+#include "wire/spawn.h"
 
 namespace dlaunch::launcher {
 namespace {
@@ -60,22 +61,23 @@ TEST(SpawnRequest, ListsThatDoNotFitAreNone) {
 
 using GrowthStage = Stage;
 
-wire::SpawnAsk one(std::uint32_t rank) {
+void begin(Script& agent) {
+  agent.hello();
+  agent.expect<wire::Spawn>();
+  agent.started(0);
+}
+
+wire::SpawnAsk one(std::uint32_t rank, std::vector<std::string> hosts = {}) {
   wire::SpawnAsk made;
   made.rank = rank;
-  made.ranks = made.words = {1};
-  made.set = made.named = {0};
-  made.wdirs = {""};
-  made.argv = {"child"};
+  wire::add(made, {.argv = {"child"}, .hosts = std::move(hosts)});
   made.pairs = {"k", "v"};
   return made;
 }
 
 TEST_F(GrowthStage, ANewRankIsStartedAndWaitedFor) {
   hosts.script([](Script& agent) {
-    agent.hello();
-    agent.expect<wire::Spawn>();
-    agent.started(0);
+    begin(agent);
     agent.send(one(0));
     const auto world = agent.expect<wire::MpiWorld>();
     EXPECT_EQ(world.world, 2u);
@@ -127,9 +129,7 @@ TEST_F(GrowthStage, AWorldKnowsTheOneThatAskedForIt) {
 
 TEST_F(GrowthStage, PmixKnowsOfAWorldBeforeItsRanksStartAndBeforeWhoAsked) {
   hosts.script([](Script& agent) {
-    agent.hello();
-    agent.expect<wire::Spawn>();
-    agent.started(0);
+    begin(agent);
     agent.send(wire::PmixProgramAsk{"x86_64"});
     agent.expect<wire::PmixProgram>();
     const auto first = agent.expect<wire::PmixWorld>();
@@ -171,21 +171,12 @@ std::function<void(plan::Plan&)> others_spare(int ranks) {
   };
 }
 
-wire::SpawnAsk one_on(const std::string& host) {
-  wire::SpawnAsk made = one(0);
-  made.named = {1};
-  made.hosts = {host};
-  return made;
-}
-
 TEST_F(GrowthStage, AHostWithoutRanksIsMetFirst) {
   hosts.script([](Script& agent) {
-    agent.hello();
-    agent.expect<wire::Spawn>();
-    agent.started(0);
+    begin(agent);
     agent.send(wire::PmixProgramAsk{"x86_64"});
     EXPECT_THAT(agent.expect<wire::PmixWorld>().hosts, ElementsAre("n0"));
-    agent.send(one_on("n1"));
+    agent.send(one(0, {"n1"}));
     const auto world = agent.expect<wire::PmixWorld>();
     EXPECT_THAT(world.hosts, ElementsAre("n1"));
     EXPECT_THAT(world.placed, ElementsAre(1, 1));
@@ -211,12 +202,10 @@ TEST_F(GrowthStage, AHostWithoutRanksIsMetFirst) {
 
 TEST_F(GrowthStage, AHostThatCannotBeReachedFailsTheSpawnAndNotTheJob) {
   hosts.script([](Script& agent) {
-    agent.hello();
-    agent.expect<wire::Spawn>();
-    agent.started(0);
-    agent.send(one_on("n1"));
+    begin(agent);
+    agent.send(one(0, {"n1"}));
     EXPECT_FALSE(agent.expect<wire::SpawnAnswer>().ok);
-    agent.send(one_on("n1"));
+    agent.send(one(0, {"n1"}));
     EXPECT_FALSE(agent.expect<wire::SpawnAnswer>().ok) << "nor is it tried again";
     agent.send(one(0));
     EXPECT_TRUE(agent.expect<wire::SpawnAnswer>().ok);
@@ -241,10 +230,8 @@ class ABreachOnAHostWithoutRanks : public GrowthStage, public testing::WithParam
 
 TEST_P(ABreachOnAHostWithoutRanks, FailsTheSpawnAndNotTheJob) {
   hosts.script([](Script& agent) {
-    agent.hello();
-    agent.expect<wire::Spawn>();
-    agent.started(0);
-    agent.send(one_on("n1"));
+    begin(agent);
+    agent.send(one(0, {"n1"}));
     EXPECT_FALSE(agent.expect<wire::SpawnAnswer>().ok);
     agent.ended(0);
     agent.finish();
@@ -267,11 +254,9 @@ INSTANTIATE_TEST_SUITE_P(Frames, ABreachOnAHostWithoutRanks,
 
 TEST_F(GrowthStage, TwoSpawnsMayWaitForOneHost) {
   hosts.script([](Script& agent) {
-    agent.hello();
-    agent.expect<wire::Spawn>();
-    agent.started(0);
-    agent.send(one_on("n1"));
-    agent.send(one_on("n1"));
+    begin(agent);
+    agent.send(one(0, {"n1"}));
+    agent.send(one(0, {"n1"}));
     EXPECT_TRUE(agent.expect<wire::SpawnAnswer>().ok);
     EXPECT_TRUE(agent.expect<wire::SpawnAnswer>().ok);
     agent.ended(0);
@@ -293,11 +278,9 @@ TEST_F(GrowthStage, TwoSpawnsMayWaitForOneHost) {
 TEST_F(GrowthStage, WhoHasEndedMeanwhileSpawnsNothing) {
   std::promise<void> ended, met;
   hosts.script([&](Script& agent) {
-    agent.hello();
-    agent.expect<wire::Spawn>();
-    agent.started(0);
+    begin(agent);
     agent.started(1);
-    agent.send(one_on("n1"));
+    agent.send(one(0, {"n1"}));
     agent.ended(0);
     agent.send(wire::PmixProgramAsk{"x86_64"});
     agent.expect<wire::PmixProgram>();  // the end was heard
@@ -317,9 +300,7 @@ TEST_F(GrowthStage, WhoHasEndedMeanwhileSpawnsNothing) {
 
 TEST_F(GrowthStage, WhatCannotBeIsAnswered) {
   hosts.script([](Script& agent) {
-    agent.hello();
-    agent.expect<wire::Spawn>();
-    agent.started(0);
+    begin(agent);
     wire::SpawnAsk many = one(0);
     many.ranks = {1'000'000'000};
     agent.send(many);
@@ -351,9 +332,7 @@ TEST_F(GrowthStage, AnEndingJobTakesNoMore) {
 
 TEST_F(GrowthStage, AnAgentThatAsksWhatNoneCanIsLost) {
   hosts.script([](Script& agent) {
-    agent.hello();
-    agent.expect<wire::Spawn>();
-    agent.started(0);
+    begin(agent);
     wire::SpawnAsk bad = one(0);
     bad.words = {9};
     agent.send(bad);
