@@ -143,7 +143,7 @@ class Cleanup(Case):
         for lose_the_agents in (False, True):
             with self.subTest(lose_the_agents=lose_the_agents):
                 script = f'sleep 1234 & exec "{DLAUNCH}" -n 1 --grace 1 sh -c "echo up; sleep {1000 if lose_the_agents else 0.5}"'
-                with subprocess.Popen(sh(script), env=self.env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as job:
+                with support.Job(sh(script), env=self.env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as job:
                     self.assertEqual(job.stdout.readline(), b"up\n")
                     if lose_the_agents:
                         guardian, = (pid for pid in children(job.pid) if is_agent(pid))
