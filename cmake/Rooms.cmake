@@ -6,7 +6,9 @@ target_compile_options(dlaunch_flags INTERFACE
   -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor -Woverloaded-virtual -Wimplicit-fallthrough
   # g++ 12 is wrong about std::string when optimising: about its operator+ (GCC bug 105651), and about what braces leave default
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict;-Wno-maybe-uninitialized>
-  $<$<BOOL:${DLAUNCH_WERROR}>:-Werror>)
+  $<$<BOOL:${DLAUNCH_WERROR}>:-Werror>
+  -ffunction-sections -fdata-sections)  # a program that is linked with --gc-sections has only what it calls
+include(Hardening)
 if(DLAUNCH_SANITIZE)
   target_compile_options(dlaunch_flags INTERFACE -fsanitize=${DLAUNCH_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(dlaunch_flags INTERFACE -fsanitize=${DLAUNCH_SANITIZE})
@@ -16,12 +18,17 @@ if(DLAUNCH_SANITIZE)
   target_compile_definitions(dlaunch_sanitizer_options PRIVATE DLAUNCH_SANITIZER_REPORTS="${sanitizer_reports}")
 endif()
 
-# dlaunch_room(NAME SOURCES a.cpp … DEPS base wire …)
+# dlaunch_room(NAME SOURCES a.cpp … [ALONE b.cpp …] DEPS base wire …)
+# ALONE: sources that are never compiled together with others of the room (CMAKE_UNITY_BUILD, which the release preset
+# sets): their file-local names stand in another source, too, or they need what the static agent must not link.
 function(dlaunch_room name)
-  cmake_parse_arguments(ROOM "" "" "SOURCES;DEPS;LIBS" ${ARGN})
-  add_library(dlaunch_${name} STATIC ${ROOM_SOURCES})
+  cmake_parse_arguments(ROOM "" "" "SOURCES;ALONE;DEPS;LIBS" ${ARGN})
+  add_library(dlaunch_${name} STATIC ${ROOM_SOURCES} ${ROOM_ALONE})
+  if(ROOM_ALONE)
+    set_source_files_properties(${ROOM_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  endif()
   list(TRANSFORM ROOM_DEPS PREPEND dlaunch_)
-  target_link_libraries(dlaunch_${name} PUBLIC dlaunch_flags ${ROOM_DEPS} ${ROOM_LIBS})
+  target_link_libraries(dlaunch_${name} PUBLIC dlaunch_flags ${ROOM_DEPS} ${ROOM_LIBS} PRIVATE dlaunch_hardening)
 endfunction()
 
 # The event loop: Asio without Boost, its implementation compiled once, less sockets and name resolution: nothing here

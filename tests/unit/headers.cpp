@@ -1,0 +1,1 @@
+// The unit whose precompiled header all unit tests share.
