@@ -1,0 +1,67 @@
+"""Chaos, seeded: random jobs and random faults on the testbed; after each step the five promises are checked. scripts/chaos
+runs it in namespaces of its own."""
+import argparse
+import os
+import pathlib
+import shlex
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from draw import draw  # noqa: E402
+from field import field, testbed  # noqa: E402
+from promises import TOLD, broken  # noqa: E402
+from run_step import run_step  # noqa: E402
+
+SKIPPED = 77
+
+
+def tell(step, seen, wrong):
+    print(f"seed {step.seed}, step {step.number}: BROKEN")
+    print("  dlaunch " + shlex.join(step.words()))
+    for done in seen.done:
+        print(f"  {done.fault}: {'pid ' + str(done.pids) if done.pids else 'nobody there'}")
+    print(f"  ended with {seen.code} after {seen.ended - seen.started:.2f} s")
+    for text in wrong:
+        print("  " + text)
+    own = [line for line in seen.err.decode(errors="replace").splitlines() if line.startswith("dlaunch: ")]
+    print("".join(f"  said: {line}\n" for line in own[-12:]), end="")
+    print(f"  once more: scripts/chaos --seed {step.seed} --step {step.number}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="scripts/chaos", description=__doc__)
+    parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser.add_argument("--minutes", type=float, default=1)
+    parser.add_argument("--step", type=int, help="only this one")
+    parser.add_argument("--verbose", action="store_true", help="a line for each step")
+    arguments = parser.parse_args()
+    if reason := testbed.why_not():
+        print(f"chaos: {reason}", file=sys.stderr)
+        return SKIPPED
+    dlaunch, programs = os.environ["DLAUNCH"], pathlib.Path(os.environ["PROGRAMS"])
+    print(f"seed {arguments.seed}", flush=True)
+    number = arguments.step or 1
+    bad = ran = 0
+    until = time.monotonic() + 60 * arguments.minutes
+    with field(0) as where:
+        while time.monotonic() < until:
+            step = draw(arguments.seed, number)
+            seen = run_step(step, where, dlaunch, programs, TOLD)
+            wrong = broken(step, seen)
+            ran += 1
+            if wrong:
+                bad += 1
+                tell(step, seen, wrong)
+            elif arguments.verbose:
+                print(f"step {number}: {step.ranks} ranks, {step.mode}, {len(seen.done)} of {len(step.faults)} faults, code "
+                      f"{seen.code}, {seen.settled - seen.started:.2f} s", flush=True)
+            if arguments.step:
+                break
+            number += 1
+    print(f"seed {arguments.seed}: {ran} steps, {bad} broke a promise")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,96 @@
+"""The bytes that numbered_lines wrote, found again in what came out: the same lines in the same order, none lost, none twice,
+none mixed. PURE."""
+import base64
+import json
+import re
+
+LABEL = re.compile(rb"\[ *(\d+)\] ")
+
+
+def line(rank, stream, number, length):
+    """As tests/programs/numbered_lines.cpp writes it, less the newline."""
+    letters = (rank * 31 + number * 17 + (7 if stream == "e" else 0)) % length
+    return b"%d:%s:%d:" % (rank, stream.encode(), number) + bytes([97 + (rank + number) % 26]) * letters
+
+
+class Streams:
+    """What came out of each rank's streams, and what is wrong with it."""
+
+    def __init__(self, length):
+        self.length = length
+        self.count = {}  # (rank, stream): whole lines so far
+        self.cut = {}  # (rank, stream): a line of which only the beginning came; the last, for a rank that was ended
+        self.wrong = []
+
+    def whole(self, text, rank=None):
+        """A line that ended. `rank`: whose it must be, where something else says it."""
+        found = re.match(rb"(\d+):([oe]):(\d+):", text)
+        if not found:
+            return self.partial(text)
+        key = int(found[1]), found[2].decode()
+        number = self.count.get(key, 0) + 1
+        if text != line(*key, number, self.length) or (rank is not None and rank != key[0]):
+            if line(*key, number, self.length).startswith(text):
+                return self.partial(text)
+            return self._complain(f"rank {key[0]}'s line {number} of {key[1]} should have come, and {text[:80]!r} came")
+        if key in self.cut:
+            self._complain(f"a line of rank {key[0]} was cut, {self.cut[key][:80]!r}, and others follow")
+        self.count[key] = number
+
+    def partial(self, text):
+        """The beginning of a line, whosever it is."""
+        found = re.match(rb"(\d+):([oe]):(\d+):", text)
+        if not found:
+            if not re.fullmatch(rb"\d*|\d+:[oe]?|\d+:[oe]:\d*", text):
+                self._complain(f"no rank wrote {text[:80]!r}")
+            return
+        key = int(found[1]), found[2].decode()
+        if key in self.cut or not line(*key, self.count.get(key, 0) + 1, self.length).startswith(text):
+            return self._complain(f"torn, doubled or lost around {text[:80]!r} of rank {key[0]}")
+        self.cut[key] = text
+
+    def text(self, data):
+        """Lines as on the console."""
+        *whole, last = data.split(b"\n")
+        for one in whole:
+            self.whole(one)
+        if last:
+            self.partial(last)
+
+    def labelled(self, data):
+        *whole, last = data.split(b"\n")
+        for one in whole:
+            found = LABEL.match(one)
+            if found:
+                self.whole(one[found.end():], int(found[1]))
+            else:
+                self._complain(f"no label: {one[:80]!r}")
+        if last and (found := LABEL.match(last)):
+            self.partial(last[found.end():])
+
+    def jsonl(self, data):
+        """The last line may be cut where the launcher was killed."""
+        *whole, _ = data.split(b"\n")
+        pending = {}
+        for one in whole:
+            said = json.loads(one)
+            key = said["rank"], said["stream"]
+            bytes_ = said["text"].encode() if "text" in said else base64.b64decode(said["base64"])
+            bytes_ = pending.pop(key, b"") + bytes_
+            if said.get("eol", True):
+                self.whole(bytes_, said["rank"])
+            else:
+                pending[key] = bytes_
+        for bytes_ in pending.values():
+            self.partial(bytes_)
+
+    def missing(self, rank, lines):
+        """For a rank that wrote all its lines: says what did not come."""
+        for stream in "oe":
+            came = self.count.get((rank, stream), 0)
+            if came != lines:
+                self._complain(f"rank {rank} wrote {lines} lines on {stream} and {came} came")
+
+    def _complain(self, text):
+        if len(self.wrong) < 10:
+            self.wrong.append(text)

@@ -1,0 +1,108 @@
+"""The checker of chaos finds each kind of broken promise, and nothing in a job that kept them."""
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import promises  # noqa: E402
+from draw import Fault, Step, draw  # noqa: E402
+from lines import line  # noqa: E402
+from run_step import Done, Seen  # noqa: E402
+
+RANKS, LINES, LENGTH = 2, 3, 20
+
+
+def text(*numbers, rank=0, stream="o"):
+    return b"".join(line(rank, stream, number, LENGTH) + b"\n" for number in numbers)
+
+
+class Promises(unittest.TestCase):
+    def setUp(self):
+        self.step = Step(1, 1, RANKS, "plain", LINES, 0, LENGTH, {}, {}, [], 0, [])
+        self.seen = Seen(code=0, started=100, ended=101, settled=101, witness={0: (0, 100.9), 1: (0, 100.9)})
+        self.seen.out = text(1, 2, 3) + text(1, 2, 3, rank=1)
+        self.seen.err = text(1, 2, 3, stream="e") + text(1, 2, 3, rank=1, stream="e")
+
+    def assert_broken(self, *promises_):
+        found = promises.broken(self.step, self.seen)
+        self.assertEqual(sorted({one.split(":")[0] for one in found}), sorted(promises_), found)
+
+    def test_all_kept(self):
+        self.assert_broken()
+
+    def test_bytes(self):
+        good = text(1, 2, 3, rank=1)
+        torn = text(1, 2, 3).replace(b":2:", b":2:" + good)
+        for name, out in (("lost at the end", text(1, 2) + good), ("lost in the middle", text(1, 3) + good), ("twice", text(1, 2, 2, 3) + good),
+                          ("mixed", torn), ("cut", text(1, 2, 3)[:-2] + b"\n" + good), ("another's", text(1, 2, 3) + b"hello\n" + good),
+                          ("order", text(2, 1, 3) + good), ("one letter", text(1, 2, 3).replace(b"c", b"x", 1) + good)):
+            with self.subTest(name):
+                self.seen.out = out
+                self.assert_broken("bytes")
+
+    def test_bytes_of_a_rank_that_was_ended(self):
+        self.step.codes = {1: 3}
+        self.seen.witness = {0: (None, None), 1: (3, 100.9)}
+        self.seen.code = 3
+        self.seen.err += b"dlaunch: rank 1 (host head, pid 7) exited with code 3\n"
+        for out, good in ((text(1, 2), True), (text(1) + text(2)[:-3] + b"\n", True), (text(1) + text(2)[:-3] + b"\n" + text(3), False)):
+            with self.subTest(out):
+                self.seen.out = out + text(1, 2, 3, rank=1)
+                self.assert_broken(*([] if good else ["bytes"]))
+
+    def test_labels_and_json(self):
+        self.step.mode = "label"
+        self.seen.out = b"[1] " + text(1)
+        self.assert_broken("bytes")
+        self.step.mode = "jsonl"
+        self.seen.err = b""
+        self.seen.out = b'{"rank":1,"stream":"stdout","text":"0:o:1:"}\n'
+        self.assert_broken("bytes")
+
+    def test_cause(self):
+        self.seen.witness[1] = (3, 100.9)
+        self.step.codes = {1: 3}
+        self.assert_broken("cause")  # 0, and a rank failed
+        self.seen.code = 4
+        self.assert_broken("cause")  # another's code
+        self.seen.code = 3
+        self.assert_broken("cause")  # which rank, nobody says
+        self.seen.err += b"dlaunch: rank 0 (host head, pid 7) exited with code 3\n"
+        self.assert_broken("cause")  # another one
+        self.seen.err += b"dlaunch: rank 1 (host head, pid 7) exited with code 3\n"
+        self.assert_broken()
+
+    def test_cause_of_a_fault(self):
+        self.seen.done = [Done(Fault(0.1, "kill", "worker"), 100.1, [7])]
+        self.seen.witness = {}
+        self.seen.code = 0
+        self.assert_broken("cause")
+        self.seen.code = 125
+        self.assert_broken("cause")
+        self.seen.err += b"dlaunch: host lost\n"
+        self.assert_broken()
+        self.seen.done[0].pids = []  # nobody was there to be killed
+        self.assert_broken("cause")
+
+    def test_time(self):
+        self.seen.ended = 100.9 + promises.TOLD + 0.1
+        self.assert_broken("time")
+        self.seen.code = None
+        self.assert_broken("time")
+
+    def test_left(self):
+        self.seen.left = {7: "sleep"}
+        self.assert_broken("left behind")
+        self.seen.left, self.seen.files = {}, ["/dev/shm/x"]
+        self.assert_broken("left behind")
+
+
+class Drawn(unittest.TestCase):
+    def test_a_seed_gives_the_same_steps(self):
+        self.assertEqual(draw(5, 7), draw(5, 7))
+        self.assertNotEqual(draw(5, 7), draw(5, 8))
+        self.assertNotEqual(draw(5, 7), draw(6, 7))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
