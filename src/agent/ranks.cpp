@@ -12,7 +12,6 @@
 
 #include "agent/environment.h"
 #include "agent/near_devices.h"
-#include "agent/oom.h"
 #include "agent/program.h"
 #include "agent/stdin_feeder.h"
 #include "agent/topology.h"
@@ -273,7 +272,7 @@ void Ranks::launch(const wire::Spawn& spawn, const Start& start, const std::vect
   const sys::Fd mpi = has_mpi ? mpi_.connect(spawn.rank, spawn.app) : sys::Fd();
   if (has_mpi && !mpi) return refuse(spawn.rank, errno, "cannot make its MPI connection");
   launch.mpi = mpi.get();
-  const Spawner::Child child = spawner_.spawn(launch);
+  const Spawner::Child child = fork_rank(launch);
   if (child.pid < 0) return refuse(spawn.rank, child.error, step_text(SpawnStep::fork, child.error, start));
   Rank& rank = ranks_[spawn.rank];
   rank.pid = child.pid;
@@ -285,6 +284,11 @@ void Ranks::launch(const wire::Spawn& spawn, const Start& start, const std::vect
   rank_of_.emplace(child.pid, spawn.rank);
   if (!has_mpi) mpi_.ended(spawn.rank);  // it never comes to a fence
   connect(spawn.rank, rank, stdio);
+}
+
+Spawner::Child Ranks::fork_rank(const Launch& launch) {
+  const RankOomScore::Raised raised(oom_score_);
+  return spawner_.spawn(launch);
 }
 
 void Ranks::connect(std::uint32_t id, Rank& rank, Stdio& stdio) {

@@ -16,6 +16,7 @@
 
 #include "agent/job_directory.h"
 #include "agent/mpi.h"
+#include "agent/oom.h"
 #include "agent/pmix.h"
 #include "agent/spawner.h"
 #include "agent/stdio.h"
@@ -68,6 +69,7 @@ class Ranks {
   std::vector<std::string> own_environment(const wire::Spawn& spawn) const;
   Result<std::vector<std::uint32_t>> cpus_for(const wire::Spawn& spawn);
   void launch(const wire::Spawn& spawn, const Start& start, const std::vector<std::uint32_t>& cpus, Stdio& stdio);
+  Spawner::Child fork_rank(const Launch& launch);
   void connect(std::uint32_t id, Rank& rank, Stdio& stdio);
   void feed(std::uint32_t id, Rank& rank, Stdio& stdio);
   void carry(std::uint32_t id, Rank& rank, std::uint8_t stream, sys::Fd fd);
@@ -78,6 +80,7 @@ class Ranks {
   const rlimit open_files_;
   JobDirectory& files_;
   Spawner spawner_;
+  const RankOomScore oom_score_;
   Mpi mpi_;
   Pmix pmix_;
   std::uint32_t local_ranks_ = 0;  // that Layout counts

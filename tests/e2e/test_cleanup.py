@@ -1,5 +1,6 @@
 """Whatever dies, and however: nothing of the job outlives it, and nothing that is not the job's is touched."""
 import contextlib
+import functools
 import os
 import pathlib
 import re
@@ -14,6 +15,22 @@ from support import DLAUNCH, MARKER, Case, kill_together, left_since, sh, wait_u
 # Ranks with a child in a session of its own, and a daemon that ignores what is sent to be polite.
 DAEMONS = '(trap "" HUP TERM INT; setsid sleep 1000 &); setsid sleep 1000 & echo up; '
 LIVES = DAEMONS + "sleep 1000"
+
+
+NOBODY = 65534
+
+
+def oom_score_adj(pid):
+    return int(pathlib.Path(f"/proc/{pid}/oom_score_adj").read_text())
+
+
+def become(user, own):
+    """A preexec_fn: this user, with this oom_score_adj."""
+    pathlib.Path("/proc/self/oom_score_adj").write_text(str(own))
+    if user != os.geteuid():
+        os.setgroups([])
+        os.setgid(user)
+        os.setuid(user)
 
 
 def stat_fields(pid):
@@ -97,6 +114,19 @@ class Cleanup(Case):
         self.assertEqual(job.wait(support.TIMEOUT), 130)
         self.assertEqual(self.processes(), {})
         self.assertFalse(is_agent(worker))
+
+    def test_when_memory_runs_out_the_kernel_takes_a_rank_first(self):
+        """All begin with what the user set; whoever descends from a rank is taken as it is."""
+        for user in (os.geteuid(), NOBODY) if os.geteuid() == 0 else (os.geteuid(),):
+            for own, ranks in ((0, 300), (900, 1000)):
+                with self.subTest(user=user, own=own):
+                    job, guardian, worker = self.job(*sh("echo up; sleep 1000 & wait"), cwd="/", env={"HOME": "/"}, preexec_fn=functools.partial(become, user, own))
+                    self.assertEqual([oom_score_adj(pid) for pid in (job.pid, guardian, worker)], [own] * 3)
+                    of_job = self.processes().keys() - {job.pid}
+                    self.assertGreaterEqual(len(of_job), 4)
+                    self.assertEqual({oom_score_adj(pid) for pid in of_job}, {ranks})
+                    job.terminate()
+                    self.assert_gone(job, guardian, worker, code=143)
 
     def test_worker_is_killed(self):
         job, guardian, worker = self.job(*sh(LIVES))
