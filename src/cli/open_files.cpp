@@ -1,5 +1,6 @@
 #include "cli/open_files.h"
 
+#include <algorithm>
 #include <string>
 
 #include "plan/grow.h"
@@ -9,14 +10,20 @@ namespace {
 
 constexpr std::uint64_t kOfOurOwn = 64;       // loop, console, libraries
 constexpr std::uint64_t kBeingReached = 128;  // what connections take only while they are made
-constexpr std::uint64_t kForRankHere = 3;     // in launcher or agent: stdout, stderr, and a file or stdin
+constexpr std::uint64_t kPipesOfRank = 2;     // stdout and stderr
+constexpr std::uint64_t kForRankHere = 3;     // in an agent here: these, and stdin
 constexpr std::uint64_t kByCommand = 3;       // the link's, the command's stderr, its pidfd
 constexpr std::uint64_t kBySsh = 6;           // the link's, the thread's end of it, the socket's two, the errors' two
 
-std::uint64_t files_of_rank(const output::Settings& output) {
-  const bool rank_writes_it = output.files && !output.files->copy && !output.tag && !output.timestamp;
+/// Those that the launcher writes.
+std::uint64_t files_of_rank(const output::Settings& output, bool local) {
+  const bool rank_writes_it = local && output.files && !output.files->copy && !output.tag && !output.timestamp;
   if (!output.files || rank_writes_it) return 0;
   return output.pty || output.merge_stderr ? 1 : 2;
+}
+
+std::uint64_t of_rank_here(const output::Settings& output) {
+  return std::max(kForRankHere, kPipesOfRank + files_of_rank(output, true));
 }
 
 }  // namespace
@@ -36,11 +43,11 @@ std::uint64_t open_files_needed(const plan::Plan& plan, const std::vector<int>& 
     const bool open = host < plan.hosts.size() && !plan.hosts[host].unreachable;
     if (!open && ranks == 0) continue;
     if (plan::host_at(plan, host).local) {
-      need += ranks * kForRankHere;
+      need += ranks * of_rank_here(output);
     } else {
       elsewhere = true;
       need += way == WayElsewhere::ssh ? kBySsh : kByCommand;
-      need += ranks * files_of_rank(output);
+      need += ranks * files_of_rank(output, false);
     }
   }
   return elsewhere ? need + kBeingReached : need;

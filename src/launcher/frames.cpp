@@ -124,7 +124,10 @@ void add_ranks(const plan::Plan& plan, int host, const Settings& settings, const
 }
 
 output::RankFacts facts_of(const plan::Plan& plan, const plan::Rank& rank) {
-  return {plan.hosts[static_cast<size_t>(rank.host)].host.name, rank.local_rank, rank.device};
+  const plan::Host& host = plan.hosts[static_cast<size_t>(rank.host)].host;
+  output::RankFacts facts{host.name, rank.local_rank, rank.device};
+  facts.local = host.local;
+  return facts;
 }
 
 }  // namespace

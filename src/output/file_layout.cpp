@@ -129,7 +129,7 @@ Result<void> check_one_rank_a_file(const FileSettings& files, const std::vector<
 }
 
 std::string direct_path(const Settings& settings, const RankFacts& facts, int rank, int ranks, Stream stream) {
-  if (!settings.files || settings.tag || settings.timestamp || !facts.name.empty()) return {};
+  if (!settings.files || settings.tag || settings.timestamp || !facts.name.empty() || !facts.local) return {};
   if (settings.pty && stream == Stream::out) return {};
   if (settings.merge_stderr && stream == Stream::err) return {};
   if (!settings.files->keeps(stream)) return {};

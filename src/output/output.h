@@ -28,6 +28,7 @@ struct RankFacts {
   std::string name = {};  ///< of a process that is no rank; such come after all ranks, and have only a stdout
   int world = 1;          ///< as base/worlds.h counts
   int first = 0;          ///< id of its world's rank 0
+  bool local = false;     ///< on the launcher's machine: what it opens by name is the file that the launcher means
 };
 
 class Output {
@@ -93,8 +94,8 @@ class Output {
 
 inline constexpr int kLastWords = 10;  ///< lines kept a rank for the failure summary
 
-/// When nobody but the file reads a stream (nocopy, no labels in the file), the rank may write the file itself: the
-/// absolute path then, else empty. Pure; says what open() would create.
+/// When nobody but the file reads the stream of a local rank (nocopy, no tags in the file), the rank may write the file
+/// itself: the absolute path then, else empty. Pure; says what open() would create.
 /// `rank` and `ranks`: its number in its world, and that world's size.
 std::string direct_path(const Settings& settings, const RankFacts& facts, int rank, int ranks, Stream stream);
 

@@ -50,9 +50,21 @@ TEST(OpenFiles, FilesOfRanksElsewhereCountWhenWeWriteThem) {
   output.merge_stderr = true;
   EXPECT_EQ(need(plan, output) - need(plan), 10u);
   output.files->copy = false;
+  EXPECT_EQ(need(plan, output) - need(plan), 10u) << "a rank elsewhere writes none itself";
+}
+
+TEST(OpenFiles, FilesOfRanksHereCountWhenWeWriteThem) {
+  const plan::Plan plan = plan_of(1, 100, true);
+  output::Settings output;
+  output.files = output::FileSettings{.target = "/logs"};
+  EXPECT_EQ(need(plan, output) - need(plan), 100u) << "two pipes and two files";
+  output.merge_stderr = true;
   EXPECT_EQ(need(plan, output), need(plan));
+  output.merge_stderr = false;
+  output.files->copy = false;
+  EXPECT_EQ(need(plan, output), need(plan)) << "the ranks write them";
   output.timestamp = true;
-  EXPECT_EQ(need(plan, output) - need(plan), 10u);
+  EXPECT_EQ(need(plan, output) - need(plan), 100u);
 }
 
 TEST(OpenFiles, SaysHowManyAreNeeded) {

@@ -8,7 +8,7 @@ namespace {
 using ::testing::HasSubstr;
 
 FileSettings to(const std::string& target) { return {.target = target}; }
-const RankFacts kFacts{"node1", 1, 6};
+const RankFacts kFacts{.host = "node1", .local_rank = 1, .device = 6, .local = true};
 
 TEST(FileLayout, OpenMpiPadsToTheDigitsOfTheSize) {
   EXPECT_EQ(file_path(to("/d"), kFacts, 3, 9, Stream::out), "/d/1/rank.3/stdout");
@@ -75,6 +75,16 @@ TEST(FileLayout, DirectOnlyWhenNobodyElseReads) {
   settings.files = to("/d");
   settings.console_ranks = {1};
   EXPECT_EQ(direct(Stream::out), "/d/1/rank.0/stdout");
+}
+
+TEST(FileLayout, RanksElsewhereWriteNoFileThemselves) {
+  Settings settings;
+  settings.files = to("/d");
+  settings.files->copy = false;
+  RankFacts elsewhere = kFacts;
+  elsewhere.local = false;
+  EXPECT_EQ(direct_path(settings, elsewhere, 0, 2, Stream::out), "");
+  EXPECT_EQ(direct_path(settings, elsewhere, 0, 2, Stream::err), "");
 }
 
 TEST(FileLayout, OneStreamAlone) {

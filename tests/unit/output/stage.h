@@ -74,7 +74,10 @@ class Reader {
 
 inline std::vector<RankFacts> facts_of(int ranks) {
   std::vector<RankFacts> facts;
-  for (int rank = 0; rank < ranks; ++rank) facts.push_back({"node1", rank, rank});
+  for (int rank = 0; rank < ranks; ++rank) {
+    facts.push_back({"node1", rank, rank});
+    facts.back().local = true;
+  }
   return facts;
 }
 

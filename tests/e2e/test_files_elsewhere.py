@@ -1,0 +1,134 @@
+"""A rank's files are on the machine where dlaunch runs, whatever its host: every way to keep output in files, for ranks of
+this machine, of a host that shares its disk, and of one that does not."""
+import json
+import re
+import subprocess
+
+import support
+from support import Case, sh
+
+LINES = 400
+TAGGED = re.compile(rb"^\[1,(\d)\]<std(out|err)>:")
+
+
+class Way:
+    """One way: what is said on the command line, and where each stream goes; none: to the console only."""
+
+    def __init__(self, options, out=None, err=None, shown=True, merged=False, tagged=False):
+        self.options = options
+        self.files = {"out": out, "err": out if merged else err}
+        self.shown = shown  # by the console, too
+        self.merged = merged
+        self.tagged = tagged
+
+
+OPEN_MPI = ("logs/1/rank.{}/stdout", "logs/1/rank.{}/stderr")
+WAYS = {
+    "copied": Way(["--output-filename", "logs"], *OPEN_MPI),
+    "nocopy": Way(["--output-filename", "logs:nocopy"], *OPEN_MPI, shown=False),
+    "nocopy,nojobid": Way(["--output-filename", "logs:nocopy,nojobid"], "logs/rank.{}/stdout", "logs/rank.{}/stderr", shown=False),
+    "stdout-file": Way(["--stdout-file", "logs/{rank}.out"], "logs/{}.out", shown=False),
+    "stderr-file": Way(["--stderr-file", "logs/{rank}.err"], None, "logs/{}.err", shown=False),
+    "both": Way(["--stdout-file", "logs/{rank}.out", "--stderr-file", "logs/{rank}.err"], "logs/{}.out", "logs/{}.err", shown=False),
+    "one rank shown": Way(["--ranks", "0", "--output-filename", "logs"], *OPEN_MPI),
+    "template": Way(["--output-filename", "logs/{rank}.{stream}:nocopy"], "logs/{}.stdout", "logs/{}.stderr", shown=False),
+    "shared": Way(["--output-filename", "logs/{rank}.log:nocopy"], "logs/{}.log", "logs/{}.log", shown=False),
+    "merged": Way(["--merge-stderr-to-stdout", "--output-filename", "logs:nocopy"], OPEN_MPI[0], merged=True, shown=False),
+    "tagged": Way(["--tag-output", "--output-filename", "logs:nocopy"], *OPEN_MPI, shown=False, tagged=True),
+    "jsonl": Way(["--format", "jsonl", "--stderr-file", "logs/{rank}.err"], None, "logs/{}.err"),
+    "in the ranks' directories": Way(["--rank-dir", "logs/d{rank}", "--output-filename", "logs/d{rank}/{stream}:nocopy"],
+                                     "logs/d{}/stdout", "logs/d{}/stderr", shown=False),
+}
+NUMBERED = "seq -f \"$RANK_ID out %g\" {0}; seq -f \"$RANK_ID err %g\" {0} >&2".format(LINES)
+FAILS = NUMBERED + "; [ $RANK_ID = 0 ] && exec sleep 100; echo my last words >&2; exit 5"
+
+
+def numbered(rank, stream):
+    return [b"%d %s %d" % (rank, stream.encode(), n) for n in range(1, LINES + 1)]
+
+
+class Here(Case):
+    def place(self):
+        """The options that put both ranks there."""
+        return ["-n", 2, "--oversubscribe"]
+
+    def test_success(self):
+        for name, way in WAYS.items():
+            with self.subTest(name):
+                result = self.run_way(way, NUMBERED)
+                self.assert_exit(result, 0)
+                for rank in (0, 1):
+                    self.check_files(way, rank)
+                self.check_console(way, result)
+
+    def test_last_words(self):
+        for name, way in WAYS.items():
+            with self.subTest(name):
+                result = self.run_way(way, FAILS)
+                self.assert_exit(result, 5)
+                self.check_files(way, 1, [b"my last words"])
+                self.assertIn(b"rank 1", result.stderr)
+                self.assertIn(b"| my last words", result.stderr)
+                path = way.files["err"] or way.files["out"]
+                if way.files["err"]:
+                    self.assertIn(path.format(1).encode(), result.stderr)
+
+    def run_way(self, way, script):
+        subprocess.run(["rm", "-rf", self.dir / "logs"], check=True)
+        (self.dir / "logs").mkdir()
+        return self.run_dlaunch(*self.place(), *way.options, *sh(script))
+
+    def check_files(self, way, rank, last_words=()):
+        """Every line that the rank wrote is in its file, in the order of its stream."""
+        for stream, template in way.files.items():
+            if template is None:
+                continue
+            wanted = numbered(rank, stream) + (list(last_words) if stream == "err" else [])
+            told = (self.dir / template.format(rank)).read_bytes()
+            self.assertTrue(told.endswith(b"\n"), told[-100:])
+            found = told.splitlines()
+            if way.tagged:
+                self.assertTrue(all(TAGGED.match(line).groups() == (b"%d" % rank, stream.encode()) for line in found))
+                found = [TAGGED.sub(b"", line) for line in found]
+            if way.files["out"] == way.files["err"]:
+                other = {"out": b" err ", "err": b" out "}[stream]
+                found = [line for line in found if other not in line and (stream == "err" or line not in last_words)]
+            self.assertEqual(found, wanted, f"rank {rank}, {stream}")
+
+    def check_console(self, way, result):
+        """Shows all that goes to no file, and what the way copies."""
+        shown = {"out": result.stdout, "err": support.without_notes(result.stderr)}
+        if "jsonl" in way.options:
+            shown["out"] = b"".join(json.loads(line)["text"].encode() + b"\n" for line in result.stdout.splitlines())
+        for stream, text in shown.items():
+            ranks = [0] if "--ranks" in way.options else [0, 1]
+            all_shown = way.shown if way.files[stream] else True
+            if "jsonl" in way.options:
+                all_shown = stream == "out"
+            wanted = sorted(line for rank in ranks for line in numbered(rank, stream)) if all_shown else []
+            self.assertEqual(sorted(text.splitlines()), wanted, stream)
+
+
+class SharedDisk(Here):
+    def place(self):
+        return ["-H", "other:2", "--exec", "env HOST={host}"]
+
+
+class OwnDisk(Here):
+    """Its host sees another file system where the files are."""
+
+    def setUp(self):
+        super().setUp()
+        (self.dir / "logs").mkdir()
+        self.shell = self.dir / "shell"
+        self.shell.write_text(f"exec unshare -m sh -c 'mount -t tmpfs dlaunch-e2e \"$0\" && exec sh' {self.dir}/logs\n")
+        tried = subprocess.run(["sh", self.shell], input=b":", capture_output=True, check=False)
+        if tried.returncode != 0:
+            self.skipTest(f"no mount namespace can be made here: {tried.stderr.decode().strip()}")
+
+    def place(self):
+        return ["-H", "other:2", "--exec", f"sh {self.shell}"]
+
+
+if __name__ == "__main__":
+    support.main()
