@@ -4,12 +4,14 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "agent/program.h"
 #include "allocate/local.h"
+#include "base/text.h"
 #include "sys/clock.h"
 #include "sys/interfaces.h"
 
@@ -57,6 +59,41 @@ void look_for_programs(const wire::Survey& survey, wire::Facts& facts) {
   }
 }
 
+/// 0 when an interpreter can read it: a file, or a directory that Python takes for a program.
+std::uint32_t error_of_reading(const std::string& path) {
+  struct stat info{};
+  if (::stat(path.c_str(), &info) != 0) return static_cast<std::uint32_t>(errno);
+  if (S_ISDIR(info.st_mode) && ::access((path + "/__main__.py").c_str(), R_OK) != 0) return EISDIR;
+  return ::access(path.c_str(), R_OK) == 0 ? 0 : static_cast<std::uint32_t>(errno);
+}
+
+/// Where it may be, the likeliest first.
+std::vector<std::string> places_of_script(const wire::Survey& survey, size_t i) {
+  const std::string& script = survey.scripts[i];
+  const std::string wdir = i < survey.wdirs.size() ? survey.wdirs[i] : "/";
+  std::vector<std::string> places = {absolute(script, wdir)};
+  const bool in_path = i < survey.in_path.size() && survey.in_path[i] != 0 && script.find('/') == std::string::npos;
+  if (!in_path) return places;
+  for (const std::string& directory : split(survey.path, ':'))
+    places.push_back(absolute(directory, wdir) + '/' + script);
+  return places;
+}
+
+void look_for_scripts(const wire::Survey& survey, wire::Facts& facts) {
+  for (size_t i = 0; i < survey.scripts.size(); ++i) {
+    facts.scripts.emplace_back();
+    facts.script_errors.push_back(0);
+    if (survey.scripts[i].empty()) continue;
+    const std::vector<std::string> places = places_of_script(survey, i);
+    const auto found = std::ranges::find(places, 0u, error_of_reading);
+    if (found != places.end()) {
+      facts.scripts.back() = *found;
+    } else {
+      facts.script_errors.back() = error_of_reading(places.front());
+    }
+  }
+}
+
 }  // namespace
 
 Surveyor::Surveyor(asio::io_context& io, link::Link& link, const rlimit& open_files)
@@ -72,6 +109,7 @@ void Surveyor::look(wire::Survey&& survey) {
   for (const auto& own : sys::interface_addresses()) facts.interfaces.push_back(own.interface + ' ' + own.address);
   for (const std::string& directory : survey.wdirs) facts.wdir_errors.push_back(error_of_entering(directory));
   look_for_programs(survey, facts);
+  look_for_scripts(survey, facts);
   if (survey.names.empty()) return link_.send(facts);
   if (!resolver_) resolver_.emplace(io_, open_files_);
   resolver_->resolve(std::move(survey.names), [this, facts = std::move(facts)](Resolver::Answer answer) mutable {

@@ -1,12 +1,16 @@
 #include "cli/check_hosts.h"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 
 #include "cli/check_ascend.h"
 #include "cli/inquire.h"
 #include "cli/say.h"
+#include "cli/script.h"
 #include "cli/survey_hosts.h"
 #include "cli/ways.h"
 #include "plan/environment.h"
@@ -47,6 +51,46 @@ bool is_looked_for(const plan::Request& request, const plan::App& app) {
   return request.rank_dir.empty() || program.starts_with('/') || program.find('/') == std::string::npos;
 }
 
+/// Below a rank's own directory, which begins empty.
+bool is_in_rank_dir(const plan::Request& request, const std::string& script) {
+  const bool relative = !request.rank_dir.empty() && !script.starts_with('/');
+  return relative && *std::filesystem::path(script).lexically_normal().begin() != "..";
+}
+
+/// As the program's directory there sees it; empty: nobody can tell before the ranks have their own.
+std::string script_to_look_for(const plan::Request& request, const std::string& script) {
+  if (request.rank_dir.empty() || script.starts_with('/')) return script;
+  if (is_in_rank_dir(request, script)) return "";
+  std::string path = (std::filesystem::path(request.rank_dir) / script).lexically_normal().string();
+  return path.find('{') == std::string::npos ? path : "";
+}
+
+/// Whether one of --stage's names or patterns brings it, or the directory that it is in.
+bool is_staged(const std::vector<std::string>& stage, const std::string& script) {
+  const std::string first = std::filesystem::path(script).lexically_normal().begin()->string();
+  return std::ranges::any_of(stage, [&](const std::string& pattern) {
+    const std::string last = std::filesystem::path(pattern + '/').lexically_normal().parent_path().filename().string();
+    return last == first || ::fnmatch(last.c_str(), first.c_str(), 0) == 0;
+  });
+}
+
+/// Scripts that the ranks will not find, whatever their host has.
+std::vector<report::CheckedThing> unstaged_scripts(int host, const Options& options,
+                                                   const plan::Allocation& allocation) {
+  std::vector<report::CheckedThing> missing;
+  for (const plan::AppRequest& app : options.request.apps) {
+    const auto script = script_of(app.argv);
+    if (!script || !may_run_on(app, host, allocation) || !is_in_rank_dir(options.request, script->name)) continue;
+    if (is_staged(options.stage, script->name)) continue;
+    missing.push_back(
+        {.name = script->name,
+         .found = "",
+         .trouble = script->name + " is not among the files of --stage, and a rank's own directory begins empty",
+         .hint = "add it to --stage, or name it from there: ../" + script->name});
+  }
+  return missing;
+}
+
 wire::Survey question(int host, const plan::Request& request, const std::vector<plan::App>& apps,
                       const plan::Allocation& allocation) {
   wire::Survey survey;
@@ -57,6 +101,9 @@ wire::Survey question(int host, const plan::Request& request, const std::vector<
     survey.path = path_in(plan::program_environment(app, planned));
     survey.wdirs.push_back(plan::program_directory(app, planned));
     survey.programs.push_back(is_looked_for(request, app) ? app.argv.front() : "");
+    const auto script = script_of(app.argv);
+    survey.scripts.push_back(script ? script_to_look_for(request, script->name) : "");
+    survey.in_path.push_back(script && script->in_path ? 1 : 0);
   }
   for (const plan::Host& other : allocation.hosts) survey.names.push_back(other.name);
   return survey;
@@ -70,6 +117,21 @@ void add_things(report::CheckedHost& host, const wire::Survey& asked, const wire
   for (size_t i = 0; i < std::min({asked.programs.size(), facts.programs.size(), facts.missing.size()}); ++i) {
     if (asked.programs[i].empty()) continue;
     host.programs.push_back({asked.programs[i], facts.programs[i], facts.missing[i]});
+  }
+}
+
+/// Of a directory that is missing all else is missing, too.
+void add_scripts(report::CheckedHost& host, const wire::Survey& asked, const wire::Facts& facts) {
+  const size_t count =
+      std::min({asked.scripts.size(), facts.scripts.size(), facts.script_errors.size(), facts.wdir_errors.size()});
+  for (size_t i = 0; i < count; ++i) {
+    const std::string& script = asked.scripts[i];
+    const bool absolute = script.starts_with('/');
+    if (script.empty() || (!absolute && facts.wdir_errors[i] != 0)) continue;
+    const auto error = static_cast<int>(facts.script_errors[i]);
+    const std::string from = absolute ? "" : " (from " + asked.wdirs[i] + ")";
+    host.scripts.push_back(
+        {script, facts.scripts[i], error == 0 ? "" : "cannot read " + script + from + ": " + std::strerror(error)});
   }
 }
 
@@ -99,6 +161,7 @@ report::CheckedHost checked(const plan::Host& host, const wire::Survey& asked, c
   checked.addresses.resize(asked.names.size());
   checked.unresolved = facts.unresolved;
   add_things(checked, asked, facts);
+  add_scripts(checked, asked, facts);
   return checked;
 }
 
@@ -114,7 +177,10 @@ int check_hosts(const Options& options, const plan::Allocation& allocation) {
   if (surveyed.signal != 0) return interrupted(surveyed.signal);
   report::Preflight preflight;
   for (size_t i = 0; i < allocation.hosts.size(); ++i) {
-    preflight.hosts.push_back(checked(allocation.hosts[i], ask(static_cast<int>(i)), surveyed.hosts[i]));
+    const int host = static_cast<int>(i);
+    preflight.hosts.push_back(checked(allocation.hosts[i], ask(host), surveyed.hosts[i]));
+    auto& scripts = preflight.hosts.back().scripts;
+    std::ranges::move(unstaged_scripts(host, options, allocation), std::back_inserter(scripts));
   }
   preflight.elapsed = job::Clock::now() - start;
   const int code = report::exit_code(preflight);

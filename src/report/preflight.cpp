@@ -70,20 +70,39 @@ std::string names_text(const CheckedHost& host) {
   return static_cast<size_t>(known) == all ? "all" : std::to_string(known) + " of " + std::to_string(all);
 }
 
-bool asks_for_programs(const Preflight& preflight) {
-  return std::ranges::any_of(preflight.hosts, [](const CheckedHost& host) { return !host.programs.empty(); });
+/// The columns of what only some jobs have.
+struct Columns {
+  bool programs = false;
+  bool scripts = false;
+};
+
+Columns columns_of(const Preflight& preflight) {
+  Columns columns;
+  for (const CheckedHost& host : preflight.hosts) {
+    columns.programs |= !host.programs.empty();
+    columns.scripts |= !host.scripts.empty();
+  }
+  return columns;
+}
+
+Row head_of(Columns columns) {
+  Row head = {"host", "agent", "cpus", "devices", "directory"};
+  if (columns.programs) head.emplace_back("program");
+  if (columns.scripts) head.emplace_back("script");
+  head.insert(head.end(), {"clock", "/dev/shm free", "open files", "names"});
+  return head;
 }
 
 /// All but the host's name.
-Row row_of(const CheckedHost& host, bool programs) {
-  Row row;
+Row row_of(const CheckedHost& host, Columns columns) {
   if (!host.lost.empty()) {
-    row = {"not reached", "-", "-", "-", "-", "-", "-", "-"};
-    if (programs) row.emplace_back("-");
+    Row row(head_of(columns).size() - 1, "-");
+    row.front() = "not reached";
     return row;
   }
-  row = {host.agent_version, std::to_string(host.cpus), devices_text(host), things_text(host.directories, false)};
-  if (programs) row.push_back(things_text(host.programs, true));
+  Row row = {host.agent_version, std::to_string(host.cpus), devices_text(host), things_text(host.directories, false)};
+  if (columns.programs) row.push_back(things_text(host.programs, true));
+  if (columns.scripts) row.push_back(things_text(host.scripts, false));
   row.push_back(clock_text(host));
   row.push_back(host.shm_free ? size_text(*host.shm_free) : "none");
   row.push_back(host.open_files ? std::to_string(*host.open_files) : "no limit");
@@ -136,6 +155,11 @@ void look_at_things(const CheckedHost& host, Gatherer& found) {
   }
   for (const CheckedThing& program : host.programs) {
     if (!program.trouble.empty()) found.add(host.name, program.trouble, "install it there, or give its path there");
+  }
+  for (const CheckedThing& script : host.scripts) {
+    if (script.trouble.empty()) continue;
+    const std::string usual = "copy it there, share its directory, or name another with --wdir";
+    found.add(host.name, script.trouble, script.hint.empty() ? usual : script.hint);
   }
 }
 
@@ -205,16 +229,14 @@ int exit_code(const Preflight& preflight) {
 }
 
 std::string to_table(const Preflight& preflight) {
-  const bool programs = asks_for_programs(preflight);
+  const Columns columns = columns_of(preflight);
   std::vector<Row> rows;
   for (const CheckedHost& host : preflight.hosts) {
-    rows.push_back(row_of(host, programs));
+    rows.push_back(row_of(host, columns));
     rows.back().insert(rows.back().begin(), printable(host.name));
   }
   if (rows.size() > kLongTable) rows = folded(rows);
-  Row head = {"host", "agent", "cpus", "devices", "directory", "clock", "/dev/shm free", "open files", "names"};
-  if (programs) head.insert(head.begin() + 5, "program");
-  rows.insert(rows.begin(), std::move(head));
+  rows.insert(rows.begin(), head_of(columns));
   return plan::aligned(rows, "");
 }
 

@@ -14,9 +14,10 @@ inline constexpr double kClockTolerance = 1.0;  ///< seconds that a clock may be
 
 /// Something that should be on a host.
 struct CheckedThing {
-  std::string name;     ///< as asked for
-  std::string found;    ///< where it is; a directory is where it is asked for
-  std::string trouble;  ///< why it is of no use; empty: it is there
+  std::string name;       ///< as asked for
+  std::string found;      ///< where it is; a directory is where it is asked for
+  std::string trouble;    ///< why it is of no use; empty: it is there
+  std::string hint = {};  ///< what to do then; empty: what is usual for such a thing
 };
 
 struct CheckedHost {
@@ -36,6 +37,7 @@ struct CheckedHost {
   std::optional<std::int64_t> open_files;  ///< none: no limit
   std::vector<CheckedThing> directories;
   std::vector<CheckedThing> programs;
+  std::vector<CheckedThing> scripts;  ///< that the programs are to read; one whose directory is missing is not here
   std::vector<std::string>
       addresses;           ///< what it takes the name of each host for, in their order; empty: unknown to it
   std::string unresolved;  ///< why some names could not be looked up; empty: all were

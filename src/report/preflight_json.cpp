@@ -42,6 +42,7 @@ Json host_json(const CheckedHost& host, const Preflight& preflight) {
           {"devices", host.devices},
           {"directories", things_json(host.directories)},
           {"programs", things_json(host.programs)},
+          {"scripts", things_json(host.scripts)},
           {"clock_offset_s", host.clock_offset},
           {"clock_error_s", host.clock_error},
           {"shm_free_bytes", or_null(host.shm_free)},

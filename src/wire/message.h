@@ -166,15 +166,17 @@ struct Finish {
 /// Look around on the host. The agent answers Facts; with names only once they are resolved.
 struct Survey {
   static constexpr std::uint8_t kType = 10;
-  std::string path;                   ///< PATH of the ranks, in which programs are looked up
-  std::vector<std::string> wdirs;     ///< directories that should be there
-  std::vector<std::string> programs;  ///< each found from the directory in its place; empty: none is looked for
-  std::vector<std::string> names;     ///< to be resolved
-  bool cores = false;                 ///< count cores for CPUs
-  bool no_devices = false;            ///< leave devices aside
+  std::string path;                    ///< PATH of the ranks, in which programs are looked up
+  std::vector<std::string> wdirs;      ///< directories that should be there
+  std::vector<std::string> programs;   ///< each found from the directory in its place; empty: none is looked for
+  std::vector<std::string> names;      ///< to be resolved
+  bool cores = false;                  ///< count cores for CPUs
+  bool no_devices = false;             ///< leave devices aside
+  std::vector<std::string> scripts;    ///< to be read from the directory in its place; empty: none is
+  std::vector<std::uint32_t> in_path;  ///< 1: one without a slash may be in `path`, too
   template <class A>
   void fields(A& a) {
-    a(path), a(wdirs), a(programs), a(names), a(cores), a(no_devices);
+    a(path), a(wdirs), a(programs), a(names), a(cores), a(no_devices), a(scripts), a(in_path);
   }
   bool operator==(const Survey&) const = default;
 };
@@ -553,18 +555,21 @@ struct Facts {
   std::uint8_t device_kind = 0;
   std::vector<std::uint32_t> devices;
   std::string devices_from;
-  std::int64_t shm_free = -1;              ///< bytes in /dev/shm; -1: there is none
-  std::int64_t open_files = -1;            ///< the limit that ranks get; -1: none
-  std::vector<std::uint32_t> wdir_errors;  ///< errno of entering it; 0: it is there
-  std::vector<std::string> programs;       ///< where it is; empty: `missing` says more
-  std::vector<std::string> missing;        ///< "cannot find train in PATH: No such file or directory"; empty: found
-  std::vector<std::string> addresses;      ///< with blanks between; empty: the name does not resolve
-  std::string unresolved;                  ///< why some names could not be looked up; empty: all were
-  std::vector<std::string> interfaces;     ///< its own addresses, not loopback: "eth0 10.0.0.1"
+  std::int64_t shm_free = -1;                ///< bytes in /dev/shm; -1: there is none
+  std::int64_t open_files = -1;              ///< the limit that ranks get; -1: none
+  std::vector<std::uint32_t> wdir_errors;    ///< errno of entering it; 0: it is there
+  std::vector<std::string> programs;         ///< where it is; empty: `missing` says more
+  std::vector<std::string> missing;          ///< "cannot find train in PATH: No such file or directory"; empty: found
+  std::vector<std::string> addresses;        ///< with blanks between; empty: the name does not resolve
+  std::string unresolved;                    ///< why some names could not be looked up; empty: all were
+  std::vector<std::string> interfaces;       ///< its own addresses, not loopback: "eth0 10.0.0.1"
+  std::vector<std::string> scripts;          ///< where it is; empty: it cannot be read
+  std::vector<std::uint32_t> script_errors;  ///< errno of reading it; 0: it is there
   template <class A>
   void fields(A& a) {
     a(time_ns), a(version), a(cpus), a(cpus_from), a(device_kind), a(devices), a(devices_from), a(shm_free),
-        a(open_files), a(wdir_errors), a(programs), a(missing), a(addresses), a(unresolved), a(interfaces);
+        a(open_files), a(wdir_errors), a(programs), a(missing), a(addresses), a(unresolved), a(interfaces), a(scripts),
+        a(script_errors);
   }
   bool operator==(const Facts&) const = default;
 };

@@ -165,6 +165,38 @@ class Check(Survey):
         self.assertIn("/root/tool", rows["node2"])
         self.assertNotIn("/root/tool", rows["node1"])
 
+    def test_a_script_is_looked_for_on_every_host(self):
+        """One host has another disk where the script would be."""
+        (self.dir / "train.py").write_text("")
+        empty = self.bed.dir / "empty"
+        empty.mkdir()
+        self.host(2).sh(f"mount --bind {empty} {self.dir}")
+        result = self.run_dlaunch("check", "-H", "node[1-3]", "python3", "-u", "train.py", "--epochs", "3")
+        self.assert_told(result, 1, f"node2: cannot read train.py (from {self.dir}): No such file")
+        rows = {line.split()[0]: line for line in lines(result.stdout)}
+        self.assertEqual(rows["host"].split()[5:7], ["program", "script"])
+        self.assertEqual([rows[f"node{number}"].split()[6] for number in (1, 2, 3)], ["yes", "no", "yes"])
+        result = self.run_dlaunch("check", "-H", "node[1-3]", "--format", "json", "python3", "train.py")
+        self.assert_exit(result, 1)
+        scripts = [host["scripts"] for host in json.loads(result.stdout)["hosts"]]
+        self.assertEqual(scripts[0], [{"name": "train.py", "found": f"{self.dir}/train.py"}])
+        self.assertIsNone(scripts[1][0]["found"])
+        result = self.run_dlaunch("check", "-H", "node2", "--wdir", "/", "sh", "etc/passwd")
+        self.assert_exit(result, 0)
+
+    def test_a_script_of_ranks_with_their_own_directories(self):
+        (self.dir / "train.py").write_text("")
+        check = ["check", "-H", "node1", "--rank-dir", "run{rank}", "python3"]
+        self.assert_told(self.run_dlaunch(*check, "train.py"), 1, "train.py is not among the files of --stage")
+        self.assert_exit(self.run_dlaunch(*check, "../train.py"), 0)
+        self.assert_told(self.run_dlaunch(*check, "../other.py"), 1, "cannot read other.py")
+        self.assert_exit(self.run_dlaunch("check", "--stage", "*.py", *check[1:], "train.py"), 0)
+
+    def test_a_misspelt_variable_is_told(self):
+        result = self.run_dlaunch("check", "-H", "node1", env={"DLAUNCH_GRCE": "4"})
+        self.assert_exit(result, 0)
+        self.assertEqual(result.stderr, b"dlaunch: note: DLAUNCH_GRCE has no effect: did you mean DLAUNCH_GRACE?\n")
+
     def test_one_is_not_reached(self):
         self.host(2).kill_sshd()
         result = self.run_dlaunch("check", "-H", "node[1-3]")

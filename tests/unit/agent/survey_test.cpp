@@ -70,6 +70,17 @@ TEST_F(SurveyTest, LooksForDirectoriesAndPrograms) {
   EXPECT_THAT(seen.missing, ElementsAre("", "cannot find no-such-program in PATH: No such file or directory", "", ""));
 }
 
+TEST_F(SurveyTest, LooksForScriptsAsTheirInterpretersDo) {
+  wire::Survey survey;
+  survey.path = "/no/such:/usr/bin";
+  survey.wdirs = {"/etc", "/", "/", "/etc", "/etc", "/"};
+  survey.scripts = {"passwd", "no/such.py", "env", "env", "", "etc"};
+  survey.in_path = {0, 0, 0, 1, 0, 0};
+  const auto seen = facts(survey);
+  EXPECT_THAT(seen.scripts, ElementsAre("/etc/passwd", "", "", "/usr/bin/env", "", ""));
+  EXPECT_THAT(seen.script_errors, ElementsAre(0, ENOENT, ENOENT, 0, 0, EISDIR));
+}
+
 TEST_F(SurveyTest, ResolvesNamesByTheHostsOwnMeans) {
   wire::Survey survey;
   survey.names = {"localhost", "no-such-name.invalid", "-s", "127.0.0.9"};

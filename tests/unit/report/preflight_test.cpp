@@ -80,6 +80,32 @@ TEST(Preflight, WhatDoesNotHold) {
   EXPECT_EQ(exit_code(preflight), 1);
 }
 
+TEST(Preflight, ScriptsHaveAColumnWhereThereAreAny) {
+  Preflight preflight = good(3);
+  for (CheckedHost& host : preflight.hosts) host.scripts = {{"train.py", "/work/train.py", ""}};
+  preflight.hosts[1].scripts[0] = {"train.py", "", "cannot read train.py (from /work): No such file or directory"};
+  preflight.hosts[2].lost = "refused";
+  EXPECT_EQ(to_table(preflight),
+            "host   agent        cpus  devices     directory  program           script  clock  /dev/shm free  open "
+            "files  names\n"
+            "node1  1.2.3        64    nvidia 0-3  yes        /usr/bin/python3  yes     right  3.0 GiB        1024     "
+            "   all\n"
+            "node2  1.2.3        64    nvidia 0-3  yes        /usr/bin/python3  no      right  3.0 GiB        1024     "
+            "   all\n"
+            "node3  not reached  -     -           -          -                 -       -      -              -        "
+            "   -\n");
+  preflight.hosts.pop_back();
+  for (CheckedHost& host : preflight.hosts) host.addresses.pop_back();
+  EXPECT_EQ(findings_text(preflight),
+            "dlaunch: node2: cannot read train.py (from /work): No such file or directory\n"
+            "dlaunch:   copy it there, share its directory, or name another with --wdir\n");
+  EXPECT_EQ(exit_code(preflight), 1);
+  const auto json = nlohmann::json::parse(to_json(preflight));
+  EXPECT_EQ(json["hosts"][0]["scripts"][0]["found"], "/work/train.py");
+  EXPECT_EQ(json["hosts"][1]["scripts"][0]["found"], nullptr);
+  EXPECT_THAT(json["hosts"][1]["scripts"][0]["why_not"].get<std::string>(), HasSubstr("No such file"));
+}
+
 TEST(Preflight, HostsThatAreNotReached) {
   Preflight preflight = good(3);
   for (size_t i = 0; i < 2; ++i) {
