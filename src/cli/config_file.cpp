@@ -69,8 +69,12 @@ Result<const OptionSpec*> preference(std::string_view name) {
                  .why = "it belongs to one command line",
                  .hint = ""});
   }
-  const std::string hint =
-      found.spec ? "its name here is " + std::string(found.spec->name()) : did_you_mean(name, Among::preferences);
+  std::string hint;
+  if (found.spec) {
+    hint = "its name here is " + std::string(found.spec->name());
+  } else if (const auto near = nearest_preference(name)) {
+    hint = "did you mean " + *near + "?";
+  }
   return fail({.where = "", .what = "unknown name " + std::string(name), .why = "", .hint = hint});
 }
 

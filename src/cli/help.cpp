@@ -150,7 +150,7 @@ A variable
 .B DLAUNCH_NAME
 (as
 .BR DLAUNCH_GRACE=10 )
-wins over the file, the command line over both:
+wins over the file, the command line over both; one that names no option is told and has no effect:
 .B \-\-pty=false
 turns off what they turned on.
 .B \-\-show\-config

@@ -37,6 +37,11 @@ FoundOption find_in(std::span<const OptionSpec> table, string_view name) {
   return {};
 }
 
+std::optional<std::string> nearest_slip(string_view name, const std::vector<std::string>& known) {
+  if (name.size() < 2 || name.size() > kLongestSlip) return std::nullopt;  // each letter is near to each other
+  return nearest(name, known);
+}
+
 }  // namespace
 
 FoundOption find_option(string_view name) {
@@ -53,27 +58,31 @@ string_view why_refused(string_view name) {
 
 std::string dashed(string_view name) { return (name.size() == 1 || name == "vv" ? "-" : "--") + std::string(name); }
 
-std::string did_you_mean(string_view name, Among among) {
-  if (name.size() < 2 || name.size() > kLongestSlip) return "";  // each letter is near to each other
+std::string did_you_mean(string_view name) {
   std::vector<std::string> known;
-  const bool preferences = among == Among::preferences;
   for (const OptionSpec& spec : option_table()) {
-    if (spec.section == Section::hidden || (preferences && !spec.preference)) continue;
-    any_name(preferences ? spec.name() : spec.names, [&](string_view word) {
+    if (spec.section == Section::hidden) continue;
+    any_name(spec.names, [&](string_view word) {
       known.emplace_back(word.substr(word.starts_with('!') ? 1 : 0));
       return false;
     });
   }
   for (const RefusedOption& row : refused_table()) {
-    if (preferences) break;
     any_name(row.names, [&](string_view word) {
       if (word.size() > 3) known.emplace_back(word);
       return false;
     });
   }
-  const auto near = nearest(name, known);
-  if (!near) return "";
-  return "did you mean " + (preferences ? *near : dashed(*near)) + "?";
+  const auto near = nearest_slip(name, known);
+  return near ? "did you mean " + dashed(*near) + "?" : "";
+}
+
+std::optional<std::string> nearest_preference(string_view name) {
+  std::vector<std::string> known;
+  for (const OptionSpec& spec : option_table()) {
+    if (spec.preference && spec.section != Section::hidden) known.emplace_back(spec.name());
+  }
+  return nearest_slip(name, known);
 }
 
 }  // namespace dlaunch::cli

@@ -3,6 +3,7 @@
 // variables all read them there. Values with static life.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -90,10 +91,11 @@ std::string_view why_refused(std::string_view name);
 /// "--grace", "-n": as a user would type it.
 std::string dashed(std::string_view name);
 
-enum class Among { options, preferences };
+/// The known name nearest to `name`: "did you mean --hostfile?". Empty when none is near.
+std::string did_you_mean(std::string_view name);
 
-/// The known name nearest to `name`: "did you mean --hostfile?", "did you mean grace?". Empty when none is near.
-std::string did_you_mean(std::string_view name, Among among = Among::options);
+/// The preference whose name is nearest to `name`, "grace"; none when none is near.
+std::optional<std::string> nearest_preference(std::string_view name);
 
 /// Who set an option, the weaker first.
 enum class Source {

@@ -269,7 +269,8 @@ Result<Command> parse_command_line(const std::vector<std::string>& args, const S
   if (auto ok = check_programs(verb, *apps); !ok) return fail(ok.error());
   Options& options = job->options;
   options.request.apps = *std::move(apps);
-  options.notes = std::move(notes);
+  options.notes = std::move(job->preferences.notes);
+  std::ranges::move(notes, std::back_inserter(options.notes));
   std::ranges::move(programs.notes, std::back_inserter(options.notes));
   if (auto ok = join_hosts(options, std::move(programs.hosts)); !ok) return fail(ok.error());
   options.request.environment = surroundings.environment;

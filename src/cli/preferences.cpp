@@ -4,6 +4,7 @@
 #include <array>
 #include <iterator>
 
+#include "base/printable.h"
 #include "cli/config_file.h"
 #include "cli/files.h"
 #include "cli/mca.h"
@@ -15,20 +16,29 @@ namespace {
 constexpr std::string_view kPrefix = "DLAUNCH_";
 
 /// Who a rank is. dlaunch inside a dlaunch job finds them set, and they are never options.
-constexpr std::array<std::string_view, 9> kIdentity{"RANK",      "SIZE", "LOCAL_RANK", "LOCAL_SIZE", "NODE_RANK",
-                                                    "NUM_NODES", "HOST", "DEVICE",     "JOB_ID"};
+constexpr std::array<std::string_view, 10> kIdentity{"RANK",      "SIZE", "LOCAL_RANK", "LOCAL_SIZE", "NODE_RANK",
+                                                     "NUM_NODES", "HOST", "DEVICE",     "JOB_ID",     "WORLD"};
 
-/// "ON_FAILURE" to "on-failure"; what is not in capitals becomes no option's name.
+/// "ON_FAILURE" to "on-failure".
 std::string option_name(std::string_view suffix) {
   std::string name(suffix);
-  for (char& c : name) {
-    if (c >= 'A' && c <= 'Z') {
-      c = static_cast<char>(c - 'A' + 'a');
-    } else {
-      c = c == '_' ? '-' : '?';
-    }
-  }
+  for (char& c : name) c = c == '_' ? '-' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   return name;
+}
+
+std::string variable_of(std::string_view option) {
+  std::string name(kPrefix);
+  for (const char c : option) name += c == '-' ? '_' : static_cast<char>(c - 'a' + 'A');
+  return name;
+}
+
+/// `spec`: the option that is called so, or null.
+std::string without_effect(const std::string& name, const OptionSpec* spec, std::string_view option) {
+  const std::string what = escaped(name) + " has no effect: ";
+  if (spec && spec->preference) return what + "it is called " + variable_of(spec->name()) + " here";
+  if (spec) return what + dashed(spec->name()) + " is taken from the command line only";
+  const auto near = nearest_preference(option);
+  return what + (near ? "did you mean " + variable_of(*near) + "?" : "dlaunch has no such option");
 }
 
 Result<void> read_variable(const std::string& name, std::string_view value, Preferences& preferences) {
@@ -36,8 +46,9 @@ Result<void> read_variable(const std::string& name, std::string_view value, Pref
   if (std::find(kIdentity.begin(), kIdentity.end(), suffix) != kIdentity.end() || suffix == "CONFIG") return {};
   const std::string option = option_name(suffix);
   const OptionSpec* spec = find_option(option).spec;
-  if (!spec || !spec->preference || spec->name() != option) {
+  if (!spec || !spec->preference || variable_of(spec->name()) != name) {
     preferences.ignored.push_back(name);
+    preferences.notes.push_back(without_effect(name, spec, option));
     return {};
   }
   if (value.empty()) return {};

@@ -17,6 +17,7 @@ struct Preferences {
   std::vector<Given> given;          ///< the weaker first
   std::string file;                  ///< the config file that was read; empty: none
   std::vector<std::string> ignored;  ///< names of DLAUNCH_* variables that are no option
+  std::vector<std::string> notes;    ///< that they are, a line each
 };
 
 /// `config`: --config as given, or null. A file that was named must be there; the standard one may be missing.

@@ -126,7 +126,7 @@ int merge(const RanktableMerge& command) {
 int make(const RanktableMake& command, const Surroundings& surroundings) {
   const auto made = command.job_words.empty() ? make_on_this_host(command) : make_over_hosts(command, surroundings);
   if (!made) return complain(made.error());
-  for (const std::string& note : made->notes) std::fprintf(stderr, "dlaunch: note: %s\n", note.c_str());
+  tell_notes(made->notes);
   return put(made->json, command.output, made->name);
 }
 

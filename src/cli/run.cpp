@@ -108,7 +108,10 @@ int run_options(Options options) {
   allocation->notes.insert(allocation->notes.begin(), options.notes.begin(), options.notes.end());
   allocation->notes.insert(allocation->notes.end(), notes->begin(), notes->end());
   mark_table_devices(options, *allocation);
-  if (options.verb == Verb::check) return check_hosts(options, *allocation);
+  if (options.verb == Verb::check) {
+    if (!options.quiet) tell_notes(allocation->notes);
+    return check_hosts(options, *allocation);
+  }
   auto staged = read_staged(options.stage);
   if (!staged) return complain(staged.error());
   options.staged = *std::move(staged);

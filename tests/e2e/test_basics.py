@@ -9,6 +9,15 @@ class Basics(Case):
     def test_success_is_quiet_and_zero(self):
         self.assertEqual(self.assert_succeeds("-n", 4, "true"), b"")
 
+    def test_a_misspelt_variable_is_told(self):
+        misspelt = {"DLAUNCH_GRCE": "4"}
+        told = self.run_dlaunch("-n", "1", "true", env=misspelt)
+        self.assert_exit(told, 0)
+        self.assertEqual(told.stderr, b"dlaunch: note: DLAUNCH_GRCE has no effect: did you mean DLAUNCH_GRACE?\n")
+        self.assertEqual(self.run_dlaunch("-q", "-n", "1", "true", env=misspelt).stderr, b"")
+        inner = self.run_dlaunch("-n", "1", support.DLAUNCH, "-n", "1", "true")  # a rank's own variables are known
+        self.assertEqual((inner.returncode, inner.stderr), (0, b""))
+
     def test_every_rank_is_heard(self):
         out = self.assert_succeeds("-n", 4, *sh('echo "rank $RANK_ID of $RANK_SIZE"'))
         self.assertEqual(sorted(out.splitlines()), [b"rank %d of 4" % n for n in range(4)])

@@ -10,7 +10,9 @@ namespace {
 using std::chrono::milliseconds;
 using testing::AllOf;
 using testing::ContainsRegex;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Not;
 
 constexpr const char* kStandardFile = "/home/u/.config/dlaunch/config.toml";
@@ -111,17 +113,27 @@ TEST(Preferences, ANamedFileMustBeThere) {
 TEST(Preferences, ARanksIdentityIsNeverAnOption) {
   Front front;
   for (const char* name :
-       {"RANK", "SIZE", "LOCAL_RANK", "LOCAL_SIZE", "NODE_RANK", "NUM_NODES", "HOST", "DEVICE", "JOB_ID"}) {
+       {"RANK", "SIZE", "LOCAL_RANK", "LOCAL_SIZE", "NODE_RANK", "NUM_NODES", "HOST", "DEVICE", "JOB_ID", "WORLD"}) {
     front.environment.push_back(std::string("DLAUNCH_") + name + "=7");
   }
   EXPECT_EQ(front.options({"p"}).verbosity, 0);
+  EXPECT_THAT(front.options({"p"}).notes, IsEmpty());
   EXPECT_THAT(front.text({"--show-config"}), Not(HasSubstr("ignored")));
 }
 
-TEST(Preferences, OtherVariablesAreIgnoredAndListed) {
+TEST(Preferences, OtherVariablesAreToldAndListed) {
   Front front;
-  front.environment = {"DLAUNCH_FOO=hunter2", "DLAUNCH_DRY_RUN=1", "DLAUNCH_GRACE=", "DLAUNCH_grace=1x"};
-  EXPECT_FALSE(front.options({"p"}).dry_run);
+  front.environment = {"DLAUNCH_FOO=hunter2", "DLAUNCH_DRY_RUN=1",    "DLAUNCH_GRACE=",  "DLAUNCH_grace=1x",
+                       "DLAUNCH_GRCE=4",      "DLAUNCH_MACHINEFILE=", "DLAUNCH_ON_FAIL="};
+  const Options options = front.options({"p"});
+  EXPECT_FALSE(options.dry_run);
+  EXPECT_EQ(options.policy.grace, milliseconds(5000));
+  EXPECT_THAT(options.notes, ElementsAre("DLAUNCH_FOO has no effect: dlaunch has no such option",
+                                         "DLAUNCH_DRY_RUN has no effect: --dry-run is taken from the command line only",
+                                         "DLAUNCH_grace has no effect: it is called DLAUNCH_GRACE here",
+                                         "DLAUNCH_GRCE has no effect: did you mean DLAUNCH_GRACE?",
+                                         "DLAUNCH_MACHINEFILE has no effect: it is called DLAUNCH_HOSTFILE here",
+                                         "DLAUNCH_ON_FAIL has no effect: dlaunch has no such option"));
   const std::string text = front.text({"--show-config"});
   EXPECT_THAT(
       text, AllOf(HasSubstr("ignored: DLAUNCH_FOO"), HasSubstr("ignored: DLAUNCH_DRY_RUN"), Not(HasSubstr("hunter2"))));
