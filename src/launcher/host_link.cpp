@@ -7,14 +7,11 @@ namespace {
 
 using Retry = transport::WayEnd::Retry;
 
-constexpr const char* kDamaged = "if its agent is damaged: remove ~/.cache/dlaunch there";
-
 }  // namespace
 
 HostLink::HostLink(asio::io_context& io, transport::Opened opened, const Settings& settings, Handlers handlers)
     : io_(io),
       passes_fds_(opened.passes_fds),
-      kept_agent_(opened.bootstrap && opened.agent_path.empty()),
       ready_wait_(settings.ready_wait),
       timer_(io),
       heartbeat_(settings.heartbeat, std::chrono::steady_clock::now()),
@@ -45,9 +42,7 @@ void HostLink::connect(sys::Fd stream, const std::string& first) {
                   answered_ = true;
                   handlers_.message(std::move(message), fds);
                 },
-                [this](const std::string& why) {
-                  ended({"the link to its agent ended: " + why, answered_ || !kept_agent_ ? "" : kDamaged});
-                },
+                [this](const std::string& why) { ended({"the link to its agent ended: " + why}); },
                 {}},
                first);
   for (const wire::Message& message : std::exchange(early_, {})) link_->send(message);

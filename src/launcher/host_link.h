@@ -55,7 +55,6 @@ class HostLink {
 
   asio::io_context& io_;
   const bool passes_fds_;
-  const bool kept_agent_;  // the one in the host's cache
   const std::chrono::milliseconds ready_wait_;
   std::optional<ErrorTail> errors_;
   std::optional<BootstrapStream> bootstrap_;

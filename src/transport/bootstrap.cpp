@@ -6,44 +6,85 @@ namespace dlaunch::transport {
 namespace {
 
 /// One compound command: the shell has read all of it before its first step reads the same stdin.
-/// $n nonce, $h hash, $s size, $w machine, $p agent path. Where the machine is another, the launcher is asked although
-/// a home shared with other machines may hold the agent, and refuses. A machine that lost its power may have kept the
-/// file and none of its bytes. Hosts that share a home may have equal $$. What other versions left goes after a month
-/// without use.
-constexpr std::string_view kScript = R"({
+/// $n nonce, $h hash, $k checksum, $s size, $w machine, $p agent path. Where the machine is another, the launcher is
+/// asked although a home shared with other machines may hold the agent, and refuses.
+///
+/// Nobody but this user and root can write the file that is executed, or put another in its place: it and every
+/// directory above it, up to the home, belong to one of them, and no other may write there, or the directory is sticky.
+/// Links are resolved first, so the path that is looked at is the one that is executed. The home itself is trusted as
+/// sshd trusts it for authorized_keys; a directory that is not below it is looked at up to the root. What remains to
+/// be found is damage: a disk that was full, a machine that lost its power. The POSIX checksum finds it within a
+/// millisecond; SHA-256 takes ten where the tool does not use the processor's help, and is for what arrives.
+///
+/// Hosts that share a home may have equal $$. What other versions left goes after a month without use.
+constexpr std::string_view kScript = R"sh({
 say() { printf '\ndlaunch:%s %s\n' "$n" "$*"; }
 die() { say fail "$@"; exit 1; }
+real() { (cd -P "$1" && pwd -P) 2>/dev/null; }
+trusted() {
+  end=$1; set --
+  while [ -n "$end" ] && [ "$end" != "$home" ]; do set -- "$end" "$@"; end=${end%/*}; done
+  set -- "${end:-/}" "$@"
+  why=$(LC_ALL=C ls -ldn "$@" 2>/dev/null | {
+    while read -r mode x uid x; do
+      [ "$uid" = 0 ] || [ -O "$1" ] || { echo "$1 belongs to user $uid"; exit; }
+      case $mode in
+        d????????[tT]* | ?????-??-*) shift ;;
+        *) echo "others may write to $1 (chmod go-w)"; exit ;;
+      esac
+    done
+    [ $# = 0 ] || echo "cannot look at $1 with ls -ldn"
+  })
+  [ -z "$why" ]
+}
+hashed() { x=$(sha256sum 2>/dev/null); [ "${x%% *}" = "$h" ]; }
+whole() { x=$(cksum 2>/dev/null <"$1"); if [ -n "$x" ]; then [ "$x" = "$k" ]; else hashed <"$1"; fi; }
+kept() { d=$(real "$1/dlaunch/$h") && a=$d/dlaunch-agent && [ -f "$a" ] && [ -x "$a" ] && trusted "$a" && whole "$a"; }
+made() {
+  (umask 077; mkdir -p "$1") 2>/dev/null
+  why="cannot make $1 (is the home read-only, full or missing?)"
+  d=$(real "$1") && trusted "$d"
+}
+placed() { made "$1" && c=$d/dlaunch && made "$c/$h" && a=$d/dlaunch-agent; }
+arrived() {
+  t=$d/new.$n
+  say need "$m"
+  (umask 077; head -c "$s" >"$t") 2>/dev/null || { rm -f "$t"; die "cannot write $t: is the disk full?"; }
+  hashed <"$t" || { rm -f "$t"; die "the agent arrived damaged in $d: is the disk full, or sha256sum missing?"; }
+  chmod 700 "$t"
+  "$t" --probe </dev/null >/dev/null 2>&1 || { rm -f "$t"; die "cannot execute files in $d: is it mounted noexec, or is $m not the agent's machine?"; }
+  { [ ! -d "$a" ] && mv -f "$t" "$a"; } 2>/dev/null || { rm -f "$t"; die "cannot keep the agent as $a"; }
+  find "$c" -mindepth 2 -maxdepth 2 -type f -atime +30 -delete 2>/dev/null
+  find "$c" -mindepth 1 -maxdepth 1 -type d -empty -mmin +60 -delete 2>/dev/null
+  return 0
+}
 m=$(uname -m)
 if [ -n "$p" ]; then
   a=$p
   [ -x "$a" ] || die "no agent can be executed at $a"
+elif [ "$m" != "$w" ]; then
+  say need "$m"
+  exit 1
 else
-  c=${XDG_CACHE_HOME:-$HOME/.cache}/dlaunch; d=$c/$h; a=$d/dlaunch-agent
-  if ! [ -x "$a" ] || ! [ -s "$a" ] || [ "$m" != "$w" ]; then
-    umask 077
-    mkdir -p "$d" 2>/dev/null || die "cannot make $d: is the home read-only, full or missing?"
-    t=$d/new.$n
-    say need "$m"
-    head -c "$s" >"$t" 2>/dev/null || { rm -f "$t"; die "cannot write $t: is the disk full?"; }
-    got=$(sha256sum <"$t" 2>/dev/null); got=${got%% *}
-    [ "$got" = "$h" ] || { rm -f "$t"; die "the agent arrived damaged in $d: is the disk full?"; }
-    chmod 700 "$t"
-    "$t" --probe </dev/null >/dev/null 2>&1 || { rm -f "$t"; die "cannot execute files in $d: is it mounted noexec, or is $m not the agent's machine?"; }
-    mv -f "$t" "$a" || die "cannot keep the agent in $d"
-    find "$c" -mindepth 2 -maxdepth 2 -type f -atime +30 -delete 2>/dev/null
-    find "$c" -mindepth 1 -maxdepth 1 -type d -empty -mmin +60 -delete 2>/dev/null
-  fi
+  home=${HOME:+$(real "$HOME")} all= ready=
+  for b in "$XDG_CACHE_HOME" "${HOME:+$HOME/.cache}"; do
+    case $b in /*) ;; *) continue ;; esac
+    if kept "$b" || { placed "$b" && arrived; }; then ready=1; break; fi
+    all="$all${all:+; }$why"
+  done
+  [ -n "$ready" ] || die "nowhere to keep the agent: ${all:-HOME is not set}; mend that, or name an installed agent with --agent-path"
 fi
 say ready "$m"
 exec "$a"
 }
-)";
+)sh";
 
 }  // namespace
 
 std::string bootstrap_script(const AgentImage& image, const std::string& nonce, const std::string& agent_path) {
-  return "n=" + nonce + " h=" + image.hash + " s=" + std::to_string(image.bytes.size()) + " w=" + image.machine +
-         " p=" + shell_quote(agent_path) + '\n' + std::string(kScript);
+  return "n=" + nonce + " h=" + image.hash + " k=" + shell_quote(image.checksum) +
+         " s=" + std::to_string(image.bytes.size()) + " w=" + image.machine + " p=" + shell_quote(agent_path) + '\n' +
+         std::string(kScript);
 }
 
 Bootstrap::Next Bootstrap::feed(std::string_view bytes) {

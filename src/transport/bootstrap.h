@@ -1,6 +1,6 @@
 // How the agent gets to a host that has nothing but a shell: a script goes in first, on the stdin of a plain `sh`, so
 // that no login shell has to parse it and nothing stands on a command line. It execs the agent that an earlier job left
-// in the user's cache, or asks for it and keeps it. PURE.
+// in the user's cache, if nobody else could have written it and it is whole, or asks for it and keeps it. PURE.
 //
 //   launcher: the script                     host: …noise of rc files… "dlaunch:NONCE need x86_64"
 //   launcher: the agent's bytes              host: "dlaunch:NONCE ready x86_64", then frames
@@ -19,8 +19,9 @@ inline constexpr size_t kMaxNoise = 4u << 20;
 
 struct AgentImage {
   std::string_view bytes;
-  std::string hash;     ///< SHA-256 of the bytes, hexadecimal: the name of its directory in the cache
-  std::string machine;  ///< as uname -m says
+  std::string hash;      ///< SHA-256 of the bytes, hexadecimal: the name of its directory in the cache
+  std::string machine;   ///< as uname -m says
+  std::string checksum;  ///< as cksum says of a file on its stdin
 };
 
 /// The image in this launcher.

@@ -29,17 +29,35 @@ class Homes(HostsCase):
         shim.chmod(0o755)
         self.host(number).sh(f"mount --bind {shim} {path}")
 
-    def test_one_that_lost_its_bytes_is_sent_again(self):
+    def test_one_that_is_not_whole_is_sent_again(self):
         self.run_dlaunch("-H", "node1", "true")
         agent, = self.agents(1)
-        self.host(1).sh(f": >{agent}")
-        self.assert_exit(self.run_dlaunch("-H", "node1", "true"), 0)
-        self.assertNotEqual(self.host(1).sh(f"stat -c %s {agent}"), "0\n")
+        for damage in (": >{0}", "truncate -s 100000 {0}", "printf damage | dd of={0} bs=1 seek=5000 conv=notrunc status=none"):
+            self.host(1).sh(damage.format(agent))
+            self.assert_succeeds("-H", "node1", "true")
+        self.assertEqual(self.host(1).sh(f"sha256sum <{agent}").split()[0], os.path.basename(os.path.dirname(agent)))
+
+    def test_one_that_another_user_planted_is_never_run(self):
+        """As root on that host, in a cache that all share and in one that is that user's."""
+        self.assert_succeeds("-H", "node1", "true")
+        agent, = self.agents(1)
+        self.host(1).sh(f"mv {AGENTS} /run/{os.path.basename(AGENTS)}; mkdir -p /run/planted; cp -r /run/dlaunch /run/planted;"
+                        f" printf '#!/bin/sh\ntouch /run/was-run\n' >/run/planted/{os.path.relpath(agent, os.path.dirname(AGENTS))};"
+                        " chown -R 4321:4321 /run/planted")
+        way = f"nsenter -t {self.host(1).pid} -a env HOME=/root XDG_CACHE_HOME=/run/planted"
+        for mode, owner in (("755", "4321"), ("1777", "0")):
+            self.host(1).sh(f"chmod {mode} /run/planted; chown {owner} /run/planted")
+            self.assert_succeeds("--exec", way, "-H", "node1", "true")
+            self.assertEqual(self.host(1).sh("ls /run/was-run 2>/dev/null || true"), "")
+        self.assertEqual(self.agents(1), [agent])
+        self.host(1).sh(f"rm -r {AGENTS}; ln -s /run/planted/dlaunch {AGENTS}")
+        result = self.run_dlaunch("-H", "node1", "sleep", "1000")
+        self.assert_told(result, 125, "node1", "/run/planted/dlaunch belongs to user 4321", "--agent-path")
 
     def test_home_is_read_only(self):
         self.host(2).sh("mount -o remount,ro /root")
         result = self.run_dlaunch("-H", "node1,node2", "sleep", "1000")
-        self.assert_told(result, 125, "node2", "read-only", AGENTS)
+        self.assert_told(result, 125, "node2", "read-only", os.path.dirname(AGENTS))
 
     def test_home_is_full(self):
         self.host(2).sh("mount -o remount,size=64k /root")
@@ -78,15 +96,6 @@ class Homes(HostsCase):
         result = self.run_dlaunch(*options, "/run/dlaunch-agent", "sleep", "1000")
         self.assert_told(result, 125, "node2", "no agent can be executed at /run/dlaunch-agent")
 
-    def test_damaged_agent(self):
-        self.assert_succeeds("-H", "node1", "true")
-        self.host(1).sh(f"echo damaged >{self.agents(1)[0]}")
-        result = self.run_dlaunch("-H", "node1", "true")
-        self.assert_told(result, 125, "node1", "the link to its agent ended")
-        self.assert_told(result, 125, "if its agent is damaged: remove ~/.cache/dlaunch there")
-        self.host(1).sh(f"rm -r {AGENTS}")
-        self.assert_succeeds("-H", "node1", "true")
-
     def test_agents_that_nobody_used_for_a_month_go(self):
         self.host(1).sh(f"mkdir -p {AGENTS}/old {AGENTS}/used; echo a >{AGENTS}/old/dlaunch-agent; echo b >{AGENTS}/used/dlaunch-agent;"
                         f" echo half >{AGENTS}/old/new.1; touch -d '40 days ago' {AGENTS}/old/*; touch -d '20 days ago' {AGENTS}/used/*;"
@@ -111,6 +120,19 @@ class Homes(HostsCase):
             self.assertEqual(result.stdout, f"{number}\n".encode() * 2)
         self.assertEqual(len(self.agents(1)), 1)
         self.assertEqual(self.agents(1), self.agents(2))
+
+
+class OneHome(HostsCase):
+    count = 8
+
+    def test_first_starts_side_by_side(self):
+        home = self.bed.dir / "home"
+        home.mkdir()
+        for host in self.bed.hosts.values():
+            host.sh(f"mount --bind {home} /root")
+        names = [host.name for host in self.bed.hosts.values()]
+        self.assertEqual(sorted(lines(self.assert_succeeds("-H", ",".join(names), "uname", "-n"))), names)
+        self.assertEqual(len(self.agents(1)), 1)
 
 
 class Shells(HostsCase):
