@@ -162,7 +162,7 @@ void Pmix::answer(const pmix::Board::Answers& answers) {
 
 void Pmix::program(int host, const wire::PmixProgramAsk& ask) {
   send_program(host, ask);
-  if (!told_.insert(host).second) return;
+  told_.insert(host);
   for (const wire::PmixWorld& world : worlds_) hosts_.send(host, world);
 }
 

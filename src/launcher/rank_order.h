@@ -1,9 +1,12 @@
-// Whether what an agent says of ranks comes from their own host and in its order. What comes too early or twice would
-// leave the job waiting for what never comes. The companion counts as the rank after the last. PURE. Owned by the
-// launcher; the plan must outlive it.
+// Whether what an agent says of ranks comes from their own host, in its order, and only what the plan lets ranks say.
+// What comes too early or twice would leave the job waiting for what never comes; what asks for MPI where none is
+// served would let a host have programs started on others. The companion counts as the rank after the last. PURE.
+// Owned by the launcher; the plan must outlive it.
 #pragma once
 
+#include <set>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -21,6 +24,7 @@ class RankOrder {
   void asked(int rank) {
     states_.resize(plan_.ranks.size() + 1);  // it may have grown
     states_[static_cast<size_t>(rank)] = State::asked;
+    if (is_rank(static_cast<std::uint32_t>(rank))) starting_.insert(plan_.ranks[static_cast<size_t>(rank)].host);
   }
 
   /// Empty, or what is wrong.
@@ -29,39 +33,76 @@ class RankOrder {
     if constexpr (requires { message.rank; }) {
       if (!is_rank_of(host, message.rank)) return "its agent speaks of a rank that is not its own";
     }
-    return in_order(message, phase) ? "" : "its agent speaks out of order";
+    if (!is_served(message)) return "its agent asks for MPI, which is not served there";
+    return in_order(host, message, phase) ? "" : "its agent speaks out of order";
   }
 
  private:
   enum class State : unsigned char { planned, asked, started, ended };
+  template <class Message, class... Any>
+  static constexpr bool kIsOneOf = (std::is_same_v<Message, Any> || ...);
+  template <class Message>
+  static constexpr bool kIsOfPmix =
+      kIsOneOf<Message, wire::PmixCollect, wire::PmixWant, wire::PmixModex, wire::PmixNames, wire::PmixEvent>;
+  template <class Message>
+  static constexpr bool kIsOfRank =
+      kIsOneOf<Message, wire::NameAsk, wire::SpawnAsk, wire::PmixNames, wire::Aborted, wire::StdinClosed, wire::Output>;
 
+  bool is_rank(std::uint32_t number) const { return number < plan_.ranks.size(); }
   bool is_rank_of(int host, std::uint32_t rank) const {
     if (rank == plan_.ranks.size()) return plan_.companion && plan_.companion->host == host;
-    return rank < plan_.ranks.size() && plan_.ranks[rank].host == host;
+    return is_rank(rank) && plan_.ranks[rank].host == host;
   }
 
-  bool in_order(const wire::Started& m, job::Phase) { return step(m.rank, State::asked, State::started); }
-  bool in_order(const wire::NotStarted& m, job::Phase) {
+  /// By what protocol a rank, or its host for all of them, must have said it.
+  template <class Message>
+  bool is_served(const Message& m) const {
+    if constexpr (kIsOneOf<Message, wire::NameAsk, wire::SpawnAsk, wire::PmixNames, wire::Aborted>) {
+      if (!is_rank(m.rank)) return false;  // the companion has no MPI
+    }
+    if constexpr (kIsOneOf<Message, wire::Aborted>) return serves(plan::Mpi::pmi1) || serves(plan::Mpi::pmix);
+    if constexpr (kIsOneOf<Message, wire::SpawnAsk>) return serves(m.pmix ? plan::Mpi::pmix : plan::Mpi::pmi1);
+    if constexpr (kIsOneOf<Message, wire::Fence, wire::NameAsk>) return serves(plan::Mpi::pmi1);
+    if constexpr (kIsOfPmix<Message> || kIsOneOf<Message, wire::PmixProgramAsk, wire::PmixFailed>) {
+      return serves(plan::Mpi::pmix);
+    }
+    return true;
+  }
+  bool serves(plan::Mpi protocol) const { return plan_.mpi == plan::Mpi::automatic || plan_.mpi == protocol; }
+
+  bool in_order(int, const wire::Started& m, job::Phase) { return step(m.rank, State::asked, State::started); }
+  bool in_order(int, const wire::NotStarted& m, job::Phase) {
     const State before = std::exchange(states_[m.rank], State::ended);
     return before == State::asked || before == State::started;
   }
-  bool in_order(const wire::Ended& m, job::Phase) { return step(m.rank, State::started, State::ended); }
-  bool in_order(const wire::NameAsk& m, job::Phase) const { return in_mpi(m.rank); }
-  bool in_order(const wire::SpawnAsk& m, job::Phase) const { return in_mpi(m.rank); }
-  bool in_order(const wire::Aborted& m, job::Phase) const { return in_mpi(m.rank); }
-  bool in_order(const wire::Output& m, job::Phase) const { return states_[m.rank] >= State::started; }
-  bool in_order(const wire::Clean&, job::Phase phase) const { return phase == job::Phase::finishing; }
+  bool in_order(int, const wire::Ended& m, job::Phase) { return step(m.rank, State::started, State::ended); }
+  bool in_order(int, const wire::Clean&, job::Phase phase) { return phase == job::Phase::finishing; }
+  bool in_order(int, const wire::Credit& m, job::Phase) { return m.stream == 0 && has_started(m.rank); }
+  bool in_order(int host, const wire::Fence&, job::Phase) { return starting_.contains(host); }
+  /// Once, when there are programs that may need it.
+  bool in_order(int host, const wire::PmixProgramAsk&, job::Phase) {
+    return starting_.contains(host) && have_pmix_.insert(host).second;
+  }
+  bool in_order(int host, const wire::SpawnAsk& m, job::Phase) {
+    return has_started(m.rank) && (!m.pmix || have_pmix_.contains(host));
+  }
   template <class Other>
-  bool in_order(const Other&, job::Phase) const {
+  bool in_order(int host, const Other& m, job::Phase) const {
+    if constexpr (kIsOfPmix<Other>) {
+      if (!have_pmix_.contains(host)) return false;
+    }
+    if constexpr (kIsOfRank<Other>) return has_started(m.rank);
     return true;
   }
 
-  /// Or was: dlaunch-pmix tells what a rank has asked in its own time.
-  bool in_mpi(std::uint32_t rank) const { return rank < plan_.ranks.size() && states_[rank] >= State::started; }
+  /// And may have ended: dlaunch-pmix tells what a rank has asked in its own time.
+  bool has_started(std::uint32_t rank) const { return states_[rank] >= State::started; }
   bool step(std::uint32_t rank, State from, State to) { return std::exchange(states_[rank], to) == from; }
 
   const plan::Plan& plan_;
   std::vector<State> states_;
+  std::set<int> starting_;   // hosts whose ranks were asked for
+  std::set<int> have_pmix_;  // hosts that asked for dlaunch-pmix
 };
 
 }  // namespace dlaunch::launcher

@@ -18,6 +18,10 @@ using testing::IsEmpty;
 
 class BadAgents : public Stage {
  protected:
+  /// A job whose ranks may use MPI, `ranks` on each host.
+  job::Outcome run_mpi(int ranks = 1) {
+    return run({"true"}, ranks, [](plan::Plan& plan) { plan.mpi = plan::Mpi::automatic; });
+  }
   void expect_lost(const job::Outcome& outcome, const std::string& why) {
     EXPECT_EQ(outcome.cause, Cause::host_lost);
     EXPECT_EQ(outcome.exit_code, 125);
@@ -135,10 +139,11 @@ TEST_F(BadAgents, AnEventOfARankThatIsNotItsOwn) {
     agent.hello();
     agent.expect<wire::Spawn>();
     agent.started(0);
+    agent.send(wire::PmixProgramAsk{"none"});
     agent.send(wire::PmixEvent{-1, "nobody", 0, 0, {}});
     agent.until_gone();
   });
-  expect_lost(run(), "not its own");
+  expect_lost(run_mpi(), "not its own");
 }
 
 struct Order {
@@ -159,7 +164,7 @@ TEST_P(WrongOrder, LosesTheHostAndNeverHangs) {
     GetParam().frames(agent);
     agent.until_gone();
   });
-  expect_lost(run(), "out of order");
+  expect_lost(run_mpi(), "out of order");
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -191,6 +196,26 @@ INSTANTIATE_TEST_SUITE_P(
                             agent.send(wire::Ended{0, 0, false, 1});
                             agent.send(wire::Fence{});
                           }},
+                    Order{"PmixBeforeItIsThere", [](Script& agent) { agent.send(wire::PmixWant{1, "space", 0}); }},
+                    Order{"ASpawnOfPmixBeforeItIsThere",
+                          [](Script& agent) {
+                            agent.started(0);
+                            wire::SpawnAsk ask;
+                            ask.pmix = true;
+                            wire::add(ask, {.argv = {"child"}});
+                            agent.send(ask);
+                          }},
+                    Order{"TwoQuestionsForDlaunchPmix",
+                          [](Script& agent) {
+                            agent.send(wire::PmixProgramAsk{"none"});
+                            agent.send(wire::PmixProgramAsk{"none"});
+                          }},
+                    Order{"StdinClosedBeforeStarted", [](Script& agent) { agent.send(wire::StdinClosed{0}); }},
+                    Order{"CreditOfAnOutput",
+                          [](Script& agent) {
+                            agent.started(0);
+                            agent.send(wire::Credit{0, 1, 1});
+                          }},
                     Order{"CleanBeforeFinish", [](Script& agent) { agent.send(wire::Clean{}); }}),
     order_name);
 
@@ -212,10 +237,82 @@ TEST_F(BadAgents, WhatARankAskedMayComeAfterItsEnd) {
     agent.ended(1);
     agent.finish();
   });
-  const job::Outcome outcome = run({"true"}, 2);
+  const job::Outcome outcome = run_mpi(2);
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_EQ(outcome.ranks.size(), 2u);
 }
+
+TEST_F(BadAgents, AFenceBeforeAnyRankWasAskedFor) {
+  hosts.script([](Script& agent) {
+    agent.hello();
+    agent.send(wire::Fence{});
+    agent.until_gone();
+  });
+  hosts.script([](Script& agent) { agent.until_gone(); });
+  expect_lost(run_mpi(), "out of order");
+}
+
+wire::SpawnAsk spawn_onto(std::string host, bool pmix) {
+  wire::SpawnAsk ask;
+  ask.pmix = pmix;
+  wire::add(ask, {.argv = {"evil"}, .hosts = {std::move(host)}});
+  return ask;
+}
+
+/// What is asked for where no MPI is served: by `evil`, after its rank has started. Nothing is started on the other
+/// host.
+struct Unserved {
+  std::string name;
+  plan::Mpi mpi;
+  std::function<void(Script&)> frames;
+};
+
+void PrintTo(const Unserved& unserved, std::ostream* out) { *out << unserved.name; }
+
+class NoMpi : public BadAgents, public testing::WithParamInterface<Unserved> {};
+
+TEST_P(NoMpi, LosesTheHostAndStartsNothing) {
+  hosts.script([](Script& agent) {
+    agent.hello();
+    agent.expect<wire::Spawn>();
+    agent.started(0);
+    GetParam().frames(agent);
+    agent.until_gone();
+  });
+  hosts.script([](Script& agent) {
+    agent.hello();
+    EXPECT_EQ(agent.expect<wire::Spawn>().rank, 1u);
+    agent.started(1);
+    for (;;) {
+      const wire::Message message = agent.next();
+      EXPECT_FALSE(std::holds_alternative<wire::Program>(message) || std::holds_alternative<wire::Spawn>(message));
+      if (std::holds_alternative<wire::Signal>(message)) break;
+    }
+    agent.ended(1, SIGTERM);
+    agent.finish();
+  });
+  const auto outcome = run({"true"}, 1, [](plan::Plan& plan) { plan.mpi = GetParam().mpi; });
+  expect_lost(outcome, "which is not served");
+  EXPECT_EQ(outcome.ranks.size(), 2u);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Frames, NoMpi,
+    testing::Values(
+        Unserved{"Spawn", plan::Mpi::none, [](Script& agent) { agent.send(spawn_onto("n1", false)); }},
+        Unserved{"SpawnByPmix", plan::Mpi::none, [](Script& agent) { agent.send(spawn_onto("n1", true)); }},
+        Unserved{"SpawnByPmixUnderPmi", plan::Mpi::pmi1, [](Script& agent) { agent.send(spawn_onto("n1", true)); }},
+        Unserved{"SpawnByPmiUnderPmix", plan::Mpi::pmix, [](Script& agent) { agent.send(spawn_onto("n1", false)); }},
+        Unserved{"Abort", plan::Mpi::none, [](Script& agent) { agent.send(wire::Aborted{0, 1, 1}); }},
+        Unserved{"Name", plan::Mpi::none, [](Script& agent) { agent.send(wire::NameAsk{0, 0, "s", "p"}); }},
+        Unserved{"Fence", plan::Mpi::none, [](Script& agent) { agent.send(wire::Fence{}); }},
+        Unserved{"Program", plan::Mpi::pmi1, [](Script& agent) { agent.send(wire::PmixProgramAsk{"x86_64"}); }},
+        Unserved{"Collective", plan::Mpi::none, [](Script& agent) { agent.send(wire::PmixCollect{0, "s:*", ""}); }},
+        Unserved{"Modex", plan::Mpi::none, [](Script& agent) { agent.send(wire::PmixModex{}); }},
+        Unserved{"Names", plan::Mpi::none, [](Script& agent) { agent.send(wire::PmixNames{}); }},
+        Unserved{"Event", plan::Mpi::none, [](Script& agent) { agent.send(wire::PmixEvent{}); }},
+        Unserved{"Failure", plan::Mpi::none, [](Script& agent) { agent.send(wire::PmixFailed{"no", ""}); }}),
+    [](const testing::TestParamInfo<Unserved>& unserved) { return unserved.param.name; });
 
 TEST_F(BadAgents, StartedBeforeItWasAsked) {
   hosts.script([](Script& agent) {
@@ -241,7 +338,7 @@ TEST_F(BadAgents, AFenceWithAKeyThatHasNoValue) {
     agent.send(wire::Fence{1, {"key"}, {}});
     agent.until_gone();
   });
-  expect_lost(run(), "a key without a value");
+  expect_lost(run_mpi(), "a key without a value");
 }
 
 TEST_F(BadAgents, AQuestionForANameThatNoRankCanAsk) {
@@ -252,7 +349,7 @@ TEST_F(BadAgents, AQuestionForANameThatNoRankCanAsk) {
     agent.send(wire::NameAsk{0, 3, "s", ""});
     agent.until_gone();
   });
-  expect_lost(run(), "what no rank can ask");
+  expect_lost(run_mpi(), "what no rank can ask");
 }
 
 TEST_F(BadAgents, AStreamThatNeverWas) {

@@ -59,7 +59,13 @@ TEST(SpawnRequest, ListsThatDoNotFitAreNone) {
   EXPECT_TRUE(broken([](auto& a) { a.pairs = {"key"}; }));
 }
 
-using GrowthStage = Stage;
+class GrowthStage : public Stage {
+ protected:
+  /// A job whose ranks may use MPI.
+  job::Outcome run_mpi(int ranks = 1) {
+    return run({"true"}, ranks, [](plan::Plan& plan) { plan.mpi = plan::Mpi::pmi1; });
+  }
+};
 
 void begin(Script& agent) {
   agent.hello();
@@ -100,7 +106,7 @@ TEST_F(GrowthStage, ANewRankIsStartedAndWaitedFor) {
     agent.ended(1, 3 << 8);
     agent.finish();
   });
-  const job::Outcome outcome = run({"true"}, 1, [](plan::Plan& plan) { plan.mpi = plan::Mpi::pmi1; });
+  const job::Outcome outcome = run_mpi();
   EXPECT_EQ(outcome.exit_code, 3);
   EXPECT_EQ(outcome.first_failure, 1);
   EXPECT_EQ(out.text(), "from the child\n");
@@ -124,7 +130,7 @@ TEST_F(GrowthStage, AWorldKnowsTheOneThatAskedForIt) {
     for (std::uint32_t rank = 0; rank < 3; ++rank) agent.ended(rank);
     agent.finish();
   });
-  EXPECT_EQ(run({"true"}, 1, [](plan::Plan& plan) { plan.mpi = plan::Mpi::pmi1; }).ranks.size(), 3u);
+  EXPECT_EQ(run_mpi().ranks.size(), 3u);
 }
 
 TEST_F(GrowthStage, PmixKnowsOfAWorldBeforeItsRanksStartAndBeforeWhoAsked) {
@@ -308,7 +314,7 @@ TEST_F(GrowthStage, WhatCannotBeIsAnswered) {
     agent.ended(0);
     agent.finish();
   });
-  const job::Outcome outcome = run();
+  const job::Outcome outcome = run_mpi();
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_EQ(outcome.ranks.size(), 1u);
 }
@@ -327,7 +333,7 @@ TEST_F(GrowthStage, AnEndingJobTakesNoMore) {
     agent.ended(1);
     agent.finish();
   });
-  EXPECT_EQ(run({"true"}, 2).ranks.size(), 2u);
+  EXPECT_EQ(run_mpi(2).ranks.size(), 2u);
 }
 
 TEST_F(GrowthStage, AnAgentThatAsksWhatNoneCanIsLost) {
@@ -338,7 +344,7 @@ TEST_F(GrowthStage, AnAgentThatAsksWhatNoneCanIsLost) {
     agent.send(bad);
     agent.until_gone();
   });
-  const job::Outcome outcome = run();
+  const job::Outcome outcome = run_mpi();
   ASSERT_EQ(outcome.lost_hosts.size(), 1u);
   EXPECT_THAT(outcome.lost_hosts[0].why, HasSubstr("what no rank can ask"));
 }
