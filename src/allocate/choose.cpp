@@ -6,6 +6,7 @@
 #include "allocate/device_filter.h"
 #include "allocate/local.h"
 #include "allocate/named.h"
+#include "allocate/names.h"
 #include "allocate/this_machine.h"
 
 namespace dlaunch::allocate {
@@ -39,14 +40,14 @@ void fake_devices(plan::Allocation& allocation, int devices) {
 }
 
 Result<void> filter(plan::Allocation& allocation, const HostRequest& request,
-                    const std::vector<std::string>& environment) {
+                    const std::vector<std::string>& environment, const Resolve& resolve) {
   const std::tuple<Filter, const char*, const std::string&> filters[] = {
       {Filter::include, "--include", request.include}, {Filter::exclude, "--exclude", request.exclude}};
   for (const auto& [how, option, text] : filters) {
     if (text.empty()) continue;
     const OwnNames own = own_names(environment);
     auto ok = filter_devices(allocation, how, text,
-                             [&](const std::string& name) { return is_this_machine(name, own, resolve_addresses); });
+                             [&](const std::string& name) { return is_this_machine(name, own, resolve); });
     if (ok) continue;
     ok.error().where = option;
     return ok;
@@ -91,12 +92,14 @@ Result<plan::Allocation> choose_allocation(const HostRequest& request, const std
   auto allocation =
       local_allocation(environment, request.fake_devices, request.count_cores ? Count::cores : Count::cpus);
   if (!allocation) return allocation;
+  Names names;
+  const Resolve resolve = [&names](const std::string& name) { return names.addresses(name); };
   const auto named = named_hosts(request, environment, read_file);
   if (!named) return fail(named.error());
   if (!named->entries.empty()) {
     const OwnNames own = own_names(environment);
     allocation = allocation_of(*named, plan::Host(allocation->hosts.front()),
-                               [&](const std::string& name) { return is_this_machine(name, own, resolve_addresses); });
+                               [&](const std::string& name) { return is_this_machine(name, own, resolve); });
     if (!allocation) return allocation;
   }
   if (request.slots_are_limits) allocation->slots_are_limits = true;
@@ -109,7 +112,7 @@ Result<plan::Allocation> choose_allocation(const HostRequest& request, const std
   }
   set_agent_path(*allocation, request.agent_path);
   if (auto ok = use_only(*allocation, request.devices); !ok) return fail(ok.error());
-  if (auto ok = filter(*allocation, request, environment); !ok) return fail(ok.error());
+  if (auto ok = filter(*allocation, request, environment, resolve); !ok) return fail(ok.error());
   if (request.max_slots) limit_slots(*allocation, *request.max_slots);
   return allocation;
 }

@@ -12,8 +12,6 @@
 namespace dlaunch::allocate {
 namespace {
 
-constexpr size_t kMostAsked = 16;  // hosts; each may cost what the name servers take
-
 bool is_loopback(const std::string& address) { return address.starts_with("127.") || address == "::1"; }
 
 bool reaches_out(const std::vector<std::string>& addresses) { return !std::ranges::all_of(addresses, is_loopback); }
@@ -23,8 +21,8 @@ bool reaches_out(const std::vector<std::string>& addresses) { return !std::range
 Result<std::string> address_for_others(const std::string& own_name, const std::vector<std::string>& others,
                                        const Resolve& resolve, const SourceTowards& source_towards) {
   if (reaches_out(resolve(own_name))) return own_name;
-  for (size_t i = 0; i < std::min(others.size(), kMostAsked); ++i) {
-    for (const std::string& address : resolve(others[i])) {
+  for (const std::string& other : others) {
+    for (const std::string& address : resolve(other)) {
       const auto source = source_towards(address);
       if (source && !is_loopback(*source)) return *source;
     }

@@ -2,7 +2,6 @@
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -34,17 +33,6 @@ std::optional<std::string> canonical(std::string_view text) {
   return std::nullopt;
 }
 
-std::optional<std::string> spelled_out(const sockaddr* address) {
-  char text[INET6_ADDRSTRLEN];
-  if (address && address->sa_family == AF_INET) {
-    return ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(address)->sin_addr, text, sizeof text);
-  }
-  if (address && address->sa_family == AF_INET6) {
-    return ::inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr, text, sizeof text);
-  }
-  return std::nullopt;
-}
-
 bool is_ours(const std::string& address, const OwnNames& own) {
   return address.starts_with("127.") || address == "::1" ||
          std::ranges::find(own.addresses, address) != own.addresses.end();
@@ -55,6 +43,17 @@ bool may_be_full_name(std::string_view name, std::string_view own) {
 }
 
 }  // namespace
+
+std::optional<std::string> numeric_address(const sockaddr* address) {
+  char text[INET6_ADDRSTRLEN];
+  if (address && address->sa_family == AF_INET) {
+    return ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(address)->sin_addr, text, sizeof text);
+  }
+  if (address && address->sa_family == AF_INET6) {
+    return ::inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr, text, sizeof text);
+  }
+  return std::nullopt;
+}
 
 bool is_this_machine(const std::string& name, const OwnNames& own, const Resolve& resolve) {
   if (const auto address = canonical(name)) return is_ours(*address, own);
@@ -78,22 +77,9 @@ OwnNames own_names(const std::vector<std::string>& environment) {
   if (::getifaddrs(&list) != 0) return own;  // no interfaces to be seen: the names still count
   const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owned(list, ::freeifaddrs);
   for (const ifaddrs* at = list; at; at = at->ifa_next) {
-    if (auto address = spelled_out(at->ifa_addr)) own.addresses.push_back(*std::move(address));
+    if (auto address = numeric_address(at->ifa_addr)) own.addresses.push_back(*std::move(address));
   }
   return own;
-}
-
-std::vector<std::string> resolve_addresses(const std::string& name) {
-  addrinfo wanted{};
-  wanted.ai_socktype = SOCK_STREAM;  // each address once
-  addrinfo* list = nullptr;
-  if (::getaddrinfo(name.c_str(), nullptr, &wanted, &list) != 0) return {};
-  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owned(list, ::freeaddrinfo);
-  std::vector<std::string> addresses;
-  for (const addrinfo* at = list; at; at = at->ai_next) {
-    if (auto address = spelled_out(at->ai_addr)) addresses.push_back(*std::move(address));
-  }
-  return addresses;
 }
 
 }  // namespace dlaunch::allocate

@@ -6,7 +6,10 @@
 // host are noticed when its agent reports.
 #pragma once
 
+#include <sys/socket.h>
+
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,7 +29,7 @@ bool is_this_machine(const std::string& name, const OwnNames& own, const Resolve
 
 OwnNames own_names(const std::vector<std::string>& environment);
 
-/// By getaddrinfo; may take as long as the name servers do.
-std::vector<std::string> resolve_addresses(const std::string& name);
+/// As inet_ntop writes it, without zone.
+std::optional<std::string> numeric_address(const sockaddr* address);
 
 }  // namespace dlaunch::allocate

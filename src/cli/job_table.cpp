@@ -1,9 +1,9 @@
 #include "cli/job_table.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 
+#include "allocate/names.h"
 #include "allocate/this_machine.h"
 #include "cli/follow_rank_table.h"
 #include "cli/inquire.h"
@@ -55,19 +55,16 @@ std::string name_for(const plan::Plan& plan, const std::vector<HostFacts>& facts
 Result<std::vector<std::string>> follow_table_file(Options& options) {
   if (!from_file(options)) return std::vector<std::string>{};
   const allocate::OwnNames own = allocate::own_names(options.request.environment);
-  std::map<std::string, std::vector<std::string>> known;
-  const auto addresses = [&](const std::string& name) -> const std::vector<std::string>& {
-    const auto [at, is_new] = known.try_emplace(name);
-    if (is_new) at->second = allocate::resolve_addresses(name);
-    return at->second;
-  };
-  const auto is_here = [&](const std::string& name) {
-    return allocate::is_this_machine(name, own, allocate::resolve_addresses);
-  };
-  return follow_rank_table(options, [&](const std::string& listed, const std::string& in_table) {
+  allocate::Names names;
+  const auto addresses = [&](const std::string& name) { return names.addresses(name); };
+  const auto is_here = [&](const std::string& name) { return allocate::is_this_machine(name, own, addresses); };
+  auto notes = follow_rank_table(options, [&](const std::string& listed, const std::string& in_table) {
     if (is_here(listed) && is_here(in_table)) return true;
-    return std::ranges::find(addresses(listed), in_table) != addresses(listed).end();
+    const auto known = addresses(listed);
+    return std::ranges::find(known, in_table) != known.end();
   });
+  if (!notes && !names.trouble().empty()) notes.error().why = names.trouble();
+  return notes;
 }
 
 void mark_table_devices(const Options& options, plan::Allocation& allocation) {

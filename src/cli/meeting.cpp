@@ -8,17 +8,26 @@ namespace {
 
 constexpr int kMostTried = 9000;
 
-Result<std::string> own_address(const plan::Plan& plan) {
+constexpr size_t kMostAsked = 16;  // other hosts
+
+Result<std::string> own_address(const plan::Plan& plan, allocate::Names& names) {
   std::string own_name;
   std::vector<std::string> others;
   for (const plan::PlannedHost& planned : plan.hosts) {
     if (planned.host.local) {
       own_name = planned.host.name;
-    } else {
+    } else if (others.size() < kMostAsked) {
       others.push_back(planned.host.name);
     }
   }
-  return allocate::address_for_others(own_name, others, allocate::resolve_addresses, allocate::source_towards);
+  names.ask(own_name);
+  for (const std::string& other : others) names.ask(other);
+  auto found = allocate::address_for_others(
+      own_name, others, [&](const std::string& name) { return names.addresses(name); }, allocate::source_towards);
+  if (found || names.trouble().empty()) return found;
+  found.error().why = names.trouble();
+  found.error().hint = "name this machine in -H or the hostfile by its address, or write these names into /etc/hosts";
+  return found;
 }
 
 tl::unexpected<Error> of_env_for(Error error) {
@@ -28,11 +37,12 @@ tl::unexpected<Error> of_env_for(Error error) {
 
 }  // namespace
 
-Result<sys::HeldPorts> arrange_meeting(plan::Plan& plan) {
+Result<sys::HeldPorts> arrange_meeting(plan::Plan& plan, const allocate::Names::Wait& wait) {
   if (plan.frameworks.empty()) return sys::HeldPorts{};
   plan::Meeting meeting;
   if (plan::needs_address(plan)) {
-    auto address = own_address(plan);
+    allocate::Names names(wait);
+    auto address = own_address(plan, names);
     if (!address) return of_env_for(address.error());
     meeting.here = *std::move(address);
   }

@@ -65,11 +65,11 @@ bool has_moved(const plan::Plan& now, const plan::Plan& before, const std::vecto
 }
 
 Result<void> change_places(const Options& options, const plan::Allocation& allocation, const std::vector<int>& order,
-                           PlannedJob& job, const std::vector<HostFacts>& facts) {
+                           Ways& ways, PlannedJob& job, const std::vector<HostFacts>& facts) {
   const auto refused = [&] { return fail(wrong_server_order(job.plan, facts, order)); };
   if (!may_change_places(options, allocation)) return refused();
   job.held.release();
-  auto changed = plan_job(options, reordered(allocation, job.plan, order));
+  auto changed = plan_job(options, reordered(allocation, job.plan, order), ways.waiter());
   if (!changed) return fail(changed.error());
   if (!has_moved(changed->plan, job.plan, order)) return refused();
   job = *std::move(changed);
@@ -79,12 +79,13 @@ Result<void> change_places(const Options& options, const plan::Allocation& alloc
 
 }  // namespace
 
-Result<PlannedJob> plan_job(const Options& options, const plan::Allocation& allocation) {
+Result<PlannedJob> plan_job(const Options& options, const plan::Allocation& allocation,
+                            const allocate::Names::Wait& wait) {
   auto plan = plan::make_plan(options.request, allocation);
   if (!plan) return fail(plan.error());
   if (const auto ok = check_named_ranks(options, *plan); !ok) return fail(ok.error());
   if (const auto ok = check_ascend_rules(options, *plan); !ok) return fail(ok.error());
-  auto held = arrange_meeting(*plan);
+  auto held = arrange_meeting(*plan, wait);
   if (!held) return fail(held.error());
   if (const auto ok = add_table(options, *plan); !ok) return fail(ok.error());
   return PlannedJob{*std::move(plan), *std::move(held)};
@@ -96,7 +97,7 @@ Result<void> make_job_table(const Options& options, const plan::Allocation& allo
   if (!facts) return fail(facts.error());
   if (!ranks_in_server_order(options, job.plan, *facts)) {
     const std::vector<int> order = server_order(*facts);
-    if (auto ok = change_places(options, allocation, order, job, *facts); !ok) return ok;
+    if (auto ok = change_places(options, allocation, order, ways, job, *facts); !ok) return ok;
     ways.hosts().keep(order);
     *facts = in_order(*facts, order);
   }

@@ -1,6 +1,7 @@
 // A job as it is planned: the plan, complete but for what other hosts have to say, and the ports that it holds.
 #pragma once
 
+#include "allocate/names.h"
 #include "base/error.h"
 #include "cli/options.h"
 #include "cli/ways.h"
@@ -14,7 +15,9 @@ struct PlannedJob {
   sys::HeldPorts held;  ///< to be released right before the ranks start
 };
 
-Result<PlannedJob> plan_job(const Options& options, const plan::Allocation& allocation);
+/// `wait`: for name servers.
+Result<PlannedJob> plan_job(const Options& options, const plan::Allocation& allocation,
+                            const allocate::Names::Wait& wait);
 
 /// --rank-table auto: asks the plan's hosts and adds the table; does nothing unless that is asked. Hosts that HCCL
 /// would sort otherwise change places, with a note, and the job is planned anew, `ways` with it; unless the user said

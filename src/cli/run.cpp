@@ -79,7 +79,7 @@ int tell_before(const Options& options, const plan::Allocation& allocation, cons
 }
 
 int show_or_run(const Options& options, const plan::Allocation& allocation, std::optional<Ways>& ways) {
-  auto job = plan_job(options, allocation);
+  auto job = plan_job(options, allocation, ways ? ways->waiter() : sys::wait_readable);
   if (!job) return complain(job.error());
   if (options.show_env) return show_env(job->plan, *options.show_env);
   if (options.dry_run) {

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <set>
 
-#include "allocate/this_machine.h"
+#include "allocate/names.h"
 #include "base/text.h"
 #include "cli/inquire.h"
 #include "cli/survey_hosts.h"
@@ -16,6 +16,8 @@ namespace {
 
 using ranktable::Answer;
 using ranktable::HostFacts;
+
+constexpr size_t kNamesAtOnce = 64;  // each has a thread while it is asked for
 
 std::vector<ranktable::Command> commands_for(const TableQuestion& question, size_t host) {
   if (!question.root_info.empty()) return {{"cat", question.root_info}};
@@ -77,14 +79,15 @@ std::optional<Error> add_root_info(const TableQuestion& question, const std::vec
   return std::nullopt;
 }
 
-std::optional<Error> add_server_id(const plan::Host& host, const wire::Facts& said, bool alone, HostFacts& facts) {
+std::optional<Error> add_server_id(const plan::Host& host, const wire::Facts& said, bool alone, allocate::Names& names,
+                                   HostFacts& facts) {
   ranktable::KnownHost known{.name = host.name, .own = ranktable::parse_interfaces(said.interfaces)};
-  if (!ranktable::parse_address(host.name)) known.resolved = allocate::resolve_addresses(host.name);
+  if (!ranktable::parse_address(host.name)) known.resolved = names.addresses(host.name);
   const auto id = ranktable::server_id_of(known, alone);
   if (!id) {
     return Error{.where = "",
                  .what = "has no address that other hosts reach",
-                 .why = "",
+                 .why = names.trouble(),
                  .hint = "name it by one in -H or the hostfile"};
   }
   facts.server_id = *id;
@@ -115,17 +118,25 @@ Result<std::vector<HostFacts>> ask_table_hosts(Ways& ways, const TableQuestion& 
     if (const auto& loss = surveyed.hosts[i].loss) gone.push_back({question.hosts[i].name, loss->why, loss->hint});
   }
   if (!gone.empty()) return fail(lost(gone, job::Clock::now() - start));
+  allocate::Names names(ways.waiter());
+  const auto ask_name = [&](size_t host) {
+    if (host < question.hosts.size() && !ranktable::parse_address(question.hosts[host].name)) {
+      names.ask(question.hosts[host].name);
+    }
+  };
+  for (size_t i = 0; i < kNamesAtOnce; ++i) ask_name(i);
   std::vector<HostFacts> hosts;
   Troubles troubles;
   for (size_t i = 0; i < question.hosts.size(); ++i) {
     const plan::Host& host = question.hosts[i];
+    ask_name(i + kNamesAtOnce);
     HostFacts& facts = hosts.emplace_back(HostFacts{.devices = question.devices[i]});
     const auto given = answers(surveyed.hosts[i], commands_for(question, i).size());
     const auto trouble = question.root_info.empty() ? add_addresses(question, facts.devices, given, facts)
                                                     : add_root_info(question, given, facts);
     if (trouble) troubles.add(host.name, *trouble);
     const auto unnamed =
-        add_server_id(host, surveyed.hosts[i].facts.value_or(wire::Facts{}), question.hosts.size() == 1, facts);
+        add_server_id(host, surveyed.hosts[i].facts.value_or(wire::Facts{}), question.hosts.size() == 1, names, facts);
     if (unnamed && question.root_info.empty()) troubles.add(host.name, *unnamed);
   }
   if (auto error = troubles.take()) return fail(*std::move(error));

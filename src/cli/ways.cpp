@@ -1,6 +1,9 @@
 #include "cli/ways.h"
 
+#include <fcntl.h>
 #include <unistd.h>
+
+#include <asio/posix/stream_descriptor.hpp>
 
 #include <cstdio>
 
@@ -83,6 +86,20 @@ launcher::Survey::Result Ways::survey(const std::vector<plan::Host>& hosts, laun
   log_to({});
   note_to({});
   return result;
+}
+
+/// Who listens next hears of hosts that are lost meanwhile.
+void Ways::wait_readable(const sys::Fd& fd, allocate::Names::Time deadline) {
+  hosts_.listen({[](int, const wire::Hello&) {},
+                 [](int, const launcher::Loss&) {},
+                 [](int, const wire::Message&, const std::deque<sys::Fd>&) {},
+                 {}});
+  asio::posix::stream_descriptor readable(io_, ::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
+  readable.async_wait(asio::posix::stream_descriptor::wait_read, [this](asio::error_code error) {
+    if (!error) io_.stop();
+  });
+  io_.run_until(deadline);
+  io_.restart();
 }
 
 void Ways::close() {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "allocate/names.h"
 #include "cli/options.h"
 #include "launcher/hosts.h"
 #include "launcher/settings.h"
@@ -41,10 +42,16 @@ class Ways {
   launcher::Survey::Result survey(const std::vector<plan::Host>& hosts, launcher::Survey::Question question,
                                   launcher::Survey::Inquiry inquiry = {});
 
+  /// Waits for something else than hosts, which meanwhile hear that we live. This must outlive it.
+  allocate::Names::Wait waiter() {
+    return [this](const sys::Fd& fd, allocate::Names::Time deadline) { wait_readable(fd, deadline); };
+  }
+
   /// Waits for what was started, each wait bounded. May be called twice.
   void close();
 
  private:
+  void wait_readable(const sys::Fd& fd, allocate::Names::Time deadline);
   void log(int level, const std::string& text);
   void note(const std::string& text);
   std::unique_ptr<transport::Transport> way_elsewhere(const Options& options);

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "sys/io.h"
+#include "sys/thread.h"
 #include "transport/ssh/library.h"
 #include "transport/ssh/routes.h"
 #include "transport/ssh/runner.h"
 #include "transport/ssh/surroundings.h"
-#include "transport/ssh/thread.h"
 #include "transport/ssh/watchdog.h"
 
 namespace dlaunch::transport {
@@ -40,7 +40,7 @@ class Ssh::Impl {
     if (!errors.read) return no_resources(host, errno);
     auto runner = std::make_shared<ssh::Runner>(
         ssh::Runner::Parts{library_, watchdog_, *std::move(route), std::move(theirs), std::move(errors.write)});
-    ssh::Thread thread;
+    sys::Thread thread;
     if (const int error = thread.start([runner] { runner->run(); }); error != 0) return no_resources(host, error);
     runs_.push_back({runner, std::move(thread)});
     return Opened{.stream = std::move(ours),
@@ -61,7 +61,7 @@ class Ssh::Impl {
  private:
   struct Run {
     std::shared_ptr<ssh::Runner> runner;
-    ssh::Thread thread;
+    sys::Thread thread;
   };
 
   /// A host may be tried many times until it is up.

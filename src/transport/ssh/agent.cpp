@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "sys/io.h"
+#include "sys/thread.h"
 #include "transport/ssh/encoding.h"
-#include "transport/ssh/thread.h"
 
 namespace dlaunch::transport::ssh {
 namespace {
@@ -113,7 +113,7 @@ string Agent::trouble() const {
 
 sys::Fd Agent::show(std::vector<AgentKey> keys) {
   auto [ours, hosts] = sys::make_socketpair();
-  Thread thread;
+  sys::Thread thread;
   const auto end = std::make_shared<sys::Fd>(std::move(ours));
   if (thread.start([self = shared_from_this(), end, shown = std::move(keys)] { self->serve(*end, shown); }) != 0) {
     return sys::Fd();

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "sys/fd.h"
-#include "transport/ssh/thread.h"
+#include "sys/thread.h"
 
 namespace dlaunch::transport::ssh {
 
@@ -52,7 +52,7 @@ class Watchdog {
 
  private:
   std::shared_ptr<Guard::Shared> shared_;
-  Thread thread_;
+  sys::Thread thread_;
 };
 
 }  // namespace dlaunch::transport::ssh

@@ -45,7 +45,6 @@ TEST(ThisMachine, LooksAtTheRealOne) {
   EXPECT_THAT(own.names, testing::Contains("n1"));
   EXPECT_GE(own.names.size(), 2U);
   EXPECT_THAT(own.addresses, testing::Contains("127.0.0.1"));
-  EXPECT_THAT(resolve_addresses("127.0.0.1"), ElementsAre("127.0.0.1"));
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <functional>
 
-namespace dlaunch::transport::ssh {
+namespace dlaunch::sys {
 
 class Thread {
  public:
@@ -26,4 +26,4 @@ class Thread {
   bool joinable_ = false;
 };
 
-}  // namespace dlaunch::transport::ssh
+}  // namespace dlaunch::sys

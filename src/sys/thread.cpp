@@ -1,11 +1,11 @@
-#include "transport/ssh/thread.h"
+#include "sys/thread.h"
 
 #include <csignal>
 #include <ctime>
 #include <memory>
 #include <utility>
 
-namespace dlaunch::transport::ssh {
+namespace dlaunch::sys {
 namespace {
 
 constexpr size_t kStack = 512u << 10;  // getaddrinfo with a resolver's plug-in is what needs most
@@ -57,4 +57,4 @@ bool Thread::join_until(std::chrono::system_clock::time_point deadline) {
   return !joinable_;
 }
 
-}  // namespace dlaunch::transport::ssh
+}  // namespace dlaunch::sys

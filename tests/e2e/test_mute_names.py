@@ -1,0 +1,84 @@
+"""A name server that never answers: what needs a name ends within 10 s in all, and says which name it was."""
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "testbed"))
+import namespaces  # noqa: E402
+import testbed  # noqa: E402
+import support  # noqa: E402
+from support import Case  # noqa: E402
+
+WHY_NOT = testbed.why_not()
+LIMIT = 10
+NAMES = [f"mute{number}" for number in range(1, 6)]
+ELSEWHERE = ("--exec", "env X={host}")  # a shell of this machine stands for that of each host
+
+
+class MuteNameServer(Case):
+    def setUp(self):
+        if WHY_NOT:
+            self.skipTest(WHY_NOT)
+        super().setUp()
+        (self.dir / "resolv.conf").write_text("nameserver 127.0.0.1\noptions timeout:5 attempts:3\n")
+        (self.dir / "nsswitch.conf").write_text("hosts: files dns\n")
+        (self.dir / "hosts").write_text("127.0.0.1 localhost\n192.0.2.7 known\n")
+
+    def start(self, *args, **options):
+        return super().start(*args, preexec_fn=self.go_where_names_are_mute, close_fds=False, **options)
+
+    def go_where_names_are_mute(self):
+        namespaces.unshare(namespaces.NEWNS | namespaces.NEWNET)
+        namespaces.keep_mounts_private()
+        for name in ("resolv.conf", "nsswitch.conf", "hosts"):
+            namespaces.bind(self.dir / name, f"/etc/{name}")
+        subprocess.run("ip link set lo up && ip link add d0 type veth peer name d1 && "
+                       "ip addr add 192.0.2.1/24 dev d0 && ip link set d0 up",
+                       shell=True, check=True)
+        mute = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        mute.bind(("127.0.0.1", 53))
+        mute.set_inheritable(True)
+        mute.detach()
+
+    def test_every_wait_for_names_ends(self):
+        """Side by side, as each takes the whole limit."""
+        (self.dir / "list").write_text("localhost\n" + "\n".join(NAMES) + "\n")
+        (self.dir / "one").write_text("localhost\nmute1\nknown\n")
+        host = socket.gethostname()
+        torch = ("--env-for", "torch")
+        start = time.monotonic()
+        # With slots no host is reached before the plan; without, their agents wait meanwhile.
+        planned = self.job("-H", ",".join(["localhost", *NAMES]), *torch, "true")
+        surveyed = self.job("--hostfile", "list", *torch, "true")
+        # It is heard of after those that stand before it have had their time.
+        one_known = self.job("--hostfile", "one", "-N", 1, *torch, *support.sh("echo $MASTER_ADDR"))
+        maybe_ours = self.job("-H", ",".join(f"{host}.x{number}.example" for number in range(4)), "true")
+        interrupted = self.job("--hostfile", "list", *torch, "true")
+        time.sleep(3)
+        interrupted.send_signal(signal.SIGINT)
+        interrupted.communicate(timeout=3)
+        self.assertNotEqual(interrupted.returncode, 0)
+        for job in (planned, surveyed):
+            with self.subTest(job=job.args):
+                _, said = self.finish(job, 2, start)
+                self.assertIn(b"no name server answered for mute[1-5] within 10 s", said)
+                self.assertIn(b"by its address", said)
+                self.assertGreater(time.monotonic() - start, LIMIT - 1)
+        printed, _ = self.finish(one_known, 0, start)
+        self.assertEqual(set(printed.split()), {b"192.0.2.1"})
+        self.finish(maybe_ours, 0, start)
+
+    def job(self, *args):
+        return self.start(*ELSEWHERE, *args, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def finish(self, job, code, start):
+        printed, said = job.communicate(timeout=max(1, start + LIMIT + 5 - time.monotonic()))
+        self.assertEqual(job.returncode, code, said)
+        return printed, said
+
+
+if __name__ == "__main__":
+    support.main()
