@@ -6,12 +6,13 @@
 #include <algorithm>
 #include <array>
 
-#include "sys/fd.h"
-
 namespace dlaunch::sys {
 
 std::optional<std::string> read_file(const std::string& path, std::size_t limit) {
-  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  return read_file(Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), limit);
+}
+
+std::optional<std::string> read_file(const Fd& file, std::size_t limit) {
   if (!file) return std::nullopt;
   std::string text;
   std::array<char, 4096> buffer{};

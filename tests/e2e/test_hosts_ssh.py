@@ -128,11 +128,11 @@ class Names(Ssh):
         self.refused("/root/.ssh/config:1", "port")
 
     def test_what_is_not_supported_is_said_once(self):
-        self.configure("CertificateFile ~/.ssh/some")
+        self.configure("KnownHostsCommand /bin/true")
         result = self.run_dlaunch("-H", "node1,node2", "true")
         self.assert_exit(result, 0)
-        said = [line for line in lines(result.stderr) if "certificatefile" in line]
-        self.assertEqual(said, [f"dlaunch: note: {CONFIG}:1: certificatefile is not supported"])
+        said = [line for line in lines(result.stderr) if "knownhostscommand" in line]
+        self.assertEqual(said, [f"dlaunch: note: {CONFIG}:1: knownhostscommand is not supported"])
 
 
 class Between(Ssh):

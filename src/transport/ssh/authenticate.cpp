@@ -23,6 +23,7 @@ class Login {
   std::optional<WayEnd> run() {
     if (ended(asked([&] { return lib_.ssh_userauth_none(session_, nullptr); }))) return end_;
     const auto methods = static_cast<unsigned>(lib_.ssh_userauth_list(session_, nullptr));
+    if (!route_.public_keys) return refused("the ssh configuration allows no public keys");
     if ((methods & SSH_AUTH_METHOD_PUBLICKEY) == 0) return refused("it takes no public key");
     if (try_agent()) return end_;
     for (const auto& identity : route_.identities) {
@@ -90,6 +91,10 @@ class Login {
 
   bool try_file(const Identity& identity) {
     if (was_shown(identity)) return false;
+    if (identity.kind == Identity::Kind::unprotected) {
+      add(skipped_, identity.path + " (others may read it; chmod 600 makes it usable)");
+      return false;
+    }
     if (identity.kind == Identity::Kind::encrypted) {
       add(skipped_, identity.path + " (has a passphrase; ssh-add puts it into the agent)");
       return false;

@@ -86,17 +86,56 @@ string absolute(const string& pattern, const string& directory, const string& ho
   return pattern.starts_with('/') ? pattern : directory + '/' + pattern;
 }
 
-Result<void> include(ConfigLine& line, const string& directory, const Surroundings& surroundings, int depth) {
-  if (depth == kMostDepth) return wrong(line.where, "Include", "files include each other too deeply");
-  for (const string& word : line.words) {
-    for (const string& path : surroundings.glob(absolute(word, directory, surroundings.home))) {
-      auto file = parse_config_file(path, directory, surroundings, depth + 1);
-      if (!file) return fail(file.error());
-      line.included.push_back(*std::move(file));
+constexpr unsigned kWritableByAll = 002;
+constexpr unsigned kWritableByGroup = 020;
+
+/// Of one file and those that it includes.
+class Parser {
+ public:
+  Parser(bool users, const Surroundings& surroundings, std::vector<string>& doubtful)
+      : directory_(users ? surroundings.home + "/.ssh" : "/etc/ssh"),
+        surroundings_(surroundings),
+        doubtful_(doubtful) {}
+
+  Result<std::shared_ptr<const ConfigFile>> parse(const string& path, const File& read, bool checked, int depth) const {
+    const bool foreign = read.owner != 0 && read.owner != surroundings_.user_id;
+    if (checked && (foreign || (read.mode & kWritableByAll) != 0)) return fail(bad_permissions(path));
+    if (checked && (read.mode & kWritableByGroup) != 0) doubtful_.push_back(path);
+    auto file = std::make_shared<ConfigFile>();
+    int number = 0;
+    for (const string& raw : split(read.text, '\n')) {
+      ++number;
+      const string_view content = trim(raw);
+      if (content.empty() || content.front() == '#') continue;
+      auto line = parse_line(content, path + ":" + std::to_string(number));
+      if (!line) return fail(line.error());
+      if (line->keyword == "include") {
+        if (auto ok = include(*line, depth); !ok) return fail(ok.error());
+      }
+      file->lines.push_back(*std::move(line));
     }
+    return file;
   }
-  return {};
-}
+
+ private:
+  Result<void> include(ConfigLine& line, int depth) const {
+    if (depth == kMostDepth) return wrong(line.where, "Include", "files include each other too deeply");
+    for (const string& word : line.words) {
+      for (const string& path : surroundings_.glob(absolute(word, directory_, surroundings_.home))) {
+        const auto read = surroundings_.read_file(path);
+        if (!read) return wrong(line.where, "Include " + path, "it cannot be read");
+        auto file = parse(path, *read, true, depth + 1);
+        if (!file) return fail(file.error());
+        line.included.push_back(*std::move(file));
+      }
+    }
+    return {};
+  }
+
+  const string directory_;
+  const Surroundings& surroundings_;
+  std::vector<string>& doubtful_;
+};
 
 }  // namespace
 
@@ -105,23 +144,33 @@ string expand_home(string_view path, const string& home) {
   return path.starts_with("~/") ? home + string(path.substr(1)) : string(path);
 }
 
-Result<std::shared_ptr<const ConfigFile>> parse_config_file(const string& path, const string& directory,
-                                                            const Surroundings& surroundings, int depth) {
+Result<std::shared_ptr<const ConfigFile>> parse_config_file(const ConfigPath& path, const Surroundings& surroundings,
+                                                            std::vector<string>& doubtful) {
+  const auto read = surroundings.read_file(path.path);
+  if (!read) return std::make_shared<ConfigFile>();
+  return Parser(path.users, surroundings, doubtful).parse(path.path, *read, path.users, 0);
+}
+
+Error bad_permissions(const string& path) {
+  return {path, "bad owner or permissions", "others can write it, and ssh refuses it, too",
+          "make it yours, and chmod go-w " + shell_quote(path), kExitRefused};
+}
+
+std::shared_ptr<const ConfigFile> parse_config_answer(string_view text, bool shared) {
   auto file = std::make_shared<ConfigFile>();
-  const auto text = surroundings.read_file(path);
-  int number = 0;
-  for (const string& raw : split(text.value_or(""), '\n')) {
-    ++number;
-    const string_view content = trim(raw);
-    if (content.empty() || content.front() == '#') continue;
-    auto line = parse_line(content, path + ":" + std::to_string(number));
-    if (!line) return fail(line.error());
-    if (line->keyword == "include") {
-      if (auto ok = include(*line, directory, surroundings, depth); !ok) return fail(ok.error());
-    }
-    file->lines.push_back(*std::move(line));
+  for (const string& line : split(text, '\n')) {
+    const size_t blank = std::min(line.find(' '), line.size());
+    const string_view rest = trim(string_view(line).substr(blank));
+    string keyword = to_lower(string_view(line).substr(0, blank));
+    if (rest.empty() || keyword == "host" || (shared && keyword == "hostname")) continue;
+    file->lines.push_back(
+        {.keyword = std::move(keyword), .words = split(rest, ' '), .rest = string(rest), .where = "ssh -G"});
   }
   return file;
+}
+
+tl::unexpected<Error> wrong_line(const ConfigLine& line, string why) {
+  return wrong(line.where, line.keyword + " " + line.rest, std::move(why));
 }
 
 }  // namespace dlaunch::transport::ssh

@@ -24,9 +24,19 @@ struct ConfigFile {
   std::vector<ConfigLine> lines;
 };
 
-/// `directory`: where relative names of included files begin.
-Result<std::shared_ptr<const ConfigFile>> parse_config_file(const std::string& path, const std::string& directory,
-                                                            const Surroundings& surroundings, int depth = 0);
+/// One that does not exist is empty. One that others can write is refused where `ssh` does: the user's own, and all
+/// that are included. `doubtful` gets those that their group can write.
+Result<std::shared_ptr<const ConfigFile>> parse_config_file(const ConfigPath& path, const Surroundings& surroundings,
+                                                            std::vector<std::string>& doubtful);
+
+/// Of a file whose owner or permissions let others write it.
+Error bad_permissions(const std::string& path);
+
+/// What `ssh -G` prints: a keyword and its value a line, nothing quoted. `shared`: without the host's own name.
+std::shared_ptr<const ConfigFile> parse_config_answer(std::string_view text, bool shared);
+
+/// "file:line: keyword value: why", for a line that ssh refuses, too.
+tl::unexpected<Error> wrong_line(const ConfigLine& line, std::string why);
 
 /// ~ and ~/… at the beginning stand for the home directory.
 std::string expand_home(std::string_view path, const std::string& home);

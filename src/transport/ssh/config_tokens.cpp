@@ -2,6 +2,8 @@
 
 #include <optional>
 
+#include "transport/ssh/encoding.h"
+
 namespace dlaunch::transport::ssh {
 namespace {
 
@@ -13,12 +15,15 @@ std::optional<string> value_of(char letter, const Tokens& tokens) {
   switch (letter) {
     case '%':
       return "%";
+    case 'C':  // where a jump is hashed, too, depends on ssh's version
+      if (!config.proxy_jump.empty()) return std::nullopt;
+      return to_hex(sha1(here.host_name + config.host_name + std::to_string(config.port) + config.user));
     case 'd':
       return here.home;
     case 'h':
       return config.host_name;
     case 'i':
-      return here.user_id;
+      return std::to_string(here.user_id);
     case 'j':
       return config.proxy_jump;
     case 'k':
@@ -42,16 +47,16 @@ std::optional<string> value_of(char letter, const Tokens& tokens) {
 
 }  // namespace
 
-Expanded expand_tokens(std::string_view text, const Tokens& tokens) {
-  Expanded expanded;
+std::optional<string> expand_tokens(std::string_view text, const Tokens& tokens) {
+  string expanded;
   for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%' || i + 1 == text.size()) {
-      expanded.text += text[i];
+    if (text[i] != '%') {
+      expanded += text[i];
       continue;
     }
-    const auto value = value_of(text[++i], tokens);
-    if (!value) expanded.notes.push_back(string(text) + ": %" + text[i] + " is not supported");
-    expanded.text += value.value_or(string("%") + text[i]);
+    const auto value = ++i < text.size() ? value_of(text[i], tokens) : std::nullopt;
+    if (!value) return std::nullopt;
+    expanded += *value;
   }
   return expanded;
 }
@@ -70,13 +75,14 @@ string expand_host_name(std::string_view text, const string& host) {
   return name;
 }
 
-string expand_variables(string text, const Surroundings& surroundings) {
+std::optional<string> expand_variables(string text, const Surroundings& surroundings) {
   for (size_t at = 0; (at = text.find("${", at)) != string::npos;) {
     const size_t end = text.find('}', at);
     if (end == string::npos) break;
-    const string value = surroundings.variable(text.substr(at + 2, end - at - 2)).value_or("");
-    text.replace(at, end + 1 - at, value);
-    at += value.size();
+    const auto value = surroundings.variable(text.substr(at + 2, end - at - 2));
+    if (!value) return std::nullopt;
+    text.replace(at, end + 1 - at, *value);
+    at += value->size();
   }
   return text;
 }

@@ -1,9 +1,9 @@
 // The % tokens and ${variables} in values of an ssh configuration. PURE.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "transport/ssh/config.h"
 
@@ -16,16 +16,13 @@ struct Tokens {
   const Surroundings& surroundings;
 };
 
-struct Expanded {
-  std::string text;
-  std::vector<std::string> notes;  ///< tokens that are not supported
-};
-Expanded expand_tokens(std::string_view text, const Tokens& tokens);
+/// nullopt when one is not known.
+std::optional<std::string> expand_tokens(std::string_view text, const Tokens& tokens);
 
 /// HostName knows %h and %% only.
 std::string expand_host_name(std::string_view text, const std::string& host);
 
-/// ${NAME}; one that is not set is empty.
-std::string expand_variables(std::string text, const Surroundings& surroundings);
+/// ${NAME}; nullopt when one is not set.
+std::optional<std::string> expand_variables(std::string text, const Surroundings& surroundings);
 
 }  // namespace dlaunch::transport::ssh

@@ -101,6 +101,18 @@ std::optional<std::string> from_base64(std::string_view text) {
   return bytes;
 }
 
+Sha1 sha1(std::string_view text) { return finish(kStart, 0, text); }
+
+std::string to_hex(const Sha1& digest) {
+  constexpr std::string_view kHexDigits = "0123456789abcdef";
+  std::string text;
+  for (const unsigned char byte : digest) {
+    text += kHexDigits[byte >> 4];
+    text += kHexDigits[byte & 15];
+  }
+  return text;
+}
+
 HmacSha1::HmacSha1(std::string_view key) {
   std::string short_key(key);
   if (short_key.size() > kBlock) short_key = text_of(finish(kStart, 0, key));

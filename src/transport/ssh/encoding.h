@@ -13,10 +13,15 @@ std::string to_base64(std::string_view bytes);
 /// nullopt when malformed. White space is not allowed.
 std::optional<std::string> from_base64(std::string_view text);
 
+using Sha1 = std::array<unsigned char, 20>;
+/// Not for secrets, either.
+Sha1 sha1(std::string_view text);
+std::string to_hex(const Sha1& digest);
+
 /// HMAC-SHA1 under one key. Not for secrets: names in known_hosts are hashed so.
 class HmacSha1 {
  public:
-  using Digest = std::array<unsigned char, 20>;
+  using Digest = Sha1;
   explicit HmacSha1(std::string_view key);
   Digest of(std::string_view text) const;
 

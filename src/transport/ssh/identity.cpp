@@ -56,4 +56,9 @@ Identity read_identity(std::string path, std::string text, std::string_view publ
   return identity;
 }
 
+bool is_unprotected(const File& file, unsigned user_id) {
+  constexpr unsigned kOfOthers = 077;
+  return file.owner == user_id && (file.mode & kOfOthers) != 0;
+}
+
 }  // namespace dlaunch::transport::ssh

@@ -4,10 +4,12 @@
 #include <string>
 #include <string_view>
 
+#include "transport/ssh/config.h"
+
 namespace dlaunch::transport::ssh {
 
 struct Identity {
-  enum class Kind { usable, encrypted, foreign };
+  enum class Kind { usable, encrypted, unprotected, foreign };
   std::string path;
   Kind kind = Kind::usable;
   std::string key;          ///< the file's text, as libssh parses it; never told to anybody
@@ -16,5 +18,8 @@ struct Identity {
 
 /// `text`: the private key's file; empty when there is none. `public_text`: that of FILE.pub, may be empty.
 Identity read_identity(std::string path, std::string text, std::string_view public_text);
+
+/// A private key of our own that others may read, which ssh ignores.
+bool is_unprotected(const File& file, unsigned user_id);
 
 }  // namespace dlaunch::transport::ssh

@@ -20,18 +20,11 @@ std::string_view next_word(std::string_view& text) {
   return word;
 }
 
-/// What libssh calls the algorithms that sign with a type of key; ours, best first.
-struct Type {
-  std::string_view name;
-  std::string_view algorithms;
-};
-constexpr Type kTypes[] = {
-    {"ssh-ed25519", "ssh-ed25519"},
-    {"ecdsa-sha2-nistp521", "ecdsa-sha2-nistp521"},
-    {"ecdsa-sha2-nistp384", "ecdsa-sha2-nistp384"},
-    {"ecdsa-sha2-nistp256", "ecdsa-sha2-nistp256"},
-    {"ssh-rsa", "rsa-sha2-512,rsa-sha2-256"},
-};
+constexpr std::string_view kUsualAlgorithms =
+    "ssh-ed25519,ecdsa-sha2-nistp521,ecdsa-sha2-nistp384,ecdsa-sha2-nistp256,rsa-sha2-512,rsa-sha2-256";
+
+/// The type of key that an algorithm signs with.
+std::string_view type_of(std::string_view algorithm) { return algorithm.starts_with("rsa-") ? "ssh-rsa" : algorithm; }
 
 bool has_type(const std::vector<KnownKey>& keys, std::string_view type) {
   return std::any_of(keys.begin(), keys.end(), [&](const KnownKey& key) { return key.type == type; });
@@ -129,22 +122,23 @@ KeyVerdict judge(const KnownHost& host, std::string_view type, std::string_view 
   for (const auto* keys : {&host.named.keys, &host.bare.keys}) {
     if (const auto line = find_same(*keys); line != keys->end()) return {Kind::known, *line};
   }
-  for (const KnownKey& line : host.named.keys) {
-    if (line.type == type) return {Kind::changed, line};
+  // Of whatever type: else whoever offers one of a type that is not known would be a host never seen.
+  if (!host.named.keys.empty()) {
+    const auto line = std::find_if(host.named.keys.begin(), host.named.keys.end(),
+                                   [&](const KnownKey& known) { return known.type == type; });
+    return {Kind::changed, line == host.named.keys.end() ? host.named.keys.front() : *line};
   }
   return {host.named.authority ? Kind::authority_only : Kind::unknown, {}};
 }
 
-std::string preferred_types(const KnownHost& host) {
+std::string preferred_algorithms(const KnownHost& host, std::string_view allowed) {
   const std::vector<KnownKey>& keys = host.named.keys.empty() ? host.bare.keys : host.named.keys;
-  std::string first;
-  std::string rest;
-  for (const Type& type : kTypes) {
-    std::string& list = has_type(keys, type.name) ? first : rest;
-    if (!list.empty()) list += ',';
-    list += type.algorithms;
-  }
-  return first.empty() ? rest : rest.empty() ? first : first + ',' + rest;
+  std::vector<std::string> list = split(allowed.empty() ? kUsualAlgorithms : allowed, ',');
+  std::stable_partition(list.begin(), list.end(),
+                        [&](const std::string& algorithm) { return has_type(keys, type_of(algorithm)); });
+  std::string text;
+  for (const std::string& algorithm : list) text += (text.empty() ? "" : ",") + algorithm;
+  return text;
 }
 
 std::string known_hosts_line(const KnownName& name, std::string_view type, std::string_view key,

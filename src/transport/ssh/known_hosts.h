@@ -71,8 +71,8 @@ struct KeyVerdict {
 };
 KeyVerdict judge(const KnownHost& host, std::string_view type, std::string_view key);
 
-/// The key types to ask a host for, best first, as libssh lists them: those that are known of it before the others.
-std::string preferred_types(const KnownHost& host);
+/// The algorithms of `allowed` (empty: the usual ones), those that sign with a key that is known of the host in front.
+std::string preferred_algorithms(const KnownHost& host, std::string_view allowed);
 
 /// One line for the user's file, ending in a newline. `salt`: the name is hashed with it; empty: it is not.
 std::string known_hosts_line(const KnownName& name, std::string_view type, std::string_view key, std::string_view salt);

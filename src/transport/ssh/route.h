@@ -9,6 +9,7 @@
 
 #include "transport/host_key.h"
 #include "transport/ssh/agent.h"
+#include "transport/ssh/algorithms.h"
 #include "transport/ssh/connect.h"
 #include "transport/ssh/identity.h"
 #include "transport/ssh/known_hosts.h"
@@ -25,10 +26,12 @@ struct Route {
   std::string known_hosts_file;   ///< the user's own, where an accepted key is written
   bool hash_known_hosts = false;  ///< without its name in the clear
   std::vector<std::shared_ptr<const Identity>> identities;
+  bool public_keys = true;                      ///< may log in
   bool identities_only = false;                 ///< of the agent's keys only those that are among the identities
   std::shared_ptr<Agent> agent;                 ///< none: there is none, or it is not to be asked
   std::vector<std::string> missing_identities;  ///< named by the user, and not there
-  std::chrono::milliseconds limit{10'000};      ///< of each phase
+  Algorithms algorithms;
+  std::chrono::milliseconds limit{10'000};  ///< of each phase
 };
 
 }  // namespace dlaunch::transport::ssh

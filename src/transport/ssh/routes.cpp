@@ -36,9 +36,9 @@ Result<Route> Routes::to(const plan::Host& host) {
   if (auto ok = read_config(); !ok) return fail(ok.error());
   const auto config = config_->resolve(host.name, said_of(host.reach, surroundings_.home), surroundings_);
   if (!config) return fail(config.error());
-  for (const string& note : config->notes) {
-    if (noted_.insert(note).second && note_) note_(note);
-  }
+  if (config->unread.refusal) return fail(*config->unread.refusal);
+  for (const string& note : config->notes) tell(note);
+  for (const string& line : config->unread.what) tell(line + " is not read");
   Route route;
   route.host = host.name;
   route.target = {config->host_name, config->port, to_lower(host.name) != config->host_name, config->family};
@@ -53,8 +53,14 @@ Result<Route> Routes::to(const plan::Host& host) {
   if (config->connect_timeout) route.limit = std::chrono::seconds(*config->connect_timeout);
   add_identities(route, *config);
   route.identities_only = config->identities_only;
+  route.public_keys = config->public_keys;
+  route.algorithms = config->algorithms;
   route.agent = agent(*config);
   return route;
+}
+
+void Routes::tell(const string& note) {
+  if (noted_.insert(note).second && note_) note_(note);
 }
 
 std::shared_ptr<const KnownHosts> Routes::known_hosts(const std::vector<string>& files) {
@@ -62,7 +68,7 @@ std::shared_ptr<const KnownHosts> Routes::known_hosts(const std::vector<string>&
   if (known) return known;
   auto read = std::make_shared<KnownHosts>();
   for (const string& file : files) {
-    if (const auto text = surroundings_.read_file(file)) read->add_file(file, *text);
+    if (const auto known_keys = surroundings_.read_file(file)) read->add_file(file, known_keys->text);
   }
   known = std::move(read);
   return known;
@@ -71,10 +77,14 @@ std::shared_ptr<const KnownHosts> Routes::known_hosts(const std::vector<string>&
 std::shared_ptr<const Identity> Routes::identity(const string& path) {
   const auto [at, fresh] = identities_.try_emplace(path);
   if (!fresh) return at->second;
-  auto text = surroundings_.read_file(path);
-  const auto public_text = surroundings_.read_file(path + ".pub");
-  if (!text && !public_text) return nullptr;
-  at->second = std::make_shared<Identity>(read_identity(path, std::move(text).value_or(""), public_text.value_or("")));
+  auto file = surroundings_.read_file(path);
+  const auto public_file = surroundings_.read_file(path + ".pub");
+  if (!file && !public_file) return nullptr;
+  Identity found = read_identity(path, file ? std::move(file->text) : "", public_file ? public_file->text : "");
+  if (file && found.kind != Identity::Kind::foreign && is_unprotected(*file, surroundings_.user_id)) {
+    found.kind = Identity::Kind::unprotected;
+  }
+  at->second = std::make_shared<Identity>(std::move(found));
   return at->second;
 }
 

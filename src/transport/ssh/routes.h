@@ -26,6 +26,7 @@ class Routes {
 
  private:
   Result<void> read_config();
+  void tell(const std::string& note);
   std::shared_ptr<const KnownHosts> known_hosts(const std::vector<std::string>& files);
   std::shared_ptr<const Identity> identity(const std::string& path);
   void add_identities(Route& route, const HostConfig& config);

@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <functional>
+#include <initializer_list>
 #include <new>
 #include <optional>
 #include <utility>
@@ -75,12 +77,33 @@ class Session {
     set(SSH_OPTIONS_KNOWNHOSTS, "/dev/null");
     set(SSH_OPTIONS_GLOBAL_KNOWNHOSTS, "/dev/null");
     set(SSH_OPTIONS_TIMEOUT, &seconds);
-    set(SSH_OPTIONS_HOSTKEYS, preferred_types(parts_.route.known).c_str());
+    if (!keep_to(parts_.route.algorithms)) {
+      return WayEnd{"libssh cannot keep to the algorithms of the ssh configuration", lib_.ssh_get_error(session_),
+                    "OpenSSH's client may reach it: --exec 'ssh -T {host}'"};
+    }
     set(SSH_OPTIONS_FD, &fd);
     begin_phase();
     (void)socket.release();  // libssh's from here on
     if (lib_.ssh_connect(session_) == SSH_OK) return std::nullopt;
     return handshake_failed(lib_.ssh_get_error(session_));
+  }
+
+  bool allow(std::initializer_list<ssh_options_e> options, const string& list) {
+    return list.empty() || std::ranges::all_of(options, [&](ssh_options_e option) {
+             return lib_.ssh_options_set(session_, option, list.c_str()) == SSH_OK;
+           });
+  }
+
+  /// False when libssh refuses one of them, and would go on with its own.
+  bool keep_to(const Algorithms& wanted) {
+    if (wanted.least_rsa_bits) set(SSH_OPTIONS_RSA_MIN_SIZE, &*wanted.least_rsa_bits);
+    if (wanted.rekey_bytes) set(SSH_OPTIONS_REKEY_DATA, &*wanted.rekey_bytes);
+    if (wanted.rekey_seconds) set(SSH_OPTIONS_REKEY_TIME, &*wanted.rekey_seconds);
+    return allow({SSH_OPTIONS_CIPHERS_C_S, SSH_OPTIONS_CIPHERS_S_C}, wanted.ciphers) &&
+           allow({SSH_OPTIONS_HMAC_C_S, SSH_OPTIONS_HMAC_S_C}, wanted.macs) &&
+           allow({SSH_OPTIONS_KEY_EXCHANGE}, wanted.key_exchange) &&
+           allow({SSH_OPTIONS_PUBLICKEY_ACCEPTED_TYPES}, wanted.public_keys) &&
+           allow({SSH_OPTIONS_HOSTKEYS}, preferred_algorithms(parts_.route.known, wanted.host_keys));
   }
 
   WayEnd handshake_failed(const string& why) const {

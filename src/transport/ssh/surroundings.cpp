@@ -1,7 +1,9 @@
 #include "transport/ssh/surroundings.h"
 
+#include <fcntl.h>
 #include <glob.h>
 #include <pwd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -20,6 +22,16 @@ std::optional<std::string> variable(const std::string& name) {
   return value ? std::optional<std::string>(value) : std::nullopt;
 }
 
+/// As ssh looks at it: the file that is read is the one whose owner and mode count.
+std::optional<File> read_whole(const std::string& path) {
+  const sys::Fd opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat status{};
+  if (!opened || ::fstat(opened.get(), &status) != 0) return std::nullopt;
+  auto text = sys::read_file(opened, kLargestFile);
+  if (!text) return std::nullopt;
+  return File{*std::move(text), status.st_uid, status.st_mode & 07777};
+}
+
 std::vector<std::string> files_named(const std::string& pattern) {
   glob_t found{};
   std::vector<std::string> paths;
@@ -35,10 +47,10 @@ Surroundings look_around() {
   const passwd* user = ::getpwuid(::getuid());  // NOLINT(concurrency-mt-unsafe): in the launcher's thread alone
   here.home = user ? user->pw_dir : variable("HOME").value_or("/");
   here.user = user ? user->pw_name : variable("USER").value_or("");
-  here.user_id = std::to_string(::getuid());
+  here.user_id = ::getuid();
   std::array<char, 256> name{};
   if (::gethostname(name.data(), name.size() - 1) == 0) here.host_name = name.data();
-  here.read_file = [](const std::string& path) { return sys::read_file(path, kLargestFile); };
+  here.read_file = read_whole;
   here.glob = files_named;
   here.variable = variable;
   return here;

@@ -4,6 +4,7 @@
 #include <glob.h>
 #include <gmock/gmock.h>
 #include <pwd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,9 +27,14 @@ class Configs : public Temporary {
     const passwd* user = ::getpwuid(::getuid());
     here.home = user->pw_dir;
     here.user = user->pw_name;
-    here.user_id = std::to_string(::getuid());
+    here.user_id = ::getuid();
     here.host_name = "here.example.org";
-    here.read_file = read;
+    here.read_file = [](const std::string& path) -> std::optional<File> {
+      const auto text = read(path);
+      struct stat status{};
+      if (!text || ::stat(path.c_str(), &status) != 0) return std::nullopt;
+      return File{*text, status.st_uid, status.st_mode & 07777};
+    };
     here.glob = [](const std::string& pattern) {
       glob_t found{};
       std::vector<std::string> paths;
@@ -44,7 +50,7 @@ class Configs : public Temporary {
   }
 
   Result<HostConfig> resolve(const std::string& text, const std::string& host, const ssh::Said& said = {}) const {
-    auto config = Config::read({write("config", text)}, here());
+    auto config = Config::read({{write("config", text)}}, here());
     if (!config) return fail(config.error());
     return config->resolve(host, said, here());
   }
@@ -108,6 +114,12 @@ const std::vector<std::string> kTexts = {
     "Match host *.example.org\n User suffix\nHost x\n User x\n",
     "Match localuser nobody-of-that-name\n User no\n",
     "Match canonical\n User canonical\n",
+    "Match !canonical\n User first\nMatch canonical\n User again\n",
+    "Match final all\n User last\n Port 40\nHost node*\n User before\n",
+    "Match final host *.org\n Port 41\nHost node1\n HostName %h.org\n",
+    "Match !final\n Port 42\nMatch final\n Port 43\n HostName never\n",
+    "Match canonical\n Port 44\nMatch host nowhere final\n User x\n",
+    "Host node1\nMatch final\n IdentityFile /final\nHost *\nIdentityFile /k\n",
     "ProxyJump bastion\n",
     "ProxyJump ann@bastion:2222,bob@inner\n",
     "ProxyJump none\nProxyJump bastion\n",
@@ -236,25 +248,188 @@ TEST_F(Configs, ATimeoutOfZeroIsNone) { EXPECT_FALSE(resolve("ConnectTimeout 0\n
 
 TEST_F(Configs, SayWhatTheyDoNotHeed) {
   const std::pair<std::string, std::string> kRows[] = {
-      {"CertificateFile ~/.ssh/cert", "config:1: certificatefile is not supported"},
-      {"Match exec true\nUser a", "config:1: match exec is not supported"},
-      {"Host node*\nCiphers aes256-ctr", "config:2: ciphers is not supported"},
-      {"PreferredAuthentications gssapi-with-mic", "preferredauthentications"},
-      {"RevokedHostKeys /etc/ssh/revoked", "revokedhostkeys"},
-      {"IdentityFile /k/%C", "%C"},
+      {"PKCS11Provider /lib/p.so", "config:1: pkcs11provider is not supported"},
+      {"Host node*\nKnownHostsCommand /bin/known %h", "config:2: knownhostscommand is not supported"},
   };
   for (const auto& [text, note] : kRows) {
     const auto got = resolve(text, "node1");
     ASSERT_TRUE(got) << text;
     EXPECT_THAT(got->notes, ElementsAre(HasSubstr(note))) << text;
   }
-  EXPECT_THAT(resolve("Host other\nCiphers aes256-ctr", "node1")->notes, IsEmpty());
+  EXPECT_THAT(resolve("Host other\nPKCS11Provider /lib/p.so", "node1")->notes, IsEmpty());
+}
+
+TEST_F(Configs, ApplyNothingThatDependsOnWhatTheyDoNotKnow) {
+  for (const std::string match : {"exec true", "!exec false", "!exec true", "host node1 !exec false",
+                                  "exec true user *", "!localnetwork 10.0.0.0/8", "final !exec false"}) {
+    const auto got = resolve("Match " + match + "\n User a\n", "node1");
+    ASSERT_TRUE(got) << match;
+    EXPECT_NE(got->user, "a") << match;
+    EXPECT_THAT(got->unread.what, ElementsAre(HasSubstr("config:1: match "))) << match;
+  }
+  for (const std::string match : {"host node2 exec true", "exec true host node2", "!host node1 !exec false"}) {
+    EXPECT_THAT(resolve("Match " + match + "\n User a\n", "node1")->unread.what, IsEmpty()) << match;
+  }
+}
+
+TEST_F(Configs, KnowWhatOnlySshCanTell) {
+  EXPECT_THAT(resolve("CanonicalizeHostname yes\n", "a")->unread.what,
+              ElementsAre(HasSubstr(":1: canonicalizehostname")));
+  EXPECT_THAT(resolve("Host b\nOddKeyword 1\n", "a")->unread.what, ElementsAre(HasSubstr(":2: oddkeyword")));
+  EXPECT_THAT(resolve("CanonicalizeHostname no\n", "a")->unread.what, IsEmpty());
+}
+
+TEST_F(Configs, ShareWhatSshSaysOfThem) {
+  const auto shared = [&](const std::string& text, const std::string& host) {
+    return resolve(text, host)->unread.shared;
+  };
+  const std::string plain = "Match exec true\n User a\nHost node*\n Port 1\n";
+  EXPECT_TRUE(shared(plain, "node1"));
+  EXPECT_EQ(shared(plain, "node1"), shared(plain, "node2"));
+  EXPECT_NE(shared(plain, "node1"), shared(plain, "other"));
+  EXPECT_FALSE(shared("Match exec \"test %h\"\n User a\n", "node1"));
+  EXPECT_FALSE(shared("Match exec true\n HostName %h.org\n", "node1"));
+  EXPECT_FALSE(shared("Match exec true\n User a\nHost *\n HostName %h.org\n", "node1"));
+  EXPECT_FALSE(shared("CanonicalizeHostname yes\n", "node1"));
+}
+
+TEST_F(Configs, TakeTheAnswerOfSsh) {
+  const std::string text =
+      "Match exec true\n User ann\n ProxyJump gate:23\n IdentityFile \"~/a b\"\n CertificateFile /c\nHost *\n Port 7\n"
+      "RekeyLimit 1G 1h\n";
+  const std::string file = write("config", text);
+  const auto answer = shell("ssh -G -F " + file + " -- node1");
+  ASSERT_TRUE(answer.ok);
+  const auto got = Config::of_answer(answer.text, false).resolve("node1", {}, here());
+  ASSERT_TRUE(got) << to_text(got.error());
+  EXPECT_EQ(got->host_name, "node1");
+  EXPECT_EQ(got->user, "ann");
+  EXPECT_EQ(got->port, 7);
+  EXPECT_EQ(got->proxy_jump, "gate:23");
+  EXPECT_EQ(got->proxy_command, "");
+  EXPECT_THAT(got->identity_files, ElementsAre(here().home + "/a b"));
+  EXPECT_TRUE(got->identity_files_named);
+  EXPECT_THAT(got->certificate_files, ElementsAre("/c"));
+  EXPECT_EQ(got->algorithms.rekey_bytes, 1u << 30);
+  EXPECT_EQ(got->algorithms.rekey_seconds, 3600);
+  EXPECT_THAT(got->notes, IsEmpty());
+  EXPECT_THAT(got->unread.what, IsEmpty());
+  EXPECT_EQ(Config::of_answer(answer.text, true).resolve("node2", {}, here())->host_name, "node2");
+}
+
+TEST_F(Configs, NameNoIdentityInTheAnswerOfSshThatNobodyNamed) {
+  const auto answer = shell("ssh -G -F none -- node1");
+  ASSERT_TRUE(answer.ok);
+  const auto got = Config::of_answer(answer.text, false).resolve("node1", {}, here());
+  ASSERT_TRUE(got) << to_text(got.error());
+  EXPECT_FALSE(got->identity_files_named);
+  EXPECT_THAT(got->notes, IsEmpty());
+}
+
+/// ssh -G does not look at them, ssh ends there.
+TEST_F(Configs, WithTokensThatMeanNothingAreRefused) {
+  for (const std::string text : {"IdentityFile /k/%Q", "IdentityFile ${NOT_SET_AT_ALL}/k", "IdentityFile /k/%"}) {
+    const auto got = resolve(text + "\n", "x");
+    ASSERT_FALSE(got) << text;
+    EXPECT_THAT(to_text(got.error()), HasSubstr(text.substr(text.find(' ') + 1)));
+  }
+}
+
+/// As ssh: who may write the user's own file or an included one could say whom to trust.
+TEST_F(Configs, ThatOthersMayWriteAreRefused) {
+  const auto config = write("config", "User a\nInclude " + path("included") + "\n");
+  const auto included = write("included", "Port 7\n");
+  const auto read_it = [&](bool users) { return Config::read({{config, users}}, here()); };
+  EXPECT_TRUE(read_it(true));
+  for (const auto& [file, users_only] : {std::pair(config, true), std::pair(included, false)}) {
+    ASSERT_EQ(::chmod(file.c_str(), 0602), 0);
+    const auto got = read_it(true);
+    ASSERT_FALSE(got) << file;
+    EXPECT_THAT(to_text(got.error()), HasSubstr(file + ": bad owner or permissions"));
+    EXPECT_EQ(!read_it(false), !users_only);
+    ASSERT_EQ(::chmod(file.c_str(), 0644), 0);
+    EXPECT_TRUE(read_it(true));
+  }
+}
+
+/// Debian's ssh believes a file that its owner's own group may write; that of others does not.
+TEST_F(Configs, ThatAGroupMayWriteAreForSshToJudge) {
+  const auto config = write("config", "User a\nInclude " + path("included") + "\n");
+  for (const std::string& file : {config, write("included", "Port 7\n")}) {
+    ASSERT_EQ(::chmod(file.c_str(), 0620), 0);
+    const auto got = Config::read({{config, true}}, here())->resolve("x", {}, here());
+    ASSERT_TRUE(got);
+    EXPECT_THAT(got->unread.what, ElementsAre(file + ": its group may write it"));
+    ASSERT_TRUE(got->unread.refusal);
+    EXPECT_THAT(to_text(*got->unread.refusal), HasSubstr(file + ": bad owner or permissions"));
+    ASSERT_EQ(::chmod(file.c_str(), 0600), 0);
+  }
+}
+
+TEST_F(Configs, ThatOthersOwnAreRefused) {
+  if (::getuid() != 0) GTEST_SKIP() << "giving a file away needs root";
+  const auto config = write("config", "User a\n");
+  ASSERT_EQ(::chown(config.c_str(), 12345, 0), 0);
+  EXPECT_FALSE(Config::read({{config, true}}, here()));
+  auto theirs = here();
+  theirs.user_id = 12345;
+  EXPECT_TRUE(Config::read({{config, true}}, theirs));
+  ASSERT_EQ(::chown(config.c_str(), 0, 0), 0);
+  EXPECT_TRUE(Config::read({{config, true}}, theirs)) << "root's own";
+}
+
+TEST_F(Configs, AllowNoAlgorithmsThatSshWouldNot) {
+  for (const std::string text :
+       {"Ciphers aes256-ctr,aes128-ctr", "Ciphers -*cbc,*gcm*", "MACs hmac-sha2-512", "MACs -hmac-sha2-256*",
+        "KexAlgorithms ^ecdh-sha2-nistp384", "KexAlgorithms -*nistp*,curve*", "HostKeyAlgorithms rsa-sha2-*",
+        "PubkeyAcceptedAlgorithms -*ed25519*", "Ciphers +aes256-cbc", "MACs +hmac-sha1",
+        "HostKeyAlgorithms ^rsa-sha2-512"}) {
+    const auto got = resolve(text + "\n", "node1");
+    ASSERT_TRUE(got) << text << to_text(got.error());
+    auto want = reference(text + "\n", "node1");
+    const auto& a = got->algorithms;
+    int checked = 0;
+    for (const auto& [list, keyword] :
+         {std::pair(a.ciphers, "ciphers"), std::pair(a.macs, "macs"), std::pair(a.key_exchange, "kexalgorithms"),
+          std::pair(a.host_keys, "hostkeyalgorithms"), std::pair(a.public_keys, "pubkeyacceptedalgorithms")}) {
+      if (list.empty()) continue;
+      const auto allowed = split(want[keyword], ',');
+      for (const std::string& name : split(list, ',')) EXPECT_THAT(allowed, testing::Contains(name)) << text;
+      ++checked;
+    }
+    EXPECT_EQ(checked, 1) << text;
+  }
+  EXPECT_EQ(resolve("Ciphers aes256-ctr,aes128-ctr\n", "a")->algorithms.ciphers, "aes256-ctr,aes128-ctr");
+  EXPECT_TRUE(resolve("KexAlgorithms ^ecdh-sha2-nistp384\n", "a")
+                  ->algorithms.key_exchange.starts_with("ecdh-sha2-nistp384,curve"));
+  const auto none = resolve("KexAlgorithms sntrup761x25519-sha512@openssh.com\n", "a");
+  ASSERT_FALSE(none);
+  EXPECT_THAT(to_text(none.error()), testing::AllOf(HasSubstr("config:1: kexalgorithms"), HasSubstr("--exec 'ssh")));
+}
+
+/// Red Hat's, which stands in an included file under Match final.
+TEST_F(Configs, KeepToThePolicyOfTheSystem) {
+  const auto policy = write("policy",
+                            "Ciphers aes256-gcm@openssh.com,aes256-ctr\nRequiredRSASize 3072\n"
+                            "CASignatureAlgorithms rsa-sha2-512\nRekeyLimit 512M none\n");
+  const auto system = write("system", "Match final all\n Include " + policy + "\n");
+  const auto users = write("users", "Host strict\n Ciphers aes128-ctr\n");
+  const auto config = Config::read({{users, true}, {system, false}}, here());
+  ASSERT_TRUE(config) << to_text(config.error());
+  const auto got = config->resolve("node1", {}, here());
+  ASSERT_TRUE(got) << to_text(got.error());
+  EXPECT_EQ(got->algorithms.ciphers, "aes256-gcm@openssh.com,aes256-ctr");
+  EXPECT_EQ(got->algorithms.least_rsa_bits, 3072);
+  EXPECT_EQ(got->algorithms.rekey_bytes, 512u << 20);
+  EXPECT_THAT(got->notes, IsEmpty());
+  EXPECT_THAT(got->unread.what, IsEmpty());
+  EXPECT_EQ(config->resolve("strict", {}, here())->algorithms.ciphers, "aes128-ctr");
 }
 
 TEST_F(Configs, ThatSshRefusesAreRefused) {
   for (const std::string text : {"Port 0", "Port x", "User \"open", "StrictHostKeyChecking maybe", "AddressFamily ipv9",
                                  "Match nonsense", "Match host", "IdentitiesOnly perhaps", "User", "ConnectTimeout 5x",
-                                 "ConnectTimeout m", "ConnectTimeout 1m-3"}) {
+                                 "ConnectTimeout m", "ConnectTimeout 1m-3", "RequiredRSASize x", "RekeyLimit 5X"}) {
     const auto got = resolve("\n" + text + "\n", "x");
     ASSERT_FALSE(got) << text;
     EXPECT_THAT(to_text(got.error()), HasSubstr("config:2")) << text;

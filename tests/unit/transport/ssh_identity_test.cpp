@@ -54,5 +54,15 @@ TEST_F(Identities, ThatAreBrokenAreForeign) {
   EXPECT_EQ(read_identity("", "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n", "").kind, Identity::Kind::foreign);
 }
 
+TEST_F(Identities, ThatOthersMayReadAreUnprotected) {
+  const auto is = [](unsigned owner, unsigned mode) { return is_unprotected({"", owner, mode}, 1000); };
+  EXPECT_FALSE(is(1000, 0600));
+  EXPECT_FALSE(is(1000, 0400));
+  EXPECT_TRUE(is(1000, 0640));
+  EXPECT_TRUE(is(1000, 0604));
+  EXPECT_TRUE(is(1000, 0620));
+  EXPECT_FALSE(is(0, 0644)) << "of another owner: ssh takes it";
+}
+
 }  // namespace
 }  // namespace dlaunch::transport::ssh

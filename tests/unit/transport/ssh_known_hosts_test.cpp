@@ -51,7 +51,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{line("A"), "a", 22, Kind::known}, Row{line("a"), "A", 22, Kind::known},
         Row{line("node_1"), "node_1", 22, Kind::known}, Row{line("fd00::1"), "fd00::1", 22, Kind::known},
         Row{line("a", kTwo), "a", 22, Kind::changed}, Row{line("a", kTwo) + line("a"), "a", 22, Kind::known},
-        Row{"a ssh-rsa " + kTwo + "\n", "a", 22, Kind::unknown}, Row{line("*.x,!b.x"), "a.x", 22, Kind::known},
+        Row{"a ssh-rsa " + kTwo + "\n", "a", 22, Kind::changed}, Row{line("*.x,!b.x"), "a.x", 22, Kind::known},
         Row{line("*.x,!b.x"), "b.x", 22, Kind::unknown}, Row{line("n?de"), "node", 22, Kind::known},
         Row{line("[a]:2222"), "a", 2222, Kind::known}, Row{line("[a]:2222"), "a", 22, Kind::unknown},
         Row{line("a"), "a", 2222, Kind::known}, Row{line("a", kTwo), "a", 2222, Kind::unknown},
@@ -81,13 +81,15 @@ TEST(KnownHosts, KnowAnAliasByItsNameAlone) {
 }
 
 TEST(KnownHosts, PreferTheTypesThatAreKnown) {
-  const auto types = [](const std::string& text) {
-    return preferred_types(find_host(parse(text), known_name("a", 22, "")));
+  const auto types = [](const std::string& text, const std::string& allowed = "") {
+    return preferred_algorithms(find_host(parse(text), known_name("a", 22, "")), allowed);
   };
   EXPECT_THAT(types(""), StartsWith("ssh-ed25519,ecdsa"));
   EXPECT_THAT(types("a ssh-rsa " + kOne), StartsWith("rsa-sha2-512,rsa-sha2-256,ssh-ed25519"));
   EXPECT_THAT(types("a ecdsa-sha2-nistp256 " + kOne + "\na ssh-rsa " + kTwo),
               StartsWith("ecdsa-sha2-nistp256,rsa-sha2-512,rsa-sha2-256,ssh-ed25519"));
+  EXPECT_EQ(types("a ssh-rsa " + kOne, "ssh-ed25519,rsa-sha2-256"), "rsa-sha2-256,ssh-ed25519");
+  EXPECT_EQ(types("a ecdsa-sha2-nistp256 " + kOne, "ssh-ed25519,rsa-sha2-256"), "ssh-ed25519,rsa-sha2-256");
 }
 
 class HashedHosts : public Temporary {};

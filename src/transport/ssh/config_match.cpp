@@ -1,0 +1,92 @@
+#include "transport/ssh/config_match.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "transport/ssh/pattern.h"
+
+namespace dlaunch::transport::ssh {
+namespace {
+
+using std::string;
+using std::string_view;
+
+/// Of OpenSSH's, also of releases after 9.2. What a file says of them is for ssh to judge.
+constexpr string_view kOnlySshCanTell[] = {"exec", "localnetwork", "tagged", "command", "sessiontype", "version"};
+
+struct Criterion {
+  string name;
+  bool negated = false;
+  string argument;
+};
+
+bool takes_argument(string_view name) { return name != "all" && name != "canonical" && name != "final"; }
+
+/// "user ann", "user=ann", "!user ann"; `at` is left behind it.
+Result<Criterion> next_criterion(const ConfigLine& line, size_t& at) {
+  const string& word = line.words[at++];
+  Criterion criterion{.name = {}, .negated = word.starts_with('!'), .argument = {}};
+  const size_t from = criterion.negated ? 1 : 0;
+  const size_t equals = word.find('=');
+  criterion.name = to_lower(string_view(word).substr(from, equals == string::npos ? equals : equals - from));
+  if (equals != string::npos) {
+    criterion.argument = word.substr(equals + 1);
+  } else if (takes_argument(criterion.name)) {
+    if (at == line.words.size()) return wrong_line(line, criterion.name + " needs a value");
+    criterion.argument = line.words[at++];
+  }
+  return criterion;
+}
+
+/// Here case does not count, in Host it does.
+bool matches_host(const string& host, const string& patterns) {
+  return matches_patterns(to_lower(host), split(to_lower(patterns), ','));
+}
+
+Holds holds_if(bool condition) { return condition ? Holds::yes : Holds::no; }
+
+Result<Holds> judge(const ConfigLine& line, const Criterion& criterion, const MatchSubject& subject) {
+  const auto& [name, negated, argument] = criterion;
+  if (name == "all") return Holds::yes;
+  if (name == "canonical" || name == "final") return holds_if(subject.final_pass);
+  if (name == "host") return holds_if(matches_host(subject.host, argument));
+  if (name == "originalhost") return holds_if(matches_host(subject.original_host, argument));
+  if (name == "user") return holds_if(matches_patterns(subject.user, split(argument, ',')));
+  if (name == "localuser") return holds_if(matches_patterns(subject.local_user, split(argument, ',')));
+  if (std::ranges::find(kOnlySshCanTell, name) != std::end(kOnlySshCanTell)) return Holds::unknown;
+  return wrong_line(line, "Match knows no " + name);
+}
+
+Holds opposite(Holds holds) {
+  if (holds == Holds::unknown) return holds;
+  return holds_if(holds == Holds::no);
+}
+
+bool names_the_host(string_view command) {
+  return std::ranges::any_of(std::initializer_list<string_view>{"%h", "%n", "%k", "%C", "%j"},
+                             [&](string_view token) { return command.find(token) != string_view::npos; });
+}
+
+}  // namespace
+
+Result<MatchVerdict> match_line(const ConfigLine& line, const MatchSubject& subject) {
+  MatchVerdict verdict;
+  for (size_t at = 0; at < line.words.size();) {
+    const auto criterion = next_criterion(line, at);
+    if (!criterion) return fail(criterion.error());
+    auto one = judge(line, *criterion, subject);
+    if (!one) return fail(one.error());
+    if (criterion->negated) *one = opposite(*one);
+    if (*one == Holds::unknown) {
+      verdict.unknown = criterion->name;
+      verdict.host_specific = verdict.host_specific || names_the_host(criterion->argument);
+    }
+    verdict.wants_final_pass = verdict.wants_final_pass || criterion->name == "final";
+    verdict.holds = std::min(verdict.holds, *one);
+  }
+  return verdict;
+}
+
+}  // namespace dlaunch::transport::ssh
