@@ -1,5 +1,8 @@
 #include "transport/bootstrap.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/text.h"
 
 namespace dlaunch::transport {
@@ -89,32 +92,52 @@ std::string bootstrap_script(const AgentImage& image, const std::string& nonce, 
 
 Bootstrap::Next Bootstrap::feed(std::string_view bytes) {
   buffer_ += bytes;
-  for (;;) {
-    const size_t mark = buffer_.find(mark_);
-    if (mark == std::string::npos) {
-      if (buffer_.size() > kMaxNoise) return fail("its shell prints without end");
-      return Next::wait;
-    }
-    const size_t end = buffer_.find('\n', mark);
-    if (end == std::string::npos) return Next::wait;
-    noise_ += buffer_.substr(0, mark);
-    const std::string line = buffer_.substr(mark + mark_.size(), end - mark - mark_.size());
-    buffer_.erase(0, end + 1);
-    return take_line(line);
+  if (!in_answer_ && !skip_to_mark()) {
+    return noise_size_ > kMaxNoise ? fail("its shell prints without end") : Next::wait;
   }
+  const size_t end = buffer_.find('\n', searched_);
+  if (std::min(end, buffer_.size()) > kMaxAnswer) return fail("its shell answers nonsense");
+  if (end == std::string::npos) {
+    searched_ = buffer_.size();
+    return Next::wait;
+  }
+  const std::string line = buffer_.substr(0, end);
+  buffer_.erase(0, end + 1);
+  in_answer_ = false;
+  searched_ = 0;
+  return take_answer(line);
 }
 
-Bootstrap::Next Bootstrap::take_line(std::string_view line) {
+bool Bootstrap::skip_to_mark() {
+  const size_t mark = buffer_.find(mark_);
+  in_answer_ = mark != std::string::npos;
+  if (in_answer_) {
+    drop_noise(mark);
+    buffer_.erase(0, mark_.size());
+  } else if (buffer_.size() >= mark_.size()) {
+    drop_noise(buffer_.size() - (mark_.size() - 1));  // the rest may be the beginning of a mark
+  }
+  return in_answer_;
+}
+
+void Bootstrap::drop_noise(size_t size) {
+  noise_size_ += size;
+  noise_.append(buffer_, 0, std::min(size, kKeptNoise - noise_.size()));
+  buffer_.erase(0, size);
+}
+
+Bootstrap::Next Bootstrap::take_answer(std::string_view line) {
   const size_t blank = line.find(' ');
   const std::string_view word = line.substr(0, blank);
   const std::string_view operand = blank == std::string_view::npos ? "" : line.substr(blank + 1);
   if (word == "fail") return fail(std::string(operand));
-  if (word != "need" && word != "ready") return fail("its shell answers nonsense");
-  if (word == "need" && operand != machine_) {
+  if (word == "ready") return Next::frames;
+  if (word != "need" || std::exchange(asked_, true)) return fail("its shell answers nonsense");
+  if (operand != machine_) {
     return fail("it is a " + std::string(operand) + ", the agent in this dlaunch is for " + machine_ +
                 ": install dlaunch-agent there and name it with --agent-path");
   }
-  return word == "need" ? Next::upload : Next::frames;
+  return Next::upload;
 }
 
 Bootstrap::Next Bootstrap::fail(std::string why) {

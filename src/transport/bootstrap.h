@@ -16,6 +16,10 @@ namespace dlaunch::transport {
 
 /// What rc files may print before the first mark; more is no rc file.
 inline constexpr size_t kMaxNoise = 4u << 20;
+/// What is kept of it, to be shown.
+inline constexpr size_t kKeptNoise = 16u << 10;
+/// An answer's length; the script's have a few paths.
+inline constexpr size_t kMaxAnswer = 32u << 10;
 
 struct AgentImage {
   std::string_view bytes;
@@ -37,21 +41,29 @@ class Bootstrap {
   Bootstrap(std::string nonce, std::string machine)
       : mark_("dlaunch:" + std::move(nonce) + ' '), machine_(std::move(machine)) {}
 
-  /// What came from the host. After `frames`, rest() is the beginning of the frames.
+  /// What came from the host, which may be anything: kKeptNoise and kMaxAnswer bound what is held of it, and its cost
+  /// is the same however it is cut. After `frames`, rest() is the beginning of the frames.
   Next feed(std::string_view bytes);
 
   const std::string& rest() const { return buffer_; }
   const std::string& why() const { return why_; }      ///< after failed
-  const std::string& noise() const { return noise_; }  ///< what came before the first mark
+  const std::string& noise() const { return noise_; }  ///< what came before marks
 
  private:
-  Next take_line(std::string_view line);
+  /// False when there is no mark yet.
+  bool skip_to_mark();
+  void drop_noise(size_t size);
+  Next take_answer(std::string_view line);
   Next fail(std::string why);
 
   const std::string mark_;
   const std::string machine_;
   std::string buffer_;
+  bool in_answer_ = false;  // buffer_ begins behind a mark
+  size_t searched_ = 0;     // so much of the answer has no newline
   std::string noise_;
+  size_t noise_size_ = 0;
+  bool asked_ = false;  // for the agent
   std::string why_;
 };
 

@@ -47,6 +47,26 @@ TEST(Bootstrap, TellsWhyNot) {
   EXPECT_EQ(nonsense.feed("dlaunch:abc what\n"), Next::failed);
 }
 
+TEST(Bootstrap, EachByteByItselfCostsNoMore) {
+  Bootstrap b = bootstrap();
+  size_t took = 0;
+  while (b.feed("x") == Next::wait) ++took;
+  EXPECT_GE(took, kMaxNoise);
+  EXPECT_LT(took, kMaxNoise + 100);
+  EXPECT_EQ(b.noise().size(), kKeptNoise);
+  Bootstrap answer = bootstrap();
+  EXPECT_EQ(answer.feed("dlaunch:abc fail "), Next::wait);
+  for (took = 0; answer.feed("x") == Next::wait;) ++took;
+  EXPECT_LE(took, kMaxAnswer);
+  EXPECT_EQ(answer.why(), "its shell answers nonsense");
+}
+
+TEST(Bootstrap, TheAgentIsAskedForOnce) {
+  Bootstrap b = bootstrap();
+  EXPECT_EQ(b.feed("dlaunch:abc need x86_64\n"), Next::upload);
+  EXPECT_EQ(b.feed("dlaunch:abc need x86_64\n"), Next::failed);
+}
+
 TEST(Bootstrap, EndlessNoiseIsGivenUp) {
   Bootstrap b = bootstrap();
   const std::string noise(1 << 20, 'x');
