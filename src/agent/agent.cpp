@@ -152,7 +152,7 @@ class Agent::Impl {
   /// Clean is the last frame, and waits for what is queued before it: a slow launcher gets all of it.
   void leave(std::vector<std::string> left) {
     ranks_.clear();
-    files_.remove();
+    for (std::string& path : files_.remove()) left.push_back(std::move(path));
     said_clean_ = true;
     link_.send(wire::Clean{std::move(left)});
     link_.when_sent([this] { io_.stop(); });

@@ -22,6 +22,7 @@ namespace {
 constexpr size_t kShared = PATH_MAX;
 constexpr int kTries = 8;
 constexpr int kOpenDirectories = 8;
+constexpr int kRemovals = 3;  // what is short, such as descriptors, may be there a moment later
 
 std::string temporary() {
   const char* tmpdir = std::getenv("TMPDIR");
@@ -91,12 +92,16 @@ tl::expected<std::string, JobDirectory::Failure> JobDirectory::keep(std::string_
   return path;
 }
 
-void JobDirectory::remove() {
+std::vector<std::string> JobDirectory::remove() {
+  std::vector<std::string> left;
   for (char* path : {path_, memory_}) {
-    if (*path == '\0') continue;
-    ::nftw(path, remove_one, kOpenDirectories, FTW_DEPTH | FTW_PHYS);
-    *path = '\0';
+    for (int tries = 0; *path != '\0' && tries < kRemovals; ++tries) {
+      ::nftw(path, remove_one, kOpenDirectories, FTW_DEPTH | FTW_PHYS);
+      if (::rmdir(path) != 0 && errno == ENOENT) *path = '\0';
+    }
+    if (*path != '\0') left.push_back(std::string(path) + ": cannot be removed: " + std::strerror(errno));
   }
+  return left;
 }
 
 }  // namespace dlaunch::agent

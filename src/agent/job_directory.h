@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
+#include <vector>
 
 namespace dlaunch::agent {
 
@@ -29,8 +30,8 @@ class JobDirectory {
   /// The same at `path`, for files that ranks share as memory. False when there is one already, or cannot be.
   bool make_shared_memory(const std::string& path);
 
-  /// With all that is in them. Nothing happens when there is none.
-  void remove();
+  /// With all that is in them; what is left of them, with the reason, which a later call tries again.
+  std::vector<std::string> remove();
 
  private:
   tl::expected<std::string, Failure> made();

@@ -3,10 +3,14 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
+#include <new>
 #include <optional>
+#include <system_error>
 
 #include "allocate/choose.h"
 #include "cli/check_hosts.h"
@@ -136,6 +140,12 @@ int run_command(int argc, char** argv) {
   return run_options(std::move(std::get<Options>(*command)));
 }
 
+/// Descriptors, memory, threads: whatever was going on has been let go by now, and the agents end their ranks.
+int refused_by_system(const char* why) {
+  return complain({"", "this machine does not give what the job needs", why,
+                   "look at its limits (ulimit -a) and at what else uses them", kExitHostLost});
+}
+
 }  // namespace
 
 int run(int argc, char** argv) {
@@ -143,6 +153,10 @@ int run(int argc, char** argv) {
     open_standard_fds();
     std::signal(SIGPIPE, SIG_IGN);  // a write says EPIPE
     return run_command(argc, argv);
+  } catch (const std::system_error& error) {
+    return refused_by_system(error.what());
+  } catch (const std::bad_alloc&) {
+    return refused_by_system(std::strerror(ENOMEM));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "dlaunch: internal error: %s\n", error.what());
     return kBroken;
