@@ -101,6 +101,130 @@ class HostKeys(Trust):
         self.both_refuse("host key verification failed", f"is not the one at {KNOWN}:1")
 
 
+class Revoked(Trust):
+    """RevokedHostKeys, whatever known_hosts and StrictHostKeyChecking say."""
+
+    def revoke(self, make):
+        self.on_head(f"cd /root; cut -d' ' -f2- {KNOWN} | head -1 >host.pub; ssh-keygen -q -t ed25519 -N '' -f other; {make}; "
+                     f"sed -i '1i RevokedHostKeys /root/revoked' {CONFIG}")
+
+    def test_by_a_list(self):
+        self.revoke("{ echo '# some'; cat other.pub host.pub; } >revoked")
+        self.both_refuse("host key verification failed", "is revoked by /root/revoked", "SHA256:")
+        self.refused("is revoked by /root/revoked", where=("--host-key", "off", "-H", "node1"))
+
+    def test_by_revocation_lists(self):
+        self.revoke("ssh-keygen -q -k -f revoked host.pub")
+        self.both_refuse("is revoked by /root/revoked")
+        for kind in ("sha1", "sha256", "hash"):
+            with self.subTest(kind):
+                of = "$(ssh-keygen -lf host.pub | cut -d' ' -f2)" if kind == "hash" else "$(cat host.pub)"
+                self.on_head(f"cd /root; echo \"{kind}: {of}\" >spec; rm revoked; ssh-keygen -q -k -f revoked spec")
+                self.both_refuse("is revoked by /root/revoked")
+
+    def test_of_others(self):
+        self.revoke("cp other.pub revoked")
+        self.both_accept()
+        self.on_head("cd /root; ssh-keygen -q -k -f revoked other.pub")
+        self.both_accept()
+
+    def test_by_a_file_that_nobody_understands(self):
+        self.revoke("ssh-keygen -q -k -f whole other.pub; head -c 60 whole >revoked")
+        for make in ("true", "echo no key >revoked", "rm revoked"):
+            self.on_head(f"cd /root; {make}")
+            self.both_refuse("its key may be revoked: /root/revoked: ")
+
+    def test_of_known_hosts(self):
+        self.on_head(f"sed -n 's/^node1/@revoked node1/p' {KNOWN} >>{KNOWN}")
+        self.both_refuse("is revoked by", KNOWN)
+
+
+class Logins(Trust):
+    """What the host says of the ways in."""
+
+    BY_HAND = "log in once by hand with ControlMaster"
+
+    def agent(self, *keys):
+        self.env["SSH_AUTH_SOCK"] = "/root/agent"
+        self.on_head(f"ssh-agent -a /root/agent >/dev/null; SSH_AUTH_SOCK=/root/agent ssh-add -q {' '.join(keys)}")
+
+    def test_key_and_more(self):
+        self.sshd("AuthenticationMethods publickey,keyboard-interactive", "KbdInteractiveAuthentication yes")
+        said = self.both_refuse(f"cannot log in as root: {KEY} was accepted; the host also wants keyboard-interactive", self.BY_HAND)
+        self.assertNotIn("Permission denied", said)
+        self.agent(KEY)
+        self.refused("a key of the ssh agent was accepted; the host also wants keyboard-interactive")
+
+    def test_two_keys(self):
+        self.sshd("AuthenticationMethods publickey,publickey")
+        self.both_refuse(f"{KEY} was accepted; the host also wants publickey")
+        self.on_head(f"ssh-keygen -q -t ed25519 -N '' -f /root/second; cat /root/second.pub >>{self.bed.dir}/authorized_keys; "
+                     f"sed -i '1i IdentityFile /root/second' {CONFIG}")
+        self.both_accept()
+        self.agent("/root/second", KEY)
+        self.both_accept()
+
+    def test_no_keys(self):
+        self.sshd("PubkeyAuthentication no", "PasswordAuthentication yes", "KbdInteractiveAuthentication yes")
+        self.both_refuse("the host takes no public key, but password", self.BY_HAND)
+
+
+class Certificates(Trust):
+    """The host trusts a certificate authority, and no key."""
+
+    def setUp(self):
+        super().setUp()
+        self.on_head(f"cd /root; ssh-keygen -q -t ed25519 -N '' -f authority; ssh-keygen -y -f {KEY} >.ssh/id_ed25519.pub; "
+                     f"cp authority.pub {self.bed.dir}/authority.pub")
+        self.sshd(f"TrustedUserCAKeys {self.bed.dir}/authority.pub", "AuthorizedKeysFile none")
+        self.both_refuse("Permission denied")
+
+    def certify(self, key=f"{KEY}.pub"):
+        self.on_head(f"ssh-keygen -q -s /root/authority -I me -n root {key}")
+
+    def test_beside_the_key(self):
+        self.certify()
+        self.both_accept()
+
+    def test_of_other_types(self):
+        for kind in ("rsa -b 2048", "ecdsa"):
+            with self.subTest(kind):
+                self.on_head(f"cd /root/.ssh; rm id_ed25519*; ssh-keygen -q -t {kind} -N '' -f id_ed25519")
+                self.certify()
+                self.both_accept()
+
+    def test_in_a_file_of_its_own(self):
+        self.certify()
+        self.on_head(f"mv {KEY}-cert.pub /root/mine; sed -i '1i CertificateFile /root/mine' {CONFIG}")
+        self.both_accept()
+
+    def test_file_that_is_missing(self):
+        self.on_head(f"sed -i '1i CertificateFile /root/mine' {CONFIG}")
+        self.both_refuse("Permission denied", "/root/mine (does not exist)")
+
+    def test_that_the_host_refuses(self):
+        self.on_head(f"ssh-keygen -q -s /root/authority -I me -n nobody {KEY}.pub")
+        self.both_refuse("Permission denied", f"tried: {KEY}-cert.pub, {KEY}")
+
+    def test_of_the_agent(self):
+        self.certify()
+        Logins.agent(self, KEY)  # which takes the certificate, too
+        self.on_head(f"rm {KEY} {KEY}-cert.pub; sed -i /Identit/d {CONFIG}")
+        self.both_accept_with_agent()
+
+    def test_of_the_agents_key(self):
+        Logins.agent(self, KEY)
+        self.certify()
+        self.on_head(f"rm {KEY}")
+        self.both_accept_with_agent()
+
+    def both_accept_with_agent(self):
+        self.assertTrue(self.by_ssh("-o", "IdentityAgent=/root/agent"), "ssh refuses")
+        result = self.run_dlaunch("-H", "node1", "uname", "-n")
+        self.assert_exit(result, 0)
+        self.assertEqual(lines(result.stdout), ["node1"])
+
+
 class Algorithms(Trust):
     def test_of_the_user(self):
         self.sshd("Ciphers aes128-ctr", "MACs hmac-sha2-256", "KexAlgorithms ecdh-sha2-nistp256")

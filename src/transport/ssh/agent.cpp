@@ -39,7 +39,14 @@ constexpr string_view kKnownTypes[] = {"ssh-ed25519",
                                        "ecdsa-sha2-nistp384",
                                        "ecdsa-sha2-nistp521",
                                        "sk-ssh-ed25519@openssh.com",
-                                       "sk-ecdsa-sha2-nistp256@openssh.com"};
+                                       "sk-ecdsa-sha2-nistp256@openssh.com",
+                                       "ssh-ed25519-cert-v01@openssh.com",
+                                       "ssh-rsa-cert-v01@openssh.com",
+                                       "ecdsa-sha2-nistp256-cert-v01@openssh.com",
+                                       "ecdsa-sha2-nistp384-cert-v01@openssh.com",
+                                       "ecdsa-sha2-nistp521-cert-v01@openssh.com",
+                                       "sk-ssh-ed25519-cert-v01@openssh.com",
+                                       "sk-ecdsa-sha2-nistp256-cert-v01@openssh.com"};
 
 bool is_known(string_view blob) {
   const auto type = unpack(blob);
@@ -71,6 +78,15 @@ std::span<const AgentKey> behind(std::span<const AgentKey> keys, string_view sig
   const auto blob = unpack(sign_request);
   const auto one = std::ranges::find_if(keys, [&](const AgentKey& key) { return key.blob == blob; });
   return one == keys.end() ? keys : keys.subspan(static_cast<size_t>(one - keys.begin()) + 1);
+}
+
+/// The request as the agent understands it: a certificate that it does not hold is its key's to sign for.
+string with_signer(std::span<const AgentKey> keys, string_view sign_request) {
+  string_view rest = sign_request.substr(1);
+  const auto blob = unpack(rest);
+  const auto one = std::ranges::find_if(keys, [&](const AgentKey& key) { return key.blob == blob; });
+  if (one == keys.end() || one->signer.empty()) return string(sign_request);
+  return string(1, kSignRequest) + packed(one->signer) + string(rest);
 }
 
 /// Blocking; the socket of a host is shut down when its time is over.
@@ -129,7 +145,7 @@ void Agent::serve(const sys::Fd& host, const std::vector<AgentKey>& keys) {
       answer = answer_with(shown);
     } else if (request->front() == kSignRequest) {
       const std::lock_guard lock(mutex_);
-      answer = ask(*request);
+      answer = ask(with_signer(shown, *request));
       if (!answer || !answer->starts_with(kSignature)) shown = behind(shown, *request);
     }
     const string bytes = packed(answer.value_or(string(1, kFailure)));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,19 @@ using std::string;
 
 constexpr const char* kWordOfSshd = "Received SSH_MSG_DISCONNECT";
 
+constexpr const char* kByHand =
+    "log in once by hand with ControlMaster and ControlPersist, and use that connection: --exec 'ssh -T {host}'";
+
+struct Method {
+  unsigned bit;
+  const char* name;
+};
+constexpr Method kMethods[] = {{SSH_AUTH_METHOD_PUBLICKEY, "publickey"},
+                               {SSH_AUTH_METHOD_PASSWORD, "password"},
+                               {SSH_AUTH_METHOD_INTERACTIVE, "keyboard-interactive"},
+                               {SSH_AUTH_METHOD_HOSTBASED, "hostbased"},
+                               {SSH_AUTH_METHOD_GSSAPI_MIC, "gssapi-with-mic"}};
+
 void add(string& list, const string& item) { list += (list.empty() ? "" : ", ") + item; }
 
 class Login {
@@ -22,15 +36,14 @@ class Login {
 
   std::optional<WayEnd> run() {
     if (ended(asked([&] { return lib_.ssh_userauth_none(session_, nullptr); }))) return end_;
-    const auto methods = static_cast<unsigned>(lib_.ssh_userauth_list(session_, nullptr));
     if (!route_.public_keys) return refused("the ssh configuration allows no public keys");
-    if ((methods & SSH_AUTH_METHOD_PUBLICKEY) == 0) return refused("it takes no public key");
+    if (!wants(SSH_AUTH_METHOD_PUBLICKEY)) return not_ours("the host takes no public key, but " + offered(" or "));
     if (try_agent()) return end_;
     for (const auto& identity : route_.identities) {
       if (try_file(*identity)) return end_;
     }
     for (const string& path : route_.missing_identities) add(skipped_, path + " (does not exist)");
-    return refused("Permission denied (publickey)");
+    return accepted_.empty() ? refused("Permission denied (" + offered(",") + ")") : half_way();
   }
 
  private:
@@ -45,18 +58,52 @@ class Login {
     return true;
   }
 
+  /// What the host said last that would take us further.
+  bool wants(unsigned method) const {
+    return (static_cast<unsigned>(lib_.ssh_userauth_list(session_, nullptr)) & method) != 0;
+  }
+
+  string offered(const char* between) const {
+    string list;
+    for (const Method& method : kMethods) {
+      if (wants(method.bit)) list += (list.empty() ? "" : between) + string(method.name);
+    }
+    return list.empty() ? "nothing that is known here" : list;
+  }
+
+  /// One of several things that the host wants (AuthenticationMethods). True when no other key would help.
+  bool partly(const string& key) {
+    add(accepted_, key);
+    if (wants(SSH_AUTH_METHOD_PUBLICKEY)) return false;
+    end_ = half_way();
+    return true;
+  }
+
+  WayEnd half_way() const { return not_ours(accepted_ + " was accepted; the host also wants " + offered(" or ")); }
+
+  WayEnd not_ours(const string& why) const { return {"cannot log in as " + route_.user, why, kByHand}; }
+
   int asked(const std::function<int()>& call) const { return connection_.finish(SSH_AUTH_AGAIN, call); }
 
   bool is_identity(const AgentKey& key) const {
-    return std::ranges::any_of(route_.identities, [&](const auto& one) { return one->public_blob == key.blob; });
+    return std::ranges::any_of(route_.identities, [&](const auto& one) { return one->public_blob == key.blob; }) ||
+           std::ranges::any_of(route_.certificates, [&](const auto& one) { return one->blob == key.blob; });
   }
 
   /// Those that the user named, in front; the others too unless IdentitiesOnly.
   std::vector<AgentKey> agent_keys() const {
     std::vector<AgentKey> keys = route_.agent->keys();
+    std::vector<AgentKey> certified;
+    for (const auto& certificate : route_.certificates) {
+      if (std::ranges::any_of(keys, [&](const AgentKey& key) { return key.blob == certificate->blob; })) continue;
+      const auto signer =
+          std::ranges::find_if(keys, [&](const AgentKey& key) { return certifies(certificate->blob, key.blob); });
+      if (signer != keys.end()) certified.push_back({certificate->blob, certificate->path, signer->blob});
+    }
     const auto rest =
         std::stable_partition(keys.begin(), keys.end(), [&](const AgentKey& key) { return is_identity(key); });
     if (route_.identities_only) keys.erase(rest, keys.end());
+    keys.insert(keys.begin(), certified.begin(), certified.end());
     return keys;
   }
 
@@ -76,6 +123,10 @@ class Login {
       if (answer == SSH_AUTH_ERROR && lib_.ssh_is_connected(session_) != 0 && !connection_.guard.expired()) {
         if (refusals == 0) add(skipped_, "a key that the ssh agent did not sign with");
         continue;  // with those behind it
+      }
+      if (answer == SSH_AUTH_PARTIAL) {
+        if (partly("a key of the ssh agent")) return true;
+        continue;  // with another: a host takes none twice
       }
       if (refusals == 0) {
         for (const AgentKey& key : keys) shown_.push_back(key.blob);
@@ -99,16 +150,43 @@ class Login {
       add(skipped_, identity.path + " (has a passphrase; ssh-add puts it into the agent)");
       return false;
     }
-    ssh_key key = nullptr;
-    if (identity.kind == Identity::Kind::foreign ||
-        lib_.ssh_pki_import_privkey_base64(identity.key.c_str(), nullptr, nullptr, nullptr, &key) != SSH_OK) {
-      add(skipped_, identity.path + " (no private key that libssh reads)");
+    for (const auto& certificate : route_.certificates) {
+      const bool fits = identity.public_blob.empty() ? certificate->path == identity.path + "-cert.pub"
+                                                     : certifies(certificate->blob, identity.public_blob);
+      if (fits && try_key(identity, certificate.get())) return true;
+    }
+    return try_key(identity, nullptr);
+  }
+
+  /// With a certificate of it, or none.
+  bool try_key(const Identity& identity, const Certificate* certificate) {
+    const string& path = certificate ? certificate->path : identity.path;
+    const Key key = load(identity, certificate);
+    if (!key) {
+      add(skipped_,
+          path + (certificate ? " (no certificate that libssh reads)" : " (no private key that libssh reads)"));
       return false;
     }
-    add(tried_, identity.path);
-    const bool over = ended(asked([&] { return lib_.ssh_userauth_publickey(session_, nullptr, key); }));
-    lib_.ssh_key_free(key);
-    return over;
+    add(tried_, path);
+    const int answer = asked([&] { return lib_.ssh_userauth_publickey(session_, nullptr, key.get()); });
+    return answer == SSH_AUTH_PARTIAL ? partly(path) : ended(answer);
+  }
+
+  using Key = std::unique_ptr<ssh_key_struct, decltype(Library::ssh_key_free)>;
+
+  Key load(const Identity& identity, const Certificate* certificate) const {
+    ssh_key made = nullptr;
+    if (identity.kind != Identity::Kind::foreign) {
+      lib_.ssh_pki_import_privkey_base64(identity.key.c_str(), nullptr, nullptr, nullptr, &made);
+    }
+    Key key(made, lib_.ssh_key_free);
+    if (!key || !certificate) return key;
+    made = nullptr;
+    lib_.ssh_pki_import_cert_base64(certificate->base64.c_str(), lib_.ssh_key_type_from_name(certificate->type.c_str()),
+                                    &made);
+    const Key read(made, lib_.ssh_key_free);
+    if (!read || lib_.ssh_pki_copy_cert_to_privkey(read.get(), key.get()) != SSH_OK) key.reset();
+    return key;
   }
 
   WayEnd refused(const string& why) const {
@@ -123,6 +201,7 @@ class Login {
   const ssh_session session_;
   const Route& route_;
   std::vector<string> shown_;  // keys of the agent's that the host refused
+  string accepted_;            // by a host that wants more
   string tried_;
   string skipped_;
   std::optional<WayEnd> end_;

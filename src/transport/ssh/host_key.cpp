@@ -24,6 +24,8 @@ struct ServerKey {
   string type;
   string base64;
   string fingerprint;
+  string blob;
+  string sha256;
 };
 
 ServerKey server_key(const Connection& connection) {
@@ -37,14 +39,15 @@ ServerKey server_key(const Connection& connection) {
   unsigned char* hash = nullptr;
   size_t size = 0;
   if (lib.ssh_get_publickey_hash(key, SSH_PUBLICKEY_HASH_SHA256, &hash, &size) == 0) {
+    found.sha256.assign(reinterpret_cast<const char*>(hash), size);
     text = lib.ssh_get_fingerprint_hash(SSH_PUBLICKEY_HASH_SHA256, hash, size);
     found.fingerprint = text ? text : "";
     lib.ssh_string_free_char(text);
     lib.ssh_clean_pubkey_hash(&hash);
   }
   lib.ssh_key_free(key);
-  const string blob = from_base64(found.base64).value_or("");
-  std::string_view rest = blob;
+  found.blob = from_base64(found.base64).value_or("");
+  std::string_view rest = found.blob;
   found.type = unpack(rest).value_or("");
   return found;
 }
@@ -67,6 +70,18 @@ WayEnd refused(const Route& route, const KeyVerdict& verdict, const ServerKey& k
       return {kWhat, "its " + shown + " is not in known_hosts",
               "compare it with the host's own, then run once with --host-key accept-new"};
   }
+}
+
+/// Whatever else is known of it, and however strict we are to be.
+std::optional<WayEnd> check_revoked(const Route& route, const ServerKey& key) {
+  if (!route.revoked) return std::nullopt;
+  if (const string& trouble = route.revoked->trouble(); !trouble.empty()) {
+    return WayEnd{kWhat, "its key may be revoked: " + route.revoked_file + ": " + trouble,
+                  "mend RevokedHostKeys; ssh would refuse every host, too"};
+  }
+  if (!route.revoked->has(key.blob, key.sha256)) return std::nullopt;
+  return WayEnd{kWhat, "its " + key.type + " key " + key.fingerprint + " is revoked by " + route.revoked_file,
+                "do not trust this host"};
 }
 
 bool ends_in_a_line(const sys::Fd& file) {
@@ -94,6 +109,7 @@ std::optional<WayEnd> check_host_key(const Connection& connection) {
   const Route& route = connection.route;
   const ServerKey key = server_key(connection);
   if (key.base64.empty()) return WayEnd{kWhat, "it has no key that libssh can read", ""};
+  if (auto end = check_revoked(route, key)) return end;
   const KeyVerdict verdict = judge(route.known, key.type, key.base64);
   if (verdict.kind == Kind::known) return std::nullopt;
   if (verdict.kind != Kind::revoked && route.host_key == HostKey::off) return std::nullopt;

@@ -10,9 +10,11 @@
 #include "transport/host_key.h"
 #include "transport/ssh/agent.h"
 #include "transport/ssh/algorithms.h"
+#include "transport/ssh/certificate.h"
 #include "transport/ssh/connect.h"
 #include "transport/ssh/identity.h"
 #include "transport/ssh/known_hosts.h"
+#include "transport/ssh/revoked_keys.h"
 
 namespace dlaunch::transport::ssh {
 
@@ -23,10 +25,13 @@ struct Route {
   std::string user;
   HostKey host_key = HostKey::strict;
   KnownHost known;
-  std::string known_hosts_file;   ///< the user's own, where an accepted key is written
-  bool hash_known_hosts = false;  ///< without its name in the clear
+  std::string known_hosts_file;                ///< the user's own, where an accepted key is written
+  bool hash_known_hosts = false;               ///< without its name in the clear
+  std::string revoked_file;                    ///< RevokedHostKeys
+  std::shared_ptr<const RevokedKeys> revoked;  ///< what it says; none: there is no such file to heed
   std::vector<std::shared_ptr<const Identity>> identities;
-  bool public_keys = true;                      ///< may log in
+  std::vector<std::shared_ptr<const Certificate>> certificates;  ///< each for one of the identities or the agent's keys
+  bool public_keys = true;                                       ///< may log in
   bool identities_only = false;                 ///< of the agent's keys only those that are among the identities
   std::shared_ptr<Agent> agent;                 ///< none: there is none, or it is not to be asked
   std::vector<std::string> missing_identities;  ///< named by the user, and not there

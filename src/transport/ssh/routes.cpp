@@ -51,6 +51,10 @@ Result<Route> Routes::to(const plan::Host& host) {
   files.insert(files.end(), config->global_known_hosts.begin(), config->global_known_hosts.end());
   route.known = find_host(*known_hosts(files), known_name(config->host_name, config->port, config->host_key_alias));
   if (config->connect_timeout) route.limit = std::chrono::seconds(*config->connect_timeout);
+  if (!config->revoked_host_keys.empty()) {
+    route.revoked_file = config->revoked_host_keys;
+    route.revoked = revoked_keys(route.revoked_file);
+  }
   add_identities(route, *config);
   route.identities_only = config->identities_only;
   route.public_keys = config->public_keys;
@@ -95,7 +99,32 @@ void Routes::add_identities(Route& route, const HostConfig& config) {
     } else if (config.identity_files_named) {
       route.missing_identities.push_back(path);
     }
+    if (config.certificate_files.empty()) add_certificate(route, path + "-cert.pub", false);
   }
+  for (const string& path : config.certificate_files) add_certificate(route, path, true);
+}
+
+void Routes::add_certificate(Route& route, const string& path, bool named) {
+  const auto [at, fresh] = certificates_.try_emplace(path);
+  if (fresh) {
+    const auto file = surroundings_.read_file(path);
+    if (auto found = read_certificate(path, file ? file->text : "")) {
+      at->second = std::make_shared<Certificate>(*std::move(found));
+    }
+  }
+  if (at->second) {
+    route.certificates.push_back(at->second);
+  } else if (named) {
+    route.missing_identities.push_back(path);
+  }
+}
+
+std::shared_ptr<const RevokedKeys> Routes::revoked_keys(const string& path) {
+  auto& revoked = revoked_keys_[path];
+  if (revoked) return revoked;
+  const auto file = surroundings_.read_file(path);
+  revoked = file ? std::make_shared<RevokedKeys>(file->text) : RevokedKeys::unreadable();
+  return revoked;
 }
 
 std::shared_ptr<Agent> Routes::agent(const HostConfig& config) {

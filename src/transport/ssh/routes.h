@@ -30,6 +30,8 @@ class Routes {
   std::shared_ptr<const KnownHosts> known_hosts(const std::vector<std::string>& files);
   std::shared_ptr<const Identity> identity(const std::string& path);
   void add_identities(Route& route, const HostConfig& config);
+  void add_certificate(Route& route, const std::string& path, bool named);
+  std::shared_ptr<const RevokedKeys> revoked_keys(const std::string& path);
   std::shared_ptr<Agent> agent(const HostConfig& config);
 
   const Surroundings surroundings_;
@@ -40,6 +42,8 @@ class Routes {
   std::optional<Config> config_;
   std::map<std::vector<std::string>, std::shared_ptr<const KnownHosts>> known_hosts_;
   std::map<std::string, std::shared_ptr<const Identity>> identities_;
+  std::map<std::string, std::shared_ptr<const Certificate>> certificates_;
+  std::map<std::string, std::shared_ptr<const RevokedKeys>> revoked_keys_;
   std::map<std::string, std::shared_ptr<Agent>> agents_;
 };
 
