@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <asio/posix/stream_descriptor.hpp>
+#include <asio/post.hpp>
 
 #include <cstdio>
 
@@ -45,7 +46,9 @@ Ways::Ways(const Options& options)
 std::unique_ptr<transport::Transport> Ways::way_elsewhere(const Options& options) {
   if (options.exec.empty()) {
     return std::make_unique<transport::Ssh>(
-        transport::Ssh::Settings{options.host_key, [this](const std::string& text) { note(text); }});
+        transport::Ssh::Settings{options.host_key, [this](const std::string& text) {
+                                   asio::post(io_, [this, text] { note(text); });  // it is told in a host's thread
+                                 }});
   }
   return std::make_unique<transport::Exec>(
       [&options](const plan::Host& host) { return transport::exec_command(options.exec, host); });

@@ -9,6 +9,7 @@
 #include "sys/io.h"
 #include "sys/thread.h"
 #include "transport/ssh/library.h"
+#include "transport/ssh/notes.h"
 #include "transport/ssh/routes.h"
 #include "transport/ssh/runner.h"
 #include "transport/ssh/surroundings.h"
@@ -30,16 +31,12 @@ class Ssh::Impl {
   Result<Opened> open(const plan::Host& host) {
     if (auto ok = begin(); !ok) return fail(ok.error());
     forget_those_that_are_over();
-    auto route = routes_->to(host);
-    if (!route) {
-      const Error& error = route.error();
-      return fail({host.name, error.where + ": " + error.what, error.why, error.hint, kExitHostLost});
-    }
     auto [ours, theirs] = sys::make_socketpair();
     sys::Pipe errors = sys::make_pipe();
     if (!errors.read) return no_resources(host, errno);
     auto runner = std::make_shared<ssh::Runner>(
-        ssh::Runner::Parts{library_, watchdog_, *std::move(route), std::move(theirs), std::move(errors.write)});
+        ssh::Runner::Parts{library_, watchdog_, [routes = routes_, host] { return routes->to(host); },
+                           std::move(theirs), std::move(errors.write)});
     sys::Thread thread;
     if (const int error = thread.start([runner] { runner->run(); }); error != 0) return no_resources(host, error);
     runs_.push_back({runner, std::move(thread)});
@@ -52,6 +49,7 @@ class Ssh::Impl {
   }
 
   void close() {
+    if (notes_) notes_->end();
     if (runs_.empty() || join_all(kEndsByItself)) return;
     watchdog_->end_all();
     join_all(kEndsWhenTold);
@@ -76,7 +74,8 @@ class Ssh::Impl {
     if (!library) return fail(library.error());
     watchdog_ = std::make_shared<ssh::Watchdog>();
     if (const int error = watchdog_->start(); error != 0) return no_resources({}, error);
-    routes_.emplace(ssh::look_around(), settings_.host_key, settings_.note, watchdog_);
+    notes_ = std::make_shared<ssh::Notes>(settings_.note);
+    routes_ = std::make_shared<ssh::Routes>(ssh::look_around(), settings_.host_key, notes_, watchdog_);
     library_ = std::make_shared<ssh::Library>(*library);
     return {};
   }
@@ -96,7 +95,8 @@ class Ssh::Impl {
   // From the first host on: a job that stays here pays for none of it.
   std::shared_ptr<const ssh::Library> library_;
   std::shared_ptr<ssh::Watchdog> watchdog_;
-  std::optional<ssh::Routes> routes_;
+  std::shared_ptr<ssh::Notes> notes_;
+  std::shared_ptr<ssh::Routes> routes_;
   std::vector<Run> runs_;
 };
 

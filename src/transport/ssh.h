@@ -16,7 +16,8 @@ class Ssh : public Transport {
  public:
   struct Settings {
     std::optional<HostKey> host_key;  ///< the user's own word; else the ssh configuration's, else strict
-    /// What of the ssh configuration is not heeded, each once. May be empty.
+    /// What of the ssh configuration is not heeded, each once, from threads of this, and never after close(). May be
+    /// empty.
     std::function<void(const std::string&)> note;
   };
 

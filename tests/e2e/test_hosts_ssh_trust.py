@@ -3,7 +3,8 @@ of `ssh` itself, too, with the same files: both refuse, or both accept."""
 import subprocess
 
 import support
-from hosts_case import HostsCase, lines
+from hosts_case import HostsCase, interrupt, lines
+from support import wait_until
 
 CONFIG = "/root/.ssh/config"
 KNOWN = "/root/.ssh/known_hosts"
@@ -26,9 +27,9 @@ class Trust(HostsCase):
         old = self.on_head(f"cat {CONFIG}")
         self.on_head(f"cat >{CONFIG} <<'END'\n{text}\n{old}\nEND")
 
-    def by_ssh(self, *options):
+    def by_ssh(self, *options, host="node1"):
         """Whether OpenSSH's client gets there."""
-        done = self.bed.head.run(["timeout", "20", "ssh", "-T", "-o", "BatchMode=yes", *options, "node1", "uname", "-n"],
+        done = self.bed.head.run(["timeout", "20", "ssh", "-T", "-o", "BatchMode=yes", *options, host, "uname", "-n"],
                                  stdin=subprocess.DEVNULL)
         return done.returncode == 0 and done.stdout == "node1\n"
 
@@ -91,6 +92,88 @@ class Files(Trust):
         """As ssh has it, who looks at neither."""
         self.on_head(f"chmod 666 {KNOWN}")
         self.both_accept()
+
+
+class Asked(Trust):
+    """What of the configuration only OpenSSH's client can tell."""
+
+    def name(self, *names):
+        """Further names of the host, which is known by them."""
+        with (self.bed.dir / "hosts").open("a") as file:
+            file.write(f"{self.host(1).address} {' '.join(names)}\n")
+        self.on_head("".join(f"sed -n 's/^node1 /{name} /p' {KNOWN} >/root/line; cat /root/line >>{KNOWN}; " for name in names))
+
+    def times_asked(self):
+        return len(self.on_head("cat /root/asked; rm /root/asked").splitlines())
+
+    def test_match_exec(self):
+        for match, flag in (("exec", True), ("!exec", False)):
+            with self.subTest(match):
+                self.on_head("rm -f /root/flag" if flag else "touch /root/flag")
+                self.configure(f'Match {match} "test -e /root/flag"\n Port 2222\nHost *')
+                self.both_accept()
+                self.on_head("touch /root/flag" if flag else "rm /root/flag")
+                self.both_refuse("cannot connect to port 2222")
+                self.on_head(f"sed -i 1,3d {CONFIG}")
+
+    def test_once_for_hosts_that_share_the_answer(self):
+        names = [f"alias{number}" for number in range(6)]
+        self.name(*names)
+        for what, times in (("x", 1), ("%h", len(names))):
+            self.configure(f'Match exec "echo {what} >>/root/asked"\nHost *')
+            result = self.run_dlaunch("-H", ",".join(names), "uname", "-n")
+            self.assert_exit(result, 0)
+            self.assertEqual(lines(result.stdout), ["node1"] * len(names))
+            self.assertEqual(self.times_asked(), times)
+            self.on_head(f"sed -i 1,2d {CONFIG}")
+        self.configure(f"Match host nowhere exec \"echo >>/root/asked\"\nHost *")
+        self.assert_exit(self.run_dlaunch("-H", names[0], "true"), 0)
+        self.assertEqual(self.bed.head.run(["test", "-e", "/root/asked"]).returncode, 1)
+
+    def test_command_that_does_not_end(self):
+        self.configure('ConnectTimeout 2\nMatch exec "sleep 1000"\nHost *')
+        self.refused("ssh -G node1", "it did not answer within 2 s")
+        self.assertEqual(self.bed.head.find("sleep 1000"), [])
+
+    def test_interrupted(self):
+        self.configure('Match exec "sleep 1000"\nHost *')
+        job = self.start("-H", "node1", "true", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertTrue(wait_until(lambda: self.bed.head.find("sleep 1000")))
+        interrupt(job)
+        result, took = self.finish(job)
+        self.assertLess(took, 3)
+        self.assert_exit(result, 130)
+        self.assertTrue(wait_until(lambda: not self.bed.head.find("sleep 1000")))
+
+    def test_canonical_name(self):
+        self.name("short.example.org", "short.example.org.")  # which is what ssh looks up
+        self.configure("CanonicalizeHostname yes\nCanonicalDomains example.org")
+        self.assertTrue(self.by_ssh(host="short"))
+        result = self.run_dlaunch("-H", "short", "uname", "-n")
+        self.assert_exit(result, 0)
+        self.assertEqual(lines(result.stdout), ["node1"])
+
+    def test_word_that_ssh_refuses(self):
+        self.configure("StrictHostKeyCheking yes")
+        self.both_refuse("ssh -G node1", "terminating, 1 bad configuration options")
+        self.configure("IgnoreUnknown Strict*")
+        self.both_accept()
+
+    def test_file_that_its_group_may_write(self):
+        """Debian's ssh believes one of the owner's own group, others' believe none."""
+        self.on_head(f"chmod 660 {CONFIG}")
+        result = self.run_dlaunch("-H", "node1", "uname", "-n")
+        self.assertEqual(result.returncode == 0, self.by_ssh(), result.stderr.decode())
+
+    def test_without_the_client(self):
+        self.env["PATH"] = "/root/none"
+        where = ("-H", "node1")
+        self.configure('Match !exec "false"\n Port 2222\nHost *')
+        result = self.run_dlaunch(*where, "/usr/bin/uname", "-n")
+        self.assert_exit(result, 0)
+        self.assertIn(f"{CONFIG}:1: match exec is passed over: only OpenSSH's client could tell", result.stderr.decode())
+        self.on_head(f"chmod 660 {CONFIG}")
+        self.refused("bad owner or permissions")
 
 
 class HostKeys(Trust):

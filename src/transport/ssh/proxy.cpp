@@ -26,19 +26,6 @@ const char* strictness(HostKey host_key) {
   return "yes";
 }
 
-/// The last lines: of several the first says where, the last what.
-string last_words(std::string_view said) {
-  std::vector<string> lines;
-  for (const string& line : split(said, '\n')) {
-    if (const auto text = trim(line); !text.empty()) lines.emplace_back(text);
-  }
-  string words;
-  for (size_t i = lines.size() - std::min(lines.size(), kLinesTold); i < lines.size(); ++i) {
-    words += (words.empty() ? "" : "; ") + lines[i];
-  }
-  return words;
-}
-
 struct Sign {
   std::string_view part;
   Retry retry;
@@ -72,6 +59,18 @@ string jump_command(const HostConfig& config, HostKey host_key) {
   if (comma != string::npos) command += " -J " + shell_quote(hops.substr(0, comma));
   command += " -W " + shell_quote("[" + config.host_name + "]:" + std::to_string(config.port));
   return command + " -- " + shell_quote(last);
+}
+
+string last_words(std::string_view said) {
+  std::vector<string> lines;
+  for (const string& line : split(said, '\n')) {
+    if (const auto text = trim(line); !text.empty()) lines.emplace_back(text);
+  }
+  string words;
+  for (size_t i = lines.size() - std::min(lines.size(), kLinesTold); i < lines.size(); ++i) {
+    words += (words.empty() ? "" : "; ") + lines[i];
+  }
+  return words;
 }
 
 WayEnd blame_command(WayEnd end, std::string_view said) {

@@ -1,5 +1,6 @@
 #include "transport/ssh/routes.h"
 
+#include <chrono>
 #include <utility>
 
 #include "transport/ssh/config_file.h"
@@ -11,34 +12,77 @@ namespace {
 
 using std::string;
 
+constexpr int kAnswerSeconds = 10;  // as for a connection
+
 Said said_of(const plan::Reach& reach, const string& home) {
   return {reach.user, reach.port, expand_home(reach.identity, home), reach.jump};
 }
 
 }  // namespace
 
-Routes::Routes(Surroundings surroundings, std::optional<HostKey> host_key, std::function<void(const string&)> note,
+Routes::Routes(Surroundings surroundings, std::optional<HostKey> host_key, std::shared_ptr<Notes> notes,
                std::shared_ptr<Watchdog> watchdog)
     : surroundings_(std::move(surroundings)),
       host_key_(host_key),
-      note_(std::move(note)),
+      notes_(std::move(notes)),
       watchdog_(std::move(watchdog)) {}
 
-Result<void> Routes::read_config() {
-  if (config_) return {};
+Result<std::shared_ptr<const Config>> Routes::config() {
+  const std::lock_guard lock(mutex_);
+  if (config_) return config_;
   auto config = Config::read(Config::usual_paths(surroundings_), surroundings_);
   if (!config) return fail(config.error());
-  config_ = *std::move(config);
-  return {};
+  config_ = std::make_shared<Config>(*std::move(config));
+  return config_;
+}
+
+Result<HostConfig> Routes::settle(const plan::Host& host) {
+  const auto read = config();
+  if (!read) return fail(read.error());
+  const Said said = said_of(host.reach, surroundings_.home);
+  auto resolved = (*read)->resolve(host.name, said, surroundings_);
+  if (!resolved || resolved->unread.what.empty()) return resolved;
+  return settle_with_openssh(host.name, said, *std::move(resolved));
+}
+
+Result<HostConfig> Routes::settle_with_openssh(const string& host, const Said& said, HostConfig config) {
+  const OpenSshAnswer answer = ask(host, said, config).get();
+  if (answer.installed && answer.text.empty()) {
+    return fail({"ssh -G " + host, "OpenSSH's client refuses the configuration", answer.trouble, "", kExitRefused});
+  }
+  if (answer.installed) {
+    return Config::of_answer(answer.text, config.unread.shared.has_value()).resolve(host, said, surroundings_);
+  }
+  if (config.unread.refusal) return fail(*config.unread.refusal);
+  for (const string& line : config.unread.what) {
+    config.notes.push_back(line + " is passed over: only OpenSSH's client could tell, and it is not installed");
+  }
+  return config;
+}
+
+/// One thread asks, those of hosts that must get the same answer wait for it: no longer than it does.
+std::shared_future<OpenSshAnswer> Routes::ask(const string& host, const Said& said, const HostConfig& config) {
+  const string key = config.unread.shared ? "shared " + *config.unread.shared
+                                          : host + ' ' + said.user + ' ' + std::to_string(said.port.value_or(0));
+  std::promise<OpenSshAnswer> promise;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto [at, first] = answers_.try_emplace(key);
+    if (!first) return at->second;
+    at->second = promise.get_future().share();
+  }
+  const auto limit = std::chrono::seconds(config.connect_timeout.value_or(kAnswerSeconds));
+  auto answer = ask_openssh(host, said, surroundings_, limit, watchdog_->ended()->get());
+  const std::lock_guard lock(mutex_);
+  promise.set_value(std::move(answer));
+  return answers_.at(key);
 }
 
 Result<Route> Routes::to(const plan::Host& host) {
-  if (auto ok = read_config(); !ok) return fail(ok.error());
-  const auto config = config_->resolve(host.name, said_of(host.reach, surroundings_.home), surroundings_);
+  const auto config = settle(host);
   if (!config) return fail(config.error());
-  if (config->unread.refusal) return fail(*config->unread.refusal);
-  for (const string& note : config->notes) tell(note);
-  for (const string& line : config->unread.what) tell(line + " is not read");
+  for (const string& note : config->notes) notes_->tell(note);
+  const std::lock_guard lock(mutex_);
   Route route;
   route.host = host.name;
   route.target = {config->host_name, config->port, to_lower(host.name) != config->host_name, config->family};
@@ -61,10 +105,6 @@ Result<Route> Routes::to(const plan::Host& host) {
   route.algorithms = config->algorithms;
   route.agent = agent(*config);
   return route;
-}
-
-void Routes::tell(const string& note) {
-  if (noted_.insert(note).second && note_) note_(note);
 }
 
 std::shared_ptr<const KnownHosts> Routes::known_hosts(const std::vector<string>& files) {

@@ -1,32 +1,38 @@
 // Makes the route to each host: reads the ssh configuration, the known hosts and the keys once, when the first host
-// needs them. Owned by the transport; the launcher's thread only.
+// needs them, and asks OpenSSH's client about what of the configuration only that can tell: once for all hosts that
+// must get the same answer. Shared by the hosts' threads.
 #pragma once
 
-#include <functional>
+#include <future>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "plan/allocation.h"
 #include "transport/ssh/config.h"
+#include "transport/ssh/notes.h"
+#include "transport/ssh/openssh.h"
 #include "transport/ssh/route.h"
 
 namespace dlaunch::transport::ssh {
 
 class Routes {
  public:
-  /// `host_key`: the user's --host-key, which comes before the configuration. `note`: told once each.
-  Routes(Surroundings surroundings, std::optional<HostKey> host_key, std::function<void(const std::string&)> note,
+  /// `host_key`: the user's --host-key, which comes before the configuration.
+  Routes(Surroundings surroundings, std::optional<HostKey> host_key, std::shared_ptr<Notes> notes,
          std::shared_ptr<Watchdog> watchdog);
 
+  /// Reads files, and may wait for OpenSSH's client as long as for a connection.
   Result<Route> to(const plan::Host& host);
 
  private:
-  Result<void> read_config();
-  void tell(const std::string& note);
+  Result<std::shared_ptr<const Config>> config();
+  Result<HostConfig> settle(const plan::Host& host);
+  Result<HostConfig> settle_with_openssh(const std::string& host, const Said& said, HostConfig config);
+  std::shared_future<OpenSshAnswer> ask(const std::string& host, const Said& said, const HostConfig& config);
   std::shared_ptr<const KnownHosts> known_hosts(const std::vector<std::string>& files);
   std::shared_ptr<const Identity> identity(const std::string& path);
   void add_identities(Route& route, const HostConfig& config);
@@ -36,10 +42,11 @@ class Routes {
 
   const Surroundings surroundings_;
   const std::optional<HostKey> host_key_;
-  const std::function<void(const std::string&)> note_;
+  const std::shared_ptr<Notes> notes_;
   const std::shared_ptr<Watchdog> watchdog_;
-  std::set<std::string> noted_;
-  std::optional<Config> config_;
+  std::mutex mutex_;  // of all below
+  std::shared_ptr<const Config> config_;
+  std::map<std::string, std::shared_future<OpenSshAnswer>> answers_;
   std::map<std::vector<std::string>, std::shared_ptr<const KnownHosts>> known_hosts_;
   std::map<std::string, std::shared_ptr<const Identity>> identities_;
   std::map<std::string, std::shared_ptr<const Certificate>> certificates_;

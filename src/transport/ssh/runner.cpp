@@ -85,18 +85,25 @@ WayEnd Runner::end() const {
   return end_;
 }
 
-WayEnd Runner::reach() { return parts_.route.proxy_command.empty() ? over_tcp() : over_command(); }
+WayEnd Runner::reach() {
+  auto route = parts_.find_route();
+  if (!route) {
+    const Error& error = route.error();
+    return {error.where.empty() ? error.what : error.where + ": " + error.what, error.why, error.hint};
+  }
+  route_ = *std::move(route);
+  return route_.proxy_command.empty() ? over_tcp() : over_command();
+}
 
 WayEnd Runner::over_tcp() {
-  const Route& route = parts_.route;
-  auto connected = connect_to(route.target, route.limit, parts_.watchdog->ended()->get());
+  auto connected = connect_to(route_.target, route_.limit, parts_.watchdog->ended()->get());
   if (!connected) return connected.error();
   return over(std::move(connected->socket), connected->address, sys::Fd()).end;
 }
 
 SessionEnd Runner::over(sys::Fd socket, const std::string& address, const sys::Fd& noise) {
   Watchdog::Guard guard = parts_.watchdog->watch(socket.get());
-  return run_session({*parts_.lib, parts_.route, *parts_.watchdog, guard, parts_.stream, parts_.errors, noise, idle_},
+  return run_session({*parts_.lib, route_, *parts_.watchdog, guard, parts_.stream, parts_.errors, noise, idle_},
                      std::move(socket), address);
 }
 
@@ -104,8 +111,8 @@ WayEnd Runner::over_command() {
   auto [ours, theirs] = sys::make_socketpair();
   sys::Pipe said = sys::make_pipe();
   Command command;
-  const int error = said.read ? command.start(parts_.route.proxy_command, theirs, said.write) : errno;
-  if (error != 0) return {"cannot run the command that leads to it", std::strerror(error), parts_.route.proxy_command};
+  const int error = said.read ? command.start(route_.proxy_command, theirs, said.write) : errno;
+  if (error != 0) return {"cannot run the command that leads to it", std::strerror(error), route_.proxy_command};
   theirs.reset();
   said.write.reset();
   sys::set_nonblocking(said.read.get());

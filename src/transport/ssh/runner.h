@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 
@@ -19,9 +20,9 @@ class Runner {
   struct Parts {
     std::shared_ptr<const Library> lib;
     std::shared_ptr<Watchdog> watchdog;
-    Route route;
-    sys::Fd stream;  ///< to the launcher
-    sys::Fd errors;  ///< what the way says for itself
+    std::function<Result<Route>()> find_route;  ///< the first thing that is done, in the thread
+    sys::Fd stream;                             ///< to the launcher
+    sys::Fd errors;                             ///< what the way says for itself
   };
   explicit Runner(Parts parts);
 
@@ -40,6 +41,7 @@ class Runner {
   SessionEnd over(sys::Fd socket, const std::string& address, const sys::Fd& noise);
 
   Parts parts_;
+  Route route_;
   mutable std::mutex mutex_;
   WayEnd end_;
   bool over_ = false;

@@ -1,0 +1,24 @@
+// What the user is to know of the ways, each once: the hosts' threads tell it. Shared by them and the transport.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <set>
+#include <string>
+
+namespace dlaunch::transport::ssh {
+
+class Notes {
+ public:
+  explicit Notes(std::function<void(const std::string&)> listener);
+  void tell(const std::string& note);
+  /// Nobody listens any more.
+  void end();
+
+ private:
+  std::mutex mutex_;
+  std::function<void(const std::string&)> listener_;
+  std::set<std::string> told_;
+};
+
+}  // namespace dlaunch::transport::ssh

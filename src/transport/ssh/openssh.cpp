@@ -1,0 +1,97 @@
+#include "transport/ssh/openssh.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <utility>
+
+#include "base/text.h"
+#include "sys/fd.h"
+#include "sys/io.h"
+#include "transport/command.h"
+#include "transport/ssh/proxy.h"
+
+namespace dlaunch::transport::ssh {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kLongestAnswer = 1u << 20;
+constexpr std::chrono::milliseconds kEnds{500};
+constexpr int kLookMs = 5;
+constexpr const char* kSign = "hostname ";  // every answer has it
+
+bool is_installed(const Surroundings& surroundings) {
+  const auto directories = split(surroundings.variable("PATH").value_or("/usr/bin:/bin"), ':');
+  return std::ranges::any_of(directories,
+                             [](const std::string& one) { return ::access((one + "/ssh").c_str(), X_OK) == 0; });
+}
+
+std::string question(const std::string& host, const Said& said) {
+  std::string line = "ssh -G";
+  if (!said.user.empty()) line += " -l " + shell_quote(said.user);
+  if (said.port) line += " -p " + std::to_string(*said.port);
+  return line + " -- " + shell_quote(host);
+}
+
+/// All that comes; false when its time is over before it ends.
+bool read_to_end(const sys::Fd& from, std::string& text, Clock::time_point deadline, int ended) {
+  for (std::array<char, 4096> buffer; text.size() < kLongestAnswer;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    std::array<pollfd, 2> waits{pollfd{from.get(), POLLIN, 0}, pollfd{ended, POLLIN, 0}};
+    const int ready = ::poll(waits.data(), waits.size(), static_cast<int>(std::max<long>(left, 0)));
+    if (ready == 0 || waits[1].revents != 0) return false;
+    if (ready < 0) continue;
+    const ssize_t got = ::read(from.get(), buffer.data(), buffer.size());
+    if (got <= 0) return true;
+    text.append(buffer.data(), static_cast<size_t>(got));
+  }
+  return true;
+}
+
+/// It has nothing to tidy up. One that closed its output has all but ended.
+void end(const Command& command, bool in_time) {
+  if (!in_time) command.signal(SIGKILL);
+  const auto deadline = Clock::now() + kEnds;
+  while (!command.has_ended() && Clock::now() < deadline) ::poll(nullptr, 0, kLookMs);
+}
+
+std::string said_on(const sys::Fd& errors) {
+  std::string text;
+  read_to_end(errors, text, Clock::now(), -1);
+  return text;
+}
+
+bool is_answer(const std::string& text) {
+  return text.starts_with(kSign) || text.find(std::string("\n") + kSign) != std::string::npos;
+}
+
+}  // namespace
+
+OpenSshAnswer ask_openssh(const std::string& host, const Said& said, const Surroundings& surroundings,
+                          std::chrono::milliseconds limit, int ended) {
+  if (!is_installed(surroundings)) return {.installed = false, .text = {}, .trouble = {}};
+  auto [ours, theirs] = sys::make_socketpair();
+  sys::Pipe errors = sys::make_pipe();
+  Command command;
+  const int error = errors.read ? command.start(question(host, said), theirs, errors.write) : errno;
+  if (error != 0) return {.text = {}, .trouble = std::strerror(error)};
+  theirs.reset();
+  errors.write.reset();
+  OpenSshAnswer answer{.text = {}, .trouble = {}};
+  const bool in_time = read_to_end(ours, answer.text, Clock::now() + limit, ended);
+  ours.reset();
+  end(command, in_time);
+  if (in_time && is_answer(answer.text)) return answer;
+  answer.text.clear();
+  answer.trouble = in_time ? last_words(said_on(errors.read))
+                           : "it did not answer within " + std::to_string(limit.count() / 1000) + " s";
+  return answer;
+}
+
+}  // namespace dlaunch::transport::ssh

@@ -1,0 +1,21 @@
+// OpenSSH's own client, asked what its configuration says of a host (`ssh -G`). It blocks until the client has
+// answered, its time is over or `ended` is readable: it is asked in a host's own thread.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "transport/ssh/config.h"
+
+namespace dlaunch::transport::ssh {
+
+struct OpenSshAnswer {
+  bool installed = true;
+  std::string text;     ///< what it printed; empty when it failed
+  std::string trouble;  ///< why it failed, in its own words
+};
+
+OpenSshAnswer ask_openssh(const std::string& host, const Said& said, const Surroundings& surroundings,
+                          std::chrono::milliseconds limit, int ended);
+
+}  // namespace dlaunch::transport::ssh
