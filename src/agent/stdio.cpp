@@ -10,13 +10,13 @@
 #include <cstdlib>
 #include <optional>
 
+#include "sys/create_file.h"
 #include "sys/io.h"
 
 namespace dlaunch::agent {
 namespace {
 
 using wire::StreamMode;
-constexpr mode_t kFileMode = 0644;
 
 sys::Fd duplicate(const sys::Fd& fd) { return sys::Fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0)); }
 
@@ -45,7 +45,8 @@ bool open_output(StreamMode mode, const std::string& path, sys::Fd& child, sys::
   if (mode == StreamMode::null) {
     child = open_null(O_WRONLY);
   } else if (mode == StreamMode::file) {
-    child.reset(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, kFileMode));
+    child = sys::create_file(path, O_TRUNC | O_APPEND);
+    if (child) ::fcntl(child.get(), F_SETFL, O_APPEND);  // the rank's writes wait, as to any file
   } else {
     sys::Pipe pipe = sys::make_pipe();
     child = std::move(pipe.write);

@@ -10,20 +10,15 @@ namespace {
 
 constexpr std::uint64_t kOfOurOwn = 64;       // loop, console, libraries
 constexpr std::uint64_t kBeingReached = 128;  // what connections take only while they are made
-constexpr std::uint64_t kPipesOfRank = 2;     // stdout and stderr
-constexpr std::uint64_t kForRankHere = 3;     // in an agent here: these, and stdin
+constexpr std::uint64_t kForRankHere = 3;     // in launcher or agent: stdout, stderr and stdin
 constexpr std::uint64_t kByCommand = 3;       // the link's, the command's stderr, its pidfd
 constexpr std::uint64_t kBySsh = 6;           // the link's, the thread's end of it, the socket's two, the errors' two
 
-/// Those that the launcher writes.
+/// Those that the launcher writes, by a process that has nothing else open.
 std::uint64_t files_of_rank(const output::Settings& output, bool local) {
   const bool rank_writes_it = local && output.files && !output.files->copy && !output.tag && !output.timestamp;
   if (!output.files || rank_writes_it) return 0;
   return output.pty || output.merge_stderr ? 1 : 2;
-}
-
-std::uint64_t of_rank_here(const output::Settings& output) {
-  return std::max(kForRankHere, kPipesOfRank + files_of_rank(output, true));
 }
 
 }  // namespace
@@ -37,20 +32,22 @@ std::uint64_t open_files_needed(const plan::Plan& plan, const output::Settings& 
 std::uint64_t open_files_needed(const plan::Plan& plan, const std::vector<int>& ranks_of_host,
                                 const output::Settings& output, WayElsewhere way) {
   std::uint64_t need = kOfOurOwn + (plan.companion ? kForRankHere : 0);
+  std::uint64_t files = 0;
   bool elsewhere = false;
   for (size_t host = 0; host < ranks_of_host.size(); ++host) {
     const auto ranks = static_cast<std::uint64_t>(ranks_of_host[host]);
     const bool open = host < plan.hosts.size() && !plan.hosts[host].unreachable;
     if (!open && ranks == 0) continue;
     if (plan::host_at(plan, host).local) {
-      need += ranks * of_rank_here(output);
+      need += ranks * kForRankHere;
     } else {
       elsewhere = true;
       need += way == WayElsewhere::ssh ? kBySsh : kByCommand;
-      need += ranks * files_of_rank(output, false);
     }
+    files += ranks * files_of_rank(output, plan::host_at(plan, host).local);
   }
-  return elsewhere ? need + kBeingReached : need;
+  if (elsewhere) need += kBeingReached;
+  return std::max(need, files == 0 ? 0 : kOfOurOwn + files);
 }
 
 std::optional<Error> too_few_open_files(const plan::Plan& plan, std::uint64_t need, std::uint64_t allowed) {

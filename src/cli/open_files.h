@@ -13,7 +13,7 @@ namespace dlaunch::cli {
 
 enum class WayElsewhere { ssh, command };
 
-/// The launcher's, or an agent's on this machine where that is more.
+/// The launcher's, or, where that is more, those of an agent on this machine or of the process that writes the files.
 std::uint64_t open_files_needed(const plan::Plan& plan, const output::Settings& output, WayElsewhere way);
 
 /// The same with so many ranks on each host (plan::host_at).

@@ -165,6 +165,8 @@ class Job {
   Actions tick(Time now);
 
   Phase phase() const { return phase_; }
+  /// None runs any more; what they wrote may still be on its way.
+  bool ranks_ended() const { return phase_ > Phase::starting && live_ == 0; }
   /// Whether HostAdded and RanksAdded may come now: a job that has not begun, or is ending, takes no more ranks.
   bool may_grow() const { return phase_ == Phase::running && live_ > 0; }
   Progress progress() const;

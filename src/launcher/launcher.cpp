@@ -66,6 +66,7 @@ class Launcher::Impl {
     output_.start({[this] { streams_.resume(); }, [this] { check_output(); }});
     if (parts_.plan.companion) job_.expect_companion();
     meet_hosts();
+    if (parts_.policy.timeout) output_.hurry(job::Clock::now() + *parts_.policy.timeout);
     deadline_.set(job_.deadline());
     show_progress();
     io_.run();
@@ -256,6 +257,7 @@ class Launcher::Impl {
   void perform(const job::Actions& actions) {
     for (const job::Action& action : actions) std::visit([this](const auto& a) { act(a); }, action);
     deadline_.set(job_.deadline());
+    if (job_.ranks_ended()) output_.ranks_ended();
   }
 
   void act(const job::StartRanks& start) {
@@ -285,18 +287,25 @@ class Launcher::Impl {
   }
   void act(const job::Finished&) {
     stdin_.stop();
+    output_.finish_files(first_to_fail());
+    finished_ = true;
     stop_when_flushed();
   }
 
+  std::optional<int> first_to_fail() const {
+    const job::Outcome& outcome = job_.outcome();
+    return outcome.cause == job::Cause::companion_failed ? companion_.number() : outcome.first_failure;
+  }
+
   void stop_when_flushed() {
-    if (job_.phase() != job::Phase::finished || (!output_.flushed() && !impatient_)) return;
+    if (!finished_ || !output_.files_settled() || (!output_.flushed() && !impatient_)) return;
     io_.stop();
   }
 
   // ---- output, time, signals ----
   void check_output() {
     if (const auto error = parts_.output.take_error()) {
-      if (parts_.settings.output.abort_on_error) {
+      if (parts_.settings.output.abort_on_error && job_.phase() < job::Phase::ending) {
         happened(job::OutputFailed{error->what + ": " + error->why + '\n' + error->hint, kExitOutput});
       } else if (parts_.output_lost) {
         parts_.output_lost(*error);
@@ -334,10 +343,11 @@ class Launcher::Impl {
       return;
     }
     if (signal == SIGCONT) stdin_.continued();
-    if (job_.phase() == job::Phase::finished) return io_.stop();  // only the reader was waited for
-    // Asked twice: the reader is not waited for.
+    // Asked twice: neither the reader nor a disk is waited for.
     impatient_ = impatient_ || (job_.phase() >= job::Phase::ending && job::ends_a_job(signal));
+    if (impatient_) output_.hurry();
     happened(job::UserSignal{signal});
+    stop_when_flushed();
   }
 
   std::string name(int rank) const { return "rank " + parts_.plan.worlds.name(rank); }
@@ -366,6 +376,7 @@ class Launcher::Impl {
   WireUp wire_up_;
   int started_ = 0;
   bool impatient_ = false;
+  bool finished_ = false;
 };
 
 Launcher::Launcher(asio::io_context& io, Parts parts) : impl_(std::make_unique<Impl>(io, std::move(parts))) {}

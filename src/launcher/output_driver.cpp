@@ -1,8 +1,33 @@
 #include "launcher/output_driver.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "output/fd_writer.h"
+
 namespace dlaunch::launcher {
+namespace {
+
+constexpr std::chrono::seconds kFilesLook{1};  // how often it is seen whether files took something
+
+}  // namespace
+
+OutputDriver::OutputDriver(asio::io_context& io, output::Output& output)
+    : io_(io),
+      output_(output),
+      deadline_(io,
+                [this] {
+                  output_.tick(job::Clock::now());
+                  after_change();
+                }),
+      files_deadline_(io, [this] { watch_files(); }) {}
+
+void OutputDriver::start(Handlers handlers) {
+  handlers_ = std::move(handlers);
+  if (output_.news_fd() < 0) return;
+  news_.emplace(io_, output_.news_fd(), Readiness::For::reading);
+  wait_news();
+}
 
 void OutputDriver::feed(int rank, output::Stream stream, std::string_view bytes, std::int64_t wall_ns) {
   output_.feed(rank, stream, bytes, job::Clock::now(), wall_ns);
@@ -19,24 +44,64 @@ void OutputDriver::after_change() {
   changing_ = true;
   if (handlers_.moved) handlers_.moved();
   changing_ = false;
-  for (const int fd : output_.waiting()) wait_writable(fd);
+  for (output::FdWriter* writer : output_.waiting()) wait_writable(*writer);
   deadline_.set(output_.deadline());
+  if (ranks_ended_) watch_files();
   if (handlers_.failed) handlers_.failed();
 }
 
-void OutputDriver::wait_writable(int fd) {
-  auto found = consoles_.find(fd);
-  if (found == consoles_.end()) {
-    const int watched = output_.poll_fd(fd);
-    found = consoles_.emplace(fd, Console{Readiness(io_, watched, Readiness::For::writing)}).first;
+void OutputDriver::wait_writable(output::FdWriter& writer) {
+  auto found = sinks_.find(&writer);
+  if (found == sinks_.end()) {
+    found = sinks_.emplace(&writer, Sink{Readiness(io_, writer.poll_fd(), Readiness::For::writing)}).first;
   }
-  Console& console = found->second;
-  if (std::exchange(console.waiting, true)) return;
-  console.readiness.wait([this, fd, &console] {
-    console.waiting = false;
-    output_.flush(fd, job::Clock::now());
+  Sink& sink = found->second;
+  if (std::exchange(sink.waiting, true)) return;
+  sink.readiness.wait([this, &writer, &sink] {
+    sink.waiting = false;
+    output_.flush(writer, job::Clock::now());
     after_change();
   });
+}
+
+void OutputDriver::wait_news() {
+  news_->wait([this] {
+    output_.take_news();
+    if (output_.news_fd() >= 0) wait_news();
+    after_change();
+  });
+}
+
+void OutputDriver::ranks_ended() {
+  if (std::exchange(ranks_ended_, true)) return;
+  watch_files();
+}
+
+void OutputDriver::hurry(job::Time at) {
+  if (!hurry_at_ || at < *hurry_at_) hurry_at_ = at;
+  if (ranks_ended_) watch_files();
+}
+
+void OutputDriver::finish_files(std::optional<int> failed) {
+  output_.finish_files(failed);
+  after_change();
+}
+
+/// Gives the files up when they took nothing for too long.
+void OutputDriver::watch_files() {
+  if (output_.files_settled()) {
+    watch_.reset();
+    return files_deadline_.set({});
+  }
+  const job::Time now = job::Clock::now();
+  const std::uint64_t progress = output_.files_progress();
+  if (!watch_) watch_ = Watch{now, now, progress};
+  if (std::exchange(watch_->progress, progress) != progress) watch_->moved = now;
+  job::Time until = watch_->moved + kFilesWait;
+  if (hurry_at_) until = std::min(until, std::max(*hurry_at_, watch_->since) + kHurriedFilesWait);
+  if (now < until) return files_deadline_.set(std::min(until, now + kFilesLook));
+  output_.give_up_files(now);
+  after_change();
 }
 
 }  // namespace dlaunch::launcher

@@ -1,10 +1,12 @@
-// Drives the passive Output from the loop: waits for its console to be writable, keeps its deadline, and tells when a
-// stream that was not ready may be again. Owned by the launcher; the Output must outlive it.
+// Drives the passive Output from the loop: waits for its console to be writable and for news of its files, keeps its
+// deadlines, and tells when a stream that was not ready may be again. Owned by the launcher; the Output must outlive
+// it.
 #pragma once
 
 #include <asio/io_context.hpp>
 #include <functional>
 #include <map>
+#include <optional>
 
 #include "launcher/deadline.h"
 #include "launcher/readiness.h"
@@ -12,19 +14,20 @@
 
 namespace dlaunch::launcher {
 
+/// How long files may take no byte once the ranks have ended.
+inline constexpr std::chrono::seconds kFilesWait{10};
+/// How long they are waited for in all when the job has no time left.
+inline constexpr std::chrono::seconds kHurriedFilesWait{1};
+
 class OutputDriver {
  public:
   struct Handlers {
     std::function<void()> moved;   ///< streams may be ready again
     std::function<void()> failed;  ///< a sink failed, or the reader is gone: ask output()
   };
-  OutputDriver(asio::io_context& io, output::Output& output)
-      : io_(io), output_(output), deadline_(io, [this] {
-          output_.tick(job::Clock::now());
-          after_change();
-        }) {}
+  OutputDriver(asio::io_context& io, output::Output& output);
 
-  void start(Handlers handlers) { handlers_ = std::move(handlers); }
+  void start(Handlers handlers);
   output::Output& output() { return output_; }
 
   void feed(int rank, output::Stream stream, std::string_view bytes, std::int64_t wall_ns);
@@ -32,18 +35,38 @@ class OutputDriver {
   /// Nothing waits for the console to take it.
   bool flushed() const { return output_.waiting().empty(); }
 
+  /// No rank runs any more: files that take nothing are given up from now on.
+  void ranks_ended();
+  /// The job has no time left, or none from `at` on.
+  void hurry(job::Time at = job::Clock::now());
+  /// All has ended; handlers.failed is called once the files are settled, or given up.
+  void finish_files(std::optional<int> failed);
+  bool files_settled() const { return output_.files_settled(); }
+
  private:
   void after_change();
-  void wait_writable(int fd);
+  void wait_writable(output::FdWriter& writer);
+  void wait_news();
+  void watch_files();
 
   asio::io_context& io_;
   output::Output& output_;
   Deadline deadline_;
-  struct Console {
+  struct Sink {
     Readiness readiness;
     bool waiting = false;
   };
-  std::map<int, Console> consoles_;  // by the fd that Output knows
+  std::map<output::FdWriter*, Sink> sinks_;
+  std::optional<Readiness> news_;
+  Deadline files_deadline_;
+  struct Watch {
+    job::Time since;
+    job::Time moved;
+    std::uint64_t progress;
+  };
+  std::optional<Watch> watch_;  // while files are waited for
+  std::optional<job::Time> hurry_at_;
+  bool ranks_ended_ = false;
   Handlers handlers_;
   bool changing_ = false;
 };

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "job/policy.h"
-#include "output/fd_writer.h"
+#include "output/writer.h"
 
 namespace dlaunch::output {
 
@@ -44,12 +44,14 @@ class Channel {
   virtual void drained(Time now) = 0;
   /// A timer of `slot` ran out.
   virtual void expire(int slot, Time now) = 0;
+  /// Nothing is held back of streams that have ended.
+  virtual bool settled() const { return true; }
 };
 
 /// Bytes as they come.
 class RawChannel final : public Channel {
  public:
-  explicit RawChannel(FdWriter& writer) : writer_(writer) {}
+  explicit RawChannel(Writer& writer) : writer_(writer) {}
   /// The slot that wrote last.
   int last() const { return last_; }
   bool ready(int) const override { return writer_.pending() <= kQueueLimit; }
@@ -63,7 +65,7 @@ class RawChannel final : public Channel {
   void expire(int, Time) override {}
 
  private:
-  FdWriter& writer_;
+  Writer& writer_;
   int last_ = 0;
 };
 

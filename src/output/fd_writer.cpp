@@ -50,7 +50,15 @@ struct Vector {
 
 }  // namespace
 
-FdWriter::FdWriter(int fd, bool owned) : fd_(fd), owned_(owned) { choose_way(); }
+FdWriter::FdWriter(int fd, bool owned, std::optional<Way> way)
+    : fd_(fd), owned_(owned), way_(way.value_or(Way::direct)) {
+  if (!way) choose_way();
+}
+
+FdWriter FdWriter::pipe(int fd) {
+  fcntl(fd, F_SETPIPE_SZ, kPipeSize);
+  return FdWriter(fd, false, Way::nonblocking);
+}
 
 FdWriter FdWriter::failed(int error) {
   FdWriter writer(-1, true);
@@ -59,7 +67,8 @@ FdWriter FdWriter::failed(int error) {
 }
 
 FdWriter::FdWriter(FdWriter&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)),
+    : Writer(std::move(other)),
+      fd_(std::exchange(other.fd_, -1)),
       owned_(other.owned_),
       way_(other.way_),
       reopened_(std::exchange(other.reopened_, -1)),
@@ -72,7 +81,7 @@ FdWriter::~FdWriter() { close(); }
 
 void FdWriter::choose_way() {
   struct stat s{};
-  if (owned_ || fstat(fd_, &s) != 0) return;
+  if (fstat(fd_, &s) != 0) return;
   if (S_ISSOCK(s.st_mode)) way_ = Way::socket;
   if (S_ISFIFO(s.st_mode)) fcntl(fd_, F_SETPIPE_SZ, kPipeSize);
   const bool terminal = S_ISCHR(s.st_mode) && isatty(fd_) != 0;
@@ -106,6 +115,12 @@ void FdWriter::flush() {
   queue_.clear();
   sent_ = 0;
   if (queue_.capacity() > kKeepCapacity) queue_.shrink_to_fit();
+}
+
+void FdWriter::give_up() {
+  error_ = ETIMEDOUT;
+  queue_.clear();
+  sent_ = 0;
 }
 
 std::size_t FdWriter::write_now(std::span<const std::string_view> parts) {

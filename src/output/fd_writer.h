@@ -1,31 +1,38 @@
-// Writes one fd without ever blocking on a slow reader and without touching the fd's flags, which it may share with the
+// A Writer of one fd that never blocks on a slow reader and never touches the fd's flags, which it may share with the
 // user's shell. What the fd does not take now is queued; the owner asks pending() before it brings more.
 // The process must ignore SIGPIPE.
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "output/writer.h"
+
 namespace dlaunch::output {
 
-class FdWriter {
+class FdWriter final : public Writer {
  public:
-  /// A fd of someone else's, which must outlive this.
+  /// A fd that others of this machine share, which must outlive this.
   static FdWriter borrowed(int fd) { return FdWriter(fd, false); }
-  /// Takes a regular file or a device like /dev/null as its own.
-  static FdWriter owned(int fd) { return FdWriter(fd, true); }
+  /// A non-blocking one that nobody shares, as its own.
+  static FdWriter owned(int fd) { return FdWriter(fd, true, Way::nonblocking); }
+  /// A non-blocking pipe that nobody shares, and that must outlive this.
+  static FdWriter pipe(int fd);
   /// Writes nowhere: the file could not be opened.
   static FdWriter failed(int error);
   FdWriter(FdWriter&& other) noexcept;
   FdWriter& operator=(FdWriter&&) = delete;
-  ~FdWriter();
+  ~FdWriter() override;
 
-  void write(std::span<const std::string_view> parts);  ///< at most 8
-  void write(std::string_view bytes) { write({&bytes, 1}); }
+  using Writer::write;
+  void write(std::span<const std::string_view> parts) override;
   void flush();
-  std::size_t pending() const { return queue_.size() - sent_; }
+  /// Drops what is queued, and all that comes.
+  void give_up();
+  std::size_t pending() const override { return queue_.size() - sent_; }
 
   /// The last byte given was none that ends a line.
   bool mid_line() const { return mid_line_; }
@@ -42,7 +49,7 @@ class FdWriter {
  private:
   enum class Way { direct, nonblocking, socket, polled };
 
-  FdWriter(int fd, bool owned);
+  FdWriter(int fd, bool owned, std::optional<Way> way = {});
   void choose_way();
   void reopen();
   std::size_t write_now(std::span<const std::string_view> parts);

@@ -1,9 +1,5 @@
 #include "output/output.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <utility>
 
@@ -15,19 +11,6 @@
 
 namespace dlaunch::output {
 namespace {
-
-/// The end of a file that a rank wrote itself.
-std::vector<std::string> last_lines_of_file(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return {};
-  const off_t size = lseek(fd, 0, SEEK_END);
-  const off_t from = std::max<off_t>(0, size - static_cast<off_t>(kTailBytes));
-  std::string tail(static_cast<std::size_t>(std::max<off_t>(0, size - from)), '\0');
-  const ssize_t n = pread(fd, tail.data(), tail.size(), from);
-  ::close(fd);
-  tail.resize(static_cast<std::size_t>(std::max<ssize_t>(0, n)));
-  return last_lines(tail, from == 0, kLastWords);
-}
 
 /// A terminal has one stream.
 Settings with_joined_streams(Settings settings) {
@@ -50,16 +33,19 @@ class Output::Impl {
   bool ready(int rank, Stream stream) const;
   void feed(int rank, Stream stream, std::string_view bytes, At at);
   void end(int rank, Stream stream, Time now);
-  std::vector<int> waiting() const;
-  int poll_fd(int fd) const;
-  void flush(int fd, Time now);
+  std::vector<FdWriter*> waiting() const;
+  void flush(FdWriter& writer, Time now);
   void tick(Time now);
+  void check_files();
+  void finish_files(std::optional<int> failed);
+  void give_up_files(Time now);
   FdWriter& err_writer() const { return console_->screens().back()->sink.writer; }
   std::vector<std::string> last_words(int rank) const;
   std::uint64_t bytes(int rank, Stream stream) const;
   std::string path(int rank, Stream stream) const;
 
   Shared shared;
+  std::unique_ptr<RankFiles> files;
   std::optional<Error> write_error;
   bool reader_gone = false;
   std::function<void()> before_showing = [] {};
@@ -81,13 +67,14 @@ class Output::Impl {
     return one ? Stream::out : Stream::err;
   }
   void check(Sink& sink);
+  void tell(Error error);
   void connect(int rank, bool to_files = true);
-  std::string direct(int rank, Stream stream) const;
+  const RankFile* direct(int rank, Stream stream) const;
 
   const Settings settings_;
   std::vector<RankFacts> ranks_;
   std::optional<Console> console_;
-  std::unique_ptr<RankFiles> files_;
+  bool files_finished_ = false;
   std::vector<Source> sources_;
   std::vector<Tail> tails_;  // by rank
   bool told_ = false;
@@ -98,9 +85,9 @@ Result<void> Output::Impl::open(Fds fds) {
     if (auto good = check_label_template(*settings_.label); !good) return fail(good.error());
   }
   if (settings_.files) {
-    auto files = RankFiles::create(settings_, ranks_, shared);
-    if (!files) return fail(files.error());
-    files_ = std::move(*files);
+    auto made = RankFiles::create(settings_, ranks_, shared);
+    if (!made) return fail(made.error());
+    files = std::move(*made);
   }
   console_.emplace(settings_, ranks_, fds, shared);
   for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) connect(rank);
@@ -110,8 +97,8 @@ Result<void> Output::Impl::open(Fds fds) {
 Result<void> Output::Impl::add(const std::vector<RankFacts>& more) {
   const size_t before = ranks_.size();
   ranks_.insert(ranks_.end(), more.begin(), more.end());
-  if (files_) {
-    if (auto made = files_->add(before); !made) {
+  if (files) {
+    if (auto made = files->add(before); !made) {
       ranks_.resize(before);
       return made;
     }
@@ -128,20 +115,21 @@ Result<void> Output::Impl::add(const std::vector<RankFacts>& more) {
 void Output::Impl::connect(int rank, bool to_files) {
   for (const Stream stream : {Stream::out, Stream::err}) {
     source(rank, stream).console = console_->slot(rank, stream);
-    if (files_ && to_files) source(rank, stream).file = files_->slot(rank, stream);
+    if (files && to_files) source(rank, stream).file = files->slot(rank, stream);
   }
 }
 
-std::string Output::Impl::direct(int rank, Stream stream) const {
-  const RankFacts& facts = ranks_[static_cast<std::size_t>(rank)];
-  return direct_path(settings_, facts, rank - facts.first, count_ranks(ranks_, facts.world), stream);
+/// The file of a stream that its rank writes itself.
+const RankFile* Output::Impl::direct(int rank, Stream stream) const {
+  const RankFile* file = files ? files->slot(rank, stream).file : nullptr;
+  return file && file->direct ? file : nullptr;
 }
 
 bool Output::Impl::ready(int rank, Stream stream) const {
   const Source& s = source(rank, stream);
   Channel* const file = s.file.file ? s.file.file->channel.get() : nullptr;
   Channel* const console = s.console.channel;
-  const bool ready = (!file || file->ready(s.file.slot)) && (!console || console->ready(s.console.slot));
+  const bool ready = RankFiles::ready(s.file) && (!console || console->ready(s.console.slot));
   if (file) file->answered(s.file.slot, ready);
   if (console) console->answered(s.console.slot, ready);
   return ready;
@@ -151,10 +139,9 @@ void Output::Impl::feed(int rank, Stream stream, std::string_view bytes, At at) 
   Source& s = source(rank, stream);
   s.bytes += bytes.size();
   if (stream == telling_stream(rank)) tails_[static_cast<std::size_t>(rank)].add(bytes);
-  if (RankFile* file = s.file.file) {
-    if (!file->channel) files_->open_late(*file);
-    file->channel->feed(s.file.slot, bytes, at);
-    check(*file->sink);
+  if (s.file.file) {
+    files->feed(s.file, bytes, at);
+    check_files();
   }
   if (s.console.channel) {
     before_showing();
@@ -170,36 +157,47 @@ void Output::Impl::end(int rank, Stream stream, Time now) {
     s.console.channel->end(s.console.slot, now);
     check(*s.console.sink);
   }
-  RankFile* file = std::exchange(s.file.file, nullptr);
-  if (!file || !file->channel) return;
-  file->channel->end(s.file.slot, now);
-  if (--file->open_streams == 0) file->sink->writer.close();
-  check(*file->sink);
+  if (!s.file.file) return;
+  files->end(std::exchange(s.file, {}), now);
+  check_files();
 }
 
-std::vector<int> Output::Impl::waiting() const {
-  std::vector<int> fds;
+std::vector<FdWriter*> Output::Impl::waiting() const {
+  std::vector<FdWriter*> all = files ? files->waiting() : std::vector<FdWriter*>{};
   for (const auto& screen : console_->screens()) {
-    if (screen->sink.writer.pending() > 0) fds.push_back(screen->fd);
+    if (screen->sink.writer.pending() > 0) all.push_back(&screen->sink.writer);
   }
-  return fds;
+  return all;
 }
 
-int Output::Impl::poll_fd(int fd) const {
+void Output::Impl::flush(FdWriter& writer, Time now) {
   for (const auto& screen : console_->screens()) {
-    if (screen->fd == fd) return screen->sink.writer.poll_fd();
-  }
-  return fd;
-}
-
-void Output::Impl::flush(int fd, Time now) {
-  for (const auto& screen : console_->screens()) {
-    if (screen->fd != fd) continue;
+    if (&screen->sink.writer != &writer) continue;
     before_showing();
-    screen->sink.writer.flush();
+    writer.flush();
     screen->channel->drained(now);
-    check(screen->sink);
+    return check(screen->sink);
   }
+  files->flush(writer, now);
+  check_files();
+}
+
+void Output::Impl::finish_files(std::optional<int> failed) {
+  if (!files) return;
+  files_finished_ = true;
+  files->finish(failed);
+  if (auto lost = files->lost()) tell(*std::move(lost));
+}
+
+void Output::Impl::give_up_files(Time now) {
+  if (!files) return;
+  files->give_up(now);
+  auto lost = files->lost();
+  if (files_finished_ && lost) tell(*std::move(lost));
+}
+
+void Output::Impl::check_files() {
+  for (Error& error : files->take_failures()) tell(std::move(error));
 }
 
 void Output::Impl::tick(Time now) {
@@ -208,33 +206,34 @@ void Output::Impl::tick(Time now) {
   for (const auto& screen : console_->screens()) check(screen->sink);
 }
 
-/// Tells the first failure of all; a reader of stdout that goes away is none.
+/// A reader of stdout that goes away is no failure.
 void Output::Impl::check(Sink& sink) {
   const int error = sink.new_failure();
   if (error == 0) return;
   if (error == EPIPE && sink.name == "stdout") {
     reader_gone = true;
-  } else if (!std::exchange(told_, true)) {
-    write_error = sink_error("write " + sink.name, error);
-    write_error->exit_code = 1;
+  } else {
+    tell(sink_error("write " + sink.name, error));
   }
+}
+
+/// The first failure of all.
+void Output::Impl::tell(Error error) {
+  if (std::exchange(told_, true)) return;
+  write_error = std::move(error);
+  write_error->exit_code = kExitOutput;
 }
 
 std::vector<std::string> Output::Impl::last_words(int rank) const {
   const Tail& tail = tails_[static_cast<std::size_t>(rank)];
-  const Stream stream = telling_stream(rank);
-  const std::string file = direct(rank, stream);
-  if (!file.empty()) return last_lines_of_file(file);
+  const RankFile* file = direct(rank, telling_stream(rank));
+  if (file) return last_lines(file->tail, file->tail.size() == file->size, kLastWords);
   return last_lines(tail.bytes(), tail.whole(), kLastWords);
 }
 
 std::uint64_t Output::Impl::bytes(int rank, Stream stream) const {
-  const Source& s = source(rank, stream);
-  if (s.bytes > 0) return s.bytes;
-  const std::string path = direct(rank, stream);
-  struct stat file{};
-  if (path.empty() || stat(path.c_str(), &file) != 0) return 0;
-  return static_cast<std::uint64_t>(file.st_size);
+  const RankFile* file = direct(rank, stream);
+  return file ? file->size : source(rank, stream).bytes;
 }
 
 std::string Output::Impl::path(int rank, Stream stream) const {
@@ -258,9 +257,17 @@ void Output::feed(int rank, Stream stream, std::string_view bytes, Time now, std
   impl_->feed(rank, stream, bytes, {now, wall_ns});
 }
 void Output::end(int rank, Stream stream, Time now) { impl_->end(rank, stream, now); }
-std::vector<int> Output::waiting() const { return impl_->waiting(); }
-int Output::poll_fd(int fd) const { return impl_->poll_fd(fd); }
-void Output::flush(int fd, Time now) { impl_->flush(fd, now); }
+std::vector<FdWriter*> Output::waiting() const { return impl_->waiting(); }
+void Output::flush(FdWriter& writer, Time now) { impl_->flush(writer, now); }
+int Output::news_fd() const { return impl_->files ? impl_->files->news_fd() : -1; }
+void Output::take_news() {
+  impl_->files->take_news();
+  impl_->check_files();
+}
+void Output::finish_files(std::optional<int> failed) { impl_->finish_files(failed); }
+bool Output::files_settled() const { return !impl_->files || impl_->files->settled(); }
+std::uint64_t Output::files_progress() const { return impl_->files ? impl_->files->progress() : 0; }
+void Output::give_up_files(Time now) { impl_->give_up_files(now); }
 std::optional<Time> Output::deadline() const { return impl_->shared.timers.deadline(); }
 void Output::tick(Time now) { impl_->tick(now); }
 bool Output::mid_line() const { return impl_->err_writer().mid_line(); }

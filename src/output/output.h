@@ -19,6 +19,7 @@
 namespace dlaunch::output {
 
 using job::Time;
+class FdWriter;
 
 /// What labels and file names may say of a rank.
 struct RankFacts {
@@ -38,11 +39,13 @@ class Output {
     int err = 2;
   };
 
-  /// Creates the per-rank files (all of them, also of silent ranks) or says which could not be.
+  /// Creates the per-rank files (all of them, also of silent ranks) or says which could not be. They are written by a
+  /// process of their own, since a disk may hang.
   static Result<std::unique_ptr<Output>> open(const Settings& settings, std::vector<RankFacts> ranks, Fds fds);
   ~Output();
 
-  /// The ranks of another world, with the next ids. On an Error nothing is added; files that were made are left.
+  /// The ranks of another world, with the next ids. On an Error nothing is added. That a file cannot be made is told
+  /// later, as any failure of it.
   Result<void> add(const std::vector<RankFacts>& ranks);
 
   /// Whether this stream may be fed now. Turns true again only within flush(), tick(), feed() or end(). To be asked
@@ -55,12 +58,24 @@ class Output {
   /// The stream will bring no more. Its last partial line, if any, goes out now.
   void end(int rank, Stream stream, Time now);
 
-  /// Of the given fds, those with bytes waiting: call flush(fd) when poll_fd(fd) is writable. Where both fds are one
-  /// file or terminal, `out` stands for both. Once all streams have ended, nothing waiting means that all is written.
-  std::vector<int> waiting() const;
-  /// What to wait on for `fd`; the same during the whole life. Regular files never wait.
-  int poll_fd(int fd) const;
-  void flush(int fd, Time now);
+  /// Those with bytes waiting: call flush() when poll_fd() of one is writable. Where both fds are one file or terminal,
+  /// one stands for both. They live as long as this. Once all streams have ended, nothing waiting means that all is
+  /// shown, and on its way to the files.
+  std::vector<FdWriter*> waiting() const;
+  void flush(FdWriter& writer, Time now);
+
+  /// What says how the files fare, -1 without files: take_news() when it is readable. Streams may be ready after it.
+  int news_fd() const;
+  void take_news();
+  /// No stream will bring more. What the rank that failed first wrote is to reach the device.
+  void finish_files(std::optional<int> failed);
+  /// Nothing of any file is in flight; after finish_files(): and all are closed.
+  bool files_settled() const;
+  /// Changes while files take bytes.
+  std::uint64_t files_progress() const;
+  /// What files did not take, and do not take from now on, is dropped, and told once by take_error() when the files are
+  /// finished.
+  void give_up_files(Time now);
 
   /// When tick() must be called at the latest, to let go of a partial line (100 ms idle).
   std::optional<Time> deadline() const;

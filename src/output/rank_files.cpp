@@ -1,43 +1,18 @@
 #include "output/rank_files.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
+#include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "output/file_layout.h"
 #include "output/line_channel.h"
+#include "output/sink.h"
 
 namespace dlaunch::output {
 namespace {
 
-constexpr mode_t kDirectoryMode = 0750;
-constexpr mode_t kFileMode = 0644;
-
-/// Makes the directories that `path` is in. 0 or errno.
-int make_parents(const std::string& path) {
-  for (std::size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
-    if (mkdir(path.substr(0, slash).c_str(), kDirectoryMode) == 0) continue;
-    // Read-only parents that exist say EROFS or EACCES here; whether they will do, the next step tells.
-    if (errno != EEXIST && errno != EROFS && errno != EACCES) return errno;
-  }
-  return 0;
-}
-
-/// The fd, or minus errno. A FIFO without a reader fails (ENXIO) where it would hang.
-int open_file(const std::string& path, int flags) {
-  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | flags, kFileMode);
-  return fd >= 0 ? fd : -errno;
-}
-
-int create_with_parents(const std::string& path) {
-  const int fd = open_file(path, O_TRUNC);
-  if (fd != -ENOENT) return fd;
-  const int error = make_parents(path);
-  return error != 0 ? -error : open_file(path, O_TRUNC);
-}
+constexpr std::chrono::seconds kCreateWait{10};  // for the next file
 
 std::vector<Stream> streams_of(const Settings& settings, const RankFacts& facts) {
   if (!facts.name.empty()) return {Stream::out};
@@ -45,6 +20,10 @@ std::vector<Stream> streams_of(const Settings& settings, const RankFacts& facts)
   if (settings.files->keeps(Stream::out)) streams.push_back(Stream::out);
   if (!settings.merge_stderr && settings.files->keeps(Stream::err)) streams.push_back(Stream::err);
   return streams;
+}
+
+std::size_t slot_index(int rank, Stream stream) {
+  return static_cast<std::size_t>(rank) * kStreams + static_cast<std::size_t>(stream);
 }
 
 }  // namespace
@@ -55,78 +34,248 @@ Result<std::unique_ptr<RankFiles>> RankFiles::create(const Settings& settings, c
     if (auto good = check_file_template(text); !good) return fail(good.error());
   }
   if (auto good = check_one_rank_a_file(*settings.files, ranks); !good) return fail(good.error());
-  std::unique_ptr<RankFiles> files(new RankFiles(settings, ranks, shared));
-  for (int rank = 0; rank < static_cast<int>(ranks.size()); ++rank) {
-    if (auto good = files->create_rank(rank); !good) return fail(good.error());
-  }
+  auto disk = Disk::start();
+  if (!disk) return fail(disk.error());
+  std::unique_ptr<RankFiles> files(new RankFiles(settings, ranks, shared, *std::move(disk)));
+  for (int rank = 0; rank < static_cast<int>(ranks.size()); ++rank) files->add_rank(rank);
+  if (auto good = files->await_created(); !good) return fail(good.error());
   return files;
+}
+
+Result<void> RankFiles::await_created() {
+  while (not_created_ > 0) {
+    auto news = disk_->wait_news(kCreateWait);
+    if (news.empty() && !disk_->ended()) {
+      return fail(sink_error("create " + files_[disk_->file()]->path, ETIMEDOUT));
+    }
+    take(std::move(news));
+    if (!failures_.empty()) return fail(failures_.front());
+  }
+  return {};
 }
 
 Result<void> RankFiles::add(std::size_t from) {
   if (auto good = check_one_rank_a_file(*settings_.files, ranks_); !good) return good;
-  const std::size_t before = files_.size();
   slots_.resize(ranks_.size() * kStreams);
-  for (std::size_t rank = from; rank < ranks_.size(); ++rank) {
-    if (auto good = create_rank(static_cast<int>(rank)); !good) {
-      files_.resize(before);
-      return good;
-    }
-  }
+  for (std::size_t rank = from; rank < ranks_.size(); ++rank) add_rank(static_cast<int>(rank));
   return {};
 }
 
-FileSlot RankFiles::slot(int rank, Stream stream) const {
-  return slots_[static_cast<std::size_t>(rank) * kStreams + static_cast<std::size_t>(stream)];
-}
-
-void RankFiles::open_late(RankFile& file) {
-  const int fd = open_file(file.path, O_APPEND);
-  file.sink.emplace(Sink{file.path, fd >= 0 ? FdWriter::owned(fd) : FdWriter::failed(-fd)});
-  file.channel = std::make_unique<RawChannel>(file.sink->writer);
-}
-
-Result<void> RankFiles::create_rank(int rank) {
+void RankFiles::add_rank(int rank) {
   const std::vector<Stream> streams = streams_of(settings_, ranks_[static_cast<std::size_t>(rank)]);
-  const bool share = streams_share_file(*settings_.files);
-  RankFile* file = nullptr;
-  for (const Stream stream : streams) {
-    const bool first = !file || !share;
-    if (first) {
-      auto created = create_file(rank, stream);
-      if (!created) return fail(created.error());
-      file = *created;
-      if (file->sink) file->channel = make_channel(*file, rank, share ? streams : std::vector{stream});
-    }
-    const FileSlot slot{file, file->open_streams++};
-    slots_[static_cast<std::size_t>(rank) * kStreams + static_cast<std::size_t>(stream)] = slot;
-  }
-  return {};
+  if (streams_share_file(*settings_.files)) return add_file(rank, streams);
+  for (const Stream stream : streams) add_file(rank, {stream});
 }
 
-Result<RankFile*> RankFiles::create_file(int rank, Stream stream) {
+/// A spawned rank that writes its file itself may be there before this file is, and must not have it truncated: its
+/// agent makes it.
+void RankFiles::add_file(int rank, std::vector<Stream> streams) {
   const RankFacts& facts = ranks_[static_cast<std::size_t>(rank)];
   const int ranks = count_ranks(ranks_, facts.world);
   const int number = rank - facts.first;
   auto file = std::make_unique<RankFile>();
-  file->path = file_path(*settings_.files, facts, number, ranks, stream);
-  const int fd = create_with_parents(file->path);
-  if (fd < 0) return fail(sink_error("create " + file->path, -fd));
-  FdWriter writer = FdWriter::owned(fd);
-  const bool ours = direct_path(settings_, facts, number, ranks, stream).empty();
-  if (ours) file->sink.emplace(Sink{file->path, std::move(writer)});
+  file->number = static_cast<std::uint32_t>(files_.size());
+  file->path = file_path(*settings_.files, facts, number, ranks, streams.front());
+  file->rank = rank;
+  file->direct = !direct_path(settings_, facts, number, ranks, streams.front()).empty();
+  for (const Stream stream : streams) slots_[slot_index(rank, stream)] = {file.get(), file->open_streams++};
+  file->streams = std::move(streams);
+  if (!file->direct || facts.world == 1) {
+    const auto kind = file->direct ? DiskCommand::Kind::create_direct : DiskCommand::Kind::create;
+    disk_->ask(kind, file->number, file->path);
+    ++not_created_;
+  }
   files_.push_back(std::move(file));
-  return files_.back().get();
 }
 
-std::unique_ptr<Channel> RankFiles::make_channel(RankFile& file, int rank, const std::vector<Stream>& streams) {
+void RankFiles::make_channel(RankFile& file) {
   const bool tagged = settings_.tag || settings_.timestamp;
-  if (!tagged && streams.size() == 1) return std::make_unique<RawChannel>(file.sink->writer);
-  auto channel = std::make_unique<LineChannel>(file.sink->writer, shared_);
-  const RankFacts& facts = ranks_[static_cast<std::size_t>(rank)];
-  for (const Stream stream : streams) {
-    channel->add(Prefix::open_mpi(settings_, {facts, rank - facts.first, count_ranks(ranks_, facts.world), stream}));
+  if (!tagged && file.streams.size() == 1) {
+    file.channel = std::make_unique<RawChannel>(*file.writer);
+    return;
   }
-  return channel;
+  auto channel = std::make_unique<LineChannel>(*file.writer, shared_);
+  const RankFacts& facts = ranks_[static_cast<std::size_t>(file.rank)];
+  for (const Stream stream : file.streams) {
+    const int ranks = count_ranks(ranks_, facts.world);
+    channel->add(Prefix::open_mpi(settings_, {facts, file.rank - facts.first, ranks, stream}));
+  }
+  file.channel = std::move(channel);
+  recorded_.push_back(&file);
+}
+
+const FileSlot& RankFiles::slot(int rank, Stream stream) const { return slots_[slot_index(rank, stream)]; }
+
+bool RankFiles::ready(const FileSlot& slot) {
+  return !slot.file || slot.file->direct || (slot.file->channel && slot.file->channel->ready(slot.slot));
+}
+
+void RankFiles::feed(const FileSlot& slot, std::string_view bytes, At at) {
+  RankFile& file = *slot.file;
+  if (!file.channel) return;  // its rank writes it
+  file.channel->feed(slot.slot, bytes, at);
+  if (file.gave_up) lost_ += bytes.size();
+  check(file);
+}
+
+void RankFiles::end(const FileSlot& slot, Time now) {
+  RankFile& file = *slot.file;
+  if (file.channel) file.channel->end(slot.slot, now);
+  if (--file.open_streams > 0 || file.direct) return;
+  closing_.push_back(&file);
+  close_ended();
+}
+
+/// Those that wait for nothing more.
+void RankFiles::close_ended() {
+  std::erase_if(closing_, [this](RankFile* file) {
+    if (!file->channel || !file->channel->settled()) return false;
+    if (!file->waited_for) {
+      disk_->close(file->number);
+      return true;
+    }
+    if (file->waited_for->pending() > 0) return false;
+    file->waited_for->close();
+    return true;
+  });
+}
+
+std::vector<FdWriter*> RankFiles::waiting() {
+  std::vector<FdWriter*> all;
+  if (disk_->pending() > 0) all.push_back(&disk_->writer());
+  for (RankFile* file : polled_) {
+    if (file->waited_for->pending() > 0) all.push_back(file->waited_for);
+  }
+  return all;
+}
+
+void RankFiles::flush(FdWriter& writer, Time now) {
+  writer.flush();
+  if (&writer == &disk_->writer()) disk_->flushed();
+  for (RankFile* file : recorded_) file->channel->drained(now);
+  for (RankFile* file : polled_) check(*file);
+  close_ended();
+}
+
+void RankFiles::take(std::vector<Disk::News> all) {
+  for (Disk::News& news : all) {
+    RankFile& file = *files_[news.file];
+    switch (news.kind) {
+      case DiskNews::Kind::created:
+        created(file, news);
+        break;
+      case DiskNews::Kind::failed:
+        fail_file(file, sink_error("write " + file.path, news.error));
+        break;
+      case DiskNews::Kind::looked:
+        file.size = news.size;
+        file.tail = std::move(news.tail);
+        break;
+    }
+  }
+  if (disk_->ended() && (!finished_ || disk_->unwritten() > 0)) process_ended();
+}
+
+void RankFiles::created(RankFile& file, Disk::News& news) {
+  --not_created_;
+  if (news.error != 0) fail_file(file, sink_error("create " + file.path, news.error));
+  if (file.direct) return;
+  if (news.error != 0) {
+    file.writer = std::make_unique<FdWriter>(FdWriter::failed(news.error));
+  } else if (news.fd) {
+    auto writer = std::make_unique<FdWriter>(FdWriter::owned(news.fd.release()));
+    file.waited_for = writer.get();
+    file.writer = std::move(writer);
+    polled_.push_back(&file);
+  } else {
+    file.writer = std::make_unique<DiskFile>(*disk_, file.number);
+  }
+  make_channel(file);
+  close_ended();
+}
+
+void RankFiles::fail_file(RankFile& file, Error error) {
+  if (std::exchange(file.told, true)) return;
+  failures_.push_back(std::move(error));
+}
+
+/// Whether what is written from here has failed; giving up is told by lost().
+void RankFiles::check(RankFile& file) {
+  const int error = file.waited_for ? file.waited_for->error() : 0;
+  if (error != 0 && !file.gave_up) fail_file(file, sink_error("write " + file.path, error));
+}
+
+/// Somebody killed it.
+void RankFiles::process_ended() {
+  for (const auto& file : files_) {
+    if (file->direct || file->waited_for) continue;
+    fail_file(*file, {.where = "",
+                      .what = "cannot write " + file->path,
+                      .why = "the process that writes the ranks' files was ended",
+                      .hint = "dmesg tells whether the kernel killed it for want of memory"});
+  }
+  drop_uncreated();
+}
+
+/// Their streams lead nowhere.
+void RankFiles::drop_uncreated() {
+  for (const auto& file : files_) {
+    if (file->direct || file->channel) continue;
+    file->writer = std::make_unique<FdWriter>(FdWriter::failed(EPIPE));
+    make_channel(*file);
+  }
+  not_created_ = 0;
+  close_ended();
+}
+
+void RankFiles::finish(std::optional<int> failed) {
+  finished_ = true;
+  for (const auto& file : files_) {
+    const bool of_failed = failed == file->rank;
+    const auto look = of_failed ? DiskCommand::Kind::look_tail : DiskCommand::Kind::look;
+    if (file->direct) disk_->ask(look, file->number, file->path);
+    if (of_failed) disk_->ask(DiskCommand::Kind::sync, file->number, file->path);
+  }
+  disk_->finish();
+}
+
+bool RankFiles::settled() const {
+  const bool disk = disk_->ended() || (!finished_ && not_created_ == 0 && disk_->unwritten() == 0);
+  return disk && closing_.empty() &&
+         std::ranges::all_of(polled_, [](const RankFile* file) { return file->waited_for->pending() == 0; });
+}
+
+std::uint64_t RankFiles::progress() const {
+  std::uint64_t progress = disk_->taken() + static_cast<std::uint64_t>(disk_->at()) + disk_->file();
+  for (const RankFile* file : polled_) progress -= file->waited_for->pending();
+  return progress;
+}
+
+void RankFiles::give_up(Time now) {
+  for (RankFile* file : polled_) {
+    if (file->waited_for->pending() == 0) continue;
+    stuck_ = file->path;
+    lost_ += file->waited_for->pending();
+    file->gave_up = true;
+    file->waited_for->give_up();
+  }
+  if (!disk_->ended() && (finished_ || not_created_ > 0 || disk_->unwritten() > 0)) {
+    if (!disk_->has_all()) stuck_ = files_[disk_->file()]->path;
+    disk_->give_up();
+  }
+  for (RankFile* file : recorded_) file->channel->drained(now);
+  drop_uncreated();
+}
+
+std::optional<Error> RankFiles::lost() const {
+  if (stuck_.empty()) return std::nullopt;
+  const std::uint64_t bytes = lost_ + disk_->unwritten();
+  return Error{.where = "",
+               .what = "cannot write " + stuck_,
+               .why = bytes == 0 ? "it does not answer"
+                                 : std::to_string(bytes) + " bytes of the ranks' output were not taken in time",
+               .hint = "see what holds up that file system, or the reader of that FIFO",
+               .exit_code = kExitOutput};
 }
 
 }  // namespace dlaunch::output

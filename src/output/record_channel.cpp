@@ -10,7 +10,7 @@ constexpr std::size_t kWaitingLimit = 2 * 1024 * 1024;
 
 }  // namespace
 
-RecordChannel::RecordChannel(FdWriter& writer, Shared& shared)
+RecordChannel::RecordChannel(Writer& writer, Shared& shared)
     : writer_(writer), shared_(shared), turn_(shared.timers.add(this, kTurn)) {}
 
 int RecordChannel::add(Prefix prefix) {

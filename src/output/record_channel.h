@@ -17,7 +17,7 @@ inline constexpr std::size_t kMaxHeld = 64 * 1024;
 
 class RecordChannel : public Channel {
  public:
-  RecordChannel(FdWriter& writer, Shared& shared);
+  RecordChannel(Writer& writer, Shared& shared);
 
   /// The slot of a new stream.
   int add(Prefix prefix);
@@ -28,6 +28,7 @@ class RecordChannel : public Channel {
   void end(int slot, Time now) override;
   void drained(Time now) override;
   void expire(int slot, Time now) override;
+  bool settled() const override { return line_.empty(); }
 
  protected:
   /// Whether the stream's owner may bring more, and whether it had kPartialIdle to do so.
@@ -64,7 +65,7 @@ class RecordChannel : public Channel {
   bool crowded() const { return writer_.pending() > kQueueLimit; }
   void hold(Slot& slot, std::string_view rest, At at);
 
-  FdWriter& writer_;
+  Writer& writer_;
   Shared& shared_;
   Slot* holder_ = nullptr;  // the stream whose long record has the sink for itself
 

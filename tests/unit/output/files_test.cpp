@@ -45,6 +45,7 @@ TEST(Files, OpenMpiLayoutWithEmptyFilesFromTheStart) {
   stage.feed(3, "par");
   stage.feed(3, "t\0\xff\r"s);
   stage.feed(3, "err\n", Stream::err);
+  stage.settle_files();
   EXPECT_EQ(content(dir / "a/logs/1/rank.03/stdout"), "part\0\xff\r"s);
   EXPECT_EQ(content(dir / "a/logs/1/rank.03/stderr"), "err\n");
   EXPECT_EQ(stage.output->path(3, Stream::out), dir / "a/logs/1/rank.03/stdout");
@@ -61,6 +62,7 @@ TEST(Files, ExistingFilesAreTruncated) {
   settings.files->job_directory = false;
   Stage stage(settings, 1);
   stage.feed(0, "n");
+  stage.settle_files();
   EXPECT_EQ(content(dir / "rank.0/stdout"), "n");
 }
 
@@ -82,6 +84,7 @@ TEST(Files, TagsGoIntoFilesLabelsDoNot) {
   Stage stage(settings, 2);
   stage.feed(1, "a\nb");
   stage.end_all();
+  stage.settle_files();
   EXPECT_EQ(content(dir / "1/rank.1/stdout"), "[1,1]<stdout>:a\n[1,1]<stdout>:b");
   EXPECT_EQ(stage.shown(), "[1,1]<stdout>:node1 a\n[1,1]<stdout>:node1 b");
 }
@@ -94,6 +97,7 @@ TEST(Files, SharedFileKeepsLinesWhole) {
   stage.feed(1, "put\n");
   stage.feed(1, "end");
   stage.end_all();
+  stage.settle_files();
   EXPECT_EQ(content(dir / "node1/1.log"), "err\noutput\nend");
   EXPECT_EQ(content(dir / "node1/0.log"), "");
 }
@@ -102,11 +106,13 @@ TEST(Files, CompleteAlsoForRanksThatAreNotShown) {
   const TempDir dir;
   Settings settings = to(dir / "");
   settings.console_ranks = {0, 1};
-  Stage stage(settings, 3);
+  Stage stage(settings, 3, false, false);
   stage.feed(0, std::string(4 << 20, '\n'));
   EXPECT_FALSE(stage.output->ready(1, Stream::out));
+  stage.settle_files();
   EXPECT_TRUE(stage.output->ready(2, Stream::out));
   stage.feed(2, "quiet\n");
+  stage.settle_files();
   EXPECT_EQ(content(dir / "1/rank.2/stdout"), "quiet\n");
   EXPECT_EQ(stage.shown().find("quiet"), std::string::npos);
 }
@@ -119,11 +125,10 @@ TEST(Files, DirectFilesAreWrittenByTheRank) {
   EXPECT_EQ(path, dir / "1/rank.0/stderr");
   ASSERT_TRUE(fs::exists(path));
   std::ofstream(path) << "first\nlast words\n";
+  stage.end_all();
+  stage.finish_files(0);
   EXPECT_THAT(stage.output->last_words(0), ElementsAre("first", "last words"));
   EXPECT_EQ(stage.output->bytes(0, Stream::err), 17U);
-  stage.feed(0, "fed all the same\n");
-  EXPECT_EQ(content(dir / "1/rank.0/stdout"), "fed all the same\n");
-  stage.end_all();
   EXPECT_EQ(stage.shown(), "");
 }
 
@@ -133,12 +138,14 @@ TEST(Files, FullDiskIsToldOnceWithThePath) {
   fs::create_symlink("/dev/full", dir / "1/rank.0/stdout");
   Stage stage(to(dir / ""), 2);
   stage.feed(0, "x\n");
+  stage.settle_files();
   const auto error = stage.output->take_error();
   ASSERT_TRUE(error);
   EXPECT_EQ(error->what, "cannot write " + (dir / "1/rank.0/stdout"));
   EXPECT_EQ(error->why, "No space left on device");
   EXPECT_NE(error->hint, "");
   stage.feed(0, "y\n");
+  stage.settle_files();
   EXPECT_FALSE(stage.output->take_error());
   EXPECT_EQ(stage.shown(), "x\ny\n");
   EXPECT_EQ(stage.output->bytes(0, Stream::out), 4U);

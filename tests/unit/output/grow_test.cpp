@@ -8,7 +8,7 @@ namespace {
 
 /// `ranks` of world 2, behind those that the stage has.
 std::vector<RankFacts> world_two(int before, int ranks) {
-  std::vector<RankFacts> facts = facts_of(ranks);
+  std::vector<RankFacts> facts = facts_of(ranks, false);
   for (RankFacts& each : facts) {
     each.world = 2;
     each.first = before;
@@ -77,6 +77,7 @@ TEST(Grow, ATemplateThatWouldNotTellWorldsApartIsRefusedAndNothingIsAdded) {
   ASSERT_FALSE(added);
   EXPECT_EQ(added.error().what, "ranks 0 and 2/0 would both write " + dir / "all.stdout");
   stage.feed(0, "on\n");
+  stage.settle_files();
   EXPECT_EQ(content(dir / "all.stdout"), "on\n");
 }
 
@@ -87,6 +88,9 @@ TEST(Grow, FilesAreInADirectoryOfTheWorld) {
   Stage stage(settings, 1);
   ASSERT_TRUE(stage.output->add(world_two(1, 11)));
   EXPECT_EQ(stage.output->path(2, Stream::err), dir / "logs/2/rank.01/stderr");
+  EXPECT_FALSE(stage.output->ready(1, Stream::out)) << "they are made while the job goes on";
+  stage.settle_files();
+  EXPECT_TRUE(stage.output->ready(1, Stream::out));
   EXPECT_TRUE(std::filesystem::exists(dir / "logs/2/rank.10/stdout"));
   settings.files->target = dir / "t/{rank}-{local_rank}.{stream}";
   Stage templates(settings, 1);

@@ -40,7 +40,7 @@ std::string play(Stage& stage, const std::vector<std::string>& streams, std::mt1
     const auto stream = static_cast<Stream>(i % kStreams);
     if (done[i] > streams[i].size()) continue;
     if (random() % 8 == 0) shown += stage.out.read();
-    if (!stage.output->waiting().empty()) stage.output->flush(stage.out.writer(), stage.now);
+    stage.flush();
     stage.wait(pauses && random() % 4 == 0 ? 60 : 0);
     if (!stage.output->ready(rank, stream)) continue;
     if (done[i] == streams[i].size()) {

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <array>
@@ -12,10 +13,12 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "output/fd_writer.h"
 #include "output/output.h"
 
 namespace dlaunch::output {
@@ -72,11 +75,11 @@ class Reader {
   std::array<int, 2> ends_{-1, -1};
 };
 
-inline std::vector<RankFacts> facts_of(int ranks) {
+inline std::vector<RankFacts> facts_of(int ranks, bool local = true) {
   std::vector<RankFacts> facts;
   for (int rank = 0; rank < ranks; ++rank) {
     facts.push_back({"node1", rank, rank});
-    facts.back().local = true;
+    facts.back().local = local;
   }
   return facts;
 }
@@ -86,9 +89,10 @@ constexpr std::int64_t kWall = 1'700'000'000'123'456'789;  // 2023-11-14T22:13:2
 /// Output with stdout and stderr of its own, or one pipe for both.
 class Stage {
  public:
-  explicit Stage(const Settings& settings, int ranks, bool one_console = false) : ranks_(ranks) {
+  explicit Stage(const Settings& settings, int ranks, bool one_console = false, bool local = true) : ranks_(ranks) {
     signal(SIGPIPE, SIG_IGN);
-    auto opened = Output::open(settings, facts_of(ranks), {out.writer(), one_console ? out.writer() : err.writer()});
+    auto opened =
+        Output::open(settings, facts_of(ranks, local), {out.writer(), one_console ? out.writer() : err.writer()});
     if (!opened) throw std::runtime_error(to_text(opened.error()));
     output = std::move(*opened);
   }
@@ -101,8 +105,24 @@ class Stage {
     output->tick(now);
   }
   /// Reads and flushes until nothing waits.
-  std::string shown() { return drain(out, out.writer()); }
-  std::string shown_on_stderr() { return drain(err, err.writer()); }
+  std::string shown() { return drain(out); }
+  std::string shown_on_stderr() { return drain(err); }
+  void flush() {
+    for (FdWriter* writer : output->waiting()) output->flush(*writer, now);
+  }
+  /// Until the files have all that was fed.
+  void settle_files() {
+    while (!output->files_settled()) {
+      flush();
+      take_news();
+    }
+    take_news();
+  }
+  /// And they are closed, and those looked at that ranks write themselves.
+  void finish_files(std::optional<int> failed = {}) {
+    output->finish_files(failed);
+    settle_files();
+  }
   void end_all() {
     for (int rank = 0; rank < ranks_; ++rank) {
       output->end(rank, Stream::out, now);
@@ -116,10 +136,14 @@ class Stage {
   std::unique_ptr<Output> output;
 
  private:
-  std::string drain(Reader& reader, int fd) {
+  void take_news() {
+    pollfd news{output->news_fd(), POLLIN, 0};
+    if (news.fd >= 0 && poll(&news, 1, 1) > 0) output->take_news();
+  }
+  std::string drain(Reader& reader) {
     std::string all = reader.read();
     for (std::string more = "x"; !more.empty(); all += more) {
-      output->flush(fd, now);
+      flush();
       output->tick(now);
       more = reader.read();
     }

@@ -1,0 +1,130 @@
+#include "output/disk.h"
+
+#include <poll.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "output/disk_process.h"
+#include "sys/io.h"
+
+namespace dlaunch::output {
+namespace {
+
+constexpr std::chrono::milliseconds kKillWait{50};
+constexpr std::chrono::milliseconds kExitWait{1000};  // after its last word
+
+tl::unexpected<Error> cannot_start(int error) {
+  return fail({.where = "",
+               .what = "cannot start the process that writes the ranks' files",
+               .why = std::strerror(error),
+               .hint = "raise the limits on processes and open files (ulimit -u, ulimit -n)"});
+}
+
+}  // namespace
+
+void Disk::Unmap::operator()(DiskProgress* progress) const { ::munmap(progress, sizeof *progress); }
+
+Disk::Disk(sys::Apart apart, Progress progress)
+    : apart_(std::move(apart)), progress_(std::move(progress)), writer_(FdWriter::pipe(apart_.in().get())) {}
+
+Disk::~Disk() = default;
+
+Result<std::unique_ptr<Disk>> Disk::start() {
+  void* const memory = ::mmap(nullptr, sizeof(DiskProgress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return cannot_start(errno);
+  Progress progress(new (memory) DiskProgress);
+  auto apart = sys::Apart::start([&](sys::Apart::Ends ends) { run_disk_process(ends.in, ends.out, *progress); });
+  if (!apart) return cannot_start(errno);
+  sys::set_nonblocking(apart->in().get());
+  sys::set_nonblocking(apart->out().get());
+  return std::unique_ptr<Disk>(new Disk(*std::move(apart), std::move(progress)));
+}
+
+void Disk::ask(DiskCommand::Kind kind, std::uint32_t file, const std::string& path) {
+  if (ended_) return;
+  const DiskCommand command{kind, file, static_cast<std::uint32_t>(path.size())};
+  const std::string_view head(reinterpret_cast<const char*>(&command), sizeof command);
+  writer_.write(std::array{head, std::string_view(path)});
+}
+
+void Disk::write(std::uint32_t file, std::span<const std::string_view> parts) {
+  DiskCommand command{DiskCommand::Kind::write, file, 0};
+  std::array<std::string_view, Writer::kMaxWritten + 1> all;
+  std::ranges::copy(parts, all.begin() + 1);
+  for (const std::string_view part : parts) command.size += static_cast<std::uint32_t>(part.size());
+  all[0] = {reinterpret_cast<const char*>(&command), sizeof command};
+  given_ += command.size;
+  if (ended_) return;
+  writer_.write(std::span(all).first(parts.size() + 1));
+}
+
+void Disk::finish() {
+  finishing_ = true;
+  flushed();
+}
+
+void Disk::flushed() {
+  if (finishing_ && pending() == 0) apart_.close_in();
+}
+
+std::vector<Disk::News> Disk::news() {
+  std::vector<News> all;
+  std::array<char, 16 * 1024> some{};
+  while (!ended_) {
+    const ssize_t got = sys::receive_some(apart_.out().get(), some, fds_);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) break;
+    ended_ = got <= 0;
+    if (got > 0) received_.append(some.data(), static_cast<std::size_t>(got));
+    while (auto news = next_news()) all.push_back(*std::move(news));
+  }
+  if (ended_) apart_.wait(kExitWait);
+  return all;
+}
+
+std::optional<Disk::News> Disk::next_news() {
+  News news;
+  if (received_.size() < sizeof(DiskNews)) return std::nullopt;
+  std::memcpy(static_cast<DiskNews*>(&news), received_.data(), sizeof(DiskNews));
+  if (received_.size() < sizeof(DiskNews) + news.text) return std::nullopt;
+  news.tail = received_.substr(sizeof(DiskNews), news.text);
+  received_.erase(0, sizeof(DiskNews) + news.text);
+  if (news.has_fd != 0 && !fds_.empty()) {
+    news.fd = std::move(fds_.front());
+    fds_.erase(fds_.begin());
+  }
+  return news;
+}
+
+std::vector<Disk::News> Disk::wait_news(std::chrono::milliseconds longest) {
+  const auto until = std::chrono::steady_clock::now() + longest;
+  for (;;) {
+    writer_.flush();
+    auto all = news();
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+    if (!all.empty() || ended_ || left.count() <= 0) return all;
+    std::array<pollfd, 2> ready{pollfd{apart_.out().get(), POLLIN, 0}, pollfd{apart_.in().get(), POLLOUT, 0}};
+    ::poll(ready.data(), writer_.pending() > 0 ? 2 : 1, static_cast<int>(left.count()));
+  }
+}
+
+bool Disk::has_all() const {
+  using Kind = DiskCommand::Kind;
+  const Kind now = at();
+  return unwritten() == 0 && (now == Kind::look || now == Kind::look_tail || now == Kind::sync);
+}
+
+void Disk::give_up() {
+  apart_.kill();
+  apart_.wait(kKillWait);
+  apart_.close_in();
+  ended_ = true;
+}
+
+}  // namespace dlaunch::output

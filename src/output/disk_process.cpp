@@ -1,0 +1,223 @@
+#include "output/disk_process.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "output/last_words.h"
+#include "sys/create_file.h"
+#include "sys/fd.h"
+#include "sys/io.h"
+
+namespace dlaunch::output {
+namespace {
+
+using Kind = DiskCommand::Kind;
+
+constexpr std::size_t kReadSize = 256 * 1024;
+constexpr int kRetryMs = 1000;
+
+class DiskProcess {
+ public:
+  DiskProcess(int commands, int news, DiskProgress& progress) : in_(commands), out_(news), progress_(progress) {}
+
+  void run() {
+    std::vector<char> buffer(kReadSize);
+    for (;;) {
+      const ssize_t got = ::read(in_, buffer.data(), buffer.size());
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) break;
+      take({buffer.data(), static_cast<std::size_t>(got)});
+      write_gathered();
+    }
+    for (auto& [file, open] : files_) close(file, open);
+  }
+
+ private:
+  struct File {
+    sys::Fd fd;
+    bool failed = false;
+  };
+
+  void take(std::string_view bytes) {
+    while (!bytes.empty()) {
+      if (head_size_ < sizeof command_) {
+        const std::size_t some = std::min(sizeof command_ - head_size_, bytes.size());
+        std::memcpy(reinterpret_cast<char*>(&command_) + head_size_, bytes.data(), some);
+        head_size_ += some;
+        bytes.remove_prefix(some);
+        left_ = command_.size;
+        if (head_size_ < sizeof command_) return;
+      }
+      const std::string_view part = bytes.substr(0, left_);
+      bytes.remove_prefix(part.size());
+      left_ -= static_cast<std::uint32_t>(part.size());
+      command_.kind == Kind::write ? gather(part) : void(path_ += part);
+      if (left_ > 0) return;
+      head_size_ = 0;
+      if (command_.kind != Kind::write) act();
+    }
+  }
+
+  /// Small writes to one file become one.
+  void gather(std::string_view bytes) {
+    if (!parts_.empty() && (gathered_for_ != command_.file || parts_.size() == IOV_MAX)) write_gathered();
+    gathered_for_ = command_.file;
+    if (!bytes.empty()) parts_.push_back({const_cast<char*>(bytes.data()), bytes.size()});
+  }
+
+  void write_gathered() {
+    if (parts_.empty()) return;
+    progress_.at = Kind::write;
+    progress_.file = gathered_for_;
+    File& to = files_[gathered_for_];
+    std::size_t first = 0;
+    while (first < parts_.size()) {
+      ssize_t wrote = -1;
+      if (!to.failed) wrote = ::writev(to.fd.get(), &parts_[first], static_cast<int>(parts_.size() - first));
+      if (!to.failed && wrote < 0 && !may_go_on(to)) tell_failure(gathered_for_, to, errno);
+      if (to.failed) wrote = size_from(first);
+      if (wrote > 0) progress_.taken += static_cast<std::uint64_t>(wrote);
+      for (std::size_t left = static_cast<std::size_t>(std::max<ssize_t>(0, wrote)); left > 0;) {
+        const std::size_t some = std::min(left, parts_[first].iov_len);
+        left -= some;
+        parts_[first].iov_base = static_cast<char*>(parts_[first].iov_base) + some;
+        parts_[first].iov_len -= some;
+        if (parts_[first].iov_len == 0) ++first;
+      }
+    }
+    parts_.clear();
+  }
+
+  ssize_t size_from(std::size_t first) const {
+    std::size_t size = 0;
+    for (; first < parts_.size(); ++first) size += parts_[first].iov_len;
+    return static_cast<ssize_t>(size);
+  }
+
+  /// After a failed write. A device that says that it is busy is waited for.
+  static bool may_go_on(const File& to) {
+    if (errno == EINTR) return true;
+    if (errno != EAGAIN) return false;
+    pollfd ready{to.fd.get(), POLLOUT, 0};
+    ::poll(&ready, 1, kRetryMs);
+    return true;
+  }
+
+  void act() {
+    write_gathered();
+    progress_.at = command_.kind;
+    progress_.file = command_.file;
+    const std::string path = std::exchange(path_, {});
+    switch (command_.kind) {
+      case Kind::create:
+      case Kind::create_direct:
+        return create(path, command_.kind == Kind::create_direct);
+      case Kind::close:
+        if (const auto found = files_.find(command_.file); found != files_.end()) {
+          close(found->first, found->second);
+          files_.erase(found);
+        }
+        return;
+      case Kind::look:
+      case Kind::look_tail:
+        return look(path, command_.kind == Kind::look_tail);
+      case Kind::sync:
+        return sync(path);
+      case Kind::write:
+        return;
+    }
+  }
+
+  void create(const std::string& path, bool direct) {
+    DiskNews news{DiskNews::Kind::created, command_.file};
+    sys::Fd fd = sys::create_file(path);
+    struct stat facts{};
+    if (!fd || ::fstat(fd.get(), &facts) != 0) {
+      news.error = errno;
+      return tell(news);
+    }
+    if (S_ISREG(facts.st_mode) && facts.st_size > 0) {
+      news.size = static_cast<std::uint64_t>(facts.st_size);
+      news.time_ns = static_cast<std::int64_t>(facts.st_mtim.tv_sec) * 1'000'000'000 + facts.st_mtim.tv_nsec;
+      if (::ftruncate(fd.get(), 0) != 0) news.error = errno;
+    }
+    const bool waited_for = S_ISFIFO(facts.st_mode) || ::isatty(fd.get()) == 1;
+    if (waited_for && !direct) {
+      news.has_fd = 1;
+      return tell(news, {}, {&fd, 1});
+    }
+    // A FIFO that its rank opens again stays open here: its reader would take our closing for the end.
+    if (!direct || waited_for) files_[command_.file].fd = std::move(fd);
+    tell(news);
+  }
+
+  void close(std::uint32_t file, File& open) {
+    progress_.at = Kind::close;
+    progress_.file = file;
+    if (!open.fd || ::close(open.fd.release()) == 0 || errno == EINTR || open.failed) return;
+    tell_failure(file, open, errno);
+  }
+
+  void look(const std::string& path, bool tail) {
+    DiskNews news{DiskNews::Kind::looked, command_.file};
+    std::string text;
+    const sys::Fd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    struct stat facts{};
+    if (fd && ::fstat(fd.get(), &facts) == 0 && S_ISREG(facts.st_mode)) {
+      news.size = static_cast<std::uint64_t>(facts.st_size);
+      const std::uint64_t wanted = tail ? std::min<std::uint64_t>(news.size, kTailBytes) : 0;
+      text.resize(wanted);
+      const ssize_t got = ::pread(fd.get(), text.data(), wanted, static_cast<off_t>(news.size - wanted));
+      text.resize(static_cast<std::size_t>(std::max<ssize_t>(0, got)));
+    }
+    tell(news, text);
+  }
+
+  static void sync(const std::string& path) {
+    const sys::Fd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    if (fd) ::fdatasync(fd.get());
+  }
+
+  void tell_failure(std::uint32_t file, File& of, int error) {
+    of.failed = true;
+    tell({DiskNews::Kind::failed, file, error});
+  }
+
+  /// To a launcher that is gone nothing is told; what it gave us is still written.
+  void tell(DiskNews news, std::string_view text = {}, std::span<const sys::Fd> fds = {}) const {
+    news.text = static_cast<std::uint32_t>(text.size());
+    std::string bytes(reinterpret_cast<const char*>(&news), sizeof news);
+    bytes += text;
+    const ssize_t sent = sys::send_some(out_, bytes, fds);
+    if (sent > 0) sys::write_all(out_, std::string_view(bytes).substr(static_cast<std::size_t>(sent)));
+  }
+
+  int in_;
+  int out_;
+  DiskProgress& progress_;
+  DiskCommand command_{};
+  std::size_t head_size_ = 0;  // of the command, that came
+  std::uint32_t left_ = 0;     // behind it
+  std::string path_;
+  std::vector<iovec> parts_;
+  std::uint32_t gathered_for_ = 0;
+  std::unordered_map<std::uint32_t, File> files_;
+};
+
+}  // namespace
+
+void run_disk_process(int commands, int news, DiskProgress& progress) { DiskProcess(commands, news, progress).run(); }
+
+}  // namespace dlaunch::output

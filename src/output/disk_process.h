@@ -1,0 +1,11 @@
+// The side of the process that has the files: creates, writes, closes and looks at them, one command after the other,
+// until the pipe of commands ends. It may hang in any of it; then it is given up (output/disk.h).
+#pragma once
+
+#include "output/disk_protocol.h"
+
+namespace dlaunch::output {
+
+void run_disk_process(int commands, int news, DiskProgress& progress);
+
+}  // namespace dlaunch::output

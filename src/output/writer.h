@@ -1,0 +1,25 @@
+// Where a channel's bytes go: the console, a file's process, a FIFO. Never waits: what is not taken now is queued, and
+// the owner asks pending() before it brings more.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+namespace dlaunch::output {
+
+class Writer {
+ public:
+  virtual ~Writer() = default;
+  virtual void write(std::span<const std::string_view> parts) = 0;  ///< at most kMaxWritten
+  void write(std::string_view bytes) { write({&bytes, 1}); }
+  virtual std::size_t pending() const = 0;
+
+  static constexpr std::size_t kMaxWritten = 4;
+
+ protected:
+  Writer() = default;
+  Writer(Writer&&) = default;
+};
+
+}  // namespace dlaunch::output

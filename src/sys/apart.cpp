@@ -1,0 +1,115 @@
+#include "sys/apart.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+#include "sys/io.h"
+
+namespace dlaunch::sys {
+namespace {
+
+constexpr int kWorkFailed = 70;  // EX_SOFTWARE
+
+/// The dispositions of our parent write into descriptors that are other files here.
+void ignore_signals() {
+  struct sigaction ignore{};
+  ignore.sa_handler = SIG_IGN;
+  for (int signal = 1; signal < NSIG; ++signal) ::sigaction(signal, &ignore, nullptr);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
+}
+
+/// Who has our parent's stdout open would keep its reader waiting. What is opened as /dev/stdout must not vanish: a
+/// socket cannot be opened, which is an error there.
+void keep_only(Apart::Ends ends) {
+  const int nowhere = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  for (int fd = 0; fd <= 2; ++fd) ::dup2(nowhere, fd);
+  const auto [low, high] = std::minmax(ends.in, ends.out);
+  const auto close_between = [](int first, int last) {
+    if (first <= last) ::syscall(SYS_close_range, static_cast<unsigned>(first), static_cast<unsigned>(last), 0u);
+  };
+  close_between(3, low - 1);
+  close_between(low + 1, high - 1);
+  ::syscall(SYS_close_range, static_cast<unsigned>(high + 1), ~0u, 0u);
+}
+
+[[noreturn]] void run_work(const std::function<void(Apart::Ends)>& work, Apart::Ends ends) {
+  ignore_signals();
+  ::prctl(PR_SET_NAME, "dlaunch-files");
+  int code = 0;
+  try {
+    keep_only(ends);
+    work(ends);
+  } catch (...) {
+    code = kWorkFailed;
+  }
+  ::_exit(code);
+}
+
+}  // namespace
+
+Apart::Apart(int pid, Fd handle, Fd in, Fd out)
+    : pid_(pid), handle_(std::move(handle)), in_(std::move(in)), out_(std::move(out)) {}
+
+std::optional<Apart> Apart::start(const std::function<void(Ends)>& work) {
+  Pipe to = make_pipe();
+  int sockets[2];
+  if (!to.read || ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) return std::nullopt;
+  Fd ours(sockets[0]);
+  const Fd theirs(sockets[1]);
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // a handler of ours must not run in the child
+  const pid_t pid = ::fork();
+  if (pid == 0) run_work(work, {to.read.get(), theirs.get()});
+  const int error = errno;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = error;
+  if (pid < 0) return std::nullopt;
+  Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (!handle) {
+    const int why = errno;
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
+    errno = why;
+    return std::nullopt;
+  }
+  return Apart(pid, std::move(handle), std::move(to.write), std::move(ours));
+}
+
+Apart::~Apart() {
+  if (!handle_) return;
+  kill();
+  wait(std::chrono::milliseconds(0));
+}
+
+void Apart::kill() { ::syscall(SYS_pidfd_send_signal, handle_.get(), SIGKILL, nullptr, 0); }
+
+bool Apart::wait(std::chrono::milliseconds longest) {
+  pollfd ended{handle_.get(), POLLIN, 0};
+  const auto until = std::chrono::steady_clock::now() + longest;
+  int got = 0;
+  do {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+    got = ::poll(&ended, 1, static_cast<int>(std::max<std::int64_t>(0, left.count())));
+  } while (got < 0 && errno == EINTR);
+  if (got <= 0) return false;
+  siginfo_t status{};
+  ::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(handle_.get()), &status, WEXITED | WNOHANG);
+  return true;
+}
+
+}  // namespace dlaunch::sys

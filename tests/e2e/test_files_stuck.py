@@ -1,0 +1,233 @@
+"""Logs that take nothing: a FIFO whose reader is stopped, a frozen file system, a full one. Whatever a file does, --timeout,
+signals and the end of the job come in time, and what was not written is told once, with the path."""
+import fcntl
+import os
+import pathlib
+import shutil
+import signal
+import struct
+import subprocess
+import termios
+import threading
+import time
+
+import support
+from support import Case, sh, wait_until
+
+FLOOD = "while echo $RANK_ID; do :; done"
+COPIED = ("--output-filename", "{rank}.{stream}")  # what nobody else reads the ranks write themselves
+
+
+class Stuck(Case):
+    def seconds(self, job, timeout=support.TIMEOUT):
+        start = time.monotonic()
+        out, err = job.communicate(timeout=timeout)
+        return time.monotonic() - start, subprocess.CompletedProcess(job.args, job.returncode, out, err)
+
+    def begin(self, *args):
+        return self.start(*args, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+    def assert_told_once(self, result, path):
+        self.assertEqual(result.stderr.count(f"cannot write {path}".encode()), 1, result.stderr)
+        self.assertIn(b"bytes of the ranks' output were not taken in time", result.stderr)
+
+    def resident(self, name=b"dlaunch"):
+        return sum(support.resident_bytes(pid) for pid in self.processes()
+                   if name in pathlib.Path(f"/proc/{pid}/comm").read_bytes())
+
+
+class Fifo(Stuck):
+    def setUp(self):
+        super().setUp()
+        self.fifo = self.dir / "0.stdout"
+        os.mkfifo(self.fifo)
+        self.taken = self.dir / "taken"
+        self.reader = self.start_reader("exec cat")
+        self.command = (*COPIED, "-n", 2, *sh("[ $RANK_ID = 0 ] && exec yes; " + FLOOD))
+
+    def start_reader(self, script):
+        reader = subprocess.Popen(["sh", "-c", f"exec <{self.fifo} >{self.taken}; {script}"])
+        self.addCleanup(reader.wait)
+        self.addCleanup(reader.kill)
+        return reader
+
+    def stuck(self, *more):
+        """A job whose rank 0 waits for the stopped reader."""
+        job = self.begin(*more, *self.command)
+        self.assertTrue(wait_until(lambda: self.taken.exists() and self.taken.stat().st_size > 0))
+        os.kill(self.reader.pid, signal.SIGSTOP)
+        fifo = os.open(self.fifo, os.O_RDONLY | os.O_NONBLOCK)  # to look at only
+        self.addCleanup(os.close, fifo)
+        self.assertTrue(wait_until(lambda: self.held(fifo) > 60000), "the FIFO did not fill up")
+        return job
+
+    @staticmethod
+    def held(fifo):
+        return struct.unpack("i", fcntl.ioctl(fifo, termios.FIONREAD, b"\0" * 4))[0]
+
+    def test_the_other_files_go_on(self):
+        job = self.stuck()
+        other = self.dir / "1.stdout"
+        time.sleep(0.5)
+        size = other.stat().st_size
+        self.assertTrue(wait_until(lambda: other.stat().st_size > size + (1 << 16)))
+        os.kill(self.reader.pid, signal.SIGCONT)
+        job.send_signal(signal.SIGINT)
+        _, result = self.seconds(job)
+        self.assert_exit(result, 130)
+        self.assertNotIn(b"cannot write", result.stderr)
+
+    def test_timeout(self):
+        took, result = self.seconds(self.stuck("--timeout", 3))
+        self.assert_exit(result, 124)
+        self.assertLess(took, 8)
+        self.assert_told_once(result, self.fifo)
+
+    def test_signal(self):
+        for number in signal.SIGINT, signal.SIGTERM:
+            with self.subTest(number):
+                job = self.stuck()
+                job.send_signal(number)
+                took, result = self.seconds(job)
+                self.assert_exit(result, 128 + number)
+                self.assertLess(took, 15)
+                self.assert_told_once(result, self.fifo)
+                os.kill(self.reader.pid, signal.SIGCONT)
+                self.reader.wait()
+                self.taken.unlink()
+                self.reader = self.start_reader("exec cat")
+
+    def test_second_signal_waits_no_longer(self):
+        job = self.stuck()
+        job.send_signal(signal.SIGINT)
+        self.assertTrue(wait_until(lambda: not self.find("yes")))
+        job.send_signal(signal.SIGINT)
+        took, result = self.seconds(job)
+        self.assert_exit(result, 130)
+        self.assertLess(took, 4)
+        self.assert_told_once(result, self.fifo)
+
+    def test_job_that_ends_well_ends(self):
+        self.command = (*COPIED, "-n", 1, *sh("echo up; sleep 1; seq 100000"))
+        took, result = self.seconds(self.stuck())
+        self.assert_exit(result, 1)
+        self.assertLess(took, 20)
+        self.assert_told_once(result, self.fifo)
+
+    def test_memory_is_bounded(self):
+        job = self.stuck()
+        time.sleep(3)
+        self.assertLess(self.resident(), (200 if support.SANITIZED else 40) << 20)
+        job.send_signal(signal.SIGKILL)
+        job.communicate()
+
+    def test_slow_reader_gets_every_byte(self):
+        self.reader.kill()
+        self.reader.wait()
+        taken = []
+
+        def read_slowly():
+            with open(self.fifo, "rb", buffering=0) as fifo:
+                while some := fifo.read(1 << 16):
+                    taken.append(some)
+                    time.sleep(0.01)
+
+        reader = threading.Thread(target=read_slowly)
+        reader.start()
+        lines = 400000
+        result = self.run_dlaunch(*COPIED, "-n", 1, "seq", lines, stdout=subprocess.DEVNULL)
+        self.assert_exit(result, 0)
+        reader.join()
+        self.assertTrue(b"".join(taken) == b"".join(b"%d\n" % n for n in range(1, lines + 1)))
+
+    def test_reader_that_leaves_is_told(self):
+        job = self.begin(*self.command)
+        self.assertTrue(wait_until(lambda: self.taken.exists() and self.taken.stat().st_size > 0))
+        self.reader.kill()
+        self.reader.wait()
+        _, result = self.seconds(job)
+        self.assert_exit(result, 1)
+        self.assertEqual(result.stderr.count(f"cannot write {self.fifo}: Broken pipe".encode()), 1, result.stderr)
+
+
+class Frozen(Stuck):
+    def setUp(self):
+        super().setUp()
+        self.disk = self.dir / "disk"
+        self.disk.mkdir()
+        image = self.dir / "image"
+        with open(image, "wb") as file:
+            file.truncate(64 << 20)
+        for command in (["mkfs.ext4", "-q", image], ["mount", "-o", "loop", image, self.disk],
+                        ["fsfreeze", "-f", self.disk], ["fsfreeze", "-u", self.disk]):
+            if not shutil.which(command[0]):
+                self.skipTest(f"{command[0]} is not installed")
+            tried = subprocess.run(command, capture_output=True, check=False)
+            if tried.returncode != 0:
+                self.skipTest(f"no file system can be frozen here: {tried.stderr.decode().strip()}")
+            if command[0] == "mount":
+                self.addCleanup(subprocess.run, ["umount", "-l", self.disk], check=True)
+        self.addCleanup(self.thaw)
+
+    def tearDown(self):
+        self.thaw()
+        super().tearDown()
+
+    def freeze(self):
+        subprocess.run(["fsfreeze", "-f", self.disk], check=True)
+
+    def thaw(self):
+        subprocess.run(["fsfreeze", "-u", self.disk], stderr=subprocess.DEVNULL, check=False)
+
+    def frozen(self, *args):
+        """A job that writes to a frozen disk, which the launcher does for it."""
+        shutil.rmtree(self.disk / "logs", ignore_errors=True)
+        job = self.begin("-n", 2, "--tag-output", "--output-filename", f"{self.disk}/logs:nocopy", *args, *sh(FLOOD))
+        log = self.disk / "logs/1/rank.1/stdout"
+        self.assertTrue(wait_until(lambda: log.exists() and log.stat().st_size > 0))
+        self.freeze()
+        return job
+
+    def test_timeout(self):
+        took, result = self.seconds(self.frozen("--timeout", 3))
+        self.assert_exit(result, 124)
+        self.assertLess(took, 9)
+        self.assert_told_once(result, self.disk / "logs/1/rank.")
+
+    def test_signal(self):
+        for number in signal.SIGINT, signal.SIGTERM:
+            with self.subTest(number):
+                job = self.frozen()
+                time.sleep(1)
+                job.send_signal(number)
+                took, result = self.seconds(job)
+                self.assert_exit(result, 128 + number)
+                self.assertLess(took, 15)
+                self.assert_told_once(result, self.disk / "logs/1/rank.")
+                self.thaw()
+                self.assert_nothing_left()
+
+    def test_memory_and_heartbeats(self):
+        job = self.frozen()
+        time.sleep(18)  # an agent that hears nothing for 15 s ends its ranks
+        self.assertIsNone(job.poll())
+        self.assertLess(self.resident(), (200 if support.SANITIZED else 40) << 20)
+        self.thaw()
+        size = lambda: (self.disk / "logs/1/rank.0/stdout").stat().st_size
+        before = size()
+        self.assertTrue(wait_until(lambda: size() > before))
+        job.send_signal(signal.SIGINT)
+        _, result = self.seconds(job)
+        self.assert_exit(result, 130)
+        self.assertNotIn(b"cannot write", result.stderr)
+
+    def test_frozen_from_the_start(self):
+        self.freeze()
+        took, result = self.seconds(self.begin("-n", 2, "--output-filename", self.disk / "logs", "true"))
+        self.assert_exit(result, 2)
+        self.assertLess(took, 15)
+        self.assertIn(f"cannot create {self.disk}/logs/1/rank.0/stdout".encode(), result.stderr)
+
+
+if __name__ == "__main__":
+    support.main()
