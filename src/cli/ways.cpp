@@ -51,7 +51,8 @@ std::unique_ptr<transport::Transport> Ways::way_elsewhere(const Options& options
                                  }});
   }
   return std::make_unique<transport::Exec>(
-      [&options](const plan::Host& host) { return transport::exec_command(options.exec, host); });
+      [&options](const plan::Host& host) { return transport::exec_command(options.exec, host); },
+      [this](const std::string& text) { note(text); });
 }
 
 void Ways::note(const std::string& text) {

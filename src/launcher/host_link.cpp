@@ -16,7 +16,7 @@ HostLink::HostLink(asio::io_context& io, transport::Opened opened, const Setting
       timer_(io),
       heartbeat_(settings.heartbeat, std::chrono::steady_clock::now()),
       way_end_(std::move(opened.way_end)),
-      passed_on_(std::move(opened.passed_on)),
+      passed_on_by_(std::move(opened.passed_on_by)),
       handlers_(std::move(handlers)) {
   if (opened.errors) {
     errors_.emplace(io, std::move(opened.errors), [this](const std::string& line) { handlers_.detail(line); });
@@ -58,10 +58,14 @@ void HostLink::send(const wire::Message& message) {
   }
 }
 
-bool HostLink::flush() {
-  if (!link_) return true;
+std::optional<int> HostLink::flush() {
+  if (!link_) return std::nullopt;
   link_->flush();
-  return link_->waiting() == 0 && (!passed_on_ || passed_on_());
+  return link_->blocked_on();
+}
+
+void HostLink::pass_on_by(std::chrono::steady_clock::time_point deadline) {
+  if (link_ && passed_on_by_) passed_on_by_(deadline);
 }
 
 void HostLink::resumed() {

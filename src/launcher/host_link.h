@@ -38,8 +38,10 @@ class HostLink {
   bool passes_fds() const { return passes_fds_; }
   /// Before there is an agent messages are kept for it.
   void send(const wire::Message& message);
-  /// True when nothing is left that has yet to leave this process.
-  bool flush();
+  /// The descriptor that must take more before all is sent, if it does not yet.
+  std::optional<int> flush();
+  /// Waits until what was sent has left this process and its threads.
+  void pass_on_by(std::chrono::steady_clock::time_point deadline);
   /// We were stopped: silence until now was ours.
   void resumed();
   void close();
@@ -64,7 +66,7 @@ class HostLink {
   link::Heartbeat heartbeat_;
   bool answered_ = false;
   std::function<transport::WayEnd()> way_end_;
-  std::function<bool()> passed_on_;
+  std::function<bool(std::chrono::steady_clock::time_point)> passed_on_by_;
   Handlers handlers_;
 };
 

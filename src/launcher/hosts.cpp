@@ -1,9 +1,10 @@
 #include "launcher/hosts.h"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <asio/post.hpp>
 #include <map>
-#include <thread>
 #include <utility>
 
 #include "base/text.h"
@@ -18,7 +19,6 @@ constexpr milliseconds kFirstPause{250};  // doubled at each try, and half as mu
 constexpr milliseconds kLongestPause{4000};
 constexpr milliseconds kBootPause{1000};  // between looks at a host that is not up
 constexpr milliseconds kFlushWait{500};
-constexpr milliseconds kFlushLook{1};
 
 }  // namespace
 
@@ -203,9 +203,17 @@ void Hosts::send_to_all(const wire::Message& message) {
 
 void Hosts::flush() {
   const auto deadline = std::chrono::steady_clock::now() + kFlushWait;
-  const auto left = [](const auto& slot) { return slot->link && !slot->link->flush(); };
-  while (std::ranges::count_if(slots_, left) > 0 && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::sleep_for(kFlushLook);
+  for (;;) {
+    std::vector<pollfd> full;
+    for (const auto& slot : slots_) {
+      if (const auto fd = slot->link ? slot->link->flush() : std::nullopt) full.push_back({*fd, POLLOUT, 0});
+    }
+    const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (full.empty() || left.count() <= 0) break;
+    ::poll(full.data(), full.size(), static_cast<int>(left.count()));
+  }
+  for (const auto& slot : slots_) {
+    if (slot->link) slot->link->pass_on_by(deadline);
   }
 }
 

@@ -73,6 +73,10 @@ class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
     }
   }
 
+  std::optional<int> blocked_on() {
+    return waiting() > 0 && can_send() ? std::optional<int>(out().native_handle()) : std::nullopt;
+  }
+
   void when_sent(std::function<void()> then) {
     all_sent_ = std::move(then);
     flush();
@@ -218,6 +222,7 @@ Link::~Link() { impl_->close(); }
 void Link::start(Handlers handlers, const std::string& first) { impl_->start(std::move(handlers), first); }
 void Link::send(const wire::Message& message, std::vector<sys::Fd> fds) { impl_->send(message, std::move(fds)); }
 size_t Link::waiting() const { return impl_->waiting(); }
+std::optional<int> Link::blocked_on() const { return impl_->blocked_on(); }
 void Link::flush() {
   impl_->flush();
   impl_->release();

@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,8 @@ class Link {
   size_t waiting() const;
   /// Sends what is queued as far as the other side takes it now; when that is all, gives its memory back.
   void flush();
+  /// The descriptor that must become writable before more can be sent; none when nothing waits, or the stream ended.
+  std::optional<int> blocked_on() const;
   /// Calls `then` once, when nothing waits to be sent any more; at once if so now. For a last word before exit.
   void when_sent(std::function<void()> then);
   void close();

@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <utility>
 
 #include "sys/io.h"
@@ -19,7 +20,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kMostOutput = 64u << 10;
-constexpr std::chrono::milliseconds kReapEvery{5};  // a process that closed its output has all but ended
+constexpr std::chrono::milliseconds kKillWait{500};  // more is uninterruptible sleep: it is left to init
+constexpr std::chrono::milliseconds kReapEvery{5};   // a process that closed its output has all but ended
 
 int left_until(Clock::time_point deadline) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
@@ -40,16 +42,6 @@ int left_until(Clock::time_point deadline) {
   const int error = errno;
   [[maybe_unused]] const ssize_t told = ::write(failure, &error, sizeof error);
   ::_exit(127);
-}
-
-/// errno of the start, 0 when the program runs.
-int start_error(const Fd& failure) {
-  int error = 0;
-  ssize_t got = 0;
-  do {
-    got = ::read(failure.get(), &error, sizeof error);
-  } while (got < 0 && errno == EINTR);
-  return got == sizeof error ? error : 0;
 }
 
 /// Whether the end came in time.
@@ -82,20 +74,31 @@ Capture::Capture(const std::vector<std::string>& argv) {
   pid_ = ::fork();
   if (pid_ == 0) become(words.data(), output.write.get(), failure.write.get(), parent);
   error_ = pid_ < 0 ? errno : 0;
-  output.write.reset();
-  failure.write.reset();
-  if (pid_ > 0) error_ = start_error(failure.read);
   output_ = std::move(output.read);
+  failure_ = std::move(failure.read);
 }
 
 Capture::Capture(Capture&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)), output_(std::move(other.output_)), error_(other.error_) {}
+    : pid_(std::exchange(other.pid_, -1)),
+      output_(std::move(other.output_)),
+      failure_(std::move(other.failure_)),
+      error_(other.error_) {}
 
 Capture::~Capture() {
   if (pid_ <= 0) return;
   ::kill(-pid_, SIGKILL);
   ::kill(pid_, SIGKILL);  // it may not lead its group yet
-  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  int wait_status = 0;
+  reap_by(Clock::now() + kKillWait, wait_status);
+}
+
+bool Capture::reap_by(Clock::time_point deadline, int& wait_status) {
+  for (;;) {
+    const pid_t reaped = ::waitpid(pid_, &wait_status, WNOHANG);
+    if (reaped > 0) pid_ = -1;
+    if (reaped > 0 || (reaped < 0 && errno != EINTR)) return true;
+    if (left_until(deadline) == 0) return false;
+    ::poll(nullptr, 0, static_cast<int>(kReapEvery.count()));
   }
 }
 
@@ -103,14 +106,12 @@ Captured Capture::finish(Clock::time_point deadline) {
   Captured result;
   result.error = error_;
   if (error_ != 0) return result;
-  bool ended = read_all(output_.get(), result.output, deadline);
-  pid_t reaped = 0;
-  while (ended && (reaped = ::waitpid(pid_, &result.wait_status, WNOHANG)) == 0) {
-    ended = left_until(deadline) > 0;
-    ::poll(nullptr, 0, static_cast<int>(kReapEvery.count()));
-  }
-  result.timed_out = !ended;
-  if (reaped == pid_) pid_ = -1;
+  std::string failure;  // the end of it: the program runs
+  const bool began = read_all(failure_.get(), failure, deadline);
+  if (failure.size() == sizeof result.error) std::memcpy(&result.error, failure.data(), failure.size());
+  if (result.error != 0) return result;
+  result.timed_out =
+      !began || !read_all(output_.get(), result.output, deadline) || !reap_by(deadline, result.wait_status);
   return result;
 }
 

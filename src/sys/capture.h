@@ -19,7 +19,8 @@ struct Captured {
 };
 
 /// Owns the process: it leads its own group, dies with this process, and what is left of it is killed and reaped when
-/// this goes. stdin is /dev/null. The caller must not take the process's status by itself.
+/// this goes; what does not go after KILL within half a second is left. stdin is /dev/null. The caller must not take
+/// the process's status by itself.
 class Capture {
  public:
   /// argv[0] is looked for in PATH.
@@ -34,8 +35,12 @@ class Capture {
   Captured finish(std::chrono::steady_clock::time_point deadline);
 
  private:
+  /// Whether it was reaped in time.
+  bool reap_by(std::chrono::steady_clock::time_point deadline, int& wait_status);
+
   pid_t pid_ = -1;
   Fd output_;
+  Fd failure_;  // errno of an exec that failed; ends when it succeeds
   int error_ = 0;
 };
 

@@ -1,15 +1,19 @@
 #include "transport/command.h"
 
+#include <poll.h>
 #include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 
 extern char** environ;
 
 namespace dlaunch::transport {
+
+constexpr std::chrono::milliseconds kLook{10};  // where there is no pidfd
 
 int Command::start(const std::string& line, const sys::Fd& stream, const sys::Fd& errors) {
   posix_spawn_file_actions_t actions;
@@ -38,6 +42,16 @@ int Command::start(const std::string& line, const sys::Fd& stream, const sys::Fd
 
 bool Command::has_ended() const { return ::waitpid(pid_, nullptr, WNOHANG) != 0; }
 void Command::signal(int signal) const { ::kill(-pid_, signal); }
-void Command::reap() const { ::waitpid(pid_, nullptr, 0); }
+
+bool Command::ends_by(std::chrono::steady_clock::time_point deadline) const {
+  using std::chrono::milliseconds;
+  while (!has_ended()) {
+    const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (left.count() <= 0) return false;
+    pollfd wait{handle_.get(), POLLIN, 0};
+    ::poll(&wait, 1, static_cast<int>((handle_ ? left : std::min(left, kLook)).count()));
+  }
+  return true;
+}
 
 }  // namespace dlaunch::transport

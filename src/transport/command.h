@@ -2,6 +2,7 @@
 // owner ends it and waits for it.
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "sys/fd.h"
@@ -16,14 +17,13 @@ class Command {
   bool has_ended() const;
   /// To all of its session's first group.
   void signal(int signal) const;
-  /// Readable once it has ended; none on a kernel before 5.3.
-  const sys::Fd& handle() const { return handle_; }
-  /// Waits for what cannot refuse to end.
-  void reap() const;
+  /// Waits until it has ended; false when the time is over first, as after KILL in uninterruptible sleep.
+  bool ends_by(std::chrono::steady_clock::time_point deadline) const;
+  int pid() const { return pid_; }
 
  private:
   int pid_ = 0;
-  sys::Fd handle_;  // pidfd
+  sys::Fd handle_;  // pidfd: readable once it has ended; none on a kernel before 5.3
 };
 
 }  // namespace dlaunch::transport

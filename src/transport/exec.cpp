@@ -1,7 +1,5 @@
 #include "transport/exec.h"
 
-#include <poll.h>
-
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -16,10 +14,12 @@ namespace {
 // A command whose stream we closed ends by itself, unless it is still connecting. For all commands together.
 constexpr std::chrono::milliseconds kEndsByItself{1000};
 constexpr std::chrono::milliseconds kEndsWhenTold{300};
+constexpr std::chrono::milliseconds kEndsWhenKilled{1000};  // more is uninterruptible sleep
 
 }  // namespace
 
-Exec::Exec(CommandFor command) : command_(std::move(command)) {}
+Exec::Exec(CommandFor command, std::function<void(const std::string&)> note)
+    : command_(std::move(command)), note_(std::move(note)) {}
 Exec::~Exec() { close(); }
 
 Result<Opened> Exec::open(const plan::Host& host) {
@@ -30,23 +30,18 @@ Result<Opened> Exec::open(const plan::Host& host) {
   if (error != 0) {
     return fail({host.name, "cannot run the transport's command", std::strerror(error), "", kExitHostLost});
   }
-  children_.push_back(std::move(child));
+  children_.push_back({std::move(child), host.name});
   return Opened{std::move(ours), false, true, host.reach.agent, std::move(errors.read)};
 }
 
 bool Exec::wait_for_all(std::chrono::milliseconds limit) {
   const auto deadline = std::chrono::steady_clock::now() + limit;
-  for (;;) {
-    std::erase_if(children_, [](const Command& child) { return child.has_ended(); });
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-    if (children_.empty() || left.count() <= 0) return children_.empty();
-    pollfd first{children_.front().handle().get(), POLLIN, 0};
-    ::poll(&first, 1, static_cast<int>(left.count()));
-  }
+  std::erase_if(children_, [&](const Child& child) { return child.command.ends_by(deadline); });
+  return children_.empty();
 }
 
 void Exec::signal_all(int signal) {
-  for (const Command& child : children_) child.signal(signal);
+  for (const Child& child : children_) child.command.signal(signal);
 }
 
 void Exec::close() {
@@ -54,7 +49,13 @@ void Exec::close() {
   signal_all(SIGTERM);
   if (wait_for_all(kEndsWhenTold)) return;
   signal_all(SIGKILL);
-  for (const Command& child : children_) child.reap();
+  wait_for_all(kEndsWhenKilled);
+  for (const Child& child : children_) {
+    if (note_) {
+      note_(child.host + ": the command that led to it, pid " + std::to_string(child.command.pid()) +
+            ", did not end after SIGKILL: what it waits for does not answer");
+    }
+  }
   children_.clear();
 }
 

@@ -17,19 +17,25 @@ class Exec : public Transport {
   using CommandFor = std::function<std::string(const plan::Host&)>;
 
   /// `command`: the line for /bin/sh that reaches a host (remote_command.h); ` sh` is put behind it.
-  explicit Exec(CommandFor command);
+  /// `note`: for what could not be ended. May be empty.
+  explicit Exec(CommandFor command, std::function<void(const std::string&)> note = {});
   ~Exec() override;
 
   Result<Opened> open(const plan::Host& host) override;
-  /// Once the streams are closed. Ends commands that do not end by themselves; takes 1.5 s at most, however many.
+  /// Once the streams are closed. Ends commands that do not end by themselves; takes 2.5 s at most, however many.
   void close() override;
 
  private:
+  struct Child {
+    Command command;
+    std::string host;
+  };
   bool wait_for_all(std::chrono::milliseconds limit);
   void signal_all(int signal);
 
   const CommandFor command_;
-  std::vector<Command> children_;
+  const std::function<void(const std::string&)> note_;
+  std::vector<Child> children_;
 };
 
 }  // namespace dlaunch::transport

@@ -45,7 +45,7 @@ class Ssh::Impl {
                   .agent_path = host.reach.agent,
                   .errors = std::move(errors.read),
                   .way_end = [runner] { return runner->end(); },
-                  .passed_on = [runner] { return runner->passed_on(); }};
+                  .passed_on_by = [runner](auto deadline) { return runner->passed_on_by(deadline); }};
   }
 
   void close() {

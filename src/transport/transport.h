@@ -1,6 +1,7 @@
 // Ways to reach an agent. To the launcher a local child, an ssh host and a test's fake are the same: a byte stream.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <string>
 
@@ -27,8 +28,9 @@ struct Opened {
   std::string agent_path = {};  ///< with bootstrap: an agent installed there; empty: it brings its own
   sys::Fd errors = {};          ///< what the way there says for itself (ssh's stderr); may be none
   std::function<WayEnd()> way_end = {};  ///< asked for once the stream has ended; empty: the transport cannot know
-  /// Whether all that was written to the stream has left this process; empty: it has as soon as it was written.
-  std::function<bool()> passed_on = {};
+  /// Waits until all that was written to the stream has left this process; empty: it has as soon as it was written.
+  /// False when the time is over first.
+  std::function<bool(std::chrono::steady_clock::time_point deadline)> passed_on_by = {};
 };
 
 class Transport {

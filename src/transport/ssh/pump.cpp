@@ -61,7 +61,7 @@ class Pump {
 
   std::string run() {
     for (;;) {
-      ends_.idle = false;  // before anything is read from the stream
+      ends_.idle.set(false);  // before anything is read from the stream
       if (!scratch_) scratch_ = std::make_unique_for_overwrite<char[]>(kRead);
       const std::uint64_t before = received_.in_bytes;
       bool moved = take_from_launcher();
@@ -170,7 +170,7 @@ class Pump {
           static_cast<short>((has_room() ? POLLIN : 0) | (to_launcher_.empty() ? 0 : POLLOUT)));
     watch(ends_.errors, errors_events_, to_errors_.empty() ? short{0} : short{POLLOUT});
     watch(ends_.noise, noise_events_, to_errors_.empty() && !noise_ended_ ? short{POLLIN} : short{0});
-    ends_.idle = to_host_.empty() && !congested();
+    ends_.idle.set(to_host_.empty() && !congested());
     return lib_.ssh_event_dopoll(event_, -1) != SSH_ERROR;
   }
 

@@ -2,10 +2,10 @@
 // is not read from the other. Runs in a host's own thread.
 #pragma once
 
-#include <atomic>
 #include <string>
 
 #include "sys/fd.h"
+#include "transport/ssh/idle.h"
 #include "transport/ssh/library.h"
 
 namespace dlaunch::transport::ssh {
@@ -15,10 +15,10 @@ struct PumpEnds {
   const Library& lib;
   ssh_session session;
   ssh_channel channel;
-  const sys::Fd& stream;    ///< the launcher's; non-blocking
-  const sys::Fd& errors;    ///< where the remote stderr goes; non-blocking
-  const sys::Fd& noise;     ///< what a command on the way says, which goes there too; non-blocking, or none
-  std::atomic<bool>& idle;  ///< true while all that was read from the stream has been written to the socket
+  const sys::Fd& stream;  ///< the launcher's; non-blocking
+  const sys::Fd& errors;  ///< where the remote stderr goes; non-blocking
+  const sys::Fd& noise;   ///< what a command on the way says, which goes there too; non-blocking, or none
+  Idle& idle;             ///< true while all that was read from the stream has been written to the socket
 };
 
 /// Returns when the remote program's output has ended and was taken, when the launcher closed its end, or when the

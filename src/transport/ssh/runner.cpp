@@ -1,6 +1,5 @@
 #include "transport/ssh/runner.h"
 
-#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -24,20 +23,18 @@ namespace {
 constexpr const char* kNoAddress = "127.0.0.1";  // libssh wants one, and connects to none
 constexpr std::chrono::milliseconds kEndsByItself{100};
 constexpr std::chrono::milliseconds kEndsWhenTold{200};
+constexpr std::chrono::milliseconds kEndsWhenKilled{500};  // more is uninterruptible sleep
 
-bool wait_for(const Command& command, std::chrono::milliseconds limit) {
-  pollfd ended{command.handle().get(), POLLIN, 0};
-  ::poll(&ended, 1, static_cast<int>(limit.count()));
-  return command.has_ended();
-}
-
-/// Its socket is closed.
-void end_command(const Command& command) {
-  if (wait_for(command, kEndsByItself)) return;
+/// Its socket is closed. False when nothing ends it.
+bool end_command(const Command& command) {
+  const auto ends_within = [&](std::chrono::milliseconds limit) {
+    return command.ends_by(std::chrono::steady_clock::now() + limit);
+  };
+  if (ends_within(kEndsByItself)) return true;
   command.signal(SIGTERM);
-  if (wait_for(command, kEndsWhenTold)) return;
+  if (ends_within(kEndsWhenTold)) return true;
   command.signal(SIGKILL);
-  command.reap();
+  return ends_within(kEndsWhenKilled);
 }
 
 std::string read_rest(const sys::Fd& fd) {
@@ -63,16 +60,23 @@ void Runner::run() {
     end_ = std::move(end);
   }
   parts_.errors.reset();
-  const std::lock_guard lock(mutex_);
-  parts_.stream.reset();
-  over_ = true;
+  {
+    const std::lock_guard lock(mutex_);
+    parts_.stream.reset();
+    over_ = true;
+  }
+  idle_.set(true);
 }
 
 /// Unread first: the pump is no longer idle by the time that it reads.
-bool Runner::passed_on() const {
-  const std::lock_guard lock(mutex_);
+bool Runner::is_passed_on() const {
   int unread = 0;
-  return over_ || (::ioctl(parts_.stream.get(), FIONREAD, &unread) == 0 && unread == 0 && idle_);
+  return over_ || (::ioctl(parts_.stream.get(), FIONREAD, &unread) == 0 && unread == 0 && idle_.now());
+}
+
+bool Runner::passed_on_by(std::chrono::steady_clock::time_point deadline) {
+  std::unique_lock lock(mutex_);
+  return idle_.wait(lock, deadline, [this] { return is_passed_on(); });
 }
 
 bool Runner::over() const {
@@ -117,7 +121,10 @@ WayEnd Runner::over_command() {
   said.write.reset();
   sys::set_nonblocking(said.read.get());
   SessionEnd session = over(std::move(ours), kNoAddress, said.read);
-  end_command(command);
+  if (!end_command(command)) {
+    (void)sys::write_all(parts_.errors.get(),
+                         "its command, pid " + std::to_string(command.pid()) + ", did not end after SIGKILL\n");
+  }
   if (session.shook_hands) return session.end;
   return blame_command(std::move(session.end), read_rest(said.read));
 }

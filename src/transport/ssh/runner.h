@@ -2,12 +2,13 @@
 // share one result.
 #pragma once
 
-#include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
 
 #include "sys/fd.h"
+#include "transport/ssh/idle.h"
 #include "transport/ssh/library.h"
 #include "transport/ssh/route.h"
 #include "transport/ssh/session.h"
@@ -30,11 +31,12 @@ class Runner {
   void run();
   WayEnd end() const;
   /// What was written to the stream has reached this machine's network, or never will.
-  bool passed_on() const;
+  bool passed_on_by(std::chrono::steady_clock::time_point deadline);
   /// The thread is about to end.
   bool over() const;
 
  private:
+  bool is_passed_on() const;
   WayEnd reach();
   WayEnd over_tcp();
   WayEnd over_command();
@@ -45,7 +47,7 @@ class Runner {
   mutable std::mutex mutex_;
   WayEnd end_;
   bool over_ = false;
-  std::atomic<bool> idle_ = false;
+  Idle idle_{mutex_};
 };
 
 }  // namespace dlaunch::transport::ssh

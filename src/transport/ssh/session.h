@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "sys/fd.h"
+#include "transport/ssh/idle.h"
 #include "transport/ssh/library.h"
 #include "transport/ssh/route.h"
 #include "transport/ssh/watchdog.h"
@@ -16,11 +17,11 @@ struct SessionParts {
   const Library& lib;
   const Route& route;
   Watchdog& watchdog;
-  Watchdog::Guard& guard;   ///< of the socket
-  const sys::Fd& stream;    ///< the launcher's; non-blocking
-  const sys::Fd& errors;    ///< where the remote stderr goes; non-blocking
-  const sys::Fd& noise;     ///< what a command on the way says; non-blocking, or none
-  std::atomic<bool>& idle;  ///< the pump's
+  Watchdog::Guard& guard;  ///< of the socket
+  const sys::Fd& stream;   ///< the launcher's; non-blocking
+  const sys::Fd& errors;   ///< where the remote stderr goes; non-blocking
+  const sys::Fd& noise;    ///< what a command on the way says; non-blocking, or none
+  Idle& idle;              ///< the pump's
 };
 
 /// How a session ended, and where.

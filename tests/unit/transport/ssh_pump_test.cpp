@@ -133,7 +133,8 @@ class Pumping : public testing::Test {
   std::pair<sys::Fd, sys::Fd> pair_ = sys::make_socketpair();
   sys::Fd& ours = pair_.first;
   sys::Fd& theirs = pair_.second;
-  std::atomic<bool> idle = false;
+  std::mutex mutex_;
+  Idle idle{mutex_};
 
  private:
   FakeSsh fake_;
@@ -157,13 +158,13 @@ TEST_F(Pumping, LeavesWithTheLauncherWhatTheNetworkDoesNotTake) {
 TEST_F(Pumping, IsIdleOnceAllIsOnItsWay) {
   let_the_socket_take(5);
   ASSERT_EQ(::send(ours.get(), "hello", 5, 0), 5);
-  ASSERT_TRUE(until([&] { return written() == 5 && idle; }));
+  ASSERT_TRUE(until([&] { return written() == 5 && idle.now(); }));
   ASSERT_EQ(::send(ours.get(), "again", 5, 0), 5);
   ASSERT_TRUE(until([&] { return written() == 10; }));
   std::this_thread::sleep_for(50ms);
-  EXPECT_FALSE(idle);
+  EXPECT_FALSE(idle.now());
   let_the_socket_take(10);
-  EXPECT_TRUE(until([&] { return idle.load(); }));
+  EXPECT_TRUE(until([&] { return idle.now(); }));
 }
 
 TEST_F(Pumping, AProgramThatEndsBeforeItTookAllIsNoLostConnection) { EXPECT_EQ(end(true, "late"), ""); }

@@ -1,0 +1,42 @@
+// Whether a pump has passed on all that it read: set by its thread at each turn, awaited by the launcher's, seldom.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+
+namespace dlaunch::transport::ssh {
+
+class Idle {
+ public:
+  /// `mutex`: guards what a wait looks at.
+  explicit Idle(std::mutex& mutex) : mutex_(mutex) {}
+
+  /// Not under the mutex. Costs a thread that nobody waits for two loads.
+  void set(bool idle) {
+    now_ = idle;
+    if (!idle || !awaited_) return;
+    const std::lock_guard lock(mutex_);
+    changed_.notify_all();
+  }
+  bool now() const { return now_; }
+
+  /// False when the time is over before `done`, which is asked whenever this becomes true. One waits at a time.
+  template <class Done>
+  bool wait(std::unique_lock<std::mutex>& lock, std::chrono::steady_clock::time_point deadline, Done done) {
+    awaited_ = true;  // before `done` looks: either it sees what was set, or who sets it sees this
+    const bool in_time = changed_.wait_until(lock, deadline, std::move(done));
+    awaited_ = false;
+    return in_time;
+  }
+
+ private:
+  std::mutex& mutex_;
+  std::condition_variable changed_;
+  std::atomic<bool> now_ = false;
+  std::atomic<bool> awaited_ = false;
+};
+
+}  // namespace dlaunch::transport::ssh

@@ -1,0 +1,108 @@
+"""Programs that not even SIGKILL ends, since the disk that they wait for does not answer: nothing waits for them."""
+import contextlib
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "testbed"))
+import namespaces  # noqa: E402
+import support  # noqa: E402
+from support import Case, wait_until  # noqa: E402
+
+SIZE = "16M"
+
+
+class Stuck(Case):
+    def setUp(self):
+        super().setUp()
+        self.disk = self.dir / "disk"
+        self.freeze_a_disk()
+        self.stuck = f"echo x >{self.disk}/file"
+
+    def freeze_a_disk(self):
+        if os.geteuid() != 0:
+            self.skipTest("a disk that does not answer needs root")
+        if not all(map(shutil.which, ("mkfs.ext4", "mount", "fsfreeze"))):
+            self.skipTest("a disk that does not answer needs mount, fsfreeze and mkfs.ext4")
+        self.disk.mkdir()
+        image = self.dir / "image"
+        for command in (["truncate", "-s", SIZE, image], ["mkfs.ext4", "-q", image], ["mount", "-o", "loop", image, self.disk]):
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode:
+                self.skipTest(f"no disk can be mounted here: {done.stderr.strip()}")
+        self.addCleanup(subprocess.run, ["umount", self.disk], check=False)
+        subprocess.run(["fsfreeze", "-f", self.disk], check=True)
+        self.addCleanup(self.thaw)
+
+    def thaw(self):
+        subprocess.run(["fsfreeze", "-u", self.disk], capture_output=True, check=False)
+        self.assert_nothing_left()
+
+    def tearDown(self):
+        self.thaw()
+        self.assert_no_reports()
+
+    def timed(self, *args, **options):
+        start = time.monotonic()
+        return self.run_dlaunch(*args, **options), time.monotonic() - start
+
+    def test_the_command_of_exec(self):
+        """The host is never reached: the signal ends the job, whatever becomes of the command."""
+        job = self.start("--exec", f"sh -c '{self.stuck}' {{host}}", "-H", "node1", "true", stderr=subprocess.PIPE)
+        with job:
+            self.assertTrue(wait_until(lambda: self.states("sh -c").count("D") == 1))
+            start = time.monotonic()
+            job.send_signal(signal.SIGTERM)
+            said = job.communicate(timeout=10)[1]
+            self.assertLess(time.monotonic() - start, 5)
+            self.assertEqual(job.returncode, 143, said)
+            self.assertRegex(said, rb"node1: the command that led to it, pid \d+, did not end after SIGKILL")
+
+    def test_the_proxy_command_of_ssh(self):
+        home = self.dir / "home"
+        (home / ".ssh").mkdir(parents=True)
+        (home / ".ssh" / "config").write_text(f"Host *\n  ProxyCommand {self.stuck}\n  ConnectTimeout 2\n")
+
+        def at_home():
+            namespaces.unshare(namespaces.NEWNS)
+            namespaces.keep_mounts_private()
+            namespaces.bind(home, os.path.expanduser("~root"))
+
+        result, took = self.timed("-v", "-H", "node1", "true", preexec_fn=at_home)
+        self.assert_exit(result, 125)
+        self.assertLess(took, 8)
+        self.assertRegex(result.stderr, rb"its command, pid \d+, did not end after SIGKILL")
+
+    def test_a_tool_that_is_asked(self):
+        tools = self.dir / "bin"
+        tools.mkdir()
+        (tools / "hccn_tool").write_text(f"#!/bin/sh\n{self.stuck}\n")
+        (tools / "hccn_tool").chmod(0o755)
+        result, took = self.timed("ranktable", "make", "--device_num", "0-3", "-o", "table.json",
+                                  env={"PATH": f"{tools}:{os.environ['PATH']}"})
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn(b"hccn_tool: gave no answer in time", result.stderr)
+        self.assertLess(took, 20)
+
+    def test_a_rank(self):
+        """It is given up and named; the agent goes when the disk answers."""
+        result, took = self.timed("-n", 2, "--grace", 1, "--timeout", 1, *support.sh(self.stuck))
+        self.assert_exit(result, 124)
+        self.assertLess(took, 25)
+        self.assertIn(b"did not end after SIGKILL", result.stderr)
+
+    def states(self, part):
+        """Of this test's processes whose command line has `part`, as ps shows them."""
+        found = []
+        for pid in self.find(part):
+            with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
+                found.append(stat.read().rpartition(")")[2].split()[0])
+        return found
+
+
+if __name__ == "__main__":
+    support.main()
