@@ -9,14 +9,14 @@
 #include <asio/steady_timer.hpp>
 #include <asio/write.hpp>
 #include <chrono>
-#include <cstring>
 #include <utility>
+
+#include "pmix/greeting.h"
 
 namespace dlaunch::pmix {
 namespace {
 
-constexpr size_t kGreeting = 16u << 10;  // bytes in which the name must stand
-constexpr size_t kMostGuests = 256;      // the oldest has to go
+constexpr size_t kMostGuests = 256;  // the oldest has to go
 constexpr std::chrono::seconds kPatience{10};
 constexpr size_t kBuffer = 64u << 10;
 
@@ -30,16 +30,6 @@ sys::Fd dial(std::uint16_t port) {
   const int on = 1;
   ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   return socket;
-}
-
-/// A greeting begins with two numbers of 32 bits and one of 64, in the machine's order: how many bytes follow.
-bool is_whole(std::string_view greeting) {
-  constexpr size_t kLength = 8;
-  constexpr size_t kHeader = 16;
-  std::uint64_t follow = 0;
-  if (greeting.size() < kHeader) return false;
-  std::memcpy(&follow, greeting.data() + kLength, sizeof follow);
-  return greeting.size() - kHeader >= follow;
 }
 
 }  // namespace
@@ -142,13 +132,11 @@ void Shuttle::listen_to(const std::shared_ptr<Guest>& guest) {
   });
 }
 
-/// A name ends with a NUL.
 void Shuttle::hear(const std::shared_ptr<Guest>& guest) {
-  const std::string_view said = guest->said;
-  const size_t begin = said.find(space_);
-  const size_t end = begin == said.npos ? begin : said.find('\0', begin);
-  if (end == said.npos || !is_whole(said)) return said.size() > kGreeting ? guest->leave() : listen_to(guest);
-  if (knows_(said.substr(begin, end - begin))) return carry(*guest);
+  const Greeting greeting = read_greeting(guest->said, space_);
+  if (greeting.is == Greeting::Is::nonsense) return guest->leave();
+  if (greeting.is == Greeting::Is::unfinished) return listen_to(guest);
+  if (knows_(greeting.world)) return carry(*guest);
   std::erase_if(early_, [](const auto& other) { return !other->socket.is_open(); });
   early_.push_back(guest);
 }

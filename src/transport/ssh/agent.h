@@ -10,15 +10,10 @@
 #include <vector>
 
 #include "sys/fd.h"
+#include "transport/ssh/agent_protocol.h"
 #include "transport/ssh/watchdog.h"
 
 namespace dlaunch::transport::ssh {
-
-struct AgentKey {
-  std::string blob;
-  std::string comment;
-  std::string signer = {};  ///< with a certificate from a file: the agent's key that signs for it; else empty
-};
 
 class Agent : public std::enable_shared_from_this<Agent> {
  public:

@@ -1,0 +1,38 @@
+// What is said with the user's ssh-agent (draft-miller-ssh-agent): messages, without the length in front of each. PURE.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dlaunch::transport::ssh {
+
+inline constexpr char kFailure = 5;
+inline constexpr char kRequestIdentities = 11;
+inline constexpr char kIdentitiesAnswer = 12;
+inline constexpr char kSignRequest = 13;
+inline constexpr char kSignature = 14;
+
+inline constexpr size_t kLargestMessage = 256u << 10;
+
+struct AgentKey {
+  std::string blob;
+  std::string comment;
+  std::string signer = {};  ///< with a certificate from a file: the agent's key that signs for it; else empty
+  bool operator==(const AgentKey&) const = default;
+};
+
+/// The keys of an answer, those of types that libssh knows; as many as can be read.
+std::vector<AgentKey> parse_keys(std::string_view answer);
+
+/// The answer that has these keys.
+std::string answer_with(std::span<const AgentKey> keys);
+
+/// Those behind the one that was to sign; all when it is none of them.
+std::span<const AgentKey> behind(std::span<const AgentKey> keys, std::string_view sign_request);
+
+/// The request as the agent understands it: a certificate that it does not hold is its key's to sign for.
+std::string with_signer(std::span<const AgentKey> keys, std::string_view sign_request);
+
+}  // namespace dlaunch::transport::ssh

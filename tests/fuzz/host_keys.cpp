@@ -1,0 +1,51 @@
+// Any bytes as what keys of hosts and users are written in: base64 that is its own inverse, strings that lie within
+// their buffer, private keys' files of which no more is told than what they are, certificates that are certificates,
+// and lists of revoked keys that are understood to their end or in doubt.
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "transport/ssh/certificate.h"
+#include "transport/ssh/encoding.h"
+#include "transport/ssh/identity.h"
+#include "transport/ssh/revoked_keys.h"
+
+namespace {
+
+using namespace dlaunch::transport::ssh;
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+void check_strings(std::string_view bytes) {
+  std::string again;
+  std::string_view rest = bytes;
+  while (const auto part = unpack(rest)) again += packed(*part);
+  require(bytes.starts_with(again) && again.size() + rest.size() == bytes.size());
+  while (const auto number = unpack_number(rest)) again += packed_number(*number);
+  require(bytes.starts_with(again) && rest.size() < 4);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  const std::string text = to_base64(bytes);
+  require(text.size() % 4 == 0 && from_base64(text) == bytes);
+  if (const auto decoded = from_base64(bytes)) require(from_base64(to_base64(*decoded)) == decoded);
+  require(to_hex(sha1(bytes)).size() == 40 && HmacSha1(bytes).of(text) == HmacSha1(bytes).of(text));
+  check_strings(bytes);
+  const Identity identity = read_identity("f", std::string(bytes), bytes);
+  require(identity.path == "f" && identity.key == bytes);
+  const std::string inside = "-----BEGIN OPENSSH PRIVATE KEY-----\n" + text + "\n-----END OPENSSH PRIVATE KEY-----\n";
+  require(read_identity("f", inside, "").public_blob.size() <= size);
+  if (const auto certificate = read_certificate("f", bytes)) {
+    require(is_certificate_type(certificate->type) && to_base64(certificate->blob).size() <= size + 3);
+    (void)certifies(certificate->blob, bytes);
+  }
+  (void)certifies(bytes, bytes);
+  (void)RevokedKeys(bytes).has(std::string(bytes), text);
+  return 0;
+}

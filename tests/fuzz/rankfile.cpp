@@ -1,0 +1,40 @@
+// Any text as a rankfile, and the CPUs that its slots name on a machine of eight: within the machine and in order, or
+// an Error that says where.
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "allocate/rankfile.h"
+#include "plan/slot_list.h"
+
+namespace {
+
+using namespace dlaunch;
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+void check_slots(std::string_view slots) {
+  const auto ranges = plan::parse_slot_list(slots);
+  if (!ranges) return require(!ranges.error().what.empty() || !ranges.error().why.empty());
+  require(!ranges->empty());
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  check_slots(text);
+  const auto places = allocate::parse_rankfile(text, "f");
+  if (!places) {
+    require(places.error().exit_code == kExitRefused && !places.error().where.empty() && !places.error().what.empty());
+    return 0;
+  }
+  require(!places->empty());
+  for (const plan::RankPlace& place : *places) {
+    if (!place.slots.empty()) check_slots(place.slots);
+  }
+  return 0;
+}
