@@ -11,6 +11,7 @@
 #include "launcher/frames.h"
 #include "launcher/launcher.h"
 #include "report/record.h"
+#include "report/record_file.h"
 #include "report/status_line.h"
 #include "report/summary.h"
 #include "report/write_file.h"
@@ -118,26 +119,18 @@ std::optional<Error> cannot_hold(const Options& options, const plan::Plan& plan,
 }
 
 /// `end_ns`: 0 while the job runs.
-Result<void> write_record(const Options& options, const plan::Plan& plan, const job::Outcome& outcome,
-                          const output::Output& output, const Span& span, std::int64_t end_ns) {
-  if (options.report_file.empty()) return {};
+std::string record_text(const plan::Plan& plan, const job::Outcome& outcome, const output::Output& output,
+                        const Span& span, std::int64_t end_ns) {
   const std::chrono::duration<double> wall = job::Clock::now() - span.start;
-  const report::RecordInput input{plan,      outcome,      plan::to_json(plan),
-                                  version(), libraries(),  span.start_ns,
-                                  end_ns,    wall.count(), rank_outputs(output, plan.ranks.size())};
-  return report::write_file_atomically(options.report_file, report::job_record_json(input));
-}
-
-/// For who attaches to a rank. What goes to a pipe or a device is one record, that of the end; so is what fails now.
-void write_first_record(const Options& options, const plan::Plan& plan, const job::Outcome& outcome,
-                        const output::Output& output, const Span& span) {
-  if (report::is_replaced(options.report_file)) (void)write_record(options, plan, outcome, output, span, 0);
+  return report::job_record_json({plan, outcome, plan::to_json(plan), version(), libraries(), span.start_ns, end_ns,
+                                  wall.count(), rank_outputs(output, plan.ranks.size())});
 }
 
 /// 0, or the exit code for a record that could not be written.
-int write_last_record(const Options& options, const plan::Plan& plan, const job::Outcome& outcome,
+int write_last_record(report::RecordFile& record, const plan::Plan& plan, const job::Outcome& outcome,
                       const output::Output& output, const Span& span) {
-  const auto wrote = write_record(options, plan, outcome, output, span, sys::wall_ns());
+  if (!record.wanted()) return 0;
+  const auto wrote = record.write(record_text(plan, outcome, output, span, sys::wall_ns()));
   if (wrote) return 0;
   say(to_text(wrote.error()));
   return wrote.error().exit_code;
@@ -153,6 +146,7 @@ int run_job(const Options& options, plan::Plan& plan, Ways& ways, const std::fun
     say(to_text(output.error()));
     return output.error().exit_code;
   }
+  report::RecordFile record(options.report_file);
   report::StatusLine status(STDERR_FILENO, ::isatty(STDERR_FILENO) == 1);
   (*output)->before_showing([&] { status.clear(); });
   const auto say_between = [&](const std::string& text) {
@@ -187,7 +181,8 @@ int run_job(const Options& options, plan::Plan& plan, Ways& ways, const std::fun
        },
        [&](const job::Outcome& outcome) {
          if (plan.binding.report) say_between(bindings_text(plan, outcome));
-         write_first_record(options, plan, outcome, **output, span);
+         if (record.wanted_early())
+           record.write_early(record_text(plan, outcome, **output, span, 0));  // for who attaches
        },
        before_start, [&](const std::vector<int>& ranks_of_host) { return cannot_hold(options, plan, ranks_of_host); },
        pmix_program()});
@@ -202,7 +197,7 @@ int run_job(const Options& options, plan::Plan& plan, Ways& ways, const std::fun
     outcome.detail = output_lost->what + ": " + output_lost->why;
     outcome.exit_code = output_lost->exit_code;
   }
-  const int record_failed = write_last_record(options, plan, outcome, **output, span);
+  const int record_failed = write_last_record(record, plan, outcome, **output, span);
   say_between(told);
   return outcome.exit_code != 0 ? outcome.exit_code : record_failed;
 }

@@ -8,7 +8,9 @@
 #include <cstdio>
 #include <cstring>
 #include <random>
+#include <utility>
 
+#include "sys/fd.h"
 #include "sys/io.h"
 
 namespace dlaunch::report {
@@ -22,10 +24,21 @@ tl::unexpected<Error> cannot_write(const std::string& path, int error) {
 }
 
 /// errno, 0 when all was written. Closes `fd`: some file systems tell of a full disk only then.
-int write_and_close(int fd, std::string_view text) {
-  int error = sys::write_all(fd, text) ? 0 : errno;
-  if (::close(fd) != 0 && error == 0 && errno != EINTR) error = errno;
+int write_and_close(sys::Fd fd, std::string_view text, bool durable) {
+  int error = sys::write_all(fd.get(), text) ? 0 : errno;
+  if (error == 0 && durable && ::fsync(fd.get()) != 0 && errno != EINVAL) error = errno;  // EINVAL: a pipe
+  if (::close(fd.release()) != 0 && error == 0 && errno != EINTR) error = errno;
   return error;
+}
+
+/// As of the file that will be replaced. Who may not give files away keeps them.
+void take_over(int fd, const std::string& path) {
+  struct stat old{};
+  if (::lstat(path.c_str(), &old) != 0) return;
+  if (::fchown(fd, old.st_uid, old.st_gid) != 0 && ::fchown(fd, static_cast<uid_t>(-1), old.st_gid) != 0) {
+    old.st_mode &= ~static_cast<mode_t>(S_IRWXG);  // the group is another one
+  }
+  ::fchmod(fd, old.st_mode & 0777);
 }
 
 bool is_special(const std::string& path) {
@@ -37,6 +50,12 @@ std::string directory_of(const std::string& path) {
   const size_t slash = path.rfind('/');
   if (slash == std::string::npos) return ".";
   return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+/// A file system that cannot do it (EINVAL) has no say in whether the record was written.
+void sync_directory(const std::string& directory) {
+  const sys::Fd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (fd) ::fsync(fd.get());
 }
 
 }  // namespace
@@ -52,24 +71,28 @@ Result<void> check_can_write(const std::string& path) {
 
 bool is_replaced(const std::string& path) { return !is_special(path); }
 
-Result<void> write_file_atomically(const std::string& path, std::string_view text) {
+Result<void> write_file_atomically(const std::string& path, std::string_view text, WriteAs as) {
   const bool direct = is_special(path);
   std::random_device random;
   std::string written = path;
-  int fd = -1;
-  for (int attempt = 0; fd < 0 && attempt < kAttempts; ++attempt) {
+  sys::Fd fd;
+  for (int attempt = 0; !fd && attempt < kAttempts; ++attempt) {
     if (!direct) written = path + "." + std::to_string(random()) + ".tmp";
     const int flags = O_WRONLY | O_CLOEXEC | (direct ? O_TRUNC : O_CREAT | O_EXCL);
-    fd = ::open(written.c_str(), flags, 0666);
-    if (fd < 0 && (direct || errno != EEXIST)) break;
+    fd.reset(::open(written.c_str(), flags, as.mode));
+    if (!fd && (direct || errno != EEXIST)) break;
   }
-  if (fd < 0) return cannot_write(path, errno);
-  int error = write_and_close(fd, text);
+  if (!fd) return cannot_write(path, errno);
+  if (!direct) take_over(fd.get(), path);
+  int error = write_and_close(std::move(fd), text, as.durable);
   if (direct) return error == 0 ? Result<void>() : cannot_write(path, error);
   if (error == 0 && std::rename(written.c_str(), path.c_str()) != 0) error = errno;
-  if (error == 0) return {};
-  ::unlink(written.c_str());
-  return cannot_write(path, error);
+  if (error != 0) {
+    ::unlink(written.c_str());
+    return cannot_write(path, error);
+  }
+  if (as.durable) sync_directory(directory_of(path));
+  return {};
 }
 
 }  // namespace dlaunch::report

@@ -33,9 +33,12 @@ void ignore_signals() {
 
 /// Who has our parent's stdout open would keep its reader waiting. What is opened as /dev/stdout must not vanish: a
 /// socket cannot be opened, which is an error there.
+void lead_nowhere() {
+  const Fd nowhere(::socket(AF_UNIX, SOCK_STREAM, 0));
+  for (int fd = 0; fd <= 2; ++fd) ::dup2(nowhere.get(), fd);
+}
+
 void keep_only(Apart::Ends ends) {
-  const int nowhere = ::socket(AF_UNIX, SOCK_STREAM, 0);
-  for (int fd = 0; fd <= 2; ++fd) ::dup2(nowhere, fd);
   const auto [low, high] = std::minmax(ends.in, ends.out);
   const auto close_between = [](int first, int last) {
     if (first <= last) ::syscall(SYS_close_range, static_cast<unsigned>(first), static_cast<unsigned>(last), 0u);
@@ -45,11 +48,12 @@ void keep_only(Apart::Ends ends) {
   ::syscall(SYS_close_range, static_cast<unsigned>(high + 1), ~0u, 0u);
 }
 
-[[noreturn]] void run_work(const std::function<void(Apart::Ends)>& work, Apart::Ends ends) {
+[[noreturn]] void run_work(const std::function<void(Apart::Ends)>& work, Apart::Ends ends, Apart::Standard standard) {
   ignore_signals();
   ::prctl(PR_SET_NAME, "dlaunch-files");
   int code = 0;
   try {
+    if (standard == Apart::Standard::nowhere) lead_nowhere();
     keep_only(ends);
     work(ends);
   } catch (...) {
@@ -63,7 +67,7 @@ void keep_only(Apart::Ends ends) {
 Apart::Apart(int pid, Fd handle, Fd in, Fd out)
     : pid_(pid), handle_(std::move(handle)), in_(std::move(in)), out_(std::move(out)) {}
 
-std::optional<Apart> Apart::start(const std::function<void(Ends)>& work) {
+std::optional<Apart> Apart::start(const std::function<void(Ends)>& work, Standard standard) {
   Pipe to = make_pipe();
   int sockets[2];
   if (!to.read || ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) return std::nullopt;
@@ -74,7 +78,7 @@ std::optional<Apart> Apart::start(const std::function<void(Ends)>& work) {
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);  // a handler of ours must not run in the child
   const pid_t pid = ::fork();
-  if (pid == 0) run_work(work, {to.read.get(), theirs.get()});
+  if (pid == 0) run_work(work, {to.read.get(), theirs.get()}, standard);
   const int error = errno;
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   errno = error;

@@ -19,9 +19,12 @@ class Apart {
     int out = -1;
   };
 
-  /// Forks. The child has nothing open but its ends, 0 to 2 lead nowhere, and no signal but KILL and STOP reaches it;
-  /// it ends when `work` returns. nullopt with errno set when descriptors, processes or memory run out.
-  static std::optional<Apart> start(const std::function<void(Ends)>& work);
+  enum class Standard { nowhere, kept };
+
+  /// Forks. The child has nothing open but its ends, and its 0 to 2 lead nowhere unless they are kept: then readers of
+  /// our output wait for it, too. No signal but KILL and STOP reaches it; it ends when `work` returns. nullopt with
+  /// errno set when descriptors, processes or memory run out.
+  static std::optional<Apart> start(const std::function<void(Ends)>& work, Standard standard = Standard::nowhere);
   Apart(Apart&&) = default;
   Apart& operator=(Apart&&) = delete;
   /// Kills what still runs, and does not wait for it.

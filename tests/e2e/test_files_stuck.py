@@ -228,6 +228,15 @@ class Frozen(Stuck):
         self.assertLess(took, 15)
         self.assertIn(f"cannot create {self.disk}/logs/1/rank.0/stdout".encode(), result.stderr)
 
+    def test_the_record_waits_no_longer(self):
+        job = self.begin("-n", 1, "--report", self.disk / "job.json", *sh(": > up; sleep 1; exit 3"))
+        self.assertTrue(wait_until(lambda: (self.dir / "up").exists() and (self.disk / "job.json").exists()))
+        self.freeze()
+        took, result = self.seconds(job)
+        self.assert_exit(result, 3)
+        self.assertLess(took, 15)
+        self.assertEqual(result.stderr.count(f"{self.disk}/job.json: cannot write".encode()), 1, result.stderr)
+
 
 if __name__ == "__main__":
     support.main()

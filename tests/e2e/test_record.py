@@ -1,7 +1,10 @@
 """--report: the job's record is complete JSON however the job ended."""
 import datetime
 import json
+import os
 import pathlib
+import re
+import shutil
 import signal
 import subprocess
 
@@ -92,6 +95,26 @@ class Record(Case):
             job.terminate()
             job.wait(support.TIMEOUT)
         self.assertEqual(self.record()["cause"], "interrupted")
+
+    def test_is_for_its_owner_alone_unless_it_was_there(self):
+        record = self.dir / "mine.json"
+        old = os.umask(0)
+        self.addCleanup(os.umask, old)
+        mode = lambda: record.stat().st_mode & 0o777
+        self.assert_succeeds("--report", record, "-n", 1, "true")
+        self.assertEqual(mode(), 0o600)
+        record.chmod(0o640)
+        self.assert_succeeds("--report", record, "-n", 1, "true")
+        self.assertEqual(mode(), 0o640)
+
+    def test_is_on_the_device_before_the_job_has_ended(self):
+        calls = self.dir / "calls"
+        if not shutil.which("strace"):
+            self.skipTest("strace is not installed")
+        subprocess.run(["strace", "-f", "-o", calls, "-e", "trace=fsync,rename", support.DLAUNCH, "--report", "r.json",
+                        "-n", "1", "true"], cwd=self.dir, env=self.env, check=True, stderr=subprocess.DEVNULL)
+        made = re.findall(r"(fsync|rename)\(", calls.read_text())
+        self.assertEqual(made[-3:], ["fsync", "rename", "fsync"], "the file, its name, its directory")
 
     def test_an_older_record_is_replaced(self):
         (self.dir / "job.json").write_text("older" * 10000)

@@ -47,6 +47,19 @@ TEST_F(WriteFile, HasTheModeThatTheUmaskLeaves) {
   EXPECT_EQ(facts.st_mode & 0777u, 0640u);
 }
 
+TEST_F(WriteFile, AFileThatIsThereKeepsItsMode) {
+  const auto mode = [&] {
+    struct stat facts{};
+    EXPECT_EQ(::stat((directory / "r").c_str(), &facts), 0);
+    return facts.st_mode & 0777u;
+  };
+  ASSERT_TRUE(write_file_atomically(directory / "r", "x", {.mode = 0600, .durable = true}));
+  EXPECT_EQ(mode(), 0600u);
+  ASSERT_EQ(::chmod((directory / "r").c_str(), 0664), 0);
+  ASSERT_TRUE(write_file_atomically(directory / "r", "y", {.mode = 0600}));
+  EXPECT_EQ(mode(), 0664u);
+}
+
 TEST_F(WriteFile, AFailureLeavesTheOldFileAndNoOther) {
   EXPECT_FALSE(write_file_atomically(directory / "no" / "r", "x"));
   fs::create_directory(directory / "d");

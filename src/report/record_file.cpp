@@ -1,0 +1,72 @@
+#include "report/record_file.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "report/write_file.h"
+#include "sys/io.h"
+
+namespace dlaunch::report {
+namespace {
+
+constexpr std::chrono::seconds kRecordWait{10};
+constexpr unsigned kMode = 0600;  // it has command lines and paths
+
+Error no_answer(const std::string& path) {
+  return {path, "cannot write", "what is there took nothing for 10 s", "give a path on a disk that answers",
+          kExitOutput};
+}
+
+/// Says why there is no record; nothing: there is one.
+void write_and_tell(const std::string& path, const std::string& text, bool durable, int to) {
+  const auto wrote = write_file_atomically(path, text, {kMode, durable});
+  if (!wrote) sys::write_all(to, wrote.error().why);
+}
+
+/// All that it says until it ends.
+std::optional<std::string> said(const sys::Apart& apart, std::chrono::milliseconds longest) {
+  std::string all;
+  const auto until = std::chrono::steady_clock::now() + longest;
+  for (;;) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+    pollfd ready{apart.out().get(), POLLIN, 0};
+    const int got = left.count() > 0 ? ::poll(&ready, 1, static_cast<int>(left.count())) : 0;
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return std::nullopt;
+    char some[256];
+    const ssize_t size = ::read(apart.out().get(), some, sizeof some);
+    if (size <= 0) return all;
+    all.append(some, static_cast<size_t>(size));
+  }
+}
+
+}  // namespace
+
+RecordFile::RecordFile(std::string path) : path_(std::move(path)), replaced_(!path_.empty() && is_replaced(path_)) {}
+
+void RecordFile::write_early(const std::string& text) {
+  auto writer = sys::Apart::start([&](sys::Apart::Ends ends) { write_and_tell(path_, text, false, ends.out); });
+  if (writer) early_.emplace(*std::move(writer));
+}
+
+Result<void> RecordFile::write(const std::string& text) {
+  if (early_ && !early_->wait(kRecordWait)) return fail(no_answer(path_));  // it would replace the later one
+  const auto standard = replaced_ ? sys::Apart::Standard::nowhere : sys::Apart::Standard::kept;
+  auto writer =
+      sys::Apart::start([&](sys::Apart::Ends ends) { write_and_tell(path_, text, true, ends.out); }, standard);
+  if (!writer) {
+    return fail({path_, "cannot start the process that writes it", std::strerror(errno),
+                 "raise the limits on processes and open files (ulimit -u, ulimit -n)", kExitOutput});
+  }
+  const auto why = said(*writer, kRecordWait);
+  if (!why) return fail(no_answer(path_));
+  writer->wait(kRecordWait);
+  if (why->empty()) return {};
+  return fail({path_, "cannot write", *why, "give a path in a directory that you can write to", kExitOutput});
+}
+
+}  // namespace dlaunch::report
