@@ -25,6 +25,14 @@ Result<Named> named_hosts(const HostRequest& request, const std::vector<std::str
   return Named{request.default_hostfile, Repeated::one_slot_each};
 }
 
+/// As Hydra reads a hostfile: a line without a number is a slot more.
+void say_one_slot(Named& named) {
+  named.repeated = Repeated::slots_add_up;
+  for (HostEntry& entry : named.entries) {
+    if (!entry.slots_automatic) entry.slots = entry.slots.value_or(1);
+  }
+}
+
 /// --fake-devices holds on every host, but for one whose devices the user named.
 void fake_devices(plan::Allocation& allocation, int devices) {
   for (plan::Host& host : allocation.hosts) {
@@ -94,8 +102,13 @@ Result<plan::Allocation> choose_allocation(const HostRequest& request, const std
   if (!allocation) return allocation;
   Names names;
   const Resolve resolve = [&names](const std::string& name) { return names.addresses(name); };
-  const auto named = named_hosts(request, environment, read_file);
+  auto named = named_hosts(request, environment, read_file);
   if (!named) return fail(named.error());
+  if (request.one_slot_each) say_one_slot(*named);
+  if (named->entries.empty() && request.one_slot_each) {
+    allocation->hosts.front().slots = 1;
+    allocation->hosts.front().slots_from = "nobody names more";
+  }
   if (!named->entries.empty()) {
     const OwnNames own = own_names(environment);
     allocation = allocation_of(*named, plan::Host(allocation->hosts.front()),

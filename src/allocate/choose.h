@@ -25,7 +25,8 @@ struct HostRequest {
   std::string exclude;
   std::optional<int> max_slots;  ///< for every host
   std::optional<int> fake_devices;
-  bool count_cores = false;  ///< where nobody says its slots, a host has one for each core, and devices are no slots
+  bool count_cores = false;    ///< where nobody says its slots, a host has one for each core, and devices are no slots
+  bool one_slot_each = false;  ///< where nobody says its slots, a host has one; an entry that comes again adds up
   bool slots_are_limits = false;  ///< also those of this machine that nobody named
 };
 

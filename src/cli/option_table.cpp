@@ -60,9 +60,9 @@ constexpr OptionSpec kOptions[] = {
      .help = "write each rank's environment to env.log in its directory",
      .set_job = [](Options& o, string_view v, Here) { return put_flag(o.save_env, v); }},
     {.names = "personality", .takes = Takes::value, .value_name = "WHOSE", .section = Section::start, .rare = true,
-     .standard = "by the name it is called by", .help = "whose defaults hold: ompi (Open MPI's) or dlaunch",
+     .standard = "by the name it is called by", .help = "whose defaults hold: ompi (Open MPI's), hydra (MPICH's) or dlaunch",
      .set_job = set_personality,
-     .more = "Called as mpirun, mpiexec or orterun, those of Open MPI. docs/mpirun.md lists them."},
+     .more = "Called as mpirun, mpiexec or orterun, those of Open MPI; as mpiexec.hydra, those of Hydra. docs/mpirun.md lists them."},
     {.names = "allow-run-as-root", .section = Section::hidden, .preference = true,
      .help = "accepted for mpirun's sake: root is never refused", .set_job = no_effect},
 

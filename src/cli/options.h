@@ -22,7 +22,7 @@ using launcher::StdinTarget;
 enum class Format { text, json };
 
 /// Whose defaults hold (cli/personality.h).
-enum class Personality { dlaunch, open_mpi };
+enum class Personality { dlaunch, open_mpi, hydra };
 
 /// `dlaunch PROGRAM`, `dlaunch hosts`, `dlaunch check`.
 enum class Verb { run, hosts, check };

@@ -94,9 +94,9 @@ class Programs {
     return apps;
   }
 
-  /// What the first program's options set holds here too, but for -n; not so for mpirun.
+  /// What the first program's options set holds here too, but for -n; not so for mpirun and mpiexec.
   Result<AppRequest> later_program(const Group& group) {
-    AppRequest app = personality_ == Personality::open_mpi && !app_file_ ? AppRequest{} : first_;
+    AppRequest app = personality_ == Personality::dlaunch || app_file_ ? first_ : AppRequest{};
     app.ranks.reset();
     if (auto ok = apply_program_options(group, surroundings_, app); !ok) return fail(ok.error());
     if (auto ok = add_hosts(group, app); !ok) return fail(ok.error());
@@ -210,9 +210,7 @@ Result<JobOptions> read_job_options(Verb verb, const Group& first, Personality p
   JobOptions job;
   job.preferences = *std::move(preferences);
   job.options.verb = verb;
-  if (personality == Personality::open_mpi) {
-    for (const Given& given : personality_defaults(surroundings)) job.effective.add(given);
-  }
+  for (const Given& given : personality_defaults(personality, surroundings)) job.effective.add(given);
   for (const Given& given : job.preferences.given) job.effective.add(given);
   for (const Given& given : first.options) {
     if (!given.spec->per_program()) job.effective.add(given);
@@ -221,14 +219,14 @@ Result<JobOptions> read_job_options(Verb verb, const Group& first, Personality p
   if (auto ok = job.effective.apply(job.options, surroundings); !ok) return fail(ok.error());
   settle_oversubscribe(job.effective, job.options);
   if (auto ok = check_effects(job.effective, verb, personality); !ok) return fail(ok.error());
-  if (personality == Personality::open_mpi) settle_as_open_mpi(job.effective, job.options);
+  settle_personality(personality, job.effective, job.options);
   settle_exec(job.options);
   return job;
 }
 
-/// mpirun has none: there such a word is a program.
+/// mpirun and mpiexec have none: there such a word is a program.
 Verb verb_of(const std::vector<std::string>& args, const std::string& program_name) {
-  if (args.empty() || personality_of(program_name) == Personality::open_mpi) return Verb::run;
+  if (args.empty() || personality_of(program_name) != Personality::dlaunch) return Verb::run;
   return args.front() == "hosts" ? Verb::hosts : args.front() == "check" ? Verb::check : Verb::run;
 }
 

@@ -11,6 +11,7 @@ namespace {
 using std::string_view;
 
 constexpr int kOpenMpiTimeout = 110;  // ETIMEDOUT
+constexpr int kHydraTimeout = 255;
 
 Given given(string_view option, std::string value, std::string from, Source source) {
   return {.spec = find_option(option).spec,
@@ -24,6 +25,13 @@ bool any_of(const Effective& effective, std::initializer_list<string_view> names
   return std::ranges::any_of(names, [&](string_view name) { return effective.find(name) != nullptr; });
 }
 
+/// Whether it is said that ranks are for devices.
+bool means_devices(const Effective& effective) {
+  const Given* bind = effective.find("bind-to");
+  return (bind && bind->value == "device") ||
+         any_of(effective, {"fake-devices", "devices", "include", "exclude", "visible", "rank-table", "ascend"});
+}
+
 }  // namespace
 
 std::optional<Personality> personality_named(string_view value) {
@@ -31,14 +39,19 @@ std::optional<Personality> personality_named(string_view value) {
   for (const string_view name : {"ompi", "ompi5", "prrte", "mpirun"}) {
     if (value == name) return Personality::open_mpi;
   }
+  for (const string_view name : {"hydra", "mpich"}) {
+    if (value == name) return Personality::hydra;
+  }
   return std::nullopt;
 }
 
 Personality personality_of(string_view program_name) {
   const string_view base = program_name.substr(program_name.rfind('/') + 1);
-  const string_view name = base.substr(0, base.find('.'));
-  const bool theirs = name == "mpirun" || name == "mpiexec" || name == "orterun";
-  return theirs ? Personality::open_mpi : Personality::dlaunch;
+  const size_t dot = std::min(base.find('.'), base.size());
+  const string_view name = base.substr(0, dot);
+  const string_view of = base.substr(dot);
+  if (name != "mpirun" && name != "mpiexec" && name != "orterun") return Personality::dlaunch;
+  return of == ".hydra" || of == ".mpich" ? Personality::hydra : Personality::open_mpi;
 }
 
 Personality personality_of(string_view program_name, std::span<const Given> options) {
@@ -49,26 +62,34 @@ Personality personality_of(string_view program_name, std::span<const Given> opti
   return personality;
 }
 
-std::vector<Given> personality_defaults(const Surroundings& surroundings) {
-  std::vector<Given> defaults = {given("env-for", "openmpi", "mpirun", Source::personality)};
-  if (const auto limit = variable(surroundings.environment, "MPIEXEC_TIMEOUT")) {
-    defaults.push_back(given("timeout", std::string(*limit), "MPIEXEC_TIMEOUT", Source::convention));
+std::vector<Given> personality_defaults(Personality personality, const Surroundings& surroundings) {
+  std::vector<Given> defaults;
+  if (personality == Personality::open_mpi) defaults = {given("env-for", "openmpi", "mpirun", Source::personality)};
+  if (personality != Personality::hydra) return defaults;
+  const char* const hydra = "mpiexec.hydra";
+  defaults = {given("env-for", "mpich", hydra, Source::personality),
+              given("oversubscribe", "true", hydra, Source::personality)};
+  if (const auto file = variable(surroundings.environment, "HYDRA_HOST_FILE")) {
+    defaults.push_back(given("default-hostfile", std::string(*file), "HYDRA_HOST_FILE", Source::convention));
   }
   return defaults;
 }
 
-void settle_as_open_mpi(const Effective& effective, Options& options) {
+void settle_personality(Personality personality, const Effective& effective, Options& options) {
+  if (personality == Personality::dlaunch) return;
   allocate::HostRequest& hosts = options.hosts;
   hosts.slots_are_limits = true;
-  const Given* bind = effective.find("bind-to");
-  const bool near_devices = bind && bind->value == "device";
-  if (!near_devices &&
-      !any_of(effective, {"fake-devices", "devices", "include", "exclude", "visible", "rank-table", "ascend"})) {
-    hosts.fake_devices = 0;
-    hosts.count_cores = !options.request.threads_are_cpus;
+  const bool counts_devices = means_devices(effective);
+  if (!counts_devices) hosts.fake_devices = 0;
+  if (personality == Personality::open_mpi) {
+    hosts.count_cores = !counts_devices && !options.request.threads_are_cpus;
+    options.request.bind_by_count = !any_of(effective, {"bind-to", "rankfile", "cpu-list"});
+    options.policy.timeout_exit_code = kOpenMpiTimeout;
+  } else {
+    hosts.one_slot_each = !counts_devices;
+    options.request.in_rounds = true;
+    options.policy.timeout_exit_code = kHydraTimeout;
   }
-  options.request.bind_by_count = !any_of(effective, {"bind-to", "rankfile", "cpu-list"});
-  options.policy.timeout_exit_code = kOpenMpiTimeout;
 }
 
 }  // namespace dlaunch::cli

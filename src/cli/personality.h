@@ -1,5 +1,5 @@
 // Whose defaults hold. Called as mpirun, mpiexec or orterun, dlaunch keeps those of Open MPI wherever they differ from
-// its own: docs/mpirun.md has the table. PURE.
+// its own, and called as mpiexec.hydra those of Hydra: docs/mpirun.md has the table. PURE.
 #pragma once
 
 #include <optional>
@@ -12,17 +12,18 @@
 
 namespace dlaunch::cli {
 
-/// A value of --personality: "ompi" (also mpirun, prrte), "dlaunch".
+/// A value of --personality: "ompi" (also mpirun, prrte), "hydra" (also mpich), "dlaunch".
 std::optional<Personality> personality_named(std::string_view value);
 
-/// By the base name of argv[0], "mpirun" or "mpirun.any"; --personality in the first group wins.
+/// By the base name of argv[0], "mpirun" or "mpirun.any", but for "mpiexec.hydra" and Debian's "mpiexec.mpich";
+/// --personality in the first group wins.
 Personality personality_of(std::string_view program_name, std::span<const Given> options);
 Personality personality_of(std::string_view program_name);
 
-/// Options that Open MPI's defaults stand for, and MPIEXEC_TIMEOUT: the weakest of all that is given.
-std::vector<Given> personality_defaults(const Surroundings& surroundings);
+/// Options that its defaults stand for, and its own variables: the weakest of all that is given.
+std::vector<Given> personality_defaults(Personality personality, const Surroundings& surroundings);
 
-/// The defaults that are no option's value, where nothing that was given says otherwise.
-void settle_as_open_mpi(const Effective& effective, Options& options);
+/// Its defaults that are no option's value, where nothing that was given says otherwise.
+void settle_personality(Personality personality, const Effective& effective, Options& options);
 
 }  // namespace dlaunch::cli

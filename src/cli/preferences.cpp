@@ -85,12 +85,12 @@ Result<ConfigPath> config_path(const Given* config, const Surroundings& surround
   return ConfigPath{};
 }
 
-/// https://no-color.org: any value but the empty one.
-Given no_color() {
-  return {.spec = find_option("color").spec,
-          .value = "never",
-          .spelled = "NO_COLOR",
-          .origin = "NO_COLOR",
+/// What a variable that other programs read too means here.
+Given by_convention(std::string_view option, std::string_view value, const char* variable) {
+  return {.spec = find_option(option).spec,
+          .value = std::string(value),
+          .spelled = variable,
+          .origin = variable,
           .source = Source::convention};
 }
 
@@ -114,7 +114,12 @@ Result<void> read_config(const Given* config, const Surroundings& surroundings, 
 
 Result<Preferences> read_preferences(const Given* config, const Surroundings& surroundings) {
   Preferences preferences;
-  if (variable(surroundings.environment, "NO_COLOR")) preferences.given.push_back(no_color());
+  if (variable(surroundings.environment, "NO_COLOR")) {  // https://no-color.org: any value but the empty one
+    preferences.given.push_back(by_convention("color", "never", "NO_COLOR"));
+  }
+  if (const auto limit = variable(surroundings.environment, "MPIEXEC_TIMEOUT")) {  // of MPI's mpiexec, also Open MPI's
+    preferences.given.push_back(by_convention("timeout", *limit, "MPIEXEC_TIMEOUT"));
+  }
   if (auto read = read_config(config, surroundings, preferences); !read) return fail(read.error());
   auto mca = read_mca_variables(surroundings.environment);
   if (!mca) return fail(mca.error());

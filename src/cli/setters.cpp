@@ -270,7 +270,7 @@ Result<void> set_report_pid(Options& o, string_view value, Here here) {
 
 Result<void> set_personality(Options&, string_view value, Here) {
   if (personality_named(value)) return {};
-  return unknown_word(value, {"ompi", "dlaunch"});
+  return unknown_word(value, {"ompi", "hydra", "dlaunch"});
 }
 
 Result<void> no_effect(Options&, string_view, Here) { return {}; }

@@ -21,14 +21,14 @@ Error refused(std::string where, std::string what, std::string why = {}, std::st
   return Error{.where = std::move(where), .what = std::move(what), .why = std::move(why), .hint = std::move(hint)};
 }
 
-/// How many ranks each app gets; an app without -n gets the room that the others leave.
+/// How many ranks each app gets; an app without -n gets the room that the others leave, in rounds a whole one.
 Result<std::vector<int>> ranks_of_apps(const Request& request, long room) {
   long named = 0;
   for (const AppRequest& app : request.apps) named += app.ranks.value_or(0);
   std::vector<int> ranks;
   long total = 0;
   for (const AppRequest& app : request.apps) {
-    const long mine = app.ranks ? *app.ranks : room - named;
+    const long mine = app.ranks ? *app.ranks : request.in_rounds ? room : room - named;
     if (mine < 1 && room == 0) {
       return fail(refused(escaped(app.argv.front()), "the hosts have no slots", {},
                           "write their number behind a host's name: -H node1:8, or slots=8 in a hostfile"));
@@ -81,6 +81,15 @@ std::vector<int> equal_capacities(const Allocation& allocation, int each) {
   return capacity;
 }
 
+/// From here on each rank has its host: counts them, and holds them to max_slots.
+Result<Assignment> counted(Assignment made, const Allocation& allocation) {
+  made.ranks_per_host.assign(allocation.hosts.size(), 0);
+  for (const int host : made.host_of_rank) ++made.ranks_per_host[static_cast<size_t>(host)];
+  const long ranks = static_cast<long>(made.host_of_rank.size());
+  if (auto error = refuse_over_max_slots(allocation, made.ranks_per_host, ranks)) return fail(std::move(*error));
+  return made;
+}
+
 Result<Assignment> by_capacity(const Request& request, const Allocation& allocation) {
   const bool open = std::ranges::any_of(request.apps, [](const AppRequest& app) { return !app.ranks; });
   const bool devices = std::ranges::any_of(allocation.hosts, [](const Host& host) { return !host.devices.empty(); });
@@ -94,26 +103,22 @@ Result<Assignment> by_capacity(const Request& request, const Allocation& allocat
   auto ranks = ranks_of_apps(request, room);
   if (!ranks) return fail(ranks.error());
   const long total = total_of(*ranks);
-  if (each && total > room) {
+  const bool in_rounds = request.in_rounds && request.binding.map_by != MapBy::node && room > 0;
+  if (each && total > room && !in_rounds) {
     return fail(refused({}, "more ranks than -N allows",
                         std::to_string(total) + " ranks asked, " + std::to_string(*each) + " a host on " +
                             std::to_string(allocation.hosts.size()) + " hosts are " + std::to_string(room),
                         "raise -N, name more hosts, or ask for fewer ranks"));
   }
   Assignment made{.ranks_of_app = *std::move(ranks), .host_of_rank = {}, .ranks_per_host = {}};
+  if (in_rounds) {
+    made.host_of_rank = hosts_in_rounds(capacity, static_cast<int>(total));
+    return counted(std::move(made), allocation);
+  }
   made.ranks_per_host =
       ranks_per_host(request.binding.map_by, capacity, static_cast<int>(total), max_slots(allocation));
   if (auto error = refuse_over_max_slots(allocation, made.ranks_per_host, total)) return fail(std::move(*error));
   made.host_of_rank = hosts_of_ranks(request.binding, made.ranks_per_host);
-  return made;
-}
-
-/// From here on each rank has its host: counts them, and holds them to max_slots.
-Result<Assignment> counted(Assignment made, const Allocation& allocation) {
-  made.ranks_per_host.assign(allocation.hosts.size(), 0);
-  for (const int host : made.host_of_rank) ++made.ranks_per_host[static_cast<size_t>(host)];
-  const long ranks = static_cast<long>(made.host_of_rank.size());
-  if (auto error = refuse_over_max_slots(allocation, made.ranks_per_host, ranks)) return fail(std::move(*error));
   return made;
 }
 

@@ -66,7 +66,7 @@ std::optional<Error> check(const Request& request, const Allocation& allocation)
   for (int pool = 0; pool < pools; ++pool) {
     const auto open =
         std::ranges::count_if(request.apps, [&](const AppRequest& app) { return !app.ranks && app.pool == pool; });
-    if (open <= 1) continue;
+    if (open <= 1 || request.in_rounds) continue;
     return refused({}, std::to_string(open) + " of " + std::to_string(request.apps.size()) + " programs have no -n",
                    "give -n to each program; one at most may go without and takes what is left");
   }

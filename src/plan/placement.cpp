@@ -82,6 +82,15 @@ std::vector<int> ranks_per_host(MapBy map_by, const std::vector<int>& capacity, 
   return counts;
 }
 
+std::vector<int> hosts_in_rounds(const std::vector<int>& capacity, int ranks) {
+  std::vector<int> hosts;
+  for (size_t host = 0; hosts.size() < static_cast<size_t>(ranks); host = (host + 1) % capacity.size()) {
+    const size_t room = static_cast<size_t>(ranks) - hosts.size();
+    hosts.insert(hosts.end(), std::min(room, static_cast<size_t>(capacity[host])), static_cast<int>(host));
+  }
+  return hosts;
+}
+
 std::vector<int> hosts_of_ranks(const BindingRequest& binding, const std::vector<int>& ranks_per_host) {
   if (binding.map_by == MapBy::node || binding.rank_by == RankBy::node) {
     return deal(ranks_per_host, std::accumulate(ranks_per_host.begin(), ranks_per_host.end(), 0));

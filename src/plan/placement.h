@@ -19,6 +19,10 @@ std::vector<int> capacities(const Allocation& allocation, bool only_devices);
 std::vector<int> ranks_per_host(MapBy map_by, const std::vector<int>& capacity, int ranks,
                                 const std::vector<int>& most = {});
 
+/// The host of each rank, in rank order, as Hydra deals them: as many as its capacity to each host in turn, round after
+/// round. Some capacity must be there.
+std::vector<int> hosts_in_rounds(const std::vector<int>& capacity, int ranks);
+
 /// The host of each rank, in rank order. Contiguous, or dealt round robin when map_by or rank_by says node.
 std::vector<int> hosts_of_ranks(const BindingRequest& binding, const std::vector<int>& ranks_per_host);
 

@@ -77,6 +77,7 @@ struct Request {
   bool threads_are_cpus = false;         ///< --use-hwthread-cpus: what is bound unasked, is bound to threads, not cores
   std::optional<int> ranks_per_host;     ///< -N, --map-by ppr:N:node; -n still caps the whole
   bool in_sequence = false;              ///< --map-by seq: a rank for each entry of the host list
+  bool in_rounds = false;                ///< as Hydra: ranks over the room go round the hosts again, full host by host
   std::vector<RankPlace> rank_places;    ///< --rankfile; places every rank when not empty
   std::string cpu_list;                  ///< --cpu-list: the cores of each host that ranks may use; empty: all
   std::vector<Framework> frameworks;     ///< --env-for; none twice

@@ -1,5 +1,5 @@
-"""mpirun's command lines: called by its name or not, on one host beside Open MPI itself where that is installed, and on
-several hosts."""
+"""mpirun's and mpiexec.hydra's command lines: called by their names or not, on one host beside Open MPI and Hydra
+themselves where they are installed, and on several hosts."""
 import os
 import re
 import shutil
@@ -11,6 +11,7 @@ from hosts_case import HostsCase
 from support import Case, sh
 
 OPEN_MPI = shutil.which("mpirun.openmpi")
+HYDRA = shutil.which("mpiexec.hydra")
 CORES = len({tuple(sorted(open(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list").read().split()))
              for cpu in os.sched_getaffinity(0)})
 
@@ -154,8 +155,92 @@ class Options(Called, Case):
         self.assertIn(b"opens no port", refused.stderr)
 
 
-class BesideOpenMpi(Called, Case):
-    """The same words for both: the same exit code, and the same lines in any order."""
+class Beside(Called):
+    """The same words for dlaunch and for the launcher `command`, whose name is `name`: the same exit code, and the same
+    lines in any order. What only one of them needs to reach the same hosts is `their_options` or `own_options`."""
+    their_options = own_options = ()
+
+    def theirs(self, *args, env=None, **options):
+        result = subprocess.run([*self.command, *map(str, args)], cwd=self.dir, env=self.env | (env or {}),
+                                **({} if "input" in options else {"stdin": subprocess.DEVNULL}), **options,
+                                capture_output=True, timeout=support.TIMEOUT, check=False)
+        return result.returncode, sorted_lines(result.stdout)
+
+    def assert_same(self, *args, env=None, code=None, **options):
+        with self.subTest(" ".join(map(str, args))):
+            theirs = self.theirs(*self.their_options, *args, env=env, **options)
+            result = self.run_called(self.name, *self.own_options, *args, env=env, **options)
+            self.assertEqual((result.returncode, sorted_lines(result.stdout)), theirs, result.stderr)
+            if code is not None:
+                self.assertEqual(theirs[0], code)
+
+
+class BesideHydra(Beside, Case):
+    name = "mpiexec.hydra"
+    command = (HYDRA,)
+    show = sh("echo $PMI_RANK $PMI_SIZE $MPI_LOCALRANKID $MPI_LOCALNRANKS")
+
+    def setUp(self):
+        if not HYDRA:
+            self.skipTest("no mpiexec.hydra: install mpich")
+        super().setUp()
+        self.env = {k: v for k, v in self.env.items() if not k.startswith(("HYDRA_", "PMI", "MPIEXEC_"))}
+
+    def test_who_a_rank_is(self):
+        self.assert_same(*self.show, code=0)
+        self.assert_same("-n", 5, *self.show, code=0)
+        self.assert_same("-ppn", 2, *self.show, code=0)
+        self.assert_same("-n", 3, "-ppn", 2, *self.show, code=0)
+        self.assert_same("-hosts", "localhost:3", *self.show, code=0)
+        self.assert_same("-n", 1, *self.show, ":", "-n", 2, *self.show, code=0)
+
+    def test_hosts(self):
+        """Hydra takes this machine for each host under `-launcher fork`, dlaunch by a command that goes nowhere."""
+        (self.dir / "hosts").write_text("a\n# none\nb:2\n\n")
+        self.their_options = ["-launcher", "fork", "-prepend-pattern", "%r@%h "]
+        self.own_options = ["--exec", "env", "-prepend-pattern", "%r@%h "]
+        for args in (["-hosts", "a,b"], ["-hosts", "a:2,b"], ["-hosts", "a:2,b", "-n", 7], ["-hosts", "a,b", "-ppn", 2],
+                     ["-hosts", "a,b", "-ppn", 2, "-n", 3], ["-hosts", "a:3,b:1", "-ppn", 2, "-n", 7], ["-f", "hosts"],
+                     ["-f", "hosts", "-n", 4], ["-hosts", "a,a,b"]):
+            self.assert_same(*args, *self.show, code=0)
+        self.assert_same("-hosts", "a:2,b", "-n", 2, *self.show, ":", *self.show, code=0)
+        self.assert_same(*self.show, env={"HYDRA_HOST_FILE": "hosts"}, code=0)
+
+    def test_input_output_and_labels(self):
+        self.assert_same("-n", 2, *sh("[ $PMI_RANK = 1 ] || cat"), input=b"for rank 0\n", code=0)
+        self.assert_same("-l", "-n", 2, "echo", "hi", code=0)
+        self.assert_same("-n", 3, "-output-from", 1, *sh("echo $PMI_RANK"), code=0)
+
+    def test_environment_directory_and_cpus(self):
+        show = sh('echo "[$A][$B] $(pwd) $(grep Cpus_allowed_list /proc/self/status)"')
+        self.assert_same("-n", 3, *show, env={"B": "from here"}, code=0)
+        self.assert_same("-genv", "A", 1, "-env", "B", 2, "-wdir", "/", "-n", 1, *show, ":", "-n", 1, *show, code=0)
+        self.assert_same("-genvlist", "A", "-n", 1, *show, env={"A": "x y"}, code=0)
+
+    def test_exit_codes(self):
+        self.assert_same("-n", 2, *sh("exit 7"), code=7)
+        limit = {"MPIEXEC_TIMEOUT": "1"}
+        self.assertEqual(self.theirs("-n", 2, "sleep", 50, env=limit)[0], 255)
+        self.assert_exit(self.run_called(self.name, "-n", 2, "sleep", 50, env=limit), 255)
+        self.assert_exit(self.run_dlaunch("-n", 2, "sleep", 50, env=limit), 124)
+
+    def test_it_has_no_verbs_and_its_own_names(self):
+        for name in ("hosts", "check"):
+            self.assertEqual(self.run_called(self.name, name).returncode, 127)
+        for name in ("mpiexec.mpich", "mpirun.mpich"):
+            self.assertEqual(self.run_called(name, *self.show).stdout, b"0 1 0 1\n")
+        self.assertEqual(self.run_dlaunch("--personality", "hydra", *self.show).stdout, b"0 1 0 1\n")
+
+    def test_an_mpi_program(self):
+        ring = support.PROGRAMS / "mpich" / "mpi_ring"
+        if not ring.exists():
+            self.skipTest("no MPICH to compile with: scripts/install-packages mpi")
+        self.assert_same("-n", 4, ring, code=0)
+
+
+class BesideOpenMpi(Beside, Case):
+    name = "mpirun"
+    command = (OPEN_MPI, "--allow-run-as-root")
 
     def setUp(self):
         if not OPEN_MPI:
@@ -163,19 +248,6 @@ class BesideOpenMpi(Called, Case):
         super().setUp()
         self.env = {k: v for k, v in self.env.items() if not k.startswith(("OMPI_", "PMIX_"))}
         self.env |= {"OMPI_MCA_orte_tmpdir_base": str(self.dir), "OMPI_MCA_odls_base_sigkill_timeout": "0"}
-
-    def theirs(self, *args, env=None):
-        result = subprocess.run([OPEN_MPI, "--allow-run-as-root", *map(str, args)], cwd=self.dir, env=self.env | (env or {}),
-                                stdin=subprocess.DEVNULL, capture_output=True, timeout=support.TIMEOUT, check=False)
-        return result.returncode, sorted_lines(result.stdout)
-
-    def assert_same(self, *args, env=None, code=None):
-        with self.subTest(" ".join(map(str, args))):
-            theirs = self.theirs(*args, env=env)
-            result = self.mpirun("--allow-run-as-root", *args, env=env)
-            self.assertEqual((result.returncode, sorted_lines(result.stdout)), theirs, result.stderr)
-            if code is not None:
-                self.assertEqual(theirs[0], code)
 
     def test_who_a_rank_is(self):
         names = "OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_SIZE OMPI_COMM_WORLD_LOCAL_RANK OMPI_COMM_WORLD_LOCAL_SIZE OMPI_UNIVERSE_SIZE"

@@ -39,6 +39,18 @@ TEST(Choose, TheFirstThatNamesHostsHolds) {
   EXPECT_THAT(names(request, kInSlurm), ElementsAre("l"));
 }
 
+TEST(Choose, OneSlotEachWhereNobodySays) {
+  HostRequest request;
+  request.one_slot_each = true;
+  EXPECT_EQ(choose(request)->hosts.front().slots, 1);
+  request.hostfile = *parse_hostfile("a\nb:2\na\nb\n", "hosts");
+  const auto allocation = choose(request);
+  ASSERT_TRUE(allocation);
+  EXPECT_EQ(allocation->hosts[0].slots, 2);
+  EXPECT_FALSE(allocation->hosts[0].slots_unknown);
+  EXPECT_EQ(allocation->hosts[1].slots, 3);
+}
+
 TEST(Choose, NolocalLeavesThisMachineOut) {
   HostRequest request;
   request.no_local = true;

@@ -264,7 +264,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{{"--map-by", "slot:PE=2", "--bind-to", "socket"}, {"--bind-to socket", "--bind-to core"}},
         Refusal{{"-cpus-per-proc", "2", "--bind-to", "numa"}, {"--bind-to numa"}},
         Refusal{{"-cpu-set", "0-3", "--bind-to", "core"}, {"-cpu-set", "--bind-to"}},
-        Refusal{{"-cpu-set", "x"}, {"-cpu-set"}}, Refusal{{"--personality", "x"}, {"ompi, dlaunch"}},
+        Refusal{{"-cpu-set", "x"}, {"-cpu-set"}}, Refusal{{"--personality", "x"}, {"ompi, hydra, dlaunch"}},
         Refusal{{"-bycore"}, {"-bycore core: would do nothing"}},
         Refusal{{"-N", "2", "--map-by", "seq:OVERSUBSCRIBE"}, {"where ranks go"}},
         Refusal{{"-exec", "x", "-mca", "plm_rsh_agent", "y"}, {"does not go with -mca plm_rsh_agent"}},
@@ -447,18 +447,50 @@ TEST(Personality, GivesWayToWhatIsAsked) {
   EXPECT_THAT(front.options({"--env-for", "torch", "prog"}).request.frameworks, ElementsAre(plan::Framework::torch));
 }
 
+TEST(Personality, KeepsHydrasDefaults) {
+  for (const char* name : {"mpiexec.hydra", "/opt/mpich/bin/mpiexec.hydra", "mpirun.mpich"}) {
+    const Options options = called(name).options({"prog"});
+    EXPECT_TRUE(options.request.oversubscribe) << name;
+    EXPECT_TRUE(options.request.in_rounds);
+    EXPECT_FALSE(options.request.bind_by_count);
+    EXPECT_EQ(options.request.binding, plan::BindingRequest{});
+    EXPECT_TRUE(options.hosts.one_slot_each);
+    EXPECT_FALSE(options.hosts.count_cores);
+    EXPECT_EQ(options.hosts.fake_devices, 0);
+    EXPECT_EQ(options.policy.timeout_exit_code, 255);
+    EXPECT_THAT(options.request.frameworks, ElementsAre(plan::Framework::mpich));
+  }
+  EXPECT_TRUE(called("dlaunch").options({"--personality", "hydra", "prog"}).request.in_rounds);
+  EXPECT_FALSE(called("mpiexec.hydra").options({"--personality", "ompi", "prog"}).request.in_rounds);
+  EXPECT_FALSE(called("mpiexec.openmpi").options({"prog"}).request.in_rounds);
+  EXPECT_FALSE(called("mpiexec.hydra").options({"--nooversubscribe", "prog"}).request.oversubscribe);
+  EXPECT_EQ(called("mpiexec.hydra").options({"--fake-devices", "2", "prog"}).hosts.fake_devices, 2);
+  Front front = called("mpiexec.hydra");
+  front.environment = {"HYDRA_HOST_FILE=/h"};
+  front.files["/h"] = "a:2\nb\n";
+  EXPECT_EQ(front.options({"prog"}).hosts.default_hostfile.size(), 2U);
+  front.program_name = "dlaunch";
+  EXPECT_THAT(front.options({"prog"}).hosts.default_hostfile, IsEmpty());
+}
+
 TEST(Personality, HasNoVerbs) {
+  EXPECT_THAT(programs(called("mpiexec.hydra").options({"check", "-n"})), ElementsAre(Words{"check", "-n"}));
   EXPECT_THAT(programs(called("mpirun").options({"check", "-n"})), ElementsAre(Words{"check", "-n"}));
   EXPECT_EQ(called("dlaunch").options({"check"}).verb, Verb::check);
 }
 
-TEST(Personality, ReadsItsTimeoutVariable) {
-  Front front = called("mpirun");
-  front.environment = {"MPIEXEC_TIMEOUT=7"};
-  EXPECT_EQ(front.options({"prog"}).policy.timeout, std::chrono::seconds(7));
-  EXPECT_EQ(front.options({"--timeout", "2", "prog"}).policy.timeout, std::chrono::seconds(2));
-  front.program_name = "dlaunch";
-  EXPECT_EQ(front.options({"prog"}).policy.timeout, std::nullopt);
+TEST(Personality, EachReadsTheTimeoutVariable) {
+  for (const char* name : {"mpirun", "mpiexec.hydra", "dlaunch", "my-launcher"}) {
+    Front front = called(name);
+    front.environment = {"MPIEXEC_TIMEOUT=7"};
+    EXPECT_EQ(front.options({"prog"}).policy.timeout, std::chrono::seconds(7)) << name;
+    EXPECT_EQ(front.options({"--timeout", "2", "prog"}).policy.timeout, std::chrono::seconds(2));
+    EXPECT_EQ(front.options({"--timeout", "0", "prog"}).policy.timeout, std::nullopt);
+    front.environment.emplace_back("DLAUNCH_TIMEOUT=3");
+    EXPECT_EQ(front.options({"prog"}).policy.timeout, std::chrono::seconds(3));
+    front.environment = {"MPIEXEC_TIMEOUT=soon"};
+    EXPECT_THAT(front.error({"prog"}), HasSubstr("MPIEXEC_TIMEOUT"));
+  }
 }
 
 }  // namespace

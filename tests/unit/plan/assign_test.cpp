@@ -53,6 +53,30 @@ TEST(Assign, NPerHostAboveSlotsNeedsOversubscribe) {
               HasSubstr("more ranks than -N allows: 5 ranks asked, 2 a host on 2 hosts are 4"));
 }
 
+/// The numbers are those of mpiexec.hydra 4.0.2 -launcher fork -hosts a:2,b.
+TEST(Assign, InRoundsAsHydra) {
+  Request asked = request({});
+  asked.in_rounds = asked.oversubscribe = true;
+  EXPECT_THAT(assigned(asked, hosts({2, 1})), ElementsAre(0, 0, 1));
+  asked.apps.front().ranks = 7;
+  EXPECT_THAT(assigned(asked, hosts({2, 1})), ElementsAre(0, 0, 1, 0, 0, 1, 0));
+  EXPECT_THAT(assigned(asked, hosts({0, 3})), Each(1));
+  Request block = per_host(2, 7);
+  block.in_rounds = block.oversubscribe = true;
+  EXPECT_THAT(assigned(block, hosts({3, 1})), ElementsAre(0, 0, 1, 1, 0, 0, 1));
+  EXPECT_THAT(assigned(block, hosts({1})), Each(0));
+  Request two = request(2);
+  two.in_rounds = two.oversubscribe = true;
+  two.apps.push_back(two.apps.front());
+  two.apps.back().ranks.reset();
+  EXPECT_THAT(assigned(two, hosts({2, 1})), ElementsAre(0, 0, 1, 0, 0));
+  two.apps.front().ranks.reset();
+  EXPECT_TRUE(make_plan(two, hosts({2, 1})));
+  Allocation limited = hosts({2, 1});
+  limited.hosts.front().max_slots = 2;
+  EXPECT_THAT(refusal(asked, limited), HasSubstr("max_slots"));
+}
+
 TEST(Assign, UnknownSlotsArePlannedOnlyWhereTheyDoNotMatter) {
   Allocation unknown = hosts({0, 0});
   for (Host& host : unknown.hosts) host.slots_unknown = true;
