@@ -145,6 +145,7 @@ class Agent::Impl {
       if (error) return;
       if (heartbeat_->dead(Clock::now())) return launcher_lost("silence");
       if (!said_clean_) link_.send(wire::Ping{});
+      reap();  // a SIGCHLD that asio could not carry through its pipe
       beat();
     });
   }

@@ -327,7 +327,8 @@ void Ranks::carry(std::uint32_t id, Rank& rank, std::uint8_t stream, sys::Fd fd)
   link::PipeReader::Consumer consumer;
   consumer.allowance = [this, &rank, index]() -> size_t {
     if (discarding_) return scratch_.size();
-    return link_.waiting() > link::Link::kHighWater ? 0 : std::min<size_t>(rank.credit[index], wire::kMaxOutput);
+    if (link_.waiting() > link::Link::kHighWater || rank.credit[index] < link::PipeReader::kLeastRead) return 0;
+    return std::min<size_t>(rank.credit[index], wire::kMaxOutput);
   };
   consumer.data = [this, id, &rank, index, stream](std::string_view bytes) {
     if (discarding_) return;

@@ -56,7 +56,7 @@ class PipeReader::Impl : public std::enable_shared_from_this<PipeReader::Impl> {
 
  private:
   void read() {
-    for (size_t left = kTurn; left > 0;) {
+    for (size_t left = kTurn; left >= PipeReader::kLeastRead;) {
       const size_t allowed = std::min({consumer_.allowance(), scratch_.size(), left});
       if (allowed == 0) return;
       const ssize_t got = ::read(fd_.native_handle(), scratch_.data(), allowed);

@@ -20,6 +20,10 @@ inline constexpr std::chrono::milliseconds kDrainLongest{2000};
 
 class PipeReader {
  public:
+  /// What a pipe takes whole (PIPE_BUF). A read of less could cut a line that its writer wrote at once, and its first
+  /// part, shown to people, would look like a line that stops there.
+  static constexpr size_t kLeastRead = 4096;
+
   struct Consumer {
     std::function<size_t()> allowance;           ///< bytes it takes now; 0: none until resume()
     std::function<void(std::string_view)> data;  ///< at most what was allowed

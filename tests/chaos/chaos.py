@@ -20,7 +20,7 @@ def tell(step, seen, wrong):
     print(f"seed {step.seed}, step {step.number}: BROKEN")
     print("  dlaunch " + shlex.join(step.words()))
     for done in seen.done:
-        print(f"  {done.fault}: {'pid ' + str(done.pids) if done.pids else 'nobody there'}")
+        print(f"  {done.fault}: done after {done.time - seen.started:.3f} s{'' if done.hit else ', nobody there'}")
     print(f"  ended with {seen.code} after {seen.ended - seen.started:.2f} s")
     for text in wrong:
         print("  " + text)
@@ -44,7 +44,7 @@ def main():
     number = arguments.step or 1
     bad = ran = 0
     until = time.monotonic() + 60 * arguments.minutes
-    with field(0) as where:
+    with field() as where:
         while time.monotonic() < until:
             step = draw(arguments.seed, number)
             seen = run_step(step, where, dlaunch, programs, SLOWER * TOLD)
@@ -54,7 +54,7 @@ def main():
                 bad += 1
                 tell(step, seen, wrong)
             elif arguments.verbose:
-                print(f"step {number}: {step.ranks} ranks, {step.mode}, {len(seen.done)} of {len(step.faults)} faults, code "
+                print(f"step {number}: {step.ranks} ranks, {step.way}, {step.mpi or step.mode}, {len(seen.done)} of {len(step.faults)} faults, code "
                       f"{seen.code}, {seen.settled - seen.started:.2f} s", flush=True)
             if arguments.step:
                 break

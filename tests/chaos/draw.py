@@ -4,84 +4,138 @@ import dataclasses
 import random
 
 GRACE = 1  # seconds between TERM and KILL, in every job
-LONG = 1000  # seconds that what a rank leaves behind would live
-MODES = ("plain", "label", "jsonl", "files", "nocopy", "streams")
-QUIRKS = ("ignores TERM", "leaves a daemon", "leaves a child on its streams", "leaves a session that ignores TERM")
+SILENT = 20  # seconds after which a host that says nothing is lost, at the most
+HOSTS = ("node1", "node2", "node3")
+MODES = ("plain", "label", "jsonl", "files", "nocopy", "streams", "pty")
+ON_CONSOLE = ("plain", "label", "jsonl", "files", "pty")
+IN_FILES = ("files", "nocopy", "streams")
+WAYS = {"local": [], "ssh": [], "openssh": ["--exec", "ssh -T -o BatchMode=yes {host}"],
+        "exec": ["--exec", "env X={host} XDG_CACHE_HOME=/tmp/chaos-cache"]}
 SETUP = {
     "ignores TERM": "trap '' TERM ",
     "leaves a daemon": "$PROGRAMS/daemonize 1000 >/dev/null & ",
     "leaves a child on its streams": "sleep 1000 & ",
     "leaves a session that ignores TERM": "(trap '' TERM HUP INT; setsid sleep 1000 >/dev/null 2>&1 &) ; ",
 }
+INPUT = b"".join(b"%d of what all ranks read\n" % number for number in range(2000))
+DISK = 64 << 10  # bytes of the disk that gets full
 
 
 @dataclasses.dataclass
 class Fault:
-    """`act` is kill, term, stop (never continued) or pause (stopped for `seconds`); `whom` is launcher, guardian, worker
-    or rank."""
+    """`act`: kill, term, int; stop (never continued) or pause (stopped for `seconds`); down (the host's link, for `seconds`);
+    sleep (the reader of stdout, for `seconds`) or close (it goes away). `whom`: launcher, guardian, worker, rank, sshd, link,
+    reader, or all of a job."""
     at: float
     act: str
     whom: str
     rank: int = 0
+    host: str = "head"
     seconds: float = 0
 
     def __str__(self):
-        whom = f"rank {self.rank}" if self.whom == "rank" else self.whom
+        whom = {"rank": f"rank {self.rank}", "guardian": f"guardian of {self.host}", "worker": f"worker of {self.host}",
+                "sshd": f"sshd's session of {self.host}", "link": f"link of {self.host}"}.get(self.whom, self.whom)
         return f"at {self.at:.3f} s {self.act} {whom}" + (f" for {self.seconds} s" if self.seconds else "")
 
 
 @dataclasses.dataclass
 class Step:
+    """`hosts`: {name: its ranks}, in the order of the command line; none of a job on this machine."""
     seed: int
     number: int
-    ranks: int
-    mode: str
-    lines: int
-    pause_us: int
-    length: int
-    codes: dict  # of ranks that end by themselves with another code than 0
-    quirks: dict  # rank: one of QUIRKS
-    options: list
-    timeout: int  # of --timeout; 0: none
-    faults: list
+    ranks: int = 2
+    way: str = "local"
+    hosts: dict = dataclasses.field(default_factory=dict)
+    mode: str = "plain"
+    mpi: str = ""  # mpich or openmpi: the ranks are a program of it and write no numbered lines
+    lines: int = 20
+    pause_us: int = 1000
+    length: int = 80
+    codes: dict = dataclasses.field(default_factory=dict)  # of ranks that end by themselves with another code than 0
+    quirks: dict = dataclasses.field(default_factory=dict)  # rank: one of SETUP
+    options: list = dataclasses.field(default_factory=list)
+    stdin: bool = False  # all ranks read INPUT
+    full_disk: bool = False  # the logs are on a disk of DISK bytes
+    timeout: int = 0  # of --timeout; 0: none
+    faults: list = dataclasses.field(default_factory=list)
 
     def script(self):
         cases = "".join(f"{rank}) {SETUP[quirk]};; " for rank, quirk in self.quirks.items())
         codes = "".join(f"{rank}) code={code};; " for rank, code in self.codes.items())
-        return (f"code=0; case $RANK_ID in {cases}esac; case $RANK_ID in {codes}esac; "
+        read = "$PROGRAMS/stdin_sum >$WITNESS/in.$RANK_ID; " if self.stdin else ""
+        return (f"code=0; case $RANK_ID in {cases}esac; case $RANK_ID in {codes}esac; {read}"
                 f"exec $PROGRAMS/numbered_lines $WITNESS {self.lines} {self.pause_us} {self.length} $code")
 
-    def words(self):
+    def words(self, programs="$PROGRAMS"):
         """Of the command line, behind dlaunch's own name. `logs` is in the directory that it starts in."""
         output = {"plain": [], "label": ["--label"], "jsonl": ["--format", "jsonl"], "files": ["--output-filename", "logs"],
-                  "nocopy": ["--output-filename", "logs:nocopy"],
+                  "nocopy": ["--output-filename", "logs:nocopy"], "pty": ["--pty"],
                   "streams": ["--stdout-file", "logs/{rank}.out", "--stderr-file", "logs/{rank}.err"]}[self.mode]
+        where = ["-H", ",".join(f"{host}:{ranks}" for host, ranks in self.hosts.items())] if self.hosts else []
         limit = ["--timeout", str(self.timeout)] if self.timeout else []
-        return ["-n", str(self.ranks), "--grace", str(GRACE), *limit, *output, *self.options, "sh", "-c", self.script()]
+        program = [f"{programs}/{self.mpi}/mpi_ring"] if self.mpi else ["sh", "-c", self.script()]
+        return ["-n", str(self.ranks), "--grace", str(GRACE), *WAYS[self.way], *where, *limit, *output,
+                *(["--stdin", "all"] if self.stdin else []), *self.options, *program]
+
+    def host_of(self, rank):
+        for host, ranks in self.hosts.items():
+            if rank < ranks:
+                return host
+            rank -= ranks
+        return "head"
 
 
-def _faults(random_, ranks, lasts):
-    faults = []
+def _draw_faults(random_, step, lasts):
+    far = step.way in ("ssh", "openssh")
+    whom = ["launcher", "guardian", "worker", "rank", "rank", "reader", "all"] + (["sshd", "link"] if far else [])
     for _ in range(random_.choice((0, 1, 1, 1, 2, 3))):
-        whom = random_.choice(("launcher", "guardian", "worker", "rank", "rank"))
-        act = random_.choice(("kill", "kill", "term", "pause"))
-        if act == "term" and whom in ("guardian", "worker"):
-            act = "kill"
-        fault = Fault(round(random_.uniform(0, lasts * 1.2), 3), act, whom, random_.randrange(ranks))
-        if act == "pause":
+        fault = Fault(round(random_.uniform(0, lasts * 1.2), 3), "kill", random_.choice(whom), random_.randrange(step.ranks))
+        fault.host = step.host_of(fault.rank) if far else "head"
+        acts = {"launcher": ("kill", "term", "int", "pause"), "guardian": ("kill", "pause"), "worker": ("kill", "kill", "pause", "stop"),
+                "rank": ("kill", "term", "pause"), "sshd": ("kill", "pause"), "link": ("down",), "reader": ("sleep", "close"),
+                "all": ("pause",)}
+        fault.act = random_.choice(acts[fault.whom])
+        if fault.act == "stop" and random_.random() < 0.7:
+            fault.act = "pause"  # one that is stopped for ever takes its time to be noticed
+        if fault.act in ("pause", "sleep"):
             fault.seconds = random_.choice((0.1, 0.5, 2))
-        faults.append(fault)
-    return sorted(faults, key=lambda fault: fault.at)
+        if fault.act == "down":
+            fault.seconds = random_.choice((0.3, 1, 3, 3, 60))
+        step.faults.append(fault)
+    step.faults.sort(key=lambda fault: fault.at)
+
+
+def _draw_hosts(random_, step):
+    names = random_.sample(HOSTS, random_.choice((1, 2, 2, 3)))
+    names = names[:step.ranks]
+    each = [step.ranks // len(names)] * len(names)
+    each[0] += step.ranks - sum(each)
+    step.hosts = dict(zip(names, each))
 
 
 def draw(seed, number):
     random_ = random.Random(f"{seed}.{number}")
-    ranks = random_.choice((1, 2, 3, 4, 8, 16, 33, 64))
+    step = Step(seed, number)
+    step.ranks = random_.choice((1, 2, 3, 4, 8, 16, 33, 64))
+    step.way = random_.choice(("local", "local", "exec", "ssh", "ssh", "openssh"))
+    step.mode = random_.choice(MODES)
+    step.lines = random_.choice((1, 20, 100, 400))
+    step.length = 80 if step.mode == "pty" else random_.choice((10, 80, 3000))
+    step.timeout = random_.choice((0, 0, 0, 0, 2))
+    if step.way != "local":
+        _draw_hosts(random_, step)
     lasts = random_.choice((0.1, 0.5, 1.5))
-    lines = random_.choice((1, 20, 100, 400))
-    chosen = [random_.randrange(ranks) for _ in range(random_.choice((0, 0, 1, 2)))]
-    quirks = {rank: random_.choice(QUIRKS) for rank in chosen}
-    codes = {random_.randrange(ranks): random_.choice((1, 3, 42, 255))} if random_.random() < 0.2 else {}
-    timeout = random_.choice((0, 0, 0, 1))
-    return Step(seed, number, ranks, random_.choice(MODES), lines, int(lasts / lines * 1e6), random_.choice((10, 80, 3000)), codes,
-                quirks, [], timeout, _faults(random_, ranks, lasts))
+    step.pause_us = int(lasts / step.lines * 1e6)
+    for rank in (random_.randrange(step.ranks) for _ in range(random_.choice((0, 0, 1, 2)))):
+        step.quirks[rank] = random_.choice(list(SETUP))
+    if random_.random() < 0.2:
+        step.codes = {random_.randrange(step.ranks): random_.choice((1, 3, 42, 255))}
+    step.stdin = random_.random() < 0.15
+    step.full_disk = step.mode in IN_FILES and random_.random() < 0.15
+    if random_.random() < 0.06:
+        step.mpi, step.ranks = random_.choice(("mpich", "openmpi")), min(step.ranks, 4)
+        step.way, step.hosts = "local", {}
+        step.codes, step.quirks, step.stdin, step.full_disk = {}, {}, False, False
+    _draw_faults(random_, step, lasts)
+    return step

@@ -23,7 +23,7 @@ ROLES = ("launcher", "starter", "guardian", "worker", "rank")
 NO_FDS = ("EMFILE", "ENFILE")
 HALF = 0  # no error: a read or write of half the bytes
 ERRORS = {
-    "openat": (*NO_FDS, "ENOMEM", "EACCES", "EINTR"), "read": ("EIO", "HALF"), "pread64": ("EIO",), "write": ("ENOSPC", "EIO", "HALF"),
+    "openat": (*NO_FDS, "ENOMEM", "EACCES"), "read": ("EIO", "HALF"), "pread64": ("EIO",), "write": ("ENOSPC", "EIO", "HALF"),
     "read_stream": ("EINTR", "HALF"), "write_stream": ("EPIPE", "EINTR", "HALF"), "writev": ("EPIPE", "EIO", "ENOSPC", "EINTR"),
     "pipe2": NO_FDS, "socketpair": (*NO_FDS, "ENOMEM"), "socket": (*NO_FDS, "ENOMEM", "EAFNOSUPPORT"), "bind": ("EADDRINUSE", "EACCES"),
     "listen": ("EADDRINUSE",), "connect": ("ECONNREFUSED", "EINTR"), "accept4": (*NO_FDS, "ENOMEM", "ECONNABORTED", "EINTR"),
@@ -31,7 +31,7 @@ ERRORS = {
     "sendto": ("ENOBUFS", "EPIPE", "EINTR"), "recvfrom": ("ENOMEM", "ECONNRESET", "EINTR"),
     "clone": ("EAGAIN", "ENOMEM"), "clone3": ("EAGAIN", "ENOMEM"), "execve": ("ENOMEM", "EACCES", "E2BIG", "ETXTBSY", "EIO"),
     "mmap": ("ENOMEM",), "epoll_create1": (*NO_FDS, "ENOMEM"), "epoll_ctl": ("ENOMEM", "ENOSPC"), "epoll_wait": ("EINTR",),
-    "poll": ("EINTR", "ENOMEM"), "fcntl": ("EMFILE",), "dup": ("EMFILE",), "dup2": ("EBUSY", "EINTR"), "dup3": ("EBUSY", "EINTR"),
+    "poll": ("EINTR", "ENOMEM"), "fcntl": ("EMFILE",), "dup": ("EMFILE",), "dup2": ("EBUSY",), "dup3": ("EBUSY",),
     "timerfd_create": (*NO_FDS, "ENOMEM"), "eventfd2": (*NO_FDS, "ENOMEM"), "signalfd4": (*NO_FDS, "ENOMEM"),
     "memfd_create": (*NO_FDS, "ENOMEM"), "ftruncate": ("EIO", "EINTR"), "fsync": ("EIO", "ENOSPC"), "getrandom": ("EINTR", "ENOSYS"),
     "ioctl": ("ENOTTY",), "wait4": ("EINTR",), "waitid": ("EINTR",), "pidfd_open": (*NO_FDS, "ENOMEM"),
@@ -121,7 +121,7 @@ class Runner:
         if BROKEN_INSIDE.search(err):
             yield "it broke inside"
         if code == 0:
-            if any(witness.get(rank, (None,))[0] != 0 for rank in range(2)):
+            if any(rank not in witness or witness[rank].code != 0 for rank in range(2)):
                 yield f"code 0, and the ranks ended so: {witness}"
             yield from self.lost(out, err, witness, logs)
         elif code is not None:

@@ -1,5 +1,5 @@
-"""Where steps run: the testbed in namespaces of the process that calls. It finds a job's processes by /proc alone, and does
-faults to them."""
+"""Where steps run: the testbed in namespaces of the process that calls. It finds a job's processes by /proc alone, and says
+what of them is left."""
 import contextlib
 import os
 import pathlib
@@ -10,8 +10,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "testbed"))
 import processes  # noqa: E402
 import testbed  # noqa: E402
-
-SIGNALS = {"kill": signal.SIGKILL, "term": signal.SIGTERM, "stop": signal.SIGSTOP, "pause": signal.SIGSTOP}
+from draw import HOSTS  # noqa: E402
 
 
 def everyone():
@@ -44,43 +43,56 @@ class Field:
         self.bed = bed
         self.mounts = self._mounts()
         self.before = set(everyone())
+        self.logged = {}
+
+    def __getitem__(self, name):
+        return self.bed.head if name == "head" else self.bed[name]
+
+    def all_hosts(self):
+        return [self.bed.head, *self.bed.hosts.values()]
 
     def _mounts(self):
-        return {host.name: pathlib.Path(f"/proc/{host.pid}/mounts").read_text()
-                for host in (self.bed.head, *self.bed.hosts.values())}
+        return {host.name: set(pathlib.Path(f"/proc/{host.pid}/mounts").read_text().splitlines()) for host in self.all_hosts()}
 
-    def new(self):
-        return {pid: line for pid, line in everyone().items() if pid not in self.before and pid != os.getpid()}
+    def new(self, host=None):
+        """Of all hosts, or of one: what a step started."""
+        found = {pid: line for pid, line in everyone().items() if pid not in self.before and pid != os.getpid()}
+        if host is None:
+            return found
+        return {pid: line for pid, line in found.items() if processes.namespace_of(pid) == self[host].namespace}
 
     def targets(self, fault, launcher):
         """The pids that a fault is meant for; none when there is no such process now."""
         if fault.whom == "launcher":
             return [launcher] if processes.state_of(launcher) not in (None, "Z") else []
-        agents = [pid for pid in self.new() if is_agent(pid)]
+        there = self.new(fault.host)
+        if fault.whom == "sshd":
+            return [pid for pid, line in there.items() if line.startswith("sshd")]
+        agents = [pid for pid in there if is_agent(pid)]
         workers = [pid for pid in agents if parent(pid) in agents]
         if fault.whom == "guardian":
             return [pid for pid in agents if pid not in workers][:1]
         if fault.whom == "worker":
             return workers[:1]
-        return [pid for pid in self.new() if parent(pid) in workers and variable(pid, "RANK_ID") == str(fault.rank)][:1]
+        return [pid for pid in there if parent(pid) in workers and variable(pid, "RANK_ID") == str(fault.rank)][:1]
 
-    def hit(self, fault, launcher):
-        """Does it; whether there was something to be hit, and the pids that are to be continued."""
-        pids = self.targets(fault, launcher)
-        for pid in pids:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, SIGNALS[fault.act])
-        return pids
+    def whole_job(self):
+        """Launcher, agents, ranks, and all that they left or are reached by."""
+        return list(self.new())
 
-    def left_after(self, seconds):
-        """What of the job still lives then; as soon as nothing does."""
+    def left_after(self, seconds, sshd_too, turn):
+        """What of the job still lives then; as soon as nothing does. An sshd that cannot reach us ends when TCP gives up.
+        `turn` goes on with what else is to be done."""
         deadline = time.monotonic() + seconds
-        while (left := self.new()) and time.monotonic() < deadline:
+        while True:
+            turn()
+            left = {pid: line for pid, line in self.new().items() if sshd_too or not line.startswith("sshd")}
+            if not left or time.monotonic() >= deadline:
+                return left
             time.sleep(0.02)
-        return left
 
     def kill_left(self):
-        for _ in range(100):
+        for _ in range(200):
             left = self.new()
             if not left:
                 return
@@ -89,16 +101,27 @@ class Field:
                     os.kill(pid, signal.SIGKILL)
             time.sleep(0.02)
 
+    def begin(self):
+        self.logged = {name: self.bed[name].log.stat().st_size for name in HOSTS}
+
+    def touched(self):
+        """The hosts that somebody connected to since begin()."""
+        return {name for name in HOSTS if self.bed[name].log.stat().st_size != self.logged[name]}
+
     def files_left(self):
         """That a job made and nobody asked for."""
-        found = [f"mounts of {name}" for name, text in self._mounts().items() if self.mounts[name] != text]
-        for host in (self.bed.head, *self.bed.hosts.values()):
-            found += [f"{host.name}: {path}" for path in host.sh("ls -d /dev/shm/* /root/.dlaunch* 2>/dev/null || true").split()]
-        found += [str(path) for path in pathlib.Path("/tmp").iterdir() if not path.name.startswith(("testbed-", "chaos-"))]
-        return found
+        now = self._mounts()
+        found = [f"mount on {name}: {line}" for name in now for line in now[name] - self.mounts[name]]
+        for host in self.all_hosts():
+            found += [f"{host.name}: {path}" for path in host.sh("ls -d /dev/shm/* /root/dlaunch* 2>/dev/null || true").split()]
+            host.sh("rm -rf /dev/shm/*")
+        strange = [path for path in pathlib.Path("/tmp").iterdir() if not path.name.startswith(("testbed-", "chaos-"))]
+        for path in strange:
+            path.unlink() if path.is_file() else os.system(f"rm -rf '{path}'")
+        return found + [str(path) for path in strange]
 
 
 @contextlib.contextmanager
-def field(hosts):
-    with testbed.Testbed(hosts) as bed:
+def field():
+    with testbed.Testbed(len(HOSTS)) as bed:
         yield Field(bed)

@@ -6,91 +6,131 @@ import re
 import signal
 
 import lines
-from draw import GRACE
+from draw import GRACE, IN_FILES, INPUT, ON_CONSOLE, SILENT
 
-TOGETHER = 1.0  # seconds: what happens within them has no order that everybody sees alike
 SLOWER = 3 if os.environ.get("SANITIZE") else 1  # as the tests' own limits
+TOGETHER = 1.0  # seconds: what happens within them has no order that everybody sees alike
 TOLD = 2 * GRACE + 8  # seconds from what ends a job to its end, where the launcher hears of it at once (docs/CONTRIBUTING.md)
 BROKEN_INSIDE = re.compile(rb"internal error|terminate called|Assertion|AddressSanitizer|runtime error|Traceback")
+RIDES_OUT = 10  # seconds without a word that no job may be hurt by
+
+
+def sum_of(data):
+    """As tests/programs/stdin_sum prints it."""
+    value = 0xCBF29CE484222325
+    for byte in data:
+        value = ((value ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
+    return f"{len(data)} {value:016x}\n"
+
+
+INPUT_SUM = sum_of(INPUT)
 
 
 @dataclasses.dataclass
 class Ender:
-    """Something that may end a job: when it happened, the code that it gives, what names it on stderr."""
+    """Something that may end a job: when it happened, the code that it gives, what names it on stderr, and how long after it
+    the launcher may hear of it. One that is not `sure` may also be without effect."""
     time: float
     code: int
     named: str
+    heard: float = 0
+    sure: bool = True
+
+
+def ender_of(done, step):
+    """None for a fault that ends no job."""
+    fault, host = done.fault, re.escape(done.fault.host)
+    if step.way == "exec":
+        host = "node"  # which of its names the agent has, /proc does not tell
+    if fault.act in ("pause", "sleep") or not done.hit:
+        return None
+    if fault.whom == "launcher":
+        return Ender(done.time, -9, "") if fault.act == "kill" else \
+            Ender(done.time, 143 if fault.act == "term" else 130, "TERM" if fault.act == "term" else "INT")
+    if fault.whom == "rank":
+        sure = fault.act == "kill" or step.quirks.get(fault.rank) != "ignores TERM"
+        return Ender(done.time, 137 if fault.act == "kill" else 143, rf"rank {fault.rank} \(host", 0, sure)
+    if fault.whom == "reader":
+        return Ender(done.time, 141, "", 2, False)
+    if fault.whom == "link" and fault.seconds < RIDES_OUT:
+        return None
+    return Ender(done.time, 125, host, SILENT if fault.act in ("stop", "down") else 0)
 
 
 def enders(step, seen):
-    found = [Ender(end, code, rf"rank {rank} \(host") for rank, (code, end) in seen.witness.items() if code]
-    for done in seen.done:
-        fault = done.fault
-        if not done.pids or fault.act in ("stop", "pause"):
-            continue
-        if fault.whom == "launcher":
-            found.append(Ender(done.time, -9 if fault.act == "kill" else 143, "" if fault.act == "kill" else "SIGTERM|TERM"))
-        elif fault.whom in ("worker", "guardian"):
-            found.append(Ender(done.time, 125, r"lost|host"))
-        elif fault.act == "kill" or step.quirks.get(fault.rank) != "ignores TERM":
-            found.append(Ender(done.time, 137 if fault.act == "kill" else 143, rf"rank {fault.rank} \(host"))
+    found = [Ender(rank.end, rank.code, rf"rank {number} \(host") for number, rank in seen.witness.items() if rank.code]
+    found += [ender for ender in (ender_of(done, step) for done in seen.done) if ender]
     if step.timeout and seen.ended - seen.started > step.timeout - TOGETHER:
         found.append(Ender(seen.started + step.timeout, 124, "time out"))
+    if step.full_disk:
+        found.append(Ender(seen.started, 1, "No space left on device", seen.ended - seen.started, False))
     return sorted(found, key=lambda ender: ender.time)
-
-
-def all_ended_well(step, seen):
-    return all(seen.witness.get(rank, (None,))[0] == 0 for rank in range(step.ranks))
 
 
 def possible(step, seen):
     """The enders of which any may be the cause, and whether the job may also have ended well."""
     found = enders(step, seen)
-    first = [ender for ender in found if ender.time <= found[0].time + TOGETHER]
-    well = all_ended_well(step, seen) and not step.codes
-    last = max((end for _, end in seen.witness.values() if end), default=0)
-    return first, well and (not found or last <= found[0].time + TOGETHER)
+    sure = [ender.time + ender.heard for ender in found if ender.sure]
+    until = min(sure, default=seen.ended) + TOGETHER
+    first = [ender for ender in found if ender.time <= until]
+    if step.mpi:
+        return first, not sure or min(sure) > seen.ended - TOGETHER
+    well = all(rank in seen.witness and seen.witness[rank].code == 0 for rank in range(step.ranks))
+    last = max((rank.end for rank in seen.witness.values() if rank.end), default=0)
+    return first, well and last <= until
+
+
+def said(seen):
+    return b"\n".join(line for line in seen.err.split(b"\n") if line.startswith(b"dlaunch: ")).decode(errors="replace")
 
 
 def check_cause(step, seen):
     if BROKEN_INSIDE.search(seen.err):
         yield "cause: it broke inside"
+    if seen.code is None:
+        return
     first, may_be_well = possible(step, seen)
-    unheard = seen.code == -signal.SIGTERM and not seen.witness  # it came before the launcher listened to signals
-    code = 143 if unheard else seen.code
-    if code == 0:
+    causes = [(ender.code, ender.named, round(ender.time - seen.started, 3)) for ender in first]
+    if seen.code == 0:
         if not may_be_well:
-            yield f"cause: code 0, and {[vars(ender) for ender in first]} happened; witness {seen.witness}"
+            yield f"cause: code 0, and {causes or 'not all ranks ended well'}; {seen.witness}"
         return
-    if code is None:
-        return
+    unheard = not seen.witness and -seen.code in (signal.SIGTERM, signal.SIGINT)  # before the launcher listened to signals
+    code = 128 - seen.code if unheard else seen.code
     right = [ender for ender in first if ender.code == code]
     if not right:
-        yield f"cause: code {code}, and what may be the cause is {[vars(ender) for ender in first] or 'nothing'}"
-    own = b"\n".join(line for line in seen.err.split(b"\n") if line.startswith(b"dlaunch: ")).decode(errors="replace")
-    if right and not unheard and not any(re.search(ender.named, own) for ender in right):
-        yield f"cause: code {code}, and nothing names {[ender.named for ender in right]}: {own}"
+        yield f"cause: code {code}, and what may be the cause is {causes or 'nothing'}"
+    elif not unheard and not any(re.search(ender.named, said(seen)) for ender in right):
+        yield f"cause: code {code}, and nothing names {[ender.named for ender in right]}"
 
 
 def check_time(step, seen):
     if seen.code is None:
         yield "time: it hangs"
         return
-    first, _ = possible(step, seen)
-    ends = [end for _, end in seen.witness.values() if end]
-    if not first and len(ends) < step.ranks:
+    sure = [ender for ender in possible(step, seen)[0] if ender.sure]
+    ends = [rank.end for rank in seen.witness.values() if rank.end]
+    if not sure and len(ends) < step.ranks:
         return
-    since = first[0].time if first else max(ends)
-    since = max(since, *(done.time + done.fault.seconds for done in seen.done if done.fault.act == "pause"), 0)
+    since = min((ender.time + ender.heard for ender in sure), default=max(ends, default=seen.ended))
+    for done in seen.done:  # what stood still goes on where it was, a link once TCP tries again
+        if done.until:
+            since = max(since, done.until + (done.fault.seconds if done.fault.whom == "link" else 0))
     if seen.ended - since > SLOWER * TOLD:
         yield f"time: it ended {seen.ended - since:.1f} s after what ended it"
 
 
-def check_left(_, seen):
+def check_left(step, seen):
     if seen.left:
         yield f"left behind: {seen.left}"
     if seen.files:
         yield f"left behind: {seen.files}"
+    meant = set(step.hosts) if step.way in ("ssh", "openssh") else set()
+    if seen.hosts - meant:
+        yield f"touched: {seen.hosts - meant}, which the job does not have"
+    for number, rank in seen.witness.items():
+        if rank.host and step.way != "exec" and rank.host != step.host_of(number):
+            yield f"touched: rank {number} ran on {rank.host}, and was to run on {step.host_of(number)}"
 
 
 def read_streams(step, seen):
@@ -101,26 +141,41 @@ def read_streams(step, seen):
     elif step.mode == "label":
         streams.labelled(seen.out)
         streams.labelled(own)
-    elif step.mode in ("plain", "files"):
-        streams.text(seen.out)
+    else:
+        streams.text(seen.out.replace(b"\r\n", b"\n") if step.mode == "pty" else seen.out)
         streams.text(own)
     return streams
 
 
+def wholly_seen(step, seen, rank):
+    """Whether all that this rank wrote must have come: nothing between it and us was cut."""
+    for done in seen.done:
+        fault = done.fault
+        if not done.hit or fault.act in ("pause", "sleep", "term", "int") or fault.whom == "rank":
+            continue
+        if fault.whom in ("launcher", "reader") or step.way == "exec" or fault.host == step.host_of(rank):
+            if not (fault.whom == "link" and fault.seconds < RIDES_OUT):
+                return False
+    return not step.full_disk
+
+
 def check_bytes(step, seen):
-    """Complete for ranks that ended well where launcher and agent lived; in order, whole and once for all."""
-    touched = any(done.pids and done.fault.act == "kill" and done.fault.whom != "rank" for done in seen.done)
-    all_streams = [read_streams(step, seen)] if step.mode in ("plain", "label", "jsonl", "files") else []
-    if step.mode in ("files", "nocopy", "streams"):
+    """Complete for ranks that ended well where nothing on their way was cut; in order, whole and once for all."""
+    if step.mpi:
+        return
+    all_streams = [read_streams(step, seen)] if step.mode in ON_CONSOLE else []
+    if step.mode in IN_FILES:
         files = lines.Streams(step.length)
         for _, data in sorted(seen.logs.items()):
             files.text(data)
         all_streams.append(files)
+    well = [number for number, rank in seen.witness.items() if rank.code == 0 and wholly_seen(step, seen, number)]
     for streams in all_streams:
-        for rank, (code, _) in seen.witness.items():
-            if code == 0 and not touched:
-                streams.missing(rank, step.lines)
+        for rank in well:
+            streams.missing(rank, step.lines)
         yield from (f"bytes: {text}" for text in streams.wrong)
+    if step.stdin:
+        yield from (f"bytes: rank {rank} read {seen.sums.get(rank)!r}" for rank in well if seen.sums.get(rank) != INPUT_SUM)
 
 
 def broken(step, seen):

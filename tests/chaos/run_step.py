@@ -1,117 +1,154 @@
-"""Runs one step: starts its job on the testbed's head, does the faults at their times, and gives back what was seen."""
+"""Runs one step: starts its job on the testbed's head, has the faults done at their times, and gives back what was seen."""
 import dataclasses
 import os
 import pathlib
+import select
 import shutil
-import signal
 import subprocess
 import tempfile
 import threading
 import time
 
-HANGS = 90  # seconds after which a job is ended from outside
+from draw import DISK, INPUT
+from faults import Faults
+
+HANGS = 120  # seconds after which a job is ended from outside
 
 
 @dataclasses.dataclass
-class Done:
-    """A fault that was done: when, by our clock, and whether there was something to be hit."""
-    fault: object
-    time: float
-    pids: list
+class Rank:
+    """What a rank wrote down of itself: where it ran, and if it came to its end, with which code and when."""
+    host: str
+    code: int = None
+    end: float = None
 
 
 @dataclasses.dataclass
 class Seen:
-    """`witness`: {rank: (end code or None, time of its end or None)}, of ranks that began."""
     code: int = None  # None: it hung
     out: bytes = b""
     err: bytes = b""
     started: float = 0
     ended: float = 0
     done: list = dataclasses.field(default_factory=list)
-    witness: dict = dataclasses.field(default_factory=dict)
+    witness: dict = dataclasses.field(default_factory=dict)  # {rank: Rank}, of those that began
+    sums: dict = dataclasses.field(default_factory=dict)  # {rank: what stdin_sum said}
     logs: dict = dataclasses.field(default_factory=dict)  # path below logs: bytes
     left: dict = dataclasses.field(default_factory=dict)
     files: list = dataclasses.field(default_factory=list)
+    hosts: set = dataclasses.field(default_factory=set)  # that somebody connected to
     settled: float = 0  # when nothing was left any more
 
 
 class Reader(threading.Thread):
-    def __init__(self, fd):
+    """Reads a pipe to its end, unless it sleeps or goes away."""
+
+    def __init__(self, file):
         super().__init__(daemon=True)
-        self.fd, self.data = fd, bytearray()
+        self.file, self.data = file, bytearray()
+        self.awake, self.closed = threading.Event(), False
+        self.awake.set()
         self.start()
 
     def run(self):
-        while piece := os.read(self.fd, 65536):
+        while not self.closed:
+            self.awake.wait()
+            if not select.select([self.file], [], [], 0.05)[0] or not self.awake.is_set():
+                continue
+            piece = os.read(self.file.fileno(), 65536)
+            if not piece:
+                break
             self.data += piece
+        self.file.close()
+
+    def sleep(self):
+        self.awake.clear()
+        return self.awake.set
+
+    def close(self):
+        self.closed = True
 
 
 def read_witness(directory):
     found = {}
     for file in directory.iterdir():
+        if not file.name.isdigit():
+            continue
         words = [line.split() for line in file.read_text().splitlines()]
-        ends = [line for line in words if line[0] == "end"]
-        found[int(file.name)] = (int(ends[0][1]), int(ends[0][2]) / 1e9) if ends else (None, None)
+        rank = Rank(words[0][2] if words else "")
+        for line in words:
+            if line[0] == "end":
+                rank.code, rank.end = int(line[1]), int(line[2]) / 1e9
+        found[int(file.name)] = rank
     return found
 
 
-def faults_at_their_times(step, field, job, seen):
-    """Until the job has ended, or hangs. What is paused is continued, whatever happens."""
-    waiting = list(step.faults)
-    paused = []
-    while job.poll() is None and time.monotonic() < seen.started + HANGS:
-        now = time.monotonic()
-        while waiting and seen.started + waiting[0].at <= now:
-            fault = waiting.pop(0)
-            pids = field.hit(fault, job.pid)
-            seen.done.append(Done(fault, now, pids))
-            if fault.act == "pause":
-                paused.append((now + fault.seconds, pids))
-        for item in [item for item in paused if item[0] <= now]:
-            paused.remove(item)
-            go_on(item[1])
-        time.sleep(0.002)
-    for _, pids in paused:
-        go_on(pids)
+class Scratch:
+    """The directory that a job starts in, with the ranks' notes and their logs, which may be on a small disk."""
 
+    def __init__(self, step, field):
+        self.path = pathlib.Path(tempfile.mkdtemp(prefix="chaos-"))
+        self.witness, self.logs, self.head = self.path / "witness", self.path / "logs", field.bed.head
+        self.witness.mkdir()
+        self.full_disk = step.full_disk
+        if self.full_disk:
+            self.logs.mkdir()
+            self.head.sh(f"mount -t tmpfs -o size={DISK} chaos {self.logs}")
 
-def go_on(pids):
-    for pid in pids:
-        try:
-            os.kill(pid, signal.SIGCONT)
-        except ProcessLookupError:
-            pass
+    def read_logs(self):
+        if not self.full_disk:
+            return {str(path): path.read_bytes() for path in self.logs.rglob("*") if path.is_file()}
+        inside = pathlib.Path(f"/proc/{self.head.pid}/root{self.logs}")
+        return {str(path): path.read_bytes() for path in inside.rglob("*") if path.is_file()}
+
+    def remove(self):
+        if self.full_disk:
+            self.head.sh(f"umount -l {self.logs}")
+        shutil.rmtree(self.path)
 
 
 def run_step(step, field, dlaunch, programs, settle):
     """`settle`: seconds in which nothing may be left, once the job has ended."""
-    directory = pathlib.Path(tempfile.mkdtemp(prefix="chaos-"))
-    witness = directory / "witness"
-    witness.mkdir()
-    env = {"PATH": os.environ["PATH"], "HOME": "/root", "WITNESS": str(witness), "PROGRAMS": str(programs)}
+    scratch = Scratch(step, field)
+    env = {"PATH": os.environ["PATH"], "HOME": "/root", "WITNESS": str(scratch.witness), "PROGRAMS": str(programs)}
     seen = Seen(started=time.monotonic())
-    job = subprocess.Popen([dlaunch, *step.words()], env=env, cwd=directory, preexec_fn=field.bed.head.enter(directory),
-                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    readers = [Reader(job.stdout.fileno()), Reader(job.stderr.fileno())]
-    faults_at_their_times(step, field, job, seen)
+    field.begin()
+    job = subprocess.Popen([dlaunch, *step.words(programs)], env=env, cwd=scratch.path,
+                           preexec_fn=field.bed.head.enter(scratch.path), stdin=subprocess.PIPE if step.stdin else subprocess.DEVNULL,
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    readers = [Reader(job.stdout), Reader(job.stderr)]
+    if step.stdin:
+        threading.Thread(target=feed, args=(job.stdin,), daemon=True).start()
+    faults = Faults(step, field, job, readers[0])
+    while job.poll() is None and time.monotonic() < seen.started + HANGS:
+        faults.turn()
+        time.sleep(0.002)
     seen.ended = time.monotonic()
     seen.code = job.poll()
+    seen.done = faults.done
     if seen.code is not None:
-        seen.left = field.left_after(settle)
+        cut = any(done.fault.whom == "link" for done in seen.done)
+        seen.left = field.left_after(settle, not cut, faults.undo_what_is_over)
         seen.settled = time.monotonic()
-    else:
+    faults.finish()
+    if seen.code is None:
         job.kill()
         job.wait()
     field.kill_left()
     for reader in readers:
         reader.join(5)
     seen.out, seen.err = (bytes(reader.data) for reader in readers)
-    job.stdout.close()
-    job.stderr.close()
-    seen.witness = read_witness(witness)
-    logs = directory / "logs"
-    seen.logs = {str(path.relative_to(logs)): path.read_bytes() for path in logs.rglob("*") if path.is_file()}
+    seen.witness, seen.logs = read_witness(scratch.witness), scratch.read_logs()
+    seen.sums = {int(file.name[3:]): file.read_text() for file in scratch.witness.glob("in.*")}
+    seen.hosts = field.touched()
+    scratch.remove()
     seen.files = field.files_left()
-    shutil.rmtree(directory)
     return seen
+
+
+def feed(pipe):
+    try:
+        pipe.write(INPUT)
+        pipe.close()
+    except OSError:  # the job ended before it read all of it
+        pass

@@ -7,7 +7,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import promises  # noqa: E402
 from draw import Fault, Step, draw  # noqa: E402
 from lines import line  # noqa: E402
-from run_step import Done, Seen  # noqa: E402
+from faults import Done  # noqa: E402
+from run_step import Rank, Seen  # noqa: E402
 
 RANKS, LINES, LENGTH = 2, 3, 20
 
@@ -18,8 +19,8 @@ def text(*numbers, rank=0, stream="o"):
 
 class Promises(unittest.TestCase):
     def setUp(self):
-        self.step = Step(1, 1, RANKS, "plain", LINES, 0, LENGTH, {}, {}, [], 0, [])
-        self.seen = Seen(code=0, started=100, ended=101, settled=101, witness={0: (0, 100.9), 1: (0, 100.9)})
+        self.step = Step(1, 1, ranks=RANKS, lines=LINES, length=LENGTH)
+        self.seen = Seen(code=0, started=100, ended=101, settled=101, witness={0: Rank("head", 0, 100.9), 1: Rank("head", 0, 100.9)})
         self.seen.out = text(1, 2, 3) + text(1, 2, 3, rank=1)
         self.seen.err = text(1, 2, 3, stream="e") + text(1, 2, 3, rank=1, stream="e")
 
@@ -42,7 +43,7 @@ class Promises(unittest.TestCase):
 
     def test_bytes_of_a_rank_that_was_ended(self):
         self.step.codes = {1: 3}
-        self.seen.witness = {0: (None, None), 1: (3, 100.9)}
+        self.seen.witness = {0: Rank("head"), 1: Rank("head", 3, 100.9)}
         self.seen.code = 3
         self.seen.err += b"dlaunch: rank 1 (host head, pid 7) exited with code 3\n"
         for out, good in ((text(1, 2), True), (text(1) + text(2)[:-3] + b"\n", True), (text(1) + text(2)[:-3] + b"\n" + text(3), False)):
@@ -60,7 +61,7 @@ class Promises(unittest.TestCase):
         self.assert_broken("bytes")
 
     def test_cause(self):
-        self.seen.witness[1] = (3, 100.9)
+        self.seen.witness[1] = Rank("head", 3, 100.9)
         self.step.codes = {1: 3}
         self.assert_broken("cause")  # 0, and a rank failed
         self.seen.code = 4
@@ -73,15 +74,15 @@ class Promises(unittest.TestCase):
         self.assert_broken()
 
     def test_cause_of_a_fault(self):
-        self.seen.done = [Done(Fault(0.1, "kill", "worker"), 100.1, [7])]
+        self.seen.done = [Done(Fault(0.1, "kill", "worker"), 100.1, True)]
         self.seen.witness = {}
         self.seen.code = 0
         self.assert_broken("cause")
         self.seen.code = 125
         self.assert_broken("cause")
-        self.seen.err += b"dlaunch: host lost\n"
+        self.seen.err += b"dlaunch: a host was lost: head\n"
         self.assert_broken()
-        self.seen.done[0].pids = []  # nobody was there to be killed
+        self.seen.done[0].hit = False  # nobody was there to be killed
         self.assert_broken("cause")
 
     def test_time(self):

@@ -70,6 +70,9 @@ constexpr Call kCalls[] = {CALL(openat),         CALL(read),
 enum class Role { launcher, starter, guardian, worker, rank, other };
 constexpr const char* kRoles[] = {"launcher", "starter", "guardian", "worker", "rank"};
 
+constexpr unsigned long kWhole =
+    8;  // bytes that a pipe or an eventfd, which a loop wakes itself by, takes whole or not
+
 const char* plain_name(unsigned long number) {
   for (const Call& call : kCalls) {
     if (call.number == number) return call.name;
@@ -99,6 +102,14 @@ const char* name_of(pid_t pid, const __ptrace_syscall_info& info) {
       return args[2] != 0 ? "prlimit64" : nullptr;
     case SYS_ioctl:
       return args[1] == FIONBIO ? nullptr : "ioctl";
+    case SYS_read:
+    case SYS_write:
+      if (args[2] <= kWhole && !is_file(pid, args[0])) return nullptr;
+      break;
+    default:
+      break;
+  }
+  switch (info.entry.nr) {
     case SYS_read:
       return is_file(pid, args[0]) ? "read" : "read_stream";
     case SYS_write:

@@ -2,7 +2,7 @@
 // with a pause of that length after each pair, and ends with CODE. A line is "RANK:o:NUMBER:" (e for stderr) and
 // letters, LENGTH of them at the most, that follow from RANK and NUMBER, so that a lost, torn or mixed line shows. What
 // it did itself stands in the file DIR/RANK, whatever becomes of the lines: "begin PID HOST JOB", and right before its
-// end "end CODE NANOSECONDS".
+// end "end CODE NANOSECONDS", with CODE 3 where a line could not be written.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -59,8 +59,11 @@ int main(int argc, char** argv) {
                            O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (witness < 0 || length < 1 || !write_all(witness, begin())) return 2;
   for (int number = 1; number <= lines; ++number) {
-    if (!write_all(STDOUT_FILENO, line(rank, 'o', number, length))) return 3;
-    if (!write_all(STDERR_FILENO, line(rank, 'e', number, length))) return 3;
+    if (!write_all(STDOUT_FILENO, line(rank, 'o', number, length)) ||
+        !write_all(STDERR_FILENO, line(rank, 'e', number, length))) {
+      write_all(witness, end(3));
+      return 3;
+    }
     usleep(static_cast<useconds_t>(std::atoi(argv[3])));
   }
   if (!write_all(witness, end(code))) return 2;
