@@ -62,9 +62,10 @@ class Trust(HostsCase):
 class Files(Trust):
     def test_configuration_that_others_may_write(self):
         self.both_accept()
-        for wrong in ("chmod 602", f"chmod 620 {CONFIG}; chgrp 12345"):
-            self.on_head(f"{wrong} {CONFIG}")
-            self.both_refuse(CONFIG, "bad owner or permissions", "chmod go-w")
+        self.on_head(f"chmod 602 {CONFIG}")
+        self.both_refuse(CONFIG, "bad owner or permissions", "chmod go-w")
+        self.on_head(f"chmod 620 {CONFIG}; chgrp {OTHERS} {CONFIG}")
+        self.both_refuse(f"Bad owner or permissions on {CONFIG}")  # ssh's own words
         self.on_head(f"chmod 644 {CONFIG}")
         self.both_accept()
         self.on_head(f"chown {OTHERS} {CONFIG}")
@@ -126,7 +127,7 @@ class Asked(Trust):
             self.assertEqual(lines(result.stdout), ["node1"] * len(names))
             self.assertEqual(self.times_asked(), times)
             self.on_head(f"sed -i 1,2d {CONFIG}")
-        self.configure(f"Match host nowhere exec \"echo >>/root/asked\"\nHost *")
+        self.configure("Match host nowhere exec \"echo >>/root/asked\"\nHost *")
         self.assert_exit(self.run_dlaunch("-H", names[0], "true"), 0)
         self.assertEqual(self.bed.head.run(["test", "-e", "/root/asked"]).returncode, 1)
 

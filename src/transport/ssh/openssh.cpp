@@ -23,8 +23,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kLongestAnswer = 1u << 20;
 constexpr std::chrono::milliseconds kEnds{500};
-constexpr int kLookMs = 5;
-constexpr const char* kSign = "hostname ";  // every answer has it
+constexpr const char* kInEveryAnswer = "hostname ";  // every answer has it
 
 bool is_installed(const Surroundings& surroundings) {
   const auto directories = split(surroundings.variable("PATH").value_or("/usr/bin:/bin"), ':');
@@ -57,8 +56,7 @@ bool read_to_end(const sys::Fd& from, std::string& text, Clock::time_point deadl
 /// It has nothing to tidy up. One that closed its output has all but ended.
 void end(const Command& command, bool in_time) {
   if (!in_time) command.signal(SIGKILL);
-  const auto deadline = Clock::now() + kEnds;
-  while (!command.has_ended() && Clock::now() < deadline) ::poll(nullptr, 0, kLookMs);
+  command.ends_by(Clock::now() + kEnds);
 }
 
 std::string said_on(const sys::Fd& errors) {
@@ -68,7 +66,7 @@ std::string said_on(const sys::Fd& errors) {
 }
 
 bool is_answer(const std::string& text) {
-  return text.starts_with(kSign) || text.find(std::string("\n") + kSign) != std::string::npos;
+  return text.starts_with(kInEveryAnswer) || text.find(std::string("\n") + kInEveryAnswer) != std::string::npos;
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 using std::string_view;
 
 // PROTOCOL.krl
-constexpr string_view kMagic{"SSHKRL\n\0", 8};
+constexpr string_view kRevocationMagic{"SSHKRL\n\0", 8};
 constexpr size_t kVersionToFlags = 4 + 8 + 8 + 8;
 constexpr char kCertificates = 1;
 constexpr char kKeys = 2;
@@ -31,8 +31,8 @@ std::string_view as_text(const Sha1& digest) { return {reinterpret_cast<const ch
 }  // namespace
 
 RevokedKeys::RevokedKeys(string_view text) {
-  if (text.starts_with(kMagic)) {
-    read_revocation_list(text.substr(kMagic.size()));
+  if (text.starts_with(kRevocationMagic)) {
+    read_revocation_list(text.substr(kRevocationMagic.size()));
   } else {
     read_list(text);
   }

@@ -1,0 +1,203 @@
+#include "transport/ssh/config_settings.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "base/text.h"
+#include "transport/ssh/config_values.h"
+#include "transport/ssh/pattern.h"
+
+namespace dlaunch::transport::ssh {
+namespace {
+
+using std::string;
+using std::string_view;
+
+/// Keywords that decide how a host is reached, and that nothing here heeds.
+constexpr string_view kUnsupported[] = {
+    "addkeystoagent", "bindaddress",   "bindinterface",       "checkhostip", "knownhostscommand",
+    "pkcs11provider", "remotecommand", "securitykeyprovider", "sessiontype", "proxyusefdpass",
+};
+
+/// A value that is what happens anyhow needs no note.
+bool is_of_no_account(const ConfigLine& line) {
+  const string value = to_lower(line.words.front());
+  return line.keyword == "addkeystoagent" || value == "none" || value == "no" || value == "false" ||
+         value == "internal" || value == "default";
+}
+
+/// An option of ssh's that names a list of algorithms, and where it goes.
+struct AlgorithmOption {
+  string_view keyword;
+  AlgorithmKind kind;
+  string Algorithms::* list;
+};
+constexpr AlgorithmOption kAlgorithmOptions[] = {
+    {"ciphers", AlgorithmKind::ciphers, &Algorithms::ciphers},
+    {"macs", AlgorithmKind::macs, &Algorithms::macs},
+    {"kexalgorithms", AlgorithmKind::key_exchange, &Algorithms::key_exchange},
+    {"hostkeyalgorithms", AlgorithmKind::host_keys, &Algorithms::host_keys},
+    {"pubkeyacceptedalgorithms", AlgorithmKind::public_keys, &Algorithms::public_keys},
+    {"pubkeyacceptedkeytypes", AlgorithmKind::public_keys, &Algorithms::public_keys},
+};
+
+constexpr int kLeastRsaBits = 1024;  // ssh's own floor
+
+class Taker {
+ public:
+  explicit Taker(HostSettings& into) : into_(into) {}
+
+  Result<void> take(const ConfigLine& line) {
+    const string& word = into_.is_answer ? line.rest : line.words.front();
+    if (line.keyword == "hostname") return first(into_.host_name, word);
+    if (line.keyword == "user") return set_user(word);
+    if (line.keyword == "port") return number(line, into_.port, 65535);
+    if (line.keyword == "identityfile") return add_identity(word);
+    if (line.keyword == "identitiesonly") return yes_or_no(line, into_.identities_only);
+    if (line.keyword == "identityagent") return first(into_.agent, word);
+    if (line.keyword == "proxyjump") return set_jump(word);
+    if (line.keyword == "proxycommand") return set_command(line.rest);
+    if (line.keyword == "connecttimeout") return timeout(line);
+    if (line.keyword == "stricthostkeychecking") return strictness(line);
+    if (line.keyword == "userknownhostsfile") return first(into_.user_known, line.words);
+    if (line.keyword == "globalknownhostsfile") return first(into_.global_known, line.words);
+    if (line.keyword == "hostkeyalias") return first(into_.alias, word);
+    if (line.keyword == "hashknownhosts") return yes_or_no(line, into_.hash_known);
+    if (line.keyword == "addressfamily") return set_family(line);
+    if (line.keyword == "certificatefile") return add_certificate(word);
+    if (line.keyword == "revokedhostkeys") return first(into_.revoked, word);
+    if (line.keyword == "pubkeyauthentication") return public_keys(line);
+    if (line.keyword == "preferredauthentications") return first(into_.preferred, to_lower(word));
+    if (line.keyword == "canonicalizehostname") return canonical(line);
+    if (line.keyword == "rekeylimit") return rekey(line);
+    if (line.keyword == "requiredrsasize") return rsa_bits(line);
+    for (const AlgorithmOption& option : kAlgorithmOptions) {
+      if (line.keyword == option.keyword) return algorithms(line, option);
+    }
+    if (std::ranges::find(kUnsupported, line.keyword) != std::end(kUnsupported) && !is_of_no_account(line)) {
+      note(line, "is not supported");
+    }
+    return {};
+  }
+
+ private:
+  template <class T>
+  static Result<void> first(std::optional<T>& place, const T& value) {
+    if (!place) place = value;
+    return {};
+  }
+
+  Result<void> set_user(const string& word) {
+    if (into_.user.empty()) into_.user = word;
+    return {};
+  }
+
+  /// ProxyJump and ProxyCommand shut each other out: whichever comes first.
+  Result<void> set_jump(const string& word) {
+    if (into_.is_answer) into_.command.reset();  // ssh names the command that it jumps with, too
+    if (!into_.command) first(into_.jump, word);
+    return {};
+  }
+  Result<void> set_command(const string& rest) {
+    if (!into_.jump) first(into_.command, rest);
+    return {};
+  }
+
+  Result<void> add_identity(const string& word) {
+    if (std::ranges::find(into_.identities, word) == into_.identities.end()) into_.identities.push_back(word);
+    return {};
+  }
+
+  Result<void> add_certificate(const string& word) {
+    if (word != "none" && std::ranges::find(into_.certificates, word) == into_.certificates.end())
+      into_.certificates.push_back(word);
+    return {};
+  }
+
+  static Result<void> number(const ConfigLine& line, std::optional<int>& place, int most) {
+    const auto value = parse_int(line.words.front(), 1, most);
+    if (!value) return wrong_line(line, "is no number from 1 to " + std::to_string(most));
+    return first(place, static_cast<int>(*value));
+  }
+
+  Result<void> timeout(const ConfigLine& line) {
+    if (line.words.front() == "none") return {};
+    const auto seconds = parse_seconds(line.words.front());
+    if (!seconds) return wrong_line(line, "is no time, as 30 or 1m30s");
+    return first(into_.connect_timeout, *seconds);
+  }
+
+  Result<void> public_keys(const ConfigLine& line) {
+    const string value = to_lower(line.words.front());
+    return first(into_.public_keys, value != "no" && value != "false");
+  }
+
+  Result<void> canonical(const ConfigLine& line) {
+    const string value = to_lower(line.words.front());
+    return first(into_.canonical, value == "no" || value == "false" || value == "none" ? string() : line.where);
+  }
+
+  Result<void> algorithms(const ConfigLine& line, const AlgorithmOption& option) {
+    string& list = into_.algorithms.*option.list;
+    if (!list.empty()) return {};
+    auto allowed = allowed_algorithms(option.kind, line.words.front());
+    if (!allowed) {
+      return fail(
+          {line.where, line.keyword + " " + line.rest, allowed.error().why, allowed.error().hint, kExitRefused});
+    }
+    list = *std::move(allowed);
+    return {};
+  }
+
+  Result<void> rekey(const ConfigLine& line) {
+    const auto bytes = line.words.front() == "default" ? 0 : parse_size(line.words.front());
+    if (!bytes) return wrong_line(line, "is no size, as 512M or 1G");
+    if (*bytes > 0) first(into_.algorithms.rekey_bytes, *bytes);
+    if (line.words.size() < 2 || line.words[1] == "none") return {};
+    const auto seconds = parse_seconds(line.words[1]);
+    if (!seconds) return wrong_line(line, "is no time, as 30 or 1m30s");
+    return *seconds == 0 ? Result<void>() : first(into_.algorithms.rekey_seconds, static_cast<std::uint32_t>(*seconds));
+  }
+
+  Result<void> rsa_bits(const ConfigLine& line) {
+    const auto bits = parse_int(line.words.front(), 0, 1 << 20);
+    if (!bits) return wrong_line(line, "is no number of bits");
+    return first(into_.algorithms.least_rsa_bits, std::max(static_cast<int>(*bits), kLeastRsaBits));
+  }
+
+  static Result<void> yes_or_no(const ConfigLine& line, std::optional<bool>& place) {
+    const string value = to_lower(line.words.front());
+    if (value == "yes" || value == "true") return first(place, true);
+    if (value == "no" || value == "false") return first(place, false);
+    return wrong_line(line, "is neither yes nor no");
+  }
+
+  Result<void> strictness(const ConfigLine& line) {
+    const string value = to_lower(line.words.front());
+    if (value == "yes" || value == "true" || value == "ask") return first(into_.host_key, HostKey::strict);
+    if (value == "no" || value == "false" || value == "off") return first(into_.host_key, HostKey::off);
+    if (value == "accept-new") return first(into_.host_key, HostKey::accept_new);
+    return wrong_line(line, "is none of yes, no, off, ask, accept-new");
+  }
+
+  Result<void> set_family(const ConfigLine& line) {
+    const string value = to_lower(line.words.front());
+    if (value == "any") return first(into_.family, Family::any);
+    if (value == "inet") return first(into_.family, Family::ipv4);
+    if (value == "inet6") return first(into_.family, Family::ipv6);
+    return wrong_line(line, "is none of any, inet, inet6");
+  }
+
+  void note(const ConfigLine& line, const string& text) {
+    into_.notes.insert(line.where + ": " + line.keyword + " " + text);
+  }
+
+  HostSettings& into_;
+};
+
+}  // namespace
+
+Result<void> take_line(HostSettings& into, const ConfigLine& line) { return Taker(into).take(line); }
+
+}  // namespace dlaunch::transport::ssh

@@ -1,0 +1,46 @@
+// What the lines of an ssh configuration that hold for a host say of it, as written: no token is expanded yet. PURE.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "transport/host_key.h"
+#include "transport/ssh/algorithms.h"
+#include "transport/ssh/config_file.h"
+#include "transport/ssh/connect.h"
+
+namespace dlaunch::transport::ssh {
+
+struct HostSettings {
+  bool is_answer = false;  ///< of `ssh -G`, where values are not quoted
+  std::string user;
+  std::optional<int> port;
+  std::optional<std::string> host_name;
+  std::optional<std::string> jump;
+  std::optional<std::string> command;
+  std::optional<std::string> alias;
+  std::optional<std::string> agent;
+  std::optional<std::string> revoked;
+  std::optional<std::string> preferred;  ///< methods to log in with
+  std::optional<std::string> canonical;  ///< where canonical names are asked for; empty: they are not
+  std::optional<bool> public_keys;
+  std::optional<bool> identities_only;
+  std::optional<bool> hash_known;
+  std::optional<int> connect_timeout;
+  std::optional<HostKey> host_key;
+  std::optional<Family> family;
+  std::vector<std::string> identities;
+  std::vector<std::string> certificates;
+  std::optional<std::vector<std::string>> user_known;
+  std::optional<std::vector<std::string>> global_known;
+  Algorithms algorithms;
+  std::set<std::string> notes;
+};
+
+/// The first value that is said for anything wins. A line that ssh refuses is an error.
+Result<void> take_line(HostSettings& into, const ConfigLine& line);
+
+}  // namespace dlaunch::transport::ssh
