@@ -13,6 +13,7 @@ using std::string;
 using std::string_view;
 
 constexpr int kMostDepth = 16;
+constexpr int kMostIncluded = 4096;  // files that each include the next one twice are more than anybody reads
 constexpr string_view kBlank = " \t\r\f";
 
 /// Splits as ssh does: quotes of both kinds, a backslash before a quote, blank or backslash, # begins a comment.
@@ -97,7 +98,7 @@ class Parser {
         surroundings_(surroundings),
         doubtful_(doubtful) {}
 
-  Result<std::shared_ptr<const ConfigFile>> parse(const string& path, const File& read, bool checked, int depth) const {
+  Result<std::shared_ptr<const ConfigFile>> parse(const string& path, const File& read, bool checked, int depth) {
     const bool foreign = read.owner != 0 && read.owner != surroundings_.user_id;
     if (checked && (foreign || (read.mode & kWritableByAll) != 0)) return fail(bad_permissions(path));
     if (checked && (read.mode & kWritableByGroup) != 0) doubtful_.push_back(path);
@@ -118,10 +119,11 @@ class Parser {
   }
 
  private:
-  Result<void> include(ConfigLine& line, int depth) const {
+  Result<void> include(ConfigLine& line, int depth) {
     if (depth == kMostDepth) return wrong(line.where, "Include", "files include each other too deeply");
     for (const string& word : line.words) {
       for (const string& path : surroundings_.glob(absolute(word, directory_, surroundings_.home))) {
+        if (++included_ > kMostIncluded) return wrong(line.where, "Include", "files include too many others");
         const auto read = surroundings_.read_file(path);
         if (!read) return wrong(line.where, "Include " + path, "it cannot be read");
         auto file = parse(path, *read, true, depth + 1);
@@ -135,6 +137,7 @@ class Parser {
   const string directory_;
   const Surroundings& surroundings_;
   std::vector<string>& doubtful_;
+  int included_ = 0;
 };
 
 }  // namespace

@@ -208,6 +208,17 @@ TEST_F(Configs, IncludeOtherFiles) {
   }
 }
 
+TEST_F(Configs, ThatIncludeEachOtherTooOftenAreRefused) {
+  for (int i = 1; i < 15; ++i) {
+    const std::string next = "Include " + path("f" + std::to_string(i + 1)) + "\n";
+    write("f" + std::to_string(i), next + next + next + next);
+  }
+  write("f15", "Port 2\n");
+  const auto got = resolve("Include " + path("f1") + "\n", "x");
+  ASSERT_FALSE(got);
+  EXPECT_THAT(got.error().why, HasSubstr("too many"));
+}
+
 TEST_F(Configs, ThatIncludeThemselvesAreRefused) {
   const auto got = resolve("Include " + path("config") + "\n", "x");
   ASSERT_FALSE(got);
