@@ -38,7 +38,7 @@ def main():
     arguments = parser.parse_args()
     if reason := testbed.why_not():
         print(f"chaos: {reason}", file=sys.stderr)
-        return SKIPPED
+        return 1 if os.environ.get("NO_SKIP") else SKIPPED
     dlaunch, programs = os.environ["DLAUNCH"], pathlib.Path(os.environ["PROGRAMS"])
     print(f"seed {arguments.seed}", flush=True)
     number = arguments.step or 1

@@ -26,6 +26,7 @@ INTERRUPTED_REPORT = re.compile(r"==\S+==Unable to get registers from thread \d+
 REPORTS = PROGRAMS.parent.parent / "sanitizer-reports"  # where cmake/sanitizer_options.cpp has them written
 TIMEOUT = 60 if SANITIZED else 30
 SKIPPED = 77  # ctest shows an entry that ends so as skipped
+NO_SKIP = bool(os.environ.get("NO_SKIP"))  # scripts/test has installed all that a test may need
 
 
 def program(name):
@@ -243,9 +244,11 @@ def fnv1a64(data):
 
 
 def main():
-    """Runs the file's tests. Ends with 77 when every one was skipped, after printing why."""
+    """Runs the file's tests. Ends with 77 when every one was skipped, after printing why; with NO_SKIP one is a failure."""
     run = unittest.main(module="__main__", verbosity=2, exit=False).result
-    if not run.wasSuccessful():
+    for test, why in run.skipped if NO_SKIP else []:
+        print(f"FAIL: {test} was skipped, and nothing may be here: {why}", file=sys.stderr)
+    if not run.wasSuccessful() or (NO_SKIP and run.skipped):
         sys.exit(1)
     if run.testsRun and len(run.skipped) == run.testsRun:
         sys.exit(SKIPPED)

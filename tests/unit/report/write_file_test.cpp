@@ -91,7 +91,6 @@ TEST_F(WriteFile, WritesThroughALinkInsteadOfReplacingIt) {
 }
 
 TEST_F(WriteFile, SaysThatADeviceIsFull) {
-  if (::access("/dev/full", W_OK) != 0) GTEST_SKIP() << "no writable /dev/full here";
   const auto result = write_file_atomically("/dev/full", "x");
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().why, "No space left on device");
