@@ -48,12 +48,12 @@ int Thread::start(std::function<void()> run) {
   return error;
 }
 
-bool Thread::join_until(std::chrono::system_clock::time_point deadline) {
+bool Thread::join_until(std::chrono::steady_clock::time_point deadline) {
   if (!joinable_) return true;
   const auto since_epoch = deadline.time_since_epoch();
   const auto seconds = std::chrono::floor<std::chrono::seconds>(since_epoch);
   const timespec until{seconds.count(), std::chrono::nanoseconds(since_epoch - seconds).count()};
-  joinable_ = ::pthread_timedjoin_np(thread_, nullptr, &until) != 0;
+  joinable_ = ::pthread_clockjoin_np(thread_, nullptr, CLOCK_MONOTONIC, &until) != 0;
   return !joinable_;
 }
 

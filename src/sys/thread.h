@@ -19,7 +19,7 @@ class Thread {
 
   /// 0, or an errno.
   int start(std::function<void()> run);
-  bool join_until(std::chrono::system_clock::time_point deadline);
+  bool join_until(std::chrono::steady_clock::time_point deadline);
 
  private:
   pthread_t thread_{};

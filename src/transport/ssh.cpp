@@ -64,7 +64,7 @@ class Ssh::Impl {
 
   /// A host may be tried many times until it is up.
   void forget_those_that_are_over() {
-    const auto soon = std::chrono::system_clock::now() + kEndsWhenTold;
+    const auto soon = std::chrono::steady_clock::now() + kEndsWhenTold;
     std::erase_if(runs_, [&](Run& run) { return run.runner->over() && run.thread.join_until(soon); });
   }
 
@@ -86,7 +86,7 @@ class Ssh::Impl {
   }
 
   bool join_all(std::chrono::milliseconds limit) {
-    const auto deadline = std::chrono::system_clock::now() + limit;
+    const auto deadline = std::chrono::steady_clock::now() + limit;
     std::erase_if(runs_, [&](Run& run) { return run.thread.join_until(deadline); });
     return runs_.empty();
   }

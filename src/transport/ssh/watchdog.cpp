@@ -92,7 +92,7 @@ Watchdog::~Watchdog() {
     shared_->leave = true;
     shared_->changed.notify_one();
   }
-  thread_.join_until(std::chrono::system_clock::now() + std::chrono::seconds(1));  // it never waits for more
+  thread_.join_until(std::chrono::steady_clock::now() + std::chrono::seconds(1));  // it never waits for more
 }
 
 int Watchdog::start() {

@@ -1,0 +1,33 @@
+"""A line to a host that stalls: stalling_line.py BYTES NOTES HOST PORT carries what is said to the host, and of what it
+answers only so many bytes; then nothing more comes, and nothing ends. For ssh's ProxyCommand. NOTES holds the number of bytes
+that came through."""
+import os
+import select
+import socket
+import sys
+
+
+def main():
+    left, notes, host, port = int(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])
+    passed = 0
+    with socket.create_connection((host, port)) as far:
+        while True:
+            ready, _, _ = select.select([0, far] if left else [0], [], [])
+            if 0 in ready:
+                data = os.read(0, 65536)
+                if not data:
+                    break
+                far.sendall(data)
+            if far in ready:
+                data = far.recv(min(65536, left))
+                if not data:
+                    break
+                os.write(1, data)
+                passed += len(data)
+                left -= len(data)
+                with open(notes, "w", encoding="ascii") as file:
+                    file.write(f"{passed}\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
