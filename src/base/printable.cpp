@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "base/text.h"
+
 namespace dlaunch {
 namespace {
 
@@ -12,6 +14,13 @@ size_t colour_size(std::string_view text) {
   if (text.size() < 3 || text[0] != kEscape || text[1] != '[') return 0;
   const size_t end = text.find_first_not_of("0123456789;:", 2);
   return end != std::string_view::npos && text[end] == 'm' ? end + 1 : 0;
+}
+
+/// Characters that show nothing themselves but change where or in which order others stand: line and paragraph
+/// separators, and what overrides the direction of writing.
+bool moves_others(std::uint32_t code) {
+  return code == 0x061c || code == 0x200e || code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
+         (code >= 0x2066 && code <= 0x2069);
 }
 
 /// Bytes of the showable UTF-8 character that `text` starts with; 0 for none: malformed, overlong, a surrogate, or a
@@ -28,7 +37,8 @@ size_t character_size(std::string_view text) {
     code = code << 6 | (byte & 0x3fu);
   }
   constexpr std::uint32_t kLeast[] = {0, 0, 0xa0, 0x800, 0x10000};
-  return code < kLeast[size] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ? 0 : size;
+  const bool malformed = code < kLeast[size] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000);
+  return malformed || moves_others(code) ? 0 : size;
 }
 
 void append_hex(std::string& out, char byte) {
@@ -74,6 +84,31 @@ std::string escaped(std::string_view text) {
     }
   }
   return out;
+}
+
+std::string printable_lines(std::string_view text) {
+  std::string out;
+  for (size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
+    out += printable(text.substr(0, end)) + '\n';
+    text.remove_prefix(end + 1);
+  }
+  return out + printable(text);
+}
+
+std::string message(std::string_view before, std::string_view text) {
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  std::string_view shown = text.substr(0, kLongestMessage);
+  // A character that would be cut is left out whole.
+  while (shown.size() < text.size() && !shown.empty() &&
+         (static_cast<unsigned char>(text[shown.size()]) & 0xc0) == 0x80)
+    shown.remove_suffix(1);
+  std::string out;
+  for (const std::string& line : split(shown, '\n')) {
+    out += "dlaunch: " + (out.empty() ? printable(before) : std::string("  ")) + printable(line) + '\n';
+  }
+  if (shown.size() == text.size()) return out;
+  out.back() = ' ';
+  return out + "… " + std::to_string(text.size() - shown.size()) + " more bytes\n";
 }
 
 }  // namespace dlaunch

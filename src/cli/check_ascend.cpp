@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <thread>
 
 #include "cli/inquire.h"
@@ -28,8 +27,11 @@ constexpr std::chrono::seconds kBetweenTries{1};
 /// Asks all hosts in rounds.
 class Check {
  public:
-  Check(const Options& options, const plan::Allocation& allocation)
-      : hosts_(allocation.hosts), path_(ranks_path(options)), ways_(options), found_(allocation.hosts.size()) {}
+  Check(const Options& options, const plan::Allocation& allocation, output::StandardStreams& streams)
+      : hosts_(allocation.hosts),
+        path_(ranks_path(options)),
+        ways_(options, streams),
+        found_(allocation.hosts.size()) {}
 
   /// The signal that ended it, or 0.
   int run() {
@@ -189,14 +191,14 @@ class Check {
 
 }  // namespace
 
-int check_ascend(const Options& options, const plan::Allocation& allocation) {
-  Check check(options, allocation);
-  if (const int signal = check.run()) return interrupted(signal);
+int check_ascend(const Options& options, const plan::Allocation& allocation, output::StandardStreams& streams) {
+  Check check(options, allocation, streams);
+  if (const int signal = check.run()) return interrupted(streams, signal);
   const report::NetCheck found = check.take();
   const int code = report::exit_code(found);
-  if (options.format == Format::json) return print(report::to_json(found), code);
-  const int printed = print(report::to_table(found), code);
-  std::fputs(report::findings_text(found).c_str(), stderr);
+  if (options.format == Format::json) return print(streams, report::to_json(found), code);
+  const int printed = print(streams, report::to_table(found), code);
+  say(streams, report::findings_text(found));
   return printed;
 }
 

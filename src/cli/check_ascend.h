@@ -6,11 +6,12 @@
 #pragma once
 
 #include "cli/options.h"
+#include "output/standard_streams.h"
 #include "plan/allocation.h"
 
 namespace dlaunch::cli {
 
 /// Prints the outcome; the exit code.
-int check_ascend(const Options& options, const plan::Allocation& allocation);
+int check_ascend(const Options& options, const plan::Allocation& allocation, output::StandardStreams& streams);
 
 }  // namespace dlaunch::cli

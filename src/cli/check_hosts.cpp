@@ -3,7 +3,6 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 
@@ -167,14 +166,14 @@ report::CheckedHost checked(const plan::Host& host, const wire::Survey& asked, c
 
 }  // namespace
 
-int check_hosts(const Options& options, const plan::Allocation& allocation) {
-  if (options.check_ascend) return check_ascend(options, allocation);
+int check_hosts(const Options& options, const plan::Allocation& allocation, output::StandardStreams& streams) {
+  if (options.check_ascend) return check_ascend(options, allocation, streams);
   const job::Time start = job::Clock::now();
   const std::vector<plan::App> apps = apps_of(options.request);
   const auto ask = [&](int host) { return question(host, options.request, apps, allocation); };
-  Ways ways(options);
+  Ways ways(options, streams);
   const auto surveyed = ways.survey(allocation.hosts, ask);
-  if (surveyed.signal != 0) return interrupted(surveyed.signal);
+  if (surveyed.signal != 0) return interrupted(streams, surveyed.signal);
   report::Preflight preflight;
   for (size_t i = 0; i < allocation.hosts.size(); ++i) {
     const int host = static_cast<int>(i);
@@ -184,9 +183,9 @@ int check_hosts(const Options& options, const plan::Allocation& allocation) {
   }
   preflight.elapsed = job::Clock::now() - start;
   const int code = report::exit_code(preflight);
-  if (options.format == Format::json) return print(report::to_json(preflight), code);
-  const int printed = print(report::to_table(preflight), code);
-  std::fputs(report::findings_text(preflight).c_str(), stderr);
+  if (options.format == Format::json) return print(streams, report::to_json(preflight), code);
+  const int printed = print(streams, report::to_table(preflight), code);
+  say(streams, report::findings_text(preflight));
   return printed;
 }
 

@@ -2,11 +2,12 @@
 #pragma once
 
 #include "cli/options.h"
+#include "output/standard_streams.h"
 #include "plan/allocation.h"
 
 namespace dlaunch::cli {
 
 /// The exit code: 0 when all holds, 125 when a host could not be reached, else 1.
-int check_hosts(const Options& options, const plan::Allocation& allocation);
+int check_hosts(const Options& options, const plan::Allocation& allocation, output::StandardStreams& streams);
 
 }  // namespace dlaunch::cli

@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "cli/files.h"
 #include "cli/ranktable_arguments.h"
@@ -14,6 +13,9 @@
 #include "report/write_file.h"
 
 namespace dlaunch::cli {
+
+using output::StandardStreams;
+
 namespace {
 
 using ranktable::Finding;
@@ -39,13 +41,13 @@ Result<std::string> output_path(const std::string& output, const std::string& na
                .hint = "name a file that does, a directory, or - for stdout"});
 }
 
-int put(const Json& table, const std::string& output, const std::string& name) {
+int put(StandardStreams& streams, const Json& table, const std::string& output, const std::string& name) {
   const std::string text = ranktable::to_text(table);
-  if (output == "-") return print(text, 0);
+  if (output == "-") return print(streams, text, 0);
   const auto path = output_path(output, name);
-  if (!path) return complain(path.error());
-  if (const auto ok = report::write_file_atomically(*path, text); !ok) return complain(ok.error());
-  return print(*path + '\n', 0);
+  if (!path) return complain(streams, path.error());
+  if (const auto ok = report::write_file_atomically(*path, text); !ok) return complain(streams, ok.error());
+  return print(streams, *path + '\n', 0);
 }
 
 std::string line_of(const std::string& file, const Finding& finding) {
@@ -93,52 +95,53 @@ std::pair<std::string, bool> check_text(const std::string& file, const std::stri
   return {said + verdict(file, findings, table), any_broken(findings)};
 }
 
-int check(const RanktableCheck& command) {
+int check(StandardStreams& streams, const RanktableCheck& command) {
   int exit_code = 0;
   std::string said;
   for (const std::string& file : command.files) {
     const auto text = read_whole_file(file);
     if (!text) {
-      exit_code = complain(text.error().error);
+      exit_code = complain(streams, text.error().error);
       continue;
     }
     const auto [findings, broken] = check_text(file, *text, command.product);
     said += findings;
     if (broken && exit_code == 0) exit_code = kBrokenRule;
   }
-  return print(said, exit_code);
+  return print(streams, said, exit_code);
 }
 
-int merge(const RanktableMerge& command) {
+int merge(StandardStreams& streams, const RanktableMerge& command) {
   std::vector<ranktable::NamedJson> tables;
   for (const std::string& file : command.files) {
     const auto text = read_whole_file(file);
-    if (!text) return complain(text.error().error);
+    if (!text) return complain(streams, text.error().error);
     auto json = ranktable::parse_json(*text, file);
-    if (!json) return complain(json.error());
+    if (!json) return complain(streams, json.error());
     tables.push_back({file, *std::move(json)});
   }
   const auto merged = merge_tables(std::move(tables), command.product);
-  if (!merged) return complain(merged.error());
-  return put(merged->json, command.output, ranktable::file_name(merged->servers, merged->ranks));
+  if (!merged) return complain(streams, merged.error());
+  return put(streams, merged->json, command.output, ranktable::file_name(merged->servers, merged->ranks));
 }
 
-int make(const RanktableMake& command, const Surroundings& surroundings) {
-  const auto made = command.job_words.empty() ? make_on_this_host(command) : make_over_hosts(command, surroundings);
-  if (!made) return complain(made.error());
-  tell_notes(made->notes);
-  return put(made->json, command.output, made->name);
+int make(StandardStreams& streams, const RanktableMake& command, const Surroundings& surroundings) {
+  const auto made =
+      command.job_words.empty() ? make_on_this_host(command) : make_over_hosts(command, surroundings, streams);
+  if (!made) return complain(streams, made.error());
+  tell_notes(streams, made->notes);
+  return put(streams, made->json, command.output, made->name);
 }
 
 }  // namespace
 
-int run_ranktable(const std::vector<std::string>& args, const Surroundings& surroundings) {
+int run_ranktable(const std::vector<std::string>& args, const Surroundings& surroundings, StandardStreams& streams) {
   const auto command = parse_ranktable(args);
-  if (!command) return complain(command.error());
-  if (const auto* asked = std::get_if<RanktableCheck>(&*command)) return check(*asked);
-  if (const auto* asked = std::get_if<RanktableMerge>(&*command)) return merge(*asked);
-  if (const auto* asked = std::get_if<RanktableMake>(&*command)) return make(*asked, surroundings);
-  return print(ranktable_help(), 0);
+  if (!command) return complain(streams, command.error());
+  if (const auto* asked = std::get_if<RanktableCheck>(&*command)) return check(streams, *asked);
+  if (const auto* asked = std::get_if<RanktableMerge>(&*command)) return merge(streams, *asked);
+  if (const auto* asked = std::get_if<RanktableMake>(&*command)) return make(streams, *asked, surroundings);
+  return print(streams, ranktable_help(), 0);
 }
 
 }  // namespace dlaunch::cli

@@ -5,10 +5,12 @@
 #include <vector>
 
 #include "cli/option_spec.h"
+#include "output/standard_streams.h"
 
 namespace dlaunch::cli {
 
 /// `args` are the words after `ranktable`. The exit code.
-int run_ranktable(const std::vector<std::string>& args, const Surroundings& surroundings);
+int run_ranktable(const std::vector<std::string>& args, const Surroundings& surroundings,
+                  output::StandardStreams& streams);
 
 }  // namespace dlaunch::cli

@@ -126,7 +126,8 @@ Result<MadeTable> make_on_this_host(const RanktableMake& command) {
   return made;
 }
 
-Result<MadeTable> make_over_hosts(const RanktableMake& command, const Surroundings& surroundings) {
+Result<MadeTable> make_over_hosts(const RanktableMake& command, const Surroundings& surroundings,
+                                  output::StandardStreams& streams) {
   const auto options = options_of(command, surroundings);
   if (!options) return fail(options.error());
   const auto chosen = ranktable::choose_devices(command.device_num, command.visible_devices);
@@ -144,7 +145,7 @@ Result<MadeTable> make_over_hosts(const RanktableMake& command, const Surroundin
     question.devices.push_back(own ? std::vector<long>(host.devices.begin(), host.devices.end()) : chosen->devices);
     ranks += question.devices.back().size();
   }
-  Ways ways(*options);
+  Ways ways(*options, streams);
   auto facts = ask_table_hosts(ways, question);
   if (!facts) return fail(facts.error());
   MadeTable made;

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "cli/option_spec.h"
 #include "cli/ranktable_arguments.h"
+#include "output/standard_streams.h"
 #include "ranktable/json.h"
 
 namespace dlaunch::cli {
@@ -22,6 +23,7 @@ Result<MadeTable> make_on_this_host(const RanktableMake& command);
 
 /// Reaches the hosts that command.job_words name and has their agents ask. All or none: an Error names those that
 /// something is missing of.
-Result<MadeTable> make_over_hosts(const RanktableMake& command, const Surroundings& surroundings);
+Result<MadeTable> make_over_hosts(const RanktableMake& command, const Surroundings& surroundings,
+                                  output::StandardStreams& streams);
 
 }  // namespace dlaunch::cli

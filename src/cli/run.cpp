@@ -5,7 +5,6 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -13,6 +12,7 @@
 #include <system_error>
 
 #include "allocate/choose.h"
+#include "base/printable.h"
 #include "cli/check_hosts.h"
 #include "cli/job_id.h"
 #include "cli/job_table.h"
@@ -30,6 +30,9 @@
 #include "sys/io.h"
 
 namespace dlaunch::cli {
+
+using output::StandardStreams;
+
 namespace {
 
 constexpr int kBroken = 70;  // sysexits' EX_SOFTWARE: what cannot happen did
@@ -52,15 +55,15 @@ Surroundings look_around(const char* program_name) {
   return surroundings;
 }
 
-int show_env(const plan::Plan& plan, int rank) {
+int show_env(StandardStreams& streams, const plan::Plan& plan, int rank) {
   const auto& host = plan.hosts[static_cast<size_t>(plan.ranks[static_cast<size_t>(rank)].host)].host;
   if (plan.rank_table && (!host.local || plan.rank_table->path.empty())) {
-    std::fputs("dlaunch: note: RANK_TABLE_FILE will be there too: the path of the table's copy on the host\n", stderr);
+    note(streams, "RANK_TABLE_FILE will be there too: the path of the table's copy on the host");
   }
   std::string text;
   for (const std::string& entry : plan::rank_environment(plan, plan.ranks[static_cast<size_t>(rank)]))
     text += entry + '\n';
-  return print(text, 0);
+  return print(streams, text, 0);
 }
 
 Result<std::string> read_text(const std::string& path) {
@@ -70,97 +73,102 @@ Result<std::string> read_text(const std::string& path) {
 }
 
 /// What --display-map and its kin ask for; 0, or the exit code.
-int tell_before(const Options& options, const plan::Allocation& allocation, const plan::Plan& plan) {
+int tell_before(StandardStreams& streams, const Options& options, const plan::Allocation& allocation,
+                const plan::Plan& plan) {
   int failed = 0;
-  if (options.show_allocation) failed = print(plan::to_table(allocation), 0);
-  if (options.show_map && failed == 0) failed = print(plan::to_map(plan), 0);
+  if (options.show_allocation) failed = print(streams, plan::to_table(allocation), 0);
+  if (options.show_map && failed == 0) failed = print(streams, plan::to_map(plan), 0);
   if (options.report_pid.empty() || failed != 0) return failed;
   const std::string pid = std::to_string(::getpid()) + '\n';
-  if (options.report_pid == "-") return print(pid, 0);
-  if (options.report_pid == "+") return std::fputs(pid.c_str(), stderr), 0;
+  if (options.report_pid == "-") return print(streams, pid, 0);
+  if (options.report_pid == "+") return say(streams, pid), 0;
   const auto wrote = report::write_file_atomically(options.report_pid, pid);
-  return wrote ? 0 : complain(wrote.error());
+  return wrote ? 0 : complain(streams, wrote.error());
 }
 
-int show_or_run(const Options& options, const plan::Allocation& allocation, std::optional<Ways>& ways) {
+int show_or_run(StandardStreams& streams, const Options& options, const plan::Allocation& allocation,
+                std::optional<Ways>& ways) {
   auto job = plan_job(options, allocation, ways ? ways->waiter() : sys::wait_readable);
-  if (!job) return complain(job.error());
-  if (options.show_env) return show_env(job->plan, *options.show_env);
+  if (!job) return complain(streams, job.error());
+  if (options.show_env) return show_env(streams, job->plan, *options.show_env);
   if (options.dry_run) {
-    return print(options.format == Format::json ? plan::to_json(job->plan) : plan::to_table(job->plan), 0);
+    return print(streams, options.format == Format::json ? plan::to_json(job->plan) : plan::to_table(job->plan), 0);
   }
   if (ways) {
     keep_planned(*ways, allocation, job->plan);
   } else {
-    ways.emplace(options);
+    ways.emplace(options, streams);
   }
-  if (const auto ok = make_job_table(options, allocation, *ways, *job); !ok) return complain(ok.error());
-  if (const int failed = tell_before(options, allocation, job->plan)) return failed;
+  if (const auto ok = make_job_table(options, allocation, *ways, *job); !ok) return complain(streams, ok.error());
+  if (const int failed = tell_before(streams, options, allocation, job->plan)) return failed;
   return run_job(options, job->plan, *ways, [&job] { job->held.release(); });
 }
 
-int show_hosts(const Options& options, const plan::Allocation& allocation) {
-  return print(options.format == Format::json ? plan::to_json(allocation) : plan::to_table(allocation), 0);
+int show_hosts(StandardStreams& streams, const Options& options, const plan::Allocation& allocation) {
+  return print(streams, options.format == Format::json ? plan::to_json(allocation) : plan::to_table(allocation), 0);
 }
 
-int run_options(Options options) {
+int run_options(StandardStreams& streams, Options options) {
   options.request.job_id = make_job_id();
   const auto notes = follow_table_file(options);
-  if (!notes) return complain(notes.error());
+  if (!notes) return complain(streams, notes.error());
   auto allocation = allocate::choose_allocation(options.hosts, options.request.environment, read_text);
-  if (!allocation) return complain(allocation.error());
+  if (!allocation) return complain(streams, allocation.error());
   allocation->notes.insert(allocation->notes.begin(), options.notes.begin(), options.notes.end());
   allocation->notes.insert(allocation->notes.end(), notes->begin(), notes->end());
   mark_table_devices(options, *allocation);
   if (options.verb == Verb::check) {
-    if (!options.quiet) tell_notes(allocation->notes);
-    return check_hosts(options, *allocation);
+    if (!options.quiet) tell_notes(streams, allocation->notes);
+    return check_hosts(options, *allocation, streams);
   }
   auto staged = read_staged(options.stage);
-  if (!staged) return complain(staged.error());
+  if (!staged) return complain(streams, staged.error());
   options.staged = *std::move(staged);
   std::optional<Ways> ways;  // none while no host is to be reached
   if (plan::needs_slots(options.verb == Verb::hosts ? plan::Request{} : options.request, *allocation)) {
-    ways.emplace(options);
+    ways.emplace(options, streams);
     if (const auto failed = find_slots(*ways, *allocation, options.hosts)) return *failed;
   }
-  if (options.verb == Verb::hosts) return show_hosts(options, *allocation);
-  return show_or_run(options, *allocation, ways);
+  if (options.verb == Verb::hosts) return show_hosts(streams, options, *allocation);
+  return show_or_run(streams, options, *allocation, ways);
 }
 
-int run_command(int argc, char** argv) {
+int run_command(StandardStreams& streams, int argc, char** argv) {
   const std::vector<std::string> args(argv + 1, argv + argc);
   const bool own_name = personality_of(argv[0]) == Personality::dlaunch;
   if (own_name && !args.empty() && args.front() == "ranktable") {
-    return run_ranktable({args.begin() + 1, args.end()}, look_around(argv[0]));
+    return run_ranktable({args.begin() + 1, args.end()}, look_around(argv[0]), streams);
   }
   auto command = parse_command_line(args, look_around(argv[0]));
-  if (!command) return complain(command.error());
-  if (const auto* text = std::get_if<ShowText>(&*command)) return print(text->text, text->exit_code);
-  return run_options(std::move(std::get<Options>(*command)));
+  if (!command) return complain(streams, command.error());
+  if (const auto* text = std::get_if<ShowText>(&*command)) return print(streams, text->text, text->exit_code);
+  return run_options(streams, std::move(std::get<Options>(*command)));
 }
 
 /// Descriptors, memory, threads: whatever was going on has been let go by now, and the agents end their ranks.
-int refused_by_system(const char* why) {
-  return complain({"", "this machine does not give what the job needs", why,
-                   "look at its limits (ulimit -a) and at what else uses them", kExitHostLost});
+int refused_by_system(StandardStreams& streams, const char* why) {
+  return complain(streams, {"", "this machine does not give what the job needs", why,
+                            "look at its limits (ulimit -a) and at what else uses them", kExitHostLost});
 }
 
 }  // namespace
 
 int run(int argc, char** argv) {
+  open_standard_fds();
+  std::signal(SIGPIPE, SIG_IGN);  // a write says EPIPE
+  StandardStreams streams({STDOUT_FILENO, STDERR_FILENO});
+  int exit_code = kBroken;
   try {
-    open_standard_fds();
-    std::signal(SIGPIPE, SIG_IGN);  // a write says EPIPE
-    return run_command(argc, argv);
+    exit_code = run_command(streams, argc, argv);
   } catch (const std::system_error& error) {
-    return refused_by_system(error.what());
+    exit_code = refused_by_system(streams, error.what());
   } catch (const std::bad_alloc&) {
-    return refused_by_system(std::strerror(ENOMEM));
+    exit_code = refused_by_system(streams, std::strerror(ENOMEM));
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "dlaunch: internal error: %s\n", error.what());
-    return kBroken;
+    say(streams, message("internal error: ", error.what()));
   }
+  streams.wait_written();
+  return exit_code;
 }
 
 }  // namespace dlaunch::cli

@@ -2,11 +2,10 @@
 
 #include <unistd.h>
 
-#include <cstdio>
-
 #include "base/text.h"
 #include "cli/open_files.h"
 #include "cli/pmix_program.h"
+#include "cli/say.h"
 #include "cli/version.h"
 #include "launcher/frames.h"
 #include "launcher/launcher.h"
@@ -22,8 +21,6 @@ namespace dlaunch::cli {
 namespace {
 
 using output::Stream;
-
-void say(const std::string& text) { std::fputs(text.c_str(), stderr); }
 
 report::Status status_of(const job::Progress& progress) {
   report::Status status;
@@ -93,19 +90,15 @@ WayElsewhere way_elsewhere(const Options& options) {
   return options.exec.empty() ? WayElsewhere::ssh : WayElsewhere::command;
 }
 
-void tell_notes(const Options& options, const plan::Plan& plan) {
-  if (options.quiet) return;
-  for (const std::string& note : plan.notes) say("dlaunch: note: " + note + '\n');
-}
-
 /// Refuses what would fail later.
-Result<std::unique_ptr<output::Output>> open_output(const Options& options, const plan::Plan& plan) {
+Result<std::unique_ptr<output::Output>> open_output(const Options& options, const plan::Plan& plan,
+                                                    output::StandardStreams& streams) {
   if (options.request.mpi == plan::Mpi::pmix && pmix_program().empty()) {
     return fail({"--mpi pmix", "this build of dlaunch has no PMIx", "", "build it where libpmix-dev is installed"});
   }
   const std::uint64_t need = open_files_needed(plan, options.output, way_elsewhere(options));
   if (auto error = too_few_open_files(plan, need, sys::open_files_limit())) return fail(*std::move(error));
-  auto output = output::Output::open(options.output, launcher::rank_facts(plan), {STDOUT_FILENO, STDERR_FILENO});
+  auto output = output::Output::open(options.output, launcher::rank_facts(plan), streams);
   if (!output) return output;
   if (auto ok = check_report(options.report_file); !ok) return fail(ok.error());  // the log directory may hold it
   return output;
@@ -127,60 +120,39 @@ std::string record_text(const plan::Plan& plan, const job::Outcome& outcome, con
 }
 
 /// 0, or the exit code for a record that could not be written.
-int write_last_record(report::RecordFile& record, const plan::Plan& plan, const job::Outcome& outcome,
-                      const output::Output& output, const Span& span) {
+int write_last_record(output::StandardStreams& streams, report::RecordFile& record, const plan::Plan& plan,
+                      const job::Outcome& outcome, const output::Output& output, const Span& span) {
   if (!record.wanted()) return 0;
   const auto wrote = record.write(record_text(plan, outcome, output, span, sys::wall_ns()));
-  if (wrote) return 0;
-  say(to_text(wrote.error()));
-  return wrote.error().exit_code;
+  return wrote ? 0 : complain(streams, wrote.error());
 }
 
 }  // namespace
 
 int run_job(const Options& options, plan::Plan& plan, Ways& ways, const std::function<void()>& before_start) {
   const Span span;
-  tell_notes(options, plan);
-  auto output = open_output(options, plan);
-  if (!output) {
-    say(to_text(output.error()));
-    return output.error().exit_code;
-  }
+  output::StandardStreams& streams = ways.streams();
+  if (!options.quiet) tell_notes(streams, plan.notes);
+  auto output = open_output(options, plan, streams);
+  if (!output) return complain(streams, output.error());
   report::RecordFile record(options.report_file);
-  report::StatusLine status(STDERR_FILENO, ::isatty(STDERR_FILENO) == 1);
-  (*output)->before_showing([&] { status.clear(); });
-  const auto say_between = [&](const std::string& text) {
-    if (text.empty()) return;
-    status.clear();
-    (*output)->end_line();
-    say(text);
-  };
+  report::StatusLine status(streams);
   std::optional<Error> output_lost;
-  const auto log = [&](int level, const std::string& text) {
-    status.clear();
-    if (options.verbosity > 0) (*output)->end_line();
-    level == 1 ? ways.diagnostics().info(text) : ways.diagnostics().detail(text);
-  };
-  ways.log_to(log);
-  const auto note = [&](const std::string& text) {
-    if (!options.quiet) say_between("dlaunch: note: " + text + '\n');
-  };
-  ways.note_to(note);
   launcher::Launcher launcher(
       ways.io(),
-      {plan, ways.settings(), options.policy, **output, ways.hosts(), log,
+      {plan, ways.settings(), options.policy, **output, ways.hosts(),
+       [&](int level, const std::string& text) { ways.log(level, text); },
        [&](const Error& error) {
          output_lost = error;
-         say_between(to_text(error));
+         complain(streams, error);
        },
-       note,
+       [&](const std::string& text) { ways.note(text); },
        [&](const job::Progress& progress) {
-         if ((*output)->mid_line()) return status.clear();  // a prompt, maybe: it is not ours to erase
          status.update(status_of(progress), job::Clock::now());
          status.tick(job::Clock::now());
        },
        [&](const job::Outcome& outcome) {
-         if (plan.binding.report) say_between(bindings_text(plan, outcome));
+         if (plan.binding.report) say(streams, bindings_text(plan, outcome));
          if (record.wanted_early())
            record.write_early(record_text(plan, outcome, **output, span, 0));  // for who attaches
        },
@@ -188,17 +160,16 @@ int run_job(const Options& options, plan::Plan& plan, Ways& ways, const std::fun
        pmix_program()});
   job::Outcome outcome = launcher.run();
   ways.close();
-  ways.log_to({});  // what these write to goes with us
-  ways.note_to({});
-  status.clear();
   const std::string told = outcome_text(plan, outcome, **output, span);
   if (output_lost && outcome.exit_code == 0) {
     outcome.cause = job::Cause::output_failed;
     outcome.detail = output_lost->what + ": " + output_lost->why;
     outcome.exit_code = output_lost->exit_code;
   }
-  const int record_failed = write_last_record(record, plan, outcome, **output, span);
-  say_between(told);
+  const int record_failed = write_last_record(streams, record, plan, outcome, **output, span);
+  say(streams, told);
+  launcher.write_out();
+  streams.give_up();
   return outcome.exit_code != 0 ? outcome.exit_code : record_failed;
 }
 

@@ -1,24 +1,34 @@
 #include "cli/say.h"
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
+
+#include "base/printable.h"
 
 namespace dlaunch::cli {
 
-int complain(const Error& error) {
-  std::fputs(to_text(error).c_str(), stderr);
+using Importance = output::StandardStreams::Importance;
+
+int complain(output::StandardStreams& streams, const Error& error) {
+  say(streams, to_text(error));
   return error.exit_code;
 }
 
-void tell_notes(const std::vector<std::string>& notes) {
-  for (const std::string& note : notes) std::fputs(("dlaunch: note: " + note + '\n').c_str(), stderr);
+void tell_notes(output::StandardStreams& streams, const std::vector<std::string>& notes) {
+  for (const std::string& text : notes) note(streams, text);
 }
 
-int print(const std::string& text, int exit_code) {
-  if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return exit_code;
-  if (errno == EPIPE) return exit_code;
-  return complain({"stdout", "cannot write", std::strerror(errno), "", kExitOutput});
+void say(output::StandardStreams& streams, const std::string& lines) { streams.say(Importance::needed, lines); }
+
+void note(output::StandardStreams& streams, const std::string& text) {
+  streams.say(Importance::note, message("note: ", text));
+}
+
+int print(output::StandardStreams& streams, const std::string& text, int exit_code) {
+  output::FdWriter& out = streams.writer(output::Stream::out);
+  out.write(text);
+  if (out.error() == 0 || out.error() == EPIPE) return exit_code;
+  return complain(streams, {"stdout", "cannot write", std::strerror(out.error()), "", kExitOutput});
 }
 
 }  // namespace dlaunch::cli

@@ -1,7 +1,5 @@
 #include "cli/survey_hosts.h"
 
-#include <cstdio>
-
 #include "cli/say.h"
 #include "report/lost_hosts.h"
 
@@ -29,7 +27,7 @@ Error interrupted_error(int signal) {
   return {"", "interrupted by " + signal_name(signal), "nothing was started", "", kSignalBase + signal};
 }
 
-int interrupted(int signal) { return complain(interrupted_error(signal)); }
+int interrupted(output::StandardStreams& streams, int signal) { return complain(streams, interrupted_error(signal)); }
 
 std::optional<int> find_slots(Ways& ways, plan::Allocation& allocation, const allocate::HostRequest& asked) {
   const job::Time start = job::Clock::now();
@@ -40,7 +38,7 @@ std::optional<int> find_slots(Ways& ways, plan::Allocation& allocation, const al
     survey.no_devices = asked.fake_devices == 0;
     return survey;
   });
-  if (surveyed.signal != 0) return interrupted(surveyed.signal);
+  if (surveyed.signal != 0) return interrupted(ways.streams(), surveyed.signal);
   std::vector<job::LostHost> lost;
   for (size_t i = 0; i < allocation.hosts.size(); ++i) {
     const launcher::Surveyed& known = surveyed.hosts[i];
@@ -48,7 +46,7 @@ std::optional<int> find_slots(Ways& ways, plan::Allocation& allocation, const al
     if (known.facts) fill_in(allocation, i, *known.facts);
   }
   if (lost.empty()) return std::nullopt;
-  std::fputs(report::lost_hosts_text(lost, false, job::Clock::now() - start).c_str(), stderr);
+  say(ways.streams(), report::lost_hosts_text(lost, false, job::Clock::now() - start));
   return kExitHostLost;
 }
 

@@ -20,6 +20,6 @@ void keep_planned(Ways& ways, const plan::Allocation& opened, const plan::Plan& 
 /// That a signal ended it before anything was started.
 Error interrupted_error(int signal);
 /// Tells it; the exit code.
-int interrupted(int signal);
+int interrupted(output::StandardStreams& streams, int signal);
 
 }  // namespace dlaunch::cli

@@ -1,11 +1,11 @@
 #include "cli/table_hosts.h"
 
-#include <cstdio>
 #include <set>
 
 #include "allocate/names.h"
 #include "base/text.h"
 #include "cli/inquire.h"
+#include "cli/say.h"
 #include "cli/survey_hosts.h"
 #include "ranktable/address.h"
 #include "ranktable/server_id.h"
@@ -40,9 +40,9 @@ class Troubles {
     }
   }
   /// The first; those before it in importance are said.
-  std::optional<Error> take() {
+  std::optional<Error> take(output::StandardStreams& streams) {
     for (auto& [hosts, error] : found_) error.where = fold_names(hosts);
-    for (size_t i = 1; i < found_.size(); ++i) std::fputs(to_text(found_[i].second).c_str(), stderr);
+    for (size_t i = 1; i < found_.size(); ++i) complain(streams, found_[i].second);
     return found_.empty() ? std::nullopt : std::optional(found_.front().second);
   }
 
@@ -94,8 +94,8 @@ std::optional<Error> add_server_id(const plan::Host& host, const wire::Facts& sa
   return std::nullopt;
 }
 
-Error lost(const std::vector<job::LostHost>& hosts, job::Duration elapsed) {
-  std::fputs(report::lost_hosts_text(hosts, false, elapsed).c_str(), stderr);
+Error lost(output::StandardStreams& streams, const std::vector<job::LostHost>& hosts, job::Duration elapsed) {
+  say(streams, report::lost_hosts_text(hosts, false, elapsed));
   return {.where = "rank table",
           .what = "it needs every host",
           .why = "",
@@ -117,7 +117,7 @@ Result<std::vector<HostFacts>> ask_table_hosts(Ways& ways, const TableQuestion& 
   for (size_t i = 0; i < question.hosts.size(); ++i) {
     if (const auto& loss = surveyed.hosts[i].loss) gone.push_back({question.hosts[i].name, loss->why, loss->hint});
   }
-  if (!gone.empty()) return fail(lost(gone, job::Clock::now() - start));
+  if (!gone.empty()) return fail(lost(ways.streams(), gone, job::Clock::now() - start));
   allocate::Names names(ways.waiter());
   const auto ask_name = [&](size_t host) {
     if (host < question.hosts.size() && !ranktable::parse_address(question.hosts[host].name)) {
@@ -139,7 +139,7 @@ Result<std::vector<HostFacts>> ask_table_hosts(Ways& ways, const TableQuestion& 
         add_server_id(host, surveyed.hosts[i].facts.value_or(wire::Facts{}), question.hosts.size() == 1, names, facts);
     if (unnamed && question.root_info.empty()) troubles.add(host.name, *unnamed);
   }
-  if (auto error = troubles.take()) return fail(*std::move(error));
+  if (auto error = troubles.take(ways.streams())) return fail(*std::move(error));
   return hosts;
 }
 

@@ -6,9 +6,9 @@
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/post.hpp>
 
-#include <cstdio>
-
 #include "base/text.h"
+#include "cli/say.h"
+#include "launcher/write_waits.h"
 #include "report/status_line.h"
 #include "sys/limits.h"
 #include "transport/exec.h"
@@ -31,12 +31,34 @@ launcher::Settings launcher_settings(const Options& options) {
   return settings;
 }
 
+/// Lets stderr take what is said while no job runs on the loop.
+class SaidMeanwhile {
+ public:
+  SaidMeanwhile(asio::io_context& io, output::StandardStreams& streams)
+      : streams_(streams),
+        waits_(
+            io, [&streams] { return streams.waiting(); },
+            [&streams](output::FdWriter& writer) { streams.flush(writer); }) {
+    streams_.on_waiting([this] { waits_.look(); });
+    waits_.look();
+  }
+  ~SaidMeanwhile() { streams_.on_waiting({}); }
+  SaidMeanwhile(const SaidMeanwhile&) = delete;
+  SaidMeanwhile& operator=(const SaidMeanwhile&) = delete;
+
+ private:
+  output::StandardStreams& streams_;
+  launcher::WriteWaits waits_;
+};
+
 }  // namespace
 
-Ways::Ways(const Options& options)
-    : open_files_(sys::raise_open_files()),
+Ways::Ways(const Options& options, output::StandardStreams& streams)
+    : streams_(streams),
+      open_files_(sys::raise_open_files()),
       settings_(launcher_settings(options)),
-      diagnostics_(options.verbosity),
+      diagnostics_(streams, options.verbosity),
+      quiet_(options.quiet),
       here_(options.request.job_id, options.policy.grace, open_files_),
       elsewhere_(way_elsewhere(options)),
       transport_(here_, *elsewhere_),
@@ -56,26 +78,15 @@ std::unique_ptr<transport::Transport> Ways::way_elsewhere(const Options& options
 }
 
 void Ways::note(const std::string& text) {
-  if (note_) return note_(text);
-  std::fputs(("dlaunch: note: " + text + '\n').c_str(), stderr);
+  if (!quiet_) cli::note(streams_, text);
 }
 
-void Ways::log(int level, const std::string& text) {
-  if (log_) return log_(level, text);
-  level == 1 ? diagnostics_.info(text) : diagnostics_.detail(text);
-}
+void Ways::log(int level, const std::string& text) { level == 1 ? diagnostics_.info(text) : diagnostics_.detail(text); }
 
 launcher::Survey::Result Ways::survey(const std::vector<plan::Host>& hosts, launcher::Survey::Question question,
                                       launcher::Survey::Inquiry inquiry) {
-  report::StatusLine status(STDERR_FILENO, ::isatty(STDERR_FILENO) == 1);
-  log_to([&](int level, const std::string& text) {
-    status.clear();
-    level == 1 ? diagnostics_.info(text) : diagnostics_.detail(text);
-  });
-  note_to([&](const std::string& text) {
-    status.clear();
-    std::fputs(("dlaunch: note: " + text + '\n').c_str(), stderr);
-  });
+  report::StatusLine status(streams_);
+  const SaidMeanwhile said(io_, streams_);
   launcher::Survey survey(
       io_, hosts_, std::move(question),
       [&](const std::vector<std::string>& missing) {
@@ -86,10 +97,7 @@ launcher::Survey::Result Ways::survey(const std::vector<plan::Host>& hosts, laun
         status.tick(job::Clock::now());
       },
       std::move(inquiry));
-  auto result = survey.run(hosts);
-  log_to({});
-  note_to({});
-  return result;
+  return survey.run(hosts);
 }
 
 /// Who listens next hears of hosts that are lost meanwhile.
@@ -98,6 +106,7 @@ void Ways::wait_readable(const sys::Fd& fd, allocate::Names::Time deadline) {
                  [](int, const launcher::Loss&) {},
                  [](int, const wire::Message&, const std::deque<sys::Fd>&) {},
                  {}});
+  const SaidMeanwhile said(io_, streams_);
   asio::posix::stream_descriptor readable(io_, ::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
   readable.async_wait(asio::posix::stream_descriptor::wait_read, [this](asio::error_code error) {
     if (!error) io_.stop();

@@ -1,12 +1,11 @@
 // All that lies between a list of hosts and their agents: loop, transports, links. `run` makes it once, when the first
-// host is to be reached, and lends it to what needs hosts: the survey before a plan, the job, `check`. The options must
-// outlive it. Whatever it still has open is closed with it.
+// host is to be reached, and lends it to what needs hosts: the survey before a plan, the job, `check`. The options and
+// the standard streams must outlive it. Whatever it still has open is closed with it.
 #pragma once
 
 #include <sys/resource.h>
 
 #include <asio/io_context.hpp>
-#include <functional>
 #include <memory>
 #include <vector>
 
@@ -24,7 +23,7 @@ namespace dlaunch::cli {
 class Ways {
  public:
   /// `options` has its job_id.
-  explicit Ways(const Options& options);
+  Ways(const Options& options, output::StandardStreams& streams);
   ~Ways() { close(); }
   Ways(const Ways&) = delete;
   Ways& operator=(const Ways&) = delete;
@@ -32,11 +31,12 @@ class Ways {
   asio::io_context& io() { return io_; }
   launcher::Hosts& hosts() { return hosts_; }
   const launcher::Settings& settings() const { return settings_; }
+  output::StandardStreams& streams() { return streams_; }
   report::Diagnostics& diagnostics() { return diagnostics_; }
-  /// From now on, instead of straight to the diagnostics.
-  void log_to(launcher::Log log) { log_ = std::move(log); }
-  /// What a person should know of a way, whatever the verbosity: from now on, instead of straight to stderr.
-  void note_to(std::function<void(const std::string&)> note) { note_ = std::move(note); }
+  /// -v (1) and -vv (2).
+  void log(int level, const std::string& text);
+  /// What a person should know, whatever the verbosity; not with --quiet.
+  void note(const std::string& text);
 
   /// Asks the hosts, with a status line. The first time it opens them; later ones must be of the same hosts.
   launcher::Survey::Result survey(const std::vector<plan::Host>& hosts, launcher::Survey::Question question,
@@ -52,15 +52,13 @@ class Ways {
 
  private:
   void wait_readable(const sys::Fd& fd, allocate::Names::Time deadline);
-  void log(int level, const std::string& text);
-  void note(const std::string& text);
   std::unique_ptr<transport::Transport> way_elsewhere(const Options& options);
 
+  output::StandardStreams& streams_;
   const rlimit open_files_;
   const launcher::Settings settings_;
   report::Diagnostics diagnostics_;
-  launcher::Log log_;
-  std::function<void(const std::string&)> note_;
+  const bool quiet_;
   transport::Local here_;
   const std::unique_ptr<transport::Transport> elsewhere_;
   transport::ByHost transport_;

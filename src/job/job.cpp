@@ -33,14 +33,38 @@ Job::Job(Policy policy, std::vector<int> host_of_rank, std::vector<std::string> 
 }
 
 Actions Job::handle(const Event& event, Time now) {
-  if (phase_ == Phase::finished) return {};
-  std::visit([&](const auto& e) { on(e, now); }, event);
+  if (phase_ != Phase::finished) {
+    std::visit([&](const auto& e) { on(e, now); }, event);
+  } else if (const auto* user = std::get_if<UserSignal>(&event); user && ends_a_job(user->signal)) {
+    outcome_.signal = user->signal;
+    stop_waiting(Cause::interrupted, kSignalBase + user->signal);
+  }
   return std::exchange(actions_, {});
 }
 
 void Job::heard_output(Time now) {
+  if (reader_since_) return reader_took_some(now);
   const bool giving_up_next = (phase_ == Phase::ending && killed_) || phase_ == Phase::finishing;
   if (giving_up_next && phase_deadline_) phase_deadline_ = std::max(*phase_deadline_, now + kKillWait);
+}
+
+void Job::reader_took_some(Time now) {
+  const bool waited_for = phase_ == Phase::ending || phase_ == Phase::finished;
+  if (reader_since_ && waited_for && phase_deadline_) wait_for_reader(now);
+}
+
+void Job::wait_for_reader(Time now) {
+  if (!reader_since_) reader_since_ = now;
+  phase_deadline_ = std::min(now + kReaderWait, *reader_since_ + kReaderMost);
+}
+
+/// `cause`: of a job that had succeeded but for its reader.
+void Job::stop_waiting(Cause cause, int exit_code) {
+  if (outcome_.cause == Cause::success) {
+    outcome_.cause = cause;
+    outcome_.exit_code = exit_code;
+  }
+  actions_.push_back(StopWaiting{});
 }
 
 std::optional<Time> Job::deadline() const {
@@ -51,13 +75,23 @@ std::optional<Time> Job::deadline() const {
 Actions Job::tick(Time now) {
   if (timeout_at_ && now >= *timeout_at_) {
     timeout_at_.reset();
-    if (phase_ < Phase::ending) end_ranks(Cause::timeout, policy_.timeout_exit_code, SIGTERM, now);
+    hurried_ = true;
+    if (phase_ < Phase::ending) {
+      end_ranks(Cause::timeout, policy_.timeout_exit_code, SIGTERM, now);
+    } else if (phase_ == Phase::finished) {
+      stop_waiting(Cause::timeout, policy_.timeout_exit_code);
+    } else {
+      finish_when_idle(now);
+    }
   }
   if (phase_deadline_ && now >= *phase_deadline_) {
     phase_deadline_.reset();
     switch (phase_) {
       case Phase::ending:
         if (companion_awaited_) {
+          finish_hosts(now);
+        } else if (live_ == 0) {
+          leave_undrained();
           finish_hosts(now);
         } else if (killed_) {
           give_up_ranks();
@@ -67,7 +101,7 @@ Actions Job::tick(Time now) {
         }
         break;
       case Phase::finishing:
-        give_up_hosts();
+        give_up_hosts(now);
         break;
       case Phase::starting:
         no_start(now);
@@ -76,6 +110,7 @@ Actions Job::tick(Time now) {
         finish_hosts(now);
         break;
       case Phase::finished:
+        stop_waiting(Cause::timeout, policy_.timeout_exit_code);
         break;
     }
   }
@@ -147,7 +182,7 @@ void Job::on(const HostLost& event, Time now) {
   } else {
     finish_when_idle(now);
   }
-  finished_when_all_gone();
+  finished_when_all_gone(now);
 }
 
 void Job::on(const RankStarted& event, Time) {
@@ -222,13 +257,13 @@ void Job::on(const CompanionGone&, Time now) {
   finish_when_idle(now);
 }
 
-void Job::on(const HostClean& event, Time) {
+void Job::on(const HostClean& event, Time now) {
   for (const std::string& left : event.left) {
     outcome_.leftovers.push_back(host_names_[static_cast<size_t>(event.host)] + ": " + left);
   }
   set_state(static_cast<size_t>(event.host), HostState::gone);
   actions_.push_back(DropHost{event.host});
-  finished_when_all_gone();
+  finished_when_all_gone(now);
 }
 
 void Job::on(const UserSignal& event, Time now) {
@@ -239,14 +274,15 @@ void Job::on(const UserSignal& event, Time now) {
     actions_.push_back(SignalRanks{event.signal});
   } else if (phase_ < Phase::ending) {
     outcome_.signal = event.signal;
+    hurried_ = event.signal == SIGTERM || event.signal == SIGHUP;  // nobody is there to ask twice
     end_ranks(Cause::interrupted, kSignalBase + event.signal, event.signal, now);
-  } else if (phase_ == Phase::ending && live_ == 0 && (undrained_ > 0 || companion_left_)) {
-    undrained_ = 0;  // what was written is waited for no longer
+  } else if (impatient_ = true; phase_ == Phase::ending && live_ == 0 && (undrained_ > 0 || companion_left_)) {
+    leave_undrained();
     finish_hosts(now);
   } else if (!killed_ && (live_ > 0 || phase_ == Phase::finishing)) {
     kill_ranks(now);  // also what ranks left, which the agents are ending
   } else {
-    give_up_hosts();  // killed already and asked again: the agents end the rest without us
+    give_up_hosts(now);  // killed already and asked again: the agents end the rest without us
   }
 }
 
@@ -331,10 +367,19 @@ void Job::give_up_ranks() {
 void Job::finish_when_idle(Time now) {
   if (live_ > 0 || (phase_ != Phase::running && phase_ != Phase::ending)) return;
   if (!companion_awaited_) phase_deadline_.reset();  // nobody is left to kill
-  if (undrained_ > 0) return;
+  if (undrained_ > 0) {
+    if (hurried_) wait_for_reader(now);
+    return;
+  }
   if (!companion_left_) return finish_hosts(now);
   if (std::exchange(companion_awaited_, true)) return;
   phase_deadline_ = now + kCompanionWait;
+}
+
+/// What ranks wrote is waited for no longer.
+void Job::leave_undrained() {
+  if (undrained_ > 0) outcome_.unread = true;
+  undrained_ = 0;
 }
 
 void Job::finish_hosts(Time now) {
@@ -351,10 +396,10 @@ void Job::finish_hosts(Time now) {
       actions_.push_back(DropHost{static_cast<int>(host)});
     }
   }
-  finished_when_all_gone();
+  finished_when_all_gone(now);
 }
 
-void Job::give_up_hosts() {
+void Job::give_up_hosts(Time now) {
   for (size_t host = 0; host < hosts_.size(); ++host) {
     if (hosts_[host] == HostState::gone) continue;
     const bool answers = hosts_[host] != HostState::waiting;
@@ -363,16 +408,20 @@ void Job::give_up_hosts() {
     actions_.push_back(DropHost{static_cast<int>(host)});
   }
   phase_ = Phase::finishing;
-  finished_when_all_gone();
+  finished_when_all_gone(now);
 }
 
-void Job::finished_when_all_gone() {
+void Job::finished_when_all_gone(Time now) {
   if (phase_ != Phase::finishing) return;
   if (hosts_not_gone_ > 0) return;
   phase_ = Phase::finished;
   phase_deadline_.reset();
-  timeout_at_.reset();
   actions_.push_back(Finished{});
+  if (outcome_.unread || impatient_) {
+    actions_.push_back(StopWaiting{});
+  } else if (hurried_) {
+    wait_for_reader(now);
+  }
 }
 
 void Job::lose_host_ranks(int host, const std::string& why) {

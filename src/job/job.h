@@ -16,7 +16,9 @@
 //   none yet is met first.
 // - A process beside the ranks that fails while they run ends all, as a rank would.
 // - Every wait has a deadline, a host's answer by its link, the others here; but one: a reader that is slow to take
-//   what ranks that have ended wrote. The user's second signal ends it.
+//   what ranks that have ended wrote. The user's second signal ends it. It has a deadline, too, once --timeout ran out
+//   or a signal other than a terminal's own asked for the end: kReaderWait in which it takes nothing, kReaderMost in
+//   all.
 #pragma once
 
 #include <optional>
@@ -39,7 +41,9 @@ inline constexpr std::chrono::seconds kOthersWait{5};     ///< for hosts to answ
 inline constexpr std::chrono::seconds kCompanionWait{5};  ///< for the process beside the ranks to end after them
 inline constexpr std::chrono::seconds kKillWait{5};       ///< for a rank to go after KILL (uninterruptible sleep)
 inline constexpr std::chrono::seconds kFinishWait{
-    10};  ///< for a host to confirm that nothing is left, beyond the grace
+    10};                                               ///< for a host to confirm that nothing is left, beyond the grace
+inline constexpr std::chrono::seconds kReaderWait{5};  ///< for a reader of the output to take some of it
+inline constexpr std::chrono::seconds kReaderMost{30};  ///< for it to take all
 
 // ---- events ----
 struct HostReady {
@@ -131,7 +135,11 @@ struct StopSelf {
 struct Finished {
   bool operator==(const Finished&) const = default;
 };
-using Action = std::variant<StartRanks, StartWorld, SignalRanks, FinishHost, DropHost, StopSelf, Finished>;
+/// After Finished: what the reader of the output has not taken is given up.
+struct StopWaiting {
+  bool operator==(const StopWaiting&) const = default;
+};
+using Action = std::variant<StartRanks, StartWorld, SignalRanks, FinishHost, DropHost, StopSelf, Finished, StopWaiting>;
 using Actions = std::vector<Action>;
 
 enum class Phase { starting, running, ending, finishing, finished };
@@ -160,6 +168,8 @@ class Job {
   /// Output came from a host. On a slow line it comes before the news that the ranks have ended: no host is given up
   /// while it does. It is bounded by the credit.
   void heard_output(Time now);
+  /// The reader of the output took some of it.
+  void reader_took_some(Time now);
   /// When tick() must be called at the latest.
   std::optional<Time> deadline() const;
   Actions tick(Time now);
@@ -199,8 +209,11 @@ class Job {
   void give_up_ranks();
   void finish_when_idle(Time now);
   void finish_hosts(Time now);
-  void give_up_hosts();
-  void finished_when_all_gone();
+  void give_up_hosts(Time now);
+  void finished_when_all_gone(Time now);
+  void wait_for_reader(Time now);
+  void leave_undrained();
+  void stop_waiting(Cause cause, int exit_code);
   void start_or_give_up(Time now);
   void no_start(Time now);
   void lose_host_ranks(int host, const std::string& why);
@@ -228,6 +241,9 @@ class Job {
   int sent_signal_ = 0;
   std::optional<Time> timeout_at_;
   std::optional<Time> phase_deadline_;
+  bool hurried_ = false;              // a reader is not waited for without end
+  bool impatient_ = false;            // nor at all
+  std::optional<Time> reader_since_;  // it is waited for, with a deadline
 };
 
 }  // namespace dlaunch::job

@@ -46,6 +46,7 @@ struct Outcome {
   std::vector<LostHost> lost_hosts;    ///< in the order of what was heard of them
   std::vector<std::string> leftovers;  ///< per host, what could not be confirmed gone at the end
   std::vector<RankRecord> ranks;       ///< the index is the rank's id
+  bool unread = false;                 ///< the reader of the output was not waited for any longer
 };
 
 }  // namespace dlaunch::job

@@ -27,7 +27,8 @@ namespace {
 
 using output::Stream;
 constexpr std::chrono::milliseconds kProgressTick{200};
-constexpr int kExitSigpipe = 128 + SIGPIPE;  // as any filter whose reader went away
+constexpr std::chrono::seconds kLastWait{1};  // for the last lines, once a reader was given up
+constexpr int kExitSigpipe = 128 + SIGPIPE;   // as any filter whose reader went away
 
 }  // namespace
 
@@ -45,7 +46,7 @@ class Launcher::Impl {
                  send_to_rank(rank, wire::Stdin{static_cast<std::uint32_t>(rank), std::move(bytes), eof});
                }),
         signals_(io),
-        deadline_(io, [this] { perform(job_.tick(job::Clock::now())); }),
+        deadline_(io, [this] { time_passed(); }),
         progress_timer_(io),
         order_(parts_.plan),
         preparation_(parts_.plan, parts_.settings, facts_,
@@ -71,7 +72,22 @@ class Launcher::Impl {
     show_progress();
     io_.run();
     parts_.hosts.close();  // an agent that still has a link waits for us
-    return job_.outcome();
+    job::Outcome outcome = job_.outcome();
+    outcome.unread = outcome.unread || !shown();
+    if (outcome.unread && outcome.cause == job::Cause::success) {
+      outcome.cause = job::Cause::output_failed;
+      outcome.detail = "not all of it was read";
+      outcome.exit_code = kExitOutput;
+    }
+    return outcome;
+  }
+
+  void write_out() {
+    if (shown()) return;
+    asio::steady_timer last(io_, kLastWait);
+    if (std::exchange(gave_up_reader_, false)) last.async_wait([this](asio::error_code) { io_.stop(); });
+    io_.restart();
+    io_.run();
   }
 
  private:
@@ -257,6 +273,7 @@ class Launcher::Impl {
   void perform(const job::Actions& actions) {
     for (const job::Action& action : actions) std::visit([this](const auto& a) { act(a); }, action);
     deadline_.set(job_.deadline());
+    written_ = parts_.output.streams().written();
     if (job_.ranks_ended()) output_.ranks_ended();
   }
 
@@ -298,8 +315,21 @@ class Launcher::Impl {
   }
 
   void stop_when_flushed() {
-    if (!finished_ || !output_.files_settled() || (!output_.flushed() && !impatient_)) return;
+    if (!finished_ || !output_.files_settled() || (!output_.flushed() && !gave_up_reader_)) return;
     io_.stop();
+  }
+
+  bool shown() const { return parts_.output.streams().waiting().empty(); }
+
+  void act(const job::StopWaiting&) {
+    gave_up_reader_ = true;
+    output_.hurry();
+    stop_when_flushed();
+  }
+
+  void time_passed() {
+    if (parts_.output.streams().written() != written_) job_.reader_took_some(job::Clock::now());
+    perform(job_.tick(job::Clock::now()));
   }
 
   // ---- output, time, signals ----
@@ -344,8 +374,7 @@ class Launcher::Impl {
     }
     if (signal == SIGCONT) stdin_.continued();
     // Asked twice: neither the reader nor a disk is waited for.
-    impatient_ = impatient_ || (job_.phase() >= job::Phase::ending && job::ends_a_job(signal));
-    if (impatient_) output_.hurry();
+    if (job_.phase() >= job::Phase::ending && job::ends_a_job(signal)) output_.hurry();
     happened(job::UserSignal{signal});
     stop_when_flushed();
   }
@@ -375,12 +404,14 @@ class Launcher::Impl {
   Companion companion_;
   WireUp wire_up_;
   int started_ = 0;
-  bool impatient_ = false;
+  bool gave_up_reader_ = false;
+  std::uint64_t written_ = 0;  // when the deadline was set
   bool finished_ = false;
 };
 
 Launcher::Launcher(asio::io_context& io, Parts parts) : impl_(std::make_unique<Impl>(io, std::move(parts))) {}
 Launcher::~Launcher() = default;
 job::Outcome Launcher::run() { return impl_->run(); }
+void Launcher::write_out() { impl_->write_out(); }
 
 }  // namespace dlaunch::launcher

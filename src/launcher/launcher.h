@@ -48,6 +48,10 @@ class Launcher {
   /// Starts, carries, ends. Returns when nothing of the job is left and every byte of output was taken or refused.
   job::Outcome run();
 
+  /// After run(): waits for a reader to take what was said since, as long as run() would wait for it; a job that has
+  /// given up its reader waits kLastWait. What is not taken is left.
+  void write_out();
+
  private:
   class Impl;
   std::unique_ptr<Impl> impl_;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "output/fd_writer.h"
-
 namespace dlaunch::launcher {
 namespace {
 
@@ -20,7 +18,18 @@ OutputDriver::OutputDriver(asio::io_context& io, output::Output& output)
                   output_.tick(job::Clock::now());
                   after_change();
                 }),
-      files_deadline_(io, [this] { watch_files(); }) {}
+      waits_(
+          io, [this] { return output_.waiting(); },
+          [this](output::FdWriter& writer) {
+            output_.flush(writer, job::Clock::now());
+            after_change();
+          }),
+      files_deadline_(io, [this] { watch_files(); }) {
+  output_.streams().on_waiting([this] { waits_.look(); });
+  waits_.look();
+}
+
+OutputDriver::~OutputDriver() { output_.streams().on_waiting({}); }
 
 void OutputDriver::start(Handlers handlers) {
   handlers_ = std::move(handlers);
@@ -44,24 +53,10 @@ void OutputDriver::after_change() {
   changing_ = true;
   if (handlers_.moved) handlers_.moved();
   changing_ = false;
-  for (output::FdWriter* writer : output_.waiting()) wait_writable(*writer);
+  waits_.look();
   deadline_.set(output_.deadline());
   if (ranks_ended_) watch_files();
   if (handlers_.failed) handlers_.failed();
-}
-
-void OutputDriver::wait_writable(output::FdWriter& writer) {
-  auto found = sinks_.find(&writer);
-  if (found == sinks_.end()) {
-    found = sinks_.emplace(&writer, Sink{Readiness(io_, writer.poll_fd(), Readiness::For::writing)}).first;
-  }
-  Sink& sink = found->second;
-  if (std::exchange(sink.waiting, true)) return;
-  sink.readiness.wait([this, &writer, &sink] {
-    sink.waiting = false;
-    output_.flush(writer, job::Clock::now());
-    after_change();
-  });
 }
 
 void OutputDriver::wait_news() {

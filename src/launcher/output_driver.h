@@ -5,11 +5,11 @@
 
 #include <asio/io_context.hpp>
 #include <functional>
-#include <map>
 #include <optional>
 
 #include "launcher/deadline.h"
 #include "launcher/readiness.h"
+#include "launcher/write_waits.h"
 #include "output/output.h"
 
 namespace dlaunch::launcher {
@@ -26,6 +26,9 @@ class OutputDriver {
     std::function<void()> failed;  ///< a sink failed, or the reader is gone: ask output()
   };
   OutputDriver(asio::io_context& io, output::Output& output);
+  ~OutputDriver();
+  OutputDriver(const OutputDriver&) = delete;
+  OutputDriver& operator=(const OutputDriver&) = delete;
 
   void start(Handlers handlers);
   output::Output& output() { return output_; }
@@ -45,18 +48,13 @@ class OutputDriver {
 
  private:
   void after_change();
-  void wait_writable(output::FdWriter& writer);
   void wait_news();
   void watch_files();
 
   asio::io_context& io_;
   output::Output& output_;
   Deadline deadline_;
-  struct Sink {
-    Readiness readiness;
-    bool waiting = false;
-  };
-  std::map<output::FdWriter*, Sink> sinks_;
+  WriteWaits waits_;
   std::optional<Readiness> news_;
   Deadline files_deadline_;
   struct Watch {

@@ -1,6 +1,5 @@
 #include "output/console.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "output/file_layout.h"
@@ -9,13 +8,6 @@
 
 namespace dlaunch::output {
 namespace {
-
-bool same_file(int a, int b) {
-  struct stat x{};
-  struct stat y{};
-  if (fstat(a, &x) != 0 || fstat(b, &y) != 0) return false;
-  return a == b || (x.st_dev == y.st_dev && x.st_ino == y.st_ino);
-}
 
 bool has_prefix(const Settings& settings) { return settings.label || settings.tag || settings.timestamp; }
 
@@ -55,11 +47,13 @@ bool passes_bytes(const Settings& settings, const std::vector<RankFacts>& ranks)
 
 }  // namespace
 
-Console::Console(const Settings& settings, const std::vector<RankFacts>& ranks, Output::Fds fds, Shared& shared)
+Console::Console(const Settings& settings, const std::vector<RankFacts>& ranks, StandardStreams& streams,
+                 Shared& shared)
     : slots_(ranks.size() * kStreams) {
-  const auto add_screen = [&](int fd, const char* name) {
-    screens_.push_back(std::make_unique<Screen>(Screen{fd, Sink{name, FdWriter::borrowed(fd)}, nullptr}));
-    FdWriter& writer = screens_.back()->sink.writer;
+  const auto add_screen = [&](Stream stream) {
+    FdWriter& writer = streams.writer(stream);
+    screens_.push_back(
+        std::make_unique<Screen>(Screen{streams.fd(stream), std::string(stream_name(stream)), writer, nullptr}));
     if (settings.mode == Mode::jsonl) {
       screens_.back()->channel = std::make_unique<JsonlChannel>(writer, shared);
     } else if (passes_bytes(settings, ranks)) {
@@ -68,8 +62,8 @@ Console::Console(const Settings& settings, const std::vector<RankFacts>& ranks, 
       screens_.back()->channel = std::make_unique<LineChannel>(writer, shared);
     }
   };
-  add_screen(fds.out, "stdout");
-  if (settings.mode != Mode::jsonl && !same_file(fds.out, fds.err)) add_screen(fds.err, "stderr");
+  add_screen(Stream::out);
+  if (settings.mode != Mode::jsonl && !streams.are_one()) add_screen(Stream::err);
   const int size = count_ranks(ranks);
   for (size_t id = 0; id < ranks.size(); ++id) add_rank(settings, ranks[id], id, size);
 }
@@ -90,12 +84,12 @@ void Console::make_lines(const Settings& settings, const std::vector<RankFacts>&
   std::vector<int> last;
   for (const auto& screen : screens_) {
     last.push_back(static_cast<RawChannel&>(*screen->channel).last());
-    screen->channel = std::make_unique<LineChannel>(screen->sink.writer, shared);
+    screen->channel = std::make_unique<LineChannel>(screen->writer, shared);
   }
   const int size = count_ranks(ranks);
   for (size_t id = 0; id < before; ++id) add_rank(settings, ranks[id], id, size);
   for (size_t i = 0; i < screens_.size(); ++i) {
-    if (!screens_[i]->sink.writer.mid_line()) continue;
+    if (!screens_[i]->writer.mid_line()) continue;
     for (size_t at = static_cast<size_t>(last[i]); at < before * kStreams; at += kStreams) {
       if (slots_[at].channel != screens_[i]->channel.get()) continue;
       static_cast<LineChannel&>(*screens_[i]->channel).resume(slots_[at].slot);
@@ -111,7 +105,7 @@ void Console::add_rank(const Settings& settings, const RankFacts& facts, std::si
     Screen& screen = stream == Stream::out ? *screens_.front() : *screens_.back();
     const StreamFacts who{facts, rank, world_size, stream};
     ConsoleSlot& slot = slots_[id * kStreams + static_cast<std::size_t>(stream)];
-    slot = {screen.channel.get(), static_cast<int>(stream), &screen.sink};
+    slot = {screen.channel.get(), static_cast<int>(stream), &screen};
     if (auto* json = dynamic_cast<JsonlChannel*>(slot.channel)) slot.slot = json->add(who);
     if (auto* lines = dynamic_cast<LineChannel*>(slot.channel)) {
       slot.slot = lines->add(prefix_of(settings, who, screen.fd));

@@ -6,20 +6,37 @@
 
 #include "output/channel.h"
 #include "output/output.h"
-#include "output/sink.h"
+#include "output/standard_streams.h"
 
 namespace dlaunch::output {
+
+/// One of our standard streams as the ranks' output sees it.
+struct Screen {
+  int fd;
+  std::string name;
+  FdWriter& writer;
+  std::unique_ptr<Channel> channel;
+  bool fed = false;  ///< it was given bytes of ranks: that these cannot be written is a failure of the job
+  bool told = false;
+
+  /// errno of a failure not told before, else 0.
+  int new_failure() {
+    if (told || !fed || writer.error() == 0) return 0;
+    told = true;
+    return writer.error();
+  }
+};
 
 /// Where one stream is shown: nowhere when `channel` is null.
 struct ConsoleSlot {
   Channel* channel = nullptr;
   int slot = 0;
-  Sink* sink = nullptr;
+  Screen* screen = nullptr;
 };
 
 class Console {
  public:
-  Console(const Settings& settings, const std::vector<RankFacts>& ranks, Output::Fds fds, Shared& shared);
+  Console(const Settings& settings, const std::vector<RankFacts>& ranks, StandardStreams& streams, Shared& shared);
 
   /// Those of the ranks from this id on. True when the slots of the ranks before changed, too: the one rank that was
   /// shown alone is not alone any more.
@@ -27,11 +44,6 @@ class Console {
 
   ConsoleSlot slot(int rank, Stream stream) const;
 
-  struct Screen {
-    int fd;
-    Sink sink;
-    std::unique_ptr<Channel> channel;
-  };
   /// One a fd; one for both when they are the same file or terminal, or when all goes to stdout.
   std::vector<std::unique_ptr<Screen>>& screens() { return screens_; }
   const std::vector<std::unique_ptr<Screen>>& screens() const { return screens_; }

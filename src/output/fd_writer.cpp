@@ -75,7 +75,8 @@ FdWriter::FdWriter(FdWriter&& other) noexcept
       error_(other.error_),
       mid_line_(other.mid_line_),
       queue_(std::move(other.queue_)),
-      sent_(other.sent_) {}
+      sent_(other.sent_),
+      written_(other.written_) {}
 
 FdWriter::~FdWriter() { close(); }
 
@@ -104,6 +105,12 @@ void FdWriter::write(std::span<const std::string_view> parts) {
   }
   const std::size_t done = pending() == 0 ? write_now(parts) : 0;
   if (error_ == 0) queue_rest(parts, done);
+}
+
+void FdWriter::overlay(std::string_view bytes) {
+  const bool mid_line = mid_line_;
+  write(bytes);
+  mid_line_ = mid_line;
 }
 
 void FdWriter::flush() {
@@ -138,6 +145,7 @@ std::size_t FdWriter::write_now(std::span<const std::string_view> parts) {
                                           : writev(poll_fd(), rest.parts.data(), static_cast<int>(rest.count));
     if (n >= 0) {
       done += static_cast<std::size_t>(n);
+      written_ += static_cast<std::uint64_t>(n);
     } else if (errno != EINTR && !wait_or_give_up()) {
       break;
     }

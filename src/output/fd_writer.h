@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,7 +30,10 @@ class FdWriter final : public Writer {
 
   using Writer::write;
   void write(std::span<const std::string_view> parts) override;
+  /// Bytes that leave the line as they found it, unfinished or not.
+  void overlay(std::string_view bytes);
   void flush();
+  std::uint64_t written() const { return written_; }
   /// Drops what is queued, and all that comes.
   void give_up();
   std::size_t pending() const override { return queue_.size() - sent_; }
@@ -64,6 +68,7 @@ class FdWriter final : public Writer {
   bool mid_line_ = false;
   std::string queue_;
   std::size_t sent_ = 0;  // of queue_
+  std::uint64_t written_ = 0;
 };
 
 }  // namespace dlaunch::output

@@ -8,6 +8,7 @@
 #include "output/label.h"
 #include "output/last_words.h"
 #include "output/rank_files.h"
+#include "output/sink.h"
 
 namespace dlaunch::output {
 namespace {
@@ -22,13 +23,13 @@ Settings with_joined_streams(Settings settings) {
 
 class Output::Impl {
  public:
-  Impl(Settings settings, std::vector<RankFacts> ranks)
-      : settings_(with_joined_streams(std::move(settings))), ranks_(std::move(ranks)) {
+  Impl(Settings settings, std::vector<RankFacts> ranks, StandardStreams& the_streams)
+      : streams(the_streams), settings_(with_joined_streams(std::move(settings))), ranks_(std::move(ranks)) {
     sources_.resize(ranks_.size() * kStreams);
     tails_.resize(ranks_.size());
   }
 
-  Result<void> open(Fds fds);
+  Result<void> open();
   Result<void> add(const std::vector<RankFacts>& more);
   bool ready(int rank, Stream stream) const;
   void feed(int rank, Stream stream, std::string_view bytes, At at);
@@ -39,16 +40,15 @@ class Output::Impl {
   void check_files();
   void finish_files(std::optional<int> failed);
   void give_up_files(Time now);
-  FdWriter& err_writer() const { return console_->screens().back()->sink.writer; }
   std::vector<std::string> last_words(int rank) const;
   std::uint64_t bytes(int rank, Stream stream) const;
   std::string path(int rank, Stream stream) const;
 
+  StandardStreams& streams;
   Shared shared;
   std::unique_ptr<RankFiles> files;
   std::optional<Error> write_error;
   bool reader_gone = false;
-  std::function<void()> before_showing = [] {};
 
  private:
   struct Source {
@@ -66,7 +66,7 @@ class Output::Impl {
     const bool one = settings_.merge_stderr || !ranks_[static_cast<std::size_t>(rank)].name.empty();
     return one ? Stream::out : Stream::err;
   }
-  void check(Sink& sink);
+  void check(Screen& screen);
   void tell(Error error);
   void connect(int rank, bool to_files = true);
   const RankFile* direct(int rank, Stream stream) const;
@@ -80,7 +80,7 @@ class Output::Impl {
   bool told_ = false;
 };
 
-Result<void> Output::Impl::open(Fds fds) {
+Result<void> Output::Impl::open() {
   if (settings_.label) {
     if (auto good = check_label_template(*settings_.label); !good) return fail(good.error());
   }
@@ -89,7 +89,7 @@ Result<void> Output::Impl::open(Fds fds) {
     if (!made) return fail(made.error());
     files = std::move(*made);
   }
-  console_.emplace(settings_, ranks_, fds, shared);
+  console_.emplace(settings_, ranks_, streams, shared);
   for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) connect(rank);
   return {};
 }
@@ -144,18 +144,19 @@ void Output::Impl::feed(int rank, Stream stream, std::string_view bytes, At at) 
     check_files();
   }
   if (s.console.channel) {
-    before_showing();
+    streams.showing();
+    s.console.screen->fed = true;
     s.console.channel->feed(s.console.slot, bytes, at);
-    check(*s.console.sink);
+    check(*s.console.screen);
   }
 }
 
 void Output::Impl::end(int rank, Stream stream, Time now) {
   Source& s = source(rank, stream);
   if (s.console.channel) {
-    before_showing();
+    streams.showing();
     s.console.channel->end(s.console.slot, now);
-    check(*s.console.sink);
+    check(*s.console.screen);
   }
   if (!s.file.file) return;
   files->end(std::exchange(s.file, {}), now);
@@ -163,20 +164,22 @@ void Output::Impl::end(int rank, Stream stream, Time now) {
 }
 
 std::vector<FdWriter*> Output::Impl::waiting() const {
-  std::vector<FdWriter*> all = files ? files->waiting() : std::vector<FdWriter*>{};
-  for (const auto& screen : console_->screens()) {
-    if (screen->sink.writer.pending() > 0) all.push_back(&screen->sink.writer);
-  }
+  std::vector<FdWriter*> all = streams.waiting();
+  if (!files) return all;
+  const std::vector<FdWriter*> of_files = files->waiting();
+  all.insert(all.end(), of_files.begin(), of_files.end());
   return all;
 }
 
 void Output::Impl::flush(FdWriter& writer, Time now) {
-  for (const auto& screen : console_->screens()) {
-    if (&screen->sink.writer != &writer) continue;
-    before_showing();
-    writer.flush();
-    screen->channel->drained(now);
-    return check(screen->sink);
+  if (streams.owns(writer)) {
+    streams.flush(writer);
+    for (const auto& screen : console_->screens()) {
+      if (&screen->writer != &writer) continue;
+      screen->channel->drained(now);
+      check(*screen);
+    }
+    return;
   }
   files->flush(writer, now);
   check_files();
@@ -201,19 +204,19 @@ void Output::Impl::check_files() {
 }
 
 void Output::Impl::tick(Time now) {
-  before_showing();
+  streams.showing();
   shared.timers.run(now);
-  for (const auto& screen : console_->screens()) check(screen->sink);
+  for (const auto& screen : console_->screens()) check(*screen);
 }
 
 /// A reader of stdout that goes away is no failure.
-void Output::Impl::check(Sink& sink) {
-  const int error = sink.new_failure();
+void Output::Impl::check(Screen& screen) {
+  const int error = screen.new_failure();
   if (error == 0) return;
-  if (error == EPIPE && sink.name == "stdout") {
+  if (error == EPIPE && screen.name == "stdout") {
     reader_gone = true;
   } else {
-    tell(sink_error("write " + sink.name, error));
+    tell(sink_error("write " + screen.name, error));
   }
 }
 
@@ -242,9 +245,10 @@ std::string Output::Impl::path(int rank, Stream stream) const {
   return file_path(*settings_.files, facts, rank - facts.first, count_ranks(ranks_, facts.world), stream);
 }
 
-Result<std::unique_ptr<Output>> Output::open(const Settings& settings, std::vector<RankFacts> ranks, Fds fds) {
-  auto impl = std::make_unique<Impl>(settings, std::move(ranks));
-  if (auto good = impl->open(fds); !good) return fail(good.error());
+Result<std::unique_ptr<Output>> Output::open(const Settings& settings, std::vector<RankFacts> ranks,
+                                             StandardStreams& streams) {
+  auto impl = std::make_unique<Impl>(settings, std::move(ranks), streams);
+  if (auto good = impl->open(); !good) return fail(good.error());
   return std::unique_ptr<Output>(new Output(std::move(impl)));
 }
 
@@ -258,6 +262,7 @@ void Output::feed(int rank, Stream stream, std::string_view bytes, Time now, std
 }
 void Output::end(int rank, Stream stream, Time now) { impl_->end(rank, stream, now); }
 std::vector<FdWriter*> Output::waiting() const { return impl_->waiting(); }
+StandardStreams& Output::streams() const { return impl_->streams; }
 void Output::flush(FdWriter& writer, Time now) { impl_->flush(writer, now); }
 int Output::news_fd() const { return impl_->files ? impl_->files->news_fd() : -1; }
 void Output::take_news() {
@@ -270,11 +275,6 @@ std::uint64_t Output::files_progress() const { return impl_->files ? impl_->file
 void Output::give_up_files(Time now) { impl_->give_up_files(now); }
 std::optional<Time> Output::deadline() const { return impl_->shared.timers.deadline(); }
 void Output::tick(Time now) { impl_->tick(now); }
-bool Output::mid_line() const { return impl_->err_writer().mid_line(); }
-void Output::before_showing(std::function<void()> hook) { impl_->before_showing = std::move(hook); }
-void Output::end_line() {
-  if (mid_line()) impl_->err_writer().write("\n");
-}
 std::optional<Error> Output::take_error() { return std::exchange(impl_->write_error, std::nullopt); }
 bool Output::reader_gone() const { return impl_->reader_gone; }
 std::vector<std::string> Output::last_words(int rank) const { return impl_->last_words(rank); }

@@ -1,7 +1,6 @@
 // The ranks' output on its way out: lines, labels, files, console. Passive: the launcher feeds it, waits for its fds
 // and deadlines, and stops reading a stream that is not ready(): that is the whole back-pressure, so memory stays
-// bounded. Owned by the launcher's run; the fds given must outlive it. Never changes the flags of the fds it is given.
-// The process must ignore SIGPIPE.
+// bounded. Owned by the launcher's run; the standard streams must outlive it.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +14,7 @@
 #include "base/error.h"
 #include "job/policy.h"
 #include "output/settings.h"
+#include "output/standard_streams.h"
 
 namespace dlaunch::output {
 
@@ -34,14 +34,10 @@ struct RankFacts {
 
 class Output {
  public:
-  struct Fds {
-    int out = 1;
-    int err = 2;
-  };
-
   /// Creates the per-rank files (all of them, also of silent ranks) or says which could not be. They are written by a
   /// process of their own, since a disk may hang.
-  static Result<std::unique_ptr<Output>> open(const Settings& settings, std::vector<RankFacts> ranks, Fds fds);
+  static Result<std::unique_ptr<Output>> open(const Settings& settings, std::vector<RankFacts> ranks,
+                                              StandardStreams& streams);
   ~Output();
 
   /// The ranks of another world, with the next ids. On an Error nothing is added. That a file cannot be made is told
@@ -62,6 +58,7 @@ class Output {
   /// one stands for both. They live as long as this. Once all streams have ended, nothing waiting means that all is
   /// shown, and on its way to the files.
   std::vector<FdWriter*> waiting() const;
+  StandardStreams& streams() const;
   void flush(FdWriter& writer, Time now);
 
   /// What says how the files fare, -1 without files: take_news() when it is readable. Streams may be ready after it.
@@ -80,14 +77,6 @@ class Output {
   /// When tick() must be called at the latest, to let go of a partial line (100 ms idle).
   std::optional<Time> deadline() const;
   void tick(Time now);
-
-  /// Whether what stderr (or stdout, where both are one) shows last is an unfinished line; end_line() finishes it, so
-  /// that something else can be said there.
-  bool mid_line() const;
-  void end_line();
-
-  /// Called before anything may reach stdout or stderr, so that something drawn there can be taken away.
-  void before_showing(std::function<void()> hook);
 
   /// The first sink that failed, once: a full disk, a closed pipe. Later bytes for that sink are dropped.
   std::optional<Error> take_error();

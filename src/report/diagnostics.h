@@ -1,9 +1,12 @@
 // What -v and -vv tell on stderr about what dlaunch does. `run` owns it and lends it to the rooms that POSIX touches;
 // the pure rooms never see it. Without -v it costs a comparison: no logger exists. Never give it a variable's value.
+// The streams must outlive it.
 #pragma once
 
 #include <memory>
 #include <string_view>
+
+#include "output/standard_streams.h"
 
 namespace dlaunch::report {
 
@@ -11,7 +14,7 @@ class Diagnostics {
  public:
   enum class Level { info = 1, detail = 2 };  ///< -v, -vv
 
-  explicit Diagnostics(int verbosity);
+  Diagnostics(output::StandardStreams& streams, int verbosity);
   ~Diagnostics();
   Diagnostics(const Diagnostics&) = delete;
   Diagnostics& operator=(const Diagnostics&) = delete;
@@ -19,7 +22,7 @@ class Diagnostics {
   /// Ask before building a text that costs something.
   bool on(Level level) const { return verbosity_ >= static_cast<int>(level); }
 
-  /// "dlaunch: text", with -vv "dlaunch: 12:34:56.789 text"; a text of several lines becomes as many.
+  /// "dlaunch: text", with -vv "dlaunch: 12:34:56.789 text"; as message() has it (base/printable.h).
   void info(std::string_view text) { say(Level::info, text); }
   void detail(std::string_view text) { say(Level::detail, text); }
 

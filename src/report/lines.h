@@ -9,12 +9,13 @@
 
 namespace dlaunch::report {
 
-/// Collects lines; whatever they hold, each is one line and safe to show.
+/// Collects messages as message() has them.
 class Lines {
  public:
-  void add(std::string_view text) { text_ += "dlaunch: " + printable(text) + '\n'; }
-  void add_each(const std::string& before, std::string_view texts) {
-    for (const std::string& line : split(trim(texts), '\n')) add(before + line);
+  void add(std::string_view text) { text_ += message("", text); }
+  /// Each line of `texts`, indented.
+  void add_each(std::string_view before, std::string_view texts) {
+    for (const std::string& line : split(trim(texts), '\n')) text_ += message(before, line);
   }
   void add_hint(std::string_view hint) {
     if (!hint.empty()) add_each("  ", hint);

@@ -14,8 +14,8 @@ std::string lost_hosts_text(const std::vector<job::LostHost>& lost, bool started
   Lines lines;
   const std::string after = " after " + duration_text(elapsed);
   if (lost.size() == 1) {
-    lines.add_each((started ? "a host was lost" : "a host could not be used") + after + ": ",
-                   lost[0].name + ": " + lost[0].why);
+    lines.add((started ? "a host was lost" : "a host could not be used") + after + ": " + lost[0].name + ": " +
+              std::string(trim(lost[0].why)));
     lines.add_hint(lost[0].hint);
     return lines.take();
   }
@@ -26,7 +26,7 @@ std::string lost_hosts_text(const std::vector<job::LostHost>& lost, bool started
   std::ranges::stable_sort(order, {}, [](const auto& entry) { return entry.first; });
   lines.add(std::to_string(lost.size()) + " hosts" + (started ? " were lost" : " could not be used") + after + ":");
   for (const auto& [size, reason] : order) {
-    lines.add_each("", fold_names(reason->second) + ": " + reason->first.first);
+    lines.add(fold_names(reason->second) + ": " + std::string(trim(reason->first.first)));
     lines.add_hint(reason->first.second);
   }
   return lines.take();

@@ -1,6 +1,5 @@
 #include "report/status_line.h"
 
-#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -54,6 +53,16 @@ std::string status_text(const Status& status, job::Time now) {
   return {};
 }
 
+StatusLine::StatusLine(output::StandardStreams& streams)
+    : streams_(streams), fd_(streams.fd(output::Stream::err)), terminal_(::isatty(fd_) == 1) {
+  streams_.before_showing([this] { clear(); });
+}
+
+StatusLine::~StatusLine() {
+  clear();
+  streams_.before_showing({});
+}
+
 void StatusLine::update(Status status, job::Time now) {
   if (!terminal_ || status == status_) return;
   if (status.phase != status_.phase) {
@@ -76,24 +85,27 @@ void StatusLine::tick(job::Time now) {
   due_ = now + kCountdown;
   std::string text = status_text(status_, now);
   text.resize(std::min(text.size(), static_cast<size_t>(std::max(1, columns() - 1))));  // the last column would wrap
-  if (text == shown_) return;
-  write(kClearLine + text);
+  if (text == shown_ || !may_draw()) return;
+  streams_.overlay(kClearLine + text);
   shown_ = std::move(text);
 }
 
 void StatusLine::clear() {
   if (shown_.empty()) return;
-  write(kClearLine);
   shown_.clear();
+  if (in_foreground()) streams_.overlay(kClearLine);
 }
 
-void StatusLine::write(const std::string& text) const {
-  pollfd room{fd_, POLLOUT, 0};
-  if (::poll(&room, 1, 0) != 1 || (room.revents & POLLOUT) == 0) return;
+/// Not on the unfinished line of a rank, a prompt maybe, and not from the background: the terminal could stop us
+/// (TOSTOP).
+bool StatusLine::may_draw() const {
+  const output::FdWriter& writer = streams_.writer(output::Stream::err);
+  return writer.pending() == 0 && !writer.mid_line() && in_foreground();
+}
+
+bool StatusLine::in_foreground() const {
   const pid_t foreground = ::tcgetpgrp(fd_);
-  if (foreground >= 0 && foreground != ::getpgrp()) return;  // from the background it could stop us (TOSTOP)
-  const ssize_t ignored = ::write(fd_, text.data(), text.size());
-  static_cast<void>(ignored);  // a line that could not be drawn is no failure
+  return foreground < 0 || foreground == ::getpgrp();
 }
 
 int StatusLine::columns() const {

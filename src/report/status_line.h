@@ -1,6 +1,6 @@
 // One line on the terminal while a start or an end takes long, rewritten in place and gone when it is over. Passive:
-// the launcher updates it, waits for its deadline, and calls clear() before it writes anything else to the terminal.
-// The fd must outlive it; its flags are left alone, and a terminal that would make a write wait gets nothing.
+// the launcher updates it and waits for its deadline. It goes before anything else is shown; while stderr has not taken
+// all that was written before, nothing is drawn. The streams must outlive it.
 #pragma once
 
 #include <chrono>
@@ -10,6 +10,7 @@
 
 #include "base/worlds.h"
 #include "job/policy.h"
+#include "output/standard_streams.h"
 
 namespace dlaunch::report {
 
@@ -36,9 +37,9 @@ class StatusLine {
   static constexpr std::chrono::milliseconds kPatience{300};  ///< a shorter phase is never shown
   static constexpr std::chrono::milliseconds kBetween{100};   ///< two drawings, at least
 
-  /// Without `terminal` it never shows anything.
-  StatusLine(int fd, bool terminal) : fd_(fd), terminal_(terminal) {}
-  ~StatusLine() { clear(); }
+  /// It never shows anything where stderr is no terminal.
+  explicit StatusLine(output::StandardStreams& streams);
+  ~StatusLine();
   StatusLine(const StatusLine&) = delete;
   StatusLine& operator=(const StatusLine&) = delete;
 
@@ -52,11 +53,13 @@ class StatusLine {
   void clear();
 
  private:
-  void write(const std::string& text) const;
+  bool may_draw() const;
+  bool in_foreground() const;
   int columns() const;
 
-  int fd_;
-  bool terminal_;
+  output::StandardStreams& streams_;
+  const int fd_;
+  const bool terminal_;
   Status status_;
   job::Time due_;      // of the next drawing
   std::string shown_;  // what stands on the terminal; empty: nothing

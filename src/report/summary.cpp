@@ -222,6 +222,7 @@ std::string failure_summary(const Summary& s) {
   Lines lines;
   for (const std::string& left : s.outcome.leftovers) lines.add("could not confirm the end of: " + left);
   if (s.outcome.cause == job::Cause::output_failed && s.outcome.detail.empty()) return lines.take();  // a quiet end
+  if (s.outcome.unread) lines.add("the end of the ranks' output is not shown: nobody read it");
   const Groups groups = group_ranks(s.outcome);
   if (s.outcome.cause != job::Cause::success) tell_consequences(s.plan.worlds, groups, s.outcome.cause, lines);
   tell_cause(s, groups, lines);

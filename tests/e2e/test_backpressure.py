@@ -147,5 +147,66 @@ class SlowReader(Case):
         self.assertEqual(set(numbers), {b"%d" % n for n in range(1, 20001)})
 
 
+class SleepingReader(Case):
+    """Nobody reads stderr, into which dlaunch itself says much."""
+
+    CHATTY = ("-vv", "-n", 100, *sh("seq 20000 >&2; exec sleep 100"))
+
+    def start_unread(self, *args, together=True):
+        """Both streams in one pipe, or stdout apart."""
+        streams = (subprocess.PIPE, subprocess.STDOUT) if together else (subprocess.DEVNULL, subprocess.PIPE)
+        job = self.start(*args, stdin=subprocess.DEVNULL, stdout=streams[0], stderr=streams[1])
+        self.addCleanup((job.stdout or job.stderr).close)
+        return job
+
+    def unread_jobs(self, *args):
+        """One a way in which what dlaunch says can meet what the ranks write."""
+        return {
+            "one pipe": self.start_unread(*args, *self.CHATTY),
+            "stderr apart": self.start_unread(*args, *self.CHATTY, together=False),
+            "jsonl": self.start_unread("--format", "jsonl", *args, *self.CHATTY),
+            "jsonl, stderr apart": self.start_unread("--format", "jsonl", *args, *self.CHATTY, together=False),
+            "a terminal for each rank": self.start_unread("--pty", *args, *self.CHATTY),
+            "another host": self.start_unread("--exec", "env HOST={host}", "-H", "elsewhere:100", *args, *self.CHATTY),
+        }
+
+    def assert_end(self, jobs, code, within):
+        end = time.monotonic() + within
+        for name, job in jobs.items():
+            with self.subTest(name):
+                try:
+                    self.assertEqual(job.wait(max(0.1, end - time.monotonic())), code)
+                except subprocess.TimeoutExpired:
+                    self.fail(f"it waits for the reader for more than {within} s")
+
+    def test_a_time_limit_holds(self):
+        self.assert_end(self.unread_jobs("--timeout", 2), 124, 25)
+
+    def test_term_is_obeyed(self):
+        jobs = self.unread_jobs()
+        time.sleep(3)
+        for job in jobs.values():
+            job.terminate()
+        self.assert_end(jobs, 143, 25)
+
+    def test_interrupted_twice_it_is_gone(self):
+        jobs = self.unread_jobs()
+        time.sleep(3)
+        for _ in range(2):
+            for job in jobs.values():
+                job.send_signal(signal.SIGINT)
+            time.sleep(0.5)
+        self.assert_end(jobs, 130, 15)
+
+    def test_a_healthy_job_goes_on(self):
+        """Longer than agents wait for a sign of life, with more to say than waits for a reader."""
+        with self.start_unread("-vv", "-n", 300, *sh("seq 3000; sleep 1; exit 0")) as job:
+            time.sleep(18)
+            out = job.stdout.read()
+            self.assertEqual(job.wait(support.TIMEOUT), 0, out[-500:])
+        said = [line for line in out.splitlines() if line.startswith(b"dlaunch: ")]
+        self.assertEqual(len(out.splitlines()) - len(said), 300 * 3000)
+
+
 if __name__ == "__main__":
     support.main()

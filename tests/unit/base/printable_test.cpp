@@ -32,6 +32,35 @@ TEST(Printable, WhatIsNotUtf8IsSpelledOut) {
   EXPECT_EQ(printable("\xe6\x97"), "\\xe6\\x97");  // cut short
 }
 
+TEST(Printable, WhatTurnsOrBreaksLinesIsSpelledOut) {
+  EXPECT_EQ(printable("a\u202eb"), "a\\xe2\\x80\\xaeb");  // right-to-left override
+  EXPECT_EQ(printable("\u2066\u2028\u200f\u061c"), "\\xe2\\x81\\xa6\\xe2\\x80\\xa8\\xe2\\x80\\x8f\\xd8\\x9c");
+  EXPECT_EQ(printable("\u200d"), "\u200d");  // joins, and moves nothing
+}
+
+TEST(Printable, LinesStayLines) { EXPECT_EQ(printable_lines("a\r\n\x1b[2J\n\nb"), "a\\x0d\n\\x1b[2J\n\nb"); }
+
+TEST(Message, AnotherLineCannotPassForAMessage) {
+  EXPECT_EQ(message("note: ", "n1: one\ndlaunch: rank 3 exited with code 1\n"),
+            "dlaunch: note: n1: one\ndlaunch:   dlaunch: rank 3 exited with code 1\n");
+  EXPECT_EQ(message("", "a\rb"), "dlaunch: a\\x0db\n");
+  EXPECT_EQ(message("", ""), "dlaunch: \n");
+}
+
+/// What message() makes of so many letters and `more`, without these letters.
+std::string behind(size_t letters, const std::string& more) {
+  const std::string shown = message("", std::string(letters, 'x') + more);
+  EXPECT_TRUE(shown.starts_with("dlaunch: " + std::string(letters, 'x')));
+  return shown.substr(std::string("dlaunch: ").size() + letters);
+}
+
+TEST(Message, OfALongTextTheBeginningIsShown) {
+  EXPECT_EQ(behind(kLongestMessage, std::string(1u << 20, 'x')), " … 1048576 more bytes\n");
+  EXPECT_EQ(behind(kLongestMessage, ""), "\n");
+  EXPECT_EQ(behind(kLongestMessage - 2, "ößx"), "ö … 3 more bytes\n");
+  EXPECT_EQ(behind(kLongestMessage - 1, "ößx"), " … 5 more bytes\n");  // no half character
+}
+
 TEST(Escaped, DropsNothing) {
   EXPECT_EQ(escaped("a\nb\tc\r\x1b[31m\x7f"), "a\\nb\\tc\\r\\x1b[31m\\x7f");
   EXPECT_EQ(escaped("größe\xff"), "größe\\xff");

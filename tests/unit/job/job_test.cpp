@@ -60,6 +60,12 @@ class Script {
   Job job;
 };
 
+Policy timeout_of(int time) {
+  Policy policy;
+  policy.timeout = seconds(time);
+  return policy;
+}
+
 const ExitStatus kOk = ExitStatus(Exited{0});
 const ExitStatus kTermed = ExitStatus(Signaled{SIGTERM, false, false});
 
@@ -180,7 +186,8 @@ TEST(Job, CtrlCOncePassesItOnTwiceKillsThriceLeaves) {
   s.start();
   EXPECT_THAT(s.say(UserSignal{SIGINT}, 1), ElementsAre(Action(SignalRanks{SIGINT}), Action(SignalRanks{SIGCONT})));
   EXPECT_THAT(s.say(UserSignal{SIGINT}, 2), ElementsAre(Action(SignalRanks{SIGKILL})));
-  EXPECT_THAT(s.say(UserSignal{SIGINT}, 3), ElementsAre(Action(DropHost{0}), Action(Finished{})));
+  EXPECT_THAT(s.say(UserSignal{SIGINT}, 3),
+              ElementsAre(Action(DropHost{0}), Action(Finished{}), Action(StopWaiting{})));
   EXPECT_EQ(s.job.outcome().exit_code, 130);
   EXPECT_THAT(s.job.outcome().leftovers, ElementsAre("node0: did not confirm in time that nothing is left"));
 }
@@ -191,7 +198,7 @@ TEST(Job, CtrlCWhileAgentsEndWhatRanksLeftKillsItAndKeepsTheOutcome) {
   s.end(0, kOk, 1);
   EXPECT_THAT(s.say(UserSignal{SIGINT}, 2), ElementsAre(Action(SignalRanks{SIGKILL})));
   EXPECT_EQ(s.deadline(), 12);
-  EXPECT_THAT(s.say(HostClean{0, {}}, 3), ElementsAre(Action(DropHost{0}), Action(Finished{})));
+  EXPECT_THAT(s.say(HostClean{0, {}}, 3), ElementsAre(Action(DropHost{0}), Action(Finished{}), Action(StopWaiting{})));
   EXPECT_EQ(s.job.outcome().exit_code, 0);
 }
 
@@ -225,9 +232,7 @@ TEST(Job, OtherSignalsArePassedOn) {
 }
 
 TEST(Job, TimeoutEndsWith124) {
-  Policy policy;
-  policy.timeout = seconds(10);
-  Script s(1, policy);
+  Script s(1, timeout_of(10));
   s.start();
   EXPECT_EQ(s.deadline(), 10);
   EXPECT_THAT(s.tick(10), Contains(Action(SignalRanks{SIGTERM})));
@@ -290,8 +295,77 @@ TEST(Job, WaitsForTheReaderHoweverSlowButNotForCtrlC) {
   EXPECT_FALSE(s.job.deadline());
   EXPECT_THAT(s.say(UserSignal{SIGINT}, 100), IsEmpty());
   EXPECT_THAT(s.say(UserSignal{SIGINT}, 101), ElementsAre(Action(FinishHost{0})));
-  EXPECT_THAT(s.say(HostClean{0, {}}, 102), ElementsAre(Action(DropHost{0}), Action(Finished{})));
+  EXPECT_THAT(s.say(HostClean{0, {}}, 102),
+              ElementsAre(Action(DropHost{0}), Action(Finished{}), Action(StopWaiting{})));
   EXPECT_THAT(s.job.outcome().leftovers, IsEmpty());
+  EXPECT_TRUE(s.job.outcome().unread);
+}
+
+TEST(Job, ATimeOutWaitsForTheReaderOnlyWhileItReads) {
+  Script s(2, timeout_of(10));
+  s.start();
+  s.tick(10);
+  s.end(0, kTermed, 11);
+  s.say(RankEnded{1, kTermed, 11}, 11);  // its pipe is full
+  EXPECT_EQ(s.deadline(), 16);
+  s.job.reader_took_some(s.at(14));
+  EXPECT_EQ(s.deadline(), 19);
+  s.job.heard_output(s.at(18));
+  EXPECT_EQ(s.deadline(), 23);
+  EXPECT_THAT(s.tick(23), ElementsAre(Action(FinishHost{0})));
+  EXPECT_TRUE(s.job.outcome().unread);
+  EXPECT_THAT(s.say(HostClean{0, {}}, 24), ElementsAre(Action(DropHost{0}), Action(Finished{}), Action(StopWaiting{})));
+  EXPECT_EQ(s.job.outcome().exit_code, kExitTimeout);
+}
+
+TEST(Job, AReaderThatTricklesHasAnEndToo) {
+  Script s(1, timeout_of(10));
+  s.start();
+  s.tick(10);
+  s.say(RankEnded{0, kTermed, 11}, 11);
+  for (int time = 12; time <= 40; ++time) s.job.reader_took_some(s.at(time));
+  EXPECT_EQ(s.deadline(), 41);
+}
+
+TEST(Job, ATimeOutCountsWhileOnlyTheReaderIsWaitedFor) {
+  Script s(1, timeout_of(10));
+  s.start();
+  s.end(0, kOk, 1);
+  s.say(HostClean{0, {}}, 2);
+  EXPECT_EQ(s.job.phase(), Phase::finished);
+  EXPECT_EQ(s.deadline(), 10);
+  EXPECT_THAT(s.tick(10), ElementsAre(Action(StopWaiting{})));
+  EXPECT_EQ(s.job.outcome().cause, Cause::timeout);
+  EXPECT_EQ(s.job.outcome().exit_code, kExitTimeout);
+}
+
+TEST(Job, AfterTermTheReaderHasADeadlineAfterCtrlCNone) {
+  for (const int signal : {SIGTERM, SIGHUP, SIGINT}) {
+    Script s(1);
+    s.start();
+    s.say(UserSignal{signal}, 1);
+    s.end(0, kTermed, 2);
+    s.say(HostClean{0, {}}, 3);
+    EXPECT_EQ(s.job.phase(), Phase::finished);
+    if (signal == SIGINT) {
+      EXPECT_FALSE(s.job.deadline());
+      EXPECT_THAT(s.say(UserSignal{SIGINT}, 20), ElementsAre(Action(StopWaiting{})));
+    } else {
+      EXPECT_EQ(s.deadline(), 8);
+      EXPECT_THAT(s.tick(8), ElementsAre(Action(StopWaiting{})));
+    }
+    EXPECT_EQ(s.job.outcome().exit_code, 128 + signal);
+  }
+}
+
+TEST(Job, ASignalWhileOnlyTheReaderIsWaitedForIsTheOutcomeOfASuccess) {
+  Script s(1);
+  s.start();
+  s.end(0, kOk, 1);
+  s.say(HostClean{0, {}}, 2);
+  EXPECT_THAT(s.say(UserSignal{SIGINT}, 3), ElementsAre(Action(StopWaiting{})));
+  EXPECT_EQ(s.job.outcome().cause, Cause::interrupted);
+  EXPECT_EQ(s.job.outcome().exit_code, 130);
 }
 
 TEST(Job, NotStartedEndsTheOthersWithItsShellCode) {

@@ -187,7 +187,8 @@ job::Outcome Stage::run(std::vector<std::string> argv, int ranks, const std::fun
     plan.ranks.push_back({rank, 0, host, rank % ranks, {}, {"RANK=" + std::to_string(rank)}});
   }
   if (change) change(plan);
-  auto output = output::Output::open(settings.output, rank_facts(plan), {out.fd(), err.fd()});
+  output::StandardStreams streams({out.fd(), err.fd()});
+  auto output = output::Output::open(settings.output, rank_facts(plan), streams);
   EXPECT_TRUE(output);
   if (read_at_once) {
     out.begin();

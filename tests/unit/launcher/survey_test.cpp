@@ -209,7 +209,8 @@ TEST_F(SurveyTest, TheLauncherTakesOverTheLinks) {
   }
   settings.stdin_target.kind = StdinTarget::Kind::none;
   Console out, err;
-  const auto output = output::Output::open({}, rank_facts(plan), {out.fd(), err.fd()});
+  output::StandardStreams streams({out.fd(), err.fd()});
+  const auto output = output::Output::open({}, rank_facts(plan), streams);
   ASSERT_TRUE(output);
   const job::Policy policy;
   Launcher launcher(io, {plan, settings, policy, **output, links, {}, {}, {}, {}, {}});

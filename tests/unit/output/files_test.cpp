@@ -21,11 +21,9 @@ Settings to(const std::string& target, bool copy = true) {
 }
 
 Result<std::unique_ptr<Output>> open_quietly(const Settings& settings, int ranks) {
-  const Output::Fds nowhere{open("/dev/null", O_WRONLY | O_CLOEXEC), open("/dev/null", O_WRONLY | O_CLOEXEC)};
-  auto output = Output::open(settings, facts_of(ranks), nowhere);
-  close(nowhere.out);
-  close(nowhere.err);
-  return output;
+  static const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  static StandardStreams nowhere({null, null});
+  return Output::open(settings, facts_of(ranks), nowhere);
 }
 
 int mode_of(const std::string& path) {

@@ -276,21 +276,17 @@ TEST(Lines, AStreamThatMayNotBeReadIsNotIdle) {
 
 TEST(Lines, WhatIsSaidBetweenBeginsALine) {
   Stage stage({}, 2, true);
-  EXPECT_FALSE(stage.output->mid_line());
   stage.feed(0, "name? ");
-  EXPECT_FALSE(stage.output->mid_line());
   stage.wait(kIdle);
-  EXPECT_TRUE(stage.output->mid_line());
-  stage.output->end_line();
-  stage.output->end_line();
-  EXPECT_FALSE(stage.output->mid_line());
-  EXPECT_EQ(stage.shown(), "name? \n");
+  stage.streams.say(StandardStreams::Importance::needed, "dlaunch: one\n");
+  stage.streams.say(StandardStreams::Importance::needed, "dlaunch: two\n");
+  EXPECT_EQ(stage.shown(), "name? \ndlaunch: one\ndlaunch: two\n");
 }
 
 TEST(Lines, WhatWasDrawnIsTakenAwayBeforeOutputIsShown) {
   Stage stage({}, 2);
   int taken_away = 0;
-  stage.output->before_showing([&] {
+  stage.streams.before_showing([&] {
     ++taken_away;
     EXPECT_EQ(stage.out.read(), "");
   });
@@ -415,7 +411,8 @@ TEST(Lines, FullStdoutIsAnErrorOnce) {
   signal(SIGPIPE, SIG_IGN);
   const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
   Reader err;
-  auto output = std::move(*Output::open({}, facts_of(2), {full, err.writer()}));
+  StandardStreams streams({full, err.writer()});
+  auto output = std::move(*Output::open({}, facts_of(2), streams));
   output->feed(0, Stream::out, "x\n", Time{}, kWall);
   const auto error = output->take_error();
   ASSERT_TRUE(error);
@@ -434,7 +431,8 @@ TEST(Lines, ColorOnATerminalOnTheLabelOnly) {
   Settings settings = labelled();
   const auto shown = [&](Color color) {
     settings.color = color;
-    auto output = std::move(*Output::open(settings, facts_of(2), {terminal, terminal}));
+    StandardStreams streams({terminal, terminal});
+    auto output = std::move(*Output::open(settings, facts_of(2), streams));
     output->feed(0, Stream::out, "x\n", Time{}, kWall);
     std::array<char, 100> some{};
     const ssize_t n = read(master, some.data(), some.size());
@@ -452,7 +450,8 @@ TEST(Lines, ColorOnATerminalOnTheLabelOnly) {
 TEST(Lines, BadLabelIsRefused) {
   Settings settings;
   settings.label = "{rnk}";
-  const auto output = Output::open(settings, facts_of(1), {1, 2});
+  StandardStreams streams({1, 2});
+  const auto output = Output::open(settings, facts_of(1), streams);
   ASSERT_FALSE(output);
   EXPECT_THAT(to_text(output.error()), HasSubstr("{rank}"));
 }

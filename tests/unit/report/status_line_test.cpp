@@ -1,6 +1,7 @@
 #include "report/status_line.h"
 
 #include <gmock/gmock.h>
+#include <poll.h>
 #include <pty.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -37,6 +38,7 @@ class OnATerminal : public testing::Test {
   OnATerminal() {
     winsize size{24, 40, 0, 0};
     if (::openpty(&master, &terminal, nullptr, nullptr, &size) != 0) throw std::runtime_error("openpty");
+    streams.emplace(output::StandardStreams::Fds{terminal, terminal});
   }
   ~OnATerminal() override {
     ::close(master);
@@ -53,10 +55,11 @@ class OnATerminal : public testing::Test {
   }
   int master = -1;
   int terminal = -1;
+  std::optional<output::StandardStreams> streams;
 };
 
 TEST_F(OnATerminal, AShortPhaseIsNeverShown) {
-  StatusLine line(terminal, true);
+  StatusLine line(*streams);
   line.update(starting(0), kNow);
   EXPECT_EQ(line.deadline(), kNow + 300ms);
   line.update(starting(64), kNow + 299ms);
@@ -67,7 +70,7 @@ TEST_F(OnATerminal, AShortPhaseIsNeverShown) {
 }
 
 TEST_F(OnATerminal, ALongPhaseIsRewrittenInPlaceAndGoneAfterwards) {
-  StatusLine line(terminal, true);
+  StatusLine line(*streams);
   line.update(starting(1), kNow);
   line.tick(kNow + 300ms);
   EXPECT_EQ(shown(), "\r\x1b[Kstarting: 1 of 64 ranks");
@@ -82,7 +85,7 @@ TEST_F(OnATerminal, ALongPhaseIsRewrittenInPlaceAndGoneAfterwards) {
 }
 
 TEST_F(OnATerminal, CountsDownOnceASecondAndComesBackAfterClear) {
-  StatusLine line(terminal, true);
+  StatusLine line(*streams);
   line.update({.phase = Phase::ending, .waiting = {1}, .signal = SIGTERM, .kill_at = kNow + 5s}, kNow);
   line.tick(kNow + 300ms);
   EXPECT_EQ(line.deadline(), kNow + 1300ms);
@@ -95,7 +98,7 @@ TEST_F(OnATerminal, CountsDownOnceASecondAndComesBackAfterClear) {
 }
 
 TEST_F(OnATerminal, AnotherPhaseIsPatientAgain) {
-  StatusLine line(terminal, true);
+  StatusLine line(*streams);
   line.update(starting(1), kNow);
   line.tick(kNow + 300ms);
   line.update({.phase = Phase::ending, .waiting = {1}}, kNow + 400ms);
@@ -105,19 +108,41 @@ TEST_F(OnATerminal, AnotherPhaseIsPatientAgain) {
 
 TEST_F(OnATerminal, AStoppedTerminalIsNotWaitedFor) {
   ASSERT_EQ(::tcflow(terminal, TCOOFF), 0);
-  StatusLine line(terminal, true);
+  StatusLine line(*streams);
   line.update(starting(1), kNow);
   line.tick(kNow + 300ms);  // would block for ever
   ::tcflow(terminal, TCOON);
   EXPECT_EQ(shown(), "");
 }
 
-TEST_F(OnATerminal, WithoutATerminalNothingIsShown) {
-  StatusLine line(terminal, false);
+TEST_F(OnATerminal, GoesBeforeAnythingElseIsShown) {
+  StatusLine line(*streams);
+  line.update(starting(1), kNow);
+  line.tick(kNow + 300ms);
+  streams->say(output::StandardStreams::Importance::needed, "dlaunch: said\n");
+  EXPECT_EQ(shown(), "\r\x1b[Kstarting: 1 of 64 ranks\r\x1b[Kdlaunch: said\r\n");
+}
+
+TEST_F(OnATerminal, IsNotDrawnOnTheUnfinishedLineOfARank) {
+  StatusLine line(*streams);
+  streams->writer(output::Stream::out).write("name? ");
+  line.update(starting(1), kNow);
+  line.tick(kNow + 300ms);
+  EXPECT_EQ(shown(), "name? ");
+}
+
+TEST(StatusLineInAPipe, NothingIsShown) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  output::StandardStreams streams({ends[1], ends[1]});
+  StatusLine line(streams);
   line.update(starting(1), kNow);
   EXPECT_EQ(line.deadline(), std::nullopt);
   line.tick(kNow + 1s);
-  EXPECT_EQ(shown(), "");
+  pollfd bytes{ends[0], POLLIN, 0};
+  EXPECT_EQ(::poll(&bytes, 1, 0), 0);
+  ::close(ends[0]);
+  ::close(ends[1]);
 }
 
 }  // namespace

@@ -1,0 +1,91 @@
+#include "output/standard_streams.h"
+
+#include <poll.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/printable.h"
+
+namespace dlaunch::output {
+namespace {
+
+bool same_file(int a, int b) {
+  struct stat x{};
+  struct stat y{};
+  if (fstat(a, &x) != 0 || fstat(b, &y) != 0) return false;
+  return a == b || (x.st_dev == y.st_dev && x.st_ino == y.st_ino);
+}
+
+std::string counted(std::size_t number, std::string_view one, std::string_view several) {
+  return std::to_string(number) + ' ' + std::string(number == 1 ? one : several);
+}
+
+}  // namespace
+
+StandardStreams::StandardStreams(Fds fds) : fds_(fds), out_(FdWriter::borrowed(fds.out)) {
+  if (!same_file(fds.out, fds.err)) err_.emplace(FdWriter::borrowed(fds.err));
+}
+
+void StandardStreams::say(Importance importance, std::string_view lines) {
+  if (lines.empty()) return;
+  const std::string text = printable_lines(lines);
+  if (drop(importance, text)) return;
+  tell_dropped();
+  showing();
+  FdWriter& err = error_writer();
+  if (err.mid_line()) err.write("\n");
+  err.write(text);
+  if (err.pending() > 0 && on_waiting_) on_waiting_();
+}
+
+bool StandardStreams::drop(Importance importance, const std::string& lines) {
+  if (importance == Importance::needed || error_writer().pending() + lines.size() <= kMostWaiting) return false;
+  std::size_t& dropped = importance == Importance::note ? dropped_.notes : dropped_.verbose;
+  dropped += static_cast<std::size_t>(std::ranges::count(lines, '\n'));
+  return true;
+}
+
+void StandardStreams::tell_dropped() {
+  const auto [notes, verbose] = std::exchange(dropped_, {});
+  if (notes + verbose == 0) return;
+  std::string what = notes > 0 ? counted(notes, "note", "notes") : "";
+  if (verbose > 0) what += (what.empty() ? "" : " and ") + counted(verbose, "line", "lines") + " of -v";
+  say(Importance::needed,
+      message("", what + (notes + verbose == 1 ? " was" : " were") + " not shown: nobody read stderr"));
+}
+
+void StandardStreams::overlay(std::string_view bytes) {
+  error_writer().overlay(bytes);
+  if (error_writer().pending() > 0 && on_waiting_) on_waiting_();
+}
+
+std::vector<FdWriter*> StandardStreams::waiting() {
+  std::vector<FdWriter*> all;
+  if (out_.pending() > 0) all.push_back(&out_);
+  if (err_ && err_->pending() > 0) all.push_back(&*err_);
+  return all;
+}
+
+void StandardStreams::flush(FdWriter& writer) {
+  writer.flush();
+  if (error_writer().pending() == 0) tell_dropped();
+}
+
+void StandardStreams::wait_written() {
+  tell_dropped();
+  for (std::vector<FdWriter*> all = waiting(); !all.empty(); all = waiting()) {
+    pollfd ready{all.front()->poll_fd(), POLLOUT, 0};
+    poll(&ready, 1, -1);
+    flush(*all.front());
+  }
+}
+
+void StandardStreams::give_up() {
+  dropped_ = {};
+  out_.give_up();
+  if (err_) err_->give_up();
+}
+
+}  // namespace dlaunch::output
