@@ -79,8 +79,8 @@ class BootstrapStream::Impl : public std::enable_shared_from_this<BootstrapStrea
 
   void read() {
     std::array<char, kReadSize> buffer;
-    const ssize_t got = ::read(stream_.native_handle(), buffer.data(), buffer.size());
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return wait_readable();
+    const ssize_t got = TEMP_FAILURE_RETRY(::read(stream_.native_handle(), buffer.data(), buffer.size()));
+    if (got < 0 && errno == EAGAIN) return wait_readable();
     if (got <= 0) return fail(handlers_.ended, "the way to it ended before an agent answered");
     switch (bootstrap_.feed({buffer.data(), static_cast<size_t>(got)})) {
       case Next::wait:

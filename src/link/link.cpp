@@ -15,7 +15,7 @@ constexpr size_t kReadSize = 256u << 10;
 constexpr size_t kCompactAbove = 1u << 20;
 constexpr char kClosed[] = "closed by the other side";
 
-bool would_block(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
+bool would_block(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
 
 }  // namespace
 

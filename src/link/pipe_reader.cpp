@@ -59,8 +59,8 @@ class PipeReader::Impl : public std::enable_shared_from_this<PipeReader::Impl> {
     for (size_t left = kTurn; left >= PipeReader::kLeastRead;) {
       const size_t allowed = std::min({consumer_.allowance(), scratch_.size(), left});
       if (allowed == 0) return;
-      const ssize_t got = ::read(fd_.native_handle(), scratch_.data(), allowed);
-      if (got < 0 && (errno == EAGAIN || errno == EINTR)) break;
+      const ssize_t got = TEMP_FAILURE_RETRY(::read(fd_.native_handle(), scratch_.data(), allowed));
+      if (got < 0 && errno == EAGAIN) break;
       if (got <= 0) return finish();  // the end; of a terminal too, which says EIO
       left -= static_cast<size_t>(got);
       deliver(got);

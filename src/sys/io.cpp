@@ -71,14 +71,14 @@ bool write_all(int fd, std::string_view bytes) {
 }
 
 ssize_t send_some(int fd, std::string_view bytes, std::span<const Fd> fds) {
-  if (fds.empty()) return ::write(fd, bytes.data(), bytes.size());
+  if (fds.empty()) return TEMP_FAILURE_RETRY(::write(fd, bytes.data(), bytes.size()));
   iovec part{const_cast<char*>(bytes.data()), bytes.size()};  // sendmsg does not write through it
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
   alignas(cmsghdr) ControlBuffer control{};
   attach(message, control, fds);
-  return ::sendmsg(fd, &message, MSG_NOSIGNAL);
+  return TEMP_FAILURE_RETRY(::sendmsg(fd, &message, MSG_NOSIGNAL));
 }
 
 ssize_t receive_some(int fd, std::span<char> into, std::vector<Fd>& fds) {
@@ -89,8 +89,8 @@ ssize_t receive_some(int fd, std::span<char> into, std::vector<Fd>& fds) {
   alignas(cmsghdr) ControlBuffer control{};
   message.msg_control = control.data();
   message.msg_controllen = control.size();
-  const ssize_t got = ::recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
-  if (got < 0 && errno == ENOTSOCK) return ::read(fd, into.data(), into.size());
+  const ssize_t got = TEMP_FAILURE_RETRY(::recvmsg(fd, &message, MSG_CMSG_CLOEXEC));
+  if (got < 0 && errno == ENOTSOCK) return TEMP_FAILURE_RETRY(::read(fd, into.data(), into.size()));
   if (got >= 0) detach(message, fds);
   return got;
 }

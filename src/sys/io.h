@@ -32,11 +32,12 @@ bool write_all(int fd, std::string_view bytes);
 /// How many descriptors one message of send_some may carry (SCM_MAX_FD is 253).
 inline constexpr std::size_t kMaxPassedFds = 64;
 
-/// Writes what the descriptor takes now, with `fds` attached (then it must be a unix socket). -1 with errno.
+/// Writes what the descriptor takes now, with `fds` attached (then it must be a unix socket). -1 with errno, never
+/// EINTR.
 ssize_t send_some(int fd, std::string_view bytes, std::span<const Fd> fds);
 
 /// Reads what is there now and appends descriptors that came with it (a pipe carries none). 0 at the end, -1 with
-/// errno.
+/// errno, never EINTR.
 ssize_t receive_some(int fd, std::span<char> into, std::vector<Fd>& fds);
 
 }  // namespace dlaunch::sys

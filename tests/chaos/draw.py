@@ -134,7 +134,7 @@ def draw(seed, number):
     step.stdin = random_.random() < 0.15
     step.full_disk = step.mode in IN_FILES and random_.random() < 0.15
     if random_.random() < 0.06:
-        step.mpi, step.ranks = random_.choice(("mpich", "openmpi")), min(step.ranks, 4)
+        step.mpi, step.ranks = random_.choice(("mpich", "openmpi")), random_.choice((2, 3, 4))
         step.way, step.hosts = "local", {}
         step.codes, step.quirks, step.stdin, step.full_disk = {}, {}, False, False
     _draw_faults(random_, step, lasts)

@@ -37,9 +37,14 @@ class Ender:
     sure: bool = True
 
 
+def named(host):
+    """What names it, also in a folded list of hosts: node[1,3]."""
+    return rf"{host}|node\[[\d,-]*\]" if host.startswith("node") else re.escape(host)
+
+
 def ender_of(done, step):
     """None for a fault that ends no job."""
-    fault, host = done.fault, re.escape(done.fault.host)
+    fault, host = done.fault, named(done.fault.host)
     if step.way == "exec":
         host = "node"  # which of its names the agent has, /proc does not tell
     if fault.act in ("pause", "sleep") or not done.hit:
