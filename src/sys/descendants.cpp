@@ -54,7 +54,7 @@ std::vector<Process> all_processes() {
 
 constexpr std::chrono::milliseconds kPoll{20};
 constexpr size_t kMaxEnvironment = 8u << 20;  // execve takes less
-constexpr std::chrono::seconds kKillWait{5};  // for processes in uninterruptible sleep
+constexpr std::chrono::seconds kWaitAfterKill{5};  // for processes in uninterruptible sleep
 
 bool has_variable(int pid, const std::string& entry) {
   const auto environment = read_file("/proc/" + std::to_string(pid) + "/environ", kMaxEnvironment);
@@ -118,7 +118,7 @@ void end_descendants_with(const std::string& entry, std::chrono::milliseconds gr
         signal_process(process, SIGCONT);
       }
     }
-    if (!left || now >= kill_at + kKillWait) return;
+    if (!left || now >= kill_at + kWaitAfterKill) return;
     std::this_thread::sleep_for(kPoll);
   }
 }
