@@ -12,6 +12,7 @@ SLOWER = 3 if os.environ.get("SANITIZE") else 1  # as the tests' own limits
 TOGETHER = 1.0  # seconds: what happens within them has no order that everybody sees alike
 TOLD = 2 * GRACE + 8  # seconds from what ends a job to its end, where the launcher hears of it at once (docs/CONTRIBUTING.md)
 BROKEN_INSIDE = re.compile(rb"internal error|terminate called|Assertion|AddressSanitizer|runtime error|Traceback")
+STARTS = 2  # seconds within which every host has been logged in to
 RIDES_OUT = 10  # seconds without a word that no job may be hurt by
 
 
@@ -42,7 +43,7 @@ def named(host):
     return rf"{host}|node\[[\d,-]*\]" if host.startswith("node") else re.escape(host)
 
 
-def ender_of(done, step):
+def ender_of(done, step, seen):
     """None for a fault that ends no job."""
     fault, host = done.fault, named(done.fault.host)
     if step.way == "exec":
@@ -59,17 +60,27 @@ def ender_of(done, step):
         return Ender(done.time, 141, "", 2, False)
     if fault.whom == "link" and fault.seconds < RIDES_OUT:
         return None
-    return Ender(done.time, 125, host, SILENT if fault.act in ("stop", "down") else 0)
+    # An sshd that goes away before the login is tried again.
+    sure = fault.whom != "sshd" or done.time > seen.started + STARTS
+    return Ender(done.time, 125, host, SILENT if fault.act in ("stop", "down") else 0, sure)
+
+
+def heard_later(ender, seen):
+    """A launcher that stood still heard of it when it went on, and of all that came meanwhile at once."""
+    for done in seen.done:
+        if done.fault.act == "pause" and done.fault.whom in ("launcher", "all") and done.time <= ender.time + ender.heard <= done.until:
+            ender.heard = done.until - ender.time
+    return ender
 
 
 def enders(step, seen):
     found = [Ender(rank.end, rank.code, rf"rank {number} \(host") for number, rank in seen.witness.items() if rank.code]
-    found += [ender for ender in (ender_of(done, step) for done in seen.done) if ender]
+    found += [ender for ender in (ender_of(done, step, seen) for done in seen.done) if ender]
     if step.timeout and seen.ended - seen.started > step.timeout - TOGETHER:
         found.append(Ender(seen.started + step.timeout, 124, "time out"))
     if step.full_disk:
         found.append(Ender(seen.started, 1, "No space left on device", seen.ended - seen.started, False))
-    return sorted(found, key=lambda ender: ender.time)
+    return sorted((heard_later(ender, seen) for ender in found), key=lambda ender: ender.time)
 
 
 def possible(step, seen):

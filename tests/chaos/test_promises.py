@@ -85,6 +85,16 @@ class Promises(unittest.TestCase):
         self.seen.done[0].hit = False  # nobody was there to be killed
         self.assert_broken("cause")
 
+    def test_a_launcher_that_stood_still_hears_late(self):
+        self.step.timeout = 2
+        self.seen.done = [Done(Fault(0.1, "pause", "all"), 100.1, True, 102.1), Done(Fault(0.2, "kill", "guardian"), 100.2, True)]
+        self.seen.witness, self.seen.ended, self.seen.code = {}, 102.2, 124
+        self.seen.out = b""
+        self.seen.err = b"dlaunch: time out after 2.1 s\n"
+        self.assert_broken()
+        self.seen.done[0].until = 100.15  # it went on before
+        self.assert_broken("cause")
+
     def test_time(self):
         self.seen.ended = 100.9 + promises.TOLD + 0.1
         self.assert_broken("time")
