@@ -179,6 +179,11 @@ constexpr OptionSpec kOptions[] = {
      .set_job = set_files,
      .more = "With a '{' it is a template of the file's name, as DIR/{host}/{rank}.log. nocopy: not on the "
              "console too. nojobid: without the 1/."},
+    {.names = "keep-logs", .takes = Takes::value, .value_name = "N", .section = Section::output, .preference = true,
+     .rare = true, .standard = "0", .help = "keep the directories of the last N jobs' files as DIR.1, DIR.2, …",
+     .set_job = [](Options& o, string_view v, Here) { return put(o.output.keep_logs, whole_number(v, 0, kMaxKeptLogs)); },
+     .more = "Before anything is created, the DIR of --output-filename is renamed to DIR.1, an older DIR.1 to DIR.2, and "
+             "so on; what was DIR.N is removed."},
     {.names = "stdout-file", .takes = Takes::value, .value_name = "TEMPLATE", .section = Section::output, .rare = true,
      .help = "put each rank's stdout into this file alone: DIR/{rank}.out",
      .set_job = [](Options& o, string_view v, Here h) { return set_stream_file(o, output::Stream::out, v, h); },

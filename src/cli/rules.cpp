@@ -3,6 +3,7 @@
 
 #include "cli/effective.h"
 #include "cli/values.h"
+#include "output/file_layout.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -157,6 +158,17 @@ Result<void> check_transport(const Effective& effective) {
                .hint = "add --exec 'kubectl exec -i {host} --', or what reaches your hosts"});
 }
 
+/// As a preference it is for the jobs that have such a directory.
+Result<void> check_keep_logs(const Effective& effective) {
+  const Given* keep = effective.find("keep-logs");
+  if (!keep || keep->source != Source::command_line) return {};
+  const Given* files = effective.find("output-filename");
+  if (!files) return useless(keep->spelled, "no directory of files is written", "add --output-filename DIR");
+  if (!output::is_template(files->value)) return {};
+  return useless(keep->spelled, "the files of a template have no directory of their own",
+                 "write --output-filename DIR, or leave it out");
+}
+
 Result<void> check_ranks(const Effective& effective) {
   const Given* ranks = effective.find("ranks");
   if (ranks && effective.find("stdout-file") && effective.find("stderr-file")) {
@@ -249,6 +261,7 @@ Result<void> check_effects(const Effective& effective, Verb verb, Personality pe
   if (auto ok = check_rank_dirs(effective); !ok) return ok;
   if (auto ok = check_transport(effective); !ok) return ok;
   if (auto ok = check_ranks_per_host(effective); !ok) return ok;
+  if (auto ok = check_keep_logs(effective); !ok) return ok;
   return check_ranks(effective);
 }
 

@@ -138,6 +138,7 @@ int run_job(const Options& options, plan::Plan& plan, Ways& ways, const std::fun
   report::RecordFile record(options.report_file);
   report::StatusLine status(streams);
   std::optional<Error> output_lost;
+  if (const std::string lost = (*output)->overwritten(); !lost.empty()) ways.log(1, lost);
   launcher::Launcher launcher(
       ways.io(),
       {plan, ways.settings(), options.policy, **output, ways.hosts(),

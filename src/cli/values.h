@@ -19,6 +19,7 @@ inline constexpr int kMaxRanks = 1 << 20;
 /// Most setters fail so: the text, what is wrong with it, what would be right.
 tl::unexpected<Error> bad_value(std::string_view text, std::string_view wrong, std::string hint);
 
+inline constexpr int kMaxKeptLogs = 1000;
 Result<int> whole_number(std::string_view text, int min, int max);
 /// "5", "0.5"; to the millisecond, upwards.
 Result<std::chrono::milliseconds> seconds(std::string_view text);

@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -27,6 +29,40 @@ using Kind = DiskCommand::Kind;
 
 constexpr std::size_t kReadSize = 256 * 1024;
 constexpr int kRetryMs = 1000;
+
+/// Whether a directory is there, and no link to one; errno is ENOTDIR where something else is, 0 where nothing is.
+bool is_directory(const std::string& path) {
+  struct stat facts{};
+  if (::lstat(path.c_str(), &facts) != 0) {
+    if (errno == ENOENT) errno = 0;
+    return false;
+  }
+  errno = ENOTDIR;
+  return S_ISDIR(facts.st_mode);
+}
+
+/// What could not be done, with errno; empty when all was. The oldest is removed when there are `keep` already.
+std::string keep_directories(const std::string& path, std::uint32_t keep) {
+  const auto numbered = [&](std::uint32_t n) { return n == 0 ? path : path + '.' + std::to_string(n); };
+  if (!is_directory(path)) return errno == 0 ? "" : "keep " + path;
+  std::uint32_t last = 1;
+  while (last < keep && is_directory(numbered(last))) ++last;
+  if (is_directory(numbered(last))) {
+    std::error_code error;
+    std::filesystem::remove_all(numbered(last), error);  // links in it are removed, not followed
+    if (error) {
+      errno = error.value();
+      return "remove " + numbered(last);
+    }
+  } else if (errno != 0) {
+    return "keep " + path + " as " + numbered(last);
+  }
+  for (; last > 0; --last) {
+    if (::rename(numbered(last - 1).c_str(), numbered(last).c_str()) == 0) continue;
+    return "rename " + numbered(last - 1) + " to " + numbered(last);
+  }
+  return "";
+}
 
 class DiskProcess {
  public:
@@ -121,6 +157,8 @@ class DiskProcess {
     progress_.file = command_.file;
     const std::string path = std::exchange(path_, {});
     switch (command_.kind) {
+      case Kind::rotate:
+        return rotate(path, command_.file);
       case Kind::create:
       case Kind::create_direct:
         return create(path, command_.kind == Kind::create_direct);
@@ -140,8 +178,18 @@ class DiskProcess {
     }
   }
 
+  void rotate(const std::string& path, std::uint32_t keep) {
+    DiskNews news{DiskNews::Kind::rotated, 0};
+    const std::string failed = keep_directories(path, keep);
+    if (!failed.empty()) news.error = errno;
+    refused_ = news.error != 0;
+    tell(news, failed);
+  }
+
   void create(const std::string& path, bool direct) {
     DiskNews news{DiskNews::Kind::created, command_.file};
+    if (refused_) news.error = ECANCELED;
+    if (refused_) return tell(news);
     sys::Fd fd = sys::create_file(path);
     struct stat facts{};
     if (!fd || ::fstat(fd.get(), &facts) != 0) {
@@ -214,6 +262,7 @@ class DiskProcess {
   std::vector<iovec> parts_;
   std::uint32_t gathered_for_ = 0;
   std::unordered_map<std::uint32_t, File> files_;
+  bool refused_ = false;  // what was there could not be kept: nothing is created
 };
 
 }  // namespace

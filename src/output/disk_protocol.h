@@ -10,6 +10,7 @@ namespace dlaunch::output {
 /// Through a pipe, with `size` bytes behind it: a path, or what is to be written.
 struct DiskCommand {
   enum class Kind : std::uint32_t {
+    rotate,         ///< keeps the directory as PATH.1, that as PATH.2, … to PATH.N, N being `file`: Rotated
     create,         ///< makes or truncates the file, and its directories: Created
     create_direct,  ///< the same for a file that its rank opens again
     write,
@@ -27,6 +28,7 @@ struct DiskCommand {
 struct DiskNews {
   enum class Kind : std::uint32_t {
     created,  ///< or not (`error`); the descriptor of a FIFO or a terminal comes with it
+    rotated,  ///< or not (`error`); the text says what could not be done
     failed,
     looked,
   };

@@ -255,6 +255,7 @@ Result<std::unique_ptr<Output>> Output::open(const Settings& settings, std::vect
 Output::Output(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Output::~Output() = default;
 
+std::string Output::overwritten() const { return impl_->files ? impl_->files->overwritten() : ""; }
 Result<void> Output::add(const std::vector<RankFacts>& ranks) { return impl_->add(ranks); }
 bool Output::ready(int rank, Stream stream) const { return impl_->ready(rank, stream); }
 void Output::feed(int rank, Stream stream, std::string_view bytes, Time now, std::int64_t wall_ns) {

@@ -40,6 +40,9 @@ class Output {
                                               StandardStreams& streams);
   ~Output();
 
+  /// What open() overwrote of an earlier job's; empty: nothing.
+  std::string overwritten() const;
+
   /// The ranks of another world, with the next ids. On an Error nothing is added. That a file cannot be made is told
   /// later, as any failure of it.
   Result<void> add(const std::vector<RankFacts>& ranks);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "output/file_layout.h"
+#include "output/json_text.h"
 #include "output/line_channel.h"
 #include "output/sink.h"
 
@@ -20,6 +21,13 @@ std::vector<Stream> streams_of(const Settings& settings, const RankFacts& facts)
   if (settings.files->keeps(Stream::out)) streams.push_back(Stream::out);
   if (!settings.merge_stderr && settings.files->keeps(Stream::err)) streams.push_back(Stream::err);
   return streams;
+}
+
+Error cannot_keep(const std::string& what, int error) {
+  return {.where = "--keep-logs",
+          .what = "cannot " + what,
+          .why = std::strerror(error),
+          .hint = "move it away, or leave --keep-logs out: then the files in it are overwritten"};
 }
 
 std::size_t slot_index(int rank, Stream stream) {
@@ -37,9 +45,25 @@ Result<std::unique_ptr<RankFiles>> RankFiles::create(const Settings& settings, c
   auto disk = Disk::start();
   if (!disk) return fail(disk.error());
   std::unique_ptr<RankFiles> files(new RankFiles(settings, ranks, shared, *std::move(disk)));
+  files->rotate();
   for (int rank = 0; rank < static_cast<int>(ranks.size()); ++rank) files->add_rank(rank);
   if (auto good = files->await_created(); !good) return fail(good.error());
   return files;
+}
+
+void RankFiles::rotate() {
+  const FileSettings& files = *settings_.files;
+  if (settings_.keep_logs == 0 || files.by_stream || is_template(files.target)) return;
+  std::string directory = files.target;
+  while (directory.size() > 1 && directory.back() == '/') directory.pop_back();
+  disk_->ask(DiskCommand::Kind::rotate, static_cast<std::uint32_t>(settings_.keep_logs), directory);
+}
+
+std::string RankFiles::overwritten() const {
+  if (overwritten_ == 0) return {};
+  const std::string files = overwritten_ == 1 ? " file" : " files";
+  return std::to_string(overwritten_) + files + " of an earlier job overwritten, as " + files_.front()->path +
+         "; last written " + rfc3339(last_written_ns_);
 }
 
 Result<void> RankFiles::await_created() {
@@ -161,6 +185,9 @@ void RankFiles::take(std::vector<Disk::News> all) {
   for (Disk::News& news : all) {
     RankFile& file = *files_[news.file];
     switch (news.kind) {
+      case DiskNews::Kind::rotated:
+        if (news.error != 0) failures_.push_back(cannot_keep(news.tail, news.error));
+        break;
       case DiskNews::Kind::created:
         created(file, news);
         break;
@@ -179,6 +206,8 @@ void RankFiles::take(std::vector<Disk::News> all) {
 void RankFiles::created(RankFile& file, Disk::News& news) {
   --not_created_;
   if (news.error != 0) fail_file(file, sink_error("create " + file.path, news.error));
+  overwritten_ += news.size > 0 ? 1 : 0;
+  last_written_ns_ = std::max(last_written_ns_, news.time_ns);
   if (file.direct) return;
   if (news.error != 0) {
     file.writer = std::make_unique<FdWriter>(FdWriter::failed(news.error));

@@ -44,6 +44,9 @@ class RankFiles {
   static Result<std::unique_ptr<RankFiles>> create(const Settings& settings, const std::vector<RankFacts>& ranks,
                                                    Shared& shared);
 
+  /// What of an earlier job is no more; empty: nothing.
+  std::string overwritten() const;
+
   /// Those of the ranks from this id on, which are in `ranks` now. They are created while the job goes on, and are
   /// not ready() until then.
   Result<void> add(std::size_t from);
@@ -77,6 +80,7 @@ class RankFiles {
   RankFiles(const Settings& settings, const std::vector<RankFacts>& ranks, Shared& shared, std::unique_ptr<Disk> disk)
       : settings_(settings), ranks_(ranks), shared_(shared), disk_(std::move(disk)), slots_(ranks.size() * kStreams) {}
 
+  void rotate();
   void add_rank(int rank);
   void add_file(int rank, std::vector<Stream> streams);
   Result<void> await_created();
@@ -100,8 +104,10 @@ class RankFiles {
   std::vector<RankFile*> polled_;    // FIFOs and terminals
   std::vector<Error> failures_;
   std::size_t not_created_ = 0;
-  std::uint64_t lost_ = 0;  // bytes of polled files that were given up
-  std::string stuck_;       // the path of the file that was, last
+  int overwritten_ = 0;               // files that had something in them
+  std::int64_t last_written_ns_ = 0;  // of these
+  std::uint64_t lost_ = 0;            // bytes of polled files that were given up
+  std::string stuck_;                 // the path of the file that was, last
   bool finished_ = false;
 };
 

@@ -40,6 +40,7 @@ struct Settings {
   bool merge_stderr = false;                   ///< ranks' stderr is their stdout, joined at the source
   std::optional<std::set<int>> console_ranks;  ///< --ranks: what reaches the console; none: all
   std::optional<FileSettings> files;
+  int keep_logs = 0;           ///< so many earlier jobs' directories of files are kept, as DIR.1, DIR.2, …
   bool pty = false;            ///< ranks' stdout (and stdin) are a terminal
   bool abort_on_error = true;  ///< a sink that cannot be written ends the job
 };

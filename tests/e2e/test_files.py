@@ -73,6 +73,36 @@ class Layout(Case):
                 self.assertEqual(self.tree()["1/rank.1/stdout"], b"x\n")
                 self.assertEqual(len(self.tree()["1/rank.2/stdout"].split()), 1000)  # as Open MPI leaves it
 
+    def test_what_is_overwritten_is_told(self):
+        self.run_dlaunch("-n", 3, "--output-filename", "logs", "echo", "x")
+        result = self.run_dlaunch("-v", "-n", 2, "--output-filename", "logs", "true")
+        told = f" 2 files of an earlier job overwritten, as {self.dir}/logs/1/rank.0/stdout; last written 20".encode()
+        self.assertIn(told, result.stderr)
+        self.assertNotIn(b"overwritten", self.run_dlaunch("-v", "-n", 2, "--output-filename", "logs", "true").stderr)
+        self.assert_succeeds("-n", 2, "--output-filename", "logs", "echo", "quiet")
+
+    def test_earlier_logs_are_kept(self):
+        for run in range(1, 6):
+            self.assert_succeeds("-n", 1, "--keep-logs", 2, "--output-filename", "logs/", "echo", run)
+        kept = {path.name: (path / "1/rank.0/stdout").read_text() for path in self.dir.glob("logs*")}
+        self.assertEqual(kept, {"logs": "5\n", "logs.1": "4\n", "logs.2": "3\n"})
+
+    def test_what_cannot_be_kept_is_not_overwritten(self):
+        (self.dir / "elsewhere").mkdir()
+        (self.dir / "elsewhere/mine").write_text("mine")
+        (self.dir / "logs").symlink_to("elsewhere")
+        result = self.run_dlaunch("-n", 1, "--keep-logs", 1, "--output-filename", "logs", *sh(": > ran"))
+        self.assert_exit(result, 2)
+        self.assertIn(f"--keep-logs: cannot keep {self.dir}/logs: Not a directory".encode(), result.stderr)
+        (self.dir / "logs").unlink()
+        (self.dir / "logs").mkdir()
+        (self.dir / "logs.1").symlink_to("elsewhere")
+        result = self.run_dlaunch("-n", 1, "--keep-logs", 1, "--output-filename", "logs", *sh(": > ran"))
+        self.assert_exit(result, 2)
+        self.assertEqual((self.dir / "elsewhere/mine").read_text(), "mine")
+        self.assertEqual(list((self.dir / "logs").iterdir()), [])
+        self.assertFalse((self.dir / "ran").exists())
+
     def test_merged_streams_have_one_file(self):
         for copy in "", ":nocopy":
             with self.subTest(copy=copy):
