@@ -55,7 +55,7 @@ def main():
                 tell(step, seen, wrong)
             elif arguments.verbose:
                 print(f"step {number}: {step.ranks} ranks, {step.way}, {step.mpi or step.mode}, {len(seen.done)} of {len(step.faults)} faults, code "
-                      f"{seen.code}, {seen.settled - seen.started:.2f} s", flush=True)
+                      f"{seen.code}, {seen.ended - seen.started:.2f} s, nothing left after {seen.settled - seen.started:.2f} s", flush=True)
             if arguments.step:
                 break
             number += 1
