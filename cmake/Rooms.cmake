@@ -40,7 +40,10 @@ list(JOIN asio_parts "\n" asio_source)
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/asio_impl.cpp CONTENT "@asio_source@\n" @ONLY)
 add_library(dlaunch_asio STATIC ${PROJECT_BINARY_DIR}/asio_impl.cpp)
 target_include_directories(dlaunch_asio SYSTEM PUBLIC ${ASIO_INCLUDE})
-target_compile_definitions(dlaunch_asio PUBLIC ASIO_STANDALONE ASIO_SEPARATE_COMPILATION ASIO_NO_DEPRECATED)
+# Whether Asio finds std::aligned_alloc depends on what a source includes before it; what one source allocates another
+# frees, so none shall.
+target_compile_definitions(dlaunch_asio PUBLIC ASIO_STANDALONE ASIO_SEPARATE_COMPILATION ASIO_NO_DEPRECATED
+  ASIO_DISABLE_STD_ALIGNED_ALLOC)
 if(DLAUNCH_SANITIZE)
   target_compile_options(dlaunch_asio PRIVATE -fsanitize=${DLAUNCH_SANITIZE})
   if(DLAUNCH_SANITIZE MATCHES thread) # it does not know fences; the loop's mutex orders what they order
