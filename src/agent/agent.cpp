@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <asio/signal_set.hpp>
 #include <asio/steady_timer.hpp>
 #include <cerrno>
@@ -25,7 +26,10 @@ namespace dlaunch::agent {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr int kLost = 1;  // exit code when the launcher went away
+constexpr std::chrono::milliseconds kShortestBeat{10};
+constexpr std::chrono::seconds kSetupWait{15};
+constexpr std::ptrdiff_t kMostNamed = 500;  // processes that are left
+constexpr int kLost = 1;                    // exit code when the launcher went away
 
 }  // namespace
 
@@ -33,7 +37,7 @@ class Agent::Impl {
  public:
   Impl(asio::io_context& io, sys::Fd in, sys::Fd out, rlimit open_files, JobDirectory& files)
       : io_(io),
-        link_(io, std::move(in), std::move(out)),
+        link_(io, std::move(in), std::move(out), wire::Sender::launcher),
         signals_(io, SIGCHLD, SIGTERM, SIGINT),
         timer_(io),
         sweeper_(io),
@@ -52,6 +56,10 @@ class Agent::Impl {
                  },
                  [this](const std::string& why) { launcher_lost(why); }, [this] { ranks_.resume(); }});
     wait_signal();
+    timer_.expires_after(kSetupWait);
+    timer_.async_wait([this](asio::error_code error) {
+      if (!error) launcher_lost("it says nothing");
+    });
     io_.run();
     return exit_code_;
   }
@@ -59,13 +67,14 @@ class Agent::Impl {
  private:
   // ---- what the launcher says ----
   void on(wire::Setup& setup) {
+    if (heartbeat_) return launcher_lost("it speaks out of order");
     setup_ = std::move(setup);
     utsname names{};
     ::uname(&names);
     link_.send(wire::Hello{wire::kVersion, names.nodename, names.machine, static_cast<std::uint32_t>(::getpid()),
                            sys::wall_ns(), host_identity()});
     if (setup_.version != wire::kVersion) return launcher_lost("it speaks another version");
-    heartbeat_.emplace(std::chrono::milliseconds(setup_.heartbeat_ms), Clock::now());
+    heartbeat_.emplace(std::max(kShortestBeat, std::chrono::milliseconds(setup_.heartbeat_ms)), Clock::now());
     beat();
   }
 
@@ -94,7 +103,9 @@ class Agent::Impl {
   void on(wire::Inquire& inquire) { inquirer_.ask(std::move(inquire)); }
   void on(wire::Layout& layout) { ranks_.configure(layout, setup_.hand_over); }
   void on(wire::Prepare& asked) { preparer_.prepare(std::move(asked)); }
-  void on(wire::Stage& stage) { preparer_.stage(stage); }
+  void on(wire::Stage& stage) {
+    if (!preparer_.stage(stage)) launcher_lost("it sends more files than it was granted");
+  }
   void on(wire::File& file) { ranks_.keep(file); }
   void on(wire::MpiWorld& world) { ranks_.serve_mpi(world); }
   void on(wire::Shared& shared) { ranks_.shared(shared); }
@@ -108,7 +119,9 @@ class Agent::Impl {
   void on(wire::PmixAnswer& answer) { ranks_.pmix().pass_on(std::move(answer)); }
   void on(wire::Program& program) { ranks_.describe(std::move(program)); }
   void on(wire::Spawn& spawn) { ranks_.start(spawn); }
-  void on(wire::Stdin& input) { ranks_.input(input); }
+  void on(wire::Stdin& input) {
+    if (!ranks_.input(input)) launcher_lost("it sends more stdin than it was granted");
+  }
   void on(wire::Credit& credit) { ranks_.granted(credit); }
   void on(wire::WindowSize& size) { ranks_.resize(size); }
 
@@ -152,6 +165,10 @@ class Agent::Impl {
 
   /// Clean is the last frame, and waits for what is queued before it: a slow launcher gets all of it.
   void leave(std::vector<std::string> left) {
+    if (left.size() > kMostNamed) {
+      left.back() = std::to_string(left.size() - kMostNamed) + " more processes";
+      left.erase(left.begin() + kMostNamed, left.end() - 1);
+    }
     ranks_.clear();
     for (std::string& path : files_.remove()) left.push_back(std::move(path));
     said_clean_ = true;

@@ -101,7 +101,9 @@ void Inquirer::read(Run& run) {
   run.pipe.async_read_some(asio::buffer(run.buffer), [this, &run](asio::error_code error, size_t size) {
     if (error == asio::error::operation_aborted) return;
     std::string& text = told_.printed[run.command];
-    text.append(run.buffer.data(), std::min(size, kLongestAnswer - text.size()));
+    const size_t kept = std::min({size, kLongestAnswer - text.size(), kMostPrinted - printed_});
+    text.append(run.buffer.data(), kept);
+    printed_ += kept;
     if (!error) return read(run);
     run.silent = true;
     settle(run);

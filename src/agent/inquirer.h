@@ -20,7 +20,8 @@ namespace dlaunch::agent {
 class Inquirer {
  public:
   static constexpr size_t kAtOnce = 16;
-  static constexpr size_t kLongestAnswer = 1u << 20;
+  static constexpr size_t kLongestAnswer = 1u << 20;  ///< of one, if all together are no more than kMostPrinted
+  static constexpr size_t kMostPrinted = 3u << 20;
 
   Inquirer(asio::io_context& io, link::Link& link, const rlimit& open_files);
   ~Inquirer();
@@ -48,6 +49,7 @@ class Inquirer {
   wire::Inquire inquire_;
   wire::Told told_;
   size_t next_ = 0;
+  size_t printed_ = 0;  // bytes of all
   bool asked_ = false;
   std::vector<std::unique_ptr<Run>> runs_;
 };

@@ -19,6 +19,7 @@
 namespace dlaunch::agent {
 namespace {
 
+constexpr size_t kMostQueued = 64;          // frames: those of files are large, but the last
 constexpr size_t kLongestWord = 16u << 10;  // fits a pipe that nobody reads until its writer has ended
 
 std::string told(const Error& error) { return error.why.empty() ? error.what : error.what + ": " + error.why; }
@@ -115,22 +116,28 @@ bool Preparer::start() {
   pid_ = child.pid;
   failure_ = child.slot;
   said_ = std::move(out.read);
-  in_ = std::make_unique<StdinFeeder>(
-      io_, std::move(in.write), false,
-      StdinFeeder::Handlers{[this](std::uint32_t bytes) { took(bytes); }, [this] { sent_.clear(); }});
+  in_ = std::make_unique<StdinFeeder>(io_, std::move(in.write), false,
+                                      StdinFeeder::Handlers{[this](std::uint32_t bytes) { took(bytes); },
+                                                            [this] {
+                                                              sent_.clear();
+                                                              files_ = 0;
+                                                            }});
   return true;
 }
 
-void Preparer::stage(const wire::Stage& stage) {
-  if (!in_) return;  // it failed, and that was told
+bool Preparer::stage(const wire::Stage& stage) {
+  if (!in_) return true;  // it failed, and that was told
+  if (stage.bytes.size() > wire::kStageCredit - files_ || sent_.size() > kMostQueued) return false;
   push(stage, static_cast<std::uint32_t>(stage.bytes.size()));
   wait();
+  return true;
 }
 
 void Preparer::push(const wire::Message& message, std::uint32_t files) {
   std::string frame;
   wire::encode(message, frame);
   sent_.push_back({frame.size(), files});
+  files_ += files;
   in_->push(frame, false);
 }
 
@@ -140,6 +147,7 @@ void Preparer::took(size_t bytes) {
   while (!sent_.empty() && taken_ >= sent_.front().frame) {
     taken_ -= sent_.front().frame;
     granted += sent_.front().files;
+    files_ -= sent_.front().files;
     sent_.pop_front();
   }
   if (granted > 0) link_.send(wire::StageCredit{granted});

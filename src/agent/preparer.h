@@ -30,7 +30,8 @@ class Preparer {
 
   /// Answers Prepared, once.
   void prepare(wire::Prepare&& asked);
-  void stage(const wire::Stage& stage);
+  /// False when that is more than the launcher was granted.
+  bool stage(const wire::Stage& stage);
   /// Whether that child was ours.
   bool reaped(pid_t pid, int wait_status);
   /// The job ends: nothing is told any more.
@@ -58,6 +59,7 @@ class Preparer {
   std::unique_ptr<StdinFeeder> in_;
   sys::Fd said_;
   std::deque<Sent> sent_;  // not yet wholly taken
+  size_t files_ = 0;       // bytes of files among them
   size_t taken_ = 0;       // of the first of them
 };
 

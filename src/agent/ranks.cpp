@@ -56,7 +56,8 @@ struct Start {
 
 namespace {
 
-constexpr int kStarts = 8;  // reported together: so many may wait for their Started
+constexpr size_t kLongestReason = 64u << 10;  // why a rank did not start, with the name of its program
+constexpr int kStarts = 8;                    // reported together: so many may wait for their Started
 
 std::vector<char*> pointers(const std::vector<std::string>& first, const std::vector<std::string>& second) {
   std::vector<char*> list;
@@ -231,9 +232,12 @@ Result<std::vector<std::uint32_t>> Ranks::cpus_for(const wire::Spawn& spawn) {
   return plan::cpus_of_slots(**whole_, {allowed.begin(), allowed.end()}, spawn.slots);
 }
 
-void Ranks::input(const wire::Stdin& input) {
+bool Ranks::input(const wire::Stdin& input) {
   const auto rank = ranks_.find(input.rank);
-  if (rank != ranks_.end() && rank->second.in) rank->second.in->push(input.bytes, input.eof);
+  if (rank == ranks_.end() || !rank->second.in) return true;
+  if (input.bytes.size() > wire::kStdinCredit - rank->second.in->waiting()) return false;
+  rank->second.in->push(input.bytes, input.eof);
+  return true;
 }
 
 void Ranks::resize(const wire::WindowSize& size) {
@@ -352,7 +356,7 @@ void Ranks::refuse(std::uint32_t rank, int error, const std::string& what) {
     mpi_.ended(rank);
     pmix_.ended(rank);
   }
-  link_.send(wire::NotStarted{rank, static_cast<std::uint32_t>(error), what, sys::wall_ns()});
+  link_.send(wire::NotStarted{rank, static_cast<std::uint32_t>(error), what.substr(0, kLongestReason), sys::wall_ns()});
 }
 
 void Ranks::signal(int signal) {

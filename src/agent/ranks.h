@@ -46,7 +46,8 @@ class Ranks {
   void describe(wire::Program&& program);
   /// Answers NotStarted or Started.
   void start(const wire::Spawn& spawn);
-  void input(const wire::Stdin& input);
+  /// False when that is more than the launcher was granted.
+  bool input(const wire::Stdin& input);
   void granted(const wire::Credit& credit);
   void resize(const wire::WindowSize& size);
   void signal(int signal);

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <asio/posix/stream_descriptor.hpp>
 #include <cerrno>
 #include <utility>
@@ -28,9 +29,14 @@ class StdinFeeder::Impl : public std::enable_shared_from_this<StdinFeeder::Impl>
     queue_ += bytes;
     if (!bytes.empty()) within_line_ = bytes.back() != '\n';
     eof_ = eof_ || eof;
-    if (eof && terminal_) queue_.append(within_line_ ? 2 : 1, kEndOfFile);  // within a line the first only hands it on
+    if (eof && terminal_) {
+      own_ += within_line_ ? 2 : 1;  // within a line the first only hands it on
+      queue_.append(within_line_ ? 2 : 1, kEndOfFile);
+    }
     write();
   }
+
+  size_t waiting() const { return queue_.size() - std::min(own_, queue_.size()); }
 
   void close() {
     if (fd_.is_open()) sys::Fd(fd_.release());  // release() tells epoll; closing would not while a fork holds a copy
@@ -44,8 +50,9 @@ class StdinFeeder::Impl : public std::enable_shared_from_this<StdinFeeder::Impl>
       if (took < 0 && errno == EINTR) continue;
       if (took < 0 && errno == EAGAIN) return wait();
       if (took < 0) return gone();
+      const size_t before = waiting();
       queue_.erase(0, static_cast<size_t>(took));
-      handlers_.took(static_cast<std::uint32_t>(took));
+      if (before > waiting()) handlers_.took(static_cast<std::uint32_t>(before - waiting()));
     }
     if (eof_ && !terminal_) close();
   }
@@ -68,6 +75,7 @@ class StdinFeeder::Impl : public std::enable_shared_from_this<StdinFeeder::Impl>
   const bool terminal_;
   Handlers handlers_;
   std::string queue_;
+  size_t own_ = 0;  // bytes at its end that nobody sent
   bool eof_ = false;
   bool within_line_ = false;
   bool waiting_ = false;
@@ -77,5 +85,6 @@ StdinFeeder::StdinFeeder(asio::io_context& io, sys::Fd fd, bool terminal, Handle
     : impl_(std::make_shared<Impl>(io, std::move(fd), terminal, std::move(handlers))) {}
 StdinFeeder::~StdinFeeder() { impl_->close(); }
 void StdinFeeder::push(const std::string& bytes, bool eof) { impl_->push(bytes, eof); }
+size_t StdinFeeder::waiting() const { return impl_->waiting(); }
 
 }  // namespace dlaunch::agent

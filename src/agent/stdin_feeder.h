@@ -22,6 +22,8 @@ class StdinFeeder {
   ~StdinFeeder();
 
   void push(const std::string& bytes, bool eof);
+  /// Bytes that the rank has not taken.
+  size_t waiting() const;
 
  private:
   class Impl;

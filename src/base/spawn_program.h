@@ -7,6 +7,8 @@
 
 namespace dlaunch {
 
+inline constexpr std::uint32_t kMostPrograms = 256;  ///< of one spawn
+
 struct SpawnProgram {
   std::vector<std::string> argv;
   std::uint32_t ranks = 1;

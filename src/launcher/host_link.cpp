@@ -1,11 +1,14 @@
 #include "launcher/host_link.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace dlaunch::launcher {
 namespace {
 
 using Retry = transport::WayEnd::Retry;
+
+constexpr size_t kMostAnswers = 12u << 20;  // bytes that wait for an agent to read them
 
 }  // namespace
 
@@ -15,6 +18,7 @@ HostLink::HostLink(asio::io_context& io, transport::Opened opened, const Setting
       ready_wait_(settings.ready_wait),
       timer_(io),
       heartbeat_(settings.heartbeat, std::chrono::steady_clock::now()),
+      losing_(io),
       way_end_(std::move(opened.way_end)),
       passed_on_by_(std::move(opened.passed_on_by)),
       handlers_(std::move(handlers)) {
@@ -36,7 +40,7 @@ HostLink::HostLink(asio::io_context& io, transport::Opened opened, const Setting
 }
 
 void HostLink::connect(sys::Fd stream, const std::string& first) {
-  link_.emplace(io_, std::move(stream));
+  link_.emplace(io_, std::move(stream), wire::Sender::agent);
   link_->start({[this](wire::Message&& message, std::deque<sys::Fd>& fds) {
                   heartbeat_.heard(std::chrono::steady_clock::now());
                   answered_ = true;
@@ -56,6 +60,20 @@ void HostLink::send(const wire::Message& message) {
   } else {
     early_.push_back(message);
   }
+}
+
+void HostLink::answer(const wire::Message& message) {
+  if (!link_ || deaf_) return;
+  const size_t before = link_->waiting();
+  if (before == 0) answers_ = 0;
+  link_->send(message);
+  if (link_->waiting() > before) answers_ += link_->waiting() - before;
+  deaf_ = std::min(answers_, link_->waiting()) > kMostAnswers;
+  if (!deaf_) return;
+  losing_.expires_after(std::chrono::seconds(0));  // not from within: who sends expects no call-back
+  losing_.async_wait([this](asio::error_code error) {
+    if (!error) lose({"its agent does not read what it is told"});
+  });
 }
 
 std::optional<int> HostLink::flush() {
@@ -107,6 +125,7 @@ void HostLink::lose(Loss loss) {
 
 void HostLink::close() {
   timer_.cancel();
+  losing_.cancel();
   if (link_) link_->close();
   bootstrap_.reset();
   errors_.reset();

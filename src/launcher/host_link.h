@@ -38,6 +38,8 @@ class HostLink {
   bool passes_fds() const { return passes_fds_; }
   /// Before there is an agent messages are kept for it.
   void send(const wire::Message& message);
+  /// What the agent, or another, made us say. Once too much of it waits for the agent to read it, the host is lost.
+  void answer(const wire::Message& message);
   /// The descriptor that must take more before all is sent, if it does not yet.
   std::optional<int> flush();
   /// Waits until what was sent has left this process and its threads.
@@ -65,6 +67,9 @@ class HostLink {
   asio::steady_timer timer_;
   link::Heartbeat heartbeat_;
   bool answered_ = false;
+  size_t answers_ = 0;  // bytes since nothing waited
+  bool deaf_ = false;   // and so to be lost
+  asio::steady_timer losing_;
   std::function<transport::WayEnd()> way_end_;
   std::function<bool(std::chrono::steady_clock::time_point)> passed_on_by_;
   Handlers handlers_;

@@ -117,12 +117,16 @@ void Hosts::opening_ended(Slot& slot, State next) {
 }
 
 void Hosts::received(Slot& slot, wire::Message&& message, std::deque<sys::Fd>& fds) {
-  if (const auto* hello = std::get_if<wire::Hello>(&message)) return greeted(slot, *hello);
+  const auto* hello = std::get_if<wire::Hello>(&message);
+  const bool greeted_before = slot.state != State::opening;
+  if (hello && !greeted_before) return greeted(slot, *hello);
+  if (hello || (!greeted_before && !std::holds_alternative<wire::Log>(message))) {
+    return failed(slot, {"its agent speaks out of order"});
+  }
   handlers_.message(slot.number, std::move(message), fds);
 }
 
 void Hosts::greeted(Slot& slot, const wire::Hello& hello) {
-  if (slot.state != State::opening) return;
   if (hello.version != wire::kVersion) {
     return failed(slot, {"its agent speaks version " + std::to_string(hello.version) + " of the wire, not " +
                              std::to_string(wire::kVersion),
@@ -195,6 +199,10 @@ void Hosts::send(int host, const wire::Message& message) {
   if (const auto& link = slots_[static_cast<size_t>(host)]->link) link->send(message);
 }
 
+void Hosts::answer(int host, const wire::Message& message) {
+  if (const auto& link = slots_[static_cast<size_t>(host)]->link) link->answer(message);
+}
+
 void Hosts::send_to_all(const wire::Message& message) {
   for (const auto& slot : slots_) {
     if (slot->link) slot->link->send(message);
@@ -226,6 +234,8 @@ void Hosts::resumed() {
     if (slot->link) slot->link->resumed();
   }
 }
+
+void Hosts::lose(int host, const Loss& loss) { failed(*slots_[static_cast<size_t>(host)], loss); }
 
 void Hosts::drop(int host) {
   Slot& slot = *slots_[static_cast<size_t>(host)];

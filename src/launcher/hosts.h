@@ -46,12 +46,16 @@ class Hosts {
   bool passes_fds(int host) const;
   /// Nothing happens when the host was lost or dropped.
   void send(int host, const wire::Message& message);
+  /// The same, of what a peer made us say (HostLink::answer).
+  void answer(int host, const wire::Message& message);
   void send_to_all(const wire::Message& message);
   /// Waits, not for long, until what was sent has left this process and its threads.
   void flush();
   void flush(int host);
   /// We were stopped: silence until now was ours.
   void resumed();
+  /// It is of no use: as if its link had ended so.
+  void lose(int host, const Loss& loss);
   /// Nothing is heard of it any more.
   void drop(int host);
   void close();

@@ -6,6 +6,7 @@
 #include <asio/signal_set.hpp>
 #include <asio/steady_timer.hpp>
 #include <csignal>
+#include <map>
 #include <utility>
 
 #include "launcher/companion.h"
@@ -28,6 +29,7 @@ namespace {
 using output::Stream;
 constexpr std::chrono::milliseconds kProgressTick{200};
 constexpr std::chrono::seconds kLastWait{1};  // for the last lines, once a reader was given up
+constexpr int kMostLogs = 1000;               // of a host, whatever it says
 constexpr int kExitSigpipe = 128 + SIGPIPE;   // as any filter whose reader went away
 
 }  // namespace
@@ -149,10 +151,12 @@ class Launcher::Impl {
 
   void on(int host, wire::Started& started, std::deque<sys::Fd>& fds) {
     const int rank = static_cast<int>(started.rank);
-    if (started.fds != 0 || parts_.hosts.passes_fds(host)) {
+    if (parts_.hosts.passes_fds(host)) {
       auto handed = handed_over(started, fds);
       if (!handed) return host_broken(host, "descriptors that its agent announced did not come");
       streams_.opened(rank, *std::move(handed));
+    } else if (started.fds != 0) {
+      return host_broken(host, "its agent announces descriptors, which it cannot pass");
     } else {
       opened_in_frames(host, rank);
     }
@@ -221,8 +225,9 @@ class Launcher::Impl {
       return host_broken(host, "its agent speaks of a stream that no rank has");
     }
     job_.heard_output(job::Clock::now());
-    streams_.received(static_cast<int>(output.rank), static_cast<Stream>(output.stream - 1), std::move(output.bytes),
-                      output.time_ns);
+    const std::string why = streams_.received(static_cast<int>(output.rank), static_cast<Stream>(output.stream - 1),
+                                              std::move(output.bytes), output.time_ns);
+    if (!why.empty()) host_broken(host, why);
   }
 
   void on(int, wire::Ended& ended, std::deque<sys::Fd>&) {
@@ -240,8 +245,9 @@ class Launcher::Impl {
     wire_up_.complain();
   }
 
-  void on(int, wire::Credit& credit, std::deque<sys::Fd>&) {
-    stdin_.granted(static_cast<int>(credit.rank), credit.bytes);
+  void on(int host, wire::Credit& credit, std::deque<sys::Fd>&) {
+    if (stdin_.granted(static_cast<int>(credit.rank), credit.bytes)) return;
+    host_broken(host, "its agent grants more stdin than it has taken");
   }
   void on(int, wire::StdinClosed& closed, std::deque<sys::Fd>&) { takes_no_stdin(static_cast<int>(closed.rank)); }
   void on(int, wire::Aborted& aborted, std::deque<sys::Fd>&) {
@@ -250,18 +256,23 @@ class Launcher::Impl {
     happened(job::RankAborted{rank, static_cast<int>(aborted.code & 0xff), aborted.time_ns});
   }
   void on(int host, wire::Log& said, std::deque<sys::Fd>&) {
+    const int times = ++logs_[host];
+    if (times > kMostLogs) return;
+    if (times == kMostLogs) return note(host_name(host) + " says more, which is not shown");
     const std::string text = host_name(host) + ": " + said.text;
     if (said.level == wire::Log::kWarning && parts_.note) return parts_.note(text);
     log(said.level >= wire::Log::kWarning ? 1 : 2, text);
   }
-  void on(int host, wire::StageCredit& credit, std::deque<sys::Fd>&) { preparation_.granted(host, credit); }
+  void on(int host, wire::StageCredit& credit, std::deque<sys::Fd>&) {
+    if (!preparation_.granted(host, credit)) host_broken(host, "its agent grants more files than it has taken");
+  }
   void on(int host, wire::Prepared& prepared, std::deque<sys::Fd>&) {
     const auto loss = preparation_.done(host, prepared);
     if (!loss) return host_broken(host, "its agent speaks out of order");
     loss->why.empty() ? host_ready(host) : host_lost(host, *loss);
   }
   void on(int host, wire::Clean& clean, std::deque<sys::Fd>&) { happened(job::HostClean{host, std::move(clean.left)}); }
-  /// MPI's; else Ping, which has been heard, and what only a launcher sends.
+  /// MPI's; else Ping, which has been heard, and what answers a question of before the job.
   template <class Other>
   void on(int host, Other& other, std::deque<sys::Fd>&) {
     if constexpr (requires { wire_up_.on(host, other); }) wire_up_.on(host, other);
@@ -281,15 +292,12 @@ class Launcher::Impl {
     if (parts_.before_start) parts_.before_start();
     for (const int rank : parts_.plan.hosts[static_cast<size_t>(start.host)].ranks) order_.asked(rank);
     if (companion_.is_on(start.host)) order_.asked(companion_.number());
-    send_frames(start.host, wire_up_.start_frames(start.host));
+    for (const wire::Message& frame : wire_up_.start_frames(start.host)) parts_.hosts.send(start.host, frame);
     parts_.hosts.flush(start.host);  // before the next one's: all environments together are much memory
   }
   void act(const job::StartWorld& start) {
     for (const int rank : newest_ranks(parts_.plan, start.host)) order_.asked(rank);
-    send_frames(start.host, wire_up_.newest_frames(start.host));
-  }
-  void send_frames(int host, const std::vector<wire::Message>& frames) {
-    for (const wire::Message& frame : frames) parts_.hosts.send(host, frame);
+    for (const wire::Message& frame : wire_up_.newest_frames(start.host)) parts_.hosts.answer(start.host, frame);
   }
   void act(const job::SignalRanks& signal) {
     parts_.hosts.send_to_all(wire::Signal{static_cast<std::uint32_t>(signal.signal)});
@@ -403,6 +411,7 @@ class Launcher::Impl {
   Preparation preparation_;
   Companion companion_;
   WireUp wire_up_;
+  std::map<int, int> logs_;  // lines that each host's agent said
   int started_ = 0;
   bool gave_up_reader_ = false;
   std::uint64_t written_ = 0;  // when the deadline was set

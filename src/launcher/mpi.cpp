@@ -1,9 +1,11 @@
 #include "launcher/mpi.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "launcher/frames.h"
+#include "pmi/limits.h"
 
 namespace dlaunch::launcher {
 namespace {
@@ -32,6 +34,8 @@ void Mpi::grow(std::vector<std::string> pairs, std::string parent) {
 
 std::string Mpi::fence(int host, wire::Fence& fence) {
   if (fence.world < 1 || fence.world > gathers_.size()) return "its agent speaks of a world that there is not";
+  const auto is_own = [&](std::uint32_t id) { return id < plan_.ranks.size() && plan_.ranks[id].host == host; };
+  if (!std::ranges::all_of(fence.gone, is_own)) return "its agent speaks of a rank that is not its own";
   std::string why = gathers_[fence.world - 1].take(host, std::move(fence.pairs), fence.gone);
   if (why.empty()) share(static_cast<int>(fence.world));
   return why;
@@ -46,8 +50,9 @@ void Mpi::rank_ended(int id) {
 
 bool Mpi::name(int host, const wire::NameAsk& ask) {
   if (ask.what > static_cast<std::uint8_t>(pmi::NameOp::unpublish)) return false;
+  if (ask.service.size() > pmi::kMaxValue || ask.port.size() > pmi::kMaxValue) return false;
   auto answer = names_.ask(static_cast<pmi::NameOp>(ask.what), ask.service, ask.port);
-  hosts_.send(host, wire::NameAnswer{ask.rank, answer.ok, std::move(answer.port)});
+  hosts_.answer(host, wire::NameAnswer{ask.rank, answer.ok, std::move(answer.port)});
   return true;
 }
 

@@ -38,7 +38,7 @@ Pmix::Pmix(const plan::Plan& plan, Hosts& hosts, std::string program)
 
 void Pmix::grow(int parent) {
   add_world(parent);
-  for (const int host : told_) hosts_.send(host, worlds_.back());
+  for (const int host : told_) hosts_.answer(host, worlds_.back());
 }
 
 void Pmix::add_world(std::optional<int> parent) {
@@ -118,11 +118,11 @@ void Pmix::want(int host, const wire::PmixWant& want) {
   if (wanted_.size() >= kMostWanted) return refuse(wanted, pmix::Status::out_of_memory);
   const std::uint32_t id = next_++;
   wanted_.emplace(id, wanted);
-  hosts_.send(plan_.ranks[*of].host, wire::PmixModexAsk{id, want.space, want.of});
+  hosts_.answer(plan_.ranks[*of].host, wire::PmixModexAsk{id, want.space, want.of});
 }
 
 void Pmix::refuse(const Wanted& wanted, pmix::Status status) {
-  hosts_.send(wanted.host, wire::PmixAnswer{wanted.id, static_cast<std::int32_t>(status), {}, {}, {}});
+  hosts_.answer(wanted.host, wire::PmixAnswer{wanted.id, static_cast<std::int32_t>(status), {}, {}, {}});
 }
 
 std::string Pmix::modex(int host, wire::PmixModex& modex) {
@@ -131,7 +131,7 @@ std::string Pmix::modex(int host, wire::PmixModex& modex) {
   if (plan_.ranks[found->second.of].host != host) return "its agent answers for a rank that is not its own";
   const Wanted wanted = found->second;
   wanted_.erase(found);
-  hosts_.send(wanted.host, wire::PmixAnswer{wanted.id, modex.status, std::move(modex.data), {}, {}});
+  hosts_.answer(wanted.host, wire::PmixAnswer{wanted.id, modex.status, std::move(modex.data), {}, {}});
   return {};
 }
 
@@ -156,7 +156,7 @@ void Pmix::answer(const pmix::Board::Answers& answers) {
       answer.found.insert(answer.found.end(), {found.owner.space, found.key, found.value});
       answer.owners.push_back(found.owner.rank);
     }
-    hosts_.send(one.host, answer);
+    hosts_.answer(one.host, answer);
   }
 }
 
@@ -187,7 +187,7 @@ std::string Pmix::event(int host, const wire::PmixEvent& event) {
   const auto id = collectives_.id_of(event.space, event.of);
   if (!id || plan_.ranks[*id].host != host) return "its agent tells of an event of a rank that is not its own";
   for (const int other : told_) {
-    if (other != host) hosts_.send(other, event);
+    if (other != host) hosts_.answer(other, event);
   }
   return {};
 }
@@ -195,7 +195,7 @@ std::string Pmix::event(int host, const wire::PmixEvent& event) {
 void Pmix::spawned(int host, std::uint32_t id, int world) {
   const bool ok = world > 0;
   const auto status = static_cast<std::int32_t>(ok ? pmix::Status::ok : pmix::Status::failed);
-  hosts_.send(host, wire::PmixAnswer{id, status, ok ? pmix::world_space(space_, world) : "", {}, {}});
+  hosts_.answer(host, wire::PmixAnswer{id, status, ok ? pmix::world_space(space_, world) : "", {}, {}});
 }
 
 void Pmix::host_lost(int host) const {

@@ -23,10 +23,12 @@ void Preparation::begin(int host) {
   if (settings_.staged) send_staged(host);
 }
 
-void Preparation::granted(int host, const wire::StageCredit& credit) {
-  Progress& progress = progress_[host];
-  progress.credit += credit.bytes;
-  if (progress.waiting && settings_.staged) send_staged(host);
+bool Preparation::granted(int host, const wire::StageCredit& credit) {
+  const auto found = progress_.find(host);
+  if (found == progress_.end() || credit.bytes > wire::kStageCredit - found->second.credit) return false;
+  found->second.credit += credit.bytes;
+  if (found->second.waiting && settings_.staged) send_staged(host);
+  return true;
 }
 
 /// The last piece says so, and an archive is never empty.
@@ -35,10 +37,10 @@ void Preparation::send_staged(int host) {
   const std::string& archive = *settings_.staged;
   while (progress.credit > 0 && progress.sent < archive.size()) {
     const size_t left = archive.size() - progress.sent;
-    const auto size = std::min<size_t>({left, wire::kMaxOutput, static_cast<size_t>(progress.credit)});
+    const auto size = std::min<size_t>({left, wire::kMaxOutput, progress.credit});
     send_(host, wire::Stage{archive.substr(progress.sent, size), size == left});
     progress.sent += size;
-    progress.credit -= size;
+    progress.credit -= static_cast<std::uint32_t>(size);
   }
 }
 

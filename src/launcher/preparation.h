@@ -26,7 +26,8 @@ class Preparation {
   /// Whether ranks of this host have directories; then begin() must be called and done() awaited.
   bool needed(int host) const;
   void begin(int host);
-  void granted(int host, const wire::StageCredit& credit);
+  /// False when that is more than was sent there and not granted yet.
+  bool granted(int host, const wire::StageCredit& credit);
   /// nullopt: the agent speaks out of turn. Else why it could not be done, empty when all is there.
   std::optional<Loss> done(int host, const wire::Prepared& prepared);
 
@@ -34,7 +35,7 @@ class Preparation {
   struct Progress {
     bool waiting = false;
     size_t sent = 0;
-    std::uint64_t credit = 0;
+    std::uint32_t credit = 0;
   };
 
   void send_staged(int host);

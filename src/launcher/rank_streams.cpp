@@ -9,6 +9,7 @@ namespace {
 
 using output::Stream;
 constexpr size_t kReadSize = 256u << 10;  // a busy rank's whole pipe in one read
+constexpr size_t kMostPieces = 64;        // that wait on a stream; what comes then has the time of the last of them
 constexpr std::array kBoth = {Stream::out, Stream::err};
 
 }  // namespace
@@ -38,7 +39,7 @@ void RankStreams::opened_remote(int rank, std::array<bool, output::kStreams> str
   for (const Stream stream : kBoth) {
     Source& opened = source(rank, stream);
     opened.open = streams[static_cast<size_t>(stream)];
-    opened.window = credit;
+    opened.window = opened.granted = credit;
     opened.grant = grant;
   }
   check_drained(rank);
@@ -58,24 +59,41 @@ void RankStreams::read_pipe(int rank, Stream stream, sys::Fd fd) {
       std::make_unique<link::PipeReader>(io_, std::move(fd), std::span(scratch_.get(), kReadSize), std::move(consumer));
 }
 
-void RankStreams::received(int rank, Stream stream, std::string bytes, std::int64_t wall_ns) {
+std::string RankStreams::received(int rank, Stream stream, std::string bytes, std::int64_t wall_ns) {
   Source& from = source(rank, stream);
-  if (!from.open) return;
-  from.queue.push_back({std::move(bytes), wall_ns});
+  if (!from.open) return {};
+  if (from.ends) return "its agent sends output after its end";
+  if (bytes.size() > from.granted) return "its agent sends more of a rank's output than it was granted";
+  from.granted -= static_cast<std::uint32_t>(bytes.size());
+  from.ends = bytes.empty();
+  if (!from.ends) queue(from, std::move(bytes), wall_ns);
   take_queued(rank, stream);
+  return {};
+}
+
+/// A piece costs more than a byte: of many small ones a few are made.
+void RankStreams::queue(Source& from, std::string bytes, std::int64_t wall_ns) {
+  if (from.queue.size() < kMostPieces) {
+    from.queue.push_back({std::move(bytes), wall_ns});
+  } else {
+    from.queue.back().bytes += bytes;
+  }
 }
 
 void RankStreams::take_queued(int rank, Stream stream) {
   Source& from = source(rank, stream);
   while (from.open && !from.queue.empty()) {
-    if (from.queue.front().bytes.empty()) return close(rank, stream);
     if (!output_.output().ready(rank, stream)) return park(rank, stream);
     const Piece piece = std::move(from.queue.front());
     from.queue.pop_front();
     from.consumed += static_cast<std::uint32_t>(piece.bytes.size());
-    if (from.consumed >= from.window / 2) from.grant(rank, stream, std::exchange(from.consumed, 0));
+    if (from.consumed >= from.window / 2) {
+      from.granted += from.consumed;
+      from.grant(rank, stream, std::exchange(from.consumed, 0));
+    }
     output_.feed(rank, stream, piece.bytes, piece.wall_ns);
   }
+  if (from.open && from.ends) close(rank, stream);
 }
 
 void RankStreams::rank_ended(int rank) {
@@ -90,7 +108,8 @@ void RankStreams::abandon(int rank) {
     if (from.pipe) {
       from.pipe->rank_ended();  // what is in the pipe is still to be had
     } else if (from.open) {
-      received(rank, stream, {}, 0);
+      from.ends = true;
+      take_queued(rank, stream);
     }
   }
   check_drained(rank);

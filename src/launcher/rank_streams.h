@@ -28,7 +28,8 @@ class RankStreams {
   /// The rank's streams are known now; with none it is drained at once.
   void opened(int rank, std::array<sys::Fd, output::kStreams> handed_over);
   void opened_remote(int rank, std::array<bool, output::kStreams> streams, std::uint32_t credit, const Grant& grant);
-  void received(int rank, output::Stream stream, std::string bytes, std::int64_t wall_ns);
+  /// Empty, or how the rank's agent breaks the rules: it sends more than was granted, or more after the end.
+  std::string received(int rank, output::Stream stream, std::string bytes, std::int64_t wall_ns);
   void rank_ended(int rank);
   /// Its host is lost or it never started: nothing more will come.
   void abandon(int rank);
@@ -44,9 +45,11 @@ class RankStreams {
     bool open = false;
     bool parked = false;
     std::unique_ptr<link::PipeReader> pipe;
-    std::list<Piece> queue;  // bounded by the credit granted; takes no memory while empty, as a deque would
-    std::uint32_t window = 0;
+    std::list<Piece> queue;      // within the credit granted; takes no memory while empty, as a deque would
+    bool ends = false;           // behind what is queued
+    std::uint32_t window = 0;    // the first grant
     std::uint32_t consumed = 0;  // not yet granted again
+    std::uint32_t granted = 0;   // that may still come
     Grant grant;
   };
   struct Rank {
@@ -56,6 +59,7 @@ class RankStreams {
 
   Source& source(int rank, output::Stream stream);
   void read_pipe(int rank, output::Stream stream, sys::Fd fd);
+  static void queue(Source& from, std::string bytes, std::int64_t wall_ns);
   void take_queued(int rank, output::Stream stream);
   void park(int rank, output::Stream stream);
   void close(int rank, output::Stream stream);

@@ -37,11 +37,13 @@ void StdinSource::add(int rank) {
   wait();
 }
 
-void StdinSource::granted(int rank, std::uint32_t bytes) {
+bool StdinSource::granted(int rank, std::uint32_t bytes) {
   const auto found = credit_.find(rank);
-  if (found == credit_.end()) return;
+  if (found == credit_.end()) return true;
+  if (bytes > wire::kStdinCredit - found->second) return false;
   found->second += bytes;
   wait();
+  return true;
 }
 
 void StdinSource::remove(int rank) {

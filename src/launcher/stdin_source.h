@@ -23,7 +23,8 @@ class StdinSource {
 
   /// A rank that takes stdin has started.
   void add(int rank);
-  void granted(int rank, std::uint32_t bytes);
+  /// False when that is more than was sent to the rank and not granted yet.
+  bool granted(int rank, std::uint32_t bytes);
   /// It takes no more, or never will.
   void remove(int rank);
   /// We may have come to the foreground.

@@ -11,7 +11,18 @@ namespace dlaunch::launcher {
 namespace {
 
 constexpr std::chrono::milliseconds kProgressTick{200};
-constexpr std::uint32_t kMostSlots = 1'000'000;  // whatever an agent says
+
+/// Empty, or what is wrong with an answer to `asked`.
+std::string wrong_with(const wire::Facts& facts, const wire::Survey& asked) {
+  const size_t programs = asked.programs.size();
+  const bool fit = facts.wdir_errors.size() <= asked.wdirs.size() && facts.programs.size() <= programs &&
+                   facts.missing.size() <= programs && facts.addresses.size() <= asked.names.size() &&
+                   facts.scripts.size() <= asked.scripts.size() && facts.script_errors.size() <= asked.scripts.size();
+  if (!fit) return "its agent answers what was not asked";
+  if (facts.cpus > wire::kMostCpus) return "its agent says that it has " + std::to_string(facts.cpus) + " CPUs";
+  if (facts.devices.size() <= wire::kMostDevices) return {};
+  return "its agent says that it has " + std::to_string(facts.devices.size()) + " devices";
+}
 
 }  // namespace
 
@@ -33,13 +44,13 @@ Survey::Result Survey::run(const std::vector<plan::Host>& hosts) {
   result_.hosts.resize(hosts.size());
   settled_.resize(hosts.size());
   asked_ns_.resize(hosts.size());
+  awaited_.resize(hosts.size());
   waiting_ = hosts.size();
   wait_signal();
-  hosts_.listen(
-      {[this](int host, const wire::Hello& hello) { ready(host, hello); },
-       [this](int host, const Loss& loss) { lost(host, loss); },
-       [this](int host, const wire::Message& message, const std::deque<sys::Fd>&) { received(host, message); },
-       {}});
+  hosts_.listen({[this](int host, const wire::Hello& hello) { ready(host, hello); },
+                 [this](int host, const Loss& loss) { lost(host, loss); },
+                 [this](int host, wire::Message&& message, const std::deque<sys::Fd>&) { received(host, message); },
+                 {}});
   if (hosts_.empty()) hosts_.open(hosts);
   show_progress();
   if (waiting_ > 0) io_.run();
@@ -60,6 +71,7 @@ void Survey::ready(int host, const wire::Hello& hello) {
 
 void Survey::ask(int host, wire::Survey survey) {
   asked_ns_[static_cast<size_t>(host)] = sys::wall_ns();
+  awaited_[static_cast<size_t>(host)] = Awaited::facts;
   hosts_.send(host, survey);
 }
 
@@ -68,21 +80,34 @@ void Survey::lost(int host, const Loss& loss) {
   answered(host);
 }
 
-void Survey::received(int host, const wire::Message& message) {
+void Survey::received(int host, wire::Message& message) {
   if (settled_[static_cast<size_t>(host)]) return;
-  Surveyed& known = result_.hosts[static_cast<size_t>(host)];
-  if (const auto* told = std::get_if<wire::Told>(&message)) {
-    known.told = *told;
-    return answered(host);
+  if (const std::string why = take(host, message); !why.empty()) hosts_.lose(host, {why});
+}
+
+std::string Survey::take(int host, wire::Message& message) {
+  Awaited& awaited = awaited_[static_cast<size_t>(host)];
+  if (std::holds_alternative<wire::Ping>(message) || std::holds_alternative<wire::Log>(message)) return {};
+  if (auto* told = std::get_if<wire::Told>(&message); told && awaited == Awaited::told) {
+    result_.hosts[static_cast<size_t>(host)].told = std::move(*told);
+    answered(host);
+    return {};
   }
-  const auto* facts = std::get_if<wire::Facts>(&message);
-  if (!facts) return;
+  auto* facts = std::get_if<wire::Facts>(&message);
+  if (!facts || std::exchange(awaited, Awaited::nothing) != Awaited::facts) return "its agent speaks out of order";
+  std::string why = wrong_with(*facts, question_(host).value_or(wire::Survey{}));
+  if (why.empty()) learn(host, std::move(*facts));
+  return why;
+}
+
+void Survey::learn(int host, wire::Facts&& facts) {
+  Surveyed& known = result_.hosts[static_cast<size_t>(host)];
   const bool first = !known.facts;
-  known.facts = *facts;
+  known.facts = std::move(facts);
   if (!first) return inquire(host);
   const std::int64_t sent = asked_ns_[static_cast<size_t>(host)];
   const std::int64_t half = (sys::wall_ns() - sent) / 2;
-  known.clock_offset_ns = facts->time_ns - (sent + half);
+  known.clock_offset_ns = std::max<std::int64_t>(known.facts->time_ns, 0) - (sent + half);
   known.clock_error_ns = half;
   auto question = question_(host);
   if (!question || question->names.empty()) return inquire(host);
@@ -92,6 +117,7 @@ void Survey::received(int host, const wire::Message& message) {
 void Survey::inquire(int host) {
   const auto inquire = inquiry_ ? inquiry_(host, result_.hosts[static_cast<size_t>(host)]) : std::nullopt;
   if (!inquire) return answered(host);
+  awaited_[static_cast<size_t>(host)] = Awaited::told;
   hosts_.send(host, *inquire);
 }
 
@@ -143,7 +169,7 @@ plan::DeviceKind device_kind(const wire::Facts& facts) {
 void fill_slots(plan::Host& host, const wire::Facts& facts) {
   if (!host.slots_unknown) return;
   host.slots_unknown = false;
-  host.slots = static_cast<int>(std::min(facts.cpus, kMostSlots));
+  host.slots = static_cast<int>(std::min(facts.cpus, wire::kMostCpus));
   host.slots_from = facts.cpus_from + " there";
   if (host.devices.empty() && !facts.devices.empty()) {
     host.device_kind = device_kind(facts);

@@ -47,9 +47,14 @@ class Survey {
   Result run(const std::vector<plan::Host>& hosts);
 
  private:
+  enum class Awaited : unsigned char { nothing, facts, told };
+
   void ready(int host, const wire::Hello& hello);
   void lost(int host, const Loss& loss);
-  void received(int host, const wire::Message& message);
+  void received(int host, wire::Message& message);
+  /// Empty, or how it breaks the order.
+  std::string take(int host, wire::Message& message);
+  void learn(int host, wire::Facts&& facts);
   void ask(int host, wire::Survey survey);
   void inquire(int host);
   void answered(int host);
@@ -67,6 +72,7 @@ class Survey {
   std::shared_ptr<void> running_ = std::make_shared<char>();  // handlers that were queued when it ended must not run
   std::vector<std::string> names_;
   std::vector<bool> settled_;
+  std::vector<Awaited> awaited_;
   std::vector<std::int64_t> asked_ns_;
   size_t waiting_ = 0;
   Result result_;

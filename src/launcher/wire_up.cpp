@@ -69,7 +69,7 @@ void WireUp::on(int host, wire::SpawnAsk& ask) {
 void WireUp::answer(int host, const wire::SpawnAsk& ask, int world) {
   if (ask.pmix) return pmix_.spawned(host, ask.id, world);
   const std::string space = world == 0 ? "" : space_name(plan_, world);
-  hosts_.send(host, wire::SpawnAnswer{ask.rank, world != 0, static_cast<std::uint32_t>(world), space});
+  hosts_.answer(host, wire::SpawnAnswer{ask.rank, world != 0, static_cast<std::uint32_t>(world), space});
 }
 
 /// A program may try for ever.

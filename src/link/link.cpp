@@ -22,8 +22,8 @@ bool would_block(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
 class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
  public:
   /// `out`: none when `in` goes both ways.
-  Impl(asio::io_context& io, sys::Fd in, sys::Fd out)
-      : io_(io), in_(io), buffer_(std::make_unique_for_overwrite<char[]>(kReadSize)) {
+  Impl(asio::io_context& io, sys::Fd in, sys::Fd out, wire::Sender from)
+      : io_(io), in_(io), buffer_(std::make_unique_for_overwrite<char[]>(kReadSize)), decoder_(from) {
     sys::set_nonblocking(in.get());
     in_.assign(in.release());
     if (!out) return;
@@ -184,12 +184,15 @@ class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
         end(next.error().what + ": " + next.error().why);
         return false;
       }
-      if (!*next) return in_.is_open();
+      if (!*next) break;
       if (!handlers_.message) return false;
       const auto handle = handlers_.message;  // it may close us, which clears the handlers
       handle(std::move(**next), fds_);
       if (!in_.is_open()) return false;
     }
+    if (fds_.size() <= kMostFds) return in_.is_open();
+    end("descriptors came that no frame announces");
+    return false;
   }
 
   void end(const std::string& why) {
@@ -215,9 +218,10 @@ class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
   bool waiting_writable_ = false;
 };
 
-Link::Link(asio::io_context& io, sys::Fd in, sys::Fd out)
-    : impl_(std::make_shared<Impl>(io, std::move(in), std::move(out))) {}
-Link::Link(asio::io_context& io, sys::Fd socket) : impl_(std::make_shared<Impl>(io, std::move(socket), sys::Fd())) {}
+Link::Link(asio::io_context& io, sys::Fd in, sys::Fd out, wire::Sender from)
+    : impl_(std::make_shared<Impl>(io, std::move(in), std::move(out), from)) {}
+Link::Link(asio::io_context& io, sys::Fd socket, wire::Sender from)
+    : impl_(std::make_shared<Impl>(io, std::move(socket), sys::Fd(), from)) {}
 Link::~Link() { impl_->close(); }
 void Link::start(Handlers handlers, const std::string& first) { impl_->start(std::move(handlers), first); }
 void Link::send(const wire::Message& message, std::vector<sys::Fd> fds) { impl_->send(message, std::move(fds)); }

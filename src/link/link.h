@@ -30,10 +30,12 @@ class Link {
   static constexpr size_t kLowWater = 64u << 10;
   static constexpr size_t kHighWater = 256u << 10;  ///< a sender of bulk data stops above it
 
-  /// A pair of descriptors, such as two pipes. Both become non-blocking.
-  Link(asio::io_context& io, sys::Fd in, sys::Fd out);
+  static constexpr size_t kMostFds = 2;  ///< that one message announces
+
+  /// A pair of descriptors, such as two pipes. Both become non-blocking. `from`: who is at the other end.
+  Link(asio::io_context& io, sys::Fd in, sys::Fd out, wire::Sender from = wire::Sender::any);
   /// Both ways over one socket.
-  Link(asio::io_context& io, sys::Fd socket);
+  explicit Link(asio::io_context& io, sys::Fd socket, wire::Sender from = wire::Sender::any);
   ~Link();
 
   /// `first`: bytes of the stream that were read before.

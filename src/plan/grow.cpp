@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/printable.h"
+#include "base/spawn_program.h"
 #include "plan/environment.h"
 #include "plan/mpi.h"
 #include "plan/outer_job.h"
@@ -21,6 +22,7 @@ Error refused(std::string what, std::string why = {}) {
   return Error{.where = "spawn", .what = std::move(what), .why = std::move(why), .hint = {}};
 }
 
+bool is_too_long(std::string_view text) { return text.size() >= kLongestWord; }
 bool has_nul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
 
 std::optional<Error> check_app(const SpawnApp& app) {
@@ -28,6 +30,10 @@ std::optional<Error> check_app(const SpawnApp& app) {
   if (app.ranks < 1) return refused(std::to_string(app.ranks) + " processes were asked for");
   if (std::ranges::any_of(app.argv, has_nul) || has_nul(app.wdir) || std::ranges::any_of(app.env, has_nul)) {
     return refused("a NUL byte in an argument, directory or variable");
+  }
+  if (std::ranges::any_of(app.argv, is_too_long) || is_too_long(app.wdir) ||
+      std::ranges::any_of(app.env, is_too_long)) {
+    return refused("an argument, directory or variable of " + std::to_string(kLongestWord) + " bytes or more");
   }
   for (const std::string& entry : app.env) {
     const size_t equals = entry.find('=');
@@ -39,6 +45,10 @@ std::optional<Error> check_app(const SpawnApp& app) {
 std::optional<Error> check(const Plan& plan, const SpawnRequest& request) {
   if (request.apps.empty()) return refused("no program was named");
   if (plan.companion) return refused("a job with a " + plan.companion->name + " beside its ranks cannot grow");
+  if (request.apps.size() > kMostPrograms) {
+    return refused(std::to_string(request.apps.size()) + " programs at once were asked for",
+                   std::to_string(kMostPrograms) + " are the most");
+  }
   long total = 0;
   for (const SpawnApp& app : request.apps) {
     if (auto error = check_app(app)) return error;
@@ -137,6 +147,16 @@ App app_for(const Plan& plan, const SpawnRequest& request, const SpawnApp& asked
   return app;
 }
 
+size_t size_of(const std::vector<App>& apps) {
+  size_t size = 0;
+  for (const App& app : apps) {
+    for (const auto* words : {&app.argv, &app.env, &app.env_elsewhere}) {
+      for (const std::string& word : *words) size += word.size();
+    }
+  }
+  return size;
+}
+
 /// One of the app that comes next.
 void add_rank(const Plan& plan, int host, Grown& grown, std::vector<int>& running, std::vector<int>& here) {
   const auto at = static_cast<size_t>(host);
@@ -192,6 +212,11 @@ Result<Grown> grow(const Plan& plan, const SpawnRequest& request, std::vector<in
     for (int i = 0; i < asked.ranks; ++i) add_rank(plan, place(plan, *hosts, running), grown, running, here);
     grown.apps.push_back(std::move(app));
   }
+  if (plan.spawned_bytes + size_of(grown.apps) > kMostSpawnedBytes) {
+    return fail(refused("the job has spawned programs with " + std::to_string(kMostSpawnedBytes >> 20) +
+                            " MiB of words and variables already, or would",
+                        "these are the most"));
+  }
   if (!grown.spare.empty()) return grown;
   add_own(plan, grown, here);
   if (plan.mpi != Mpi::none) add_spawned_mpi(grown.apps, grown.ranks, static_cast<int>(plan.apps.size()), here);
@@ -210,6 +235,7 @@ int adopt(Plan& plan, Grown grown) {
   for (size_t i = 0; i < grown.ranks.size(); ++i) {
     plan.hosts[static_cast<size_t>(grown.ranks[i].host)].ranks.push_back(first + static_cast<int>(i));
   }
+  plan.spawned_bytes += size_of(grown.apps);
   std::ranges::move(grown.apps, std::back_inserter(plan.apps));
   std::ranges::move(grown.ranks, std::back_inserter(plan.ranks));
   return plan.worlds.begin(first);

@@ -17,8 +17,10 @@
 
 namespace dlaunch::plan {
 
-inline constexpr int kMostSpawned = 4096;       ///< ranks of one request
-inline constexpr int kMostEverSpawned = 65536;  ///< ranks of all requests of a job
+inline constexpr int kMostSpawned = 4096;               ///< ranks of one request
+inline constexpr int kMostEverSpawned = 65536;          ///< ranks of all requests of a job
+inline constexpr size_t kLongestWord = 128u << 10;      ///< an argument or variable that execve(2) takes is shorter
+inline constexpr size_t kMostSpawnedBytes = 64u << 20;  ///< of the words and variables of all programs ever spawned
 
 struct SpawnApp {
   std::vector<std::string> argv;

@@ -69,6 +69,7 @@ struct Plan {
   std::vector<Host> spare = {};    ///< the allocation's others, where ranks may be spawned
   std::vector<Rank> ranks;         ///< the index is the rank's id
   Worlds worlds = {};              ///< of the ids
+  size_t spawned_bytes = 0;        ///< of the words and variables of programs that were spawned
   BindingRequest binding;
   std::vector<Framework> frameworks = {};  ///< their variables: with_frameworks (plan/frameworks.h)
   Visible visible = Visible::unchanged;

@@ -34,9 +34,12 @@ std::string GatherAll::take(int host, std::vector<std::string> pairs, const std:
   const auto at = static_cast<size_t>(host);
   if (!takes_part(host) || has_come_[at] || ranks_left_[at] == 0) return "its agent speaks out of order";
   if (pairs.size() % 2 != 0) return "its agent sent a key without a value";
+  size_t bytes = 0;
+  for (size_t i = 0; i < pairs.size(); i += 2) bytes += size_of_pair(pairs[i], pairs[i + 1]);
+  if (bytes > kMaxUnsent) return "its agent brings more to a fence than it may";
   has_come_[at] = true;
   ++came_;
-  for (const std::string& text : pairs) bytes_ += text.size();
+  bytes_ += bytes;
   if (bytes_ <= kMaxSpace) {
     pairs_.insert(pairs_.end(), std::move_iterator(pairs.begin()), std::move_iterator(pairs.end()));
   }

@@ -10,7 +10,8 @@ namespace dlaunch::pmi {
 
 class Names {
  public:
-  static constexpr size_t kMost = 10000;  ///< names at one time; one more is refused
+  static constexpr size_t kMost = 10000;           ///< names at one time; one more is refused
+  static constexpr size_t kMostBytes = 16u << 20;  ///< of them and their ports; so is one more
 
   struct Answer {
     bool ok = false;
@@ -19,7 +20,10 @@ class Names {
   Answer ask(NameOp op, const std::string& service, const std::string& port);
 
  private:
+  bool publish(const std::string& service, const std::string& port);
+
   std::map<std::string, std::string> ports_;
+  size_t bytes_ = 0;
 };
 
 }  // namespace dlaunch::pmi

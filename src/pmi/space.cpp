@@ -5,7 +5,7 @@
 namespace dlaunch::pmi {
 
 bool Space::put(std::string key, std::string value) {
-  const size_t size = key.size() + value.size();
+  const size_t size = size_of_pair(key, value);
   if (unsent_bytes_ + size > kMaxUnsent || !store(key, value)) return false;
   unsent_bytes_ += size;
   unsent_.push_back(std::move(key));
@@ -32,8 +32,8 @@ std::vector<std::string> Space::take_unsent() {
 
 bool Space::store(std::string key, std::string value) {
   const auto known = values_.find(key);
-  const size_t before = known == values_.end() ? 0 : key.size() + known->second.size();
-  const size_t after = bytes_ - before + key.size() + value.size();
+  const size_t before = known == values_.end() ? 0 : size_of_pair(key, known->second);
+  const size_t after = bytes_ - before + size_of_pair(key, value);
   if (after > kMaxSpace) return false;
   bytes_ = after;
   values_.insert_or_assign(std::move(key), std::move(value));

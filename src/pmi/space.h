@@ -9,8 +9,14 @@
 
 namespace dlaunch::pmi {
 
-inline constexpr size_t kMaxSpace = 64u << 20;  ///< bytes of keys and values; 10,000 ranks of MPICH put 24 MB
+inline constexpr size_t kMaxSpace = 64u << 20;  ///< as size_of_pair() counts; 10,000 ranks of MPICH put 24 MB
 inline constexpr size_t kMaxUnsent = 8u << 20;  ///< of them from one host between two fences: half a frame
+
+/// What a key and its value count: their bytes, and what they take beside them in a frame and in memory.
+inline size_t size_of_pair(const std::string& key, const std::string& value) {
+  constexpr size_t kOverhead = 32;
+  return key.size() + value.size() + kOverhead;
+}
 
 class Space {
  public:

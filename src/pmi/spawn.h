@@ -15,8 +15,7 @@
 
 namespace dlaunch::pmi {
 
-inline constexpr std::uint32_t kMostPrograms = 256;  ///< of one spawn
-inline constexpr size_t kMaxSpawn = 1u << 20;        ///< bytes of one spawn, all that is said of it together
+inline constexpr size_t kMaxSpawn = 1u << 20;  ///< bytes of one spawn, all that is said of it together
 
 /// An Error of these has no `where`; nothing more may be said to it then.
 tl::unexpected<Error> bad_spawn(std::string what, std::string_view text);

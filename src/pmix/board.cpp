@@ -7,6 +7,16 @@
 namespace dlaunch::pmix {
 namespace {
 
+constexpr size_t kOverhead = 64;  // of a key, whatever its length
+
+size_t size_of(const std::vector<std::string>& texts) {
+  size_t size = 0;
+  for (const std::string& text : texts) size += text.size() + kOverhead;
+  return size;
+}
+
+size_t cost(const std::string& key, const std::string& value) { return key.size() + value.size() + 2 * kOverhead; }
+
 bool same(const Process& a, const Process& b) { return a.rank == b.rank && a.space == b.space; }
 
 }  // namespace
@@ -15,22 +25,26 @@ Board::Answers Board::publish(const Asker& asker, const std::vector<std::string>
                               const std::vector<std::string>& values, bool once) {
   Answers answers{{asker.host, asker.id, Status::ok, {}}};
   Status& status = answers.front().status;
-  size_t bytes = 0;
-  for (const std::string& value : values) bytes += value.size();
+  const size_t bytes = size_of(keys) + size_of(values);
   if (keys.size() != values.size() || keys.size() > kMostKeys) status = Status::bad_parameter;
   if (entries_.size() + keys.size() > kMost || bytes_ + bytes > kMostBytes) status = Status::out_of_memory;
   if (std::ranges::any_of(keys, [&](const std::string& key) { return entries_.contains(key); })) {
     status = Status::duplicate_key;
   }
   if (status != Status::ok) return answers;
-  bytes_ += bytes;
-  for (size_t i = 0; i < keys.size(); ++i) entries_.insert_or_assign(keys[i], Entry{asker.rank, values[i], once});
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (entries_.emplace(keys[i], Entry{asker.rank, values[i], once}).second) bytes_ += cost(keys[i], values[i]);
+  }
+  size_t left = kMostBytes;  // for all that waited for these
   for (auto at = waiting_.begin(); at != waiting_.end();) {
     if (!has_all(at->keys)) {
       ++at;
       continue;
     }
-    answers.push_back({at->asker.host, at->asker.id, Status::ok, take(at->keys)});
+    const size_t found = bytes_of(at->keys);
+    answers.push_back(answer(at->asker, at->keys, std::min(left, kMostFound)));
+    left -= std::min(left, found);
+    awaited_ -= size_of(at->keys);
     at = waiting_.erase(at);
   }
   return answers;
@@ -39,13 +53,29 @@ Board::Answers Board::publish(const Asker& asker, const std::vector<std::string>
 Board::Answers Board::look_up(const Asker& asker, const std::vector<std::string>& keys, bool wait) {
   if (keys.empty() || keys.size() > kMostKeys) return {{asker.host, asker.id, Status::bad_parameter, {}}};
   if (wait && !has_all(keys)) {
-    if (waiting_.size() >= kMost) return {{asker.host, asker.id, Status::out_of_memory, {}}};
+    const size_t awaited = awaited_ + size_of(keys);
+    if (waiting_.size() >= kMost || awaited > kMostBytes) return {{asker.host, asker.id, Status::out_of_memory, {}}};
+    awaited_ = awaited;
     waiting_.push_back({asker, keys});
     return {};
   }
+  return {answer(asker, keys, kMostFound)};
+}
+
+Board::Answer Board::answer(const Asker& asker, const std::vector<std::string>& keys, size_t most) {
+  if (bytes_of(keys) > most) return {asker.host, asker.id, Status::out_of_memory, {}};
   Answer answer{asker.host, asker.id, Status::ok, take(keys)};
   if (answer.found.empty()) answer.status = Status::not_found;
-  return {std::move(answer)};
+  return answer;
+}
+
+size_t Board::bytes_of(const std::vector<std::string>& keys) const {
+  size_t bytes = 0;
+  for (const std::string& key : keys) {
+    const auto found = entries_.find(key);
+    if (found != entries_.end()) bytes += cost(key, found->second.value);
+  }
+  return bytes;
 }
 
 Board::Answers Board::unpublish(const Asker& asker, const std::vector<std::string>& keys) {
@@ -67,7 +97,11 @@ Board::Answers Board::unpublish(const Asker& asker, const std::vector<std::strin
 }
 
 void Board::ended(const Process& rank) {
-  std::erase_if(waiting_, [&](const Waiting& waiting) { return same(waiting.asker.rank, rank); });
+  std::erase_if(waiting_, [&](const Waiting& waiting) {
+    if (!same(waiting.asker.rank, rank)) return false;
+    awaited_ -= size_of(waiting.keys);
+    return true;
+  });
 }
 
 std::vector<Board::Found> Board::take(const std::vector<std::string>& keys) {
@@ -86,7 +120,7 @@ bool Board::has_all(const std::vector<std::string>& keys) const {
 }
 
 void Board::erase(std::map<std::string, Entry>::iterator at) {
-  bytes_ -= at->second.value.size();
+  bytes_ -= cost(at->first, at->second.value);
   entries_.erase(at);
 }
 

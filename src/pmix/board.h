@@ -15,9 +15,10 @@ namespace dlaunch::pmix {
 
 class Board {
  public:
-  static constexpr size_t kMost = 100000;          ///< names at one time; one more is refused
-  static constexpr size_t kMostBytes = 64u << 20;  ///< of all values
+  static constexpr size_t kMost = 100000;          ///< names at one time, and questions that wait; one more is refused
+  static constexpr size_t kMostBytes = 16u << 20;  ///< of all keys and values, and of all keys that are waited for
   static constexpr size_t kMostKeys = 1000;        ///< of one question
+  static constexpr size_t kMostFound = 2u << 20;   ///< bytes of one answer
 
   /// Who asks, and how the answer finds back.
   struct Asker {
@@ -59,13 +60,16 @@ class Board {
     std::vector<std::string> keys;
   };
 
+  Answer answer(const Asker& asker, const std::vector<std::string>& keys, size_t most);
   std::vector<Found> take(const std::vector<std::string>& keys);
+  size_t bytes_of(const std::vector<std::string>& keys) const;
   bool has_all(const std::vector<std::string>& keys) const;
   void erase(std::map<std::string, Entry>::iterator at);
 
   std::map<std::string, Entry> entries_;
   std::vector<Waiting> waiting_;
   size_t bytes_ = 0;
+  size_t awaited_ = 0;  // bytes of the keys of waiting_
 };
 
 }  // namespace dlaunch::pmix

@@ -3,6 +3,18 @@
 #include <algorithm>
 
 namespace dlaunch::pmix {
+namespace {
+
+/// In memory, about.
+size_t size_of(const std::pair<std::uint8_t, std::string>& key,
+               const std::map<int, std::vector<std::uint32_t>>& ranks) {
+  constexpr size_t kOverhead = 512;
+  size_t size = kOverhead + key.second.size();
+  for (const auto& [host, ids] : ranks) size += kOverhead / 4 + ids.size() * sizeof(std::uint32_t);
+  return size;
+}
+
+}  // namespace
 
 void Collectives::add_world(std::string space, const std::vector<int>& host_of_rank) {
   const World world{static_cast<std::uint32_t>(host_of_rank_.size()), static_cast<std::uint32_t>(host_of_rank.size())};
@@ -53,10 +65,22 @@ std::string Collectives::take(int host, std::uint8_t kind, const std::string& me
     return "its agent comes to a collective of others";
   }
   if (!open.came.insert(host).second) return "its agent comes to a collective twice";
-  open.data += data;
-  check(key, open);
+  if (is_new) hold(host, open, size_of(key, open.ranks));
+  hold(host, open, data.size());
+  if (held_[host] > kMostOfHost) {
+    end(key, open, Status::out_of_memory,
+        "the ranks of a host put more for others than " + std::to_string(kMostOfHost >> 20) + " MiB at a time");
+  } else {
+    open.data += data;
+    check(key, open);
+  }
   if (open.came.empty()) open_.erase(at);
   return {};
+}
+
+void Collectives::hold(int host, Open& open, size_t bytes) {
+  open.held[host] += bytes;
+  held_[host] += bytes;
 }
 
 void Collectives::check(const Key& key, Open& open) {
@@ -76,6 +100,8 @@ void Collectives::end(const Key& key, Open& open, Status status, std::string why
   over_.push_back({key.first, key.second, {}, status, {open.came.begin(), open.came.end()}, std::move(why)});
   if (status == Status::ok) over_.back().data = std::move(open.data);
   open.came.clear();
+  for (const auto& [host, bytes] : open.held) held_[host] -= bytes;
+  open.held.clear();
 }
 
 void Collectives::rank_ended(std::uint32_t id) {

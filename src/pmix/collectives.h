@@ -18,6 +18,7 @@ namespace dlaunch::pmix {
 inline constexpr size_t kMaxPart = 8u << 20;       ///< bytes that one host may bring to a fence
 inline constexpr size_t kMostShared = 256u << 20;  ///< bytes of all hosts in one fence
 inline constexpr size_t kMostOpen = 10000;         ///< collectives at one time
+inline constexpr size_t kMostOfHost = 16u << 20;   ///< bytes that one host holds in those that are open
 
 class Collectives {
  public:
@@ -48,6 +49,7 @@ class Collectives {
     std::map<int, std::vector<std::uint32_t>> ranks;  ///< ids of members that live, of each host that takes part
     std::set<int> came;
     std::string data;
+    std::map<int, size_t> held;  ///< of held_, by this one
   };
 
   struct World {
@@ -55,6 +57,7 @@ class Collectives {
     std::uint32_t size = 0;
   };
 
+  void hold(int host, Open& open, size_t bytes);
   /// False when there is no such rank or world.
   bool find_ranks(const std::string& members, Open& open) const;
   void check(const Key& key, Open& open);
@@ -64,6 +67,7 @@ class Collectives {
   std::vector<int> host_of_rank_;  // by id, as the next
   std::vector<bool> ended_;
   std::map<Key, Open> open_;
+  std::map<int, size_t> held_;  // bytes, by the host that brought them or made us keep them
   std::vector<Over> over_;
 };
 

@@ -20,6 +20,16 @@ constexpr size_t kLeastSize = kLengthSize;
 template <Number T>
 constexpr size_t kLeastSize<T> = sizeof(T);
 
+/// The items of all lists of a frame together, as they lie in memory: an item of four bytes may take 32 there. More
+/// than execve takes.
+constexpr size_t kMaxListMemory = 24u << 20;
+
+template <class T>
+constexpr std::uint32_t kMostBytes = kMaxFrame;
+template <class T>
+  requires requires { T::kMost; }
+constexpr std::uint32_t kMostBytes<T> = T::kMost;
+
 /// Whether a field of type T may hold what came.
 template <class T>
 constexpr bool is_value(std::uint64_t bits) {
@@ -80,8 +90,11 @@ class Reader {
   void operator()(std::vector<T>& list) {
     std::uint32_t size = 0;
     (*this)(size);
-    if (size > kMaxListItems || size > bytes_.size() / kLeastSize<T>) ok_ = false;  // before memory is taken for it
-    if (ok_) list.resize(size);
+    // Before memory is taken for it.
+    if (size > kMaxListItems || size > bytes_.size() / kLeastSize<T> || size > memory_ / sizeof(T)) ok_ = false;
+    if (!ok_) return;
+    memory_ -= size * sizeof(T);
+    list.resize(size);
     for (T& item : list) (*this)(item);
   }
 
@@ -97,6 +110,7 @@ class Reader {
   }
 
   std::string_view bytes_;
+  size_t memory_ = kMaxListMemory;  // that its lists may still take
   bool ok_ = true;
 };
 
@@ -109,11 +123,18 @@ bool parse(std::string_view payload, Message& message) {
   return reader.complete();
 }
 
-/// By type byte; null for what no message has.
-constexpr auto kParsers = []<size_t... I>(std::index_sequence<I...>) {
-  std::array<Parse, 256> parsers{};
-  ((parsers[std::variant_alternative_t<I, Message>::kType] = parse<std::variant_alternative_t<I, Message>>), ...);
-  return parsers;
+struct Kind {
+  Parse parse = nullptr;  ///< null: no message has this type
+  std::uint32_t most = kMaxFrame;
+};
+
+/// By type byte.
+constexpr auto kKinds = []<size_t... I>(std::index_sequence<I...>) {
+  std::array<Kind, 256> kinds{};
+  ((kinds[std::variant_alternative_t<I, Message>::kType] = {parse<std::variant_alternative_t<I, Message>>,
+                                                            kMostBytes<std::variant_alternative_t<I, Message>>}),
+   ...);
+  return kinds;
 }(std::make_index_sequence<std::variant_size_v<Message>>{});
 
 std::uint32_t length_at(std::string_view bytes) {
@@ -143,7 +164,9 @@ void encode(const Message& message, std::string& out) {
         },
         message);
     const size_t size = out.size() - start - kLengthSize;
-    if (size > kMaxFrame) throw std::length_error("wire::encode: frame over kMaxFrame");
+    if (size > kKinds[static_cast<unsigned char>(out[start + kLengthSize])].most) {
+      throw std::length_error("wire::encode: a frame over what its type may have");
+    }
     std::string length;
     Encoder length_encoder(length);
     length_encoder(static_cast<std::uint32_t>(size));
@@ -152,6 +175,16 @@ void encode(const Message& message, std::string& out) {
     out.resize(start);
     throw;
   }
+}
+
+bool fits(const Message& message) {
+  std::string frame;
+  try {
+    encode(message, frame);
+  } catch (const std::length_error&) {
+    return false;
+  }
+  return true;
 }
 
 void Decoder::feed(std::string_view bytes) {
@@ -171,12 +204,15 @@ Result<std::optional<Message>> Decoder::next() {
   if (rest.size() < kLengthSize) return std::nullopt;
   const std::uint32_t length = length_at(rest);
   if (length == 0 || length > kMaxFrame) return bad_frame("length " + std::to_string(length));
-  if (rest.size() < kLengthSize + length) return std::nullopt;
+  if (rest.size() == kLengthSize) return std::nullopt;
   const auto type = static_cast<unsigned char>(rest[kLengthSize]);
-  const Parse parser = kParsers[type];
-  if (!parser) return bad_frame("unknown type " + std::to_string(type));
+  const Kind& kind = kKinds[type];
+  if (!kind.parse) return bad_frame("unknown type " + std::to_string(type));
+  if (!may_send(from_, type)) return bad_frame("type " + std::to_string(type) + ", which only the other side sends");
+  if (length > kind.most) return bad_frame("length " + std::to_string(length) + " of type " + std::to_string(type));
+  if (rest.size() < kLengthSize + length) return std::nullopt;
   Message message;
-  if (!parser(rest.substr(kLengthSize + 1, length - 1), message)) {
+  if (!kind.parse(rest.substr(kLengthSize + 1, length - 1), message)) {
     return bad_frame("malformed fields of type " + std::to_string(type));
   }
   start_ += kLengthSize + length;

@@ -25,6 +25,23 @@ inline constexpr std::uint32_t kStageCredit = 256u << 10;  ///< first grant for 
 inline constexpr std::uint32_t kNoDevice = ~0u;
 inline constexpr std::uint32_t kMaxListItems = 1u << 20;  ///< more than execve takes: 6 MiB, nine bytes each at least
 
+// How large a frame of the agent's may be (type and fields): whoever it speaks to holds no more of it, whatever it
+// says. A message without `kMost` is one that the launcher sends, and may fill a frame.
+inline constexpr std::uint32_t kMostNumbers = 256;      ///< of numbers alone
+inline constexpr std::uint32_t kMostNames = 8u << 10;   ///< of a few names
+inline constexpr std::uint32_t kMostText = 256u << 10;  ///< of a text for a person
+inline constexpr std::uint32_t kMostCpus = 8192;        ///< of one host: Linux knows no more
+inline constexpr std::uint32_t kMostDevices = 1024;
+inline constexpr std::uint32_t kMostShared = 8u << 20;  ///< bytes that the ranks of a host put for others at a time
+
+/// Who may send a message of a type: those from 32 on are the agent's, the others the launcher's, but three that are
+/// both's.
+enum class Sender : std::uint8_t { any, launcher, agent };
+constexpr bool may_send(Sender sender, std::uint8_t type) {
+  if (sender == Sender::any || type == 16 || type == 17 || type == 27) return true;
+  return (type >= 32) == (sender == Sender::agent);
+}
+
 /// What a rank's stream is connected to on its host.
 enum class StreamMode : std::uint8_t {
   null = 0,    ///< /dev/null
@@ -401,6 +418,7 @@ struct PmixWorld {
 
 struct Ping {
   static constexpr std::uint8_t kType = 16;
+  static constexpr std::uint32_t kMost = kMostNumbers;
   template <class A>
   void fields(A&) {}
   bool operator==(const Ping&) const = default;
@@ -409,6 +427,7 @@ struct Ping {
 /// `stream` 0 stdin (agent to launcher), 1 stdout, 2 stderr (launcher to agent): that many more bytes may come.
 struct Credit {
   static constexpr std::uint8_t kType = 17;
+  static constexpr std::uint32_t kMost = kMostNumbers;
   std::uint32_t rank = 0;
   std::uint8_t stream = 0;
   std::uint32_t bytes = 0;
@@ -422,6 +441,7 @@ struct Credit {
 /// What a rank tells others through PMIx's events: to all hosts that asked for dlaunch-pmix but its own.
 struct PmixEvent {
   static constexpr std::uint8_t kType = 27;
+  static constexpr std::uint32_t kMost = 1u << 20;
   std::int32_t code = 0;   ///< PMIx's
   std::string space;       ///< the world of the rank that tells it
   std::uint32_t of = 0;    ///< that rank, in its world
@@ -438,6 +458,7 @@ struct PmixEvent {
 
 struct Hello {
   static constexpr std::uint8_t kType = 32;
+  static constexpr std::uint32_t kMost = kMostNames;
   std::uint32_t version = kVersion;
   std::string host;     ///< uname's nodename
   std::string machine;  ///< uname's machine
@@ -453,6 +474,7 @@ struct Hello {
 
 struct Started {
   static constexpr std::uint8_t kType = 33;
+  static constexpr std::uint32_t kMost = kMostNumbers + 4 * kMostCpus;
   std::uint32_t rank = 0;
   std::uint32_t pid = 0;
   std::int64_t time_ns = 0;
@@ -467,6 +489,7 @@ struct Started {
 
 struct NotStarted {
   static constexpr std::uint8_t kType = 34;
+  static constexpr std::uint32_t kMost = kMostText;
   std::uint32_t rank = 0;
   std::uint32_t error = 0;  ///< errno; 0 when no system call failed
   std::string what;         ///< the step with its operand
@@ -481,6 +504,7 @@ struct NotStarted {
 /// Never more than was granted for the stream; at most kMaxOutput bytes. One without bytes is the stream's end.
 struct Output {
   static constexpr std::uint8_t kType = 35;
+  static constexpr std::uint32_t kMost = kMaxOutput + kMostNumbers;
   std::uint32_t rank = 0;
   std::uint8_t stream = 1;  ///< 1 stdout, 2 stderr
   std::int64_t time_ns = 0;
@@ -495,6 +519,7 @@ struct Output {
 /// As soon as the rank is reaped: its streams may still bring what it wrote, and end by themselves.
 struct Ended {
   static constexpr std::uint8_t kType = 36;
+  static constexpr std::uint32_t kMost = kMostNumbers;
   std::uint32_t rank = 0;
   std::uint32_t wait_status = 0;
   bool out_of_memory = false;
@@ -510,6 +535,7 @@ struct Ended {
 /// The rank closed its stdin; send it no more.
 struct StdinClosed {
   static constexpr std::uint8_t kType = 37;
+  static constexpr std::uint32_t kMost = kMostNumbers;
   std::uint32_t rank = 0;
   template <class A>
   void fields(A& a) {
@@ -521,6 +547,7 @@ struct StdinClosed {
 /// Something a person reads with -v, or an agent's last word before it gives up.
 struct Log {
   static constexpr std::uint8_t kType = 38;
+  static constexpr std::uint32_t kMost = kMostText;
   static constexpr std::uint8_t kDetail = 0;
   static constexpr std::uint8_t kInformation = 1;
   static constexpr std::uint8_t kWarning = 2;  ///< a person sees it without -v, too
@@ -537,6 +564,7 @@ struct Log {
 /// Last frame: what of the job is left on the host, which is nothing unless `left` says so.
 struct Clean {
   static constexpr std::uint8_t kType = 39;
+  static constexpr std::uint32_t kMost = kMostText;
   std::vector<std::string> left;  ///< "pid 123 (python3), unkillable", …
   template <class A>
   void fields(A& a) {
@@ -548,6 +576,7 @@ struct Clean {
 /// The answer to Survey. What the lists of Survey name stands here in the same places.
 struct Facts {
   static constexpr std::uint8_t kType = 40;
+  static constexpr std::uint32_t kMost = 4u << 20;
   std::int64_t time_ns = 0;  ///< CLOCK_REALTIME when it began to look
   std::string version;       ///< the agent's own
   std::uint32_t cpus = 0;    ///< of the affinity mask, less what a cgroup's quota takes
@@ -577,6 +606,7 @@ struct Facts {
 /// The answer to Inquire, a place for each command.
 struct Told {
   static constexpr std::uint8_t kType = 41;
+  static constexpr std::uint32_t kMost = 4u << 20;
   std::vector<std::string> printed;  ///< on stdout and stderr
   std::vector<std::uint32_t> codes;  ///< as a shell gives it; 127: there is no such program; 124: it took too long
   template <class A>
@@ -589,6 +619,7 @@ struct Told {
 /// Every rank that this host has of this world waits in a fence; answered by Shared. One at a time for each world.
 struct Fence {
   static constexpr std::uint8_t kType = 42;
+  static constexpr std::uint32_t kMost = kMostShared + (1u << 20);
   std::uint32_t world = 1;
   std::vector<std::string> pairs;   ///< put here since the last one: key, value, key, value, …
   std::vector<std::uint32_t> gone;  ///< ranks of this host that can never come to a fence
@@ -602,6 +633,7 @@ struct Fence {
 /// A rank publishes a name, looks one up, or takes it back. Answered by NameAnswer.
 struct NameAsk {
   static constexpr std::uint8_t kType = 43;
+  static constexpr std::uint32_t kMost = kMostNames;
   std::uint32_t rank = 0;
   std::uint8_t what = 0;  ///< 0 publish, 1 look up, 2 unpublish
   std::string service;
@@ -616,6 +648,7 @@ struct NameAsk {
 /// A rank wants another world of ranks. A place in each list for each program.
 struct SpawnAsk {
   static constexpr std::uint8_t kType = 47;
+  static constexpr std::uint32_t kMost = 4u << 20;
   std::uint32_t rank = 0;
   bool pmix = false;     ///< answered by PmixAnswer; else by SpawnAnswer, and the rank waits for it
   std::uint32_t id = 0;  ///< with `pmix`: the answer's
@@ -638,6 +671,7 @@ struct SpawnAsk {
 /// The rank called MPI_Abort. Its Ended still comes.
 struct Aborted {
   static constexpr std::uint8_t kType = 46;
+  static constexpr std::uint32_t kMost = kMostNumbers;
   std::uint32_t rank = 0;
   std::uint32_t code = 0;  ///< 0 to 255
   std::int64_t time_ns = 0;
@@ -651,6 +685,7 @@ struct Aborted {
 /// The answer to Prepare, and to the last Stage where files follow it.
 struct Prepared {
   static constexpr std::uint8_t kType = 44;
+  static constexpr std::uint32_t kMost = kMostText;
   std::string why;   ///< what could not be done; empty: all is there
   std::string hint;  ///< the one thing to do; may be empty
   template <class A>
@@ -663,6 +698,7 @@ struct Prepared {
 /// So many more bytes of Stage may come.
 struct StageCredit {
   static constexpr std::uint8_t kType = 45;
+  static constexpr std::uint32_t kMost = kMostNumbers;
   std::uint32_t bytes = 0;
   template <class A>
   void fields(A& a) {
@@ -674,6 +710,7 @@ struct StageCredit {
 /// This host's part of a collective of PMIx: all its ranks among the members are there. Answered by PmixShared.
 struct PmixCollect {
   static constexpr std::uint8_t kType = 50;
+  static constexpr std::uint32_t kMost = kMostShared + (2u << 20);
   std::uint8_t kind = 0;  ///< 0 fence, 1 connect, 2 disconnect, 3 construct a group, 4 take it apart
   std::string members;    ///< pmix/members.h
   std::string data;       ///< with a fence
@@ -687,6 +724,7 @@ struct PmixCollect {
 /// A rank here wants what a rank elsewhere has for others. Answered by PmixAnswer.
 struct PmixWant {
   static constexpr std::uint8_t kType = 51;
+  static constexpr std::uint32_t kMost = kMostNames;
   std::uint32_t id = 0;
   std::string space;
   std::uint32_t of = 0;  ///< the rank that has it
@@ -700,6 +738,7 @@ struct PmixWant {
 /// The answer to PmixModexAsk.
 struct PmixModex {
   static constexpr std::uint8_t kType = 52;
+  static constexpr std::uint32_t kMost = kMostShared + kMostNumbers;
   std::uint32_t id = 0;
   std::int32_t status = 0;  ///< PMIx's
   std::string data;
@@ -713,6 +752,7 @@ struct PmixModex {
 /// A rank publishes, looks up or takes back. Answered by PmixAnswer.
 struct PmixNames {
   static constexpr std::uint8_t kType = 53;
+  static constexpr std::uint32_t kMost = kMostShared;
   std::uint32_t rank = 0;
   std::uint32_t id = 0;
   std::uint8_t what = 0;            ///< 0 publish, 1 look up, 2 unpublish
@@ -730,6 +770,7 @@ struct PmixNames {
 /// The agent needs dlaunch-pmix. Answered by PmixProgram.
 struct PmixProgramAsk {
   static constexpr std::uint8_t kType = 54;
+  static constexpr std::uint32_t kMost = kMostNames;
   std::string machine;  ///< uname's
   template <class A>
   void fields(A& a) {
@@ -741,6 +782,7 @@ struct PmixProgramAsk {
 /// There is no PMIx on this host (any more), and its ranks cannot do without.
 struct PmixFailed {
   static constexpr std::uint8_t kType = 55;
+  static constexpr std::uint32_t kMost = kMostText;
   std::string why;
   std::string hint;
   template <class A>

@@ -17,6 +17,7 @@
 #include "pmix/members.h"
 #include "pmix/status.h"
 #include "sys/clock.h"
+#include "wire/codec.h"
 
 namespace dlaunch::pmix {
 namespace {
@@ -156,6 +157,7 @@ void Server::names(const pmix_proc_t& who, wire::PmixNames asked, std::variant<O
   if (!id) return std::visit([](const auto& each) { refuse(each, PMIX_ERR_NOT_FOUND); }, waits);
   asked.id = next_++;
   asked.rank = *id;
+  if (!wire::fits(asked)) return std::visit([](const auto& each) { refuse(each, PMIX_ERR_NOMEM); }, waits);
   std::visit([&](const auto& each) { waiting_.emplace(asked.id, each); }, waits);
   send_(asked);
 }
@@ -198,6 +200,7 @@ void Server::spawn(const pmix_proc_t& who, wire::SpawnAsk ask, Spawn waits) {
   ask.rank = *id;
   ask.pmix = true;
   ask.id = next_++;
+  if (!wire::fits(ask)) return refuse(waits, PMIX_ERR_NOMEM);
   waiting_.emplace(ask.id, waits);
   send_(ask);
 }

@@ -107,6 +107,8 @@ TEST(Streams, CarriesStdinToItsEnd) {
     std::string piece(30000, static_cast<char>('a' + i));
     piece[0] = '\0';
     sent += piece;
+    const auto room = [&] { return sent.size() - agent.ranks[0].stdin_credit <= wire::kStdinCredit; };
+    ASSERT_TRUE(agent.until(room));
     agent.send(wire::Stdin{0, piece, false});
   }
   agent.send(wire::Stdin{0, "end", true});
@@ -122,6 +124,14 @@ TEST(Streams, GrantsOnlyWhatTheRankTook) {
   agent.send(wire::Stdin{0, std::string(wire::kStdinCredit, 'x'), false});
   agent.listen(100ms);
   EXPECT_EQ(agent.ranks[0].stdin_credit, 64u << 10) << "the pipe's size";
+}
+
+TEST(Streams, MoreStdinThanWasGrantedEndsTheRanks) {
+  AgentProcess agent;
+  agent.start(0, {"sleep", "100"}, with_stdin);
+  for (int i = 0; i < 8; ++i) agent.send(wire::Stdin{0, std::string(wire::kMaxOutput, 'x'), false});
+  ASSERT_TRUE(agent.until([&] { return !agent.logs.empty(); }));
+  EXPECT_THAT(agent.logs[0].text, testing::HasSubstr("more stdin than it was granted"));
 }
 
 TEST(Streams, TellsThatARankClosedItsStdin) {

@@ -48,12 +48,20 @@ TEST(Gather, MuchGoesOutInPieces) {
 }
 
 TEST(Gather, TooMuchIsRefusedWithNumbers) {
-  GatherAll gather({1});
-  gather.take(0, {"a", std::string(kMaxSpace, 'v')}, {});
+  constexpr size_t kHosts = kMaxSpace / kMaxUnsent + 1;
+  GatherAll gather(std::vector<int>(kHosts, 1));
+  const std::string value(kMaxUnsent - size_of_pair("a", ""), 'v');
+  for (size_t host = 0; host < kHosts; ++host) EXPECT_EQ(gather.take(static_cast<int>(host), {"a", value}, {}), "");
   const auto shared = gather.take_shared();
   ASSERT_EQ(shared.size(), 1u);
   EXPECT_THAT(shared[0].pairs, IsEmpty());
-  EXPECT_THAT(shared[0].broken, HasSubstr(std::to_string(kMaxSpace + 1)));
+  EXPECT_THAT(shared[0].broken, HasSubstr(std::to_string(kHosts * kMaxUnsent)));
+}
+
+TEST(Gather, AHostMayBringSoMuch) {
+  GatherAll gather({1, 1});
+  EXPECT_THAT(gather.take(0, {"a", std::string(kMaxUnsent, 'v')}, {}), HasSubstr("more to a fence than it may"));
+  EXPECT_THAT(gather.take(1, std::vector<std::string>(600000), {}), HasSubstr("more to a fence than it may"));
 }
 
 TEST(Gather, ARankThatCanNeverComeBreaksIt) {

@@ -85,5 +85,25 @@ TEST(PmixBoard, ThereIsAnEnd) {
   EXPECT_EQ(only(board.look_up(asker(1), {}, true)), Status::bad_parameter);
 }
 
+TEST(PmixBoard, AnAnswerHasAnEndToo) {
+  Board board;
+  const std::string value(Board::kMostFound / 2, 'x');
+  for (const char* key : {"a", "b"}) EXPECT_EQ(only(board.publish(asker(1), {key}, {value}, false)), Status::ok);
+  EXPECT_EQ(only(board.look_up(asker(2), {"a"}, false)), Status::ok);
+  EXPECT_EQ(only(board.look_up(asker(2), {"a", "b"}, false)), Status::out_of_memory);
+  EXPECT_EQ(only(board.unpublish(asker(1), {"a", "b"})), Status::ok);
+  EXPECT_EQ(only(board.publish(asker(1), {"c"}, {std::string(Board::kMostBytes - 200, 'x')}, false)), Status::ok);
+}
+
+TEST(PmixBoard, ManyThatWaitDoNotMakeItMore) {
+  Board board;
+  for (std::uint32_t i = 0; i < 100; ++i) board.look_up(asker(i + 2), {"a"}, true);
+  const auto answers = board.publish(asker(1), {"a"}, {std::string(1u << 20, 'x')}, false);
+  size_t found = 0;
+  for (const Board::Answer& answer : answers) found += answer.found.size();
+  EXPECT_EQ(answers.size(), 101u);
+  EXPECT_EQ(found, 15u) << "of 1 MiB each";
+}
+
 }  // namespace
 }  // namespace dlaunch::pmix

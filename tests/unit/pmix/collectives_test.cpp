@@ -107,6 +107,20 @@ TEST_F(PmixCollectives, AnAgentThatBreaksTheOrderIsNamed) {
   EXPECT_THAT(all_.take_over(), IsEmpty());
 }
 
+TEST_F(PmixCollectives, AHostHoldsSoMuchInAllThatAreOpen) {
+  const std::string part(kMaxPart / 2, 'x');
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(all_.take(0, kFence, '#' + std::to_string(i) + " job:*", part), "");
+  EXPECT_THAT(all_.take_over(), IsEmpty());
+  EXPECT_EQ(all_.take(0, kFence, "#3 job:*", part), "");
+  const auto over = all_.take_over();
+  ASSERT_EQ(over.size(), 1u);
+  EXPECT_EQ(over[0].status, Status::out_of_memory);
+  for (const int host : {1, 2}) EXPECT_EQ(all_.take(host, kFence, "#0 job:*", ""), "");
+  ASSERT_EQ(all_.take_over().size(), 1u) << "what is over is held no more";
+  EXPECT_EQ(all_.take(0, kFence, "#4 job:*", part), "");
+  EXPECT_THAT(all_.take_over(), IsEmpty());
+}
+
 TEST(PmixCollectivesOfManyHosts, TooMuchFailsWithTheNumber) {
   std::vector<int> hosts(kMostShared / kMaxPart + 1);
   for (size_t i = 0; i < hosts.size(); ++i) hosts[i] = static_cast<int>(i);

@@ -222,9 +222,48 @@ TEST(Codec, NeverEncodesWhatThePeerWouldRefuse) {
   EXPECT_TRUE(bytes == "before") << bytes.size();
 }
 
+/// As bytes whose length and type are there, and nothing else.
+bool is_bad(std::uint32_t length, std::uint8_t type, Sender from = Sender::any) {
+  std::string bytes;
+  for (int shift = 0; shift < 32; shift += 8) bytes += static_cast<char>(length >> shift & 0xff);
+  Decoder decoder(from);
+  decoder.feed(bytes + static_cast<char>(type));
+  return !decoder.next();
+}
+
+TEST(Codec, ATypeHasItsOwnCapWhichIsLookedAtFirst) {
+  EXPECT_FALSE(is_bad(Log::kMost, Log::kType));
+  EXPECT_TRUE(is_bad(Log::kMost + 1, Log::kType));
+  EXPECT_TRUE(is_bad(kMaxFrame, Ping::kType));
+  EXPECT_FALSE(is_bad(kMaxFrame, Program::kType));
+  EXPECT_THROW(encode(Log{0, std::string(Log::kMost, 'x')}, *std::make_unique<std::string>()), std::length_error);
+  EXPECT_FALSE(fits(Log{0, std::string(Log::kMost, 'x')}));
+  EXPECT_TRUE(fits(Log{0, std::string(Log::kMost - 100, 'x')}));
+}
+
+TEST(Codec, WhatOnlyTheOtherSideSendsIsABadFrame) {
+  EXPECT_TRUE(is_bad(1, Finish::kType, Sender::agent));
+  EXPECT_TRUE(is_bad(1, Hello::kType, Sender::launcher));
+  for (const Sender from : {Sender::agent, Sender::launcher}) {
+    for (const std::uint8_t type : {Ping::kType, Credit::kType, PmixEvent::kType}) EXPECT_FALSE(is_bad(9, type, from));
+  }
+}
+
+TEST(Codec, ManyEmptyItemsAreNotTaken) {
+  Program program;
+  program.argv.resize(700000);
+  EXPECT_TRUE(fits(program));
+  std::string bytes;
+  program.env.resize(700000);
+  encode(program, bytes);
+  Decoder decoder;
+  decoder.feed(bytes);
+  EXPECT_FALSE(decoder.next());
+}
+
 TEST(Codec, KeepsNoMemoryOfALongFrame) {
   std::string bytes;
-  encode(Log{0, std::string(8u << 20, 'x')}, bytes);
+  encode(Stdin{0, std::string(8u << 20, 'x'), false}, bytes);
   Decoder decoder;
   decoder.feed(bytes);
   ASSERT_TRUE(decoder.next());

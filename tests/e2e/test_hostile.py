@@ -1,0 +1,216 @@
+"""Peers that lie (tests/hostile): an agent against the launcher, a launcher against the agent. Whatever they do, the job
+ends in time, names the host and why, holds little memory, starts nothing that the plan did not say, and leaves nothing."""
+import concurrent.futures
+import os
+import pathlib
+import subprocess
+import time
+
+import support
+from support import Case, SANITIZED, program
+
+AGENT = os.environ.get("AGENT") or str(support.PROGRAMS.parent.parent / "src/agent/dlaunch-agent")
+MEBI = 1 << 20
+MEMORY = 64 * MEBI
+AT_ONCE = 4
+
+# What hostile_agent does, and what is said of its host. With options, where it takes some to get there.
+ACTS = {
+    "garbage_before_hello": "bad frame",
+    "garbage_after_hello": "bad frame",
+    "length_0": "bad frame: length 0",
+    "length_4e9": "bad frame: length 4000000000",
+    "log_of_16_mib": "bad frame: length 16777216 of type 38",
+    "ping_of_16_mib": "bad frame: length 16777216 of type 16",
+    "unknown_type": "bad frame: unknown type 200",
+    "count_of_4e9": "bad frame: malformed fields of type 42",
+    "list_of_nothing": "bad frame: malformed fields of type 42",
+    "half_a_frame": "the link to its agent ended",
+    "a_launchers_frame": "which only the other side sends",
+    "another_version": "speaks version 99",
+    "hello_twice": "speaks out of order",
+    "started_before_hello": "speaks out of order",
+    "started_unasked": "speaks out of order",
+    "started_of_another_host": "a rank that is not its own",
+    "ended_of_nobody": "a rank that is not its own",
+    "clean_unasked": "speaks out of order",
+    "facts_unasked": "unknown type 254",
+    "prepared_unasked": "speaks out of order",
+    "stage_credit_unasked": "grants more files than it has taken",
+    "a_stream_that_is_none": "a stream that no rank has",
+    "descriptors_over_exec": "announces descriptors",
+    "stdin_credit": "grants more stdin than it has taken",
+    "output_credit": "speaks out of order",
+    "logs_without_end": "unknown type 254",
+    "spawn_by_a_rank_that_is_none": "a rank that is not its own",
+    "spawn_of_4e9_words": "asks what no rank can ask",
+    "fence_of_9_mib": "brings more to a fence than it may",
+    "fence_twice": "speaks out of order",
+    "fence_of_no_world": "a world that there is not",
+    "fence_without_others_ranks": "a rank that is not its own",
+    "names": "unknown type 254",
+    "a_name_of_4_kib": "asks what no rank can ask",
+    "asks_and_does_not_read": "does not read what it is told",
+    "pmix_unasked": "speaks out of order",
+    "pmix_program_twice": "speaks out of order",
+    "board": "unknown type 254",
+    "collectives": "unknown type 254",
+    "a_modex_that_nobody_wants": "unknown type 254",
+    "an_event_of_another_host": "a rank that is not its own",
+}
+SILENT = ["silent_at_once", "silent_after_hello", "silent_before_started", "silent_after_started", "silent_in_a_frame"]
+WITHOUT_MPI = ["spawn", "spawn_at_the_launcher", "abort", "fence", "names", "pmix_unasked"]
+SURVEYED = {
+    "cpus_4e9": "says that it has 4000000000 CPUs",
+    "a_million_devices": "says that it has 1000000 devices",
+    "answers_nobody_asked": "answers what was not asked",
+}
+SLOWLY_READ = {
+    "over_credit": "sends more of a rank's output than it was granted",
+    "crumbs": "unknown type 254",
+    "output_after_its_end": "unknown type 254",
+}
+
+# What hostile_launcher does. How the agent ends is its own; the ranks end with it.
+SILENT_LAUNCHERS = ["silence_at_once", "silence_after_setup", "silence_while_a_rank_runs", "silence_in_a_frame", "heartbeat_0"]
+LAUNCHERS = [
+    "goes_at_once", "goes_in_a_frame", "garbage", "garbage_while_a_rank_runs", "length_4e9", "ping_of_16_mib", "stdin_of_16_mib",
+    "count_of_4e9", "an_agents_frame", "setup_twice", "another_version", "over_credit_of_stdin",
+    "over_credit_of_files", "credit_without_end", "ranks_without_a_program", "mpi_that_nobody_asked_for",
+]
+
+
+class Peers(Case):
+    def setUp(self):
+        super().setUp()
+        self.target = self.dir / "started-by-a-stranger"
+        lying = f"agent={program('hostile_agent')}"
+        (self.dir / "hosts").write_text(f"evil slots=1 {lying}\ngood slots=1 agent={AGENT}\n")
+        (self.dir / "surveyed").write_text(f"evil {lying}\n")
+        (self.dir / "alone").write_text(f"evil slots=1 {lying}\n")
+        (self.dir / "deaf").write_text(f"evil slots=1 {lying}\ndeaf slots=1 {lying}\n")
+
+    def job(self, act, *options, hosts="hosts", stdout=subprocess.DEVNULL):
+        """Runs a job of which a host lies. Its exit code, what it said, and the most memory that it held."""
+        env = self.env | {"HOSTILE": act, "HOSTILE_TARGET": str(self.target)}
+        command = [support.DLAUNCH, "--exec", "env HOSTILE_HOST={host}", "--hostfile", self.dir / hosts, *options,
+                   "sleep", "1000"]
+        with support.Job(command, env=env, cwd=self.dir, stdin=subprocess.DEVNULL if "--stdin" not in options else subprocess.PIPE,
+                         stdout=stdout, stderr=subprocess.PIPE) as job:
+            timer = time.monotonic()
+            err = job.stderr.read()
+            _, status, used = os.wait4(job.pid, 0)
+            job.returncode = os.waitstatus_to_exitcode(status)
+        return job.returncode, err.decode(errors="replace"), used.ru_maxrss * 1024, time.monotonic() - timer
+
+    def assert_lost(self, act, why, *options, host="evil", **how):
+        code, said, memory, seconds = self.job(act, *options, **how)
+        self.assertEqual(code, 125, said)
+        self.assertTrue(any(host in line and why in line for line in said.splitlines()), f"no {why!r} of {host} in {said}")
+        self.assertFalse(self.target.exists(), "a program was started that the plan does not have")
+        self.assertNotIn("\x1b", said)
+        self.assertLess(len(said), MEBI / 4)
+        if not SANITIZED:
+            self.assertLessEqual(memory, MEMORY, f"{memory >> 20} MiB")
+        return said, seconds
+
+    def play(self, act):
+        run = subprocess.run([program("hostile_launcher"), AGENT, act], env=self.env, cwd=self.dir, capture_output=True,
+                             timeout=60, check=False)
+        said = run.stdout.decode() + run.stderr.decode()
+        self.assertEqual(run.returncode, 0, said)
+        if not SANITIZED:
+            self.assertLessEqual(int(said.split()[-2]) * 1024, MEMORY, said)
+
+    def side_by_side(self, at_once, played):
+        """Each is a function of its act."""
+        with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+            for act, end in [(act, pool.submit(play, act)) for act, play in played]:
+                with self.subTest(act):
+                    end.result()
+
+
+class Silence(Peers):
+    """Wherever it begins, and on either side, it ends a job in time. All side by side: each takes its three heartbeats."""
+
+    def agent(self, act):
+        self.assertLess(self.assert_lost(act, "fell silent")[1], 40)
+
+    def agent_at_the_end(self, act):
+        """The ranks have all ended well; whether anything is left there nobody knows."""
+        code, said, _, seconds = self.job(act, hosts="alone")
+        self.assertEqual(code, 0, said)
+        self.assertIn("evil", said)
+        self.assertLess(seconds, 40)
+
+    def test_silence(self):
+        played = [(act, self.agent) for act in SILENT] + [("silent_to_finish", self.agent_at_the_end)]
+        self.side_by_side(len(played) + len(SILENT_LAUNCHERS), played + [(act, self.play) for act in SILENT_LAUNCHERS])
+
+
+class Agents(Peers):
+    def test_a_spawn_without_mpi(self):
+        for act in WITHOUT_MPI:
+            with self.subTest(act):
+                self.assert_lost(act, "asks for MPI, which is not served there", "--mpi", "none")
+
+    def test_a_spawn_at_the_launcher(self):
+        """Which is none of the job's hosts."""
+        said, _ = self.assert_lost("spawn_at_the_launcher", "unknown type 254")
+        self.assertIn("host localhost is not one of the job's", said)
+
+    def test_spawns_that_are_too_much(self):
+        for act, why in {"spawn_of_4e9": "processes at once were asked for", "spawn_of_long_words": "131072 bytes or more"}.items():
+            with self.subTest(act):
+                self.assertIn(why, self.assert_lost(act, "unknown type 254")[0])
+
+    def test_a_strange_end(self):
+        code, said, _, _ = self.job("strange_times")
+        self.assertNotEqual(code, 70, said)
+
+    def test_what_it_says_of_itself(self):
+        for act, why in SURVEYED.items():
+            with self.subTest(act):
+                self.assert_lost(act, why, hosts="surveyed")
+
+    def test_more_than_was_granted(self):
+        """While nobody reads."""
+        for act, why in SLOWLY_READ.items():
+            with self.subTest(act):
+                reader = subprocess.Popen(["sh", "-c", "sleep 3; exec cat >/dev/null"], stdin=subprocess.PIPE, env=self.env)
+                with reader:
+                    self.assert_lost(act, why, stdout=reader.stdin)
+                    reader.stdin.close()
+
+    def test_one_that_does_not_read_what_another_tells(self):
+        self.assert_lost("events", "does not read what it is told", host="deaf", hosts="deaf")
+
+    def test_escapes(self):
+        """No byte of them reaches the terminal, and no line looks like one of dlaunch's own."""
+        for act in ("escapes", "escapes_in_a_failure"):
+            with self.subTest(act):
+                code, said, _, _ = self.job(act, "-vv")
+                self.assertNotEqual(code, 0)
+                self.assertNotIn("\x1b", said)
+                self.assertNotIn("\ndlaunch: forged", said)
+
+
+def act_test(act, why):
+    def test(self):
+        self.assert_lost(act, why)
+    return test
+
+
+for name, reason in ACTS.items():
+    setattr(Agents, f"test_{name}", act_test(name, reason))
+
+
+class Launchers(Peers):
+    def test_the_agent_ends_with_its_ranks(self):
+        listed = subprocess.run([program("hostile_launcher")], capture_output=True, check=False).stdout.decode().split()
+        self.assertEqual(sorted(LAUNCHERS + SILENT_LAUNCHERS), sorted(listed), "every act is played")
+        self.side_by_side(AT_ONCE, [(act, self.play) for act in LAUNCHERS])
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,99 @@
+// One side of a link that a test plays: frames as src/wire makes them, and bytes that it never would. It ends when the
+// other side goes.
+#pragma once
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "wire/codec.h"
+
+namespace dlaunch::hostile {
+
+class Peer {
+ public:
+  struct Gone {};  ///< thrown when the other side is
+
+  Peer(int in, int out) : in_(in), out_(out) {}
+
+  void send(const wire::Message& message) {
+    std::string bytes;
+    wire::encode(message, bytes);
+    send_bytes(bytes);
+  }
+  void send_bytes(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const ssize_t size = ::write(out_, bytes.data(), bytes.size());
+      if (size < 0 && errno == EINTR) continue;
+      if (size <= 0) throw Gone{};
+      bytes.remove_prefix(static_cast<size_t>(size));
+    }
+  }
+  /// A frame that says it has `length` bytes, of which `fields` come.
+  void send_raw(std::uint32_t length, std::uint8_t type, std::string_view fields) {
+    std::string bytes;
+    for (int shift = 0; shift < 32; shift += 8) bytes += static_cast<char>(length >> shift & 0xff);
+    bytes += static_cast<char>(type);
+    send_bytes(bytes.append(fields));
+  }
+  void send_raw(std::uint8_t type, std::string_view fields) {
+    send_raw(static_cast<std::uint32_t>(fields.size()) + 1, type, fields);
+  }
+
+  /// The next message of that kind; what comes before it is dropped.
+  template <class T>
+  T expect() {
+    for (;;) {
+      wire::Message message = next();
+      if (T* wanted = std::get_if<T>(&message)) return std::move(*wanted);
+    }
+  }
+  wire::Message next() {
+    for (;;) {
+      auto message = decoder_.next();
+      if (!message) throw Gone{};
+      if (*message) return std::move(**message);
+      receive();
+    }
+  }
+  /// Takes what is there, without waiting for more.
+  void drain() {
+    pollfd ready{in_, POLLIN, 0};
+    while (::poll(&ready, 1, 0) > 0) receive();
+    while (const auto message = decoder_.next()) {
+      if (!*message) break;
+    }
+  }
+  /// Says nothing more.
+  [[noreturn]] void until_gone() {
+    for (;;) next();
+  }
+  /// Neither says nor reads anything until the other side has gone.
+  [[noreturn]] void deaf_until_gone() {
+    pollfd hung_up{out_, 0, 0};
+    while (::poll(&hung_up, 1, 20000) > 0 && (hung_up.revents & (POLLERR | POLLHUP)) == 0) {
+    }
+    throw Gone{};
+  }
+
+ private:
+  void receive() {
+    static char buffer[1u << 16];
+    const ssize_t size = ::read(in_, buffer, sizeof buffer);
+    if (size <= 0) throw Gone{};
+    decoder_.feed({buffer, static_cast<size_t>(size)});
+  }
+
+  const int in_;
+  const int out_;
+  wire::Decoder decoder_;
+};
+
+}  // namespace dlaunch::hostile
