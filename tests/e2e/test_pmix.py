@@ -1,6 +1,8 @@
 """Real programs of Open MPI, unmodified, served by PMIx: one world on one host and over several, how it ends
 (mpi_case.py), and that what needs none pays nothing."""
+import contextlib
 import os
+import pathlib
 import shutil
 import signal
 import socket
@@ -12,7 +14,7 @@ import mpi_case
 import support
 from hosts_case import HostsCase, lines
 from openmpi_case import MPI4PY, PYTHON, OpenMpi, OpenMpiCase, left_behind, openmpi
-from support import left_since, program
+from support import left_since, program, wait_until
 
 REDUCE = """
 from mpi4py import MPI
@@ -180,6 +182,21 @@ class Missing(OpenMpiCase):
         self.assertIn("this build of dlaunch has no PMIx", result.stderr.decode())
 
 
+def ports_of_pmix(job):
+    """Where its dlaunch-pmix listens."""
+    found = []
+    for pid in [pid for pid, name in descendants(job.pid) if name == "dlaunch-pmix"]:
+        sockets = set()
+        for fd in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+            with contextlib.suppress(OSError):
+                sockets.add(os.readlink(fd))
+        for line in pathlib.Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]:
+            words = line.split()
+            if words[3] == "0A" and f"socket:[{words[9]}]" in sockets:
+                found.append(int(words[1].rsplit(":", 1)[1], 16))
+    return found
+
+
 class Strangers(OpenMpiCase):
     def test_hostile_bytes_at_the_port(self):
         """They reach nobody, and the job is not touched."""
@@ -199,6 +216,35 @@ class Strangers(OpenMpiCase):
         for stranger in strangers:
             stranger.close()
         self.assertEqual((job.returncode, out), (0, b"sum 3\n"), err)
+
+
+    def test_nobody_but_the_shuttle_reaches_libpmix(self):
+        """Its own port, too, is closed to strangers at once, whatever they know."""
+        job = self.start("-n", 2, "sh", "-c", '[ $PMIX_RANK = 1 ] || echo $PMIX_SERVER_URI41; sleep 3; exec "$0" 3',
+                         openmpi("mpi_ring"), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        uri = job.stdout.readline().decode()
+        outer = int(uri.rsplit(":", 1)[1])
+        knock = socket.create_connection(("127.0.0.1", outer))  # by which dlaunch-pmix is started
+        self.addCleanup(knock.close)
+        self.assertTrue(wait_until(lambda: set(ports_of_pmix(job)) - {outer}), "libpmix listens nowhere")
+        inner = (set(ports_of_pmix(job)) - {outer}).pop()
+        name = uri.split(";")[0].split(".")[0].encode()
+        for said in (b"", b"\0" * 4, name.ljust(64, b"\0")):
+            with socket.create_connection(("127.0.0.1", inner)) as stranger:
+                stranger.settimeout(2)
+                with contextlib.suppress(OSError):
+                    stranger.sendall(said)
+                self.assertEqual(self.heard(stranger), b"")
+        out, err = job.communicate(timeout=60)
+        self.assertEqual((job.returncode, out), (0, b"sum 3\n"), err)
+
+    @staticmethod
+    def heard(stranger):
+        """What comes before it is hung up on; an error when that does not happen in time."""
+        try:
+            return stranger.recv(1)
+        except ConnectionError:
+            return b""
 
 
 class Hosts(OpenMpi, mpi_case.SeveralHosts, HostsCase):

@@ -20,18 +20,6 @@ constexpr size_t kMostGuests = 256;  // the oldest has to go
 constexpr std::chrono::seconds kPatience{10};
 constexpr size_t kBuffer = 64u << 10;
 
-sys::Fd dial(std::uint16_t port) {
-  sys::Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  if (!socket || ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return {};
-  const int on = 1;
-  ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  return socket;
-}
-
 }  // namespace
 
 struct Shuttle::Guest {
@@ -149,7 +137,7 @@ void Shuttle::look_again() {
 
 void Shuttle::carry(Guest& guest) {
   guest.timer.cancel();
-  sys::Fd server = dial(port_);
+  sys::Fd server = gate_.dial(port_);
   if (!server) return guest.leave();
   asio::posix::stream_descriptor end(io_, server.release());
   std::make_shared<Connection>(std::move(guest.socket), std::move(end))->start(std::move(guest.said));

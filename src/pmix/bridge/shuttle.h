@@ -1,7 +1,7 @@
 // Clients knock at a socket that the agent opened before there was a server. Each connection is carried to libpmix's
 // own port, once its greeting is there as a whole and has the name of a world of the job, which no other user knows,
 // and libpmix knows that world: a stranger never gets through, and nobody makes libpmix wait, which then hears no other
-// client. Owned by main; the loop must outlive it.
+// client. At that port nobody else comes in (gate.h). Owned by main; the loop must outlive it.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "pmix/bridge/gate.h"
 #include "sys/fd.h"
 
 namespace dlaunch::pmix {
@@ -44,6 +45,7 @@ class Shuttle {
   const std::uint16_t port_;
   const std::string space_;
   const Knows knows_;
+  Gate gate_;
   std::list<std::weak_ptr<Guest>> guests_;
   std::vector<std::shared_ptr<Guest>> early_;  // of a world that is not known yet
 };

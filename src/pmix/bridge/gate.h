@@ -1,0 +1,34 @@
+// libpmix listens on a port of 127.0.0.1 of its own, which every user of the machine can reach, and waits for whoever
+// comes to say a whole greeting. Its accept(2) is therefore ours (gate.cpp, found by name before the C library's): a
+// connection that the shuttle did not make is closed, and libpmix gets one that has ended. Owned by the Shuttle; one at
+// a time. libpmix calls from a thread of its own.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <set>
+
+#include "sys/fd.h"
+
+namespace dlaunch::pmix {
+
+class Gate {
+ public:
+  Gate();
+  ~Gate();
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
+
+  /// A connection to that port of 127.0.0.1, which may come in. Empty with errno set.
+  sys::Fd dial(std::uint16_t port);
+  /// What libpmix gets for a connection that it has accepted.
+  static int admit(int accepted);
+
+ private:
+  bool is_expected(std::uint16_t port);
+
+  std::mutex mutex_;
+  std::set<std::uint16_t> expected_;  // source ports of connections that have not come in yet
+};
+
+}  // namespace dlaunch::pmix
