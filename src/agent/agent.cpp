@@ -99,6 +99,13 @@ class Agent::Impl {
                    [this](std::vector<std::string> left) { leave(std::move(left)); });
   }
 
+  /// The children that this agent has are none of the job's.
+  void on(wire::Sweep&) {
+    sweeper_.aim_at("DLAUNCH_JOB_ID=" + setup_.job_id);
+    sweeper_.start(std::chrono::milliseconds(setup_.grace_ms),
+                   [this](std::vector<std::string> left) { leave(std::move(left)); });
+  }
+
   void on(wire::Survey& survey) { surveyor_.look(std::move(survey)); }
   void on(wire::Inquire& inquire) { inquirer_.ask(std::move(inquire)); }
   void on(wire::Layout& layout) { ranks_.configure(layout, setup_.hand_over); }

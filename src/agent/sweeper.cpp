@@ -4,8 +4,6 @@
 #include <csignal>
 #include <utility>
 
-#include "sys/descendants.h"
-
 namespace dlaunch::agent {
 
 void Sweeper::start(std::chrono::milliseconds grace, std::function<void(std::vector<std::string>)> done) {
@@ -18,15 +16,17 @@ void Sweeper::start(std::chrono::milliseconds grace, std::function<void(std::vec
 void Sweeper::hurry() { kill_at_ = std::min(kill_at_, Clock::now()); }
 
 void Sweeper::children_changed(bool none_left) {
-  if (running_ && none_left) finish({});
+  if (running_ && none_left && entry_.empty()) finish({});
 }
 
 void Sweeper::step() {
-  if (sys::reap_all()) return finish({});
+  if (entry_.empty() && sys::reap_all()) return finish({});
+  const auto found = entry_.empty() ? sys::descendants() : sys::processes_with(entry_);
+  if (!entry_.empty() && found.empty()) return finish({});
   const auto now = Clock::now();
   const bool kill = now >= kill_at_;
   std::vector<std::string> left;
-  for (const sys::Process& process : sys::descendants()) {
+  for (const sys::Process& process : found) {
     if (kill) sys::signal_process(process, SIGKILL);
     if (!kill && !termed_) {
       sys::signal_process(process, SIGTERM);

@@ -1,4 +1,5 @@
-// Ends everything that descends from this process: TERM, the grace, KILL, until no child is left or it is given up.
+// Ends everything that descends from this process, or that the job left on this host: TERM, the grace, KILL, until
+// nothing is left or it is given up.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -6,7 +7,10 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "sys/descendants.h"
 
 namespace dlaunch::agent {
 
@@ -16,6 +20,9 @@ inline constexpr std::chrono::milliseconds kSweepPoll{20};  ///< new children ma
 class Sweeper {
  public:
   explicit Sweeper(asio::io_context& io) : timer_(io) {}
+
+  /// From now on all processes of this host that hold the entry in their environment are meant, not descendants.
+  void aim_at(std::string entry) { entry_ = std::move(entry); }
 
   /// `done` gets a line for each process that could not be ended; none is the promise kept. Starting again only
   /// replaces `done`.
@@ -33,6 +40,7 @@ class Sweeper {
 
   asio::steady_timer timer_;
   std::function<void(std::vector<std::string>)> done_;
+  std::string entry_;
   bool running_ = false;
   bool termed_ = false;
   Clock::time_point kill_at_;

@@ -16,6 +16,7 @@
 #include "report/write_file.h"
 #include "sys/clock.h"
 #include "sys/limits.h"
+#include "transport/remote_command.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -65,9 +66,10 @@ struct Span {
   job::Time start = job::Clock::now();
 };
 
-std::string outcome_text(const plan::Plan& plan, const job::Outcome& outcome, const output::Output& output,
-                         const Span& span) {
+std::string outcome_text(const Options& options, const plan::Plan& plan, const job::Outcome& outcome,
+                         const output::Output& output, const Span& span) {
   report::Summary summary{plan, outcome, {}, {}, job::Clock::now() - span.start};
+  summary.shell_there = [&](const plan::Host& host) { return transport::shell_there(options.exec, host); };
   auto who = outcome.first_failure;
   if (outcome.cause == job::Cause::companion_failed) who = static_cast<int>(plan.ranks.size());
   if (who) {
@@ -161,7 +163,7 @@ int run_job(const Options& options, plan::Plan& plan, Ways& ways, const std::fun
        pmix_program()});
   job::Outcome outcome = launcher.run();
   ways.close();
-  const std::string told = outcome_text(plan, outcome, **output, span);
+  const std::string told = outcome_text(options, plan, outcome, **output, span);
   if (output_lost && outcome.exit_code == 0) {
     outcome.cause = job::Cause::output_failed;
     outcome.detail = output_lost->what + ": " + output_lost->why;

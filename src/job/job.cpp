@@ -163,11 +163,11 @@ void Job::no_start(Time now) {
 
 void Job::on(const HostLost& event, Time now) {
   const HostState state = hosts_[static_cast<size_t>(event.host)];
-  if (state == HostState::gone) return;
+  if (state == HostState::gone || state == HostState::sweeping) return;
   const std::string why = host_names_[static_cast<size_t>(event.host)] + ": " + event.why;
-  const bool owed_confirmation = state == HostState::finishing;
-  set_state(static_cast<size_t>(event.host), HostState::gone);
-  if (owed_confirmation) outcome_.leftovers.push_back("not confirmed clean: " + why);
+  const bool had_ranks = had_ranks_.contains(event.host);
+  set_state(static_cast<size_t>(event.host), had_ranks ? HostState::sweeping : HostState::gone);
+  if (had_ranks) sweep_host(event.host, now);
   if (phase_ < Phase::finishing && ranks_of_host_[static_cast<size_t>(event.host)].empty()) return;
   lose_host_ranks(event.host, event.why);
   if (phase_ < Phase::finishing) {
@@ -263,6 +263,28 @@ void Job::on(const HostClean& event, Time now) {
   }
   set_state(static_cast<size_t>(event.host), HostState::gone);
   actions_.push_back(DropHost{event.host});
+  finished_when_all_gone(now);
+}
+
+/// The links of all hosts that are to be swept are made side by side, while the ranks of others are ended.
+void Job::sweep_host(int host, Time now) {
+  actions_.push_back(SweepHost{host});
+  if (phase_ == Phase::finishing && phase_deadline_) {
+    phase_deadline_ = std::max(*phase_deadline_, now + policy_.grace + kSweepWait);
+  }
+}
+
+void Job::on(const HostSwept& event, Time now) {
+  const auto host = static_cast<size_t>(event.host);
+  if (hosts_[host] != HostState::sweeping) return;
+  set_state(host, HostState::gone);
+  for (const std::string& left : event.left) outcome_.leftovers.push_back(host_names_[host] + ": " + left);
+  if (!event.unreached.empty()) {
+    outcome_.leftovers.push_back(host_names_[host] + ": not reached again: " + event.unreached);
+    outcome_.unswept.push_back({event.host, event.unreached});
+  } else if (event.left.empty()) {
+    outcome_.swept.push_back(event.host);
+  }
   finished_when_all_gone(now);
 }
 
@@ -385,9 +407,10 @@ void Job::leave_undrained() {
 void Job::finish_hosts(Time now) {
   if (phase_ == Phase::finishing || phase_ == Phase::finished) return;
   phase_ = Phase::finishing;
-  phase_deadline_ = now + policy_.grace + kFinishWait;
+  const bool sweeping = std::ranges::count(hosts_, HostState::sweeping) > 0;
+  phase_deadline_ = now + policy_.grace + (sweeping ? kSweepWait : kFinishWait);
   for (size_t host = 0; host < hosts_.size(); ++host) {
-    if (hosts_[host] == HostState::gone) continue;
+    if (hosts_[host] == HostState::gone || hosts_[host] == HostState::sweeping) continue;
     const bool answers = hosts_[host] != HostState::waiting;
     set_state(host, answers ? HostState::finishing : HostState::gone);
     if (answers) {
@@ -402,8 +425,9 @@ void Job::finish_hosts(Time now) {
 void Job::give_up_hosts(Time now) {
   for (size_t host = 0; host < hosts_.size(); ++host) {
     if (hosts_[host] == HostState::gone) continue;
-    const bool answers = hosts_[host] != HostState::waiting;
-    if (answers) outcome_.leftovers.push_back(host_names_[host] + ": did not confirm in time that nothing is left");
+    const std::string why = "did not confirm in time that nothing is left";
+    if (hosts_[host] != HostState::waiting) outcome_.leftovers.push_back(host_names_[host] + ": " + why);
+    if (hosts_[host] == HostState::sweeping) outcome_.unswept.push_back({static_cast<int>(host), "it " + why});
     set_state(host, HostState::gone);
     actions_.push_back(DropHost{static_cast<int>(host)});
   }
@@ -438,6 +462,7 @@ void Job::lose_host_ranks(int host, const std::string& why) {
 void Job::set_state(size_t host, HostState state) {
   if (hosts_[host] == HostState::waiting) --waiting_hosts_;
   if (state == HostState::gone && hosts_[host] != HostState::gone) --hosts_not_gone_;
+  if (state == HostState::started) had_ranks_.insert(static_cast<int>(host));
   hosts_[host] = state;
 }
 

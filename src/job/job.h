@@ -15,6 +15,8 @@
 // - Ranks that a rank spawns while the job runs are ranks as all others, from their start to their end. A host that has
 //   none yet is met first.
 // - A process beside the ranks that fails while they run ends all, as a rank would.
+// - A host that is lost after ranks have started there is looked after once more: what they left is ended by another
+//   agent (HostSwept), or the host is named. The job's end waits for that.
 // - Every wait has a deadline, a host's answer by its link, the others here; but one: a reader that is slow to take
 //   what ranks that have ended wrote. The user's second signal ends it. It has a deadline, too, once --timeout ran out
 //   or a signal other than a terminal's own asked for the end: kReaderWait in which it takes nothing, kReaderMost in
@@ -44,6 +46,8 @@ inline constexpr std::chrono::seconds kFinishWait{
     10};                                               ///< for a host to confirm that nothing is left, beyond the grace
 inline constexpr std::chrono::seconds kReaderWait{5};  ///< for a reader of the output to take some of it
 inline constexpr std::chrono::seconds kReaderMost{30};  ///< for it to take all
+
+inline constexpr std::chrono::seconds kSweepWait{15};  ///< for a lost host to be swept, beyond the grace
 
 // ---- events ----
 struct HostReady {
@@ -95,6 +99,12 @@ struct HostClean {
   int host;
   std::vector<std::string> left;
 };
+/// The answer to SweepHost.
+struct HostSwept {
+  int host;
+  std::string unreached;  ///< why it was not reached; empty: it was, and this is left there
+  std::vector<std::string> left = {};
+};
 struct UserSignal {
   int signal;
 };
@@ -103,7 +113,7 @@ struct OutputFailed {
   int exit_code;
 };
 using Event = std::variant<HostReady, HostLost, RankStarted, RankEnded, RankAborted, HostAdded, RanksAdded, RankDrained,
-                           CompanionEnded, CompanionGone, HostClean, UserSignal, OutputFailed>;
+                           CompanionEnded, CompanionGone, HostClean, HostSwept, UserSignal, OutputFailed>;
 
 // ---- actions ----
 struct StartRanks {
@@ -128,6 +138,11 @@ struct DropHost {
   int host;
   bool operator==(const DropHost&) const = default;
 };
+/// A new agent is to end what its ranks left there.
+struct SweepHost {
+  int host;
+  bool operator==(const SweepHost&) const = default;
+};
 /// The launcher stops itself as its own process would have, after telling the agents.
 struct StopSelf {
   bool operator==(const StopSelf&) const = default;
@@ -139,7 +154,8 @@ struct Finished {
 struct StopWaiting {
   bool operator==(const StopWaiting&) const = default;
 };
-using Action = std::variant<StartRanks, StartWorld, SignalRanks, FinishHost, DropHost, StopSelf, Finished, StopWaiting>;
+using Action =
+    std::variant<StartRanks, StartWorld, SignalRanks, FinishHost, DropHost, SweepHost, StopSelf, Finished, StopWaiting>;
 using Actions = std::vector<Action>;
 
 enum class Phase { starting, running, ending, finishing, finished };
@@ -183,7 +199,7 @@ class Job {
   const Outcome& outcome() const { return outcome_; }
 
  private:
-  enum class HostState { waiting, ready, started, finishing, gone };
+  enum class HostState { waiting, ready, started, finishing, sweeping, gone };
 
   void on(const HostReady& event, Time now);
   void on(const HostLost& event, Time now);
@@ -196,6 +212,7 @@ class Job {
   void on(const CompanionEnded& event, Time now);
   void on(const CompanionGone& event, Time now);
   void on(const HostClean& event, Time now);
+  void on(const HostSwept& event, Time now);
   void on(const UserSignal& event, Time now);
   void on(const OutputFailed& event, Time now);
 
@@ -216,6 +233,7 @@ class Job {
   void stop_waiting(Cause cause, int exit_code);
   void start_or_give_up(Time now);
   void no_start(Time now);
+  void sweep_host(int host, Time now);
   void lose_host_ranks(int host, const std::string& why);
   void set_state(size_t host, HostState state);
 
@@ -225,6 +243,7 @@ class Job {
   std::vector<std::string> host_names_;
   std::vector<std::vector<int>> ranks_of_host_;
   std::vector<HostState> hosts_;  // changed by set_state alone
+  std::set<int> had_ranks_;       // hosts that were ever asked to start some
   int waiting_hosts_ = 0;
   int hosts_not_gone_ = 0;
   Outcome outcome_;

@@ -27,6 +27,12 @@ struct LostHost {
   std::string hint;  ///< the one thing to do; may be empty
 };
 
+/// A host that was lost after ranks had started there, and was not reached again.
+struct Unswept {
+  int host;
+  std::string why;
+};
+
 enum class Cause {
   success,           ///< every rank ended with 0
   rank_failed,       ///< first_failure says which
@@ -45,6 +51,8 @@ struct Outcome {
   std::string detail;
   std::vector<LostHost> lost_hosts;    ///< in the order of what was heard of them
   std::vector<std::string> leftovers;  ///< per host, what could not be confirmed gone at the end
+  std::vector<int> swept;              ///< hosts that were lost with ranks, where nothing is left all the same
+  std::vector<Unswept> unswept;        ///< among the leftovers, too
   std::vector<RankRecord> ranks;       ///< the index is the rank's id
   bool unread = false;                 ///< the reader of the output was not waited for any longer
 };

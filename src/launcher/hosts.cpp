@@ -102,12 +102,27 @@ void Hosts::open_one(Slot& slot) {
                                                             [this, &slot](const std::string& text) {
                                                               if (log_) log_(1, slot.host.name + ": " + text);
                                                             }});
+  set_up(*slot.link);
+}
+
+void Hosts::set_up(HostLink& link) const {
   wire::Setup setup;
   setup.job_id = job_id_;
   setup.heartbeat_ms = static_cast<std::uint32_t>(settings_.heartbeat.count());
   setup.grace_ms = static_cast<std::uint32_t>(settings_.grace.count());
-  setup.hand_over = slot.link->passes_fds();
-  slot.link->send(setup);
+  setup.hand_over = link.passes_fds();
+  link.send(setup);
+}
+
+std::unique_ptr<HostLink> Hosts::open_again(int host, HostLink::Handlers handlers, std::string& why) {
+  auto opened = transport_.open(slots_[static_cast<size_t>(host)]->host);
+  if (!opened) {
+    why = opened.error().what + ": " + opened.error().why;
+    return nullptr;
+  }
+  auto link = std::make_unique<HostLink>(io_, std::move(*opened), settings_, std::move(handlers));
+  set_up(*link);
+  return link;
 }
 
 void Hosts::opening_ended(Slot& slot, State next) {

@@ -56,6 +56,8 @@ class Hosts {
   void resumed();
   /// It is of no use: as if its link had ended so.
   void lose(int host, const Loss& loss);
+  /// Another link to a host that was lost, to another agent, which has its Setup. Null: `why` says why not.
+  std::unique_ptr<HostLink> open_again(int host, HostLink::Handlers handlers, std::string& why);
   /// Nothing is heard of it any more.
   void drop(int host);
   void close();
@@ -67,6 +69,7 @@ class Hosts {
 
   void open_next();
   void open_one(Slot& slot);
+  void set_up(HostLink& link) const;
   void opening_ended(Slot& slot, State next);
   void received(Slot& slot, wire::Message&& message, std::deque<sys::Fd>& fds);
   void greeted(Slot& slot, const wire::Hello& hello);

@@ -19,6 +19,7 @@
 #include "launcher/rank_streams.h"
 #include "launcher/said.h"
 #include "launcher/stdin_source.h"
+#include "launcher/sweeps.h"
 #include "launcher/wire_up.h"
 #include "sys/descendants.h"
 #include "sys/signals.h"
@@ -59,7 +60,8 @@ class Launcher::Impl {
                  {[this](int host, const std::string& why) { host_broken(host, why); },
                   [this](int host, const Loss& loss) { host_lost(host, loss); },
                   [this](const job::Event& event) { happened(event); }, [this](const std::string& text) { note(text); },
-                  [this](int level, const std::string& text) { log(level, text); }}) {}
+                  [this](int level, const std::string& text) { log(level, text); }}),
+        sweeps_(io, parts_.hosts, parts_.settings, [this](const job::HostSwept& swept) { happened(swept); }) {}
 
   job::Outcome run() {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH, SIGCHLD}) {
@@ -303,7 +305,11 @@ class Launcher::Impl {
     parts_.hosts.send_to_all(wire::Signal{static_cast<std::uint32_t>(signal.signal)});
   }
   void act(const job::FinishHost& finish) { parts_.hosts.send(finish.host, wire::Finish{}); }
-  void act(const job::DropHost& drop) { parts_.hosts.drop(drop.host); }
+  void act(const job::DropHost& drop) {
+    sweeps_.drop(drop.host);
+    parts_.hosts.drop(drop.host);
+  }
+  void act(const job::SweepHost& sweep) { sweeps_.begin(sweep.host); }
   void act(const job::StopSelf&) {
     parts_.hosts.send_to_all(wire::Pause{});
     parts_.hosts.flush();
@@ -412,6 +418,7 @@ class Launcher::Impl {
   Companion companion_;
   WireUp wire_up_;
   std::map<int, int> logs_;  // lines that each host's agent said
+  Sweeps sweeps_;
   int started_ = 0;
   bool gave_up_reader_ = false;
   std::uint64_t written_ = 0;  // when the deadline was set

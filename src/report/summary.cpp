@@ -18,6 +18,8 @@ namespace {
 constexpr size_t kLongestLine = 400;  // bytes of one of a rank's last words
 constexpr size_t kMostReasons = 4;    // told apart among the ranks that failed by themselves
 
+constexpr size_t kMostCommands = 4;  // told in full
+
 /// Every rank in the one group that tells what became of it.
 struct Groups {
   std::map<std::string, std::set<int>> failed;  // by themselves, the first failure left out; by how
@@ -201,6 +203,31 @@ void tell_cause(const Summary& s, const Groups& groups, Lines& lines) {
   }
 }
 
+const plan::Host& host_of(const Summary& s, int host) { return s.plan.hosts.at(static_cast<size_t>(host)).host; }
+
+void tell_swept(const Summary& s, Lines& lines) {
+  std::vector<std::string> names;
+  for (const int host : s.outcome.swept) names.push_back(host_of(s, host).name);
+  if (!names.empty())
+    lines.add("nothing of the job is left on " + fold_names(names) + (names.size() == 1 ? ": it was" : ": they were") +
+              " reached again");
+}
+
+/// Last: it is what is to be done.
+void tell_unswept(const Summary& s, Lines& lines) {
+  if (s.outcome.unswept.empty()) return;
+  std::vector<std::string> names;
+  for (const job::Unswept& each : s.outcome.unswept) names.push_back(host_of(s, each.host).name);
+  const bool one = names.size() == 1;
+  lines.add("processes of the job may still run on " + fold_names(names) + (one ? "" : ", on each") +
+            "; this ends them:");
+  for (size_t i = 0; i < std::min(names.size(), kMostCommands); ++i) {
+    const plan::Host& host = host_of(s, s.outcome.unswept[i].host);
+    lines.add("  " + end_job_command(s.plan.job_id, s.shell_there ? s.shell_there(host) : "sh"));
+  }
+  if (names.size() > kMostCommands) lines.add("  and so on the others");
+}
+
 std::string formatted(const char* format, double number) {
   char text[32];
   std::snprintf(text, sizeof text, format, number);
@@ -221,11 +248,15 @@ std::string duration_text(job::Duration duration) {
 std::string failure_summary(const Summary& s) {
   Lines lines;
   for (const std::string& left : s.outcome.leftovers) lines.add("could not confirm the end of: " + left);
-  if (s.outcome.cause == job::Cause::output_failed && s.outcome.detail.empty()) return lines.take();  // a quiet end
-  if (s.outcome.unread) lines.add("the end of the ranks' output is not shown: nobody read it");
+  const bool quiet = s.outcome.cause == job::Cause::output_failed && s.outcome.detail.empty();
+  if (!quiet && s.outcome.unread) lines.add("the end of the ranks' output is not shown: nobody read it");
   const Groups groups = group_ranks(s.outcome);
-  if (s.outcome.cause != job::Cause::success) tell_consequences(s.plan.worlds, groups, s.outcome.cause, lines);
-  tell_cause(s, groups, lines);
+  if (!quiet && s.outcome.cause != job::Cause::success) {
+    tell_consequences(s.plan.worlds, groups, s.outcome.cause, lines);
+    tell_swept(s, lines);
+    tell_cause(s, groups, lines);
+  }
+  tell_unswept(s, lines);
   return lines.take();
 }
 

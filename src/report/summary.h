@@ -2,6 +2,7 @@
 // PURE: values in, text out.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,8 @@ struct Summary {
   std::vector<std::string> last_words;  ///< of the first failing rank, or of the companion that failed; may be empty
   std::string log_path;                 ///< its stderr file; empty without one
   job::Duration elapsed{};              ///< of the whole job
+  /// What runs the script on its stdin on a host. Asked only for hosts that were not reached again.
+  std::function<std::string(const plan::Host&)> shell_there = {};
 };
 
 /// Whole lines, each starting with "dlaunch: ". Empty after a success that left nothing behind. Ranks that were ended

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -92,6 +93,14 @@ std::vector<Process> descendants() {
   return found;
 }
 
+std::vector<Process> processes_with(const std::string& entry) {
+  std::vector<Process> found;
+  for (Process& process : all_processes()) {
+    if (has_variable(process.pid, entry)) found.push_back(std::move(process));
+  }
+  return found;
+}
+
 void signal_process(const Process& process, int signal) {
   const Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
   const auto now = read_process(process.pid);
@@ -103,13 +112,14 @@ void signal_process(const Process& process, int signal) {
   }
 }
 
-void end_descendants_with(const std::string& entry, std::chrono::milliseconds grace) {
+void end_descendants_with(const std::vector<std::string>& entries, std::chrono::milliseconds grace) {
   const auto kill_at = std::chrono::steady_clock::now() + grace;
   for (bool termed = false; !reap_all(); termed = true) {
     const auto now = std::chrono::steady_clock::now();
     bool left = false;
     for (const Process& process : descendants()) {
-      if (!has_variable(process.pid, entry)) continue;
+      const auto held = [&](const std::string& entry) { return has_variable(process.pid, entry); };
+      if (std::ranges::none_of(entries, held)) continue;
       left = true;
       if (now >= kill_at) {
         signal_process(process, SIGKILL);

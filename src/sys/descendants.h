@@ -25,12 +25,16 @@ struct Process {
 /// The living descendants (zombies are left out), from one pass over /proc.
 std::vector<Process> descendants();
 
+/// The living processes of this machine whose environment at their exec held `entry` ("NAME=VALUE"), as far as this
+/// user may look at it.
+std::vector<Process> processes_with(const std::string& entry);
+
 /// Sends the signal to exactly that process: if its pid was reused meanwhile, to nobody.
 void signal_process(const Process& process, int signal);
 
-/// Ends every descendant whose environment at its exec held `entry` ("NAME=VALUE"), and whatever of the like they
-/// leave: TERM, the grace, KILL. Others, such as children that we had before, are left alone. Waits; bounded.
-void end_descendants_with(const std::string& entry, std::chrono::milliseconds grace);
+/// Ends every descendant whose environment at its exec held one of the entries, and whatever of the like they leave:
+/// TERM, the grace, KILL. Others, such as children that we had before, are left alone. Waits; bounded.
+void end_descendants_with(const std::vector<std::string>& entries, std::chrono::milliseconds grace);
 
 /// "pid 123 (python3), state D" for the message that something could not be ended.
 std::string describe(const Process& process);

@@ -63,7 +63,10 @@ void wait_gone(int pid, const sys::Fd& handle) {
 }  // namespace
 
 Local::Local(const std::string& job_id, std::chrono::milliseconds grace, const rlimit& open_files)
-    : mark_("DLAUNCH_JOB_ID=" + job_id), grace_(grace), open_files_(open_files) {}
+    : mark_("DLAUNCH_AGENT_OF=" + job_id),
+      marks_({mark_, "DLAUNCH_JOB_ID=" + job_id}),
+      grace_(grace),
+      open_files_(open_files) {}
 
 Result<Opened> Local::open(const plan::Host& host) {
   auto file = agent_file();
@@ -81,7 +84,7 @@ Result<Opened> Local::open(const plan::Host& host) {
 
 void Local::close() {
   for (const Agent& agent : agents_) wait_gone(agent.pid, agent.handle);
-  if (!agents_.empty() && !sys::reap_all()) sys::end_descendants_with(mark_, grace_);
+  if (!agents_.empty() && !sys::reap_all()) sys::end_descendants_with(marks_, grace_);
   agents_.clear();
 }
 

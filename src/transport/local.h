@@ -25,7 +25,8 @@ class Local : public Transport {
     int pid;
     sys::Fd handle;  // a pidfd; none on a kernel before 5.3
   };
-  const std::string mark_;  // in the environment of the agents and of every rank
+  const std::string mark_;                // in the environment of the agents, which a sweep for ranks must not find
+  const std::vector<std::string> marks_;  // and that in every rank's
   const std::chrono::milliseconds grace_;
   const rlimit open_files_;
   std::vector<Agent> agents_;

@@ -180,6 +180,15 @@ struct Finish {
   bool operator==(const Finish&) const = default;
 };
 
+/// To an agent that has no ranks, right after Setup: another one of this job was lost here. End what its ranks left, by
+/// the job's id, and confirm with Clean.
+struct Sweep {
+  static constexpr std::uint8_t kType = 28;
+  template <class A>
+  void fields(A&) {}
+  bool operator==(const Sweep&) const = default;
+};
+
 /// Look around on the host. The agent answers Facts; with names only once they are resolved.
 struct Survey {
   static constexpr std::uint8_t kType = 10;
@@ -793,7 +802,7 @@ struct PmixFailed {
 };
 
 using Message =
-    std::variant<Setup, Program, Spawn, Stdin, Signal, WindowSize, Pause, Finish, Layout, Survey, File, Inquire,
+    std::variant<Setup, Program, Spawn, Stdin, Signal, WindowSize, Pause, Finish, Sweep, Layout, Survey, File, Inquire,
                  Prepare, Stage, Ping, Credit, Hello, Started, NotStarted, Output, Ended, StdinClosed, Log, Clean,
                  Facts, Told, Prepared, StageCredit, MpiWorld, Shared, NameAnswer, SpawnAnswer, Fence, NameAsk,
                  SpawnAsk, Aborted, PmixShared, PmixModexAsk, PmixAnswer, PmixProgram, PmixStart, PmixWorld, PmixEvent,

@@ -249,20 +249,65 @@ TEST(Job, ALostHostLosesItsRanksAndEndsTheOthers) {
   s.say(RankDrained{1}, 5);
   s.end(0, kTermed, 5.1);
   s.say(HostClean{0, {}}, 5.2);
-  EXPECT_EQ(s.job.phase(), Phase::finished);
+  EXPECT_THAT(s.say(HostSwept{1, "", {}}, 5.3), ElementsAre(Action(Finished{})));
   EXPECT_EQ(s.job.outcome().exit_code, 125);
   EXPECT_EQ(s.job.outcome().detail, "node1: its agent fell silent");
   EXPECT_EQ(s.job.outcome().ranks[1].status, ExitStatus(Lost{"its agent fell silent"}));
 }
 
-TEST(Job, AHostLostAfterFinishIsNamedAsNotConfirmed) {
+TEST(Job, AHostLostAfterFinishIsSwept) {
   Script s(1);
   s.start();
   s.end(0, kOk, 1);
-  s.say(HostLost{0, "closed"}, 2);
-  EXPECT_EQ(s.job.phase(), Phase::finished);
+  EXPECT_THAT(s.say(HostLost{0, "closed"}, 2), ElementsAre(Action(SweepHost{0})));
+  EXPECT_THAT(s.say(HostLost{0, "again"}, 2), IsEmpty());
+  EXPECT_THAT(s.say(HostSwept{0, "", {}}, 3), ElementsAre(Action(Finished{})));
   EXPECT_EQ(s.job.outcome().exit_code, 0);
-  EXPECT_THAT(s.job.outcome().leftovers, ElementsAre("not confirmed clean: node0: closed"));
+  EXPECT_THAT(s.job.outcome().leftovers, IsEmpty());
+  EXPECT_THAT(s.job.outcome().swept, ElementsAre(0));
+}
+
+TEST(Job, ALostHostThatIsNotReachedAgainIsNamed) {
+  Script s(1);
+  s.start();
+  EXPECT_THAT(s.say(HostLost{0, "closed"}, 2), ElementsAre(Action(SweepHost{0})));
+  s.say(RankDrained{0}, 2);
+  EXPECT_EQ(s.job.phase(), Phase::finishing);
+  EXPECT_THAT(s.say(HostSwept{0, "no route", {}}, 3), ElementsAre(Action(Finished{})));
+  EXPECT_THAT(s.job.outcome().leftovers, ElementsAre("node0: not reached again: no route"));
+  ASSERT_EQ(s.job.outcome().unswept.size(), 1u);
+  EXPECT_EQ(s.job.outcome().unswept[0].host, 0);
+  EXPECT_THAT(s.job.outcome().swept, IsEmpty());
+}
+
+TEST(Job, WhatASweepCouldNotEndIsNamed) {
+  Script s(1);
+  s.start();
+  s.say(HostLost{0, "closed"}, 2);
+  s.say(RankDrained{0}, 2);
+  s.say(HostSwept{0, "", {"pid 7 (x), state D"}}, 3);
+  EXPECT_EQ(s.job.phase(), Phase::finished);
+  EXPECT_THAT(s.job.outcome().leftovers, ElementsAre("node0: pid 7 (x), state D"));
+  EXPECT_THAT(s.job.outcome().unswept, IsEmpty());
+}
+
+TEST(Job, ASweepThatDoesNotEndIsGivenUp) {
+  Policy policy;
+  policy.grace = std::chrono::seconds(1);
+  Script s(1, policy);
+  s.start();
+  s.say(HostLost{0, "closed"}, 2);
+  s.say(RankDrained{0}, 2);
+  EXPECT_DOUBLE_EQ(s.deadline(), 2 + 1 + kSweepWait.count());
+  EXPECT_THAT(s.tick(s.deadline()), ElementsAre(Action(DropHost{0}), Action(Finished{})));
+  EXPECT_EQ(s.job.outcome().unswept.size(), 1u);
+}
+
+TEST(Job, AHostLostBeforeItsRanksWereAskedForIsNotSwept) {
+  Script s(2, {}, true);
+  s.say(HostReady{0}, 0);
+  EXPECT_THAT(s.say(HostLost{1, "refused"}, 0), Contains(Action(FinishHost{0})));
+  EXPECT_THAT(s.say(HostLost{0, "closed"}, 1), ElementsAre(Action(Finished{})));
 }
 
 TEST(Job, UnkillableRanksAreGivenUpAndNamed) {

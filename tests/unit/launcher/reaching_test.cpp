@@ -51,7 +51,7 @@ class Doors : public transport::Transport {
   /// Its shell asks for the agent, and takes a piece of it at a time.
   Result<transport::Opened> take_slowly(sys::Fd ours, sys::Fd theirs) {
     agents_.emplace_back([this, shell = std::move(theirs)]() mutable {
-      const std::string script = read_until(shell, "\n}\n");
+      const std::string script = read_until(shell, "\nexec \"$a\"\n}\n");
       const std::string mark = "\ndlaunch:" + script.substr(2, script.find(' ') - 2) + ' ';
       const std::string machine(transport::agent_image().machine);
       write(shell, mark + "need " + machine + '\n');

@@ -118,6 +118,7 @@ void all_hosts_are_lost_while_ranks_run(int hosts) {
   story.start();
   for (int host = 0; host < hosts; ++host) story.say(job::HostLost{host, "its agent fell silent"});
   for (int rank = 0; rank < story.ranks(); ++rank) story.say(job::RankDrained{rank});
+  for (int host = 0; host < hosts; ++host) story.say(job::HostSwept{host, host % 2 == 0 ? "" : "no route"});
   ASSERT_EQ(story.job.phase(), job::Phase::finished);
   story.tell();
 }

@@ -71,8 +71,27 @@ FakeHosts::~FakeHosts() {
   for (std::thread& script : scripts_) script.join();
 }
 
-void FakeHosts::script(std::function<void(Script&)> agent) {
-  opens_.emplace_back([this, agent = std::move(agent)]() -> Result<transport::Opened> {
+FakeHosts::FakeHosts() {
+  script_again([](Script& agent) {
+    agent.hello();
+    agent.expect<wire::Sweep>();
+    agent.send(wire::Clean{});
+    agent.until_gone();
+  });
+}
+
+Result<transport::Opened> FakeHosts::not_reached() {
+  return fail({"", "cannot be reached", "no route", "", kExitHostLost});
+}
+
+void FakeHosts::script(std::function<void(Script&)> agent) { opens_.push_back(scripted(std::move(agent))); }
+
+void FakeHosts::script_again(std::function<void(Script&)> agent) { again_ = scripted(std::move(agent)); }
+
+void FakeHosts::unreachable_again() { again_ = not_reached; }
+
+FakeHosts::Open FakeHosts::scripted(std::function<void(Script&)> agent) {
+  return [this, agent = std::move(agent)]() -> Result<transport::Opened> {
     auto [ours, theirs] = sys::make_socketpair();
     ++running_;
     scripts_.emplace_back([this, agent, link = std::move(theirs)]() mutable {
@@ -85,7 +104,7 @@ void FakeHosts::script(std::function<void(Script&)> agent) {
       --running_;
     });
     return transport::Opened{std::move(ours), false};
-  });
+  };
 }
 
 void FakeHosts::real(bool passes_fds) {
@@ -103,12 +122,12 @@ void FakeHosts::real(bool passes_fds) {
   });
 }
 
-void FakeHosts::unreachable() {
-  opens_.emplace_back(
-      []() -> Result<transport::Opened> { return fail({"", "cannot be reached", "no route", "", kExitHostLost}); });
-}
+void FakeHosts::unreachable() { opens_.emplace_back(not_reached); }
 
-Result<transport::Opened> FakeHosts::open(const plan::Host&) { return opens_.at(static_cast<size_t>(opened_++))(); }
+Result<transport::Opened> FakeHosts::open(const plan::Host&) {
+  const auto visit = static_cast<size_t>(opened_++);
+  return visit < opens_.size() ? opens_[visit]() : again_();
+}
 
 void FakeHosts::close() {
   EXPECT_TRUE(agent::until([this] { return running_ == 0; })) << "a script still has its link";

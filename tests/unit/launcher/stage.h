@@ -53,10 +53,14 @@ class FakeHosts : public transport::Transport {
   using Open = std::function<Result<transport::Opened>()>;
 
   ~FakeHosts() override;
+  FakeHosts();
   /// Host by host, in their order. A script runs in a thread of its own.
   void script(std::function<void(Script&)> agent);
   void real(bool passes_fds = false);
   void unreachable();
+  /// Of the visits after those; unless said, an agent that finds nothing to sweep.
+  void script_again(std::function<void(Script&)> agent);
+  void unreachable_again();
   size_t count() const { return opens_.size(); }
 
   Result<transport::Opened> open(const plan::Host& host) override;
@@ -64,7 +68,11 @@ class FakeHosts : public transport::Transport {
   void close() override;
 
  private:
+  Open scripted(std::function<void(Script&)> agent);
+  static Result<transport::Opened> not_reached();
+
   std::vector<Open> opens_;
+  Open again_;
   int opened_ = 0;
   std::vector<std::thread> scripts_;
   std::atomic<int> running_{0};

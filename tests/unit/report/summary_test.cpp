@@ -1,5 +1,7 @@
 #include "report/summary.h"
 
+#include "report/lost_hosts.h"
+
 #include <gmock/gmock.h>
 
 #include <cerrno>
@@ -233,6 +235,28 @@ TEST(FailureSummary, HostsThatCouldNotBeUsedAreFoldedByReason) {
             "dlaunch: login: no answer yet\n"
             "dlaunch: node[1-3]: refused\n"
             "dlaunch:   start sshd there\n");
+}
+
+TEST(FailureSummary, HostsThatWereSweptAreToldAndThoseThatWereNotStandLastWithTheCommand) {
+  Fixture job(2);
+  job.plan.job_id = "00ff";
+  for (const char* name : {"node2", "node3", "node4"}) job.plan.hosts.emplace_back().host.name = name;
+  job.outcome.cause = job::Cause::host_lost;
+  job.outcome.lost_hosts = {{"node4", "its agent fell silent", ""}};
+  job.outcome.swept = {1, 2};
+  job.outcome.unswept = {{3, "no route"}};
+  const std::string text = failure_summary({.plan = job.plan,
+                                            .outcome = job.outcome,
+                                            .last_words = {},
+                                            .log_path = {},
+                                            .elapsed = milliseconds(20000),
+                                            .shell_there = [](const plan::Host& host) { return "to " + host.name; }});
+  EXPECT_EQ(text,
+            "dlaunch: nothing of the job is left on node[2-3]: they were reached again\n"
+            "dlaunch: a host was lost after 20.0 s: node4: its agent fell silent\n"
+            "dlaunch: processes of the job may still run on node4; this ends them:\n"
+            "dlaunch:   " +
+                end_job_command("00ff", "to node4") + "\n");
 }
 
 TEST(FailureSummary, OutputFailed) {

@@ -17,5 +17,15 @@ TEST(ExecCommand, PutsTheHostInEveryPlace) {
   EXPECT_EQ(exec_command("nsenter", host("x")), "nsenter");
 }
 
+TEST(ShellThere, GoesTheWayOfTheJob) {
+  plan::Host there = host("node 1");
+  EXPECT_EQ(shell_there("", there), "ssh 'node 1' sh");
+  EXPECT_EQ(shell_there("docker exec -i {host}", there), "docker exec -i 'node 1' sh");
+  there.reach = {.user = "me", .port = 2222, .identity = "/k", .jump = "gate", .agent = {}};
+  EXPECT_EQ(shell_there("", there), "ssh -p 2222 -i /k -J gate -l me 'node 1' sh");
+  there.local = true;
+  EXPECT_EQ(shell_there("", there), "sh");
+}
+
 }  // namespace
 }  // namespace dlaunch::transport

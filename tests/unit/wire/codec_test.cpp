@@ -52,6 +52,7 @@ std::vector<Message> one_of_each() {
       WindowSize{24, 80},
       Pause{},
       Finish{},
+      Sweep{},
       Ping{},
       Credit{4, 2, 1u << 20},
       Hello{kVersion, "node1", "x86_64", 99, -5, "boot net:[1]"},

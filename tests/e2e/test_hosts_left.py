@@ -1,0 +1,116 @@
+"""What is left on a host when both processes of its agent are killed at one blow: another agent ends it, or the last
+lines say how."""
+import contextlib
+import pathlib
+import re
+import subprocess
+
+import support
+from hosts_case import HostsCase, lines
+from support import kill_together, wait_until
+
+# A child in a session of its own, and a daemon that ignores what is sent to be polite. None dies with its rank.
+DAEMONS = '(trap "" HUP TERM INT; setsid sleep 1000 &); setsid sleep 1000 & echo up; '
+LIVES = ["sh", "-c", DAEMONS + "sleep 1000"]
+PIPES = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+
+
+def environment(pid):
+    with contextlib.suppress(OSError):
+        return dict(entry.split(b"=", 1) for entry in pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0") if b"=" in entry)
+    return {}
+
+
+class Left(HostsCase):
+    count = 3
+
+    def job(self, *args, ranks=2):
+        job = self.start("--grace", 1, *args, **PIPES)
+        self.addCleanup(job.stdout.close)
+        self.addCleanup(job.stderr.close)
+        for _ in range(ranks):
+            if job.stdout.readline() != b"up\n":
+                job.kill()
+                self.fail(job.communicate()[1].decode())
+        return job
+
+    def kill_agents(self, number, but=()):
+        agents = set(self.host(number).find("dlaunch-agent")) - set(but)
+        kill_together(*sorted(agents))
+
+    def of_job(self, number, job_id):
+        return [pid for pid in self.host(number).strangers() if environment(pid).get(b"DLAUNCH_JOB_ID") == job_id]
+
+    def job_ids(self, number):
+        return {environment(pid).get(b"DLAUNCH_JOB_ID") for pid in self.host(number).find("sleep")} - {None}
+
+    def assert_swept(self, job, name):
+        result, took = self.finish(job, 30)
+        self.assert_told(result, 125, f"nothing of the job is left on {name}")
+        self.assertNotIn(b"may still run", result.stderr)
+        self.assertLess(took, 15)
+
+    def test_nothing_outlives_both(self):
+        """And nothing else on that host is touched: another job of the same user."""
+        other = self.job("-H", "node2", *LIVES, ranks=1)
+        others, = self.job_ids(2)
+        before, agents = self.of_job(2, others), self.host(2).find("dlaunch-agent")
+        for way in ((), ("--exec", "ssh -T -o BatchMode=yes {host}")):
+            with self.subTest(way=way):
+                job = self.job(*way, "-H", "node1,node2", *LIVES)
+                self.assertEqual(len(self.job_ids(2)), 2)
+                self.kill_agents(2, but=agents)
+                self.assert_swept(job, "node2")
+                self.assertEqual(self.job_ids(2), {others})
+        self.assertEqual(self.of_job(2, others), before)
+        self.assertIsNone(other.poll())
+        other.terminate()
+        self.finish(other)
+
+    def test_several_hosts_side_by_side(self):
+        job = self.job("-H", "node1,node2,node3", *LIVES, ranks=3)
+        for number in (1, 2, 3):
+            self.kill_agents(number)
+        self.assert_swept(job, "node[1-3]")
+        self.assertEqual([self.job_ids(number) for number in (1, 2, 3)], [set()] * 3)
+
+    def test_a_job_inside_a_rank(self):
+        """The launcher inside is a process of the outer job and ends its own ranks."""
+        inner = f"{support.DLAUNCH} -n 1 --grace 1 sh -c '{LIVES[2]}'; true"
+        job = self.job("-H", "node1,node2:1", "sh", "-c", f'[ "$RANK_ID" = 1 ] || {{ echo up; exec sleep 1000; }}; {inner}')
+        self.kill_agents(2, but=[pid for pid in self.host(2).find("dlaunch-agent") if environment(pid).get(b"DLAUNCH_AGENT_OF")])
+        self.assert_swept(job, "node2")
+        self.assert_hosts_clean(within=10)
+
+    def test_a_host_that_is_not_reached_again_is_named_with_the_command_that_ends_it(self):
+        job = self.job("-H", "node1,node2", *LIVES)
+        self.host(2).link_down()
+        self.kill_agents(2)
+        result, _ = self.finish(job, 60)
+        self.assert_told(result, 125, "processes of the job may still run on node2")
+        said = lines(result.stderr)
+        self.assertIn("may still run on node2", said[-2])
+        command = re.fullmatch(r"dlaunch: +(echo .* \| ssh node2 sh)", said[-1])
+        self.assertTrue(command, said)
+        self.assertNotEqual(self.host(2).find("sleep"), [])
+        self.host(2).link_up()
+        done = self.bed.head.run(["sh", "-c", command[1]])
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertTrue(wait_until(lambda: not self.host(2).find("sleep"), 5))
+        for host in self.bed.hosts.values():  # what was cut waits for TCP to give up
+            host.kill_sshd()
+
+    def test_here(self):
+        job = self.start("-n", 1, "--grace", 1, *LIVES, **PIPES)
+        with job:
+            self.assertEqual(job.stdout.readline(), b"up\n")
+            agents = [pid for pid in self.bed.head.find("dlaunch-agent")]
+            kill_together(*sorted(agents))
+            result, _ = self.finish(job, 30)
+            self.assert_exit(result, 125)
+            self.assertIn(b"nothing of the job is left on", result.stderr)
+            self.assertEqual(self.processes(), {})
+
+
+if __name__ == "__main__":
+    support.main()
