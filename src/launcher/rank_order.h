@@ -60,15 +60,17 @@ class RankOrder {
     if constexpr (kIsOneOf<Message, wire::NameAsk, wire::SpawnAsk, wire::PmixNames, wire::Aborted>) {
       if (!is_rank(m.rank)) return false;  // the companion has no MPI
     }
-    if constexpr (kIsOneOf<Message, wire::Aborted>) return serves(plan::Mpi::pmi1) || serves(plan::Mpi::pmix);
-    if constexpr (kIsOneOf<Message, wire::SpawnAsk>) return serves(m.pmix ? plan::Mpi::pmix : plan::Mpi::pmi1);
-    if constexpr (kIsOneOf<Message, wire::Fence, wire::NameAsk>) return serves(plan::Mpi::pmi1);
+    if constexpr (kIsOneOf<Message, wire::Aborted>) return serves_pmi() || serves(plan::Mpi::pmix);
+    if constexpr (kIsOneOf<Message, wire::SpawnAsk>) return m.pmix ? serves(plan::Mpi::pmix) : serves_pmi();
+    if constexpr (kIsOneOf<Message, wire::Fence, wire::NameAsk>) return serves_pmi();
     if constexpr (kIsOfPmix<Message> || kIsOneOf<Message, wire::PmixProgramAsk, wire::PmixFailed>) {
       return serves(plan::Mpi::pmix);
     }
     return true;
   }
   bool serves(plan::Mpi protocol) const { return plan_.mpi == plan::Mpi::automatic || plan_.mpi == protocol; }
+  /// One server speaks both, each rank in the dialect of its first line.
+  bool serves_pmi() const { return serves(plan::Mpi::pmi1) || serves(plan::Mpi::pmi2); }
 
   bool in_order(int, const wire::Started& m, job::Phase) { return step(m.rank, State::asked, State::started); }
   bool in_order(int, const wire::NotStarted& m, job::Phase) {
