@@ -67,8 +67,7 @@ FdWriter FdWriter::failed(int error) {
 }
 
 FdWriter::FdWriter(FdWriter&& other) noexcept
-    : Writer(std::move(other)),
-      fd_(std::exchange(other.fd_, -1)),
+    : fd_(std::exchange(other.fd_, -1)),
       owned_(other.owned_),
       way_(other.way_),
       reopened_(std::exchange(other.reopened_, -1)),

@@ -16,10 +16,6 @@ class Writer {
   virtual std::size_t pending() const = 0;
 
   static constexpr std::size_t kMaxWritten = 4;
-
- protected:
-  Writer() = default;
-  Writer(Writer&&) = default;
 };
 
 }  // namespace dlaunch::output

@@ -1,5 +1,7 @@
 """--output-filename: Open MPI's layout and templates, what is created when, and what happens when it cannot be."""
 import os
+import re
+import shutil
 import subprocess
 import time
 
@@ -72,6 +74,15 @@ class Layout(Case):
                 self.assert_succeeds("-n", 2, "--output-filename", options, "echo", "x")
                 self.assertEqual(self.tree()["1/rank.1/stdout"], b"x\n")
                 self.assertEqual(len(self.tree()["1/rank.2/stdout"].split()), 1000)  # as Open MPI leaves it
+
+    def test_those_of_the_rank_that_failed_reach_the_device(self):
+        if not shutil.which("strace"):
+            self.skipTest("strace is not installed")
+        subprocess.run(["strace", "-f", "-y", "-o", "calls", "-e", "trace=fdatasync", support.DLAUNCH, "-n", "2",
+                        "--output-filename", "logs", *sh("[ $RANK_ID = 1 ] || exec sleep 9; echo why >&2; exit 3")],
+                       cwd=self.dir, env=self.env, capture_output=True, check=False)
+        synced = re.findall(r"fdatasync\(\d+<.*/logs/(.*)>\) += 0", (self.dir / "calls").read_text())
+        self.assertEqual(synced, ["1/rank.1/stdout", "1/rank.1/stderr"])
 
     def test_what_is_overwritten_is_told(self):
         self.run_dlaunch("-n", 3, "--output-filename", "logs", "echo", "x")
