@@ -54,7 +54,7 @@ std::vector<Process> all_processes() {
 }
 
 constexpr std::chrono::milliseconds kPoll{20};
-constexpr size_t kMaxEnvironment = 8u << 20;  // execve takes less
+constexpr size_t kMaxEnvironment = 8u << 20;       // execve takes less
 constexpr std::chrono::seconds kWaitAfterKill{5};  // for processes in uninterruptible sleep
 
 bool has_variable(int pid, const std::string& entry) {

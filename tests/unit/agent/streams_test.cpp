@@ -190,13 +190,14 @@ TEST_F(FileStreams, GoStraightToTheFile) {
 }
 
 TEST_F(FileStreams, ThatCannotBeOpenedRefuseTheStart) {
+  std::ofstream(directory + "/none") << "no directory";
   AgentProcess agent;
   agent.run({"true"}, [&](wire::Program&, wire::Spawn& spawn) {
     spawn.out = StreamMode::file;
     spawn.out_path = directory + "/none/out";
   });
   ASSERT_TRUE(agent.ranks[0].refused);
-  EXPECT_EQ(agent.ranks[0].refused->error, static_cast<std::uint32_t>(ENOENT));
+  EXPECT_EQ(agent.ranks[0].refused->error, static_cast<std::uint32_t>(ENOTDIR));
   EXPECT_THAT(agent.ranks[0].refused->what, HasSubstr(directory + "/none/out"));
 }
 

@@ -402,7 +402,7 @@ TEST_F(BadAgents, DescriptorsThatDidNotCome) {
     agent.send(wire::Started{0, 1, 1, 3, {}});
     agent.until_gone();
   });
-  expect_lost(run(), "did not come");
+  expect_lost(run(), "announces descriptors, which it cannot pass");
 }
 
 TEST_F(BadAgents, OutputAfterTheStreamsEndIsDropped) {

@@ -64,6 +64,7 @@ TEST(WireDocument, HasEveryMessageWithItsNumber) {
   const std::string text = document();
   const std::vector<std::string> headings = {heading<wire::Setup>("Setup"),
                                              heading<Program>("Program"),
+                                             heading<Sweep>("Sweep"),
                                              heading<Spawn>("Spawn"),
                                              heading<Stdin>("Stdin"),
                                              heading<Signal>("Signal"),
