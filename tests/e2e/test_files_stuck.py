@@ -102,7 +102,8 @@ class Fifo(Stuck):
         self.assert_told_once(result, self.fifo)
 
     def test_job_that_ends_well_ends(self):
-        self.command = (*COPIED, "-n", 1, *sh("echo up; sleep 1; seq 100000"))
+        # 229 KB: more than the FIFO takes, no more than dlaunch takes beside it, so that the rank ends.
+        self.command = (*COPIED, "-n", 1, *sh("echo up; sleep 1; seq 40000"))
         took, result = self.seconds(self.stuck())
         self.assert_exit(result, 1)
         self.assertLess(took, 20)
