@@ -1,5 +1,8 @@
 // An agent that lies. `dlaunch --exec` starts it where a real one should be (`agent=` in a hostfile); HOSTILE names
 // what it does. docs/wire.md says what it may. It ends when the launcher has hung up.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -301,6 +304,12 @@ int main() {
     std::fprintf(stderr, "hostile_agent: HOSTILE names no act\n");
     return 2;
   }
+  // Each act is done once: when the launcher reaches the lost host again to end what is left there, it is gone.
+  const char* target = std::getenv("HOSTILE_TARGET");
+  const std::string met = std::string(target ? target : "") + '.' + name + '.' + (host ? host : "");
+  const int fd = target ? ::open(met.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600) : -1;
+  if (target && fd < 0) return 0;
+  if (fd >= 0) ::close(fd);
   Peer link(0, 1);
   try {
     act->second(link);
