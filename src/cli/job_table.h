@@ -13,7 +13,7 @@
 
 namespace dlaunch::cli {
 
-/// --rank-table FILE: hosts and places come from it. Notes for the user.
+/// --rank-table FILE: hosts and places come from it. Remarks for the user.
 Result<std::vector<std::string>> follow_table_file(Options& options);
 
 /// Devices that a table names are Ascend's.

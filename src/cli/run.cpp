@@ -110,12 +110,12 @@ int show_hosts(StandardStreams& streams, const Options& options, const plan::All
 
 int run_options(StandardStreams& streams, Options options) {
   options.request.job_id = make_job_id();
-  const auto notes = follow_table_file(options);
-  if (!notes) return complain(streams, notes.error());
+  const auto remarks = follow_table_file(options);
+  if (!remarks) return complain(streams, remarks.error());
   auto allocation = allocate::choose_allocation(options.hosts, options.request.environment, read_text);
   if (!allocation) return complain(streams, allocation.error());
   allocation->notes.insert(allocation->notes.begin(), options.notes.begin(), options.notes.end());
-  allocation->notes.insert(allocation->notes.end(), notes->begin(), notes->end());
+  allocation->remarks = *remarks;
   mark_table_devices(options, *allocation);
   if (options.verb == Verb::check) {
     if (!options.quiet) tell_notes(streams, allocation->notes);

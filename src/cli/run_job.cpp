@@ -23,8 +23,9 @@ namespace {
 
 using output::Stream;
 
-report::Status status_of(const job::Progress& progress) {
+report::Status status_of(const job::Progress& progress, const plan::Plan& plan) {
   report::Status status;
+  if (!plan.remarks.empty()) status.remark = plan.remarks.front();
   if (progress.phase == job::Phase::starting ||
       (progress.phase == job::Phase::running && progress.started < progress.ranks)) {
     status.phase = report::Status::Phase::starting;
@@ -135,6 +136,7 @@ int run_job(const Options& options, plan::Plan& plan, Ways& ways, const std::fun
   const Span span;
   output::StandardStreams& streams = ways.streams();
   if (!options.quiet) tell_notes(streams, plan.notes);
+  for (const std::string& remark : plan.remarks) ways.log(1, remark);
   auto output = open_output(options, plan, streams);
   if (!output) return complain(streams, output.error());
   report::RecordFile record(options.report_file);
@@ -151,7 +153,7 @@ int run_job(const Options& options, plan::Plan& plan, Ways& ways, const std::fun
        },
        [&](const std::string& text) { ways.note(text); },
        [&](const job::Progress& progress) {
-         status.update(status_of(progress), job::Clock::now());
+         status.update(status_of(progress, plan), job::Clock::now());
          status.tick(job::Clock::now());
        },
        [&](const job::Outcome& outcome) {

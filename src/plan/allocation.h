@@ -52,10 +52,11 @@ struct Pool {
 
 struct Allocation {
   std::vector<Host> hosts;
-  std::vector<int> sequence = {};       ///< the host of each entry of the list, in the user's order, for --map-by seq
-  std::vector<std::string> notes = {};  ///< for Plan::notes
-  std::vector<Pool> pools = {};         ///< AppRequest::pool names one; empty: no program has a list of its own
-  bool slots_are_limits = false;        ///< the user named the slots (hostfile, -H): more ranks need --oversubscribe
+  std::vector<int> sequence = {};         ///< the host of each entry of the list, in the user's order, for --map-by seq
+  std::vector<std::string> notes = {};    ///< for Plan::notes
+  std::vector<std::string> remarks = {};  ///< for Plan::remarks
+  std::vector<Pool> pools = {};           ///< AppRequest::pool names one; empty: no program has a list of its own
+  bool slots_are_limits = false;          ///< the user named the slots (hostfile, -H): more ranks need --oversubscribe
 };
 
 }  // namespace dlaunch::plan

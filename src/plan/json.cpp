@@ -73,6 +73,11 @@ Json rank_json(const Plan& plan, size_t id) {
   return json;
 }
 
+std::vector<std::string> both(std::vector<std::string> notes, const std::vector<std::string>& remarks) {
+  notes.insert(notes.end(), remarks.begin(), remarks.end());
+  return notes;
+}
+
 }  // namespace
 
 std::string to_json(const Plan& plan) {
@@ -93,7 +98,7 @@ std::string to_json(const Plan& plan) {
   if (plan.binding.cores_per_rank > 1) binding["cores_per_rank"] = plan.binding.cores_per_rank;
   Json whole = {{"job_id", plan.job_id},         {"size", plan.worlds.size(1, static_cast<int>(plan.ranks.size()))},
                 {"apps", std::move(apps)},       {"hosts", std::move(hosts)},
-                {"binding", std::move(binding)}, {"notes", plan.notes},
+                {"binding", std::move(binding)}, {"notes", both(plan.notes, plan.remarks)},
                 {"ranks", std::move(ranks)}};
   if (plan.companion) whole["companion"] = std::move(companion);
   if (plan.rank_table) whole["rank_table"] = plan.rank_table->name;
@@ -103,7 +108,7 @@ std::string to_json(const Plan& plan) {
 std::string to_json(const Allocation& allocation) {
   Json hosts = Json::array();
   for (const Host& host : allocation.hosts) hosts.push_back(host_json(host, nullptr));
-  const Json whole = {{"hosts", std::move(hosts)}, {"notes", allocation.notes}};
+  const Json whole = {{"hosts", std::move(hosts)}, {"notes", both(allocation.notes, allocation.remarks)}};
   return whole.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

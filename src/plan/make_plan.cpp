@@ -224,7 +224,8 @@ Result<Plan> make_plan(const Request& request, const Allocation& allocation) {
   add_mpi(plan, chosen_mpi(request));
   if (auto error = add_rank_dirs(plan, request.rank_dir)) return fail(std::move(*error));
   if (auto error = refuse_own_names(plan)) return fail(std::move(*error));
-  for (std::string& note : overload_notes(allocation, per_host)) plan.notes.push_back(std::move(note));
+  plan.remarks = allocation.remarks;
+  for (std::string& remark : overload_remarks(allocation, per_host)) plan.remarks.push_back(std::move(remark));
   return plan;
 }
 

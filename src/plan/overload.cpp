@@ -108,26 +108,26 @@ bool any_crowded(const Allocation& allocation, const std::vector<int>& ranks_per
   return !crowded_hosts(allocation, ranks_per_host, crowds_slots).empty();
 }
 
-std::vector<std::string> overload_notes(const Allocation& allocation, const std::vector<int>& ranks_per_host) {
-  std::vector<std::string> notes;
+std::vector<std::string> overload_remarks(const Allocation& allocation, const std::vector<int>& ranks_per_host) {
+  std::vector<std::string> remarks;
   const auto rank_count = [&](size_t i) { return count(ranks_per_host[i], "rank"); };
   if (const auto hosts = crowded_hosts(allocation, ranks_per_host, crowds_devices); !hosts.empty()) {
-    notes.push_back(
+    remarks.push_back(
         describe(hosts, allocation,
                  [&](size_t i) { return rank_count(i) + " on " + count(devices(allocation.hosts[i]), "device"); }) +
         ": they will share devices");
   }
   if (const auto hosts = crowded_hosts(allocation, ranks_per_host, crowds_slots);
       !hosts.empty() && !allocation.slots_are_limits) {
-    notes.push_back(describe(hosts, allocation,
-                             [&](size_t i) {
-                               const Host& host = allocation.hosts[i];
-                               return rank_count(i) + " on " + count(host.slots, "CPU") + " (" +
-                                      escaped(host.slots_from) + ")";
-                             }) +
-                    ": they will share cores");
+    remarks.push_back(describe(hosts, allocation,
+                               [&](size_t i) {
+                                 const Host& host = allocation.hosts[i];
+                                 return rank_count(i) + " on " + count(host.slots, "CPU") + " (" +
+                                        escaped(host.slots_from) + ")";
+                               }) +
+                      ": they will share cores");
   }
-  return notes;
+  return remarks;
 }
 
 }  // namespace dlaunch::plan

@@ -23,6 +23,6 @@ std::optional<Error> refuse_over_max_slots(const Allocation& allocation, const s
 bool any_crowded(const Allocation& allocation, const std::vector<int>& ranks_per_host);
 
 /// A line for shared devices and a line for shared CPUs, where ranks share them.
-std::vector<std::string> overload_notes(const Allocation& allocation, const std::vector<int>& ranks_per_host);
+std::vector<std::string> overload_remarks(const Allocation& allocation, const std::vector<int>& ranks_per_host);
 
 }  // namespace dlaunch::plan

@@ -76,11 +76,12 @@ struct Plan {
   std::optional<RankTable> rank_table = {};
   Mpi mpi = Mpi::none;                      ///< automatic: each host decides for each program
   std::optional<Companion> companion = {};  ///< set by with_frameworks
-  std::vector<std::string> notes;           ///< what the user should know and did not ask for, a line each, no prefix
+  std::vector<std::string> notes;  ///< what is not as the user asked, or may fail: told always; a line each, no prefix
+  std::vector<std::string> remarks = {};  ///< what is as asked, but worth a look: a good run is silent about it
 };
 
 /// Refuses (exit code 2, with a table of what was asked and what is there) more ranks than devices, or than slots that
-/// the user named, unless oversubscribe. More ranks than CPUs of an unnamed local host only makes a note.
+/// the user named, unless oversubscribe. More ranks than CPUs of an unnamed local host only makes a remark.
 Result<Plan> make_plan(const Request& request, const Allocation& allocation);
 
 /// Whether no plan can be made before hosts whose slots nobody said were asked.

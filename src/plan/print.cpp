@@ -2,6 +2,8 @@
 #include <iterator>
 #include <set>
 
+#include <utility>
+
 #include "base/printable.h"
 #include "base/text.h"
 #include "plan/binding.h"
@@ -75,7 +77,10 @@ std::string header(const Plan& plan) {
     rows.push_back({"beside", "a " + plan.companion->name + " on " + escaped(host.name)});
   }
   if (plan.rank_table) rows.push_back({"rank table", escaped(plan.rank_table->name)});
-  for (size_t i = 0; i < plan.notes.size(); ++i) rows.push_back({i == 0 ? "notes" : "", plan.notes[i]});
+  std::string title = "notes";
+  for (const auto* list : {&plan.notes, &plan.remarks}) {
+    for (const std::string& note : *list) rows.push_back({std::exchange(title, ""), escaped(note)});
+  }
   return aligned(rows, "");
 }
 

@@ -53,7 +53,9 @@ std::string to_table(const Allocation& allocation) {
     if (wdirs) rows.back().push_back(host.wdir.empty() ? "-" : escaped(host.wdir));
   }
   std::string text = aligned(rows, "");
-  for (const std::string& note : allocation.notes) text += "note: " + escaped(note) + "\n";
+  for (const auto* list : {&allocation.notes, &allocation.remarks}) {
+    for (const std::string& note : *list) text += "note: " + escaped(note) + "\n";
+  }
   return text;
 }
 

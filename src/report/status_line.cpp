@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/exit_status.h"
+#include "base/printable.h"
 #include "base/text.h"
 
 namespace dlaunch::report {
@@ -19,8 +20,9 @@ constexpr int kUsualColumns = 80;
 constexpr std::chrono::seconds kCountdown{1};  // between drawings when nothing but the time changes
 
 std::string starting_text(const Status& status) {
-  if (!status.missing.empty()) return "starting: waiting for " + status.missing;
-  return "starting: " + std::to_string(status.started) + " of " + std::to_string(status.total) + " ranks";
+  const std::string remark = status.remark.empty() ? "" : " (" + status.remark + ')';
+  if (!status.missing.empty()) return "starting: waiting for " + status.missing + remark;
+  return "starting: " + std::to_string(status.started) + " of " + std::to_string(status.total) + " ranks" + remark;
 }
 
 std::string short_name(int signal) {
@@ -83,7 +85,7 @@ std::optional<job::Time> StatusLine::deadline() const {
 void StatusLine::tick(job::Time now) {
   if (!terminal_ || status_.phase == Phase::running || now < due_) return;
   due_ = now + kCountdown;
-  std::string text = status_text(status_, now);
+  std::string text = printable(status_text(status_, now));
   text.resize(std::min(text.size(), static_cast<size_t>(std::max(1, columns() - 1))));  // the last column would wrap
   if (text == shown_ || !may_draw()) return;
   streams_.overlay(kClearLine + text);

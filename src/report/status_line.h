@@ -21,6 +21,7 @@ struct Status {
   int started = 0;               ///< starting: so many ranks of `total`
   int total = 0;
   std::string missing{};               ///< starting: the hosts that are not ready, folded
+  std::string remark{};                ///< starting: shown behind the rest
   std::set<int> waiting{};             ///< ending: for these ranks (ids)
   Worlds worlds{};                     ///< of these ids
   int signal = 0;                      ///< ending: sent to the ranks, while `kill_at` is to come
@@ -28,7 +29,7 @@ struct Status {
   bool operator==(const Status&) const = default;
 };
 
-/// "starting: waiting for node[3-5]"; "starting: 12 of 64 ranks"; "ending: waiting for 3 ranks (TERM sent, KILL in 4
+/// "starting: waiting for node[3-5]"; "starting: 12 of 64 ranks (64 ranks on 2 CPUs: they will share cores)"; "ending: waiting for 3 ranks (TERM sent, KILL in 4
 /// s): 5,9,12"; empty for none. PURE.
 std::string status_text(const Status& status, job::Time now);
 

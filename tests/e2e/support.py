@@ -39,11 +39,6 @@ def sh(script):
     return ["sh", "-c", script]
 
 
-def without_crowding_note(said):
-    """What dlaunch said, whether or not this machine has a CPU for each rank."""
-    return re.sub(rb"dlaunch: note: [^\n]*: they will share cores\r?\n", b"", said, count=1)
-
-
 class Job(subprocess.Popen):
     def __exit__(self, failure, *rest):
         if failure:
@@ -69,7 +64,7 @@ class Case(unittest.TestCase):
         self.assert_no_reports()
 
     def run_dlaunch(self, *args, timeout=TIMEOUT, env=None, **options):
-        """Runs to the end; a subprocess.CompletedProcess with bytes, less the note that ranks share cores. stdin is
+        """Runs to the end; a subprocess.CompletedProcess with bytes. stdin is
         /dev/null unless `input` or `stdin` is given."""
         if "input" not in options:
             options.setdefault("stdin", subprocess.DEVNULL)
@@ -84,7 +79,7 @@ class Case(unittest.TestCase):
                 self.kill_leftovers()  # or they would hold the pipes open
                 out, err = job.communicate()
                 self.fail(f"hung for {timeout} s: dlaunch {args}\nstdout: {out!r}\nstderr: {err!r}")
-        return subprocess.CompletedProcess(args, job.returncode, out, err and without_crowding_note(err))
+        return subprocess.CompletedProcess(args, job.returncode, out, err)
 
     def start(self, *args, env=None, **options):
         """A running job; it is killed, should it live when the test ends."""

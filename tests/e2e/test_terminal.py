@@ -9,7 +9,7 @@ import termios
 import time
 
 import support
-from support import Case, program, sh, wait_until, without_crowding_note
+from support import Case, program, sh, wait_until
 
 STOPPED = {"T", "D"}  # D: a shell within vfork(), whose child was stopped before its exec
 CLEAR = b"\r\x1b[K"
@@ -115,12 +115,12 @@ class StatusLine(Case):
     def test_a_quick_job_says_nothing(self):
         with self.under_pty("-n", 2, "echo", "x") as terminal:
             code, shown = terminal.finish()
-        self.assertEqual((code, without_crowding_note(shown)), (0, b"x\r\nx\r\n"))
+        self.assertEqual((code, shown), (0, b"x\r\nx\r\n"))
 
     def test_a_long_job_says_nothing_while_it_runs(self):
         with self.under_pty("-n", 2, "sleep", "1") as terminal:
             code, shown = terminal.finish()
-        self.assertEqual((code, without_crowding_note(shown)), (0, b""))
+        self.assertEqual((code, shown), (0, b""))
 
     def test_a_slow_end_is_told_and_erased(self):
         script = "trap 'sleep 1; exit 0' TERM INT; echo ready; while :; do sleep 0.05; done"
@@ -163,7 +163,7 @@ class MidLine(Case):
                 with self.under_pty("-n", ranks, *options, *sh('printf "half a line"; exit 3')) as terminal:
                     code, shown = terminal.finish()
                 self.assertEqual(code, 3)
-                lines = without_crowding_note(shown).split(b"\r\n")
+                lines = shown.split(b"\r\n")
                 self.assertTrue(lines[0].endswith(b"half a line"), shown)
                 self.assertTrue(all(line.startswith((b"dlaunch: ", b"[", b"\x1b", b"half")) or not line for line in lines), shown)
                 self.assertTrue(any(line.startswith(b"dlaunch: rank ") for line in lines), shown)

@@ -72,13 +72,13 @@ TEST(MakePlan, OversubscribeSharesDevicesInTurnAndSaysSo) {
   const auto plan = make_plan(asked, local(16, 2));
   ASSERT_TRUE(plan);
   EXPECT_THAT(devices_of(*plan), ElementsAre(0, 1, 0, 1, 0));
-  EXPECT_THAT(plan->notes, ElementsAre("5 ranks on 2 devices: they will share devices"));
+  EXPECT_THAT(plan->remarks, ElementsAre("5 ranks on 2 devices: they will share devices"));
 }
 
 TEST(MakePlan, MoreRanksThanCpusIsANoteOnly) {
   const auto plan = make_plan(request(8), local(2));
   ASSERT_TRUE(plan);
-  EXPECT_THAT(plan->notes, ElementsAre("8 ranks on 2 CPUs (affinity mask): they will share cores"));
+  EXPECT_THAT(plan->remarks, ElementsAre("8 ranks on 2 CPUs (affinity mask): they will share cores"));
   EXPECT_THAT(make_plan(request(2), local(2))->notes, IsEmpty());
 }
 

@@ -21,6 +21,14 @@ Status starting(int started) { return {.phase = Phase::starting, .started = star
 
 TEST(StatusText, Starting) { EXPECT_EQ(status_text(starting(12), kNow), "starting: 12 of 64 ranks"); }
 
+TEST(StatusText, StartingWithARemark) {
+  Status status = starting(12);
+  status.remark = "64 ranks on 2 CPUs: they will share cores";
+  EXPECT_EQ(status_text(status, kNow), "starting: 12 of 64 ranks (64 ranks on 2 CPUs: they will share cores)");
+  status.missing = "node7";
+  EXPECT_EQ(status_text(status, kNow), "starting: waiting for node7 (64 ranks on 2 CPUs: they will share cores)");
+}
+
 TEST(StatusText, Ending) {
   Status status{.phase = Phase::ending, .waiting = {5, 9, 10, 11}, .signal = SIGTERM, .kill_at = kNow + 3500ms};
   EXPECT_EQ(status_text(status, kNow), "ending: waiting for 4 ranks (TERM sent, KILL in 4 s): 5,9-11");
