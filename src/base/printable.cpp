@@ -1,6 +1,8 @@
 #include "base/printable.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <cstdio>
 
 #include "base/text.h"
 
@@ -23,22 +25,31 @@ bool moves_others(std::uint32_t code) {
          (code >= 0x2066 && code <= 0x2069);
 }
 
-/// Bytes of the showable UTF-8 character that `text` starts with; 0 for none: malformed, overlong, a surrogate, or a
-/// control character, of which there is a second set at U+0080.
-size_t character_size(std::string_view text) {
+struct Character {
+  std::uint32_t code = 0;
+  size_t size = 0;  ///< bytes; 0: malformed
+};
+
+/// The UTF-8 character that `text` starts with: not overlong, no surrogate.
+Character first_character(std::string_view text) {
   const auto first = static_cast<unsigned char>(text[0]);
-  if (first < 0x80) return (first >= 0x20 && first != 0x7f) || first == '\t' ? 1 : 0;
+  if (first < 0x80) return {first, 1};
   const size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || text.size() < size) return 0;
+  if (first < 0xc2 || first > 0xf4 || text.size() < size) return {};
   std::uint32_t code = first & (0xffu >> (size + 1));
   for (size_t i = 1; i < size; ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
-    if ((byte & 0xc0) != 0x80) return 0;
+    if ((byte & 0xc0) != 0x80) return {};
     code = code << 6 | (byte & 0x3fu);
   }
-  constexpr std::uint32_t kLeast[] = {0, 0, 0xa0, 0x800, 0x10000};
+  constexpr std::uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
   const bool malformed = code < kLeast[size] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000);
-  return malformed || moves_others(code) ? 0 : size;
+  return malformed ? Character{} : Character{code, size};
+}
+
+/// Whether it shows itself and moves nothing. There is a second set of control characters at U+0080.
+bool is_showable(std::uint32_t code) {
+  return code == '\t' || (code >= 0x20 && code < 0x7f) || (code >= 0xa0 && !moves_others(code));
 }
 
 void append_hex(std::string& out, char byte) {
@@ -51,13 +62,13 @@ void append_hex(std::string& out, char byte) {
 
 /// The character that `text` begins with, or its first byte as \xNN. Returns the bytes that it took of `text`.
 size_t append_shown(std::string& out, std::string_view text) {
-  const size_t size = character_size(text);
-  if (size == 0) {
+  const Character character = first_character(text);
+  if (character.size == 0 || !is_showable(character.code)) {
     append_hex(out, text[0]);
     return 1;
   }
-  out += text.substr(0, size);
-  return size;
+  out += text.substr(0, character.size);
+  return character.size;
 }
 
 }  // namespace
@@ -93,6 +104,24 @@ std::string printable_lines(std::string_view text) {
     text.remove_prefix(end + 1);
   }
   return out + printable(text);
+}
+
+/// Outside of its strings JSON is ASCII, and in them nothing below U+0020 stands as it is.
+std::string printable_json(std::string_view json) {
+  std::string out;
+  while (!json.empty()) {
+    const Character character = first_character(json);
+    const size_t size = std::max<size_t>(1, character.size);
+    if (character.code == 0x7f || (character.code >= 0x80 && !is_showable(character.code))) {
+      char text[8];
+      std::snprintf(text, sizeof text, "\\u%04x", static_cast<unsigned>(character.code));
+      out += text;
+    } else {
+      out += json.substr(0, size);
+    }
+    json.remove_prefix(size);
+  }
+  return out;
 }
 
 std::string message(std::string_view before, std::string_view text) {

@@ -18,6 +18,9 @@ std::string escaped(std::string_view text);
 /// Lines of which each is printable(); the newlines between them are those of the text.
 std::string printable_lines(std::string_view text);
 
+/// JSON of which every character that is not printable is escaped as JSON has it, so that it means the same.
+std::string printable_json(std::string_view json);
+
 inline constexpr std::size_t kLongestMessage = 4096;  ///< bytes of a text that message() shows
 
 /// What dlaunch says on stderr of a text, whoever wrote it: "dlaunch: BEFORE" and its first line. Its other lines are

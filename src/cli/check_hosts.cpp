@@ -172,6 +172,7 @@ int check_hosts(const Options& options, const plan::Allocation& allocation, outp
   const std::vector<plan::App> apps = apps_of(options.request);
   const auto ask = [&](int host) { return question(host, options.request, apps, allocation); };
   Ways ways(options, streams);
+  for (const std::string& remark : allocation.remarks) ways.log(1, remark);
   const auto surveyed = ways.survey(allocation.hosts, ask);
   if (surveyed.signal != 0) return interrupted(streams, surveyed.signal);
   report::Preflight preflight;

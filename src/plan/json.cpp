@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "base/printable.h"
 #include "plan/binding.h"
 #include "plan/environment.h"
 #include "plan/plan.h"
@@ -102,14 +103,14 @@ std::string to_json(const Plan& plan) {
                 {"ranks", std::move(ranks)}};
   if (plan.companion) whole["companion"] = std::move(companion);
   if (plan.rank_table) whole["rank_table"] = plan.rank_table->name;
-  return whole.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return printable_json(whole.dump(2, ' ', false, Json::error_handler_t::replace)) + '\n';
 }
 
 std::string to_json(const Allocation& allocation) {
   Json hosts = Json::array();
   for (const Host& host : allocation.hosts) hosts.push_back(host_json(host, nullptr));
   const Json whole = {{"hosts", std::move(hosts)}, {"notes", both(allocation.notes, allocation.remarks)}};
-  return whole.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return printable_json(whole.dump(2, ' ', false, Json::error_handler_t::replace)) + '\n';
 }
 
 }  // namespace dlaunch::plan

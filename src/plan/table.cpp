@@ -25,11 +25,14 @@ std::string shorten(std::string_view text, size_t width) {
   return std::string(text.substr(0, end)).append(kCut);
 }
 
-std::string aligned(const std::vector<std::vector<std::string>>& rows, std::string_view indent) {
+std::string aligned(std::vector<std::vector<std::string>> rows, std::string_view indent) {
   std::vector<size_t> widths;
-  for (const auto& row : rows) {
+  for (auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns(row[i]));
+    for (size_t i = 0; i < row.size(); ++i) {
+      row[i] = shorten(row[i], kWidestCell);
+      widths[i] = std::max(widths[i], columns(row[i]));
+    }
   }
   std::string text;
   for (const auto& row : rows) {

@@ -13,8 +13,10 @@ size_t columns(std::string_view text);
 /// At most `width` columns; what was cut off shows as a final "…".
 std::string shorten(std::string_view text, size_t width);
 
+inline constexpr size_t kWidestCell = 1024;  ///< columns: what a host says must not widen every row
+
 /// Rows of equal length as lines of aligned columns, each line after `indent` and ending in a newline.
-std::string aligned(const std::vector<std::vector<std::string>>& rows, std::string_view indent);
+std::string aligned(std::vector<std::vector<std::string>> rows, std::string_view indent);
 
 /// Words in lines of at most `width` columns where they fit, each line after `indent` and ending in a newline.
 std::string wrapped(const std::vector<std::string>& words, std::string_view indent, size_t width);

@@ -109,7 +109,7 @@ std::string to_json(const NetCheck& check) {
                       {"devices", std::move(devices)},
                       {"not_asked", std::move(hosts)},
                       {"not_reached", std::move(lost)}};
-  return whole.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return printable_json(whole.dump(2, ' ', false, Json::error_handler_t::replace)) + '\n';
 }
 
 }  // namespace dlaunch::report

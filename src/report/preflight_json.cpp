@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "base/printable.h"
 #include "report/preflight.h"
 
 namespace dlaunch::report {
@@ -62,7 +63,7 @@ std::string to_json(const Preflight& preflight) {
         {{"hosts", finding.hosts}, {"fatal", finding.fatal}, {"what", finding.what}, {"hint", finding.hint}});
   }
   const Json whole = {{"ok", exit_code(preflight) == 0}, {"hosts", std::move(hosts)}, {"findings", std::move(found)}};
-  return whole.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return printable_json(whole.dump(2, ' ', false, Json::error_handler_t::replace)) + '\n';
 }
 
 }  // namespace dlaunch::report

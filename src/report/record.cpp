@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/printable.h"
+
 namespace dlaunch::report {
 namespace {
 
@@ -177,7 +179,7 @@ std::string job_record_json(const RecordInput& input) {
   record["plan"] = plan_json(input.plan_json);
   record["ranks"] = ranks_json(input);
   record["leftovers"] = outcome.leftovers;
-  return record.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+  return printable_json(record.dump(2, ' ', false, Json::error_handler_t::replace)) + '\n';
 }
 
 }  // namespace dlaunch::report

@@ -29,8 +29,8 @@ struct Status {
   bool operator==(const Status&) const = default;
 };
 
-/// "starting: waiting for node[3-5]"; "starting: 12 of 64 ranks (64 ranks on 2 CPUs: they will share cores)"; "ending: waiting for 3 ranks (TERM sent, KILL in 4
-/// s): 5,9,12"; empty for none. PURE.
+/// "starting: waiting for node[3-5]"; "starting: 12 of 64 ranks (64 ranks on 2 CPUs: they will share cores)"; "ending:
+/// waiting for 3 ranks (TERM sent, KILL in 4 s): 5,9,12"; empty for none. PURE.
 std::string status_text(const Status& status, job::Time now);
 
 class StatusLine {

@@ -22,6 +22,18 @@ class Basics(Case):
         out = self.assert_succeeds("-n", 4, *sh('echo "rank $RANK_ID of $RANK_SIZE"'))
         self.assertEqual(sorted(out.splitlines()), [b"rank %d of 4" % n for n in range(4)])
 
+    def test_a_good_run_is_silent(self):
+        """Also where ranks share CPUs, or devices as they were asked to."""
+        crowd = 2 * os.cpu_count() + 1
+        shared = ("--fake-devices", 2, "--oversubscribe", "-n", 5)
+        for args in (("-n", crowd), shared):
+            result = self.run_dlaunch(*args, "true")
+            self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"", b""))
+        for args, remark in ((("-n", crowd), b"they will share cores"), (shared, b"they will share devices")):
+            self.assertIn(remark, self.run_dlaunch("-v", *args, "true").stderr)
+            self.assertIn(remark, self.run_dlaunch("--dry-run", *args, "true").stdout)
+            self.assertIn(remark, self.run_dlaunch("--dry-run", "--format", "json", *args, "true").stdout)
+
     def test_streams_stay_apart(self):
         result = self.run_dlaunch("-n", 1, *sh("echo out; echo err >&2"))
         self.assert_exit(result, 0)

@@ -52,27 +52,26 @@ class Devices(Case):
         self.assertIn("add --oversubscribe", said.splitlines()[-1])
 
     def test_oversubscribe_shares_them(self):
-        result = self.run_dlaunch("-n", 5, "--fake-devices", 2, "--oversubscribe", *sh("echo $RANK_ID $DEVICE_ID"))
+        result = self.run_dlaunch("-v", "-n", 5, "--fake-devices", 2, "--oversubscribe", *sh("echo $RANK_ID $DEVICE_ID"))
         self.assert_exit(result, 0)
         self.assertEqual(sorted(result.stdout.decode().splitlines()), [f"{n} {n % 2}" for n in range(5)])
         self.assertIn("5 ranks on 2 devices", result.stderr.decode())
 
-    def notes(self, *args, **options):
-        """Of a job that succeeds; run_dlaunch would take away those on cores."""
-        with self.start(*args, stderr=subprocess.PIPE, **options) as job:
-            said = job.stderr.read().decode()
-        self.assertEqual(job.returncode, 0, said)
-        return [line for line in said.splitlines() if line.startswith("dlaunch: note: ")]
+    def remarks(self, *args, **options):
+        """What -v says of crowded CPUs in a job that succeeds."""
+        result = self.run_dlaunch("-v", *args, **options)
+        self.assert_exit(result, 0)
+        return [line for line in result.stderr.decode().splitlines() if "they will share cores" in line]
 
-    def test_more_ranks_than_cpus_is_noted_once(self):
-        noted = self.notes("-n", 2 * len(CPUS) + 1, "true")
-        self.assertEqual(len(noted), 1, noted)
-        self.assertRegex(noted[0], rf"{2 * len(CPUS) + 1} ranks on \d+ CPUs?")
+    def test_more_ranks_than_cpus_is_told_once(self):
+        told = self.remarks("-n", 2 * len(CPUS) + 1, "true")
+        self.assertEqual(len(told), 1, told)
+        self.assertRegex(told[0], rf"^dlaunch: {2 * len(CPUS) + 1} ranks on \d+ CPUs?")
 
     def test_only_the_allowed_cpus_count(self):
-        noted = self.notes("-n", 2, "true", preexec_fn=lambda: os.sched_setaffinity(0, {CPUS[0]}))
-        self.assertEqual(len(noted), 1, noted)
-        self.assertIn("2 ranks on 1 CPU", noted[0])
+        told = self.remarks("-n", 2, "true", preexec_fn=lambda: os.sched_setaffinity(0, {CPUS[0]}))
+        self.assertEqual(len(told), 1, told)
+        self.assertIn("2 ranks on 1 CPU", told[0])
 
 
 class Binding(Case):

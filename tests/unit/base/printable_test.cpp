@@ -40,6 +40,11 @@ TEST(Printable, WhatTurnsOrBreaksLinesIsSpelledOut) {
 
 TEST(Printable, LinesStayLines) { EXPECT_EQ(printable_lines("a\r\n\x1b[2J\n\nb"), "a\\x0d\n\\x1b[2J\n\nb"); }
 
+TEST(Printable, JsonKeepsItsMeaning) {
+  EXPECT_EQ(printable_json("{\n\t\"größe\": \"\\u001b 日本\"}"), "{\n\t\"größe\": \"\\u001b 日本\"}");
+  EXPECT_EQ(printable_json("\"\u009b2J\u202e\x7f\""), "\"\\u009b2J\\u202e\\u007f\"");
+}
+
 TEST(Message, AnotherLineCannotPassForAMessage) {
   EXPECT_EQ(message("note: ", "n1: one\ndlaunch: rank 3 exited with code 1\n"),
             "dlaunch: note: n1: one\ndlaunch:   dlaunch: rank 3 exited with code 1\n");
