@@ -78,10 +78,11 @@ class Layout(Case):
     def test_those_of_the_rank_that_failed_reach_the_device(self):
         if not shutil.which("strace"):
             self.skipTest("strace is not installed")
-        subprocess.run(["strace", "-f", "-y", "-o", "calls", "-e", "trace=fdatasync", support.DLAUNCH, "-n", "2",
+        subprocess.run(["strace", "-ff", "-y", "-o", "calls", "-e", "trace=fdatasync", support.DLAUNCH, "-n", "2",
                         "--output-filename", "logs", *sh("[ $RANK_ID = 1 ] || exec sleep 9; echo why >&2; exit 3")],
                        cwd=self.dir, env=self.env, capture_output=True, check=False)
-        synced = re.findall(r"fdatasync\(\d+<.*/logs/(.*)>\) += 0", (self.dir / "calls").read_text())
+        calls = "".join(path.read_text() for path in self.dir.glob("calls.*"))  # one process's each: no call is torn
+        synced = re.findall(r"fdatasync\(\d+<.*/logs/(.*)>\) += 0", calls)
         self.assertEqual(synced, ["1/rank.1/stdout", "1/rank.1/stderr"])
 
     def test_what_is_overwritten_is_told(self):
