@@ -123,6 +123,14 @@ void FdWriter::flush() {
   if (queue_.capacity() > kKeepCapacity) queue_.shrink_to_fit();
 }
 
+void FdWriter::write_after_failure(std::string_view line) {
+  if (error_ == ETIMEDOUT) return;
+  const std::array<std::string_view, 2> parts{mid_line_ ? "\n" : "", line};
+  const int first = std::exchange(error_, 0);
+  mid_line_ = write_now(parts) < total_size(parts);
+  error_ = first;
+}
+
 void FdWriter::give_up() {
   error_ = ETIMEDOUT;
   queue_.clear();
@@ -158,6 +166,7 @@ bool FdWriter::wait_or_give_up() {
   const int error = errno;
   if (error != EAGAIN) {
     error_ = error;
+    mid_line_ = true;  // whatever was to be written, it may end anywhere
     return false;
   }
   if (way_ != Way::direct) return false;

@@ -33,6 +33,9 @@ class FdWriter final : public Writer {
   /// Bytes that leave the line as they found it, unfinished or not.
   void overlay(std::string_view bytes);
   void flush();
+  /// Tries to write a line although a write before failed: the disk may have room again, the pipe a reader. What is not
+  /// taken at once is dropped.
+  void write_after_failure(std::string_view line);
   std::uint64_t written() const { return written_; }
   /// Drops what is queued, and all that comes.
   void give_up();
@@ -44,7 +47,7 @@ class FdWriter final : public Writer {
   /// What to wait on for "writable": a pipe or terminal is written through a description of its own.
   int poll_fd() const { return reopened_ >= 0 ? reopened_ : fd_; }
 
-  /// errno of the first write that failed, else 0. Everything after it is dropped.
+  /// errno of the first write that failed, else 0. Everything after it is dropped but write_after_failure().
   int error() const { return error_; }
 
   /// Closes an owned fd; what close() reports becomes error().

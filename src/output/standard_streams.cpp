@@ -35,6 +35,10 @@ void StandardStreams::say(Importance importance, std::string_view lines) {
   tell_dropped();
   showing();
   FdWriter& err = error_writer();
+  if (err.error() != 0) {
+    if (importance == Importance::needed) err.write_after_failure(text);
+    return;
+  }
   if (err.mid_line()) err.write("\n");
   err.write(text);
   if (err.pending() > 0 && on_waiting_) on_waiting_();

@@ -40,7 +40,7 @@ class StandardStreams {
   bool owns(const FdWriter& writer) const { return &writer == &out_ || (err_ && &writer == &*err_); }
 
   /// Whole lines on stderr, behind an unfinished one of a rank if need be. They are made printable here, whatever they
-  /// hold; message() (base/printable.h) makes lines of a text.
+  /// hold; message() (base/printable.h) makes lines of a text. Needed ones are tried even where writing has failed.
   void say(Importance importance, std::string_view lines);
   /// Bytes on stderr that are no line and that the next overlay takes away: the status line.
   void overlay(std::string_view bytes);

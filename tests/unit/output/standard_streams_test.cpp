@@ -1,7 +1,10 @@
 #include "output/standard_streams.h"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
+#include <algorithm>
+#include <array>
 #include <thread>
 
 #include "stage.h"
@@ -110,6 +113,33 @@ TEST_F(Standard, WaitsForAReaderAtTheEnd) {
   streams.wait_written();
   reader.join();
   EXPECT_THAT(all, EndsWith("x\ndlaunch: end\n"));
+}
+
+TEST(StandardFailed, NeededLinesAreTriedAgainAndNothingElse) {
+  signal(SIGPIPE, SIG_IGN);
+  const TempDir dir;
+  const std::string path = dir / "fifo";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  const int first_reader = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  const int err = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  Reader out;
+  StandardStreams streams({out.writer(), err});
+  close(first_reader);
+  streams.writer(Stream::err).write("of a rank\n");
+  EXPECT_EQ(streams.writer(Stream::err).error(), EPIPE);
+  streams.say(Importance::needed, "dlaunch: nobody reads\n");
+  const int reader = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  streams.writer(Stream::err).write("of a rank, behind what is lost\n");
+  streams.say(Importance::note, "dlaunch: note: x\n");
+  streams.say(Importance::needed, "dlaunch: cannot write stderr\n");
+  streams.say(Importance::needed, "dlaunch: end\n");
+  std::array<char, 256> some{};
+  const ssize_t length = read(reader, some.data(), some.size());
+  EXPECT_EQ(std::string(some.data(), static_cast<size_t>(std::max<ssize_t>(length, 0))),
+            "\ndlaunch: cannot write stderr\ndlaunch: end\n");
+  EXPECT_EQ(streams.writer(Stream::err).error(), EPIPE);
+  close(reader);
+  close(err);
 }
 
 TEST(StandardOne, OnePipeHasOneWriter) {
