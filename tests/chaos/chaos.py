@@ -10,7 +10,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from draw import draw  # noqa: E402
 from field import field, testbed  # noqa: E402
-from promises import SLOWER, TOLD, broken  # noqa: E402
+from promises import broken, settles  # noqa: E402
 from run_step import run_step  # noqa: E402
 
 SKIPPED = 77
@@ -47,7 +47,7 @@ def main():
     with field() as where:
         while time.monotonic() < until:
             step = draw(arguments.seed, number)
-            seen = run_step(step, where, dlaunch, programs, SLOWER * TOLD)
+            seen = run_step(step, where, dlaunch, programs, settles)
             wrong = broken(step, seen)
             ran += 1
             if wrong:

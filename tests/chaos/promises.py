@@ -43,6 +43,11 @@ def named(host):
     return rf"{host}|node\[[\d,-]*\]" if host.startswith("node") else re.escape(host)
 
 
+def silent(fault):
+    """Whether it lets a host fall silent for longer than a job rides out."""
+    return fault.act == "stop" or (fault.act == "down" and fault.seconds >= RIDES_OUT)
+
+
 def ender_of(done, step, seen):
     """None for a fault that ends no job."""
     fault, host = done.fault, named(done.fault.host)
@@ -58,11 +63,11 @@ def ender_of(done, step, seen):
         return Ender(done.time, 137 if fault.act == "kill" else 143, rf"rank {fault.rank} \(host", 0, sure)
     if fault.whom == "reader":
         return Ender(done.time, 141, "", 2, False)
-    if fault.whom == "link" and fault.seconds < RIDES_OUT:
+    if fault.whom == "link" and not silent(fault):
         return None
     # An sshd that goes away before the login is tried again.
     sure = fault.whom != "sshd" or done.time > seen.started + STARTS
-    return Ender(done.time, 125, host, SILENT if fault.act in ("stop", "down") else 0, sure)
+    return Ender(done.time, 125, host, SILENT if silent(fault) else 0, sure)
 
 
 def heard_later(ender, seen):
@@ -149,6 +154,13 @@ def check_left(step, seen):
             yield f"touched: rank {number} ran on {rank.host}, and was to run on {step.host_of(number)}"
 
 
+def settles(seen):
+    """Seconds after a job's end in which all of it has to go. Who is cut off from the launcher, or was stopped, goes when it has
+    been silent for too long, though the job may have ended meanwhile."""
+    lost = [done.time for done in seen.done if done.hit and silent(done.fault)]
+    return SLOWER * TOLD + max([0, *(time + SILENT - seen.ended for time in lost)])
+
+
 def read_streams(step, seen):
     streams = lines.Streams(step.length)
     own = b"".join(line for line in seen.err.splitlines(True) if not line.startswith(b"dlaunch: "))
@@ -170,7 +182,7 @@ def wholly_seen(step, seen, rank):
         if not done.hit or fault.act in ("pause", "sleep", "term", "int") or fault.whom == "rank":
             continue
         if fault.whom in ("launcher", "reader") or step.way == "exec" or fault.host == step.host_of(rank):
-            if not (fault.whom == "link" and fault.seconds < RIDES_OUT):
+            if fault.whom != "link" or silent(fault):
                 return False
     return not step.full_disk
 

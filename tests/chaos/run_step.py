@@ -107,8 +107,8 @@ class Scratch:
         shutil.rmtree(self.path)
 
 
-def run_step(step, field, dlaunch, programs, settle):
-    """`settle`: seconds in which nothing may be left, once the job has ended."""
+def run_step(step, field, dlaunch, programs, settles):
+    """`settles`: says of what was seen in how many seconds nothing may be left, once the job has ended."""
     scratch = Scratch(step, field)
     env = {"PATH": os.environ["PATH"], "HOME": "/root", "WITNESS": str(scratch.witness), "PROGRAMS": str(programs)}
     seen = Seen(started=time.monotonic())
@@ -128,7 +128,7 @@ def run_step(step, field, dlaunch, programs, settle):
     seen.done = faults.done
     if seen.code is not None:
         cut = any(done.fault.whom == "link" for done in seen.done)
-        seen.left = field.left_after(settle, not cut, faults.undo_what_is_over)
+        seen.left = field.left_after(settles(seen), not cut, faults.undo_what_is_over)
         seen.settled = time.monotonic()
     faults.finish()
     if seen.code is None:

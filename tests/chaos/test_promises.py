@@ -101,6 +101,17 @@ class Promises(unittest.TestCase):
         self.seen.code = None
         self.assert_broken("time")
 
+    def test_what_fell_silent_has_longer_to_go(self):
+        soon = promises.settles(self.seen)
+        link = Fault(0.5, "down", "link", seconds=60)
+        self.seen.done = [Done(link, self.seen.ended - 1, True)]
+        self.assertAlmostEqual(promises.settles(self.seen), soon + promises.SILENT - 1)
+        self.seen.done[0].time = self.seen.ended - promises.SILENT - 5  # its silence was over before the job's end
+        self.assertEqual(promises.settles(self.seen), soon)
+        link.seconds = 3
+        self.seen.done[0].time = self.seen.ended
+        self.assertEqual(promises.settles(self.seen), soon)
+
     def test_left(self):
         self.seen.left = {7: "sleep"}
         self.assert_broken("left behind")
