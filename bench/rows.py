@@ -141,14 +141,19 @@ def file_rows(launchers, programs, directory, ranks=4, size=64 * MIB):
         shutil.rmtree(directory, ignore_errors=True)
         return "" if sum(sizes) == total else f"{sum(sizes)} of {total} bytes in the files"
 
+    def contestants(directives):
+        option = ["--output-filename", directory + directives]
+        argv = launchers.plain(ranks, spew, own=option, hydra=None, mpirun=option)
+        return {column: Contestant(words, before=empty, after=complete) for column, words in argv.items()}
+
     spew = [programs["spew"], str(size)]
     script = f"for r in {' '.join(map(str, range(ranks)))}; do {' '.join(spew)} > {directory}/$r & done; wait"
-    option = ["--output-filename", f"{directory}:nocopy"]
-    all_argv = {"floor": ["sh", "-c", script], **launchers.plain(ranks, spew, own=option, hydra=None, mpirun=option)}
-    contestants = {column: Contestant(argv, before=empty, after=complete) for column, argv in all_argv.items()}
-    contestants["floor"].label = "shell redirection"
-    yield Row(key="files", title=f"{ranks} ranks × {size // MIB} MiB, to a file per rank (tmpfs)",
-              contestants=contestants, goal=Goal("floor", 0.9, True), moved=total, rounds=7)
+    floor = Contestant(["sh", "-c", script], before=empty, after=complete, label="shell redirection")
+    common = {"moved": total, "rounds": 7}
+    yield Row(key="files", title=f"{ranks} ranks × {size // MIB} MiB, to a file per rank (tmpfs), `:nocopy`",
+              contestants={**contestants(":nocopy"), "floor": floor}, goal=Goal("floor", 0.9, True), **common)
+    yield Row(key="files-copied", title="the same, and to /dev/null",
+              contestants={**contestants(""), "floor": floor}, **common)
 
 
 def memory_rows(launchers, programs, ranks=100, size=4 * MIB, seconds=5):
