@@ -86,6 +86,17 @@ class Throttled(HostsCase):
         self.assertIn("trying again", result.stderr.decode())
 
 
+    def test_an_sshd_that_ends_during_the_login_is_tried_again(self):
+        """As one whose process for this connection is killed: it closes the connection without a word."""
+        keys = f"#!/bin/sh\nmkdir /root/once && kill -9 $PPID\ncat {self.bed.dir}/authorized_keys\n"
+        self.host(1).sh(f"printf '{keys}' >/root/keys; chmod 755 /root/keys")
+        self.host(1).kill_sshd()
+        self.host(1).start_sshd("AuthorizedKeysFile none", "AuthorizedKeysCommand /root/keys", "AuthorizedKeysCommandUser root")
+        result = self.run_dlaunch("-v", "-H", "node1", "uname", "-n")
+        self.assert_exit(result, 0)
+        self.assertIn("trying again", result.stderr.decode())
+
+
 class Together(HostsCase):
     count = 4
 

@@ -53,8 +53,8 @@ class Login {
     if (answer != SSH_AUTH_ERROR) return false;
     const string why = lib_.ssh_get_error(session_);
     end_ = refused(why);
-    // Without a word from sshd it may be a host that is still booting, or going down.
-    if (!why.starts_with(kWordOfSshd)) end_->retry = WayEnd::Retry::when_up;
+    // Without a word from sshd its process has ended, maybe with the host, and the next one may do better.
+    if (!why.starts_with(kWordOfSshd)) end_->retry = WayEnd::Retry::soon;
     return true;
   }
 

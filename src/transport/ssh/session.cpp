@@ -57,7 +57,7 @@ class Session {
   }
 
   static WayEnd lost(const string& why) {
-    return {.what = "the ssh connection was lost", .why = why, .hint = "", .retry = Retry::when_up};
+    return {.what = "the ssh connection was lost", .why = why, .hint = "", .retry = Retry::soon};
   }
 
   void begin_phase() { parts_.guard.expires_at(Watchdog::Clock::now() + parts_.route.limit); }
