@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <asio/post.hpp>
 #include <asio/signal_set.hpp>
 #include <asio/steady_timer.hpp>
 #include <cerrno>
@@ -21,6 +22,7 @@
 #include "link/heartbeat.h"
 #include "link/link.h"
 #include "sys/clock.h"
+#include "sys/descendants.h"
 
 namespace dlaunch::agent {
 namespace {
@@ -35,15 +37,16 @@ constexpr int kLost = 1;                    // exit code when the launcher went 
 
 class Agent::Impl {
  public:
-  Impl(asio::io_context& io, sys::Fd in, sys::Fd out, rlimit open_files, JobDirectory& files)
+  Impl(asio::io_context& io, sys::Fd in, sys::Fd out, rlimit open_files, JobDirectory& files, JobCgroup& cgroup)
       : io_(io),
         link_(io, std::move(in), std::move(out), wire::Sender::launcher),
         signals_(io, SIGCHLD, SIGTERM, SIGINT),
         timer_(io),
-        sweeper_(io),
+        sweeper_(io, cgroup),
         files_(files),
+        cgroup_(cgroup),
         preparer_(io, link_),
-        ranks_(io, link_, open_files, files),
+        ranks_(io, link_, open_files, files, cgroup),
         surveyor_(io, link_, open_files),
         inquirer_(io, link_, open_files) {
     signals_.add(SIGHUP);
@@ -101,6 +104,7 @@ class Agent::Impl {
 
   /// The children that this agent has are none of the job's.
   void on(wire::Sweep&) {
+    cgroup_.adopt_left(setup_.job_id);
     sweeper_.aim_at("DLAUNCH_JOB_ID=" + setup_.job_id);
     sweeper_.start(std::chrono::milliseconds(setup_.grace_ms),
                    [this](std::vector<std::string> left) { leave(std::move(left)); });
@@ -108,7 +112,10 @@ class Agent::Impl {
 
   void on(wire::Survey& survey) { surveyor_.look(std::move(survey)); }
   void on(wire::Inquire& inquire) { inquirer_.ask(std::move(inquire)); }
-  void on(wire::Layout& layout) { ranks_.configure(layout, setup_.hand_over); }
+  void on(wire::Layout& layout) {
+    cgroup_.make(setup_.job_id);
+    ranks_.configure(layout, setup_.hand_over);
+  }
   void on(wire::Prepare& asked) { preparer_.prepare(std::move(asked)); }
   void on(wire::Stage& stage) {
     if (!preparer_.stage(stage)) launcher_lost("it sends more files than it was granted");
@@ -150,13 +157,14 @@ class Agent::Impl {
   }
 
   void reap() {
-    for (;;) {
+    for (int reaped = 0; reaped < sys::kMostReaped; ++reaped) {
       int wait_status = 0;
       const pid_t pid = ::waitpid(-1, &wait_status, WNOHANG);
       if (pid <= 0) return sweeper_.children_changed(pid < 0 && errno == ECHILD);
       if (preparer_.reaped(pid, wait_status) || inquirer_.reaped(pid, wait_status)) continue;
       if (!ranks_.pmix().reaped(pid, wait_status)) ranks_.reaped(pid, wait_status);
     }
+    asio::post(io_, [this] { reap(); });
   }
 
   void beat() {
@@ -178,6 +186,7 @@ class Agent::Impl {
     }
     ranks_.clear();
     for (std::string& path : files_.remove()) left.push_back(std::move(path));
+    for (std::string& path : cgroup_.remove()) left.push_back(std::move(path));
     said_clean_ = true;
     link_.send(wire::Clean{std::move(left)});
     link_.when_sent([this] { io_.stop(); });
@@ -197,6 +206,7 @@ class Agent::Impl {
     exit_code_ = kLost;
     sweeper_.start(std::chrono::milliseconds(setup_.grace_ms), [this](const std::vector<std::string>&) {
       files_.remove();
+      cgroup_.remove();
       io_.stop();
     });
   }
@@ -207,6 +217,7 @@ class Agent::Impl {
   asio::steady_timer timer_;
   Sweeper sweeper_;
   JobDirectory& files_;
+  JobCgroup& cgroup_;
   Preparer preparer_;
   Ranks ranks_;
   Surveyor surveyor_;
@@ -217,8 +228,8 @@ class Agent::Impl {
   int exit_code_ = 0;
 };
 
-Agent::Agent(asio::io_context& io, sys::Fd in, sys::Fd out, rlimit open_files, JobDirectory& files)
-    : impl_(std::make_unique<Impl>(io, std::move(in), std::move(out), open_files, files)) {}
+Agent::Agent(asio::io_context& io, sys::Fd in, sys::Fd out, rlimit open_files, JobDirectory& files, JobCgroup& cgroup)
+    : impl_(std::make_unique<Impl>(io, std::move(in), std::move(out), open_files, files, cgroup)) {}
 Agent::~Agent() = default;
 int Agent::run() { return impl_->run(); }
 

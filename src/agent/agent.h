@@ -8,6 +8,7 @@
 #include <asio/io_context.hpp>
 #include <memory>
 
+#include "agent/job_cgroup.h"
 #include "agent/job_directory.h"
 #include "sys/fd.h"
 
@@ -15,8 +16,9 @@ namespace dlaunch::agent {
 
 class Agent {
  public:
-  /// `in` and `out`: the link to the launcher. `open_files`: the limit that ranks get. `files` must outlive it.
-  Agent(asio::io_context& io, sys::Fd in, sys::Fd out, rlimit open_files, JobDirectory& files);
+  /// `in` and `out`: the link to the launcher. `open_files`: the limit that ranks get. `files` and `cgroup` must
+  /// outlive it.
+  Agent(asio::io_context& io, sys::Fd in, sys::Fd out, rlimit open_files, JobDirectory& files, JobCgroup& cgroup);
   ~Agent();
 
   /// Returns when nothing is left of the job, or what is left cannot be ended. The process's exit code.

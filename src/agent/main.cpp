@@ -10,12 +10,14 @@
 
 #include <asio/io_context.hpp>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <string_view>
 
 #include "agent/agent.h"
+#include "agent/job_cgroup.h"
 #include "agent/job_directory.h"
 #include "agent/preparer.h"
 #include "agent/sweeper.h"
@@ -29,7 +31,9 @@ namespace {
 namespace agent = dlaunch::agent;
 namespace sys = dlaunch::sys;
 
+using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kOrphanGrace{3};  // the launcher's own grace died with the worker
+constexpr std::chrono::seconds kLongJob{1};      // to which a look around adds nothing
 constexpr int kStoppedTicks = 20;                // seconds: three missed heartbeats and a little
 constexpr int kBroken = 3;
 
@@ -55,7 +59,7 @@ void reset_signals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-int work(pid_t guardian, agent::JobDirectory& files) {
+int work(pid_t guardian, agent::JobDirectory& files, agent::JobCgroup& cgroup) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != guardian) return kBroken;
   sys::become_subreaper();
@@ -65,12 +69,12 @@ int work(pid_t guardian, agent::JobDirectory& files) {
   replace_by_null(STDOUT_FILENO);
   const rlimit open_files = sys::raise_open_files();
   asio::io_context io(1);
-  return agent::Agent(io, std::move(in), std::move(out), open_files, files).run();
+  return agent::Agent(io, std::move(in), std::move(out), open_files, files, cgroup).run();
 }
 
-int sweep() {
+int sweep(const agent::JobCgroup& cgroup) {
   asio::io_context io(1);
-  agent::Sweeper sweeper(io);
+  agent::Sweeper sweeper(io, cgroup);
   int code = kBroken;
   sweeper.start(kOrphanGrace, [&](const std::vector<std::string>& left) { code = left.empty() ? 0 : kBroken; });
   io.run();
@@ -106,13 +110,16 @@ int wait_for_end(pid_t worker) {
 }
 
 /// Ends when the worker has: with nothing left behind.
-int guard(pid_t worker, agent::JobDirectory& files) {
+int guard(pid_t worker, agent::JobDirectory& files, agent::JobCgroup& cgroup) {
   replace_by_null(STDIN_FILENO);  // the link is the worker's alone: its end must be seen
   replace_by_null(STDOUT_FILENO);
   for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) ::signal(signal, SIG_IGN);
+  const auto start = Clock::now();
   const int wait_status = wait_for_end(worker);
-  if (!sys::reap_all()) sweep();
+  if (!sys::reap_all()) sweep(cgroup);
   files.remove();
+  cgroup.remove();
+  if (Clock::now() - start >= kLongJob) agent::JobCgroup::remove_abandoned();
   return dlaunch::ExitStatus::from_wait(wait_status).shell_code();
 }
 
@@ -122,10 +129,11 @@ int run() {
   if (::setsid() < 0 && errno != EPERM) sys::throw_errno("setsid");
   sys::become_subreaper();
   agent::JobDirectory files;
+  agent::JobCgroup cgroup;
   const pid_t guardian = ::getpid();
   const pid_t worker = ::fork();
   if (worker < 0) sys::throw_errno("fork");
-  return worker == 0 ? work(guardian, files) : guard(worker, files);
+  return worker == 0 ? work(guardian, files, cgroup) : guard(worker, files, cgroup);
 }
 
 }  // namespace

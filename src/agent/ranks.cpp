@@ -122,8 +122,15 @@ pmi::Family family_of(const std::string& path, const std::vector<std::string>& e
 
 }  // namespace
 
-Ranks::Ranks(asio::io_context& io, link::Link& link, const rlimit& open_files, JobDirectory& files)
-    : io_(io), link_(link), open_files_(open_files), files_(files), mpi_(io, link), pmix_(io, link, files) {}
+Ranks::Ranks(asio::io_context& io, link::Link& link, const rlimit& open_files, JobDirectory& files,
+             const JobCgroup& cgroup)
+    : io_(io),
+      link_(link),
+      open_files_(open_files),
+      files_(files),
+      cgroup_(cgroup),
+      mpi_(io, link),
+      pmix_(io, link, files) {}
 Ranks::~Ranks() = default;
 
 void Ranks::configure(const wire::Layout& layout, bool hand_over) {
@@ -272,6 +279,7 @@ void Ranks::launch(const wire::Spawn& spawn, const Start& start, const std::vect
   const auto mask = affinity_mask(cpus);
   launch.affinity = mask;
   launch.wait = report_cpus_;
+  launch.cgroup = cgroup_.fd();
   const bool has_mpi = start.program.mpi && mpi_.in_world(spawn.rank);
   const sys::Fd mpi = has_mpi ? mpi_.connect(spawn.rank, spawn.app) : sys::Fd();
   if (has_mpi && !mpi) return refuse(spawn.rank, errno, "cannot make its MPI connection");

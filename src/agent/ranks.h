@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/job_cgroup.h"
 #include "agent/job_directory.h"
 #include "agent/mpi.h"
 #include "agent/oom.h"
@@ -34,8 +35,8 @@ struct Start;    // where one rank begins
 
 class Ranks {
  public:
-  /// `open_files`: the limit that ranks get. `files` must outlive it.
-  Ranks(asio::io_context& io, link::Link& link, const rlimit& open_files, JobDirectory& files);
+  /// `open_files`: the limit that ranks get. `files` and `cgroup` must outlive it.
+  Ranks(asio::io_context& io, link::Link& link, const rlimit& open_files, JobDirectory& files, const JobCgroup& cgroup);
   ~Ranks();
 
   /// Before all else: how ranks are bound, and what their streams may send at first.
@@ -80,6 +81,7 @@ class Ranks {
   link::Link& link_;
   const rlimit open_files_;
   JobDirectory& files_;
+  const JobCgroup& cgroup_;
   Spawner spawner_;
   const RankOomScore oom_score_;
   Mpi mpi_;

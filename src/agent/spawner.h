@@ -28,6 +28,7 @@ struct Launch {
   int in = -1;  ///< become 0, 1, 2; above 2 themselves
   int out = -1;
   int err = -1;
+  int cgroup = -1;                          ///< begins in it where the kernel can (Linux 5.7); -1: in ours
   int mpi = -1;                             ///< becomes plan::kPmiFd; -1: it has none
   bool terminal = false;                    ///< `out` becomes the controlling terminal
   std::span<const unsigned long> affinity;  ///< a CPU mask as sched_setaffinity(2) takes it; empty: inherited

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <set>
 #include <utility>
 
 namespace dlaunch::agent {
@@ -19,12 +20,24 @@ void Sweeper::children_changed(bool none_left) {
   if (running_ && none_left && entry_.empty()) finish({});
 }
 
+std::vector<sys::Process> Sweeper::found() const {
+  if (entry_.empty()) return sys::descendants();
+  auto found = sys::processes_with(entry_);
+  std::set<int> pids;
+  for (const sys::Process& process : found) pids.insert(process.pid);
+  for (sys::Process& process : cgroup_.processes()) {
+    if (pids.insert(process.pid).second) found.push_back(std::move(process));
+  }
+  return found;
+}
+
 void Sweeper::step() {
   if (entry_.empty() && sys::reap_all()) return finish({});
-  const auto found = entry_.empty() ? sys::descendants() : sys::processes_with(entry_);
-  if (!entry_.empty() && found.empty()) return finish({});
   const auto now = Clock::now();
   const bool kill = now >= kill_at_;
+  if (kill) cgroup_.kill();
+  const auto found = this->found();
+  if (!entry_.empty() && found.empty()) return finish({});
   std::vector<std::string> left;
   for (const sys::Process& process : found) {
     if (kill) sys::signal_process(process, SIGKILL);

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "agent/job_cgroup.h"
 #include "sys/descendants.h"
 
 namespace dlaunch::agent {
@@ -19,9 +20,11 @@ inline constexpr std::chrono::milliseconds kSweepPoll{20};  ///< new children ma
 
 class Sweeper {
  public:
-  explicit Sweeper(asio::io_context& io) : timer_(io) {}
+  /// `cgroup`: of the job, all of which is killed as one when the grace is over. It must outlive this.
+  Sweeper(asio::io_context& io, const JobCgroup& cgroup) : timer_(io), cgroup_(cgroup) {}
 
-  /// From now on all processes of this host that hold the entry in their environment are meant, not descendants.
+  /// From now on all processes of this host that hold the entry in their environment, or are in the job's control
+  /// groups, are meant, not descendants.
   void aim_at(std::string entry) { entry_ = std::move(entry); }
 
   /// `done` gets a line for each process that could not be ended; none is the promise kept. Starting again only
@@ -36,9 +39,11 @@ class Sweeper {
  private:
   using Clock = std::chrono::steady_clock;
   void step();
+  std::vector<sys::Process> found() const;
   void finish(std::vector<std::string> left);
 
   asio::steady_timer timer_;
+  const JobCgroup& cgroup_;
   std::function<void(std::vector<std::string>)> done_;
   std::string entry_;
   bool running_ = false;

@@ -14,7 +14,6 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
-#include <optional>
 #include <thread>
 
 #include "sys/fd.h"
@@ -22,10 +21,9 @@
 #include "sys/read_file.h"
 
 namespace dlaunch::sys {
-namespace {
 
 /// /proc/PID/stat: the name is in parentheses and may hold anything, so fields are counted from the last ')'.
-std::optional<Process> read_process(int pid) {
+std::optional<Process> find_process(int pid) {
   const std::string text = read_file("/proc/" + std::to_string(pid) + "/stat").value_or("");
   const size_t open = text.find('(');
   const size_t close = text.rfind(')');
@@ -41,6 +39,8 @@ std::optional<Process> read_process(int pid) {
   return process;
 }
 
+namespace {
+
 std::vector<Process> all_processes() {
   std::vector<Process> processes;
   const std::unique_ptr<DIR, int (*)(DIR*)> proc(::opendir("/proc"), &::closedir);
@@ -48,7 +48,7 @@ std::vector<Process> all_processes() {
   while (const dirent* entry = ::readdir(proc.get())) {
     const int pid = std::atoi(entry->d_name);
     if (pid <= 0) continue;
-    if (auto process = read_process(pid)) processes.push_back(std::move(*process));
+    if (auto process = find_process(pid)) processes.push_back(std::move(*process));
   }
   return processes;
 }
@@ -69,11 +69,12 @@ void become_subreaper() {
 }
 
 bool reap_all() {
-  for (;;) {
+  for (int reaped = 0; reaped < kMostReaped; ++reaped) {
     const pid_t pid = ::waitpid(-1, nullptr, WNOHANG);
     if (pid == 0) return false;
     if (pid < 0 && errno == ECHILD) return true;
   }
+  return false;
 }
 
 std::vector<Process> descendants() {
@@ -103,7 +104,7 @@ std::vector<Process> processes_with(const std::string& entry) {
 
 void signal_process(const Process& process, int signal) {
   const Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
-  const auto now = read_process(process.pid);
+  const auto now = find_process(process.pid);
   if (!now || now->start_time != process.start_time) return;
   if (handle) {
     ::syscall(SYS_pidfd_send_signal, handle.get(), signal, nullptr, 0);

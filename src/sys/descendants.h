@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,10 @@ namespace dlaunch::sys {
 /// Orphans among our descendants become our children from now on.
 void become_subreaper();
 
-/// Reaps every child that has ended. True when no child at all is left.
+/// Children that are reaped at one go. Others may end as fast as we reap, and everything else would wait for the last.
+inline constexpr int kMostReaped = 1000;
+
+/// Reaps children that have ended, so many at the most. True when no child at all is left.
 bool reap_all();
 
 struct Process {
@@ -21,6 +25,9 @@ struct Process {
   std::string name;
   char state = '?';  ///< as in proc(5): R, S, D, Z, …
 };
+
+/// nullopt when there is none.
+std::optional<Process> find_process(int pid);
 
 /// The living descendants (zombies are left out), from one pass over /proc.
 std::vector<Process> descendants();

@@ -1,54 +1,15 @@
 """What is left on a host when both processes of its agent are killed at one blow: another agent ends it, or the last
 lines say how."""
-import contextlib
-import pathlib
 import re
-import subprocess
 
 import support
-from hosts_case import HostsCase, lines
+from hosts_case import lines
+from left_case import LIVES, PIPES, LeftCase, environment
 from support import kill_together, wait_until
 
-# A child in a session of its own, and a daemon that ignores what is sent to be polite. None dies with its rank.
-DAEMONS = '(trap "" HUP TERM INT; setsid sleep 1000 &); setsid sleep 1000 & echo up; '
-LIVES = ["sh", "-c", DAEMONS + "sleep 1000"]
-PIPES = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
 
-
-def environment(pid):
-    with contextlib.suppress(OSError):
-        return dict(entry.split(b"=", 1) for entry in pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0") if b"=" in entry)
-    return {}
-
-
-class Left(HostsCase):
+class Left(LeftCase):
     count = 3
-
-    def job(self, *args, ranks=2):
-        job = self.start("--grace", 1, *args, **PIPES)
-        self.addCleanup(job.stdout.close)
-        self.addCleanup(job.stderr.close)
-        for _ in range(ranks):
-            if job.stdout.readline() != b"up\n":
-                job.kill()
-                self.fail(job.communicate()[1].decode())
-        return job
-
-    def kill_agents(self, number, but=()):
-        agents = set(self.host(number).find("dlaunch-agent")) - set(but)
-        kill_together(*sorted(agents))
-
-    def of_job(self, number, job_id):
-        return [pid for pid in self.host(number).strangers() if environment(pid).get(b"DLAUNCH_JOB_ID") == job_id]
-
-    def job_ids(self, number):
-        return {environment(pid).get(b"DLAUNCH_JOB_ID") for pid in self.host(number).find("sleep")} - {None}
-
-    def assert_swept(self, job, name):
-        result, took = self.finish(job, 30)
-        self.assert_told(result, 125, f"nothing of the job is left on {name}")
-        self.assertNotIn(b"may still run", result.stderr)
-        self.assertLess(took, 15)
 
     def test_nothing_outlives_both(self):
         """And nothing else on that host is touched: another job of the same user."""

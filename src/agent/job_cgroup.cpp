@@ -1,0 +1,120 @@
+#include "agent/job_cgroup.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <climits>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "sys/cgroup.h"
+#include "sys/io.h"
+#include "sys/randomness.h"
+
+namespace dlaunch::agent {
+namespace {
+
+constexpr size_t kLongestPath = PATH_MAX;
+constexpr std::string_view kPrefix = "dlaunch-";
+constexpr int kMakings = 3;
+constexpr int kEndings = 100;
+constexpr std::chrono::milliseconds kEndingPause{1};  // for what was killed to be gone
+
+/// None where another holds the lock, or it is no more.
+sys::Fd lock_cgroup(const std::string& path) {
+  sys::Fd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+  if (!directory || ::flock(directory.get(), LOCK_EX | LOCK_NB) != 0) return {};
+  return ::access(path.c_str(), F_OK) == 0 ? std::move(directory) : sys::Fd();
+}
+
+bool is_named(const std::string& path, const std::string& prefix) {
+  return std::string_view(path).substr(path.rfind('/') + 1).starts_with(prefix);
+}
+
+bool end_and_remove(const std::string& path) {
+  for (int tries = 0; tries < kEndings; ++tries) {
+    if (sys::remove_cgroup(path)) return true;
+    sys::kill_cgroup(path);
+    std::this_thread::sleep_for(kEndingPause);
+  }
+  return false;
+}
+
+}  // namespace
+
+JobCgroup::JobCgroup() {
+  void* page = ::mmap(nullptr, kLongestPath, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) sys::throw_errno("mmap");
+  path_ = static_cast<char*>(page);
+}
+
+JobCgroup::~JobCgroup() { ::munmap(path_, kLongestPath); }
+
+/// Again where somebody's remove_abandoned() came between the steps.
+void JobCgroup::make(const std::string& job_id) {
+  const auto own = sys::own_cgroup();
+  if (!own || directory_) return;
+  for (int tries = 0; tries < kMakings && !directory_; ++tries) {
+    const std::string path = *own + '/' + std::string(kPrefix) + job_id + '-' + sys::random_hex(4);
+    if (path.size() >= kLongestPath || ::mkdir(path.c_str(), S_IRWXU) != 0) return;
+    std::memcpy(path_, path.c_str(), path.size() + 1);
+    directory_ = lock_cgroup(path);
+    if (!directory_) remove();
+  }
+}
+
+void JobCgroup::adopt_left(const std::string& job_id) {
+  const auto mount = sys::cgroup_mount();
+  if (!mount) return;
+  for (std::string& path : sys::cgroup_tree(*mount)) {
+    if (is_named(path, std::string(kPrefix) + job_id + '-') && lock_cgroup(path)) adopted_.push_back(std::move(path));
+  }
+}
+
+std::vector<std::string> JobCgroup::all() const {
+  std::vector<std::string> paths = adopted_;
+  if (*path_ != '\0') paths.emplace_back(path_);
+  return paths;
+}
+
+std::vector<sys::Process> JobCgroup::processes() const {
+  std::vector<sys::Process> found;
+  for (const std::string& path : all()) {
+    for (sys::Process& process : sys::processes_in(path)) found.push_back(std::move(process));
+  }
+  return found;
+}
+
+void JobCgroup::kill() const {
+  for (const std::string& path : all()) sys::kill_cgroup(path);
+}
+
+std::vector<std::string> JobCgroup::remove() {
+  std::vector<std::string> left;
+  for (const std::string& path : all()) {
+    if (!end_and_remove(path)) left.push_back(path + ": processes are in it that cannot be ended");
+  }
+  if (left.empty()) {
+    *path_ = '\0';
+    adopted_.clear();
+  }
+  return left;
+}
+
+void JobCgroup::remove_abandoned() {
+  const auto own = sys::own_cgroup();
+  if (!own) return;
+  for (const std::string& path : sys::cgroups_in(*own)) {
+    if (is_named(path, std::string(kPrefix)) && lock_cgroup(path)) sys::remove_cgroup(path);
+  }
+}
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,185 @@
+"""The control group that a job's ranks have on each host where one can be had: what is in it is ended as one, and is found
+by who comes after an agent that was killed, whatever it cleared and whoever asks."""
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import uuid
+
+import support
+from left_case import LIVES, LeftCase, environment
+from support import kill_together, program, wait_until
+
+NOBODY = 65534
+# None holds the job's id.
+CLEARED = ["sh", "-c", "env -i setsid sleep 1000 & env -i setsid sh -c 'trap \"\" HUP TERM; sleep 1000; :' & " + LIVES[2]]
+# The directory of this shell's own control group, where another can be made; mounted first where that must be.
+FIND = """
+try() {
+  for m in /sys/fs/cgroup /sys/fs/cgroup/unified; do
+    [ "$(stat -f -c %t $m 2>/dev/null)" = 63677270 ] || continue
+    own=$m$(sed -n 's/^0:://p' /proc/self/cgroup); own=${own%/}
+    mkdir $own/probe-$$ && rmdir $own/probe-$$ && echo $m $own && return
+  done
+  false
+}
+try 2>/dev/null || { mount -t cgroup2 none /sys/fs/cgroup && try; }
+"""
+# A login of NOBODY in a control group of its own, of which he owns the files that are named.
+LOGIN = """#!/bin/sh
+session={tree}/session-$$
+mkdir $session && cd $session && echo $$ >cgroup.procs || exit 1
+[ -z "{delegated}" ] || chown {user} {delegated}
+shift
+cd / && exec setpriv --reuid={user} --regid={user} --clear-groups env -i HOME={home} PATH=/usr/bin:/bin "$@"
+"""
+
+
+class Cgroup(LeftCase):
+    count = 2
+
+    def setUp(self):
+        super().setUp()
+        self.mount, self.own = {}, {}
+        for host in (self.bed.head, *self.bed.hosts.values()):
+            found = host.run(["sh", "-c", FIND])
+            if found.returncode != 0:
+                self.skipTest(f"no control group of version 2 can be made here, as root: {found.stderr.strip()}")
+            self.mount[host.name], self.own[host.name] = found.stdout.split()
+
+    def groups(self, host, job_id="", below=""):
+        """The directories of the job's control groups there."""
+        return host.sh(f"find {below or self.mount[host.name]} -name 'dlaunch-{job_id}*'").split()
+
+    def tree(self):
+        """A control group of this test's own on head, in which nothing is left when it ends."""
+        tree = f"{self.own['head']}/test-{uuid.uuid4().hex}"
+        self.bed.head.sh(f"mkdir {tree}")
+        self.addCleanup(self.bed.head.run, ["sh", "-c", f"echo 1 >{tree}/cgroup.kill; sleep 0.1; find {tree} -depth -type d -exec rmdir {{}} +"])
+        return tree
+
+    def id_of(self, host, part="sleep 1000"):
+        return {environment(pid).get(b"DLAUNCH_JOB_ID", b"").decode() for pid in host.find(part)}.difference({""}).pop()
+
+    def test_ranks_have_one_on_each_host(self):
+        show = ["sh", "-c", "echo $DLAUNCH_JOB_ID $(sed -n s/^0:://p /proc/self/cgroup)"]
+        for where, hosts in ((("-n", 2), [self.bed.head]), (("-H", "node1:2,node2:2"), list(self.bed.hosts.values()))):
+            with self.subTest(where=where):
+                told = self.assert_succeeds(*where, *show).decode().split("\n")[:-1]
+                groups = [line.split()[-1] for line in told]
+                job_id = told[0].split()[-2]
+                self.assertEqual(len(groups), 2 * len(hosts))
+                self.assertEqual(len(set(groups)), len(hosts))
+                for group in groups:
+                    self.assertRegex(group, rf"^{self.group_of(hosts[0])}/dlaunch-{job_id}-\w+$")
+                for host in hosts:
+                    self.assertEqual(self.groups(host, job_id), [])
+
+    def group_of(self, host):
+        return self.own[host.name].removeprefix(self.mount[host.name])
+
+    def test_a_job_inside_a_rank(self):
+        group = self.assert_succeeds("-n", 1, support.DLAUNCH, "-n", 1, "sed", "-n", "s/^0:://p", "/proc/self/cgroup")
+        self.assertRegex(group.decode().strip(), rf"^{self.group_of(self.bed.head)}/dlaunch-\w+-\w+/dlaunch-\w+-\w+$")
+        outer, inner = re.findall(r"dlaunch-(\w+)-", group.decode())
+        self.assertEqual(self.groups(self.bed.head, outer) + self.groups(self.bed.head, inner), [])
+
+    def test_who_outruns_every_signal(self):
+        """Processes that fork and end and begin each other anew: one look into /proc after another misses some."""
+        result = self.run_dlaunch("-n", 1, "--grace", 0.3, program("hydra"))
+        self.assert_exit(result, 0)
+        self.assertEqual((result.stdout, result.stderr), (b"up\n", b""))
+        self.assertEqual(self.bed.head.find("/hydra"), [])
+
+    def test_who_outruns_every_signal_of_the_guardian(self):
+        job = self.job("-H", "node1", "sh", "-c", f"{program('hydra')}; sleep 1000", ranks=1)
+        guardian, worker = sorted(self.host(1).find("dlaunch-agent"))
+        os.kill(worker, signal.SIGKILL)
+        self.finish(job, 30)
+        self.assertTrue(wait_until(lambda: not self.host(1).find(""), 8), self.host(1).strangers())
+        self.assertFalse(os.path.exists(f"/proc/{guardian}"))
+
+    def test_who_cleared_his_environment_when_both_were_killed(self):
+        job = self.job("-H", "node1,node2", *CLEARED)
+        job_id = self.id_of(self.host(2))
+        self.assertEqual(len(self.groups(self.host(2), job_id)), 2)  # each host shows those of all, for all are here
+        self.kill_agents(2)
+        self.assert_swept(job, "node2")
+        self.assertEqual(self.host(2).find("sleep"), [])
+        self.assertEqual(self.groups(self.host(2), job_id), [])
+
+    def test_here(self):
+        job = self.job("-n", 1, *CLEARED, ranks=1)
+        job_id = self.id_of(self.bed.head)
+        kill_together(*self.bed.head.find("dlaunch-agent"))
+        result, _ = self.finish(job, 30)
+        self.assert_exit(result, 125)
+        self.assertEqual(self.bed.head.find("sleep"), [])
+        self.assertEqual(self.groups(self.bed.head, job_id), [])
+
+    def test_a_host_that_is_not_reached_again(self):
+        """The command in the last lines ends them, too."""
+        job = self.job("-H", "node1,node2", *CLEARED)
+        job_id = self.id_of(self.host(2))
+        self.host(2).link_down()
+        self.kill_agents(2)
+        result, _ = self.finish(job, 60)
+        self.assert_exit(result, 125)
+        command = re.fullmatch(r"dlaunch: +(echo .* \| ssh node2 sh)", result.stderr.decode().splitlines()[-1])
+        self.assertNotEqual(self.host(2).find("sleep"), [])
+        self.host(2).link_up()
+        done = self.bed.head.run(["sh", "-c", command[1]])
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertTrue(wait_until(lambda: not self.host(2).find("sleep"), 5))
+        for host in self.bed.hosts.values():  # what was cut waits for TCP to give up
+            host.kill_sshd()
+
+    def test_agents_of_an_ordinary_user(self):
+        """Each login is in a control group of its own. Where that is his, so is one of the job; where it is not, who holds
+        the job's id is found all the same."""
+        for delegated, ranks in ((". cgroup.procs", CLEARED), (".", LIVES), ("", LIVES)):
+            with self.subTest(delegated=delegated):
+                tree = self.tree()
+                job = self.job("--exec", f"{self.login(tree, delegated)} {{host}}", "-H", "elsewhere", *ranks, ranks=1)
+                job_id = self.id_of(self.bed.head)
+                agents = self.bed.head.find("dlaunch-agent")
+                remote = {*agents, *self.bed.head.find("sleep 1000")} - {job.pid}
+                self.assertEqual({os.stat(f"/proc/{pid}").st_uid for pid in remote}, {NOBODY})
+                self.assertEqual(len(self.groups(self.bed.head, job_id, tree)), 1 if delegated else 0)
+                kill_together(*agents)
+                self.assert_swept(job, "elsewhere")
+                self.assertEqual(self.bed.head.find("sleep"), [])
+                self.assertEqual(self.groups(self.bed.head, job_id), [])
+
+    def login(self, tree, delegated):
+        home = self.dir / "home"
+        home.mkdir(exist_ok=True)
+        os.chown(home, NOBODY, NOBODY)
+        self.dir.chmod(0o755)
+        script = self.dir / "login"
+        script.write_text(LOGIN.format(tree=tree, delegated=delegated, user=NOBODY, home=home))
+        script.chmod(0o755)
+        return script
+
+    def test_where_none_can_be_made_nothing_is_said(self):
+        self.host(1).sh(f"mount -o remount,bind,ro {self.mount['node1']}")
+        group = self.assert_succeeds("-H", "node1", "sed", "-n", "s/^0:://p", "/proc/self/cgroup")
+        self.assertEqual(group.decode().strip(), self.group_of(self.host(1)) or "/")
+
+    def test_an_empty_one_goes_with_a_later_job(self):
+        """Launcher and agents killed at one blow leave the directory, for nobody of the job is there any more."""
+        tree = self.tree()
+        enter = {"preexec_fn": lambda: pathlib.Path(tree, "cgroup.procs").write_text(str(os.getpid()))}
+        job = self.start("-n", 1, "sh", "-c", "echo up; exec sleep 1000", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, **enter)
+        with job:
+            self.assertEqual(job.stdout.readline(), b"up\n")
+            kill_together(job.pid, *self.bed.head.find("dlaunch-agent"))
+        self.assertTrue(wait_until(lambda: not self.bed.head.find("sleep 1000")))
+        self.assertEqual(len(self.groups(self.bed.head, below=tree)), 1)
+        self.assert_succeeds("-n", 1, "sleep", 1.1, **enter)
+        self.assertEqual(self.groups(self.bed.head, below=tree), [])
+
+
+if __name__ == "__main__":
+    support.main()
