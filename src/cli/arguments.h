@@ -11,15 +11,9 @@
 #include <vector>
 
 #include "base/error.h"
-#include "cli/option_spec.h"
+#include "cli/option_parser.h"
 
 namespace dlaunch::cli {
-
-struct Group {
-  std::vector<Given> options;
-  std::vector<std::string> program;  ///< argv; empty when none was named
-  std::string where;                 ///< "file:3" in an --app file, else empty
-};
 
 struct Arguments {
   std::vector<Group> groups;         ///< at least one; the first holds the job's options

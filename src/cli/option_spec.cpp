@@ -26,8 +26,8 @@ FoundOption find_in(std::span<const OptionSpec> table, string_view name) {
   FoundOption found;
   for (const OptionSpec& spec : table) {
     const bool hit = any_name(spec.names, [&](string_view known) {
-      found.unset = known.starts_with('!');
-      return known.substr(found.unset ? 1 : 0) == name;
+      found.name = known.substr(known.starts_with('!') ? 1 : 0);
+      return found.name == name;
     });
     if (hit) {
       found.spec = &spec;

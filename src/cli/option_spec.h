@@ -79,7 +79,7 @@ std::span<const RefusedOption> refused_table();
 
 struct FoundOption {
   const OptionSpec* spec = nullptr;  ///< null: no such option
-  bool unset = false;                ///< found by a "!name"
+  std::string_view name = {};        ///< the one of its names, without dashes and '!'
 };
 
 /// `name` without dashes.

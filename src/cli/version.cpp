@@ -4,6 +4,7 @@
 #include <hwloc/autogen/config.h>
 #include <spdlog/version.h>
 
+#include <CLI/Version.hpp>
 #include <asio/version.hpp>
 #include <nlohmann/json.hpp>
 
@@ -24,6 +25,7 @@ std::vector<std::pair<std::string, std::string>> libraries() {
   // Asio and fmt number as in 102201 (1.22.1) and 90100 (9.1.0).
   return {
       {"Asio", dotted(ASIO_VERSION / 100000, ASIO_VERSION / 100 % 1000, ASIO_VERSION % 100)},
+      {"CLI11", CLI11_VERSION},
       {"fmt", dotted(FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)},
       {"hwloc", HWLOC_VERSION},
       {"nlohmann/json", dotted(NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH)},

@@ -1,0 +1,191 @@
+#include "cli/option_parser.h"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+
+#include "base/text.h"
+#include "cli/config_file.h"
+
+namespace dlaunch::cli {
+namespace {
+
+/// Thrown through CLI11 by the options' callbacks.
+struct Refused {
+  Error error;
+};
+
+[[noreturn]] void refuse(const std::string& spelled, std::string what) {
+  throw Refused{{.where = spelled, .what = std::move(what), .why = "", .hint = ""}};
+}
+
+/// CLI11 knows a name of one letter with one dash, all others with two.
+std::string cli_name(std::string_view name) { return (name.size() == 1 ? "-" : "--") + std::string(name); }
+
+/// "-n,--np,-c"; of a flag that is unset "!--nooversubscribe", of a count "-v{1},--vv{2}".
+std::string cli_names(const OptionSpec& spec) {
+  std::string names;
+  for (std::string_view name : split(spec.names, ' ')) {
+    names += names.empty() ? "" : ",";
+    if (name.starts_with('!')) names += '!', name.remove_prefix(1);
+    names += cli_name(name);
+    if (spec.takes == Takes::count) names += name == "vv" ? "{2}" : "{1}";
+  }
+  return names;
+}
+
+std::string lacks(const OptionSpec& spec) {
+  return (spec.takes == Takes::pair ? "takes two words: " : "needs a value: ") + std::string(spec.value_name);
+}
+
+}  // namespace
+
+OptionParser::OptionParser(Grammar grammar) : grammar_(std::move(grammar)), app_(std::make_unique<CLI::App>()) {
+  app_->set_help_flag();
+  app_->prefix_command();
+}
+
+OptionParser::~OptionParser() = default;
+
+Result<Group> OptionParser::parse(std::span<const std::string>& words) {
+  Group group;
+  typed_.clear();
+  options_.clear();
+  refused_.reset();
+  try {
+    std::vector<std::string> line = next_line(words);
+    std::ranges::reverse(line);
+    app_->parse(std::move(line));
+    if (refused_) return fail(*std::move(refused_));
+    group.program = app_->remaining();
+    if (!group.program.empty()) group.program.erase(group.program.begin());  // the "--"
+  } catch (const Refused& refused) {
+    return fail(refused.error);
+  } catch (const CLI::ArgumentMismatch&) {
+    const Typed& typed = typed_.front();
+    return fail({.where = typed.spelled, .what = lacks(*typed.spec), .why = "", .hint = ""});
+  }
+  if (!options_.empty() && options_.back().spec->takes == Takes::show) group.show = options_.back().spec;
+  group.options = std::move(options_);
+  return group;
+}
+
+/// Nothing more is read: something is wrong, or --help was asked for.
+bool OptionParser::ended() const { return refused_ || (!typed_.empty() && typed_.back().spec->takes == Takes::show); }
+
+/// The words of one group as CLI11 has them: its options, "--", then all words that are none.
+std::vector<std::string> OptionParser::next_line(std::span<const std::string>& words) {
+  std::vector<std::string> line;
+  std::vector<std::string> others;
+  bool options = true;
+  while (!words.empty() && !ended() && !(grammar_.groups && words.front() == ":")) {
+    const std::string& word = words.front();
+    if (options && word.starts_with('-') && (word.size() > 1 || !grammar_.permutes)) {
+      options = rewrite(words, line);
+      continue;
+    }
+    if (others.empty() && word.empty()) {
+      refused_ = {.where = "", .what = "the program's name is empty", .why = "", .hint = "is a variable unset?"};
+    }
+    others.push_back(word);
+    options = options && grammar_.permutes;
+    words = words.subspan(1);
+  }
+  if (!words.empty()) words = words.subspan(1);
+  if (others.empty()) return line;
+  line.emplace_back("--");
+  std::ranges::move(others, std::back_inserter(line));
+  return line;
+}
+
+/// Takes one option with the words that are its own. False when it is "--", which ends the options.
+bool OptionParser::rewrite(std::span<const std::string>& words, std::vector<std::string>& line) {
+  const std::string_view word = words.front();
+  words = words.subspan(1);
+  if (word == "--") return false;
+  const size_t equals = word.find('=');
+  Typed typed{.spec = nullptr, .spelled = std::string(word.substr(0, equals)), .value = {}};
+  if (equals != word.npos) typed.value = word.substr(equals + 1);
+  const std::string_view name = std::string_view(typed.spelled).substr(typed.spelled.starts_with("--") ? 2 : 1);
+  const FoundOption found = grammar_.find(name);
+  if (!found.spec) {  // told when CLI11 has had what stands before it: it may be --help
+    refused_ = grammar_.unknown(typed.spelled, name);
+    return false;
+  }
+  typed.spec = found.spec;
+  auto own = static_cast<size_t>(declared(found).get_items_expected_max());
+  line.push_back(cli_name(found.name));
+  if (own == 1 && typed.value) {
+    line.push_back(*typed.value);
+    own = 0;
+  }
+  own = std::min(own, words.size());
+  line.insert(line.end(), words.begin(), words.begin() + static_cast<std::ptrdiff_t>(own));
+  words = words.subspan(own);
+  const bool may_have = found.spec->takes == Takes::maybe_value && !typed.value && !words.empty();
+  if (may_have && words.front().find('{') != std::string::npos) {
+    typed.value = words.front();
+    words = words.subspan(1);
+  }
+  typed_.push_back(std::move(typed));
+  return true;
+}
+
+/// A row is declared when it is first named: all rows at once take CLI11 a millisecond.
+const CLI::Option& OptionParser::declared(const FoundOption& found) {
+  const std::string name = cli_name(found.name);
+  if (!app_->get_option_no_throw(name)) declare(*found.spec);
+  return *app_->get_option(name);
+}
+
+/// With a callback for each time the option is typed, in their order.
+void OptionParser::declare(const OptionSpec& spec) {
+  const std::string names = cli_names(spec);
+  CLI::Option* option = nullptr;
+  if (spec.takes == Takes::value) {
+    option = app_->add_option(names, [this](const CLI::results_t& words) { return take(words.front()), true; });
+  } else if (spec.takes == Takes::pair) {
+    option = app_->add_option(names, [this](const CLI::results_t& words) { return take_pair(words), true; });
+    option->type_size(2)->expected(1);
+  } else {
+    option = app_->add_flag_function(names, [this](std::int64_t value) { take_flag(value); });
+  }
+  option->trigger_on_parse();
+}
+
+void OptionParser::take(std::string value) {
+  Typed& typed = typed_.front();
+  options_.push_back({typed.spec, std::move(value), std::move(typed.spelled), "command line"});
+  typed_.pop_front();
+}
+
+/// `value` is below 0 for a name that unsets the flag, else how much it counts. --pty=false and --label=false turn off
+/// what the config file or a variable turned on.
+void OptionParser::take_flag(long value) {
+  const Typed& typed = typed_.front();
+  const bool has_value = typed.value.has_value();
+  const Takes takes = typed.spec->takes;
+  if (has_value && (value < 0 || takes == Takes::count || takes == Takes::show))
+    refuse(typed.spelled, "takes no value");
+  if (has_value) {
+    auto meant = preference_value(*typed.spec, *typed.value);
+    if (!meant) {
+      meant.error().where = typed.spelled;
+      throw Refused{meant.error()};
+    }
+    return take(*std::move(meant));
+  }
+  if (takes == Takes::maybe_value) return take("");
+  take(takes == Takes::count ? std::to_string(value) : value < 0 ? "false" : "true");
+}
+
+/// -mca KEY VALUE
+void OptionParser::take_pair(const std::vector<std::string>& words) {
+  const Typed& typed = typed_.front();
+  const std::string& key = words.front();
+  if (typed.value || key.empty() || key.find('=') != key.npos) refuse(typed.spelled, lacks(*typed.spec));
+  take(key + '=' + words.back());
+}
+
+}  // namespace dlaunch::cli

@@ -1,0 +1,77 @@
+// Words against rows of options, on CLI11, whose headers none of ours includes. CLI11 declares the rows, takes their
+// values and keeps the program apart; what stands in front of it makes mpirun's grammar of CLI11's own: long names have
+// one dash or two, a value is the next word, whatever it looks like, or follows '=', and only "--" or the first word
+// that is no option ends the options.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "cli/option_spec.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace dlaunch::cli {
+
+/// Whose options the words are, and where they end.
+struct Grammar {
+  std::function<FoundOption(std::string_view name)> find;  ///< by a name without its dashes
+  std::function<Error(const std::string& spelled, std::string_view name)> unknown;
+  bool groups = false;    ///< a lone ':' begins the next program
+  bool permutes = false;  ///< options may stand behind other words, as getopt has it
+};
+
+/// The options of one program of `a : b`, and the program.
+struct Group {
+  std::vector<Given> options;
+  std::vector<std::string> program = {};  ///< argv, or all words that are no option's; empty when there is none
+  std::string where = {};                 ///< "file:3" in an --app file, else empty
+  const OptionSpec* show = nullptr;       ///< --help and the like: nothing after it was read
+};
+
+class OptionParser {
+ public:
+  explicit OptionParser(Grammar grammar);
+  ~OptionParser();
+  OptionParser(const OptionParser&) = delete;
+  OptionParser& operator=(const OptionParser&) = delete;
+
+  /// Takes the words of one group from the front of `words`, with the ':' that ends it.
+  Result<Group> parse(std::span<const std::string>& words);
+
+ private:
+  /// An option as it was typed, which CLI11 does not tell. A flag's value goes beside CLI11 too: there an empty one and
+  /// "{}" count as none.
+  struct Typed {
+    const OptionSpec* spec;
+    std::string spelled;
+    std::optional<std::string> value;
+  };
+
+  const CLI::Option& declared(const FoundOption& found);
+  void declare(const OptionSpec& spec);
+  bool ended() const;
+  std::vector<std::string> next_line(std::span<const std::string>& words);
+  bool rewrite(std::span<const std::string>& words, std::vector<std::string>& line);
+  void take(std::string value);
+  void take_flag(long value);
+  void take_pair(const std::vector<std::string>& words);
+
+  Grammar grammar_;
+  std::unique_ptr<CLI::App> app_;
+  std::deque<Typed> typed_;       ///< those that CLI11 has yet to hand back
+  std::optional<Error> refused_;  ///< what is wrong behind the words that CLI11 was given
+  std::vector<Given> options_;
+};
+
+}  // namespace dlaunch::cli
