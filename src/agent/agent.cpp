@@ -72,6 +72,7 @@ class Agent::Impl {
   void on(wire::Setup& setup) {
     if (heartbeat_) return launcher_lost("it speaks out of order");
     setup_ = std::move(setup);
+    files_.belong_to(setup_.job_id);
     utsname names{};
     ::uname(&names);
     link_.send(wire::Hello{wire::kVersion, names.nodename, names.machine, static_cast<std::uint32_t>(::getpid()),
@@ -106,8 +107,10 @@ class Agent::Impl {
   void on(wire::Sweep&) {
     cgroup_.adopt_left(setup_.job_id);
     sweeper_.aim_at("DLAUNCH_JOB_ID=" + setup_.job_id);
-    sweeper_.start(std::chrono::milliseconds(setup_.grace_ms),
-                   [this](std::vector<std::string> left) { leave(std::move(left)); });
+    sweeper_.start(std::chrono::milliseconds(setup_.grace_ms), [this](std::vector<std::string> left) {
+      for (std::string& path : files_.remove_left()) left.push_back(std::move(path));
+      leave(std::move(left));
+    });
   }
 
   void on(wire::Survey& survey) { surveyor_.look(std::move(survey)); }

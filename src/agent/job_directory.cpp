@@ -11,6 +11,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include "sys/fd.h"
 #include "sys/io.h"
@@ -29,8 +31,13 @@ std::string temporary() {
   return tmpdir && *tmpdir == '/' ? tmpdir : "/tmp";
 }
 
-/// "/tmp/dlaunch-0123456789abcdef": a name that nobody can foresee.
-std::string fresh_name(const std::string& path) { return path + "/dlaunch-" + sys::random_hex(8); }
+constexpr const char* kPrefix = "dlaunch-";
+constexpr const char* kMemory = "/dev/shm";
+
+/// "/tmp/dlaunch-JOB-0123456789abcdef": a name that nobody can foresee.
+std::string fresh_name(const std::string& path, const std::string& job_id) {
+  return path + '/' + kPrefix + job_id + '-' + sys::random_hex(8);
+}
 
 /// 0, or errno.
 int write_file(const std::string& path, std::string_view bytes) {
@@ -41,6 +48,25 @@ int write_file(const std::string& path, std::string_view bytes) {
 int remove_one(const char* path, const struct stat*, int, struct FTW*) {
   ::remove(path);  // what cannot go keeps its directory, and no more
   return 0;
+}
+
+/// 0, or errno.
+int remove_tree(const char* path) {
+  for (int tries = 0; tries < kRemovals; ++tries) {
+    ::nftw(path, remove_one, kOpenDirectories, FTW_DEPTH | FTW_PHYS);
+    if (::rmdir(path) != 0 && errno == ENOENT) return 0;
+  }
+  return errno;
+}
+
+std::string not_removed(const std::string& path, int error) {
+  return path + ": cannot be removed: " + std::strerror(error);
+}
+
+/// The owner of a directory can be told only of the directory itself: no link is followed.
+bool is_own_directory(const std::string& path) {
+  struct stat seen{};
+  return ::lstat(path.c_str(), &seen) == 0 && S_ISDIR(seen.st_mode) && seen.st_uid == ::geteuid();
 }
 
 }  // namespace
@@ -56,7 +82,7 @@ JobDirectory::~JobDirectory() { ::munmap(path_, 2 * kShared); }
 
 tl::expected<std::string, JobDirectory::Failure> JobDirectory::made() {
   for (int tries = 0; *path_ == '\0'; ++tries) {
-    const std::string path = fresh_name(temporary());
+    const std::string path = fresh_name(temporary(), job_id_);
     if (path.size() >= kShared) return tl::unexpected(Failure{ENAMETOOLONG, "cannot make a directory in TMPDIR"});
     if (::mkdir(path.c_str(), S_IRWXU) == 0) {
       std::memcpy(path_, path.c_str(), path.size() + 1);
@@ -95,11 +121,27 @@ tl::expected<std::string, JobDirectory::Failure> JobDirectory::keep(std::string_
 std::vector<std::string> JobDirectory::remove() {
   std::vector<std::string> left;
   for (char* path : {path_, memory_}) {
-    for (int tries = 0; *path != '\0' && tries < kRemovals; ++tries) {
-      ::nftw(path, remove_one, kOpenDirectories, FTW_DEPTH | FTW_PHYS);
-      if (::rmdir(path) != 0 && errno == ENOENT) *path = '\0';
+    if (*path == '\0') continue;
+    if (const int error = remove_tree(path)) {
+      left.push_back(not_removed(path, error));
+    } else {
+      *path = '\0';
     }
-    if (*path != '\0') left.push_back(std::string(path) + ": cannot be removed: " + std::strerror(errno));
+  }
+  return left;
+}
+
+std::vector<std::string> JobDirectory::remove_left() const {
+  std::vector<std::string> left;
+  if (job_id_.empty()) return left;
+  for (const std::string& where : {temporary(), std::string(kMemory)}) {
+    std::error_code error;
+    for (std::filesystem::directory_iterator entry(where, error), end; !error && entry != end; entry.increment(error)) {
+      const std::string name = entry->path().filename();
+      const std::string& path = entry->path();
+      if (!name.starts_with(kPrefix) || name.find(job_id_) == std::string::npos || !is_own_directory(path)) continue;
+      if (const int failed = remove_tree(path.c_str())) left.push_back(not_removed(path, failed));
+    }
   }
   return left;
 }

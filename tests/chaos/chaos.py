@@ -4,6 +4,7 @@ import argparse
 import os
 import pathlib
 import shlex
+import signal
 import sys
 import time
 
@@ -39,6 +40,7 @@ def main():
     if reason := testbed.why_not():
         print(f"chaos: {reason}", file=sys.stderr)
         return 1 if os.environ.get("NO_SKIP") else SKIPPED
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it, and so would our jobs
     dlaunch, programs = os.environ["DLAUNCH"], pathlib.Path(os.environ["PROGRAMS"])
     print(f"seed {arguments.seed}", flush=True)
     number = arguments.step or 1

@@ -144,7 +144,7 @@ class EndedFromOutside:
         """Directories of jobs and shared memory, on any host. /tmp is one for all."""
         hosts = [self.bed.head, self.host(1), self.host(2)]
         return {(host.name, path) for host in hosts
-                for path in host.sh("ls -d /tmp/dlaunch-???????????????? /dev/shm/* 2>/dev/null || true").split()}
+                for path in host.sh("ls -d /tmp/dlaunch-????????????????-???????????????? /dev/shm/* 2>/dev/null || true").split()}
 
     def staying(self, *options):
         """A job with two ranks on each host, all in MPI."""

@@ -11,18 +11,23 @@ from support import kill_together, wait_until
 class Left(LeftCase):
     count = 3
 
+    def shared_memory(self, number):
+        return set(self.host(number).sh("ls /dev/shm").split())
+
     def test_nothing_outlives_both(self):
         """And nothing else on that host is touched: another job of the same user."""
         other = self.job("-H", "node2", *LIVES, ranks=1)
         others, = self.job_ids(2)
-        before, agents = self.of_job(2, others), self.host(2).find("dlaunch-agent")
+        before, agents, memory = self.of_job(2, others), self.host(2).find("dlaunch-agent"), self.shared_memory(2)
         for way in ((), ("--exec", "ssh -T -o BatchMode=yes {host}")):
             with self.subTest(way=way):
                 job = self.job(*way, "-H", "node1,node2", *LIVES)
                 self.assertEqual(len(self.job_ids(2)), 2)
+                self.assertGreater(self.shared_memory(2), memory)
                 self.kill_agents(2, but=agents)
                 self.assert_swept(job, "node2")
                 self.assertEqual(self.job_ids(2), {others})
+                self.assertEqual(self.shared_memory(2), memory)
         self.assertEqual(self.of_job(2, others), before)
         self.assertIsNone(other.poll())
         other.terminate()

@@ -272,7 +272,7 @@ class Job(Ranktable):
         tables = {(self.work / f"table{r}.json").read_text() for r in range(4)}
         self.assertEqual(len(tables), 1)
         self.assertEqual(self.devices(json.loads(tables.pop())), [(str(r + 4), ADDRESSES[r + 4], str(r)) for r in range(4)])
-        self.assertRegex(rows[0][4], r"/dlaunch-[0-9a-f]{16}/hccl_4p_4567_[0-9a-f.:]+\.json$")
+        self.assertRegex(rows[0][4], r"/dlaunch-[0-9a-f]{16}-[0-9a-f]{16}/hccl_4p_4567_[0-9a-f.:]+\.json$")
         self.assertFalse(os.path.exists(os.path.dirname(rows[0][4])))
 
     def test_rules_hold_before_anybody_is_asked(self):

@@ -67,6 +67,36 @@ TEST_F(FilesTest, TheyGoWithALostLauncherAndAKilledWorker) {
   }
 }
 
+TEST_F(FilesTest, AnotherAgentOfTheJobRemovesThemWhenBothProcessesWereKilled) {
+  std::string temporary = testing::TempDir() + "dlaunch-files-XXXXXX";
+  ASSERT_TRUE(::mkdtemp(temporary.data()));
+  const std::filesystem::path others = std::filesystem::path(temporary) / "dlaunch-another-1";
+  std::filesystem::create_directory(others);
+  std::filesystem::create_directory_symlink(others, temporary + "/dlaunch-killed-link");
+  AgentOptions options{.login = {"TMPDIR=" + temporary}};
+  options.setup.job_id = "killed";
+  std::string path;
+  {
+    AgentProcess agent(options);
+    agent.send(wire::File{"t.json", "TABLE", "{}"});
+    path = path_in(agent.run({"sh", "-c", "echo $TABLE"}));
+    ::kill(agent.guardian(), SIGSTOP);
+    ::kill(agent.worker(), SIGKILL);
+    ::kill(agent.guardian(), SIGKILL);
+    agent.wait_exit();
+  }
+  ASSERT_TRUE(std::filesystem::exists(path));
+  {
+    AgentProcess next(options);
+    next.send(wire::Sweep{});
+    EXPECT_TRUE(next.until([&] { return next.clean.has_value(); }));
+    EXPECT_FALSE(std::filesystem::exists(std::filesystem::path(path).parent_path()));
+    EXPECT_TRUE(std::filesystem::exists(others)) << "it is of another job";
+    EXPECT_EQ(next.wait_exit(), 0);
+  }
+  std::filesystem::remove_all(temporary);
+}
+
 TEST_F(FilesTest, WhatCannotBeKeptStartsNoRank) {
   AgentProcess agent({.login = {"TMPDIR=/nowhere/at/all"}});
   agent.send(wire::File{"t.json", "TABLE", "{}"});
