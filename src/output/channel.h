@@ -19,8 +19,8 @@ using job::Time;
 /// How long a partial line waits for its rest.
 inline constexpr std::chrono::milliseconds kPartialIdle{100};
 /// A write of a pipe's atomic size or more need not end where its writer meant to stop: block-buffered programs cut
-/// lines anywhere, and the rest may take long on a busy machine. The same holds of what a full terminal gives at a time,
-/// one byte less: its writer waits within a line. After so much at once, a partial waits so many times longer.
+/// lines anywhere, and the rest may take long on a busy machine. The same holds of what a full terminal gives at a
+/// time, one byte less: its writer waits within a line. After so much at once, a partial waits so many times longer.
 inline constexpr std::size_t kBulk = 4095;
 inline constexpr int kBulkPatience = 20;
 /// Bytes waiting for one sink above which nothing more is taken in.
