@@ -31,12 +31,12 @@ std::string temporary() {
   return tmpdir && *tmpdir == '/' ? tmpdir : "/tmp";
 }
 
-constexpr const char* kPrefix = "dlaunch-";
-constexpr const char* kMemory = "/dev/shm";
+constexpr const char* kDirectoryPrefix = "dlaunch-";
+constexpr const char* kMemoryDirectories = "/dev/shm";
 
 /// "/tmp/dlaunch-JOB-0123456789abcdef": a name that nobody can foresee.
 std::string fresh_name(const std::string& path, const std::string& job_id) {
-  return path + '/' + kPrefix + job_id + '-' + sys::random_hex(8);
+  return path + '/' + kDirectoryPrefix + job_id + '-' + sys::random_hex(8);
 }
 
 /// 0, or errno.
@@ -134,12 +134,13 @@ std::vector<std::string> JobDirectory::remove() {
 std::vector<std::string> JobDirectory::remove_left() const {
   std::vector<std::string> left;
   if (job_id_.empty()) return left;
-  for (const std::string& where : {temporary(), std::string(kMemory)}) {
+  for (const std::string& where : {temporary(), std::string(kMemoryDirectories)}) {
     std::error_code error;
     for (std::filesystem::directory_iterator entry(where, error), end; !error && entry != end; entry.increment(error)) {
       const std::string name = entry->path().filename();
       const std::string& path = entry->path();
-      if (!name.starts_with(kPrefix) || name.find(job_id_) == std::string::npos || !is_own_directory(path)) continue;
+      if (!name.starts_with(kDirectoryPrefix) || name.find(job_id_) == std::string::npos || !is_own_directory(path))
+        continue;
       if (const int failed = remove_tree(path.c_str())) left.push_back(not_removed(path, failed));
     }
   }
