@@ -6,11 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <climits>
 #include <cstring>
-#include <optional>
 #include <string_view>
 #include <thread>
 #include <utility>
