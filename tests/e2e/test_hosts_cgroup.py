@@ -49,8 +49,8 @@ class Cgroup(LeftCase):
             self.mount[host.name], self.own[host.name] = found.stdout.split()
 
     def groups(self, host, job_id="", below=""):
-        """The directories of the job's control groups there."""
-        return host.sh(f"find {below or self.mount[host.name]} -name 'dlaunch-{job_id}*'").split()
+        """The directories of the job's control groups there; other jobs' may go while they are looked at."""
+        return host.sh(f"find {below or self.mount[host.name]} -name 'dlaunch-{job_id}*' 2>/dev/null || true").split()
 
     def tree(self):
         """A control group of this test's own on head, in which nothing is left when it ends."""
