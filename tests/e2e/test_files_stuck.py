@@ -232,4 +232,4 @@ class Frozen(Stuck):
 
 
 if __name__ == "__main__":
-    support.main()
+    support.main(side_by_side=True)
