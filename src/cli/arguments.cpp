@@ -22,11 +22,19 @@ Error unknown_option(const std::string& spelled, std::string_view name) {
   return {.where = spelled, .what = "unknown option", .why = "", .hint = std::move(hint)};
 }
 
+Result<Group> parse_group(OptionParser& parser, std::span<const std::string>& words) {
+  auto group = parser.parse(words);
+  const bool nameless = group && !group->program.empty() && group->program.front().empty();
+  if (!nameless) return group;
+  return fail({.where = "", .what = "the program's name is empty", .why = "", .hint = "is a variable unset?"});
+}
+
 Result<Group> parse_app_line(const Line& line) {
   const auto words = split_words(line.text);
   if (!words) return fail(words.error());
   std::span<const std::string> rest(*words);
-  auto group = OptionParser({.find = find_option, .unknown = unknown_option}).parse(rest);
+  OptionParser parser({.find = find_option, .unknown = unknown_option});
+  auto group = parse_group(parser, rest);
   if (group) group->where = line.where;
   return group;
 }
@@ -37,7 +45,7 @@ Result<Arguments> parse_arguments(std::span<const std::string> words) {
   OptionParser parser({.find = find_option, .unknown = unknown_option, .groups = true});
   Arguments arguments;
   do {
-    auto group = parser.parse(words);
+    auto group = parse_group(parser, words);
     if (!group) return fail(group.error());
     arguments.show = group->show;
     const bool counts = arguments.groups.empty() || !group->options.empty() || !group->program.empty();

@@ -1,11 +1,17 @@
 #include "cli/help.h"
 
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
 #include <array>
+#include <map>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "base/text.h"
-#include "cli/option_spec.h"
+#include "cli/option_parser.h"
+#include "cli/subcommands.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -22,12 +28,13 @@ constexpr std::array<std::pair<Section, string_view>, 9> kSections{{{Section::st
                                                                     {Section::look, "Look before you run"},
                                                                     {Section::configuration, "Configuration"}}};
 
-constexpr string_view kUsage = "dlaunch [options] program [args] [: [options] program [args]]...";
-
-/// What the first word may be instead.
-constexpr std::array<std::pair<string_view, string_view>, 2> kVerbs{
-    {{"hosts [options]", "print the hosts, their slots and devices, and start nothing"},
-     {"check [options] [program]", "reach every host, see that what the job needs is there, and start nothing"}}};
+constexpr string_view kUsage = "[options] program [args] [: [options] program [args]]...";
+constexpr string_view kGroups =
+    "Long names may have one dash or two. -x, --env-file, --wdir and -H before the first program hold for all,\n"
+    "each may have its own; -n is each program's own; all other options stand before the first program.\n";
+constexpr string_view kDefaults =
+    "Defaults: ~/.config/dlaunch/config.toml (grace = 10), then DLAUNCH_GRACE=10; --pty=false unsets one. More: man "
+    "dlaunch";
 
 constexpr size_t kHelpColumn = 34;
 
@@ -78,17 +85,6 @@ std::string man_entry(const OptionSpec& spec) {
   std::string text = ".TP\n.B " + troff(spelling(spec)) + '\n' + troff(meaning(spec)) + ".\n";
   if (!spec.more.empty()) text += troff(spec.more) + '\n';
   if (spec.per_program()) text += "Belongs to one program of several.\n";
-  return text;
-}
-
-std::string man_options() {
-  std::string text = ".SH OPTIONS\nLong names may have one dash or two.\nA value is the next word, or follows =.\n";
-  for (const auto& [section, title] : kSections) {
-    text += ".SS " + std::string(title) + '\n';
-    for (const OptionSpec& spec : option_table()) {
-      if (spec.section == section) text += man_entry(spec);
-    }
-  }
   return text;
 }
 
@@ -210,35 +206,116 @@ lists their options. A program of that name is run by
 .BR mpirun (1)
 )";
 
-}  // namespace
+/// The look of --help and, in man(7) macros, of the man page, for what was declared with the rows.
+class RowFormatter final : public CLI::Formatter {
+ public:
+  explicit RowFormatter(bool man) : man_(man) {}
 
-std::string help_text() {
-  std::string text = "Usage: " + std::string(kUsage) + '\n';
-  for (const auto& [usage, what] : kVerbs)
-    text += "       dlaunch " + std::string(usage) + ": " + std::string(what) + '\n';
-  text +=
-      "Long names may have one dash or two. -x, --env-file, --wdir and -H before the first program hold for all,\n"
-      "each may have its own; -n is each program's own; all other options stand before the first program.\n";
+  void declare_row(CLI::App& app, const OptionSpec& spec, string_view group) {
+    CLI::Option* const option = declare(app, spec, {}, {});
+    option->group(std::string(group));
+    rows_.emplace(option, &spec);
+  }
+
+  void set_usage(const CLI::App& app, string_view usage) { usages_[&app] = usage; }
+
+  std::string make_option(const CLI::Option* option, bool) const override {
+    const OptionSpec& spec = *rows_.at(option);
+    return man_ ? man_entry(spec) : help_line(spec);
+  }
+
+  std::string make_group(std::string title, bool, std::vector<const CLI::Option*> options) const override {
+    std::string text = man_ ? ".SS " + title + '\n' : title + ":\n";
+    for (const CLI::Option* option : options) text += make_option(option, false);
+    return text;
+  }
+
+  std::string make_description(const CLI::App*) const override { return ""; }  // it stands behind the usage
+
+  std::string make_usage(const CLI::App* app, std::string path) const override {
+    return man_ ? man_usage(app, path) : help_usage(app, path);
+  }
+
+  std::string make_subcommands(const CLI::App* app, CLI::AppFormatMode mode) const override {
+    std::string text;
+    for (const CLI::App* below : app->get_subcommands({})) {
+      const std::string groups = make_groups(below, mode);
+      if (!groups.empty()) text += (text.empty() ? "" : "\n") + groups;
+    }
+    return text;
+  }
+
+ private:
+  std::string help_usage(const CLI::App* app, const std::string& path) const {
+    std::string text = "Usage: " + path + ' ' + std::string(usages_.at(app)) + '\n';
+    for (const CLI::App* below : app->get_subcommands({})) {
+      text += "       " + path + ' ' + below->get_name() + ' ' + std::string(usages_.at(below)) + ": " +
+              below->get_description() + '\n';
+    }
+    return text + app->get_description() + '\n';
+  }
+
+  std::string man_usage(const CLI::App* app, const std::string& path) const {
+    std::string text = ".TH DLAUNCH 1 \"\" \"dlaunch " DLAUNCH_VERSION "\" \"User Commands\"\n";
+    text += ".SH NAME\ndlaunch \\- start, watch and end the ranks of a parallel program\n";
+    text += ".SH SYNOPSIS\n.B " + path + '\n' + troff(usages_.at(app)) + '\n';
+    for (const CLI::App* below : app->get_subcommands({})) {
+      text += ".br\n.B " + path + '\n' + troff(below->get_name() + ' ' + std::string(usages_.at(below))) + '\n';
+    }
+    return text + std::string(kManHead) +
+           ".SH OPTIONS\nLong names may have one dash or two.\nA value is the next word, or follows =.\n";
+  }
+
+  std::map<const CLI::Option*, const OptionSpec*> rows_;
+  std::map<const CLI::App*, string_view> usages_;
+  bool man_;
+};
+
+std::string job_page(bool man) {
+  const auto formatter = std::make_shared<RowFormatter>(man);
+  CLI::App app(std::string(kGroups), "dlaunch");
+  app.set_help_flag();
+  app.formatter(formatter);
+  app.footer(std::string(man ? kManTail : kDefaults));
+  formatter->set_usage(app, kUsage);
+  for (const Subcommand& subcommand : subcommand_table()) {
+    const CLI::App* const below = app.add_subcommand(std::string(subcommand.name), std::string(subcommand.what));
+    formatter->set_usage(*below, subcommand.usage);
+  }
   for (const auto& [section, title] : kSections) {
-    text += '\n' + std::string(title) + ":\n";
     for (const OptionSpec& spec : option_table()) {
-      if (spec.section == section && !spec.rare) text += help_line(spec);
+      if (spec.section == section && (man || !spec.rare)) formatter->declare_row(app, spec, title);
     }
   }
-  return text +
-         "\nDefaults: ~/.config/dlaunch/config.toml (grace = 10), then DLAUNCH_GRACE=10, then the command line\n"
-         "(--grace 10; --pty=false turns off what they turned on). Rank tables: dlaunch ranktable --help. More: man "
-         "dlaunch\n";
+  return app.help();
 }
 
-std::string man_page() {
-  std::string text = ".TH DLAUNCH 1 \"\" \"dlaunch " DLAUNCH_VERSION "\" \"User Commands\"\n";
-  text += ".SH NAME\ndlaunch \\- start, watch and end the ranks of a parallel program\n";
-  text += ".SH SYNOPSIS\n.B dlaunch\n" + troff(kUsage.substr(kUsage.find(' ') + 1)) + '\n';
-  for (const auto& [usage, what] : kVerbs) text += ".br\n.B dlaunch\n" + troff(usage) + '\n';
-  return text + std::string(kManHead) + man_options() + std::string(kManTail);
+}  // namespace
+
+std::string help_text() { return job_page(false); }
+
+std::string man_page() { return CLI::detail::find_and_replace(job_page(true), "\n\n", "\n"); }
+
+std::string help_text(const CommandSpec& command, const std::string& path) {
+  const auto formatter = std::make_shared<RowFormatter>(false);
+  CLI::App app("", path);
+  app.set_help_flag();
+  app.formatter(formatter);
+  app.footer(std::string(command.notes));
+  const auto declare_rows = [&](CLI::App& below, const CommandSpec& with, const std::string& title) {
+    formatter->set_usage(below, with.usage);
+    for (const CommandSpec::Option& option : with.options) formatter->declare_row(below, option.row, title);
+  };
+  declare_rows(app, command, "Options");
+  for (const CommandSpec& below : command.commands) {
+    const std::string name(below.name);
+    declare_rows(*app.add_subcommand(name, std::string(below.what)), below, name);
+  }
+  std::string text = app.help();
+  if (command.notes.empty()) text.pop_back();  // the line between the options and no notes
+  return text;
 }
 
-std::string usage_hint() { return "usage: " + std::string(kUsage) + "; --help lists the options"; }
+std::string usage_hint() { return "usage: dlaunch " + std::string(kUsage) + "; --help lists the options"; }
 
 }  // namespace dlaunch::cli

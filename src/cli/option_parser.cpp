@@ -35,11 +35,21 @@ std::string cli_names(const OptionSpec& spec) {
   return names;
 }
 
-std::string lacks(const OptionSpec& spec) {
-  return (spec.takes == Takes::pair ? "takes two words: " : "needs a value: ") + std::string(spec.value_name);
-}
+std::string two_words(const OptionSpec& spec) { return "takes two words: " + std::string(spec.value_name); }
 
 }  // namespace
+
+CLI::Option* declare(CLI::App& app, const OptionSpec& spec,
+                     std::function<void(const std::vector<std::string>&)> take_words,
+                     std::function<void(long)> take_flag) {
+  const std::string names = cli_names(spec);
+  if (spec.takes != Takes::value && spec.takes != Takes::pair) {
+    return app.add_flag_function(names, std::move(take_flag))->trigger_on_parse();
+  }
+  const auto callback = [take = std::move(take_words)](const CLI::results_t& words) { return take(words), true; };
+  CLI::Option* const option = app.add_option(names, callback);
+  return option->type_size(spec.takes == Takes::pair ? 2 : 1)->expected(1)->trigger_on_parse();
+}
 
 OptionParser::OptionParser(Grammar grammar) : grammar_(std::move(grammar)), app_(std::make_unique<CLI::App>()) {
   app_->set_help_flag();
@@ -64,7 +74,9 @@ Result<Group> OptionParser::parse(std::span<const std::string>& words) {
     return fail(refused.error);
   } catch (const CLI::ArgumentMismatch&) {
     const Typed& typed = typed_.front();
-    return fail({.where = typed.spelled, .what = lacks(*typed.spec), .why = "", .hint = ""});
+    std::string what = typed.spec->takes == Takes::pair ? two_words(*typed.spec)
+                                                        : std::string(grammar_.needs).append(typed.spec->value_name);
+    return fail({.where = typed.spelled, .what = std::move(what), .why = "", .hint = ""});
   }
   if (!options_.empty() && options_.back().spec->takes == Takes::show) group.show = options_.back().spec;
   group.options = std::move(options_);
@@ -84,9 +96,6 @@ std::vector<std::string> OptionParser::next_line(std::span<const std::string>& w
     if (options && word.starts_with('-') && (word.size() > 1 || !grammar_.permutes)) {
       options = rewrite(words, line);
       continue;
-    }
-    if (others.empty() && word.empty()) {
-      refused_ = {.where = "", .what = "the program's name is empty", .why = "", .hint = "is a variable unset?"};
     }
     others.push_back(word);
     options = options && grammar_.permutes;
@@ -135,23 +144,10 @@ bool OptionParser::rewrite(std::span<const std::string>& words, std::vector<std:
 /// A row is declared when it is first named: all rows at once take CLI11 a millisecond.
 const CLI::Option& OptionParser::declared(const FoundOption& found) {
   const std::string name = cli_name(found.name);
-  if (!app_->get_option_no_throw(name)) declare(*found.spec);
-  return *app_->get_option(name);
-}
-
-/// With a callback for each time the option is typed, in their order.
-void OptionParser::declare(const OptionSpec& spec) {
-  const std::string names = cli_names(spec);
-  CLI::Option* option = nullptr;
-  if (spec.takes == Takes::value) {
-    option = app_->add_option(names, [this](const CLI::results_t& words) { return take(words.front()), true; });
-  } else if (spec.takes == Takes::pair) {
-    option = app_->add_option(names, [this](const CLI::results_t& words) { return take_pair(words), true; });
-    option->type_size(2)->expected(1);
-  } else {
-    option = app_->add_flag_function(names, [this](std::int64_t value) { take_flag(value); });
-  }
-  option->trigger_on_parse();
+  if (const CLI::Option* const option = app_->get_option_no_throw(name)) return *option;
+  return *declare(
+      *app_, *found.spec, [this](const std::vector<std::string>& words) { take_words(words); },
+      [this](long value) { take_flag(value); });
 }
 
 void OptionParser::take(std::string value) {
@@ -180,11 +176,12 @@ void OptionParser::take_flag(long value) {
   take(takes == Takes::count ? std::to_string(value) : value < 0 ? "false" : "true");
 }
 
-/// -mca KEY VALUE
-void OptionParser::take_pair(const std::vector<std::string>& words) {
+/// A pair, as of -mca KEY VALUE, is one value from here on: KEY=VALUE.
+void OptionParser::take_words(const std::vector<std::string>& words) {
   const Typed& typed = typed_.front();
+  if (typed.spec->takes == Takes::value) return take(words.front());
   const std::string& key = words.front();
-  if (typed.value || key.empty() || key.find('=') != key.npos) refuse(typed.spelled, lacks(*typed.spec));
+  if (typed.value || key.empty() || key.find('=') != key.npos) refuse(typed.spelled, two_words(*typed.spec));
   take(key + '=' + words.back());
 }
 

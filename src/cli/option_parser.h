@@ -27,8 +27,9 @@ namespace dlaunch::cli {
 struct Grammar {
   std::function<FoundOption(std::string_view name)> find;  ///< by a name without its dashes
   std::function<Error(const std::string& spelled, std::string_view name)> unknown;
-  bool groups = false;    ///< a lone ':' begins the next program
-  bool permutes = false;  ///< options may stand behind other words, as getopt has it
+  std::string_view needs = "needs a value: ";  ///< to one who left it out; the value's name follows
+  bool groups = false;                         ///< a lone ':' begins the next program
+  bool permutes = false;                       ///< options may stand behind other words, as getopt has it
 };
 
 /// The options of one program of `a : b`, and the program.
@@ -38,6 +39,12 @@ struct Group {
   std::string where = {};                 ///< "file:3" in an --app file, else empty
   const OptionSpec* show = nullptr;       ///< --help and the like: nothing after it was read
 };
+
+/// Declares a row. Each time it is typed `take_words` has the words of its value, or `take_flag` a count, which is
+/// below 0 for a name that unsets the flag.
+CLI::Option* declare(CLI::App& app, const OptionSpec& spec,
+                     std::function<void(const std::vector<std::string>&)> take_words,
+                     std::function<void(long)> take_flag);
 
 class OptionParser {
  public:
@@ -59,13 +66,12 @@ class OptionParser {
   };
 
   const CLI::Option& declared(const FoundOption& found);
-  void declare(const OptionSpec& spec);
   bool ended() const;
   std::vector<std::string> next_line(std::span<const std::string>& words);
   bool rewrite(std::span<const std::string>& words, std::vector<std::string>& line);
   void take(std::string value);
   void take_flag(long value);
-  void take_pair(const std::vector<std::string>& words);
+  void take_words(const std::vector<std::string>& words);
 
   Grammar grammar_;
   std::unique_ptr<CLI::App> app_;

@@ -23,16 +23,8 @@ bool any_name(string_view names, Visit visit) {
 }
 
 FoundOption find_in(std::span<const OptionSpec> table, string_view name) {
-  FoundOption found;
   for (const OptionSpec& spec : table) {
-    const bool hit = any_name(spec.names, [&](string_view known) {
-      found.name = known.substr(known.starts_with('!') ? 1 : 0);
-      return found.name == name;
-    });
-    if (hit) {
-      found.spec = &spec;
-      return found;
-    }
+    if (const FoundOption found = find_name(spec, name); found.spec) return found;
   }
   return {};
 }
@@ -48,6 +40,18 @@ FoundOption find_option(string_view name) {
   const FoundOption found = find_in(option_table(), name);
   return found.spec ? found : find_in(foreign_table(), name);
 }
+
+FoundOption find_name(const OptionSpec& spec, string_view name) {
+  FoundOption found;
+  const bool hit = any_name(spec.names, [&](string_view known) {
+    found.name = known.substr(known.starts_with('!') ? 1 : 0);
+    return found.name == name;
+  });
+  if (hit) found.spec = &spec;
+  return found;
+}
+
+const OptionSpec& help_option() { return *find_option("help").spec; }
 
 string_view why_refused(string_view name) {
   for (const RefusedOption& row : refused_table()) {

@@ -85,6 +85,12 @@ struct FoundOption {
 /// `name` without dashes.
 FoundOption find_option(std::string_view name);
 
+/// `spec`, when `name` is one of its names.
+FoundOption find_name(const OptionSpec& spec, std::string_view name);
+
+/// --help
+const OptionSpec& help_option();
+
 /// Why `name` is refused; empty when it is not in refused_table().
 std::string_view why_refused(std::string_view name);
 

@@ -13,6 +13,7 @@
 #include "cli/personality.h"
 #include "cli/preferences.h"
 #include "cli/show_config.h"
+#include "cli/subcommands.h"
 #include "cli/translate.h"
 #include "cli/values.h"
 #include "cli/version.h"
@@ -224,12 +225,6 @@ Result<JobOptions> read_job_options(Verb verb, const Group& first, Personality p
   return job;
 }
 
-/// mpirun and mpiexec have none: there such a word is a program.
-Verb verb_of(const std::vector<std::string>& args, const std::string& program_name) {
-  if (args.empty() || personality_of(program_name) != Personality::dlaunch) return Verb::run;
-  return args.front() == "hosts" ? Verb::hosts : args.front() == "check" ? Verb::check : Verb::run;
-}
-
 Result<void> check_programs(Verb verb, const std::vector<AppRequest>& apps) {
   if (verb == Verb::run && apps.empty()) {
     return fail({.where = "", .what = "no program was named", .why = "", .hint = usage_hint()});
@@ -249,7 +244,8 @@ std::string text_of(const OptionSpec& spec) {
 }  // namespace
 
 Result<Command> parse_command_line(const std::vector<std::string>& args, const Surroundings& surroundings) {
-  const Verb verb = verb_of(args, surroundings.program_name);
+  const Subcommand* const subcommand = subcommand_of(args, surroundings.program_name);
+  const Verb verb = subcommand ? subcommand->verb.value_or(Verb::run) : Verb::run;
   auto arguments = parse_arguments(std::span(args).subspan(verb == Verb::run ? 0 : 1));
   if (!arguments) return fail(arguments.error());
   if (arguments->show) return ShowText{text_of(*arguments->show)};

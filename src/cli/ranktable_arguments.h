@@ -11,7 +11,9 @@
 
 namespace dlaunch::cli {
 
-struct RanktableHelp {};
+struct RanktableHelp {
+  std::string text;
+};
 
 struct RanktableCheck {
   std::vector<std::string> files;
@@ -40,9 +42,6 @@ struct RanktableMake {
 
 using RanktableCommand = std::variant<RanktableHelp, RanktableCheck, RanktableMerge, RanktableMake>;
 
-/// Options may have one dash or two, '_' or '-', and their value behind '=' or as the next word.
 Result<RanktableCommand> parse_ranktable(const std::vector<std::string>& args);
-
-std::string ranktable_help();
 
 }  // namespace dlaunch::cli

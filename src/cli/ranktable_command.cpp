@@ -141,7 +141,7 @@ int run_ranktable(const std::vector<std::string>& args, const Surroundings& surr
   if (const auto* asked = std::get_if<RanktableCheck>(&*command)) return check(streams, *asked);
   if (const auto* asked = std::get_if<RanktableMerge>(&*command)) return merge(streams, *asked);
   if (const auto* asked = std::get_if<RanktableMake>(&*command)) return make(streams, *asked, surroundings);
-  return print(streams, ranktable_help(), 0);
+  return print(streams, std::get<RanktableHelp>(*command).text, 0);
 }
 
 }  // namespace dlaunch::cli

@@ -17,12 +17,12 @@
 #include "cli/job_id.h"
 #include "cli/job_table.h"
 #include "cli/parse.h"
-#include "cli/personality.h"
 #include "cli/planned_job.h"
 #include "cli/ranktable_command.h"
 #include "cli/run_job.h"
 #include "cli/say.h"
 #include "cli/staged_files.h"
+#include "cli/subcommands.h"
 #include "cli/survey_hosts.h"
 #include "cli/ways.h"
 #include "plan/plan.h"
@@ -135,8 +135,8 @@ int run_options(StandardStreams& streams, Options options) {
 
 int run_command(StandardStreams& streams, int argc, char** argv) {
   const std::vector<std::string> args(argv + 1, argv + argc);
-  const bool own_name = personality_of(argv[0]) == Personality::dlaunch;
-  if (own_name && !args.empty() && args.front() == "ranktable") {
+  const Subcommand* const subcommand = subcommand_of(args, argv[0]);
+  if (subcommand && subcommand->name == "ranktable") {
     return run_ranktable({args.begin() + 1, args.end()}, look_around(argv[0]), streams);
   }
   auto command = parse_command_line(args, look_around(argv[0]));

@@ -1,0 +1,97 @@
+#include "cli/command_spec.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/text.h"
+#include "cli/option_parser.h"
+
+namespace dlaunch::cli {
+namespace {
+
+tl::unexpected<Error> refuse(const std::string& where, std::string what, std::string hint) {
+  return fail({.where = where, .what = std::move(what), .why = "", .hint = std::move(hint)});
+}
+
+/// "make, check or merge"
+std::string listed(const std::vector<CommandSpec>& commands) {
+  std::string text;
+  for (size_t i = 0; i < commands.size(); ++i) {
+    text += i == 0 ? "" : i + 1 == commands.size() ? " or " : ", ";
+    text += commands[i].name;
+  }
+  return text;
+}
+
+Result<Chosen> parse_below(const CommandSpec& command, const std::string& path, std::span<const std::string> words) {
+  for (const CommandSpec& below : command.commands) {
+    if (!words.empty() && words.front() == below.name) {
+      return parse_command(below, path + ' ' + std::string(below.name), words.subspan(1));
+    }
+  }
+  return refuse(std::string(command.name),
+                words.empty() ? "what to do was not said" : "there is no \"" + words.front() + '"',
+                "say " + listed(command.commands) + "; a program of this name is run by: dlaunch -- " +
+                    std::string(command.name));
+}
+
+/// hccl_tools.py has '_' in its names, dlaunch has '-'.
+FoundOption find_in(const CommandSpec& command, std::string_view name) {
+  std::string dashes(name);
+  std::string underscores(name);
+  std::ranges::replace(dashes, '_', '-');
+  std::ranges::replace(underscores, '-', '_');
+  if (const FoundOption found = find_name(help_option(), dashes); found.spec) return found;
+  for (const CommandSpec::Option& option : command.options) {
+    if (const FoundOption found = find_name(option.row, dashes); found.spec) return found;
+    if (const FoundOption found = find_name(option.row, underscores); found.spec) return found;
+  }
+  return {};
+}
+
+Error unknown_option(const CommandSpec& command, const std::string& path, const std::string& spelled,
+                     std::string_view name) {
+  std::vector<std::string> known;
+  for (const CommandSpec::Option& option : command.options)
+    std::ranges::move(split(option.row.names, ' '), std::back_inserter(known));
+  const auto near = nearest(name, known);
+  return {.where = spelled,
+          .what = "is no option of this command",
+          .why = "",
+          .hint = near ? "did you mean " + dashed(*near) + "?" : path + " --help lists the options"};
+}
+
+Result<void> take(const CommandSpec& command, const Given& given) {
+  const auto option = std::ranges::find(command.options, given.spec, [](const auto& known) { return &known.row; });
+  auto taken = option->take(given);
+  if (!taken && taken.error().where.empty()) taken.error().where = given.spelled;
+  return taken;
+}
+
+}  // namespace
+
+Result<Chosen> parse_command(const CommandSpec& command, const std::string& path, std::span<const std::string> words) {
+  OptionParser parser({.find = [&](std::string_view name) { return find_in(command, name); },
+                       .unknown = [&](const std::string& spelled,
+                                      std::string_view name) { return unknown_option(command, path, spelled, name); },
+                       .needs = "wants a value: ",
+                       .permutes = command.commands.empty()});
+  auto group = parser.parse(words);
+  if (!group) return fail(group.error());
+  if (group->show) return Chosen{&command, path, true};
+  if (!command.commands.empty()) return parse_below(command, path, group->program);
+  for (const Given& given : group->options) {
+    if (auto taken = take(command, given); !taken) return fail(taken.error());
+  }
+  if (!command.operands && !group->program.empty()) {
+    return refuse(group->program.front(), std::string(command.name) + " takes no such word",
+                  path + " --help lists the options");
+  }
+  if (command.operands && group->program.empty()) {
+    return refuse(path, "no file was named", path + ' ' + std::string(command.usage));
+  }
+  if (command.operands) *command.operands = std::move(group->program);
+  return Chosen{&command, path};
+}
+
+}  // namespace dlaunch::cli
