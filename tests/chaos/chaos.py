@@ -1,6 +1,7 @@
 """Chaos, seeded: random jobs and random faults on the testbed; after each step the five promises are checked. scripts/chaos
 runs it in namespaces of its own."""
 import argparse
+import itertools
 import os
 import pathlib
 import shlex
@@ -15,6 +16,7 @@ from promises import broken, settles  # noqa: E402
 from run_step import run_step  # noqa: E402
 
 SKIPPED = 77
+KNOWN = pathlib.Path(__file__).resolve().parent / "known.txt"
 
 
 def tell(step, seen, wrong):
@@ -30,11 +32,24 @@ def tell(step, seen, wrong):
     print(f"  once more: scripts/chaos --seed {step.seed} --step {step.number}", flush=True)
 
 
+def steps(arguments):
+    """(seed, step), without end but where one is named."""
+    if arguments.step:
+        yield arguments.seed, arguments.step
+        return
+    if arguments.known:
+        for line in KNOWN.read_text().splitlines():
+            if not line.startswith("#"):
+                yield tuple(int(word) for word in line.split()[:2])
+    yield from ((arguments.seed, number) for number in itertools.count(1))
+
+
 def main():
     parser = argparse.ArgumentParser(prog="scripts/chaos", description=__doc__)
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--minutes", type=float, default=1)
     parser.add_argument("--step", type=int, help="only this one")
+    parser.add_argument("--known", action="store_true", help="first the steps that broke a promise once: tests/chaos/known.txt")
     parser.add_argument("--verbose", action="store_true", help="a line for each step")
     arguments = parser.parse_args()
     if reason := testbed.why_not():
@@ -43,12 +58,13 @@ def main():
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it, and so would our jobs
     dlaunch, programs = os.environ["DLAUNCH"], pathlib.Path(os.environ["PROGRAMS"])
     print(f"seed {arguments.seed}", flush=True)
-    number = arguments.step or 1
     bad = ran = 0
     until = time.monotonic() + 60 * arguments.minutes
     with field() as where:
-        while time.monotonic() < until:
-            step = draw(arguments.seed, number)
+        for seed, number in steps(arguments):
+            if time.monotonic() >= until:
+                break
+            step = draw(seed, number)
             seen = run_step(step, where, dlaunch, programs, settles)
             wrong = broken(step, seen)
             ran += 1
@@ -56,11 +72,8 @@ def main():
                 bad += 1
                 tell(step, seen, wrong)
             elif arguments.verbose:
-                print(f"step {number}: {step.ranks} ranks, {step.way}, {step.mpi or step.mode}, {len(seen.done)} of {len(step.faults)} faults, code "
+                print(f"seed {seed}, step {number}: {step.ranks} ranks, {step.way}, {step.mpi or step.mode}, {len(seen.done)} of {len(step.faults)} faults, code "
                       f"{seen.code}, {seen.ended - seen.started:.2f} s, nothing left after {seen.settled - seen.started:.2f} s", flush=True)
-            if arguments.step:
-                break
-            number += 1
     print(f"seed {arguments.seed}: {ran} steps, {bad} broke a promise")
     return 1 if bad else 0
 

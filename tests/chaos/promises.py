@@ -134,7 +134,9 @@ def check_time(step, seen):
     if not sure and len(ends) < step.ranks:
         return
     since = min((ender.time + ender.heard for ender in sure), default=max(ends, default=seen.ended))
-    for done in seen.done:  # what stood still goes on where it was, a link once TCP tries again
+    for done in seen.done:  # what stood still goes on where it was, a link once TCP tries again; who fell silent is waited for
+        if done.hit and silent(done.fault):
+            since = max(since, done.time + SILENT)
         if done.until:
             since = max(since, done.until + (done.fault.seconds if done.fault.whom == "link" else 0))
     if seen.ended - since > SLOWER * TOLD:

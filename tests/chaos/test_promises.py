@@ -101,6 +101,15 @@ class Promises(unittest.TestCase):
         self.seen.code = None
         self.assert_broken("time")
 
+    def test_a_host_that_fell_silent_is_waited_for(self):
+        self.step.timeout = 2
+        self.seen.witness, self.seen.out, self.seen.err = {}, b"", b"dlaunch: time out after 23.1 s\n"
+        self.seen.ended, self.seen.code = 123.1, 124
+        self.seen.done = [Done(Fault(0.1, "stop", "worker"), 100.1, True)]
+        self.assert_broken()
+        self.seen.done[0].hit = False
+        self.assert_broken("time")
+
     def test_what_fell_silent_has_longer_to_go(self):
         soon = promises.settles(self.seen)
         link = Fault(0.5, "down", "link", seconds=60)

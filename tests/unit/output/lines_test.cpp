@@ -1,6 +1,9 @@
 #include <gmock/gmock.h>
 #include <pty.h>
+#include <sys/ioctl.h>
 
+#include <array>
+#include <chrono>
 #include <thread>
 
 #include "output/channel.h"
@@ -97,6 +100,23 @@ TEST(Lines, ALineCutByABlockIsWaitedForLonger) {
   stage.feed(0, "\nprompt");  // small: patience is for blocks only
   stage.wait(kIdle);
   EXPECT_EQ(stage.shown(), "\nprompt");
+}
+
+TEST(Lines, WhatAFullTerminalGivesAtATimeIsABlock) {
+  int master = -1;
+  int terminal = -1;
+  ASSERT_EQ(openpty(&master, &terminal, nullptr, nullptr, nullptr), 0);
+  fcntl(terminal, F_SETFL, O_NONBLOCK);
+  const std::string line = filler(60, 'x') + "\n";
+  while (write(terminal, line.data(), line.size()) > 0) continue;
+  std::array<char, 64 * 1024> some{};
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  int there = 0;  // the kernel brings it over by and by
+  while (there < static_cast<int>(kBulk) && std::chrono::steady_clock::now() < deadline)
+    ioctl(master, FIONREAD, &there);
+  EXPECT_EQ(read(master, some.data(), some.size()), static_cast<ssize_t>(kBulk));
+  close(terminal);
+  close(master);
 }
 
 TEST(Lines, AnotherStreamBreaksTheLineAndTheRestIsANewRecord) {
