@@ -1,62 +1,84 @@
 #include "cli/config_file.h"
 
+// As a header: Debian's library would be one more to load at each start.
+#define TOML_HEADER_ONLY 1
+#define TOML_EXCEPTIONS 0
+#define TOML_ENABLE_FORMATTERS 0
+#include <toml++/toml.h>
+
 #include <algorithm>
-#include <optional>
 
 #include "base/text.h"
+#include "cli/files.h"
 #include "cli/values.h"
 
 namespace dlaunch::cli {
 namespace {
 
 constexpr std::string_view kBare = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+.";
+constexpr const char* kValueMustBe = "the value must be a number, true, false or a string in quotes";
 
-tl::unexpected<Error> malformed(std::string what) {
-  return fail({.where = "",
-               .what = std::move(what),
-               .why = "",
-               .hint = "write name = value, as grace = 10 or label = \"[{rank}] \""});
+Error malformed(std::string what, std::string why = "") {
+  return {.where = "",
+          .what = std::move(what),
+          .why = std::move(why),
+          .hint = "write name = value, as grace = 10 or label = \"[{rank}] \""};
 }
 
-bool ends(std::string_view rest) {
-  rest = trim(rest);
-  return rest.empty() || rest.front() == '#';
+std::string_view line_at(std::string_view text, toml::source_index line) {
+  for (; line > 1 && !text.empty(); --line) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  return text.substr(0, text.find('\n'));
 }
 
-/// What stands for "\c"; nullopt when nothing does.
-std::optional<char> unescape(char c) {
-  constexpr std::string_view kLetters = "\"\\ntr";
-  constexpr std::string_view kMeanings = "\"\\\n\t\r";
-  const size_t at = kLetters.find(c);
-  return at == std::string_view::npos ? std::nullopt : std::optional(kMeanings[at]);
+std::string_view name_in(std::string_view line) { return trim(line.substr(0, line.find('='))); }
+
+std::string_view value_in(std::string_view line) {
+  const size_t equals = line.find('=');
+  return equals == line.npos ? std::string_view() : trim(line.substr(equals + 1));
 }
 
-/// `text` begins with a quote.
-Result<std::string> quoted(std::string_view text) {
-  const char quote = text.front();
-  std::string value;
-  for (size_t i = 1; i < text.size(); ++i) {
-    if (text[i] == quote) {
-      if (!ends(text.substr(i + 1))) return malformed("something stands after the value");
-      return value;
-    }
-    if (quote == '"' && text[i] == '\\') {
-      const auto c = ++i < text.size() ? unescape(text[i]) : std::nullopt;
-      if (!c) return malformed("unknown escape in a string; '…' takes a backslash as it stands");
-      value += *c;
-    } else {
-      value += text[i];
-    }
+/// The value of a line, when it has no quotes and no more than a comment follows; else empty.
+std::string_view bare_value(std::string_view line) {
+  const std::string_view value = value_in(line);
+  const std::string_view word = value.substr(0, value.find_first_not_of(kBare));
+  const std::string_view rest = trim(value.substr(word.size()));
+  return rest.empty() || rest.front() == '#' ? word : std::string_view();
+}
+
+/// TOML has neither words without quotes, as never, nor 010: they are taken as if they had quotes.
+toml::parse_result parse_lenient(std::string& text) {
+  toml::parse_result parsed = toml::parse(text);
+  for (size_t quoted = 0; !parsed && quoted < option_table().size(); ++quoted) {
+    const std::string_view word = bare_value(line_at(text, parsed.error().source().begin.line));
+    if (word.empty()) break;
+    const auto at = static_cast<size_t>(word.data() - text.data());
+    text.insert(at + word.size(), 1, '"').insert(at, 1, '"');
+    parsed = toml::parse(text);
   }
-  return malformed("a quote is not closed on its line");
+  return parsed;
 }
 
-Result<std::string> scalar(std::string_view text) {
-  if (!text.empty() && (text.front() == '"' || text.front() == '\'')) return quoted(text);
-  const size_t end = std::min(text.find_first_not_of(kBare), text.size());
-  if (end == 0 || !ends(text.substr(end)))
-    return malformed("the value must be a number, true, false or a string in quotes");
-  return std::string(text.substr(0, end));
+std::string what_is_wrong(std::string_view said, std::string_view line) {
+  const auto says = [said](std::string_view words) { return said.find(words) != said.npos; };
+  const std::string_view value = value_in(line);
+  if (says("utf-8")) return "the file is not UTF-8";
+  if (says("cannot redefine")) return std::string(name_in(line)) + " is set twice";
+  if (says("escape sequence")) return "unknown escape in a string; '…' takes a backslash as it stands";
+  if (says("string: ")) return "a quote is not closed on its line, or holds a control character";
+  if (line.find('=') == line.npos) return "not a name = value line";
+  if (name_in(line).empty()) return "unknown name before =";
+  return value.starts_with('"') || value.starts_with('\'') ? "something stands after the value" : kValueMustBe;
+}
+
+/// toml++'s own words are the reason, less "Error while parsing a thing: ".
+Error malformed(const toml::parse_error& error, std::string_view line) {
+  const std::string_view said = error.description();
+  const size_t colon = said.find(": ");
+  std::string why(colon == said.npos ? said : said.substr(colon + 2));
+  why += " at column " + std::to_string(error.source().begin.column);
+  Error told = malformed(what_is_wrong(said, line), std::move(why));
+  if (told.what.ends_with("is set twice")) told.hint = "keep one of the lines";
+  return told;
 }
 
 Result<const OptionSpec*> preference(std::string_view name) {
@@ -78,47 +100,46 @@ Result<const OptionSpec*> preference(std::string_view name) {
   return fail({.where = "", .what = "unknown name " + std::string(name), .why = "", .hint = hint});
 }
 
-/// nullopt for a line without content.
-Result<std::optional<Given>> parse_line(std::string_view text) {
-  if (ends(text)) return std::nullopt;
-  text = trim(text);
-  if (text.front() == '[') return malformed("tables are not used here");
-  const size_t equals = text.find('=');
-  if (equals == std::string_view::npos) return malformed("not a name = value line");
-  const auto spec = preference(trim(text.substr(0, equals)));
+/// As the file has it: a number is not read and written again.
+Result<std::string> text_of(const toml::node& node, std::string_view line) {
+  if (const auto text = node.value_exact<std::string>()) return *text;
+  if (node.is_number() || node.is_boolean()) return std::string(bare_value(line));
+  return fail(malformed(node.is_table() ? "tables are not used here" : kValueMustBe));
+}
+
+Result<Given> read_setting(std::string_view name, const toml::node& node, std::string_view line) {
+  const auto text = text_of(node, line);
+  if (!text) return fail(text.error());
+  const auto spec = preference(name);
   if (!spec) return fail(spec.error());
-  const auto value =
-      scalar(trim(text.substr(equals + 1))).and_then([&](const std::string& v) { return preference_value(**spec, v); });
+  auto value = preference_value(**spec, *text);
   if (!value) return fail(value.error());
-  return Given{.spec = *spec,
-               .value = *value,
-               .spelled = std::string((*spec)->name()),
-               .origin = "",
-               .source = Source::config_file};
+  return Given{*spec, *std::move(value), std::string(name), "", Source::config_file};
 }
 
 }  // namespace
 
 Result<std::vector<Given>> parse_config(std::string_view text, const std::string& path) {
   if (auto ok = check_text(text, path); !ok) return fail(ok.error());
+  const auto place = [&](toml::source_index line) { return path + ":" + std::to_string(line); };
+  const auto told = [&](toml::source_index line, Error error) {
+    error.where = place(line);
+    return fail(std::move(error));
+  };
+  std::string lines(text);
+  const toml::parse_result parsed = parse_lenient(lines);
+  if (!parsed) {
+    const toml::source_index line = parsed.error().source().begin.line;
+    return told(line, malformed(parsed.error(), line_at(lines, line)));
+  }
   std::vector<Given> settings;
-  for (const Line& line : lines_of(text, path)) {
-    auto given = parse_line(line.text);
-    const bool twice = given && *given && std::any_of(settings.begin(), settings.end(), [&](const Given& other) {
-                         return other.spec == (*given)->spec;
-                       });
-    if (twice)
-      given =
-          fail({.where = "", .what = (*given)->spelled + " is set twice", .why = "", .hint = "keep one of the lines"});
-    if (!given) {
-      Error error = given.error();
-      error.where = line.where;
-      return fail(std::move(error));
-    }
-    if (!*given) continue;
-    (*given)->origin = line.where;
-    (*given)->spelled = line.where + ": " + (*given)->spelled;
-    settings.push_back(**std::move(given));
+  for (const auto& [key, node] : parsed.table()) {
+    const toml::source_index line = key.source().begin.line;
+    auto given = read_setting(key.str(), node, line_at(lines, line));
+    if (!given) return told(line, given.error());
+    given->origin = place(line);
+    given->spelled = given->origin + ": " + given->spelled;
+    settings.push_back(*std::move(given));
   }
   return settings;
 }

@@ -1,5 +1,5 @@
-// The config file: one `name = value` a line, values as in TOML ("…" with escapes, '…' as it stands, numbers, true,
-// false), comments with #, no tables. PURE.
+// The config file: `name = value` lines of TOML, read by toml++; no tables. Words that TOML wants in quotes, as never,
+// may stand without. PURE.
 #pragma once
 
 #include <string>

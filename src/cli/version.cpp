@@ -4,6 +4,7 @@
 #include <hwloc/autogen/config.h>
 #include <spdlog/version.h>
 
+#include <toml++/impl/version.h>
 #include <CLI/Version.hpp>
 #include <asio/version.hpp>
 #include <nlohmann/json.hpp>
@@ -29,7 +30,8 @@ std::vector<std::pair<std::string, std::string>> libraries() {
       {"fmt", dotted(FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)},
       {"hwloc", HWLOC_VERSION},
       {"nlohmann/json", dotted(NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH)},
-      {"spdlog", dotted(SPDLOG_VER_MAJOR, SPDLOG_VER_MINOR, SPDLOG_VER_PATCH)}};
+      {"spdlog", dotted(SPDLOG_VER_MAJOR, SPDLOG_VER_MINOR, SPDLOG_VER_PATCH)},
+      {"toml++", dotted(TOML_LIB_MAJOR, TOML_LIB_MINOR, TOML_LIB_PATCH)}};
 }
 
 std::string version_text() {
