@@ -8,7 +8,7 @@
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/steady_timer.hpp>
 #include <cerrno>
-#include <optional>
+#include <string>
 #include <utility>
 
 namespace dlaunch::link {
@@ -58,27 +58,40 @@ class PipeReader::Impl : public std::enable_shared_from_this<PipeReader::Impl> {
   void read() {
     for (size_t left = kTurn; left >= PipeReader::kLeastRead;) {
       const size_t allowed = std::min({consumer_.allowance(), scratch_.size(), left});
-      if (allowed == 0) return;
-      const ssize_t got = TEMP_FAILURE_RETRY(::read(fd_.native_handle(), scratch_.data(), allowed));
+      if (allowed <= begun_.size()) return;
+      std::ranges::copy(begun_, scratch_.begin());
+      const auto free = scratch_.subspan(begun_.size(), allowed - begun_.size());
+      const ssize_t got = TEMP_FAILURE_RETRY(::read(fd_.native_handle(), free.data(), free.size()));
       if (got < 0 && errno == EAGAIN) break;
       if (got <= 0) return finish();  // the end; of a terminal too, which says EIO
       left -= static_cast<size_t>(got);
-      deliver(got);
+      const bool full = static_cast<size_t>(got) == free.size();
+      deliver(got, full && unread() > 0);
       if (!fd_.is_open()) return;
-      if (got < kDefaultPipeSize && static_cast<size_t>(got) < allowed) break;  // it is empty now
+      if (got < kDefaultPipeSize && !full) break;  // it is empty now
     }
     resume();
   }
 
-  void deliver(ssize_t got) {
+  /// What had begun before, and what was got now; but for the beginning of a line whose rest is there to be read.
+  void deliver(ssize_t got, bool more) {
     if (got >= kDefaultPipeSize && !std::exchange(enlarged_, true)) {
       ::fcntl(fd_.native_handle(), F_SETPIPE_SZ, kBusyPipeSize);  // refused over the user's quota: then it stays
     }
     if (ended_) arm_drain_timer();
     owed_ -= std::min(owed_, static_cast<size_t>(got));
+    const std::string_view all(scratch_.data(), begun_.size() + static_cast<size_t>(got));
+    const size_t whole = more ? whole_lines(all) : all.size();
+    begun_ = all.substr(whole);
     const auto data = consumer_.data;  // it may close us, which clears the consumer
-    data({scratch_.data(), static_cast<size_t>(got)});
+    data(all.substr(0, whole));
     if (ended_ && owed_ == 0 && Clock::now() >= drain_until_ && fd_.is_open()) finish();
+  }
+
+  /// Where the last line begins; the end, when there is one line, or that line may not have been written at once.
+  static size_t whole_lines(std::string_view all) {
+    const size_t begin = all.rfind('\n') + 1;  // 0 without
+    return begin > 0 && all.size() - begin < PipeReader::kLeastRead ? begin : all.size();
   }
 
   void arm_drain_timer() {
@@ -101,8 +114,10 @@ class PipeReader::Impl : public std::enable_shared_from_this<PipeReader::Impl> {
   }
 
   void finish() {
-    const auto closed = std::move(consumer_.closed);
+    const auto [allowance, data, closed] = std::move(consumer_);
+    const std::string rest = std::exchange(begun_, {});
     close();
+    if (!rest.empty() && data) data(rest);
     if (closed) closed();
   }
 
@@ -115,6 +130,7 @@ class PipeReader::Impl : public std::enable_shared_from_this<PipeReader::Impl> {
   Clock::time_point drain_until_;
   size_t owed_ = 0;  // bytes that were in the pipe when the rank ended: the last that can be its own
   bool enlarged_ = false;
+  std::string begun_;  // of a line whose rest is there to be read; less than kLeastRead
 };
 
 PipeReader::PipeReader(asio::io_context& io, sys::Fd fd, std::span<char> scratch, Consumer consumer)

@@ -20,12 +20,13 @@ inline constexpr std::chrono::milliseconds kDrainLongest{2000};
 
 class PipeReader {
  public:
-  /// What a pipe takes whole (PIPE_BUF). A read of less could cut a line that its writer wrote at once, and its first
-  /// part, shown to people, would look like a line that stops there.
+  /// What a pipe takes whole (PIPE_BUF). A line that its writer wrote at once comes at once: its first part, shown to
+  /// people, would look like a line that stops there. So the part of a line that a read got to is kept until the next
+  /// one, where less than this has begun and the rest is there.
   static constexpr size_t kLeastRead = 4096;
 
   struct Consumer {
-    std::function<size_t()> allowance;           ///< bytes it takes now; 0: none until resume()
+    std::function<size_t()> allowance;           ///< bytes it takes now, kLeastRead at least; 0: none until resume()
     std::function<void(std::string_view)> data;  ///< at most what was allowed
     std::function<void()> closed;                ///< once, last; the reader may be destroyed in it
   };

@@ -153,11 +153,13 @@ def counts(said):
 
 
 def cases(job, counted, every):
-    """(call, n, errno's name). The sample: one of each call, with its first errno; of `local` the first and the last."""
+    """(call, n, errno's name). The sample: one of each call, with its first errno and, of `exec`, with what is no failure; of
+    `local` the first and the last."""
     for call, count in sorted(counted.items()):
         sample = {"local": {1, count}, "exec": {count}}.get(job, {(count + 1) // 2})
         for number in range(1, count + 1) if every else sorted(sample):
-            for error in ERRORS[call] if every else ERRORS[call][:1]:
+            harmless = [error for error in ERRORS[call][1:] if error in ("EINTR", "HALF") and job == "exec"]
+            for error in ERRORS[call] if every else (ERRORS[call][0], *harmless):
                 yield call, number, error
 
 
