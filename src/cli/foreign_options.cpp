@@ -1,6 +1,7 @@
 // mpirun's and Hydra's own spellings, a row each. docs/mpirun.md lists them.
 #include "base/text.h"
 #include "cli/mca.h"
+#include "cli/name_index.h"
 #include "cli/preferences.h"
 #include "cli/translate.h"
 #include "cli/values.h"
@@ -181,8 +182,11 @@ constexpr OptionSpec kForeign[] = {
 };
 // clang-format on
 
+constexpr auto kForeignNames = sorted_names<kForeign>();
+
 }  // namespace
 
 std::span<const OptionSpec> foreign_table() { return kForeign; }
+std::span<const FoundOption> foreign_names() { return kForeignNames; }
 
 }  // namespace dlaunch::cli

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "cli/name_index.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -11,22 +12,9 @@ using std::string_view;
 
 constexpr size_t kLongestSlip = 40;  // a longer word is no slip of the hand
 
-/// Calls `visit` with each space-separated name until it returns true.
-template <class Visit>
-bool any_name(string_view names, Visit visit) {
-  while (!names.empty()) {
-    const size_t end = std::min(names.find(' '), names.size());
-    if (visit(names.substr(0, end))) return true;
-    names.remove_prefix(std::min(end + 1, names.size()));
-  }
-  return false;
-}
-
-FoundOption find_in(std::span<const OptionSpec> table, string_view name) {
-  for (const OptionSpec& spec : table) {
-    if (const FoundOption found = find_name(spec, name); found.spec) return found;
-  }
-  return {};
+FoundOption find_in(std::span<const FoundOption> names, string_view name) {
+  const auto found = std::ranges::lower_bound(names, name, {}, &FoundOption::name);
+  return found != names.end() && found->name == name ? *found : FoundOption{};
 }
 
 std::optional<std::string> nearest_slip(string_view name, const std::vector<std::string>& known) {
@@ -37,27 +25,28 @@ std::optional<std::string> nearest_slip(string_view name, const std::vector<std:
 }  // namespace
 
 FoundOption find_option(string_view name) {
-  const FoundOption found = find_in(option_table(), name);
-  return found.spec ? found : find_in(foreign_table(), name);
+  const FoundOption found = find_in(option_names(), name);
+  return found.spec ? found : find_in(foreign_names(), name);
 }
 
 FoundOption find_name(const OptionSpec& spec, string_view name) {
   FoundOption found;
-  const bool hit = any_name(spec.names, [&](string_view known) {
-    found.name = known.substr(known.starts_with('!') ? 1 : 0);
-    return found.name == name;
+  each_name(spec.names, [&](string_view known) {
+    if (known == name) found = {&spec, known};
   });
-  if (hit) found.spec = &spec;
   return found;
 }
 
 const OptionSpec& help_option() { return *find_option("help").spec; }
 
 string_view why_refused(string_view name) {
+  string_view why;
   for (const RefusedOption& row : refused_table()) {
-    if (any_name(row.names, [&](string_view known) { return known == name; })) return row.why;
+    each_name(row.names, [&](string_view known) {
+      if (known == name) why = row.why;
+    });
   }
-  return {};
+  return why;
 }
 
 std::string dashed(string_view name) { return (name.size() == 1 || name == "vv" ? "-" : "--") + std::string(name); }
@@ -66,15 +55,11 @@ std::string did_you_mean(string_view name) {
   std::vector<std::string> known;
   for (const OptionSpec& spec : option_table()) {
     if (spec.section == Section::hidden) continue;
-    any_name(spec.names, [&](string_view word) {
-      known.emplace_back(word.substr(word.starts_with('!') ? 1 : 0));
-      return false;
-    });
+    each_name(spec.names, [&](string_view word) { known.emplace_back(word.substr(word.starts_with('!') ? 1 : 0)); });
   }
   for (const RefusedOption& row : refused_table()) {
-    any_name(row.names, [&](string_view word) {
+    each_name(row.names, [&](string_view word) {
       if (word.size() > 3) known.emplace_back(word);
-      return false;
     });
   }
   const auto near = nearest_slip(name, known);

@@ -64,10 +64,17 @@ struct OptionSpec {
   bool per_program() const { return set_program != nullptr; }
 };
 
+struct FoundOption {
+  const OptionSpec* spec = nullptr;  ///< null: no such option
+  std::string_view name = {};        ///< the one of its names, without dashes and '!'
+};
+
 std::span<const OptionSpec> option_table();
+std::span<const FoundOption> option_names();  ///< of its rows, sorted
 
 /// Other launchers' spellings, each taken for options of option_table() before anything else looks at them. In no help.
 std::span<const OptionSpec> foreign_table();
+std::span<const FoundOption> foreign_names();
 
 /// Options of launchers like this one that are none here, and why.
 struct RefusedOption {
@@ -76,11 +83,6 @@ struct RefusedOption {
 };
 
 std::span<const RefusedOption> refused_table();
-
-struct FoundOption {
-  const OptionSpec* spec = nullptr;  ///< null: no such option
-  std::string_view name = {};        ///< the one of its names, without dashes and '!'
-};
 
 /// `name` without dashes.
 FoundOption find_option(std::string_view name);

@@ -4,6 +4,7 @@
 
 #include "allocate/device_filter.h"
 #include "allocate/host_list.h"
+#include "cli/name_index.h"
 #include "cli/option_spec.h"
 #include "cli/setters.h"
 #include "cli/values.h"
@@ -292,8 +293,11 @@ constexpr OptionSpec kOptions[] = {
 };
 // clang-format on
 
+constexpr auto kOptionNames = sorted_names<kOptions>();
+
 }  // namespace
 
 std::span<const OptionSpec> option_table() { return kOptions; }
+std::span<const FoundOption> option_names() { return kOptionNames; }
 
 }  // namespace dlaunch::cli

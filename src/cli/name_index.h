@@ -1,0 +1,39 @@
+// The names of a table of options, sorted when it is compiled: a start looks some two hundred names up.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "cli/option_spec.h"
+
+namespace dlaunch::cli {
+
+/// Calls `visit` with each space-separated name.
+template <class Visit>
+constexpr void each_name(std::string_view names, Visit visit) {
+  while (!names.empty()) {
+    const size_t end = std::min(names.find(' '), names.size());
+    visit(names.substr(0, end));
+    names.remove_prefix(std::min(end + 1, names.size()));
+  }
+}
+
+template <const auto& table>
+consteval auto sorted_names() {
+  constexpr size_t kCount = [] {
+    size_t count = 0;
+    for (const OptionSpec& spec : table) each_name(spec.names, [&](std::string_view) { ++count; });
+    return count;
+  }();
+  std::array<FoundOption, kCount> names;
+  auto* next = names.begin();
+  for (const OptionSpec& spec : table) {
+    each_name(spec.names,
+              [&](std::string_view name) { *next++ = {&spec, name.substr(name.starts_with('!') ? 1 : 0)}; });
+  }
+  std::ranges::sort(names, {}, &FoundOption::name);
+  return names;
+}
+
+}  // namespace dlaunch::cli
