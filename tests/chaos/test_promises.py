@@ -126,6 +126,10 @@ class Promises(unittest.TestCase):
         self.assert_broken("left behind")
         self.seen.left, self.seen.files = {}, ["/dev/shm/x"]
         self.assert_broken("left behind")
+        self.seen.files = ["head: /dev/shm/ucx_shm_posix_2ef805fc"]
+        self.assert_broken("left behind")
+        self.step.mpi = "mpich"
+        self.assert_broken()
 
 
 class Drawn(unittest.TestCase):
