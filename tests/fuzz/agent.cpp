@@ -21,6 +21,7 @@
 #include <variant>
 
 #include "agent/agent.h"
+#include "agent/job_cgroup.h"
 #include "agent/job_directory.h"
 #include "messages.h"
 #include "sys/io.h"
@@ -53,11 +54,13 @@ class Run {
 
   void run() {
     agent::JobDirectory files;
+    agent::JobCgroup cgroup;
     sys::Fd out(::fcntl(agents_.get(), F_DUPFD_CLOEXEC, 3));
-    agent::Agent agent(io_, std::move(agents_), std::move(out), rlimit{1024, 1024}, files);
+    agent::Agent agent(io_, std::move(agents_), std::move(out), rlimit{1024, 1024}, files, cgroup);
     next(0);
     (void)agent.run();
     files.remove();
+    cgroup.remove();
   }
 
  private:
@@ -75,7 +78,11 @@ class Run {
 
   void send(const wire::Message& message) {
     std::string frame;
-    wire::encode(message, frame);
+    try {
+      wire::encode(message, frame);
+    } catch (const std::length_error&) {  // over what its type may have: nothing that a launcher can send
+      return;
+    }
     const ssize_t took = ::send(link_.get(), frame.data(), frame.size(), MSG_NOSIGNAL);
     if (took != static_cast<ssize_t>(frame.size())) link_.reset();
   }

@@ -63,7 +63,7 @@ class Agents : public transport::Transport {
     require(planned || host.name == kSpare);
     auto [ours, launchers] = sys::make_socketpair();
     sys::set_nonblocking(ours.get());
-    agents_.push_back({std::move(ours), {}});
+    agents_.push_back({std::move(ours), wire::Decoder(wire::Sender::launcher)});
     return transport::Opened{.stream = std::move(launchers)};
   }
   void close() override {}
@@ -72,7 +72,11 @@ class Agents : public transport::Transport {
 
   void send(size_t number, const wire::Message& message) {
     std::string frame;
-    wire::encode(message, frame);
+    try {
+      wire::encode(message, frame);
+    } catch (const std::length_error&) {  // over what its type may have: `encode` cannot say it
+      return;
+    }
     sys::Fd& link = agents_[number].link;
     if (link && ::send(link.get(), frame.data(), frame.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(frame.size())) {
       link.reset();
@@ -135,7 +139,8 @@ class Run {
     job::Policy policy;
     settings.grace = policy.grace = std::chrono::milliseconds(0);
     const sys::Fd null(::open("/dev/null", O_WRONLY | O_CLOEXEC));
-    auto output = output::Output::open(settings.output, launcher::rank_facts(plan), {null.get(), null.get()});
+    output::StandardStreams streams({null.get(), null.get()});
+    auto output = output::Output::open(settings.output, launcher::rank_facts(plan), streams);
     require(output.has_value());
     Agents agents(plan);
     launcher::Hosts links(io_, agents, plan.job_id, settings, {});

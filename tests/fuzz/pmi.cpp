@@ -81,7 +81,7 @@ class Host {
     if ((*line)["cmd"] == "spawn-response") require(line->has("jobid") == ((*line)["rc"] == "0"));
   }
   void answer(const pmi::AskSpawn& ask) {
-    require(!ask.programs.empty() && ask.programs.size() <= pmi::kMostPrograms && ask.pairs.size() % 2 == 0);
+    require(!ask.programs.empty() && ask.programs.size() <= kMostPrograms && ask.pairs.size() % 2 == 0);
     for (size_t i = 0; i < ask.pairs.size(); i += 2) {
       require(!ask.pairs[i].empty() && ask.pairs[i].size() <= 64 && ask.pairs[i + 1].size() <= 1024);
     }

@@ -71,7 +71,7 @@ tl::unexpected<Error> wrong(const string& where, string what, string why) {
 
 /// "Keyword value", "Keyword=value", "Keyword = value".
 Result<ConfigLine> parse_line(string_view text, string where) {
-  const size_t end = std::min(text.find_first_of(" \t\r\f="), text.size());
+  const size_t end = std::min(text.find_first_of(" \t\r="), text.size());
   ConfigLine line{.keyword = to_lower(text.substr(0, end)), .words = {}, .rest = {}, .where = std::move(where)};
   text.remove_prefix(end);
   text = trim(text);
@@ -106,8 +106,9 @@ class Parser {
     int number = 0;
     for (const string& raw : split(read.text, '\n')) {
       ++number;
-      const string_view content = trim(raw);
-      if (content.empty() || content.front() == '#') continue;
+      string_view content = trim(string_view(raw).substr(0, raw.find_last_not_of(" \t\r\f") + 1));
+      if (content.starts_with('=')) content = trim(content.substr(1));  // one more blank to ssh; a second ends the line
+      if (content.empty() || content.front() == '#' || content.front() == '=') continue;
       auto line = parse_line(content, path + ":" + std::to_string(number));
       if (!line) return fail(line.error());
       if (line->keyword == "include") {

@@ -93,6 +93,7 @@ HostKey host_key(const std::string& value) {
 const std::vector<std::string> kHosts = {"node1", "node_2", "gate.example.org", "GATE", "10.0.0.7", "fd00::5", "x"};
 
 const std::vector<std::string> kTexts = {
+    "Host *\n=\n= Port 2222\n== User nobody\n=#x\n=AddressFamily=inet\nUser form\f\n",
     "",
     "HostName %h.example.org\nUser ann\nPort 2222\n",
     "User first\nUser second\nPort 1\nPort 2\n",
