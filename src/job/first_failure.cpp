@@ -15,11 +15,17 @@ bool ended_by_itself(const RankRecord& record) {
   return std::holds_alternative<LeftMpi>(record.status->value());
 }
 
+/// As a rank ends whose peer has gone.
+bool ended_by_peer(const RankRecord& record) {
+  const auto* by = record.status ? std::get_if<Signaled>(&record.status->value()) : nullptr;
+  return record.abort_code || (by && by->signal == SIGPIPE);
+}
+
 }  // namespace
 
 bool before(const RankRecord& one, const RankRecord& other) {
-  if (other.abort_code && ended_by_itself(one)) return one.end_ns < other.end_ns + kReapingNs;
-  if (one.abort_code && ended_by_itself(other)) return one.end_ns + kReapingNs <= other.end_ns;
+  if (ended_by_peer(other) && ended_by_itself(one)) return one.end_ns < other.end_ns + kReapingNs;
+  if (ended_by_peer(one) && ended_by_itself(other)) return one.end_ns + kReapingNs <= other.end_ns;
   return one.end_ns < other.end_ns;
 }
 
