@@ -19,16 +19,16 @@ constexpr void each_name(std::string_view names, Visit visit) {
   }
 }
 
-template <const auto& table>
+template <const auto& Table>
 consteval auto sorted_names() {
   constexpr size_t kCount = [] {
     size_t count = 0;
-    for (const OptionSpec& spec : table) each_name(spec.names, [&](std::string_view) { ++count; });
+    for (const OptionSpec& spec : Table) each_name(spec.names, [&](std::string_view) { ++count; });
     return count;
   }();
   std::array<FoundOption, kCount> names;
   auto* next = names.begin();
-  for (const OptionSpec& spec : table) {
+  for (const OptionSpec& spec : Table) {
     each_name(spec.names,
               [&](std::string_view name) { *next++ = {&spec, name.substr(name.starts_with('!') ? 1 : 0)}; });
   }

@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "cli/option_spec.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming)
 class App;
 class Option;
 }  // namespace CLI
