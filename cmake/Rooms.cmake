@@ -20,12 +20,21 @@ if(DLAUNCH_SANITIZE)
   target_compile_definitions(dlaunch_sanitizer_options PRIVATE DLAUNCH_SANITIZER_REPORTS="${sanitizer_reports}")
 endif()
 
+# dlaunch_layer(NAME SOURCES a.cpp … DEPS base wire …): these sources, and the headers of their names, include headers of
+# their own directory and of DEPS only; tests/layers holds them to it.
+function(dlaunch_layer name)
+  cmake_parse_arguments(LAYER "" "" "SOURCES;DEPS" ${ARGN})
+  list(TRANSFORM LAYER_SOURCES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  set_property(GLOBAL APPEND_STRING PROPERTY DLAUNCH_LAYERS "${name}|${LAYER_SOURCES}|${LAYER_DEPS}\n")
+endfunction()
+
 # dlaunch_room(NAME SOURCES a.cpp … [ALONE b.cpp …] DEPS base wire …)
 # ALONE: sources that are never compiled together with others of the room (CMAKE_UNITY_BUILD, which the release preset
 # sets): their file-local names stand in another source, too, or they need what the static agent must not link.
 function(dlaunch_room name)
   cmake_parse_arguments(ROOM "" "" "SOURCES;ALONE;DEPS;LIBS" ${ARGN})
   add_library(dlaunch_${name} STATIC ${ROOM_SOURCES} ${ROOM_ALONE})
+  dlaunch_layer(${name} SOURCES ${ROOM_SOURCES} ${ROOM_ALONE} DEPS ${ROOM_DEPS})
   if(ROOM_ALONE)
     set_source_files_properties(${ROOM_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()

@@ -19,6 +19,7 @@
 #include "agent/ranks.h"
 #include "agent/surveyor.h"
 #include "agent/sweeper.h"
+#include "base/time.h"
 #include "link/heartbeat.h"
 #include "link/link.h"
 #include "sys/clock.h"
@@ -27,7 +28,6 @@
 namespace dlaunch::agent {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kShortestBeat{10};
 constexpr std::chrono::seconds kSetupWait{15};
 constexpr std::ptrdiff_t kMostNamed = 500;  // processes that are left

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "agent/job_cgroup.h"
+#include "base/time.h"
 #include "sys/descendants.h"
 
 namespace dlaunch::agent {
@@ -37,7 +38,6 @@ class Sweeper {
   bool running() const { return running_; }
 
  private:
-  using Clock = std::chrono::steady_clock;
   void step();
   std::vector<sys::Process> found() const;
   void finish(std::vector<std::string> left);

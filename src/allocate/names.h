@@ -10,13 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/time.h"
 #include "sys/lookup.h"
 
 namespace dlaunch::allocate {
 
 class Names {
  public:
-  using Time = std::chrono::steady_clock::time_point;
   /// Returns when the descriptor is readable, or at the deadline.
   using Wait = std::function<void(const sys::Fd& answered, Time deadline)>;
 

@@ -35,7 +35,7 @@ class Check {
 
   /// The signal that ended it, or 0.
   int run() {
-    const job::Time start = job::Clock::now();
+    const Time start = Clock::now();
     if (const int signal = find_addresses()) return signal;
     if (hosts_.size() > 1) {
       find_peers();
@@ -46,7 +46,7 @@ class Check {
       if (tries > 0) std::this_thread::sleep_for(kBetweenTries);
       if (const int signal = ask_health()) return signal;
     }
-    elapsed_ = job::Clock::now() - start;
+    elapsed_ = Clock::now() - start;
     return 0;
   }
 
@@ -186,7 +186,7 @@ class Check {
   Ways ways_;
   std::vector<NetHost> found_;
   std::vector<Surveyed> last_;  // of the last round
-  job::Duration elapsed_{};
+  Duration elapsed_{};
 };
 
 }  // namespace

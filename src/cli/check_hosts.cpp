@@ -168,7 +168,7 @@ report::CheckedHost checked(const plan::Host& host, const wire::Survey& asked, c
 
 int check_hosts(const Options& options, const plan::Allocation& allocation, output::StandardStreams& streams) {
   if (options.check_ascend) return check_ascend(options, allocation, streams);
-  const job::Time start = job::Clock::now();
+  const Time start = Clock::now();
   const std::vector<plan::App> apps = apps_of(options.request);
   const auto ask = [&](int host) { return question(host, options.request, apps, allocation); };
   Ways ways(options, streams);
@@ -182,7 +182,7 @@ int check_hosts(const Options& options, const plan::Allocation& allocation, outp
     auto& scripts = preflight.hosts.back().scripts;
     std::ranges::move(unstaged_scripts(host, options, allocation), std::back_inserter(scripts));
   }
-  preflight.elapsed = job::Clock::now() - start;
+  preflight.elapsed = Clock::now() - start;
   const int code = report::exit_code(preflight);
   if (options.format == Format::json) return print(streams, report::to_json(preflight), code);
   const int printed = print(streams, report::to_table(preflight), code);

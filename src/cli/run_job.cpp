@@ -64,12 +64,12 @@ std::vector<report::RankOutput> rank_outputs(const output::Output& output, size_
 
 struct Span {
   std::int64_t start_ns = sys::wall_ns();
-  job::Time start = job::Clock::now();
+  Time start = Clock::now();
 };
 
 std::string outcome_text(const Options& options, const plan::Plan& plan, const job::Outcome& outcome,
                          const output::Output& output, const Span& span) {
-  report::Summary summary{plan, outcome, {}, {}, job::Clock::now() - span.start};
+  report::Summary summary{plan, outcome, {}, {}, Clock::now() - span.start};
   summary.shell_there = [&](const plan::Host& host) { return transport::shell_there(options.exec, host); };
   auto who = outcome.first_failure;
   if (outcome.cause == job::Cause::companion_failed) who = static_cast<int>(plan.ranks.size());
@@ -117,7 +117,7 @@ std::optional<Error> cannot_hold(const Options& options, const plan::Plan& plan,
 /// `end_ns`: 0 while the job runs.
 std::string record_text(const plan::Plan& plan, const job::Outcome& outcome, const output::Output& output,
                         const Span& span, std::int64_t end_ns) {
-  const std::chrono::duration<double> wall = job::Clock::now() - span.start;
+  const std::chrono::duration<double> wall = Clock::now() - span.start;
   return report::job_record_json({plan, outcome, plan::to_json(plan), version(), libraries(), span.start_ns, end_ns,
                                   wall.count(), rank_outputs(output, plan.ranks.size())});
 }
@@ -153,8 +153,8 @@ int run_job(const Options& options, plan::Plan& plan, Ways& ways, const std::fun
        },
        [&](const std::string& text) { ways.note(text); },
        [&](const job::Progress& progress) {
-         status.update(status_of(progress, plan), job::Clock::now());
-         status.tick(job::Clock::now());
+         status.update(status_of(progress, plan), Clock::now());
+         status.tick(Clock::now());
        },
        [&](const job::Outcome& outcome) {
          if (plan.binding.report) say(streams, bindings_text(plan, outcome));

@@ -30,7 +30,7 @@ Error interrupted_error(int signal) {
 int interrupted(output::StandardStreams& streams, int signal) { return complain(streams, interrupted_error(signal)); }
 
 std::optional<int> find_slots(Ways& ways, plan::Allocation& allocation, const allocate::HostRequest& asked) {
-  const job::Time start = job::Clock::now();
+  const Time start = Clock::now();
   const auto surveyed = ways.survey(allocation.hosts, [&](int host) -> std::optional<wire::Survey> {
     if (!allocation.hosts[static_cast<size_t>(host)].slots_unknown) return std::nullopt;
     wire::Survey survey;
@@ -46,7 +46,7 @@ std::optional<int> find_slots(Ways& ways, plan::Allocation& allocation, const al
     if (known.facts) fill_in(allocation, i, *known.facts);
   }
   if (lost.empty()) return std::nullopt;
-  say(ways.streams(), report::lost_hosts_text(lost, false, job::Clock::now() - start));
+  say(ways.streams(), report::lost_hosts_text(lost, false, Clock::now() - start));
   return kExitHostLost;
 }
 

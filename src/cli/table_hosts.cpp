@@ -94,7 +94,7 @@ std::optional<Error> add_server_id(const plan::Host& host, const wire::Facts& sa
   return std::nullopt;
 }
 
-Error lost(output::StandardStreams& streams, const std::vector<job::LostHost>& hosts, job::Duration elapsed) {
+Error lost(output::StandardStreams& streams, const std::vector<job::LostHost>& hosts, Duration elapsed) {
   say(streams, report::lost_hosts_text(hosts, false, elapsed));
   return {.where = "rank table",
           .what = "it needs every host",
@@ -106,7 +106,7 @@ Error lost(output::StandardStreams& streams, const std::vector<job::LostHost>& h
 }  // namespace
 
 Result<std::vector<HostFacts>> ask_table_hosts(Ways& ways, const TableQuestion& question) {
-  const job::Time start = job::Clock::now();
+  const Time start = Clock::now();
   const auto surveyed = ways.survey(
       question.hosts, [](int) { return wire::Survey{}; },
       [&](int host, const launcher::Surveyed&) {
@@ -117,7 +117,7 @@ Result<std::vector<HostFacts>> ask_table_hosts(Ways& ways, const TableQuestion& 
   for (size_t i = 0; i < question.hosts.size(); ++i) {
     if (const auto& loss = surveyed.hosts[i].loss) gone.push_back({question.hosts[i].name, loss->why, loss->hint});
   }
-  if (!gone.empty()) return fail(lost(ways.streams(), gone, job::Clock::now() - start));
+  if (!gone.empty()) return fail(lost(ways.streams(), gone, Clock::now() - start));
   allocate::Names names(ways.waiter());
   const auto ask_name = [&](size_t host) {
     if (host < question.hosts.size() && !ranktable::parse_address(question.hosts[host].name)) {

@@ -93,15 +93,15 @@ launcher::Survey::Result Ways::survey(const std::vector<plan::Host>& hosts, laun
         report::Status now;
         now.phase = report::Status::Phase::starting;
         now.missing = fold_names(missing);
-        status.update(now, job::Clock::now());
-        status.tick(job::Clock::now());
+        status.update(now, Clock::now());
+        status.tick(Clock::now());
       },
       std::move(inquiry));
   return survey.run(hosts);
 }
 
 /// Who listens next hears of hosts that are lost meanwhile.
-void Ways::wait_readable(const sys::Fd& fd, allocate::Names::Time deadline) {
+void Ways::wait_readable(const sys::Fd& fd, Time deadline) {
   hosts_.listen({[](int, const wire::Hello&) {},
                  [](int, const launcher::Loss&) {},
                  [](int, const wire::Message&, const std::deque<sys::Fd>&) {},

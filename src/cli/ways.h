@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "allocate/names.h"
+#include "base/time.h"
 #include "cli/options.h"
 #include "launcher/hosts.h"
 #include "launcher/settings.h"
@@ -44,14 +45,14 @@ class Ways {
 
   /// Waits for something else than hosts, which meanwhile hear that we live. This must outlive it.
   allocate::Names::Wait waiter() {
-    return [this](const sys::Fd& fd, allocate::Names::Time deadline) { wait_readable(fd, deadline); };
+    return [this](const sys::Fd& fd, Time deadline) { wait_readable(fd, deadline); };
   }
 
   /// Waits for what was started, each wait bounded. May be called twice.
   void close();
 
  private:
-  void wait_readable(const sys::Fd& fd, allocate::Names::Time deadline);
+  void wait_readable(const sys::Fd& fd, Time deadline);
   std::unique_ptr<transport::Transport> way_elsewhere(const Options& options);
 
   output::StandardStreams& streams_;

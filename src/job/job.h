@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "base/exit_status.h"
+#include "base/time.h"
 #include "base/worlds.h"
 #include "job/outcome.h"
 #include "job/policy.h"

@@ -8,10 +8,6 @@
 
 namespace dlaunch::job {
 
-using Clock = std::chrono::steady_clock;
-using Time = Clock::time_point;
-using Duration = Clock::duration;
-
 struct Policy {
   bool abort_on_failure = true;                      ///< --on-failure abort|continue
   std::chrono::milliseconds grace{5000};             ///< between TERM and KILL

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "job/policy.h"
+#include "base/time.h"
 
 namespace dlaunch::launcher {
 
@@ -16,7 +16,7 @@ class Deadline {
   /// `passed` is to set the next one, should there be one.
   Deadline(asio::io_context& io, std::function<void()> passed) : timer_(io), passed_(std::move(passed)) {}
 
-  void set(std::optional<job::Time> at) {
+  void set(std::optional<Time> at) {
     if (at == at_) return;
     at_ = at;
     if (!at) {
@@ -34,7 +34,7 @@ class Deadline {
  private:
   asio::steady_timer timer_;
   const std::function<void()> passed_;
-  std::optional<job::Time> at_;
+  std::optional<Time> at_;
 };
 
 }  // namespace dlaunch::launcher

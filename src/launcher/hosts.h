@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/time.h"
 #include "launcher/host_link.h"
 #include "launcher/settings.h"
 #include "plan/allocation.h"
@@ -65,7 +66,6 @@ class Hosts {
  private:
   enum class State { waiting, opening, pausing, ready, lost, dropped };
   struct Slot;
-  using Time = std::chrono::steady_clock::time_point;
 
   void open_next();
   void open_one(Slot& slot);

@@ -41,7 +41,7 @@ class Launcher::Impl {
       : io_(io),
         parts_(std::move(parts)),
         facts_(rank_facts(parts_.plan)),
-        job_(parts_.policy, hosts_of_ranks(parts_.plan), host_names(parts_.plan), job::Clock::now()),
+        job_(parts_.policy, hosts_of_ranks(parts_.plan), host_names(parts_.plan), Clock::now()),
         output_(io, parts_.output),
         streams_(io, output_, static_cast<int>(facts_.size()), [this](int rank) { drained(rank); }),
         stdin_(io, STDIN_FILENO, stdin_ranks(),
@@ -71,7 +71,7 @@ class Launcher::Impl {
     output_.start({[this] { streams_.resume(); }, [this] { check_output(); }});
     if (parts_.plan.companion) job_.expect_companion();
     meet_hosts();
-    if (parts_.policy.timeout) output_.hurry(job::Clock::now() + *parts_.policy.timeout);
+    if (parts_.policy.timeout) output_.hurry(Clock::now() + *parts_.policy.timeout);
     deadline_.set(job_.deadline());
     show_progress();
     io_.run();
@@ -226,7 +226,7 @@ class Launcher::Impl {
     if (output.stream < 1 || output.stream > output::kStreams) {
       return host_broken(host, "its agent speaks of a stream that no rank has");
     }
-    job_.heard_output(job::Clock::now());
+    job_.heard_output(Clock::now());
     const std::string why = streams_.received(static_cast<int>(output.rank), static_cast<Stream>(output.stream - 1),
                                               std::move(output.bytes), output.time_ns);
     if (!why.empty()) host_broken(host, why);
@@ -281,7 +281,7 @@ class Launcher::Impl {
   }
 
   // ---- events and actions ----
-  void happened(const job::Event& event) { perform(job_.handle(event, job::Clock::now())); }
+  void happened(const job::Event& event) { perform(job_.handle(event, Clock::now())); }
 
   void perform(const job::Actions& actions) {
     for (const job::Action& action : actions) std::visit([this](const auto& a) { act(a); }, action);
@@ -342,8 +342,8 @@ class Launcher::Impl {
   }
 
   void time_passed() {
-    if (parts_.output.streams().written() != written_) job_.reader_took_some(job::Clock::now());
-    perform(job_.tick(job::Clock::now()));
+    if (parts_.output.streams().written() != written_) job_.reader_took_some(Clock::now());
+    perform(job_.tick(Clock::now()));
   }
 
   // ---- output, time, signals ----

@@ -15,13 +15,13 @@ OutputDriver::OutputDriver(asio::io_context& io, output::Output& output)
       output_(output),
       deadline_(io,
                 [this] {
-                  output_.tick(job::Clock::now());
+                  output_.tick(Clock::now());
                   after_change();
                 }),
       waits_(
           io, [this] { return output_.waiting(); },
           [this](output::FdWriter& writer) {
-            output_.flush(writer, job::Clock::now());
+            output_.flush(writer, Clock::now());
             after_change();
           }),
       files_deadline_(io, [this] { watch_files(); }) {
@@ -39,12 +39,12 @@ void OutputDriver::start(Handlers handlers) {
 }
 
 void OutputDriver::feed(int rank, output::Stream stream, std::string_view bytes, std::int64_t wall_ns) {
-  output_.feed(rank, stream, bytes, job::Clock::now(), wall_ns);
+  output_.feed(rank, stream, bytes, Clock::now(), wall_ns);
   after_change();
 }
 
 void OutputDriver::end(int rank, output::Stream stream) {
-  output_.end(rank, stream, job::Clock::now());
+  output_.end(rank, stream, Clock::now());
   after_change();
 }
 
@@ -72,7 +72,7 @@ void OutputDriver::ranks_ended() {
   watch_files();
 }
 
-void OutputDriver::hurry(job::Time at) {
+void OutputDriver::hurry(Time at) {
   if (!hurry_at_ || at < *hurry_at_) hurry_at_ = at;
   if (ranks_ended_) watch_files();
 }
@@ -88,11 +88,11 @@ void OutputDriver::watch_files() {
     watch_.reset();
     return files_deadline_.set({});
   }
-  const job::Time now = job::Clock::now();
+  const Time now = Clock::now();
   const std::uint64_t progress = output_.files_progress();
   if (!watch_) watch_ = Watch{now, now, progress};
   if (std::exchange(watch_->progress, progress) != progress) watch_->moved = now;
-  job::Time until = watch_->moved + kFilesWait;
+  Time until = watch_->moved + kFilesWait;
   if (hurry_at_) until = std::min(until, std::max(*hurry_at_, watch_->since) + kHurriedFilesWait);
   if (now < until) return files_deadline_.set(std::min(until, now + kFilesLook));
   output_.give_up_files(now);

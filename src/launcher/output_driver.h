@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 
+#include "base/time.h"
 #include "launcher/deadline.h"
 #include "launcher/readiness.h"
 #include "launcher/write_waits.h"
@@ -41,7 +42,7 @@ class OutputDriver {
   /// No rank runs any more: files that take nothing are given up from now on.
   void ranks_ended();
   /// The job has no time left, or none from `at` on.
-  void hurry(job::Time at = job::Clock::now());
+  void hurry(Time at = Clock::now());
   /// All has ended; handlers.failed is called once the files are settled, or given up.
   void finish_files(std::optional<int> failed);
   bool files_settled() const { return output_.files_settled(); }
@@ -58,12 +59,12 @@ class OutputDriver {
   std::optional<Readiness> news_;
   Deadline files_deadline_;
   struct Watch {
-    job::Time since;
-    job::Time moved;
+    Time since;
+    Time moved;
     std::uint64_t progress;
   };
   std::optional<Watch> watch_;  // while files are waited for
-  std::optional<job::Time> hurry_at_;
+  std::optional<Time> hurry_at_;
   bool ranks_ended_ = false;
   Handlers handlers_;
   bool changing_ = false;

@@ -5,11 +5,12 @@
 #include <chrono>
 #include <optional>
 
+#include "base/time.h"
+
 namespace dlaunch::link {
 
 class Heartbeat {
  public:
-  using Time = std::chrono::steady_clock::time_point;
   static constexpr int kMisses = 3;
 
   Heartbeat(std::chrono::milliseconds interval, Time now) : interval_(interval), heard_(now), asked_(now) {}

@@ -1,4 +1,5 @@
 #include "link/pipe_reader.h"
+#include "base/time.h"
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
@@ -13,8 +14,6 @@
 
 namespace dlaunch::link {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr size_t kTerminalHides = 128u << 10;  // what a terminal may hold and not count; more than its buffers
 constexpr size_t kTurn = 256u << 10;  // then others have theirs: of many busy pipes none may keep the loop long

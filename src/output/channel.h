@@ -9,12 +9,11 @@
 #include <string>
 #include <string_view>
 
-#include "job/policy.h"
+#include "base/time.h"
 #include "output/writer.h"
 
 namespace dlaunch::output {
 
-using job::Time;
 
 /// How long a partial line waits for its rest.
 inline constexpr std::chrono::milliseconds kPartialIdle{100};

@@ -12,13 +12,12 @@
 #include <vector>
 
 #include "base/error.h"
-#include "job/policy.h"
+#include "base/time.h"
 #include "output/settings.h"
 #include "output/standard_streams.h"
 
 namespace dlaunch::output {
 
-using job::Time;
 class FdWriter;
 
 /// What labels and file names may say of a rank.

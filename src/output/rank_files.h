@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/time.h"
 #include "output/channel.h"
 #include "output/disk.h"
 #include "output/output.h"

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/time.h"
 #include "output/channel.h"
 #include "output/label.h"
 

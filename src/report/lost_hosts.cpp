@@ -10,7 +10,7 @@
 
 namespace dlaunch::report {
 
-std::string lost_hosts_text(const std::vector<job::LostHost>& lost, bool started, job::Duration elapsed) {
+std::string lost_hosts_text(const std::vector<job::LostHost>& lost, bool started, Duration elapsed) {
   Lines lines;
   const std::string after = " after " + duration_text(elapsed);
   if (lost.size() == 1) {

@@ -4,14 +4,14 @@
 #include <string>
 #include <vector>
 
+#include "base/time.h"
 #include "job/outcome.h"
-#include "job/policy.h"
 
 namespace dlaunch::report {
 
 /// Whole lines, each starting with "dlaunch: ": hosts with the same reason in one, the reason with the most hosts last.
 /// `started`: ranks ran there.
-std::string lost_hosts_text(const std::vector<job::LostHost>& lost, bool started, job::Duration elapsed);
+std::string lost_hosts_text(const std::vector<job::LostHost>& lost, bool started, Duration elapsed);
 
 /// The command that ends what a job left on a host, whoever may run it there: only processes that hold exactly this id
 /// in their environment. `shell_there`: what runs the script on its stdin on that host.

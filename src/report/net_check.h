@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "base/time.h"
 #include "job/outcome.h"
-#include "job/policy.h"
 
 namespace dlaunch::report {
 
@@ -31,7 +31,7 @@ struct NetHost {
 struct NetCheck {
   std::vector<NetHost> hosts = {};
   std::vector<job::LostHost> lost = {};
-  job::Duration elapsed{};
+  Duration elapsed{};
 };
 
 /// 0: every device reaches its peer; kExitHostLost: a host could not be reached; 1: else.

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "job/policy.h"
+#include "base/time.h"
 
 namespace dlaunch::report {
 
@@ -45,7 +45,7 @@ struct CheckedHost {
 
 struct Preflight {
   std::vector<CheckedHost> hosts;
-  job::Duration elapsed{};
+  Duration elapsed{};
 };
 
 /// Something to know or to mend, of all hosts that have it.

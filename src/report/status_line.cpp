@@ -30,7 +30,7 @@ std::string short_name(int signal) {
   return name.starts_with("SIG") ? name.substr(3) : name;
 }
 
-std::string ending_text(const Status& status, job::Time now) {
+std::string ending_text(const Status& status, Time now) {
   const size_t n = status.waiting.size();
   std::string sent = "KILL sent";
   if (status.kill_at) {
@@ -43,7 +43,7 @@ std::string ending_text(const Status& status, job::Time now) {
 
 }  // namespace
 
-std::string status_text(const Status& status, job::Time now) {
+std::string status_text(const Status& status, Time now) {
   switch (status.phase) {
     case Phase::running:
       return {};
@@ -65,7 +65,7 @@ StatusLine::~StatusLine() {
   streams_.before_showing({});
 }
 
-void StatusLine::update(Status status, job::Time now) {
+void StatusLine::update(Status status, Time now) {
   if (!terminal_ || status == status_) return;
   if (status.phase != status_.phase) {
     clear();
@@ -77,12 +77,12 @@ void StatusLine::update(Status status, job::Time now) {
   tick(now);
 }
 
-std::optional<job::Time> StatusLine::deadline() const {
+std::optional<Time> StatusLine::deadline() const {
   if (!terminal_ || status_.phase == Phase::running) return std::nullopt;
   return due_;
 }
 
-void StatusLine::tick(job::Time now) {
+void StatusLine::tick(Time now) {
   if (!terminal_ || status_.phase == Phase::running || now < due_) return;
   due_ = now + kCountdown;
   std::string text = printable(status_text(status_, now));

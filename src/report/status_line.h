@@ -8,8 +8,8 @@
 #include <set>
 #include <string>
 
+#include "base/time.h"
 #include "base/worlds.h"
-#include "job/policy.h"
 #include "output/standard_streams.h"
 
 namespace dlaunch::report {
@@ -20,18 +20,18 @@ struct Status {
   Phase phase = Phase::running;  ///< nothing is shown while the ranks run
   int started = 0;               ///< starting: so many ranks of `total`
   int total = 0;
-  std::string missing{};               ///< starting: the hosts that are not ready, folded
-  std::string remark{};                ///< starting: shown behind the rest
-  std::set<int> waiting{};             ///< ending: for these ranks (ids)
-  Worlds worlds{};                     ///< of these ids
-  int signal = 0;                      ///< ending: sent to the ranks, while `kill_at` is to come
-  std::optional<job::Time> kill_at{};  ///< ending: KILL comes then; none: it was sent
+  std::string missing{};          ///< starting: the hosts that are not ready, folded
+  std::string remark{};           ///< starting: shown behind the rest
+  std::set<int> waiting{};        ///< ending: for these ranks (ids)
+  Worlds worlds{};                ///< of these ids
+  int signal = 0;                 ///< ending: sent to the ranks, while `kill_at` is to come
+  std::optional<Time> kill_at{};  ///< ending: KILL comes then; none: it was sent
   bool operator==(const Status&) const = default;
 };
 
 /// "starting: waiting for node[3-5]"; "starting: 12 of 64 ranks (64 ranks on 2 CPUs: they will share cores)"; "ending:
 /// waiting for 3 ranks (TERM sent, KILL in 4 s): 5,9,12"; empty for none. PURE.
-std::string status_text(const Status& status, job::Time now);
+std::string status_text(const Status& status, Time now);
 
 class StatusLine {
  public:
@@ -44,11 +44,11 @@ class StatusLine {
   StatusLine(const StatusLine&) = delete;
   StatusLine& operator=(const StatusLine&) = delete;
 
-  void update(Status status, job::Time now);
+  void update(Status status, Time now);
 
   /// When tick() must be called at the latest.
-  std::optional<job::Time> deadline() const;
-  void tick(job::Time now);
+  std::optional<Time> deadline() const;
+  void tick(Time now);
 
   /// Takes the line off the terminal; the next tick() that is due brings it back.
   void clear();
@@ -62,7 +62,7 @@ class StatusLine {
   const int fd_;
   const bool terminal_;
   Status status_;
-  job::Time due_;      // of the next drawing
+  Time due_;           // of the next drawing
   std::string shown_;  // what stands on the terminal; empty: nothing
 };
 

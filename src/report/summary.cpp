@@ -236,7 +236,7 @@ std::string formatted(const char* format, double number) {
 
 }  // namespace
 
-std::string duration_text(job::Duration duration) {
+std::string duration_text(Duration duration) {
   const double seconds = std::chrono::duration<double>(duration).count();
   if (seconds < 0.995) return formatted("%.2f s", seconds);
   if (seconds < 59.95) return formatted("%.1f s", seconds);

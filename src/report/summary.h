@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/time.h"
 #include "job/outcome.h"
-#include "job/policy.h"
 #include "plan/plan.h"
 
 namespace dlaunch::report {
@@ -18,7 +18,7 @@ struct Summary {
   const job::Outcome& outcome;
   std::vector<std::string> last_words;  ///< of the first failing rank, or of the companion that failed; may be empty
   std::string log_path;                 ///< its stderr file; empty without one
-  job::Duration elapsed{};              ///< of the whole job
+  Duration elapsed{};                   ///< of the whole job
   /// What runs the script on its stdin on a host. Asked only for hosts that were not reached again.
   std::function<std::string(const plan::Host&)> shell_there = {};
 };
@@ -28,7 +28,7 @@ struct Summary {
 std::string failure_summary(const Summary& summary);
 
 /// "0.03 s", "12.4 s", "3 min 5 s", "2 h 7 min".
-std::string duration_text(job::Duration duration);
+std::string duration_text(Duration duration);
 
 /// The one thing to do about a rank that did not start; empty when the error says it all. `has_path`: the rank's
 /// environment has a PATH.

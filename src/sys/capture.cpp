@@ -12,12 +12,11 @@
 #include <cstring>
 #include <utility>
 
+#include "base/time.h"
 #include "sys/io.h"
 
 namespace dlaunch::sys {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr size_t kMostOutput = 64u << 10;
 constexpr std::chrono::milliseconds kKillWait{500};  // more is uninterruptible sleep: it is left to init

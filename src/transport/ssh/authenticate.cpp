@@ -115,7 +115,7 @@ class Login {
       add(skipped_, "the ssh agent (" + trouble + ")");
     if (!socket) return false;
     Watchdog::Guard guard = connection_.watchdog.watch(socket.get());
-    guard.expires_at(Watchdog::Clock::now() + route_.limit);
+    guard.expires_at(Clock::now() + route_.limit);
     lib_.ssh_set_agent_socket(session_, socket.release());
     add(tried_, std::to_string(keys.size()) + (keys.size() == 1 ? " key" : " keys") + " of the ssh agent");
     for (size_t refusals = 0; refusals < keys.size(); ++refusals) {

@@ -56,7 +56,7 @@ class Resolution {
     config.host_name = to_lower(host_name());
     config.user = settings_.user.empty() ? surroundings_.user : settings_.user;
     config.port = settings_.port.value_or(22);
-    config.family = settings_.family.value_or(Family::any);
+    config.family = settings_.family.value_or(AddressFamily::any);
     config.identities_only = settings_.identities_only.value_or(false);
     config.public_keys = settings_.public_keys.value_or(true) &&
                          settings_.preferred.value_or("publickey").find("publickey") != string::npos;

@@ -14,8 +14,8 @@
 
 #include "base/error.h"
 #include "transport/host_key.h"
+#include "transport/ssh/address_family.h"
 #include "transport/ssh/algorithms.h"
-#include "transport/ssh/connect.h"
 
 namespace dlaunch::transport::ssh {
 
@@ -66,7 +66,7 @@ struct HostConfig {
   bool hash_known_hosts = false;
   std::string revoked_host_keys;  ///< a file; empty: none
   Algorithms algorithms;
-  Family family = Family::any;
+  AddressFamily family = AddressFamily::any;
   std::vector<std::string> notes;
   Unread unread;
 };

@@ -183,9 +183,9 @@ class Taker {
 
   Result<void> set_family(const ConfigLine& line) {
     const string value = to_lower(line.words.front());
-    if (value == "any") return first(into_.family, Family::any);
-    if (value == "inet") return first(into_.family, Family::ipv4);
-    if (value == "inet6") return first(into_.family, Family::ipv6);
+    if (value == "any") return first(into_.family, AddressFamily::any);
+    if (value == "inet") return first(into_.family, AddressFamily::inet);
+    if (value == "inet6") return first(into_.family, AddressFamily::inet6);
     return wrong_line(line, "is none of any, inet, inet6");
   }
 

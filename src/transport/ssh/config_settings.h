@@ -8,9 +8,9 @@
 
 #include "base/error.h"
 #include "transport/host_key.h"
+#include "transport/ssh/address_family.h"
 #include "transport/ssh/algorithms.h"
 #include "transport/ssh/config_file.h"
-#include "transport/ssh/connect.h"
 
 namespace dlaunch::transport::ssh {
 
@@ -31,7 +31,7 @@ struct HostSettings {
   std::optional<bool> hash_known;
   std::optional<int> connect_timeout;
   std::optional<HostKey> host_key;
-  std::optional<Family> family;
+  std::optional<AddressFamily> family;
   std::vector<std::string> identities;
   std::vector<std::string> certificates;
   std::optional<std::vector<std::string>> user_known;

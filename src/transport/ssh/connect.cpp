@@ -13,12 +13,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/time.h"
 #include "transport/ssh/resolve.h"
 
 namespace dlaunch::transport::ssh {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kHeadStart{250};
 constexpr int kUnsent = 128 << 10;  // that a slow line may leave in the kernel, where it would outlive us
 

@@ -6,11 +6,10 @@
 #include <string>
 
 #include "sys/fd.h"
+#include "transport/ssh/address_family.h"
 #include "transport/transport.h"
 
 namespace dlaunch::transport::ssh {
-
-enum class Family { any, ipv4, ipv6 };
 
 struct Connected {
   sys::Fd socket;       ///< blocking; TCP_NODELAY, keepalive
@@ -21,7 +20,7 @@ struct Target {
   std::string name;
   int port = 22;
   bool renamed = false;  ///< it is not what the user calls the host, and belongs into a message
-  Family family = Family::any;
+  AddressFamily family = AddressFamily::any;
 };
 
 /// Both phases, name and connection, may take `limit`.

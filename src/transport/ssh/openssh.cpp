@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/time.h"
 #include "sys/fd.h"
 #include "sys/io.h"
 #include "transport/command.h"
@@ -18,8 +19,6 @@
 
 namespace dlaunch::transport::ssh {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr size_t kLongestAnswer = 1u << 20;
 constexpr std::chrono::milliseconds kEnds{500};

@@ -25,7 +25,9 @@ int milliseconds_until(std::chrono::steady_clock::time_point deadline) {
 tl::expected<sys::Addresses, WayEnd> resolve(const Target& target, std::chrono::steady_clock::time_point deadline,
                                              int ended) {
   sys::Name name{.name = target.name, .port = target.port};
-  name.family = target.family == Family::ipv4 ? AF_INET : target.family == Family::ipv6 ? AF_INET6 : AF_UNSPEC;
+  name.family = target.family == AddressFamily::inet    ? AF_INET
+                : target.family == AddressFamily::inet6 ? AF_INET6
+                                                        : AF_UNSPEC;
   sys::LookedUp found = sys::look_up_numeric(name);
   if (found.error == EAI_NONAME) {
     name.flags = AI_ADDRCONFIG;

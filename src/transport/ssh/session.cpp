@@ -60,7 +60,7 @@ class Session {
     return {.what = "the ssh connection was lost", .why = why, .hint = "", .retry = Retry::soon};
   }
 
-  void begin_phase() { parts_.guard.expires_at(Watchdog::Clock::now() + parts_.route.limit); }
+  void begin_phase() { parts_.guard.expires_at(Clock::now() + parts_.route.limit); }
 
   void set(ssh_options_e option, const void* value) { lib_.ssh_options_set(session_, option, value); }
 

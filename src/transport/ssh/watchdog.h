@@ -5,6 +5,7 @@
 #include <chrono>
 #include <memory>
 
+#include "base/time.h"
 #include "sys/fd.h"
 #include "sys/thread.h"
 
@@ -12,7 +13,6 @@ namespace dlaunch::transport::ssh {
 
 class Watchdog {
  public:
-  using Clock = std::chrono::steady_clock;
   static constexpr Clock::time_point kNever = Clock::time_point::max();
 
   /// Watches one socket for as long as it lives. Its thread's own; the watchdog may end before it.

@@ -21,7 +21,7 @@ TEST(Names, HaveTheAddressesThatTheSystemKnows) {
 
 TEST(Names, AreAskedForOnce) {
   int waits = 0;
-  Names names([&](const sys::Fd& answered, Names::Time deadline) {
+  Names names([&](const sys::Fd& answered, Time deadline) {
     ++waits;
     sys::wait_readable(answered, deadline);
   });

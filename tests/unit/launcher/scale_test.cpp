@@ -60,7 +60,7 @@ job::Job job_of(const plan::Plan& plan) {
   std::vector<std::string> names;
   for (const plan::Rank& rank : plan.ranks) host_of_rank.push_back(rank.host);
   for (const plan::PlannedHost& planned : plan.hosts) names.push_back(planned.host.name);
-  return {{}, std::move(host_of_rank), std::move(names), job::Time{}};
+  return {{}, std::move(host_of_rank), std::move(names), Time{}};
 }
 
 struct Story {
@@ -69,7 +69,7 @@ struct Story {
   job::Job job = job_of(plan);
 
   int ranks() const { return static_cast<int>(plan.ranks.size()); }
-  void say(const job::Event& event) { (void)job.handle(event, job::Time{}); }
+  void say(const job::Event& event) { (void)job.handle(event, Time{}); }
   void start() {
     for (int host = 0; host < hosts; ++host) say(job::HostReady{host});
     for (int rank = 0; rank < ranks(); ++rank) say(job::RankStarted{rank, 100 + rank, 1, ""});

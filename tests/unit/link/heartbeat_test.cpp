@@ -6,11 +6,11 @@ namespace dlaunch::link {
 namespace {
 
 using namespace std::chrono_literals;
-const Heartbeat::Time kStart{1000s};
+const Time kStart{1000s};
 
 /// Asked once an interval, and then.
-bool dead_at(Heartbeat& heartbeat, Heartbeat::Time from, Heartbeat::Time then) {
-  for (Heartbeat::Time at = from; at < then; at += heartbeat.interval()) {
+bool dead_at(Heartbeat& heartbeat, Time from, Time then) {
+  for (Time at = from; at < then; at += heartbeat.interval()) {
     if (heartbeat.dead(at)) return true;
   }
   return heartbeat.dead(then);

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 using Phase = Status::Phase;
 using testing::EndsWith;
 
-const job::Time kNow{1000s};
+const Time kNow{1000s};
 
 Status starting(int started) { return {.phase = Phase::starting, .started = started, .total = 64}; }
 

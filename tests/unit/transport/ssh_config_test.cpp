@@ -82,7 +82,9 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-std::string family(Family family) { return family == Family::any ? "any" : family == Family::ipv4 ? "inet" : "inet6"; }
+std::string family(AddressFamily family) {
+  return family == AddressFamily::any ? "any" : family == AddressFamily::inet ? "inet" : "inet6";
+}
 
 /// As `ssh -G` tells it. A host key that is to be asked about is, without anybody to ask, strict.
 HostKey host_key(const std::string& value) {

@@ -1,0 +1,8 @@
+// ssh_config's AddressFamily.
+#pragma once
+
+namespace dlaunch::transport::ssh {
+
+enum class AddressFamily { any, inet, inet6 };
+
+}  // namespace dlaunch::transport::ssh

@@ -1,0 +1,64 @@
+"""Which layer of the project includes which. CMake writes a line for each: NAME|SOURCE;SOURCE…|DEP;DEP…
+
+A header belongs to the layer that has the source of its name. One without a source belongs to its directory: it may include
+what any layer of the directory may, and who may include one of them may include it."""
+import pathlib
+import re
+from dataclasses import dataclass
+
+INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
+
+
+@dataclass
+class Layer:
+    name: str
+    sources: list
+    deps: set
+
+
+def read_layers(text):
+    lines = (line.split("|") for line in text.splitlines())
+    return [Layer(name, [pathlib.Path(source) for source in sources.split(";")], set(filter(None, deps.split(";"))))
+            for name, sources, deps in lines]
+
+
+def directory_of(path, root):
+    """The first directory below the root that has the layer's CMakeLists.txt: src/pmix of src/pmix/bridge/gate.cpp."""
+    return path.relative_to(root).parts[0]
+
+
+def escapes(layers, root):
+    """(layer, other layer, file, included file) of each include that no CMakeLists.txt names."""
+    owner, together = {}, {}
+    for layer in layers:
+        for source in layer.sources:
+            owner[source] = owner[source.with_suffix(".h")] = {layer.name}
+            together.setdefault(directory_of(source, root), set()).add(layer.name)
+    deps = {layer.name: layer.deps | {layer.name} for layer in layers}
+
+    def owners(path):
+        return owner.get(path) or together.get(directory_of(path, root), set())
+
+    for path in sorted([*root.rglob("*.cpp"), *root.rglob("*.h")]):
+        mine = owners(path)
+        seen = set().union(*(deps[name] for name in mine))
+        for included in INCLUDE.findall(path.read_text()):
+            theirs = owners(root / included) if (root / included).exists() else set()
+            if theirs and not theirs & seen:
+                yield "/".join(sorted(mine)), "/".join(sorted(theirs)), str(path.relative_to(root)), included
+
+
+def circles(layers):
+    """The names of layers that depend on themselves by others."""
+    deps = {layer.name: layer.deps for layer in layers}
+
+    def reached(name):
+        seen, ahead = set(), list(deps[name])
+        while ahead:
+            dep = ahead.pop()
+            if dep not in seen:
+                seen.add(dep)
+                ahead += deps.get(dep, ())
+        return seen
+
+    return [name for name in deps if name in reached(name)]
