@@ -82,7 +82,9 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{{"--wdir", "", "p"}, {"--wdir: the path is empty"}},
         Refusal{{"--report=", "p"}, {"--report: the path is empty"}},
         Refusal{{"--tag-output=maybe", "p"}, {"--tag-output: \"maybe\" is neither true nor false"}},
-        Refusal{{"-vvv", "p"}, {"did you mean -vv?"}},
+        Refusal{{"--pty=", "p"}, {"--pty: \"\" is neither true nor false"}},
+        Refusal{{"--pty={}", "p"}, {"--pty: \"{}\" is neither true nor false"}},
+        Refusal{{"--label={}", "p"}, {"--label: "}}, Refusal{{"-vvv", "p"}, {"did you mean -vv?"}},
         Refusal{{"--nooversubscribe=true", "p"}, {"--nooversubscribe: takes no value"}},
         Refusal{{"-v=2", "p"}, {"-v: takes no value"}}, Refusal{{"--help=x"}, {"--help: takes no value"}}));
 

@@ -58,6 +58,13 @@ TEST(Preferences, TheFileIsReadAsToml) {
   EXPECT_TRUE(options.output.pty);
 }
 
+TEST(Preferences, WordsAndNumbersThatTomlHasNotMayStandWithoutQuotes) {
+  const Options options = with_config("color = never # c\nverbose = 01\non-failure = continue").options({"p"});
+  EXPECT_EQ(options.output.color, output::Color::never);
+  EXPECT_EQ(options.verbosity, 1);
+  EXPECT_FALSE(options.policy.abort_on_failure);
+}
+
 struct BadConfig {
   std::string text;
   std::string where;
@@ -85,7 +92,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{"label = \"\\q\"", "1: ", "escape"}, BadConfig{"pty = maybe", "1: ", "neither true nor false"},
         BadConfig{"grace = 1\ngrace = 2", "2: ", "grace is set twice"},
         BadConfig{"\n\ngrace = soon", "3: grace", "\"soon\" is not a number of seconds"},
-        BadConfig{"= 1", "1: ", "unknown name"}));
+        BadConfig{"= 1", "1: ", "unknown name"}, BadConfig{"grace = 1 2", "1: ", "at column 11"},
+        BadConfig{"grace = [1]", "1: ", "the value must be"}, BadConfig{"pty.x = 1", "1: ", "tables"},
+        BadConfig{"color = never\ngrac = 1", "2: ", "did you mean grace?"},
+        BadConfig{"label = \"\xff\"", "1: ", "UTF-8"}));
 
 TEST(Preferences, TheFileIsFoundByXdgHomeOptionOrVariable) {
   Front front;

@@ -53,7 +53,22 @@ TEST(RanktableArguments, Help) {
   }
 }
 
+TEST(RanktableArguments, HelpIsOfTheCommandThatWasNamed) {
+  const auto of_make = std::get<RanktableHelp>(*parse_ranktable({"make", "--help"})).text;
+  EXPECT_THAT(of_make, testing::StartsWith("Usage: dlaunch ranktable make [options]\n"));
+  EXPECT_THAT(of_make, HasSubstr("--server_ip IP"));
+  const auto of_all = std::get<RanktableHelp>(*parse_ranktable({"-h"})).text;
+  EXPECT_THAT(of_all, testing::AllOf(HasSubstr("dlaunch ranktable check FILE..."), HasSubstr("--server_ip IP")));
+}
+
+TEST(RanktableArguments, EndAtTwoDashes) {
+  const auto check = parse_ranktable({"check", "-", "--", "--product"});
+  ASSERT_TRUE(check);
+  EXPECT_THAT(std::get<RanktableCheck>(*check).files, ElementsAre("-", "--product"));
+}
+
 TEST(RanktableArguments, Refuse) {
+  EXPECT_THAT(error({"merge", "f", "--outptu", "x"}), HasSubstr("did you mean --output?"));
   EXPECT_THAT(error({}), HasSubstr("what to do was not said"));
   EXPECT_THAT(error({"chekc"}), HasSubstr("there is no \"chekc\""));
   EXPECT_THAT(error({"check"}), HasSubstr("no file was named"));
