@@ -63,7 +63,6 @@ class StallingSshd(HostsCase):
 
     def test_after_every_byte(self):
         total = self.passed_whole()
-        # Behind the last of them the job may have ended well.
         points = range(total - 200) if ALL else sorted({0, 1, 20, *range(45, total - 200, total // 10)})
         self.name_lines(points)
         for start in range(0, len(points), 24):
@@ -79,7 +78,11 @@ class StallingSshd(HostsCase):
         for after in points:
             with self.subTest(after=after):
                 result, seconds = results[after]
-                self.assert_told(result, 125, f"after{after}")
+                if result.returncode == 0:  # the ranks' end came through; what the agent says behind it may be missing
+                    self.assertEqual(result.stdout, b"here\nthere\n")
+                    self.assertRegex(result.stderr, rf"^(dlaunch: could not confirm the end of: after{after}: .*\n)?$".encode())
+                else:
+                    self.assert_told(result, 125, f"after{after}")
                 self.assertLess(seconds, CONNECT + max(ANSWER, SILENT) + 10)
 
 
