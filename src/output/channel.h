@@ -14,7 +14,6 @@
 
 namespace dlaunch::output {
 
-
 /// How long a partial line waits for its rest.
 inline constexpr std::chrono::milliseconds kPartialIdle{100};
 /// A write of a pipe's atomic size or more need not end where its writer meant to stop: block-buffered programs cut
