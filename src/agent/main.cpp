@@ -22,6 +22,7 @@
 #include "agent/preparer.h"
 #include "agent/sweeper.h"
 #include "base/exit_status.h"
+#include "base/time.h"
 #include "sys/descendants.h"
 #include "sys/io.h"
 #include "sys/limits.h"
@@ -31,7 +32,7 @@ namespace {
 namespace agent = dlaunch::agent;
 namespace sys = dlaunch::sys;
 
-using Clock = std::chrono::steady_clock;
+using dlaunch::Clock;
 constexpr std::chrono::seconds kOrphanGrace{3};  // the launcher's own grace died with the worker
 constexpr std::chrono::seconds kLongJob{1};      // to which a look around adds nothing
 constexpr int kStoppedTicks = 20;                // seconds: three missed heartbeats and a little
