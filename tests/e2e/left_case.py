@@ -1,10 +1,11 @@
 """What tests share that kill both processes of an agent at one blow."""
 import contextlib
 import pathlib
+import re
 import subprocess
 
 from hosts_case import HostsCase
-from support import kill_together
+from support import kill_together, wait_until
 
 # A child in a session of its own, and a daemon that ignores what is sent to be polite. None dies with its rank.
 DAEMONS = '(trap "" HUP TERM INT; setsid sleep 1000 &); setsid sleep 1000 & echo up; '
@@ -44,3 +45,16 @@ class LeftCase(HostsCase):
         self.assert_told(result, 125, f"nothing of the job is left on {name}")
         self.assertNotIn(b"may still run", result.stderr)
         self.assertLess(took, 15)
+
+    def assert_ended_by_the_command(self, result, number):
+        """What the job left on a host whose link is down ends by the command of the last line, once the link is up."""
+        said = result.stderr.decode().splitlines()
+        command = re.fullmatch(rf"dlaunch: +(echo .* \| ssh node{number} sh)", said[-1])
+        self.assertTrue(command, said)
+        self.assertNotEqual(self.host(number).find("sleep"), [])
+        self.host(number).link_up()
+        done = self.bed.head.run(["sh", "-c", command[1]])
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertTrue(wait_until(lambda: not self.host(number).find("sleep"), 5))
+        for host in self.bed.hosts.values():  # what was cut waits for TCP to give up
+            host.kill_sshd()

@@ -126,14 +126,7 @@ class Cgroup(LeftCase):
         self.kill_agents(2)
         result, _ = self.finish(job, 60)
         self.assert_exit(result, 125)
-        command = re.fullmatch(r"dlaunch: +(echo .* \| ssh node2 sh)", result.stderr.decode().splitlines()[-1])
-        self.assertNotEqual(self.host(2).find("sleep"), [])
-        self.host(2).link_up()
-        done = self.bed.head.run(["sh", "-c", command[1]])
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertTrue(wait_until(lambda: not self.host(2).find("sleep"), 5))
-        for host in self.bed.hosts.values():  # what was cut waits for TCP to give up
-            host.kill_sshd()
+        self.assert_ended_by_the_command(result, 2)
 
     def test_agents_of_an_ordinary_user(self):
         """Each login is in a control group of its own. Where that is his, so is one of the job; where it is not, who holds

@@ -1,11 +1,10 @@
 """What is left on a host when both processes of its agent are killed at one blow: another agent ends it, or the last
 lines say how."""
-import re
 
 import support
 from hosts_case import lines
 from left_case import LIVES, PIPES, LeftCase, environment
-from support import kill_together, wait_until
+from support import kill_together
 
 
 class Left(LeftCase):
@@ -56,15 +55,7 @@ class Left(LeftCase):
         self.assert_told(result, 125, "processes of the job may still run on node2")
         said = lines(result.stderr)
         self.assertIn("may still run on node2", said[-2])
-        command = re.fullmatch(r"dlaunch: +(echo .* \| ssh node2 sh)", said[-1])
-        self.assertTrue(command, said)
-        self.assertNotEqual(self.host(2).find("sleep"), [])
-        self.host(2).link_up()
-        done = self.bed.head.run(["sh", "-c", command[1]])
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertTrue(wait_until(lambda: not self.host(2).find("sleep"), 5))
-        for host in self.bed.hosts.values():  # what was cut waits for TCP to give up
-            host.kill_sshd()
+        self.assert_ended_by_the_command(result, 2)
 
     def test_here(self):
         job = self.start("-n", 1, "--grace", 1, *LIVES, **PIPES)
