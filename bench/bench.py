@@ -26,6 +26,7 @@ def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=f"{ROOT}/build/release", help="the build with the floors and dlaunch")
     parser.add_argument("--dlaunch", default=os.environ.get("DLAUNCH"), help="the binary; default: the build's")
+    parser.add_argument("--before", metavar="BINARY", help="pair dlaunch with another build of it, and with nobody else")
     parser.add_argument("--only", action="append", default=[], metavar="KEY", help="rows whose key begins so")
     parser.add_argument("--rounds", type=int, help="instead of each row's own number")
     parser.add_argument("--quick", action="store_true", help="a smoke run: one round, one try at hangs")
@@ -34,8 +35,8 @@ def options():
     parser.add_argument("--soak", type=int, default=0, metavar="N", help="also run `dlaunch -n 64 true` N times")
     parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
     chosen = parser.parse_args()
-    if chosen.write and (chosen.only or chosen.quick):
-        parser.error("--write keeps a whole run: not with --only or --quick")
+    if chosen.write and (chosen.only or chosen.quick or chosen.before):
+        parser.error("--write keeps a whole run: not with --only, --quick or --before")
     if chosen.quick:
         chosen.rounds, chosen.hang_tries = 1, min(1, chosen.hang_tries)
     return chosen
@@ -132,6 +133,8 @@ def measure_all(launchers, programs, scratch, files, chosen):
         if bed:
             all_rows += ssh_rows.ssh_rows(launchers, programs, bed)
             all_rows += mpi_rows.mpi_ssh_rows(ssh_rows.Ways(launchers, programs, bed), libraries)
+        if chosen.before:
+            all_rows = [row.paired_with(launchers.dlaunch, chosen.before) for row in all_rows if "dlaunch" in row.contestants]
         for row in all_rows:
             if not chosen.only or any(row.key.startswith(key) for key in chosen.only):
                 progress(f"{row.key} …")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import rows
 
-COLUMNS = ("dlaunch", "floor", "Hydra", "Open MPI", "ssh")
+COLUMNS = ("dlaunch", "before", "floor", "Hydra", "Open MPI", "ssh")
 BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
 
 
@@ -148,10 +148,11 @@ def facts(launchers):
 
 
 def markdown(results, machine, notes):
+    columns = [column for column in COLUMNS if any(column in result.row.contestants for result in results)]
     text = ["; ".join(machine) + ".", "",
-            "| work | goal | " + " | ".join(COLUMNS) + " | dlaunch is | met |", "|---" * (len(COLUMNS) + 4) + "|"]
+            "| work | goal | " + " | ".join(columns) + " | dlaunch is | met |", "|---" * (len(columns) + 4) + "|"]
     for result in results:
-        cells = [result.row.title, result.goal(), *(result.figure(column) for column in COLUMNS), result.ratios(), result.met()]
+        cells = [result.row.title, result.goal(), *(result.figure(column) for column in columns), result.ratios(), result.met()]
         text.append("| " + " | ".join(cells) + " |")
     text += ["", *notes] if notes else []
     return "\n".join(text)

@@ -5,7 +5,7 @@ an empty cell.
 """
 import os
 import shutil
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Callable, Optional
 
 MIB = 1 << 20
@@ -61,6 +61,13 @@ class Row:
     cpu_a_host: Optional[float] = None  # seconds of the launcher's CPU a host at most
     tries: int = 1                      # a run that hangs in what is run, not in the launcher, is made again
     hangs: dict = field(default_factory=dict)  # column -> Contestant run only to count its hangs
+
+    def paired_with(self, dlaunch, before):
+        """The same work, for `dlaunch` and another build of it alone."""
+        own = self.contestants["dlaunch"]
+        words, verify = ([before if word == dlaunch else word for word in argv or []] for argv in (own.argv, own.verify))
+        other = replace(own, argv=words, verify=verify or None)
+        return replace(self, contestants={"dlaunch": own, "before": other}, goal=None, hangs={})
 
 
 class Launchers:
