@@ -23,10 +23,12 @@ constexpr size_t kPageSize = 4096;
 constexpr size_t kSlotsPerPage = kPageSize / sizeof(SpawnFailure);
 
 /// All back to default before the mask is lifted: a signal must not reach the agent's handlers in the child.
-void reset_signals() {
+/// `no_handlers`: the kernel has taken them off; SIGPIPE, which the agent ignores, is left.
+void reset_signals(bool no_handlers) {
   struct sigaction action{};
   action.sa_handler = SIG_DFL;
-  for (int signal = 1; signal < SIGRTMIN; ++signal) {
+  ::sigaction(SIGPIPE, &action, nullptr);
+  for (int signal = 1; signal < SIGRTMIN && !no_handlers; ++signal) {
     if (signal != SIGKILL && signal != SIGSTOP) ::sigaction(signal, &action, nullptr);
   }
   sigset_t none;
@@ -55,28 +57,32 @@ bool prepare(const Launch& launch, pid_t parent, SpawnStep& step) {
   return ::chdir(launch.wdir) == 0;
 }
 
-[[noreturn]] void become(const Launch& launch, pid_t parent, SpawnFailure& failure) {
+[[noreturn]] void become(const Launch& launch, pid_t parent, bool no_handlers, SpawnFailure& failure) {
   SpawnStep step = SpawnStep::session;
   if (prepare(launch, parent, step)) {
     step = SpawnStep::exec;
-    reset_signals();
+    reset_signals(no_handlers);
     ::execve(launch.path, launch.argv, launch.envp);
   }
   failure = {step, errno};
   ::_exit(kExecFailed);
 }
 
-/// As fork(). Where the kernel, a filter or a right is missing, the child is in our control group.
-pid_t clone_child(const Launch& launch) {
+/// As fork(), without our handlers. Where the kernel, a filter or a right is missing, the child has them and is in our
+/// control group.
+pid_t clone_child(const Launch& launch, bool& no_handlers) {
   const unsigned long flags = launch.wait ? CLONE_VFORK : 0;
+  clone_args asked{};
+  asked.flags = flags | CLONE_CLEAR_SIGHAND;
+  asked.exit_signal = SIGCHLD;
   if (launch.cgroup >= 0) {
-    clone_args asked{};
-    asked.flags = flags | CLONE_INTO_CGROUP;
-    asked.exit_signal = SIGCHLD;
+    asked.flags |= CLONE_INTO_CGROUP;
     asked.cgroup = static_cast<unsigned>(launch.cgroup);
-    const auto pid = static_cast<pid_t>(::syscall(SYS_clone3, &asked, sizeof asked));
-    if (pid >= 0) return pid;
   }
+  no_handlers = true;
+  const auto pid = static_cast<pid_t>(::syscall(SYS_clone3, &asked, sizeof asked));
+  if (pid >= 0) return pid;
+  no_handlers = false;
   return static_cast<pid_t>(::syscall(SYS_clone, SIGCHLD | flags, 0, 0, 0, 0));
 }
 
@@ -103,8 +109,9 @@ Spawner::Child Spawner::spawn(const Launch& launch) {
   sigset_t before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_BLOCK, &all, &before);
-  const pid_t pid = clone_child(launch);
-  if (pid == 0) become(launch, parent, *slot);
+  bool no_handlers = false;
+  const pid_t pid = clone_child(launch, no_handlers);
+  if (pid == 0) become(launch, parent, no_handlers, *slot);
   const int error = errno;
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return {pid, pid < 0 ? error : 0, slot};

@@ -108,6 +108,11 @@ int show_hosts(StandardStreams& streams, const Options& options, const plan::All
   return print(streams, options.format == Format::json ? plan::to_json(allocation) : plan::to_table(allocation), 0);
 }
 
+bool starts_here_alone(const Options& options, const plan::Allocation& allocation) {
+  const bool starts = options.verb == Verb::run && !options.dry_run && !options.show_env;
+  return starts && allocation.hosts.size() == 1 && allocation.hosts.front().local;
+}
+
 int run_options(StandardStreams& streams, Options options) {
   options.request.job_id = make_job_id();
   const auto remarks = follow_table_file(options);
@@ -128,6 +133,9 @@ int run_options(StandardStreams& streams, Options options) {
   if (plan::needs_slots(options.verb == Verb::hosts ? plan::Request{} : options.request, *allocation)) {
     ways.emplace(options, streams);
     if (const auto failed = find_slots(*ways, *allocation, options.hosts)) return *failed;
+  } else if (starts_here_alone(options, *allocation)) {
+    ways.emplace(options, streams);
+    ways->hosts().open(allocation->hosts);  // its agent starts while the job is planned
   }
   if (options.verb == Verb::hosts) return show_hosts(streams, options, *allocation);
   return show_or_run(streams, options, *allocation, ways);

@@ -4,7 +4,6 @@
 
 #include "base/text.h"
 #include "cli/open_files.h"
-#include "cli/pmix_program.h"
 #include "cli/say.h"
 #include "cli/version.h"
 #include "launcher/frames.h"
@@ -15,6 +14,7 @@
 #include "report/summary.h"
 #include "report/write_file.h"
 #include "sys/clock.h"
+#include "sys/installed.h"
 #include "sys/limits.h"
 #include "transport/remote_command.h"
 
@@ -22,6 +22,8 @@ namespace dlaunch::cli {
 namespace {
 
 using output::Stream;
+
+constexpr char kPmixProgram[] = "dlaunch-pmix";
 
 report::Status status_of(const job::Progress& progress, const plan::Plan& plan) {
   report::Status status;
@@ -96,7 +98,7 @@ WayElsewhere way_elsewhere(const Options& options) {
 /// Refuses what would fail later.
 Result<std::unique_ptr<output::Output>> open_output(const Options& options, const plan::Plan& plan,
                                                     output::StandardStreams& streams) {
-  if (options.request.mpi == plan::Mpi::pmix && pmix_program().empty()) {
+  if (options.request.mpi == plan::Mpi::pmix && sys::installed_program(kPmixProgram).empty()) {
     return fail({"--mpi pmix", "this build of dlaunch has no PMIx", "", "build it where libpmix-dev is installed"});
   }
   const std::uint64_t need = open_files_needed(plan, options.output, way_elsewhere(options));
@@ -162,7 +164,7 @@ int run_job(const Options& options, plan::Plan& plan, Ways& ways, const std::fun
            record.write_early(record_text(plan, outcome, **output, span, 0));  // for who attaches
        },
        before_start, [&](const std::vector<int>& ranks_of_host) { return cannot_hold(options, plan, ranks_of_host); },
-       pmix_program()});
+       sys::installed_program(kPmixProgram)});
   job::Outcome outcome = launcher.run();
   ways.close();
   const std::string told = outcome_text(options, plan, outcome, **output, span);

@@ -105,6 +105,7 @@ void Hosts::open_one(Slot& slot) {
   set_up(*slot.link);
 }
 
+/// At once: the loop may not run yet.
 void Hosts::set_up(HostLink& link) const {
   wire::Setup setup;
   setup.job_id = job_id_;
@@ -112,6 +113,7 @@ void Hosts::set_up(HostLink& link) const {
   setup.grace_ms = static_cast<std::uint32_t>(settings_.grace.count());
   setup.hand_over = link.passes_fds();
   link.send(setup);
+  link.flush();
 }
 
 std::unique_ptr<HostLink> Hosts::open_again(int host, HostLink::Handlers handlers, std::string& why) {

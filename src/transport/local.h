@@ -1,4 +1,5 @@
-// The agent of this machine: a child of the launcher, run from the copy inside it. Owned by `main`. Should the agent's
+// The agent of this machine: a child of the launcher, run from the file that is installed with it or, where that is not
+// this launcher's own, from the copy inside it. Owned by `main`. Should the agent's
 // own two processes be killed, the launcher is the third line: orphans of the job fall to it, and close() ends them.
 #pragma once
 

@@ -1,5 +1,8 @@
 """Starting programs: exit codes, everybody's output, and what is said of a program that cannot be started."""
 import os
+import pathlib
+import shutil
+from unittest import mock
 
 import support
 from support import Case, program, sh
@@ -95,6 +98,54 @@ class Basics(Case):
         result = self.run_dlaunch("-n", 2, "--lable", "true")
         self.assert_exit(result, 2)
         self.assertIn(b"--label", result.stderr)
+
+
+class WhichAgent(Case):
+    """The file that is installed, if it is this build's and nobody else could have written it; else one in memory."""
+    IN_MEMORY = "/memfd:dlaunch-agent (deleted)"
+
+    def setUp(self):
+        super().setUp()
+        self.copy = self.dir / "bin" / "dlaunch"
+        self.copy.parent.mkdir()
+        shutil.copy(support.DLAUNCH, self.copy)
+        self.agent = self.copy.with_name("dlaunch-agent")
+
+    def agent_of(self, dlaunch):
+        with mock.patch("support.DLAUNCH", str(dlaunch)):
+            return self.assert_succeeds("-n", 1, *sh("readlink /proc/$PPID/exe")).decode().strip()
+
+    def plant(self, change=lambda agent: None):
+        self.agent.unlink(missing_ok=True)
+        shutil.copy(pathlib.Path(support.DLAUNCH).with_name("dlaunch-agent"), self.agent)
+        change(self.agent)
+        return self.agent_of(self.copy)
+
+    def test_the_installed_one_runs(self):
+        self.assertEqual(self.plant(), str(self.agent))
+        self.assertEqual(self.agent_of(support.DLAUNCH), str(pathlib.Path(support.DLAUNCH).with_name("dlaunch-agent").resolve()))
+
+    def test_dlaunch_alone_brings_its_own(self):
+        self.assertEqual(self.agent_of(self.copy), self.IN_MEMORY)
+
+    def test_another_one_does_not_run(self):
+        def other_build(agent):
+            with agent.open("r+b") as file:
+                file.seek(0x200)
+                file.write(bytes(0x200))
+
+        def fifo(agent):
+            agent.unlink()
+            os.mkfifo(agent, 0o755)
+
+        changes = {"another build": other_build, "longer": lambda agent: agent.write_bytes(agent.read_bytes() + b"x"),
+                   "a script": lambda agent: agent.write_text("#!/bin/sh\nexit 9\n"), "a pipe": fifo,
+                   "that all may write": lambda agent: agent.chmod(0o757), "not for execution": lambda agent: agent.chmod(0o644)}
+        if os.getuid() == 0:
+            changes["somebody else's"] = lambda agent: os.chown(agent, 65534, -1)
+        for what, change in changes.items():
+            with self.subTest(what):
+                self.assertEqual(self.plant(change), self.IN_MEMORY)
 
 
 if __name__ == "__main__":
