@@ -52,10 +52,10 @@ bool StubAgent::answer(const wire::Message& message, std::string& out) const {
 void StubAgent::run_rank(const wire::Spawn& spawn, std::string& out) const {
   wire::encode(wire::Started{spawn.rank, facts_.pid, facts_.time_ns, 0, {}}, out);
   if (spawn.out == wire::StreamMode::pipe) {
-    wire::encode(wire::Output{spawn.rank, 1, facts_.time_ns, facts_.host + '\n'}, out);
-    wire::encode(wire::Output{spawn.rank, 1, facts_.time_ns, {}}, out);
+    wire::encode(wire::OutputData{spawn.rank, 1, facts_.time_ns, facts_.host + '\n'}, out);
+    wire::encode(wire::OutputData{spawn.rank, 1, facts_.time_ns, {}}, out);
   }
-  if (spawn.err == wire::StreamMode::pipe) wire::encode(wire::Output{spawn.rank, 2, facts_.time_ns, {}}, out);
+  if (spawn.err == wire::StreamMode::pipe) wire::encode(wire::OutputData{spawn.rank, 2, facts_.time_ns, {}}, out);
   wire::encode(wire::Ended{spawn.rank, 0, false, facts_.time_ns}, out);
 }
 

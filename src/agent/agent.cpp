@@ -13,12 +13,12 @@
 #include <optional>
 #include <utility>
 
+#include "agent/command_runner.h"
+#include "agent/host_inspector.h"
 #include "agent/identity.h"
-#include "agent/inquirer.h"
-#include "agent/preparer.h"
 #include "agent/ranks.h"
-#include "agent/surveyor.h"
-#include "agent/sweeper.h"
+#include "agent/reaper.h"
+#include "agent/workdir_setup.h"
 #include "base/time.h"
 #include "link/heartbeat.h"
 #include "link/link.h"
@@ -113,8 +113,8 @@ class Agent::Impl {
     });
   }
 
-  void on(wire::Survey& survey) { surveyor_.look(std::move(survey)); }
-  void on(wire::Inquire& inquire) { inquirer_.ask(std::move(inquire)); }
+  void on(wire::QueryHost& survey) { surveyor_.look(std::move(survey)); }
+  void on(wire::RunCommands& inquire) { inquirer_.ask(std::move(inquire)); }
   void on(wire::Layout& layout) {
     cgroup_.make(setup_.job_id);
     ranks_.configure(layout, setup_.hand_over);
@@ -123,9 +123,9 @@ class Agent::Impl {
   void on(wire::Stage& stage) {
     if (!preparer_.stage(stage)) launcher_lost("it sends more files than it was granted");
   }
-  void on(wire::File& file) { ranks_.keep(file); }
+  void on(wire::JobFile& file) { ranks_.keep(file); }
   void on(wire::MpiWorld& world) { ranks_.serve_mpi(world); }
-  void on(wire::Shared& shared) { ranks_.shared(shared); }
+  void on(wire::FenceOut& shared) { ranks_.shared(shared); }
   void on(wire::NameAnswer& answer) { ranks_.name_answered(answer); }
   void on(wire::SpawnAnswer& answer) { ranks_.spawn_answered(answer); }
   void on(wire::PmixProgram& program) { ranks_.pmix().program(program); }
@@ -218,13 +218,13 @@ class Agent::Impl {
   link::Link link_;
   asio::signal_set signals_;
   asio::steady_timer timer_;
-  Sweeper sweeper_;
+  Reaper sweeper_;
   JobDirectory& files_;
   JobCgroup& cgroup_;
-  Preparer preparer_;
+  WorkdirSetup preparer_;
   Ranks ranks_;
-  Surveyor surveyor_;
-  Inquirer inquirer_;
+  HostInspector surveyor_;
+  CommandRunner inquirer_;
   wire::Setup setup_;
   std::optional<link::Heartbeat> heartbeat_;
   bool said_clean_ = false;

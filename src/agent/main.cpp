@@ -19,8 +19,8 @@
 #include "agent/agent.h"
 #include "agent/job_cgroup.h"
 #include "agent/job_directory.h"
-#include "agent/preparer.h"
-#include "agent/sweeper.h"
+#include "agent/reaper.h"
+#include "agent/workdir_setup.h"
 #include "base/exit_status.h"
 #include "base/time.h"
 #include "sys/descendants.h"
@@ -75,7 +75,7 @@ int work(pid_t guardian, agent::JobDirectory& files, agent::JobCgroup& cgroup) {
 
 int sweep(const agent::JobCgroup& cgroup) {
   asio::io_context io(1);
-  agent::Sweeper sweeper(io, cgroup);
+  agent::Reaper sweeper(io, cgroup);
   int code = kBroken;
   sweeper.start(kOrphanGrace, [&](const std::vector<std::string>& left) { code = left.empty() ? 0 : kBroken; });
   io.run();

@@ -1,4 +1,5 @@
 #include "agent/rank_dirs.h"
+#include "base/try.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -135,18 +136,16 @@ Result<TakenDirs> take_rank_dirs(const wire::Prepare& asked) {
   TakenDirs taken;
   for (size_t i = 0; i < asked.dirs.size(); ++i) {
     if (i < asked.bases.size()) {
-      if (auto ok = check_base(asked.bases[i]); !ok) return fail(ok.error());
+      TRY(check_base(asked.bases[i]));
     }
-    auto marker = look_at(asked.dirs[i], asked.kept);
-    if (!marker) return fail(marker.error());
-    taken.used = taken.used || *marker;
-    taken.locks.push_back(*std::move(marker));
+    auto marker = TRY(look_at(asked.dirs[i], asked.kept));
+    taken.used = taken.used || marker;
+    taken.locks.push_back(std::move(marker));
   }
   for (size_t i = 0; i < asked.dirs.size(); ++i) {
     if (taken.locks[i]) continue;
-    auto marker = make(asked.dirs[i]);
-    if (!marker) return fail(marker.error());
-    taken.locks[i] = *std::move(marker);
+    auto marker = TRY(make(asked.dirs[i]));
+    taken.locks[i] = std::move(marker);
   }
   return taken;
 }

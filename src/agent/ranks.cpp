@@ -15,6 +15,7 @@
 #include "agent/program.h"
 #include "agent/stdin_feeder.h"
 #include "agent/topology.h"
+#include "base/try.h"
 #include "plan/binding.h"
 #include "plan/mpi.h"
 #include "plan/slot_list.h"
@@ -151,12 +152,11 @@ Result<std::vector<std::vector<std::uint32_t>>> Ranks::bind(const wire::Layout& 
   request.cores_per_rank = static_cast<int>(layout.cores_per_rank);
   request.if_supported = layout.if_supported;
   if (request.bind_to == plan::BindTo::none || layout.local_ranks == 0) return {};
-  const auto topology = read_topology();
-  if (!topology) return fail(topology.error());
+  const auto topology = TRY(read_topology());
   if (request.bind_to != plan::BindTo::device) {
-    return plan::bind_ranks(*topology, request, static_cast<int>(layout.local_ranks), layout.oversubscribe);
+    return plan::bind_ranks(topology, request, static_cast<int>(layout.local_ranks), layout.oversubscribe);
   }
-  NearDevices near = bind_near_devices(*topology, layout);
+  NearDevices near = bind_near_devices(topology, layout);
   if (!near.note.empty()) link_.send(wire::Log{wire::Log::kWarning, near.note});
   return std::move(near.cpus);
 }
@@ -167,7 +167,7 @@ void Ranks::serve_mpi(const wire::MpiWorld& world) {
   world_ranks_ = world.size;
 }
 
-void Ranks::keep(const wire::File& file) {
+void Ranks::keep(const wire::JobFile& file) {
   const auto path = files_.keep(file.name, file.bytes);
   if (path) {
     file_variables_.push_back(file.variable + '=' + *path);
@@ -284,7 +284,7 @@ void Ranks::launch(const wire::Spawn& spawn, const Start& start, const std::vect
   const sys::Fd mpi = has_mpi ? mpi_.connect(spawn.rank, spawn.app) : sys::Fd();
   if (has_mpi && !mpi) return refuse(spawn.rank, errno, "cannot make its MPI connection");
   launch.mpi = mpi.get();
-  const Spawner::Child child = fork_rank(launch);
+  const ProcessSpawner::Child child = fork_rank(launch);
   if (child.pid < 0) return refuse(spawn.rank, child.error, step_text(SpawnStep::fork, child.error, start));
   Rank& rank = ranks_[spawn.rank];
   rank.pid = child.pid;
@@ -298,7 +298,7 @@ void Ranks::launch(const wire::Spawn& spawn, const Start& start, const std::vect
   connect(spawn.rank, rank, stdio);
 }
 
-Spawner::Child Ranks::fork_rank(const Launch& launch) {
+ProcessSpawner::Child Ranks::fork_rank(const Launch& launch) {
   const RankOomScore::Raised raised(oom_score_);
   return spawner_.spawn(launch);
 }
@@ -345,9 +345,9 @@ void Ranks::carry(std::uint32_t id, Rank& rank, std::uint8_t stream, sys::Fd fd)
   consumer.data = [this, id, &rank, index, stream](std::string_view bytes) {
     if (discarding_) return;
     rank.credit[index] -= static_cast<std::uint32_t>(bytes.size());
-    link_.send(wire::Output{id, stream, sys::wall_ns(), std::string(bytes)});
+    link_.send(wire::OutputData{id, stream, sys::wall_ns(), std::string(bytes)});
   };
-  consumer.closed = [this, id, stream] { link_.send(wire::Output{id, stream, sys::wall_ns(), {}}); };
+  consumer.closed = [this, id, stream] { link_.send(wire::OutputData{id, stream, sys::wall_ns(), {}}); };
   rank.readers[index] = std::make_unique<link::PipeReader>(io_, std::move(fd), scratch_, std::move(consumer));
 }
 
@@ -364,7 +364,8 @@ void Ranks::refuse(std::uint32_t rank, int error, const std::string& what) {
     mpi_.ended(rank);
     pmix_.ended(rank);
   }
-  link_.send(wire::NotStarted{rank, static_cast<std::uint32_t>(error), what.substr(0, kLongestReason), sys::wall_ns()});
+  link_.send(
+      wire::SpawnFailed{rank, static_cast<std::uint32_t>(error), what.substr(0, kLongestReason), sys::wall_ns()});
 }
 
 void Ranks::signal(int signal) {
@@ -389,7 +390,7 @@ void Ranks::reaped(pid_t pid, int wait_status) {
   }
   const bool in_pmix = pmix_.ended(id);
   const bool in_mpi = (mpi_.ended(id) || in_pmix) && !told_to_end_;
-  if (const auto failure = Spawner::failure(rank.failure)) {
+  if (const auto failure = ProcessSpawner::failure(rank.failure)) {
     return refuse(id, failure->error,
                   step_text(failure->step, failure->error, {programs_.at(rank.app), rank.path, rank.directory, {}}));
   }

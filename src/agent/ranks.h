@@ -16,10 +16,10 @@
 
 #include "agent/job_cgroup.h"
 #include "agent/job_directory.h"
-#include "agent/mpi.h"
 #include "agent/oom.h"
-#include "agent/pmix.h"
-#include "agent/spawner.h"
+#include "agent/pmi_service.h"
+#include "agent/pmix_service.h"
+#include "agent/process_spawner.h"
 #include "agent/stdio.h"
 #include "base/error.h"
 #include "link/link.h"
@@ -42,7 +42,7 @@ class Ranks {
   /// Before all else: how ranks are bound, and what their streams may send at first.
   void configure(const wire::Layout& layout, bool hand_over);
   /// From now on a program's ranks find it by its variable.
-  void keep(const wire::File& file);
+  void keep(const wire::JobFile& file);
   void serve_mpi(const wire::MpiWorld& world);
   void describe(wire::Program&& program);
   /// Answers NotStarted or Started.
@@ -52,10 +52,10 @@ class Ranks {
   void granted(const wire::Credit& credit);
   void resize(const wire::WindowSize& size);
   void signal(int signal);
-  void shared(const wire::Shared& shared) { mpi_.shared(shared); }
+  void shared(const wire::FenceOut& shared) { mpi_.shared(shared); }
   void name_answered(const wire::NameAnswer& answer) { mpi_.name_answered(answer); }
   void spawn_answered(const wire::SpawnAnswer& answer) { mpi_.spawn_answered(answer); }
-  Pmix& pmix() { return pmix_; }
+  PmixService& pmix() { return pmix_; }
 
   /// Answers Ended, or NotStarted where the program could not be executed; ignores children that are no ranks.
   void reaped(pid_t pid, int wait_status);
@@ -71,7 +71,7 @@ class Ranks {
   std::vector<std::string> own_environment(const wire::Spawn& spawn) const;
   Result<std::vector<std::uint32_t>> cpus_for(const wire::Spawn& spawn);
   void launch(const wire::Spawn& spawn, const Start& start, const std::vector<std::uint32_t>& cpus, Stdio& stdio);
-  Spawner::Child fork_rank(const Launch& launch);
+  ProcessSpawner::Child fork_rank(const Launch& launch);
   void connect(std::uint32_t id, Rank& rank, Stdio& stdio);
   void feed(std::uint32_t id, Rank& rank, Stdio& stdio);
   void carry(std::uint32_t id, Rank& rank, std::uint8_t stream, sys::Fd fd);
@@ -82,10 +82,10 @@ class Ranks {
   const rlimit open_files_;
   JobDirectory& files_;
   const JobCgroup& cgroup_;
-  Spawner spawner_;
+  ProcessSpawner spawner_;
   const RankOomScore oom_score_;
-  Mpi mpi_;
-  Pmix pmix_;
+  PmiService mpi_;
+  PmixService pmix_;
   std::uint32_t local_ranks_ = 0;  // that Layout counts
   std::uint32_t world_ranks_ = 0;  // of the newest world; 0: no MPI is served
   bool hand_over_ = false;

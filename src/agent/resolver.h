@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "agent/spawner.h"
+#include "agent/process_spawner.h"
 
 namespace dlaunch::agent {
 
@@ -45,7 +45,7 @@ class Resolver {
 
   asio::io_context& io_;
   const rlimit open_files_;
-  Spawner spawner_;
+  ProcessSpawner spawner_;
   std::string getent_;
   asio::steady_timer deadline_;
   std::vector<std::string> names_;

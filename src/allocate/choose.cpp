@@ -5,9 +5,10 @@
 
 #include "allocate/device_filter.h"
 #include "allocate/local.h"
+#include "allocate/name_resolver.h"
 #include "allocate/named.h"
-#include "allocate/names.h"
 #include "allocate/this_machine.h"
+#include "base/try.h"
 
 namespace dlaunch::allocate {
 namespace {
@@ -18,9 +19,8 @@ Result<Named> named_hosts(const HostRequest& request, const std::vector<std::str
   if (!request.list.empty()) return Named{request.list, Repeated::slots_add_up};
   if (!request.hostfile.empty()) return Named{request.hostfile, Repeated::one_slot_each};
   if (!request.ignore_resource_manager) {
-    auto managed = read_resource_manager(environment, read_file);
-    if (!managed) return fail(managed.error());
-    if (*managed) return Named{**std::move(managed), Repeated::slots_add_up};
+    auto managed = TRY(read_resource_manager(environment, read_file));
+    if (managed) return Named{*std::move(managed), Repeated::slots_add_up};
   }
   return Named{request.default_hostfile, Repeated::one_slot_each};
 }
@@ -100,18 +100,17 @@ Result<plan::Allocation> choose_allocation(const HostRequest& request, const std
   auto allocation =
       local_allocation(environment, request.fake_devices, request.count_cores ? Count::cores : Count::cpus);
   if (!allocation) return allocation;
-  Names names;
+  NameResolver names;
   const Resolve resolve = [&names](const std::string& name) { return names.addresses(name); };
-  auto named = named_hosts(request, environment, read_file);
-  if (!named) return fail(named.error());
-  if (request.one_slot_each) say_one_slot(*named);
-  if (named->entries.empty() && request.one_slot_each) {
+  auto named = TRY(named_hosts(request, environment, read_file));
+  if (request.one_slot_each) say_one_slot(named);
+  if (named.entries.empty() && request.one_slot_each) {
     allocation->hosts.front().slots = 1;
     allocation->hosts.front().slots_from = "nobody names more";
   }
-  if (!named->entries.empty()) {
+  if (!named.entries.empty()) {
     const OwnNames own = own_names(environment);
-    allocation = allocation_of(*named, plan::Host(allocation->hosts.front()),
+    allocation = allocation_of(named, plan::Host(allocation->hosts.front()),
                                [&](const std::string& name) { return is_this_machine(name, own, resolve); });
     if (!allocation) return allocation;
   }
@@ -121,11 +120,11 @@ Result<plan::Allocation> choose_allocation(const HostRequest& request, const std
     allocation->notes.emplace_back("-H was given too, so the hostfile is not used");
   }
   if (request.no_local) {
-    if (auto ok = leave_out_local(*allocation); !ok) return fail(ok.error());
+    TRY(leave_out_local(*allocation));
   }
   set_agent_path(*allocation, request.agent_path);
-  if (auto ok = use_only(*allocation, request.devices); !ok) return fail(ok.error());
-  if (auto ok = filter(*allocation, request, environment, resolve); !ok) return fail(ok.error());
+  TRY(use_only(*allocation, request.devices));
+  TRY(filter(*allocation, request, environment, resolve));
   if (request.max_slots) limit_slots(*allocation, *request.max_slots);
   return allocation;
 }

@@ -5,7 +5,9 @@
 #include <unordered_map>
 
 #include "allocate/host_name.h"
+#include "base/nth.h"
 #include "base/text.h"
+#include "base/try.h"
 
 namespace dlaunch::allocate {
 namespace {
@@ -81,18 +83,15 @@ Result<std::vector<Choice>> read_choices(const plan::Allocation& allocation, std
   const HostIndex index(allocation, means_here);
   std::vector<Choice> choices(allocation.hosts.size());
   for (const std::string& item : split(text, '@')) {
-    const auto word = parse_host_word(trim(item));
-    if (!word) return fail(word.error());
+    const auto word = TRY(parse_host_word(trim(item)));
     std::optional<Devices> devices;
-    if (word->has_count) {
-      auto read = read_devices(word->count, item, "write host:0,2@host2");
-      if (!read) return fail(read.error());
-      devices = *std::move(read);
+    if (word.has_count) {
+      auto read = TRY(read_devices(word.count, item, "write host:0,2@host2"));
+      devices = std::move(read);
     }
-    for (const std::string& name : word->names) {
-      const auto found = index.find(name);
-      if (!found) return fail(found.error());
-      Choice& choice = choices[*found];
+    for (const std::string& name : word.names) {
+      const auto found = TRY(index.find(name));
+      Choice& choice = choices[found];
       if (choice.named) return wrong("\"" + name + "\" is named twice", "write its devices with commas: host:0,2");
       choice = {.named = true, .devices = devices};
     }
@@ -120,7 +119,7 @@ Result<void> apply(plan::Host& host, Filter filter, const Devices& named) {
   if (host.devices.empty()) {
     return wrong("the devices of " + host.name + " are not known", "write devices= after it in the hostfile");
   }
-  if (auto ok = check_there(host, named); !ok) return ok;
+  TRY(check_there(host, named));
   std::erase_if(host.devices, [&](int device) { return std::ranges::find(named, device) != named.end(); });
   host.devices_from += ", --exclude";
   return {};
@@ -136,7 +135,7 @@ void keep_in_pool(plan::Pool& pool, const std::vector<int>& places) {
     kept.slots.push_back(pool.slots[i]);
   }
   for (const int host : pool.sequence) {
-    if (places[static_cast<size_t>(host)] >= 0) kept.sequence.push_back(places[static_cast<size_t>(host)]);
+    if (nth(places, host) >= 0) kept.sequence.push_back(nth(places, host));
   }
   pool = std::move(kept);
 }
@@ -162,7 +161,7 @@ Result<std::vector<int>> parse_devices(std::string_view text) {
 
 Result<void> use_devices(plan::Allocation& allocation, const std::vector<int>& devices) {
   for (plan::Host& host : allocation.hosts) {
-    if (auto ok = include(host, devices, "--devices"); !ok) return ok;
+    TRY(include(host, devices, "--devices"));
   }
   return {};
 }
@@ -178,7 +177,7 @@ bool keep_only(plan::Allocation& allocation, const std::vector<bool>& keep) {
   allocation.hosts = std::move(hosts);
   std::vector<int> sequence;
   for (const int host : allocation.sequence) {
-    if (places[static_cast<size_t>(host)] >= 0) sequence.push_back(places[static_cast<size_t>(host)]);
+    if (nth(places, host) >= 0) sequence.push_back(nth(places, host));
   }
   allocation.sequence = std::move(sequence);
   for (plan::Pool& pool : allocation.pools) keep_in_pool(pool, places);
@@ -187,17 +186,16 @@ bool keep_only(plan::Allocation& allocation, const std::vector<bool>& keep) {
 
 Result<void> filter_devices(plan::Allocation& allocation, Filter filter, std::string_view text,
                             const MeansHere& means_here) {
-  const auto choices = read_choices(allocation, text, means_here);
-  if (!choices) return fail(choices.error());
-  std::vector<bool> keep(choices->size(), filter == Filter::exclude);
-  for (size_t i = 0; i < choices->size(); ++i) {
-    const Choice& choice = (*choices)[i];
+  const auto choices = TRY(read_choices(allocation, text, means_here));
+  std::vector<bool> keep(choices.size(), filter == Filter::exclude);
+  for (size_t i = 0; i < choices.size(); ++i) {
+    const Choice& choice = (choices)[i];
     if (!choice.named) continue;
     if (!choice.devices) {
       keep[i] = filter == Filter::include;
       continue;
     }
-    if (auto ok = apply(allocation.hosts[i], filter, *choice.devices); !ok) return ok;
+    TRY(apply(allocation.hosts[i], filter, *choice.devices));
     keep[i] = !allocation.hosts[i].devices.empty();
   }
   if (!keep_only(allocation, keep)) return wrong("leaves no host to run on", "exclude less");

@@ -2,6 +2,7 @@
 
 #include "allocate/host_name.h"
 #include "base/text.h"
+#include "base/try.h"
 
 namespace dlaunch::allocate {
 namespace {
@@ -40,16 +41,15 @@ Result<std::vector<HostEntry>> parse_host_list(std::string_view text) {
                    .why = "",
                    .hint = "write hosts with commas between, as node1:8,node2:8"});
     }
-    const auto word = parse_host_word(item);
-    if (!word) return fail(word.error());
+    const auto word = TRY(parse_host_word(item));
     HostEntry entry;
     entry.from = "-H";
-    entry.reach.user = word->user;
-    if (auto ok = set_slots(*word, item, entry); !ok) return fail(ok.error());
-    if (entries.size() + word->names.size() > kMostHosts) {
+    entry.reach.user = word.user;
+    TRY(set_slots(word, item, entry));
+    if (entries.size() + word.names.size() > kMostHosts) {
       return fail({.where = "", .what = "more than " + std::to_string(kMostHosts) + " hosts", .why = "", .hint = ""});
     }
-    for (const std::string& name : word->names) {
+    for (const std::string& name : word.names) {
       entries.push_back(entry);
       entries.back().name = name;
     }

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "base/try.h"
 
 namespace dlaunch::allocate {
 namespace {
@@ -116,21 +117,20 @@ Result<std::vector<std::string>> expand_names(std::string_view pattern) {
     if (open == rest.size()) break;
     const size_t close = rest.find(']', open);
     if (close == std::string_view::npos) return wrong(pattern, "has a '[' without its ']'");
-    const auto texts = expand_range(rest.substr(open + 1, close - open - 1), pattern);
-    if (!texts) return fail(texts.error());
-    if (names.size() * texts->size() > kMostHosts) {
+    const auto texts = TRY(expand_range(rest.substr(open + 1, close - open - 1), pattern));
+    if (names.size() * texts.size() > kMostHosts) {
       return wrong(pattern, "names more than " + std::to_string(kMostHosts) + " hosts");
     }
     std::vector<std::string> longer;
-    longer.reserve(names.size() * texts->size());
+    longer.reserve(names.size() * texts.size());
     for (const std::string& name : names) {
-      for (const std::string& text : *texts) longer.push_back(name + text);
+      for (const std::string& text : texts) longer.push_back(name + text);
     }
     names = std::move(longer);
     rest.remove_prefix(close + 1);
   }
   for (const std::string& name : names) {
-    if (auto ok = check_host_name(name); !ok) return fail(ok.error());
+    TRY(check_host_name(name));
   }
   return names;
 }
@@ -140,7 +140,7 @@ Result<HostWord> parse_host_word(std::string_view word) {
   std::string_view rest = word;
   if (const size_t at = rest.rfind('@'); at != std::string_view::npos) {
     host.user = rest.substr(0, at);
-    if (auto ok = check_user(host.user); !ok) return fail(ok.error());
+    TRY(check_user(host.user));
     rest.remove_prefix(at + 1);
   }
   if (is_ipv6(rest)) {
@@ -150,14 +150,13 @@ Result<HostWord> parse_host_word(std::string_view word) {
   const size_t close = rest.find(']');
   if (rest.starts_with('[') && close != std::string_view::npos && is_ipv6(rest.substr(1, close - 1))) {
     host.names = {std::string(rest.substr(1, close - 1))};
-    if (auto ok = take_count(rest.substr(close + 1), word, host); !ok) return fail(ok.error());
+    TRY(take_count(rest.substr(close + 1), word, host));
     return host;
   }
   const size_t colon = std::min(rest.find(':'), rest.size());
-  auto names = expand_names(rest.substr(0, colon));
-  if (!names) return fail(names.error());
-  host.names = *std::move(names);
-  if (auto ok = take_count(rest.substr(colon), word, host); !ok) return fail(ok.error());
+  auto names = TRY(expand_names(rest.substr(0, colon)));
+  host.names = std::move(names);
+  TRY(take_count(rest.substr(colon), word, host));
   return host;
 }
 

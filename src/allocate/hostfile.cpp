@@ -8,6 +8,7 @@
 #include "allocate/host_name.h"
 #include "allocate/scanner.h"
 #include "base/text.h"
+#include "base/try.h"
 
 namespace dlaunch::allocate {
 namespace {
@@ -33,9 +34,8 @@ Result<int> number(const std::string& value, int min, int max) {
 }
 
 Result<void> set_number(std::optional<int>& place, const std::string& value, int min, int max) {
-  const auto read = number(value, min, max);
-  if (!read) return fail(read.error());
-  place = *read;
+  const auto read = TRY(number(value, min, max));
+  place = read;
   return {};
 }
 
@@ -50,9 +50,8 @@ Result<void> set_port(HostEntry& entry, const std::string& value) {
 }
 
 Result<void> set_devices(HostEntry& entry, const std::string& value) {
-  auto devices = parse_devices(value);
-  if (!devices) return fail(devices.error());
-  entry.devices = *std::move(devices);
+  auto devices = TRY(parse_devices(value));
+  entry.devices = std::move(devices);
   return {};
 }
 
@@ -129,11 +128,11 @@ class LineParser {
   explicit LineParser(Scanner& scanner) : scanner_(scanner) { entry_.from = scanner.line(); }
 
   Result<std::vector<HostEntry>> parse() {
-    if (auto ok = take_host(); !ok) return fail(ok.error());
+    TRY(take_host());
     for (;;) {
-      if (auto ok = scanner_.skip_blanks(); !ok) return fail(ok.error());
+      TRY(scanner_.skip_blanks());
       if (scanner_.at_line_end()) break;
-      if (auto ok = take_key(); !ok) return fail(ok.error());
+      TRY(take_key());
     }
     if (entry_.max_slots && entry_.slots.value_or(0) > *entry_.max_slots) {
       return placed(wrong(
@@ -170,13 +169,12 @@ class LineParser {
     const std::string key(scanner_.take_word());
     const std::string key_place = scanner_.word_place();
     if (key.empty()) return placed(wrong("a '=' without a key before it"));
-    auto equals = scanner_.take_equals();
-    if (!equals) return fail(equals.error());
+    auto equals = TRY(scanner_.take_equals());
     const auto at_key = [&](Error error) {
       error.where = key_place;
       return fail(std::move(error));
     };
-    if (!*equals) {
+    if (!equals) {
       const bool rank = word_.names.front() == "rank" && parse_int(key, 0, kMostSlots);
       return at_key(rank ? rank_line() : second_host(key));
     }
@@ -185,25 +183,23 @@ class LineParser {
     const auto row = std::ranges::find(kKeys, string_view(key), &Key::name);
     if (row == kKeys.end()) return at_key(unknown_key(key));
     if (!seen_.insert(row->set).second) return at_key(wrong(key + " is given twice for this host", "give it once"));
-    if (auto ok = scanner_.skip_blanks(); !ok) return fail(ok.error());
-    auto value = row->is_path ? scanner_.take_value() : Result<std::string>(std::string(scanner_.take_word()));
-    if (!value) return fail(value.error());
-    if (value->empty()) return at_key(wrong(key + " has no value", "write " + key + "=VALUE"));
-    if (auto ok = row->set(entry_, *value); !ok) return placed(ok.error());
+    TRY(scanner_.skip_blanks());
+    auto value = TRY(row->is_path ? scanner_.take_value() : Result<std::string>(std::string(scanner_.take_word())));
+    if (value.empty()) return at_key(wrong(key + " has no value", "write " + key + "=VALUE"));
+    if (auto ok = row->set(entry_, value); !ok) return placed(ok.error());
     return {};
   }
 
   /// The value begins right after the '=', as it may be empty. It is in no error, as it may be a secret.
   Result<void> take_variable(const std::string& name, const std::string& place) {
-    const auto value = scanner_.take_value();
-    if (!value) return fail(value.error());
+    const auto value = TRY(scanner_.take_value());
     const auto at_key = [&](Error error) {
       error.where = place;
       return fail(std::move(error));
     };
     if (name.empty()) return at_key(wrong("env. without a variable's name", "write env.NAME=VALUE"));
     if (!variables_.insert(name).second) return at_key(wrong("env." + name + " is given twice for this host"));
-    entry_.env.push_back(name + "=" + *value);
+    entry_.env.push_back(name + "=" + value);
     return {};
   }
 
@@ -226,17 +222,16 @@ Result<std::vector<HostEntry>> parse_hostfile(string_view text, const std::strin
   }
   std::vector<HostEntry> entries;
   for (Scanner scanner(text, name); !scanner.at_end(); scanner.next_line()) {
-    if (auto ok = scanner.skip_blanks(); !ok) return fail(ok.error());
+    TRY(scanner.skip_blanks());
     if (scanner.at_line_end()) continue;
-    auto line = LineParser(scanner).parse();
-    if (!line) return fail(line.error());
-    if (entries.size() + line->size() > kMostHosts) {
+    auto line = TRY(LineParser(scanner).parse());
+    if (entries.size() + line.size() > kMostHosts) {
       return fail({.where = scanner.line(),
                    .what = "more than " + std::to_string(kMostHosts) + " hosts",
                    .why = "",
                    .hint = ""});
     }
-    std::move(line->begin(), line->end(), std::back_inserter(entries));
+    std::move(line.begin(), line.end(), std::back_inserter(entries));
   }
   if (entries.empty()) {
     return fail({.where = name,

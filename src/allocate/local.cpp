@@ -2,6 +2,8 @@
 
 #include "allocate/variable.h"
 #include "allocate/visible_devices.h"
+#include "base/nth.h"
+#include "base/try.h"
 
 namespace dlaunch::allocate {
 namespace {
@@ -19,7 +21,7 @@ struct Devices {
 void narrow_by(Devices& devices, const std::vector<std::string>& environment, std::string_view name) {
   const auto list = variable(environment, name);
   if (!list || devices.ids.empty()) return;
-  Visible visible = narrow(devices.ids, *list, devices.kind == DeviceKind::ascend);
+  VisibleDevices visible = narrow(devices.ids, *list, devices.kind == DeviceKind::ascend);
   devices.ids = std::move(visible.devices);
   const bool by_uuid = !visible.uuids.empty();
   if (by_uuid) devices.uuids = std::move(visible.uuids);
@@ -48,7 +50,7 @@ Devices amd(const MachineFacts& facts, const std::vector<std::string>& environme
   const bool hip = variable(environment, "HIP_VISIBLE_DEVICES").has_value();
   narrow_by(left, environment, hip ? "HIP_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES");  // HIP reads CUDA's too
   if (left.ids.size() > devices.ids.size()) left.ids.resize(devices.ids.size());       // more UUIDs than devices
-  for (int& id : left.ids) id = devices.ids[static_cast<size_t>(id)];
+  for (int& id : left.ids) id = nth(devices.ids, id);
   return left;
 }
 
@@ -93,10 +95,9 @@ plan::Allocation allocation_from(const MachineFacts& facts, const std::vector<st
 
 Result<plan::Allocation> local_allocation(const std::vector<std::string>& environment, std::optional<int> fake_devices,
                                           Count count) {
-  auto facts = read_machine("");
-  if (!facts) return fail(facts.error());
-  if (count == Count::cores) facts->affinity_cores = count_cores("");
-  return allocation_from(*facts, environment, fake_devices);
+  auto facts = TRY(read_machine(""));
+  if (count == Count::cores) facts.affinity_cores = count_cores("");
+  return allocation_from(facts, environment, fake_devices);
 }
 
 }  // namespace dlaunch::allocate

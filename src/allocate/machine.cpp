@@ -12,6 +12,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "base/try.h"
 #include "sys/affinity.h"
 #include "sys/read_file.h"
 
@@ -97,9 +98,8 @@ Result<MachineFacts> read_machine(const std::string& root) {
   utsname names{};
   if (uname(&names) == 0) facts.host_name = names.nodename;
   if (facts.host_name.empty()) facts.host_name = "localhost";
-  const auto cpus = affinity_cpus();
-  if (!cpus) return fail(cpus.error());
-  facts.affinity_cpus = *cpus;
+  const auto cpus = TRY(affinity_cpus());
+  facts.affinity_cpus = cpus;
   facts.quota = read_cpu_quota(root);
   read_devices(root, facts);
   return facts;

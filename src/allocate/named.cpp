@@ -1,4 +1,5 @@
 #include "allocate/named.h"
+#include "base/try.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -182,7 +183,7 @@ Result<plan::Allocation> allocation_of(const Named& named, const plan::Host& her
                                        const std::function<bool(const std::string& name)>& is_here) {
   Gatherer gatherer(named.repeated, here, is_here);
   for (const HostEntry& entry : named.entries) {
-    if (auto ok = gatherer.add(entry); !ok) return fail(ok.error());
+    TRY(gatherer.add(entry));
   }
   return gatherer.finish();
 }

@@ -4,6 +4,7 @@
 #include "allocate/host_name.h"
 #include "allocate/scanner.h"
 #include "base/text.h"
+#include "base/try.h"
 #include "plan/slot_list.h"
 
 namespace dlaunch::allocate {
@@ -15,7 +16,7 @@ tl::unexpected<Error> wrong(const Scanner& scanner, std::string what, std::strin
 
 /// `word` then '=': false when something else stands there.
 Result<bool> take_key(Scanner& scanner, std::string_view word) {
-  if (auto ok = scanner.skip_blanks(); !ok) return fail(ok.error());
+  TRY(scanner.skip_blanks());
   if (scanner.take_word() != word) return false;
   return scanner.take_equals();
 }
@@ -36,14 +37,13 @@ Result<plan::RankPlace> parse_line(Scanner& scanner) {
   place.from = scanner.line();
   const auto malformed = [&] { return wrong(scanner, "not a line of a rankfile", "write: rank 0=node1 slot=0-3"); };
   if (scanner.take_word() != "rank") return malformed();
-  if (auto ok = scanner.skip_blanks(); !ok) return fail(ok.error());
+  TRY(scanner.skip_blanks());
   const auto rank = parse_int(scanner.take_word(), 0, kMostSlots - 1);
   if (!rank) return malformed();
   place.rank = static_cast<int>(*rank);
-  const auto equals = scanner.take_equals();
-  if (!equals) return fail(equals.error());
-  if (!*equals) return malformed();
-  if (auto ok = scanner.skip_blanks(); !ok) return fail(ok.error());
+  const auto equals = TRY(scanner.take_equals());
+  if (!equals) return malformed();
+  TRY(scanner.skip_blanks());
   place.host = scanner.take_word();
   if (!place.host.starts_with("+n")) {
     const auto word = parse_host_word(place.host);
@@ -51,16 +51,14 @@ Result<plan::RankPlace> parse_line(Scanner& scanner) {
     if (word->names.size() != 1 || word->has_count) return wrong(scanner, "a rank goes to one host", "name one host");
     place.host = word->names.front();
   }
-  if (auto ok = scanner.skip_blanks(); !ok) return fail(ok.error());
+  TRY(scanner.skip_blanks());
   if (scanner.at_line_end()) return place;
-  const auto slot = take_key(scanner, "slot");
-  if (!slot) return fail(slot.error());
-  if (!*slot) return malformed();
-  if (auto ok = scanner.skip_blanks(); !ok) return fail(ok.error());
-  auto slots = read_slot(scanner, scanner.take_word());
-  if (!slots) return fail(slots.error());
-  place.slots = *std::move(slots);
-  if (auto ok = scanner.skip_blanks(); !ok) return fail(ok.error());
+  const auto slot = TRY(take_key(scanner, "slot"));
+  if (!slot) return malformed();
+  TRY(scanner.skip_blanks());
+  auto slots = TRY(read_slot(scanner, scanner.take_word()));
+  place.slots = std::move(slots);
+  TRY(scanner.skip_blanks());
   if (!scanner.at_line_end()) {
     scanner.take_word();
     return malformed();
@@ -73,11 +71,10 @@ Result<plan::RankPlace> parse_line(Scanner& scanner) {
 Result<std::vector<plan::RankPlace>> parse_rankfile(std::string_view text, const std::string& name) {
   std::vector<plan::RankPlace> places;
   for (Scanner scanner(text, name); !scanner.at_end(); scanner.next_line()) {
-    if (auto ok = scanner.skip_blanks(); !ok) return fail(ok.error());
+    TRY(scanner.skip_blanks());
     if (scanner.at_line_end()) continue;
-    auto place = parse_line(scanner);
-    if (!place) return fail(place.error());
-    places.push_back(*std::move(place));
+    auto place = TRY(parse_line(scanner));
+    places.push_back(std::move(place));
   }
   if (!places.empty()) return places;
   return fail({.where = name, .what = "places no rank", .why = "", .hint = "write a line a rank: rank 0=node1 slot=*"});

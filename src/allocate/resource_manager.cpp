@@ -5,6 +5,7 @@
 #include "allocate/host_name.h"
 #include "allocate/variable.h"
 #include "base/text.h"
+#include "base/try.h"
 
 namespace dlaunch::allocate {
 namespace {
@@ -86,15 +87,13 @@ Result<std::vector<int>> slurm_counts(const Environment& environment, size_t hos
 }
 
 Result<Entries> slurm(const Environment& environment, std::string_view name, const std::string& list) {
-  const auto names = expand_node_list(name, list);
-  if (!names) return fail(names.error());
+  const auto names = TRY(expand_node_list(name, list));
   std::string from;
-  const auto counts = slurm_counts(environment, names->size(), from);
-  if (!counts) return fail(counts.error());
-  Entries entries(names->size());
+  const auto counts = TRY(slurm_counts(environment, names.size(), from));
+  Entries entries(names.size());
   for (size_t i = 0; i < entries.size(); ++i) {
-    entries[i].name = (*names)[i];
-    entries[i].slots = (*counts)[i];
+    entries[i].name = (names)[i];
+    entries[i].slots = (counts)[i];
     entries[i].from = from;
   }
   return entries;

@@ -1,4 +1,5 @@
 #include "allocate/scanner.h"
+#include "base/try.h"
 
 #include <algorithm>
 
@@ -79,7 +80,7 @@ Result<std::string> Scanner::take_value() {
 }
 
 Result<bool> Scanner::take_equals() {
-  if (auto ok = skip_blanks(); !ok) return fail(ok.error());
+  TRY(skip_blanks());
   if (at_line_end() || text_[at_] != '=') return false;
   ++at_;
   return true;

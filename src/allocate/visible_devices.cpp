@@ -12,8 +12,8 @@ namespace {
 
 bool is_uuid(std::string_view entry) { return entry.starts_with("GPU-") || entry.starts_with("MIG-"); }
 
-Visible by_uuid(const std::vector<std::string>& entries) {
-  Visible visible;
+VisibleDevices by_uuid(const std::vector<std::string>& entries) {
+  VisibleDevices visible;
   std::set<std::string_view> seen;
   for (const std::string& entry : entries) {
     if (!is_uuid(trim(entry)) || !seen.insert(trim(entry)).second) break;
@@ -37,10 +37,10 @@ std::vector<int> numbers(std::string_view entry, bool ranges) {
 
 }  // namespace
 
-Visible narrow(const std::vector<int>& present, std::string_view list, bool ranges) {
+VisibleDevices narrow(const std::vector<int>& present, std::string_view list, bool ranges) {
   const std::vector<std::string> entries = split(list, ',');
   if (is_uuid(trim(entries.front()))) return by_uuid(entries);
-  Visible visible;
+  VisibleDevices visible;
   for (const std::string& entry : entries) {
     const std::vector<int> named = numbers(trim(entry), ranges);
     if (named.empty()) return visible;

@@ -1,5 +1,6 @@
 #include "cli/arguments.h"
 
+#include "base/try.h"
 #include "cli/files.h"
 
 namespace dlaunch::cli {
@@ -9,7 +10,7 @@ namespace {
 std::string attached_number(std::string_view name) {
   const size_t digits = name.find_last_not_of("0123456789") + 1;
   const FoundOption found = find_option(name.substr(0, digits));
-  if (digits == name.size() || !found.spec || found.spec->takes != Takes::value) return "";
+  if (digits == name.size() || !found.spec || found.spec->takes != Arity::value) return "";
   return "write " + dashed(name.substr(0, digits)) + ' ' + std::string(name.substr(digits));
 }
 
@@ -29,10 +30,9 @@ Result<Group> parse_group(OptionParser& parser, std::span<const std::string>& wo
   return fail({.where = "", .what = "the program's name is empty", .why = "", .hint = "is a variable unset?"});
 }
 
-Result<Group> parse_app_line(const Line& line) {
-  const auto words = split_words(line.text);
-  if (!words) return fail(words.error());
-  std::span<const std::string> rest(*words);
+Result<Group> parse_app_line(const TextLine& line) {
+  const auto words = TRY(split_words(line.text));
+  std::span<const std::string> rest(words);
   OptionParser parser({.find = find_option, .unknown = unknown_option});
   auto group = parse_group(parser, rest);
   if (group) group->where = line.where;
@@ -45,19 +45,18 @@ Result<Arguments> parse_arguments(std::span<const std::string> words) {
   OptionParser parser({.find = find_option, .unknown = unknown_option, .groups = true});
   Arguments arguments;
   do {
-    auto group = parse_group(parser, words);
-    if (!group) return fail(group.error());
-    arguments.show = group->show;
-    const bool counts = arguments.groups.empty() || !group->options.empty() || !group->program.empty();
-    if (counts) arguments.groups.push_back(*std::move(group));
+    auto group = TRY(parse_group(parser, words));
+    arguments.show = group.show;
+    const bool counts = arguments.groups.empty() || !group.options.empty() || !group.program.empty();
+    if (counts) arguments.groups.push_back(std::move(group));
   } while (!words.empty() && !arguments.show);
   return arguments;
 }
 
 Result<std::vector<Group>> parse_app_file(std::string_view text, const std::string& path) {
-  if (auto ok = check_text(text, path); !ok) return fail(ok.error());
+  TRY(check_text(text, path));
   std::vector<Group> groups;
-  for (const Line& line : lines_of(text, path)) {
+  for (const TextLine& line : lines_of(text, path)) {
     auto group = parse_app_line(line);
     if (!group) {
       Error error = group.error();

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "base/text.h"
+#include "base/try.h"
 #include "cli/option_parser.h"
 
 namespace dlaunch::cli {
@@ -61,7 +62,7 @@ Error unknown_option(const CommandSpec& command, const std::string& path, const 
           .hint = near ? "did you mean " + dashed(*near) + "?" : path + " --help lists the options"};
 }
 
-Result<void> take(const CommandSpec& command, const Given& given) {
+Result<void> take(const CommandSpec& command, const ParsedOption& given) {
   const auto option = std::ranges::find(command.options, given.spec, [](const auto& known) { return &known.row; });
   auto taken = option->take(given);
   if (!taken && taken.error().where.empty()) taken.error().where = given.spelled;
@@ -76,21 +77,20 @@ Result<Chosen> parse_command(const CommandSpec& command, const std::string& path
                                       std::string_view name) { return unknown_option(command, path, spelled, name); },
                        .needs = "wants a value: ",
                        .permutes = command.commands.empty()});
-  auto group = parser.parse(words);
-  if (!group) return fail(group.error());
-  if (group->show) return Chosen{&command, path, true};
-  if (!command.commands.empty()) return parse_below(command, path, group->program);
-  for (const Given& given : group->options) {
-    if (auto taken = take(command, given); !taken) return fail(taken.error());
+  auto group = TRY(parser.parse(words));
+  if (group.show) return Chosen{&command, path, true};
+  if (!command.commands.empty()) return parse_below(command, path, group.program);
+  for (const ParsedOption& given : group.options) {
+    TRY(take(command, given));
   }
-  if (!command.operands && !group->program.empty()) {
-    return refuse(group->program.front(), std::string(command.name) + " takes no such word",
+  if (!command.operands && !group.program.empty()) {
+    return refuse(group.program.front(), std::string(command.name) + " takes no such word",
                   path + " --help lists the options");
   }
-  if (command.operands && group->program.empty()) {
+  if (command.operands && group.program.empty()) {
     return refuse(path, "no file was named", path + ' ' + std::string(command.usage));
   }
-  if (command.operands) *command.operands = std::move(group->program);
+  if (command.operands) *command.operands = std::move(group.program);
   return Chosen{&command, path};
 }
 

@@ -17,7 +17,7 @@ struct CommandSpec {
   struct Option {
     OptionSpec row;  ///< its names, value_name, standard and help
     /// An Error's empty `where` is filled with the option as it was typed.
-    std::function<Result<void>(const Given&)> take;
+    std::function<Result<void>(const ParsedOption&)> take;
   };
 
   std::string_view name;   ///< "make"

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "base/try.h"
 #include "cli/files.h"
 #include "cli/values.h"
 
@@ -107,20 +108,17 @@ Result<std::string> text_of(const toml::node& node, std::string_view line) {
   return fail(malformed(node.is_table() ? "tables are not used here" : kValueMustBe));
 }
 
-Result<Given> read_setting(std::string_view name, const toml::node& node, std::string_view line) {
-  const auto text = text_of(node, line);
-  if (!text) return fail(text.error());
-  const auto spec = preference(name);
-  if (!spec) return fail(spec.error());
-  auto value = preference_value(**spec, *text);
-  if (!value) return fail(value.error());
-  return Given{*spec, *std::move(value), std::string(name), "", Source::config_file};
+Result<ParsedOption> read_setting(std::string_view name, const toml::node& node, std::string_view line) {
+  const auto text = TRY(text_of(node, line));
+  const auto spec = TRY(preference(name));
+  auto value = TRY(preference_value(*spec, text));
+  return ParsedOption{spec, std::move(value), std::string(name), "", Source::config_file};
 }
 
 }  // namespace
 
-Result<std::vector<Given>> parse_config(std::string_view text, const std::string& path) {
-  if (auto ok = check_text(text, path); !ok) return fail(ok.error());
+Result<std::vector<ParsedOption>> parse_config(std::string_view text, const std::string& path) {
+  TRY(check_text(text, path));
   const auto place = [&](toml::source_index line) { return path + ":" + std::to_string(line); };
   const auto told = [&](toml::source_index line, Error error) {
     error.where = place(line);
@@ -132,7 +130,7 @@ Result<std::vector<Given>> parse_config(std::string_view text, const std::string
     const toml::source_index line = parsed.error().source().begin.line;
     return told(line, malformed(parsed.error(), line_at(lines, line)));
   }
-  std::vector<Given> settings;
+  std::vector<ParsedOption> settings;
   for (const auto& [key, node] : parsed.table()) {
     const toml::source_index line = key.source().begin.line;
     auto given = read_setting(key.str(), node, line_at(lines, line));
@@ -148,16 +146,16 @@ Result<std::string> preference_value(const OptionSpec& spec, std::string_view te
   const bool yes = text == "true" || text == "1" || text == "yes" || text == "on";
   const bool no = text == "false" || text == "0" || text == "no" || text == "off";
   switch (spec.takes) {
-    case Takes::nothing:
+    case Arity::nothing:
       if (yes || no) return std::string(yes ? "true" : "false");
       return bad_value(text, "is neither true nor false", "write true or false");
-    case Takes::maybe_value:
+    case Arity::maybe_value:
       if (yes) return std::string();
       return std::string(no ? "false" : text);
-    case Takes::count:
-    case Takes::value:
-    case Takes::pair:
-    case Takes::show:
+    case Arity::count:
+    case Arity::value:
+    case Arity::pair:
+    case Arity::show:
       break;
   }
   return std::string(text);

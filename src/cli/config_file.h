@@ -12,7 +12,7 @@
 namespace dlaunch::cli {
 
 /// An unknown name, a name twice, or one that cannot have a default is an error with file:line.
-Result<std::vector<Given>> parse_config(std::string_view text, const std::string& path);
+Result<std::vector<ParsedOption>> parse_config(std::string_view text, const std::string& path);
 
 /// A preference's text as the command line would have it: true and false for flags, no template for a label that is
 /// just on. An Error without `where` when a flag has another value.

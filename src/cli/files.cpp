@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "base/text.h"
+#include "base/try.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -111,8 +112,8 @@ tl::expected<std::string, Unreadable> read_whole_file(const std::string& path) {
   return text;
 }
 
-std::vector<Line> lines_of(std::string_view text, const std::string& path) {
-  std::vector<Line> lines;
+std::vector<TextLine> lines_of(std::string_view text, const std::string& path) {
+  std::vector<TextLine> lines;
   for (size_t start = 0; start < text.size();) {
     const size_t end = std::min(text.find('\n', start), text.size());
     std::string_view line = text.substr(start, end - start);
@@ -129,9 +130,9 @@ Result<void> check_text(std::string_view text, const std::string& path) {
 }
 
 Result<std::vector<plan::EnvSetting>> parse_env_file(std::string_view text, const std::string& path) {
-  if (auto ok = check_text(text, path); !ok) return fail(ok.error());
+  TRY(check_text(text, path));
   std::vector<plan::EnvSetting> settings;
-  for (const Line& line : lines_of(text, path)) {
+  for (const TextLine& line : lines_of(text, path)) {
     const std::string_view content = trim(line.text);
     if (content.empty() || content.front() == '#') continue;
     const size_t equals = line.text.find('=');

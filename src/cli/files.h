@@ -22,13 +22,13 @@ using ReadFile = std::function<tl::expected<std::string, Unreadable>(const std::
 /// Refuses what is longer than 16 MiB.
 tl::expected<std::string, Unreadable> read_whole_file(const std::string& path);
 
-struct Line {
+struct TextLine {
   std::string_view text;  ///< without its end, CRLF or LF
   std::string where;      ///< "path:3"
 };
 
 /// The lines of `text`, which must outlive them.
-std::vector<Line> lines_of(std::string_view text, const std::string& path);
+std::vector<TextLine> lines_of(std::string_view text, const std::string& path);
 
 /// An Error when a NUL byte, which no argument or variable can hold, is in the text.
 Result<void> check_text(std::string_view text, const std::string& path);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "base/try.h"
 #include "ranktable/assignment.h"
 #include "ranktable/rules.h"
 
@@ -12,7 +13,7 @@ namespace dlaunch::cli {
 namespace {
 
 using allocate::HostEntry;
-using ranktable::Assignment;
+using ranktable::TableAssignment;
 using ranktable::TableHost;
 using Notes = std::vector<std::string>;
 
@@ -45,24 +46,23 @@ Result<void> check_alone(const Options& options) {
   return {};
 }
 
-Result<Assignment> read_assignment(const Options& options) {
+Result<TableAssignment> read_assignment(const Options& options) {
   const RankTableRequest& request = *options.rank_table;
   if (request.text.size() > kLargest) {
     return refused(request.name + " is too large", "a table has at most " + std::to_string(kLargest >> 20U) + " MiB",
                    "");
   }
-  const auto json = ranktable::parse_json(request.text, request.name);
-  if (!json) return fail(json.error());
-  ranktable::Reading reading = ranktable::read_table(*json);
+  const auto json = TRY(ranktable::parse_json(request.text, request.name));
+  ranktable::Reading reading = ranktable::read_table(json);
   auto findings = std::move(reading.findings);
-  const auto add = [&](const std::vector<ranktable::Finding>& more) {
+  const auto add = [&](const std::vector<ranktable::TableFinding>& more) {
     findings.insert(findings.end(), more.begin(), more.end());
   };
   if (reading.table) {
     add(check_rules(*reading.table, options.product.value_or(usual_product(reading.table->version))));
   }
   add(ranktable::check_file_name(request.path.substr(request.path.rfind('/') + 1), nullptr));
-  const auto broken = std::ranges::find(findings, false, &ranktable::Finding::note);
+  const auto broken = std::ranges::find(findings, false, &ranktable::TableFinding::note);
   if (broken != findings.end()) {
     const std::string place =
         broken->line > 0 ? ":" + std::to_string(broken->line) + ":" + std::to_string(broken->column) : "";
@@ -106,7 +106,7 @@ std::vector<Listed> listed_hosts(const allocate::HostRequest& request) {
 
 class Matching {
  public:
-  Matching(const Assignment& assignment, std::vector<Listed> listed, const SameHost& same_host, std::string table)
+  Matching(const TableAssignment& assignment, std::vector<Listed> listed, const SameHost& same_host, std::string table)
       : assignment_(assignment), listed_(std::move(listed)), same_host_(same_host), table_(std::move(table)) {}
 
   /// An entry for each of the table's hosts, in their order.
@@ -116,9 +116,8 @@ class Matching {
     }
     std::vector<HostEntry> entries;
     for (size_t i = 0; i < assignment_.hosts.size(); ++i) {
-      const auto entry = entry_for(i);
-      if (!entry) return fail(entry.error());
-      entries.push_back(*entry);
+      const auto entry = TRY(entry_for(i));
+      entries.push_back(entry);
     }
     for (const Listed& host : listed_) {
       if (host.taken) continue;
@@ -172,7 +171,7 @@ class Matching {
     entry.name = wanted.name.empty() ? "localhost" : wanted.name;
     if (host) {
       host->taken = true;
-      if (auto ok = check_entry(*host, wanted); !ok) return fail(ok.error());
+      TRY(check_entry(*host, wanted));
       entry = host->entry;
     }
     entry.from = table_;
@@ -201,7 +200,7 @@ class Matching {
     return disagrees("the devices " + fold_ints(listed), fold_ints(used) + " there");
   }
 
-  const Assignment& assignment_;
+  const TableAssignment& assignment_;
   std::vector<Listed> listed_;
   const SameHost& same_host_;
   const std::string table_;
@@ -210,20 +209,18 @@ class Matching {
 }  // namespace
 
 Result<std::vector<std::string>> follow_rank_table(Options& options, const SameHost& same_host) {
-  if (auto ok = check_alone(options); !ok) return fail(ok.error());
-  const auto assignment = read_assignment(options);
-  if (!assignment) return fail(assignment.error());
+  TRY(check_alone(options));
+  const auto assignment = TRY(read_assignment(options));
   if (options.verb == Verb::run) {
-    if (auto ok = check_ranks(options, assignment->ranks.size()); !ok) return fail(ok.error());
+    TRY(check_ranks(options, assignment.ranks.size()));
   }
-  Matching matching(*assignment, listed_hosts(options.hosts), same_host, options.rank_table->name);
-  auto entries = matching.entries();
-  if (!entries) return fail(entries.error());
-  for (size_t rank = 0; rank < assignment->ranks.size(); ++rank) {
-    const HostEntry& host = (*entries)[static_cast<size_t>(assignment->ranks[rank].host)];
+  Matching matching(assignment, listed_hosts(options.hosts), same_host, options.rank_table->name);
+  auto entries = TRY(matching.entries());
+  for (size_t rank = 0; rank < assignment.ranks.size(); ++rank) {
+    const HostEntry& host = (entries)[static_cast<size_t>(assignment.ranks[rank].host)];
     options.request.rank_places.push_back({static_cast<int>(rank), host.name, {}, options.rank_table->name});
   }
-  options.hosts.list = *std::move(entries);
+  options.hosts.list = std::move(entries);
   options.hosts.hostfile.clear();
   return std::move(matching.notes);
 }

@@ -45,8 +45,8 @@ std::string spelling(const OptionSpec& spec) {
     if (!text.empty()) text += ", ";
     text += dashed(string_view(name).substr(name.starts_with('!') ? 1 : 0));
   }
-  if (spec.takes == Takes::value) text += ' ' + std::string(spec.value_name);
-  if (spec.takes == Takes::maybe_value) text += "[=" + std::string(spec.value_name) + ']';
+  if (spec.takes == Arity::value) text += ' ' + std::string(spec.value_name);
+  if (spec.takes == Arity::maybe_value) text += "[=" + std::string(spec.value_name) + ']';
   return text;
 }
 

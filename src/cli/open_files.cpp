@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "plan/grow.h"
+#include "plan/spawn_plan.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -15,7 +15,7 @@ constexpr std::uint64_t kByCommand = 3;       // the link's, the command's stder
 constexpr std::uint64_t kBySsh = 6;           // the link's, the thread's end of it, the socket's two, the errors' two
 
 /// Those that the launcher writes, by a process that has nothing else open.
-std::uint64_t files_of_rank(const output::Settings& output, bool local) {
+std::uint64_t files_of_rank(const output::OutputSettings& output, bool local) {
   const bool rank_writes_it = local && output.files && !output.files->copy && !output.tag && !output.timestamp;
   if (!output.files || rank_writes_it) return 0;
   return output.pty || output.merge_stderr ? 1 : 2;
@@ -23,15 +23,15 @@ std::uint64_t files_of_rank(const output::Settings& output, bool local) {
 
 }  // namespace
 
-std::uint64_t open_files_needed(const plan::Plan& plan, const output::Settings& output, WayElsewhere way) {
+std::uint64_t open_files_needed(const plan::Plan& plan, const output::OutputSettings& output, WayElsewhere way) {
   std::vector<int> ranks_of_host;
   for (const plan::PlannedHost& planned : plan.hosts) ranks_of_host.push_back(static_cast<int>(planned.ranks.size()));
   return open_files_needed(plan, ranks_of_host, output, way);
 }
 
 std::uint64_t open_files_needed(const plan::Plan& plan, const std::vector<int>& ranks_of_host,
-                                const output::Settings& output, WayElsewhere way) {
-  std::uint64_t need = kOfOurOwn + (plan.companion ? kForRankHere : 0);
+                                const output::OutputSettings& output, WayElsewhere way) {
+  std::uint64_t need = kOfOurOwn + (plan.sidecar ? kForRankHere : 0);
   std::uint64_t files = 0;
   bool elsewhere = false;
   for (size_t host = 0; host < ranks_of_host.size(); ++host) {

@@ -14,11 +14,11 @@ namespace dlaunch::cli {
 enum class WayElsewhere { ssh, command };
 
 /// The launcher's, or, where that is more, those of an agent on this machine or of the process that writes the files.
-std::uint64_t open_files_needed(const plan::Plan& plan, const output::Settings& output, WayElsewhere way);
+std::uint64_t open_files_needed(const plan::Plan& plan, const output::OutputSettings& output, WayElsewhere way);
 
 /// The same with so many ranks on each host (plan::host_at).
 std::uint64_t open_files_needed(const plan::Plan& plan, const std::vector<int>& ranks_of_host,
-                                const output::Settings& output, WayElsewhere way);
+                                const output::OutputSettings& output, WayElsewhere way);
 
 /// What to say when only `allowed` may be open.
 std::optional<Error> too_few_open_files(const plan::Plan& plan, std::uint64_t need, std::uint64_t allowed);

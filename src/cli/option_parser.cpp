@@ -30,7 +30,7 @@ std::string cli_names(const OptionSpec& spec) {
     names += names.empty() ? "" : ",";
     if (name.starts_with('!')) names += '!', name.remove_prefix(1);
     names += cli_name(name);
-    if (spec.takes == Takes::count) names += name == "vv" ? "{2}" : "{1}";
+    if (spec.takes == Arity::count) names += name == "vv" ? "{2}" : "{1}";
   }
   return names;
 }
@@ -43,12 +43,12 @@ CLI::Option* declare(CLI::App& app, const OptionSpec& spec,
                      std::function<void(const std::vector<std::string>&)> take_words,
                      std::function<void(long)> take_flag) {
   const std::string names = cli_names(spec);
-  if (spec.takes != Takes::value && spec.takes != Takes::pair) {
+  if (spec.takes != Arity::value && spec.takes != Arity::pair) {
     return app.add_flag_function(names, std::move(take_flag))->trigger_on_parse();
   }
   const auto callback = [take = std::move(take_words)](const CLI::results_t& words) { return take(words), true; };
   CLI::Option* const option = app.add_option(names, callback);
-  return option->type_size(spec.takes == Takes::pair ? 2 : 1)->expected(1)->trigger_on_parse();
+  return option->type_size(spec.takes == Arity::pair ? 2 : 1)->expected(1)->trigger_on_parse();
 }
 
 OptionParser::OptionParser(Grammar grammar) : grammar_(std::move(grammar)), app_(std::make_unique<CLI::App>()) {
@@ -74,17 +74,17 @@ Result<Group> OptionParser::parse(std::span<const std::string>& words) {
     return fail(refused.error);
   } catch (const CLI::ArgumentMismatch&) {
     const Typed& typed = typed_.front();
-    std::string what = typed.spec->takes == Takes::pair ? two_words(*typed.spec)
+    std::string what = typed.spec->takes == Arity::pair ? two_words(*typed.spec)
                                                         : std::string(grammar_.needs).append(typed.spec->value_name);
     return fail({.where = typed.spelled, .what = std::move(what), .why = "", .hint = ""});
   }
-  if (!options_.empty() && options_.back().spec->takes == Takes::show) group.show = options_.back().spec;
+  if (!options_.empty() && options_.back().spec->takes == Arity::show) group.show = options_.back().spec;
   group.options = std::move(options_);
   return group;
 }
 
 /// Nothing more is read: something is wrong, or --help was asked for.
-bool OptionParser::ended() const { return refused_ || (!typed_.empty() && typed_.back().spec->takes == Takes::show); }
+bool OptionParser::ended() const { return refused_ || (!typed_.empty() && typed_.back().spec->takes == Arity::show); }
 
 /// The words of one group as CLI11 has them: its options, "--", then all words that are none.
 std::vector<std::string> OptionParser::next_line(std::span<const std::string>& words) {
@@ -132,7 +132,7 @@ bool OptionParser::rewrite(std::span<const std::string>& words, std::vector<std:
   own = std::min(own, words.size());
   line.insert(line.end(), words.begin(), words.begin() + static_cast<std::ptrdiff_t>(own));
   words = words.subspan(own);
-  const bool may_have = found.spec->takes == Takes::maybe_value && !typed.value && !words.empty();
+  const bool may_have = found.spec->takes == Arity::maybe_value && !typed.value && !words.empty();
   if (may_have && words.front().find('{') != std::string::npos) {
     typed.value = words.front();
     words = words.subspan(1);
@@ -161,8 +161,8 @@ void OptionParser::take(std::string value) {
 void OptionParser::take_flag(long value) {
   const Typed& typed = typed_.front();
   const bool has_value = typed.value.has_value();
-  const Takes takes = typed.spec->takes;
-  if (has_value && (value < 0 || takes == Takes::count || takes == Takes::show))
+  const Arity takes = typed.spec->takes;
+  if (has_value && (value < 0 || takes == Arity::count || takes == Arity::show))
     refuse(typed.spelled, "takes no value");
   if (has_value) {
     auto meant = preference_value(*typed.spec, *typed.value);
@@ -172,14 +172,14 @@ void OptionParser::take_flag(long value) {
     }
     return take(*std::move(meant));
   }
-  if (takes == Takes::maybe_value) return take("");
-  take(takes == Takes::count ? std::to_string(value) : value < 0 ? "false" : "true");
+  if (takes == Arity::maybe_value) return take("");
+  take(takes == Arity::count ? std::to_string(value) : value < 0 ? "false" : "true");
 }
 
 /// A pair, as of -mca KEY VALUE, is one value from here on: KEY=VALUE.
 void OptionParser::take_words(const std::vector<std::string>& words) {
   const Typed& typed = typed_.front();
-  if (typed.spec->takes == Takes::value) return take(words.front());
+  if (typed.spec->takes == Arity::value) return take(words.front());
   const std::string& key = words.front();
   if (typed.value || key.empty() || key.find('=') != key.npos) refuse(typed.spelled, two_words(*typed.spec));
   take(key + '=' + words.back());

@@ -34,7 +34,7 @@ struct Grammar {
 
 /// The options of one program of `a : b`, and the program.
 struct Group {
-  std::vector<Given> options;
+  std::vector<ParsedOption> options;
   std::vector<std::string> program = {};  ///< argv, or all words that are no option's; empty when there is none
   std::string where = {};                 ///< "file:3" in an --app file, else empty
   const OptionSpec* show = nullptr;       ///< --help and the like: nothing after it was read
@@ -77,7 +77,7 @@ class OptionParser {
   std::unique_ptr<CLI::App> app_;
   std::deque<Typed> typed_;       ///< those that CLI11 has yet to hand back
   std::optional<Error> refused_;  ///< what is wrong behind the words that CLI11 was given
-  std::vector<Given> options_;
+  std::vector<ParsedOption> options_;
 };
 
 }  // namespace dlaunch::cli

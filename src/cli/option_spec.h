@@ -15,14 +15,14 @@
 namespace dlaunch::cli {
 
 /// The launcher's own, as a value, so that parsing depends on nothing else.
-struct Surroundings {
+struct ProcessContext {
   std::vector<std::string> environment;  ///< NAME=VALUE
   std::string cwd;                       ///< absolute; empty when it is gone
   std::string program_name = "dlaunch";  ///< argv[0]
   ReadFile read_file = read_whole_file;  ///< for the files that options name
 };
 
-enum class Takes {
+enum class Arity {
   nothing,      ///< a flag
   count,        ///< a flag that adds up: -v -v
   value,        ///< `--name VALUE` or `--name=VALUE`
@@ -35,16 +35,16 @@ enum class Section { start, place, environment, output, input, binding, ending, 
 
 /// Both setters get the value as text ("true" for a flag, a number for a count). An Error's empty `where` is filled
 /// with the option as it was typed.
-using JobSetter = Result<void> (*)(Options&, std::string_view value, const Surroundings&);
-using ProgramSetter = Result<void> (*)(plan::AppRequest&, std::string_view value, const Surroundings&);
+using JobSetter = Result<void> (*)(Options&, std::string_view value, const ProcessContext&);
+using ProgramSetter = Result<void> (*)(plan::AppRequest&, std::string_view value, const ProcessContext&);
 
-struct Given;
+struct ParsedOption;
 struct Translated;  // cli/translate.h
-using Translate = Result<void> (*)(const Given&, const Surroundings&, Translated&);
+using Translate = Result<void> (*)(const ParsedOption&, const ProcessContext&, Translated&);
 
 struct OptionSpec {
   std::string_view names = {};  ///< without dashes, the first is the name in the config file; "!name" unsets a flag
-  Takes takes = Takes::nothing;
+  Arity takes = Arity::nothing;
   std::string_view value_name = {};  ///< for people: "SECONDS"
   Section section = Section::hidden;
   bool also_later = false;         ///< a job's, and a later program of `a : b` may have one of its own: -H
@@ -116,7 +116,7 @@ enum class Source {
 };
 
 /// One option as it was given somewhere.
-struct Given {
+struct ParsedOption {
   const OptionSpec* spec = nullptr;
   std::string value;    ///< "true" or "false" for a flag
   std::string spelled;  ///< "-np", "DLAUNCH_GRACE", "config.toml:3: grace"

@@ -9,15 +9,13 @@
 
 #include "allocate/choose.h"
 #include "job/policy.h"
-#include "launcher/settings.h"
 #include "output/settings.h"
 #include "plan/request.h"
 #include "ranktable/rules.h"
-#include "transport/host_key.h"
 
 namespace dlaunch::cli {
 
-using launcher::StdinTarget;
+using plan::StdinTarget;
 
 enum class Format { text, json };
 
@@ -41,18 +39,18 @@ struct Options {
   Verb verb = Verb::run;
   plan::Request request;  ///< all but job_id, which the caller makes; `check` may name no program
   allocate::HostRequest hosts;
-  output::Settings output;
+  output::OutputSettings output;
   StdinTarget stdin_target;
   job::Policy policy;
-  std::string exec;                            ///< --exec: the command line that reaches other hosts; empty: ssh
-  std::optional<transport::HostKey> host_key;  ///< empty: as the ssh configuration says, else strict
-  std::string rsh_agent;                       ///< Open MPI's plm_rsh_agent
-  std::string rsh_args;                        ///< and plm_rsh_args; together they are `exec`, when that is empty
-  std::chrono::milliseconds wait_hosts{0};     ///< --wait-hosts
-  int hosts_at_once = 64;                      ///< --hosts-at-once
-  std::vector<std::string> stage;              ///< --stage; absolute names or patterns of files
-  std::shared_ptr<const std::string> staged;   ///< those files as an archive, once they were read
-  bool save_env = false;                       ///< --save-env
+  std::string exec;                           ///< --exec: the command line that reaches other hosts; empty: ssh
+  std::optional<plan::HostKey> host_key;      ///< empty: as the ssh configuration says, else strict
+  std::string rsh_agent;                      ///< Open MPI's plm_rsh_agent
+  std::string rsh_args;                       ///< and plm_rsh_args; together they are `exec`, when that is empty
+  std::chrono::milliseconds wait_hosts{0};    ///< --wait-hosts
+  int hosts_at_once = 64;                     ///< --hosts-at-once
+  std::vector<std::string> stage;             ///< --stage; absolute names or patterns of files
+  std::shared_ptr<const std::string> staged;  ///< those files as an archive, once they were read
+  bool save_env = false;                      ///< --save-env
 
   std::optional<RankTableRequest> rank_table;
   std::optional<ranktable::Product> product;  ///< --product; empty: the usual one of the table's version

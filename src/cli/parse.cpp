@@ -6,15 +6,16 @@
 #include <span>
 
 #include "allocate/host_list.h"
+#include "base/try.h"
 #include "cli/arguments.h"
-#include "cli/effective.h"
 #include "cli/help.h"
-#include "cli/mca.h"
-#include "cli/personality.h"
+#include "cli/mpirun/mca.h"
+#include "cli/mpirun/personality.h"
+#include "cli/mpirun/translate.h"
 #include "cli/preferences.h"
+#include "cli/resolved_options.h"
 #include "cli/show_config.h"
 #include "cli/subcommands.h"
-#include "cli/translate.h"
 #include "cli/values.h"
 #include "cli/version.h"
 
@@ -29,8 +30,8 @@ std::string in_line(const Group& group, const std::string& where) {
 }
 
 /// The per-program options of one group, on top of what `app` holds.
-Result<void> apply_program_options(const Group& group, const Surroundings& surroundings, AppRequest& app) {
-  for (const Given& given : group.options) {
+Result<void> apply_program_options(const Group& group, const ProcessContext& surroundings, AppRequest& app) {
+  for (const ParsedOption& given : group.options) {
     if (!given.spec->per_program()) continue;
     auto set = given.spec->set_program(app, given.value, surroundings);
     if (set) continue;
@@ -42,7 +43,7 @@ Result<void> apply_program_options(const Group& group, const Surroundings& surro
 }
 
 Result<void> refuse_job_options(const Group& group) {
-  for (const Given& given : group.options) {
+  for (const ParsedOption& given : group.options) {
     if (given.spec->per_program() || given.spec->also_later) continue;
     return fail({.where = in_line(group, given.spelled),
                  .what = "is not an option of one program",
@@ -55,13 +56,13 @@ Result<void> refuse_job_options(const Group& group) {
 /// From the groups to the programs.
 class Programs {
  public:
-  Programs(const Surroundings& surroundings, const Given* app_file, Verb verb, Personality personality)
+  Programs(const ProcessContext& surroundings, const ParsedOption* app_file, Verb verb, Personality personality)
       : surroundings_(surroundings), app_file_(app_file), verb_(verb), personality_(personality) {}
 
   Result<std::vector<AppRequest>> read(std::vector<Group> groups) {
-    if (auto ok = apply_program_options(groups.front(), surroundings_, first_); !ok) return fail(ok.error());
+    TRY(apply_program_options(groups.front(), surroundings_, first_));
     for (size_t i = 1; i < groups.size(); ++i) {
-      if (auto ok = refuse_job_options(groups[i]); !ok) return fail(ok.error());
+      TRY(refuse_job_options(groups[i]));
     }
     if (app_file_) return read_app_file(groups);
     return read_groups(groups);
@@ -80,8 +81,7 @@ class Programs {
         if (verb_ == Verb::check) apps.push_back(first_);
         break;
       }
-      auto app = i == 0 ? Result<AppRequest>(first_) : later_program(group);
-      if (!app) return fail(app.error());
+      auto app = TRY(i == 0 ? Result<AppRequest>(first_) : later_program(group));
       if (group.program.empty()) {
         if (group.options.empty()) continue;
         return fail({.where = in_line(group, group.options.back().spelled),
@@ -89,8 +89,8 @@ class Programs {
                      .why = "",
                      .hint = "name the program after its options"});
       }
-      app->argv = std::move(group.program);
-      apps.push_back(*std::move(app));
+      app.argv = std::move(group.program);
+      apps.push_back(std::move(app));
     }
     return apps;
   }
@@ -99,13 +99,13 @@ class Programs {
   Result<AppRequest> later_program(const Group& group) {
     AppRequest app = personality_ == Personality::dlaunch || app_file_ ? first_ : AppRequest{};
     app.ranks.reset();
-    if (auto ok = apply_program_options(group, surroundings_, app); !ok) return fail(ok.error());
-    if (auto ok = add_hosts(group, app); !ok) return fail(ok.error());
+    TRY(apply_program_options(group, surroundings_, app));
+    TRY(add_hosts(group, app));
     return app;
   }
 
   Result<void> add_hosts(const Group& group, AppRequest& app) {
-    for (const Given& given : group.options) {
+    for (const ParsedOption& given : group.options) {
       if (!given.spec->also_later) continue;
       auto list = allocate::parse_host_list(given.value);
       if (!list) {
@@ -133,13 +133,12 @@ class Programs {
       return refuse("does not go with a program on the command line", "the file names the programs");
     }
     if (first_.ranks) return refuse("does not go with -n on the command line", "each line of the file has its own");
-    auto lines = read_lines();
-    if (!lines) return fail(lines.error());
-    for (const Group& group : *lines) {
-      if (auto ok = refuse_job_options(group); !ok) return fail(ok.error());
+    auto lines = TRY(read_lines());
+    for (const Group& group : lines) {
+      TRY(refuse_job_options(group));
     }
-    lines->insert(lines->begin(), Group{});
-    auto apps = read_groups(*lines);
+    lines.insert(lines.begin(), Group{});
+    auto apps = read_groups(lines);
     if (apps && apps->empty()) {
       return fail({.where = app_file_->value, .what = "names no program", .why = "", .hint = "write a program a line"});
     }
@@ -157,12 +156,12 @@ class Programs {
     if (!text) return fail(text.error().error);
     auto groups = parse_app_file(*text, app_file_->value);
     if (!groups) return groups;
-    if (auto ok = translate_options(*groups, surroundings_, notes); !ok) return fail(ok.error());
+    TRY(translate_options(*groups, surroundings_, notes));
     return groups;
   }
 
-  const Surroundings& surroundings_;
-  const Given* app_file_;
+  const ProcessContext& surroundings_;
+  const ParsedOption* app_file_;
   const Verb verb_;
   const Personality personality_;
   AppRequest first_;
@@ -187,13 +186,13 @@ Result<void> join_hosts(Options& options, std::vector<allocate::HostEntry> hosts
 /// All that the job's options say, with what was gathered on the way.
 struct JobOptions {
   Options options;
-  Effective effective;
+  ResolvedOptions effective;
   Preferences preferences;
 };
 
-const Given* last_config(const Group& first) {
-  const Given* last = nullptr;
-  for (const Given& given : first.options) {
+const ParsedOption* last_config(const Group& first) {
+  const ParsedOption* last = nullptr;
+  for (const ParsedOption& given : first.options) {
     if (given.spec->name() == "config") last = &given;
   }
   return last;
@@ -205,21 +204,20 @@ void settle_exec(Options& options) {
 }
 
 Result<JobOptions> read_job_options(Verb verb, const Group& first, Personality personality,
-                                    const Surroundings& surroundings) {
-  auto preferences = read_preferences(last_config(first), surroundings);
-  if (!preferences) return fail(preferences.error());
+                                    const ProcessContext& surroundings) {
+  auto preferences = TRY(read_preferences(last_config(first), surroundings));
   JobOptions job;
-  job.preferences = *std::move(preferences);
+  job.preferences = std::move(preferences);
   job.options.verb = verb;
-  for (const Given& given : personality_defaults(personality, surroundings)) job.effective.add(given);
-  for (const Given& given : job.preferences.given) job.effective.add(given);
-  for (const Given& given : first.options) {
+  for (const ParsedOption& given : personality_defaults(personality, surroundings)) job.effective.add(given);
+  for (const ParsedOption& given : job.preferences.given) job.effective.add(given);
+  for (const ParsedOption& given : first.options) {
     if (!given.spec->per_program()) job.effective.add(given);
   }
-  if (auto ok = settle_contradictions(job.effective); !ok) return fail(ok.error());
-  if (auto ok = job.effective.apply(job.options, surroundings); !ok) return fail(ok.error());
+  TRY(settle_contradictions(job.effective));
+  TRY(job.effective.apply(job.options, surroundings));
   settle_oversubscribe(job.effective, job.options);
-  if (auto ok = check_effects(job.effective, verb, personality); !ok) return fail(ok.error());
+  TRY(check_effects(job.effective, verb, personality));
   settle_personality(personality, job.effective, job.options);
   settle_exec(job.options);
   return job;
@@ -243,30 +241,27 @@ std::string text_of(const OptionSpec& spec) {
 
 }  // namespace
 
-Result<Command> parse_command_line(const std::vector<std::string>& args, const Surroundings& surroundings) {
+Result<Command> parse_command_line(const std::vector<std::string>& args, const ProcessContext& surroundings) {
   const Subcommand* const subcommand = subcommand_of(args, surroundings.program_name);
   const Verb verb = subcommand ? subcommand->verb.value_or(Verb::run) : Verb::run;
-  auto arguments = parse_arguments(std::span(args).subspan(verb == Verb::run ? 0 : 1));
-  if (!arguments) return fail(arguments.error());
-  if (arguments->show) return ShowText{text_of(*arguments->show)};
+  auto arguments = TRY(parse_arguments(std::span(args).subspan(verb == Verb::run ? 0 : 1)));
+  if (arguments.show) return ShowText{text_of(*arguments.show)};
   std::vector<std::string> notes;
-  if (auto ok = translate_options(arguments->groups, surroundings, notes); !ok) return fail(ok.error());
-  const Personality personality = personality_of(surroundings.program_name, arguments->groups.front().options);
-  auto job = read_job_options(verb, arguments->groups.front(), personality, surroundings);
-  if (!job) return fail(job.error());
-  Programs programs(surroundings, job->effective.find("app"), verb, personality);
-  auto apps = programs.read(std::move(arguments->groups));
-  if (!apps) return fail(apps.error());
-  if (job->effective.find("show-config")) {
-    return ShowText{show_config(job->effective, job->preferences, job->options.format)};
+  TRY(translate_options(arguments.groups, surroundings, notes));
+  const Personality personality = personality_of(surroundings.program_name, arguments.groups.front().options);
+  auto job = TRY(read_job_options(verb, arguments.groups.front(), personality, surroundings));
+  Programs programs(surroundings, job.effective.find("app"), verb, personality);
+  auto apps = TRY(programs.read(std::move(arguments.groups)));
+  if (job.effective.find("show-config")) {
+    return ShowText{show_config(job.effective, job.preferences, job.options.format)};
   }
-  if (auto ok = check_programs(verb, *apps); !ok) return fail(ok.error());
-  Options& options = job->options;
-  options.request.apps = *std::move(apps);
-  options.notes = std::move(job->preferences.notes);
+  TRY(check_programs(verb, apps));
+  Options& options = job.options;
+  options.request.apps = std::move(apps);
+  options.notes = std::move(job.preferences.notes);
   std::ranges::move(notes, std::back_inserter(options.notes));
   std::ranges::move(programs.notes, std::back_inserter(options.notes));
-  if (auto ok = join_hosts(options, std::move(programs.hosts)); !ok) return fail(ok.error());
+  TRY(join_hosts(options, std::move(programs.hosts)));
   options.request.environment = surroundings.environment;
   options.request.cwd = surroundings.cwd;
   return std::move(options);

@@ -15,6 +15,6 @@
 namespace dlaunch::cli {
 
 /// `args` is argv without argv[0].
-Result<Command> parse_command_line(const std::vector<std::string>& args, const Surroundings& surroundings);
+Result<Command> parse_command_line(const std::vector<std::string>& args, const ProcessContext& surroundings);
 
 }  // namespace dlaunch::cli

@@ -5,9 +5,10 @@
 #include <iterator>
 
 #include "base/printable.h"
+#include "base/try.h"
 #include "cli/config_file.h"
 #include "cli/files.h"
-#include "cli/mca.h"
+#include "cli/mpirun/mca.h"
 #include "cli/values.h"
 
 namespace dlaunch::cli {
@@ -68,7 +69,7 @@ struct ConfigPath {
   bool named = false;
 };
 
-Result<ConfigPath> config_path(const Given* config, const Surroundings& surroundings) {
+Result<ConfigPath> config_path(const ParsedOption* config, const ProcessContext& surroundings) {
   const auto from_variable = variable(surroundings.environment, "DLAUNCH_CONFIG");
   if (config || from_variable) {
     auto path = absolute_path(config ? std::string_view(config->value) : *from_variable, surroundings.cwd);
@@ -86,7 +87,7 @@ Result<ConfigPath> config_path(const Given* config, const Surroundings& surround
 }
 
 /// What a variable that other programs read too means here.
-Given by_convention(std::string_view option, std::string_view value, const char* variable) {
+ParsedOption by_convention(std::string_view option, std::string_view value, const char* variable) {
   return {.spec = find_option(option).spec,
           .value = std::string(value),
           .spelled = variable,
@@ -94,25 +95,23 @@ Given by_convention(std::string_view option, std::string_view value, const char*
           .source = Source::convention};
 }
 
-Result<void> read_config(const Given* config, const Surroundings& surroundings, Preferences& preferences) {
-  const auto where = config_path(config, surroundings);
-  if (!where) return fail(where.error());
-  if (where->path.empty()) return {};
-  const auto text = surroundings.read_file(where->path);
+Result<void> read_config(const ParsedOption* config, const ProcessContext& surroundings, Preferences& preferences) {
+  const auto where = TRY(config_path(config, surroundings));
+  if (where.path.empty()) return {};
+  const auto text = surroundings.read_file(where.path);
   if (!text) {
-    if (!where->named && text.error().missing) return {};
+    if (!where.named && text.error().missing) return {};
     return fail(text.error().error);
   }
-  auto settings = parse_config(*text, where->path);
-  if (!settings) return fail(settings.error());
-  preferences.given.insert(preferences.given.end(), settings->begin(), settings->end());
-  preferences.file = where->path;
+  auto settings = TRY(parse_config(*text, where.path));
+  preferences.given.insert(preferences.given.end(), settings.begin(), settings.end());
+  preferences.file = where.path;
   return {};
 }
 
 }  // namespace
 
-Result<Preferences> read_preferences(const Given* config, const Surroundings& surroundings) {
+Result<Preferences> read_preferences(const ParsedOption* config, const ProcessContext& surroundings) {
   Preferences preferences;
   if (variable(surroundings.environment, "NO_COLOR")) {  // https://no-color.org: any value but the empty one
     preferences.given.push_back(by_convention("color", "never", "NO_COLOR"));
@@ -120,16 +119,14 @@ Result<Preferences> read_preferences(const Given* config, const Surroundings& su
   if (const auto limit = variable(surroundings.environment, "MPIEXEC_TIMEOUT")) {  // of MPI's mpiexec, also Open MPI's
     preferences.given.push_back(by_convention("timeout", *limit, "MPIEXEC_TIMEOUT"));
   }
-  if (auto read = read_config(config, surroundings, preferences); !read) return fail(read.error());
-  auto mca = read_mca_variables(surroundings.environment);
-  if (!mca) return fail(mca.error());
-  std::ranges::move(*mca, std::back_inserter(preferences.given));
+  TRY(read_config(config, surroundings, preferences));
+  auto mca = TRY(read_mca_variables(surroundings.environment));
+  std::ranges::move(mca, std::back_inserter(preferences.given));
   for (const std::string& line : surroundings.environment) {
     if (!line.starts_with(kPrefix)) continue;
     const size_t equals = line.find('=');
     if (equals == std::string::npos) continue;
-    auto read = read_variable(line.substr(0, equals), std::string_view(line).substr(equals + 1), preferences);
-    if (!read) return fail(read.error());
+    TRY(read_variable(line.substr(0, equals), std::string_view(line).substr(equals + 1), preferences));
   }
   return preferences;
 }

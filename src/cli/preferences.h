@@ -14,14 +14,14 @@
 namespace dlaunch::cli {
 
 struct Preferences {
-  std::vector<Given> given;          ///< the weaker first
+  std::vector<ParsedOption> given;   ///< the weaker first
   std::string file;                  ///< the config file that was read; empty: none
   std::vector<std::string> ignored;  ///< names of DLAUNCH_* variables that are no option
   std::vector<std::string> notes;    ///< that they are, a line each
 };
 
 /// `config`: --config as given, or null. A file that was named must be there; the standard one may be missing.
-Result<Preferences> read_preferences(const Given* config, const Surroundings& surroundings);
+Result<Preferences> read_preferences(const ParsedOption* config, const ProcessContext& surroundings);
 
 /// The value of a variable in NAME=VALUE lines; nullopt when unset or empty.
 std::optional<std::string_view> variable(const std::vector<std::string>& environment, std::string_view name);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "base/try.h"
 #include "cli/command_spec.h"
 #include "cli/help.h"
 #include "cli/values.h"
@@ -12,14 +13,14 @@ namespace {
 
 using ranktable::Product;
 using ranktable::Version;
-using Take = std::function<Result<void>(const Given&)>;
+using Take = std::function<Result<void>(const ParsedOption&)>;
 
 tl::unexpected<Error> refuse(const std::string& where, std::string what, std::string hint) {
   return fail({.where = where, .what = std::move(what), .why = "", .hint = std::move(hint)});
 }
 
 Take text_into(std::string& into) {
-  return [&into](const Given& given) -> Result<void> {
+  return [&into](const ParsedOption& given) -> Result<void> {
     if (given.value.empty()) return refuse("", "wants a value", "dlaunch ranktable --help lists the options");
     into = given.value;
     return {};
@@ -27,14 +28,14 @@ Take text_into(std::string& into) {
 }
 
 Take text_into(std::optional<std::string>& into) {
-  return [&into](const Given& given) -> Result<void> {
+  return [&into](const ParsedOption& given) -> Result<void> {
     into = given.value;
     return {};
   };
 }
 
 Take product_into(std::optional<Product>& into) {
-  return [&into](const Given& given) -> Result<void> {
+  return [&into](const ParsedOption& given) -> Result<void> {
     into = ranktable::parse_product(given.value);
     if (!into) return refuse("", "there is no product \"" + given.value + "\"", "write 910, a2, a3 or 950");
     return {};
@@ -42,7 +43,7 @@ Take product_into(std::optional<Product>& into) {
 }
 
 Take version_into(Version& into) {
-  return [&into](const Given& given) -> Result<void> {
+  return [&into](const ParsedOption& given) -> Result<void> {
     const auto version = ranktable::parse_version(given.value);
     if (!version) return refuse("", "there is no version \"" + given.value + "\"", "write 1.0, 1.2 or 2.0");
     into = *version;
@@ -51,7 +52,7 @@ Take version_into(Version& into) {
 }
 
 Take numbers_into(std::vector<long>& into) {
-  return [&into](const Given& given) -> Result<void> {
+  return [&into](const ParsedOption& given) -> Result<void> {
     for (const std::string& part : split(given.value, ',')) {
       const auto number = parse_int(trim(part), 0, 4294967295);
       if (!number) return bad_value(given.value, "is no list of numbers", "write 0,1,2,3");
@@ -63,7 +64,7 @@ Take numbers_into(std::vector<long>& into) {
 
 /// For the parser of a job's options.
 Take words_into(std::vector<std::string>& into) {
-  return [&into](const Given& given) -> Result<void> {
+  return [&into](const ParsedOption& given) -> Result<void> {
     std::string option = given.spelled;
     std::ranges::replace(option, '_', '-');
     into.push_back(std::move(option));
@@ -79,7 +80,7 @@ Result<void> check_effects(const RanktableMake& make) {
     return refuse(option, std::string("belongs to --version ") + version, std::string("add --version ") + version);
   };
   if (make.version != Version::v2_0) {
-    if (auto ok = needs(!make.root_info.empty(), "--rootinfo", "2.0"); !ok) return ok;
+    TRY(needs(!make.root_info.empty(), "--rootinfo", "2.0"));
   } else if (make.root_info.empty()) {
     return refuse("--version 2.0", "its addresses are in no file that dlaunch would read by itself",
                   "name the host's root information: --rootinfo /etc/hccl_rootinfo.json");
@@ -89,21 +90,21 @@ Result<void> check_effects(const RanktableMake& make) {
       if (!given) return {};
       return refuse(option, "does not go with a list of hosts: each has its own", "leave one of them out");
     };
-    if (auto ok = of_one(!make.server_ip.empty(), "--server_ip"); !ok) return ok;
-    if (auto ok = of_one(!make.super_pod_id.empty(), "--super_pod_id"); !ok) return ok;
+    TRY(of_one(!make.server_ip.empty(), "--server_ip"));
+    TRY(of_one(!make.super_pod_id.empty(), "--super_pod_id"));
   }
   if (make.version == Version::v1_2) {
     if (make.super_pod_id.empty() == make.super_device_ids.empty()) return {};
     return refuse("--super_pod_id", "goes with --super_device_ids",
                   "give both, or neither for a table without super pods");
   }
-  if (auto ok = needs(!make.super_pod_id.empty(), "--super_pod_id", "1.2"); !ok) return ok;
+  TRY(needs(!make.super_pod_id.empty(), "--super_pod_id", "1.2"));
   return needs(!make.super_device_ids.empty(), "--super_device_ids", "1.2");
 }
 
 CommandSpec::Option option(std::string_view names, std::string_view value_name, std::string_view standard,
                            std::string_view help, Take take) {
-  return {{.names = names, .takes = Takes::value, .value_name = value_name, .standard = standard, .help = help},
+  return {{.names = names, .takes = Arity::value, .value_name = value_name, .standard = standard, .help = help},
           std::move(take)};
 }
 
@@ -167,12 +168,11 @@ Result<RanktableCommand> parse_ranktable(const std::vector<std::string>& args) {
                              "Names may have one dash or two, and - for _.\nExit codes: 0 all is well; 1 a rule is "
                              "broken, or the file cannot be written; 2 wrong "
                              "usage, or a file cannot\nbe read."};
-  const auto chosen = parse_command(root, "dlaunch ranktable", args);
-  if (!chosen) return fail(chosen.error());
-  if (chosen->help) return RanktableHelp{help_text(*chosen->command, chosen->path)};
-  if (chosen->command->name == "check") return check;
-  if (chosen->command->name == "merge") return merge;
-  if (auto ok = check_effects(make); !ok) return fail(ok.error());
+  const auto chosen = TRY(parse_command(root, "dlaunch ranktable", args));
+  if (chosen.help) return RanktableHelp{help_text(*chosen.command, chosen.path)};
+  if (chosen.command->name == "check") return check;
+  if (chosen.command->name == "merge") return merge;
+  TRY(check_effects(make));
   return make;
 }
 

@@ -1,7 +1,8 @@
 // Which options do not go together, and which would do nothing. The rows are the whole policy.
 #include <string>
 
-#include "cli/effective.h"
+#include "base/try.h"
+#include "cli/resolved_options.h"
 #include "cli/values.h"
 #include "output/file_layout.h"
 
@@ -69,14 +70,14 @@ constexpr Contradiction kContradictions[] = {
     {{"pty"}, {"merge-stderr-to-stdout"}, "a terminal joins the two already"},
 };
 
-const Given* holds(const Effective& effective, Operand operand) {
-  const Given* given = effective.find(operand.name);
+const ParsedOption* holds(const ResolvedOptions& effective, Operand operand) {
+  const ParsedOption* given = effective.find(operand.name);
   if (!given || operand.value.empty() || given->value == operand.value) return given;
   const bool unit = operand.name == "map-by" && split_map_by(given->value).policy == operand.value;
   return unit ? given : nullptr;
 }
 
-std::string describe(const Given& given, Operand operand) {
+std::string describe(const ParsedOption& given, Operand operand) {
   std::string text = given.spelled;
   if (!operand.value.empty()) text.append(" ").append(operand.value);
   return text;
@@ -86,8 +87,8 @@ tl::unexpected<Error> useless(const std::string& where, std::string why, std::st
   return fail({.where = where, .what = "would do nothing", .why = std::move(why), .hint = std::move(hint)});
 }
 
-Result<void> check_format(const Effective& effective, Verb verb) {
-  const Given* json = holds(effective, {"format", "json"});
+Result<void> check_format(const ResolvedOptions& effective, Verb verb) {
+  const ParsedOption* json = holds(effective, {"format", "json"});
   if (!json || verb != Verb::run || effective.find("dry-run") || effective.find("show-env") ||
       effective.find("show-config"))
     return {};
@@ -102,9 +103,9 @@ bool among_hosts(string_view value) {
 }
 
 /// -N and ppr say the same thing, maybe with another number.
-Result<void> check_ranks_per_host(const Effective& effective) {
-  const Given* each = effective.find("N");
-  const Given* map_by = effective.find("map-by");
+Result<void> check_ranks_per_host(const ResolvedOptions& effective) {
+  const ParsedOption* each = effective.find("N");
+  const ParsedOption* map_by = effective.find("map-by");
   if (!each || !map_by || !map_by->value.starts_with("ppr:")) return {};
   return fail({.where = each->spelled,
                .what = "does not go with " + map_by->spelled + " " + map_by->value,
@@ -112,16 +113,16 @@ Result<void> check_ranks_per_host(const Effective& effective) {
                .hint = "leave one of them out"});
 }
 
-bool asks_for_cores(const Effective& effective) {
-  const Given* map_by = effective.find("map-by");
+bool asks_for_cores(const ResolvedOptions& effective) {
+  const ParsedOption* map_by = effective.find("map-by");
   const string_view modifiers = map_by ? split_map_by(map_by->value).modifiers : string_view();
   return effective.find("cores-per-rank") || modifiers.find("PE=") != string_view::npos ||
          modifiers.find("pe=") != string_view::npos;
 }
 
 /// More than one core for each rank is bound to cores or threads.
-Result<void> check_cores(const Effective& effective) {
-  const Given* bind = effective.find("bind-to");
+Result<void> check_cores(const ResolvedOptions& effective) {
+  const ParsedOption* bind = effective.find("bind-to");
   if (!bind || !asks_for_cores(effective)) return {};
   const string_view unit = string_view(bind->value).substr(0, bind->value.find(':'));
   if (unit.empty() || unit == "core" || unit == "hwthread") return {};
@@ -132,10 +133,10 @@ Result<void> check_cores(const Effective& effective) {
 }
 
 /// Without binding, a unit within the host changes nothing.
-Result<void> check_placing(const Effective& effective, string_view name) {
-  const Given* given = effective.find(name);
+Result<void> check_placing(const ResolvedOptions& effective, string_view name) {
+  const ParsedOption* given = effective.find(name);
   if (!given || given->source != Source::command_line || among_hosts(given->value)) return {};
-  const Given* bind = effective.find("bind-to");
+  const ParsedOption* bind = effective.find("bind-to");
   if (bind && bind->value == "device") {
     return useless(given->spelled + " " + given->value, "ranks are bound near their devices", "leave it out");
   }
@@ -143,14 +144,14 @@ Result<void> check_placing(const Effective& effective, string_view name) {
   return useless(given->spelled + " " + given->value, "ranks are not bound", "add --bind-to core, or leave it out");
 }
 
-Result<void> check_color(const Effective& effective) {
-  const Given* always = holds(effective, {"color", "always"});
+Result<void> check_color(const ResolvedOptions& effective) {
+  const ParsedOption* always = holds(effective, {"color", "always"});
   if (!always || always->source != Source::command_line || effective.find("label")) return {};
   return useless(always->spelled + " always", "labels alone have a colour", "add --label");
 }
 
-Result<void> check_transport(const Effective& effective) {
-  const Given* by_command = holds(effective, {"transport", "exec"});
+Result<void> check_transport(const ResolvedOptions& effective) {
+  const ParsedOption* by_command = holds(effective, {"transport", "exec"});
   if (!by_command || effective.find("exec")) return {};
   return fail({.where = by_command->spelled + " exec",
                .what = "no command is named",
@@ -159,22 +160,22 @@ Result<void> check_transport(const Effective& effective) {
 }
 
 /// As a preference it is for the jobs that have such a directory.
-Result<void> check_keep_logs(const Effective& effective) {
-  const Given* keep = effective.find("keep-logs");
+Result<void> check_keep_logs(const ResolvedOptions& effective) {
+  const ParsedOption* keep = effective.find("keep-logs");
   if (!keep || keep->source != Source::command_line) return {};
-  const Given* files = effective.find("output-filename");
+  const ParsedOption* files = effective.find("output-filename");
   if (!files) return useless(keep->spelled, "no directory of files is written", "add --output-filename DIR");
   if (!output::is_template(files->value)) return {};
   return useless(keep->spelled, "the files of a template have no directory of their own",
                  "write --output-filename DIR, or leave it out");
 }
 
-Result<void> check_ranks(const Effective& effective) {
-  const Given* ranks = effective.find("ranks");
+Result<void> check_ranks(const ResolvedOptions& effective) {
+  const ParsedOption* ranks = effective.find("ranks");
   if (ranks && effective.find("stdout-file") && effective.find("stderr-file")) {
     return useless(ranks->spelled, "nothing reaches the console", "leave one of them out");
   }
-  const Given* files = effective.find("output-filename");
+  const ParsedOption* files = effective.find("output-filename");
   if (!ranks || !files) return {};
   const auto settings = file_settings(files->value, "/");
   if (!settings || settings->copy) return {};
@@ -182,10 +183,10 @@ Result<void> check_ranks(const Effective& effective) {
 }
 
 /// What is put into a rank's directory needs one.
-Result<void> check_rank_dirs(const Effective& effective) {
+Result<void> check_rank_dirs(const ResolvedOptions& effective) {
   if (effective.find("rank-dir")) return {};
   for (const string_view name : {"stage", "save-env"}) {
-    if (const Given* given = effective.find(name)) {
+    if (const ParsedOption* given = effective.find(name)) {
       return useless(given->spelled, "the ranks have no directories of their own", "add --rank-dir 'device{rank}'");
     }
   }
@@ -193,15 +194,16 @@ Result<void> check_rank_dirs(const Effective& effective) {
 }
 
 /// `hosts` and `check` start nothing.
-Result<void> check_verb(const Effective& effective, Verb verb) {
-  if (const Given* ascend = effective.find("ascend"); ascend && verb != Verb::check) {
+Result<void> check_verb(const ResolvedOptions& effective, Verb verb) {
+  if (const ParsedOption* ascend = effective.find("ascend"); ascend && verb != Verb::check) {
     return useless(ascend->spelled, "it belongs to check", "say dlaunch check --ascend");
   }
   if (verb == Verb::run) return {};
   for (const string_view name : {"dry-run", "show-env", "report", "report-pid", "display-map", "display-allocation"}) {
-    if (const Given* given = effective.find(name)) return useless(given->spelled, "no rank is started", "leave it out");
+    if (const ParsedOption* given = effective.find(name))
+      return useless(given->spelled, "no rank is started", "leave it out");
   }
-  if (const Given* lines = holds(effective, {"format", "jsonl"})) {
+  if (const ParsedOption* lines = holds(effective, {"format", "jsonl"})) {
     return useless(lines->spelled + " jsonl", "no rank is started", "--format json prints what was found");
   }
   return {};
@@ -209,25 +211,25 @@ Result<void> check_verb(const Effective& effective, Verb verb) {
 
 /// A table's devices and places are its own: what a variable or the config file says of them is for other jobs. And who
 /// has a table does not start by Open MPI's variables.
-void drop_what_the_table_says(Effective& effective) {
-  const Given* table = effective.find("rank-table");
+void drop_what_the_table_says(ResolvedOptions& effective) {
+  const ParsedOption* table = effective.find("rank-table");
   if (!table) return;
-  const Given* variables = effective.find("env-for");
+  const ParsedOption* variables = effective.find("env-for");
   if (variables && variables->source == Source::personality) effective.drop(*variables);
   if (table->value == "auto") return;
   for (const Operand other : {Operand{"fake-devices"}, Operand{"map-by", "node"}, Operand{"map-by", "seq"}}) {
-    const Given* given = holds(effective, other);
+    const ParsedOption* given = holds(effective, other);
     if (given && given->source < table->source) effective.drop(*given);
   }
 }
 
 }  // namespace
 
-Result<void> settle_contradictions(Effective& effective) {
+Result<void> settle_contradictions(ResolvedOptions& effective) {
   drop_what_the_table_says(effective);
   for (const Contradiction& row : kContradictions) {
-    const Given* one = holds(effective, row.one);
-    const Given* other = holds(effective, row.other);
+    const ParsedOption* one = holds(effective, row.one);
+    const ParsedOption* other = holds(effective, row.other);
     if (!one || !other) continue;
     if (one->source != other->source) {
       effective.drop(one->source < other->source ? *one : *other);
@@ -241,27 +243,27 @@ Result<void> settle_contradictions(Effective& effective) {
   return {};
 }
 
-void settle_oversubscribe(const Effective& effective, Options& options) {
-  const Given* map_by = effective.find("map-by");
-  for (const std::optional<Given>& row : effective.rows()) {
+void settle_oversubscribe(const ResolvedOptions& effective, Options& options) {
+  const ParsedOption* map_by = effective.find("map-by");
+  for (const std::optional<ParsedOption>& row : effective.rows()) {
     const bool stronger = map_by && row && row->spec->name() == "oversubscribe" && row->source > map_by->source;
     if (stronger) options.request.oversubscribe = row->value == "true";
   }
 }
 
-Result<void> check_effects(const Effective& effective, Verb verb, Personality personality) {
-  if (auto ok = check_verb(effective, verb); !ok) return ok;
-  if (auto ok = check_format(effective, verb); !ok) return ok;
+Result<void> check_effects(const ResolvedOptions& effective, Verb verb, Personality personality) {
+  TRY(check_verb(effective, verb));
+  TRY(check_format(effective, verb));
   for (const string_view name : {"map-by", "rank-by"}) {
     if (personality == Personality::open_mpi) break;  // binds unasked
-    if (auto ok = check_placing(effective, name); !ok) return ok;
+    TRY(check_placing(effective, name));
   }
-  if (auto ok = check_cores(effective); !ok) return ok;
-  if (auto ok = check_color(effective); !ok) return ok;
-  if (auto ok = check_rank_dirs(effective); !ok) return ok;
-  if (auto ok = check_transport(effective); !ok) return ok;
-  if (auto ok = check_ranks_per_host(effective); !ok) return ok;
-  if (auto ok = check_keep_logs(effective); !ok) return ok;
+  TRY(check_cores(effective));
+  TRY(check_color(effective));
+  TRY(check_rank_dirs(effective));
+  TRY(check_transport(effective));
+  TRY(check_ranks_per_host(effective));
+  TRY(check_keep_logs(effective));
   return check_ranks(effective);
 }
 

@@ -7,7 +7,8 @@
 #include "allocate/hostfile.h"
 #include "allocate/rankfile.h"
 #include "base/text.h"
-#include "cli/personality.h"
+#include "base/try.h"
+#include "cli/mpirun/personality.h"
 #include "cli/values.h"
 #include "output/file_layout.h"
 #include "output/label.h"
@@ -19,7 +20,7 @@ namespace {
 
 using plan::AppRequest;
 using std::string_view;
-using Here = const Surroundings&;
+using Here = const ProcessContext&;
 
 constexpr std::array<Word<plan::MapBy>, 6> kMapBy{{{"slot", plan::MapBy::slot},
                                                    {"core", plan::MapBy::core},
@@ -37,9 +38,8 @@ Result<void> passed(Result<void> check) {
 
 /// The text of a file that an option names.
 Result<std::string> text_of(string_view path, Here here) {
-  const auto whole = absolute_path(path, here.cwd);
-  if (!whole) return fail(whole.error());
-  auto text = here.read_file(*whole);
+  const auto whole = TRY(absolute_path(path, here.cwd));
+  auto text = here.read_file(whole);
   if (!text) return fail(text.error().error);
   return *std::move(text);
 }
@@ -64,7 +64,7 @@ Result<void> map_modifiers(Options& o, string_view text) {
     if (word == "oversubscribe" || word == "nooversubscribe") {
       o.request.oversubscribe = word == "oversubscribe";
     } else if (word.starts_with("pe=")) {
-      if (auto ok = set_cores_per_rank(o, string_view(word).substr(3)); !ok) return ok;
+      TRY(set_cores_per_rank(o, string_view(word).substr(3)));
     } else {
       return bad_value(word, "is not known here",
                        "behind --map-by's unit stand PE=N, OVERSUBSCRIBE, NOOVERSUBSCRIBE and HWTCPUS");
@@ -93,17 +93,15 @@ Result<void> set_format(Options& o, string_view value, Here) {
 }
 
 Result<void> set_timeout(Options& o, string_view value, Here) {
-  auto limit = seconds(value);
-  if (!limit) return fail(limit.error());
+  auto limit = TRY(seconds(value));
   o.policy.timeout.reset();
-  if (limit->count() > 0) o.policy.timeout = *limit;
+  if (limit.count() > 0) o.policy.timeout = limit;
   return {};
 }
 
 Result<void> set_files(Options& o, string_view value, Here here) {
-  auto files = file_settings(value, here.cwd);
-  if (!files) return fail(files.error());
-  o.output.files = *std::move(files);
+  auto files = TRY(file_settings(value, here.cwd));
+  o.output.files = std::move(files);
   return passed(output::check_file_template(o.output.files->target));
 }
 
@@ -111,12 +109,12 @@ Result<void> set_stream_file(Options& o, output::Stream stream, string_view valu
   if (!o.output.files)
     o.output.files = output::FileSettings{.target = "", .copy = false, .by_stream = true, .err_target = ""};
   std::string& target = stream == output::Stream::out ? o.output.files->target : o.output.files->err_target;
-  if (auto set = put(target, absolute_path(value, here.cwd)); !set) return set;
+  TRY(put(target, absolute_path(value, here.cwd)));
   return passed(output::check_file_template(target));
 }
 
 Result<void> set_host_key(Options& o, string_view value, Here) {
-  using transport::HostKey;
+  using plan::HostKey;
   constexpr std::array kNames = {std::pair{"strict", HostKey::strict}, std::pair{"accept-new", HostKey::accept_new},
                                  std::pair{"off", HostKey::off}};
   for (const auto& [name, host_key] : kNames) {
@@ -133,48 +131,41 @@ Result<void> set_raw(Options& o, string_view value, Here) {
 }
 
 Result<void> add_variable(AppRequest& app, string_view value, Here) {
-  auto setting = env_setting(value);
-  if (!setting) return fail(setting.error());
-  app.env.push_back(*std::move(setting));
+  auto setting = TRY(env_setting(value));
+  app.env.push_back(std::move(setting));
   return {};
 }
 
 Result<void> add_env_file(AppRequest& app, string_view value, Here here) {
-  auto path = absolute_path(value, here.cwd);
-  if (!path) return fail(path.error());
-  auto text = here.read_file(*path);
+  auto path = TRY(absolute_path(value, here.cwd));
+  auto text = here.read_file(path);
   if (!text) return fail(text.error().error);
-  auto settings = parse_env_file(*text, std::string(value));
-  if (!settings) return fail(settings.error());
-  std::move(settings->begin(), settings->end(), std::back_inserter(app.env));
+  auto settings = TRY(parse_env_file(*text, std::string(value)));
+  std::move(settings.begin(), settings.end(), std::back_inserter(app.env));
   return {};
 }
 
 Result<void> set_hostfile(Options& o, string_view value, Here here) {
-  const auto text = text_of(value, here);
-  if (!text) return fail(text.error());
-  return put(o.hosts.hostfile, allocate::parse_hostfile(*text, std::string(value)));
+  const auto text = TRY(text_of(value, here));
+  return put(o.hosts.hostfile, allocate::parse_hostfile(text, std::string(value)));
 }
 
 Result<void> set_default_hostfile(Options& o, string_view value, Here here) {
-  const auto text = text_of(value, here);
-  if (!text) return fail(text.error());
-  return put(o.hosts.default_hostfile, allocate::parse_hostfile(*text, std::string(value)));
+  const auto text = TRY(text_of(value, here));
+  return put(o.hosts.default_hostfile, allocate::parse_hostfile(text, std::string(value)));
 }
 
 Result<void> set_rankfile(Options& o, string_view value, Here here) {
-  const auto text = text_of(value, here);
-  if (!text) return fail(text.error());
-  return put(o.request.rank_places, allocate::parse_rankfile(*text, std::string(value)));
+  const auto text = TRY(text_of(value, here));
+  return put(o.request.rank_places, allocate::parse_rankfile(text, std::string(value)));
 }
 
 Result<void> set_rank_table(Options& o, string_view value, Here here) {
   RankTableRequest table{.automatic = value == "auto", .name = std::string(value), .path = {}, .text = {}};
   if (!table.automatic) {
-    auto text = text_of(value, here);
-    if (!text) return fail(text.error());
-    table.text = *std::move(text);
-    if (auto ok = put(table.path, absolute_path(value, here.cwd)); !ok) return ok;
+    auto text = TRY(text_of(value, here));
+    table.text = std::move(text);
+    TRY(put(table.path, absolute_path(value, here.cwd)));
   }
   o.rank_table = std::move(table);
   o.request.rank_table = true;
@@ -207,16 +198,15 @@ Result<void> set_rank_dir(Options& o, string_view value, Here) {
 Result<void> set_stage(Options& o, string_view value, Here here) {
   o.stage.clear();
   for (const std::string& part : split(value, ',')) {
-    auto path = absolute_path(trim(part), here.cwd);
-    if (!path) return fail(path.error());
-    o.stage.push_back(*std::move(path));
+    auto path = TRY(absolute_path(trim(part), here.cwd));
+    o.stage.push_back(std::move(path));
   }
   return {};
 }
 
 Result<void> set_map_by(Options& o, string_view value, Here) {
   const MapBySpelling spelled = split_map_by(value);
-  if (auto ok = map_modifiers(o, spelled.modifiers); !ok) return ok;
+  TRY(map_modifiers(o, spelled.modifiers));
   const string_view policy = spelled.policy;
   o.request.in_sequence = policy == "seq";
   if (policy.empty() || o.request.in_sequence) return {};
@@ -236,7 +226,7 @@ Result<void> set_map_by(Options& o, string_view value, Here) {
 }
 
 Result<void> set_cores_per_rank(Options& o, string_view value) {
-  if (auto set = put(o.request.binding.cores_per_rank, whole_number(value, 1, kMaxRanks)); !set) return set;
+  TRY(put(o.request.binding.cores_per_rank, whole_number(value, 1, kMaxRanks)));
   const auto unit = o.request.threads_are_cpus ? plan::BindTo::hwthread : plan::BindTo::core;
   if (o.request.binding.bind_to == plan::BindTo::none) o.request.binding.bind_to = unit;
   return {};

@@ -24,31 +24,31 @@ inline Result<void> put_flag(bool& place, std::string_view value) {
 }
 
 Result<bool> abort_or_continue(std::string_view);
-Result<void> set_label(Options&, std::string_view, const Surroundings&);
-Result<void> set_format(Options&, std::string_view, const Surroundings&);
-Result<void> set_timeout(Options&, std::string_view, const Surroundings&);
-Result<void> set_files(Options&, std::string_view, const Surroundings&);
-Result<void> set_stream_file(Options&, output::Stream, std::string_view, const Surroundings&);
-Result<void> set_host_key(Options&, std::string_view, const Surroundings&);
-Result<void> set_raw(Options&, std::string_view, const Surroundings&);
-Result<void> add_variable(plan::AppRequest&, std::string_view, const Surroundings&);
-Result<void> add_env_file(plan::AppRequest&, std::string_view, const Surroundings&);
-Result<void> set_hostfile(Options&, std::string_view, const Surroundings&);
-Result<void> set_default_hostfile(Options&, std::string_view, const Surroundings&);
-Result<void> set_rankfile(Options&, std::string_view, const Surroundings&);
-Result<void> set_rank_table(Options&, std::string_view, const Surroundings&);
-Result<void> set_product(Options&, std::string_view, const Surroundings&);
+Result<void> set_label(Options&, std::string_view, const ProcessContext&);
+Result<void> set_format(Options&, std::string_view, const ProcessContext&);
+Result<void> set_timeout(Options&, std::string_view, const ProcessContext&);
+Result<void> set_files(Options&, std::string_view, const ProcessContext&);
+Result<void> set_stream_file(Options&, output::Stream, std::string_view, const ProcessContext&);
+Result<void> set_host_key(Options&, std::string_view, const ProcessContext&);
+Result<void> set_raw(Options&, std::string_view, const ProcessContext&);
+Result<void> add_variable(plan::AppRequest&, std::string_view, const ProcessContext&);
+Result<void> add_env_file(plan::AppRequest&, std::string_view, const ProcessContext&);
+Result<void> set_hostfile(Options&, std::string_view, const ProcessContext&);
+Result<void> set_default_hostfile(Options&, std::string_view, const ProcessContext&);
+Result<void> set_rankfile(Options&, std::string_view, const ProcessContext&);
+Result<void> set_rank_table(Options&, std::string_view, const ProcessContext&);
+Result<void> set_product(Options&, std::string_view, const ProcessContext&);
 Result<void> set_filter(std::string& place, std::string_view);
-Result<void> set_agent_path(Options&, std::string_view, const Surroundings&);
-Result<void> set_rank_dir(Options&, std::string_view, const Surroundings&);
-Result<void> set_stage(Options&, std::string_view, const Surroundings&);
-Result<void> set_map_by(Options&, std::string_view, const Surroundings&);
+Result<void> set_agent_path(Options&, std::string_view, const ProcessContext&);
+Result<void> set_rank_dir(Options&, std::string_view, const ProcessContext&);
+Result<void> set_stage(Options&, std::string_view, const ProcessContext&);
+Result<void> set_map_by(Options&, std::string_view, const ProcessContext&);
 Result<void> set_cores_per_rank(Options&, std::string_view);
 /// The unit of "core:overload-allowed", once what stands behind it is set; empty: no unit is named.
 Result<std::string_view> bind_unit(Options&, std::string_view);
-Result<void> set_cpu_list(Options&, std::string_view, const Surroundings&);
-Result<void> set_report_pid(Options&, std::string_view, const Surroundings&);
-Result<void> set_personality(Options&, std::string_view, const Surroundings&);
-Result<void> no_effect(Options&, std::string_view, const Surroundings&);
+Result<void> set_cpu_list(Options&, std::string_view, const ProcessContext&);
+Result<void> set_report_pid(Options&, std::string_view, const ProcessContext&);
+Result<void> set_personality(Options&, std::string_view, const ProcessContext&);
+Result<void> no_effect(Options&, std::string_view, const ProcessContext&);
 
 }  // namespace dlaunch::cli

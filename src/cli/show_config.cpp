@@ -13,22 +13,22 @@ struct Row {
   std::string from;
 };
 
-std::string shown_value(const Given& given) {
-  if (given.spec->takes == Takes::maybe_value && given.value.empty()) {
+std::string shown_value(const ParsedOption& given) {
+  if (given.spec->takes == Arity::maybe_value && given.value.empty()) {
     return std::string(output::kDefaultLabel);
   }
   return given.value;
 }
 
 /// The job's options, but for those that only ask to print something.
-std::vector<Row> rows_of(const Effective& effective) {
+std::vector<Row> rows_of(const ResolvedOptions& effective) {
   std::vector<Row> rows;
   for (size_t i = 0; i < option_table().size(); ++i) {
     const OptionSpec& spec = option_table()[i];
-    const std::optional<Given>& given = effective.rows()[i];
-    if (spec.per_program() || spec.takes == Takes::show || spec.name() == "show-config") continue;
+    const std::optional<ParsedOption>& given = effective.rows()[i];
+    if (spec.per_program() || spec.takes == Arity::show || spec.name() == "show-config") continue;
     Row row{std::string(spec.name()), std::string(spec.standard), "default"};
-    if (row.value.empty()) row.value = spec.takes == Takes::nothing ? "false" : "none";
+    if (row.value.empty()) row.value = spec.takes == Arity::nothing ? "false" : "none";
     if (given) row.value = shown_value(*given), row.from = given->origin;
     rows.push_back(std::move(row));
   }
@@ -63,7 +63,7 @@ std::string as_json(const std::vector<Row>& rows, const Preferences& preferences
 
 }  // namespace
 
-std::string show_config(const Effective& effective, const Preferences& preferences, Format format) {
+std::string show_config(const ResolvedOptions& effective, const Preferences& preferences, Format format) {
   const std::vector<Row> rows = rows_of(effective);
   return format == Format::json ? as_json(rows, preferences) : as_text(rows, preferences);
 }

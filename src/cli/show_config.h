@@ -3,12 +3,12 @@
 
 #include <string>
 
-#include "cli/effective.h"
 #include "cli/options.h"
 #include "cli/preferences.h"
+#include "cli/resolved_options.h"
 
 namespace dlaunch::cli {
 
-std::string show_config(const Effective& effective, const Preferences& preferences, Format format);
+std::string show_config(const ResolvedOptions& effective, const Preferences& preferences, Format format);
 
 }  // namespace dlaunch::cli

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cli/personality.h"
+#include "cli/mpirun/personality.h"
 
 namespace dlaunch::cli {
 namespace {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "base/try.h"
 #include "output/file_layout.h"
 
 namespace dlaunch::cli {
@@ -79,12 +80,11 @@ Result<output::FileSettings> file_settings(std::string_view text, const std::str
   // A ':' counts only after the last '/' and outside of {…}, so that "a:b/" and "{time:…}" stay names.
   const size_t colon = text.rfind(':');
   if (colon != std::string_view::npos && text.find_first_of("/}", colon) == std::string_view::npos) {
-    if (auto applied = apply_directives(text.substr(colon + 1), settings); !applied) return fail(applied.error());
+    TRY(apply_directives(text.substr(colon + 1), settings));
     text = text.substr(0, colon);
   }
-  auto path = absolute_path(text, cwd);
-  if (!path) return fail(path.error());
-  settings.target = *std::move(path);
+  auto path = TRY(absolute_path(text, cwd));
+  settings.target = std::move(path);
   if (!settings.job_directory && output::is_template(text)) {
     return bad_value(text, "is a template, for which nojobid does nothing", "leave nojobid out");
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/nth.h"
 #include "job/first_failure.h"
 
 namespace dlaunch::job {
@@ -162,16 +163,16 @@ void Job::no_start(Time now) {
 }
 
 void Job::on(const HostLost& event, Time now) {
-  const HostState state = hosts_[static_cast<size_t>(event.host)];
+  const HostState state = nth(hosts_, event.host);
   if (state == HostState::gone || state == HostState::sweeping) return;
-  const std::string why = host_names_[static_cast<size_t>(event.host)] + ": " + event.why;
+  const std::string why = nth(host_names_, event.host) + ": " + event.why;
   const bool had_ranks = had_ranks_.contains(event.host);
   set_state(static_cast<size_t>(event.host), had_ranks ? HostState::sweeping : HostState::gone);
   if (had_ranks) sweep_host(event.host, now);
-  if (phase_ < Phase::finishing && ranks_of_host_[static_cast<size_t>(event.host)].empty()) return;
+  if (phase_ < Phase::finishing && nth(ranks_of_host_, event.host).empty()) return;
   lose_host_ranks(event.host, event.why);
   if (phase_ < Phase::finishing) {
-    outcome_.lost_hosts.push_back({host_names_[static_cast<size_t>(event.host)], event.why, event.hint});
+    outcome_.lost_hosts.push_back({nth(host_names_, event.host), event.why, event.hint});
   }
   if (phase_ == Phase::starting) {
     if (!phase_deadline_) phase_deadline_ = now + kOthersWait;
@@ -186,7 +187,7 @@ void Job::on(const HostLost& event, Time now) {
 }
 
 void Job::on(const RankStarted& event, Time) {
-  RankRecord& record = outcome_.ranks[static_cast<size_t>(event.rank)];
+  RankRecord& record = nth(outcome_.ranks, event.rank);
   record.pid = event.pid;
   record.start_ns = event.time_ns;
   record.cpus = event.cpus;
@@ -194,7 +195,7 @@ void Job::on(const RankStarted& event, Time) {
 }
 
 void Job::on(const RankEnded& event, Time now) {
-  RankRecord& record = outcome_.ranks[static_cast<size_t>(event.rank)];
+  RankRecord& record = nth(outcome_.ranks, event.rank);
   if (record.status) return;
   record_end(event.rank, event.status, event.time_ns);
   if (!event.status.ok()) note_failure(event.rank, now);
@@ -202,7 +203,7 @@ void Job::on(const RankEnded& event, Time now) {
 }
 
 void Job::on(const RankAborted& event, Time now) {
-  RankRecord& record = outcome_.ranks[static_cast<size_t>(event.rank)];
+  RankRecord& record = nth(outcome_.ranks, event.rank);
   if (phase_ > Phase::ending || record.status || record.abort_code) return;
   record.abort_code = event.code;
   record.end_ns = event.time_ns;
@@ -224,7 +225,7 @@ void Job::on(const RanksAdded& event, Time) {
   const int world = worlds_.begin(static_cast<int>(host_of_rank_.size()));
   std::set<int> hosts;
   for (const int host : event.host_of_rank) {
-    ranks_of_host_[static_cast<size_t>(host)].push_back(static_cast<int>(host_of_rank_.size()));
+    nth(ranks_of_host_, host).push_back(static_cast<int>(host_of_rank_.size()));
     host_of_rank_.push_back(host);
     hosts.insert(host);
   }
@@ -233,33 +234,33 @@ void Job::on(const RanksAdded& event, Time) {
   live_ += static_cast<int>(event.host_of_rank.size());
   undrained_ += static_cast<int>(event.host_of_rank.size());
   for (const int host : hosts) {
-    const bool first = hosts_[static_cast<size_t>(host)] == HostState::ready;
+    const bool first = nth(hosts_, host) == HostState::ready;
     set_state(static_cast<size_t>(host), HostState::started);
     first ? actions_.push_back(StartRanks{host}) : actions_.push_back(StartWorld{world, host});
   }
 }
 
 void Job::on(const RankDrained& event, Time now) {
-  if (phase_ == Phase::starting || drained_[static_cast<size_t>(event.rank)]) return;
-  drained_[static_cast<size_t>(event.rank)] = true;
+  if (phase_ == Phase::starting || nth(drained_, event.rank)) return;
+  nth(drained_, event.rank) = true;
   --undrained_;
   finish_when_idle(now);
 }
 
-void Job::on(const CompanionEnded& event, Time now) {
+void Job::on(const SidecarEnded& event, Time now) {
   if (event.status.ok() || phase_ != Phase::running || live_ == 0) return;
   outcome_.detail = event.detail;
-  end_ranks(Cause::companion_failed, event.status.shell_code(), SIGTERM, now);
+  end_ranks(Cause::sidecar_failed, event.status.shell_code(), SIGTERM, now);
 }
 
-void Job::on(const CompanionGone&, Time now) {
+void Job::on(const SidecarGone&, Time now) {
   companion_left_ = false;
   finish_when_idle(now);
 }
 
 void Job::on(const HostClean& event, Time now) {
   for (const std::string& left : event.left) {
-    outcome_.leftovers.push_back(host_names_[static_cast<size_t>(event.host)] + ": " + left);
+    outcome_.leftovers.push_back(nth(host_names_, event.host) + ": " + left);
   }
   set_state(static_cast<size_t>(event.host), HostState::gone);
   actions_.push_back(DropHost{event.host});
@@ -315,7 +316,7 @@ void Job::on(const OutputFailed& event, Time now) {
 }
 
 void Job::record_end(int rank, const ExitStatus& status, std::int64_t time_ns) {
-  RankRecord& record = outcome_.ranks[static_cast<size_t>(rank)];
+  RankRecord& record = nth(outcome_.ranks, rank);
   record.status = record.abort_code ? ExitStatus(Aborted{*record.abort_code}) : status;
   if (!record.abort_code) record.end_ns = time_ns;
   record.needed_kill = killed_;
@@ -327,19 +328,19 @@ void Job::record_end(int rank, const ExitStatus& status, std::int64_t time_ns) {
 /// It failed before the failure that was heard of first: then it is a cause. Else our signal, or its peer's end, is.
 bool Job::follows(const RankRecord& record) const {
   const auto first = outcome_.first_failure;
-  return !first || before(outcome_.ranks[static_cast<size_t>(*first)], record);
+  return !first || before(nth(outcome_.ranks, *first), record);
 }
 
 int Job::first_code() const {
-  const RankRecord& record = outcome_.ranks[static_cast<size_t>(*outcome_.first_failure)];
+  const RankRecord& record = nth(outcome_.ranks, *outcome_.first_failure);
   return record.abort_code ? ExitStatus(Aborted{*record.abort_code}).shell_code() : record.status->shell_code();
 }
 
 void Job::note_failure(int rank, Time now) {
-  const RankRecord& record = outcome_.ranks[static_cast<size_t>(rank)];
+  const RankRecord& record = nth(outcome_.ranks, rank);
   if (record.ended_by_us) return;
   const auto first = outcome_.first_failure;
-  if (!first || before(record, outcome_.ranks[static_cast<size_t>(*first)])) {
+  if (!first || before(record, nth(outcome_.ranks, *first))) {
     outcome_.first_failure = rank;
     if (outcome_.cause == Cause::rank_failed) outcome_.exit_code = first_code();
   }
@@ -450,8 +451,8 @@ void Job::finished_when_all_gone(Time now) {
 
 void Job::lose_host_ranks(int host, const std::string& why) {
   if (phase_ == Phase::starting) return;
-  for (const int rank : ranks_of_host_[static_cast<size_t>(host)]) {
-    RankRecord& record = outcome_.ranks[static_cast<size_t>(rank)];
+  for (const int rank : nth(ranks_of_host_, host)) {
+    RankRecord& record = nth(outcome_.ranks, rank);
     if (record.status) continue;
     record.status = ExitStatus(Lost{why});
     record.ended_by_us = phase_ >= Phase::ending;

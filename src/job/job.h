@@ -90,12 +90,12 @@ struct RankDrained {
   int rank;
 };
 /// The process beside the ranks, where there is one. `detail` says of it how it ended.
-struct CompanionEnded {
+struct SidecarEnded {
   ExitStatus status;
   std::string detail;
 };
 /// It has ended, or is lost, and nothing more of its output will come.
-struct CompanionGone {};
+struct SidecarGone {};
 struct HostClean {
   int host;
   std::vector<std::string> left;
@@ -114,7 +114,7 @@ struct OutputFailed {
   int exit_code;
 };
 using Event = std::variant<HostReady, HostLost, RankStarted, RankEnded, RankAborted, HostAdded, RanksAdded, RankDrained,
-                           CompanionEnded, CompanionGone, HostClean, HostSwept, UserSignal, OutputFailed>;
+                           SidecarEnded, SidecarGone, HostClean, HostSwept, UserSignal, OutputFailed>;
 
 // ---- actions ----
 struct StartRanks {
@@ -210,8 +210,8 @@ class Job {
   void on(const HostAdded& event, Time now);
   void on(const RanksAdded& event, Time now);
   void on(const RankDrained& event, Time now);
-  void on(const CompanionEnded& event, Time now);
-  void on(const CompanionGone& event, Time now);
+  void on(const SidecarEnded& event, Time now);
+  void on(const SidecarGone& event, Time now);
   void on(const HostClean& event, Time now);
   void on(const HostSwept& event, Time now);
   void on(const UserSignal& event, Time now);

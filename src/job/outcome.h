@@ -34,13 +34,13 @@ struct Unswept {
 };
 
 enum class Cause {
-  success,           ///< every rank ended with 0
-  rank_failed,       ///< first_failure says which
-  interrupted,       ///< by the signal in `signal`
-  timeout,           ///< --timeout
-  host_lost,         ///< `lost_hosts`, and `detail` names the first and its reason
-  output_failed,     ///< `detail` names the sink and reason
-  companion_failed,  ///< the process beside the ranks; `detail` says how it ended
+  success,         ///< every rank ended with 0
+  rank_failed,     ///< first_failure says which
+  interrupted,     ///< by the signal in `signal`
+  timeout,         ///< --timeout
+  host_lost,       ///< `lost_hosts`, and `detail` names the first and its reason
+  output_failed,   ///< `detail` names the sink and reason
+  sidecar_failed,  ///< the process beside the ranks; `detail` says how it ended
 };
 
 struct Outcome {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <set>
 
+#include "base/nth.h"
 #include "output/file_layout.h"
 #include "plan/rank_table.h"
 #include "pmi/mapping.h"
@@ -19,9 +20,9 @@ constexpr std::uint32_t kMinCredit = 16u << 10;
 constexpr std::uint32_t kMaxCredit = 1u << 20;
 
 /// `local`: its place among the ranks of its host, of whatever world.
-wire::Spawn spawn_frame(const plan::Plan& plan, int id, size_t local, const Settings& settings,
+wire::Spawn spawn_frame(const plan::Plan& plan, int id, size_t local, const LauncherSettings& settings,
                         const output::RankFacts& facts) {
-  const plan::Rank& rank = plan.ranks[static_cast<size_t>(id)];
+  const plan::Rank& rank = plan.rank(id);
   const int ranks = plan.worlds.size(facts.world, static_cast<int>(plan.ranks.size()));
   wire::Spawn spawn;
   spawn.rank = static_cast<std::uint32_t>(id);
@@ -44,14 +45,13 @@ wire::Spawn spawn_frame(const plan::Plan& plan, int id, size_t local, const Sett
 }
 
 /// The ranks' output files that are in one of these directories.
-std::vector<std::string> files_below(const std::vector<std::string>& dirs, const Settings& settings,
+std::vector<std::string> files_below(const std::vector<std::string>& dirs, const LauncherSettings& settings,
                                      const std::vector<output::RankFacts>& facts) {
   const int ranks = output::count_ranks(facts);
   std::vector<std::string> files;
   for (int rank = 0; rank < static_cast<int>(facts.size()); ++rank) {
     for (const Stream stream : {Stream::out, Stream::err}) {
-      const auto file =
-          output::file_path(*settings.output.files, facts[static_cast<size_t>(rank)], rank, ranks, stream);
+      const auto file = output::file_path(*settings.output.files, nth(facts, rank), rank, ranks, stream);
       std::string name = std::filesystem::path(file).lexically_normal().string();
       const bool below = std::ranges::any_of(dirs, [&](const std::string& dir) { return name.starts_with(dir + '/'); });
       if (below) files.push_back(std::move(name));
@@ -64,26 +64,26 @@ std::vector<std::string> files_below(const std::vector<std::string>& dirs, const
 wire::Spawn companion_frame(const plan::Plan& plan) {
   wire::Spawn spawn;
   spawn.rank = static_cast<std::uint32_t>(plan.ranks.size());
-  spawn.app = static_cast<std::uint32_t>(plan.companion->app);
-  spawn.local_rank = static_cast<std::uint32_t>(plan.hosts[static_cast<size_t>(plan.companion->host)].ranks.size());
-  spawn.env = plan.companion->env;
-  spawn.dir = plan.companion->dir;
+  spawn.app = static_cast<std::uint32_t>(plan.sidecar->app);
+  spawn.local_rank = static_cast<std::uint32_t>(plan.host(plan.sidecar->host).ranks.size());
+  spawn.env = plan.sidecar->env;
+  spawn.dir = plan.sidecar->dir;
   spawn.err = StreamMode::joined;
   return spawn;
 }
 
 /// UUIDs number devices by their place in a list, which is not the machine's.
 void add_devices(const plan::Plan& plan, int host, wire::Layout& layout) {
-  const plan::PlannedHost& planned = plan.hosts[static_cast<size_t>(host)];
+  const plan::PlannedHost& planned = plan.host(host);
   layout.device_kind = static_cast<std::uint8_t>(planned.host.device_kind);
   for (const int rank : planned.ranks) {
-    const auto& device = plan.ranks[static_cast<size_t>(rank)].device;
+    const auto& device = plan.rank(rank).device;
     const bool known = device && planned.host.uuids.empty();
     layout.devices.push_back(known ? static_cast<std::uint32_t>(*device) : wire::kNoDevice);
   }
 }
 
-wire::Layout layout_frame(const plan::Plan& plan, int host, const Settings& settings) {
+wire::Layout layout_frame(const plan::Plan& plan, int host, const LauncherSettings& settings) {
   const int local_ranks = ranks_at_start(plan, host);
   wire::Layout layout;
   layout.credit = first_credit(local_ranks);
@@ -105,26 +105,26 @@ wire::MpiWorld world_frame(const plan::Plan& plan, int host, wire::MpiWorld worl
 }
 
 /// The programs and ranks of the newest world on a host.
-void add_ranks(const plan::Plan& plan, int host, const Settings& settings, const std::vector<output::RankFacts>& facts,
-               std::vector<wire::Message>& frames) {
-  const plan::PlannedHost& planned = plan.hosts[static_cast<size_t>(host)];
+void add_ranks(const plan::Plan& plan, int host, const LauncherSettings& settings,
+               const std::vector<output::RankFacts>& facts, std::vector<wire::Message>& frames) {
+  const plan::PlannedHost& planned = plan.host(host);
   const auto first = std::ranges::lower_bound(planned.ranks, plan.worlds.first(plan.worlds.last()));
   std::set<int> described;
   for (auto local = static_cast<size_t>(first - planned.ranks.begin()); local < planned.ranks.size(); ++local) {
     const int id = planned.ranks[local];
-    const int number = plan.ranks[static_cast<size_t>(id)].app;
+    const int number = plan.rank(id).app;
     if (described.insert(number).second) {
-      const plan::App& app = plan.apps[static_cast<size_t>(number)];
+      const plan::App& app = plan.app(number);
       frames.emplace_back(wire::Program{static_cast<std::uint32_t>(number), app.argv,
                                         plan::program_environment(app, planned),
                                         plan::program_directory(app, planned)});
     }
-    frames.emplace_back(spawn_frame(plan, id, local, settings, facts[static_cast<size_t>(id)]));
+    frames.emplace_back(spawn_frame(plan, id, local, settings, nth(facts, id)));
   }
 }
 
 output::RankFacts facts_of(const plan::Plan& plan, const plan::Rank& rank) {
-  const plan::Host& host = plan.hosts[static_cast<size_t>(rank.host)].host;
+  const plan::Host& host = plan.host_of(rank).host;
   output::RankFacts facts{host.name, rank.local_rank, rank.device};
   facts.local = host.local;
   return facts;
@@ -142,7 +142,7 @@ wire::MpiWorld newest_world(const plan::Plan& plan) {
   frame.world = static_cast<std::uint32_t>(world);
   frame.first = static_cast<std::uint32_t>(first);
   frame.size = static_cast<std::uint32_t>(hosts.size());
-  frame.first_app = static_cast<std::uint32_t>(plan.ranks[static_cast<size_t>(first)].app);
+  frame.first_app = static_cast<std::uint32_t>(plan.rank(first).app);
   frame.space = space_name(plan, world);
   frame.universe = slots(plan);
   frame.mapping = pmi::process_mapping(hosts);
@@ -152,20 +152,20 @@ wire::MpiWorld newest_world(const plan::Plan& plan) {
   return frame;
 }
 
-std::vector<wire::Message> start_frames(const plan::Plan& plan, int host, const Settings& settings,
+std::vector<wire::Message> start_frames(const plan::Plan& plan, int host, const LauncherSettings& settings,
                                         const std::vector<output::RankFacts>& facts, const wire::MpiWorld& world) {
   std::vector<wire::Message> frames{layout_frame(plan, host, settings)};
-  const bool here = plan.hosts[static_cast<size_t>(host)].host.local;
+  const bool here = plan.host(host).host.local;
   if (const auto& table = plan.rank_table; table && !(here && !table->path.empty())) {
-    frames.emplace_back(wire::File{table->name, std::string(plan::kRankTableVariable), table->text});
+    frames.emplace_back(wire::JobFile{table->name, std::string(plan::kRankTableVariable), table->text});
   }
   if (plan.mpi != plan::Mpi::none) frames.emplace_back(world_frame(plan, host, world));
   add_ranks(plan, host, settings, facts, frames);
-  if (plan.companion && plan.companion->host == host) frames.push_back(companion_frame(plan));
+  if (plan.sidecar && plan.sidecar->host == host) frames.push_back(companion_frame(plan));
   return frames;
 }
 
-std::vector<wire::Message> world_frames(const plan::Plan& plan, int host, const Settings& settings,
+std::vector<wire::Message> world_frames(const plan::Plan& plan, int host, const LauncherSettings& settings,
                                         const std::vector<output::RankFacts>& facts, const wire::MpiWorld& world) {
   std::vector<wire::Message> frames;
   if (plan.mpi != plan::Mpi::none) frames.emplace_back(world_frame(plan, host, world));
@@ -174,7 +174,7 @@ std::vector<wire::Message> world_frames(const plan::Plan& plan, int host, const 
 }
 
 std::vector<int> newest_ranks(const plan::Plan& plan, int host) {
-  const std::vector<int>& all = plan.hosts[static_cast<size_t>(host)].ranks;
+  const std::vector<int>& all = plan.host(host).ranks;
   return {std::ranges::lower_bound(all, plan.worlds.first(plan.worlds.last())), all.end()};
 }
 
@@ -192,15 +192,15 @@ std::string space_name(const plan::Plan& plan, int world) {
   return "kvs_" + plan.job_id + (world == 1 ? "" : "_" + std::to_string(world));
 }
 
-wire::Prepare prepare_frame(const plan::Plan& plan, int host, const Settings& settings,
+wire::Prepare prepare_frame(const plan::Plan& plan, int host, const LauncherSettings& settings,
                             const std::vector<output::RankFacts>& facts) {
   wire::Prepare prepare;
   prepare.staged = settings.staged != nullptr;
-  const plan::PlannedHost& planned = plan.hosts[static_cast<size_t>(host)];
+  const plan::PlannedHost& planned = plan.host(host);
   for (const int number : planned.ranks) {
-    const plan::Rank& rank = plan.ranks[static_cast<size_t>(number)];
+    const plan::Rank& rank = plan.rank(number);
     prepare.dirs.push_back(rank.dir);
-    const std::string& base = plan::program_directory(plan.apps[static_cast<size_t>(rank.app)], planned);
+    const std::string& base = plan::program_directory(plan.app_of(rank), planned);
     prepare.bases.push_back(rank.dir.starts_with(base) ? base : "/");
   }
   if (settings.output.files) prepare.kept = files_below(prepare.dirs, settings, facts);
@@ -211,14 +211,14 @@ std::vector<output::RankFacts> rank_facts(const plan::Plan& plan) {
   std::vector<output::RankFacts> facts;
   facts.reserve(plan.ranks.size());
   for (const plan::Rank& rank : plan.ranks) facts.push_back(facts_of(plan, rank));
-  if (plan.companion) {
-    const std::string& host = plan.hosts[static_cast<size_t>(plan.companion->host)].host.name;
-    facts.push_back({host, 0, {}, plan.companion->name});
+  if (plan.sidecar) {
+    const std::string& host = plan.host(plan.sidecar->host).host.name;
+    facts.push_back({host, 0, {}, plan.sidecar->name});
   }
   return facts;
 }
 
-std::vector<output::RankFacts> rank_facts(const plan::Plan& plan, const plan::Grown& grown) {
+std::vector<output::RankFacts> rank_facts(const plan::Plan& plan, const plan::SpawnPlan& grown) {
   std::vector<output::RankFacts> facts;
   for (const plan::Rank& rank : grown.ranks) {
     facts.push_back(facts_of(plan, rank));
@@ -228,14 +228,15 @@ std::vector<output::RankFacts> rank_facts(const plan::Plan& plan, const plan::Gr
   return facts;
 }
 
-bool takes_stdin(const StdinTarget& target, const plan::Plan& plan, int id) {
+bool takes_stdin(const plan::StdinTarget& target, const plan::Plan& plan, int id) {
   if (plan.worlds.place(id).world != 1) return false;
-  return target.kind == StdinTarget::Kind::all || (target.kind == StdinTarget::Kind::rank && target.rank == id);
+  return target.kind == plan::StdinTarget::Kind::all ||
+         (target.kind == plan::StdinTarget::Kind::rank && target.rank == id);
 }
 
-std::array<bool, output::kStreams> carried_streams(const plan::Plan& plan, const Settings& settings,
+std::array<bool, output::kStreams> carried_streams(const plan::Plan& plan, const LauncherSettings& settings,
                                                    const output::RankFacts& facts, int id) {
-  const output::Settings& output = settings.output;
+  const output::OutputSettings& output = settings.output;
   const int ranks = plan.worlds.size(facts.world, static_cast<int>(plan.ranks.size()));
   const auto carried = [&](Stream stream) {
     return output.pty || output::direct_path(output, facts, id - facts.first, ranks, stream).empty();
@@ -257,7 +258,7 @@ std::vector<std::string> host_names(const plan::Plan& plan) {
 }
 
 int ranks_at_start(const plan::Plan& plan, int host) {
-  const std::vector<int>& ranks = plan.hosts[static_cast<size_t>(host)].ranks;
+  const std::vector<int>& ranks = plan.host(host).ranks;
   const int first_spawned = plan.worlds.size(1, static_cast<int>(plan.ranks.size()));
   return static_cast<int>(std::ranges::lower_bound(ranks, first_spawned) - ranks.begin());
 }

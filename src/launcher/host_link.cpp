@@ -6,20 +6,21 @@
 namespace dlaunch::launcher {
 namespace {
 
-using Retry = transport::WayEnd::Retry;
+using Retry = transport::Disconnect::Retry;
 
 constexpr size_t kMostAnswers = 12u << 20;  // bytes that wait for an agent to read them
 
 }  // namespace
 
-HostLink::HostLink(asio::io_context& io, transport::Opened opened, const Settings& settings, Handlers handlers)
+HostLink::HostLink(asio::io_context& io, transport::Connection opened, const LauncherSettings& settings,
+                   Handlers handlers)
     : io_(io),
       passes_fds_(opened.passes_fds),
       ready_wait_(settings.ready_wait),
       timer_(io),
       heartbeat_(settings.heartbeat, std::chrono::steady_clock::now()),
       losing_(io),
-      way_end_(std::move(opened.way_end)),
+      disconnect_(std::move(opened.disconnect)),
       passed_on_by_(std::move(opened.passed_on_by)),
       handlers_(std::move(handlers)) {
   if (opened.errors) {
@@ -110,14 +111,14 @@ void HostLink::beat() {
   });
 }
 
-void HostLink::ended(Loss loss) {
-  const transport::WayEnd way = way_end_ ? way_end_() : transport::WayEnd{};
+void HostLink::ended(HostFailure loss) {
+  const transport::Disconnect way = disconnect_ ? disconnect_() : transport::Disconnect{};
   if (way.what.empty()) return lose(std::move(loss));
   close();
   handlers_.lost({way.why.empty() ? way.what : way.what + ": " + way.why, way.hint, way.retry});
 }
 
-void HostLink::lose(Loss loss) {
+void HostLink::lose(HostFailure loss) {
   if (const std::string said = errors_ ? errors_->last_line() : ""; !said.empty()) loss.why += ": " + said;
   close();
   handlers_.lost(loss);

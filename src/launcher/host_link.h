@@ -19,21 +19,21 @@
 namespace dlaunch::launcher {
 
 /// Why there is no agent, or none any more.
-struct Loss {
+struct HostFailure {
   std::string why;
   std::string hint = {};  ///< may be empty
-  transport::WayEnd::Retry retry = transport::WayEnd::Retry::never;
+  transport::Disconnect::Retry retry = transport::Disconnect::Retry::never;
 };
 
 class HostLink {
  public:
   struct Handlers {
     std::function<void(wire::Message&& message, std::deque<sys::Fd>& fds)> message;
-    std::function<void(const Loss& loss)> lost;
+    std::function<void(const HostFailure& loss)> lost;
     std::function<void(const std::string& text)> detail;  ///< noise and errors of the way there, for -v
   };
 
-  HostLink(asio::io_context& io, transport::Opened opened, const Settings& settings, Handlers handlers);
+  HostLink(asio::io_context& io, transport::Connection opened, const LauncherSettings& settings, Handlers handlers);
 
   bool passes_fds() const { return passes_fds_; }
   /// Before there is an agent messages are kept for it.
@@ -53,9 +53,9 @@ class HostLink {
   void wait_ready();
   void beat();
   /// The way ended: the transport knows best why, if it knows.
-  void ended(Loss loss);
+  void ended(HostFailure loss);
   /// With what the way there said last.
-  void lose(Loss loss);
+  void lose(HostFailure loss);
 
   asio::io_context& io_;
   const bool passes_fds_;
@@ -70,7 +70,7 @@ class HostLink {
   size_t answers_ = 0;  // bytes since nothing waited
   bool deaf_ = false;   // and so to be lost
   asio::steady_timer losing_;
-  std::function<transport::WayEnd()> way_end_;
+  std::function<transport::Disconnect()> disconnect_;
   std::function<bool(std::chrono::steady_clock::time_point)> passed_on_by_;
   Handlers handlers_;
 };

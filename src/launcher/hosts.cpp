@@ -7,12 +7,13 @@
 #include <map>
 #include <utility>
 
+#include "base/nth.h"
 #include "base/text.h"
 
 namespace dlaunch::launcher {
 namespace {
 
-using Retry = transport::WayEnd::Retry;
+using Retry = transport::Disconnect::Retry;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kFirstPause{250};  // doubled at each try, and half as much or as much again by chance
@@ -33,11 +34,11 @@ struct Hosts::Slot {
   std::unique_ptr<HostLink> link;
   asio::steady_timer again;
   wire::Hello hello;  // once ready
-  Loss loss;          // once lost
+  HostFailure loss;   // once lost
 };
 
-Hosts::Hosts(asio::io_context& io, transport::Transport& transport, std::string job_id, const Settings& settings,
-             Log log)
+Hosts::Hosts(asio::io_context& io, transport::Transport& transport, std::string job_id,
+             const LauncherSettings& settings, Log log)
     : io_(io),
       transport_(transport),
       job_id_(std::move(job_id)),
@@ -69,7 +70,7 @@ void Hosts::open(const std::vector<plan::Host>& hosts) {
 void Hosts::keep(const std::vector<int>& hosts) {
   std::vector<std::unique_ptr<Slot>> kept;
   for (const int host : hosts) {
-    kept.push_back(std::move(slots_[static_cast<size_t>(host)]));
+    kept.push_back(std::move(nth(slots_, host)));
     kept.back()->number = static_cast<int>(kept.size()) - 1;
   }
   for (const auto& slot : slots_) {
@@ -94,14 +95,14 @@ void Hosts::open_one(Slot& slot) {
   ++opening_;
   auto opened = transport_.open(slot.host);
   if (!opened) return failed(slot, {opened.error().what + ": " + opened.error().why, opened.error().hint});
-  slot.link = std::make_unique<HostLink>(io_, std::move(*opened), settings_,
-                                         HostLink::Handlers{[this, &slot](wire::Message&& m, std::deque<sys::Fd>& fds) {
-                                                              received(slot, std::move(m), fds);
-                                                            },
-                                                            [this, &slot](const Loss& loss) { failed(slot, loss); },
-                                                            [this, &slot](const std::string& text) {
-                                                              if (log_) log_(1, slot.host.name + ": " + text);
-                                                            }});
+  slot.link = std::make_unique<HostLink>(
+      io_, std::move(*opened), settings_,
+      HostLink::Handlers{
+          [this, &slot](wire::Message&& m, std::deque<sys::Fd>& fds) { received(slot, std::move(m), fds); },
+          [this, &slot](const HostFailure& loss) { failed(slot, loss); },
+          [this, &slot](const std::string& text) {
+            if (log_) log_(1, slot.host.name + ": " + text);
+          }});
   set_up(*slot.link);
 }
 
@@ -117,7 +118,7 @@ void Hosts::set_up(HostLink& link) const {
 }
 
 std::unique_ptr<HostLink> Hosts::open_again(int host, HostLink::Handlers handlers, std::string& why) {
-  auto opened = transport_.open(slots_[static_cast<size_t>(host)]->host);
+  auto opened = transport_.open(nth(slots_, host)->host);
   if (!opened) {
     why = opened.error().what + ": " + opened.error().why;
     return nullptr;
@@ -167,7 +168,7 @@ void Hosts::tell_twins() {
   }
 }
 
-void Hosts::failed(Slot& slot, const Loss& loss) {
+void Hosts::failed(Slot& slot, const HostFailure& loss) {
   if (slot.state == State::dropped) return;
   retire(std::move(slot.link));
   const auto pause = slot.state == State::opening ? pause_before_next_try(slot, loss) : std::nullopt;
@@ -188,7 +189,7 @@ void Hosts::failed(Slot& slot, const Loss& loss) {
 }
 
 /// Hosts that were turned away together must not come back together.
-std::optional<milliseconds> Hosts::pause_before_next_try(const Slot& slot, const Loss& loss) {
+std::optional<milliseconds> Hosts::pause_before_next_try(const Slot& slot, const HostFailure& loss) {
   milliseconds pause = kBootPause;
   if (loss.retry == Retry::soon && slot.tries < kTries) {
     pause = std::min(kLongestPause, kFirstPause * (1 << (slot.tries - 1)));
@@ -208,16 +209,16 @@ void Hosts::retire(std::unique_ptr<HostLink> link) {
 }
 
 bool Hosts::passes_fds(int host) const {
-  const auto& link = slots_[static_cast<size_t>(host)]->link;
+  const auto& link = nth(slots_, host)->link;
   return link && link->passes_fds();
 }
 
 void Hosts::send(int host, const wire::Message& message) {
-  if (const auto& link = slots_[static_cast<size_t>(host)]->link) link->send(message);
+  if (const auto& link = nth(slots_, host)->link) link->send(message);
 }
 
 void Hosts::answer(int host, const wire::Message& message) {
-  if (const auto& link = slots_[static_cast<size_t>(host)]->link) link->answer(message);
+  if (const auto& link = nth(slots_, host)->link) link->answer(message);
 }
 
 void Hosts::send_to_all(const wire::Message& message) {
@@ -243,7 +244,7 @@ void Hosts::flush() {
 }
 
 void Hosts::flush(int host) {
-  if (const auto& link = slots_[static_cast<size_t>(host)]->link) link->flush();
+  if (const auto& link = nth(slots_, host)->link) link->flush();
 }
 
 void Hosts::resumed() {
@@ -252,10 +253,10 @@ void Hosts::resumed() {
   }
 }
 
-void Hosts::lose(int host, const Loss& loss) { failed(*slots_[static_cast<size_t>(host)], loss); }
+void Hosts::lose(int host, const HostFailure& loss) { failed(*nth(slots_, host), loss); }
 
 void Hosts::drop(int host) {
-  Slot& slot = *slots_[static_cast<size_t>(host)];
+  Slot& slot = *nth(slots_, host);
   opening_ended(slot, State::dropped);
   retire(std::move(slot.link));
 }

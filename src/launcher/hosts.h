@@ -27,13 +27,14 @@ class Hosts {
   struct Handlers {
     std::function<void(int host, const wire::Hello& hello)> ready;
     /// For good. Not called for a host that was dropped.
-    std::function<void(int host, const Loss& loss)> lost;
+    std::function<void(int host, const HostFailure& loss)> lost;
     std::function<void(int host, wire::Message&& message, std::deque<sys::Fd>& fds)> message;
     /// What a person should know, whatever the verbosity. May be empty.
     std::function<void(const std::string& text)> note;
   };
 
-  Hosts(asio::io_context& io, transport::Transport& transport, std::string job_id, const Settings& settings, Log log);
+  Hosts(asio::io_context& io, transport::Transport& transport, std::string job_id, const LauncherSettings& settings,
+        Log log);
   ~Hosts();
 
   /// What is ready or lost already is told to new handlers at once.
@@ -56,7 +57,7 @@ class Hosts {
   /// We were stopped: silence until now was ours.
   void resumed();
   /// It is of no use: as if its link had ended so.
-  void lose(int host, const Loss& loss);
+  void lose(int host, const HostFailure& loss);
   /// Another link to a host that was lost, to another agent, which has its Setup. Null: `why` says why not.
   std::unique_ptr<HostLink> open_again(int host, HostLink::Handlers handlers, std::string& why);
   /// Nothing is heard of it any more.
@@ -74,14 +75,14 @@ class Hosts {
   void received(Slot& slot, wire::Message&& message, std::deque<sys::Fd>& fds);
   void greeted(Slot& slot, const wire::Hello& hello);
   void tell_twins();
-  void failed(Slot& slot, const Loss& loss);
-  std::optional<std::chrono::milliseconds> pause_before_next_try(const Slot& slot, const Loss& loss);
+  void failed(Slot& slot, const HostFailure& loss);
+  std::optional<std::chrono::milliseconds> pause_before_next_try(const Slot& slot, const HostFailure& loss);
   void retire(std::unique_ptr<HostLink> link);
 
   asio::io_context& io_;
   transport::Transport& transport_;
   const std::string job_id_;
-  const Settings& settings_;
+  const LauncherSettings& settings_;
   const Log log_;
   Handlers handlers_;
   std::vector<std::unique_ptr<Slot>> slots_;

@@ -9,15 +9,16 @@
 #include <map>
 #include <utility>
 
-#include "launcher/companion.h"
+#include "base/nth.h"
 #include "launcher/deadline.h"
+#include "launcher/decode_events.h"
 #include "launcher/frames.h"
 #include "launcher/hosts.h"
 #include "launcher/output_driver.h"
 #include "launcher/preparation.h"
 #include "launcher/rank_order.h"
 #include "launcher/rank_streams.h"
-#include "launcher/said.h"
+#include "launcher/sidecar_process.h"
 #include "launcher/stdin_source.h"
 #include "launcher/sweeps.h"
 #include "launcher/wire_up.h"
@@ -54,11 +55,11 @@ class Launcher::Impl {
         order_(parts_.plan),
         preparation_(parts_.plan, parts_.settings, facts_,
                      [this](int host, const wire::Message& m) { parts_.hosts.send(host, m); }),
-        companion_(parts_.plan),
+        sidecar_(parts_.plan),
         wire_up_({parts_.plan, parts_.settings, facts_, parts_.output, streams_, job_, parts_.may_hold}, parts_.hosts,
                  parts_.pmix_program,
                  {[this](int host, const std::string& why) { host_broken(host, why); },
-                  [this](int host, const Loss& loss) { host_lost(host, loss); },
+                  [this](int host, const HostFailure& loss) { host_lost(host, loss); },
                   [this](const job::Event& event) { happened(event); }, [this](const std::string& text) { note(text); },
                   [this](int level, const std::string& text) { log(level, text); }}),
         sweeps_(io, parts_.hosts, parts_.settings, [this](const job::HostSwept& swept) { happened(swept); }) {}
@@ -69,7 +70,7 @@ class Launcher::Impl {
     }
     wait_signal();
     output_.start({[this] { streams_.resume(); }, [this] { check_output(); }});
-    if (parts_.plan.companion) job_.expect_companion();
+    if (parts_.plan.sidecar) job_.expect_companion();
     meet_hosts();
     if (parts_.policy.timeout) output_.hurry(Clock::now() + *parts_.policy.timeout);
     deadline_.set(job_.deadline());
@@ -104,7 +105,7 @@ class Launcher::Impl {
            if (parts_.settings.output.pty) send_window_size([&](auto m) { parts_.hosts.send(host, m); });
            preparation_.needed(host) ? preparation_.begin(host) : host_ready(host);
          },
-         [this](int host, const Loss& loss) { host_lost(host, loss); },
+         [this](int host, const HostFailure& loss) { host_lost(host, loss); },
          [this](int host, wire::Message&& m, std::deque<sys::Fd>& fds) { received(host, std::move(m), fds); },
          parts_.note});
     if (!parts_.hosts.empty()) return;
@@ -118,22 +119,22 @@ class Launcher::Impl {
     wire_up_.host_ready(host);
   }
 
-  void host_lost(int host, const Loss& loss) {
+  void host_lost(int host, const HostFailure& loss) {
     parts_.hosts.drop(host);
     wire_up_.host_lost(host, loss);
     happened(job::HostLost{host, loss.why, loss.hint});
-    for (const int rank : parts_.plan.hosts[static_cast<size_t>(host)].ranks) streams_.abandon(rank);
-    if (companion_.is_on(host)) companion_lost();
+    for (const int rank : parts_.plan.host(host).ranks) streams_.abandon(rank);
+    if (sidecar_.is_on(host)) companion_lost();
   }
 
   /// Its agent breaks the rules of the wire.
   void host_broken(int host, const std::string& why) { host_lost(host, {why}); }
 
-  const std::string& host_name(int host) const { return parts_.plan.hosts[static_cast<size_t>(host)].host.name; }
+  const std::string& host_name(int host) const { return parts_.plan.host(host).host.name; }
 
   void send_to_rank(int rank, const wire::Message& message) {
-    const bool beside = companion_.is(rank);
-    parts_.hosts.send(beside ? companion_.host() : parts_.plan.ranks[static_cast<size_t>(rank)].host, message);
+    const bool beside = sidecar_.is(rank);
+    parts_.hosts.send(beside ? sidecar_.host() : parts_.plan.rank(rank).host, message);
   }
 
   static void send_window_size(const std::function<void(const wire::WindowSize&)>& send) {
@@ -162,7 +163,7 @@ class Launcher::Impl {
     } else {
       opened_in_frames(host, rank);
     }
-    if (companion_.is(rank)) return log(2, companion_.started(started.pid));
+    if (sidecar_.is(rank)) return log(2, sidecar_.started(started.pid));
     happened(job::RankStarted{rank, static_cast<int>(started.pid), started.time_ns, folded_cpus(started)});
     if (takes_stdin(parts_.settings.stdin_target, parts_.plan, rank)) stdin_.add(rank);
     log(2, name(rank) + " started, pid " + std::to_string(started.pid));
@@ -174,8 +175,8 @@ class Launcher::Impl {
     const bool late = rank >= ranks_at_start();  // spawned, or the process beside the ranks
     const std::uint32_t planned = first_credit(launcher::ranks_at_start(parts_.plan, host));
     const std::uint32_t credit = late ? std::min(planned, wire::kLateCredit) : planned;
-    streams_.opened_remote(rank, carried_streams(parts_.plan, parts_.settings, facts_[static_cast<size_t>(rank)], rank),
-                           credit, [this](int r, Stream stream, std::uint32_t bytes) {
+    streams_.opened_remote(rank, carried_streams(parts_.plan, parts_.settings, nth(facts_, rank), rank), credit,
+                           [this](int r, Stream stream, std::uint32_t bytes) {
                              const auto number = static_cast<std::uint8_t>(static_cast<int>(stream) + 1);
                              send_to_rank(r, wire::Credit{static_cast<std::uint32_t>(r), number, bytes});
                            });
@@ -183,36 +184,38 @@ class Launcher::Impl {
 
   // ---- the process beside the ranks ----
   void drained(int rank) {
-    if (!companion_.is(rank)) return happened(job::RankDrained{rank});
-    companion_.drained();
-    if (companion_.gone()) happened(job::CompanionGone{});
+    if (!sidecar_.is(rank)) return happened(job::RankDrained{rank});
+    sidecar_.drained();
+    if (sidecar_.gone()) happened(job::SidecarGone{});
   }
 
-  void companion_ended(const ExitStatus& status) {
-    const job::CompanionEnded ended = companion_.ended(status);
+  void sidecar_ended(const ExitStatus& status) {
+    const job::SidecarEnded ended = sidecar_.ended(status);
     const bool alone = job_.phase() == job::Phase::running;  // and still, if no rank runs any more
     happened(ended);
     log(2, ended.detail);
     if (!status.ok() && alone && job_.phase() == job::Phase::running) note(ended.detail);
-    if (companion_.gone()) happened(job::CompanionGone{});
+    if (sidecar_.gone()) happened(job::SidecarGone{});
   }
 
   void companion_lost() {
-    companion_.lost();
-    streams_.abandon(companion_.number());
+    sidecar_.lost();
+    streams_.abandon(sidecar_.number());
   }
 
-  int stdin_ranks() const { return parts_.settings.stdin_target.kind == StdinTarget::Kind::all ? ranks_at_start() : 1; }
+  int stdin_ranks() const {
+    return parts_.settings.stdin_target.kind == plan::StdinTarget::Kind::all ? ranks_at_start() : 1;
+  }
 
   /// Any more, or at all.
   void takes_no_stdin(int rank) {
     if (takes_stdin(parts_.settings.stdin_target, parts_.plan, rank)) stdin_.remove(rank);
   }
 
-  void on(int, wire::NotStarted& refused, std::deque<sys::Fd>&) {
+  void on(int, wire::SpawnFailed& refused, std::deque<sys::Fd>&) {
     const int rank = static_cast<int>(refused.rank);
-    if (companion_.is(rank)) {
-      companion_ended(ExitStatus(NotStarted{static_cast<int>(refused.error), refused.what}));
+    if (sidecar_.is(rank)) {
+      sidecar_ended(ExitStatus(NotStarted{static_cast<int>(refused.error), refused.what}));
       return companion_lost();
     }
     wire_up_.rank_ended(rank);
@@ -222,7 +225,7 @@ class Launcher::Impl {
     streams_.abandon(rank);
   }
 
-  void on(int host, wire::Output& output, std::deque<sys::Fd>&) {
+  void on(int host, wire::OutputData& output, std::deque<sys::Fd>&) {
     if (output.stream < 1 || output.stream > output::kStreams) {
       return host_broken(host, "its agent speaks of a stream that no rank has");
     }
@@ -235,8 +238,8 @@ class Launcher::Impl {
   void on(int, wire::Ended& ended, std::deque<sys::Fd>&) {
     const int rank = static_cast<int>(ended.rank);
     const ExitStatus status = exit_status(ended);
-    if (companion_.is(rank)) {
-      companion_ended(status);
+    if (sidecar_.is(rank)) {
+      sidecar_ended(status);
       return streams_.rank_ended(rank);
     }
     log(2, name(rank) + " " + status.describe());
@@ -252,7 +255,7 @@ class Launcher::Impl {
     host_broken(host, "its agent grants more stdin than it has taken");
   }
   void on(int, wire::StdinClosed& closed, std::deque<sys::Fd>&) { takes_no_stdin(static_cast<int>(closed.rank)); }
-  void on(int, wire::Aborted& aborted, std::deque<sys::Fd>&) {
+  void on(int, wire::MpiAbort& aborted, std::deque<sys::Fd>&) {
     const int rank = static_cast<int>(aborted.rank);
     log(2, name(rank) + " called MPI_Abort with code " + std::to_string(aborted.code));
     happened(job::RankAborted{rank, static_cast<int>(aborted.code & 0xff), aborted.time_ns});
@@ -292,8 +295,8 @@ class Launcher::Impl {
 
   void act(const job::StartRanks& start) {
     if (parts_.before_start) parts_.before_start();
-    for (const int rank : parts_.plan.hosts[static_cast<size_t>(start.host)].ranks) order_.asked(rank);
-    if (companion_.is_on(start.host)) order_.asked(companion_.number());
+    for (const int rank : parts_.plan.host(start.host).ranks) order_.asked(rank);
+    if (sidecar_.is_on(start.host)) order_.asked(sidecar_.number());
     for (const wire::Message& frame : wire_up_.start_frames(start.host)) parts_.hosts.send(start.host, frame);
     parts_.hosts.flush(start.host);  // before the next one's: all environments together are much memory
   }
@@ -325,7 +328,7 @@ class Launcher::Impl {
 
   std::optional<int> first_to_fail() const {
     const job::Outcome& outcome = job_.outcome();
-    return outcome.cause == job::Cause::companion_failed ? companion_.number() : outcome.first_failure;
+    return outcome.cause == job::Cause::sidecar_failed ? sidecar_.number() : outcome.first_failure;
   }
 
   void stop_when_flushed() {
@@ -415,7 +418,7 @@ class Launcher::Impl {
   asio::steady_timer progress_timer_;
   RankOrder order_;
   Preparation preparation_;
-  Companion companion_;
+  SidecarProcess sidecar_;
   WireUp wire_up_;
   std::map<int, int> logs_;  // lines that each host's agent said
   Sweeps sweeps_;

@@ -9,9 +9,9 @@
 
 #include "base/error.h"
 #include "job/job.h"
-#include "launcher/growth.h"
 #include "launcher/hosts.h"
 #include "launcher/settings.h"
+#include "launcher/spawner.h"
 #include "output/output.h"
 #include "plan/plan.h"
 
@@ -21,7 +21,7 @@ class Launcher {
  public:
   struct Parts {
     plan::Plan& plan;  ///< grows by what ranks spawn
-    const Settings& settings;
+    const LauncherSettings& settings;
     const job::Policy& policy;
     output::Output& output;
     Hosts& hosts;  ///< numbered as in the plan, or none yet: then the plan's are opened

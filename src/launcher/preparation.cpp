@@ -7,13 +7,13 @@
 
 namespace dlaunch::launcher {
 
-Preparation::Preparation(const plan::Plan& plan, const Settings& settings, const std::vector<output::RankFacts>& facts,
-                         Send send)
+Preparation::Preparation(const plan::Plan& plan, const LauncherSettings& settings,
+                         const std::vector<output::RankFacts>& facts, Send send)
     : plan_(plan), settings_(settings), facts_(facts), send_(std::move(send)) {}
 
 bool Preparation::needed(int host) const {
-  const std::vector<int>& ranks = plan_.hosts[static_cast<size_t>(host)].ranks;
-  return !ranks.empty() && !plan_.ranks[static_cast<size_t>(ranks.front())].dir.empty();
+  const std::vector<int>& ranks = plan_.host(host).ranks;
+  return !ranks.empty() && !plan_.rank(ranks.front()).dir.empty();
 }
 
 void Preparation::begin(int host) {
@@ -44,9 +44,9 @@ void Preparation::send_staged(int host) {
   }
 }
 
-std::optional<Loss> Preparation::done(int host, const wire::Prepared& prepared) {
+std::optional<HostFailure> Preparation::done(int host, const wire::Prepared& prepared) {
   if (!std::exchange(progress_[host].waiting, false)) return std::nullopt;
-  return Loss{prepared.why, prepared.hint};
+  return HostFailure{prepared.why, prepared.hint};
 }
 
 }  // namespace dlaunch::launcher

@@ -21,7 +21,8 @@ class Preparation {
  public:
   using Send = std::function<void(int host, const wire::Message& message)>;
 
-  Preparation(const plan::Plan& plan, const Settings& settings, const std::vector<output::RankFacts>& facts, Send send);
+  Preparation(const plan::Plan& plan, const LauncherSettings& settings, const std::vector<output::RankFacts>& facts,
+              Send send);
 
   /// Whether ranks of this host have directories; then begin() must be called and done() awaited.
   bool needed(int host) const;
@@ -29,7 +30,7 @@ class Preparation {
   /// False when that is more than was sent there and not granted yet.
   bool granted(int host, const wire::StageCredit& credit);
   /// nullopt: the agent speaks out of turn. Else why it could not be done, empty when all is there.
-  std::optional<Loss> done(int host, const wire::Prepared& prepared);
+  std::optional<HostFailure> done(int host, const wire::Prepared& prepared);
 
  private:
   struct Progress {
@@ -41,7 +42,7 @@ class Preparation {
   void send_staged(int host);
 
   const plan::Plan& plan_;
-  const Settings& settings_;
+  const LauncherSettings& settings_;
   const std::vector<output::RankFacts>& facts_;
   const Send send_;
   std::map<int, Progress> progress_;  // by host

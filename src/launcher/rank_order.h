@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/nth.h"
 #include "job/job.h"
 #include "plan/plan.h"
 #include "wire/message.h"
@@ -23,8 +24,8 @@ class RankOrder {
   /// The launcher asked for its start.
   void asked(int rank) {
     states_.resize(plan_.ranks.size() + 1);  // it may have grown
-    states_[static_cast<size_t>(rank)] = State::asked;
-    if (is_rank(static_cast<std::uint32_t>(rank))) starting_.insert(plan_.ranks[static_cast<size_t>(rank)].host);
+    nth(states_, rank) = State::asked;
+    if (is_rank(static_cast<std::uint32_t>(rank))) starting_.insert(plan_.rank(rank).host);
   }
 
   /// Empty, or what is wrong.
@@ -45,24 +46,24 @@ class RankOrder {
   static constexpr bool kIsOfPmix =
       kIsOneOf<Message, wire::PmixCollect, wire::PmixWant, wire::PmixModex, wire::PmixNames, wire::PmixEvent>;
   template <class Message>
-  static constexpr bool kIsOfRank =
-      kIsOneOf<Message, wire::NameAsk, wire::SpawnAsk, wire::PmixNames, wire::Aborted, wire::StdinClosed, wire::Output>;
+  static constexpr bool kIsOfRank = kIsOneOf<Message, wire::NameAsk, wire::SpawnAsk, wire::PmixNames, wire::MpiAbort,
+                                             wire::StdinClosed, wire::OutputData>;
 
   bool is_rank(std::uint32_t number) const { return number < plan_.ranks.size(); }
   bool is_rank_of(int host, std::uint32_t rank) const {
-    if (rank == plan_.ranks.size()) return plan_.companion && plan_.companion->host == host;
+    if (rank == plan_.ranks.size()) return plan_.sidecar && plan_.sidecar->host == host;
     return is_rank(rank) && plan_.ranks[rank].host == host;
   }
 
   /// By what protocol a rank, or its host for all of them, must have said it.
   template <class Message>
   bool is_served(const Message& m) const {
-    if constexpr (kIsOneOf<Message, wire::NameAsk, wire::SpawnAsk, wire::PmixNames, wire::Aborted>) {
+    if constexpr (kIsOneOf<Message, wire::NameAsk, wire::SpawnAsk, wire::PmixNames, wire::MpiAbort>) {
       if (!is_rank(m.rank)) return false;  // the companion has no MPI
     }
-    if constexpr (kIsOneOf<Message, wire::Aborted>) return serves_pmi() || serves(plan::Mpi::pmix);
+    if constexpr (kIsOneOf<Message, wire::MpiAbort>) return serves_pmi() || serves(plan::Mpi::pmix);
     if constexpr (kIsOneOf<Message, wire::SpawnAsk>) return m.pmix ? serves(plan::Mpi::pmix) : serves_pmi();
-    if constexpr (kIsOneOf<Message, wire::Fence, wire::NameAsk>) return serves_pmi();
+    if constexpr (kIsOneOf<Message, wire::FenceIn, wire::NameAsk>) return serves_pmi();
     if constexpr (kIsOfPmix<Message> || kIsOneOf<Message, wire::PmixProgramAsk, wire::PmixFailed>) {
       return serves(plan::Mpi::pmix);
     }
@@ -73,14 +74,14 @@ class RankOrder {
   bool serves_pmi() const { return serves(plan::Mpi::pmi1) || serves(plan::Mpi::pmi2); }
 
   bool in_order(int, const wire::Started& m, job::Phase) { return step(m.rank, State::asked, State::started); }
-  bool in_order(int, const wire::NotStarted& m, job::Phase) {
+  bool in_order(int, const wire::SpawnFailed& m, job::Phase) {
     const State before = std::exchange(states_[m.rank], State::ended);
     return before == State::asked || before == State::started;
   }
   bool in_order(int, const wire::Ended& m, job::Phase) { return step(m.rank, State::started, State::ended); }
   bool in_order(int, const wire::Clean&, job::Phase phase) { return phase == job::Phase::finishing; }
   bool in_order(int, const wire::Credit& m, job::Phase) { return m.stream == 0 && has_started(m.rank); }
-  bool in_order(int host, const wire::Fence&, job::Phase) { return starting_.contains(host); }
+  bool in_order(int host, const wire::FenceIn&, job::Phase) { return starting_.contains(host); }
   /// Once, when there are programs that may need it.
   bool in_order(int host, const wire::PmixProgramAsk&, job::Phase) {
     return starting_.contains(host) && have_pmix_.insert(host).second;

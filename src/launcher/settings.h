@@ -7,19 +7,14 @@
 #include <string>
 
 #include "output/settings.h"
+#include "plan/request.h"
 
 namespace dlaunch::launcher {
 
 /// Whose stdin the launcher's stdin is.
-struct StdinTarget {
-  enum class Kind { none, all, rank } kind = Kind::rank;
-  int rank = 0;
-  bool operator==(const StdinTarget&) const = default;
-};
-
-struct Settings {
-  output::Settings output;
-  StdinTarget stdin_target;
+struct LauncherSettings {
+  output::OutputSettings output;
+  plan::StdinTarget stdin_target;
   std::chrono::milliseconds grace{5000};
   bool oversubscribe = false;
   /// Both sides say that they live this often; three misses end the link.

@@ -12,7 +12,7 @@ struct Sweeps::Sweep {
   std::unique_ptr<HostLink> link;
 };
 
-Sweeps::Sweeps(asio::io_context& io, Hosts& hosts, const Settings& settings,
+Sweeps::Sweeps(asio::io_context& io, Hosts& hosts, const LauncherSettings& settings,
                std::function<void(const job::HostSwept&)> swept)
     : io_(io), hosts_(hosts), settings_(settings), swept_(std::move(swept)) {}
 
@@ -37,7 +37,7 @@ void Sweeps::open(int host) {
   sweep->link =
       hosts_.open_again(host,
                         {[this, host](wire::Message&& message, std::deque<sys::Fd>&) { received(host, message); },
-                         [this, host](const Loss& loss) { end(host, loss.why, {}); }, [](const std::string&) {}},
+                         [this, host](const HostFailure& loss) { end(host, loss.why, {}); }, [](const std::string&) {}},
                         why);
   if (!sweep->link) return end(host, why, {});
   sweep->link->send(wire::Sweep{});

@@ -14,7 +14,7 @@ std::string reason(const Error& error) { return error.what + (error.why.empty() 
 
 }  // namespace
 
-WireUp::WireUp(const Growth::Parts& parts, Hosts& hosts, std::string program, Handlers handlers)
+WireUp::WireUp(const Spawner::Parts& parts, Hosts& hosts, std::string program, Handlers handlers)
     : plan_(parts.plan),
       settings_(parts.settings),
       facts_(parts.facts),
@@ -30,7 +30,7 @@ void WireUp::check(int host, const std::string& why) {
   if (!why.empty()) handlers_.broken(host, why);
 }
 
-void WireUp::on(int host, wire::Fence& fence) {
+void WireUp::on(int host, wire::FenceIn& fence) {
   check(host, mpi_.fence(host, fence));
   complain();
 }
@@ -85,15 +85,15 @@ void WireUp::refuse(int host, const wire::SpawnAsk& ask, const std::string& why)
 }
 
 void WireUp::host_ready(int host) {
-  for (Reserve::Waiting& waiting : reserve_.ready(host)) on(waiting.host, waiting.ask);
+  for (SpareHosts::Waiting& waiting : reserve_.ready(host)) on(waiting.host, waiting.ask);
 }
 
-void WireUp::host_lost(int host, const Loss& loss) {
+void WireUp::host_lost(int host, const HostFailure& loss) {
   pmix_.host_lost(host);
-  const plan::PlannedHost& lost = plan_.hosts[static_cast<size_t>(host)];
+  const plan::PlannedHost& lost = plan_.host(host);
   const std::string why = lost.host.name + ": " + loss.why + (loss.hint.empty() ? "" : "; " + loss.hint);
   if (lost.ranks.empty()) handlers_.log(1, why);
-  for (const Reserve::Waiting& waiting : reserve_.lost(host)) {
+  for (const SpareHosts::Waiting& waiting : reserve_.lost(host)) {
     has_ended(waiting.ask) ? answer(waiting.host, waiting.ask, 0) : refuse(waiting.host, waiting.ask, why);
   }
 }

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "launcher/growth.h"
 #include "launcher/host_link.h"
 #include "launcher/hosts.h"
-#include "launcher/mpi.h"
-#include "launcher/pmix.h"
-#include "launcher/reserve.h"
+#include "launcher/pmi_coordinator.h"
+#include "launcher/pmix_coordinator.h"
+#include "launcher/spare_hosts.h"
+#include "launcher/spawner.h"
 
 namespace dlaunch::launcher {
 
@@ -19,15 +19,15 @@ class WireUp {
  public:
   struct Handlers {
     std::function<void(int host, const std::string& why)> broken;  ///< its agent breaks the rules of the wire
-    std::function<void(int host, const Loss&)> lost;
+    std::function<void(int host, const HostFailure&)> lost;
     std::function<void(const job::Event&)> happened;
     std::function<void(const std::string&)> note;  ///< a person should know; empty: nothing
     std::function<void(int level, const std::string&)> log;
   };
   /// `program`: where dlaunch-pmix is on this machine; empty: there is none.
-  WireUp(const Growth::Parts& parts, Hosts& hosts, std::string program, Handlers handlers);
+  WireUp(const Spawner::Parts& parts, Hosts& hosts, std::string program, Handlers handlers);
 
-  void on(int host, wire::Fence& fence);
+  void on(int host, wire::FenceIn& fence);
   void on(int host, wire::NameAsk& ask);
   void on(int host, wire::SpawnAsk& ask);
   void on(int host, wire::PmixCollect& collect);
@@ -46,7 +46,7 @@ class WireUp {
   /// Notes what the end of ranks has brought about.
   void complain();
   void host_ready(int host);
-  void host_lost(int host, const Loss& loss);
+  void host_lost(int host, const HostFailure& loss);
 
  private:
   void check(int host, const std::string& why);
@@ -56,15 +56,15 @@ class WireUp {
   void answer(int host, const wire::SpawnAsk& ask, int world);
 
   const plan::Plan& plan_;
-  const Settings& settings_;
+  const LauncherSettings& settings_;
   const std::vector<output::RankFacts>& facts_;
   const job::Job& job_;
   Hosts& hosts_;
   Handlers handlers_;
-  Mpi mpi_;
-  Pmix pmix_;
-  Growth growth_;
-  Reserve reserve_;
+  PmiCoordinator mpi_;
+  PmixCoordinator pmix_;
+  Spawner growth_;
+  SpareHosts reserve_;
   int refused_spawns_ = 0;
 };
 

@@ -114,7 +114,7 @@ class Timers {
 };
 
 /// What the channels of one Output share.
-struct Shared {
+struct ChannelContext {
   Timers timers;
   std::string block;  ///< scratch for one write; empty between calls
 };

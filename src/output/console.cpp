@@ -9,30 +9,30 @@
 namespace dlaunch::output {
 namespace {
 
-bool has_prefix(const Settings& settings) { return settings.label || settings.tag || settings.timestamp; }
+bool has_prefix(const OutputSettings& settings) { return settings.label || settings.tag || settings.timestamp; }
 
-bool shown(const Settings& settings, Stream stream) {
+bool shown(const OutputSettings& settings, Stream stream) {
   return !settings.files || settings.files->copy || !settings.files->keeps(stream);
 }
 
-bool shown(const Settings& settings, const RankFacts& facts, int rank) {
+bool shown(const OutputSettings& settings, const RankFacts& facts, int rank) {
   if (!facts.name.empty()) return !settings.files;
   if (!shown(settings, Stream::out) && !shown(settings, Stream::err)) return false;
   return !settings.console_ranks || (facts.world == 1 && settings.console_ranks->contains(rank));
 }
 
-int count_shown(const Settings& settings, const std::vector<RankFacts>& ranks) {
+int count_shown(const OutputSettings& settings, const std::vector<RankFacts>& ranks) {
   int count = 0;
   for (size_t rank = 0; rank < ranks.size(); ++rank)
     count += shown(settings, ranks[rank], static_cast<int>(rank)) ? 1 : 0;
   return count;
 }
 
-bool colored(const Settings& settings, int fd) {
+bool colored(const OutputSettings& settings, int fd) {
   return settings.color == Color::always || (settings.color == Color::automatic && isatty(fd) != 0);
 }
 
-Prefix prefix_of(const Settings& settings, const StreamFacts& facts, int fd) {
+Prefix prefix_of(const OutputSettings& settings, const StreamFacts& facts, int fd) {
   Prefix prefix = Prefix::open_mpi(settings, facts);
   if (!has_prefix(settings) && !facts.host.name.empty())
     return Prefix::label(kDefaultLabel, facts, colored(settings, fd));
@@ -41,14 +41,14 @@ Prefix prefix_of(const Settings& settings, const StreamFacts& facts, int fd) {
 }
 
 /// One rank alone without labels is as if it ran without us: its bytes pass at once, prompts too.
-bool passes_bytes(const Settings& settings, const std::vector<RankFacts>& ranks) {
+bool passes_bytes(const OutputSettings& settings, const std::vector<RankFacts>& ranks) {
   return settings.mode == Mode::raw || (!has_prefix(settings) && count_shown(settings, ranks) == 1);
 }
 
 }  // namespace
 
-Console::Console(const Settings& settings, const std::vector<RankFacts>& ranks, StandardStreams& streams,
-                 Shared& shared)
+Console::Console(const OutputSettings& settings, const std::vector<RankFacts>& ranks, StandardStreams& streams,
+                 ChannelContext& shared)
     : slots_(ranks.size() * kStreams) {
   const auto add_screen = [&](Stream stream) {
     FdWriter& writer = streams.writer(stream);
@@ -68,7 +68,8 @@ Console::Console(const Settings& settings, const std::vector<RankFacts>& ranks, 
   for (size_t id = 0; id < ranks.size(); ++id) add_rank(settings, ranks[id], id, size);
 }
 
-bool Console::add(const Settings& settings, const std::vector<RankFacts>& ranks, std::size_t from, Shared& shared) {
+bool Console::add(const OutputSettings& settings, const std::vector<RankFacts>& ranks, std::size_t from,
+                  ChannelContext& shared) {
   slots_.resize(ranks.size() * kStreams);
   const bool alone = settings.mode == Mode::lines && dynamic_cast<RawChannel*>(screens_.front()->channel.get());
   const bool moved = alone && !passes_bytes(settings, ranks);
@@ -79,8 +80,8 @@ bool Console::add(const Settings& settings, const std::vector<RankFacts>& ranks,
 }
 
 /// The ranks before this id pass lines from now on, no longer bytes as they come.
-void Console::make_lines(const Settings& settings, const std::vector<RankFacts>& ranks, std::size_t before,
-                         Shared& shared) {
+void Console::make_lines(const OutputSettings& settings, const std::vector<RankFacts>& ranks, std::size_t before,
+                         ChannelContext& shared) {
   std::vector<int> last;
   for (const auto& screen : screens_) {
     last.push_back(static_cast<RawChannel&>(*screen->channel).last());
@@ -97,7 +98,7 @@ void Console::make_lines(const Settings& settings, const std::vector<RankFacts>&
   }
 }
 
-void Console::add_rank(const Settings& settings, const RankFacts& facts, std::size_t id, int world_size) {
+void Console::add_rank(const OutputSettings& settings, const RankFacts& facts, std::size_t id, int world_size) {
   const int rank = static_cast<int>(id) - facts.first;
   if (!shown(settings, facts, rank)) return;
   for (const Stream stream : {Stream::out, Stream::err}) {

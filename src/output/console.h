@@ -36,11 +36,13 @@ struct ConsoleSlot {
 
 class Console {
  public:
-  Console(const Settings& settings, const std::vector<RankFacts>& ranks, StandardStreams& streams, Shared& shared);
+  Console(const OutputSettings& settings, const std::vector<RankFacts>& ranks, StandardStreams& streams,
+          ChannelContext& shared);
 
   /// Those of the ranks from this id on. True when the slots of the ranks before changed, too: the one rank that was
   /// shown alone is not alone any more.
-  bool add(const Settings& settings, const std::vector<RankFacts>& ranks, std::size_t from, Shared& shared);
+  bool add(const OutputSettings& settings, const std::vector<RankFacts>& ranks, std::size_t from,
+           ChannelContext& shared);
 
   ConsoleSlot slot(int rank, Stream stream) const;
 
@@ -49,8 +51,9 @@ class Console {
   const std::vector<std::unique_ptr<Screen>>& screens() const { return screens_; }
 
  private:
-  void add_rank(const Settings& settings, const RankFacts& facts, std::size_t id, int world_size);
-  void make_lines(const Settings& settings, const std::vector<RankFacts>& ranks, std::size_t before, Shared& shared);
+  void add_rank(const OutputSettings& settings, const RankFacts& facts, std::size_t id, int world_size);
+  void make_lines(const OutputSettings& settings, const std::vector<RankFacts>& ranks, std::size_t before,
+                  ChannelContext& shared);
 
   std::vector<std::unique_ptr<Screen>> screens_;
   std::vector<ConsoleSlot> slots_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/field_template.h"
+#include "base/nth.h"
 #include "base/worlds.h"
 #include "output/label.h"
 
@@ -57,7 +58,7 @@ std::string missing_field(const FileSettings& files, Stream stream, const RankFa
 }
 
 std::string name_of(const std::vector<RankFacts>& ranks, int id) {
-  const RankFacts& facts = ranks[static_cast<std::size_t>(id)];
+  const RankFacts& facts = nth(ranks, id);
   return Worlds::rank_name({facts.world, id - facts.first});
 }
 
@@ -107,7 +108,7 @@ Result<void> check_one_rank_a_file(const FileSettings& files, const std::vector<
   int world = 0;
   int count = 0;
   for (int rank = 0; rank < static_cast<int>(ranks.size()); ++rank) {
-    const RankFacts& facts = ranks[static_cast<std::size_t>(rank)];
+    const RankFacts& facts = nth(ranks, rank);
     if (!facts.name.empty()) continue;
     if (std::exchange(world, facts.world) != facts.world) count = count_ranks(ranks, facts.world);
     for (const Stream stream : {Stream::out, Stream::err}) {
@@ -117,7 +118,7 @@ Result<void> check_one_rank_a_file(const FileSettings& files, const std::vector<
       if (fresh) continue;
       const auto [first, of] = other->second;
       if (of != stream) return one_file_for_both(path);
-      const std::string field = missing_field(files, stream, ranks[static_cast<std::size_t>(first)], facts);
+      const std::string field = missing_field(files, stream, nth(ranks, first), facts);
       return fail(
           {.where = std::string(kOption),
            .what = "ranks " + name_of(ranks, first) + " and " + name_of(ranks, rank) + " would both write " + path,
@@ -128,7 +129,7 @@ Result<void> check_one_rank_a_file(const FileSettings& files, const std::vector<
   return {};
 }
 
-std::string direct_path(const Settings& settings, const RankFacts& facts, int rank, int ranks, Stream stream) {
+std::string direct_path(const OutputSettings& settings, const RankFacts& facts, int rank, int ranks, Stream stream) {
   if (!settings.files || settings.tag || settings.timestamp || !facts.name.empty() || !facts.local) return {};
   if (settings.pty && stream == Stream::out) return {};
   if (settings.merge_stderr && stream == Stream::err) return {};

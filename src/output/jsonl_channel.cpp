@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/nth.h"
 #include "output/json_text.h"
 #include "output/line_splitter.h"
 
@@ -71,7 +72,7 @@ void JsonlChannel::keep_rest(Slot& slot, std::string_view rest, At at) {
   if (!rest.empty()) hold(slot, rest, at);
 }
 
-void JsonlChannel::let_go(Slot& slot) {
+void JsonlChannel::flush_partial(Slot& slot) {
   write_held(slot, {});
   write_block();
 }
@@ -87,7 +88,7 @@ void JsonlChannel::append_object(const Slot& slot, std::string_view record, std:
   if (wall_ns != time_of_) time_ = rfc3339(time_of_ = wall_ns);
   const bool ended = !record.empty() && record.back() == '\n';
   if (ended) record.remove_suffix(1);
-  block += heads_[static_cast<std::size_t>(slot.number)];
+  block += nth(heads_, slot.number);
   block += time_;
   if (is_utf8(record)) {
     block += "\",\"text\":";

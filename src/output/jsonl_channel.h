@@ -16,7 +16,7 @@ class JsonlChannel final : public RecordChannel {
  private:
   Progress write_records(Slot& slot, std::string_view bytes, At at) override;
   void keep_rest(Slot& slot, std::string_view rest, At at) override;
-  void let_go(Slot& slot) override;
+  void flush_partial(Slot& slot) override;
 
   void write_held(Slot& slot, std::string_view more);
   void append_object(const Slot& slot, std::string_view record, std::int64_t wall_ns);

@@ -68,7 +68,7 @@ Result<void> check_label_template(std::string_view text) {
   return parse_template(text, label_fields(), "--label").map([](const auto&) {});
 }
 
-Prefix Prefix::open_mpi(const Settings& settings, const StreamFacts& facts) {
+Prefix Prefix::open_mpi(const OutputSettings& settings, const StreamFacts& facts) {
   Prefix prefix;
   if (settings.timestamp) prefix.add_time(Part::Kind::ctime);
   if (settings.tag) prefix.add_text(tag_of(facts));

@@ -36,7 +36,7 @@ class Prefix {
   Prefix() = default;  ///< none
 
   /// Open MPI's forms: "[1,R]<stdout>:", "Fri Nov 20 12:22:31 2026<stdout>:", or both. Empty when neither is asked for.
-  static Prefix open_mpi(const Settings& settings, const StreamFacts& facts);
+  static Prefix open_mpi(const OutputSettings& settings, const StreamFacts& facts);
   /// `text` must have passed check_label_template.
   static Prefix label(std::string_view text, const StreamFacts& facts, bool color);
 

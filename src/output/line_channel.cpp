@@ -81,18 +81,18 @@ void LineChannel::write_block() {
 }
 
 void LineChannel::keep_rest(Slot& slot, std::string_view rest, At at) {
-  if (holder_ != &slot && slot.held.size() + rest.size() <= kMaxHeld) return hold(slot, rest, at);
+  if (owner_ != &slot && slot.held.size() + rest.size() <= kMaxHeld) return hold(slot, rest, at);
   if (slot.held.empty()) slot.held_wall_ns = at.wall_ns;
   const bool undecided = ends_in_carriage_return(rest);
   if (undecided) rest.remove_suffix(1);
   write_started(slot, rest);
   slot.held = undecided ? "\r" : "";
-  holder_ = on_line_ = &slot;
+  owner_ = on_line_ = &slot;
   after_carriage_return_ = false;
   shared_.timers.start(slot.timer, at.now);
 }
 
-void LineChannel::let_go(Slot& slot) {
+void LineChannel::flush_partial(Slot& slot) {
   const bool ended = ends_in_carriage_return(slot.held);
   write_started(slot, {});
   slot.held.clear();
@@ -109,7 +109,7 @@ void LineChannel::line_ended(Slot& slot) {
   slot.held.clear();
   on_line_ = nullptr;
   after_carriage_return_ = false;
-  if (holder_ == &slot) holder_ = nullptr;
+  if (owner_ == &slot) owner_ = nullptr;
 }
 
 std::string_view LineChannel::line_break(const Slot& slot) {

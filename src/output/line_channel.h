@@ -19,7 +19,7 @@ class LineChannel final : public RecordChannel {
  private:
   Progress write_records(Slot& slot, std::string_view bytes, At at) override;
   void keep_rest(Slot& slot, std::string_view rest, At at) override;
-  void let_go(Slot& slot) override;
+  void flush_partial(Slot& slot) override;
 
   static std::size_t finish_broken_line(Slot& slot, std::string_view bytes);
   std::size_t finish_carriage_return(Slot& slot, std::string_view bytes);

@@ -3,6 +3,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/nth.h"
+#include "base/try.h"
 #include "output/console.h"
 #include "output/file_layout.h"
 #include "output/label.h"
@@ -14,7 +16,7 @@ namespace dlaunch::output {
 namespace {
 
 /// A terminal has one stream.
-Settings with_joined_streams(Settings settings) {
+OutputSettings with_joined_streams(OutputSettings settings) {
   settings.merge_stderr = settings.merge_stderr || settings.pty;
   return settings;
 }
@@ -23,7 +25,7 @@ Settings with_joined_streams(Settings settings) {
 
 class Output::Impl {
  public:
-  Impl(Settings settings, std::vector<RankFacts> ranks, StandardStreams& the_streams)
+  Impl(OutputSettings settings, std::vector<RankFacts> ranks, StandardStreams& the_streams)
       : streams(the_streams), settings_(with_joined_streams(std::move(settings))), ranks_(std::move(ranks)) {
     sources_.resize(ranks_.size() * kStreams);
     tails_.resize(ranks_.size());
@@ -45,7 +47,7 @@ class Output::Impl {
   std::string path(int rank, Stream stream) const;
 
   StandardStreams& streams;
-  Shared shared;
+  ChannelContext shared;
   std::unique_ptr<RankFiles> files;
   std::optional<Error> write_error;
   bool reader_gone = false;
@@ -63,7 +65,7 @@ class Output::Impl {
   Source& source(int rank, Stream stream) { return sources_[index(rank, stream)]; }
   const Source& source(int rank, Stream stream) const { return sources_[index(rank, stream)]; }
   Stream telling_stream(int rank) const {
-    const bool one = settings_.merge_stderr || !ranks_[static_cast<std::size_t>(rank)].name.empty();
+    const bool one = settings_.merge_stderr || !nth(ranks_, rank).name.empty();
     return one ? Stream::out : Stream::err;
   }
   void check(Screen& screen);
@@ -71,7 +73,7 @@ class Output::Impl {
   void connect(int rank, bool to_files = true);
   const RankFile* direct(int rank, Stream stream) const;
 
-  const Settings settings_;
+  const OutputSettings settings_;
   std::vector<RankFacts> ranks_;
   std::optional<Console> console_;
   bool files_finished_ = false;
@@ -82,12 +84,11 @@ class Output::Impl {
 
 Result<void> Output::Impl::open() {
   if (settings_.label) {
-    if (auto good = check_label_template(*settings_.label); !good) return fail(good.error());
+    TRY(check_label_template(*settings_.label));
   }
   if (settings_.files) {
-    auto made = RankFiles::create(settings_, ranks_, shared);
-    if (!made) return fail(made.error());
-    files = std::move(*made);
+    auto made = TRY(RankFiles::create(settings_, ranks_, shared));
+    files = std::move(made);
   }
   console_.emplace(settings_, ranks_, streams, shared);
   for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) connect(rank);
@@ -138,7 +139,7 @@ bool Output::Impl::ready(int rank, Stream stream) const {
 void Output::Impl::feed(int rank, Stream stream, std::string_view bytes, At at) {
   Source& s = source(rank, stream);
   s.bytes += bytes.size();
-  if (stream == telling_stream(rank)) tails_[static_cast<std::size_t>(rank)].add(bytes);
+  if (stream == telling_stream(rank)) nth(tails_, rank).add(bytes);
   if (s.file.file) {
     files->feed(s.file, bytes, at);
     check_files();
@@ -228,7 +229,7 @@ void Output::Impl::tell(Error error) {
 }
 
 std::vector<std::string> Output::Impl::last_words(int rank) const {
-  const Tail& tail = tails_[static_cast<std::size_t>(rank)];
+  const Tail& tail = nth(tails_, rank);
   const RankFile* file = direct(rank, telling_stream(rank));
   if (file) return last_lines(file->tail, file->tail.size() == file->size, kLastWords);
   return last_lines(tail.bytes(), tail.whole(), kLastWords);
@@ -241,14 +242,14 @@ std::uint64_t Output::Impl::bytes(int rank, Stream stream) const {
 
 std::string Output::Impl::path(int rank, Stream stream) const {
   if (!settings_.files || (stream == Stream::err && telling_stream(rank) == Stream::out)) return {};
-  const auto& facts = ranks_[static_cast<std::size_t>(rank)];
+  const auto& facts = nth(ranks_, rank);
   return file_path(*settings_.files, facts, rank - facts.first, count_ranks(ranks_, facts.world), stream);
 }
 
-Result<std::unique_ptr<Output>> Output::open(const Settings& settings, std::vector<RankFacts> ranks,
+Result<std::unique_ptr<Output>> Output::open(const OutputSettings& settings, std::vector<RankFacts> ranks,
                                              StandardStreams& streams) {
   auto impl = std::make_unique<Impl>(settings, std::move(ranks), streams);
-  if (auto good = impl->open(); !good) return fail(good.error());
+  TRY(impl->open());
   return std::unique_ptr<Output>(new Output(std::move(impl)));
 }
 

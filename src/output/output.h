@@ -35,7 +35,7 @@ class Output {
  public:
   /// Creates the per-rank files (all of them, also of silent ranks) or says which could not be. They are written by a
   /// process of their own, since a disk may hang.
-  static Result<std::unique_ptr<Output>> open(const Settings& settings, std::vector<RankFacts> ranks,
+  static Result<std::unique_ptr<Output>> open(const OutputSettings& settings, std::vector<RankFacts> ranks,
                                               StandardStreams& streams);
   ~Output();
 
@@ -103,6 +103,6 @@ inline constexpr int kLastWords = 10;  ///< lines kept a rank for the failure su
 /// When nobody but the file reads the stream of a local rank (nocopy, no tags in the file), the rank may write the file
 /// itself: the absolute path then, else empty. Pure; says what open() would create.
 /// `rank` and `ranks`: its number in its world, and that world's size.
-std::string direct_path(const Settings& settings, const RankFacts& facts, int rank, int ranks, Stream stream);
+std::string direct_path(const OutputSettings& settings, const RankFacts& facts, int rank, int ranks, Stream stream);
 
 }  // namespace dlaunch::output

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/nth.h"
+#include "base/try.h"
 #include "output/file_layout.h"
 #include "output/json_text.h"
 #include "output/line_channel.h"
@@ -15,7 +17,7 @@ namespace {
 
 constexpr std::chrono::seconds kCreateWait{10};  // for the next file
 
-std::vector<Stream> streams_of(const Settings& settings, const RankFacts& facts) {
+std::vector<Stream> streams_of(const OutputSettings& settings, const RankFacts& facts) {
   if (!facts.name.empty()) return {Stream::out};
   std::vector<Stream> streams;
   if (settings.files->keeps(Stream::out)) streams.push_back(Stream::out);
@@ -36,18 +38,17 @@ std::size_t slot_index(int rank, Stream stream) {
 
 }  // namespace
 
-Result<std::unique_ptr<RankFiles>> RankFiles::create(const Settings& settings, const std::vector<RankFacts>& ranks,
-                                                     Shared& shared) {
+Result<std::unique_ptr<RankFiles>> RankFiles::create(const OutputSettings& settings,
+                                                     const std::vector<RankFacts>& ranks, ChannelContext& shared) {
   for (const std::string& text : {settings.files->target, settings.files->err_target}) {
-    if (auto good = check_file_template(text); !good) return fail(good.error());
+    TRY(check_file_template(text));
   }
-  if (auto good = check_one_rank_a_file(*settings.files, ranks); !good) return fail(good.error());
-  auto disk = Disk::start();
-  if (!disk) return fail(disk.error());
-  std::unique_ptr<RankFiles> files(new RankFiles(settings, ranks, shared, *std::move(disk)));
+  TRY(check_one_rank_a_file(*settings.files, ranks));
+  auto disk = TRY(Disk::start());
+  std::unique_ptr<RankFiles> files(new RankFiles(settings, ranks, shared, std::move(disk)));
   files->rotate();
   for (int rank = 0; rank < static_cast<int>(ranks.size()); ++rank) files->add_rank(rank);
-  if (auto good = files->await_created(); !good) return fail(good.error());
+  TRY(files->await_created());
   return files;
 }
 
@@ -79,14 +80,14 @@ Result<void> RankFiles::await_created() {
 }
 
 Result<void> RankFiles::add(std::size_t from) {
-  if (auto good = check_one_rank_a_file(*settings_.files, ranks_); !good) return good;
+  TRY(check_one_rank_a_file(*settings_.files, ranks_));
   slots_.resize(ranks_.size() * kStreams);
   for (std::size_t rank = from; rank < ranks_.size(); ++rank) add_rank(static_cast<int>(rank));
   return {};
 }
 
 void RankFiles::add_rank(int rank) {
-  const std::vector<Stream> streams = streams_of(settings_, ranks_[static_cast<std::size_t>(rank)]);
+  const std::vector<Stream> streams = streams_of(settings_, nth(ranks_, rank));
   if (streams_share_file(*settings_.files)) return add_file(rank, streams);
   for (const Stream stream : streams) add_file(rank, {stream});
 }
@@ -94,7 +95,7 @@ void RankFiles::add_rank(int rank) {
 /// A spawned rank that writes its file itself may be there before this file is, and must not have it truncated: its
 /// agent makes it.
 void RankFiles::add_file(int rank, std::vector<Stream> streams) {
-  const RankFacts& facts = ranks_[static_cast<std::size_t>(rank)];
+  const RankFacts& facts = nth(ranks_, rank);
   const int ranks = count_ranks(ranks_, facts.world);
   const int number = rank - facts.first;
   auto file = std::make_unique<RankFile>();
@@ -119,7 +120,7 @@ void RankFiles::make_channel(RankFile& file) {
     return;
   }
   auto channel = std::make_unique<LineChannel>(*file.writer, shared_);
-  const RankFacts& facts = ranks_[static_cast<std::size_t>(file.rank)];
+  const RankFacts& facts = nth(ranks_, file.rank);
   for (const Stream stream : file.streams) {
     const int ranks = count_ranks(ranks_, facts.world);
     channel->add(Prefix::open_mpi(settings_, {facts, file.rank - facts.first, ranks, stream}));

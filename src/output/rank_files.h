@@ -42,8 +42,8 @@ struct FileSlot {
 class RankFiles {
  public:
   /// Creates the files of all ranks, also of silent ones; bounded. `settings`, `ranks` and `shared` must outlive it.
-  static Result<std::unique_ptr<RankFiles>> create(const Settings& settings, const std::vector<RankFacts>& ranks,
-                                                   Shared& shared);
+  static Result<std::unique_ptr<RankFiles>> create(const OutputSettings& settings, const std::vector<RankFacts>& ranks,
+                                                   ChannelContext& shared);
 
   /// What of an earlier job is no more; empty: nothing.
   std::string overwritten() const;
@@ -78,7 +78,8 @@ class RankFiles {
   std::optional<Error> lost() const;
 
  private:
-  RankFiles(const Settings& settings, const std::vector<RankFacts>& ranks, Shared& shared, std::unique_ptr<Disk> disk)
+  RankFiles(const OutputSettings& settings, const std::vector<RankFacts>& ranks, ChannelContext& shared,
+            std::unique_ptr<Disk> disk)
       : settings_(settings), ranks_(ranks), shared_(shared), disk_(std::move(disk)), slots_(ranks.size() * kStreams) {}
 
   void rotate();
@@ -94,9 +95,9 @@ class RankFiles {
   void drop_uncreated();
   void close_ended();
 
-  const Settings& settings_;
+  const OutputSettings& settings_;
   const std::vector<RankFacts>& ranks_;
-  Shared& shared_;
+  ChannelContext& shared_;
   std::unique_ptr<Disk> disk_;
   std::vector<std::unique_ptr<RankFile>> files_;  // by their number
   std::vector<FileSlot> slots_;

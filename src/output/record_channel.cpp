@@ -1,4 +1,5 @@
 #include "output/record_channel.h"
+#include "base/nth.h"
 
 #include <utility>
 
@@ -10,7 +11,7 @@ constexpr std::size_t kWaitingLimit = 2 * 1024 * 1024;
 
 }  // namespace
 
-RecordChannel::RecordChannel(Writer& writer, Shared& shared)
+RecordChannel::RecordChannel(Writer& writer, ChannelContext& shared)
     : writer_(writer), shared_(shared), turn_(shared.timers.add(this, kTurn)) {}
 
 int RecordChannel::add(Prefix prefix) {
@@ -23,17 +24,17 @@ int RecordChannel::add(Prefix prefix) {
 }
 
 bool RecordChannel::ready(int slot) const {
-  const Slot& s = slots_[static_cast<std::size_t>(slot)];
-  if (crowded() || s.in_line) return false;
-  return holder_ ? holder_ == &s : waiting_bytes_ < kWaitingLimit;
+  const Slot& s = nth(slots_, slot);
+  if (crowded() || s.queued) return false;
+  return owner_ ? owner_ == &s : waiting_bytes_ < kWaitingLimit;
 }
 
 void RecordChannel::answered(int slot, bool ready) {
-  Chance& chance = slot_at(slot).chance;
+  IdleState& idle_state = slot_at(slot).idle_state;
   if (!ready) {
-    chance = Chance::refused;
-  } else if (chance == Chance::refused) {
-    chance = Chance::fresh;
+    idle_state = IdleState::refused;
+  } else if (idle_state == IdleState::refused) {
+    idle_state = IdleState::fresh;
   }
 }
 
@@ -42,10 +43,10 @@ void RecordChannel::feed(int slot, std::string_view bytes, At at) {
   if (bytes.empty()) return;
   if (bytes.size() >= kBulk) {
     s.patience = kBulkPatience;
-  } else if (s.held.empty() && holder_ != &s) {
+  } else if (s.held.empty() && owner_ != &s) {
     s.patience = 0;  // a small write on a fresh line: it stopped where it meant to
   }
-  if (holder_ != &s && (holder_ || !line_.empty())) {
+  if (owner_ != &s && (owner_ || !line_.empty())) {
     wait_last(s, bytes, at);
   } else {
     process(s, bytes, at);
@@ -54,14 +55,14 @@ void RecordChannel::feed(int slot, std::string_view bytes, At at) {
 }
 
 void RecordChannel::process(Slot& slot, std::string_view bytes, At at) {
-  const bool was_holder = holder_ == &slot;
+  const bool was_holder = owner_ == &slot;
   const auto [done, stopped] = write_records(slot, bytes, at);
   const std::string_view rest = bytes.substr(done);
   if (rest.empty()) {
     shared_.timers.stop(slot.timer);
   } else if (stopped) {
     wait_first(slot, rest, at);
-  } else if (was_holder && !holder_ && rest.size() > kMaxHeld && slots_.size() > 1) {
+  } else if (was_holder && !owner_ && rest.size() > kMaxHeld && slots_.size() > 1) {
     // Its next record is long again: the others' turn first, or they would starve.
     wait_last(slot, rest, at);
   } else {
@@ -77,14 +78,14 @@ void RecordChannel::hold(Slot& slot, std::string_view rest, At at) {
 
 void RecordChannel::wait_last(Slot& slot, std::string_view bytes, At at) {
   if (slot.waiting.empty()) slot.waiting_wall_ns = at.wall_ns;
-  if (!std::exchange(slot.in_line, true)) line_.push_back(&slot);
+  if (!std::exchange(slot.queued, true)) line_.push_back(&slot);
   slot.waiting += bytes;
   waiting_bytes_ += bytes.size();
 }
 
 void RecordChannel::wait_first(Slot& slot, std::string_view bytes, At at) {
   slot.waiting_wall_ns = at.wall_ns;
-  slot.in_line = true;
+  slot.queued = true;
   line_.push_front(&slot);
   slot.waiting = bytes;
   waiting_bytes_ += bytes.size();
@@ -92,34 +93,34 @@ void RecordChannel::wait_first(Slot& slot, std::string_view bytes, At at) {
 
 /// The first in line goes on at the next tick, not at once: until then streams that were not ready() can join the line.
 void RecordChannel::give_turn(Time now) {
-  if (!holder_ && !line_.empty() && !crowded()) shared_.timers.start_due(turn_, now);
+  if (!owner_ && !line_.empty() && !crowded()) shared_.timers.start_due(turn_, now);
 }
 
 void RecordChannel::drain(Time now) {
-  while (!holder_ && !line_.empty() && !crowded()) {
+  while (!owner_ && !line_.empty() && !crowded()) {
     Slot& slot = *line_.front();
     line_.pop_front();
-    slot.in_line = false;
+    slot.queued = false;
     const std::string bytes = std::exchange(slot.waiting, {});
     waiting_bytes_ -= bytes.size();
     if (!bytes.empty()) process(slot, bytes, {now, slot.waiting_wall_ns});
-    if (slot.ended && !slot.in_line) finish(slot);
+    if (slot.ended && !slot.queued) finish(slot);
   }
 }
 
 void RecordChannel::end(int slot, Time now) {
   Slot& s = slot_at(slot);
   s.ended = true;
-  const bool must_wait = !s.held.empty() && holder_ && holder_ != &s;
-  if (must_wait && !s.in_line) wait_last(s, {}, {now});
-  if (!s.in_line) finish(s);
+  const bool must_wait = !s.held.empty() && owner_ && owner_ != &s;
+  if (must_wait && !s.queued) wait_last(s, {}, {now});
+  if (!s.queued) finish(s);
   drain(now);
 }
 
 void RecordChannel::finish(Slot& slot) {
-  if (!slot.held.empty()) let_go(slot);
+  if (!slot.held.empty()) flush_partial(slot);
   slot.held.shrink_to_fit();
-  if (holder_ == &slot) holder_ = nullptr;
+  if (owner_ == &slot) owner_ = nullptr;
   shared_.timers.stop(slot.timer);
 }
 
@@ -133,13 +134,12 @@ void RecordChannel::drained(Time now) {
 void RecordChannel::expire(int slot, Time now) {
   if (slot == kTurn) return drain(now);
   Slot& s = slot_at(slot);
-  const bool had_its_chance = s.chance == Chance::had;
-  if (s.chance == Chance::fresh) s.chance = Chance::had;
-  if (!had_its_chance || crowded() || s.in_line || (holder_ && holder_ != &s))
-    return shared_.timers.start(s.timer, now);
+  const bool had_its_chance = s.idle_state == IdleState::had;
+  if (s.idle_state == IdleState::fresh) s.idle_state = IdleState::had;
+  if (!had_its_chance || crowded() || s.queued || (owner_ && owner_ != &s)) return shared_.timers.start(s.timer, now);
   if (--s.patience > 0) return shared_.timers.start(s.timer, now);
-  if (!s.held.empty()) let_go(s);
-  if (holder_ == &s) holder_ = nullptr;
+  if (!s.held.empty()) flush_partial(s);
+  if (owner_ == &s) owner_ = nullptr;
   drain(now);
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/nth.h"
 #include "base/time.h"
 #include "output/channel.h"
 #include "output/label.h"
@@ -18,7 +19,7 @@ inline constexpr std::size_t kMaxHeld = 64 * 1024;
 
 class RecordChannel : public Channel {
  public:
-  RecordChannel(Writer& writer, Shared& shared);
+  RecordChannel(Writer& writer, ChannelContext& shared);
 
   /// The slot of a new stream.
   int add(Prefix prefix);
@@ -33,7 +34,7 @@ class RecordChannel : public Channel {
 
  protected:
   /// Whether the stream's owner may bring more, and whether it had kPartialIdle to do so.
-  enum class Chance { had, fresh, refused };
+  enum class IdleState { had, fresh, refused };
 
   struct Slot {
     int number = 0;
@@ -43,9 +44,9 @@ class RecordChannel : public Channel {
     std::string waiting;  // came while others had the sink
     std::int64_t waiting_wall_ns = 0;
     bool broken = false;  // all that came of its line was shown, and the line ended for another stream's sake
-    bool in_line = false;
+    bool queued = false;
     bool ended = false;
-    Chance chance = Chance::had;
+    IdleState idle_state = IdleState::had;
     int patience = 0;  // so many idle times more before the partial goes
     Timers::Handle timer;
   };
@@ -60,15 +61,15 @@ class RecordChannel : public Channel {
   /// Keeps what is behind the last whole record; never empty.
   virtual void keep_rest(Slot& slot, std::string_view rest, At at) = 0;
   /// Writes what is held: it was idle, or its stream ended.
-  virtual void let_go(Slot& slot) = 0;
+  virtual void flush_partial(Slot& slot) = 0;
 
-  Slot& slot_at(int slot) { return slots_[static_cast<std::size_t>(slot)]; }
+  Slot& slot_at(int slot) { return nth(slots_, slot); }
   bool crowded() const { return writer_.pending() > kQueueLimit; }
   void hold(Slot& slot, std::string_view rest, At at);
 
   Writer& writer_;
-  Shared& shared_;
-  Slot* holder_ = nullptr;  // the stream whose long record has the sink for itself
+  ChannelContext& shared_;
+  Slot* owner_ = nullptr;  // the stream whose long record has the sink for itself
 
  private:
   void process(Slot& slot, std::string_view bytes, At at);

@@ -31,7 +31,7 @@ struct FileSettings {
   bool keeps(Stream stream) const { return !by_stream || !(stream == Stream::out ? target : err_target).empty(); }
 };
 
-struct Settings {
+struct OutputSettings {
   Mode mode = Mode::lines;
   std::optional<std::string> label;  ///< --label's template; none: no label
   bool tag = false;                  ///< --tag-output, Open MPI's form

@@ -5,8 +5,10 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "base/nth.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "base/try.h"
 #include "plan/overload.h"
 #include "plan/placement.h"
 #include "plan/pools.h"
@@ -84,7 +86,7 @@ std::vector<int> equal_capacities(const Allocation& allocation, int each) {
 /// From here on each rank has its host: counts them, and holds them to max_slots.
 Result<Assignment> counted(Assignment made, const Allocation& allocation) {
   made.ranks_per_host.assign(allocation.hosts.size(), 0);
-  for (const int host : made.host_of_rank) ++made.ranks_per_host[static_cast<size_t>(host)];
+  for (const int host : made.host_of_rank) ++nth(made.ranks_per_host, host);
   const long ranks = static_cast<long>(made.host_of_rank.size());
   if (auto error = refuse_over_max_slots(allocation, made.ranks_per_host, ranks)) return fail(std::move(*error));
   return made;
@@ -100,9 +102,8 @@ Result<Assignment> by_capacity(const Request& request, const Allocation& allocat
   const std::vector<int> capacity =
       each ? equal_capacities(allocation, *each) : capacities(allocation, open && devices);
   const long room = total_of(capacity);
-  auto ranks = ranks_of_apps(request, room);
-  if (!ranks) return fail(ranks.error());
-  const long total = total_of(*ranks);
+  auto ranks = TRY(ranks_of_apps(request, room));
+  const long total = total_of(ranks);
   const bool in_rounds = request.in_rounds && request.binding.map_by != MapBy::node && room > 0;
   if (each && total > room && !in_rounds) {
     return fail(refused({}, "more ranks than -N allows",
@@ -110,7 +111,7 @@ Result<Assignment> by_capacity(const Request& request, const Allocation& allocat
                             std::to_string(allocation.hosts.size()) + " hosts are " + std::to_string(room),
                         "raise -N, name more hosts, or ask for fewer ranks"));
   }
-  Assignment made{.ranks_of_app = *std::move(ranks), .host_of_rank = {}, .ranks_per_host = {}};
+  Assignment made{.ranks_of_app = std::move(ranks), .host_of_rank = {}, .ranks_per_host = {}};
   if (in_rounds) {
     made.host_of_rank = hosts_in_rounds(capacity, static_cast<int>(total));
     return counted(std::move(made), allocation);
@@ -128,16 +129,15 @@ Result<Assignment> by_sequence(const Request& request, const Allocation& allocat
     hosts.resize(allocation.hosts.size());
     std::iota(hosts.begin(), hosts.end(), 0);
   }
-  auto ranks = ranks_of_apps(request, static_cast<long>(hosts.size()));
-  if (!ranks) return fail(ranks.error());
-  const long total = total_of(*ranks);
+  auto ranks = TRY(ranks_of_apps(request, static_cast<long>(hosts.size())));
+  const long total = total_of(ranks);
   if (total > static_cast<long>(hosts.size())) {
     return fail(refused("--map-by seq", "more ranks than entries in the host list",
                         std::to_string(total) + " ranks asked, " + std::to_string(hosts.size()) + " entries",
                         "name a host for each rank, or leave out --map-by seq"));
   }
   hosts.resize(static_cast<size_t>(total));
-  return counted({.ranks_of_app = *std::move(ranks), .host_of_rank = std::move(hosts), .ranks_per_host = {}},
+  return counted({.ranks_of_app = std::move(ranks), .host_of_rank = std::move(hosts), .ranks_per_host = {}},
                  allocation);
 }
 
@@ -170,9 +170,8 @@ Result<int> host_of(const RankPlace& place, const HostIndex& index, const Alloca
 }
 
 Result<Assignment> by_rankfile(const Request& request, const Allocation& allocation) {
-  auto ranks = ranks_of_apps(request, static_cast<long>(request.rank_places.size()));
-  if (!ranks) return fail(ranks.error());
-  const long total = total_of(*ranks);
+  auto ranks = TRY(ranks_of_apps(request, static_cast<long>(request.rank_places.size())));
+  const long total = total_of(ranks);
   std::vector<int> hosts(static_cast<size_t>(total), -1);
   const HostIndex index = index_of_names(allocation);
   for (const RankPlace& place : request.rank_places) {
@@ -181,17 +180,16 @@ Result<Assignment> by_rankfile(const Request& request, const Allocation& allocat
       return fail(refused(place.from, rank + " is none of the job's", "it has " + std::to_string(total) + " ranks",
                           "leave the line out, or start more ranks with -n"));
     }
-    int& mine = hosts[static_cast<size_t>(place.rank)];
+    int& mine = nth(hosts, place.rank);
     if (mine >= 0) return fail(refused(place.from, rank + " is placed twice"));
-    const auto host = host_of(place, index, allocation);
-    if (!host) return fail(host.error());
-    mine = *host;
+    const auto host = TRY(host_of(place, index, allocation));
+    mine = host;
   }
   if (const auto missing = std::ranges::find(hosts, -1); missing != hosts.end()) {
     return fail(refused("--rankfile", "no line places rank " + std::to_string(missing - hosts.begin()), {},
                         "give a line to each rank"));
   }
-  return counted({.ranks_of_app = *std::move(ranks), .host_of_rank = std::move(hosts), .ranks_per_host = {}},
+  return counted({.ranks_of_app = std::move(ranks), .host_of_rank = std::move(hosts), .ranks_per_host = {}},
                  allocation);
 }
 

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/nth.h"
 #include "base/printable.h"
 #include "plan/mpi.h"
 #include "plan/outer_job.h"
@@ -88,7 +89,7 @@ std::array<bool, kRankVariables.size()> left_to_the_rank(const App& app) {
   left.fill(true);
   for (const std::string& entry : app.env) {
     const auto at = std::ranges::find(kRankVariables, variable_name(entry));
-    if (at != kRankVariables.end()) left[static_cast<size_t>(at - kRankVariables.begin())] = false;
+    if (at != kRankVariables.end()) nth(left, at - kRankVariables.begin()) = false;
   }
   return left;
 }
@@ -152,7 +153,7 @@ void add_rank_environments(Plan& plan, bool rank_table) {
   const bool by_ordinal = plan.visible != Visible::unchanged || rank_table ||
                           std::ranges::find(plan.frameworks, Framework::mindspore) != plan.frameworks.end();
   for (Rank& rank : plan.ranks) {
-    const PlannedHost& host = plan.hosts[static_cast<size_t>(rank.host)];
+    const PlannedHost& host = plan.host_of(rank);
     const std::string number = std::to_string(rank.rank);
     const std::string local_rank = std::to_string(rank.local_rank);
     const std::string local_size = std::to_string(host.ranks.size());
@@ -164,7 +165,7 @@ void add_rank_environments(Plan& plan, bool rank_table) {
                                                                         node_rank, nodes, host.host.name, device};
     rank.env.reserve(values.size());
     for (size_t i = 0; i < values.size(); ++i) {
-      if (!left[static_cast<size_t>(rank.app)][i]) continue;
+      if (!nth(left, rank.app)[i]) continue;
       std::string& entry = rank.env.emplace_back();
       entry.reserve(kRankVariables[i].size() + 1 + values[i].size());
       entry.append(kRankVariables[i]).append("=").append(values[i]);
@@ -174,7 +175,7 @@ void add_rank_environments(Plan& plan, bool rank_table) {
 
 std::optional<Error> refuse_own_names(const Plan& plan) {
   for (const PlannedHost& planned : plan.hosts) {
-    const Rank& rank = plan.ranks[static_cast<size_t>(planned.ranks.front())];
+    const Rank& rank = plan.rank(planned.ranks.front());
     if (auto error = refuse_own_names(planned.host, rank)) return error;
   }
   for (const Host& host : plan.spare) {
@@ -210,8 +211,7 @@ std::vector<std::string> program_environment(const App& app, const PlannedHost& 
 }
 
 std::vector<std::string> rank_environment(const Plan& plan, const Rank& rank) {
-  std::vector<std::string> environment =
-      program_environment(plan.apps[static_cast<size_t>(rank.app)], plan.hosts[static_cast<size_t>(rank.host)]);
+  std::vector<std::string> environment = program_environment(plan.app_of(rank), plan.host_of(rank));
   environment.insert(environment.end(), rank.env.begin(), rank.env.end());
   return environment;
 }

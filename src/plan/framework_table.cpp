@@ -6,14 +6,14 @@
 namespace dlaunch::plan {
 namespace {
 
-void torch_shared(const JobFacts& job, Entries& set) {
+void torch_shared(const FrameworkJob& job, Entries& set) {
   set.set("WORLD_SIZE", job.size);
   set.set("MASTER_ADDR", job.address);
   set.set("MASTER_PORT", job.master_port);
   set.set("GROUP_WORLD_SIZE", job.hosts);
 }
 
-void torch_own(const JobFacts&, const RankFacts& rank, Entries& set) {
+void torch_own(const FrameworkJob&, const FrameworkRank& rank, Entries& set) {
   set.set("RANK", rank.rank);
   set.set("LOCAL_RANK", rank.device_index);
   set.set("LOCAL_WORLD_SIZE", rank.local_size);
@@ -22,33 +22,33 @@ void torch_own(const JobFacts&, const RankFacts& rank, Entries& set) {
 }
 
 /// It wants all five of the first names, else it looks for MPI.
-void deepspeed_shared(const JobFacts& job, Entries& set) {
+void deepspeed_shared(const FrameworkJob& job, Entries& set) {
   set.set("WORLD_SIZE", job.size);
   set.set("MASTER_ADDR", job.address);
   set.set("MASTER_PORT", job.master_port);
   set.set("CROSS_SIZE", job.hosts);
 }
 
-void deepspeed_own(const JobFacts&, const RankFacts& rank, Entries& set) {
+void deepspeed_own(const FrameworkJob&, const FrameworkRank& rank, Entries& set) {
   set.set("RANK", rank.rank);
   set.set("LOCAL_RANK", rank.device_index);
   set.set("LOCAL_SIZE", rank.local_size);
   set.set("CROSS_RANK", rank.host);
 }
 
-void jax_shared(const JobFacts& job, Entries& set) {
+void jax_shared(const FrameworkJob& job, Entries& set) {
   set.set("JAX_COORDINATOR_ADDRESS", job.jax_address);
   set.set("JAX_NUM_PROCESSES", job.size);
 }
 
-void jax_own(const JobFacts&, const RankFacts& rank, Entries& set) {
+void jax_own(const FrameworkJob&, const FrameworkRank& rank, Entries& set) {
   set.set("JAX_PROCESS_ID", rank.rank);
   if (rank.ordinal) set.set("JAX_LOCAL_DEVICE_IDS", *rank.ordinal);
 }
 
-void nothing_shared(const JobFacts&, Entries&) {}
+void nothing_shared(const FrameworkJob&, Entries&) {}
 
-void tensorflow_own(const JobFacts& job, const RankFacts& rank, Entries& set) {
+void tensorflow_own(const FrameworkJob& job, const FrameworkRank& rank, Entries& set) {
   std::string config = R"({"cluster":{"worker":[")";
   for (const char c : job.workers) {
     if (c == ',') {
@@ -62,17 +62,19 @@ void tensorflow_own(const JobFacts& job, const RankFacts& rank, Entries& set) {
 }
 
 /// With a rank table. RANK_ID, RANK_SIZE and DEVICE_ID every rank has.
-void mindspore_own(const JobFacts&, const RankFacts& rank, Entries& set) { set.set("DEVICE_NUM", rank.local_size); }
+void mindspore_own(const FrameworkJob&, const FrameworkRank& rank, Entries& set) {
+  set.set("DEVICE_NUM", rank.local_size);
+}
 
 /// With a scheduler that gives ranks their places. It takes its own count for the device's number, whatever DEVICE_ID
 /// says, so the order of the devices that a host's ranks see must be theirs.
-void mindspore_dynamic_shared(const JobFacts& job, Entries& set) {
+void mindspore_dynamic_shared(const FrameworkJob& job, Entries& set) {
   set.set("MS_SCHED_HOST", job.address);
   set.set("MS_SCHED_PORT", job.scheduler_port);
   set.set("MS_WORKER_NUM", job.size);
 }
 
-void mindspore_dynamic_own(const JobFacts&, const RankFacts& rank, Entries& set) {
+void mindspore_dynamic_own(const FrameworkJob&, const FrameworkRank& rank, Entries& set) {
   set.set("MS_ROLE", "MS_WORKER");
   set.set("MS_NODE_ID", rank.rank);
 }
@@ -80,7 +82,7 @@ void mindspore_dynamic_own(const JobFacts&, const RankFacts& rank, Entries& set)
 /// No RANK_ID: a script that does something as rank 0 would do it twice.
 void mindspore_scheduler(Entries& set) { set.set("MS_ROLE", "MS_SCHED"); }
 
-void horovod_shared(const JobFacts& job, Entries& set) {
+void horovod_shared(const FrameworkJob& job, Entries& set) {
   set.set("HOROVOD_SIZE", job.size);
   set.set("HOROVOD_CONTROLLER", "gloo");
   set.set("HOROVOD_CPU_OPERATIONS", "gloo");
@@ -88,7 +90,7 @@ void horovod_shared(const JobFacts& job, Entries& set) {
   set.set("HOROVOD_GLOO_RENDEZVOUS_PORT", job.horovod_port);
 }
 
-void horovod_own(const JobFacts&, const RankFacts& rank, Entries& set) {
+void horovod_own(const FrameworkJob&, const FrameworkRank& rank, Entries& set) {
   set.set("HOROVOD_HOSTNAME", rank.host_name);
   set.set("HOROVOD_RANK", rank.rank);
   set.set("HOROVOD_LOCAL_RANK", rank.local_rank);
@@ -98,27 +100,27 @@ void horovod_own(const JobFacts&, const RankFacts& rank, Entries& set) {
 }
 
 /// Never OMPI_COMMAND or PMIX_*: MPI libraries and MindSpore would look for an mpirun that is not there.
-void openmpi_shared(const JobFacts& job, Entries& set) {
+void openmpi_shared(const FrameworkJob& job, Entries& set) {
   set.set("OMPI_COMM_WORLD_SIZE", job.size);
   set.set("OMPI_UNIVERSE_SIZE", job.slots);
 }
 
-void openmpi_own(const JobFacts&, const RankFacts& rank, Entries& set) {
+void openmpi_own(const FrameworkJob&, const FrameworkRank& rank, Entries& set) {
   set.set("OMPI_COMM_WORLD_RANK", rank.rank);
   set.set("OMPI_COMM_WORLD_LOCAL_RANK", rank.local_rank);
   set.set("OMPI_COMM_WORLD_LOCAL_SIZE", rank.local_size);
   set.set("OMPI_COMM_WORLD_NODE_RANK", rank.local_rank);
 }
 
-void mpich_shared(const JobFacts& job, Entries& set) { set.set("PMI_SIZE", job.size); }
+void mpich_shared(const FrameworkJob& job, Entries& set) { set.set("PMI_SIZE", job.size); }
 
-void mpich_own(const JobFacts&, const RankFacts& rank, Entries& set) {
+void mpich_own(const FrameworkJob&, const FrameworkRank& rank, Entries& set) {
   set.set("PMI_RANK", rank.rank);
   set.set("MPI_LOCALRANKID", rank.local_rank);
   set.set("MPI_LOCALNRANKS", rank.local_size);
 }
 
-void slurm_shared(const JobFacts& job, Entries& set) {
+void slurm_shared(const FrameworkJob& job, Entries& set) {
   set.set("SLURM_JOB_ID", job.number);
   set.set("SLURM_NTASKS", job.size);
   set.set("SLURM_NPROCS", job.size);
@@ -126,7 +128,7 @@ void slurm_shared(const JobFacts& job, Entries& set) {
   set.set("SLURM_STEP_NODELIST", job.addresses);
 }
 
-void slurm_own(const JobFacts&, const RankFacts& rank, Entries& set) {
+void slurm_own(const FrameworkJob&, const FrameworkRank& rank, Entries& set) {
   set.set("SLURM_PROCID", rank.rank);
   set.set("SLURM_LOCALID", rank.local_rank);
   set.set("SLURM_NODEID", rank.host);
@@ -151,7 +153,7 @@ constexpr std::array<FrameworkSpec, 10> kTable{
       .shared = mindspore_dynamic_shared,
       .own = mindspore_dynamic_own,
       .meets = true,
-      .companion = "scheduler",
+      .sidecar = "scheduler",
       .beside = mindspore_scheduler},
      {.framework = Framework::horovod,
       .name = "horovod",

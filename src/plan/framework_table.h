@@ -16,7 +16,7 @@ namespace dlaunch::plan {
 enum class Port { master, jax, horovod, scheduler, first_of_ranks };
 
 /// What holds for all ranks.
-struct JobFacts {
+struct FrameworkJob {
   int size = 1;
   int hosts = 1;
   int slots = 1;                    ///< of all hosts
@@ -30,7 +30,7 @@ struct JobFacts {
   std::string number = {};          ///< the job's id as a number
 };
 
-struct RankFacts {
+struct FrameworkRank {
   int rank = 0;
   int local_rank = 0;
   int local_size = 1;
@@ -55,12 +55,12 @@ class Entries {
 struct FrameworkSpec {
   Framework framework;
   std::string_view name;
-  void (*shared)(const JobFacts&, Entries&);                 ///< the same for all ranks
-  void (*own)(const JobFacts&, const RankFacts&, Entries&);  ///< of a rank alone
-  bool meets = false;                                        ///< at rank 0's host
-  bool names_all_hosts = false;                              ///< tells ranks the address of every host
-  std::string_view companion = {};                           ///< the name of a process beside the ranks
-  void (*beside)(Entries&) = nullptr;                        ///< what it has in place of a rank's own
+  void (*shared)(const FrameworkJob&, Entries&);                     ///< the same for all ranks
+  void (*own)(const FrameworkJob&, const FrameworkRank&, Entries&);  ///< of a rank alone
+  bool meets = false;                                                ///< at rank 0's host
+  bool names_all_hosts = false;                                      ///< tells ranks the address of every host
+  std::string_view sidecar = {};                                     ///< the name of a process beside the ranks
+  void (*beside)(Entries&) = nullptr;                                ///< what it has in place of a rank's own
   std::string_view note = {};  ///< for Plan::notes; "{}" is the address and port where the ranks meet
 };
 

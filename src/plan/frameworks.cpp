@@ -5,6 +5,7 @@
 #include <numeric>
 #include <unordered_set>
 
+#include "base/nth.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "plan/environment.h"
@@ -55,7 +56,7 @@ bool any(const Plan& plan, bool FrameworkSpec::* wish) {
   return std::ranges::any_of(plan.frameworks, [&](Framework framework) { return spec_of(framework).*wish; });
 }
 
-const PlannedHost& first_host(const Plan& plan) { return plan.hosts[static_cast<size_t>(plan.ranks.front().host)]; }
+const PlannedHost& first_host(const Plan& plan) { return plan.host(plan.ranks.front().host); }
 
 bool names_ports_of_ranks(const Plan& plan) {
   return std::ranges::find(plan.frameworks, Framework::tensorflow) != plan.frameworks.end();
@@ -70,14 +71,14 @@ std::string with_port(const std::string& address, const std::string& port) {
 /// Reads the plan's facts off for the rows of the table.
 class Facts {
  public:
-  Facts(const Plan& plan, const Meeting& meeting) : plan_(plan), meeting_(meeting) {
+  Facts(const Plan& plan, const Rendezvous& rendezvous) : plan_(plan), rendezvous_(rendezvous) {
     order_hosts();
     count_local_ranks();
   }
 
-  JobFacts job() const {
+  FrameworkJob job() const {
     const PlannedHost& first = first_host(plan_);
-    JobFacts job{.size = static_cast<int>(plan_.ranks.size()), .hosts = static_cast<int>(plan_.hosts.size())};
+    FrameworkJob job{.size = static_cast<int>(plan_.ranks.size()), .hosts = static_cast<int>(plan_.hosts.size())};
     job.slots = std::accumulate(plan_.hosts.begin(), plan_.hosts.end(), 0, [](int sum, const PlannedHost& planned) {
       return sum + std::max(planned.host.slots, static_cast<int>(planned.ranks.size()));
     });
@@ -92,14 +93,14 @@ class Facts {
     return job;
   }
 
-  RankFacts rank(const Rank& rank) const {
-    const PlannedHost& host = plan_.hosts[static_cast<size_t>(rank.host)];
-    RankFacts facts{
+  FrameworkRank rank(const Rank& rank) const {
+    const PlannedHost& host = plan_.host_of(rank);
+    FrameworkRank facts{
         .rank = rank.rank, .local_rank = rank.local_rank, .local_size = static_cast<int>(host.ranks.size())};
-    facts.host = place_of_host_[static_cast<size_t>(rank.host)];
+    facts.host = nth(place_of_host_, rank.host);
     facts.device_index = plan_.visible == Visible::rank ? 0 : rank.local_rank;
-    facts.cross_rank = cross_rank_[static_cast<size_t>(rank.rank)];
-    facts.cross_size = cross_size_[static_cast<size_t>(rank.local_rank)];
+    facts.cross_rank = nth(cross_rank_, rank.rank);
+    facts.cross_size = nth(cross_size_, rank.local_rank);
     facts.host_name = host.host.name;
     facts.ordinal = rank.ordinal;
     return facts;
@@ -128,14 +129,14 @@ class Facts {
 
   std::string address(const PlannedHost& planned) const {
     if (plan_.hosts.size() == 1) return kLoopback;
-    return planned.host.local && !meeting_.here.empty() ? meeting_.here : planned.host.name;
+    return planned.host.local && !rendezvous_.here.empty() ? rendezvous_.here : planned.host.name;
   }
 
   std::string port(const PlannedHost& planned, Port which, int local_rank = 0) const {
     const int index = static_cast<int>(which) + local_rank;
     const auto held = static_cast<size_t>(index);
-    const bool here = planned.host.local && held < meeting_.ports.size();
-    return std::to_string(here ? meeting_.ports[held] : unseen_port(plan_.job_id, index));
+    const bool here = planned.host.local && held < rendezvous_.ports.size();
+    return std::to_string(here ? rendezvous_.ports[held] : unseen_port(plan_.job_id, index));
   }
 
   std::string addresses() const {
@@ -147,7 +148,7 @@ class Facts {
   std::string workers() const {
     std::string list;
     for (const Rank& rank : plan_.ranks) {
-      const PlannedHost& host = plan_.hosts[static_cast<size_t>(rank.host)];
+      const PlannedHost& host = plan_.host_of(rank);
       if (!list.empty()) list += ',';
       list += with_port(address(host), port(host, Port::first_of_ranks, rank.local_rank));
     }
@@ -155,7 +156,7 @@ class Facts {
   }
 
   const Plan& plan_;
-  const Meeting& meeting_;
+  const Rendezvous& rendezvous_;
   std::vector<size_t> hosts_;       // by their first rank
   std::vector<int> place_of_host_;  // in hosts_
   std::vector<int> cross_rank_;     // of each rank
@@ -184,27 +185,27 @@ std::optional<Error> refuse_too_long(const std::vector<std::string>& entries) {
 }
 
 void add_companion(Plan& plan) {
-  const auto wants = [](Framework framework) { return !spec_of(framework).companion.empty(); };
+  const auto wants = [](Framework framework) { return !spec_of(framework).sidecar.empty(); };
   const auto framework = std::ranges::find_if(plan.frameworks, wants);
   if (framework == plan.frameworks.end()) return;
   const Rank& first = plan.ranks.front();
-  const std::vector<std::string>& chosen = plan.apps[static_cast<size_t>(first.app)].chosen;
-  Companion companion{.name = std::string(spec_of(*framework).companion),
-                      .app = first.app,
-                      .host = first.host,
-                      .env = {},
-                      .dir = first.dir};
+  const std::vector<std::string>& chosen = plan.app_of(first).chosen;
+  Sidecar sidecar{.name = std::string(spec_of(*framework).sidecar),
+                  .app = first.app,
+                  .host = first.host,
+                  .env = {},
+                  .dir = first.dir};
   constexpr std::string_view kTaken[] = {"DLAUNCH_JOB_ID", "PWD"};  // of what rank 0 is told of itself
   for (const std::string& entry : first.env) {
-    if (std::ranges::find(kTaken, variable_name(entry)) != std::end(kTaken)) companion.env.push_back(entry);
+    if (std::ranges::find(kTaken, variable_name(entry)) != std::end(kTaken)) sidecar.env.push_back(entry);
   }
   Entries own;
   spec_of(*framework).beside(own);
-  add(companion.env, chosen, own.list());
-  plan.companion = std::move(companion);
+  add(sidecar.env, chosen, own.list());
+  plan.sidecar = std::move(sidecar);
 }
 
-void add_notes(Plan& plan, const JobFacts& job) {
+void add_notes(Plan& plan, const FrameworkJob& job) {
   for (const Framework framework : plan.frameworks) {
     std::string note(spec_of(framework).note);
     if (const size_t place = note.find("{}"); place != std::string::npos) note.replace(place, 2, job.horovod_port);
@@ -282,10 +283,10 @@ int unseen_port(std::string_view job_id, int index) {
   return kFirstPort + static_cast<int>((fnv1a(job_id) + static_cast<std::uint64_t>(index)) % kPorts);
 }
 
-Result<Plan> with_frameworks(Plan plan, const Meeting& meeting) {
+Result<Plan> with_frameworks(Plan plan, const Rendezvous& rendezvous) {
   if (plan.frameworks.empty()) return plan;
-  const Facts facts(plan, meeting);
-  const JobFacts job = facts.job();
+  const Facts facts(plan, rendezvous);
+  const FrameworkJob job = facts.job();
   Entries shared;
   for (const Framework framework : plan.frameworks) spec_of(framework).shared(job, shared);
   if (auto error = refuse_too_long(shared.list())) return fail(*std::move(error));
@@ -295,10 +296,10 @@ Result<Plan> with_frameworks(Plan plan, const Meeting& meeting) {
   }
   for (Rank& rank : plan.ranks) {
     Entries own;
-    const RankFacts mine = facts.rank(rank);
+    const FrameworkRank mine = facts.rank(rank);
     for (const Framework framework : plan.frameworks) spec_of(framework).own(job, mine, own);
     if (auto error = refuse_too_long(own.list())) return fail(*std::move(error));
-    add(rank.env, plan.apps[static_cast<size_t>(rank.app)].chosen, own.list());
+    add(rank.env, plan.app_of(rank).chosen, own.list());
   }
   add_companion(plan);
   add_notes(plan, job);

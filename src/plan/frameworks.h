@@ -22,7 +22,7 @@ Result<std::vector<Framework>> parse_frameworks(std::string_view text);
 std::optional<Error> refuse_combination(const std::vector<Framework>& frameworks, Visible visible);
 
 /// What of a job only the machine we are on can tell.
-struct Meeting {
+struct Rendezvous {
   std::string here;        ///< this machine as ranks on other hosts reach it; needed when needs_address()
   std::vector<int> ports;  ///< free TCP ports here, ports_needed() of them
 };
@@ -38,6 +38,6 @@ int ports_needed(const Plan& plan);
 int unseen_port(std::string_view job_id, int index);
 
 /// The plan with the variables of its frameworks. What -x chose stays as it is.
-Result<Plan> with_frameworks(Plan plan, const Meeting& meeting);
+Result<Plan> with_frameworks(Plan plan, const Rendezvous& rendezvous);
 
 }  // namespace dlaunch::plan

@@ -17,7 +17,7 @@ Json names(const std::vector<std::string>& environment) {
 }
 
 Json app_json(const Plan& plan, const App& app) {
-  const Rank& first = plan.ranks[static_cast<size_t>(app.first_rank)];
+  const Rank& first = plan.rank(app.first_rank);
   Json json = {{"argv", app.argv},
                {"wdir", app.wdir},
                {"first_rank", app.first_rank},
@@ -88,10 +88,9 @@ std::string to_json(const Plan& plan) {
   for (const PlannedHost& host : plan.hosts) hosts.push_back(host_json(host.host, &host.ranks));
   Json ranks = Json::array();
   for (size_t id = 0; id < plan.ranks.size(); ++id) ranks.push_back(rank_json(plan, id));
-  Json companion;
-  if (plan.companion) {
-    companion = {
-        {"name", plan.companion->name}, {"host", plan.companion->host}, {"variables", names(plan.companion->env)}};
+  Json sidecar;
+  if (plan.sidecar) {
+    sidecar = {{"name", plan.sidecar->name}, {"host", plan.sidecar->host}, {"variables", names(plan.sidecar->env)}};
   }
   Json binding = {{"bind_to", to_string(plan.binding.bind_to)},
                   {"map_by", to_string(plan.binding.map_by)},
@@ -101,7 +100,7 @@ std::string to_json(const Plan& plan) {
                 {"apps", std::move(apps)},       {"hosts", std::move(hosts)},
                 {"binding", std::move(binding)}, {"notes", both(plan.notes, plan.remarks)},
                 {"ranks", std::move(ranks)}};
-  if (plan.companion) whole["companion"] = std::move(companion);
+  if (plan.sidecar) whole["companion"] = std::move(sidecar);
   if (plan.rank_table) whole["rank_table"] = plan.rank_table->name;
   return printable_json(whole.dump(2, ' ', false, Json::error_handler_t::replace)) + '\n';
 }

@@ -1,6 +1,8 @@
 #include <algorithm>
 
+#include "base/nth.h"
 #include "base/printable.h"
+#include "base/try.h"
 #include "plan/assign.h"
 #include "plan/binding.h"
 #include "plan/environment.h"
@@ -151,18 +153,18 @@ void add_ranks(Plan& plan, const std::vector<int>& host_of_rank, const std::vect
   int app = 0;
   for (const int host_index : host_of_rank) {
     const int number = static_cast<int>(plan.ranks.size());
-    const App& current = plan.apps[static_cast<size_t>(app)];
+    const App& current = plan.app(app);
     if (number == current.first_rank + current.ranks) ++app;
     Rank rank{.rank = number,
               .app = app,
-              .host = places[static_cast<size_t>(host_index)],
+              .host = nth(places, host_index),
               .local_rank = 0,
               .device = {},
               .env = {},
               .slots = {},
               .ordinal = {},
               .dir = {}};
-    PlannedHost& planned = plan.hosts[static_cast<size_t>(rank.host)];
+    PlannedHost& planned = plan.host_of(rank);
     rank.local_rank = static_cast<int>(planned.ranks.size());
     const std::vector<int>& devices = planned.host.devices;
     if (!devices.empty()) rank.device = devices[planned.ranks.size() % devices.size()];
@@ -181,7 +183,7 @@ bool means_devices_of_host(const Request& request, const Allocation& allocation)
 
 void add_slots(Plan& plan, const Request& request) {
   for (Rank& rank : plan.ranks) rank.slots = request.cpu_list;
-  for (const RankPlace& place : request.rank_places) plan.ranks[static_cast<size_t>(place.rank)].slots = place.slots;
+  for (const RankPlace& place : request.rank_places) plan.rank(place.rank).slots = place.slots;
 }
 
 }  // namespace
@@ -193,9 +195,8 @@ Result<Plan> make_plan(const Request& request, const Allocation& allocation) {
     return make_plan(meant, allocation);
   }
   if (auto error = check(request, allocation)) return fail(std::move(*error));
-  const auto assigned = assign(request, allocation);
-  if (!assigned) return fail(assigned.error());
-  const std::vector<int>& per_host = assigned->ranks_per_host;
+  const auto assigned = TRY(assign(request, allocation));
+  const std::vector<int>& per_host = assigned.ranks_per_host;
   if (!request.oversubscribe) {
     if (auto error = refuse_overload(allocation, per_host)) return fail(std::move(*error));
   }
@@ -204,7 +205,7 @@ Result<Plan> make_plan(const Request& request, const Allocation& allocation) {
   plan.job_id = request.job_id;
   plan.binding = request.binding;
   if (request.bind_by_count) {
-    plan.binding = bound_by_count(request.binding, assigned->host_of_rank.size(), any_crowded(allocation, per_host),
+    plan.binding = bound_by_count(request.binding, assigned.host_of_rank.size(), any_crowded(allocation, per_host),
                                   request.threads_are_cpus);
   }
   plan.frameworks = request.frameworks;
@@ -214,8 +215,8 @@ Result<Plan> make_plan(const Request& request, const Allocation& allocation) {
   if (chosen_mpi(request) != Mpi::none) add_spare(plan, allocation, per_host);
   const bool elsewhere = std::ranges::any_of(plan.hosts, [](const PlannedHost& host) { return !host.host.local; }) ||
                          std::ranges::any_of(plan.spare, [](const Host& host) { return !host.local; });
-  add_apps(plan, request, assigned->ranks_of_app, elsewhere);
-  add_ranks(plan, assigned->host_of_rank, places);
+  add_apps(plan, request, assigned.ranks_of_app, elsewhere);
+  add_ranks(plan, assigned.host_of_rank, places);
   add_slots(plan, request);
   if (auto error = refuse_too_long(plan)) return fail(std::move(*error));
   if (auto error = refuse_visible(plan)) return fail(std::move(*error));

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/nth.h"
 #include "plan/environment.h"
 
 namespace dlaunch::plan {
@@ -58,8 +59,8 @@ void add_mpi(Plan& plan, Mpi mpi) {
     }
   }
   for (Rank& rank : plan.ranks) {
-    const App& app = plan.apps[static_cast<size_t>(rank.app)];
-    const size_t here = plan.hosts[static_cast<size_t>(rank.host)].ranks.size();
+    const App& app = plan.app_of(rank);
+    const size_t here = plan.host_of(rank).ranks.size();
     set_own(rank, app, static_cast<int>(here));
   }
 }
@@ -78,7 +79,7 @@ void add_spawned_mpi(std::vector<App>& apps, std::vector<Rank>& ranks, int first
     }
   }
   for (Rank& rank : ranks) {
-    set_own(rank, apps[static_cast<size_t>(rank.app - first_app)], here[static_cast<size_t>(rank.host)]);
+    set_own(rank, nth(apps, rank.app - first_app), nth(here, rank.host));
   }
 }
 

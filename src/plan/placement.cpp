@@ -1,4 +1,5 @@
 #include "plan/placement.h"
+#include "base/nth.h"
 
 #include <algorithm>
 #include <numeric>
@@ -72,7 +73,7 @@ std::vector<int> ranks_per_host(MapBy map_by, const std::vector<int>& capacity, 
     counts = capacity;
     if (ranks > room) add_evenly(counts, capacity, static_cast<int>(ranks - room), most);
   } else if (map_by == MapBy::node) {
-    for (const int host : deal(capacity, ranks)) ++counts[static_cast<size_t>(host)];
+    for (const int host : deal(capacity, ranks)) ++nth(counts, host);
   } else {
     for (size_t host = 0; ranks > 0; ++host) {
       counts[host] = std::min(capacity[host], ranks);

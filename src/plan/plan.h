@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/nth.h"
 #include "base/worlds.h"
 #include "plan/allocation.h"
 #include "plan/request.h"
@@ -41,7 +42,7 @@ struct Rank {
 };
 
 /// A process beside the ranks that a framework needs, of rank 0's program and on its host. It counts as no rank.
-struct Companion {
+struct Sidecar {
   std::string name;              ///< "scheduler"
   int app = 0;                   ///< index into Plan::apps
   int host = 0;                  ///< index into Plan::hosts
@@ -74,10 +75,20 @@ struct Plan {
   std::vector<Framework> frameworks = {};  ///< their variables: with_frameworks (plan/frameworks.h)
   Visible visible = Visible::unchanged;
   std::optional<RankTable> rank_table = {};
-  Mpi mpi = Mpi::none;                      ///< automatic: each host decides for each program
-  std::optional<Companion> companion = {};  ///< set by with_frameworks
+  Mpi mpi = Mpi::none;                  ///< automatic: each host decides for each program
+  std::optional<Sidecar> sidecar = {};  ///< set by with_frameworks
   std::vector<std::string> notes;  ///< what is not as the user asked, or may fail: told always; a line each, no prefix
   std::vector<std::string> remarks = {};  ///< what is as asked, but worth a look: a good run is silent about it
+
+  // By their numbers, which must be there.
+  const Rank& rank(int id) const { return nth(ranks, id); }
+  Rank& rank(int id) { return nth(ranks, id); }
+  const App& app(int number) const { return nth(apps, number); }
+  const App& app_of(const Rank& rank) const { return nth(apps, rank.app); }
+  const PlannedHost& host(int number) const { return nth(hosts, number); }
+  PlannedHost& host(int number) { return nth(hosts, number); }
+  PlannedHost& host_of(const Rank& rank) { return nth(hosts, rank.host); }
+  const PlannedHost& host_of(const Rank& rank) const { return nth(hosts, rank.host); }
 };
 
 /// Refuses (exit code 2, with a table of what was asked and what is there) more ranks than devices, or than slots that

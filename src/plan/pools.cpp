@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "base/nth.h"
 #include "base/printable.h"
+#include "base/try.h"
 #include "plan/overload.h"
 #include "plan/table.h"
 
@@ -25,7 +27,7 @@ Allocation allocation_of(const Allocation& allocation, const Pool& pool) {
     own.hosts.push_back(allocation.hosts[host]);
     own.hosts.back().slots = pool.slots[i];
   }
-  for (const int host : pool.sequence) own.sequence.push_back(places[static_cast<size_t>(host)]);
+  for (const int host : pool.sequence) own.sequence.push_back(nth(places, host));
   return own;
 }
 
@@ -44,9 +46,8 @@ Result<std::vector<Assignment>> assign_each(const Request& request, const Alloca
     if (allocation.pools[i].hosts.empty()) {
       return refused(request, pool, "no host is left of its list", "name others with its -H");
     }
-    auto assigned = assign(own, allocation_of(allocation, allocation.pools[i]));
-    if (!assigned) return fail(assigned.error());
-    made[i] = *std::move(assigned);
+    auto assigned = TRY(assign(own, allocation_of(allocation, allocation.pools[i])));
+    made[i] = std::move(assigned);
   }
   return made;
 }
@@ -60,23 +61,22 @@ Result<Assignment> assign_in_pools(const Request& request, const Allocation& all
                  .why = "each says where ranks go",
                  .hint = "name all hosts before the first program"});
   }
-  const auto made = assign_each(request, allocation);
-  if (!made) return fail(made.error());
+  const auto made = TRY(assign_each(request, allocation));
   Assignment whole{.ranks_of_app = {}, .host_of_rank = {}, .ranks_per_host = {}};
   whole.ranks_per_host.assign(allocation.hosts.size(), 0);
   struct Taken {
     size_t apps = 0;
     size_t ranks = 0;
   };
-  std::vector<Taken> taken(made->size());
+  std::vector<Taken> taken(made.size());
   for (const AppRequest& app : request.apps) {
     const auto pool = static_cast<size_t>(app.pool);
-    const Assignment& own = (*made)[pool];
+    const Assignment& own = (made)[pool];
     whole.ranks_of_app.push_back(own.ranks_of_app[taken[pool].apps++]);
     for (int i = 0; i < whole.ranks_of_app.back(); ++i) {
       const auto place = static_cast<size_t>(own.host_of_rank[taken[pool].ranks++]);
       whole.host_of_rank.push_back(allocation.pools[pool].hosts[place]);
-      ++whole.ranks_per_host[static_cast<size_t>(whole.host_of_rank.back())];
+      ++nth(whole.ranks_per_host, whole.host_of_rank.back());
     }
   }
   const auto ranks = static_cast<long>(whole.host_of_rank.size());

@@ -71,9 +71,9 @@ std::string header(const Plan& plan) {
   if (one_directory(plan) && !plan.apps.empty()) rows.push_back({"directory", escaped(plan.apps.front().wdir)});
   if (plan.binding != BindingRequest{.report = plan.binding.report})
     rows.push_back({"binding", binding_line(plan.binding)});
-  if (plan.companion) {
-    const Host& host = plan.hosts[static_cast<size_t>(plan.companion->host)].host;
-    rows.push_back({"beside", "a " + plan.companion->name + " on " + escaped(host.name)});
+  if (plan.sidecar) {
+    const Host& host = plan.host(plan.sidecar->host).host;
+    rows.push_back({"beside", "a " + plan.sidecar->name + " on " + escaped(host.name)});
   }
   if (plan.rank_table) rows.push_back({"rank table", escaped(plan.rank_table->name)});
   std::string title = "notes";
@@ -94,10 +94,10 @@ std::string rank_table(const Plan& plan) {
   if (slots) rows.front().insert(rows.front().begin() + kSlotColumn, "slot");
   for (const Rank& rank : plan.ranks) {
     const size_t app = static_cast<size_t>(rank.app);
-    rows.push_back({std::to_string(rank.rank), escaped(plan.hosts[static_cast<size_t>(rank.host)].host.name),
-                    std::to_string(rank.local_rank), rank.device ? std::to_string(*rank.device) : "-", programs[app]});
+    rows.push_back({std::to_string(rank.rank), escaped(plan.host_of(rank).host.name), std::to_string(rank.local_rank),
+                    rank.device ? std::to_string(*rank.device) : "-", programs[app]});
     if (directories) {
-      const std::string& base = program_directory(plan.apps[app], plan.hosts[static_cast<size_t>(rank.host)]);
+      const std::string& base = program_directory(plan.apps[app], plan.host_of(rank));
       rows.back().push_back(escaped(rank.dir.empty() ? base : rank.dir));
     }
     if (slots) rows.back().insert(rows.back().begin() + kSlotColumn, rank.slots.empty() ? "-" : escaped(rank.slots));
@@ -131,7 +131,7 @@ std::string variables(const Plan& plan) {
   std::vector<std::string> last;
   for (const App& app : plan.apps) {
     std::vector<std::string> mine = names(app.env);
-    const std::vector<std::string> own = names(plan.ranks[static_cast<size_t>(app.first_rank)].env);
+    const std::vector<std::string> own = names(plan.rank(app.first_rank).env);
     std::vector<std::string> both = own;
     both.insert(both.end(), mine.begin(), mine.end());
     if (both == last) continue;

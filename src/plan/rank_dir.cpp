@@ -77,8 +77,8 @@ std::optional<Error> add_rank_dirs(Plan& plan, std::string_view text) {
   if (!pieces) return pieces.error();
   std::unordered_map<std::string, int> taken;
   for (Rank& rank : plan.ranks) {
-    const PlannedHost& host = plan.hosts[static_cast<size_t>(rank.host)];
-    const App& app = plan.apps[static_cast<size_t>(rank.app)];
+    const PlannedHost& host = plan.host_of(rank);
+    const App& app = plan.app_of(rank);
     const std::string base = program_directory(app, host);
     rank.dir = directory(base, rendered(*pieces, rank, host.host));
     if (holds(rank.dir, directory(base, ""))) return too_high(rank.dir);

@@ -18,8 +18,8 @@ void add(Rank& rank, const App& app, std::string_view name, const std::string& v
 
 Result<Plan> with_rank_table(Plan plan, RankTable table) {
   for (Rank& rank : plan.ranks) {
-    const App& app = plan.apps[static_cast<size_t>(rank.app)];
-    const PlannedHost& planned = plan.hosts[static_cast<size_t>(rank.host)];
+    const App& app = plan.app_of(rank);
+    const PlannedHost& planned = plan.host_of(rank);
     add(rank, app, "DEVICE_NUM", std::to_string(planned.ranks.size()));
     if (planned.host.local && !table.path.empty()) add(rank, app, kRankTableVariable, table.path);
   }

@@ -68,6 +68,16 @@ struct RankPlace {
   std::string from;   ///< "ranks:3"
 };
 
+/// Whose stdin is the launcher's.
+struct StdinTarget {
+  enum class Kind { none, all, rank } kind = Kind::rank;
+  int rank = 0;
+  bool operator==(const StdinTarget&) const = default;
+};
+
+/// What holds of a host key that no known_hosts file has (ssh_config's StrictHostKeyChecking).
+enum class HostKey { strict, accept_new, off };
+
 struct Request {
   std::string job_id;  ///< unique among the jobs of this user; [A-Za-z0-9-] only
   std::vector<AppRequest> apps;

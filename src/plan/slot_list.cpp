@@ -6,7 +6,9 @@
 #include <string>
 #include <utility>
 
+#include "base/nth.h"
 #include "base/text.h"
+#include "base/try.h"
 
 namespace dlaunch::plan {
 namespace {
@@ -100,7 +102,7 @@ class Lookup {
       return "there is no core " + std::to_string(last) + where + ": it has " + std::to_string(cores.size());
     }
     for (int core = range.first; core <= last; ++core) {
-      if (!take(cores[static_cast<size_t>(core)])) return not_allowed("core " + std::to_string(core) + where);
+      if (!take(nth(cores, core))) return not_allowed("core " + std::to_string(core) + where);
     }
     return std::nullopt;
   }
@@ -166,10 +168,9 @@ Result<std::vector<SlotRange>> parse_slot_list(std::string_view text) {
 
 Result<std::vector<std::uint32_t>> cpus_of_slots(const Topology& whole, const std::set<std::uint32_t>& allowed,
                                                  std::string_view slots) {
-  const auto ranges = parse_slot_list(slots);
-  if (!ranges) return fail(ranges.error());
+  const auto ranges = TRY(parse_slot_list(slots));
   Lookup lookup(whole, allowed);
-  for (const SlotRange& range : *ranges) {
+  for (const SlotRange& range : ranges) {
     if (auto why = lookup.add(range)) {
       return fail({.where = {},
                    .what = "cannot bind it to slot=" + std::string(slots),

@@ -42,7 +42,7 @@ std::string name_of(const Host& host, int device) {
 std::vector<int> devices_of(const Plan& plan, const PlannedHost& planned) {
   const size_t most = std::min(planned.ranks.size(), planned.host.devices.size());  // ranks beyond share them
   std::vector<int> devices;
-  for (size_t i = 0; i < most; ++i) devices.push_back(*plan.ranks[static_cast<size_t>(planned.ranks[i])].device);
+  for (size_t i = 0; i < most; ++i) devices.push_back(*plan.rank(planned.ranks[i]).device);
   return devices;
 }
 
@@ -63,7 +63,7 @@ void show(Plan& plan, const PlannedHost& planned) {
   const std::vector<int> mine = devices_of(plan, planned);
   const std::string all = list_of(host, mine);
   for (const int number : planned.ranks) {
-    Rank& rank = plan.ranks[static_cast<size_t>(number)];
+    Rank& rank = plan.rank(number);
     if (plan.visible == Visible::unchanged) {
       rank.ordinal = place_in(host.seen, *rank.device);
       continue;
@@ -71,7 +71,7 @@ void show(Plan& plan, const PlannedHost& planned) {
     const bool one = plan.visible == Visible::rank;
     rank.ordinal = one ? 0 : place_in(mine, *rank.device);
     const std::string& value = one ? name_of(host, *rank.device) : all;
-    const std::vector<std::string>& chosen = plan.apps[static_cast<size_t>(rank.app)].chosen;
+    const std::vector<std::string>& chosen = plan.app_of(rank).chosen;
     for (const std::string_view name : variables_for(host.device_kind)) {
       if (std::ranges::find(chosen, name) != chosen.end()) continue;
       rank.env.push_back(std::string(name).append("=").append(value));

@@ -38,8 +38,8 @@ std::optional<std::string> take_value(std::string_view& rest) {
 
 }  // namespace
 
-Result<Line> parse_frame(std::string_view text) {
-  Line line;
+Result<PmiLine> parse_frame(std::string_view text) {
+  PmiLine line;
   std::string_view rest = text;
   while (!rest.empty()) {
     const size_t equals = rest.substr(0, rest.find(';')).find('=');

@@ -16,7 +16,7 @@ namespace dlaunch::pmi {
 inline constexpr size_t kMaxFrame = 999'999;  ///< what six characters can say
 
 /// Without its length. An Error has no `where`.
-Result<Line> parse_frame(std::string_view text);
+Result<PmiLine> parse_frame(std::string_view text);
 
 /// With its length. A pair without a key is left out.
 std::string write_frame(const std::vector<std::pair<std::string_view, std::string_view>>& pairs);

@@ -13,17 +13,17 @@ tl::unexpected<Error> bad_line(std::string what, std::string_view text) {
 
 }  // namespace
 
-std::string_view Line::operator[](std::string_view key) const {
+std::string_view PmiLine::operator[](std::string_view key) const {
   const auto found = std::ranges::find(pairs_, key, [](const auto& pair) -> std::string_view { return pair.first; });
   return found == pairs_.end() ? std::string_view() : found->second;
 }
 
-bool Line::has(std::string_view key) const {
+bool PmiLine::has(std::string_view key) const {
   return std::ranges::any_of(pairs_, [&](const auto& pair) { return pair.first == key; });
 }
 
-Result<Line> parse_line(std::string_view text) {
-  Line line;
+Result<PmiLine> parse_line(std::string_view text) {
+  PmiLine line;
   std::string_view rest = text;
   while (!rest.empty()) {
     const size_t start = std::min(rest.find_first_not_of(' '), rest.size());

@@ -15,7 +15,7 @@ namespace dlaunch::pmi {
 inline constexpr size_t kMaxLine = 16u << 10;  ///< clients send 1 KiB at most, but for a word of spawn's command line
 
 /// The pairs of one line in their order. The first is the command: "cmd" or "mcmd".
-class Line {
+class PmiLine {
  public:
   void add(std::string key, std::string value) { pairs_.emplace_back(std::move(key), std::move(value)); }
   /// Empty when it has none of that key.
@@ -28,7 +28,7 @@ class Line {
 };
 
 /// Without its newline. An Error has no `where`.
-Result<Line> parse_line(std::string_view text);
+Result<PmiLine> parse_line(std::string_view text);
 
 /// With its newline. No value may have a blank or a newline.
 std::string write_line(std::initializer_list<std::pair<std::string_view, std::string_view>> pairs);

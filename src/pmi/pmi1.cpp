@@ -15,34 +15,34 @@ bool fits_in_line(string_view value) { return value.find_first_of(" \n") == stri
 
 }  // namespace
 
-const Server::Command* Server::line_command(string_view name) {
+const PmiServer::Command* PmiServer::line_command(string_view name) {
   static constexpr Command kCommands[] = {
-      {"init", &Server::on_init, true},
-      {"get_maxes", &Server::on_maxes},
-      {"get_appnum", &Server::on_appnum},
-      {"get_my_kvsname", &Server::on_space_name},
-      {"get_universe_size", &Server::on_universe_size},
-      {"put", &Server::on_put},
-      {"get", &Server::on_get},
-      {"barrier_in", &Server::on_barrier},
-      {"finalize", &Server::on_finalize},
-      {"abort", &Server::on_abort, true},
-      {"publish_name", &Server::on_name},
-      {"lookup_name", &Server::on_name},
-      {"unpublish_name", &Server::on_name},
+      {"init", &PmiServer::on_init, true},
+      {"get_maxes", &PmiServer::on_maxes},
+      {"get_appnum", &PmiServer::on_appnum},
+      {"get_my_kvsname", &PmiServer::on_space_name},
+      {"get_universe_size", &PmiServer::on_universe_size},
+      {"put", &PmiServer::on_put},
+      {"get", &PmiServer::on_get},
+      {"barrier_in", &PmiServer::on_barrier},
+      {"finalize", &PmiServer::on_finalize},
+      {"abort", &PmiServer::on_abort, true},
+      {"publish_name", &PmiServer::on_name},
+      {"lookup_name", &PmiServer::on_name},
+      {"unpublish_name", &PmiServer::on_name},
   };
   const auto found = std::ranges::find(kCommands, name, &Command::name);
   return found == std::end(kCommands) ? nullptr : found;
 }
 
-void Server::take_line(std::uint32_t rank, Client& client, const std::string& text) {
+void PmiServer::take_line(std::uint32_t rank, Client& client, const std::string& text) {
   if (client.spawn || text == "mcmd=spawn") return take_spawn_line(rank, client, text);
   const auto line = parse_line(text);
   if (!line) return break_off(rank, "sent " + line.error().what + ": " + line.error().why);
   perform(rank, client, line_command((*line)["cmd"]), *line, text);
 }
 
-void Server::take_spawn_line(std::uint32_t rank, Client& client, const std::string& text) {
+void PmiServer::take_spawn_line(std::uint32_t rank, Client& client, const std::string& text) {
   if (client.state != State::initialized) return break_off(rank, "asked before it said init: " + quoted(text));
   if (!client.spawn) client.spawn.emplace();
   const auto whole = client.spawn->read(text);
@@ -54,7 +54,7 @@ void Server::take_spawn_line(std::uint32_t rank, Client& client, const std::stri
 }
 
 /// Says which dialect all that follows is in.
-void Server::on_init(std::uint32_t rank, Client& client, const Line& line) {
+void PmiServer::on_init(std::uint32_t rank, Client& client, const PmiLine& line) {
   if (client.state == State::initialized) return break_off(rank, "said init twice");
   if (line["pmi_version"] == "2") {
     answer(rank, {{"cmd", "response_to_init"}, {"pmi_version", "2"}, {"pmi_subversion", "0"}, {"rc", "0"}});
@@ -68,32 +68,32 @@ void Server::on_init(std::uint32_t rank, Client& client, const Line& line) {
          {{"cmd", "response_to_init"}, {"pmi_version", "1"}, {"pmi_subversion", "1"}, {"rc", known ? "0" : "-1"}});
 }
 
-void Server::on_maxes(std::uint32_t rank, Client&, const Line&) {
+void PmiServer::on_maxes(std::uint32_t rank, Client&, const PmiLine&) {
   answer(rank, {{"cmd", "maxes"},
                 {"kvsname_max", std::to_string(kMaxName)},
                 {"keylen_max", std::to_string(kMaxKey)},
                 {"vallen_max", std::to_string(kMaxValue)}});
 }
 
-void Server::on_appnum(std::uint32_t rank, Client& client, const Line&) {
+void PmiServer::on_appnum(std::uint32_t rank, Client& client, const PmiLine&) {
   answer(rank, {{"cmd", "appnum"}, {"appnum", std::to_string(client.app - world_.first_app)}});
 }
 
-void Server::on_space_name(std::uint32_t rank, Client&, const Line&) {
+void PmiServer::on_space_name(std::uint32_t rank, Client&, const PmiLine&) {
   answer(rank, {{"cmd", "my_kvsname"}, {"kvsname", world_.space}});
 }
 
-void Server::on_universe_size(std::uint32_t rank, Client&, const Line&) {
+void PmiServer::on_universe_size(std::uint32_t rank, Client&, const PmiLine&) {
   answer(rank, {{"cmd", "universe_size"}, {"size", std::to_string(world_.universe)}});
 }
 
-void Server::on_put(std::uint32_t rank, Client&, const Line& line) {
+void PmiServer::on_put(std::uint32_t rank, Client&, const PmiLine& line) {
   const string_view refused = line["kvsname"] != world_.space ? "unknown_kvs" : put(rank, line["key"], line["value"]);
   if (!refused.empty()) return answer(rank, {{"cmd", "put_result"}, {"rc", "-1"}, {"msg", refused}});
   answer(rank, {{"cmd", "put_result"}, {"rc", "0"}, {"msg", "success"}});
 }
 
-void Server::on_get(std::uint32_t rank, Client&, const Line& line) {
+void PmiServer::on_get(std::uint32_t rank, Client&, const PmiLine& line) {
   const std::string key(line["key"]);
   const std::string* value = find(line["kvsname"], key);
   if (!value || !fits_in_line(*value)) {
@@ -103,25 +103,25 @@ void Server::on_get(std::uint32_t rank, Client&, const Line& line) {
   answer(rank, {{"cmd", "get_result"}, {"rc", "0"}, {"msg", "success"}, {"value", *value}});
 }
 
-void Server::on_barrier(std::uint32_t, Client& client, const Line&) { enter_fence(client); }
+void PmiServer::on_barrier(std::uint32_t, Client& client, const PmiLine&) { enter_fence(client); }
 
-void Server::on_finalize(std::uint32_t rank, Client& client, const Line&) {
+void PmiServer::on_finalize(std::uint32_t rank, Client& client, const PmiLine&) {
   client.state = State::finalized;
   answer(rank, {{"cmd", "finalize_ack"}});
 }
 
-void Server::on_abort(std::uint32_t rank, Client& client, const Line& line) {
+void PmiServer::on_abort(std::uint32_t rank, Client& client, const PmiLine& line) {
   raise_abort(rank, client, line["exitcode"]);
 }
 
-void Server::on_name(std::uint32_t rank, Client& client, const Line& line) {
+void PmiServer::on_name(std::uint32_t rank, Client& client, const PmiLine& line) {
   const NameOp op = line["cmd"] == "publish_name"  ? NameOp::publish
                     : line["cmd"] == "lookup_name" ? NameOp::lookup
                                                    : NameOp::unpublish;
   ask_name(rank, client, op, line["service"], line["port"]);
 }
 
-void Server::name_line(std::uint32_t rank, NameOp op, bool ok, const std::string& port) {
+void PmiServer::name_line(std::uint32_t rank, NameOp op, bool ok, const std::string& port) {
   const string_view rc = ok ? "0" : "1";
   switch (op) {
     case NameOp::publish: {
@@ -145,7 +145,7 @@ void Server::name_line(std::uint32_t rank, NameOp op, bool ok, const std::string
   }
 }
 
-void Server::spawn_line(std::uint32_t rank, bool ok, const std::string& space) {
+void PmiServer::spawn_line(std::uint32_t rank, bool ok, const std::string& space) {
   if (ok) {
     answer(rank, {{"cmd", "spawn_result"}, {"rc", "0"}, {"jobid", space}, {"nerrs", "0"}});
   } else {
@@ -153,6 +153,6 @@ void Server::spawn_line(std::uint32_t rank, bool ok, const std::string& space) {
   }
 }
 
-void Server::answer(std::uint32_t rank, Pairs pairs) { actions_.push_back(Send{rank, write_line(pairs)}); }
+void PmiServer::answer(std::uint32_t rank, Pairs pairs) { actions_.push_back(Send{rank, write_line(pairs)}); }
 
 }  // namespace dlaunch::pmi

@@ -18,31 +18,31 @@ string_view as_text(bool value) { return value ? "TRUE" : "FALSE"; }
 
 }  // namespace
 
-const Server::Command* Server::frame_command(string_view name) {
+const PmiServer::Command* PmiServer::frame_command(string_view name) {
   static constexpr Command kCommands[] = {
-      {"fullinit", &Server::on_full_init, true},
-      {"job-getid", &Server::on_job_id},
-      {"kvs-put", &Server::on_frame_put},
-      {"kvs-get", &Server::on_frame_get},
-      {"kvs-fence", &Server::on_barrier},
-      {"info-putnodeattr", &Server::on_put_attribute},
-      {"info-getnodeattr", &Server::on_get_attribute},
-      {"info-getjobattr", &Server::on_job_attribute},
-      {"name-publish", &Server::on_frame_name},
-      {"name-lookup", &Server::on_frame_name},
-      {"name-unpublish", &Server::on_frame_name},
-      {"abort", &Server::on_frame_abort, true},
-      {"finalize", &Server::on_frame_finalize},
-      {"spawn", &Server::on_frame_spawn},
-      {"job-connect", &Server::on_unserved},
-      {"job-disconnect", &Server::on_unserved},
-      {"ring", &Server::on_unserved},
+      {"fullinit", &PmiServer::on_full_init, true},
+      {"job-getid", &PmiServer::on_job_id},
+      {"kvs-put", &PmiServer::on_frame_put},
+      {"kvs-get", &PmiServer::on_frame_get},
+      {"kvs-fence", &PmiServer::on_barrier},
+      {"info-putnodeattr", &PmiServer::on_put_attribute},
+      {"info-getnodeattr", &PmiServer::on_get_attribute},
+      {"info-getjobattr", &PmiServer::on_job_attribute},
+      {"name-publish", &PmiServer::on_frame_name},
+      {"name-lookup", &PmiServer::on_frame_name},
+      {"name-unpublish", &PmiServer::on_frame_name},
+      {"abort", &PmiServer::on_frame_abort, true},
+      {"finalize", &PmiServer::on_frame_finalize},
+      {"spawn", &PmiServer::on_frame_spawn},
+      {"job-connect", &PmiServer::on_unserved},
+      {"job-disconnect", &PmiServer::on_unserved},
+      {"ring", &PmiServer::on_unserved},
   };
   const auto found = std::ranges::find(kCommands, name, &Command::name);
   return found == std::end(kCommands) ? nullptr : found;
 }
 
-void Server::take_frame(std::uint32_t rank, Client& client, const std::string& text) {
+void PmiServer::take_frame(std::uint32_t rank, Client& client, const std::string& text) {
   const auto line = parse_frame(text);
   if (!line) return break_off(rank, "sent " + line.error().what + ": " + line.error().why);
   client.thread = (*line)["thrid"];
@@ -50,7 +50,7 @@ void Server::take_frame(std::uint32_t rank, Client& client, const std::string& t
   perform(rank, client, frame_command((*line)["cmd"]), *line, text);
 }
 
-void Server::on_full_init(std::uint32_t rank, Client& client, const Line&) {
+void PmiServer::on_full_init(std::uint32_t rank, Client& client, const PmiLine&) {
   if (client.state == State::initialized) return break_off(rank, "said fullinit twice");
   client.state = State::initialized;
   const string_view spawner = world_.parent.empty() ? "" : "spawner-jobid";
@@ -65,21 +65,21 @@ void Server::on_full_init(std::uint32_t rank, Client& client, const Line&) {
                 {"pmiverbose", "FALSE"}});
 }
 
-void Server::on_job_id(std::uint32_t rank, Client&, const Line&) {
+void PmiServer::on_job_id(std::uint32_t rank, Client&, const PmiLine&) {
   answer_frame(rank, "job-getid", {}, {{"jobid", world_.space}});
 }
 
-void Server::on_frame_put(std::uint32_t rank, Client&, const Line& line) {
+void PmiServer::on_frame_put(std::uint32_t rank, Client&, const PmiLine& line) {
   answer_frame(rank, "kvs-put", put(rank, line["key"], line["value"]));
 }
 
 /// srcid is a hint for where to look; here every key is.
-void Server::on_frame_get(std::uint32_t rank, Client&, const Line& line) {
+void PmiServer::on_frame_get(std::uint32_t rank, Client&, const PmiLine& line) {
   const string_view job = line["jobid"];
   answer_found(rank, "kvs-get", find(job.empty() ? string_view(world_.space) : job, std::string(line["key"])));
 }
 
-void Server::on_put_attribute(std::uint32_t rank, Client&, const Line& line) {
+void PmiServer::on_put_attribute(std::uint32_t rank, Client&, const PmiLine& line) {
   const string_view key = line["key"];
   const string_view value = line["value"];
   if (key.empty() || key.size() > kMaxKey) return answer_frame(rank, "info-putnodeattr", "bad_key_length");
@@ -95,7 +95,7 @@ void Server::on_put_attribute(std::uint32_t rank, Client&, const Line& line) {
   }
 }
 
-void Server::on_get_attribute(std::uint32_t rank, Client& client, const Line& line) {
+void PmiServer::on_get_attribute(std::uint32_t rank, Client& client, const PmiLine& line) {
   const auto found = attributes_.find(line["key"]);
   if (found != attributes_.end()) return answer_found(rank, "info-getnodeattr", &found->second);
   if (line["wait"] != "TRUE") return answer_found(rank, "info-getnodeattr", nullptr);
@@ -104,7 +104,7 @@ void Server::on_get_attribute(std::uint32_t rank, Client& client, const Line& li
   let_down_who_waits_for_attributes();
 }
 
-void Server::on_job_attribute(std::uint32_t rank, Client&, const Line& line) {
+void PmiServer::on_job_attribute(std::uint32_t rank, Client&, const PmiLine& line) {
   const string_view key = line["key"];
   const std::string universe = std::to_string(world_.universe);
   const std::string* value = key == kMapping && !world_.mapping.empty() ? &world_.mapping
@@ -113,7 +113,7 @@ void Server::on_job_attribute(std::uint32_t rank, Client&, const Line& line) {
   answer_found(rank, "info-getjobattr", value);
 }
 
-void Server::on_frame_name(std::uint32_t rank, Client& client, const Line& line) {
+void PmiServer::on_frame_name(std::uint32_t rank, Client& client, const PmiLine& line) {
   const NameOp op = line["cmd"] == "name-publish"  ? NameOp::publish
                     : line["cmd"] == "name-lookup" ? NameOp::lookup
                                                    : NameOp::unpublish;
@@ -121,7 +121,7 @@ void Server::on_frame_name(std::uint32_t rank, Client& client, const Line& line)
 }
 
 /// A lookup's port is "value" to Slurm's clients and "port" to MPICH's.
-void Server::name_frame(std::uint32_t rank, Client& client, bool ok, const std::string& port) {
+void PmiServer::name_frame(std::uint32_t rank, Client& client, bool ok, const std::string& port) {
   switch (client.asked) {
     case NameOp::publish:
       return answer_frame(rank, "name-publish", ok ? "" : "key_already_present");
@@ -134,16 +134,16 @@ void Server::name_frame(std::uint32_t rank, Client& client, bool ok, const std::
 }
 
 /// It has no answer. One that is not for the world ends that rank alone, and it does so itself.
-void Server::on_frame_abort(std::uint32_t rank, Client& client, const Line& line) {
+void PmiServer::on_frame_abort(std::uint32_t rank, Client& client, const PmiLine& line) {
   if (line["isworld"] != "FALSE") raise_abort(rank, client, line["exitcode"]);
 }
 
-void Server::on_frame_finalize(std::uint32_t rank, Client& client, const Line&) {
+void PmiServer::on_frame_finalize(std::uint32_t rank, Client& client, const PmiLine&) {
   client.state = State::finalized;
   answer_frame(rank, "finalize", {});
 }
 
-void Server::on_frame_spawn(std::uint32_t rank, Client& client, const Line& line) {
+void PmiServer::on_frame_spawn(std::uint32_t rank, Client& client, const PmiLine& line) {
   auto ask = read_spawn(line, rank);
   if (!ask) return break_off(rank, "sent " + ask.error().what + ": " + ask.error().why);
   client.wait = Wait::spawn;
@@ -152,22 +152,22 @@ void Server::on_frame_spawn(std::uint32_t rank, Client& client, const Line& line
 
 /// Clients know a refusal by the jobid that is not there, whatever rc says. They take an answer without errcodes for
 /// one of zeros, and some read no more than 1 KiB of it.
-void Server::spawn_frame(std::uint32_t rank, bool ok, const std::string& space) {
+void PmiServer::spawn_frame(std::uint32_t rank, bool ok, const std::string& space) {
   if (!ok) return answer_frame(rank, "spawn", "spawn_failed");
   answer_frame(rank, "spawn", {}, {{"jobid", space}, {"nerrs", "0"}});
 }
 
-void Server::on_unserved(std::uint32_t rank, Client&, const Line& line) {
+void PmiServer::on_unserved(std::uint32_t rank, Client&, const PmiLine& line) {
   answer_frame(rank, line["cmd"], "not_supported");
 }
 
-void Server::answer_found(std::uint32_t rank, string_view command, const std::string* value) {
+void PmiServer::answer_found(std::uint32_t rank, string_view command, const std::string* value) {
   const string_view key = value ? "value" : "";
   answer_frame(rank, command, {}, {{"found", as_text(value)}, {key, value ? *value : string_view()}});
 }
 
 /// `error`: empty when there is none.
-void Server::answer_frame(std::uint32_t rank, string_view command, string_view error, Pairs pairs) {
+void PmiServer::answer_frame(std::uint32_t rank, string_view command, string_view error, Pairs pairs) {
   const std::string& thread = clients_.at(rank).thread;
   std::vector<std::pair<string_view, string_view>> all;
   const std::string response = std::string(command) + "-response";
@@ -180,7 +180,7 @@ void Server::answer_frame(std::uint32_t rank, string_view command, string_view e
 }
 
 /// Where every rank of the node waits for another, or has ended, none will put what is waited for.
-void Server::let_down_who_waits_for_attributes() {
+void PmiServer::let_down_who_waits_for_attributes() {
   std::uint32_t stuck = gone_ + waiting_;
   for (const auto& [rank, client] : clients_) stuck += client.wait == Wait::attribute ? 1 : 0;
   if (stuck < world_.here) return;

@@ -4,16 +4,16 @@
 #include <utility>
 
 #include "base/worlds.h"
-#include "pmi/gather.h"
+#include "pmi/fence_collector.h"
 #include "pmi/limits.h"
 
 namespace dlaunch::pmi {
 
 using std::string_view;
 
-void Server::join(std::uint32_t rank, std::uint32_t app) { clients_[rank].app = app; }
+void PmiServer::join(std::uint32_t rank, std::uint32_t app) { clients_[rank].app = app; }
 
-Actions Server::received(std::uint32_t rank, string_view bytes) {
+Actions PmiServer::received(std::uint32_t rank, string_view bytes) {
   const auto found = clients_.find(rank);
   if (found == clients_.end() || found->second.gone || found->second.aborted) return {};
   Client& client = found->second;
@@ -27,17 +27,17 @@ Actions Server::received(std::uint32_t rank, string_view bytes) {
   return take_actions();
 }
 
-Actions Server::gone(std::uint32_t rank) {
+Actions PmiServer::gone(std::uint32_t rank) {
   leave(clients_[rank]);
   return take_actions();
 }
 
-bool Server::in_mpi(std::uint32_t rank) const {
+bool PmiServer::in_mpi(std::uint32_t rank) const {
   const auto client = clients_.find(rank);
   return client != clients_.end() && client->second.state == State::initialized;
 }
 
-Actions Server::shared(const std::vector<std::string>& pairs, bool last, bool broken) {
+Actions PmiServer::shared(const std::vector<std::string>& pairs, bool last, bool broken) {
   const bool fits = space_.take(pairs);
   if (!fits && waiting_ > 0) {
     actions_.push_back(Complain{"the ranks put more than MPI's key-value space holds, so they are let down"});
@@ -46,7 +46,7 @@ Actions Server::shared(const std::vector<std::string>& pairs, bool last, bool br
   return take_actions();
 }
 
-Actions Server::name_answered(std::uint32_t rank, bool ok, const std::string& port) {
+Actions PmiServer::name_answered(std::uint32_t rank, bool ok, const std::string& port) {
   const auto found = clients_.find(rank);
   if (found == clients_.end() || found->second.wait != Wait::name || found->second.gone) return {};
   Client& client = found->second;
@@ -59,7 +59,7 @@ Actions Server::name_answered(std::uint32_t rank, bool ok, const std::string& po
   return take_actions();
 }
 
-Actions Server::spawn_answered(std::uint32_t rank, bool ok, const std::string& space) {
+Actions PmiServer::spawn_answered(std::uint32_t rank, bool ok, const std::string& space) {
   const auto found = clients_.find(rank);
   if (found == clients_.end() || found->second.wait != Wait::spawn || found->second.gone) return {};
   found->second.wait = Wait::none;
@@ -72,7 +72,7 @@ Actions Server::spawn_answered(std::uint32_t rank, bool ok, const std::string& s
 }
 
 /// False when there is no more of them for now.
-bool Server::take_message(std::uint32_t rank, Client& client) {
+bool PmiServer::take_message(std::uint32_t rank, Client& client) {
   const bool in_lines = client.dialect == Dialect::lines;
   if (client.wait != Wait::none) {
     if (in_lines ? client.lines.empty() : client.frames.empty()) return false;
@@ -94,7 +94,8 @@ bool Server::take_message(std::uint32_t rank, Client& client) {
 }
 
 /// `text`: of the message that is parsed, for who reads of it.
-void Server::perform(std::uint32_t rank, Client& client, const Command* command, const Line& line, string_view text) {
+void PmiServer::perform(std::uint32_t rank, Client& client, const Command* command, const PmiLine& line,
+                        string_view text) {
   if (!command) {
     const string_view version = client.dialect == Dialect::lines ? "1" : "2";
     return break_off(rank, "sent a command that PMI-" + std::string(version) + " does not have: " + quoted(text));
@@ -106,7 +107,7 @@ void Server::perform(std::uint32_t rank, Client& client, const Command* command,
   (this->*command->handler)(rank, client, line);
 }
 
-void Server::enter_fence(Client& client) {
+void PmiServer::enter_fence(Client& client) {
   client.wait = Wait::fence;
   ++waiting_;
   fence_when_all_wait();
@@ -115,14 +116,14 @@ void Server::enter_fence(Client& client) {
 
 /// `code`: as it is said; one that cannot be read is 1. Nothing more is read of it: MPICH's message may have many
 /// lines.
-void Server::raise_abort(std::uint32_t rank, Client& client, string_view code) {
+void PmiServer::raise_abort(std::uint32_t rank, Client& client, string_view code) {
   client.aborted = true;
   int number = 1;
   std::from_chars(code.data(), code.data() + code.size(), number);
   actions_.push_back(Abort{rank, static_cast<std::uint32_t>(number) & 0xff});
 }
 
-void Server::ask_name(std::uint32_t rank, Client& client, NameOp op, string_view service, string_view port) {
+void PmiServer::ask_name(std::uint32_t rank, Client& client, NameOp op, string_view service, string_view port) {
   if (service.empty() || service.size() > kMaxValue || port.size() > kMaxValue) {
     return break_off(rank, "named no service, or one that is too long");
   }
@@ -131,7 +132,7 @@ void Server::ask_name(std::uint32_t rank, Client& client, NameOp op, string_view
   actions_.push_back(AskName{rank, op, std::string(service), std::string(port)});
 }
 
-string_view Server::put(std::uint32_t rank, string_view key, string_view value) {
+string_view PmiServer::put(std::uint32_t rank, string_view key, string_view value) {
   if (key.empty() || key.size() > kMaxKey) return "bad_key_length";
   if (value.size() > kMaxValue) return "value_too_long";
   if (key == kMapping || key == kDead) return "reserved_key";
@@ -142,22 +143,22 @@ string_view Server::put(std::uint32_t rank, string_view key, string_view value) 
   return "space_is_full";
 }
 
-const std::string* Server::find(string_view space, const std::string& key) const {
+const std::string* PmiServer::find(string_view space, const std::string& key) const {
   if (space != world_.space) return nullptr;
   return key == kMapping && !world_.mapping.empty() ? &world_.mapping : space_.find(key);
 }
 
-std::string Server::name(std::uint32_t rank) const {
+std::string PmiServer::name(std::uint32_t rank) const {
   return "rank " + Worlds::rank_name({world_.number, static_cast<int>(rank - world_.first)});
 }
 
-void Server::break_off(std::uint32_t rank, const std::string& why) {
+void PmiServer::break_off(std::uint32_t rank, const std::string& why) {
   actions_.push_back(Complain{name(rank) + " " + why + "; it gets no more answers"});
   actions_.push_back(HangUp{rank});
   leave(clients_.at(rank));
 }
 
-void Server::leave(Client& client) {
+void PmiServer::leave(Client& client) {
   if (std::exchange(client.gone, true)) return;
   if (client.wait == Wait::fence) --waiting_;
   client.wait = Wait::none;
@@ -166,7 +167,7 @@ void Server::leave(Client& client) {
   let_down_who_waits_for_attributes();
 }
 
-void Server::fence_when_all_wait() {
+void PmiServer::fence_when_all_wait() {
   if (fenced_ || waiting_ == 0 || waiting_ + gone_ < world_.here) return;
   fenced_ = true;
   Gather gather{space_.take_unsent(), {}};
@@ -181,7 +182,7 @@ void Server::fence_when_all_wait() {
   end_fence(!gather.gone.empty());
 }
 
-void Server::end_fence(bool broken) {
+void PmiServer::end_fence(bool broken) {
   fenced_ = false;
   for (auto& [rank, client] : clients_) {
     if (client.wait != Wait::fence) continue;

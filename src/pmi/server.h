@@ -22,8 +22,8 @@
 
 #include "pmi/actions.h"
 #include "pmi/frame.h"
+#include "pmi/key_value_store.h"
 #include "pmi/line.h"
-#include "pmi/space.h"
 #include "pmi/spawn.h"
 
 namespace dlaunch::pmi {
@@ -42,9 +42,9 @@ struct World {
   std::string parent = {};  ///< the space of the world whose rank asked for it; empty: it is world 1
 };
 
-class Server {
+class PmiServer {
  public:
-  explicit Server(World world) : world_(std::move(world)) {}
+  explicit PmiServer(World world) : world_(std::move(world)) {}
   /// In the space from the start: key, value, …
   void preload(const std::vector<std::string>& pairs) { space_.take(pairs); }
 
@@ -82,7 +82,7 @@ class Server {
     LineReader lines;
     FrameReader frames;
   };
-  using Handler = void (Server::*)(std::uint32_t, Client&, const Line&);
+  using Handler = void (PmiServer::*)(std::uint32_t, Client&, const PmiLine&);
   using Pairs = std::initializer_list<std::pair<std::string_view, std::string_view>>;
   struct Command {
     std::string_view name;
@@ -91,7 +91,7 @@ class Server {
   };
 
   bool take_message(std::uint32_t rank, Client& client);
-  void perform(std::uint32_t rank, Client& client, const Command* command, const Line& line, std::string_view text);
+  void perform(std::uint32_t rank, Client& client, const Command* command, const PmiLine& line, std::string_view text);
   void enter_fence(Client& client);
   void raise_abort(std::uint32_t rank, Client& client, std::string_view code);
   void ask_name(std::uint32_t rank, Client& client, NameOp op, std::string_view service, std::string_view port);
@@ -110,17 +110,17 @@ class Server {
   static const Command* line_command(std::string_view name);
   void take_line(std::uint32_t rank, Client& client, const std::string& text);
   void take_spawn_line(std::uint32_t rank, Client& client, const std::string& text);
-  void on_init(std::uint32_t rank, Client& client, const Line& line);
-  void on_maxes(std::uint32_t rank, Client& client, const Line& line);
-  void on_appnum(std::uint32_t rank, Client& client, const Line& line);
-  void on_space_name(std::uint32_t rank, Client& client, const Line& line);
-  void on_universe_size(std::uint32_t rank, Client& client, const Line& line);
-  void on_put(std::uint32_t rank, Client& client, const Line& line);
-  void on_get(std::uint32_t rank, Client& client, const Line& line);
-  void on_barrier(std::uint32_t rank, Client& client, const Line& line);
-  void on_finalize(std::uint32_t rank, Client& client, const Line& line);
-  void on_abort(std::uint32_t rank, Client& client, const Line& line);
-  void on_name(std::uint32_t rank, Client& client, const Line& line);
+  void on_init(std::uint32_t rank, Client& client, const PmiLine& line);
+  void on_maxes(std::uint32_t rank, Client& client, const PmiLine& line);
+  void on_appnum(std::uint32_t rank, Client& client, const PmiLine& line);
+  void on_space_name(std::uint32_t rank, Client& client, const PmiLine& line);
+  void on_universe_size(std::uint32_t rank, Client& client, const PmiLine& line);
+  void on_put(std::uint32_t rank, Client& client, const PmiLine& line);
+  void on_get(std::uint32_t rank, Client& client, const PmiLine& line);
+  void on_barrier(std::uint32_t rank, Client& client, const PmiLine& line);
+  void on_finalize(std::uint32_t rank, Client& client, const PmiLine& line);
+  void on_abort(std::uint32_t rank, Client& client, const PmiLine& line);
+  void on_name(std::uint32_t rank, Client& client, const PmiLine& line);
   void name_line(std::uint32_t rank, NameOp op, bool ok, const std::string& port);
   void spawn_line(std::uint32_t rank, bool ok, const std::string& space);
   void answer(std::uint32_t rank, Pairs pairs);
@@ -128,26 +128,26 @@ class Server {
   // pmi2.cpp
   static const Command* frame_command(std::string_view name);
   void take_frame(std::uint32_t rank, Client& client, const std::string& text);
-  void on_full_init(std::uint32_t rank, Client& client, const Line& line);
-  void on_job_id(std::uint32_t rank, Client& client, const Line& line);
-  void on_frame_put(std::uint32_t rank, Client& client, const Line& line);
-  void on_frame_get(std::uint32_t rank, Client& client, const Line& line);
-  void on_put_attribute(std::uint32_t rank, Client& client, const Line& line);
-  void on_get_attribute(std::uint32_t rank, Client& client, const Line& line);
-  void on_job_attribute(std::uint32_t rank, Client& client, const Line& line);
-  void on_frame_name(std::uint32_t rank, Client& client, const Line& line);
-  void on_frame_abort(std::uint32_t rank, Client& client, const Line& line);
-  void on_frame_finalize(std::uint32_t rank, Client& client, const Line& line);
-  void on_frame_spawn(std::uint32_t rank, Client& client, const Line& line);
+  void on_full_init(std::uint32_t rank, Client& client, const PmiLine& line);
+  void on_job_id(std::uint32_t rank, Client& client, const PmiLine& line);
+  void on_frame_put(std::uint32_t rank, Client& client, const PmiLine& line);
+  void on_frame_get(std::uint32_t rank, Client& client, const PmiLine& line);
+  void on_put_attribute(std::uint32_t rank, Client& client, const PmiLine& line);
+  void on_get_attribute(std::uint32_t rank, Client& client, const PmiLine& line);
+  void on_job_attribute(std::uint32_t rank, Client& client, const PmiLine& line);
+  void on_frame_name(std::uint32_t rank, Client& client, const PmiLine& line);
+  void on_frame_abort(std::uint32_t rank, Client& client, const PmiLine& line);
+  void on_frame_finalize(std::uint32_t rank, Client& client, const PmiLine& line);
+  void on_frame_spawn(std::uint32_t rank, Client& client, const PmiLine& line);
   void spawn_frame(std::uint32_t rank, bool ok, const std::string& space);
-  void on_unserved(std::uint32_t rank, Client& client, const Line& line);
+  void on_unserved(std::uint32_t rank, Client& client, const PmiLine& line);
   void name_frame(std::uint32_t rank, Client& client, bool ok, const std::string& port);
   void answer_found(std::uint32_t rank, std::string_view command, const std::string* value);
   void answer_frame(std::uint32_t rank, std::string_view command, std::string_view error, Pairs pairs = {});
   void let_down_who_waits_for_attributes();
 
   const World world_;
-  Space space_;
+  KeyValueStore space_;
   std::map<std::string, std::string, std::less<>> attributes_;  // of this node
   size_t attribute_bytes_ = 0;
   std::map<std::uint32_t, Client> clients_;

@@ -69,6 +69,6 @@ class SpawnReader {
 };
 
 /// Reads PMI-2's: the pairs of a frame, whose order matters, for keys come again with each program.
-Result<AskSpawn> read_spawn(const Line& frame, std::uint32_t rank);
+Result<AskSpawn> read_spawn(const PmiLine& frame, std::uint32_t rank);
 
 }  // namespace dlaunch::pmi

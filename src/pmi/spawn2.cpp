@@ -2,6 +2,7 @@
 // each program its name, its ranks, its arguments and, if it has any, its info, counted and numbered likewise.
 #include "pmi/spawn.h"
 
+#include "base/try.h"
 #include "pmi/frame.h"
 
 namespace dlaunch::pmi {
@@ -12,7 +13,7 @@ static_assert(kMaxFrame <= kMaxSpawn);
 /// The pairs of a frame, each to be taken where it has to stand. thrid stands anywhere.
 class Cursor {
  public:
-  explicit Cursor(const Line& frame) : pairs_(frame.pairs()) { pass_over(); }
+  explicit Cursor(const PmiLine& frame) : pairs_(frame.pairs()) { pass_over(); }
 
   bool at_end() const { return at_ == pairs_.size(); }
   bool at(std::string_view key) const { return !at_end() && pairs_[at_].first == key; }
@@ -36,12 +37,11 @@ class Cursor {
 /// Takes the count at `key`, and then calls `each` with so many numbers, from 0 on, in words.
 template <class Each>
 Result<void> take_counted(Cursor& pairs, std::string_view key, Each each) {
-  const auto said = pairs.take(key);
-  if (!said) return fail(said.error());
-  const auto count = spawn_number(*said);
-  if (!count) return bad_spawn("a spawn with so many of " + std::string(key), *said);
+  const auto said = TRY(pairs.take(key));
+  const auto count = spawn_number(said);
+  if (!count) return bad_spawn("a spawn with so many of " + std::string(key), said);
   for (std::uint32_t i = 0; i < *count; ++i) {
-    if (auto taken = each(std::to_string(i)); !taken) return taken;
+    TRY(each(std::to_string(i)));
   }
   return {};
 }
@@ -57,9 +57,8 @@ Result<void> take_pair(Cursor& pairs, SpawnDraft& draft, const std::string& key,
 
 Result<void> take_program(Cursor& pairs, SpawnDraft& draft) {
   draft.begin_program();
-  const auto name = pairs.take("subcmd");
-  if (!name) return fail(name.error());
-  draft.program(*name);
+  const auto name = TRY(pairs.take("subcmd"));
+  draft.program(name);
   auto ranks = pairs.take("maxprocs").and_then([&](std::string_view count) { return draft.ranks(count); });
   if (!ranks) return ranks;
   auto words = take_counted(pairs, "argc", [&](const std::string& i) {
@@ -76,7 +75,7 @@ Result<void> take_program(Cursor& pairs, SpawnDraft& draft) {
 
 }  // namespace
 
-Result<AskSpawn> read_spawn(const Line& frame, std::uint32_t rank) {
+Result<AskSpawn> read_spawn(const PmiLine& frame, std::uint32_t rank) {
   Cursor pairs(frame);
   SpawnDraft draft;
   auto read = pairs.take("ncmds").and_then([&](std::string_view count) { return draft.programs(count); });

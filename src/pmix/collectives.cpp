@@ -56,7 +56,7 @@ std::string Collectives::take(int host, std::uint8_t kind, const std::string& me
   Open& open = at->second;
   if (is_new && !find_ranks(members, open)) {
     open.came = {host};
-    end(key, open, Status::bad_parameter, "");
+    end(key, open, PmixStatus::bad_parameter, "");
     open_.erase(at);
     return {};
   }
@@ -68,7 +68,7 @@ std::string Collectives::take(int host, std::uint8_t kind, const std::string& me
   if (is_new) hold(host, open, size_of(key, open.ranks));
   hold(host, open, data.size());
   if (held_[host] > kMostOfHost) {
-    end(key, open, Status::out_of_memory,
+    end(key, open, PmixStatus::out_of_memory,
         "the ranks of a host put more for others than " + std::to_string(kMostOfHost >> 20) + " MiB at a time");
   } else {
     open.data += data;
@@ -85,20 +85,20 @@ void Collectives::hold(int host, Open& open, size_t bytes) {
 
 void Collectives::check(const Key& key, Open& open) {
   if (open.data.size() > kMostShared) {
-    return end(key, open, Status::out_of_memory,
+    return end(key, open, PmixStatus::out_of_memory,
                "the ranks put more than " + std::to_string(kMostShared >> 20) + " MiB for each other");
   }
-  if (open.came.size() == open.ranks.size()) return end(key, open, Status::ok, "");
+  if (open.came.size() == open.ranks.size()) return end(key, open, PmixStatus::ok, "");
   for (const auto& [host, ranks] : open.ranks) {
     if (open.came.contains(host) || !ranks.empty()) continue;
-    return end(key, open, Status::unreachable, "ranks wait in MPI for ranks that have ended");
+    return end(key, open, PmixStatus::unreachable, "ranks wait in MPI for ranks that have ended");
   }
 }
 
 /// Leaves it without hosts, which is how the caller sees that it is over.
-void Collectives::end(const Key& key, Open& open, Status status, std::string why) {
+void Collectives::end(const Key& key, Open& open, PmixStatus status, std::string why) {
   over_.push_back({key.first, key.second, {}, status, {open.came.begin(), open.came.end()}, std::move(why)});
-  if (status == Status::ok) over_.back().data = std::move(open.data);
+  if (status == PmixStatus::ok) over_.back().data = std::move(open.data);
   open.came.clear();
   for (const auto& [host, bytes] : open.held) held_[host] -= bytes;
   open.held.clear();

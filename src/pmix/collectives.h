@@ -32,7 +32,7 @@ class Collectives {
     std::uint8_t kind = 0;
     std::string members;
     std::string data;
-    Status status = Status::ok;
+    PmixStatus status = PmixStatus::ok;
     std::vector<int> hosts;  ///< that wait for it
     std::string why;         ///< it failed: what a person should know; may be empty
   };
@@ -61,7 +61,7 @@ class Collectives {
   /// False when there is no such rank or world.
   bool find_ranks(const std::string& members, Open& open) const;
   void check(const Key& key, Open& open);
-  void end(const Key& key, Open& open, Status status, std::string why);
+  void end(const Key& key, Open& open, PmixStatus status, std::string why);
 
   std::map<std::string, World> worlds_;
   std::vector<int> host_of_rank_;  // by id, as the next

@@ -54,9 +54,9 @@ bool parse_ranks(std::string_view text, Members& members) {
 
 }  // namespace
 
-std::string write_members(std::vector<Process> processes) {
+std::string write_members(std::vector<ProcId> processes) {
   std::map<std::string, std::set<std::uint32_t>> ranks;
-  for (Process& process : processes) ranks[std::move(process.space)].insert(process.rank);
+  for (ProcId& process : processes) ranks[std::move(process.space)].insert(process.rank);
   std::string text;
   for (const auto& [space, of_space] : ranks) {
     if (!text.empty()) text += ' ';

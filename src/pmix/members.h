@@ -15,7 +15,7 @@ namespace dlaunch::pmix {
 inline constexpr std::uint32_t kAllRanks = ~0u;
 inline constexpr size_t kMaxMembers = 1u << 20;  ///< bytes of the text
 
-struct Process {
+struct ProcId {
   std::string space;
   std::uint32_t rank = 0;  ///< or kAllRanks
 };
@@ -28,7 +28,7 @@ struct Members {
   bool operator==(const Members&) const = default;
 };
 
-std::string write_members(std::vector<Process> processes);
+std::string write_members(std::vector<ProcId> processes);
 
 /// Nothing when the text is none that write_members makes, with or without such words.
 std::optional<std::vector<Members>> parse_members(std::string_view text);

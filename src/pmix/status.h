@@ -5,7 +5,7 @@
 
 namespace dlaunch::pmix {
 
-enum class Status : std::int32_t {
+enum class PmixStatus : std::int32_t {
   ok = 0,
   failed = -1,
   unreachable = -25,

@@ -1,4 +1,5 @@
 #include "ranktable/assignment.h"
+#include "base/try.h"
 
 #include <algorithm>
 
@@ -17,7 +18,7 @@ Error incomplete() {
           .hint = "see what is wrong with it: dlaunch ranktable check"};
 }
 
-Result<std::vector<Seat>> seats_of(const Server& server) {
+Result<std::vector<Seat>> seats_of(const TableServer& server) {
   std::vector<Seat> seats;
   for (const Device& device : server.devices) {
     if (!device.rank_id || !device.device_id) return fail(incomplete());
@@ -30,13 +31,12 @@ Result<std::vector<Seat>> seats_of(const Server& server) {
 
 }  // namespace
 
-Result<Assignment> assignment_of(const Table& table) {
-  Assignment assignment;
-  for (const Server& server : table.servers) {
-    const auto seats = seats_of(server);
-    if (!seats) return fail(seats.error());
+Result<TableAssignment> assignment_of(const Table& table) {
+  TableAssignment assignment;
+  for (const TableServer& server : table.servers) {
+    const auto seats = TRY(seats_of(server));
     TableHost host{.name = server.host_ip.empty() && server.json ? server.id : server.host_ip, .server_id = server.id};
-    for (const Seat seat : *seats) {
+    for (const Seat seat : seats) {
       host.ranks.push_back(static_cast<int>(seat.rank));
       host.devices.push_back(static_cast<int>(seat.device));
     }

@@ -21,12 +21,12 @@ struct TableRank {
   int device = 0;
 };
 
-struct Assignment {
+struct TableAssignment {
   std::vector<TableHost> hosts = {};  ///< in the order of their first ranks
   std::vector<TableRank> ranks = {};  ///< index == rank
 };
 
 /// For a table without findings: read_table and check_rules broke no rule. An Error otherwise, without `where`.
-Result<Assignment> assignment_of(const Table& table);
+Result<TableAssignment> assignment_of(const Table& table);
 
 }  // namespace dlaunch::ranktable

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "base/try.h"
 
 namespace dlaunch::ranktable {
 namespace {
@@ -62,19 +63,17 @@ Result<std::vector<long>> parse_visible(const std::string& text) {
 
 Result<ChosenDevices> choose_devices(const std::optional<std::string>& numbers,
                                      const std::optional<std::string>& visible) {
-  const auto shown = visible ? parse_visible(*visible) : Result<std::vector<long>>(range(0, kMostDevices));
-  if (!shown) return fail(shown.error());
-  const auto count = visible ? static_cast<long>(shown->size()) : 8L;
-  const auto chosen = numbers ? parse_numbers(*numbers) : Result<std::vector<long>>(range(0, count));
-  if (!chosen) return fail(chosen.error());
-  ChosenDevices result{.numbers = *chosen, .devices = {}};
-  for (const long number : *chosen) {
-    if (number >= static_cast<long>(shown->size())) {
+  const auto shown = TRY(visible ? parse_visible(*visible) : Result<std::vector<long>>(range(0, kMostDevices)));
+  const auto count = visible ? static_cast<long>(shown.size()) : 8L;
+  const auto chosen = TRY(numbers ? parse_numbers(*numbers) : Result<std::vector<long>>(range(0, count)));
+  ChosenDevices result{.numbers = chosen, .devices = {}};
+  for (const long number : chosen) {
+    if (number >= static_cast<long>(shown.size())) {
       return fail(refused(
           kNumbers, "there is no device " + std::to_string(number) + " in --visible_devices " + *visible,
-          "--device_num counts in that list, from 0: all of it is \"[0," + std::to_string(shown->size()) + ")\""));
+          "--device_num counts in that list, from 0: all of it is \"[0," + std::to_string(shown.size()) + ")\""));
     }
-    result.devices.push_back((*shown)[static_cast<size_t>(number)]);
+    result.devices.push_back((shown)[static_cast<size_t>(number)]);
   }
   return result;
 }

@@ -2,7 +2,7 @@
 
 namespace dlaunch::ranktable {
 
-Finding finding_at(const Json& object, const std::string& path, std::string_view key, std::string what) {
+TableFinding finding_at(const Json& object, const std::string& path, std::string_view key, std::string what) {
   const Json* member = key.empty() ? nullptr : object.find(key);
   const Json& at = member ? *member : object;
   const std::string full = key.empty() ? path : path + "." + std::string(key);

@@ -18,13 +18,13 @@ struct Spot {
 };
 
 /// A finding about the member `key` of an object, at the member when it is there, else at the object.
-Finding finding_at(const Json& object, const std::string& path, std::string_view key, std::string what);
+TableFinding finding_at(const Json& object, const std::string& path, std::string_view key, std::string what);
 
 class Fields {
  public:
   enum class Need { optional, required };
 
-  Fields(Version version, std::vector<Finding>& findings) : version_(version), findings_(findings) {}
+  Fields(Version version, std::vector<TableFinding>& findings) : version_(version), findings_(findings) {}
 
   std::optional<std::string> text(const Spot& spot, std::string_view key, Need need);
   /// A string of 1.x, a number of 2.0, in [min, max].
@@ -42,10 +42,10 @@ class Fields {
   const Json* member(const Spot& spot, std::string_view key, Need need);
 
   Version version_;
-  std::vector<Finding>& findings_;
+  std::vector<TableFinding>& findings_;
 };
 
 /// The servers of a table of version 2.0.
-std::vector<Server> read_rank_list(Fields& fields, const Spot& root);
+std::vector<TableServer> read_rank_list(Fields& fields, const Spot& root);
 
 }  // namespace dlaunch::ranktable

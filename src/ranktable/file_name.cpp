@@ -7,7 +7,7 @@
 namespace dlaunch::ranktable {
 namespace {
 
-Finding about_name(std::string what, bool note) { return {.path = "", .what = std::move(what), .note = note}; }
+TableFinding about_name(std::string what, bool note) { return {.path = "", .what = std::move(what), .note = note}; }
 
 std::string sorted(std::string text) {
   std::sort(text.begin(), text.end());
@@ -28,7 +28,7 @@ std::optional<long> counted(std::string_view word, char unit) {
   return parse_int(word.substr(0, word.size() - 1), 0, 1'000'000);
 }
 
-void compare(const char* what, std::optional<long> said, size_t there, std::vector<Finding>& findings) {
+void compare(const char* what, std::optional<long> said, size_t there, std::vector<TableFinding>& findings) {
   if (!said || static_cast<size_t>(*said) == there) return;
   findings.push_back(about_name(
       "the file's name says " + std::to_string(*said) + " " + what + ", the table has " + std::to_string(there), true));
@@ -36,8 +36,8 @@ void compare(const char* what, std::optional<long> said, size_t there, std::vect
 
 }  // namespace
 
-std::vector<Finding> check_file_name(std::string_view name, const Table* table) {
-  std::vector<Finding> findings;
+std::vector<TableFinding> check_file_name(std::string_view name, const Table* table) {
+  std::vector<TableFinding> findings;
   if (!name.ends_with(".json")) findings.push_back(about_name("the file's name must end in .json", false));
   if (!table || !name.starts_with("hccl_") || !name.ends_with(".json")) return findings;
   const auto words = split(name.substr(5, name.size() - 10), '_');

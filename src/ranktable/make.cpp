@@ -143,7 +143,7 @@ std::optional<Error> first_broken(const Json& table, Product product) {
   const Reading reading = read_table(table);
   auto findings = reading.findings;
   if (reading.table && findings.empty()) findings = check_rules(*reading.table, product);
-  const auto broken = std::find_if(findings.begin(), findings.end(), [](const Finding& f) { return !f.note; });
+  const auto broken = std::find_if(findings.begin(), findings.end(), [](const TableFinding& f) { return !f.note; });
   if (broken == findings.end()) return std::nullopt;
   return Error{.where = "rank table",
                .what = "it would break a rule",
@@ -178,8 +178,7 @@ Result<Json> make_table(Version version, Product product, const plan::Plan& plan
       return fail({.where = "rank " + std::to_string(rank.rank),
                    .what = "has no device, so that no rank table can name it",
                    .why = "",
-                   .hint = "start as many ranks on " + plan.hosts[static_cast<size_t>(rank.host)].host.name +
-                           " as it has devices"});
+                   .hint = "start as many ranks on " + plan.host_of(rank).host.name + " as it has devices"});
     }
     rows.at(static_cast<size_t>(rank.host)).seats.push_back({*rank.device, rank.rank});
   }

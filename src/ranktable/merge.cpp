@@ -4,6 +4,7 @@
 #include <map>
 #include <tuple>
 
+#include "base/try.h"
 #include "ranktable/first_broken.h"
 
 namespace dlaunch::ranktable {
@@ -23,7 +24,7 @@ Result<std::vector<Source>> read_all(const std::vector<NamedJson>& files) {
   for (const NamedJson& file : files) {
     Reading reading = read_table(file.json);
     if (any_broken(reading.findings) || !reading.table) {
-      const Finding& finding = reading.findings.front();
+      const TableFinding& finding = reading.findings.front();
       return fail(refusal(file.name + ":" + std::to_string(finding.line) + ":" + std::to_string(finding.column),
                           "cannot be merged", finding.path + " " + finding.what,
                           "see all that is wrong with it: dlaunch ranktable check " + file.name));
@@ -45,7 +46,7 @@ Result<std::vector<Source>> read_all(const std::vector<NamedJson>& files) {
 
 /// A server of one of the files.
 struct Row {
-  const Server* server = nullptr;
+  const TableServer* server = nullptr;
   const NamedJson* file = nullptr;
 };
 
@@ -53,7 +54,7 @@ Result<std::vector<Row>> rows_in_order(const std::vector<Source>& sources) {
   std::map<std::string, const NamedJson*> owners;
   std::vector<Row> rows;
   for (const Source& source : sources) {
-    for (const Server& server : source.table.servers) {
+    for (const TableServer& server : source.table.servers) {
       const auto [owner, added] = owners.emplace(server.id, source.file);
       if (!added) {
         return fail(refusal(
@@ -68,7 +69,7 @@ Result<std::vector<Row>> rows_in_order(const std::vector<Source>& sources) {
   return rows;
 }
 
-std::vector<const Device*> by_rank(const Server& server) {
+std::vector<const Device*> by_rank(const TableServer& server) {
   std::vector<const Device*> devices;
   for (const Device& device : server.devices) devices.push_back(&device);
   std::stable_sort(devices.begin(), devices.end(),
@@ -122,14 +123,12 @@ Json merged_super_pods(const std::vector<Source>& sources) {
 }  // namespace
 
 Result<Merged> merge_tables(std::vector<NamedJson> tables, std::optional<Product> product) {
-  const auto sources = read_all(tables);
-  if (!sources) return fail(sources.error());
-  const auto rows = rows_in_order(*sources);
-  if (!rows) return fail(rows.error());
-  const Version version = sources->front().table.version;
-  Merged merged{.json = tables.front().json, .servers = rows->size(), .ranks = 0};
-  for (const Row& row : *rows) merged.ranks += row.server->devices.size();
-  Json list = renumbered(*rows, version);
+  const auto sources = TRY(read_all(tables));
+  const auto rows = TRY(rows_in_order(sources));
+  const Version version = sources.front().table.version;
+  Merged merged{.json = tables.front().json, .servers = rows.size(), .ranks = 0};
+  for (const Row& row : rows) merged.ranks += row.server->devices.size();
+  Json list = renumbered(rows, version);
   if (version == Version::v2_0) {
     merged.json.set("rank_count", Json::number(static_cast<long>(merged.ranks)));
     merged.json.set("rank_list", std::move(list));
@@ -137,7 +136,7 @@ Result<Merged> merge_tables(std::vector<NamedJson> tables, std::optional<Product
     merged.json.set("server_count", Json::string(std::to_string(merged.servers)));
     merged.json.set("server_list", std::move(list));
   }
-  if (sources->front().table.super_pods) merged.json.set("super_pod_list", merged_super_pods(*sources));
+  if (sources.front().table.super_pods) merged.json.set("super_pod_list", merged_super_pods(sources));
   if (auto broken = first_broken(merged.json, product.value_or(usual_product(version)))) {
     broken->what = "cannot merge: the merged table would break a rule";
     return fail(*std::move(broken));

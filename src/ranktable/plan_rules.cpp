@@ -15,7 +15,7 @@ std::string devices(size_t count) { return std::to_string(count) + (count == 1 ?
 std::set<int> devices_of(const plan::Plan& plan, const plan::PlannedHost& host) {
   std::set<int> ids;
   for (const int rank : host.ranks) {
-    if (const auto& device = plan.ranks[static_cast<size_t>(rank)].device) ids.insert(*device);
+    if (const auto& device = plan.rank(rank).device) ids.insert(*device);
   }
   return ids;
 }

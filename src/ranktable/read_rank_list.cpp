@@ -72,8 +72,8 @@ bool read_ports(Fields& fields, const Spot& spot, Ports& taken) {
   return of_host;
 }
 
-std::vector<Link> read_level(Fields& fields, const Spot& spot, long layer) {
-  std::vector<Link> links;
+std::vector<DeviceLink> read_level(Fields& fields, const Spot& spot, long layer) {
+  std::vector<DeviceLink> links;
   const auto id = fields.text(spot, "net_instance_id", Need::required);
   if (id && (id->empty() || id->size() > kLongestInstanceId))
     fields.complain(spot, "net_instance_id", "must have 1 to 1024 characters");
@@ -97,8 +97,8 @@ std::vector<Link> read_level(Fields& fields, const Spot& spot, long layer) {
 }
 
 /// The rank's links; its server's name goes into `server`.
-std::vector<Link> read_levels(Fields& fields, const Spot& spot, std::string& server) {
-  std::vector<Link> links;
+std::vector<DeviceLink> read_levels(Fields& fields, const Spot& spot, std::string& server) {
+  std::vector<DeviceLink> links;
   const auto levels = fields.objects(spot, "level_list");
   if (levels.size() > kMostLevels) fields.complain(spot, "level_list", "has more than 8 layers");
   long last = -1;
@@ -117,9 +117,9 @@ std::vector<Link> read_levels(Fields& fields, const Spot& spot, std::string& ser
 
 }  // namespace
 
-std::vector<Server> read_rank_list(Fields& fields, const Spot& root) {
+std::vector<TableServer> read_rank_list(Fields& fields, const Spot& root) {
   fields.status(root, Need::optional);
-  std::vector<Server> servers;
+  std::vector<TableServer> servers;
   std::map<std::string, size_t> known;
   for (const Spot& spot : fields.objects(root, "rank_list")) {
     Device device{.json = spot.json, .path = spot.path};

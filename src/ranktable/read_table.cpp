@@ -52,8 +52,8 @@ Device read_device(Fields& fields, const Spot& spot) {
   return device;
 }
 
-Server read_server(Fields& fields, const Spot& spot) {
-  Server server{.json = spot.json, .path = spot.path};
+TableServer read_server(Fields& fields, const Spot& spot) {
+  TableServer server{.json = spot.json, .path = spot.path};
   server.id = read_server_id(fields, spot);
   if (spot.json->find("host_ip")) {
     fields.address(spot, "host_ip", Need::optional);
@@ -93,7 +93,7 @@ void read_server_list(Fields& fields, const Spot& root, Table& table) {
     table.super_pods->push_back(read_super_pod(fields, pod));
 }
 
-std::optional<Version> read_version(const Spot& root, std::vector<Finding>& findings) {
+std::optional<Version> read_version(const Spot& root, std::vector<TableFinding>& findings) {
   const auto complain = [&](std::string what) {
     findings.push_back(finding_at(*root.json, root.path, "version", std::move(what)));
   };
@@ -125,13 +125,13 @@ std::optional<Version> parse_version(std::string_view text) {
   return std::nullopt;
 }
 
-bool any_broken(const std::vector<Finding>& findings) {
-  return std::any_of(findings.begin(), findings.end(), [](const Finding& f) { return !f.note; });
+bool any_broken(const std::vector<TableFinding>& findings) {
+  return std::any_of(findings.begin(), findings.end(), [](const TableFinding& f) { return !f.note; });
 }
 
 size_t Table::rank_count() const {
   size_t count = 0;
-  for (const Server& server : servers) count += server.devices.size();
+  for (const TableServer& server : servers) count += server.devices.size();
   return count;
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "base/nth.h"
 #include "base/text.h"
 #include "ranktable/fields.h"
 #include "ranktable/server_rules.h"
@@ -11,7 +12,7 @@
 namespace dlaunch::ranktable {
 namespace {
 
-using Findings = std::vector<Finding>;
+using Findings = std::vector<TableFinding>;
 
 /// Says of each value but the first of its kind where the first stands.
 template <class Key>
@@ -40,7 +41,7 @@ void check_ranks(const Table& table, Findings& findings) {
   const auto count = static_cast<long>(table.rank_count());
   Once<long> seen;
   std::vector<bool> there(static_cast<size_t>(count), false);
-  for (const Server& server : table.servers) {
+  for (const TableServer& server : table.servers) {
     for (const Device& device : server.devices) {
       if (!device.rank_id) return;  // it is said already, and which ranks are missing cannot be known
       if (*device.rank_id >= count) {
@@ -50,7 +51,7 @@ void check_ranks(const Table& table, Findings& findings) {
         continue;
       }
       once(seen, device.rank_id, *device.json, device.path, "rank_id", findings);
-      there[static_cast<size_t>(*device.rank_id)] = true;
+      nth(there, *device.rank_id) = true;
     }
   }
   std::set<int> missing;
@@ -65,14 +66,14 @@ void check_ranks(const Table& table, Findings& findings) {
 
 /// Between the first and the last rank of a server stands none of another's.
 void check_interleaving(const Table& table, Findings& findings) {
-  std::map<long, const Server*> owners;
-  for (const Server& server : table.servers) {
+  std::map<long, const TableServer*> owners;
+  for (const TableServer& server : table.servers) {
     for (const Device& device : server.devices) {
       if (device.rank_id) owners.emplace(*device.rank_id, &server);
     }
   }
-  std::set<const Server*> left;
-  const Server* last = nullptr;
+  std::set<const TableServer*> left;
+  const TableServer* last = nullptr;
   for (const auto& [rank, server] : owners) {
     if (server == last) continue;
     if (last) left.insert(last);
@@ -80,16 +81,17 @@ void check_interleaving(const Table& table, Findings& findings) {
     if (!left.contains(server)) continue;
     const auto device = std::find_if(server->devices.begin(), server->devices.end(),
                                      [&, r = rank](const Device& d) { return d.rank_id == r; });
-    Finding finding = finding_at(*device->json, device->path, "rank_id",
-                                 "is " + std::to_string(rank) + ": ranks of another server stand before it and after " +
-                                     "this server's others; a server's ranks stand together");
+    TableFinding finding =
+        finding_at(*device->json, device->path, "rank_id",
+                   "is " + std::to_string(rank) + ": ranks of another server stand before it and after " +
+                       "this server's others; a server's ranks stand together");
     finding.note = table.version == Version::v2_0;
     findings.push_back(std::move(finding));
   }
 }
 
 void check_links(const Device& device, Once<std::pair<long, std::string>>& seen, Findings& findings) {
-  for (const Link& link : device.links) {
+  for (const DeviceLink& link : device.links) {
     if (link.of_host) continue;
     const std::string* other = seen.taken({link.layer, link.address}, link.path + ".addr");
     if (other) findings.push_back(finding_at(*link.json, link.path, "addr", "is also " + *other));
@@ -99,7 +101,7 @@ void check_links(const Device& device, Once<std::pair<long, std::string>>& seen,
 void check_devices(const Table& table, Findings& findings) {
   Once<Address> addresses;
   Once<std::pair<long, std::string>> links;
-  for (const Server& server : table.servers) {
+  for (const TableServer& server : table.servers) {
     Once<long> ids, local_ids, host_ports;
     for (const Device& device : server.devices) {
       once(ids, device.device_id, *device.json, device.path, "device_id", findings);
@@ -113,7 +115,7 @@ void check_devices(const Table& table, Findings& findings) {
 
 void check_servers(const Table& table, Findings& findings) {
   Once<std::string> seen;
-  for (const Server& server : table.servers) {
+  for (const TableServer& server : table.servers) {
     const std::optional<std::string> id = server.id.empty() ? std::nullopt : std::optional(server.id);
     if (server.json) once(seen, id, *server.json, server.path, "server_id", findings);
   }
@@ -146,7 +148,7 @@ Product usual_product(Version version) {
   return version == Version::v1_0 ? Product::ascend910 : version == Version::v1_2 ? Product::a3 : Product::ascend950;
 }
 
-std::vector<Finding> check_rules(const Table& table, Product product) {
+std::vector<TableFinding> check_rules(const Table& table, Product product) {
   Findings findings;
   check_ranks(table, findings);
   check_servers(table, findings);

@@ -25,10 +25,10 @@ std::optional<Product> parse_product(std::string_view text);
 /// 1.0 is also A2's version, with fewer rules; the documents' is the 910.
 Product usual_product(Version version);
 
-std::vector<Finding> check_rules(const Table& table, Product product);
+std::vector<TableFinding> check_rules(const Table& table, Product product);
 
 /// HCCL wants `.json`. A name as hccl_tools.py makes it should agree with what is in the file. `name` is without its
 /// directory.
-std::vector<Finding> check_file_name(std::string_view name, const Table* table);
+std::vector<TableFinding> check_file_name(std::string_view name, const Table* table);
 
 }  // namespace dlaunch::ranktable

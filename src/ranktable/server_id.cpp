@@ -37,7 +37,7 @@ std::vector<OwnAddress> outer_addresses(const std::vector<OwnAddress>& own) {
   return outer;
 }
 
-std::optional<std::string> server_id_of(const KnownHost& host, bool alone) {
+std::optional<std::string> server_id_of(const HostAddresses& host, bool alone) {
   if (reaches_out(host.name)) return host.name;
   std::vector<std::string> resolved = host.resolved;
   std::erase_if(resolved, [](const std::string& address) { return !reaches_out(address); });

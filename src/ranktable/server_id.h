@@ -18,7 +18,7 @@ std::vector<OwnAddress> parse_interfaces(const std::vector<std::string>& interfa
 /// Of the interfaces, those on networks that other hosts may be on too (not docker's and the like), IPv4 first.
 std::vector<OwnAddress> outer_addresses(const std::vector<OwnAddress>& own);
 
-struct KnownHost {
+struct HostAddresses {
   std::string name = {};                   ///< in the list of hosts
   std::vector<std::string> resolved = {};  ///< what the launcher takes the name for
   std::vector<OwnAddress> own = {};        ///< what the host says it has
@@ -27,6 +27,6 @@ struct KnownHost {
 /// Its name, where that is an address; else an address of its name, one that it has, too, if there is one; else the
 /// first of its own. Never one that means the host only to itself, unless it is `alone` and has no other. None: not
 /// known.
-std::optional<std::string> server_id_of(const KnownHost& host, bool alone);
+std::optional<std::string> server_id_of(const HostAddresses& host, bool alone);
 
 }  // namespace dlaunch::ranktable

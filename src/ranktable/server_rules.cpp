@@ -10,15 +10,15 @@
 namespace dlaunch::ranktable {
 namespace {
 
-using Findings = std::vector<Finding>;
+using Findings = std::vector<TableFinding>;
 
 std::string devices(size_t count) { return std::to_string(count) + (count == 1 ? " device" : " devices"); }
 
-void complain(const Server& server, std::string_view key, std::string what, Findings& findings) {
+void complain(const TableServer& server, std::string_view key, std::string what, Findings& findings) {
   findings.push_back(finding_at(*server.json, server.path, key, std::move(what)));
 }
 
-std::set<int> ids_of(const Server& server) {
+std::set<int> ids_of(const TableServer& server) {
   std::set<int> ids;
   for (const Device& device : server.devices) {
     if (device.device_id) ids.insert(static_cast<int>(*device.device_id));
@@ -26,7 +26,7 @@ std::set<int> ids_of(const Server& server) {
   return ids;
 }
 
-std::optional<long> first_rank(const Server& server) {
+std::optional<long> first_rank(const TableServer& server) {
   std::optional<long> first;
   for (const Device& device : server.devices) {
     if (device.rank_id && (!first || *device.rank_id < *first)) first = device.rank_id;
@@ -41,21 +41,21 @@ bool needs_device_ips(const Table& table) {
 }
 
 void check_loopback(const Table& table, Findings& findings) {
-  for (const Server& server : table.servers) {
+  for (const TableServer& server : table.servers) {
     const auto address = parse_address(server.id);
     if (!address || !(address->loopback() || address->unspecified())) continue;
     const bool several = table.servers.size() > 1;
-    Finding finding = finding_at(*server.json, server.path, "server_id",
-                                 "is " + server.id + ": " +
-                                     (several ? "the other servers cannot mean that one by it"
-                                              : "it works for one server alone and cannot be merged"));
+    TableFinding finding = finding_at(*server.json, server.path, "server_id",
+                                      "is " + server.id + ": " +
+                                          (several ? "the other servers cannot mean that one by it"
+                                                   : "it works for one server alone and cannot be merged"));
     finding.note = !several;
     findings.push_back(std::move(finding));
   }
 }
 
 /// None twice in a super pod; `ids` are those of its servers before.
-void check_super_device_ids(const Server& server, std::map<long, std::string>& ids, Findings& findings) {
+void check_super_device_ids(const TableServer& server, std::map<long, std::string>& ids, Findings& findings) {
   for (const Device& device : server.devices) {
     if (!device.super_device_id) continue;
     const auto [known, added] = ids.emplace(*device.super_device_id, device.path);
@@ -92,7 +92,7 @@ std::string too_high(long device, Product product) {
 void check_server_counts(const Table& table, Product product, Findings& findings) {
   if (table.servers.empty() || table.servers.front().devices.empty()) return;
   const size_t first = table.servers.front().devices.size();
-  for (const Server& server : table.servers) {
+  for (const TableServer& server : table.servers) {
     const size_t count = server.devices.size();
     if (count == 0) continue;  // it is said already
     const std::string wrong = wrong_count(count, table.servers.size() == 1, product);
@@ -105,7 +105,7 @@ void check_server_counts(const Table& table, Product product, Findings& findings
 }
 
 void check_device_ids(const Table& table, Product product, Findings& findings) {
-  for (const Server& server : table.servers) {
+  for (const TableServer& server : table.servers) {
     for (const Device& device : server.devices) {
       const std::string wrong = device.device_id ? too_high(*device.device_id, product) : "";
       if (wrong.empty()) continue;
@@ -120,11 +120,11 @@ void check_device_ids(const Table& table, Product product, Findings& findings) {
 }
 
 void check_server_order(const Table& table, Findings& findings) {
-  std::map<long, const Server*> by_rank;
-  for (const Server& server : table.servers) {
+  std::map<long, const TableServer*> by_rank;
+  for (const TableServer& server : table.servers) {
     if (const auto rank = first_rank(server); rank && !server.id.empty()) by_rank.emplace(*rank, &server);
   }
-  const Server* last = nullptr;
+  const TableServer* last = nullptr;
   for (const auto& [rank, server] : by_rank) {
     if (last && server->id < last->id) {
       complain(*server, "server_id",
@@ -140,7 +140,7 @@ void check_server_order(const Table& table, Findings& findings) {
 void check_addresses(const Table& table, Findings& findings) {
   check_loopback(table, findings);
   std::optional<bool> v6;
-  for (const Server& server : table.servers) {
+  for (const TableServer& server : table.servers) {
     for (const Device& device : server.devices) {
       if (!device.json->find("device_ip") && needs_device_ips(table)) {
         findings.push_back(
@@ -158,8 +158,8 @@ void check_addresses(const Table& table, Findings& findings) {
 }
 
 void check_super_pods(const Table& table, Findings& findings) {
-  std::map<std::string, const Server*> servers;
-  for (const Server& server : table.servers) servers.emplace(server.id, &server);
+  std::map<std::string, const TableServer*> servers;
+  for (const TableServer& server : table.servers) servers.emplace(server.id, &server);
   std::set<std::string> placed, pods;
   for (const SuperPod& pod : *table.super_pods) {
     if (!pod.id.empty() && !pods.insert(pod.id).second)
@@ -178,7 +178,7 @@ void check_super_pods(const Table& table, Findings& findings) {
                          (again ? ", which is in a super pod already" : ", which $.server_list does not have")));
     }
   }
-  for (const Server& server : table.servers) {
+  for (const TableServer& server : table.servers) {
     if (!server.id.empty() && !placed.contains(server.id))
       complain(server, "server_id", "is in no super pod", findings);
     for (const Device& device : server.devices) {

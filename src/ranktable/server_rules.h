@@ -16,11 +16,11 @@ std::string wrong_count(size_t count, bool alone, Product product);
 std::string crossing(const std::set<int>& ids, size_t count, Product product);
 std::string too_high(long device, Product product);
 
-void check_server_counts(const Table& table, Product product, std::vector<Finding>& findings);
-void check_device_ids(const Table& table, Product product, std::vector<Finding>& findings);
-void check_server_order(const Table& table, std::vector<Finding>& findings);
+void check_server_counts(const Table& table, Product product, std::vector<TableFinding>& findings);
+void check_device_ids(const Table& table, Product product, std::vector<TableFinding>& findings);
+void check_server_order(const Table& table, std::vector<TableFinding>& findings);
 /// What may be missing, loopback addresses, and mixed families.
-void check_addresses(const Table& table, std::vector<Finding>& findings);
-void check_super_pods(const Table& table, std::vector<Finding>& findings);
+void check_addresses(const Table& table, std::vector<TableFinding>& findings);
+void check_super_pods(const Table& table, std::vector<TableFinding>& findings);
 
 }  // namespace dlaunch::ranktable

@@ -21,7 +21,7 @@ std::string_view to_string(Version version);
 std::optional<Version> parse_version(std::string_view text);
 
 /// What is wrong, or worth knowing, at one place of a table.
-struct Finding {
+struct TableFinding {
   std::string path = {};  ///< "$.server_list[1].device[3].rank_id"; empty for the file as a whole
   int line = 0;           ///< 0: nowhere in the text
   int column = 0;
@@ -29,10 +29,10 @@ struct Finding {
   bool note = false;  ///< no rule is broken
 };
 
-bool any_broken(const std::vector<Finding>& findings);
+bool any_broken(const std::vector<TableFinding>& findings);
 
 /// Of version 2.0: an address on one layer.
-struct Link {
+struct DeviceLink {
   const Json* json = nullptr;
   std::string path = {};
   long layer = 0;
@@ -49,11 +49,11 @@ struct Device {
   std::optional<Address> device_ip = {};
   std::optional<long> host_port = {};
   std::optional<long> super_device_id = {};
-  std::optional<long> local_id = {};  ///< of version 2.0
-  std::vector<Link> links = {};       ///< of version 2.0
+  std::optional<long> local_id = {};   ///< of version 2.0
+  std::vector<DeviceLink> links = {};  ///< of version 2.0
 };
 
-struct Server {
+struct TableServer {
   const Json* json = nullptr;  ///< null in version 2.0
   std::string path = {};       ///< of version 2.0: its first rank's
   std::string id = {};         ///< server_id, or net_instance_id on layer 0; empty: missing
@@ -71,7 +71,7 @@ struct SuperPod {
 struct Table {
   Version version = Version::v1_0;
   const Json* json = nullptr;
-  std::vector<Server> servers = {};
+  std::vector<TableServer> servers = {};
   std::optional<std::vector<SuperPod>> super_pods = {};  ///< of version 1.2
 
   size_t rank_count() const;
@@ -79,7 +79,7 @@ struct Table {
 
 struct Reading {
   std::optional<Table> table = {};  ///< none when not even the version is known
-  std::vector<Finding> findings = {};
+  std::vector<TableFinding> findings = {};
 };
 
 /// What the text says, and every value of a wrong type, form or range. Linear. What is valid only together is in

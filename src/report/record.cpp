@@ -25,7 +25,7 @@ const char* cause_text(job::Cause cause) {
       return "host_lost";
     case job::Cause::output_failed:
       return "output_failed";
-    case job::Cause::companion_failed:
+    case job::Cause::sidecar_failed:
       return "companion_failed";
   }
   return "unknown";

@@ -13,13 +13,13 @@
 namespace dlaunch::report {
 namespace {
 
-using Phase = Status::Phase;
+using Phase = JobStatus::Phase;
 
 constexpr char kClearLine[] = "\r\x1b[K";
 constexpr int kUsualColumns = 80;
 constexpr std::chrono::seconds kCountdown{1};  // between drawings when nothing but the time changes
 
-std::string starting_text(const Status& status) {
+std::string starting_text(const JobStatus& status) {
   const std::string remark = status.remark.empty() ? "" : " (" + status.remark + ')';
   if (!status.missing.empty()) return "starting: waiting for " + status.missing + remark;
   return "starting: " + std::to_string(status.started) + " of " + std::to_string(status.total) + " ranks" + remark;
@@ -30,7 +30,7 @@ std::string short_name(int signal) {
   return name.starts_with("SIG") ? name.substr(3) : name;
 }
 
-std::string ending_text(const Status& status, Time now) {
+std::string ending_text(const JobStatus& status, Time now) {
   const size_t n = status.waiting.size();
   std::string sent = "KILL sent";
   if (status.kill_at) {
@@ -43,7 +43,7 @@ std::string ending_text(const Status& status, Time now) {
 
 }  // namespace
 
-std::string status_text(const Status& status, Time now) {
+std::string status_text(const JobStatus& status, Time now) {
   switch (status.phase) {
     case Phase::running:
       return {};
@@ -65,7 +65,7 @@ StatusLine::~StatusLine() {
   streams_.before_showing({});
 }
 
-void StatusLine::update(Status status, Time now) {
+void StatusLine::update(JobStatus status, Time now) {
   if (!terminal_ || status == status_) return;
   if (status.phase != status_.phase) {
     clear();

@@ -15,7 +15,7 @@
 namespace dlaunch::report {
 
 /// What the launcher is busy with. A value.
-struct Status {
+struct JobStatus {
   enum class Phase { running, starting, ending };
   Phase phase = Phase::running;  ///< nothing is shown while the ranks run
   int started = 0;               ///< starting: so many ranks of `total`
@@ -26,12 +26,12 @@ struct Status {
   Worlds worlds{};                ///< of these ids
   int signal = 0;                 ///< ending: sent to the ranks, while `kill_at` is to come
   std::optional<Time> kill_at{};  ///< ending: KILL comes then; none: it was sent
-  bool operator==(const Status&) const = default;
+  bool operator==(const JobStatus&) const = default;
 };
 
 /// "starting: waiting for node[3-5]"; "starting: 12 of 64 ranks (64 ranks on 2 CPUs: they will share cores)"; "ending:
 /// waiting for 3 ranks (TERM sent, KILL in 4 s): 5,9,12"; empty for none. PURE.
-std::string status_text(const Status& status, Time now);
+std::string status_text(const JobStatus& status, Time now);
 
 class StatusLine {
  public:
@@ -44,7 +44,7 @@ class StatusLine {
   StatusLine(const StatusLine&) = delete;
   StatusLine& operator=(const StatusLine&) = delete;
 
-  void update(Status status, Time now);
+  void update(JobStatus status, Time now);
 
   /// When tick() must be called at the latest.
   std::optional<Time> deadline() const;
@@ -61,7 +61,7 @@ class StatusLine {
   output::StandardStreams& streams_;
   const int fd_;
   const bool terminal_;
-  Status status_;
+  JobStatus status_;
   Time due_;           // of the next drawing
   std::string shown_;  // what stands on the terminal; empty: nothing
 };

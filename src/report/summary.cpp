@@ -197,8 +197,8 @@ void tell_cause(const Summary& s, const Groups& groups, Lines& lines) {
       return lines.add_told(lost_hosts_text(s.outcome.lost_hosts, any_started(s.outcome), s.elapsed));
     case job::Cause::output_failed:
       return tell_output_failure("output failed" + after, s.outcome.detail, lines);
-    case job::Cause::companion_failed:
-      if (s.plan.companion) tell_last_words(s, "the " + s.plan.companion->name, lines);
+    case job::Cause::sidecar_failed:
+      if (s.plan.sidecar) tell_last_words(s, "the " + s.plan.sidecar->name, lines);
       return lines.add(s.outcome.detail + " after " + duration_text(s.elapsed));
   }
 }

@@ -9,7 +9,7 @@ class ByHost : public Transport {
  public:
   ByHost(Transport& here, Transport& elsewhere) : here_(here), elsewhere_(elsewhere) {}
 
-  Result<Opened> open(const plan::Host& host) override { return (host.local ? here_ : elsewhere_).open(host); }
+  Result<Connection> open(const plan::Host& host) override { return (host.local ? here_ : elsewhere_).open(host); }
   void close() override {
     here_.close();
     elsewhere_.close();

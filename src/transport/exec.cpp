@@ -22,7 +22,7 @@ Exec::Exec(CommandFor command, std::function<void(const std::string&)> note)
     : command_(std::move(command)), note_(std::move(note)) {}
 Exec::~Exec() { close(); }
 
-Result<Opened> Exec::open(const plan::Host& host) {
+Result<Connection> Exec::open(const plan::Host& host) {
   auto [ours, theirs] = sys::make_socketpair();
   sys::Pipe errors = sys::make_pipe();
   Command child;
@@ -31,7 +31,7 @@ Result<Opened> Exec::open(const plan::Host& host) {
     return fail({host.name, "cannot run the transport's command", std::strerror(error), "", kExitHostLost});
   }
   children_.push_back({std::move(child), host.name});
-  return Opened{std::move(ours), false, true, host.reach.agent, std::move(errors.read)};
+  return Connection{std::move(ours), false, true, host.reach.agent, std::move(errors.read)};
 }
 
 bool Exec::wait_for_all(std::chrono::milliseconds limit) {

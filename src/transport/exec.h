@@ -21,7 +21,7 @@ class Exec : public Transport {
   explicit Exec(CommandFor command, std::function<void(const std::string&)> note = {});
   ~Exec() override;
 
-  Result<Opened> open(const plan::Host& host) override;
+  Result<Connection> open(const plan::Host& host) override;
   /// Once the streams are closed. Ends commands that do not end by themselves; takes 2.5 s at most, however many.
   void close() override;
 

@@ -14,6 +14,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "base/try.h"
 #include "sys/descendants.h"
 #include "sys/installed.h"
 #include "sys/io.h"
@@ -93,22 +94,21 @@ Local::Local(const std::string& job_id, std::chrono::milliseconds grace, const r
       grace_(grace),
       open_files_(open_files) {}
 
-Result<Opened> Local::open(const plan::Host& host) {
+Result<Connection> Local::open(const plan::Host& host) {
   sys::become_subreaper();
   auto [ours, theirs] = sys::make_socketpair();
   pid_t pid = 0;
   int error = ENOENT;
   if (const sys::Fd file = installed_agent()) error = start_agent(file, theirs, mark_, open_files_, pid);
   if (error != 0) {
-    const auto file = agent_in_memory();
-    if (!file) return fail(file.error());
-    error = start_agent(*file, theirs, mark_, open_files_, pid);
+    const auto file = TRY(agent_in_memory());
+    error = start_agent(file, theirs, mark_, open_files_, pid);
   }
   if (error != 0) {
     return fail({host.name, "cannot start the agent", std::strerror(error), "", kExitHostLost});
   }
   agents_.push_back({pid, sys::Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)))});
-  return Opened{std::move(ours), true};
+  return Connection{std::move(ours), true};
 }
 
 void Local::close() {

@@ -18,7 +18,7 @@ class Local : public Transport {
  public:
   /// `grace`: between TERM and KILL for what a killed agent left. `open_files`: the user's limit, for the ranks.
   Local(const std::string& job_id, std::chrono::milliseconds grace, const rlimit& open_files);
-  Result<Opened> open(const plan::Host& host) override;
+  Result<Connection> open(const plan::Host& host) override;
   void close() override;
 
  private:

@@ -6,13 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include "base/try.h"
 #include "sys/io.h"
 #include "sys/thread.h"
 #include "transport/ssh/library.h"
 #include "transport/ssh/notes.h"
 #include "transport/ssh/routes.h"
 #include "transport/ssh/runner.h"
-#include "transport/ssh/surroundings.h"
+#include "transport/ssh/ssh_context.h"
 #include "transport/ssh/watchdog.h"
 
 namespace dlaunch::transport {
@@ -28,8 +29,8 @@ class Ssh::Impl {
  public:
   explicit Impl(Settings settings) : settings_(std::move(settings)) {}
 
-  Result<Opened> open(const plan::Host& host) {
-    if (auto ok = begin(); !ok) return fail(ok.error());
+  Result<Connection> open(const plan::Host& host) {
+    TRY(begin());
     forget_those_that_are_over();
     auto [ours, theirs] = sys::make_socketpair();
     sys::Pipe errors = sys::make_pipe();
@@ -40,12 +41,12 @@ class Ssh::Impl {
     sys::Thread thread;
     if (const int error = thread.start([runner] { runner->run(); }); error != 0) return no_resources(host, error);
     runs_.push_back({runner, std::move(thread)});
-    return Opened{.stream = std::move(ours),
-                  .bootstrap = true,
-                  .agent_path = host.reach.agent,
-                  .errors = std::move(errors.read),
-                  .way_end = [runner] { return runner->end(); },
-                  .passed_on_by = [runner](auto deadline) { return runner->passed_on_by(deadline); }};
+    return Connection{.stream = std::move(ours),
+                      .bootstrap = true,
+                      .agent_path = host.reach.agent,
+                      .errors = std::move(errors.read),
+                      .disconnect = [runner] { return runner->end(); },
+                      .passed_on_by = [runner](auto deadline) { return runner->passed_on_by(deadline); }};
   }
 
   void close() {
@@ -70,13 +71,12 @@ class Ssh::Impl {
 
   Result<void> begin() {
     if (library_) return {};
-    auto library = ssh::load_library();
-    if (!library) return fail(library.error());
+    auto library = TRY(ssh::load_library());
     watchdog_ = std::make_shared<ssh::Watchdog>();
     if (const int error = watchdog_->start(); error != 0) return no_resources({}, error);
     notes_ = std::make_shared<ssh::Notes>(settings_.note);
     routes_ = std::make_shared<ssh::Routes>(ssh::look_around(), settings_.host_key, notes_, watchdog_);
-    library_ = std::make_shared<ssh::Library>(*library);
+    library_ = std::make_shared<ssh::Library>(library);
     return {};
   }
 
@@ -102,7 +102,7 @@ class Ssh::Impl {
 
 Ssh::Ssh(Settings settings) : impl_(std::make_unique<Impl>(std::move(settings))) {}
 Ssh::~Ssh() { close(); }
-Result<Opened> Ssh::open(const plan::Host& host) { return impl_->open(host); }
+Result<Connection> Ssh::open(const plan::Host& host) { return impl_->open(host); }
 void Ssh::close() { impl_->close(); }
 
 }  // namespace dlaunch::transport

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "transport/host_key.h"
+#include "plan/request.h"
 #include "transport/transport.h"
 
 namespace dlaunch::transport {
@@ -15,7 +15,7 @@ namespace dlaunch::transport {
 class Ssh : public Transport {
  public:
   struct Settings {
-    std::optional<HostKey> host_key;  ///< the user's own word; else the ssh configuration's, else strict
+    std::optional<plan::HostKey> host_key;  ///< the user's own word; else the ssh configuration's, else strict
     /// What of the ssh configuration is not heeded, each once, from threads of this, and never after close(). May be
     /// empty.
     std::function<void(const std::string&)> note;
@@ -24,7 +24,7 @@ class Ssh : public Transport {
   explicit Ssh(Settings settings);
   ~Ssh() override;
 
-  Result<Opened> open(const plan::Host& host) override;
+  Result<Connection> open(const plan::Host& host) override;
   /// Once the streams are closed. Ends connections that do not end by themselves; takes 1.5 s at most, however many.
   void close() override;
 

@@ -12,7 +12,7 @@
 namespace dlaunch::transport {
 
 /// Why a way to a host ended before its agent did, as far as the transport itself knows.
-struct WayEnd {
+struct Disconnect {
   /// When a new attempt may help: never; once the host is up (--wait-hosts); soon, by itself (a throttling sshd).
   enum class Retry { never, when_up, soon };
   std::string what;  ///< "cannot connect to 10.0.0.3 port 22": the phase, named for the user; empty: not known
@@ -21,13 +21,14 @@ struct WayEnd {
   Retry retry = Retry::never;
 };
 
-struct Opened {
+struct Connection {
   sys::Fd stream;               ///< both ways; it ends when the agent does
   bool passes_fds = false;      ///< a unix socket to an agent on this machine: descriptors can come along
   bool bootstrap = false;       ///< there is a shell at the other end, which must become an agent first (bootstrap.h)
   std::string agent_path = {};  ///< with bootstrap: an agent installed there; empty: it brings its own
   sys::Fd errors = {};          ///< what the way there says for itself (ssh's stderr); may be none
-  std::function<WayEnd()> way_end = {};  ///< asked for once the stream has ended; empty: the transport cannot know
+  std::function<Disconnect()> disconnect =
+      {};  ///< asked for once the stream has ended; empty: the transport cannot know
   /// Waits until all that was written to the stream has left this process; empty: it has as soon as it was written.
   /// False when the time is over first.
   std::function<bool(std::chrono::steady_clock::time_point deadline)> passed_on_by = {};
@@ -37,7 +38,7 @@ class Transport {
  public:
   virtual ~Transport() = default;
   /// Starts an agent on the host. Does not wait for it to answer.
-  virtual Result<Opened> open(const plan::Host& host) = 0;
+  virtual Result<Connection> open(const plan::Host& host) = 0;
   /// After the job: waits for what open() started to be gone, each wait bounded.
   virtual void close() = 0;
 };

@@ -1,4 +1,5 @@
 #include "wire/archive.h"
+#include "base/try.h"
 
 #include <algorithm>
 
@@ -51,7 +52,7 @@ void append_item(const ArchiveItem& item, std::string& archive) {
 Result<void> ArchiveReader::feed(std::string_view bytes) {
   while (!bytes.empty()) {
     if (in_content_) {
-      if (auto ok = take_content(bytes); !ok) return ok;
+      TRY(take_content(bytes));
       continue;
     }
     const size_t name_size =
@@ -61,7 +62,7 @@ Result<void> ArchiveReader::feed(std::string_view bytes) {
     head_ += bytes.substr(0, take);
     bytes.remove_prefix(take);
     if (head_.size() > kHeadSize && head_.size() == kHeadSize + name_size) {
-      if (auto ok = begin_item(); !ok) return ok;
+      TRY(begin_item());
     } else if (take == 0) {
       return broken();  // a name of no bytes
     }
@@ -84,7 +85,7 @@ Result<void> ArchiveReader::begin_item() {
   head_.clear();
   left_ = item.size;
   in_content_ = left_ > 0;
-  if (auto ok = handlers_.begin(item); !ok) return ok;
+  TRY(handlers_.begin(item));
   return in_content_ ? Result<void>{} : handlers_.end();
 }
 
@@ -92,7 +93,7 @@ Result<void> ArchiveReader::take_content(std::string_view& bytes) {
   const std::string_view part = bytes.substr(0, static_cast<size_t>(std::min<std::uint64_t>(bytes.size(), left_)));
   bytes.remove_prefix(part.size());
   left_ -= part.size();
-  if (auto ok = handlers_.content(part); !ok) return ok;
+  TRY(handlers_.content(part));
   if (left_ > 0) return {};
   in_content_ = false;
   return handlers_.end();

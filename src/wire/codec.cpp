@@ -56,6 +56,11 @@ class Encoder {
     (*this)(static_cast<std::uint32_t>(text.size()));
     out_ += text;
   }
+  template <class... T>
+    requires(sizeof...(T) > 1)
+  void operator()(const T&... fields) {
+    ((*this)(fields), ...);
+  }
   template <class T>
   void operator()(const std::vector<T>& list) {
     if (list.size() > kMaxListItems) throw std::length_error("wire::encode: list over kMaxListItems");
@@ -85,6 +90,11 @@ class Reader {
     std::uint32_t size = 0;
     (*this)(size);
     text = take(size);
+  }
+  template <class... T>
+    requires(sizeof...(T) > 1)
+  void operator()(T&... fields) {
+    ((*this)(fields), ...);
   }
   template <class T>
   void operator()(std::vector<T>& list) {

@@ -39,9 +39,9 @@ constexpr int kTurns = 4;  // of the loop, until all that a message causes has h
 /// What may be sent. File's names and the names of shared memory come from text without '/' and '.' (Input).
 using Harmless =
     std::variant<wire::Setup, wire::Layout, wire::Program, wire::Stdin, wire::Credit, wire::WindowSize, wire::Pause,
-                 wire::Signal, wire::Finish, wire::File, wire::MpiWorld, wire::Shared, wire::NameAnswer,
+                 wire::Signal, wire::Finish, wire::JobFile, wire::MpiWorld, wire::FenceOut, wire::NameAnswer,
                  wire::SpawnAnswer, wire::PmixShared, wire::PmixModexAsk, wire::PmixWorld, wire::PmixEvent,
-                 wire::PmixAnswer, wire::Ping, wire::Hello, wire::Started, wire::Clean, wire::Fence>;
+                 wire::PmixAnswer, wire::Ping, wire::Hello, wire::Started, wire::Clean, wire::FenceIn>;
 
 class Run {
  public:

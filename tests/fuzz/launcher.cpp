@@ -58,13 +58,13 @@ class Agents : public transport::Transport {
  public:
   explicit Agents(const plan::Plan& plan) : plan_(plan), first_ranks_(static_cast<int>(plan.ranks.size())) {}
 
-  Result<transport::Opened> open(const plan::Host& host) override {
+  Result<transport::Connection> open(const plan::Host& host) override {
     const bool planned = std::ranges::any_of(plan_.hosts, [&](const auto& one) { return one.host.name == host.name; });
     require(planned || host.name == kSpare);
     auto [ours, launchers] = sys::make_socketpair();
     sys::set_nonblocking(ours.get());
     agents_.push_back({std::move(ours), wire::Decoder(wire::Sender::launcher)});
-    return transport::Opened{.stream = std::move(launchers)};
+    return transport::Connection{.stream = std::move(launchers)};
   }
   void close() override {}
 
@@ -134,8 +134,8 @@ class Run {
     constexpr std::array kMpi{plan::Mpi::none, plan::Mpi::pmi1, plan::Mpi::pmix, plan::Mpi::automatic};
     plan::Plan plan = plan_of(1 + first % 3, kMpi[first / 4 % kMpi.size()]);
     greet_ = first / 16;
-    launcher::Settings settings;
-    settings.stdin_target.kind = launcher::StdinTarget::Kind::none;
+    launcher::LauncherSettings settings;
+    settings.stdin_target.kind = plan::StdinTarget::Kind::none;
     job::Policy policy;
     settings.grace = policy.grace = std::chrono::milliseconds(0);
     const sys::Fd null(::open("/dev/null", O_WRONLY | O_CLOEXEC));

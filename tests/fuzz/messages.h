@@ -49,6 +49,11 @@ class Filler {
  public:
   explicit Filler(Input& input) : input_(input) {}
 
+  template <class... T>
+    requires(sizeof...(T) > 1)
+  void operator()(T&... fields) {
+    ((*this)(fields), ...);
+  }
   template <class T>
   void operator()(T& value) {
     const std::uint8_t byte = input_.byte();

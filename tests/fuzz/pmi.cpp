@@ -98,7 +98,7 @@ class Host {
     take(server_.shared(gather.pairs, true, !gather.gone.empty()));
   }
 
-  pmi::Server server_;
+  pmi::PmiServer server_;
   std::set<std::uint32_t> closed_;
   std::set<std::uint32_t> in_frames_;
 };

@@ -65,7 +65,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, size_t size) {
     (void)check_file_name("hccl_8p_01234567_10.0.0.1.json", &*reading.table);
     (void)assignment_of(*reading.table);
   }
-  for (const ranktable::Finding& finding : reading.findings)
+  for (const ranktable::TableFinding& finding : reading.findings)
     require(finding.path.starts_with("$") && finding.line > 0 && finding.column > 0 && !finding.what.empty());
   const bool good = !any_broken(reading.findings);
   if (good) check_assignment(*reading.table);

@@ -37,8 +37,8 @@ std::map<std::string, std::string> read_input(std::string_view text) {
   return files;
 }
 
-ssh::Surroundings surroundings_of(const std::map<std::string, std::string>& files) {
-  ssh::Surroundings here;
+ssh::SshContext surroundings_of(const std::map<std::string, std::string>& files) {
+  ssh::SshContext here;
   here.home = "/home/u";
   here.user = "u";
   here.host_name = "head.example.org";
@@ -65,7 +65,7 @@ void check_error(const Error& error) {
   require(error.exit_code == kExitRefused && !error.where.empty() && !error.what.empty());
 }
 
-void check(const ssh::Config& config, const std::string& host, const ssh::Said& said, const ssh::Surroundings& here) {
+void check(const ssh::Config& config, const std::string& host, const ssh::Said& said, const ssh::SshContext& here) {
   const auto resolved = config.resolve(host, said, here);
   if (!resolved) return check_error(resolved.error());
   require(resolved->port > 0 && resolved->port < 65536 && !resolved->user.empty());
@@ -80,7 +80,7 @@ void check(const ssh::Config& config, const std::string& host, const ssh::Said& 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto files = read_input(text);
-  const ssh::Surroundings here = surroundings_of(files);
+  const ssh::SshContext here = surroundings_of(files);
   const auto config = ssh::Config::read(ssh::Config::usual_paths(here), here);
   if (!config) check_error(config.error());
   for (const char* host : {"node1", "node2.example.org", "::1"}) {

@@ -60,7 +60,7 @@ std::pair<std::uint32_t, string> begin_pmix(Peer& link) {
 /// When it is told to.
 void end_well(Peer& link, std::uint32_t rank) {
   link.expect<wire::Signal>();
-  for (const std::uint8_t stream : kStreams) link.send(wire::Output{rank, stream, 1, {}});
+  for (const std::uint8_t stream : kStreams) link.send(wire::OutputData{rank, stream, 1, {}});
   link.send(wire::Ended{rank, 15, false, 20});
   link.expect<wire::Finish>();
   link.send(wire::Clean{});
@@ -93,7 +93,7 @@ void flood_output(Peer& link, size_t piece, size_t all) {
   const std::uint32_t rank = begin(link);
   string frames;
   for (size_t sent = 0; sent < all; sent += piece) {
-    wire::encode(wire::Output{rank, 1, static_cast<std::int64_t>(sent), string(piece, 'x')}, frames);
+    wire::encode(wire::OutputData{rank, 1, static_cast<std::int64_t>(sent), string(piece, 'x')}, frames);
     if (frames.size() < kMebi / 4) continue;
     link.send_bytes(frames);
     frames.clear();
@@ -103,10 +103,10 @@ void flood_output(Peer& link, size_t piece, size_t all) {
   finale(link);
 }
 
-void survey(Peer& link, const std::function<void(wire::Facts&)>& lie) {
+void survey(Peer& link, const std::function<void(wire::HostInfo&)>& lie) {
   hello(link);
-  link.expect<wire::Survey>();
-  wire::Facts facts;
+  link.expect<wire::QueryHost>();
+  wire::HostInfo facts;
   facts.time_ns = 10;
   facts.cpus = 2;
   lie(facts);
@@ -141,7 +141,7 @@ const std::map<string, Act>& acts() {
       {"silent_to_finish",
        [](Peer& l) {
          const std::uint32_t rank = begin(l);
-         for (const std::uint8_t stream : kStreams) l.send(wire::Output{rank, stream, 1, {}});
+         for (const std::uint8_t stream : kStreams) l.send(wire::OutputData{rank, stream, 1, {}});
          l.send(wire::Ended{rank, 0, false, 20});
          l.until_gone();
        }},
@@ -154,18 +154,18 @@ const std::map<string, Act>& acts() {
       {"started_of_another_host", [](Peer& l) { begin(l), l.send(wire::Started{1, 1, 1, 0, {}}), l.until_gone(); }},
       {"ended_of_nobody", [](Peer& l) { begin(l), l.send(wire::Ended{kHuge, 0, false, 1}), l.until_gone(); }},
       {"clean_unasked", [](Peer& l) { begin(l), l.send(wire::Clean{}), l.until_gone(); }},
-      {"facts_unasked", [](Peer& l) { begin(l), l.send(wire::Facts{}), finale(l); }},
+      {"facts_unasked", [](Peer& l) { begin(l), l.send(wire::HostInfo{}), finale(l); }},
       {"prepared_unasked", [](Peer& l) { begin(l), l.send(wire::Prepared{}), l.until_gone(); }},
       {"stage_credit_unasked", [](Peer& l) { begin(l), l.send(wire::StageCredit{kHuge}), l.until_gone(); }},
-      {"a_stream_that_is_none", [](Peer& l) { l.send(wire::Output{begin(l), 9, 1, "x"}), l.until_gone(); }},
+      {"a_stream_that_is_none", [](Peer& l) { l.send(wire::OutputData{begin(l), 9, 1, "x"}), l.until_gone(); }},
       {"descriptors_over_exec",
        [](Peer& l) { hello(l), l.send(wire::Started{l.expect<wire::Spawn>().rank, 1, 1, 3, {}}), l.until_gone(); }},
       {"strange_times",
        [](Peer& l) {
          const std::uint32_t rank = begin(l);
-         l.send(wire::Output{rank, 1, std::numeric_limits<std::int64_t>::min(), "x\n"});
-         l.send(wire::Output{rank, 1, std::numeric_limits<std::int64_t>::max(), "y\n"});
-         for (const std::uint8_t stream : kStreams) l.send(wire::Output{rank, stream, 1, {}});
+         l.send(wire::OutputData{rank, 1, std::numeric_limits<std::int64_t>::min(), "x\n"});
+         l.send(wire::OutputData{rank, 1, std::numeric_limits<std::int64_t>::max(), "y\n"});
+         for (const std::uint8_t stream : kStreams) l.send(wire::OutputData{rank, stream, 1, {}});
          l.send(wire::Ended{rank, 0x7f, true, std::numeric_limits<std::int64_t>::min(), true});
          finale(l);
        }},
@@ -175,17 +175,17 @@ const std::map<string, Act>& acts() {
       {"output_after_its_end",
        [](Peer& l) {
          const std::uint32_t rank = begin(l);
-         l.send(wire::Output{rank, 1, 1, string(wire::kMaxOutput, 'x')});
-         for (int i = 0; i < 100000; ++i) l.send(wire::Output{rank, 2, 1, {}});
+         l.send(wire::OutputData{rank, 1, 1, string(wire::kMaxOutput, 'x')});
+         for (int i = 0; i < 100000; ++i) l.send(wire::OutputData{rank, 2, 1, {}});
          finale(l);
        }},
       {"stdin_credit", [](Peer& l) { l.send(wire::Credit{begin(l), 0, kHuge}), l.until_gone(); }},
       {"output_credit", [](Peer& l) { l.send(wire::Credit{begin(l), 1, kHuge}), l.until_gone(); }},
       // ---- what it says of itself ----
-      {"cpus_4e9", [](Peer& l) { survey(l, [](wire::Facts& f) { f.cpus = kHuge; }); }},
+      {"cpus_4e9", [](Peer& l) { survey(l, [](wire::HostInfo& f) { f.cpus = kHuge; }); }},
       {"a_million_devices",
-       [](Peer& l) { survey(l, [](wire::Facts& f) { f.device_kind = 1, f.devices.resize(1000000); }); }},
-      {"answers_nobody_asked", [](Peer& l) { survey(l, [](wire::Facts& f) { f.addresses.resize(100000); }); }},
+       [](Peer& l) { survey(l, [](wire::HostInfo& f) { f.device_kind = 1, f.devices.resize(1000000); }); }},
+      {"answers_nobody_asked", [](Peer& l) { survey(l, [](wire::HostInfo& f) { f.addresses.resize(100000); }); }},
       {"logs_without_end",
        [](Peer& l) {
          begin(l);
@@ -198,7 +198,7 @@ const std::map<string, Act>& acts() {
          l.send(wire::Hello{wire::kVersion, kEscapes, kEscapes, 1, 5, kEscapes});
          const std::uint32_t rank = l.expect<wire::Spawn>().rank;
          for (const std::uint8_t level : kLevels) l.send(wire::Log{level, kEscapes});
-         l.send(wire::NotStarted{rank, 2, kEscapes, 1});
+         l.send(wire::SpawnFailed{rank, 2, kEscapes, 1});
          l.expect<wire::Finish>();
          l.send(wire::Clean{{kEscapes}});
          l.until_gone();
@@ -227,15 +227,15 @@ const std::map<string, Act>& acts() {
          finale(l);
        }},
       // ---- MPI ----
-      {"abort", [](Peer& l) { l.send(wire::Aborted{begin(l), 1, 1}), l.until_gone(); }},
-      {"fence", [](Peer& l) { begin(l), l.send(wire::Fence{}), l.until_gone(); }},
+      {"abort", [](Peer& l) { l.send(wire::MpiAbort{begin(l), 1, 1}), l.until_gone(); }},
+      {"fence", [](Peer& l) { begin(l), l.send(wire::FenceIn{}), l.until_gone(); }},
       {"fence_of_9_mib",
        [](Peer& l) {
-         begin(l), l.send(wire::Fence{1, {"k", string(8 * kMebi + kMebi / 2, 'x')}, {}}), l.until_gone();
+         begin(l), l.send(wire::FenceIn{1, {"k", string(8 * kMebi + kMebi / 2, 'x')}, {}}), l.until_gone();
        }},
-      {"fence_twice", [](Peer& l) { begin(l), l.send(wire::Fence{}), l.send(wire::Fence{}), l.until_gone(); }},
-      {"fence_of_no_world", [](Peer& l) { begin(l), l.send(wire::Fence{kHuge, {}, {}}), l.until_gone(); }},
-      {"fence_without_others_ranks", [](Peer& l) { begin(l), l.send(wire::Fence{1, {}, {1}}), l.until_gone(); }},
+      {"fence_twice", [](Peer& l) { begin(l), l.send(wire::FenceIn{}), l.send(wire::FenceIn{}), l.until_gone(); }},
+      {"fence_of_no_world", [](Peer& l) { begin(l), l.send(wire::FenceIn{kHuge, {}, {}}), l.until_gone(); }},
+      {"fence_without_others_ranks", [](Peer& l) { begin(l), l.send(wire::FenceIn{1, {}, {1}}), l.until_gone(); }},
       {"names",
        [](Peer& l) {
          const std::uint32_t rank = begin(l);

@@ -101,7 +101,7 @@ const std::map<string, Act>& acts() {
       {"mpi_that_nobody_asked_for",
        [](Peer& l) {
          begin(l, 60000);
-         l.send(wire::Shared{kHuge, {"k", "v"}, true, false});
+         l.send(wire::FenceOut{kHuge, {"k", "v"}, true, false});
          l.send(wire::NameAnswer{0, true, string(kMebi, 'x')});
          l.send(wire::SpawnAnswer{kHuge, true, 2, "s"});
          l.send(wire::PmixShared{0, "members", string(kMebi, 'x'), true, 0});

@@ -1,4 +1,4 @@
-// Server's groups: constructed by all hosts together, and taken apart again.
+// PmixServer's groups: constructed by all hosts together, and taken apart again.
 #include <pmix.h>
 
 #include <algorithm>
@@ -15,12 +15,12 @@ void release(void* infos) { delete static_cast<Infos*>(infos); }
 
 }  // namespace
 
-void Server::construct(std::string members, std::string data, Group waits) {
+void PmixServer::construct(std::string members, std::string data, Group waits) {
   collect(kConstructGroup, std::move(members), write_group_part({next_group_, std::move(data)}), std::move(waits));
 }
 
 /// Or taken apart: about that there is nothing to tell.
-void Server::constructed(const wire::PmixShared& shared, Gathering done) {
+void PmixServer::constructed(const wire::PmixShared& shared, Gathering done) {
   auto& group = std::get<Group>(done.waits);
   if (shared.kind != kConstructGroup || shared.status != PMIX_SUCCESS) return refuse(group, shared.status);
   auto whole = join_group_parts(done.data);

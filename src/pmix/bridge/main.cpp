@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "link/link.h"
+#include "pmix/bridge/connection_proxy.h"
 #include "pmix/bridge/server.h"
-#include "pmix/bridge/shuttle.h"
 #include "pmix/states.h"
 
 namespace dlaunch::pmix {
@@ -43,7 +43,7 @@ class Bridge {
     auto kept = std::make_shared<sys::Fd>(std::move(listener));
     server_->start(start, [this, kept, space = start.space](const Result<void>& known) {
       if (!known) return give_up(known.error());
-      shuttle_ ? shuttle_->look_again() : open(std::move(*kept), space);
+      proxy_ ? proxy_->retry_pending() : open(std::move(*kept), space);
     });
   }
 
@@ -51,8 +51,7 @@ class Bridge {
   void open(sys::Fd listener, const std::string& space) {
     const auto port = server_->port();
     if (!port) return give_up(port.error());
-    shuttle_.emplace(io_, std::move(listener), *port, space,
-                     [this](std::string_view of) { return server_->knows(of); });
+    proxy_.emplace(io_, std::move(listener), *port, space, [this](std::string_view of) { return server_->knows(of); });
     link_.send(wire::Ping{});
   }
 
@@ -82,8 +81,8 @@ class Bridge {
   asio::io_context& io_;
   link::Link link_;
   std::optional<States> states_;
-  std::optional<Server> server_;
-  std::optional<Shuttle> shuttle_;
+  std::optional<PmixServer> server_;
+  std::optional<ConnectionProxy> proxy_;
 };
 
 /// Of a launcher around us, or a user's for his programs: this server is none of theirs.

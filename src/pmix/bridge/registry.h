@@ -1,5 +1,5 @@
 // The worlds that libpmix's server knows: each is told to it with those of its ranks that run here, before a client of
-// it may come. Owned by the Server; loop and server must outlive it, and it lives as long as libpmix calls.
+// it may come. Owned by the PmixServer; loop and server must outlive it, and it lives as long as libpmix calls.
 #pragma once
 
 #include <pmix_server.h>

@@ -22,13 +22,13 @@
 namespace dlaunch::pmix {
 namespace {
 
-static_assert(static_cast<int>(Status::failed) == PMIX_ERROR);
-static_assert(static_cast<int>(Status::unreachable) == PMIX_ERR_UNREACH);
-static_assert(static_cast<int>(Status::bad_parameter) == PMIX_ERR_BAD_PARAM);
-static_assert(static_cast<int>(Status::out_of_memory) == PMIX_ERR_NOMEM);
-static_assert(static_cast<int>(Status::not_found) == PMIX_ERR_NOT_FOUND);
-static_assert(static_cast<int>(Status::not_supported) == PMIX_ERR_NOT_SUPPORTED);
-static_assert(static_cast<int>(Status::duplicate_key) == PMIX_ERR_DUPLICATE_KEY);
+static_assert(static_cast<int>(PmixStatus::failed) == PMIX_ERROR);
+static_assert(static_cast<int>(PmixStatus::unreachable) == PMIX_ERR_UNREACH);
+static_assert(static_cast<int>(PmixStatus::bad_parameter) == PMIX_ERR_BAD_PARAM);
+static_assert(static_cast<int>(PmixStatus::out_of_memory) == PMIX_ERR_NOMEM);
+static_assert(static_cast<int>(PmixStatus::not_found) == PMIX_ERR_NOT_FOUND);
+static_assert(static_cast<int>(PmixStatus::not_supported) == PMIX_ERR_NOT_SUPPORTED);
+static_assert(static_cast<int>(PmixStatus::duplicate_key) == PMIX_ERR_DUPLICATE_KEY);
 static_assert(kAllRanks != PMIX_RANK_WILDCARD);
 
 void release(void* text) { delete static_cast<std::string*>(text); }
@@ -41,16 +41,17 @@ void give(pmix_modex_cbfunc_t call, void* data, int status, std::string bytes) {
 
 }  // namespace
 
-Server::Server(asio::io_context& io, States& states, Send send) : io_(io), states_(states), send_(std::move(send)) {
+PmixServer::PmixServer(asio::io_context& io, States& states, Send send)
+    : io_(io), states_(states), send_(std::move(send)) {
   Upcalls::the_server = this;
 }
 
-Server::~Server() {
+PmixServer::~PmixServer() {
   if (started_) PMIx_server_finalize();
   Upcalls::the_server = nullptr;
 }
 
-void Server::start(const wire::PmixStart& start, std::function<void(Result<void>)> ready) {
+void PmixServer::start(const wire::PmixStart& start, std::function<void(Result<void>)> ready) {
   space_ = start.space;
   // A later libpmix than we were compiled with has more calls at its end, and reads them: version 5 does.
   static struct {
@@ -85,11 +86,11 @@ void Server::start(const wire::PmixStart& start, std::function<void(Result<void>
   registry_.emplace(io_, start, [ready = std::move(ready)](Result<void> result) { ready(std::move(result)); });
 }
 
-void Server::add(const wire::PmixWorld& world) {
+void PmixServer::add(const wire::PmixWorld& world) {
   if (registry_) registry_->add(world);
 }
 
-Result<std::uint16_t> Server::port() const {
+Result<std::uint16_t> PmixServer::port() const {
   pmix_proc_t proc;
   PMIX_LOAD_PROCID(&proc, space_.c_str(), 0);
   char** words = nullptr;
@@ -107,18 +108,21 @@ Result<std::uint16_t> Server::port() const {
   return port;
 }
 
-void Server::refuse(const Op& op, int status) {
+void PmixServer::refuse(const Op& op, int status) {
   if (op.call) op.call(status, op.data);
 }
-void Server::refuse(const Modex& modex, int status) { give(modex.call, modex.data, status, {}); }
-void Server::refuse(const Lookup& lookup, int status) { lookup.call(status, nullptr, 0, lookup.data); }
-void Server::refuse(const Group& group, int status) { group.call(status, nullptr, 0, group.data, nullptr, nullptr); }
-void Server::refuse(const Spawn& spawn, int status) {
+void PmixServer::refuse(const Modex& modex, int status) { give(modex.call, modex.data, status, {}); }
+void PmixServer::refuse(const Lookup& lookup, int status) { lookup.call(status, nullptr, 0, lookup.data); }
+void PmixServer::refuse(const Group& group, int status) {
+  group.call(status, nullptr, 0, group.data, nullptr, nullptr);
+}
+void PmixServer::refuse(const Spawn& spawn, int status) {
   pmix_nspace_t none{};
   spawn.call(status, none, spawn.data);
 }
 
-void Server::collect(std::uint8_t kind, std::string members, std::string data, std::variant<Op, Modex, Group> waits) {
+void PmixServer::collect(std::uint8_t kind, std::string members, std::string data,
+                         std::variant<Op, Modex, Group> waits) {
   const auto refused = [&](int status) { std::visit([&](const auto& each) { refuse(each, status); }, waits); };
   if (data.size() > kMaxPart || members.size() > kMaxMembers) {
     send_(wire::Log{wire::Log::kWarning, "the ranks here put " + std::to_string(data.size()) +
@@ -130,7 +134,7 @@ void Server::collect(std::uint8_t kind, std::string members, std::string data, s
   send_(wire::PmixCollect{kind, std::move(members), std::move(data)});
 }
 
-void Server::shared(wire::PmixShared&& shared) {
+void PmixServer::shared(wire::PmixShared&& shared) {
   const auto found = gatherings_.find({shared.kind, shared.members});
   if (found == gatherings_.end()) return;
   found->second.data += shared.data;
@@ -146,13 +150,13 @@ void Server::shared(wire::PmixShared&& shared) {
   give(modex.call, modex.data, shared.status, done.data);
 }
 
-void Server::want(const pmix_proc_t& of, Modex waits) {
+void PmixServer::want(const pmix_proc_t& of, Modex waits) {
   const std::uint32_t id = next_++;
   waiting_.emplace(id, waits);
   send_(wire::PmixWant{id, of.nspace, of.rank});
 }
 
-void Server::names(const pmix_proc_t& who, wire::PmixNames asked, std::variant<Op, Lookup> waits) {
+void PmixServer::names(const pmix_proc_t& who, wire::PmixNames asked, std::variant<Op, Lookup> waits) {
   const auto id = registry_->id_of(who);
   if (!id) return std::visit([](const auto& each) { refuse(each, PMIX_ERR_NOT_FOUND); }, waits);
   asked.id = next_++;
@@ -162,7 +166,7 @@ void Server::names(const pmix_proc_t& who, wire::PmixNames asked, std::variant<O
   send_(asked);
 }
 
-void Server::answer(wire::PmixAnswer&& answer) {
+void PmixServer::answer(wire::PmixAnswer&& answer) {
   const auto at = waiting_.find(answer.id);
   if (at == waiting_.end()) return;
   const auto waits = at->second;
@@ -180,7 +184,7 @@ void Server::answer(wire::PmixAnswer&& answer) {
   }
 }
 
-void Server::found(const wire::PmixAnswer& answer, const Lookup& waits) const {
+void PmixServer::found(const wire::PmixAnswer& answer, const Lookup& waits) const {
   const size_t count = std::min(answer.found.size() / 3, answer.owners.size());
   pmix_pdata_t* list = nullptr;
   if (count > 0) PMIX_PDATA_CREATE(list, count);
@@ -194,7 +198,7 @@ void Server::found(const wire::PmixAnswer& answer, const Lookup& waits) const {
   if (list) PMIX_PDATA_FREE(list, count);
 }
 
-void Server::spawn(const pmix_proc_t& who, wire::SpawnAsk ask, Spawn waits) {
+void PmixServer::spawn(const pmix_proc_t& who, wire::SpawnAsk ask, Spawn waits) {
   const auto id = registry_->id_of(who);
   if (!id) return refuse(waits, PMIX_ERR_NOT_FOUND);
   ask.rank = *id;
@@ -205,13 +209,13 @@ void Server::spawn(const pmix_proc_t& who, wire::SpawnAsk ask, Spawn waits) {
   send_(ask);
 }
 
-void Server::abort(std::uint32_t id, int code, Op waits) {
+void PmixServer::abort(std::uint32_t id, int code, Op waits) {
   states_.set(id, State::left);
-  send_(wire::Aborted{id, static_cast<std::uint32_t>(code) & 0xffu, sys::wall_ns()});
+  send_(wire::MpiAbort{id, static_cast<std::uint32_t>(code) & 0xffu, sys::wall_ns()});
   if (waits.call) waits.call(PMIX_SUCCESS, waits.data);
 }
 
-void Server::happened(const wire::PmixEvent& event) {
+void PmixServer::happened(const wire::PmixEvent& event) {
   pmix_proc_t source;
   PMIX_LOAD_PROCID(&source, event.space.c_str(), event.of);
   auto* infos = new Unpacked(event.infos);  // event_told has it, where it is called
@@ -220,7 +224,7 @@ void Server::happened(const wire::PmixEvent& event) {
   if (status != PMIX_SUCCESS) delete infos;
 }
 
-void Server::modex_asked(const wire::PmixModexAsk& asked) {
+void PmixServer::modex_asked(const wire::PmixModexAsk& asked) {
   pmix_proc_t proc;
   PMIX_LOAD_PROCID(&proc, asked.space.c_str(), asked.of);
   auto* id = new std::uint32_t(asked.id);  // modex_ready has it, where it is called

@@ -31,11 +31,11 @@ inline constexpr std::uint8_t kConstructGroup = 3;
 inline constexpr std::uint8_t kDestructGroup = 4;
 inline constexpr std::uint64_t kFirstGroup = 1u << 16;  ///< Open MPI has small numbers of its own
 
-class Server {
+class PmixServer {
  public:
   using Send = std::function<void(const wire::Message&)>;
-  Server(asio::io_context& io, States& states, Send send);
-  ~Server();
+  PmixServer(asio::io_context& io, States& states, Send send);
+  ~PmixServer();
 
   /// Starts libpmix. `ready`: another world is known to it; or why it can serve no longer, or never could.
   void start(const wire::PmixStart& start, std::function<void(Result<void>)> ready);

@@ -21,8 +21,8 @@ namespace dlaunch::pmix {
 inline constexpr size_t kMaxValue = 1u << 20;  ///< bytes of what is published at once
 inline constexpr size_t kMaxEvent = 64u << 10;
 
-struct Server::Upcalls {
-  static inline Server* the_server = nullptr;  // libpmix's calls say nothing of whose they are
+struct PmixServer::Upcalls {
+  static inline PmixServer* the_server = nullptr;  // libpmix's calls say nothing of whose they are
 
   static const pmix_info_t* find_info(const pmix_info_t* infos, size_t count, std::string_view key) {
     const auto* found = std::find_if(infos, infos + count, [&](const pmix_info_t& info) { return key == info.key; });

@@ -82,7 +82,7 @@ std::vector<std::string> environment_of(char** words) {
 }  // namespace
 
 std::string members_of(const pmix_proc_t* processes, size_t count) {
-  std::vector<Process> members;
+  std::vector<ProcId> members;
   for (size_t i = 0; i < count; ++i) {
     const pmix_proc_t& each = processes[i];
     members.push_back({each.nspace, each.rank == PMIX_RANK_WILDCARD ? kAllRanks : each.rank});

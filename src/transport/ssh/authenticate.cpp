@@ -31,10 +31,10 @@ void add(string& list, const string& item) { list += (list.empty() ? "" : ", ") 
 
 class Login {
  public:
-  explicit Login(const Connection& connection)
+  explicit Login(const SshConnection& connection)
       : connection_(connection), lib_(connection.lib), session_(connection.session), route_(connection.route) {}
 
-  std::optional<WayEnd> run() {
+  std::optional<Disconnect> run() {
     if (ended(asked([&] { return lib_.ssh_userauth_none(session_, nullptr); }))) return end_;
     if (!route_.public_keys) return refused("the ssh configuration allows no public keys");
     if (!wants(SSH_AUTH_METHOD_PUBLICKEY)) return not_ours("the host takes no public key, but " + offered(" or "));
@@ -54,7 +54,7 @@ class Login {
     const string why = lib_.ssh_get_error(session_);
     end_ = refused(why);
     // Without a word from sshd its process has ended, maybe with the host, and the next one may do better.
-    if (!why.starts_with(kWordOfSshd)) end_->retry = WayEnd::Retry::soon;
+    if (!why.starts_with(kWordOfSshd)) end_->retry = Disconnect::Retry::soon;
     return true;
   }
 
@@ -79,9 +79,9 @@ class Login {
     return true;
   }
 
-  WayEnd half_way() const { return not_ours(accepted_ + " was accepted; the host also wants " + offered(" or ")); }
+  Disconnect half_way() const { return not_ours(accepted_ + " was accepted; the host also wants " + offered(" or ")); }
 
-  WayEnd not_ours(const string& why) const { return {"cannot log in as " + route_.user, why, kByHand}; }
+  Disconnect not_ours(const string& why) const { return {"cannot log in as " + route_.user, why, kByHand}; }
 
   int asked(const std::function<int()>& call) const { return connection_.finish(SSH_AUTH_AGAIN, call); }
 
@@ -189,14 +189,14 @@ class Login {
     return key;
   }
 
-  WayEnd refused(const string& why) const {
+  Disconnect refused(const string& why) const {
     string hint = tried_.empty() ? "no key was tried" : "tried: " + tried_;
     if (!skipped_.empty()) hint += "; not tried: " + skipped_;
     if (why.find("Too many") != string::npos) hint += "; IdentityFile with IdentitiesOnly names the right one";
     return {.what = "cannot log in as " + route_.user, .why = why, .hint = hint};
   }
 
-  const Connection& connection_;
+  const SshConnection& connection_;
   const Library& lib_;
   const ssh_session session_;
   const Route& route_;
@@ -204,11 +204,11 @@ class Login {
   string accepted_;            // by a host that wants more
   string tried_;
   string skipped_;
-  std::optional<WayEnd> end_;
+  std::optional<Disconnect> end_;
 };
 
 }  // namespace
 
-std::optional<WayEnd> authenticate(const Connection& connection) { return Login(connection).run(); }
+std::optional<Disconnect> authenticate(const SshConnection& connection) { return Login(connection).run(); }
 
 }  // namespace dlaunch::transport::ssh

@@ -8,6 +8,6 @@
 namespace dlaunch::transport::ssh {
 
 /// Nothing when the host let us in.
-std::optional<WayEnd> authenticate(const Connection& connection);
+std::optional<Disconnect> authenticate(const SshConnection& connection);
 
 }  // namespace dlaunch::transport::ssh

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/try.h"
 #include "transport/ssh/config_file.h"
 #include "transport/ssh/config_match.h"
 #include "transport/ssh/config_settings.h"
@@ -26,7 +27,7 @@ constexpr string_view kUsualToSsh[] = {"id_rsa",        "id_ecdsa", "id_ecdsa_sk
 /// One look at the configuration for one host.
 class Resolution {
  public:
-  Resolution(const string& host, const Said& said, const Surroundings& surroundings, bool is_answer)
+  Resolution(const string& host, const Said& said, const SshContext& surroundings, bool is_answer)
       : host_(host), surroundings_(surroundings) {
     settings_.is_answer = is_answer;
     settings_.user = said.user;
@@ -38,7 +39,7 @@ class Resolution {
 
   Result<void> read_all(const std::vector<std::shared_ptr<const ConfigFile>>& files) {
     for (const auto& file : files) {
-      if (auto ok = read(*file, Holds::yes); !ok) return ok;
+      TRY(read(*file, Holds::yes));
     }
     return {};
   }
@@ -92,16 +93,15 @@ class Resolution {
     for (const ConfigLine& line : file.lines) {
       if (!settings_.is_answer && !is_keyword(line.keyword)) only_ssh_knows(line, line.keyword);
       if (line.keyword == "host" || line.keyword == "match") {
-        const auto holds = line.keyword == "host" ? host_line(line) : match(line, outer);
-        if (!holds) return fail(holds.error());
-        active = std::min(outer, *holds);
+        const auto holds = TRY(line.keyword == "host" ? host_line(line) : match(line, outer));
+        active = std::min(outer, holds);
         verdicts_ += static_cast<char>('0' + static_cast<int>(active));
       } else if (line.keyword == "include") {
         for (const auto& included : line.included) {
-          if (auto ok = read(*included, active); !ok) return ok;
+          TRY(read(*included, active));
         }
       } else if (active == Holds::yes) {
-        if (auto ok = take_line(settings_, line); !ok) return ok;
+        TRY(take_line(settings_, line));
       }
       host_specific_ = host_specific_ || (active != Holds::no && line.keyword == "hostname");
     }
@@ -114,15 +114,14 @@ class Resolution {
 
   Result<Holds> match(const ConfigLine& line, Holds outer) {
     const auto verdict =
-        match_line(line, {host_name(), host_, settings_.user.empty() ? surroundings_.user : settings_.user,
-                          surroundings_.user, final_pass_});
-    if (!verdict) return fail(verdict.error());
-    wants_final_pass_ = wants_final_pass_ || verdict->wants_final_pass;
-    if (verdict->holds == Holds::unknown && outer != Holds::no) {
-      only_ssh_knows(line, "match " + verdict->unknown);
-      host_specific_ = host_specific_ || verdict->host_specific;
+        TRY(match_line(line, {host_name(), host_, settings_.user.empty() ? surroundings_.user : settings_.user,
+                              surroundings_.user, final_pass_}));
+    wants_final_pass_ = wants_final_pass_ || verdict.wants_final_pass;
+    if (verdict.holds == Holds::unknown && outer != Holds::no) {
+      only_ssh_knows(line, "match " + verdict.unknown);
+      host_specific_ = host_specific_ || verdict.host_specific;
     }
-    return verdict->holds;
+    return verdict.holds;
   }
 
   void only_ssh_knows(const ConfigLine& line, const string& what) { unread_.insert(line.where + ": " + what); }
@@ -185,7 +184,7 @@ class Resolution {
   }
 
   const string& host_;
-  const Surroundings& surroundings_;
+  const SshContext& surroundings_;
   bool final_pass_ = false;
   bool wants_final_pass_ = false;
   bool host_name_is_settled_ = false;
@@ -198,16 +197,15 @@ class Resolution {
 
 }  // namespace
 
-std::vector<ConfigPath> Config::usual_paths(const Surroundings& surroundings) {
+std::vector<ConfigPath> Config::usual_paths(const SshContext& surroundings) {
   return {{surroundings.home + "/.ssh/config", true}, {"/etc/ssh/ssh_config", false}};
 }
 
-Result<Config> Config::read(const std::vector<ConfigPath>& paths, const Surroundings& surroundings) {
+Result<Config> Config::read(const std::vector<ConfigPath>& paths, const SshContext& surroundings) {
   Config config;
   for (const ConfigPath& path : paths) {
-    auto file = parse_config_file(path, surroundings, config.doubtful_);
-    if (!file) return fail(file.error());
-    config.files_.push_back(*std::move(file));
+    auto file = TRY(parse_config_file(path, surroundings, config.doubtful_));
+    config.files_.push_back(std::move(file));
   }
   return config;
 }
@@ -219,10 +217,10 @@ Config Config::of_answer(string_view text, bool shared) {
   return config;
 }
 
-Result<HostConfig> Config::resolve(const string& host, const Said& said, const Surroundings& surroundings) const {
+Result<HostConfig> Config::resolve(const string& host, const Said& said, const SshContext& surroundings) const {
   Resolution resolution(host, said, surroundings, is_answer_);
   do {
-    if (auto ok = resolution.read_all(files_); !ok) return fail(ok.error());
+    TRY(resolution.read_all(files_));
   } while (resolution.begin_final_pass());
   auto config = resolution.result();
   if (!config || doubtful_.empty()) return config;

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "transport/host_key.h"
+#include "plan/request.h"
 #include "transport/ssh/address_family.h"
 #include "transport/ssh/algorithms.h"
 
@@ -26,7 +26,7 @@ struct File {
 };
 
 /// Who asks, from where.
-struct Surroundings {
+struct SshContext {
   std::string home;
   std::string user;
   std::string host_name;  ///< of this machine, for %l and %L
@@ -59,7 +59,7 @@ struct HostConfig {
   std::string proxy_jump;
   std::string proxy_command;
   std::optional<int> connect_timeout;  ///< seconds
-  std::optional<HostKey> host_key;
+  std::optional<plan::HostKey> host_key;
   std::vector<std::string> user_known_hosts;
   std::vector<std::string> global_known_hosts;
   std::string host_key_alias;
@@ -89,13 +89,13 @@ class Config {
  public:
   /// The user's file, then the machine's; one that does not exist is empty. A line that ssh refuses is an error, and
   /// so is a file that others can write.
-  static Result<Config> read(const std::vector<ConfigPath>& paths, const Surroundings& surroundings);
+  static Result<Config> read(const std::vector<ConfigPath>& paths, const SshContext& surroundings);
   /// ~/.ssh/config and /etc/ssh/ssh_config.
-  static std::vector<ConfigPath> usual_paths(const Surroundings& surroundings);
+  static std::vector<ConfigPath> usual_paths(const SshContext& surroundings);
   /// What `ssh -G` printed for one host; `shared`: others have the same but for their names.
   static Config of_answer(std::string_view text, bool shared);
 
-  Result<HostConfig> resolve(const std::string& host, const Said& said, const Surroundings& surroundings) const;
+  Result<HostConfig> resolve(const std::string& host, const Said& said, const SshContext& surroundings) const;
 
  private:
   std::vector<std::shared_ptr<const ConfigFile>> files_;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/try.h"
 #include "transport/ssh/pattern.h"
 
 namespace dlaunch::transport::ssh {
@@ -93,7 +94,7 @@ constexpr unsigned kWritableByGroup = 020;
 /// Of one file and those that it includes.
 class Parser {
  public:
-  Parser(bool users, const Surroundings& surroundings, std::vector<string>& doubtful)
+  Parser(bool users, const SshContext& surroundings, std::vector<string>& doubtful)
       : directory_(users ? surroundings.home + "/.ssh" : "/etc/ssh"),
         surroundings_(surroundings),
         doubtful_(doubtful) {}
@@ -109,12 +110,11 @@ class Parser {
       string_view content = trim(string_view(raw).substr(0, raw.find_last_not_of(" \t\r\f") + 1));
       if (content.starts_with('=')) content = trim(content.substr(1));  // one more blank to ssh; a second ends the line
       if (content.empty() || content.front() == '#' || content.front() == '=') continue;
-      auto line = parse_line(content, path + ":" + std::to_string(number));
-      if (!line) return fail(line.error());
-      if (line->keyword == "include") {
-        if (auto ok = include(*line, depth); !ok) return fail(ok.error());
+      auto line = TRY(parse_line(content, path + ":" + std::to_string(number)));
+      if (line.keyword == "include") {
+        TRY(include(line, depth));
       }
-      file->lines.push_back(*std::move(line));
+      file->lines.push_back(std::move(line));
     }
     return file;
   }
@@ -127,16 +127,15 @@ class Parser {
         if (++included_ > kMostIncluded) return wrong(line.where, "Include", "files include too many others");
         const auto read = surroundings_.read_file(path);
         if (!read) return wrong(line.where, "Include " + path, "it cannot be read");
-        auto file = parse(path, *read, true, depth + 1);
-        if (!file) return fail(file.error());
-        line.included.push_back(*std::move(file));
+        auto file = TRY(parse(path, *read, true, depth + 1));
+        line.included.push_back(std::move(file));
       }
     }
     return {};
   }
 
   const string directory_;
-  const Surroundings& surroundings_;
+  const SshContext& surroundings_;
   std::vector<string>& doubtful_;
   int included_ = 0;
 };
@@ -148,7 +147,7 @@ string expand_home(string_view path, const string& home) {
   return path.starts_with("~/") ? home + string(path.substr(1)) : string(path);
 }
 
-Result<std::shared_ptr<const ConfigFile>> parse_config_file(const ConfigPath& path, const Surroundings& surroundings,
+Result<std::shared_ptr<const ConfigFile>> parse_config_file(const ConfigPath& path, const SshContext& surroundings,
                                                             std::vector<string>& doubtful) {
   const auto read = surroundings.read_file(path.path);
   if (!read) return std::make_shared<ConfigFile>();

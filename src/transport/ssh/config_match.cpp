@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "base/try.h"
 #include "transport/ssh/pattern.h"
 
 namespace dlaunch::transport::ssh {
@@ -74,17 +75,15 @@ bool names_the_host(string_view command) {
 Result<MatchVerdict> match_line(const ConfigLine& line, const MatchSubject& subject) {
   MatchVerdict verdict;
   for (size_t at = 0; at < line.words.size();) {
-    const auto criterion = next_criterion(line, at);
-    if (!criterion) return fail(criterion.error());
-    auto one = judge(line, *criterion, subject);
-    if (!one) return fail(one.error());
-    if (criterion->negated) *one = opposite(*one);
-    if (*one == Holds::unknown) {
-      verdict.unknown = criterion->name;
-      verdict.host_specific = verdict.host_specific || names_the_host(criterion->argument);
+    const auto criterion = TRY(next_criterion(line, at));
+    auto one = TRY(judge(line, criterion, subject));
+    if (criterion.negated) one = opposite(one);
+    if (one == Holds::unknown) {
+      verdict.unknown = criterion.name;
+      verdict.host_specific = verdict.host_specific || names_the_host(criterion.argument);
     }
-    verdict.wants_final_pass = verdict.wants_final_pass || criterion->name == "final";
-    verdict.holds = std::min(verdict.holds, *one);
+    verdict.wants_final_pass = verdict.wants_final_pass || criterion.name == "final";
+    verdict.holds = std::min(verdict.holds, one);
   }
   return verdict;
 }

@@ -175,9 +175,9 @@ class Taker {
 
   Result<void> strictness(const ConfigLine& line) {
     const string value = to_lower(line.words.front());
-    if (value == "yes" || value == "true" || value == "ask") return first(into_.host_key, HostKey::strict);
-    if (value == "no" || value == "false" || value == "off") return first(into_.host_key, HostKey::off);
-    if (value == "accept-new") return first(into_.host_key, HostKey::accept_new);
+    if (value == "yes" || value == "true" || value == "ask") return first(into_.host_key, plan::HostKey::strict);
+    if (value == "no" || value == "false" || value == "off") return first(into_.host_key, plan::HostKey::off);
+    if (value == "accept-new") return first(into_.host_key, plan::HostKey::accept_new);
     return wrong_line(line, "is none of yes, no, off, ask, accept-new");
   }
 

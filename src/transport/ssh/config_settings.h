@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "transport/host_key.h"
+#include "plan/request.h"
 #include "transport/ssh/address_family.h"
 #include "transport/ssh/algorithms.h"
 #include "transport/ssh/config_file.h"
@@ -30,7 +30,7 @@ struct HostSettings {
   std::optional<bool> identities_only;
   std::optional<bool> hash_known;
   std::optional<int> connect_timeout;
-  std::optional<HostKey> host_key;
+  std::optional<plan::HostKey> host_key;
   std::optional<AddressFamily> family;
   std::vector<std::string> identities;
   std::vector<std::string> certificates;

@@ -11,7 +11,7 @@ using std::string;
 
 std::optional<string> value_of(char letter, const Tokens& tokens) {
   const HostConfig& config = tokens.config;
-  const Surroundings& here = tokens.surroundings;
+  const SshContext& here = tokens.surroundings;
   switch (letter) {
     case '%':
       return "%";
@@ -75,7 +75,7 @@ string expand_host_name(std::string_view text, const string& host) {
   return name;
 }
 
-std::optional<string> expand_variables(string text, const Surroundings& surroundings) {
+std::optional<string> expand_variables(string text, const SshContext& surroundings) {
   for (size_t at = 0; (at = text.find("${", at)) != string::npos;) {
     const size_t end = text.find('}', at);
     if (end == string::npos) break;

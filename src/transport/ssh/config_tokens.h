@@ -13,7 +13,7 @@ namespace dlaunch::transport::ssh {
 struct Tokens {
   const std::string& host;   ///< as the user named it
   const HostConfig& config;  ///< HostName, User, Port, ProxyJump and HostKeyAlias are settled
-  const Surroundings& surroundings;
+  const SshContext& surroundings;
 };
 
 /// nullopt when one is not known.
@@ -23,6 +23,6 @@ std::optional<std::string> expand_tokens(std::string_view text, const Tokens& to
 std::string expand_host_name(std::string_view text, const std::string& host);
 
 /// ${NAME}; nullopt when one is not set.
-std::optional<std::string> expand_variables(std::string text, const Surroundings& surroundings);
+std::optional<std::string> expand_variables(std::string text, const SshContext& surroundings);
 
 }  // namespace dlaunch::transport::ssh

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "base/try.h"
 #include "transport/ssh/resolve.h"
 
 namespace dlaunch::transport::ssh {
@@ -120,20 +121,19 @@ std::string hint_for(int error) {
 
 }  // namespace
 
-tl::expected<Connected, WayEnd> connect_to(const Target& target, std::chrono::milliseconds limit, int ended) {
-  auto addresses = resolve(target, Clock::now() + limit, ended);
-  if (!addresses) return tl::unexpected(addresses.error());
+tl::expected<Connected, Disconnect> connect_to(const Target& target, std::chrono::milliseconds limit, int ended) {
+  auto addresses = TRY(resolve(target, Clock::now() + limit, ended));
   Connected connected;
-  const int error = Race(addresses->get(), Clock::now() + limit, ended).run(connected);
+  const int error = Race(addresses.get(), Clock::now() + limit, ended).run(connected);
   if (error == 0) {
     prepare(connected.socket.get());
     return connected;
   }
-  return tl::unexpected(WayEnd{
+  return tl::unexpected(Disconnect{
       .what = "cannot connect to " + (target.renamed ? target.name + " " : "") + "port " + std::to_string(target.port),
       .why = std::strerror(error),
       .hint = hint_for(error),
-      .retry = WayEnd::Retry::when_up});
+      .retry = Disconnect::Retry::when_up});
 }
 
 }  // namespace dlaunch::transport::ssh

@@ -24,6 +24,6 @@ struct Target {
 };
 
 /// Both phases, name and connection, may take `limit`.
-tl::expected<Connected, WayEnd> connect_to(const Target& target, std::chrono::milliseconds limit, int ended);
+tl::expected<Connected, Disconnect> connect_to(const Target& target, std::chrono::milliseconds limit, int ended);
 
 }  // namespace dlaunch::transport::ssh

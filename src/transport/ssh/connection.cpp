@@ -4,7 +4,7 @@
 
 namespace dlaunch::transport::ssh {
 
-int Connection::finish(int again, const std::function<int()>& call) const {
+int SshConnection::finish(int again, const std::function<int()>& call) const {
   for (;;) {
     const int answer = call();
     if (answer != again) return answer;

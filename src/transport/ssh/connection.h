@@ -10,7 +10,7 @@
 
 namespace dlaunch::transport::ssh {
 
-struct Connection {
+struct SshConnection {
   const Library& lib;
   ssh_session session;
   const Route& route;

@@ -28,7 +28,7 @@ struct ServerKey {
   string sha256;
 };
 
-ServerKey server_key(const Connection& connection) {
+ServerKey server_key(const SshConnection& connection) {
   const Library& lib = connection.lib;
   ServerKey found;
   ssh_key key = nullptr;
@@ -54,7 +54,7 @@ ServerKey server_key(const Connection& connection) {
 
 string place(const KnownKey& line) { return line.file + ":" + std::to_string(line.line); }
 
-WayEnd refused(const Route& route, const KeyVerdict& verdict, const ServerKey& key) {
+Disconnect refused(const Route& route, const KeyVerdict& verdict, const ServerKey& key) {
   const string shown = key.type + " key " + key.fingerprint;
   const string remove = "ssh-keygen -f " + shell_quote(verdict.line.file) + " -R " + shell_quote(route.known.name.name);
   switch (verdict.kind) {
@@ -73,15 +73,15 @@ WayEnd refused(const Route& route, const KeyVerdict& verdict, const ServerKey& k
 }
 
 /// Whatever else is known of it, and however strict we are to be.
-std::optional<WayEnd> check_revoked(const Route& route, const ServerKey& key) {
+std::optional<Disconnect> check_revoked(const Route& route, const ServerKey& key) {
   if (!route.revoked) return std::nullopt;
   if (const string& trouble = route.revoked->trouble(); !trouble.empty()) {
-    return WayEnd{kWhat, "its key may be revoked: " + route.revoked_file + ": " + trouble,
-                  "mend RevokedHostKeys; ssh would refuse every host, too"};
+    return Disconnect{kWhat, "its key may be revoked: " + route.revoked_file + ": " + trouble,
+                      "mend RevokedHostKeys; ssh would refuse every host, too"};
   }
   if (!route.revoked->has(key.blob, key.sha256)) return std::nullopt;
-  return WayEnd{kWhat, "its " + key.type + " key " + key.fingerprint + " is revoked by " + route.revoked_file,
-                "do not trust this host"};
+  return Disconnect{kWhat, "its " + key.type + " key " + key.fingerprint + " is revoked by " + route.revoked_file,
+                    "do not trust this host"};
 }
 
 bool ends_in_a_line(const sys::Fd& file) {
@@ -105,17 +105,17 @@ bool write_down(const Route& route, const ServerKey& key) {
 
 }  // namespace
 
-std::optional<WayEnd> check_host_key(const Connection& connection) {
+std::optional<Disconnect> check_host_key(const SshConnection& connection) {
   const Route& route = connection.route;
   const ServerKey key = server_key(connection);
-  if (key.base64.empty()) return WayEnd{kWhat, "it has no key that libssh can read", ""};
+  if (key.base64.empty()) return Disconnect{kWhat, "it has no key that libssh can read", ""};
   if (auto end = check_revoked(route, key)) return end;
   const KeyVerdict verdict = judge(route.known, key.type, key.base64);
   if (verdict.kind == Kind::known) return std::nullopt;
-  if (verdict.kind != Kind::revoked && route.host_key == HostKey::off) return std::nullopt;
-  if (verdict.kind != Kind::unknown || route.host_key != HostKey::accept_new) return refused(route, verdict, key);
+  if (verdict.kind != Kind::revoked && route.host_key == plan::HostKey::off) return std::nullopt;
+  if (verdict.kind != Kind::unknown || route.host_key != plan::HostKey::accept_new) return refused(route, verdict, key);
   if (write_down(route, key)) return std::nullopt;
-  return WayEnd{kWhat, "cannot write its key to " + route.known_hosts_file + ": " + std::strerror(errno), ""};
+  return Disconnect{kWhat, "cannot write its key to " + route.known_hosts_file + ": " + std::strerror(errno), ""};
 }
 
 }  // namespace dlaunch::transport::ssh

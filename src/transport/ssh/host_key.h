@@ -7,7 +7,7 @@
 
 namespace dlaunch::transport::ssh {
 
-/// Nothing when the key is accepted; with HostKey::accept_new an unknown one is written down first.
-std::optional<WayEnd> check_host_key(const Connection& connection);
+/// Nothing when the key is accepted; with plan::HostKey::accept_new an unknown one is written down first.
+std::optional<Disconnect> check_host_key(const SshConnection& connection);
 
 }  // namespace dlaunch::transport::ssh

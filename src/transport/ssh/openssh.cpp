@@ -24,7 +24,7 @@ constexpr size_t kLongestAnswer = 1u << 20;
 constexpr std::chrono::milliseconds kEnds{500};
 constexpr const char* kInEveryAnswer = "hostname ";  // every answer has it
 
-bool is_installed(const Surroundings& surroundings) {
+bool is_installed(const SshContext& surroundings) {
   const auto directories = split(surroundings.variable("PATH").value_or("/usr/bin:/bin"), ':');
   return std::ranges::any_of(directories,
                              [](const std::string& one) { return ::access((one + "/ssh").c_str(), X_OK) == 0; });
@@ -70,7 +70,7 @@ bool is_answer(const std::string& text) {
 
 }  // namespace
 
-OpenSshAnswer ask_openssh(const std::string& host, const Said& said, const Surroundings& surroundings,
+OpenSshAnswer ask_openssh(const std::string& host, const Said& said, const SshContext& surroundings,
                           std::chrono::milliseconds limit, int ended) {
   if (!is_installed(surroundings)) return {.installed = false, .text = {}, .trouble = {}};
   auto [ours, theirs] = sys::make_socketpair();

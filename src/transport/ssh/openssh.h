@@ -15,7 +15,7 @@ struct OpenSshAnswer {
   std::string trouble;  ///< why it failed, in its own words
 };
 
-OpenSshAnswer ask_openssh(const std::string& host, const Said& said, const Surroundings& surroundings,
+OpenSshAnswer ask_openssh(const std::string& host, const Said& said, const SshContext& surroundings,
                           std::chrono::milliseconds limit, int ended);
 
 }  // namespace dlaunch::transport::ssh

@@ -10,17 +10,17 @@ namespace dlaunch::transport::ssh {
 namespace {
 
 using std::string;
-using Retry = WayEnd::Retry;
+using Retry = Disconnect::Retry;
 
 constexpr size_t kLinesTold = 2;
 
-const char* strictness(HostKey host_key) {
+const char* strictness(plan::HostKey host_key) {
   switch (host_key) {
-    case HostKey::accept_new:
+    case plan::HostKey::accept_new:
       return "accept-new";
-    case HostKey::off:
+    case plan::HostKey::off:
       return "no";
-    case HostKey::strict:
+    case plan::HostKey::strict:
       break;
   }
   return "yes";
@@ -49,7 +49,7 @@ Retry retry_after(const string& words) {
 
 }  // namespace
 
-string jump_command(const HostConfig& config, HostKey host_key) {
+string jump_command(const HostConfig& config, plan::HostKey host_key) {
   const string& hops = config.proxy_jump;
   const size_t comma = hops.rfind(',');
   string last = comma == string::npos ? hops : hops.substr(comma + 1);
@@ -73,7 +73,7 @@ string last_words(std::string_view said) {
   return words;
 }
 
-WayEnd blame_command(WayEnd end, std::string_view said) {
+Disconnect blame_command(Disconnect end, std::string_view said) {
   string words = last_words(said);
   if (words.empty()) return end;
   const Retry retry = retry_after(words);

@@ -8,11 +8,11 @@
 namespace dlaunch::transport::ssh {
 namespace {
 
-WayEnd failed(const Target& target, const std::string& why) {
+Disconnect failed(const Target& target, const std::string& why) {
   return {.what = "cannot resolve " + (target.renamed ? target.name : "its name"),
           .why = why,
           .hint = "check how it is spelled, and what `getent hosts " + target.name + "` says",
-          .retry = WayEnd::Retry::when_up};
+          .retry = Disconnect::Retry::when_up};
 }
 
 int milliseconds_until(std::chrono::steady_clock::time_point deadline) {
@@ -22,8 +22,8 @@ int milliseconds_until(std::chrono::steady_clock::time_point deadline) {
 
 }  // namespace
 
-tl::expected<sys::Addresses, WayEnd> resolve(const Target& target, std::chrono::steady_clock::time_point deadline,
-                                             int ended) {
+tl::expected<sys::Addresses, Disconnect> resolve(const Target& target, std::chrono::steady_clock::time_point deadline,
+                                                 int ended) {
   sys::Name name{.name = target.name, .port = target.port};
   name.family = target.family == AddressFamily::inet    ? AF_INET
                 : target.family == AddressFamily::inet6 ? AF_INET6

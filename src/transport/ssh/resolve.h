@@ -9,7 +9,7 @@
 namespace dlaunch::transport::ssh {
 
 /// Waits until the deadline, or until `ended` is readable.
-tl::expected<sys::Addresses, WayEnd> resolve(const Target& target, std::chrono::steady_clock::time_point deadline,
-                                             int ended);
+tl::expected<sys::Addresses, Disconnect> resolve(const Target& target, std::chrono::steady_clock::time_point deadline,
+                                                 int ended);
 
 }  // namespace dlaunch::transport::ssh

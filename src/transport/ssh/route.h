@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "transport/host_key.h"
-#include "transport/ssh/agent.h"
+#include "plan/request.h"
+#include "transport/ssh/agent_proxy.h"
 #include "transport/ssh/algorithms.h"
 #include "transport/ssh/certificate.h"
 #include "transport/ssh/connect.h"
@@ -23,7 +23,7 @@ struct Route {
   Target target;
   std::string proxy_command;  ///< instead of TCP; empty: none
   std::string user;
-  HostKey host_key = HostKey::strict;
+  plan::HostKey host_key = plan::HostKey::strict;
   KnownHost known;
   std::string known_hosts_file;                ///< the user's own, where an accepted key is written
   bool hash_known_hosts = false;               ///< without its name in the clear
@@ -33,7 +33,7 @@ struct Route {
   std::vector<std::shared_ptr<const Certificate>> certificates;  ///< each for one of the identities or the agent's keys
   bool public_keys = true;                                       ///< may log in
   bool identities_only = false;                 ///< of the agent's keys only those that are among the identities
-  std::shared_ptr<Agent> agent;                 ///< none: there is none, or it is not to be asked
+  std::shared_ptr<AgentProxy> agent;            ///< none: there is none, or it is not to be asked
   std::vector<std::string> missing_identities;  ///< named by the user, and not there
   Algorithms algorithms;
   std::chrono::milliseconds limit{10'000};  ///< of each phase

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/try.h"
 #include "transport/ssh/config_file.h"
 #include "transport/ssh/pattern.h"
 #include "transport/ssh/proxy.h"
@@ -20,7 +21,7 @@ Said said_of(const plan::Reach& reach, const string& home) {
 
 }  // namespace
 
-Routes::Routes(Surroundings surroundings, std::optional<HostKey> host_key, std::shared_ptr<Notes> notes,
+Routes::Routes(SshContext surroundings, std::optional<plan::HostKey> host_key, std::shared_ptr<Notes> notes,
                std::shared_ptr<Watchdog> watchdog)
     : surroundings_(std::move(surroundings)),
       host_key_(host_key),
@@ -30,17 +31,15 @@ Routes::Routes(Surroundings surroundings, std::optional<HostKey> host_key, std::
 Result<std::shared_ptr<const Config>> Routes::config() {
   const std::lock_guard lock(mutex_);
   if (config_) return config_;
-  auto config = Config::read(Config::usual_paths(surroundings_), surroundings_);
-  if (!config) return fail(config.error());
-  config_ = std::make_shared<Config>(*std::move(config));
+  auto config = TRY(Config::read(Config::usual_paths(surroundings_), surroundings_));
+  config_ = std::make_shared<Config>(std::move(config));
   return config_;
 }
 
 Result<HostConfig> Routes::settle(const plan::Host& host) {
-  const auto read = config();
-  if (!read) return fail(read.error());
+  const auto read = TRY(config());
   const Said said = said_of(host.reach, surroundings_.home);
-  auto resolved = (*read)->resolve(host.name, said, surroundings_);
+  auto resolved = (read)->resolve(host.name, said, surroundings_);
   if (!resolved || resolved->unread.what.empty()) return resolved;
   return settle_with_openssh(host.name, said, *std::move(resolved));
 }
@@ -79,31 +78,30 @@ std::shared_future<OpenSshAnswer> Routes::ask(const string& host, const Said& sa
 }
 
 Result<Route> Routes::to(const plan::Host& host) {
-  const auto config = settle(host);
-  if (!config) return fail(config.error());
-  for (const string& note : config->notes) notes_->tell(note);
+  const auto config = TRY(settle(host));
+  for (const string& note : config.notes) notes_->tell(note);
   const std::lock_guard lock(mutex_);
   Route route;
   route.host = host.name;
-  route.target = {config->host_name, config->port, to_lower(host.name) != config->host_name, config->family};
-  route.user = config->user;
-  route.host_key = host_key_.value_or(config->host_key.value_or(HostKey::strict));
-  route.proxy_command = config->proxy_jump.empty() ? config->proxy_command : jump_command(*config, route.host_key);
-  std::vector<string> files = config->user_known_hosts;
+  route.target = {config.host_name, config.port, to_lower(host.name) != config.host_name, config.family};
+  route.user = config.user;
+  route.host_key = host_key_.value_or(config.host_key.value_or(plan::HostKey::strict));
+  route.proxy_command = config.proxy_jump.empty() ? config.proxy_command : jump_command(config, route.host_key);
+  std::vector<string> files = config.user_known_hosts;
   if (!files.empty()) route.known_hosts_file = files.front();
-  route.hash_known_hosts = config->hash_known_hosts;
-  files.insert(files.end(), config->global_known_hosts.begin(), config->global_known_hosts.end());
-  route.known = find_host(*known_hosts(files), known_name(config->host_name, config->port, config->host_key_alias));
-  if (config->connect_timeout) route.limit = std::chrono::seconds(*config->connect_timeout);
-  if (!config->revoked_host_keys.empty()) {
-    route.revoked_file = config->revoked_host_keys;
+  route.hash_known_hosts = config.hash_known_hosts;
+  files.insert(files.end(), config.global_known_hosts.begin(), config.global_known_hosts.end());
+  route.known = find_host(*known_hosts(files), known_name(config.host_name, config.port, config.host_key_alias));
+  if (config.connect_timeout) route.limit = std::chrono::seconds(*config.connect_timeout);
+  if (!config.revoked_host_keys.empty()) {
+    route.revoked_file = config.revoked_host_keys;
     route.revoked = revoked_keys(route.revoked_file);
   }
-  add_identities(route, *config);
-  route.identities_only = config->identities_only;
-  route.public_keys = config->public_keys;
-  route.algorithms = config->algorithms;
-  route.agent = agent(*config);
+  add_identities(route, config);
+  route.identities_only = config.identities_only;
+  route.public_keys = config.public_keys;
+  route.algorithms = config.algorithms;
+  route.agent = agent(config);
   return route;
 }
 
@@ -167,14 +165,14 @@ std::shared_ptr<const RevokedKeys> Routes::revoked_keys(const string& path) {
   return revoked;
 }
 
-std::shared_ptr<Agent> Routes::agent(const HostConfig& config) {
+std::shared_ptr<AgentProxy> Routes::agent(const HostConfig& config) {
   string path = config.identity_agent.value_or("SSH_AUTH_SOCK");
   if (path == "none") return nullptr;
   if (path == "SSH_AUTH_SOCK") path = surroundings_.variable(path).value_or("");
   if (path.starts_with('$')) path = surroundings_.variable(path.substr(1)).value_or("");
   if (path.empty()) return nullptr;
   auto& found = agents_[path];
-  if (!found) found = std::make_shared<Agent>(path, watchdog_);
+  if (!found) found = std::make_shared<AgentProxy>(path, watchdog_);
   return found;
 }
 

@@ -22,7 +22,7 @@ namespace dlaunch::transport::ssh {
 class Routes {
  public:
   /// `host_key`: the user's --host-key, which comes before the configuration.
-  Routes(Surroundings surroundings, std::optional<HostKey> host_key, std::shared_ptr<Notes> notes,
+  Routes(SshContext surroundings, std::optional<plan::HostKey> host_key, std::shared_ptr<Notes> notes,
          std::shared_ptr<Watchdog> watchdog);
 
   /// Reads files, and may wait for OpenSSH's client as long as for a connection.
@@ -38,10 +38,10 @@ class Routes {
   void add_identities(Route& route, const HostConfig& config);
   void add_certificate(Route& route, const std::string& path, bool named);
   std::shared_ptr<const RevokedKeys> revoked_keys(const std::string& path);
-  std::shared_ptr<Agent> agent(const HostConfig& config);
+  std::shared_ptr<AgentProxy> agent(const HostConfig& config);
 
-  const Surroundings surroundings_;
-  const std::optional<HostKey> host_key_;
+  const SshContext surroundings_;
+  const std::optional<plan::HostKey> host_key_;
   const std::shared_ptr<Notes> notes_;
   const std::shared_ptr<Watchdog> watchdog_;
   std::mutex mutex_;  // of all below
@@ -51,7 +51,7 @@ class Routes {
   std::map<std::string, std::shared_ptr<const Identity>> identities_;
   std::map<std::string, std::shared_ptr<const Certificate>> certificates_;
   std::map<std::string, std::shared_ptr<const RevokedKeys>> revoked_keys_;
-  std::map<std::string, std::shared_ptr<Agent>> agents_;
+  std::map<std::string, std::shared_ptr<AgentProxy>> agents_;
 };
 
 }  // namespace dlaunch::transport::ssh

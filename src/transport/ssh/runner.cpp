@@ -54,7 +54,7 @@ Runner::Runner(Parts parts) : parts_(std::move(parts)) {
 }
 
 void Runner::run() {
-  WayEnd end = reach();
+  Disconnect end = reach();
   {
     const std::lock_guard lock(mutex_);
     end_ = std::move(end);
@@ -84,12 +84,12 @@ bool Runner::over() const {
   return over_;
 }
 
-WayEnd Runner::end() const {
+Disconnect Runner::end() const {
   const std::lock_guard lock(mutex_);
   return end_;
 }
 
-WayEnd Runner::reach() {
+Disconnect Runner::reach() {
   auto route = parts_.find_route();
   if (!route) {
     const Error& error = route.error();
@@ -99,7 +99,7 @@ WayEnd Runner::reach() {
   return route_.proxy_command.empty() ? over_tcp() : over_command();
 }
 
-WayEnd Runner::over_tcp() {
+Disconnect Runner::over_tcp() {
   auto connected = connect_to(route_.target, route_.limit, parts_.watchdog->ended()->get());
   if (!connected) return connected.error();
   return over(std::move(connected->socket), connected->address, sys::Fd()).end;
@@ -111,7 +111,7 @@ SessionEnd Runner::over(sys::Fd socket, const std::string& address, const sys::F
                      std::move(socket), address);
 }
 
-WayEnd Runner::over_command() {
+Disconnect Runner::over_command() {
   auto [ours, theirs] = sys::make_socketpair();
   sys::Pipe said = sys::make_pipe();
   Command command;

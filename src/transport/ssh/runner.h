@@ -29,7 +29,7 @@ class Runner {
 
   /// The thread's whole life. The result is there before the stream ends.
   void run();
-  WayEnd end() const;
+  Disconnect end() const;
   /// What was written to the stream has reached this machine's network, or never will.
   bool passed_on_by(std::chrono::steady_clock::time_point deadline);
   /// The thread is about to end.
@@ -37,15 +37,15 @@ class Runner {
 
  private:
   bool is_passed_on() const;
-  WayEnd reach();
-  WayEnd over_tcp();
-  WayEnd over_command();
+  Disconnect reach();
+  Disconnect over_tcp();
+  Disconnect over_command();
   SessionEnd over(sys::Fd socket, const std::string& address, const sys::Fd& noise);
 
   Parts parts_;
   Route route_;
   mutable std::mutex mutex_;
-  WayEnd end_;
+  Disconnect end_;
   bool over_ = false;
   Idle idle_{mutex_};
 };

@@ -19,7 +19,7 @@
 namespace dlaunch::transport::ssh {
 namespace {
 
-using Retry = WayEnd::Retry;
+using Retry = Disconnect::Retry;
 using std::string;
 
 constexpr std::chrono::seconds kAfterTheWatchdog{1};  // for waits of libssh's that a shut socket does not end
@@ -45,7 +45,7 @@ class Session {
   }
 
  private:
-  WayEnd talk() {
+  Disconnect talk() {
     lib_.ssh_set_blocking(session_, 0);
     if (auto end = check_host_key(connection_)) return *end;
     if (auto end = log_in()) return *end;
@@ -56,7 +56,7 @@ class Session {
     return lost(why);
   }
 
-  static WayEnd lost(const string& why) {
+  static Disconnect lost(const string& why) {
     return {.what = "the ssh connection was lost", .why = why, .hint = "", .retry = Retry::soon};
   }
 
@@ -65,7 +65,7 @@ class Session {
   void set(ssh_options_e option, const void* value) { lib_.ssh_options_set(session_, option, value); }
 
   /// libssh may read no file by itself, and gets the address as a number: it takes not every name.
-  std::optional<WayEnd> handshake(sys::Fd socket, const string& address) {
+  std::optional<Disconnect> handshake(sys::Fd socket, const string& address) {
     const bool no = false;
     const int port = parts_.route.target.port;
     const long seconds = std::chrono::ceil<std::chrono::seconds>(parts_.route.limit + kAfterTheWatchdog).count();
@@ -78,8 +78,8 @@ class Session {
     set(SSH_OPTIONS_GLOBAL_KNOWNHOSTS, "/dev/null");
     set(SSH_OPTIONS_TIMEOUT, &seconds);
     if (!keep_to(parts_.route.algorithms)) {
-      return WayEnd{"libssh cannot keep to the algorithms of the ssh configuration", lib_.ssh_get_error(session_),
-                    "OpenSSH's client may reach it: --exec 'ssh -T {host}'"};
+      return Disconnect{"libssh cannot keep to the algorithms of the ssh configuration", lib_.ssh_get_error(session_),
+                        "OpenSSH's client may reach it: --exec 'ssh -T {host}'"};
     }
     set(SSH_OPTIONS_FD, &fd);
     begin_phase();
@@ -106,7 +106,7 @@ class Session {
            allow({SSH_OPTIONS_HOSTKEYS}, preferred_algorithms(parts_.route.known, wanted.host_keys));
   }
 
-  WayEnd handshake_failed(const string& why) const {
+  Disconnect handshake_failed(const string& why) const {
     const string what = "no ssh handshake on port " + std::to_string(parts_.route.target.port);
     if (parts_.guard.expired()) {
       return {.what = what,
@@ -123,21 +123,21 @@ class Session {
             .retry = Retry::soon};
   }
 
-  std::optional<WayEnd> log_in() {
+  std::optional<Disconnect> log_in() {
     begin_phase();
     auto end = authenticate(connection_);
     if (end && parts_.guard.expired()) return timed_out("no answer while logging in");
     return end;
   }
 
-  WayEnd timed_out(string what) const {
+  Disconnect timed_out(string what) const {
     return {.what = std::move(what),
             .why = "timed out after " + std::to_string(parts_.route.limit.count() / 1000) + " s",
             .hint = "",
             .retry = Retry::when_up};
   }
 
-  std::optional<WayEnd> start_shell() {
+  std::optional<Disconnect> start_shell() {
     begin_phase();
     channel_ = lib_.ssh_channel_new(session_);
     if (!channel_ || finish([&] { return lib_.ssh_channel_open_session(channel_); }) != SSH_OK) {
@@ -151,7 +151,7 @@ class Session {
 
   int finish(const std::function<int()>& call) const { return connection_.finish(SSH_AGAIN, call); }
 
-  WayEnd shell_failed(const char* hint) const {
+  Disconnect shell_failed(const char* hint) const {
     if (parts_.guard.expired()) return timed_out("no shell there");
     if (lib_.ssh_is_connected(session_) == 0) return lost(lib_.ssh_get_error(session_));
     return {.what = "cannot start a shell there", .why = lib_.ssh_get_error(session_), .hint = hint};
@@ -160,7 +160,7 @@ class Session {
   const SessionParts& parts_;
   const Library& lib_;
   const ssh_session session_;
-  const Connection connection_{lib_, session_, parts_.route, parts_.watchdog, parts_.guard};
+  const SshConnection connection_{lib_, session_, parts_.route, parts_.watchdog, parts_.guard};
   ssh_channel channel_ = nullptr;
 };
 

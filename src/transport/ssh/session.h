@@ -26,7 +26,7 @@ struct SessionParts {
 
 /// How a session ended, and where.
 struct SessionEnd {
-  WayEnd end;  ///< an empty `what` when nothing went wrong on the way
+  Disconnect end;  ///< an empty `what` when nothing went wrong on the way
   bool shook_hands = false;
 };
 

@@ -148,12 +148,12 @@ void AgentProcess::take(wire::Message&& message) {
   EXPECT_FALSE(clean) << "something came after Clean";
   if (auto* said = std::get_if<wire::Hello>(&message)) hello = *said;
   if (auto* said = std::get_if<wire::Clean>(&message)) clean = *said;
-  if (auto* said = std::get_if<wire::Facts>(&message)) facts.push_back(*said);
-  if (auto* said = std::get_if<wire::Told>(&message)) told.push_back(*said);
+  if (auto* said = std::get_if<wire::HostInfo>(&message)) facts.push_back(*said);
+  if (auto* said = std::get_if<wire::CommandResults>(&message)) told.push_back(*said);
   if (auto* said = std::get_if<wire::Log>(&message)) logs.push_back(*said);
   if (auto* said = std::get_if<wire::Prepared>(&message)) prepared.push_back(*said);
   if (auto* said = std::get_if<wire::StageCredit>(&message)) stage_credit += said->bytes;
-  if (auto* said = std::get_if<wire::NotStarted>(&message)) ranks[said->rank].refused = *said;
+  if (auto* said = std::get_if<wire::SpawnFailed>(&message)) ranks[said->rank].refused = *said;
   if (auto* said = std::get_if<wire::StdinClosed>(&message)) ranks[said->rank].stdin_closed = true;
   if (auto* said = std::get_if<wire::Credit>(&message)) ranks[said->rank].stdin_credit += said->bytes;
   if (auto* said = std::get_if<wire::Started>(&message)) {
@@ -171,7 +171,7 @@ void AgentProcess::take(wire::Message&& message) {
     EXPECT_FALSE(ranks[said->rank].ended) << "it ended twice";
     ranks[said->rank].ended = *said;
   }
-  if (auto* said = std::get_if<wire::Output>(&message)) {
+  if (auto* said = std::get_if<wire::OutputData>(&message)) {
     RankSeen& seen = ranks[said->rank];
     EXPECT_TRUE(seen.started) << "output of a rank that did not start";
     bool& closed = said->stream == 1 ? seen.out_closed : seen.err_closed;

@@ -27,7 +27,7 @@ void sleep_ms(int milliseconds);
 
 struct RankSeen {
   std::optional<wire::Started> started;
-  std::optional<wire::NotStarted> refused;
+  std::optional<wire::SpawnFailed> refused;
   std::optional<wire::Ended> ended;
   std::string out, err;
   bool out_closed = false, err_closed = false;
@@ -95,8 +95,8 @@ class AgentProcess {
 
   std::optional<wire::Hello> hello;
   std::optional<wire::Clean> clean;
-  std::vector<wire::Facts> facts;
-  std::vector<wire::Told> told;
+  std::vector<wire::HostInfo> facts;
+  std::vector<wire::CommandResults> told;
   std::vector<wire::Log> logs;
   std::vector<wire::Prepared> prepared;
   std::uint64_t stage_credit = 0;

@@ -28,7 +28,7 @@ TEST_F(FilesTest, OnlyTheOwnerReadsThemAndTheyGo) {
   std::string path;
   {
     AgentProcess agent;
-    agent.send(wire::File{"t.json", "TABLE", "{}\n"});
+    agent.send(wire::JobFile{"t.json", "TABLE", "{}\n"});
     const std::string out = agent.run({"sh", "-c", show()});
     path = path_in(out);
     EXPECT_THAT(out, EndsWith("/t.json\n{}\n600\n700\n"));
@@ -42,7 +42,7 @@ TEST_F(FilesTest, OnlyTheOwnerReadsThemAndTheyGo) {
 
 TEST_F(FilesTest, AVariableThatTheProgramHasStays) {
   AgentProcess agent;
-  agent.send(wire::File{"t.json", "TABLE", "{}"});
+  agent.send(wire::JobFile{"t.json", "TABLE", "{}"});
   const std::string out = agent.run({"sh", "-c", "echo $TABLE"}, [](wire::Program& program, wire::Spawn&) {
     program.env.emplace_back("TABLE=mine");
   });
@@ -54,7 +54,7 @@ TEST_F(FilesTest, AVariableThatTheProgramHasStays) {
 TEST_F(FilesTest, TheyGoWithALostLauncherAndAKilledWorker) {
   for (const bool killed : {false, true}) {
     AgentProcess agent;
-    agent.send(wire::File{"t.json", "TABLE", "{}"});
+    agent.send(wire::JobFile{"t.json", "TABLE", "{}"});
     const std::string path = path_in(agent.run({"sh", "-c", "echo $TABLE"}));
     ASSERT_TRUE(std::filesystem::exists(path));
     if (killed) {
@@ -78,7 +78,7 @@ TEST_F(FilesTest, AnotherAgentOfTheJobRemovesThemWhenBothProcessesWereKilled) {
   std::string path;
   {
     AgentProcess agent(options);
-    agent.send(wire::File{"t.json", "TABLE", "{}"});
+    agent.send(wire::JobFile{"t.json", "TABLE", "{}"});
     path = path_in(agent.run({"sh", "-c", "echo $TABLE"}));
     ::kill(agent.guardian(), SIGSTOP);
     ::kill(agent.worker(), SIGKILL);
@@ -99,7 +99,7 @@ TEST_F(FilesTest, AnotherAgentOfTheJobRemovesThemWhenBothProcessesWereKilled) {
 
 TEST_F(FilesTest, WhatCannotBeKeptStartsNoRank) {
   AgentProcess agent({.login = {"TMPDIR=/nowhere/at/all"}});
-  agent.send(wire::File{"t.json", "TABLE", "{}"});
+  agent.send(wire::JobFile{"t.json", "TABLE", "{}"});
   agent.run({"true"});
   ASSERT_TRUE(agent.ranks[0].refused);
   EXPECT_EQ(agent.ranks[0].refused->error, static_cast<std::uint32_t>(ENOENT));
@@ -109,7 +109,7 @@ TEST_F(FilesTest, WhatCannotBeKeptStartsNoRank) {
 TEST_F(FilesTest, ANameWithADirectoryIsRefused) {
   for (const char* name : {"", ".", "..", "../t.json", "a/b", "/etc/t"}) {
     AgentProcess agent;
-    agent.send(wire::File{name, "TABLE", "{}"});
+    agent.send(wire::JobFile{name, "TABLE", "{}"});
     agent.run({"true"});
     ASSERT_TRUE(agent.ranks[0].refused) << name;
     EXPECT_EQ(agent.ranks[0].refused->error, static_cast<std::uint32_t>(EINVAL)) << name;

@@ -35,10 +35,10 @@ TEST(VisibleDevices, WhatIsNoDeviceEndsTheList) {
 }
 
 TEST(VisibleDevices, UuidsAreCountedAndNumberedByPlace) {
-  const Visible gpus = narrow(kEight, "GPU-8f6d0a, GPU-11,GPU-8f6d0a,GPU-3", false);
+  const VisibleDevices gpus = narrow(kEight, "GPU-8f6d0a, GPU-11,GPU-8f6d0a,GPU-3", false);
   EXPECT_THAT(gpus.devices, ElementsAre(0, 1));
   EXPECT_THAT(gpus.uuids, ElementsAre("GPU-8f6d0a", "GPU-11"));
-  const Visible mig = narrow({0}, "MIG-GPU-1/1/0,MIG-2,MIG-3", false);
+  const VisibleDevices mig = narrow({0}, "MIG-GPU-1/1/0,MIG-2,MIG-3", false);
   EXPECT_THAT(mig.devices, ElementsAre(0, 1, 2)) << "one GPU, three slices of it";
   EXPECT_THAT(narrow(kEight, "1", false).uuids, IsEmpty());
 }

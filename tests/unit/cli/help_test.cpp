@@ -19,9 +19,9 @@ TEST(Help, NamesEveryOptionAndFitsTwoScreens) {
       EXPECT_THAT(text, AllOf(named, HasSubstr(std::string(spec.help))));
     }
   }
-  const std::vector<Line> lines = lines_of(text, "");
+  const std::vector<TextLine> lines = lines_of(text, "");
   EXPECT_LE(lines.size(), 78u);
-  for (const Line& line : lines) EXPECT_LE(line.text.size(), 120u) << line.text;
+  for (const TextLine& line : lines) EXPECT_LE(line.text.size(), 120u) << line.text;
 }
 
 TEST(Help, ComesBeforeWhatFollowsIt) {
@@ -51,7 +51,7 @@ TEST(ManPage, IsMadeFromTheSameTable) {
   }
   EXPECT_THAT(text, AllOf(HasSubstr("\\-\\-output\\-filename"), HasSubstr(".SS Look before you run"),
                           HasSubstr(".SH EXIT STATUS")));
-  for (const Line& line : lines_of(text, "")) {
+  for (const TextLine& line : lines_of(text, "")) {
     const bool request = line.text.starts_with('.');
     EXPECT_TRUE(!request || line.text.size() > 2) << line.where << line.text;
   }

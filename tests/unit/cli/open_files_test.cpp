@@ -16,7 +16,8 @@ plan::Plan plan_of(int hosts, int ranks_a_host, bool local) {
   return plan;
 }
 
-std::uint64_t need(const plan::Plan& plan, const output::Settings& output = {}, WayElsewhere way = WayElsewhere::ssh) {
+std::uint64_t need(const plan::Plan& plan, const output::OutputSettings& output = {},
+                   WayElsewhere way = WayElsewhere::ssh) {
   return open_files_needed(plan, output, way);
 }
 
@@ -43,7 +44,7 @@ TEST(OpenFiles, AHostWithoutRanksCountsOnceItHasSome) {
 }
 
 TEST(OpenFiles, FilesAreOpenInAProcessOfTheirOwn) {
-  output::Settings output;
+  output::OutputSettings output;
   output.files = output::FileSettings{.target = "/logs"};
   EXPECT_EQ(need(plan_of(1, 100, true), output), need(plan_of(1, 100, true)));
   const plan::Plan elsewhere = plan_of(2, 500, false);

@@ -538,8 +538,8 @@ TEST(Companion, IsWaitedForAfterTheRanks) {
   script.end(0, ExitStatus(Exited{0}), 1);
   EXPECT_EQ(script.job.phase(), Phase::running);
   EXPECT_EQ(script.deadline(), 6);
-  EXPECT_THAT(script.say(CompanionEnded{ExitStatus(Exited{0}), ""}, 2), IsEmpty());
-  EXPECT_THAT(script.say(CompanionGone{}, 2), ElementsAre(Action(FinishHost{0})));
+  EXPECT_THAT(script.say(SidecarEnded{ExitStatus(Exited{0}), ""}, 2), IsEmpty());
+  EXPECT_THAT(script.say(SidecarGone{}, 2), ElementsAre(Action(FinishHost{0})));
 }
 
 TEST(Companion, IsNotWaitedForWithoutEnd) {
@@ -556,12 +556,11 @@ TEST(Companion, ItsFailureEndsTheJobWhileRanksRun) {
   Script script(2);
   script.job.expect_companion();
   script.start();
-  EXPECT_THAT(script.say(CompanionEnded{ExitStatus(Exited{3}), "it failed"}, 1),
-              Contains(Action(SignalRanks{SIGTERM})));
+  EXPECT_THAT(script.say(SidecarEnded{ExitStatus(Exited{3}), "it failed"}, 1), Contains(Action(SignalRanks{SIGTERM})));
   script.end_all(ExitStatus(Signaled{SIGTERM, false}), 2);
-  script.say(CompanionGone{}, 2);
+  script.say(SidecarGone{}, 2);
   EXPECT_EQ(script.job.phase(), Phase::finishing);
-  EXPECT_EQ(script.job.outcome().cause, Cause::companion_failed);
+  EXPECT_EQ(script.job.outcome().cause, Cause::sidecar_failed);
   EXPECT_EQ(script.job.outcome().exit_code, 3);
   EXPECT_EQ(script.job.outcome().detail, "it failed");
 }
@@ -571,8 +570,8 @@ TEST(Companion, ItsFailureAfterTheRanksIsNone) {
   script.job.expect_companion();
   script.start();
   script.end(0, ExitStatus(Exited{0}), 1);
-  script.say(CompanionEnded{ExitStatus(Exited{3}), "it failed"}, 2);
-  script.say(CompanionGone{}, 2);
+  script.say(SidecarEnded{ExitStatus(Exited{3}), "it failed"}, 2);
+  script.say(SidecarGone{}, 2);
   script.say(HostClean{0, {}}, 3);
   EXPECT_EQ(script.job.outcome().exit_code, 0);
 }

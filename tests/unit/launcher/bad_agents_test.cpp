@@ -35,7 +35,7 @@ TEST_F(BadAgents, AGoodScriptMakesAGoodJob) {
     agent.hello();
     const auto spawn = agent.expect<wire::Spawn>();
     agent.started(spawn.rank);
-    agent.send(wire::Output{spawn.rank, 1, 15, "said\n"});
+    agent.send(wire::OutputData{spawn.rank, 1, 15, "said\n"});
     agent.ended(spawn.rank);
     agent.finish();
   });
@@ -57,7 +57,7 @@ TEST_F(BadAgents, TheLinkEndsAfterStarted) {
     agent.hello();
     agent.expect<wire::Spawn>();
     agent.started(0);
-    agent.send(wire::Output{0, 1, 15, "half a li"});
+    agent.send(wire::OutputData{0, 1, 15, "half a li"});
   });
   const auto outcome = run();
   expect_lost(outcome, "the link to its agent ended");
@@ -202,7 +202,7 @@ TEST_P(WrongOrder, LosesTheHostAndNeverHangs) {
 INSTANTIATE_TEST_SUITE_P(
     Frames, WrongOrder,
     testing::Values(Order{"EndedBeforeStarted", [](Script& agent) { agent.send(wire::Ended{0, 0, false, 1}); }},
-                    Order{"OutputBeforeStarted", [](Script& agent) { agent.send(wire::Output{0, 1, 1, "x"}); }},
+                    Order{"OutputBeforeStarted", [](Script& agent) { agent.send(wire::OutputData{0, 1, 1, "x"}); }},
                     Order{"StartedTwice",
                           [](Script& agent) {
                             agent.started(0);
@@ -218,15 +218,15 @@ INSTANTIATE_TEST_SUITE_P(
                           [](Script& agent) {
                             agent.started(0);
                             agent.send(wire::Ended{0, 0, false, 1});
-                            agent.send(wire::NotStarted{0, 2, "what", 1});
+                            agent.send(wire::SpawnFailed{0, 2, "what", 1});
                           }},
-                    Order{"AbortedBeforeStarted", [](Script& agent) { agent.send(wire::Aborted{0, 1, 1}); }},
+                    Order{"AbortedBeforeStarted", [](Script& agent) { agent.send(wire::MpiAbort{0, 1, 1}); }},
                     Order{"NameAskedBeforeStarted", [](Script& agent) { agent.send(wire::NameAsk{0, 1, "s", ""}); }},
                     Order{"FenceAfterAllEnded",
                           [](Script& agent) {
                             agent.started(0);
                             agent.send(wire::Ended{0, 0, false, 1});
-                            agent.send(wire::Fence{});
+                            agent.send(wire::FenceIn{});
                           }},
                     Order{"PmixBeforeItIsThere", [](Script& agent) { agent.send(wire::PmixWant{1, "space", 0}); }},
                     Order{"ASpawnOfPmixBeforeItIsThere",
@@ -260,7 +260,7 @@ TEST_F(BadAgents, WhatARankAskedMayComeAfterItsEnd) {
     agent.started(0);
     agent.started(1);
     agent.ended(0);
-    agent.send(wire::Aborted{0, 7, 1});
+    agent.send(wire::MpiAbort{0, 7, 1});
     agent.send(wire::NameAsk{0, 1, "s", ""});
     wire::SpawnAsk late;
     wire::add(late, {.argv = {"child"}});
@@ -277,7 +277,7 @@ TEST_F(BadAgents, WhatARankAskedMayComeAfterItsEnd) {
 TEST_F(BadAgents, AFenceBeforeAnyRankWasAskedFor) {
   hosts.script([](Script& agent) {
     agent.hello();
-    agent.send(wire::Fence{});
+    agent.send(wire::FenceIn{});
     agent.until_gone();
   });
   hosts.script([](Script& agent) { agent.until_gone(); });
@@ -335,9 +335,9 @@ INSTANTIATE_TEST_SUITE_P(
         Unserved{"SpawnByPmix", plan::Mpi::none, [](Script& agent) { agent.send(spawn_onto("n1", true)); }},
         Unserved{"SpawnByPmixUnderPmi", plan::Mpi::pmi1, [](Script& agent) { agent.send(spawn_onto("n1", true)); }},
         Unserved{"SpawnByPmiUnderPmix", plan::Mpi::pmix, [](Script& agent) { agent.send(spawn_onto("n1", false)); }},
-        Unserved{"Abort", plan::Mpi::none, [](Script& agent) { agent.send(wire::Aborted{0, 1, 1}); }},
+        Unserved{"Abort", plan::Mpi::none, [](Script& agent) { agent.send(wire::MpiAbort{0, 1, 1}); }},
         Unserved{"Name", plan::Mpi::none, [](Script& agent) { agent.send(wire::NameAsk{0, 0, "s", "p"}); }},
-        Unserved{"Fence", plan::Mpi::none, [](Script& agent) { agent.send(wire::Fence{}); }},
+        Unserved{"Fence", plan::Mpi::none, [](Script& agent) { agent.send(wire::FenceIn{}); }},
         Unserved{"Program", plan::Mpi::pmi1, [](Script& agent) { agent.send(wire::PmixProgramAsk{"x86_64"}); }},
         Unserved{"Collective", plan::Mpi::none, [](Script& agent) { agent.send(wire::PmixCollect{0, "s:*", ""}); }},
         Unserved{"Modex", plan::Mpi::none, [](Script& agent) { agent.send(wire::PmixModex{}); }},
@@ -367,7 +367,7 @@ TEST_F(BadAgents, AFenceWithAKeyThatHasNoValue) {
     agent.hello();
     agent.expect<wire::Spawn>();
     agent.started(0);
-    agent.send(wire::Fence{1, {"key"}, {}});
+    agent.send(wire::FenceIn{1, {"key"}, {}});
     agent.until_gone();
   });
   expect_lost(run_mpi(), "a key without a value");
@@ -389,7 +389,7 @@ TEST_F(BadAgents, AStreamThatNeverWas) {
     agent.hello();
     agent.expect<wire::Spawn>();
     agent.started(0);
-    agent.send(wire::Output{0, 3, 1, "x"});
+    agent.send(wire::OutputData{0, 3, 1, "x"});
     agent.until_gone();
   });
   expect_lost(run(), "a stream that no rank has");
@@ -410,10 +410,10 @@ TEST_F(BadAgents, OutputAfterTheStreamsEndIsDropped) {
     agent.hello();
     agent.expect<wire::Spawn>();
     agent.started(0);
-    agent.send(wire::Output{0, 1, 15, "in time\n"});
+    agent.send(wire::OutputData{0, 1, 15, "in time\n"});
     agent.ended(0);
-    agent.send(wire::Output{0, 1, 25, "late\n"});
-    agent.send(wire::Output{0, 1, 25, {}});
+    agent.send(wire::OutputData{0, 1, 25, "late\n"});
+    agent.send(wire::OutputData{0, 1, 25, {}});
     agent.send(wire::StdinClosed{0});
     agent.send(wire::Credit{0, 0, 5});
     agent.finish();
@@ -428,9 +428,9 @@ TEST_F(BadAgents, OutputAfterEndedIsTheRanks) {
     agent.expect<wire::Spawn>();
     agent.started(0);
     agent.send(wire::Ended{0, 0, false, 20});
-    agent.send(wire::Output{0, 1, 15, "still in its pipe\n"});
-    agent.send(wire::Output{0, 1, 25, {}});
-    agent.send(wire::Output{0, 2, 25, {}});
+    agent.send(wire::OutputData{0, 1, 15, "still in its pipe\n"});
+    agent.send(wire::OutputData{0, 1, 25, {}});
+    agent.send(wire::OutputData{0, 2, 25, {}});
     agent.finish();
   });
   EXPECT_EQ(run().exit_code, 0);

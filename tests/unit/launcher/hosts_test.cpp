@@ -165,7 +165,7 @@ TEST_F(Remote, StdinReachesAllWhoGetIt) {
     pipe.write.reset();
   });
   three_hosts();
-  settings.stdin_target.kind = StdinTarget::Kind::all;
+  settings.stdin_target.kind = plan::StdinTarget::Kind::all;
   EXPECT_EQ(run({"sh", "-c", "wc -c"}).exit_code, 0);
   writer.join();
   EXPECT_EQ(sorted_lines(out.text()), (std::vector<std::string>{"2000000", "2000000", "2000000"}));
@@ -213,7 +213,7 @@ TEST_F(SlowReader, IsNotSentMoreThanTheWindowAndNothingIsLost) {
     const auto pump = [&](int patience_ms) {
       while (sent < kTotal) {
         while (credit >= piece.size() && sent < kTotal) {
-          agent.send(wire::Output{0, 1, 15, piece});
+          agent.send(wire::OutputData{0, 1, 15, piece});
           credit -= piece.size();
           sent += piece.size();
         }

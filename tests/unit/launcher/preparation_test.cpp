@@ -38,7 +38,7 @@ struct Told {
   }
 
   plan::Plan plan;
-  Settings settings;
+  LauncherSettings settings;
   std::vector<output::RankFacts> facts;
   std::vector<std::pair<int, wire::Message>> sent;
 };

@@ -19,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::IsEmpty;
-using Retry = transport::WayEnd::Retry;
+using Retry = transport::Disconnect::Retry;
 
 /// Each host turns away its first visitors; then an agent greets, as this identity.
 class Doors : public transport::Transport {
@@ -28,15 +28,15 @@ class Doors : public transport::Transport {
     for (std::thread& agent : agents_) agent.join();
   }
 
-  Result<transport::Opened> open(const plan::Host& host) override {
+  Result<transport::Connection> open(const plan::Host& host) override {
     ++opened[host.name];
     most_at_once = std::max(most_at_once, ++at_once);
     auto [ours, theirs] = sys::make_socketpair();
     if (opened[host.name] <= turned_away[host.name]) {
       const Retry retry = why[host.name];
-      return transport::Opened{.stream = std::move(ours), .way_end = [retry] {
-                                 return transport::WayEnd{"cannot connect", "busy", "wait", retry};
-                               }};
+      return transport::Connection{.stream = std::move(ours), .disconnect = [retry] {
+                                     return transport::Disconnect{"cannot connect", "busy", "wait", retry};
+                                   }};
     }
     if (slow) return take_slowly(std::move(ours), std::move(theirs));
     if (silent) {
@@ -44,12 +44,12 @@ class Doors : public transport::Transport {
     } else {
       greet(std::move(theirs), identities[host.name]);
     }
-    return transport::Opened{.stream = std::move(ours)};
+    return transport::Connection{.stream = std::move(ours)};
   }
   void close() override {}
 
   /// Its shell asks for the agent, and takes a piece of it at a time.
-  Result<transport::Opened> take_slowly(sys::Fd ours, sys::Fd theirs) {
+  Result<transport::Connection> take_slowly(sys::Fd ours, sys::Fd theirs) {
     agents_.emplace_back([this, shell = std::move(theirs)]() mutable {
       const std::string script = read_until(shell, "\nexec \"$a\"\n}\n");
       const std::string mark = "\ndlaunch:" + script.substr(2, script.find(' ') - 2) + ' ';
@@ -68,7 +68,7 @@ class Doors : public transport::Transport {
       write(shell, mark + "ready " + machine + '\n');
       serve(std::move(shell), "");
     });
-    return transport::Opened{.stream = std::move(ours), .bootstrap = true};
+    return transport::Connection{.stream = std::move(ours), .bootstrap = true};
   }
 
   std::map<std::string, int> opened, turned_away;
@@ -115,7 +115,7 @@ class Reaching : public testing::Test {
 
   void open(const std::vector<std::string>& names, std::chrono::milliseconds limit = 10s) {
     hosts_.listen({[this](int host, const wire::Hello&) { answered(ready, host); },
-                   [this](int host, const Loss& loss) {
+                   [this](int host, const HostFailure& loss) {
                      answered(lost, host);
                      reasons.push_back(loss.why);
                    },
@@ -130,7 +130,7 @@ class Reaching : public testing::Test {
   }
 
   Doors doors;
-  Settings settings;
+  LauncherSettings settings;
   std::vector<int> ready, lost;
   std::vector<std::string> reasons, notes;
 

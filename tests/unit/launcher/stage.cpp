@@ -54,8 +54,8 @@ void Script::hello(std::uint32_t version) {
 
 void Script::ended(std::uint32_t rank, std::uint32_t wait_status, std::int64_t time_ns) {
   send(wire::Ended{rank, wait_status, false, time_ns});
-  send(wire::Output{rank, 1, time_ns, {}});
-  send(wire::Output{rank, 2, time_ns, {}});
+  send(wire::OutputData{rank, 1, time_ns, {}});
+  send(wire::OutputData{rank, 2, time_ns, {}});
 }
 
 void Script::finish() {
@@ -80,7 +80,7 @@ FakeHosts::FakeHosts() {
   });
 }
 
-Result<transport::Opened> FakeHosts::not_reached() {
+Result<transport::Connection> FakeHosts::not_reached() {
   return fail({"", "cannot be reached", "no route", "", kExitHostLost});
 }
 
@@ -91,7 +91,7 @@ void FakeHosts::script_again(std::function<void(Script&)> agent) { again_ = scri
 void FakeHosts::unreachable_again() { again_ = not_reached; }
 
 FakeHosts::Open FakeHosts::scripted(std::function<void(Script&)> agent) {
-  return [this, agent = std::move(agent)]() -> Result<transport::Opened> {
+  return [this, agent = std::move(agent)]() -> Result<transport::Connection> {
     auto [ours, theirs] = sys::make_socketpair();
     ++running_;
     scripts_.emplace_back([this, agent, link = std::move(theirs)]() mutable {
@@ -103,12 +103,12 @@ FakeHosts::Open FakeHosts::scripted(std::function<void(Script&)> agent) {
       script.close();
       --running_;
     });
-    return transport::Opened{std::move(ours), false};
+    return transport::Connection{std::move(ours), false};
   };
 }
 
 void FakeHosts::real(bool passes_fds) {
-  opens_.emplace_back([this, passes_fds]() -> Result<transport::Opened> {
+  opens_.emplace_back([this, passes_fds]() -> Result<transport::Connection> {
     auto [ours, theirs] = sys::make_socketpair();
     const int pid = ::fork();
     if (pid == 0) {
@@ -118,13 +118,13 @@ void FakeHosts::real(bool passes_fds) {
       ::_exit(99);
     }
     agents_.push_back(pid);
-    return transport::Opened{std::move(ours), passes_fds};
+    return transport::Connection{std::move(ours), passes_fds};
   });
 }
 
 void FakeHosts::unreachable() { opens_.emplace_back(not_reached); }
 
-Result<transport::Opened> FakeHosts::open(const plan::Host&) {
+Result<transport::Connection> FakeHosts::open(const plan::Host&) {
   const auto visit = static_cast<size_t>(opened_++);
   return visit < opens_.size() ? opens_[visit]() : again_();
 }
@@ -172,7 +172,7 @@ std::string Console::text() {
 Stage::Stage() {
   std::signal(SIGPIPE, SIG_IGN);
   sys::become_subreaper();
-  settings.stdin_target.kind = StdinTarget::Kind::none;
+  settings.stdin_target.kind = plan::StdinTarget::Kind::none;
   settings.grace = policy.grace = std::chrono::seconds(3);
 }
 

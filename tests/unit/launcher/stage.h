@@ -50,7 +50,7 @@ class Script {
 
 class FakeHosts : public transport::Transport {
  public:
-  using Open = std::function<Result<transport::Opened>()>;
+  using Open = std::function<Result<transport::Connection>()>;
 
   ~FakeHosts() override;
   FakeHosts();
@@ -63,13 +63,13 @@ class FakeHosts : public transport::Transport {
   void unreachable_again();
   size_t count() const { return opens_.size(); }
 
-  Result<transport::Opened> open(const plan::Host& host) override;
+  Result<transport::Connection> open(const plan::Host& host) override;
   /// Fails the test when an agent does not end although its link must have.
   void close() override;
 
  private:
   Open scripted(std::function<void(Script&)> agent);
-  static Result<transport::Opened> not_reached();
+  static Result<transport::Connection> not_reached();
 
   std::vector<Open> opens_;
   Open again_;
@@ -105,7 +105,7 @@ class Stage : public testing::Test {
   void after(int milliseconds, std::function<void()> then);
 
   FakeHosts hosts;
-  Settings settings;
+  LauncherSettings settings;
   job::Policy policy;
   Console out, err;
   bool read_at_once = true;

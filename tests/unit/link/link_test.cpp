@@ -80,7 +80,7 @@ std::string frame(const wire::Message& message) {
   return bytes;
 }
 
-wire::Output output(std::string bytes) { return {3, 1, 7, std::move(bytes)}; }
+wire::OutputData output(std::string bytes) { return {3, 1, 7, std::move(bytes)}; }
 
 /// A sanitizer keeps freed memory for a while, but counts what is allocated.
 long used_mib() {
@@ -253,7 +253,7 @@ TEST_F(LinkTest, TellsWhenItFellBelowLowWaterAndOnlyThen) {
 
 TEST_F(LinkTest, KeepsNoSentBytesWhileItNeverCatchesUp) {
   raw();
-  const wire::Output piece = output(pattern(60000));
+  const wire::OutputData piece = output(pattern(60000));
   std::string buffer(60000, '\0');
   for (int i = 0; i < 8; ++i) near->link->send(piece);
   const long before = used_mib();

@@ -51,7 +51,7 @@ TEST(FileLayout, TwoRanksInOneFileNamesTheMissingField) {
 }
 
 TEST(FileLayout, DirectOnlyWhenNobodyElseReads) {
-  Settings settings;
+  OutputSettings settings;
   const auto direct = [&](Stream stream) { return direct_path(settings, kFacts, 0, 2, stream); };
   EXPECT_EQ(direct(Stream::out), "");
   settings.files = to("/d");
@@ -78,7 +78,7 @@ TEST(FileLayout, DirectOnlyWhenNobodyElseReads) {
 }
 
 TEST(FileLayout, RanksElsewhereWriteNoFileThemselves) {
-  Settings settings;
+  OutputSettings settings;
   settings.files = to("/d");
   settings.files->copy = false;
   RankFacts elsewhere = kFacts;
@@ -88,7 +88,7 @@ TEST(FileLayout, RanksElsewhereWriteNoFileThemselves) {
 }
 
 TEST(FileLayout, OneStreamAlone) {
-  Settings settings;
+  OutputSettings settings;
   settings.files = FileSettings{.target = "/d/{rank}.out", .copy = false, .by_stream = true, .err_target = ""};
   EXPECT_EQ(direct_path(settings, kFacts, 1, 2, Stream::out), "/d/1.out");
   EXPECT_EQ(direct_path(settings, kFacts, 1, 2, Stream::err), "");

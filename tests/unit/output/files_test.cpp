@@ -12,15 +12,15 @@ using ::testing::HasSubstr;
 using namespace std::string_literals;
 namespace fs = std::filesystem;
 
-Settings to(const std::string& target, bool copy = true) {
-  Settings settings;
+OutputSettings to(const std::string& target, bool copy = true) {
+  OutputSettings settings;
   settings.files = FileSettings{};
   settings.files->target = target;
   settings.files->copy = copy;
   return settings;
 }
 
-Result<std::unique_ptr<Output>> open_quietly(const Settings& settings, int ranks) {
+Result<std::unique_ptr<Output>> open_quietly(const OutputSettings& settings, int ranks) {
   static const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
   static StandardStreams nowhere({null, null});
   return Output::open(settings, facts_of(ranks), nowhere);
@@ -56,7 +56,7 @@ TEST(Files, ExistingFilesAreTruncated) {
   const TempDir dir;
   fs::create_directories(dir / "rank.0");
   std::ofstream(dir / "rank.0/stdout") << "old";
-  Settings settings = to(dir / "");
+  OutputSettings settings = to(dir / "");
   settings.files->job_directory = false;
   Stage stage(settings, 1);
   stage.feed(0, "n");
@@ -66,7 +66,7 @@ TEST(Files, ExistingFilesAreTruncated) {
 
 TEST(Files, MergedStderrHasNoFile) {
   const TempDir dir;
-  Settings settings = to(dir / "");
+  OutputSettings settings = to(dir / "");
   settings.merge_stderr = true;
   Stage stage(settings, 1);
   EXPECT_TRUE(fs::exists(dir / "1/rank.0/stdout"));
@@ -76,7 +76,7 @@ TEST(Files, MergedStderrHasNoFile) {
 
 TEST(Files, TagsGoIntoFilesLabelsDoNot) {
   const TempDir dir;
-  Settings settings = to(dir / "");
+  OutputSettings settings = to(dir / "");
   settings.tag = true;
   settings.label = "{host} ";
   Stage stage(settings, 2);
@@ -102,7 +102,7 @@ TEST(Files, SharedFileKeepsLinesWhole) {
 
 TEST(Files, CompleteAlsoForRanksThatAreNotShown) {
   const TempDir dir;
-  Settings settings = to(dir / "");
+  OutputSettings settings = to(dir / "");
   settings.console_ranks = {0, 1};
   Stage stage(settings, 3, false, false);
   stage.feed(0, std::string(4 << 20, '\n'));
@@ -117,7 +117,7 @@ TEST(Files, CompleteAlsoForRanksThatAreNotShown) {
 
 TEST(Files, DirectFilesAreWrittenByTheRank) {
   const TempDir dir;
-  const Settings settings = to(dir / "", false);
+  const OutputSettings settings = to(dir / "", false);
   Stage stage(settings, 1);
   const std::string path = direct_path(settings, facts_of(1)[0], 0, 1, Stream::err);
   EXPECT_EQ(path, dir / "1/rank.0/stderr");

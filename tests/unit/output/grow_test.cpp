@@ -17,7 +17,7 @@ std::vector<RankFacts> world_two(int before, int ranks) {
 }
 
 TEST(Grow, NewRanksAreLabelledWithTheirWorld) {
-  Settings settings;
+  OutputSettings settings;
   settings.label = "[{rank}] ";
   Stage stage(settings, 2);
   ASSERT_TRUE(stage.output->add(world_two(2, 2)));
@@ -28,7 +28,7 @@ TEST(Grow, NewRanksAreLabelledWithTheirWorld) {
 }
 
 TEST(Grow, OpenMpisTagHasTheWorldForItsJob) {
-  Settings settings;
+  OutputSettings settings;
   settings.tag = true;
   Stage stage(settings, 1);
   ASSERT_TRUE(stage.output->add(world_two(1, 1)));
@@ -59,7 +59,7 @@ TEST(Grow, OnOneConsoleTheUnfinishedLineIsThatOfTheStreamThatWroteLast) {
 }
 
 TEST(Grow, ChosenRanksAreOfTheFirstWorld) {
-  Settings settings;
+  OutputSettings settings;
   settings.console_ranks = {{0}};
   Stage stage(settings, 2);
   ASSERT_TRUE(stage.output->add(world_two(2, 1)));
@@ -70,7 +70,7 @@ TEST(Grow, ChosenRanksAreOfTheFirstWorld) {
 
 TEST(Grow, ATemplateThatWouldNotTellWorldsApartIsRefusedAndNothingIsAdded) {
   TempDir dir;
-  Settings settings;
+  OutputSettings settings;
   settings.files = FileSettings{.target = dir / "all.{stream}"};
   Stage stage(settings, 1);
   const auto added = stage.output->add(world_two(1, 1));
@@ -83,7 +83,7 @@ TEST(Grow, ATemplateThatWouldNotTellWorldsApartIsRefusedAndNothingIsAdded) {
 
 TEST(Grow, FilesAreInADirectoryOfTheWorld) {
   TempDir dir;
-  Settings settings;
+  OutputSettings settings;
   settings.files = FileSettings{.target = dir / "logs", .copy = false};
   Stage stage(settings, 1);
   ASSERT_TRUE(stage.output->add(world_two(1, 11)));

@@ -17,8 +17,8 @@ using namespace std::string_literals;
 class Jsonl : public ::testing::Test {
  protected:
   Jsonl() : stage_(settings(), 2) {}
-  static Settings settings() {
-    Settings settings;
+  static OutputSettings settings() {
+    OutputSettings settings;
     settings.mode = Mode::jsonl;
     return settings;
   }

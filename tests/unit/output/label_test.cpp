@@ -61,7 +61,7 @@ TEST_F(Label, UnknownFieldNamesTheNearest) {
 }
 
 TEST_F(Label, OpenMpiForms) {
-  Settings settings;
+  OutputSettings settings;
   EXPECT_TRUE(Prefix::open_mpi(settings, facts_).empty());
   settings.tag = true;
   EXPECT_EQ(Prefix::open_mpi(settings, facts_).render(kFriday), "[1,10]<stderr>:");

@@ -23,8 +23,8 @@ using namespace std::string_literals;
 
 constexpr int kIdle = static_cast<int>(kPartialIdle.count());
 
-Settings labelled() {
-  Settings settings;
+OutputSettings labelled() {
+  OutputSettings settings;
   settings.label = "{rank}:";
   return settings;
 }
@@ -62,7 +62,7 @@ TEST(Lines, StreamsGoToTheirOwn) {
 }
 
 TEST(Lines, OpenMpiTags) {
-  Settings settings;
+  OutputSettings settings;
   settings.tag = true;
   Stage stage(settings, 2, true);
   stage.feed(1, "a\nb\n");
@@ -130,7 +130,7 @@ TEST(Lines, AnotherStreamBreaksTheLineAndTheRestIsANewRecord) {
 
 /// A line that a program writes in two, as Python's print() does, and stops between them for a while.
 TEST(Lines, ABreakStandsForTheNewlineThatComesNext) {
-  for (const auto& [settings, expected] : {std::pair{Settings{}, "part\nother\nnext\n\nnext\n"},
+  for (const auto& [settings, expected] : {std::pair{OutputSettings{}, "part\nother\nnext\n\nnext\n"},
                                            std::pair{labelled(), "0:part\n1:other\n0:next\n0:\n0:next\n"}}) {
     Stage stage(settings, 2);
     stage.feed(0, "part");
@@ -228,7 +228,7 @@ TEST(Lines, CarriageReturnGoesOutWhenIdleAndItsLateNewlineIsNoNewRecord) {
 
 TEST(Lines, MebibyteLines) {
   for (const bool with_label : {false, true}) {
-    Stage stage(with_label ? labelled() : Settings{}, 2);
+    Stage stage(with_label ? labelled() : OutputSettings{}, 2);
     const std::string a = filler(1 << 20, 'a') + "\n";
     std::string got;
     for (size_t i = 0; i < a.size(); i += 50000) {
@@ -345,7 +345,7 @@ TEST(Lines, LongLinesOfManyRanksTakeTurns) {
 
 TEST(Lines, ASlowReaderStopsTheRanks) {
   for (const bool with_label : {false, true}) {
-    Stage stage(with_label ? labelled() : Settings{}, 4);
+    Stage stage(with_label ? labelled() : OutputSettings{}, 4);
     const std::string lines = [] {
       std::string text;
       while (text.size() < 64 * 1024) text += "seventeen bytes.\n";
@@ -366,7 +366,7 @@ TEST(Lines, ASlowReaderStopsTheRanks) {
 }
 
 TEST(Lines, LabelsDoNotBlowUpTheQueue) {
-  Settings settings;
+  OutputSettings settings;
   settings.label = filler(100, 'L');
   Stage stage(settings, 2);
   stage.feed(0, filler(1 << 20, '\n'));  // 101 MiB when labelled
@@ -396,7 +396,7 @@ TEST(Lines, AfterAllEndsFlushingAloneBringsEverythingOut) {
 }
 
 TEST(Lines, RanksChooseWhatIsShown) {
-  Settings settings = labelled();
+  OutputSettings settings = labelled();
   settings.console_ranks = {1, 2};
   Stage stage(settings, 3);
   for (int rank = 0; rank < 3; ++rank) stage.feed(rank, "x\n");
@@ -404,7 +404,7 @@ TEST(Lines, RanksChooseWhatIsShown) {
 }
 
 TEST(Lines, RawMode) {
-  Settings settings;
+  OutputSettings settings;
   settings.mode = Mode::raw;
   Stage stage(settings, 2);
   stage.feed(0, "a");
@@ -448,7 +448,7 @@ TEST(Lines, ColorOnATerminalOnTheLabelOnly) {
   int terminal = -1;
   ASSERT_EQ(openpty(&master, &terminal, nullptr, nullptr, nullptr), 0);
   fcntl(master, F_SETFL, O_NONBLOCK);
-  Settings settings = labelled();
+  OutputSettings settings = labelled();
   const auto shown = [&](Color color) {
     settings.color = color;
     StandardStreams streams({terminal, terminal});
@@ -468,7 +468,7 @@ TEST(Lines, ColorOnATerminalOnTheLabelOnly) {
 }
 
 TEST(Lines, BadLabelIsRefused) {
-  Settings settings;
+  OutputSettings settings;
   settings.label = "{rnk}";
   StandardStreams streams({1, 2});
   const auto output = Output::open(settings, facts_of(1), streams);
@@ -485,7 +485,7 @@ TEST(Lines, LastWords) {
   EXPECT_EQ(words.front(), "warning 90");
   EXPECT_EQ(words.back(), "warning 99");
   EXPECT_THAT(stage.output->last_words(1), ElementsAre());
-  Settings merged;
+  OutputSettings merged;
   merged.merge_stderr = true;
   Stage one(merged, 2);
   one.feed(0, "Traceback\n");

@@ -67,7 +67,7 @@ TEST(Property, LabelledRecordsAreWholeAndInOrder) {
   for (unsigned seed = 1; seed <= 2; ++seed) {
     std::mt19937 random(seed);
     const auto streams = random_streams(random);
-    Settings settings;
+    OutputSettings settings;
     settings.label = "\x1e{rank}/{stream}\x1f";  // bytes that no stream has
     Stage stage(settings, kRanks, true);
     const std::string shown = play(stage, streams, random, false);
@@ -121,7 +121,7 @@ TEST(Property, PlainLinesNeverMix) {
 TEST(Property, JsonlPiecesJoinToTheStreams) {
   std::mt19937 random(21);
   const auto streams = random_streams(random);
-  Settings settings;
+  OutputSettings settings;
   settings.mode = Mode::jsonl;
   Stage stage(settings, kRanks);
   std::istringstream lines(play(stage, streams, random, true));

@@ -89,7 +89,7 @@ constexpr std::int64_t kWall = 1'700'000'000'123'456'789;  // 2023-11-14T22:13:2
 /// Output with stdout and stderr of its own, or one pipe for both.
 class Stage {
  public:
-  explicit Stage(const Settings& settings, int ranks, bool one_console = false, bool local = true)
+  explicit Stage(const OutputSettings& settings, int ranks, bool one_console = false, bool local = true)
       : streams({out.writer(), one_console ? out.writer() : err.writer()}), ranks_(ranks) {
     signal(SIGPIPE, SIG_IGN);
     auto opened = Output::open(settings, facts_of(ranks, local), streams);

@@ -29,7 +29,7 @@ Allocation two_hosts() {
   return two;
 }
 
-const Meeting kMeeting = {.here = "10.0.0.1", .ports = {20001, 20002, 20003, 20004, 20005, 20006}};
+const Rendezvous kMeeting = {.here = "10.0.0.1", .ports = {20001, 20002, 20003, 20004, 20005, 20006}};
 
 Plan planned(Request asked, const Allocation& allocation) {
   auto plan = make_plan(asked, allocation);
@@ -119,15 +119,15 @@ TEST(Frameworks, MindsporeWithAScheduler) {
                                    "MS_WORKER_NUM=2", "MS_NODE_ID=1"));
   Request asked = request_for({Framework::mindspore_dynamic}, 4);
   const Plan plan = planned(asked, two_hosts());
-  ASSERT_TRUE(plan.companion);
-  EXPECT_EQ(plan.companion->name, "scheduler");
-  EXPECT_EQ(plan.companion->host, 0);
-  EXPECT_THAT(plan.companion->env, UnorderedElementsAre("DLAUNCH_JOB_ID=job-1", "MS_ROLE=MS_SCHED"));
+  ASSERT_TRUE(plan.sidecar);
+  EXPECT_EQ(plan.sidecar->name, "scheduler");
+  EXPECT_EQ(plan.sidecar->host, 0);
+  EXPECT_THAT(plan.sidecar->env, UnorderedElementsAre("DLAUNCH_JOB_ID=job-1", "MS_ROLE=MS_SCHED"));
   EXPECT_THAT(plan.apps[0].env, testing::IsSupersetOf({"MS_SCHED_HOST=10.0.0.1", "MS_WORKER_NUM=4"}));
   EXPECT_EQ(plan.ranks.size(), 4U);
   EXPECT_THAT(to_json(plan), HasSubstr("\"companion\""));
   EXPECT_THAT(to_table(plan), HasSubstr("a scheduler on n0"));
-  EXPECT_FALSE(planned(request_for({Framework::torch}, 2), local(2)).companion);
+  EXPECT_FALSE(planned(request_for({Framework::torch}, 2), local(2)).sidecar);
 }
 
 TEST(Frameworks, ADynamicClusterSeesTheDevicesOfItsRanks) {

@@ -9,7 +9,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
 
-TEST(Line, PairsInTheirOrder) {
+TEST(PmiLine, PairsInTheirOrder) {
   const auto line = parse_line("cmd=put kvsname=kvs_1 key=P0-card value=tag#0$a=b[/]");
   ASSERT_TRUE(line);
   EXPECT_THAT(line->pairs(), ElementsAre(Pair("cmd", "put"), Pair("kvsname", "kvs_1"), Pair("key", "P0-card"),
@@ -20,20 +20,20 @@ TEST(Line, PairsInTheirOrder) {
   EXPECT_FALSE(line->has("none"));
 }
 
-TEST(Line, EmptyValuesAndManyBlanks) {
+TEST(PmiLine, EmptyValuesAndManyBlanks) {
   const auto line = parse_line("cmd=put  key= value=");
   ASSERT_TRUE(line);
   EXPECT_THAT(line->pairs(), ElementsAre(Pair("cmd", "put"), Pair("key", ""), Pair("value", "")));
 }
 
-TEST(Line, AMessageIsAPersonsTextToTheEnd) {
+TEST(PmiLine, AMessageIsAPersonsTextToTheEnd) {
   const auto line = parse_line("cmd=abort exitcode=7 message=no way = out");
   ASSERT_TRUE(line);
   EXPECT_EQ((*line)["message"], "no way = out");
   EXPECT_EQ((*line)["exitcode"], "7");
 }
 
-TEST(Line, WhatIsNoLineSaysWhy) {
+TEST(PmiLine, WhatIsNoLineSaysWhy) {
   for (const auto& [text, why] : {std::pair{"", "empty"},
                                   {"   ", "empty"},
                                   {"cmd=get key", "no pair"},
@@ -46,7 +46,7 @@ TEST(Line, WhatIsNoLineSaysWhy) {
   EXPECT_EQ(parse_line("\x1b[31m\xff").error().why, "\"?[31m?\"");
 }
 
-TEST(Line, IsWrittenAsItIsRead) {
+TEST(PmiLine, IsWrittenAsItIsRead) {
   EXPECT_EQ(write_line({{"cmd", "get_result"}, {"rc", "0"}, {"value", "a=b"}}), "cmd=get_result rc=0 value=a=b\n");
 }
 

@@ -12,8 +12,8 @@ using testing::IsEmpty;
 std::string frame(std::string_view text) { return (std::to_string(text.size()) + "      ").substr(0, 6).append(text); }
 
 /// A host with as many ranks in PMI-2, alone unless said.
-Server host(std::uint32_t ranks, bool alone = true) {
-  Server server({"kvs", 4, 8, "(vector,(0,2,2))", ranks, alone});
+PmiServer host(std::uint32_t ranks, bool alone = true) {
+  PmiServer server({"kvs", 4, 8, "(vector,(0,2,2))", ranks, alone});
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     server.join(rank, rank);
     server.received(rank, "cmd=init pmi_version=2 pmi_subversion=0\n");
@@ -22,11 +22,11 @@ Server host(std::uint32_t ranks, bool alone = true) {
   return server;
 }
 
-Actions ask(Server& server, std::uint32_t rank, std::string_view text) { return server.received(rank, frame(text)); }
+Actions ask(PmiServer& server, std::uint32_t rank, std::string_view text) { return server.received(rank, frame(text)); }
 Send said(std::uint32_t rank, std::string_view text) { return {rank, frame(text)}; }
 
 TEST(Pmi2, TheFirstLineSaysSoAndFramesFollow) {
-  Server server({"kvs", 4, 8, "", 2, true});
+  PmiServer server({"kvs", 4, 8, "", 2, true});
   server.join(1, 3);
   const std::string init = "cmd=init pmi_version=2 pmi_subversion=0\n";
   EXPECT_THAT(server.received(1, init + frame("cmd=fullinit;pmijobid=x;pmirank=1;threaded=FALSE;")),
@@ -40,7 +40,7 @@ TEST(Pmi2, TheFirstLineSaysSoAndFramesFollow) {
 }
 
 TEST(Pmi2, KeysAreThereAfterTheFence) {
-  Server server = host(2, false);
+  PmiServer server = host(2, false);
   EXPECT_THAT(ask(server, 0, "cmd=kvs-put;thrid=0x12;key=a;value=x;;y;"),
               ElementsAre(said(0, "cmd=kvs-put-response;thrid=0x12;rc=0;")));
   EXPECT_THAT(ask(server, 0, "cmd=kvs-fence;thrid=0x13;"), IsEmpty());
@@ -57,7 +57,7 @@ TEST(Pmi2, KeysAreThereAfterTheFence) {
 }
 
 TEST(Pmi2, WhatIsTooLongIsRefused) {
-  Server server = host(1);
+  PmiServer server = host(1);
   const std::string put = "cmd=kvs-put;key=";
   for (const auto& [text, why] : {std::pair{put + std::string(65, 'k') + ";value=a;", "bad_key_length"},
                                   {put + "a;value=" + std::string(1025, 'v') + ";", "value_too_long"},
@@ -68,7 +68,7 @@ TEST(Pmi2, WhatIsTooLongIsRefused) {
 }
 
 TEST(Pmi2, BothDialectsShareAFenceAndWhatTheyPut) {
-  Server server({"kvs", 2, 2, "", 2, true});
+  PmiServer server({"kvs", 2, 2, "", 2, true});
   for (const std::uint32_t rank : {0u, 1u}) server.join(rank, 0);
   server.received(0, "cmd=init pmi_version=1 pmi_subversion=1\n");
   server.received(1, "cmd=init pmi_version=2 pmi_subversion=0\n" + frame("cmd=fullinit;"));
@@ -87,7 +87,7 @@ TEST(Pmi2, BothDialectsShareAFenceAndWhatTheyPut) {
 }
 
 TEST(Pmi2, ANodesAttributeIsWaitedFor) {
-  Server server = host(3);
+  PmiServer server = host(3);
   EXPECT_THAT(ask(server, 0, "cmd=info-getnodeattr;key=a;wait=FALSE;"),
               ElementsAre(said(0, "cmd=info-getnodeattr-response;found=FALSE;rc=0;")));
   EXPECT_THAT(ask(server, 0, "cmd=info-getnodeattr;thrid=0x7;key=a;wait=TRUE;"), IsEmpty());
@@ -105,18 +105,18 @@ TEST(Pmi2, AnAttributeThatNobodyCanPutLetsNobodyWait) {
     EXPECT_THAT(std::get<Complain>(actions[0]).text, HasSubstr("no rank is left to put: \"a\""));
     EXPECT_EQ(actions[1], Action(HangUp{rank}));
   };
-  Server left = host(2);
+  PmiServer left = host(2);
   EXPECT_THAT(ask(left, 0, "cmd=info-getnodeattr;key=a;wait=TRUE;"), IsEmpty());
   let_down(left.gone(1), 0);
-  Server in_fence = host(2);
+  PmiServer in_fence = host(2);
   ask(in_fence, 1, "cmd=kvs-fence;");
   let_down(ask(in_fence, 0, "cmd=info-getnodeattr;key=a;wait=TRUE;"), 0);
-  Server alone = host(1);
+  PmiServer alone = host(1);
   let_down(ask(alone, 0, "cmd=info-getnodeattr;key=a;wait=TRUE;"), 0);
 }
 
 TEST(Pmi2, AttributesOfTheNodeHaveABound) {
-  Server server = host(1);
+  PmiServer server = host(1);
   const std::string put = "cmd=info-putnodeattr;key=a;value=" + std::string(1024, 'v') + ";";
   int taken = 0;
   while (ask(server, 0, put) == Actions{said(0, "cmd=info-putnodeattr-response;rc=0;")}) ++taken;
@@ -124,7 +124,7 @@ TEST(Pmi2, AttributesOfTheNodeHaveABound) {
 }
 
 TEST(Pmi2, FactsOfTheJob) {
-  Server server = host(1);
+  PmiServer server = host(1);
   EXPECT_THAT(ask(server, 0, "cmd=job-getid;"), ElementsAre(said(0, "cmd=job-getid-response;jobid=kvs;rc=0;")));
   EXPECT_THAT(ask(server, 0, "cmd=info-getjobattr;key=PMI_process_mapping;"),
               ElementsAre(said(0, "cmd=info-getjobattr-response;found=TRUE;value=(vector,(0,2,2));rc=0;")));
@@ -135,7 +135,7 @@ TEST(Pmi2, FactsOfTheJob) {
 }
 
 TEST(Pmi2, NamesAreAskedForAndAnswered) {
-  Server server = host(1);
+  PmiServer server = host(1);
   EXPECT_THAT(ask(server, 0, "cmd=name-publish;name=s;port=p q;infokeycount=0;"),
               ElementsAre(AskName{0, NameOp::publish, "s", "p q"}));
   EXPECT_THAT(server.name_answered(0, false, ""),
@@ -152,24 +152,24 @@ TEST(Pmi2, AnAbortOfTheWorldIsToldOnce) {
                                    {"cmd=abort;exitcode=7;message=so;", 7u},
                                    {"cmd=abort;exitcode=7;message=so;and so;;;", 7u},
                                    {"cmd=abort;", 1u}}) {
-    Server server = host(2);
+    PmiServer server = host(2);
     EXPECT_THAT(ask(server, 1, text), ElementsAre(Abort{1, code})) << text;
     EXPECT_THAT(ask(server, 1, text), IsEmpty());
   }
-  Server server = host(2);
+  PmiServer server = host(2);
   EXPECT_THAT(ask(server, 1, "cmd=abort;isworld=FALSE;msg=;"), IsEmpty());
 }
 
 TEST(Pmi2, WhatIsNotServedIsAnswered) {
   for (const char* command : {"job-connect", "job-disconnect", "ring"}) {
-    Server server = host(1);
+    PmiServer server = host(1);
     EXPECT_THAT(ask(server, 0, std::string("cmd=") + command + ";"),
                 ElementsAre(said(0, std::string("cmd=") + command + "-response;rc=14;errmsg=not_supported;")));
   }
 }
 
 TEST(Pmi2, ASpawnIsAskedForAndAnswered) {
-  Server server = host(2);
+  PmiServer server = host(2);
   const std::string spawn =
       "cmd=spawn;thrid=0x5;ncmds=1;preputcount=1;ppkey0=k;ppval0=v;subcmd=a;maxprocs=2;argc=1;argv0=b c;";
   const AskSpawn asked{0, {{{"a", "b c"}, 2, "", {}, {}}}, {"k", "v"}};
@@ -185,14 +185,14 @@ TEST(Pmi2, ASpawnIsAskedForAndAnswered) {
 }
 
 TEST(Pmi2, ASpawnMayBeAsLongAsAFrame) {
-  Server server = host(1);
+  PmiServer server = host(1);
   const std::string spawn = "cmd=spawn;ncmds=1;preputcount=0;subcmd=a;maxprocs=1;argc=1;argv0=";
   const std::string word(999'999 - spawn.size() - 1, 'x');
   EXPECT_THAT(ask(server, 0, spawn + word + ";"), ElementsAre(AskSpawn{0, {{{"a", word}, 1, "", {}, {}}}, {}}));
 }
 
 TEST(Pmi2, ASpawnedRankIsToldOfItsSpawner) {
-  Server server({"kvs_2", 2, 8, "", 2, true, 2, 7, 3, "kvs"});
+  PmiServer server({"kvs_2", 2, 8, "", 2, true, 2, 7, 3, "kvs"});
   server.preload({"PORT", "tag#0;"});
   for (const std::uint32_t rank : {7u, 8u}) server.join(rank, rank - 4);
   EXPECT_THAT(server.received(8, "cmd=init pmi_version=2 pmi_subversion=0\n" + frame("cmd=fullinit;"))[1],
@@ -213,7 +213,7 @@ TEST(Pmi2, WhoBreaksItIsHungUpOnAndNobodyElse) {
         frame("cmd=kvs-fence;") + frame("cmd=job-getid;"), frame("cmd=fullinit;"), frame("cmd=name-publish;port=p;"),
         frame("cmd=kvs-get;thrid=" + std::string(65, '1') + ";key=a;"), frame("cmd=spawn;ncmds=1;"),
         std::string("cmd=barrier_in\n")}) {
-    Server server = host(2);
+    PmiServer server = host(2);
     const Actions actions = server.received(0, breach);
     ASSERT_EQ(actions.size(), 2u) << breach;
     EXPECT_THAT(std::get<Complain>(actions[0]).text, HasSubstr("rank 0 ")) << breach;
@@ -224,7 +224,7 @@ TEST(Pmi2, WhoBreaksItIsHungUpOnAndNobodyElse) {
 }
 
 TEST(Pmi2, NothingIsAnsweredBeforeFullinit) {
-  Server server({"kvs", 1, 1, "", 1, true});
+  PmiServer server({"kvs", 1, 1, "", 1, true});
   server.join(0, 0);
   const Actions actions = server.received(0, "cmd=init pmi_version=2 pmi_subversion=0\n" + frame("cmd=job-getid;"));
   ASSERT_EQ(actions.size(), 3u);

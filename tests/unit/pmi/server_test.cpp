@@ -10,8 +10,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 /// A host with two ranks in MPI, alone unless said.
-Server two(bool alone = true) {
-  Server server({"kvs", 4, 8, "(vector,(0,2,2))", 2, alone});
+PmiServer two(bool alone = true) {
+  PmiServer server({"kvs", 4, 8, "(vector,(0,2,2))", 2, alone});
   for (const std::uint32_t rank : {0u, 1u}) {
     server.join(rank, rank);
     EXPECT_THAT(server.received(rank, "cmd=init pmi_version=1 pmi_subversion=1\n"),
@@ -20,8 +20,8 @@ Server two(bool alone = true) {
   return server;
 }
 
-TEST(Server, AFenceWaitsForAllHere) {
-  Server server = two();
+TEST(PmiServer, AFenceWaitsForAllHere) {
+  PmiServer server = two();
   EXPECT_THAT(server.received(0, "cmd=put kvsname=kvs key=a value=1\n"),
               ElementsAre(Send{0, "cmd=put_result rc=0 msg=success\n"}));
   EXPECT_THAT(server.received(0, "cmd=barrier_in\n"), IsEmpty());
@@ -31,8 +31,8 @@ TEST(Server, AFenceWaitsForAllHere) {
               ElementsAre(Send{1, "cmd=get_result rc=0 msg=success value=1\n"}));
 }
 
-TEST(Server, WithOtherHostsAFenceIsGatheredAndTakesWhatTheyPut) {
-  Server server = two(false);
+TEST(PmiServer, WithOtherHostsAFenceIsGatheredAndTakesWhatTheyPut) {
+  PmiServer server = two(false);
   server.received(1, "cmd=put kvsname=kvs key=b value=2\n");
   server.received(0, "cmd=barrier_in\n");
   EXPECT_THAT(server.received(1, "cmd=barrier_in\n"), ElementsAre(Gather{{"b", "2"}, {}}));
@@ -47,21 +47,21 @@ TEST(Server, WithOtherHostsAFenceIsGatheredAndTakesWhatTheyPut) {
   EXPECT_THAT(server.received(1, "cmd=barrier_in\n"), ElementsAre(Gather{{}, {}}));  // nothing is sent twice
 }
 
-TEST(Server, ARankThatCanNeverComeBreaksTheFence) {
-  Server server = two();
+TEST(PmiServer, ARankThatCanNeverComeBreaksTheFence) {
+  PmiServer server = two();
   server.received(0, "cmd=barrier_in\n");
   const Actions actions = server.gone(1);
   ASSERT_EQ(actions.size(), 2u);
   EXPECT_THAT(std::get<Complain>(actions[0]).text, HasSubstr("rank 1 has left MPI"));
   EXPECT_EQ(actions[1], Action(HangUp{0}));
-  Server over_hosts = two(false);
+  PmiServer over_hosts = two(false);
   over_hosts.gone(1);
   EXPECT_THAT(over_hosts.received(0, "cmd=barrier_in\n"), ElementsAre(Gather{{}, {1}}));
   EXPECT_THAT(over_hosts.shared({}, true, true), ElementsAre(HangUp{0}));
 }
 
-TEST(Server, KnowsWhoIsInMpi) {
-  Server server({"kvs", 1, 1, "", 1, true});
+TEST(PmiServer, KnowsWhoIsInMpi) {
+  PmiServer server({"kvs", 1, 1, "", 1, true});
   server.join(0, 0);
   EXPECT_FALSE(server.in_mpi(0));
   server.received(0, "cmd=init pmi_version=1 pmi_subversion=1\n");
@@ -71,17 +71,17 @@ TEST(Server, KnowsWhoIsInMpi) {
   EXPECT_FALSE(server.in_mpi(9));
 }
 
-TEST(Server, AnAbortIsToldOnceWithItsCode) {
+TEST(PmiServer, AnAbortIsToldOnceWithItsCode) {
   for (const auto& [said, code] : {std::pair{"7", 7u}, {"256", 0u}, {"-1", 255u}, {"x", 1u}, {"99999999999", 1u}}) {
-    Server server = two();
+    PmiServer server = two();
     const std::string line = std::string("cmd=abort exitcode=") + said + "\n";
     EXPECT_THAT(server.received(1, line), ElementsAre(Abort{1, code})) << said;
     EXPECT_THAT(server.received(1, line), IsEmpty());
   }
 }
 
-TEST(Server, WhatFollowsAnAbortIsItsMessageAndNoBreach) {
-  Server server = two();
+TEST(PmiServer, WhatFollowsAnAbortIsItsMessageAndNoBreach) {
+  PmiServer server = two();
   EXPECT_THAT(
       server.received(1, "cmd=abort exitcode=15 message=Fatal error, error stack:\ninternal_Barrier(1): failed\n"),
       ElementsAre(Abort{1, 15u}));  // as MPICH 4.2 says it
@@ -89,8 +89,8 @@ TEST(Server, WhatFollowsAnAbortIsItsMessageAndNoBreach) {
   EXPECT_TRUE(server.in_mpi(1));
 }
 
-TEST(Server, NamesAreAskedForAndAnswered) {
-  Server server = two();
+TEST(PmiServer, NamesAreAskedForAndAnswered) {
+  PmiServer server = two();
   EXPECT_THAT(server.received(0, "cmd=publish_name service=s port=p\n"),
               ElementsAre(AskName{0, NameOp::publish, "s", "p"}));
   EXPECT_THAT(server.name_answered(1, true, ""), IsEmpty());  // it did not ask
@@ -103,8 +103,8 @@ TEST(Server, NamesAreAskedForAndAnswered) {
               ElementsAre(Send{1, "cmd=lookup_result info=not_found rc=1 msg=service_not_found\n"}));
 }
 
-TEST(Server, ASpaceThatIsFullIsToldOnceForARank) {
-  Server server = two();
+TEST(PmiServer, ASpaceThatIsFullIsToldOnceForARank) {
+  PmiServer server = two();
   const std::string put = "cmd=put kvsname=kvs key=a value=" + std::string(1024, 'v') + "\n";
   Actions refused;
   while ((refused = server.received(1, put)).size() == 1 && server.received(0, "cmd=get_maxes\n").size() == 1) {
@@ -116,8 +116,8 @@ TEST(Server, ASpaceThatIsFullIsToldOnceForARank) {
   EXPECT_THAT(server.received(1, put), ElementsAre(answer));
 }
 
-TEST(Server, WhatOtherHostsPutMayBeTooMuch) {
-  Server server({"kvs", 4, 4, "", 1, false});
+TEST(PmiServer, WhatOtherHostsPutMayBeTooMuch) {
+  PmiServer server({"kvs", 4, 4, "", 1, false});
   server.join(0, 0);
   server.received(0, "cmd=init pmi_version=1 pmi_subversion=1\n");
   const std::string half(kMaxSpace / 2, 'v');
@@ -134,25 +134,25 @@ TEST(Server, WhatOtherHostsPutMayBeTooMuch) {
   }
 }
 
-TEST(Server, WhoHasSaidFinalizeAsksNoMore) {
-  Server server = two();
+TEST(PmiServer, WhoHasSaidFinalizeAsksNoMore) {
+  PmiServer server = two();
   server.received(0, "cmd=finalize\n");
   EXPECT_THAT(std::get<Complain>(server.received(0, "cmd=get_maxes\n").at(0)).text,
               HasSubstr("asked after it said finalize"));
 }
 
-TEST(Server, WithoutAMappingTheRanksFindOutThemselves) {
-  Server server({"kvs", 1, 1, "", 1, true});
+TEST(PmiServer, WithoutAMappingTheRanksFindOutThemselves) {
+  PmiServer server({"kvs", 1, 1, "", 1, true});
   server.join(0, 0);
   server.received(0, "cmd=init pmi_version=1 pmi_subversion=1\n");
   EXPECT_THAT(server.received(0, "cmd=get kvsname=kvs key=PMI_process_mapping\n"),
               ElementsAre(Send{0, "cmd=get_result rc=-1 msg=key_PMI_process_mapping_not_found value=unknown\n"}));
 }
 
-TEST(Server, WhoBreaksPmiIsHungUpOnAndNobodyElse) {
+TEST(PmiServer, WhoBreaksPmiIsHungUpOnAndNobodyElse) {
   for (const char* breach : {"cmd=what\n", "what\n", "\n", "cmd=barrier_in\ncmd=get_maxes\n",
                              "cmd=init pmi_version=1 pmi_subversion=1\n", "cmd=publish_name port=p\n"}) {
-    Server server = two();
+    PmiServer server = two();
     const Actions actions = server.received(0, breach);
     ASSERT_EQ(actions.size(), 2u) << breach;
     EXPECT_THAT(std::get<Complain>(actions[0]).text, HasSubstr("rank 0 ")) << breach;
@@ -162,8 +162,8 @@ TEST(Server, WhoBreaksPmiIsHungUpOnAndNobodyElse) {
   }
 }
 
-TEST(Server, ASpawnIsAskedForAndAnswered) {
-  Server server = two();
+TEST(PmiServer, ASpawnIsAskedForAndAnswered) {
+  PmiServer server = two();
   EXPECT_THAT(server.received(0, "mcmd=spawn\nnprocs=2\nexecname=a\narg1=b c\n"), IsEmpty());
   EXPECT_THAT(server.received(0, "endcmd\n"), ElementsAre(AskSpawn{0, {{{"a", "b c"}, 2, "", {}, {}}}, {}}));
   EXPECT_THAT(server.spawn_answered(1, true, "s"), IsEmpty());  // it did not ask
@@ -174,8 +174,8 @@ TEST(Server, ASpawnIsAskedForAndAnswered) {
   EXPECT_EQ(server.received(0, "cmd=get_maxes\n").size(), 1u);
 }
 
-TEST(Server, OfALaterWorldCountsFromItsFirstRankAndProgram) {
-  Server server({"kvs_2", 2, 8, "", 2, true, 2, 7, 3});
+TEST(PmiServer, OfALaterWorldCountsFromItsFirstRankAndProgram) {
+  PmiServer server({"kvs_2", 2, 8, "", 2, true, 2, 7, 3});
   server.preload({"PORT", "tag#0$"});
   for (const std::uint32_t rank : {7u, 8u}) {
     server.join(rank, rank - 4);

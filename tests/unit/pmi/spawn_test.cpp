@@ -116,7 +116,7 @@ TEST(SpawnReader, HoldsSoMuchAndNoMore) {
 constexpr std::string_view kOne = "cmd=spawn;ncmds=1;preputcount=0;subcmd=a;maxprocs=1;argc=0;";
 
 Result<AskSpawn> read_frame(std::string_view text) {
-  return parse_frame(text).and_then([](const Line& line) { return read_spawn(line, 4); });
+  return parse_frame(text).and_then([](const PmiLine& line) { return read_spawn(line, 4); });
 }
 
 std::string why_frame(std::string_view text) {

@@ -26,7 +26,7 @@ TEST_F(PmixCollectives, AllGetWhatAllBroughtOnceAllHaveCome) {
   ASSERT_EQ(over.size(), 1u);
   EXPECT_EQ(over[0].members, "job:*");
   EXPECT_EQ(over[0].data, "acb");
-  EXPECT_EQ(over[0].status, Status::ok);
+  EXPECT_EQ(over[0].status, PmixStatus::ok);
   EXPECT_THAT(over[0].hosts, ElementsAre(0, 1, 2));
   EXPECT_THAT(all_.take_over(), IsEmpty());
 }
@@ -46,7 +46,7 @@ TEST_F(PmixCollectives, OneThatCanNeverCompleteFails) {
   all_.rank_ended(2);
   const auto over = all_.take_over();
   ASSERT_EQ(over.size(), 1u);
-  EXPECT_EQ(over[0].status, Status::unreachable);
+  EXPECT_EQ(over[0].status, PmixStatus::unreachable);
   EXPECT_EQ(over[0].data, "");
   EXPECT_THAT(over[0].hosts, ElementsAre(0));
   EXPECT_NE(over[0].why, "");
@@ -68,7 +68,7 @@ TEST_F(PmixCollectives, WhoHasComeMayEnd) {
   EXPECT_THAT(all_.take_over(), IsEmpty());
   all_.take(0, kFence, "job:*", "");
   all_.take(2, kFence, "job:*", "");
-  EXPECT_EQ(all_.take_over().at(0).status, Status::ok);
+  EXPECT_EQ(all_.take_over().at(0).status, PmixStatus::ok);
 }
 
 TEST_F(PmixCollectives, MembersThatAreNotAreRefused) {
@@ -76,7 +76,7 @@ TEST_F(PmixCollectives, MembersThatAreNotAreRefused) {
     EXPECT_EQ(all_.take(0, kFence, members, ""), "") << members;
     const auto over = all_.take_over();
     ASSERT_EQ(over.size(), 1u) << members;
-    EXPECT_EQ(over[0].status, Status::bad_parameter) << members;
+    EXPECT_EQ(over[0].status, PmixStatus::bad_parameter) << members;
     EXPECT_THAT(over[0].hosts, ElementsAre(0)) << members;
   }
 }
@@ -89,14 +89,14 @@ TEST_F(PmixCollectives, WorldsMeet) {
   EXPECT_EQ(all_.take(3, 1, "job:0 job-2:*", ""), "");
   EXPECT_THAT(all_.take_over().at(0).hosts, ElementsAre(0, 1, 3));
   EXPECT_EQ(all_.take(0, 1, "job:0 job-2:2", ""), "");
-  EXPECT_EQ(all_.take_over().at(0).status, Status::bad_parameter);
+  EXPECT_EQ(all_.take_over().at(0).status, PmixStatus::bad_parameter);
 }
 
 TEST_F(PmixCollectives, ARankOfALaterWorldThatEndedIsNotWaitedFor) {
   all_.add_world("job-2", {1, 3});
   all_.take(1, kFence, "job-2:*", "");
   all_.rank_ended(5);
-  EXPECT_EQ(all_.take_over().at(0).status, Status::unreachable);
+  EXPECT_EQ(all_.take_over().at(0).status, PmixStatus::unreachable);
 }
 
 TEST_F(PmixCollectives, AnAgentThatBreaksTheOrderIsNamed) {
@@ -114,7 +114,7 @@ TEST_F(PmixCollectives, AHostHoldsSoMuchInAllThatAreOpen) {
   EXPECT_EQ(all_.take(0, kFence, "#3 job:*", part), "");
   const auto over = all_.take_over();
   ASSERT_EQ(over.size(), 1u);
-  EXPECT_EQ(over[0].status, Status::out_of_memory);
+  EXPECT_EQ(over[0].status, PmixStatus::out_of_memory);
   for (const int host : {1, 2}) EXPECT_EQ(all_.take(host, kFence, "#0 job:*", ""), "");
   ASSERT_EQ(all_.take_over().size(), 1u) << "what is over is held no more";
   EXPECT_EQ(all_.take(0, kFence, "#4 job:*", part), "");
@@ -133,7 +133,7 @@ TEST(PmixCollectivesOfManyHosts, TooMuchFailsWithTheNumber) {
     over = all.take_over();
   }
   ASSERT_EQ(over.size(), 1u);
-  EXPECT_EQ(over[0].status, Status::out_of_memory);
+  EXPECT_EQ(over[0].status, PmixStatus::out_of_memory);
   EXPECT_THAT(over[0].why, HasSubstr(std::to_string(kMostShared >> 20)));
 }
 

@@ -154,7 +154,7 @@ TEST(Make, FileNames) {
   EXPECT_EQ(file_name(2, 16), "hccl_2s_16p.json");
 }
 
-TEST(Assignment, OfATable) {
+TEST(TableAssignment, OfATable) {
   const Json json = json_of(with(table_text({{"10.0.0.1"}, {"10.0.0.2"}}), "{\"server_id\": \"10.0.0.2\"",
                                  "{\"host_ip\": \"172.16.0.2\", \"server_id\": \"10.0.0.2\""));
   const auto assignment = assignment_of(*read_table(json).table);
@@ -169,7 +169,7 @@ TEST(Assignment, OfATable) {
   EXPECT_EQ(assignment->ranks[9].device, 1);
 }
 
-TEST(Assignment, RefusesATableWithHoles) {
+TEST(TableAssignment, RefusesATableWithHoles) {
   const std::string good = table_text({{"a", 0, 2}});
   for (const std::string& text :
        {with(good, R"("rank_id": "1")", R"("rank_id": "0")"), with(good, R"("rank_id": "1")", R"("rank_id": "2")"),

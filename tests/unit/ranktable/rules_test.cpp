@@ -265,7 +265,7 @@ std::vector<std::string> name_findings(std::string_view name, const std::string&
   const Json json = json_of(text);
   const Reading reading = read_table(json);
   std::vector<std::string> texts;
-  for (const Finding& finding : check_file_name(name, &*reading.table))
+  for (const TableFinding& finding : check_file_name(name, &*reading.table))
     texts.push_back((finding.note ? "note: " : "") + finding.what);
   return texts;
 }

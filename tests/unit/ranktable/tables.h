@@ -56,7 +56,7 @@ inline std::vector<std::string> findings_of(const std::string& text, std::option
     reading.findings.insert(reading.findings.end(), rules.begin(), rules.end());
   }
   std::vector<std::string> texts;
-  for (const Finding& finding : reading.findings)
+  for (const TableFinding& finding : reading.findings)
     texts.push_back((finding.note ? "note: " : "") + finding.path + " " + finding.what);
   return texts;
 }

@@ -12,17 +12,17 @@ namespace dlaunch::report {
 namespace {
 
 using namespace std::chrono_literals;
-using Phase = Status::Phase;
+using Phase = JobStatus::Phase;
 using testing::EndsWith;
 
 const Time kNow{1000s};
 
-Status starting(int started) { return {.phase = Phase::starting, .started = started, .total = 64}; }
+JobStatus starting(int started) { return {.phase = Phase::starting, .started = started, .total = 64}; }
 
 TEST(StatusText, Starting) { EXPECT_EQ(status_text(starting(12), kNow), "starting: 12 of 64 ranks"); }
 
 TEST(StatusText, StartingWithARemark) {
-  Status status = starting(12);
+  JobStatus status = starting(12);
   status.remark = "64 ranks on 2 CPUs: they will share cores";
   EXPECT_EQ(status_text(status, kNow), "starting: 12 of 64 ranks (64 ranks on 2 CPUs: they will share cores)");
   status.missing = "node7";
@@ -30,7 +30,7 @@ TEST(StatusText, StartingWithARemark) {
 }
 
 TEST(StatusText, Ending) {
-  Status status{.phase = Phase::ending, .waiting = {5, 9, 10, 11}, .signal = SIGTERM, .kill_at = kNow + 3500ms};
+  JobStatus status{.phase = Phase::ending, .waiting = {5, 9, 10, 11}, .signal = SIGTERM, .kill_at = kNow + 3500ms};
   EXPECT_EQ(status_text(status, kNow), "ending: waiting for 4 ranks (TERM sent, KILL in 4 s): 5,9-11");
   EXPECT_EQ(status_text(status, kNow + 9s), "ending: waiting for 4 ranks (TERM sent, KILL in 0 s): 5,9-11");
   status.signal = SIGINT;

@@ -22,8 +22,8 @@ using testing::IsEmpty;
 
 class Configs : public Temporary {
  protected:
-  Surroundings here() const {
-    Surroundings here;
+  SshContext here() const {
+    SshContext here;
     const passwd* user = ::getpwuid(::getuid());
     here.home = user->pw_dir;
     here.user = user->pw_name;
@@ -87,9 +87,9 @@ std::string family(AddressFamily family) {
 }
 
 /// As `ssh -G` tells it. A host key that is to be asked about is, without anybody to ask, strict.
-HostKey host_key(const std::string& value) {
-  if (value == "accept-new") return HostKey::accept_new;
-  return value == "false" || value == "off" || value == "no" ? HostKey::off : HostKey::strict;
+plan::HostKey host_key(const std::string& value) {
+  if (value == "accept-new") return plan::HostKey::accept_new;
+  return value == "false" || value == "off" || value == "no" ? plan::HostKey::off : plan::HostKey::strict;
 }
 
 const std::vector<std::string> kHosts = {"node1", "node_2", "gate.example.org", "GATE", "10.0.0.7", "fd00::5", "x"};
@@ -166,7 +166,7 @@ TEST_F(Configs, MeanWhatTheyMeanToSsh) {
       EXPECT_EQ(family(got->family), want["addressfamily"]);
       EXPECT_EQ(got->identities_only, want["identitiesonly"] == "yes");
       EXPECT_EQ(got->connect_timeout ? std::to_string(*got->connect_timeout) : "none", want["connecttimeout"]);
-      EXPECT_EQ(got->host_key.value_or(HostKey::strict), host_key(want["stricthostkeychecking"]));
+      EXPECT_EQ(got->host_key.value_or(plan::HostKey::strict), host_key(want["stricthostkeychecking"]));
       EXPECT_EQ(got->host_key_alias, want["hostkeyalias"]);
       EXPECT_EQ(got->proxy_jump, want["proxyjump"]);
       EXPECT_EQ(got->hash_known_hosts, want["hashknownhosts"] == "yes");
@@ -247,7 +247,7 @@ TEST_F(Configs, ExpandTokensAndVariables) {
       "IdentityFile %d/k\nProxyCommand nc %h %p %r %L\nUserKnownHostsFile ~/.ssh/known_%k\n",
       "x");
   ASSERT_TRUE(got);
-  const Surroundings around = here();
+  const SshContext around = here();
   EXPECT_THAT(got->identity_files,
               ElementsAre(around.home + "/.ssh/x.org-ann-x-7-%", "/keys/" + around.user, around.home + "/k"));
   EXPECT_EQ(got->proxy_command, "nc x.org 7 ann here");

@@ -5,7 +5,7 @@
 namespace dlaunch::transport::ssh {
 namespace {
 
-using Retry = WayEnd::Retry;
+using Retry = Disconnect::Retry;
 
 HostConfig through(const std::string& hops) {
   HostConfig config;
@@ -15,10 +15,10 @@ HostConfig through(const std::string& hops) {
 }
 
 TEST(JumpCommand, NeverPromptsAndJudgesKeysAsAsked) {
-  EXPECT_EQ(jump_command(through("gate"), HostKey::strict),
+  EXPECT_EQ(jump_command(through("gate"), plan::HostKey::strict),
             "ssh -o BatchMode=yes -o StrictHostKeyChecking=yes -W '[node1]:22' -- ssh://gate");
-  EXPECT_NE(jump_command(through("gate"), HostKey::accept_new).find("=accept-new "), std::string::npos);
-  EXPECT_NE(jump_command(through("gate"), HostKey::off).find("=no "), std::string::npos);
+  EXPECT_NE(jump_command(through("gate"), plan::HostKey::accept_new).find("=accept-new "), std::string::npos);
+  EXPECT_NE(jump_command(through("gate"), plan::HostKey::off).find("=no "), std::string::npos);
 }
 
 TEST(JumpCommand, TakesUsersPortsAndSeveralHops) {
@@ -26,20 +26,20 @@ TEST(JumpCommand, TakesUsersPortsAndSeveralHops) {
   config.port = 2022;
   config.connect_timeout = 3;
   EXPECT_EQ(
-      jump_command(config, HostKey::strict),
+      jump_command(config, plan::HostKey::strict),
       "ssh -o BatchMode=yes -o StrictHostKeyChecking=yes -o ConnectTimeout=3 -J ann@gate:2222 -W '[node1]:2022' -- "
       "ssh://bob@inner");
 }
 
 TEST(JumpCommand, CannotBeMadeToRunSomethingElse) {
-  EXPECT_NE(jump_command(through("-oProxyCommand=x; y"), HostKey::strict).find("-- 'ssh://-oProxyCommand=x; y'"),
+  EXPECT_NE(jump_command(through("-oProxyCommand=x; y"), plan::HostKey::strict).find("-- 'ssh://-oProxyCommand=x; y'"),
             std::string::npos);
 }
 
 TEST(BlameCommand, TellsItsLastWords) {
-  const WayEnd closed{"no ssh handshake on port 22", "closed", "", Retry::soon};
+  const Disconnect closed{"no ssh handshake on port 22", "closed", "", Retry::soon};
   EXPECT_EQ(blame_command(closed, " \n").why, "closed");
-  const WayEnd refused = blame_command(closed, "a\nb\nssh: connect to host gate port 22: Connection refused\r\n");
+  const Disconnect refused = blame_command(closed, "a\nb\nssh: connect to host gate port 22: Connection refused\r\n");
   EXPECT_EQ(refused.why, "b; ssh: connect to host gate port 22: Connection refused");
   EXPECT_EQ(refused.retry, Retry::when_up);
   EXPECT_EQ(blame_command(closed, "gate: Permission denied (publickey).").retry, Retry::never);

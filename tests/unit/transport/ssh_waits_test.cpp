@@ -12,7 +12,7 @@
 
 #include "sys/io.h"
 #include "temporary.h"
-#include "transport/ssh/agent.h"
+#include "transport/ssh/agent_proxy.h"
 #include "transport/ssh/connect.h"
 #include "transport/ssh/encoding.h"
 #include "transport/ssh/watchdog.h"
@@ -109,7 +109,7 @@ class Port {
 
 class Connect : public testing::Test {
  protected:
-  tl::expected<Connected, WayEnd> to(const std::string& name, int port, std::chrono::milliseconds limit = 5s) {
+  tl::expected<Connected, Disconnect> to(const std::string& name, int port, std::chrono::milliseconds limit = 5s) {
     return connect_to({.name = name, .port = port}, limit, ended_.get());
   }
   sys::Fd ended_{::eventfd(0, EFD_CLOEXEC)};
@@ -130,7 +130,7 @@ TEST_F(Connect, TellsWhyNot) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().what, "cannot connect to port " + std::to_string(port.number()));
   EXPECT_EQ(refused.error().why, "Connection refused");
-  EXPECT_EQ(refused.error().retry, WayEnd::Retry::when_up);
+  EXPECT_EQ(refused.error().retry, Disconnect::Retry::when_up);
   const auto unknown = to("no-such-host.invalid", 22);
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().what, "cannot resolve its name");
@@ -228,7 +228,7 @@ class Agents : public Temporary {
 TEST_F(Agents, ServeManyHostsByOneConnection) {
   FakeAgent fake(path("agent"));
   {
-    const auto agent = std::make_shared<Agent>(path("agent"), watchdog_);
+    const auto agent = std::make_shared<AgentProxy>(path("agent"), watchdog_);
     std::vector<std::thread> hosts;
     for (int host = 0; host < 20; ++host) {
       hosts.emplace_back([&] {
@@ -257,7 +257,7 @@ TEST_F(Agents, ServeManyHostsByOneConnection) {
 }
 
 TEST_F(Agents, ThatAreNotThereHaveNoKeys) {
-  const auto agent = std::make_shared<Agent>(path("nobody"), watchdog_);
+  const auto agent = std::make_shared<AgentProxy>(path("nobody"), watchdog_);
   EXPECT_TRUE(agent->keys().empty());
   EXPECT_NE(agent->trouble().find("No such file"), std::string::npos);
 }
@@ -269,7 +269,7 @@ TEST_F(Agents, ThatSayNothingAreLeftWhenAllIsToEnd) {
   path("mute").copy(address.sun_path, sizeof address.sun_path - 1);
   ASSERT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
   ASSERT_EQ(::listen(listener.get(), 5), 0);
-  const auto agent = std::make_shared<Agent>(path("mute"), watchdog_);
+  const auto agent = std::make_shared<AgentProxy>(path("mute"), watchdog_);
   const auto start = Clock::now();
   std::thread ending([&] {
     std::this_thread::sleep_for(50ms);

@@ -33,12 +33,12 @@ std::string hex(const Message& message) {
 
 TEST(WireDocument, ShowsTheFramesAsTheyAre) {
   EXPECT_EQ(hex(Ping{}), "01 00 00 00 10");
-  EXPECT_EQ(hex(Output{3, 1, 1'700'000'000'500'000'000, "hi\n"}),
+  EXPECT_EQ(hex(OutputData{3, 1, 1'700'000'000'500'000'000, "hi\n"}),
             "15 00 00 00 23 03 00 00 00 01 00 65 f7 53 fe 9c 97 17 03 00 00 00 68 69 0a");
   const std::string text = document();
   for (const Message& message : std::initializer_list<Message>{
            Ping{}, Started{3, 4242, 1'700'000'000'000'000'000, 3, {1, 2}},
-           Output{3, 1, 1'700'000'000'500'000'000, "hi\n"}, Ended{3, 3 << 8, false, 1'700'000'001'000'000'000}}) {
+           OutputData{3, 1, 1'700'000'000'500'000'000, "hi\n"}, Ended{3, 3 << 8, false, 1'700'000'001'000'000'000}}) {
     EXPECT_THAT(text, HasSubstr("| `" + hex(message) + "` |"));
   }
 }
@@ -76,29 +76,29 @@ TEST(WireDocument, HasEveryMessageWithItsNumber) {
                                              heading<Credit>("Credit"),
                                              heading<Hello>("Hello"),
                                              heading<Started>("Started"),
-                                             heading<NotStarted>("NotStarted"),
-                                             heading<Output>("Output"),
+                                             heading<SpawnFailed>("SpawnFailed"),
+                                             heading<OutputData>("OutputData"),
                                              heading<Ended>("Ended"),
                                              heading<StdinClosed>("StdinClosed"),
                                              heading<Log>("Log"),
                                              heading<Clean>("Clean"),
-                                             heading<Survey>("Survey"),
-                                             heading<Facts>("Facts"),
+                                             heading<QueryHost>("QueryHost"),
+                                             heading<HostInfo>("HostInfo"),
                                              heading<Prepare>("Prepare"),
                                              heading<Stage>("Stage"),
                                              heading<Prepared>("Prepared"),
                                              heading<StageCredit>("StageCredit"),
-                                             heading<File>("File"),
-                                             heading<Inquire>("Inquire"),
-                                             heading<Told>("Told"),
+                                             heading<JobFile>("JobFile"),
+                                             heading<RunCommands>("RunCommands"),
+                                             heading<CommandResults>("CommandResults"),
                                              heading<MpiWorld>("MpiWorld"),
-                                             heading<Shared>("Shared"),
+                                             heading<FenceOut>("FenceOut"),
                                              heading<NameAnswer>("NameAnswer"),
-                                             heading<Fence>("Fence"),
+                                             heading<FenceIn>("FenceIn"),
                                              heading<NameAsk>("NameAsk"),
                                              heading<SpawnAnswer>("SpawnAnswer"),
                                              heading<SpawnAsk>("SpawnAsk"),
-                                             heading<Aborted>("Aborted"),
+                                             heading<MpiAbort>("MpiAbort"),
                                              heading<PmixShared>("PmixShared"),
                                              heading<PmixModexAsk>("PmixModexAsk"),
                                              heading<PmixAnswer>("PmixAnswer"),

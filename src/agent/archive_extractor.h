@@ -1,0 +1,35 @@
+// Writes the files of an archive (wire/archive.h) as they come, into several directories at once.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "sys/fd.h"
+#include "wire/archive.h"
+
+namespace dlaunch::agent {
+
+class ArchiveExtractor {
+ public:
+  explicit ArchiveExtractor(std::vector<std::string> dirs);
+
+  Result<void> feed(std::string_view bytes) { return reader_.feed(bytes); }
+  /// Whether nothing is missing.
+  bool complete() const { return reader_.complete(); }
+
+ private:
+  Result<void> begin(const wire::ArchiveItem& item);
+  Result<void> content(std::string_view bytes);
+  Result<void> end();
+  Result<void> begin_in(const std::string& path);
+
+  const std::vector<std::string> dirs_;
+  wire::ArchiveItem item_;
+  std::vector<sys::Fd> files_;  // one a directory, while the item is a file
+  std::string target_;          // while it is a link
+  wire::ArchiveReader reader_;
+};
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,19 @@
+// Which of the worlds that this host knows a rank is in. PURE.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+
+namespace dlaunch::agent {
+
+/// `worlds`: of anything with `first` and `size`, by their first ranks. Null for a process beside the ranks.
+template <class Worlds>
+auto* find_world(Worlds& worlds, std::uint32_t rank) {
+  const auto later = std::ranges::upper_bound(worlds, rank, {}, [](const auto& world) { return world.first; });
+  auto* world = later == worlds.begin() ? nullptr : std::addressof(*std::prev(later));
+  return world && rank - world->first < world->size ? world : nullptr;
+}
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,122 @@
+#include "agent/host_inspector.h"
+
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "agent/program.h"
+#include "allocate/local.h"
+#include "base/text.h"
+#include "sys/clock.h"
+#include "sys/interfaces.h"
+
+namespace dlaunch::agent {
+namespace {
+
+std::uint32_t error_of_entering(const std::string& directory) {
+  struct stat info{};
+  if (::stat(directory.c_str(), &info) != 0) return static_cast<std::uint32_t>(errno);
+  if (!S_ISDIR(info.st_mode)) return ENOTDIR;
+  return ::access(directory.c_str(), X_OK) == 0 ? 0 : static_cast<std::uint32_t>(errno);
+}
+
+std::int64_t free_shared_memory() {
+  struct statvfs info{};
+  if (::statvfs("/dev/shm", &info) != 0) return -1;
+  return static_cast<std::int64_t>(info.f_bavail) * static_cast<std::int64_t>(info.f_frsize);
+}
+
+/// As on the launcher's own machine, but that nobody has hidden a device.
+void look_at_machine(const wire::QueryHost& survey, wire::HostInfo& facts) {
+  const auto here = allocate::local_allocation({}, survey.no_devices ? std::optional(0) : std::nullopt,
+                                               survey.cores ? allocate::Count::cores : allocate::Count::cpus);
+  if (!here) return;
+  const plan::Host& host = here->hosts.front();
+  facts.cpus = static_cast<std::uint32_t>(host.slots);
+  facts.cpus_from = host.slots_from;
+  facts.device_kind = static_cast<std::uint8_t>(host.device_kind);
+  facts.devices.assign(host.devices.begin(), host.devices.end());
+  facts.devices_from = host.devices_from;
+}
+
+void look_for_programs(const wire::QueryHost& survey, wire::HostInfo& facts) {
+  const std::vector<std::string> environment = {"PATH=" + survey.path};
+  for (size_t i = 0; i < survey.programs.size(); ++i) {
+    facts.programs.emplace_back();
+    facts.missing.emplace_back();
+    if (survey.programs[i].empty()) continue;
+    auto found = find_program(survey.programs[i], environment, i < survey.wdirs.size() ? survey.wdirs[i] : "/");
+    if (found) {
+      facts.programs.back() = *std::move(found);
+    } else {
+      facts.missing.back() = found.error().what + ": " + std::strerror(found.error().error);
+    }
+  }
+}
+
+/// 0 when an interpreter can read it: a file, or a directory that Python takes for a program.
+std::uint32_t error_of_reading(const std::string& path) {
+  struct stat info{};
+  if (::stat(path.c_str(), &info) != 0) return static_cast<std::uint32_t>(errno);
+  if (S_ISDIR(info.st_mode) && ::access((path + "/__main__.py").c_str(), R_OK) != 0) return EISDIR;
+  return ::access(path.c_str(), R_OK) == 0 ? 0 : static_cast<std::uint32_t>(errno);
+}
+
+/// Where it may be, the likeliest first.
+std::vector<std::string> places_of_script(const wire::QueryHost& survey, size_t i) {
+  const std::string& script = survey.scripts[i];
+  const std::string wdir = i < survey.wdirs.size() ? survey.wdirs[i] : "/";
+  std::vector<std::string> places = {absolute(script, wdir)};
+  const bool in_path = i < survey.in_path.size() && survey.in_path[i] != 0 && script.find('/') == std::string::npos;
+  if (!in_path) return places;
+  for (const std::string& directory : split(survey.path, ':'))
+    places.push_back(absolute(directory, wdir) + '/' + script);
+  return places;
+}
+
+void look_for_scripts(const wire::QueryHost& survey, wire::HostInfo& facts) {
+  for (size_t i = 0; i < survey.scripts.size(); ++i) {
+    facts.scripts.emplace_back();
+    facts.script_errors.push_back(0);
+    if (survey.scripts[i].empty()) continue;
+    const std::vector<std::string> places = places_of_script(survey, i);
+    const auto found = std::ranges::find(places, 0u, error_of_reading);
+    if (found != places.end()) {
+      facts.scripts.back() = *found;
+    } else {
+      facts.script_errors.back() = error_of_reading(places.front());
+    }
+  }
+}
+
+}  // namespace
+
+HostInspector::HostInspector(asio::io_context& io, link::Link& link, const rlimit& open_files)
+    : io_(io), link_(link), open_files_(open_files) {}
+
+void HostInspector::look(wire::QueryHost&& survey) {
+  wire::HostInfo facts;
+  facts.time_ns = sys::wall_ns();
+  facts.version = DLAUNCH_VERSION;
+  look_at_machine(survey, facts);
+  facts.shm_free = free_shared_memory();
+  if (open_files_.rlim_cur != RLIM_INFINITY) facts.open_files = static_cast<std::int64_t>(open_files_.rlim_cur);
+  for (const auto& own : sys::interface_addresses()) facts.interfaces.push_back(own.interface + ' ' + own.address);
+  for (const std::string& directory : survey.wdirs) facts.wdir_errors.push_back(error_of_entering(directory));
+  look_for_programs(survey, facts);
+  look_for_scripts(survey, facts);
+  if (survey.names.empty()) return link_.send(facts);
+  if (!resolver_) resolver_.emplace(io_, open_files_);
+  resolver_->resolve(std::move(survey.names), [this, facts = std::move(facts)](Resolver::Answer answer) mutable {
+    facts.addresses = std::move(answer.addresses);
+    facts.unresolved = std::move(answer.trouble);
+    link_.send(facts);
+  });
+}
+
+}  // namespace dlaunch::agent

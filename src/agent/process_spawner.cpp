@@ -1,0 +1,125 @@
+#include "agent/process_spawner.h"
+
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+
+#include "plan/mpi.h"
+#include "sys/io.h"
+
+namespace dlaunch::agent {
+namespace {
+
+constexpr int kExecFailed = 127;
+constexpr size_t kPageSize = 4096;
+constexpr size_t kSlotsPerPage = kPageSize / sizeof(SpawnFailure);
+
+/// All back to default before the mask is lifted: a signal must not reach the agent's handlers in the child.
+/// `no_handlers`: the kernel has taken them off; SIGPIPE, which the agent ignores, is left.
+void reset_signals(bool no_handlers) {
+  struct sigaction action{};
+  action.sa_handler = SIG_DFL;
+  ::sigaction(SIGPIPE, &action, nullptr);
+  for (int signal = 1; signal < SIGRTMIN && !no_handlers; ++signal) {
+    if (signal != SIGKILL && signal != SIGSTOP) ::sigaction(signal, &action, nullptr);
+  }
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+bool prepare(const Launch& launch, pid_t parent, SpawnStep& step) {
+  step = SpawnStep::session;
+  if (::setsid() < 0 || ::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return false;
+  if (::getppid() != parent) ::_exit(kExecFailed);  // it died before the line above took hold
+  if (::dup2(launch.in, 0) < 0 || ::dup2(launch.out, 1) < 0 || ::dup2(launch.err, 2) < 0) return false;
+  step = SpawnStep::mpi;
+  if (launch.mpi == plan::kPmiFd && ::fcntl(launch.mpi, F_SETFD, 0) != 0) return false;
+  if (launch.mpi >= 0 && ::dup2(launch.mpi, plan::kPmiFd) < 0) return false;
+  step = SpawnStep::terminal;
+  if (launch.terminal && ::ioctl(1, TIOCSCTTY, 0) != 0) return false;
+  step = SpawnStep::limits;
+  if (::setrlimit(RLIMIT_NOFILE, &launch.open_files) != 0) return false;
+  step = SpawnStep::affinity;
+  if (!launch.affinity.empty() &&
+      ::syscall(SYS_sched_setaffinity, 0, launch.affinity.size_bytes(), launch.affinity.data()) != 0) {
+    return false;
+  }
+  step = SpawnStep::directory;
+  return ::chdir(launch.wdir) == 0;
+}
+
+[[noreturn]] void become(const Launch& launch, pid_t parent, bool no_handlers, SpawnFailure& failure) {
+  SpawnStep step = SpawnStep::session;
+  if (prepare(launch, parent, step)) {
+    step = SpawnStep::exec;
+    reset_signals(no_handlers);
+    ::execve(launch.path, launch.argv, launch.envp);
+  }
+  failure = {step, errno};
+  ::_exit(kExecFailed);
+}
+
+/// As fork(), without our handlers. Where the kernel, a filter or a right is missing, the child has them and is in our
+/// control group.
+pid_t clone_child(const Launch& launch, bool& no_handlers) {
+  const unsigned long flags = launch.wait ? CLONE_VFORK : 0;
+  clone_args asked{};
+  asked.flags = flags | CLONE_CLEAR_SIGHAND;
+  asked.exit_signal = SIGCHLD;
+  if (launch.cgroup >= 0) {
+    asked.flags |= CLONE_INTO_CGROUP;
+    asked.cgroup = static_cast<unsigned>(launch.cgroup);
+  }
+  no_handlers = true;
+  const auto pid = static_cast<pid_t>(::syscall(SYS_clone3, &asked, sizeof asked));
+  if (pid >= 0) return pid;
+  no_handlers = false;
+  return static_cast<pid_t>(::syscall(SYS_clone, SIGCHLD | flags, 0, 0, 0, 0));
+}
+
+}  // namespace
+
+ProcessSpawner::~ProcessSpawner() {
+  for (SpawnFailure* page : pages_) ::munmap(page, kPageSize);
+}
+
+SpawnFailure* ProcessSpawner::next_slot() {
+  if (pages_.empty() || used_ == kSlotsPerPage) {
+    void* page = ::mmap(nullptr, kPageSize, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) sys::throw_errno("mmap");
+    pages_.push_back(static_cast<SpawnFailure*>(page));  // zeros: no failure
+    used_ = 0;
+  }
+  return pages_.back() + used_++;
+}
+
+ProcessSpawner::Child ProcessSpawner::spawn(const Launch& launch) {
+  SpawnFailure* slot = next_slot();
+  const pid_t parent = ::getpid();
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_BLOCK, &all, &before);
+  bool no_handlers = false;
+  const pid_t pid = clone_child(launch, no_handlers);
+  if (pid == 0) become(launch, parent, no_handlers, *slot);
+  const int error = errno;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return {pid, pid < 0 ? error : 0, slot};
+}
+
+std::optional<SpawnFailure> ProcessSpawner::failure(const SpawnFailure* slot) {
+  if (slot->error == 0) return std::nullopt;
+  return *slot;
+}
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,65 @@
+#include "agent/reaper.h"
+
+#include <algorithm>
+#include <csignal>
+#include <set>
+#include <utility>
+
+namespace dlaunch::agent {
+
+void Reaper::start(std::chrono::milliseconds grace, std::function<void(std::vector<std::string>)> done) {
+  done_ = std::move(done);
+  if (std::exchange(running_, true)) return;
+  kill_at_ = Clock::now() + grace;
+  step();
+}
+
+void Reaper::hurry() { kill_at_ = std::min(kill_at_, Clock::now()); }
+
+void Reaper::children_changed(bool none_left) {
+  if (running_ && none_left && entry_.empty()) finish({});
+}
+
+std::vector<sys::Process> Reaper::found() const {
+  if (entry_.empty()) return sys::descendants();
+  auto found = sys::processes_with(entry_);
+  std::set<int> pids;
+  for (const sys::Process& process : found) pids.insert(process.pid);
+  for (sys::Process& process : cgroup_.processes()) {
+    if (pids.insert(process.pid).second) found.push_back(std::move(process));
+  }
+  return found;
+}
+
+void Reaper::step() {
+  if (entry_.empty() && sys::reap_all()) return finish({});
+  const auto now = Clock::now();
+  const bool kill = now >= kill_at_;
+  if (kill) cgroup_.kill();
+  const auto found = this->found();
+  if (!entry_.empty() && found.empty()) return finish({});
+  std::vector<std::string> left;
+  for (const sys::Process& process : found) {
+    if (kill) sys::signal_process(process, SIGKILL);
+    if (!kill && !termed_) {
+      sys::signal_process(process, SIGTERM);
+      sys::signal_process(process, SIGCONT);
+    }
+    left.push_back(sys::describe(process));
+  }
+  termed_ = true;
+  if (now >= kill_at_ + kSweepKillWait) return finish(std::move(left));
+  timer_.expires_after(kSweepPoll);
+  timer_.async_wait([this](asio::error_code error) {
+    if (!error && running_) step();
+  });
+}
+
+void Reaper::finish(std::vector<std::string> left) {
+  running_ = false;
+  timer_.cancel();
+  const auto done = std::exchange(done_, {});
+  if (done) done(std::move(left));
+}
+
+}  // namespace dlaunch::agent

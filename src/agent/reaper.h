@@ -1,0 +1,54 @@
+// Ends everything that descends from this process, or that the job left on this host: TERM, the grace, KILL, until
+// nothing is left or it is given up.
+#pragma once
+
+#include <asio/io_context.hpp>
+#include <asio/steady_timer.hpp>
+#include <chrono>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/job_cgroup.h"
+#include "base/time.h"
+#include "sys/descendants.h"
+
+namespace dlaunch::agent {
+
+inline constexpr std::chrono::seconds kSweepKillWait{5};    ///< for processes in uninterruptible sleep
+inline constexpr std::chrono::milliseconds kSweepPoll{20};  ///< new children may appear while old ones are ended
+
+class Reaper {
+ public:
+  /// `cgroup`: of the job, all of which is killed as one when the grace is over. It must outlive this.
+  Reaper(asio::io_context& io, const JobCgroup& cgroup) : timer_(io), cgroup_(cgroup) {}
+
+  /// From now on all processes of this host that hold the entry in their environment, or are in the job's control
+  /// groups, are meant, not descendants.
+  void aim_at(std::string entry) { entry_ = std::move(entry); }
+
+  /// `done` gets a line for each process that could not be ended; none is the promise kept. Starting again only
+  /// replaces `done`.
+  void start(std::chrono::milliseconds grace, std::function<void(std::vector<std::string> left)> done);
+  /// No more grace.
+  void hurry();
+  /// Children were reaped: perhaps it is over. Cheap.
+  void children_changed(bool none_left);
+  bool running() const { return running_; }
+
+ private:
+  void step();
+  std::vector<sys::Process> found() const;
+  void finish(std::vector<std::string> left);
+
+  asio::steady_timer timer_;
+  const JobCgroup& cgroup_;
+  std::function<void(std::vector<std::string>)> done_;
+  std::string entry_;
+  bool running_ = false;
+  bool termed_ = false;
+  Clock::time_point kill_at_;
+};
+
+}  // namespace dlaunch::agent

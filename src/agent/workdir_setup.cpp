@@ -1,0 +1,196 @@
+#include "agent/workdir_setup.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "agent/archive_extractor.h"
+#include "agent/rank_dirs.h"
+#include "base/try.h"
+#include "sys/io.h"
+#include "wire/codec.h"
+
+namespace dlaunch::agent {
+namespace {
+
+constexpr size_t kMostQueued = 64;          // frames: those of files are large, but the last
+constexpr size_t kLongestWord = 16u << 10;  // fits a pipe that nobody reads until its writer has ended
+
+std::string told(const Error& error) { return error.why.empty() ? error.what : error.what + ": " + error.why; }
+
+/// Of a process that has ended.
+std::pair<std::string, std::string> read_words(const sys::Fd& from) {
+  std::string text(kLongestWord, '\0');
+  sys::set_nonblocking(from.get());
+  const ssize_t got = ::read(from.get(), text.data(), text.size());
+  text.resize(got > 0 ? static_cast<size_t>(got) : 0);
+  const size_t newline = text.find('\n');
+  if (newline == std::string::npos) return {text, ""};
+  return {text.substr(0, newline), text.substr(newline + 1)};
+}
+
+/// What the process does with what it is told; true once that was all.
+class Work {
+ public:
+  Result<bool> take(const wire::Message& message) {
+    if (const auto* asked = std::get_if<wire::Prepare>(&message)) return prepare(*asked);
+    if (const auto* stage = std::get_if<wire::Stage>(&message); stage && unpacker_) {
+      TRY(unpacker_->feed(stage->bytes));
+      if (!stage->eof || unpacker_->complete()) return stage->eof;
+    }
+    return fail({.where = "", .what = "the staged files", .why = "not all of them came", .hint = ""});
+  }
+
+ private:
+  Result<bool> prepare(const wire::Prepare& asked) {
+    for (const std::string& dir : asked.dirs) {
+      TRY(empty_rank_dir(dir, asked.kept));
+    }
+    unpacker_.emplace(asked.dirs);
+    return !asked.staged;
+  }
+
+  std::optional<ArchiveExtractor> unpacker_;
+};
+
+Result<void> work_off(int fd) {
+  Work work;
+  wire::Decoder decoder;
+  std::array<char, wire::kMaxOutput> bytes{};
+  for (;;) {
+    auto message = TRY(decoder.next());
+    if (message) {
+      const auto done = TRY(work.take(*message));
+      if (done) return {};
+      continue;
+    }
+    const ssize_t got = ::read(fd, bytes.data(), bytes.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return fail({.where = "", .what = "the agent is gone", .why = "", .hint = ""});
+    decoder.feed({bytes.data(), static_cast<size_t>(got)});
+  }
+}
+
+}  // namespace
+
+void WorkdirSetup::prepare(wire::Prepare&& asked) {
+  auto taken = take_rank_dirs(asked);
+  if (!taken) return answer(told(taken.error()), taken.error().hint);
+  locks_ = std::move(taken->locks);
+  if (!taken->used && !asked.staged) return answer({}, {});
+  if (!start()) return answer("cannot start a process: " + std::string(std::strerror(errno)), {});
+  push(asked, 0);
+  wait();
+}
+
+bool WorkdirSetup::start() {
+  sys::Pipe in = sys::make_pipe();
+  sys::Pipe out = sys::make_pipe();
+  const sys::Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (!in.read || !out.read || !null) return false;
+  char name[] = "dlaunch-agent";
+  char flag[] = "--prepare";
+  char* const argv[] = {name, flag, nullptr};
+  Launch launch;
+  launch.path = "/proc/self/exe";
+  launch.argv = argv;
+  launch.envp = environ;  // by which what is left of a job is found
+  launch.wdir = "/";
+  launch.in = in.read.get();
+  launch.out = out.write.get();
+  launch.err = null.get();
+  ::getrlimit(RLIMIT_NOFILE, &launch.open_files);
+  const ProcessSpawner::Child child = spawner_.spawn(launch);
+  if (child.pid < 0) {
+    errno = child.error;
+    return false;
+  }
+  pid_ = child.pid;
+  failure_ = child.slot;
+  said_ = std::move(out.read);
+  in_ = std::make_unique<StdinFeeder>(io_, std::move(in.write), false,
+                                      StdinFeeder::Handlers{[this](std::uint32_t bytes) { took(bytes); },
+                                                            [this] {
+                                                              sent_.clear();
+                                                              files_ = 0;
+                                                            }});
+  return true;
+}
+
+bool WorkdirSetup::stage(const wire::Stage& stage) {
+  if (!in_) return true;  // it failed, and that was told
+  if (stage.bytes.size() > wire::kStageCredit - files_ || sent_.size() > kMostQueued) return false;
+  push(stage, static_cast<std::uint32_t>(stage.bytes.size()));
+  wait();
+  return true;
+}
+
+void WorkdirSetup::push(const wire::Message& message, std::uint32_t files) {
+  std::string frame;
+  wire::encode(message, frame);
+  sent_.push_back({frame.size(), files});
+  files_ += files;
+  in_->push(frame, false);
+}
+
+void WorkdirSetup::took(size_t bytes) {
+  taken_ += bytes;
+  std::uint32_t granted = 0;
+  while (!sent_.empty() && taken_ >= sent_.front().frame) {
+    taken_ -= sent_.front().frame;
+    granted += sent_.front().files;
+    files_ -= sent_.front().files;
+    sent_.pop_front();
+  }
+  if (granted > 0) link_.send(wire::StageCredit{granted});
+}
+
+void WorkdirSetup::wait() {
+  timer_.expires_after(kPatience);
+  timer_.async_wait([this](asio::error_code error) {
+    if (error || pid_ == 0) return;
+    ::kill(pid_, SIGKILL);
+    answer("the ranks' directories were not ready after " + std::to_string(kPatience.count()) + " s", {});
+  });
+}
+
+bool WorkdirSetup::reaped(pid_t pid, int wait_status) {
+  if (pid != pid_) return false;
+  pid_ = 0;
+  timer_.cancel();
+  if (!said_) return true;
+  auto [why, hint] = read_words(said_);
+  if (wait_status != 0 && why.empty()) why = "the process that makes the ranks' directories ended";
+  if (const auto failure = ProcessSpawner::failure(failure_))
+    why = "cannot start a process: " + std::string(std::strerror(failure->error));
+  answer(std::move(why), std::move(hint));
+  return true;
+}
+
+void WorkdirSetup::answer(std::string why, std::string hint) {
+  stop();
+  link_.send(wire::Prepared{std::move(why), std::move(hint)});
+}
+
+void WorkdirSetup::stop() {
+  timer_.cancel();
+  in_.reset();
+  said_.reset();
+}
+
+int prepare_main() {
+  const auto done = work_off(STDIN_FILENO);
+  if (done) return 0;
+  const std::string text = (told(done.error()) + '\n' + done.error().hint).substr(0, kLongestWord);
+  [[maybe_unused]] const ssize_t wrote = ::write(STDOUT_FILENO, text.data(), text.size());
+  return 1;
+}
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,45 @@
+// Addresses of names, asked side by side, with one time limit for all: name servers that do not answer cost the job no
+// more, however many names there are.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/time.h"
+#include "sys/lookup.h"
+
+namespace dlaunch::allocate {
+
+class NameResolver {
+ public:
+  /// Returns when the descriptor is readable, or at the deadline.
+  using Wait = std::function<void(const sys::Fd& answered, Time deadline)>;
+
+  static constexpr std::chrono::seconds kLimit{10};  ///< in all, from the first name on
+
+  /// `wait`: for who has something else to do meanwhile.
+  explicit NameResolver(Wait wait = sys::wait_readable, std::chrono::milliseconds limit = kLimit)
+      : wait_(std::move(wait)), limit_(limit) {}
+
+  /// Does not wait.
+  void ask(const std::string& name);
+  /// As inet_ntop writes them; none when the name does not resolve, or has no answer when the time is over.
+  std::vector<std::string> addresses(const std::string& name);
+  /// Why names have no address that addresses() waited for in vain; empty when there are none.
+  std::string trouble() const;
+
+ private:
+  const Wait wait_;
+  const std::chrono::milliseconds limit_;
+  std::optional<Time> deadline_;
+  std::map<std::string, sys::Lookup> asked_;
+  std::map<std::string, std::vector<std::string>> known_;
+  std::vector<std::string> unanswered_;
+};
+
+}  // namespace dlaunch::allocate

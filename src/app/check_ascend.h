@@ -1,0 +1,17 @@
+// `dlaunch check --ascend`: whether the network between the hosts' Ascend devices carries, by the driver's own tool.
+//
+// Each device of a host is told to detect its peer, the device of the same number on the next host of the list (the
+// last one's next is the first), and then asked for its net health. On one host alone the devices keep what they were
+// told before, and are only asked.
+#pragma once
+
+#include "cli/options.h"
+#include "output/standard_streams.h"
+#include "plan/allocation.h"
+
+namespace dlaunch::app {
+
+/// Prints the outcome; the exit code.
+int check_ascend(const cli::Options& options, const plan::Allocation& allocation, output::StandardStreams& streams);
+
+}  // namespace dlaunch::app

@@ -1,0 +1,194 @@
+#include "app/check_hosts.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
+#include "app/check_ascend.h"
+#include "app/host_session.h"
+#include "app/query_hosts.h"
+#include "app/run_commands.h"
+#include "app/say.h"
+#include "base/nth.h"
+#include "cli/script.h"
+#include "plan/environment.h"
+#include "plan/plan.h"
+#include "report/preflight.h"
+
+namespace dlaunch::app {
+namespace {
+
+/// The programs as a plan would have them, but for their ranks.
+std::vector<plan::App> apps_of(const plan::Request& request) {
+  std::vector<plan::App> apps;
+  for (const plan::AppRequest& asked : request.apps) {
+    plan::App app;
+    app.argv = asked.argv;
+    app.wdir = asked.wdir.empty() ? request.cwd : asked.wdir;
+    app.wdir_chosen = !asked.wdir.empty();
+    plan::AppEnvironment environment = plan::app_environment(request, asked, app.wdir);
+    app.env = std::move(environment.entries);
+    app.env_elsewhere = std::move(environment.elsewhere);
+    app.chosen = std::move(environment.chosen);
+    apps.push_back(std::move(app));
+  }
+  return apps;
+}
+
+/// A program that has a list of hosts of its own is looked for on these.
+bool may_run_on(const plan::AppRequest& app, int host, const plan::Allocation& allocation) {
+  if (allocation.pools.empty()) return true;
+  const std::vector<int>& hosts = nth(allocation.pools, app.pool).hosts;
+  return std::ranges::find(hosts, host) != hosts.end();
+}
+
+/// What will be in the ranks' own directories is not there yet.
+bool is_looked_for(const plan::Request& request, const plan::App& app) {
+  if (app.argv.empty()) return false;
+  const std::string& program = app.argv.front();
+  return request.rank_dir.empty() || program.starts_with('/') || program.find('/') == std::string::npos;
+}
+
+/// Below a rank's own directory, which begins empty.
+bool is_in_rank_dir(const plan::Request& request, const std::string& script) {
+  const bool relative = !request.rank_dir.empty() && !script.starts_with('/');
+  return relative && *std::filesystem::path(script).lexically_normal().begin() != "..";
+}
+
+/// As the program's directory there sees it; empty: nobody can tell before the ranks have their own.
+std::string script_to_look_for(const plan::Request& request, const std::string& script) {
+  if (request.rank_dir.empty() || script.starts_with('/')) return script;
+  if (is_in_rank_dir(request, script)) return "";
+  std::string path = (std::filesystem::path(request.rank_dir) / script).lexically_normal().string();
+  return path.find('{') == std::string::npos ? path : "";
+}
+
+/// Whether one of --stage's names or patterns brings it, or the directory that it is in.
+bool is_staged(const std::vector<std::string>& stage, const std::string& script) {
+  const std::string first = std::filesystem::path(script).lexically_normal().begin()->string();
+  return std::ranges::any_of(stage, [&](const std::string& pattern) {
+    const std::string last = std::filesystem::path(pattern + '/').lexically_normal().parent_path().filename().string();
+    return last == first || ::fnmatch(last.c_str(), first.c_str(), 0) == 0;
+  });
+}
+
+/// Scripts that the ranks will not find, whatever their host has.
+std::vector<report::CheckedThing> unstaged_scripts(int host, const cli::Options& options,
+                                                   const plan::Allocation& allocation) {
+  std::vector<report::CheckedThing> missing;
+  for (const plan::AppRequest& app : options.request.apps) {
+    const auto script = cli::script_of(app.argv);
+    if (!script || !may_run_on(app, host, allocation) || !is_in_rank_dir(options.request, script->name)) continue;
+    if (is_staged(options.stage, script->name)) continue;
+    missing.push_back(
+        {.name = script->name,
+         .found = "",
+         .trouble = script->name + " is not among the files of --stage, and a rank's own directory begins empty",
+         .hint = "add it to --stage, or name it from there: ../" + script->name});
+  }
+  return missing;
+}
+
+wire::QueryHost question(int host, const plan::Request& request, const std::vector<plan::App>& apps,
+                         const plan::Allocation& allocation) {
+  wire::QueryHost survey;
+  const plan::PlannedHost planned{nth(allocation.hosts, host), {}};
+  for (size_t i = 0; i < apps.size(); ++i) {
+    if (!may_run_on(request.apps[i], host, allocation)) continue;
+    const plan::App& app = apps[i];
+    survey.path = path_in(plan::program_environment(app, planned));
+    survey.wdirs.push_back(plan::program_directory(app, planned));
+    survey.programs.push_back(is_looked_for(request, app) ? app.argv.front() : "");
+    const auto script = cli::script_of(app.argv);
+    survey.scripts.push_back(script ? script_to_look_for(request, script->name) : "");
+    survey.in_path.push_back(script && script->in_path ? 1 : 0);
+  }
+  for (const plan::Host& other : allocation.hosts) survey.names.push_back(other.name);
+  return survey;
+}
+
+void add_things(report::CheckedHost& host, const wire::QueryHost& asked, const wire::HostInfo& facts) {
+  for (size_t i = 0; i < std::min(asked.wdirs.size(), facts.wdir_errors.size()); ++i) {
+    const auto error = static_cast<int>(facts.wdir_errors[i]);
+    host.directories.push_back({asked.wdirs[i], asked.wdirs[i], error == 0 ? "" : std::strerror(error)});
+  }
+  for (size_t i = 0; i < std::min({asked.programs.size(), facts.programs.size(), facts.missing.size()}); ++i) {
+    if (asked.programs[i].empty()) continue;
+    host.programs.push_back({asked.programs[i], facts.programs[i], facts.missing[i]});
+  }
+}
+
+/// Of a directory that is missing all else is missing, too.
+void add_scripts(report::CheckedHost& host, const wire::QueryHost& asked, const wire::HostInfo& facts) {
+  const size_t count =
+      std::min({asked.scripts.size(), facts.scripts.size(), facts.script_errors.size(), facts.wdir_errors.size()});
+  for (size_t i = 0; i < count; ++i) {
+    const std::string& script = asked.scripts[i];
+    const bool absolute = script.starts_with('/');
+    if (script.empty() || (!absolute && facts.wdir_errors[i] != 0)) continue;
+    const auto error = static_cast<int>(facts.script_errors[i]);
+    const std::string from = absolute ? "" : " (from " + asked.wdirs[i] + ")";
+    host.scripts.push_back(
+        {script, facts.scripts[i], error == 0 ? "" : "cannot read " + script + from + ": " + std::strerror(error)});
+  }
+}
+
+constexpr double kNanosecond = 1e-9;
+
+report::CheckedHost checked(const plan::Host& host, const wire::QueryHost& asked, const launcher::QueriedHost& known) {
+  report::CheckedHost checked;
+  checked.name = host.name;
+  if (known.loss || !known.hello || !known.facts) {
+    if (known.loss) checked.hint = known.loss->hint;
+    checked.lost = known.loss ? known.loss->why : "its agent gave no answer";
+    return checked;
+  }
+  const wire::HostInfo& facts = *known.facts;
+  checked.kernel_name = known.hello->host;
+  checked.identity = known.hello->identity;
+  checked.agent_version = facts.version;
+  checked.cpus = static_cast<int>(facts.cpus);
+  checked.cpus_from = facts.cpus_from;
+  checked.device_kind = plan::to_string(launcher::device_kind(facts));
+  checked.devices.assign(facts.devices.begin(), facts.devices.end());
+  checked.clock_offset = static_cast<double>(known.clock_offset_ns) * kNanosecond;
+  checked.clock_error = static_cast<double>(known.clock_error_ns) * kNanosecond;
+  if (facts.shm_free >= 0) checked.shm_free = facts.shm_free;
+  if (facts.open_files >= 0) checked.open_files = facts.open_files;
+  checked.addresses = facts.addresses;
+  checked.addresses.resize(asked.names.size());
+  checked.unresolved = facts.unresolved;
+  add_things(checked, asked, facts);
+  add_scripts(checked, asked, facts);
+  return checked;
+}
+
+}  // namespace
+
+int check_hosts(const cli::Options& options, const plan::Allocation& allocation, output::StandardStreams& streams) {
+  if (options.check_ascend) return check_ascend(options, allocation, streams);
+  const Time start = Clock::now();
+  const std::vector<plan::App> apps = apps_of(options.request);
+  const auto ask = [&](int host) { return question(host, options.request, apps, allocation); };
+  HostSession session(options, streams);
+  for (const std::string& remark : allocation.remarks) session.log(1, remark);
+  const auto surveyed = session.survey(allocation.hosts, ask);
+  if (surveyed.signal != 0) return interrupted(streams, surveyed.signal);
+  report::Preflight preflight;
+  for (size_t i = 0; i < allocation.hosts.size(); ++i) {
+    const int host = static_cast<int>(i);
+    preflight.hosts.push_back(checked(allocation.hosts[i], ask(host), surveyed.hosts[i]));
+    auto& scripts = preflight.hosts.back().scripts;
+    std::ranges::move(unstaged_scripts(host, options, allocation), std::back_inserter(scripts));
+  }
+  preflight.elapsed = Clock::now() - start;
+  const int code = report::exit_code(preflight);
+  if (options.format == cli::Format::json) return print(streams, report::to_json(preflight), code);
+  const int printed = print(streams, report::to_table(preflight), code);
+  say(streams, report::findings_text(preflight));
+  return printed;
+}
+
+}  // namespace dlaunch::app

@@ -1,0 +1,70 @@
+// All that lies between a list of hosts and their agents: loop, transports, links. `run` makes it once, when the first
+// host is to be reached, and lends it to what needs hosts: the survey before a plan, the job, `check`. The options and
+// the standard streams must outlive it. Whatever it still has open is closed with it.
+#pragma once
+
+#include <sys/resource.h>
+
+#include <asio/io_context.hpp>
+#include <memory>
+#include <vector>
+
+#include "allocate/name_resolver.h"
+#include "base/time.h"
+#include "cli/options.h"
+#include "launcher/host_query.h"
+#include "launcher/hosts.h"
+#include "launcher/settings.h"
+#include "report/diagnostics.h"
+#include "transport/by_host.h"
+#include "transport/local.h"
+
+namespace dlaunch::app {
+
+class HostSession {
+ public:
+  /// `options` has its job_id.
+  HostSession(const cli::Options& options, output::StandardStreams& streams);
+  ~HostSession() { close(); }
+  HostSession(const HostSession&) = delete;
+  HostSession& operator=(const HostSession&) = delete;
+
+  asio::io_context& io() { return io_; }
+  launcher::Hosts& hosts() { return hosts_; }
+  const launcher::LauncherSettings& settings() const { return settings_; }
+  output::StandardStreams& streams() { return streams_; }
+  report::Diagnostics& diagnostics() { return diagnostics_; }
+  /// -v (1) and -vv (2).
+  void log(int level, const std::string& text);
+  /// What a person should know, whatever the verbosity; not with --quiet.
+  void note(const std::string& text);
+
+  /// Asks the hosts, with a status line. The first time it opens them; later ones must be of the same hosts.
+  launcher::HostQuery::Result survey(const std::vector<plan::Host>& hosts, launcher::HostQuery::Question question,
+                                     launcher::HostQuery::Commands inquiry = {});
+
+  /// Waits for something else than hosts, which meanwhile hear that we live. This must outlive it.
+  allocate::NameResolver::Wait waiter() {
+    return [this](const sys::Fd& fd, Time deadline) { wait_readable(fd, deadline); };
+  }
+
+  /// Waits for what was started, each wait bounded. May be called twice.
+  void close();
+
+ private:
+  void wait_readable(const sys::Fd& fd, Time deadline);
+  std::unique_ptr<transport::Transport> way_elsewhere(const cli::Options& options);
+
+  output::StandardStreams& streams_;
+  const rlimit open_files_;
+  const launcher::LauncherSettings settings_;
+  report::Diagnostics diagnostics_;
+  const bool quiet_;
+  transport::Local here_;
+  const std::unique_ptr<transport::Transport> elsewhere_;
+  transport::ByHost transport_;
+  asio::io_context io_{1};
+  launcher::Hosts hosts_;
+};
+
+}  // namespace dlaunch::app

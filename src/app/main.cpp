@@ -1,0 +1,3 @@
+#include "app/run.h"
+
+int main(int argc, char** argv) { return dlaunch::app::run(argc, argv); }

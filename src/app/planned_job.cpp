@@ -1,0 +1,106 @@
+#include "app/planned_job.h"
+
+#include <algorithm>
+
+#include "app/job_table.h"
+#include "app/rendezvous.h"
+#include "base/nth.h"
+#include "base/try.h"
+
+namespace dlaunch::app {
+namespace {
+
+using ranktable::HostFacts;
+
+/// An option that names a rank which the job does not have would do nothing.
+Result<void> check_named_ranks(const cli::Options& options, const plan::Plan& plan) {
+  const int ranks = static_cast<int>(plan.ranks.size());
+  const auto check = [&](const char* option, int rank) -> Result<void> {
+    if (rank < ranks) return {};
+    return fail({.where = option,
+                 .what = "there is no rank " + std::to_string(rank),
+                 .why = ranks == 1 ? "the job has only rank 0" : "the job has ranks 0 to " + std::to_string(ranks - 1),
+                 .hint = "name ranks of the job, or start more with -n"});
+  };
+  const auto& shown = options.output.console_ranks;
+  if (shown && !shown->empty()) {
+    TRY(check("--ranks", *shown->rbegin()));
+  }
+  if (options.show_env) {
+    TRY(check("--show-env", *options.show_env));
+  }
+  if (options.stdin_target.kind == plan::StdinTarget::Kind::rank) return check("--stdin", options.stdin_target.rank);
+  return {};
+}
+
+template <class T>
+std::vector<T> in_order(const std::vector<T>& values, const std::vector<int>& order) {
+  std::vector<T> ordered;
+  for (const int from : order) ordered.push_back(nth(values, from));
+  return ordered;
+}
+
+/// The plan's hosts, which stand in the allocation's order there, change places.
+plan::Allocation reordered(const plan::Allocation& allocation, const plan::Plan& plan, const std::vector<int>& order) {
+  std::vector<size_t> places;
+  for (size_t i = 0; i < allocation.hosts.size() && places.size() < plan.hosts.size(); ++i) {
+    if (allocation.hosts[i].name == plan.hosts[places.size()].host.name) places.push_back(i);
+  }
+  plan::Allocation changed = allocation;
+  for (size_t i = 0; i < places.size(); ++i) {
+    changed.hosts[places[i]] = plan.host(order[i]).host;
+  }
+  return changed;
+}
+
+/// Ranks, or lists of programs, that the user tied to hosts do not move.
+bool may_change_places(const cli::Options& options, const plan::Allocation& allocation) {
+  return options.request.rank_places.empty() && !options.request.in_sequence && allocation.pools.empty();
+}
+
+/// Whether the new plan has the hosts of the old one in that order, with as many ranks each.
+bool has_moved(const plan::Plan& now, const plan::Plan& before, const std::vector<int>& order) {
+  return std::ranges::equal(now.hosts, in_order(before.hosts, order), [](const auto& a, const auto& b) {
+    return a.host.name == b.host.name && a.ranks.size() == b.ranks.size();
+  });
+}
+
+Result<void> change_places(const cli::Options& options, const plan::Allocation& allocation,
+                           const std::vector<int>& order, HostSession& session, PlannedJob& job,
+                           const std::vector<HostFacts>& facts) {
+  const auto refused = [&] { return fail(wrong_server_order(job.plan, facts, order)); };
+  if (!may_change_places(options, allocation)) return refused();
+  job.held.release();
+  auto changed = TRY(plan_job(options, reordered(allocation, job.plan, order), session.waiter()));
+  if (!has_moved(changed.plan, job.plan, order)) return refused();
+  job = std::move(changed);
+  job.plan.notes.push_back(moved_note(job.plan));
+  return {};
+}
+
+}  // namespace
+
+Result<PlannedJob> plan_job(const cli::Options& options, const plan::Allocation& allocation,
+                            const allocate::NameResolver::Wait& wait) {
+  auto plan = TRY(plan::make_plan(options.request, allocation));
+  TRY(check_named_ranks(options, plan));
+  TRY(check_ascend_rules(options, plan));
+  auto held = TRY(arrange_rendezvous(plan, wait));
+  TRY(add_table(options, plan));
+  return PlannedJob{std::move(plan), std::move(held)};
+}
+
+Result<void> make_job_table(const cli::Options& options, const plan::Allocation& allocation, HostSession& session,
+                            PlannedJob& job) {
+  if (!options.rank_table || !options.rank_table->automatic) return {};
+  auto facts = TRY(ask_for_table(options, session, job.plan));
+  if (!ranks_in_server_order(options, job.plan, facts)) {
+    const std::vector<int> order = server_order(facts);
+    TRY(change_places(options, allocation, order, session, job, facts));
+    session.hosts().keep(order);
+    facts = in_order(facts, order);
+  }
+  return put_table(options, facts, job.plan);
+}
+
+}  // namespace dlaunch::app

@@ -1,0 +1,64 @@
+#include "app/query_hosts.h"
+
+#include "app/say.h"
+#include "base/nth.h"
+#include "report/lost_hosts.h"
+
+namespace dlaunch::app {
+namespace {
+
+constexpr int kSignalBase = 128;
+
+bool same_host(const plan::Host& a, const plan::Host& b) { return a.name == b.name && a.reach == b.reach; }
+
+void fill_in(plan::Allocation& allocation, size_t host, const wire::HostInfo& facts) {
+  if (!allocation.hosts[host].slots_unknown) return;
+  launcher::fill_slots(allocation.hosts[host], facts);
+  for (plan::Pool& pool : allocation.pools) {
+    for (size_t i = 0; i < pool.hosts.size(); ++i) {
+      const bool unknown = pool.hosts[i] == static_cast<int>(host) && pool.slots[i] == 0;
+      if (unknown) pool.slots[i] = allocation.hosts[host].slots;
+    }
+  }
+}
+
+}  // namespace
+
+Error interrupted_error(int signal) {
+  return {"", "interrupted by " + signal_name(signal), "nothing was started", "", kSignalBase + signal};
+}
+
+int interrupted(output::StandardStreams& streams, int signal) { return complain(streams, interrupted_error(signal)); }
+
+std::optional<int> find_slots(HostSession& session, plan::Allocation& allocation, const allocate::HostRequest& asked) {
+  const Time start = Clock::now();
+  const auto surveyed = session.survey(allocation.hosts, [&](int host) -> std::optional<wire::QueryHost> {
+    if (!nth(allocation.hosts, host).slots_unknown) return std::nullopt;
+    wire::QueryHost survey;
+    survey.cores = asked.count_cores;
+    survey.no_devices = asked.fake_devices == 0;
+    return survey;
+  });
+  if (surveyed.signal != 0) return interrupted(session.streams(), surveyed.signal);
+  std::vector<job::LostHost> lost;
+  for (size_t i = 0; i < allocation.hosts.size(); ++i) {
+    const launcher::QueriedHost& known = surveyed.hosts[i];
+    if (known.loss) lost.push_back({allocation.hosts[i].name, known.loss->why, known.loss->hint});
+    if (known.facts) fill_in(allocation, i, *known.facts);
+  }
+  if (lost.empty()) return std::nullopt;
+  say(session.streams(), report::lost_hosts_text(lost, false, Clock::now() - start));
+  return kExitHostLost;
+}
+
+void keep_planned(HostSession& session, const plan::Allocation& opened, const plan::Plan& plan) {
+  std::vector<int> places;
+  size_t at = 0;  // the plan has them in the same order
+  for (const plan::PlannedHost& planned : plan.hosts) {
+    while (!same_host(opened.hosts[at], planned.host)) ++at;
+    places.push_back(static_cast<int>(at++));
+  }
+  session.hosts().keep(places);
+}
+
+}  // namespace dlaunch::app

@@ -1,0 +1,155 @@
+#include "app/ranktable_make.h"
+
+#include <set>
+
+#include "allocate/choose.h"
+#include "app/host_session.h"
+#include "app/job_id.h"
+#include "app/run_commands.h"
+#include "app/table_hosts.h"
+#include "base/text.h"
+#include "base/try.h"
+#include "cli/files.h"
+#include "cli/parse.h"
+#include "ranktable/device_addresses.h"
+#include "ranktable/device_numbers.h"
+#include "ranktable/make.h"
+#include "ranktable/server_id.h"
+#include "sys/interfaces.h"
+
+namespace dlaunch::app {
+namespace {
+
+using ranktable::HostFacts;
+using ranktable::Version;
+
+/// The first interface's address, IPv4 before IPv6; a note when there was a choice.
+Result<std::string> find_server_ip(std::vector<std::string>& notes) {
+  std::vector<ranktable::OwnAddress> own;
+  for (const auto& each : sys::interface_addresses()) own.push_back({each.interface, each.address});
+  const auto candidates = ranktable::outer_addresses(own);
+  if (candidates.empty()) {
+    return fail({.where = "--server_ip",
+                 .what = "this host has no address that other hosts reach",
+                 .why = "",
+                 .hint = "give it one, or, for this host alone: --server_ip 127.0.0.1"});
+  }
+  std::string others;
+  for (size_t i = 1; i < candidates.size(); ++i)
+    others += (i == 1 ? "" : ", ") + candidates[i].address + " of " + candidates[i].interface;
+  if (!others.empty()) {
+    notes.push_back("server_id is " + candidates[0].address + ", of " + candidates[0].interface +
+                    "; --server_ip chooses another: " + others);
+  }
+  return candidates[0].address;
+}
+
+Result<void> add_addresses(const cli::RanktableMake& command, HostFacts& facts) {
+  const auto found = ranktable::read_device_addresses(facts.devices, {.hccn_conf = command.hccn_conf});
+  facts.device_ips = found.by_device;
+  std::set<int> missing;
+  for (const long device : facts.devices) {
+    if (!found.by_device.contains(device)) missing.insert(static_cast<int>(device));
+  }
+  if (missing.empty()) return {};
+  const std::string several = missing.size() == 1 ? "device " : "devices ";
+  return fail({.where = "ranktable make",
+               .what = "no address is known of " + several + fold_ints(missing),
+               .why = "hccn_tool: " + found.tool_trouble + "; " + command.hccn_conf + ": " + found.conf_trouble,
+               .hint = "choose devices that are there with --device_num, or name the file with --hccn-conf"});
+}
+
+Result<void> add_super_pod(const cli::RanktableMake& command, HostFacts& facts) {
+  facts.super_pod_id = command.super_pod_id;
+  const auto& ids = command.super_device_ids;
+  if (!ids.empty() && ids.size() != facts.devices.size()) {
+    return fail({.where = "--super_device_ids",
+                 .what = std::to_string(ids.size()) + " ids for " + std::to_string(facts.devices.size()) + " devices",
+                 .why = "",
+                 .hint = "give one for each device, in their order"});
+  }
+  for (size_t i = 0; i < ids.size(); ++i) facts.super_device_ids[facts.devices[i]] = ids[i];
+  return {};
+}
+
+Result<void> add_root_info(const cli::RanktableMake& command, HostFacts& facts) {
+  const auto text = cli::read_whole_file(command.root_info);
+  if (!text) return fail(text.error().error);
+  auto json = TRY(ranktable::parse_json(*text, command.root_info));
+  facts.root_info = std::move(json);
+  return {};
+}
+
+/// As if it were a job's.
+Result<cli::Options> options_of(const cli::RanktableMake& command, const cli::ProcessContext& surroundings) {
+  std::vector<std::string> words = {"hosts"};
+  words.insert(words.end(), command.job_words.begin(), command.job_words.end());
+  auto parsed = TRY(cli::parse_command_line(words, surroundings));
+  cli::Options options = std::get<cli::Options>(std::move(parsed));
+  options.request.job_id = make_job_id();
+  return options;
+}
+
+Result<std::string> read_text(const std::string& path) {
+  auto text = cli::read_whole_file(path);
+  if (!text) return fail(text.error().error);
+  return *std::move(text);
+}
+
+Result<void> check_server_ip(const std::string& address) {
+  if (ranktable::parse_address(address)) return {};
+  return fail({.where = "--server_ip",
+               .what = "\"" + address + "\" is no IP address",
+               .why = "",
+               .hint = "write one such as 10.0.0.1"});
+}
+
+}  // namespace
+
+Result<MadeTable> make_on_this_host(const cli::RanktableMake& command) {
+  const auto chosen = TRY(ranktable::choose_devices(command.device_num, command.visible_devices));
+  MadeTable made;
+  auto server_id = TRY(command.server_ip.empty() ? find_server_ip(made.notes) : Result<std::string>(command.server_ip));
+  TRY(check_server_ip(server_id));
+  HostFacts facts{.server_id = server_id, .devices = chosen.devices};
+  TRY(add_super_pod(command, facts));
+  const bool by_root_info = command.version == Version::v2_0;
+  if (auto ok = by_root_info ? add_root_info(command, facts) : add_addresses(command, facts); !ok)
+    return fail(ok.error());
+  auto table = TRY(make_table(command.version, command.product.value_or(usual_product(command.version)), {facts}));
+  made.json = std::move(table);
+  made.name = ranktable::file_name(chosen.numbers, server_id);
+  return made;
+}
+
+Result<MadeTable> make_over_hosts(const cli::RanktableMake& command, const cli::ProcessContext& surroundings,
+                                  output::StandardStreams& streams) {
+  const auto options = TRY(options_of(command, surroundings));
+  const auto chosen = TRY(ranktable::choose_devices(command.device_num, command.visible_devices));
+  const auto allocation = TRY(allocate::choose_allocation(options.hosts, options.request.environment, read_text));
+  const bool said = command.device_num || command.visible_devices;
+  TableQuestion question{.hosts = allocation.hosts,
+                         .path = path_in(surroundings.environment),
+                         .hccn_conf = command.hccn_conf,
+                         .root_info = command.root_info};
+  size_t ranks = 0;
+  for (const plan::Host& host : question.hosts) {
+    const bool own = !said && !host.devices.empty();
+    question.devices.push_back(own ? std::vector<long>(host.devices.begin(), host.devices.end()) : chosen.devices);
+    ranks += question.devices.back().size();
+  }
+  HostSession session(options, streams);
+  auto facts = TRY(ask_table_hosts(session, question));
+  MadeTable made;
+  made.name = ranktable::file_name(question.hosts.size(), ranks);
+  if (question.hosts.size() == 1) {
+    const bool own = question.devices.front() != chosen.devices;
+    made.name = ranktable::file_name(own ? question.devices.front() : chosen.numbers, facts.front().server_id);
+  }
+  auto table =
+      TRY(make_table(command.version, command.product.value_or(usual_product(command.version)), std::move(facts)));
+  made.json = std::move(table);
+  return made;
+}
+
+}  // namespace dlaunch::app

@@ -1,0 +1,60 @@
+#include "app/rendezvous.h"
+
+#include "allocate/own_address.h"
+#include "base/try.h"
+#include "plan/frameworks.h"
+
+namespace dlaunch::app {
+namespace {
+
+constexpr int kMostTried = 9000;
+
+constexpr size_t kMostAsked = 16;  // other hosts
+
+Result<std::string> own_address(const plan::Plan& plan, allocate::NameResolver& names) {
+  std::string own_name;
+  std::vector<std::string> others;
+  for (const plan::PlannedHost& planned : plan.hosts) {
+    if (planned.host.local) {
+      own_name = planned.host.name;
+    } else if (others.size() < kMostAsked) {
+      others.push_back(planned.host.name);
+    }
+  }
+  names.ask(own_name);
+  for (const std::string& other : others) names.ask(other);
+  auto found = allocate::address_for_others(
+      own_name, others, [&](const std::string& name) { return names.addresses(name); }, allocate::source_towards);
+  if (found || names.trouble().empty()) return found;
+  found.error().why = names.trouble();
+  found.error().hint = "name this machine in -H or the hostfile by its address, or write these names into /etc/hosts";
+  return found;
+}
+
+tl::unexpected<Error> of_env_for(Error error) {
+  error.where = "--env-for";
+  return fail(std::move(error));
+}
+
+}  // namespace
+
+Result<sys::ReservedPorts> arrange_rendezvous(plan::Plan& plan, const allocate::NameResolver::Wait& wait) {
+  if (plan.frameworks.empty()) return sys::ReservedPorts{};
+  plan::Rendezvous meeting;
+  if (plan::needs_address(plan)) {
+    allocate::NameResolver names(wait);
+    auto address = own_address(plan, names);
+    if (!address) return of_env_for(address.error());
+    meeting.here = *std::move(address);
+  }
+  auto held = sys::ReservedPorts::take(
+      static_cast<size_t>(plan::ports_needed(plan)), [&](int index) { return plan::unseen_port(plan.job_id, index); },
+      kMostTried);
+  if (!held) return of_env_for(held.error());
+  meeting.ports = held->ports();
+  auto complete = TRY(plan::with_frameworks(std::move(plan), meeting));
+  plan = std::move(complete);
+  return held;
+}
+
+}  // namespace dlaunch::app

@@ -1,0 +1,14 @@
+// Where the ranks of a job with --env-for meet: adds it to the plan, and holds the ports that are on this machine.
+#pragma once
+
+#include "allocate/name_resolver.h"
+#include "base/error.h"
+#include "plan/plan.h"
+#include "sys/reserved_ports.h"
+
+namespace dlaunch::app {
+
+/// The ports are to be released right before the ranks start. `wait`: for name servers.
+Result<sys::ReservedPorts> arrange_rendezvous(plan::Plan& plan, const allocate::NameResolver::Wait& wait);
+
+}  // namespace dlaunch::app

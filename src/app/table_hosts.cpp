@@ -1,0 +1,146 @@
+#include "app/table_hosts.h"
+
+#include <set>
+
+#include "allocate/name_resolver.h"
+#include "app/query_hosts.h"
+#include "app/run_commands.h"
+#include "app/say.h"
+#include "base/text.h"
+#include "ranktable/address.h"
+#include "ranktable/server_id.h"
+#include "report/lost_hosts.h"
+
+namespace dlaunch::app {
+namespace {
+
+using ranktable::Answer;
+using ranktable::HostFacts;
+
+constexpr size_t kNamesAtOnce = 64;  // each has a thread while it is asked for
+
+std::vector<ranktable::Command> commands_for(const TableQuestion& question, size_t host) {
+  if (!question.root_info.empty()) return {{"cat", question.root_info}};
+  std::vector<ranktable::Command> commands;
+  for (const long device : question.devices[host]) commands.push_back(ranktable::address_command(device));
+  commands.push_back({"cat", question.hccn_conf});
+  return commands;
+}
+
+/// Errors while they are gathered: hosts with the same one share it.
+class Troubles {
+ public:
+  void add(const std::string& host, const Error& error) {
+    const auto same = std::ranges::find_if(
+        found_, [&](const auto& known) { return known.second.what == error.what && known.second.why == error.why; });
+    if (same == found_.end()) {
+      found_.push_back({{host}, error});
+    } else {
+      same->first.push_back(host);
+    }
+  }
+  /// The first; those before it in importance are said.
+  std::optional<Error> take(output::StandardStreams& streams) {
+    for (auto& [hosts, error] : found_) error.where = fold_names(hosts);
+    for (size_t i = 1; i < found_.size(); ++i) complain(streams, found_[i].second);
+    return found_.empty() ? std::nullopt : std::optional(found_.front().second);
+  }
+
+ private:
+  std::vector<std::pair<std::vector<std::string>, Error>> found_;
+};
+
+std::optional<Error> add_addresses(const TableQuestion& question, const std::vector<long>& devices,
+                                   const std::vector<Answer>& given, HostFacts& facts) {
+  const Answer& conf = given.back();
+  const auto found = ranktable::device_addresses(devices, given, conf.code == 0 ? &conf.printed : nullptr);
+  facts.device_ips = found.by_device;
+  std::set<int> missing;
+  for (const long device : devices) {
+    if (!found.by_device.contains(device)) missing.insert(static_cast<int>(device));
+  }
+  if (missing.empty()) return std::nullopt;
+  return Error{.where = "",
+               .what = std::string("no address is known of ") + (missing.size() == 1 ? "device " : "devices ") +
+                       fold_ints(missing),
+               .why = "hccn_tool: " + found.tool_trouble + "; " + question.hccn_conf + ": " + found.conf_trouble,
+               .hint = "see that Ascend's driver is installed there, and the devices are those that it has"};
+}
+
+std::optional<Error> add_root_info(const TableQuestion& question, const std::vector<Answer>& given, HostFacts& facts) {
+  Error unread{.where = "",
+               .what = "cannot read " + question.root_info,
+               .why = std::string(trim(given.front().printed)),
+               .hint = "its driver writes it; name another with --rootinfo"};
+  if (given.front().code != 0) return unread;
+  auto json = ranktable::parse_json(given.front().printed, question.root_info);
+  if (!json) return json.error();
+  facts.root_info = *std::move(json);
+  return std::nullopt;
+}
+
+std::optional<Error> add_server_id(const plan::Host& host, const wire::HostInfo& said, bool alone,
+                                   allocate::NameResolver& names, HostFacts& facts) {
+  ranktable::HostAddresses known{.name = host.name, .own = ranktable::parse_interfaces(said.interfaces)};
+  if (!ranktable::parse_address(host.name)) known.resolved = names.addresses(host.name);
+  const auto id = ranktable::server_id_of(known, alone);
+  if (!id) {
+    return Error{.where = "",
+                 .what = "has no address that other hosts reach",
+                 .why = names.trouble(),
+                 .hint = "name it by one in -H or the hostfile"};
+  }
+  facts.server_id = *id;
+  return std::nullopt;
+}
+
+Error lost(output::StandardStreams& streams, const std::vector<job::LostHost>& hosts, Duration elapsed) {
+  say(streams, report::lost_hosts_text(hosts, false, elapsed));
+  return {.where = "rank table",
+          .what = "it needs every host",
+          .why = "",
+          .hint = "see how they are: dlaunch check",
+          .exit_code = kExitHostLost};
+}
+
+}  // namespace
+
+Result<std::vector<HostFacts>> ask_table_hosts(HostSession& session, const TableQuestion& question) {
+  const Time start = Clock::now();
+  const auto surveyed = session.survey(
+      question.hosts, [](int) { return wire::QueryHost{}; },
+      [&](int host, const launcher::QueriedHost&) {
+        return inquire(question.path, commands_for(question, static_cast<size_t>(host)));
+      });
+  if (surveyed.signal != 0) return fail(interrupted_error(surveyed.signal));
+  std::vector<job::LostHost> gone;
+  for (size_t i = 0; i < question.hosts.size(); ++i) {
+    if (const auto& loss = surveyed.hosts[i].loss) gone.push_back({question.hosts[i].name, loss->why, loss->hint});
+  }
+  if (!gone.empty()) return fail(lost(session.streams(), gone, Clock::now() - start));
+  allocate::NameResolver names(session.waiter());
+  const auto ask_name = [&](size_t host) {
+    if (host < question.hosts.size() && !ranktable::parse_address(question.hosts[host].name)) {
+      names.ask(question.hosts[host].name);
+    }
+  };
+  for (size_t i = 0; i < kNamesAtOnce; ++i) ask_name(i);
+  std::vector<HostFacts> hosts;
+  Troubles troubles;
+  for (size_t i = 0; i < question.hosts.size(); ++i) {
+    const plan::Host& host = question.hosts[i];
+    ask_name(i + kNamesAtOnce);
+    HostFacts& facts = hosts.emplace_back(HostFacts{.devices = question.devices[i]});
+    const auto given = answers(surveyed.hosts[i], commands_for(question, i).size());
+    const auto trouble = question.root_info.empty() ? add_addresses(question, facts.devices, given, facts)
+                                                    : add_root_info(question, given, facts);
+    if (trouble) troubles.add(host.name, *trouble);
+    const auto unnamed = add_server_id(host, surveyed.hosts[i].facts.value_or(wire::HostInfo{}),
+                                       question.hosts.size() == 1, names, facts);
+    if (unnamed && question.root_info.empty()) troubles.add(host.name, *unnamed);
+  }
+  if (auto error = troubles.take(session.streams())) return fail(*std::move(error));
+  return hosts;
+}
+
+}  // namespace dlaunch::app

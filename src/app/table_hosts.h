@@ -1,0 +1,26 @@
+// What a rank table says of hosts, asked of their agents: the devices' addresses, and the host's own.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/host_session.h"
+#include "base/error.h"
+#include "plan/allocation.h"
+#include "ranktable/hccn.h"
+#include "ranktable/make.h"
+
+namespace dlaunch::app {
+
+struct TableQuestion {
+  std::vector<plan::Host> hosts = {};           ///< of `ways`
+  std::vector<std::vector<long>> devices = {};  ///< of each host
+  std::string path = {};                        ///< PATH in which hccn_tool is looked up
+  std::string hccn_conf = ranktable::kHccnConf;
+  std::string root_info = {};  ///< version 2.0: this file is read, instead of the addresses
+};
+
+/// An Error names every host that something is missing of, by reason; those that are lost are told on stderr.
+Result<std::vector<ranktable::HostFacts>> ask_table_hosts(HostSession& session, const TableQuestion& question);
+
+}  // namespace dlaunch::app

@@ -1,0 +1,192 @@
+// mpirun's and Hydra's own spellings, a row each. docs/mpirun.md lists them.
+#include "base/text.h"
+#include "base/try.h"
+#include "cli/mpirun/mca.h"
+#include "cli/mpirun/translate.h"
+#include "cli/name_index.h"
+#include "cli/preferences.h"
+#include "cli/values.h"
+
+namespace dlaunch::cli {
+namespace {
+
+using std::string_view;
+using Here = const ProcessContext&;
+
+/// What it asks for is so without it.
+Result<void> already_so(const ParsedOption&, Here, Translated&) { return {}; }
+
+/// --prefix DIR: DIR/bin and DIR/lib come first for the ranks.
+Result<void> prefix(const ParsedOption& given, Here here, Translated& made) {
+  const auto directory = TRY(absolute_path(given.value, here.cwd));
+  const auto put_first = [&](string_view name, string_view below) {
+    std::string value(name);
+    value.append("=").append(directory).append(below);
+    if (const auto old = variable(here.environment, name)) value.append(":").append(*old);
+    made.here.push_back(own_option(given, "x", std::move(value)));
+  };
+  put_first("PATH", "/bin");
+  put_first("LD_LIBRARY_PATH", "/lib");
+  return {};
+}
+
+/// -genvlist A,B and -envlist A,B
+Result<void> add_each(const ParsedOption& given, std::vector<ParsedOption>& made) {
+  for (std::string& name : split(given.value, ',')) made.push_back(own_option(given, "x", std::move(name)));
+  return {};
+}
+
+/// Hydra's pattern as a template, %t only where a time may stand.
+Result<std::string> template_of(string_view pattern, bool with_time) {
+  std::string text;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    const char c = pattern[i];
+    const char field = c == '%' && i + 1 < pattern.size() ? pattern[++i] : '\0';
+    if (c != '%') {
+      text += c;
+      if (c == '{' || c == '}') text += c;
+    } else if (field == 'r') {
+      text += "{rank}";
+    } else if (field == 'h') {
+      text += "{host}";
+    } else if (field == 't' && with_time) {
+      text += "{time}";
+    } else if (field == '%') {
+      text += '%';
+    } else {
+      return bad_value(pattern, "has a field that is not known here",
+                       with_time ? "%r, %h, %t and %% are; --label has {local_rank}, {device} and {stream} too"
+                                 : "%r, %h and %% are; --stdout-file has {local_rank} and {device} too");
+    }
+  }
+  return text;
+}
+
+Result<void> pattern(string_view option, bool with_time, const ParsedOption& given, Translated& made) {
+  auto text = TRY(template_of(given.value, with_time));
+  made.here.push_back(own_option(given, option, std::move(text)));
+  return {};
+}
+
+/// The one way that -launcher and -bootstrap may name.
+Result<void> hydra_launcher(const ParsedOption& given, Here, Translated&) {
+  if (given.value == "ssh" || given.value == "fork") return {};
+  return bad_value(given.value, "is no way to reach hosts here", "they are reached by ssh, or by --exec COMMAND");
+}
+
+struct Directive {
+  string_view word;
+  string_view option;
+  string_view value;
+};
+
+constexpr Directive kOutput[] = {{"tag", "tag-output", "true"},
+                                 {"timestamp", "timestamp-output", "true"},
+                                 {"merge", "merge-stderr-to-stdout", "true"},
+                                 {"merge-stderr-to-stdout", "merge-stderr-to-stdout", "true"},
+                                 {"rank", "label", "[{rank}]<{stream}>: "}};
+constexpr Directive kDisplay[] = {{"map", "display-map", "true"},
+                                  {"allocation", "display-allocation", "true"},
+                                  {"alloc", "display-allocation", "true"},
+                                  {"bind", "report-bindings", "true"},
+                                  {"bindings", "report-bindings", "true"}};
+
+template <size_t N>
+Result<void> take_directive(const ParsedOption& given, string_view word, const Directive (&table)[N],
+                            Translated& made) {
+  for (const Directive& row : table) {
+    if (row.word != word) continue;
+    made.here.push_back(own_option(given, row.option, std::string(row.value)));
+    return {};
+  }
+  std::vector<std::string> known;
+  for (const Directive& row : table) known.emplace_back(row.word);
+  return unknown_word(word, known);
+}
+
+/// Open MPI 5's --output tag,dir=D
+Result<void> output_list(const ParsedOption& given, Here, Translated& made) {
+  for (const std::string& word : split(given.value, ',')) {
+    if (word.starts_with("dir=")) {
+      made.here.push_back(own_option(given, "output-filename", word.substr(word.find('=') + 1)));
+    } else if (word.starts_with("file=")) {
+      return bad_value(word, "has no counterpart", "write --output-filename 'NAME.{rank}.{stream}'");
+    } else if (auto taken = take_directive(given, word, kOutput, made); !taken) {
+      return taken;
+    }
+  }
+  return {};
+}
+
+/// Open MPI 5's --display map,bind
+Result<void> display_list(const ParsedOption& given, Here, Translated& made) {
+  for (const std::string& word : split(given.value, ',')) {
+    TRY(take_directive(given, word, kDisplay, made));
+  }
+  return {};
+}
+
+constexpr string_view kPair = "KEY VALUE";
+
+// clang-format off
+constexpr OptionSpec kForeign[] = {
+    // mpirun
+    {.names = "pernode", .stands_for = "N=1"},
+    {.names = "bynode", .stands_for = "map-by=node"},
+    {.names = "byslot", .stands_for = "map-by=slot"},
+    {.names = "bycore", .stands_for = "map-by=core"},
+    {.names = "bysocket", .stands_for = "map-by=socket"},
+    {.names = "bind-to-core", .stands_for = "bind-to=core"},
+    {.names = "bind-to-socket", .stands_for = "bind-to=socket"},
+    {.names = "bind-to-none", .stands_for = "bind-to=none"},
+    {.names = "cpus-per-proc cpus-per-rank", .takes = Arity::value, .value_name = "N", .stands_for = "cores-per-rank={}"},
+    {.names = "ppr", .takes = Arity::value, .value_name = "N:node", .stands_for = "map-by=ppr:{}"},
+    {.names = "cpu-set", .takes = Arity::value, .value_name = "LIST", .stands_for = "cpu-list={}"},
+    {.names = "do-not-launch", .stands_for = "dry-run=true"},
+    {.names = "disable-recovery", .stands_for = "on-failure=abort"},
+    {.names = "output-directory", .takes = Arity::value, .value_name = "DIR", .stands_for = "output-filename={}"},
+    {.names = "output", .takes = Arity::value, .value_name = "LIST", .translate = output_list},
+    {.names = "display", .takes = Arity::value, .value_name = "LIST", .translate = display_list},
+    {.names = "prefix", .takes = Arity::value, .value_name = "DIR", .translate = prefix},
+    {.names = "mca omca", .takes = Arity::pair, .value_name = kPair, .translate = translate_mca},
+    {.names = "gmca", .takes = Arity::pair, .value_name = kPair, .translate = translate_global_mca},
+    {.names = "pmixmca gpmixmca", .takes = Arity::pair, .value_name = kPair, .translate = translate_pmix_mca},
+    {.names = "prtemca", .takes = Arity::pair, .value_name = kPair, .translate = translate_prte_mca},
+    {.names = "am", .takes = Arity::value, .value_name = "FILE", .translate = translate_mca_file},
+    {.names = "tune", .takes = Arity::value, .value_name = "FILE", .translate = translate_tune_file},
+    {.names = "novm noprefix leave-session-attached show-progress report-state-on-timeout", .translate = already_so},
+    // Hydra
+    {.names = "genv", .takes = Arity::pair, .value_name = "NAME VALUE",
+     .translate = [](const ParsedOption& g, Here, Translated& made) {
+       made.everywhere.push_back(own_option(g, "x", g.value)); return Result<void>{}; }},
+    {.names = "env", .takes = Arity::pair, .value_name = "NAME VALUE", .stands_for = "x={}"},
+    {.names = "genvlist", .takes = Arity::value, .value_name = "A,B",
+     .translate = [](const ParsedOption& g, Here, Translated& made) { return add_each(g, made.everywhere); }},
+    {.names = "envlist", .takes = Arity::value, .value_name = "A,B",
+     .translate = [](const ParsedOption& g, Here, Translated& made) { return add_each(g, made.here); }},
+    {.names = "genvall envall", .translate = already_so},
+    {.names = "hostlist", .takes = Arity::value, .value_name = "LIST", .stands_for = "host={}"},
+    {.names = "l prepend-rank", .stands_for = "label="},
+    {.names = "prepend-pattern", .takes = Arity::value, .value_name = "PATTERN", 
+     .translate = [](const ParsedOption& g, Here, Translated& made) { return pattern("label", true, g, made); }},
+    {.names = "outfile-pattern outfile", .takes = Arity::value, .value_name = "PATTERN",
+     .translate = [](const ParsedOption& g, Here, Translated& made) { return pattern("stdout-file", false, g, made); }},
+    {.names = "errfile-pattern errfile", .takes = Arity::value, .value_name = "PATTERN",
+     .translate = [](const ParsedOption& g, Here, Translated& made) { return pattern("stderr-file", false, g, made); }},
+    {.names = "output-from", .takes = Arity::value, .value_name = "RANK", .stands_for = "ranks={}"},
+    {.names = "launcher bootstrap", .takes = Arity::value, .value_name = "ssh", .translate = hydra_launcher},
+    {.names = "launcher-exec bootstrap-exec", .takes = Arity::value, .value_name = "PROGRAM", .stands_for = "rsh-agent={}"},
+    {.names = "skip-launch-node", .stands_for = "nolocal=true"},
+    {.names = "disable-auto-cleanup dac", .stands_for = "on-failure=continue"},
+    {.names = "enable-auto-cleanup", .stands_for = "on-failure=abort"},
+};
+// clang-format on
+
+constexpr auto kForeignNames = sorted_names<kForeign>();
+
+}  // namespace
+
+std::span<const OptionSpec> foreign_table() { return kForeign; }
+std::span<const FoundOption> foreign_names() { return kForeignNames; }
+
+}  // namespace dlaunch::cli

@@ -1,0 +1,69 @@
+#include "cli/mpirun/translate.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace dlaunch::cli {
+namespace {
+
+/// "map-by=node", "ranks={}"
+ParsedOption what_it_stands_for(const ParsedOption& given) {
+  const std::string_view text = given.spec->stands_for;
+  const size_t equals = text.find('=');
+  std::string value(text.substr(equals + 1));
+  if (const size_t braces = value.find("{}"); braces != std::string::npos) value.replace(braces, 2, given.value);
+  return own_option(given, text.substr(0, equals), std::move(value));
+}
+
+Result<void> translate(const ParsedOption& given, const ProcessContext& surroundings, Translated& made) {
+  const OptionSpec& spec = *given.spec;
+  const bool off = spec.takes == Arity::nothing && given.value == "false";
+  if (off) return {};
+  if (spec.translate) return spec.translate(given, surroundings, made);
+  if (!spec.stands_for.empty()) made.here.push_back(what_it_stands_for(given));
+  return {};
+}
+
+bool is_foreign(const ParsedOption& given) {
+  const auto table = foreign_table();
+  return given.spec >= table.data() && given.spec < table.data() + table.size();
+}
+
+}  // namespace
+
+ParsedOption own_option(const ParsedOption& given, std::string_view name, std::string value) {
+  ParsedOption own = given;
+  own.spec = find_option(name).spec;
+  own.value = std::move(value);
+  return own;
+}
+
+Result<void> translate_options(std::vector<Group>& groups, const ProcessContext& surroundings,
+                               std::vector<std::string>& notes) {
+  Translated made;
+  for (Group& group : groups) {
+    made.here.clear();
+    for (ParsedOption& given : group.options) {
+      if (!is_foreign(given)) {
+        made.here.push_back(std::move(given));
+        continue;
+      }
+      if (auto done = translate(given, surroundings, made); !done) {
+        Error error = done.error();
+        if (error.where.empty()) error.where = given.spelled;
+        if (!group.where.empty()) error.where = group.where + ": " + error.where;
+        return fail(std::move(error));
+      }
+    }
+    group.options = made.here;
+  }
+  for (Group& group : groups) {
+    group.options.insert(group.options.begin(), made.everywhere.begin(), made.everywhere.end());
+  }
+  for (std::string& note : made.notes) {
+    if (std::ranges::find(notes, note) == notes.end()) notes.push_back(std::move(note));
+  }
+  return {};
+}
+
+}  // namespace dlaunch::cli

@@ -1,0 +1,187 @@
+#include "launcher/host_query.h"
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "base/nth.h"
+#include "sys/clock.h"
+#include "sys/signals.h"
+
+namespace dlaunch::launcher {
+namespace {
+
+constexpr std::chrono::milliseconds kProgressTick{200};
+
+/// Empty, or what is wrong with an answer to `asked`.
+std::string wrong_with(const wire::HostInfo& facts, const wire::QueryHost& asked) {
+  const size_t programs = asked.programs.size();
+  const bool fit = facts.wdir_errors.size() <= asked.wdirs.size() && facts.programs.size() <= programs &&
+                   facts.missing.size() <= programs && facts.addresses.size() <= asked.names.size() &&
+                   facts.scripts.size() <= asked.scripts.size() && facts.script_errors.size() <= asked.scripts.size();
+  if (!fit) return "its agent answers what was not asked";
+  if (facts.cpus > wire::kMostCpus) return "its agent says that it has " + std::to_string(facts.cpus) + " CPUs";
+  if (facts.devices.size() <= wire::kMostDevices) return {};
+  return "its agent says that it has " + std::to_string(facts.devices.size()) + " devices";
+}
+
+}  // namespace
+
+HostQuery::HostQuery(asio::io_context& io, Hosts& hosts, Question question, Progress progress, Commands inquiry)
+    : io_(io),
+      hosts_(hosts),
+      question_(std::move(question)),
+      progress_(std::move(progress)),
+      inquiry_(std::move(inquiry)),
+      signals_(io),
+      progress_timer_(io) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP}) {
+    if (!sys::is_ignored(signal)) signals_.add(signal);
+  }
+}
+
+HostQuery::Result HostQuery::run(const std::vector<plan::Host>& hosts) {
+  for (const plan::Host& host : hosts) names_.push_back(host.name);
+  result_.hosts.resize(hosts.size());
+  settled_.resize(hosts.size());
+  asked_ns_.resize(hosts.size());
+  awaited_.resize(hosts.size());
+  waiting_ = hosts.size();
+  wait_signal();
+  hosts_.listen({[this](int host, const wire::Hello& hello) { ready(host, hello); },
+                 [this](int host, const HostFailure& loss) { lost(host, loss); },
+                 [this](int host, wire::Message&& message, const std::deque<sys::Fd>&) { received(host, message); },
+                 {}});
+  if (hosts_.empty()) hosts_.open(hosts);
+  show_progress();
+  if (waiting_ > 0) io_.run();
+  running_.reset();
+  signals_.cancel();
+  progress_timer_.cancel();
+  io_.restart();  // it was stopped: whoever runs it next starts afresh
+  return std::move(result_);
+}
+
+void HostQuery::ready(int host, const wire::Hello& hello) {
+  nth(result_.hosts, host).hello = hello;
+  auto question = question_(host);
+  if (!question) return inquire(host);
+  question->names.clear();  // these take a while, and would spoil the round trip
+  ask(host, *std::move(question));
+}
+
+void HostQuery::ask(int host, wire::QueryHost survey) {
+  nth(asked_ns_, host) = sys::wall_ns();
+  nth(awaited_, host) = Awaited::facts;
+  hosts_.send(host, survey);
+}
+
+void HostQuery::lost(int host, const HostFailure& loss) {
+  nth(result_.hosts, host).loss = loss;
+  answered(host);
+}
+
+void HostQuery::received(int host, wire::Message& message) {
+  if (nth(settled_, host)) return;
+  if (const std::string why = take(host, message); !why.empty()) hosts_.lose(host, {why});
+}
+
+std::string HostQuery::take(int host, wire::Message& message) {
+  Awaited& awaited = nth(awaited_, host);
+  if (std::holds_alternative<wire::Ping>(message) || std::holds_alternative<wire::Log>(message)) return {};
+  if (auto* told = std::get_if<wire::CommandResults>(&message); told && awaited == Awaited::told) {
+    nth(result_.hosts, host).told = std::move(*told);
+    answered(host);
+    return {};
+  }
+  auto* facts = std::get_if<wire::HostInfo>(&message);
+  if (!facts || std::exchange(awaited, Awaited::nothing) != Awaited::facts) return "its agent speaks out of order";
+  std::string why = wrong_with(*facts, question_(host).value_or(wire::QueryHost{}));
+  if (why.empty()) learn(host, std::move(*facts));
+  return why;
+}
+
+void HostQuery::learn(int host, wire::HostInfo&& facts) {
+  QueriedHost& known = nth(result_.hosts, host);
+  const bool first = !known.facts;
+  known.facts = std::move(facts);
+  if (!first) return inquire(host);
+  const std::int64_t sent = nth(asked_ns_, host);
+  const std::int64_t half = (sys::wall_ns() - sent) / 2;
+  known.clock_offset_ns = std::max<std::int64_t>(known.facts->time_ns, 0) - (sent + half);
+  known.clock_error_ns = half;
+  auto question = question_(host);
+  if (!question || question->names.empty()) return inquire(host);
+  ask(host, *std::move(question));
+}
+
+void HostQuery::inquire(int host) {
+  const auto inquire = inquiry_ ? inquiry_(host, nth(result_.hosts, host)) : std::nullopt;
+  if (!inquire) return answered(host);
+  nth(awaited_, host) = Awaited::told;
+  hosts_.send(host, *inquire);
+}
+
+void HostQuery::answered(int host) {
+  if (nth(settled_, host)) return;
+  nth(settled_, host) = true;
+  if (--waiting_ == 0) io_.stop();
+}
+
+void HostQuery::wait_signal() {
+  signals_.async_wait([this, running = std::weak_ptr<void>(running_)](asio::error_code error, int signal) {
+    if (error || running.expired()) return;
+    if (signal != SIGTSTP) {
+      result_.signal = signal;
+      return io_.stop();
+    }
+    stop_and_continue();
+    wait_signal();
+  });
+}
+
+/// Ctrl-Z: the agents must not take our silence for our end.
+void HostQuery::stop_and_continue() {
+  hosts_.send_to_all(wire::Pause{});
+  hosts_.flush();
+  ::raise(SIGSTOP);
+  hosts_.resumed();
+}
+
+void HostQuery::show_progress() {
+  if (!progress_) return;
+  std::vector<std::string> missing;
+  for (size_t i = 0; i < names_.size(); ++i) {
+    if (!settled_[i]) missing.push_back(names_[i]);
+  }
+  progress_(missing);
+  progress_timer_.expires_after(kProgressTick);
+  progress_timer_.async_wait([this, running = std::weak_ptr<void>(running_)](asio::error_code error) {
+    if (!error && !running.expired()) show_progress();
+  });
+}
+
+plan::DeviceKind device_kind(const wire::HostInfo& facts) {
+  return facts.device_kind > static_cast<std::uint8_t>(plan::DeviceKind::amd)
+             ? plan::DeviceKind::none
+             : static_cast<plan::DeviceKind>(facts.device_kind);
+}
+
+void fill_slots(plan::Host& host, const wire::HostInfo& facts) {
+  if (!host.slots_unknown) return;
+  host.slots_unknown = false;
+  host.slots = static_cast<int>(std::min(facts.cpus, wire::kMostCpus));
+  host.slots_from = facts.cpus_from + " there";
+  if (host.devices.empty() && !facts.devices.empty()) {
+    host.device_kind = device_kind(facts);
+    host.devices.assign(facts.devices.begin(), facts.devices.end());
+    host.devices_from = facts.devices_from + " there";
+  }
+  if (!host.devices.empty()) {
+    host.slots = static_cast<int>(host.devices.size());
+    host.slots_from = host.devices_from;
+  }
+  if (host.max_slots) host.slots = std::min(host.slots, *host.max_slots);
+}
+
+}  // namespace dlaunch::launcher

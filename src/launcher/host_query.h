@@ -1,0 +1,87 @@
+// Asks every host what it has: opens the links where none is open, sends Survey, gathers Facts; then, where that is
+// wanted, Inquire and Told. All hosts side by side, each wait bounded by the link's own deadlines. One thread;
+// everything given must outlive it. Afterwards the hosts are still open, for another survey, for a Launcher, or to be
+// closed.
+#pragma once
+
+#include <asio/io_context.hpp>
+#include <asio/signal_set.hpp>
+#include <asio/steady_timer.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launcher/hosts.h"
+#include "plan/allocation.h"
+#include "wire/message.h"
+
+namespace dlaunch::launcher {
+
+/// What is known of one host. A value.
+struct QueriedHost {
+  std::optional<wire::Hello> hello;          ///< none: it was not reached, or not yet
+  std::optional<wire::HostInfo> facts;       ///< none: it was not reached, not asked, or did not answer
+  std::optional<wire::CommandResults> told;  ///< the same
+  std::optional<HostFailure> loss;           ///< why it is of no use, or no more
+  std::int64_t clock_offset_ns = 0;          ///< its clock less ours…
+  std::int64_t clock_error_ns = 0;           ///< …give or take: half the round trip
+};
+
+class HostQuery {
+ public:
+  /// What to ask a host; none: it is only opened.
+  using Question = std::function<std::optional<wire::QueryHost>(int host)>;
+  /// What to inquire of it after its Facts. May be empty.
+  using Commands = std::function<std::optional<wire::RunCommands>(int host, const QueriedHost& known)>;
+  /// Called every kProgressTick with the names that are missing. May be empty.
+  using Progress = std::function<void(const std::vector<std::string>& missing)>;
+
+  HostQuery(asio::io_context& io, Hosts& hosts, Question question, Progress progress = {}, Commands inquiry = {});
+
+  struct Result {
+    std::vector<QueriedHost> hosts;  ///< numbered as given
+    int signal = 0;                  ///< that ended it before all had answered; 0: none
+  };
+  Result run(const std::vector<plan::Host>& hosts);
+
+ private:
+  enum class Awaited : unsigned char { nothing, facts, told };
+
+  void ready(int host, const wire::Hello& hello);
+  void lost(int host, const HostFailure& loss);
+  void received(int host, wire::Message& message);
+  /// Empty, or how it breaks the order.
+  std::string take(int host, wire::Message& message);
+  void learn(int host, wire::HostInfo&& facts);
+  void ask(int host, wire::QueryHost survey);
+  void inquire(int host);
+  void answered(int host);
+  void wait_signal();
+  void stop_and_continue();
+  void show_progress();
+
+  asio::io_context& io_;
+  Hosts& hosts_;
+  const Question question_;
+  const Progress progress_;
+  const Commands inquiry_;
+  asio::signal_set signals_;
+  asio::steady_timer progress_timer_;
+  std::shared_ptr<void> running_ = std::make_shared<char>();  // handlers that were queued when it ended must not run
+  std::vector<std::string> names_;
+  std::vector<bool> settled_;
+  std::vector<Awaited> awaited_;
+  std::vector<std::int64_t> asked_ns_;
+  size_t waiting_ = 0;
+  Result result_;
+};
+
+/// Gives a host whose slots nobody said what was found there: its devices, and a slot for each, else for each CPU.
+void fill_slots(plan::Host& host, const wire::HostInfo& facts);
+
+/// The devices' kind as a Facts carries it; none for what this version does not know.
+plan::DeviceKind device_kind(const wire::HostInfo& facts);
+
+}  // namespace dlaunch::launcher

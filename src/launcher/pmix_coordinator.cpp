@@ -1,0 +1,225 @@
+#include "launcher/pmix_coordinator.h"
+
+#include <sys/utsname.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
+#include "launcher/frames.h"
+#include "pmix/environment.h"
+#include "sys/randomness.h"
+#include "sys/read_file.h"
+
+namespace dlaunch::launcher {
+namespace {
+
+constexpr size_t kPiece = 1u << 20;     // of a frame, so that others come in between
+constexpr size_t kMostWanted = 100000;  // questions at one time
+constexpr size_t kMaxProgram = 64u << 20;
+
+/// As a PMIx client on the host must know it to be served: it stands for a password.
+std::string secret() { return sys::random_hex(16); }
+
+std::string machine() {
+  utsname names{};
+  ::uname(&names);
+  return names.machine;
+}
+
+}  // namespace
+
+PmixCoordinator::PmixCoordinator(const plan::Plan& plan, Hosts& hosts, std::string program)
+    : plan_(plan), hosts_(hosts), program_(std::move(program)), space_("dlaunch-" + secret()) {
+  add_world({});
+}
+
+void PmixCoordinator::grow(int parent) {
+  add_world(parent);
+  for (const int host : told_) hosts_.answer(host, worlds_.back());
+}
+
+void PmixCoordinator::add_world(std::optional<int> parent) {
+  const int number = plan_.worlds.last();
+  const int first = plan_.worlds.first(number);
+  wire::PmixWorld world;
+  world.space = pmix::world_space(space_, number);
+  world.first = static_cast<std::uint32_t>(first);
+  world.universe = slots(plan_);
+  for (; named_ < plan_.hosts.size(); ++named_) world.hosts.push_back(plan_.hosts[named_].host.name);
+  std::vector<int> hosts;
+  for (auto id = static_cast<size_t>(first); id < plan_.ranks.size(); ++id) {
+    const auto host = static_cast<std::uint32_t>(hosts.emplace_back(plan_.ranks[id].host));
+    if (world.placed.empty() || world.placed[world.placed.size() - 2] != host) {
+      world.placed.insert(world.placed.end(), {host, 0});
+    }
+    ++world.placed.back();
+  }
+  for (auto app = static_cast<size_t>(plan_.rank(first).app); app < plan_.apps.size(); ++app) {
+    world.of_program.push_back(static_cast<std::uint32_t>(plan_.apps[app].ranks));
+  }
+  if (parent) {
+    pmix::ProcId process = this->process(*parent);
+    world.parent = std::move(process.space);
+    world.parent_rank = process.rank;
+  }
+  collectives_.add_world(world.space, hosts);
+  worlds_.push_back(std::move(world));
+  ended_.resize(plan_.ranks.size());
+}
+
+pmix::ProcId PmixCoordinator::process(int id) const {
+  const Worlds::Place place = plan_.worlds.place(id);
+  return {pmix::world_space(space_, place.world), static_cast<std::uint32_t>(place.rank)};
+}
+
+bool PmixCoordinator::served() const { return plan_.mpi == plan::Mpi::automatic || plan_.mpi == plan::Mpi::pmix; }
+
+void PmixCoordinator::describe(int host, wire::MpiWorld& world) const {
+  if (!served()) return;
+  world.pmix = !program_.empty();
+  if (!world.pmix) {
+    world.no_pmix = "an MPI program needs PMIx, which this build of dlaunch has not: its ranks are worlds of one";
+    return;
+  }
+  world.personal = plan_.mpi == plan::Mpi::pmix;
+  world.pmix_space = worlds_[world.world - 1].space;
+  world.node = static_cast<std::uint32_t>(host);
+  world.name = plan_.host(host).host.name;
+}
+
+std::string PmixCoordinator::collect(int host, const wire::PmixCollect& collect) {
+  std::string why = collectives_.take(host, collect.kind, collect.members, collect.data);
+  if (why.empty()) share();
+  return why;
+}
+
+void PmixCoordinator::share() {
+  for (const pmix::Collectives::Over& over : collectives_.take_over()) {
+    if (!over.why.empty()) complaint_ = over.why;
+    std::string_view rest = over.data;
+    do {
+      const std::string_view piece = rest.substr(0, kPiece);
+      rest.remove_prefix(piece.size());
+      const wire::PmixShared shared{over.kind, over.members, std::string(piece), rest.empty(),
+                                    static_cast<std::int32_t>(over.status)};
+      for (const int host : over.hosts) hosts_.send(host, shared);
+    } while (!rest.empty());
+  }
+}
+
+void PmixCoordinator::want(int host, const wire::PmixWant& want) {
+  const auto of = collectives_.id_of(want.space, want.of);
+  const Wanted wanted{host, want.id, of.value_or(0)};
+  if (!of) return refuse(wanted, pmix::PmixStatus::not_found);
+  if (ended_[*of]) return refuse(wanted, pmix::PmixStatus::unreachable);
+  if (wanted_.size() >= kMostWanted) return refuse(wanted, pmix::PmixStatus::out_of_memory);
+  const std::uint32_t id = next_++;
+  wanted_.emplace(id, wanted);
+  hosts_.answer(plan_.ranks[*of].host, wire::PmixModexAsk{id, want.space, want.of});
+}
+
+void PmixCoordinator::refuse(const Wanted& wanted, pmix::PmixStatus status) {
+  hosts_.answer(wanted.host, wire::PmixAnswer{wanted.id, static_cast<std::int32_t>(status), {}, {}, {}});
+}
+
+std::string PmixCoordinator::modex(int host, wire::PmixModex& modex) {
+  const auto found = wanted_.find(modex.id);
+  if (found == wanted_.end()) return {};  // the rank ended meanwhile
+  if (plan_.ranks[found->second.of].host != host) return "its agent answers for a rank that is not its own";
+  const Wanted wanted = found->second;
+  wanted_.erase(found);
+  hosts_.answer(wanted.host, wire::PmixAnswer{wanted.id, modex.status, std::move(modex.data), {}, {}});
+  return {};
+}
+
+std::string PmixCoordinator::names(int host, const wire::PmixNames& names) {
+  const pmix::PublishedData::Asker asker{host, names.id, process(static_cast<int>(names.rank))};
+  if (names.what == 0) {
+    answer(board_.publish(asker, names.keys, names.values, names.once));
+  } else if (names.what == 1) {
+    answer(board_.look_up(asker, names.keys, names.wait));
+  } else if (names.what == 2) {
+    answer(board_.unpublish(asker, names.keys));
+  } else {
+    return "its agent asks what no rank can ask";
+  }
+  return {};
+}
+
+void PmixCoordinator::answer(const pmix::PublishedData::Answers& answers) {
+  for (const pmix::PublishedData::Answer& one : answers) {
+    wire::PmixAnswer answer{one.id, static_cast<std::int32_t>(one.status), {}, {}, {}};
+    for (const pmix::PublishedData::Found& found : one.found) {
+      answer.found.insert(answer.found.end(), {found.owner.space, found.key, found.value});
+      answer.owners.push_back(found.owner.rank);
+    }
+    hosts_.answer(one.host, answer);
+  }
+}
+
+void PmixCoordinator::program(int host, const wire::PmixProgramAsk& ask) {
+  send_program(host, ask);
+  told_.insert(host);
+  for (const wire::PmixWorld& world : worlds_) hosts_.send(host, world);
+}
+
+/// Here its path is enough; another host gets the bytes.
+void PmixCoordinator::send_program(int host, const wire::PmixProgramAsk& ask) {
+  if (plan_.host(host).host.local) {
+    return hosts_.send(host, wire::PmixProgram{program_, {}, true, {}});
+  }
+  const auto refuse_to = [&](std::string why) { hosts_.send(host, wire::PmixProgram{{}, {}, true, std::move(why)}); };
+  if (ask.machine != machine())
+    return refuse_to("dlaunch-pmix is for " + machine() + ", and the host is " + ask.machine);
+  if (bytes_.empty()) bytes_ = sys::read_file(program_, kMaxProgram).value_or("");
+  if (bytes_.empty()) return refuse_to("cannot read " + program_ + ": " + std::strerror(errno));
+  for (std::string_view rest = bytes_; !rest.empty();) {
+    const std::string_view piece = rest.substr(0, kPiece);
+    rest.remove_prefix(piece.size());
+    hosts_.send(host, wire::PmixProgram{{}, std::string(piece), rest.empty(), {}});
+  }
+}
+
+std::string PmixCoordinator::event(int host, const wire::PmixEvent& event) {
+  const auto id = collectives_.id_of(event.space, event.of);
+  if (!id || plan_.ranks[*id].host != host) return "its agent tells of an event of a rank that is not its own";
+  for (const int other : told_) {
+    if (other != host) hosts_.answer(other, event);
+  }
+  return {};
+}
+
+void PmixCoordinator::spawned(int host, std::uint32_t id, int world) {
+  const bool ok = world > 0;
+  const auto status = static_cast<std::int32_t>(ok ? pmix::PmixStatus::ok : pmix::PmixStatus::failed);
+  hosts_.answer(host, wire::PmixAnswer{id, status, ok ? pmix::world_space(space_, world) : "", {}, {}});
+}
+
+void PmixCoordinator::host_lost(int host) const {
+  const std::vector<int>& ranks = plan_.host(host).ranks;
+  if (ranks.empty()) return;
+  const std::string first_space = space_name(plan_, plan_.worlds.place(ranks.front()).world);
+  std::error_code ignored;
+  std::filesystem::remove_all(pmix::segments_directory(first_space, static_cast<std::uint32_t>(host)), ignored);
+}
+
+void PmixCoordinator::rank_ended(int rank) {
+  const auto number = static_cast<std::uint32_t>(rank);
+  ended_[number] = true;
+  collectives_.rank_ended(number);
+  board_.ended(process(rank));
+  share();
+  for (auto at = wanted_.begin(); at != wanted_.end();) {
+    if (at->second.of != number) {
+      ++at;
+      continue;
+    }
+    refuse(at->second, pmix::PmixStatus::unreachable);
+    at = wanted_.erase(at);
+  }
+}
+
+}  // namespace dlaunch::launcher

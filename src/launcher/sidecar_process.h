@@ -1,0 +1,50 @@
+// The process beside the ranks, where the plan has one: numbered after the last of them, told from them here. Owned by
+// the launcher; the plan must outlive it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/exit_status.h"
+#include "job/job.h"
+#include "plan/plan.h"
+
+namespace dlaunch::launcher {
+
+class SidecarProcess {
+ public:
+  explicit SidecarProcess(const plan::Plan& plan) : plan_(plan), number_(static_cast<int>(plan.ranks.size())) {}
+
+  bool is(int rank) const { return plan_.sidecar && rank == number_; }
+  bool is_on(int host) const { return plan_.sidecar && plan_.sidecar->host == host; }
+  int number() const { return number_; }
+  int host() const { return plan_.sidecar->host; }
+
+  /// What to log.
+  std::string started(std::uint32_t pid) {
+    pid_ = pid;
+    return "the " + plan_.sidecar->name + " started, pid " + std::to_string(pid);
+  }
+  /// It ended so: an event for Job.
+  job::SidecarEnded ended(const ExitStatus& status) {
+    over_ = true;
+    const std::string& host = plan_.host(plan_.sidecar->host).host.name;
+    std::string text = "the " + plan_.sidecar->name + " (host " + host;
+    if (pid_ != 0) text += ", pid " + std::to_string(pid_);
+    return {status, text + ") " + status.describe()};
+  }
+  void lost() { over_ = true; }
+  void drained() { drained_ = true; }
+  /// Nothing more will come of it.
+  bool gone() const { return over_ && drained_; }
+
+ private:
+  const plan::Plan& plan_;
+  const int number_;
+  std::uint32_t pid_ = 0;
+  bool over_ = false;
+  bool drained_ = false;
+};
+
+}  // namespace dlaunch::launcher

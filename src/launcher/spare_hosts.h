@@ -1,0 +1,50 @@
+// Hosts of the allocation that have no rank: each is met once a spawn needs it, and the spawns that need it wait until
+// then. Owned by the launcher; all that is given must outlive it.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "job/job.h"
+#include "launcher/hosts.h"
+#include "plan/spawn_plan.h"
+#include "wire/message.h"
+
+namespace dlaunch::launcher {
+
+class SpareHosts {
+ public:
+  struct Waiting {
+    int host = 0;  ///< of the rank that asks
+    wire::SpawnAsk ask;
+    std::set<int> lacks = {};  ///< hosts that are not ready
+  };
+
+  SpareHosts(plan::Plan& plan, Hosts& hosts, std::function<void(const job::Event&)> happened)
+      : plan_(plan), hosts_(hosts), happened_(std::move(happened)) {}
+
+  static constexpr size_t kMostWaiting = 64;  ///< spawns: each may have 16 MiB of words
+
+  /// True when a host of the new world is not there yet: it is met, and the ask, which is taken, comes out of ready()
+  /// or lost().
+  bool wait_for_hosts(const plan::SpawnPlan& grown, int host, wire::SpawnAsk& ask);
+  bool full() const { return waiting_.size() >= kMostWaiting; }
+
+  /// Those that lack nothing any more.
+  std::vector<Waiting> ready(int host);
+  /// Those that needed it. No rank is planned on that host any more.
+  std::vector<Waiting> lost(int host);
+
+ private:
+  std::vector<Waiting> take(const std::function<bool(Waiting&)>& wanted);
+
+  plan::Plan& plan_;
+  Hosts& hosts_;
+  const std::function<void(const job::Event&)> happened_;
+  std::set<int> connecting_;  // asked to come, and neither ready nor lost
+  std::vector<Waiting> waiting_;
+};
+
+}  // namespace dlaunch::launcher

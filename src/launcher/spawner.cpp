@@ -1,0 +1,66 @@
+#include "launcher/spawner.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/nth.h"
+#include "base/try.h"
+#include "launcher/frames.h"
+#include "wire/spawn.h"
+
+namespace dlaunch::launcher {
+
+std::optional<plan::SpawnRequest> spawn_request(const wire::SpawnAsk& ask) {
+  auto programs = wire::programs(ask);
+  if (!programs || ask.pairs.size() % 2 != 0) return std::nullopt;
+  plan::SpawnRequest request{static_cast<int>(ask.rank), {}};
+  for (SpawnProgram& program : *programs) {
+    const auto ranks = std::min<std::uint32_t>(program.ranks, std::numeric_limits<int>::max());
+    request.apps.push_back({std::move(program.argv), static_cast<int>(ranks), std::move(program.wdir),
+                            std::move(program.env), std::move(program.hosts)});
+  }
+  return request;
+}
+
+Result<plan::SpawnPlan> Spawner::planned(const plan::SpawnRequest& request) const {
+  if (!parts_.job.may_grow()) {
+    return fail({.where = "spawn", .what = "the job is ending", .why = "", .hint = ""});
+  }
+  std::vector<int> busy = running();
+  auto grown = plan::grow(parts_.plan, request, busy);
+  if (!grown || !parts_.may_hold) return grown;
+  busy.resize(plan::host_count(parts_.plan));
+  for (const plan::Rank& rank : grown->ranks) ++nth(busy, rank.host);
+  if (auto error = parts_.may_hold(busy)) return fail(*std::move(error));
+  return grown;
+}
+
+Result<job::RanksAdded> Spawner::take(plan::SpawnPlan grown, int asker, std::vector<std::string> pairs) {
+  plan::Plan& plan = parts_.plan;
+  job::RanksAdded added;
+  for (const plan::Rank& rank : grown.ranks) added.host_of_rank.push_back(rank.host);
+  const auto facts = rank_facts(plan, grown);
+  TRY(parts_.output.add(facts));
+  parts_.facts.insert(parts_.facts.end(), facts.begin(), facts.end());
+  plan::adopt(plan, std::move(grown));
+  parts_.streams.grow(static_cast<int>(plan.ranks.size()));
+  mpi_.grow(std::move(pairs), space_name(plan, plan.worlds.place(asker).world));
+  return added;
+}
+
+std::vector<wire::Message> Spawner::frames(int host) const {
+  return world_frames(parts_.plan, host, parts_.settings, parts_.facts, mpi_.newest());
+}
+
+/// How many ranks each host has now.
+std::vector<int> Spawner::running() const {
+  std::vector<int> running(parts_.plan.hosts.size());
+  const auto& records = parts_.job.outcome().ranks;
+  for (size_t id = 0; id < records.size(); ++id) {
+    if (!records[id].status) ++running[static_cast<size_t>(parts_.plan.ranks[id].host)];
+  }
+  return running;
+}
+
+}  // namespace dlaunch::launcher

@@ -1,0 +1,58 @@
+// Worlds that ranks of the job ask for while it runs: from what an agent says to ranks that are planned, have an output
+// and a place in every count, and to the frames that start them. Owned by the launcher; all that is given must outlive
+// it.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "job/job.h"
+#include "launcher/pmi_coordinator.h"
+#include "launcher/rank_streams.h"
+#include "launcher/settings.h"
+#include "output/output.h"
+#include "plan/spawn_plan.h"
+#include "wire/message.h"
+
+namespace dlaunch::launcher {
+
+/// Why there cannot be so many ranks on each host (plan::host_at) at one time; nullopt: there can.
+using MayHold = std::function<std::optional<Error>(const std::vector<int>& ranks_of_host)>;
+
+/// What the ask means; nullopt when no agent can mean it. PURE.
+std::optional<plan::SpawnRequest> spawn_request(const wire::SpawnAsk& ask);
+
+class Spawner {
+ public:
+  struct Parts {
+    plan::Plan& plan;
+    const LauncherSettings& settings;
+    std::vector<output::RankFacts>& facts;
+    output::Output& output;
+    RankStreams& streams;
+    const job::Job& job;
+    MayHold may_hold;  ///< may be empty
+  };
+  Spawner(Parts parts, PmiCoordinator& mpi) : parts_(std::move(parts)), mpi_(mpi) {}
+
+  /// A world that is still to be taken, once all its hosts are there; or why there can be none.
+  Result<plan::SpawnPlan> planned(const plan::SpawnRequest& request) const;
+
+  /// The plan and its ranks' outputs have another world from here on, with `pairs` in its key-value space; the job is
+  /// still to be told. An Error says why the plan is as it was.
+  Result<job::RanksAdded> take(plan::SpawnPlan grown, int asker, std::vector<std::string> pairs);
+
+  /// What starts the newest world's ranks on that host.
+  std::vector<wire::Message> frames(int host) const;
+
+ private:
+  std::vector<int> running() const;
+
+  Parts parts_;
+  PmiCoordinator& mpi_;
+};
+
+}  // namespace dlaunch::launcher

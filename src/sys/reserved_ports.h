@@ -1,0 +1,28 @@
+// TCP ports of this machine kept from everybody else: bound on all addresses, never listened on.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include "base/error.h"
+#include "sys/fd.h"
+
+namespace dlaunch::sys {
+
+class ReservedPorts {
+ public:
+  /// The first `count` ports of candidate(0), candidate(1), … (fewer than `most`) that nobody else has.
+  static Result<ReservedPorts> take(size_t count, const std::function<int(int)>& candidate, int most);
+
+  const std::vector<int>& ports() const { return ports_; }
+
+  /// Others may bind them from here on.
+  void release() { fds_.clear(); }
+
+ private:
+  std::vector<int> ports_;
+  std::vector<Fd> fds_;
+};
+
+}  // namespace dlaunch::sys

@@ -1,0 +1,10 @@
+// Who we are on this machine, as ssh sees it: by the password database, not by the environment.
+#pragma once
+
+#include "transport/ssh/config.h"
+
+namespace dlaunch::transport::ssh {
+
+SshContext look_around();
+
+}  // namespace dlaunch::transport::ssh

@@ -1,0 +1,133 @@
+// MPI worlds and what their ranks ask of each other by PMI-1 and PMI-2. PURE.
+// docs/wire.md has each message byte by byte; wire/message.h says how one is added.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "wire/limits.h"
+
+namespace dlaunch::wire {
+
+// ---- launcher to agent ----
+
+/// Ranks of this host are ranks of an MPI world: each gets a PMI connection (docs/mpi.md). Before the first Spawn of
+/// one of them. World 1 is the job as it was started; each that its ranks spawn has the next number.
+struct MpiWorld {
+  static constexpr std::uint8_t kType = 13;
+  std::uint32_t world = 1;
+  std::uint32_t first = 0;         ///< number of its rank 0, as Spawn has it; the others follow
+  std::uint32_t size = 0;          ///< its ranks
+  std::uint32_t here = 0;          ///< those of this host
+  std::uint32_t first_app = 0;     ///< number of its first program, as Program has it
+  std::string space;               ///< the name of its key-value space
+  std::uint32_t universe = 0;      ///< slots of the job
+  std::string mapping;             ///< PMI_process_mapping; empty: not told
+  bool alone = false;              ///< no other host takes part: fences end here
+  bool probe = false;              ///< look first what MPI a program may use, if any
+  std::vector<std::string> pairs;  ///< in its space from the start: key, value, key, value, …
+  std::string parent;              ///< the space of the world whose rank asked for this one; empty: world 1
+  bool pmi1 = true;                ///< the MPICH family is served
+  bool pmix = false;               ///< so are Open MPI and other clients of PMIx
+  bool personal = false;           ///< its ranks get all that Open MPI's own launcher says
+  std::string no_pmix;             ///< why a program that needs PMIx gets none; empty: it was not asked for
+  std::string pmix_space;          ///< PMIx's name of this world, which no other user can guess
+  std::uint32_t node = 0;          ///< this host's place among the job's
+  std::string name;                ///< with PMIx: its name there
+  void fields(auto& a) {
+    a(world, first, size, here, first_app, space, universe, mapping, alone, probe, pairs, parent, pmi1, pmix, personal,
+      no_pmix, pmix_space, node, name);
+  }
+  bool operator==(const MpiWorld&) const = default;
+};
+
+/// What all hosts put before a fence of this world; the one with `last` ends it.
+struct FenceOut {
+  static constexpr std::uint8_t kType = 18;
+  std::uint32_t world = 1;
+  std::vector<std::string> pairs;  ///< key, value, key, value, …
+  bool last = false;
+  bool broken = false;  ///< there is no fence: whoever waits in it is let down
+  void fields(auto& a) { a(world, pairs, last, broken); }
+  bool operator==(const FenceOut&) const = default;
+};
+
+/// The answer to NameAsk.
+struct NameAnswer {
+  static constexpr std::uint8_t kType = 19;
+  std::uint32_t rank = 0;
+  bool ok = false;
+  std::string port;  ///< that a lookup found
+  void fields(auto& a) { a(rank, ok, port); }
+  bool operator==(const NameAnswer&) const = default;
+};
+
+/// The answer to SpawnAsk.
+struct SpawnAnswer {
+  static constexpr std::uint8_t kType = 20;
+  std::uint32_t rank = 0;
+  bool ok = false;          ///< the ranks are being started
+  std::uint32_t world = 0;  ///< their world
+  std::string space;        ///< the name of its key-value space
+  void fields(auto& a) { a(rank, ok, world, space); }
+  bool operator==(const SpawnAnswer&) const = default;
+};
+
+// ---- agent to launcher ----
+
+/// Every rank that this host has of this world waits in a fence; answered by Shared. One at a time for each world.
+struct FenceIn {
+  static constexpr std::uint8_t kType = 42;
+  static constexpr std::uint32_t kMost = kMostShared + (1u << 20);
+  std::uint32_t world = 1;
+  std::vector<std::string> pairs;   ///< put here since the last one: key, value, key, value, …
+  std::vector<std::uint32_t> gone;  ///< ranks of this host that can never come to a fence
+  void fields(auto& a) { a(world, pairs, gone); }
+  bool operator==(const FenceIn&) const = default;
+};
+
+/// A rank publishes a name, looks one up, or takes it back. Answered by NameAnswer.
+struct NameAsk {
+  static constexpr std::uint8_t kType = 43;
+  static constexpr std::uint32_t kMost = kMostNames;
+  std::uint32_t rank = 0;
+  std::uint8_t what = 0;  ///< 0 publish, 1 look up, 2 unpublish
+  std::string service;
+  std::string port;  ///< with publish
+  void fields(auto& a) { a(rank, what, service, port); }
+  bool operator==(const NameAsk&) const = default;
+};
+
+/// A rank wants another world of ranks. A place in each list for each program.
+struct SpawnAsk {
+  static constexpr std::uint8_t kType = 47;
+  static constexpr std::uint32_t kMost = 4u << 20;
+  std::uint32_t rank = 0;
+  bool pmix = false;     ///< answered by PmixAnswer; else by SpawnAnswer, and the rank waits for it
+  std::uint32_t id = 0;  ///< with `pmix`: the answer's
+  std::vector<std::uint32_t> ranks;
+  std::vector<std::uint32_t> words;  ///< so many of `argv`
+  std::vector<std::uint32_t> set;    ///< so many of `env`
+  std::vector<std::uint32_t> named;  ///< so many of `hosts`
+  std::vector<std::string> wdirs;    ///< empty: not said
+  std::vector<std::string> argv;     ///< of all programs, one after the other; so are the next two
+  std::vector<std::string> env;      ///< NAME=VALUE
+  std::vector<std::string> hosts;    ///< the only ones that the program may run on; none: all
+  std::vector<std::string> pairs;    ///< in the new world's key-value space from the start: key, value, …
+  void fields(auto& a) { a(rank, pmix, id, ranks, words, set, named, wdirs, argv, env, hosts, pairs); }
+  bool operator==(const SpawnAsk&) const = default;
+};
+
+/// The rank called MPI_Abort. Its Ended still comes.
+struct MpiAbort {
+  static constexpr std::uint8_t kType = 46;
+  static constexpr std::uint32_t kMost = kMostNumbers;
+  std::uint32_t rank = 0;
+  std::uint32_t code = 0;  ///< 0 to 255
+  std::int64_t time_ns = 0;
+  void fields(auto& a) { a(rank, code, time_ns); }
+  bool operator==(const MpiAbort&) const = default;
+};
+
+}  // namespace dlaunch::wire

@@ -1,0 +1,268 @@
+// Hosts asked before there is a plan. The agents are scripts.
+#include "launcher/host_query.h"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "launcher/frames.h"
+#include "stage.h"
+#include "sys/clock.h"
+
+namespace dlaunch::launcher {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+
+wire::HostInfo facts_of(std::uint32_t cpus) {
+  wire::HostInfo facts;
+  facts.time_ns = sys::wall_ns();
+  facts.cpus = cpus;
+  facts.cpus_from = "affinity mask";
+  return facts;
+}
+
+class SurveyTest : public testing::Test {
+ protected:
+  SurveyTest() { std::signal(SIGPIPE, SIG_IGN); }
+  ~SurveyTest() override {
+    links.close();
+    hosts.close();
+  }
+
+  /// Answers with that many CPUs, as often as it is asked, until the link goes.
+  void answers(std::uint32_t cpus, std::int64_t ahead_ns = 0) {
+    hosts.script([=](Script& agent) {
+      agent.hello();
+      for (;;) {
+        const auto asked = agent.expect<wire::QueryHost>();
+        wire::HostInfo facts = facts_of(cpus);
+        facts.time_ns += ahead_ns;
+        facts.addresses = asked.names;
+        agent.send(facts);
+      }
+    });
+  }
+
+  HostQuery::Result survey(const HostQuery::Question& question) {
+    std::vector<plan::Host> all(hosts.count());
+    for (size_t i = 0; i < all.size(); ++i) all[i].name = "n" + std::to_string(i);
+    return HostQuery(io, links, question).run(all);
+  }
+
+  static std::optional<wire::QueryHost> ask(int) { return wire::QueryHost{}; }
+
+  asio::io_context io{1};
+  FakeHosts hosts;
+  LauncherSettings settings;
+  Hosts links{io, hosts, "job", settings, {}};
+};
+
+TEST_F(SurveyTest, EachHostTellsItsOwn) {
+  answers(4);
+  answers(8);
+  const auto found = survey(ask);
+  EXPECT_EQ(found.signal, 0);
+  ASSERT_TRUE(found.hosts[0].facts && found.hosts[1].facts);
+  EXPECT_EQ(found.hosts[0].facts->cpus, 4u);
+  EXPECT_EQ(found.hosts[1].facts->cpus, 8u);
+  EXPECT_EQ(found.hosts[0].hello->host, "scripted");
+}
+
+TEST_F(SurveyTest, AHostThatIsNotAskedIsOpened) {
+  answers(4);
+  hosts.script([](Script& agent) {
+    agent.hello();
+    EXPECT_THROW(agent.expect<wire::QueryHost>(), Script::Gone);
+  });
+  const auto found = survey([](int host) { return host == 0 ? ask(host) : std::nullopt; });
+  EXPECT_TRUE(found.hosts[0].facts);
+  EXPECT_FALSE(found.hosts[1].facts);
+  EXPECT_TRUE(found.hosts[1].hello);
+  EXPECT_FALSE(found.hosts[1].loss);
+}
+
+TEST_F(SurveyTest, AllThatAreLostAreTold) {
+  hosts.unreachable();
+  answers(4);
+  hosts.script([](Script& agent) {
+    agent.hello();
+    agent.expect<wire::QueryHost>();
+  });
+  const auto found = survey(ask);
+  ASSERT_TRUE(found.hosts[0].loss && found.hosts[2].loss);
+  EXPECT_EQ(found.hosts[0].loss->why, "cannot be reached: no route");
+  EXPECT_TRUE(found.hosts[1].facts);
+  EXPECT_FALSE(found.hosts[1].loss);
+}
+
+TEST_F(SurveyTest, NamesAreAskedForAfterTheClock) {
+  hosts.script([](Script& agent) {
+    agent.hello();
+    EXPECT_THAT(agent.expect<wire::QueryHost>().names, testing::IsEmpty());
+    wire::HostInfo facts = facts_of(2);
+    facts.time_ns += 5'000'000'000;
+    agent.send(facts);
+    EXPECT_THAT(agent.expect<wire::QueryHost>().names, ElementsAre("a"));
+    ::usleep(300'000);
+    facts.addresses = {"10.0.0.1"};
+    agent.send(facts);
+    agent.until_gone();
+  });
+  const auto found = survey([](int) {
+    wire::QueryHost question;
+    question.names = {"a"};
+    return std::optional(question);
+  });
+  EXPECT_THAT(found.hosts[0].facts->addresses, ElementsAre("10.0.0.1"));
+  EXPECT_NEAR(static_cast<double>(found.hosts[0].clock_offset_ns), 5e9, 0.2e9);
+  EXPECT_LT(found.hosts[0].clock_error_ns, 250'000'000);
+}
+
+TEST_F(SurveyTest, InquiresAfterTheFactsAndAgainOnTheSameLinks) {
+  hosts.script([](Script& agent) {
+    agent.hello();
+    agent.expect<wire::QueryHost>();
+    agent.send(facts_of(6));
+    for (const char* answer : {"first", "second"}) {
+      EXPECT_THAT(agent.expect<wire::RunCommands>().commands, ElementsAre("tool\n6"));
+      agent.send(wire::CommandResults{{answer}, {0}});
+    }
+    agent.until_gone();
+  });
+  std::vector<plan::Host> all(1);
+  all[0].name = "n0";
+  std::uint32_t cpus = 0;
+  const auto inquire = [&](int, const QueriedHost& known) {
+    if (known.facts) cpus = known.facts->cpus;
+    return std::optional(wire::RunCommands{"/bin", 1000, {"tool\n" + std::to_string(cpus)}});
+  };
+  const auto first = HostQuery(io, links, ask, {}, inquire).run(all);
+  ASSERT_TRUE(first.hosts[0].told);
+  EXPECT_THAT(first.hosts[0].told->printed, ElementsAre("first"));
+  const auto again = HostQuery(io, links, [](int) { return std::nullopt; }, {}, inquire).run(all);
+  ASSERT_TRUE(again.hosts[0].told);
+  EXPECT_THAT(again.hosts[0].told->printed, ElementsAre("second"));
+}
+
+/// The first host's answer is looked at for so long that the second's, with which the survey ends, and the tick of the
+/// progress are ready at once.
+TEST_F(SurveyTest, ItsTickDoesNotOutliveIt) {
+  answers(1);
+  hosts.script([](Script& agent) {
+    agent.hello();
+    agent.expect<wire::QueryHost>();
+    ::usleep(100'000);
+    agent.send(facts_of(2));
+    agent.until_gone();
+  });
+  std::vector<plan::Host> all(2);
+  all[0].name = "n0";
+  all[1].name = "n1";
+  bool over = false;
+  int late = 0;
+  const auto look = [](int host, const QueriedHost&) -> std::optional<wire::RunCommands> {
+    if (host == 0) ::usleep(500'000);
+    return std::nullopt;
+  };
+  HostQuery survey(io, links, ask, [&](const std::vector<std::string>&) { late += over ? 1 : 0; }, look);
+  ASSERT_TRUE(survey.run(all).hosts[1].facts);
+  over = true;
+  io.run_for(300ms);
+  io.restart();
+  EXPECT_EQ(late, 0);
+}
+
+TEST_F(SurveyTest, AnInterruptEndsIt) {
+  answers(1);
+  hosts.script([](Script& agent) { agent.until_gone(); });
+  asio::steady_timer timer(io, 300ms);
+  timer.async_wait([](asio::error_code) { ::kill(::getpid(), SIGINT); });
+  EXPECT_EQ(survey(ask).signal, SIGINT);
+}
+
+TEST_F(SurveyTest, TheLauncherTakesOverTheLinks) {
+  for (int host = 0; host < 3; ++host) {
+    hosts.script([host](Script& agent) {
+      agent.hello();
+      agent.expect<wire::QueryHost>();
+      agent.send(facts_of(1));
+      if (host == 0) return agent.until_gone();  // the plan does not use it
+      const auto rank = agent.expect<wire::Spawn>().rank;
+      EXPECT_EQ(rank, host == 2 ? 0u : 1u);
+      agent.started(rank);
+      agent.ended(rank);
+      agent.finish();
+    });
+  }
+  survey(ask);
+  links.keep({2, 1});
+  plan::Plan plan;
+  plan.job_id = "job";
+  plan.apps.push_back({.argv = {"true"}, .env = {}, .wdir = "/", .ranks = 2});
+  for (int rank = 0; rank < 2; ++rank) {
+    plan.hosts.push_back({{}, {rank}});
+    plan.hosts.back().host.name = "h" + std::to_string(rank);
+    plan.ranks.push_back({rank, 0, rank, 0, {}, {}});
+  }
+  settings.stdin_target.kind = plan::StdinTarget::Kind::none;
+  Console out, err;
+  output::StandardStreams streams({out.fd(), err.fd()});
+  const auto output = output::Output::open({}, rank_facts(plan), streams);
+  ASSERT_TRUE(output);
+  const job::Policy policy;
+  Launcher launcher(io, {plan, settings, policy, **output, links, {}, {}, {}, {}, {}});
+  EXPECT_EQ(launcher.run().exit_code, 0);
+}
+
+plan::Host unknown_host() {
+  plan::Host host;
+  host.name = "a";
+  host.slots_unknown = true;
+  return host;
+}
+
+TEST(FillSlots, ByCpus) {
+  plan::Host host = unknown_host();
+  fill_slots(host, facts_of(6));
+  EXPECT_FALSE(host.slots_unknown);
+  EXPECT_EQ(host.slots, 6);
+  EXPECT_EQ(host.slots_from, "affinity mask there");
+}
+
+TEST(FillSlots, ByDevices) {
+  plan::Host host = unknown_host();
+  wire::HostInfo facts = facts_of(64);
+  facts.device_kind = static_cast<std::uint8_t>(plan::DeviceKind::nvidia);
+  facts.devices = {0, 1};
+  facts.devices_from = "/dev/nvidia*";
+  fill_slots(host, facts);
+  EXPECT_EQ(host.slots, 2);
+  EXPECT_THAT(host.devices, ElementsAre(0, 1));
+  EXPECT_EQ(host.device_kind, plan::DeviceKind::nvidia);
+}
+
+TEST(FillSlots, NeverMoreThanTheMost) {
+  plan::Host host = unknown_host();
+  host.max_slots = 3;
+  fill_slots(host, facts_of(64));
+  EXPECT_EQ(host.slots, 3);
+}
+
+TEST(FillSlots, WhatTheUserSaidStays) {
+  plan::Host host;
+  host.slots = 5;
+  fill_slots(host, facts_of(64));
+  EXPECT_EQ(host.slots, 5);
+}
+
+TEST(FillSlots, AKindThatIsNotKnownIsNone) {
+  wire::HostInfo facts = facts_of(1);
+  facts.device_kind = 200;
+  EXPECT_EQ(device_kind(facts), plan::DeviceKind::none);
+}
+
+}  // namespace
+}  // namespace dlaunch::launcher
