@@ -1,8 +1,11 @@
 #include "pmi/probe.h"
 
+#include <elf.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 namespace dlaunch::pmi {
@@ -25,58 +28,43 @@ constexpr std::array<string_view, 16> kStarters = {
     "execve", "execv",   "execvp", "execvpe",     "execl",        "execlp", "execle",  "execveat",
     "system", "fexecve", "popen",  "posix_spawn", "posix_spawnp", "dlopen", "dlmopen", "syscall"};
 
-// elf(5), of 64 bits and little-endian
-constexpr string_view kMagic{
-    "\x7f"
-    "ELF\2\1",
-    6};
-constexpr size_t kHeader = 64;
-constexpr size_t kProgramHeader = 56;
-constexpr std::uint64_t kLoad = 1;
-constexpr std::uint64_t kDynamic = 2;
-constexpr std::uint64_t kNeeded = 1;
-constexpr std::uint64_t kStringTable = 5;
-constexpr std::uint64_t kStringSize = 10;
 constexpr size_t kMostEntries = 4096;
-
-std::uint64_t number(string_view bytes, size_t at, size_t size) {
-  std::uint64_t value = 0;
-  if (bytes.size() < size || at > bytes.size() - size) return 0;
-  for (size_t i = 0; i < size; ++i) value |= std::uint64_t{static_cast<unsigned char>(bytes[at + i])} << (8 * i);
-  return value;
-}
 
 string_view part(string_view file, std::uint64_t at, std::uint64_t size) {
   return at > file.size() || size > file.size() - at ? string_view() : file.substr(at, size);
+}
+
+/// Zeros where the table has no such entry.
+template <class Entry>
+Entry entry(string_view table, size_t i) {
+  Entry entry{};
+  const string_view bytes = part(table, i * sizeof entry, sizeof entry);
+  if (!bytes.empty()) std::memcpy(&entry, bytes.data(), sizeof entry);
+  return entry;
 }
 
 struct Segments {
   string_view file;
   string_view headers;
 
-  string_view header(size_t i) const { return part(headers, i * kProgramHeader, kProgramHeader); }
-  size_t count() const { return headers.size() / kProgramHeader; }
+  Elf64_Phdr header(size_t i) const { return entry<Elf64_Phdr>(headers, i); }
+  size_t count() const { return headers.size() / sizeof(Elf64_Phdr); }
   string_view dynamic() const {
     for (size_t i = 0; i < count(); ++i) {
-      if (number(header(i), 0, 4) == kDynamic) return part(file, number(header(i), 8, 8), number(header(i), 32, 8));
+      if (header(i).p_type == PT_DYNAMIC) return part(file, header(i).p_offset, header(i).p_filesz);
     }
     return {};
   }
   /// What lies at an address of the running program.
   string_view at(std::uint64_t address, std::uint64_t size) const {
     for (size_t i = 0; i < count(); ++i) {
-      const std::uint64_t start = number(header(i), 16, 8);
-      if (number(header(i), 0, 4) != kLoad || address < start || address - start >= number(header(i), 32, 8)) continue;
-      return part(file, number(header(i), 8, 8) + (address - start), size);
+      const Elf64_Phdr load = header(i);
+      if (load.p_type != PT_LOAD || address < load.p_vaddr || address - load.p_vaddr >= load.p_filesz) continue;
+      return part(file, load.p_offset + (address - load.p_vaddr), size);
     }
     return {};
   }
 };
-
-Segments segments(string_view file) {
-  const std::uint64_t count = number(file, 56, 2);
-  return {file, part(file, number(file, 32, 8), count * kProgramHeader)};
-}
 
 /// One that ends as a starter's name does counts: names share their ends in the table.
 bool has_starter(string_view names) {
@@ -104,21 +92,24 @@ bool is_open_mpi(string_view name) {
 }  // namespace
 
 Family family_of(string_view file) {
-  if (file.size() >= kProbed || file.size() < kHeader || !file.starts_with(kMagic)) return Family::unknown;
-  const Segments parts = segments(file);
+  const auto header = entry<Elf64_Ehdr>(file, 0);
+  const auto* ident = header.e_ident;
+  const bool known =
+      std::memcmp(ident, ELFMAG, SELFMAG) == 0 && ident[EI_CLASS] == ELFCLASS64 && ident[EI_DATA] == ELFDATA2LSB;
+  if (file.size() >= kProbed || !known) return Family::unknown;
+  const Segments parts{file, part(file, header.e_phoff, header.e_phnum * sizeof(Elf64_Phdr))};
   const string_view dynamic = parts.dynamic();
   std::array<std::uint64_t, 64> needed{};
   size_t libraries = 0;
   std::uint64_t table = 0;
   std::uint64_t size = 0;
-  for (size_t i = 0; i < std::min(dynamic.size() / 16, kMostEntries); ++i) {
-    const std::uint64_t tag = number(dynamic, i * 16, 8);
-    const std::uint64_t value = number(dynamic, i * 16 + 8, 8);
-    if (tag == kStringTable) table = value;
-    if (tag == kStringSize) size = value;
-    if (tag != kNeeded) continue;
+  for (size_t i = 0; i < std::min(dynamic.size() / sizeof(Elf64_Dyn), kMostEntries); ++i) {
+    const auto [tag, value] = entry<Elf64_Dyn>(dynamic, i);
+    if (tag == DT_STRTAB) table = value.d_val;
+    if (tag == DT_STRSZ) size = value.d_val;
+    if (tag != DT_NEEDED) continue;
     if (libraries == needed.size()) return Family::unknown;
-    needed[libraries++] = value;
+    needed[libraries++] = value.d_val;
   }
   const string_view names = parts.at(table, size);
   if (libraries == 0 || names.empty()) return Family::unknown;  // a static one, or one that we do not understand
