@@ -11,9 +11,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <system_error>
 
+#include "sys/directory.h"
 #include "sys/fd.h"
 #include "sys/io.h"
 #include "sys/randomness.h"
@@ -135,14 +134,14 @@ std::vector<std::string> JobDirectory::remove_left() const {
   std::vector<std::string> left;
   if (job_id_.empty()) return left;
   for (const std::string& where : {temporary(), std::string(kMemoryDirectories)}) {
-    std::error_code error;
-    for (std::filesystem::directory_iterator entry(where, error), end; !error && entry != end; entry.increment(error)) {
-      const std::string name = entry->path().filename();
-      const std::string& path = entry->path();
-      if (!name.starts_with(kDirectoryPrefix) || name.find(job_id_) == std::string::npos || !is_own_directory(path))
-        continue;
-      if (const int failed = remove_tree(path.c_str())) left.push_back(not_removed(path, failed));
-    }
+    sys::for_each_entry(where, [&](const dirent& entry) {
+      const std::string_view name = entry.d_name;
+      const std::string path = where + '/' + entry.d_name;
+      const bool ours = name.starts_with(kDirectoryPrefix) && name.find(job_id_) != std::string_view::npos;
+      const int failed = ours && is_own_directory(path) ? remove_tree(path.c_str()) : 0;
+      if (failed != 0) left.push_back(not_removed(path, failed));
+      return true;
+    });
   }
   return left;
 }

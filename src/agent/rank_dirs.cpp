@@ -1,7 +1,5 @@
 #include "agent/rank_dirs.h"
-#include "base/try.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -11,8 +9,10 @@
 #include <cerrno>
 #include <cstring>
 #include <iterator>
-#include <memory>
 #include <string_view>
+
+#include "base/try.h"
+#include "sys/directory.h"
 
 namespace dlaunch::agent {
 namespace {
@@ -42,28 +42,20 @@ bool holds_kept(const std::string& name, const std::vector<std::string>& kept) {
   return std::ranges::any_of(kept, [&](const std::string& file) { return is_below(file, name); });
 }
 
-/// Calls visit(name, is_directory) for each entry until it says false. Links are not followed. 0 or errno.
+/// Calls visit(path, is_directory) for each entry until it says false. Links are not followed. 0 or errno.
 template <class Visit>
-int for_each_entry(const std::string& dir, Visit visit) {
-  const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(dir.c_str()), ::closedir);
-  if (!open) return errno;
-  errno = 0;
-  while (const dirent* entry = ::readdir(open.get())) {
-    const std::string_view name = entry->d_name;
-    if (name == "." || name == "..") continue;
-    const std::string path = dir + '/' + entry->d_name;
+int for_each_path(const std::string& dir, Visit visit) {
+  return sys::for_each_entry(dir, [&](const dirent& entry) {
+    const std::string path = dir + '/' + entry.d_name;
     struct stat info{};
-    const bool is_directory = ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
-    if (!visit(path, is_directory)) return 0;
-    errno = 0;
-  }
-  return errno;
+    return visit(path, ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode));
+  });
 }
 
 /// Nothing is in it but what the launcher itself has put there a moment ago.
 bool is_unused(const std::string& dir, const std::vector<std::string>& kept) {
   bool unused = true;
-  const int error = for_each_entry(dir, [&](const std::string& name, bool is_directory) {
+  const int error = for_each_path(dir, [&](const std::string& name, bool is_directory) {
     unused = is_directory ? holds_kept(name, kept) && is_unused(name, kept) : is_kept(name, kept);
     return unused;
   });
@@ -120,7 +112,7 @@ Result<void> check_base(const std::string& base) {
 /// 0 or errno.
 int remove_all_in(const std::string& dir, const std::vector<std::string>& kept) {
   int failure = 0;
-  const int error = for_each_entry(dir, [&](const std::string& name, bool is_directory) {
+  const int error = for_each_path(dir, [&](const std::string& name, bool is_directory) {
     if (is_kept(name, kept)) return true;
     if (is_directory) failure = remove_all_in(name, kept);
     if (failure != 0 || (is_directory && holds_kept(name, kept))) return failure == 0;

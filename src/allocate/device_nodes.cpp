@@ -6,14 +6,15 @@
 #include <cstdio>
 #include <map>
 
-#include "allocate/directory.h"
 #include "base/text.h"
+#include "sys/directory.h"
 #include "sys/read_file.h"
 
 namespace dlaunch::allocate {
 namespace {
 
 using plan::DeviceKind;
+using sys::entries_of;
 
 /// PCI addresses ("0000:3b:00.0") by device.
 using Addresses = std::map<int, std::string>;

@@ -1,6 +1,5 @@
 #include "allocate/machine.h"
 
-#include <dirent.h>
 #include <sched.h>
 #include <sys/utsname.h>
 
@@ -8,28 +7,16 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
-#include <memory>
 #include <set>
 
 #include "base/text.h"
 #include "base/try.h"
 #include "sys/affinity.h"
+#include "sys/directory.h"
 #include "sys/read_file.h"
 
 namespace dlaunch::allocate {
 namespace {
-
-struct CloseDirectory {
-  void operator()(DIR* directory) const { closedir(directory); }
-};
-
-/// Calls visit(name) for each entry; an unreadable directory has none. (opendir sets O_CLOEXEC.)
-template <class Visit>
-void for_each_entry(const std::string& path, Visit visit) {
-  const std::unique_ptr<DIR, CloseDirectory> directory(opendir(path.c_str()));
-  if (!directory) return;
-  while (const dirent* entry = readdir(directory.get())) visit(std::string_view(entry->d_name));
-}
 
 std::optional<int> number_after(std::string_view name, std::string_view prefix) {
   if (!name.starts_with(prefix)) return std::nullopt;
@@ -52,28 +39,26 @@ void number_from_zero(std::vector<int>& devices, size_t count) {
 /// was not given cannot be read. Where sysfs is hidden, the render nodes that it was given are counted.
 size_t count_amd(const std::string& root) {
   const std::string nodes = root + "/sys/class/kfd/kfd/topology/nodes";
-  size_t gpus = 0;
-  bool any_node = false;
-  for_each_entry(nodes, [&](std::string_view name) {
-    if (name.starts_with('.')) return;
-    any_node = true;
-    const auto id = sys::read_file(nodes + "/" + std::string(name) + "/gpu_id");
-    if (id && parse_int(trim(*id), 1, LONG_MAX)) ++gpus;
-  });
-  if (any_node) return gpus;
-  for_each_entry(root + "/dev/dri", [&](std::string_view name) {
-    if (name.starts_with("renderD")) ++gpus;
-  });
-  return gpus;
+  const auto names = sys::entries_of(nodes);
+  if (names.empty()) {
+    const auto is_node = [](const std::string& name) { return name.starts_with("renderD"); };
+    return static_cast<size_t>(std::ranges::count_if(sys::entries_of(root + "/dev/dri"), is_node));
+  }
+  return static_cast<size_t>(std::ranges::count_if(names, [&](const std::string& name) {
+    const auto id = sys::read_file(nodes + "/" + name + "/gpu_id");
+    return id && parse_int(trim(*id), 1, LONG_MAX);
+  }));
 }
 
 void read_devices(const std::string& root, MachineFacts& facts) {
   bool kfd = false;
   size_t nvidia = 0;
-  for_each_entry(root + "/dev", [&](std::string_view name) {
+  sys::for_each_entry(root + "/dev", [&](const dirent& entry) {
+    const std::string_view name = entry.d_name;
     if (number_after(name, "nvidia")) ++nvidia;
     if (const auto number = number_after(name, "davinci")) facts.ascend.push_back(*number);
     kfd = kfd || name == "kfd";
+    return true;
   });
   std::ranges::sort(facts.ascend);
   number_from_zero(facts.nvidia, nvidia);

@@ -1,6 +1,5 @@
 #include "sys/cgroup.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/vfs.h>
@@ -8,11 +7,11 @@
 
 #include <cerrno>
 #include <csignal>
-#include <memory>
 #include <set>
 #include <string_view>
 
 #include "base/text.h"
+#include "sys/directory.h"
 #include "sys/fd.h"
 #include "sys/io.h"
 #include "sys/read_file.h"
@@ -55,12 +54,10 @@ std::optional<std::string> own_cgroup() {
 
 std::vector<std::string> cgroups_in(const std::string& cgroup) {
   std::vector<std::string> found;
-  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(cgroup.c_str()), &::closedir);
-  if (!directory) return found;
-  while (const dirent* entry = ::readdir(directory.get())) {
-    const std::string_view name = entry->d_name;
-    if (entry->d_type == DT_DIR && name != "." && name != "..") found.push_back(cgroup + '/' + entry->d_name);
-  }
+  for_each_entry(cgroup, [&](const dirent& entry) {
+    if (entry.d_type == DT_DIR) found.push_back(cgroup + '/' + entry.d_name);
+    return true;
+  });
   return found;
 }
 

@@ -1,6 +1,5 @@
 #include "sys/descendants.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -13,9 +12,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
-#include <memory>
 #include <thread>
 
+#include "sys/directory.h"
 #include "sys/fd.h"
 #include "sys/io.h"
 #include "sys/read_file.h"
@@ -43,13 +42,12 @@ namespace {
 
 std::vector<Process> all_processes() {
   std::vector<Process> processes;
-  const std::unique_ptr<DIR, int (*)(DIR*)> proc(::opendir("/proc"), &::closedir);
-  if (!proc) return processes;
-  while (const dirent* entry = ::readdir(proc.get())) {
-    const int pid = std::atoi(entry->d_name);
-    if (pid <= 0) continue;
-    if (auto process = find_process(pid)) processes.push_back(std::move(*process));
-  }
+  for_each_entry("/proc", [&](const dirent& entry) {
+    const int pid = std::atoi(entry.d_name);
+    auto process = pid > 0 ? find_process(pid) : std::nullopt;
+    if (process) processes.push_back(*std::move(process));
+    return true;
+  });
   return processes;
 }
 
