@@ -1,289 +1,223 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
-#include <string>
 
 #include "ranktable/json.h"
 
 namespace dlaunch::ranktable {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+using std::string_view;
 
-int hex_digit(char c) {
-  if (is_digit(c)) return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
+constexpr string_view kBlanks = " \t\r\n";
+constexpr string_view kBetweenTokens = " \t\r\n,:";
 
-void append_utf8(std::string& out, unsigned code) {
-  const auto tail = [&](unsigned shift) { out += static_cast<char>(0x80U | ((code >> shift) & 0x3fU)); };
-  if (code < 0x80) {
-    out += static_cast<char>(code);
-  } else if (code < 0x800) {
-    out += static_cast<char>(0xc0U | (code >> 6U));
-    tail(0);
-  } else if (code < 0x10000) {
-    out += static_cast<char>(0xe0U | (code >> 12U));
-    tail(6);
-    tail(0);
-  } else {
-    out += static_cast<char>(0xf0U | (code >> 18U));
-    tail(12);
-    tail(6);
-    tail(0);
-  }
-}
+/// Over a text, counting what was read: the parser tells where an error was found, but not where a value stood.
+struct CountingIterator {
+  using iterator_category = std::forward_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
 
-/// The length of the valid UTF-8 character that `text` begins with; 0 when it begins with none.
-size_t utf8_length(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const size_t length = byte(0) < 0x80 ? 1 : byte(0) < 0xc2 ? 0 : byte(0) < 0xe0 ? 2 : byte(0) < 0xf0 ? 3 : 4;
-  if (length == 0 || length > text.size() || byte(0) > 0xf4) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0U) != 0x80) return 0;
-  }
-  const bool overlong = (byte(0) == 0xe0 && byte(1) < 0xa0) || (byte(0) == 0xf0 && byte(1) < 0x90);
-  const bool outside = (byte(0) == 0xed && byte(1) >= 0xa0) || (byte(0) == 0xf4 && byte(1) >= 0x90);
-  return overlong || outside ? 0 : length;
-}
+  const char* at;
+  size_t* read;
 
-/// Goes over the text once. Each member returns false when it has noted what is wrong and where.
-class Parser {
+  reference operator*() const { return *at; }
+  CountingIterator& operator++() { return ++at, ++*read, *this; }
+  bool operator==(const CountingIterator& other) const { return at == other.at; }
+  bool operator!=(const CountingIterator& other) const { return at != other.at; }
+};
+
+/// What is shown of an error: where its token begins, or what in the token.
+enum class Mark { token, last_byte, character, escape };
+
+struct Complaint {
+  string_view said;  ///< by the parser, or a part of it
+  string_view at;    ///< one of these begins the token; empty: whatever does
+  string_view why;
+  string_view hint;
+  Mark mark = Mark::token;
+};
+
+/// The first that fits.
+constexpr Complaint kComplaints[] = {
+    {"closing quote", "", "a string without its closing \"", ""},
+    {"control character", "", "a control character in a string", "write it as \\n or \\u00XX", Mark::last_byte},
+    {"after backslash", "", "an unknown escape in a string", "write \\\\ for a backslash", Mark::escape},
+    {"4 hex digits", "", "a malformed \\u escape in a string", "", Mark::escape},
+    {"surrogate", "", "a malformed \\u escape in a string", "", Mark::escape},
+    {"UTF-8", "", "bytes that are not UTF-8", "write the file in UTF-8", Mark::character},
+    {"number overflow", "", "a number too long to be one", ""},
+    {"invalid number", "", "a malformed number", "write numbers as 0, 12 or -3"},
+    {"; expected end of input", "", "something stands behind the value", "write one JSON value and no more"},
+    {"object key", "}", "a comma with nothing behind it", "write no comma before ] or }"},
+    {"object key", "", "a key should stand here", "write keys in \"…\""},
+    {"object separator", "", "a colon is missing here", ""},
+    {"value - unexpected end", "", "it ends where a value should stand", ""},
+    {"unexpected end", "", "it ends inside a list or an object", ""},
+    {"parsing array", "", "a comma is missing here", ""},
+    {"parsing object", "", "a comma is missing here", ""},
+    {"", "/#", "a comment", "write the file without comments"},
+    {"", "'", "a string in '…'", "write strings in \"…\""},
+    {"in a list", "]", "a comma with nothing behind it", "write no comma before ] or }"},
+    {"", "", "no value begins so", "write a string in \"…\", a number, a list or an object"},
+};
+
+/// Makes the tree. Each member returns false when it has noted what is wrong and where.
+class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
  public:
-  Parser(std::string_view text, const std::string& name) : text_(text), name_(name) {}
+  TreeBuilder(string_view text, const std::string& name) : text_(text), name_(name) {}
 
-  Result<Json> parse() {
-    Json root;
-    skip_blanks();
-    bool ok = value(root, 0);
-    skip_blanks();
-    if (ok && at_ < text_.size()) ok = complain("something stands behind the value", "one JSON value and no more");
-    if (ok) return root;
-    return fail({.where = name_ + ":" + std::to_string(line_at(wrong_)) + ":" + std::to_string(column_at(wrong_)),
-                 .what = "is not JSON that HCCL can read",
-                 .why = why_,
-                 .hint = hint_.empty() ? "" : "write " + hint_});
+  Result<Json> build() {
+    const char* const begin = text_.data();
+    bool ok = nlohmann::json::sax_parse(CountingIterator{begin, &read_}, CountingIterator{begin + text_.size(), &read_},
+                                        this);
+    if (ok && text_.find_first_not_of(kBlanks, end_) != string_view::npos) {  // a zero byte ends what is parsed
+      ok = complain(token(), "something stands behind the value", "write one JSON value and no more");
+    }
+    if (ok) return std::move(root_);
+    return fail(std::move(error_));
+  }
+
+  bool null() override { return value(Json::Kind::null, "null"); }
+  bool boolean(bool is_true) override { return value(Json::Kind::boolean, is_true ? "true" : "false"); }
+  bool number_integer(std::int64_t value) override { return number(value == 0 ? "-0" : std::to_string(value)); }
+  bool number_unsigned(std::uint64_t value) override { return number(std::to_string(value)); }
+  bool number_float(double, const std::string& text) override { return number(text); }
+  bool string(std::string& text) override { return value(Json::Kind::string, std::move(text)); }
+  bool binary(nlohmann::json::binary_t&) override { return false; }  // of other formats
+  bool start_array(size_t) override { return value(Json::Kind::array, ""); }
+  bool start_object(size_t) override { return value(Json::Kind::object, ""); }
+  bool end_array() override { return close(); }
+  bool end_object() override { return close(); }
+
+  bool key(std::string& name) override {
+    if (!open_.back().keys.insert(name).second) {
+      return complain(token(), "the key " + described(Json::string(name)) + " stands twice in one object",
+                      "write each key once");
+    }
+    open_.back().json->members.push_back({name, {}});
+    end_ = read_;
+    return true;
+  }
+
+  bool parse_error(size_t read, const std::string& token_text, const nlohmann::json::exception& error) override {
+    const size_t last = std::min(read - 1, text_.size());
+    const size_t first = std::min(token(), last);
+    const char begins = first < text_.size() ? text_[first] : '\0';
+    std::string said = error.what() + std::string(in_list() ? " in a list" : "");
+    const std::string quoted = "last read: '" + token_text;  // it may say anything
+    if (const size_t from = said.find(quoted); from != std::string::npos) said.erase(from, quoted.size());
+    const auto* fits = std::ranges::find_if(kComplaints, [&](const Complaint& one) {
+      return said.find(one.said) != std::string::npos && (one.at.empty() || one.at.find(begins) != string_view::npos);
+    });
+    size_t at = fits->mark == Mark::token ? first : last;
+    if (fits->mark == Mark::character) at = character_at(last);
+    if (fits->mark == Mark::escape) {
+      at = text_.rfind('\\', last - 1);
+      const bool second = said.find("followed by U+") != std::string::npos && last - at < kEscape;
+      if (second) at -= kEscape;
+    }
+    return complain(at, std::string(fits->why), std::string(fits->hint));
   }
 
  private:
-  bool complain_at(size_t at, std::string why, std::string hint) {
-    wrong_ = at;
-    why_ = std::move(why);
-    hint_ = std::move(hint);
+  struct Open {
+    Json* json;
+    std::set<std::string> keys = {};
+  };
+  static constexpr size_t kEscape = 6;  // \uXXXX
+
+  bool complain(size_t at, std::string why, std::string hint = "") {
+    const string_view before = text_.substr(0, at);
+    const size_t column = at - (before.rfind('\n') + 1) + 1;
+    error_ = {
+        .where = name_ + ":" + std::to_string(1 + std::ranges::count(before, '\n')) + ":" + std::to_string(column),
+        .what = "is not JSON that HCCL can read",
+        .why = std::move(why),
+        .hint = std::move(hint)};
     return false;
   }
-  bool complain(std::string why, std::string hint = "") { return complain_at(at_, std::move(why), std::move(hint)); }
 
-  int line_at(size_t at) {
-    for (; counted_ < at; ++counted_) {
+  bool in_list() const { return !open_.empty() && open_.back().json->is(Json::Kind::array); }
+
+  /// Where the token begins that is being read.
+  size_t token() const { return std::min(text_.find_first_not_of(kBetweenTokens, end_), text_.size()); }
+
+  /// Where the character begins that is wrong in that byte, or ends before it.
+  size_t character_at(size_t byte) const {
+    for (size_t back = 1; back < 4 && back <= byte; ++back) {
+      const auto lead = static_cast<unsigned char>(text_[byte - back]);
+      const size_t length = lead < 0xc0 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+      if (length > back) return byte - back;
+    }
+    return byte;
+  }
+
+  bool value(Json::Kind kind, std::string text) {
+    const size_t start = token();
+    if (open_.size() > kDeepest) return complain(start, "nested deeper than " + std::to_string(kDeepest) + " levels");
+    if (++values_ > kMostValues) return complain(start, "more than " + std::to_string(kMostValues) + " values");
+    Json& made = open_.empty() ? root_
+                 : in_list()   ? open_.back().json->items.emplace_back()
+                               : open_.back().json->members.back().value;
+    made.kind = kind;
+    made.text = std::move(text);
+    for (; counted_ < start; ++counted_) {
       if (text_[counted_] != '\n') continue;
       ++line_;
       line_start_ = counted_ + 1;
     }
-    if (at >= line_start_) return line_;
-    int line = 1;  // an error may point behind what was counted
-    for (size_t i = 0; i < at; ++i) line += text_[i] == '\n' ? 1 : 0;
-    return line;
-  }
-  int column_at(size_t at) const {
-    const size_t newline = at == 0 ? std::string_view::npos : text_.rfind('\n', at - 1);
-    return static_cast<int>(newline == std::string_view::npos ? at + 1 : at - newline);
-  }
-
-  char look() const { return at_ < text_.size() ? text_[at_] : '\0'; }
-  void skip_blanks() {
-    while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos) ++at_;
-  }
-
-  bool value(Json& into, int depth) {
-    if (depth > kDeepest) return complain("nested deeper than " + std::to_string(kDeepest) + " levels");
-    if (++values_ > kMostValues) return complain("more than " + std::to_string(kMostValues) + " values");
-    into.line = line_at(at_);
-    into.column = static_cast<int>(at_ - line_start_ + 1);
-    if (at_ == text_.size()) return complain("it ends where a value should stand");
-    switch (look()) {
-      case '{':
-        return object(into, depth);
-      case '[':
-        return array(into, depth);
-      case '"':
-        into.kind = Json::Kind::string;
-        return string(into.text);
-      case '/':
-      case '#':
-        return complain("a comment", "the file without comments");
-      default:
-        return look() == '-' || is_digit(look()) ? number(into) : word(into);
-    }
-  }
-
-  bool word(Json& into) {
-    for (const std::string_view known : {"null", "true", "false"}) {
-      if (!text_.substr(at_).starts_with(known)) continue;
-      at_ += known.size();
-      into.kind = known == "null" ? Json::Kind::null : Json::Kind::boolean;
-      into.text = known;
-      return true;
-    }
-    if (look() == '\'') return complain("a string in '…'", "strings in \"…\"");
-    return complain("no value begins so", "a string in \"…\", a number, a list or an object");
-  }
-
-  bool number(Json& into) {
-    const size_t start = at_;
-    const auto digits = [&] {
-      const size_t first = at_;
-      while (is_digit(look())) ++at_;
-      return at_ - first;
-    };
-    if (look() == '-') ++at_;
-    const size_t whole = at_;
-    bool good = digits() > 0 && (at_ - whole == 1 || text_[whole] != '0');
-    if (good && look() == '.') good = (++at_, digits() > 0);
-    if (good && (look() == 'e' || look() == 'E')) {
-      ++at_;
-      if (look() == '+' || look() == '-') ++at_;
-      good = digits() > 0;
-    }
-    if (!good) return complain_at(start, "a malformed number", "numbers as 0, 12 or -3");
-    if (at_ - start > kLongestNumber) return complain_at(start, "a number too long to be one", "");
-    into.kind = Json::Kind::number;
-    into.text = text_.substr(start, at_ - start);
+    made.line = line_;
+    made.column = static_cast<int>(start - line_start_ + 1);
+    if (kind == Json::Kind::array || kind == Json::Kind::object) open_.push_back({&made});
+    end_ = read_;
     return true;
   }
 
-  bool string(std::string& into) {
-    const size_t start = at_++;
-    for (;;) {
-      if (at_ == text_.size()) return complain_at(start, "a string without its closing \"", "");
-      const char c = look();
-      if (c == '"') return ++at_, true;
-      if (c == '\\') {
-        if (!escape(into)) return false;
-        continue;
-      }
-      if (static_cast<unsigned char>(c) < 0x20)
-        return complain("a control character in a string", "it as \\n or \\u00XX");
-      const size_t length = utf8_length(text_.substr(at_));
-      if (length == 0) return complain("bytes that are not UTF-8", "the file in UTF-8");
-      into += text_.substr(at_, length);
-      at_ += length;
+  /// Behind a number the parser has read one byte more, unless the text ends there.
+  bool number(const std::string& text) {
+    const size_t start = token();
+    const size_t end = start + text.size();
+    if ((text == "0" || text == "-0") && text_.find_first_of("0123456789", end) == end) {
+      return complain(start, "a malformed number", "write numbers as 0, 12 or -3");
     }
+    if (text.size() > kLongestNumber) return complain(start, "a number too long to be one");
+    const bool ok = value(Json::Kind::number, text);
+    end_ = end;
+    return ok;
   }
 
-  bool escape(std::string& into) {
-    constexpr std::string_view names = "\"\\/bfnrt", meanings = "\"\\/\b\f\n\r\t";
-    const size_t start = at_++;
-    if (look() == 'u') return unicode(into, start);
-    const size_t known = at_ < text_.size() ? names.find(look()) : std::string_view::npos;
-    if (known == std::string_view::npos)
-      return complain_at(start, "an unknown escape in a string", "\\\\ for a backslash");
-    into += meanings[known];
-    ++at_;
+  bool close() {
+    open_.pop_back();
+    end_ = read_;
     return true;
   }
 
-  std::optional<unsigned> four_hex_digits() {
-    unsigned code = 0;
-    for (int i = 0; i < 4; ++i) {
-      const int digit = hex_digit(look());
-      if (digit < 0) return std::nullopt;
-      code = code * 16 + static_cast<unsigned>(digit);
-      ++at_;
-    }
-    return code;
-  }
-
-  bool unicode(std::string& into, size_t start) {
-    ++at_;
-    auto code = four_hex_digits();
-    if (code && *code >= 0xd800 && *code < 0xdc00 && text_.substr(at_).starts_with("\\u")) {
-      at_ += 2;
-      const auto low = four_hex_digits();
-      code = low && *low >= 0xdc00 && *low < 0xe000
-                 ? std::optional(0x10000 + ((*code - 0xd800) << 10U) + (*low - 0xdc00))
-                 : std::nullopt;
-    } else if (code && *code >= 0xd800 && *code < 0xe000) {
-      code.reset();
-    }
-    if (!code) return complain_at(start, "a malformed \\u escape in a string", "");
-    append_utf8(into, *code);
-    return true;
-  }
-
-  /// Behind an element: whether another follows. nullopt after a complaint.
-  std::optional<bool> more(char close) {
-    skip_blanks();
-    if (look() == close) return ++at_, false;
-    if (look() != ',') {
-      complain(at_ == text_.size() ? "it ends inside a list or an object" : "a comma is missing here");
-      return std::nullopt;
-    }
-    ++at_;
-    skip_blanks();
-    if (look() != close) return true;
-    complain("a comma with nothing behind it", "no comma before ] or }");
-    return std::nullopt;
-  }
-
-  bool array(Json& into, int depth) {
-    into.kind = Json::Kind::array;
-    ++at_;
-    skip_blanks();
-    if (look() == ']') return ++at_, true;
-    for (;;) {
-      if (!value(into.items.emplace_back(), depth + 1)) return false;
-      const auto another = more(']');
-      if (!another || !*another) return another.has_value();
-    }
-  }
-
-  bool object(Json& into, int depth) {
-    into.kind = Json::Kind::object;
-    std::set<std::string> keys;
-    ++at_;
-    skip_blanks();
-    if (look() == '}') return ++at_, true;
-    for (;;) {
-      const size_t start = at_;
-      if (look() != '"') return complain("a key should stand here", "keys in \"…\"");
-      Json::Member& member = into.members.emplace_back();
-      if (!string(member.key)) return false;
-      if (!keys.insert(member.key).second) {
-        return complain_at(start, "the key " + described(Json::string(member.key)) + " stands twice in one object",
-                           "each key once");
-      }
-      skip_blanks();
-      if (look() != ':') return complain("a colon is missing here");
-      ++at_;
-      skip_blanks();
-      if (!value(member.value, depth + 1)) return false;
-      const auto another = more('}');
-      if (!another || !*another) return another.has_value();
-    }
-  }
-
-  std::string_view text_;
+  const string_view text_;
   const std::string& name_;
-  size_t at_ = 0;
+  size_t read_ = 0;  // by the parser
+  size_t end_ = 0;   // of the last token that it told
+  Json root_;
+  std::vector<Open> open_;
   size_t values_ = 0;
   size_t counted_ = 0;     // newlines before here are in line_
   size_t line_start_ = 0;  // of line_
   int line_ = 1;
-  size_t wrong_ = 0;
-  std::string why_;
-  std::string hint_;
+  Error error_;
 };
 
 }  // namespace
 
-Result<Json> parse_json(std::string_view text, const std::string& name) {
+Result<Json> parse_json(string_view text, const std::string& name) {
   if (text.starts_with("\xef\xbb\xbf")) {
     return fail({.where = name + ":1:1",
                  .what = "is not JSON that HCCL can read",
                  .why = "a byte order mark",
                  .hint = "save the file as UTF-8 without one"});
   }
-  return Parser(text, name).parse();
+  return TreeBuilder(text, name).build();
 }
 
 }  // namespace dlaunch::ranktable

@@ -35,6 +35,7 @@ TEST(Json, SaysWhereAndWhyATextIsNone) {
       {"[\"a", "f:1:2", "closing"},
       {"[\"a\nb\"]", "f:1:4", "control"},
       {"[\"\\x\"]", "f:1:3", "escape"},
+      {"[\"closing quote\\x\"]", "f:1:16", "escape"},
       {"[\"\\u12g4\"]", "f:1:3", "\\u"},
       {"[\"\\ud800\"]", "f:1:3", "\\u"},
       {"[\"\\ud800\\u0041\"]", "f:1:3", "\\u"},
