@@ -111,16 +111,6 @@ void append_json_string(std::string& to, std::string_view text) {
   to += '"';
 }
 
-void append_base64(std::string& to, std::string_view bytes) {
-  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const std::string_view three = bytes.substr(i, 3);
-    std::uint32_t bits = 0;
-    for (std::size_t k = 0; k < 3; ++k) bits = bits << 8U | (k < three.size() ? static_cast<Byte>(three[k]) : 0U);
-    for (std::size_t k = 0; k < 4; ++k) to += k <= three.size() ? kDigits[bits >> (18 - 6 * k) & 63U] : '=';
-  }
-}
-
 std::string rfc3339(std::int64_t wall_ns) {
   constexpr std::int64_t kNsPerSecond = 1'000'000'000;
   const auto seconds = static_cast<std::time_t>(wall_ns / kNsPerSecond);

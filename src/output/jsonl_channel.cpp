@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/digest.h"
 #include "base/nth.h"
 #include "output/json_text.h"
 #include "output/line_splitter.h"
@@ -95,7 +96,7 @@ void JsonlChannel::append_object(const Slot& slot, std::string_view record, std:
     append_json_string(block, record);
   } else {
     block += "\",\"base64\":\"";
-    append_base64(block, record);
+    block += to_base64(record);
     block += '"';
   }
   block += ended ? "}\n" : ",\"eol\":false}\n";

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/digest.h"
 #include "transport/ssh/certificate.h"
 #include "transport/ssh/encoding.h"
 #include "transport/ssh/identity.h"

@@ -7,6 +7,7 @@
 
 #include "transport/ssh/known_hosts.h"
 
+#include "base/digest.h"
 namespace {
 
 using namespace dlaunch::transport::ssh;

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/digest.h"
 #include "base/text.h"
 #include "transport/ssh/encoding.h"
 

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "transport/ssh/encoding.h"
+#include "base/digest.h"
 
 namespace dlaunch::transport::ssh {
 namespace {
@@ -17,7 +17,7 @@ std::optional<string> value_of(char letter, const Tokens& tokens) {
       return "%";
     case 'C':  // where a jump is hashed, too, depends on ssh's version
       if (!config.proxy_jump.empty()) return std::nullopt;
-      return to_hex(sha1(here.host_name + config.host_name + std::to_string(config.port) + config.user));
+      return to_hex(bytes_of(sha1(here.host_name + config.host_name + std::to_string(config.port) + config.user)));
     case 'd':
       return here.home;
     case 'h':

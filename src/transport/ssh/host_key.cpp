@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/digest.h"
 #include "base/text.h"
 #include "sys/fd.h"
 #include "sys/randomness.h"

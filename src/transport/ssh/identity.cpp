@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/digest.h"
 #include "base/text.h"
 #include "transport/ssh/encoding.h"
 

@@ -31,9 +31,7 @@ bool has_type(const std::vector<KnownKey>& keys, std::string_view type) {
 }
 
 std::string hashed(std::string_view name, std::string_view salt) {
-  const HmacSha1::Digest digest = HmacSha1(salt).of(name);
-  return std::string(kHashed) + to_base64(salt) + '|' +
-         to_base64({reinterpret_cast<const char*>(digest.data()), digest.size()});
+  return std::string(kHashed) + to_base64(salt) + '|' + to_base64(bytes_of(HmacSha1(salt).of(name)));
 }
 
 }  // namespace

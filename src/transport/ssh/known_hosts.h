@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "transport/ssh/encoding.h"
+#include "base/digest.h"
 
 namespace dlaunch::transport::ssh {
 

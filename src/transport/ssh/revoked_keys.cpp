@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/digest.h"
 #include "base/text.h"
 #include "transport/ssh/certificate.h"
+#include "transport/ssh/encoding.h"
 
 namespace dlaunch::transport::ssh {
 namespace {
@@ -26,8 +28,6 @@ string_view next_line(string_view& text) {
   return line;
 }
 
-std::string_view as_text(const Sha1& digest) { return {reinterpret_cast<const char*>(digest.data()), digest.size()}; }
-
 }  // namespace
 
 RevokedKeys::RevokedKeys(string_view text) {
@@ -45,7 +45,7 @@ std::shared_ptr<const RevokedKeys> RevokedKeys::unreadable() {
 }
 
 bool RevokedKeys::has(const std::string& key, string_view sha256) const {
-  return keys_.contains(key) || hashes_.contains(sha256) || hashes_.contains(as_text(sha1(key))) ||
+  return keys_.contains(key) || hashes_.contains(sha256) || hashes_.contains(bytes_of(sha1(key))) ||
          std::ranges::any_of(certificates_, [&](const std::string& one) { return certifies(one, key); });
 }
 

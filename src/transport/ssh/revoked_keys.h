@@ -8,8 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "transport/ssh/encoding.h"
-
 namespace dlaunch::transport::ssh {
 
 class RevokedKeys {

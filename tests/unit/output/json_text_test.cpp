@@ -43,20 +43,6 @@ TEST(JsonText, CutKeepsCharactersWhole) {
   EXPECT_EQ(utf8_cut("\x80\x80\x80\x80\x80\x80", 5), 5U);
 }
 
-TEST(JsonText, Base64) {
-  const auto base64 = [](std::string_view bytes) {
-    std::string text;
-    append_base64(text, bytes);
-    return text;
-  };
-  EXPECT_EQ(base64(""), "");
-  EXPECT_EQ(base64("f"), "Zg==");
-  EXPECT_EQ(base64("fo"), "Zm8=");
-  EXPECT_EQ(base64("foo"), "Zm9v");
-  EXPECT_EQ(base64("foobar"), "Zm9vYmFy");
-  EXPECT_EQ(base64("\xff\xfe\xfd"), "//79");
-}
-
 TEST(JsonText, Rfc3339) { EXPECT_EQ(rfc3339(1'700'000'000'123'456'789), "2023-11-14T22:13:20.123456Z"); }
 
 }  // namespace

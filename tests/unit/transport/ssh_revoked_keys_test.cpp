@@ -2,9 +2,11 @@
 
 #include <gmock/gmock.h>
 
+#include "base/digest.h"
 #include "base/text.h"
 #include "temporary.h"
 #include "transport/ssh/certificate.h"
+#include "transport/ssh/encoding.h"
 
 namespace dlaunch::transport::ssh {
 namespace {

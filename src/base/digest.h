@@ -1,0 +1,35 @@
+// SHA-1, its HMAC, and base64 and hexadecimal digits, as nettle has them. PURE.
+#pragma once
+
+#include <nettle/hmac.h>
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace dlaunch {
+
+using Sha1 = std::array<unsigned char, SHA1_DIGEST_SIZE>;
+/// Not for secrets: what OpenSSH's formats name by it.
+Sha1 sha1(std::string_view text);
+
+/// HMAC-SHA1 under one key. Not for secrets, either: names in known_hosts are hashed so.
+class HmacSha1 {
+ public:
+  using Digest = Sha1;
+  explicit HmacSha1(std::string_view key);
+  Digest of(std::string_view text) const;
+
+ private:
+  hmac_sha1_ctx keyed_;
+};
+
+std::string to_base64(std::string_view bytes);
+/// nullopt when malformed. White space is not allowed.
+std::optional<std::string> from_base64(std::string_view text);
+
+std::string_view bytes_of(const Sha1& digest);
+std::string to_hex(std::string_view bytes);
+
+}  // namespace dlaunch
