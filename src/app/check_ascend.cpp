@@ -1,5 +1,7 @@
 #include "app/check_ascend.h"
 
+#include <spdlog/logger.h>
+
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -7,7 +9,6 @@
 #include "app/host_session.h"
 #include "app/query_hosts.h"
 #include "app/run_commands.h"
-#include "app/say.h"
 #include "base/nth.h"
 #include "plan/environment.h"
 #include "ranktable/hccn.h"
@@ -28,10 +29,11 @@ constexpr std::chrono::seconds kBetweenTries{1};
 /// Asks all hosts in rounds.
 class Check {
  public:
-  Check(const cli::Options& options, const plan::Allocation& allocation, output::StandardStreams& streams)
+  Check(const cli::Options& options, const plan::Allocation& allocation, output::StandardStreams& streams,
+        spdlog::logger& log)
       : hosts_(allocation.hosts),
         path_(ranks_path(options)),
-        session_(options, streams),
+        session_(options, streams, log),
         found_(allocation.hosts.size()) {}
 
   /// The signal that ended it, or 0.
@@ -192,14 +194,15 @@ class Check {
 
 }  // namespace
 
-int check_ascend(const cli::Options& options, const plan::Allocation& allocation, output::StandardStreams& streams) {
-  Check check(options, allocation, streams);
-  if (const int signal = check.run()) return interrupted(streams, signal);
+Result<int> check_ascend(const cli::Options& options, const plan::Allocation& allocation,
+                         output::StandardStreams& streams, spdlog::logger& log) {
+  Check check(options, allocation, streams, log);
+  if (const int signal = check.run()) return fail(interrupted_error(signal));
   const report::NetCheck found = check.take();
   const int code = report::exit_code(found);
-  if (options.format == cli::Format::json) return print(streams, report::to_json(found), code);
-  const int printed = print(streams, report::to_table(found), code);
-  say(streams, report::findings_text(found));
+  if (options.format == cli::Format::json) return streams.print(report::to_json(found), code);
+  const auto printed = streams.print(report::to_table(found), code);
+  log.error(report::findings_text(found));
   return printed;
 }
 

@@ -5,6 +5,9 @@
 // told before, and are only asked.
 #pragma once
 
+#include <spdlog/fwd.h>
+
+#include "base/error.h"
 #include "cli/options.h"
 #include "output/standard_streams.h"
 #include "plan/allocation.h"
@@ -12,6 +15,7 @@
 namespace dlaunch::app {
 
 /// Prints the outcome; the exit code.
-int check_ascend(const cli::Options& options, const plan::Allocation& allocation, output::StandardStreams& streams);
+Result<int> check_ascend(const cli::Options& options, const plan::Allocation& allocation,
+                         output::StandardStreams& streams, spdlog::logger& log);
 
 }  // namespace dlaunch::app

@@ -1,6 +1,7 @@
 #include "app/check_hosts.h"
 
 #include <fnmatch.h>
+#include <spdlog/logger.h>
 
 #include <algorithm>
 #include <cstring>
@@ -10,7 +11,6 @@
 #include "app/host_session.h"
 #include "app/query_hosts.h"
 #include "app/run_commands.h"
-#include "app/say.h"
 #include "base/nth.h"
 #include "cli/script.h"
 #include "plan/environment.h"
@@ -167,15 +167,16 @@ report::CheckedHost checked(const plan::Host& host, const wire::QueryHost& asked
 
 }  // namespace
 
-int check_hosts(const cli::Options& options, const plan::Allocation& allocation, output::StandardStreams& streams) {
-  if (options.check_ascend) return check_ascend(options, allocation, streams);
+Result<int> check_hosts(const cli::Options& options, const plan::Allocation& allocation,
+                        output::StandardStreams& streams, spdlog::logger& log) {
+  if (options.check_ascend) return check_ascend(options, allocation, streams, log);
   const Time start = Clock::now();
   const std::vector<plan::App> apps = apps_of(options.request);
   const auto ask = [&](int host) { return question(host, options.request, apps, allocation); };
-  HostSession session(options, streams);
-  for (const std::string& remark : allocation.remarks) session.log(1, remark);
+  HostSession session(options, streams, log);
+  for (const std::string& remark : allocation.remarks) log.info(remark);
   const auto surveyed = session.survey(allocation.hosts, ask);
-  if (surveyed.signal != 0) return interrupted(streams, surveyed.signal);
+  if (surveyed.signal != 0) return fail(interrupted_error(surveyed.signal));
   report::Preflight preflight;
   for (size_t i = 0; i < allocation.hosts.size(); ++i) {
     const int host = static_cast<int>(i);
@@ -185,9 +186,9 @@ int check_hosts(const cli::Options& options, const plan::Allocation& allocation,
   }
   preflight.elapsed = Clock::now() - start;
   const int code = report::exit_code(preflight);
-  if (options.format == cli::Format::json) return print(streams, report::to_json(preflight), code);
-  const int printed = print(streams, report::to_table(preflight), code);
-  say(streams, report::findings_text(preflight));
+  if (options.format == cli::Format::json) return streams.print(report::to_json(preflight), code);
+  const auto printed = streams.print(report::to_table(preflight), code);
+  log.error(report::findings_text(preflight));
   return printed;
 }
 

@@ -1,6 +1,9 @@
 // `dlaunch check`: reaches every host and says what is there and what is not.
 #pragma once
 
+#include <spdlog/fwd.h>
+
+#include "base/error.h"
 #include "cli/options.h"
 #include "output/standard_streams.h"
 #include "plan/allocation.h"
@@ -8,6 +11,7 @@
 namespace dlaunch::app {
 
 /// The exit code: 0 when all holds, 125 when a host could not be reached, else 1.
-int check_hosts(const cli::Options& options, const plan::Allocation& allocation, output::StandardStreams& streams);
+Result<int> check_hosts(const cli::Options& options, const plan::Allocation& allocation,
+                        output::StandardStreams& streams, spdlog::logger& log);
 
 }  // namespace dlaunch::app

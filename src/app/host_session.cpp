@@ -1,12 +1,12 @@
 #include "app/host_session.h"
 
 #include <fcntl.h>
+#include <spdlog/logger.h>
 #include <unistd.h>
 
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/post.hpp>
 
-#include "app/say.h"
 #include "base/text.h"
 #include "launcher/write_waits.h"
 #include "report/status_line.h"
@@ -53,36 +53,26 @@ class SaidMeanwhile {
 
 }  // namespace
 
-HostSession::HostSession(const cli::Options& options, output::StandardStreams& streams)
+HostSession::HostSession(const cli::Options& options, output::StandardStreams& streams, spdlog::logger& log)
     : streams_(streams),
+      log_(log),
       open_files_(sys::raise_open_files()),
       settings_(launcher_settings(options)),
-      diagnostics_(streams, options.verbosity),
-      quiet_(options.quiet),
       here_(options.request.job_id, options.policy.grace, open_files_),
       elsewhere_(way_elsewhere(options)),
       transport_(here_, *elsewhere_),
-      hosts_(io_, transport_, options.request.job_id, settings_,
-             [this](int level, const std::string& text) { log(level, text); }) {}
+      hosts_(io_, transport_, options.request.job_id, settings_, log) {}
 
 std::unique_ptr<transport::Transport> HostSession::way_elsewhere(const cli::Options& options) {
   if (options.exec.empty()) {
     return std::make_unique<transport::Ssh>(
         transport::Ssh::Settings{options.host_key, [this](const std::string& text) {
-                                   asio::post(io_, [this, text] { note(text); });  // it is told in a host's thread
+                                   asio::post(io_, [this, text] { log_.warn(text); });  // it is told in a host's thread
                                  }});
   }
   return std::make_unique<transport::Exec>(
       [&options](const plan::Host& host) { return transport::exec_command(options.exec, host); },
-      [this](const std::string& text) { note(text); });
-}
-
-void HostSession::note(const std::string& text) {
-  if (!quiet_) app::note(streams_, text);
-}
-
-void HostSession::log(int level, const std::string& text) {
-  level == 1 ? diagnostics_.info(text) : diagnostics_.detail(text);
+      [this](const std::string& text) { log_.warn(text); });
 }
 
 launcher::HostQuery::Result HostSession::survey(const std::vector<plan::Host>& hosts,
@@ -105,10 +95,8 @@ launcher::HostQuery::Result HostSession::survey(const std::vector<plan::Host>& h
 
 /// Who listens next hears of hosts that are lost meanwhile.
 void HostSession::wait_readable(const sys::Fd& fd, Time deadline) {
-  hosts_.listen({[](int, const wire::Hello&) {},
-                 [](int, const launcher::HostFailure&) {},
-                 [](int, const wire::Message&, const std::deque<sys::Fd>&) {},
-                 {}});
+  hosts_.listen({[](int, const wire::Hello&) {}, [](int, const launcher::HostFailure&) {},
+                 [](int, const wire::Message&, const std::deque<sys::Fd>&) {}});
   const SaidMeanwhile said(io_, streams_);
   asio::posix::stream_descriptor readable(io_, ::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
   readable.async_wait(asio::posix::stream_descriptor::wait_read, [this](asio::error_code error) {

@@ -1,8 +1,9 @@
 // All that lies between a list of hosts and their agents: loop, transports, links. `run` makes it once, when the first
-// host is to be reached, and lends it to what needs hosts: the survey before a plan, the job, `check`. The options and
-// the standard streams must outlive it. Whatever it still has open is closed with it.
+// host is to be reached, and lends it to what needs hosts: the survey before a plan, the job, `check`. The options,
+// the standard streams and the log must outlive it. Whatever it still has open is closed with it.
 #pragma once
 
+#include <spdlog/fwd.h>
 #include <sys/resource.h>
 
 #include <asio/io_context.hpp>
@@ -15,7 +16,7 @@
 #include "launcher/host_query.h"
 #include "launcher/hosts.h"
 #include "launcher/settings.h"
-#include "report/diagnostics.h"
+#include "output/standard_streams.h"
 #include "transport/by_host.h"
 #include "transport/local.h"
 
@@ -24,7 +25,7 @@ namespace dlaunch::app {
 class HostSession {
  public:
   /// `options` has its job_id.
-  HostSession(const cli::Options& options, output::StandardStreams& streams);
+  HostSession(const cli::Options& options, output::StandardStreams& streams, spdlog::logger& log);
   ~HostSession() { close(); }
   HostSession(const HostSession&) = delete;
   HostSession& operator=(const HostSession&) = delete;
@@ -33,11 +34,7 @@ class HostSession {
   launcher::Hosts& hosts() { return hosts_; }
   const launcher::LauncherSettings& settings() const { return settings_; }
   output::StandardStreams& streams() { return streams_; }
-  report::Diagnostics& diagnostics() { return diagnostics_; }
-  /// -v (1) and -vv (2).
-  void log(int level, const std::string& text);
-  /// What a person should know, whatever the verbosity; not with --quiet.
-  void note(const std::string& text);
+  spdlog::logger& log() { return log_; }
 
   /// Asks the hosts, with a status line. The first time it opens them; later ones must be of the same hosts.
   launcher::HostQuery::Result survey(const std::vector<plan::Host>& hosts, launcher::HostQuery::Question question,
@@ -56,10 +53,9 @@ class HostSession {
   std::unique_ptr<transport::Transport> way_elsewhere(const cli::Options& options);
 
   output::StandardStreams& streams_;
+  spdlog::logger& log_;
   const rlimit open_files_;
   const launcher::LauncherSettings settings_;
-  report::Diagnostics diagnostics_;
-  const bool quiet_;
   transport::Local here_;
   const std::unique_ptr<transport::Transport> elsewhere_;
   transport::ByHost transport_;

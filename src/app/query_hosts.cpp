@@ -1,7 +1,7 @@
 #include "app/query_hosts.h"
 
-#include "app/say.h"
 #include "base/nth.h"
+#include "report/log.h"
 #include "report/lost_hosts.h"
 
 namespace dlaunch::app {
@@ -28,8 +28,6 @@ Error interrupted_error(int signal) {
   return {"", "interrupted by " + signal_name(signal), "nothing was started", "", kSignalBase + signal};
 }
 
-int interrupted(output::StandardStreams& streams, int signal) { return complain(streams, interrupted_error(signal)); }
-
 std::optional<int> find_slots(HostSession& session, plan::Allocation& allocation, const allocate::HostRequest& asked) {
   const Time start = Clock::now();
   const auto surveyed = session.survey(allocation.hosts, [&](int host) -> std::optional<wire::QueryHost> {
@@ -39,7 +37,7 @@ std::optional<int> find_slots(HostSession& session, plan::Allocation& allocation
     survey.no_devices = asked.fake_devices == 0;
     return survey;
   });
-  if (surveyed.signal != 0) return interrupted(session.streams(), surveyed.signal);
+  if (surveyed.signal != 0) return report::complain(session.log(), interrupted_error(surveyed.signal));
   std::vector<job::LostHost> lost;
   for (size_t i = 0; i < allocation.hosts.size(); ++i) {
     const launcher::QueriedHost& known = surveyed.hosts[i];
@@ -47,7 +45,7 @@ std::optional<int> find_slots(HostSession& session, plan::Allocation& allocation
     if (known.facts) fill_in(allocation, i, *known.facts);
   }
   if (lost.empty()) return std::nullopt;
-  say(session.streams(), report::lost_hosts_text(lost, false, Clock::now() - start));
+  session.log().error(report::lost_hosts_text(lost, false, Clock::now() - start));
   return kExitHostLost;
 }
 

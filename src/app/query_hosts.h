@@ -19,7 +19,5 @@ void keep_planned(HostSession& session, const plan::Allocation& opened, const pl
 
 /// That a signal ended it before anything was started.
 Error interrupted_error(int signal);
-/// Tells it; the exit code.
-int interrupted(output::StandardStreams& streams, int signal);
 
 }  // namespace dlaunch::app

@@ -5,11 +5,12 @@
 #include <algorithm>
 
 #include "app/ranktable_make.h"
-#include "app/say.h"
+#include "base/try.h"
 #include "cli/files.h"
 #include "cli/ranktable_arguments.h"
 #include "ranktable/make.h"
 #include "ranktable/merge.h"
+#include "report/log.h"
 #include "report/write_file.h"
 
 namespace dlaunch::app {
@@ -41,13 +42,12 @@ Result<std::string> output_path(const std::string& output, const std::string& na
                .hint = "name a file that does, a directory, or - for stdout"});
 }
 
-int put(StandardStreams& streams, const Json& table, const std::string& output, const std::string& name) {
+Result<int> put(StandardStreams& streams, const Json& table, const std::string& output, const std::string& name) {
   const std::string text = ranktable::to_text(table);
-  if (output == "-") return print(streams, text, 0);
-  const auto path = output_path(output, name);
-  if (!path) return complain(streams, path.error());
-  if (const auto ok = report::write_file_atomically(*path, text); !ok) return complain(streams, ok.error());
-  return print(streams, *path + '\n', 0);
+  if (output == "-") return streams.print(text);
+  const auto path = TRY(output_path(output, name));
+  TRY(report::write_file_atomically(path, text));
+  return streams.print(path + '\n');
 }
 
 std::string line_of(const std::string& file, const TableFinding& finding) {
@@ -96,54 +96,51 @@ std::pair<std::string, bool> check_text(const std::string& file, const std::stri
   return {said + verdict(file, findings, table), any_broken(findings)};
 }
 
-int check(StandardStreams& streams, const cli::RanktableCheck& command) {
+Result<int> check(StandardStreams& streams, spdlog::logger& log, const cli::RanktableCheck& command) {
   int exit_code = 0;
   std::string said;
   for (const std::string& file : command.files) {
     const auto text = cli::read_whole_file(file);
     if (!text) {
-      exit_code = complain(streams, text.error().error);
+      exit_code = report::complain(log, text.error().error);
       continue;
     }
     const auto [findings, broken] = check_text(file, *text, command.product);
     said += findings;
     if (broken && exit_code == 0) exit_code = kBrokenRule;
   }
-  return print(streams, said, exit_code);
+  return streams.print(said, exit_code);
 }
 
-int merge(StandardStreams& streams, const cli::RanktableMerge& command) {
+Result<int> merge(StandardStreams& streams, const cli::RanktableMerge& command) {
   std::vector<ranktable::NamedJson> tables;
   for (const std::string& file : command.files) {
     const auto text = cli::read_whole_file(file);
-    if (!text) return complain(streams, text.error().error);
-    auto json = ranktable::parse_json(*text, file);
-    if (!json) return complain(streams, json.error());
-    tables.push_back({file, *std::move(json)});
+    if (!text) return fail(text.error().error);
+    auto json = TRY(ranktable::parse_json(*text, file));
+    tables.push_back({file, std::move(json)});
   }
-  const auto merged = merge_tables(std::move(tables), command.product);
-  if (!merged) return complain(streams, merged.error());
-  return put(streams, merged->json, command.output, ranktable::file_name(merged->servers, merged->ranks));
+  const auto merged = TRY(merge_tables(std::move(tables), command.product));
+  return put(streams, merged.json, command.output, ranktable::file_name(merged.servers, merged.ranks));
 }
 
-int make(StandardStreams& streams, const cli::RanktableMake& command, const cli::ProcessContext& surroundings) {
-  const auto made =
-      command.job_words.empty() ? make_on_this_host(command) : make_over_hosts(command, surroundings, streams);
-  if (!made) return complain(streams, made.error());
-  tell_notes(streams, made->notes);
-  return put(streams, made->json, command.output, made->name);
+Result<int> make(StandardStreams& streams, spdlog::logger& log, const cli::RanktableMake& command,
+                 const cli::ProcessContext& surroundings) {
+  const auto made = TRY(command.job_words.empty() ? make_on_this_host(command)
+                                                  : make_over_hosts(command, surroundings, streams, log));
+  report::tell_notes(log, made.notes);
+  return put(streams, made.json, command.output, made.name);
 }
 
 }  // namespace
 
-int run_ranktable(const std::vector<std::string>& args, const cli::ProcessContext& surroundings,
-                  StandardStreams& streams) {
-  const auto command = cli::parse_ranktable(args);
-  if (!command) return complain(streams, command.error());
-  if (const auto* asked = std::get_if<cli::RanktableCheck>(&*command)) return check(streams, *asked);
-  if (const auto* asked = std::get_if<cli::RanktableMerge>(&*command)) return merge(streams, *asked);
-  if (const auto* asked = std::get_if<cli::RanktableMake>(&*command)) return make(streams, *asked, surroundings);
-  return print(streams, std::get<cli::RanktableHelp>(*command).text, 0);
+Result<int> run_ranktable(const std::vector<std::string>& args, const cli::ProcessContext& surroundings,
+                          StandardStreams& streams, spdlog::logger& log) {
+  const auto command = TRY(cli::parse_ranktable(args));
+  if (const auto* asked = std::get_if<cli::RanktableCheck>(&command)) return check(streams, log, *asked);
+  if (const auto* asked = std::get_if<cli::RanktableMerge>(&command)) return merge(streams, *asked);
+  if (const auto* asked = std::get_if<cli::RanktableMake>(&command)) return make(streams, log, *asked, surroundings);
+  return streams.print(std::get<cli::RanktableHelp>(command).text);
 }
 
 }  // namespace dlaunch::app

@@ -1,16 +1,19 @@
 // `dlaunch ranktable make|check|merge`: rank tables for Ascend devices. docs/ranktable.md is the user's side of it.
 #pragma once
 
+#include <spdlog/fwd.h>
+
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "cli/option_spec.h"
 #include "output/standard_streams.h"
 
 namespace dlaunch::app {
 
 /// `args` are the words after `ranktable`. The exit code.
-int run_ranktable(const std::vector<std::string>& args, const cli::ProcessContext& surroundings,
-                  output::StandardStreams& streams);
+Result<int> run_ranktable(const std::vector<std::string>& args, const cli::ProcessContext& surroundings,
+                          output::StandardStreams& streams, spdlog::logger& log);
 
 }  // namespace dlaunch::app

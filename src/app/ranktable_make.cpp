@@ -15,6 +15,7 @@
 #include "ranktable/device_numbers.h"
 #include "ranktable/make.h"
 #include "ranktable/server_id.h"
+#include "report/log.h"
 #include "sys/interfaces.h"
 
 namespace dlaunch::app {
@@ -123,7 +124,7 @@ Result<MadeTable> make_on_this_host(const cli::RanktableMake& command) {
 }
 
 Result<MadeTable> make_over_hosts(const cli::RanktableMake& command, const cli::ProcessContext& surroundings,
-                                  output::StandardStreams& streams) {
+                                  output::StandardStreams& streams, spdlog::logger& log) {
   const auto options = TRY(options_of(command, surroundings));
   const auto chosen = TRY(ranktable::choose_devices(command.device_num, command.visible_devices));
   const auto allocation = TRY(allocate::choose_allocation(options.hosts, options.request.environment, read_text));
@@ -138,7 +139,8 @@ Result<MadeTable> make_over_hosts(const cli::RanktableMake& command, const cli::
     question.devices.push_back(own ? std::vector<long>(host.devices.begin(), host.devices.end()) : chosen.devices);
     ranks += question.devices.back().size();
   }
-  HostSession session(options, streams);
+  report::set_verbosity(log, options.verbosity, options.quiet);
+  HostSession session(options, streams, log);
   auto facts = TRY(ask_table_hosts(session, question));
   MadeTable made;
   made.name = ranktable::file_name(question.hosts.size(), ranks);

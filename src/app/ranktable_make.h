@@ -1,6 +1,8 @@
 // The rank table of the host we are on, or of a list of hosts.
 #pragma once
 
+#include <spdlog/fwd.h>
+
 #include <string>
 #include <vector>
 
@@ -24,6 +26,6 @@ Result<MadeTable> make_on_this_host(const cli::RanktableMake& command);
 /// Reaches the hosts that command.job_words name and has their agents ask. All or none: an Error names those that
 /// something is missing of.
 Result<MadeTable> make_over_hosts(const cli::RanktableMake& command, const cli::ProcessContext& surroundings,
-                                  output::StandardStreams& streams);
+                                  output::StandardStreams& streams, spdlog::logger& log);
 
 }  // namespace dlaunch::app

@@ -20,12 +20,13 @@
 #include "app/query_hosts.h"
 #include "app/ranktable_command.h"
 #include "app/run_job.h"
-#include "app/say.h"
 #include "app/staged_files.h"
 #include "base/printable.h"
+#include "base/try.h"
 #include "cli/parse.h"
 #include "cli/subcommands.h"
 #include "plan/plan.h"
+#include "report/log.h"
 #include "report/write_file.h"
 #include "sys/io.h"
 
@@ -55,14 +56,14 @@ cli::ProcessContext look_around(const char* program_name) {
   return surroundings;
 }
 
-int show_env(StandardStreams& streams, const plan::Plan& plan, int rank) {
+Result<int> show_env(StandardStreams& streams, spdlog::logger& log, const plan::Plan& plan, int rank) {
   const auto& host = plan.host_of(plan.rank(rank)).host;
   if (plan.rank_table && (!host.local || plan.rank_table->path.empty())) {
-    note(streams, "RANK_TABLE_FILE will be there too: the path of the table's copy on the host");
+    log.warn("RANK_TABLE_FILE will be there too: the path of the table's copy on the host");
   }
   std::string text;
   for (const std::string& entry : plan::rank_environment(plan, plan.rank(rank))) text += entry + '\n';
-  return print(streams, text, 0);
+  return streams.print(text);
 }
 
 Result<std::string> read_text(const std::string& path) {
@@ -71,42 +72,36 @@ Result<std::string> read_text(const std::string& path) {
   return *std::move(text);
 }
 
-/// What --display-map and its kin ask for; 0, or the exit code.
-int tell_before(StandardStreams& streams, const cli::Options& options, const plan::Allocation& allocation,
-                const plan::Plan& plan) {
-  int failed = 0;
-  if (options.show_allocation) failed = print(streams, plan::to_table(allocation), 0);
-  if (options.show_map && failed == 0) failed = print(streams, plan::to_map(plan), 0);
-  if (options.report_pid.empty() || failed != 0) return failed;
+/// What --display-map and its kin ask for.
+Result<void> tell_before(const cli::Options& options, const plan::Allocation& allocation, const plan::Plan& plan,
+                         StandardStreams& streams, spdlog::logger& log) {
+  std::string text;
+  if (options.show_allocation) text += plan::to_table(allocation);
+  if (options.show_map) text += plan::to_map(plan);
   const std::string pid = std::to_string(::getpid()) + '\n';
-  if (options.report_pid == "-") return print(streams, pid, 0);
-  if (options.report_pid == "+") return say(streams, pid), 0;
-  const auto wrote = report::write_file_atomically(options.report_pid, pid);
-  return wrote ? 0 : complain(streams, wrote.error());
+  if (options.report_pid == "-") text += pid;
+  TRY(streams.print(text));
+  if (options.report_pid == "+") log.error(pid);
+  const bool in_file = !options.report_pid.empty() && options.report_pid != "-" && options.report_pid != "+";
+  return in_file ? report::write_file_atomically(options.report_pid, pid) : Result<void>();
 }
 
-int show_or_run(StandardStreams& streams, const cli::Options& options, const plan::Allocation& allocation,
-                std::optional<HostSession>& session) {
+Result<int> show_or_run(const cli::Options& options, const plan::Allocation& allocation,
+                        std::optional<HostSession>& session, StandardStreams& streams, spdlog::logger& log) {
   auto job = plan_job(options, allocation, session ? session->waiter() : sys::wait_readable);
-  if (!job) return complain(streams, job.error());
-  if (options.show_env) return show_env(streams, job->plan, *options.show_env);
+  if (!job) return fail(job.error());
+  if (options.show_env) return show_env(streams, log, job->plan, *options.show_env);
   if (options.dry_run) {
-    return print(streams, options.format == cli::Format::json ? plan::to_json(job->plan) : plan::to_table(job->plan),
-                 0);
+    return streams.print(options.format == cli::Format::json ? plan::to_json(job->plan) : plan::to_table(job->plan));
   }
   if (session) {
     keep_planned(*session, allocation, job->plan);
   } else {
-    session.emplace(options, streams);
+    session.emplace(options, streams, log);
   }
-  if (const auto ok = make_job_table(options, allocation, *session, *job); !ok) return complain(streams, ok.error());
-  if (const int failed = tell_before(streams, options, allocation, job->plan)) return failed;
+  TRY(make_job_table(options, allocation, *session, *job));
+  TRY(tell_before(options, allocation, job->plan, streams, log));
   return run_job(options, job->plan, *session, [&job] { job->held.release(); });
-}
-
-int show_hosts(StandardStreams& streams, const cli::Options& options, const plan::Allocation& allocation) {
-  return print(streams, options.format == cli::Format::json ? plan::to_json(allocation) : plan::to_table(allocation),
-               0);
 }
 
 bool starts_here_alone(const cli::Options& options, const plan::Allocation& allocation) {
@@ -114,50 +109,47 @@ bool starts_here_alone(const cli::Options& options, const plan::Allocation& allo
   return starts && allocation.hosts.size() == 1 && allocation.hosts.front().local;
 }
 
-int run_options(StandardStreams& streams, cli::Options options) {
+Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::logger& log) {
+  report::set_verbosity(log, options.verbosity, options.quiet);
   options.request.job_id = make_job_id();
-  const auto remarks = follow_table_file(options);
-  if (!remarks) return complain(streams, remarks.error());
-  auto allocation = allocate::choose_allocation(options.hosts, options.request.environment, read_text);
-  if (!allocation) return complain(streams, allocation.error());
-  allocation->notes.insert(allocation->notes.begin(), options.notes.begin(), options.notes.end());
-  allocation->remarks = *remarks;
-  mark_table_devices(options, *allocation);
+  const auto remarks = TRY(follow_table_file(options));
+  auto allocation = TRY(allocate::choose_allocation(options.hosts, options.request.environment, read_text));
+  allocation.notes.insert(allocation.notes.begin(), options.notes.begin(), options.notes.end());
+  allocation.remarks = remarks;
+  mark_table_devices(options, allocation);
   if (options.verb == cli::Verb::check) {
-    if (!options.quiet) tell_notes(streams, allocation->notes);
-    return check_hosts(options, *allocation, streams);
+    report::tell_notes(log, allocation.notes);
+    return check_hosts(options, allocation, streams, log);
   }
-  auto staged = read_staged(options.stage);
-  if (!staged) return complain(streams, staged.error());
-  options.staged = *std::move(staged);
+  auto staged = TRY(read_staged(options.stage));
+  options.staged = std::move(staged);
   std::optional<HostSession> session;  // none while no host is to be reached
-  if (plan::needs_slots(options.verb == cli::Verb::hosts ? plan::Request{} : options.request, *allocation)) {
-    session.emplace(options, streams);
-    if (const auto failed = find_slots(*session, *allocation, options.hosts)) return *failed;
-  } else if (starts_here_alone(options, *allocation)) {
-    session.emplace(options, streams);
-    session->hosts().open(allocation->hosts);  // its agent starts while the job is planned
+  if (plan::needs_slots(options.verb == cli::Verb::hosts ? plan::Request{} : options.request, allocation)) {
+    session.emplace(options, streams, log);
+    if (const auto failed = find_slots(*session, allocation, options.hosts)) return *failed;
+  } else if (starts_here_alone(options, allocation)) {
+    session.emplace(options, streams, log);
+    session->hosts().open(allocation.hosts);  // its agent starts while the job is planned
   }
-  if (options.verb == cli::Verb::hosts) return show_hosts(streams, options, *allocation);
-  return show_or_run(streams, options, *allocation, session);
+  if (options.verb != cli::Verb::hosts) return show_or_run(options, allocation, session, streams, log);
+  return streams.print(options.format == cli::Format::json ? plan::to_json(allocation) : plan::to_table(allocation));
 }
 
-int run_command(StandardStreams& streams, int argc, char** argv) {
+Result<int> run_command(int argc, char** argv, StandardStreams& streams, spdlog::logger& log) {
   const std::vector<std::string> args(argv + 1, argv + argc);
   const cli::Subcommand* const subcommand = cli::subcommand_of(args, argv[0]);
   if (subcommand && subcommand->name == "ranktable") {
-    return run_ranktable({args.begin() + 1, args.end()}, look_around(argv[0]), streams);
+    return run_ranktable({args.begin() + 1, args.end()}, look_around(argv[0]), streams, log);
   }
-  auto command = cli::parse_command_line(args, look_around(argv[0]));
-  if (!command) return complain(streams, command.error());
-  if (const auto* text = std::get_if<cli::ShowText>(&*command)) return print(streams, text->text, text->exit_code);
-  return run_options(streams, std::move(std::get<cli::Options>(*command)));
+  auto command = TRY(cli::parse_command_line(args, look_around(argv[0])));
+  if (const auto* text = std::get_if<cli::ShowText>(&command)) return streams.print(text->text, text->exit_code);
+  return run_options(std::move(std::get<cli::Options>(command)), streams, log);
 }
 
 /// Descriptors, memory, threads: whatever was going on has been let go by now, and the agents end their ranks.
-int refused_by_system(StandardStreams& streams, const char* why) {
-  return complain(streams, {"", "this machine does not give what the job needs", why,
-                            "look at its limits (ulimit -a) and at what else uses them", kExitHostLost});
+tl::unexpected<Error> refused_by_system(const char* why) {
+  return fail({"", "this machine does not give what the job needs", why,
+               "look at its limits (ulimit -a) and at what else uses them", kExitHostLost});
 }
 
 }  // namespace
@@ -166,16 +158,18 @@ int run(int argc, char** argv) {
   open_standard_fds();
   std::signal(SIGPIPE, SIG_IGN);  // a write says EPIPE
   StandardStreams streams({STDOUT_FILENO, STDERR_FILENO});
-  int exit_code = kBroken;
+  const auto log = report::make_log(streams);
+  Result<int> done = kBroken;
   try {
-    exit_code = run_command(streams, argc, argv);
+    done = run_command(argc, argv, streams, *log);
   } catch (const std::system_error& error) {
-    exit_code = refused_by_system(streams, error.what());
+    done = refused_by_system(error.what());
   } catch (const std::bad_alloc&) {
-    exit_code = refused_by_system(streams, std::strerror(ENOMEM));
+    done = refused_by_system(std::strerror(ENOMEM));
   } catch (const std::exception& error) {
-    say(streams, message("internal error: ", error.what()));
+    log->error(message("internal error: ", error.what()));
   }
+  const int exit_code = done ? *done : report::complain(*log, done.error());
   streams.wait_written();
   return exit_code;
 }

@@ -1,14 +1,15 @@
 #include "app/run_job.h"
 
+#include <spdlog/logger.h>
 #include <unistd.h>
 
-#include "app/say.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "cli/open_files.h"
 #include "cli/version.h"
 #include "launcher/frames.h"
 #include "launcher/launcher.h"
+#include "report/log.h"
 #include "report/record.h"
 #include "report/record_file.h"
 #include "report/status_line.h"
@@ -126,57 +127,55 @@ std::string record_text(const plan::Plan& plan, const job::Outcome& outcome, con
 }
 
 /// 0, or the exit code for a record that could not be written.
-int write_last_record(output::StandardStreams& streams, report::RecordFile& record, const plan::Plan& plan,
+int write_last_record(spdlog::logger& log, report::RecordFile& record, const plan::Plan& plan,
                       const job::Outcome& outcome, const output::Output& output, const Span& span) {
   if (!record.wanted()) return 0;
   const auto wrote = record.write(record_text(plan, outcome, output, span, sys::wall_ns()));
-  return wrote ? 0 : complain(streams, wrote.error());
+  return wrote ? 0 : report::complain(log, wrote.error());
 }
 
 }  // namespace
 
-int run_job(const cli::Options& options, plan::Plan& plan, HostSession& session,
-            const std::function<void()>& before_start) {
+Result<int> run_job(const cli::Options& options, plan::Plan& plan, HostSession& session,
+                    const std::function<void()>& before_start) {
   const Span span;
   output::StandardStreams& streams = session.streams();
-  if (!options.quiet) tell_notes(streams, plan.notes);
-  for (const std::string& remark : plan.remarks) session.log(1, remark);
-  auto output = open_output(options, plan, streams);
-  if (!output) return complain(streams, output.error());
+  spdlog::logger& log = session.log();
+  report::tell_notes(log, plan.notes);
+  for (const std::string& remark : plan.remarks) log.info(remark);
+  auto output = TRY(open_output(options, plan, streams));
   report::RecordFile record(options.report_file);
   report::StatusLine status(streams);
   std::optional<Error> output_lost;
-  if (const std::string lost = (*output)->overwritten(); !lost.empty()) session.log(1, lost);
+  if (const std::string lost = (output)->overwritten(); !lost.empty()) log.info(lost);
   launcher::Launcher launcher(
       session.io(),
-      {plan, session.settings(), options.policy, **output, session.hosts(),
-       [&](int level, const std::string& text) { session.log(level, text); },
+      {plan, session.settings(), options.policy, *output, session.hosts(), log,
        [&](const Error& error) {
          output_lost = error;
-         complain(streams, error);
+         report::complain(log, error);
        },
-       [&](const std::string& text) { session.note(text); },
        [&](const job::Progress& progress) {
          status.update(status_of(progress, plan), Clock::now());
          status.tick(Clock::now());
        },
        [&](const job::Outcome& outcome) {
-         if (plan.binding.report) say(streams, bindings_text(plan, outcome));
+         if (plan.binding.report) log.error(bindings_text(plan, outcome));
          if (record.wanted_early())
-           record.write_early(record_text(plan, outcome, **output, span, 0));  // for who attaches
+           record.write_early(record_text(plan, outcome, *output, span, 0));  // for who attaches
        },
        before_start, [&](const std::vector<int>& ranks_of_host) { return cannot_hold(options, plan, ranks_of_host); },
        sys::installed_program(kPmixProgram)});
   job::Outcome outcome = launcher.run();
   session.close();
-  const std::string told = outcome_text(options, plan, outcome, **output, span);
+  const std::string told = outcome_text(options, plan, outcome, *output, span);
   if (output_lost && outcome.exit_code == 0) {
     outcome.cause = job::Cause::output_failed;
     outcome.detail = output_lost->what + ": " + output_lost->why;
     outcome.exit_code = output_lost->exit_code;
   }
-  const int record_failed = write_last_record(streams, record, plan, outcome, **output, span);
-  say(streams, told);
+  const int record_failed = write_last_record(log, record, plan, outcome, *output, span);
+  if (!told.empty()) log.error(told);
   launcher.write_out();
   streams.give_up();
   return outcome.exit_code != 0 ? outcome.exit_code : record_failed;

@@ -9,10 +9,9 @@
 
 namespace dlaunch::app {
 
-/// The process's exit code. The hosts of `ways` are the plan's, or none is open yet. `before_start` is called when
-/// every host is ready, before the first rank starts.
-/// The plan grows by what ranks spawn.
-int run_job(const cli::Options& options, plan::Plan& plan, HostSession& session,
-            const std::function<void()>& before_start);
+/// The process's exit code, or why there is no job. The hosts of `ways` are the plan's, or none is open yet.
+/// `before_start` is called when every host is ready, before the first rank starts. The plan grows by what ranks spawn.
+Result<int> run_job(const cli::Options& options, plan::Plan& plan, HostSession& session,
+                    const std::function<void()>& before_start);
 
 }  // namespace dlaunch::app

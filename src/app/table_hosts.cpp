@@ -5,10 +5,10 @@
 #include "allocate/name_resolver.h"
 #include "app/query_hosts.h"
 #include "app/run_commands.h"
-#include "app/say.h"
 #include "base/text.h"
 #include "ranktable/address.h"
 #include "ranktable/server_id.h"
+#include "report/log.h"
 #include "report/lost_hosts.h"
 
 namespace dlaunch::app {
@@ -40,9 +40,9 @@ class Troubles {
     }
   }
   /// The first; those before it in importance are said.
-  std::optional<Error> take(output::StandardStreams& streams) {
+  std::optional<Error> take(spdlog::logger& log) {
     for (auto& [hosts, error] : found_) error.where = fold_names(hosts);
-    for (size_t i = 1; i < found_.size(); ++i) complain(streams, found_[i].second);
+    for (size_t i = 1; i < found_.size(); ++i) report::complain(log, found_[i].second);
     return found_.empty() ? std::nullopt : std::optional(found_.front().second);
   }
 
@@ -94,8 +94,8 @@ std::optional<Error> add_server_id(const plan::Host& host, const wire::HostInfo&
   return std::nullopt;
 }
 
-Error lost(output::StandardStreams& streams, const std::vector<job::LostHost>& hosts, Duration elapsed) {
-  say(streams, report::lost_hosts_text(hosts, false, elapsed));
+Error lost(spdlog::logger& log, const std::vector<job::LostHost>& hosts, Duration elapsed) {
+  log.error(report::lost_hosts_text(hosts, false, elapsed));
   return {.where = "rank table",
           .what = "it needs every host",
           .why = "",
@@ -117,7 +117,7 @@ Result<std::vector<HostFacts>> ask_table_hosts(HostSession& session, const Table
   for (size_t i = 0; i < question.hosts.size(); ++i) {
     if (const auto& loss = surveyed.hosts[i].loss) gone.push_back({question.hosts[i].name, loss->why, loss->hint});
   }
-  if (!gone.empty()) return fail(lost(session.streams(), gone, Clock::now() - start));
+  if (!gone.empty()) return fail(lost(session.log(), gone, Clock::now() - start));
   allocate::NameResolver names(session.waiter());
   const auto ask_name = [&](size_t host) {
     if (host < question.hosts.size() && !ranktable::parse_address(question.hosts[host].name)) {
@@ -139,7 +139,7 @@ Result<std::vector<HostFacts>> ask_table_hosts(HostSession& session, const Table
                                        question.hosts.size() == 1, names, facts);
     if (unnamed && question.root_info.empty()) troubles.add(host.name, *unnamed);
   }
-  if (auto error = troubles.take(session.streams())) return fail(*std::move(error));
+  if (auto error = troubles.take(session.log())) return fail(*std::move(error));
   return hosts;
 }
 

@@ -1,6 +1,7 @@
 #include "launcher/hosts.h"
 
 #include <poll.h>
+#include <spdlog/logger.h>
 
 #include <algorithm>
 #include <asio/post.hpp>
@@ -38,12 +39,12 @@ struct Hosts::Slot {
 };
 
 Hosts::Hosts(asio::io_context& io, transport::Transport& transport, std::string job_id,
-             const LauncherSettings& settings, Log log)
+             const LauncherSettings& settings, spdlog::logger& log)
     : io_(io),
       transport_(transport),
       job_id_(std::move(job_id)),
       settings_(settings),
-      log_(std::move(log)),
+      log_(log),
       jitter_(std::random_device{}()) {}
 
 Hosts::~Hosts() = default;
@@ -100,9 +101,7 @@ void Hosts::open_one(Slot& slot) {
       HostLink::Handlers{
           [this, &slot](wire::Message&& m, std::deque<sys::Fd>& fds) { received(slot, std::move(m), fds); },
           [this, &slot](const HostFailure& loss) { failed(slot, loss); },
-          [this, &slot](const std::string& text) {
-            if (log_) log_(1, slot.host.name + ": " + text);
-          }});
+          [this, &slot](const std::string& text) { log_.info("{}: {}", slot.host.name, text); }});
   set_up(*slot.link);
 }
 
@@ -150,7 +149,7 @@ void Hosts::greeted(Slot& slot, const wire::Hello& hello) {
                              std::to_string(wire::kVersion),
                          "remove agent= or --agent-path, so that this dlaunch brings its own"});
   }
-  if (log_) log_(1, slot.host.name + ": agent is up, pid " + std::to_string(hello.pid) + " on " + hello.host);
+  log_.info("{}: agent is up, pid {} on {}", slot.host.name, hello.pid, hello.host);
   slot.hello = hello;
   opening_ended(slot, State::ready);
   if (++ready_ == slots_.size()) tell_twins();
@@ -163,8 +162,8 @@ void Hosts::tell_twins() {
     if (!slot->hello.identity.empty()) names[slot->hello.identity].push_back(slot->host.name);
   }
   for (const auto& [identity, of_one] : names) {
-    if (of_one.size() == 1 || !handlers_.note || !told_twins_.insert(identity).second) continue;
-    handlers_.note(fold_names(of_one) + " are names of one host; each gets ranks");
+    if (of_one.size() == 1 || !handlers_.tells_twins || !told_twins_.insert(identity).second) continue;
+    log_.warn("{} are names of one host; each gets ranks", fold_names(of_one));
   }
 }
 
@@ -177,7 +176,7 @@ void Hosts::failed(Slot& slot, const HostFailure& loss) {
     opening_ended(slot, State::lost);
     return handlers_.lost(slot.number, slot.loss);
   }
-  if (log_) log_(1, slot.host.name + ": " + loss.why + "; trying again in " + std::to_string(pause->count()) + " ms");
+  log_.info("{}: {}; trying again in {} ms", slot.host.name, loss.why, pause->count());
   opening_ended(slot, State::pausing);
   slot.again.expires_after(*pause);
   slot.again.async_wait([this, &slot](asio::error_code error) {

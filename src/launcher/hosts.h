@@ -1,6 +1,9 @@
 // The links to all hosts of a job: opens so many at a time, tries again where that may help, and says who is ready and
-// who is lost. Hosts are numbered as they were given to open(). Owned by `main`; loop and transport must outlive it.
+// who is lost. Hosts are numbered as they were given to open(). Owned by `main`; loop, transport and log must outlive
+// it.
 #pragma once
+
+#include <spdlog/fwd.h>
 
 #include <asio/io_context.hpp>
 #include <asio/steady_timer.hpp>
@@ -29,12 +32,11 @@ class Hosts {
     /// For good. Not called for a host that was dropped.
     std::function<void(int host, const HostFailure& loss)> lost;
     std::function<void(int host, wire::Message&& message, std::deque<sys::Fd>& fds)> message;
-    /// What a person should know, whatever the verbosity. May be empty.
-    std::function<void(const std::string& text)> note;
+    bool tells_twins = false;  ///< note hosts that are one under several names
   };
 
   Hosts(asio::io_context& io, transport::Transport& transport, std::string job_id, const LauncherSettings& settings,
-        Log log);
+        spdlog::logger& log);
   ~Hosts();
 
   /// What is ready or lost already is told to new handlers at once.
@@ -83,7 +85,7 @@ class Hosts {
   transport::Transport& transport_;
   const std::string job_id_;
   const LauncherSettings& settings_;
-  const Log log_;
+  spdlog::logger& log_;
   Handlers handlers_;
   std::vector<std::unique_ptr<Slot>> slots_;
   std::deque<Slot*> queue_;

@@ -1,5 +1,6 @@
 #include "launcher/launcher.h"
 
+#include <spdlog/logger.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -34,6 +35,12 @@ constexpr std::chrono::seconds kLastWait{1};  // for the last lines, once a read
 constexpr int kMostLogs = 1000;               // of a host, whatever it says
 constexpr int kExitSigpipe = 128 + SIGPIPE;   // as any filter whose reader went away
 
+/// Of what an agent says: its last word before it gives up stands in the loss of its host, too.
+spdlog::level::level_enum level_of(const wire::Log& said) {
+  if (said.level == wire::Log::kWarning) return spdlog::level::warn;
+  return said.level > wire::Log::kWarning ? spdlog::level::info : spdlog::level::debug;
+}
+
 }  // namespace
 
 class Launcher::Impl {
@@ -60,8 +67,8 @@ class Launcher::Impl {
                  parts_.pmix_program,
                  {[this](int host, const std::string& why) { host_broken(host, why); },
                   [this](int host, const HostFailure& loss) { host_lost(host, loss); },
-                  [this](const job::Event& event) { happened(event); }, [this](const std::string& text) { note(text); },
-                  [this](int level, const std::string& text) { log(level, text); }}),
+                  [this](const job::Event& event) { happened(event); }},
+                 parts_.log),
         sweeps_(io, parts_.hosts, parts_.settings, [this](const job::HostSwept& swept) { happened(swept); }) {}
 
   job::Outcome run() {
@@ -100,14 +107,16 @@ class Launcher::Impl {
 
   // ---- hosts ----
   void meet_hosts() {
-    parts_.hosts.listen(
-        {[this](int host, const wire::Hello&) {
-           if (parts_.settings.output.pty) send_window_size([&](auto m) { parts_.hosts.send(host, m); });
-           preparation_.needed(host) ? preparation_.begin(host) : host_ready(host);
-         },
-         [this](int host, const HostFailure& loss) { host_lost(host, loss); },
-         [this](int host, wire::Message&& m, std::deque<sys::Fd>& fds) { received(host, std::move(m), fds); },
-         parts_.note});
+    parts_.hosts.listen({.ready =
+                             [this](int host, const wire::Hello&) {
+                               if (parts_.settings.output.pty)
+                                 send_window_size([&](auto m) { parts_.hosts.send(host, m); });
+                               preparation_.needed(host) ? preparation_.begin(host) : host_ready(host);
+                             },
+                         .lost = [this](int host, const HostFailure& loss) { host_lost(host, loss); },
+                         .message = [this](int host, wire::Message&& m,
+                                           std::deque<sys::Fd>& fds) { received(host, std::move(m), fds); },
+                         .tells_twins = true});
     if (!parts_.hosts.empty()) return;
     std::vector<plan::Host> hosts;
     for (const plan::PlannedHost& planned : parts_.plan.hosts) hosts.push_back(planned.host);
@@ -163,10 +172,10 @@ class Launcher::Impl {
     } else {
       opened_in_frames(host, rank);
     }
-    if (sidecar_.is(rank)) return log(2, sidecar_.started(started.pid));
+    if (sidecar_.is(rank)) return log().debug(sidecar_.started(started.pid));
     happened(job::RankStarted{rank, static_cast<int>(started.pid), started.time_ns, folded_cpus(started)});
     if (takes_stdin(parts_.settings.stdin_target, parts_.plan, rank)) stdin_.add(rank);
-    log(2, name(rank) + " started, pid " + std::to_string(started.pid));
+    log().debug("{} started, pid {}", name(rank), started.pid);
     if (rank >= ranks_at_start()) return;
     if (++started_ == ranks_at_start() && parts_.all_started) parts_.all_started(job_.outcome());
   }
@@ -193,8 +202,8 @@ class Launcher::Impl {
     const job::SidecarEnded ended = sidecar_.ended(status);
     const bool alone = job_.phase() == job::Phase::running;  // and still, if no rank runs any more
     happened(ended);
-    log(2, ended.detail);
-    if (!status.ok() && alone && job_.phase() == job::Phase::running) note(ended.detail);
+    log().debug(ended.detail);
+    if (!status.ok() && alone && job_.phase() == job::Phase::running) log().warn(ended.detail);
     if (sidecar_.gone()) happened(job::SidecarGone{});
   }
 
@@ -242,7 +251,7 @@ class Launcher::Impl {
       sidecar_ended(status);
       return streams_.rank_ended(rank);
     }
-    log(2, name(rank) + " " + status.describe());
+    log().debug("{} {}", name(rank), status.describe());
     takes_no_stdin(rank);
     streams_.rank_ended(rank);
     wire_up_.rank_ended(rank);
@@ -257,16 +266,14 @@ class Launcher::Impl {
   void on(int, wire::StdinClosed& closed, std::deque<sys::Fd>&) { takes_no_stdin(static_cast<int>(closed.rank)); }
   void on(int, wire::MpiAbort& aborted, std::deque<sys::Fd>&) {
     const int rank = static_cast<int>(aborted.rank);
-    log(2, name(rank) + " called MPI_Abort with code " + std::to_string(aborted.code));
+    log().debug("{} called MPI_Abort with code {}", name(rank), aborted.code);
     happened(job::RankAborted{rank, static_cast<int>(aborted.code & 0xff), aborted.time_ns});
   }
   void on(int host, wire::Log& said, std::deque<sys::Fd>&) {
     const int times = ++logs_[host];
     if (times > kMostLogs) return;
-    if (times == kMostLogs) return note(host_name(host) + " says more, which is not shown");
-    const std::string text = host_name(host) + ": " + said.text;
-    if (said.level == wire::Log::kWarning && parts_.note) return parts_.note(text);
-    log(said.level >= wire::Log::kWarning ? 1 : 2, text);
+    if (times == kMostLogs) return log().warn("{} says more, which is not shown", host_name(host));
+    log().log(level_of(said), "{}: {}", host_name(host), said.text);
   }
   void on(int host, wire::StageCredit& credit, std::deque<sys::Fd>&) {
     if (!preparation_.granted(host, credit)) host_broken(host, "its agent grants more files than it has taken");
@@ -384,7 +391,7 @@ class Launcher::Impl {
       sys::reap_all();
       return;
     }
-    log(1, "got " + signal_name(signal));
+    log().info("got {}", signal_name(signal));
     if (signal == SIGWINCH) {
       if (parts_.settings.output.pty) send_window_size([&](auto size) { parts_.hosts.send_to_all(size); });
       return;
@@ -398,13 +405,7 @@ class Launcher::Impl {
 
   std::string name(int rank) const { return "rank " + parts_.plan.worlds.name(rank); }
 
-  void note(const std::string& text) const {
-    if (!text.empty() && parts_.note) parts_.note(text);
-  }
-
-  void log(int level, const std::string& text) const {
-    if (parts_.log) parts_.log(level, text);
-  }
+  spdlog::logger& log() const { return parts_.log; }
 
   asio::io_context& io_;
   Parts parts_;

@@ -25,11 +25,9 @@ class Launcher {
     const job::Policy& policy;
     output::Output& output;
     Hosts& hosts;  ///< numbered as in the plan, or none yet: then the plan's are opened
-    Log log;
+    spdlog::logger& log;
     /// Output that cannot be written, where that does not end the job. May be empty.
     std::function<void(const Error&)> output_lost;
-    /// What a person should know, whatever the verbosity. May be empty.
-    std::function<void(const std::string&)> note;
     /// Called when the job's progress may have changed, and every kProgressTick while it lasts. May be empty.
     std::function<void(const job::Progress&)> progress;
     /// Every rank of the job as it was started has: the records hold pids and, when asked for, the CPUs. May be empty.

@@ -29,7 +29,4 @@ struct LauncherSettings {
   int hosts_at_once = 64;  ///< being reached; sshd, name servers and our own file descriptors have limits
 };
 
-/// -v (level 1) and -vv (level 2). Never gets values of variables.
-using Log = std::function<void(int level, const std::string& text)>;
-
 }  // namespace dlaunch::launcher

@@ -1,5 +1,7 @@
 #include "launcher/wire_up.h"
 
+#include <spdlog/logger.h>
+
 #include <utility>
 #include <variant>
 
@@ -14,13 +16,14 @@ std::string reason(const Error& error) { return error.what + (error.why.empty() 
 
 }  // namespace
 
-WireUp::WireUp(const Spawner::Parts& parts, Hosts& hosts, std::string program, Handlers handlers)
+WireUp::WireUp(const Spawner::Parts& parts, Hosts& hosts, std::string program, Handlers handlers, spdlog::logger& log)
     : plan_(parts.plan),
       settings_(parts.settings),
       facts_(parts.facts),
       job_(parts.job),
       hosts_(hosts),
       handlers_(std::move(handlers)),
+      log_(log),
       mpi_(parts.plan, hosts),
       pmix_(parts.plan, hosts, std::move(program)),
       growth_(parts, mpi_),
@@ -53,13 +56,13 @@ void WireUp::on(int host, wire::SpawnAsk& ask) {
   auto grown = growth_.planned(*request);
   if (!grown) return refuse(host, ask, reason(grown.error()));
   if (reserve_.wait_for_hosts(*grown, host, ask)) {
-    return handlers_.log(1, "rank " + plan_.worlds.name(request->asker) + " spawns, and waits for hosts");
+    return log_.info("rank {} spawns, and waits for hosts", plan_.worlds.name(request->asker));
   }
   const auto added = growth_.take(*std::move(grown), request->asker, std::move(ask.pairs));
   if (!added) return refuse(host, ask, reason(added.error()));
   const int world = plan_.worlds.last();
-  handlers_.log(2, "rank " + plan_.worlds.name(request->asker) + " spawned " +
-                       std::to_string(added->host_of_rank.size()) + " ranks, world " + std::to_string(world));
+  log_.debug("rank {} spawned {} ranks, world {}", plan_.worlds.name(request->asker), added->host_of_rank.size(),
+             world);
   pmix_.grow(request->asker);
   handlers_.happened(*added);
   answer(host, ask, world);
@@ -77,9 +80,9 @@ void WireUp::refuse(int host, const wire::SpawnAsk& ask, const std::string& why)
   const std::string text = "rank " + plan_.worlds.name(static_cast<int>(ask.rank)) + " could not spawn: " + why;
   ++refused_spawns_;
   if (refused_spawns_ > kToldRefusals) {
-    handlers_.log(2, text);
+    log_.debug(text);
   } else {
-    handlers_.note(text + (refused_spawns_ == kToldRefusals ? " (no more of these are told)" : ""));
+    log_.warn("{}{}", text, refused_spawns_ == kToldRefusals ? " (no more of these are told)" : "");
   }
   answer(host, ask, 0);
 }
@@ -92,7 +95,7 @@ void WireUp::host_lost(int host, const HostFailure& loss) {
   pmix_.host_lost(host);
   const plan::PlannedHost& lost = plan_.host(host);
   const std::string why = lost.host.name + ": " + loss.why + (loss.hint.empty() ? "" : "; " + loss.hint);
-  if (lost.ranks.empty()) handlers_.log(1, why);
+  if (lost.ranks.empty()) log_.info(why);
   for (const SpareHosts::Waiting& waiting : reserve_.lost(host)) {
     has_ended(waiting.ask) ? answer(waiting.host, waiting.ask, 0) : refuse(waiting.host, waiting.ask, why);
   }
@@ -120,8 +123,9 @@ void WireUp::rank_ended(int rank) {
 }
 
 void WireUp::complain() {
-  handlers_.note(mpi_.complaint());
-  handlers_.note(pmix_.complaint());
+  for (const std::string& text : {mpi_.complaint(), pmix_.complaint()}) {
+    if (!text.empty()) log_.warn(text);
+  }
 }
 
 }  // namespace dlaunch::launcher

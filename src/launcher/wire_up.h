@@ -2,6 +2,8 @@
 // and more ranks (growth.h, reserve.h). Owned by the launcher; all that is given must outlive it.
 #pragma once
 
+#include <spdlog/fwd.h>
+
 #include <functional>
 #include <string>
 #include <vector>
@@ -21,11 +23,9 @@ class WireUp {
     std::function<void(int host, const std::string& why)> broken;  ///< its agent breaks the rules of the wire
     std::function<void(int host, const HostFailure&)> lost;
     std::function<void(const job::Event&)> happened;
-    std::function<void(const std::string&)> note;  ///< a person should know; empty: nothing
-    std::function<void(int level, const std::string&)> log;
   };
   /// `program`: where dlaunch-pmix is on this machine; empty: there is none.
-  WireUp(const Spawner::Parts& parts, Hosts& hosts, std::string program, Handlers handlers);
+  WireUp(const Spawner::Parts& parts, Hosts& hosts, std::string program, Handlers handlers, spdlog::logger& log);
 
   void on(int host, wire::FenceIn& fence);
   void on(int host, wire::NameAsk& ask);
@@ -61,6 +61,7 @@ class WireUp {
   const job::Job& job_;
   Hosts& hosts_;
   Handlers handlers_;
+  spdlog::logger& log_;
   PmiCoordinator mpi_;
   PmixCoordinator pmix_;
   Spawner growth_;

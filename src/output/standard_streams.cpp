@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "base/printable.h"
@@ -26,6 +28,12 @@ std::string counted(std::size_t number, std::string_view one, std::string_view s
 
 StandardStreams::StandardStreams(Fds fds) : fds_(fds), out_(FdWriter::borrowed(fds.out)) {
   if (!same_file(fds.out, fds.err)) err_.emplace(FdWriter::borrowed(fds.err));
+}
+
+Result<int> StandardStreams::print(std::string_view text, int exit_code) {
+  out_.write(text);
+  if (out_.error() == 0 || out_.error() == EPIPE) return exit_code;
+  return fail({"stdout", "cannot write", std::strerror(out_.error()), "", kExitOutput});
 }
 
 void StandardStreams::say(Importance importance, std::string_view lines) {

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "output/fd_writer.h"
 #include "output/settings.h"
 
@@ -39,6 +40,9 @@ class StandardStreams {
 
   bool owns(const FdWriter& writer) const { return &writer == &out_ || (err_ && &writer == &*err_); }
 
+  /// On stdout, text that was asked for. The exit code that was given, or why the text could not be written: a full
+  /// disk is an error, a reader that has seen enough is not.
+  Result<int> print(std::string_view text, int exit_code = 0);
   /// Whole lines on stderr, behind an unfinished one of a rank if need be. They are made printable here, whatever they
   /// hold; message() (base/printable.h) makes lines of a text. Needed ones are tried even where writing has failed.
   void say(Importance importance, std::string_view lines);

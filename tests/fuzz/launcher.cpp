@@ -6,6 +6,7 @@
 // byte for its host, one for its type, and its fields.
 #include <fcntl.h>
 #include <sanitizer/allocator_interface.h>
+#include <spdlog/logger.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -143,8 +144,9 @@ class Run {
     auto output = output::Output::open(settings.output, launcher::rank_facts(plan), streams);
     require(output.has_value());
     Agents agents(plan);
-    launcher::Hosts links(io_, agents, plan.job_id, settings, {});
-    launcher::Launcher launcher(io_, {plan, settings, policy, **output, links, {}, {}, {}, {}, {}});
+    spdlog::logger log("silent");
+    launcher::Hosts links(io_, agents, plan.job_id, settings, log);
+    launcher::Launcher launcher(io_, {plan, settings, policy, **output, links, log, {}, {}, {}});
     next(agents, 0);
     (void)launcher.run();
   }

@@ -57,7 +57,8 @@ class SurveyTest : public testing::Test {
   asio::io_context io{1};
   FakeHosts hosts;
   LauncherSettings settings;
-  Hosts links{io, hosts, "job", settings, {}};
+  spdlog::logger log{"silent"};
+  Hosts links{io, hosts, "job", settings, log};
 };
 
 TEST_F(SurveyTest, EachHostTellsItsOwn) {
@@ -213,7 +214,7 @@ TEST_F(SurveyTest, TheLauncherTakesOverTheLinks) {
   const auto output = output::Output::open({}, rank_facts(plan), streams);
   ASSERT_TRUE(output);
   const job::Policy policy;
-  Launcher launcher(io, {plan, settings, policy, **output, links, {}, {}, {}, {}, {}});
+  Launcher launcher(io, {plan, settings, policy, **output, links, log, {}, {}, {}});
   EXPECT_EQ(launcher.run().exit_code, 0);
 }
 

@@ -2,7 +2,8 @@
 #include "launcher/hosts.h"
 
 #include <gmock/gmock.h>
-
+#include <spdlog/details/null_mutex.h>
+#include <spdlog/sinks/base_sink.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -109,6 +110,16 @@ class Doors : public transport::Transport {
   std::vector<sys::Fd> kept_;
 };
 
+struct Notes : spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+  std::vector<std::string> texts;
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& said) override {
+    if (said.level == spdlog::level::warn) texts.emplace_back(said.payload.data(), said.payload.size());
+  }
+  void flush_() override {}
+};
+
 class Reaching : public testing::Test {
  protected:
   Reaching() { std::signal(SIGPIPE, SIG_IGN); }
@@ -119,8 +130,7 @@ class Reaching : public testing::Test {
                      answered(lost, host);
                      reasons.push_back(loss.why);
                    },
-                   [](int, wire::Message&&, std::deque<sys::Fd>&) {},
-                   [this](const std::string& note) { notes.push_back(note); }});
+                   [](int, wire::Message&&, std::deque<sys::Fd>&) {}, true});
     std::vector<plan::Host> hosts(names.size());
     for (size_t i = 0; i < names.size(); ++i) hosts[i].name = names[i];
     expected_ = names.size();
@@ -132,7 +142,8 @@ class Reaching : public testing::Test {
   Doors doors;
   LauncherSettings settings;
   std::vector<int> ready, lost;
-  std::vector<std::string> reasons, notes;
+  std::vector<std::string> reasons;
+  const std::shared_ptr<Notes> notes = std::make_shared<Notes>();
 
  private:
   void answered(std::vector<int>& where, int host) {
@@ -142,7 +153,8 @@ class Reaching : public testing::Test {
   }
 
   asio::io_context io_{1};
-  Hosts hosts_{io_, doors, "job", settings, {}};
+  spdlog::logger log_{"notes", notes};
+  Hosts hosts_{io_, doors, "job", settings, log_};
   size_t expected_ = 0;
 };
 
@@ -191,7 +203,7 @@ TEST_F(Reaching, OnlySoManyAtATime) {
 TEST_F(Reaching, TwoNamesOfOneHostAreNoticed) {
   doors.identities = {{"a", "x"}, {"b", "y"}, {"c", "x"}};
   open({"a", "b", "c"});
-  EXPECT_THAT(notes, ElementsAre("a,c are names of one host; each gets ranks"));
+  EXPECT_THAT(notes->texts, ElementsAre("a,c are names of one host; each gets ranks"));
 }
 
 TEST_F(Reaching, AnAgentThatArrivesSlowlyIsWaitedFor) {

@@ -218,8 +218,8 @@ job::Outcome Stage::run(std::vector<std::string> argv, int ranks, const std::fun
     hung = true;
     io_.stop();
   });
-  Hosts links(io_, hosts, plan.job_id, settings, {});
-  Launcher launcher(io_, {plan, settings, policy, **output, links, {}, {}, {}, {}, {}});
+  Hosts links(io_, hosts, plan.job_id, settings, log);
+  Launcher launcher(io_, {plan, settings, policy, **output, links, log, {}, {}, {}});
   const job::Outcome outcome = launcher.run();
   EXPECT_FALSE(hung) << "the job did not end";
   if (!hung) hosts.close();  // as a real run does: while the launcher is still there

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <spdlog/logger.h>
 
 #include <asio/steady_timer.hpp>
 #include <atomic>
@@ -109,6 +110,7 @@ class Stage : public testing::Test {
   job::Policy policy;
   Console out, err;
   bool read_at_once = true;
+  spdlog::logger log{"silent"};
 
  private:
   asio::io_context io_{1};

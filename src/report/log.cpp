@@ -1,0 +1,89 @@
+#include "report/log.h"
+
+#include <spdlog/details/null_mutex.h>
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/base_sink.h>
+
+#include "base/printable.h"
+
+namespace dlaunch::report {
+namespace {
+
+namespace level = spdlog::level;
+using Importance = output::StandardStreams::Importance;
+
+/// The lines of a message; none of a note that is not wanted.
+class LineFormatter : public spdlog::formatter {
+ public:
+  struct Wanted {
+    bool notes = true;
+    bool time = false;
+  };
+  explicit LineFormatter(Wanted wanted) : wanted_(wanted) {
+    if (wanted.time) {
+      time_ = std::make_unique<spdlog::pattern_formatter>("%H:%M:%S.%e ", spdlog::pattern_time_type::local, "");
+    }
+  }
+
+  void format(const spdlog::details::log_msg& said, spdlog::memory_buf_t& lines) override {
+    const std::string_view text(said.payload.data(), said.payload.size());
+    if (said.level >= level::err) {
+      lines.append(text);
+    } else if (said.level < level::warn) {
+      spdlog::memory_buf_t time;
+      if (time_) time_->format(said, time);
+      lines.append(message({time.data(), time.size()}, text));
+    } else if (wanted_.notes) {
+      lines.append(message("note: ", text));
+    }
+  }
+  std::unique_ptr<spdlog::formatter> clone() const override { return std::make_unique<LineFormatter>(wanted_); }
+
+ private:
+  const Wanted wanted_;
+  std::unique_ptr<spdlog::formatter> time_;
+};
+
+class StderrSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+ public:
+  explicit StderrSink(output::StandardStreams& streams)
+      : base_sink(std::make_unique<LineFormatter>(LineFormatter::Wanted{})), streams_(streams) {}
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& said) override {
+    spdlog::memory_buf_t lines;
+    formatter_->format(said, lines);
+    const Importance importance = said.level >= level::err    ? Importance::needed
+                                  : said.level == level::warn ? Importance::note
+                                                              : Importance::verbose;
+    streams_.say(importance, {lines.data(), lines.size()});
+  }
+  void flush_() override {}
+
+  output::StandardStreams& streams_;
+};
+
+}  // namespace
+
+std::shared_ptr<spdlog::logger> make_log(output::StandardStreams& streams) {
+  auto log = std::make_shared<spdlog::logger>("dlaunch", std::make_shared<StderrSink>(streams));
+  log->set_level(level::warn);
+  log->set_error_handler([](const std::string&) { throw; });  // it is called where one is caught
+  return log;
+}
+
+void set_verbosity(spdlog::logger& log, int verbosity, bool quiet) {
+  log.set_level(verbosity == 0 ? level::warn : verbosity == 1 ? level::info : level::debug);
+  log.set_formatter(std::make_unique<LineFormatter>(LineFormatter::Wanted{.notes = !quiet, .time = verbosity > 1}));
+}
+
+int complain(spdlog::logger& log, const Error& error) {
+  log.error(to_text(error));
+  return error.exit_code;
+}
+
+void tell_notes(spdlog::logger& log, const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) log.warn(note);
+}
+
+}  // namespace dlaunch::report
