@@ -68,7 +68,7 @@ class PmiService {
   bool probe_ = false;
   std::deque<World> worlds_;  // by their first ranks; addresses stay
   std::map<std::uint32_t, std::unique_ptr<Connection>> connections_;
-  std::array<char, 16u << 10> scratch_{};
+  std::array<char, 16u << 10> scratch_;
 };
 
 }  // namespace dlaunch::agent

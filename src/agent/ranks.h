@@ -97,7 +97,7 @@ class Ranks {
   std::vector<std::string> file_variables_;                // NAME=path, for programs that do not have NAME
   std::optional<JobDirectory::Failure> not_kept_;          // then no rank starts
   std::optional<long> oom_kills_;
-  std::array<char, wire::kMaxOutput> scratch_{};
+  std::array<char, wire::kMaxOutput> scratch_;  // pages that no rank fills are never touched, nor copied by a fork
   std::map<std::uint32_t, Program> programs_;
   std::map<std::uint32_t, Rank> ranks_;
   std::map<pid_t, std::uint32_t> rank_of_;

@@ -95,6 +95,11 @@ void limit_slots(plan::Allocation& allocation, int most) {
 
 }  // namespace
 
+bool names_no_host(const HostRequest& request, const std::vector<std::string>& environment) {
+  const bool named = !request.list.empty() || !request.hostfile.empty() || !request.default_hostfile.empty();
+  return !named && (request.ignore_resource_manager || !has_resource_manager(environment));
+}
+
 Result<plan::Allocation> choose_allocation(const HostRequest& request, const std::vector<std::string>& environment,
                                            const ReadText& read_file) {
   auto allocation =

@@ -30,6 +30,9 @@ struct HostRequest {
   bool slots_are_limits = false;  ///< also those of this machine that nobody named
 };
 
+/// Whether this machine alone is meant, as far as can be told without a look at it.
+bool names_no_host(const HostRequest& request, const std::vector<std::string>& environment);
+
 /// Looks at this machine, and at the resource manager's variables when the user named no host. `read_file` reads
 /// PBS_NODEFILE.
 Result<plan::Allocation> choose_allocation(const HostRequest& request, const std::vector<std::string>& environment,

@@ -1,5 +1,7 @@
 #include "allocate/resource_manager.h"
 
+#include <algorithm>
+#include <array>
 #include <cctype>
 
 #include "allocate/host_name.h"
@@ -139,6 +141,11 @@ std::optional<std::string> filled(const Environment& environment, std::string_vi
 }
 
 }  // namespace
+
+bool has_resource_manager(const Environment& environment) {
+  return std::ranges::any_of(std::array{"SLURM_JOB_NODELIST", "SLURM_NODELIST", "PBS_NODEFILE", "LSB_MCPU_HOSTS"},
+                             [&](const char* name) { return filled(environment, name).has_value(); });
+}
 
 Result<std::optional<Entries>> read_resource_manager(const Environment& environment, const ReadText& read_file) {
   Result<Entries> entries;

@@ -18,6 +18,9 @@ namespace dlaunch::allocate {
 
 using ReadText = std::function<Result<std::string>(const std::string& path)>;
 
+/// Whether one has named hosts.
+bool has_resource_manager(const std::vector<std::string>& environment);
+
 /// nullopt where no resource manager is. What it says but cannot be understood is an Error, never a silent local run.
 Result<std::optional<std::vector<HostEntry>>> read_resource_manager(const std::vector<std::string>& environment,
                                                                     const ReadText& read_file);

@@ -45,6 +45,9 @@ class HostSession {
     return [this](const sys::Fd& fd, Time deadline) { wait_readable(fd, deadline); };
   }
 
+  /// The agent of this machine gets ready while it is found out what it shall do, if anything.
+  void start_here_early() { here_.start_early(); }
+
   /// Waits for what was started, each wait bounded. May be called twice.
   void close();
 

@@ -104,15 +104,20 @@ Result<int> show_or_run(const cli::Options& options, const plan::Allocation& all
   return run_job(options, job->plan, *session, [&job] { job->held.release(); });
 }
 
-bool starts_here_alone(const cli::Options& options, const plan::Allocation& allocation) {
-  const bool starts = options.verb == cli::Verb::run && !options.dry_run && !options.show_env;
-  return starts && allocation.hosts.size() == 1 && allocation.hosts.front().local;
+bool starts_ranks(const cli::Options& options) {
+  return options.verb == cli::Verb::run && !options.dry_run && !options.show_env;
 }
 
 Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::logger& log) {
   report::set_verbosity(log, options.verbosity, options.quiet);
   options.request.job_id = make_job_id();
   const auto remarks = TRY(follow_table_file(options));
+  if (options.verb != cli::Verb::check) options.staged = TRY(read_staged(options.stage));
+  std::optional<HostSession> session;  // none while no host is to be reached
+  if (starts_ranks(options) && allocate::names_no_host(options.hosts, options.request.environment)) {
+    session.emplace(options, streams, log);
+    session->start_here_early();
+  }
   auto allocation = TRY(allocate::choose_allocation(options.hosts, options.request.environment, read_text));
   allocation.notes.insert(allocation.notes.begin(), options.notes.begin(), options.notes.end());
   allocation.remarks = remarks;
@@ -121,15 +126,11 @@ Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::
     report::tell_notes(log, allocation.notes);
     return check_hosts(options, allocation, streams, log);
   }
-  auto staged = TRY(read_staged(options.stage));
-  options.staged = std::move(staged);
-  std::optional<HostSession> session;  // none while no host is to be reached
   if (plan::needs_slots(options.verb == cli::Verb::hosts ? plan::Request{} : options.request, allocation)) {
-    session.emplace(options, streams, log);
+    if (!session) session.emplace(options, streams, log);
     if (const auto failed = find_slots(*session, allocation, options.hosts)) return *failed;
-  } else if (starts_here_alone(options, allocation)) {
-    session.emplace(options, streams, log);
-    session->hosts().open(allocation.hosts);  // its agent starts while the job is planned
+  } else if (session) {
+    session->hosts().open(allocation.hosts);
   }
   if (options.verb != cli::Verb::hosts) return show_or_run(options, allocation, session, streams, log);
   return streams.print(options.format == cli::Format::json ? plan::to_json(allocation) : plan::to_table(allocation));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <asio/post.hpp>
 #include <map>
+#include <random>
 #include <utility>
 
 #include "base/nth.h"
@@ -40,12 +41,7 @@ struct Hosts::Slot {
 
 Hosts::Hosts(asio::io_context& io, transport::Transport& transport, std::string job_id,
              const LauncherSettings& settings, spdlog::logger& log)
-    : io_(io),
-      transport_(transport),
-      job_id_(std::move(job_id)),
-      settings_(settings),
-      log_(log),
-      jitter_(std::random_device{}()) {}
+    : io_(io), transport_(transport), job_id_(std::move(job_id)), settings_(settings), log_(log) {}
 
 Hosts::~Hosts() = default;
 
@@ -196,7 +192,8 @@ std::optional<milliseconds> Hosts::pause_before_next_try(const Slot& slot, const
     return std::nullopt;
   }
   std::uniform_int_distribution<milliseconds::rep> around(pause.count() / 2, pause.count() * 3 / 2);
-  return milliseconds(around(jitter_));
+  std::random_device chance;
+  return milliseconds(around(chance));
 }
 
 /// It may be the one that called us: it goes when this turn of the loop is over.

@@ -10,7 +10,6 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <random>
 #include <set>
 #include <string>
 #include <vector>
@@ -93,7 +92,6 @@ class Hosts {
   size_t ready_ = 0;
   std::set<std::string> told_twins_;
   std::vector<std::unique_ptr<HostLink>> retired_;
-  std::minstd_rand jitter_;
 };
 
 }  // namespace dlaunch::launcher

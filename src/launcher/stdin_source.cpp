@@ -92,11 +92,11 @@ void StdinSource::await_foreground() {
 void StdinSource::read() {
   if (in_background()) return await_foreground();
   if (readiness_.watchable() && !readable_now(fd_)) return wait();
-  std::string bytes(allowance(), '\0');
-  const ssize_t got = ::read(fd_, bytes.data(), bytes.size());
+  const auto buffer = std::make_unique_for_overwrite<char[]>(kReadSize);
+  const ssize_t got = ::read(fd_, buffer.get(), allowance());
   if (got < 0 && (errno == EINTR || errno == EAGAIN)) return wait();
   if (got <= 0) return finish();
-  bytes.resize(static_cast<size_t>(got));
+  const std::string bytes(buffer.get(), static_cast<size_t>(got));
   for (auto& [rank, credit] : credit_) {
     credit -= static_cast<std::uint32_t>(got);
     send_(rank, bytes, false);

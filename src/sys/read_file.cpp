@@ -1,6 +1,7 @@
 #include "sys/read_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,7 +16,9 @@ std::optional<std::string> read_file(const std::string& path, std::size_t limit)
 std::optional<std::string> read_file(const Fd& file, std::size_t limit) {
   if (!file) return std::nullopt;
   std::string text;
-  std::array<char, 4096> buffer{};
+  struct stat facts{};
+  if (::fstat(file.get(), &facts) == 0) text.reserve(std::min(limit, static_cast<std::size_t>(facts.st_size)));
+  std::array<char, 4096> buffer;
   while (text.size() < limit) {
     const ssize_t got = ::read(file.get(), buffer.data(), std::min(buffer.size(), limit - text.size()));
     if (got < 0) return std::nullopt;

@@ -2,7 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -13,6 +13,8 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <memory>
+#include <utility>
 
 #include "base/try.h"
 #include "sys/descendants.h"
@@ -59,21 +61,42 @@ Result<sys::Fd> agent_in_memory() {
   return file;
 }
 
+struct Start {
+  const char* path;
+  char* const* argv;
+  char* const* envp;
+  int stream;
+  const rlimit& open_files;
+  int error = 0;
+};
+
+/// In a process that borrows our memory and has all signals blocked, as the agent expects.
+int become_agent(void* borrowed) {
+  Start& start = *static_cast<Start*>(borrowed);
+  ::setrlimit(RLIMIT_NOFILE, &start.open_files);
+  if (::dup2(start.stream, 0) == 0 && ::dup2(start.stream, 1) == 1) ::execve(start.path, start.argv, start.envp);
+  start.error = errno;
+  ::_exit(1);
+}
+
+/// As posix_spawn, whose child asks the kernel for each of our signals, and cannot set a limit.
 int start_agent(const sys::Fd& file, const sys::Fd& stream, std::string mark, const rlimit& open_files, pid_t& pid) {
+  constexpr size_t kStack = 32u << 10;
   const std::string path = "/proc/self/fd/" + std::to_string(file.get());
   std::string name = kAgent;
   char* const argv[] = {name.data(), nullptr};
   char* const envp[] = {mark.data(), nullptr};  // ranks get theirs from the plan
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_adddup2(&actions, stream.get(), 0);
-  ::posix_spawn_file_actions_adddup2(&actions, stream.get(), 1);
-  rlimit ours{};
-  const bool lowered = ::getrlimit(RLIMIT_NOFILE, &ours) == 0 && ::setrlimit(RLIMIT_NOFILE, &open_files) == 0;
-  const int error = ::posix_spawn(&pid, path.c_str(), &actions, nullptr, argv, envp);
-  if (lowered) ::setrlimit(RLIMIT_NOFILE, &ours);
-  ::posix_spawn_file_actions_destroy(&actions);
-  return error;
+  Start start{path.c_str(), argv, envp, stream.get(), open_files};
+  const auto stack = std::make_unique_for_overwrite<char[]>(kStack);
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // a handler of ours must not run in the child
+  pid = ::clone(&become_agent, stack.get() + kStack, CLONE_VM | CLONE_VFORK | SIGCHLD, &start);
+  if (pid < 0) start.error = errno;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (pid > 0 && start.error != 0) ::waitpid(pid, nullptr, 0);
+  return start.error;
 }
 
 bool is_gone(int pid) { return ::waitpid(pid, nullptr, WNOHANG) != 0; }
@@ -94,7 +117,15 @@ Local::Local(const std::string& job_id, std::chrono::milliseconds grace, const r
       grace_(grace),
       open_files_(open_files) {}
 
+void Local::start_early() { early_ = start(); }
+
 Result<Connection> Local::open(const plan::Host& host) {
+  auto opened = early_ ? *std::exchange(early_, std::nullopt) : start();
+  if (!opened) opened.error().where = host.name;
+  return opened;
+}
+
+Result<Connection> Local::start() {
   sys::become_subreaper();
   auto [ours, theirs] = sys::make_socketpair();
   pid_t pid = 0;
@@ -105,13 +136,14 @@ Result<Connection> Local::open(const plan::Host& host) {
     error = start_agent(file, theirs, mark_, open_files_, pid);
   }
   if (error != 0) {
-    return fail({host.name, "cannot start the agent", std::strerror(error), "", kExitHostLost});
+    return fail({"", "cannot start the agent", std::strerror(error), "", kExitHostLost});
   }
   agents_.push_back({pid, sys::Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)))});
   return Connection{std::move(ours), true};
 }
 
 void Local::close() {
+  early_.reset();
   for (const Agent& agent : agents_) wait_gone(agent.pid, agent.handle);
   if (!agents_.empty() && !sys::reap_all()) sys::end_descendants_with(marks_, grace_);
   agents_.clear();

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ class Local : public Transport {
  public:
   /// `grace`: between TERM and KILL for what a killed agent left. `open_files`: the user's limit, for the ranks.
   Local(const std::string& job_id, std::chrono::milliseconds grace, const rlimit& open_files);
+  /// Starts the agent of the first open() now, so that it gets ready meanwhile; if there is none, close() ends it.
+  void start_early();
   Result<Connection> open(const plan::Host& host) override;
   void close() override;
 
@@ -26,11 +29,14 @@ class Local : public Transport {
     int pid;
     sys::Fd handle;  // a pidfd; none on a kernel before 5.3
   };
+  Result<Connection> start();
+
   const std::string mark_;                // in the environment of the agents, which a sweep for ranks must not find
   const std::vector<std::string> marks_;  // and that in every rank's
   const std::chrono::milliseconds grace_;
   const rlimit open_files_;
   std::vector<Agent> agents_;
+  std::optional<Result<Connection>> early_;
 };
 
 }  // namespace dlaunch::transport
