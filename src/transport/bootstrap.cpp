@@ -19,6 +19,8 @@ namespace {
 /// be found is damage: a disk that was full, a machine that lost its power. The POSIX checksum finds it within a
 /// millisecond; SHA-256 takes ten where the tool does not use the processor's help, and is for what arrives.
 ///
+/// $i seconds are the limit of each piece of the agent: a launcher whose host has lost its network leaves no shell
+/// there that waits for the rest. (Busybox's timeout leaves a process of its own for a second, so only GNU's is used.)
 /// Hosts that share a home may have equal $$. What other versions left goes after a month without use.
 constexpr std::string_view kScript = R"sh({
 say() { printf '\ndlaunch:%s %s\n' "$n" "$*"; }
@@ -52,7 +54,19 @@ placed() { made "$1" && c=$d/dlaunch && made "$c/$h" && a=$d/dlaunch-agent; }
 arrived() {
   t=$d/new.$n
   say need "$m"
-  (umask 077; head -c "$s" >"$t") 2>/dev/null || { rm -f "$t"; die "cannot write $t: is the disk full?"; }
+  case $(timeout --version 2>/dev/null) in *coreutils*) l="timeout $i" ;; *) l= ;; esac
+  (umask 077; while [ "$s" -gt 0 ]; do
+    [ "$s" -gt 65536 ] && x=65536 || x=$s
+    eval "$l head -c $x" || exit
+    s=$((s - x))
+  done >"$t") 2>/dev/null
+  x=$?
+  [ "$x" = 0 ] || rm -f "$t"
+  case $x in
+    0) ;;
+    124) die "the agent did not arrive: no 64 KiB of it within $i s" ;;
+    *) die "cannot write $t: is the disk full?" ;;
+  esac
   hashed <"$t" || { rm -f "$t"; die "the agent arrived damaged in $d: is the disk full, or sha256sum missing?"; }
   chmod 700 "$t"
   "$t" --probe </dev/null >/dev/null 2>&1 || { rm -f "$t"; die "cannot execute files in $d: is it mounted noexec, or is $m not the agent's machine?"; }
@@ -84,10 +98,11 @@ exec "$a"
 
 }  // namespace
 
-std::string bootstrap_script(const AgentImage& image, const std::string& nonce, const std::string& agent_path) {
-  return "n=" + nonce + " h=" + image.hash + " k=" + shell_quote(image.checksum) +
-         " s=" + std::to_string(image.bytes.size()) + " w=" + image.machine + " p=" + shell_quote(agent_path) + '\n' +
-         std::string(kScript);
+std::string bootstrap_script(const AgentImage& image, const std::string& nonce, const std::string& agent_path,
+                             std::chrono::seconds piece_limit) {
+  return "n=" + nonce + " i=" + std::to_string(piece_limit.count()) + " h=" + image.hash +
+         " k=" + shell_quote(image.checksum) + " s=" + std::to_string(image.bytes.size()) + " w=" + image.machine +
+         " p=" + shell_quote(agent_path) + '\n' + std::string(kScript);
 }
 
 Bootstrap::Next Bootstrap::feed(std::string_view bytes) {

@@ -9,6 +9,7 @@
 // Each side waits for the other, so a shell that reads ahead takes nothing that is not its own.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
 
@@ -31,8 +32,12 @@ struct AgentImage {
 /// The image in this launcher.
 AgentImage agent_image();
 
+/// How long the host waits for each 64 KiB of the agent, where it has GNU's timeout(1).
+inline constexpr std::chrono::seconds kPieceLimit{30};
+
 /// `nonce`: letters and digits that no noise holds. `agent_path`: an agent installed on the host; empty: the cache.
-std::string bootstrap_script(const AgentImage& image, const std::string& nonce, const std::string& agent_path);
+std::string bootstrap_script(const AgentImage& image, const std::string& nonce, const std::string& agent_path,
+                             std::chrono::seconds piece_limit = kPieceLimit);
 
 class Bootstrap {
  public:

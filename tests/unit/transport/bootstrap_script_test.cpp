@@ -34,7 +34,8 @@ class BootstrapScript : public testing::TestWithParam<Kind> {
     if (GetParam().tools.empty()) return;
     fs::create_directory(tools_);
     fs::create_symlink("/bin/sh", tools_ / "sh");
-    for (const char* tool : {"chmod", "cksum", "find", "head", "ls", "mkdir", "mv", "rm", "sha256sum", "uname"}) {
+    for (const char* tool :
+         {"chmod", "cksum", "find", "head", "ls", "mkdir", "mv", "rm", "sha256sum", "timeout", "uname"}) {
       fs::create_symlink(GetParam().tools, tools_ / tool);
     }
   }
@@ -239,6 +240,20 @@ TEST_P(BootstrapScript, ADamagedUploadIsRefusedAndLeavesNothing) {
   EXPECT_EQ(shell.until(b), Bootstrap::Next::failed);
   EXPECT_THAT(b.why(), HasSubstr("damaged"));
   EXPECT_TRUE(fs::is_empty(kept().parent_path()));
+}
+
+TEST(BootstrapUpload, OneThatStopsComingEndsTheShell) {
+  const Homes homes;
+  Login login;
+  login.home = homes.path;
+  const HostShell shell(login);
+  Bootstrap b("abc", "x86_64");
+  shell.write(bootstrap_script(fake_image(), "abc", "", std::chrono::seconds(1)));
+  ASSERT_EQ(shell.until(b), Bootstrap::Next::upload);
+  shell.write(fake_image().bytes.substr(1));
+  EXPECT_EQ(shell.until(b), Bootstrap::Next::failed);
+  EXPECT_THAT(b.why(), HasSubstr("no 64 KiB of it within 1 s"));
+  EXPECT_TRUE(fs::is_empty(homes.path / ".cache/dlaunch" / fake_image().hash));
 }
 
 TEST_P(BootstrapScript, AHomeThatIsAFileIsNamed) {
