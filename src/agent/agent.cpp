@@ -55,6 +55,7 @@ class Agent::Impl {
   int run() {
     link_.start({[this](wire::Message&& message, std::deque<sys::Fd>&) {
                    if (heartbeat_) heartbeat_->heard(Clock::now());
+                   if (!std::holds_alternative<wire::Spawn>(message)) ranks_.start_prepared();
                    std::visit([this](auto& m) { on(m); }, message);
                  },
                  [this](const std::string& why) { launcher_lost(why); }, [this] { ranks_.resume(); }});

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <asio/post.hpp>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -49,16 +50,23 @@ struct Program {
 
 /// One rank's way into its program.
 struct Start {
+  std::uint32_t rank = 0;
+  std::uint32_t local_rank = 0;
   const Program& program;
-  std::string path;
-  std::string directory;
-  std::vector<std::string> env;  // the rank's own
+  std::string path = {};
+  std::string directory = {};
+  std::vector<std::string> env = {};  // the rank's own
+  Stdio stdio = {};
+  sys::Fd mpi = {};
+  std::vector<unsigned long> affinity = {};
+  std::vector<char*> argv = {}, envp = {};
+  Launch launch = {};  // of what stands above
 };
 
 namespace {
 
 constexpr size_t kLongestReason = 64u << 10;  // why a rank did not start, with the name of its program
-constexpr int kStarts = 8;                    // reported together: so many may wait for their Started
+constexpr size_t kStarts = 4;                 // forked and reported together
 
 std::vector<char*> pointers(const std::vector<std::string>& first, const std::vector<std::string>& second) {
   std::vector<char*> list;
@@ -193,27 +201,40 @@ void Ranks::describe(wire::Program&& program) {
 }
 
 void Ranks::start(const wire::Spawn& spawn) {
-  if (ranks_.contains(spawn.rank)) return refuse(spawn.rank, EEXIST, "it was started already");
+  if (ranks_.contains(spawn.rank) ||
+      std::ranges::any_of(prepared_, [&](const auto& start) { return start->rank == spawn.rank; })) {
+    return refuse(spawn.rank, EEXIST, "it was started already");
+  }
   const auto program = programs_.find(spawn.app);
   if (program == programs_.end()) return refuse(spawn.rank, EINVAL, "its program was never described");
-  Start start{program->second, {}, spawn.dir.empty() ? program->second.asked.wdir : spawn.dir, own_environment(spawn)};
-  if (::access((start.directory + "/.").c_str(), X_OK) != 0) {  // "/.": of a file it says ENOTDIR
+  auto start = std::make_unique<Start>(Start{.rank = spawn.rank,
+                                             .local_rank = spawn.local_rank,
+                                             .program = program->second,
+                                             .directory = spawn.dir.empty() ? program->second.asked.wdir : spawn.dir,
+                                             .env = own_environment(spawn)});
+  if (::access((start->directory + "/.").c_str(), X_OK) != 0) {  // "/.": of a file it says ENOTDIR
     const int error = errno;
-    return refuse(spawn.rank, error, step_text(SpawnStep::directory, error, start));
+    return refuse(spawn.rank, error, step_text(SpawnStep::directory, error, *start));
   }
   if (not_kept_) return refuse(spawn.rank, not_kept_->error, not_kept_->what);
   auto path = spawn.dir.empty() ? program->second.path : path_in(program->second, spawn.dir);
   if (!path) return refuse(spawn.rank, path.error().error, path.error().what);
-  start.path = *std::move(path);
+  start->path = *std::move(path);
   const auto cpus = cpus_for(spawn);
   if (!cpus) return refuse(spawn.rank, 0, one_line(cpus.error()));
+  start->affinity = affinity_mask(*cpus);
   auto stdio = open_stdio(spawn, window_);
   if (!stdio) return refuse(spawn.rank, stdio.error().error, stdio.error().what);
+  start->stdio = *std::move(stdio);
   if (spawn.save_env) {
-    const int error = save_environment(spawn.dir, program->second.asked.env, start.env);
+    const int error = save_environment(spawn.dir, program->second.asked.env, start->env);
     if (error != 0) return refuse(spawn.rank, error, "cannot write " + spawn.dir + '/' + kEnvironmentFile);
   }
-  launch(spawn, start, *cpus, *stdio);
+  if (program->second.mpi && mpi_.in_world(spawn.rank)) {
+    start->mpi = mpi_.connect(spawn.rank, spawn.app);
+    if (!start->mpi) return refuse(spawn.rank, errno, "cannot make its MPI connection");
+  }
+  prepare(std::move(start));
 }
 
 /// What the user, or the plan, has chosen already stays.
@@ -262,45 +283,52 @@ void Ranks::granted(const wire::Credit& credit) {
   if (rank->second.readers[stream]) rank->second.readers[stream]->resume();
 }
 
-void Ranks::launch(const wire::Spawn& spawn, const Start& start, const std::vector<std::uint32_t>& cpus, Stdio& stdio) {
-  const std::vector<std::string> none;
-  const auto argv = pointers(start.program.asked.argv, none);
-  const auto envp = pointers(start.program.asked.env, start.env);
-  Launch launch;
-  launch.path = start.path.c_str();
-  launch.argv = argv.data();
-  launch.envp = envp.data();
-  launch.wdir = start.directory.c_str();
-  launch.in = stdio.child_in.get();
-  launch.out = stdio.child_out.get();
-  launch.err = stdio.child_err.get();
-  launch.terminal = stdio.terminal;
-  launch.open_files = open_files_;
-  const auto mask = affinity_mask(cpus);
-  launch.affinity = mask;
-  launch.wait = report_cpus_;
-  launch.cgroup = cgroup_.fd();
-  const bool has_mpi = start.program.mpi && mpi_.in_world(spawn.rank);
-  const sys::Fd mpi = has_mpi ? mpi_.connect(spawn.rank, spawn.app) : sys::Fd();
-  if (has_mpi && !mpi) return refuse(spawn.rank, errno, "cannot make its MPI connection");
-  launch.mpi = mpi.get();
-  const ProcessSpawner::Child child = fork_rank(launch);
-  if (child.pid < 0) return refuse(spawn.rank, child.error, step_text(SpawnStep::fork, child.error, start));
-  Rank& rank = ranks_[spawn.rank];
+void Ranks::prepare(std::unique_ptr<Start> start) {
+  start->argv = pointers(start->program.asked.argv, {});
+  start->envp = pointers(start->program.asked.env, start->env);
+  start->launch = {.path = start->path.c_str(),
+                   .argv = start->argv.data(),
+                   .envp = start->envp.data(),
+                   .wdir = start->directory.c_str(),
+                   .in = start->stdio.child_in.get(),
+                   .out = start->stdio.child_out.get(),
+                   .err = start->stdio.child_err.get(),
+                   .cgroup = cgroup_.fd(),
+                   .mpi = start->mpi.get(),
+                   .terminal = start->stdio.terminal,
+                   .affinity = start->affinity,
+                   .open_files = open_files_,
+                   .wait = report_cpus_};
+  prepared_.push_back(std::move(start));
+  if (prepared_.size() == kStarts) return start_prepared();
+  if (prepared_.size() == 1) asio::post(io_, [this] { start_prepared(); });
+}
+
+/// One fork right after the other: each page that we write between two is copied.
+void Ranks::start_prepared() {
+  const auto starts = std::exchange(prepared_, {});
+  if (starts.empty()) return;
+  std::array<ProcessSpawner::Child, kStarts> children;
+  {
+    const RankOomScore::Raised raised(oom_score_);
+    for (size_t i = 0; i < starts.size(); ++i) children[i] = spawner_.spawn(starts[i]->launch);
+  }
+  for (size_t i = 0; i < starts.size(); ++i) forked(*starts[i], children[i]);
+  link_.flush();
+}
+
+void Ranks::forked(Start& start, const ProcessSpawner::Child& child) {
+  if (child.pid < 0) return refuse(start.rank, child.error, step_text(SpawnStep::fork, child.error, start));
+  Rank& rank = ranks_[start.rank];
   rank.pid = child.pid;
-  rank.app = spawn.app;
+  rank.app = start.program.asked.app;
   rank.path = start.path;
   rank.directory = start.directory;
   rank.failure = child.slot;
-  rank.credit.fill(spawn.local_rank < local_ranks_ ? first_credit_ : std::min(first_credit_, wire::kLateCredit));
-  rank_of_.emplace(child.pid, spawn.rank);
-  if (!has_mpi) mpi_.ended(spawn.rank);  // it never comes to a fence
-  connect(spawn.rank, rank, stdio);
-}
-
-ProcessSpawner::Child Ranks::fork_rank(const Launch& launch) {
-  const RankOomScore::Raised raised(oom_score_);
-  return spawner_.spawn(launch);
+  rank.credit.fill(start.local_rank < local_ranks_ ? first_credit_ : std::min(first_credit_, wire::kLateCredit));
+  rank_of_.emplace(child.pid, start.rank);
+  if (!start.mpi) mpi_.ended(start.rank);  // it never comes to a fence
+  connect(start.rank, rank, start.stdio);
 }
 
 void Ranks::connect(std::uint32_t id, Rank& rank, Stdio& stdio) {
@@ -318,7 +346,6 @@ void Ranks::connect(std::uint32_t id, Rank& rank, Stdio& stdio) {
     ++stream;
   }
   link_.send(started, std::move(handed));
-  if (++unreported_ % kStarts == 0) link_.flush();
   stream = 1;
   for (sys::Fd* fd : {&stdio.out, &stdio.err}) {
     if (*fd) carry(id, rank, stream, std::move(*fd));
@@ -392,7 +419,8 @@ void Ranks::reaped(pid_t pid, int wait_status) {
   const bool in_mpi = (mpi_.ended(id) || in_pmix) && !told_to_end_;
   if (const auto failure = ProcessSpawner::failure(rank.failure)) {
     return refuse(id, failure->error,
-                  step_text(failure->step, failure->error, {programs_.at(rank.app), rank.path, rank.directory, {}}));
+                  step_text(failure->step, failure->error,
+                            {.program = programs_.at(rank.app), .path = rank.path, .directory = rank.directory}));
   }
   const bool killed = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
   const auto kills = killed ? oom_kills() : oom_kills_;
@@ -403,6 +431,7 @@ void Ranks::reaped(pid_t pid, int wait_status) {
 
 void Ranks::discard() {
   discarding_ = true;
+  prepared_.clear();
   resume();
 }
 

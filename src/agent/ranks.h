@@ -45,8 +45,10 @@ class Ranks {
   void keep(const wire::JobFile& file);
   void serve_mpi(const wire::MpiWorld& world);
   void describe(wire::Program&& program);
-  /// Answers NotStarted or Started.
+  /// Answers NotStarted or Started; at the latest when start_prepared() is called, which the loop does, too.
   void start(const wire::Spawn& spawn);
+  /// Before anything else is asked: ranks start a few at a time.
+  void start_prepared();
   /// False when that is more than the launcher was granted.
   bool input(const wire::Stdin& input);
   void granted(const wire::Credit& credit);
@@ -61,7 +63,8 @@ class Ranks {
   void reaped(pid_t pid, int wait_status);
   /// The link takes bytes again.
   void resume();
-  /// From now on output is read and dropped, so that ranks can write their last words and end.
+  /// From now on no prepared rank starts, and output is read and dropped, so that ranks can write their last words and
+  /// end.
   void discard();
   /// Forgets all of them.
   void clear();
@@ -70,8 +73,8 @@ class Ranks {
   Result<std::vector<std::vector<std::uint32_t>>> bind(const wire::Layout& layout);
   std::vector<std::string> own_environment(const wire::Spawn& spawn) const;
   Result<std::vector<std::uint32_t>> cpus_for(const wire::Spawn& spawn);
-  void launch(const wire::Spawn& spawn, const Start& start, const std::vector<std::uint32_t>& cpus, Stdio& stdio);
-  ProcessSpawner::Child fork_rank(const Launch& launch);
+  void prepare(std::unique_ptr<Start> start);
+  void forked(Start& start, const ProcessSpawner::Child& child);
   void connect(std::uint32_t id, Rank& rank, Stdio& stdio);
   void feed(std::uint32_t id, Rank& rank, Stdio& stdio);
   void carry(std::uint32_t id, Rank& rank, std::uint8_t stream, sys::Fd fd);
@@ -101,7 +104,7 @@ class Ranks {
   std::map<std::uint32_t, Program> programs_;
   std::map<std::uint32_t, Rank> ranks_;
   std::map<pid_t, std::uint32_t> rank_of_;
-  int unreported_ = 0;
+  std::vector<std::unique_ptr<Start>> prepared_;  // and not forked yet
   bool told_to_end_ = false;
   bool discarding_ = false;
 };

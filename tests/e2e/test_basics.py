@@ -1,4 +1,5 @@
 """Starting programs: exit codes, everybody's output, and what is said of a program that cannot be started."""
+import contextlib
 import os
 import pathlib
 import shutil
@@ -128,6 +129,13 @@ class WhichAgent(Case):
     def test_dlaunch_alone_brings_its_own(self):
         self.assertEqual(self.agent_of(self.copy), self.IN_MEMORY)
 
+    def test_one_that_gets_no_job_is_gone_with_dlaunch(self):
+        self.plant()
+        with mock.patch("support.DLAUNCH", str(self.copy)):
+            refused = self.run_dlaunch("-n", 3, "--fake-devices", 2, "true")  # it was started before this was found out
+        still = [pid for pid in os.listdir("/proc") if pid.isdigit() and executable(pid) == str(self.agent)]
+        self.assertEqual((refused.returncode, still), (2, []))
+
     def test_another_one_does_not_run(self):
         def other_build(agent):
             with agent.open("r+b") as file:
@@ -146,6 +154,11 @@ class WhichAgent(Case):
         for what, change in changes.items():
             with self.subTest(what):
                 self.assertEqual(self.plant(change), self.IN_MEMORY)
+
+
+def executable(pid):
+    with contextlib.suppress(OSError):
+        return os.readlink(f"/proc/{pid}/exe")
 
 
 if __name__ == "__main__":

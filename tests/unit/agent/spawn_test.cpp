@@ -240,6 +240,25 @@ TEST(Spawn, ManyRanksAtOnce) {
   }
 }
 
+TEST(Spawn, RefusesARankThatIsBeingStarted) {
+  AgentProcess agent;
+  agent.start(0, {"sleep", "100"});
+  agent.start(0, {"true"});
+  ASSERT_TRUE(agent.until([&] { return agent.ranks[0].refused && agent.ranks[0].started; }));
+  EXPECT_EQ(agent.ranks[0].refused->error, static_cast<std::uint32_t>(EEXIST));
+}
+
+TEST(Spawn, ASignalReachesAllThatWereToStartBefore) {
+  AgentProcess agent;
+  constexpr std::uint32_t kRanks = 7;
+  for (std::uint32_t rank = 0; rank < kRanks; ++rank) agent.start(rank, {"sleep", "100"});
+  agent.send(wire::Signal{SIGTERM});
+  for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+    ASSERT_TRUE(agent.until_ended(rank));
+    EXPECT_EQ(WTERMSIG(static_cast<int>(agent.ranks[rank].ended->wait_status)), SIGTERM);
+  }
+}
+
 TEST(Spawn, ReportsTheCpusThatItReadBack) {
   wire::Layout layout = quick_layout();
   layout.report_cpus = true;

@@ -39,6 +39,22 @@ TEST(Choose, TheFirstThatNamesHostsHolds) {
   EXPECT_THAT(names(request, kInSlurm), ElementsAre("l"));
 }
 
+TEST(Choose, TellsBeforehandWhetherAHostIsNamed) {
+  HostRequest request;
+  EXPECT_TRUE(names_no_host(request, {"SLURM_JOB_NODELIST= "}));
+  EXPECT_FALSE(names_no_host(request, kInSlurm));
+  EXPECT_FALSE(names_no_host(request, {"PBS_NODEFILE=/nodes"}));
+  request.ignore_resource_manager = true;
+  EXPECT_TRUE(names_no_host(request, kInSlurm));
+  HostRequest listed;
+  listed.list = *parse_host_list("l");
+  HostRequest in_file;
+  in_file.hostfile = *parse_hostfile("f slots=1\n", "hosts");
+  HostRequest by_default;
+  by_default.default_hostfile = *parse_hostfile("d slots=1\n", "default");
+  for (const HostRequest& naming : {listed, in_file, by_default}) EXPECT_FALSE(names_no_host(naming, {}));
+}
+
 TEST(Choose, OneSlotEachWhereNobodySays) {
   HostRequest request;
   request.one_slot_each = true;
