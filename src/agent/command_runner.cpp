@@ -15,8 +15,8 @@
 #include <utility>
 
 #include "agent/program.h"
-#include "base/exit_status.h"
 #include "base/text.h"
+#include "dlaunch/exit_status.h"
 #include "sys/io.h"
 
 namespace dlaunch::agent {

@@ -4,7 +4,7 @@
 
 #include "allocate/device_nodes.h"
 #include "base/text.h"
-#include "plan/allocation.h"
+#include "dlaunch/host.h"
 
 namespace dlaunch::agent {
 namespace {

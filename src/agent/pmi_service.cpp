@@ -9,7 +9,7 @@
 #include <utility>
 #include <variant>
 
-#include "base/worlds.h"
+#include "dlaunch/worlds.h"
 #include "sys/clock.h"
 #include "wire/spawn.h"
 

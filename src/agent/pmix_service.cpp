@@ -14,8 +14,8 @@
 #include <cstring>
 #include <utility>
 
-#include "base/exit_status.h"
-#include "base/worlds.h"
+#include "dlaunch/exit_status.h"
+#include "dlaunch/worlds.h"
 #include "plan/spawn_plan.h"
 #include "pmi/fence_collector.h"
 #include "sys/affinity.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
+#include "dlaunch/error.h"
 #include "sys/fd.h"
 #include "wire/message.h"
 

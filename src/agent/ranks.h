@@ -21,7 +21,7 @@
 #include "agent/pmix_service.h"
 #include "agent/process_spawner.h"
 #include "agent/stdio.h"
-#include "base/error.h"
+#include "dlaunch/error.h"
 #include "link/link.h"
 #include "link/pipe_reader.h"
 #include "plan/binding.h"

@@ -2,7 +2,7 @@
 // Takes milliseconds, so it is called only where binding was asked for.
 #pragma once
 
-#include "base/error.h"
+#include "dlaunch/error.h"
 #include "plan/binding.h"
 
 namespace dlaunch::agent {

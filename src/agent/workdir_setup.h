@@ -15,7 +15,7 @@
 
 #include "agent/process_spawner.h"
 #include "agent/stdin_feeder.h"
-#include "base/error.h"
+#include "dlaunch/error.h"
 #include "link/link.h"
 #include "sys/fd.h"
 #include "wire/message.h"

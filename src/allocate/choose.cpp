@@ -1,4 +1,4 @@
-#include "allocate/choose.h"
+#include "dlaunch/hostfile.h"
 
 #include <algorithm>
 #include <tuple>

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/error.h"
-#include "plan/allocation.h"
+#include "dlaunch/error.h"
+#include "dlaunch/host.h"
 
 namespace dlaunch::allocate {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/allocation.h"
+#include "dlaunch/host.h"
 
 namespace dlaunch::allocate {
 

@@ -1,4 +1,4 @@
-#include "allocate/host_list.h"
+#include "dlaunch/hostfile.h"
 
 #include "allocate/host_name.h"
 #include "base/text.h"

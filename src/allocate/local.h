@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "allocate/machine.h"
-#include "base/error.h"
-#include "plan/allocation.h"
+#include "dlaunch/error.h"
+#include "dlaunch/host.h"
 
 namespace dlaunch::allocate {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "allocate/cgroup.h"
-#include "base/error.h"
+#include "dlaunch/error.h"
 
 namespace dlaunch::allocate {
 

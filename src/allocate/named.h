@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "allocate/host_entry.h"
-#include "base/error.h"
-#include "plan/allocation.h"
+#include "dlaunch/error.h"
+#include "dlaunch/host.h"
+#include "dlaunch/hostfile.h"
 
 namespace dlaunch::allocate {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "allocate/this_machine.h"
-#include "base/error.h"
+#include "dlaunch/error.h"
 
 namespace dlaunch::allocate {
 

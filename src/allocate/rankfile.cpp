@@ -1,10 +1,10 @@
 #include "allocate/rankfile.h"
 
-#include "allocate/host_entry.h"
 #include "allocate/host_name.h"
 #include "allocate/scanner.h"
 #include "base/text.h"
 #include "base/try.h"
+#include "dlaunch/hostfile.h"
 #include "plan/slot_list.h"
 
 namespace dlaunch::allocate {

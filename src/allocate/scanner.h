@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/error.h"
+#include "dlaunch/error.h"
 
 namespace dlaunch::allocate {
 

@@ -13,8 +13,8 @@
 #include "app/run_commands.h"
 #include "base/nth.h"
 #include "cli/script.h"
+#include "dlaunch/plan.h"
 #include "plan/environment.h"
-#include "plan/plan.h"
 #include "report/preflight.h"
 
 namespace dlaunch::app {

@@ -3,10 +3,10 @@
 
 #include <spdlog/fwd.h>
 
-#include "base/error.h"
 #include "cli/options.h"
+#include "dlaunch/error.h"
+#include "dlaunch/host.h"
 #include "output/standard_streams.h"
-#include "plan/allocation.h"
 
 namespace dlaunch::app {
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "app/host_session.h"
-#include "base/error.h"
 #include "cli/options.h"
-#include "plan/plan.h"
+#include "dlaunch/error.h"
+#include "dlaunch/plan.h"
 #include "ranktable/make.h"
 
 namespace dlaunch::app {

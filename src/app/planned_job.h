@@ -3,9 +3,9 @@
 
 #include "allocate/name_resolver.h"
 #include "app/host_session.h"
-#include "base/error.h"
 #include "cli/options.h"
-#include "plan/plan.h"
+#include "dlaunch/error.h"
+#include "dlaunch/plan.h"
 #include "sys/reserved_ports.h"
 
 namespace dlaunch::app {

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "app/host_session.h"
-#include "plan/allocation.h"
-#include "plan/plan.h"
+#include "dlaunch/host.h"
+#include "dlaunch/plan.h"
 
 namespace dlaunch::app {
 

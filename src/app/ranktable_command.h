@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
 #include "cli/option_spec.h"
+#include "dlaunch/error.h"
 #include "output/standard_streams.h"
 
 namespace dlaunch::app {

@@ -2,7 +2,6 @@
 
 #include <set>
 
-#include "allocate/choose.h"
 #include "app/host_session.h"
 #include "app/job_id.h"
 #include "app/run_commands.h"
@@ -11,6 +10,7 @@
 #include "base/try.h"
 #include "cli/files.h"
 #include "cli/parse.h"
+#include "dlaunch/hostfile.h"
 #include "ranktable/device_addresses.h"
 #include "ranktable/device_numbers.h"
 #include "ranktable/make.h"

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
 #include "cli/option_spec.h"
 #include "cli/ranktable_arguments.h"
+#include "dlaunch/error.h"
 #include "output/standard_streams.h"
 #include "ranktable/json.h"
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "allocate/name_resolver.h"
-#include "base/error.h"
-#include "plan/plan.h"
+#include "dlaunch/error.h"
+#include "dlaunch/plan.h"
 #include "sys/reserved_ports.h"
 
 namespace dlaunch::app {

@@ -11,7 +11,6 @@
 #include <optional>
 #include <system_error>
 
-#include "allocate/choose.h"
 #include "app/check_hosts.h"
 #include "app/host_session.h"
 #include "app/job_id.h"
@@ -25,7 +24,8 @@
 #include "base/try.h"
 #include "cli/parse.h"
 #include "cli/subcommands.h"
-#include "plan/plan.h"
+#include "dlaunch/hostfile.h"
+#include "dlaunch/plan.h"
 #include "report/log.h"
 #include "report/write_file.h"
 #include "sys/io.h"

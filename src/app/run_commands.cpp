@@ -1,6 +1,6 @@
 #include "app/run_commands.h"
 
-#include "base/error.h"
+#include "dlaunch/error.h"
 #include "plan/environment.h"
 
 namespace dlaunch::app {

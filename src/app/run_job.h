@@ -5,7 +5,7 @@
 
 #include "app/host_session.h"
 #include "cli/options.h"
-#include "plan/plan.h"
+#include "dlaunch/plan.h"
 
 namespace dlaunch::app {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "app/host_session.h"
-#include "base/error.h"
-#include "plan/allocation.h"
+#include "dlaunch/error.h"
+#include "dlaunch/host.h"
 #include "ranktable/hccn.h"
 #include "ranktable/make.h"
 

@@ -1,4 +1,4 @@
-#include "base/error.h"
+#include "dlaunch/error.h"
 
 #include "base/printable.h"
 #include "base/text.h"

@@ -1,4 +1,4 @@
-#include "base/exit_status.h"
+#include "dlaunch/exit_status.h"
 
 #include <sys/wait.h>
 
@@ -6,7 +6,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "base/error.h"
+#include "dlaunch/error.h"
 
 namespace dlaunch {
 namespace {

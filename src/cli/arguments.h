@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
 #include "cli/option_parser.h"
+#include "dlaunch/error.h"
 
 namespace dlaunch::cli {
 

@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
-#include "base/error.h"
-#include "output/settings.h"
-#include "plan/plan.h"
+#include "dlaunch/error.h"
+#include "dlaunch/output.h"
+#include "dlaunch/plan.h"
 
 namespace dlaunch::cli {
 

@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/error.h"
 #include "cli/option_spec.h"
+#include "dlaunch/error.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming)
 class App;

@@ -3,12 +3,12 @@
 #include <array>
 
 #include "allocate/device_filter.h"
-#include "allocate/host_list.h"
 #include "base/try.h"
 #include "cli/name_index.h"
 #include "cli/option_spec.h"
 #include "cli/setters.h"
 #include "cli/values.h"
+#include "dlaunch/hostfile.h"
 #include "plan/frameworks.h"
 
 namespace dlaunch::cli {

@@ -7,10 +7,10 @@
 #include <variant>
 #include <vector>
 
-#include "allocate/choose.h"
-#include "job/policy.h"
-#include "output/settings.h"
-#include "plan/request.h"
+#include "dlaunch/hostfile.h"
+#include "dlaunch/output.h"
+#include "dlaunch/policy.h"
+#include "dlaunch/request.h"
 #include "ranktable/rules.h"
 
 namespace dlaunch::cli {

@@ -5,7 +5,6 @@
 #include <optional>
 #include <span>
 
-#include "allocate/host_list.h"
 #include "base/try.h"
 #include "cli/arguments.h"
 #include "cli/help.h"
@@ -18,6 +17,7 @@
 #include "cli/subcommands.h"
 #include "cli/values.h"
 #include "cli/version.h"
+#include "dlaunch/hostfile.h"
 
 namespace dlaunch::cli {
 namespace {

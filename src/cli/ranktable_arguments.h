@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "base/error.h"
+#include "dlaunch/error.h"
 #include "ranktable/rules.h"
 
 namespace dlaunch::cli {

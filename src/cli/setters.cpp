@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <array>
 
-#include "allocate/host_list.h"
-#include "allocate/hostfile.h"
 #include "allocate/rankfile.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "cli/mpirun/personality.h"
 #include "cli/values.h"
+#include "dlaunch/hostfile.h"
 #include "output/file_layout.h"
 #include "output/label.h"
 #include "plan/rank_dir.h"

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
-#include "base/error.h"
 #include "cli/options.h"
+#include "dlaunch/error.h"
 
 namespace dlaunch::cli {
 

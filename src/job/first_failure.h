@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-#include "job/outcome.h"
+#include "dlaunch/outcome.h"
 
 namespace dlaunch::job {
 

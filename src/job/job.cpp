@@ -4,8 +4,8 @@
 #include <csignal>
 #include <utility>
 
-#include "base/error.h"
 #include "base/nth.h"
+#include "dlaunch/error.h"
 #include "job/first_failure.h"
 
 namespace dlaunch::job {

@@ -29,11 +29,11 @@
 #include <variant>
 #include <vector>
 
-#include "base/exit_status.h"
 #include "base/time.h"
-#include "base/worlds.h"
-#include "job/outcome.h"
-#include "job/policy.h"
+#include "dlaunch/exit_status.h"
+#include "dlaunch/outcome.h"
+#include "dlaunch/policy.h"
+#include "dlaunch/worlds.h"
 
 namespace dlaunch::job {
 

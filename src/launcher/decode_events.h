@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "base/exit_status.h"
-#include "output/settings.h"
+#include "dlaunch/exit_status.h"
+#include "dlaunch/output.h"
 #include "sys/fd.h"
 #include "wire/message.h"
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "dlaunch/plan.h"
 #include "launcher/settings.h"
 #include "output/output.h"
-#include "plan/plan.h"
 #include "plan/spawn_plan.h"
 #include "wire/message.h"
 

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "dlaunch/host.h"
 #include "launcher/hosts.h"
-#include "plan/allocation.h"
 #include "wire/message.h"
 
 namespace dlaunch::launcher {

@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "base/time.h"
+#include "dlaunch/host.h"
 #include "launcher/host_link.h"
 #include "launcher/settings.h"
-#include "plan/allocation.h"
 #include "transport/transport.h"
 
 namespace dlaunch::launcher {

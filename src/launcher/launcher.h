@@ -7,13 +7,13 @@
 #include <memory>
 #include <string>
 
-#include "base/error.h"
+#include "dlaunch/error.h"
+#include "dlaunch/plan.h"
 #include "job/job.h"
 #include "launcher/hosts.h"
 #include "launcher/settings.h"
 #include "launcher/spawner.h"
 #include "output/output.h"
-#include "plan/plan.h"
 
 namespace dlaunch::launcher {
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "dlaunch/plan.h"
 #include "launcher/hosts.h"
-#include "plan/plan.h"
 #include "pmi/fence_collector.h"
 #include "pmi/name_service.h"
 #include "wire/message.h"

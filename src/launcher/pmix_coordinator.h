@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "dlaunch/plan.h"
 #include "launcher/hosts.h"
-#include "plan/plan.h"
 #include "pmix/collectives.h"
 #include "pmix/published_data.h"
 #include "wire/message.h"

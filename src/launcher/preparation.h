@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "dlaunch/plan.h"
 #include "launcher/host_link.h"
 #include "launcher/settings.h"
 #include "output/output.h"
-#include "plan/plan.h"
 #include "wire/message.h"
 
 namespace dlaunch::launcher {

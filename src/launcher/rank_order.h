@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/nth.h"
+#include "dlaunch/plan.h"
 #include "job/job.h"
-#include "plan/plan.h"
 #include "wire/message.h"
 
 namespace dlaunch::launcher {

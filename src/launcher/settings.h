@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "output/settings.h"
-#include "plan/request.h"
+#include "dlaunch/output.h"
+#include "dlaunch/request.h"
 
 namespace dlaunch::launcher {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
-#include "base/exit_status.h"
+#include "dlaunch/exit_status.h"
+#include "dlaunch/plan.h"
 #include "job/job.h"
-#include "plan/plan.h"
 
 namespace dlaunch::launcher {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
+#include "dlaunch/error.h"
 #include "job/job.h"
 #include "launcher/pmi_coordinator.h"
 #include "launcher/rank_streams.h"

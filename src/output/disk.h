@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
+#include "dlaunch/error.h"
 #include "output/disk_protocol.h"
 #include "output/fd_writer.h"
 #include "sys/apart.h"

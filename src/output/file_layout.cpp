@@ -6,7 +6,7 @@
 
 #include "base/field_template.h"
 #include "base/nth.h"
-#include "base/worlds.h"
+#include "dlaunch/worlds.h"
 #include "output/label.h"
 
 namespace dlaunch::output {

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/error.h"
+#include "dlaunch/error.h"
+#include "dlaunch/output.h"
 #include "output/output.h"
-#include "output/settings.h"
 
 namespace dlaunch::output {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <ctime>
 
-#include "base/worlds.h"
+#include "dlaunch/worlds.h"
 
 namespace dlaunch::output {
 namespace {

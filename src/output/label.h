@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "base/error.h"
 #include "base/field_template.h"
+#include "dlaunch/error.h"
+#include "dlaunch/output.h"
 #include "output/output.h"
-#include "output/settings.h"
 
 namespace dlaunch::output {
 

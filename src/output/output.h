@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/error.h"
 #include "base/time.h"
-#include "output/settings.h"
+#include "dlaunch/error.h"
+#include "dlaunch/output.h"
 #include "output/standard_streams.h"
 
 namespace dlaunch::output {
@@ -26,7 +26,7 @@ struct RankFacts {
   int local_rank = 0;
   std::optional<int> device;
   std::string name = {};  ///< of a process that is no rank; such come after all ranks, and have only a stdout
-  int world = 1;          ///< as base/worlds.h counts
+  int world = 1;          ///< as dlaunch/worlds.h counts
   int first = 0;          ///< id of its world's rank 0
   bool local = false;     ///< on the launcher's machine: what it opens by name is the file that the launcher means
 };

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/error.h"
 #include "base/time.h"
+#include "dlaunch/error.h"
 #include "output/channel.h"
 #include "output/disk.h"
 #include "output/output.h"

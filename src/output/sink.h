@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/error.h"
+#include "dlaunch/error.h"
 
 namespace dlaunch::output {
 

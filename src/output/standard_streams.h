@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/error.h"
+#include "dlaunch/error.h"
+#include "dlaunch/output.h"
 #include "output/fd_writer.h"
-#include "output/settings.h"
 
 namespace dlaunch::output {
 

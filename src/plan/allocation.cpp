@@ -1,4 +1,4 @@
-#include "plan/allocation.h"
+#include "dlaunch/host.h"
 
 namespace dlaunch::plan {
 

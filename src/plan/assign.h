@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include "base/error.h"
-#include "plan/allocation.h"
-#include "plan/request.h"
+#include "dlaunch/error.h"
+#include "dlaunch/host.h"
+#include "dlaunch/request.h"
 
 namespace dlaunch::plan {
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/error.h"
-#include "plan/request.h"
+#include "dlaunch/error.h"
+#include "dlaunch/request.h"
 
 namespace dlaunch::plan {
 

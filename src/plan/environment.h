@@ -23,9 +23,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/error.h"
-#include "plan/plan.h"
-#include "plan/request.h"
+#include "dlaunch/error.h"
+#include "dlaunch/plan.h"
+#include "dlaunch/request.h"
 
 namespace dlaunch::plan {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plan/request.h"
+#include "dlaunch/request.h"
 
 namespace dlaunch::plan {
 

@@ -1,9 +1,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/printable.h"
+#include "dlaunch/plan.h"
 #include "plan/binding.h"
 #include "plan/environment.h"
-#include "plan/plan.h"
 
 namespace dlaunch::plan {
 namespace {

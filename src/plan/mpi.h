@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "plan/plan.h"
-#include "plan/request.h"
+#include "dlaunch/plan.h"
+#include "dlaunch/request.h"
 
 namespace dlaunch::plan {
 

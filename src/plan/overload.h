@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
-#include "plan/allocation.h"
+#include "dlaunch/error.h"
+#include "dlaunch/host.h"
 
 namespace dlaunch::plan {
 

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "plan/allocation.h"
-#include "plan/request.h"
+#include "dlaunch/host.h"
+#include "dlaunch/request.h"
 
 namespace dlaunch::plan {
 

@@ -5,9 +5,9 @@
 
 #include "base/printable.h"
 #include "base/text.h"
+#include "dlaunch/plan.h"
 #include "plan/binding.h"
 #include "plan/environment.h"
-#include "plan/plan.h"
 #include "plan/table.h"
 
 namespace dlaunch::plan {

@@ -2,7 +2,7 @@
 
 #include "base/printable.h"
 #include "base/text.h"
-#include "plan/plan.h"
+#include "dlaunch/plan.h"
 #include "plan/table.h"
 
 namespace dlaunch::plan {

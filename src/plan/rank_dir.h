@@ -4,8 +4,8 @@
 #include <optional>
 #include <string_view>
 
-#include "base/error.h"
-#include "plan/plan.h"
+#include "dlaunch/error.h"
+#include "dlaunch/plan.h"
 
 namespace dlaunch::plan {
 

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/error.h"
+#include "dlaunch/error.h"
 #include "plan/binding.h"
 
 namespace dlaunch::plan {

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
-#include "plan/plan.h"
+#include "dlaunch/error.h"
+#include "dlaunch/plan.h"
 
 namespace dlaunch::plan {
 

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "base/worlds.h"
+#include "dlaunch/worlds.h"
 #include "pmi/key_value_store.h"
 
 namespace dlaunch::pmi {

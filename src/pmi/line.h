@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/error.h"
+#include "dlaunch/error.h"
 
 namespace dlaunch::pmi {
 

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <utility>
 
-#include "base/worlds.h"
+#include "dlaunch/worlds.h"
 #include "pmi/fence_collector.h"
 #include "pmi/limits.h"
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/error.h"
+#include "dlaunch/error.h"
 #include "pmi/actions.h"
 #include "pmi/line.h"
 

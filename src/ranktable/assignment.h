@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
+#include "dlaunch/error.h"
 #include "ranktable/table.h"
 
 namespace dlaunch::ranktable {

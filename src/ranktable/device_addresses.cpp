@@ -2,8 +2,8 @@
 
 #include <cerrno>
 
-#include "base/error.h"
-#include "base/exit_status.h"
+#include "dlaunch/error.h"
+#include "dlaunch/exit_status.h"
 #include "sys/capture.h"
 #include "sys/read_file.h"
 

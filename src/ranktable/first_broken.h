@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "base/error.h"
+#include "dlaunch/error.h"
 #include "ranktable/rules.h"
 
 namespace dlaunch::ranktable {

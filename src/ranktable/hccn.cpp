@@ -1,7 +1,7 @@
 #include "ranktable/hccn.h"
 
-#include "base/error.h"
 #include "base/text.h"
+#include "dlaunch/error.h"
 #include "ranktable/address.h"
 
 namespace dlaunch::ranktable {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
-#include "plan/plan.h"
+#include "dlaunch/error.h"
+#include "dlaunch/plan.h"
 #include "ranktable/rules.h"
 
 namespace dlaunch::ranktable {

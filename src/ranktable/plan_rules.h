@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/plan.h"
+#include "dlaunch/plan.h"
 #include "ranktable/rules.h"
 
 namespace dlaunch::ranktable {

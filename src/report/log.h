@@ -1,7 +1,7 @@
 // All that dlaunch itself says on stderr goes through one logger, which `run` owns and lends. The level tells what a
 // message is, how it looks, and what may happen to it:
 //
-//   error  whole lines, as to_text() (base/error.h) and the functions of this room make them; always told
+//   error  whole lines, as to_text() (dlaunch/error.h) and the functions of this room make them; always told
 //   warn   a note, what a person should know: "dlaunch: note: text"; not with --quiet
 //   info   with -v: "dlaunch: text"
 //   debug  with -vv, which shows the time, too: "dlaunch: 12:34:56.789 text"
@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
+#include "dlaunch/error.h"
 #include "output/standard_streams.h"
 
 namespace dlaunch::report {

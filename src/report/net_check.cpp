@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "base/error.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "dlaunch/error.h"
 #include "plan/table.h"
 #include "report/lines.h"
 #include "report/lost_hosts.h"

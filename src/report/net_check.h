@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "job/outcome.h"
+#include "dlaunch/outcome.h"
 
 namespace dlaunch::report {
 

@@ -6,8 +6,8 @@
 #include <map>
 #include <set>
 
-#include "base/error.h"
 #include "base/text.h"
+#include "dlaunch/error.h"
 #include "plan/table.h"
 #include "report/lines.h"
 #include "report/lost_hosts.h"

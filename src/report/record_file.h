@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "base/error.h"
+#include "dlaunch/error.h"
 #include "sys/apart.h"
 
 namespace dlaunch::report {

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/exit_status.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "dlaunch/exit_status.h"
 
 namespace dlaunch::report {
 namespace {

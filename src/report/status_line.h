@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/time.h"
-#include "base/worlds.h"
+#include "dlaunch/worlds.h"
 #include "output/standard_streams.h"
 
 namespace dlaunch::report {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/time.h"
-#include "job/outcome.h"
-#include "plan/plan.h"
+#include "dlaunch/outcome.h"
+#include "dlaunch/plan.h"
 
 namespace dlaunch::report {
 

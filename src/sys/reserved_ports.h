@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "base/error.h"
+#include "dlaunch/error.h"
 #include "sys/fd.h"
 
 namespace dlaunch::sys {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "plan/allocation.h"
+#include "dlaunch/host.h"
 
 namespace dlaunch::transport {
 

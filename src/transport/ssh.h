@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "plan/request.h"
+#include "dlaunch/request.h"
 #include "transport/transport.h"
 
 namespace dlaunch::transport {

@@ -5,8 +5,8 @@
 #include <functional>
 #include <string>
 
-#include "base/error.h"
-#include "plan/allocation.h"
+#include "dlaunch/error.h"
+#include "dlaunch/host.h"
 #include "sys/fd.h"
 
 namespace dlaunch::transport {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/error.h"
+#include "dlaunch/error.h"
 
 namespace dlaunch::wire {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/error.h"
+#include "dlaunch/error.h"
 #include "wire/message.h"
 
 namespace dlaunch::wire {

@@ -4,9 +4,9 @@
 #include <string_view>
 
 #include "allocate/device_filter.h"
-#include "allocate/host_list.h"
 #include "allocate/host_name.h"
 #include "allocate/named.h"
+#include "dlaunch/hostfile.h"
 
 namespace {
 

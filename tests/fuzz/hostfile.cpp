@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "allocate/host_name.h"
-#include "allocate/hostfile.h"
 #include "allocate/named.h"
 #include "allocate/rankfile.h"
+#include "dlaunch/hostfile.h"
 
 namespace {
 

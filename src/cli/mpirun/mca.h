@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/error.h"
 #include "cli/mpirun/translate.h"
+#include "dlaunch/error.h"
 
 namespace dlaunch::cli {
 

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/error.h"
 #include "cli/arguments.h"
 #include "cli/option_spec.h"
+#include "dlaunch/error.h"
 
 namespace dlaunch::cli {
 

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/error.h"
+#include "dlaunch/error.h"
 #include "pmix/bridge/description.h"
 #include "wire/message.h"
 

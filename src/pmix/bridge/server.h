@@ -16,7 +16,7 @@
 #include <variant>
 #include <vector>
 
-#include "base/error.h"
+#include "dlaunch/error.h"
 #include "pmix/bridge/registry.h"
 #include "pmix/states.h"
 #include "wire/message.h"

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/error.h"
-#include "plan/request.h"
+#include "dlaunch/error.h"
+#include "dlaunch/request.h"
 #include "transport/ssh/address_family.h"
 #include "transport/ssh/algorithms.h"
 

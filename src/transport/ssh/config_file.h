@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/error.h"
+#include "dlaunch/error.h"
 #include "transport/ssh/config.h"
 
 namespace dlaunch::transport::ssh {

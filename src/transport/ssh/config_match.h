@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/error.h"
+#include "dlaunch/error.h"
 #include "transport/ssh/config_file.h"
 
 namespace dlaunch::transport::ssh {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
-#include "plan/request.h"
+#include "dlaunch/error.h"
+#include "dlaunch/request.h"
 #include "transport/ssh/address_family.h"
 #include "transport/ssh/algorithms.h"
 #include "transport/ssh/config_file.h"

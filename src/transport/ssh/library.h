@@ -4,7 +4,7 @@
 
 #include <libssh/libssh.h>
 
-#include "base/error.h"
+#include "dlaunch/error.h"
 
 // clang-format off
 #define DLAUNCH_LIBSSH_FUNCTIONS(F)                                                                                  \

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/request.h"
+#include "dlaunch/request.h"
 #include "transport/ssh/agent_proxy.h"
 #include "transport/ssh/algorithms.h"
 #include "transport/ssh/certificate.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/allocation.h"
+#include "dlaunch/host.h"
 #include "transport/ssh/config.h"
 #include "transport/ssh/notes.h"
 #include "transport/ssh/openssh.h"

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "../allocate/fake_root.h"
-#include "plan/allocation.h"
+#include "dlaunch/host.h"
 
 namespace dlaunch::agent {
 namespace {

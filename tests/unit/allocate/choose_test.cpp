@@ -1,7 +1,5 @@
-#include "allocate/choose.h"
+#include "dlaunch/hostfile.h"
 
-#include "allocate/host_list.h"
-#include "allocate/hostfile.h"
 #include "entries.h"
 
 namespace dlaunch::allocate {

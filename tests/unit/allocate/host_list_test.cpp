@@ -1,4 +1,4 @@
-#include "allocate/host_list.h"
+#include "dlaunch/hostfile.h"
 
 #include "entries.h"
 

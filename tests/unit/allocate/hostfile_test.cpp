@@ -1,4 +1,4 @@
-#include "allocate/hostfile.h"
+#include "dlaunch/hostfile.h"
 
 #include "entries.h"
 

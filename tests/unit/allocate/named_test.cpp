@@ -1,8 +1,7 @@
 #include "allocate/named.h"
 
 #include "allocate/device_filter.h"
-#include "allocate/host_list.h"
-#include "allocate/hostfile.h"
+#include "dlaunch/hostfile.h"
 #include "entries.h"
 
 namespace dlaunch::allocate {

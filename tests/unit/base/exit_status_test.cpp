@@ -1,4 +1,4 @@
-#include "base/exit_status.h"
+#include "dlaunch/exit_status.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

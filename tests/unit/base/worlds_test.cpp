@@ -1,4 +1,4 @@
-#include "base/worlds.h"
+#include "dlaunch/worlds.h"
 
 #include <gtest/gtest.h>
 

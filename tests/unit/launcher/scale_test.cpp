@@ -5,9 +5,9 @@
 #include <functional>
 #include <string>
 
+#include "dlaunch/plan.h"
 #include "job/job.h"
 #include "launcher/frames.h"
-#include "plan/plan.h"
 #include "report/record.h"
 #include "report/summary.h"
 #include "wire/codec.h"

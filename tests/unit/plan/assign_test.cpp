@@ -5,7 +5,7 @@
 #include <chrono>
 #include <ctime>
 
-#include "plan/plan.h"
+#include "dlaunch/plan.h"
 #include "requests.h"
 
 namespace dlaunch::plan {

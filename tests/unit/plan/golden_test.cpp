@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "plan/plan.h"
+#include "dlaunch/plan.h"
 #include "requests.h"
 
 namespace dlaunch::plan {

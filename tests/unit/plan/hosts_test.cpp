@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "plan/plan.h"
+#include "dlaunch/plan.h"
 
 namespace dlaunch::plan {
 namespace {

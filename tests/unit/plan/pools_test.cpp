@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 
-#include "plan/plan.h"
+#include "dlaunch/plan.h"
 #include "requests.h"
 
 namespace dlaunch::plan {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/plan.h"
+#include "dlaunch/plan.h"
 
 namespace dlaunch::plan {
 

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "base/error.h"
+#include "dlaunch/error.h"
 
 namespace dlaunch::ranktable {
 namespace {

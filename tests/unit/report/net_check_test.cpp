@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
+#include "dlaunch/error.h"
 
 namespace dlaunch::report {
 namespace {

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <optional>
 
-#include "base/error.h"
+#include "dlaunch/error.h"
 
 namespace dlaunch::job {
 

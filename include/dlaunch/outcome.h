@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/exit_status.h"
+#include "dlaunch/exit_status.h"
 
 namespace dlaunch::job {
 

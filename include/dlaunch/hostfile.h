@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "allocate/host_entry.h"
-#include "base/error.h"
+#include "dlaunch/error.h"
+#include "dlaunch/hostfile.h"
 
 namespace dlaunch::allocate {
 

@@ -4,15 +4,15 @@
 // make_plan is pure and linear in hosts + ranks.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "base/error.h"
-#include "base/nth.h"
-#include "base/worlds.h"
-#include "plan/allocation.h"
-#include "plan/request.h"
+#include "dlaunch/error.h"
+#include "dlaunch/host.h"
+#include "dlaunch/request.h"
+#include "dlaunch/worlds.h"
 
 namespace dlaunch::plan {
 
@@ -81,14 +81,14 @@ struct Plan {
   std::vector<std::string> remarks = {};  ///< what is as asked, but worth a look: a good run is silent about it
 
   // By their numbers, which must be there.
-  const Rank& rank(int id) const { return nth(ranks, id); }
-  Rank& rank(int id) { return nth(ranks, id); }
-  const App& app(int number) const { return nth(apps, number); }
-  const App& app_of(const Rank& rank) const { return nth(apps, rank.app); }
-  const PlannedHost& host(int number) const { return nth(hosts, number); }
-  PlannedHost& host(int number) { return nth(hosts, number); }
-  PlannedHost& host_of(const Rank& rank) { return nth(hosts, rank.host); }
-  const PlannedHost& host_of(const Rank& rank) const { return nth(hosts, rank.host); }
+  const Rank& rank(int id) const { return ranks[static_cast<std::size_t>(id)]; }
+  Rank& rank(int id) { return ranks[static_cast<std::size_t>(id)]; }
+  const App& app(int number) const { return apps[static_cast<std::size_t>(number)]; }
+  const App& app_of(const Rank& rank) const { return apps[static_cast<std::size_t>(rank.app)]; }
+  const PlannedHost& host(int number) const { return hosts[static_cast<std::size_t>(number)]; }
+  PlannedHost& host(int number) { return hosts[static_cast<std::size_t>(number)]; }
+  PlannedHost& host_of(const Rank& rank) { return hosts[static_cast<std::size_t>(rank.host)]; }
+  const PlannedHost& host_of(const Rank& rank) const { return hosts[static_cast<std::size_t>(rank.host)]; }
 };
 
 /// Refuses (exit code 2, with a table of what was asked and what is there) more ranks than devices, or than slots that
