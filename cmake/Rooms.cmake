@@ -20,26 +20,29 @@ if(DLAUNCH_SANITIZE)
   target_compile_definitions(dlaunch_sanitizer_options PRIVATE DLAUNCH_SANITIZER_REPORTS="${sanitizer_reports}")
 endif()
 
-# dlaunch_layer(NAME SOURCES a.cpp … DEPS base wire …): these sources, and the headers of their names, include headers of
-# their own directory and of DEPS only; tests/layers holds them to it.
+# dlaunch_layer(NAME SOURCES a.cpp … PUBLIC b … DEPS base wire …): these sources, the headers of their names, and the public
+# headers include/dlaunch/b.h, include headers of their own directory and of DEPS only; tests/layers holds them to it.
 function(dlaunch_layer name)
-  cmake_parse_arguments(LAYER "" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(LAYER "" "" "SOURCES;PUBLIC;DEPS" ${ARGN})
   list(TRANSFORM LAYER_SOURCES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
-  set_property(GLOBAL APPEND_STRING PROPERTY DLAUNCH_LAYERS "${name}|${LAYER_SOURCES}|${LAYER_DEPS}\n")
+  list(TRANSFORM LAYER_PUBLIC REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/include/dlaunch/\\1.h")
+  set_property(GLOBAL APPEND_STRING PROPERTY DLAUNCH_LAYERS "${name}|${LAYER_SOURCES}|${LAYER_PUBLIC}|${LAYER_DEPS}\n")
 endfunction()
 
-# dlaunch_room(NAME SOURCES a.cpp … [ALONE b.cpp …] DEPS base wire …)
+# dlaunch_room(NAME [PUBLIC c …] SOURCES a.cpp … [ALONE b.cpp …] DEPS base wire …)
+# PUBLIC: headers of include/dlaunch that this room fills; it becomes part of libdlaunch.a.
 # ALONE: sources that are never compiled together with others of the room (CMAKE_UNITY_BUILD, which the release preset
 # sets): their file-local names stand in another source, too, or they need what the static agent must not link.
 function(dlaunch_room name)
-  cmake_parse_arguments(ROOM "" "" "SOURCES;ALONE;DEPS;LIBS" ${ARGN})
+  cmake_parse_arguments(ROOM "" "" "PUBLIC;SOURCES;ALONE;DEPS;LIBS" ${ARGN})
   add_library(dlaunch_${name} STATIC ${ROOM_SOURCES} ${ROOM_ALONE})
-  dlaunch_layer(${name} SOURCES ${ROOM_SOURCES} ${ROOM_ALONE} DEPS ${ROOM_DEPS})
+  dlaunch_layer(${name} SOURCES ${ROOM_SOURCES} ${ROOM_ALONE} PUBLIC ${ROOM_PUBLIC} DEPS ${ROOM_DEPS})
   if(ROOM_ALONE)
     set_source_files_properties(${ROOM_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
   list(TRANSFORM ROOM_DEPS PREPEND dlaunch_)
   target_link_libraries(dlaunch_${name} PUBLIC dlaunch_flags ${ROOM_DEPS} ${ROOM_LIBS} PRIVATE dlaunch_hardening)
+  set_property(GLOBAL APPEND PROPERTY DLAUNCH_ROOMS dlaunch_${name})
 endfunction()
 
 # The event loop: Asio without Boost, its implementation compiled once, less sockets and name resolution: nothing here

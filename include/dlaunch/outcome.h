@@ -1,14 +1,32 @@
-// What became of a job and of each rank. Values: Job fills them, report prints them.
+// How far a job is, what became of it and of each rank. Values.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "dlaunch/exit_status.h"
+#include "dlaunch/worlds.h"
 
 namespace dlaunch::job {
+
+enum class Phase { starting, running, ending, finishing, finished };
+
+/// How far a job is.
+struct Progress {
+  Phase phase = Phase::starting;
+  int ranks = 0;
+  int started = 0;
+  std::set<int> running = {};                   ///< filled while ending only: it is for people to read
+  Worlds worlds = {};                           ///< of the ids in `running`
+  std::vector<std::string> missing_hosts = {};  ///< filled while starting only: not ready yet
+  int signal = 0;                               ///< sent, while ending
+  std::optional<std::chrono::steady_clock::time_point> kill_at =
+      {};  ///< while ending: KILL comes then; none: it was sent
+};
 
 struct RankRecord {
   int pid = 0;                         ///< on its host; 0 while not started

@@ -20,7 +20,7 @@ enum class Color { automatic, always, never };
 
 /// --output-filename
 struct FileSettings {
-  std::string target;         ///< absolute directory (Open MPI's layout below it), or a template when it has a '{'
+  std::string target = {};    ///< absolute directory (Open MPI's layout below it), or a template when it has a '{'
   bool copy = true;           ///< the console shows it too; false with :nocopy
   bool job_directory = true;  ///< DIR/1/rank.N; false with :nojobid (DIR/rank.N)
   std::string job = "1";      ///< {job} in a template
@@ -33,13 +33,13 @@ struct FileSettings {
 
 struct OutputSettings {
   Mode mode = Mode::lines;
-  std::optional<std::string> label;  ///< --label's template; none: no label
-  bool tag = false;                  ///< --tag-output, Open MPI's form
-  bool timestamp = false;            ///< --timestamp-output, Open MPI's form
+  std::optional<std::string> label = {};  ///< --label's template; none: no label
+  bool tag = false;                       ///< --tag-output, Open MPI's form
+  bool timestamp = false;                 ///< --timestamp-output, Open MPI's form
   Color color = Color::automatic;
-  bool merge_stderr = false;                   ///< ranks' stderr is their stdout, joined at the source
-  std::optional<std::set<int>> console_ranks;  ///< --ranks: what reaches the console; none: all
-  std::optional<FileSettings> files;
+  bool merge_stderr = false;                        ///< ranks' stderr is their stdout, joined at the source
+  std::optional<std::set<int>> console_ranks = {};  ///< --ranks: what reaches the console; none: all
+  std::optional<FileSettings> files = {};
   int keep_logs = 0;           ///< so many earlier jobs' directories of files are kept, as DIR.1, DIR.2, …
   bool pty = false;            ///< ranks' stdout (and stdin) are a terminal
   bool abort_on_error = true;  ///< a sink that cannot be written ends the job

@@ -9,16 +9,16 @@ namespace dlaunch::plan {
 
 /// `-x VAR` (no value: the launcher's own), `-x VAR=VALUE`, `-x 'PREFIX_*'` (name ends with '*', no value).
 struct EnvSetting {
-  std::string name;
-  std::optional<std::string> value;
+  std::string name = {};
+  std::optional<std::string> value = {};
 };
 
 /// One program of the job; several where the command line has `a : b` or --app.
 struct AppRequest {
-  std::vector<std::string> argv;
-  std::optional<int> ranks;  ///< -n
-  std::string wdir;          ///< absolute; empty: the launcher's own
-  std::vector<EnvSetting> env;
+  std::vector<std::string> argv = {};
+  std::optional<int> ranks = {};  ///< -n
+  std::string wdir = {};          ///< absolute; empty: the launcher's own
+  std::vector<EnvSetting> env = {};
   int pool = 0;  ///< index into Allocation::pools, where there are any
 };
 
@@ -63,9 +63,9 @@ struct BindingRequest {
 /// A line of a rankfile: where one rank goes.
 struct RankPlace {
   int rank = 0;
-  std::string host;   ///< a name of the allocation, or "+n2": its third host
-  std::string slots;  ///< slot=: the CPUs to bind to (plan/slot_list.h); empty: not said
-  std::string from;   ///< "ranks:3"
+  std::string host = {};   ///< a name of the allocation, or "+n2": its third host
+  std::string slots = {};  ///< slot=: the CPUs to bind to (plan/slot_list.h); empty: not said
+  std::string from = {};   ///< "ranks:3"
 };
 
 /// Whose stdin is the launcher's.
@@ -79,24 +79,24 @@ struct StdinTarget {
 enum class HostKey { strict, accept_new, off };
 
 struct Request {
-  std::string job_id;  ///< unique among the jobs of this user; [A-Za-z0-9-] only
-  std::vector<AppRequest> apps;
+  std::string job_id = {};  ///< unique among the jobs of this user; [A-Za-z0-9-] only
+  std::vector<AppRequest> apps = {};
   bool oversubscribe = false;
-  BindingRequest binding;
-  bool bind_by_count = false;            ///< bind as Open MPI does unasked (plan/binding.h)
-  bool threads_are_cpus = false;         ///< --use-hwthread-cpus: what is bound unasked, is bound to threads, not cores
-  std::optional<int> ranks_per_host;     ///< -N, --map-by ppr:N:node; -n still caps the whole
-  bool in_sequence = false;              ///< --map-by seq: a rank for each entry of the host list
-  bool in_rounds = false;                ///< as Hydra: ranks over the room go round the hosts again, full host by host
-  std::vector<RankPlace> rank_places;    ///< --rankfile; places every rank when not empty
-  std::string cpu_list;                  ///< --cpu-list: the cores of each host that ranks may use; empty: all
-  std::vector<Framework> frameworks;     ///< --env-for; none twice
-  Visible visible = Visible::unchanged;  ///< --visible
-  std::string rank_dir;                  ///< --rank-dir, a template; empty: none
-  bool rank_table = false;               ///< --rank-table: kRankTableVariables are not the launcher's own
-  Mpi mpi = Mpi::none;                   ///< --mpi
-  std::vector<std::string> environment;  ///< the launcher's, NAME=VALUE
-  std::string cwd;                       ///< the launcher's; empty: it is gone
+  BindingRequest binding = {};
+  bool bind_by_count = false;     ///< bind as Open MPI does unasked (plan/binding.h)
+  bool threads_are_cpus = false;  ///< --use-hwthread-cpus: what is bound unasked, is bound to threads, not cores
+  std::optional<int> ranks_per_host = {};  ///< -N, --map-by ppr:N:node; -n still caps the whole
+  bool in_sequence = false;                ///< --map-by seq: a rank for each entry of the host list
+  bool in_rounds = false;  ///< as Hydra: ranks over the room go round the hosts again, full host by host
+  std::vector<RankPlace> rank_places = {};    ///< --rankfile; places every rank when not empty
+  std::string cpu_list = {};                  ///< --cpu-list: the cores of each host that ranks may use; empty: all
+  std::vector<Framework> frameworks = {};     ///< --env-for; none twice
+  Visible visible = Visible::unchanged;       ///< --visible
+  std::string rank_dir = {};                  ///< --rank-dir, a template; empty: none
+  bool rank_table = false;                    ///< --rank-table: kRankTableVariables are not the launcher's own
+  Mpi mpi = Mpi::none;                        ///< --mpi
+  std::vector<std::string> environment = {};  ///< the launcher's, NAME=VALUE
+  std::string cwd = {};                       ///< the launcher's; empty: it is gone
 };
 
 }  // namespace dlaunch::plan

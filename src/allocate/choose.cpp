@@ -7,6 +7,7 @@
 #include "allocate/local.h"
 #include "allocate/name_resolver.h"
 #include "allocate/named.h"
+#include "allocate/resource_manager.h"
 #include "allocate/this_machine.h"
 #include "base/try.h"
 

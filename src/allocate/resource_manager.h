@@ -6,7 +6,6 @@
 //   LSF    LSB_MCPU_HOSTS, "host slots host slots …"
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,8 +14,6 @@
 #include "dlaunch/hostfile.h"
 
 namespace dlaunch::allocate {
-
-using ReadText = std::function<Result<std::string>(const std::string& path)>;
 
 /// Whether one has named hosts.
 bool has_resource_manager(const std::vector<std::string>& environment);

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <thread>
 
+#include "app/console_listener.h"
 #include "app/host_session.h"
 #include "app/query_hosts.h"
 #include "app/run_commands.h"
@@ -33,7 +34,8 @@ class Check {
         spdlog::logger& log)
       : hosts_(allocation.hosts),
         path_(ranks_path(options)),
-        session_(options, streams, log),
+        listener_(streams),
+        session_(options.request.job_id, options, streams, log, listener_),
         found_(allocation.hosts.size()) {}
 
   /// The signal that ended it, or 0.
@@ -186,6 +188,7 @@ class Check {
 
   const std::vector<plan::Host>& hosts_;
   const std::string path_;
+  ConsoleListener listener_;
   HostSession session_;
   std::vector<NetHost> found_;
   std::vector<QueriedHost> last_;  // of the last round

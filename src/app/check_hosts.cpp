@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "app/check_ascend.h"
+#include "app/console_listener.h"
 #include "app/host_session.h"
 #include "app/query_hosts.h"
 #include "app/run_commands.h"
@@ -173,7 +174,8 @@ Result<int> check_hosts(const cli::Options& options, const plan::Allocation& all
   const Time start = Clock::now();
   const std::vector<plan::App> apps = apps_of(options.request);
   const auto ask = [&](int host) { return question(host, options.request, apps, allocation); };
-  HostSession session(options, streams, log);
+  ConsoleListener listener(streams);
+  HostSession session(options.request.job_id, options, streams, log, listener);
   for (const std::string& remark : allocation.remarks) log.info(remark);
   const auto surveyed = session.survey(allocation.hosts, ask);
   if (surveyed.signal != 0) return fail(interrupted_error(surveyed.signal));

@@ -7,29 +7,14 @@
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/post.hpp>
 
-#include "base/text.h"
 #include "launcher/write_waits.h"
-#include "report/status_line.h"
-#include "sys/limits.h"
+#include "sys/installed.h"
 #include "transport/exec.h"
 #include "transport/remote_command.h"
 #include "transport/ssh.h"
 
 namespace dlaunch::app {
 namespace {
-
-launcher::LauncherSettings launcher_settings(const cli::Options& options) {
-  launcher::LauncherSettings settings;
-  settings.output = options.output;
-  settings.stdin_target = options.stdin_target;
-  settings.grace = options.policy.grace;
-  settings.wait_hosts = options.wait_hosts;
-  settings.staged = options.staged;
-  settings.save_env = options.save_env;
-  settings.hosts_at_once = options.hosts_at_once;
-  settings.oversubscribe = options.request.oversubscribe;
-  return settings;
-}
 
 /// Lets stderr take what is said while no job runs on the loop.
 class SaidMeanwhile {
@@ -51,52 +36,52 @@ class SaidMeanwhile {
   launcher::WriteWaits waits_;
 };
 
+JobOptions settled(JobOptions options) {
+  if (options.pmix_program.empty()) options.pmix_program = sys::installed_program("dlaunch-pmix");
+  return options;
+}
+
 }  // namespace
 
-HostSession::HostSession(const cli::Options& options, output::StandardStreams& streams, spdlog::logger& log)
-    : streams_(streams),
+HostSession::HostSession(std::string job_id, JobOptions options, output::StandardStreams& streams, spdlog::logger& log,
+                         Listener& listener)
+    : options_(settled(std::move(options))),
+      streams_(streams),
       log_(log),
-      open_files_(sys::raise_open_files()),
-      settings_(launcher_settings(options)),
-      here_(options.request.job_id, options.policy.grace, open_files_),
-      elsewhere_(way_elsewhere(options)),
+      listener_(listener),
+      here_(job_id, options_.policy.grace, before_.open_files()),
+      elsewhere_(transport_elsewhere()),
       transport_(here_, *elsewhere_),
-      hosts_(io_, transport_, options.request.job_id, settings_, log) {}
+      hosts_(io_, transport_, std::move(job_id), options_, log) {}
 
-std::unique_ptr<transport::Transport> HostSession::way_elsewhere(const cli::Options& options) {
-  if (options.exec.empty()) {
+std::unique_ptr<transport::Transport> HostSession::transport_elsewhere() {
+  if (options_.exec.empty()) {
     return std::make_unique<transport::Ssh>(
-        transport::Ssh::Settings{options.host_key, [this](const std::string& text) {
+        transport::Ssh::Settings{options_.host_key, [this](const std::string& text) {
                                    asio::post(io_, [this, text] { log_.warn(text); });  // it is told in a host's thread
                                  }});
   }
   return std::make_unique<transport::Exec>(
-      [&options](const plan::Host& host) { return transport::exec_command(options.exec, host); },
+      [this](const plan::Host& host) { return transport::exec_command(options_.exec, host); },
       [this](const std::string& text) { log_.warn(text); });
 }
 
 launcher::HostQuery::Result HostSession::survey(const std::vector<plan::Host>& hosts,
                                                 launcher::HostQuery::Question question,
                                                 launcher::HostQuery::Commands inquiry) {
-  report::StatusLine status(streams_);
   const SaidMeanwhile said(io_, streams_);
-  launcher::HostQuery survey(
+  launcher::HostQuery query(
       io_, hosts_, std::move(question),
-      [&](const std::vector<std::string>& missing) {
-        report::JobStatus now;
-        now.phase = report::JobStatus::Phase::starting;
-        now.missing = fold_names(missing);
-        status.update(now, Clock::now());
-        status.tick(Clock::now());
-      },
+      [this](const std::vector<std::string>& missing) { listener_.progress({.missing_hosts = missing}); },
       std::move(inquiry));
-  return survey.run(hosts);
+  auto result = query.run(hosts);
+  listener_.progress({});
+  return result;
 }
 
 /// Who listens next hears of hosts that are lost meanwhile.
 void HostSession::wait_readable(const sys::Fd& fd, Time deadline) {
-  hosts_.listen({[](int, const wire::Hello&) {}, [](int, const launcher::HostFailure&) {},
-                 [](int, const wire::Message&, const std::deque<sys::Fd>&) {}});
+  hosts_.listen({});
   const SaidMeanwhile said(io_, streams_);
   asio::posix::stream_descriptor readable(io_, ::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
   readable.async_wait(asio::posix::stream_descriptor::wait_read, [this](asio::error_code error) {

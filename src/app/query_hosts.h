@@ -5,6 +5,7 @@
 
 #include "app/host_session.h"
 #include "dlaunch/host.h"
+#include "dlaunch/hostfile.h"
 #include "dlaunch/plan.h"
 
 namespace dlaunch::app {

@@ -8,8 +8,7 @@
 #include "base/try.h"
 #include "cli/files.h"
 #include "cli/ranktable_arguments.h"
-#include "ranktable/make.h"
-#include "ranktable/merge.h"
+#include "dlaunch/rank_table.h"
 #include "report/log.h"
 #include "report/write_file.h"
 
@@ -19,12 +18,9 @@ using output::StandardStreams;
 
 namespace {
 
-using ranktable::Json;
 using ranktable::TableFinding;
 
 constexpr int kBrokenRule = 1;
-
-std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 bool is_directory(const std::string& path) {
   struct stat facts{};
@@ -42,8 +38,7 @@ Result<std::string> output_path(const std::string& output, const std::string& na
                .hint = "name a file that does, a directory, or - for stdout"});
 }
 
-Result<int> put(StandardStreams& streams, const Json& table, const std::string& output, const std::string& name) {
-  const std::string text = ranktable::to_text(table);
+Result<int> put(StandardStreams& streams, const std::string& text, const std::string& output, const std::string& name) {
   if (output == "-") return streams.print(text);
   const auto path = TRY(output_path(output, name));
   TRY(report::write_file_atomically(path, text));
@@ -61,39 +56,22 @@ std::string counted(size_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
-std::string verdict(const std::string& file, const std::vector<TableFinding>& findings, const ranktable::Table* table) {
-  const auto broken = std::count_if(findings.begin(), findings.end(), [](const TableFinding& f) { return !f.note; });
+std::string verdict(const std::string& file, const ranktable::CheckedTable& checked) {
+  const auto broken = std::ranges::count(checked.findings, false, &TableFinding::note);
   if (broken > 0) return file + ": broken in " + counted(static_cast<size_t>(broken), "place") + "\n";
-  return file + ": good: version " + std::string(to_string(table->version)) + ", " +
-         counted(table->servers.size(), "server") + ", " + counted(table->rank_count(), "rank") + '\n';
+  return file + ": good: version " + std::string(to_string(*checked.version)) + ", " +
+         counted(checked.servers, "server") + ", " + counted(checked.ranks, "rank") + '\n';
 }
 
 /// What is to say of one file, and whether it breaks a rule.
 std::pair<std::string, bool> check_text(const std::string& file, const std::string& text,
                                         std::optional<ranktable::Product> product) {
-  const auto json = ranktable::parse_json(text, file);
-  std::vector<TableFinding> findings;
-  if (!json) {
-    std::string said = json.error().where + ": " + json.error().what + ": " + json.error().why + '\n';
-    for (const TableFinding& finding : ranktable::check_file_name(last_part(file), nullptr))
-      said += line_of(file, finding);
-    return {said, true};
-  }
-  ranktable::Reading reading = ranktable::read_table(*json);
-  const ranktable::Table* table = reading.table ? &*reading.table : nullptr;
-  findings = std::move(reading.findings);
-  if (table) {
-    const auto rules = check_rules(*table, product.value_or(usual_product(table->version)));
-    findings.insert(findings.end(), rules.begin(), rules.end());
-  }
-  const auto name = ranktable::check_file_name(last_part(file), table);
-  findings.insert(findings.end(), name.begin(), name.end());
-  std::stable_sort(findings.begin(), findings.end(), [](const TableFinding& a, const TableFinding& b) {
-    return std::pair(a.line, a.column) < std::pair(b.line, b.column);
-  });
+  const auto checked = ranktable::check_rank_table(text, file, product);
   std::string said;
-  for (const TableFinding& finding : findings) said += line_of(file, finding);
-  return {said + verdict(file, findings, table), any_broken(findings)};
+  if (const auto& error = checked.no_json) said = error->where + ": " + error->what + ": " + error->why + '\n';
+  for (const TableFinding& finding : checked.findings) said += line_of(file, finding);
+  if (checked.no_json) return {said, true};
+  return {said + verdict(file, checked), any_broken(checked.findings)};
 }
 
 Result<int> check(StandardStreams& streams, spdlog::logger& log, const cli::RanktableCheck& command) {
@@ -113,15 +91,14 @@ Result<int> check(StandardStreams& streams, spdlog::logger& log, const cli::Rank
 }
 
 Result<int> merge(StandardStreams& streams, const cli::RanktableMerge& command) {
-  std::vector<ranktable::NamedJson> tables;
+  std::vector<ranktable::NamedText> tables;
   for (const std::string& file : command.files) {
-    const auto text = cli::read_whole_file(file);
+    auto text = cli::read_whole_file(file);
     if (!text) return fail(text.error().error);
-    auto json = TRY(ranktable::parse_json(*text, file));
-    tables.push_back({file, std::move(json)});
+    tables.push_back({file, *std::move(text)});
   }
-  const auto merged = TRY(merge_tables(std::move(tables), command.product));
-  return put(streams, merged.json, command.output, ranktable::file_name(merged.servers, merged.ranks));
+  const auto merged = TRY(merge_rank_tables(tables, command.product));
+  return put(streams, merged.text, command.output, ranktable::file_name(merged.servers, merged.ranks));
 }
 
 Result<int> make(StandardStreams& streams, spdlog::logger& log, const cli::RanktableMake& command,
@@ -129,7 +106,7 @@ Result<int> make(StandardStreams& streams, spdlog::logger& log, const cli::Rankt
   const auto made = TRY(command.job_words.empty() ? make_on_this_host(command)
                                                   : make_over_hosts(command, surroundings, streams, log));
   report::tell_notes(log, made.notes);
-  return put(streams, made.json, command.output, made.name);
+  return put(streams, made.text, command.output, made.name);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "app/console_listener.h"
 #include "app/host_session.h"
 #include "app/job_id.h"
 #include "app/run_commands.h"
@@ -13,7 +14,7 @@
 #include "dlaunch/hostfile.h"
 #include "ranktable/device_addresses.h"
 #include "ranktable/device_numbers.h"
-#include "ranktable/make.h"
+#include "ranktable/json.h"
 #include "ranktable/server_id.h"
 #include "report/log.h"
 #include "sys/interfaces.h"
@@ -76,8 +77,8 @@ Result<void> add_super_pod(const cli::RanktableMake& command, HostFacts& facts) 
 Result<void> add_root_info(const cli::RanktableMake& command, HostFacts& facts) {
   const auto text = cli::read_whole_file(command.root_info);
   if (!text) return fail(text.error().error);
-  auto json = TRY(ranktable::parse_json(*text, command.root_info));
-  facts.root_info = std::move(json);
+  TRY(ranktable::parse_json(*text, command.root_info));
+  facts.root_info = *text;
   return {};
 }
 
@@ -117,8 +118,8 @@ Result<MadeTable> make_on_this_host(const cli::RanktableMake& command) {
   const bool by_root_info = command.version == Version::v2_0;
   if (auto ok = by_root_info ? add_root_info(command, facts) : add_addresses(command, facts); !ok)
     return fail(ok.error());
-  auto table = TRY(make_table(command.version, command.product.value_or(usual_product(command.version)), {facts}));
-  made.json = std::move(table);
+  auto table = TRY(make_rank_table(command.version, command.product.value_or(usual_product(command.version)), {facts}));
+  made.text = std::move(table);
   made.name = ranktable::file_name(chosen.numbers, server_id);
   return made;
 }
@@ -140,7 +141,8 @@ Result<MadeTable> make_over_hosts(const cli::RanktableMake& command, const cli::
     ranks += question.devices.back().size();
   }
   report::set_verbosity(log, options.verbosity, options.quiet);
-  HostSession session(options, streams, log);
+  ConsoleListener listener(streams);
+  HostSession session(options.request.job_id, options, streams, log, listener);
   auto facts = TRY(ask_table_hosts(session, question));
   MadeTable made;
   made.name = ranktable::file_name(question.hosts.size(), ranks);
@@ -149,8 +151,8 @@ Result<MadeTable> make_over_hosts(const cli::RanktableMake& command, const cli::
     made.name = ranktable::file_name(own ? question.devices.front() : chosen.numbers, facts.front().server_id);
   }
   auto table =
-      TRY(make_table(command.version, command.product.value_or(usual_product(command.version)), std::move(facts)));
-  made.json = std::move(table);
+      TRY(make_rank_table(command.version, command.product.value_or(usual_product(command.version)), std::move(facts)));
+  made.text = std::move(table);
   return made;
 }
 

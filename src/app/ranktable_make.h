@@ -10,12 +10,11 @@
 #include "cli/ranktable_arguments.h"
 #include "dlaunch/error.h"
 #include "output/standard_streams.h"
-#include "ranktable/json.h"
 
 namespace dlaunch::app {
 
 struct MadeTable {
-  ranktable::Json json;
+  std::string text;
   std::string name;                ///< hccl_tools.py's for it
   std::vector<std::string> notes;  ///< what was chosen without being asked, a line each
 };

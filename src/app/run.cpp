@@ -12,13 +12,13 @@
 #include <system_error>
 
 #include "app/check_hosts.h"
+#include "app/console_listener.h"
 #include "app/host_session.h"
 #include "app/job_id.h"
 #include "app/job_table.h"
 #include "app/planned_job.h"
 #include "app/query_hosts.h"
 #include "app/ranktable_command.h"
-#include "app/run_job.h"
 #include "app/staged_files.h"
 #include "base/printable.h"
 #include "base/try.h"
@@ -26,6 +26,7 @@
 #include "cli/subcommands.h"
 #include "dlaunch/hostfile.h"
 #include "dlaunch/plan.h"
+#include "dlaunch/run.h"
 #include "report/log.h"
 #include "report/write_file.h"
 #include "sys/io.h"
@@ -87,7 +88,8 @@ Result<void> tell_before(const cli::Options& options, const plan::Allocation& al
 }
 
 Result<int> show_or_run(const cli::Options& options, const plan::Allocation& allocation,
-                        std::optional<HostSession>& session, StandardStreams& streams, spdlog::logger& log) {
+                        std::optional<HostSession>& session, ConsoleListener& listener, StandardStreams& streams,
+                        spdlog::logger& log) {
   auto job = plan_job(options, allocation, session ? session->waiter() : sys::wait_readable);
   if (!job) return fail(job.error());
   if (options.show_env) return show_env(streams, log, job->plan, *options.show_env);
@@ -97,11 +99,16 @@ Result<int> show_or_run(const cli::Options& options, const plan::Allocation& all
   if (session) {
     keep_planned(*session, allocation, job->plan);
   } else {
-    session.emplace(options, streams, log);
+    session.emplace(options.request.job_id, options, streams, log, listener);
   }
   TRY(make_job_table(options, allocation, *session, *job));
   TRY(tell_before(options, allocation, job->plan, streams, log));
-  return run_job(options, job->plan, *session, [&job] { job->held.release(); });
+  if (options.request.mpi == plan::Mpi::pmix && session->options().pmix_program.empty()) {
+    return fail({"--mpi pmix", "this build of dlaunch has no PMIx", "", "build it where libpmix-dev is installed"});
+  }
+  session->ports() = std::move(job->held);
+  listener.of_plan(job->plan);
+  return TRY(dlaunch::run(job->plan, *session)).exit_code;
 }
 
 bool starts_ranks(const cli::Options& options) {
@@ -113,9 +120,10 @@ Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::
   options.request.job_id = make_job_id();
   const auto remarks = TRY(follow_table_file(options));
   if (options.verb != cli::Verb::check) options.staged = TRY(read_staged(options.stage));
+  ConsoleListener listener(streams);
   std::optional<HostSession> session;  // none while no host is to be reached
   if (starts_ranks(options) && allocate::names_no_host(options.hosts, options.request.environment)) {
-    session.emplace(options, streams, log);
+    session.emplace(options.request.job_id, options, streams, log, listener);
     session->start_here_early();
   }
   auto allocation = TRY(allocate::choose_allocation(options.hosts, options.request.environment, read_text));
@@ -127,12 +135,12 @@ Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::
     return check_hosts(options, allocation, streams, log);
   }
   if (plan::needs_slots(options.verb == cli::Verb::hosts ? plan::Request{} : options.request, allocation)) {
-    if (!session) session.emplace(options, streams, log);
+    if (!session) session.emplace(options.request.job_id, options, streams, log, listener);
     if (const auto failed = find_slots(*session, allocation, options.hosts)) return *failed;
   } else if (session) {
     session->hosts().open(allocation.hosts);
   }
-  if (options.verb != cli::Verb::hosts) return show_or_run(options, allocation, session, streams, log);
+  if (options.verb != cli::Verb::hosts) return show_or_run(options, allocation, session, listener, streams, log);
   return streams.print(options.format == cli::Format::json ? plan::to_json(allocation) : plan::to_table(allocation));
 }
 

@@ -1,50 +1,32 @@
-#include "app/run_job.h"
-
+#include <fcntl.h>
 #include <spdlog/logger.h>
-#include <unistd.h>
 
-#include "base/text.h"
+#include <atomic>
+#include <type_traits>
+
+#include "app/host_session.h"
+#include "app/job_id.h"
+#include "app/query_hosts.h"
+#include "app/rendezvous.h"
+#include "app/staged_files.h"
 #include "base/try.h"
-#include "cli/open_files.h"
-#include "cli/version.h"
+#include "dlaunch/run.h"
 #include "launcher/frames.h"
 #include "launcher/launcher.h"
+#include "launcher/open_files.h"
 #include "report/log.h"
 #include "report/record.h"
 #include "report/record_file.h"
-#include "report/status_line.h"
 #include "report/summary.h"
+#include "report/version.h"
 #include "report/write_file.h"
 #include "sys/clock.h"
-#include "sys/installed.h"
-#include "sys/limits.h"
 #include "transport/remote_command.h"
 
-namespace dlaunch::app {
+namespace dlaunch {
 namespace {
 
 using output::Stream;
-
-constexpr char kPmixProgram[] = "dlaunch-pmix";
-
-report::JobStatus status_of(const job::Progress& progress, const plan::Plan& plan) {
-  report::JobStatus status;
-  if (!plan.remarks.empty()) status.remark = plan.remarks.front();
-  if (progress.phase == job::Phase::starting ||
-      (progress.phase == job::Phase::running && progress.started < progress.ranks)) {
-    status.phase = report::JobStatus::Phase::starting;
-  } else if (progress.phase == job::Phase::ending) {
-    status.phase = report::JobStatus::Phase::ending;
-  }
-  status.started = progress.started;
-  status.total = progress.ranks;
-  status.missing = fold_names(progress.missing_hosts);
-  status.waiting = progress.running;
-  status.worlds = progress.worlds;
-  status.signal = progress.signal;
-  status.kill_at = progress.kill_at;
-  return status;
-}
 
 std::string bindings_text(const plan::Plan& plan, const job::Outcome& outcome) {
   std::string text;
@@ -57,34 +39,6 @@ std::string bindings_text(const plan::Plan& plan, const job::Outcome& outcome) {
   return text;
 }
 
-std::vector<report::RankOutput> rank_outputs(const output::Output& output, size_t ranks) {
-  std::vector<report::RankOutput> outputs;
-  for (int rank = 0; rank < static_cast<int>(ranks); ++rank) {
-    outputs.push_back({output.bytes(rank, Stream::out), output.bytes(rank, Stream::err), output.path(rank, Stream::out),
-                       output.path(rank, Stream::err)});
-  }
-  return outputs;
-}
-
-struct Span {
-  std::int64_t start_ns = sys::wall_ns();
-  Time start = Clock::now();
-};
-
-std::string outcome_text(const cli::Options& options, const plan::Plan& plan, const job::Outcome& outcome,
-                         const output::Output& output, const Span& span) {
-  report::Summary summary{plan, outcome, {}, {}, Clock::now() - span.start};
-  summary.shell_there = [&](const plan::Host& host) { return transport::shell_there(options.exec, host); };
-  auto who = outcome.first_failure;
-  if (outcome.cause == job::Cause::sidecar_failed) who = static_cast<int>(plan.ranks.size());
-  if (who) {
-    summary.last_words = output.last_words(*who);
-    summary.log_path = output.path(*who, Stream::err);
-    if (summary.log_path.empty()) summary.log_path = output.path(*who, Stream::out);  // joined
-  }
-  return report::failure_summary(summary);
-}
-
 /// Before the job, since hours may lie between here and its record.
 Result<void> check_report(const std::string& file) {
   if (file.empty()) return {};
@@ -93,92 +47,166 @@ Result<void> check_report(const std::string& file) {
   return ok;
 }
 
-cli::WayElsewhere way_elsewhere(const cli::Options& options) {
-  return options.exec.empty() ? cli::WayElsewhere::ssh : cli::WayElsewhere::command;
-}
+/// One job from its output's opening to its record.
+class JobRun final : public Listener {
+ public:
+  JobRun(plan::Plan& plan, app::HostSession& session)
+      : plan_(plan), session_(session), options_(session.options()), record_(options_.report_file) {}
 
-/// Refuses what would fail later.
-Result<std::unique_ptr<output::Output>> open_output(const cli::Options& options, const plan::Plan& plan,
-                                                    output::StandardStreams& streams) {
-  if (options.request.mpi == plan::Mpi::pmix && sys::installed_program(kPmixProgram).empty()) {
-    return fail({"--mpi pmix", "this build of dlaunch has no PMIx", "", "build it where libpmix-dev is installed"});
+  Result<job::Outcome> run() {
+    report::tell_notes(log(), plan_.notes);
+    for (const std::string& remark : plan_.remarks) log().info(remark);
+    TRY(open());
+    launcher::Launcher launcher(session_.io(),
+                                {plan_, options_, *output_, session_.hosts(), session_.ports(), *this, log()});
+    job::Outcome outcome = launcher.run();
+    session_.close();
+    const std::string told = outcome_text(outcome);
+    if (const auto& lost = launcher.output_lost(); lost && outcome.exit_code == 0) {
+      outcome.cause = job::Cause::output_failed;
+      outcome.detail = lost->what + ": " + lost->why;
+      outcome.exit_code = lost->exit_code;
+    }
+    write_record(outcome);
+    if (!told.empty()) log().error(told);
+    launcher.write_out();
+    session_.streams().give_up();
+    return outcome;
   }
-  const std::uint64_t need = cli::open_files_needed(plan, options.output, way_elsewhere(options));
-  if (auto error = cli::too_few_open_files(plan, need, sys::open_files_limit())) return fail(*std::move(error));
-  auto output = output::Output::open(options.output, launcher::rank_facts(plan), streams);
-  if (!output) return output;
-  TRY(check_report(options.report_file));  // the log directory may hold it
-  return output;
+
+ private:
+  spdlog::logger& log() { return session_.log(); }
+
+  /// Refuses what would fail later.
+  Result<void> open() {
+    TRY(launcher::check_open_files(plan_, options_));
+    output::Output::OnLine on_line;
+    if (options_.lines) {
+      on_line = [this](int id, Stream stream, std::string_view text) { session_.listener().line(id, stream, text); };
+    }
+    output_ = TRY(output::Output::open(options_.output, launcher::rank_facts(plan_), session_.streams(), on_line));
+    TRY(check_report(options_.report_file));  // the log directory may hold it
+    if (const std::string lost = output_->overwritten(); !lost.empty()) log().info(lost);
+    return {};
+  }
+
+  void progress(const job::Progress& progress) override { session_.listener().progress(progress); }
+
+  void all_started(const job::Outcome& outcome) override {
+    if (plan_.binding.report) log().error(bindings_text(plan_, outcome));
+    if (record_.wanted_early()) record_.write_early(record_text(outcome, 0));  // for who attaches
+    session_.listener().all_started(outcome);
+  }
+
+  std::string outcome_text(const job::Outcome& outcome) const {
+    report::Summary summary{plan_, outcome, {}, {}, Clock::now() - start_};
+    summary.shell_there = [&](const plan::Host& host) { return transport::shell_there(options_.exec, host); };
+    auto who = outcome.first_failure;
+    if (outcome.cause == job::Cause::sidecar_failed) who = static_cast<int>(plan_.ranks.size());
+    if (who) {
+      summary.last_words = output_->last_words(*who);
+      summary.log_path = output_->path(*who, Stream::err);
+      if (summary.log_path.empty()) summary.log_path = output_->path(*who, Stream::out);  // joined
+    }
+    return report::failure_summary(summary);
+  }
+
+  /// `end_ns`: 0 while the job runs.
+  std::string record_text(const job::Outcome& outcome, std::int64_t end_ns) const {
+    std::vector<report::RankOutput> outputs;
+    for (int rank = 0; rank < static_cast<int>(plan_.ranks.size()); ++rank) {
+      outputs.push_back({output_->bytes(rank, Stream::out), output_->bytes(rank, Stream::err),
+                         output_->path(rank, Stream::out), output_->path(rank, Stream::err)});
+    }
+    const std::chrono::duration<double> wall = Clock::now() - start_;
+    return report::job_record_json({plan_, outcome, plan::to_json(plan_), report::version(), report::libraries(),
+                                    start_ns_, end_ns, wall.count(), std::move(outputs)});
+  }
+
+  /// One that cannot be written is told, and is a failure of a job that had none.
+  void write_record(job::Outcome& outcome) {
+    if (!record_.wanted()) return;
+    const auto wrote = record_.write(record_text(outcome, sys::wall_ns()));
+    if (wrote) return;
+    const int code = report::complain(log(), wrote.error());
+    if (outcome.exit_code == 0) outcome.exit_code = code;
+  }
+
+  const std::int64_t start_ns_ = sys::wall_ns();
+  const Time start_ = Clock::now();
+  plan::Plan& plan_;
+  app::HostSession& session_;
+  const JobOptions& options_;
+  report::RecordFile record_;
+  std::unique_ptr<output::Output> output_;
+};
+
+/// Signals and children are the process's: one session at a time has them.
+class Turn {
+ public:
+  Turn() : mine_(!taken().test_and_set()) {}
+  ~Turn() {
+    if (mine_) taken().clear();
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  bool mine() const { return mine_; }
+
+ private:
+  static std::atomic_flag& taken() {
+    static std::atomic_flag flag;
+    return flag;
+  }
+  const bool mine_;
+};
+
+Listener::Level level_of(spdlog::level::level_enum level) {
+  if (level >= spdlog::level::err) return Listener::Level::error;
+  if (level == spdlog::level::warn) return Listener::Level::note;
+  return level == spdlog::level::info ? Listener::Level::info : Listener::Level::detail;
 }
 
-/// Whether so many ranks at one time are too many for this process or an agent here.
-std::optional<Error> cannot_hold(const cli::Options& options, const plan::Plan& plan,
-                                 const std::vector<int>& ranks_of_host) {
-  const std::uint64_t need = cli::open_files_needed(plan, ranks_of_host, options.output, way_elsewhere(options));
-  return cli::too_few_open_files(plan, need, sys::open_files_limit());
-}
-
-/// `end_ns`: 0 while the job runs.
-std::string record_text(const plan::Plan& plan, const job::Outcome& outcome, const output::Output& output,
-                        const Span& span, std::int64_t end_ns) {
-  const std::chrono::duration<double> wall = Clock::now() - span.start;
-  return report::job_record_json({plan, outcome, plan::to_json(plan), cli::version(), cli::libraries(), span.start_ns,
-                                  end_ns, wall.count(), rank_outputs(output, plan.ranks.size())});
-}
-
-/// 0, or the exit code for a record that could not be written.
-int write_last_record(spdlog::logger& log, report::RecordFile& record, const plan::Plan& plan,
-                      const job::Outcome& outcome, const output::Output& output, const Span& span) {
-  if (!record.wanted()) return 0;
-  const auto wrote = record.write(record_text(plan, outcome, output, span, sys::wall_ns()));
-  return wrote ? 0 : report::complain(log, wrote.error());
+/// `use` of a session that speaks through the listener alone, and shows what the options say.
+template <class Use>
+auto with_session(const std::string& job_id, JobOptions options, Listener& listener, const Use& use)
+    -> std::invoke_result_t<Use, app::HostSession&> {
+  const Turn turn;
+  if (!turn.mine()) {
+    return fail({"", "this process runs a job already", "signals and children are the whole process's",
+                 "run one job after the other, or each in a process of its own"});
+  }
+  if (!options.staged) options.staged = TRY(app::read_staged(options.stage));
+  if (!options.console) options.output.console_ranks.emplace();
+  const sys::Fd nowhere(options.console ? -1 : ::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  output::StandardStreams streams(options.console ? output::StandardStreams::Fds{}
+                                                  : output::StandardStreams::Fds{nowhere.get(), nowhere.get()});
+  const auto log = report::make_log(
+      [&](spdlog::level::level_enum level, std::string_view lines) { listener.said(level_of(level), lines); });
+  log->set_level(spdlog::level::debug);
+  app::HostSession session(job_id, std::move(options), streams, *log, listener);
+  return use(session);
 }
 
 }  // namespace
 
-Result<int> run_job(const cli::Options& options, plan::Plan& plan, HostSession& session,
-                    const std::function<void()>& before_start) {
-  const Span span;
-  output::StandardStreams& streams = session.streams();
-  spdlog::logger& log = session.log();
-  report::tell_notes(log, plan.notes);
-  for (const std::string& remark : plan.remarks) log.info(remark);
-  auto output = TRY(open_output(options, plan, streams));
-  report::RecordFile record(options.report_file);
-  report::StatusLine status(streams);
-  std::optional<Error> output_lost;
-  if (const std::string lost = (output)->overwritten(); !lost.empty()) log.info(lost);
-  launcher::Launcher launcher(
-      session.io(),
-      {plan, session.settings(), options.policy, *output, session.hosts(), log,
-       [&](const Error& error) {
-         output_lost = error;
-         report::complain(log, error);
-       },
-       [&](const job::Progress& progress) {
-         status.update(status_of(progress, plan), Clock::now());
-         status.tick(Clock::now());
-       },
-       [&](const job::Outcome& outcome) {
-         if (plan.binding.report) log.error(bindings_text(plan, outcome));
-         if (record.wanted_early())
-           record.write_early(record_text(plan, outcome, *output, span, 0));  // for who attaches
-       },
-       before_start, [&](const std::vector<int>& ranks_of_host) { return cannot_hold(options, plan, ranks_of_host); },
-       sys::installed_program(kPmixProgram)});
-  job::Outcome outcome = launcher.run();
-  session.close();
-  const std::string told = outcome_text(options, plan, outcome, *output, span);
-  if (output_lost && outcome.exit_code == 0) {
-    outcome.cause = job::Cause::output_failed;
-    outcome.detail = output_lost->what + ": " + output_lost->why;
-    outcome.exit_code = output_lost->exit_code;
-  }
-  const int record_failed = write_last_record(log, record, plan, outcome, *output, span);
-  if (!told.empty()) log.error(told);
-  launcher.write_out();
-  streams.give_up();
-  return outcome.exit_code != 0 ? outcome.exit_code : record_failed;
+std::string make_job_id() { return app::make_job_id(); }
+
+Result<void> find_slots(plan::Allocation& allocation, const allocate::HostRequest& asked, const JobOptions& options,
+                        Listener& listener) {
+  return with_session(make_job_id(), options, listener, [&](app::HostSession& session) -> Result<void> {
+    const auto failed = app::find_slots(session, allocation, asked);
+    if (!failed) return {};
+    return fail({"", "hosts could not be asked for their slots", "", "see what was said of them", *failed});
+  });
 }
 
-}  // namespace dlaunch::app
+Result<job::Outcome> run(plan::Plan& plan, const JobOptions& options, Listener& listener) {
+  return with_session(plan.job_id, options, listener, [&](app::HostSession& session) -> Result<job::Outcome> {
+    session.ports() = TRY(app::arrange_rendezvous(plan, session.waiter()));
+    return run(plan, session);
+  });
+}
+
+Result<job::Outcome> run(plan::Plan& plan, app::HostSession& session) { return JobRun(plan, session).run(); }
+
+}  // namespace dlaunch

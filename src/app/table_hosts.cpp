@@ -73,9 +73,9 @@ std::optional<Error> add_root_info(const TableQuestion& question, const std::vec
                .why = std::string(trim(given.front().printed)),
                .hint = "its driver writes it; name another with --rootinfo"};
   if (given.front().code != 0) return unread;
-  auto json = ranktable::parse_json(given.front().printed, question.root_info);
+  const auto json = ranktable::parse_json(given.front().printed, question.root_info);
   if (!json) return json.error();
-  facts.root_info = *std::move(json);
+  facts.root_info = given.front().printed;
   return std::nullopt;
 }
 

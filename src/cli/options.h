@@ -1,17 +1,15 @@
 // All that the user asked, with every default decided here and nowhere later. A value; `run` owns it.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "dlaunch/hostfile.h"
-#include "dlaunch/output.h"
-#include "dlaunch/policy.h"
+#include "dlaunch/job_options.h"
+#include "dlaunch/rank_table.h"
 #include "dlaunch/request.h"
-#include "ranktable/rules.h"
 
 namespace dlaunch::cli {
 
@@ -33,24 +31,20 @@ struct RankTableRequest {
   std::string text;
 };
 
-struct Options {
-  Options() { request.mpi = plan::Mpi::automatic; }
+/// A job's options, and what the command line says beside them.
+struct Options : JobOptions {
+  Options() {
+    request.mpi = plan::Mpi::automatic;
+    stdin_target.kind = StdinTarget::Kind::rank;
+    console = true;
+    lines = false;
+  }
 
   Verb verb = Verb::run;
   plan::Request request;  ///< all but job_id, which the caller makes; `check` may name no program
   allocate::HostRequest hosts;
-  output::OutputSettings output;
-  StdinTarget stdin_target;
-  job::Policy policy;
-  std::string exec;                           ///< --exec: the command line that reaches other hosts; empty: ssh
-  std::optional<plan::HostKey> host_key;      ///< empty: as the ssh configuration says, else strict
-  std::string rsh_agent;                      ///< Open MPI's plm_rsh_agent
-  std::string rsh_args;                       ///< and plm_rsh_args; together they are `exec`, when that is empty
-  std::chrono::milliseconds wait_hosts{0};    ///< --wait-hosts
-  int hosts_at_once = 64;                     ///< --hosts-at-once
-  std::vector<std::string> stage;             ///< --stage; absolute names or patterns of files
-  std::shared_ptr<const std::string> staged;  ///< those files as an archive, once they were read
-  bool save_env = false;                      ///< --save-env
+  std::string rsh_agent;  ///< Open MPI's plm_rsh_agent
+  std::string rsh_args;   ///< and plm_rsh_args; together they are `exec`, when that is empty
 
   std::optional<RankTableRequest> rank_table;
   std::optional<ranktable::Product> product;  ///< --product; empty: the usual one of the table's version
@@ -60,7 +54,6 @@ struct Options {
   bool dry_run = false;
   Format format = Format::text;  ///< of --dry-run, --show-env, hosts and check
   std::optional<int> show_env;   ///< --show-env RANK
-  std::string report_file;       ///< --report; absolute; empty: none
   int verbosity = 0;             ///< -v, -vv
   bool quiet = false;            ///< --quiet: no notes
   bool show_map = false;         ///< --display-map: the plan on stdout before the job starts

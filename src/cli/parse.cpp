@@ -16,8 +16,8 @@
 #include "cli/show_config.h"
 #include "cli/subcommands.h"
 #include "cli/values.h"
-#include "cli/version.h"
 #include "dlaunch/hostfile.h"
+#include "report/version.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -235,7 +235,7 @@ Result<void> check_programs(Verb verb, const std::vector<AppRequest>& apps) {
 }
 
 std::string text_of(const OptionSpec& spec) {
-  if (spec.name() == "version") return version_text();
+  if (spec.name() == "version") return report::version_text();
   return spec.name() == "help-man" ? man_page() : help_text();
 }
 

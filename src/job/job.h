@@ -159,20 +159,6 @@ using Action =
     std::variant<StartRanks, StartWorld, SignalRanks, FinishHost, DropHost, SweepHost, StopSelf, Finished, StopWaiting>;
 using Actions = std::vector<Action>;
 
-enum class Phase { starting, running, ending, finishing, finished };
-
-/// What the status line tells.
-struct Progress {
-  Phase phase = Phase::starting;
-  int ranks = 0;
-  int started = 0;
-  std::set<int> running;                   ///< filled while ending only: it is for people to read
-  Worlds worlds;                           ///< of the ids in `running`
-  std::vector<std::string> missing_hosts;  ///< filled while starting only: not ready yet
-  int signal = 0;                          ///< sent, while ending
-  std::optional<Time> kill_at;
-};
-
 class Job {
  public:
   /// `host_of_rank[r]`: index of the host that rank r runs on.

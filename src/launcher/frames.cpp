@@ -20,7 +20,7 @@ constexpr std::uint32_t kMinCredit = 16u << 10;
 constexpr std::uint32_t kMaxCredit = 1u << 20;
 
 /// `local`: its place among the ranks of its host, of whatever world.
-wire::Spawn spawn_frame(const plan::Plan& plan, int id, size_t local, const LauncherSettings& settings,
+wire::Spawn spawn_frame(const plan::Plan& plan, int id, size_t local, const JobOptions& settings,
                         const output::RankFacts& facts) {
   const plan::Rank& rank = plan.rank(id);
   const int ranks = plan.worlds.size(facts.world, static_cast<int>(plan.ranks.size()));
@@ -45,7 +45,7 @@ wire::Spawn spawn_frame(const plan::Plan& plan, int id, size_t local, const Laun
 }
 
 /// The ranks' output files that are in one of these directories.
-std::vector<std::string> files_below(const std::vector<std::string>& dirs, const LauncherSettings& settings,
+std::vector<std::string> files_below(const std::vector<std::string>& dirs, const JobOptions& settings,
                                      const std::vector<output::RankFacts>& facts) {
   const int ranks = output::count_ranks(facts);
   std::vector<std::string> files;
@@ -83,7 +83,7 @@ void add_devices(const plan::Plan& plan, int host, wire::Layout& layout) {
   }
 }
 
-wire::Layout layout_frame(const plan::Plan& plan, int host, const LauncherSettings& settings) {
+wire::Layout layout_frame(const plan::Plan& plan, int host) {
   const int local_ranks = ranks_at_start(plan, host);
   wire::Layout layout;
   layout.credit = first_credit(local_ranks);
@@ -93,7 +93,7 @@ wire::Layout layout_frame(const plan::Plan& plan, int host, const LauncherSettin
   layout.local_ranks = static_cast<std::uint32_t>(local_ranks);
   layout.cores_per_rank = static_cast<std::uint32_t>(plan.binding.cores_per_rank);
   layout.if_supported = plan.binding.if_supported;
-  layout.oversubscribe = settings.oversubscribe || plan.binding.overload;
+  layout.oversubscribe = plan.binding.overload;
   layout.report_cpus = plan.binding.report;
   if (plan.binding.bind_to == plan::BindTo::device) add_devices(plan, host, layout);
   return layout;
@@ -105,7 +105,7 @@ wire::MpiWorld world_frame(const plan::Plan& plan, int host, wire::MpiWorld worl
 }
 
 /// The programs and ranks of the newest world on a host.
-void add_ranks(const plan::Plan& plan, int host, const LauncherSettings& settings,
+void add_ranks(const plan::Plan& plan, int host, const JobOptions& settings,
                const std::vector<output::RankFacts>& facts, std::vector<wire::Message>& frames) {
   const plan::PlannedHost& planned = plan.host(host);
   const auto first = std::ranges::lower_bound(planned.ranks, plan.worlds.first(plan.worlds.last()));
@@ -152,9 +152,9 @@ wire::MpiWorld newest_world(const plan::Plan& plan) {
   return frame;
 }
 
-std::vector<wire::Message> start_frames(const plan::Plan& plan, int host, const LauncherSettings& settings,
+std::vector<wire::Message> start_frames(const plan::Plan& plan, int host, const JobOptions& settings,
                                         const std::vector<output::RankFacts>& facts, const wire::MpiWorld& world) {
-  std::vector<wire::Message> frames{layout_frame(plan, host, settings)};
+  std::vector<wire::Message> frames{layout_frame(plan, host)};
   const bool here = plan.host(host).host.local;
   if (const auto& table = plan.rank_table; table && !(here && !table->path.empty())) {
     frames.emplace_back(wire::JobFile{table->name, std::string(plan::kRankTableVariable), table->text});
@@ -165,7 +165,7 @@ std::vector<wire::Message> start_frames(const plan::Plan& plan, int host, const 
   return frames;
 }
 
-std::vector<wire::Message> world_frames(const plan::Plan& plan, int host, const LauncherSettings& settings,
+std::vector<wire::Message> world_frames(const plan::Plan& plan, int host, const JobOptions& settings,
                                         const std::vector<output::RankFacts>& facts, const wire::MpiWorld& world) {
   std::vector<wire::Message> frames;
   if (plan.mpi != plan::Mpi::none) frames.emplace_back(world_frame(plan, host, world));
@@ -192,7 +192,7 @@ std::string space_name(const plan::Plan& plan, int world) {
   return "kvs_" + plan.job_id + (world == 1 ? "" : "_" + std::to_string(world));
 }
 
-wire::Prepare prepare_frame(const plan::Plan& plan, int host, const LauncherSettings& settings,
+wire::Prepare prepare_frame(const plan::Plan& plan, int host, const JobOptions& settings,
                             const std::vector<output::RankFacts>& facts) {
   wire::Prepare prepare;
   prepare.staged = settings.staged != nullptr;
@@ -234,7 +234,7 @@ bool takes_stdin(const plan::StdinTarget& target, const plan::Plan& plan, int id
          (target.kind == plan::StdinTarget::Kind::rank && target.rank == id);
 }
 
-std::array<bool, output::kStreams> carried_streams(const plan::Plan& plan, const LauncherSettings& settings,
+std::array<bool, output::kStreams> carried_streams(const plan::Plan& plan, const JobOptions& settings,
                                                    const output::RankFacts& facts, int id) {
   const output::OutputSettings& output = settings.output;
   const int ranks = plan.worlds.size(facts.world, static_cast<int>(plan.ranks.size()));

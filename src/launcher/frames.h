@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "dlaunch/job_options.h"
 #include "dlaunch/plan.h"
-#include "launcher/settings.h"
 #include "output/output.h"
 #include "plan/spawn_plan.h"
 #include "wire/message.h"
@@ -18,11 +18,11 @@ namespace dlaunch::launcher {
 wire::MpiWorld newest_world(const plan::Plan& plan);
 
 /// What the ranks of this host share, its apps, then its ranks. `world`: newest_world().
-std::vector<wire::Message> start_frames(const plan::Plan& plan, int host, const LauncherSettings& settings,
+std::vector<wire::Message> start_frames(const plan::Plan& plan, int host, const JobOptions& settings,
                                         const std::vector<output::RankFacts>& facts, const wire::MpiWorld& world);
 
 /// Those of the newest world, on a host that has some of it.
-std::vector<wire::Message> world_frames(const plan::Plan& plan, int host, const LauncherSettings& settings,
+std::vector<wire::Message> world_frames(const plan::Plan& plan, int host, const JobOptions& settings,
                                         const std::vector<output::RankFacts>& facts, const wire::MpiWorld& world);
 
 /// The ids of the newest world's ranks on that host.
@@ -35,7 +35,7 @@ std::uint32_t slots(const plan::Plan& plan);
 std::string space_name(const plan::Plan& plan, int world);
 
 /// The directories of this host's ranks, where they have some.
-wire::Prepare prepare_frame(const plan::Plan& plan, int host, const LauncherSettings& settings,
+wire::Prepare prepare_frame(const plan::Plan& plan, int host, const JobOptions& settings,
                             const std::vector<output::RankFacts>& facts);
 
 /// With the companion's, after all ranks.
@@ -49,7 +49,7 @@ bool takes_stdin(const plan::StdinTarget& target, const plan::Plan& plan, int id
 
 /// Which of a rank's streams come in frames, where its host's agent does not pass descriptors: not those that the rank
 /// writes into files itself.
-std::array<bool, output::kStreams> carried_streams(const plan::Plan& plan, const LauncherSettings& settings,
+std::array<bool, output::kStreams> carried_streams(const plan::Plan& plan, const JobOptions& settings,
                                                    const output::RankFacts& facts, int id);
 
 /// As Job takes them.

@@ -12,8 +12,7 @@ constexpr size_t kMostAnswers = 12u << 20;  // bytes that wait for an agent to r
 
 }  // namespace
 
-HostLink::HostLink(asio::io_context& io, transport::Connection opened, const LauncherSettings& settings,
-                   Handlers handlers)
+HostLink::HostLink(asio::io_context& io, transport::Connection opened, const JobOptions& settings, Handlers handlers)
     : io_(io),
       passes_fds_(opened.passes_fds),
       ready_wait_(settings.ready_wait),

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "dlaunch/job_options.h"
 #include "launcher/bootstrap_stream.h"
 #include "launcher/error_tail.h"
-#include "launcher/settings.h"
 #include "link/heartbeat.h"
 #include "link/link.h"
 #include "transport/transport.h"
@@ -33,7 +33,7 @@ class HostLink {
     std::function<void(const std::string& text)> detail;  ///< noise and errors of the way there, for -v
   };
 
-  HostLink(asio::io_context& io, transport::Connection opened, const LauncherSettings& settings, Handlers handlers);
+  HostLink(asio::io_context& io, transport::Connection opened, const JobOptions& settings, Handlers handlers);
 
   bool passes_fds() const { return passes_fds_; }
   /// Before there is an agent messages are kept for it.

@@ -40,6 +40,8 @@ HostQuery::HostQuery(asio::io_context& io, Hosts& hosts, Question question, Prog
   }
 }
 
+HostQuery::~HostQuery() { hosts_.listen({}); }
+
 HostQuery::Result HostQuery::run(const std::vector<plan::Host>& hosts) {
   for (const plan::Host& host : hosts) names_.push_back(host.name);
   result_.hosts.resize(hosts.size());

@@ -39,6 +39,9 @@ class HostQuery {
   using Progress = std::function<void(const std::vector<std::string>& missing)>;
 
   HostQuery(asio::io_context& io, Hosts& hosts, Question question, Progress progress = {}, Commands inquiry = {});
+  ~HostQuery();
+  HostQuery(const HostQuery&) = delete;
+  HostQuery& operator=(const HostQuery&) = delete;
 
   struct Result {
     std::vector<QueriedHost> hosts;  ///< numbered as given

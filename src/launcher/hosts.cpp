@@ -39,8 +39,8 @@ struct Hosts::Slot {
   HostFailure loss;   // once lost
 };
 
-Hosts::Hosts(asio::io_context& io, transport::Transport& transport, std::string job_id,
-             const LauncherSettings& settings, spdlog::logger& log)
+Hosts::Hosts(asio::io_context& io, transport::Transport& transport, std::string job_id, const JobOptions& settings,
+             spdlog::logger& log)
     : io_(io), transport_(transport), job_id_(std::move(job_id)), settings_(settings), log_(log) {}
 
 Hosts::~Hosts() = default;
@@ -106,7 +106,7 @@ void Hosts::set_up(HostLink& link) const {
   wire::Setup setup;
   setup.job_id = job_id_;
   setup.heartbeat_ms = static_cast<std::uint32_t>(settings_.heartbeat.count());
-  setup.grace_ms = static_cast<std::uint32_t>(settings_.grace.count());
+  setup.grace_ms = static_cast<std::uint32_t>(settings_.policy.grace.count());
   setup.hand_over = link.passes_fds();
   link.send(setup);
   link.flush();

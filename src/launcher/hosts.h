@@ -16,8 +16,8 @@
 
 #include "base/time.h"
 #include "dlaunch/host.h"
+#include "dlaunch/job_options.h"
 #include "launcher/host_link.h"
-#include "launcher/settings.h"
 #include "transport/transport.h"
 
 namespace dlaunch::launcher {
@@ -27,18 +27,19 @@ class Hosts {
   static constexpr int kTries = 8;  ///< of an sshd that turns us away
 
   struct Handlers {
-    std::function<void(int host, const wire::Hello& hello)> ready;
+    std::function<void(int host, const wire::Hello& hello)> ready = [](auto&&...) {};
     /// For good. Not called for a host that was dropped.
-    std::function<void(int host, const HostFailure& loss)> lost;
-    std::function<void(int host, wire::Message&& message, std::deque<sys::Fd>& fds)> message;
+    std::function<void(int host, const HostFailure& loss)> lost = [](auto&&...) {};
+    std::function<void(int host, wire::Message&& message, std::deque<sys::Fd>& fds)> message = [](auto&&...) {};
     bool tells_twins = false;  ///< note hosts that are one under several names
   };
 
-  Hosts(asio::io_context& io, transport::Transport& transport, std::string job_id, const LauncherSettings& settings,
+  Hosts(asio::io_context& io, transport::Transport& transport, std::string job_id, const JobOptions& settings,
         spdlog::logger& log);
   ~Hosts();
 
-  /// What is ready or lost already is told to new handlers at once.
+  /// What is ready or lost already is told to new handlers at once. {}: nobody listens any more, which who is called by
+  /// the handlers must say before it goes.
   void listen(Handlers handlers);
   /// May be called again: these come behind all that there are.
   void open(const std::vector<plan::Host>& hosts);
@@ -83,7 +84,7 @@ class Hosts {
   asio::io_context& io_;
   transport::Transport& transport_;
   const std::string job_id_;
-  const LauncherSettings& settings_;
+  const JobOptions& settings_;
   spdlog::logger& log_;
   Handlers handlers_;
   std::vector<std::unique_ptr<Slot>> slots_;

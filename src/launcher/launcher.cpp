@@ -24,6 +24,7 @@
 #include "launcher/sweeps.h"
 #include "launcher/wire_up.h"
 #include "sys/descendants.h"
+#include "sys/process_state.h"
 #include "sys/signals.h"
 
 namespace dlaunch::launcher {
@@ -49,7 +50,7 @@ class Launcher::Impl {
       : io_(io),
         parts_(std::move(parts)),
         facts_(rank_facts(parts_.plan)),
-        job_(parts_.policy, hosts_of_ranks(parts_.plan), host_names(parts_.plan), Clock::now()),
+        job_(parts_.options.policy, hosts_of_ranks(parts_.plan), host_names(parts_.plan), Clock::now()),
         output_(io, parts_.output),
         streams_(io, output_, static_cast<int>(facts_.size()), [this](int rank) { drained(rank); }),
         stdin_(io, STDIN_FILENO, stdin_ranks(),
@@ -60,26 +61,31 @@ class Launcher::Impl {
         deadline_(io, [this] { time_passed(); }),
         progress_timer_(io),
         order_(parts_.plan),
-        preparation_(parts_.plan, parts_.settings, facts_,
+        preparation_(parts_.plan, parts_.options, facts_,
                      [this](int host, const wire::Message& m) { parts_.hosts.send(host, m); }),
         sidecar_(parts_.plan),
-        wire_up_({parts_.plan, parts_.settings, facts_, parts_.output, streams_, job_, parts_.may_hold}, parts_.hosts,
-                 parts_.pmix_program,
+        wire_up_({parts_.plan, parts_.options, facts_, parts_.output, streams_, job_}, parts_.hosts,
+                 parts_.options.pmix_program,
                  {[this](int host, const std::string& why) { host_broken(host, why); },
                   [this](int host, const HostFailure& loss) { host_lost(host, loss); },
                   [this](const job::Event& event) { happened(event); }},
                  parts_.log),
-        sweeps_(io, parts_.hosts, parts_.settings, [this](const job::HostSwept& swept) { happened(swept); }) {}
+        sweeps_(io, parts_.hosts, parts_.options, [this](const job::HostSwept& swept) { happened(swept); }) {}
+
+  /// Hosts that outlive this, since a call of the listener threw, find nobody here.
+  ~Impl() { parts_.hosts.listen({}); }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
 
   job::Outcome run() {
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH, SIGCHLD}) {
+    for (const int signal : sys::kJobSignals) {
       if (!sys::is_ignored(signal)) signals_.add(signal);
     }
     wait_signal();
     output_.start({[this] { streams_.resume(); }, [this] { check_output(); }});
     if (parts_.plan.sidecar) job_.expect_companion();
     meet_hosts();
-    if (parts_.policy.timeout) output_.hurry(Clock::now() + *parts_.policy.timeout);
+    if (parts_.options.policy.timeout) output_.hurry(Clock::now() + *parts_.options.policy.timeout);
     deadline_.set(job_.deadline());
     show_progress();
     io_.run();
@@ -93,6 +99,8 @@ class Launcher::Impl {
     }
     return outcome;
   }
+
+  const std::optional<Error>& output_lost() const { return output_lost_; }
 
   void write_out() {
     if (shown()) return;
@@ -109,7 +117,7 @@ class Launcher::Impl {
   void meet_hosts() {
     parts_.hosts.listen({.ready =
                              [this](int host, const wire::Hello&) {
-                               if (parts_.settings.output.pty)
+                               if (parts_.options.output.pty)
                                  send_window_size([&](auto m) { parts_.hosts.send(host, m); });
                                preparation_.needed(host) ? preparation_.begin(host) : host_ready(host);
                              },
@@ -174,17 +182,17 @@ class Launcher::Impl {
     }
     if (sidecar_.is(rank)) return log().debug(sidecar_.started(started.pid));
     happened(job::RankStarted{rank, static_cast<int>(started.pid), started.time_ns, folded_cpus(started)});
-    if (takes_stdin(parts_.settings.stdin_target, parts_.plan, rank)) stdin_.add(rank);
+    if (takes_stdin(parts_.options.stdin_target, parts_.plan, rank)) stdin_.add(rank);
     log().debug("{} started, pid {}", name(rank), started.pid);
     if (rank >= ranks_at_start()) return;
-    if (++started_ == ranks_at_start() && parts_.all_started) parts_.all_started(job_.outcome());
+    if (++started_ == ranks_at_start()) parts_.listener.all_started(job_.outcome());
   }
 
   void opened_in_frames(int host, int rank) {
     const bool late = rank >= ranks_at_start();  // spawned, or the process beside the ranks
     const std::uint32_t planned = first_credit(launcher::ranks_at_start(parts_.plan, host));
     const std::uint32_t credit = late ? std::min(planned, wire::kLateCredit) : planned;
-    streams_.opened_remote(rank, carried_streams(parts_.plan, parts_.settings, nth(facts_, rank), rank), credit,
+    streams_.opened_remote(rank, carried_streams(parts_.plan, parts_.options, nth(facts_, rank), rank), credit,
                            [this](int r, Stream stream, std::uint32_t bytes) {
                              const auto number = static_cast<std::uint8_t>(static_cast<int>(stream) + 1);
                              send_to_rank(r, wire::Credit{static_cast<std::uint32_t>(r), number, bytes});
@@ -213,12 +221,12 @@ class Launcher::Impl {
   }
 
   int stdin_ranks() const {
-    return parts_.settings.stdin_target.kind == plan::StdinTarget::Kind::all ? ranks_at_start() : 1;
+    return parts_.options.stdin_target.kind == plan::StdinTarget::Kind::all ? ranks_at_start() : 1;
   }
 
   /// Any more, or at all.
   void takes_no_stdin(int rank) {
-    if (takes_stdin(parts_.settings.stdin_target, parts_.plan, rank)) stdin_.remove(rank);
+    if (takes_stdin(parts_.options.stdin_target, parts_.plan, rank)) stdin_.remove(rank);
   }
 
   void on(int, wire::SpawnFailed& refused, std::deque<sys::Fd>&) {
@@ -301,7 +309,7 @@ class Launcher::Impl {
   }
 
   void act(const job::StartRanks& start) {
-    if (parts_.before_start) parts_.before_start();
+    parts_.ports.release();
     for (const int rank : parts_.plan.host(start.host).ranks) order_.asked(rank);
     if (sidecar_.is_on(start.host)) order_.asked(sidecar_.number());
     for (const wire::Message& frame : wire_up_.start_frames(start.host)) parts_.hosts.send(start.host, frame);
@@ -359,10 +367,11 @@ class Launcher::Impl {
   // ---- output, time, signals ----
   void check_output() {
     if (const auto error = parts_.output.take_error()) {
-      if (parts_.settings.output.abort_on_error && job_.phase() < job::Phase::ending) {
+      if (parts_.options.output.abort_on_error && job_.phase() < job::Phase::ending) {
         happened(job::OutputFailed{error->what + ": " + error->why + '\n' + error->hint, kExitOutput});
-      } else if (parts_.output_lost) {
-        parts_.output_lost(*error);
+      } else {
+        output_lost_ = error;
+        log().error(to_text(*error));
       }
     }
     if (parts_.output.reader_gone()) happened(job::OutputFailed{"", kExitSigpipe});
@@ -370,8 +379,7 @@ class Launcher::Impl {
   }
 
   void show_progress() {
-    if (!parts_.progress) return;
-    parts_.progress(job_.progress());
+    parts_.listener.progress(job_.progress());
     progress_timer_.expires_after(kProgressTick);
     progress_timer_.async_wait([this](asio::error_code error) {
       if (!error) show_progress();
@@ -393,7 +401,7 @@ class Launcher::Impl {
     }
     log().info("got {}", signal_name(signal));
     if (signal == SIGWINCH) {
-      if (parts_.settings.output.pty) send_window_size([&](auto size) { parts_.hosts.send_to_all(size); });
+      if (parts_.options.output.pty) send_window_size([&](auto size) { parts_.hosts.send_to_all(size); });
       return;
     }
     if (signal == SIGCONT) stdin_.continued();
@@ -424,6 +432,7 @@ class Launcher::Impl {
   std::map<int, int> logs_;  // lines that each host's agent said
   Sweeps sweeps_;
   int started_ = 0;
+  std::optional<Error> output_lost_;
   bool gave_up_reader_ = false;
   std::uint64_t written_ = 0;  // when the deadline was set
   bool finished_ = false;
@@ -432,6 +441,7 @@ class Launcher::Impl {
 Launcher::Launcher(asio::io_context& io, Parts parts) : impl_(std::make_unique<Impl>(io, std::move(parts))) {}
 Launcher::~Launcher() = default;
 job::Outcome Launcher::run() { return impl_->run(); }
+const std::optional<Error>& Launcher::output_lost() const { return impl_->output_lost(); }
 void Launcher::write_out() { impl_->write_out(); }
 
 }  // namespace dlaunch::launcher

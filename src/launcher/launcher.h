@@ -3,17 +3,16 @@
 #pragma once
 
 #include <asio/io_context.hpp>
-#include <functional>
 #include <memory>
-#include <string>
+#include <optional>
 
 #include "dlaunch/error.h"
+#include "dlaunch/job_options.h"
+#include "dlaunch/listener.h"
 #include "dlaunch/plan.h"
-#include "job/job.h"
 #include "launcher/hosts.h"
-#include "launcher/settings.h"
-#include "launcher/spawner.h"
 #include "output/output.h"
+#include "sys/reserved_ports.h"
 
 namespace dlaunch::launcher {
 
@@ -21,23 +20,12 @@ class Launcher {
  public:
   struct Parts {
     plan::Plan& plan;  ///< grows by what ranks spawn
-    const LauncherSettings& settings;
-    const job::Policy& policy;
+    const JobOptions& options;
     output::Output& output;
-    Hosts& hosts;  ///< numbered as in the plan, or none yet: then the plan's are opened
+    Hosts& hosts;               ///< numbered as in the plan, or none yet: then the plan's are opened
+    sys::ReservedPorts& ports;  ///< released before the first rank starts
+    Listener& listener;         ///< hears of progress, and that all have started
     spdlog::logger& log;
-    /// Output that cannot be written, where that does not end the job. May be empty.
-    std::function<void(const Error&)> output_lost;
-    /// Called when the job's progress may have changed, and every kProgressTick while it lasts. May be empty.
-    std::function<void(const job::Progress&)> progress;
-    /// Every rank of the job as it was started has: the records hold pids and, when asked for, the CPUs. May be empty.
-    std::function<void(const job::Outcome&)> all_started;
-    /// Called before each time that a host is told to start its ranks. May be empty.
-    std::function<void()> before_start = {};
-    /// Asked before ranks are spawned. May be empty.
-    MayHold may_hold = {};
-    /// Where dlaunch-pmix is on this machine; empty: there is none.
-    std::string pmix_program = {};
   };
 
   explicit Launcher(asio::io_context& io, Parts parts);
@@ -45,6 +33,9 @@ class Launcher {
 
   /// Starts, carries, ends. Returns when nothing of the job is left and every byte of output was taken or refused.
   job::Outcome run();
+
+  /// Output that could not be written where that did not end the job; it has been told.
+  const std::optional<Error>& output_lost() const;
 
   /// After run(): waits for a reader to take what was said since, as long as run() would wait for it; a job that has
   /// given up its reader waits kLastWait. What is not taken is left.

@@ -7,7 +7,7 @@
 
 namespace dlaunch::launcher {
 
-Preparation::Preparation(const plan::Plan& plan, const LauncherSettings& settings,
+Preparation::Preparation(const plan::Plan& plan, const JobOptions& settings,
                          const std::vector<output::RankFacts>& facts, Send send)
     : plan_(plan), settings_(settings), facts_(facts), send_(std::move(send)) {}
 

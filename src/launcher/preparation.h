@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "dlaunch/job_options.h"
 #include "dlaunch/plan.h"
 #include "launcher/host_link.h"
-#include "launcher/settings.h"
 #include "output/output.h"
 #include "wire/message.h"
 
@@ -21,7 +21,7 @@ class Preparation {
  public:
   using Send = std::function<void(int host, const wire::Message& message)>;
 
-  Preparation(const plan::Plan& plan, const LauncherSettings& settings, const std::vector<output::RankFacts>& facts,
+  Preparation(const plan::Plan& plan, const JobOptions& settings, const std::vector<output::RankFacts>& facts,
               Send send);
 
   /// Whether ranks of this host have directories; then begin() must be called and done() awaited.
@@ -42,7 +42,7 @@ class Preparation {
   void send_staged(int host);
 
   const plan::Plan& plan_;
-  const LauncherSettings& settings_;
+  const JobOptions& settings_;
   const std::vector<output::RankFacts>& facts_;
   const Send send_;
   std::map<int, Progress> progress_;  // by host

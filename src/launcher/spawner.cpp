@@ -7,6 +7,7 @@
 #include "base/nth.h"
 #include "base/try.h"
 #include "launcher/frames.h"
+#include "launcher/open_files.h"
 #include "wire/spawn.h"
 
 namespace dlaunch::launcher {
@@ -29,10 +30,10 @@ Result<plan::SpawnPlan> Spawner::planned(const plan::SpawnRequest& request) cons
   }
   std::vector<int> busy = running();
   auto grown = plan::grow(parts_.plan, request, busy);
-  if (!grown || !parts_.may_hold) return grown;
+  if (!grown) return grown;
   busy.resize(plan::host_count(parts_.plan));
   for (const plan::Rank& rank : grown->ranks) ++nth(busy, rank.host);
-  if (auto error = parts_.may_hold(busy)) return fail(*std::move(error));
+  TRY(check_open_files(parts_.plan, busy, parts_.settings));
   return grown;
 }
 

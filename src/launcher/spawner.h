@@ -3,24 +3,20 @@
 // it.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "dlaunch/error.h"
+#include "dlaunch/job_options.h"
 #include "job/job.h"
 #include "launcher/pmi_coordinator.h"
 #include "launcher/rank_streams.h"
-#include "launcher/settings.h"
 #include "output/output.h"
 #include "plan/spawn_plan.h"
 #include "wire/message.h"
 
 namespace dlaunch::launcher {
-
-/// Why there cannot be so many ranks on each host (plan::host_at) at one time; nullopt: there can.
-using MayHold = std::function<std::optional<Error>(const std::vector<int>& ranks_of_host)>;
 
 /// What the ask means; nullopt when no agent can mean it. PURE.
 std::optional<plan::SpawnRequest> spawn_request(const wire::SpawnAsk& ask);
@@ -29,12 +25,11 @@ class Spawner {
  public:
   struct Parts {
     plan::Plan& plan;
-    const LauncherSettings& settings;
+    const JobOptions& settings;
     std::vector<output::RankFacts>& facts;
     output::Output& output;
     RankStreams& streams;
     const job::Job& job;
-    MayHold may_hold;  ///< may be empty
   };
   Spawner(Parts parts, PmiCoordinator& mpi) : parts_(std::move(parts)), mpi_(mpi) {}
 

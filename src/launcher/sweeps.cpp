@@ -12,7 +12,7 @@ struct Sweeps::Sweep {
   std::unique_ptr<HostLink> link;
 };
 
-Sweeps::Sweeps(asio::io_context& io, Hosts& hosts, const LauncherSettings& settings,
+Sweeps::Sweeps(asio::io_context& io, Hosts& hosts, const JobOptions& settings,
                std::function<void(const job::HostSwept&)> swept)
     : io_(io), hosts_(hosts), settings_(settings), swept_(std::move(swept)) {}
 
@@ -46,7 +46,7 @@ void Sweeps::open(int host) {
 
 void Sweeps::received(int host, const wire::Message& message) {
   if (std::holds_alternative<wire::Hello>(message)) {
-    limit(host, settings_.grace + kEnd, "its agent did not confirm in time that nothing is left");
+    limit(host, settings_.policy.grace + kEnd, "its agent did not confirm in time that nothing is left");
   } else if (const auto* clean = std::get_if<wire::Clean>(&message)) {
     end(host, "", clean->left);
   }

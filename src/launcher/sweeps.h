@@ -23,7 +23,7 @@ class Sweeps {
   static constexpr std::chrono::seconds kEnd{6};    ///< for what it finds to go, beyond the grace
 
   /// `swept` is never called from within begin().
-  Sweeps(asio::io_context& io, Hosts& hosts, const LauncherSettings& settings,
+  Sweeps(asio::io_context& io, Hosts& hosts, const JobOptions& settings,
          std::function<void(const job::HostSwept&)> swept);
   ~Sweeps();
 
@@ -41,7 +41,7 @@ class Sweeps {
 
   asio::io_context& io_;
   Hosts& hosts_;
-  const LauncherSettings& settings_;
+  const JobOptions& settings_;
   const std::function<void(const job::HostSwept&)> swept_;
   std::map<int, std::shared_ptr<Sweep>> sweeps_;  // shared with what is posted, which may find it gone
   std::deque<int> queue_;

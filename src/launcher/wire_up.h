@@ -56,7 +56,7 @@ class WireUp {
   void answer(int host, const wire::SpawnAsk& ask, int world);
 
   const plan::Plan& plan_;
-  const LauncherSettings& settings_;
+  const JobOptions& settings_;
   const std::vector<output::RankFacts>& facts_;
   const job::Job& job_;
   Hosts& hosts_;

@@ -1,9 +1,5 @@
 #include "output/json_text.h"
 
-#include <array>
-#include <cstdio>
-#include <ctime>
-
 namespace dlaunch::output {
 namespace {
 
@@ -109,17 +105,6 @@ void append_json_string(std::string& to, std::string_view text) {
   }
   to += text.substr(plain);
   to += '"';
-}
-
-std::string rfc3339(std::int64_t wall_ns) {
-  constexpr std::int64_t kNsPerSecond = 1'000'000'000;
-  const auto seconds = static_cast<std::time_t>(wall_ns / kNsPerSecond);
-  std::tm t{};
-  gmtime_r(&seconds, &t);
-  std::array<char, 96> text{};
-  std::snprintf(text.data(), text.size(), "%04d-%02d-%02dT%02d:%02d:%02d.%06dZ", 1900 + t.tm_year, t.tm_mon + 1,
-                t.tm_mday, t.tm_hour, t.tm_min, t.tm_sec, static_cast<int>(wall_ns % kNsPerSecond / 1000));
-  return text.data();
 }
 
 }  // namespace dlaunch::output

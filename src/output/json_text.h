@@ -16,7 +16,4 @@ std::size_t utf8_cut(std::string_view bytes, std::size_t limit);
 /// Appends a JSON string with its quotes. `text` must be UTF-8.
 void append_json_string(std::string& to, std::string_view text);
 
-/// RFC 3339 in UTC, with microseconds: "2026-11-20T12:22:31.123456Z".
-std::string rfc3339(std::int64_t wall_ns);
-
 }  // namespace dlaunch::output

@@ -4,6 +4,7 @@
 
 #include "base/digest.h"
 #include "base/nth.h"
+#include "base/rfc3339.h"
 #include "output/json_text.h"
 #include "output/line_splitter.h"
 

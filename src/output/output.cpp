@@ -10,6 +10,7 @@
 #include "output/label.h"
 #include "output/last_words.h"
 #include "output/rank_files.h"
+#include "output/record_channel.h"
 #include "output/sink.h"
 
 namespace dlaunch::output {
@@ -25,8 +26,11 @@ OutputSettings with_joined_streams(OutputSettings settings) {
 
 class Output::Impl {
  public:
-  Impl(OutputSettings settings, std::vector<RankFacts> ranks, StandardStreams& the_streams)
-      : streams(the_streams), settings_(with_joined_streams(std::move(settings))), ranks_(std::move(ranks)) {
+  Impl(OutputSettings settings, std::vector<RankFacts> ranks, StandardStreams& the_streams, OnLine on_line)
+      : streams(the_streams),
+        settings_(with_joined_streams(std::move(settings))),
+        ranks_(std::move(ranks)),
+        on_line_(std::move(on_line)) {
     sources_.resize(ranks_.size() * kStreams);
     tails_.resize(ranks_.size());
   }
@@ -57,6 +61,7 @@ class Output::Impl {
     ConsoleSlot console;
     FileSlot file;
     std::uint64_t bytes = 0;
+    std::string unfinished = {};  // of a line that on_line_ is to hear
   };
 
   static std::size_t index(int rank, Stream stream) {
@@ -69,12 +74,14 @@ class Output::Impl {
     return one ? Stream::out : Stream::err;
   }
   void check(Screen& screen);
+  void tell_lines(int rank, Stream stream, std::string_view bytes);
   void tell(Error error);
   void connect(int rank, bool to_files = true);
   const RankFile* direct(int rank, Stream stream) const;
 
   const OutputSettings settings_;
   std::vector<RankFacts> ranks_;
+  const OnLine on_line_;
   std::optional<Console> console_;
   bool files_finished_ = false;
   std::vector<Source> sources_;
@@ -140,6 +147,7 @@ void Output::Impl::feed(int rank, Stream stream, std::string_view bytes, At at) 
   Source& s = source(rank, stream);
   s.bytes += bytes.size();
   if (stream == telling_stream(rank)) nth(tails_, rank).add(bytes);
+  if (on_line_) tell_lines(rank, stream, bytes);
   if (s.file.file) {
     files->feed(s.file, bytes, at);
     check_files();
@@ -152,8 +160,20 @@ void Output::Impl::feed(int rank, Stream stream, std::string_view bytes, At at) 
   }
 }
 
+void Output::Impl::tell_lines(int rank, Stream stream, std::string_view bytes) {
+  std::string& unfinished = source(rank, stream).unfinished;
+  for (size_t end = bytes.find('\n'); end != std::string_view::npos; end = bytes.find('\n')) {
+    unfinished += bytes.substr(0, end);
+    on_line_(rank, stream, std::exchange(unfinished, {}));
+    bytes.remove_prefix(end + 1);
+  }
+  unfinished += bytes;
+  if (unfinished.size() >= kMaxHeld) on_line_(rank, stream, std::exchange(unfinished, {}));
+}
+
 void Output::Impl::end(int rank, Stream stream, Time now) {
   Source& s = source(rank, stream);
+  if (!s.unfinished.empty()) on_line_(rank, stream, std::exchange(s.unfinished, {}));
   if (s.console.channel) {
     streams.showing();
     s.console.channel->end(s.console.slot, now);
@@ -247,8 +267,8 @@ std::string Output::Impl::path(int rank, Stream stream) const {
 }
 
 Result<std::unique_ptr<Output>> Output::open(const OutputSettings& settings, std::vector<RankFacts> ranks,
-                                             StandardStreams& streams) {
-  auto impl = std::make_unique<Impl>(settings, std::move(ranks), streams);
+                                             StandardStreams& streams, OnLine on_line) {
+  auto impl = std::make_unique<Impl>(settings, std::move(ranks), streams, std::move(on_line));
   TRY(impl->open());
   return std::unique_ptr<Output>(new Output(std::move(impl)));
 }

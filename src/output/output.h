@@ -33,10 +33,13 @@ struct RankFacts {
 
 class Output {
  public:
+  /// A line of a stream without its end, or a part of a long one.
+  using OnLine = std::function<void(int rank, Stream stream, std::string_view line)>;
+
   /// Creates the per-rank files (all of them, also of silent ranks) or says which could not be. They are written by a
-  /// process of their own, since a disk may hang.
+  /// process of their own, since a disk may hang. `on_line`: hears all that is fed, beside console and files.
   static Result<std::unique_ptr<Output>> open(const OutputSettings& settings, std::vector<RankFacts> ranks,
-                                              StandardStreams& streams);
+                                              StandardStreams& streams, OnLine on_line = {});
   ~Output();
 
   /// What open() overwrote of an earlier job's; empty: nothing.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/nth.h"
+#include "base/rfc3339.h"
 #include "base/try.h"
 #include "output/file_layout.h"
 #include "output/json_text.h"

@@ -208,6 +208,7 @@ Result<Plan> make_plan(const Request& request, const Allocation& allocation) {
     plan.binding = bound_by_count(request.binding, assigned.host_of_rank.size(), any_crowded(allocation, per_host),
                                   request.threads_are_cpus);
   }
+  plan.binding.overload |= request.oversubscribe;
   plan.frameworks = request.frameworks;
   plan.visible = request.visible;
   for (const std::string& note : allocation.notes) add_note(plan, note);

@@ -19,6 +19,11 @@ struct Row {
   std::vector<Seat> seats;
 };
 
+Result<Json> root_info_of(const HostFacts& facts) {
+  auto json = parse_json(facts.root_info, facts.server_id);
+  return facts.root_info.empty() ? Json::object() : std::move(json);
+}
+
 Error no_address(const HostFacts& facts, long device, const char* what) {
   return {.where = facts.server_id,
           .what = "device " + std::to_string(device) + " has no " + what,
@@ -106,8 +111,10 @@ const Json* root_rank(const Json& root_info, long device) {
 Result<Json> rank_list_table(const std::vector<Row>& rows) {
   Json ranks = Json::array();
   for (const Row& row : rows) {
+    const auto root_info = root_info_of(*row.facts);
+    if (!root_info) return root_info;
     for (const Seat seat : row.seats) {
-      const Json* known = row.facts->root_info ? root_rank(*row.facts->root_info, seat.device) : nullptr;
+      const Json* known = root_rank(*root_info, seat.device);
       if (!known) return fail(no_address(*row.facts, seat.device, "entry in the root information"));
       Json rank = Json::object();
       rank.set("rank_id", Json::number(seat.rank));

@@ -17,14 +17,6 @@
 
 namespace dlaunch::ranktable {
 
-enum class Product { ascend910, a2, a3, ascend950 };
-
-std::string_view to_string(Product product);
-/// "910", "a2", "a3", "950".
-std::optional<Product> parse_product(std::string_view text);
-/// 1.0 is also A2's version, with fewer rules; the documents' is the 910.
-Product usual_product(Version version);
-
 std::vector<TableFinding> check_rules(const Table& table, Product product);
 
 /// HCCL wants `.json`. A name as hccl_tools.py makes it should agree with what is in the file. `name` is without its

@@ -10,26 +10,11 @@
 #include <string_view>
 #include <vector>
 
+#include "dlaunch/rank_table.h"
 #include "ranktable/address.h"
 #include "ranktable/json.h"
 
 namespace dlaunch::ranktable {
-
-enum class Version { v1_0, v1_2, v2_0 };
-
-std::string_view to_string(Version version);
-std::optional<Version> parse_version(std::string_view text);
-
-/// What is wrong, or worth knowing, at one place of a table.
-struct TableFinding {
-  std::string path = {};  ///< "$.server_list[1].device[3].rank_id"; empty for the file as a whole
-  int line = 0;           ///< 0: nowhere in the text
-  int column = 0;
-  std::string what = {};
-  bool note = false;  ///< no rule is broken
-};
-
-bool any_broken(const std::vector<TableFinding>& findings);
 
 /// Of version 2.0: an address on one layer.
 struct DeviceLink {

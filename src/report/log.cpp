@@ -44,32 +44,38 @@ class LineFormatter : public spdlog::formatter {
   std::unique_ptr<spdlog::formatter> time_;
 };
 
-class StderrSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+class LineSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
  public:
-  explicit StderrSink(output::StandardStreams& streams)
-      : base_sink(std::make_unique<LineFormatter>(LineFormatter::Wanted{})), streams_(streams) {}
+  explicit LineSink(Tell tell)
+      : base_sink(std::make_unique<LineFormatter>(LineFormatter::Wanted{})), tell_(std::move(tell)) {}
 
  private:
   void sink_it_(const spdlog::details::log_msg& said) override {
     spdlog::memory_buf_t lines;
     formatter_->format(said, lines);
-    const Importance importance = said.level >= level::err    ? Importance::needed
-                                  : said.level == level::warn ? Importance::note
-                                                              : Importance::verbose;
-    streams_.say(importance, {lines.data(), lines.size()});
+    tell_(said.level, {lines.data(), lines.size()});
   }
   void flush_() override {}
 
-  output::StandardStreams& streams_;
+  const Tell tell_;
 };
 
 }  // namespace
 
-std::shared_ptr<spdlog::logger> make_log(output::StandardStreams& streams) {
-  auto log = std::make_shared<spdlog::logger>("dlaunch", std::make_shared<StderrSink>(streams));
+std::shared_ptr<spdlog::logger> make_log(Tell tell) {
+  auto log = std::make_shared<spdlog::logger>("dlaunch", std::make_shared<LineSink>(std::move(tell)));
   log->set_level(level::warn);
   log->set_error_handler([](const std::string&) { throw; });  // it is called where one is caught
   return log;
+}
+
+std::shared_ptr<spdlog::logger> make_log(output::StandardStreams& streams) {
+  return make_log([&streams](level::level_enum at, std::string_view lines) {
+    const Importance importance = at >= level::err    ? Importance::needed
+                                  : at == level::warn ? Importance::note
+                                                      : Importance::verbose;
+    streams.say(importance, lines);
+  });
 }
 
 void set_verbosity(spdlog::logger& log, int verbosity, bool quiet) {

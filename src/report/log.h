@@ -12,14 +12,20 @@
 
 #include <spdlog/logger.h>
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "dlaunch/error.h"
 #include "output/standard_streams.h"
 
 namespace dlaunch::report {
+
+/// One whose messages, as whole lines, go to `tell`.
+using Tell = std::function<void(spdlog::level::level_enum level, std::string_view lines)>;
+std::shared_ptr<spdlog::logger> make_log(Tell tell);
 
 /// Tells errors and notes. The streams must outlive it.
 std::shared_ptr<spdlog::logger> make_log(output::StandardStreams& streams);

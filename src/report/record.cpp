@@ -1,35 +1,25 @@
 #include "report/record.h"
 
-#include <chrono>
-#include <cstdio>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/printable.h"
+#include "base/rfc3339.h"
 
 namespace dlaunch::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-const char* cause_text(job::Cause cause) {
-  switch (cause) {
-    case job::Cause::success:
-      return "success";
-    case job::Cause::rank_failed:
-      return "rank_failed";
-    case job::Cause::interrupted:
-      return "interrupted";
-    case job::Cause::timeout:
-      return "timeout";
-    case job::Cause::host_lost:
-      return "host_lost";
-    case job::Cause::output_failed:
-      return "output_failed";
-    case job::Cause::sidecar_failed:
-      return "companion_failed";
-  }
-  return "unknown";
-}
+constexpr std::pair<job::Cause, const char*> kCauses[] = {
+    {job::Cause::success, "success"},
+    {job::Cause::rank_failed, "rank_failed"},
+    {job::Cause::interrupted, "interrupted"},
+    {job::Cause::timeout, "timeout"},
+    {job::Cause::host_lost, "host_lost"},
+    {job::Cause::output_failed, "output_failed"},
+    {job::Cause::sidecar_failed, "companion_failed"},
+};
 
 struct StatusJson {
   Json operator()(const Exited& e) const { return {{"kind", "exited"}, {"code", e.code}}; }
@@ -145,18 +135,9 @@ Json lost_hosts_json(const job::Outcome& outcome) {
 
 }  // namespace
 
-std::string rfc3339(std::int64_t realtime_ns) {
-  namespace chrono = std::chrono;
-  const chrono::sys_time<chrono::microseconds> time{
-      chrono::floor<chrono::microseconds>(chrono::nanoseconds(realtime_ns))};
-  const auto day = chrono::floor<chrono::days>(time);
-  const chrono::year_month_day date(day);
-  const chrono::hh_mm_ss clock(time - day);
-  char text[48];
-  std::snprintf(text, sizeof text, "%04d-%02u-%02uT%02ld:%02ld:%02ld.%06ldZ", static_cast<int>(date.year()),
-                static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), clock.hours().count(),
-                clock.minutes().count(), clock.seconds().count(), clock.subseconds().count());
-  return text;
+std::optional<job::Cause> cause_of(std::string_view text) {
+  const auto* const found = std::ranges::find(kCauses, text, [](const auto& row) { return row.second; });
+  return found == std::end(kCauses) ? std::nullopt : std::optional(found->first);
 }
 
 std::string job_record_json(const RecordInput& input) {
@@ -171,7 +152,9 @@ std::string job_record_json(const RecordInput& input) {
   record["wall_s"] = input.wall_s;
   const bool running = input.end_ns == 0;
   record["exit_code"] = running ? Json(nullptr) : Json(outcome.exit_code);
-  record["cause"] = running ? "running" : cause_text(outcome.cause);
+  record["cause"] = running
+                        ? "running"
+                        : std::ranges::find(kCauses, outcome.cause, [](const auto& row) { return row.first; })->second;
   record["signal"] = interrupted ? Json(signal_name(outcome.signal)) : Json(nullptr);
   record["detail"] = text_json(outcome.detail);
   record["lost_hosts"] = lost_hosts_json(outcome);

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -36,7 +38,7 @@ struct RecordInput {
 /// Ends in a newline. Text that is not UTF-8 comes with U+FFFD in place of the bad bytes.
 std::string job_record_json(const RecordInput& input);
 
-/// "2025-01-31T23:59:59.000123Z", in UTC.
-std::string rfc3339(std::int64_t realtime_ns);
+/// As the record names it.
+std::optional<job::Cause> cause_of(std::string_view text);
 
 }  // namespace dlaunch::report

@@ -10,7 +10,7 @@ COLUMNS = 120
 
 
 def is_there(path):
-    return any((root / path).exists() for root in (ROOT, ROOT / "src", ROOT / "src/transport", ROOT / "src/cli"))
+    return any((root / path).exists() for root in (ROOT, ROOT / "include", ROOT / "src", ROOT / "src/transport", ROOT / "src/cli"))
 
 
 def prose(text):

@@ -135,10 +135,9 @@ class Run {
     constexpr std::array kMpi{plan::Mpi::none, plan::Mpi::pmi1, plan::Mpi::pmix, plan::Mpi::automatic};
     plan::Plan plan = plan_of(1 + first % 3, kMpi[first / 4 % kMpi.size()]);
     greet_ = first / 16;
-    launcher::LauncherSettings settings;
+    JobOptions settings;
     settings.stdin_target.kind = plan::StdinTarget::Kind::none;
-    job::Policy policy;
-    settings.grace = policy.grace = std::chrono::milliseconds(0);
+    settings.policy.grace = std::chrono::milliseconds(0);
     const sys::Fd null(::open("/dev/null", O_WRONLY | O_CLOEXEC));
     output::StandardStreams streams({null.get(), null.get()});
     auto output = output::Output::open(settings.output, launcher::rank_facts(plan), streams);
@@ -146,7 +145,9 @@ class Run {
     Agents agents(plan);
     spdlog::logger log("silent");
     launcher::Hosts links(io_, agents, plan.job_id, settings, log);
-    launcher::Launcher launcher(io_, {plan, settings, policy, **output, links, log, {}, {}, {}});
+    sys::ReservedPorts ports;
+    Listener listener;
+    launcher::Launcher launcher(io_, {plan, settings, **output, links, ports, listener, log});
     next(agents, 0);
     (void)launcher.run();
   }

@@ -1,25 +1,29 @@
-"""Which layer of the project includes which. CMake writes a line for each: NAME|SOURCE;SOURCE…|DEP;DEP…
+"""Which layer of the project includes which. CMake writes a line for each: NAME|SOURCE;SOURCE…|HEADER;HEADER…|DEP;DEP…
 
-A header belongs to the layer that has the source of its name. One without a source belongs to its directory: it may include
-what any layer of the directory may, and who may include one of them may include it."""
+A public header, below include, belongs to the layer that names it. Any other belongs to the layer that has the source of its
+name. One without a source belongs to its directory: it may include what any layer of the directory may, and who may include
+one of them may include it."""
 import pathlib
 import re
 from dataclasses import dataclass
 
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
+ANY_INCLUDE = re.compile(r'^#include [<"]([^>"]+)[>"]', re.MULTILINE)
 
 
 @dataclass
 class Layer:
     name: str
     sources: list
+    public: list
     deps: set
 
 
 def read_layers(text):
     lines = (line.split("|") for line in text.splitlines())
-    return [Layer(name, [pathlib.Path(source) for source in sources.split(";")], set(filter(None, deps.split(";"))))
-            for name, sources, deps in lines]
+    paths = lambda text: [pathlib.Path(path) for path in text.split(";") if path]
+    return [Layer(name, paths(sources), paths(public), set(filter(None, deps.split(";"))))
+            for name, sources, public, deps in lines]
 
 
 def directory_of(path, root):
@@ -27,25 +31,36 @@ def directory_of(path, root):
     return path.relative_to(root).parts[0]
 
 
-def escapes(layers, root):
+def escapes(layers, root, public):
     """(layer, other layer, file, included file) of each include that no CMakeLists.txt names."""
     owner, together = {}, {}
     for layer in layers:
         for source in layer.sources:
             owner[source] = owner[source.with_suffix(".h")] = {layer.name}
             together.setdefault(directory_of(source, root), set()).add(layer.name)
+        owner.update({header: {layer.name} for header in layer.public})
     deps = {layer.name: layer.deps | {layer.name} for layer in layers}
 
     def owners(path):
-        return owner.get(path) or together.get(directory_of(path, root), set())
+        return owner.get(path) or (together.get(directory_of(path, root), set()) if path.is_relative_to(root) else set())
 
-    for path in sorted([*root.rglob("*.cpp"), *root.rglob("*.h")]):
+    for path in sorted([*root.rglob("*.cpp"), *root.rglob("*.h"), *public.rglob("*.h")]):
         mine = owners(path)
         seen = set().union(*(deps[name] for name in mine))
         for included in INCLUDE.findall(path.read_text()):
-            theirs = owners(root / included) if (root / included).exists() else set()
+            found = [base / included for base in (root, public) if (base / included).exists()]
+            theirs = owners(found[0]) if found else set()
             if theirs and not theirs & seen:
-                yield "/".join(sorted(mine)), "/".join(sorted(theirs)), str(path.relative_to(root)), included
+                yield "/".join(sorted(mine)), "/".join(sorted(theirs)), path.name, included
+
+
+def not_public(public):
+    """(header, included) of each public header that needs more than public headers, the standard library and tl::expected."""
+    for path in sorted(public.rglob("*.h")):
+        for included in ANY_INCLUDE.findall(path.read_text()):
+            standard = re.fullmatch(r"[a-z_]+", included) or included == "tl/expected.hpp"
+            if not standard and not (public / included).exists():
+                yield str(path.relative_to(public)), included
 
 
 def circles(layers):

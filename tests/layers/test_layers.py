@@ -4,9 +4,11 @@ import sys
 import tempfile
 import unittest
 
-from layers import Layer, circles, escapes, read_layers
+from layers import Layer, circles, escapes, not_public, read_layers
 
-SRC = pathlib.Path(__file__).parents[2] / "src"
+ROOT = pathlib.Path(__file__).parents[2]
+SRC = ROOT / "src"
+PUBLIC = ROOT / "include"
 WRITTEN_BY_CMAKE = sys.argv.pop()
 
 
@@ -14,13 +16,20 @@ class Project(unittest.TestCase):
     layers = read_layers(pathlib.Path(WRITTEN_BY_CMAKE).read_text())
 
     def test_every_include_is_named(self):
-        found = [f"{of} → {to}: src/{path} includes {included}" for of, to, path, included in escapes(self.layers, SRC)]
+        found = [f"{of} → {to}: {path} includes {included}" for of, to, path, included in escapes(self.layers, SRC, PUBLIC)]
         self.assertEqual(found, [], "\n" + "\n".join([*found, "name the layer after DEPS in its CMakeLists.txt, or do without"]))
 
     def test_every_source_is_of_a_layer(self):
         named = {source for layer in self.layers for source in layer.sources}
         self.assertEqual([str(path) for path in SRC.rglob("*.cpp") if path not in named and path.parent != SRC
                           and "sanitizer" not in path.name and "stubs" not in path.name], [])
+
+    def test_every_public_header_is_of_one_layer(self):
+        named = [header for layer in self.layers for header in layer.public]
+        self.assertEqual(sorted(named), sorted(PUBLIC.rglob("*.h")))
+
+    def test_public_headers_need_no_private_one(self):
+        self.assertEqual(list(not_public(PUBLIC)), [])
 
     def test_no_circle(self):
         self.assertEqual(circles(self.layers), [])
@@ -30,24 +39,39 @@ class Found(unittest.TestCase):
     def setUp(self):
         directory = tempfile.TemporaryDirectory()
         self.addCleanup(directory.cleanup)
-        self.root = pathlib.Path(directory.name)
-        for name, text in {"low/a.cpp": '#include "low/a.h"\n', "low/a.h": "", "low/only.h": "",
-                           "high/b.cpp": '#include "high/b.h"\n#include <low/a.h>\n', "high/b.h": ""}.items():
-            (self.root / name).parent.mkdir(exist_ok=True)
-            (self.root / name).write_text(text)
+        self.root, self.public = pathlib.Path(directory.name) / "src", pathlib.Path(directory.name) / "include"
+        for name, text in {"src/low/a.cpp": '#include "low/a.h"\n', "src/low/a.h": "", "src/low/only.h": "",
+                           "src/high/b.cpp": '#include "high/b.h"\n#include <low/a.h>\n', "src/high/b.h": "",
+                           "include/x/of_high.h": "#include <vector>\n#include <tl/expected.hpp>\n"}.items():
+            path = pathlib.Path(directory.name) / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
 
     def layers(self, **deps):
         sources = {"low": [self.root / "low/a.cpp"], "high": [self.root / "high/b.cpp"]}
-        return [Layer(name, sources[name], set(deps.get(name, ()))) for name in sources]
+        public = {"low": [], "high": [self.public / "x/of_high.h"]}
+        return [Layer(name, sources[name], public[name], set(deps.get(name, ()))) for name in sources]
+
+    def escapes(self, **deps):
+        return list(escapes(self.layers(**deps), self.root, self.public))
 
     def test_an_include_upwards(self):
         (self.root / "low/only.h").write_text('#include "high/b.h"\n')
-        self.assertEqual(list(escapes(self.layers(high=["low"]), self.root)), [("low", "high", "low/only.h", "high/b.h")])
+        self.assertEqual(self.escapes(high=["low"]), [("low", "high", "only.h", "high/b.h")])
 
     def test_what_is_named_may_be_included(self):
         (self.root / "high/b.h").write_text('#include "low/only.h"\n#include "low/a.h"\n')
-        self.assertEqual(list(escapes(self.layers(high=["low"]), self.root)), [])
-        self.assertEqual(len(list(escapes(self.layers(), self.root))), 2)
+        self.assertEqual(self.escapes(high=["low"]), [])
+        self.assertEqual(len(self.escapes()), 2)
+
+    def test_a_public_header_is_its_layers(self):
+        (self.root / "low/only.h").write_text('#include "x/of_high.h"\n')
+        self.assertEqual(self.escapes(high=["low"]), [("low", "high", "only.h", "x/of_high.h")])
+
+    def test_a_public_header_that_needs_more(self):
+        self.assertEqual(list(not_public(self.public)), [])
+        (self.public / "x/of_high.h").write_text('#include "low/a.h"\n#include <asio.hpp>\n#include <x/of_high.h>\n')
+        self.assertEqual(list(not_public(self.public)), [("x/of_high.h", "low/a.h"), ("x/of_high.h", "asio.hpp")])
 
     def test_a_circle(self):
         self.assertEqual(circles(self.layers(high=["low"], low=["high"])), ["low", "high"])

@@ -56,7 +56,7 @@ class SurveyTest : public testing::Test {
 
   asio::io_context io{1};
   FakeHosts hosts;
-  LauncherSettings settings;
+  JobOptions settings;
   spdlog::logger log{"silent"};
   Hosts links{io, hosts, "job", settings, log};
 };
@@ -213,8 +213,9 @@ TEST_F(SurveyTest, TheLauncherTakesOverTheLinks) {
   output::StandardStreams streams({out.fd(), err.fd()});
   const auto output = output::Output::open({}, rank_facts(plan), streams);
   ASSERT_TRUE(output);
-  const job::Policy policy;
-  Launcher launcher(io, {plan, settings, policy, **output, links, log, {}, {}, {}});
+  sys::ReservedPorts ports;
+  Listener listener;
+  Launcher launcher(io, {plan, settings, **output, links, ports, listener, log});
   EXPECT_EQ(launcher.run().exit_code, 0);
 }
 

@@ -75,7 +75,7 @@ TEST_F(Remote, TheFirstFailureEndsTheOthers) {
 
 TEST_F(Remote, WhatIgnoresTermIsKilled) {
   three_hosts();
-  settings.grace = policy.grace = 300ms;
+  policy.grace = 300ms;
   const auto outcome = run({"sh", "-c", "test $RANK = 0 && { sleep 0.3; exit 3; }; exec " + program("ignore_term")});
   EXPECT_EQ(outcome.exit_code, 3);
   for (const int rank : {1, 2}) {
@@ -240,7 +240,7 @@ TEST_F(SlowReader, IsNotSentMoreThanTheWindowAndNothingIsLost) {
 TEST_F(SlowReader, AnInterruptEndsWhatNobodyReads) {
   hosts.real();
   read_at_once = false;
-  settings.grace = policy.grace = 300ms;
+  policy.grace = 300ms;
   after(400, [] { ::kill(::getpid(), SIGINT); });
   after(900, [] { ::kill(::getpid(), SIGINT); });
   after(1400, [] { ::kill(::getpid(), SIGINT); });

@@ -38,7 +38,7 @@ struct Told {
   }
 
   plan::Plan plan;
-  LauncherSettings settings;
+  JobOptions settings;
   std::vector<output::RankFacts> facts;
   std::vector<std::pair<int, wire::Message>> sent;
 };

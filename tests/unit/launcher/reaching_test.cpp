@@ -140,7 +140,7 @@ class Reaching : public testing::Test {
   }
 
   Doors doors;
-  LauncherSettings settings;
+  JobOptions settings;
   std::vector<int> ready, lost;
   std::vector<std::string> reasons;
   const std::shared_ptr<Notes> notes = std::make_shared<Notes>();

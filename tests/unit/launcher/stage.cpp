@@ -173,7 +173,7 @@ Stage::Stage() {
   std::signal(SIGPIPE, SIG_IGN);
   sys::become_subreaper();
   settings.stdin_target.kind = plan::StdinTarget::Kind::none;
-  settings.grace = policy.grace = std::chrono::seconds(3);
+  policy.grace = std::chrono::seconds(3);
 }
 
 Stage::~Stage() {
@@ -219,7 +219,8 @@ job::Outcome Stage::run(std::vector<std::string> argv, int ranks, const std::fun
     io_.stop();
   });
   Hosts links(io_, hosts, plan.job_id, settings, log);
-  Launcher launcher(io_, {plan, settings, policy, **output, links, log, {}, {}, {}});
+  sys::ReservedPorts ports;
+  Launcher launcher(io_, {plan, settings, **output, links, ports, listener ? *listener : silent_, log});
   const job::Outcome outcome = launcher.run();
   EXPECT_FALSE(hung) << "the job did not end";
   if (!hung) hosts.close();  // as a real run does: while the launcher is still there

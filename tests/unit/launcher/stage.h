@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "dlaunch/job_options.h"
 #include "launcher/launcher.h"
-#include "launcher/settings.h"
 #include "wire/codec.h"
 
 namespace dlaunch::launcher {
@@ -106,14 +106,16 @@ class Stage : public testing::Test {
   void after(int milliseconds, std::function<void()> then);
 
   FakeHosts hosts;
-  LauncherSettings settings;
-  job::Policy policy;
+  JobOptions settings;
+  job::Policy& policy = settings.policy;
   Console out, err;
+  Listener* listener = nullptr;
   bool read_at_once = true;
   spdlog::logger log{"silent"};
 
  private:
   asio::io_context io_{1};
+  Listener silent_;
   std::vector<std::unique_ptr<asio::steady_timer>> timers_;
 };
 

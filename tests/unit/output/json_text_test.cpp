@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/rfc3339.h"
+
 namespace dlaunch::output {
 namespace {
 

@@ -6,6 +6,9 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
+#include "base/rfc3339.h"
+#include "dlaunch/record.h"
+
 namespace dlaunch::report {
 namespace {
 
@@ -35,10 +38,11 @@ class JobRecord : public testing::Test {
                      {0, ExitStatus(NotStarted{ENOENT, "cannot execute x"}), 0, 0, false, false, ""},
                      {}};
   }
-  json record(std::int64_t end_ns = kStart + 2'000'000'000) const {
-    return json::parse(job_record_json(
-        {plan, outcome, R"({"hosts":[]})", "0.1.0", {{"asio", "1.22"}}, kStart, end_ns, 2.0, {{7, 8, "/o", "/e"}}}));
+  std::string text(std::int64_t end_ns = kStart + 2'000'000'000) const {
+    return job_record_json(
+        {plan, outcome, R"({"hosts":[]})", "0.1.0", {{"asio", "1.22"}}, kStart, end_ns, 2.0, {{7, 8, "/o", "/e"}}});
   }
+  json record(std::int64_t end_ns = kStart + 2'000'000'000) const { return json::parse(text(end_ns)); }
   plan::Plan plan;
   job::Outcome outcome;
 };
@@ -107,6 +111,57 @@ TEST_F(JobRecord, OfAJobThatRuns) {
 }
 
 TEST_F(JobRecord, HoldsNoValueOfTheEnvironment) { EXPECT_THAT(record().dump(), Not(HasSubstr("hush"))); }
+
+TEST_F(JobRecord, IsReadBackAsItWasWritten) {
+  plan.worlds.begin(3);
+  plan.ranks[3].rank = 0;
+  outcome.first_failure = 3;
+  outcome.detail = "detail";
+  outcome.lost_hosts = {{"node9", "no route", ""}};
+  outcome.leftovers = {"node1: pid 7"};
+  outcome.ranks[3].status = ExitStatus(Aborted{3});
+  const auto read = read_record(text(), "job.json");
+  ASSERT_TRUE(read) << to_text(read.error());
+  EXPECT_EQ(read->job_id, "job-1");
+  EXPECT_EQ(read->libraries.front().second, "1.22");
+  EXPECT_EQ(read->command.front().front(), "python3");
+  EXPECT_EQ(read->start_ns, kStart / 1000 * 1000);
+  EXPECT_EQ(read->end_ns - read->start_ns, 2'000'000'000);
+  EXPECT_EQ(read->outcome.cause, job::Cause::rank_failed);
+  EXPECT_EQ(read->outcome.exit_code, 139);
+  EXPECT_EQ(read->outcome.first_failure, 3) << "rank 0 of world 2, and not of world 1";
+  EXPECT_EQ(read->outcome.detail, "detail");
+  EXPECT_EQ(read->outcome.lost_hosts.front().why, "no route");
+  EXPECT_EQ(read->outcome.leftovers, outcome.leftovers);
+  ASSERT_EQ(read->ranks.size(), 4u);
+  for (size_t id = 0; id < 4; ++id) EXPECT_EQ(read->ranks[id].end.status, outcome.ranks[id].status) << id;
+  EXPECT_EQ(read->ranks[0].device, 5);
+  EXPECT_EQ(read->ranks[0].end.pid, 100);
+  EXPECT_EQ(read->ranks[0].stdout_bytes, 7u);
+  EXPECT_EQ(read->ranks[0].stderr_path, "/e");
+  EXPECT_EQ(read->ranks[3].world, 2);
+}
+
+TEST_F(JobRecord, OfAJobThatRunsOrWasInterruptedIsReadBack) {
+  EXPECT_EQ(read_record(text(0), "job.json")->end_ns, 0);
+  outcome.cause = job::Cause::interrupted;
+  outcome.signal = SIGINT;
+  EXPECT_EQ(read_record(text(), "job.json")->outcome.signal, SIGINT);
+}
+
+TEST_F(JobRecord, WhatIsNoRecordIsRefused) {
+  for (const std::string& bad : {std::string("{"), std::string("[]"), std::string("{}"), text().substr(0, 300)}) {
+    const auto read = read_record(bad, "job.json");
+    ASSERT_FALSE(read) << bad;
+    EXPECT_EQ(read.error().where, "job.json");
+  }
+  for (const auto& [what, with] : {std::pair(R"("exited")", R"("evaporated")"), std::pair("2023-11-14T", "2023-99-14T"),
+                                   std::pair(R"("rank_failed")", R"("boredom")"), std::pair(": 139", ": \"139\"")}) {
+    std::string changed = text();
+    changed.replace(changed.find(what), std::string_view(what).size(), with);
+    EXPECT_FALSE(read_record(changed, "job.json")) << with;
+  }
+}
 
 TEST(Rfc3339, BeforeAndAfterTheEpoch) {
   EXPECT_EQ(rfc3339(0), "1970-01-01T00:00:00.000000Z");

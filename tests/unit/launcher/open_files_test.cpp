@@ -1,8 +1,8 @@
-#include "cli/open_files.h"
+#include "launcher/open_files.h"
 
 #include <gmock/gmock.h>
 
-namespace dlaunch::cli {
+namespace dlaunch::launcher {
 namespace {
 
 plan::Plan plan_of(int hosts, int ranks_a_host, bool local) {
@@ -18,7 +18,9 @@ plan::Plan plan_of(int hosts, int ranks_a_host, bool local) {
 
 std::uint64_t need(const plan::Plan& plan, const output::OutputSettings& output = {},
                    WayElsewhere way = WayElsewhere::ssh) {
-  return open_files_needed(plan, output, way);
+  std::vector<int> ranks;
+  for (const plan::PlannedHost& planned : plan.hosts) ranks.push_back(static_cast<int>(planned.ranks.size()));
+  return open_files_needed(plan, ranks, output, way);
 }
 
 TEST(OpenFiles, RanksHereTakeThreeEach) { EXPECT_EQ(need(plan_of(1, 100, true)) - need(plan_of(1, 0, true)), 300u); }
@@ -65,4 +67,4 @@ TEST(OpenFiles, SaysHowManyAreNeeded) {
 }
 
 }  // namespace
-}  // namespace dlaunch::cli
+}  // namespace dlaunch::launcher

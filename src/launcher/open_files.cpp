@@ -1,11 +1,12 @@
-#include "cli/open_files.h"
+#include "launcher/open_files.h"
 
 #include <algorithm>
 #include <string>
 
 #include "plan/spawn_plan.h"
+#include "sys/limits.h"
 
-namespace dlaunch::cli {
+namespace dlaunch::launcher {
 namespace {
 
 constexpr std::uint64_t kOfOurOwn = 64;       // loop, console, libraries
@@ -21,13 +22,13 @@ std::uint64_t files_of_rank(const output::OutputSettings& output, bool local) {
   return output.pty || output.merge_stderr ? 1 : 2;
 }
 
-}  // namespace
-
-std::uint64_t open_files_needed(const plan::Plan& plan, const output::OutputSettings& output, WayElsewhere way) {
-  std::vector<int> ranks_of_host;
-  for (const plan::PlannedHost& planned : plan.hosts) ranks_of_host.push_back(static_cast<int>(planned.ranks.size()));
-  return open_files_needed(plan, ranks_of_host, output, way);
+std::vector<int> ranks_of_hosts(const plan::Plan& plan) {
+  std::vector<int> ranks;
+  for (const plan::PlannedHost& planned : plan.hosts) ranks.push_back(static_cast<int>(planned.ranks.size()));
+  return ranks;
 }
+
+}  // namespace
 
 std::uint64_t open_files_needed(const plan::Plan& plan, const std::vector<int>& ranks_of_host,
                                 const output::OutputSettings& output, WayElsewhere way) {
@@ -60,4 +61,16 @@ std::optional<Error> too_few_open_files(const plan::Plan& plan, std::uint64_t ne
                "raise it: ulimit -Hn " + std::to_string(need) + " (as root), or LimitNOFILE= of the service"};
 }
 
-}  // namespace dlaunch::cli
+Result<void> check_open_files(const plan::Plan& plan, const std::vector<int>& ranks_of_host,
+                              const JobOptions& options) {
+  const WayElsewhere way = options.exec.empty() ? WayElsewhere::ssh : WayElsewhere::command;
+  const std::uint64_t need = open_files_needed(plan, ranks_of_host, options.output, way);
+  if (auto error = too_few_open_files(plan, need, sys::open_files_limit())) return fail(*std::move(error));
+  return {};
+}
+
+Result<void> check_open_files(const plan::Plan& plan, const JobOptions& options) {
+  return check_open_files(plan, ranks_of_hosts(plan), options);
+}
+
+}  // namespace dlaunch::launcher

@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-namespace dlaunch::cli {
+namespace dlaunch::report {
 
 std::string version();
 std::vector<std::pair<std::string, std::string>> libraries();  ///< name, version
 std::string version_text();                                    ///< --version
 
-}  // namespace dlaunch::cli
+}  // namespace dlaunch::report

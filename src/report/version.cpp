@@ -9,9 +9,9 @@
 #include <asio/version.hpp>
 #include <nlohmann/json.hpp>
 
-#include "cli/version.h"
+#include "report/version.h"
 
-namespace dlaunch::cli {
+namespace dlaunch::report {
 namespace {
 
 std::string dotted(long major, long minor, long patch) {
@@ -40,4 +40,4 @@ std::string version_text() {
   return text + '\n';
 }
 
-}  // namespace dlaunch::cli
+}  // namespace dlaunch::report

@@ -1,0 +1,40 @@
+#include "app/console_listener.h"
+
+#include "base/text.h"
+
+namespace dlaunch::app {
+namespace {
+
+report::JobStatus status_of(const job::Progress& progress) {
+  report::JobStatus status;
+  const bool asked = progress.ranks == 0 && progress.missing_hosts.empty();  // and no job yet
+  if (!asked && (progress.phase == job::Phase::starting ||
+                 (progress.phase == job::Phase::running && progress.started < progress.ranks))) {
+    status.phase = report::JobStatus::Phase::starting;
+  } else if (progress.phase == job::Phase::ending) {
+    status.phase = report::JobStatus::Phase::ending;
+  }
+  status.started = progress.started;
+  status.total = progress.ranks;
+  status.missing = fold_names(progress.missing_hosts);
+  status.waiting = progress.running;
+  status.worlds = progress.worlds;
+  status.signal = progress.signal;
+  status.kill_at = progress.kill_at;
+  return status;
+}
+
+}  // namespace
+
+void ConsoleListener::of_plan(const plan::Plan& plan) {
+  if (!plan.remarks.empty()) remark_ = plan.remarks.front();
+}
+
+void ConsoleListener::progress(const job::Progress& progress) {
+  report::JobStatus status = status_of(progress);
+  status.remark = remark_;
+  status_.update(status, Clock::now());
+  status_.tick(Clock::now());
+}
+
+}  // namespace dlaunch::app

@@ -1,0 +1,23 @@
+// What the command line shows of a job's progress: the status line. The streams must outlive it.
+#pragma once
+
+#include "dlaunch/listener.h"
+#include "dlaunch/plan.h"
+#include "report/status_line.h"
+
+namespace dlaunch::app {
+
+class ConsoleListener final : public Listener {
+ public:
+  explicit ConsoleListener(output::StandardStreams& streams) : status_(streams) {}
+
+  /// From here on the line is of this plan's job, and says what is worth a look about it.
+  void of_plan(const plan::Plan& plan);
+  void progress(const job::Progress& progress) override;
+
+ private:
+  report::StatusLine status_;
+  std::string remark_;
+};
+
+}  // namespace dlaunch::app

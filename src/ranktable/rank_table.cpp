@@ -1,0 +1,55 @@
+#include "dlaunch/rank_table.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "ranktable/make.h"
+#include "ranktable/merge.h"
+#include "ranktable/rules.h"
+
+namespace dlaunch::ranktable {
+
+CheckedTable check_rank_table(std::string_view text, const std::string& path, std::optional<Product> product) {
+  CheckedTable checked;
+  const std::string name = path.substr(path.rfind('/') + 1);
+  const auto json = parse_json(text, path);
+  if (!json) {
+    checked.no_json = json.error();
+    checked.findings = check_file_name(name, nullptr);
+    return checked;
+  }
+  Reading reading = read_table(*json);
+  checked.findings = std::move(reading.findings);
+  const auto add = [&](std::vector<TableFinding> more) {
+    std::ranges::move(more, std::back_inserter(checked.findings));
+  };
+  if (reading.table) {
+    checked.version = reading.table->version;
+    checked.servers = reading.table->servers.size();
+    checked.ranks = reading.table->rank_count();
+    add(check_rules(*reading.table, product.value_or(usual_product(*checked.version))));
+  }
+  add(check_file_name(name, reading.table ? &*reading.table : nullptr));
+  std::ranges::stable_sort(checked.findings, {}, [](const TableFinding& f) { return std::tuple(f.line, f.column); });
+  return checked;
+}
+
+Result<std::string> make_rank_table(Version version, Product product, std::vector<HostFacts> hosts) {
+  const auto table = make_table(version, product, std::move(hosts));
+  if (!table) return fail(table.error());
+  return to_text(*table);
+}
+
+Result<MergedTable> merge_rank_tables(const std::vector<NamedText>& tables, std::optional<Product> product) {
+  std::vector<NamedJson> parsed;
+  for (const auto& [name, text] : tables) {
+    auto json = parse_json(text, name);
+    if (!json) return fail(json.error());
+    parsed.push_back({name, *std::move(json)});
+  }
+  const auto merged = merge_tables(std::move(parsed), product);
+  if (!merged) return fail(merged.error());
+  return MergedTable{to_text(merged->json), merged->servers, merged->ranks};
+}
+
+}  // namespace dlaunch::ranktable

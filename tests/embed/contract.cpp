@@ -1,0 +1,163 @@
+// What run() promises to the program around it (dlaunch/run.h): each is tried, and what does not hold is told.
+#include <dlaunch/hostfile.h>
+#include <dlaunch/run.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <stdexcept>
+#include <thread>
+
+namespace {
+
+using namespace dlaunch;
+
+int broken = 0;
+
+void check(bool holds, const char* what) {
+  if (holds) return;
+  ++broken;
+  std::fprintf(stderr, "does not hold: %s\n", what);
+}
+
+plan::Plan plan_of(std::vector<std::string> argv, int ranks = 2) {
+  plan::Request request{.job_id = make_job_id(), .environment = {"PATH=/usr/bin:/bin"}, .cwd = "/"};
+  request.apps.push_back({.argv = std::move(argv), .ranks = ranks});
+  request.oversubscribe = true;
+  const auto allocation = allocate::choose_allocation({}, {}, {});
+  return plan::make_plan(request, *allocation).value();
+}
+
+bool is_gone(int pid) {
+  for (int i = 0; i < 100 && ::kill(pid, 0) == 0; ++i) ::usleep(100'000);
+  return ::kill(pid, 0) != 0 && errno == ESRCH;
+}
+
+void own_handler(int) {}
+
+void the_process_is_as_before() {
+  struct sigaction mine{};
+  mine.sa_handler = own_handler;
+  ::sigaction(SIGTERM, &mine, nullptr);
+  ::signal(SIGPIPE, SIG_DFL);
+  rlimit files{};
+  ::getrlimit(RLIMIT_NOFILE, &files);
+  files.rlim_cur = 500;
+  ::setrlimit(RLIMIT_NOFILE, &files);
+  plan::Plan plan = plan_of({"true"});
+  Listener listener;
+  for (int i = 0; i < 2; ++i) {
+    const auto outcome = run(plan, {}, listener);
+    check(outcome && outcome->cause == job::Cause::success, "a job runs, and another one after it");
+  }
+  struct sigaction now{};
+  ::sigaction(SIGTERM, nullptr, &now);
+  check(now.sa_handler == own_handler, "a handler of the program's is there again");
+  ::sigaction(SIGPIPE, nullptr, &now);
+  check(now.sa_handler == SIG_DFL, "a closed pipe does what it did");
+  ::sigaction(SIGCHLD, nullptr, &now);
+  check(now.sa_handler == SIG_DFL, "SIGCHLD does what it did");
+  int subreaper = 1;
+  ::prctl(PR_GET_CHILD_SUBREAPER, &subreaper);
+  check(subreaper == 0, "the process adopts no orphans any more");
+  ::getrlimit(RLIMIT_NOFILE, &files);
+  check(files.rlim_cur == 500, "the limit of open files is as it was");
+}
+
+struct Thrower : Listener {
+  std::vector<int> pids;
+  int late = 0;
+  void all_started(const job::Outcome& outcome) override {
+    for (const job::RankRecord& rank : outcome.ranks) pids.push_back(rank.pid);
+    throw std::runtime_error("enough");
+  }
+  void line(int, output::Stream, std::string_view) override { late += pids.empty() ? 0 : 1; }
+};
+
+void what_a_listener_throws_ends_the_job() {
+  plan::Plan plan = plan_of({"sleep", "1000"});
+  Thrower thrower;
+  std::string what;
+  try {
+    (void)run(plan, {}, thrower);
+  } catch (const std::runtime_error& error) {
+    what = error.what();
+  }
+  check(what == "enough", "what a listener throws comes out of run()");
+  check(thrower.pids.size() == 2 && is_gone(thrower.pids[0]) && is_gone(thrower.pids[1]), "and the ranks are ended");
+  check(thrower.late == 0, "a listener that threw hears nothing more");
+}
+
+struct Nested : Listener {
+  bool refused = false;
+  void all_started(const job::Outcome&) override {
+    plan::Plan plan = plan_of({"true"});
+    Listener silent;
+    const auto second = run(plan, {}, silent);
+    refused = !second && second.error().what == "this process runs a job already";
+  }
+};
+
+void one_at_a_time() {
+  plan::Plan plan = plan_of({"sleep", "0.2"});
+  Nested nested;
+  check(run(plan, {}, nested)->exit_code == 0 && nested.refused, "a second job meanwhile is refused");
+}
+
+struct Interrupter : Listener {
+  std::thread thread;
+  void all_started(const job::Outcome&) override {
+    thread = std::thread([] { ::kill(::getpid(), SIGTERM); });
+  }
+};
+
+void another_thread_may_end_it() {
+  plan::Plan plan = plan_of({"sleep", "1000"});
+  Interrupter interrupter;
+  const auto outcome = run(plan, {}, interrupter);
+  interrupter.thread.join();
+  check(outcome->cause == job::Cause::interrupted && outcome->signal == SIGTERM, "a signal from a thread ends the job");
+}
+
+void stdin_is_the_programs() {
+  int ends[2];
+  if (::pipe(ends) != 0 || ::dup2(ends[0], 0) != 0 || ::write(ends[1], "x", 1) != 1) return check(false, "a pipe");
+  ::close(ends[1]);
+  plan::Plan plan = plan_of({"cat"});
+  Listener listener;
+  check(run(plan, {}, listener)->exit_code == 0, "ranks have an empty stdin");
+  char byte = 0;
+  check(::read(0, &byte, 1) == 1 && byte == 'x', "stdin is read by nobody");
+}
+
+struct Teller : Listener {
+  std::string text;
+  void said(Level level, std::string_view lines) override {
+    if (level == Level::error) text += lines;
+  }
+};
+
+void a_failure_is_told_to_the_listener() {
+  plan::Plan plan = plan_of({"sh", "-c", "echo broken >&2; exit 3"}, 1);
+  Teller teller;
+  check(run(plan, {}, teller)->exit_code == 3, "the code of the first rank that failed");
+  check(teller.text.find("exited with code 3") != std::string::npos, "a failure is told in words");
+  JobOptions options;
+  options.report_file = "/nowhere/job.json";
+  check(!run(plan, options, teller), "what cannot be done is an Error before anything starts");
+}
+
+}  // namespace
+
+int main() {
+  the_process_is_as_before();
+  what_a_listener_throws_ends_the_job();
+  one_at_a_time();
+  another_thread_may_end_it();
+  stdin_is_the_programs();
+  a_failure_is_told_to_the_listener();
+  return broken;
+}

@@ -1,0 +1,91 @@
+// A listener that throws: nobody calls into what has gone, however long the hosts live (AddressSanitizer sees it).
+#include <gmock/gmock.h>
+
+#include <stdexcept>
+
+#include "launcher/frames.h"
+#include "launcher/host_query.h"
+#include "stage.h"
+
+namespace dlaunch::launcher {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Thrower : Listener {
+  void all_started(const job::Outcome&) override { throw std::runtime_error("enough"); }
+};
+
+class AThrow : public testing::Test {
+ protected:
+  AThrow() { settings.policy.grace = 1s; }
+  ~AThrow() override {
+    links.close();
+    hosts.close();
+  }
+  /// The hosts' agents go on speaking to whoever listens.
+  void go_on() {
+    io.restart();
+    io.run_for(300ms);
+  }
+
+  asio::io_context io{1};
+  FakeHosts hosts;
+  JobOptions settings;
+  spdlog::logger log{"silent"};
+  Hosts links{io, hosts, "job", settings, log};
+};
+
+class AThrowInAJob : public AThrow {
+ protected:
+  AThrowInAJob() {
+    plan.job_id = "job";
+    plan.apps.push_back({.argv = {"true"}, .env = {}, .wdir = "/", .ranks = 1});
+    plan.hosts.push_back({{}, {0}});
+    plan.ranks.push_back({0, 0, 0, 0, {}, {}});
+  }
+  plan::Plan plan;
+};
+
+TEST_F(AThrowInAJob, ComesOutOfItAndLeavesNobodyToCall) {
+  hosts.script([](Script& agent) {
+    agent.hello();
+    agent.started(agent.expect<wire::Spawn>().rank);
+    std::this_thread::sleep_for(100ms);
+    agent.ended(0);
+    agent.until_gone();
+  });
+  Console out, err;
+  {
+    output::StandardStreams streams({out.fd(), err.fd()});
+    const auto output = output::Output::open({}, rank_facts(plan), streams);
+    sys::ReservedPorts ports;
+    Thrower thrower;
+    Launcher launcher(io, {plan, settings, **output, links, ports, thrower, log});
+    EXPECT_THROW(launcher.run(), std::runtime_error);
+  }
+  go_on();
+}
+
+TEST_F(AThrow, OfAQuestionLeavesNobodyToCall) {
+  hosts.script([](Script& agent) {
+    agent.hello();
+    agent.expect<wire::QueryHost>();
+    std::this_thread::sleep_for(400ms);
+    agent.send(wire::HostInfo{});
+    agent.until_gone();
+  });
+  {
+    int calls = 0;
+    HostQuery query(
+        io, links, [](int) { return wire::QueryHost{}; },
+        [&](const std::vector<std::string>&) {
+          if (++calls == 2) throw std::runtime_error("enough");
+        });
+    EXPECT_THROW(query.run({plan::Host{}}), std::runtime_error);
+  }
+  go_on();
+}
+
+}  // namespace
+}  // namespace dlaunch::launcher
