@@ -81,6 +81,8 @@ class Agent::Impl {
     if (setup_.version != wire::kVersion) return launcher_lost("it speaks another version");
     heartbeat_.emplace(std::max(kShortestBeat, std::chrono::milliseconds(setup_.heartbeat_ms)), Clock::now());
     beat();
+    link_.flush();
+    if (setup_.hand_over) cgroup_.make(setup_.job_id);  // while the launcher, on another CPU, answers
   }
 
   void on(wire::Signal& signal) {
