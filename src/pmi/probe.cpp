@@ -39,7 +39,7 @@ template <class Entry>
 Entry entry(string_view table, size_t i) {
   Entry entry{};
   const string_view bytes = part(table, i * sizeof entry, sizeof entry);
-  if (!bytes.empty()) std::memcpy(&entry, bytes.data(), sizeof entry);
+  if (!bytes.empty()) std::memcpy(&entry, bytes.data(), bytes.size());
   return entry;
 }
 
