@@ -1,5 +1,6 @@
 """The project's own layers, and that a wrong one would be found."""
 import pathlib
+import re
 import sys
 import tempfile
 import unittest
@@ -10,6 +11,9 @@ ROOT = pathlib.Path(__file__).parents[2]
 SRC = ROOT / "src"
 PUBLIC = ROOT / "include"
 WRITTEN_BY_CMAKE = sys.argv.pop()
+# What a library's headers begin with.
+LIBRARIES = {"CLI11": "CLI/", "toml++": "toml++/", "nlohmann/json": "nlohmann/", "spdlog": "spdlog/", "fmt": "fmt/", "Asio": "asio",
+             "libssh": "libssh/", "nettle": "nettle/", "hwloc": "hwloc", "libpmix": "pmix", "tl::expected": "tl/"}
 
 
 class Project(unittest.TestCase):
@@ -30,6 +34,21 @@ class Project(unittest.TestCase):
 
     def test_public_headers_need_no_private_one(self):
         self.assertEqual(list(not_public(PUBLIC)), [])
+
+    def test_libraries_are_where_the_design_says(self):
+        rows = re.findall(r"^\| ([^|]+) \| [^|]+ \| ([^|]+) \|", (ROOT / "docs/design.md").read_text(), re.MULTILINE)
+        rooms = {library: re.findall(r"`([^`]+)`", where) for library, where in rows}
+        users = {library: set() for library in LIBRARIES}
+        for path in [*SRC.rglob("*.cpp"), *SRC.rglob("*.h"), *PUBLIC.rglob("*.h")]:
+            for header in re.findall(r"^#include <([^>]+)>", path.read_text(), re.MULTILINE):
+                for library in (name for name, prefix in LIBRARIES.items() if header.startswith(prefix)):
+                    users[library].add(path.relative_to(SRC if path.is_relative_to(SRC) else ROOT).as_posix())
+        for library, paths in users.items():
+            def of(room):
+                return {path for path in paths if f"{path}/".startswith(f"{room}/")}
+            with self.subTest(library=library):
+                self.assertEqual(paths - {"report/version.cpp"} - set().union(*map(of, rooms[library])), set())
+                self.assertEqual([room for room in rooms[library] if "." not in room and not of(room)], [])
 
     def test_no_circle(self):
         self.assertEqual(circles(self.layers), [])
