@@ -5,7 +5,7 @@
 #include <climits>
 
 #include "base/text.h"
-#include "sys/read_file.h"
+#include "sys/file.h"
 
 namespace dlaunch::agent {
 

@@ -24,8 +24,8 @@
 #include "base/time.h"
 #include "dlaunch/exit_status.h"
 #include "sys/descendants.h"
+#include "sys/inherited.h"
 #include "sys/io.h"
-#include "sys/limits.h"
 
 namespace {
 

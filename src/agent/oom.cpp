@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "sys/read_file.h"
+#include "sys/file.h"
 
 namespace dlaunch::agent {
 namespace {

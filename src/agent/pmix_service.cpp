@@ -18,7 +18,7 @@
 #include "dlaunch/worlds.h"
 #include "plan/spawn_plan.h"
 #include "pmi/fence_collector.h"
-#include "sys/affinity.h"
+#include "sys/inherited.h"
 #include "sys/io.h"
 
 namespace dlaunch::agent {

@@ -7,7 +7,7 @@
 #include <cerrno>
 
 #include "base/text.h"
-#include "sys/read_file.h"
+#include "sys/file.h"
 
 namespace dlaunch::agent {
 namespace {

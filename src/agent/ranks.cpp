@@ -20,10 +20,10 @@
 #include "plan/binding.h"
 #include "plan/mpi.h"
 #include "plan/slot_list.h"
-#include "sys/affinity.h"
 #include "sys/clock.h"
+#include "sys/file.h"
+#include "sys/inherited.h"
 #include "sys/io.h"
-#include "sys/read_file.h"
 
 namespace dlaunch::agent {
 

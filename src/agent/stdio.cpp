@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <optional>
 
-#include "sys/create_file.h"
+#include "sys/file.h"
 #include "sys/io.h"
 
 namespace dlaunch::agent {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "sys/read_file.h"
+#include "sys/file.h"
 
 namespace dlaunch::allocate {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "sys/directory.h"
-#include "sys/read_file.h"
+#include "sys/file.h"
 
 namespace dlaunch::allocate {
 namespace {

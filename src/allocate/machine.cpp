@@ -11,9 +11,9 @@
 
 #include "base/text.h"
 #include "base/try.h"
-#include "sys/affinity.h"
 #include "sys/directory.h"
-#include "sys/read_file.h"
+#include "sys/file.h"
+#include "sys/inherited.h"
 
 namespace dlaunch::allocate {
 namespace {

@@ -7,7 +7,7 @@
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/post.hpp>
 
-#include "launcher/write_waits.h"
+#include "launcher/waits.h"
 #include "sys/installed.h"
 #include "transport/exec.h"
 #include "transport/remote_command.h"

@@ -18,8 +18,8 @@
 #include "output/standard_streams.h"
 #include "sys/process_state.h"
 #include "sys/reserved_ports.h"
-#include "transport/by_host.h"
 #include "transport/local.h"
+#include "transport/transport.h"
 
 namespace dlaunch::app {
 

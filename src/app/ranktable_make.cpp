@@ -12,10 +12,10 @@
 #include "cli/files.h"
 #include "cli/parse.h"
 #include "dlaunch/hostfile.h"
+#include "ranktable/address.h"
 #include "ranktable/device_addresses.h"
 #include "ranktable/device_numbers.h"
 #include "ranktable/json.h"
-#include "ranktable/server_id.h"
 #include "report/log.h"
 #include "sys/interfaces.h"
 

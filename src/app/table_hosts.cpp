@@ -7,7 +7,6 @@
 #include "app/run_commands.h"
 #include "base/text.h"
 #include "ranktable/address.h"
-#include "ranktable/server_id.h"
 #include "report/log.h"
 #include "report/lost_hosts.h"
 

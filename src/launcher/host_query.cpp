@@ -6,7 +6,7 @@
 
 #include "base/nth.h"
 #include "sys/clock.h"
-#include "sys/signals.h"
+#include "sys/inherited.h"
 
 namespace dlaunch::launcher {
 namespace {

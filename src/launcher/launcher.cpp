@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "base/nth.h"
-#include "launcher/deadline.h"
 #include "launcher/decode_events.h"
 #include "launcher/frames.h"
 #include "launcher/hosts.h"
@@ -22,10 +21,11 @@
 #include "launcher/sidecar_process.h"
 #include "launcher/stdin_source.h"
 #include "launcher/sweeps.h"
+#include "launcher/waits.h"
 #include "launcher/wire_up.h"
 #include "sys/descendants.h"
+#include "sys/inherited.h"
 #include "sys/process_state.h"
-#include "sys/signals.h"
 
 namespace dlaunch::launcher {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "plan/spawn_plan.h"
-#include "sys/limits.h"
+#include "sys/inherited.h"
 
 namespace dlaunch::launcher {
 namespace {

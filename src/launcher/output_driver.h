@@ -8,9 +8,7 @@
 #include <optional>
 
 #include "base/time.h"
-#include "launcher/deadline.h"
-#include "launcher/readiness.h"
-#include "launcher/write_waits.h"
+#include "launcher/waits.h"
 #include "output/output.h"
 
 namespace dlaunch::launcher {

@@ -10,8 +10,8 @@
 
 #include "launcher/frames.h"
 #include "pmix/environment.h"
+#include "sys/file.h"
 #include "sys/randomness.h"
-#include "sys/read_file.h"
 
 namespace dlaunch::launcher {
 namespace {

@@ -10,7 +10,7 @@
 #include <set>
 #include <string>
 
-#include "launcher/readiness.h"
+#include "launcher/waits.h"
 
 namespace dlaunch::launcher {
 

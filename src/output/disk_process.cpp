@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "output/last_words.h"
-#include "sys/create_file.h"
 #include "sys/fd.h"
+#include "sys/file.h"
 #include "sys/io.h"
 
 namespace dlaunch::output {

@@ -11,7 +11,7 @@
 #include "output/last_words.h"
 #include "output/rank_files.h"
 #include "output/record_channel.h"
-#include "output/sink.h"
+#include "output/writer.h"
 
 namespace dlaunch::output {
 namespace {

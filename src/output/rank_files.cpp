@@ -11,7 +11,7 @@
 #include "output/file_layout.h"
 #include "output/json_text.h"
 #include "output/line_channel.h"
-#include "output/sink.h"
+#include "output/writer.h"
 
 namespace dlaunch::output {
 namespace {

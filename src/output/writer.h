@@ -4,7 +4,10 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <string_view>
+
+#include "dlaunch/error.h"
 
 namespace dlaunch::output {
 
@@ -17,5 +20,8 @@ class Writer {
 
   static constexpr std::size_t kMaxWritten = 4;
 };
+
+/// Of a file or stream that cannot be written: "cannot WHAT: strerror", with what to do about it.
+Error sink_error(const std::string& what, int error);
 
 }  // namespace dlaunch::output

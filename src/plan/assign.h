@@ -20,4 +20,9 @@ struct Assignment {
 /// max_slots forbids it.
 Result<Assignment> assign(const Request& request, const Allocation& allocation);
 
+/// For an allocation that has pools, as of programs with host lists of their own (`a -H x : -H y b`): each is placed on
+/// its own list, as if it were a job by itself, and the ranks are numbered through in the order of the programs. As
+/// assign(); a rankfile does not go with them.
+Result<Assignment> assign_in_pools(const Request& request, const Allocation& allocation);
+
 }  // namespace dlaunch::plan

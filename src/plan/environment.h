@@ -8,8 +8,8 @@
 // own variables (env.NAME= in a hostfile) replace the launcher's on it. -x always wins.
 //
 // Where frameworks are asked for (--env-for), or a rank table, what an outer job's launcher left goes too
-// (plan/outer_job.h), and where
-// --visible hides devices, the launcher's own lists of them (plan/visible.h); -x brings back what it names outright.
+// (left_by_outer_job), and where --visible hides devices, the launcher's own lists of them (plan/visible.h); -x brings
+// back what it names outright.
 //
 // Where MPI is served (plan/mpi.h), what an outer MPI job left goes as well.
 //
@@ -57,5 +57,10 @@ void add_rank_environments(Plan& plan, bool rank_table);
 /// A host's own variables are the user's too, but one that each rank gets a value of its own for is not theirs to set:
 /// the Error that says so, or nullopt.
 std::optional<Error> refuse_own_names(const Plan& plan);
+
+/// What the launcher of an outer job (mpirun, srun, torchrun, horovodrun, msrun, …) leaves in the environment of its
+/// processes to tell each who it is. A rank that found it would take itself for a member of that job.
+/// Settings of the user that share a launcher's prefix are none of it: HOROVOD_CYCLE_TIME, OMPI_MCA_btl, SLURM_JOB_ID.
+bool left_by_outer_job(std::string_view name);
 
 }  // namespace dlaunch::plan

@@ -5,7 +5,7 @@
 #include "dlaunch/error.h"
 #include "dlaunch/exit_status.h"
 #include "sys/capture.h"
-#include "sys/read_file.h"
+#include "sys/file.h"
 
 namespace dlaunch::ranktable {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "ranktable/first_broken.h"
+#include "ranktable/rules.h"
 
 namespace dlaunch::ranktable {
 namespace {

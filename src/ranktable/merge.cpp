@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "base/try.h"
-#include "ranktable/first_broken.h"
+#include "ranktable/rules.h"
 
 namespace dlaunch::ranktable {
 namespace {

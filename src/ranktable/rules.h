@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "dlaunch/error.h"
 #include "ranktable/table.h"
 
 namespace dlaunch::ranktable {
@@ -22,5 +23,8 @@ std::vector<TableFinding> check_rules(const Table& table, Product product);
 /// HCCL wants `.json`. A name as hccl_tools.py makes it should agree with what is in the file. `name` is without its
 /// directory.
 std::vector<TableFinding> check_file_name(std::string_view name, const Table* table);
+
+/// The first rule that `table`, which was just made, breaks, as an Error.
+std::optional<Error> first_broken(const Json& table, Product product);
 
 }  // namespace dlaunch::ranktable

@@ -13,8 +13,8 @@
 #include "base/text.h"
 #include "sys/directory.h"
 #include "sys/fd.h"
+#include "sys/file.h"
 #include "sys/io.h"
-#include "sys/read_file.h"
 
 namespace dlaunch::sys {
 namespace {

@@ -16,8 +16,8 @@
 
 #include "sys/directory.h"
 #include "sys/fd.h"
+#include "sys/file.h"
 #include "sys/io.h"
-#include "sys/read_file.h"
 
 namespace dlaunch::sys {
 

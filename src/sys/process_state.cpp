@@ -2,7 +2,7 @@
 
 #include <sys/prctl.h>
 
-#include "sys/limits.h"
+#include "sys/inherited.h"
 
 namespace dlaunch::sys {
 

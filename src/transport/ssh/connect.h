@@ -6,6 +6,7 @@
 #include <string>
 
 #include "sys/fd.h"
+#include "sys/lookup.h"
 #include "transport/ssh/address_family.h"
 #include "transport/transport.h"
 
@@ -25,5 +26,9 @@ struct Target {
 
 /// Both phases, name and connection, may take `limit`.
 tl::expected<Connected, Disconnect> connect_to(const Target& target, std::chrono::milliseconds limit, int ended);
+
+/// The addresses of a host, or why there are none. Waits until the deadline, or until `ended` is readable.
+tl::expected<sys::Addresses, Disconnect> resolve(const Target& target, std::chrono::steady_clock::time_point deadline,
+                                                 int ended);
 
 }  // namespace dlaunch::transport::ssh

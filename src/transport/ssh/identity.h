@@ -1,6 +1,8 @@
-// The user's private keys, read once however many hosts. PURE; the caller reads the files.
+// The user's private keys and their certificates (ssh-keygen -s), read once however many hosts. PURE; the caller reads
+// the files.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,5 +23,21 @@ Identity read_identity(std::string path, std::string text, std::string_view publ
 
 /// A private key of our own that others may read, which ssh ignores.
 bool is_unprotected(const File& file, unsigned user_id);
+
+/// Of a line "type base64 comment".
+struct Certificate {
+  std::string path;
+  std::string type;    ///< "ssh-ed25519-cert-v01@openssh.com"
+  std::string base64;  ///< of `blob`
+  std::string blob;
+};
+
+/// nullopt when it is none.
+std::optional<Certificate> read_certificate(std::string path, std::string_view text);
+
+bool is_certificate_type(std::string_view type);
+
+/// Whether the certificate is for this public key.
+bool certifies(std::string_view certificate, std::string_view key);
 
 }  // namespace dlaunch::transport::ssh

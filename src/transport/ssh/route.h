@@ -10,7 +10,6 @@
 #include "dlaunch/request.h"
 #include "transport/ssh/agent_proxy.h"
 #include "transport/ssh/algorithms.h"
-#include "transport/ssh/certificate.h"
 #include "transport/ssh/connect.h"
 #include "transport/ssh/identity.h"
 #include "transport/ssh/known_hosts.h"

@@ -9,7 +9,7 @@
 #include <array>
 #include <cstdlib>
 
-#include "sys/read_file.h"
+#include "sys/file.h"
 
 namespace dlaunch::transport::ssh {
 namespace {

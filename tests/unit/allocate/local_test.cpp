@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "fake_root.h"
-#include "sys/affinity.h"
+#include "sys/inherited.h"
 
 namespace dlaunch::allocate {
 namespace {

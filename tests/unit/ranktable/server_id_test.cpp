@@ -1,4 +1,4 @@
-#include "ranktable/server_id.h"
+#include "ranktable/address.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "sys/affinity.h"
+#include "sys/inherited.h"
 
 #include <gmock/gmock.h>
 #include <sched.h>

@@ -1,4 +1,4 @@
-#include "sys/limits.h"
+#include "sys/inherited.h"
 
 #include <gtest/gtest.h>
 

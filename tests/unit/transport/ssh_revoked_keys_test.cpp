@@ -5,8 +5,8 @@
 #include "base/digest.h"
 #include "base/text.h"
 #include "temporary.h"
-#include "transport/ssh/certificate.h"
 #include "transport/ssh/encoding.h"
+#include "transport/ssh/identity.h"
 
 namespace dlaunch::transport::ssh {
 namespace {

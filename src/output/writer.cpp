@@ -1,9 +1,10 @@
-#include "output/sink.h"
+#include "output/writer.h"
 
 #include <cerrno>
 #include <cstring>
 
 namespace dlaunch::output {
+
 namespace {
 
 std::string hint_for(int error) {

@@ -1,5 +1,5 @@
-// A file of the kernel's (/proc, /sys), or the beginning of any other, read at once. No streams: they would double the
-// agent's size.
+// Files: one of the kernel's (/proc, /sys), or the beginning of any other, read at once; and a rank's made, with its
+// directories. No streams: they would double the agent's size.
 #pragma once
 
 #include <cstddef>
@@ -15,5 +15,9 @@ std::optional<std::string> read_file(const std::string& path, std::size_t limit 
 
 /// The same of one that is open, from where it stands.
 std::optional<std::string> read_file(const Fd& file, std::size_t limit);
+
+/// Opens a file of that name for writing, without waiting; makes it, and the directories that it is in, where they are
+/// not there. Empty with errno: ENXIO of a FIFO without a reader.
+Fd create_file(const std::string& path, int more_flags = 0);
 
 }  // namespace dlaunch::sys

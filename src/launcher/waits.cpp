@@ -1,7 +1,6 @@
-#include "launcher/readiness.h"
+#include "launcher/waits.h"
 
 #include <sys/epoll.h>
-
 #include <utility>
 
 #include "sys/fd.h"
@@ -27,6 +26,22 @@ void Readiness::wait(std::function<void()> ready) {
 void Readiness::close() {
   asio::error_code ignored;
   epoll_.close(ignored);
+}
+
+void WriteWaits::look() {
+  for (output::FdWriter* writer : waiting_()) {
+    auto found = waits_.find(writer);
+    if (found == waits_.end()) {
+      found = waits_.emplace(writer, Wait{Readiness(io_, writer->poll_fd(), Readiness::For::writing)}).first;
+    }
+    Wait& wait = found->second;
+    if (std::exchange(wait.waiting, true)) continue;
+    wait.readiness.wait([this, writer, &wait] {
+      wait.waiting = false;
+      writable_(*writer);
+      look();
+    });
+  }
 }
 
 }  // namespace dlaunch::launcher

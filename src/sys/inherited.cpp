@@ -1,10 +1,33 @@
-#include "sys/affinity.h"
+#include "sys/inherited.h"
 
 #include <sched.h>
-
 #include <cerrno>
+#include <csignal>
+
+#include "sys/io.h"
 
 namespace dlaunch::sys {
+
+rlimit raise_open_files() {
+  rlimit before{};
+  if (::getrlimit(RLIMIT_NOFILE, &before) != 0) throw_errno("getrlimit(RLIMIT_NOFILE)");
+  rlimit raised = before;
+  raised.rlim_cur = raised.rlim_max;
+  if (::setrlimit(RLIMIT_NOFILE, &raised) != 0) throw_errno("setrlimit(RLIMIT_NOFILE)");
+  return before;
+}
+
+rlim_t open_files_limit() {
+  rlimit now{};
+  if (::getrlimit(RLIMIT_NOFILE, &now) != 0) throw_errno("getrlimit(RLIMIT_NOFILE)");
+  return now.rlim_cur;
+}
+
+bool is_ignored(int signal) {
+  struct sigaction action{};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 namespace {
 
 constexpr std::uint32_t kBits = 8 * sizeof(unsigned long);
