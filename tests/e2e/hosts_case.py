@@ -81,6 +81,14 @@ class HostsCase(Case):
         said = lines(result.stderr)
         self.assertTrue(any(all(part in line for part in parts) for line in said), f"no {parts} in {said}")
 
+    def assert_tried_again(self, job, why):
+        """Once a job with -v says that it does."""
+        self.assertIn(why, next((line for line in job.stderr if b"trying again" in line), b"").decode())
+
+    def connects(self):
+        """Whether a connection from the head has not been answered yet: one in SYN_SENT."""
+        return " 02 " in self.bed.head.sh("cat /proc/net/tcp")
+
     def agents(self, number):
         """The files of dlaunch's cache there."""
         return self.host(number).sh(f"[ ! -d {AGENTS} ] || find {AGENTS} -type f").split()

@@ -27,6 +27,14 @@ def spawn(*programs, preput=()):
         text += "endcmd\n"
     say(text)
     return file.readline()
+def tell_pid():
+    with open(f"pid.{rank}.new", "w") as told: told.write(str(os.getpid()))
+    os.rename(f"pid.{rank}.new", f"pid.{rank}")
+def until_ended(*others):
+    # Until these, which have told their pids, have ended and are reaped.
+    for other in others:
+        while not os.path.exists(f"pid.{other}"): time.sleep(0.02)
+        while os.path.exists("/proc/" + open(f"pid.{other}").read()): time.sleep(0.02)
 def lookup(service):
     while True:
         found = ask(f"cmd=lookup_name service={service}")
@@ -44,10 +52,14 @@ pmi = socket.socket(fileno=int(os.environ["PMI_FD"]))
 file = pmi.makefile("rb")
 def frame(text):
     return b"%6d" % len(text) + text.encode()
-def ask(text):
+def say(text):
     pmi.sendall(frame(text))
+def heard():
     length = file.read(6)
     return file.read(int(length)).decode() if length else ""
+def ask(text):
+    say(text)
+    return heard()
 def value(text, key):
     answer = ask(text).replace(";;", "\0")
     return dict(pair.split("=", 1) for pair in answer.split(";") if pair)[key].replace("\0", ";")

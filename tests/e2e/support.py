@@ -169,10 +169,10 @@ class Terminal:
     def resize(self, rows, columns):
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
-    def read_until(self, wanted, timeout=TIMEOUT):
-        """All that was shown so far, once it contains `wanted` or the job's side is closed."""
+    def read_until(self, wanted, timeout=TIMEOUT, after=b""):
+        """All that was shown so far, once it contains `wanted` behind the last `after`, or the job's side is closed."""
         deadline = time.monotonic() + timeout
-        while wanted is None or wanted not in self.seen:
+        while wanted is None or wanted not in self.seen[self.seen.rindex(after) if after else 0:]:
             ready, _, _ = select.select([self.master], [], [], max(0, deadline - time.monotonic()))
             if not ready:
                 raise AssertionError(f"no {wanted!r} within {timeout} s, only {self.seen!r}")
@@ -206,6 +206,31 @@ def wait_until(condition, timeout=TIMEOUT, every=0.02):
     return True
 
 
+def settle(value, still=0.3, timeout=TIMEOUT, every=0.05):
+    """Whether `value` came to rest in time: it has been the same for `still` seconds."""
+    seen, since, deadline = value(), time.monotonic(), time.monotonic() + timeout
+    while time.monotonic() < since + still:
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(every)
+        if (now := value()) != seen:
+            seen, since = now, time.monotonic()
+    return True
+
+
+def until_there(name):
+    """Shell words, for a rank: wait for a file."""
+    return f"while [ ! -e {name} ]; do sleep 0.02; done"
+
+
+TELL_PID = "echo $$ >pid.$RANK_ID"
+
+
+def until_ended(rank):
+    """Shell words, for a rank: wait until another one, whose words begin with TELL_PID, has ended and is reaped."""
+    return f"while [ ! -s pid.{rank} ] || kill -0 $(cat pid.{rank}) 2>/dev/null; do sleep 0.02; done"
+
+
 def left_since(before, listed):
     """What `listed` names, is new since `before`, and stays: some may be of tests that run at the same time, and end."""
     new = listed() - before
@@ -220,6 +245,26 @@ def kill_together(*pids):
     for pid in pids:
         with contextlib.suppress(ProcessLookupError):  # one that was ended because of another's end
             os.kill(pid, signal.SIGKILL)
+
+
+def signals_taken(pid):
+    """Whether no signal is left that the process has not seen yet: only then does one more of its kind count."""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return all(int(mask, 16) == 0 for mask in re.findall(r"^(?:SigPnd|ShdPnd):\s*(\w+)", status, re.M))
+
+
+def unread(pipe):
+    """The bytes that lie in a pipe."""
+    return struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, b"\0" * 4))[0]
+
+
+def written(pids):
+    """The bytes that processes have written; those that are gone count for none."""
+    total = 0
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            total += int(re.search(r"^wchar: (\d+)", pathlib.Path(f"/proc/{pid}/io").read_text(), re.M)[1])
+    return total
 
 
 def resident_bytes(pid):

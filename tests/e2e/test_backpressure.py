@@ -6,7 +6,7 @@ import subprocess
 import time
 
 import support
-from support import Case, SANITIZED, program, resident_bytes, sh, wait_until
+from support import Case, SANITIZED, resident_bytes, settle, sh, signals_taken, unread, until_there, wait_until, written
 
 MEBI = 1 << 20
 PAUSE = 3
@@ -19,13 +19,22 @@ class SlowReader(Case):
         children = subprocess.run(["pgrep", "-P", str(job.pid)], capture_output=True, check=False).stdout
         return [job.pid, *map(int, children.split())]
 
-    def peak_during(self, seconds, job):
+    def peak_until_stalled(self, job):
+        """The most memory of launcher and agents until nobody writes any more; who goes on is watched for a while."""
         peak = 0
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
+
+        def watch():
+            nonlocal peak
             peak = max(peak, sum(map(resident_bytes, self.ours(job))))
-            time.sleep(0.1)
+            return written(self.processes())
+
+        settle(watch, timeout=PAUSE, every=0.1)
         return peak
+
+    def stalled(self, job):
+        """Once the reader that does not read has brought everybody to a halt."""
+        self.assertTrue(wait_until(lambda: unread(job.stdout) > 0))
+        self.assertTrue(settle(lambda: written(self.processes())))
 
     def flood(self, *args):
         return self.start(*args, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -42,13 +51,13 @@ class SlowReader(Case):
     def check_memory(self, *options):
         with self.flood("-n", RANKS, *options, "yes") as job:
             self.ranks_run("yes", RANKS)
-            peak = self.peak_during(PAUSE, job)
+            peak = self.peak_until_stalled(job)
             self.assertGreaterEqual(len(self.ours(job)), 2, "launcher and agent were not found")
             self.assertGreater(peak, MEBI)
             got = 0
             while got < (2 if SANITIZED else 32) * MEBI:
                 got += len(os.read(job.stdout.fileno(), MEBI))
-            peak = max(peak, self.peak_during(0.3, job))
+            peak = max(peak, self.peak_until_stalled(job))
             job.stdout.close()
             self.assertEqual(job.stderr.read(), b"")
             self.assertEqual(job.wait(support.TIMEOUT), 128 + signal.SIGPIPE)
@@ -67,7 +76,7 @@ class SlowReader(Case):
     def test_memory_is_bounded_with_endless_lines(self):
         with self.flood("-n", 16, *sh("exec tr '\\0' x < /dev/zero")) as job:
             self.ranks_run("tr", 16)
-            peak = self.peak_during(PAUSE, job)
+            peak = self.peak_until_stalled(job)
             job.stdout.close()
             job.wait(support.TIMEOUT)
         if not SANITIZED:
@@ -77,9 +86,9 @@ class SlowReader(Case):
         """100 ranks' lines, numbered by rank, with a pause before the first and in the middle."""
         ranks, lines = (20, 500) if SANITIZED else (100, 5000)
         with self.flood("-n", ranks, *sh(f'exec seq -f "$RANK_ID %.0f ........................................" 1 {lines}')) as job:
-            time.sleep(1.5)
+            self.stalled(job)
             out = os.read(job.stdout.fileno(), MEBI)
-            time.sleep(1)
+            self.stalled(job)
             out += job.stdout.read()
             job.stderr.read()
             self.assertEqual(job.wait(support.TIMEOUT), 0)
@@ -94,7 +103,9 @@ class SlowReader(Case):
 
     def test_a_quiet_rank_is_not_starved(self):
         """While others flood a reader that keeps up slowly, a line of another rank comes through."""
-        with self.flood("-n", 4, *sh("[ $RANK_ID = 3 ] || exec yes; sleep 0.5; echo me; exec sleep 100")) as job:
+        with self.flood("-n", 4, *sh(f"[ $RANK_ID = 3 ] || exec yes; {until_there('go')}; echo me; exec sleep 100")) as job:
+            self.stalled(job)
+            (self.dir / "go").touch()
             seen = b""
             end = time.monotonic() + 10
             while b"me\n" not in seen and time.monotonic() < end:
@@ -108,10 +119,10 @@ class SlowReader(Case):
         """The first ends the ranks; what they wrote is kept for the reader until the second."""
         with self.flood("-n", 4, "yes") as job:
             self.ranks_run("yes", 4)
-            time.sleep(0.5)
+            self.stalled(job)
             job.send_signal(signal.SIGINT)
             self.assert_ranks_end("yes")
-            time.sleep(0.5)
+            time.sleep(0.5)  # time in which one that does not wait would end
             self.assertIsNone(job.poll(), "it did not wait for the reader")
             job.send_signal(signal.SIGINT)
             self.assertEqual(job.wait(5), 130)
@@ -120,7 +131,7 @@ class SlowReader(Case):
     def test_interrupt_then_the_reader_wakes(self):
         with self.flood("-n", 4, "yes") as job:
             self.ranks_run("yes", 4)
-            time.sleep(0.5)
+            self.stalled(job)
             job.send_signal(signal.SIGINT)
             self.assert_ranks_end("yes")
             out = job.stdout.read()
@@ -128,8 +139,10 @@ class SlowReader(Case):
         self.assertEqual(set(out.splitlines()), {b"y"})
 
     def test_a_failure_while_the_reader_sleeps(self):
-        with self.flood("-n", 2, *sh("[ $RANK_ID = 1 ] || exec yes; sleep 0.5; exit 3")) as job:
+        with self.flood("-n", 2, *sh(f"[ $RANK_ID = 1 ] || exec yes; {until_there('go')}; exit 3")) as job:
             self.ranks_run("yes", 1)
+            self.stalled(job)
+            (self.dir / "go").touch()
             self.assert_ranks_end("yes")
             job.stdout.read()
             self.assertIn(b"rank 1", job.stderr.read())
@@ -139,7 +152,7 @@ class SlowReader(Case):
         """`2>&1 |`: both streams of all ranks in one pipe."""
         with self.start("-n", 8, *sh("seq 20000; seq 20000 >&2"), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                         stderr=subprocess.STDOUT) as job:
-            time.sleep(0.5)
+            self.stalled(job)
             out = job.stdout.read()
             self.assertEqual(job.wait(support.TIMEOUT), 0)
         numbers = out.splitlines()
@@ -170,6 +183,11 @@ class SleepingReader(Case):
             "another host": self.start_unread("--exec", "env HOST={host}", "-H", "elsewhere:100", *args, *self.CHATTY),
         }
 
+    def all_unread(self, jobs):
+        """Once all wait for their readers, with all that they had to say."""
+        self.assertTrue(wait_until(lambda: all(unread(job.stdout or job.stderr) > 0 for job in jobs.values())))
+        self.assertTrue(settle(lambda: written(self.processes()), every=0.1))
+
     def assert_end(self, jobs, code, within):
         within *= 3 if SANITIZED else 1
         end = time.monotonic() + within
@@ -185,24 +203,25 @@ class SleepingReader(Case):
 
     def test_term_is_obeyed(self):
         jobs = self.unread_jobs()
-        time.sleep(3)
+        self.all_unread(jobs)
         for job in jobs.values():
             job.terminate()
         self.assert_end(jobs, 143, 25)
 
     def test_interrupted_twice_it_is_gone(self):
         jobs = self.unread_jobs()
-        time.sleep(3)
+        self.all_unread(jobs)
         for _ in range(2):
             for job in jobs.values():
                 job.send_signal(signal.SIGINT)
-            time.sleep(0.5)
+            for job in jobs.values():
+                self.assertTrue(wait_until(lambda job=job: job.poll() is not None or signals_taken(job.pid)))
         self.assert_end(jobs, 130, 15)
 
     def test_a_healthy_job_goes_on(self):
         """Longer than agents wait for a sign of life, with more to say than waits for a reader."""
         with self.start_unread("-vv", "-n", 300, *sh("seq 3000; sleep 1; exit 0")) as job:
-            time.sleep(18)
+            time.sleep(18)  # an agent that hears nothing for 15 s ends its ranks
             out = job.stdout.read()
             self.assertEqual(job.wait(support.TIMEOUT), 0, out[-500:])
         said = [line for line in out.splitlines() if line.startswith(b"dlaunch: ")]

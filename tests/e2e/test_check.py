@@ -3,11 +3,10 @@ import json
 import os
 import signal
 import subprocess
-import time
 
 import support
 from hosts_case import HostsCase, interrupt, lines
-from support import wait_until
+from support import until_there, wait_until
 
 
 class Survey(HostsCase):
@@ -40,9 +39,14 @@ class Slots(Survey):
         self.assertEqual([self.connections(number) for number in (1, 2, 3)], [1, 1, 1])
 
     def test_what_the_plan_does_not_use_is_let_go(self):
-        result = self.run_dlaunch("-n", "1", "--hostfile", "hosts", "sh", "-c", "uname -n; sleep 0.5")
+        job = self.start("-n", "1", "--hostfile", "hosts", "sh", "-c", f"uname -n; {until_there('go')}",
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertEqual(job.stdout.readline(), b"node1\n")
+        self.assertTrue(wait_until(lambda: not any(self.host(number).find("dlaunch-agent") for number in (2, 3))))
+        (self.dir / "go").touch()
+        result, _ = self.finish(job)
         self.assert_exit(result, 0)
-        self.assertEqual(result.stdout, b"node1\n")
+        self.assertEqual(result.stdout, b"")
 
     def test_list_with_a_star(self):
         self.narrow(1)
@@ -85,9 +89,9 @@ class Slots(Survey):
 
     def test_wait_hosts_waits_for_one_that_boots(self):
         self.host(2).kill_sshd()
-        job = self.start("--wait-hosts", "20", "--hostfile", "hosts", "uname", "-n", stdin=subprocess.DEVNULL,
+        job = self.start("-v", "--wait-hosts", "20", "--hostfile", "hosts", "uname", "-n", stdin=subprocess.DEVNULL,
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        time.sleep(0.5)
+        self.assert_tried_again(job, "node2")
         self.host(2).start_sshd()
         result, _ = self.finish(job)
         self.assert_exit(result, 0)

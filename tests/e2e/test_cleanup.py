@@ -10,7 +10,7 @@ import subprocess
 import time
 
 import support
-from support import DLAUNCH, MARKER, Case, kill_together, left_since, sh, wait_until
+from support import DLAUNCH, MARKER, Case, kill_together, left_since, sh, signals_taken, until_there, wait_until
 
 # Ranks with a child in a session of its own, and a daemon that ignores what is sent to be polite.
 DAEMONS = '(trap "" HUP TERM INT; setsid sleep 1000 &); setsid sleep 1000 & echo up; '
@@ -84,11 +84,11 @@ class Cleanup(Case):
                 self.assert_nothing_left()
 
     def test_launcher_is_told_twice(self):
-        job = self.start("-n", 2, "--grace", 60, *sh('trap "" INT TERM; ' + LIVES), stdout=subprocess.PIPE)
+        job = self.start("-n", 2, "--grace", 60, *sh('trap "echo told" INT; trap "" TERM; ' + DAEMONS + "while :; do sleep 0.05; done"), stdout=subprocess.PIPE)
         with job:
             self.assertEqual(job.stdout.readline() + job.stdout.readline(), b"up\nup\n")
             job.send_signal(signal.SIGINT)
-            time.sleep(0.3)
+            self.assertEqual(job.stdout.readline() + job.stdout.readline(), b"told\ntold\n")
             self.assertIsNone(job.poll())
             job.send_signal(signal.SIGINT)
             self.assertEqual(job.wait(5), 130)
@@ -110,7 +110,7 @@ class Cleanup(Case):
         os.kill(guardian, signal.SIGKILL)
         for _ in range(3):
             job.send_signal(signal.SIGINT)
-            time.sleep(0.2)
+            self.assertTrue(wait_until(lambda: job.poll() is not None or signals_taken(job.pid)))
         self.assertEqual(job.wait(support.TIMEOUT), 130)
         self.assertEqual(self.processes(), {})
         self.assertFalse(is_agent(worker))
@@ -158,13 +158,15 @@ class Cleanup(Case):
         self.assert_gone(job, guardian, worker)
 
     def test_normal_end_with_daemons(self):
-        job, *agents = self.job(*sh(DAEMONS + "sleep 0.5"))
+        job, *agents = self.job(*sh(DAEMONS + until_there("go")))
+        (self.dir / "go").touch()
         self.assertEqual(job.wait(support.TIMEOUT), 0)
         self.assertEqual(self.processes(), {})
         self.assertEqual([pid for pid in agents if is_agent(pid)], [], "an agent is left right after the end")
 
     def test_failure_with_daemons(self):
-        job, *agents = self.job(*sh(DAEMONS + '[ "$RANK_ID" = 0 ] || { sleep 0.5; exit 3; }; sleep 1000'))
+        job, *agents = self.job(*sh(DAEMONS + '[ "$RANK_ID" = 0 ] || { ' + until_there("go") + '; exit 3; }; sleep 1000'))
+        (self.dir / "go").touch()
         self.assertEqual(job.wait(support.TIMEOUT), 3)
         self.assertEqual(self.processes(), {})
         self.assertEqual([pid for pid in agents if is_agent(pid)], [], "an agent is left right after the end")
@@ -172,23 +174,28 @@ class Cleanup(Case):
     def test_the_launchers_own_children_are_left_alone(self):
         for lose_the_agents in (False, True):
             with self.subTest(lose_the_agents=lose_the_agents):
-                script = f'sleep 1234 & exec "{DLAUNCH}" -n 1 --grace 1 sh -c "echo up; sleep {1000 if lose_the_agents else 0.5}"'
-                with support.Job(sh(script), env=self.env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as job:
+                rank = "sleep 1000" if lose_the_agents else until_there("go")
+                script = f'sleep 1234 & exec "{DLAUNCH}" -n 1 --grace 1 sh -c "echo up; {rank}"'
+                with support.Job(sh(script), env=self.env, cwd=self.dir, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as job:
                     self.assertEqual(job.stdout.readline(), b"up\n")
                     if lose_the_agents:
                         guardian, = (pid for pid in children(job.pid) if is_agent(pid))
                         kill_together(guardian, *(pid for pid in children(guardian) if is_agent(pid)))
+                    (self.dir / "go").touch()
                     self.assertEqual(job.wait(support.TIMEOUT), 125 if lose_the_agents else 0)
                     self.assertEqual(list(self.processes().values()), ["sleep 1234 "])
                     self.kill_leftovers()
 
     def test_two_jobs_side_by_side(self):
         one, *agents = self.job(*sh(LIVES))
-        other, *_ = self.job(*sh("echo up; sleep 3; echo alive"))
+        os.mkfifo(self.dir / "go")
+        other, *_ = self.job(*sh("echo up; read word <go; echo alive"))
         mine = len(self.processes())
         one.kill()
-        self.assertTrue(wait_until(lambda: len(self.processes()) == 5, 10), f"{mine}: {self.processes()}")
-        self.assertEqual(other.stdout.read(), b"alive\nalive\n")
+        self.assertTrue(wait_until(lambda: len(self.processes()) == 3, 10), f"{mine}: {self.processes()}")
+        with open(self.dir / "go", "w") as go:
+            print("go\ngo", file=go, flush=True)
+            self.assertEqual(other.stdout.read(), b"alive\nalive\n")
         self.assertEqual(other.wait(support.TIMEOUT), 0)
         self.assert_gone(one, *agents)
 
@@ -217,7 +224,7 @@ class AsPid1(Case):
 
     @contextlib.contextmanager
     def as_pid_1(self, script):
-        job = subprocess.Popen([*self.unshare, *sh(script)], env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        job = subprocess.Popen([*self.unshare, *sh(script)], env=self.env, cwd=self.dir, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         with job:
             try:
                 self.assertEqual(job.stdout.readline(), b"up\n")
@@ -226,7 +233,9 @@ class AsPid1(Case):
                 self.kill_leftovers()
 
     def test_others_orphans_are_reaped(self):
-        with self.as_pid_1(f'(sleep 0.5 &); exec "{DLAUNCH}" -n 1 sh -c "echo up; sleep 1000"') as (job, first):
+        with self.as_pid_1(f'({until_there("go")} &); exec "{DLAUNCH}" -n 1 sh -c "echo up; sleep 1000"') as (job, first):
+            self.assertEqual(len(children(first)), 2)
+            (self.dir / "go").touch()
             self.assertTrue(wait_until(lambda: len(children(first)) == 1, 10), f"zombies: {children(first)}")
             os.kill(first, signal.SIGTERM)
             self.assertEqual(job.wait(support.TIMEOUT), 143)
@@ -241,11 +250,12 @@ class AsPid1(Case):
             self.assertEqual(job.wait(support.TIMEOUT), 143)
 
     def test_no_zombie_while_ranks_leave_orphans(self):
-        with self.as_pid_1(f'exec "{DLAUNCH}" -n 2 sh -c \'for i in 1 2 3; do (setsid true &); done; '
-                           f'sleep 0.5; [ $RANK_ID = 1 ] || echo up; sleep 1000\'') as (job, first):
+        with self.as_pid_1(f'exec "{DLAUNCH}" -n 2 sh -c \'for i in 1 2 3; do (setsid sh -c ": >$RANK_ID.$i" &); done; '
+                           f'[ $RANK_ID = 1 ] || echo up; sleep 1000\'') as (job, first):
             guardian, = children(first)
             worker, = children(guardian)
-            self.assertTrue(wait_until(lambda: "Z" not in children(worker).values(), 10), children(worker))
+            self.assertTrue(wait_until(lambda: len(list(self.dir.glob("[01].[123]"))) == 6))
+            self.assertTrue(wait_until(lambda: len(children(worker)) == 2, 10), children(worker))  # the ranks
             os.kill(first, signal.SIGTERM)
             self.assertEqual(job.wait(support.TIMEOUT), 143)
 

@@ -9,7 +9,7 @@ import subprocess
 import time
 
 import support
-from support import Case, SANITIZED, program, sh, wait_until
+from support import Case, SANITIZED, TELL_PID, program, sh, until_ended, until_there, wait_until
 
 REST_SLEEPS = "; exec sleep 1000"
 
@@ -63,20 +63,23 @@ class Failures(Case):
 
     def test_the_first_by_time_counts(self):
         for _ in range(5):
-            result = self.run_dlaunch("-n", 3, "--on-failure", "continue", *sh('sleep 0.$((6 - 2 * RANK_ID)); exit $((RANK_ID + 10))'))
+            result = self.run_dlaunch("-n", 3, "--on-failure", "continue", *sh(
+                f'{TELL_PID}; next=$((RANK_ID + 1)); [ $next = 3 ] || {{ {until_ended("$next")}; }}; exit $((RANK_ID + 10))'))
+            for told in self.dir.glob("pid.*"):
+                told.unlink()
             self.assert_exit(result, 12)
 
     def test_continue_lets_the_others_complete(self):
         result = self.run_dlaunch("-n", 4, "--on-failure", "continue",
-                                  *sh('case $RANK_ID in 1) exit 5 ;; 2) sleep 0.2; exit 6 ;; *) sleep 0.6; echo done ;; esac'))
+                                  *sh(f'{TELL_PID}; case $RANK_ID in 1) exit 5 ;; 2) {until_ended(1)}; exit 6 ;; *) {until_ended(2)}; echo done ;; esac'))
         self.assert_exit(result, 5)
         self.assertEqual(result.stdout, b"done\ndone\n")
         self.assertIn("rank 1", lines(result.stderr)[-1])
         self.assertTrue(any("rank 2" in line and "code 6" in line for line in lines(result.stderr)[:-1]), result.stderr)
 
     def test_last_words_of_ended_ranks_come_before_the_summary(self):
-        script = ('if [ "$RANK_ID" = 0 ]; then sleep 0.3; echo broken >&2; exit 3; fi; '
-                  'trap "printf \'farewell %s\' $RANK_ID >&2; exit 1" TERM; while :; do sleep 0.05; done')
+        script = (f'if [ "$RANK_ID" = 0 ]; then for rank in 1 2 3; do {until_there("ready.$rank")}; done; echo broken >&2; exit 3; fi; '
+                  'trap "printf \'farewell %s\' $RANK_ID >&2; exit 1" TERM; : >ready.$RANK_ID; while :; do sleep 0.05; done')
         result = self.run_dlaunch("-n", 4, *sh(script))
         self.assert_exit(result, 3)
         said = result.stderr.decode()
@@ -178,7 +181,8 @@ class InTime(Case):
     def test_ignored_term_is_killed_after_the_grace(self):
         start = time.monotonic()
         result = self.run_dlaunch("-n", 3, "--grace", "1", *sh(
-            f'[ "$RANK_ID" != 0 ] || {{ sleep 0.5; exit 3; }}; exec {program("ignore_term")}'))
+            f'if [ "$RANK_ID" = 0 ]; then {until_there("1.ready")}; {until_there("2.ready")}; exit 3; fi; '
+            f'trap "" TERM; : >$RANK_ID.ready; exec {program("ignore_term")}'))
         took = time.monotonic() - start
         self.assert_exit(result, 3)
         self.assertGreater(took, 1)

@@ -1,18 +1,15 @@
 """Logs that take nothing: a FIFO whose reader is stopped, a frozen file system, a full one. Whatever a file does, --timeout,
 signals and the end of the job come in time, and what was not written is told once, with the path."""
-import fcntl
 import os
 import pathlib
 import shutil
 import signal
-import struct
 import subprocess
-import termios
 import threading
 import time
 
 import support
-from support import Case, sh, wait_until
+from support import Case, settle, sh, unread, until_there, wait_until, written
 
 FLOOD = "while echo $RANK_ID; do :; done"
 COPIED = ("--output-filename", "{rank}.{stream}")  # what nobody else reads the ranks write themselves
@@ -58,19 +55,15 @@ class Fifo(Stuck):
         os.kill(self.reader.pid, signal.SIGSTOP)
         fifo = os.open(self.fifo, os.O_RDONLY | os.O_NONBLOCK)  # to look at only
         self.addCleanup(os.close, fifo)
-        self.assertTrue(wait_until(lambda: self.held(fifo) > 60000), "the FIFO did not fill up")
+        (self.dir / "stopped").touch()
+        self.assertTrue(wait_until(lambda: unread(fifo) > 60000), "the FIFO did not fill up")
         return job
-
-    @staticmethod
-    def held(fifo):
-        return struct.unpack("i", fcntl.ioctl(fifo, termios.FIONREAD, b"\0" * 4))[0]
 
     def test_the_other_files_go_on(self):
         job = self.stuck()
         other = self.dir / "1.stdout"
-        time.sleep(0.5)
         size = other.stat().st_size
-        self.assertTrue(wait_until(lambda: other.stat().st_size > size + (1 << 16)))
+        self.assertTrue(wait_until(lambda: other.stat().st_size > size + (1 << 18)))
         os.kill(self.reader.pid, signal.SIGCONT)
         job.send_signal(signal.SIGINT)
         _, result = self.seconds(job)
@@ -103,7 +96,7 @@ class Fifo(Stuck):
 
     def test_job_that_ends_well_ends(self):
         # 229 KB: more than the FIFO takes, no more than dlaunch takes beside it, so that the rank ends.
-        self.command = (*COPIED, "-n", 1, *sh("echo up; sleep 1; seq 40000"))
+        self.command = (*COPIED, "-n", 1, *sh(f"echo up; {until_there('stopped')}; seq 40000"))
         took, result = self.seconds(self.stuck())
         self.assert_exit(result, 1)
         self.assertLess(took, 20)
@@ -111,7 +104,7 @@ class Fifo(Stuck):
 
     def test_memory_is_bounded(self):
         job = self.stuck()
-        time.sleep(3)
+        time.sleep(3)  # in which what is held without bound would grow: rank 1 never rests
         self.assertLess(self.resident(), (200 if support.SANITIZED else 40) << 20)
         job.send_signal(signal.SIGKILL)
         job.communicate()
@@ -125,7 +118,7 @@ class Fifo(Stuck):
             with open(self.fifo, "rb", buffering=0) as fifo:
                 while some := fifo.read(1 << 16):
                     taken.append(some)
-                    time.sleep(0.01)
+                    time.sleep(0.01)  # what makes it slow
 
         reader = threading.Thread(target=read_slowly)
         reader.start()
@@ -181,7 +174,7 @@ class Frozen(Stuck):
         log = self.disk / "logs/1/rank.1/stdout"
         self.assertTrue(wait_until(lambda: log.exists() and log.stat().st_size > 0))
         self.freeze()
-        time.sleep(0.5)  # more than what is read at once comes
+        self.assertTrue(settle(lambda: written(self.find(FLOOD))))  # the ranks wait: all is full on their way to the disk
         return job
 
     def test_timeout(self):
@@ -222,9 +215,10 @@ class Frozen(Stuck):
         self.assertIn(f"cannot create {self.disk}/logs/1/rank.0/stdout".encode(), result.stderr)
 
     def test_the_record_waits_no_longer(self):
-        job = self.begin("-n", 1, "--report", self.disk / "job.json", *sh(": > up; sleep 1; exit 3"))
+        job = self.begin("-n", 1, "--report", self.disk / "job.json", *sh(f": > up; {until_there('frozen')}; exit 3"))
         self.assertTrue(wait_until(lambda: (self.dir / "up").exists() and (self.disk / "job.json").exists()))
         self.freeze()
+        (self.dir / "frozen").touch()
         took, result = self.seconds(job)
         self.assert_exit(result, 3)
         self.assertLess(took, 15)

@@ -10,7 +10,7 @@ import time
 import framework_readers
 import support
 from hosts_case import HostsCase
-from support import Case, sh
+from support import Case, TELL_PID, sh, until_ended, until_there
 
 READERS = pathlib.Path(framework_readers.__file__)
 PYTHON = shutil.which("python3", path="/usr/bin:/bin:/usr/local/bin") or sys.executable  # hosts have no home with a pyenv in it
@@ -136,7 +136,8 @@ class Scheduler(Case):
         self.assertEqual((record["cause"], record["exit_code"], len(record["ranks"])), ("companion_failed", 3, 2))
 
     def test_a_failure_after_the_ranks_is_only_told(self):
-        result = self.dynamic(program=sh("[ $MS_ROLE = MS_SCHED ] && { sleep 1; exit 3; }; true"))
+        ends = f"for rank in 0 1; do {until_ended('$rank')}; done; exit 3"
+        result = self.dynamic(program=sh(f"[ $MS_ROLE = MS_SCHED ] && {{ {ends}; }}; {TELL_PID}"))
         self.assert_exit(result, 0)
         self.assertIn("exited with code 3", result.stderr.decode())
 
@@ -175,7 +176,7 @@ class SeveralHosts(Readers, HostsCase):
 
     def test_the_scheduler_is_with_rank_0_and_its_log_here(self):
         result = self.run_dlaunch("-H", "node2:1,node1:1", "--env-for", "mindspore-dynamic", "--output-filename", "logs",
-                                  *sh("uname -n; [ $MS_ROLE = MS_SCHED ] || sleep 0.3"))
+                                  *sh(f"uname -n; [ $MS_ROLE = MS_SCHED ] && : >said || {until_there('said')}"))
         self.assert_exit(result, 0)
         self.assertEqual((self.dir / "logs" / "scheduler.log").read_text(), "node2\n")
 

@@ -174,7 +174,7 @@ class Agents(Peers):
                 self.assert_lost(act, why, hosts="surveyed")
 
     def test_more_than_was_granted(self):
-        """While nobody reads."""
+        """While nobody reads, for longer than it would take to send as much as the launcher may hold."""
         for act, why in SLOWLY_READ.items():
             with self.subTest(act):
                 reader = subprocess.Popen(["sh", "-c", "sleep 3; exec cat >/dev/null"], stdin=subprocess.PIPE, env=self.env)

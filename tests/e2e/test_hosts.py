@@ -170,8 +170,8 @@ class Unreachable(HostsCase):
         self.bed.head.drop_outgoing(self.host(2))
         job = self.start("-H", "node1,node2,node3", "sleep", "1000", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE)
-        self.assertTrue(wait_until(lambda: " 02 " in self.bed.head.sh("cat /proc/net/tcp")))  # SYN_SENT
-        time.sleep(0.5)
+        self.assertTrue(wait_until(self.connects))
+        self.assertTrue(wait_until(lambda: self.host(1).find("dlaunch-agent") and self.host(3).find("dlaunch-agent")))
         interrupt(job)
         result, took = self.finish(job)
         self.assertLess(took, 2)

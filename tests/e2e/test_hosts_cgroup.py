@@ -56,7 +56,7 @@ class Cgroup(LeftCase):
         """A control group of this test's own on head, in which nothing is left when it ends."""
         tree = f"{self.own['head']}/test-{uuid.uuid4().hex}"
         self.bed.head.sh(f"mkdir {tree}")
-        self.addCleanup(self.bed.head.run, ["sh", "-c", f"echo 1 >{tree}/cgroup.kill; sleep 0.1; find {tree} -depth -type d -exec rmdir {{}} +"])
+        self.addCleanup(self.bed.head.run, ["sh", "-c", f"echo 1 >{tree}/cgroup.kill; while grep -q 'populated 1' {tree}/cgroup.events; do sleep 0.02; done; find {tree} -depth -type d -exec rmdir {{}} +"])
         return tree
 
     def id_of(self, host, part="sleep 1000"):

@@ -66,7 +66,7 @@ class Cut(HostsCase):
         self.host(22).link_down()
         for number, cut in self.cuts().items():
             cut(self.host(number))
-        time.sleep(5)
+        time.sleep(5)  # less than HEARTBEAT, after which a host is lost
         self.host(22).link_up()
         time.sleep(3)
         stopped.send_signal(signal.SIGCONT)

@@ -335,8 +335,8 @@ class Phases(Ssh):
         self.bed.head.drop_outgoing(self.host(3))
         job = self.start("-H", "node1,node2,node3", "sleep", "1000", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE)
-        self.assertTrue(wait_until(lambda: " 02 " in self.on_head("cat /proc/net/tcp")))
-        time.sleep(0.3)
+        self.assertTrue(wait_until(self.connects))
+        self.assertTrue(wait_until(lambda: self.host(1).find("dlaunch-agent")))
         interrupt(job)
         result, took = self.finish(job)
         self.assertLess(took, 2)

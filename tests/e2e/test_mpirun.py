@@ -8,7 +8,7 @@ from unittest import mock
 
 import support
 from hosts_case import HostsCase
-from support import Case, sh
+from support import Case, TELL_PID, sh, until_ended
 
 OPEN_MPI = shutil.which("mpirun.openmpi")
 HYDRA = shutil.which("mpiexec.hydra")
@@ -91,7 +91,7 @@ class Options(Called, Case):
         self.assertEqual(self.run_dlaunch("-q", "-n", 1, "-mca", "made_up", "7", "true").stderr, b"")
 
     def test_a_parameter_that_keeps_the_others_going(self):
-        script = sh('[ "$RANK_ID" != 0 ] || exit 3; sleep 0.3; echo alive')
+        script = sh(f'{TELL_PID}; [ "$RANK_ID" != 0 ] || exit 3; {until_ended(0)}; echo alive')
         result = self.run_dlaunch("-n", 2, "-mca", "orte_abort_on_non_zero_status", 0, *script)
         self.assert_exit(result, 3)
         self.assertEqual(result.stdout, b"alive\n")

@@ -57,7 +57,7 @@ class MuteNameServer(Case):
         one_known = self.job("--hostfile", "one", "-N", 1, *torch, *support.sh("echo $MASTER_ADDR"))
         maybe_ours = self.job("-H", ",".join(f"{host}.x{number}.example" for number in range(4)), "true")
         interrupted = self.job("--hostfile", "list", *torch, "true")
-        time.sleep(3)
+        time.sleep(3)  # in the midst of the wait for names, which begins and ends at no event that is seen from here
         interrupted.send_signal(signal.SIGINT)
         interrupted.communicate(timeout=3)
         self.assertNotEqual(interrupted.returncode, 0)

@@ -11,7 +11,7 @@ import sys
 import time
 
 import support
-from support import Case, SANITIZED, program, sh, wait_until
+from support import Case, SANITIZED, program, sh, until_there, wait_until
 
 ESCAPE = b"\x1b["
 MANY = 2000 if SANITIZED else 20000
@@ -233,11 +233,16 @@ class BadStdout(Case):
 
     def test_full_disk_may_be_survived(self):
         with open("/dev/full", "wb") as full:
-            result = self.run_dlaunch("-n", 2, "--on-output-error", "continue",
-                                      *sh("seq 1000; sleep 0.2; : > done.$RANK_ID"), stdout=full)
+            job = self.start("-n", 2, "--on-output-error", "continue",
+                             *sh(f"seq 1000; {until_there('full')}; : > done.$RANK_ID"), stdin=subprocess.DEVNULL,
+                             stdout=full, stderr=subprocess.PIPE)
+        with job:
+            said = job.stderr.readline()
+            (self.dir / "full").touch()
+            said += job.communicate(timeout=support.TIMEOUT)[1]
         self.assertEqual(sorted(p.name for p in self.dir.glob("done.*")), ["done.0", "done.1"])
-        self.assertNotEqual(result.returncode, 0)  # the output is not complete
-        self.assertEqual(result.stderr.count(b"No space left on device"), 1, result.stderr)
+        self.assertNotEqual(job.returncode, 0)  # the output is not complete
+        self.assertEqual(said.count(b"No space left on device"), 1, said)
 
     def test_reader_that_has_seen_enough(self):
         for ranks in (1, 4):

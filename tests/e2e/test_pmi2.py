@@ -93,9 +93,13 @@ os._exit(4)
     def test_one_that_talks_on_after_its_rank_holds_up_nobody(self):
         result = self.run_dlaunch("-n", 1, *own("""
 init()
-if os.fork(): time.sleep(0.5), os._exit(3)
+if os.fork():
+    while not os.path.exists("talks"): time.sleep(0.02)
+    os._exit(3)
 try:
-    while True: pmi.sendall(frame("cmd=abort;isworld=FALSE;") * 2000)
+    while True:
+        pmi.sendall(frame("cmd=abort;isworld=FALSE;") * 2000)
+        open("talks", "w").close()
 except OSError: pass
 """), timeout=20)
         self.assert_exit(result, 3)
@@ -228,9 +232,12 @@ class OverHosts(HostsCase):
         result = self.run_dlaunch("-H", "node1:2,node2:1", *own("""
 init()
 local = int(os.environ["MPI_LOCALRANKID"])
-if local: print(rank, ask("cmd=info-getnodeattr;key=a;wait=TRUE;"))
+if local:
+    say("cmd=info-getnodeattr;key=a;wait=TRUE;")
+    open("asked", "w").close()
+    print(rank, heard())
 elif rank == 0:
-    time.sleep(0.3)
+    while not os.path.exists("asked"): time.sleep(0.02)
     ask("cmd=info-putnodeattr;key=a;value=here;")
 ask("cmd=kvs-fence;")
 if rank == 2: print(rank, ask("cmd=info-getnodeattr;key=a;wait=FALSE;"))

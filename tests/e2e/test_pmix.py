@@ -14,7 +14,7 @@ import mpi_case
 import support
 from hosts_case import HostsCase, lines
 from openmpi_case import MPI4PY, PYTHON, OpenMpi, OpenMpiCase, left_behind, openmpi
-from support import left_since, program, wait_until
+from support import left_since, program, until_there, wait_until
 
 REDUCE = """
 from mpi4py import MPI
@@ -106,6 +106,7 @@ class Environment(OpenMpiCase):
         self.assertNotIn("PMI_RANK", env)
 
     def test_a_program_without_mpi_starts_no_server(self):
+        # Time in which a server would be started, if there were a reason.
         for command in (("sh", "-c", "sleep 0.3; echo up; sleep 1000"),
                         (PYTHON, "-c", "import time; time.sleep(0.3); print('up', flush=True); time.sleep(1000)")):
             with self.subTest(command), self.start("-n", 2, *command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as job:
@@ -200,7 +201,7 @@ def ports_of_pmix(job):
 class Strangers(OpenMpiCase):
     def test_hostile_bytes_at_the_port(self):
         """They reach nobody, and the job is not touched."""
-        job = self.start("-n", 2, "sh", "-c", '[ $PMIX_RANK = 1 ] || echo $PMIX_SERVER_URI41; sleep 1; exec "$0" 3',
+        job = self.start("-n", 2, "sh", "-c", '[ $PMIX_RANK = 1 ] || echo $PMIX_SERVER_URI41; ' + until_there("go") + '; exec "$0" 3',
                          openmpi("mpi_ring"), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         port = int(job.stdout.readline().rsplit(b":", 1)[1])
         strangers = []
@@ -212,6 +213,7 @@ class Strangers(OpenMpiCase):
                 stranger.sendall(said)
             except OSError:
                 pass  # hung up on, which is what it should be
+        (self.dir / "go").touch()
         out, err = job.communicate(timeout=60)
         for stranger in strangers:
             stranger.close()
@@ -220,7 +222,7 @@ class Strangers(OpenMpiCase):
 
     def test_nobody_but_the_shuttle_reaches_libpmix(self):
         """Its own port, too, is closed to strangers at once, whatever they know."""
-        job = self.start("-n", 2, "sh", "-c", '[ $PMIX_RANK = 1 ] || echo $PMIX_SERVER_URI41; sleep 3; exec "$0" 3',
+        job = self.start("-n", 2, "sh", "-c", '[ $PMIX_RANK = 1 ] || echo $PMIX_SERVER_URI41; ' + until_there("go") + '; exec "$0" 3',
                          openmpi("mpi_ring"), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         uri = job.stdout.readline().decode()
         outer = int(uri.rsplit(":", 1)[1])
@@ -235,6 +237,7 @@ class Strangers(OpenMpiCase):
                 with contextlib.suppress(OSError):
                     stranger.sendall(said)
                 self.assertEqual(self.heard(stranger), b"")
+        (self.dir / "go").touch()
         out, err = job.communicate(timeout=60)
         self.assertEqual((job.returncode, out), (0, b"sum 3\n"), err)
 

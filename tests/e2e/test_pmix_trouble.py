@@ -77,6 +77,7 @@ class Clients(OpenMpiCase):
                     self.assertRegex(lines(result.stderr)[-1], r"^dlaunch: (rank \d .* (exited|killed)|a host was lost .* no PMIx)")
 
     def test_a_length_that_is_far_too_large_takes_no_memory(self):
+        # A second, in which it would take the memory: nothing tells that libpmix has read the length.
         result = self.hostile("server.sendall(greeting); server.recv(4); server.sendall(frame(0, b'', 3 << 30)); time.sleep(1);"
                               "print('MiB', servers_memory(), flush=True)", "--on-failure", "continue", then="['true']")
         self.assertNotEqual(result.returncode, 124, result)

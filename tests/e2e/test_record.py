@@ -9,7 +9,7 @@ import signal
 import subprocess
 
 import support
-from support import Case, program, sh, wait_until
+from support import Case, program, sh, until_there, wait_until
 
 
 class Record(Case):
@@ -43,7 +43,8 @@ class Record(Case):
             self.assertFalse(rank["ended_by_us"] or rank["needed_kill"])
 
     def test_failure(self):
-        record = self.run_recorded(3, "-n", 3, *sh('[ "$RANK_ID" != 1 ] || { sleep 0.2; exit 3; }; exec sleep 1000'))
+        record = self.run_recorded(3, "-n", 3, *sh(
+            f': >up.$RANK_ID; [ "$RANK_ID" != 1 ] || {{ {until_there("up.0")}; {until_there("up.2")}; exit 3; }}; exec sleep 1000'))
         self.assertEqual(record["cause"], "rank_failed")
         first = record["first_failure"]
         self.assertEqual((first["rank"], first["status"]), (1, {"kind": "exited", "code": 3}))

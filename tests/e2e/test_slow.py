@@ -137,6 +137,7 @@ class LostPackets(HostsCase):
             self.assertEqual(own, [str(number) for number in range(1, 201)])
 
     def lose_packets(self):
+        """In every other of short times."""
         for _ in range(12):
             for host in (self.host(1), self.host(2)):
                 self.bed.head.drop_both_ways(host)
@@ -182,7 +183,7 @@ class Suspended(HostsCase):
     def test_the_hosts_for_a_while(self):
         job = self.job()
         with self.stopped(self.all_there()):
-            time.sleep(8)
+            time.sleep(8)  # less than the 15 s
         result, _ = self.finish(job)
         self.assert_exit(result, 0)
         self.assertEqual(result.stdout, b"on\n" * 4)

@@ -7,7 +7,7 @@ import subprocess
 import support
 from hosts_case import HostsCase, lines
 from pmi_client import client, one_line
-from support import Case, wait_until
+from support import Case, until_ended, wait_until
 
 CHILD = """
 name = init()
@@ -103,6 +103,7 @@ class Spawn(Case):
         self.assertEqual(record["plan"]["apps"][1]["argv"], ["echo", "hi"])
 
     def test_the_console_of_one_rank_alone_becomes_lines(self):
+        """The pauses are as long as a half line waits for its end before it is shown."""
         out = self.spawned("-n", 1, *parent((2, ["sh", "-c", "printf a; sleep 0.3; echo b"], []), before="sys.stdout.write('no newline'); sys.stdout.flush()",
                                             then="time.sleep(1); print(' at all'); finalize()")).stdout.decode()
         self.assertEqual(sorted(out.replace("\n", "")), sorted("no newlineabab at all"))
@@ -139,12 +140,12 @@ class Ends(Case):
 
     def test_one_that_never_comes_lets_its_world_down(self):
         result = self.run_dlaunch("--on-failure", "continue", "-n", 1,
-                                  *parent((2, "init()\nif rank: os._exit(0)\nassert barrier() == ''\nos._exit(4)", []), then="time.sleep(0.5)\nassert barrier() == 'cmd=barrier_out\\n'\nfinalize()"))
+                                  *parent((2, "init()\ntell_pid()\nif rank: os._exit(0)\nassert barrier() == ''\nos._exit(4)", []), then="until_ended(0, 1)\nassert barrier() == 'cmd=barrier_out\\n'\nfinalize()"))
         self.assertIn(result.returncode, (1, 4))
         self.assertIn("rank 2/1 has left MPI, or never entered it", result.stderr.decode())
 
     def test_the_job_lasts_as_long_as_they_do(self):
-        result = self.run_dlaunch("-n", 1, *parent((1, ["sh", "-c", "sleep 0.5; echo late"], [])))
+        result = self.run_dlaunch("-n", 1, *parent((1, ["sh", "-c", f"{until_ended(0)}; echo late"], []), before="tell_pid()"))
         self.assert_exit(result, 0)
         self.assertEqual(result.stdout, b"late\n")
 
@@ -262,7 +263,7 @@ class OverHosts(HostsCase):
 
     def test_one_that_dies_lets_nobody_of_its_world_wait(self):
         result = self.run_dlaunch("--on-failure", "continue", "-n", 2, "-N", 1, "-H", "node1:2,node2:2",
-                                  *parent((2, "init()\nif rank: os._exit(5)\nassert barrier() == ''\nos._exit(5)", []), then="time.sleep(0.5)\nassert barrier() == 'cmd=barrier_out\\n'\nfinalize()"))
+                                  *parent((2, "init()\ntell_pid()\nif rank: os._exit(5)\nassert barrier() == ''\nos._exit(5)", []), then="until_ended(0, 1)\nassert barrier() == 'cmd=barrier_out\\n'\nfinalize()"))
         self.assert_exit(result, 5)
         self.assertIn("rank 2/1 has left MPI, or never entered it", result.stderr.decode())
 

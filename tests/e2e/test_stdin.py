@@ -10,7 +10,7 @@ import termios
 import time
 
 import support
-from support import Case, SANITIZED, fnv1a64, program, sh, wait_until
+from support import Case, SANITIZED, fnv1a64, program, settle, sh, unread, until_there, wait_until
 
 BIG = (4 if SANITIZED else 100) << 20
 
@@ -78,8 +78,15 @@ class Bytes(Case):
 
     def test_a_slow_rank_among_all_loses_nothing(self):
         content = os.urandom(2 << 20)
-        out = self.assert_succeeds("-n", 3, "--stdin", "all", *sh(f"[ $RANK_ID = 1 ] && sleep 1; exec {program('stdin_sum')}"),
-                                   input=content)
+        (self.dir / "input").write_bytes(content)
+        with open(self.dir / "input", "rb", buffering=0) as source:
+            with self.start("-n", 3, "--stdin", "all", *sh(f"[ $RANK_ID = 1 ] && {until_there('go')}; exec {program('stdin_sum')}"),
+                            stdin=source, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
+                self.assertTrue(wait_until(lambda: source.tell() > 0))  # where the job is in it, too
+                self.assertTrue(settle(source.tell))
+                (self.dir / "go").touch()
+                out, said = job.communicate(timeout=support.TIMEOUT)
+        self.assertEqual((job.returncode, said), (0, b""))
         self.assertEqual(len(set(out.splitlines())), 1)
         self.assertEqual([int(line.split()[0]) for line in out.splitlines()], [len(content)] * 3)
 
@@ -94,7 +101,7 @@ class End(Case):
         self.assertEqual(self.assert_succeeds("-n", 1, program("stdin_sum"), input=b""), b"0 cbf29ce484222325\n")
 
     def test_rank_that_reads_little(self):
-        """It closes its stdin, or ends: the rest is for nobody and the writer sees the pipe closed."""
+        """It closes its stdin and lives on for a while, or ends: the rest is for nobody and the writer sees the pipe closed."""
         for script in ("exec head -c 5", "exec 0<&-; sleep 0.3; echo done", "exit 0"):
             with self.subTest(script=script):
                 with open("/dev/zero", "rb") as endless:
@@ -164,6 +171,7 @@ class Untouched(Case):
     """O_NONBLOCK is the open file's, so the shell's too."""
 
     def check_flags(self, fds, **options):
+        """Looked at while the job runs, which is for a while."""
         before = [fcntl.fcntl(fd, fcntl.F_GETFL) for fd in fds]
         with self.start("-n", 2, *sh("echo x; sleep 0.2; seq 1000"), stdin=fds[0], stdout=fds[1], stderr=fds[2],
                         **options) as job:
@@ -206,7 +214,8 @@ class Untouched(Case):
         with self.start("-n", 2, *sh("seq 100000"), stdin=subprocess.DEVNULL, stdout=write,
                         stderr=subprocess.PIPE) as job, os.fdopen(read, "rb") as out:
             os.close(write)
-            time.sleep(0.3)
+            self.assertTrue(wait_until(lambda: unread(out) > 0))
+            self.assertTrue(settle(lambda: unread(out)))
             self.assertEqual(len(out.read().split()), 200000)
             self.assertEqual(job.stderr.read(), b"")
             self.assertEqual(job.wait(support.TIMEOUT), 0)
@@ -247,7 +256,7 @@ print("code", code, flush=True)
         terminal.read_until(b"begun")
         pid = int(terminal.seen.split(b"started ")[1].split()[0])
         terminal.type(b"typed\n")
-        time.sleep(0.5)
+        time.sleep(0.5)  # time in which it would be stopped
         self.assertNotEqual(state_of(pid), "T")
         self.assertNotIn(b"got", terminal.seen)
         (self.dir / "to-foreground").touch()

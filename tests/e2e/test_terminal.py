@@ -9,7 +9,7 @@ import termios
 import time
 
 import support
-from support import Case, program, sh, wait_until
+from support import Case, program, sh, until_there, wait_until
 
 STOPPED = {"T", "D"}  # D: a shell within vfork(), whose child was stopped before its exec
 CLEAR = b"\r\x1b[K"
@@ -89,7 +89,7 @@ class Keys(Case):
             self.assertEqual(terminal.finish(10)[0], 131)
 
     def test_stop_and_go_on(self):
-        with self.under_pty("-n", 2, *sh('echo ready; while [ ! -e go ]; do sleep 0.02; done; sleep 0.1; echo "over $RANK_ID"')) as terminal:
+        with self.under_pty("-n", 2, *sh('echo ready; while [ ! -e go ]; do sleep 0.02; done; echo "over $RANK_ID"')) as terminal:
             terminal.read_until(b"ready\r\nready")
             terminal.type(b"\x1a")
             launcher = self.launcher()
@@ -97,7 +97,7 @@ class Keys(Case):
             wait_until(lambda: self.states_of_ranks(launcher) <= STOPPED, 5)
             self.assertLessEqual(self.states_of_ranks(launcher), STOPPED)
             (self.dir / "go").touch()
-            time.sleep(0.3)
+            time.sleep(0.3)  # time in which one that is not stopped would go on
             self.assertNotIn(b"over", terminal.seen)
             os.kill(launcher, signal.SIGCONT)
             terminal.read_until(b"over 0")
@@ -123,10 +123,12 @@ class StatusLine(Case):
         self.assertEqual((code, shown), (0, b""))
 
     def test_a_slow_end_is_told_and_erased(self):
-        script = "trap 'sleep 1; exit 0' TERM INT; echo ready; while :; do sleep 0.05; done"
+        script = f"trap '{until_there('told')}; exit 0' TERM INT; echo ready; while :; do sleep 0.05; done"
         with self.under_pty("-n", 1, *sh(script)) as terminal:
             terminal.read_until(b"ready")
             terminal.type(b"\x03")
+            terminal.read_until(b"ending: ")
+            (self.dir / "told").touch()
             code, shown = terminal.finish()
         self.assertEqual(code, 130)
         status, after = shown.rsplit(CLEAR, 1)
@@ -135,10 +137,17 @@ class StatusLine(Case):
 
     def test_output_does_not_run_into_it(self):
         """What a rank says while it is shown stands on a line of its own and stays."""
-        script = "trap 'sleep 0.8; echo last words; sleep 0.8; exit 0' TERM INT; echo ready; while :; do sleep 0.05; done"
+        script = (f"trap '{until_there('told')}; echo $RANK_ID last words; {until_there('told-again')}; exit 0' TERM INT; echo ready; "
+                  "while :; do sleep 0.05; done")
         with self.under_pty("-n", 2, *sh(script)) as terminal:
             terminal.read_until(b"ready\r\nready")
             terminal.type(b"\x03")
+            terminal.read_until(b"ending: ")
+            (self.dir / "told").touch()
+            terminal.read_until(b"0 last words")
+            terminal.read_until(b"1 last words")
+            terminal.read_until(b"ending: ", after=b"last words")
+            (self.dir / "told-again").touch()
             code, shown = terminal.finish()
         self.assertEqual(code, 130)
         self.assertIn(b"ending: waiting", shown)
@@ -146,6 +155,7 @@ class StatusLine(Case):
         self.assertEqual([line for line in screen(shown) if b"ending:" in line], [], shown)
 
     def test_not_without_a_terminal(self):
+        # A second, in which a terminal would show the status line.
         script = "trap 'sleep 1; exit 0' TERM INT; echo ready; while :; do sleep 0.05; done"
         with self.start("-n", 1, *sh(script), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
             job.stdout.readline()

@@ -85,7 +85,7 @@ const std::map<string, Act>& acts() {
        [](Peer& l) {
          begin(l, 60000, "exec cat /dev/zero");
          for (int i = 0; i < 1000; ++i) l.send(wire::Credit{0, 1, 0xffffffff});
-         ::sleep(2);  // reads nothing
+         ::sleep(2);  // time in which the agent would take more and more memory
        }},
       {"ranks_without_a_program",
        [](Peer& l) {

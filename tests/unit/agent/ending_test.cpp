@@ -126,7 +126,7 @@ TEST(Finish, CleanIsTheLastFrameAlsoToAReaderWhoIsSlow) {
   agent.start(0, {program("spew"), "100000000"});
   sleep_ms(300);  // the link is full now
   agent.send(wire::Finish{});
-  sleep_ms(300);
+  sleep_ms(300);  // so slow
   EXPECT_TRUE(agent.until([&] { return agent.clean.has_value(); })) << "it left without its last word";
   EXPECT_EQ(agent.wait_exit(), 0);
 }
@@ -156,7 +156,7 @@ TEST(LauncherLost, RanksMayWriteTheirLastWordsWithoutBlocking) {
   agent.start(
       0, {"sh", "-c", "trap '" + program("spew") + " 1000000; exit' TERM; kill $$ & while :; do sleep 0.05; done"});
   ASSERT_TRUE(agent.until([&] { return agent.ranks[0].started.has_value(); }));
-  sleep_ms(100);
+  sleep_ms(100);  // until it is in the midst of them: its pipe is full
   const auto start = Clock::now();
   agent.close_link();
   EXPECT_EQ(agent.wait_exit(), 1);

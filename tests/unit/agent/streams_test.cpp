@@ -63,6 +63,7 @@ TEST(Streams, NeverMoreThanWasGrantedAndAllThatWas) {
   EXPECT_THAT(agent.ranks[0].out, StartsWith("0 abc"));
 }
 
+/// The pauses part what the agent reads at once.
 TEST(Streams, TheEndOfTheCreditCutsNoLine) {
   AgentProcess agent({.layout = quick_layout(8000)});
   agent.start(0, {"sh", "-c", "for i in 1 2 3; do printf '%03000d\\n' $i; sleep 0.1; done"});

@@ -107,7 +107,7 @@ TEST_F(SurveyTest, NamesAreAskedForAfterTheClock) {
     facts.time_ns += 5'000'000'000;
     agent.send(facts);
     EXPECT_THAT(agent.expect<wire::QueryHost>().names, ElementsAre("a"));
-    ::usleep(300'000);
+    ::usleep(300'000);  // what the names take is not the clock's
     facts.addresses = {"10.0.0.1"};
     agent.send(facts);
     agent.until_gone();

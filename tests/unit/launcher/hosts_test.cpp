@@ -76,7 +76,13 @@ TEST_F(Remote, TheFirstFailureEndsTheOthers) {
 TEST_F(Remote, WhatIgnoresTermIsKilled) {
   three_hosts();
   policy.grace = 300ms;
-  const auto outcome = run({"sh", "-c", "test $RANK = 0 && { sleep 0.3; exit 3; }; exec " + program("ignore_term")});
+  std::string directory = testing::TempDir() + "dlaunch-launcher-XXXXXX";
+  ASSERT_TRUE(::mkdtemp(directory.data()));
+  const std::string fails = "while [ ! -e 1 ] || [ ! -e 2 ]; do sleep 0.02; done; exit 3";
+  const auto outcome = run({"sh", "-c",
+                            "cd " + directory + "; if [ $RANK = 0 ]; then " + fails +
+                                "; fi; trap '' TERM; : >$RANK; exec " + program("ignore_term")});
+  std::filesystem::remove_all(directory);
   EXPECT_EQ(outcome.exit_code, 3);
   for (const int rank : {1, 2}) {
     EXPECT_TRUE(outcome.ranks[static_cast<size_t>(rank)].needed_kill);

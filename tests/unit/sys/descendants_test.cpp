@@ -123,7 +123,7 @@ TEST_F(Descendants, SignalsExactlyTheProcessThatWasSeen) {
   Process earlier = *process;
   earlier.start_time -= 1;  // as if the pid had been another's
   signal_process(earlier, SIGKILL);
-  std::this_thread::sleep_for(20ms);
+  std::this_thread::sleep_for(20ms);  // time in which it would be gone
   EXPECT_TRUE(find(pid)) << "a process that only has the pid of the one meant was killed";
   signal_process(*process, SIGKILL);
   EXPECT_TRUE(until([] { return reap_all(); }));

@@ -149,7 +149,7 @@ TEST_F(Pumping, LeavesWithTheLauncherWhatTheNetworkDoesNotTake) {
   const ssize_t sent = ::send(ours.get(), much.data(), much.size(), 0);
   ASSERT_GT(sent, 64 << 10);
   ASSERT_TRUE(until([&] { return written() > 0; }));
-  std::this_thread::sleep_for(50ms);
+  std::this_thread::sleep_for(50ms);  // time in which it would write more
   EXPECT_LE(written(), 32u << 10);
   let_the_socket_take(much.size());
   EXPECT_TRUE(until([&] { return written() == static_cast<size_t>(sent); })) << written();
@@ -161,7 +161,7 @@ TEST_F(Pumping, IsIdleOnceAllIsOnItsWay) {
   ASSERT_TRUE(until([&] { return written() == 5 && idle.now(); }));
   ASSERT_EQ(::send(ours.get(), "again", 5, 0), 5);
   ASSERT_TRUE(until([&] { return written() == 10; }));
-  std::this_thread::sleep_for(50ms);
+  std::this_thread::sleep_for(50ms);  // time in which it would become idle
   EXPECT_FALSE(idle.now());
   let_the_socket_take(10);
   EXPECT_TRUE(until([&] { return idle.now(); }));

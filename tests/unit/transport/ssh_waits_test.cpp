@@ -148,7 +148,7 @@ TEST_F(Connect, GivesUpWhenTimeIsOverOrAllIsToEnd) {
   EXPECT_EQ(late.error().why, "Connection timed out");
   EXPECT_LT(Clock::now() - start, 3s);
   std::thread ending([&] {
-    std::this_thread::sleep_for(50ms);
+    std::this_thread::sleep_for(50ms);  // in the midst of the wait
     const std::uint64_t one = 1;
     EXPECT_EQ(::write(ended_.get(), &one, sizeof one), 8);
   });
@@ -272,7 +272,7 @@ TEST_F(Agents, ThatSayNothingAreLeftWhenAllIsToEnd) {
   const auto agent = std::make_shared<AgentProxy>(path("mute"), watchdog_);
   const auto start = Clock::now();
   std::thread ending([&] {
-    std::this_thread::sleep_for(50ms);
+    std::this_thread::sleep_for(50ms);  // in the midst of the wait
     watchdog_->end_all();
   });
   EXPECT_TRUE(agent->keys().empty());
