@@ -1,4 +1,6 @@
-"""Which layer of the project includes which. CMake writes a line for each: NAME|SOURCE;SOURCE…|HEADER;HEADER…|DEP;DEP…
+"""Which layer of the project includes which; which names its headers give twice; which files are long.
+
+For layers CMake writes a line for each: NAME|SOURCE;SOURCE…|HEADER;HEADER…|DEP;DEP…
 
 A public header, below include, belongs to the layer that names it. Any other belongs to the layer that has the source of its
 name. One without a source belongs to its directory: it may include what any layer of the directory may, and who may include
@@ -7,6 +9,7 @@ import pathlib
 import re
 from dataclasses import dataclass
 
+DECLARED = re.compile(r"^(?:class|struct|enum(?: class)?)\s+(?:\[\[\w+\]\]\s+)?(\w+)(?!\w|::)[^;{]*\{", re.MULTILINE)
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 ANY_INCLUDE = re.compile(r'^#include [<"]([^>"]+)[>"]', re.MULTILINE)
 
@@ -77,3 +80,18 @@ def circles(layers):
         return seen
 
     return [name for name in deps if name in reached(name)]
+
+
+def declared_twice(roots):
+    """{name: [header, …]} of the classes, structs and enums at the top of a namespace that more than one header has."""
+    headers = {}
+    for path in sorted(path for root in roots for path in root.rglob("*.h")):
+        for name in set(DECLARED.findall(path.read_text())):
+            headers.setdefault(name, []).append(str(path))
+    return {name: found for name, found in headers.items() if len(found) > 1}
+
+
+def long_files(root, most):
+    """{file: lines} of those with more than `most`."""
+    lengths = {str(path.relative_to(root)): len(path.read_text().splitlines()) for path in [*root.rglob("*.cpp"), *root.rglob("*.h")]}
+    return {name: lines for name, lines in lengths.items() if lines > most}

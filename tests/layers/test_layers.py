@@ -1,15 +1,27 @@
-"""The project's own layers, and that a wrong one would be found."""
+"""The project's own layers, names and lengths of files, and that a wrong one would be found."""
 import pathlib
 import re
 import sys
 import tempfile
 import unittest
 
-from layers import Layer, circles, escapes, not_public, read_layers
+from layers import Layer, circles, declared_twice, escapes, long_files, not_public, read_layers
 
 ROOT = pathlib.Path(__file__).parents[2]
 SRC = ROOT / "src"
 PUBLIC = ROOT / "include"
+MOST_LINES = 300
+LONGER = {  # and why
+    "agent/ranks.cpp": "one class: what happens to a rank from its start to its end, which share all of its state",
+    "cli/help.cpp": "a page of help: what is before and behind the table of options, and its layout",
+    "cli/mpirun/mca.cpp": "the table of Open MPI's parameters, and a line for what each does",
+    "cli/option_table.cpp": "the table of options",
+    "job/job.cpp": "one state machine: each event's handler changes what the others read",
+    "launcher/launcher.cpp": "one class: what the launcher does with each message of an agent",
+    "output/output.cpp": "one class, and what it hands on: the way of bytes from ranks to files and console",
+    "output/rank_files.cpp": "one class: files that are opened, written and closed by the same rules",
+    "plan/frameworks.cpp": "the table of frameworks, and the variables of each",
+}
 WRITTEN_BY_CMAKE = sys.argv.pop()
 # What a library's headers begin with.
 LIBRARIES = {"CLI11": "CLI/", "toml++": "toml++/", "nlohmann/json": "nlohmann/", "spdlog": "spdlog/", "fmt": "fmt/", "Asio": "asio",
@@ -53,6 +65,16 @@ class Project(unittest.TestCase):
     def test_no_circle(self):
         self.assertEqual(circles(self.layers), [])
 
+    def test_no_name_is_declared_twice(self):
+        twice = declared_twice([SRC, SRC.parent / "include"])
+        self.assertEqual(twice, {}, "a class has one name, and the name one class")
+
+    def test_no_file_is_long_without_a_reason(self):
+        found = long_files(SRC, MOST_LINES)
+        self.assertEqual({name: lines for name, lines in found.items() if name not in LONGER}, {},
+                         f"more than {MOST_LINES} lines: part the file, or say in LONGER why not")
+        self.assertEqual(LONGER.keys() - found.keys(), set(), "these need no reason any more")
+
 
 class Found(unittest.TestCase):
     def setUp(self):
@@ -91,6 +113,17 @@ class Found(unittest.TestCase):
         self.assertEqual(list(not_public(self.public)), [])
         (self.public / "x/of_high.h").write_text('#include "low/a.h"\n#include <asio.hpp>\n#include <x/of_high.h>\n')
         self.assertEqual(list(not_public(self.public)), [("x/of_high.h", "low/a.h"), ("x/of_high.h", "asio.hpp")])
+
+    def test_a_name_that_two_headers_declare(self):
+        (self.root / "low/a.h").write_text("class Twice;\nstruct Own {\n  struct Inner {};\n};\nclass Twice : Own {\n};\n")
+        (self.root / "high/b.h").write_text("enum class Twice : int { one };\nstruct Inner {};\nstruct Own::Inner {};\n")
+        (self.root / "low/only.h").write_text("class Own;\n")
+        self.assertEqual(declared_twice([self.root]), {"Twice": [str(self.root / "high/b.h"), str(self.root / "low/a.h")]})
+
+    def test_a_long_file(self):
+        (self.root / "low/only.h").write_text("\n" * 4)
+        self.assertEqual(long_files(self.root, 3), {"low/only.h": 4})
+        self.assertEqual(long_files(self.root, 4), {})
 
     def test_a_circle(self):
         self.assertEqual(circles(self.layers(high=["low"], low=["high"])), ["low", "high"])
