@@ -31,7 +31,7 @@ class Spawner {
     RankStreams& streams;
     const job::Job& job;
   };
-  Spawner(Parts parts, PmiCoordinator& mpi) : parts_(std::move(parts)), mpi_(mpi) {}
+  Spawner(const Parts& parts, PmiCoordinator& mpi) : parts_(parts), mpi_(mpi) {}
 
   /// A world that is still to be taken, once all its hosts are there; or why there can be none.
   Result<plan::SpawnPlan> planned(const plan::SpawnRequest& request) const;
