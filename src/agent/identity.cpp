@@ -5,7 +5,7 @@
 #include <climits>
 
 #include "base/text.h"
-#include "sys/file.h"
+#include "sys/files.h"
 
 namespace dlaunch::agent {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "sys/file.h"
+#include "sys/files.h"
 
 namespace dlaunch::agent {
 namespace {

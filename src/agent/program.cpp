@@ -7,7 +7,7 @@
 #include <cerrno>
 
 #include "base/text.h"
-#include "sys/file.h"
+#include "sys/files.h"
 
 namespace dlaunch::agent {
 namespace {

@@ -21,7 +21,7 @@
 #include "plan/mpi.h"
 #include "plan/slot_list.h"
 #include "sys/clock.h"
-#include "sys/file.h"
+#include "sys/files.h"
 #include "sys/inherited.h"
 #include "sys/io.h"
 

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <optional>
 
-#include "sys/file.h"
+#include "sys/files.h"
 #include "sys/io.h"
 
 namespace dlaunch::agent {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "sys/file.h"
+#include "sys/files.h"
 
 namespace dlaunch::allocate {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "sys/directory.h"
-#include "sys/file.h"
+#include "sys/files.h"
 
 namespace dlaunch::allocate {
 namespace {

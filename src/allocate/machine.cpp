@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "base/try.h"
 #include "sys/directory.h"
-#include "sys/file.h"
+#include "sys/files.h"
 #include "sys/inherited.h"
 
 namespace dlaunch::allocate {

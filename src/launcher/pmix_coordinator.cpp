@@ -10,7 +10,7 @@
 
 #include "launcher/frames.h"
 #include "pmix/environment.h"
-#include "sys/file.h"
+#include "sys/files.h"
 #include "sys/randomness.h"
 
 namespace dlaunch::launcher {

@@ -19,7 +19,7 @@
 
 #include "output/last_words.h"
 #include "sys/fd.h"
-#include "sys/file.h"
+#include "sys/files.h"
 #include "sys/io.h"
 
 namespace dlaunch::output {

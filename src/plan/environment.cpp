@@ -219,13 +219,13 @@ std::vector<std::string> rank_environment(const Plan& plan, const Rank& rank) {
 
 namespace {
 
-constexpr std::array<std::string_view, 16> kPrefixes = {
+constexpr std::array<std::string_view, 16> kOuterJobPrefixes = {
     "TORCHELASTIC_",   "PMI_",         "PMIX_",          "PRTE_",           "OMPI_COMM_",
     "OMPI_MCA_orte_",  "OMPI_MCA_ess", "OMPI_WORLD",     "MV2_COMM_WORLD_", "SLURM_STEP",
     "SLURM_SRUN_COMM", "SLURM_NTASKS", "SLURM_CPU_BIND", "SLURM_TASK",      "HOROVOD_GLOO_RENDEZVOUS_",
     "JAX_COORDINATOR_"};
 
-constexpr std::array<std::string_view, 64> kNames = {
+constexpr std::array<std::string_view, 64> kOuterJobNames = {
     // torchrun, deepspeed
     "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "GROUP_WORLD_SIZE", "NODE_RANK",
     "MASTER_ADDR", "MASTER_PORT", "LOCAL_SIZE", "CROSS_RANK", "CROSS_SIZE", "ROLE_NAME", "ROLE_RANK", "ROLE_WORLD_SIZE",
@@ -251,8 +251,8 @@ constexpr std::array<std::string_view, 64> kNames = {
 
 bool left_by_outer_job(std::string_view name) {
   if (name.starts_with("PMIX_MCA_") || name.starts_with("PRTE_MCA_")) return false;
-  return std::ranges::find(kNames, name) != kNames.end() ||
-         std::ranges::any_of(kPrefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
+  return std::ranges::find(kOuterJobNames, name) != kOuterJobNames.end() ||
+         std::ranges::any_of(kOuterJobPrefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
 }  // namespace dlaunch::plan

@@ -5,7 +5,7 @@
 #include "dlaunch/error.h"
 #include "dlaunch/exit_status.h"
 #include "sys/capture.h"
-#include "sys/file.h"
+#include "sys/files.h"
 
 namespace dlaunch::ranktable {
 namespace {

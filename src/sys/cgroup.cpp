@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "sys/directory.h"
 #include "sys/fd.h"
-#include "sys/file.h"
+#include "sys/files.h"
 #include "sys/io.h"
 
 namespace dlaunch::sys {

@@ -16,7 +16,7 @@
 
 #include "sys/directory.h"
 #include "sys/fd.h"
-#include "sys/file.h"
+#include "sys/files.h"
 #include "sys/io.h"
 
 namespace dlaunch::sys {

@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "base/digest.h"
-#include "transport/ssh/certificate.h"
 #include "transport/ssh/encoding.h"
 #include "transport/ssh/identity.h"
 #include "transport/ssh/revoked_keys.h"

@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/digest.h"
 #include "transport/ssh/known_hosts.h"
 
-#include "base/digest.h"
 namespace {
 
 using namespace dlaunch::transport::ssh;
@@ -22,7 +22,8 @@ void require(bool holds) {
 
 void check(const KnownHosts::Found& found) {
   for (const auto* keys : {&found.keys, &found.revoked}) {
-    for (const KnownKey& key : *keys) require(key.line > 0 && key.file == "f" && from_base64(key.key).has_value());
+    for (const KnownKey& key : *keys)
+      require(key.line > 0 && key.file == "f" && dlaunch::from_base64(key.key).has_value());
   }
 }
 

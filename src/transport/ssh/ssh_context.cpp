@@ -9,7 +9,7 @@
 #include <array>
 #include <cstdlib>
 
-#include "sys/file.h"
+#include "sys/files.h"
 
 namespace dlaunch::transport::ssh {
 namespace {
