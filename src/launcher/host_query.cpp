@@ -5,13 +5,12 @@
 #include <utility>
 
 #include "base/nth.h"
+#include "launcher/waits.h"
 #include "sys/clock.h"
 #include "sys/inherited.h"
 
 namespace dlaunch::launcher {
 namespace {
-
-constexpr std::chrono::milliseconds kProgressTick{200};
 
 /// Empty, or what is wrong with an answer to `asked`.
 std::string wrong_with(const wire::HostInfo& facts, const wire::QueryHost& asked) {

@@ -31,7 +31,6 @@ namespace dlaunch::launcher {
 namespace {
 
 using output::Stream;
-constexpr std::chrono::milliseconds kProgressTick{200};
 constexpr std::chrono::seconds kLastWait{1};  // for the last lines, once a reader was given up
 constexpr int kMostLogs = 1000;               // of a host, whatever it says
 constexpr int kExitSigpipe = 128 + SIGPIPE;   // as any filter whose reader went away

@@ -4,6 +4,7 @@
 #include <asio/io_context.hpp>
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/steady_timer.hpp>
+#include <chrono>
 #include <functional>
 #include <map>
 #include <optional>
@@ -14,6 +15,9 @@
 #include "output/fd_writer.h"
 
 namespace dlaunch::launcher {
+
+/// How often who waits for hosts or ranks is told how far they are.
+inline constexpr std::chrono::milliseconds kProgressTick{200};
 
 /// Waits for a descriptor that the user's shell shares with us. Asio makes what it waits for non-blocking, for
 /// everybody who shares it; so it waits for an epoll descriptor of ours that watches the user's.

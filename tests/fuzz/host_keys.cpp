@@ -32,9 +32,9 @@ void check_strings(std::string_view bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  const std::string text = to_base64(bytes);
-  require(text.size() % 4 == 0 && from_base64(text) == bytes);
-  if (const auto decoded = from_base64(bytes)) require(from_base64(to_base64(*decoded)) == decoded);
+  const std::string text = dlaunch::to_base64(bytes);
+  require(text.size() % 4 == 0 && dlaunch::from_base64(text) == bytes);
+  if (const auto decoded = dlaunch::from_base64(bytes)) require(dlaunch::from_base64(dlaunch::to_base64(*decoded)) == decoded);
   require(to_hex(sha1(bytes)).size() == 40 && HmacSha1(bytes).of(text) == HmacSha1(bytes).of(text));
   check_strings(bytes);
   const Identity identity = read_identity("f", std::string(bytes), bytes);
@@ -42,7 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, size_t size) {
   const std::string inside = "-----BEGIN OPENSSH PRIVATE KEY-----\n" + text + "\n-----END OPENSSH PRIVATE KEY-----\n";
   require(read_identity("f", inside, "").public_blob.size() <= size);
   if (const auto certificate = read_certificate("f", bytes)) {
-    require(is_certificate_type(certificate->type) && to_base64(certificate->blob).size() <= size + 3);
+    require(is_certificate_type(certificate->type) && dlaunch::to_base64(certificate->blob).size() <= size + 3);
     (void)certifies(certificate->blob, bytes);
   }
   (void)certifies(bytes, bytes);
