@@ -12,11 +12,6 @@ set_target_properties(libdlaunch PROPERTIES OUTPUT_NAME dlaunch EXPORT_NAME dlau
 target_compile_features(libdlaunch INTERFACE cxx_std_20)
 target_include_directories(libdlaunch INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_link_libraries(libdlaunch INTERFACE tl::expected Threads::Threads nettle)
-set(flags_for_pc "-pthread -lnettle")
-if(DLAUNCH_SANITIZE)
-  target_link_options(libdlaunch INTERFACE -fsanitize=${DLAUNCH_SANITIZE})
-  string(APPEND flags_for_pc " -fsanitize=${DLAUNCH_SANITIZE}")
-endif()
 
 set(package_directory ${CMAKE_INSTALL_LIBDIR}/cmake/dlaunch)
 set(pc_directory ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

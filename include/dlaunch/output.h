@@ -1,4 +1,4 @@
-// How the ranks' output is shown and kept. A value, filled by cli.
+// How the ranks' output is shown and kept. A value.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
-// The plan: every rank with its host, device, environment and directory. `main` owns it and all others read it. Once
-// made it does not change, but that the launcher adds what ranks spawn, and the hosts for it (plan/grow.h), behind all
-// that is there.
+// The plan: every rank with its host, device, environment and directory. Who makes it owns it. Once made it does not
+// change, but that run() (dlaunch/run.h) adds what frameworks ask for and, while it lasts, what ranks spawn and the
+// hosts for it, behind all that is there.
 // make_plan is pure and linear in hosts + ranks.
 #pragma once
 
@@ -36,7 +36,7 @@ struct Rank {
   int local_rank = 0;               ///< among the ranks of its world
   std::optional<int> device;        ///< physical id; none where the host has no devices
   std::vector<std::string> env;     ///< NAME=VALUE of this rank alone; no name that is in its App's env
-  std::string slots = {};           ///< a rankfile's slot= (plan/slot_list.h); empty: not said
+  std::string slots = {};           ///< a rankfile's slot= (docs/hosts.md); empty: not said
   std::optional<int> ordinal = {};  ///< the number of `device` among those that the rank sees
   std::string dir = {};             ///< where it runs, made for it; empty: in its program's directory
 };
@@ -72,11 +72,11 @@ struct Plan {
   Worlds worlds = {};              ///< of the ids
   size_t spawned_bytes = 0;        ///< of the words and variables of programs that were spawned
   BindingRequest binding;
-  std::vector<Framework> frameworks = {};  ///< their variables: with_frameworks (plan/frameworks.h)
+  std::vector<Framework> frameworks = {};  ///< whose variables run() adds
   Visible visible = Visible::unchanged;
   std::optional<RankTable> rank_table = {};
   Mpi mpi = Mpi::none;                  ///< automatic: each host decides for each program
-  std::optional<Sidecar> sidecar = {};  ///< set by with_frameworks
+  std::optional<Sidecar> sidecar = {};  ///< where a framework needs it
   std::vector<std::string> notes;  ///< what is not as the user asked, or may fail: told always; a line each, no prefix
   std::vector<std::string> remarks = {};  ///< what is as asked, but worth a look: a good run is silent about it
 

@@ -1,4 +1,4 @@
-// What ends a job and how. A value, filled by cli.
+// What ends a job and how. A value.
 #pragma once
 
 #include <chrono>

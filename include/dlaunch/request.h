@@ -1,4 +1,4 @@
-// What the user asked of the planner. A value, filled by cli, read by make_plan; no default is decided later.
+// What the user asked of the planner. A value; no default is decided later.
 #pragma once
 
 #include <optional>
@@ -22,7 +22,7 @@ struct AppRequest {
   int pool = 0;  ///< index into Allocation::pools, where there are any
 };
 
-/// Whose variables the ranks get (plan/frameworks.h).
+/// Whose variables the ranks get (docs/frameworks.md).
 enum class Framework {
   torch,
   deepspeed,
@@ -36,7 +36,7 @@ enum class Framework {
   slurm
 };
 
-/// Which devices a rank sees (plan/visible.h). unchanged: what the launcher's own environment leaves it.
+/// Which devices a rank sees (docs/frameworks.md). unchanged: what the launcher's own environment leaves it.
 enum class Visible { unchanged, host, rank };
 
 /// What MPI is served to the ranks (docs/mpi.md). automatic: what each program may use, unless a framework would take
@@ -64,7 +64,7 @@ struct BindingRequest {
 struct RankPlace {
   int rank = 0;
   std::string host = {};   ///< a name of the allocation, or "+n2": its third host
-  std::string slots = {};  ///< slot=: the CPUs to bind to (plan/slot_list.h); empty: not said
+  std::string slots = {};  ///< slot=: the CPUs to bind to (docs/hosts.md); empty: not said
   std::string from = {};   ///< "ranks:3"
 };
 
@@ -83,7 +83,7 @@ struct Request {
   std::vector<AppRequest> apps = {};
   bool oversubscribe = false;
   BindingRequest binding = {};
-  bool bind_by_count = false;     ///< bind as Open MPI does unasked (plan/binding.h)
+  bool bind_by_count = false;     ///< bind as Open MPI does unasked (docs/mpirun.md)
   bool threads_are_cpus = false;  ///< --use-hwthread-cpus: what is bound unasked, is bound to threads, not cores
   std::optional<int> ranks_per_host = {};  ///< -N, --map-by ppr:N:node; -n still caps the whole
   bool in_sequence = false;                ///< --map-by seq: a rank for each entry of the host list
@@ -93,7 +93,7 @@ struct Request {
   std::vector<Framework> frameworks = {};     ///< --env-for; none twice
   Visible visible = Visible::unchanged;       ///< --visible
   std::string rank_dir = {};                  ///< --rank-dir, a template; empty: none
-  bool rank_table = false;                    ///< --rank-table: kRankTableVariables are not the launcher's own
+  bool rank_table = false;                    ///< --rank-table: RANK_TABLE_FILE and its kin are not the launcher's own
   Mpi mpi = Mpi::none;                        ///< --mpi
   std::vector<std::string> environment = {};  ///< the launcher's, NAME=VALUE
   std::string cwd = {};                       ///< the launcher's; empty: it is gone
