@@ -1,4 +1,4 @@
-// Agents that go away, fall silent, or say what they must not. A script each.
+// Agents that go away, fall silent, or say what they must not: a row each, with what becomes of the job.
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -12,494 +12,344 @@ namespace {
 
 using namespace std::chrono_literals;
 using job::Cause;
+using plan::Mpi;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-class BadAgents : public Stage {
- protected:
-  /// A job whose ranks may use MPI, `ranks` on each host.
-  job::Outcome run_mpi(int ranks = 1) {
-    return run({"true"}, ranks, [](plan::Plan& plan) { plan.mpi = plan::Mpi::automatic; });
+using Play = std::function<void(Script&)>;
+using Must = std::function<void(const job::Outcome&, const std::string& printed)>;
+
+struct Row {
+  std::string name;
+  std::vector<Play> agents;  ///< of the hosts n0, n1, …; an empty one: the host cannot be reached
+  Must must;
+  std::optional<Mpi> mpi = std::nullopt;
+  int ranks = 1;  ///< on each host
+  std::optional<std::chrono::milliseconds> heartbeat = std::nullopt;
+  std::optional<Play> again = std::nullopt;  ///< the agent of a second visit; empty: not reached again
+  std::vector<int> interrupts = {};          ///< milliseconds from the start, at which the user presses Ctrl-C
+};
+
+void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
+
+// ---- what agents do ----
+
+/// How far an agent keeps to the rules.
+enum class Until { nothing, hello, spawn, started };
+
+template <class Act>
+void perform(Script& agent, const Act& act) {
+  if constexpr (std::is_invocable_v<const Act&, Script&>) {
+    act(agent);
+  } else {
+    agent.send(act);
   }
-  void expect_lost(const job::Outcome& outcome, const std::string& why) {
+}
+
+/// It keeps to the rules until then, sends or does the rest, and closes the link.
+template <class... Acts>
+Play leaves(Until until, Acts... acts) {
+  return [=](Script& agent) {
+    if (until >= Until::hello) agent.hello();
+    if (until >= Until::spawn) agent.expect<wire::Spawn>();
+    if (until >= Until::started) agent.started(0);
+    (perform(agent, acts), ...);
+  };
+}
+
+/// The same, and it stays until the launcher closes the link.
+template <class... Acts>
+Play stays(Until until, Acts... acts) {
+  return leaves(until, acts..., [](Script& agent) { agent.until_gone(); });
+}
+
+template <class Message>
+void expects(Script& agent) {
+  agent.expect<Message>();
+}
+void finishes(Script& agent) { agent.finish(); }
+Play starts(std::uint32_t rank) {
+  return [=](Script& agent) { agent.started(rank); };
+}
+Play ends(std::uint32_t rank) {
+  return [=](Script& agent) { agent.ended(rank); };
+}
+Play sends_bytes(const std::string& bytes) {
+  return [=](Script& agent) { agent.send_bytes(bytes); };
+}
+
+/// Of n1: it is asked for nothing but its rank, and that the rank ends because of n0.
+void is_ended(Script& agent) {
+  agent.hello();
+  EXPECT_EQ(agent.expect<wire::Spawn>().rank, 1u);
+  agent.started(1);
+  for (;;) {
+    const wire::Message message = agent.next();
+    EXPECT_FALSE(std::holds_alternative<wire::Program>(message) || std::holds_alternative<wire::Spawn>(message));
+    const auto* signal = std::get_if<wire::Signal>(&message);
+    if (!signal) continue;
+    EXPECT_EQ(signal->signal, static_cast<std::uint32_t>(SIGTERM));
+    break;
+  }
+  agent.ended(1, SIGTERM);
+  agent.finish();
+}
+
+wire::SpawnAsk spawn_ask(const std::string& word, bool pmix, std::vector<std::string> on = {}) {
+  wire::SpawnAsk ask;
+  ask.pmix = pmix;
+  wire::add(ask, {.argv = {word}, .hosts = std::move(on)});
+  return ask;
+}
+
+// ---- what becomes of the job ----
+
+void nothing_else(const job::Outcome&, const std::string&) {}
+
+/// Its host is lost, and the user is told why.
+Must loses_n0(const std::string& why, const Must& also = nothing_else) {
+  return [=](const job::Outcome& outcome, const std::string& printed) {
     EXPECT_EQ(outcome.cause, Cause::host_lost);
     EXPECT_EQ(outcome.exit_code, 125);
     EXPECT_THAT(outcome.detail, HasSubstr("n0"));
     EXPECT_THAT(outcome.detail, HasSubstr(why));
-  }
-};
-
-TEST_F(BadAgents, AGoodScriptMakesAGoodJob) {
-  hosts.script([](Script& agent) {
-    agent.hello();
-    const auto spawn = agent.expect<wire::Spawn>();
-    agent.started(spawn.rank);
-    agent.send(wire::OutputData{spawn.rank, 1, 15, "said\n"});
-    agent.ended(spawn.rank);
-    agent.finish();
-  });
-  const auto outcome = run();
-  EXPECT_EQ(outcome.cause, Cause::success);
-  EXPECT_EQ(outcome.exit_code, 0);
-  EXPECT_THAT(outcome.leftovers, IsEmpty());
-  EXPECT_EQ(outcome.ranks[0].pid, 1000);
-  EXPECT_EQ(out.text(), "said\n");
+    also(outcome, printed);
+  };
 }
 
-TEST_F(BadAgents, TheLinkEndsBeforeHello) {
-  hosts.script([](Script& agent) { agent.expect<wire::Setup>(); });
-  expect_lost(run(), "the link to its agent ended");
+Must exits_with(int code, const Must& also = nothing_else) {
+  return [=](const job::Outcome& outcome, const std::string& printed) {
+    EXPECT_EQ(outcome.exit_code, code);
+    also(outcome, printed);
+  };
 }
 
-TEST_F(BadAgents, TheLinkEndsAfterStarted) {
-  hosts.script([](Script& agent) {
-    agent.hello();
-    agent.expect<wire::Spawn>();
-    agent.started(0);
-    agent.send(wire::OutputData{0, 1, 15, "half a li"});
-  });
-  const auto outcome = run();
-  expect_lost(outcome, "the link to its agent ended");
-  ASSERT_TRUE(outcome.ranks[0].status);
-  EXPECT_TRUE(std::holds_alternative<Lost>(outcome.ranks[0].status->value()));
-  EXPECT_THAT(out.text(), HasSubstr("half a li"));
+Must prints(const std::string& text) {
+  return [=](const job::Outcome&, const std::string& printed) { EXPECT_EQ(printed, text); };
 }
 
-TEST_F(BadAgents, TheLinkEndsWhileItConfirms) {
-  hosts.script([](Script& agent) {
-    agent.hello();
-    agent.expect<wire::Spawn>();
-    agent.started(0);
-    agent.ended(0);
-    agent.expect<wire::Finish>();
-  });
-  const auto outcome = run();
-  EXPECT_EQ(outcome.exit_code, 0);
+/// Another agent ends what is left there.
+void sweeps_n0(const job::Outcome& outcome, const std::string&) {
   EXPECT_THAT(outcome.leftovers, IsEmpty());
   EXPECT_THAT(outcome.swept, ElementsAre(0));
 }
 
-TEST_F(BadAgents, TheLinkEndsAndTheHostIsNotReachedAgain) {
-  hosts.script([](Script& agent) {
-    agent.hello();
-    agent.expect<wire::Spawn>();
-    agent.started(0);
-  });
-  hosts.unreachable_again();
-  const auto outcome = run();
-  EXPECT_EQ(outcome.exit_code, 125);
-  EXPECT_THAT(outcome.leftovers, ElementsAre(HasSubstr("not reached again")));
-  EXPECT_EQ(outcome.unswept.size(), 1u);
+// ---- the rows ----
+
+const wire::Ended kEnded{0, 0, false, 1};
+
+std::vector<Row> links_that_end() {
+  return {
+      {"AGoodScriptMakesAGoodJob",
+       {leaves(Until::started, wire::OutputData{0, 1, 15, "said\n"}, ends(0), finishes)},
+       [](const job::Outcome& outcome, const std::string& printed) {
+         EXPECT_EQ(outcome.cause, Cause::success);
+         EXPECT_EQ(outcome.exit_code, 0);
+         EXPECT_THAT(outcome.leftovers, IsEmpty());
+         EXPECT_EQ(outcome.ranks[0].pid, 1000);
+         EXPECT_EQ(printed, "said\n");
+       }},
+      {"TheLinkEndsBeforeHello",
+       {leaves(Until::nothing, expects<wire::Setup>)},
+       loses_n0("the link to its agent ended")},
+      {"TheLinkEndsAfterStarted",
+       {leaves(Until::started, wire::OutputData{0, 1, 15, "half a li"})},
+       loses_n0("the link to its agent ended",
+                [](const job::Outcome& outcome, const std::string& printed) {
+                  ASSERT_TRUE(outcome.ranks[0].status);
+                  EXPECT_TRUE(std::holds_alternative<Lost>(outcome.ranks[0].status->value()));
+                  EXPECT_THAT(printed, HasSubstr("half a li"));
+                })},
+      {"TheLinkEndsWhileItConfirms",
+       {leaves(Until::started, ends(0), expects<wire::Finish>)},
+       exits_with(0, sweeps_n0)},
+      {.name = "TheLinkEndsAndTheHostIsNotReachedAgain",
+       .agents = {leaves(Until::started)},
+       .must = exits_with(125,
+                          [](const job::Outcome& outcome, const std::string&) {
+                            EXPECT_THAT(outcome.leftovers, ElementsAre(HasSubstr("not reached again")));
+                            EXPECT_EQ(outcome.unswept.size(), 1u);
+                          }),
+       .again = Play()},
+      {.name = "TheNextOneFindsWhatDoesNotGo",
+       .agents = {leaves(Until::started)},
+       .must = exits_with(125,
+                          [](const job::Outcome& outcome, const std::string&) {
+                            EXPECT_THAT(outcome.leftovers, ElementsAre(HasSubstr("pid 7 (x), state D")));
+                            EXPECT_THAT(outcome.unswept, IsEmpty());
+                          }),
+       .again = stays(Until::hello, expects<wire::Sweep>, wire::Clean{{"pid 7 (x), state D"}})},
+      {"OneOfTwoLostEndsTheOther",
+       {leaves(Until::started), is_ended},
+       loses_n0("the link",
+                [](const job::Outcome& outcome, const std::string&) {
+                  EXPECT_TRUE(std::holds_alternative<Signaled>(outcome.ranks[1].status->value()));
+                })},
+      {"AHostThatCannotBeReachedStartsNothingAnywhere", {Play(), leaves(Until::hello, finishes)}, loses_n0("no route")},
+  };
 }
 
-TEST_F(BadAgents, TheNextOneFindsWhatDoesNotGo) {
-  hosts.script([](Script& agent) {
-    agent.hello();
-    agent.expect<wire::Spawn>();
-    agent.started(0);
-  });
-  hosts.script_again([](Script& agent) {
-    agent.hello();
-    agent.expect<wire::Sweep>();
-    agent.send(wire::Clean{{"pid 7 (x), state D"}});
-    agent.until_gone();
-  });
-  const auto outcome = run();
-  EXPECT_EQ(outcome.exit_code, 125);
-  EXPECT_THAT(outcome.leftovers, ElementsAre(HasSubstr("pid 7 (x), state D")));
-  EXPECT_THAT(outcome.unswept, IsEmpty());
+std::vector<Row> silence() {
+  return {
+      {.name = "SilenceFromTheBeginning",
+       .agents = {stays(Until::nothing)},
+       .must = loses_n0("fell silent"),
+       .heartbeat = 50ms},
+      {.name = "SilenceWhileItShouldConfirm",
+       .agents = {stays(Until::started, ends(0))},
+       .must = exits_with(0, sweeps_n0),
+       .heartbeat = 50ms},
+      // The first ends what is left now, the second does not wait for it.
+      {.name = "NeverConfirmsAndTheUserHasHadEnough",
+       .agents = {stays(Until::started, ends(0), expects<wire::Finish>)},
+       .must =
+           [](const job::Outcome& outcome, const std::string&) {
+             EXPECT_THAT(outcome.leftovers, ElementsAre("n0: did not confirm in time that nothing is left"));
+           },
+       .interrupts = {300, 400}},
+  };
 }
 
-TEST_F(BadAgents, Garbage) {
-  hosts.script([](Script& agent) {
-    agent.hello();
-    agent.expect<wire::Spawn>();
-    agent.send_bytes(std::string(64, '\xff'));
-    agent.until_gone();
-  });
-  expect_lost(run(), "the link to its agent ended");
+std::vector<Row> nonsense() {
+  const auto ended_by_us = [](const job::Outcome& outcome, const std::string&) {
+    EXPECT_TRUE(outcome.ranks[1].ended_by_us);
+  };
+  return {
+      {"Garbage", {stays(Until::spawn, sends_bytes(std::string(64, '\xff')))}, loses_n0("the link to its agent ended")},
+      {"NoiseBeforeHello",
+       {stays(Until::nothing, sends_bytes("Welcome to this host!\nLast login: never\n"))},
+       loses_n0("the link to its agent ended")},
+      {"AnotherVersion",
+       {stays(Until::nothing, [](Script& agent) { agent.hello(wire::kVersion + 1); })},
+       loses_n0("version")},
+      {"ARankThatIsAnotherHosts", {stays(Until::spawn, starts(1)), is_ended}, loses_n0("not its own", ended_by_us)},
+      {"ARankThatIsNobodys", {stays(Until::hello, wire::Ended{4000000000u, 0, false, 1})}, loses_n0("not its own")},
+      {"AnEventOfARankThatIsNotItsOwn",
+       {stays(Until::started, wire::PmixProgramAsk{"none"}, wire::PmixEvent{-1, "nobody", 0, 0, {}})},
+       loses_n0("not its own"),
+       Mpi::automatic},
+      {"AFenceWithAKeyThatHasNoValue",
+       {stays(Until::started, wire::FenceIn{1, {"key"}, {}})},
+       loses_n0("a key without a value"),
+       Mpi::automatic},
+      {"AQuestionForANameThatNoRankCanAsk",
+       {stays(Until::started, wire::NameAsk{0, 3, "s", ""})},
+       loses_n0("what no rank can ask"),
+       Mpi::automatic},
+      {"AStreamThatNeverWas",
+       {stays(Until::started, wire::OutputData{0, 3, 1, "x"})},
+       loses_n0("a stream that no rank has")},
+      {"DescriptorsThatDidNotCome",
+       {stays(Until::spawn, wire::Started{0, 1, 1, 3, {}})},
+       loses_n0("announces descriptors, which it cannot pass")},
+  };
 }
 
-TEST_F(BadAgents, NoiseBeforeHello) {
-  hosts.script([](Script& agent) {
-    agent.send_bytes("Welcome to this host!\nLast login: never\n");
-    agent.until_gone();
-  });
-  expect_lost(run(), "the link to its agent ended");
+/// What comes when it may: after the end of a stream it is dropped, after the end of the rank it is not.
+std::vector<Row> lateness() {
+  return {
+      {"OutputAfterTheStreamsEndIsDropped",
+       {leaves(Until::started, wire::OutputData{0, 1, 15, "in time\n"}, ends(0), wire::OutputData{0, 1, 25, "late\n"},
+               wire::OutputData{0, 1, 25, {}}, wire::StdinClosed{0}, wire::Credit{0, 0, 5}, finishes)},
+       exits_with(0, prints("in time\n"))},
+      {"OutputAfterEndedIsTheRanks",
+       {leaves(Until::started, wire::Ended{0, 0, false, 20}, wire::OutputData{0, 1, 15, "still in its pipe\n"},
+               wire::OutputData{0, 1, 25, {}}, wire::OutputData{0, 2, 25, {}}, finishes)},
+       exits_with(0, prints("still in its pipe\n"))},
+      // dlaunch-pmix tells in its own time.
+      {"WhatARankAskedMayComeAfterItsEnd",
+       {leaves(
+           Until::spawn, expects<wire::Spawn>, starts(0), starts(1), ends(0), wire::MpiAbort{0, 7, 1},
+           wire::NameAsk{0, 1, "s", ""}, spawn_ask("child", false),
+           [](Script& agent) { EXPECT_FALSE(agent.expect<wire::SpawnAnswer>().ok); }, ends(1), finishes)},
+       exits_with(0, [](const job::Outcome& outcome, const std::string&) { EXPECT_EQ(outcome.ranks.size(), 2u); }),
+       Mpi::automatic,
+       2},
+  };
 }
 
-TEST_F(BadAgents, AnotherVersion) {
-  hosts.script([](Script& agent) {
-    agent.hello(wire::kVersion + 1);
-    agent.until_gone();
-  });
-  expect_lost(run(), "version");
+template <class... Acts>
+Row wrong_order(std::string name, Until until, Acts... acts) {
+  return {std::move(name), {stays(until, acts...)}, loses_n0("out of order"), Mpi::automatic};
 }
 
-TEST_F(BadAgents, ARankThatIsAnotherHosts) {
-  hosts.script([](Script& agent) {
-    agent.hello();
-    agent.expect<wire::Spawn>();
-    agent.started(1);
-    agent.until_gone();
-  });
-  hosts.script([](Script& agent) {
-    agent.hello();
-    agent.expect<wire::Spawn>();
-    agent.started(1);
-    agent.expect<wire::Signal>();
-    agent.ended(1, SIGTERM);
-    agent.finish();
-  });
-  const auto outcome = run();
-  expect_lost(outcome, "not its own");
-  EXPECT_TRUE(outcome.ranks[1].ended_by_us);
+std::vector<Row> wrong_orders() {
+  return {
+      {"StartedBeforeItWasAsked", {stays(Until::nothing, starts(0))}, loses_n0("out of order")},
+      {"CleanInsteadOfHello", {stays(Until::nothing, wire::Clean{})}, loses_n0("out of order")},
+      {"AFenceBeforeAnyRankWasAskedFor",
+       {stays(Until::hello, wire::FenceIn{}), stays(Until::nothing)},
+       loses_n0("out of order"),
+       Mpi::automatic},
+      wrong_order("EndedBeforeStarted", Until::spawn, kEnded),
+      wrong_order("OutputBeforeStarted", Until::spawn, wire::OutputData{0, 1, 1, "x"}),
+      wrong_order("StartedTwice", Until::started, starts(0)),
+      wrong_order("EndedTwice", Until::started, kEnded, kEnded),
+      wrong_order("NotStartedAfterEnded", Until::started, kEnded, wire::SpawnFailed{0, 2, "what", 1}),
+      wrong_order("AbortedBeforeStarted", Until::spawn, wire::MpiAbort{0, 1, 1}),
+      wrong_order("NameAskedBeforeStarted", Until::spawn, wire::NameAsk{0, 1, "s", ""}),
+      wrong_order("FenceAfterAllEnded", Until::started, kEnded, wire::FenceIn{}),
+      wrong_order("PmixBeforeItIsThere", Until::spawn, wire::PmixWant{1, "space", 0}),
+      wrong_order("ASpawnOfPmixBeforeItIsThere", Until::started, spawn_ask("child", true)),
+      wrong_order("TwoQuestionsForDlaunchPmix", Until::spawn, wire::PmixProgramAsk{"none"},
+                  wire::PmixProgramAsk{"none"}),
+      wrong_order("StdinClosedBeforeStarted", Until::spawn, wire::StdinClosed{0}),
+      wrong_order("CreditOfAnOutput", Until::started, wire::Credit{0, 1, 1}),
+      wrong_order("CleanBeforeFinish", Until::spawn, wire::Clean{}),
+  };
 }
 
-TEST_F(BadAgents, ARankThatIsNobodys) {
-  hosts.script([](Script& agent) {
-    agent.hello();
-    agent.send(wire::Ended{4000000000u, 0, false, 1});
-    agent.until_gone();
-  });
-  expect_lost(run(), "not its own");
+/// It asks for MPI where none is served, or not of this kind: nothing is started on the other host.
+template <class Message>
+Row unserved(std::string name, Mpi mpi, Message message) {
+  const auto no_more_ranks = [](const job::Outcome& outcome, const std::string&) {
+    EXPECT_EQ(outcome.ranks.size(), 2u);
+  };
+  return {
+      std::move(name), {stays(Until::started, message), is_ended}, loses_n0("which is not served", no_more_ranks), mpi};
 }
 
-TEST_F(BadAgents, AnEventOfARankThatIsNotItsOwn) {
-  hosts.script([](Script& agent) {
-    agent.hello();
-    agent.expect<wire::Spawn>();
-    agent.started(0);
-    agent.send(wire::PmixProgramAsk{"none"});
-    agent.send(wire::PmixEvent{-1, "nobody", 0, 0, {}});
-    agent.until_gone();
-  });
-  expect_lost(run_mpi(), "not its own");
+std::vector<Row> mpi_that_is_not_served() {
+  return {
+      unserved("Spawn", Mpi::none, spawn_ask("evil", false, {"n1"})),
+      unserved("SpawnByPmix", Mpi::none, spawn_ask("evil", true, {"n1"})),
+      unserved("SpawnByPmixUnderPmi", Mpi::pmi1, spawn_ask("evil", true, {"n1"})),
+      unserved("SpawnByPmiUnderPmix", Mpi::pmix, spawn_ask("evil", false, {"n1"})),
+      unserved("Abort", Mpi::none, wire::MpiAbort{0, 1, 1}),
+      unserved("Name", Mpi::none, wire::NameAsk{0, 0, "s", "p"}),
+      unserved("Fence", Mpi::none, wire::FenceIn{}),
+      unserved("Program", Mpi::pmi1, wire::PmixProgramAsk{"x86_64"}),
+      unserved("Collective", Mpi::none, wire::PmixCollect{0, "s:*", ""}),
+      unserved("Modex", Mpi::none, wire::PmixModex{}),
+      unserved("Names", Mpi::none, wire::PmixNames{}),
+      unserved("Event", Mpi::none, wire::PmixEvent{}),
+      unserved("Failure", Mpi::none, wire::PmixFailed{"no", ""}),
+  };
 }
 
-struct Order {
-  std::string name;
-  std::function<void(Script&)> frames;  ///< after Spawn of rank 0
-};
+class BadAgents : public Stage, public testing::WithParamInterface<Row> {};
 
-std::string order_name(const testing::TestParamInfo<Order>& order) { return order.param.name; }
-
-void PrintTo(const Order& order, std::ostream* out) { *out << order.name; }
-
-class WrongOrder : public BadAgents, public testing::WithParamInterface<Order> {};
-
-TEST_P(WrongOrder, LosesTheHostAndNeverHangs) {
-  hosts.script([](Script& agent) {
-    agent.hello();
-    agent.expect<wire::Spawn>();
-    GetParam().frames(agent);
-    agent.until_gone();
+TEST_P(BadAgents, NeitherHangNorMisleadTheLauncher) {
+  const Row& row = GetParam();
+  if (row.heartbeat) settings.heartbeat = *row.heartbeat;
+  for (const Play& agent : row.agents) agent ? hosts.script(agent) : hosts.unreachable();
+  if (row.again) *row.again ? hosts.script_again(*row.again) : hosts.unreachable_again();
+  for (const int at : row.interrupts) after(at, [] { ::kill(::getpid(), SIGINT); });
+  const auto outcome = run({"true"}, row.ranks, [&](plan::Plan& plan) {
+    if (row.mpi) plan.mpi = *row.mpi;
   });
-  expect_lost(run_mpi(), "out of order");
+  row.must(outcome, out.text());
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Frames, WrongOrder,
-    testing::Values(Order{"EndedBeforeStarted", [](Script& agent) { agent.send(wire::Ended{0, 0, false, 1}); }},
-                    Order{"OutputBeforeStarted", [](Script& agent) { agent.send(wire::OutputData{0, 1, 1, "x"}); }},
-                    Order{"StartedTwice",
-                          [](Script& agent) {
-                            agent.started(0);
-                            agent.started(0);
-                          }},
-                    Order{"EndedTwice",
-                          [](Script& agent) {
-                            agent.started(0);
-                            agent.send(wire::Ended{0, 0, false, 1});
-                            agent.send(wire::Ended{0, 0, false, 1});
-                          }},
-                    Order{"NotStartedAfterEnded",
-                          [](Script& agent) {
-                            agent.started(0);
-                            agent.send(wire::Ended{0, 0, false, 1});
-                            agent.send(wire::SpawnFailed{0, 2, "what", 1});
-                          }},
-                    Order{"AbortedBeforeStarted", [](Script& agent) { agent.send(wire::MpiAbort{0, 1, 1}); }},
-                    Order{"NameAskedBeforeStarted", [](Script& agent) { agent.send(wire::NameAsk{0, 1, "s", ""}); }},
-                    Order{"FenceAfterAllEnded",
-                          [](Script& agent) {
-                            agent.started(0);
-                            agent.send(wire::Ended{0, 0, false, 1});
-                            agent.send(wire::FenceIn{});
-                          }},
-                    Order{"PmixBeforeItIsThere", [](Script& agent) { agent.send(wire::PmixWant{1, "space", 0}); }},
-                    Order{"ASpawnOfPmixBeforeItIsThere",
-                          [](Script& agent) {
-                            agent.started(0);
-                            wire::SpawnAsk ask;
-                            ask.pmix = true;
-                            wire::add(ask, {.argv = {"child"}});
-                            agent.send(ask);
-                          }},
-                    Order{"TwoQuestionsForDlaunchPmix",
-                          [](Script& agent) {
-                            agent.send(wire::PmixProgramAsk{"none"});
-                            agent.send(wire::PmixProgramAsk{"none"});
-                          }},
-                    Order{"StdinClosedBeforeStarted", [](Script& agent) { agent.send(wire::StdinClosed{0}); }},
-                    Order{"CreditOfAnOutput",
-                          [](Script& agent) {
-                            agent.started(0);
-                            agent.send(wire::Credit{0, 1, 1});
-                          }},
-                    Order{"CleanBeforeFinish", [](Script& agent) { agent.send(wire::Clean{}); }}),
-    order_name);
+std::string name_of(const testing::TestParamInfo<Row>& row) { return row.param.name; }
 
-/// dlaunch-pmix tells in its own time.
-TEST_F(BadAgents, WhatARankAskedMayComeAfterItsEnd) {
-  hosts.script([](Script& agent) {
-    agent.hello();
-    agent.expect<wire::Spawn>();
-    agent.expect<wire::Spawn>();
-    agent.started(0);
-    agent.started(1);
-    agent.ended(0);
-    agent.send(wire::MpiAbort{0, 7, 1});
-    agent.send(wire::NameAsk{0, 1, "s", ""});
-    wire::SpawnAsk late;
-    wire::add(late, {.argv = {"child"}});
-    agent.send(late);
-    EXPECT_FALSE(agent.expect<wire::SpawnAnswer>().ok);
-    agent.ended(1);
-    agent.finish();
-  });
-  const job::Outcome outcome = run_mpi(2);
-  EXPECT_EQ(outcome.exit_code, 0);
-  EXPECT_EQ(outcome.ranks.size(), 2u);
-}
-
-TEST_F(BadAgents, AFenceBeforeAnyRankWasAskedFor) {
-  hosts.script([](Script& agent) {
-    agent.hello();
-    agent.send(wire::FenceIn{});
-    agent.until_gone();
-  });
-  hosts.script([](Script& agent) { agent.until_gone(); });
-  expect_lost(run_mpi(), "out of order");
-}
-
-wire::SpawnAsk spawn_onto(std::string host, bool pmix) {
-  wire::SpawnAsk ask;
-  ask.pmix = pmix;
-  wire::add(ask, {.argv = {"evil"}, .hosts = {std::move(host)}});
-  return ask;
-}
-
-/// What is asked for where no MPI is served: by `evil`, after its rank has started. Nothing is started on the other
-/// host.
-struct Unserved {
-  std::string name;
-  plan::Mpi mpi;
-  std::function<void(Script&)> frames;
-};
-
-void PrintTo(const Unserved& unserved, std::ostream* out) { *out << unserved.name; }
-
-class NoMpi : public BadAgents, public testing::WithParamInterface<Unserved> {};
-
-TEST_P(NoMpi, LosesTheHostAndStartsNothing) {
-  hosts.script([](Script& agent) {
-    agent.hello();
-    agent.expect<wire::Spawn>();
-    agent.started(0);
-    GetParam().frames(agent);
-    agent.until_gone();
-  });
-  hosts.script([](Script& agent) {
-    agent.hello();
-    EXPECT_EQ(agent.expect<wire::Spawn>().rank, 1u);
-    agent.started(1);
-    for (;;) {
-      const wire::Message message = agent.next();
-      EXPECT_FALSE(std::holds_alternative<wire::Program>(message) || std::holds_alternative<wire::Spawn>(message));
-      if (std::holds_alternative<wire::Signal>(message)) break;
-    }
-    agent.ended(1, SIGTERM);
-    agent.finish();
-  });
-  const auto outcome = run({"true"}, 1, [](plan::Plan& plan) { plan.mpi = GetParam().mpi; });
-  expect_lost(outcome, "which is not served");
-  EXPECT_EQ(outcome.ranks.size(), 2u);
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Frames, NoMpi,
-    testing::Values(
-        Unserved{"Spawn", plan::Mpi::none, [](Script& agent) { agent.send(spawn_onto("n1", false)); }},
-        Unserved{"SpawnByPmix", plan::Mpi::none, [](Script& agent) { agent.send(spawn_onto("n1", true)); }},
-        Unserved{"SpawnByPmixUnderPmi", plan::Mpi::pmi1, [](Script& agent) { agent.send(spawn_onto("n1", true)); }},
-        Unserved{"SpawnByPmiUnderPmix", plan::Mpi::pmix, [](Script& agent) { agent.send(spawn_onto("n1", false)); }},
-        Unserved{"Abort", plan::Mpi::none, [](Script& agent) { agent.send(wire::MpiAbort{0, 1, 1}); }},
-        Unserved{"Name", plan::Mpi::none, [](Script& agent) { agent.send(wire::NameAsk{0, 0, "s", "p"}); }},
-        Unserved{"Fence", plan::Mpi::none, [](Script& agent) { agent.send(wire::FenceIn{}); }},
-        Unserved{"Program", plan::Mpi::pmi1, [](Script& agent) { agent.send(wire::PmixProgramAsk{"x86_64"}); }},
-        Unserved{"Collective", plan::Mpi::none, [](Script& agent) { agent.send(wire::PmixCollect{0, "s:*", ""}); }},
-        Unserved{"Modex", plan::Mpi::none, [](Script& agent) { agent.send(wire::PmixModex{}); }},
-        Unserved{"Names", plan::Mpi::none, [](Script& agent) { agent.send(wire::PmixNames{}); }},
-        Unserved{"Event", plan::Mpi::none, [](Script& agent) { agent.send(wire::PmixEvent{}); }},
-        Unserved{"Failure", plan::Mpi::none, [](Script& agent) { agent.send(wire::PmixFailed{"no", ""}); }}),
-    [](const testing::TestParamInfo<Unserved>& unserved) { return unserved.param.name; });
-
-TEST_F(BadAgents, StartedBeforeItWasAsked) {
-  hosts.script([](Script& agent) {
-    agent.started(0);
-    agent.until_gone();
-  });
-  expect_lost(run(), "out of order");
-}
-
-TEST_F(BadAgents, CleanInsteadOfHello) {
-  hosts.script([](Script& agent) {
-    agent.send(wire::Clean{});
-    agent.until_gone();
-  });
-  expect_lost(run(), "out of order");
-}
-
-TEST_F(BadAgents, AFenceWithAKeyThatHasNoValue) {
-  hosts.script([](Script& agent) {
-    agent.hello();
-    agent.expect<wire::Spawn>();
-    agent.started(0);
-    agent.send(wire::FenceIn{1, {"key"}, {}});
-    agent.until_gone();
-  });
-  expect_lost(run_mpi(), "a key without a value");
-}
-
-TEST_F(BadAgents, AQuestionForANameThatNoRankCanAsk) {
-  hosts.script([](Script& agent) {
-    agent.hello();
-    agent.expect<wire::Spawn>();
-    agent.started(0);
-    agent.send(wire::NameAsk{0, 3, "s", ""});
-    agent.until_gone();
-  });
-  expect_lost(run_mpi(), "what no rank can ask");
-}
-
-TEST_F(BadAgents, AStreamThatNeverWas) {
-  hosts.script([](Script& agent) {
-    agent.hello();
-    agent.expect<wire::Spawn>();
-    agent.started(0);
-    agent.send(wire::OutputData{0, 3, 1, "x"});
-    agent.until_gone();
-  });
-  expect_lost(run(), "a stream that no rank has");
-}
-
-TEST_F(BadAgents, DescriptorsThatDidNotCome) {
-  hosts.script([](Script& agent) {
-    agent.hello();
-    agent.expect<wire::Spawn>();
-    agent.send(wire::Started{0, 1, 1, 3, {}});
-    agent.until_gone();
-  });
-  expect_lost(run(), "announces descriptors, which it cannot pass");
-}
-
-TEST_F(BadAgents, OutputAfterTheStreamsEndIsDropped) {
-  hosts.script([](Script& agent) {
-    agent.hello();
-    agent.expect<wire::Spawn>();
-    agent.started(0);
-    agent.send(wire::OutputData{0, 1, 15, "in time\n"});
-    agent.ended(0);
-    agent.send(wire::OutputData{0, 1, 25, "late\n"});
-    agent.send(wire::OutputData{0, 1, 25, {}});
-    agent.send(wire::StdinClosed{0});
-    agent.send(wire::Credit{0, 0, 5});
-    agent.finish();
-  });
-  EXPECT_EQ(run().exit_code, 0);
-  EXPECT_EQ(out.text(), "in time\n");
-}
-
-TEST_F(BadAgents, OutputAfterEndedIsTheRanks) {
-  hosts.script([](Script& agent) {
-    agent.hello();
-    agent.expect<wire::Spawn>();
-    agent.started(0);
-    agent.send(wire::Ended{0, 0, false, 20});
-    agent.send(wire::OutputData{0, 1, 15, "still in its pipe\n"});
-    agent.send(wire::OutputData{0, 1, 25, {}});
-    agent.send(wire::OutputData{0, 2, 25, {}});
-    agent.finish();
-  });
-  EXPECT_EQ(run().exit_code, 0);
-  EXPECT_EQ(out.text(), "still in its pipe\n");
-}
-
-TEST_F(BadAgents, SilenceFromTheBeginning) {
-  settings.heartbeat = 50ms;
-  hosts.script([](Script& agent) { agent.until_gone(); });
-  expect_lost(run(), "fell silent");
-}
-
-TEST_F(BadAgents, SilenceWhileItShouldConfirm) {
-  settings.heartbeat = 50ms;
-  hosts.script([](Script& agent) {
-    agent.hello();
-    agent.expect<wire::Spawn>();
-    agent.started(0);
-    agent.ended(0);
-    agent.until_gone();
-  });
-  const auto outcome = run();
-  EXPECT_EQ(outcome.exit_code, 0);
-  EXPECT_THAT(outcome.leftovers, IsEmpty());
-  EXPECT_THAT(outcome.swept, ElementsAre(0));
-}
-
-TEST_F(BadAgents, NeverConfirmsAndTheUserHasHadEnough) {
-  hosts.script([](Script& agent) {
-    agent.hello();
-    agent.expect<wire::Spawn>();
-    agent.started(0);
-    agent.ended(0);
-    agent.expect<wire::Finish>();
-    agent.until_gone();
-  });
-  after(300, [] { ::kill(::getpid(), SIGINT); });  // end what is left now
-  after(400, [] { ::kill(::getpid(), SIGINT); });  // and do not wait for it
-  const auto outcome = run();
-  EXPECT_THAT(outcome.leftovers, ElementsAre("n0: did not confirm in time that nothing is left"));
-}
-
-TEST_F(BadAgents, AHostThatCannotBeReachedStartsNothingAnywhere) {
-  hosts.unreachable();
-  hosts.script([](Script& agent) {
-    agent.hello();
-    agent.finish();
-  });
-  expect_lost(run(), "no route");
-}
-
-TEST_F(BadAgents, OneOfTwoLostEndsTheOther) {
-  hosts.script([](Script& agent) {
-    agent.hello();
-    agent.expect<wire::Spawn>();
-    agent.started(0);
-  });
-  hosts.script([](Script& agent) {
-    agent.hello();
-    agent.expect<wire::Spawn>();
-    agent.started(1);
-    EXPECT_EQ(agent.expect<wire::Signal>().signal, static_cast<std::uint32_t>(SIGTERM));
-    agent.ended(1, SIGTERM);
-    agent.finish();
-  });
-  const auto outcome = run();
-  expect_lost(outcome, "the link");
-  EXPECT_TRUE(std::holds_alternative<Signaled>(outcome.ranks[1].status->value()));
-}
+INSTANTIATE_TEST_SUITE_P(Links, BadAgents, testing::ValuesIn(links_that_end()), name_of);
+INSTANTIATE_TEST_SUITE_P(Silence, BadAgents, testing::ValuesIn(silence()), name_of);
+INSTANTIATE_TEST_SUITE_P(Nonsense, BadAgents, testing::ValuesIn(nonsense()), name_of);
+INSTANTIATE_TEST_SUITE_P(Late, BadAgents, testing::ValuesIn(lateness()), name_of);
+INSTANTIATE_TEST_SUITE_P(WrongOrder, BadAgents, testing::ValuesIn(wrong_orders()), name_of);
+INSTANTIATE_TEST_SUITE_P(NotServed, BadAgents, testing::ValuesIn(mpi_that_is_not_served()), name_of);
 
 }  // namespace
 }  // namespace dlaunch::launcher
