@@ -35,7 +35,7 @@ class Check {
       : hosts_(allocation.hosts),
         path_(ranks_path(options)),
         listener_(streams),
-        session_(options.request.job_id, options, streams, log, listener_),
+        session_(options.request.job_id, options.of_job(), streams, log, listener_),
         found_(allocation.hosts.size()) {}
 
   /// The signal that ended it, or 0.

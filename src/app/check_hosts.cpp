@@ -175,7 +175,7 @@ Result<int> check_hosts(const cli::Options& options, const plan::Allocation& all
   const std::vector<plan::App> apps = apps_of(options.request);
   const auto ask = [&](int host) { return question(host, options.request, apps, allocation); };
   ConsoleListener listener(streams);
-  HostSession session(options.request.job_id, options, streams, log, listener);
+  HostSession session(options.request.job_id, options.of_job(), streams, log, listener);
   for (const std::string& remark : allocation.remarks) log.info(remark);
   const auto surveyed = session.survey(allocation.hosts, ask);
   if (surveyed.signal != 0) return fail(interrupted_error(surveyed.signal));

@@ -40,6 +40,8 @@ struct Options : JobOptions {
     lines = false;
   }
 
+  const JobOptions& of_job() const { return *this; }
+
   Verb verb = Verb::run;
   plan::Request request;  ///< all but job_id, which the caller makes; `check` may name no program
   allocate::HostRequest hosts;
