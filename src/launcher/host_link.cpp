@@ -1,6 +1,7 @@
 #include "launcher/host_link.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 namespace dlaunch::launcher {
@@ -9,6 +10,12 @@ namespace {
 using Retry = transport::Disconnect::Retry;
 
 constexpr size_t kMostAnswers = 12u << 20;  // bytes that wait for an agent to read them
+
+/// OpenSSH's client, when sshd hangs up on a login without a reason: it throttles (MaxStartups), or was killed.
+bool is_dropped_login(std::string_view said) {
+  return said.starts_with("Connection closed by ") || said.starts_with("Connection reset by ") ||
+         said.starts_with("kex_exchange_identification: ");
+}
 
 }  // namespace
 
@@ -118,7 +125,10 @@ void HostLink::ended(HostFailure loss) {
 }
 
 void HostLink::lose(HostFailure loss) {
-  if (const std::string said = errors_ ? errors_->last_line() : ""; !said.empty()) loss.why += ": " + said;
+  if (const std::string said = errors_ ? errors_->last_line() : ""; !said.empty()) {
+    loss.why += ": " + said;
+    if (!link_ && is_dropped_login(said)) loss.retry = Retry::soon;
+  }
   close();
   handlers_.lost(loss);
 }

@@ -47,7 +47,7 @@ class Launcher::Impl {
  public:
   Impl(asio::io_context& io, Parts parts)
       : io_(io),
-        parts_(std::move(parts)),
+        parts_(parts),
         facts_(rank_facts(parts_.plan)),
         job_(parts_.options.policy, hosts_of_ranks(parts_.plan), host_names(parts_.plan), Clock::now()),
         output_(io, parts_.output),
@@ -437,7 +437,7 @@ class Launcher::Impl {
   bool finished_ = false;
 };
 
-Launcher::Launcher(asio::io_context& io, Parts parts) : impl_(std::make_unique<Impl>(io, std::move(parts))) {}
+Launcher::Launcher(asio::io_context& io, Parts parts) : impl_(std::make_unique<Impl>(io, parts)) {}
 Launcher::~Launcher() = default;
 job::Outcome Launcher::run() { return impl_->run(); }
 const std::optional<Error>& Launcher::output_lost() const { return impl_->output_lost(); }

@@ -111,10 +111,9 @@ const Json* root_rank(const Json& root_info, long device) {
 Result<Json> rank_list_table(const std::vector<Row>& rows) {
   Json ranks = Json::array();
   for (const Row& row : rows) {
-    const auto root_info = root_info_of(*row.facts);
-    if (!root_info) return root_info;
+    const Json root_info = TRY(root_info_of(*row.facts));
     for (const Seat seat : row.seats) {
-      const Json* known = root_rank(*root_info, seat.device);
+      const Json* known = root_rank(root_info, seat.device);
       if (!known) return fail(no_address(*row.facts, seat.device, "entry in the root information"));
       Json rank = Json::object();
       rank.set("rank_id", Json::number(seat.rank));

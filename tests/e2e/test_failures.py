@@ -253,5 +253,25 @@ def remove_group(group):
     return group.exists()
 
 
+class DroppedLogin(Case):
+    """OpenSSH's client says so when sshd hangs up on a login without a reason, as a throttled one does."""
+
+    def reached(self, said, drops):
+        (self.dir / "way").write_text(
+            f'i=0; until mkdir try$i 2>/dev/null; do i=$((i + 1)); done\n'
+            f'[ $i -ge {drops} ] || {{ echo "{said}" >&2; exit 255; }}\nexec "$@"\n')
+        return self.run_dlaunch("--exec", f"sh {self.dir}/way", "-H", "other:1", "echo", "there")
+
+    def test_is_tried_again(self):
+        result = self.reached("Connection closed by 10.77.0.2 port 22", 1)
+        self.assert_exit(result, 0)
+        self.assertEqual(result.stdout, b"there\n")
+
+    def test_another_end_is_not(self):
+        result = self.reached("Permission denied (publickey).", 1)
+        self.assert_exit(result, 125)
+        self.assertFalse((self.dir / "try1").exists())
+
+
 if __name__ == "__main__":
     support.main()
