@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/try.h"
 #include "ranktable/rules.h"
 
 namespace dlaunch::ranktable {
