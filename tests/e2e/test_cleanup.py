@@ -120,7 +120,7 @@ class Cleanup(Case):
         for user in (os.geteuid(), NOBODY) if os.geteuid() == 0 else (os.geteuid(),):
             for own, ranks in ((0, 300), (900, 1000)):
                 with self.subTest(user=user, own=own):
-                    job, guardian, worker = self.job(*sh("echo up; sleep 1000 & wait"), cwd="/", env={"HOME": "/"}, preexec_fn=functools.partial(become, user, own))
+                    job, guardian, worker = self.job(*sh("sleep 1000 & echo up; wait"), cwd="/", env={"HOME": "/"}, preexec_fn=functools.partial(become, user, own))
                     self.assertEqual([oom_score_adj(pid) for pid in (job.pid, guardian, worker)], [own] * 3)
                     of_job = self.processes().keys() - {job.pid}
                     self.assertGreaterEqual(len(of_job), 4)
