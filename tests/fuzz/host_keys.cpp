@@ -34,8 +34,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const std::string text = dlaunch::to_base64(bytes);
   require(text.size() % 4 == 0 && dlaunch::from_base64(text) == bytes);
-  if (const auto decoded = dlaunch::from_base64(bytes)) require(dlaunch::from_base64(dlaunch::to_base64(*decoded)) == decoded);
-  require(to_hex(sha1(bytes)).size() == 40 && HmacSha1(bytes).of(text) == HmacSha1(bytes).of(text));
+  if (const auto decoded = dlaunch::from_base64(bytes))
+    require(dlaunch::from_base64(dlaunch::to_base64(*decoded)) == decoded);
+  require(dlaunch::to_hex(dlaunch::bytes_of(dlaunch::sha1(bytes))).size() == 40);
+  require(dlaunch::HmacSha1(bytes).of(text) == dlaunch::HmacSha1(bytes).of(text));
   check_strings(bytes);
   const Identity identity = read_identity("f", std::string(bytes), bytes);
   require(identity.path == "f" && identity.key == bytes);
