@@ -1,5 +1,5 @@
-// Answers Inquire with Told: runs short programs of this host side by side, a few at a time, and gathers what they
-// print. Owned by the Agent, which also reaps them; link and loop must outlive it.
+// Answers RunCommands with CommandResults: runs short programs of this host side by side, a few at a time, and gathers
+// what they print. Owned by the Agent, which also reaps them; link and loop must outlive it.
 #pragma once
 
 #include <sys/resource.h>

@@ -1,5 +1,5 @@
-// Answers Survey with Facts: what this host has for ranks, and whether what they need is there. Owned by the Agent;
-// link and loop must outlive it.
+// Answers QueryHost with HostInfo: what this host has for ranks, and whether what they need is there. Owned by the
+// Agent; link and loop must outlive it.
 #pragma once
 
 #include <sys/resource.h>

@@ -77,7 +77,7 @@ std::vector<std::string> PmixService::environment(const wire::Spawn& spawn, pmi:
 }
 
 /// Only this host's own processes reach it, and it is closed to whoever does not know the job's name
-/// (pmix/bridge/shuttle.h).
+/// (pmix/bridge/connection_proxy.h).
 bool PmixService::listen() {
   sys::Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   sockaddr_in address{};

@@ -45,7 +45,7 @@ class Ranks {
   void keep(const wire::JobFile& file);
   void serve_mpi(const wire::MpiWorld& world);
   void describe(wire::Program&& program);
-  /// Answers NotStarted or Started; at the latest when start_prepared() is called, which the loop does, too.
+  /// Answers SpawnFailed or Started; at the latest when start_prepared() is called, which the loop does, too.
   void start(const wire::Spawn& spawn);
   /// Before anything else is asked: ranks start a few at a time.
   void start_prepared();
@@ -59,7 +59,7 @@ class Ranks {
   void spawn_answered(const wire::SpawnAnswer& answer) { mpi_.spawn_answered(answer); }
   PmixService& pmix() { return pmix_; }
 
-  /// Answers Ended, or NotStarted where the program could not be executed; ignores children that are no ranks.
+  /// Answers Ended, or SpawnFailed where the program could not be executed; ignores children that are no ranks.
   void reaped(pid_t pid, int wait_status);
   /// The link takes bytes again.
   void resume();

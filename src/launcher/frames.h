@@ -38,7 +38,7 @@ std::string space_name(const plan::Plan& plan, int world);
 wire::Prepare prepare_frame(const plan::Plan& plan, int host, const JobOptions& settings,
                             const std::vector<output::RankFacts>& facts);
 
-/// With the companion's, after all ranks.
+/// With the sidecar's, after all ranks.
 std::vector<output::RankFacts> rank_facts(const plan::Plan& plan);
 
 /// Those of the ranks of a world that would be the plan's next.

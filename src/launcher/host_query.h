@@ -1,7 +1,7 @@
-// Asks every host what it has: opens the links where none is open, sends Survey, gathers Facts; then, where that is
-// wanted, Inquire and Told. All hosts side by side, each wait bounded by the link's own deadlines. One thread;
-// everything given must outlive it. Afterwards the hosts are still open, for another survey, for a Launcher, or to be
-// closed.
+// Asks every host what it has: opens the links where none is open, sends QueryHost, gathers HostInfo; then, where that
+// is wanted, RunCommands and CommandResults. All hosts side by side, each wait bounded by the link's own deadlines. One
+// thread; everything given must outlive it. Afterwards the hosts are still open, for another survey, for a Launcher, or
+// to be closed.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -33,7 +33,7 @@ class HostQuery {
  public:
   /// What to ask a host; none: it is only opened.
   using Question = std::function<std::optional<wire::QueryHost>(int host)>;
-  /// What to inquire of it after its Facts. May be empty.
+  /// What to run there after its HostInfo. May be empty.
   using Commands = std::function<std::optional<wire::RunCommands>(int host, const QueriedHost& known)>;
   /// Called every kProgressTick with the names that are missing. May be empty.
   using Progress = std::function<void(const std::vector<std::string>& missing)>;
@@ -84,7 +84,7 @@ class HostQuery {
 /// Gives a host whose slots nobody said what was found there: its devices, and a slot for each, else for each CPU.
 void fill_slots(plan::Host& host, const wire::HostInfo& facts);
 
-/// The devices' kind as a Facts carries it; none for what this version does not know.
+/// The devices' kind as a HostInfo carries it; none for what this version does not know.
 plan::DeviceKind device_kind(const wire::HostInfo& facts);
 
 }  // namespace dlaunch::launcher

@@ -1,6 +1,6 @@
 // Whether what an agent says of ranks comes from their own host, in its order, and only what the plan lets ranks say.
 // What comes too early or twice would leave the job waiting for what never comes; what asks for MPI where none is
-// served would let a host have programs started on others. The companion counts as the rank after the last. PURE.
+// served would let a host have programs started on others. The sidecar counts as the rank after the last. PURE.
 // Owned by the launcher; the plan must outlive it.
 #pragma once
 
@@ -59,7 +59,7 @@ class RankOrder {
   template <class Message>
   bool is_served(const Message& m) const {
     if constexpr (kIsOneOf<Message, wire::NameAsk, wire::SpawnAsk, wire::PmixNames, wire::MpiAbort>) {
-      if (!is_rank(m.rank)) return false;  // the companion has no MPI
+      if (!is_rank(m.rank)) return false;  // the sidecar has no MPI
     }
     if constexpr (kIsOneOf<Message, wire::MpiAbort>) return serves_pmi() || serves(plan::Mpi::pmix);
     if constexpr (kIsOneOf<Message, wire::SpawnAsk>) return m.pmix ? serves(plan::Mpi::pmix) : serves_pmi();

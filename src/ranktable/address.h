@@ -26,7 +26,7 @@ struct OwnAddress {
   std::string address = {};
 };
 
-/// "eth0 10.0.0.1", as wire::Facts has it.
+/// "eth0 10.0.0.1", as wire::HostInfo has it.
 std::vector<OwnAddress> parse_interfaces(const std::vector<std::string>& interfaces);
 
 /// Of the interfaces, those on networks that other hosts may be on too (not docker's and the like), IPv4 first.

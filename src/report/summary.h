@@ -16,7 +16,7 @@ namespace dlaunch::report {
 struct Summary {
   const plan::Plan& plan;
   const job::Outcome& outcome;
-  std::vector<std::string> last_words;  ///< of the first failing rank, or of the companion that failed; may be empty
+  std::vector<std::string> last_words;  ///< of the first failing rank, or of the sidecar that failed; may be empty
   std::string log_path;                 ///< its stderr file; empty without one
   Duration elapsed{};                   ///< of the whole job
   /// What runs the script on its stdin on a host. Asked only for hosts that were not reached again.

@@ -46,7 +46,7 @@ struct Sweep {
   bool operator==(const Sweep&) const = default;
 };
 
-/// Look around on the host. The agent answers Facts; with names only once they are resolved.
+/// Look around on the host. The agent answers HostInfo; with names only once they are resolved.
 struct QueryHost {
   static constexpr std::uint8_t kType = 10;
   std::string path;                    ///< PATH of the ranks, in which programs are looked up
@@ -61,7 +61,7 @@ struct QueryHost {
   bool operator==(const QueryHost&) const = default;
 };
 
-/// Run short programs there, side by side. The agent answers Told.
+/// Run short programs there, side by side. The agent answers CommandResults.
 struct RunCommands {
   static constexpr std::uint8_t kType = 12;
   std::string path;                   ///< PATH in which they are looked up
@@ -118,7 +118,7 @@ struct Clean {
   bool operator==(const Clean&) const = default;
 };
 
-/// The answer to Survey. What the lists of Survey name stands here in the same places.
+/// The answer to QueryHost. What the lists of QueryHost name stands here in the same places.
 struct HostInfo {
   static constexpr std::uint8_t kType = 40;
   static constexpr std::uint32_t kMost = 4u << 20;
@@ -146,7 +146,7 @@ struct HostInfo {
   bool operator==(const HostInfo&) const = default;
 };
 
-/// The answer to Inquire, a place for each command.
+/// The answer to RunCommands, a place for each command.
 struct CommandResults {
   static constexpr std::uint8_t kType = 41;
   static constexpr std::uint32_t kMost = 4u << 20;

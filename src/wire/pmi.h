@@ -76,7 +76,7 @@ struct SpawnAnswer {
 
 // ---- agent to launcher ----
 
-/// Every rank that this host has of this world waits in a fence; answered by Shared. One at a time for each world.
+/// Every rank that this host has of this world waits in a fence; answered by FenceOut. One at a time for each world.
 struct FenceIn {
   static constexpr std::uint8_t kType = 42;
   static constexpr std::uint32_t kMost = kMostShared + (1u << 20);

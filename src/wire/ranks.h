@@ -53,7 +53,7 @@ struct Program {
   bool operator==(const Program&) const = default;
 };
 
-/// Start one rank. The agent answers NotStarted, or Started and later Ended; or Started and then NotStarted, when its
+/// Start one rank. The agent answers SpawnFailed, or Started and later Ended; or Started and then SpawnFailed, when its
 /// program could not be executed after all.
 struct Spawn {
   static constexpr std::uint8_t kType = 3;

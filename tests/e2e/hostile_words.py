@@ -60,7 +60,7 @@ class Input:
 
 
 def count_lists(fields):
-    """How many strings are in each of the three lists behind a Survey's first string."""
+    """How many strings are in each of the three lists behind a QueryHost's first string."""
     at = 4 + struct.unpack_from("<I", fields)[0]
     counts = []
     for _ in range(3):

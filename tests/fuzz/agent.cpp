@@ -1,6 +1,6 @@
 // Any sequence of messages from the launcher, less those on which the agent starts processes or opens paths that it is
-// given (Spawn, Prepare, Stage, Inquire, Survey, PmixProgram): the agent ends when its link does, holds no more than
-// kMostMemory, and answers in frames. The process may not execute anything: the kernel refuses it.
+// given (Spawn, Prepare, Stage, RunCommands, QueryHost, PmixProgram): the agent ends when its link does, holds no more
+// than kMostMemory, and answers in frames. The process may not execute anything: the kernel refuses it.
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -1,6 +1,6 @@
 // libpmix listens on a port of 127.0.0.1 of its own, which every user of the machine can reach, and waits for whoever
 // comes to say a whole greeting. Its accept(2) is therefore ours (gate.cpp, found by name before the C library's): a
-// connection that the shuttle did not make is closed, and libpmix gets one that has ended. Owned by the
+// connection that the proxy did not make is closed, and libpmix gets one that has ended. Owned by the
 // ConnectionProxy; one at a time. libpmix calls from a thread of its own.
 #pragma once
 
