@@ -90,25 +90,24 @@ Result<void> tell_before(const cli::Options& options, const plan::Allocation& al
 Result<int> show_or_run(const cli::Options& options, const plan::Allocation& allocation,
                         std::optional<HostSession>& session, ConsoleListener& listener, StandardStreams& streams,
                         spdlog::logger& log) {
-  auto job = plan_job(options, allocation, session ? session->waiter() : sys::wait_readable);
-  if (!job) return fail(job.error());
-  if (options.show_env) return show_env(streams, log, job->plan, *options.show_env);
+  auto job = TRY(plan_job(options, allocation, session ? session->waiter() : sys::wait_readable));
+  if (options.show_env) return show_env(streams, log, job.plan, *options.show_env);
   if (options.dry_run) {
-    return streams.print(options.format == cli::Format::json ? plan::to_json(job->plan) : plan::to_table(job->plan));
+    return streams.print(options.format == cli::Format::json ? plan::to_json(job.plan) : plan::to_table(job.plan));
   }
   if (session) {
-    keep_planned(*session, allocation, job->plan);
+    keep_planned(*session, allocation, job.plan);
   } else {
-    session.emplace(options.request.job_id, options, streams, log, listener);
+    session.emplace(options.request.job_id, options.of_job(), streams, log, listener);
   }
-  TRY(make_job_table(options, allocation, *session, *job));
-  TRY(tell_before(options, allocation, job->plan, streams, log));
+  TRY(make_job_table(options, allocation, *session, job));
+  TRY(tell_before(options, allocation, job.plan, streams, log));
   if (options.request.mpi == plan::Mpi::pmix && session->options().pmix_program.empty()) {
     return fail({"--mpi pmix", "this build of dlaunch has no PMIx", "", "build it where libpmix-dev is installed"});
   }
-  session->ports() = std::move(job->held);
-  listener.of_plan(job->plan);
-  return TRY(dlaunch::run(job->plan, *session)).exit_code;
+  session->ports() = std::move(job.held);
+  listener.of_plan(job.plan);
+  return TRY(dlaunch::run(job.plan, *session)).exit_code;
 }
 
 bool starts_ranks(const cli::Options& options) {
@@ -123,7 +122,7 @@ Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::
   ConsoleListener listener(streams);
   std::optional<HostSession> session;  // none while no host is to be reached
   if (starts_ranks(options) && allocate::names_no_host(options.hosts, options.request.environment)) {
-    session.emplace(options.request.job_id, options, streams, log, listener);
+    session.emplace(options.request.job_id, options.of_job(), streams, log, listener);
     session->start_here_early();
   }
   auto allocation = TRY(allocate::choose_allocation(options.hosts, options.request.environment, read_text));
@@ -135,7 +134,7 @@ Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::
     return check_hosts(options, allocation, streams, log);
   }
   if (plan::needs_slots(options.verb == cli::Verb::hosts ? plan::Request{} : options.request, allocation)) {
-    if (!session) session.emplace(options.request.job_id, options, streams, log, listener);
+    if (!session) session.emplace(options.request.job_id, options.of_job(), streams, log, listener);
     if (const auto failed = find_slots(*session, allocation, options.hosts)) return *failed;
   } else if (session) {
     session->hosts().open(allocation.hosts);
