@@ -1,0 +1,76 @@
+// accept(2) is the gate's in this program, as in dlaunch-pmix.
+#include "pmix/bridge/gate.h"
+
+#include <sys/un.h>
+
+#include "loopback.h"
+
+namespace dlaunch::pmix {
+namespace {
+
+sys::Fd accepted(const Listener& listener) { return sys::Fd(::accept(listener.socket.get(), nullptr, nullptr)); }
+
+TEST(Gate, LetsInWhatItHasDialled) {
+  Gate gate;
+  const Listener listener;
+  const sys::Fd ours = gate.dial(listener.port);
+  ASSERT_TRUE(ours);
+  const sys::Fd theirs = accepted(listener);
+  ASSERT_TRUE(theirs);
+  write_all(ours, "hello");
+  EXPECT_EQ(read_some(theirs), "hello");
+}
+
+TEST(Gate, GivesAnEndedConnectionForAStrangers) {
+  const Gate gate;
+  const Listener listener;
+  const sys::Fd stranger = connect_to(listener.port);
+  write_all(stranger, "hello");
+  const sys::Fd theirs = accepted(listener);
+  ASSERT_TRUE(theirs) << "libpmix takes an error for the end of its port";
+  EXPECT_EQ(read_some(theirs), "");
+  EXPECT_EQ(read_some(stranger), "");
+}
+
+TEST(Gate, LetsEachInOnce) {
+  Gate gate;
+  const Listener listener;
+  const sys::Fd ours = gate.dial(listener.port);
+  ASSERT_TRUE(ours);
+  const sys::Fd stranger = connect_to(listener.port);
+  write_all(ours, "ours");
+  const sys::Fd first = accepted(listener);
+  const sys::Fd second = accepted(listener);
+  EXPECT_EQ(read_some(first), "ours");
+  EXPECT_EQ(read_some(second), "");
+}
+
+TEST(Gate, DialsNobodyWhereNobodyListens) {
+  Gate gate;
+  std::uint16_t free = 0;
+  {
+    const Listener listener;
+    free = listener.port;
+  }
+  EXPECT_FALSE(gate.dial(free));
+}
+
+TEST(Gate, LeavesOtherSocketsAlone) {
+  const Gate gate;
+  const sys::Fd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const sockaddr_un none{AF_UNIX, {}};
+  ASSERT_EQ(::bind(listener.get(), reinterpret_cast<const sockaddr*>(&none), sizeof(sa_family_t)), 0);
+  ASSERT_EQ(::listen(listener.get(), 1), 0);
+  sockaddr_un address{};
+  socklen_t size = sizeof address;
+  ASSERT_EQ(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
+  const sys::Fd client(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(::connect(client.get(), reinterpret_cast<const sockaddr*>(&address), size), 0);
+  const sys::Fd theirs(::accept(listener.get(), nullptr, nullptr));
+  ASSERT_TRUE(theirs);
+  write_all(client, "hello");
+  EXPECT_EQ(read_some(theirs), "hello");
+}
+
+}  // namespace
+}  // namespace dlaunch::pmix
