@@ -299,7 +299,8 @@ void Job::on(const UserSignal& event, Time now) {
     outcome_.signal = event.signal;
     hurried_ = event.signal == SIGTERM || event.signal == SIGHUP;  // nobody is there to ask twice
     end_ranks(Cause::interrupted, kSignalBase + event.signal, event.signal, now);
-  } else if (impatient_ = true; phase_ == Phase::ending && live_ == 0 && (undrained_ > 0 || companion_left_)) {
+  } else if (hurried_ = impatient_ = true;
+             phase_ == Phase::ending && live_ == 0 && (undrained_ > 0 || companion_left_)) {
     leave_undrained();
     finish_hosts(now);
   } else if (!killed_ && (live_ > 0 || phase_ == Phase::finishing)) {

@@ -18,9 +18,9 @@
 // - A host that is lost after ranks have started there is looked after once more: what they left is ended by another
 //   agent (HostSwept), or the host is named. The job's end waits for that.
 // - Every wait has a deadline, a host's answer by its link, the others here; but one: a reader that is slow to take
-//   what ranks that have ended wrote. The user's second signal ends it. It has a deadline, too, once --timeout ran out
-//   or a signal other than a terminal's own asked for the end: kReaderWait in which it takes nothing, kReaderMost in
-//   all.
+//   what ranks that have ended wrote. The user's second signal ends it. It has a deadline, too, once --timeout ran out,
+//   a signal other than a terminal's own asked for the end, or the second signal came before that wait: kReaderWait in
+//   which it takes nothing, kReaderMost in all.
 #pragma once
 
 #include <optional>

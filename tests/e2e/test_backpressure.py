@@ -6,14 +6,25 @@ import subprocess
 import time
 
 import support
-from support import Case, SANITIZED, resident_bytes, settle, sh, unread, until_there, wait_until, written
+from support import Case, SANITIZED, resident_bytes, settle, sh, signals_taken, unread, until_there, wait_until, written
 
 MEBI = 1 << 20
 PAUSE = 3
 RANKS = 4 if SANITIZED else 16
 
 
-class SlowReader(Case):
+class ReaderCase(Case):
+    def ranks(self, name):
+        return [pid for pid, command in self.processes().items() if command.split()[:1] == [name]]
+
+    def ranks_run(self, name, count):
+        self.assertTrue(wait_until(lambda: len(self.ranks(name)) == count))
+
+    def assert_ranks_end(self, name):
+        self.assertTrue(wait_until(lambda: not self.ranks(name), 5), self.processes())
+
+
+class SlowReader(ReaderCase):
     def ours(self, job):
         """The launcher and its agents: its children, where the ranks are theirs."""
         children = subprocess.run(["pgrep", "-P", str(job.pid)], capture_output=True, check=False).stdout
@@ -38,15 +49,6 @@ class SlowReader(Case):
 
     def flood(self, *args):
         return self.start(*args, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-
-    def ranks(self, name):
-        return [pid for pid, command in self.processes().items() if command.split()[:1] == [name]]
-
-    def ranks_run(self, name, count):
-        self.assertTrue(wait_until(lambda: len(self.ranks(name)) == count))
-
-    def assert_ranks_end(self, name):
-        self.assertTrue(wait_until(lambda: not self.ranks(name), 5), self.processes())
 
     def check_memory(self, *options):
         with self.flood("-n", RANKS, *options, "yes") as job:
@@ -160,7 +162,7 @@ class SlowReader(Case):
         self.assertEqual(set(numbers), {b"%d" % n for n in range(1, 20001)})
 
 
-class SleepingReader(Case):
+class SleepingReader(ReaderCase):
     """Nobody reads stderr, into which dlaunch itself says much."""
 
     CHATTY = ("-vv", "-n", 100, *sh("seq 20000 >&2; exec sleep 100"))
@@ -211,10 +213,21 @@ class SleepingReader(Case):
     def test_interrupted_twice_it_is_gone(self):
         jobs = self.unread_jobs()
         self.all_unread(jobs)
-        for _ in range(2):
-            for job in jobs.values():
-                job.send_signal(signal.SIGINT)
-            time.sleep(0.5)  # a person's second Ctrl-C does not come at once
+        for job in jobs.values():
+            job.send_signal(signal.SIGINT)
+        self.assert_ranks_end("sleep")
+        for job in jobs.values():
+            job.send_signal(signal.SIGINT)
+        self.assert_end(jobs, 130, 15)
+
+    def test_interrupted_twice_at_one_instant_it_is_gone(self):
+        """The second comes before there is a reader to wait for."""
+        jobs = self.unread_jobs()
+        self.all_unread(jobs)
+        for job in jobs.values():
+            job.send_signal(signal.SIGINT)
+            self.assertTrue(wait_until(lambda job=job: signals_taken(job.pid), every=0))
+            job.send_signal(signal.SIGINT)
         self.assert_end(jobs, 130, 15)
 
     def test_a_healthy_job_goes_on(self):

@@ -193,6 +193,21 @@ TEST(Job, CtrlCOncePassesItOnTwiceKillsThriceLeaves) {
   EXPECT_THAT(s.job.outcome().leftovers, ElementsAre("node0: did not confirm in time that nothing is left"));
 }
 
+/// Both came before there was a reader to wait for, so the second cannot end that wait.
+TEST(Job, CtrlCTwiceAtOnceWaitsForTheReaderWithADeadline) {
+  Script s(1, {}, true);
+  s.start(1);
+  s.say(UserSignal{SIGINT}, 1);
+  s.say(UserSignal{SIGINT}, 1);
+  s.say(RankEnded{0, kTermed, 1}, 1.1);
+  ASSERT_EQ(s.deadline(), 6.1);
+  EXPECT_THAT(s.tick(6.1), ElementsAre(Action(FinishHost{0})));
+  s.say(HostClean{0, {}}, 6.2);
+  EXPECT_EQ(s.job.phase(), Phase::finished);
+  EXPECT_EQ(s.job.outcome().exit_code, 130);
+  EXPECT_TRUE(s.job.outcome().unread);
+}
+
 TEST(Job, CtrlCWhileAgentsEndWhatRanksLeftKillsItAndKeepsTheOutcome) {
   Script s(1);
   s.start();
