@@ -1,4 +1,4 @@
-// What a user, a host or the network caused, as a value. Every error says where, what, why, and the one thing to do.
+// An error that a user, a host or the network caused, as a value. It says where, what, why, and the one thing to do.
 // Exceptions are for what cannot happen.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace dlaunch {
 
-/// dlaunch's own exit codes (design section 9, docs/exit-codes.md). A rank's own code or 128+signal comes before these.
+/// The exit codes that are dlaunch's own (docs/exit-codes.md). A rank's own code or 128+signal comes before these.
 inline constexpr int kExitOutput = 1;           ///< ranks' output or the report could not be written
 inline constexpr int kExitRefused = 2;          ///< command line or plan refused, nothing started
 inline constexpr int kExitTimeout = 124;        ///< --timeout ran out
@@ -30,7 +30,7 @@ using Result = tl::expected<T, Error>;
 inline tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(std::move(error)); }
 
 /// "dlaunch: where: what: why\n" and, when there is a hint, "dlaunch:   hint\n". Empty parts leave no colon behind.
-/// Control characters of either are escaped.
+/// Control characters in any part are escaped.
 std::string to_text(const Error& error);
 
 }  // namespace dlaunch

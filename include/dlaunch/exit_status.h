@@ -1,4 +1,4 @@
-// How one rank ended: the only type in the project that stands for it, decoded from a wait status in one place.
+// How one rank ended, decoded from its wait status here and nowhere else.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct Signaled {
   bool operator==(const Signaled&) const = default;
 };
 struct NotStarted {
-  int error = 0;     ///< errno of the step that failed; 0: no system call failed, `what` tells all
+  int error = 0;     ///< errno of the step that failed; 0: no system call failed, `what` says everything
   std::string what;  ///< the step with its operand: "cannot execute ./a.out", "working directory /x"
   bool operator==(const NotStarted&) const = default;
 };
@@ -26,12 +26,12 @@ struct Lost {
   bool operator==(const Lost&) const = default;
 };
 
-/// It called MPI_Abort, however its process ended then.
+/// The rank called MPI_Abort, however its process ended afterwards.
 struct Aborted {
   int code = 0;  ///< 0…255
   bool operator==(const Aborted&) const = default;
 };
-/// It exited with 0 between MPI_Init and MPI_Finalize.
+/// The rank exited with 0 between MPI_Init and MPI_Finalize.
 struct LeftMpi {
   bool operator==(const LeftMpi&) const = default;
 };
@@ -43,13 +43,13 @@ class ExitStatus {
   ExitStatus() = default;
   ExitStatus(Value value) : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor): a value, as variant
 
-  /// Decodes what wait4(2) gave for a child that ended (never for a stopped or continued one).
+  /// Decodes what wait4(2) gave for a child that ended, not for one that was stopped or continued.
   static ExitStatus from_wait(int wait_status);
 
   bool ok() const { return value_ == Value(Exited{0}); }
 
-  /// What a shell's $? would be: the code; 128+signal; 127 not found or 126 otherwise not started; 125 lost; the code
-  /// of MPI_Abort, or 1 where it is 0; 1 without MPI_Finalize.
+  /// What a shell's $? would be: the rank's code; 128+signal; 127 when its program was not found, 126 when it did not
+  /// start otherwise; 125 when it was lost; the code of MPI_Abort, or 1 where that is 0; 1 without MPI_Finalize.
   int shell_code() const;
 
   /// For people: "exited with code 3", "killed by signal 11 (SIGSEGV), core dumped", "did not start: ./a.out: …".
@@ -62,7 +62,7 @@ class ExitStatus {
   Value value_ = Exited{0};
 };
 
-/// "SIGKILL" for 9; "SIGRTMIN+3" and the like for real-time ones; "signal 99" for what has no name.
+/// "SIGKILL" for 9, "SIGRTMIN+3" for a real-time signal, "signal 99" for a number without a name.
 std::string signal_name(int signal);
 
 }  // namespace dlaunch

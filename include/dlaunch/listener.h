@@ -1,4 +1,4 @@
-// What a program hears of its job while run() (run.h) runs it.
+// What run() (run.h) tells a program of its job.
 #pragma once
 
 #include <string>
@@ -10,25 +10,24 @@
 
 namespace dlaunch {
 
-/// All calls come from the thread that called run(), one at a time; while one lasts, nothing is read from the ranks,
-/// and after 15 s of it their agents take this process for dead. What a call throws ends the job and comes out of
-/// run(). `id` is an index into Plan::ranks, or one past the last: the process beside the ranks, where the plan has
-/// one.
+/// All calls come from the thread that called run(), one at a time. While a call lasts, nothing is read from the ranks,
+/// and after 15 s their agents take this process for dead. An exception from a call ends the job and comes out of
+/// run(). `id` is an index into Plan::ranks, or one past the last for the sidecar, where the plan has one.
 class Listener {
  public:
   enum class Level { error, note, info, detail };  ///< detail is what -vv adds to -v
 
   virtual ~Listener() = default;
 
-  /// A line of a rank without its end, as its bytes are; an unfinished one when its stream ends, and a piece of one
-  /// that is longer than 64 KiB. Not for what a rank of this machine writes into a file by itself (FileSettings::copy).
+  /// A line of a rank, byte for byte, without its newline. The last line of a stream may be incomplete, and a line of
+  /// more than 64 KiB comes in pieces. What a rank writes into a file by itself (FileSettings::copy) is not told.
   virtual void line(int /*id*/, output::Stream /*stream*/, std::string_view /*text*/) {}
-  /// The job's progress may have changed; at least every 200 ms. With no ranks: hosts are asked before there is a plan,
-  /// and none is missing once that is over.
+  /// The job's progress may have changed; called at least every 200 ms. Without ranks in it: hosts are being asked
+  /// before there is a plan, and `missing_hosts` is empty once they have answered.
   virtual void progress(const job::Progress& /*progress*/) {}
-  /// Every rank of the job as it was planned has started: the records hold pids and, when asked for, the CPUs.
+  /// Every rank of the job as planned has started: the records hold pids and, when asked for, the CPUs.
   virtual void all_started(const job::Outcome& /*outcome*/) {}
-  /// What dlaunch would say on stderr, in whole lines that are printable. Never a variable's value.
+  /// What dlaunch would print on stderr, in whole, printable lines. Never a variable's value.
   virtual void said(Level /*level*/, std::string_view /*lines*/) {}
 };
 

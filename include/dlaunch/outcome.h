@@ -1,4 +1,4 @@
-// How far a job is, what became of it and of each rank. Values.
+// How far a job is, and what became of it and of each rank. Values.
 #pragma once
 
 #include <chrono>
@@ -20,19 +20,19 @@ struct Progress {
   Phase phase = Phase::starting;
   int ranks = 0;
   int started = 0;
-  std::set<int> running = {};                   ///< filled while ending only: it is for people to read
+  std::set<int> running = {};                   ///< filled only while ending, for people to read
   Worlds worlds = {};                           ///< of the ids in `running`
-  std::vector<std::string> missing_hosts = {};  ///< filled while starting only: not ready yet
-  int signal = 0;                               ///< sent, while ending
+  std::vector<std::string> missing_hosts = {};  ///< filled only while starting: those that are not ready yet
+  int signal = 0;                               ///< the one that was sent, while ending
   std::optional<std::chrono::steady_clock::time_point> kill_at =
-      {};  ///< while ending: KILL comes then; none: it was sent
+      {};  ///< while ending: when KILL is sent; none: it was sent
 };
 
 struct RankRecord {
   int pid = 0;                         ///< on its host; 0 while not started
   std::optional<ExitStatus> status;    ///< none while running, or when the job ended before it started
   std::int64_t start_ns = 0;           ///< CLOCK_REALTIME of its host; 0 while not started
-  std::int64_t end_ns = 0;             ///< of one that called MPI_Abort: when it did
+  std::int64_t end_ns = 0;             ///< of a rank that called MPI_Abort: when it did
   bool ended_by_us = false;            ///< it ended after the job sent TERM or KILL: a consequence, not a cause
   bool needed_kill = false;            ///< it was alive when the grace ran out
   std::string cpus;                    ///< affinity read back after the start, folded ("0-3"); empty unless asked for
@@ -56,7 +56,7 @@ enum class Cause {
   rank_failed,     ///< first_failure says which
   interrupted,     ///< by the signal in `signal`
   timeout,         ///< --timeout
-  host_lost,       ///< `lost_hosts`, and `detail` names the first and its reason
+  host_lost,       ///< `detail` names the first of `lost_hosts` and its reason
   output_failed,   ///< `detail` names the sink and reason
   sidecar_failed,  ///< the process beside the ranks; `detail` says how it ended
 };
@@ -65,14 +65,14 @@ struct Outcome {
   Cause cause = Cause::success;
   int exit_code = 0;
   int signal = 0;                    ///< with Cause::interrupted
-  std::optional<int> first_failure;  ///< id of a rank; by the time at its host
+  std::optional<int> first_failure;  ///< id of the rank that failed first, by the time at its host
   std::string detail;
   std::vector<LostHost> lost_hosts;    ///< in the order of what was heard of them
-  std::vector<std::string> leftovers;  ///< per host, what could not be confirmed gone at the end
-  std::vector<int> swept;              ///< hosts that were lost with ranks, where nothing is left all the same
-  std::vector<Unswept> unswept;        ///< among the leftovers, too
+  std::vector<std::string> leftovers;  ///< for each host, what could not be confirmed gone at the end
+  std::vector<int> swept;              ///< lost hosts that had ranks, where a sweep confirmed that nothing is left
+  std::vector<Unswept> unswept;        ///< `leftovers` names them, too
   std::vector<RankRecord> ranks;       ///< the index is the rank's id
-  bool unread = false;                 ///< the reader of the output was not waited for any longer
+  bool unread = false;                 ///< the reader of the output was too slow to be waited for
 };
 
 }  // namespace dlaunch::job

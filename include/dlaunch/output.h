@@ -20,13 +20,13 @@ enum class Color { automatic, always, never };
 
 /// --output-filename
 struct FileSettings {
-  std::string target = {};    ///< absolute directory (Open MPI's layout below it), or a template when it has a '{'
+  std::string target = {};    ///< absolute directory (Open MPI's layout below it), or a template when it contains '{'
   bool copy = true;           ///< the console shows it too; false with :nocopy
   bool job_directory = true;  ///< DIR/1/rank.N; false with :nojobid (DIR/rank.N)
   std::string job = "1";      ///< {job} in a template
 
-  // --stdout-file and --stderr-file instead: a template for a stream, which is then not shown.
-  bool by_stream = false;  ///< `target` names stdout's file, `err_target` stderr's; an empty one: that stream has none
+  // --stdout-file and --stderr-file: a template for each stream, which is then not shown.
+  bool by_stream = false;  ///< `target` is stdout's template, `err_target` stderr's; empty: the stream has no file
   std::string err_target = {};
   bool keeps(Stream stream) const { return !by_stream || !(stream == Stream::out ? target : err_target).empty(); }
 };
@@ -37,10 +37,10 @@ struct OutputSettings {
   bool tag = false;                       ///< --tag-output, Open MPI's form
   bool timestamp = false;                 ///< --timestamp-output, Open MPI's form
   Color color = Color::automatic;
-  bool merge_stderr = false;                        ///< ranks' stderr is their stdout, joined at the source
-  std::optional<std::set<int>> console_ranks = {};  ///< --ranks: what reaches the console; none: all
+  bool merge_stderr = false;                        ///< ranks' stderr is the same file description as their stdout
+  std::optional<std::set<int>> console_ranks = {};  ///< --ranks: those whose output reaches the console; none: all
   std::optional<FileSettings> files = {};
-  int keep_logs = 0;           ///< so many earlier jobs' directories of files are kept, as DIR.1, DIR.2, …
+  int keep_logs = 0;           ///< how many earlier jobs' directories of files are kept, as DIR.1, DIR.2, …
   bool pty = false;            ///< ranks' stdout (and stdin) are a terminal
   bool abort_on_error = true;  ///< a sink that cannot be written ends the job
 };

@@ -1,7 +1,6 @@
-// The plan: every rank with its host, device, environment and directory. Who makes it owns it. Once made it does not
-// change, but that run() (dlaunch/run.h) adds what frameworks ask for and, while it lasts, what ranks spawn and the
-// hosts for it, behind all that is there.
-// make_plan is pure and linear in hosts + ranks.
+// The plan: every rank with its host, device, environment and directory. Whoever makes it owns it. It does not change
+// once made, except that run() (dlaunch/run.h) adds frameworks' variables and, while the job runs, appends spawned
+// ranks and their hosts. make_plan is pure and linear in hosts + ranks.
 #pragma once
 
 #include <cstddef>
@@ -20,67 +19,67 @@ struct App {
   std::vector<std::string> argv;
   std::vector<std::string> env;  ///< NAME=VALUE, complete but for each rank's own; no name twice
   std::vector<std::string> env_elsewhere =
-      {};  ///< env, less what means this machine only; empty when all hosts are this machine
-  std::vector<std::string> chosen = {};  ///< names in env that -x chose: no host's own value replaces them
+      {};  ///< env without what means this machine only; empty when all hosts are this machine
+  std::vector<std::string> chosen = {};  ///< names in env that -x set: no host's own value replaces them
   std::string wdir;                      ///< absolute
-  bool wdir_chosen = false;              ///< by --wdir: no host's own directory replaces it
-  bool rank_dirs = false;                ///< its ranks run in Rank::dir, each with a PWD of its own
+  bool wdir_chosen = false;              ///< set by --wdir: no host's own directory replaces it
+  bool rank_dirs = false;                ///< its ranks run in Rank::dir, each with its own PWD
   int first_rank = 0;                    ///< index into Plan::ranks
   int ranks = 0;
 };
 
 struct Rank {
-  int rank = 0;                     ///< in its world; in world 1 that is its index
+  int rank = 0;                     ///< in its world; in world 1 it is the index
   int app = 0;                      ///< index into Plan::apps
-  int host = 0;                     ///< index into Plan::hosts, which is also the node rank
+  int host = 0;                     ///< index into Plan::hosts; also the node rank
   int local_rank = 0;               ///< among the ranks of its world
   std::optional<int> device;        ///< physical id; none where the host has no devices
   std::vector<std::string> env;     ///< NAME=VALUE of this rank alone; no name that is in its App's env
   std::string slots = {};           ///< a rankfile's slot= (docs/hosts.md); empty: not said
-  std::optional<int> ordinal = {};  ///< the number of `device` among those that the rank sees
-  std::string dir = {};             ///< where it runs, made for it; empty: in its program's directory
+  std::optional<int> ordinal = {};  ///< number of `device` among those that the rank sees
+  std::string dir = {};             ///< its own directory, in which it runs; empty: its program's
 };
 
-/// A process beside the ranks that a framework needs, of rank 0's program and on its host. It counts as no rank.
+/// A process that a framework needs beside the ranks: rank 0's program, on its host. It does not count as a rank.
 struct Sidecar {
   std::string name;              ///< "scheduler"
   int app = 0;                   ///< index into Plan::apps
   int host = 0;                  ///< index into Plan::hosts
-  std::vector<std::string> env;  ///< NAME=VALUE, beside its App's, as Rank::env
+  std::vector<std::string> env;  ///< NAME=VALUE, in addition to its App's
   std::string dir;               ///< as Rank::dir
 };
 
 struct PlannedHost {
   Host host;
-  std::vector<int> ranks;    ///< indices into Plan::ranks, ascending; none: it is there for ranks that may be spawned
-  bool unreachable = false;  ///< it is none of the job's (any more)
+  std::vector<int> ranks;    ///< indices into Plan::ranks, ascending; none: the host is there for spawned ranks
+  bool unreachable = false;  ///< the job does not use it, or not any more
 };
 
-/// What tells Ascend's communication library which rank runs where; ranks find it by RANK_TABLE_FILE.
+/// The table that tells Ascend's communication library which rank runs where; ranks find it by RANK_TABLE_FILE.
 struct RankTable {
   std::string name;  ///< of the file, without a directory
   std::string text;
-  std::string path = {};  ///< where it is on this machine; empty: ranks here get a copy, as those on other hosts do
+  std::string path = {};  ///< on this machine; empty: ranks here get a copy, as those on other hosts do
 };
 
 struct Plan {
   std::string job_id;
   std::vector<App> apps;
-  std::vector<PlannedHost> hosts;  ///< those that get ranks; behind them, those that were met for ranks to be spawned
-  std::vector<Host> spare = {};    ///< the allocation's others, where ranks may be spawned
+  std::vector<PlannedHost> hosts;  ///< those that get ranks, then those connected to for spawned ranks
+  std::vector<Host> spare = {};    ///< other hosts of the allocation, on which ranks may be spawned
   std::vector<Rank> ranks;         ///< the index is the rank's id
-  Worlds worlds = {};              ///< of the ids
-  size_t spawned_bytes = 0;        ///< of the words and variables of programs that were spawned
+  Worlds worlds = {};              ///< the world of each id
+  size_t spawned_bytes = 0;        ///< size of the words and variables of all spawned programs
   BindingRequest binding;
   std::vector<Framework> frameworks = {};  ///< whose variables run() adds
   Visible visible = Visible::unchanged;
   std::optional<RankTable> rank_table = {};
   Mpi mpi = Mpi::none;                  ///< automatic: each host decides for each program
   std::optional<Sidecar> sidecar = {};  ///< where a framework needs it
-  std::vector<std::string> notes;  ///< what is not as the user asked, or may fail: told always; a line each, no prefix
-  std::vector<std::string> remarks = {};  ///< what is as asked, but worth a look: a good run is silent about it
+  std::vector<std::string> notes;  ///< what differs from the request or may fail, always shown; a line each, no prefix
+  std::vector<std::string> remarks = {};  ///< what is as requested but worth a look; not shown for a good run
 
-  // By their numbers, which must be there.
+  // Elements by their numbers, which must exist.
   const Rank& rank(int id) const { return ranks[static_cast<std::size_t>(id)]; }
   Rank& rank(int id) { return ranks[static_cast<std::size_t>(id)]; }
   const App& app(int number) const { return apps[static_cast<std::size_t>(number)]; }
@@ -91,27 +90,27 @@ struct Plan {
   const PlannedHost& host_of(const Rank& rank) const { return hosts[static_cast<std::size_t>(rank.host)]; }
 };
 
-/// Refuses (exit code 2, with a table of what was asked and what is there) more ranks than devices, or than slots that
-/// the user named, unless oversubscribe. More ranks than CPUs of an unnamed local host only makes a remark.
+/// Unless oversubscribe is set, refuses (exit code 2, with a table of what was asked and what is there) more ranks than
+/// devices or than slots that the user named. More ranks than CPUs of an unnamed local host only adds a remark.
 Result<Plan> make_plan(const Request& request, const Allocation& allocation);
 
-/// Whether no plan can be made before hosts whose slots nobody said were asked.
+/// Whether hosts must be asked for slots that nobody gave before a plan can be made.
 bool needs_slots(const Request& request, const Allocation& allocation);
 
-/// Where an app's ranks on a host start: --wdir, else the host's own directory, else the launcher's.
+/// The directory in which an app's ranks on a host start: --wdir, else the host's own, else the launcher's.
 const std::string& program_directory(const App& app, const PlannedHost& host);
 
-/// The environment that an app's ranks on a host share: the launcher's (elsewhere without the names in
+/// The environment that an app's ranks on a host share: the launcher's (on another host without the names in
 /// withheld_elsewhere()), then the host's own variables, then -x. Linear in its size.
 std::vector<std::string> program_environment(const App& app, const PlannedHost& host);
 
-/// The complete environment of a rank, as it will start: its program's on its host, and its own.
+/// The complete environment with which a rank starts: its program's on its host, and its own.
 std::vector<std::string> rank_environment(const Plan& plan, const Rank& rank);
 
-/// --dry-run: a table for people, ending in a newline. Prints names of variables, never values.
+/// The text of --dry-run: a table for people, ending in a newline, with names of variables but never values.
 std::string to_table(const Plan& plan);
 
-/// Its part that says where each rank goes, without the variables.
+/// The part of to_table(plan) that says where each rank goes, without the variables.
 std::string to_map(const Plan& plan);
 
 /// --dry-run --format json, and the "plan" member of --report. Names of variables, never values. Ends in a newline.

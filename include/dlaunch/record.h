@@ -15,12 +15,12 @@
 namespace dlaunch::report {
 
 struct RecordedRank {
-  int world = 1;  ///< as worlds.h counts
+  int world = 1;  ///< numbered as in worlds.h
   int rank = 0;   ///< in its world
   std::string host;
   int local_rank = 0;
   std::optional<int> device;
-  job::RankRecord end;  ///< its times in whole microseconds; its status where it has ended
+  job::RankRecord end;  ///< times in whole microseconds; a status once it has ended
   std::uint64_t stdout_bytes = 0;
   std::uint64_t stderr_bytes = 0;
   std::string stdout_path;  ///< of the file that keeps it; empty: none
@@ -31,17 +31,17 @@ struct Record {
   std::string version;                                         ///< dlaunch's
   std::vector<std::pair<std::string, std::string>> libraries;  ///< name, version
   std::string job_id;
-  std::vector<std::vector<std::string>> command;  ///< the words of each program that was started, not of spawned ones
+  std::vector<std::vector<std::string>> command;  ///< each program's words, without spawned programs
   std::int64_t start_ns = 0;                      ///< CLOCK_REALTIME, in whole microseconds
-  std::int64_t end_ns = 0;                        ///< 0: the job was running
-  double wall_s = 0;                              ///< by a clock that nobody sets
-  job::Outcome outcome;                           ///< but its ranks; of one that was running, what was known
-  std::string plan;                               ///< JSON, as plan::to_json has it
-  std::vector<RecordedRank> ranks;                ///< the index is the rank's id
+  std::int64_t end_ns = 0;                        ///< 0: the job was still running
+  double wall_s = 0;                              ///< by the monotonic clock
+  job::Outcome outcome;             ///< without its ranks; of a job that was still running, what was known
+  std::string plan;                 ///< JSON, as plan::to_json has it
+  std::vector<RecordedRank> ranks;  ///< the index is the rank's id
 };
 
-/// The text of a record. `name` is the file's, for errors. What is no record is an Error; members of a later version
-/// are passed over.
+/// Parses the text of a record. `name` is the file's, for errors. A text that is no record is an Error; members that a
+/// later version added are ignored.
 Result<Record> read_record(std::string_view text, const std::string& name);
 
 }  // namespace dlaunch::report

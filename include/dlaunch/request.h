@@ -1,4 +1,4 @@
-// What the user asked of the planner. A value; no default is decided later.
+// What the user asked of the planner. A value that has all defaults filled in.
 #pragma once
 
 #include <optional>
@@ -22,7 +22,7 @@ struct AppRequest {
   int pool = 0;  ///< index into Allocation::pools, where there are any
 };
 
-/// Whose variables the ranks get (docs/frameworks.md).
+/// What --env-for can name: ranks get these variables (docs/frameworks.md).
 enum class Framework {
   torch,
   deepspeed,
@@ -39,43 +39,43 @@ enum class Framework {
 /// Which devices a rank sees (docs/frameworks.md). unchanged: what the launcher's own environment leaves it.
 enum class Visible { unchanged, host, rank };
 
-/// What MPI is served to the ranks (docs/mpi.md). automatic: what each program may use, unless a framework would take
-/// it for what it is not. pmi1, pmi2: both, over one connection, where a client says which it speaks. pmix: with all
-/// that Open MPI's own launcher says of itself.
+/// Which MPI is served to the ranks (docs/mpi.md). automatic: what each program may use, unless a framework would
+/// misread its variables. pmi1, pmi2: both over one connection, on which a client says which it speaks. pmix: with all
+/// that Open MPI's own launcher tells a rank.
 enum class Mpi { automatic, pmi1, pmi2, pmix, none };
 
 enum class BindTo { none, core, hwthread, socket, numa, device };
 enum class MapBy { slot, core, hwthread, socket, numa, node };
 enum class RankBy { slot, node, core, socket };
 
-/// How local ranks are laid on a host's CPUs. Masks are computed on the host, where the topology is known.
+/// How local ranks are placed on a host's CPUs. The host computes the masks, because it knows its topology.
 struct BindingRequest {
   BindTo bind_to = BindTo::none;
   MapBy map_by = MapBy::slot;
   RankBy rank_by = RankBy::slot;
   bool report = false;        ///< --report-bindings
-  int cores_per_rank = 1;     ///< --cores-per-rank; with BindTo::hwthread so many threads
+  int cores_per_rank = 1;     ///< --cores-per-rank; with BindTo::hwthread, threads
   bool overload = false;      ///< ranks may share a core or thread where there are too few
-  bool if_supported = false;  ///< where there are too few, none is bound
+  bool if_supported = false;  ///< where there are too few, no rank is bound
   bool operator==(const BindingRequest&) const = default;
 };
 
 /// A line of a rankfile: where one rank goes.
 struct RankPlace {
   int rank = 0;
-  std::string host = {};   ///< a name of the allocation, or "+n2": its third host
+  std::string host = {};   ///< a name in the allocation, or "+n2": its third host
   std::string slots = {};  ///< slot=: the CPUs to bind to (docs/hosts.md); empty: not said
   std::string from = {};   ///< "ranks:3"
 };
 
-/// Whose stdin is the launcher's.
+/// Which ranks get the launcher's stdin.
 struct StdinTarget {
   enum class Kind { none, all, rank } kind = Kind::rank;
   int rank = 0;
   bool operator==(const StdinTarget&) const = default;
 };
 
-/// What holds of a host key that no known_hosts file has (ssh_config's StrictHostKeyChecking).
+/// What is done about a host key that no known_hosts file has (ssh_config's StrictHostKeyChecking).
 enum class HostKey { strict, accept_new, off };
 
 struct Request {
@@ -83,18 +83,18 @@ struct Request {
   std::vector<AppRequest> apps = {};
   bool oversubscribe = false;
   BindingRequest binding = {};
-  bool bind_by_count = false;     ///< bind as Open MPI does unasked (docs/mpirun.md)
-  bool threads_are_cpus = false;  ///< --use-hwthread-cpus: what is bound unasked, is bound to threads, not cores
-  std::optional<int> ranks_per_host = {};  ///< -N, --map-by ppr:N:node; -n still caps the whole
+  bool bind_by_count = false;              ///< bind as Open MPI does by default (docs/mpirun.md)
+  bool threads_are_cpus = false;           ///< --use-hwthread-cpus: default binding is to threads, not cores
+  std::optional<int> ranks_per_host = {};  ///< -N, --map-by ppr:N:node; -n still limits the total
   bool in_sequence = false;                ///< --map-by seq: a rank for each entry of the host list
-  bool in_rounds = false;  ///< as Hydra: ranks over the room go round the hosts again, full host by host
-  std::vector<RankPlace> rank_places = {};    ///< --rankfile; places every rank when not empty
-  std::string cpu_list = {};                  ///< --cpu-list: the cores of each host that ranks may use; empty: all
-  std::vector<Framework> frameworks = {};     ///< --env-for; none twice
-  Visible visible = Visible::unchanged;       ///< --visible
-  std::string rank_dir = {};                  ///< --rank-dir, a template; empty: none
-  bool rank_table = false;                    ///< --rank-table: RANK_TABLE_FILE and its kin are not the launcher's own
-  Mpi mpi = Mpi::none;                        ///< --mpi
+  bool in_rounds = false;  ///< as Hydra: ranks beyond the slots fill the hosts again, one after the other
+  std::vector<RankPlace> rank_places = {};  ///< --rankfile; when not empty it places every rank
+  std::string cpu_list = {};                ///< --cpu-list: the cores that ranks may use on each host; empty: all
+  std::vector<Framework> frameworks = {};   ///< --env-for; none twice
+  Visible visible = Visible::unchanged;     ///< --visible
+  std::string rank_dir = {};                ///< --rank-dir, a template; empty: none
+  bool rank_table = false;  ///< --rank-table: the launcher's own RANK_TABLE_FILE and the like are not passed on
+  Mpi mpi = Mpi::none;      ///< --mpi
   std::vector<std::string> environment = {};  ///< the launcher's, NAME=VALUE
   std::string cwd = {};                       ///< the launcher's; empty: it is gone
 };

@@ -1,5 +1,5 @@
-// Which world each rank of a job is in. World 1 is the job that the user started; each spawn begins another, 2, 3, …
-// Inside, ranks have ids: those of world 1 from 0 on, then those of each later world, without a gap. A value.
+// The world of each rank of a job. World 1 is the job that the user started; each spawn begins another: 2, 3, … Inside
+// dlaunch ranks have ids: those of world 1 from 0 on, then those of each later world, without a gap. A value.
 #pragma once
 
 #include <set>
@@ -16,19 +16,19 @@ class Worlds {
     bool operator==(const Place&) const = default;
   };
 
-  /// Ranks from this id on are the next world's. Returns its number.
+  /// Begins the next world with this id, and returns its number.
   int begin(int first);
-  /// The newest one's number.
+  /// The number of the newest world.
   int last() const { return 1 + static_cast<int>(later_.size()); }
-  /// The id of its rank 0.
+  /// The id of the world's rank 0.
   int first(int world) const { return world == 1 ? 0 : later_[static_cast<size_t>(world) - 2]; }
-  /// How many ranks it has, when all worlds together have so many.
+  /// The number of the world's ranks, where `all` is that of all worlds together.
   int size(int world, int all) const { return (world == last() ? all : first(world + 1)) - first(world); }
 
   Place place(int id) const;
-  /// "3", but "2/3" in a later world.
+  /// "3" in world 1, "2/3" in a later world.
   std::string name(int id) const { return rank_name(place(id)); }
-  /// Many in few words: "0-2,5,2/0-1".
+  /// Many ids in few words: "0-2,5,2/0-1".
   std::string fold(const std::set<int>& ids) const;
 
   static std::string rank_name(Place place);

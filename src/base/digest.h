@@ -11,10 +11,10 @@
 namespace dlaunch {
 
 using Sha1 = std::array<unsigned char, SHA1_DIGEST_SIZE>;
-/// Not for secrets: what OpenSSH's formats name by it.
+/// Not for secrets: OpenSSH's file formats require it.
 Sha1 sha1(std::string_view text);
 
-/// HMAC-SHA1 under one key. Not for secrets, either: names in known_hosts are hashed so.
+/// HMAC-SHA1 under one key, as known_hosts hashes names. Not for secrets.
 class HmacSha1 {
  public:
   using Digest = Sha1;
@@ -26,7 +26,7 @@ class HmacSha1 {
 };
 
 std::string to_base64(std::string_view bytes);
-/// nullopt when malformed. White space is not allowed.
+/// nullopt when malformed; white space is malformed.
 std::optional<std::string> from_base64(std::string_view text);
 
 std::string_view bytes_of(const Sha1& digest);

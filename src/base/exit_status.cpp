@@ -12,7 +12,7 @@ namespace dlaunch {
 namespace {
 
 constexpr int kSignalBase = 128;   // the shells' convention
-constexpr int kNotAsMpiWants = 1;  // a failure that left us no code of its own; Open MPI's mpirun says 1, too
+constexpr int kNotAsMpiWants = 1;  // a failure without a code of its own; Open MPI's mpirun says 1, too
 
 struct ShellCode {
   int operator()(const Exited& e) const { return e.code; }

@@ -1,4 +1,4 @@
-// Elements by the numbers of ranks, hosts, apps and streams, which are ints or enums.
+// Elements by number: of a rank, host, app or stream, which is an int or an enum.
 #pragma once
 
 #include <cstddef>

@@ -18,8 +18,8 @@ size_t colour_size(std::string_view text) {
   return end != std::string_view::npos && text[end] == 'm' ? end + 1 : 0;
 }
 
-/// Characters that show nothing themselves but change where or in which order others stand: line and paragraph
-/// separators, and what overrides the direction of writing.
+/// Invisible characters that change where or in which order others stand: line and paragraph separators, and overrides
+/// of the direction of writing.
 bool moves_others(std::uint32_t code) {
   return code == 0x061c || code == 0x200e || code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
          (code >= 0x2066 && code <= 0x2069);
@@ -47,7 +47,7 @@ Character first_character(std::string_view text) {
   return malformed ? Character{} : Character{code, size};
 }
 
-/// Whether it shows itself and moves nothing. There is a second set of control characters at U+0080.
+/// Whether the character is visible and moves no other. U+0080 begins a second set of control characters.
 bool is_showable(std::uint32_t code) {
   return code == '\t' || (code >= 0x20 && code < 0x7f) || (code >= 0xa0 && !moves_others(code));
 }
@@ -60,7 +60,7 @@ void append_hex(std::string& out, char byte) {
   out += kDigits[value & 0xf];
 }
 
-/// The character that `text` begins with, or its first byte as \xNN. Returns the bytes that it took of `text`.
+/// Appends the character that `text` begins with, or its first byte as \xNN. Returns how many bytes of `text` it used.
 size_t append_shown(std::string& out, std::string_view text) {
   const Character character = first_character(text);
   if (character.size == 0 || !is_showable(character.code)) {
@@ -106,7 +106,7 @@ std::string printable_lines(std::string_view text) {
   return out + printable(text);
 }
 
-/// Outside of its strings JSON is ASCII, and in them nothing below U+0020 stands as it is.
+/// Outside its strings JSON is ASCII, and within them every character below U+0020 is escaped.
 std::string printable_json(std::string_view json) {
   std::string out;
   while (!json.empty()) {

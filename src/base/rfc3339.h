@@ -9,7 +9,7 @@ namespace dlaunch {
 
 std::string rfc3339(std::int64_t realtime_ns);
 
-/// Of what rfc3339() wrote; nullopt for anything else.
+/// Parses what rfc3339() writes; nullopt for anything else.
 std::optional<std::int64_t> parse_rfc3339(const std::string& text);
 
 }  // namespace dlaunch

@@ -34,7 +34,7 @@ std::string padded(int number, size_t width) {
   return std::string(width > digits.size() ? width - digits.size() : 0, '0') + digits;
 }
 
-/// A name around its last number: of the first label, or of an IPv4 address.
+/// A name split at its last number, which is in the first label or in an IPv4 address.
 struct NumberedName {
   std::string before;
   int number = -1;   ///< none
@@ -135,7 +135,7 @@ std::string fold_names(const std::vector<std::string>& names) {
 
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& known) {
   std::optional<std::string> best;
-  size_t best_distance = std::max<size_t>(1, word.size() / 3) + 1;  // a third of the word wrong is still a slip
+  size_t best_distance = std::max<size_t>(1, word.size() / 3) + 1;  // a third of the word wrong is still a typo
   for (const std::string& candidate : known) {
     const size_t distance = edit_distance(word, candidate);
     if (distance < best_distance) {

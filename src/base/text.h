@@ -12,21 +12,21 @@ namespace dlaunch {
 std::vector<std::string> split(std::string_view text, char separator);
 std::string_view trim(std::string_view text);
 
-/// A whole decimal number and nothing else, in [min, max]; nullopt for anything else.
+/// Parses a whole decimal number in [min, max]; nullopt for anything else.
 std::optional<long> parse_int(std::string_view text, long min, long max);
 
-/// A list of numbers: "0,3-5" gives {0,3,4,5}. nullopt when malformed, descending, or over `max`.
+/// Parses a list of numbers: "0,3-5" gives {0,3,4,5}. nullopt when malformed, descending, or over `max`.
 std::optional<std::set<int>> parse_int_list(std::string_view text, int max);
 
-/// Many numbers in few words: {0,1,2,5} gives "0-2,5".
+/// Writes numbers as ranges: {0,1,2,5} gives "0-2,5".
 std::string fold_ints(const std::set<int>& numbers);
 /// The same, each written with at least `width` digits.
 std::string fold_ints(const std::set<int>& numbers, size_t width);
 
-/// Host names in few words, in the order of their first: {n1,n2,n3,login,n07} gives "n[1-3],login,n07".
+/// Writes host names as ranges, in the order of their first: {n1,n2,n3,login,n07} gives "n[1-3],login,n07".
 std::string fold_names(const std::vector<std::string>& names);
 
-/// Of `known`, the one closest to `word` by edit distance, when it is close enough to be a likely slip of the hand.
+/// The word of `known` that is closest to `word` by edit distance, when it is close enough for a likely typo.
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& known);
 
 /// A shell word that means exactly `word`: quoted only where needed.

@@ -1,4 +1,4 @@
-// The one way to hand an error on, by a statement expression of GCC and Clang.
+// The one way to return an error to the caller: a statement expression of GCC and Clang.
 #pragma once
 
 #include <tl/expected.hpp>

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kWorkFailed = 70;  // EX_SOFTWARE
 
-/// The dispositions of our parent write into descriptors that are other files here.
+/// Handlers inherited from our parent would write into descriptors that are other files here.
 void ignore_signals() {
   struct sigaction ignore{};
   ignore.sa_handler = SIG_IGN;
@@ -31,8 +31,8 @@ void ignore_signals() {
   ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
 }
 
-/// Who has our parent's stdout open would keep its reader waiting. What is opened as /dev/stdout must not vanish: a
-/// socket cannot be opened, which is an error there.
+/// A child that kept our stdout open would keep its reader waiting. A socket takes its place: what is written to
+/// /dev/stdout must not vanish, and opening a socket by that name is an error.
 void lead_nowhere() {
   const Fd nowhere(::socket(AF_UNIX, SOCK_STREAM, 0));
   for (int fd = 0; fd <= 2; ++fd) ::dup2(nowhere.get(), fd);
@@ -76,7 +76,7 @@ std::optional<Apart> Apart::start(const std::function<void(Ends)>& work, Standar
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // a handler of ours must not run in the child
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // our handlers must not run in the child
   const pid_t pid = ::fork();
   if (pid == 0) run_work(work, {to.read.get(), theirs.get()}, standard);
   const int error = errno;

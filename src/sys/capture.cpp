@@ -19,7 +19,7 @@ namespace dlaunch::sys {
 namespace {
 
 constexpr size_t kMostOutput = 64u << 10;
-constexpr std::chrono::milliseconds kKillWait{500};  // more is uninterruptible sleep: it is left to init
+constexpr std::chrono::milliseconds kKillWait{500};  // longer is uninterruptible sleep: the process is left to init
 constexpr std::chrono::milliseconds kReapEvery{5};   // a process that closed its output has all but ended
 
 int left_until(Clock::time_point deadline) {
@@ -27,7 +27,7 @@ int left_until(Clock::time_point deadline) {
   return left > 0 ? static_cast<int>(left) : 0;
 }
 
-/// In the child; does not return. Only calls that are safe after a fork.
+/// Runs in the child and does not return. It makes only calls that are safe after a fork.
 [[noreturn]] void become(char* const* argv, int output, int failure, pid_t parent) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -43,7 +43,7 @@ int left_until(Clock::time_point deadline) {
   ::_exit(127);
 }
 
-/// Whether the end came in time.
+/// Whether the end of file came in time.
 bool read_all(int fd, std::string& output, Clock::time_point deadline) {
   std::array<char, 4096> buffer{};
   for (;;) {
@@ -105,7 +105,7 @@ Captured Capture::finish(Clock::time_point deadline) {
   Captured result;
   result.error = error_;
   if (error_ != 0) return result;
-  std::string failure;  // the end of it: the program runs
+  std::string failure;  // stays empty when the program runs
   const bool began = read_all(failure_.get(), failure, deadline);
   if (failure.size() == sizeof result.error) std::memcpy(&result.error, failure.data(), failure.size());
   if (result.error != 0) return result;

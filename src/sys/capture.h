@@ -1,4 +1,4 @@
-// A command whose output is wanted: started at once, so that several run side by side, and awaited until a deadline.
+// A command whose output is wanted. It starts at once, so that several run side by side, and has a deadline.
 #pragma once
 
 #include <sys/types.h>
@@ -14,13 +14,13 @@ namespace dlaunch::sys {
 struct Captured {
   int error = 0;           ///< errno of the start; then nothing else is set
   bool timed_out = false;  ///< it was killed
-  int wait_status = 0;     ///< waitpid's
+  int wait_status = 0;     ///< as waitpid gives it
   std::string output;      ///< stdout and stderr, 64 KiB at most
 };
 
-/// Owns the process: it leads its own group, dies with this process, and what is left of it is killed and reaped when
-/// this goes; what does not go after KILL within half a second is left. stdin is /dev/null. The caller must not take
-/// the process's status by itself.
+/// Owns the process, which leads its own group and dies with this process. The destructor kills and reaps what is left
+/// of it, and leaves what does not go within half a second after KILL. stdin is /dev/null. The caller must not reap the
+/// process.
 class Capture {
  public:
   /// argv[0] is looked for in PATH.
@@ -31,7 +31,7 @@ class Capture {
   Capture& operator=(Capture&&) = delete;
   ~Capture();
 
-  /// Once.
+  /// Waits for the end. To be called once.
   Captured finish(std::chrono::steady_clock::time_point deadline);
 
  private:
@@ -40,7 +40,7 @@ class Capture {
 
   pid_t pid_ = -1;
   Fd output_;
-  Fd failure_;  // errno of an exec that failed; ends when it succeeds
+  Fd failure_;  // carries errno of an exec that failed; at end of file when exec succeeds
   int error_ = 0;
 };
 

@@ -19,11 +19,11 @@
 namespace dlaunch::sys {
 namespace {
 
-constexpr size_t kMostCgroups = 100000;  // a user may have made any number in a tree of his own
+constexpr size_t kMostCgroups = 100000;  // a user may have made any number below a delegated group
 constexpr size_t kLongestList = 64u << 20;
 constexpr long kMostPids = 1L << 30;
 
-/// A process of another process namespace is a 0 there.
+/// A process of another PID namespace reads as 0.
 std::set<int> pids_in(const std::string& cgroup) {
   std::set<int> pids;
   for (const std::string& line : split(read_file(cgroup + "/cgroup.procs", kLongestList).value_or(""), '\n')) {
@@ -69,7 +69,7 @@ std::vector<std::string> cgroup_tree(const std::string& cgroup) {
   return tree;
 }
 
-/// Whom a pid named is read first and that it is in the group second: the start time then tells a pid from its reuse.
+/// Each process is looked up before its membership is read again, so that its start time tells a pid from its reuse.
 std::vector<Process> processes_in(const std::string& cgroup) {
   std::vector<Process> found;
   for (const std::string& group : cgroup_tree(cgroup)) {

@@ -10,25 +10,25 @@
 
 namespace dlaunch::sys {
 
-/// Where their hierarchy is mounted, alone or beside those of version 1.
+/// The directory where version 2 is mounted, alone or beside version 1.
 std::optional<std::string> cgroup_mount();
 
-/// The directory of the one that this process is in.
+/// The directory of this process's control group.
 std::optional<std::string> own_cgroup();
 
-/// Those directly below it.
+/// The groups directly below `cgroup`.
 std::vector<std::string> cgroups_in(const std::string& cgroup);
 
-/// Itself and all below it, the upper before the lower; bounded.
+/// `cgroup` and all groups below it, each before those below it; their number is bounded.
 std::vector<std::string> cgroup_tree(const std::string& cgroup);
 
-/// The living processes in it and below it, as far as this process namespace shows them.
+/// The living processes in `cgroup` and below it that this PID namespace shows.
 std::vector<Process> processes_in(const std::string& cgroup);
 
-/// KILL to all that is in it and below it: in one step that no fork escapes (Linux 5.14), or one by one.
+/// Sends KILL to all processes in `cgroup` and below it: in one step that no fork escapes (Linux 5.14), or one by one.
 void kill_cgroup(const std::string& cgroup);
 
-/// With those below it. False while a process is in it.
+/// Removes `cgroup` and the groups below it. False while a process is in one of them.
 bool remove_cgroup(const std::string& cgroup);
 
 }  // namespace dlaunch::sys

@@ -12,35 +12,35 @@ namespace dlaunch::sys {
 /// Orphans among our descendants become our children from now on.
 void become_subreaper();
 
-/// Children that are reaped at one go. Others may end as fast as we reap, and everything else would wait for the last.
+/// The most children that one call reaps. Others may end as fast as we reap, and everything else would wait.
 inline constexpr int kMostReaped = 1000;
 
-/// Reaps children that have ended, so many at the most. True when no child at all is left.
+/// Reaps up to kMostReaped children that have ended. True when no child at all is left.
 bool reap_all();
 
 struct Process {
   int pid = 0;
   int parent = 0;
-  unsigned long long start_time = 0;  ///< tells a pid from its reuse
+  unsigned long long start_time = 0;  ///< tells a process from a later one of the same pid
   std::string name;
   char state = '?';  ///< as in proc(5): R, S, D, Z, …
 };
 
-/// nullopt when there is none.
+/// nullopt when there is no such process.
 std::optional<Process> find_process(int pid);
 
 /// The living descendants (zombies are left out), from one pass over /proc.
 std::vector<Process> descendants();
 
 /// The living processes of this machine whose environment at their exec held `entry` ("NAME=VALUE"), as far as this
-/// user may look at it.
+/// user may read it.
 std::vector<Process> processes_with(const std::string& entry);
 
-/// Sends the signal to exactly that process: if its pid was reused meanwhile, to nobody.
+/// Sends the signal to exactly that process; to none if its pid was reused.
 void signal_process(const Process& process, int signal);
 
-/// Ends every descendant whose environment at its exec held one of the entries, and whatever of the like they leave:
-/// TERM, the grace, KILL. Others, such as children that we had before, are left alone. Waits; bounded.
+/// Ends every descendant whose environment at its exec held one of the entries, and such processes that these leave
+/// behind: TERM, the grace, KILL. Other children are left alone. Blocks for a bounded time.
 void end_descendants_with(const std::vector<std::string>& entries, std::chrono::milliseconds grace);
 
 /// "pid 123 (python3), state D" for the message that something could not be ended.

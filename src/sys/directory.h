@@ -9,10 +9,10 @@
 
 namespace dlaunch::sys {
 
-/// Calls visit(entry) for each but "." and ".." until it says false. 0, or an errno.
+/// Calls visit(entry) for each entry but "." and ".." until it returns false. Returns 0 or an errno.
 int for_each_entry(const std::string& path, const std::function<bool(const dirent&)>& visit);
 
-/// Names in ascending order, without those that begin with a dot; none when it cannot be read.
+/// The names in ascending order, without those that begin with a dot; none when the directory cannot be read.
 std::vector<std::string> entries_of(const std::string& path);
 
 }  // namespace dlaunch::sys

@@ -33,11 +33,11 @@ namespace {
 constexpr mode_t kDirectoryMode = 0750;
 constexpr mode_t kFileMode = 0644;
 
-/// Makes the directories that `path` is in. 0 or errno.
+/// Makes the directories above `path`. Returns 0 or an errno.
 int make_parents(const std::string& path) {
   for (std::size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
     if (::mkdir(path.substr(0, slash).c_str(), kDirectoryMode) == 0) continue;
-    // Read-only parents that exist say EROFS or EACCES here; whether they will do, the next step tells.
+    // A read-only parent that exists gives EROFS or EACCES; whether it will do, the next step tells.
     if (errno != EEXIST && errno != EROFS && errno != EACCES) return errno;
   }
   return 0;

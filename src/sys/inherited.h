@@ -1,5 +1,5 @@
-// What a process inherits: its limit of open files (raised for us, given back to the ranks as it was), the signals that
-// it ignores, and the CPUs that it may run on.
+// What a process inherits: its limit of open files (raised for us, restored for the ranks), the signals that it
+// ignores, and the CPUs that it may run on.
 #pragma once
 
 #include <sys/resource.h>
@@ -16,10 +16,10 @@ rlimit raise_open_files();
 /// How many descriptors may be open now.
 rlim_t open_files_limit();
 
-/// Whoever started us may have it so, and then it is to stay so: nohup, and `dlaunch … &` in a script.
+/// A signal that our parent ignored stays ignored, as under nohup and for `dlaunch … &` in a script.
 bool is_ignored(int signal);
 
-/// Ascending, however many CPUs the machine has; nothing, with errno, when the kernel does not say. 0: this thread.
+/// The CPUs that a process may use, ascending; nullopt with errno set when the kernel does not say. 0: this thread.
 std::optional<std::vector<std::uint32_t>> affinity_of(pid_t pid);
 
 }  // namespace dlaunch::sys

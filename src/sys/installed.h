@@ -5,7 +5,7 @@
 
 namespace dlaunch::sys {
 
-/// Beside the program that runs, as it is built, or in libexec, where it is installed. Empty: it is in neither.
+/// The path of a program beside the running one (as built) or in libexec (as installed). Empty: it is in neither.
 std::string installed_program(const std::string& name);
 
 }  // namespace dlaunch::sys

@@ -1,4 +1,4 @@
-// The addresses by which other hosts may reach this one, asked of the kernel and of no name server.
+// The addresses by which other hosts may reach this one, as the kernel tells them; no name server is asked.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ struct InterfaceAddress {
   bool v6 = false;
 };
 
-/// Of interfaces that are up, in the kernel's order; not loopback, not link-local.
+/// Addresses of interfaces that are up, in the kernel's order, without loopback and link-local ones.
 std::vector<InterfaceAddress> interface_addresses();
 
 }  // namespace dlaunch::sys

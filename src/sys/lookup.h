@@ -1,5 +1,5 @@
-// The addresses of a name. getaddrinfo cannot be interrupted, so a thread of its own asks, and is left behind when
-// nobody waits any more.
+// The addresses of a name. getaddrinfo cannot be interrupted, so it runs in a thread of its own, which is left behind
+// when nobody waits any more.
 #pragma once
 
 #include <netdb.h>
@@ -21,23 +21,23 @@ using Addresses = std::unique_ptr<addrinfo, FreeAddresses>;
 /// What is asked for. A value.
 struct Name {
   std::string name;
-  int port = 0;  ///< in the addresses
+  int port = 0;  ///< to be put into the addresses
   int family = AF_UNSPEC;
   int flags = 0;  ///< getaddrinfo's
 };
 
 struct LookedUp {
-  Addresses addresses;  ///< none: `error`
+  Addresses addresses;  ///< none: see `error`
   int error = 0;        ///< EAI_…, getaddrinfo's
   std::string why;
 };
 
-/// Does not wait: numbers only are looked at.
+/// Does not wait, for it accepts numeric addresses only.
 LookedUp look_up_numeric(const Name& name);
 
 class Lookup {
  public:
-  /// Asks at once. Where no thread can be had the answer is that error.
+  /// Asks at once. Where no thread can be had, the answer is that error.
   explicit Lookup(Name name);
   Lookup(Lookup&&) = default;
   Lookup& operator=(Lookup&&) = default;
@@ -45,7 +45,7 @@ class Lookup {
   /// Readable once there is an answer.
   const Fd& answered() const { return answered_; }
   bool is_answered() const;
-  /// Once, when there is an answer.
+  /// Takes the answer, once it is there. To be called once.
   LookedUp take();
 
  private:

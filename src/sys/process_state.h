@@ -1,5 +1,5 @@
-// What a job changes of its process, as it was before: what signals do, who orphans fall to, the limit of open files.
-// Owned by who changes it; put back when this goes, after all that needs the change.
+// The state of this process that a job changes: signal handlers, whether it is a child subreaper, the limit of open
+// files. The constructor saves it and the destructor restores it, after all that needs the change has gone.
 #pragma once
 
 #include <sys/resource.h>
@@ -9,13 +9,13 @@
 
 namespace dlaunch::sys {
 
-/// What a job does something about.
+/// The signals that a job handles.
 inline constexpr std::array kJobSignals = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,  SIGUSR1,
                                            SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH, SIGCHLD};
 
 class ProcessState {
  public:
-  /// From here on as many files may be open as the hard limit allows, and a write to a closed pipe says EPIPE.
+  /// From here on the hard limit of open files is also the soft one, and a write to a closed pipe gives EPIPE.
   ProcessState();
   ~ProcessState();
   ProcessState(const ProcessState&) = delete;

@@ -1,4 +1,4 @@
-// Random numbers of the kernel's, as secrets and names that nobody can foresee are made of.
+// Random numbers from the kernel, for secrets and for names that nobody can foresee.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@ namespace dlaunch::sys {
 /// Throws when the kernel has none, which cannot happen once the machine is up.
 std::string random_bytes(std::size_t count);
 
-/// `bytes` of them, two lower-case digits each.
+/// `bytes` random bytes, each as two lower-case hexadecimal digits.
 std::string random_hex(std::size_t bytes);
 
 }  // namespace dlaunch::sys

@@ -12,8 +12,8 @@ namespace {
 
 int bind_to(int fd, const sockaddr* address, socklen_t size) { return ::bind(fd, address, size); }
 
-/// IPv6 and IPv4 at once; IPv4 alone where this machine has no IPv6. Without SO_REUSEADDR, so that a port with
-/// connections that are not quite over counts as taken.
+/// Binds IPv6 and IPv4 at once, or IPv4 alone where this machine has no IPv6. SO_REUSEADDR is not set, so that a port
+/// with connections that are not quite over counts as taken.
 Fd bind_everywhere(int port) {
   Fd fd(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (fd) {

@@ -1,4 +1,4 @@
-// TCP ports of this machine kept from everybody else: bound on all addresses, never listened on.
+// TCP ports of this machine that are kept from others: bound on all addresses, never listened on.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,12 @@ namespace dlaunch::sys {
 
 class ReservedPorts {
  public:
-  /// The first `count` ports of candidate(0), candidate(1), … (fewer than `most`) that nobody else has.
+  /// Takes the first `count` ports of candidate(0), candidate(1), … (fewer than `most`) that nobody else has.
   static Result<ReservedPorts> take(size_t count, const std::function<int(int)>& candidate, int most);
 
   const std::vector<int>& ports() const { return ports_; }
 
-  /// Others may bind them from here on.
+  /// Frees the ports for others to bind.
   void release() { fds_.clear(); }
 
  private:

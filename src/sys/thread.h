@@ -1,5 +1,5 @@
-// A thread with a small stack, every signal blocked, and a join that ends. What it runs must own all that it touches:
-// a thread that did not end in time is left to itself.
+// A thread with a small stack, every signal blocked, and a join with a deadline. Its function must own all that it
+// touches, because a thread that does not end in time is left behind.
 #pragma once
 
 #include <pthread.h>
@@ -14,10 +14,10 @@ class Thread {
   Thread() = default;
   Thread(Thread&& other) noexcept;
   Thread& operator=(Thread&& other) noexcept;
-  /// Leaves it to itself unless it was joined.
+  /// Leaves the thread running unless it was joined.
   ~Thread();
 
-  /// 0, or an errno.
+  /// Returns 0 or an errno.
   int start(std::function<void()> run);
   bool join_until(std::chrono::steady_clock::time_point deadline);
 

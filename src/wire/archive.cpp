@@ -10,7 +10,7 @@ constexpr size_t kKindAt = 0;
 constexpr size_t kPermissionsAt = 1;
 constexpr size_t kSizeAt = 5;
 constexpr size_t kNameSizeAt = 13;
-constexpr size_t kHeadSize = 17;  // and the name
+constexpr size_t kHeadSize = 17;  // the name follows
 constexpr std::uint32_t kPermissionBits = 0777;
 
 void append_number(std::uint64_t value, size_t size, std::string& out) {
@@ -23,7 +23,7 @@ std::uint64_t number(std::string_view bytes) {
   return value;
 }
 
-/// Stays below the directory that it is unpacked in.
+/// Whether the name stays below the directory in which the archive is unpacked.
 bool is_plain_name(std::string_view name) {
   if (name.empty() || name.find('\0') != std::string_view::npos) return false;
   while (true) {
@@ -64,7 +64,7 @@ Result<void> ArchiveReader::feed(std::string_view bytes) {
     if (head_.size() > kHeadSize && head_.size() == kHeadSize + name_size) {
       TRY(begin_item());
     } else if (take == 0) {
-      return broken();  // a name of no bytes
+      return broken();  // a name without bytes
     }
   }
   return {};

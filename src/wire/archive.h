@@ -1,5 +1,5 @@
-// Files in a row, as --stage sends them: docs/wire.md has the bytes. An item is its mode, size and name, then its
-// content. Both sides hold no more of it than they like. PURE.
+// The archive of files that --stage sends; docs/wire.md has its bytes. An item is its mode, size and name, then its
+// content. Both sides work on pieces of it. PURE.
 #pragma once
 
 #include <cstdint>
@@ -17,26 +17,26 @@ inline constexpr std::uint32_t kMaxStagedName = 4096;
 struct ArchiveItem {
   enum class Kind : std::uint8_t { file = 0, directory = 1, link = 2 };
   Kind kind = Kind::file;
-  std::uint32_t permissions = 0;  ///< the nine bits
+  std::uint32_t permissions = 0;  ///< the nine permission bits
   std::uint64_t size = 0;         ///< of the content: a file's bytes, a link's target; a directory has none
-  std::string name;               ///< relative, without "." and ".."; its directory is an item before it
+  std::string name;               ///< relative, without "." and ".."; its directory is an earlier item
   bool operator==(const ArchiveItem&) const = default;
 };
 
-/// The head of an item; its content is appended by the caller.
+/// Appends the head of an item; the caller appends its content.
 void append_item(const ArchiveItem& item, std::string& archive);
 
-/// Takes an archive apart as it comes.
+/// Parses an archive as it comes.
 class ArchiveReader {
  public:
   struct Handlers {
     std::function<Result<void>(const ArchiveItem&)> begin;
-    std::function<Result<void>(std::string_view)> content;  ///< of the item before; never more than its size
-    std::function<Result<void>()> end;                      ///< all of its content was there
+    std::function<Result<void>(std::string_view)> content;  ///< of the current item; never more than its size
+    std::function<Result<void>()> end;                      ///< all of its content has come
   };
   explicit ArchiveReader(Handlers handlers) : handlers_(std::move(handlers)) {}
 
-  /// An Error is a handler's, or that this is no archive. Then nothing more may be fed.
+  /// An Error comes from a handler, or says that this is no archive. Nothing more may be fed after one.
   Result<void> feed(std::string_view bytes);
   /// Whether the last item is complete.
   bool complete() const { return !in_content_ && head_.empty(); }
@@ -46,9 +46,9 @@ class ArchiveReader {
   Result<void> take_content(std::string_view& bytes);
 
   Handlers handlers_;
-  std::string head_;  // of the item that begins, as far as it came
+  std::string head_;  // of the next item, as far as it came
   bool in_content_ = false;
-  std::uint64_t left_ = 0;  // of its content
+  std::uint64_t left_ = 0;  // of its content, yet to come
 };
 
 }  // namespace dlaunch::wire

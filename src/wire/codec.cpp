@@ -9,19 +9,19 @@ namespace dlaunch::wire {
 namespace {
 
 constexpr size_t kLengthSize = 4;
-constexpr size_t kKeptCapacity = 256u << 10;  // of an empty buffer; what a long frame took beyond it is given back
+constexpr size_t kKeptCapacity = 256u << 10;  // of an empty buffer; what a long frame took beyond it is released
 
 template <class T>
 concept Number = std::is_integral_v<T> || std::is_enum_v<T>;
 
-/// Bytes that an item of a list takes at least: itself, or the count that a string begins with.
+/// The fewest bytes that an item of a list can take: its own, or those of the count that a string begins with.
 template <class T>
 constexpr size_t kLeastSize = kLengthSize;
 template <Number T>
 constexpr size_t kLeastSize<T> = sizeof(T);
 
-/// The items of all lists of a frame together, as they lie in memory: an item of four bytes may take 32 there. More
-/// than execve takes.
+/// Limits the memory for the items of all lists of a frame: an item of four bytes on the wire may take 32 in memory. It
+/// is more than execve takes.
 constexpr size_t kMaxListMemory = 24u << 20;
 
 template <class T>
@@ -30,7 +30,7 @@ template <class T>
   requires requires { T::kMost; }
 constexpr std::uint32_t kMostBytes<T> = T::kMost;
 
-/// Whether a field of type T may hold what came.
+/// Whether a field of type T can hold the number that came.
 template <class T>
 constexpr bool is_value(std::uint64_t bits) {
   if constexpr (std::is_same_v<T, bool>) return bits <= 1;
@@ -72,7 +72,7 @@ class Encoder {
   std::string& out_;
 };
 
-/// Reads fields off one frame's payload; once it runs short it stays bad and yields zeros.
+/// Reads fields from one frame's payload; once it runs short it stays bad and yields zeros.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : bytes_(bytes) {}
@@ -100,7 +100,7 @@ class Reader {
   void operator()(std::vector<T>& list) {
     std::uint32_t size = 0;
     (*this)(size);
-    // Before memory is taken for it.
+    // The count is checked before memory is allocated for it.
     if (size > kMaxListItems || size > bytes_.size() / kLeastSize<T> || size > memory_ / sizeof(T)) ok_ = false;
     if (!ok_) return;
     memory_ -= size * sizeof(T);
@@ -120,7 +120,7 @@ class Reader {
   }
 
   std::string_view bytes_;
-  size_t memory_ = kMaxListMemory;  // that its lists may still take
+  size_t memory_ = kMaxListMemory;  // what its lists may still take
   bool ok_ = true;
 };
 
@@ -138,7 +138,7 @@ struct Kind {
   std::uint32_t most = kMaxFrame;
 };
 
-/// By type byte.
+/// Indexed by the type byte.
 constexpr auto kKinds = []<size_t... I>(std::index_sequence<I...>) {
   std::array<Kind, 256> kinds{};
   ((kinds[std::variant_alternative_t<I, Message>::kType] = {parse<std::variant_alternative_t<I, Message>>,
@@ -164,13 +164,13 @@ tl::unexpected<Error> bad_frame(std::string why) {
 void encode(const Message& message, std::string& out) {
   const size_t start = out.size();
   Encoder encoder(out);
-  encoder(std::uint32_t{0});  // the length, known below
+  encoder(std::uint32_t{0});  // the length, filled in below
   try {
     std::visit(
         [&](const auto& m) {
           using T = std::decay_t<decltype(m)>;
           encoder(T::kType);
-          const_cast<T&>(m).fields(encoder);  // `fields` serves both ways; the encoder only reads
+          const_cast<T&>(m).fields(encoder);  // `fields` serves both directions; the encoder only reads
         },
         message);
     const size_t size = out.size() - start - kLengthSize;
@@ -202,7 +202,7 @@ void Decoder::feed(std::string_view bytes) {
     buffer_.clear();
     start_ = 0;
     if (buffer_.capacity() > kKeptCapacity) buffer_.shrink_to_fit();
-  } else if (start_ >= buffer_.size() - start_) {  // moves no more than was decoded: linear in all
+  } else if (start_ >= buffer_.size() - start_) {  // each move is no longer than what was decoded: linear in all
     buffer_.erase(0, start_);
     start_ = 0;
   }

@@ -1,6 +1,6 @@
 // Bytes to messages and back. A frame is: length (u32, of what follows), type (u8), fields in order. Little-endian.
-// Strings and lists are a u32 count and their items. Every size is capped, by the type of the message, before more of
-// it is kept; a bad frame is an Error, never a crash. PURE.
+// Strings and lists are a u32 count and their items. Every size is checked against the cap of its message type before
+// more is kept; a bad frame is an Error, never a crash. PURE.
 #pragma once
 
 #include <optional>
@@ -12,17 +12,17 @@
 
 namespace dlaunch::wire {
 
-/// Appends the frame to `out`. Throws std::length_error, and leaves `out` as it was, when the message is over a cap:
-/// whoever lets a user's text into a message bounds it first.
+/// Appends the frame to `out`. When the message is over a cap, throws std::length_error and leaves `out` as it was:
+/// whoever puts a user's text into a message must bound it first.
 void encode(const Message& message, std::string& out);
 
-/// Whether encode() takes it.
+/// Whether encode() accepts the message.
 bool fits(const Message& message);
 
-/// Reassembles frames from a stream cut anywhere. After an Error it must not be used again.
+/// Reassembles frames from a stream that is cut anywhere. It must not be used after an Error.
 class Decoder {
  public:
-  /// A frame that `from` may not send is a bad one.
+  /// A frame of a type that `from` may not send is an Error.
   explicit Decoder(Sender from = Sender::any) : from_(from) {}
 
   void feed(std::string_view bytes);
@@ -30,13 +30,13 @@ class Decoder {
   /// The next whole message; nullopt when more bytes are needed.
   Result<std::optional<Message>> next();
 
-  /// Bytes of memory held.
+  /// How many bytes of memory it holds.
   size_t capacity() const { return buffer_.capacity(); }
 
  private:
   std::string buffer_;
   Sender from_;
-  size_t start_ = 0;  // of the first byte not yet decoded
+  size_t start_ = 0;  // index of the first byte not yet decoded
 };
 
 }  // namespace dlaunch::wire

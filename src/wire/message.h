@@ -1,7 +1,7 @@
-// The words between launcher and agent. Values; docs/wire.md has them byte by byte. PURE.
+// The messages between launcher and agent. Values; docs/wire.md has them byte by byte. PURE.
 //
 // Each message lists its fields once, in `fields`, which both the encoder and the decoder walk. A new message is a
-// struct with a fresh kType, its fields, and a place in `Message`. Numbers of types are never used again.
+// struct with an unused kType, its fields, and an entry in `Message`. A type's number is never reused.
 #pragma once
 
 #include <variant>

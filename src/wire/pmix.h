@@ -12,19 +12,19 @@ namespace dlaunch::wire {
 
 // ---- launcher to agent ----
 
-/// A collective of PMIx is over, on all hosts that take part. Its data comes in pieces, in this order.
+/// A PMIx collective is over on all hosts that take part. Its data comes in pieces, in this order.
 struct PmixShared {
   static constexpr std::uint8_t kType = 21;
   std::uint8_t kind = 0;    ///< as PmixCollect
   std::string members;      ///< as PmixCollect
-  std::string data;         ///< of all hosts, one behind the other
-  bool last = false;        ///< and with it
+  std::string data;         ///< of all hosts, one after the other
+  bool last = false;        ///< the piece that ends the data and has `status`
   std::int32_t status = 0;  ///< PMIx's; 0: it succeeded
   void fields(auto& a) { a(kind, members, data, last, status); }
   bool operator==(const PmixShared&) const = default;
 };
 
-/// What has a rank of this host for others? The agent answers PmixModex.
+/// Asks what a rank of this host has for others. The agent answers PmixModex.
 struct PmixModexAsk {
   static constexpr std::uint8_t kType = 22;
   std::uint32_t id = 0;
@@ -34,14 +34,14 @@ struct PmixModexAsk {
   bool operator==(const PmixModexAsk&) const = default;
 };
 
-/// The answer to PmixWant, PmixNames and SpawnAsk, whose number is `id`.
+/// The answer to the PmixWant, PmixNames or SpawnAsk with this `id`.
 struct PmixAnswer {
   static constexpr std::uint8_t kType = 23;
   std::uint32_t id = 0;
   std::int32_t status = 0;            ///< PMIx's
-  std::string data;                   ///< of PmixWant; of SpawnAsk: PMIx's name of the new world
+  std::string data;                   ///< for PmixWant; for SpawnAsk: PMIx's name of the new world
   std::vector<std::string> found;     ///< of a lookup: space, key, value, …
-  std::vector<std::uint32_t> owners;  ///< of each of them, the rank
+  std::vector<std::uint32_t> owners;  ///< for each of them, the rank that published it
   void fields(auto& a) { a(id, status, data, found, owners); }
   bool operator==(const PmixAnswer&) const = default;
 };
@@ -52,17 +52,17 @@ struct PmixProgram {
   std::string path;  ///< empty: the bytes come
   std::string bytes;
   bool last = true;
-  std::string why;  ///< there is none; empty: there is
+  std::string why;  ///< why there is none; empty: there is one
   void fields(auto& a) { a(path, bytes, last, why); }
   bool operator==(const PmixProgram&) const = default;
 };
 
-/// From the agent to dlaunch-pmix alone, first: the job, and where it may keep files. Two descriptors come with it: the
-/// listening socket that clients know, and the page that says which rank is in MPI (pmix/states.h).
+/// Sent by the agent to dlaunch-pmix alone, first: the job, and where it may keep files. Two descriptors come with it:
+/// the listening socket whose address clients have, and the page that says which rank is in MPI (pmix/states.h).
 struct PmixStart {
   static constexpr std::uint8_t kType = 25;
   std::string space;       ///< PMIx's name of the job
-  std::uint32_t node = 0;  ///< this host's place among the job's
+  std::uint32_t node = 0;  ///< this host's number within the job
   std::string host;        ///< its name
   std::string directory;
   bool crowded = false;  ///< more ranks than CPUs
@@ -70,14 +70,14 @@ struct PmixStart {
   bool operator==(const PmixStart&) const = default;
 };
 
-/// A world as PMIx tells it to ranks of any: to hosts that asked for dlaunch-pmix, each world once, in their order.
+/// A world as PMIx describes it to ranks of any world. Sent to hosts that asked for dlaunch-pmix, each once, in order.
 struct PmixWorld {
   static constexpr std::uint8_t kType = 26;
   std::string space;                      ///< PMIx's name of it
   std::uint32_t first = 0;                ///< number of its rank 0, as Spawn has it; the others follow
   std::uint32_t universe = 0;             ///< slots of the job
-  std::vector<std::string> hosts;         ///< names of the job's hosts, from where the worlds before it left off
-  std::vector<std::uint32_t> placed;      ///< host, number of ranks, …: where its ranks run, in their order
+  std::vector<std::string> hosts;         ///< names of the job's hosts that no earlier PmixWorld named
+  std::vector<std::uint32_t> placed;      ///< host, number of ranks, …: where its ranks run, in rank order
   std::vector<std::uint32_t> of_program;  ///< how many ranks each program has
   std::string parent;                     ///< the world of the rank that spawned it; empty: it is the job's first
   std::uint32_t parent_rank = 0;          ///< that rank, in its world
@@ -87,12 +87,12 @@ struct PmixWorld {
 
 // ---- both ways ----
 
-/// What a rank tells others through PMIx's events: to all hosts that asked for dlaunch-pmix but its own.
+/// An event that a rank sends others by PMIx. It goes to all hosts that asked for dlaunch-pmix but its own.
 struct PmixEvent {
   static constexpr std::uint8_t kType = 27;
   static constexpr std::uint32_t kMost = 1u << 20;
   std::int32_t code = 0;   ///< PMIx's
-  std::string space;       ///< the world of the rank that tells it
+  std::string space;       ///< the world of the rank that sends it
   std::uint32_t of = 0;    ///< that rank, in its world
   std::uint8_t range = 0;  ///< PMIx's
   std::string infos;       ///< as libpmix packs them
@@ -102,18 +102,18 @@ struct PmixEvent {
 
 // ---- agent to launcher ----
 
-/// This host's part of a collective of PMIx: all its ranks among the members are there. Answered by PmixShared.
+/// This host's part of a PMIx collective: all its ranks among the members have come. Answered by PmixShared.
 struct PmixCollect {
   static constexpr std::uint8_t kType = 50;
   static constexpr std::uint32_t kMost = kMostShared + (2u << 20);
-  std::uint8_t kind = 0;  ///< 0 fence, 1 connect, 2 disconnect, 3 construct a group, 4 take it apart
-  std::string members;    ///< pmix/members.h
+  std::uint8_t kind = 0;  ///< 0 fence, 1 connect, 2 disconnect, 3 construct a group, 4 destruct it
+  std::string members;    ///< as pmix/members.h writes them
   std::string data;       ///< with a fence
   void fields(auto& a) { a(kind, members, data); }
   bool operator==(const PmixCollect&) const = default;
 };
 
-/// A rank here wants what a rank elsewhere has for others. Answered by PmixAnswer.
+/// A rank here asks for what a rank elsewhere has for others. Answered by PmixAnswer.
 struct PmixWant {
   static constexpr std::uint8_t kType = 51;
   static constexpr std::uint32_t kMost = kMostNames;
@@ -135,17 +135,17 @@ struct PmixModex {
   bool operator==(const PmixModex&) const = default;
 };
 
-/// A rank publishes, looks up or takes back. Answered by PmixAnswer.
+/// A rank publishes, looks up or unpublishes data. Answered by PmixAnswer.
 struct PmixNames {
   static constexpr std::uint8_t kType = 53;
   static constexpr std::uint32_t kMost = kMostShared;
   std::uint32_t rank = 0;
   std::uint32_t id = 0;
   std::uint8_t what = 0;            ///< 0 publish, 1 look up, 2 unpublish
-  std::vector<std::string> keys;    ///< unpublish without any: all that the rank published
-  std::vector<std::string> values;  ///< with publish: of each key
-  bool once = false;                ///< with publish: the first to read it takes it away
-  bool wait = false;                ///< with lookup: until all are there
+  std::vector<std::string> keys;    ///< for unpublish, none means all that the rank published
+  std::vector<std::string> values;  ///< with publish: one for each key
+  bool once = false;                ///< with publish: the first reader removes it
+  bool wait = false;                ///< with lookup: answer only when all are there
   void fields(auto& a) { a(rank, id, what, keys, values, once, wait); }
   bool operator==(const PmixNames&) const = default;
 };
@@ -159,7 +159,7 @@ struct PmixProgramAsk {
   bool operator==(const PmixProgramAsk&) const = default;
 };
 
-/// There is no PMIx on this host (any more), and its ranks cannot do without.
+/// PMIx is not, or no longer, served on this host, and its ranks need it.
 struct PmixFailed {
   static constexpr std::uint8_t kType = 55;
   static constexpr std::uint32_t kMost = kMostText;

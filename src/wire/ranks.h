@@ -21,20 +21,20 @@ enum class StreamMode : std::uint8_t {
 
 // ---- launcher to agent ----
 
-/// What the ranks of this host share, once there is a plan. Before the first Spawn.
+/// What the ranks of this host share, once there is a plan. Sent before the first Spawn.
 struct Layout {
   static constexpr std::uint8_t kType = 9;
-  std::uint32_t credit = 0;  ///< first grant for every output stream, bytes
-  std::uint8_t bind_to = 0;  ///< plan::BindTo; the host knows its own topology and works out the masks
+  std::uint32_t credit = 0;  ///< first grant for each output stream, in bytes
+  std::uint8_t bind_to = 0;  ///< plan::BindTo; the host computes the masks from its own topology
   std::uint8_t map_by = 0;   ///< plan::MapBy
   std::uint8_t rank_by = 0;  ///< plan::RankBy
   std::uint32_t local_ranks = 0;
   bool oversubscribe = false;
-  bool report_cpus = false;  ///< Started tells the affinity read back
+  bool report_cpus = false;  ///< Started carries the affinity as read back
   std::uint32_t cores_per_rank = 1;
-  bool if_supported = false;           ///< where cores are too few, no rank is bound
+  bool if_supported = false;           ///< where there are too few cores, no rank is bound
   std::uint8_t device_kind = 0;        ///< plan::DeviceKind; with BindTo::device
-  std::vector<std::uint32_t> devices;  ///< of each local rank, with BindTo::device; kNoDevice: none that is known
+  std::vector<std::uint32_t> devices;  ///< one for each local rank, with BindTo::device; kNoDevice: none is known
   void fields(auto& a) {
     a(credit, bind_to, map_by, rank_by, local_ranks, oversubscribe, report_cpus, cores_per_rank, if_supported,
       device_kind, devices);
@@ -42,7 +42,7 @@ struct Layout {
   bool operator==(const Layout&) const = default;
 };
 
-/// What an app's ranks share.
+/// What the ranks of an app share.
 struct Program {
   static constexpr std::uint8_t kType = 2;
   std::uint32_t app = 0;
@@ -59,16 +59,16 @@ struct Spawn {
   static constexpr std::uint8_t kType = 3;
   std::uint32_t rank = 0;
   std::uint32_t app = 0;
-  std::uint32_t local_rank = 0;  ///< its place among the host's ranks; one beyond Layout's is bound to nothing
+  std::uint32_t local_rank = 0;  ///< its number among the host's ranks; beyond Layout's local_ranks it is not bound
   std::vector<std::string> env;  ///< this rank's own
   StreamMode in = StreamMode::null;
   StreamMode out = StreamMode::pipe;
   StreamMode err = StreamMode::pipe;
   std::string out_path;  ///< with StreamMode::file
   std::string err_path;
-  std::string slots;      ///< bind it to these (plan/slot_list.h), whatever Setup says; empty: as Setup says
-  std::string dir;        ///< absolute; one of Prepare's, which it runs in; empty: its program's
-  bool save_env = false;  ///< write its environment to env.log there
+  std::string slots;      ///< bind it to these (plan/slot_list.h), whatever Layout says; empty: as Layout says
+  std::string dir;        ///< absolute; the one of Prepare's in which it runs; empty: its program's
+  bool save_env = false;  ///< write its environment to env.log in `dir`
   void fields(auto& a) { a(rank, app, local_rank, env, in, out, err, out_path, err_path, slots, dir, save_env); }
   bool operator==(const Spawn&) const = default;
 };
@@ -83,7 +83,7 @@ struct Stdin {
   bool operator==(const Stdin&) const = default;
 };
 
-/// A signal for every running rank's process group.
+/// Send a signal to the process group of every running rank.
 struct Signal {
   static constexpr std::uint8_t kType = 5;
   std::uint32_t signal = 0;
@@ -102,7 +102,7 @@ struct WindowSize {
 
 // ---- both ways ----
 
-/// `stream` 0 stdin (agent to launcher), 1 stdout, 2 stderr (launcher to agent): that many more bytes may come.
+/// That many more bytes may come on `stream`: 0 stdin (agent to launcher), 1 stdout, 2 stderr (launcher to agent).
 struct Credit {
   static constexpr std::uint8_t kType = 17;
   static constexpr std::uint32_t kMost = kMostNumbers;
@@ -121,8 +121,8 @@ struct Started {
   std::uint32_t rank = 0;
   std::uint32_t pid = 0;
   std::int64_t time_ns = 0;
-  std::uint8_t fds = 0;  ///< read ends that came with this frame, in this order: bit 0 stdout's, bit 1 stderr's
-  std::vector<std::uint32_t> cpus;  ///< read back, when asked for
+  std::uint8_t fds = 0;  ///< which read ends came with this frame, in this order: bit 0 stdout's, bit 1 stderr's
+  std::vector<std::uint32_t> cpus;  ///< as read back, when asked for
   void fields(auto& a) { a(rank, pid, time_ns, fds, cpus); }
   bool operator==(const Started&) const = default;
 };
@@ -138,7 +138,7 @@ struct SpawnFailed {
   bool operator==(const SpawnFailed&) const = default;
 };
 
-/// Never more than was granted for the stream; at most kMaxOutput bytes. One without bytes is the stream's end.
+/// At most as many bytes as were granted for the stream, and kMaxOutput. None of them: the stream has ended.
 struct OutputData {
   static constexpr std::uint8_t kType = 35;
   static constexpr std::uint32_t kMost = kMaxOutput + kMostNumbers;
@@ -150,7 +150,7 @@ struct OutputData {
   bool operator==(const OutputData&) const = default;
 };
 
-/// As soon as the rank is reaped: its streams may still bring what it wrote, and end by themselves.
+/// Sent as soon as the rank is reaped: its streams may still bring what it wrote, and end by themselves.
 struct Ended {
   static constexpr std::uint8_t kType = 36;
   static constexpr std::uint32_t kMost = kMostNumbers;
@@ -158,7 +158,7 @@ struct Ended {
   std::uint32_t wait_status = 0;
   bool out_of_memory = false;
   std::int64_t time_ns = 0;
-  bool in_mpi = false;  ///< after MPI_Init, without MPI_Finalize
+  bool in_mpi = false;  ///< it ended between MPI_Init and MPI_Finalize
   void fields(auto& a) { a(rank, wait_status, out_of_memory, time_ns, in_mpi); }
   bool operator==(const Ended&) const = default;
 };

@@ -14,7 +14,7 @@ void put(Words& all, std::vector<std::uint32_t>& counts, Words& some) {
   std::ranges::move(some, std::back_inserter(all));
 }
 
-/// Takes the next `count` of `all`, of which `from` are taken. False when there are fewer.
+/// Moves the next `count` words of `all`, after the `from` that are taken, to `to`. False when there are fewer.
 bool take(const Words& all, size_t& from, size_t count, Words& to) {
   if (count > all.size() - from) return false;
   const auto begin = all.begin() + static_cast<std::ptrdiff_t>(from);

@@ -1,4 +1,4 @@
-// The programs of a SpawnAsk, which has their words one behind the other. PURE.
+// Puts the programs of a spawn into a SpawnAsk, whose lists hold their words one after the other, and back. PURE.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@ namespace dlaunch::wire {
 
 void add(SpawnAsk& ask, SpawnProgram program);
 
-/// nullopt when its lists do not fit each other.
+/// nullopt when its lists do not match each other.
 std::optional<std::vector<SpawnProgram>> programs(const SpawnAsk& ask);
 
 }  // namespace dlaunch::wire

@@ -12,12 +12,12 @@ namespace dlaunch::wire {
 
 // ---- launcher to agent ----
 
-/// Make the directories of the host's ranks. Once, before the first Spawn. The agent answers Prepared.
+/// Make the directories of the host's ranks. Sent once, before the first Spawn. The agent answers Prepared.
 struct Prepare {
   static constexpr std::uint8_t kType = 14;
   std::vector<std::string> dirs;   ///< absolute
-  std::vector<std::string> bases;  ///< of each, in its place: a directory that must be there already
-  std::vector<std::string> kept;   ///< absolute names of files that the launcher writes below them
+  std::vector<std::string> bases;  ///< for each of `dirs`, by index: a directory that must exist already
+  std::vector<std::string> kept;   ///< absolute names of the launcher's own files below them, which stay
   bool staged = false;             ///< Stage follows
   void fields(auto& a) { a(dirs, bases, kept, staged); }
   bool operator==(const Prepare&) const = default;
@@ -32,12 +32,12 @@ struct Stage {
   bool operator==(const Stage&) const = default;
 };
 
-/// A file that the job's ranks here need: kept where only its owner reads it, and gone with the job. Before the
+/// A file that the job's ranks on this host need. Only its owner may read it, and it goes with the job. Sent before the
 /// Programs.
 struct JobFile {
   static constexpr std::uint8_t kType = 11;
   std::string name;      ///< without a directory
-  std::string variable;  ///< of the ranks, that holds its path there unless their programs have it already
+  std::string variable;  ///< the ranks' variable that holds its path, unless their programs set it already
   std::string bytes;
   void fields(auto& a) { a(name, variable, bytes); }
   bool operator==(const JobFile&) const = default;
@@ -49,13 +49,13 @@ struct JobFile {
 struct Prepared {
   static constexpr std::uint8_t kType = 44;
   static constexpr std::uint32_t kMost = kMostText;
-  std::string why;   ///< what could not be done; empty: all is there
+  std::string why;   ///< what could not be done; empty: all was done
   std::string hint;  ///< the one thing to do; may be empty
   void fields(auto& a) { a(why, hint); }
   bool operator==(const Prepared&) const = default;
 };
 
-/// So many more bytes of Stage may come.
+/// That many more bytes of Stage may come.
 struct StageCredit {
   static constexpr std::uint8_t kType = 45;
   static constexpr std::uint32_t kMost = kMostNumbers;
