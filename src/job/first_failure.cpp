@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::int64_t kReapingNs = std::chrono::nanoseconds(kReaping).count();
 
-/// As no rank ends because of another, or of our signal (an agent tells LeftMpi only before it).
+/// Whether neither another rank nor our signal ends a rank so (an agent reports LeftMpi only before it signals).
 bool ended_by_itself(const RankRecord& record) {
   if (!record.status) return false;
   const auto* by = std::get_if<Signaled>(&record.status->value());
@@ -15,7 +15,7 @@ bool ended_by_itself(const RankRecord& record) {
   return std::holds_alternative<LeftMpi>(record.status->value());
 }
 
-/// As a rank ends whose peer has gone.
+/// Whether the rank ended as ranks do whose peer has gone.
 bool ended_by_peer(const RankRecord& record) {
   const auto* by = record.status ? std::get_if<Signaled>(&record.status->value()) : nullptr;
   return record.abort_code || (by && by->signal == SIGPIPE);

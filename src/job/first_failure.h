@@ -7,10 +7,10 @@
 
 namespace dlaunch::job {
 
-inline constexpr std::chrono::seconds kReaping{1};  ///< from a rank's death, at the most, to its time of end
+inline constexpr std::chrono::seconds kReaping{1};  ///< the most that a rank's time of end can lag behind its death
 
-/// MPI_Abort is a failure at the time of the call. But about when a rank was killed by a KILL that is not ours, or left
-/// MPI, it is a consequence, and so is SIGPIPE: peers see the connections of a rank end before its agent can reap it.
+/// By time; MPI_Abort counts from the call. But MPI_Abort or SIGPIPE within kReaping before a rank was killed by a KILL
+/// that is not ours, or left MPI, is a consequence: peers see a rank's connections end before its agent can reap it.
 bool before(const RankRecord& one, const RankRecord& other);
 
 }  // namespace dlaunch::job

@@ -59,7 +59,7 @@ void Job::wait_for_reader(Time now) {
   phase_deadline_ = std::min(now + kReaderWait, *reader_since_ + kReaderMost);
 }
 
-/// `cause`: of a job that had succeeded but for its reader.
+/// `cause` becomes the job's if only the output's reader kept it from success.
 void Job::stop_waiting(Cause cause, int exit_code) {
   if (outcome_.cause == Cause::success) {
     outcome_.cause = cause;
@@ -139,7 +139,7 @@ void Job::on(const HostReady& event, Time now) {
   if (phase_ == Phase::starting) start_or_give_up(now);
 }
 
-/// Once every host has answered.
+/// Does nothing until every host has answered.
 void Job::start_or_give_up(Time now) {
   if (waiting_hosts_ > 0) return;
   if (!outcome_.lost_hosts.empty()) return no_start(now);
@@ -267,7 +267,7 @@ void Job::on(const HostClean& event, Time now) {
   finished_when_all_gone(now);
 }
 
-/// The links of all hosts that are to be swept are made side by side, while the ranks of others are ended.
+/// The launcher connects to all hosts to be swept side by side, while the other ranks are being ended.
 void Job::sweep_host(int host, Time now) {
   actions_.push_back(SweepHost{host});
   if (phase_ == Phase::finishing && phase_deadline_) {
@@ -297,16 +297,16 @@ void Job::on(const UserSignal& event, Time now) {
     actions_.push_back(SignalRanks{event.signal});
   } else if (phase_ < Phase::ending) {
     outcome_.signal = event.signal;
-    hurried_ = event.signal == SIGTERM || event.signal == SIGHUP;  // nobody is there to ask twice
+    hurried_ = event.signal == SIGTERM || event.signal == SIGHUP;  // nobody is there to send a second signal
     end_ranks(Cause::interrupted, kSignalBase + event.signal, event.signal, now);
   } else if (hurried_ = impatient_ = true;
              phase_ == Phase::ending && live_ == 0 && (undrained_ > 0 || companion_left_)) {
     leave_undrained();
     finish_hosts(now);
   } else if (!killed_ && (live_ > 0 || phase_ == Phase::finishing)) {
-    kill_ranks(now);  // also what ranks left, which the agents are ending
+    kill_ranks(now);  // also ends what ranks left behind, which the agents are ending
   } else {
-    give_up_hosts(now);  // killed already and asked again: the agents end the rest without us
+    give_up_hosts(now);  // ranks were killed and the user asks again: the agents end the rest without us
   }
 }
 
@@ -326,7 +326,7 @@ void Job::record_end(int rank, const ExitStatus& status, std::int64_t time_ns) {
   record.ended_by_us = follows(record);
 }
 
-/// It failed before the failure that was heard of first: then it is a cause. Else our signal, or its peer's end, is.
+/// A failure before the one that was reported first is a cause. A later one follows from our signal or a peer's end.
 bool Job::follows(const RankRecord& record) const {
   const auto first = outcome_.first_failure;
   return !first || before(nth(outcome_.ranks, *first), record);
@@ -400,7 +400,7 @@ void Job::finish_when_idle(Time now) {
   phase_deadline_ = now + kCompanionWait;
 }
 
-/// What ranks wrote is waited for no longer.
+/// Stops waiting for the rest of the ranks' output.
 void Job::leave_undrained() {
   if (undrained_ > 0) outcome_.unread = true;
   undrained_ = 0;

@@ -1,5 +1,5 @@
 // The policy of one job as a state machine: what happens next, when to end the ranks, the exit code. PURE: events and
-// the time go in, actions come out, nothing is done here.
+// the time go in, actions come out, and others do them.
 //
 //   starting ──all hosts ready──► running ─every rank ended, drained─► finishing ──every host clean──► finished
 //       │                            │                                     ▲
@@ -7,20 +7,20 @@
 //
 // Rules
 // - Ranks start when every host is ready: a job that cannot start everywhere starts nowhere. After the first host that
-//   cannot be used the others get kOthersWait to answer, so that all that fail are told together.
-// - The first failure (by the time at its host) ends all, unless the policy says continue; its code is the job's.
-// - MPI_Abort is a failure at the time of the call (but job/first_failure.h), and ends all whatever the policy says.
-// - Ending: the signal (TERM, or the user's own), after the grace KILL, after kKillWait what still runs is given up
-//   and named. A second signal from the user: KILL at once.
-// - Ranks that a rank spawns while the job runs are ranks as all others, from their start to their end. A host that has
-//   none yet is met first.
-// - A process beside the ranks that fails while they run ends all, as a rank would.
-// - A host that is lost after ranks have started there is looked after once more: what they left is ended by another
-//   agent (HostSwept), or the host is named. The job's end waits for that.
-// - Every wait has a deadline, a host's answer by its link, the others here; but one: a reader that is slow to take
-//   what ranks that have ended wrote. The user's second signal ends it. It has a deadline, too, once --timeout ran out,
-//   a signal other than a terminal's own asked for the end, or the second signal came before that wait: kReaderWait in
-//   which it takes nothing, kReaderMost in all.
+//   cannot be used, the others have kOthersWait to answer, so that all failures are reported together.
+// - The first failure (by the time at its host) ends all ranks, unless the policy says continue. Its code is the job's.
+// - MPI_Abort is a failure at the time of the call (see job/first_failure.h), and ends all ranks whatever the policy
+//   says.
+// - Ending is the signal (TERM, or the user's own), KILL after the grace, and after kKillWait the ranks that still run
+//   are given up and named. A second signal from the user means KILL at once.
+// - Ranks that a rank spawns are treated as all others, from their start to their end. A host that has no rank yet is
+//   connected to first.
+// - A sidecar that fails while the ranks run ends all, as a rank would.
+// - A host that is lost after ranks have started there is swept: another agent ends what they left (HostSwept), or the
+//   host is named. The job's end waits for that.
+// - Every wait has a deadline, a host's answer by its link, the others here. The one exception is a slow reader of what
+//   ended ranks wrote, which the user's second signal ends. After --timeout, a signal that no terminal sends, or a
+//   second signal before that wait, it has a deadline, too: kReaderWait without progress, kReaderMost in all.
 #pragma once
 
 #include <optional>
@@ -37,16 +37,16 @@
 
 namespace dlaunch::job {
 
-/// Whether the user means to end the job with this signal, rather than to tell the ranks something.
+/// Whether the user means this signal to end the job; any other is passed on to the ranks.
 bool ends_a_job(int signal);
 
 inline constexpr std::chrono::seconds kOthersWait{5};     ///< for hosts to answer when one cannot be used
-inline constexpr std::chrono::seconds kCompanionWait{5};  ///< for the process beside the ranks to end after them
+inline constexpr std::chrono::seconds kCompanionWait{5};  ///< for the sidecar to end after the ranks
 inline constexpr std::chrono::seconds kKillWait{5};       ///< for a rank to go after KILL (uninterruptible sleep)
 inline constexpr std::chrono::seconds kFinishWait{
     10};                                               ///< for a host to confirm that nothing is left, beyond the grace
 inline constexpr std::chrono::seconds kReaderWait{5};  ///< for a reader of the output to take some of it
-inline constexpr std::chrono::seconds kReaderMost{30};  ///< for it to take all
+inline constexpr std::chrono::seconds kReaderMost{30};  ///< for it to take everything
 
 inline constexpr std::chrono::seconds kSweepWait{15};  ///< for a lost host to be swept, beyond the grace
 
@@ -70,31 +70,31 @@ struct RankEnded {
   ExitStatus status;
   std::int64_t time_ns;
 };
-/// It called MPI_Abort; that it ends is told by RankEnded.
+/// The rank called MPI_Abort. RankEnded still comes.
 struct RankAborted {
   int rank;
   int code;  ///< 0…255
   std::int64_t time_ns;
 };
-/// A host of the job from now on, the last one: for ranks that are to be added once it is ready. Only while may_grow().
-/// It is no failure of the job's that it is lost before it has any.
+/// The job has one more host from now on, the last one, for ranks that are added once it is ready. Only while
+/// may_grow(). Losing it before it has a rank is no failure of the job.
 struct HostAdded {
   std::string name;
 };
-/// Another world, only while may_grow(), on hosts that are ready. Its ranks have the next ids.
+/// Another world begins on hosts that are ready, only while may_grow(). Its ranks have the next ids.
 struct RanksAdded {
   std::vector<int> host_of_rank;
 };
-/// Both streams of a rank have ended, every byte it wrote was taken; or none will come (not started, host lost).
+/// Both streams of a rank have ended and every byte was taken; or there will be none (not started, host lost).
 struct RankDrained {
   int rank;
 };
-/// The process beside the ranks, where there is one. `detail` says of it how it ended.
+/// The sidecar ended; `detail` says how.
 struct SidecarEnded {
   ExitStatus status;
   std::string detail;
 };
-/// It has ended, or is lost, and nothing more of its output will come.
+/// The sidecar has ended or is lost, and no more of its output will come.
 struct SidecarGone {};
 struct HostClean {
   int host;
@@ -103,7 +103,7 @@ struct HostClean {
 /// The answer to SweepHost.
 struct HostSwept {
   int host;
-  std::string unreached;  ///< why it was not reached; empty: it was, and this is left there
+  std::string unreached;  ///< why it was not reached; empty: it was reached, and `left` is left there
   std::vector<std::string> left = {};
 };
 struct UserSignal {
@@ -121,7 +121,7 @@ struct StartRanks {
   int host;
   bool operator==(const StartRanks&) const = default;
 };
-/// Those of this world on this host.
+/// Start the ranks of this world on this host.
 struct StartWorld {
   int world;
   int host;
@@ -139,19 +139,19 @@ struct DropHost {
   int host;
   bool operator==(const DropHost&) const = default;
 };
-/// A new agent is to end what its ranks left there.
+/// A new agent is to end what the ranks of this host left there.
 struct SweepHost {
   int host;
   bool operator==(const SweepHost&) const = default;
 };
-/// The launcher stops itself as its own process would have, after telling the agents.
+/// The launcher tells the agents to pause, and stops its own process.
 struct StopSelf {
   bool operator==(const StopSelf&) const = default;
 };
 struct Finished {
   bool operator==(const Finished&) const = default;
 };
-/// After Finished: what the reader of the output has not taken is given up.
+/// Comes after Finished: the output that the reader has not taken is dropped.
 struct StopWaiting {
   bool operator==(const StopWaiting&) const = default;
 };
@@ -161,15 +161,15 @@ using Actions = std::vector<Action>;
 
 class Job {
  public:
-  /// `host_of_rank[r]`: index of the host that rank r runs on.
+  /// `host_of_rank[r]` is the index of the host on which rank r runs.
   Job(Policy policy, std::vector<int> host_of_rank, std::vector<std::string> host_names, Time now);
 
-  /// A process starts beside the ranks. It ends with them: after the last it has kCompanionWait to go by itself.
+  /// The job has a sidecar. It ends with the ranks: after the last one it has kCompanionWait to end by itself.
   void expect_companion() { companion_expected_ = true; }
 
   Actions handle(const Event& event, Time now);
-  /// Output came from a host. On a slow line it comes before the news that the ranks have ended: no host is given up
-  /// while it does. It is bounded by the credit.
+  /// Output came from a host. No host is given up meanwhile, because on a slow line output arrives before the news that
+  /// its ranks have ended; the credit bounds it.
   void heard_output(Time now);
   /// The reader of the output took some of it.
   void reader_took_some(Time now);
@@ -178,7 +178,7 @@ class Job {
   Actions tick(Time now);
 
   Phase phase() const { return phase_; }
-  /// None runs any more; what they wrote may still be on its way.
+  /// No rank runs any more; what they wrote may still be on its way.
   bool ranks_ended() const { return phase_ > Phase::starting && live_ == 0; }
   /// Whether HostAdded and RanksAdded may come now: a job that has not begun, or is ending, takes no more ranks.
   bool may_grow() const { return phase_ == Phase::running && live_ > 0; }
@@ -204,7 +204,7 @@ class Job {
   void on(const OutputFailed& event, Time now);
 
   void record_end(int rank, const ExitStatus& status, std::int64_t time_ns);
-  /// Whether a rank that failed at that time is a consequence.
+  /// Whether a rank that failed at that time is a consequence of the first failure.
   bool follows(const RankRecord& record) const;
   int first_code() const;
   void note_failure(int rank, Time now);
@@ -230,7 +230,7 @@ class Job {
   std::vector<std::string> host_names_;
   std::vector<std::vector<int>> ranks_of_host_;
   std::vector<HostState> hosts_;  // changed by set_state alone
-  std::set<int> had_ranks_;       // hosts that were ever asked to start some
+  std::set<int> had_ranks_;       // hosts that were ever asked to start a rank
   int waiting_hosts_ = 0;
   int hosts_not_gone_ = 0;
   Outcome outcome_;
@@ -247,9 +247,9 @@ class Job {
   int sent_signal_ = 0;
   std::optional<Time> timeout_at_;
   std::optional<Time> phase_deadline_;
-  bool hurried_ = false;              // a reader is not waited for without end
-  bool impatient_ = false;            // nor at all
-  std::optional<Time> reader_since_;  // it is waited for, with a deadline
+  bool hurried_ = false;              // waiting for a reader has a deadline
+  bool impatient_ = false;            // there is no waiting for a reader at all
+  std::optional<Time> reader_since_;  // when the wait for a reader, with a deadline, began
 };
 
 }  // namespace dlaunch::job

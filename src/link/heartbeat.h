@@ -1,4 +1,4 @@
-// When to say that we live, and when to hold the other side for dead. PURE: time is a parameter.
+// When to send a heartbeat, and when to take the other side for dead. PURE: time is a parameter.
 #pragma once
 
 #include <algorithm>
@@ -19,12 +19,12 @@ class Heartbeat {
     heard_ = now;
     paused_ = false;
   }
-  /// The other side said that it will be silent until it is heard again.
+  /// The other side announced that it will be silent until its next frame.
   void pause() { paused_ = true; }
-  /// We were stopped ourselves: what the other side sent meanwhile has yet to be read.
+  /// This process was stopped: what the other side sent meanwhile has yet to be read.
   void resumed(Time now) { heard_ = now; }
-  /// To be asked once an interval. Who asks much later was stopped itself, by a signal or with its machine, and gets an
-  /// interval to read what was sent meanwhile.
+  /// To be called once an interval. A much later call means that this process was stopped, by a signal or with its
+  /// machine; it then gets an interval to read what was sent meanwhile.
   bool dead(Time now) {
     if (now - asked_ > interval_ * 2) heard_ = std::max(heard_, now - interval_ * (kMisses - 1));
     asked_ = now;

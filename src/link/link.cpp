@@ -21,7 +21,7 @@ bool would_block(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
 
 class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
  public:
-  /// `out`: none when `in` goes both ways.
+  /// `out` is empty when `in` goes both ways.
   Impl(asio::io_context& io, sys::Fd in, sys::Fd out, wire::Sender from)
       : io_(io), in_(io), buffer_(std::make_unique_for_overwrite<char[]>(kReadSize)), decoder_(from) {
     sys::set_nonblocking(in.get());
@@ -90,14 +90,14 @@ class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
     close_out();
   }
 
-  /// Nothing waits: the memory of what did.
+  /// Releases the queue's memory when nothing waits.
   void release() {
     if (waiting() == 0) queue_.shrink_to_fit();
   }
 
  private:
   struct Passed {
-    size_t at;  // offset in queue_ of the frame they go with
+    size_t at;  // offset in queue_ of the frame that they go with
     std::vector<sys::Fd> fds;
   };
 
@@ -109,7 +109,7 @@ class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
     if (own_out_) own_out_->close(ignored);
   }
 
-  /// Up to the next frame that carries descriptors; from such a frame on, with them.
+  /// Sends up to the next frame that carries descriptors; from such a frame on, it sends them along.
   ssize_t send_piece() {
     std::string_view piece = std::string_view(queue_).substr(sent_);
     if (passed_.empty()) return sys::send_some(out().native_handle(), piece, {});
@@ -128,7 +128,7 @@ class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
     sent_ = 0;
   }
 
-  /// What the other side said before it went is still to be had. Never from within: senders do not expect a call-back.
+  /// What the other side sent before it went can still be read. Never calls `ended`: senders expect no call-back.
   void write_failed(const std::string& why) {
     close_out();
     queue_.clear();
@@ -167,7 +167,7 @@ class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
     if (deliver()) wait_readable();
   }
 
-  /// What is there now, into the decoder.
+  /// Reads what is there now into the decoder.
   ssize_t receive() {
     std::vector<sys::Fd> fds;
     const ssize_t got = sys::receive_some(in_.native_handle(), {buffer_.get(), kReadSize}, fds);
@@ -176,7 +176,7 @@ class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
     return got;
   }
 
-  /// False when the stream is over.
+  /// Hands on the decoded messages. False when the stream is over.
   bool deliver() {
     for (;;) {
       auto next = decoder_.next();

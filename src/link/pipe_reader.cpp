@@ -15,9 +15,9 @@
 namespace dlaunch::link {
 namespace {
 
-constexpr size_t kTerminalHides = 128u << 10;  // what a terminal may hold and not count; more than its buffers
-constexpr size_t kTurn = 256u << 10;  // then others have theirs: of many busy pipes none may keep the loop long
-constexpr ssize_t kDefaultPipeSize = 64 << 10;  // a read that got all of it met a full pipe: a busy writer
+constexpr size_t kTerminalHides = 128u << 10;  // what a terminal may hold without counting it; more than its buffers
+constexpr size_t kTurn = 256u << 10;  // then other readers take their turn: no busy pipe may keep the loop long
+constexpr ssize_t kDefaultPipeSize = 64 << 10;  // a read of this much met a full pipe, so its writer is busy
 constexpr int kBusyPipeSize = 1 << 20;
 
 }  // namespace
@@ -62,20 +62,20 @@ class PipeReader::Impl : public std::enable_shared_from_this<PipeReader::Impl> {
       const auto free = scratch_.subspan(begun_.size(), allowed - begun_.size());
       const ssize_t got = TEMP_FAILURE_RETRY(::read(fd_.native_handle(), free.data(), free.size()));
       if (got < 0 && errno == EAGAIN) break;
-      if (got <= 0) return finish();  // the end; of a terminal too, which says EIO
+      if (got <= 0) return finish();  // end of file; a terminal gives EIO
       left -= static_cast<size_t>(got);
       const bool full = static_cast<size_t>(got) == free.size();
       deliver(got, full && unread() > 0);
       if (!fd_.is_open()) return;
-      if (got < kDefaultPipeSize && !full) break;  // it is empty now
+      if (got < kDefaultPipeSize && !full) break;  // the pipe is empty now
     }
     resume();
   }
 
-  /// What had begun before, and what was got now; but for the beginning of a line whose rest is there to be read.
+  /// Hands on the kept part and what was read, except the beginning of a last line whose rest can be read at once.
   void deliver(ssize_t got, bool more) {
     if (got >= kDefaultPipeSize && !std::exchange(enlarged_, true)) {
-      ::fcntl(fd_.native_handle(), F_SETPIPE_SZ, kBusyPipeSize);  // refused over the user's quota: then it stays
+      ::fcntl(fd_.native_handle(), F_SETPIPE_SZ, kBusyPipeSize);  // beyond the user's quota the size stays
     }
     if (ended_) arm_drain_timer();
     owed_ -= std::min(owed_, static_cast<size_t>(got));
@@ -87,7 +87,7 @@ class PipeReader::Impl : public std::enable_shared_from_this<PipeReader::Impl> {
     if (ended_ && owed_ == 0 && Clock::now() >= drain_until_ && fd_.is_open()) finish();
   }
 
-  /// Where the last line begins; the end, when there is one line, or that line may not have been written at once.
+  /// The offset of the last line; the end where there is but one, or where it may not have been written at once.
   static size_t whole_lines(std::string_view all) {
     const size_t begin = all.rfind('\n') + 1;  // 0 without
     return begin > 0 && all.size() - begin < PipeReader::kLeastRead ? begin : all.size();
@@ -101,7 +101,7 @@ class PipeReader::Impl : public std::enable_shared_from_this<PipeReader::Impl> {
   }
 
   void give_up_if_empty() {
-    if (consumer_.allowance() == 0) return arm_drain_timer();  // it is the reader that is slow, not the pipe
+    if (consumer_.allowance() == 0) return arm_drain_timer();  // the reader is slow, not the pipe
     if (unread() > 0) return arm_drain_timer();
     finish();
   }
@@ -127,9 +127,9 @@ class PipeReader::Impl : public std::enable_shared_from_this<PipeReader::Impl> {
   bool waiting_ = false;
   bool ended_ = false;
   Clock::time_point drain_until_;
-  size_t owed_ = 0;  // bytes that were in the pipe when the rank ended: the last that can be its own
+  size_t owed_ = 0;  // bytes in the pipe when the rank ended: no later one can be its own
   bool enlarged_ = false;
-  std::string begun_;  // of a line whose rest is there to be read; less than kLeastRead
+  std::string begun_;  // part of a line whose rest can be read; less than kLeastRead
 };
 
 PipeReader::PipeReader(asio::io_context& io, sys::Fd fd, std::span<char> scratch, Consumer consumer)

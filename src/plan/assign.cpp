@@ -17,13 +17,13 @@ namespace dlaunch::plan {
 
 namespace {
 
-constexpr long kMostRanks = 1'000'000;  // more is a slip of the hand, and would only end in a machine out of memory
+constexpr long kMostRanks = 1'000'000;  // more is a typing error, and would only exhaust the machine's memory
 
 Error refused(std::string where, std::string what, std::string why = {}, std::string hint = {}) {
   return Error{.where = std::move(where), .what = std::move(what), .why = std::move(why), .hint = std::move(hint)};
 }
 
-/// How many ranks each app gets; an app without -n gets the room that the others leave, in rounds a whole one.
+/// How many ranks each app gets: -n, or the slots that the others leave; with Hydra's placement, all slots.
 Result<std::vector<int>> ranks_of_apps(const Request& request, long room) {
   long named = 0;
   for (const AppRequest& app : request.apps) named += app.ranks.value_or(0);
@@ -72,7 +72,7 @@ std::vector<int> max_slots(const Allocation& allocation) {
   return most;
 }
 
-/// The room of each host under -N; a host that the user gave no slots takes none.
+/// The capacity of each host under -N; a host to which the user gave no slots takes none.
 std::vector<int> equal_capacities(const Allocation& allocation, int each) {
   std::vector<int> capacity;
   capacity.reserve(allocation.hosts.size());
@@ -83,7 +83,7 @@ std::vector<int> equal_capacities(const Allocation& allocation, int each) {
   return capacity;
 }
 
-/// From here on each rank has its host: counts them, and holds them to max_slots.
+/// Counts the ranks of each host once all are placed, and checks them against max_slots.
 Result<Assignment> counted(Assignment made, const Allocation& allocation) {
   made.ranks_per_host.assign(allocation.hosts.size(), 0);
   for (const int host : made.host_of_rank) ++nth(made.ranks_per_host, host);
@@ -143,7 +143,7 @@ Result<Assignment> by_sequence(const Request& request, const Allocation& allocat
 
 using HostIndex = std::unordered_map<std::string_view, int>;
 
-/// This machine is localhost too, though the list or the machine itself says another name.
+/// This machine's names include localhost, whatever name the list or the machine itself gives.
 HostIndex index_of_names(const Allocation& allocation) {
   HostIndex index;
   for (size_t i = 0; i < allocation.hosts.size(); ++i) {
@@ -215,7 +215,7 @@ Request request_of(const Request& request, int pool) {
   return own;
 }
 
-/// Its hosts alone, with the slots that its list gives them.
+/// The pool's hosts alone, with the slots that its list gives them.
 Allocation allocation_of(const Allocation& allocation, const Pool& pool) {
   Allocation own{.hosts = {}, .slots_are_limits = allocation.slots_are_limits};
   std::vector<int> places(allocation.hosts.size(), -1);
@@ -234,7 +234,7 @@ tl::unexpected<Error> refused(const Request& request, int pool, std::string what
   return fail({.where = escaped(app->argv.front()), .what = std::move(what), .why = {}, .hint = std::move(hint)});
 }
 
-/// Each pool's assignment; none where no program has it.
+/// Each pool's assignment; an empty one where no program uses the pool.
 Result<std::vector<Assignment>> assign_each(const Request& request, const Allocation& allocation) {
   std::vector<Assignment> made(allocation.pools.size());
   for (size_t i = 0; i < made.size(); ++i) {

@@ -1,5 +1,5 @@
-// Which rank goes to which host of the allocation, for every way of asking: by slot or node, N a host (-N), a rank an
-// entry of the list (seq), or a rankfile. Pure; linear in hosts + ranks.
+// Which rank goes to which host of the allocation, for every way of asking: by slot or node, N on each host (-N), one
+// for each entry of the list (seq), or a rankfile. Pure; linear in hosts + ranks.
 #pragma once
 
 #include <vector>
@@ -16,13 +16,13 @@ struct Assignment {
   std::vector<int> ranks_per_host;  ///< one for each of Allocation::hosts
 };
 
-/// Refuses what cannot be placed as asked; not what merely crowds hosts or devices (plan/overload.h), unless a host's
-/// max_slots forbids it.
+/// Refuses what cannot be placed as asked. Crowded hosts or devices are left to plan/overload.h, unless a host's
+/// max_slots forbids them.
 Result<Assignment> assign(const Request& request, const Allocation& allocation);
 
-/// For an allocation that has pools, as of programs with host lists of their own (`a -H x : -H y b`): each is placed on
-/// its own list, as if it were a job by itself, and the ranks are numbered through in the order of the programs. As
-/// assign(); a rankfile does not go with them.
+/// assign() for an allocation with pools, which programs with host lists of their own make (`a -H x : -H y b`). Each
+/// pool is placed on its own list as if it were a job, and ranks are numbered in the order of the programs. A rankfile
+/// is refused.
 Result<Assignment> assign_in_pools(const Request& request, const Allocation& allocation);
 
 }  // namespace dlaunch::plan

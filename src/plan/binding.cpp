@@ -10,7 +10,7 @@ namespace {
 using Place = size_t;  // index into Topology::pus
 using Places = std::vector<Place>;
 
-/// One place of each group in turn, groups in the order of their first place, until all are dealt.
+/// Deals out one place of each group in turn, with the groups in the order of their first place.
 Places deal_by_group(const Topology& topology, const Places& places, int Pu::* group) {
   std::vector<Places> groups;
   std::map<int, size_t> group_of_id;
@@ -46,7 +46,7 @@ Places cores(const Topology& topology) {
   return places;
 }
 
-/// Each first of `size` places next to each other, with a mark of all that it stands for. With `group` all are of one.
+/// Joins `size` consecutive places, of one group where `group` is given, to a bundle known by its first place.
 class Bundles {
  public:
   Bundles(const Topology& topology, const Places& places, size_t size, int Pu::* group) {
@@ -80,8 +80,7 @@ Bundles bundles(const Topology& topology, const BindingRequest& request) {
   return {topology, places, static_cast<size_t>(std::max(request.cores_per_rank, 1)), group};
 }
 
-/// Every place where a rank may be put, in map_by's order. Threads count one by one only where a rank may have just
-/// one.
+/// The places where ranks may be put, in map_by's order. Threads count one by one only where a rank may have just one.
 Places mapped_places(const Topology& topology, const BindingRequest& request, Places places) {
   if (request.bind_to == BindTo::hwthread && request.map_by == MapBy::hwthread) return places;
   switch (request.map_by) {
@@ -131,7 +130,7 @@ Error too_few(const BindingRequest& request, int ranks, size_t there) {
   return error;
 }
 
-/// The part of a host that ranks are laid by; none where they are laid by hosts.
+/// The part of a host by which ranks are mapped; none where they are mapped by hosts.
 std::optional<BindTo> unit_of(MapBy map_by) {
   switch (map_by) {
     case MapBy::core:

@@ -16,7 +16,7 @@ namespace dlaunch::plan {
 
 namespace {
 
-// What means this machine, this terminal, this login or the job we were started in.
+// Variables that describe this machine, this terminal, this login or the job in which dlaunch was started.
 constexpr std::array<std::string_view, 28> kWithheld = {
     "HOSTNAME", "HOST",   "PWD",      "OLDPWD",          "SHLVL",     "_",        "DISPLAY", "WAYLAND_DISPLAY",
     "STY",      "WINDOW", "WINDOWID", "TERM_SESSION_ID", "LS_COLORS", "MAIL",     "HOME",    "USER",
@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, 11> kWithheldPrefixes = {
 
 bool is_rank_variable(std::string_view name) { return std::ranges::find(kRankVariables, name) != kRankVariables.end(); }
 
-/// What no rank inherits, and no pattern of -x brings.
+/// Whether no rank inherits the variable and no pattern of -x brings it.
 bool is_no_heritage(const Request& request, std::string_view name) {
   if (is_rank_variable(name) || (name == "PWD" && !request.rank_dir.empty())) return true;
   if (request.rank_table && std::ranges::find(kRankTableVariables, name) != kRankTableVariables.end()) return true;
@@ -36,7 +36,7 @@ bool is_no_heritage(const Request& request, std::string_view name) {
   return request.visible != Visible::unchanged && std::ranges::find(kVisibleVariables, name) != kVisibleVariables.end();
 }
 
-/// Variables in the order in which they were first set. Not copyable: the index looks into the entries' names.
+/// Variables in the order in which they were first set. Not copyable: the index refers to the entries' names.
 class Variables {
  public:
   void set(std::string_view name, std::string_view value) {
@@ -68,7 +68,7 @@ void for_each_variable(const std::vector<std::string>& environment, Visit visit)
   }
 }
 
-/// -x VAR and -x 'PREFIX_*': false when the launcher has nothing of that name.
+/// -x VAR and -x 'PREFIX_*'. False when the launcher has no such variable.
 bool copy_from_launcher(const Request& request, std::string_view name, Variables& variables,
                         std::vector<std::string>& chosen) {
   const bool pattern = name.ends_with('*');
@@ -114,7 +114,7 @@ std::optional<Error> refuse_own_names(const Host& host, const Rank& rank) {
 std::string_view variable_name(std::string_view entry) { return entry.substr(0, entry.find('=')); }
 
 bool withheld_elsewhere(std::string_view name) {
-  const bool setting = name.starts_with("OMPI_MCA_") || name.starts_with("PMIX_MCA_");  // the user's own, of a library
+  const bool setting = name.starts_with("OMPI_MCA_") || name.starts_with("PMIX_MCA_");  // of a library, by the user
   if (setting && !left_by_outer_job(name)) return false;
   return std::ranges::find(kWithheld, name) != kWithheld.end() ||
          std::ranges::any_of(kWithheldPrefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
@@ -199,7 +199,7 @@ std::vector<std::string> program_environment(const App& app, const PlannedHost& 
   std::unordered_set<std::string_view> taken(app.chosen.begin(), app.chosen.end());
   std::vector<std::string> environment;
   std::vector<std::string> added;
-  for (auto entry = own.rbegin(); entry != own.rend(); ++entry) {  // the last of a name wins
+  for (auto entry = own.rbegin(); entry != own.rend(); ++entry) {  // the last entry of a name wins
     if (taken.insert(variable_name(*entry)).second) added.push_back(*entry);
   }
   taken.clear();
@@ -243,7 +243,7 @@ constexpr std::array<std::string_view, 64> kOuterJobNames = {
     "OMPI_UNIVERSE_SIZE", "OMPI_COMMAND", "OMPI_ARGV", "OMPI_NUM_APP_CTX", "OMPI_APP_CTX_NUM_PROCS", "OMPI_FIRST_RANKS",
     "OMPI_FILE_LOCATION", "OMPI_APP_SIZES", "OMPI_MCA_pmix", "OMPI_MCA_initial_wdir", "MPI_LOCALRANKID",
     "MPI_LOCALNRANKS", "HYDI_CONTROL_FD",
-    // srun; what tells of the whole Slurm job stays
+    // srun; variables of the whole Slurm job stay
     "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID", "SLURM_NPROCS", "SLURM_GTIDS", "SLURM_LAUNCH_NODE_IPADDR",
     "SLURM_DISTRIBUTION"};
 

@@ -21,7 +21,7 @@ void torch_own(const FrameworkJob&, const FrameworkRank& rank, Entries& set) {
   set.set("NODE_RANK", rank.host);
 }
 
-/// It wants all five of the first names, else it looks for MPI.
+/// DeepSpeed wants all five of the first names, else it looks for MPI.
 void deepspeed_shared(const FrameworkJob& job, Entries& set) {
   set.set("WORLD_SIZE", job.size);
   set.set("MASTER_ADDR", job.address);
@@ -61,13 +61,13 @@ void tensorflow_own(const FrameworkJob& job, const FrameworkRank& rank, Entries&
   set.set("TF_CONFIG", config);
 }
 
-/// With a rank table. RANK_ID, RANK_SIZE and DEVICE_ID every rank has.
+/// With a rank table. Every rank has RANK_ID, RANK_SIZE and DEVICE_ID anyway.
 void mindspore_own(const FrameworkJob&, const FrameworkRank& rank, Entries& set) {
   set.set("DEVICE_NUM", rank.local_size);
 }
 
-/// With a scheduler that gives ranks their places. It takes its own count for the device's number, whatever DEVICE_ID
-/// says, so the order of the devices that a host's ranks see must be theirs.
+/// With a scheduler that assigns ranks. MindSpore takes its own count for the device's number, whatever DEVICE_ID says,
+/// so the ranks of a host must see its devices in that order.
 void mindspore_dynamic_shared(const FrameworkJob& job, Entries& set) {
   set.set("MS_SCHED_HOST", job.address);
   set.set("MS_SCHED_PORT", job.scheduler_port);
@@ -79,7 +79,7 @@ void mindspore_dynamic_own(const FrameworkJob&, const FrameworkRank& rank, Entri
   set.set("MS_NODE_ID", rank.rank);
 }
 
-/// No RANK_ID: a script that does something as rank 0 would do it twice.
+/// Without RANK_ID: a script that does something as rank 0 would do it twice.
 void mindspore_scheduler(Entries& set) { set.set("MS_ROLE", "MS_SCHED"); }
 
 void horovod_shared(const FrameworkJob& job, Entries& set) {
@@ -99,7 +99,7 @@ void horovod_own(const FrameworkJob&, const FrameworkRank& rank, Entries& set) {
   set.set("HOROVOD_CROSS_SIZE", rank.cross_size);
 }
 
-/// Never OMPI_COMMAND or PMIX_*: MPI libraries and MindSpore would look for an mpirun that is not there.
+/// Never sets OMPI_COMMAND or PMIX_*: MPI libraries and MindSpore would look for an mpirun that is not there.
 void openmpi_shared(const FrameworkJob& job, Entries& set) {
   set.set("OMPI_COMM_WORLD_SIZE", job.size);
   set.set("OMPI_UNIVERSE_SIZE", job.slots);

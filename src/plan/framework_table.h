@@ -1,5 +1,5 @@
-// One framework: its name and the variables that it reads. The rows are in framework_table.cpp, which is the one place
-// to add a framework. Values with static life.
+// A framework, with its name and the variables that it reads. framework_table.cpp has a row for each and is the one
+// place to add one. The values are static.
 #pragma once
 
 #include <optional>
@@ -12,21 +12,21 @@
 
 namespace dlaunch::plan {
 
-/// Of the ports at a host that a job may need: one each of the first four at rank 0's, and one for each local rank.
+/// The ports on a host that a job may need: one of each of the first four on rank 0's, and one for each local rank.
 enum class Port { master, jax, horovod, scheduler, first_of_ranks };
 
-/// What holds for all ranks.
+/// What is the same for all ranks.
 struct FrameworkJob {
   int size = 1;
   int hosts = 1;
-  int slots = 1;                    ///< of all hosts
+  int slots = 1;                    ///< in all hosts together
   std::string address = {};         ///< of rank 0's host, as all ranks reach it
-  std::string master_port = {};     ///< there
+  std::string master_port = {};     ///< on rank 0's host, as the next three
   std::string jax_address = {};     ///< host:port
   std::string horovod_port = {};    ///< there
   std::string scheduler_port = {};  ///< there
-  std::string addresses = {};       ///< of each host, with commas, rank 0's first
-  std::string workers = {};         ///< of each rank, "host:port" with commas
+  std::string addresses = {};       ///< of each host, separated by commas, rank 0's first
+  std::string workers = {};         ///< of each rank, "host:port", separated by commas
   std::string number = {};          ///< the job's id as a number
 };
 
@@ -34,10 +34,10 @@ struct FrameworkRank {
   int rank = 0;
   int local_rank = 0;
   int local_size = 1;
-  int host = 0;          ///< in the order of hosts by their first rank
-  int device_index = 0;  ///< what a program takes for its device's number when it takes its local rank for it
-  int cross_rank = 0;    ///< among the ranks with this local rank
-  int cross_size = 1;    ///< how many these are
+  int host = 0;          ///< index among the hosts in the order of their first rank
+  int device_index = 0;  ///< the device's number for a program that takes its local rank for it
+  int cross_rank = 0;    ///< index among the ranks with this local rank
+  int cross_size = 1;    ///< number of these ranks
   std::string host_name = {};
   std::optional<int> ordinal = {};  ///< Rank::ordinal
 };
@@ -56,12 +56,12 @@ struct FrameworkSpec {
   Framework framework;
   std::string_view name;
   void (*shared)(const FrameworkJob&, Entries&);                     ///< the same for all ranks
-  void (*own)(const FrameworkJob&, const FrameworkRank&, Entries&);  ///< of a rank alone
-  bool meets = false;                                                ///< at rank 0's host
-  bool names_all_hosts = false;                                      ///< tells ranks the address of every host
-  std::string_view sidecar = {};                                     ///< the name of a process beside the ranks
-  void (*beside)(Entries&) = nullptr;                                ///< what it has in place of a rank's own
-  std::string_view note = {};  ///< for Plan::notes; "{}" is the address and port where the ranks meet
+  void (*own)(const FrameworkJob&, const FrameworkRank&, Entries&);  ///< for one rank alone
+  bool meets = false;                                                ///< ranks rendezvous at rank 0's host
+  bool names_all_hosts = false;                                      ///< tells each rank the address of every host
+  std::string_view sidecar = {};                                     ///< name of its process beside the ranks
+  void (*beside)(Entries&) = nullptr;  ///< what the sidecar has in place of a rank's own variables
+  std::string_view note = {};          ///< for Plan::notes; "{}" is the address and port of the rendezvous
 };
 
 std::span<const FrameworkSpec> framework_table();

@@ -39,10 +39,10 @@ constexpr Harmful kHarmful[] = {
     {Framework::jax, Framework::slurm, "JAX takes coordinator and devices from Slurm's variables instead"},
 };
 
-/// What --env-for auto stands for: none of them takes another's variables for its own, and none costs anything.
+/// The meaning of --env-for auto: none of these takes another's variables for its own, and none costs anything.
 constexpr Framework kAuto[] = {Framework::torch, Framework::deepspeed, Framework::jax, Framework::mindspore};
 
-/// Their local rank is more to them than the number of a device, so it cannot be 0 for all.
+/// Frameworks that use the local rank for more than a device's number, so that it cannot be 0 for all.
 constexpr Framework kNeedAllDevices[] = {Framework::mindspore_dynamic, Framework::horovod, Framework::openmpi,
                                          Framework::mpich, Framework::slurm};
 
@@ -62,13 +62,13 @@ bool names_ports_of_ranks(const Plan& plan) {
   return std::ranges::find(plan.frameworks, Framework::tensorflow) != plan.frameworks.end();
 }
 
-/// Where a port is told with it.
+/// An address with its port; IPv6 needs brackets.
 std::string with_port(const std::string& address, const std::string& port) {
   const bool ipv6 = address.find(':') != std::string::npos;
   return (ipv6 ? "[" + address + "]" : address) + ":" + port;
 }
 
-/// Reads the plan's facts off for the rows of the table.
+/// Reads from the plan what the rows of the table need.
 class Facts {
  public:
   Facts(const Plan& plan, const Rendezvous& rendezvous) : plan_(plan), rendezvous_(rendezvous) {
@@ -157,13 +157,13 @@ class Facts {
 
   const Plan& plan_;
   const Rendezvous& rendezvous_;
-  std::vector<size_t> hosts_;       // by their first rank
-  std::vector<int> place_of_host_;  // in hosts_
+  std::vector<size_t> hosts_;       // in the order of their first rank
+  std::vector<int> place_of_host_;  // index in hosts_
   std::vector<int> cross_rank_;     // of each rank
   std::vector<int> cross_size_;     // of each local rank
 };
 
-/// Entries replace those of their name, but for what -x chose.
+/// Entries replace those of the same name, except names that -x set.
 void add(std::vector<std::string>& environment, const std::vector<std::string>& chosen,
          const std::vector<std::string>& entries) {
   for (const std::string& entry : entries) {
@@ -195,7 +195,7 @@ void add_companion(Plan& plan) {
                   .host = first.host,
                   .env = {},
                   .dir = first.dir};
-  constexpr std::string_view kTaken[] = {"DLAUNCH_JOB_ID", "PWD"};  // of what rank 0 is told of itself
+  constexpr std::string_view kTaken[] = {"DLAUNCH_JOB_ID", "PWD"};  // the sidecar gets these of rank 0's own variables
   for (const std::string& entry : first.env) {
     if (std::ranges::find(kTaken, variable_name(entry)) != std::end(kTaken)) sidecar.env.push_back(entry);
   }

@@ -17,7 +17,7 @@
 namespace dlaunch::plan {
 namespace {
 
-constexpr size_t kMostArguments = 6U << 20U;  // three quarters of the standard stack: execve(2), whatever the rlimit
+constexpr size_t kMostArguments = 6U << 20U;  // execve(2): three quarters of the standard stack, whatever the rlimit
 constexpr size_t kNameColumns = 100;
 
 Error refused(std::string where, std::string what, std::string hint = {}) {
@@ -45,7 +45,7 @@ std::optional<Error> check_app(const AppRequest& app) {
   return std::nullopt;
 }
 
-/// The device is the table's, for every program.
+/// With a rank table every program's device is the table's.
 std::optional<Error> refuse_beside_table(const Request& request) {
   const auto& frameworks = request.frameworks;
   if (!request.rank_table || std::ranges::find(frameworks, Framework::openmpi) == frameworks.end()) return std::nullopt;
@@ -83,7 +83,7 @@ size_t bytes_of(const std::vector<std::string>& words) {
   return bytes;
 }
 
-/// What no Linux executes is refused before anything starts, and long before a frame is too small for it.
+/// Refuses what no Linux executes before anything starts, and long before a frame is too small for it.
 std::optional<Error> refuse_too_long(const Plan& plan) {
   size_t most_of_host = 0;
   for (const PlannedHost& host : plan.hosts) most_of_host = std::max(most_of_host, bytes_of(host.host.env));
@@ -126,7 +126,7 @@ void add_apps(Plan& plan, const Request& request, const std::vector<int>& ranks,
   }
 }
 
-/// Adds the hosts that get ranks; gives the place of each of the allocation's hosts among them.
+/// Adds the hosts that get ranks. Returns the index there of each of the allocation's hosts, or -1.
 std::vector<int> add_hosts(Plan& plan, const Allocation& allocation, const std::vector<int>& ranks_per_host) {
   std::vector<int> places(ranks_per_host.size(), -1);
   for (size_t i = 0; i < ranks_per_host.size(); ++i) {
@@ -144,7 +144,7 @@ void add_spare(Plan& plan, const Allocation& allocation, const std::vector<int>&
     const bool closed = host.max_slots == 0 || (host.slots == 0 && !host.slots_unknown && host.devices.empty());
     if (ranks_per_host[i] > 0 || closed) continue;
     plan.spare.push_back(host);
-    if (host.slots_unknown) plan.spare.back().slots = 1;  // nobody asks it
+    if (host.slots_unknown) plan.spare.back().slots = 1;  // a spare host is not asked for its slots
   }
 }
 
@@ -173,7 +173,7 @@ void add_ranks(Plan& plan, const std::vector<int>& host_of_rank, const std::vect
   }
 }
 
-/// A dynamic cluster counts its ranks' devices by itself: those that were planned must be all that there are.
+/// A dynamic cluster counts its ranks' devices by itself, so the planned ones must be all devices of the host.
 bool means_devices_of_host(const Request& request, const Allocation& allocation) {
   return request.visible == Visible::unchanged &&
          std::ranges::find(request.frameworks, Framework::mindspore_dynamic) != request.frameworks.end() &&

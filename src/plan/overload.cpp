@@ -9,7 +9,7 @@
 namespace dlaunch::plan {
 namespace {
 
-constexpr size_t kMostRows = 16;  // a refusal is to be read at a glance, also with a thousand hosts
+constexpr size_t kMostRows = 16;  // a refusal must be readable at a glance even with a thousand hosts
 
 int devices(const Host& host) { return static_cast<int>(host.devices.size()); }
 bool crowds_devices(const Host& host, int ranks) { return devices(host) > 0 && ranks > devices(host); }
@@ -59,7 +59,7 @@ Error refusal(const Allocation& allocation, const std::vector<int>& ranks, Crowd
   return error;
 }
 
-/// "8 ranks on 2 CPUs (affinity mask)" for one host; the first of them and their number for several.
+/// "8 ranks on 2 CPUs (affinity mask)" for one host; the first host's text and their number for several.
 std::string describe(const std::vector<size_t>& hosts, const Allocation& allocation,
                      const std::function<std::string(size_t)>& one) {
   if (allocation.hosts.size() == 1) return one(0);

@@ -7,7 +7,7 @@
 namespace dlaunch::plan {
 namespace {
 
-/// Host indices in the order in which ranks are dealt one by one, no host over its count, `ranks` of them at most.
+/// Deals out at most `ranks` ranks one by one and returns their hosts, each of which gets no more than its count.
 std::vector<int> deal(std::vector<int> counts, int ranks) {
   std::vector<int> order;
   std::vector<size_t> open;
@@ -25,7 +25,7 @@ std::vector<int> deal(std::vector<int> counts, int ranks) {
   return order;
 }
 
-/// Round by round: each taker an equal part, the first of them the remainder; who is full drops out.
+/// Adds `extra` ranks in rounds: each host gets an equal part, the first ones the remainder; full hosts drop out.
 void add_evenly(std::vector<int>& counts, const std::vector<int>& capacity, int extra, const std::vector<int>& most) {
   const bool all = std::ranges::all_of(capacity, [](int c) { return c == 0; });
   std::vector<size_t> takers;

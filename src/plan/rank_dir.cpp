@@ -30,7 +30,7 @@ std::string rendered(const std::vector<Piece>& pieces, const Rank& rank, const H
   return name;
 }
 
-/// Absolute, without "." and "..", and without a slash at its end: dlaunch's own files there are found by their names.
+/// Absolute, without ".", ".." and a final slash, because dlaunch's own files there are found by their names.
 std::string directory(const std::string& base, const std::string& name) {
   std::string path = (std::filesystem::path(base) / name).lexically_normal().string();
   while (path.size() > 1 && path.back() == '/') path.pop_back();
@@ -46,7 +46,7 @@ Error shared(int one, const Rank& other, const std::string& path, const std::vec
           .hint = by_host ? "add {host} to the template" : "add {rank} to the template"};
 }
 
-/// It would be emptied: the directory that all is started from is nobody's to empty.
+/// The directory would be emptied with the working directory in it.
 Error too_high(const std::string& path) {
   return {.where = std::string(kOption),
           .what = escaped(path) + " is the working directory, or has it in it",

@@ -1,4 +1,4 @@
-// A directory of its own for each rank (--rank-dir). Pure: names only; the agent makes them (agent/rank_dirs.h).
+// A directory of its own for each rank (--rank-dir). Pure: names only; agent/rank_dirs.h makes the directories.
 #pragma once
 
 #include <optional>
@@ -9,11 +9,11 @@
 
 namespace dlaunch::plan {
 
-/// cli's check of the template.
+/// Checks the template for cli.
 Result<void> check_rank_dir(std::string_view text);
 
-/// Sets Rank::dir, and PWD, of every rank: the template below the directory of its program there. Two ranks never share
-/// one, not even on two hosts, whose home may be the same.
+/// Sets every rank's Rank::dir, and PWD, from the template, below its program's directory. An Error when two ranks
+/// would share one, even on two hosts, whose home may be the same.
 std::optional<Error> add_rank_dirs(Plan& plan, std::string_view text);
 
 }  // namespace dlaunch::plan

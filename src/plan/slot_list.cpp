@@ -17,7 +17,7 @@ using Of = SlotRange::Of;
 using Cpus = std::set<std::uint32_t>;
 
 constexpr long kLast = (1L << 16) - 1;
-constexpr size_t kMostLetters = 4096;  // it goes to the host as it is
+constexpr size_t kMostLetters = 4096;  // it is sent to the host as it is
 
 std::optional<std::pair<int, int>> parse_range(std::string_view word) {
   const size_t dash = word.find('-');
@@ -27,7 +27,7 @@ std::optional<std::pair<int, int>> parse_range(std::string_view word) {
   return std::pair{static_cast<int>(*first), static_cast<int>(*last)};
 }
 
-/// Reads one word between commas; one without a socket goes on where the word before it was.
+/// Reads one word between commas; a word without a socket continues with that of the word before.
 class Words {
  public:
   bool take(std::string_view word) {
@@ -46,7 +46,7 @@ class Words {
   std::vector<SlotRange> ranges;
 
  private:
-  /// `1:`, `s1:` or `s1`, which is cut off.
+  /// Removes `1:`, `s1:` or `s1` from the word.
   bool take_socket(std::string_view& word) {
     const bool marked = word.starts_with('s') || word.starts_with('S');
     const size_t colon = word.find(':');
@@ -71,7 +71,7 @@ class Words {
 
 std::string numbers(const Cpus& cpus) { return fold_ints({cpus.begin(), cpus.end()}); }
 
-/// Cores of a socket, or of the host, each with its threads, in the order of the hardware.
+/// Cores of a socket or of the host, each with its threads, in the order of the hardware.
 using Cores = std::vector<Cpus>;
 
 Cores cores_of(const Topology& whole, std::optional<int> socket) {
@@ -90,7 +90,7 @@ class Lookup {
  public:
   Lookup(const Topology& whole, const Cpus& allowed) : whole_(whole), allowed_(allowed) {}
 
-  /// Adds to `found`; else why not.
+  /// Adds the range to `found`, or returns why it cannot.
   std::optional<std::string> add(const SlotRange& range) {
     if (range.of == Of::threads) return add_threads(range);
     const bool of_socket = range.of == Of::socket;

@@ -72,7 +72,7 @@ bool is_named(const Host& host, std::string_view name) {
 
 bool is_usable(const Plan& plan, size_t host) { return host >= plan.hosts.size() || !plan.hosts[host].unreachable; }
 
-/// The hosts that an app may run on, by host_at()'s indices.
+/// The hosts that an app may run on, as indices for host_at().
 Result<std::vector<int>> hosts_for(const Plan& plan, const SpawnApp& app) {
   std::vector<int> hosts;
   for (const std::string& name : app.hosts) {
@@ -89,13 +89,13 @@ Result<std::vector<int>> hosts_for(const Plan& plan, const SpawnApp& app) {
   return hosts;
 }
 
-/// The host for the next rank.
+/// The host of the next rank: the one that exceeds its slots least.
 int place(const Plan& plan, const std::vector<int>& hosts, const std::vector<int>& running) {
   const auto beyond = [&](int host) {
     const auto at = static_cast<size_t>(host);
     return std::max(-1, running[at] - host_at(plan, at).slots);
   };
-  return *std::ranges::min_element(hosts, {}, beyond);  // the first of several
+  return *std::ranges::min_element(hosts, {}, beyond);  // the first of equal ones
 }
 
 std::string directory_for(const Plan& plan, const SpawnRequest& request, const std::string& asked) {
@@ -114,7 +114,7 @@ void replace(std::vector<std::string>& environment, const std::vector<std::strin
   environment.insert(environment.end(), std::move_iterator(added.rbegin()), std::move_iterator(added.rend()));
 }
 
-/// What --env-for told the asker's program is not true of the new ranks.
+/// Removes what --env-for told the asker's program, which is not true of the new ranks.
 void forget_frameworks(const Plan& plan, App& app) {
   if (plan.frameworks.empty()) return;
   for (std::vector<std::string>* environment : {&app.env, &app.env_elsewhere}) {
@@ -156,7 +156,7 @@ size_t size_of(const std::vector<App>& apps) {
   return size;
 }
 
-/// One of the app that comes next.
+/// Adds one rank of the app that comes next.
 void add_rank(const Plan& plan, int host, SpawnPlan& grown, std::vector<int>& running, std::vector<int>& here) {
   const auto at = static_cast<size_t>(host);
   ++running[at];

@@ -1,11 +1,11 @@
-// Ranks that a rank of the job asks for while it runs (MPI_Comm_spawn): another world, on the allocation's hosts. Pure.
+// The plan of a world that a rank of the running job asks for (MPI_Comm_spawn), on the allocation's hosts. Pure.
 //
-// - A rank goes to the first host with a free slot, in the plan's order, those that have no rank yet last; where none
-//   is free, to the one that has the fewest ranks beyond its slots. Hosts that the asker names are the only ones
+// - A rank goes to the first host with a free slot, in the plan's order, hosts without ranks last. Where no slot is
+//   free, it goes to the host with the fewest ranks beyond its slots. If the asker names hosts, only these are
 //   considered.
-// - It gets the environment of the asker's program, what was asked for it, and who it is among the new ranks; no
-//   device, no binding, nothing of --env-for.
-// - It runs in the directory that was asked, else in that of the asker's program.
+// - It has the environment of the asker's program, the variables that were asked for, and its own among the new ranks.
+//   It has no device, no binding and nothing of --env-for.
+// - It runs in the directory that was asked for, else in that of the asker's program.
 #pragma once
 
 #include <set>
@@ -17,16 +17,16 @@
 
 namespace dlaunch::plan {
 
-inline constexpr int kMostSpawned = 4096;               ///< ranks of one request
-inline constexpr int kMostEverSpawned = 65536;          ///< ranks of all requests of a job
-inline constexpr size_t kLongestWord = 128u << 10;      ///< an argument or variable that execve(2) takes is shorter
+inline constexpr int kMostSpawned = 4096;               ///< in one request
+inline constexpr int kMostEverSpawned = 65536;          ///< in all requests of a job
+inline constexpr size_t kLongestWord = 128u << 10;      ///< execve(2) takes only shorter arguments and variables
 inline constexpr size_t kMostSpawnedBytes = 64u << 20;  ///< of the words and variables of all programs ever spawned
 
 struct SpawnApp {
   std::vector<std::string> argv;
   int ranks = 1;
-  std::string wdir = {};                ///< relative: to that of the asker's program; empty: that one
-  std::vector<std::string> env = {};    ///< NAME=VALUE; the last of a name wins
+  std::string wdir = {};                ///< relative to that of the asker's program; empty: that one
+  std::vector<std::string> env = {};    ///< NAME=VALUE; the last entry of a name wins
   std::vector<std::string> hosts = {};  ///< names of hosts of the job; empty: any
 };
 
@@ -35,24 +35,24 @@ struct SpawnRequest {
   std::vector<SpawnApp> apps;
 };
 
-/// A world that was not adopted yet. Its ranks have the next ids.
+/// A world that was not yet adopted. Its ranks have the next ids.
 struct SpawnPlan {
   std::vector<App> apps;
   std::vector<Rank> ranks;
-  std::set<size_t> spare = {};  ///< indices into Plan::spare: to be met first, and all planned anew. None: adopt it
+  std::set<size_t> spare = {};  ///< indices into Plan::spare: connect to them, then plan anew. Empty: ready to adopt
 };
 
-/// Of the plan's hosts, then of the spare ones: indices below host_count().
+/// A host of the plan or, behind these, a spare one; `index` is below host_count().
 const Host& host_at(const Plan& plan, size_t index);
 size_t host_count(const Plan& plan);
 
-/// `running[h]`: how many ranks run on host h of the plan now.
+/// `running[h]` is the number of ranks that run on host h of the plan now.
 Result<SpawnPlan> grow(const Plan& plan, const SpawnRequest& request, std::vector<int> running);
 
-/// These are hosts of the plan from now on, the last ones, in this order.
+/// Appends these spare hosts to the plan's, in this order.
 void add_hosts(Plan& plan, const std::set<size_t>& spare);
 
-/// Puts it behind all that the plan has. Returns the world's number.
+/// Appends the world to the plan. Returns the world's number.
 int adopt(Plan& plan, SpawnPlan grown);
 
 }  // namespace dlaunch::plan

@@ -7,18 +7,18 @@
 
 namespace dlaunch::plan {
 
-/// Columns that `text` takes, one a code point; a byte that is no UTF-8 counts as one.
+/// The columns that `text` takes: one for each code point, and for each byte that is no UTF-8.
 size_t columns(std::string_view text);
 
-/// At most `width` columns; what was cut off shows as a final "…".
+/// Shortens to `width` columns; "…" marks what was cut off.
 std::string shorten(std::string_view text, size_t width);
 
-inline constexpr size_t kWidestCell = 1024;  ///< columns: what a host says must not widen every row
+inline constexpr size_t kWidestCell = 1024;  ///< in columns: what a host says must not widen every row
 
-/// Rows of equal length as lines of aligned columns, each line after `indent` and ending in a newline.
+/// Lays out rows of equal length in aligned columns. Each line begins with `indent` and ends in a newline.
 std::string aligned(std::vector<std::vector<std::string>> rows, std::string_view indent);
 
-/// Words in lines of at most `width` columns where they fit, each line after `indent` and ending in a newline.
+/// Lays out words in lines of at most `width` columns where they fit. Each begins with `indent` and ends in a newline.
 std::string wrapped(const std::vector<std::string>& words, std::string_view indent, size_t width);
 
 }  // namespace dlaunch::plan

@@ -38,9 +38,9 @@ std::string name_of(const Host& host, int device) {
   return place < host.uuids.size() ? host.uuids[place] : std::to_string(device);
 }
 
-/// The devices of a host's ranks, each once, in the order of local ranks.
+/// The devices of a host's ranks, without repetition, in the order of local ranks.
 std::vector<int> devices_of(const Plan& plan, const PlannedHost& planned) {
-  const size_t most = std::min(planned.ranks.size(), planned.host.devices.size());  // ranks beyond share them
+  const size_t most = std::min(planned.ranks.size(), planned.host.devices.size());  // further ranks share them
   std::vector<int> devices;
   for (size_t i = 0; i < most; ++i) devices.push_back(*plan.rank(planned.ranks[i]).device);
   return devices;
@@ -79,7 +79,7 @@ void show(Plan& plan, const PlannedHost& planned) {
   }
 }
 
-/// Devices named by a table or a hostfile may be others than the launcher's own list leaves.
+/// Notes devices of a table or a hostfile that the launcher's own list does not leave.
 void note_hidden(Plan& plan, const PlannedHost& planned) {
   const Host& host = planned.host;
   if (plan.visible != Visible::unchanged || host.seen.empty()) return;

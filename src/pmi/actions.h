@@ -1,4 +1,4 @@
-// What a Server wants done. Values. PURE.
+// What a PmiServer wants done. Values. PURE.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +10,23 @@
 
 namespace dlaunch::pmi {
 
-/// To the rank's client.
+/// Bytes for the rank's client.
 struct Send {
   std::uint32_t rank;
   std::string bytes;
   bool operator==(const Send&) const = default;
 };
-/// No more of this client: its connection is to be closed. The rank itself is left alone.
+/// The client's connection is to be closed. The rank itself is left alone.
 struct HangUp {
   std::uint32_t rank;
   bool operator==(const HangUp&) const = default;
 };
-/// A person should know.
+/// A text that a person should see.
 struct Complain {
   std::string text;
   bool operator==(const Complain&) const = default;
 };
-/// Every rank of this host waits: `pairs` (key, value, …) are for the others. `gone`: ranks that can never come.
+/// Every rank of this host waits in a fence. `pairs` (key, value, …) are for the others; ranks in `gone` never come.
 struct Gather {
   std::vector<std::string> pairs;
   std::vector<std::uint32_t> gone;
@@ -48,7 +48,7 @@ struct Abort {
   std::uint32_t code;
   bool operator==(const Abort&) const = default;
 };
-/// The rank wants another world (MPI_Comm_spawn) with `pairs` (key, value, …) in its space, and waits for the answer.
+/// The rank asks for another world (MPI_Comm_spawn), with `pairs` (key, value, …) in its space, and waits.
 struct AskSpawn {
   std::uint32_t rank;
   std::vector<SpawnProgram> programs;

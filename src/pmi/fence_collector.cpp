@@ -10,7 +10,7 @@
 namespace dlaunch::pmi {
 namespace {
 
-constexpr size_t kPiece = 4u << 20;  // of one FenceOut: a frame takes 16 MiB
+constexpr size_t kPiece = 4u << 20;  // in one FenceOut; a frame holds 16 MiB
 
 }  // namespace
 

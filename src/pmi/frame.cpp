@@ -12,7 +12,7 @@ tl::unexpected<Error> bad_frame(std::string what, std::string_view text) {
   return fail({.where = "", .what = std::move(what), .why = quoted(text), .hint = ""});
 }
 
-/// nullopt when it is no length of a frame.
+/// nullopt when the text is no frame's length.
 std::optional<size_t> parse_length(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
   text = text.substr(0, text.find_last_not_of(' ') + 1);
@@ -22,7 +22,7 @@ std::optional<size_t> parse_length(std::string_view text) {
   return length;
 }
 
-/// Takes a value and the ';' after it from `rest`; nullopt when that is missing.
+/// Takes a value and the ';' after it from `rest`; nullopt when there is no ';'.
 std::optional<std::string> take_value(std::string_view& rest) {
   std::string value;
   while (true) {
@@ -48,7 +48,7 @@ Result<PmiLine> parse_frame(std::string_view text) {
     }
     std::string key(rest.substr(0, equals));
     rest.remove_prefix(equals + 1);
-    if (key == "message") {  // a person's text, which comes last; MPICH's clients double no ';' in it
+    if (key == "message") {  // a text for people, which comes last; MPICH's clients do not double ';' in it
       line.add(std::move(key), std::string(rest));
       break;
     }

@@ -13,15 +13,15 @@
 
 namespace dlaunch::pmi {
 
-inline constexpr size_t kMaxFrame = 999'999;  ///< what six characters can say
+inline constexpr size_t kMaxFrame = 999'999;  ///< the most that six characters can say
 
-/// Without its length. An Error has no `where`.
+/// `text` is a frame without its length. An Error has no `where`.
 Result<PmiLine> parse_frame(std::string_view text);
 
-/// With its length. A pair without a key is left out.
+/// Returns the frame with its length. Pairs with an empty key are left out.
 std::string write_frame(const std::vector<std::pair<std::string_view, std::string_view>>& pairs);
 
-/// Cuts a stream into frames. After an Error it must not be used again.
+/// Cuts a stream into frames. It must not be used after an Error.
 class FrameReader {
  public:
   void feed(std::string_view bytes) { buffer_ += bytes; }

@@ -33,7 +33,7 @@ Result<PmiLine> parse_line(std::string_view text) {
     if (equals == std::string_view::npos || equals == 0)
       return bad_line("a PMI line with a word that is no pair", text);
     const std::string_view key = rest.substr(0, equals);
-    // The one value with blanks: a person's text, which comes last.
+    // The one value with blanks is a text for people, which comes last.
     const size_t end = key == "message" ? rest.size() : std::min(rest.find(' '), rest.size());
     line.add(std::string(key), std::string(rest.substr(equals + 1, end - equals - 1)));
     rest.remove_prefix(end);

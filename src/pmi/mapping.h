@@ -1,4 +1,4 @@
-// Where ranks run, as MPICH's family wants it told. PURE.
+// Where ranks run, in the form that the MPICH family reads. PURE.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 namespace dlaunch::pmi {
 
 /// The value of PMI_process_mapping: "(vector,(FIRST_HOST,HOSTS,RANKS_PER_HOST),…)", blocks of ranks in their order,
-/// begun again when they are used up. Empty when it would be longer than a value may be: then the ranks tell each other
+/// which are repeated when they are used up. Empty when it would exceed a value's limit: then the ranks tell each other
 /// their hosts' names.
 std::string process_mapping(const std::vector<int>& host_of_rank);
 

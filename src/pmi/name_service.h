@@ -10,12 +10,12 @@ namespace dlaunch::pmi {
 
 class NameService {
  public:
-  static constexpr size_t kMost = 10000;           ///< names at one time; one more is refused
-  static constexpr size_t kMostBytes = 16u << 20;  ///< of them and their ports; so is one more
+  static constexpr size_t kMost = 10000;           ///< names at one time; more are refused
+  static constexpr size_t kMostBytes = 16u << 20;  ///< of names and ports together; more are refused
 
   struct Answer {
     bool ok = false;
-    std::string port;  ///< of a lookup that found it
+    std::string port;  ///< set by a lookup that found it
   };
   Answer ask(NameOp op, const std::string& service, const std::string& port);
 

@@ -1,4 +1,4 @@
-// PMI-1: Server's commands as lines. What both dialects share is in server.cpp.
+// PMI-1: PmiServer's commands as lines. server.cpp has what both dialects share.
 #include <algorithm>
 #include <utility>
 
@@ -10,7 +10,7 @@ namespace {
 
 using std::string_view;
 
-/// Whether a line can say it: PMI-2 may have put what PMI-1 cannot.
+/// Whether a line can carry the value: PMI-2 may have put one that PMI-1 cannot.
 bool fits_in_line(string_view value) { return value.find_first_of(" \n") == string_view::npos; }
 
 }  // namespace
@@ -53,7 +53,7 @@ void PmiServer::take_spawn_line(std::uint32_t rank, Client& client, const std::s
   client.spawn.reset();
 }
 
-/// Says which dialect all that follows is in.
+/// The client says which dialect it speaks from now on.
 void PmiServer::on_init(std::uint32_t rank, Client& client, const PmiLine& line) {
   if (client.state == State::initialized) return break_off(rank, "said init twice");
   if (line["pmi_version"] == "2") {

@@ -1,4 +1,4 @@
-// PMI-2: Server's commands as frames. What both dialects share is in server.cpp.
+// PMI-2: PmiServer's commands as frames. server.cpp has what both dialects share.
 #include <algorithm>
 #include <utility>
 
@@ -12,7 +12,7 @@ using std::string_view;
 
 constexpr string_view kUniverse = "universeSize";
 constexpr string_view kFailed = "14";               // PMI2_ERR_OTHER
-constexpr size_t kMaxAttributeBytes = 1024u << 10;  // that the ranks of a node may put in all
+constexpr size_t kMaxAttributeBytes = 1024u << 10;  // the most that the ranks of a node may put together
 
 string_view as_text(bool value) { return value ? "TRUE" : "FALSE"; }
 
@@ -73,7 +73,7 @@ void PmiServer::on_frame_put(std::uint32_t rank, Client&, const PmiLine& line) {
   answer_frame(rank, "kvs-put", put(rank, line["key"], line["value"]));
 }
 
-/// srcid is a hint for where to look; here every key is.
+/// srcid only hints where the key is; here every key is at hand.
 void PmiServer::on_frame_get(std::uint32_t rank, Client&, const PmiLine& line) {
   const string_view job = line["jobid"];
   answer_found(rank, "kvs-get", find(job.empty() ? string_view(world_.space) : job, std::string(line["key"])));
@@ -120,7 +120,7 @@ void PmiServer::on_frame_name(std::uint32_t rank, Client& client, const PmiLine&
   ask_name(rank, client, op, line["name"], line["port"]);
 }
 
-/// A lookup's port is "value" to Slurm's clients and "port" to MPICH's.
+/// Slurm's clients read a lookup's port from "value", MPICH's from "port".
 void PmiServer::name_frame(std::uint32_t rank, Client& client, bool ok, const std::string& port) {
   switch (client.asked) {
     case NameOp::publish:
@@ -133,7 +133,7 @@ void PmiServer::name_frame(std::uint32_t rank, Client& client, bool ok, const st
   }
 }
 
-/// It has no answer. One that is not for the world ends that rank alone, and it does so itself.
+/// An abort has no answer. One that is not for the whole world ends only that rank, which ends itself.
 void PmiServer::on_frame_abort(std::uint32_t rank, Client& client, const PmiLine& line) {
   if (line["isworld"] != "FALSE") raise_abort(rank, client, line["exitcode"]);
 }
@@ -150,8 +150,8 @@ void PmiServer::on_frame_spawn(std::uint32_t rank, Client& client, const PmiLine
   actions_.push_back(*std::move(ask));
 }
 
-/// Clients know a refusal by the jobid that is not there, whatever rc says. They take an answer without errcodes for
-/// one of zeros, and some read no more than 1 KiB of it.
+/// Clients recognise a refusal by the missing jobid, whatever rc says. They take an answer without errcodes for one of
+/// zeros, and some read no more than 1 KiB of it.
 void PmiServer::spawn_frame(std::uint32_t rank, bool ok, const std::string& space) {
   if (!ok) return answer_frame(rank, "spawn", "spawn_failed");
   answer_frame(rank, "spawn", {}, {{"jobid", space}, {"nerrs", "0"}});
@@ -166,7 +166,7 @@ void PmiServer::answer_found(std::uint32_t rank, string_view command, const std:
   answer_frame(rank, command, {}, {{"found", as_text(value)}, {key, value ? *value : string_view()}});
 }
 
-/// `error`: empty when there is none.
+/// `error` is empty for a success.
 void PmiServer::answer_frame(std::uint32_t rank, string_view command, string_view error, Pairs pairs) {
   const std::string& thread = clients_.at(rank).thread;
   std::vector<std::pair<string_view, string_view>> all;
@@ -179,7 +179,7 @@ void PmiServer::answer_frame(std::uint32_t rank, string_view command, string_vie
   actions_.push_back(Send{rank, write_frame(all)});
 }
 
-/// Where every rank of the node waits for another, or has ended, none will put what is waited for.
+/// When every rank of the node waits or has ended, none will put an attribute that is waited for.
 void PmiServer::let_down_who_waits_for_attributes() {
   std::uint32_t stuck = gone_ + waiting_;
   for (const auto& [rank, client] : clients_) stuck += client.wait == Wait::attribute ? 1 : 0;

@@ -1,4 +1,4 @@
-// Which MPI a program is of, or may start. PURE. Asked once for each program, so that one that cannot costs
+// Which MPI a program uses, or may start. PURE. It is asked once for each program, so that one without MPI costs
 // nothing.
 #pragma once
 
@@ -6,14 +6,14 @@
 
 namespace dlaunch::pmi {
 
-/// A file this long is not looked into.
+/// A longer file is not examined.
 inline constexpr size_t kProbed = 256u << 10;
 
-/// What an executable links. `none`: nothing but the C and C++ runtime, and it imports nothing that starts a program or
-/// loads a library, so that MPI can be nowhere in it.
+/// What an executable links. `none`: only the C and C++ runtime, and no imported function starts a program or loads a
+/// library, so that it cannot use MPI.
 enum class Family { none, mpich, pmix, unknown };
 
-/// `file`: all of it, or its first kProbed bytes.
+/// `file` is all of it, or its first kProbed bytes.
 Family family_of(std::string_view file);
 
 }  // namespace dlaunch::pmi

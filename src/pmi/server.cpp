@@ -71,7 +71,7 @@ Actions PmiServer::spawn_answered(std::uint32_t rank, bool ok, const std::string
   return take_actions();
 }
 
-/// False when there is no more of them for now.
+/// False when no whole message is left for now.
 bool PmiServer::take_message(std::uint32_t rank, Client& client) {
   const bool in_lines = client.dialect == Dialect::lines;
   if (client.wait != Wait::none) {
@@ -93,7 +93,7 @@ bool PmiServer::take_message(std::uint32_t rank, Client& client) {
   return true;
 }
 
-/// `text`: of the message that is parsed, for who reads of it.
+/// `text` is the message that `line` was parsed from, for errors.
 void PmiServer::perform(std::uint32_t rank, Client& client, const Command* command, const PmiLine& line,
                         string_view text) {
   if (!command) {
@@ -114,8 +114,8 @@ void PmiServer::enter_fence(Client& client) {
   let_down_who_waits_for_attributes();
 }
 
-/// `code`: as it is said; one that cannot be read is 1. Nothing more is read of it: MPICH's message may have many
-/// lines.
+/// `code` is the text that the client sent; 1 when it is no number. Nothing more is read from the client, because
+/// MPICH's message may have many lines.
 void PmiServer::raise_abort(std::uint32_t rank, Client& client, string_view code) {
   client.aborted = true;
   int number = 1;

@@ -1,16 +1,16 @@
-// PMI as one host serves it to its ranks of one world: what each says goes in, what is to be done comes out. PURE: no
+// PMI as one host serves it to its ranks of one world: what each client says goes in, actions come out. PURE: no
 // descriptors, no clock. Owned by the agent.
 //
 // A client says in its first line whether it speaks PMI-1 (pmi1.cpp) or PMI-2 (pmi2.cpp). Both share all that is in
 // server.cpp: connections, the key-value space, fences, names and spawns.
 //
 // Rules
-// - A client asks, waits for the answer, asks again. One that breaks PMI is hung up on and named; it harms nobody else.
-// - What follows an abort is not heard: it may be more of its message.
-// - A key that is not there is answered at once: what other hosts put is here after the next fence.
-// - A fence waits for every rank of the world. One that can never come (it ended, or its connection did) ends the
-//   fence: all that wait in it are hung up on, for their MPI would wait for ever.
-// - So does the wait for an attribute of the node, once no rank here is left that could put it.
+// - A client asks, waits for the answer, asks again. One that breaks PMI is named and disconnected; no other suffers.
+// - What follows an abort is ignored: it may be more of its message.
+// - A missing key is answered at once, because what other hosts put is here after the next fence.
+// - A fence waits for every rank of the world. When one can never come (it or its connection ended), the connections
+//   of all that wait are closed, for their MPI would wait for ever.
+// - The same holds for an attribute of the node, once no rank here is left that could put it.
 #pragma once
 
 #include <cstdint>
@@ -28,39 +28,39 @@
 
 namespace dlaunch::pmi {
 
-/// What all ranks are told of their world. Their numbers here are those of the job, not those in their world.
+/// What all ranks are told of their world. Ranks have the job's numbers here, not those within the world.
 struct World {
   std::string space;           ///< the name of its key-value space
   std::uint32_t size = 0;      ///< ranks
   std::uint32_t universe = 0;  ///< slots
   std::string mapping;         ///< process_mapping(); empty: not told
   std::uint32_t here = 0;      ///< ranks on this host
-  bool alone = true;           ///< there is no other host
+  bool alone = true;           ///< no other host takes part
   int number = 1;              ///< 1 is the job as it was started
   std::uint32_t first = 0;     ///< number of its rank 0
   std::uint32_t first_app = 0;
-  std::string parent = {};  ///< the space of the world whose rank asked for it; empty: it is world 1
+  std::string parent = {};  ///< the space of the world whose rank asked for this one; empty: world 1
 };
 
 class PmiServer {
  public:
   explicit PmiServer(World world) : world_(std::move(world)) {}
-  /// In the space from the start: key, value, …
+  /// Puts pairs into the space before any rank does: key, value, …
   void preload(const std::vector<std::string>& pairs) { space_.take(pairs); }
 
-  /// A rank has a connection from here on. `app`: its program's number.
+  /// A rank has a connection from now on. `app` is its program's number.
   void join(std::uint32_t rank, std::uint32_t app);
   Actions received(std::uint32_t rank, std::string_view bytes);
-  /// Its connection ended, the rank itself did, or it was never started. Nothing is sent to it any more.
+  /// The connection or the rank ended, or the rank was never started. Nothing more is sent to it.
   Actions gone(std::uint32_t rank);
-  /// Between MPI_Init and MPI_Finalize.
+  /// Whether the rank is between MPI_Init and MPI_Finalize.
   bool in_mpi(std::uint32_t rank) const;
 
-  /// What all hosts put before the fence; ends it when `last`. `broken`: it cannot be, all that wait are hung up on.
+  /// What all hosts put before the fence; `last` ends it. `broken`: connections of all that wait in it are closed.
   Actions shared(const std::vector<std::string>& pairs, bool last, bool broken);
   /// The answer to AskName.
   Actions name_answered(std::uint32_t rank, bool ok, const std::string& port);
-  /// The answer to AskSpawn. `space`: the name of the new world's.
+  /// The answer to AskSpawn. `space` is the name of the new world's.
   Actions spawn_answered(std::uint32_t rank, bool ok, const std::string& space);
 
  private:
@@ -73,12 +73,12 @@ class PmiServer {
     State state = State::fresh;
     Wait wait = Wait::none;
     NameOp asked = NameOp::publish;
-    std::string attribute;  ///< that it waits for
-    std::string thread;     ///< of its last question, PMI-2's thrid
+    std::string attribute;  ///< the one that it waits for
+    std::string thread;     ///< PMI-2's thrid of its last question
     bool gone = false;
     bool aborted = false;
-    bool too_much = false;                  ///< put; a person was told
-    std::optional<SpawnReader> spawn = {};  ///< while it says what to spawn
+    bool too_much = false;                  ///< it put too much, and a person was told
+    std::optional<SpawnReader> spawn = {};  ///< while it describes what to spawn
     LineReader lines;
     FrameReader frames;
   };
@@ -95,9 +95,9 @@ class PmiServer {
   void enter_fence(Client& client);
   void raise_abort(std::uint32_t rank, Client& client, std::string_view code);
   void ask_name(std::uint32_t rank, Client& client, NameOp op, std::string_view service, std::string_view port);
-  /// Why it is refused; empty when it is not.
+  /// Returns why the pair is refused; empty when it is not.
   std::string_view put(std::uint32_t rank, std::string_view key, std::string_view value);
-  /// Null when there is none.
+  /// Null when there is no such key.
   const std::string* find(std::string_view space, const std::string& key) const;
   std::string name(std::uint32_t rank) const;
   void break_off(std::uint32_t rank, const std::string& why);
@@ -153,7 +153,7 @@ class PmiServer {
   std::map<std::uint32_t, Client> clients_;
   std::uint32_t waiting_ = 0;  // in the fence
   std::uint32_t gone_ = 0;
-  bool fenced_ = false;  // the others were told that all here wait
+  bool fenced_ = false;  // the other hosts were told that all ranks here wait
   Actions actions_;      // gathered by one call
 };
 

@@ -48,7 +48,7 @@ Result<void> SpawnDraft::put(std::string_view value) {
   return {};
 }
 
-/// Others are none of ours: MPI says that they are passed over.
+/// Unknown keys are ignored, as MPI says.
 void SpawnDraft::info(std::string_view value) {
   SpawnProgram& program = programs_.back();
   const std::string key = std::exchange(key_, {});

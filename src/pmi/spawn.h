@@ -1,5 +1,5 @@
-// What ranks say to start more ranks: by PMI-1 blocks of lines, one for each program (spawn1.cpp), by PMI-2 one frame
-// (spawn2.cpp). What it means and how much it may be is the same for both (spawn.cpp). PURE.
+// How ranks ask for more ranks: by PMI-1 in blocks of lines, one for each program (spawn1.cpp), by PMI-2 in one frame
+// (spawn2.cpp). Meaning and limits are the same for both (spawn.cpp). PURE.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@
 
 namespace dlaunch::pmi {
 
-inline constexpr size_t kMaxSpawn = 1u << 20;  ///< bytes of one spawn, all that is said of it together
+inline constexpr size_t kMaxSpawn = 1u << 20;  ///< all that is said of one spawn
 
-/// An Error of these has no `where`; nothing more may be said to it then.
+/// The Error of all functions here, without `where`. No more may be fed after one.
 tl::unexpected<Error> bad_spawn(std::string what, std::string_view text);
-/// A count or an index; nullopt when it is none.
+/// A count or an index; nullopt when it is neither.
 std::optional<std::uint32_t> spawn_number(std::string_view text);
 
-/// A spawn as it is said, piece by piece, in whichever dialect. Errors as of bad_spawn().
+/// Gathers what a client says of a spawn, in either dialect. Errors are bad_spawn()'s.
 class SpawnDraft {
  public:
-  /// How many programs there will be. Said again, it must be the same.
+  /// The number of programs to come. When it is said again, it must be the same.
   Result<void> programs(std::string_view count);
   bool whole() const { return programs_.size() == announced_; }
 
@@ -35,11 +35,11 @@ class SpawnDraft {
   void argument(std::string_view word) { programs_.back().argv.emplace_back(word); }
   void end_program();
 
-  /// Of the pair whose value is said next.
+  /// The key of the pair whose value comes next.
   void key(std::string_view key) { key_ = key; }
-  /// The pair is in the new world's space.
+  /// The pair goes into the new world's space.
   Result<void> put(std::string_view value);
-  /// The pair is one of MPI's info for the program.
+  /// The pair is one of MPI's info keys for the program.
   void info(std::string_view value);
 
   AskSpawn take(std::uint32_t rank) { return {rank, std::move(programs_), std::move(pairs_)}; }
@@ -49,14 +49,14 @@ class SpawnDraft {
   std::vector<std::string> pairs_;
   std::uint32_t announced_ = 1;
   std::string key_;
-  std::string path_;  // of the program that was begun
+  std::string path_;  // info "path" of the current program
 };
 
-/// Reads PMI-1's: each block runs from "mcmd=spawn" to "endcmd", each line is a key and a value that runs to its end.
-/// Owned by a Server, one for each client that is in the midst of it.
+/// Reads PMI-1's blocks: each runs from "mcmd=spawn" to "endcmd", and each line is a key and a value that runs to its
+/// end. Owned by a PmiServer, one for each client that describes a spawn.
 class SpawnReader {
  public:
-  /// Without its newline; the first one is "mcmd=spawn". True with the last block's end: take() has it all.
+  /// `line` has no newline; the first is "mcmd=spawn". True at the end of the last block: take() then has everything.
   Result<bool> read(std::string_view line);
   AskSpawn take(std::uint32_t rank) { return draft_.take(rank); }
 
@@ -68,7 +68,7 @@ class SpawnReader {
   size_t bytes_ = 0;
 };
 
-/// Reads PMI-2's: the pairs of a frame, whose order matters, for keys come again with each program.
+/// Reads PMI-2's frame. The order of its pairs matters, because keys repeat for each program.
 Result<AskSpawn> read_spawn(const PmiLine& frame, std::uint32_t rank);
 
 }  // namespace dlaunch::pmi

@@ -4,7 +4,7 @@
 namespace dlaunch::pmi {
 namespace {
 
-/// "arg1", "preput_key_0": the word with a number behind it.
+/// Whether the key is the word with a number: "arg1", "preput_key_0".
 bool is_numbered(std::string_view key, std::string_view word) {
   return key.starts_with(word) && spawn_number(key.substr(word.size()));
 }
@@ -13,7 +13,7 @@ bool is_numbered(std::string_view key, std::string_view word) {
 
 Result<bool> SpawnReader::read(std::string_view line) {
   const size_t equals = line.find('=');
-  const std::string_view key = line.substr(0, equals);  // a value may be a secret
+  const std::string_view key = line.substr(0, equals);  // the value may be a secret
   bytes_ += line.size() + 1;
   if (bytes_ > kMaxSpawn) return bad_spawn("a spawn of more than " + std::to_string(kMaxSpawn) + " bytes", key);
   if (line == "mcmd=spawn" && !in_block_) {
@@ -32,7 +32,7 @@ Result<bool> SpawnReader::read(std::string_view line) {
   return read_pair(key, line.substr(equals + 1)).map([] { return false; });
 }
 
-/// What says how many of the others there are is passed over: they are there.
+/// Counts of arguments and keys are ignored, since these follow by themselves.
 Result<void> SpawnReader::read_pair(std::string_view key, std::string_view value) {
   if (key == "nprocs") return draft_.ranks(value);
   if (key == "totspawns") return draft_.programs(value);

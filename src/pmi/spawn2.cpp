@@ -1,5 +1,5 @@
-// PMI-2's spawn: one frame. How many programs, how many pairs for the new world and these, numbered from 0; then for
-// each program its name, its ranks, its arguments and, if it has any, its info, counted and numbered likewise.
+// PMI-2's spawn, one frame: the number of programs, the number of pairs for the new world and these, counted from 0.
+// Then for each program its name, its ranks, its arguments and, if any, its info, counted in the same way.
 #include "pmi/spawn.h"
 
 #include "base/try.h"
@@ -10,7 +10,7 @@ namespace {
 
 static_assert(kMaxFrame <= kMaxSpawn);
 
-/// The pairs of a frame, each to be taken where it has to stand. thrid stands anywhere.
+/// The pairs of a frame, which are taken in order. thrid may be anywhere.
 class Cursor {
  public:
   explicit Cursor(const PmiLine& frame) : pairs_(frame.pairs()) { pass_over(); }
@@ -27,14 +27,14 @@ class Cursor {
 
  private:
   void pass_over() {
-    while (!at_end() && (at_ == 0 || pairs_[at_].first == "thrid")) ++at_;  // the first one is the command
+    while (!at_end() && (at_ == 0 || pairs_[at_].first == "thrid")) ++at_;  // the first pair is the command
   }
 
   const std::vector<std::pair<std::string, std::string>>& pairs_;
   size_t at_ = 0;
 };
 
-/// Takes the count at `key`, and then calls `each` with so many numbers, from 0 on, in words.
+/// Takes the count at `key`, and calls `each` with that many numbers, from 0 on, as text.
 template <class Each>
 Result<void> take_counted(Cursor& pairs, std::string_view key, Each each) {
   const auto said = TRY(pairs.take(key));
@@ -46,7 +46,7 @@ Result<void> take_counted(Cursor& pairs, std::string_view key, Each each) {
   return {};
 }
 
-/// A key and its value, which `use` gets once the draft knows the key.
+/// Takes a key and its value, and hands the value to `use` once the draft has the key.
 template <class Use>
 Result<void> take_pair(Cursor& pairs, SpawnDraft& draft, const std::string& key, const std::string& value, Use use) {
   return pairs.take(key).and_then([&](std::string_view name) {
