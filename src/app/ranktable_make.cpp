@@ -84,9 +84,7 @@ Result<void> add_root_info(const cli::RanktableMake& command, HostFacts& facts) 
 
 /// As if it were a job's.
 Result<cli::Options> options_of(const cli::RanktableMake& command, const cli::ProcessContext& surroundings) {
-  std::vector<std::string> words = {"hosts"};
-  words.insert(words.end(), command.job_words.begin(), command.job_words.end());
-  auto parsed = TRY(cli::parse_command_line(words, surroundings));
+  auto parsed = TRY(cli::parse_command_line({.verb = cli::Verb::hosts, .words = command.job_words}, surroundings));
   cli::Options options = std::get<cli::Options>(std::move(parsed));
   options.request.job_id = make_job_id();
   return options;

@@ -22,8 +22,8 @@
 #include "app/staged_files.h"
 #include "base/printable.h"
 #include "base/try.h"
+#include "cli/command_line.h"
 #include "cli/parse.h"
-#include "cli/subcommands.h"
 #include "dlaunch/hostfile.h"
 #include "dlaunch/plan.h"
 #include "dlaunch/run.h"
@@ -48,9 +48,8 @@ void open_standard_fds() {
   }
 }
 
-cli::ProcessContext look_around(const char* program_name) {
+cli::ProcessContext look_around() {
   cli::ProcessContext surroundings;
-  surroundings.program_name = program_name;
   for (char** entry = environ; *entry; ++entry) surroundings.environment.emplace_back(*entry);
   char cwd[PATH_MAX];
   surroundings.cwd = ::getcwd(cwd, sizeof cwd) ? cwd : "";
@@ -144,12 +143,9 @@ Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::
 }
 
 Result<int> run_command(int argc, char** argv, StandardStreams& streams, spdlog::logger& log) {
-  const std::vector<std::string> args(argv + 1, argv + argc);
-  const cli::Subcommand* const subcommand = cli::subcommand_of(args, argv[0]);
-  if (subcommand && subcommand->name == "ranktable") {
-    return run_ranktable({args.begin() + 1, args.end()}, look_around(argv[0]), streams, log);
-  }
-  auto command = TRY(cli::parse_command_line(args, look_around(argv[0])));
+  const cli::CommandLine line = cli::read_command_line(argv[0], {argv + 1, argv + argc});
+  if (line.verb == cli::Verb::ranktable) return run_ranktable(line.words, look_around(), streams, log);
+  auto command = TRY(cli::parse_command_line(line, look_around()));
   if (const auto* text = std::get_if<cli::ShowText>(&command)) return streams.print(text->text, text->exit_code);
   return run_options(std::move(std::get<cli::Options>(command)), streams, log);
 }

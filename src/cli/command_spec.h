@@ -1,5 +1,5 @@
 // A command that is no job, as `dlaunch ranktable make`: which options it has, where each goes and what --help says of
-// it. To add one: such a value, a row in subcommands.cpp, and the call in run.cpp. PURE.
+// it. To add one: such a value, a row in command_line.cpp, and the call in run.cpp. PURE.
 #pragma once
 
 #include <functional>

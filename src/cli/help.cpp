@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/text.h"
+#include "cli/command_line.h"
 #include "cli/option_parser.h"
-#include "cli/subcommands.h"
 
 namespace dlaunch::cli {
 namespace {

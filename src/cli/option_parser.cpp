@@ -16,8 +16,8 @@ struct Refused {
   Error error;
 };
 
-[[noreturn]] void refuse(const std::string& spelled, std::string what) {
-  throw Refused{{.where = spelled, .what = std::move(what), .why = "", .hint = ""}};
+[[noreturn]] void refuse(std::string_view spelled, std::string what) {
+  throw Refused{{.where = std::string(spelled), .what = std::move(what), .why = "", .hint = ""}};
 }
 
 /// CLI11 knows a name of one letter with one dash, all others with two.
@@ -51,7 +51,27 @@ CLI::Option* declare(CLI::App& app, const OptionSpec& spec,
   return option->type_size(spec.takes == Arity::pair ? 2 : 1)->expected(1)->trigger_on_parse();
 }
 
-OptionParser::OptionParser(Grammar grammar) : grammar_(std::move(grammar)), app_(std::make_unique<CLI::App>()) {
+TypedOption next_option(std::span<const std::string>& words, const FindOption& find) {
+  const std::string_view word = words.front();
+  words = words.subspan(1);
+  const size_t equals = word.find('=');
+  TypedOption typed{.spelled = word.substr(0, equals)};
+  if (equals != word.npos) typed.value = word.substr(equals + 1);
+  typed.found = find(typed.name());
+  if (!typed.found.spec) return typed;
+  const Arity takes = typed.found.spec->takes;
+  const size_t own = takes == Arity::pair ? 2 : takes == Arity::value && !typed.value ? 1 : 0;
+  typed.own = words.first(std::min(own, words.size()));
+  words = words.subspan(typed.own.size());
+  const bool may_have = takes == Arity::maybe_value && !typed.value && !words.empty();
+  if (may_have && words.front().find('{') != std::string::npos) {
+    typed.value = words.front();
+    words = words.subspan(1);
+  }
+  return typed;
+}
+
+OptionParser::OptionParser(ParserRules rules) : rules_(std::move(rules)), app_(std::make_unique<CLI::App>()) {
   app_->set_help_flag();
   app_->prefix_command();
 }
@@ -73,10 +93,11 @@ Result<Group> OptionParser::parse(std::span<const std::string>& words) {
   } catch (const Refused& refused) {
     return fail(refused.error);
   } catch (const CLI::ArgumentMismatch&) {
-    const Typed& typed = typed_.front();
-    std::string what = typed.spec->takes == Arity::pair ? two_words(*typed.spec)
-                                                        : std::string(grammar_.needs).append(typed.spec->value_name);
-    return fail({.where = typed.spelled, .what = std::move(what), .why = "", .hint = ""});
+    const TypedOption& typed = typed_.front();
+    std::string what = typed.found.spec->takes == Arity::pair
+                           ? two_words(*typed.found.spec)
+                           : std::string(rules_.needs).append(typed.found.spec->value_name);
+    return fail({.where = std::string(typed.spelled), .what = std::move(what), .why = "", .hint = ""});
   }
   if (!options_.empty() && options_.back().spec->takes == Arity::show) group.show = options_.back().spec;
   group.options = std::move(options_);
@@ -84,21 +105,23 @@ Result<Group> OptionParser::parse(std::span<const std::string>& words) {
 }
 
 /// Nothing more is read: something is wrong, or --help was asked for.
-bool OptionParser::ended() const { return refused_ || (!typed_.empty() && typed_.back().spec->takes == Arity::show); }
+bool OptionParser::ended() const {
+  return refused_ || (!typed_.empty() && typed_.back().found.spec->takes == Arity::show);
+}
 
 /// The words of one group as CLI11 has them: its options, "--", then all words that are none.
 std::vector<std::string> OptionParser::next_line(std::span<const std::string>& words) {
   std::vector<std::string> line;
   std::vector<std::string> others;
   bool options = true;
-  while (!words.empty() && !ended() && !(grammar_.groups && words.front() == ":")) {
+  while (!words.empty() && !ended() && !(rules_.groups && words.front() == ":")) {
     const std::string& word = words.front();
-    if (options && word.starts_with('-') && (word.size() > 1 || !grammar_.permutes)) {
+    if (options && word.starts_with('-') && (word.size() > 1 || !rules_.permutes)) {
       options = rewrite(words, line);
       continue;
     }
     others.push_back(word);
-    options = options && grammar_.permutes;
+    options = options && rules_.permutes;
     words = words.subspan(1);
   }
   if (!words.empty()) words = words.subspan(1);
@@ -108,66 +131,49 @@ std::vector<std::string> OptionParser::next_line(std::span<const std::string>& w
   return line;
 }
 
-/// Takes one option with the words that are its own. False when it is "--", which ends the options.
+/// Takes one option with the words that are its own. False when it is "--", which ends the options. A flag's value goes
+/// beside CLI11, to which an empty one and "{}" count as none.
 bool OptionParser::rewrite(std::span<const std::string>& words, std::vector<std::string>& line) {
-  const std::string_view word = words.front();
-  words = words.subspan(1);
-  if (word == "--") return false;
-  const size_t equals = word.find('=');
-  Typed typed{.spec = nullptr, .spelled = std::string(word.substr(0, equals)), .value = {}};
-  if (equals != word.npos) typed.value = word.substr(equals + 1);
-  const std::string_view name = std::string_view(typed.spelled).substr(typed.spelled.starts_with("--") ? 2 : 1);
-  const FoundOption found = grammar_.find(name);
-  if (!found.spec) {  // told when CLI11 has had what stands before it: it may be --help
-    refused_ = grammar_.unknown(typed.spelled, name);
+  const TypedOption typed = next_option(words, rules_.find);
+  if (typed.spelled == "--" && !typed.value) return false;
+  if (!typed.found.spec) {  // told when CLI11 has had what stands before it: it may be --help
+    refused_ = rules_.unknown(std::string(typed.spelled), typed.name());
     return false;
   }
-  typed.spec = found.spec;
-  auto own = static_cast<size_t>(declared(found).get_items_expected_max());
-  line.push_back(cli_name(found.name));
-  if (own == 1 && typed.value) {
-    line.push_back(*typed.value);
-    own = 0;
-  }
-  own = std::min(own, words.size());
-  line.insert(line.end(), words.begin(), words.begin() + static_cast<std::ptrdiff_t>(own));
-  words = words.subspan(own);
-  const bool may_have = found.spec->takes == Arity::maybe_value && !typed.value && !words.empty();
-  if (may_have && words.front().find('{') != std::string::npos) {
-    typed.value = words.front();
-    words = words.subspan(1);
-  }
-  typed_.push_back(std::move(typed));
+  declare_once(typed.found);
+  line.push_back(cli_name(typed.found.name));
+  if (typed.found.spec->takes == Arity::value && typed.value) line.emplace_back(*typed.value);
+  line.insert(line.end(), typed.own.begin(), typed.own.end());
+  typed_.push_back(typed);
   return true;
 }
 
 /// A row is declared when it is first named: all rows at once take CLI11 a millisecond.
-const CLI::Option& OptionParser::declared(const FoundOption& found) {
-  const std::string name = cli_name(found.name);
-  if (const CLI::Option* const option = app_->get_option_no_throw(name)) return *option;
-  return *declare(
+void OptionParser::declare_once(const FoundOption& found) {
+  if (app_->get_option_no_throw(cli_name(found.name))) return;
+  declare(
       *app_, *found.spec, [this](const std::vector<std::string>& words) { take_words(words); },
       [this](long value) { take_flag(value); });
 }
 
 void OptionParser::take(std::string value) {
-  Typed& typed = typed_.front();
-  options_.push_back({typed.spec, std::move(value), std::move(typed.spelled), "command line"});
+  const TypedOption& typed = typed_.front();
+  options_.push_back({typed.found.spec, std::move(value), std::string(typed.spelled), "command line"});
   typed_.pop_front();
 }
 
 /// `value` is below 0 for a name that unsets the flag, else how much it counts. --pty=false and --label=false turn off
 /// what the config file or a variable turned on.
 void OptionParser::take_flag(long value) {
-  const Typed& typed = typed_.front();
+  const TypedOption& typed = typed_.front();
   const bool has_value = typed.value.has_value();
-  const Arity takes = typed.spec->takes;
+  const Arity takes = typed.found.spec->takes;
   if (has_value && (value < 0 || takes == Arity::count || takes == Arity::show))
     refuse(typed.spelled, "takes no value");
   if (has_value) {
-    auto meant = preference_value(*typed.spec, *typed.value);
+    auto meant = preference_value(*typed.found.spec, *typed.value);
     if (!meant) {
-      meant.error().where = typed.spelled;
+      meant.error().where = std::string(typed.spelled);
       throw Refused{meant.error()};
     }
     return take(*std::move(meant));
@@ -178,10 +184,10 @@ void OptionParser::take_flag(long value) {
 
 /// A pair, as of -mca KEY VALUE, is one value from here on: KEY=VALUE.
 void OptionParser::take_words(const std::vector<std::string>& words) {
-  const Typed& typed = typed_.front();
-  if (typed.spec->takes == Arity::value) return take(words.front());
+  const TypedOption& typed = typed_.front();
+  if (typed.found.spec->takes == Arity::value) return take(words.front());
   const std::string& key = words.front();
-  if (typed.value || key.empty() || key.find('=') != key.npos) refuse(typed.spelled, two_words(*typed.spec));
+  if (typed.value || key.empty() || key.find('=') != key.npos) refuse(typed.spelled, two_words(*typed.found.spec));
   take(key + '=' + words.back());
 }
 

@@ -23,9 +23,26 @@ class Option;
 
 namespace dlaunch::cli {
 
+/// By a name without its dashes.
+using FindOption = std::function<FoundOption(std::string_view name)>;
+
+/// An option as it was typed, which CLI11 does not tell: views of the words.
+struct TypedOption {
+  std::string_view spelled;                    ///< "--np"
+  FoundOption found = {};                      ///< no spec: it is none
+  std::optional<std::string_view> value = {};  ///< behind '='; or of Arity::maybe_value the next word
+  std::span<const std::string> own = {};       ///< the words behind it that are its value
+
+  std::string_view name() const { return spelled.substr(spelled.starts_with("--") ? 2 : 1); }
+  std::string_view text() const { return own.empty() ? value.value_or("") : std::string_view(own.front()); }
+};
+
+/// Takes one from the front of `words`, which begins with '-', and judges nothing.
+TypedOption next_option(std::span<const std::string>& words, const FindOption& find);
+
 /// Whose options the words are, and where they end.
-struct Grammar {
-  std::function<FoundOption(std::string_view name)> find;  ///< by a name without its dashes
+struct ParserRules {
+  FindOption find;
   std::function<Error(const std::string& spelled, std::string_view name)> unknown;
   std::string_view needs = "needs a value: ";  ///< to one who left it out; the value's name follows
   bool groups = false;                         ///< a lone ':' begins the next program
@@ -48,7 +65,7 @@ CLI::Option* declare(CLI::App& app, const OptionSpec& spec,
 
 class OptionParser {
  public:
-  explicit OptionParser(Grammar grammar);
+  explicit OptionParser(ParserRules rules);
   ~OptionParser();
   OptionParser(const OptionParser&) = delete;
   OptionParser& operator=(const OptionParser&) = delete;
@@ -57,15 +74,7 @@ class OptionParser {
   Result<Group> parse(std::span<const std::string>& words);
 
  private:
-  /// An option as it was typed, which CLI11 does not tell. A flag's value goes beside CLI11 too: there an empty one and
-  /// "{}" count as none.
-  struct Typed {
-    const OptionSpec* spec;
-    std::string spelled;
-    std::optional<std::string> value;
-  };
-
-  const CLI::Option& declared(const FoundOption& found);
+  void declare_once(const FoundOption& found);
   bool ended() const;
   std::vector<std::string> next_line(std::span<const std::string>& words);
   bool rewrite(std::span<const std::string>& words, std::vector<std::string>& line);
@@ -73,10 +82,10 @@ class OptionParser {
   void take_flag(long value);
   void take_words(const std::vector<std::string>& words);
 
-  Grammar grammar_;
+  ParserRules rules_;
   std::unique_ptr<CLI::App> app_;
-  std::deque<Typed> typed_;       ///< those that CLI11 has yet to hand back
-  std::optional<Error> refused_;  ///< what is wrong behind the words that CLI11 was given
+  std::deque<TypedOption> typed_;  ///< those that CLI11 has yet to hand back
+  std::optional<Error> refused_;   ///< what is wrong behind the words that CLI11 was given
   std::vector<ParsedOption> options_;
 };
 

@@ -18,7 +18,6 @@ namespace dlaunch::cli {
 struct ProcessContext {
   std::vector<std::string> environment;  ///< NAME=VALUE
   std::string cwd;                       ///< absolute; empty when it is gone
-  std::string program_name = "dlaunch";  ///< argv[0]
   ReadFile read_file = read_whole_file;  ///< for the files that options name
 };
 

@@ -17,11 +17,8 @@ using plan::StdinTarget;
 
 enum class Format { text, json };
 
-/// Whose defaults hold (cli/personality.h).
-enum class Personality { dlaunch, open_mpi, hydra };
-
-/// `dlaunch PROGRAM`, `dlaunch hosts`, `dlaunch check`.
-enum class Verb { run, hosts, check };
+/// `dlaunch PROGRAM`, or what the first word is instead; `ranktable` has options of its own.
+enum class Verb { run, hosts, check, ranktable };
 
 /// --rank-table.
 struct RankTableRequest {

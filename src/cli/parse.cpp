@@ -14,7 +14,6 @@
 #include "cli/preferences.h"
 #include "cli/resolved_options.h"
 #include "cli/show_config.h"
-#include "cli/subcommands.h"
 #include "cli/values.h"
 #include "dlaunch/hostfile.h"
 #include "report/version.h"
@@ -56,8 +55,8 @@ Result<void> refuse_job_options(const Group& group) {
 /// From the groups to the programs.
 class Programs {
  public:
-  Programs(const ProcessContext& surroundings, const ParsedOption* app_file, Verb verb, Personality personality)
-      : surroundings_(surroundings), app_file_(app_file), verb_(verb), personality_(personality) {}
+  Programs(const CommandLine& line, const ProcessContext& surroundings, const ParsedOption* app_file)
+      : line_(line), surroundings_(surroundings), app_file_(app_file) {}
 
   Result<std::vector<AppRequest>> read(std::vector<Group> groups) {
     TRY(apply_program_options(groups.front(), surroundings_, first_));
@@ -78,7 +77,7 @@ class Programs {
     for (size_t i = 0; i < groups.size(); ++i) {
       Group& group = groups[i];
       if (group.program.empty() && groups.size() == 1) {  // only the job's options: the caller's to judge
-        if (verb_ == Verb::check) apps.push_back(first_);
+        if (line_.verb == Verb::check) apps.push_back(first_);
         break;
       }
       auto app = TRY(i == 0 ? Result<AppRequest>(first_) : later_program(group));
@@ -97,7 +96,7 @@ class Programs {
 
   /// What the first program's options set holds here too, but for -n; not so for mpirun and mpiexec.
   Result<AppRequest> later_program(const Group& group) {
-    AppRequest app = personality_ == Personality::dlaunch || app_file_ ? first_ : AppRequest{};
+    AppRequest app = line_.grammar == Grammar::dlaunch || app_file_ ? first_ : AppRequest{};
     app.ranks.reset();
     TRY(apply_program_options(group, surroundings_, app));
     TRY(add_hosts(group, app));
@@ -160,10 +159,9 @@ class Programs {
     return groups;
   }
 
+  const CommandLine& line_;
   const ProcessContext& surroundings_;
   const ParsedOption* app_file_;
-  const Verb verb_;
-  const Personality personality_;
   AppRequest first_;
   int pools_ = 0;
 };
@@ -183,13 +181,6 @@ Result<void> join_hosts(Options& options, std::vector<allocate::HostEntry> hosts
   return {};
 }
 
-/// All that the job's options say, with what was gathered on the way.
-struct JobOptions {
-  Options options;
-  ResolvedOptions effective;
-  Preferences preferences;
-};
-
 const ParsedOption* last_config(const Group& first) {
   const ParsedOption* last = nullptr;
   for (const ParsedOption& given : first.options) {
@@ -198,29 +189,36 @@ const ParsedOption* last_config(const Group& first) {
   return last;
 }
 
-/// Without --exec, by what Open MPI's names for it say.
-void settle_exec(Options& options) {
-  if (options.exec.empty()) options.exec = rsh_command(options.rsh_agent, options.rsh_args);
+/// The job's options that hold, and what the user's preferences said beside them.
+struct Resolved {
+  ResolvedOptions options;
+  Preferences preferences;
+};
+
+Result<Resolved> resolve(Grammar grammar, const Group& first, const ProcessContext& surroundings) {
+  Resolved resolved{.options = {}, .preferences = TRY(read_preferences(last_config(first), surroundings))};
+  for (const ParsedOption& given : personality_defaults(grammar, surroundings)) resolved.options.add(given);
+  for (const ParsedOption& given : resolved.preferences.given) resolved.options.add(given);
+  for (const ParsedOption& given : first.options) {
+    if (!given.spec->per_program()) resolved.options.add(given);
+  }
+  TRY(settle_contradictions(resolved.options));
+  return resolved;
 }
 
-Result<JobOptions> read_job_options(Verb verb, const Group& first, Personality personality,
-                                    const ProcessContext& surroundings) {
-  auto preferences = TRY(read_preferences(last_config(first), surroundings));
-  JobOptions job;
-  job.preferences = std::move(preferences);
-  job.options.verb = verb;
-  for (const ParsedOption& given : personality_defaults(personality, surroundings)) job.effective.add(given);
-  for (const ParsedOption& given : job.preferences.given) job.effective.add(given);
-  for (const ParsedOption& given : first.options) {
-    if (!given.spec->per_program()) job.effective.add(given);
-  }
-  TRY(settle_contradictions(job.effective));
-  TRY(job.effective.apply(job.options, surroundings));
-  settle_oversubscribe(job.effective, job.options);
-  TRY(check_effects(job.effective, verb, personality));
-  settle_personality(personality, job.effective, job.options);
-  settle_exec(job.options);
-  return job;
+/// All but the programs.
+Result<Options> job_options(const CommandLine& line, const ResolvedOptions& resolved,
+                            const ProcessContext& surroundings) {
+  Options options;
+  options.verb = line.verb;
+  options.request.environment = surroundings.environment;
+  options.request.cwd = surroundings.cwd;
+  TRY(resolved.apply(options, surroundings));
+  settle_oversubscribe(resolved, options);
+  TRY(check_effects(resolved, line.verb, line.grammar));
+  settle_personality(line.grammar, resolved, options);
+  if (options.exec.empty()) options.exec = rsh_command(options.rsh_agent, options.rsh_args);
+  return options;
 }
 
 Result<void> check_programs(Verb verb, const std::vector<AppRequest>& apps) {
@@ -241,30 +239,24 @@ std::string text_of(const OptionSpec& spec) {
 
 }  // namespace
 
-Result<Command> parse_command_line(const std::vector<std::string>& args, const ProcessContext& surroundings) {
-  const Subcommand* const subcommand = subcommand_of(args, surroundings.program_name);
-  const Verb verb = subcommand ? subcommand->verb.value_or(Verb::run) : Verb::run;
-  auto arguments = TRY(parse_arguments(std::span(args).subspan(verb == Verb::run ? 0 : 1)));
+Result<Command> parse_command_line(const CommandLine& line, const ProcessContext& surroundings) {
+  auto arguments = TRY(parse_arguments(line.words));
   if (arguments.show) return ShowText{text_of(*arguments.show)};
   std::vector<std::string> notes;
   TRY(translate_options(arguments.groups, surroundings, notes));
-  const Personality personality = personality_of(surroundings.program_name, arguments.groups.front().options);
-  auto job = TRY(read_job_options(verb, arguments.groups.front(), personality, surroundings));
-  Programs programs(surroundings, job.effective.find("app"), verb, personality);
-  auto apps = TRY(programs.read(std::move(arguments.groups)));
-  if (job.effective.find("show-config")) {
-    return ShowText{show_config(job.effective, job.preferences, job.options.format)};
+  auto resolved = TRY(resolve(line.grammar, arguments.groups.front(), surroundings));
+  auto options = TRY(job_options(line, resolved.options, surroundings));
+  Programs programs(line, surroundings, resolved.options.find("app"));
+  options.request.apps = TRY(programs.read(std::move(arguments.groups)));
+  if (resolved.options.find("show-config")) {
+    return ShowText{show_config(resolved.options, resolved.preferences, options.format)};
   }
-  TRY(check_programs(verb, apps));
-  Options& options = job.options;
-  options.request.apps = std::move(apps);
-  options.notes = std::move(job.preferences.notes);
-  std::ranges::move(notes, std::back_inserter(options.notes));
-  std::ranges::move(programs.notes, std::back_inserter(options.notes));
+  TRY(check_programs(line.verb, options.request.apps));
   TRY(join_hosts(options, std::move(programs.hosts)));
-  options.request.environment = surroundings.environment;
-  options.request.cwd = surroundings.cwd;
-  return std::move(options);
+  for (auto* each : {&resolved.preferences.notes, &notes, &programs.notes}) {
+    std::ranges::move(*each, std::back_inserter(options.notes));
+  }
+  return options;
 }
 
 }  // namespace dlaunch::cli

@@ -3,18 +3,14 @@
 // What holds for an option, the first of: the command line; DLAUNCH_<NAME>; the config file; the default. An option
 // given twice counts as last given; -x and --env-file add up. -x, --env-file and -wdir before the first program hold
 // for all programs of the job; later ones add to them or win over them. -n is each program's own.
-//
-// The first word may be a verb, `hosts` or `check`; anywhere else, and after `--`, such a word is a program.
 #pragma once
 
-#include <string>
-#include <vector>
-
+#include "cli/command_line.h"
 #include "cli/option_spec.h"
 
 namespace dlaunch::cli {
 
-/// `args` is argv without argv[0].
-Result<Command> parse_command_line(const std::vector<std::string>& args, const ProcessContext& surroundings);
+/// Of all verbs but `ranktable`.
+Result<Command> parse_command_line(const CommandLine& line, const ProcessContext& surroundings);
 
 }  // namespace dlaunch::cli

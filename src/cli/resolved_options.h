@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/command_line.h"
 #include "cli/option_spec.h"
 
 namespace dlaunch::cli {
@@ -39,6 +40,6 @@ Result<void> settle_contradictions(ResolvedOptions& effective);
 void settle_oversubscribe(const ResolvedOptions& effective, Options& options);
 
 /// Refuses what was typed and would do nothing.
-Result<void> check_effects(const ResolvedOptions& effective, Verb verb, Personality personality);
+Result<void> check_effects(const ResolvedOptions& effective, Verb verb, Grammar grammar);
 
 }  // namespace dlaunch::cli

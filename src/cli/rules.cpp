@@ -251,11 +251,11 @@ void settle_oversubscribe(const ResolvedOptions& effective, Options& options) {
   }
 }
 
-Result<void> check_effects(const ResolvedOptions& effective, Verb verb, Personality personality) {
+Result<void> check_effects(const ResolvedOptions& effective, Verb verb, Grammar grammar) {
   TRY(check_verb(effective, verb));
   TRY(check_format(effective, verb));
   for (const string_view name : {"map-by", "rank-by"}) {
-    if (personality == Personality::open_mpi) break;  // binds unasked
+    if (grammar == Grammar::open_mpi) break;  // binds unasked
     TRY(check_placing(effective, name));
   }
   TRY(check_cores(effective));

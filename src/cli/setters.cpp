@@ -6,7 +6,7 @@
 #include "allocate/rankfile.h"
 #include "base/text.h"
 #include "base/try.h"
-#include "cli/mpirun/personality.h"
+#include "cli/command_line.h"
 #include "cli/values.h"
 #include "dlaunch/hostfile.h"
 #include "output/file_layout.h"
@@ -258,7 +258,7 @@ Result<void> set_report_pid(Options& o, string_view value, Here here) {
 }
 
 Result<void> set_personality(Options&, string_view value, Here) {
-  if (personality_named(value)) return {};
+  if (grammar_named(value)) return {};
   return unknown_word(value, {"ompi", "hydra", "dlaunch"});
 }
 

@@ -51,8 +51,8 @@ Result<cli::Command> parse(const Input& input, const Words& args) {
     if (found != input.files.end()) return found->second;
     return tl::unexpected<cli::Unreadable>({{.where = path, .what = "missing", .why = "", .hint = ""}, true});
   };
-  return cli::parse_command_line(
-      args, {.environment = input.environment, .cwd = "/", .program_name = "dlaunch", .read_file = read});
+  return cli::parse_command_line(cli::read_command_line("dlaunch", args),
+                                 {.environment = input.environment, .cwd = "/", .read_file = read});
 }
 
 void check_app(const Input& input, const plan::AppRequest& app) {

@@ -1,7 +1,6 @@
 #include "cli/mpirun/personality.h"
 
 #include <algorithm>
-#include <array>
 
 #include "cli/preferences.h"
 
@@ -34,38 +33,10 @@ bool means_devices(const ResolvedOptions& effective) {
 
 }  // namespace
 
-std::optional<Personality> personality_named(string_view value) {
-  if (value == "dlaunch") return Personality::dlaunch;
-  for (const string_view name : {"ompi", "ompi5", "prrte", "mpirun"}) {
-    if (value == name) return Personality::open_mpi;
-  }
-  for (const string_view name : {"hydra", "mpich"}) {
-    if (value == name) return Personality::hydra;
-  }
-  return std::nullopt;
-}
-
-Personality personality_of(string_view program_name) {
-  const string_view base = program_name.substr(program_name.rfind('/') + 1);
-  const size_t dot = std::min(base.find('.'), base.size());
-  const string_view name = base.substr(0, dot);
-  const string_view of = base.substr(dot);
-  if (name != "mpirun" && name != "mpiexec" && name != "orterun") return Personality::dlaunch;
-  return of == ".hydra" || of == ".mpich" ? Personality::hydra : Personality::open_mpi;
-}
-
-Personality personality_of(string_view program_name, std::span<const ParsedOption> options) {
-  Personality personality = personality_of(program_name);
-  for (const ParsedOption& option : options) {
-    if (option.spec->name() == "personality") personality = personality_named(option.value).value_or(personality);
-  }
-  return personality;
-}
-
-std::vector<ParsedOption> personality_defaults(Personality personality, const ProcessContext& surroundings) {
+std::vector<ParsedOption> personality_defaults(Grammar grammar, const ProcessContext& surroundings) {
   std::vector<ParsedOption> defaults;
-  if (personality == Personality::open_mpi) defaults = {given("env-for", "openmpi", "mpirun", Source::personality)};
-  if (personality != Personality::hydra) return defaults;
+  if (grammar == Grammar::open_mpi) defaults = {given("env-for", "openmpi", "mpirun", Source::personality)};
+  if (grammar != Grammar::hydra) return defaults;
   const char* const hydra = "mpiexec.hydra";
   defaults = {given("env-for", "mpich", hydra, Source::personality),
               given("oversubscribe", "true", hydra, Source::personality)};
@@ -75,13 +46,13 @@ std::vector<ParsedOption> personality_defaults(Personality personality, const Pr
   return defaults;
 }
 
-void settle_personality(Personality personality, const ResolvedOptions& effective, Options& options) {
-  if (personality == Personality::dlaunch) return;
+void settle_personality(Grammar grammar, const ResolvedOptions& effective, Options& options) {
+  if (grammar == Grammar::dlaunch) return;
   allocate::HostRequest& hosts = options.hosts;
   hosts.slots_are_limits = true;
   const bool counts_devices = means_devices(effective);
   if (!counts_devices) hosts.fake_devices = 0;
-  if (personality == Personality::open_mpi) {
+  if (grammar == Grammar::open_mpi) {
     hosts.count_cores = !counts_devices && !options.request.threads_are_cpus;
     options.request.bind_by_count = !any_of(effective, {"bind-to", "rankfile", "cpu-list"});
     options.policy.timeout_exit_code = kOpenMpiTimeout;

@@ -35,8 +35,8 @@ struct Front {
       return tl::unexpected<Unreadable>(
           {{.where = path, .what = "cannot read the file", .why = "missing", .hint = ""}, true});
     };
-    return parse_command_line(
-        args, {.environment = environment, .cwd = cwd, .program_name = program_name, .read_file = read});
+    return parse_command_line(read_command_line(program_name, args),
+                              {.environment = environment, .cwd = cwd, .read_file = read});
   }
 
   /// The test fails with the error's text when there is one.

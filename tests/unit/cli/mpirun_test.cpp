@@ -428,6 +428,16 @@ TEST(Personality, IsInTheName) {
   }
 }
 
+TEST(Personality, IsNamedAmongTheFirstProgramsOptions) {
+  const auto is_named = [](const Words& words) { return Front{}.options(words).hosts.slots_are_limits; };
+  EXPECT_TRUE(is_named({"-n", "2", "--label", "[{rank}]", "-mca", "pml", "ob1", "-personality=ompi", "prog"}));
+  EXPECT_TRUE(is_named({"--personality", "dlaunch", "--personality", "ompi", "prog"}));
+  EXPECT_TRUE(is_named({"hosts", "--personality", "ompi"}));
+  EXPECT_FALSE(is_named({"-n", "2", "prog", "--personality", "ompi"}));
+  EXPECT_FALSE(is_named({"-x", "--personality=ompi", "prog"}));
+  EXPECT_FALSE(is_named({"--", "--personality", "ompi"}));
+}
+
 TEST(Personality, KeepsOpenMpisDefaults) {
   const Options options = called("mpirun").options({"prog"});
   EXPECT_TRUE(options.request.bind_by_count);
