@@ -16,6 +16,7 @@
 #include "agent/command_runner.h"
 #include "agent/host_inspector.h"
 #include "agent/identity.h"
+#include "agent/mpi_service.h"
 #include "agent/ranks.h"
 #include "agent/reaper.h"
 #include "agent/workdir_setup.h"
@@ -46,7 +47,8 @@ class Agent::Impl {
         files_(files),
         cgroup_(cgroup),
         preparer_(io, link_),
-        ranks_(io, link_, open_files, files, cgroup),
+        mpi_(io, link_, files),
+        ranks_(io, link_, mpi_, open_files, files, cgroup),
         surveyor_(io, link_, open_files),
         inquirer_(io, link_, open_files) {
     signals_.add(SIGHUP);
@@ -87,6 +89,7 @@ class Agent::Impl {
 
   void on(wire::Signal& signal) {
     reap();  // who has ended already does not end because of it
+    mpi_.settle();
     ranks_.signal(static_cast<int>(signal.signal));
     if (signal.signal != SIGKILL) return;
     setup_.grace_ms = 0;  // the time to be polite is over, for what the ranks left behind, too
@@ -101,7 +104,7 @@ class Agent::Impl {
     preparer_.stop();
     surveyor_.stop();
     inquirer_.stop();
-    ranks_.pmix().stop();
+    mpi_.stop();
     sweeper_.start(std::chrono::milliseconds(setup_.grace_ms),
                    [this](std::vector<std::string> left) { leave(std::move(left)); });
   }
@@ -127,16 +130,6 @@ class Agent::Impl {
     if (!preparer_.stage(stage)) launcher_lost("it sends more files than it was granted");
   }
   void on(wire::JobFile& file) { ranks_.keep(file); }
-  void on(wire::MpiWorld& world) { ranks_.serve_mpi(world); }
-  void on(wire::FenceOut& shared) { ranks_.shared(shared); }
-  void on(wire::NameAnswer& answer) { ranks_.name_answered(answer); }
-  void on(wire::SpawnAnswer& answer) { ranks_.spawn_answered(answer); }
-  void on(wire::PmixProgram& program) { ranks_.pmix().program(program); }
-  void on(wire::PmixShared& shared) { ranks_.pmix().pass_on(std::move(shared)); }
-  void on(wire::PmixModexAsk& asked) { ranks_.pmix().pass_on(std::move(asked)); }
-  void on(wire::PmixWorld& world) { ranks_.pmix().pass_on(std::move(world)); }
-  void on(wire::PmixEvent& event) { ranks_.pmix().pass_on(std::move(event)); }
-  void on(wire::PmixAnswer& answer) { ranks_.pmix().pass_on(std::move(answer)); }
   void on(wire::Program& program) { ranks_.describe(std::move(program)); }
   void on(wire::Spawn& spawn) { ranks_.start(spawn); }
   void on(wire::Stdin& input) {
@@ -144,6 +137,12 @@ class Agent::Impl {
   }
   void on(wire::Credit& credit) { ranks_.granted(credit); }
   void on(wire::WindowSize& size) { ranks_.resize(size); }
+
+  template <class Message>
+    requires requires(MpiService& mpi, Message& message) { mpi.on(message); }
+  void on(Message& message) {
+    mpi_.on(message);
+  }
 
   /// What only an agent sends, and Ping, which has been heard.
   template <class Other>
@@ -168,7 +167,7 @@ class Agent::Impl {
       const pid_t pid = ::waitpid(-1, &wait_status, WNOHANG);
       if (pid <= 0) return sweeper_.children_changed(pid < 0 && errno == ECHILD);
       if (preparer_.reaped(pid, wait_status) || inquirer_.reaped(pid, wait_status)) continue;
-      if (!ranks_.pmix().reaped(pid, wait_status)) ranks_.reaped(pid, wait_status);
+      if (!mpi_.reaped(pid, wait_status)) ranks_.reaped(pid, wait_status);
     }
     asio::post(io_, [this] { reap(); });
   }
@@ -208,7 +207,7 @@ class Agent::Impl {
     preparer_.stop();
     surveyor_.stop();
     inquirer_.stop();
-    ranks_.pmix().stop();
+    mpi_.stop();
     exit_code_ = kLost;
     sweeper_.start(std::chrono::milliseconds(setup_.grace_ms), [this](const std::vector<std::string>&) {
       files_.remove();
@@ -225,6 +224,7 @@ class Agent::Impl {
   JobDirectory& files_;
   JobCgroup& cgroup_;
   WorkdirSetup preparer_;
+  MpiService mpi_;
   Ranks ranks_;
   HostInspector surveyor_;
   CommandRunner inquirer_;

@@ -1,5 +1,5 @@
 // The PMI connections of this host's ranks: a socket pair each, served by their world's pmi::Server; what concerns
-// other hosts goes through the link. Owned by Ranks; loop and link must outlive it.
+// other hosts goes through the link. Owned by MpiService; loop and link must outlive it.
 #pragma once
 
 #include <array>

@@ -1,7 +1,7 @@
 // PMIx on this host: a port at which clients knock, what the ranks' environments say of it, and dlaunch-pmix, the
 // process that serves them (src/pmix/bridge). That is started when a program surely needs it, or when the first client
 // knocks: a job without one pays for a socket. Frames between it and the launcher pass through here as they are. Owned
-// by Ranks; link, loop and files must outlive it.
+// by MpiService; link, loop and files must outlive it.
 #pragma once
 
 #include <sys/resource.h>

@@ -39,16 +39,16 @@ std::string absolute(const std::string& path, const std::string& wdir) {
   return path.starts_with('/') ? path : wdir + "/" + path;
 }
 
-tl::expected<std::string, NotFound> find_program(const std::string& name, const std::vector<std::string>& env,
-                                                 const std::string& wdir) {
+tl::expected<std::string, Refusal> find_program(const std::string& name, const std::vector<std::string>& env,
+                                                const std::string& wdir) {
   if (name.find('/') != std::string::npos) {
     const int error = check(absolute(name, wdir));
     const std::string from = name.starts_with('/') ? "" : " (from " + wdir + ")";
-    if (error != 0) return tl::unexpected(NotFound{error, "cannot execute " + name + from});
+    if (error != 0) return tl::unexpected(Refusal{error, "cannot execute " + name + from});
     return name;
   }
   const std::string_view path = value_of(env, "PATH");
-  NotFound failure{ENOENT, "cannot find " + name + " in PATH"};
+  Refusal failure{ENOENT, "cannot find " + name + " in PATH"};
   for (const std::string& directory : split(path.empty() ? kDefaultPath : path, ':')) {
     std::string candidate = (directory.empty() ? "." : directory) + "/" + name;
     const int error = check(absolute(candidate, wdir));

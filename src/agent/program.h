@@ -8,14 +8,15 @@
 
 namespace dlaunch::agent {
 
-struct NotFound {
-  int error;         ///< ENOENT, EACCES (found but not executable), EISDIR, …
-  std::string what;  ///< "cannot find train in PATH", with what might be meant
+/// Why a rank cannot start.
+struct Refusal {
+  int error;         ///< errno; of a program that is not found ENOENT, EACCES (found but not executable), EISDIR, …
+  std::string what;  ///< the step with its operand: "cannot find train in PATH"
 };
 
 /// A name with a slash is taken as it is, relative to `wdir`; any other is looked up in the PATH of `env`.
-tl::expected<std::string, NotFound> find_program(const std::string& name, const std::vector<std::string>& env,
-                                                 const std::string& wdir);
+tl::expected<std::string, Refusal> find_program(const std::string& name, const std::vector<std::string>& env,
+                                                const std::string& wdir);
 
 /// A program's path as it is seen from anywhere.
 std::string absolute(const std::string& path, const std::string& wdir);

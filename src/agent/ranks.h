@@ -1,5 +1,5 @@
 // The ranks of this host: starts them, carries their streams under the launcher's credit, tells how they ended. Owned
-// by the Agent; link and loop must outlive it.
+// by the Agent; link, loop and what serves MPI must outlive it.
 #pragma once
 
 #include <sys/resource.h>
@@ -14,36 +14,33 @@
 #include <string>
 #include <vector>
 
+#include "agent/binding.h"
 #include "agent/job_cgroup.h"
 #include "agent/job_directory.h"
+#include "agent/mpi_service.h"
 #include "agent/oom.h"
-#include "agent/pmi_service.h"
-#include "agent/pmix_service.h"
 #include "agent/process_spawner.h"
+#include "agent/rank_start.h"
 #include "agent/stdio.h"
-#include "dlaunch/error.h"
 #include "link/link.h"
 #include "link/pipe_reader.h"
-#include "plan/binding.h"
 #include "wire/message.h"
 
 namespace dlaunch::agent {
 
-struct Program;  // an app with what all its ranks need to exec
-struct Rank;     // a rank and its streams
-struct Start;    // where one rank begins
+struct Rank;  // a rank and its streams
 
 class Ranks {
  public:
   /// `open_files`: the limit that ranks get. `files` and `cgroup` must outlive it.
-  Ranks(asio::io_context& io, link::Link& link, const rlimit& open_files, JobDirectory& files, const JobCgroup& cgroup);
+  Ranks(asio::io_context& io, link::Link& link, MpiService& mpi, const rlimit& open_files, JobDirectory& files,
+        const JobCgroup& cgroup);
   ~Ranks();
 
   /// Before all else: how ranks are bound, and what their streams may send at first.
   void configure(const wire::Layout& layout, bool hand_over);
   /// From now on a program's ranks find it by its variable.
   void keep(const wire::JobFile& file);
-  void serve_mpi(const wire::MpiWorld& world);
   void describe(wire::Program&& program);
   /// Answers SpawnFailed or Started; at the latest when start_prepared() is called, which the loop does, too.
   void start(const wire::Spawn& spawn);
@@ -54,10 +51,6 @@ class Ranks {
   void granted(const wire::Credit& credit);
   void resize(const wire::WindowSize& size);
   void signal(int signal);
-  void shared(const wire::FenceOut& shared) { mpi_.shared(shared); }
-  void name_answered(const wire::NameAnswer& answer) { mpi_.name_answered(answer); }
-  void spawn_answered(const wire::SpawnAnswer& answer) { mpi_.spawn_answered(answer); }
-  PmixService& pmix() { return pmix_; }
 
   /// Answers Ended, or SpawnFailed where the program could not be executed; ignores children that are no ranks.
   void reaped(pid_t pid, int wait_status);
@@ -70,41 +63,34 @@ class Ranks {
   void clear();
 
  private:
-  Result<std::vector<std::vector<std::uint32_t>>> bind(const wire::Layout& layout);
-  std::vector<std::string> own_environment(const wire::Spawn& spawn) const;
-  Result<std::vector<std::uint32_t>> cpus_for(const wire::Spawn& spawn);
-  void prepare(std::unique_ptr<Start> start);
-  void forked(Start& start, const ProcessSpawner::Child& child);
+  void forked(RankStart& start, const ProcessSpawner::Child& child);
   void connect(std::uint32_t id, Rank& rank, Stdio& stdio);
   void feed(std::uint32_t id, Rank& rank, Stdio& stdio);
   void carry(std::uint32_t id, Rank& rank, std::uint8_t stream, sys::Fd fd);
-  void refuse(std::uint32_t rank, int error, const std::string& what);
+  void refuse(std::uint32_t rank, const Refusal& why);
 
   asio::io_context& io_;
   link::Link& link_;
+  MpiService& mpi_;
   const rlimit open_files_;
   JobDirectory& files_;
   const JobCgroup& cgroup_;
   ProcessSpawner spawner_;
   const RankOomScore oom_score_;
-  PmiService mpi_;
-  PmixService pmix_;
+  RankBinding binding_;
   std::uint32_t local_ranks_ = 0;  // that Layout counts
-  std::uint32_t world_ranks_ = 0;  // of the newest world; 0: no MPI is served
   bool hand_over_ = false;
   bool report_cpus_ = false;
   std::uint32_t first_credit_ = 0;
   wire::WindowSize window_;
-  Result<std::vector<std::vector<std::uint32_t>>> bound_;  // by local rank; none: not bound
-  std::optional<Result<plan::Topology>> whole_;            // once a rank names its CPUs
-  std::vector<std::string> file_variables_;                // NAME=path, for programs that do not have NAME
-  std::optional<JobDirectory::Failure> not_kept_;          // then no rank starts
+  std::vector<std::string> file_variables_;        // NAME=path, for programs that do not have NAME
+  std::optional<JobDirectory::Failure> not_kept_;  // then no rank starts
   std::optional<long> oom_kills_;
   std::array<char, wire::kMaxOutput> scratch_;  // pages that no rank fills are never touched, nor copied by a fork
-  std::map<std::uint32_t, Program> programs_;
+  std::map<std::uint32_t, App> apps_;
   std::map<std::uint32_t, Rank> ranks_;
   std::map<pid_t, std::uint32_t> rank_of_;
-  std::vector<std::unique_ptr<Start>> prepared_;  // and not forked yet
+  std::vector<std::unique_ptr<RankStart>> prepared_;  // and not forked yet
   bool told_to_end_ = false;
   bool discarding_ = false;
 };

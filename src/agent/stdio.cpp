@@ -69,13 +69,13 @@ bool open_input(StreamMode mode, Stdio& stdio) {
   return static_cast<bool>(stdio.child_in);
 }
 
-tl::unexpected<StdioFailure> failure(const std::string& what) {
-  return tl::unexpected<StdioFailure>({errno, errno == EMFILE ? what + " (ulimit -n is too low on this host)" : what});
+tl::unexpected<Refusal> failure(const std::string& what) {
+  return tl::unexpected<Refusal>({errno, errno == EMFILE ? what + " (ulimit -n is too low on this host)" : what});
 }
 
 }  // namespace
 
-tl::expected<Stdio, StdioFailure> open_stdio(const wire::Spawn& spawn, wire::WindowSize size) {
+tl::expected<Stdio, Refusal> open_stdio(const wire::Spawn& spawn, wire::WindowSize size) {
   Stdio stdio;
   const bool out = spawn.out == StreamMode::pty ? open_terminal(stdio, size)
                                                 : open_output(spawn.out, spawn.out_path, stdio.child_out, stdio.out);

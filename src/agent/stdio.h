@@ -4,6 +4,7 @@
 #include <string>
 #include <tl/expected.hpp>
 
+#include "agent/program.h"
 #include "sys/fd.h"
 #include "wire/message.h"
 
@@ -16,12 +17,7 @@ struct Stdio {
   bool terminal = false;
 };
 
-struct StdioFailure {
-  int error;
-  std::string what;
-};
-
-tl::expected<Stdio, StdioFailure> open_stdio(const wire::Spawn& spawn, wire::WindowSize size);
+tl::expected<Stdio, Refusal> open_stdio(const wire::Spawn& spawn, wire::WindowSize size);
 
 /// Tells the rank's terminal its size; the kernel sends SIGWINCH.
 void resize_terminal(int fd, wire::WindowSize size);

@@ -12,7 +12,6 @@ SRC = ROOT / "src"
 PUBLIC = ROOT / "include"
 MOST_LINES = 300
 LONGER = {  # and why
-    "agent/ranks.cpp": "one class: what happens to a rank from its start to its end, which share all of its state",
     "cli/help.cpp": "a page of help: what is before and behind the table of options, and its layout",
     "cli/mpirun/mca.cpp": "the table of Open MPI's parameters, and a line for what each does",
     "cli/option_table.cpp": "the table of options",

@@ -1,4 +1,4 @@
-#include "agent/near_devices.h"
+#include "agent/binding.h"
 
 #include <gmock/gmock.h>
 

@@ -1,0 +1,37 @@
+// The CPUs that this host's ranks are bound to. Owned by Ranks.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dlaunch/error.h"
+#include "plan/binding.h"
+#include "wire/message.h"
+
+namespace dlaunch::agent {
+
+struct BoundRanks {
+  std::vector<std::vector<std::uint32_t>> cpus;  ///< of each local rank; none: it is not bound
+  std::string note;                              ///< which ranks are not, and why; empty: all are
+};
+
+/// --bind-to device: the CPUs near each local rank's device. `root` is "" for this machine.
+BoundRanks bind_near_devices(const plan::Topology& topology, const wire::Layout& layout, const std::string& root = {});
+
+class RankBinding {
+ public:
+  /// Returns what is to be noted; that the topology cannot be read is told of each rank.
+  std::string configure(const wire::Layout& layout);
+  /// As sched_setaffinity(2) takes it: bit n of the words is CPU n. Empty: the rank is not bound.
+  Result<std::vector<unsigned long>> affinity_of(const wire::Spawn& spawn);
+
+ private:
+  Result<std::vector<std::uint32_t>> cpus_of(const wire::Spawn& spawn);
+
+  Result<BoundRanks> bound_;
+  std::optional<Result<plan::Topology>> whole_;  // once a rank names its CPUs
+};
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,72 @@
+#include "agent/rank_start.h"
+
+#include <cerrno>
+
+#include "plan/mpi.h"
+
+namespace dlaunch::agent {
+namespace {
+
+std::vector<char*> pointers(const std::vector<std::string>& first, const std::vector<std::string>& second) {
+  std::vector<char*> list;
+  list.reserve(first.size() + second.size() + 1);
+  for (const auto* strings : {&first, &second}) {
+    for (const std::string& s : *strings) list.push_back(const_cast<char*>(s.c_str()));  // execve does not write
+  }
+  list.push_back(nullptr);
+  return list;
+}
+
+std::string text_of(const SpawnFailure& failure, const RankProgram& program) {
+  switch (failure.step) {
+    case SpawnStep::fork:
+      return "cannot make a process for " + program.app->asked.argv[0];
+    case SpawnStep::session:
+      return "cannot make its session and descriptors";
+    case SpawnStep::mpi:
+      return "cannot make its MPI connection descriptor " + std::to_string(plan::kPmiFd);
+    case SpawnStep::terminal:
+      return "cannot make its terminal the controlling one";
+    case SpawnStep::limits:
+      return "cannot set its limit of open files";
+    case SpawnStep::affinity:
+      return "cannot bind it to its CPUs";
+    case SpawnStep::directory:
+      return "cannot change to the working directory " + program.directory;
+    case SpawnStep::exec:
+      return failure.error == ENOENT ? missing_interpreter(program.path, program.directory)
+                                     : "cannot execute " + program.path;
+  }
+  return {};
+}
+
+}  // namespace
+
+tl::expected<std::string, Refusal> path_of(const App& app, const wire::Spawn& spawn) {
+  if (spawn.dir.empty() || app.asked.argv.empty()) return app.path;
+  return find_program(app.asked.argv[0], app.asked.env, spawn.dir);
+}
+
+Refusal refusal(const SpawnFailure& failure, const RankProgram& program) {
+  return {failure.error, text_of(failure, program)};
+}
+
+void RankStart::complete(int cgroup, const rlimit& open_files, bool wait) {
+  argv = pointers(program.app->asked.argv, {});
+  envp = pointers(program.app->asked.env, env);
+  launch = {.path = program.path.c_str(),
+            .argv = argv.data(),
+            .envp = envp.data(),
+            .wdir = program.directory.c_str(),
+            .in = stdio.child_in.get(),
+            .out = stdio.child_out.get(),
+            .err = stdio.child_err.get(),
+            .cgroup = cgroup,
+            .mpi = mpi.get(),
+            .terminal = stdio.terminal,
+            .affinity = affinity,
+            .open_files = open_files,
+            .wait = wait};
+}
+
+}  // namespace dlaunch::agent
