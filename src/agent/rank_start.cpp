@@ -42,7 +42,7 @@ std::string text_of(const SpawnFailure& failure, const RankProgram& program) {
 
 }  // namespace
 
-tl::expected<std::string, Refusal> path_of(const App& app, const wire::Spawn& spawn) {
+tl::expected<std::string, Refusal> path_of(const LocalApp& app, const wire::Spawn& spawn) {
   if (spawn.dir.empty() || app.asked.argv.empty()) return app.path;
   return find_program(app.asked.argv[0], app.asked.env, spawn.dir);
 }

@@ -17,8 +17,8 @@
 
 namespace dlaunch::agent {
 
-/// An app with what all its ranks need to exec.
-struct App {
+/// An app as this host runs it.
+struct LocalApp {
   wire::Program asked;
   tl::expected<std::string, Refusal> path;
   ServedMpi mpi;
@@ -26,13 +26,13 @@ struct App {
 
 /// What one rank executes, and where.
 struct RankProgram {
-  const App* app = nullptr;
+  const LocalApp* app = nullptr;
   std::string directory;  ///< in which it runs
   std::string path = {};
 };
 
 /// The path of the app's program for a rank that runs there. A name with a slash means what was staged there.
-tl::expected<std::string, Refusal> path_of(const App& app, const wire::Spawn& spawn);
+tl::expected<std::string, Refusal> path_of(const LocalApp& app, const wire::Spawn& spawn);
 
 /// Of a rank that did not come to run its program.
 Refusal refusal(const SpawnFailure& failure, const RankProgram& program);

@@ -73,7 +73,7 @@ void Ranks::describe(wire::Program&& program) {
   auto path = program.argv.empty() ? tl::unexpected(Refusal{ENOENT, "no program was named"})
                                    : find_program(program.argv[0], program.env, program.wdir);
   const std::uint32_t id = program.app;
-  App app{std::move(program), std::move(path), {}};
+  LocalApp app{std::move(program), std::move(path), {}};
   if (app.path) app.mpi = mpi_.serve(absolute(*app.path, app.asked.wdir), app.asked.env);
   apps_.insert_or_assign(id, std::move(app));
 }
@@ -85,7 +85,7 @@ void Ranks::start(const wire::Spawn& spawn) {
   }
   const auto found = apps_.find(spawn.app);
   if (found == apps_.end()) return refuse(spawn.rank, {EINVAL, "its program was never described"});
-  const App& app = found->second;
+  const LocalApp& app = found->second;
   auto start = std::make_unique<RankStart>(
       RankStart{.rank = spawn.rank,
                 .local_rank = spawn.local_rank,

@@ -87,7 +87,7 @@ class Ranks {
   std::optional<JobDirectory::Failure> not_kept_;  // then no rank starts
   std::optional<long> oom_kills_;
   std::array<char, wire::kMaxOutput> scratch_;  // pages that no rank fills are never touched, nor copied by a fork
-  std::map<std::uint32_t, App> apps_;
+  std::map<std::uint32_t, LocalApp> apps_;
   std::map<std::uint32_t, Rank> ranks_;
   std::map<pid_t, std::uint32_t> rank_of_;
   std::vector<std::unique_ptr<RankStart>> prepared_;  // and not forked yet
