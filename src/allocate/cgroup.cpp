@@ -18,8 +18,8 @@ std::optional<int> in_cpus(std::string_view quota, std::string_view period) {
   return static_cast<int>(std::min((*used - 1) / *of + 1, static_cast<long>(INT_MAX)));
 }
 
-/// A cgroup's path and every path above it, ending in "". Inside a container without a cgroup namespace the path is the
-/// host's and is not there: what is mounted as the top is this container's own.
+/// A cgroup's path and every path above it, ending in "". In a container without a cgroup namespace the path is the
+/// host's and does not exist: what is mounted as the root is then this container's own.
 std::vector<std::string> upwards(std::string path) {
   std::vector<std::string> paths;
   while (!path.empty() && path != "/") {
@@ -64,7 +64,7 @@ std::optional<CpuQuota> read_cpu_quota(const std::string& root) {
   const std::string mounts = root + "/sys/fs/cgroup";
   std::optional<CpuQuota> smallest;
   for (const std::string& path : paths.v1_cpu ? upwards(*paths.v1_cpu) : std::vector<std::string>{}) {
-    const std::string directory = mounts + "/cpu" + path;  // "cpu" is a link where it shares a mount with cpuacct
+    const std::string directory = mounts + "/cpu" + path;  // "cpu" is a link where cpu and cpuacct share a mount
     const auto quota = sys::read_file(directory + "/cpu.cfs_quota_us");
     if (!quota) continue;
     const auto period = sys::read_file(directory + "/cpu.cfs_period_us");

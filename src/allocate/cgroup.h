@@ -1,4 +1,4 @@
-// The CPU time that cgroups allow this process, as a number of CPUs.
+// How many CPUs' time this process's cgroups allow.
 #pragma once
 
 #include <optional>
@@ -12,20 +12,20 @@ struct CpuQuota {
   std::string from;  ///< "cgroup cpu.max" or "cgroup cpu.cfs_quota_us"
 };
 
-/// The text of cpu.max: "150000 100000" is 2 CPUs; "max 100000" and what cannot be read limit nothing.
+/// Parses cpu.max: "150000 100000" is 2 CPUs; nullopt, no limit, for "max 100000" and for what cannot be read.
 std::optional<int> parse_cpu_max(std::string_view text);
 
-/// The texts of cpu.cfs_quota_us and cpu.cfs_period_us; a quota of -1 limits nothing.
+/// Parses cpu.cfs_quota_us and cpu.cfs_period_us; a quota of -1 is no limit.
 std::optional<int> parse_cfs(std::string_view quota, std::string_view period);
 
-/// Where this process stands, from the text of /proc/self/cgroup.
+/// The cgroups of this process, from the text of /proc/self/cgroup.
 struct CgroupPaths {
-  std::optional<std::string> v2;  ///< "/user.slice/…", "/" for the top
+  std::optional<std::string> v2;  ///< "/user.slice/…", "/" for the root
   std::optional<std::string> v1_cpu;
 };
 CgroupPaths parse_cgroups(std::string_view text);
 
-/// Reads all of the above under `root` ("" for this machine). Version 1 and 2, hybrid, with and without namespaces.
+/// Reads the limits under `root` ("" for this machine): versions 1 and 2, both at once, with and without namespaces.
 std::optional<CpuQuota> read_cpu_quota(const std::string& root);
 
 }  // namespace dlaunch::allocate

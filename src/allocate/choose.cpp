@@ -14,7 +14,7 @@
 namespace dlaunch::allocate {
 namespace {
 
-/// The entries that hold; none when this machine alone is meant.
+/// The entries that apply; none when only this machine is meant.
 Result<Named> named_hosts(const HostRequest& request, const std::vector<std::string>& environment,
                           const ReadText& read_file) {
   if (!request.list.empty()) return Named{request.list, Repeated::slots_add_up};
@@ -26,7 +26,7 @@ Result<Named> named_hosts(const HostRequest& request, const std::vector<std::str
   return Named{request.default_hostfile, Repeated::one_slot_each};
 }
 
-/// As Hydra reads a hostfile: a line without a number is a slot more.
+/// Reads a hostfile as Hydra does: a line without a number adds a slot.
 void say_one_slot(Named& named) {
   named.repeated = Repeated::slots_add_up;
   for (HostEntry& entry : named.entries) {
@@ -34,7 +34,7 @@ void say_one_slot(Named& named) {
   }
 }
 
-/// --fake-devices holds on every host, but for one whose devices the user named.
+/// --fake-devices applies to every host, except one whose devices the user named.
 void fake_devices(plan::Allocation& allocation, int devices) {
   for (plan::Host& host : allocation.hosts) {
     if (host.local || !host.devices.empty() || devices == 0) continue;

@@ -125,7 +125,7 @@ Result<void> apply(plan::Host& host, Filter filter, const Devices& named) {
   return {};
 }
 
-/// `places`: where each host is now, -1 for one that was taken out.
+/// `places` is the new index of each host, -1 for one that was removed.
 void keep_in_pool(plan::Pool& pool, const std::vector<int>& places) {
   plan::Pool kept;
   for (size_t i = 0; i < pool.hosts.size(); ++i) {

@@ -15,23 +15,23 @@ namespace dlaunch::allocate {
 
 enum class Filter { include, exclude };
 
-/// Whether a name that the allocation does not have means this machine ("localhost" where it is listed by another).
+/// Whether a name that the allocation lacks means this machine, such as "localhost" where the list has another name.
 using MeansHere = std::function<bool(const std::string& name)>;
 
-/// include leaves only what is named, in the allocation's order of hosts and the text's order of devices; exclude takes
-/// what is named away. A host or device that is not there is an Error, and so is what would leave no host. An Error has
-/// no `where`: that is the option as typed.
+/// include keeps only what is named, hosts in the allocation's order, devices in the text's; exclude removes what is
+/// named. A host or device that does not exist, and removing every host, are Errors. An Error has no `where`: the
+/// caller adds the option as typed.
 Result<void> filter_devices(plan::Allocation& allocation, Filter filter, std::string_view text,
                             const MeansHere& means_here);
 
-/// "[4,8)", "4-7" or "0,2-3", in the text's order. An Error has no `where`.
+/// Parses "[4,8)", "4-7" or "0,2-3", in the text's order. An Error has no `where`.
 Result<std::vector<int>> parse_devices(std::string_view text);
 
-/// --devices: leaves these of each host's devices, in this order. A host whose devices are not known gets them; one
-/// that lacks any is an Error.
+/// --devices: keeps these devices of each host, in this order. A host whose devices are unknown gets them; a host that
+/// lacks one is an Error.
 Result<void> use_devices(plan::Allocation& allocation, const std::vector<int>& devices);
 
-/// Takes the other hosts out, and their entries out of the sequence. `keep`: one for each. False when none is left.
+/// Keeps these hosts (`keep` has an element for each) and their entries in the sequence. False when none is left.
 bool keep_only(plan::Allocation& allocation, const std::vector<bool>& keep);
 
 }  // namespace dlaunch::allocate

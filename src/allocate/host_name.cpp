@@ -13,7 +13,7 @@ constexpr std::string_view kDigits = "0123456789";
 constexpr std::string_view kHexDigits = "0123456789abcdefABCDEF";
 constexpr std::string_view kNameCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
 constexpr std::string_view kUserCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_+@";
-constexpr size_t kLongestName = 253;  // of DNS; also keeps errors readable
+constexpr size_t kLongestName = 253;  // DNS's limit, which also keeps errors readable
 constexpr long kLastNumber = 999'999'999;
 
 bool only(std::string_view text, std::string_view allowed) {
@@ -33,7 +33,7 @@ bool is_ipv4(std::string_view text) {
          });
 }
 
-/// Groups of an IPv6 address on one side of "::", an IPv4 tail counting as two; nullopt when malformed.
+/// The number of groups on one side of "::" in an IPv6 address, an IPv4 tail counting as two; nullopt when malformed.
 std::optional<size_t> ipv6_groups(std::string_view text) {
   if (text.empty()) return 0;
   const std::vector<std::string> groups = split(text, ':');
@@ -48,7 +48,7 @@ std::optional<size_t> ipv6_groups(std::string_view text) {
   return count;
 }
 
-/// One bracket's content, "01-16,20", as the texts it stands for.
+/// The texts that one bracket's content, such as "01-16,20", stands for.
 Result<std::vector<std::string>> expand_range(std::string_view inside, std::string_view pattern) {
   std::vector<std::string> texts;
   for (const std::string& part : split(inside, ',')) {
@@ -73,7 +73,7 @@ Result<std::vector<std::string>> expand_range(std::string_view inside, std::stri
   return texts;
 }
 
-/// The count after the host, when `rest` is all that stands behind it.
+/// Reads the count after the host; nothing may follow it.
 Result<void> take_count(std::string_view rest, std::string_view word, HostWord& host) {
   if (rest.empty()) return {};
   if (rest.front() != ':') return wrong(word, "is no host name", "write an IPv6 address with slots as [::1]:4");

@@ -41,14 +41,14 @@ Devices ascend(const MachineFacts& facts, const std::vector<std::string>& enviro
   return devices;
 }
 
-/// ROCr hides devices first; HIP then counts what is left from 0. The ids stay those of the machine.
+/// ROCr hides devices first, and HIP counts the rest from 0. The ids remain the machine's.
 Devices amd(const MachineFacts& facts, const std::vector<std::string>& environment) {
   Devices devices{.kind = DeviceKind::amd, .ids = facts.amd, .uuids = {}, .from = "/sys/class/kfd"};
   narrow_by(devices, environment, "ROCR_VISIBLE_DEVICES");
   Devices left = devices;
   for (size_t i = 0; i < left.ids.size(); ++i) left.ids[i] = static_cast<int>(i);
   const bool hip = variable(environment, "HIP_VISIBLE_DEVICES").has_value();
-  narrow_by(left, environment, hip ? "HIP_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES");  // HIP reads CUDA's too
+  narrow_by(left, environment, hip ? "HIP_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES");  // HIP reads CUDA's variable, too
   if (left.ids.size() > devices.ids.size()) left.ids.resize(devices.ids.size());       // more UUIDs than devices
   for (int& id : left.ids) id = nth(devices.ids, id);
   return left;

@@ -1,4 +1,4 @@
-// This machine as an allocation: its name, the CPUs that may be used, its devices less those that the user hid.
+// This machine as an allocation: its name, usable CPUs, and devices without those that the user hid.
 #pragma once
 
 #include <optional>
@@ -11,15 +11,15 @@
 
 namespace dlaunch::allocate {
 
-/// What a machine's slots are, where nobody says: its CPUs, which are hardware threads, or their cores.
+/// What slots are where nobody gives them: CPUs, which are hardware threads, or their cores.
 enum class Count { cpus, cores };
 
-/// Pure. `environment` is NAME=VALUE entries, of which *_VISIBLE_DEVICES count. `fake_devices` (--fake-devices) stands
-/// in for all real devices and is narrowed by nothing; 0 makes a machine without devices.
+/// Pure. `environment` has NAME=VALUE entries, of which *_VISIBLE_DEVICES are read. `fake_devices` (--fake-devices)
+/// replaces all real devices, and nothing hides any of them; with 0 the machine has none.
 plan::Allocation allocation_from(const MachineFacts& facts, const std::vector<std::string>& environment,
                                  std::optional<int> fake_devices);
 
-/// Looks at this machine and does the above.
+/// Looks at this machine and makes its allocation.
 Result<plan::Allocation> local_allocation(const std::vector<std::string>& environment, std::optional<int> fake_devices,
                                           Count count = Count::cpus);
 

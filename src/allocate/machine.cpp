@@ -35,8 +35,8 @@ void number_from_zero(std::vector<int>& devices, size_t count) {
   for (size_t i = 0; i < count; ++i) devices.push_back(static_cast<int>(i));
 }
 
-/// GPUs of the kfd driver: topology nodes whose gpu_id can be read and is not 0, which is the CPU's. What a container
-/// was not given cannot be read. Where sysfs is hidden, the render nodes that it was given are counted.
+/// Counts GPUs of the kfd driver: topology nodes with a readable gpu_id other than 0, which is the CPU's. A container
+/// cannot read those that it was not given. Where sysfs is hidden, its render nodes are counted.
 size_t count_amd(const std::string& root) {
   const std::string nodes = root + "/sys/class/kfd/kfd/topology/nodes";
   const auto names = sys::entries_of(nodes);

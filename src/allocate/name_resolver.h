@@ -1,5 +1,5 @@
-// Addresses of names, asked side by side, with one time limit for all: name servers that do not answer cost the job no
-// more, however many names there are.
+// Resolves names side by side, with one time limit for all: name servers that do not answer cost the job no more,
+// however many names there are.
 #pragma once
 
 #include <chrono>
@@ -17,20 +17,20 @@ namespace dlaunch::allocate {
 
 class NameResolver {
  public:
-  /// Returns when the descriptor is readable, or at the deadline.
+  /// A function that returns when the descriptor is readable, or at the deadline.
   using Wait = std::function<void(const sys::Fd& answered, Time deadline)>;
 
-  static constexpr std::chrono::seconds kLimit{10};  ///< in all, from the first name on
+  static constexpr std::chrono::seconds kLimit{10};  ///< for all names together, from the first one on
 
-  /// `wait`: for who has something else to do meanwhile.
+  /// `wait` is for a caller that has other work meanwhile.
   explicit NameResolver(Wait wait = sys::wait_readable, std::chrono::milliseconds limit = kLimit)
       : wait_(std::move(wait)), limit_(limit) {}
 
-  /// Does not wait.
+  /// Starts a lookup and does not wait.
   void ask(const std::string& name);
-  /// As inet_ntop writes them; none when the name does not resolve, or has no answer when the time is over.
+  /// The addresses as inet_ntop writes them; none when the name does not resolve, or is not answered in time.
   std::vector<std::string> addresses(const std::string& name);
-  /// Why names have no address that addresses() waited for in vain; empty when there are none.
+  /// Why names for which addresses() waited in vain have no address; empty when there are none.
   std::string trouble() const;
 
  private:

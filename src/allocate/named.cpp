@@ -7,7 +7,7 @@
 namespace dlaunch::allocate {
 namespace {
 
-/// An allocation while entries are added to it.
+/// Builds an allocation from entries.
 class Gatherer {
  public:
   using IsHere = std::function<bool(const std::string& name)>;
@@ -45,8 +45,8 @@ class Gatherer {
  private:
   struct PoolLines {
     plan::Pool pool;
-    std::unordered_map<int, size_t> places;  // of hosts in it
-    std::vector<bool> automatic;             // one a host
+    std::unordered_map<int, size_t> places;  // index of each host within it
+    std::vector<bool> automatic;             // by host
   };
 
   struct Lines {
@@ -140,7 +140,7 @@ class Gatherer {
     pool.pool.sequence.push_back(host);
   }
 
-  /// Where the list gives no number, the host's own holds.
+  /// Where a list gives no number of slots, the host's own applies.
   void settle_pools() {
     if (pools_.size() < 2) return;
     for (PoolLines& pool : pools_) {
@@ -171,7 +171,7 @@ class Gatherer {
   const plan::Host& here_;
   const IsHere& is_here_;
   plan::Allocation allocation_;
-  std::vector<Lines> lines_;  // one a host
+  std::vector<Lines> lines_;  // by host
   std::vector<PoolLines> pools_;
   std::unordered_map<std::string, size_t> places_;
   std::unordered_map<std::string, bool> known_;

@@ -14,14 +14,14 @@ tl::unexpected<Error> wrong(const Scanner& scanner, std::string what, std::strin
   return fail({.where = scanner.word_place(), .what = std::move(what), .why = "", .hint = std::move(hint)});
 }
 
-/// `word` then '=': false when something else stands there.
+/// Takes `word` and then '='; false when the text differs.
 Result<bool> take_key(Scanner& scanner, std::string_view word) {
   TRY(scanner.skip_blanks());
   if (scanner.take_word() != word) return false;
   return scanner.take_equals();
 }
 
-/// `*` is as if nothing was said.
+/// The slots; `*` is the same as none.
 Result<std::string> read_slot(const Scanner& scanner, std::string_view text) {
   if (text == "*") return std::string();
   if (const auto ranges = plan::parse_slot_list(text); !ranges) {
@@ -31,7 +31,7 @@ Result<std::string> read_slot(const Scanner& scanner, std::string_view text) {
   return std::string(text);
 }
 
-/// The scanner stands at the line's first word.
+/// Parses the line at whose first word the scanner is.
 Result<plan::RankPlace> parse_line(Scanner& scanner) {
   plan::RankPlace place;
   place.from = scanner.line();

@@ -1,7 +1,7 @@
-// A rankfile's text as places of ranks: lines `rank N=host slot=0-3`. Pure.
+// Parses a rankfile, whose lines are `rank N=host slot=0-3`. Pure.
 //
-// host is a name of the allocation or +nK, its host K from 0. slot= is a list of CPUs to bind to (plan/slot_list.h), or
-// * for any. Comments as in a hostfile.
+// host is a name of the allocation, or +nK for its host K, counted from 0. slot= is a list of CPUs to bind to
+// (plan/slot_list.h), or * for any. Comments are as in a hostfile.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace dlaunch::allocate {
 
-/// In the file's order; one at least. Whether every rank has one place is the planner's to say. `name` is for errors.
+/// The places in the file's order, at least one. The planner checks that each rank has one. `name` is for errors.
 Result<std::vector<plan::RankPlace>> parse_rankfile(std::string_view text, const std::string& name);
 
 }  // namespace dlaunch::allocate

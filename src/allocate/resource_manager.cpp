@@ -36,7 +36,7 @@ std::vector<std::string> words(std::string_view text) {
   return list;
 }
 
-/// "2(x3),1" is 2, 2, 2, 1.
+/// Expands "2(x3),1" to 2, 2, 2, 1.
 Result<std::vector<int>> expand_counts(std::string_view name, const std::string& text) {
   std::vector<int> counts;
   for (const std::string& part : split(text, ',')) {
@@ -68,7 +68,7 @@ Result<std::vector<std::string>> expand_node_list(std::string_view name, const s
   return hosts;
 }
 
-/// A number a node, or one number for all of them.
+/// Returns a number for each node; the variable may have one for all.
 Result<std::vector<int>> slurm_counts(const Environment& environment, size_t hosts, std::string& from) {
   for (const std::string_view name : {"SLURM_TASKS_PER_NODE", "SLURM_JOB_CPUS_PER_NODE"}) {
     const auto text = variable(environment, name);

@@ -1,4 +1,4 @@
-// The hosts that a resource manager gave this job, from what it left in the environment. Pure but for `read_file`.
+// The hosts that a resource manager gave this job, from the environment. Pure but for `read_file`.
 //
 //   Slurm  SLURM_JOB_NODELIST (SLURM_NODELIST) with SLURM_TASKS_PER_NODE, else SLURM_JOB_CPUS_PER_NODE, else
 //          SLURM_CPUS_ON_NODE for each
@@ -15,10 +15,10 @@
 
 namespace dlaunch::allocate {
 
-/// Whether one has named hosts.
+/// Whether a resource manager has named hosts.
 bool has_resource_manager(const std::vector<std::string>& environment);
 
-/// nullopt where no resource manager is. What it says but cannot be understood is an Error, never a silent local run.
+/// nullopt without a resource manager. Variables that cannot be understood are an Error, never a silent local run.
 Result<std::optional<std::vector<HostEntry>>> read_resource_manager(const std::vector<std::string>& environment,
                                                                     const ReadText& read_file);
 

@@ -1,4 +1,4 @@
-// Words of a hostfile or rankfile, with where they stand. Pure. The text must outlive the scanner.
+// Reads words of a hostfile or rankfile and knows their places. Pure. The text must outlive the scanner.
 #pragma once
 
 #include <cstddef>
@@ -14,26 +14,26 @@ class Scanner {
   /// `name` is the file's, for where().
   Scanner(std::string_view text, std::string name);
 
-  /// Past blanks and comments, but not past the line's end. False when a comment is never closed.
+  /// Skips blanks and comments, but not the line's end. An Error when a comment is not closed.
   Result<void> skip_blanks();
 
   bool at_end() const { return at_ == text_.size(); }
   bool at_line_end() const;
   void next_line();
 
-  /// Up to a blank, a '=' or a comment.
+  /// Takes the text up to a blank, a '=' or a comment.
   std::string_view take_word();
 
-  /// All up to a blank, or what stands in "…". An Error when the quote is not closed on its line.
+  /// Takes the text up to a blank, or the content of "…". An Error when the quote is not closed on its line.
   Result<std::string> take_value();
 
-  /// Takes the '=' that comes next, after blanks; false, moving past blanks only, when there is none.
+  /// Skips blanks and takes a '='; false when none follows.
   Result<bool> take_equals();
 
   std::string line() const { return name_ + ":" + std::to_string(line_); }
   std::string here() const { return place(at_); }
 
-  /// "name:line:column" of the word taken last.
+  /// "name:line:column" of the word that was taken last.
   std::string word_place() const { return place(word_); }
 
  private:
@@ -44,7 +44,7 @@ class Scanner {
   std::string name_;
   size_t at_ = 0;
   size_t word_ = 0;        // where the last word began
-  size_t line_start_ = 0;  // of line_
+  size_t line_start_ = 0;  // where line_ begins
   int line_ = 1;
 };
 

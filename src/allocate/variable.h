@@ -1,4 +1,4 @@
-// A variable's value among NAME=VALUE entries, the last one where it stands twice.
+// The value of a variable in NAME=VALUE entries; the last one where it is repeated.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// A way to one sink that several streams share. Passive: fed, ticked and flushed by Output, which owns channels and
-// writers.
+// What several streams share on the way to one sink. Passive: Output, which owns channels and writers, feeds, ticks and
+// flushes it.
 #pragma once
 
 #include <chrono>
@@ -17,14 +17,14 @@ namespace dlaunch::output {
 /// How long a partial line waits for its rest.
 inline constexpr std::chrono::milliseconds kPartialIdle{100};
 /// A write of a pipe's atomic size or more need not end where its writer meant to stop: block-buffered programs cut
-/// lines anywhere, and the rest may take long on a busy machine. The same holds of what a full terminal gives at a
-/// time, one byte less: its writer waits within a line. After so much at once, a partial waits so many times longer.
+/// lines anywhere, and the rest may take long on a busy machine. The same holds for a full terminal, which gives one
+/// byte less at a time. After a read of kBulk bytes a partial line therefore waits kBulkPatience times as long.
 inline constexpr std::size_t kBulk = 4095;
 inline constexpr int kBulkPatience = 20;
-/// Bytes waiting for one sink above which nothing more is taken in.
+/// No stream is read while more bytes than this wait for its sink.
 inline constexpr std::size_t kQueueLimit = 256 * 1024;
 
-/// When bytes came: on our clock, and the rank's host's wall clock.
+/// When bytes came: by our clock, and by the wall clock of the rank's host.
 struct At {
   Time now;
   std::int64_t wall_ns = 0;
@@ -34,15 +34,15 @@ class Channel {
  public:
   virtual ~Channel() = default;
   virtual bool ready(int slot) const = 0;
-  /// The owner of a stream was told whether it may bring more: while it may not, the stream is not idle.
+  /// The owner of a stream was told whether it may bring more. A stream that may not is not idle.
   virtual void answered(int slot, bool ready) = 0;
   virtual void feed(int slot, std::string_view bytes, At at) = 0;
   virtual void end(int slot, Time now) = 0;
-  /// The writer took bytes: what had to wait may go on.
+  /// The writer took bytes, so streams that had to wait may go on.
   virtual void drained(Time now) = 0;
-  /// A timer of `slot` ran out.
+  /// The timer of `slot` ran out.
   virtual void expire(int slot, Time now) = 0;
-  /// Nothing is held back of streams that have ended.
+  /// Whether no bytes of ended streams are held back.
   virtual bool settled() const { return true; }
 };
 
@@ -67,8 +67,8 @@ class RawChannel final : public Channel {
   int last_ = 0;
 };
 
-/// The timers of all slots of all channels, in order of expiry: all wait equally long or not at all, so starting one is
-/// O(1).
+/// The timers of all slots of all channels, in order of expiry. All wait equally long or not at all, so that starting
+/// one is O(1).
 class Timers {
  public:
   struct Timer {
@@ -79,7 +79,7 @@ class Timers {
   };
   using Handle = std::list<Timer>::iterator;
 
-  /// Stopped. Lives as long as this.
+  /// A stopped timer, which lives as long as this object.
   Handle add(Channel* channel, int slot) { return stopped_.insert(stopped_.end(), Timer{channel, slot, {}, false}); }
 
   void start(Handle timer, Time now) { move(timer, now + kPartialIdle, running_.end()); }
@@ -113,7 +113,7 @@ class Timers {
   std::list<Timer> stopped_;
 };
 
-/// What the channels of one Output share.
+/// Shared by the channels of one Output.
 struct ChannelContext {
   Timers timers;
   std::string block;  ///< scratch for one write; empty between calls

@@ -40,7 +40,7 @@ Prefix prefix_of(const OutputSettings& settings, const StreamFacts& facts, int f
   return prefix;
 }
 
-/// One rank alone without labels is as if it ran without us: its bytes pass at once, prompts too.
+/// A single rank without labels behaves as if it ran without dlaunch: its bytes pass at once, prompts too.
 bool passes_bytes(const OutputSettings& settings, const std::vector<RankFacts>& ranks) {
   return settings.mode == Mode::raw || (!has_prefix(settings) && count_shown(settings, ranks) == 1);
 }
@@ -79,7 +79,7 @@ bool Console::add(const OutputSettings& settings, const std::vector<RankFacts>& 
   return moved;
 }
 
-/// The ranks before this id pass lines from now on, no longer bytes as they come.
+/// Ranks before this id pass whole lines from now on, instead of bytes as they come.
 void Console::make_lines(const OutputSettings& settings, const std::vector<RankFacts>& ranks, std::size_t before,
                          ChannelContext& shared) {
   std::vector<int> last;

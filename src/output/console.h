@@ -1,4 +1,4 @@
-// What of the output reaches the launcher's own stdout and stderr, and in which form. Owned by Output.
+// Which part of the output reaches the launcher's own stdout and stderr, and in which form. Owned by Output.
 #pragma once
 
 #include <memory>
@@ -10,16 +10,16 @@
 
 namespace dlaunch::output {
 
-/// One of our standard streams as the ranks' output sees it.
+/// One of our standard streams as a sink of the ranks' output.
 struct Screen {
   int fd;
   std::string name;
   FdWriter& writer;
   std::unique_ptr<Channel> channel;
-  bool fed = false;  ///< it was given bytes of ranks: that these cannot be written is a failure of the job
+  bool fed = false;  ///< it got bytes of ranks, so that failing to write them fails the job
   bool told = false;
 
-  /// errno of a failure not told before, else 0.
+  /// The errno of a failure that was not yet reported, else 0.
   int new_failure() {
     if (told || !fed || writer.error() == 0) return 0;
     told = true;
@@ -27,7 +27,7 @@ struct Screen {
   }
 };
 
-/// Where one stream is shown: nowhere when `channel` is null.
+/// Where one stream is shown; nowhere when `channel` is null.
 struct ConsoleSlot {
   Channel* channel = nullptr;
   int slot = 0;
@@ -39,14 +39,14 @@ class Console {
   Console(const OutputSettings& settings, const std::vector<RankFacts>& ranks, StandardStreams& streams,
           ChannelContext& shared);
 
-  /// Those of the ranks from this id on. True when the slots of the ranks before changed, too: the one rank that was
-  /// shown alone is not alone any more.
+  /// Adds the ranks from this id on. True when slots of earlier ranks changed, because the only rank that was shown is
+  /// not the only one any more.
   bool add(const OutputSettings& settings, const std::vector<RankFacts>& ranks, std::size_t from,
            ChannelContext& shared);
 
   ConsoleSlot slot(int rank, Stream stream) const;
 
-  /// One a fd; one for both when they are the same file or terminal, or when all goes to stdout.
+  /// One for each fd, or one for both when they are the same file or terminal, or when all goes to stdout.
   std::vector<std::unique_ptr<Screen>>& screens() { return screens_; }
   const std::vector<std::unique_ptr<Screen>>& screens() const { return screens_; }
 

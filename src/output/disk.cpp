@@ -17,7 +17,7 @@ namespace dlaunch::output {
 namespace {
 
 constexpr std::chrono::milliseconds kKillWait{50};
-constexpr std::chrono::milliseconds kExitWait{1000};  // after its last word
+constexpr std::chrono::milliseconds kExitWait{1000};  // after it has done everything
 
 tl::unexpected<Error> cannot_start(int error) {
   return fail({.where = "",

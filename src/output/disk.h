@@ -1,5 +1,5 @@
-// The files of a job, in a process of their own that may hang in a write without us: our end of it. Commands and bytes
-// go through a pipe, which is all that is ever in flight; what has failed comes back. Owned by Output.
+// Our side of the process that writes a job's files and may hang in a write without us. Commands and bytes go through a
+// pipe, which is all that is ever in flight; failures come back. Owned by Output.
 #pragma once
 
 #include <chrono>
@@ -26,35 +26,35 @@ class Disk {
   static Result<std::unique_ptr<Disk>> start();
   ~Disk();
 
-  /// Whatever concerns a path.
+  /// Sends a command that concerns a path.
   void ask(DiskCommand::Kind kind, std::uint32_t file, const std::string& path);
   void write(std::uint32_t file, std::span<const std::string_view> parts);
   void close(std::uint32_t file) { ask(DiskCommand::Kind::close, file, {}); }
-  /// Nothing more will be asked: the process ends once it has done it all.
+  /// Sends no more: the process ends once it has done everything.
   void finish();
 
-  /// Holds what does not fit into the pipe now; to be flushed when it is writable, and then flushed() called.
+  /// Holds what does not fit into the pipe now. Flush it when it is writable, and then call flushed().
   FdWriter& writer() { return writer_; }
   void flushed();
   std::size_t pending() const { return ended_ ? 0 : writer_.pending(); }
-  /// To be read when it is readable: news().
+  /// To be waited for; when it is readable, call news().
   int news_fd() const { return apart_.out().get(); }
-  /// All that came.
+  /// All news that came.
   std::vector<News> news();
-  /// The same, once there is some; none when none came in that time or the process has ended.
+  /// The same once there are some; none when none came in that time or the process has ended.
   std::vector<News> wait_news(std::chrono::milliseconds longest);
 
   /// Bytes that were given and are neither written nor refused.
   std::uint64_t unwritten() const { return given_ - progress_->taken; }
   std::uint64_t taken() const { return progress_->taken; }
-  /// What the process is at, and with which file.
+  /// What the process is doing; file() says with which file.
   DiskCommand::Kind at() const { return progress_->at; }
   /// All is written and closed; it only looks at files, or waits for the device.
   bool has_all() const;
   std::uint32_t file() const { return progress_->file; }
   bool ended() const { return ended_; }
   int pid() const { return apart_.pid(); }
-  /// Kills the process. What it did not write is lost.
+  /// Kills the process. What it has not written is lost.
   void give_up();
 
  private:
@@ -70,13 +70,13 @@ class Disk {
   Progress progress_;
   FdWriter writer_;
   std::string received_;
-  std::vector<sys::Fd> fds_;  // that came with it
+  std::vector<sys::Fd> fds_;  // that came with received_
   std::uint64_t given_ = 0;
   bool finishing_ = false;
   bool ended_ = false;
 };
 
-/// One file's part of it.
+/// The Writer of one file.
 class DiskFile final : public Writer {
  public:
   DiskFile(Disk& disk, std::uint32_t file) : disk_(disk), file_(file) {}

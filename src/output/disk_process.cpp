@@ -30,7 +30,7 @@ using Kind = DiskCommand::Kind;
 constexpr std::size_t kReadSize = 256 * 1024;
 constexpr int kRetryMs = 1000;
 
-/// Whether a directory is there, and no link to one; errno is ENOTDIR where something else is, 0 where nothing is.
+/// Whether the path is a directory and no link to one. If not, errno is ENOTDIR, or 0 where there is nothing.
 bool is_directory(const std::string& path) {
   struct stat facts{};
   if (::lstat(path.c_str(), &facts) != 0) {
@@ -41,7 +41,7 @@ bool is_directory(const std::string& path) {
   return S_ISDIR(facts.st_mode);
 }
 
-/// What could not be done, with errno; empty when all was. The oldest is removed when there are `keep` already.
+/// Returns what failed, with errno set, or an empty text. Removes the oldest directory when there are `keep` already.
 std::string keep_directories(const std::string& path, std::uint32_t keep) {
   const auto numbered = [&](std::uint32_t n) { return n == 0 ? path : path + '.' + std::to_string(n); };
   if (!is_directory(path)) return errno == 0 ? "" : "keep " + path;
@@ -106,7 +106,7 @@ class DiskProcess {
     }
   }
 
-  /// Small writes to one file become one.
+  /// Joins small writes to one file.
   void gather(std::string_view bytes) {
     if (!parts_.empty() && (gathered_for_ != command_.file || parts_.size() == IOV_MAX)) write_gathered();
     gathered_for_ = command_.file;
@@ -142,7 +142,7 @@ class DiskProcess {
     return static_cast<ssize_t>(size);
   }
 
-  /// After a failed write. A device that says that it is busy is waited for.
+  /// Whether to go on after a failed write. Waits for a device that is busy.
   static bool may_go_on(const File& to) {
     if (errno == EINTR) return true;
     if (errno != EAGAIN) return false;
@@ -206,7 +206,7 @@ class DiskProcess {
       news.has_fd = 1;
       return tell(news, {}, {&fd, 1});
     }
-    // A FIFO that its rank opens again stays open here: its reader would take our closing for the end.
+    // A FIFO that its rank opens again stays open here, because its reader would take our closing for the end.
     if (!direct || waited_for) files_[command_.file].fd = std::move(fd);
     tell(news);
   }
@@ -243,7 +243,7 @@ class DiskProcess {
     tell({DiskNews::Kind::failed, file, error});
   }
 
-  /// To a launcher that is gone nothing is told; what it gave us is still written.
+  /// When the launcher is gone nothing is sent to it, but what it gave us is still written.
   void tell(DiskNews news, std::string_view text = {}, std::span<const sys::Fd> fds = {}) const {
     news.text = static_cast<std::uint32_t>(text.size());
     std::string bytes(reinterpret_cast<const char*>(&news), sizeof news);
@@ -256,13 +256,13 @@ class DiskProcess {
   int out_;
   DiskProgress& progress_;
   DiskCommand command_{};
-  std::size_t head_size_ = 0;  // of the command, that came
-  std::uint32_t left_ = 0;     // behind it
+  std::size_t head_size_ = 0;  // bytes of the command's head that came
+  std::uint32_t left_ = 0;     // bytes behind it yet to come
   std::string path_;
   std::vector<iovec> parts_;
   std::uint32_t gathered_for_ = 0;
   std::unordered_map<std::uint32_t, File> files_;
-  bool refused_ = false;  // what was there could not be kept: nothing is created
+  bool refused_ = false;  // an existing directory could not be kept: nothing is created
 };
 
 }  // namespace

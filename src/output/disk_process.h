@@ -1,5 +1,5 @@
-// The side of the process that has the files: creates, writes, closes and looks at them, one command after the other,
-// until the pipe of commands ends. It may hang in any of it; then it is given up (output/disk.h).
+// The process that writes the files: it creates, writes, closes and looks at them, one command after the other, until
+// the pipe of commands ends. When it hangs in a command it is given up (output/disk.h).
 #pragma once
 
 #include "output/disk_protocol.h"

@@ -1,5 +1,5 @@
-// What Output and the process that has the files say to each other. Both are one program, so the structs go as they
-// are.
+// What Output and the process that writes the files send each other. Both are one program, so the structs are sent as
+// they are in memory.
 #pragma once
 
 #include <atomic>
@@ -7,28 +7,28 @@
 
 namespace dlaunch::output {
 
-/// Through a pipe, with `size` bytes behind it: a path, or what is to be written.
+/// Sent through a pipe, followed by `size` bytes: a path, or what is to be written.
 struct DiskCommand {
   enum class Kind : std::uint32_t {
-    rotate,         ///< keeps the directory as PATH.1, that as PATH.2, … to PATH.N, N being `file`: Rotated
-    create,         ///< makes or truncates the file, and its directories: Created
-    create_direct,  ///< the same for a file that its rank opens again
+    rotate,  ///< renames the directory to PATH.1, an existing one to PATH.2, … up to PATH.N with N in `file`: Rotated
+    create,  ///< creates or truncates the file, and makes its directories: Created
+    create_direct,  ///< the same for a file that its rank opens itself
     write,
     close,
-    look,       ///< at the size of the file with that path: Looked
-    look_tail,  ///< and its end
-    sync,       ///< until the device has the file with that path
+    look,       ///< reports the size of the file with that path: Looked
+    look_tail,  ///< and also its end
+    sync,       ///< waits until the file with that path is on the device
   };
   Kind kind;
   std::uint32_t file;
   std::uint32_t size;
 };
 
-/// Through a socket, with `text` bytes behind it. Writing is told of only when it fails, once a file.
+/// Sent through a socket, followed by `text` bytes. Of writes only failures are reported, once for each file.
 struct DiskNews {
   enum class Kind : std::uint32_t {
-    created,  ///< or not (`error`); the descriptor of a FIFO or a terminal comes with it
-    rotated,  ///< or not (`error`); the text says what could not be done
+    created,  ///< or not (see `error`); comes with the descriptor of a FIFO or a terminal
+    rotated,  ///< or not (see `error`); the text says what failed
     failed,
     looked,
   };
@@ -37,14 +37,14 @@ struct DiskNews {
   std::int32_t error = 0;  ///< errno
   std::uint32_t has_fd = 0;
   std::uint32_t text = 0;    ///< Looked: the file's last bytes
-  std::uint64_t size = 0;    ///< Looked: of the file; Created: of what was there before
-  std::int64_t time_ns = 0;  ///< Created: when that was written last
+  std::uint64_t size = 0;    ///< Looked: of the file; Created: of the one that was there before
+  std::int64_t time_ns = 0;  ///< Created: when that one was last written
 };
 
-/// In memory that both have.
+/// In memory that both share.
 struct DiskProgress {
   std::atomic<std::uint64_t> taken{0};  ///< bytes written, or refused
-  std::atomic<std::uint32_t> file{0};   ///< that it is at
+  std::atomic<std::uint32_t> file{0};   ///< the file of the command at hand
   std::atomic<DiskCommand::Kind> at{DiskCommand::Kind::create};
 };
 

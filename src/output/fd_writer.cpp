@@ -19,7 +19,7 @@ namespace dlaunch::output {
 namespace {
 
 constexpr std::size_t kMaxParts = 8;
-constexpr int kPipeSize = 1 << 20;  // fewer switches between us and the reader; best effort
+constexpr int kPipeSize = 1 << 20;  // for fewer switches between us and the reader; best effort
 constexpr std::size_t kKeepCapacity = 64 * 1024;
 
 bool is_ptmx(const struct stat& s) { return major(s.st_rdev) == 5 && minor(s.st_rdev) == 2; }
@@ -30,7 +30,7 @@ std::size_t total_size(std::span<const std::string_view> parts) {
   return total;
 }
 
-/// The non-empty parts behind the first `skip` bytes, at most `limit` bytes of them.
+/// The non-empty parts after the first `skip` bytes, up to `limit` bytes.
 struct Vector {
   std::array<iovec, kMaxParts> parts{};
   std::size_t count = 0;
@@ -87,7 +87,7 @@ void FdWriter::choose_way() {
   const bool terminal = S_ISCHR(s.st_mode) && isatty(fd_) != 0;
   if (!S_ISFIFO(s.st_mode) && !terminal) return;
   way_ = Way::polled;
-  // To open /dev/ptmx again would make a new terminal.
+  // Opening /dev/ptmx again would make a new terminal.
   if (!is_ptmx(s)) reopen();
 }
 
@@ -160,13 +160,13 @@ std::size_t FdWriter::write_now(std::span<const std::string_view> parts) {
   return done;
 }
 
-/// After a failed write: whether to try again now. A file that someone made non-blocking is waited for: it has no queue
-/// to wait in, since epoll takes no files.
+/// Whether to try a failed write again now. It waits for a file that somebody made non-blocking, because epoll takes no
+/// files.
 bool FdWriter::wait_or_give_up() {
   const int error = errno;
   if (error != EAGAIN) {
     error_ = error;
-    mid_line_ = true;  // whatever was to be written, it may end anywhere
+    mid_line_ = true;  // whatever is not written, the line may end anywhere
     return false;
   }
   if (way_ != Way::direct) return false;

@@ -1,6 +1,6 @@
-// A Writer of one fd that never blocks on a slow reader and never touches the fd's flags, which it may share with the
-// user's shell. What the fd does not take now is queued; the owner asks pending() before it brings more.
-// The process must ignore SIGPIPE.
+// A Writer of one fd that never blocks on a slow reader and never changes the fd's flags, which it may share with the
+// user's shell. It queues what the fd does not take now; its owner asks pending() before it brings more. The process
+// must ignore SIGPIPE.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,13 @@ namespace dlaunch::output {
 
 class FdWriter final : public Writer {
  public:
-  /// A fd that others of this machine share, which must outlive this.
+  /// For a fd that other processes share. The fd must outlive the writer.
   static FdWriter borrowed(int fd) { return FdWriter(fd, false); }
-  /// A non-blocking one that nobody shares, as its own.
+  /// For a non-blocking fd that nobody shares. The writer owns it.
   static FdWriter owned(int fd) { return FdWriter(fd, true, Way::nonblocking); }
-  /// A non-blocking pipe that nobody shares, and that must outlive this.
+  /// For a non-blocking pipe that nobody shares. The fd must outlive the writer.
   static FdWriter pipe(int fd);
-  /// Writes nowhere: the file could not be opened.
+  /// For a file that could not be opened: writes nowhere.
   static FdWriter failed(int error);
   FdWriter(FdWriter&& other) noexcept;
   FdWriter& operator=(FdWriter&&) = delete;
@@ -30,27 +30,27 @@ class FdWriter final : public Writer {
 
   using Writer::write;
   void write(std::span<const std::string_view> parts) override;
-  /// Bytes that leave the line as they found it, unfinished or not.
+  /// Writes bytes that do not change whether the line is unfinished.
   void overlay(std::string_view bytes);
   void flush();
-  /// Tries to write a line although a write before failed: the disk may have room again, the pipe a reader. What is not
-  /// taken at once is dropped.
+  /// Tries to write a line after an earlier failure, since the disk may have room again or the pipe a reader. What is
+  /// not taken at once is dropped.
   void write_after_failure(std::string_view line);
   std::uint64_t written() const { return written_; }
-  /// Drops what is queued, and all that comes.
+  /// Drops what is queued and everything that follows.
   void give_up();
   std::size_t pending() const override { return queue_.size() - sent_; }
 
-  /// The last byte given was none that ends a line.
+  /// Whether the last byte was not the end of a line.
   bool mid_line() const { return mid_line_; }
 
-  /// What to wait on for "writable": a pipe or terminal is written through a description of its own.
+  /// The fd to wait for until it is writable: a pipe or terminal is written through a file description of its own.
   int poll_fd() const { return reopened_ >= 0 ? reopened_ : fd_; }
 
-  /// errno of the first write that failed, else 0. Everything after it is dropped but write_after_failure().
+  /// The errno of the first write that failed, else 0. After it everything but write_after_failure() is dropped.
   int error() const { return error_; }
 
-  /// Closes an owned fd; what close() reports becomes error().
+  /// Closes an owned fd; an error of close() becomes error().
   void close();
 
  private:
@@ -70,7 +70,7 @@ class FdWriter final : public Writer {
   int error_ = 0;
   bool mid_line_ = false;
   std::string queue_;
-  std::size_t sent_ = 0;  // of queue_
+  std::size_t sent_ = 0;  // how much of queue_
   std::uint64_t written_ = 0;
 };
 

@@ -38,12 +38,12 @@ std::string open_mpi_path(const FileSettings& files, int world, int rank, int ra
   return path + "rank." + zero_padded(rank, ranks) + '/' + std::string(stream_name(stream));
 }
 
-/// In a later world "2.0", so that no two worlds share a file.
+/// The number, in a later world as "2.0", so that no two worlds share a file.
 std::string numbered(const RankFacts& facts, int number) {
   return (facts.world > 1 ? std::to_string(facts.world) + '.' : "") + std::to_string(number);
 }
 
-/// With a slash at its end: what all files of a template have in common.
+/// The directory that all files of a template have in common, with a final slash.
 std::string log_directory(const FileSettings& files) {
   const std::string& target = files.target.empty() ? files.err_target : files.target;
   const bool is_directory = !files.by_stream && !is_template(target);

@@ -1,4 +1,4 @@
-// The pieces of a JSON Lines record that are hot: strings, UTF-8 checks, times. Pure.
+// The parts of a JSON Lines record that must be fast: strings, UTF-8 checks, times. Pure.
 #pragma once
 
 #include <cstddef>

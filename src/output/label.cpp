@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kNsPerMs = 1'000'000;
 constexpr std::int64_t kMsPerSecond = 1000;
-constexpr std::array kRankColors = {36, 32, 33, 35, 34, 96, 92, 93, 95, 94};  // red is kept for stderr
+constexpr std::array kRankColors = {36, 32, 33, 35, 34, 96, 92, 93, 95, 94};  // red is for stderr
 constexpr int kStderrColor = 31;
 
 const std::vector<std::string>& label_fields() {
@@ -54,7 +54,7 @@ std::string number_of(const StreamFacts& facts) {
   return facts.host.name.empty() ? Worlds::rank_name({facts.host.world, facts.rank}) : facts.host.name;
 }
 
-/// Open MPI's number of a job, and the rank in it.
+/// Open MPI's number of a job, and the rank within it.
 std::string tag_of(const StreamFacts& facts) {
   const std::string number = facts.host.name.empty() ? std::to_string(facts.rank) : facts.host.name;
   return "[" + std::to_string(facts.host.world) + "," + number + "]";

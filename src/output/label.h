@@ -1,4 +1,4 @@
-// What stands before a record: --label's template, Open MPI's tag and timestamp. Pure, but for the time zone.
+// What precedes a record: --label's template, Open MPI's tag and timestamp. Pure, except for the time zone.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 
 namespace dlaunch::output {
 
-/// --label without a value. Its rank is right-aligned to the width of the highest of the world that was started first;
-/// no other template pads.
+/// --label without a value. Its rank is right-aligned to the width of the highest rank of world 1; no other template
+/// pads.
 inline constexpr std::string_view kDefaultLabel = "[{rank}] ";
 
-/// cli's check: an unknown field is an error that names the nearest known one.
+/// Checks the template for cli: an unknown field is an Error that names the nearest known one.
 Result<void> check_label_template(std::string_view text);
 
-/// The one stream that a prefix is for.
+/// The stream that a prefix is for.
 struct StreamFacts {
   RankFacts host;
   int rank = 0;  ///< in its world
@@ -30,10 +30,10 @@ struct StreamFacts {
 
 std::string_view stream_name(Stream stream);
 
-/// One stream's prefix: constant text rendered once, and times rendered at most once a millisecond.
+/// The prefix of one stream: constant text is rendered once, times at most once a millisecond.
 class Prefix {
  public:
-  Prefix() = default;  ///< none
+  Prefix() = default;  ///< an empty prefix
 
   /// Open MPI's forms: "[1,R]<stdout>:", "Fri Nov 20 12:22:31 2026<stdout>:", or both. Empty when neither is asked for.
   static Prefix open_mpi(const OutputSettings& settings, const StreamFacts& facts);

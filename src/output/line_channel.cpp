@@ -7,7 +7,7 @@
 namespace dlaunch::output {
 namespace {
 
-constexpr std::size_t kBlock = 64 * 1024;  // stays in the cache between its filling and the kernel's copy
+constexpr std::size_t kBlock = 64 * 1024;  // small enough to stay in the cache until the kernel has copied it
 
 bool ends_in_carriage_return(std::string_view text) { return !text.empty() && text.back() == '\r'; }
 
@@ -22,13 +22,13 @@ RecordChannel::Progress LineChannel::write_records(Slot& slot, std::string_view 
   return {head + done, stopped};
 }
 
-/// A '\n' that comes now is there already.
+/// A '\n' that comes now is dropped, because it was written already.
 std::size_t LineChannel::finish_broken_line(Slot& slot, std::string_view bytes) {
   slot.broken = false;
   return bytes[0] == '\n' ? 1 : 0;
 }
 
-/// A '\r' was the last byte so far: the record has ended, and a '\n' that comes now is its last byte.
+/// A '\r' was the last byte so far. The record has ended, and a '\n' that comes now is part of its end.
 std::size_t LineChannel::finish_carriage_return(Slot& slot, std::string_view bytes) {
   const bool written = on_line_ == &slot && after_carriage_return_;
   if (!written && !ends_in_carriage_return(slot.held)) return 0;
@@ -100,7 +100,7 @@ void LineChannel::flush_partial(Slot& slot) {
   after_carriage_return_ = ended;
 }
 
-/// Writes what is held and `more` behind it, with what must stand before.
+/// Writes what is held and then `more`, after whatever must precede them.
 void LineChannel::write_started(Slot& slot, std::string_view more) {
   writer_.write(std::array{line_break(slot), prefix_of_held(slot), std::string_view(slot.held), more});
 }

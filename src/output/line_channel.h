@@ -1,8 +1,7 @@
 // Whole lines of several streams into one sink, each with its stream's prefix. Rules:
-// - a record is written when it has ended; a partial one when it was idle, when its stream ended, or when it is too
-// long;
-// - when a partial is on the sink's line and another stream writes, a '\n' goes first, and the rest of the partial
-//   becomes a record of its own; but when that rest begins with the '\n' itself, there it is already;
+// - a record is written when it has ended, a partial one when it was idle, its stream ended, or it is too long;
+// - when the sink's last line is partial and another stream writes, a '\n' goes first, and the rest of the partial
+//   becomes a record of its own, unless it begins with '\n', which was then written already;
 // - a record too long to be held takes the sink for itself until it ends, its stream ends, or it is idle.
 #pragma once
 
@@ -13,7 +12,7 @@ namespace dlaunch::output {
 class LineChannel final : public RecordChannel {
  public:
   using RecordChannel::RecordChannel;
-  /// What was last written to the sink is an unfinished line of that slot.
+  /// An unfinished line of that slot was the last thing written to the sink.
   void resume(int slot) { on_line_ = &slot_at(slot); }
 
  private:
@@ -33,8 +32,8 @@ class LineChannel final : public RecordChannel {
   std::string_view line_break(const Slot& slot);
   std::string_view prefix_of_held(Slot& slot) const;
 
-  Slot* on_line_ = nullptr;             // whose partial is the last thing written; none: a record ended there
-  bool after_carriage_return_ = false;  // on_line_'s record did end, unless a '\n' comes next
+  Slot* on_line_ = nullptr;             // whose partial record was written last; none: a whole record was
+  bool after_carriage_return_ = false;  // on_line_'s record has ended, unless a '\n' comes next
 };
 
 }  // namespace dlaunch::output

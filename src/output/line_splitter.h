@@ -1,5 +1,5 @@
-// Where records end: at '\n', at '\r', at "\r\n" as one. A '\r' that is the last byte seen is no end yet: a '\n' may
-// still come. Pure views into the caller's bytes, which must outlive them.
+// Where records end: at '\n', at '\r', and at "\r\n" as one. A final '\r' does not end a record yet, because a '\n' may
+// follow. Pure: views into the caller's bytes, which must outlive them.
 #pragma once
 
 #include <cstddef>
@@ -7,18 +7,18 @@
 
 namespace dlaunch::output {
 
-/// Length of the whole records at the front of `bytes`; what is behind is a partial. Looks at the end of `bytes` only.
+/// Length of the whole records at the front of `bytes`; the rest is partial. Examines only the end of `bytes`.
 std::size_t last_record_end(std::string_view bytes);
 
-/// Walks over the whole records of `bytes`, front to back.
+/// Iterates over the whole records of `bytes`.
 class Records {
  public:
   explicit Records(std::string_view bytes);
 
-  /// The next whole record, its end included; empty when only a partial is left.
+  /// The next whole record with its end; empty when only a partial one is left.
   std::string_view next();
 
-  /// What next() has not given.
+  /// The bytes that next() has not returned.
   std::string_view rest() const { return {at_, static_cast<std::size_t>(end_ - at_)}; }
 
  private:

@@ -16,7 +16,7 @@
 namespace dlaunch::output {
 namespace {
 
-/// A terminal has one stream.
+/// A terminal has only one stream.
 OutputSettings with_joined_streams(OutputSettings settings) {
   settings.merge_stderr = settings.merge_stderr || settings.pty;
   return settings;
@@ -61,7 +61,7 @@ class Output::Impl {
     ConsoleSlot console;
     FileSlot file;
     std::uint64_t bytes = 0;
-    std::string unfinished = {};  // of a line that on_line_ is to hear
+    std::string unfinished = {};  // beginning of a line for on_line_
   };
 
   static std::size_t index(int rank, Stream stream) {
@@ -85,7 +85,7 @@ class Output::Impl {
   std::optional<Console> console_;
   bool files_finished_ = false;
   std::vector<Source> sources_;
-  std::vector<Tail> tails_;  // by rank
+  std::vector<Tail> tails_;  // by rank id
   bool told_ = false;
 };
 
@@ -127,7 +127,7 @@ void Output::Impl::connect(int rank, bool to_files) {
   }
 }
 
-/// The file of a stream that its rank writes itself.
+/// The file of a stream if its rank writes it itself.
 const RankFile* Output::Impl::direct(int rank, Stream stream) const {
   const RankFile* file = files ? files->slot(rank, stream).file : nullptr;
   return file && file->direct ? file : nullptr;
@@ -241,7 +241,7 @@ void Output::Impl::check(Screen& screen) {
   }
 }
 
-/// The first failure of all.
+/// Keeps the first failure only.
 void Output::Impl::tell(Error error) {
   if (std::exchange(told_, true)) return;
   write_error = std::move(error);

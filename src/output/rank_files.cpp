@@ -93,8 +93,8 @@ void RankFiles::add_rank(int rank) {
   for (const Stream stream : streams) add_file(rank, {stream});
 }
 
-/// A spawned rank that writes its file itself may be there before this file is, and must not have it truncated: its
-/// agent makes it.
+/// The agent creates the file of a spawned rank that writes it itself: the rank may run before a file from here exists,
+/// which must not be truncated then.
 void RankFiles::add_file(int rank, std::vector<Stream> streams) {
   const RankFacts& facts = nth(ranks_, rank);
   const int ranks = count_ranks(ranks_, facts.world);
@@ -152,7 +152,7 @@ void RankFiles::end(const FileSlot& slot, Time now) {
   close_ended();
 }
 
-/// Those that wait for nothing more.
+/// Closes the files that wait for nothing more.
 void RankFiles::close_ended() {
   std::erase_if(closing_, [this](RankFile* file) {
     if (!file->channel || !file->channel->settled()) return false;
@@ -230,13 +230,13 @@ void RankFiles::fail_file(RankFile& file, Error error) {
   failures_.push_back(std::move(error));
 }
 
-/// Whether what is written from here has failed; giving up is told by lost().
+/// Reports a failed write of a file that is written from here; lost() reports those that were given up.
 void RankFiles::check(RankFile& file) {
   const int error = file.waited_for ? file.waited_for->error() : 0;
   if (error != 0 && !file.gave_up) fail_file(file, sink_error("write " + file.path, error));
 }
 
-/// Somebody killed it.
+/// The process ended although it was not told to.
 void RankFiles::process_ended() {
   for (const auto& file : files_) {
     if (file->direct || file->waited_for) continue;
@@ -248,7 +248,7 @@ void RankFiles::process_ended() {
   drop_uncreated();
 }
 
-/// Their streams lead nowhere.
+/// Drops files that were not created; their streams lead nowhere.
 void RankFiles::drop_uncreated() {
   for (const auto& file : files_) {
     if (file->direct || file->channel) continue;

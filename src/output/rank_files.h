@@ -1,5 +1,5 @@
-// The per-rank files: one writer and one channel each. Files are the disk process's (output/disk.h); a FIFO or terminal
-// is written from here, without waiting. Owned by Output.
+// The per-rank files, each with a writer and a channel. The disk process writes files (output/disk.h); a FIFO or a
+// terminal is written from here, without waiting. Owned by Output.
 #pragma once
 
 #include <memory>
@@ -16,24 +16,24 @@
 
 namespace dlaunch::output {
 
-/// One rank's file: of one stream, or of both.
+/// The file of one rank, for one of its streams or for both.
 struct RankFile {
   std::string path;
-  std::uint32_t number = 0;  ///< on the disk
+  std::uint32_t number = 0;  ///< number in the disk process's commands
   int rank = 0;
   std::vector<Stream> streams = {};
   bool direct = false;                  ///< only the rank writes it
-  std::unique_ptr<Writer> writer = {};  ///< none: `direct`, or not created yet
+  std::unique_ptr<Writer> writer = {};  ///< none when the file is `direct` or was not created yet
   FdWriter* waited_for = nullptr;       ///< `writer`, where it is a FIFO or a terminal
   std::unique_ptr<Channel> channel = {};
   int open_streams = 0;
-  bool told = false;       ///< that it failed
-  bool gave_up = false;    ///< what comes for it is dropped
-  std::uint64_t size = 0;  ///< direct: when it was looked at
-  std::string tail = {};   ///< direct: its last bytes
+  bool told = false;       ///< its failure was reported
+  bool gave_up = false;    ///< further bytes for it are dropped
+  std::uint64_t size = 0;  ///< for `direct`: when it was last examined
+  std::string tail = {};   ///< for `direct`: its last bytes
 };
 
-/// Where one stream is written: a file and its slot there.
+/// The file to which a stream is written, and its slot there.
 struct FileSlot {
   RankFile* file = nullptr;
   int slot = 0;
@@ -41,15 +41,15 @@ struct FileSlot {
 
 class RankFiles {
  public:
-  /// Creates the files of all ranks, also of silent ones; bounded. `settings`, `ranks` and `shared` must outlive it.
+  /// Creates the files of all ranks, silent ones included; bounded in time. The references must outlive the result.
   static Result<std::unique_ptr<RankFiles>> create(const OutputSettings& settings, const std::vector<RankFacts>& ranks,
                                                    ChannelContext& shared);
 
-  /// What of an earlier job is no more; empty: nothing.
+  /// Describes an earlier job's files that were overwritten; empty: none.
   std::string overwritten() const;
 
-  /// Those of the ranks from this id on, which are in `ranks` now. They are created while the job goes on, and are
-  /// not ready() until then.
+  /// Adds the files of the ranks from this id on, which `ranks` has now. They are created while the job goes on, and
+  /// are not ready() before.
   Result<void> add(std::size_t from);
 
   const FileSlot& slot(int rank, Stream stream) const;
@@ -57,24 +57,24 @@ class RankFiles {
   void feed(const FileSlot& slot, std::string_view bytes, At at);
   void end(const FileSlot& slot, Time now);
 
-  /// Those with bytes waiting.
+  /// The writers with bytes waiting.
   std::vector<FdWriter*> waiting();
   void flush(FdWriter& writer, Time now);
 
   int news_fd() const { return disk_->ended() ? -1 : disk_->news_fd(); }
   void take_news() { take(disk_->news()); }
-  /// What has failed since, once a file.
+  /// The failures since the last call, one for each file at most.
   std::vector<Error> take_failures() { return std::exchange(failures_, {}); }
 
-  /// No stream will bring more. The files of a rank that failed are to reach the device.
+  /// All streams have ended. The files of a rank that failed are synced to the device.
   void finish(std::optional<int> failed);
-  /// Nothing is in flight; after finish(): and all is written and closed.
+  /// Nothing is in flight; after finish(), all is written and closed as well.
   bool settled() const;
-  /// Changes while files take bytes.
+  /// A number that changes while files take bytes.
   std::uint64_t progress() const;
-  /// Whatever is in flight, and what still comes for where it was stuck, is lost.
+  /// Drops what is in flight, and what still comes for files that were stuck.
   void give_up(Time now);
-  /// What was lost so; none: nothing.
+  /// An Error about what was dropped so; none when nothing was.
   std::optional<Error> lost() const;
 
  private:
@@ -103,13 +103,13 @@ class RankFiles {
   std::vector<FileSlot> slots_;
   std::vector<RankFile*> closing_;   // their streams have ended
   std::vector<RankFile*> recorded_;  // have lines that may wait for the writer
-  std::vector<RankFile*> polled_;    // FIFOs and terminals
+  std::vector<RankFile*> polled_;    // those that are FIFOs and terminals
   std::vector<Error> failures_;
   std::size_t not_created_ = 0;
-  int overwritten_ = 0;               // files that had something in them
-  std::int64_t last_written_ns_ = 0;  // of these
+  int overwritten_ = 0;               // number of files that had content before
+  std::int64_t last_written_ns_ = 0;  // time of the last write to these
   std::uint64_t lost_ = 0;            // bytes of polled files that were given up
-  std::string stuck_;                 // the path of the file that was, last
+  std::string stuck_;                 // path of the one that was stuck last
   bool finished_ = false;
 };
 

@@ -1,6 +1,6 @@
-// The base of channels that put whole records into one sink: lines or JSON objects. It holds back streams that must
-// wait, in the order of their coming, and lets partial records go when they are idle; what a record looks like is the
-// derived class's. Memory: one partial a stream of at most kMaxHeld, and what was in flight when a stream had to wait.
+// The base of channels that write whole records into one sink: lines or JSON objects. It queues streams that must wait
+// and writes partial records that are idle; the derived class knows what a record looks like. It holds at most kMaxHeld
+// bytes of a partial record for each stream, and what was in flight when a stream had to wait.
 #pragma once
 
 #include <deque>
@@ -14,14 +14,14 @@
 
 namespace dlaunch::output {
 
-/// A longer partial record is not held, but written as it comes.
+/// A longer partial record is not held but written as it comes.
 inline constexpr std::size_t kMaxHeld = 64 * 1024;
 
 class RecordChannel : public Channel {
  public:
   RecordChannel(Writer& writer, ChannelContext& shared);
 
-  /// The slot of a new stream.
+  /// Returns the slot of a new stream.
   int add(Prefix prefix);
 
   bool ready(int slot) const override;
@@ -33,34 +33,34 @@ class RecordChannel : public Channel {
   bool settled() const override { return line_.empty(); }
 
  protected:
-  /// Whether the stream's owner may bring more, and whether it had kPartialIdle to do so.
+  /// Whether the stream's owner may bring more: had kPartialIdle to do so, may since less time, or may not.
   enum class IdleState { had, fresh, refused };
 
   struct Slot {
     int number = 0;
     Prefix prefix;
-    std::string held;  // the partial: nothing of it is written
+    std::string held;  // partial record, of which nothing is written
     std::int64_t held_wall_ns = 0;
-    std::string waiting;  // came while others had the sink
+    std::string waiting;  // came while another stream had the sink
     std::int64_t waiting_wall_ns = 0;
-    bool broken = false;  // all that came of its line was shown, and the line ended for another stream's sake
+    bool broken = false;  // its partial line was written, and then ended for another stream's sake
     bool queued = false;
     bool ended = false;
     IdleState idle_state = IdleState::had;
-    int patience = 0;  // so many idle times more before the partial goes
+    int patience = 0;  // how many more times the partial record may be idle
     Timers::Handle timer;
   };
 
   struct Progress {
-    std::size_t done;      // of the bytes given
-    bool stopped = false;  // the sink is crowded; the rest must wait, whole records or not
+    std::size_t done;      // how many of the bytes given
+    bool stopped = false;  // the sink is crowded and the rest must wait
   };
 
   /// Writes the whole records at the front of `bytes`.
   virtual Progress write_records(Slot& slot, std::string_view bytes, At at) = 0;
-  /// Keeps what is behind the last whole record; never empty.
+  /// Keeps what follows the last whole record; never empty.
   virtual void keep_rest(Slot& slot, std::string_view rest, At at) = 0;
-  /// Writes what is held: it was idle, or its stream ended.
+  /// Writes what is held, because it was idle or its stream ended.
   virtual void flush_partial(Slot& slot) = 0;
 
   Slot& slot_at(int slot) { return nth(slots_, slot); }
@@ -79,10 +79,10 @@ class RecordChannel : public Channel {
   void drain(Time now);
   void finish(Slot& slot);
 
-  std::deque<Slot> slots_;  // addresses stay
-  std::deque<Slot*> line_;  // those that wait, first come first; each once
+  std::deque<Slot> slots_;  // a deque, so that addresses stay
+  std::deque<Slot*> line_;  // those that wait, in order, each once
   std::size_t waiting_bytes_ = 0;
-  Timers::Handle turn_;  // due when the first in line may go on
+  Timers::Handle turn_;  // due when the first of line_ may continue
 };
 
 }  // namespace dlaunch::output

@@ -1,5 +1,5 @@
-// Where a channel's bytes go: the console, a file's process, a FIFO. Never waits: what is not taken now is queued, and
-// the owner asks pending() before it brings more.
+// The sink of a channel's bytes: the console, the files' process, a FIFO. It never waits but queues what is not taken
+// now; its owner asks pending() before it brings more.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,14 @@ namespace dlaunch::output {
 class Writer {
  public:
   virtual ~Writer() = default;
-  virtual void write(std::span<const std::string_view> parts) = 0;  ///< at most kMaxWritten
+  virtual void write(std::span<const std::string_view> parts) = 0;  ///< at most kMaxWritten parts
   void write(std::string_view bytes) { write({&bytes, 1}); }
   virtual std::size_t pending() const = 0;
 
   static constexpr std::size_t kMaxWritten = 4;
 };
 
-/// Of a file or stream that cannot be written: "cannot WHAT: strerror", with what to do about it.
+/// The Error of a file or stream that cannot be written: "cannot WHAT: strerror", with what to do about it.
 Error sink_error(const std::string& what, int error);
 
 }  // namespace dlaunch::output

@@ -5,7 +5,7 @@
 namespace dlaunch::pmix {
 namespace {
 
-/// In memory, about.
+/// The approximate size in memory.
 size_t size_of(const std::pair<std::uint8_t, std::string>& key,
                const std::map<int, std::vector<std::uint32_t>>& ranks) {
   constexpr size_t kOverhead = 512;
@@ -95,7 +95,7 @@ void Collectives::check(const Key& key, Open& open) {
   }
 }
 
-/// Leaves it without hosts, which is how the caller sees that it is over.
+/// Leaves the collective without hosts, by which the caller sees that it is over.
 void Collectives::end(const Key& key, Open& open, PmixStatus status, std::string why) {
   over_.push_back({key.first, key.second, {}, status, {open.came.begin(), open.came.end()}, std::move(why)});
   if (status == PmixStatus::ok) over_.back().data = std::move(open.data);

@@ -1,11 +1,11 @@
-// What a PMIx client says first: how many bytes follow, and in them the name of its world. PURE.
+// What a PMIx client sends first: the number of bytes that follow and, in these, the name of its world. PURE.
 #pragma once
 
 #include <string_view>
 
 namespace dlaunch::pmix {
 
-inline constexpr size_t kMostGreeting = 16u << 10;  ///< bytes in which the name must stand
+inline constexpr size_t kMostGreeting = 16u << 10;  ///< bytes within which the name must be
 
 struct Greeting {
   enum class Is { unfinished, nonsense, whole };
@@ -13,7 +13,7 @@ struct Greeting {
   std::string_view world;  ///< with `whole`: a name that begins with the job's
 };
 
-/// `said`: all that the client has said. `job`: the job's name, with which those of its worlds begin.
+/// `said` is all that the client has sent, `job` the job's name, with which its worlds' names begin.
 Greeting read_greeting(std::string_view said, std::string_view job);
 
 }  // namespace dlaunch::pmix

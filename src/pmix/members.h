@@ -1,6 +1,6 @@
-// Who takes part in a collective, as one text by which every host names the same collective: "SPACE:*" for all ranks of
-// a job, "SPACE:0-3,7" for some, several jobs with a blank between, in the order of their names. A word that begins
-// with # tells collectives of the same members apart (pmix/groups.h). PURE.
+// The members of a collective, as a text that is the same on every host: "SPACE:*" for all ranks of a world,
+// "SPACE:0-3,7" for some, several worlds separated by blanks, in the order of their names. A word that begins with #
+// tells collectives of the same members apart (pmix/groups.h). PURE.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct ProcId {
   std::uint32_t rank = 0;  ///< or kAllRanks
 };
 
-/// Of one job.
+/// The members that are in one world.
 struct Members {
   std::string space;
   bool all = false;
@@ -30,7 +30,7 @@ struct Members {
 
 std::string write_members(std::vector<ProcId> processes);
 
-/// Nothing when the text is none that write_members makes, with or without such words.
+/// nullopt when write_members makes no such text, with or without such words.
 std::optional<std::vector<Members>> parse_members(std::string_view text);
 
 }  // namespace dlaunch::pmix

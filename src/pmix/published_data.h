@@ -1,5 +1,5 @@
-// What ranks publish for each other through PMIx: MPI_Publish_name, and how two groups of ranks find each other. PURE.
-// Owned by the launcher.
+// What ranks publish for each other through PMIx, for MPI_Publish_name and for groups of ranks that look for each
+// other. PURE. Owned by the launcher.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ namespace dlaunch::pmix {
 
 class PublishedData {
  public:
-  static constexpr size_t kMost = 100000;          ///< names at one time, and questions that wait; one more is refused
-  static constexpr size_t kMostBytes = 16u << 20;  ///< of all keys and values, and of all keys that are waited for
-  static constexpr size_t kMostKeys = 1000;        ///< of one question
+  static constexpr size_t kMost = 100000;          ///< names, and also waiting lookups, at one time; more are refused
+  static constexpr size_t kMostBytes = 16u << 20;  ///< in all keys and values, and in all keys that lookups wait for
+  static constexpr size_t kMostKeys = 1000;        ///< in one question
   static constexpr size_t kMostFound = 2u << 20;   ///< bytes of one answer
 
-  /// Who asks, and how the answer finds back.
+  /// Who asks, and where the answer goes.
   struct Asker {
     int host = 0;
     std::uint32_t id = 0;
@@ -39,14 +39,14 @@ class PublishedData {
   };
   using Answers = std::vector<Answer>;
 
-  /// `once`: the first to look it up takes it away. May answer those that waited.
+  /// `once`: the first lookup removes the data. The result answers lookups that waited for it.
   Answers publish(const Asker& asker, const std::vector<std::string>& keys, const std::vector<std::string>& values,
                   bool once);
-  /// `wait`: answered once all are there; else what is there now, with not_found when that is nothing.
+  /// `wait`: the answer comes once all keys are there; else it has those of now, or not_found when there are none.
   Answers look_up(const Asker& asker, const std::vector<std::string>& keys, bool wait);
-  /// Only what the asker itself published; no keys: all of it.
+  /// Removes only what the asker itself published; without keys, all of it.
   Answers unpublish(const Asker& asker, const std::vector<std::string>& keys);
-  /// It waits for nothing more. What it published stays.
+  /// The rank has ended: its lookups wait no longer, its data stays.
   void ended(const ProcId& rank);
 
  private:
@@ -69,7 +69,7 @@ class PublishedData {
   std::map<std::string, Entry> entries_;
   std::vector<Waiting> waiting_;
   size_t bytes_ = 0;
-  size_t awaited_ = 0;  // bytes of the keys of waiting_
+  size_t awaited_ = 0;  // bytes of the keys in waiting_
 };
 
 }  // namespace dlaunch::pmix

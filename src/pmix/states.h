@@ -1,5 +1,5 @@
-// Which ranks of a host are in MPI, in memory that dlaunch-pmix writes and the agent reads: when a rank is reaped, the
-// agent knows without asking. One byte a rank of the job.
+// Which ranks of a host are in MPI, in memory that dlaunch-pmix writes and the agent reads, so that the agent knows it
+// at once when a rank is reaped. One byte for each rank of the job.
 #pragma once
 
 #include <sys/mman.h>
@@ -17,9 +17,9 @@ enum class State : std::uint8_t { never = 0, in_mpi = 1, left = 2 };
 
 class States {
  public:
-  /// Makes `file` as long as needed. Invalid when it cannot.
+  /// Makes `file` as long as needed. Empty (see operator bool) when it cannot.
   States(const sys::Fd& file, std::uint32_t ranks) : States(resized(file, ranks)) {}
-  /// Maps all of it. Invalid when it cannot.
+  /// Maps all of it. Empty when it cannot.
   explicit States(const sys::Fd& file) {
     struct stat info{};
     if (!file || ::fstat(file.get(), &info) != 0 || info.st_size <= 0) return;

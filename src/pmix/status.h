@@ -1,4 +1,4 @@
-// PMIx's own numbers for how something went, as its clients read them; the same in every version of libpmix. PURE.
+// PMIx's status numbers, as its clients read them; the same in every version of libpmix. PURE.
 #pragma once
 
 #include <cstdint>

@@ -25,7 +25,7 @@ std::optional<Address> parse_v4(std::string_view text) {
 
 using Groups = std::vector<unsigned char>;
 
-/// "fd00:1" or "ffff:10.0.0.1" as bytes; nothing for "".
+/// Parses "fd00:1" or "ffff:10.0.0.1" into bytes; "" gives none.
 std::optional<Groups> parse_groups(std::string_view text, bool may_end_in_v4) {
   Groups bytes;
   if (text.empty()) return bytes;
@@ -78,7 +78,7 @@ std::optional<Address> parse_address(std::string_view text) {
 
 namespace {
 
-/// Networks that other hosts are not on: HCCL passes docker's over as well.
+/// Whether other hosts are not on the interface's network. HCCL skips docker's, too.
 bool is_inner(const std::string& interface) {
   return interface.starts_with("docker") || interface.starts_with("veth") || interface.starts_with("br-") ||
          interface.starts_with("virbr");

@@ -1,4 +1,4 @@
-// IP addresses as text, without asking anybody, and by which of them a rank table names a host. Pure.
+// IP addresses as text, without name resolution, and the choice of the one that names a host in a rank table. Pure.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ struct Address {
   bool unspecified() const;  ///< 0.0.0.0, ::
 };
 
-/// "192.168.1.8" with no zeros in front, or an IPv6 address without a scope.
+/// Parses "192.168.1.8" without leading zeros, or an IPv6 address without a scope.
 std::optional<Address> parse_address(std::string_view text);
 
 struct OwnAddress {
@@ -26,21 +26,21 @@ struct OwnAddress {
   std::string address = {};
 };
 
-/// "eth0 10.0.0.1", as wire::HostInfo has it.
+/// Parses entries such as "eth0 10.0.0.1" of wire::HostInfo.
 std::vector<OwnAddress> parse_interfaces(const std::vector<std::string>& interfaces);
 
-/// Of the interfaces, those on networks that other hosts may be on too (not docker's and the like), IPv4 first.
+/// The interfaces on networks that other hosts may share (not docker's and the like), IPv4 first.
 std::vector<OwnAddress> outer_addresses(const std::vector<OwnAddress>& own);
 
 struct HostAddresses {
   std::string name = {};                   ///< in the list of hosts
-  std::vector<std::string> resolved = {};  ///< what the launcher takes the name for
-  std::vector<OwnAddress> own = {};        ///< what the host says it has
+  std::vector<std::string> resolved = {};  ///< addresses that the launcher's resolver gives for the name
+  std::vector<OwnAddress> own = {};        ///< addresses that the host reports
 };
 
-/// Its name, where that is an address; else an address of its name, one that it has, too, if there is one; else the
-/// first of its own. Never one that means the host only to itself, unless it is `alone` and has no other. None: not
-/// known.
+/// The host's name if it is an address; else an address of its name, preferably one that the host reports; else the
+/// first that it reports. Never one by which a host reaches only itself, unless it is `alone` and has no other.
+/// nullopt: unknown.
 std::optional<std::string> server_id_of(const HostAddresses& host, bool alone);
 
 }  // namespace dlaunch::ranktable

@@ -1,4 +1,4 @@
-// What a launcher takes from a table: which hosts, and for each rank its host and device. Pure.
+// What a launcher needs of a table: its hosts, and the host and device of each rank. Pure.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 namespace dlaunch::ranktable {
 
 struct TableHost {
-  std::string name = {};          ///< to reach it by: host_ip, else server_id; empty in version 2.0, which does not say
-  std::string server_id = {};     ///< as it stands in the table
+  std::string name = {};  ///< the name to connect to: host_ip, else server_id; empty in version 2.0, which has neither
+  std::string server_id = {};     ///< as written in the table
   std::vector<int> ranks = {};    ///< ascending
-  std::vector<int> devices = {};  ///< physical ids, of `ranks`
+  std::vector<int> devices = {};  ///< physical ids, by index of `ranks`
 };
 
 struct TableRank {
@@ -23,10 +23,10 @@ struct TableRank {
 
 struct TableAssignment {
   std::vector<TableHost> hosts = {};  ///< in the order of their first ranks
-  std::vector<TableRank> ranks = {};  ///< index == rank
+  std::vector<TableRank> ranks = {};  ///< by rank
 };
 
-/// For a table without findings: read_table and check_rules broke no rule. An Error otherwise, without `where`.
+/// For a table in which read_table and check_rules found no broken rule. An Error has no `where`.
 Result<TableAssignment> assignment_of(const Table& table);
 
 }  // namespace dlaunch::ranktable

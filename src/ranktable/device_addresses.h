@@ -1,4 +1,4 @@
-// The addresses of this machine's Ascend devices, asked of its driver. NOT pure, and a library of its own
+// The addresses of this machine's Ascend devices, as its driver reports them. NOT pure, and a library of its own
 // (ranktable_host): it runs hccn_tool and reads a file.
 #pragma once
 
@@ -11,11 +11,11 @@
 namespace dlaunch::ranktable {
 
 struct AddressSources {
-  std::string hccn_conf = kHccnConf;  ///< for the devices of which hccn_tool says nothing
+  std::string hccn_conf = kHccnConf;  ///< for devices of which hccn_tool reports none
   std::chrono::milliseconds patience{10'000};
 };
 
-/// hccn_tool runs for all devices side by side. A device in neither source is missing from `by_device`.
+/// Runs hccn_tool for all devices side by side. `by_device` lacks a device that neither source has.
 DeviceAddresses read_device_addresses(const std::vector<long>& devices, const AddressSources& sources);
 
 }  // namespace dlaunch::ranktable

@@ -1,5 +1,5 @@
-// Takes values out of a table's JSON and keeps a finding for each that is missing, of a wrong type or out of range.
-// Of this room. Pure.
+// Reads values from a table's JSON, and adds a finding for each that is missing, of a wrong type or out of range.
+// Private to this room. Pure.
 #pragma once
 
 #include <optional>
@@ -11,13 +11,13 @@
 
 namespace dlaunch::ranktable {
 
-/// An object of the table and where it is.
+/// An object of the table and its path.
 struct Spot {
   const Json* json = nullptr;
   std::string path = {};
 };
 
-/// A finding about the member `key` of an object, at the member when it is there, else at the object.
+/// A finding about the member `key` of an object, placed at the member, or at the object where it is missing.
 TableFinding finding_at(const Json& object, const std::string& path, std::string_view key, std::string what);
 
 class Fields {
@@ -27,12 +27,12 @@ class Fields {
   Fields(Version version, std::vector<TableFinding>& findings) : version_(version), findings_(findings) {}
 
   std::optional<std::string> text(const Spot& spot, std::string_view key, Need need);
-  /// A string of 1.x, a number of 2.0, in [min, max].
+  /// A number in [min, max], which is a string in 1.x.
   std::optional<long> number(const Spot& spot, std::string_view key, Need need, long min, long max);
   std::optional<Address> address(const Spot& spot, std::string_view key, Need need);
-  /// The objects in the list `key`; a finding for each item that is none, and when there is no item.
+  /// The objects in the list `key`. Items that are no objects, and an empty list, give findings.
   std::vector<Spot> objects(const Spot& spot, std::string_view key);
-  /// "completed", or a finding.
+  /// Adds a finding unless the status is "completed".
   void status(const Spot& spot, Need need);
 
   void complain(const Spot& spot, std::string_view key, std::string what);

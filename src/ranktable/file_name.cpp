@@ -22,7 +22,7 @@ std::string device_digits(const Table& table) {
   return digits;
 }
 
-/// "8p" is 8.
+/// The number in a word such as "8p".
 std::optional<long> counted(std::string_view word, char unit) {
   if (word.empty() || word.back() != unit) return std::nullopt;
   return parse_int(word.substr(0, word.size() - 1), 0, 1'000'000);

@@ -8,7 +8,7 @@
 namespace dlaunch::ranktable {
 namespace {
 
-constexpr size_t kShown = 60;  // bytes of a string in a message
+constexpr size_t kShown = 60;  // bytes of a string that a message shows
 
 void append_escaped(std::string& out, char c) {
   constexpr std::string_view hex = "0123456789abcdef";
@@ -39,7 +39,7 @@ std::string quoted(std::string_view text) {
   return out + '"';
 }
 
-/// No longer than a message can bear, cut between characters.
+/// The text, cut between characters to what a message shows.
 std::string_view shortened(std::string_view text) {
   if (text.size() <= kShown) return text;
   size_t end = kShown;

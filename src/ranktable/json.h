@@ -1,5 +1,5 @@
-// A JSON text as a tree that knows where each value stood, so that a finding can name its line and column; members keep
-// their order, so that what is written back differs only where it was changed. Pure.
+// A JSON text as a tree that knows the position of each value, so that a finding can name its line and column. Members
+// keep their order, so that a text that is written back differs only where it was changed. Pure.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace dlaunch::ranktable {
 
-/// More than any rank table needs; a text beyond them is refused.
+/// Limits that no rank table comes near; a larger text is refused.
 inline constexpr int kDeepest = 32;
 inline constexpr size_t kMostValues = 1'000'000;
 inline constexpr size_t kLongestNumber = 40;
@@ -22,10 +22,10 @@ struct Json {
   struct Member;
 
   Kind kind = Kind::null;
-  std::string text;             ///< a string's content in UTF-8; a number, true or false as it stands
+  std::string text;             ///< a string's content in UTF-8; a number, true or false as written
   std::vector<Json> items;      ///< of an array
   std::vector<Member> members;  ///< of an object; no key twice
-  int line = 0;                 ///< where it stood, from 1; 0 for a value that was not read
+  int line = 0;                 ///< position in the text, from 1; 0 for a value that was not read
   int column = 0;               ///< in bytes, from 1
 
   static Json string(std::string_view text);
@@ -35,7 +35,7 @@ struct Json {
 
   bool is(Kind wanted) const { return kind == wanted; }
   const Json* find(std::string_view key) const;
-  /// The member, made at the end when it is not there.
+  /// The member, which is appended when it is missing.
   Json& set(std::string_view key, Json value);
 };
 
@@ -44,17 +44,17 @@ struct Json::Member {
   Json value;
 };
 
-/// A whole number as JSON writes it: no fraction, no exponent, no zero in front.
+/// Parses a whole number as JSON has it: no fraction, no exponent, no leading zero.
 std::optional<long> whole_number(std::string_view text);
 
-/// "an object", "the number 3", "the string "x"": for messages; no longer than a line and safe to show.
+/// "an object", "the number 3", "the string "x"": for messages, at most a line and printable.
 std::string described(const Json& json);
 
-/// Strict JSON (no comments, no key twice in an object, valid UTF-8, nothing behind it); an Error with
-/// `where` "name:line:column" for anything else.
+/// Parses strict JSON: no comments, no repeated key in an object, valid UTF-8, nothing after the value. An Error's
+/// `where` is "name:line:column".
 Result<Json> parse_json(std::string_view text, const std::string& name);
 
-/// Indented by four, as Python's json.dump(…, indent=4) writes it, ending in a newline.
+/// Writes the text as Python's json.dump(…, indent=4) does, ending in a newline.
 std::string to_text(const Json& json);
 
 }  // namespace dlaunch::ranktable

@@ -9,7 +9,7 @@
 namespace dlaunch::ranktable {
 namespace {
 
-/// A host's devices, each with its rank.
+/// A device of a host, with its rank.
 struct Seat {
   long device = 0;
   long rank = 0;
@@ -62,7 +62,7 @@ Result<Json> server_json(const Row& row, bool in_super_pod) {
   return server;
 }
 
-/// Pods in the order of their first server.
+/// The super pods in the order of their first server.
 Json super_pods(const std::vector<Row>& rows) {
   Json list = Json::array();
   std::map<std::string, size_t> known;

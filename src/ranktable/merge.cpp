@@ -44,7 +44,7 @@ Result<std::vector<Source>> read_all(const std::vector<NamedJson>& files) {
   return sources;
 }
 
-/// A server of one of the files.
+/// A server of one of the tables.
 struct Row {
   const TableServer* server = nullptr;
   const NamedJson* file = nullptr;
@@ -77,7 +77,7 @@ std::vector<const Device*> by_rank(const TableServer& server) {
   return devices;
 }
 
-/// The servers' devices, ranks from 0 on, as server objects (1.x) or as ranks (2.0).
+/// The servers' devices, with ranks numbered from 0, as server objects (1.x) or as ranks (2.0).
 Json renumbered(const std::vector<Row>& rows, Version version) {
   Json list = Json::array();
   long rank = 0;
@@ -100,7 +100,7 @@ Json renumbered(const std::vector<Row>& rows, Version version) {
   return list;
 }
 
-/// Pods of one id are one pod.
+/// Joins pods that have the same id.
 Json merged_super_pods(const std::vector<Source>& sources) {
   Json list = Json::array();
   std::map<std::string, size_t> known;

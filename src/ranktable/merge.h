@@ -1,4 +1,4 @@
-// Several tables, of different servers, as one: servers in the order of server_id, ranks numbered anew. Pure.
+// Joins tables of different servers: servers in the order of server_id, ranks numbered anew. Pure.
 #pragma once
 
 #include <optional>
@@ -21,8 +21,7 @@ struct Merged {
   size_t ranks = 0;
 };
 
-/// Keeps what else the servers and devices say (pod_ip, ports, …). Refuses tables of different versions, a server that
-/// is in two of them, a malformed one, and whatever would break a rule. No product: the version's usual one.
+/// merge_rank_tables() (dlaunch/rank_table.h) for tables that are parsed.
 Result<Merged> merge_tables(std::vector<NamedJson> tables, std::optional<Product> product);
 
 }  // namespace dlaunch::ranktable

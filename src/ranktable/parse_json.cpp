@@ -12,7 +12,7 @@ using std::string_view;
 constexpr string_view kBlanks = " \t\r\n";
 constexpr string_view kBetweenTokens = " \t\r\n,:";
 
-/// Over a text, counting what was read: the parser tells where an error was found, but not where a value stood.
+/// Counts what is read of a text: the parser reports where an error was found, but not where a value stood.
 struct CountingIterator {
   using iterator_category = std::forward_iterator_tag;
   using value_type = char;
@@ -29,18 +29,18 @@ struct CountingIterator {
   bool operator!=(const CountingIterator& other) const { return at != other.at; }
 };
 
-/// What is shown of an error: where its token begins, or what in the token.
+/// Where an error is reported: at its token, or at a place within the token.
 enum class Mark { token, last_byte, character, escape };
 
 struct Complaint {
-  string_view said;  ///< by the parser, or a part of it
-  string_view at;    ///< one of these begins the token; empty: whatever does
+  string_view said;  ///< the parser's message, or a part of it
+  string_view at;    ///< the token begins with one of these; empty: any token
   string_view why;
   string_view hint;
   Mark mark = Mark::token;
 };
 
-/// The first that fits.
+/// The first entry that matches applies.
 constexpr Complaint kComplaints[] = {
     {"closing quote", "", "a string without its closing \"", ""},
     {"control character", "", "a control character in a string", "write it as \\n or \\u00XX", Mark::last_byte},
@@ -64,7 +64,7 @@ constexpr Complaint kComplaints[] = {
     {"", "", "no value begins so", "write a string in \"…\", a number, a list or an object"},
 };
 
-/// Makes the tree. Each member returns false when it has noted what is wrong and where.
+/// Builds the tree. Each member returns false once it has recorded an error and its place.
 class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
  public:
   TreeBuilder(string_view text, const std::string& name) : text_(text), name_(name) {}
@@ -73,7 +73,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
     const char* const begin = text_.data();
     bool ok = nlohmann::json::sax_parse(CountingIterator{begin, &read_}, CountingIterator{begin + text_.size(), &read_},
                                         this);
-    if (ok && text_.find_first_not_of(kBlanks, end_) != string_view::npos) {  // a zero byte ends what is parsed
+    if (ok && text_.find_first_not_of(kBlanks, end_) != string_view::npos) {  // a zero byte ends the parser's input
       ok = complain(token(), "something stands behind the value", "write one JSON value and no more");
     }
     if (ok) return std::move(root_);
@@ -86,7 +86,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
   bool number_unsigned(std::uint64_t value) override { return number(std::to_string(value)); }
   bool number_float(double, const std::string& text) override { return number(text); }
   bool string(std::string& text) override { return value(Json::Kind::string, std::move(text)); }
-  bool binary(nlohmann::json::binary_t&) override { return false; }  // of other formats
+  bool binary(nlohmann::json::binary_t&) override { return false; }  // comes from other formats only
   bool start_array(size_t) override { return value(Json::Kind::array, ""); }
   bool start_object(size_t) override { return value(Json::Kind::object, ""); }
   bool end_array() override { return close(); }
@@ -107,7 +107,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
     const size_t first = std::min(token(), last);
     const char begins = first < text_.size() ? text_[first] : '\0';
     std::string said = error.what() + std::string(in_list() ? " in a list" : "");
-    const std::string quoted = "last read: '" + token_text;  // it may say anything
+    const std::string quoted = "last read: '" + token_text;  // the token may contain anything
     if (const size_t from = said.find(quoted); from != std::string::npos) said.erase(from, quoted.size());
     const auto* fits = std::ranges::find_if(kComplaints, [&](const Complaint& one) {
       return said.find(one.said) != std::string::npos && (one.at.empty() || one.at.find(begins) != string_view::npos);
@@ -142,10 +142,10 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
 
   bool in_list() const { return !open_.empty() && open_.back().json->is(Json::Kind::array); }
 
-  /// Where the token begins that is being read.
+  /// Where the current token begins.
   size_t token() const { return std::min(text_.find_first_not_of(kBetweenTokens, end_), text_.size()); }
 
-  /// Where the character begins that is wrong in that byte, or ends before it.
+  /// Where the character begins that is invalid at that byte, or ends before it.
   size_t character_at(size_t byte) const {
     for (size_t back = 1; back < 4 && back <= byte; ++back) {
       const auto lead = static_cast<unsigned char>(text_[byte - back]);
@@ -176,7 +176,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
 
-  /// Behind a number the parser has read one byte more, unless the text ends there.
+  /// After a number the parser has read one byte more, unless the text ends there.
   bool number(const std::string& text) {
     const size_t start = token();
     const size_t end = start + text.size();
@@ -197,13 +197,13 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
 
   const string_view text_;
   const std::string& name_;
-  size_t read_ = 0;  // by the parser
-  size_t end_ = 0;   // of the last token that it told
+  size_t read_ = 0;  // bytes read by the parser
+  size_t end_ = 0;   // end of the last token that it reported
   Json root_;
   std::vector<Open> open_;
   size_t values_ = 0;
-  size_t counted_ = 0;     // newlines before here are in line_
-  size_t line_start_ = 0;  // of line_
+  size_t counted_ = 0;     // line_ counts the newlines before this offset
+  size_t line_start_ = 0;  // where line_ begins
   int line_ = 1;
   Error error_;
 };

@@ -1,4 +1,4 @@
-// Whether the devices that a plan's ranks get could stand in one rank table: what HCCL allows, told before a rank
+// Whether the devices of a plan's ranks could be in one rank table, so that what HCCL refuses is refused before a rank
 // starts. Pure.
 #pragma once
 
@@ -16,7 +16,7 @@ struct BrokenRule {
   std::string rule = {};  ///< "a server of Ascend 910 has 1, 2, 4 or 8"
 };
 
-/// Of hosts whose devices are Ascend's, or of all where `stand_ins`: fake and named devices count as Ascend's.
+/// For hosts with Ascend devices. With `stand_ins`, fake and named devices count as Ascend's.
 std::vector<BrokenRule> broken_rules(const plan::Plan& plan, Product product, bool stand_ins);
 
 }  // namespace dlaunch::ranktable

@@ -1,4 +1,4 @@
-// Version 2.0: ranks with their addresses on each layer of the network.
+// Reads version 2.0: ranks with their addresses on each layer of the network.
 #include <algorithm>
 #include <map>
 
@@ -27,7 +27,7 @@ std::string in_small_letters(std::string text) {
   return text;
 }
 
-/// The address as one would compare it; empty after a finding.
+/// The address in a form that can be compared; empty after a finding.
 std::string read_address(Fields& fields, const Spot& spot) {
   const auto type = fields.text(spot, "addr_type", Need::required);
   const auto said = fields.text(spot, "addr", Need::required);
@@ -47,7 +47,7 @@ std::string read_address(Fields& fields, const Spot& spot) {
   return "";
 }
 
-/// One port belongs to one address of a layer.
+/// The address of each port of a layer: a port has only one.
 using Ports = std::map<std::string, std::string>;
 
 bool read_ports(Fields& fields, const Spot& spot, Ports& taken) {
@@ -96,7 +96,7 @@ std::vector<DeviceLink> read_level(Fields& fields, const Spot& spot, long layer)
   return links;
 }
 
-/// The rank's links; its server's name goes into `server`.
+/// The rank's links; sets `server` to the name of its server.
 std::vector<DeviceLink> read_levels(Fields& fields, const Spot& spot, std::string& server) {
   std::vector<DeviceLink> links;
   const auto levels = fields.objects(spot, "level_list");

@@ -8,7 +8,7 @@ namespace {
 using Need = Fields::Need;
 
 constexpr long kMostRanks = 65536;
-constexpr long kMostDeviceIds = 65536;  // the product's own limit is a rule
+constexpr long kMostDeviceIds = 65536;  // a product's smaller limit is a rule
 constexpr long kMostSuperDeviceIds = 4294967295;
 constexpr size_t kLongestServerId = 64;
 
@@ -19,7 +19,7 @@ bool is_name(std::string_view id) {
   });
 }
 
-/// "10.1.2.300" was meant as an address.
+/// Whether the text, such as "10.1.2.300", was meant as an address.
 bool is_broken_address(std::string_view id) {
   return id.find_first_not_of("0123456789.") == std::string_view::npos && id.find('.') != std::string_view::npos &&
          !parse_address(id);

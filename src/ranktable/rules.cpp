@@ -14,11 +14,11 @@ namespace {
 
 using Findings = std::vector<TableFinding>;
 
-/// Says of each value but the first of its kind where the first stands.
+/// Finds repeated values, and where the first of them is.
 template <class Key>
 class Once {
  public:
-  /// The path that has `key` already.
+  /// The path that already has `key`.
   const std::string* taken(const Key& key, const std::string& path) {
     const auto [known, added] = first_.emplace(key, path);
     return added ? nullptr : &known->second;
@@ -43,7 +43,7 @@ void check_ranks(const Table& table, Findings& findings) {
   std::vector<bool> there(static_cast<size_t>(count), false);
   for (const TableServer& server : table.servers) {
     for (const Device& device : server.devices) {
-      if (!device.rank_id) return;  // it is said already, and which ranks are missing cannot be known
+      if (!device.rank_id) return;  // it has a finding already, and which ranks are missing is unknown
       if (*device.rank_id >= count) {
         findings.push_back(finding_at(*device.json, device.path, "rank_id",
                                       "is " + std::to_string(*device.rank_id) + ": with " + std::to_string(count) +
@@ -64,7 +64,7 @@ void check_ranks(const Table& table, Findings& findings) {
   findings.push_back(finding_at(*table.json, "$", list, what + fold_ints(missing)));
 }
 
-/// Between the first and the last rank of a server stands none of another's.
+/// Checks that no other server's rank lies between the first and the last rank of a server.
 void check_interleaving(const Table& table, Findings& findings) {
   std::map<long, const TableServer*> owners;
   for (const TableServer& server : table.servers) {

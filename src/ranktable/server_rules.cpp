@@ -34,7 +34,7 @@ std::optional<long> first_rank(const TableServer& server) {
   return first;
 }
 
-/// Several servers must reach the devices of each other; A3's super pod has its own way inside.
+/// Devices of several servers must reach each other; A3's super pod has a network of its own.
 bool needs_device_ips(const Table& table) {
   if (table.super_pods) return table.super_pods->size() > 1;
   return table.servers.size() > 1;
@@ -54,7 +54,7 @@ void check_loopback(const Table& table, Findings& findings) {
   }
 }
 
-/// None twice in a super pod; `ids` are those of its servers before.
+/// Checks that no id is repeated in a super pod; `ids` has those of its earlier servers.
 void check_super_device_ids(const TableServer& server, std::map<long, std::string>& ids, Findings& findings) {
   for (const Device& device : server.devices) {
     if (!device.super_device_id) continue;
@@ -94,7 +94,7 @@ void check_server_counts(const Table& table, Product product, Findings& findings
   const size_t first = table.servers.front().devices.size();
   for (const TableServer& server : table.servers) {
     const size_t count = server.devices.size();
-    if (count == 0) continue;  // it is said already
+    if (count == 0) continue;  // it has a finding already
     const std::string wrong = wrong_count(count, table.servers.size() == 1, product);
     if (count != first) {
       complain(server, "device", "has " + devices(count) + ": the first server has " + std::to_string(first), findings);

@@ -1,4 +1,4 @@
-// The rules of versions 1.0 and 1.2, each by itself; rules.h lists them. Of this room. Pure.
+// The rules of versions 1.0 and 1.2, each by itself; rules.h lists them. Private to this room. Pure.
 #pragma once
 
 #include <set>
@@ -9,17 +9,17 @@
 
 namespace dlaunch::ranktable {
 
-// The rule that is broken, for people; empty: none is.
-/// By so many devices on a server; `alone`: it is the only one.
+// Each text names the rule that is broken, for people; empty: none is.
+/// For the number of devices on a server; `alone`: it is the only server.
 std::string wrong_count(size_t count, bool alone, Product product);
-/// By `count` devices with these ids on a server.
+/// For `count` devices with these ids on a server.
 std::string crossing(const std::set<int>& ids, size_t count, Product product);
 std::string too_high(long device, Product product);
 
 void check_server_counts(const Table& table, Product product, std::vector<TableFinding>& findings);
 void check_device_ids(const Table& table, Product product, std::vector<TableFinding>& findings);
 void check_server_order(const Table& table, std::vector<TableFinding>& findings);
-/// What may be missing, loopback addresses, and mixed families.
+/// Missing and loopback addresses, and mixed families.
 void check_addresses(const Table& table, std::vector<TableFinding>& findings);
 void check_super_pods(const Table& table, std::vector<TableFinding>& findings);
 

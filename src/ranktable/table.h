@@ -1,5 +1,5 @@
-// A rank table: which rank runs on which device of which server. Values that view the JSON they were read from, which
-// must outlive them. Pure.
+// A rank table: which rank runs on which device of which server. The values refer to the JSON from which they were
+// read, which must outlive them. Pure.
 //
 // Version 1.0 (Ascend 910, A2) and 1.2 (A3, with super pods) list servers with their devices, every scalar a string.
 // Version 2.0 (950) lists ranks, numbers as numbers; its servers are the ranks that share a net_instance_id on layer 0.
@@ -16,16 +16,16 @@
 
 namespace dlaunch::ranktable {
 
-/// Of version 2.0: an address on one layer.
+/// In version 2.0: an address on one layer.
 struct DeviceLink {
   const Json* json = nullptr;
   std::string path = {};
   long layer = 0;
-  std::string address = {};  ///< as one would compare it
+  std::string address = {};  ///< in a form that can be compared
   bool of_host = false;      ///< a network card of the host, which devices may share
 };
 
-/// A field that is missing or malformed is empty here; a finding says so.
+/// A field that is missing or malformed is empty here and has a finding.
 struct Device {
   const Json* json = nullptr;
   std::string path = {};  ///< "$.server_list[1].device[3]"
@@ -34,15 +34,15 @@ struct Device {
   std::optional<Address> device_ip = {};
   std::optional<long> host_port = {};
   std::optional<long> super_device_id = {};
-  std::optional<long> local_id = {};   ///< of version 2.0
-  std::vector<DeviceLink> links = {};  ///< of version 2.0
+  std::optional<long> local_id = {};   ///< in version 2.0
+  std::vector<DeviceLink> links = {};  ///< in version 2.0
 };
 
 struct TableServer {
   const Json* json = nullptr;  ///< null in version 2.0
-  std::string path = {};       ///< of version 2.0: its first rank's
+  std::string path = {};       ///< in version 2.0: its first rank's
   std::string id = {};         ///< server_id, or net_instance_id on layer 0; empty: missing
-  std::string host_ip = {};    ///< as it stands; empty: not said
+  std::string host_ip = {};    ///< as written; empty: not given
   std::vector<Device> devices = {};
 };
 
@@ -57,18 +57,18 @@ struct Table {
   Version version = Version::v1_0;
   const Json* json = nullptr;
   std::vector<TableServer> servers = {};
-  std::optional<std::vector<SuperPod>> super_pods = {};  ///< of version 1.2
+  std::optional<std::vector<SuperPod>> super_pods = {};  ///< in version 1.2
 
   size_t rank_count() const;
 };
 
 struct Reading {
-  std::optional<Table> table = {};  ///< none when not even the version is known
+  std::optional<Table> table = {};  ///< none when not even the version could be read
   std::vector<TableFinding> findings = {};
 };
 
-/// What the text says, and every value of a wrong type, form or range. Linear. What is valid only together is in
-/// rules.h.
+/// Reads the table, with a finding for every value of a wrong type, form or range. Linear. rules.h has the rules for
+/// several values.
 Reading read_table(const Json& json);
 
 }  // namespace dlaunch::ranktable

@@ -1,4 +1,4 @@
-// Lines for stderr while they are gathered. PURE.
+// Collects lines for stderr. PURE.
 #pragma once
 
 #include <string>
@@ -9,18 +9,18 @@
 
 namespace dlaunch::report {
 
-/// Collects messages as message() has them.
+/// Each text becomes a message() (base/printable.h).
 class Lines {
  public:
   void add(std::string_view text) { text_ += message("", text); }
-  /// Each line of `texts`, indented.
+  /// Adds each line of `texts`, indented.
   void add_each(std::string_view before, std::string_view texts) {
     for (const std::string& line : split(trim(texts), '\n')) text_ += message(before, line);
   }
   void add_hint(std::string_view hint) {
     if (!hint.empty()) add_each("  ", hint);
   }
-  /// Lines that another has collected.
+  /// Adds lines that are complete already.
   void add_told(std::string_view lines) { text_ += lines; }
   std::string take() { return std::move(text_); }
 

@@ -12,7 +12,7 @@ namespace {
 namespace level = spdlog::level;
 using Importance = output::StandardStreams::Importance;
 
-/// The lines of a message; none of a note that is not wanted.
+/// Formats a message as whole lines; a note that is not wanted has none.
 class LineFormatter : public spdlog::formatter {
  public:
   struct Wanted {
@@ -65,7 +65,7 @@ class LineSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
 std::shared_ptr<spdlog::logger> make_log(Tell tell) {
   auto log = std::make_shared<spdlog::logger>("dlaunch", std::make_shared<LineSink>(std::move(tell)));
   log->set_level(level::warn);
-  log->set_error_handler([](const std::string&) { throw; });  // it is called where one is caught
+  log->set_error_handler([](const std::string&) { throw; });  // spdlog calls it within a catch
   return log;
 }
 

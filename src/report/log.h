@@ -1,13 +1,13 @@
-// All that dlaunch itself says on stderr goes through one logger, which `run` owns and lends. The level tells what a
-// message is, how it looks, and what may happen to it:
+// All that dlaunch itself says on stderr goes through one logger, which `run` owns and lends. The level says what a
+// message is, how it looks, and whether it may be dropped:
 //
-//   error  whole lines, as to_text() (dlaunch/error.h) and the functions of this room make them; always told
-//   warn   a note, what a person should know: "dlaunch: note: text"; not with --quiet
+// error  whole lines, as to_text() (dlaunch/error.h) and the functions of this room make them; never dropped
+// warn   a note, which a person should read: "dlaunch: note: text"; not with --quiet
 //   info   with -v: "dlaunch: text"
 //   debug  with -vv, which shows the time, too: "dlaunch: 12:34:56.789 text"
 //
-// Nothing waits for a reader: notes and lines of -v are left out and counted while he takes nothing
-// (output/standard_streams.h). A text may be anybody's, but must hold no variable's value. For one thread.
+// Nothing waits for a reader: while one takes nothing, notes and lines of -v are dropped and counted
+// (output/standard_streams.h). A text may come from anybody, but must hold no variable's value. For one thread.
 #pragma once
 
 #include <spdlog/logger.h>
@@ -23,17 +23,17 @@
 
 namespace dlaunch::report {
 
-/// One whose messages, as whole lines, go to `tell`.
+/// A logger that hands its messages, as whole lines, to `tell`.
 using Tell = std::function<void(spdlog::level::level_enum level, std::string_view lines)>;
 std::shared_ptr<spdlog::logger> make_log(Tell tell);
 
-/// Tells errors and notes. The streams must outlive it.
+/// A logger that prints errors and notes. The streams must outlive it.
 std::shared_ptr<spdlog::logger> make_log(output::StandardStreams& streams);
 
-/// As -v, -vv and --quiet say.
+/// Sets what -v, -vv and --quiet ask for.
 void set_verbosity(spdlog::logger& log, int verbosity, bool quiet);
 
-/// The error's exit code.
+/// Prints the error and returns its exit code.
 int complain(spdlog::logger& log, const Error& error);
 
 void tell_notes(spdlog::logger& log, const std::vector<std::string>& notes);

@@ -32,8 +32,8 @@ std::string lost_hosts_text(const std::vector<job::LostHost>& lost, bool started
   return lines.take();
 }
 
-/// The job's control groups first, as one each; then who holds its id. Thrice: what was forked while the others were
-/// looked at is found by the next look, and a group can be removed once it is empty.
+/// The command ends the job's control groups first, then each process that holds its id. It looks three times: a later
+/// look finds what was forked during an earlier one, and a group can be removed once it is empty.
 std::string end_job_command(const std::string& job_id, const std::string& shell_there) {
   return "echo 'for i in 1 2 3; do for c in $(find /sys/fs/cgroup -name \"dlaunch-" + job_id +
          "-*\"); do echo 1 >$c/cgroup.kill; rmdir $c; done; for e in $(grep -lzxF DLAUNCH_JOB_ID=" + job_id +

@@ -40,7 +40,7 @@ std::set<int> device_numbers(const NetCheck& check) {
   return numbers;
 }
 
-/// What is wrong with it, for people; devices with the same share a line.
+/// What is wrong with the device, for people; devices with the same text share a line.
 std::string wrong(const NetHost& host, const CheckedDevice& device) {
   if (!device.trouble.empty()) return device.trouble;
   if (host.peer.empty()) return "net health: " + device.status;

@@ -1,4 +1,4 @@
-// What `dlaunch check --ascend` found, as a table, as JSON, and as what is to be done. PURE: values in, text out.
+// What `dlaunch check --ascend` found, as a table, as JSON, and as advice. PURE: values in, text out.
 #pragma once
 
 #include <string>
@@ -17,14 +17,14 @@ struct CheckedDevice {
   std::string address = {};
   long peer = 0;
   std::string peer_address = {};  ///< empty: it has no peer, or the peer no address
-  std::string status = {};        ///< as hccn_tool says it: kNetSuccess, "Fault", …; empty: `trouble` says why not
+  std::string status = {};        ///< as hccn_tool says it: kNetSuccess, "Fault", …; empty: see `trouble`
   std::string trouble = {};
 };
 
 struct NetHost {
   std::string name = {};
-  std::string peer = {};     ///< the host of its devices' peers; empty: there is no other
-  std::string trouble = {};  ///< why nothing was asked of it; empty: it was
+  std::string peer = {};     ///< the host of its devices' peers; empty: there is no other host
+  std::string trouble = {};  ///< why it was asked nothing; empty: it was asked
   std::vector<CheckedDevice> devices = {};
 };
 
@@ -34,10 +34,10 @@ struct NetCheck {
   Duration elapsed{};
 };
 
-/// 0: every device reaches its peer; kExitHostLost: a host could not be reached; 1: else.
+/// 0: every device reaches its peer; kExitHostLost: a host could not be reached; 1: otherwise.
 int exit_code(const NetCheck& check);
 
-/// A row a host, a column a device.
+/// A row for each host, a column for each device.
 std::string to_table(const NetCheck& check);
 
 /// Lines for stderr; empty when all is well.

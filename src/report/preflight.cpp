@@ -47,7 +47,7 @@ bool clock_is_wrong(const CheckedHost& host) {
   return std::abs(host.clock_offset) - host.clock_error > kClockTolerance;
 }
 
-/// What the measurement cannot tell from nothing is nothing: hosts that agree are to look alike.
+/// An offset within the measurement's error is shown as none, so that hosts that agree look alike.
 std::string clock_text(const CheckedHost& host) {
   const std::string text = formatted("%+.1f s", host.clock_offset);
   return std::abs(host.clock_offset) <= host.clock_error || text.ends_with("0.0 s") ? "right" : text;
@@ -70,7 +70,7 @@ std::string names_text(const CheckedHost& host) {
   return static_cast<size_t>(known) == all ? "all" : std::to_string(known) + " of " + std::to_string(all);
 }
 
-/// The columns of what only some jobs have.
+/// The columns that only some jobs have.
 struct Columns {
   bool programs = false;
   bool scripts = false;
@@ -93,7 +93,7 @@ Row head_of(Columns columns) {
   return head;
 }
 
-/// All but the host's name.
+/// All cells but the host's name.
 Row row_of(const CheckedHost& host, Columns columns) {
   if (!host.lost.empty()) {
     Row row(head_of(columns).size() - 1, "-");
@@ -111,7 +111,7 @@ Row row_of(const CheckedHost& host, Columns columns) {
   return row;
 }
 
-/// In the order of each row's first host.
+/// Joins equal rows; the result is in the order of each row's first host.
 std::vector<Row> folded(const std::vector<Row>& rows) {
   std::map<Row, std::vector<std::string>> names;
   std::vector<Row> order;
@@ -131,7 +131,7 @@ bool only_loopback(const std::string& addresses) {
   return !addresses.empty() && std::ranges::all_of(split(addresses, ' '), is_loopback);
 }
 
-/// Findings while they are gathered: what several hosts share is one.
+/// Collects findings; one that several hosts share is listed once.
 class Gatherer {
  public:
   void add(const std::string& host, const std::string& what, const std::string& hint, bool fatal = true) {

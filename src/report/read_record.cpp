@@ -12,14 +12,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Of what is known to have one.
+/// The value, where the record must have one.
 template <class T>
 T known(std::optional<T> value, const Json& json) {
   if (!value) throw std::invalid_argument("there is no such thing as " + json.dump());
   return *value;
 }
 
-/// 0 for null.
+/// A time; 0 for null.
 std::int64_t time_of(const Json& json) {
   return json.is_null() ? 0 : known(parse_rfc3339(json.get_ref<const std::string&>()), json);
 }

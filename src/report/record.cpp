@@ -48,7 +48,7 @@ const std::string& host_name(const plan::Plan& plan, const plan::Rank& rank) {
   return plan.hosts.at(static_cast<size_t>(rank.host)).host.name;
 }
 
-/// Which rank it is: its world only in a later one than the first.
+/// Identifies a rank; its world is written only where it is not the first.
 Json identity_json(const plan::Plan& plan, size_t id) {
   const Worlds::Place place = plan.worlds.place(static_cast<int>(id));
   if (place.world == 1) return {{"rank", place.rank}};
@@ -104,7 +104,7 @@ Json first_failure_json(const RecordInput& input) {
   return json;
 }
 
-/// What the user started; what ranks spawned is in the plan.
+/// The programs that the user started; the plan has those that ranks spawned.
 Json command_json(const plan::Plan& plan) {
   const int started = plan.worlds.size(1, static_cast<int>(plan.ranks.size()));
   Json command = Json::array();
@@ -120,7 +120,7 @@ Json libraries_json(const RecordInput& input) {
   return libraries;
 }
 
-/// As an object; what is no JSON is kept as the text it is.
+/// The plan as an object, or as a text when it is no JSON.
 Json plan_json(const std::string& text) {
   Json plan = Json::parse(text, nullptr, false);
   return plan.is_discarded() ? Json(text) : plan;

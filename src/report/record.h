@@ -1,6 +1,5 @@
-// The job's record that --report writes: what was planned, what runs or ran, how it ended. PURE: values in, JSON text
-// out.
-// Holds no value of any environment variable.
+// Writes the job's record for --report: what was planned, what runs or ran, how it ended. PURE: values in, JSON text
+// out. Holds no value of any environment variable.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +14,7 @@
 
 namespace dlaunch::report {
 
-/// What a rank wrote, and where it is kept. Paths are empty without a file.
+/// How much a rank wrote, and which files keep it. A path is empty without a file.
 struct RankOutput {
   std::uint64_t stdout_bytes = 0;
   std::uint64_t stderr_bytes = 0;
@@ -30,15 +29,15 @@ struct RecordInput {
   std::string version;                                         ///< dlaunch's
   std::vector<std::pair<std::string, std::string>> libraries;  ///< name, version
   std::int64_t start_ns = 0;                                   ///< CLOCK_REALTIME
-  std::int64_t end_ns = 0;                                     ///< 0: it runs; the outcome is what is known of it
-  double wall_s = 0;                                           ///< by a clock that nobody sets
-  std::vector<RankOutput> outputs;                             ///< index == rank; shorter when output was never opened
+  std::int64_t end_ns = 0;          ///< 0: the job runs, and the outcome is what is known so far
+  double wall_s = 0;                ///< by the monotonic clock
+  std::vector<RankOutput> outputs;  ///< by rank id; shorter when output was never opened
 };
 
-/// Ends in a newline. Text that is not UTF-8 comes with U+FFFD in place of the bad bytes.
+/// The record, ending in a newline. U+FFFD replaces bytes that are not UTF-8.
 std::string job_record_json(const RecordInput& input);
 
-/// As the record names it.
+/// The cause that the record names so.
 std::optional<job::Cause> cause_of(std::string_view text);
 
 }  // namespace dlaunch::report

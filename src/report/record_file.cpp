@@ -14,20 +14,20 @@ namespace dlaunch::report {
 namespace {
 
 constexpr std::chrono::seconds kRecordWait{10};
-constexpr unsigned kMode = 0600;  // it has command lines and paths
+constexpr unsigned kMode = 0600;  // the record has command lines and paths
 
 Error no_answer(const std::string& path) {
   return {path, "cannot write", "what is there took nothing for 10 s", "give a path on a disk that answers",
           kExitOutput};
 }
 
-/// Says why there is no record; nothing: there is one.
+/// Writes the record and sends why that failed, or nothing.
 void write_and_tell(const std::string& path, const std::string& text, bool durable, int to) {
   const auto wrote = write_file_atomically(path, text, {kMode, durable});
   if (!wrote) sys::write_all(to, wrote.error().why);
 }
 
-/// All that it says until it ends.
+/// Everything that the process sends until it ends; nullopt when that takes too long.
 std::optional<std::string> said(const sys::Apart& apart, std::chrono::milliseconds longest) {
   std::string all;
   const auto until = std::chrono::steady_clock::now() + longest;
@@ -54,7 +54,7 @@ void RecordFile::write_early(const std::string& text) {
 }
 
 Result<void> RecordFile::write(const std::string& text) {
-  if (early_ && !early_->wait(kRecordWait)) return fail(no_answer(path_));  // it would replace the later one
+  if (early_ && !early_->wait(kRecordWait)) return fail(no_answer(path_));  // else it would replace the later record
   const auto standard = replaced_ ? sys::Apart::Standard::nowhere : sys::Apart::Standard::kept;
   auto writer =
       sys::Apart::start([&](sys::Apart::Ends ends) { write_and_tell(path_, text, true, ends.out); }, standard);

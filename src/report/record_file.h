@@ -1,4 +1,4 @@
-// The file of --report. It is written by a process of its own, since a disk may hang. Owned by who runs the job.
+// The file of --report. A process of its own writes it, because a disk may hang. Owned by whoever runs the job.
 #pragma once
 
 #include <chrono>
@@ -12,20 +12,20 @@ namespace dlaunch::report {
 
 class RecordFile {
  public:
-  /// Empty: no record is asked for.
+  /// An empty path means that no record is asked for.
   explicit RecordFile(std::string path);
 
   bool wanted() const { return !path_.empty(); }
-  /// While the job runs: does not wait, and whether it can be written is told by write() alone. What goes to a pipe or
-  /// a device is one record, that of the end.
+  /// Whether the record is also written while the job runs. That write does not wait, and only write() reports whether
+  /// the file can be written. A pipe or a device gets one record, at the end.
   bool wanted_early() const { return wanted() && replaced_; }
   void write_early(const std::string& text);
-  /// Until it is on the device.
+  /// Returns when the record is on the device.
   Result<void> write(const std::string& text);
 
  private:
   std::string path_;
-  bool replaced_;  // not written through to what is there
+  bool replaced_;  // a new file takes the old one's place
   std::optional<sys::Apart> early_;
 };
 

@@ -98,8 +98,8 @@ void StatusLine::clear() {
   if (in_foreground()) streams_.overlay(kClearLine);
 }
 
-/// Not on the unfinished line of a rank, a prompt maybe, and not from the background: the terminal could stop us
-/// (TOSTOP).
+/// Does not draw on a rank's unfinished line, which may be a prompt, nor from the background, where the terminal could
+/// stop us (TOSTOP).
 bool StatusLine::may_draw() const {
   const output::FdWriter& writer = streams_.writer(output::Stream::err);
   return writer.pending() == 0 && !writer.mid_line() && in_foreground();

@@ -1,6 +1,6 @@
-// One line on the terminal while a start or an end takes long, rewritten in place and gone when it is over. Passive:
-// the launcher updates it and waits for its deadline. It goes before anything else is shown; while stderr has not taken
-// all that was written before, nothing is drawn. The streams must outlive it.
+// One line on the terminal while a start or an end takes long, rewritten in place and removed afterwards. Passive: the
+// launcher updates it and calls tick() at its deadline. The line is removed before anything else is shown, and nothing
+// is drawn while stderr has not taken all that was written. The streams must outlive it.
 #pragma once
 
 #include <chrono>
@@ -18,14 +18,14 @@ namespace dlaunch::report {
 struct JobStatus {
   enum class Phase { running, starting, ending };
   Phase phase = Phase::running;  ///< nothing is shown while the ranks run
-  int started = 0;               ///< starting: so many ranks of `total`
+  int started = 0;               ///< starting: how many ranks of `total` have started
   int total = 0;
-  std::string missing{};          ///< starting: the hosts that are not ready, folded
-  std::string remark{};           ///< starting: shown behind the rest
-  std::set<int> waiting{};        ///< ending: for these ranks (ids)
-  Worlds worlds{};                ///< of these ids
-  int signal = 0;                 ///< ending: sent to the ranks, while `kill_at` is to come
-  std::optional<Time> kill_at{};  ///< ending: KILL comes then; none: it was sent
+  std::string missing{};          ///< starting: hosts that are not ready, as ranges
+  std::string remark{};           ///< starting: text after the rest
+  std::set<int> waiting{};        ///< ending: ids of the ranks that still run
+  Worlds worlds{};                ///< the world of each of these ids
+  int signal = 0;                 ///< ending: the signal that was sent
+  std::optional<Time> kill_at{};  ///< ending: when KILL is sent; none: it was sent
   bool operator==(const JobStatus&) const = default;
 };
 
@@ -35,10 +35,10 @@ std::string status_text(const JobStatus& status, Time now);
 
 class StatusLine {
  public:
-  static constexpr std::chrono::milliseconds kPatience{300};  ///< a shorter phase is never shown
-  static constexpr std::chrono::milliseconds kBetween{100};   ///< two drawings, at least
+  static constexpr std::chrono::milliseconds kPatience{300};  ///< a shorter phase is not shown
+  static constexpr std::chrono::milliseconds kBetween{100};   ///< the least time between two drawings
 
-  /// It never shows anything where stderr is no terminal.
+  /// Shows nothing where stderr is no terminal.
   explicit StatusLine(output::StandardStreams& streams);
   ~StatusLine();
   StatusLine(const StatusLine&) = delete;
@@ -50,7 +50,7 @@ class StatusLine {
   std::optional<Time> deadline() const;
   void tick(Time now);
 
-  /// Takes the line off the terminal; the next tick() that is due brings it back.
+  /// Removes the line from the terminal; the next tick() that is due draws it again.
   void clear();
 
  private:
@@ -63,7 +63,7 @@ class StatusLine {
   const bool terminal_;
   JobStatus status_;
   Time due_;           // of the next drawing
-  std::string shown_;  // what stands on the terminal; empty: nothing
+  std::string shown_;  // the text on the terminal; empty: none
 };
 
 }  // namespace dlaunch::report

@@ -15,18 +15,18 @@
 namespace dlaunch::report {
 namespace {
 
-constexpr size_t kLongestLine = 400;  // bytes of one of a rank's last words
-constexpr size_t kMostReasons = 4;    // told apart among the ranks that failed by themselves
+constexpr size_t kLongestLine = 400;  // bytes of each line of a rank's last words
+constexpr size_t kMostReasons = 4;    // different reasons of ranks that failed by themselves
 
-constexpr size_t kMostCommands = 4;  // told in full
+constexpr size_t kMostCommands = 4;  // shown in full
 
-/// Every rank in the one group that tells what became of it.
+/// Puts every rank into the one group that says what became of it.
 struct Groups {
-  std::map<std::string, std::set<int>> failed;  // by themselves, the first failure left out; by how
+  std::map<std::string, std::set<int>> failed;  // by themselves, without the first failure; by reason
   std::set<int> lost;
   std::set<int> ended;  // because of the cause
   std::set<int> never_started;
-  std::set<int> unknown;  // started, and nobody knows their end
+  std::set<int> unknown;  // they started, and nobody knows their end
   size_t needed_kill = 0;
 };
 
@@ -78,7 +78,7 @@ void tell_failed(const Worlds& worlds, const Groups& groups, bool others, Lines&
   }
 }
 
-/// What followed from the cause, in numbers.
+/// Tells what followed from the cause, in numbers.
 void tell_consequences(const Worlds& worlds, const Groups& groups, job::Cause cause, Lines& lines) {
   const bool others = cause == job::Cause::rank_failed;
   if (!groups.never_started.empty()) {
@@ -174,7 +174,7 @@ bool any_started(const job::Outcome& outcome) {
   return std::ranges::any_of(outcome.ranks, [](const job::RankRecord& record) { return record.pid != 0; });
 }
 
-/// What failed, then what to do about it.
+/// Tells what failed, then what to do about it.
 void tell_output_failure(const std::string& before, std::string_view detail, Lines& lines) {
   const size_t first = std::min(detail.find('\n'), detail.size());
   lines.add(before + std::string(detail.substr(0, first)));
@@ -213,7 +213,7 @@ void tell_swept(const Summary& s, Lines& lines) {
               " reached again");
 }
 
-/// Last: it is what is to be done.
+/// Comes last, because it says what to do.
 void tell_unswept(const Summary& s, Lines& lines) {
   if (s.outcome.unswept.empty()) return;
   std::vector<std::string> names;

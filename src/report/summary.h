@@ -1,5 +1,5 @@
-// What went wrong, told last and clearly: the consequences first, the root cause in the last lines, where the eye is.
-// PURE: values in, text out.
+// What went wrong, for stderr: the consequences first, the root cause in the last lines, where people look. PURE:
+// values in, text out.
 #pragma once
 
 #include <functional>
@@ -16,15 +16,15 @@ namespace dlaunch::report {
 struct Summary {
   const plan::Plan& plan;
   const job::Outcome& outcome;
-  std::vector<std::string> last_words;  ///< of the first failing rank, or of the sidecar that failed; may be empty
+  std::vector<std::string> last_words;  ///< of the rank that failed first, or of the sidecar; may be empty
   std::string log_path;                 ///< its stderr file; empty without one
   Duration elapsed{};                   ///< of the whole job
-  /// What runs the script on its stdin on a host. Asked only for hosts that were not reached again.
+  /// The command that runs a script from its stdin on a host. Called only for hosts that were not reached again.
   std::function<std::string(const plan::Host&)> shell_there = {};
 };
 
-/// Whole lines, each starting with "dlaunch: ". Empty after a success that left nothing behind. Ranks that were ended
-/// because of the cause are counted, never listed.
+/// Whole lines, each starting with "dlaunch: ". Empty after a success that left nothing behind. Ranks that ended
+/// because of the cause are counted, not listed.
 std::string failure_summary(const Summary& summary);
 
 /// "0.03 s", "12.4 s", "3 min 5 s", "2 h 7 min".

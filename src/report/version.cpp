@@ -1,5 +1,4 @@
-// The one place that asks the libraries for their versions; their macros alone are used, nothing of them is linked
-// here.
+// The one place that reads the libraries' versions. It uses only their macros and links nothing of them.
 #include <fmt/core.h>
 #include <hwloc/autogen/config.h>
 #include <nettle/version.h>
@@ -24,7 +23,7 @@ std::string dotted(long major, long minor, long patch) {
 std::string version() { return DLAUNCH_VERSION; }
 
 std::vector<std::pair<std::string, std::string>> libraries() {
-  // Asio and fmt number as in 102201 (1.22.1) and 90100 (9.1.0).
+  // Asio's and fmt's macros are numbers such as 102201 (1.22.1) and 90100 (9.1.0).
   return {
       {"Asio", dotted(ASIO_VERSION / 100000, ASIO_VERSION / 100 % 1000, ASIO_VERSION % 100)},
       {"CLI11", CLI11_VERSION},

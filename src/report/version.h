@@ -1,4 +1,4 @@
-// What this build is, and of what. PURE.
+// The version of this build and of its libraries. PURE.
 #pragma once
 
 #include <string>
@@ -9,6 +9,6 @@ namespace dlaunch::report {
 
 std::string version();
 std::vector<std::pair<std::string, std::string>> libraries();  ///< name, version
-std::string version_text();                                    ///< --version
+std::string version_text();                                    ///< the text of --version
 
 }  // namespace dlaunch::report

@@ -8,20 +8,20 @@
 namespace dlaunch::transport {
 namespace {
 
-/// One compound command: the shell has read all of it before its first step reads the same stdin.
-/// $n nonce, $h hash, $k checksum, $s size, $w machine, $p agent path. Where the machine is another, the launcher is
-/// asked although a home shared with other machines may hold the agent, and refuses.
+/// One compound command, so that the shell has read all of it before its first step reads the same stdin.
+/// $n nonce, $h hash, $k checksum, $s size, $w machine, $p agent path. A host of another machine type asks the
+/// launcher, which refuses, even where a home shared by several types holds an agent.
 ///
-/// Nobody but this user and root can write the file that is executed, or put another in its place: it and every
-/// directory above it, up to the home, belong to one of them, and no other may write there, or the directory is sticky.
-/// Links are resolved first, so the path that is looked at is the one that is executed. The home itself is trusted as
-/// sshd trusts it for authorized_keys; a directory that is not below it is looked at up to the root. What remains to
-/// be found is damage: a disk that was full, a machine that lost its power. The POSIX checksum finds it within a
-/// millisecond; SHA-256 takes ten where the tool does not use the processor's help, and is for what arrives.
+/// Only this user and root can write the file that is executed, or put another in its place: it and every directory
+/// above it, up to the home, belong to one of them, and nobody else may write there, or the directory is sticky. Links
+/// are resolved first, so the path that is checked is the one that is executed. The home itself is trusted as sshd
+/// trusts it for authorized_keys; a path that is not below it is checked up to the root. What remains possible is
+/// damage: a full disk, a power failure. The POSIX checksum finds it within a millisecond. SHA-256, which takes ten
+/// where the tool does not use the processor's instructions, checks what arrives.
 ///
-/// $i seconds are the limit of each piece of the agent: a launcher whose host has lost its network leaves no shell
-/// there that waits for the rest. (Busybox's timeout leaves a process of its own for a second, so only GNU's is used.)
-/// Hosts that share a home may have equal $$. What other versions left goes after a month without use.
+/// $i seconds are the limit for each piece of the agent, so that no shell on the host waits for ever when the
+/// launcher's host has lost its network. (Busybox's timeout leaves a process of its own for a second, so only GNU's is
+/// used.) Hosts that share a home may have equal $$. Agents of other versions are removed after a month without use.
 constexpr std::string_view kScript = R"sh({
 say() { printf '\ndlaunch:%s %s\n' "$n" "$*"; }
 die() { say fail "$@"; exit 1; }

@@ -13,7 +13,7 @@ extern char** environ;
 
 namespace dlaunch::transport {
 
-constexpr std::chrono::milliseconds kLook{10};  // where there is no pidfd
+constexpr std::chrono::milliseconds kLook{10};  // interval of looks where there is no pidfd
 
 int Command::start(const std::string& line, const sys::Fd& stream, const sys::Fd& errors) {
   posix_spawn_file_actions_t actions;

@@ -1,4 +1,4 @@
-// A command line of /bin/sh on a socket, in a session of its own so that Ctrl-C is for the launcher alone. Passive: its
+// A /bin/sh command line on a socket, in a session of its own so that Ctrl-C reaches only the launcher. Passive: its
 // owner ends it and waits for it.
 #pragma once
 
@@ -11,19 +11,19 @@ namespace dlaunch::transport {
 
 class Command {
  public:
-  /// stdin and stdout are `stream`, stderr is `errors`. 0, or an errno.
+  /// `stream` becomes stdin and stdout, `errors` stderr. Returns 0 or an errno.
   int start(const std::string& line, const sys::Fd& stream, const sys::Fd& errors);
-  /// And was reaped: by us or, if SIGCHLD came first, by the launcher.
+  /// Whether it ended; it is then reaped, by us or, if SIGCHLD came first, by the launcher.
   bool has_ended() const;
-  /// To all of its session's first group.
+  /// Signals its session's first process group.
   void signal(int signal) const;
-  /// Waits until it has ended; false when the time is over first, as after KILL in uninterruptible sleep.
+  /// Waits until it has ended. False at the deadline, as for uninterruptible sleep after KILL.
   bool ends_by(std::chrono::steady_clock::time_point deadline) const;
   int pid() const { return pid_; }
 
  private:
   int pid_ = 0;
-  sys::Fd handle_;  // pidfd: readable once it has ended; none on a kernel before 5.3
+  sys::Fd handle_;  // pidfd, readable once the command has ended; none on a kernel before 5.3
 };
 
 }  // namespace dlaunch::transport

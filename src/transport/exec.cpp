@@ -11,10 +11,10 @@
 namespace dlaunch::transport {
 namespace {
 
-// A command whose stream we closed ends by itself, unless it is still connecting. For all commands together.
+// Limits for all commands together. One whose stream is closed ends by itself, unless it is still connecting.
 constexpr std::chrono::milliseconds kEndsByItself{1000};
 constexpr std::chrono::milliseconds kEndsWhenTold{300};
-constexpr std::chrono::milliseconds kEndsWhenKilled{1000};  // more is uninterruptible sleep
+constexpr std::chrono::milliseconds kEndsWhenKilled{1000};  // longer is uninterruptible sleep
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// Reaches an agent through any command line that gives a byte stream to a shell on the host: ssh, kubectl exec, docker
-// exec, srun, a test's `sh -c`. The command is run with `sh` behind it. Owned by `main`.
+// Reaches an agent by any command line that connects to a shell on the host: ssh, kubectl exec, docker exec, srun, a
+// test's `sh -c`. ` sh` is appended to it. Owned by `main`.
 #pragma once
 
 #include <chrono>
@@ -16,13 +16,13 @@ class Exec : public Transport {
  public:
   using CommandFor = std::function<std::string(const plan::Host&)>;
 
-  /// `command`: the line for /bin/sh that reaches a host (remote_command.h); ` sh` is put behind it.
-  /// `note`: for what could not be ended. May be empty.
+  /// `command` gives the /bin/sh line that reaches a host (remote_command.h), to which ` sh` is appended. `note` is
+  /// told of commands that could not be ended; it may be empty.
   explicit Exec(CommandFor command, std::function<void(const std::string&)> note = {});
   ~Exec() override;
 
   Result<Connection> open(const plan::Host& host) override;
-  /// Once the streams are closed. Ends commands that do not end by themselves; takes 2.5 s at most, however many.
+  /// To be called once the streams are closed. Ends all commands that do not end by themselves, in at most 2.5 s.
   void close() override;
 
  private:

@@ -25,11 +25,11 @@
 namespace dlaunch::transport {
 namespace {
 
-constexpr int kExitWaitMs = 5000;  // an agent that has said Clean is gone in less than a millisecond
+constexpr int kExitWaitMs = 5000;  // an agent that has sent Clean takes less than a millisecond to end
 constexpr char kAgent[] = "dlaunch-agent";
-constexpr unsigned kMemfdExec = 0x10;  // MFD_EXEC, which Linux 6.3 wants said
+constexpr unsigned kMemfdExec = 0x10;  // MFD_EXEC, which Linux 6.3 asks for
 
-/// Nobody may have written `file` who could not write this program.
+/// Whether only those could write `file` who could write this program.
 bool is_ours(const struct stat& file) {
   constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
   struct stat own{};
@@ -37,8 +37,8 @@ bool is_ours(const struct stat& file) {
          file.st_gid == own.st_gid && (file.st_mode & kOthersWrite & ~own.st_mode) == 0;
 }
 
-/// The installed agent, if it is the one inside this program: a copy into memory takes a quarter of a start. Its first
-/// page holds its build id, a hash of all of it.
+/// The installed agent, if it equals the one inside this program: a copy into memory takes a quarter of a start. Its
+/// first page holds its build id, a hash of the whole file.
 sys::Fd installed_agent() {
   sys::Fd file(::open(sys::installed_program(kAgent).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   const std::string_view image = agent_image().bytes;
@@ -50,7 +50,7 @@ sys::Fd installed_agent() {
   return same && is_ours(facts) ? std::move(file) : sys::Fd();
 }
 
-/// The agent as a file that only this process can reach.
+/// The agent as a file that no other process can reach.
 Result<sys::Fd> agent_in_memory() {
   sys::Fd file(::memfd_create(kAgent, MFD_CLOEXEC | kMemfdExec));
   if (!file && errno == EINVAL) file.reset(::memfd_create(kAgent, MFD_CLOEXEC));
@@ -70,7 +70,7 @@ struct Start {
   int error = 0;
 };
 
-/// In a process that borrows our memory and has all signals blocked, as the agent expects.
+/// Runs in a process that shares our memory and has all signals blocked, as the agent expects.
 int become_agent(void* borrowed) {
   Start& start = *static_cast<Start*>(borrowed);
   ::setrlimit(RLIMIT_NOFILE, &start.open_files);
@@ -79,19 +79,19 @@ int become_agent(void* borrowed) {
   ::_exit(1);
 }
 
-/// As posix_spawn, whose child asks the kernel for each of our signals, and cannot set a limit.
+/// Like posix_spawn, whose child however asks the kernel for each of our signals and cannot set a limit.
 int start_agent(const sys::Fd& file, const sys::Fd& stream, std::string mark, const rlimit& open_files, pid_t& pid) {
   constexpr size_t kStack = 32u << 10;
   const std::string path = "/proc/self/fd/" + std::to_string(file.get());
   std::string name = kAgent;
   char* const argv[] = {name.data(), nullptr};
-  char* const envp[] = {mark.data(), nullptr};  // ranks get theirs from the plan
+  char* const envp[] = {mark.data(), nullptr};  // ranks get their environment from the plan
   Start start{path.c_str(), argv, envp, stream.get(), open_files};
   const auto stack = std::make_unique_for_overwrite<char[]>(kStack);
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // a handler of ours must not run in the child
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // our handlers must not run in the child
   pid = ::clone(&become_agent, stack.get() + kStack, CLONE_VM | CLONE_VFORK | SIGCHLD, &start);
   if (pid < 0) start.error = errno;
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);

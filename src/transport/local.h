@@ -1,6 +1,6 @@
-// The agent of this machine: a child of the launcher, run from the file that is installed with it or, where that is not
-// this launcher's own, from the copy inside it. Owned by `main`. Should the agent's
-// own two processes be killed, the launcher is the third line: orphans of the job fall to it, and close() ends them.
+// The agent of this machine: a child of the launcher, run from the installed file or, where that is not this launcher's
+// own, from the copy inside it. Owned by `main`. If both processes of the agent are killed, orphans of the job become
+// the launcher's children, and close() ends them.
 #pragma once
 
 #include <sys/resource.h>
@@ -17,9 +17,9 @@ namespace dlaunch::transport {
 
 class Local : public Transport {
  public:
-  /// `grace`: between TERM and KILL for what a killed agent left. `open_files`: the user's limit, for the ranks.
+  /// `grace` is the time between TERM and KILL for what a killed agent left, `open_files` the user's limit, for ranks.
   Local(const std::string& job_id, std::chrono::milliseconds grace, const rlimit& open_files);
-  /// Starts the agent of the first open() now, so that it gets ready meanwhile; if there is none, close() ends it.
+  /// Starts the agent of the first open() now, so that it gets ready meanwhile. Without an open(), close() ends it.
   void start_early();
   Result<Connection> open(const plan::Host& host) override;
   void close() override;
@@ -31,8 +31,8 @@ class Local : public Transport {
   };
   Result<Connection> start();
 
-  const std::string mark_;                // in the environment of the agents, which a sweep for ranks must not find
-  const std::vector<std::string> marks_;  // and that in every rank's
+  const std::string mark_;                // in the agents' environment; a sweep for ranks must not find it
+  const std::vector<std::string> marks_;  // mark_, and the one in every rank's environment
   const std::chrono::milliseconds grace_;
   const rlimit open_files_;
   std::vector<Agent> agents_;

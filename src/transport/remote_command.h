@@ -1,4 +1,4 @@
-// The command line that reaches another host, as /bin/sh takes it. PURE.
+// The /bin/sh command line that reaches another host. PURE.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace dlaunch::transport {
 
-/// The user's own command line (--exec): {host} becomes the host's name, quoted where it must be.
+/// The user's own command line (--exec), in which {host} becomes the host's name, quoted where needed.
 std::string exec_command(std::string_view line, const plan::Host& host);
 
-/// For a person who is to do by hand what could not be done: what runs the script on its stdin on that host. `exec`:
+/// The command that runs a script from its stdin on that host, for a person who must do by hand what failed. `exec` is
 /// the user's own command line; empty: ssh.
 std::string shell_there(std::string_view exec, const plan::Host& host);
 

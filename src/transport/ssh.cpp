@@ -19,7 +19,7 @@
 namespace dlaunch::transport {
 namespace {
 
-// A connection whose stream we closed ends by itself, unless it is still being made. For all together.
+// Limits for all connections together. One whose stream is closed ends by itself, unless it is still connecting.
 constexpr std::chrono::milliseconds kEndsByItself{1000};
 constexpr std::chrono::milliseconds kEndsWhenTold{500};
 
@@ -63,7 +63,7 @@ class Ssh::Impl {
     sys::Thread thread;
   };
 
-  /// A host may be tried many times until it is up.
+  /// Drops runners that are over, since a host may be tried many times until it is up.
   void forget_those_that_are_over() {
     const auto soon = std::chrono::steady_clock::now() + kEndsWhenTold;
     std::erase_if(runs_, [&](Run& run) { return run.runner->over() && run.thread.join_until(soon); });
@@ -92,7 +92,7 @@ class Ssh::Impl {
   }
 
   const Settings settings_;
-  // From the first host on: a job that stays here pays for none of it.
+  // Made for the first host: a job on this machine alone pays for none of it.
   std::shared_ptr<const ssh::Library> library_;
   std::shared_ptr<ssh::Watchdog> watchdog_;
   std::shared_ptr<ssh::Notes> notes_;

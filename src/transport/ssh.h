@@ -1,5 +1,5 @@
-// Reaches hosts by ssh, through libssh: a thread for each host connects, logs in, starts a shell and then carries bytes
-// between it and a socket of the launcher's. Owned by `main`; all calls from its thread.
+// Reaches hosts by ssh, through libssh: for each host a thread connects, logs in, starts a shell and carries bytes
+// between it and a socket of the launcher. Owned by `main`; all calls come from its thread.
 #pragma once
 
 #include <functional>
@@ -15,9 +15,9 @@ namespace dlaunch::transport {
 class Ssh : public Transport {
  public:
   struct Settings {
-    std::optional<plan::HostKey> host_key;  ///< the user's own word; else the ssh configuration's, else strict
-    /// What of the ssh configuration is not heeded, each once, from threads of this, and never after close(). May be
-    /// empty.
+    std::optional<plan::HostKey> host_key;  ///< --host-key; empty: what the ssh configuration says, else strict
+    /// Told what of the ssh configuration is not followed: each once, from threads of this object, never after close().
+    /// May be empty.
     std::function<void(const std::string&)> note;
   };
 
@@ -25,7 +25,7 @@ class Ssh : public Transport {
   ~Ssh() override;
 
   Result<Connection> open(const plan::Host& host) override;
-  /// Once the streams are closed. Ends connections that do not end by themselves; takes 1.5 s at most, however many.
+  /// To be called once the streams are closed. Ends all connections that do not end by themselves, in at most 1.5 s.
   void close() override;
 
  private:

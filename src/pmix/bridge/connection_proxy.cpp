@@ -16,7 +16,7 @@
 namespace dlaunch::pmix {
 namespace {
 
-constexpr size_t kMostGuests = 256;  // the oldest has to go
+constexpr size_t kMostGuests = 256;  // beyond these the oldest is closed
 constexpr std::chrono::seconds kPatience{10};
 constexpr size_t kBuffer = 64u << 10;
 
@@ -35,7 +35,7 @@ struct ConnectionProxy::PendingClient {
   std::string said;
 };
 
-/// Lives as long as one of its two directions waits for something.
+/// Exists while one of its two directions waits for something.
 struct ConnectionProxy::Connection : std::enable_shared_from_this<Connection> {
   struct Way {
     std::array<char, kBuffer> bytes{};

@@ -1,7 +1,7 @@
-// Clients knock at a socket that the agent opened before there was a server. Each connection is carried to libpmix's
-// own port, once its greeting is there as a whole and has the name of a world of the job, which no other user knows,
-// and libpmix knows that world: a stranger never gets through, and nobody makes libpmix wait, which then hears no other
-// client. At that port nobody else comes in (gate.h). Owned by main; the loop must outlive it.
+// Clients connect to a socket that the agent opened before there was a server. Each connection is carried to libpmix's
+// own port once its greeting is complete, names a world of the job (a name that no other user knows), and libpmix knows
+// that world. So no stranger gets through, and nobody makes libpmix wait, which would then hear no other client. That
+// port admits no other connection (gate.h). Owned by main; the loop must outlive it.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -21,18 +21,18 @@ namespace dlaunch::pmix {
 
 class ConnectionProxy {
  public:
-  /// Whether clients of the world of that name may come in.
+  /// Whether clients of the world of that name may connect.
   using Knows = std::function<bool(std::string_view space)>;
-  /// `listener`: bound and listening. `port`: libpmix's. `space`: the job's name, with which those of its worlds begin.
+  /// `listener` is bound and listening. `port` is libpmix's. The names of the job's worlds begin with `space`.
   ConnectionProxy(asio::io_context& io, sys::Fd listener, std::uint16_t port, std::string space, Knows knows);
   ~ConnectionProxy();
 
-  /// There is another world: who waits for it comes in.
+  /// Another world is known: clients that wait for it are carried on.
   void retry_pending();
 
  private:
-  struct PendingClient;  // has not said the name yet
-  struct Connection;     // a client and its way to libpmix
+  struct PendingClient;  // has not sent the name yet
+  struct Connection;     // a client and its connection to libpmix
 
   void wait();
   void admit(sys::Fd socket);

@@ -1,6 +1,6 @@
-// libpmix listens on a port of 127.0.0.1 of its own, which every user of the machine can reach, and waits for whoever
-// comes to say a whole greeting. Its accept(2) is therefore ours (gate.cpp, found by name before the C library's): a
-// connection that the proxy did not make is closed, and libpmix gets one that has ended. Owned by the
+// libpmix listens on a port of 127.0.0.1, which every user of the machine can reach, and waits for whoever connects to
+// send a whole greeting. This program therefore replaces accept(2) (gate.cpp; it is found by name before the C
+// library's): a connection that the proxy did not make is closed, and libpmix gets one that has ended. Owned by the
 // ConnectionProxy; one at a time. libpmix calls from a thread of its own.
 #pragma once
 
@@ -19,16 +19,16 @@ class Gate {
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
 
-  /// A connection to that port of 127.0.0.1, which may come in. Empty with errno set.
+  /// Makes a connection to that port of 127.0.0.1 that is admitted. Empty with errno set.
   sys::Fd dial(std::uint16_t port);
-  /// What libpmix gets for a connection that it has accepted.
+  /// Returns what libpmix gets for a connection that it has accepted.
   static int admit(int accepted);
 
  private:
   bool is_expected(std::uint16_t port);
 
   std::mutex mutex_;
-  std::set<std::uint16_t> expected_;  // source ports of connections that have not come in yet
+  std::set<std::uint16_t> expected_;  // source ports of connections that were not accepted yet
 };
 
 }  // namespace dlaunch::pmix

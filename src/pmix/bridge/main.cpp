@@ -1,5 +1,5 @@
-// dlaunch-pmix: the PMIx server of one host, a process of its own beside the agent that started it, so that libpmix's
-// threads and mishaps stay out of it. It speaks the frames of docs/wire.md over its stdin, a socket, and ends with it.
+// dlaunch-pmix: the PMIx server of one host, a process beside the agent that started it, so that libpmix's threads and
+// faults stay out of the agent. It speaks the frames of docs/wire.md over its stdin, a socket, and ends with it.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -47,7 +47,7 @@ class Bridge {
     });
   }
 
-  /// Clients may come from now on.
+  /// Clients may connect from now on.
   void open(sys::Fd listener, const std::string& space) {
     const auto port = server_->port();
     if (!port) return give_up(port.error());
@@ -85,7 +85,7 @@ class Bridge {
   std::optional<ConnectionProxy> proxy_;
 };
 
-/// Of a launcher around us, or a user's for his programs: this server is none of theirs.
+/// Removes variables of an outer launcher, and a user's for his programs: they are not meant for this server.
 void clean_environment() {
   std::vector<std::string> names;
   for (char** entry = environ; *entry; ++entry) {
@@ -95,7 +95,7 @@ void clean_environment() {
   for (const std::string& name : names) ::unsetenv(name.c_str());
   ::setenv("PMIX_MCA_gds", "hash", 1);                   // as pmix/environment.h tells the clients
   ::setenv("PMIX_MCA_psec", "native", 1);                // likewise
-  ::setenv("PMIX_MCA_ptl_base_max_msg_size", "128", 1);  // MiB; else it takes and clears up to 4 GiB for any client
+  ::setenv("PMIX_MCA_ptl_base_max_msg_size", "128", 1);  // MiB; by default it would allocate up to 4 GiB for any client
 }
 
 }  // namespace

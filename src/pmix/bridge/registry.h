@@ -1,5 +1,5 @@
-// The worlds that libpmix's server knows: each is told to it with those of its ranks that run here, before a client of
-// it may come. Owned by the PmixServer; loop and server must outlive it, and it lives as long as libpmix calls.
+// The worlds that libpmix's server knows: each is registered, with its ranks on this host, before a client of it may
+// connect. Owned by the PmixServer. Loop and server must outlive it, and it must live as long as libpmix makes calls.
 #pragma once
 
 #include <pmix_server.h>
@@ -22,18 +22,18 @@ namespace dlaunch::pmix {
 
 class Registry {
  public:
-  /// Another world is known, or why one never will be.
+  /// Another world is known; or an Error says why one never will be.
   using Ready = std::function<void(Result<void>)>;
   Registry(asio::io_context& io, wire::PmixStart start, Ready ready);
   ~Registry();
 
   void add(const wire::PmixWorld& world);
 
-  /// Clients of that world may come.
+  /// Whether clients of that world may connect.
   bool knows(std::string_view space) const;
-  /// The number that the job has for the rank; nullopt when there is none.
+  /// The id of the rank within the job; nullopt when there is none.
   std::optional<std::uint32_t> id_of(const pmix_proc_t& process) const;
-  /// The same, of a client that libpmix calls for. From any thread.
+  /// The same for a client on whose behalf libpmix makes a call. For any thread.
   static std::optional<std::uint32_t> id_of(const void* server_object);
 
  private:
@@ -47,8 +47,8 @@ class Registry {
   asio::io_context& io_;
   const wire::PmixStart start_;
   Ready ready_;
-  std::vector<std::string> names_;      // of the job's hosts
-  std::vector<std::uint16_t> on_host_;  // ranks of all worlds
+  std::vector<std::string> names_;      // names of the job's hosts
+  std::vector<std::uint16_t> on_host_;  // ranks of all worlds, by host
   std::map<std::string, std::unique_ptr<World>, std::less<>> worlds_;
 };
 

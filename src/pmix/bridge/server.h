@@ -1,7 +1,7 @@
-// libpmix's server, turned into values: what it asks of its host comes out as messages for the launcher, their answers
-// go in. libpmix calls from a thread of its own; there everything is only copied and posted to the loop, and nothing is
-// answered before the call has returned (it would wait for its own locks). Owned by main; one a process, as libpmix is;
-// loop and states must outlive it.
+// Turns libpmix's server into values: what it asks of its host comes out as messages for the launcher, their answers go
+// in. libpmix calls from a thread of its own, in which everything is only copied and posted to the loop, and nothing is
+// answered before the call has returned (libpmix would wait for its own locks). Owned by main; one in a process, as
+// libpmix is. Loop and states must outlive it.
 #pragma once
 
 #include <pmix_server.h>
@@ -23,13 +23,13 @@
 
 namespace dlaunch::pmix {
 
-// Of PmixCollect's kinds.
+// The kinds of PmixCollect.
 inline constexpr std::uint8_t kFence = 0;
 inline constexpr std::uint8_t kConnect = 1;
 inline constexpr std::uint8_t kDisconnect = 2;
 inline constexpr std::uint8_t kConstructGroup = 3;
 inline constexpr std::uint8_t kDestructGroup = 4;
-inline constexpr std::uint64_t kFirstGroup = 1u << 16;  ///< Open MPI has small numbers of its own
+inline constexpr std::uint64_t kFirstGroup = 1u << 16;  ///< Open MPI uses small numbers of its own
 
 class PmixServer {
  public:
@@ -37,13 +37,13 @@ class PmixServer {
   PmixServer(asio::io_context& io, States& states, Send send);
   ~PmixServer();
 
-  /// Starts libpmix. `ready`: another world is known to it; or why it can serve no longer, or never could.
+  /// Starts libpmix. `ready` is told that another world is known to it, or why it serves no longer or never could.
   void start(const wire::PmixStart& start, std::function<void(Result<void>)> ready);
-  /// In the order of their numbers.
+  /// Adds a world; to be called in the order of worlds.
   void add(const wire::PmixWorld& world);
-  /// Clients of that world may come.
+  /// Whether clients of that world may connect.
   bool knows(std::string_view space) const { return registry_ && registry_->knows(space); }
-  /// At which it listens; it tells clients only.
+  /// The port at which it listens, which it tells clients only.
   Result<std::uint16_t> port() const;
 
   void shared(wire::PmixShared&& shared);
@@ -52,8 +52,8 @@ class PmixServer {
   void happened(const wire::PmixEvent& event);
 
  private:
-  struct Upcalls;  // what libpmix calls
-  /// Who waits in libpmix for an answer.
+  struct Upcalls;  // the functions that libpmix calls
+  /// The callers in libpmix that wait for an answer.
   struct Op {
     pmix_op_cbfunc_t call;
     void* data;
@@ -97,7 +97,7 @@ class PmixServer {
   asio::io_context& io_;
   States& states_;
   Send send_;
-  std::string space_;  // of the job
+  std::string space_;  // the job's
   std::optional<Registry> registry_;
   bool started_ = false;
   std::uint32_t next_ = 0;

@@ -1,5 +1,5 @@
-// What libpmix calls, from a thread of its own: everything is copied and posted to the server's loop. A part of
-// server.cpp.
+// The functions that libpmix calls, from a thread of its own: everything is copied and posted to the server's loop. A
+// part of server.cpp.
 #pragma once
 
 #include <pmix.h>
@@ -18,11 +18,11 @@
 
 namespace dlaunch::pmix {
 
-inline constexpr size_t kMaxValue = 1u << 20;  ///< bytes of what is published at once
+inline constexpr size_t kMaxValue = 1u << 20;  ///< bytes published at once
 inline constexpr size_t kMaxEvent = 64u << 10;
 
 struct PmixServer::Upcalls {
-  static inline PmixServer* the_server = nullptr;  // libpmix's calls say nothing of whose they are
+  static inline PmixServer* the_server = nullptr;  // libpmix's calls do not say whose they are
 
   static const pmix_info_t* find_info(const pmix_info_t* infos, size_t count, std::string_view key) {
     const auto* found = std::find_if(infos, infos + count, [&](const pmix_info_t& info) { return key == info.key; });
@@ -155,7 +155,7 @@ struct PmixServer::Upcalls {
     return PMIX_SUCCESS;
   }
 
-  /// libpmix has told those of this host.
+  /// libpmix itself has told the clients of this host.
   static pmix_status_t notify(pmix_status_t code, const pmix_proc_t* source, pmix_data_range_t range,
                               pmix_info_t* infos, size_t count, pmix_op_cbfunc_t, void*) {
     wire::PmixEvent event{code, source->nspace, source->rank, range, packed(infos, count)};
@@ -164,13 +164,13 @@ struct PmixServer::Upcalls {
     return PMIX_OPERATION_SUCCEEDED;
   }
 
-  /// All events come here, whether anybody waits for them or not.
+  /// All events come here, whether a client waits for them or not.
   static pmix_status_t watch(pmix_status_t*, size_t, const pmix_info_t*, size_t, pmix_op_cbfunc_t, void*) {
     return PMIX_OPERATION_SUCCEEDED;
   }
   static pmix_status_t unwatch(pmix_status_t*, size_t, pmix_op_cbfunc_t, void*) { return PMIX_OPERATION_SUCCEEDED; }
 
-  // ---- the ends of what we asked libpmix for ----
+  // ---- completions of our own calls to libpmix ----
   static void event_told(pmix_status_t, void* data) { delete static_cast<Unpacked*>(data); }
 
   static void modex_ready(pmix_status_t status, char* bytes, size_t size, void* data) {

@@ -15,7 +15,7 @@
 namespace dlaunch::pmix {
 namespace {
 
-/// libpmix's buffer, with bytes of our own to unpack, or empty to pack into.
+/// libpmix's buffer: with our bytes to unpack, or empty to pack into.
 class Buffer {
  public:
   explicit Buffer(std::string_view bytes = {}) {
@@ -48,7 +48,7 @@ class Buffer {
   pmix_data_buffer_t buffer_;
 };
 
-/// Of "node1,node2:4": how many slots a host has is known.
+/// The names in "node1,node2:4"; the slots of the hosts are known.
 std::vector<std::string> names_of(std::string_view text) {
   std::vector<std::string> names;
   while (!text.empty()) {
@@ -72,7 +72,7 @@ void take_info(const pmix_info_t& info, SpawnProgram& program) {
   if (key == PMIX_HOST) program.hosts = names_of(text);
 }
 
-/// A rank's own variables, which libraries copy for those that it spawns, are the new ranks' server's to say.
+/// Leaves out a rank's own variables, which libraries copy for the ranks that they spawn: the server sets new ones.
 std::vector<std::string> environment_of(char** words) {
   std::vector<std::string> entries = list(words);
   std::erase_if(entries, [](const std::string& entry) { return is_own(entry.substr(0, entry.find('='))); });

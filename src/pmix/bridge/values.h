@@ -1,4 +1,4 @@
-// Between libpmix's values and those of messages. Owns nothing.
+// Converts libpmix's values to those of messages and back. Owns nothing.
 #pragma once
 
 #include <pmix_server.h>
@@ -11,23 +11,23 @@
 
 namespace dlaunch::pmix {
 
-/// pmix/members.h.
+/// The text that pmix/members.h describes.
 std::string members_of(const pmix_proc_t* processes, size_t count);
 
-/// A list of strings that ends with a null.
+/// The strings of a list that ends with a null.
 std::vector<std::string> list(char** words);
 
-/// As bytes that unpack() takes on another host.
+/// The value as bytes that unpack() takes on another host.
 std::string packed(const pmix_value_t& value);
-/// False when it cannot be read.
+/// False when the bytes cannot be read.
 bool unpack(const std::string& bytes, pmix_value_t& value);
 
 std::string packed(const pmix_info_t* infos, size_t count);
 
-/// What packed() made of infos, and libpmix's to read.
+/// The infos that packed() made into bytes, for libpmix to read.
 class Unpacked {
  public:
-  /// Without any when the bytes cannot be read.
+  /// Empty when the bytes cannot be read.
   explicit Unpacked(const std::string& bytes);
   Unpacked(const Unpacked&) = delete;
   Unpacked& operator=(const Unpacked&) = delete;
@@ -41,7 +41,7 @@ class Unpacked {
   size_t size_ = 0;
 };
 
-/// The worlds of a spawn; its rank and number are the caller's. nullopt where a number is out of range.
+/// What a PMIx client asks to spawn; the caller sets its rank and id. nullopt where a number is out of range.
 std::optional<wire::SpawnAsk> spawn_ask(const pmix_info_t* job, size_t job_size, const pmix_app_t* apps, size_t count);
 
 }  // namespace dlaunch::pmix

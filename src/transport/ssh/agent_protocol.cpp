@@ -11,7 +11,7 @@ namespace {
 using std::string;
 using std::string_view;
 
-/// libssh stops at the first key of a type that it does not know.
+/// libssh stops reading an agent's keys at the first type that it does not know.
 constexpr string_view kKnownTypes[] = {"ssh-ed25519",
                                        "ssh-rsa",
                                        "ecdsa-sha2-nistp256",

@@ -1,4 +1,4 @@
-// What is said with the user's ssh-agent (draft-miller-ssh-agent): messages, without the length in front of each. PURE.
+// Messages to and from the user's ssh-agent (draft-miller-ssh-agent), without the length before each. PURE.
 #pragma once
 
 #include <span>
@@ -19,20 +19,20 @@ inline constexpr size_t kLargestMessage = 256u << 10;
 struct AgentKey {
   std::string blob;
   std::string comment;
-  std::string signer = {};  ///< with a certificate from a file: the agent's key that signs for it; else empty
+  std::string signer = {};  ///< for a certificate from a file: the agent's key that signs for it; else empty
   bool operator==(const AgentKey&) const = default;
 };
 
-/// The keys of an answer, those of types that libssh knows; as many as can be read.
+/// The keys of an answer that have types known to libssh, as many as can be read.
 std::vector<AgentKey> parse_keys(std::string_view answer);
 
-/// The answer that has these keys.
+/// The answer that lists these keys.
 std::string answer_with(std::span<const AgentKey> keys);
 
-/// Those behind the one that was to sign; all when it is none of them.
+/// The keys after the one that was to sign; all when it is not among them.
 std::span<const AgentKey> behind(std::span<const AgentKey> keys, std::string_view sign_request);
 
-/// The request as the agent understands it: a certificate that it does not hold is its key's to sign for.
+/// The request as the agent understands it: for a certificate that it does not hold, its key signs.
 std::string with_signer(std::span<const AgentKey> keys, std::string_view sign_request);
 
 }  // namespace dlaunch::transport::ssh

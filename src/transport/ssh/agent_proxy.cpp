@@ -23,9 +23,9 @@ namespace {
 using std::string;
 using std::string_view;
 
-constexpr int kAnswerMs = 5000;  // so that key files still have their turn
+constexpr int kAnswerMs = 5000;  // short enough to leave time for key files
 
-/// Blocking; the socket of a host is shut down when its time is over.
+/// A blocking read. The watchdog shuts a host's socket down when its time is over.
 bool read_all(int fd, char* into, size_t size) {
   while (size > 0) {
     const ssize_t got = ::recv(fd, into, size, 0);
@@ -89,7 +89,7 @@ void AgentProxy::serve(const sys::Fd& host, const std::vector<AgentKey>& keys) {
   }
 }
 
-/// After one that went wrong no other is tried: hosts would wait in turn for what does not answer.
+/// Asks nothing more after a request that failed: each host would wait in turn for an agent that does not answer.
 std::optional<string> AgentProxy::ask(string_view request) {
   if (!trouble_.empty() || (!connection_ && !connect())) return std::nullopt;
   const Watchdog::Guard guard = watchdog_->watch(connection_.get());

@@ -1,6 +1,6 @@
-// The user's ssh-agent: one connection and one request at a time however many hosts log in, each answer under a
-// deadline. A host's libssh speaks to it through a socket on which only the keys meant for that host are shown. Shared
-// by the hosts' threads.
+// The user's ssh-agent: one connection and one request at a time however many hosts log in, each with a deadline. A
+// host's libssh speaks to it through a socket that shows only the keys meant for that host. Shared by the hosts'
+// threads.
 #pragma once
 
 #include <memory>
@@ -19,14 +19,14 @@ class AgentProxy : public std::enable_shared_from_this<AgentProxy> {
  public:
   AgentProxy(std::string path, std::shared_ptr<Watchdog> watchdog);
 
-  /// All keys of types that libssh knows; asked for once. Empty when there is no agent, or none that answers.
+  /// All keys of types that libssh knows, asked for once. Empty when no agent answers.
   std::vector<AgentKey> keys();
 
-  /// A socket that speaks as an agent with only these keys, served until it is closed. Once the agent has refused to
-  /// sign with one of them, only those behind it are shown. None when threads run out.
+  /// A socket that speaks as an agent with only these keys, until it is closed. Once the agent has refused to sign with
+  /// one of them, only the keys after it are shown. Empty when threads run out.
   sys::Fd show(std::vector<AgentKey> keys);
 
-  /// Why nothing more can be had from it; empty while it works.
+  /// Why the agent is of no more use; empty while it works.
   std::string trouble() const;
 
  private:

@@ -13,7 +13,7 @@ using std::string;
 using std::string_view;
 using Names = std::vector<string>;
 
-/// Of libssh 0.10: what it offers by itself, best first, and what it has besides.
+/// The algorithms of libssh 0.10: those that it offers by default, best first, and its others.
 struct Had {
   string_view usual;
   string_view besides;

@@ -47,18 +47,18 @@ class Login {
   }
 
  private:
-  /// True when there is nothing more to try: it let us in, or the connection is gone.
+  /// True when there is nothing more to try: the host let us in, or the connection is gone.
   bool ended(int answer) {
     if (answer == SSH_AUTH_SUCCESS) return true;
     if (answer != SSH_AUTH_ERROR) return false;
     const string why = lib_.ssh_get_error(session_);
     end_ = refused(why);
-    // Without a word from sshd its process has ended, maybe with the host, and the next one may do better.
+    // When sshd gives no reason its process has ended, maybe with the host, and the next one may do better.
     if (!why.starts_with(kWordOfSshd)) end_->retry = Disconnect::Retry::soon;
     return true;
   }
 
-  /// What the host said last that would take us further.
+  /// Whether the host's last list of methods contains this one.
   bool wants(unsigned method) const {
     return (static_cast<unsigned>(lib_.ssh_userauth_list(session_, nullptr)) & method) != 0;
   }
@@ -71,7 +71,7 @@ class Login {
     return list.empty() ? "nothing that is known here" : list;
   }
 
-  /// One of several things that the host wants (AuthenticationMethods). True when no other key would help.
+  /// The host accepted the key and wants more (AuthenticationMethods). True when no other key would help.
   bool partly(const string& key) {
     add(accepted_, key);
     if (wants(SSH_AUTH_METHOD_PUBLICKEY)) return false;
@@ -90,7 +90,7 @@ class Login {
            std::ranges::any_of(route_.certificates, [&](const auto& one) { return one->blob == key.blob; });
   }
 
-  /// Those that the user named, in front; the others too unless IdentitiesOnly.
+  /// The agent's keys: those that the user named first, then, unless IdentitiesOnly is set, the others.
   std::vector<AgentKey> agent_keys() const {
     std::vector<AgentKey> keys = route_.agent->keys();
     std::vector<AgentKey> certified;
@@ -122,11 +122,11 @@ class Login {
       const int answer = asked([&] { return lib_.ssh_userauth_agent(session_, nullptr); });
       if (answer == SSH_AUTH_ERROR && lib_.ssh_is_connected(session_) != 0 && !connection_.guard.expired()) {
         if (refusals == 0) add(skipped_, "a key that the ssh agent did not sign with");
-        continue;  // with those behind it
+        continue;  // the keys after it are tried
       }
       if (answer == SSH_AUTH_PARTIAL) {
         if (partly("a key of the ssh agent")) return true;
-        continue;  // with another: a host takes none twice
+        continue;  // the next key is tried, because a host accepts none twice
       }
       if (refusals == 0) {
         for (const AgentKey& key : keys) shown_.push_back(key.blob);
@@ -158,7 +158,7 @@ class Login {
     return try_key(identity, nullptr);
   }
 
-  /// With a certificate of it, or none.
+  /// Tries the key with a certificate for it, or without one.
   bool try_key(const Identity& identity, const Certificate* certificate) {
     const string& path = certificate ? certificate->path : identity.path;
     const Key key = load(identity, certificate);
@@ -200,8 +200,8 @@ class Login {
   const Library& lib_;
   const ssh_session session_;
   const Route& route_;
-  std::vector<string> shown_;  // keys of the agent's that the host refused
-  string accepted_;            // by a host that wants more
+  std::vector<string> shown_;  // the agent's keys that the host refused
+  string accepted_;            // keys that the host accepted while it wants more
   string tried_;
   string skipped_;
   std::optional<Disconnect> end_;

@@ -1,4 +1,4 @@
-// Logs in with the user's keys: what the agent holds, then key files. Never asks. Runs in a host's own thread.
+// Logs in with the user's keys: the agent's first, then key files. Never prompts. Runs in a host's own thread.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace dlaunch::transport::ssh {
 
-/// Nothing when the host let us in.
+/// nullopt when the host let us in.
 std::optional<Disconnect> authenticate(const SshConnection& connection);
 
 }  // namespace dlaunch::transport::ssh

@@ -1,8 +1,8 @@
-// The user's ssh configuration as ssh_config(5) has it, read once however many hosts are looked up in it. What only ssh
-// itself can tell (Match exec, CanonicalizeHostname, keywords that are not known here) is named as unread, and its own
-// answer (`ssh -G`) can be looked up in the same way. What would change how a host is reached and is not supported is
-// told in notes; what is of no account here (forwarding, multiplexing, terminals) is passed over. PURE: files come by a
-// call-back.
+// The user's ssh configuration as ssh_config(5) defines it, read once however many hosts are looked up. What only ssh
+// itself can tell (Match exec, CanonicalizeHostname, unknown keywords) is reported as unread, and ssh's own answer
+// (`ssh -G`) can be looked up in the same way. Notes name settings that would change how a host is reached and are not
+// supported; settings that do not matter here (forwarding, multiplexing, terminals) are ignored. PURE: a call-back
+// reads the files.
 #pragma once
 
 #include <functional>
@@ -22,36 +22,36 @@ namespace dlaunch::transport::ssh {
 struct File {
   std::string text;
   unsigned owner = 0;
-  unsigned mode = 0;  ///< its permissions
+  unsigned mode = 0;  ///< permission bits
 };
 
-/// Who asks, from where.
+/// The user and the machine for whom the configuration is read.
 struct SshContext {
   std::string home;
   std::string user;
-  std::string host_name;  ///< of this machine, for %l and %L
+  std::string host_name;  ///< this machine's, for %l and %L
   unsigned user_id = 0;
   std::function<std::optional<File>(const std::string& path)> read_file;
-  /// Existing files that a pattern names, sorted.
+  /// The existing files that match a pattern, sorted.
   std::function<std::vector<std::string>(const std::string& pattern)> glob;
   std::function<std::optional<std::string>(const std::string& name)> variable;
 };
 
-/// What of the configuration only ssh itself can tell.
+/// What only ssh itself can tell of the configuration.
 struct Unread {
   std::vector<std::string> what;  ///< "file:line: match exec"; empty: all was read
-  /// Hosts of one text get one answer, but for their names; none: each host has an answer of its own.
+  /// Hosts with an equal text get the same answer but for their names; none: each host needs its own answer.
   std::optional<std::string> shared;
-  std::optional<Error> refusal;  ///< without ssh's word there is no going on
+  std::optional<Error> refusal;  ///< set when the host cannot be reached without ssh's answer
 };
 
-/// What is to hold for one host; what nobody said has ssh's own default.
+/// The settings of one host; what the configuration does not set has ssh's default.
 struct HostConfig {
   std::string host_name;
   std::string user;
   int port = 22;
   std::vector<std::string> identity_files;
-  bool identity_files_named = false;  ///< by the user; else they are the usual ones
+  bool identity_files_named = false;  ///< by the user; else they are the default ones
   std::vector<std::string> certificate_files;
   bool public_keys = true;  ///< PubkeyAuthentication
   bool identities_only = false;
@@ -71,7 +71,7 @@ struct HostConfig {
   Unread unread;
 };
 
-/// What the host list says, which comes before the configuration.
+/// What the host list says of a host, which overrides the configuration.
 struct Said {
   std::string user;
   std::optional<int> port;
@@ -82,24 +82,24 @@ struct Said {
 struct ConfigFile;  // parsed
 struct ConfigPath {
   std::string path;
-  bool users = true;  ///< the user's own: nobody else may be able to write it
+  bool users = true;  ///< the user's own file, which nobody else may be able to write
 };
 
 class Config {
  public:
-  /// The user's file, then the machine's; one that does not exist is empty. A line that ssh refuses is an error, and
-  /// so is a file that others can write.
+  /// Reads the user's file, then the machine's; a missing one is empty. A line that ssh refuses is an Error, and so is
+  /// a file that others can write.
   static Result<Config> read(const std::vector<ConfigPath>& paths, const SshContext& surroundings);
   /// ~/.ssh/config and /etc/ssh/ssh_config.
   static std::vector<ConfigPath> usual_paths(const SshContext& surroundings);
-  /// What `ssh -G` printed for one host; `shared`: others have the same but for their names.
+  /// Reads what `ssh -G` printed for one host; `shared`: it serves other hosts, except for the name.
   static Config of_answer(std::string_view text, bool shared);
 
   Result<HostConfig> resolve(const std::string& host, const Said& said, const SshContext& surroundings) const;
 
  private:
   std::vector<std::shared_ptr<const ConfigFile>> files_;
-  std::vector<std::string> doubtful_;  // files whose group may write them
+  std::vector<std::string> doubtful_;  // files that their group can write
   bool is_answer_ = false;
 };
 

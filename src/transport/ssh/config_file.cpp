@@ -14,15 +14,15 @@ using std::string;
 using std::string_view;
 
 constexpr int kMostDepth = 16;
-constexpr int kMostIncluded = 4096;  // files that each include the next one twice are more than anybody reads
+constexpr int kMostIncluded = 4096;  // each file that includes the next one twice doubles the number; nobody reads more
 constexpr string_view kBlank = " \t\r\f";
 
-/// Splits as ssh does: quotes of both kinds, a backslash before a quote, blank or backslash, # begins a comment.
+/// Splits as ssh does: quotes of both kinds, a backslash before a quote, blank or backslash; # begins a comment.
 class Words {
  public:
   explicit Words(string_view text) : text_(text) {}
 
-  /// False when a quote is left open.
+  /// False when a quote is not closed.
   bool split(std::vector<string>& words) {
     while (skip_blanks()) {
       if (text_.front() == '#') return true;
@@ -70,7 +70,7 @@ tl::unexpected<Error> wrong(const string& where, string what, string why) {
   return fail({where, std::move(what), std::move(why), "mend it; ssh would refuse it, too", kExitRefused});
 }
 
-/// "Keyword value", "Keyword=value", "Keyword = value".
+/// Parses "Keyword value", "Keyword=value" or "Keyword = value".
 Result<ConfigLine> parse_line(string_view text, string where) {
   const size_t end = std::min(text.find_first_of(" \t\r="), text.size());
   ConfigLine line{.keyword = to_lower(text.substr(0, end)), .words = {}, .rest = {}, .where = std::move(where)};
@@ -91,7 +91,7 @@ string absolute(const string& pattern, const string& directory, const string& ho
 constexpr unsigned kWritableByAll = 002;
 constexpr unsigned kWritableByGroup = 020;
 
-/// Of one file and those that it includes.
+/// Parses one file and those that it includes.
 class Parser {
  public:
   Parser(bool users, const SshContext& surroundings, std::vector<string>& doubtful)
@@ -108,7 +108,7 @@ class Parser {
     for (const string& raw : split(read.text, '\n')) {
       ++number;
       string_view content = trim(string_view(raw).substr(0, raw.find_last_not_of(" \t\r\f") + 1));
-      if (content.starts_with('=')) content = trim(content.substr(1));  // one more blank to ssh; a second ends the line
+      if (content.starts_with('=')) content = trim(content.substr(1));  // a blank to ssh; a second '=' ends the line
       if (content.empty() || content.front() == '#' || content.front() == '=') continue;
       auto line = TRY(parse_line(content, path + ":" + std::to_string(number)));
       if (line.keyword == "include") {

@@ -1,5 +1,4 @@
-// One file of ssh_config(5), parsed: lines of a keyword and its words, with the files that it includes in their place.
-// PURE.
+// One parsed file of ssh_config(5): lines of a keyword and its words, with the files that they include. PURE.
 #pragma once
 
 #include <memory>
@@ -15,7 +14,7 @@ namespace dlaunch::transport::ssh {
 struct ConfigLine {
   std::string keyword;             ///< in lower case
   std::vector<std::string> words;  ///< without quotes
-  std::string rest;                ///< all of it as it stands, for commands
+  std::string rest;                ///< the whole value as written, for commands
   std::string where;               ///< "file:line"
   std::vector<std::shared_ptr<const ConfigFile>> included = {};
 };
@@ -29,16 +28,16 @@ struct ConfigFile {
 Result<std::shared_ptr<const ConfigFile>> parse_config_file(const ConfigPath& path, const SshContext& surroundings,
                                                             std::vector<std::string>& doubtful);
 
-/// Of a file whose owner or permissions let others write it.
+/// The Error for a file whose owner or permissions let others write it.
 Error bad_permissions(const std::string& path);
 
-/// What `ssh -G` prints: a keyword and its value a line, nothing quoted. `shared`: without the host's own name.
+/// Parses what `ssh -G` prints: an unquoted keyword and value on each line. `shared`: without the host's name.
 std::shared_ptr<const ConfigFile> parse_config_answer(std::string_view text, bool shared);
 
-/// "file:line: keyword value: why", for a line that ssh refuses, too.
+/// "file:line: keyword value: why", also for a line that ssh refuses.
 tl::unexpected<Error> wrong_line(const ConfigLine& line, std::string why);
 
-/// ~ and ~/… at the beginning stand for the home directory.
+/// Replaces a leading ~ or ~/… by the home directory.
 std::string expand_home(std::string_view path, const std::string& home);
 
 }  // namespace dlaunch::transport::ssh

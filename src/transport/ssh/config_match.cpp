@@ -14,7 +14,7 @@ namespace {
 using std::string;
 using std::string_view;
 
-/// Of OpenSSH's, also of releases after 9.2. What a file says of them is for ssh to judge.
+/// OpenSSH's criteria, including those of releases after 9.2, that only ssh can judge.
 constexpr string_view kOnlySshCanTell[] = {"exec", "localnetwork", "tagged", "command", "sessiontype", "version"};
 
 struct Criterion {
@@ -25,7 +25,7 @@ struct Criterion {
 
 bool takes_argument(string_view name) { return name != "all" && name != "canonical" && name != "final"; }
 
-/// "user ann", "user=ann", "!user ann"; `at` is left behind it.
+/// Parses "user ann", "user=ann" or "!user ann", and moves `at` behind it.
 Result<Criterion> next_criterion(const ConfigLine& line, size_t& at) {
   const string& word = line.words[at++];
   Criterion criterion{.name = {}, .negated = word.starts_with('!'), .argument = {}};
@@ -41,7 +41,7 @@ Result<Criterion> next_criterion(const ConfigLine& line, size_t& at) {
   return criterion;
 }
 
-/// Here case does not count, in Host it does.
+/// Case does not count here, though it does in Host.
 bool matches_host(const string& host, const string& patterns) {
   return matches_patterns(to_lower(host), split(to_lower(patterns), ','));
 }

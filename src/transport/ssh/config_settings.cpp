@@ -14,20 +14,20 @@ namespace {
 using std::string;
 using std::string_view;
 
-/// Keywords that decide how a host is reached, and that nothing here heeds.
+/// Keywords that decide how a host is reached and are not supported.
 constexpr string_view kUnsupported[] = {
     "addkeystoagent", "bindaddress",   "bindinterface",       "checkhostip", "knownhostscommand",
     "pkcs11provider", "remotecommand", "securitykeyprovider", "sessiontype", "proxyusefdpass",
 };
 
-/// A value that is what happens anyhow needs no note.
+/// Whether the value is what happens anyway, so that it needs no note.
 bool is_of_no_account(const ConfigLine& line) {
   const string value = to_lower(line.words.front());
   return line.keyword == "addkeystoagent" || value == "none" || value == "no" || value == "false" ||
          value == "internal" || value == "default";
 }
 
-/// An option of ssh's that names a list of algorithms, and where it goes.
+/// An ssh option that names a list of algorithms, and the member for it.
 struct AlgorithmOption {
   string_view keyword;
   AlgorithmKind kind;
@@ -93,9 +93,9 @@ class Taker {
     return {};
   }
 
-  /// ProxyJump and ProxyCommand shut each other out: whichever comes first.
+  /// ProxyJump and ProxyCommand exclude each other: the first one applies.
   Result<void> set_jump(const string& word) {
-    if (into_.is_answer) into_.command.reset();  // ssh names the command that it jumps with, too
+    if (into_.is_answer) into_.command.reset();  // ssh -G also prints the command with which it jumps
     if (!into_.command) first(into_.jump, word);
     return {};
   }

@@ -1,4 +1,4 @@
-// What the lines of an ssh configuration that hold for a host say of it, as written: no token is expanded yet. PURE.
+// The settings of an ssh configuration's lines that apply to one host, as written: no token is expanded yet. PURE.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@
 namespace dlaunch::transport::ssh {
 
 struct HostSettings {
-  bool is_answer = false;  ///< of `ssh -G`, where values are not quoted
+  bool is_answer = false;  ///< from `ssh -G`, where values are not quoted
   std::string user;
   std::optional<int> port;
   std::optional<std::string> host_name;
@@ -24,8 +24,8 @@ struct HostSettings {
   std::optional<std::string> alias;
   std::optional<std::string> agent;
   std::optional<std::string> revoked;
-  std::optional<std::string> preferred;  ///< methods to log in with
-  std::optional<std::string> canonical;  ///< where canonical names are asked for; empty: they are not
+  std::optional<std::string> preferred;  ///< authentication methods
+  std::optional<std::string> canonical;  ///< set where canonical names are asked for
   std::optional<bool> public_keys;
   std::optional<bool> identities_only;
   std::optional<bool> hash_known;
@@ -40,7 +40,7 @@ struct HostSettings {
   std::set<std::string> notes;
 };
 
-/// The first value that is said for anything wins. A line that ssh refuses is an error.
+/// Adds a line's setting; the first value of a setting wins. A line that ssh refuses is an error.
 Result<void> take_line(HostSettings& into, const ConfigLine& line);
 
 }  // namespace dlaunch::transport::ssh

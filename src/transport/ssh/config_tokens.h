@@ -9,20 +9,20 @@
 
 namespace dlaunch::transport::ssh {
 
-/// What tokens stand for. All outlive it.
+/// The values of tokens; the references must outlive it.
 struct Tokens {
   const std::string& host;   ///< as the user named it
-  const HostConfig& config;  ///< HostName, User, Port, ProxyJump and HostKeyAlias are settled
+  const HostConfig& config;  ///< HostName, User, Port, ProxyJump and HostKeyAlias are set
   const SshContext& surroundings;
 };
 
-/// nullopt when one is not known.
+/// nullopt when a token is unknown.
 std::optional<std::string> expand_tokens(std::string_view text, const Tokens& tokens);
 
-/// HostName knows %h and %% only.
+/// Expands a HostName, in which only %h and %% are known.
 std::string expand_host_name(std::string_view text, const std::string& host);
 
-/// ${NAME}; nullopt when one is not set.
+/// Expands ${NAME}; nullopt when a variable is not set.
 std::optional<std::string> expand_variables(std::string text, const SshContext& surroundings);
 
 }  // namespace dlaunch::transport::ssh

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kLongest = 1'000'000;
 
-/// Of OpenSSH 9.2, in order, with those of its portable release and Debian's.
+/// OpenSSH 9.2's keywords, in order, with those of its portable release and of Debian.
 constexpr std::string_view kKeywords[] = {
     "addkeystoagent",
     "addressfamily",

@@ -7,14 +7,14 @@
 
 namespace dlaunch::transport::ssh {
 
-/// "90", "1m30s", "2H"; what is very long is cut.
+/// Parses "90", "1m30s" or "2H"; a very long time is cut.
 std::optional<int> parse_seconds(std::string_view text);
 
-/// "512", "64K", "1G": bytes.
+/// Parses "512", "64K" or "1G" to bytes.
 std::optional<std::uint64_t> parse_size(std::string_view text);
 
-/// One of OpenSSH's keywords, in lower case. With any other in it a configuration is for ssh to judge: it refuses those
-/// that it does not know itself, unless IgnoreUnknown names them.
+/// Whether this is one of OpenSSH's keywords, in lower case. Any other must be left to ssh: it refuses keywords that it
+/// does not know either, unless IgnoreUnknown names them.
 bool is_keyword(std::string_view word);
 
 }  // namespace dlaunch::transport::ssh

@@ -1,5 +1,5 @@
-// A connection after its handshake, as the steps of a session share it. Non-blocking from there on, because libssh's
-// own waits do not see a host that hung up (and sleep until their time is over).
+// A connection after its handshake, shared by the steps of a session. From there on it is non-blocking, because
+// libssh's own waits do not notice that a host hung up, and sleep until their time is over.
 #pragma once
 
 #include <functional>
@@ -15,9 +15,9 @@ struct SshConnection {
   ssh_session session;
   const Route& route;
   Watchdog& watchdog;
-  const Watchdog::Guard& guard;  ///< of the socket, with the deadline of the phase
+  const Watchdog::Guard& guard;  ///< of the socket, with the phase's deadline
 
-  /// Calls until the answer is another than `again`; SSH_ERROR once the connection is gone or its time is over.
+  /// Calls until the answer is not `again`; SSH_ERROR once the connection is gone or its time is over.
   int finish(int again, const std::function<int()>& call) const;
 };
 

@@ -1,4 +1,4 @@
-// The numbers and strings of ssh's binary formats. PURE.
+// Numbers and strings of ssh's binary formats. PURE.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace dlaunch::transport::ssh {
 
-/// A length in four bytes, and as many bytes.
+/// The bytes, preceded by their length in four bytes.
 std::string packed(std::string_view bytes);
-/// Takes one such string off the front; nullopt when there is none.
+/// Takes such a string off the front; nullopt when there is none.
 std::optional<std::string_view> unpack(std::string_view& bytes);
 std::string packed_number(std::uint32_t number);
 std::optional<std::uint32_t> unpack_number(std::string_view& bytes);

@@ -73,7 +73,7 @@ Disconnect refused(const Route& route, const KeyVerdict& verdict, const ServerKe
   }
 }
 
-/// Whatever else is known of it, and however strict we are to be.
+/// A revoked key is refused whatever else is known of it and however strict the user is.
 std::optional<Disconnect> check_revoked(const Route& route, const ServerKey& key) {
   if (!route.revoked) return std::nullopt;
   if (const string& trouble = route.revoked->trouble(); !trouble.empty()) {
@@ -91,7 +91,7 @@ bool ends_in_a_line(const sys::Fd& file) {
   return size <= 0 || ::pread(file.get(), &last, 1, size - 1) != 1 || last == '\n';
 }
 
-/// One write, so that hosts which are accepted side by side do not mix their lines.
+/// Writes one line at once, so that hosts accepted side by side do not mix theirs.
 bool write_down(const Route& route, const ServerKey& key) {
   const string& path = route.known_hosts_file;
   if (path.empty()) return true;  // UserKnownHostsFile none

@@ -1,4 +1,4 @@
-// Is it the host that the user means? Its key against the known ones. Runs in a host's own thread.
+// Compares a host's key with the known ones. Runs in the host's own thread.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace dlaunch::transport::ssh {
 
-/// Nothing when the key is accepted; with plan::HostKey::accept_new an unknown one is written down first.
+/// nullopt when the key is accepted; with plan::HostKey::accept_new an unknown one is first added to known_hosts.
 std::optional<Disconnect> check_host_key(const SshConnection& connection);
 
 }  // namespace dlaunch::transport::ssh

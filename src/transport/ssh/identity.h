@@ -1,5 +1,5 @@
-// The user's private keys and their certificates (ssh-keygen -s), read once however many hosts. PURE; the caller reads
-// the files.
+// The user's private keys and their certificates (ssh-keygen -s), read once for all hosts. PURE; the caller reads the
+// files.
 #pragma once
 
 #include <optional>
@@ -14,17 +14,17 @@ struct Identity {
   enum class Kind { usable, encrypted, unprotected, foreign };
   std::string path;
   Kind kind = Kind::usable;
-  std::string key;          ///< the file's text, as libssh parses it; never told to anybody
-  std::string public_blob;  ///< the public key in binary, to find it in an agent; empty: not known
+  std::string key;          ///< the file's text, as libssh parses it; a secret
+  std::string public_blob;  ///< the public key in binary, to find it in an agent; empty: unknown
 };
 
-/// `text`: the private key's file; empty when there is none. `public_text`: that of FILE.pub, may be empty.
+/// `text` is the private key's file, empty when there is none; `public_text` that of FILE.pub, which may be empty.
 Identity read_identity(std::string path, std::string text, std::string_view public_text);
 
-/// A private key of our own that others may read, which ssh ignores.
+/// Whether it is our own private key and others may read it; ssh ignores such a key.
 bool is_unprotected(const File& file, unsigned user_id);
 
-/// Of a line "type base64 comment".
+/// From a line "type base64 comment".
 struct Certificate {
   std::string path;
   std::string type;    ///< "ssh-ed25519-cert-v01@openssh.com"
@@ -32,7 +32,7 @@ struct Certificate {
   std::string blob;
 };
 
-/// nullopt when it is none.
+/// nullopt when the text is no certificate.
 std::optional<Certificate> read_certificate(std::string path, std::string_view text);
 
 bool is_certificate_type(std::string_view type);

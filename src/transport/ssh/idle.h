@@ -1,4 +1,4 @@
-// Whether a pump has passed on all that it read: set by its thread at each turn, awaited by the launcher's, seldom.
+// Whether a pump has passed on all that it read: set by its thread at each turn, rarely awaited by the launcher's.
 #pragma once
 
 #include <atomic>
@@ -11,10 +11,10 @@ namespace dlaunch::transport::ssh {
 
 class Idle {
  public:
-  /// `mutex`: guards what a wait looks at.
+  /// `mutex` guards what a wait looks at.
   explicit Idle(std::mutex& mutex) : mutex_(mutex) {}
 
-  /// Not under the mutex. Costs a thread that nobody waits for two loads.
+  /// Must not be called under the mutex. Costs two loads when nobody waits.
   void set(bool idle) {
     now_ = idle;
     if (!idle || !awaited_) return;
@@ -23,10 +23,10 @@ class Idle {
   }
   bool now() const { return now_; }
 
-  /// False when the time is over before `done`, which is asked whenever this becomes true. One waits at a time.
+  /// False at the deadline. Calls `done` whenever this becomes idle. Only one thread waits at a time.
   template <class Done>
   bool wait(std::unique_lock<std::mutex>& lock, std::chrono::steady_clock::time_point deadline, Done done) {
-    awaited_ = true;  // before `done` looks: either it sees what was set, or who sets it sees this
+    awaited_ = true;  // set before `done` looks, so that either it sees the new state or set() sees this
     const bool in_time = changed_.wait_until(lock, deadline, std::move(done));
     awaited_ = false;
     return in_time;

@@ -1,5 +1,5 @@
-// The keys of hosts that the user knows: known_hosts files, parsed and indexed once however many hosts are looked up. A
-// name that is written plainly is found at once; patterns and hashed names are tried one by one. PURE.
+// The hosts' keys in known_hosts files, parsed and indexed once for all hosts. A plain name is found at once; patterns
+// and hashed names are tried one by one. PURE.
 #pragma once
 
 #include <optional>
@@ -19,12 +19,12 @@ struct KnownKey {
   int line = 0;
 };
 
-/// How files name a host.
+/// The names under which files have a host.
 struct KnownName {
   std::string name;  ///< in lower case; "[name]:port" unless the port is 22
-  std::string bare;  ///< with another port: the name alone, which is believed when it fits; else empty
+  std::string bare;  ///< with another port: the name alone, whose key is accepted when it matches; else empty
 };
-/// `alias`: HostKeyAlias, which stands alone; may be empty.
+/// `alias` is HostKeyAlias, used in place of host and port; may be empty.
 KnownName known_name(std::string_view host, int port, std::string_view alias);
 
 class KnownHosts {
@@ -32,7 +32,7 @@ class KnownHosts {
   struct Found {
     std::vector<KnownKey> keys;
     std::vector<KnownKey> revoked;
-    bool authority = false;  ///< a @cert-authority line names it, too
+    bool authority = false;  ///< a @cert-authority line names it as well
   };
 
   void add_file(const std::string& path, std::string_view text);
@@ -43,7 +43,7 @@ class KnownHosts {
   struct Line {
     KnownKey key;
     Mark mark = Mark::none;
-    std::vector<std::string> patterns = {};  // when one of the names is one
+    std::vector<std::string> patterns = {};  // when one of the names is a pattern
     std::optional<HmacSha1> salted = {};     // when the name is hashed
     HmacSha1::Digest hash = {};
   };
@@ -55,7 +55,7 @@ class KnownHosts {
   std::vector<size_t> to_try_;
 };
 
-/// What the files say of one host.
+/// What the files have of one host.
 struct KnownHost {
   KnownName name;
   KnownHosts::Found named;
@@ -63,18 +63,18 @@ struct KnownHost {
 };
 KnownHost find_host(const KnownHosts& known, const KnownName& name);
 
-/// What a host's key means.
+/// The verdict on a host's key.
 struct KeyVerdict {
   enum class Kind { known, unknown, changed, revoked, authority_only };
   Kind kind = Kind::unknown;
-  KnownKey line;  ///< that decided it, where there is one
+  KnownKey line;  ///< the line that decided it, if any
 };
 KeyVerdict judge(const KnownHost& host, std::string_view type, std::string_view key);
 
-/// The algorithms of `allowed` (empty: the usual ones), those that sign with a key that is known of the host in front.
+/// The algorithms of `allowed` (empty: the default ones), first those that sign with a known key of the host.
 std::string preferred_algorithms(const KnownHost& host, std::string_view allowed);
 
-/// One line for the user's file, ending in a newline. `salt`: the name is hashed with it; empty: it is not.
+/// A line for the user's file, ending in a newline. The name is hashed with `salt`, unless that is empty.
 std::string known_hosts_line(const KnownName& name, std::string_view type, std::string_view key, std::string_view salt);
 
 }  // namespace dlaunch::transport::ssh

@@ -1,5 +1,5 @@
-// libssh, loaded when the first host is reached: a job that stays on this machine pays nothing for it. Its functions by
-// the names that they have there. The only place that includes libssh's headers. A value; the library stays loaded.
+// libssh, loaded when the first host is reached, so that a job on this machine pays nothing for it. Its functions have
+// their own names here. Only this file includes libssh's headers. A value; the library stays loaded.
 #pragma once
 
 #include <libssh/libssh.h>

@@ -1,4 +1,4 @@
-// What the user is to know of the ways, each once: the hosts' threads tell it. Shared by them and the transport.
+// Notes for the user from the hosts' threads, each shown once. Shared by them and the transport.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@ class Notes {
  public:
   explicit Notes(std::function<void(const std::string&)> listener);
   void tell(const std::string& note);
-  /// Nobody listens any more.
+  /// From now on no note is passed on.
   void end();
 
  private:

@@ -37,7 +37,7 @@ std::string question(const std::string& host, const Said& said) {
   return line + " -- " + shell_quote(host);
 }
 
-/// All that comes; false when its time is over before it ends.
+/// Reads all that comes; false when the time is over before the end.
 bool read_to_end(const sys::Fd& from, std::string& text, Clock::time_point deadline, int ended) {
   for (std::array<char, 4096> buffer; text.size() < kLongestAnswer;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
@@ -52,7 +52,7 @@ bool read_to_end(const sys::Fd& from, std::string& text, Clock::time_point deadl
   return true;
 }
 
-/// It has nothing to tidy up. One that closed its output has all but ended.
+/// Ends the client, which has nothing to tidy up. One that closed its output has all but ended.
 void end(const Command& command, bool in_time) {
   if (!in_time) command.signal(SIGKILL);
   command.ends_by(Clock::now() + kEnds);

@@ -1,5 +1,5 @@
-// OpenSSH's own client, asked what its configuration says of a host (`ssh -G`). It blocks until the client has
-// answered, its time is over or `ended` is readable: it is asked in a host's own thread.
+// Asks OpenSSH's own client what its configuration says of a host (`ssh -G`). It blocks until the client has answered,
+// its time is over or `ended` is readable, so it runs in a host's own thread.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@ namespace dlaunch::transport::ssh {
 struct OpenSshAnswer {
   bool installed = true;
   std::string text;     ///< what it printed; empty when it failed
-  std::string trouble;  ///< why it failed, in its own words
+  std::string trouble;  ///< why it failed, as it said it
 };
 
 OpenSshAnswer ask_openssh(const std::string& host, const Said& said, const SshContext& surroundings,

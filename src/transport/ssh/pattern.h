@@ -1,4 +1,4 @@
-// Patterns as ssh's files have them. PURE.
+// Patterns in ssh's files. PURE.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace dlaunch::transport::ssh {
 /// * stands for any number of characters, ? for one.
 bool matches_pattern(std::string_view text, std::string_view pattern);
 
-/// One of them matches, and none that begins with ! does.
+/// Whether one pattern matches and none that begins with ! does.
 bool matches_patterns(std::string_view text, const std::vector<std::string>& patterns);
 
 std::string to_lower(std::string_view text);

@@ -1,4 +1,4 @@
-// Ways through other hosts: the command for ProxyJump, and what a command on the way means by its last words. PURE.
+// Connections through other hosts: the command for ProxyJump, and the meaning of a proxy command's last words. PURE.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace dlaunch::transport::ssh {
 
-/// As ssh itself goes through other hosts: its client makes one hop after the other, here without ever asking.
+/// The command by which ssh goes through other hosts, one hop after the other; here it never prompts.
 std::string jump_command(const HostConfig& config, plan::HostKey host_key);
 
-/// The last lines of what a command said: of several the first says where, the last what.
+/// The last lines that a command printed: where there are several, the first says where, the last what.
 std::string last_words(std::string_view said);
 
-/// `end`: of a session that did not come to a handshake; `said`: all that the command wrote to its stderr.
+/// `end` is that of a session without a handshake, `said` all that the command wrote to its stderr.
 Disconnect blame_command(Disconnect end, std::string_view said);
 
 }  // namespace dlaunch::transport::ssh

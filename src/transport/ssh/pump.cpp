@@ -18,7 +18,7 @@ constexpr size_t kWrite = 32u << 10;  // the largest packet that every sshd take
 constexpr int kStdout = 0;
 constexpr int kStderr = 1;
 
-/// Bytes on their way; sent from the front without moving them.
+/// A queue of bytes, which are sent from the front without moving the rest.
 class Buffer {
  public:
   bool empty() const { return sent_ == bytes_.size(); }
@@ -32,7 +32,7 @@ class Buffer {
     bytes_.clear();
     sent_ = 0;
   }
-  /// Nothing is on its way, and may not be for hours.
+  /// Releases the memory of an empty buffer, which may stay empty for hours.
   void release() {
     if (empty()) bytes_.shrink_to_fit();
   }
@@ -72,8 +72,7 @@ class Pump {
       moved = give(ends_.stream, to_launcher_) || moved;
       moved = give(ends_.errors, to_errors_) || moved;
       if (lost_) return lib_.ssh_get_error(ends_.session);
-      // Each call to libssh may take packets in that the calls before it would have wanted: then there is no waiting
-      // yet.
+      // Any call to libssh may take in packets that earlier calls would have wanted; then there is no waiting yet.
       if (moved || received_.in_bytes != before) continue;
       if (over()) return gone_ || host_ended_ || connected() ? "" : lib_.ssh_get_error(ends_.session);
       if (!wait()) return lib_.ssh_get_error(ends_.session);
@@ -89,7 +88,7 @@ class Pump {
 
   bool connected() const { return lib_.ssh_is_connected(ends_.session) != 0; }
 
-  /// libssh keeps what the socket does not take, up to a whole window: more would be out of the launcher's sight.
+  /// Whether libssh holds bytes that the socket did not take: it would hide up to a whole window from the launcher.
   bool congested() const { return (lib_.ssh_get_status(ends_.session) & SSH_WRITE_PENDING) != 0; }
   bool has_room() const { return !launcher_ended_ && to_host_.empty() && !congested(); }
 
@@ -123,7 +122,7 @@ class Pump {
     return moved;
   }
 
-  /// A program that has ended takes no more, which is no fault of the connection: what it said last is still to come.
+  /// A program that has ended takes no more. The connection is well then, and the program's last output still comes.
   void not_taken() {
     lost_ = !connected() || lib_.ssh_channel_is_closed(ends_.channel) == 0;
     to_host_.clear();
@@ -148,7 +147,7 @@ class Pump {
     return got > 0;
   }
 
-  /// What nobody takes any more is dropped.
+  /// Drops what nobody takes any more.
   bool give(const sys::Fd& to, Buffer& from) {
     if (from.empty()) return false;
     const ssize_t took = ::write(to.get(), from.rest().data(), from.rest().size());
@@ -191,13 +190,13 @@ class Pump {
   Buffer to_host_;
   Buffer to_launcher_;
   Buffer to_errors_;
-  bool launcher_ended_ = false;  // it sends no more
+  bool launcher_ended_ = false;  // the launcher sends no more
   bool noise_ended_ = !ends_.noise;
-  bool gone_ = false;  // it takes no more either
+  bool gone_ = false;  // it does not read any more either
   bool eof_sent_ = false;
   bool host_ended_ = false;
   bool lost_ = false;
-  std::unique_ptr<char[]> scratch_;  // kRead; only while there is something to do
+  std::unique_ptr<char[]> scratch_;  // kRead bytes; only while there is something to do
 };
 
 }  // namespace

@@ -49,7 +49,7 @@ bool RevokedKeys::has(const std::string& key, string_view sha256) const {
          std::ranges::any_of(certificates_, [&](const std::string& one) { return certifies(one, key); });
 }
 
-/// As ssh: a line that is no key ends it.
+/// Like ssh, stops at a line that is no key.
 void RevokedKeys::read_list(string_view text) {
   for (int number = 1; !text.empty(); ++number) {
     const string_view line = next_line(text);
@@ -74,7 +74,7 @@ void RevokedKeys::read_revocation_list(string_view bytes) {
   const auto version = unpack_number(bytes);
   if (version != 1 || bytes.size() < kVersionToFlags - 4) return;
   bytes.remove_prefix(kVersionToFlags - 4);
-  if (!unpack(bytes) || !unpack(bytes)) return;  // reserved; a comment
+  if (!unpack(bytes) || !unpack(bytes)) return;  // reserved field and comment
   while (!bytes.empty()) {
     const char type = bytes.front();
     bytes.remove_prefix(1);
@@ -85,7 +85,7 @@ void RevokedKeys::read_revocation_list(string_view bytes) {
 }
 
 bool RevokedKeys::read_section(char type, string_view bytes) {
-  if (type == kCertificates) return true;  // of which a plain key is none
+  if (type == kCertificates) return true;  // certificates do not matter, because a plain key is none
   if (type != kKeys && type != kSha1 && type != kSha256) {
     trouble_ = "the key revocation list has a signature or a section of a kind that is not known here";
     return false;

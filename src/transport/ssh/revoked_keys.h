@@ -1,4 +1,4 @@
-// The file of RevokedHostKeys: a list of public keys, or a key revocation list as ssh-keygen -k makes it. PURE.
+// The file of RevokedHostKeys: a list of public keys, or a key revocation list made by ssh-keygen -k. PURE.
 #pragma once
 
 #include <functional>
@@ -12,14 +12,14 @@ namespace dlaunch::transport::ssh {
 
 class RevokedKeys {
  public:
-  /// All of the file. One that cannot be understood to its end leaves a trouble(): then every key may be revoked.
+  /// Parses the whole file. One that cannot be understood to its end has a trouble(), and every key may be revoked.
   explicit RevokedKeys(std::string_view text);
-  /// Of a file that cannot be read.
+  /// Stands for a file that cannot be read.
   static std::shared_ptr<const RevokedKeys> unreadable();
 
-  /// Why nobody can tell; empty: has() can.
+  /// Why has() cannot tell; empty: it can.
   const std::string& trouble() const { return trouble_; }
-  /// A plain key, and the SHA-256 of it.
+  /// Takes a plain key, and its SHA-256.
   bool has(const std::string& key, std::string_view sha256) const;
 
  private:
@@ -29,8 +29,8 @@ class RevokedKeys {
 
   std::string trouble_;
   std::set<std::string, std::less<>> keys_;
-  std::set<std::string, std::less<>> hashes_;  // SHA-1's and SHA-256's: they differ in size
-  std::vector<std::string> certificates_;      // of a list: they revoke the keys that they are for
+  std::set<std::string, std::less<>> hashes_;  // SHA-1's and SHA-256's, which differ in length
+  std::vector<std::string> certificates_;      // certificates in a list revoke the keys that they are for
 };
 
 }  // namespace dlaunch::transport::ssh

@@ -13,7 +13,7 @@ namespace {
 
 using std::string;
 
-constexpr int kAnswerSeconds = 10;  // as for a connection
+constexpr int kAnswerSeconds = 10;  // the same as for a connection
 
 Said said_of(const plan::Reach& reach, const string& home) {
   return {reach.user, reach.port, expand_home(reach.identity, home), reach.jump};
@@ -59,7 +59,7 @@ Result<HostConfig> Routes::settle_with_openssh(const string& host, const Said& s
   return config;
 }
 
-/// One thread asks, those of hosts that must get the same answer wait for it: no longer than it does.
+/// One thread asks ssh. Threads of hosts that must get the same answer wait for it, no longer than it does.
 std::shared_future<OpenSshAnswer> Routes::ask(const string& host, const Said& said, const HostConfig& config) {
   const string key = config.unread.shared ? "shared " + *config.unread.shared
                                           : host + ' ' + said.user + ' ' + std::to_string(said.port.value_or(0));

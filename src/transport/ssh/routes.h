@@ -1,6 +1,6 @@
-// Makes the route to each host: reads the ssh configuration, the known hosts and the keys once, when the first host
-// needs them, and asks OpenSSH's client about what of the configuration only that can tell: once for all hosts that
-// must get the same answer. Shared by the hosts' threads.
+// Makes the route to each host. It reads the ssh configuration, the known hosts and the keys once, when the first host
+// needs them. It asks OpenSSH's client what only that can tell, once for all hosts that must get the same answer.
+// Shared by the hosts' threads.
 #pragma once
 
 #include <future>
@@ -21,7 +21,7 @@ namespace dlaunch::transport::ssh {
 
 class Routes {
  public:
-  /// `host_key`: the user's --host-key, which comes before the configuration.
+  /// `host_key` is the user's --host-key, which overrides the configuration.
   Routes(SshContext surroundings, std::optional<plan::HostKey> host_key, std::shared_ptr<Notes> notes,
          std::shared_ptr<Watchdog> watchdog);
 
@@ -44,7 +44,7 @@ class Routes {
   const std::optional<plan::HostKey> host_key_;
   const std::shared_ptr<Notes> notes_;
   const std::shared_ptr<Watchdog> watchdog_;
-  std::mutex mutex_;  // of all below
+  std::mutex mutex_;  // guards all members below
   std::shared_ptr<const Config> config_;
   std::map<std::string, std::shared_future<OpenSshAnswer>> answers_;
   std::map<std::vector<std::string>, std::shared_ptr<const KnownHosts>> known_hosts_;

@@ -20,12 +20,12 @@ namespace dlaunch::transport::ssh {
 
 namespace {
 
-constexpr const char* kNoAddress = "127.0.0.1";  // libssh wants one, and connects to none
+constexpr const char* kNoAddress = "127.0.0.1";  // libssh requires one, and does not connect to it
 constexpr std::chrono::milliseconds kEndsByItself{100};
 constexpr std::chrono::milliseconds kEndsWhenTold{200};
-constexpr std::chrono::milliseconds kEndsWhenKilled{500};  // more is uninterruptible sleep
+constexpr std::chrono::milliseconds kEndsWhenKilled{500};  // longer is uninterruptible sleep
 
-/// Its socket is closed. False when nothing ends it.
+/// Ends a command whose socket is closed. False when nothing ends it.
 bool end_command(const Command& command) {
   const auto ends_within = [&](std::chrono::milliseconds limit) {
     return command.ends_by(std::chrono::steady_clock::now() + limit);
@@ -68,7 +68,7 @@ void Runner::run() {
   idle_.set(true);
 }
 
-/// Unread first: the pump is no longer idle by the time that it reads.
+/// Looks at unread bytes first: the pump stops being idle before it reads them.
 bool Runner::is_passed_on() const {
   int unread = 0;
   return over_ || (::ioctl(parts_.stream.get(), FIONREAD, &unread) == 0 && unread == 0 && idle_.now());

@@ -1,5 +1,5 @@
-// One host's thread, from its name's addresses to the end of its bytes. Owned by the transport and by the thread, which
-// share one result.
+// The thread of one host, from resolving its name to its last byte. Shared by the transport and the thread, which have
+// one result.
 #pragma once
 
 #include <chrono>
@@ -21,18 +21,18 @@ class Runner {
   struct Parts {
     std::shared_ptr<const Library> lib;
     std::shared_ptr<Watchdog> watchdog;
-    std::function<Result<Route>()> find_route;  ///< the first thing that is done, in the thread
+    std::function<Result<Route>()> find_route;  ///< called first, in the thread
     sys::Fd stream;                             ///< to the launcher
-    sys::Fd errors;                             ///< what the way says for itself
+    sys::Fd errors;                             ///< for stderr of the connection
   };
   explicit Runner(Parts parts);
 
-  /// The thread's whole life. The result is there before the stream ends.
+  /// What the thread does from its start to its end. The result is there before the stream ends.
   void run();
   Disconnect end() const;
-  /// What was written to the stream has reached this machine's network, or never will.
+  /// Whether what was written to the stream has reached this machine's network, or never will.
   bool passed_on_by(std::chrono::steady_clock::time_point deadline);
-  /// The thread is about to end.
+  /// Whether the thread is about to end.
   bool over() const;
 
  private:

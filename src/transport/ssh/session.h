@@ -1,5 +1,5 @@
-// One ssh connection: handshake, host key, authentication, one channel with `sh` on it, and the bytes. Runs in a host's
-// own thread, each phase under a deadline of the watchdog's.
+// One ssh connection: handshake, host key, authentication, one channel with `sh`, and the bytes. Runs in a host's own
+// thread; the watchdog gives each phase a deadline.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 
 namespace dlaunch::transport::ssh {
 
-/// What a session needs besides its route. All outlive it.
+/// What a session needs besides its socket. All references outlive it.
 struct SessionParts {
   const Library& lib;
   const Route& route;
@@ -20,17 +20,17 @@ struct SessionParts {
   Watchdog::Guard& guard;  ///< of the socket
   const sys::Fd& stream;   ///< the launcher's; non-blocking
   const sys::Fd& errors;   ///< where the remote stderr goes; non-blocking
-  const sys::Fd& noise;    ///< what a command on the way says; non-blocking, or none
+  const sys::Fd& noise;    ///< stderr of a proxy command; non-blocking, or none
   Idle& idle;              ///< the pump's
 };
 
 /// How a session ended, and where.
 struct SessionEnd {
-  Disconnect end;  ///< an empty `what` when nothing went wrong on the way
+  Disconnect end;  ///< an empty `what`: nothing went wrong
   bool shook_hands = false;
 };
 
-/// Over a connected socket. Returns when it is over.
+/// Runs over a connected socket and returns when it is over.
 SessionEnd run_session(const SessionParts& parts, sys::Fd socket, const std::string& address);
 
 }  // namespace dlaunch::transport::ssh

@@ -14,7 +14,7 @@
 namespace dlaunch::transport::ssh {
 namespace {
 
-constexpr std::size_t kLargestFile = 64u << 20;  // a known_hosts of a large site has a few MiB
+constexpr std::size_t kLargestFile = 64u << 20;  // the known_hosts of a large site has a few MiB
 
 std::optional<std::string> variable(const std::string& name) {
   const char* value =
@@ -22,7 +22,7 @@ std::optional<std::string> variable(const std::string& name) {
   return value ? std::optional<std::string>(value) : std::nullopt;
 }
 
-/// As ssh looks at it: the file that is read is the one whose owner and mode count.
+/// Opens first, as ssh does: the owner and mode that count are those of the file that is read.
 std::optional<File> read_whole(const std::string& path) {
   const sys::Fd opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status{};

@@ -1,4 +1,4 @@
-// Who we are on this machine, as ssh sees it: by the password database, not by the environment.
+// This user and machine as ssh sees them: by the password database, not by the environment.
 #pragma once
 
 #include "transport/ssh/config.h"

@@ -29,7 +29,7 @@ struct Watchdog::Guard::Shared {
   bool leave = false;
   std::shared_ptr<sys::Fd> ended_fd = std::make_shared<sys::Fd>(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 
-  /// The next time to look again.
+  /// Returns when to look again.
   Clock::time_point expire(Clock::time_point now) {
     auto next = kNever;
     for (const auto& entry : entries) {
@@ -92,7 +92,7 @@ Watchdog::~Watchdog() {
     shared_->leave = true;
     shared_->changed.notify_one();
   }
-  thread_.join_until(std::chrono::steady_clock::now() + std::chrono::seconds(1));  // it never waits for more
+  thread_.join_until(std::chrono::steady_clock::now() + std::chrono::seconds(1));  // the thread never waits longer
 }
 
 int Watchdog::start() {
@@ -103,7 +103,7 @@ Watchdog::Guard Watchdog::watch(int fd) {
   auto entry = std::make_shared<Guard::Entry>();
   entry->socket.reset(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
   const std::lock_guard lock(shared_->mutex);
-  if (shared_->ended || !entry->socket) ::shutdown(fd, SHUT_RDWR);  // without a deadline nobody may wait
+  if (shared_->ended || !entry->socket) ::shutdown(fd, SHUT_RDWR);  // nobody may wait without a deadline
   shared_->entries.push_back(entry);
   return {shared_, std::move(entry)};
 }

@@ -1,5 +1,5 @@
-// Ends waits that have no deadline of their own (libssh's, an agent's): shuts a socket down when its time is over, or
-// when all is to end. One thread for all sockets, started with the first. Owned by the transport.
+// Ends waits that have no deadline of their own (libssh's, an ssh-agent's): shuts a socket down when its time is over,
+// or when everything ends. One thread for all sockets, started with the first. Owned by the transport.
 #pragma once
 
 #include <chrono>
@@ -15,18 +15,18 @@ class Watchdog {
  public:
   static constexpr Clock::time_point kNever = Clock::time_point::max();
 
-  /// Watches one socket for as long as it lives. Its thread's own; the watchdog may end before it.
+  /// Watches one socket for as long as the guard lives. For one thread; the watchdog may end before it.
   class Guard {
    public:
     Guard(Guard&&) = default;
     ~Guard();
-    /// The time from now that the socket has. Given anew for each phase.
+    /// Sets the deadline of the socket, for each phase anew.
     void expires_at(Clock::time_point deadline);
     /// The watchdog's own descriptor of the socket, to poll.
     int fd() const;
-    /// Its time was over and the socket was shut down.
+    /// Whether the deadline passed and the socket was shut down.
     bool expired() const;
-    /// Everything is to end.
+    /// Whether everything ends.
     bool ended() const;
 
    private:
@@ -40,14 +40,14 @@ class Watchdog {
 
   Watchdog();
   ~Watchdog();
-  /// 0, or an errno. Before anything is watched; once is enough.
+  /// Returns 0 or an errno. To be called before anything is watched; further calls do nothing.
   int start();
 
   /// Watches the socket behind this descriptor, by a descriptor of its own.
   Guard watch(int fd);
-  /// Shuts every socket down, and each that comes later.
+  /// Shuts down every socket, and each that is watched later.
   void end_all();
-  /// A descriptor to poll, which lives as long as any guard: readable once all is to end.
+  /// A descriptor that becomes readable when everything ends; it lives as long as any guard.
   std::shared_ptr<const sys::Fd> ended() const;
 
  private:
