@@ -169,10 +169,10 @@ class Terminal:
     def resize(self, rows, columns):
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
-    def read_until(self, wanted, timeout=TIMEOUT, after=b""):
-        """All that was shown so far, once it contains `wanted` behind the last `after`, or the job's side is closed."""
+    def read_until(self, wanted, timeout=TIMEOUT, after=b"", times=1):
+        """All that was shown so far, once `wanted` stands in it so many times behind the last `after`, or the job's side is closed."""
         deadline = time.monotonic() + timeout
-        while wanted is None or wanted not in self.seen[self.seen.rindex(after) if after else 0:]:
+        while wanted is None or self.seen[self.seen.rindex(after) if after else 0:].count(wanted) < times:
             ready, _, _ = select.select([self.master], [], [], max(0, deadline - time.monotonic()))
             if not ready:
                 raise AssertionError(f"no {wanted!r} within {timeout} s, only {self.seen!r}")
@@ -189,6 +189,14 @@ class Terminal:
         """The job's exit code and all that was shown."""
         self.read_until(None, timeout)
         return self.job.wait(timeout), self.seen
+
+
+CLEAR = b"\r\x1b[K"  # what erases a status line
+
+
+def screen(shown):
+    """The lines that are left to see: what was erased is gone. A busy machine shows a status line where a quiet one does not."""
+    return [line.rsplit(b"\x1b[K", 1)[-1] for line in shown.replace(CLEAR, b"\x1b[K").split(b"\r\n")]
 
 
 def without_notes(stderr):

@@ -11,7 +11,7 @@ import sys
 import time
 
 import support
-from support import Case, SANITIZED, program, sh, until_there, wait_until
+from support import Case, SANITIZED, program, screen, sh, until_there, wait_until
 
 ESCAPE = b"\x1b["
 MANY = 2000 if SANITIZED else 20000
@@ -214,12 +214,12 @@ class Colour(Case):
     def test_no_color_turns_it_off(self):
         with self.under_pty("-n", 2, "--label", "echo", "x", env={"NO_COLOR": "1"}) as terminal:
             code, shown = terminal.finish()
-        self.assertEqual(sorted(shown.split(b"\r\n")), [b"", b"[0] x", b"[1] x"])
+        self.assertEqual(sorted(screen(shown)), [b"", b"[0] x", b"[1] x"])
 
     def test_color_says_when(self):
         self.assertIn(ESCAPE, self.assert_succeeds("-n", 2, "--label", "--color", "always", "echo", "x"))
         with self.under_pty("-n", 2, "--label", "--color", "never", "echo", "x") as terminal:
-            self.assertNotIn(ESCAPE, terminal.finish()[1])
+            self.assertNotIn(ESCAPE, b"".join(screen(terminal.finish()[1])))
 
 
 class BadStdout(Case):

@@ -130,7 +130,7 @@ class Signals(Case):
 
     def test_keys_of_a_terminal_reach_the_ranks_once(self):
         with self.under_pty("-n", 2, *sh('trap "echo got-int; exit 1" INT; echo up; while :; do sleep 0.05; done')) as terminal:
-            terminal.read_until(b"up\r\nup\r\n")
+            terminal.read_until(b"up\r\n", times=2)
             terminal.type(b"\x03")
             code, seen = terminal.finish()
             self.assertEqual(code, 130)

@@ -9,17 +9,17 @@ import termios
 import time
 
 import support
-from support import Case, program, sh, until_there, wait_until
+from support import CLEAR, Case, program, screen, sh, until_there, wait_until
 
 STOPPED = {"T", "D"}  # D: a shell within vfork(), whose child was stopped before its exec
-CLEAR = b"\r\x1b[K"
+PATIENCE = 0.3  # seconds: a shorter start or end shows no status line
 
 
 class Pty(Case):
     def test_ranks_have_no_terminal_by_default(self):
         with self.under_pty("-n", 1, program("tty_info")) as terminal:
             code, shown = terminal.finish()
-        self.assertEqual((code, shown), (0, b"tty 0 0 0\r\n"))
+        self.assertEqual((code, screen(shown)), (0, [b"tty 0 0 0", b""]))
 
     def test_pty_gives_them_one(self):
         self.assertEqual(self.assert_succeeds("-n", 2, "--pty", "--stdin", "none", program("tty_info")).count(b"tty 0 1 1"), 2)
@@ -27,7 +27,7 @@ class Pty(Case):
     def test_window_size_is_passed_on(self):
         with self.under_pty("-n", 1, "--pty", program("tty_info"), rows=41, columns=123) as terminal:
             code, shown = terminal.finish()
-        self.assertEqual((code, shown), (0, b"tty 1 1 1\r\nsize 41 123\r\n"))
+        self.assertEqual((code, screen(shown)), (0, [b"tty 1 1 1", b"size 41 123", b""]))
 
     def test_window_size_changes_are_passed_on(self):
         script = "trap 'stty size <&1' WINCH; echo ready; while :; do sleep 0.05; done"
@@ -60,14 +60,14 @@ class Pty(Case):
             terminal.read_until(b"name? ")
             terminal.type(b"you\n")
             code, shown = terminal.finish()
-        self.assertEqual((code, shown), (0, b"name? you\r\nhello you\r\n"))
+        self.assertEqual((code, screen(shown)), (0, [b"name? you", b"hello you", b""]))
 
 
 class Keys(Case):
     def test_interrupt(self):
         for options in [], ["--pty"]:
             with self.subTest(options=options), self.under_pty("-n", 2, *options, *sh("echo ready; exec sleep 100")) as terminal:
-                terminal.read_until(b"ready\r\nready")
+                terminal.read_until(b"ready", times=2)
                 terminal.type(b"\x03")
                 code, shown = terminal.finish(10)
                 self.assertEqual(code, 130)
@@ -90,11 +90,11 @@ class Keys(Case):
 
     def test_stop_and_go_on(self):
         with self.under_pty("-n", 2, *sh('echo ready; while [ ! -e go ]; do sleep 0.02; done; echo "over $RANK_ID"')) as terminal:
-            terminal.read_until(b"ready\r\nready")
+            terminal.read_until(b"ready", times=2)
             terminal.type(b"\x1a")
             launcher = self.launcher()
-            self.assertTrue(wait_until(lambda: state_of(launcher) == "T", 5))
-            wait_until(lambda: self.states_of_ranks(launcher) <= STOPPED, 5)
+            self.assertTrue(wait_until(lambda: state_of(launcher) == "T"))
+            wait_until(lambda: self.states_of_ranks(launcher) <= STOPPED)
             self.assertLessEqual(self.states_of_ranks(launcher), STOPPED)
             (self.dir / "go").touch()
             time.sleep(0.3)  # time in which one that is not stopped would go on
@@ -113,14 +113,21 @@ class Keys(Case):
 
 class StatusLine(Case):
     def test_a_quick_job_says_nothing(self):
-        with self.under_pty("-n", 2, "echo", "x") as terminal:
-            code, shown = terminal.finish()
-        self.assertEqual((code, shown), (0, b"x\r\nx\r\n"))
+        """On a busy machine it may take several goes until one is quick."""
+        for _ in range(20):
+            began = time.monotonic()
+            with self.under_pty("-n", 2, "echo", "x") as terminal:
+                code, shown = terminal.finish()
+            self.assertEqual((code, screen(shown)), (0, [b"x", b"x", b""]))
+            if time.monotonic() < began + PATIENCE:
+                self.assertEqual(shown, b"x\r\nx\r\n")
+                break
 
     def test_a_long_job_says_nothing_while_it_runs(self):
-        with self.under_pty("-n", 2, "sleep", "1") as terminal:
+        with self.under_pty("-n", 1, *sh("echo up; sleep 1; echo over")) as terminal:
             code, shown = terminal.finish()
-        self.assertEqual((code, shown), (0, b""))
+        self.assertEqual(code, 0)
+        self.assertIn(b"up\r\nover\r\n", shown)
 
     def test_a_slow_end_is_told_and_erased(self):
         script = f"trap '{until_there('told')}; exit 0' TERM INT; echo ready; while :; do sleep 0.05; done"
@@ -140,7 +147,7 @@ class StatusLine(Case):
         script = (f"trap '{until_there('told')}; echo $RANK_ID last words; {until_there('told-again')}; exit 0' TERM INT; echo ready; "
                   "while :; do sleep 0.05; done")
         with self.under_pty("-n", 2, *sh(script)) as terminal:
-            terminal.read_until(b"ready\r\nready")
+            terminal.read_until(b"ready", times=2)
             terminal.type(b"\x03")
             terminal.read_until(b"ending: ")
             (self.dir / "told").touch()
@@ -173,7 +180,7 @@ class MidLine(Case):
                 with self.under_pty("-n", ranks, *options, *sh('printf "half a line"; exit 3')) as terminal:
                     code, shown = terminal.finish()
                 self.assertEqual(code, 3)
-                lines = shown.split(b"\r\n")
+                lines = screen(shown)
                 self.assertTrue(lines[0].endswith(b"half a line"), shown)
                 self.assertTrue(all(line.startswith((b"dlaunch: ", b"[", b"\x1b", b"half")) or not line for line in lines), shown)
                 self.assertTrue(any(line.startswith(b"dlaunch: rank ") for line in lines), shown)
@@ -192,7 +199,7 @@ class Gone(Case):
 
     def test_a_hang_up_ends_the_ranks(self):
         with self.under_pty("-n", 2, *sh("trap '' HUP; echo ready; exec sleep 100")) as terminal:
-            terminal.read_until(b"ready\r\nready")
+            terminal.read_until(b"ready", times=2)
             os.close(terminal.master)
             terminal.master = os.open("/dev/null", os.O_RDWR)  # for under_pty to close
             self.assertTrue(wait_until(lambda: not self.processes(), 15), self.processes())
@@ -218,11 +225,6 @@ def state_of(pid):
         return pathlib.Path(f"/proc/{pid}/stat").read_bytes().rsplit(b")", 1)[1].split()[0].decode()
     except OSError:
         return ""
-
-
-def screen(shown):
-    """The lines that are left to see: what was erased is gone."""
-    return [line.rsplit(b"\x1b[K", 1)[-1] for line in shown.replace(CLEAR, b"\x1b[K").split(b"\r\n")]
 
 
 if __name__ == "__main__":
