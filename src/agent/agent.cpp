@@ -88,11 +88,11 @@ class Agent::Impl {
   }
 
   void on(wire::Signal& signal) {
-    reap();  // who has ended already does not end because of it
+    reap();  // a rank that has ended already was not ended by this signal
     mpi_.settle();
     ranks_.signal(static_cast<int>(signal.signal));
     if (signal.signal != SIGKILL) return;
-    setup_.grace_ms = 0;  // the time to be polite is over, for what the ranks left behind, too
+    setup_.grace_ms = 0;  // the grace is over, also for what the ranks left behind
     sweeper_.hurry();
   }
 
@@ -109,7 +109,7 @@ class Agent::Impl {
                    [this](std::vector<std::string> left) { leave(std::move(left)); });
   }
 
-  /// The children that this agent has are none of the job's.
+  /// This agent started no process of the job, so none of its children is meant.
   void on(wire::Sweep&) {
     cgroup_.adopt_left(setup_.job_id);
     sweeper_.aim_at("DLAUNCH_JOB_ID=" + setup_.job_id);
@@ -144,7 +144,7 @@ class Agent::Impl {
     mpi_.on(message);
   }
 
-  /// What only an agent sends, and Ping, which has been heard.
+  /// Messages that only an agent sends, and Ping, which has been counted already.
   template <class Other>
   void on(Other&) {}
 
@@ -183,7 +183,7 @@ class Agent::Impl {
     });
   }
 
-  /// Clean is the last frame, and waits for what is queued before it: a slow launcher gets all of it.
+  /// Clean is the last frame and is sent after everything that is queued: a slow launcher gets all of it.
   void leave(std::vector<std::string> left) {
     if (left.size() > kMostNamed) {
       left.back() = std::to_string(left.size() - kMostNamed) + " more processes";
@@ -197,7 +197,7 @@ class Agent::Impl {
     link_.when_sent([this] { io_.stop(); });
   }
 
-  /// The promise: whatever becomes of the launcher, nothing of the job stays.
+  /// Whatever becomes of the launcher, nothing of the job stays behind.
   void launcher_lost(const std::string& why) {
     link_.send(wire::Log{wire::Log::kError, "the agent ends its ranks: " + why});
     link_.flush();

@@ -1,6 +1,6 @@
-// What runs on each host: starts the ranks that the launcher names, carries their streams, reports their ends, and
-// leaves nothing behind. When the launcher goes away or falls silent: TERM to all, the grace, KILL, and it exits.
-// One thread, one loop; `main` owns it. The process must be a subreaper.
+// What runs on each host: it starts the ranks that the launcher names, carries their streams, reports their ends, and
+// leaves nothing behind. When the launcher goes away or falls silent it sends TERM to all, KILL after the grace, and
+// exits. One thread, one loop; `main` owns it. The process must be a subreaper.
 #pragma once
 
 #include <sys/resource.h>
@@ -21,7 +21,7 @@ class Agent {
   Agent(asio::io_context& io, sys::Fd in, sys::Fd out, rlimit open_files, JobDirectory& files, JobCgroup& cgroup);
   ~Agent();
 
-  /// Returns when nothing is left of the job, or what is left cannot be ended. The process's exit code.
+  /// Returns the process's exit code, when nothing of the job is left or what is left cannot be ended.
   int run();
 
  private:

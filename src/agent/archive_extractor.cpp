@@ -16,7 +16,7 @@ namespace {
 
 using Kind = wire::ArchiveItem::Kind;
 
-constexpr mode_t kOurs = 0700;  // what is in a directory must be written, whatever it allows
+constexpr mode_t kOurs = 0700;  // a directory must be writable for us while it is filled, whatever its permissions
 
 tl::unexpected<Error> failed(const std::string& path) {
   return fail({.where = "", .what = "cannot write " + path, .why = std::strerror(errno), .hint = ""});
@@ -43,7 +43,7 @@ Result<void> ArchiveExtractor::begin_in(const std::string& path) {
     files_.emplace_back(::open(path.c_str(), kFlags, item_.permissions));
     if (!files_.back()) return failed(path);
   } else if (item_.kind == Kind::directory) {
-    // A directory of the launcher's log files may be there already.
+    // A directory may exist already, for the launcher's log files.
     if (::mkdir(path.c_str(), item_.permissions | kOurs) != 0 && errno != EEXIST) return failed(path);
   }
   return {};
@@ -59,7 +59,7 @@ Result<void> ArchiveExtractor::content(std::string_view bytes) {
 
 Result<void> ArchiveExtractor::end() {
   for (size_t i = 0; i < files_.size(); ++i) {
-    if (::close(files_[i].release()) != 0) return failed(dirs_[i] + '/' + item_.name);  // NFS tells of a full disk here
+    if (::close(files_[i].release()) != 0) return failed(dirs_[i] + '/' + item_.name);  // NFS reports a full disk here
   }
   files_.clear();
   const std::string target = std::exchange(target_, {});

@@ -16,7 +16,7 @@ class ArchiveExtractor {
   explicit ArchiveExtractor(std::vector<std::string> dirs);
 
   Result<void> feed(std::string_view bytes) { return reader_.feed(bytes); }
-  /// Whether nothing is missing.
+  /// Whether the archive has come completely.
   bool complete() const { return reader_.complete(); }
 
  private:
@@ -27,8 +27,8 @@ class ArchiveExtractor {
 
   const std::vector<std::string> dirs_;
   wire::ArchiveItem item_;
-  std::vector<sys::Fd> files_;  // one a directory, while the item is a file
-  std::string target_;          // while it is a link
+  std::vector<sys::Fd> files_;  // one for each directory, while the item is a file
+  std::string target_;          // while the item is a link
   wire::ArchiveReader reader_;
 };
 

@@ -23,7 +23,7 @@ std::string not_bound(std::set<int> devices, const std::string& why) {
          " not bound: " + why;
 }
 
-/// Topology takes milliseconds to read: only where binding was asked for.
+/// Reads the topology, which takes milliseconds, only where binding was asked for.
 Result<BoundRanks> bind_as_asked(const wire::Layout& layout) {
   plan::BindingRequest request;
   request.bind_to = static_cast<plan::BindTo>(layout.bind_to);

@@ -13,8 +13,8 @@
 namespace dlaunch::agent {
 
 struct BoundRanks {
-  std::vector<std::vector<std::uint32_t>> cpus;  ///< of each local rank; none: it is not bound
-  std::string note;                              ///< which ranks are not, and why; empty: all are
+  std::vector<std::vector<std::uint32_t>> cpus;  ///< of each local rank; empty: the rank is not bound
+  std::string note;                              ///< which ranks are not bound, and why; empty: all are
 };
 
 /// --bind-to device: the CPUs near each local rank's device. `root` is "" for this machine.
@@ -22,16 +22,16 @@ BoundRanks bind_near_devices(const plan::Topology& topology, const wire::Layout&
 
 class RankBinding {
  public:
-  /// Returns what is to be noted; that the topology cannot be read is told of each rank.
+  /// Returns a note for the user. A topology that cannot be read is reported for each rank instead.
   std::string configure(const wire::Layout& layout);
-  /// As sched_setaffinity(2) takes it: bit n of the words is CPU n. Empty: the rank is not bound.
+  /// A mask for sched_setaffinity(2): bit n of the words is CPU n. Empty: the rank is not bound.
   Result<std::vector<unsigned long>> affinity_of(const wire::Spawn& spawn);
 
  private:
   Result<std::vector<std::uint32_t>> cpus_of(const wire::Spawn& spawn);
 
   Result<BoundRanks> bound_;
-  std::optional<Result<plan::Topology>> whole_;  // once a rank names its CPUs
+  std::optional<Result<plan::Topology>> whole_;  // read once a rank names its CPUs
 };
 
 }  // namespace dlaunch::agent

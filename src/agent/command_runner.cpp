@@ -125,7 +125,7 @@ void CommandRunner::settle(Run& run) {
   start_next();
 }
 
-/// Those that have not ended keep the code of a timeout.
+/// Answers; commands that have not ended keep the code of a timeout.
 void CommandRunner::tell() {
   stop();
   link_.send(std::exchange(told_, {}));

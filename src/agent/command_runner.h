@@ -20,17 +20,17 @@ namespace dlaunch::agent {
 class CommandRunner {
  public:
   static constexpr size_t kAtOnce = 16;
-  static constexpr size_t kLongestAnswer = 1u << 20;  ///< of one, if all together are no more than kMostPrinted
+  static constexpr size_t kLongestAnswer = 1u << 20;  ///< of one command, if all together print at most kMostPrinted
   static constexpr size_t kMostPrinted = 3u << 20;
 
   CommandRunner(asio::io_context& io, link::Link& link, const rlimit& open_files);
   ~CommandRunner();
 
-  /// What is still running of an earlier question is ended.
+  /// Commands of an earlier request that still run are ended.
   void ask(wire::RunCommands&& inquire);
-  /// Whether it was one of ours.
+  /// Whether the child was one of ours.
   bool reaped(pid_t pid, int wait_status);
-  /// The host is to be left: no more children.
+  /// The agent is leaving: starts no more children.
   void stop();
 
  private:
@@ -49,7 +49,7 @@ class CommandRunner {
   wire::RunCommands inquire_;
   wire::CommandResults told_;
   size_t next_ = 0;
-  size_t printed_ = 0;  // bytes of all
+  size_t printed_ = 0;  // bytes that all commands printed
   bool asked_ = false;
   std::vector<std::unique_ptr<Run>> runs_;
 };

@@ -8,7 +8,7 @@
 
 namespace dlaunch::agent {
 
-/// `worlds`: of anything with `first` and `size`, by their first ranks. Null for a process beside the ranks.
+/// `worlds` have `first` and `size`, and are sorted by `first`. Null for the sidecar.
 template <class Worlds>
 auto* find_world(Worlds& worlds, std::uint32_t rank) {
   const auto later = std::ranges::upper_bound(worlds, rank, {}, [](const auto& world) { return world.first; });

@@ -31,7 +31,7 @@ std::int64_t free_shared_memory() {
   return static_cast<std::int64_t>(info.f_bavail) * static_cast<std::int64_t>(info.f_frsize);
 }
 
-/// As on the launcher's own machine, but that nobody has hidden a device.
+/// Looks as on the launcher's own machine, except that nobody has hidden a device here.
 void look_at_machine(const wire::QueryHost& survey, wire::HostInfo& facts) {
   const auto here = allocate::local_allocation({}, survey.no_devices ? std::optional(0) : std::nullopt,
                                                survey.cores ? allocate::Count::cores : allocate::Count::cpus);
@@ -59,7 +59,7 @@ void look_for_programs(const wire::QueryHost& survey, wire::HostInfo& facts) {
   }
 }
 
-/// 0 when an interpreter can read it: a file, or a directory that Python takes for a program.
+/// 0 when an interpreter can read it: a file, or a directory that Python runs as a program.
 std::uint32_t error_of_reading(const std::string& path) {
   struct stat info{};
   if (::stat(path.c_str(), &info) != 0) return static_cast<std::uint32_t>(errno);
@@ -67,7 +67,7 @@ std::uint32_t error_of_reading(const std::string& path) {
   return ::access(path.c_str(), R_OK) == 0 ? 0 : static_cast<std::uint32_t>(errno);
 }
 
-/// Where it may be, the likeliest first.
+/// The paths where the script may be, the likeliest first.
 std::vector<std::string> places_of_script(const wire::QueryHost& survey, size_t i) {
   const std::string& script = survey.scripts[i];
   const std::string wdir = i < survey.wdirs.size() ? survey.wdirs[i] : "/";

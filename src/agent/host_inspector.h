@@ -19,7 +19,7 @@ class HostInspector {
   HostInspector(asio::io_context& io, link::Link& link, const rlimit& open_files);
 
   void look(wire::QueryHost&& survey);
-  /// The host is to be left: no more children.
+  /// The agent is leaving: starts no more children.
   void stop() { resolver_.reset(); }
 
  private:

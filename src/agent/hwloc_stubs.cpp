@@ -1,5 +1,5 @@
-// What stands in for functions that Debian's libhwloc.a wants and a static agent cannot have; hwloc_symbols.txt points
-// our copy of the library here, so that no other code sees these.
+// Replaces functions that Debian's libhwloc.a needs and a static agent cannot have. hwloc_symbols.txt directs our copy
+// of the library here, so that no other code sees these.
 //
 // udev_*: model names of disks. There is no libudev.a, and dlaunch turns I/O discovery off, so none is ever called; a
 // null from udev_new means "no udev here" and hwloc goes on without.

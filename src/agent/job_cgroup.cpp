@@ -24,9 +24,9 @@ constexpr size_t kLongestPath = PATH_MAX;
 constexpr std::string_view kPrefix = "dlaunch-";
 constexpr int kMakings = 3;
 constexpr int kEndings = 100;
-constexpr std::chrono::milliseconds kEndingPause{1};  // for what was killed to be gone
+constexpr std::chrono::milliseconds kEndingPause{1};  // until what was killed is gone
 
-/// None where another holds the lock, or it is no more.
+/// Empty where another process holds the lock, or the group is gone.
 sys::Fd lock_cgroup(const std::string& path) {
   sys::Fd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
   if (!directory || ::flock(directory.get(), LOCK_EX | LOCK_NB) != 0) return {};
@@ -56,7 +56,7 @@ JobCgroup::JobCgroup() {
 
 JobCgroup::~JobCgroup() { ::munmap(path_, kLongestPath); }
 
-/// Again where somebody's remove_abandoned() came between the steps.
+/// Tries again where another agent's remove_abandoned() came between the steps.
 void JobCgroup::make(const std::string& job_id) {
   const auto own = sys::own_cgroup();
   if (!own || directory_) return;

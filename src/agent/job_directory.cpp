@@ -23,7 +23,7 @@ namespace {
 constexpr size_t kShared = PATH_MAX;
 constexpr int kTries = 8;
 constexpr int kOpenDirectories = 8;
-constexpr int kRemovals = 3;  // what is short, such as descriptors, may be there a moment later
+constexpr int kRemovals = 3;  // a shortage, as of descriptors, may be over a moment later
 
 std::string temporary() {
   const char* tmpdir = std::getenv("TMPDIR");
@@ -38,18 +38,18 @@ std::string fresh_name(const std::string& path, const std::string& job_id) {
   return path + '/' + kDirectoryPrefix + job_id + '-' + sys::random_hex(8);
 }
 
-/// 0, or errno.
+/// Returns 0 or an errno.
 int write_file(const std::string& path, std::string_view bytes) {
   const sys::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
   return file && sys::write_all(file.get(), bytes) ? 0 : errno;
 }
 
 int remove_one(const char* path, const struct stat*, int, struct FTW*) {
-  ::remove(path);  // what cannot go keeps its directory, and no more
+  ::remove(path);  // an entry that cannot be removed keeps only its directory
   return 0;
 }
 
-/// 0, or errno.
+/// Returns 0 or an errno.
 int remove_tree(const char* path) {
   for (int tries = 0; tries < kRemovals; ++tries) {
     ::nftw(path, remove_one, kOpenDirectories, FTW_DEPTH | FTW_PHYS);
@@ -62,7 +62,7 @@ std::string not_removed(const std::string& path, int error) {
   return path + ": cannot be removed: " + std::strerror(error);
 }
 
-/// The owner of a directory can be told only of the directory itself: no link is followed.
+/// The owner says something only of the directory itself, so no link is followed.
 bool is_own_directory(const std::string& path) {
   struct stat seen{};
   return ::lstat(path.c_str(), &seen) == 0 && S_ISDIR(seen.st_mode) && seen.st_uid == ::geteuid();

@@ -9,7 +9,7 @@
 namespace dlaunch::agent {
 namespace {
 
-/// A library that is loaded before all others may bring MPI into any program.
+/// Which MPI a program uses; a library that is preloaded may bring it into any program.
 pmi::Family family_of(const std::string& path, const std::vector<std::string>& env) {
   const pmi::Family family = pmi::family_of(sys::read_file(path, pmi::kProbed).value_or(""));
   const auto preloads = [](const std::string& entry) { return entry.starts_with("LD_PRELOAD="); };

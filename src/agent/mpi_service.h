@@ -1,6 +1,5 @@
-// MPI on this host: which of PMI and PMIx each program is served, what its ranks begin with for it, and what MPI says
-// to the launcher. Owned by the Agent beside Ranks, which asks and tells it what stands first; link, loop and files
-// must outlive it.
+// MPI on this host: which of PMI and PMIx each program is served, what its ranks need for it at their start, and what
+// MPI tells the launcher. Owned by the Agent; Ranks calls the first part. Link, loop and files must outlive it.
 #pragma once
 
 #include <sys/types.h>
@@ -23,7 +22,7 @@
 
 namespace dlaunch::agent {
 
-/// What MPI there is for a program's ranks.
+/// Which MPI is served to a program's ranks.
 struct ServedMpi {
   pmi::Family family = pmi::Family::unknown;
   bool pmi = false;   ///< they get a PMI connection
@@ -35,18 +34,18 @@ class MpiService {
   MpiService(asio::io_context& io, link::Link& link, JobDirectory& files) : pmi_(io, link), pmix_(io, link, files) {}
 
   // ---- for Ranks ----
-  /// For the program at `path`. Its environment `env` keeps nothing of what its ranks do not get.
+  /// For the program at `path`. Removes from `env` what belongs to an MPI that its ranks do not get.
   ServedMpi serve(const std::string& path, std::vector<std::string>& env);
-  /// The rank's own environment. What the user, or the plan, has chosen already stays.
+  /// The rank's own environment. What the user or the plan has set stays.
   std::vector<std::string> environment(const wire::Spawn& spawn, const wire::Program& program,
                                        const ServedMpi& served) const;
-  /// The end of its connection that the rank inherits; it is served from now on. Empty where it has none, else errno.
+  /// The end of the connection that the rank inherits; it is served from now on. Empty where it has none, else errno.
   tl::expected<sys::Fd, int> connect(const wire::Spawn& spawn, const ServedMpi& served);
-  /// It runs without a connection, and never comes to a fence.
+  /// The rank runs without a connection and never comes to a fence.
   void not_connected(std::uint32_t rank) { pmi_.ended(rank); }
-  /// It ended, or was never started. True when it was in MPI.
+  /// The rank ended or was never started. True when it was in MPI.
   bool ended(std::uint32_t rank);
-  /// At once, or when it is known whether there is a PMIx that a program surely needs.
+  /// Calls `then` at once, or once it is known whether there is a PMIx that a program surely needs.
   void once_settled(std::function<void()> then) { pmix_.once_settled(std::move(then)); }
 
   // ---- for the Agent ----
@@ -60,11 +59,11 @@ class MpiService {
   void on(wire::PmixWorld& world) { pmix_.pass_on(std::move(world)); }
   void on(wire::PmixEvent& event) { pmix_.pass_on(std::move(event)); }
   void on(wire::PmixAnswer& answer) { pmix_.pass_on(std::move(answer)); }
-  /// False when it is no process of MPI's.
+  /// False when the child is no process of MPI's.
   bool reaped(pid_t pid, int wait_status) { return pmix_.reaped(pid, wait_status); }
-  /// The ranks are signalled: nothing waits for PMIx any more.
+  /// The ranks are signalled, so nothing waits for PMIx any more.
   void settle() { pmix_.settle(); }
-  /// The job is over: whatever ends now does so rightly.
+  /// The job is over: from now on no end is a failure.
   void stop() { pmix_.stop(); }
 
  private:

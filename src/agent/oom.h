@@ -1,4 +1,4 @@
-// When memory runs out: whom the kernel takes, and the evidence that it took one.
+// Running out of memory: which process the kernel kills, and the evidence that it killed one.
 #pragma once
 
 #include <optional>
@@ -12,18 +12,18 @@ namespace dlaunch::agent {
 /// nullopt where neither can be read.
 std::optional<long> oom_kills();
 
-/// How much likelier a rank is taken than the agent, in thousandths of the memory there is. A rank of no size is taken
-/// before an agent or launcher that holds 30 %; among the ranks the largest still comes first, since all are raised.
+/// How much likelier a rank is killed than the agent, in thousandths of the memory. A rank of no size goes before an
+/// agent or launcher that holds 30 %; among the ranks the largest still goes first, since all are raised.
 inline constexpr long kRankOomScore = 300;
 
-/// The oom_score_adj of what is forked: this process's own, which is what the user set, raised by kRankOomScore.
-/// Inherited rather than written by the child, whom a look into /proc would cost 60 us, a tenth of its way into exec.
-/// Raising needs no rights, nor does going back to where one was. Where /proc does not serve, nothing is raised.
+/// The oom_score_adj of forked ranks: this process's own, which the user set, raised by kRankOomScore. Ranks inherit
+/// it, because a child that writes it itself takes 60 us, a tenth of its way into exec. Raising it needs no rights, nor
+/// does going back to the old value. Where /proc does not allow it, nothing is raised.
 class RankOomScore {
  public:
   RankOomScore();
 
-  /// While this lives, a fork is a rank's.
+  /// A fork is a rank's while this object lives.
   class Raised {
    public:
     explicit Raised(const RankOomScore& score) : score_(score) { score_.write(score_.raised_); }
@@ -38,7 +38,7 @@ class RankOomScore {
  private:
   void write(const std::string& value) const;
 
-  sys::Fd file_;  // none: there is nothing to raise
+  sys::Fd file_;  // empty: nothing to raise
   std::string own_;
   std::string raised_;
 };

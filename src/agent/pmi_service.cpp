@@ -16,7 +16,7 @@
 namespace dlaunch::agent {
 namespace {
 
-constexpr int kLastReads = 64;  // more than a socket holds: what the rank left behind may say more without end
+constexpr int kLastReads = 64;  // more than a socket holds: what a rank left behind may write without end
 
 }  // namespace
 
@@ -113,7 +113,7 @@ void PmiService::perform(const World& world, pmi::Actions actions) {
   for (pmi::Action& action : actions) std::visit([&](auto& a) { act(world, a); }, action);
 }
 
-/// A client waits for each answer before it asks on, so the socket always has room, unless it breaks PMI.
+/// A client waits for each answer before it asks again, so the socket always has room, unless the client breaks PMI.
 void PmiService::act(const World& world, const pmi::Send& send) {
   const auto found = connections_.find(send.rank);
   if (found == connections_.end()) return;

@@ -1,4 +1,4 @@
-// The PMI connections of this host's ranks: a socket pair each, served by their world's pmi::Server; what concerns
+// The PMI connections of this host's ranks: a socket pair each, served by their world's pmi::PmiServer. What concerns
 // other hosts goes through the link. Owned by MpiService; loop and link must outlive it.
 #pragma once
 
@@ -29,12 +29,12 @@ class PmiService {
   /// Whether ranks of such a program get a connection.
   bool serves(pmi::Family family) const;
 
-  /// False for a process beside the ranks.
+  /// False for the sidecar.
   bool in_world(std::uint32_t rank) const { return find_world(worlds_, rank) != nullptr; }
 
   /// The end of its connection that the rank inherits; it is served from now on. Empty with errno set.
   sys::Fd connect(std::uint32_t rank, std::uint32_t app);
-  /// It ended, or was never started. Takes what it said last. True when it was in MPI.
+  /// The rank ended or was never started. Reads what it wrote last. True when it was in MPI.
   bool ended(std::uint32_t rank);
 
   void shared(const wire::FenceOut& shared);
@@ -66,7 +66,7 @@ class PmiService {
   asio::io_context& io_;
   link::Link& link_;
   bool probe_ = false;
-  std::deque<World> worlds_;  // by their first ranks; addresses stay
+  std::deque<World> worlds_;  // sorted by `first`; a deque, so that addresses stay
   std::map<std::uint32_t, std::unique_ptr<Connection>> connections_;
   std::array<char, 16u << 10> scratch_;
 };

@@ -76,7 +76,7 @@ std::vector<std::string> PmixService::environment(const wire::Spawn& spawn, pmi:
       client);
 }
 
-/// Only this host's own processes reach it, and it is closed to whoever does not know the job's name
+/// Only processes of this host can connect, and the connection is closed for those that do not know the job's name
 /// (pmix/bridge/connection_proxy.h).
 bool PmixService::listen() {
   sys::Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -153,12 +153,12 @@ bool PmixService::spawn(const std::string& path, sys::Fd& socket) {
   Launch launch;
   launch.path = path.c_str();
   launch.argv = argv;
-  launch.envp = environ;  // by which what is left of a job is found
+  launch.envp = environ;  // what is left of a job is found by it
   launch.wdir = "/";
   launch.in = theirs.get();
   launch.out = words.write.get();  // nothing that libpmix prints may become a frame
   launch.err = words.write.get();
-  launch.wait = true;  // the executable may be a descriptor of ours
+  launch.wait = true;  // the executable may be one of our descriptors
   ::getrlimit(RLIMIT_NOFILE, &launch.open_files);
   const ProcessSpawner::Child child = spawner_.spawn(launch);
   errno = child.error;
@@ -185,12 +185,12 @@ void PmixService::read_words() {
   });
 }
 
-/// What is for the launcher goes on as it is; the first Ping says that clients are served.
+/// Messages for the launcher are passed on; the first Ping says that clients are served.
 void PmixService::said(wire::Message&& message) {
   if (std::holds_alternative<wire::Ping>(message)) {
     timer_.cancel();
     asio::error_code ignored;
-    listener_.close(ignored);  // had dlaunch-pmix failed, who knocked would have waited, and not failed before it
+    listener_.close(ignored);  // open until now: clients wait, and do not fail, while it is unknown who serves them
     if (phase_ == Phase::starting) phase_ = Phase::running;
     settle();
   } else if (auto* failed = std::get_if<wire::PmixFailed>(&message)) {
@@ -216,8 +216,8 @@ bool PmixService::ended(std::uint32_t rank) {
   return state == pmix::State::in_mpi;
 }
 
-/// Once a rank has ended that never was in MPI, all others of its world wait in MPI_Init, where libpmix does not see
-/// that they do.
+/// Once a rank has ended without having been in MPI, all others of its world wait in MPI_Init, which libpmix does not
+/// notice.
 bool PmixService::waits_for_ever(const World& world) const {
   if (!world.never) return false;
   for (std::uint32_t id = world.first; id < world.first + world.size; ++id) {
@@ -261,7 +261,7 @@ bool PmixService::reaped(pid_t pid, int wait_status) {
   return true;
 }
 
-/// Where a program surely needs it that is the end of the job; else only of what knocks, if anything does.
+/// Ends the job where a program surely needs PMIx; else ends only clients that connect, if any do.
 void PmixService::fail(std::string why, std::string hint) {
   if (phase_ == Phase::over) return;
   const bool used = surely_ || !job_.probe || phase_ == Phase::running;

@@ -1,7 +1,7 @@
-// PMIx on this host: a port at which clients knock, what the ranks' environments say of it, and dlaunch-pmix, the
-// process that serves them (src/pmix/bridge). That is started when a program surely needs it, or when the first client
-// knocks: a job without one pays for a socket. Frames between it and the launcher pass through here as they are. Owned
-// by MpiService; link, loop and files must outlive it.
+// PMIx on this host: a port to which clients connect, the ranks' variables for it, and dlaunch-pmix, the process that
+// serves them (src/pmix/bridge). It is started when a program surely needs it, or when the first client connects: a job
+// without one pays only for a socket. Frames between it and the launcher pass through here unchanged. Owned by
+// MpiService; link, loop and files must outlive it.
 #pragma once
 
 #include <sys/resource.h>
@@ -34,33 +34,33 @@ namespace dlaunch::agent {
 
 class PmixService {
  public:
-  static constexpr std::chrono::seconds kPatience{30};      ///< for dlaunch-pmix to be there
-  static constexpr std::chrono::milliseconds kGrace{1000};  ///< for ranks that wait for one that never comes
+  static constexpr std::chrono::seconds kPatience{30};      ///< for dlaunch-pmix to be ready
+  static constexpr std::chrono::milliseconds kGrace{1000};  ///< for ranks that wait for a rank that never comes
 
   PmixService(asio::io_context& io, link::Link& link, JobDirectory& files);
 
   void configure(const wire::MpiWorld& world);
-  /// Whether ranks of such a program are told of it. From then on clients may knock.
+  /// Whether ranks of such a program are told of PMIx. From then on clients may connect.
   bool serves(pmi::Family family);
   /// NAME=VALUE, for a rank of a program that it serves.
   std::vector<std::string> environment(const wire::Spawn& spawn, pmi::Family family, std::string_view command) const;
 
-  /// False for a process beside the ranks.
+  /// False for the sidecar.
   bool in_world(std::uint32_t rank) const { return find_world(worlds_, rank) != nullptr; }
 
-  /// It ended, or was never started. True when it was in MPI.
+  /// The rank ended or was never started. True when it was in MPI.
   bool ended(std::uint32_t rank);
-  /// False when it is not dlaunch-pmix.
+  /// False when the child is not dlaunch-pmix.
   bool reaped(pid_t pid, int wait_status);
 
   void program(const wire::PmixProgram& program);
-  /// For dlaunch-pmix; kept until it is there.
+  /// Passes the message to dlaunch-pmix, and keeps it until that is ready.
   void pass_on(wire::Message&& message);
-  /// The job is over: whatever ends now does so rightly.
+  /// The job is over: from now on no end is a failure.
   void stop();
 
-  /// At once, or, where a program surely needs PMIx, when it is known whether there is one: a rank that fails before
-  /// may do so for want of it, which says more than how the rank ended.
+  /// Calls `then` at once, or, where a program surely needs PMIx, when it is known whether there is one: a rank that
+  /// fails before may fail because there is none, which says more than how it ended.
   void once_settled(std::function<void()> then);
   /// From now on nothing waits for that.
   void settle();
@@ -72,8 +72,8 @@ class PmixService {
     std::string space;
     std::uint32_t first;  // number of its rank 0
     std::uint32_t size;
-    std::uint32_t here;                  // those of this host
-    std::uint32_t earlier;               // ranks of worlds before it on this host
+    std::uint32_t here;                  // those on this host
+    std::uint32_t earlier;               // ranks of earlier worlds on this host
     std::optional<std::uint32_t> never;  // a rank that ended without having been in MPI
   };
 
@@ -91,20 +91,20 @@ class PmixService {
   link::Link& link_;
   JobDirectory& files_;
   asio::posix::stream_descriptor listener_;
-  asio::posix::stream_descriptor words_;  // its stderr
+  asio::posix::stream_descriptor words_;  // stderr of dlaunch-pmix
   asio::steady_timer timer_;
   asio::steady_timer watch_;
   ProcessSpawner spawner_;
-  wire::MpiWorld job_;        // its first world
+  wire::MpiWorld job_;        // describes the first world
   std::deque<World> worlds_;  // by their first ranks
   pmix::Site site_;
-  size_t cpus_ = std::numeric_limits<size_t>::max();  // of the host; not known: as many as are needed
+  size_t cpus_ = std::numeric_limits<size_t>::max();  // of the host; unknown: as many as are needed
   Phase phase_ = Phase::idle;
   bool surely_ = false;  // a program surely needs it
   pid_t pid_ = 0;
   const SpawnFailure* failure_ = nullptr;
-  sys::Fd image_;  // its executable, where it came in frames
-  sys::Fd page_;   // of states_
+  sys::Fd image_;  // the executable, where it came in frames
+  sys::Fd page_;   // the memory of states_
   std::unique_ptr<pmix::States> states_;
   std::unique_ptr<link::Link> bridge_;
   std::vector<wire::Message> early_;

@@ -22,8 +22,8 @@ constexpr int kExecFailed = 127;
 constexpr size_t kPageSize = 4096;
 constexpr size_t kSlotsPerPage = kPageSize / sizeof(SpawnFailure);
 
-/// All back to default before the mask is lifted: a signal must not reach the agent's handlers in the child.
-/// `no_handlers`: the kernel has taken them off; SIGPIPE, which the agent ignores, is left.
+/// Restores all defaults before the mask is lifted: a signal must not reach the agent's handlers in the child. With
+/// `no_handlers` the kernel has removed them, except for SIGPIPE, which the agent ignores.
 void reset_signals(bool no_handlers) {
   struct sigaction action{};
   action.sa_handler = SIG_DFL;
@@ -68,8 +68,8 @@ bool prepare(const Launch& launch, pid_t parent, SpawnStep& step) {
   ::_exit(kExecFailed);
 }
 
-/// As fork(), without our handlers. Where the kernel, a filter or a right is missing, the child has them and is in our
-/// control group.
+/// Like fork(), without our handlers. Where the kernel, a filter or a right does not allow it, the child has the
+/// handlers and is in our control group.
 pid_t clone_child(const Launch& launch, bool& no_handlers) {
   const unsigned long flags = launch.wait ? CLONE_VFORK : 0;
   clone_args asked{};

@@ -1,6 +1,6 @@
 // Starts processes by plain fork: the agent is small, so a fork is cheap, and it goes on while the child execs on
-// another CPU (vfork would wait for each exec in turn). A step that fails in the child is told through shared memory
-// and read when the child is reaped. Owned by the agent.
+// another CPU (vfork would wait for each exec in turn). A step that fails in the child is written to shared memory and
+// read when the child is reaped. Owned by the agent.
 #pragma once
 
 #include <sys/resource.h>
@@ -19,21 +19,21 @@ struct SpawnFailure {
   int error = 0;
 };
 
-/// What the child becomes. Borrowed for the time of the call.
+/// What the child becomes. The pointers are used during the call only.
 struct Launch {
   const char* path = nullptr;
   char* const* argv = nullptr;
   char* const* envp = nullptr;
   const char* wdir = nullptr;
-  int in = -1;  ///< become 0, 1, 2; above 2 themselves
+  int in = -1;  ///< become the child's 0, 1 and 2; must be above 2
   int out = -1;
   int err = -1;
-  int cgroup = -1;                          ///< begins in it where the kernel can (Linux 5.7); -1: in ours
+  int cgroup = -1;                          ///< the child starts in it where the kernel can (Linux 5.7); -1: in ours
   int mpi = -1;                             ///< becomes plan::kPmiFd; -1: it has none
   bool terminal = false;                    ///< `out` becomes the controlling terminal
   std::span<const unsigned long> affinity;  ///< a CPU mask as sched_setaffinity(2) takes it; empty: inherited
   rlimit open_files{};
-  bool wait = false;  ///< return when it has exec'ed or ended, so that what it is bound to can be read back
+  bool wait = false;  ///< return only when the child has exec'ed or ended, so that its affinity can be read back
 };
 
 class ProcessSpawner {
@@ -52,7 +52,7 @@ class ProcessSpawner {
   /// when the calling thread does. Every descriptor above 2 must be O_CLOEXEC.
   Child spawn(const Launch& launch);
 
-  /// Of a child that was reaped: the step that kept it from becoming its program.
+  /// The step that kept a child, which was reaped, from becoming its program.
   static std::optional<SpawnFailure> failure(const SpawnFailure* slot);
 
  private:

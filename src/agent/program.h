@@ -18,10 +18,10 @@ struct Refusal {
 tl::expected<std::string, Refusal> find_program(const std::string& name, const std::vector<std::string>& env,
                                                 const std::string& wdir);
 
-/// A program's path as it is seen from anywhere.
+/// The program's path, made absolute.
 std::string absolute(const std::string& path, const std::string& wdir);
 
-/// Why execve says ENOENT of a program that is there: "the interpreter /bin/sh^M of ./script is not there".
+/// Why execve gives ENOENT for an existing program: "the interpreter /bin/sh^M of ./script is not there".
 std::string missing_interpreter(const std::string& path, const std::string& wdir);
 
 }  // namespace dlaunch::agent

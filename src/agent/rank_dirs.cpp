@@ -42,7 +42,7 @@ bool holds_kept(const std::string& name, const std::vector<std::string>& kept) {
   return std::ranges::any_of(kept, [&](const std::string& file) { return is_below(file, name); });
 }
 
-/// Calls visit(path, is_directory) for each entry until it says false. Links are not followed. 0 or errno.
+/// Calls visit(path, is_directory) for each entry until it returns false. Links are not followed. Returns 0 or errno.
 template <class Visit>
 int for_each_path(const std::string& dir, Visit visit) {
   return sys::for_each_entry(dir, [&](const dirent& entry) {
@@ -52,7 +52,7 @@ int for_each_path(const std::string& dir, Visit visit) {
   });
 }
 
-/// Nothing is in it but what the launcher itself has put there a moment ago.
+/// Whether the directory holds only what the launcher itself has just put there.
 bool is_unused(const std::string& dir, const std::vector<std::string>& kept) {
   bool unused = true;
   const int error = for_each_path(dir, [&](const std::string& name, bool is_directory) {
@@ -62,13 +62,13 @@ bool is_unused(const std::string& dir, const std::vector<std::string>& kept) {
   return error == 0 && unused;
 }
 
-/// Only one job at a time; file systems that know no locks are not asked twice.
+/// Only one job has the directory at a time; a file system without locks is used without.
 Result<void> lock(const sys::Fd& marker, const std::string& dir) {
   if (::flock(marker.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return {};
   return refused(dir + ": a job that still runs has it", "wait for that job, or name another directory");
 }
 
-/// Its marker, locked; none where there is no directory or none of anybody's use.
+/// The directory's marker, locked; empty where there is no directory, or nobody uses it.
 Result<sys::Fd> look_at(const std::string& dir, const std::vector<std::string>& kept) {
   struct stat info{};
   if (::stat(dir.c_str(), &info) != 0) {
@@ -109,7 +109,7 @@ Result<void> check_base(const std::string& base) {
   return failed("directory " + base, error, "make it there, share it, or name another with --wdir");
 }
 
-/// 0 or errno.
+/// Returns 0 or an errno.
 int remove_all_in(const std::string& dir, const std::vector<std::string>& kept) {
   int failure = 0;
   const int error = for_each_path(dir, [&](const std::string& name, bool is_directory) {

@@ -1,5 +1,5 @@
-// The directories of ranks (--rank-dir) on this host: taken for one job at a time, and emptied. A file in each, the
-// marker, says that dlaunch made it: a directory without one that has anything in it is never touched.
+// The directories of ranks (--rank-dir) on this host: taken by one job at a time, and emptied. The marker, a file in
+// each, says that dlaunch made it: a directory with content and without a marker is never touched.
 #pragma once
 
 #include <string>
@@ -14,14 +14,14 @@ namespace dlaunch::agent {
 inline constexpr const char* kRankDirMarker = ".dlaunch-rank-dir";
 
 struct TakenDirs {
-  std::vector<sys::Fd> locks;  ///< while they are open no other job takes the directories
-  bool used = false;           ///< something of an earlier job is in one of them
+  std::vector<sys::Fd> locks;  ///< no other job takes the directories while these are open
+  bool used = false;           ///< one of them has something of an earlier job
 };
 
-/// Makes those that are not there. Looks at all of them before it changes anything, and removes nothing.
+/// Makes missing directories. Examines all of them before it changes anything, and removes nothing.
 Result<TakenDirs> take_rank_dirs(const wire::Prepare& asked);
 
-/// Removes what is in a directory that was taken, but the marker and `kept` (absolute names).
+/// Empties a directory that was taken, except for the marker and `kept` (absolute names).
 Result<void> empty_rank_dir(const std::string& dir, const std::vector<std::string>& kept);
 
 }  // namespace dlaunch::agent

@@ -1,4 +1,4 @@
-// What a rank begins with, between its Spawn and its fork. Owned by Ranks.
+// What a rank needs between its Spawn and its fork. Owned by Ranks.
 #pragma once
 
 #include <sys/resource.h>
@@ -17,7 +17,7 @@
 
 namespace dlaunch::agent {
 
-/// An app as this host runs it.
+/// An app as it runs on this host.
 struct LocalApp {
   wire::Program asked;
   tl::expected<std::string, Refusal> path;
@@ -31,10 +31,10 @@ struct RankProgram {
   std::string path = {};
 };
 
-/// The path of the app's program for a rank that runs there. A name with a slash means what was staged there.
+/// The path of the app's program for this rank. A name with a slash may mean a staged file.
 tl::expected<std::string, Refusal> path_of(const LocalApp& app, const wire::Spawn& spawn);
 
-/// Of a rank that did not come to run its program.
+/// Why a rank did not become its program.
 Refusal refusal(const SpawnFailure& failure, const RankProgram& program);
 
 struct RankStart {
@@ -46,9 +46,9 @@ struct RankStart {
   sys::Fd mpi = {};  ///< the rank's end of its PMI connection
   std::vector<unsigned long> affinity = {};
   std::vector<char*> argv = {}, envp = {};
-  Launch launch = {};  ///< of what stands above, which stays where it is
+  Launch launch = {};  ///< refers to the members above, which must stay where they are
 
-  /// Once all else is there.
+  /// To be called once all else is set.
   void complete(int cgroup, const rlimit& open_files, bool wait);
 };
 

@@ -19,23 +19,23 @@
 
 namespace dlaunch::agent {
 
-/// Passive; lives from its spawn to the job's end.
+/// A rank, from its spawn to the job's end. Passive.
 struct Rank {
-  pid_t pid = 0;  // 0 once it was reaped: nothing is sent to a pid that may be another's
+  pid_t pid = 0;  // 0 once it was reaped, so that no signal goes to a pid that may be another's
   RankProgram program;
   const SpawnFailure* failure = nullptr;
   std::array<std::unique_ptr<link::PipeReader>, 2> readers;
   std::array<std::uint32_t, 2> credit{};  // of its output streams
   std::unique_ptr<StdinFeeder> in;
-  sys::Fd terminal;  // to tell it its size
+  sys::Fd terminal;  // kept to set its size
 };
 
 namespace {
 
-constexpr size_t kLongestReason = 64u << 10;  // why a rank did not start, with the name of its program
-constexpr size_t kStarts = 4;                 // forked and reported together
+constexpr size_t kLongestReason = 64u << 10;  // why a rank did not start, which includes its program's name
+constexpr size_t kStarts = 4;                 // ranks that are forked and reported together
 
-/// An error that no system call told, for a frame that has room for one text.
+/// An error without a failed system call, for a frame that has room for one text.
 std::string one_line(const Error& error) {
   return error.what + ": " + error.why + (error.hint.empty() ? "" : " (" + error.hint + ")");
 }
@@ -92,7 +92,7 @@ void Ranks::start(const wire::Spawn& spawn) {
                 .program = {.app = &app, .directory = spawn.dir.empty() ? app.asked.wdir : spawn.dir},
                 .env = mpi_.environment(spawn, app.asked, app.mpi)});
   RankProgram& program = start->program;
-  if (::access((program.directory + "/.").c_str(), X_OK) != 0) {  // "/.": of a file it says ENOTDIR
+  if (::access((program.directory + "/.").c_str(), X_OK) != 0) {  // "/.", so that a file gives ENOTDIR
     return refuse(spawn.rank, refusal({SpawnStep::directory, errno}, program));
   }
   if (not_kept_) return refuse(spawn.rank, {not_kept_->error, not_kept_->what});
@@ -141,7 +141,7 @@ void Ranks::granted(const wire::Credit& credit) {
   if (rank->second.readers[stream]) rank->second.readers[stream]->resume();
 }
 
-/// One fork right after the other: each page that we write between two is copied.
+/// Forks one right after the other, because each page that we write between two forks is copied.
 void Ranks::start_prepared() {
   const auto starts = std::exchange(prepared_, {});
   if (starts.empty()) return;

@@ -1,5 +1,5 @@
-// The ranks of this host: starts them, carries their streams under the launcher's credit, tells how they ended. Owned
-// by the Agent; link, loop and what serves MPI must outlive it.
+// The ranks of this host: starts them, carries their streams under the launcher's credit, reports how they ended. Owned
+// by the Agent; link, loop and the MpiService must outlive it.
 #pragma once
 
 #include <sys/resource.h>
@@ -37,14 +37,14 @@ class Ranks {
         const JobCgroup& cgroup);
   ~Ranks();
 
-  /// Before all else: how ranks are bound, and what their streams may send at first.
+  /// To be called first: how ranks are bound, and the first credit of their streams.
   void configure(const wire::Layout& layout, bool hand_over);
-  /// From now on a program's ranks find it by its variable.
+  /// Keeps the file, and gives its path to programs that start from now on.
   void keep(const wire::JobFile& file);
   void describe(wire::Program&& program);
-  /// Answers SpawnFailed or Started; at the latest when start_prepared() is called, which the loop does, too.
+  /// Answers SpawnFailed or Started, at the latest when start_prepared() is called, which the loop does as well.
   void start(const wire::Spawn& spawn);
-  /// Before anything else is asked: ranks start a few at a time.
+  /// Forks the ranks that are prepared; to be called before any other request, since ranks start a few at a time.
   void start_prepared();
   /// False when that is more than the launcher was granted.
   bool input(const wire::Stdin& input);
@@ -59,7 +59,7 @@ class Ranks {
   /// From now on no prepared rank starts, and output is read and dropped, so that ranks can write their last words and
   /// end.
   void discard();
-  /// Forgets all of them.
+  /// Forgets all ranks.
   void clear();
 
  private:
@@ -78,19 +78,19 @@ class Ranks {
   ProcessSpawner spawner_;
   const RankOomScore oom_score_;
   RankBinding binding_;
-  std::uint32_t local_ranks_ = 0;  // that Layout counts
+  std::uint32_t local_ranks_ = 0;  // those that Layout counts
   bool hand_over_ = false;
   bool report_cpus_ = false;
   std::uint32_t first_credit_ = 0;
   wire::WindowSize window_;
   std::vector<std::string> file_variables_;        // NAME=path, for programs that do not have NAME
-  std::optional<JobDirectory::Failure> not_kept_;  // then no rank starts
+  std::optional<JobDirectory::Failure> not_kept_;  // set: no rank starts
   std::optional<long> oom_kills_;
-  std::array<char, wire::kMaxOutput> scratch_;  // pages that no rank fills are never touched, nor copied by a fork
+  std::array<char, wire::kMaxOutput> scratch_;  // a fork does not copy pages that no rank has filled
   std::map<std::uint32_t, LocalApp> apps_;
   std::map<std::uint32_t, Rank> ranks_;
   std::map<pid_t, std::uint32_t> rank_of_;
-  std::vector<std::unique_ptr<RankStart>> prepared_;  // and not forked yet
+  std::vector<std::unique_ptr<RankStart>> prepared_;  // those not forked yet
   bool told_to_end_ = false;
   bool discarding_ = false;
 };

@@ -1,5 +1,5 @@
 // Ends everything that descends from this process, or that the job left on this host: TERM, the grace, KILL, until
-// nothing is left or it is given up.
+// nothing is left or it gives up.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -21,19 +21,19 @@ inline constexpr std::chrono::milliseconds kSweepPoll{20};  ///< new children ma
 
 class Reaper {
  public:
-  /// `cgroup`: of the job, all of which is killed as one when the grace is over. It must outlive this.
+  /// `cgroup` is the job's, which is killed as one when the grace is over. It must outlive this.
   Reaper(asio::io_context& io, const JobCgroup& cgroup) : timer_(io), cgroup_(cgroup) {}
 
-  /// From now on all processes of this host that hold the entry in their environment, or are in the job's control
-  /// groups, are meant, not descendants.
+  /// From now on ends all processes of this host that hold the entry in their environment or are in the job's control
+  /// groups, instead of descendants.
   void aim_at(std::string entry) { entry_ = std::move(entry); }
 
-  /// `done` gets a line for each process that could not be ended; none is the promise kept. Starting again only
+  /// `done` gets a line for each process that could not be ended; none means that nothing is left. Another call only
   /// replaces `done`.
   void start(std::chrono::milliseconds grace, std::function<void(std::vector<std::string> left)> done);
-  /// No more grace.
+  /// Ends the grace.
   void hurry();
-  /// Children were reaped: perhaps it is over. Cheap.
+  /// Children were reaped, so that it may be over. Cheap.
   void children_changed(bool none_left);
   bool running() const { return running_; }
 

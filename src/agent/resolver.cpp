@@ -73,7 +73,7 @@ void Resolver::start_next() {
 void Resolver::start(size_t name) {
   const sys::Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   sys::Pipe pipe = sys::make_pipe();
-  if (!null || !pipe.read || names_[name].starts_with('-')) return;  // no name begins so, and getent has options
+  if (!null || !pipe.read || names_[name].starts_with('-')) return;  // getent takes that for an option; no name has it
   std::string words[] = {"getent", "ahosts", names_[name]};
   char* const argv[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
   Launch launch;

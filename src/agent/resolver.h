@@ -1,6 +1,6 @@
-// What names mean on this host. A static program has no name service of its own (glibc would load its plug-ins at run
-// time, for a version that need not be the host's), so `getent ahosts NAME` is run for each, a few at a time. Owned by
-// the Surveyor; the loop must outlive it.
+// Resolves names on this host. A static program has no name service of its own (glibc would load its plug-ins at run
+// time, for a version that need not be the host's), so `getent ahosts NAME` runs for each, a few at a time. Owned by
+// the HostInspector; the loop must outlive it.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -16,24 +16,24 @@
 
 namespace dlaunch::agent {
 
-/// The addresses in what `getent ahosts` prints, each once, with blanks between.
+/// The addresses in what `getent ahosts` prints, each once, separated by blanks.
 std::string addresses_in(std::string_view printed);
 
 class Resolver {
  public:
   static constexpr size_t kAtOnce = 8;
-  static constexpr std::chrono::seconds kPatience{10};  ///< for all of them
+  static constexpr std::chrono::seconds kPatience{10};  ///< for all names together
 
   struct Answer {
     std::vector<std::string> addresses;  ///< of each name; empty: it does not resolve
-    std::string trouble;                 ///< why not all could be looked up; empty: they were
+    std::string trouble;                 ///< why some names could not be looked up; empty: all were
   };
   using Done = std::function<void(Answer answer)>;
 
   Resolver(asio::io_context& io, const rlimit& open_files);
   ~Resolver();
 
-  /// `done` is called once, from the loop. What is being resolved already is dropped.
+  /// `done` is called once, from the loop. A request that is still running is dropped.
   void resolve(std::vector<std::string> names, Done done);
 
  private:

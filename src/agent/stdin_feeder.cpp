@@ -30,7 +30,7 @@ class StdinFeeder::Impl : public std::enable_shared_from_this<StdinFeeder::Impl>
     if (!bytes.empty()) within_line_ = bytes.back() != '\n';
     eof_ = eof_ || eof;
     if (eof && terminal_) {
-      own_ += within_line_ ? 2 : 1;  // within a line the first only hands it on
+      own_ += within_line_ ? 2 : 1;  // within a line the first one only delivers the line
       queue_.append(within_line_ ? 2 : 1, kEndOfFile);
     }
     write();
@@ -75,7 +75,7 @@ class StdinFeeder::Impl : public std::enable_shared_from_this<StdinFeeder::Impl>
   const bool terminal_;
   Handlers handlers_;
   std::string queue_;
-  size_t own_ = 0;  // bytes at its end that nobody sent
+  size_t own_ = 0;  // bytes at its end that are ours
   bool eof_ = false;
   bool within_line_ = false;
   bool waiting_ = false;

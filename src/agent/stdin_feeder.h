@@ -1,4 +1,4 @@
-// Carries frames into one rank's stdin. Grants as it writes, so that what is queued here stays within the first grant.
+// Carries frames into one rank's stdin. It grants as it writes, so that its queue stays within the first grant.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -14,10 +14,10 @@ namespace dlaunch::agent {
 class StdinFeeder {
  public:
   struct Handlers {
-    std::function<void(std::uint32_t bytes)> took;  ///< so many more may come
+    std::function<void(std::uint32_t bytes)> took;  ///< that many more may come
     std::function<void()> closed;                   ///< the rank closed its end
   };
-  /// `terminal`: the end of input is the end-of-file character, and the descriptor stays open for the rank's life.
+  /// `terminal`: the end of input is the end-of-file character, and the descriptor stays open as long as the rank runs.
   StdinFeeder(asio::io_context& io, sys::Fd fd, bool terminal, Handlers handlers);
   ~StdinFeeder();
 

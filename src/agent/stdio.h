@@ -19,7 +19,7 @@ struct Stdio {
 
 tl::expected<Stdio, Refusal> open_stdio(const wire::Spawn& spawn, wire::WindowSize size);
 
-/// Tells the rank's terminal its size; the kernel sends SIGWINCH.
+/// Sets the size of the rank's terminal, for which the kernel sends SIGWINCH.
 void resize_terminal(int fd, wire::WindowSize size);
 
 }  // namespace dlaunch::agent

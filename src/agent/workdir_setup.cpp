@@ -21,11 +21,11 @@ namespace dlaunch::agent {
 namespace {
 
 constexpr size_t kMostQueued = 64;          // frames: those of files are large, but the last
-constexpr size_t kLongestWord = 16u << 10;  // fits a pipe that nobody reads until its writer has ended
+constexpr size_t kLongestWord = 16u << 10;  // fits into a pipe that is read only when its writer has ended
 
 std::string told(const Error& error) { return error.why.empty() ? error.what : error.what + ": " + error.why; }
 
-/// Of a process that has ended.
+/// Reads the words of a process that has ended.
 std::pair<std::string, std::string> read_words(const sys::Fd& from) {
   std::string text(kLongestWord, '\0');
   sys::set_nonblocking(from.get());
@@ -36,7 +36,7 @@ std::pair<std::string, std::string> read_words(const sys::Fd& from) {
   return {text.substr(0, newline), text.substr(newline + 1)};
 }
 
-/// What the process does with what it is told; true once that was all.
+/// The work of the process; feed() is true once all is done.
 class Work {
  public:
   Result<bool> take(const wire::Message& message) {
@@ -101,7 +101,7 @@ bool WorkdirSetup::start() {
   Launch launch;
   launch.path = "/proc/self/exe";
   launch.argv = argv;
-  launch.envp = environ;  // by which what is left of a job is found
+  launch.envp = environ;  // what is left of a job is found by it
   launch.wdir = "/";
   launch.in = in.read.get();
   launch.out = out.write.get();
@@ -125,7 +125,7 @@ bool WorkdirSetup::start() {
 }
 
 bool WorkdirSetup::stage(const wire::Stage& stage) {
-  if (!in_) return true;  // it failed, and that was told
+  if (!in_) return true;  // it failed, which was reported
   if (stage.bytes.size() > wire::kStageCredit - files_ || sent_.size() > kMostQueued) return false;
   push(stage, static_cast<std::uint32_t>(stage.bytes.size()));
   wait();

@@ -1,6 +1,6 @@
-// Makes ready what ranks start in: their directories, emptied, with the files of --stage. What may take long is done by
-// a process of its own, a second agent with --prepare, so that the heart goes on beating; it gets Prepare and every
-// Stage through a pipe, under the credit that is granted here. Owned by the Agent; link and loop must outlive it.
+// Prepares the directories in which ranks start: emptied, with the files of --stage. A process of its own, a second
+// agent with --prepare, does what may take long, so that the heartbeat goes on. It gets Prepare and every Stage through
+// a pipe, under the credit that is granted here. Owned by the Agent; link and loop must outlive it.
 #pragma once
 
 #include <sys/types.h>
@@ -24,7 +24,7 @@ namespace dlaunch::agent {
 
 class WorkdirSetup {
  public:
-  static constexpr std::chrono::seconds kPatience{120};  ///< for the next of Stage, and for all that follows the last
+  static constexpr std::chrono::seconds kPatience{120};  ///< for the next Stage, and for all that follows the last one
 
   WorkdirSetup(asio::io_context& io, link::Link& link) : io_(io), link_(link), timer_(io) {}
 
@@ -32,15 +32,15 @@ class WorkdirSetup {
   void prepare(wire::Prepare&& asked);
   /// False when that is more than the launcher was granted.
   bool stage(const wire::Stage& stage);
-  /// Whether that child was ours.
+  /// Whether the child was ours.
   bool reaped(pid_t pid, int wait_status);
-  /// The job ends: nothing is told any more.
+  /// The job ends: no more answers.
   void stop();
 
  private:
   struct Sent {
-    size_t frame;         // its bytes in the pipe
-    std::uint32_t files;  // those that were granted
+    size_t frame;         // how many bytes of the pipe it takes
+    std::uint32_t files;  // how many granted bytes of files it has
   };
 
   bool start();
@@ -53,7 +53,7 @@ class WorkdirSetup {
   link::Link& link_;
   asio::steady_timer timer_;
   ProcessSpawner spawner_;
-  std::vector<sys::Fd> locks_;  // to the job's end
+  std::vector<sys::Fd> locks_;  // kept until the job's end
   pid_t pid_ = 0;
   const SpawnFailure* failure_ = nullptr;
   std::unique_ptr<StdinFeeder> in_;
@@ -63,8 +63,8 @@ class WorkdirSetup {
   size_t taken_ = 0;       // of the first of them
 };
 
-/// What `dlaunch-agent --prepare` does. The exit code; what failed is written to stdout, a line, and a line of what to
-/// do about it.
+/// The main function of `dlaunch-agent --prepare`. Returns the exit code. A failure is written to stdout: a line with
+/// the failure, and a line with what to do about it.
 int prepare_main();
 
 }  // namespace dlaunch::agent

@@ -59,7 +59,7 @@ class BootstrapStream::Impl : public std::enable_shared_from_this<BootstrapStrea
     while (!to_send_.empty()) {
       const ssize_t took = sys::send_some(stream_.native_handle(), to_send_, {});
       if (took < 0 && errno == EAGAIN) return wait_writable();
-      if (took < 0) return;  // the reason comes by reading
+      if (took < 0) return;  // reading reports the reason
       to_send_.remove_prefix(static_cast<size_t>(took));
       if (handlers_.moved) handlers_.moved();
     }
@@ -104,7 +104,7 @@ class BootstrapStream::Impl : public std::enable_shared_from_this<BootstrapStrea
 
   void finish() {
     to_send_ = {};
-    std::string().swap(script_);  // we stay as long as the host
+    std::string().swap(script_);  // this object lives as long as the host's link
     const Handlers handlers = std::move(handlers_);
     if (const auto noise = trim(bootstrap_.noise()); !noise.empty()) handlers.noise(std::string(noise));
     handlers.done(sys::Fd(stream_.release()), bootstrap_.rest());

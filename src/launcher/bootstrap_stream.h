@@ -1,5 +1,5 @@
-// Turns a shell on a host into an agent: sends the script, the agent's bytes if asked for, and gives the stream back
-// when frames begin on it. Owned by a HostLink; no call-back after its destruction.
+// Turns a shell on a host into an agent: sends the script, sends the agent's bytes if the host asks for them, and hands
+// the stream over when frames begin on it. Owned by a HostLink; no call-back comes after its destruction.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -17,10 +17,10 @@ class BootstrapStream {
  public:
   struct Handlers {
     std::function<void(sys::Fd stream, std::string rest)> done;
-    std::function<void(const std::string& why)> failed;   ///< the shell's answer says so
-    std::function<void(const std::string& why)> ended;    ///< before there was an answer
+    std::function<void(const std::string& why)> failed;   ///< the shell's answer reports a failure
+    std::function<void(const std::string& why)> ended;    ///< the stream ended before an answer
     std::function<void(const std::string& noise)> noise;  ///< what rc files printed; called before done
-    std::function<void()> moved;                          ///< a piece of the agent is on its way
+    std::function<void()> moved;                          ///< a piece of the agent was sent
   };
 
   BootstrapStream(asio::io_context& io, sys::Fd stream, const std::string& agent_path, Handlers handlers);

@@ -1,4 +1,4 @@
-// What agents say of ranks, in the words of the job. PURE, but that descriptors are moved.
+// Converts what agents report of ranks to the job's events. PURE, but that descriptors are moved.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ ExitStatus exit_status(const wire::Ended& ended);
 /// "0-3,8"; empty when they were not asked for.
 std::string folded_cpus(const wire::Started& started);
 
-/// The read ends that came with it, each in its stream's place; nullopt when there are fewer than it says.
+/// The read ends that came with the message, by stream; nullopt when there are fewer than it announces.
 std::optional<std::array<sys::Fd, output::kStreams>> handed_over(const wire::Started& started,
                                                                  std::deque<sys::Fd>& fds);
 

@@ -12,7 +12,7 @@
 namespace dlaunch::launcher {
 namespace {
 
-constexpr size_t kMaxLine = 4096;  // of a line kept; what is longer is cut
+constexpr size_t kMaxLine = 4096;  // a longer line is cut
 
 }  // namespace
 
@@ -30,7 +30,7 @@ class ErrorTail::Impl : public std::enable_shared_from_this<ErrorTail::Impl> {
     });
   }
 
-  /// False at the end.
+  /// False at the end of file.
   bool read() {
     std::array<char, kMaxLine> buffer;
     for (;;) {

@@ -1,5 +1,5 @@
-// What a transport's command says on its stderr: read as it comes, so that it never waits for us, told line by line
-// with -v, and its last line kept for the message when the host is lost. Owned by a HostLink.
+// The stderr of a transport's command: read as it comes, so that the command never waits for us, shown line by line
+// with -v. Its last line becomes part of the message when the host is lost. Owned by a HostLink.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -16,7 +16,7 @@ class ErrorTail {
   ErrorTail(asio::io_context& io, sys::Fd fd, std::function<void(const std::string& line)> told);
   ~ErrorTail();
 
-  /// Of all that was written until now.
+  /// The last line that was written until now.
   std::string last_line();
 
  private:

@@ -19,7 +19,7 @@ constexpr std::uint32_t kCreditPerHost = 16u << 20;  // bytes, over all streams 
 constexpr std::uint32_t kMinCredit = 16u << 10;
 constexpr std::uint32_t kMaxCredit = 1u << 20;
 
-/// `local`: its place among the ranks of its host, of whatever world.
+/// `local` is the rank's number among the ranks on its host, of all worlds.
 wire::Spawn spawn_frame(const plan::Plan& plan, int id, size_t local, const JobOptions& settings,
                         const output::RankFacts& facts) {
   const plan::Rank& rank = plan.rank(id);
@@ -60,7 +60,7 @@ std::vector<std::string> files_below(const std::vector<std::string>& dirs, const
   return files;
 }
 
-/// Numbered after the last rank, and bound to nothing.
+/// The sidecar has the number after the last rank and is not bound.
 wire::Spawn companion_frame(const plan::Plan& plan) {
   wire::Spawn spawn;
   spawn.rank = static_cast<std::uint32_t>(plan.ranks.size());
@@ -72,7 +72,7 @@ wire::Spawn companion_frame(const plan::Plan& plan) {
   return spawn;
 }
 
-/// UUIDs number devices by their place in a list, which is not the machine's.
+/// UUIDs number devices by their place in a list, not as the machine does.
 void add_devices(const plan::Plan& plan, int host, wire::Layout& layout) {
   const plan::PlannedHost& planned = plan.host(host);
   layout.device_kind = static_cast<std::uint8_t>(planned.host.device_kind);

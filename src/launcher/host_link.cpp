@@ -9,9 +9,9 @@ namespace {
 
 using Retry = transport::Disconnect::Retry;
 
-constexpr size_t kMostAnswers = 12u << 20;  // bytes that wait for an agent to read them
+constexpr size_t kMostAnswers = 12u << 20;  // bytes of answers that an agent has not read
 
-/// OpenSSH's client, when sshd hangs up on a login without a reason: it throttles (MaxStartups), or was killed.
+/// Whether OpenSSH's client says that sshd hung up on a login without a reason: throttled (MaxStartups) or killed.
 bool is_dropped_login(std::string_view said) {
   return said.starts_with("Connection closed by ") || said.starts_with("Connection reset by ") ||
          said.starts_with("kex_exchange_identification: ");
@@ -77,7 +77,7 @@ void HostLink::answer(const wire::Message& message) {
   if (link_->waiting() > before) answers_ += link_->waiting() - before;
   deaf_ = std::min(answers_, link_->waiting()) > kMostAnswers;
   if (!deaf_) return;
-  losing_.expires_after(std::chrono::seconds(0));  // not from within: who sends expects no call-back
+  losing_.expires_after(std::chrono::seconds(0));  // not from within send(), whose callers expect no call-back
   losing_.async_wait([this](asio::error_code error) {
     if (!error) lose({"its agent does not read what it is told"});
   });
@@ -101,7 +101,7 @@ void HostLink::resumed() {
 void HostLink::wait_ready() {
   timer_.expires_after(ready_wait_);
   timer_.async_wait([this](asio::error_code error) {
-    if (error) return;  // cancelled, maybe since this is gone
+    if (error) return;  // cancelled, maybe because this object is gone
     const auto seconds = std::chrono::round<std::chrono::seconds>(ready_wait_).count();
     lose({"no agent answered within " + std::to_string(seconds) + " s", "", Retry::when_up});
   });

@@ -1,5 +1,5 @@
-// One host's agent as the launcher sees it: the way to it, the link, its heartbeat, and what the agent says as events.
-// Every wait for it has a deadline. Owned by the launcher; its handlers must outlive it.
+// One host's agent as the launcher sees it: connection, link, heartbeat, and the agent's messages. Every wait for the
+// agent has a deadline. Owned by the launcher; its handlers must outlive it.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -18,7 +18,7 @@
 
 namespace dlaunch::launcher {
 
-/// Why there is no agent, or none any more.
+/// Why there is no agent on a host, or no longer one.
 struct HostFailure {
   std::string why;
   std::string hint = {};  ///< may be empty
@@ -30,21 +30,21 @@ class HostLink {
   struct Handlers {
     std::function<void(wire::Message&& message, std::deque<sys::Fd>& fds)> message;
     std::function<void(const HostFailure& loss)> lost;
-    std::function<void(const std::string& text)> detail;  ///< noise and errors of the way there, for -v
+    std::function<void(const std::string& text)> detail;  ///< noise and stderr of the connection, for -v
   };
 
   HostLink(asio::io_context& io, transport::Connection opened, const JobOptions& settings, Handlers handlers);
 
   bool passes_fds() const { return passes_fds_; }
-  /// Before there is an agent messages are kept for it.
+  /// Messages are kept until there is an agent.
   void send(const wire::Message& message);
-  /// What the agent, or another, made us say. Once too much of it waits for the agent to read it, the host is lost.
+  /// Sends an answer to a message of this agent or another. The host is lost once it leaves too many answers unread.
   void answer(const wire::Message& message);
-  /// The descriptor that must take more before all is sent, if it does not yet.
+  /// The descriptor that must become writable before all is sent; none when all is.
   std::optional<int> flush();
   /// Waits until what was sent has left this process and its threads.
   void pass_on_by(std::chrono::steady_clock::time_point deadline);
-  /// We were stopped: silence until now was ours.
+  /// This process was stopped: only we were silent.
   void resumed();
   void close();
 
@@ -52,9 +52,9 @@ class HostLink {
   void connect(sys::Fd stream, const std::string& first);
   void wait_ready();
   void beat();
-  /// The way ended: the transport knows best why, if it knows.
+  /// The connection ended; the transport's reason is used, if it has one.
   void ended(HostFailure loss);
-  /// With what the way there said last.
+  /// Reports the loss, with the last line of the connection's stderr.
   void lose(HostFailure loss);
 
   asio::io_context& io_;
@@ -67,8 +67,8 @@ class HostLink {
   asio::steady_timer timer_;
   link::Heartbeat heartbeat_;
   bool answered_ = false;
-  size_t answers_ = 0;  // bytes since nothing waited
-  bool deaf_ = false;   // and so to be lost
+  size_t answers_ = 0;  // bytes of answers since the last time that none waited
+  bool deaf_ = false;   // it left too many answers unread, and is about to be lost
   asio::steady_timer losing_;
   std::function<transport::Disconnect()> disconnect_;
   std::function<bool(std::chrono::steady_clock::time_point)> passed_on_by_;

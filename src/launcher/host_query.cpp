@@ -12,7 +12,7 @@
 namespace dlaunch::launcher {
 namespace {
 
-/// Empty, or what is wrong with an answer to `asked`.
+/// What is wrong with an answer to `asked`; empty: nothing.
 std::string wrong_with(const wire::HostInfo& facts, const wire::QueryHost& asked) {
   const size_t programs = asked.programs.size();
   const bool fit = facts.wdir_errors.size() <= asked.wdirs.size() && facts.programs.size() <= programs &&
@@ -59,7 +59,7 @@ HostQuery::Result HostQuery::run(const std::vector<plan::Host>& hosts) {
   running_.reset();
   signals_.cancel();
   progress_timer_.cancel();
-  io_.restart();  // it was stopped: whoever runs it next starts afresh
+  io_.restart();  // it was stopped; its next user starts afresh
   return std::move(result_);
 }
 
@@ -67,7 +67,7 @@ void HostQuery::ready(int host, const wire::Hello& hello) {
   nth(result_.hosts, host).hello = hello;
   auto question = question_(host);
   if (!question) return inquire(host);
-  question->names.clear();  // these take a while, and would spoil the round trip
+  question->names.clear();  // names take long to resolve and would spoil the measured round trip
   ask(host, *std::move(question));
 }
 

@@ -18,9 +18,9 @@ namespace {
 using Retry = transport::Disconnect::Retry;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kFirstPause{250};  // doubled at each try, and half as much or as much again by chance
+constexpr milliseconds kFirstPause{250};  // doubled at each try, and varied at random by half
 constexpr milliseconds kLongestPause{4000};
-constexpr milliseconds kBootPause{1000};  // between looks at a host that is not up
+constexpr milliseconds kBootPause{1000};  // between attempts at a host that is not up
 constexpr milliseconds kFlushWait{500};
 
 }  // namespace
@@ -35,8 +35,8 @@ struct Hosts::Slot {
   Time wait_until;
   std::unique_ptr<HostLink> link;
   asio::steady_timer again;
-  wire::Hello hello;  // once ready
-  HostFailure loss;   // once lost
+  wire::Hello hello;  // set once ready
+  HostFailure loss;   // set once lost
 };
 
 Hosts::Hosts(asio::io_context& io, transport::Transport& transport, std::string job_id, const JobOptions& settings,
@@ -101,7 +101,7 @@ void Hosts::open_one(Slot& slot) {
   set_up(*slot.link);
 }
 
-/// At once: the loop may not run yet.
+/// Sends Setup at once, because the loop may not run yet.
 void Hosts::set_up(HostLink& link) const {
   wire::Setup setup;
   setup.job_id = job_id_;
@@ -183,7 +183,7 @@ void Hosts::failed(Slot& slot, const HostFailure& loss) {
   });
 }
 
-/// Hosts that were turned away together must not come back together.
+/// The pause is random, so that hosts that were refused together do not come back together.
 std::optional<milliseconds> Hosts::pause_before_next_try(const Slot& slot, const HostFailure& loss) {
   milliseconds pause = kBootPause;
   if (loss.retry == Retry::soon && slot.tries < kTries) {
@@ -196,7 +196,7 @@ std::optional<milliseconds> Hosts::pause_before_next_try(const Slot& slot, const
   return milliseconds(around(chance));
 }
 
-/// It may be the one that called us: it goes when this turn of the loop is over.
+/// Destroys the link at the end of this turn of the loop, because it may be our caller.
 void Hosts::retire(std::unique_ptr<HostLink> link) {
   if (!link) return;
   link->close();

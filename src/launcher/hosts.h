@@ -1,6 +1,6 @@
-// The links to all hosts of a job: opens so many at a time, tries again where that may help, and says who is ready and
-// who is lost. Hosts are numbered as they were given to open(). Owned by `main`; loop, transport and log must outlive
-// it.
+// The links to all hosts of a job: opens a limited number at a time, retries where that may help, and reports which
+// hosts are ready and which are lost. Hosts have the numbers in which open() got them. Owned by `main`; loop, transport
+// and log must outlive it.
 #pragma once
 
 #include <spdlog/fwd.h>
@@ -24,45 +24,45 @@ namespace dlaunch::launcher {
 
 class Hosts {
  public:
-  static constexpr int kTries = 8;  ///< of an sshd that turns us away
+  static constexpr int kTries = 8;  ///< for an sshd that refuses us
 
   struct Handlers {
     std::function<void(int host, const wire::Hello& hello)> ready = [](auto&&...) {};
-    /// For good. Not called for a host that was dropped.
+    /// The host is lost for good. Not called for a host that was dropped.
     std::function<void(int host, const HostFailure& loss)> lost = [](auto&&...) {};
     std::function<void(int host, wire::Message&& message, std::deque<sys::Fd>& fds)> message = [](auto&&...) {};
-    bool tells_twins = false;  ///< note hosts that are one under several names
+    bool tells_twins = false;  ///< note hosts that are listed under several names
   };
 
   Hosts(asio::io_context& io, transport::Transport& transport, std::string job_id, const JobOptions& settings,
         spdlog::logger& log);
   ~Hosts();
 
-  /// What is ready or lost already is told to new handlers at once. {}: nobody listens any more, which who is called by
-  /// the handlers must say before it goes.
+  /// Hosts that are ready or lost already are reported to new handlers at once. {} ends all calls; who is called by the
+  /// handlers must do that before it goes.
   void listen(Handlers handlers);
-  /// May be called again: these come behind all that there are.
+  /// Further calls append hosts.
   void open(const std::vector<plan::Host>& hosts);
-  /// The hosts are now these of before, in this order; the others are dropped.
+  /// Keeps these hosts, in this order and numbered anew, and drops the others.
   void keep(const std::vector<int>& hosts);
 
   bool empty() const { return slots_.empty(); }
   bool passes_fds(int host) const;
-  /// Nothing happens when the host was lost or dropped.
+  /// Does nothing when the host was lost or dropped.
   void send(int host, const wire::Message& message);
-  /// The same, of what a peer made us say (HostLink::answer).
+  /// The same for an answer to a message of a peer (HostLink::answer).
   void answer(int host, const wire::Message& message);
   void send_to_all(const wire::Message& message);
-  /// Waits, not for long, until what was sent has left this process and its threads.
+  /// Waits for a short time until what was sent has left this process and its threads.
   void flush();
   void flush(int host);
-  /// We were stopped: silence until now was ours.
+  /// This process was stopped: only we were silent.
   void resumed();
-  /// It is of no use: as if its link had ended so.
+  /// Loses a host that is of no use, as if its link had ended with this reason.
   void lose(int host, const HostFailure& loss);
-  /// Another link to a host that was lost, to another agent, which has its Setup. Null: `why` says why not.
+  /// Another link to a host that was lost, to a new agent, which got its Setup. Null: `why` has the reason.
   std::unique_ptr<HostLink> open_again(int host, HostLink::Handlers handlers, std::string& why);
-  /// Nothing is heard of it any more.
+  /// From now on nothing of this host is reported.
   void drop(int host);
   void close();
 

@@ -31,11 +31,11 @@ namespace dlaunch::launcher {
 namespace {
 
 using output::Stream;
-constexpr std::chrono::seconds kLastWait{1};  // for the last lines, once a reader was given up
-constexpr int kMostLogs = 1000;               // of a host, whatever it says
-constexpr int kExitSigpipe = 128 + SIGPIPE;   // as any filter whose reader went away
+constexpr std::chrono::seconds kLastWait{1};  // for the last lines, after a reader was given up
+constexpr int kMostLogs = 1000;               // for each host, whatever it sends
+constexpr int kExitSigpipe = 128 + SIGPIPE;   // as for any filter whose reader went away
 
-/// Of what an agent says: its last word before it gives up stands in the loss of its host, too.
+/// The level of an agent's text. Its last one before it gives up is also the reason why its host is lost.
 spdlog::level::level_enum level_of(const wire::Log& said) {
   if (said.level == wire::Log::kWarning) return spdlog::level::warn;
   return said.level > wire::Log::kWarning ? spdlog::level::info : spdlog::level::debug;
@@ -71,7 +71,7 @@ class Launcher::Impl {
                  parts_.log),
         sweeps_(io, parts_.hosts, parts_.options, [this](const job::HostSwept& swept) { happened(swept); }) {}
 
-  /// Hosts that outlive this, since a call of the listener threw, find nobody here.
+  /// The hosts outlive this object where a call of the listener threw, and then must not call it.
   ~Impl() { parts_.hosts.listen({}); }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
@@ -88,7 +88,7 @@ class Launcher::Impl {
     deadline_.set(job_.deadline());
     show_progress();
     io_.run();
-    parts_.hosts.close();  // an agent that still has a link waits for us
+    parts_.hosts.close();  // an agent with an open link waits for us
     job::Outcome outcome = job_.outcome();
     outcome.unread = outcome.unread || !shown();
     if (outcome.unread && outcome.cause == job::Cause::success) {
@@ -143,7 +143,7 @@ class Launcher::Impl {
     if (sidecar_.is_on(host)) companion_lost();
   }
 
-  /// Its agent breaks the rules of the wire.
+  /// The host's agent breaks the protocol.
   void host_broken(int host, const std::string& why) { host_lost(host, {why}); }
 
   const std::string& host_name(int host) const { return parts_.plan.host(host).host.name; }
@@ -188,7 +188,7 @@ class Launcher::Impl {
   }
 
   void opened_in_frames(int host, int rank) {
-    const bool late = rank >= ranks_at_start();  // spawned, or the process beside the ranks
+    const bool late = rank >= ranks_at_start();  // a spawned rank, or the sidecar
     const std::uint32_t planned = first_credit(launcher::ranks_at_start(parts_.plan, host));
     const std::uint32_t credit = late ? std::min(planned, wire::kLateCredit) : planned;
     streams_.opened_remote(rank, carried_streams(parts_.plan, parts_.options, nth(facts_, rank), rank), credit,
@@ -198,7 +198,7 @@ class Launcher::Impl {
                            });
   }
 
-  // ---- the process beside the ranks ----
+  // ---- the sidecar ----
   void drained(int rank) {
     if (!sidecar_.is(rank)) return happened(job::RankDrained{rank});
     sidecar_.drained();
@@ -207,7 +207,7 @@ class Launcher::Impl {
 
   void sidecar_ended(const ExitStatus& status) {
     const job::SidecarEnded ended = sidecar_.ended(status);
-    const bool alone = job_.phase() == job::Phase::running;  // and still, if no rank runs any more
+    const bool alone = job_.phase() == job::Phase::running;  // still running, even if no rank is left
     happened(ended);
     log().debug(ended.detail);
     if (!status.ok() && alone && job_.phase() == job::Phase::running) log().warn(ended.detail);
@@ -223,7 +223,7 @@ class Launcher::Impl {
     return parts_.options.stdin_target.kind == plan::StdinTarget::Kind::all ? ranks_at_start() : 1;
   }
 
-  /// Any more, or at all.
+  /// The rank takes no more stdin, or none at all.
   void takes_no_stdin(int rank) {
     if (takes_stdin(parts_.options.stdin_target, parts_.plan, rank)) stdin_.remove(rank);
   }
@@ -291,7 +291,7 @@ class Launcher::Impl {
     loss->why.empty() ? host_ready(host) : host_lost(host, *loss);
   }
   void on(int host, wire::Clean& clean, std::deque<sys::Fd>&) { happened(job::HostClean{host, std::move(clean.left)}); }
-  /// MPI's; else Ping, which has been heard, and what answers a question of before the job.
+  /// Messages for MPI. Others are Ping, which has been counted, and late answers from before the job.
   template <class Other>
   void on(int host, Other& other, std::deque<sys::Fd>&) {
     if constexpr (requires { wire_up_.on(host, other); }) wire_up_.on(host, other);
@@ -312,7 +312,7 @@ class Launcher::Impl {
     for (const int rank : parts_.plan.host(start.host).ranks) order_.asked(rank);
     if (sidecar_.is_on(start.host)) order_.asked(sidecar_.number());
     for (const wire::Message& frame : wire_up_.start_frames(start.host)) parts_.hosts.send(start.host, frame);
-    parts_.hosts.flush(start.host);  // before the next one's: all environments together are much memory
+    parts_.hosts.flush(start.host);  // before the next host's, since all environments together take much memory
   }
   void act(const job::StartWorld& start) {
     for (const int rank : newest_ranks(parts_.plan, start.host)) order_.asked(rank);
@@ -394,7 +394,7 @@ class Launcher::Impl {
   }
 
   void on_signal(int signal) {
-    if (signal == SIGCHLD) {  // as PID 1 of a container we get other people's children, too
+    if (signal == SIGCHLD) {  // as PID 1 of a container we get foreign children, too
       sys::reap_all();
       return;
     }
@@ -404,7 +404,7 @@ class Launcher::Impl {
       return;
     }
     if (signal == SIGCONT) stdin_.continued();
-    // Asked twice: neither the reader nor a disk is waited for.
+    // The second signal: neither a reader nor a disk is waited for any longer.
     if (job_.phase() >= job::Phase::ending && job::ends_a_job(signal)) output_.hurry();
     happened(job::UserSignal{signal});
     stop_when_flushed();
@@ -428,7 +428,7 @@ class Launcher::Impl {
   Preparation preparation_;
   SidecarProcess sidecar_;
   WireUp wire_up_;
-  std::map<int, int> logs_;  // lines that each host's agent said
+  std::map<int, int> logs_;  // lines that each host's agent sent
   Sweeps sweeps_;
   int started_ = 0;
   std::optional<Error> output_lost_;

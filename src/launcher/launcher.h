@@ -1,5 +1,5 @@
-// Runs one planned job: turns what happens on links, streams, signals and clocks into events for Job, and does the
-// actions that come back. It decides nothing itself. One thread; everything given must outlive it.
+// Runs one planned job: turns what happens on links, streams, signals and clocks into events for Job, and carries out
+// the actions that come back. It decides nothing itself. One thread; everything given must outlive it.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -19,26 +19,26 @@ namespace dlaunch::launcher {
 class Launcher {
  public:
   struct Parts {
-    plan::Plan& plan;  ///< grows by what ranks spawn
+    plan::Plan& plan;  ///< spawned ranks are added
     const JobOptions& options;
     output::Output& output;
-    Hosts& hosts;               ///< numbered as in the plan, or none yet: then the plan's are opened
+    Hosts& hosts;               ///< numbered as in the plan; or empty, in which case the plan's hosts are opened
     sys::ReservedPorts& ports;  ///< released before the first rank starts
-    Listener& listener;         ///< hears of progress, and that all have started
+    Listener& listener;         ///< told of progress, and that all ranks have started
     spdlog::logger& log;
   };
 
   explicit Launcher(asio::io_context& io, Parts parts);
   ~Launcher();
 
-  /// Starts, carries, ends. Returns when nothing of the job is left and every byte of output was taken or refused.
+  /// Runs the job. Returns when nothing of it is left and every byte of output was taken or refused.
   job::Outcome run();
 
-  /// Output that could not be written where that did not end the job; it has been told.
+  /// The failure to write output that did not end the job; it was reported.
   const std::optional<Error>& output_lost() const;
 
-  /// After run(): waits for a reader to take what was said since, as long as run() would wait for it; a job that has
-  /// given up its reader waits kLastWait. What is not taken is left.
+  /// After run(): waits until a reader has taken what was printed since, as long as run() would, but only kLastWait for
+  /// a job that gave its reader up. The rest is dropped.
   void write_out();
 
  private:

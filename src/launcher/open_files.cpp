@@ -15,7 +15,7 @@ constexpr std::uint64_t kForRankHere = 3;     // in launcher or agent: stdout, s
 constexpr std::uint64_t kByCommand = 3;       // the link's, the command's stderr, its pidfd
 constexpr std::uint64_t kBySsh = 6;           // the link's, the thread's end of it, the socket's two, the errors' two
 
-/// Those that the launcher writes, by a process that has nothing else open.
+/// The files that the launcher writes, by a process that has nothing else open.
 std::uint64_t files_of_rank(const output::OutputSettings& output, bool local) {
   const bool rank_writes_it = local && output.files && !output.files->copy && !output.tag && !output.timestamp;
   if (!output.files || rank_writes_it) return 0;

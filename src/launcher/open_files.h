@@ -1,4 +1,4 @@
-// How many descriptors a job takes at most, so that one that would run out half-way is refused before it starts. PURE
+// The most descriptors that a job can take, so that a job that would run out of them is refused before it starts. PURE
 // but for check_open_files().
 #pragma once
 
@@ -14,18 +14,18 @@ namespace dlaunch::launcher {
 
 enum class WayElsewhere { ssh, command };
 
-/// With so many ranks on each host (plan::host_at): the launcher's, or, where that is more, those of an agent on this
+/// For so many ranks on each host (plan::host_at). It is the launcher's number, or a larger one of an agent on this
 /// machine or of the process that writes the files.
 std::uint64_t open_files_needed(const plan::Plan& plan, const std::vector<int>& ranks_of_host,
                                 const output::OutputSettings& output, WayElsewhere way);
 
-/// What to say when only `allowed` may be open.
+/// The Error when only `allowed` may be open; nullopt when that is enough.
 std::optional<Error> too_few_open_files(const plan::Plan& plan, std::uint64_t need, std::uint64_t allowed);
 
-/// An Error when so many ranks on each host at one time are too many for this process, or an agent here.
+/// An Error when so many ranks on each host at one time are too many for this process or an agent here.
 Result<void> check_open_files(const plan::Plan& plan, const std::vector<int>& ranks_of_host, const JobOptions& options);
 
-/// The same of the plan as it is.
+/// The same for the plan as it is.
 Result<void> check_open_files(const plan::Plan& plan, const JobOptions& options);
 
 }  // namespace dlaunch::launcher

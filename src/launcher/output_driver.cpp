@@ -6,7 +6,7 @@
 namespace dlaunch::launcher {
 namespace {
 
-constexpr std::chrono::seconds kFilesLook{1};  // how often it is seen whether files took something
+constexpr std::chrono::seconds kFilesLook{1};  // how often the progress of files is examined
 
 }  // namespace
 

@@ -1,6 +1,5 @@
-// Drives the passive Output from the loop: waits for its console to be writable and for news of its files, keeps its
-// deadlines, and tells when a stream that was not ready may be again. Owned by the launcher; the Output must outlive
-// it.
+// Drives the passive Output from the loop: waits until its console is writable and for news of its files, keeps its
+// deadlines, and reports when streams may be ready again. Owned by the launcher; the Output must outlive it.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -15,14 +14,14 @@ namespace dlaunch::launcher {
 
 /// How long files may take no byte once the ranks have ended.
 inline constexpr std::chrono::seconds kFilesWait{10};
-/// How long they are waited for in all when the job has no time left.
+/// How long they are waited for in all when the job is out of time.
 inline constexpr std::chrono::seconds kHurriedFilesWait{1};
 
 class OutputDriver {
  public:
   struct Handlers {
     std::function<void()> moved;   ///< streams may be ready again
-    std::function<void()> failed;  ///< a sink failed, or the reader is gone: ask output()
+    std::function<void()> failed;  ///< a sink failed, or the reader is gone: see output()
   };
   OutputDriver(asio::io_context& io, output::Output& output);
   ~OutputDriver();
@@ -34,14 +33,14 @@ class OutputDriver {
 
   void feed(int rank, output::Stream stream, std::string_view bytes, std::int64_t wall_ns);
   void end(int rank, output::Stream stream);
-  /// Nothing waits for the console to take it.
+  /// Whether nothing waits for the console.
   bool flushed() const { return output_.waiting().empty(); }
 
   /// No rank runs any more: files that take nothing are given up from now on.
   void ranks_ended();
-  /// The job has no time left, or none from `at` on.
+  /// The job is out of time, or will be from `at` on.
   void hurry(Time at = Clock::now());
-  /// All has ended; handlers.failed is called once the files are settled, or given up.
+  /// All streams have ended; handlers.failed is called once the files are settled or given up.
   void finish_files(std::optional<int> failed);
   bool files_settled() const { return output_.files_settled(); }
 
@@ -61,7 +60,7 @@ class OutputDriver {
     Time moved;
     std::uint64_t progress;
   };
-  std::optional<Watch> watch_;  // while files are waited for
+  std::optional<Watch> watch_;  // set while files are waited for
   std::optional<Time> hurry_at_;
   bool ranks_ended_ = false;
   Handlers handlers_;

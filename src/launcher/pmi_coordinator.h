@@ -1,4 +1,4 @@
-// The launcher's part of MPI: fences and names that concern several hosts. Owned by the launcher; plan and hosts must
+// The launcher's part of PMI: fences and names that concern several hosts. Owned by the launcher; plan and hosts must
 // outlive it.
 #pragma once
 
@@ -19,17 +19,17 @@ class PmiCoordinator {
  public:
   PmiCoordinator(const plan::Plan& plan, Hosts& hosts);
 
-  /// The plan has another world, with `pairs` in its key-value space from the start. `parent`: the space of the world
+  /// The plan has another world, with `pairs` in its key-value space from the start. `parent` is the space of the world
   /// whose rank asked for it.
   void grow(std::vector<std::string> pairs, std::string parent);
   /// What the hosts of the newest world are told of it (launcher/frames.h).
   const wire::MpiWorld& newest() const { return newest_; }
-  /// Empty, or what is wrong with what the agent says.
+  /// Takes an agent's message. Returns what is wrong with it, or an empty text.
   std::string fence(int host, wire::FenceIn& fence);
   void rank_ended(int id);
-  /// False when no rank can have asked so.
+  /// False when no rank can have asked this.
   bool name(int host, const wire::NameAsk& ask);
-  /// Once: what a person should know; empty: nothing.
+  /// A text that a person should see, once; empty: none.
   std::string complaint() { return std::exchange(complaint_, {}); }
 
  private:

@@ -16,11 +16,11 @@
 namespace dlaunch::launcher {
 namespace {
 
-constexpr size_t kPiece = 1u << 20;     // of a frame, so that others come in between
-constexpr size_t kMostWanted = 100000;  // questions at one time
+constexpr size_t kPiece = 1u << 20;     // of data in a frame, so that other frames come between pieces
+constexpr size_t kMostWanted = 100000;  // requests at one time
 constexpr size_t kMaxProgram = 64u << 20;
 
-/// As a PMIx client on the host must know it to be served: it stands for a password.
+/// A PMIx client must know it to be served, so it serves as a password.
 std::string secret() { return sys::random_hex(16); }
 
 std::string machine() {
@@ -127,7 +127,7 @@ void PmixCoordinator::refuse(const Wanted& wanted, pmix::PmixStatus status) {
 
 std::string PmixCoordinator::modex(int host, wire::PmixModex& modex) {
   const auto found = wanted_.find(modex.id);
-  if (found == wanted_.end()) return {};  // the rank ended meanwhile
+  if (found == wanted_.end()) return {};  // the rank has ended meanwhile
   if (plan_.ranks[found->second.of].host != host) return "its agent answers for a rank that is not its own";
   const Wanted wanted = found->second;
   wanted_.erase(found);
@@ -166,7 +166,7 @@ void PmixCoordinator::program(int host, const wire::PmixProgramAsk& ask) {
   for (const wire::PmixWorld& world : worlds_) hosts_.send(host, world);
 }
 
-/// Here its path is enough; another host gets the bytes.
+/// On this machine its path is enough; another host gets the bytes.
 void PmixCoordinator::send_program(int host, const wire::PmixProgramAsk& ask) {
   if (plan_.host(host).host.local) {
     return hosts_.send(host, wire::PmixProgram{program_, {}, true, {}});

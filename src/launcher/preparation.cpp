@@ -31,7 +31,7 @@ bool Preparation::granted(int host, const wire::StageCredit& credit) {
   return true;
 }
 
-/// The last piece says so, and an archive is never empty.
+/// Only the last piece has `eof`, and an archive is never empty.
 void Preparation::send_staged(int host) {
   Progress& progress = progress_[host];
   const std::string& archive = *settings_.staged;

@@ -1,6 +1,6 @@
-// Between a host's Hello and its being ready: the directories of its ranks are made there and the files of --stage sent
-// into them, under the credit that its agent grants. Passive but for what it sends. Owned by the Launcher; the plan and
-// all else that is given must outlive it.
+// What happens between a host's Hello and its being ready: the directories of its ranks are made and the files of
+// --stage sent into them, under the credit that its agent grants. Passive but for what it sends. Owned by the Launcher;
+// all that is given must outlive it.
 #pragma once
 
 #include <functional>
@@ -27,9 +27,9 @@ class Preparation {
   /// Whether ranks of this host have directories; then begin() must be called and done() awaited.
   bool needed(int host) const;
   void begin(int host);
-  /// False when that is more than was sent there and not granted yet.
+  /// False when that is more than was sent and not granted yet.
   bool granted(int host, const wire::StageCredit& credit);
-  /// nullopt: the agent speaks out of turn. Else why it could not be done, empty when all is there.
+  /// nullopt: the agent speaks out of turn. Else the reason for a failure; an empty one: all is done.
   std::optional<HostFailure> done(int host, const wire::Prepared& prepared);
 
  private:

@@ -1,7 +1,7 @@
-// Whether what an agent says of ranks comes from their own host, in its order, and only what the plan lets ranks say.
-// What comes too early or twice would leave the job waiting for what never comes; what asks for MPI where none is
-// served would let a host have programs started on others. The sidecar counts as the rank after the last. PURE.
-// Owned by the launcher; the plan must outlive it.
+// Checks that what an agent says of ranks is about ranks of its host, in order, and allowed by the plan. A message too
+// early or twice would leave the job waiting for ever; a request for MPI where none is served would let a host start
+// programs on others. The sidecar counts as the rank after the last. PURE. Owned by the launcher; the plan must outlive
+// it.
 #pragma once
 
 #include <set>
@@ -21,14 +21,14 @@ class RankOrder {
  public:
   explicit RankOrder(const plan::Plan& plan) : plan_(plan), states_(plan.ranks.size() + 1) {}
 
-  /// The launcher asked for its start.
+  /// The launcher asked the agent to start the rank.
   void asked(int rank) {
     states_.resize(plan_.ranks.size() + 1);  // it may have grown
     nth(states_, rank) = State::asked;
     if (is_rank(static_cast<std::uint32_t>(rank))) starting_.insert(plan_.rank(rank).host);
   }
 
-  /// Empty, or what is wrong.
+  /// What is wrong with the message; empty: nothing.
   template <class Message>
   std::string check(int host, const Message& message, job::Phase phase) {
     if constexpr (requires { message.rank; }) {
@@ -55,7 +55,7 @@ class RankOrder {
     return is_rank(rank) && plan_.ranks[rank].host == host;
   }
 
-  /// By what protocol a rank, or its host for all of them, must have said it.
+  /// Whether the protocol that the message belongs to is served.
   template <class Message>
   bool is_served(const Message& m) const {
     if constexpr (kIsOneOf<Message, wire::NameAsk, wire::SpawnAsk, wire::PmixNames, wire::MpiAbort>) {
@@ -82,7 +82,7 @@ class RankOrder {
   bool in_order(int, const wire::Clean&, job::Phase phase) { return phase == job::Phase::finishing; }
   bool in_order(int, const wire::Credit& m, job::Phase) { return m.stream == 0 && has_started(m.rank); }
   bool in_order(int host, const wire::FenceIn&, job::Phase) { return starting_.contains(host); }
-  /// Once, when there are programs that may need it.
+  /// Once for each host that has programs that may need it.
   bool in_order(int host, const wire::PmixProgramAsk&, job::Phase) {
     return starting_.contains(host) && have_pmix_.insert(host).second;
   }
@@ -98,13 +98,13 @@ class RankOrder {
     return true;
   }
 
-  /// And may have ended: dlaunch-pmix tells what a rank has asked in its own time.
+  /// It may have ended, too, since dlaunch-pmix passes on a rank's request in its own time.
   bool has_started(std::uint32_t rank) const { return states_[rank] >= State::started; }
   bool step(std::uint32_t rank, State from, State to) { return std::exchange(states_[rank], to) == from; }
 
   const plan::Plan& plan_;
   std::vector<State> states_;
-  std::set<int> starting_;   // hosts whose ranks were asked for
+  std::set<int> starting_;   // hosts that were asked to start ranks
   std::set<int> have_pmix_;  // hosts that asked for dlaunch-pmix
 };
 

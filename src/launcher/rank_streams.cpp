@@ -10,7 +10,7 @@ namespace {
 
 using output::Stream;
 constexpr size_t kReadSize = 256u << 10;  // a busy rank's whole pipe in one read
-constexpr size_t kMostPieces = 64;        // that wait on a stream; what comes then has the time of the last of them
+constexpr size_t kMostPieces = 64;        // that wait on a stream; further bytes join the last one and get its time
 constexpr std::array kBoth = {Stream::out, Stream::err};
 
 }  // namespace
@@ -71,7 +71,7 @@ std::string RankStreams::received(int rank, Stream stream, std::string bytes, st
   return {};
 }
 
-/// A piece costs more than a byte: of many small ones a few are made.
+/// Joins small pieces, since a piece costs more than a byte.
 void RankStreams::queue(Source& from, std::string bytes, std::int64_t wall_ns) {
   if (from.queue.size() < kMostPieces) {
     from.queue.push_back({std::move(bytes), wall_ns});
@@ -106,7 +106,7 @@ void RankStreams::abandon(int rank) {
   for (const Stream stream : kBoth) {
     Source& from = source(rank, stream);
     if (from.pipe) {
-      from.pipe->rank_ended();  // what is in the pipe is still to be had
+      from.pipe->rank_ended();  // what is in the pipe is still read
     } else if (from.open) {
       from.ends = true;
       take_queued(rank, stream);
@@ -121,7 +121,7 @@ void RankStreams::park(int rank, Stream stream) {
 }
 
 void RankStreams::resume() {
-  // Each is asked once a round: one that is still not ready parks again at the end.
+  // Asks each once: a stream that is still not ready is parked again at the end.
   for (size_t left = parked_.size(); left > 0; --left) {
     const auto [rank, stream] = parked_.front();
     parked_.pop_front();

@@ -1,5 +1,5 @@
-// Every rank's output on its way into Output: pipes handed over by a local agent, frames from a remote one. A stream
-// that Output is not ready for is not read (a pipe) or not granted (frames): that is the back-pressure.
+// Every rank's output on its way into Output: pipes handed over by a local agent, frames from a remote one. The
+// back-pressure: a stream for which Output is not ready is not read (a pipe) or gets no credit (frames).
 #pragma once
 
 #include <array>
@@ -20,20 +20,20 @@ class RankStreams {
  public:
   using Grant = std::function<void(int rank, output::Stream stream, std::uint32_t bytes)>;
 
-  /// `drained(rank)`: every stream that was opened for the rank has ended.
+  /// `drained(rank)` is called when every stream that was opened for the rank has ended.
   RankStreams(asio::io_context& io, OutputDriver& output, int ranks, std::function<void(int rank)> drained);
 
-  /// There are so many ranks from now on.
+  /// The number of ranks from now on.
   void grow(int ranks) { ranks_.resize(static_cast<size_t>(ranks)); }
-  /// The rank's streams are known now; with none it is drained at once.
+  /// Sets the rank's streams; without any it is drained at once.
   void opened(int rank, std::array<sys::Fd, output::kStreams> handed_over);
   void opened_remote(int rank, std::array<bool, output::kStreams> streams, std::uint32_t credit, const Grant& grant);
-  /// Empty, or how the rank's agent breaks the rules: it sends more than was granted, or more after the end.
+  /// Returns how the agent breaks the protocol (more than was granted, or more after the end), or an empty text.
   std::string received(int rank, output::Stream stream, std::string bytes, std::int64_t wall_ns);
   void rank_ended(int rank);
-  /// Its host is lost or it never started: nothing more will come.
+  /// The rank's host is lost, or it never started: nothing more will come.
   void abandon(int rank);
-  /// Output may be ready for streams that wait.
+  /// Tries streams that wait, because Output may be ready for them.
   void resume();
 
  private:
@@ -45,11 +45,11 @@ class RankStreams {
     bool open = false;
     bool parked = false;
     std::unique_ptr<link::PipeReader> pipe;
-    std::list<Piece> queue;      // within the credit granted; takes no memory while empty, as a deque would
-    bool ends = false;           // behind what is queued
+    std::list<Piece> queue;      // within the granted credit; a list, because an empty deque takes memory
+    bool ends = false;           // the end follows what is queued
     std::uint32_t window = 0;    // the first grant
-    std::uint32_t consumed = 0;  // not yet granted again
-    std::uint32_t granted = 0;   // that may still come
+    std::uint32_t consumed = 0;  // bytes not yet granted again
+    std::uint32_t granted = 0;   // bytes that may still come
     Grant grant;
   };
   struct Rank {

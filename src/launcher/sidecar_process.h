@@ -1,5 +1,5 @@
-// The process beside the ranks, where the plan has one: numbered after the last of them, told from them here. Owned by
-// the launcher; the plan must outlive it.
+// The sidecar, where the plan has one: its number is the one after the last rank. Owned by the launcher; the plan must
+// outlive it.
 #pragma once
 
 #include <optional>
@@ -21,12 +21,12 @@ class SidecarProcess {
   int number() const { return number_; }
   int host() const { return plan_.sidecar->host; }
 
-  /// What to log.
+  /// Returns a text for the log.
   std::string started(std::uint32_t pid) {
     pid_ = pid;
     return "the " + plan_.sidecar->name + " started, pid " + std::to_string(pid);
   }
-  /// It ended so: an event for Job.
+  /// Returns the event for Job.
   job::SidecarEnded ended(const ExitStatus& status) {
     over_ = true;
     const std::string& host = plan_.host(plan_.sidecar->host).host.name;
@@ -36,7 +36,7 @@ class SidecarProcess {
   }
   void lost() { over_ = true; }
   void drained() { drained_ = true; }
-  /// Nothing more will come of it.
+  /// Whether nothing more will come from it.
   bool gone() const { return over_ && drained_; }
 
  private:

@@ -1,5 +1,5 @@
-// Hosts of the allocation that have no rank: each is met once a spawn needs it, and the spawns that need it wait until
-// then. Owned by the launcher; all that is given must outlive it.
+// Hosts of the allocation that have no rank. A host is connected to once a spawn needs it, and the spawns that need it
+// wait until then. Owned by the launcher; all that is given must outlive it.
 #pragma once
 
 #include <functional>
@@ -25,16 +25,16 @@ class SpareHosts {
   SpareHosts(plan::Plan& plan, Hosts& hosts, std::function<void(const job::Event&)> happened)
       : plan_(plan), hosts_(hosts), happened_(std::move(happened)) {}
 
-  static constexpr size_t kMostWaiting = 64;  ///< spawns: each may have 16 MiB of words
+  static constexpr size_t kMostWaiting = 64;  ///< spawns at one time; each may have 16 MiB of words
 
-  /// True when a host of the new world is not there yet: it is met, and the ask, which is taken, comes out of ready()
-  /// or lost().
+  /// Connects to hosts of the new world that are not ready. If there are some, takes the ask, which ready() or lost()
+  /// returns later, and returns true.
   bool wait_for_hosts(const plan::SpawnPlan& grown, int host, wire::SpawnAsk& ask);
   bool full() const { return waiting_.size() >= kMostWaiting; }
 
-  /// Those that lack nothing any more.
+  /// The spawns that waited for this host last, and can go on.
   std::vector<Waiting> ready(int host);
-  /// Those that needed it. No rank is planned on that host any more.
+  /// The spawns that needed this host. No rank is planned on it any more.
   std::vector<Waiting> lost(int host);
 
  private:
@@ -43,7 +43,7 @@ class SpareHosts {
   plan::Plan& plan_;
   Hosts& hosts_;
   const std::function<void(const job::Event&)> happened_;
-  std::set<int> connecting_;  // asked to come, and neither ready nor lost
+  std::set<int> connecting_;  // those that are neither ready nor lost yet
   std::vector<Waiting> waiting_;
 };
 

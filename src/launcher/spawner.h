@@ -1,6 +1,5 @@
-// Worlds that ranks of the job ask for while it runs: from what an agent says to ranks that are planned, have an output
-// and a place in every count, and to the frames that start them. Owned by the launcher; all that is given must outlive
-// it.
+// Worlds for which ranks ask while the job runs: makes an agent's request ranks of the plan with outputs and ids, and
+// makes the frames that start them. Owned by the launcher; all that is given must outlive it.
 #pragma once
 
 #include <optional>
@@ -18,7 +17,7 @@
 
 namespace dlaunch::launcher {
 
-/// What the ask means; nullopt when no agent can mean it. PURE.
+/// The request in the message; nullopt when no agent can mean it. PURE.
 std::optional<plan::SpawnRequest> spawn_request(const wire::SpawnAsk& ask);
 
 class Spawner {
@@ -33,14 +32,14 @@ class Spawner {
   };
   Spawner(const Parts& parts, PmiCoordinator& mpi) : parts_(parts), mpi_(mpi) {}
 
-  /// A world that is still to be taken, once all its hosts are there; or why there can be none.
+  /// Plans a world that can be taken once all its hosts are ready, or says why there can be none.
   Result<plan::SpawnPlan> planned(const plan::SpawnRequest& request) const;
 
-  /// The plan and its ranks' outputs have another world from here on, with `pairs` in its key-value space; the job is
-  /// still to be told. An Error says why the plan is as it was.
+  /// Adds the world to the plan and its ranks to the outputs, with `pairs` in its key-value space. The caller gives the
+  /// result to the job. After an Error the plan is unchanged.
   Result<job::RanksAdded> take(plan::SpawnPlan grown, int asker, std::vector<std::string> pairs);
 
-  /// What starts the newest world's ranks on that host.
+  /// The frames that start the newest world's ranks on that host.
   std::vector<wire::Message> frames(int host) const;
 
  private:

@@ -1,5 +1,5 @@
-// The launcher's own stdin on its way to the ranks that get it. Reads no more than they take, never from a terminal
-// while another group has it, and never changes a flag of the descriptor, which the user's shell shares.
+// The launcher's own stdin on its way to the ranks that get it. It reads no more than they take, never from a terminal
+// while another process group has it, and never changes a flag of the descriptor, which the user's shell shares.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -18,16 +18,16 @@ class StdinSource {
  public:
   using Send = std::function<void(int rank, std::string bytes, bool eof)>;
 
-  /// Reading begins when of `ranks` ranks each has been added or removed.
+  /// Reading begins once `ranks` different ranks have been added or removed.
   StdinSource(asio::io_context& io, int fd, int ranks, Send send);
 
   /// A rank that takes stdin has started.
   void add(int rank);
   /// False when that is more than was sent to the rank and not granted yet.
   bool granted(int rank, std::uint32_t bytes);
-  /// It takes no more, or never will.
+  /// The rank takes no more, or never will.
   void remove(int rank);
-  /// We may have come to the foreground.
+  /// This process may be in the foreground again.
   void continued() { wait(); }
   void stop();
 

@@ -61,7 +61,7 @@ void Sweeps::limit(int host, std::chrono::milliseconds limit, const std::string&
   });
 }
 
-/// Its link may be what called us, and the job what begins a sweep: both are left first.
+/// Runs from the loop, because the link may be our caller, and Job begins a sweep within a call.
 void Sweeps::end(int host, std::string unreached, std::vector<std::string> left) {
   const auto found = sweeps_.find(host);
   if (found == sweeps_.end()) return;

@@ -1,5 +1,5 @@
-// Hosts that were lost after ranks had started there: each is reached once more, and another agent ends what the ranks
-// left, known by the job's id. So many side by side as hosts are reached at one time, each bounded, all by the job.
+// Sweeps hosts that were lost after ranks had started there: each is connected to once more, and another agent ends
+// what the ranks left, found by the job's id. As many at a time as hosts are connected to; each is bounded in time.
 // Owned by the launcher; hosts and loop must outlive it.
 #pragma once
 
@@ -19,8 +19,8 @@ namespace dlaunch::launcher {
 
 class Sweeps {
  public:
-  static constexpr std::chrono::seconds kReach{8};  ///< for an agent to be there
-  static constexpr std::chrono::seconds kEnd{6};    ///< for what it finds to go, beyond the grace
+  static constexpr std::chrono::seconds kReach{8};  ///< for an agent to answer
+  static constexpr std::chrono::seconds kEnd{6};    ///< for what it finds to end, beyond the grace
 
   /// `swept` is never called from within begin().
   Sweeps(asio::io_context& io, Hosts& hosts, const JobOptions& settings,
@@ -28,7 +28,7 @@ class Sweeps {
   ~Sweeps();
 
   void begin(int host);
-  /// Nothing is heard of it any more.
+  /// From now on nothing of this host is reported.
   void drop(int host);
 
  private:
@@ -43,7 +43,7 @@ class Sweeps {
   Hosts& hosts_;
   const JobOptions& settings_;
   const std::function<void(const job::HostSwept&)> swept_;
-  std::map<int, std::shared_ptr<Sweep>> sweeps_;  // shared with what is posted, which may find it gone
+  std::map<int, std::shared_ptr<Sweep>> sweeps_;  // shared with posted calls, which may come after the sweep is gone
   std::deque<int> queue_;
 };
 

@@ -1,4 +1,4 @@
-// What the launcher waits for on its loop: descriptors that it shares with others, writers, and times.
+// What the launcher waits for on its loop: descriptors that others share, writers, and times.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -16,16 +16,16 @@
 
 namespace dlaunch::launcher {
 
-/// How often who waits for hosts or ranks is told how far they are.
+/// How often progress is reported to those who wait for hosts or ranks.
 inline constexpr std::chrono::milliseconds kProgressTick{200};
 
-/// Waits for a descriptor that the user's shell shares with us. Asio makes what it waits for non-blocking, for
-/// everybody who shares it; so it waits for an epoll descriptor of ours that watches the user's.
+/// Waits for a descriptor that the user's shell shares. Asio makes a descriptor non-blocking for everybody who shares
+/// it, so this waits for an epoll descriptor of its own that watches it.
 class Readiness {
  public:
   enum class For { reading, writing };
 
-  /// `fd` must outlive it. What epoll refuses (regular files) is not watchable(): it is always ready.
+  /// `fd` must outlive it. What epoll refuses (regular files) is not watchable(), because it is always ready.
   Readiness(asio::io_context& io, int fd, For what);
 
   bool watchable() const { return watchable_; }
@@ -38,12 +38,12 @@ class Readiness {
   bool watchable_ = false;
 };
 
-/// Waits on the loop until writers take what waits in them, and has them flushed. Loop and writers must outlive it.
+/// Waits on the loop until writers can take what they hold, and has them flushed. Loop and writers must outlive it.
 class WriteWaits {
  public:
   using Waiting = std::function<std::vector<output::FdWriter*>()>;
 
-  /// `waiting` says which have bytes waiting, `writable` flushes one.
+  /// `waiting` returns the writers with bytes waiting, `writable` flushes one.
   WriteWaits(asio::io_context& io, Waiting waiting, std::function<void(output::FdWriter&)> writable)
       : io_(io), waiting_(std::move(waiting)), writable_(std::move(writable)) {}
   WriteWaits(const WriteWaits&) = delete;
@@ -64,10 +64,10 @@ class WriteWaits {
   std::map<output::FdWriter*, Wait> waits_;
 };
 
-/// Calls at a time that may move or go away. Owned by the launcher's parts; the loop must outlive it.
+/// Calls back at a time that may move or be unset. Owned by the launcher's parts; the loop must outlive it.
 class Deadline {
  public:
-  /// `passed` is to set the next one, should there be one.
+  /// `passed` sets the next time, if there is one.
   Deadline(asio::io_context& io, std::function<void()> passed) : timer_(io), passed_(std::move(passed)) {}
 
   void set(std::optional<Time> at) {

@@ -10,7 +10,7 @@
 namespace dlaunch::launcher {
 namespace {
 
-constexpr int kToldRefusals = 5;  // of spawns
+constexpr int kToldRefusals = 5;  // reports of refused spawns
 
 std::string reason(const Error& error) { return error.what + (error.why.empty() ? "" : ": " + error.why); }
 
@@ -47,7 +47,7 @@ void WireUp::on(int host, wire::PmixCollect& collect) {
   complain();
 }
 
-/// Every host knows of the new world before its ranks start, and before who asked for it goes on.
+/// Tells every host of the new world before its ranks start and before the asking rank goes on.
 void WireUp::on(int host, wire::SpawnAsk& ask) {
   const auto request = spawn_request(ask);
   if (!request) return check(host, "its agent asks what no rank can ask");
@@ -68,14 +68,14 @@ void WireUp::on(int host, wire::SpawnAsk& ask) {
   answer(host, ask, world);
 }
 
-/// `world` 0: there is none.
+/// `world` is 0 when there is none.
 void WireUp::answer(int host, const wire::SpawnAsk& ask, int world) {
   if (ask.pmix) return pmix_.spawned(host, ask.id, world);
   const std::string space = world == 0 ? "" : space_name(plan_, world);
   hosts_.answer(host, wire::SpawnAnswer{ask.rank, world != 0, static_cast<std::uint32_t>(world), space});
 }
 
-/// A program may try for ever.
+/// A program may try again for ever, so that only the first refusals are shown.
 void WireUp::refuse(int host, const wire::SpawnAsk& ask, const std::string& why) {
   const std::string text = "rank " + plan_.worlds.name(static_cast<int>(ask.rank)) + " could not spawn: " + why;
   ++refused_spawns_;
@@ -101,7 +101,7 @@ void WireUp::host_lost(int host, const HostFailure& loss) {
   }
 }
 
-/// What it started may ask in its name, and dlaunch-pmix asks when it has the time.
+/// A rank's children may ask in its name, and dlaunch-pmix passes a request on in its own time.
 bool WireUp::has_ended(const wire::SpawnAsk& ask) const { return job_.outcome().ranks[ask.rank].status.has_value(); }
 
 std::vector<wire::Message> WireUp::start_frames(int host) const {

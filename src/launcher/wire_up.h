@@ -1,5 +1,5 @@
-// All that MPI programs ask of the launcher, by whatever protocol: what their ranks tell each other (mpi.h, pmix.h),
-// and more ranks (growth.h, reserve.h). Owned by the launcher; all that is given must outlive it.
+// All that MPI programs ask of the launcher: what ranks tell each other (pmi_coordinator.h, pmix_coordinator.h), and
+// more ranks (spawner.h, spare_hosts.h). Owned by the launcher; all that is given must outlive it.
 #pragma once
 
 #include <spdlog/fwd.h>
@@ -20,11 +20,11 @@ namespace dlaunch::launcher {
 class WireUp {
  public:
   struct Handlers {
-    std::function<void(int host, const std::string& why)> broken;  ///< its agent breaks the rules of the wire
+    std::function<void(int host, const std::string& why)> broken;  ///< the host's agent breaks the protocol
     std::function<void(int host, const HostFailure&)> lost;
     std::function<void(const job::Event&)> happened;
   };
-  /// `program`: where dlaunch-pmix is on this machine; empty: there is none.
+  /// `program` is the path of dlaunch-pmix on this machine; empty: there is none.
   WireUp(const Spawner::Parts& parts, Hosts& hosts, std::string program, Handlers handlers, spdlog::logger& log);
 
   void on(int host, wire::FenceIn& fence);
@@ -38,12 +38,12 @@ class WireUp {
   void on(int host, wire::PmixProgramAsk& ask) { pmix_.program(host, ask); }
   void on(int host, wire::PmixFailed& failed) { handlers_.lost(host, {failed.why, failed.hint}); }
 
-  /// What starts that host's ranks of the job, or those of the newest world.
+  /// The frames that start this host's ranks of the job, or those of the newest world.
   std::vector<wire::Message> start_frames(int host) const;
   std::vector<wire::Message> newest_frames(int host) const;
 
   void rank_ended(int rank);
-  /// Notes what the end of ranks has brought about.
+  /// Writes notes about failures of MPI that the end of ranks has caused.
   void complain();
   void host_ready(int host);
   void host_lost(int host, const HostFailure& loss);
