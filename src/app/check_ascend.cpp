@@ -24,7 +24,7 @@ using ranktable::Command;
 using report::CheckedDevice;
 using report::NetHost;
 
-constexpr int kTries = 3;  // a detection that was set right now may need a moment
+constexpr int kTries = 3;  // a detection that was only just set may need a moment
 constexpr std::chrono::seconds kBetweenTries{1};
 
 /// Asks all hosts in rounds.
@@ -38,7 +38,7 @@ class Check {
         session_(options.request.job_id, options.of_job(), streams, log, listener_),
         found_(allocation.hosts.size()) {}
 
-  /// The signal that ended it, or 0.
+  /// Returns the signal that ended it, or 0.
   int run() {
     const Time start = Clock::now();
     if (const int signal = find_addresses()) return signal;
@@ -70,7 +70,7 @@ class Check {
     return path_in(plan::app_environment(options.request, options.request.apps.front(), options.request.cwd).entries);
   }
 
-  /// Those that the user named, or that fake ones stand for; else what the host says it has.
+  /// The devices that the user named, or that fake ones stand for; else those that the host reports.
   std::vector<long> devices_of(size_t host, const QueriedHost& known) const {
     const plan::Host& said = hosts_[host];
     const bool other = said.device_kind == plan::DeviceKind::nvidia || said.device_kind == plan::DeviceKind::amd;
@@ -134,7 +134,7 @@ class Check {
     }
   }
 
-  /// Asks `command` of each device that has no trouble; `take` gets the answers.
+  /// Runs `command` for each device without trouble; `take` gets the answers.
   template <class ToCommand, class Take>
   int ask_devices(ToCommand command, Take take) {
     const int signal = survey([](int) { return std::nullopt; },

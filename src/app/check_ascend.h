@@ -1,8 +1,8 @@
-// `dlaunch check --ascend`: whether the network between the hosts' Ascend devices carries, by the driver's own tool.
+// `dlaunch check --ascend`: whether the network between the hosts' Ascend devices works, by the driver's own tool.
 //
 // Each device of a host is told to detect its peer, the device of the same number on the next host of the list (the
-// last one's next is the first), and then asked for its net health. On one host alone the devices keep what they were
-// told before, and are only asked.
+// first host follows the last), and is then asked for its net health. With only one host the devices keep their earlier
+// peers and are only asked.
 #pragma once
 
 #include <spdlog/fwd.h>
@@ -14,7 +14,7 @@
 
 namespace dlaunch::app {
 
-/// Prints the outcome; the exit code.
+/// Prints the result and returns the exit code.
 Result<int> check_ascend(const cli::Options& options, const plan::Allocation& allocation,
                          output::StandardStreams& streams, spdlog::logger& log);
 

@@ -21,7 +21,7 @@
 namespace dlaunch::app {
 namespace {
 
-/// The programs as a plan would have them, but for their ranks.
+/// The programs as a plan would have them, without ranks.
 std::vector<plan::App> apps_of(const plan::Request& request) {
   std::vector<plan::App> apps;
   for (const plan::AppRequest& asked : request.apps) {
@@ -38,27 +38,27 @@ std::vector<plan::App> apps_of(const plan::Request& request) {
   return apps;
 }
 
-/// A program that has a list of hosts of its own is looked for on these.
+/// A program with a host list of its own is looked for on those hosts only.
 bool may_run_on(const plan::AppRequest& app, int host, const plan::Allocation& allocation) {
   if (allocation.pools.empty()) return true;
   const std::vector<int>& hosts = nth(allocation.pools, app.pool).hosts;
   return std::ranges::find(hosts, host) != hosts.end();
 }
 
-/// What will be in the ranks' own directories is not there yet.
+/// What --stage brings into the ranks' own directories is not there yet.
 bool is_looked_for(const plan::Request& request, const plan::App& app) {
   if (app.argv.empty()) return false;
   const std::string& program = app.argv.front();
   return request.rank_dir.empty() || program.starts_with('/') || program.find('/') == std::string::npos;
 }
 
-/// Below a rank's own directory, which begins empty.
+/// Whether the script is below a rank's own directory, which is empty at first.
 bool is_in_rank_dir(const plan::Request& request, const std::string& script) {
   const bool relative = !request.rank_dir.empty() && !script.starts_with('/');
   return relative && *std::filesystem::path(script).lexically_normal().begin() != "..";
 }
 
-/// As the program's directory there sees it; empty: nobody can tell before the ranks have their own.
+/// The path as the program's directory resolves it; empty: unknown before the ranks have their own directories.
 std::string script_to_look_for(const plan::Request& request, const std::string& script) {
   if (request.rank_dir.empty() || script.starts_with('/')) return script;
   if (is_in_rank_dir(request, script)) return "";
@@ -66,7 +66,7 @@ std::string script_to_look_for(const plan::Request& request, const std::string& 
   return path.find('{') == std::string::npos ? path : "";
 }
 
-/// Whether one of --stage's names or patterns brings it, or the directory that it is in.
+/// Whether a name or pattern of --stage brings the script, or the directory that it is in.
 bool is_staged(const std::vector<std::string>& stage, const std::string& script) {
   const std::string first = std::filesystem::path(script).lexically_normal().begin()->string();
   return std::ranges::any_of(stage, [&](const std::string& pattern) {
@@ -121,7 +121,7 @@ void add_things(report::CheckedHost& host, const wire::QueryHost& asked, const w
   }
 }
 
-/// Of a directory that is missing all else is missing, too.
+/// Where a directory is missing, everything in it is missing, too.
 void add_scripts(report::CheckedHost& host, const wire::QueryHost& asked, const wire::HostInfo& facts) {
   const size_t count =
       std::min({asked.scripts.size(), facts.scripts.size(), facts.script_errors.size(), facts.wdir_errors.size()});

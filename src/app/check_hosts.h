@@ -1,4 +1,4 @@
-// `dlaunch check`: reaches every host and says what is there and what is not.
+// `dlaunch check`: connects to every host and reports what is there and what is missing.
 #pragma once
 
 #include <spdlog/fwd.h>
@@ -10,7 +10,7 @@
 
 namespace dlaunch::app {
 
-/// The exit code: 0 when all holds, 125 when a host could not be reached, else 1.
+/// Returns the exit code: 0 when all is well, 125 when a host could not be reached, else 1.
 Result<int> check_hosts(const cli::Options& options, const plan::Allocation& allocation,
                         output::StandardStreams& streams, spdlog::logger& log);
 

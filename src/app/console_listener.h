@@ -1,4 +1,4 @@
-// What the command line shows of a job's progress: the status line. The streams must outlive it.
+// Shows a job's progress on the command line, as the status line. The streams must outlive it.
 #pragma once
 
 #include "dlaunch/listener.h"
@@ -11,7 +11,7 @@ class ConsoleListener final : public Listener {
  public:
   explicit ConsoleListener(output::StandardStreams& streams) : status_(streams) {}
 
-  /// From here on the line is of this plan's job, and says what is worth a look about it.
+  /// From now on the line is about this plan's job, and shows its remarks.
   void of_plan(const plan::Plan& plan);
   void progress(const job::Progress& progress) override;
 

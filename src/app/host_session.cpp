@@ -16,7 +16,7 @@
 namespace dlaunch::app {
 namespace {
 
-/// Lets stderr take what is said while no job runs on the loop.
+/// Writes messages to stderr while no job runs on the loop.
 class SaidMeanwhile {
  public:
   SaidMeanwhile(asio::io_context& io, output::StandardStreams& streams)
@@ -58,7 +58,7 @@ std::unique_ptr<transport::Transport> HostSession::transport_elsewhere() {
   if (options_.exec.empty()) {
     return std::make_unique<transport::Ssh>(
         transport::Ssh::Settings{options_.host_key, [this](const std::string& text) {
-                                   asio::post(io_, [this, text] { log_.warn(text); });  // it is told in a host's thread
+                                   asio::post(io_, [this, text] { log_.warn(text); });  // it comes from a host's thread
                                  }});
   }
   return std::make_unique<transport::Exec>(
@@ -79,7 +79,7 @@ launcher::HostQuery::Result HostSession::survey(const std::vector<plan::Host>& h
   return result;
 }
 
-/// Who listens next hears of hosts that are lost meanwhile.
+/// The next listener hears of hosts that are lost meanwhile.
 void HostSession::wait_readable(const sys::Fd& fd, Time deadline) {
   hosts_.listen({});
   const SaidMeanwhile said(io_, streams_);

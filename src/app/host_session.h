@@ -1,6 +1,6 @@
-// All that lies between a list of hosts and their agents: loop, transports, links. run() makes it once, when the first
-// host is to be reached, and lends it to what needs hosts: the questions before a plan, the job, `check`. Streams, log
-// and listener must outlive it. Whatever it still has open is closed with it, and the process is then as it was before.
+// What connects a list of hosts with their agents: loop, transports, links. run() makes one when the first host is to
+// be reached, and lends it to all that need hosts: the questions before a plan, the job, `check`. Streams, log and
+// listener must outlive it. Its destructor closes all that is open and restores the process's state.
 #pragma once
 
 #include <spdlog/fwd.h>
@@ -37,23 +37,23 @@ class HostSession {
   output::StandardStreams& streams() { return streams_; }
   spdlog::logger& log() { return log_; }
   Listener& listener() { return listener_; }
-  /// Ports that the job's ranks will bind: kept from others until they start.
+  /// Ports that the job's ranks will bind, reserved until they start.
   sys::ReservedPorts& ports() { return ports_; }
 
-  /// Asks the hosts; the listener hears of progress. The first time it opens them; later ones must be of the same
+  /// Asks the hosts; the listener hears of progress. The first call connects to them; later calls must be for the same
   /// hosts.
   launcher::HostQuery::Result survey(const std::vector<plan::Host>& hosts, launcher::HostQuery::Question question,
                                      launcher::HostQuery::Commands inquiry = {});
 
-  /// Waits for something else than hosts, which meanwhile hear that we live. This must outlive it.
+  /// A wait for something other than hosts, during which heartbeats go on. This object must outlive it.
   allocate::NameResolver::Wait waiter() {
     return [this](const sys::Fd& fd, Time deadline) { wait_readable(fd, deadline); };
   }
 
-  /// The agent of this machine gets ready while it is found out what it shall do, if anything.
+  /// Starts this machine's agent, so that it gets ready while dlaunch finds out what to do with it, if anything.
   void start_here_early() { here_.start_early(); }
 
-  /// Waits for what was started, each wait bounded. May be called twice.
+  /// Waits for a bounded time for what was started to end. May be called twice.
   void close();
 
  private:

@@ -1,4 +1,4 @@
-// A name for one job, unique among the jobs of this user on all hosts: ranks carry it, leftovers are known by it.
+// A name for one job, unique among the jobs of this user on all hosts. Ranks carry it, and leftovers are found by it.
 #pragma once
 
 #include <string>

@@ -32,7 +32,7 @@ Version version_for(Product product) {
 
 Product product_of(const cli::Options& options) { return options.product.value_or(Product::ascend910); }
 
-/// HCCL's devices are Ascend's; fake ones stand for them, and those that the user named may be.
+/// HCCL's devices are Ascend's; fake ones stand for them, and named ones may be such.
 std::optional<Error> refuse_devices(const plan::Plan& plan) {
   for (const plan::PlannedHost& planned : plan.hosts) {
     const plan::Host& host = planned.host;
@@ -75,7 +75,7 @@ void mark_table_devices(const cli::Options& options, plan::Allocation& allocatio
 }
 
 Result<void> check_ascend_rules(const cli::Options& options, plan::Plan& plan) {
-  if (from_file(options)) return {};  // as the table was read
+  if (from_file(options)) return {};  // checked when the table was read
   const auto& frameworks = plan.frameworks;
   const bool automatic = options.rank_table.has_value();
   const bool sure = automatic || std::ranges::find(frameworks, plan::Framework::mindspore) != frameworks.end();

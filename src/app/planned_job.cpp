@@ -12,7 +12,7 @@ namespace {
 
 using ranktable::HostFacts;
 
-/// An option that names a rank which the job does not have would do nothing.
+/// Refuses an option that names a rank which the job does not have.
 Result<void> check_named_ranks(const cli::Options& options, const plan::Plan& plan) {
   const int ranks = static_cast<int>(plan.ranks.size());
   const auto check = [&](const char* option, int rank) -> Result<void> {
@@ -40,7 +40,7 @@ std::vector<T> in_order(const std::vector<T>& values, const std::vector<int>& or
   return ordered;
 }
 
-/// The plan's hosts, which stand in the allocation's order there, change places.
+/// The allocation with the plan's hosts in this order.
 plan::Allocation reordered(const plan::Allocation& allocation, const plan::Plan& plan, const std::vector<int>& order) {
   std::vector<size_t> places;
   for (size_t i = 0; i < allocation.hosts.size() && places.size() < plan.hosts.size(); ++i) {
@@ -53,12 +53,12 @@ plan::Allocation reordered(const plan::Allocation& allocation, const plan::Plan&
   return changed;
 }
 
-/// Ranks, or lists of programs, that the user tied to hosts do not move.
+/// Ranks or programs' lists that the user tied to hosts are not moved.
 bool may_change_places(const cli::Options& options, const plan::Allocation& allocation) {
   return options.request.rank_places.empty() && !options.request.in_sequence && allocation.pools.empty();
 }
 
-/// Whether the new plan has the hosts of the old one in that order, with as many ranks each.
+/// Whether the new plan has the old one's hosts in that order, with the same numbers of ranks.
 bool has_moved(const plan::Plan& now, const plan::Plan& before, const std::vector<int>& order) {
   return std::ranges::equal(now.hosts, in_order(before.hosts, order), [](const auto& a, const auto& b) {
     return a.host.name == b.host.name && a.ranks.size() == b.ranks.size();

@@ -1,4 +1,4 @@
-// A job as it is planned: the plan, complete but for what other hosts have to say, and the ports that it holds.
+// A job's plan, complete except for what other hosts must answer, and the ports that it reserves.
 #pragma once
 
 #include "allocate/name_resolver.h"
@@ -15,13 +15,13 @@ struct PlannedJob {
   sys::ReservedPorts held;  ///< to be released right before the ranks start
 };
 
-/// `wait`: for name servers.
+/// `wait` is for name servers.
 Result<PlannedJob> plan_job(const cli::Options& options, const plan::Allocation& allocation,
                             const allocate::NameResolver::Wait& wait);
 
-/// --rank-table auto: asks the plan's hosts and adds the table; does nothing unless that is asked. Hosts that HCCL
-/// would sort otherwise change places, with a note, and the job is planned anew, `ways` with it; unless the user said
-/// which rank runs where. The hosts of `ways` are the plan's, or none yet.
+/// --rank-table auto: asks the plan's hosts and adds the table; otherwise does nothing. When HCCL would sort the hosts
+/// differently, the job is planned again with them in HCCL's order, with a note, and the session is renumbered, unless
+/// the user said which rank runs where. The session has the plan's hosts open, or none.
 Result<void> make_job_table(const cli::Options& options, const plan::Allocation& allocation, HostSession& session,
                             PlannedJob& job);
 

@@ -1,4 +1,4 @@
-// Before there is a plan: asks hosts whose slots nobody said.
+// Asks hosts for the slots that nobody gave, before there is a plan.
 #pragma once
 
 #include <optional>
@@ -10,15 +10,14 @@
 
 namespace dlaunch::app {
 
-/// Opens every host of the allocation, so that each that gets ranks is connected to once, and asks those whose slots
-/// nobody said for their CPUs and devices. Returns the exit code when that failed: all hosts that cannot be reached are
-/// told together.
+/// Connects to every host of the allocation, once for the whole job, and asks those whose slots nobody gave for their
+/// CPUs and devices. Returns the exit code when that failed; all hosts that cannot be reached are reported together.
 std::optional<int> find_slots(HostSession& session, plan::Allocation& allocation, const allocate::HostRequest& asked);
 
-/// Of the hosts that were opened, those that the plan uses stay open, numbered as there.
+/// Keeps the open hosts that the plan uses, with the plan's numbers, and drops the others.
 void keep_planned(HostSession& session, const plan::Allocation& opened, const plan::Plan& plan);
 
-/// That a signal ended it before anything was started.
+/// The Error when a signal ended it before anything was started.
 Error interrupted_error(int signal);
 
 }  // namespace dlaunch::app

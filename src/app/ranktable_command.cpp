@@ -27,7 +27,7 @@ bool is_directory(const std::string& path) {
   return ::stat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode);
 }
 
-/// Where the table goes: `output` as the user said it, `name` for a directory.
+/// The path of the table: `output` as the user gave it, with `name` below it if it is a directory.
 Result<std::string> output_path(const std::string& output, const std::string& name) {
   if (output.empty()) return name;
   if (output.ends_with('/') || is_directory(output)) return output + (output.ends_with('/') ? "" : "/") + name;
@@ -63,7 +63,7 @@ std::string verdict(const std::string& file, const ranktable::CheckedTable& chec
          counted(checked.servers, "server") + ", " + counted(checked.ranks, "rank") + '\n';
 }
 
-/// What is to say of one file, and whether it breaks a rule.
+/// The report on one file, and whether it breaks a rule.
 std::pair<std::string, bool> check_text(const std::string& file, const std::string& text,
                                         std::optional<ranktable::Product> product) {
   const auto checked = ranktable::check_rank_table(text, file, product);

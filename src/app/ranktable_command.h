@@ -1,4 +1,4 @@
-// `dlaunch ranktable make|check|merge`: rank tables for Ascend devices. docs/ranktable.md is the user's side of it.
+// `dlaunch ranktable make|check|merge`: rank tables for Ascend devices. docs/ranktable.md is the user's side.
 #pragma once
 
 #include <spdlog/fwd.h>
@@ -12,7 +12,7 @@
 
 namespace dlaunch::app {
 
-/// `args` are the words after `ranktable`. The exit code.
+/// `args` are the words after `ranktable`. Returns the exit code.
 Result<int> run_ranktable(const std::vector<std::string>& args, const cli::ProcessContext& surroundings,
                           output::StandardStreams& streams, spdlog::logger& log);
 

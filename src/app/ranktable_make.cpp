@@ -25,7 +25,7 @@ namespace {
 using ranktable::HostFacts;
 using ranktable::Version;
 
-/// The first interface's address, IPv4 before IPv6; a note when there was a choice.
+/// The first interface's address, IPv4 before IPv6, with a note when there was a choice.
 Result<std::string> find_server_ip(std::vector<std::string>& notes) {
   std::vector<ranktable::OwnAddress> own;
   for (const auto& each : sys::interface_addresses()) own.push_back({each.interface, each.address});
@@ -82,7 +82,7 @@ Result<void> add_root_info(const cli::RanktableMake& command, HostFacts& facts) 
   return {};
 }
 
-/// As if it were a job's.
+/// Parses them like a job's options.
 Result<cli::Options> options_of(const cli::RanktableMake& command, const cli::ProcessContext& surroundings) {
   auto parsed = TRY(cli::parse_command_line({.verb = cli::Verb::hosts, .words = command.job_words}, surroundings));
   cli::Options options = std::get<cli::Options>(std::move(parsed));

@@ -1,4 +1,4 @@
-// The rank table of the host we are on, or of a list of hosts.
+// Makes the rank table of this host, or of a list of hosts.
 #pragma once
 
 #include <spdlog/fwd.h>
@@ -15,15 +15,15 @@ namespace dlaunch::app {
 
 struct MadeTable {
   std::string text;
-  std::string name;                ///< hccl_tools.py's for it
-  std::vector<std::string> notes;  ///< what was chosen without being asked, a line each
+  std::string name;                ///< the name that hccl_tools.py gives it
+  std::vector<std::string> notes;  ///< about choices that nobody asked for, a line each
 };
 
-/// Asks the kernel for our address and the driver for the devices'; writes nothing.
+/// Asks the kernel for this host's address and the driver for the devices'; writes nothing.
 Result<MadeTable> make_on_this_host(const cli::RanktableMake& command);
 
-/// Reaches the hosts that command.job_words name and has their agents ask. All or none: an Error names those that
-/// something is missing of.
+/// Connects to the hosts that command.job_words name and has their agents ask. An Error names all hosts that lack
+/// something; there is no partial table.
 Result<MadeTable> make_over_hosts(const cli::RanktableMake& command, const cli::ProcessContext& surroundings,
                                   output::StandardStreams& streams, spdlog::logger& log);
 

@@ -1,4 +1,4 @@
-// Where the ranks of a job with --env-for meet: adds it to the plan, and holds the ports that are on this machine.
+// The rendezvous of a job with --env-for: adds it to the plan, and reserves its ports that are on this machine.
 #pragma once
 
 #include "allocate/name_resolver.h"
@@ -8,7 +8,7 @@
 
 namespace dlaunch::app {
 
-/// The ports are to be released right before the ranks start. `wait`: for name servers.
+/// The ports must be released right before the ranks start. `wait` is for name servers.
 Result<sys::ReservedPorts> arrange_rendezvous(plan::Plan& plan, const allocate::NameResolver::Wait& wait);
 
 }  // namespace dlaunch::app

@@ -39,7 +39,7 @@ namespace {
 
 constexpr int kBroken = 70;  // sysexits' EX_SOFTWARE: what cannot happen did
 
-/// 0, 1 and 2 are open from here on, so that no file of ours can be taken for one of them.
+/// Opens 0, 1 and 2 where they are closed, so that no other file takes their numbers.
 void open_standard_fds() {
   for (int fd = ::open("/dev/null", O_RDWR); fd >= 0; fd = ::open("/dev/null", O_RDWR)) {
     if (fd <= STDERR_FILENO) continue;
@@ -72,7 +72,7 @@ Result<std::string> read_text(const std::string& path) {
   return *std::move(text);
 }
 
-/// What --display-map and its kin ask for.
+/// Prints what --display-map and similar options ask for.
 Result<void> tell_before(const cli::Options& options, const plan::Allocation& allocation, const plan::Plan& plan,
                          StandardStreams& streams, spdlog::logger& log) {
   std::string text;
@@ -150,7 +150,7 @@ Result<int> run_command(int argc, char** argv, StandardStreams& streams, spdlog:
   return run_options(std::move(std::get<cli::Options>(command)), streams, log);
 }
 
-/// Descriptors, memory, threads: whatever was going on has been let go by now, and the agents end their ranks.
+/// Descriptors, memory or threads ran out. Everything is closed by now, and the agents end their ranks.
 tl::unexpected<Error> refused_by_system(const char* why) {
   return fail({"", "this machine does not give what the job needs", why,
                "look at its limits (ulimit -a) and at what else uses them", kExitHostLost});

@@ -1,4 +1,4 @@
-// From main to exit code: builds every long-lived object, once, and wires them. The one catch of the launcher's thread.
+// From main to exit code: builds every long-lived object once and wires them. The launcher thread's one catch is here.
 #pragma once
 
 namespace dlaunch::app {

@@ -1,4 +1,4 @@
-// Commands for hosts and their answers, as the wire carries them. PURE.
+// Commands for hosts and their answers, in the wire's form. PURE.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace dlaunch::app {
 
-/// Commands are looked up in `path`, and after it where Ascend's driver puts hccn_tool.
+/// Commands are looked up in `path`, and then where Ascend's driver installs hccn_tool.
 wire::RunCommands inquire(const std::string& path, const std::vector<ranktable::Command>& commands);
 
-/// An answer for each of `commands`; all that a host did not answer took too long.
+/// An answer for each of `commands`; those that a host did not give count as timed out.
 std::vector<ranktable::Answer> answers(const launcher::QueriedHost& host, size_t commands);
 
-/// PATH of an environment, or a usual one.
+/// PATH in an environment, or a default one.
 std::string path_in(const std::vector<std::string>& environment);
 
 }  // namespace dlaunch::app

@@ -39,7 +39,7 @@ std::string bindings_text(const plan::Plan& plan, const job::Outcome& outcome) {
   return text;
 }
 
-/// Before the job, since hours may lie between here and its record.
+/// Checks before the job whether the record can be written, because it may run for hours.
 Result<void> check_report(const std::string& file) {
   if (file.empty()) return {};
   auto ok = report::check_can_write(file);
@@ -47,7 +47,7 @@ Result<void> check_report(const std::string& file) {
   return ok;
 }
 
-/// One job from its output's opening to its record.
+/// One job, from opening its output to writing its record.
 class JobRun final : public Listener {
  public:
   JobRun(plan::Plan& plan, app::HostSession& session)
@@ -77,7 +77,7 @@ class JobRun final : public Listener {
  private:
   spdlog::logger& log() { return session_.log(); }
 
-  /// Refuses what would fail later.
+  /// Opens the output, and refuses what would fail later.
   Result<void> open() {
     TRY(launcher::check_open_files(plan_, options_));
     output::Output::OnLine on_line;
@@ -94,7 +94,7 @@ class JobRun final : public Listener {
 
   void all_started(const job::Outcome& outcome) override {
     if (plan_.binding.report) log().error(bindings_text(plan_, outcome));
-    if (record_.wanted_early()) record_.write_early(record_text(outcome, 0));  // for who attaches
+    if (record_.wanted_early()) record_.write_early(record_text(outcome, 0));  // for those who attach a debugger
     session_.listener().all_started(outcome);
   }
 
@@ -111,7 +111,7 @@ class JobRun final : public Listener {
     return report::failure_summary(summary);
   }
 
-  /// `end_ns`: 0 while the job runs.
+  /// `end_ns` is 0 while the job runs.
   std::string record_text(const job::Outcome& outcome, std::int64_t end_ns) const {
     std::vector<report::RankOutput> outputs;
     for (int rank = 0; rank < static_cast<int>(plan_.ranks.size()); ++rank) {
@@ -123,7 +123,7 @@ class JobRun final : public Listener {
                                     start_ns_, end_ns, wall.count(), std::move(outputs)});
   }
 
-  /// One that cannot be written is told, and is a failure of a job that had none.
+  /// A record that cannot be written is reported, and fails a job that had no other failure.
   void write_record(job::Outcome& outcome) {
     if (!record_.wanted()) return;
     const auto wrote = record_.write(record_text(outcome, sys::wall_ns()));
@@ -141,7 +141,7 @@ class JobRun final : public Listener {
   std::unique_ptr<output::Output> output_;
 };
 
-/// Signals and children are the process's: one session at a time has them.
+/// Signals and children belong to the process, so only one session at a time uses them.
 class Turn {
  public:
   Turn() : mine_(!taken().test_and_set()) {}
@@ -166,7 +166,7 @@ Listener::Level level_of(spdlog::level::level_enum level) {
   return level == spdlog::level::info ? Listener::Level::info : Listener::Level::detail;
 }
 
-/// `use` of a session that speaks through the listener alone, and shows what the options say.
+/// Calls `use` with a session that speaks only to the listener and follows the options.
 template <class Use>
 auto with_session(const std::string& job_id, JobOptions options, Listener& listener, const Use& use)
     -> std::invoke_result_t<Use, app::HostSession&> {

@@ -31,7 +31,7 @@ tl::unexpected<Error> failed(const std::string& name, const std::string& why, st
 
 tl::unexpected<Error> failed(const std::string& name, int error) { return failed(name, std::strerror(error)); }
 
-/// A name that is there means itself, whatever it looks like.
+/// A pattern that is the name of an existing file means that file.
 Result<std::vector<std::string>> names_of(const std::string& pattern) {
   struct stat info{};
   if (::stat(pattern.c_str(), &info) == 0) return std::vector<std::string>{pattern};

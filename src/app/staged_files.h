@@ -9,9 +9,9 @@
 
 namespace dlaunch::app {
 
-/// Each of `patterns` is the absolute name of a file, or of a directory with all that is in it, or a pattern that some
-/// match. In the archive they have their last names. A link that is named stands for what it points to; one within a
-/// directory stays a link. Null when there are none.
+/// Each of `patterns` is the absolute path of a file, of a directory with its content, or a pattern with at least one
+/// match. The archive has their base names. A link that is named stands for its target; a link within a directory stays
+/// a link. Null when there are no files.
 Result<std::shared_ptr<const std::string>> read_staged(const std::vector<std::string>& patterns);
 
 }  // namespace dlaunch::app

@@ -16,7 +16,7 @@ namespace {
 using ranktable::Answer;
 using ranktable::HostFacts;
 
-constexpr size_t kNamesAtOnce = 64;  // each has a thread while it is asked for
+constexpr size_t kNamesAtOnce = 64;  // each has a thread while it is resolved
 
 std::vector<ranktable::Command> commands_for(const TableQuestion& question, size_t host) {
   if (!question.root_info.empty()) return {{"cat", question.root_info}};
@@ -26,7 +26,7 @@ std::vector<ranktable::Command> commands_for(const TableQuestion& question, size
   return commands;
 }
 
-/// Errors while they are gathered: hosts with the same one share it.
+/// Collects Errors; hosts with the same one share it.
 class Troubles {
  public:
   void add(const std::string& host, const Error& error) {
@@ -38,7 +38,7 @@ class Troubles {
       same->first.push_back(host);
     }
   }
-  /// The first; those before it in importance are said.
+  /// Returns the first Error and reports the others.
   std::optional<Error> take(spdlog::logger& log) {
     for (auto& [hosts, error] : found_) error.where = fold_names(hosts);
     for (size_t i = 1; i < found_.size(); ++i) report::complain(log, found_[i].second);

@@ -1,4 +1,4 @@
-// What a rank table says of hosts, asked of their agents: the devices' addresses, and the host's own.
+// Asks hosts' agents for what a rank table says of them: the devices' addresses, and the host's own.
 #pragma once
 
 #include <string>
@@ -13,14 +13,14 @@
 namespace dlaunch::app {
 
 struct TableQuestion {
-  std::vector<plan::Host> hosts = {};           ///< of `ways`
+  std::vector<plan::Host> hosts = {};           ///< those of the session
   std::vector<std::vector<long>> devices = {};  ///< of each host
   std::string path = {};                        ///< PATH in which hccn_tool is looked up
   std::string hccn_conf = ranktable::kHccnConf;
-  std::string root_info = {};  ///< version 2.0: this file is read, instead of the addresses
+  std::string root_info = {};  ///< version 2.0: the file to read in place of the addresses
 };
 
-/// An Error names every host that something is missing of, by reason; those that are lost are told on stderr.
+/// An Error names every host that lacks something, by reason; lost hosts are reported on stderr.
 Result<std::vector<ranktable::HostFacts>> ask_table_hosts(HostSession& session, const TableQuestion& question);
 
 }  // namespace dlaunch::app

@@ -6,7 +6,7 @@
 namespace dlaunch::cli {
 namespace {
 
-/// For "-n4" and "-np4", which mpirun refuses too: "write -n 4".
+/// The advice for "-n4" and "-np4", which mpirun refuses too: "write -n 4".
 std::string attached_number(std::string_view name) {
   const size_t digits = name.find_last_not_of("0123456789") + 1;
   const FoundOption found = find_option(name.substr(0, digits));

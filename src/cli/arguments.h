@@ -1,9 +1,9 @@
-// The shape of a command line: which words are options, where each program begins and ends. Knows no option's meaning.
+// The shape of a command line, without any option's meaning: which words are options, where programs begin and end.
 //
-// Rules, as mpirun's: long names have one dash or two; a value is the next word, whatever it looks like, or follows
-// '='; -mca and its kin take two words; a flag takes none, or =true or =false; the first word that is no option is the
-// program, and all after it is the program's, untouched, up to a lone ':' that begins the next group; "--" ends a
-// group's options. Groups with nothing in them are passed over.
+// Rules, as mpirun's: long names have one dash or two. A value is the next word, whatever it looks like, or follows
+// '='; -mca and the like take two words; a flag takes none, or =true or =false. The first word that is no option is the
+// program, and everything after it is the program's, unchanged, up to a lone ':' that begins the next group. "--" ends
+// a group's options. Empty groups are ignored.
 #pragma once
 
 #include <span>
@@ -22,7 +22,7 @@ struct Arguments {
 
 Result<Arguments> parse_arguments(std::span<const std::string> words);
 
-/// The lines of an --app file, a group each; ':' means nothing in them.
+/// Parses the lines of an --app file, a group each; ':' has no meaning in them.
 Result<std::vector<Group>> parse_app_file(std::string_view text, const std::string& path);
 
 }  // namespace dlaunch::cli

@@ -1,4 +1,4 @@
-// What argv says before any option is judged: whose grammar the words have, and which subcommand they are for. PURE.
+// What argv says before any option is examined: whose grammar the words have, and which subcommand they are for. PURE.
 //
 // To add a launcher's grammar: a value of Grammar, its row in command_line.cpp, and a function in a file of its own
 // that makes Options of the words, for parse_command_line to call.
@@ -14,13 +14,13 @@
 
 namespace dlaunch::cli {
 
-/// What the words mean, and whose defaults hold (cli/mpirun/personality.h).
+/// The grammar decides what the words mean and which defaults apply (cli/mpirun/personality.h).
 enum class Grammar { dlaunch, open_mpi, hydra };
 
 /// A value of --personality: "ompi" (also mpirun, prrte), "hydra" (also mpich), "dlaunch".
 std::optional<Grammar> grammar_named(std::string_view value);
 
-/// What the first word may be instead of a program. Anywhere else, after "--", and for mpirun such a word is a program.
+/// A first word that is no program. Elsewhere, after "--", and for mpirun such a word is a program.
 struct Subcommand {
   std::string_view name;
   std::string_view usage;  ///< "[options] [program]"
@@ -34,10 +34,10 @@ std::span<const Subcommand> subcommand_table();
 struct CommandLine {
   Grammar grammar = Grammar::dlaunch;
   Verb verb = Verb::run;
-  std::vector<std::string> words;  ///< those behind the subcommand
+  std::vector<std::string> words;  ///< those after the subcommand
 };
 
-/// The grammar that --personality names among the first program's options, else the one that argv[0] has for a base
+/// The grammar is the one that --personality names among the first program's options, else the one of argv[0]'s base
 /// name: "mpirun" or "mpirun.any", "mpiexec.hydra" and Debian's "mpiexec.mpich".
 CommandLine read_command_line(std::string_view program_name, std::vector<std::string> words);
 

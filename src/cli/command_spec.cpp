@@ -36,7 +36,7 @@ Result<Chosen> parse_below(const CommandSpec& command, const std::string& path, 
                     std::string(command.name));
 }
 
-/// hccl_tools.py has '_' in its names, dlaunch has '-'.
+/// hccl_tools.py's names have '_' where dlaunch's have '-'.
 FoundOption find_in(const CommandSpec& command, std::string_view name) {
   std::string dashes(name);
   std::string underscores(name);

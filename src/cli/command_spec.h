@@ -1,5 +1,5 @@
-// A command that is no job, as `dlaunch ranktable make`: which options it has, where each goes and what --help says of
-// it. To add one: such a value, a row in command_line.cpp, and the call in run.cpp. PURE.
+// A command that is no job, such as `dlaunch ranktable make`: its options, where each value goes, and the text of
+// --help. To add one: such a value, a row in command_line.cpp, and the call in run.cpp. PURE.
 #pragma once
 
 #include <functional>
@@ -24,18 +24,18 @@ struct CommandSpec {
   std::string_view usage;  ///< "FILE... [options]"
   std::string_view what;   ///< one line
   std::vector<Option> options = {};
-  std::vector<std::string>* operands = nullptr;  ///< where all other words go, one at least; null: it takes none
-  std::vector<CommandSpec> commands = {};        ///< one of which the first word names
+  std::vector<std::string>* operands = nullptr;  ///< get all other words, at least one; null: the command takes none
+  std::vector<CommandSpec> commands = {};        ///< the first word names one of these
   std::string_view notes = {};                   ///< the last lines of --help
 };
 
 struct Chosen {
-  const CommandSpec* command = nullptr;  ///< `command` or one below it; its options are taken
+  const CommandSpec* command = nullptr;  ///< `command` or one below it; its options were taken
   std::string path;                      ///< "dlaunch ranktable make"
   bool help = false;                     ///< --help: nothing was taken
 };
 
-/// `path`: what was typed so far. Names may have one dash or two, and '_' for '-'; options may follow operands.
+/// `path` is what was typed so far. Names may have one dash or two, and '_' for '-'; options may follow operands.
 Result<Chosen> parse_command(const CommandSpec& command, const std::string& path, std::span<const std::string> words);
 
 }  // namespace dlaunch::cli

@@ -1,6 +1,6 @@
 #include "cli/config_file.h"
 
-// As a header: Debian's library would be one more to load at each start.
+// Header-only: Debian's shared library would be one more to load at each start.
 #define TOML_HEADER_ONLY 1
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0
@@ -38,7 +38,7 @@ std::string_view value_in(std::string_view line) {
   return equals == line.npos ? std::string_view() : trim(line.substr(equals + 1));
 }
 
-/// The value of a line, when it has no quotes and no more than a comment follows; else empty.
+/// The value of a line, if it has no quotes and only a comment follows it; else empty.
 std::string_view bare_value(std::string_view line) {
   const std::string_view value = value_in(line);
   const std::string_view word = value.substr(0, value.find_first_not_of(kBare));
@@ -46,7 +46,7 @@ std::string_view bare_value(std::string_view line) {
   return rest.empty() || rest.front() == '#' ? word : std::string_view();
 }
 
-/// TOML has neither words without quotes, as never, nor 010: they are taken as if they had quotes.
+/// Parses as if values that TOML does not allow without quotes, such as never and 010, had them.
 toml::parse_result parse_lenient(std::string& text) {
   toml::parse_result parsed = toml::parse(text);
   for (size_t quoted = 0; !parsed && quoted < option_table().size(); ++quoted) {
@@ -71,7 +71,7 @@ std::string what_is_wrong(std::string_view said, std::string_view line) {
   return value.starts_with('"') || value.starts_with('\'') ? "something stands after the value" : kValueMustBe;
 }
 
-/// toml++'s own words are the reason, less "Error while parsing a thing: ".
+/// The Error with toml++'s own text as the reason, without "Error while parsing a thing: ".
 Error malformed(const toml::parse_error& error, std::string_view line) {
   const std::string_view said = error.description();
   const size_t colon = said.find(": ");
@@ -101,7 +101,7 @@ Result<const OptionSpec*> preference(std::string_view name) {
   return fail({.where = "", .what = "unknown name " + std::string(name), .why = "", .hint = hint});
 }
 
-/// As the file has it: a number is not read and written again.
+/// The value as the file has it: a number is not read and written again.
 Result<std::string> text_of(const toml::node& node, std::string_view line) {
   if (const auto text = node.value_exact<std::string>()) return *text;
   if (node.is_number() || node.is_boolean()) return std::string(bare_value(line));

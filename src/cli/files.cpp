@@ -22,7 +22,7 @@ tl::unexpected<Unreadable> unreadable(const std::string& path, std::string why, 
 
 bool blank(char c) { return c == ' ' || c == '\t'; }
 
-/// One line's words, a character at a time.
+/// Splits a line into words, one character at a time.
 class WordSplitter {
  public:
   explicit WordSplitter(std::string_view line) : line_(line) {}

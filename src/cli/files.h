@@ -19,7 +19,7 @@ struct Unreadable {
 /// The file's bytes.
 using ReadFile = std::function<tl::expected<std::string, Unreadable>(const std::string& path)>;
 
-/// Refuses what is longer than 16 MiB.
+/// Reads a file of at most 16 MiB.
 tl::expected<std::string, Unreadable> read_whole_file(const std::string& path);
 
 struct TextLine {
@@ -30,13 +30,13 @@ struct TextLine {
 /// The lines of `text`, which must outlive them.
 std::vector<TextLine> lines_of(std::string_view text, const std::string& path);
 
-/// An Error when a NUL byte, which no argument or variable can hold, is in the text.
+/// An Error when the text contains a NUL byte, which no argument or variable can hold.
 Result<void> check_text(std::string_view text, const std::string& path);
 
-/// NAME=VALUE lines; blank ones and those that begin with '#' are skipped. The value is all after '=', as it stands.
+/// Parses NAME=VALUE lines, without blank ones and those that begin with '#'. The value is everything after '='.
 Result<std::vector<plan::EnvSetting>> parse_env_file(std::string_view text, const std::string& path);
 
-/// A line's words as a POSIX shell would split it, with '…', "…", \ and # comments; nothing is expanded.
+/// Splits a line into words as a POSIX shell does, with '…', "…", \ and # comments; nothing is expanded.
 Result<std::vector<std::string>> split_words(std::string_view line);
 
 }  // namespace dlaunch::cli

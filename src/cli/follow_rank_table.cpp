@@ -18,13 +18,13 @@ using ranktable::TableHost;
 using Notes = std::vector<std::string>;
 
 constexpr const char* kOption = "--rank-table";
-constexpr size_t kLargest = 8U << 20U;  // of a table; it travels in one frame
+constexpr size_t kLargest = 8U << 20U;  // a table travels in one frame
 
 tl::unexpected<Error> refused(std::string what, std::string why, std::string hint) {
   return fail({.where = kOption, .what = std::move(what), .why = std::move(why), .hint = std::move(hint)});
 }
 
-/// The table says which ranks run where, on which devices.
+/// Refuses options that say what the table says: which ranks run where, on which devices.
 Result<void> check_alone(const Options& options) {
   const plan::Request& request = options.request;
   const auto& hosts = options.hosts;
@@ -87,7 +87,7 @@ Result<void> check_ranks(const Options& options, size_t ranks) {
                  "leave -n out");
 }
 
-/// A host of the user's list: where it stands first, and the slots of all its entries.
+/// A host of the user's list: its first entry, and the slots of all its entries.
 struct Listed {
   HostEntry entry;
   int slots = 0;
@@ -109,7 +109,7 @@ class Matching {
   Matching(const TableAssignment& assignment, std::vector<Listed> listed, const SameHost& same_host, std::string table)
       : assignment_(assignment), listed_(std::move(listed)), same_host_(same_host), table_(std::move(table)) {}
 
-  /// An entry for each of the table's hosts, in their order.
+  /// Returns an entry for each of the table's hosts, in their order.
   Result<std::vector<HostEntry>> entries() {
     if (assignment_.hosts.front().name.empty() && listed_.size() != assignment_.hosts.size()) {
       if (assignment_.hosts.size() > 1 || !listed_.empty()) return fail(nameless());
@@ -181,7 +181,7 @@ class Matching {
     return entry;
   }
 
-  /// One slot is what -H gives to a name without a number.
+  /// One slot may only mean that -H had no number.
   Result<void> check_entry(const Listed& host, const TableHost& wanted) const {
     const auto ranks = static_cast<int>(wanted.ranks.size());
     const auto disagrees = [&](const std::string& what, const std::string& why) {

@@ -66,7 +66,7 @@ std::string help_line(const OptionSpec& spec) {
   return line + meaning(spec) + '\n';
 }
 
-/// troff reads '-' as a hyphen, '\' as an escape and a leading '.' or ''' as a request.
+/// Escapes '-', which troff reads as a hyphen, '\', and a leading '.' or ''', which begin a request.
 std::string troff(string_view text) {
   std::string escaped = text.starts_with('.') || text.starts_with('\'') ? "\\&" : "";
   for (const char c : text) {
@@ -206,7 +206,7 @@ lists their options. A program of that name is run by
 .BR mpirun (1)
 )";
 
-/// The look of --help and, in man(7) macros, of the man page, for what was declared with the rows.
+/// The format of --help and, in man(7) macros, of the man page, for options declared from the rows.
 class RowFormatter final : public CLI::Formatter {
  public:
   explicit RowFormatter(bool man) : man_(man) {}
@@ -230,7 +230,7 @@ class RowFormatter final : public CLI::Formatter {
     return text;
   }
 
-  std::string make_description(const CLI::App*) const override { return ""; }  // it stands behind the usage
+  std::string make_description(const CLI::App*) const override { return ""; }  // it follows the usage
 
   std::string make_usage(const CLI::App* app, std::string path) const override {
     return man_ ? man_usage(app, path) : help_usage(app, path);
@@ -312,7 +312,7 @@ std::string help_text(const CommandSpec& command, const std::string& path) {
     declare_rows(*app.add_subcommand(name, std::string(below.what)), below, name);
   }
   std::string text = app.help();
-  if (command.notes.empty()) text.pop_back();  // the line between the options and no notes
+  if (command.notes.empty()) text.pop_back();  // the empty line between options and notes
   return text;
 }
 

@@ -1,4 +1,4 @@
-// The names of a table of options, sorted when it is compiled: a start looks some two hundred names up.
+// The names of a table of options, sorted at compile time: a start looks up some two hundred names.
 #pragma once
 
 #include <algorithm>

@@ -20,10 +20,10 @@ struct Refused {
   throw Refused{{.where = std::string(spelled), .what = std::move(what), .why = "", .hint = ""}};
 }
 
-/// CLI11 knows a name of one letter with one dash, all others with two.
+/// CLI11 expects one dash before a name of one letter, and two before all others.
 std::string cli_name(std::string_view name) { return (name.size() == 1 ? "-" : "--") + std::string(name); }
 
-/// "-n,--np,-c"; of a flag that is unset "!--nooversubscribe", of a count "-v{1},--vv{2}".
+/// "-n,--np,-c"; for a name that unsets a flag "!--nooversubscribe"; for a count "-v{1},--vv{2}".
 std::string cli_names(const OptionSpec& spec) {
   std::string names;
   for (std::string_view name : split(spec.names, ' ')) {
@@ -104,12 +104,12 @@ Result<Group> OptionParser::parse(std::span<const std::string>& words) {
   return group;
 }
 
-/// Nothing more is read: something is wrong, or --help was asked for.
+/// Whether to stop reading: something is wrong, or --help was asked for.
 bool OptionParser::ended() const {
   return refused_ || (!typed_.empty() && typed_.back().found.spec->takes == Arity::show);
 }
 
-/// The words of one group as CLI11 has them: its options, "--", then all words that are none.
+/// The words of one group in CLI11's grammar: its options, "--", then all other words.
 std::vector<std::string> OptionParser::next_line(std::span<const std::string>& words) {
   std::vector<std::string> line;
   std::vector<std::string> others;
@@ -131,12 +131,12 @@ std::vector<std::string> OptionParser::next_line(std::span<const std::string>& w
   return line;
 }
 
-/// Takes one option with the words that are its own. False when it is "--", which ends the options. A flag's value goes
-/// beside CLI11, to which an empty one and "{}" count as none.
+/// Takes one option with the words of its value. False at "--", which ends the options. A flag's value does not go
+/// through CLI11, which takes an empty one and "{}" for none.
 bool OptionParser::rewrite(std::span<const std::string>& words, std::vector<std::string>& line) {
   const TypedOption typed = next_option(words, rules_.find);
   if (typed.spelled == "--" && !typed.value) return false;
-  if (!typed.found.spec) {  // told when CLI11 has had what stands before it: it may be --help
+  if (!typed.found.spec) {  // reported once CLI11 has read what precedes it, which may be --help
     refused_ = rules_.unknown(std::string(typed.spelled), typed.name());
     return false;
   }
@@ -148,7 +148,7 @@ bool OptionParser::rewrite(std::span<const std::string>& words, std::vector<std:
   return true;
 }
 
-/// A row is declared when it is first named: all rows at once take CLI11 a millisecond.
+/// Declares a row when it is first named: all rows at once take CLI11 a millisecond.
 void OptionParser::declare_once(const FoundOption& found) {
   if (app_->get_option_no_throw(cli_name(found.name))) return;
   declare(
@@ -162,8 +162,8 @@ void OptionParser::take(std::string value) {
   typed_.pop_front();
 }
 
-/// `value` is below 0 for a name that unsets the flag, else how much it counts. --pty=false and --label=false turn off
-/// what the config file or a variable turned on.
+/// `value` is below 0 for a name that unsets the flag, else the count. --pty=false and --label=false turn off what the
+/// config file or a variable turned on.
 void OptionParser::take_flag(long value) {
   const TypedOption& typed = typed_.front();
   const bool has_value = typed.value.has_value();
@@ -182,7 +182,7 @@ void OptionParser::take_flag(long value) {
   take(takes == Arity::count ? std::to_string(value) : value < 0 ? "false" : "true");
 }
 
-/// A pair, as of -mca KEY VALUE, is one value from here on: KEY=VALUE.
+/// Joins a pair, such as -mca KEY VALUE, to one value, KEY=VALUE.
 void OptionParser::take_words(const std::vector<std::string>& words) {
   const TypedOption& typed = typed_.front();
   if (typed.found.spec->takes == Arity::value) return take(words.front());

@@ -1,7 +1,7 @@
-// Words against rows of options, on CLI11, whose headers none of ours includes. CLI11 declares the rows, takes their
-// values and keeps the program apart; what stands in front of it makes mpirun's grammar of CLI11's own: long names have
-// one dash or two, a value is the next word, whatever it looks like, or follows '=', and only "--" or the first word
-// that is no option ends the options.
+// Parses words by rows of options, with CLI11, whose headers no header here includes. CLI11 declares the rows, takes
+// their values and separates the program. A step before it converts mpirun's grammar to CLI11's: long names have one
+// dash or two, a value is the next word, whatever it looks like, or follows '=', and only "--" or the first word that
+// is no option ends the options.
 #pragma once
 
 #include <deque>
@@ -23,41 +23,41 @@ class Option;
 
 namespace dlaunch::cli {
 
-/// By a name without its dashes.
+/// Finds an option by a name without dashes.
 using FindOption = std::function<FoundOption(std::string_view name)>;
 
-/// An option as it was typed, which CLI11 does not tell: views of the words.
+/// An option as it was typed, which CLI11 does not tell. It refers to the words.
 struct TypedOption {
   std::string_view spelled;                    ///< "--np"
-  FoundOption found = {};                      ///< no spec: it is none
-  std::optional<std::string_view> value = {};  ///< behind '='; or of Arity::maybe_value the next word
-  std::span<const std::string> own = {};       ///< the words behind it that are its value
+  FoundOption found = {};                      ///< without a spec: no such option
+  std::optional<std::string_view> value = {};  ///< after '='; for Arity::maybe_value it may be the next word
+  std::span<const std::string> own = {};       ///< the words after it that are its value
 
   std::string_view name() const { return spelled.substr(spelled.starts_with("--") ? 2 : 1); }
   std::string_view text() const { return own.empty() ? value.value_or("") : std::string_view(own.front()); }
 };
 
-/// Takes one from the front of `words`, which begins with '-', and judges nothing.
+/// Takes an option from the front of `words`, which begins with '-', and does not judge it.
 TypedOption next_option(std::span<const std::string>& words, const FindOption& find);
 
-/// Whose options the words are, and where they end.
+/// Whose options the words are, and where the options end.
 struct ParserRules {
   FindOption find;
   std::function<Error(const std::string& spelled, std::string_view name)> unknown;
-  std::string_view needs = "needs a value: ";  ///< to one who left it out; the value's name follows
+  std::string_view needs = "needs a value: ";  ///< the error when it is missing; the value's name follows
   bool groups = false;                         ///< a lone ':' begins the next program
-  bool permutes = false;                       ///< options may stand behind other words, as getopt has it
+  bool permutes = false;                       ///< options may follow other words, as in getopt
 };
 
 /// The options of one program of `a : b`, and the program.
 struct Group {
   std::vector<ParsedOption> options;
-  std::vector<std::string> program = {};  ///< argv, or all words that are no option's; empty when there is none
+  std::vector<std::string> program = {};  ///< argv, or all words that belong to no option; may be empty
   std::string where = {};                 ///< "file:3" in an --app file, else empty
   const OptionSpec* show = nullptr;       ///< --help and the like: nothing after it was read
 };
 
-/// Declares a row. Each time it is typed `take_words` has the words of its value, or `take_flag` a count, which is
+/// Declares a row. Each time it is typed, `take_words` gets the words of its value, or `take_flag` a count, which is
 /// below 0 for a name that unsets the flag.
 CLI::Option* declare(CLI::App& app, const OptionSpec& spec,
                      std::function<void(const std::vector<std::string>&)> take_words,
@@ -70,7 +70,7 @@ class OptionParser {
   OptionParser(const OptionParser&) = delete;
   OptionParser& operator=(const OptionParser&) = delete;
 
-  /// Takes the words of one group from the front of `words`, with the ':' that ends it.
+  /// Parses one group from the front of `words`, and removes it with the ':' that ends it.
   Result<Group> parse(std::span<const std::string>& words);
 
  private:
@@ -84,8 +84,8 @@ class OptionParser {
 
   ParserRules rules_;
   std::unique_ptr<CLI::App> app_;
-  std::deque<TypedOption> typed_;  ///< those that CLI11 has yet to hand back
-  std::optional<Error> refused_;   ///< what is wrong behind the words that CLI11 was given
+  std::deque<TypedOption> typed_;  ///< those that CLI11 has not handed back yet
+  std::optional<Error> refused_;   ///< an error after the words that CLI11 was given
   std::vector<ParsedOption> options_;
 };
 

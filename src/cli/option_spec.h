@@ -1,6 +1,6 @@
-// What one option is: its names, its value, its help and what it sets. The rows are in option_table.cpp, which is the
-// one place to add an option: the parser, --help, the man page, --show-config, the config file and the DLAUNCH_*
-// variables all read them there. Values with static life.
+// One option: its names, its value, its help and what it sets. The rows are in option_table.cpp, which is the one place
+// to add an option: the parser, --help, the man page, --show-config, the config file and the DLAUNCH_* variables all
+// read them. The values are static.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@
 
 namespace dlaunch::cli {
 
-/// The launcher's own, as a value, so that parsing depends on nothing else.
+/// The launcher's environment and directory as a value, so that parsing depends on nothing else.
 struct ProcessContext {
   std::vector<std::string> environment;  ///< NAME=VALUE
   std::string cwd;                       ///< absolute; empty when it is gone
@@ -46,17 +46,17 @@ struct OptionSpec {
   Arity takes = Arity::nothing;
   std::string_view value_name = {};  ///< for people: "SECONDS"
   Section section = Section::hidden;
-  bool also_later = false;         ///< a job's, and a later program of `a : b` may have one of its own: -H
-  bool joins = false;              ///< given again on the command line, the values add up with commas between
+  bool also_later = false;         ///< one for the job, and another for each later program of `a : b`: -H
+  bool joins = false;              ///< a repetition on the command line appends to the value, with a comma
   bool preference = false;         ///< the config file and DLAUNCH_* may set it
   bool rare = false;               ///< in the man page, not in --help
-  std::string_view standard = {};  ///< what holds when nobody sets it, for people; empty: off
+  std::string_view standard = {};  ///< the default, for people; empty: off
   std::string_view help = {};      ///< one line
   JobSetter set_job = nullptr;
-  ProgramSetter set_program = nullptr;  ///< this, when the option belongs to one program of `a : b`
+  ProgramSetter set_program = nullptr;  ///< set instead when the option belongs to one program of `a : b`
   std::string_view more = {};           ///< sentences for the man page only
-  // Of a row of foreign_table() one of these instead of a setter (cli/translate.h).
-  std::string_view stands_for = {};  ///< "map-by=node", "ranks={}": the option that it is here, {} its own value
+  // Rows of foreign_table() have one of these instead of a setter (cli/translate.h).
+  std::string_view stands_for = {};  ///< "map-by=node", "ranks={}": the option that it means here; {} is its own value
   Translate translate = nullptr;
 
   std::string_view name() const { return names.substr(0, names.find(' ')); }
@@ -65,17 +65,17 @@ struct OptionSpec {
 
 struct FoundOption {
   const OptionSpec* spec = nullptr;  ///< null: no such option
-  std::string_view name = {};        ///< the one of its names, without dashes and '!'
+  std::string_view name = {};        ///< the name that was found, without dashes and '!'
 };
 
 std::span<const OptionSpec> option_table();
 std::span<const FoundOption> option_names();  ///< of its rows, sorted
 
-/// Other launchers' spellings, each taken for options of option_table() before anything else looks at them. In no help.
+/// Other launchers' spellings, in no help, which become options of option_table() before anything else reads them.
 std::span<const OptionSpec> foreign_table();
 std::span<const FoundOption> foreign_names();
 
-/// Options of launchers like this one that are none here, and why.
+/// Options of similar launchers that dlaunch does not have, and why.
 struct RefusedOption {
   std::string_view names;  ///< without dashes
   std::string_view why;
@@ -98,15 +98,15 @@ std::string_view why_refused(std::string_view name);
 /// "--grace", "-n": as a user would type it.
 std::string dashed(std::string_view name);
 
-/// The known name nearest to `name`: "did you mean --hostfile?". Empty when none is near.
+/// The hint for an unknown name: "did you mean --hostfile?". Empty when no name is near.
 std::string did_you_mean(std::string_view name);
 
-/// The preference whose name is nearest to `name`, "grace"; none when none is near.
+/// The preference whose name is nearest to `name`, such as "grace"; none when none is near.
 std::optional<std::string> nearest_preference(std::string_view name);
 
-/// Who set an option, the weaker first.
+/// Who set an option, the weakest first.
 enum class Source {
-  personality,  ///< a default of the launcher whose name we were called by
+  personality,  ///< a default of the launcher under whose name dlaunch was called
   convention,   ///< NO_COLOR, MPIEXEC_TIMEOUT
   config_file,
   mca_variable,  ///< OMPI_MCA_*

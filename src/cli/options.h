@@ -17,18 +17,18 @@ using plan::StdinTarget;
 
 enum class Format { text, json };
 
-/// `dlaunch PROGRAM`, or what the first word is instead; `ranktable` has options of its own.
+/// `dlaunch PROGRAM`, or the subcommand that the first word names; `ranktable` has options of its own.
 enum class Verb { run, hosts, check, ranktable };
 
 /// --rank-table.
 struct RankTableRequest {
-  bool automatic = false;  ///< made of the plan; else the file's:
+  bool automatic = false;  ///< made from the plan; otherwise the next members are the file's
   std::string name;        ///< as it was typed
   std::string path;        ///< absolute
   std::string text;
 };
 
-/// A job's options, and what the command line says beside them.
+/// The job's options, and the other options of the command line.
 struct Options : JobOptions {
   Options() {
     request.mpi = plan::Mpi::automatic;
@@ -40,13 +40,13 @@ struct Options : JobOptions {
   const JobOptions& of_job() const { return *this; }
 
   Verb verb = Verb::run;
-  plan::Request request;  ///< all but job_id, which the caller makes; `check` may name no program
+  plan::Request request;  ///< complete except for job_id, which the caller makes; `check` may name no program
   allocate::HostRequest hosts;
   std::string rsh_agent;  ///< Open MPI's plm_rsh_agent
   std::string rsh_args;   ///< and plm_rsh_args; together they are `exec`, when that is empty
 
   std::optional<RankTableRequest> rank_table;
-  std::optional<ranktable::Product> product;  ///< --product; empty: the usual one of the table's version
+  std::optional<ranktable::Product> product;  ///< empty: the usual one of the table's version
 
   bool check_ascend = false;  ///< check --ascend
 
@@ -62,7 +62,7 @@ struct Options : JobOptions {
   std::vector<std::string> notes;  ///< of the command line itself, a line each, no prefix
 };
 
-/// What an option like --help asks: print and end.
+/// The answer to an option like --help: print the text and exit.
 struct ShowText {
   std::string text;
   int exit_code = 0;

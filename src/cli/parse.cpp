@@ -28,7 +28,7 @@ std::string in_line(const Group& group, const std::string& where) {
   return group.where + ": " + where;
 }
 
-/// The per-program options of one group, on top of what `app` holds.
+/// Applies the per-program options of one group to `app`.
 Result<void> apply_program_options(const Group& group, const ProcessContext& surroundings, AppRequest& app) {
   for (const ParsedOption& given : group.options) {
     if (!given.spec->per_program()) continue;
@@ -52,7 +52,7 @@ Result<void> refuse_job_options(const Group& group) {
   return {};
 }
 
-/// From the groups to the programs.
+/// Makes programs of groups.
 class Programs {
  public:
   Programs(const CommandLine& line, const ProcessContext& surroundings, const ParsedOption* app_file)
@@ -67,7 +67,7 @@ class Programs {
     return read_groups(groups);
   }
 
-  /// Of programs that have hosts of their own: a pool for each.
+  /// The hosts of programs with a list of their own, a pool for each.
   std::vector<allocate::HostEntry> hosts;
   std::vector<std::string> notes;
 
@@ -76,7 +76,7 @@ class Programs {
     std::vector<AppRequest> apps;
     for (size_t i = 0; i < groups.size(); ++i) {
       Group& group = groups[i];
-      if (group.program.empty() && groups.size() == 1) {  // only the job's options: the caller's to judge
+      if (group.program.empty() && groups.size() == 1) {  // only the job's options: the caller decides
         if (line_.verb == Verb::check) apps.push_back(first_);
         break;
       }
@@ -94,7 +94,7 @@ class Programs {
     return apps;
   }
 
-  /// What the first program's options set holds here too, but for -n; not so for mpirun and mpiexec.
+  /// Options of the first program apply here too, except -n; not so for mpirun and mpiexec.
   Result<AppRequest> later_program(const Group& group) {
     AppRequest app = line_.grammar == Grammar::dlaunch || app_file_ ? first_ : AppRequest{};
     app.ranks.reset();
@@ -166,7 +166,7 @@ class Programs {
   int pools_ = 0;
 };
 
-/// The lists of programs join the job's own. A program without one needs that.
+/// Adds the programs' lists to the job's own, which is needed by programs without one.
 Result<void> join_hosts(Options& options, std::vector<allocate::HostEntry> hosts) {
   if (hosts.empty()) return {};
   const auto& apps = options.request.apps;
@@ -189,7 +189,7 @@ const ParsedOption* last_config(const Group& first) {
   return last;
 }
 
-/// The job's options that hold, and what the user's preferences said beside them.
+/// The job's options in effect, and what else the user's preferences say.
 struct Resolved {
   ResolvedOptions options;
   Preferences preferences;
@@ -206,7 +206,7 @@ Result<Resolved> resolve(Grammar grammar, const Group& first, const ProcessConte
   return resolved;
 }
 
-/// All but the programs.
+/// All options but the programs'.
 Result<Options> job_options(const CommandLine& line, const ResolvedOptions& resolved,
                             const ProcessContext& surroundings) {
   Options options;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "DLAUNCH_";
 
-/// Who a rank is. dlaunch inside a dlaunch job finds them set, and they are never options.
+/// These tell who a rank is. dlaunch inside a dlaunch job finds them set, and they are never options.
 constexpr std::array<std::string_view, 10> kIdentity{"RANK",      "SIZE", "LOCAL_RANK", "LOCAL_SIZE", "NODE_RANK",
                                                      "NUM_NODES", "HOST", "DEVICE",     "JOB_ID",     "WORLD"};
 
@@ -33,7 +33,7 @@ std::string variable_of(std::string_view option) {
   return name;
 }
 
-/// `spec`: the option that is called so, or null.
+/// `spec` is the option of that name, or null.
 std::string without_effect(const std::string& name, const OptionSpec* spec, std::string_view option) {
   const std::string what = escaped(name) + " has no effect: ";
   if (spec && spec->preference) return what + "it is called " + variable_of(spec->name()) + " here";
@@ -78,7 +78,7 @@ Result<ConfigPath> config_path(const ParsedOption* config, const ProcessContext&
     error.where = config ? config->spelled : "DLAUNCH_CONFIG";
     return fail(std::move(error));
   }
-  // A relative path in these is to be ignored, says the XDG specification.
+  // The XDG specification says that a relative path must be ignored.
   const auto xdg = variable(surroundings.environment, "XDG_CONFIG_HOME");
   if (xdg && xdg->starts_with('/')) return ConfigPath{std::string(*xdg) + "/dlaunch/config.toml"};
   const auto home = variable(surroundings.environment, "HOME");
@@ -86,7 +86,7 @@ Result<ConfigPath> config_path(const ParsedOption* config, const ProcessContext&
   return ConfigPath{};
 }
 
-/// What a variable that other programs read too means here.
+/// The option for a variable that other programs read as well.
 ParsedOption by_convention(std::string_view option, std::string_view value, const char* variable) {
   return {.spec = find_option(option).spec,
           .value = std::string(value),

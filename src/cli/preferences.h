@@ -1,6 +1,6 @@
-// Defaults that the user keeps: the config file ($XDG_CONFIG_HOME or ~/.config, then dlaunch/config.toml; --config FILE
-// or DLAUNCH_CONFIG instead) and DLAUNCH_<OPTION> variables, which win over it; between the two
-// OMPI_MCA_* (cli/mca.h). An empty variable counts as unset.
+// The user's defaults: the config file ($XDG_CONFIG_HOME or ~/.config, then dlaunch/config.toml; --config FILE or
+// DLAUNCH_CONFIG instead), then OMPI_MCA_* variables (cli/mpirun/mca.h), then DLAUNCH_<OPTION> variables; later ones
+// win. An empty variable counts as unset.
 #pragma once
 
 #include <optional>
@@ -14,13 +14,13 @@
 namespace dlaunch::cli {
 
 struct Preferences {
-  std::vector<ParsedOption> given;   ///< the weaker first
+  std::vector<ParsedOption> given;   ///< the weakest first
   std::string file;                  ///< the config file that was read; empty: none
   std::vector<std::string> ignored;  ///< names of DLAUNCH_* variables that are no option
-  std::vector<std::string> notes;    ///< that they are, a line each
+  std::vector<std::string> notes;    ///< about `ignored`, a line each
 };
 
-/// `config`: --config as given, or null. A file that was named must be there; the standard one may be missing.
+/// `config` is --config as given, or null. A file that was named must exist; the default one need not.
 Result<Preferences> read_preferences(const ParsedOption* config, const ProcessContext& surroundings);
 
 /// The value of a variable in NAME=VALUE lines; nullopt when unset or empty.

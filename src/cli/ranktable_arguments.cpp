@@ -73,7 +73,7 @@ Take words_into(std::vector<std::string>& into) {
   };
 }
 
-/// An option that the version has no use for would do nothing.
+/// Refuses an option that the version has no use for.
 Result<void> check_effects(const RanktableMake& make) {
   const auto needs = [](bool given, const char* option, const char* version) -> Result<void> {
     if (!given) return {};

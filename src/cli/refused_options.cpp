@@ -1,4 +1,4 @@
-// Options of launchers like this one that mean nothing here, or that nobody has made yet: why, and what to use.
+// Options of similar launchers that mean nothing here or do not exist yet, with the reason and what to use instead.
 #include "cli/option_spec.h"
 
 namespace dlaunch::cli {

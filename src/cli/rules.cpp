@@ -1,4 +1,4 @@
-// Which options do not go together, and which would do nothing. The rows are the whole policy.
+// Which options exclude each other, and which would do nothing. The rows are the whole policy.
 #include <string>
 
 #include "base/try.h"
@@ -96,13 +96,13 @@ Result<void> check_format(const ResolvedOptions& effective, Verb verb) {
                  "--format jsonl prints the ranks' output as JSON lines");
 }
 
-/// Places ranks on hosts, not on units within a host.
+/// Whether the policy places ranks on hosts, not on units within a host.
 bool among_hosts(string_view value) {
   value = split_map_by(value).policy;
   return value.empty() || value == "slot" || value == "node" || value == "seq" || value.starts_with("ppr:");
 }
 
-/// -N and ppr say the same thing, maybe with another number.
+/// -N and ppr mean the same, maybe with different numbers.
 Result<void> check_ranks_per_host(const ResolvedOptions& effective) {
   const ParsedOption* each = effective.find("N");
   const ParsedOption* map_by = effective.find("map-by");
@@ -120,7 +120,7 @@ bool asks_for_cores(const ResolvedOptions& effective) {
          modifiers.find("pe=") != string_view::npos;
 }
 
-/// More than one core for each rank is bound to cores or threads.
+/// More than one core for each rank requires binding to cores or threads.
 Result<void> check_cores(const ResolvedOptions& effective) {
   const ParsedOption* bind = effective.find("bind-to");
   if (!bind || !asks_for_cores(effective)) return {};
@@ -132,7 +132,7 @@ Result<void> check_cores(const ResolvedOptions& effective) {
                .hint = "leave it out, or say --bind-to core"});
 }
 
-/// Without binding, a unit within the host changes nothing.
+/// Without binding, a unit within the host has no effect.
 Result<void> check_placing(const ResolvedOptions& effective, string_view name) {
   const ParsedOption* given = effective.find(name);
   if (!given || given->source != Source::command_line || among_hosts(given->value)) return {};
@@ -159,7 +159,7 @@ Result<void> check_transport(const ResolvedOptions& effective) {
                .hint = "add --exec 'kubectl exec -i {host} --', or what reaches your hosts"});
 }
 
-/// As a preference it is for the jobs that have such a directory.
+/// A preference applies only to jobs that have such a directory.
 Result<void> check_keep_logs(const ResolvedOptions& effective) {
   const ParsedOption* keep = effective.find("keep-logs");
   if (!keep || keep->source != Source::command_line) return {};
@@ -182,7 +182,7 @@ Result<void> check_ranks(const ResolvedOptions& effective) {
   return useless(ranks->spelled, "with :nocopy nothing reaches the console", "leave one of them out");
 }
 
-/// What is put into a rank's directory needs one.
+/// --stage and the like require a directory of the rank's own.
 Result<void> check_rank_dirs(const ResolvedOptions& effective) {
   if (effective.find("rank-dir")) return {};
   for (const string_view name : {"stage", "save-env"}) {
@@ -209,8 +209,8 @@ Result<void> check_verb(const ResolvedOptions& effective, Verb verb) {
   return {};
 }
 
-/// A table's devices and places are its own: what a variable or the config file says of them is for other jobs. And who
-/// has a table does not start by Open MPI's variables.
+/// A table has devices and places of its own, so variables and the config file that set them are ignored. A job with a
+/// table does not start by Open MPI's variables.
 void drop_what_the_table_says(ResolvedOptions& effective) {
   const ParsedOption* table = effective.find("rank-table");
   if (!table) return;
@@ -255,7 +255,7 @@ Result<void> check_effects(const ResolvedOptions& effective, Verb verb, Grammar 
   TRY(check_verb(effective, verb));
   TRY(check_format(effective, verb));
   for (const string_view name : {"map-by", "rank-by"}) {
-    if (grammar == Grammar::open_mpi) break;  // binds unasked
+    if (grammar == Grammar::open_mpi) break;  // it binds by default
     TRY(check_placing(effective, name));
   }
   TRY(check_cores(effective));

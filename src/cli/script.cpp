@@ -11,16 +11,16 @@ namespace {
 
 using std::string_view;
 
-/// How a program that reads scripts takes the words before one. Letters are those of its short options.
+/// How a program that reads scripts parses the words before the script. Letters are its short options.
 struct Interpreter {
-  string_view names;            // without a version behind them
+  string_view names;            // without a version
   string_view with_value;       // the rest of the word is the value, or the next word is
   string_view with_next;        // the next word is the value
   string_view with_rest;        // the rest of the word is the value, if there is one
-  string_view instead;          // there is no script then
+  string_view instead;          // with these there is no script
   string_view long_with_value;  // --name VALUE; --name=VALUE needs no row
   string_view long_instead;
-  bool is_shell = false;  // +x is an option, a lone - ends the options
+  bool is_shell = false;  // +x is an option, and a lone - ends the options
   bool in_path = false;
 };
 
@@ -91,7 +91,7 @@ bool lists(string_view words, string_view word) {
   return !word.empty() && std::ranges::find(known, word) != known.end();
 }
 
-/// "/usr/bin/python3.11" is "python".
+/// "python" for "/usr/bin/python3.11".
 string_view without_version(string_view program) {
   program.remove_prefix(program.rfind('/') + 1);
   return program.substr(0, program.find_last_not_of("0123456789.") + 1);

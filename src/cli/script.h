@@ -1,4 +1,4 @@
-// The script that a program is to read: `train.py` of `python3 -u train.py`. PURE.
+// The script that a program reads: `train.py` in `python3 -u train.py`. PURE.
 #pragma once
 
 #include <optional>
@@ -8,13 +8,12 @@
 namespace dlaunch::cli {
 
 struct Script {
-  std::string name;      ///< as it was typed; relative to the working directory of who reads it
-  bool in_path = false;  ///< without a slash it may be in PATH, too
+  std::string name;      ///< as typed; relative to the working directory of the program
+  bool in_path = false;  ///< it has no slash and may be in PATH, too
   bool operator==(const Script&) const = default;
 };
 
-/// None when argv[0] is no interpreter that is known here, or has its program from elsewhere: -c CODE, -m MODULE,
-/// stdin.
+/// nullopt when argv[0] is no known interpreter, or reads its program from elsewhere: -c CODE, -m MODULE, stdin.
 std::optional<Script> script_of(const std::vector<std::string>& argv);
 
 }  // namespace dlaunch::cli

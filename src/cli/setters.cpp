@@ -29,13 +29,13 @@ constexpr std::array<Word<plan::MapBy>, 6> kMapBy{{{"slot", plan::MapBy::slot},
                                                    {"node", plan::MapBy::node}}};
 constexpr std::array<Word<bool>, 2> kAbortOrContinue{{{"abort", true}, {"continue", false}}};
 
-/// Another room's check, told by the option as it was typed.
+/// Passes on another room's Error, without its `where`, so that the option as typed takes that place.
 Result<void> passed(Result<void> check) {
   if (!check) check.error().where.clear();
   return check;
 }
 
-/// The text of a file that an option names.
+/// The text of the file that an option names.
 Result<std::string> text_of(string_view path, Here here) {
   const auto whole = TRY(absolute_path(path, here.cwd));
   auto text = here.read_file(whole);
@@ -43,7 +43,7 @@ Result<std::string> text_of(string_view path, Here here) {
   return *std::move(text);
 }
 
-/// In lower case, as Open MPI takes them: ":PE=2,OVERSUBSCRIBE" and ":PE=2:OVERSUBSCRIBE".
+/// The modifiers in lower case, as Open MPI accepts them: ":PE=2,OVERSUBSCRIBE" and ":PE=2:OVERSUBSCRIBE".
 std::vector<std::string> modifiers_of(string_view text) {
   std::vector<std::string> words;
   for (const std::string& part : split(text, ':')) {

@@ -1,5 +1,5 @@
-// What the rows of the option table do with a value, where that is more than one line. PURE, but for the files that an
-// option names, which Surroundings::read_file reads.
+// What the rows of the option table do with a value, where that takes more than one line. PURE, except for the files
+// that an option names, which ProcessContext::read_file reads.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace dlaunch::cli {
 
-/// Puts a parsed value in its place, or passes its error on.
+/// Puts a parsed value in its place, or passes its Error on.
 template <class T, class Parsed>
 Result<void> put(T& place, Result<Parsed> parsed) {
   if (!parsed) return fail(std::move(parsed).error());
@@ -44,7 +44,7 @@ Result<void> set_rank_dir(Options&, std::string_view, const ProcessContext&);
 Result<void> set_stage(Options&, std::string_view, const ProcessContext&);
 Result<void> set_map_by(Options&, std::string_view, const ProcessContext&);
 Result<void> set_cores_per_rank(Options&, std::string_view);
-/// The unit of "core:overload-allowed", once what stands behind it is set; empty: no unit is named.
+/// The unit in "core:overload-allowed", after its modifiers are set; empty: no unit is named.
 Result<std::string_view> bind_unit(Options&, std::string_view);
 Result<void> set_cpu_list(Options&, std::string_view, const ProcessContext&);
 Result<void> set_report_pid(Options&, std::string_view, const ProcessContext&);

@@ -20,7 +20,7 @@ std::string shown_value(const ParsedOption& given) {
   return given.value;
 }
 
-/// The job's options, but for those that only ask to print something.
+/// The job's options, except those that only ask to print something.
 std::vector<Row> rows_of(const ResolvedOptions& effective) {
   std::vector<Row> rows;
   for (size_t i = 0; i < option_table().size(); ++i) {

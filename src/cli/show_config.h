@@ -1,4 +1,4 @@
-// --show-config: each option's value and who set it. Values of variables (-x) are not among them. PURE.
+// --show-config: each option's value and who set it, without values of variables (-x). PURE.
 #pragma once
 
 #include <string>

@@ -21,7 +21,7 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-/// What follows "DIR:"; several directives stand with commas between.
+/// Applies what follows "DIR:"; several directives are separated by commas.
 Result<void> apply_directives(std::string_view text, output::FileSettings& settings) {
   for (const std::string& directive : split(lower(text), ',')) {
     if (directive == "nocopy") {

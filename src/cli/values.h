@@ -1,4 +1,4 @@
-// From an option's text to its value, with errors that name the text and what would be right. PURE.
+// Parses an option's text to its value; errors name the text and what would be right. PURE.
 #pragma once
 
 #include <array>
@@ -16,22 +16,22 @@ namespace dlaunch::cli {
 
 inline constexpr int kMaxRanks = 1 << 20;
 
-/// Most setters fail so: the text, what is wrong with it, what would be right.
+/// The Error of most setters: the text, what is wrong with it, what would be right.
 tl::unexpected<Error> bad_value(std::string_view text, std::string_view wrong, std::string hint);
 
 inline constexpr int kMaxKeptLogs = 1000;
 Result<int> whole_number(std::string_view text, int min, int max);
-/// "5", "0.5"; to the millisecond, upwards.
+/// Parses "5" or "0.5"; rounded up to a millisecond.
 Result<std::chrono::milliseconds> seconds(std::string_view text);
 Result<StdinTarget> stdin_target(std::string_view text);
 Result<std::set<int>> rank_list(std::string_view text);
-/// DIR[:nocopy,nojobid]; DIR is made absolute.
+/// Parses DIR[:nocopy,nojobid] and makes DIR absolute.
 Result<output::FileSettings> file_settings(std::string_view text, const std::string& cwd);
 Result<std::string> absolute_path(std::string_view path, const std::string& cwd);
-/// VAR, VAR=VALUE or PREFIX_*. Errors never hold the value.
+/// Parses VAR, VAR=VALUE or PREFIX_*. Errors never contain the value.
 Result<plan::EnvSetting> env_setting(std::string_view text);
 
-/// "slot:PE=2" is "slot" and ":PE=2"; "ppr:2:node:pe=4" is "ppr:2:node" and ":pe=4"; ":OVERSUBSCRIBE" has no policy.
+/// "slot:PE=2" has "slot" and ":PE=2", "ppr:2:node:pe=4" has "ppr:2:node" and ":pe=4", ":OVERSUBSCRIBE" no policy.
 struct MapBySpelling {
   std::string_view policy;
   std::string_view modifiers;
@@ -43,7 +43,7 @@ using Word = std::pair<std::string_view, T>;
 
 tl::unexpected<Error> unknown_word(std::string_view text, const std::vector<std::string>& words);
 
-/// One of a few words.
+/// Parses one of a few words.
 template <class T, size_t N>
 Result<T> one_of(std::string_view text, const std::array<Word<T>, N>& words) {
   std::vector<std::string> known;

@@ -13,7 +13,7 @@ namespace {
 using std::string_view;
 using Here = const ProcessContext&;
 
-/// What it asks for is so without it.
+/// For an option that asks for what dlaunch does anyway.
 Result<void> already_so(const ParsedOption&, Here, Translated&) { return {}; }
 
 /// --prefix DIR: DIR/bin and DIR/lib come first for the ranks.
@@ -36,7 +36,7 @@ Result<void> add_each(const ParsedOption& given, std::vector<ParsedOption>& made
   return {};
 }
 
-/// Hydra's pattern as a template, %t only where a time may stand.
+/// Converts Hydra's pattern to a template, with %t only where a time is allowed.
 Result<std::string> template_of(string_view pattern, bool with_time) {
   std::string text;
   for (size_t i = 0; i < pattern.size(); ++i) {
@@ -68,7 +68,7 @@ Result<void> pattern(string_view option, bool with_time, const ParsedOption& giv
   return {};
 }
 
-/// The one way that -launcher and -bootstrap may name.
+/// -launcher and -bootstrap may only name ssh, or fork.
 Result<void> hydra_launcher(const ParsedOption& given, Here, Translated&) {
   if (given.value == "ssh" || given.value == "fork") return {};
   return bad_value(given.value, "is no way to reach hosts here", "they are reached by ssh, or by --exec COMMAND");

@@ -16,9 +16,9 @@ namespace {
 using std::string_view;
 
 constexpr string_view kPrefix = "OMPI_MCA_";
-constexpr string_view kRuntimePrefix = "PRTE_MCA_";  // of Open MPI 5, for its runtime alone
+constexpr string_view kRuntimePrefix = "PRTE_MCA_";  // Open MPI 5's, for its runtime only
 
-/// What a key's value becomes in the option's.
+/// How a key's value becomes the option's.
 enum class Form {
   text,      ///< itself
   flag,      ///< true or false
@@ -76,7 +76,7 @@ constexpr Key kOptions[] = {
     {"plm_ssh_num_concurrent", "hosts-at-once"},
 };
 
-/// A key of which one value alone is an option.
+/// A key of which only one value is an option.
 struct KeyAndValue {
   string_view key;
   string_view value;
@@ -93,13 +93,13 @@ constexpr KeyAndValue kValues[] = {
     {"rmaps_base_bysocket", "1", "map-by", "socket"},
 };
 
-/// Keys, and with '_' behind them families of keys, of the runtime that dlaunch takes the place of.
+/// Keys, and with a final '_' families of keys, of the runtime that dlaunch replaces.
 constexpr string_view kRuntime[] = {"orte",   "orte_",   "prte_",  "plm",     "plm_",   "pls_",   "oob",    "oob_",
                                     "routed", "routed_", "rml",    "rml_",    "ras",    "ras_",   "rmaps",  "rmaps_",
                                     "odls",   "odls_",   "ess_",   "iof_",    "state",  "state_", "errmgr", "errmgr_",
                                     "regx",   "filem_",  "schizo", "schizo_", "grpcomm"};
 
-/// What Open MPI's library reads in each rank.
+/// Keys that Open MPI's library reads in each rank.
 constexpr string_view kLibrary[] = {
     "pml",   "pml_",      "btl",        "btl_",     "mtl",       "mtl_",        "osc",          "osc_",
     "coll",  "coll_",     "io",         "io_",      "fs",        "fs_",         "fbtl",         "fbtl_",
@@ -114,7 +114,7 @@ bool in_family(string_view key, std::span<const string_view> families) {
       families, [&](string_view family) { return family.ends_with('_') ? key.starts_with(family) : key == family; });
 }
 
-/// As Open MPI reads one.
+/// Parses a truth value as Open MPI does.
 std::optional<bool> truth(string_view value) {
   for (const string_view word : {"1", "true", "yes", "enabled", "t", "y"}) {
     if (value == word) return true;
@@ -146,7 +146,7 @@ Setting split_setting(string_view text) {
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-/// The option that the setting is; none where it is another thing. `given` is as it was spelled.
+/// The option that the setting means; none where it means something else. `given` is as it was typed.
 Result<std::optional<ParsedOption>> as_option(const ParsedOption& given, Setting setting) {
   for (const KeyAndValue& row : kValues) {
     if (row.key == setting.key && row.value == setting.value) {
@@ -160,7 +160,7 @@ Result<std::optional<ParsedOption>> as_option(const ParsedOption& given, Setting
   return own_option(given, key->option, std::move(value));
 }
 
-/// mca_base_env_list: NAME=VALUE or NAME, with ';' between.
+/// mca_base_env_list: NAME=VALUE or NAME, separated by ';'.
 void add_env_list(const ParsedOption& given, string_view list, std::vector<ParsedOption>& made) {
   for (const std::string& item : split(list, ';')) {
     if (!item.empty()) made.push_back(own_option(given, "x", item));
@@ -171,7 +171,7 @@ std::string without_effect(const ParsedOption& given) {
   return given.spelled + ": of Open MPI's own daemons, so it has no effect here";
 }
 
-/// Whether the setting is an option, which is added then.
+/// Adds the setting if it is an option, and returns whether it is.
 Result<bool> add_option(const ParsedOption& given, Setting setting, Translated& made) {
   auto option = as_option(given, setting);
   if (!option) {
@@ -222,7 +222,7 @@ Result<void> add_key_value(const ParsedOption& given, const TextLine& line, Tran
   return add_setting(given, setting, Scope::all_programs, made);
 }
 
-/// -x NAME=VALUE and -mca KEY VALUE, several a line.
+/// -x NAME=VALUE and -mca KEY VALUE, several on a line.
 Result<void> add_words(const ParsedOption& given, const TextLine& line, Translated& made) {
   const auto words = split_words(line.text);
   if (!words) return bad_line(line);
@@ -326,7 +326,7 @@ Result<std::vector<ParsedOption>> read_mca_variables(const std::vector<std::stri
 }
 
 std::string rsh_command(string_view agent, string_view arguments) {
-  // "ssh : rsh": the first that there is; nobody is without ssh.
+  // "ssh : rsh" means the first that exists, which is ssh.
   std::string command(trim(agent.substr(0, agent.find(" : "))));
   if (command.empty()) command = "ssh";
   const bool only_ssh = command == "ssh" || command == "/usr/bin/ssh";

@@ -1,5 +1,5 @@
-// The defaults that a grammar brings. Called as mpirun, mpiexec or orterun, dlaunch keeps those of Open MPI wherever
-// they differ from its own, and called as mpiexec.hydra those of Hydra: docs/mpirun.md has the table. PURE.
+// The defaults of a grammar. Called as mpirun, mpiexec or orterun, dlaunch uses Open MPI's defaults wherever they
+// differ from its own; called as mpiexec.hydra, Hydra's. docs/mpirun.md has the table. PURE.
 #pragma once
 
 #include <vector>
@@ -10,10 +10,10 @@
 
 namespace dlaunch::cli {
 
-/// Options that its defaults stand for, and its own variables: the weakest of all that is given.
+/// The grammar's defaults and its own variables as options; they are weaker than any other source.
 std::vector<ParsedOption> personality_defaults(Grammar grammar, const ProcessContext& surroundings);
 
-/// Its defaults that are no option's value, where nothing that was given says otherwise.
+/// Applies the grammar's defaults that are no option's value, unless something else was given.
 void settle_personality(Grammar grammar, const ResolvedOptions& effective, Options& options);
 
 }  // namespace dlaunch::cli

@@ -1,5 +1,5 @@
-// From other launchers' spellings to dlaunch's own options, right after the walk over the words and before anything
-// else looks at them. PURE, but for the files that an option names.
+// Translates other launchers' spellings to dlaunch's own options, right after the words are parsed. PURE, except for
+// the files that an option names.
 #pragma once
 
 #include <string>
@@ -12,17 +12,17 @@
 
 namespace dlaunch::cli {
 
-/// What one option of foreign_table() comes to. All values with static life are rows of option_table().
+/// The result for one option of foreign_table(), whose options are rows of option_table().
 struct Translated {
-  std::vector<ParsedOption> here;        ///< in its place
-  std::vector<ParsedOption> everywhere;  ///< for every program of `a : b`, weaker than what a program says itself
-  std::vector<std::string> notes;        ///< what the user should know, a line each
+  std::vector<ParsedOption> here;        ///< options in its place
+  std::vector<ParsedOption> everywhere;  ///< options for every program of `a : b`, weaker than a program's own
+  std::vector<std::string> notes;        ///< for the user, a line each
 };
 
-/// `name` of option_table(), as `given` was spelled.
+/// The option `name` of option_table(), with the spelling of `given`.
 ParsedOption own_option(const ParsedOption& given, std::string_view name, std::string value);
 
-/// Leaves only options of option_table() in the groups.
+/// Replaces all options in the groups by those of option_table().
 Result<void> translate_options(std::vector<Group>& groups, const ProcessContext& surroundings,
                                std::vector<std::string>& notes);
 
