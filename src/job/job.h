@@ -9,7 +9,7 @@
 // - Ranks start when every host is ready: a job that cannot start everywhere starts nowhere. After the first host that
 //   cannot be used, the others have kOthersWait to answer, so that all failures are reported together.
 // - The first failure (by the time at its host) ends all ranks, unless the policy says continue. Its code is the job's.
-// - MPI_Abort is a failure at the time of the call (see job/first_failure.h), and ends all ranks whatever the policy
+// - MPI_Abort is a failure at the time of the call (see job/rank_states.h), and ends all ranks whatever the policy
 //   says.
 // - Ending is the signal (TERM, or the user's own), KILL after the grace, and after kKillWait the ranks that still run
 //   are given up and named. A second signal from the user means KILL at once.
@@ -24,16 +24,15 @@
 #pragma once
 
 #include <optional>
-#include <set>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "base/time.h"
-#include "dlaunch/exit_status.h"
 #include "dlaunch/outcome.h"
 #include "dlaunch/policy.h"
-#include "dlaunch/worlds.h"
+#include "job/events.h"
+#include "job/host_states.h"
+#include "job/rank_states.h"
 
 namespace dlaunch::job {
 
@@ -50,119 +49,10 @@ inline constexpr std::chrono::seconds kReaderMost{30};  ///< for it to take ever
 
 inline constexpr std::chrono::seconds kSweepWait{15};  ///< for a lost host to be swept, beyond the grace
 
-// ---- events ----
-struct HostReady {
-  int host;
-};
-struct HostLost {
-  int host;
-  std::string why;
-  std::string hint = {};  ///< the one thing to do; may be empty
-};
-struct RankStarted {
-  int rank;
-  int pid;
-  std::int64_t time_ns;
-  std::string cpus;
-};
-struct RankEnded {
-  int rank;
-  ExitStatus status;
-  std::int64_t time_ns;
-};
-/// The rank called MPI_Abort. RankEnded still comes.
-struct RankAborted {
-  int rank;
-  int code;  ///< 0…255
-  std::int64_t time_ns;
-};
-/// The job has one more host from now on, the last one, for ranks that are added once it is ready. Only while
-/// may_grow(). Losing it before it has a rank is no failure of the job.
-struct HostAdded {
-  std::string name;
-};
-/// Another world begins on hosts that are ready, only while may_grow(). Its ranks have the next ids.
-struct RanksAdded {
-  std::vector<int> host_of_rank;
-};
-/// Both streams of a rank have ended and every byte was taken; or there will be none (not started, host lost).
-struct RankDrained {
-  int rank;
-};
-/// The sidecar ended; `detail` says how.
-struct SidecarEnded {
-  ExitStatus status;
-  std::string detail;
-};
-/// The sidecar has ended or is lost, and no more of its output will come.
-struct SidecarGone {};
-struct HostClean {
-  int host;
-  std::vector<std::string> left;
-};
-/// The answer to SweepHost.
-struct HostSwept {
-  int host;
-  std::string unreached;  ///< why it was not reached; empty: it was reached, and `left` is left there
-  std::vector<std::string> left = {};
-};
-struct UserSignal {
-  int signal;
-};
-struct OutputFailed {
-  std::string detail;
-  int exit_code;
-};
-using Event = std::variant<HostReady, HostLost, RankStarted, RankEnded, RankAborted, HostAdded, RanksAdded, RankDrained,
-                           SidecarEnded, SidecarGone, HostClean, HostSwept, UserSignal, OutputFailed>;
-
-// ---- actions ----
-struct StartRanks {
-  int host;
-  bool operator==(const StartRanks&) const = default;
-};
-/// Start the ranks of this world on this host.
-struct StartWorld {
-  int world;
-  int host;
-  bool operator==(const StartWorld&) const = default;
-};
-struct SignalRanks {
-  int signal;
-  bool operator==(const SignalRanks&) const = default;
-};
-struct FinishHost {
-  int host;
-  bool operator==(const FinishHost&) const = default;
-};
-struct DropHost {
-  int host;
-  bool operator==(const DropHost&) const = default;
-};
-/// A new agent is to end what the ranks of this host left there.
-struct SweepHost {
-  int host;
-  bool operator==(const SweepHost&) const = default;
-};
-/// The launcher tells the agents to pause, and stops its own process.
-struct StopSelf {
-  bool operator==(const StopSelf&) const = default;
-};
-struct Finished {
-  bool operator==(const Finished&) const = default;
-};
-/// Comes after Finished: the output that the reader has not taken is dropped.
-struct StopWaiting {
-  bool operator==(const StopWaiting&) const = default;
-};
-using Action =
-    std::variant<StartRanks, StartWorld, SignalRanks, FinishHost, DropHost, SweepHost, StopSelf, Finished, StopWaiting>;
-using Actions = std::vector<Action>;
-
 class Job {
  public:
   /// `host_of_rank[r]` is the index of the host on which rank r runs.
-  Job(Policy policy, std::vector<int> host_of_rank, std::vector<std::string> host_names, Time now);
+  Job(const Policy& policy, const std::vector<int>& host_of_rank, const std::vector<std::string>& host_names, Time now);
 
   /// The job has a sidecar. It ends with the ranks: after the last one it has kCompanionWait to end by itself.
   void expect_companion() { companion_expected_ = true; }
@@ -179,15 +69,13 @@ class Job {
 
   Phase phase() const { return phase_; }
   /// No rank runs any more; what they wrote may still be on its way.
-  bool ranks_ended() const { return phase_ > Phase::starting && live_ == 0; }
+  bool ranks_ended() const { return phase_ > Phase::starting && ranks_.live() == 0; }
   /// Whether HostAdded and RanksAdded may come now: a job that has not begun, or is ending, takes no more ranks.
-  bool may_grow() const { return phase_ == Phase::running && live_ > 0; }
+  bool may_grow() const { return phase_ == Phase::running && ranks_.live() > 0; }
   Progress progress() const;
   const Outcome& outcome() const { return outcome_; }
 
  private:
-  enum class HostState { waiting, ready, started, finishing, sweeping, gone };
-
   void on(const HostReady& event, Time now);
   void on(const HostLost& event, Time now);
   void on(const RankStarted& event, Time now);
@@ -203,10 +91,6 @@ class Job {
   void on(const UserSignal& event, Time now);
   void on(const OutputFailed& event, Time now);
 
-  void record_end(int rank, const ExitStatus& status, std::int64_t time_ns);
-  /// Whether a rank that failed at that time is a consequence of the first failure.
-  bool follows(const RankRecord& record) const;
-  int first_code() const;
   void note_failure(int rank, Time now);
   void end_ranks(Cause cause, int exit_code, int signal, Time now);
   void kill_ranks(Time now);
@@ -221,29 +105,16 @@ class Job {
   void start_or_give_up(Time now);
   void no_start(Time now);
   void sweep_host(int host, Time now);
-  void lose_host_ranks(int host, const std::string& why);
-  void set_state(size_t host, HostState state);
 
   const Policy policy_;
-  std::vector<int> host_of_rank_;
-  Worlds worlds_;
-  std::vector<std::string> host_names_;
-  std::vector<std::vector<int>> ranks_of_host_;
-  std::vector<HostState> hosts_;  // changed by set_state alone
-  std::set<int> had_ranks_;       // hosts that were ever asked to start a rank
-  int waiting_hosts_ = 0;
-  int hosts_not_gone_ = 0;
   Outcome outcome_;
+  HostStates hosts_;
+  RankStates ranks_;
   Phase phase_ = Phase::starting;
-  Actions actions_;    // gathered by one handle() or tick()
-  int live_ = 0;       // ranks asked to start and not ended
-  int undrained_ = 0;  // ranks whose streams may still bring bytes
-  std::vector<bool> drained_;
+  Actions actions_;  // gathered by one handle() or tick()
   bool companion_expected_ = false;
   bool companion_left_ = false;     // asked to start, and not yet gone
   bool companion_awaited_ = false;  // the ranks have ended
-  int started_ = 0;
-  bool killed_ = false;
   int sent_signal_ = 0;
   std::optional<Time> timeout_at_;
   std::optional<Time> phase_deadline_;

@@ -15,7 +15,6 @@ LONGER = {  # and why
     "cli/help.cpp": "a page of help: what is before and behind the table of options, and its layout",
     "cli/mpirun/mca.cpp": "the table of Open MPI's parameters, and a line for what each does",
     "cli/option_table.cpp": "the table of options",
-    "job/job.cpp": "one state machine: each event's handler changes what the others read",
     "launcher/launcher.cpp": "one class: what the launcher does with each message of an agent",
     "output/output.cpp": "one class, and what it hands on: the way of bytes from ranks to files and console",
     "output/rank_files.cpp": "one class: files that are opened, written and closed by the same rules",

@@ -1,5 +1,5 @@
 #include "job/job.h"
-#include "job/first_failure.h"
+#include "job/rank_states.h"
 
 #include <gmock/gmock.h>
 
@@ -610,17 +610,17 @@ TEST(Companion, IsGivenUpAfterAFailedRank) {
   EXPECT_EQ(script.job.outcome().exit_code, 2);
 }
 
-Script grown() {
-  Script s(2, {}, true);
-  s.start(2);
-  EXPECT_TRUE(s.job.may_grow());
-  EXPECT_THAT(s.say(RanksAdded{{1, 1, 0}}, 1), ElementsAre(Action(StartWorld{2, 0}), Action(StartWorld{2, 1})));
-  for (int id = 2; id < 5; ++id) s.say(RankStarted{id, 100 + id, 1, ""}, 1);
-  return s;
-}
+struct Grown : Script {
+  Grown() : Script(2, {}, true) {
+    start(2);
+    EXPECT_TRUE(job.may_grow());
+    EXPECT_THAT(say(RanksAdded{{1, 1, 0}}, 1), ElementsAre(Action(StartWorld{2, 0}), Action(StartWorld{2, 1})));
+    for (int id = 2; id < 5; ++id) say(RankStarted{id, 100 + id, 1, ""}, 1);
+  }
+};
 
 TEST(Job, SpawnedRanksAreWaitedForAsAllOthers) {
-  Script s = grown();
+  Grown s;
   EXPECT_EQ(s.job.progress().ranks, 5);
   for (int id = 0; id < 4; ++id) EXPECT_THAT(s.end(id, kOk, 2), IsEmpty());
   EXPECT_THAT(s.end(4, kOk, 3), ElementsAre(Action(FinishHost{0}), Action(FinishHost{1})));
@@ -628,7 +628,7 @@ TEST(Job, SpawnedRanksAreWaitedForAsAllOthers) {
 }
 
 TEST(Job, TheFirstFailureOfASpawnedRankEndsAll) {
-  Script s = grown();
+  Grown s;
   EXPECT_THAT(s.end(3, ExitStatus(Exited{7}), 2), Contains(Action(SignalRanks{SIGTERM})));
   EXPECT_EQ(s.job.outcome().first_failure, 3);
   EXPECT_EQ(s.job.outcome().exit_code, 7);
@@ -637,7 +637,7 @@ TEST(Job, TheFirstFailureOfASpawnedRankEndsAll) {
 }
 
 TEST(Job, ASpawnedRankThatDoesNotGoIsNamedWithItsWorld) {
-  Script s = grown();
+  Grown s;
   s.say(UserSignal{SIGTERM}, 2);
   for (int id = 0; id < 4; ++id) s.end(id, kTermed, 2);
   s.tick(20);
@@ -647,21 +647,21 @@ TEST(Job, ASpawnedRankThatDoesNotGoIsNamedWithItsWorld) {
 }
 
 TEST(Job, ALostHostTakesItsSpawnedRanksAlong) {
-  Script s = grown();
+  Grown s;
   s.say(HostLost{1, "gone"}, 2);
   for (const size_t id : {1u, 2u, 3u}) EXPECT_TRUE(s.job.outcome().ranks[id].status) << id;
   EXPECT_FALSE(s.job.outcome().ranks[4].status);
 }
 
-Script with_a_host_to_come() {
-  Script s(1);
-  s.start();
-  EXPECT_THAT(s.say(HostAdded{"late"}, 1), IsEmpty());
-  return s;
-}
+struct WithAHostToCome : Script {
+  WithAHostToCome() : Script(1) {
+    start();
+    EXPECT_THAT(say(HostAdded{"late"}, 1), IsEmpty());
+  }
+};
 
 TEST(Job, AHostThatComesLateGetsItsRanksAndIsWaitedFor) {
-  Script s = with_a_host_to_come();
+  WithAHostToCome s;
   EXPECT_THAT(s.say(HostReady{1}, 1), IsEmpty());
   EXPECT_THAT(s.say(RanksAdded{{1, 0}}, 1), ElementsAre(Action(StartWorld{2, 0}), Action(StartRanks{1})));
   EXPECT_THAT(s.say(RanksAdded{{1}}, 1), ElementsAre(Action(StartWorld{3, 1})));
@@ -670,7 +670,7 @@ TEST(Job, AHostThatComesLateGetsItsRanksAndIsWaitedFor) {
 }
 
 TEST(Job, AHostThatNeverComesIsNoFailureOfTheJobs) {
-  Script s = with_a_host_to_come();
+  WithAHostToCome s;
   EXPECT_THAT(s.say(HostLost{1, "no route"}, 1), IsEmpty());
   EXPECT_EQ(s.job.phase(), Phase::running);
   EXPECT_THAT(s.end(0, kOk, 2), ElementsAre(Action(FinishHost{0})));
@@ -679,7 +679,7 @@ TEST(Job, AHostThatNeverComesIsNoFailureOfTheJobs) {
 }
 
 TEST(Job, AHostThatNeverComesIsNoneOfTheLostOnesOfAnEndingJob) {
-  Script s = with_a_host_to_come();
+  WithAHostToCome s;
   s.say(UserSignal{SIGINT}, 1);
   EXPECT_THAT(s.say(HostLost{1, "no route"}, 1), IsEmpty());
   EXPECT_THAT(s.end(0, kTermed, 2), ElementsAre(Action(FinishHost{0})));
@@ -687,27 +687,27 @@ TEST(Job, AHostThatNeverComesIsNoneOfTheLostOnesOfAnEndingJob) {
 }
 
 TEST(Job, AHostThatComesWhileTheJobEndsIsFinishedAsTheOthers) {
-  Script s = with_a_host_to_come();
+  WithAHostToCome s;
   s.say(UserSignal{SIGINT}, 1);
   s.say(HostReady{1}, 1);
   EXPECT_THAT(s.end(0, kTermed, 2), ElementsAre(Action(FinishHost{0}), Action(FinishHost{1})));
 }
 
 TEST(Job, WhoGivesUpIsNotToldOfAHostThatNeverCame) {
-  Script s = with_a_host_to_come();
+  WithAHostToCome s;
   for (int i = 0; i < 3; ++i) s.say(UserSignal{SIGINT}, 1);
   EXPECT_THAT(s.job.outcome().leftovers, ElementsAre("node0: did not confirm in time that nothing is left"));
 }
 
 TEST(Job, NobodyWaitsAtTheEndForAHostThatIsStillToCome) {
-  Script s = with_a_host_to_come();
+  WithAHostToCome s;
   EXPECT_THAT(s.end(0, kOk, 2), ElementsAre(Action(FinishHost{0}), Action(DropHost{1})));
   EXPECT_THAT(s.say(HostReady{1}, 2), IsEmpty());
   EXPECT_THAT(s.say(HostClean{0, {}}, 2), ElementsAre(Action(DropHost{0}), Action(Finished{})));
 }
 
 TEST(Job, AHostThatCameLateIsLostAsAnyOther) {
-  Script s = with_a_host_to_come();
+  WithAHostToCome s;
   s.say(HostReady{1}, 1);
   s.say(RanksAdded{{1}}, 1);
   EXPECT_THAT(s.say(HostLost{1, "gone"}, 2), Contains(Action(SignalRanks{SIGTERM})));

@@ -1,0 +1,50 @@
+// The hosts of a job: how far the agent of each is, from its answer to its last frame. PURE. Owned by Job.
+#pragma once
+
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/nth.h"
+
+namespace dlaunch::job {
+
+enum class HostState { waiting, ready, started, finishing, sweeping, gone };
+
+class HostStates {
+ public:
+  explicit HostStates(const std::vector<std::string>& names) {
+    for (const std::string& name : names) add(name);
+  }
+
+  void add(std::string name) {
+    hosts_.push_back({std::move(name)});
+    ++nth(counts_, HostState::waiting);
+  }
+  void set(int host, HostState state) {
+    Host& changed = nth(hosts_, host);
+    --nth(counts_, changed.state);
+    ++nth(counts_, state);
+    changed.state = state;
+    changed.had_ranks = changed.had_ranks || state == HostState::started;
+  }
+
+  int size() const { return static_cast<int>(hosts_.size()); }
+  int count(HostState state) const { return nth(counts_, state); }
+  HostState of(int host) const { return nth(hosts_, host).state; }
+  const std::string& name(int host) const { return nth(hosts_, host).name; }
+  /// Whether it was ever asked to start a rank.
+  bool had_ranks(int host) const { return nth(hosts_, host).had_ranks; }
+
+ private:
+  struct Host {
+    std::string name;
+    HostState state = HostState::waiting;
+    bool had_ranks = false;
+  };
+  std::vector<Host> hosts_;
+  std::array<int, 6> counts_{};  // by state
+};
+
+}  // namespace dlaunch::job

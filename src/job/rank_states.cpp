@@ -1,0 +1,142 @@
+#include "job/rank_states.h"
+
+#include <csignal>
+#include <variant>
+
+#include "base/nth.h"
+
+namespace dlaunch::job {
+namespace {
+
+constexpr std::int64_t kReapingNs = std::chrono::nanoseconds(kReaping).count();
+
+/// Whether neither another rank nor our signal ends a rank so (an agent reports LeftMpi only before it signals).
+bool ended_by_itself(const RankRecord& record) {
+  if (!record.status) return false;
+  const auto* by = std::get_if<Signaled>(&record.status->value());
+  if (by) return by->signal == SIGKILL && !record.needed_kill;
+  return std::holds_alternative<LeftMpi>(record.status->value());
+}
+
+/// Whether the rank ended as ranks do whose peer has gone.
+bool ended_by_peer(const RankRecord& record) {
+  const auto* by = record.status ? std::get_if<Signaled>(&record.status->value()) : nullptr;
+  return record.abort_code || (by && by->signal == SIGPIPE);
+}
+
+}  // namespace
+
+bool before(const RankRecord& one, const RankRecord& other) {
+  if (ended_by_peer(other) && ended_by_itself(one)) return one.end_ns < other.end_ns + kReapingNs;
+  if (ended_by_peer(one) && ended_by_itself(other)) return one.end_ns + kReapingNs <= other.end_ns;
+  return one.end_ns < other.end_ns;
+}
+
+RankStates::RankStates(const std::vector<int>& host_of_rank, size_t hosts, Outcome& outcome)
+    : outcome_(outcome), of_host_(hosts) {
+  place(host_of_rank);
+}
+
+std::set<int> RankStates::place(const std::vector<int>& host_of_rank) {
+  for (const int host : host_of_rank) {
+    nth(of_host_, host).push_back(size());
+    host_of_rank_.push_back(host);
+  }
+  outcome_.ranks.resize(host_of_rank_.size());
+  drained_.resize(host_of_rank_.size());
+  return {host_of_rank.begin(), host_of_rank.end()};
+}
+
+std::set<int> RankStates::add(const std::vector<int>& host_of_rank) {
+  worlds_.begin(size());
+  expect(static_cast<int>(host_of_rank.size()));
+  return place(host_of_rank);
+}
+
+void RankStates::expect(int ranks) {
+  live_ += ranks;
+  undrained_ += ranks;
+}
+
+void RankStates::started(const RankStarted& event) {
+  RankRecord& record = nth(outcome_.ranks, event.rank);
+  record.pid = event.pid;
+  record.start_ns = event.time_ns;
+  record.cpus = event.cpus;
+  ++started_;
+}
+
+bool RankStates::ended(const RankEnded& event) {
+  RankRecord& record = nth(outcome_.ranks, event.rank);
+  if (record.status) return false;
+  record.status = record.abort_code ? ExitStatus(Aborted{*record.abort_code}) : event.status;
+  if (!record.abort_code) record.end_ns = event.time_ns;
+  record.needed_kill = killed_;
+  --live_;
+  const bool ran = !std::holds_alternative<NotStarted>(event.status.value());
+  if (told_to_end_ && ran) record.ended_by_us = follows(record);
+  return true;
+}
+
+bool RankStates::aborted(const RankAborted& event) {
+  RankRecord& record = nth(outcome_.ranks, event.rank);
+  if (record.status || record.abort_code) return false;
+  record.abort_code = event.code;
+  record.end_ns = event.time_ns;
+  record.ended_by_us = told_to_end_ && follows(record);
+  return true;
+}
+
+bool RankStates::drained(int rank) {
+  if (nth(drained_, rank)) return false;
+  nth(drained_, rank) = true;
+  --undrained_;
+  return true;
+}
+
+void RankStates::lose_host(int host, const std::string& why) {
+  for (const int rank : nth(of_host_, host)) {
+    RankRecord& record = nth(outcome_.ranks, rank);
+    if (record.status) continue;
+    record.status = ExitStatus(Lost{why});
+    record.ended_by_us = told_to_end_;
+    --live_;
+  }
+}
+
+std::set<int> RankStates::give_up() {
+  const std::set<int> given_up = running();
+  for (const int rank : given_up) nth(outcome_.ranks, rank).status = ExitStatus(Lost{"did not end after SIGKILL"});
+  live_ = 0;
+  return given_up;
+}
+
+/// A failure before the one that was reported first is a cause. A later one follows from our signal or a peer's end.
+bool RankStates::follows(const RankRecord& record) const {
+  const auto first = outcome_.first_failure;
+  return !first || before(nth(outcome_.ranks, *first), record);
+}
+
+bool RankStates::failed(int rank) {
+  const RankRecord& record = nth(outcome_.ranks, rank);
+  if (record.ended_by_us) return false;
+  const auto first = outcome_.first_failure;
+  if (!first || before(record, nth(outcome_.ranks, *first))) outcome_.first_failure = rank;
+  return true;
+}
+
+int RankStates::first_code() const {
+  const RankRecord& record = nth(outcome_.ranks, *outcome_.first_failure);
+  return record.abort_code ? ExitStatus(Aborted{*record.abort_code}).shell_code() : record.status->shell_code();
+}
+
+std::set<int> RankStates::running() const {
+  std::set<int> running;
+  for (int rank = 0; rank < size(); ++rank) {
+    const RankRecord& record = nth(outcome_.ranks, rank);
+    if (record.pid != 0 && !record.status) running.insert(rank);
+  }
+  return running;
+}
+
+}  // namespace dlaunch::job
