@@ -1,4 +1,4 @@
-"""What tests share that kill both processes of an agent at one blow."""
+"""Shared by tests that kill both processes of an agent at once."""
 import contextlib
 import pathlib
 import re
@@ -7,7 +7,7 @@ import subprocess
 from hosts_case import HostsCase
 from support import kill_together, wait_until
 
-# A child in a session of its own, and a daemon that ignores what is sent to be polite. None dies with its rank.
+# A child in a session of its own, and a daemon that ignores TERM. Neither dies with its rank.
 DAEMONS = '(trap "" HUP TERM INT; setsid sleep 1000 &); setsid sleep 1000 & echo up; '
 LIVES = ["sh", "-c", DAEMONS + "sleep 1000"]
 PIPES = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}

@@ -31,7 +31,7 @@ def tell_pid():
     with open(f"pid.{rank}.new", "w") as told: told.write(str(os.getpid()))
     os.rename(f"pid.{rank}.new", f"pid.{rank}")
 def until_ended(*others):
-    # Until these, which have told their pids, have ended and are reaped.
+    # Until these processes, whose pids are known, have ended and are reaped.
     for other in others:
         while not os.path.exists(f"pid.{other}"): time.sleep(0.02)
         while os.path.exists("/proc/" + open(f"pid.{other}").read()): time.sleep(0.02)

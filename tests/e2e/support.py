@@ -121,7 +121,7 @@ class Case(unittest.TestCase):
         found = {report.name: report.read_text(errors="replace") for report in REPORTS.glob("*")}
         for name in found:
             (REPORTS / name).unlink(missing_ok=True)
-        # The leak checker of a process that is killed while it looks says this of itself.
+        # The leak checker prints this when its process is killed while it runs.
         found = {name: text for name, text in found.items() if not INTERRUPTED_REPORT.fullmatch(text)}
         self.assertEqual(found, {}, "\n".join(found.values()))
 

@@ -12,7 +12,7 @@ import time
 import support
 from support import DLAUNCH, MARKER, Case, kill_together, left_since, sh, signals_taken, until_there, wait_until
 
-# Ranks with a child in a session of its own, and a daemon that ignores what is sent to be polite.
+# Ranks with a child in a session of its own, and a daemon that ignores TERM.
 DAEMONS = '(trap "" HUP TERM INT; setsid sleep 1000 &); setsid sleep 1000 & echo up; '
 LIVES = DAEMONS + "sleep 1000"
 

@@ -161,7 +161,7 @@ class Cgroup(LeftCase):
         self.assertEqual(group.decode().strip(), self.group_of(self.host(1)) or "/")
 
     def test_an_empty_one_goes_with_a_later_job(self):
-        """Launcher and agents killed at one blow leave the directory, for nobody of the job is there any more."""
+        """Launcher and agents killed at once leave the directory, because nobody is left to remove it."""
         tree = self.tree()
         enter = {"preexec_fn": lambda: pathlib.Path(tree, "cgroup.procs").write_text(str(os.getpid()))}
         job = self.start("-n", 1, "sh", "-c", "echo up; exec sleep 1000", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, **enter)

@@ -73,7 +73,7 @@ class Cut(HostsCase):
         for number, job in jobs.items():
             with self.subTest(cut=f"node{number}"):
                 result, _ = self.finish(job, 30)
-                # The next beat, the try to reach it again, and a busy machine.
+                # Time for the next heartbeat, the attempt to reach it again, and a busy machine.
                 self.assertLess(time.monotonic() - start, HEARTBEAT + 5 + 8 + 10)
                 self.assertGreater(time.monotonic() - start, HEARTBEAT - 6)
                 self.assert_told(result, 125, f"node{number}")

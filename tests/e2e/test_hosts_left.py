@@ -1,4 +1,4 @@
-"""What is left on a host when both processes of its agent are killed at one blow: another agent ends it, or the last
+"""What is left on a host when both processes of its agent are killed at once: another agent ends it, or the last
 lines say how."""
 
 import support

@@ -120,7 +120,7 @@ e = os.environ
 print("child", rank, size, port, e["PMI_SPAWNED"], e["DLAUNCH_WORLD"], e["DLAUNCH_HOST"], *sys.argv[2:], flush=True)
 finalize()
 """
-# Its dialect is the other one: PMI-1.
+# It speaks the other dialect, PMI-1.
 LINES_CHILD = """
 name = init()
 port = ask(f"cmd=get kvsname={name} key=PORT").split("value=")[1].strip()
