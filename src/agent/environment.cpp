@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <string_view>
 
+#include "base/environment.h"
 #include "plan/mpi.h"
 #include "sys/fd.h"
 #include "sys/io.h"
@@ -18,9 +18,7 @@ namespace {
 constexpr mode_t kEnvironmentMode = 0600;
 
 bool is_pmi1(const std::string& entry) {
-  return std::ranges::any_of(plan::kPmi1Variables, [&](std::string_view name) {
-    return entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=';
-  });
+  return std::ranges::find(plan::kPmi1Variables, variable_name(entry)) != std::end(plan::kPmi1Variables);
 }
 
 }  // namespace
@@ -38,8 +36,7 @@ int save_environment(const std::string& directory, const std::vector<std::string
 }
 
 bool has_name_of(const std::vector<std::string>& env, const std::string& other) {
-  const std::string_view start = std::string_view(other).substr(0, other.find('=') + 1);
-  return std::ranges::any_of(env, [&](const std::string& entry) { return entry.starts_with(start); });
+  return variable(env, variable_name(other)).has_value();
 }
 
 void add_unless_there(std::vector<std::string>& env, const std::string& added) {
@@ -54,8 +51,9 @@ void drop_planned_pmi1(std::vector<std::string>& env, std::uint32_t ranks) {
 }
 
 void add_login(std::vector<std::string>& env) {
+  const auto own = own_environment();
   for (const char* name : {"HOME", "USER", "LOGNAME", "SHELL", "TMPDIR"}) {
-    if (const char* value = std::getenv(name)) add_unless_there(env, std::string(name) + '=' + value);
+    if (const auto value = variable(own, name)) add_unless_there(env, std::string(name) + '=' + *value);
   }
 }
 

@@ -9,9 +9,9 @@
 #include <cerrno>
 #include <climits>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
+#include "base/environment.h"
 #include "sys/directory.h"
 #include "sys/fd.h"
 #include "sys/io.h"
@@ -26,8 +26,8 @@ constexpr int kOpenDirectories = 8;
 constexpr int kRemovals = 3;  // a shortage, as of descriptors, may be over a moment later
 
 std::string temporary() {
-  const char* tmpdir = std::getenv("TMPDIR");
-  return tmpdir && *tmpdir == '/' ? tmpdir : "/tmp";
+  auto directory = variable(own_environment(), "TMPDIR");
+  return directory && directory->starts_with('/') ? *std::move(directory) : "/tmp";
 }
 
 constexpr const char* kDirectoryPrefix = "dlaunch-";

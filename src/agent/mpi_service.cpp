@@ -1,9 +1,9 @@
 #include "agent/mpi_service.h"
 
-#include <algorithm>
 #include <cerrno>
 
 #include "agent/environment.h"
+#include "base/environment.h"
 #include "sys/files.h"
 
 namespace dlaunch::agent {
@@ -12,8 +12,7 @@ namespace {
 /// Which MPI a program uses; a library that is preloaded may bring it into any program.
 pmi::Family family_of(const std::string& path, const std::vector<std::string>& env) {
   const pmi::Family family = pmi::family_of(sys::read_file(path, pmi::kProbed).value_or(""));
-  const auto preloads = [](const std::string& entry) { return entry.starts_with("LD_PRELOAD="); };
-  return family == pmi::Family::none && std::ranges::any_of(env, preloads) ? pmi::Family::unknown : family;
+  return family == pmi::Family::none && variable(env, "LD_PRELOAD") ? pmi::Family::unknown : family;
 }
 
 }  // namespace

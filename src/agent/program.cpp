@@ -6,24 +6,14 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/environment.h"
 #include "base/text.h"
 #include "sys/files.h"
 
 namespace dlaunch::agent {
 namespace {
 
-constexpr std::string_view kDefaultPath = "/usr/local/bin:/usr/bin:/bin";  // as execvp would without PATH
-
 constexpr size_t kInterpreterLine = 256;  // the kernel reads no more of a "#!" line
-
-std::string_view value_of(const std::vector<std::string>& env, std::string_view name) {
-  for (const std::string& entry : env) {
-    if (entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=') {
-      return std::string_view(entry).substr(name.size() + 1);
-    }
-  }
-  return {};
-}
 
 /// 0 when it can be executed.
 int check(const std::string& path) {
@@ -47,9 +37,8 @@ tl::expected<std::string, Refusal> find_program(const std::string& name, const s
     if (error != 0) return tl::unexpected(Refusal{error, "cannot execute " + name + from});
     return name;
   }
-  const std::string_view path = value_of(env, "PATH");
   Refusal failure{ENOENT, "cannot find " + name + " in PATH"};
-  for (const std::string& directory : split(path.empty() ? kDefaultPath : path, ':')) {
+  for (const std::string& directory : split(search_path(env), ':')) {
     std::string candidate = (directory.empty() ? "." : directory) + "/" + name;
     const int error = check(absolute(candidate, wdir));
     if (error == 0) return candidate;

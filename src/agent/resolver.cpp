@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "agent/program.h"
+#include "base/environment.h"
 #include "base/text.h"
 #include "sys/io.h"
 
@@ -53,9 +54,7 @@ void Resolver::resolve(std::vector<std::string> names, Done done) {
   next_ = 0;
   answer_ = {};
   answer_.addresses.resize(names_.size());
-  std::vector<std::string> environment;
-  for (char** entry = environ; *entry; ++entry) environment.emplace_back(*entry);
-  const auto getent = find_program("getent", environment, "/");
+  const auto getent = find_program("getent", own_environment(), "/");
   if (!getent) return finish("there is no getent");
   getent_ = *getent;
   deadline_.expires_after(kPatience);

@@ -1,7 +1,7 @@
 #include "allocate/local.h"
 
-#include "allocate/variable.h"
 #include "allocate/visible_devices.h"
+#include "base/environment.h"
 #include "base/nth.h"
 #include "base/try.h"
 

@@ -5,7 +5,7 @@
 #include <cctype>
 
 #include "allocate/host_name.h"
-#include "allocate/variable.h"
+#include "base/environment.h"
 #include "base/text.h"
 #include "base/try.h"
 
@@ -135,27 +135,22 @@ Result<Entries> lsf(const std::string& text) {
   return named(names, slots, "LSB_MCPU_HOSTS");
 }
 
-std::optional<std::string> filled(const Environment& environment, std::string_view name) {
-  auto value = variable(environment, name);
-  return value && !trim(*value).empty() ? value : std::nullopt;
-}
-
 }  // namespace
 
 bool has_resource_manager(const Environment& environment) {
   return std::ranges::any_of(std::array{"SLURM_JOB_NODELIST", "SLURM_NODELIST", "PBS_NODEFILE", "LSB_MCPU_HOSTS"},
-                             [&](const char* name) { return filled(environment, name).has_value(); });
+                             [&](const char* name) { return filled_variable(environment, name).has_value(); });
 }
 
 Result<std::optional<Entries>> read_resource_manager(const Environment& environment, const ReadText& read_file) {
   Result<Entries> entries;
-  if (const auto nodes = filled(environment, "SLURM_JOB_NODELIST")) {
+  if (const auto nodes = filled_variable(environment, "SLURM_JOB_NODELIST")) {
     entries = slurm(environment, "SLURM_JOB_NODELIST", *nodes);
-  } else if (const auto old = filled(environment, "SLURM_NODELIST")) {
+  } else if (const auto old = filled_variable(environment, "SLURM_NODELIST")) {
     entries = slurm(environment, "SLURM_NODELIST", *old);
-  } else if (const auto path = filled(environment, "PBS_NODEFILE")) {
+  } else if (const auto path = filled_variable(environment, "PBS_NODEFILE")) {
     entries = pbs(*path, read_file);
-  } else if (const auto pairs = filled(environment, "LSB_MCPU_HOSTS")) {
+  } else if (const auto pairs = filled_variable(environment, "LSB_MCPU_HOSTS")) {
     entries = lsf(*pairs);
   } else {
     return std::optional<Entries>();

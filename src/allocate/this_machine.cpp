@@ -1,5 +1,7 @@
 #include "allocate/this_machine.h"
 
+#include "base/environment.h"
+
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <netinet/in.h>
@@ -11,8 +13,6 @@
 #include <climits>
 #include <memory>
 #include <optional>
-
-#include "allocate/variable.h"
 
 namespace dlaunch::allocate {
 namespace {
@@ -72,7 +72,7 @@ OwnNames own_names(const std::vector<std::string>& environment) {
   OwnNames own;
   char name[HOST_NAME_MAX + 1] = {};
   if (::gethostname(name, sizeof name - 1) == 0 && name[0] != '\0') own.names.emplace_back(name);
-  if (auto node = variable(environment, "SLURMD_NODENAME"); node && !node->empty()) own.names.push_back(*node);
+  if (auto node = filled_variable(environment, "SLURMD_NODENAME")) own.names.push_back(*std::move(node));
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) != 0) return own;  // without interfaces, the names still count
   const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owned(list, ::freeifaddrs);

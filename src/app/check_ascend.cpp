@@ -10,6 +10,7 @@
 #include "app/host_session.h"
 #include "app/query_hosts.h"
 #include "app/run_commands.h"
+#include "base/environment.h"
 #include "base/nth.h"
 #include "plan/environment.h"
 #include "ranktable/hccn.h"
@@ -66,8 +67,9 @@ class Check {
 
  private:
   static std::string ranks_path(const cli::Options& options) {
-    if (options.request.apps.empty()) return path_in(options.request.environment);
-    return path_in(plan::app_environment(options.request, options.request.apps.front(), options.request.cwd).entries);
+    if (options.request.apps.empty()) return search_path(options.request.environment);
+    return search_path(
+        plan::app_environment(options.request, options.request.apps.front(), options.request.cwd).entries);
   }
 
   /// The devices that the user named, or that fake ones stand for; else those that the host reports.

@@ -12,6 +12,7 @@
 #include "app/host_session.h"
 #include "app/query_hosts.h"
 #include "app/run_commands.h"
+#include "base/environment.h"
 #include "base/nth.h"
 #include "cli/script.h"
 #include "dlaunch/plan.h"
@@ -99,7 +100,7 @@ wire::QueryHost question(int host, const plan::Request& request, const std::vect
   for (size_t i = 0; i < apps.size(); ++i) {
     if (!may_run_on(request.apps[i], host, allocation)) continue;
     const plan::App& app = apps[i];
-    survey.path = path_in(plan::program_environment(app, planned));
+    survey.path = search_path(plan::program_environment(app, planned));
     survey.wdirs.push_back(plan::program_directory(app, planned));
     survey.programs.push_back(is_looked_for(request, app) ? app.argv.front() : "");
     const auto script = cli::script_of(app.argv);

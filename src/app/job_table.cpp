@@ -7,6 +7,7 @@
 #include "allocate/this_machine.h"
 #include "app/run_commands.h"
 #include "app/table_hosts.h"
+#include "base/environment.h"
 #include "base/nth.h"
 #include "base/try.h"
 #include "cli/follow_rank_table.h"
@@ -109,7 +110,7 @@ Result<std::vector<HostFacts>> ask_for_table(const cli::Options& options, HostSe
   TableQuestion question;
   for (const plan::PlannedHost& planned : plan.hosts) {
     question.hosts.push_back(planned.host);
-    question.path = path_in(plan::program_environment(plan.apps.front(), planned));
+    question.path = search_path(plan::program_environment(plan.apps.front(), planned));
     auto& devices = question.devices.emplace_back();
     for (const int rank : planned.ranks) devices.push_back(*plan.rank(rank).device);
   }

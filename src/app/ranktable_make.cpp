@@ -7,6 +7,7 @@
 #include "app/job_id.h"
 #include "app/run_commands.h"
 #include "app/table_hosts.h"
+#include "base/environment.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "cli/files.h"
@@ -129,7 +130,7 @@ Result<MadeTable> make_over_hosts(const cli::RanktableMake& command, const cli::
   const auto allocation = TRY(allocate::choose_allocation(options.hosts, options.request.environment, read_text));
   const bool said = command.device_num || command.visible_devices;
   TableQuestion question{.hosts = allocation.hosts,
-                         .path = path_in(surroundings.environment),
+                         .path = search_path(surroundings.environment),
                          .hccn_conf = command.hccn_conf,
                          .root_info = command.root_info};
   size_t ranks = 0;

@@ -20,6 +20,7 @@
 #include "app/query_hosts.h"
 #include "app/ranktable_command.h"
 #include "app/staged_files.h"
+#include "base/environment.h"
 #include "base/printable.h"
 #include "base/try.h"
 #include "cli/command_line.h"
@@ -50,7 +51,7 @@ void open_standard_fds() {
 
 cli::ProcessContext look_around() {
   cli::ProcessContext surroundings;
-  for (char** entry = environ; *entry; ++entry) surroundings.environment.emplace_back(*entry);
+  surroundings.environment = own_environment();
   char cwd[PATH_MAX];
   surroundings.cwd = ::getcwd(cwd, sizeof cwd) ? cwd : "";
   return surroundings;

@@ -1,7 +1,6 @@
 #include "app/run_commands.h"
 
 #include "dlaunch/error.h"
-#include "plan/environment.h"
 
 namespace dlaunch::app {
 namespace {
@@ -27,14 +26,6 @@ std::vector<ranktable::Answer> answers(const launcher::QueriedHost& host, size_t
     list[i] = {host.told->printed[i], static_cast<int>(host.told->codes[i])};
   }
   return list;
-}
-
-std::string path_in(const std::vector<std::string>& environment) {
-  constexpr std::string_view kStart = "PATH=";
-  for (const std::string& entry : environment) {
-    if (entry.starts_with(kStart)) return entry.substr(kStart.size());
-  }
-  return "/usr/local/bin:/usr/bin:/bin";
 }
 
 }  // namespace dlaunch::app

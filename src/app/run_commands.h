@@ -16,7 +16,4 @@ wire::RunCommands inquire(const std::string& path, const std::vector<ranktable::
 /// An answer for each of `commands`; those that a host did not give count as timed out.
 std::vector<ranktable::Answer> answers(const launcher::QueriedHost& host, size_t commands);
 
-/// PATH in an environment, or a default one.
-std::string path_in(const std::vector<std::string>& environment);
-
 }  // namespace dlaunch::app

@@ -4,6 +4,7 @@
 #include <array>
 #include <iterator>
 
+#include "base/environment.h"
 #include "base/printable.h"
 #include "base/try.h"
 #include "cli/config_file.h"
@@ -70,19 +71,19 @@ struct ConfigPath {
 };
 
 Result<ConfigPath> config_path(const ParsedOption* config, const ProcessContext& surroundings) {
-  const auto from_variable = variable(surroundings.environment, "DLAUNCH_CONFIG");
+  const auto from_variable = filled_variable(surroundings.environment, "DLAUNCH_CONFIG");
   if (config || from_variable) {
-    auto path = absolute_path(config ? std::string_view(config->value) : *from_variable, surroundings.cwd);
+    auto path = absolute_path(config ? config->value : *from_variable, surroundings.cwd);
     if (path) return ConfigPath{*std::move(path), true};
     Error error = path.error();
     error.where = config ? config->spelled : "DLAUNCH_CONFIG";
     return fail(std::move(error));
   }
   // The XDG specification says that a relative path must be ignored.
-  const auto xdg = variable(surroundings.environment, "XDG_CONFIG_HOME");
-  if (xdg && xdg->starts_with('/')) return ConfigPath{std::string(*xdg) + "/dlaunch/config.toml"};
-  const auto home = variable(surroundings.environment, "HOME");
-  if (home && home->starts_with('/')) return ConfigPath{std::string(*home) + "/.config/dlaunch/config.toml"};
+  const auto xdg = filled_variable(surroundings.environment, "XDG_CONFIG_HOME");
+  if (xdg && xdg->starts_with('/')) return ConfigPath{*xdg + "/dlaunch/config.toml"};
+  const auto home = filled_variable(surroundings.environment, "HOME");
+  if (home && home->starts_with('/')) return ConfigPath{*home + "/.config/dlaunch/config.toml"};
   return ConfigPath{};
 }
 
@@ -113,10 +114,11 @@ Result<void> read_config(const ParsedOption* config, const ProcessContext& surro
 
 Result<Preferences> read_preferences(const ParsedOption* config, const ProcessContext& surroundings) {
   Preferences preferences;
-  if (variable(surroundings.environment, "NO_COLOR")) {  // https://no-color.org: any value but the empty one
+  if (filled_variable(surroundings.environment, "NO_COLOR")) {  // https://no-color.org: any value but the empty one
     preferences.given.push_back(by_convention("color", "never", "NO_COLOR"));
   }
-  if (const auto limit = variable(surroundings.environment, "MPIEXEC_TIMEOUT")) {  // of MPI's mpiexec, also Open MPI's
+  if (const auto limit =
+          filled_variable(surroundings.environment, "MPIEXEC_TIMEOUT")) {  // of MPI's mpiexec, also Open MPI's
     preferences.given.push_back(by_convention("timeout", *limit, "MPIEXEC_TIMEOUT"));
   }
   TRY(read_config(config, surroundings, preferences));
@@ -129,15 +131,6 @@ Result<Preferences> read_preferences(const ParsedOption* config, const ProcessCo
     TRY(read_variable(line.substr(0, equals), std::string_view(line).substr(equals + 1), preferences));
   }
   return preferences;
-}
-
-std::optional<std::string_view> variable(const std::vector<std::string>& environment, std::string_view name) {
-  for (const std::string& line : environment) {
-    if (line.size() > name.size() + 1 && line.starts_with(name) && line[name.size()] == '=') {
-      return std::string_view(line).substr(name.size() + 1);
-    }
-  }
-  return std::nullopt;
 }
 
 }  // namespace dlaunch::cli

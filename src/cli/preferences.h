@@ -3,9 +3,7 @@
 // win. An empty variable counts as unset.
 #pragma once
 
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "cli/option_spec.h"
@@ -22,8 +20,5 @@ struct Preferences {
 
 /// `config` is --config as given, or null. A file that was named must exist; the default one need not.
 Result<Preferences> read_preferences(const ParsedOption* config, const ProcessContext& surroundings);
-
-/// The value of a variable in NAME=VALUE lines; nullopt when unset or empty.
-std::optional<std::string_view> variable(const std::vector<std::string>& environment, std::string_view name);
 
 }  // namespace dlaunch::cli

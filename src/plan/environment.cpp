@@ -111,8 +111,6 @@ std::optional<Error> refuse_own_names(const Host& host, const Rank& rank) {
 
 }  // namespace
 
-std::string_view variable_name(std::string_view entry) { return entry.substr(0, entry.find('=')); }
-
 bool withheld_elsewhere(std::string_view name) {
   const bool setting = name.starts_with("OMPI_MCA_") || name.starts_with("PMIX_MCA_");  // of a library, by the user
   if (setting && !left_by_outer_job(name)) return false;

@@ -23,6 +23,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/environment.h"
 #include "dlaunch/error.h"
 #include "dlaunch/plan.h"
 #include "dlaunch/request.h"
@@ -37,9 +38,6 @@ inline constexpr std::array<std::string_view, 12> kRankVariables = {
 
 /// Whether a variable of the launcher's own is not sent to other hosts, where it would be wrong.
 bool withheld_elsewhere(std::string_view name);
-
-/// The name of a NAME=VALUE entry.
-std::string_view variable_name(std::string_view entry);
 
 struct AppEnvironment {
   std::vector<std::string> entries;    ///< NAME=VALUE, no name twice

@@ -1,5 +1,7 @@
 #include "plan/framework_table.h"
 
+#include "base/environment.h"
+
 #include <algorithm>
 #include <array>
 
@@ -174,9 +176,7 @@ constexpr std::array<FrameworkSpec, 10> kTable{
 void Entries::set(std::string_view name, std::string_view value) {
   std::string entry(name);
   entry.append("=").append(value);
-  const auto same = std::ranges::find_if(list_, [&](const std::string& known) {
-    return known.size() > name.size() && known[name.size()] == '=' && known.starts_with(name);
-  });
+  const auto same = std::ranges::find(list_, name, variable_name);
   if (same == list_.end()) {
     list_.push_back(std::move(entry));
   } else {

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "base/environment.h"
 #include "base/text.h"
 #include "report/lines.h"
 #include "report/lost_hosts.h"
@@ -122,8 +123,7 @@ std::string rank_text(const plan::Plan& plan, const job::RankRecord& record, int
 }
 
 bool has_path(const plan::App& app, const plan::Rank& rank) {
-  const auto is_path = [](const std::string& variable) { return variable.starts_with("PATH="); };
-  return std::any_of(app.env.begin(), app.env.end(), is_path) || std::any_of(rank.env.begin(), rank.env.end(), is_path);
+  return variable(app.env, "PATH") || variable(rank.env, "PATH");
 }
 
 std::string hint_for(const plan::Plan& plan, const plan::Rank& rank, const ExitStatus& status) {

@@ -1,10 +1,10 @@
 // mpirun's and Hydra's own spellings, a row each. docs/mpirun.md lists them.
+#include "base/environment.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "cli/mpirun/mca.h"
 #include "cli/mpirun/translate.h"
 #include "cli/name_index.h"
-#include "cli/preferences.h"
 #include "cli/values.h"
 
 namespace dlaunch::cli {
@@ -22,7 +22,7 @@ Result<void> prefix(const ParsedOption& given, Here here, Translated& made) {
   const auto put_first = [&](string_view name, string_view below) {
     std::string value(name);
     value.append("=").append(directory).append(below);
-    if (const auto old = variable(here.environment, name)) value.append(":").append(*old);
+    if (const auto old = filled_variable(here.environment, name)) value.append(":").append(*old);
     made.here.push_back(own_option(given, "x", std::move(value)));
   };
   put_first("PATH", "/bin");

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 
+#include "base/environment.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "cli/files.h"
@@ -304,10 +305,7 @@ Result<void> translate_tune_file(const ParsedOption& given, const ProcessContext
 
 Result<std::vector<ParsedOption>> read_mca_variables(const std::vector<std::string>& environment) {
   std::vector<ParsedOption> made;
-  const auto has = [&](string_view name) {
-    return std::ranges::any_of(environment, [&](const std::string& entry) { return entry.starts_with(name); });
-  };
-  if (has("OMPI_COMM_WORLD_RANK=") || has("PMIX_RANK=")) return made;
+  if (variable(environment, "OMPI_COMM_WORLD_RANK") || variable(environment, "PMIX_RANK")) return made;
   for (const std::string& entry : environment) {
     if (!entry.starts_with(kPrefix) && !entry.starts_with(kRuntimePrefix)) continue;
     const Setting setting = split_setting(entry);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cli/preferences.h"
+#include "base/environment.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -40,8 +40,8 @@ std::vector<ParsedOption> personality_defaults(Grammar grammar, const ProcessCon
   const char* const hydra = "mpiexec.hydra";
   defaults = {given("env-for", "mpich", hydra, Source::personality),
               given("oversubscribe", "true", hydra, Source::personality)};
-  if (const auto file = variable(surroundings.environment, "HYDRA_HOST_FILE")) {
-    defaults.push_back(given("default-hostfile", std::string(*file), "HYDRA_HOST_FILE", Source::convention));
+  if (const auto file = filled_variable(surroundings.environment, "HYDRA_HOST_FILE")) {
+    defaults.push_back(given("default-hostfile", *file, "HYDRA_HOST_FILE", Source::convention));
   }
   return defaults;
 }

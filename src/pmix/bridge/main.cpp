@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/environment.h"
 #include "link/link.h"
 #include "pmix/bridge/connection_proxy.h"
 #include "pmix/bridge/server.h"
@@ -87,12 +88,9 @@ class Bridge {
 
 /// Removes variables of an outer launcher, and a user's for his programs: they are not meant for this server.
 void clean_environment() {
-  std::vector<std::string> names;
-  for (char** entry = environ; *entry; ++entry) {
-    const std::string_view text(*entry);
-    if (text.starts_with("PMIX_") || text.starts_with("OMPI_")) names.emplace_back(text.substr(0, text.find('=')));
+  for (const std::string& entry : own_environment()) {
+    if (entry.starts_with("PMIX_") || entry.starts_with("OMPI_")) ::unsetenv(std::string(variable_name(entry)).c_str());
   }
-  for (const std::string& name : names) ::unsetenv(name.c_str());
   ::setenv("PMIX_MCA_gds", "hash", 1);                   // as pmix/environment.h tells the clients
   ::setenv("PMIX_MCA_psec", "native", 1);                // likewise
   ::setenv("PMIX_MCA_ptl_base_max_msg_size", "128", 1);  // MiB; by default it would allocate up to 4 GiB for any client

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/environment.h"
 #include "pmix/environment.h"
 #include "pmix/members.h"
 #include "wire/spawn.h"
@@ -75,7 +76,7 @@ void take_info(const pmix_info_t& info, SpawnProgram& program) {
 /// Leaves out a rank's own variables, which libraries copy for the ranks that they spawn: the server sets new ones.
 std::vector<std::string> environment_of(char** words) {
   std::vector<std::string> entries = list(words);
-  std::erase_if(entries, [](const std::string& entry) { return is_own(entry.substr(0, entry.find('='))); });
+  std::erase_if(entries, [](const std::string& entry) { return is_own(variable_name(entry)); });
   return entries;
 }
 

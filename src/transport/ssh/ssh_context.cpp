@@ -7,20 +7,14 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstdlib>
 
+#include "base/environment.h"
 #include "sys/files.h"
 
 namespace dlaunch::transport::ssh {
 namespace {
 
 constexpr std::size_t kLargestFile = 64u << 20;  // the known_hosts of a large site has a few MiB
-
-std::optional<std::string> variable(const std::string& name) {
-  const char* value =
-      std::getenv(name.c_str());  // NOLINT(concurrency-mt-unsafe): before there are threads that set any
-  return value ? std::optional<std::string>(value) : std::nullopt;
-}
 
 /// Opens first, as ssh does: the owner and mode that count are those of the file that is read.
 std::optional<File> read_whole(const std::string& path) {
@@ -44,15 +38,16 @@ std::vector<std::string> files_named(const std::string& pattern) {
 
 SshContext look_around() {
   SshContext here;
+  const auto own = own_environment();
   const passwd* user = ::getpwuid(::getuid());  // NOLINT(concurrency-mt-unsafe): in the launcher's thread alone
-  here.home = user ? user->pw_dir : variable("HOME").value_or("/");
-  here.user = user ? user->pw_name : variable("USER").value_or("");
+  here.home = user ? user->pw_dir : variable(own, "HOME").value_or("/");
+  here.user = user ? user->pw_name : variable(own, "USER").value_or("");
   here.user_id = ::getuid();
   std::array<char, 256> name{};
   if (::gethostname(name.data(), name.size() - 1) == 0) here.host_name = name.data();
   here.read_file = read_whole;
   here.glob = files_named;
-  here.variable = variable;
+  here.variable = [own](const std::string& wanted) { return variable(own, wanted); };
   return here;
 }
 
