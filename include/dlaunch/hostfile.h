@@ -59,7 +59,7 @@ struct HostRequest {
   std::optional<int> max_slots = {};  ///< for every host
   std::optional<int> fake_devices = {};
   bool count_cores = false;       ///< a host whose slots nobody gave has one for each core, whatever its devices
-  bool one_slot_each = false;     ///< a host whose slots nobody gave has one; a repeated entry adds one
+  bool one_slot_each = false;     ///< a host whose slots nobody gave has one; repeated entries add up
   bool slots_are_limits = false;  ///< Allocation::slots_are_limits also for an unnamed local machine
 };
 

@@ -1,5 +1,5 @@
-// The CPUs that this process may use, with their cores, sockets and NUMA nodes. The only file that uses hwloc. It takes
-// milliseconds, so it is called only where binding was asked for.
+// The CPUs that this process may use, with their cores, sockets and NUMA nodes, as hwloc finds them (nothing else here
+// uses it). That takes milliseconds, so it is called only where binding was asked for.
 #pragma once
 
 #include "dlaunch/error.h"

@@ -36,7 +36,7 @@ std::pair<std::string, std::string> read_words(const sys::Fd& from) {
   return {text.substr(0, newline), text.substr(newline + 1)};
 }
 
-/// The work of the process; feed() is true once all is done.
+/// The work of the process; take() returns true once all is done.
 class Work {
  public:
   Result<bool> take(const wire::Message& message) {

@@ -1,4 +1,4 @@
-// The hosts of a job: how far the agent of each is, from its answer to its last frame. PURE. Owned by Job.
+// The hosts of a job, and how far the agent of each is, from its answer to its last frame. PURE. Owned by Job.
 #pragma once
 
 #include <array>
