@@ -30,7 +30,7 @@ using Result = tl::expected<T, Error>;
 inline tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(std::move(error)); }
 
 /// "dlaunch: where: what: why\n" and, when there is a hint, "dlaunch:   hint\n". Empty parts leave no colon behind.
-/// Control characters in any part are escaped.
+/// Further lines of `why` are indented. Control characters in any part are escaped.
 std::string to_text(const Error& error);
 
 }  // namespace dlaunch

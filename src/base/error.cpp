@@ -7,8 +7,10 @@ namespace dlaunch {
 
 std::string to_text(const Error& error) {
   std::string text = "dlaunch";
-  for (const std::string* part : {&error.where, &error.what, &error.why}) {
-    if (!part->empty()) text += ": " + *part;
+  std::string why;
+  for (const std::string& line : split(trim(error.why), '\n')) why += (why.empty() ? "" : "\n  ") + line;
+  for (const std::string& part : {error.where, error.what, why}) {
+    if (!part.empty()) text += ": " + part;
   }
   if (!error.hint.empty()) text += "\ndlaunch:   " + error.hint;
   std::string shown;

@@ -16,6 +16,12 @@ TEST(ErrorText, NothingReachesTheTerminalAsACommand) {
             "dlaunch: hosts:1:1: unknown key \"a\\x1b]0;title\\x07\"\n");
 }
 
+TEST(ErrorText, IndentsTheFurtherLinesOfACause) {
+  EXPECT_EQ(to_text({"node1", "cannot connect", "first\nsecond\nthird", "see ssh -v"}),
+            "dlaunch: node1: cannot connect: first\n  second\n  third\ndlaunch:   see ssh -v\n");
+  EXPECT_EQ(to_text({"", "what", "ends\n", ""}), "dlaunch: what: ends\n");
+}
+
 TEST(ErrorText, KeepsTheLinesOfATable) { EXPECT_EQ(to_text({"", "host\nnode1", "", ""}), "dlaunch: host\nnode1\n"); }
 
 }  // namespace
