@@ -155,8 +155,7 @@ Result<std::optional<Entries>> read_resource_manager(const Environment& environm
   } else {
     return std::optional<Entries>();
   }
-  if (!entries) return fail(entries.error());
-  return std::optional<Entries>(*std::move(entries));
+  return std::optional(TRY(std::move(entries)));
 }
 
 }  // namespace dlaunch::allocate

@@ -115,8 +115,7 @@ Result<MadeTable> make_on_this_host(const cli::RanktableMake& command) {
   HostFacts facts{.server_id = server_id, .devices = chosen.devices};
   TRY(add_super_pod(command, facts));
   const bool by_root_info = command.version == Version::v2_0;
-  if (auto ok = by_root_info ? add_root_info(command, facts) : add_addresses(command, facts); !ok)
-    return fail(ok.error());
+  TRY(by_root_info ? add_root_info(command, facts) : add_addresses(command, facts));
   auto table = TRY(make_rank_table(command.version, command.product.value_or(usual_product(command.version)), {facts}));
   made.text = std::move(table);
   made.name = ranktable::file_name(chosen.numbers, server_id);

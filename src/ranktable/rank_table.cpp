@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/try.h"
 #include "ranktable/make.h"
 #include "ranktable/merge.h"
 #include "ranktable/rules.h"
@@ -35,21 +36,16 @@ CheckedTable check_rank_table(std::string_view text, const std::string& path, st
 }
 
 Result<std::string> make_rank_table(Version version, Product product, std::vector<HostFacts> hosts) {
-  const auto table = make_table(version, product, std::move(hosts));
-  if (!table) return fail(table.error());
-  return to_text(*table);
+  return to_text(TRY(make_table(version, product, std::move(hosts))));
 }
 
 Result<MergedTable> merge_rank_tables(const std::vector<NamedText>& tables, std::optional<Product> product) {
   std::vector<NamedJson> parsed;
   for (const auto& [name, text] : tables) {
-    auto json = parse_json(text, name);
-    if (!json) return fail(json.error());
-    parsed.push_back({name, *std::move(json)});
+    parsed.push_back({name, TRY(parse_json(text, name))});
   }
-  const auto merged = merge_tables(std::move(parsed), product);
-  if (!merged) return fail(merged.error());
-  return MergedTable{to_text(merged->json), merged->servers, merged->ranks};
+  const auto merged = TRY(merge_tables(std::move(parsed), product));
+  return MergedTable{to_text(merged.json), merged.servers, merged.ranks};
 }
 
 }  // namespace dlaunch::ranktable
