@@ -81,24 +81,24 @@ class Check {
     return {known.facts->devices.begin(), known.facts->devices.end()};
   }
 
-  int survey(const launcher::HostQuery::Question& question, const launcher::HostQuery::Commands& inquiry) {
-    auto result = session_.survey(hosts_, question, inquiry);
+  int query(const launcher::HostQuery::Question& question, const launcher::HostQuery::Commands& commands) {
+    auto result = session_.query(hosts_, question, commands);
     if (result.signal == 0) last_ = std::move(result.hosts);
     return result.signal;
   }
 
   int find_addresses() {
     std::vector<std::vector<long>> devices(hosts_.size());
-    const int signal = survey([](int) { return wire::QueryHost{}; },
-                              [&](int host, const QueriedHost& known) -> std::optional<wire::RunCommands> {
-                                auto& mine = nth(devices, host);
-                                mine = devices_of(static_cast<size_t>(host), known);
-                                if (mine.empty()) return std::nullopt;
-                                std::vector<Command> commands;
-                                for (const long device : mine) commands.push_back(ranktable::address_command(device));
-                                commands.push_back({"cat", ranktable::kHccnConf});
-                                return inquire(path_, commands);
-                              });
+    const int signal = query([](int) { return wire::QueryHost{}; },
+                             [&](int host, const QueriedHost& known) -> std::optional<wire::RunCommands> {
+                               auto& mine = nth(devices, host);
+                               mine = devices_of(static_cast<size_t>(host), known);
+                               if (mine.empty()) return std::nullopt;
+                               std::vector<Command> commands;
+                               for (const long device : mine) commands.push_back(ranktable::address_command(device));
+                               commands.push_back({"cat", ranktable::kHccnConf});
+                               return inquire(path_, commands);
+                             });
     for (size_t i = 0; i < hosts_.size() && signal == 0; ++i) add_addresses(i, devices[i]);
     return signal;
   }
@@ -139,15 +139,15 @@ class Check {
   /// Runs `command` for each device without trouble; `take` gets the answers.
   template <class ToCommand, class Take>
   int ask_devices(ToCommand command, Take take) {
-    const int signal = survey([](int) { return std::nullopt; },
-                              [&](int host, const QueriedHost&) -> std::optional<wire::RunCommands> {
-                                std::vector<Command> commands;
-                                for (const CheckedDevice& device : nth(found_, host).devices) {
-                                  if (is_open(device)) commands.push_back(command(device));
-                                }
-                                if (commands.empty()) return std::nullopt;
-                                return inquire(path_, commands);
-                              });
+    const int signal = query([](int) { return std::nullopt; },
+                             [&](int host, const QueriedHost&) -> std::optional<wire::RunCommands> {
+                               std::vector<Command> commands;
+                               for (const CheckedDevice& device : nth(found_, host).devices) {
+                                 if (is_open(device)) commands.push_back(command(device));
+                               }
+                               if (commands.empty()) return std::nullopt;
+                               return inquire(path_, commands);
+                             });
     if (signal != 0) return signal;
     for (size_t i = 0; i < found_.size(); ++i) {
       std::vector<CheckedDevice*> open;

@@ -95,20 +95,20 @@ std::vector<report::CheckedThing> unstaged_scripts(int host, const cli::Options&
 
 wire::QueryHost question(int host, const plan::Request& request, const std::vector<plan::App>& apps,
                          const plan::Allocation& allocation) {
-  wire::QueryHost survey;
+  wire::QueryHost query;
   const plan::PlannedHost planned{nth(allocation.hosts, host), {}};
   for (size_t i = 0; i < apps.size(); ++i) {
     if (!may_run_on(request.apps[i], host, allocation)) continue;
     const plan::App& app = apps[i];
-    survey.path = search_path(plan::program_environment(app, planned));
-    survey.wdirs.push_back(plan::program_directory(app, planned));
-    survey.programs.push_back(is_looked_for(request, app) ? app.argv.front() : "");
+    query.path = search_path(plan::program_environment(app, planned));
+    query.wdirs.push_back(plan::program_directory(app, planned));
+    query.programs.push_back(is_looked_for(request, app) ? app.argv.front() : "");
     const auto script = cli::script_of(app.argv);
-    survey.scripts.push_back(script ? script_to_look_for(request, script->name) : "");
-    survey.in_path.push_back(script && script->in_path ? 1 : 0);
+    query.scripts.push_back(script ? script_to_look_for(request, script->name) : "");
+    query.in_path.push_back(script && script->in_path ? 1 : 0);
   }
-  for (const plan::Host& other : allocation.hosts) survey.names.push_back(other.name);
-  return survey;
+  for (const plan::Host& other : allocation.hosts) query.names.push_back(other.name);
+  return query;
 }
 
 void add_things(report::CheckedHost& host, const wire::QueryHost& asked, const wire::HostInfo& facts) {
@@ -178,12 +178,12 @@ Result<int> check_hosts(const cli::Options& options, const plan::Allocation& all
   ConsoleListener listener(streams);
   HostSession session(options.request.job_id, options.of_job(), streams, log, listener);
   for (const std::string& remark : allocation.remarks) log.info(remark);
-  const auto surveyed = session.survey(allocation.hosts, ask);
-  if (surveyed.signal != 0) return fail(interrupted_error(surveyed.signal));
+  const auto queried = session.query(allocation.hosts, ask);
+  if (queried.signal != 0) return fail(interrupted_error(queried.signal));
   report::Preflight preflight;
   for (size_t i = 0; i < allocation.hosts.size(); ++i) {
     const int host = static_cast<int>(i);
-    preflight.hosts.push_back(checked(allocation.hosts[i], ask(host), surveyed.hosts[i]));
+    preflight.hosts.push_back(checked(allocation.hosts[i], ask(host), queried.hosts[i]));
     auto& scripts = preflight.hosts.back().scripts;
     std::ranges::move(unstaged_scripts(host, options, allocation), std::back_inserter(scripts));
   }

@@ -66,14 +66,14 @@ std::unique_ptr<transport::Transport> HostSession::transport_elsewhere() {
       [this](const std::string& text) { log_.warn(text); });
 }
 
-launcher::HostQuery::Result HostSession::survey(const std::vector<plan::Host>& hosts,
-                                                launcher::HostQuery::Question question,
-                                                launcher::HostQuery::Commands inquiry) {
+launcher::HostQuery::Result HostSession::query(const std::vector<plan::Host>& hosts,
+                                               launcher::HostQuery::Question question,
+                                               launcher::HostQuery::Commands commands) {
   const SaidMeanwhile said(io_, streams_);
   launcher::HostQuery query(
       io_, hosts_, std::move(question),
       [this](const std::vector<std::string>& missing) { listener_.progress({.missing_hosts = missing}); },
-      std::move(inquiry));
+      std::move(commands));
   auto result = query.run(hosts);
   listener_.progress({});
   return result;

@@ -42,8 +42,8 @@ class HostSession {
 
   /// Asks the hosts; the listener hears of progress. The first call connects to them; later calls must be for the same
   /// hosts.
-  launcher::HostQuery::Result survey(const std::vector<plan::Host>& hosts, launcher::HostQuery::Question question,
-                                     launcher::HostQuery::Commands inquiry = {});
+  launcher::HostQuery::Result query(const std::vector<plan::Host>& hosts, launcher::HostQuery::Question question,
+                                    launcher::HostQuery::Commands commands = {});
 
   /// A wait for something other than hosts, during which heartbeats go on. This object must outlive it.
   allocate::NameResolver::Wait waiter() {

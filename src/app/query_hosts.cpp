@@ -30,17 +30,17 @@ Error interrupted_error(int signal) {
 
 std::optional<int> find_slots(HostSession& session, plan::Allocation& allocation, const allocate::HostRequest& asked) {
   const Time start = Clock::now();
-  const auto surveyed = session.survey(allocation.hosts, [&](int host) -> std::optional<wire::QueryHost> {
+  const auto queried = session.query(allocation.hosts, [&](int host) -> std::optional<wire::QueryHost> {
     if (!nth(allocation.hosts, host).slots_unknown) return std::nullopt;
-    wire::QueryHost survey;
-    survey.cores = asked.count_cores;
-    survey.no_devices = asked.fake_devices == 0;
-    return survey;
+    wire::QueryHost query;
+    query.cores = asked.count_cores;
+    query.no_devices = asked.fake_devices == 0;
+    return query;
   });
-  if (surveyed.signal != 0) return report::complain(session.log(), interrupted_error(surveyed.signal));
+  if (queried.signal != 0) return report::complain(session.log(), interrupted_error(queried.signal));
   std::vector<job::LostHost> lost;
   for (size_t i = 0; i < allocation.hosts.size(); ++i) {
-    const launcher::QueriedHost& known = surveyed.hosts[i];
+    const launcher::QueriedHost& known = queried.hosts[i];
     if (known.loss) lost.push_back({allocation.hosts[i].name, known.loss->why, known.loss->hint});
     if (known.facts) fill_in(allocation, i, *known.facts);
   }

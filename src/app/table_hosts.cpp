@@ -106,15 +106,15 @@ Error lost(spdlog::logger& log, const std::vector<job::LostHost>& hosts, Duratio
 
 Result<std::vector<HostFacts>> ask_table_hosts(HostSession& session, const TableQuestion& question) {
   const Time start = Clock::now();
-  const auto surveyed = session.survey(
+  const auto queried = session.query(
       question.hosts, [](int) { return wire::QueryHost{}; },
       [&](int host, const launcher::QueriedHost&) {
         return inquire(question.path, commands_for(question, static_cast<size_t>(host)));
       });
-  if (surveyed.signal != 0) return fail(interrupted_error(surveyed.signal));
+  if (queried.signal != 0) return fail(interrupted_error(queried.signal));
   std::vector<job::LostHost> gone;
   for (size_t i = 0; i < question.hosts.size(); ++i) {
-    if (const auto& loss = surveyed.hosts[i].loss) gone.push_back({question.hosts[i].name, loss->why, loss->hint});
+    if (const auto& loss = queried.hosts[i].loss) gone.push_back({question.hosts[i].name, loss->why, loss->hint});
   }
   if (!gone.empty()) return fail(lost(session.log(), gone, Clock::now() - start));
   allocate::NameResolver names(session.waiter());
@@ -130,11 +130,11 @@ Result<std::vector<HostFacts>> ask_table_hosts(HostSession& session, const Table
     const plan::Host& host = question.hosts[i];
     ask_name(i + kNamesAtOnce);
     HostFacts& facts = hosts.emplace_back(HostFacts{.devices = question.devices[i]});
-    const auto given = answers(surveyed.hosts[i], commands_for(question, i).size());
+    const auto given = answers(queried.hosts[i], commands_for(question, i).size());
     const auto trouble = question.root_info.empty() ? add_addresses(question, facts.devices, given, facts)
                                                     : add_root_info(question, given, facts);
     if (trouble) troubles.add(host.name, *trouble);
-    const auto unnamed = add_server_id(host, surveyed.hosts[i].facts.value_or(wire::HostInfo{}),
+    const auto unnamed = add_server_id(host, queried.hosts[i].facts.value_or(wire::HostInfo{}),
                                        question.hosts.size() == 1, names, facts);
     if (unnamed && question.root_info.empty()) troubles.add(host.name, *unnamed);
   }
