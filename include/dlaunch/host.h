@@ -23,6 +23,16 @@ struct Reach {
   bool operator==(const Reach&) const = default;
 };
 
+/// The resource manager in whose job this process is.
+struct Manager {
+  enum class Kind { slurm, pbs, lsf } kind;
+  std::string job;  ///< its number there; empty: not said
+  bool operator==(const Manager&) const = default;
+};
+
+/// "Slurm job 5".
+std::string to_string(const Manager& manager);
+
 struct Host {
   std::string name;                      ///< as the user or the machine gives it; never shortened
   std::vector<std::string> other_names;  ///< names of this same host elsewhere in the list
@@ -31,6 +41,7 @@ struct Host {
   Reach reach;
   int slots = 0;                 ///< CPUs that may be used on it, or what the user said
   bool slots_unknown = false;    ///< nobody gave them and the host was not asked yet; `slots` is 0
+  int cpus = 0;                  ///< more ranks than slots, up to so many, are no oversubscription
   std::optional<int> max_slots;  ///< never more ranks than this, not even with --oversubscribe
   std::string slots_from;        ///< "affinity mask", "cgroup cpu.max", "hosts:3", …
   std::string wdir;              ///< working directory in place of the launcher's; --wdir overrides it
@@ -51,6 +62,8 @@ struct Pool {
 
 struct Allocation {
   std::vector<Host> hosts;
+  std::optional<Manager> manager = {};    ///< whose hosts these are; none where the user named them
+  bool by_manager = false;                ///< its own command starts the agents on all of them, this machine's too
   std::vector<int> sequence = {};         ///< the host of each entry of the list, in the user's order, for --map-by seq
   std::vector<std::string> notes = {};    ///< for Plan::notes
   std::vector<std::string> remarks = {};  ///< for Plan::remarks

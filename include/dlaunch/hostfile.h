@@ -20,6 +20,7 @@ struct HostEntry {
   std::string name = {};  ///< as written, without user and brackets
   std::optional<int> slots = {};
   bool slots_automatic = false;  ///< -H a:*: as many as the host has CPUs
+  int cpus = 0;                  ///< plan::Host::cpus
   std::optional<int> max_slots = {};
   std::optional<std::vector<int>> devices = {};
   plan::Reach reach = {};
@@ -53,6 +54,7 @@ struct HostRequest {
   bool no_local = false;                         ///< nothing runs on this machine
   std::string agent_path = {};                   ///< for hosts without an agent= of their own; empty: the agent is sent
   bool ignore_resource_manager = false;
+  bool by_manager = false;        ///< a resource manager's own command starts the agents on its hosts
   std::vector<int> devices = {};  ///< for each host; empty: all that it has
   std::string include = {};
   std::string exclude = {};

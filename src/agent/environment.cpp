@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/environment.h"
+#include "plan/environment.h"
 #include "plan/mpi.h"
 #include "sys/fd.h"
 #include "sys/io.h"
@@ -54,6 +55,12 @@ void add_login(std::vector<std::string>& env) {
   const auto own = own_environment();
   for (const char* name : {"HOME", "USER", "LOGNAME", "SHELL", "TMPDIR"}) {
     if (const auto value = variable(own, name)) add_unless_there(env, std::string(name) + '=' + *value);
+  }
+}
+
+void add_node(std::vector<std::string>& own, const std::vector<std::string>& shared) {
+  for (char** entry = environ; *entry; ++entry) {
+    if (plan::tells_of_node(variable_name(*entry)) && !has_name_of(shared, *entry)) add_unless_there(own, *entry);
   }
 }
 

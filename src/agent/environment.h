@@ -19,6 +19,10 @@ void add_unless_there(std::vector<std::string>& env, const std::string& added);
 /// Adds the variables of the login on this host, which are not sent from another one. The local agent adds none.
 void add_login(std::vector<std::string>& env);
 
+/// What a resource manager told this agent of its node (plan::tells_of_node), for a rank that has not got it by its
+/// `own` entries or those that it shares with its program.
+void add_node(std::vector<std::string>& own, const std::vector<std::string>& shared);
+
 /// Removes all that a rank with a PMI-1 connection is told.
 void drop_pmi1(std::vector<std::string>& env);
 /// Removes what the plan says of such a connection in a world of so many ranks, but not what the user set.

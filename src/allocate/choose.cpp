@@ -19,9 +19,8 @@ Result<Named> named_hosts(const HostRequest& request, const std::vector<std::str
                           const ReadText& read_file) {
   if (!request.list.empty()) return Named{request.list, Repeated::slots_add_up};
   if (!request.hostfile.empty()) return Named{request.hostfile, Repeated::one_slot_each};
-  if (!request.ignore_resource_manager) {
-    auto managed = TRY(read_resource_manager(environment, read_file));
-    if (managed) return Named{*std::move(managed), Repeated::slots_add_up};
+  if (const auto manager = request.ignore_resource_manager ? std::nullopt : manager_of(environment)) {
+    return Named{TRY(read_resource_manager(*manager, environment, read_file)), Repeated::slots_add_up, manager};
   }
   return Named{request.default_hostfile, Repeated::one_slot_each};
 }
@@ -31,6 +30,13 @@ void say_one_slot(Named& named) {
   named.repeated = Repeated::slots_add_up;
   for (HostEntry& entry : named.entries) {
     if (!entry.slots_automatic) entry.slots = entry.slots.value_or(1);
+  }
+}
+
+/// An agent's own step has one node, which is its first.
+void number_slurm_nodes(plan::Allocation& allocation) {
+  for (size_t i = 0; i < allocation.hosts.size(); ++i) {
+    allocation.hosts[i].env.push_back("SLURM_NODEID=" + std::to_string(i));
   }
 }
 
@@ -98,7 +104,7 @@ void limit_slots(plan::Allocation& allocation, int most) {
 
 bool names_no_host(const HostRequest& request, const std::vector<std::string>& environment) {
   const bool named = !request.list.empty() || !request.hostfile.empty() || !request.default_hostfile.empty();
-  return !named && (request.ignore_resource_manager || !has_resource_manager(environment));
+  return !named && (request.ignore_resource_manager || !manager_of(environment));
 }
 
 Result<plan::Allocation> choose_allocation(const HostRequest& request, const std::vector<std::string>& environment,
@@ -116,9 +122,16 @@ Result<plan::Allocation> choose_allocation(const HostRequest& request, const std
   }
   if (!named.entries.empty()) {
     const OwnNames own = own_names(environment);
+    const auto is_here = [&](const std::string& name) { return is_this_machine(name, own, resolve); };
+    // Where this machine is the only host the job's shell is in a step of its own already.
+    const bool by_manager =
+        named.manager && request.by_manager && !std::ranges::all_of(named.entries, is_here, &HostEntry::name);
     allocation = allocation_of(named, plan::Host(allocation->hosts.front()),
-                               [&](const std::string& name) { return is_this_machine(name, own, resolve); });
+                               [&](const std::string& name) { return !by_manager && is_here(name); });
     if (!allocation) return allocation;
+    allocation->manager = named.manager;
+    allocation->by_manager = by_manager;
+    if (by_manager && named.manager->kind == plan::Manager::Kind::slurm) number_slurm_nodes(*allocation);
   }
   if (request.slots_are_limits) allocation->slots_are_limits = true;
   if (request.fake_devices) fake_devices(*allocation, *request.fake_devices);

@@ -77,6 +77,7 @@ class Gatherer {
     host.reach = entry.reach;
     host.slots = entry.slots.value_or(0);
     host.slots_from = entry.from;
+    host.cpus = entry.cpus;
     host.max_slots = entry.max_slots;
     host.wdir = entry.wdir;
     host.env = entry.env;

@@ -23,6 +23,7 @@ enum class Repeated {
 struct Named {
   std::vector<HostEntry> entries;
   Repeated repeated = Repeated::slots_add_up;
+  std::optional<plan::Manager> manager = {};  ///< whose list it is
 };
 
 /// `here` is this machine as local_allocation makes it; its CPUs or devices are the slots of an entry that means this

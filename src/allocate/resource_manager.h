@@ -1,7 +1,6 @@
 // The hosts that a resource manager gave this job, from the environment. Pure but for `read_file`.
 //
-//   Slurm  SLURM_JOB_NODELIST (SLURM_NODELIST) with SLURM_TASKS_PER_NODE, else SLURM_JOB_CPUS_PER_NODE, else
-//          SLURM_CPUS_ON_NODE for each
+//   Slurm  slurm.h
 //   PBS    PBS_NODEFILE, in which a name stands once for each slot
 //   LSF    LSB_MCPU_HOSTS, "host slots host slots …"
 #pragma once
@@ -15,11 +14,15 @@
 
 namespace dlaunch::allocate {
 
-/// Whether a resource manager has named hosts.
-bool has_resource_manager(const std::vector<std::string>& environment);
+/// The one in whose job this process is, and which names hosts.
+std::optional<plan::Manager> manager_of(const std::vector<std::string>& environment);
 
-/// nullopt without a resource manager. Variables that cannot be understood are an Error, never a silent local run.
-Result<std::optional<std::vector<HostEntry>>> read_resource_manager(const std::vector<std::string>& environment,
-                                                                    const ReadText& read_file);
+/// Its hosts. What it says but cannot be understood is an Error, never a silent local run.
+Result<std::vector<HostEntry>> read_resource_manager(const plan::Manager& manager,
+                                                     const std::vector<std::string>& environment,
+                                                     const ReadText& read_file);
+
+/// The Error of a process that is one of several copies, each of which would run the whole job.
+std::optional<Error> refuse_copies(const plan::Manager& manager, const std::vector<std::string>& environment);
 
 }  // namespace dlaunch::allocate

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "app/ranktable_make.h"
+#include "base/text.h"
 #include "base/try.h"
 #include "cli/files.h"
 #include "cli/ranktable_arguments.h"
@@ -52,15 +53,11 @@ std::string line_of(const std::string& file, const TableFinding& finding) {
   return line + (finding.path.empty() ? "" : finding.path + " ") + finding.what + '\n';
 }
 
-std::string counted(size_t count, const std::string& what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
-
 std::string verdict(const std::string& file, const ranktable::CheckedTable& checked) {
   const auto broken = std::ranges::count(checked.findings, false, &TableFinding::note);
-  if (broken > 0) return file + ": broken in " + counted(static_cast<size_t>(broken), "place") + "\n";
+  if (broken > 0) return file + ": broken in " + count(broken, "place") + "\n";
   return file + ": good: version " + std::string(to_string(*checked.version)) + ", " +
-         counted(checked.servers, "server") + ", " + counted(checked.ranks, "rank") + '\n';
+         count(checked.servers, "server") + ", " + count(checked.ranks, "rank") + '\n';
 }
 
 /// The report on one file, and whether it breaks a rule.

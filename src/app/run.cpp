@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "app/check_hosts.h"
+#include "app/choose_transport.h"
 #include "app/console_listener.h"
 #include "app/host_session.h"
 #include "app/job_id.h"
@@ -119,6 +120,7 @@ Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::
   options.request.job_id = make_job_id();
   const auto remarks = TRY(follow_table_file(options));
   if (options.verb != cli::Verb::check) options.staged = TRY(read_staged(options.stage));
+  TRY(choose_transport(options));
   ConsoleListener listener(streams);
   std::optional<HostSession> session;  // none while no host is to be reached
   if (starts_ranks(options) && allocate::names_no_host(options.hosts, options.request.environment)) {
@@ -128,6 +130,7 @@ Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::
   auto allocation = TRY(allocate::choose_allocation(options.hosts, options.request.environment, read_text));
   allocation.notes.insert(allocation.notes.begin(), options.notes.begin(), options.notes.end());
   allocation.remarks = remarks;
+  if (std::string remark = transport_remark(options, allocation); !remark.empty()) allocation.remarks.push_back(remark);
   mark_table_devices(options, allocation);
   if (options.verb == cli::Verb::check) {
     report::tell_notes(log, allocation.notes);

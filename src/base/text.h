@@ -1,6 +1,7 @@
 // Small pure helpers on text that several rooms need.
 #pragma once
 
+#include <concepts>
 #include <optional>
 #include <set>
 #include <string>
@@ -17,6 +18,11 @@ std::optional<long> parse_int(std::string_view text, long min, long max);
 
 /// Parses a list of numbers: "0,3-5" gives {0,3,4,5}. nullopt when malformed, descending, or over `max`.
 std::optional<std::set<int>> parse_int_list(std::string_view text, int max);
+
+/// "1 rank", "3 ranks".
+std::string count(std::integral auto number, std::string_view noun) {
+  return std::to_string(number) + ' ' + std::string(noun) + (number == 1 ? "" : "s");
+}
 
 /// Writes numbers as ranges: {0,1,2,5} gives "0-2,5".
 std::string fold_ints(const std::set<int>& numbers);

@@ -37,7 +37,8 @@ constexpr std::array<Word<plan::Mpi>, 5> kMpi{{{"auto", plan::Mpi::automatic},
                                                {"none", plan::Mpi::none}}};
 constexpr std::array<Word<output::Color>, 3> kColor{
     {{"auto", output::Color::automatic}, {"always", output::Color::always}, {"never", output::Color::never}}};
-constexpr std::array<Word<bool>, 2> kTransport{{{"ssh", true}, {"exec", false}}};
+constexpr std::array<Word<Transport>, 4> kTransport{
+    {{"auto", Transport::automatic}, {"ssh", Transport::ssh}, {"exec", Transport::exec}, {"slurm", Transport::slurm}}};
 
 // clang-format off
 constexpr OptionSpec kOptions[] = {
@@ -114,8 +115,9 @@ constexpr OptionSpec kOptions[] = {
      .standard = "strict", .help = "judge hosts' ssh keys: strict, accept-new, off", .set_job = set_host_key,
      .more = "Unless it is given, StrictHostKeyChecking of the ssh configuration holds. dlaunch never asks."},
     {.names = "transport", .takes = Arity::value, .value_name = "WAY", .section = Section::place, .preference = true,
-     .standard = "ssh", .help = "reach hosts by ssh, or by the command of --exec: ssh, exec",
-     .set_job = [](Options&, string_view v, Here) { return one_of(v, kTransport).map([](bool) {}); }},
+     .standard = "auto", .help = "reach hosts by this: auto, ssh, exec, slurm",
+     .set_job = [](Options& o, string_view v, Here) { return put(o.transport, one_of(v, kTransport)); },
+     .more = "auto: by the command of --exec where it is given, by srun in a Slurm job, else by ssh."},
     {.names = "exec", .takes = Arity::value, .value_name = "COMMAND", .section = Section::place, .preference = true,
      .help = "reach hosts by this: 'kubectl exec -i {host} --'",
      .set_job = [](Options& o, string_view v, Here) { o.exec = v; return Result<void>{}; }},

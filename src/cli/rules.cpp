@@ -62,6 +62,8 @@ constexpr Contradiction kContradictions[] = {
     {{"dry-run"}, {"show-config"}, "each prints something else and ends"},
     {{"show-env"}, {"show-config"}, "each prints something else and ends"},
     {{"transport", "ssh"}, {"exec"}, "each says how hosts are reached"},
+    {{"transport", "slurm"}, {"exec"}, "each says how hosts are reached"},
+    {{"transport", "slurm"}, {"rsh-agent"}, "each says how hosts are reached"},
     {{"host-key"}, {"exec"}, "the command of --exec judges keys by itself"},
     {{"output-filename"}, {"stdout-file"}, kEachKeeps},
     {{"output-filename"}, {"stderr-file"}, kEachKeeps},

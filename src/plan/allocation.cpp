@@ -1,3 +1,5 @@
+#include <array>
+
 #include "dlaunch/host.h"
 
 namespace dlaunch::plan {
@@ -18,6 +20,12 @@ std::string_view to_string(DeviceKind kind) {
       return "named";
   }
   return "none";
+}
+
+std::string to_string(const Manager& manager) {
+  static constexpr std::array<std::string_view, 3> kNames = {"Slurm", "PBS", "LSF"};
+  const std::string name(kNames[static_cast<size_t>(manager.kind)]);
+  return manager.job.empty() ? name : name + " job " + manager.job;
 }
 
 }  // namespace dlaunch::plan

@@ -25,6 +25,11 @@ constexpr std::array<std::string_view, 28> kWithheld = {
 constexpr std::array<std::string_view, 11> kWithheldPrefixes = {
     "SSH_", "XDG_", "DBUS_", "TMUX", "VSCODE_", "SLURM_", "SLURMD_", "PBS_", "LSB_", "PMI", "OMPI_"};  // PMI: PMIX_ too
 
+constexpr std::array<std::string_view, 11> kOfNode = {
+    "SLURM_NODEID",         "SLURM_CPUS_ON_NODE",   "SLURM_GPUS_ON_NODE", "SLURM_JOB_GPUS",
+    "SLURM_STEP_GPUS",      "SLURM_SCRIPT_CONTEXT", "SLURM_TASK_PID",     "CUDA_VISIBLE_DEVICES",
+    "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL",   "ZE_AFFINITY_MASK"};
+
 bool is_rank_variable(std::string_view name) { return std::ranges::find(kRankVariables, name) != kRankVariables.end(); }
 
 /// Whether no rank inherits the variable and no pattern of -x brings it.
@@ -118,7 +123,17 @@ bool withheld_elsewhere(std::string_view name) {
          std::ranges::any_of(kWithheldPrefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
-AppEnvironment app_environment(const Request& request, const AppRequest& app, const std::string& wdir) {
+bool tells_of_node(std::string_view name) {
+  return name.starts_with("SLURMD_") || name.starts_with("SLURM_TOPOLOGY_") ||
+         std::ranges::find(kOfNode, name) != kOfNode.end();
+}
+
+AppEnvironment app_environment(const Request& request, const AppRequest& app, const std::string& wdir,
+                               bool by_manager) {
+  const auto stays_here = [by_manager](std::string_view name) {
+    if (by_manager && name.starts_with("SLURM")) return tells_of_node(name) || left_by_outer_job(name);
+    return withheld_elsewhere(name) || (by_manager && tells_of_node(name));
+  };
   Variables variables;
   for_each_variable(request.environment, [&](std::string_view name, std::string_view value) {
     if (!is_no_heritage(request, name)) variables.set(name, value);
@@ -139,7 +154,7 @@ AppEnvironment app_environment(const Request& request, const AppRequest& app, co
   const std::unordered_set<std::string_view> chosen(made.chosen.begin(), made.chosen.end());
   for (const std::string& entry : made.entries) {
     const std::string_view name = variable_name(entry);
-    if (name == "PWD" || chosen.contains(name) || !withheld_elsewhere(name)) made.elsewhere.push_back(entry);
+    if (name == "PWD" || chosen.contains(name) || !stays_here(name)) made.elsewhere.push_back(entry);
   }
   return made;
 }

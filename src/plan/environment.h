@@ -39,6 +39,9 @@ inline constexpr std::array<std::string_view, 12> kRankVariables = {
 /// Whether a variable of the launcher's own is not sent to other hosts, where it would be wrong.
 bool withheld_elsewhere(std::string_view name);
 
+/// Whether a resource manager gives it to what runs on a node to tell of that node, and an agent hands it to its ranks.
+bool tells_of_node(std::string_view name);
+
 struct AppEnvironment {
   std::vector<std::string> entries;    ///< NAME=VALUE, no name twice
   std::vector<std::string> elsewhere;  ///< the same without what is withheld from other hosts
@@ -46,7 +49,10 @@ struct AppEnvironment {
   std::vector<std::string> notes;      ///< a line for each -x that found no variable to copy
 };
 
-AppEnvironment app_environment(const Request& request, const AppRequest& app, const std::string& wdir);
+/// `by_manager`: Allocation::by_manager. What the launcher's environment says of the job goes to all hosts then; what
+/// it says of one node stays here, since the manager tells each agent that of its own.
+AppEnvironment app_environment(const Request& request, const AppRequest& app, const std::string& wdir,
+                               bool by_manager = false);
 
 /// Fills Rank::env of every rank of a plan that is otherwise complete. With a rank table DEVICE_ID is the device's
 /// number among those that the rank sees, as MindSpore counts.

@@ -105,12 +105,13 @@ void add_note(Plan& plan, std::string note) {
   if (std::ranges::find(plan.notes, note) == plan.notes.end()) plan.notes.push_back(std::move(note));
 }
 
-void add_apps(Plan& plan, const Request& request, const std::vector<int>& ranks, bool elsewhere) {
+void add_apps(Plan& plan, const Request& request, const Allocation& allocation, const std::vector<int>& ranks,
+              bool elsewhere) {
   int first_rank = 0;
   for (size_t i = 0; i < request.apps.size(); ++i) {
     const AppRequest& asked = request.apps[i];
     const std::string& wdir = asked.wdir.empty() ? request.cwd : asked.wdir;
-    AppEnvironment environment = app_environment(request, asked, wdir);
+    AppEnvironment environment = app_environment(request, asked, wdir, allocation.by_manager);
     plan.apps.push_back({.argv = asked.argv,
                          .env = std::move(environment.entries),
                          .env_elsewhere = {},
@@ -216,7 +217,7 @@ Result<Plan> make_plan(const Request& request, const Allocation& allocation) {
   if (chosen_mpi(request) != Mpi::none) add_spare(plan, allocation, per_host);
   const bool elsewhere = std::ranges::any_of(plan.hosts, [](const PlannedHost& host) { return !host.host.local; }) ||
                          std::ranges::any_of(plan.spare, [](const Host& host) { return !host.local; });
-  add_apps(plan, request, assigned.ranks_of_app, elsewhere);
+  add_apps(plan, request, allocation, assigned.ranks_of_app, elsewhere);
   add_ranks(plan, assigned.host_of_rank, places);
   add_slots(plan, request);
   if (auto error = refuse_too_long(plan)) return fail(std::move(*error));

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/printable.h"
+#include "base/text.h"
 #include "plan/table.h"
 
 namespace dlaunch::plan {
@@ -13,7 +14,9 @@ constexpr size_t kMostRows = 16;  // a refusal must be readable at a glance even
 
 int devices(const Host& host) { return static_cast<int>(host.devices.size()); }
 bool crowds_devices(const Host& host, int ranks) { return devices(host) > 0 && ranks > devices(host); }
-bool crowds_slots(const Host& host, int ranks) { return !host.slots_unknown && ranks > host.slots; }
+bool crowds_slots(const Host& host, int ranks) {
+  return !host.slots_unknown && ranks > std::max(host.slots, host.cpus);
+}
 
 using Crowds = bool (*)(const Host&, int);
 
@@ -23,10 +26,6 @@ std::vector<size_t> crowded_hosts(const Allocation& allocation, const std::vecto
     if (crowds(allocation.hosts[i], ranks[i])) hosts.push_back(i);
   }
   return hosts;
-}
-
-std::string count(long number, std::string_view noun) {
-  return std::to_string(number) + " " + std::string(noun) + (number == 1 ? "" : "s");
 }
 
 std::string table(const Allocation& allocation, const std::vector<size_t>& hosts, const std::vector<int>& ranks) {

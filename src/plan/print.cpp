@@ -27,10 +27,6 @@ std::string program(const std::vector<std::string>& argv) {
   return shorten(escaped(text), kProgramColumns);
 }
 
-std::string count(size_t number, std::string_view noun) {
-  return std::to_string(number) + " " + std::string(noun) + (number == 1 ? "" : "s");
-}
-
 /// The devices in the order of use: as ranges where that is ascending, else one by one.
 std::string device_list(const std::vector<int>& devices) {
   if (std::ranges::is_sorted(devices)) return fold_ints({devices.begin(), devices.end()});

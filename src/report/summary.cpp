@@ -55,8 +55,6 @@ Groups group_ranks(const job::Outcome& outcome) {
   return groups;
 }
 
-std::string count(size_t n, const std::string& word) { return std::to_string(n) + ' ' + word + (n == 1 ? "" : "s"); }
-
 std::string was(size_t n) { return n == 1 ? " was " : " were "; }
 
 std::string ranks_text(const Worlds& worlds, const std::set<int>& ranks) {

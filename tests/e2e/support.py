@@ -82,10 +82,10 @@ class Case(unittest.TestCase):
                 self.fail(f"hung for {timeout} s: dlaunch {args}\nstdout: {out!r}\nstderr: {err!r}")
         return subprocess.CompletedProcess(args, job.returncode, out, err)
 
-    def start(self, *args, env=None, **options):
-        """A running job; it is killed, should it live when the test ends."""
+    def start(self, *args, env=None, before=(), **options):
+        """A running job; it is killed, should it live when the test ends. `before`: words of a command that starts it."""
         options.setdefault("cwd", self.dir)
-        job = Job([DLAUNCH, *map(str, args)], env=self.env | (env or {}), **options)
+        job = Job([*map(str, before), DLAUNCH, *map(str, args)], env=self.env | (env or {}), **options)
         self.addCleanup(lambda: job.poll() is None and (job.kill(), job.wait()))
         return job
 

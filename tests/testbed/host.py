@@ -45,6 +45,7 @@ class Host:
     def __init__(self, name, address, shared, shell=None):
         self.name, self.address, self.shared, self.shell = name, address, shared, shell
         self.log = shared / f"{name}.sshd.log"
+        self.daemons = []  # words that stand in the command lines of what was started there to stay
         self.pid = None  # of process 1, outside
         self.namespace = None
         self.sshd = None
@@ -183,9 +184,10 @@ class Host:
         return processes.of_namespaces([self.namespace])[self.namespace]
 
     def strangers(self, found=None):
-        """Less process 1 and the sshd that listens."""
+        """Less process 1, the sshd that listens and the daemons."""
         found = self.processes() if found is None else found
-        return {pid: line for pid, line in found.items() if pid != self.pid and "[listener]" not in line}
+        own = ["[listener]", *self.daemons]
+        return {pid: line for pid, line in found.items() if pid != self.pid and not any(words in line for words in own)}
 
     def find(self, part):
         return [pid for pid, line in self.strangers().items() if part in line]

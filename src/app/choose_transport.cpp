@@ -1,0 +1,67 @@
+#include "app/choose_transport.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "allocate/resource_manager.h"
+#include "base/environment.h"
+#include "base/text.h"
+#include "transport/manager_command.h"
+
+namespace dlaunch::app {
+namespace {
+
+using cli::Transport;
+
+bool is_in_path(std::string_view program, const std::vector<std::string>& environment) {
+  const auto directories = split(search_path(environment), ':');
+  return std::ranges::any_of(directories, [&](const std::string& directory) {
+    return ::access((directory + '/' + std::string(program)).c_str(), X_OK) == 0;
+  });
+}
+
+bool names_hosts(const allocate::HostRequest& hosts) { return !hosts.list.empty() || !hosts.hostfile.empty(); }
+
+Result<void> use_slurm(cli::Options& options, const std::optional<plan::Manager>& manager) {
+  const auto refused = [](std::string why, std::string hint) {
+    return fail({"--transport slurm", "hosts cannot be reached by srun", std::move(why), std::move(hint)});
+  };
+  if (!manager || manager->kind != plan::Manager::Kind::slurm) {
+    return refused("this is no Slurm job", "start it in salloc or sbatch, or leave --transport out");
+  }
+  if (!is_in_path("srun", options.request.environment))
+    return refused("there is no srun in PATH", "load Slurm's module");
+  options.exec = transport::manager_command(manager->kind, options.request.environment);
+  options.hosts.by_manager = true;
+  return {};
+}
+
+}  // namespace
+
+Result<void> choose_transport(cli::Options& options) {
+  const auto& environment = options.request.environment;
+  const auto manager = allocate::manager_of(environment);
+  if (manager && !options.hosts.ignore_resource_manager) {
+    if (auto copies = allocate::refuse_copies(*manager, environment)) return fail(*std::move(copies));
+  }
+  if (options.transport == Transport::slurm) return use_slurm(options, manager);
+  const bool automatic =
+      options.transport == Transport::automatic && options.exec.empty() && !names_hosts(options.hosts);
+  if (!manager || !automatic || options.hosts.ignore_resource_manager) return {};
+  const std::string_view program = transport::manager_program(manager->kind);
+  if (program.empty() || !is_in_path(program, environment)) return {};
+  options.exec = transport::manager_command(manager->kind, environment);
+  options.hosts.by_manager = true;
+  return {};
+}
+
+std::string transport_remark(const cli::Options& options, const plan::Allocation& allocation) {
+  if (!allocation.manager) return {};
+  std::string text = plan::to_string(*allocation.manager) + ": " + count(allocation.hosts.size(), "host");
+  if (allocation.by_manager) return text + ", by " + std::string(transport::manager_program(allocation.manager->kind));
+  if (std::ranges::all_of(allocation.hosts, &plan::Host::local)) return text + ", this machine";
+  return text + (options.exec.empty() ? ", by ssh" : ", by --exec");
+}
+
+}  // namespace dlaunch::app

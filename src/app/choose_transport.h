@@ -1,0 +1,19 @@
+// How a job's hosts are reached: as --transport says, or as the place offers it.
+#pragma once
+
+#include <string>
+
+#include "cli/options.h"
+#include "dlaunch/error.h"
+#include "dlaunch/host.h"
+
+namespace dlaunch::app {
+
+/// Before the allocation is made. Sets JobOptions::exec and HostRequest::by_manager where a resource manager's own
+/// command is the way. Refuses a way that is not there, and to be one of several copies of this job.
+Result<void> choose_transport(cli::Options& options);
+
+/// Which way it is, for -v and --dry-run; empty: no resource manager is.
+std::string transport_remark(const cli::Options& options, const plan::Allocation& allocation);
+
+}  // namespace dlaunch::app

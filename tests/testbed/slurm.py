@@ -1,0 +1,143 @@
+"""A real Slurm on a testbed: slurmctld and munged on its head, a slurmd on each host, all in the testbed's namespaces.
+They end with their hosts' processes, so nothing is left however a test ends.
+
+    with Testbed(2) as bed, Slurm(bed) as slurm:
+        bed.head.run(["srun", "-N2", "hostname"], env=slurm.environment())
+
+Each node claims CPUS processors and GPUS devices, whatever the machine has."""
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+CPUS, GPUS = 8, 4
+START_TIMEOUT = 30
+CONFIGURATION = """\
+ClusterName=testbed
+SlurmctldHost=head({address})
+SlurmctldPort=7817
+SlurmdPort=7818
+AuthType=auth/munge
+AuthInfo=socket={dir}/munge/socket
+SlurmUser=root
+SlurmdUser=root
+StateSaveLocation={dir}/state
+SlurmdSpoolDir={dir}/spool/%n
+SlurmctldLogFile={dir}/log/slurmctld
+SlurmdLogFile={dir}/log/%n
+SlurmctldPidFile={dir}/slurmctld.pid
+SlurmdPidFile={dir}/%n.pid
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+MpiDefault=none
+ReturnToService=2
+SchedulerType=sched/{scheduler}
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU_Memory
+DefMemPerCPU=100
+SlurmdParameters=config_overrides
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+KillWait=2
+InactiveLimit=0
+GresTypes=gpu
+{more}
+{nodes}
+PartitionName=p Nodes=ALL Default=YES State=UP MaxTime=INFINITE
+"""
+
+
+def why_not():
+    """Why no Slurm can be had here, or None."""
+    missing = [tool for tool in ("slurmctld", "slurmd", "munged", "srun", "salloc") if not shutil.which(tool)]
+    return f"no {', '.join(missing)} (apt-get install slurmd slurmctld slurm-client munge)" if missing else None
+
+
+class Slurm:
+    """`cpus`: {host name: processors}, CPUS for the others. `more`: lines for slurm.conf."""
+
+    def __init__(self, bed, scheduler="builtin", cpus=None, more=()):
+        self.bed, self.scheduler, self.cpus, self.more = bed, scheduler, cpus or {}, more
+        self.dir = bed.dir / "slurm"
+        self.daemons = []
+
+    def __enter__(self):
+        for name in ("state", "spool", "log", "dev"):
+            (self.dir / name).mkdir(parents=True)
+        self._start_munge()
+        devices = [self.dir / "dev" / f"nvidia{number}" for number in range(GPUS)]
+        for device in devices:
+            os.mknod(device, 0o20666, os.makedev(1, 3))
+        (self.dir / "gres.conf").write_text(f"Name=gpu File={self.dir}/dev/nvidia[0-{GPUS - 1}]\n")
+        (self.dir / "slurm.conf").write_text(self._configuration())
+        self._start(self.bed.head, "slurmctld", "-D", "-c", "-f", str(self.dir / "slurm.conf"))
+        for name, host in self.bed.hosts.items():
+            self._start(host, "slurmd", "-D", "-c", "-f", str(self.dir / "slurm.conf"), "-N", name)
+        self._until(lambda: self.tell("sinfo", "-h", "-t", "idle", "-o", "%D").strip() == str(len(self.bed.hosts)),
+                    "its nodes are not idle")
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        """May be called twice. Ends its jobs; then its daemons, which the hosts' own first process would end anyway."""
+        if not self.daemons:
+            return
+        self.tell("scancel", "-u", "root")
+        self._until(lambda: not self.jobs(), "jobs are left")
+        for host in [*self.bed.hosts.values(), self.bed.head]:
+            for pid, line in host.processes().items():
+                if any(words in line for words in host.daemons):
+                    os.kill(pid, signal.SIGKILL)
+            host.daemons = []
+        for daemon in self.daemons:
+            daemon.wait(START_TIMEOUT)
+        self.daemons = []
+
+    def environment(self):
+        """What commands of users need to find it."""
+        return {"PATH": os.environ["PATH"], "SLURM_CONF": str(self.dir / "slurm.conf")}
+
+    def tell(self, *words):
+        """A command of Slurm's on the head; its stdout."""
+        return self.bed.head.run(words, env=self.environment()).stdout
+
+    def jobs(self):
+        return self.tell("squeue", "-h", "-o", "%i").split()
+
+    def steps(self):
+        """Those that ranks and agents can be in: without the shells of allocations."""
+        return [step for step in self.tell("squeue", "-h", "-s", "-o", "%i").split() if not step.endswith(("batch", "extern"))]
+
+    def _start_munge(self):
+        place = self.dir / "munge"
+        place.mkdir()
+        (place / "key").write_bytes(os.urandom(1024))
+        (place / "key").chmod(0o400)
+        self._start(self.bed.head, "munged", "--foreground", "--force", f"--key-file={place}/key", f"--socket={place}/socket",
+                    f"--pid-file={place}/pid", f"--log-file={place}/log", f"--seed-file={place}/seed", "--num-threads=10")
+        self._until((place / "socket").exists, "munged does not start")
+
+    def _configuration(self):
+        addresses = self.bed.addresses()
+        nodes = [f"NodeName={name} NodeAddr={addresses[name]} CPUs={self.cpus.get(name, CPUS)} RealMemory=4000 Gres=gpu:{GPUS}"
+                 for name in self.bed.names]
+        return CONFIGURATION.format(address=addresses["head"], dir=self.dir, scheduler=self.scheduler,
+                                    more="\n".join(self.more), nodes="\n".join(nodes))
+
+    def _start(self, host, *words):
+        host.daemons.append(" ".join(words[:2]))
+        with open(self.dir / f"{host.name}.{words[0]}.err", "wb") as errors:
+            self.daemons.append(subprocess.Popen(host.command(words), env={"PATH": os.environ["PATH"]},
+                                                 stdin=subprocess.DEVNULL, stdout=errors, stderr=errors))
+
+    def _until(self, holds, otherwise):
+        deadline = time.monotonic() + START_TIMEOUT
+        while not holds():
+            if time.monotonic() > deadline:
+                logs = [*self.dir.glob("*.err"), *(self.dir / "log").glob("*"), *(self.dir / "munge").glob("log")]
+                said = "".join(f"\n--- {log.name}\n{log.read_text(errors='replace')[-2000:]}" for log in logs)
+                raise RuntimeError(f"testbed: Slurm: {otherwise}{said}")
+            time.sleep(0.02)
