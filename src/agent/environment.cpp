@@ -59,8 +59,8 @@ void add_login(std::vector<std::string>& env) {
 }
 
 void add_node(std::vector<std::string>& own, const std::vector<std::string>& shared) {
-  for (char** entry = environ; *entry; ++entry) {
-    if (plan::tells_of_node(variable_name(*entry)) && !has_name_of(shared, *entry)) add_unless_there(own, *entry);
+  for (const std::string& entry : own_environment()) {
+    if (plan::tells_of_node(variable_name(entry)) && !has_name_of(shared, entry)) add_unless_there(own, entry);
   }
 }
 

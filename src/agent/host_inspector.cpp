@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "agent/environment.h"
 #include "agent/program.h"
 #include "allocate/local.h"
 #include "base/text.h"
@@ -31,9 +32,11 @@ std::int64_t free_shared_memory() {
   return static_cast<std::int64_t>(info.f_bavail) * static_cast<std::int64_t>(info.f_frsize);
 }
 
-/// Looks as on the launcher's own machine, except that nobody has hidden a device here.
+/// As on the launcher's own machine, but that only a resource manager has hidden devices.
 void look_at_machine(const wire::QueryHost& survey, wire::HostInfo& facts) {
-  const auto here = allocate::local_allocation({}, survey.no_devices ? std::optional(0) : std::nullopt,
+  std::vector<std::string> node;
+  add_node(node, {});
+  const auto here = allocate::local_allocation(node, survey.no_devices ? std::optional(0) : std::nullopt,
                                                survey.cores ? allocate::Count::cores : allocate::Count::cpus);
   if (!here) return;
   const plan::Host& host = here->hosts.front();

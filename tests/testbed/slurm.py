@@ -63,13 +63,12 @@ class Slurm:
         self.daemons = []
 
     def __enter__(self):
-        for name in ("state", "spool", "log", "dev"):
+        for name in ("state", "spool", "log"):
             (self.dir / name).mkdir(parents=True)
         self._start_munge()
-        devices = [self.dir / "dev" / f"nvidia{number}" for number in range(GPUS)]
-        for device in devices:
-            os.mknod(device, 0o20666, os.makedev(1, 3))
-        (self.dir / "gres.conf").write_text(f"Name=gpu File={self.dir}/dev/nvidia[0-{GPUS - 1}]\n")
+        for host in self.bed.hosts.values():
+            self._add_devices(host)
+        (self.dir / "gres.conf").write_text(f"Name=gpu File=/dev/nvidia[0-{GPUS - 1}]\n")
         (self.dir / "slurm.conf").write_text(self._configuration())
         self._start(self.bed.head, "slurmctld", "-D", "-c", "-f", str(self.dir / "slurm.conf"))
         for name, host in self.bed.hosts.items():
@@ -110,6 +109,17 @@ class Slurm:
     def steps(self):
         """Those that ranks and agents can be in: without the shells of allocations."""
         return [step for step in self.tell("squeue", "-h", "-s", "-o", "%i").split() if not step.endswith(("batch", "extern"))]
+
+    def _add_devices(self, host):
+        """Character devices with the names of GPUs, in a /dev of the host's own."""
+        place = self.dir / f"{host.name}.dev"
+        place.mkdir()
+        made = " && ".join(f"mknod {place}/nvidia{number} c 1 3" for number in range(GPUS))
+        host.sh(f"""set -e
+            mount -t tmpfs -o mode=0755 none {place}
+            cd /dev && cp -a null zero full random urandom tty ptmx fd stdin stdout stderr {place}
+            mkdir {place}/pts {place}/shm && mount --rbind /dev/pts {place}/pts && mount --rbind /dev/shm {place}/shm
+            {made} && mount --rbind {place} /dev""")
 
     def _start_munge(self):
         place = self.dir / "munge"
