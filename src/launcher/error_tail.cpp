@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "launcher/command_words.h"
 #include "sys/io.h"
 
 namespace dlaunch::launcher {
@@ -43,7 +44,7 @@ class ErrorTail::Impl : public std::enable_shared_from_this<ErrorTail::Impl> {
 
   std::string last_line() {
     if (fd_.is_open()) read();
-    return partial_.empty() ? last_ : partial_;
+    return partial_.empty() || is_ended_step(last_) ? last_ : partial_;
   }
 
   void close() {
@@ -61,7 +62,7 @@ class ErrorTail::Impl : public std::enable_shared_from_this<ErrorTail::Impl> {
       }
       const std::string line(trim(std::exchange(partial_, {})));
       if (line.empty()) continue;
-      last_ = line;
+      if (!is_ended_step(last_)) last_ = line;  // what follows is its consequence
       if (told_) told_(line);
     }
   }

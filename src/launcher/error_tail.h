@@ -1,5 +1,6 @@
 // The stderr of a transport's command: read as it comes, so that the command never waits for us, shown line by line
-// with -v. Its last line becomes part of the message when the host is lost. Owned by a HostLink.
+// with -v. Its last line, or the one that says that a resource manager ended all, becomes part of the message when the
+// host is lost. Owned by a HostLink.
 #pragma once
 
 #include <asio/io_context.hpp>

@@ -4,18 +4,14 @@
 #include <string_view>
 #include <utility>
 
+#include "launcher/command_words.h"
+
 namespace dlaunch::launcher {
 namespace {
 
 using Retry = transport::Disconnect::Retry;
 
 constexpr size_t kMostAnswers = 12u << 20;  // bytes of answers that an agent has not read
-
-/// Whether OpenSSH's client says that sshd hung up on a login without a reason: throttled (MaxStartups) or killed.
-bool is_dropped_login(std::string_view said) {
-  return said.starts_with("Connection closed by ") || said.starts_with("Connection reset by ") ||
-         said.starts_with("kex_exchange_identification: ");
-}
 
 }  // namespace
 
@@ -128,6 +124,7 @@ void HostLink::lose(HostFailure loss) {
   if (const std::string said = errors_ ? errors_->last_line() : ""; !said.empty()) {
     loss.why += ": " + said;
     if (!link_ && is_dropped_login(said)) loss.retry = Retry::soon;
+    loss.nothing_left = is_ended_step(said) || is_ended_job(said);
   }
   close();
   handlers_.lost(loss);

@@ -23,6 +23,7 @@ struct HostFailure {
   std::string why;
   std::string hint = {};  ///< may be empty
   transport::Disconnect::Retry retry = transport::Disconnect::Retry::never;
+  bool nothing_left = false;  ///< a resource manager has ended all that the job had there
 };
 
 class HostLink {

@@ -37,7 +37,8 @@ void Sweeps::open(int host) {
   sweep->link =
       hosts_.open_again(host,
                         {[this, host](wire::Message&& message, std::deque<sys::Fd>&) { received(host, message); },
-                         [this, host](const HostFailure& loss) { end(host, loss.why, {}); }, [](const std::string&) {}},
+                         [this, host](const HostFailure& loss) { end(host, loss.nothing_left ? "" : loss.why, {}); },
+                         [](const std::string&) {}},
                         why);
   if (!sweep->link) return end(host, why, {});
   sweep->link->send(wire::Sweep{});
