@@ -12,7 +12,7 @@
 namespace dlaunch::app {
 namespace {
 
-using cli::Transport;
+using cli::TransportChoice;
 
 bool is_in_path(std::string_view program, const std::vector<std::string>& environment) {
   const auto directories = split(search_path(environment), ':');
@@ -45,9 +45,9 @@ Result<void> choose_transport(cli::Options& options) {
   if (manager && !options.hosts.ignore_resource_manager) {
     if (auto copies = allocate::refuse_copies(*manager, environment)) return fail(*std::move(copies));
   }
-  if (options.transport == Transport::slurm) return use_slurm(options, manager);
+  if (options.transport == TransportChoice::slurm) return use_slurm(options, manager);
   const bool automatic =
-      options.transport == Transport::automatic && options.exec.empty() && !names_hosts(options.hosts);
+      options.transport == TransportChoice::automatic && options.exec.empty() && !names_hosts(options.hosts);
   if (!manager || !automatic || options.hosts.ignore_resource_manager) return {};
   const std::string_view program = transport::manager_program(manager->kind);
   if (program.empty() || !is_in_path(program, environment)) return {};

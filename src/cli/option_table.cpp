@@ -37,8 +37,10 @@ constexpr std::array<Word<plan::Mpi>, 5> kMpi{{{"auto", plan::Mpi::automatic},
                                                {"none", plan::Mpi::none}}};
 constexpr std::array<Word<output::Color>, 3> kColor{
     {{"auto", output::Color::automatic}, {"always", output::Color::always}, {"never", output::Color::never}}};
-constexpr std::array<Word<Transport>, 4> kTransport{
-    {{"auto", Transport::automatic}, {"ssh", Transport::ssh}, {"exec", Transport::exec}, {"slurm", Transport::slurm}}};
+constexpr std::array<Word<TransportChoice>, 4> kTransport{{{"auto", TransportChoice::automatic},
+                                                           {"ssh", TransportChoice::ssh},
+                                                           {"exec", TransportChoice::exec},
+                                                           {"slurm", TransportChoice::slurm}}};
 
 // clang-format off
 constexpr OptionSpec kOptions[] = {

@@ -18,7 +18,7 @@ using plan::StdinTarget;
 enum class Format { text, json };
 
 /// --transport. automatic: --exec's command where it is given, a resource manager's own in its job, else ssh.
-enum class Transport { automatic, ssh, exec, slurm };
+enum class TransportChoice { automatic, ssh, exec, slurm };
 
 /// `dlaunch PROGRAM`, or the subcommand that the first word names; `ranktable` has options of its own.
 enum class Verb { run, hosts, check, ranktable };
@@ -33,7 +33,7 @@ struct RankTableRequest {
 
 /// The job's options, and the other options of the command line.
 struct Options : JobOptions {
-  Transport transport = Transport::automatic;
+  TransportChoice transport = TransportChoice::automatic;
   Options() {
     request.mpi = plan::Mpi::automatic;
     stdin_target.kind = StdinTarget::Kind::rank;

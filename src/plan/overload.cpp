@@ -39,9 +39,9 @@ std::string table(const Allocation& allocation, const std::vector<size_t>& hosts
                     count(ranks[i], "rank")});
   }
   std::string text("\n");
-  text += aligned(rows, "    ");
+  text += aligned(rows, "  ");
   if (hosts.size() > kMostRows)
-    text += "    … and " + count(static_cast<long>(hosts.size() - kMostRows), "more host") + "\n";
+    text += "  … and " + count(static_cast<long>(hosts.size() - kMostRows), "more host") + "\n";
   text.pop_back();
   return text;
 }
@@ -87,7 +87,7 @@ std::optional<Error> refuse_over_max_slots(const Allocation& allocation, const s
   error.what = "more ranks than max_slots allows";
   error.why = count(ranks, "rank") + " asked";
   if (placed < ranks) error.why += ", " + std::to_string(placed) + " fit";
-  if (rows.size() > 1) error.why += "\n" + aligned(rows, "    ");
+  if (rows.size() > 1) error.why += "\n" + aligned(rows, "  ");
   if (error.why.ends_with('\n')) error.why.pop_back();
   error.hint = "ask for fewer ranks, name more hosts, or raise max_slots";
   return error;
