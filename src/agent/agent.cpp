@@ -64,7 +64,7 @@ class Agent::Impl {
     wait_signal();
     timer_.expires_after(kSetupWait);
     timer_.async_wait([this](asio::error_code error) {
-      if (!error) launcher_lost("it says nothing");
+      if (!error) launcher_lost("it sent no heartbeat");
     });
     io_.run();
     return exit_code_;
@@ -73,14 +73,14 @@ class Agent::Impl {
  private:
   // ---- what the launcher says ----
   void on(wire::Setup& setup) {
-    if (heartbeat_) return launcher_lost("it speaks out of order");
+    if (heartbeat_) return launcher_lost("it sent a message out of order");
     setup_ = std::move(setup);
     files_.belong_to(setup_.job_id);
     utsname names{};
     ::uname(&names);
     link_.send(wire::Hello{wire::kVersion, names.nodename, names.machine, static_cast<std::uint32_t>(::getpid()),
                            sys::wall_ns(), host_identity()});
-    if (setup_.version != wire::kVersion) return launcher_lost("it speaks another version");
+    if (setup_.version != wire::kVersion) return launcher_lost("it has another protocol version");
     heartbeat_.emplace(std::max(kShortestBeat, std::chrono::milliseconds(setup_.heartbeat_ms)), Clock::now());
     beat();
     link_.flush();

@@ -156,7 +156,7 @@ Result<RanktableCommand> parse_ranktable(const std::vector<std::string>& args) {
                          .commands = {make_command(make),
                                       {.name = "check",
                                        .usage = "FILE... [options]",
-                                       .what = "say every rule that a table breaks, and where",
+                                       .what = "list the rules that a table breaks, and where",
                                        .options = {product_option(check.product)},
                                        .operands = &check.files},
                                       {.name = "merge",

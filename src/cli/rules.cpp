@@ -25,8 +25,8 @@ struct Contradiction {
 
 constexpr string_view kOneLineStart = "each says how a line begins";
 constexpr string_view kRawHasNoLines = "raw output has no lines to mark";
-constexpr string_view kEachPlaces = "each says where ranks go";
-constexpr string_view kEachKeeps = "each says where output is kept";
+constexpr string_view kEachPlaces = "both decide where ranks go";
+constexpr string_view kEachKeeps = "both decide where output is kept";
 constexpr string_view kOneStream = "stderr is no stream of its own then";
 constexpr string_view kEachBinds = "each says which cores a rank gets";
 constexpr string_view kRecordHasAll = "a JSON record has rank, host, stream and time already";

@@ -96,7 +96,8 @@ std::string HostQuery::take(int host, wire::Message& message) {
     return {};
   }
   auto* facts = std::get_if<wire::HostInfo>(&message);
-  if (!facts || std::exchange(awaited, Awaited::nothing) != Awaited::facts) return "its agent speaks out of order";
+  if (!facts || std::exchange(awaited, Awaited::nothing) != Awaited::facts)
+    return "its agent sent a message out of order";
   std::string why = wrong_with(*facts, question_(host).value_or(wire::QueryHost{}));
   if (why.empty()) learn(host, std::move(*facts));
   return why;

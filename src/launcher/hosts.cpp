@@ -134,7 +134,7 @@ void Hosts::received(Slot& slot, wire::Message&& message, std::deque<sys::Fd>& f
   const bool greeted_before = slot.state != State::opening;
   if (hello && !greeted_before) return greeted(slot, *hello);
   if (hello || (!greeted_before && !std::holds_alternative<wire::Log>(message))) {
-    return failed(slot, {"its agent speaks out of order"});
+    return failed(slot, {"its agent sent a message out of order"});
   }
   handlers_.message(slot.number, std::move(message), fds);
 }

@@ -243,7 +243,7 @@ class Launcher::Impl {
 
   void on(int host, wire::OutputData& output, std::deque<sys::Fd>&) {
     if (output.stream < 1 || output.stream > output::kStreams) {
-      return host_broken(host, "its agent speaks of a stream that no rank has");
+      return host_broken(host, "its agent names a stream that does not exist");
     }
     job_.heard_output(Clock::now());
     const std::string why = streams_.received(static_cast<int>(output.rank), static_cast<Stream>(output.stream - 1),
@@ -287,7 +287,7 @@ class Launcher::Impl {
   }
   void on(int host, wire::Prepared& prepared, std::deque<sys::Fd>&) {
     const auto loss = preparation_.done(host, prepared);
-    if (!loss) return host_broken(host, "its agent speaks out of order");
+    if (!loss) return host_broken(host, "its agent sent a message out of order");
     loss->why.empty() ? host_ready(host) : host_lost(host, *loss);
   }
   void on(int host, wire::Clean& clean, std::deque<sys::Fd>&) { happened(job::HostClean{host, std::move(clean.left)}); }

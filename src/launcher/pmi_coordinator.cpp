@@ -34,9 +34,9 @@ void PmiCoordinator::grow(std::vector<std::string> pairs, std::string parent) {
 }
 
 std::string PmiCoordinator::fence(int host, wire::FenceIn& fence) {
-  if (fence.world < 1 || fence.world > gathers_.size()) return "its agent speaks of a world that there is not";
+  if (fence.world < 1 || fence.world > gathers_.size()) return "its agent names a world that does not exist";
   const auto is_own = [&](std::uint32_t id) { return id < plan_.ranks.size() && plan_.ranks[id].host == host; };
-  if (!std::ranges::all_of(fence.gone, is_own)) return "its agent speaks of a rank that is not its own";
+  if (!std::ranges::all_of(fence.gone, is_own)) return "its agent names a rank of another host";
   std::string why = gathers_[fence.world - 1].take(host, std::move(fence.pairs), fence.gone);
   if (why.empty()) share(static_cast<int>(fence.world));
   return why;

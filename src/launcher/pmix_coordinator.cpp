@@ -81,7 +81,7 @@ void PmixCoordinator::describe(int host, wire::MpiWorld& world) const {
   if (!served()) return;
   world.pmix = !program_.empty();
   if (!world.pmix) {
-    world.no_pmix = "an MPI program needs PMIx, which this build of dlaunch has not: its ranks are worlds of one";
+    world.no_pmix = "an MPI program needs PMIx, which this build of dlaunch lacks: each rank is a world of its own";
     return;
   }
   world.personal = plan_.mpi == plan::Mpi::pmix;

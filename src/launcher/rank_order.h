@@ -32,10 +32,10 @@ class RankOrder {
   template <class Message>
   std::string check(int host, const Message& message, job::Phase phase) {
     if constexpr (requires { message.rank; }) {
-      if (!is_rank_of(host, message.rank)) return "its agent speaks of a rank that is not its own";
+      if (!is_rank_of(host, message.rank)) return "its agent names a rank of another host";
     }
     if (!is_served(message)) return "its agent asks for MPI, which is not served there";
-    return in_order(host, message, phase) ? "" : "its agent speaks out of order";
+    return in_order(host, message, phase) ? "" : "its agent sent a message out of order";
   }
 
  private:

@@ -37,7 +37,7 @@ Result<std::vector<int>> ranks_of_apps(const Request& request, long room) {
     }
     if (mine < 1) {
       return fail(refused(escaped(app.argv.front()),
-                          "no room is left for a program without -n: " + std::to_string(room) + " in all, " +
+                          "no slots are left for a program without -n: " + std::to_string(room) + " in all, " +
                               std::to_string(named) + " taken",
                           {}, "give it a -n"));
     }
@@ -242,7 +242,7 @@ Result<std::vector<Assignment>> assign_each(const Request& request, const Alloca
     const Request own = request_of(request, pool);
     if (own.apps.empty()) continue;
     if (allocation.pools[i].hosts.empty()) {
-      return refused(request, pool, "no host is left of its list", "name others with its -H");
+      return refused(request, pool, "none of the hosts in its list can be used", "name others with its -H");
     }
     auto assigned = TRY(assign(own, allocation_of(allocation, allocation.pools[i])));
     made[i] = std::move(assigned);
@@ -256,7 +256,7 @@ Result<Assignment> assign_in_pools(const Request& request, const Allocation& all
   if (!request.rank_places.empty()) {
     return fail({.where = "--rankfile",
                  .what = "does not go with a -H of one program",
-                 .why = "each says where ranks go",
+                 .why = "both decide where ranks go",
                  .hint = "name all hosts before the first program"});
   }
   const auto made = TRY(assign_each(request, allocation));

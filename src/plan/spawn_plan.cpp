@@ -61,7 +61,7 @@ std::optional<Error> check(const Plan& plan, const SpawnRequest& request) {
   const int first = plan.worlds.size(1, static_cast<int>(plan.ranks.size()));
   if (static_cast<long>(plan.ranks.size()) - first + total > kMostEverSpawned) {
     return refused("the job has spawned " + std::to_string(kMostEverSpawned) + " processes already, or would",
-                   "these are the most");
+                   "that is the limit");
   }
   return std::nullopt;
 }
@@ -213,7 +213,7 @@ Result<SpawnPlan> grow(const Plan& plan, const SpawnRequest& request, std::vecto
   if (plan.spawned_bytes + size_of(grown.apps) > kMostSpawnedBytes) {
     return fail(refused("the job has spawned programs with " + std::to_string(kMostSpawnedBytes >> 20) +
                             " MiB of words and variables already, or would",
-                        "these are the most"));
+                        "that is the limit"));
   }
   if (!grown.spare.empty()) return grown;
   add_own(plan, grown, here);

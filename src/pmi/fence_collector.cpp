@@ -15,7 +15,7 @@ constexpr size_t kPiece = 4u << 20;  // in one FenceOut; a frame holds 16 MiB
 }  // namespace
 
 std::string broken_fence(const std::string& rank) {
-  return rank + " has left MPI, or never entered it, so the ranks that wait for it in MPI are let down";
+  return rank + " has left MPI, or never entered it, so the ranks that wait for it in MPI are disconnected";
 }
 
 FenceCollector::FenceCollector(std::vector<int> ranks_of_host, int number, std::uint32_t first)
@@ -32,7 +32,7 @@ std::string FenceCollector::name(std::uint32_t rank) const {
 
 std::string FenceCollector::take(int host, std::vector<std::string> pairs, const std::vector<std::uint32_t>& gone) {
   const auto at = static_cast<size_t>(host);
-  if (!takes_part(host) || has_come_[at] || ranks_left_[at] == 0) return "its agent speaks out of order";
+  if (!takes_part(host) || has_come_[at] || ranks_left_[at] == 0) return "its agent sent a message out of order";
   if (pairs.size() % 2 != 0) return "its agent sent a key without a value";
   size_t bytes = 0;
   for (size_t i = 0; i < pairs.size(); i += 2) bytes += size_of_pair(pairs[i], pairs[i + 1]);

@@ -40,7 +40,7 @@ bool PmiServer::in_mpi(std::uint32_t rank) const {
 Actions PmiServer::shared(const std::vector<std::string>& pairs, bool last, bool broken) {
   const bool fits = space_.take(pairs);
   if (!fits && waiting_ > 0) {
-    actions_.push_back(Complain{"the ranks put more than MPI's key-value space holds, so they are let down"});
+    actions_.push_back(Complain{"the ranks put more than MPI's key-value space holds, so they are disconnected"});
   }
   if (last || broken || !fits) end_fence(broken || !fits);
   return take_actions();

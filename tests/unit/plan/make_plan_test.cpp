@@ -135,7 +135,7 @@ TEST(MakePlan, OneProgramAtMostGoesWithoutN) {
   asked.apps.push_back(app({"eval"}));
   EXPECT_THAT(refusal(asked, local(8)), HasSubstr("2 of 2 programs have no -n"));
   asked.apps[1].ranks = 8;
-  EXPECT_THAT(refusal(asked, local(8)), HasSubstr("no room is left for a program without -n: 8 in all, 8 taken"));
+  EXPECT_THAT(refusal(asked, local(8)), HasSubstr("no slots are left for a program without -n: 8 in all, 8 taken"));
 }
 
 TEST(MakePlan, RefusesWhatNoHostCouldRun) {

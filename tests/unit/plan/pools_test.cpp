@@ -71,7 +71,7 @@ TEST(Pools, MoreThanAHostHasIsRefusedOverAll) {
   allocation.hosts[1].max_slots = 3;
   EXPECT_THAT(places(make_plan(asked, allocation)), HasSubstr("max_slots"));
   allocation.pools[1] = {};
-  EXPECT_THAT(places(make_plan(asked, allocation)), HasSubstr("p1: no host is left of its list"));
+  EXPECT_THAT(places(make_plan(asked, allocation)), HasSubstr("p1: none of the hosts in its list can be used"));
 }
 
 }  // namespace

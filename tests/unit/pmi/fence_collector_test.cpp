@@ -15,7 +15,7 @@ using testing::IsEmpty;
 TEST(Gather, AHostThatJoinedLaterTakesNoPart) {
   FenceCollector gather({1});
   EXPECT_FALSE(gather.takes_part(1));
-  EXPECT_EQ(gather.take(1, {}, {}), "its agent speaks out of order");
+  EXPECT_EQ(gather.take(1, {}, {}), "its agent sent a message out of order");
 }
 
 TEST(Gather, WhatAllPutGoesOutOnceAllHaveCome) {
@@ -129,7 +129,7 @@ TEST(KeyValueStore, HasBounds) {
 TEST(Gather, AHostWithoutRanksOfTheWorldIsNotWaitedFor) {
   FenceCollector gather({0, 1, 1}, 2, 5);
   EXPECT_FALSE(gather.takes_part(0));
-  EXPECT_EQ(gather.take(0, {}, {}), "its agent speaks out of order");
+  EXPECT_EQ(gather.take(0, {}, {}), "its agent sent a message out of order");
   EXPECT_EQ(gather.take(1, {"a", "1"}, {}), "");
   EXPECT_TRUE(gather.take_result().empty());
   EXPECT_EQ(gather.take(2, {}, {}), "");
