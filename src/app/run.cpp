@@ -147,7 +147,7 @@ Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::
 }
 
 Result<int> run_command(int argc, char** argv, StandardStreams& streams, spdlog::logger& log) {
-  const cli::CommandLine line = cli::read_command_line(argv[0], {argv + 1, argv + argc});
+  const cli::CommandLine line = TRY(cli::read_command_line(argv[0], {argv + 1, argv + argc}));
   if (line.verb == cli::Verb::ranktable) return run_ranktable(line.words, look_around(), streams, log);
   auto command = TRY(cli::parse_command_line(line, look_around()));
   if (const auto* text = std::get_if<cli::ShowText>(&command)) return streams.print(text->text, text->exit_code);

@@ -27,8 +27,13 @@ constexpr NamedGrammar kGrammars[] = {{"dlaunch", Grammar::dlaunch}, {"ompi", Gr
                                       {"mpirun", Grammar::open_mpi}, {"hydra", Grammar::hydra},
                                       {"mpich", Grammar::hydra}};
 
+/// Launchers whose lines would be accepted with another meaning.
+constexpr string_view kOtherLaunchers[] = {"torchrun", "deepspeed", "horovodrun", "msrun", "srun", "accelerate"};
+
+string_view base_name(string_view path) { return path.substr(path.rfind('/') + 1); }
+
 Grammar grammar_called(string_view program_name) {
-  const string_view base = program_name.substr(program_name.rfind('/') + 1);
+  const string_view base = base_name(program_name);
   const size_t dot = std::min(base.find('.'), base.size());
   const string_view name = base.substr(0, dot);
   const string_view of = base.substr(dot);
@@ -45,7 +50,8 @@ std::optional<Grammar> grammar_named(string_view value) {
 
 std::span<const Subcommand> subcommand_table() { return kSubcommands; }
 
-CommandLine read_command_line(string_view program_name, std::vector<std::string> words) {
+Result<CommandLine> read_command_line(string_view program_name, std::vector<std::string> words) {
+  bool named = false;
   CommandLine line{.grammar = grammar_called(program_name), .words = std::move(words)};
   const auto subcommand = line.words.empty() || line.grammar != Grammar::dlaunch
                               ? std::end(kSubcommands)
@@ -57,7 +63,16 @@ CommandLine read_command_line(string_view program_name, std::vector<std::string>
   for (std::span<const std::string> rest(line.words); !rest.empty() && rest.front().starts_with('-');) {
     const TypedOption typed = next_option(rest, find_option);
     if (!typed.found.spec) break;
-    if (typed.found.spec->name() == "personality") line.grammar = grammar_named(typed.text()).value_or(line.grammar);
+    if (typed.found.spec->name() != "personality") continue;
+    named = true;
+    line.grammar = grammar_named(typed.text()).value_or(line.grammar);
+  }
+  const string_view name = base_name(program_name);
+  if (!named && std::ranges::find(kOtherLaunchers, name) != std::end(kOtherLaunchers)) {
+    return fail({.where = std::string(name),
+                 .what = "dlaunch does not read this launcher's command line",
+                 .why = "the same words would mean something else",
+                 .hint = "call it dlaunch and write its own options (dlaunch --help), or add --personality dlaunch"});
   }
   return line;
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/options.h"
+#include "dlaunch/error.h"
 
 namespace dlaunch::cli {
 
@@ -38,7 +39,8 @@ struct CommandLine {
 };
 
 /// The grammar is the one that --personality names among the first program's options, else the one of argv[0]'s base
-/// name: "mpirun" or "mpirun.any", "mpiexec.hydra" and Debian's "mpiexec.mpich".
-CommandLine read_command_line(std::string_view program_name, std::vector<std::string> words);
+/// name: "mpirun" or "mpirun.any", "mpiexec.hydra" and Debian's "mpiexec.mpich". The name of a launcher whose grammar
+/// is not known here is refused: its line would mean something else.
+Result<CommandLine> read_command_line(std::string_view program_name, std::vector<std::string> words);
 
 }  // namespace dlaunch::cli

@@ -128,7 +128,7 @@ void PmixCoordinator::refuse(const Wanted& wanted, pmix::PmixStatus status) {
 std::string PmixCoordinator::modex(int host, wire::PmixModex& modex) {
   const auto found = wanted_.find(modex.id);
   if (found == wanted_.end()) return {};  // the rank has ended meanwhile
-  if (plan_.ranks[found->second.of].host != host) return "its agent answers for a rank that is not its own";
+  if (plan_.ranks[found->second.of].host != host) return "its agent answers for a rank of another host";
   const Wanted wanted = found->second;
   wanted_.erase(found);
   hosts_.answer(wanted.host, wire::PmixAnswer{wanted.id, modex.status, std::move(modex.data), {}, {}});
@@ -185,7 +185,7 @@ void PmixCoordinator::send_program(int host, const wire::PmixProgramAsk& ask) {
 
 std::string PmixCoordinator::event(int host, const wire::PmixEvent& event) {
   const auto id = collectives_.id_of(event.space, event.of);
-  if (!id || plan_.ranks[*id].host != host) return "its agent tells of an event of a rank that is not its own";
+  if (!id || plan_.ranks[*id].host != host) return "its agent tells of an event of a rank of another host";
   for (const int other : told_) {
     if (other != host) hosts_.answer(other, event);
   }

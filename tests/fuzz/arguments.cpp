@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "base/try.h"
 #include "cli/parse.h"
 
 namespace {
@@ -51,7 +52,7 @@ Result<cli::Command> parse(const Input& input, const Words& args) {
     if (found != input.files.end()) return found->second;
     return tl::unexpected<cli::Unreadable>({{.where = path, .what = "missing", .why = "", .hint = ""}, true});
   };
-  return cli::parse_command_line(cli::read_command_line("dlaunch", args),
+  return cli::parse_command_line(TRY(cli::read_command_line("dlaunch", args)),
                                  {.environment = input.environment, .cwd = "/", .read_file = read});
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/try.h"
 #include "cli/parse.h"
 
 namespace dlaunch::cli {
@@ -35,7 +36,7 @@ struct Front {
       return tl::unexpected<Unreadable>(
           {{.where = path, .what = "cannot read the file", .why = "missing", .hint = ""}, true});
     };
-    return parse_command_line(read_command_line(program_name, args),
+    return parse_command_line(TRY(read_command_line(program_name, args)),
                               {.environment = environment, .cwd = cwd, .read_file = read});
   }
 

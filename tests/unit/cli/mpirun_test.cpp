@@ -438,6 +438,13 @@ TEST(Personality, IsNamedAmongTheFirstProgramsOptions) {
   EXPECT_FALSE(is_named({"--", "--personality", "ompi"}));
 }
 
+TEST(Personality, ANameOfALauncherWhoseGrammarIsNotKnownIsRefused) {
+  for (const char* name : {"torchrun", "/usr/bin/torchrun", "srun", "deepspeed", "horovodrun", "msrun"}) {
+    EXPECT_THAT(called(name).error({"-N", "2", "train.py"}), HasSubstr("does not read this launcher's command line"));
+  }
+  EXPECT_EQ(called("torchrun").options({"--personality", "dlaunch", "-n", "2", "prog"}).request.apps[0].ranks, 2);
+}
+
 TEST(Personality, KeepsOpenMpisDefaults) {
   const Options options = called("mpirun").options({"prog"});
   EXPECT_TRUE(options.request.bind_by_count);
