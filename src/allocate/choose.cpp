@@ -33,13 +33,6 @@ void say_one_slot(Named& named) {
   }
 }
 
-/// An agent's own step has one node, which is its first.
-void number_slurm_nodes(plan::Allocation& allocation) {
-  for (size_t i = 0; i < allocation.hosts.size(); ++i) {
-    allocation.hosts[i].env.push_back("SLURM_NODEID=" + std::to_string(i));
-  }
-}
-
 /// --fake-devices applies to every host, except one whose devices the user named.
 void fake_devices(plan::Allocation& allocation, int devices) {
   for (plan::Host& host : allocation.hosts) {
@@ -131,7 +124,6 @@ Result<plan::Allocation> choose_allocation(const HostRequest& request, const std
     if (!allocation) return allocation;
     allocation->manager = named.manager;
     allocation->by_manager = by_manager;
-    if (by_manager && named.manager->kind == plan::Manager::Kind::slurm) number_slurm_nodes(*allocation);
   }
   if (request.slots_are_limits) allocation->slots_are_limits = true;
   if (request.fake_devices) fake_devices(*allocation, *request.fake_devices);

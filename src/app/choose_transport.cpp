@@ -37,6 +37,19 @@ Result<void> use_slurm(cli::Options& options, const std::optional<plan::Manager>
   return {};
 }
 
+std::string way_to(const plan::Allocation& allocation, const cli::Options& options) {
+  if (allocation.by_manager) return "by " + std::string(transport::manager_program(allocation.manager->kind));
+  if (std::ranges::all_of(allocation.hosts, &plan::Host::local)) return "this machine";
+  return options.exec.empty() ? "by ssh" : "by --exec";
+}
+
+/// An agent's own step has one node, which is its first.
+void number_nodes(plan::Allocation& allocation) {
+  for (size_t i = 0; i < allocation.hosts.size(); ++i) {
+    allocation.hosts[i].env.push_back("SLURM_NODEID=" + std::to_string(i));
+  }
+}
+
 }  // namespace
 
 Result<void> choose_transport(cli::Options& options) {
@@ -56,12 +69,12 @@ Result<void> choose_transport(cli::Options& options) {
   return {};
 }
 
-std::string transport_remark(const cli::Options& options, const plan::Allocation& allocation) {
-  if (!allocation.manager) return {};
-  std::string text = plan::to_string(*allocation.manager) + ": " + count(allocation.hosts.size(), "host");
-  if (allocation.by_manager) return text + ", by " + std::string(transport::manager_program(allocation.manager->kind));
-  if (std::ranges::all_of(allocation.hosts, &plan::Host::local)) return text + ", this machine";
-  return text + (options.exec.empty() ? ", by ssh" : ", by --exec");
+void add_manager(const cli::Options& options, plan::Allocation& allocation) {
+  if (!allocation.manager) return;
+  allocation.remarks.push_back(plan::to_string(*allocation.manager) + ": " + count(allocation.hosts.size(), "host") +
+                               ", " + way_to(allocation, options));
+  const auto& frameworks = options.request.frameworks;
+  if (allocation.by_manager && std::ranges::count(frameworks, plan::Framework::slurm) == 0) number_nodes(allocation);
 }
 
 }  // namespace dlaunch::app

@@ -1,8 +1,6 @@
 // How a job's hosts are reached: as --transport says, or as the place offers it.
 #pragma once
 
-#include <string>
-
 #include "cli/options.h"
 #include "dlaunch/error.h"
 #include "dlaunch/host.h"
@@ -13,7 +11,7 @@ namespace dlaunch::app {
 /// command is the way. Refuses a way that is not there, and to be one of several copies of this job.
 Result<void> choose_transport(cli::Options& options);
 
-/// Which way it is, for -v and --dry-run; empty: no resource manager is.
-std::string transport_remark(const cli::Options& options, const plan::Allocation& allocation);
+/// In a resource manager's job: adds the remark that says which way it is, and what each node is to know of its place.
+void add_manager(const cli::Options& options, plan::Allocation& allocation);
 
 }  // namespace dlaunch::app

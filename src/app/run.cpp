@@ -130,7 +130,7 @@ Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::
   auto allocation = TRY(allocate::choose_allocation(options.hosts, options.request.environment, read_text));
   allocation.notes.insert(allocation.notes.begin(), options.notes.begin(), options.notes.end());
   allocation.remarks = remarks;
-  if (std::string remark = transport_remark(options, allocation); !remark.empty()) allocation.remarks.push_back(remark);
+  add_manager(options, allocation);
   mark_table_devices(options, allocation);
   if (options.verb == cli::Verb::check) {
     report::tell_notes(log, allocation.notes);

@@ -65,6 +65,12 @@ class InAnAllocation(SlurmCase):
         self.assert_exit(done, 0)
         self.assertEqual(sorted(lines(done.stdout)), ["0 node1 node[1-2] 0,1"] * 2 + ["1 node2 node[1-2] 0,1"] * 2)
 
+    def test_ranks_as_tasks_of_slurm_for_programs_that_read_it(self):
+        show = "echo $SLURM_PROCID $SLURM_LOCALID $SLURM_NODEID $SLURM_NTASKS $(env | grep -c SLURM_NODEID)"
+        done = self.in_job(["-N2", "--ntasks-per-node=2"], "--env-for", "slurm", *sh(show))
+        self.assert_exit(done, 0)
+        self.assertEqual(sorted(lines(done.stdout)), ["0 0 0 4 1", "1 1 0 4 1", "2 0 1 4 1", "3 1 1 4 1"])
+
     def test_copies_are_refused(self):
         done = self.in_job(["-N2"], "true", by=["srun", "-n2"])
         self.assert_exit(done, 2)
