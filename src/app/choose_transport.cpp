@@ -30,8 +30,9 @@ Result<void> use_slurm(cli::Options& options, const std::optional<plan::Manager>
   if (!manager || manager->kind != plan::Manager::Kind::slurm) {
     return refused("this is no Slurm job", "start it in salloc or sbatch, or leave --transport out");
   }
-  if (!is_in_path("srun", options.request.environment))
+  if (!is_in_path(transport::manager_program(manager->kind), options.request.environment)) {
     return refused("there is no srun in PATH", "load Slurm's module");
+  }
   options.exec = transport::manager_command(manager->kind, options.request.environment);
   options.hosts.by_manager = true;
   return {};
@@ -64,6 +65,7 @@ Result<void> choose_transport(cli::Options& options) {
   if (!manager || !automatic || options.hosts.ignore_resource_manager) return {};
   const std::string_view program = transport::manager_program(manager->kind);
   if (program.empty() || !is_in_path(program, environment)) return {};
+  if (!transport::command_gives_all(manager->kind, environment)) return {};
   options.exec = transport::manager_command(manager->kind, environment);
   options.hosts.by_manager = true;
   return {};

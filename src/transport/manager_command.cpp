@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/environment.h"
+#include "base/text.h"
 
 namespace dlaunch::transport {
 namespace {
@@ -31,12 +32,18 @@ std::string_view manager_program(plan::Manager::Kind kind) {
   return kind == plan::Manager::Kind::slurm ? "srun" : std::string_view();
 }
 
+bool command_gives_all(plan::Manager::Kind kind, const std::vector<std::string>& environment) {
+  if (kind != plan::Manager::Kind::slurm) return false;
+  return !filled_variable(environment, "SLURM_HET_SIZE") && !filled_variable(environment, "SLURM_GPUS") &&
+         !filled_variable(environment, "SLURM_GPUS_PER_TASK");
+}
+
 std::string manager_command(plan::Manager::Kind kind, const std::vector<std::string>& environment) {
   if (kind != plan::Manager::Kind::slurm) return {};
   std::string line = "env";
   for (const std::string& entry : environment) {
     const std::string_view name = variable_name(entry);
-    if (changes_srun(name)) line.append(" -u ").append(name);
+    if (changes_srun(name)) line.append(" -u ").append(shell_quote(name));
   }
   return line + ' ' + std::string(kSrun);
 }
