@@ -43,14 +43,14 @@ class Agent::Impl {
         link_(io, std::move(in), std::move(out), wire::Sender::launcher),
         signals_(io, SIGCHLD, SIGTERM, SIGINT),
         timer_(io),
-        sweeper_(io, cgroup),
+        reaper_(io, cgroup),
         files_(files),
         cgroup_(cgroup),
-        preparer_(io, link_),
+        workdir_setup_(io, link_),
         mpi_(io, link_, files),
         ranks_(io, link_, mpi_, open_files, files, cgroup),
-        surveyor_(io, link_, open_files),
-        inquirer_(io, link_, open_files) {
+        inspector_(io, link_, open_files),
+        command_runner_(io, link_, open_files) {
     signals_.add(SIGHUP);
   }
 
@@ -93,7 +93,7 @@ class Agent::Impl {
     ranks_.signal(static_cast<int>(signal.signal));
     if (signal.signal != SIGKILL) return;
     setup_.grace_ms = 0;  // the grace is over, also for what the ranks left behind
-    sweeper_.hurry();
+    reaper_.hurry();
   }
 
   void on(wire::Pause&) {
@@ -101,33 +101,33 @@ class Agent::Impl {
   }
 
   void on(wire::Finish&) {
-    preparer_.stop();
-    surveyor_.stop();
-    inquirer_.stop();
+    workdir_setup_.stop();
+    inspector_.stop();
+    command_runner_.stop();
     mpi_.stop();
-    sweeper_.start(std::chrono::milliseconds(setup_.grace_ms),
-                   [this](std::vector<std::string> left) { leave(std::move(left)); });
+    reaper_.start(std::chrono::milliseconds(setup_.grace_ms),
+                  [this](std::vector<std::string> left) { leave(std::move(left)); });
   }
 
   /// This agent started no process of the job, so none of its children is meant.
   void on(wire::Sweep&) {
     cgroup_.adopt_left(setup_.job_id);
-    sweeper_.aim_at("DLAUNCH_JOB_ID=" + setup_.job_id);
-    sweeper_.start(std::chrono::milliseconds(setup_.grace_ms), [this](std::vector<std::string> left) {
+    reaper_.aim_at("DLAUNCH_JOB_ID=" + setup_.job_id);
+    reaper_.start(std::chrono::milliseconds(setup_.grace_ms), [this](std::vector<std::string> left) {
       for (std::string& path : files_.remove_left()) left.push_back(std::move(path));
       leave(std::move(left));
     });
   }
 
-  void on(wire::QueryHost& survey) { surveyor_.look(std::move(survey)); }
-  void on(wire::RunCommands& inquire) { inquirer_.ask(std::move(inquire)); }
+  void on(wire::QueryHost& query) { inspector_.look(std::move(query)); }
+  void on(wire::RunCommands& request) { command_runner_.ask(std::move(request)); }
   void on(wire::Layout& layout) {
     cgroup_.make(setup_.job_id);
     ranks_.configure(layout, setup_.hand_over);
   }
-  void on(wire::Prepare& asked) { preparer_.prepare(std::move(asked)); }
+  void on(wire::Prepare& asked) { workdir_setup_.prepare(std::move(asked)); }
   void on(wire::Stage& stage) {
-    if (!preparer_.stage(stage)) launcher_lost("it sends more files than it was granted");
+    if (!workdir_setup_.stage(stage)) launcher_lost("it sends more files than it was granted");
   }
   void on(wire::JobFile& file) { ranks_.keep(file); }
   void on(wire::Program& program) { ranks_.describe(std::move(program)); }
@@ -165,8 +165,8 @@ class Agent::Impl {
     for (int reaped = 0; reaped < sys::kMostReaped; ++reaped) {
       int wait_status = 0;
       const pid_t pid = ::waitpid(-1, &wait_status, WNOHANG);
-      if (pid <= 0) return sweeper_.children_changed(pid < 0 && errno == ECHILD);
-      if (preparer_.reaped(pid, wait_status) || inquirer_.reaped(pid, wait_status)) continue;
+      if (pid <= 0) return reaper_.children_changed(pid < 0 && errno == ECHILD);
+      if (workdir_setup_.reaped(pid, wait_status) || command_runner_.reaped(pid, wait_status)) continue;
       if (!mpi_.reaped(pid, wait_status)) ranks_.reaped(pid, wait_status);
     }
     asio::post(io_, [this] { reap(); });
@@ -204,12 +204,12 @@ class Agent::Impl {
     link_.close();
     timer_.cancel();
     ranks_.discard();
-    preparer_.stop();
-    surveyor_.stop();
-    inquirer_.stop();
+    workdir_setup_.stop();
+    inspector_.stop();
+    command_runner_.stop();
     mpi_.stop();
     exit_code_ = kLost;
-    sweeper_.start(std::chrono::milliseconds(setup_.grace_ms), [this](const std::vector<std::string>&) {
+    reaper_.start(std::chrono::milliseconds(setup_.grace_ms), [this](const std::vector<std::string>&) {
       files_.remove();
       cgroup_.remove();
       io_.stop();
@@ -220,14 +220,14 @@ class Agent::Impl {
   link::Link link_;
   asio::signal_set signals_;
   asio::steady_timer timer_;
-  Reaper sweeper_;
+  Reaper reaper_;
   JobDirectory& files_;
   JobCgroup& cgroup_;
-  WorkdirSetup preparer_;
+  WorkdirSetup workdir_setup_;
   MpiService mpi_;
   Ranks ranks_;
-  HostInspector surveyor_;
-  CommandRunner inquirer_;
+  HostInspector inspector_;
+  CommandRunner command_runner_;
   wire::Setup setup_;
   std::optional<link::Heartbeat> heartbeat_;
   bool said_clean_ = false;

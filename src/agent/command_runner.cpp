@@ -37,15 +37,15 @@ CommandRunner::CommandRunner(asio::io_context& io, link::Link& link, const rlimi
     : io_(io), link_(link), open_files_(open_files), deadline_(io) {}
 CommandRunner::~CommandRunner() = default;
 
-void CommandRunner::ask(wire::RunCommands&& inquire) {
+void CommandRunner::ask(wire::RunCommands&& request) {
   stop();
-  inquire_ = std::move(inquire);
+  request_ = std::move(request);
   told_ = {};
-  told_.printed.resize(inquire_.commands.size());
-  told_.codes.resize(inquire_.commands.size(), static_cast<std::uint32_t>(kExitTimeout));
+  told_.printed.resize(request_.commands.size());
+  told_.codes.resize(request_.commands.size(), static_cast<std::uint32_t>(kExitTimeout));
   next_ = 0;
   asked_ = true;
-  deadline_.expires_after(std::chrono::milliseconds(inquire_.patience_ms));
+  deadline_.expires_after(std::chrono::milliseconds(request_.patience_ms));
   deadline_.async_wait([this](asio::error_code error) {
     if (!error) tell();
   });
@@ -63,13 +63,13 @@ void CommandRunner::stop() {
 }
 
 void CommandRunner::start_next() {
-  while (asked_ && runs_.size() < kAtOnce && next_ < inquire_.commands.size()) start(next_++);
+  while (asked_ && runs_.size() < kAtOnce && next_ < request_.commands.size()) start(next_++);
   if (asked_ && runs_.empty()) tell();
 }
 
 void CommandRunner::start(size_t index) {
-  std::vector<std::string> words = split(inquire_.commands[index], '\n');
-  const auto program = find_program(words.front(), {"PATH=" + inquire_.path}, "/");
+  std::vector<std::string> words = split(request_.commands[index], '\n');
+  const auto program = find_program(words.front(), {"PATH=" + request_.path}, "/");
   if (!program) {
     told_.codes[index] = static_cast<std::uint32_t>(kExitNotFound);
     told_.printed[index] = program.error().what;

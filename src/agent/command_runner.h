@@ -27,7 +27,7 @@ class CommandRunner {
   ~CommandRunner();
 
   /// Commands of an earlier request that still run are ended.
-  void ask(wire::RunCommands&& inquire);
+  void ask(wire::RunCommands&& request);
   /// Whether the child was one of ours.
   bool reaped(pid_t pid, int wait_status);
   /// The agent is leaving: starts no more children.
@@ -46,7 +46,7 @@ class CommandRunner {
   const rlimit open_files_;
   ProcessSpawner spawner_;
   asio::steady_timer deadline_;
-  wire::RunCommands inquire_;
+  wire::RunCommands request_;
   wire::CommandResults told_;
   size_t next_ = 0;
   size_t printed_ = 0;  // bytes that all commands printed

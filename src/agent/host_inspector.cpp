@@ -33,11 +33,11 @@ std::int64_t free_shared_memory() {
 }
 
 /// As on the launcher's own machine, but that only a resource manager has hidden devices.
-void look_at_machine(const wire::QueryHost& survey, wire::HostInfo& facts) {
+void look_at_machine(const wire::QueryHost& query, wire::HostInfo& facts) {
   std::vector<std::string> node;
   add_node(node, {});
-  const auto here = allocate::local_allocation(node, survey.no_devices ? std::optional(0) : std::nullopt,
-                                               survey.cores ? allocate::Count::cores : allocate::Count::cpus);
+  const auto here = allocate::local_allocation(node, query.no_devices ? std::optional(0) : std::nullopt,
+                                               query.cores ? allocate::Count::cores : allocate::Count::cpus);
   if (!here) return;
   const plan::Host& host = here->hosts.front();
   facts.cpus = static_cast<std::uint32_t>(host.slots);
@@ -47,13 +47,13 @@ void look_at_machine(const wire::QueryHost& survey, wire::HostInfo& facts) {
   facts.devices_from = host.devices_from;
 }
 
-void look_for_programs(const wire::QueryHost& survey, wire::HostInfo& facts) {
-  const std::vector<std::string> environment = {"PATH=" + survey.path};
-  for (size_t i = 0; i < survey.programs.size(); ++i) {
+void look_for_programs(const wire::QueryHost& query, wire::HostInfo& facts) {
+  const std::vector<std::string> environment = {"PATH=" + query.path};
+  for (size_t i = 0; i < query.programs.size(); ++i) {
     facts.programs.emplace_back();
     facts.missing.emplace_back();
-    if (survey.programs[i].empty()) continue;
-    auto found = find_program(survey.programs[i], environment, i < survey.wdirs.size() ? survey.wdirs[i] : "/");
+    if (query.programs[i].empty()) continue;
+    auto found = find_program(query.programs[i], environment, i < query.wdirs.size() ? query.wdirs[i] : "/");
     if (found) {
       facts.programs.back() = *std::move(found);
     } else {
@@ -71,23 +71,23 @@ std::uint32_t error_of_reading(const std::string& path) {
 }
 
 /// The paths where the script may be, the likeliest first.
-std::vector<std::string> places_of_script(const wire::QueryHost& survey, size_t i) {
-  const std::string& script = survey.scripts[i];
-  const std::string wdir = i < survey.wdirs.size() ? survey.wdirs[i] : "/";
+std::vector<std::string> places_of_script(const wire::QueryHost& query, size_t i) {
+  const std::string& script = query.scripts[i];
+  const std::string wdir = i < query.wdirs.size() ? query.wdirs[i] : "/";
   std::vector<std::string> places = {absolute(script, wdir)};
-  const bool in_path = i < survey.in_path.size() && survey.in_path[i] != 0 && script.find('/') == std::string::npos;
+  const bool in_path = i < query.in_path.size() && query.in_path[i] != 0 && script.find('/') == std::string::npos;
   if (!in_path) return places;
-  for (const std::string& directory : split(survey.path, ':'))
+  for (const std::string& directory : split(query.path, ':'))
     places.push_back(absolute(directory, wdir) + '/' + script);
   return places;
 }
 
-void look_for_scripts(const wire::QueryHost& survey, wire::HostInfo& facts) {
-  for (size_t i = 0; i < survey.scripts.size(); ++i) {
+void look_for_scripts(const wire::QueryHost& query, wire::HostInfo& facts) {
+  for (size_t i = 0; i < query.scripts.size(); ++i) {
     facts.scripts.emplace_back();
     facts.script_errors.push_back(0);
-    if (survey.scripts[i].empty()) continue;
-    const std::vector<std::string> places = places_of_script(survey, i);
+    if (query.scripts[i].empty()) continue;
+    const std::vector<std::string> places = places_of_script(query, i);
     const auto found = std::ranges::find(places, 0u, error_of_reading);
     if (found != places.end()) {
       facts.scripts.back() = *found;
@@ -102,20 +102,20 @@ void look_for_scripts(const wire::QueryHost& survey, wire::HostInfo& facts) {
 HostInspector::HostInspector(asio::io_context& io, link::Link& link, const rlimit& open_files)
     : io_(io), link_(link), open_files_(open_files) {}
 
-void HostInspector::look(wire::QueryHost&& survey) {
+void HostInspector::look(wire::QueryHost&& query) {
   wire::HostInfo facts;
   facts.time_ns = sys::wall_ns();
   facts.version = DLAUNCH_VERSION;
-  look_at_machine(survey, facts);
+  look_at_machine(query, facts);
   facts.shm_free = free_shared_memory();
   if (open_files_.rlim_cur != RLIM_INFINITY) facts.open_files = static_cast<std::int64_t>(open_files_.rlim_cur);
   for (const auto& own : sys::interface_addresses()) facts.interfaces.push_back(own.interface + ' ' + own.address);
-  for (const std::string& directory : survey.wdirs) facts.wdir_errors.push_back(error_of_entering(directory));
-  look_for_programs(survey, facts);
-  look_for_scripts(survey, facts);
-  if (survey.names.empty()) return link_.send(facts);
+  for (const std::string& directory : query.wdirs) facts.wdir_errors.push_back(error_of_entering(directory));
+  look_for_programs(query, facts);
+  look_for_scripts(query, facts);
+  if (query.names.empty()) return link_.send(facts);
   if (!resolver_) resolver_.emplace(io_, open_files_);
-  resolver_->resolve(std::move(survey.names), [this, facts = std::move(facts)](Resolver::Answer answer) mutable {
+  resolver_->resolve(std::move(query.names), [this, facts = std::move(facts)](Resolver::Answer answer) mutable {
     facts.addresses = std::move(answer.addresses);
     facts.unresolved = std::move(answer.trouble);
     link_.send(facts);

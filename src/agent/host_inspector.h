@@ -18,7 +18,7 @@ class HostInspector {
   /// `open_files`: the limit that ranks get.
   HostInspector(asio::io_context& io, link::Link& link, const rlimit& open_files);
 
-  void look(wire::QueryHost&& survey);
+  void look(wire::QueryHost&& query);
   /// The agent is leaving: starts no more children.
   void stop() { resolver_.reset(); }
 

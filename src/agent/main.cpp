@@ -139,7 +139,7 @@ int run() {
 
 }  // namespace
 
-/// `--probe` shows that this machine can execute the agent; `--prepare` is agent/preparer.h.
+/// `--probe` shows that this machine can execute the agent; `--prepare` is agent/workdir_setup.h.
 int main(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "--probe") return 0;
   try {

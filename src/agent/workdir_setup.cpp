@@ -41,9 +41,9 @@ class Work {
  public:
   Result<bool> take(const wire::Message& message) {
     if (const auto* asked = std::get_if<wire::Prepare>(&message)) return prepare(*asked);
-    if (const auto* stage = std::get_if<wire::Stage>(&message); stage && unpacker_) {
-      TRY(unpacker_->feed(stage->bytes));
-      if (!stage->eof || unpacker_->complete()) return stage->eof;
+    if (const auto* stage = std::get_if<wire::Stage>(&message); stage && extractor_) {
+      TRY(extractor_->feed(stage->bytes));
+      if (!stage->eof || extractor_->complete()) return stage->eof;
     }
     return fail({.where = "", .what = "the staged files", .why = "not all of them came", .hint = ""});
   }
@@ -53,11 +53,11 @@ class Work {
     for (const std::string& dir : asked.dirs) {
       TRY(empty_rank_dir(dir, asked.kept));
     }
-    unpacker_.emplace(asked.dirs);
+    extractor_.emplace(asked.dirs);
     return !asked.staged;
   }
 
-  std::optional<ArchiveExtractor> unpacker_;
+  std::optional<ArchiveExtractor> extractor_;
 };
 
 Result<void> work_off(int fd) {

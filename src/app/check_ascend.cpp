@@ -97,7 +97,7 @@ class Check {
                                std::vector<Command> commands;
                                for (const long device : mine) commands.push_back(ranktable::address_command(device));
                                commands.push_back({"cat", ranktable::kHccnConf});
-                               return inquire(path_, commands);
+                               return run_commands(path_, commands);
                              });
     for (size_t i = 0; i < hosts_.size() && signal == 0; ++i) add_addresses(i, devices[i]);
     return signal;
@@ -146,7 +146,7 @@ class Check {
                                  if (is_open(device)) commands.push_back(command(device));
                                }
                                if (commands.empty()) return std::nullopt;
-                               return inquire(path_, commands);
+                               return run_commands(path_, commands);
                              });
     if (signal != 0) return signal;
     for (size_t i = 0; i < found_.size(); ++i) {

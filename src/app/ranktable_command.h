@@ -13,7 +13,7 @@
 namespace dlaunch::app {
 
 /// `args` are the words after `ranktable`. Returns the exit code.
-Result<int> run_ranktable(const std::vector<std::string>& args, const cli::ProcessContext& surroundings,
+Result<int> run_ranktable(const std::vector<std::string>& args, const cli::ProcessContext& context,
                           output::StandardStreams& streams, spdlog::logger& log);
 
 }  // namespace dlaunch::app

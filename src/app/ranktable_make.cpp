@@ -84,8 +84,8 @@ Result<void> add_root_info(const cli::RanktableMake& command, HostFacts& facts) 
 }
 
 /// Parses them like a job's options.
-Result<cli::Options> options_of(const cli::RanktableMake& command, const cli::ProcessContext& surroundings) {
-  auto parsed = TRY(cli::parse_command_line({.verb = cli::Verb::hosts, .words = command.job_words}, surroundings));
+Result<cli::Options> options_of(const cli::RanktableMake& command, const cli::ProcessContext& context) {
+  auto parsed = TRY(cli::parse_command_line({.verb = cli::Verb::hosts, .words = command.job_words}, context));
   cli::Options options = std::get<cli::Options>(std::move(parsed));
   options.request.job_id = make_job_id();
   return options;
@@ -122,14 +122,14 @@ Result<MadeTable> make_on_this_host(const cli::RanktableMake& command) {
   return made;
 }
 
-Result<MadeTable> make_over_hosts(const cli::RanktableMake& command, const cli::ProcessContext& surroundings,
+Result<MadeTable> make_over_hosts(const cli::RanktableMake& command, const cli::ProcessContext& context,
                                   output::StandardStreams& streams, spdlog::logger& log) {
-  const auto options = TRY(options_of(command, surroundings));
+  const auto options = TRY(options_of(command, context));
   const auto chosen = TRY(ranktable::choose_devices(command.device_num, command.visible_devices));
   const auto allocation = TRY(allocate::choose_allocation(options.hosts, options.request.environment, read_text));
   const bool said = command.device_num || command.visible_devices;
   TableQuestion question{.hosts = allocation.hosts,
-                         .path = search_path(surroundings.environment),
+                         .path = search_path(context.environment),
                          .hccn_conf = command.hccn_conf,
                          .root_info = command.root_info};
   size_t ranks = 0;

@@ -24,7 +24,7 @@ Result<MadeTable> make_on_this_host(const cli::RanktableMake& command);
 
 /// Connects to the hosts that command.job_words name and has their agents ask. An Error names all hosts that lack
 /// something; there is no partial table.
-Result<MadeTable> make_over_hosts(const cli::RanktableMake& command, const cli::ProcessContext& surroundings,
+Result<MadeTable> make_over_hosts(const cli::RanktableMake& command, const cli::ProcessContext& context,
                                   output::StandardStreams& streams, spdlog::logger& log);
 
 }  // namespace dlaunch::app

@@ -51,11 +51,11 @@ void open_standard_fds() {
 }
 
 cli::ProcessContext look_around() {
-  cli::ProcessContext surroundings;
-  surroundings.environment = own_environment();
+  cli::ProcessContext context;
+  context.environment = own_environment();
   char cwd[PATH_MAX];
-  surroundings.cwd = ::getcwd(cwd, sizeof cwd) ? cwd : "";
-  return surroundings;
+  context.cwd = ::getcwd(cwd, sizeof cwd) ? cwd : "";
+  return context;
 }
 
 Result<int> show_env(StandardStreams& streams, spdlog::logger& log, const plan::Plan& plan, int rank) {

@@ -10,13 +10,13 @@ constexpr const char* kDriverTools = ":/usr/local/Ascend/driver/tools";
 
 }  // namespace
 
-wire::RunCommands inquire(const std::string& path, const std::vector<ranktable::Command>& commands) {
-  wire::RunCommands inquire{.path = path + kDriverTools, .patience_ms = kPatienceMs, .commands = {}};
+wire::RunCommands run_commands(const std::string& path, const std::vector<ranktable::Command>& commands) {
+  wire::RunCommands request{.path = path + kDriverTools, .patience_ms = kPatienceMs, .commands = {}};
   for (const ranktable::Command& command : commands) {
-    std::string& text = inquire.commands.emplace_back();
+    std::string& text = request.commands.emplace_back();
     for (const std::string& word : command) text += (text.empty() ? "" : "\n") + word;
   }
-  return inquire;
+  return request;
 }
 
 std::vector<ranktable::Answer> answers(const launcher::QueriedHost& host, size_t commands) {

@@ -11,7 +11,7 @@
 namespace dlaunch::app {
 
 /// Commands are looked up in `path`, and then where Ascend's driver installs hccn_tool.
-wire::RunCommands inquire(const std::string& path, const std::vector<ranktable::Command>& commands);
+wire::RunCommands run_commands(const std::string& path, const std::vector<ranktable::Command>& commands);
 
 /// An answer for each of `commands`; those that a host did not give count as timed out.
 std::vector<ranktable::Answer> answers(const launcher::QueriedHost& host, size_t commands);

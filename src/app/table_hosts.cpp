@@ -109,7 +109,7 @@ Result<std::vector<HostFacts>> ask_table_hosts(HostSession& session, const Table
   const auto queried = session.query(
       question.hosts, [](int) { return wire::QueryHost{}; },
       [&](int host, const launcher::QueriedHost&) {
-        return inquire(question.path, commands_for(question, static_cast<size_t>(host)));
+        return run_commands(question.path, commands_for(question, static_cast<size_t>(host)));
       });
   if (queried.signal != 0) return fail(interrupted_error(queried.signal));
   std::vector<job::LostHost> gone;

@@ -29,10 +29,10 @@ std::string in_line(const Group& group, const std::string& where) {
 }
 
 /// Applies the per-program options of one group to `app`.
-Result<void> apply_program_options(const Group& group, const ProcessContext& surroundings, AppRequest& app) {
+Result<void> apply_program_options(const Group& group, const ProcessContext& context, AppRequest& app) {
   for (const ParsedOption& given : group.options) {
     if (!given.spec->per_program()) continue;
-    auto set = given.spec->set_program(app, given.value, surroundings);
+    auto set = given.spec->set_program(app, given.value, context);
     if (set) continue;
     Error error = set.error();
     if (error.where.empty()) error.where = in_line(group, given.spelled);
@@ -55,11 +55,11 @@ Result<void> refuse_job_options(const Group& group) {
 /// Makes programs of groups.
 class Programs {
  public:
-  Programs(const CommandLine& line, const ProcessContext& surroundings, const ParsedOption* app_file)
-      : line_(line), surroundings_(surroundings), app_file_(app_file) {}
+  Programs(const CommandLine& line, const ProcessContext& context, const ParsedOption* app_file)
+      : line_(line), context_(context), app_file_(app_file) {}
 
   Result<std::vector<AppRequest>> read(std::vector<Group> groups) {
-    TRY(apply_program_options(groups.front(), surroundings_, first_));
+    TRY(apply_program_options(groups.front(), context_, first_));
     for (size_t i = 1; i < groups.size(); ++i) {
       TRY(refuse_job_options(groups[i]));
     }
@@ -98,7 +98,7 @@ class Programs {
   Result<AppRequest> later_program(const Group& group) {
     AppRequest app = line_.grammar == Grammar::dlaunch || app_file_ ? first_ : AppRequest{};
     app.ranks.reset();
-    TRY(apply_program_options(group, surroundings_, app));
+    TRY(apply_program_options(group, context_, app));
     TRY(add_hosts(group, app));
     return app;
   }
@@ -145,22 +145,22 @@ class Programs {
   }
 
   Result<std::vector<Group>> read_lines() {
-    const auto path = absolute_path(app_file_->value, surroundings_.cwd);
+    const auto path = absolute_path(app_file_->value, context_.cwd);
     if (!path) {
       Error error = path.error();
       error.where = app_file_->spelled;
       return fail(std::move(error));
     }
-    const auto text = surroundings_.read_file(*path);
+    const auto text = context_.read_file(*path);
     if (!text) return fail(text.error().error);
     auto groups = parse_app_file(*text, app_file_->value);
     if (!groups) return groups;
-    TRY(translate_options(*groups, surroundings_, notes));
+    TRY(translate_options(*groups, context_, notes));
     return groups;
   }
 
   const CommandLine& line_;
-  const ProcessContext& surroundings_;
+  const ProcessContext& context_;
   const ParsedOption* app_file_;
   AppRequest first_;
   int pools_ = 0;
@@ -195,9 +195,9 @@ struct Resolved {
   Preferences preferences;
 };
 
-Result<Resolved> resolve(Grammar grammar, const Group& first, const ProcessContext& surroundings) {
-  Resolved resolved{.options = {}, .preferences = TRY(read_preferences(last_config(first), surroundings))};
-  for (const ParsedOption& given : personality_defaults(grammar, surroundings)) resolved.options.add(given);
+Result<Resolved> resolve(Grammar grammar, const Group& first, const ProcessContext& context) {
+  Resolved resolved{.options = {}, .preferences = TRY(read_preferences(last_config(first), context))};
+  for (const ParsedOption& given : personality_defaults(grammar, context)) resolved.options.add(given);
   for (const ParsedOption& given : resolved.preferences.given) resolved.options.add(given);
   for (const ParsedOption& given : first.options) {
     if (!given.spec->per_program()) resolved.options.add(given);
@@ -207,13 +207,12 @@ Result<Resolved> resolve(Grammar grammar, const Group& first, const ProcessConte
 }
 
 /// All options but the programs'.
-Result<Options> job_options(const CommandLine& line, const ResolvedOptions& resolved,
-                            const ProcessContext& surroundings) {
+Result<Options> job_options(const CommandLine& line, const ResolvedOptions& resolved, const ProcessContext& context) {
   Options options;
   options.verb = line.verb;
-  options.request.environment = surroundings.environment;
-  options.request.cwd = surroundings.cwd;
-  TRY(resolved.apply(options, surroundings));
+  options.request.environment = context.environment;
+  options.request.cwd = context.cwd;
+  TRY(resolved.apply(options, context));
   settle_oversubscribe(resolved, options);
   TRY(check_effects(resolved, line.verb, line.grammar));
   settle_personality(line.grammar, resolved, options);
@@ -239,14 +238,14 @@ std::string text_of(const OptionSpec& spec) {
 
 }  // namespace
 
-Result<Command> parse_command_line(const CommandLine& line, const ProcessContext& surroundings) {
+Result<Command> parse_command_line(const CommandLine& line, const ProcessContext& context) {
   auto arguments = TRY(parse_arguments(line.words));
   if (arguments.show) return ShowText{text_of(*arguments.show)};
   std::vector<std::string> notes;
-  TRY(translate_options(arguments.groups, surroundings, notes));
-  auto resolved = TRY(resolve(line.grammar, arguments.groups.front(), surroundings));
-  auto options = TRY(job_options(line, resolved.options, surroundings));
-  Programs programs(line, surroundings, resolved.options.find("app"));
+  TRY(translate_options(arguments.groups, context, notes));
+  auto resolved = TRY(resolve(line.grammar, arguments.groups.front(), context));
+  auto options = TRY(job_options(line, resolved.options, context));
+  Programs programs(line, context, resolved.options.find("app"));
   options.request.apps = TRY(programs.read(std::move(arguments.groups)));
   if (resolved.options.find("show-config")) {
     return ShowText{show_config(resolved.options, resolved.preferences, options.format)};

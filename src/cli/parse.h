@@ -11,6 +11,6 @@
 namespace dlaunch::cli {
 
 /// For all verbs but `ranktable`.
-Result<Command> parse_command_line(const CommandLine& line, const ProcessContext& surroundings);
+Result<Command> parse_command_line(const CommandLine& line, const ProcessContext& context);
 
 }  // namespace dlaunch::cli

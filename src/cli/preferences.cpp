@@ -70,19 +70,19 @@ struct ConfigPath {
   bool named = false;
 };
 
-Result<ConfigPath> config_path(const ParsedOption* config, const ProcessContext& surroundings) {
-  const auto from_variable = filled_variable(surroundings.environment, "DLAUNCH_CONFIG");
+Result<ConfigPath> config_path(const ParsedOption* config, const ProcessContext& context) {
+  const auto from_variable = filled_variable(context.environment, "DLAUNCH_CONFIG");
   if (config || from_variable) {
-    auto path = absolute_path(config ? config->value : *from_variable, surroundings.cwd);
+    auto path = absolute_path(config ? config->value : *from_variable, context.cwd);
     if (path) return ConfigPath{*std::move(path), true};
     Error error = path.error();
     error.where = config ? config->spelled : "DLAUNCH_CONFIG";
     return fail(std::move(error));
   }
   // The XDG specification says that a relative path must be ignored.
-  const auto xdg = filled_variable(surroundings.environment, "XDG_CONFIG_HOME");
+  const auto xdg = filled_variable(context.environment, "XDG_CONFIG_HOME");
   if (xdg && xdg->starts_with('/')) return ConfigPath{*xdg + "/dlaunch/config.toml"};
-  const auto home = filled_variable(surroundings.environment, "HOME");
+  const auto home = filled_variable(context.environment, "HOME");
   if (home && home->starts_with('/')) return ConfigPath{*home + "/.config/dlaunch/config.toml"};
   return ConfigPath{};
 }
@@ -96,10 +96,10 @@ ParsedOption by_convention(std::string_view option, std::string_view value, cons
           .source = Source::convention};
 }
 
-Result<void> read_config(const ParsedOption* config, const ProcessContext& surroundings, Preferences& preferences) {
-  const auto where = TRY(config_path(config, surroundings));
+Result<void> read_config(const ParsedOption* config, const ProcessContext& context, Preferences& preferences) {
+  const auto where = TRY(config_path(config, context));
   if (where.path.empty()) return {};
-  const auto text = surroundings.read_file(where.path);
+  const auto text = context.read_file(where.path);
   if (!text) {
     if (!where.named && text.error().missing) return {};
     return fail(text.error().error);
@@ -112,19 +112,19 @@ Result<void> read_config(const ParsedOption* config, const ProcessContext& surro
 
 }  // namespace
 
-Result<Preferences> read_preferences(const ParsedOption* config, const ProcessContext& surroundings) {
+Result<Preferences> read_preferences(const ParsedOption* config, const ProcessContext& context) {
   Preferences preferences;
-  if (filled_variable(surroundings.environment, "NO_COLOR")) {  // https://no-color.org: any value but the empty one
+  if (filled_variable(context.environment, "NO_COLOR")) {  // https://no-color.org: any value but the empty one
     preferences.given.push_back(by_convention("color", "never", "NO_COLOR"));
   }
   if (const auto limit =
-          filled_variable(surroundings.environment, "MPIEXEC_TIMEOUT")) {  // of MPI's mpiexec, also Open MPI's
+          filled_variable(context.environment, "MPIEXEC_TIMEOUT")) {  // of MPI's mpiexec, also Open MPI's
     preferences.given.push_back(by_convention("timeout", *limit, "MPIEXEC_TIMEOUT"));
   }
-  TRY(read_config(config, surroundings, preferences));
-  auto mca = TRY(read_mca_variables(surroundings.environment));
+  TRY(read_config(config, context, preferences));
+  auto mca = TRY(read_mca_variables(context.environment));
   std::ranges::move(mca, std::back_inserter(preferences.given));
-  for (const std::string& line : surroundings.environment) {
+  for (const std::string& line : context.environment) {
     if (!line.starts_with(kPrefix)) continue;
     const size_t equals = line.find('=');
     if (equals == std::string::npos) continue;

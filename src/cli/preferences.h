@@ -19,6 +19,6 @@ struct Preferences {
 };
 
 /// `config` is --config as given, or null. A file that was named must exist; the default one need not.
-Result<Preferences> read_preferences(const ParsedOption* config, const ProcessContext& surroundings);
+Result<Preferences> read_preferences(const ParsedOption* config, const ProcessContext& context);
 
 }  // namespace dlaunch::cli

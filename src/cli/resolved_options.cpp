@@ -33,10 +33,10 @@ const ParsedOption* ResolvedOptions::find(std::string_view name) const {
 
 void ResolvedOptions::drop(const ParsedOption& given) { rows_[index_of(given.spec)].reset(); }
 
-Result<void> ResolvedOptions::apply(Options& options, const ProcessContext& surroundings) const {
+Result<void> ResolvedOptions::apply(Options& options, const ProcessContext& context) const {
   for (const std::optional<ParsedOption>& row : rows_) {
     if (!row || !row->spec->set_job) continue;
-    auto set = row->spec->set_job(options, row->value, surroundings);
+    auto set = row->spec->set_job(options, row->value, context);
     if (!set) {
       Error error = set.error();
       if (error.where.empty()) error.where = row->spelled;

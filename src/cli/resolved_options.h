@@ -23,7 +23,7 @@ class ResolvedOptions {
   void drop(const ParsedOption& given);
 
   /// Calls set_job for each option in effect.
-  Result<void> apply(Options& options, const ProcessContext& surroundings) const;
+  Result<void> apply(Options& options, const ProcessContext& context) const;
 
   /// In the table's order, including unset ones.
   const std::vector<std::optional<ParsedOption>>& rows() const { return rows_; }

@@ -15,7 +15,7 @@ void Job::end_ranks(Cause cause, int exit_code, int signal, Time now) {
   ranks_.end();
   sent_signal_ = signal;
   phase_deadline_ = now + policy_.grace;
-  if (companion_awaited_) return finish_hosts(now);
+  if (sidecar_awaited_) return finish_hosts(now);
   if (ranks_.live() > 0) {
     actions_.push_back(SignalRanks{signal});
     actions_.push_back(SignalRanks{SIGCONT});  // a stopped rank could not act on it
@@ -40,14 +40,14 @@ void Job::give_up_ranks() {
 
 void Job::finish_when_idle(Time now) {
   if (ranks_.live() > 0 || (phase_ != Phase::running && phase_ != Phase::ending)) return;
-  if (!companion_awaited_) phase_deadline_.reset();  // nobody is left to kill
+  if (!sidecar_awaited_) phase_deadline_.reset();  // nobody is left to kill
   if (ranks_.undrained() > 0) {
     if (hurried_) wait_for_reader(now);
     return;
   }
-  if (!companion_left_) return finish_hosts(now);
-  if (std::exchange(companion_awaited_, true)) return;
-  phase_deadline_ = now + kCompanionWait;
+  if (!sidecar_left_) return finish_hosts(now);
+  if (std::exchange(sidecar_awaited_, true)) return;
+  phase_deadline_ = now + kSidecarWait;
 }
 
 /// Stops waiting for the rest of the ranks' output.

@@ -52,7 +52,7 @@ Actions Job::tick(Time now) {
     phase_deadline_.reset();
     switch (phase_) {
       case Phase::ending:
-        if (companion_awaited_) {
+        if (sidecar_awaited_) {
           finish_hosts(now);
         } else if (ranks_.live() == 0) {
           leave_undrained();
@@ -109,7 +109,7 @@ void Job::start_or_give_up(Time now) {
   phase_ = Phase::running;
   phase_deadline_.reset();
   ranks_.start();
-  companion_left_ = companion_expected_;
+  sidecar_left_ = sidecar_expected_;
   for (int host = 0; host < hosts_.size(); ++host) {
     hosts_.set(host, HostState::started);
     actions_.push_back(StartRanks{host});
@@ -197,7 +197,7 @@ void Job::on(const SidecarEnded& event, Time now) {
 }
 
 void Job::on(const SidecarGone&, Time now) {
-  companion_left_ = false;
+  sidecar_left_ = false;
   finish_when_idle(now);
 }
 
@@ -243,7 +243,7 @@ void Job::on(const UserSignal& event, Time now) {
     hurried_ = event.signal == SIGTERM || event.signal == SIGHUP;  // nobody is there to send a second signal
     end_ranks(Cause::interrupted, kSignalBase + event.signal, event.signal, now);
   } else if (hurried_ = impatient_ = true;
-             phase_ == Phase::ending && ranks_.live() == 0 && (ranks_.undrained() > 0 || companion_left_)) {
+             phase_ == Phase::ending && ranks_.live() == 0 && (ranks_.undrained() > 0 || sidecar_left_)) {
     leave_undrained();
     finish_hosts(now);
   } else if (!ranks_.killed() && (ranks_.live() > 0 || phase_ == Phase::finishing)) {

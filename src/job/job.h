@@ -39,9 +39,9 @@ namespace dlaunch::job {
 /// Whether the user means this signal to end the job; any other is passed on to the ranks.
 bool ends_a_job(int signal);
 
-inline constexpr std::chrono::seconds kOthersWait{5};     ///< for hosts to answer when one cannot be used
-inline constexpr std::chrono::seconds kCompanionWait{5};  ///< for the sidecar to end after the ranks
-inline constexpr std::chrono::seconds kKillWait{5};       ///< for a rank to go after KILL (uninterruptible sleep)
+inline constexpr std::chrono::seconds kOthersWait{5};   ///< for hosts to answer when one cannot be used
+inline constexpr std::chrono::seconds kSidecarWait{5};  ///< for the sidecar to end after the ranks
+inline constexpr std::chrono::seconds kKillWait{5};     ///< for a rank to go after KILL (uninterruptible sleep)
 inline constexpr std::chrono::seconds kFinishWait{
     10};                                               ///< for a host to confirm that nothing is left, beyond the grace
 inline constexpr std::chrono::seconds kReaderWait{5};  ///< for a reader of the output to take some of it
@@ -54,8 +54,8 @@ class Job {
   /// `host_of_rank[r]` is the index of the host on which rank r runs.
   Job(const Policy& policy, const std::vector<int>& host_of_rank, const std::vector<std::string>& host_names, Time now);
 
-  /// The job has a sidecar. It ends with the ranks: after the last one it has kCompanionWait to end by itself.
-  void expect_companion() { companion_expected_ = true; }
+  /// The job has a sidecar. It ends with the ranks: after the last one it has kSidecarWait to end by itself.
+  void expect_sidecar() { sidecar_expected_ = true; }
 
   Actions handle(const Event& event, Time now);
   /// Output came from a host. No host is given up meanwhile, because on a slow line output arrives before the news that
@@ -112,9 +112,9 @@ class Job {
   RankStates ranks_;
   Phase phase_ = Phase::starting;
   Actions actions_;  // gathered by one handle() or tick()
-  bool companion_expected_ = false;
-  bool companion_left_ = false;     // asked to start, and not yet gone
-  bool companion_awaited_ = false;  // the ranks have ended
+  bool sidecar_expected_ = false;
+  bool sidecar_left_ = false;     // asked to start, and not yet gone
+  bool sidecar_awaited_ = false;  // the ranks have ended
   int sent_signal_ = 0;
   std::optional<Time> timeout_at_;
   std::optional<Time> phase_deadline_;

@@ -61,7 +61,7 @@ std::vector<std::string> files_below(const std::vector<std::string>& dirs, const
 }
 
 /// The sidecar has the number after the last rank and is not bound.
-wire::Spawn companion_frame(const plan::Plan& plan) {
+wire::Spawn sidecar_frame(const plan::Plan& plan) {
   wire::Spawn spawn;
   spawn.rank = static_cast<std::uint32_t>(plan.ranks.size());
   spawn.app = static_cast<std::uint32_t>(plan.sidecar->app);
@@ -161,7 +161,7 @@ std::vector<wire::Message> start_frames(const plan::Plan& plan, int host, const 
   }
   if (plan.mpi != plan::Mpi::none) frames.emplace_back(world_frame(plan, host, world));
   add_ranks(plan, host, settings, facts, frames);
-  if (plan.sidecar && plan.sidecar->host == host) frames.push_back(companion_frame(plan));
+  if (plan.sidecar && plan.sidecar->host == host) frames.push_back(sidecar_frame(plan));
   return frames;
 }
 

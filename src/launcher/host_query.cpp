@@ -26,12 +26,12 @@ std::string wrong_with(const wire::HostInfo& facts, const wire::QueryHost& asked
 
 }  // namespace
 
-HostQuery::HostQuery(asio::io_context& io, Hosts& hosts, Question question, Progress progress, Commands inquiry)
+HostQuery::HostQuery(asio::io_context& io, Hosts& hosts, Question question, Progress progress, Commands commands)
     : io_(io),
       hosts_(hosts),
       question_(std::move(question)),
       progress_(std::move(progress)),
-      inquiry_(std::move(inquiry)),
+      commands_(std::move(commands)),
       signals_(io),
       progress_timer_(io) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP}) {
@@ -66,15 +66,15 @@ HostQuery::Result HostQuery::run(const std::vector<plan::Host>& hosts) {
 void HostQuery::ready(int host, const wire::Hello& hello) {
   nth(result_.hosts, host).hello = hello;
   auto question = question_(host);
-  if (!question) return inquire(host);
+  if (!question) return run_commands(host);
   question->names.clear();  // names take long to resolve and would spoil the measured round trip
   ask(host, *std::move(question));
 }
 
-void HostQuery::ask(int host, wire::QueryHost survey) {
+void HostQuery::ask(int host, wire::QueryHost query) {
   nth(asked_ns_, host) = sys::wall_ns();
   nth(awaited_, host) = Awaited::facts;
-  hosts_.send(host, survey);
+  hosts_.send(host, query);
 }
 
 void HostQuery::lost(int host, const HostFailure& loss) {
@@ -107,21 +107,21 @@ void HostQuery::learn(int host, wire::HostInfo&& facts) {
   QueriedHost& known = nth(result_.hosts, host);
   const bool first = !known.facts;
   known.facts = std::move(facts);
-  if (!first) return inquire(host);
+  if (!first) return run_commands(host);
   const std::int64_t sent = nth(asked_ns_, host);
   const std::int64_t half = (sys::wall_ns() - sent) / 2;
   known.clock_offset_ns = std::max<std::int64_t>(known.facts->time_ns, 0) - (sent + half);
   known.clock_error_ns = half;
   auto question = question_(host);
-  if (!question || question->names.empty()) return inquire(host);
+  if (!question || question->names.empty()) return run_commands(host);
   ask(host, *std::move(question));
 }
 
-void HostQuery::inquire(int host) {
-  const auto inquire = inquiry_ ? inquiry_(host, nth(result_.hosts, host)) : std::nullopt;
-  if (!inquire) return answered(host);
+void HostQuery::run_commands(int host) {
+  const auto request = commands_ ? commands_(host, nth(result_.hosts, host)) : std::nullopt;
+  if (!request) return answered(host);
   nth(awaited_, host) = Awaited::told;
-  hosts_.send(host, *inquire);
+  hosts_.send(host, *request);
 }
 
 void HostQuery::answered(int host) {

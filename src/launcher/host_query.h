@@ -38,7 +38,7 @@ class HostQuery {
   /// Called every kProgressTick with the names of hosts that have not answered. May be empty.
   using Progress = std::function<void(const std::vector<std::string>& missing)>;
 
-  HostQuery(asio::io_context& io, Hosts& hosts, Question question, Progress progress = {}, Commands inquiry = {});
+  HostQuery(asio::io_context& io, Hosts& hosts, Question question, Progress progress = {}, Commands commands = {});
   ~HostQuery();
   HostQuery(const HostQuery&) = delete;
   HostQuery& operator=(const HostQuery&) = delete;
@@ -58,8 +58,8 @@ class HostQuery {
   /// Takes an answer. Returns how the host breaks the order, or an empty text.
   std::string take(int host, wire::Message& message);
   void learn(int host, wire::HostInfo&& facts);
-  void ask(int host, wire::QueryHost survey);
-  void inquire(int host);
+  void ask(int host, wire::QueryHost query);
+  void run_commands(int host);
   void answered(int host);
   void wait_signal();
   void stop_and_continue();
@@ -69,7 +69,7 @@ class HostQuery {
   Hosts& hosts_;
   const Question question_;
   const Progress progress_;
-  const Commands inquiry_;
+  const Commands commands_;
   asio::signal_set signals_;
   asio::steady_timer progress_timer_;
   std::shared_ptr<void> running_ = std::make_shared<char>();  // handlers still queued when it has ended must not run

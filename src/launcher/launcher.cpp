@@ -82,8 +82,8 @@ class Launcher::Impl {
     }
     wait_signal();
     output_.start({[this] { streams_.resume(); }, [this] { check_output(); }});
-    if (parts_.plan.sidecar) job_.expect_companion();
-    meet_hosts();
+    if (parts_.plan.sidecar) job_.expect_sidecar();
+    add_hosts();
     if (parts_.options.policy.timeout) output_.hurry(Clock::now() + *parts_.options.policy.timeout);
     deadline_.set(job_.deadline());
     show_progress();
@@ -113,7 +113,7 @@ class Launcher::Impl {
   int ranks_at_start() const { return parts_.plan.worlds.size(1, static_cast<int>(parts_.plan.ranks.size())); }
 
   // ---- hosts ----
-  void meet_hosts() {
+  void add_hosts() {
     parts_.hosts.listen({.ready =
                              [this](int host, const wire::Hello&) {
                                if (parts_.options.output.pty)
@@ -140,7 +140,7 @@ class Launcher::Impl {
     wire_up_.host_lost(host, loss);
     happened(job::HostLost{host, loss.why, loss.hint});
     for (const int rank : parts_.plan.host(host).ranks) streams_.abandon(rank);
-    if (sidecar_.is_on(host)) companion_lost();
+    if (sidecar_.is_on(host)) sidecar_lost();
   }
 
   /// The host's agent breaks the protocol.
@@ -214,7 +214,7 @@ class Launcher::Impl {
     if (sidecar_.gone()) happened(job::SidecarGone{});
   }
 
-  void companion_lost() {
+  void sidecar_lost() {
     sidecar_.lost();
     streams_.abandon(sidecar_.number());
   }
@@ -232,7 +232,7 @@ class Launcher::Impl {
     const int rank = static_cast<int>(refused.rank);
     if (sidecar_.is(rank)) {
       sidecar_ended(ExitStatus(NotStarted{static_cast<int>(refused.error), refused.what}));
-      return companion_lost();
+      return sidecar_lost();
     }
     wire_up_.rank_ended(rank);
     takes_no_stdin(rank);

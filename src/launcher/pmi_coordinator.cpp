@@ -23,9 +23,9 @@ std::vector<int> ranks_of_hosts(const plan::Plan& plan, int world) {
 
 }  // namespace
 
-PmiCoordinator::PmiCoordinator(const plan::Plan& plan, Hosts& hosts) : plan_(plan), hosts_(hosts) { grow({}, {}); }
+PmiCoordinator::PmiCoordinator(const plan::Plan& plan, Hosts& hosts) : plan_(plan), hosts_(hosts) { add_world({}, {}); }
 
-void PmiCoordinator::grow(std::vector<std::string> pairs, std::string parent) {
+void PmiCoordinator::add_world(std::vector<std::string> pairs, std::string parent) {
   const int world = plan_.worlds.last();
   gathers_.emplace_back(ranks_of_hosts(plan_, world), world, static_cast<std::uint32_t>(plan_.worlds.first(world)));
   newest_ = newest_world(plan_);

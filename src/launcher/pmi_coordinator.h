@@ -21,7 +21,7 @@ class PmiCoordinator {
 
   /// The plan has another world, with `pairs` in its key-value space from the start. `parent` is the space of the world
   /// whose rank asked for it.
-  void grow(std::vector<std::string> pairs, std::string parent);
+  void add_world(std::vector<std::string> pairs, std::string parent);
   /// What the hosts of the newest world are told of it (launcher/frames.h).
   const wire::MpiWorld& newest() const { return newest_; }
   /// Takes an agent's message. Returns what is wrong with it, or an empty text.

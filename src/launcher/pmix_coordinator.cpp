@@ -36,7 +36,7 @@ PmixCoordinator::PmixCoordinator(const plan::Plan& plan, Hosts& hosts, std::stri
   add_world({});
 }
 
-void PmixCoordinator::grow(int parent) {
+void PmixCoordinator::add_spawned_world(int parent) {
   add_world(parent);
   for (const int host : told_) hosts_.answer(host, worlds_.back());
 }
@@ -138,11 +138,11 @@ std::string PmixCoordinator::modex(int host, wire::PmixModex& modex) {
 std::string PmixCoordinator::names(int host, const wire::PmixNames& names) {
   const pmix::PublishedData::Asker asker{host, names.id, process(static_cast<int>(names.rank))};
   if (names.what == 0) {
-    answer(board_.publish(asker, names.keys, names.values, names.once));
+    answer(published_.publish(asker, names.keys, names.values, names.once));
   } else if (names.what == 1) {
-    answer(board_.look_up(asker, names.keys, names.wait));
+    answer(published_.look_up(asker, names.keys, names.wait));
   } else if (names.what == 2) {
-    answer(board_.unpublish(asker, names.keys));
+    answer(published_.unpublish(asker, names.keys));
   } else {
     return "its agent asks what no rank can ask";
   }
@@ -210,7 +210,7 @@ void PmixCoordinator::rank_ended(int rank) {
   const auto number = static_cast<std::uint32_t>(rank);
   ended_[number] = true;
   collectives_.rank_ended(number);
-  board_.ended(process(rank));
+  published_.ended(process(rank));
   share();
   for (auto at = wanted_.begin(); at != wanted_.end();) {
     if (at->second.of != number) {

@@ -24,7 +24,7 @@ class PmixCoordinator {
   PmixCoordinator(const plan::Plan& plan, Hosts& hosts, std::string program);
 
   /// The plan has another world, for which the rank `parent` asked.
-  void grow(int parent);
+  void add_spawned_world(int parent);
   /// Adds what the host is told of the world by PMIx.
   void describe(int host, wire::MpiWorld& world) const;
 
@@ -67,7 +67,7 @@ class PmixCoordinator {
   size_t named_ = 0;    // how many hosts they name
   std::set<int> told_;  // hosts that asked for the program
   pmix::Collectives collectives_;
-  pmix::PublishedData board_;
+  pmix::PublishedData published_;
   std::vector<bool> ended_;  // by id
   std::map<std::uint32_t, Wanted> wanted_;
   std::uint32_t next_ = 0;

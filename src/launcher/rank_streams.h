@@ -24,7 +24,7 @@ class RankStreams {
   RankStreams(asio::io_context& io, OutputDriver& output, int ranks, std::function<void(int rank)> drained);
 
   /// The number of ranks from now on.
-  void grow(int ranks) { ranks_.resize(static_cast<size_t>(ranks)); }
+  void add_ranks(int ranks) { ranks_.resize(static_cast<size_t>(ranks)); }
   /// Sets the rank's streams; without any it is drained at once.
   void opened(int rank, std::array<sys::Fd, output::kStreams> handed_over);
   void opened_remote(int rank, std::array<bool, output::kStreams> streams, std::uint32_t credit, const Grant& grant);

@@ -29,7 +29,7 @@ Result<plan::SpawnPlan> Spawner::planned(const plan::SpawnRequest& request) cons
     return fail({.where = "spawn", .what = "the job is ending", .why = "", .hint = ""});
   }
   std::vector<int> busy = running();
-  auto grown = plan::grow(parts_.plan, request, busy);
+  auto grown = plan::plan_spawn(parts_.plan, request, busy);
   if (!grown) return grown;
   busy.resize(plan::host_count(parts_.plan));
   for (const plan::Rank& rank : grown->ranks) ++nth(busy, rank.host);
@@ -45,8 +45,8 @@ Result<job::RanksAdded> Spawner::take(plan::SpawnPlan grown, int asker, std::vec
   TRY(parts_.output.add(facts));
   parts_.facts.insert(parts_.facts.end(), facts.begin(), facts.end());
   plan::adopt(plan, std::move(grown));
-  parts_.streams.grow(static_cast<int>(plan.ranks.size()));
-  mpi_.grow(std::move(pairs), space_name(plan, plan.worlds.place(asker).world));
+  parts_.streams.add_ranks(static_cast<int>(plan.ranks.size()));
+  mpi_.add_world(std::move(pairs), space_name(plan, plan.worlds.place(asker).world));
   return added;
 }
 

@@ -26,8 +26,8 @@ WireUp::WireUp(const Spawner::Parts& parts, Hosts& hosts, std::string program, H
       log_(log),
       mpi_(parts.plan, hosts),
       pmix_(parts.plan, hosts, std::move(program)),
-      growth_(parts, mpi_),
-      reserve_(parts.plan, hosts, handlers_.happened) {}
+      spawner_(parts, mpi_),
+      spare_hosts_(parts.plan, hosts, handlers_.happened) {}
 
 void WireUp::check(int host, const std::string& why) {
   if (!why.empty()) handlers_.broken(host, why);
@@ -52,18 +52,18 @@ void WireUp::on(int host, wire::SpawnAsk& ask) {
   const auto request = spawn_request(ask);
   if (!request) return check(host, "its agent asks what no rank can ask");
   if (has_ended(ask)) return answer(host, ask, 0);
-  if (reserve_.full()) return refuse(host, ask, "too many spawns wait for hosts");
-  auto grown = growth_.planned(*request);
+  if (spare_hosts_.full()) return refuse(host, ask, "too many spawns wait for hosts");
+  auto grown = spawner_.planned(*request);
   if (!grown) return refuse(host, ask, reason(grown.error()));
-  if (reserve_.wait_for_hosts(*grown, host, ask)) {
+  if (spare_hosts_.wait_for_hosts(*grown, host, ask)) {
     return log_.info("rank {} spawns, and waits for hosts", plan_.worlds.name(request->asker));
   }
-  const auto added = growth_.take(*std::move(grown), request->asker, std::move(ask.pairs));
+  const auto added = spawner_.take(*std::move(grown), request->asker, std::move(ask.pairs));
   if (!added) return refuse(host, ask, reason(added.error()));
   const int world = plan_.worlds.last();
   log_.debug("rank {} spawned {} ranks, world {}", plan_.worlds.name(request->asker), added->host_of_rank.size(),
              world);
-  pmix_.grow(request->asker);
+  pmix_.add_spawned_world(request->asker);
   handlers_.happened(*added);
   answer(host, ask, world);
 }
@@ -88,7 +88,7 @@ void WireUp::refuse(int host, const wire::SpawnAsk& ask, const std::string& why)
 }
 
 void WireUp::host_ready(int host) {
-  for (SpareHosts::Waiting& waiting : reserve_.ready(host)) on(waiting.host, waiting.ask);
+  for (SpareHosts::Waiting& waiting : spare_hosts_.ready(host)) on(waiting.host, waiting.ask);
 }
 
 void WireUp::host_lost(int host, const HostFailure& loss) {
@@ -96,7 +96,7 @@ void WireUp::host_lost(int host, const HostFailure& loss) {
   const plan::PlannedHost& lost = plan_.host(host);
   const std::string why = lost.host.name + ": " + loss.why + (loss.hint.empty() ? "" : "; " + loss.hint);
   if (lost.ranks.empty()) log_.info(why);
-  for (const SpareHosts::Waiting& waiting : reserve_.lost(host)) {
+  for (const SpareHosts::Waiting& waiting : spare_hosts_.lost(host)) {
     has_ended(waiting.ask) ? answer(waiting.host, waiting.ask, 0) : refuse(waiting.host, waiting.ask, why);
   }
 }
@@ -108,7 +108,7 @@ std::vector<wire::Message> WireUp::start_frames(int host) const {
   return described(host, launcher::start_frames(plan_, host, settings_, facts_, mpi_.newest()));
 }
 
-std::vector<wire::Message> WireUp::newest_frames(int host) const { return described(host, growth_.frames(host)); }
+std::vector<wire::Message> WireUp::newest_frames(int host) const { return described(host, spawner_.frames(host)); }
 
 std::vector<wire::Message> WireUp::described(int host, std::vector<wire::Message> frames) const {
   for (wire::Message& frame : frames) {

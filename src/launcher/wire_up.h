@@ -64,8 +64,8 @@ class WireUp {
   spdlog::logger& log_;
   PmiCoordinator mpi_;
   PmixCoordinator pmix_;
-  Spawner growth_;
-  SpareHosts reserve_;
+  Spawner spawner_;
+  SpareHosts spare_hosts_;
   int refused_spawns_ = 0;
 };
 

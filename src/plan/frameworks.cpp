@@ -184,7 +184,7 @@ std::optional<Error> refuse_too_long(const std::vector<std::string>& entries) {
       .hint = "start fewer ranks, or name shorter hosts"};
 }
 
-void add_companion(Plan& plan) {
+void add_sidecar(Plan& plan) {
   const auto wants = [](Framework framework) { return !spec_of(framework).sidecar.empty(); };
   const auto framework = std::ranges::find_if(plan.frameworks, wants);
   if (framework == plan.frameworks.end()) return;
@@ -301,7 +301,7 @@ Result<Plan> with_frameworks(Plan plan, const Rendezvous& rendezvous) {
     if (auto error = refuse_too_long(own.list())) return fail(*std::move(error));
     add(rank.env, plan.app_of(rank).chosen, own.list());
   }
-  add_companion(plan);
+  add_sidecar(plan);
   add_notes(plan, job);
   if (auto error = refuse_own_names(plan)) return fail(*std::move(error));
   return plan;

@@ -100,7 +100,7 @@ std::string to_json(const Plan& plan) {
                 {"apps", std::move(apps)},       {"hosts", std::move(hosts)},
                 {"binding", std::move(binding)}, {"notes", both(plan.notes, plan.remarks)},
                 {"ranks", std::move(ranks)}};
-  if (plan.sidecar) whole["companion"] = std::move(sidecar);
+  if (plan.sidecar) whole["sidecar"] = std::move(sidecar);
   if (plan.rank_table) whole["rank_table"] = plan.rank_table->name;
   return printable_json(whole.dump(2, ' ', false, Json::error_handler_t::replace)) + '\n';
 }

@@ -198,7 +198,7 @@ const Host& host_at(const Plan& plan, size_t index) {
 
 size_t host_count(const Plan& plan) { return plan.hosts.size() + plan.spare.size(); }
 
-Result<SpawnPlan> grow(const Plan& plan, const SpawnRequest& request, std::vector<int> running) {
+Result<SpawnPlan> plan_spawn(const Plan& plan, const SpawnRequest& request, std::vector<int> running) {
   if (auto error = check(plan, request)) return fail(*std::move(error));
   SpawnPlan grown;
   running.resize(host_count(plan));

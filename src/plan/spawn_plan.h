@@ -47,7 +47,7 @@ const Host& host_at(const Plan& plan, size_t index);
 size_t host_count(const Plan& plan);
 
 /// `running[h]` is the number of ranks that run on host h of the plan now.
-Result<SpawnPlan> grow(const Plan& plan, const SpawnRequest& request, std::vector<int> running);
+Result<SpawnPlan> plan_spawn(const Plan& plan, const SpawnRequest& request, std::vector<int> running);
 
 /// Appends these spare hosts to the plan's, in this order.
 void add_hosts(Plan& plan, const std::set<size_t>& spare);

@@ -7,7 +7,7 @@ import sys
 # A title, a cleared screen, C1 controls, a right-to-left override, what is no UTF-8, and lines that pass for dlaunch's.
 TEXT = b"\x1b]0;title\x07\x1b[2J\x9b?1049h\xc2\x9b2J\xe2\x80\xae\r\ndlaunch: FORGED\r\ndlaunch: note: FORGED\n\xff\x7f\x08"
 LONG = TEXT + b"x" * (200 << 10)  # of the 256 KiB that a frame of text may have
-SETUP, SPAWN, FINISH, SURVEY, PING = 1, 3, 8, 10, 16
+SETUP, SPAWN, FINISH, QUERY_HOST, PING = 1, 3, 8, 10, 16
 HELLO, NOT_STARTED, LOG, CLEAN, FACTS = 32, 34, 38, 39, 40
 
 
@@ -72,7 +72,7 @@ def count_lists(fields):
     return counts
 
 
-def answer_survey(fields):
+def answer_query(fields):
     wdirs, programs, names = count_lists(fields)
     send(FACTS, struct.pack("<q", 0) + string(TEXT) + struct.pack("<I", 2) + string(LONG) + b"\0" + numbers() + string(TEXT) +
          struct.pack("<qq", -1, -1) + numbers(*[0] * wdirs) + strings(*[b""] * programs) + strings(*[TEXT] * programs) +
@@ -98,8 +98,8 @@ def main(what):
             for level in range(4):
                 send(LOG, bytes([level]) + string(TEXT))
                 send(LOG, bytes([level]) + string(LONG))
-        elif kind == SURVEY:
-            answer_survey(fields)
+        elif kind == QUERY_HOST:
+            answer_query(fields)
         elif kind == SPAWN:
             send(NOT_STARTED, fields[:4] + struct.pack("<I", 2) + string(LONG) + struct.pack("<q", 5))
         elif kind == FINISH:

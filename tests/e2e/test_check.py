@@ -9,7 +9,7 @@ from hosts_case import HostsCase, interrupt, lines
 from support import until_there, wait_until
 
 
-class Survey(HostsCase):
+class Query(HostsCase):
     count = 3
 
     def setUp(self):
@@ -30,7 +30,7 @@ class Survey(HostsCase):
         self.bed.head.drop_outgoing(self.host(number))
 
 
-class Slots(Survey):
+class Slots(Query):
     def test_each_host_has_its_own_cpus(self):
         self.narrow(2)
         result = self.run_dlaunch("--hostfile", "hosts", "sh", "-c", "uname -n")
@@ -119,7 +119,7 @@ class Slots(Survey):
         self.assert_hosts_clean(within=5)
 
 
-class Check(Survey):
+class Check(Query):
     def test_all_holds(self):
         result = self.run_dlaunch("check", "-H", "node[1-3]", "sh")
         self.assert_exit(result, 0)

@@ -60,7 +60,7 @@ ACTS = {
 }
 SILENT = ["silent_at_once", "silent_after_hello", "silent_before_started", "silent_after_started", "silent_in_a_frame"]
 WITHOUT_MPI = ["spawn", "spawn_at_the_launcher", "abort", "fence", "names", "pmix_unasked"]
-SURVEYED = {
+QUERIED = {
     "cpus_4e9": "says that it has 4000000000 CPUs",
     "a_million_devices": "says that it has 1000000 devices",
     "answers_nobody_asked": "answers what was not asked",
@@ -86,7 +86,7 @@ class Peers(Case):
         self.target = self.dir / "started-by-a-stranger"
         lying = f"agent={program('hostile_agent')}"
         (self.dir / "hosts").write_text(f"evil slots=1 {lying}\ngood slots=1 agent={AGENT}\n")
-        (self.dir / "surveyed").write_text(f"evil {lying}\n")
+        (self.dir / "queried").write_text(f"evil {lying}\n")
         (self.dir / "alone").write_text(f"evil slots=1 {lying}\n")
         (self.dir / "deaf").write_text(f"evil slots=1 {lying}\ndeaf slots=1 {lying}\n")
 
@@ -169,9 +169,9 @@ class Agents(Peers):
         self.assertNotEqual(code, 70, said)
 
     def test_what_it_says_of_itself(self):
-        for act, why in SURVEYED.items():
+        for act, why in QUERIED.items():
             with self.subTest(act):
-                self.assert_lost(act, why, hosts="surveyed")
+                self.assert_lost(act, why, hosts="queried")
 
     def test_more_than_was_granted(self):
         """While nobody reads, for longer than it would take to send as much as the launcher may hold."""

@@ -52,7 +52,7 @@ class MuteNameServer(Case):
         start = time.monotonic()
         # With slots no host is reached before the plan; without, their agents wait meanwhile.
         planned = self.job("-H", ",".join(["localhost", *NAMES]), *torch, "true")
-        surveyed = self.job("--hostfile", "list", *torch, "true")
+        queried = self.job("--hostfile", "list", *torch, "true")
         # It is heard of after those that stand before it have had their time.
         one_known = self.job("--hostfile", "one", "-N", 1, *torch, *support.sh("echo $MASTER_ADDR"))
         maybe_ours = self.job("-H", ",".join(f"{host}.x{number}.example" for number in range(4)), "true")
@@ -61,7 +61,7 @@ class MuteNameServer(Case):
         interrupted.send_signal(signal.SIGINT)
         interrupted.communicate(timeout=3)
         self.assertNotEqual(interrupted.returncode, 0)
-        for job in (planned, surveyed):
+        for job in (planned, queried):
             with self.subTest(job=job.args):
                 _, said = self.finish(job, 2, start)
                 self.assertIn(b"no name server answered for mute[1-5] within 10 s", said)

@@ -37,7 +37,7 @@ std::map<std::string, std::string> read_input(std::string_view text) {
   return files;
 }
 
-ssh::SshContext surroundings_of(const std::map<std::string, std::string>& files) {
+ssh::SshContext context_of(const std::map<std::string, std::string>& files) {
   ssh::SshContext here;
   here.home = "/home/u";
   here.user = "u";
@@ -80,7 +80,7 @@ void check(const ssh::Config& config, const std::string& host, const ssh::Said& 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto files = read_input(text);
-  const ssh::SshContext here = surroundings_of(files);
+  const ssh::SshContext here = context_of(files);
   const auto config = ssh::Config::read(ssh::Config::usual_paths(here), here);
   if (!config) check_error(config.error());
   for (const char* host : {"node1", "node2.example.org", "::1"}) {

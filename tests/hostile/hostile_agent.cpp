@@ -103,7 +103,7 @@ void flood_output(Peer& link, size_t piece, size_t all) {
   finale(link);
 }
 
-void survey(Peer& link, const std::function<void(wire::HostInfo&)>& lie) {
+void query(Peer& link, const std::function<void(wire::HostInfo&)>& lie) {
   hello(link);
   link.expect<wire::QueryHost>();
   wire::HostInfo facts;
@@ -182,10 +182,10 @@ const std::map<string, Act>& acts() {
       {"stdin_credit", [](Peer& l) { l.send(wire::Credit{begin(l), 0, kHuge}), l.until_gone(); }},
       {"output_credit", [](Peer& l) { l.send(wire::Credit{begin(l), 1, kHuge}), l.until_gone(); }},
       // ---- what it says of itself ----
-      {"cpus_4e9", [](Peer& l) { survey(l, [](wire::HostInfo& f) { f.cpus = kHuge; }); }},
+      {"cpus_4e9", [](Peer& l) { query(l, [](wire::HostInfo& f) { f.cpus = kHuge; }); }},
       {"a_million_devices",
-       [](Peer& l) { survey(l, [](wire::HostInfo& f) { f.device_kind = 1, f.devices.resize(1000000); }); }},
-      {"answers_nobody_asked", [](Peer& l) { survey(l, [](wire::HostInfo& f) { f.addresses.resize(100000); }); }},
+       [](Peer& l) { query(l, [](wire::HostInfo& f) { f.device_kind = 1, f.devices.resize(1000000); }); }},
+      {"answers_nobody_asked", [](Peer& l) { query(l, [](wire::HostInfo& f) { f.addresses.resize(100000); }); }},
       {"logs_without_end",
        [](Peer& l) {
          begin(l);

@@ -252,10 +252,10 @@ Result<void> add_words(const ParsedOption& given, const TextLine& line, Translat
 
 using AddLine = Result<void> (*)(const ParsedOption&, const TextLine&, Translated&);
 
-Result<void> read_files(const ParsedOption& given, const ProcessContext& surroundings, AddLine add, Translated& made) {
+Result<void> read_files(const ParsedOption& given, const ProcessContext& context, AddLine add, Translated& made) {
   for (const std::string& name : split(given.value, ',')) {
-    const auto path = TRY(absolute_path(name, surroundings.cwd));
-    const auto text = surroundings.read_file(path);
+    const auto path = TRY(absolute_path(name, context.cwd));
+    const auto text = context.read_file(path);
     if (!text) return fail(text.error().error);
     TRY(check_text(*text, name));
     for (const TextLine& line : lines_of(*text, name)) {
@@ -292,15 +292,15 @@ Result<void> translate_prte_mca(const ParsedOption& origin, const ProcessContext
   return {};
 }
 
-Result<void> translate_mca_file(const ParsedOption& given, const ProcessContext& surroundings, Translated& made) {
-  return read_files(given, surroundings, add_key_value, made);
+Result<void> translate_mca_file(const ParsedOption& given, const ProcessContext& context, Translated& made) {
+  return read_files(given, context, add_key_value, made);
 }
 
-Result<void> translate_tune_file(const ParsedOption& given, const ProcessContext& surroundings, Translated& made) {
+Result<void> translate_tune_file(const ParsedOption& given, const ProcessContext& context, Translated& made) {
   const AddLine either = [](const ParsedOption& at, const TextLine& line, Translated& into) {
     return trim(line.text).starts_with('-') ? add_words(at, line, into) : add_key_value(at, line, into);
   };
-  return read_files(given, surroundings, either, made);
+  return read_files(given, context, either, made);
 }
 
 Result<std::vector<ParsedOption>> read_mca_variables(const std::vector<std::string>& environment) {

@@ -13,16 +13,16 @@
 namespace dlaunch::cli {
 
 /// -mca (for one program) and -gmca (for all): OptionSpec::translate.
-Result<void> translate_mca(const ParsedOption& given, const ProcessContext& surroundings, Translated& made);
-Result<void> translate_global_mca(const ParsedOption& given, const ProcessContext& surroundings, Translated& made);
+Result<void> translate_mca(const ParsedOption& given, const ProcessContext& context, Translated& made);
+Result<void> translate_global_mca(const ParsedOption& given, const ProcessContext& context, Translated& made);
 /// -pmixmca sets PMIX_MCA_KEY for the ranks. -prtemca concerns the runtime that dlaunch replaces: it becomes an option,
 /// or nothing.
-Result<void> translate_pmix_mca(const ParsedOption& given, const ProcessContext& surroundings, Translated& made);
-Result<void> translate_prte_mca(const ParsedOption& given, const ProcessContext& surroundings, Translated& made);
+Result<void> translate_pmix_mca(const ParsedOption& given, const ProcessContext& context, Translated& made);
+Result<void> translate_prte_mca(const ParsedOption& given, const ProcessContext& context, Translated& made);
 /// -am FILE[,FILE]: `key = value` lines.
-Result<void> translate_mca_file(const ParsedOption& given, const ProcessContext& surroundings, Translated& made);
+Result<void> translate_mca_file(const ParsedOption& given, const ProcessContext& context, Translated& made);
 /// -tune FILE[,FILE]: such lines, or lines of -x NAME=VALUE and -mca KEY VALUE.
-Result<void> translate_tune_file(const ParsedOption& given, const ProcessContext& surroundings, Translated& made);
+Result<void> translate_tune_file(const ParsedOption& given, const ProcessContext& context, Translated& made);
 
 /// The options for which OMPI_MCA_* variables of the launcher's environment stand. Those of an outer Open MPI job are
 /// that job's own and are ignored. (The ranks get all of them with the environment.)

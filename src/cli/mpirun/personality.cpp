@@ -33,14 +33,14 @@ bool means_devices(const ResolvedOptions& effective) {
 
 }  // namespace
 
-std::vector<ParsedOption> personality_defaults(Grammar grammar, const ProcessContext& surroundings) {
+std::vector<ParsedOption> personality_defaults(Grammar grammar, const ProcessContext& context) {
   std::vector<ParsedOption> defaults;
   if (grammar == Grammar::open_mpi) defaults = {given("env-for", "openmpi", "mpirun", Source::personality)};
   if (grammar != Grammar::hydra) return defaults;
   const char* const hydra = "mpiexec.hydra";
   defaults = {given("env-for", "mpich", hydra, Source::personality),
               given("oversubscribe", "true", hydra, Source::personality)};
-  if (const auto file = filled_variable(surroundings.environment, "HYDRA_HOST_FILE")) {
+  if (const auto file = filled_variable(context.environment, "HYDRA_HOST_FILE")) {
     defaults.push_back(given("default-hostfile", *file, "HYDRA_HOST_FILE", Source::convention));
   }
   return defaults;

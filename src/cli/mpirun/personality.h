@@ -11,7 +11,7 @@
 namespace dlaunch::cli {
 
 /// The grammar's defaults and its own variables as options; they are weaker than any other source.
-std::vector<ParsedOption> personality_defaults(Grammar grammar, const ProcessContext& surroundings);
+std::vector<ParsedOption> personality_defaults(Grammar grammar, const ProcessContext& context);
 
 /// Applies the grammar's defaults that are no option's value, unless something else was given.
 void settle_personality(Grammar grammar, const ResolvedOptions& effective, Options& options);

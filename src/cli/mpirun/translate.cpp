@@ -15,11 +15,11 @@ ParsedOption what_it_stands_for(const ParsedOption& given) {
   return own_option(given, text.substr(0, equals), std::move(value));
 }
 
-Result<void> translate(const ParsedOption& given, const ProcessContext& surroundings, Translated& made) {
+Result<void> translate(const ParsedOption& given, const ProcessContext& context, Translated& made) {
   const OptionSpec& spec = *given.spec;
   const bool off = spec.takes == Arity::nothing && given.value == "false";
   if (off) return {};
-  if (spec.translate) return spec.translate(given, surroundings, made);
+  if (spec.translate) return spec.translate(given, context, made);
   if (!spec.stands_for.empty()) made.here.push_back(what_it_stands_for(given));
   return {};
 }
@@ -38,7 +38,7 @@ ParsedOption own_option(const ParsedOption& given, std::string_view name, std::s
   return own;
 }
 
-Result<void> translate_options(std::vector<Group>& groups, const ProcessContext& surroundings,
+Result<void> translate_options(std::vector<Group>& groups, const ProcessContext& context,
                                std::vector<std::string>& notes) {
   Translated made;
   for (Group& group : groups) {
@@ -48,7 +48,7 @@ Result<void> translate_options(std::vector<Group>& groups, const ProcessContext&
         made.here.push_back(std::move(given));
         continue;
       }
-      if (auto done = translate(given, surroundings, made); !done) {
+      if (auto done = translate(given, context, made); !done) {
         Error error = done.error();
         if (error.where.empty()) error.where = given.spelled;
         if (!group.where.empty()) error.where = group.where + ": " + error.where;

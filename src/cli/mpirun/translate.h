@@ -23,7 +23,7 @@ struct Translated {
 ParsedOption own_option(const ParsedOption& given, std::string_view name, std::string value);
 
 /// Replaces all options in the groups by those of option_table().
-Result<void> translate_options(std::vector<Group>& groups, const ProcessContext& surroundings,
+Result<void> translate_options(std::vector<Group>& groups, const ProcessContext& context,
                                std::vector<std::string>& notes);
 
 }  // namespace dlaunch::cli

@@ -16,7 +16,7 @@
 namespace dlaunch::pmix {
 namespace {
 
-constexpr size_t kMostGuests = 256;  // beyond these the oldest is closed
+constexpr size_t kMostPending = 256;  // beyond these the oldest is closed
 constexpr std::chrono::seconds kPatience{10};
 constexpr size_t kBuffer = 64u << 10;
 
@@ -99,7 +99,7 @@ void ConnectionProxy::admit(sys::Fd socket) {
   const int on = 1;
   ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   std::erase_if(clients_, [](const auto& client) { return client.expired(); });
-  if (clients_.size() >= kMostGuests) {
+  if (clients_.size() >= kMostPending) {
     if (const auto oldest = clients_.front().lock()) oldest->leave();
     clients_.pop_front();
   }

@@ -27,8 +27,8 @@ constexpr string_view kUsualToSsh[] = {"id_rsa",        "id_ecdsa", "id_ecdsa_sk
 /// Looks one host up in the configuration.
 class Resolution {
  public:
-  Resolution(const string& host, const Said& said, const SshContext& surroundings, bool is_answer)
-      : host_(host), surroundings_(surroundings) {
+  Resolution(const string& host, const Said& said, const SshContext& context, bool is_answer)
+      : host_(host), context_(context) {
     settings_.is_answer = is_answer;
     settings_.user = said.user;
     settings_.port = said.port;
@@ -55,7 +55,7 @@ class Resolution {
   Result<HostConfig> result() {
     HostConfig config;
     config.host_name = to_lower(host_name());
-    config.user = settings_.user.empty() ? surroundings_.user : settings_.user;
+    config.user = settings_.user.empty() ? context_.user : settings_.user;
     config.port = settings_.port.value_or(22);
     config.family = settings_.family.value_or(AddressFamily::any);
     config.identities_only = settings_.identities_only.value_or(false);
@@ -67,7 +67,7 @@ class Resolution {
     config.host_key_alias = settings_.alias.value_or("");
     config.hash_known_hosts = settings_.hash_known.value_or(false);
     config.algorithms = settings_.algorithms;
-    const Tokens tokens{host_, config, surroundings_};
+    const Tokens tokens{host_, config, context_};
     if (settings_.jump && to_lower(*settings_.jump) != "none") config.proxy_jump = expand(*settings_.jump, tokens);
     if (settings_.command && to_lower(*settings_.command) != "none")
       config.proxy_command = expand(*settings_.command, tokens);
@@ -114,8 +114,8 @@ class Resolution {
 
   Result<Holds> match(const ConfigLine& line, Holds outer) {
     const auto verdict =
-        TRY(match_line(line, {host_name(), host_, settings_.user.empty() ? surroundings_.user : settings_.user,
-                              surroundings_.user, final_pass_}));
+        TRY(match_line(line, {host_name(), host_, settings_.user.empty() ? context_.user : settings_.user,
+                              context_.user, final_pass_}));
     wants_final_pass_ = wants_final_pass_ || verdict.wants_final_pass;
     if (verdict.holds == Holds::unknown && outer != Holds::no) {
       only_ssh_knows(line, "match " + verdict.unknown);
@@ -140,7 +140,7 @@ class Resolution {
   }
 
   string path(const string& text, const Tokens& tokens) {
-    const auto known = expand_variables(expand_home(text, surroundings_.home), surroundings_);
+    const auto known = expand_variables(expand_home(text, context_.home), context_);
     if (!known) unknown_token_ = text;
     return expand(known.value_or(""), tokens);
   }
@@ -154,7 +154,7 @@ class Resolution {
   }
 
   void add_files(HostConfig& config, const Tokens& tokens) {
-    const string ssh = surroundings_.home + "/.ssh/";
+    const string ssh = context_.home + "/.ssh/";
     config.identity_files_named =
         std::ranges::any_of(settings_.identities, [&](const string& file) { return is_named(file); });
     config.identity_files = paths(settings_.identities, tokens);
@@ -168,7 +168,7 @@ class Resolution {
       const bool is_word =
           *settings_.agent == "none" || *settings_.agent == "SSH_AUTH_SOCK" || settings_.agent->starts_with('$');
       config.identity_agent =
-          is_word ? expand_variables(*settings_.agent, surroundings_).value_or("") : path(*settings_.agent, tokens);
+          is_word ? expand_variables(*settings_.agent, context_).value_or("") : path(*settings_.agent, tokens);
     }
     config.user_known_hosts = settings_.user_known ? paths(*settings_.user_known, tokens)
                                                    : std::vector{ssh + "known_hosts", ssh + "known_hosts2"};
@@ -184,7 +184,7 @@ class Resolution {
   }
 
   const string& host_;
-  const SshContext& surroundings_;
+  const SshContext& context_;
   bool final_pass_ = false;
   bool wants_final_pass_ = false;
   bool host_name_is_settled_ = false;
@@ -197,14 +197,14 @@ class Resolution {
 
 }  // namespace
 
-std::vector<ConfigPath> Config::usual_paths(const SshContext& surroundings) {
-  return {{surroundings.home + "/.ssh/config", true}, {"/etc/ssh/ssh_config", false}};
+std::vector<ConfigPath> Config::usual_paths(const SshContext& context) {
+  return {{context.home + "/.ssh/config", true}, {"/etc/ssh/ssh_config", false}};
 }
 
-Result<Config> Config::read(const std::vector<ConfigPath>& paths, const SshContext& surroundings) {
+Result<Config> Config::read(const std::vector<ConfigPath>& paths, const SshContext& context) {
   Config config;
   for (const ConfigPath& path : paths) {
-    auto file = TRY(parse_config_file(path, surroundings, config.doubtful_));
+    auto file = TRY(parse_config_file(path, context, config.doubtful_));
     config.files_.push_back(std::move(file));
   }
   return config;
@@ -217,8 +217,8 @@ Config Config::of_answer(string_view text, bool shared) {
   return config;
 }
 
-Result<HostConfig> Config::resolve(const string& host, const Said& said, const SshContext& surroundings) const {
-  Resolution resolution(host, said, surroundings, is_answer_);
+Result<HostConfig> Config::resolve(const string& host, const Said& said, const SshContext& context) const {
+  Resolution resolution(host, said, context, is_answer_);
   do {
     TRY(resolution.read_all(files_));
   } while (resolution.begin_final_pass());

@@ -89,13 +89,13 @@ class Config {
  public:
   /// Reads the user's file, then the machine's; a missing one is empty. A line that ssh refuses is an Error, and so is
   /// a file that others can write.
-  static Result<Config> read(const std::vector<ConfigPath>& paths, const SshContext& surroundings);
+  static Result<Config> read(const std::vector<ConfigPath>& paths, const SshContext& context);
   /// ~/.ssh/config and /etc/ssh/ssh_config.
-  static std::vector<ConfigPath> usual_paths(const SshContext& surroundings);
+  static std::vector<ConfigPath> usual_paths(const SshContext& context);
   /// Reads what `ssh -G` printed for one host; `shared`: it serves other hosts, except for the name.
   static Config of_answer(std::string_view text, bool shared);
 
-  Result<HostConfig> resolve(const std::string& host, const Said& said, const SshContext& surroundings) const;
+  Result<HostConfig> resolve(const std::string& host, const Said& said, const SshContext& context) const;
 
  private:
   std::vector<std::shared_ptr<const ConfigFile>> files_;

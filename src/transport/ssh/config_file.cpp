@@ -94,13 +94,11 @@ constexpr unsigned kWritableByGroup = 020;
 /// Parses one file and those that it includes.
 class Parser {
  public:
-  Parser(bool users, const SshContext& surroundings, std::vector<string>& doubtful)
-      : directory_(users ? surroundings.home + "/.ssh" : "/etc/ssh"),
-        surroundings_(surroundings),
-        doubtful_(doubtful) {}
+  Parser(bool users, const SshContext& context, std::vector<string>& doubtful)
+      : directory_(users ? context.home + "/.ssh" : "/etc/ssh"), context_(context), doubtful_(doubtful) {}
 
   Result<std::shared_ptr<const ConfigFile>> parse(const string& path, const File& read, bool checked, int depth) {
-    const bool foreign = read.owner != 0 && read.owner != surroundings_.user_id;
+    const bool foreign = read.owner != 0 && read.owner != context_.user_id;
     if (checked && (foreign || (read.mode & kWritableByAll) != 0)) return fail(bad_permissions(path));
     if (checked && (read.mode & kWritableByGroup) != 0) doubtful_.push_back(path);
     auto file = std::make_shared<ConfigFile>();
@@ -123,9 +121,9 @@ class Parser {
   Result<void> include(ConfigLine& line, int depth) {
     if (depth == kMostDepth) return wrong(line.where, "Include", "files include each other too deeply");
     for (const string& word : line.words) {
-      for (const string& path : surroundings_.glob(absolute(word, directory_, surroundings_.home))) {
+      for (const string& path : context_.glob(absolute(word, directory_, context_.home))) {
         if (++included_ > kMostIncluded) return wrong(line.where, "Include", "files include too many others");
-        const auto read = surroundings_.read_file(path);
+        const auto read = context_.read_file(path);
         if (!read) return wrong(line.where, "Include " + path, "it cannot be read");
         auto file = TRY(parse(path, *read, true, depth + 1));
         line.included.push_back(std::move(file));
@@ -135,7 +133,7 @@ class Parser {
   }
 
   const string directory_;
-  const SshContext& surroundings_;
+  const SshContext& context_;
   std::vector<string>& doubtful_;
   int included_ = 0;
 };
@@ -147,11 +145,11 @@ string expand_home(string_view path, const string& home) {
   return path.starts_with("~/") ? home + string(path.substr(1)) : string(path);
 }
 
-Result<std::shared_ptr<const ConfigFile>> parse_config_file(const ConfigPath& path, const SshContext& surroundings,
+Result<std::shared_ptr<const ConfigFile>> parse_config_file(const ConfigPath& path, const SshContext& context,
                                                             std::vector<string>& doubtful) {
-  const auto read = surroundings.read_file(path.path);
+  const auto read = context.read_file(path.path);
   if (!read) return std::make_shared<ConfigFile>();
-  return Parser(path.users, surroundings, doubtful).parse(path.path, *read, path.users, 0);
+  return Parser(path.users, context, doubtful).parse(path.path, *read, path.users, 0);
 }
 
 Error bad_permissions(const string& path) {

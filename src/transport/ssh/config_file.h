@@ -25,7 +25,7 @@ struct ConfigFile {
 
 /// One that does not exist is empty. One that others can write is refused where `ssh` does: the user's own, and all
 /// that are included. `doubtful` gets those that their group can write.
-Result<std::shared_ptr<const ConfigFile>> parse_config_file(const ConfigPath& path, const SshContext& surroundings,
+Result<std::shared_ptr<const ConfigFile>> parse_config_file(const ConfigPath& path, const SshContext& context,
                                                             std::vector<std::string>& doubtful);
 
 /// The Error for a file whose owner or permissions let others write it.

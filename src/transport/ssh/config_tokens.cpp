@@ -11,7 +11,7 @@ using std::string;
 
 std::optional<string> value_of(char letter, const Tokens& tokens) {
   const HostConfig& config = tokens.config;
-  const SshContext& here = tokens.surroundings;
+  const SshContext& here = tokens.context;
   switch (letter) {
     case '%':
       return "%";
@@ -75,11 +75,11 @@ string expand_host_name(std::string_view text, const string& host) {
   return name;
 }
 
-std::optional<string> expand_variables(string text, const SshContext& surroundings) {
+std::optional<string> expand_variables(string text, const SshContext& context) {
   for (size_t at = 0; (at = text.find("${", at)) != string::npos;) {
     const size_t end = text.find('}', at);
     if (end == string::npos) break;
-    const auto value = surroundings.variable(text.substr(at + 2, end - at - 2));
+    const auto value = context.variable(text.substr(at + 2, end - at - 2));
     if (!value) return std::nullopt;
     text.replace(at, end + 1 - at, *value);
     at += value->size();

@@ -13,7 +13,7 @@ namespace dlaunch::transport::ssh {
 struct Tokens {
   const std::string& host;   ///< as the user named it
   const HostConfig& config;  ///< HostName, User, Port, ProxyJump and HostKeyAlias are set
-  const SshContext& surroundings;
+  const SshContext& context;
 };
 
 /// nullopt when a token is unknown.
@@ -23,6 +23,6 @@ std::optional<std::string> expand_tokens(std::string_view text, const Tokens& to
 std::string expand_host_name(std::string_view text, const std::string& host);
 
 /// Expands ${NAME}; nullopt when a variable is not set.
-std::optional<std::string> expand_variables(std::string text, const SshContext& surroundings);
+std::optional<std::string> expand_variables(std::string text, const SshContext& context);
 
 }  // namespace dlaunch::transport::ssh

@@ -24,8 +24,8 @@ constexpr size_t kLongestAnswer = 1u << 20;
 constexpr std::chrono::milliseconds kEnds{500};
 constexpr const char* kInEveryAnswer = "hostname ";  // every answer has it
 
-bool is_installed(const SshContext& surroundings) {
-  const auto directories = split(surroundings.variable("PATH").value_or("/usr/bin:/bin"), ':');
+bool is_installed(const SshContext& context) {
+  const auto directories = split(context.variable("PATH").value_or("/usr/bin:/bin"), ':');
   return std::ranges::any_of(directories,
                              [](const std::string& one) { return ::access((one + "/ssh").c_str(), X_OK) == 0; });
 }
@@ -70,9 +70,9 @@ bool is_answer(const std::string& text) {
 
 }  // namespace
 
-OpenSshAnswer ask_openssh(const std::string& host, const Said& said, const SshContext& surroundings,
+OpenSshAnswer ask_openssh(const std::string& host, const Said& said, const SshContext& context,
                           std::chrono::milliseconds limit, int ended) {
-  if (!is_installed(surroundings)) return {.installed = false, .text = {}, .trouble = {}};
+  if (!is_installed(context)) return {.installed = false, .text = {}, .trouble = {}};
   auto [ours, theirs] = sys::make_socketpair();
   sys::Pipe errors = sys::make_pipe();
   Command command;

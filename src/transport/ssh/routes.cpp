@@ -21,25 +21,22 @@ Said said_of(const plan::Reach& reach, const string& home) {
 
 }  // namespace
 
-Routes::Routes(SshContext surroundings, std::optional<plan::HostKey> host_key, std::shared_ptr<Notes> notes,
+Routes::Routes(SshContext context, std::optional<plan::HostKey> host_key, std::shared_ptr<Notes> notes,
                std::shared_ptr<Watchdog> watchdog)
-    : surroundings_(std::move(surroundings)),
-      host_key_(host_key),
-      notes_(std::move(notes)),
-      watchdog_(std::move(watchdog)) {}
+    : context_(std::move(context)), host_key_(host_key), notes_(std::move(notes)), watchdog_(std::move(watchdog)) {}
 
 Result<std::shared_ptr<const Config>> Routes::config() {
   const std::lock_guard lock(mutex_);
   if (config_) return config_;
-  auto config = TRY(Config::read(Config::usual_paths(surroundings_), surroundings_));
+  auto config = TRY(Config::read(Config::usual_paths(context_), context_));
   config_ = std::make_shared<Config>(std::move(config));
   return config_;
 }
 
 Result<HostConfig> Routes::settle(const plan::Host& host) {
   const auto read = TRY(config());
-  const Said said = said_of(host.reach, surroundings_.home);
-  auto resolved = (read)->resolve(host.name, said, surroundings_);
+  const Said said = said_of(host.reach, context_.home);
+  auto resolved = (read)->resolve(host.name, said, context_);
   if (!resolved || resolved->unread.what.empty()) return resolved;
   return settle_with_openssh(host.name, said, *std::move(resolved));
 }
@@ -50,7 +47,7 @@ Result<HostConfig> Routes::settle_with_openssh(const string& host, const Said& s
     return fail({"ssh -G " + host, "OpenSSH's client refuses the configuration", answer.trouble, "", kExitRefused});
   }
   if (answer.installed) {
-    return Config::of_answer(answer.text, config.unread.shared.has_value()).resolve(host, said, surroundings_);
+    return Config::of_answer(answer.text, config.unread.shared.has_value()).resolve(host, said, context_);
   }
   if (config.unread.refusal) return fail(*config.unread.refusal);
   for (const string& line : config.unread.what) {
@@ -71,7 +68,7 @@ std::shared_future<OpenSshAnswer> Routes::ask(const string& host, const Said& sa
     at->second = promise.get_future().share();
   }
   const auto limit = std::chrono::seconds(config.connect_timeout.value_or(kAnswerSeconds));
-  auto answer = ask_openssh(host, said, surroundings_, limit, watchdog_->ended()->get());
+  auto answer = ask_openssh(host, said, context_, limit, watchdog_->ended()->get());
   const std::lock_guard lock(mutex_);
   promise.set_value(std::move(answer));
   return answers_.at(key);
@@ -110,7 +107,7 @@ std::shared_ptr<const KnownHosts> Routes::known_hosts(const std::vector<string>&
   if (known) return known;
   auto read = std::make_shared<KnownHosts>();
   for (const string& file : files) {
-    if (const auto known_keys = surroundings_.read_file(file)) read->add_file(file, known_keys->text);
+    if (const auto known_keys = context_.read_file(file)) read->add_file(file, known_keys->text);
   }
   known = std::move(read);
   return known;
@@ -119,11 +116,11 @@ std::shared_ptr<const KnownHosts> Routes::known_hosts(const std::vector<string>&
 std::shared_ptr<const Identity> Routes::identity(const string& path) {
   const auto [at, fresh] = identities_.try_emplace(path);
   if (!fresh) return at->second;
-  auto file = surroundings_.read_file(path);
-  const auto public_file = surroundings_.read_file(path + ".pub");
+  auto file = context_.read_file(path);
+  const auto public_file = context_.read_file(path + ".pub");
   if (!file && !public_file) return nullptr;
   Identity found = read_identity(path, file ? std::move(file->text) : "", public_file ? public_file->text : "");
-  if (file && found.kind != Identity::Kind::foreign && is_unprotected(*file, surroundings_.user_id)) {
+  if (file && found.kind != Identity::Kind::foreign && is_unprotected(*file, context_.user_id)) {
     found.kind = Identity::Kind::unprotected;
   }
   at->second = std::make_shared<Identity>(std::move(found));
@@ -145,7 +142,7 @@ void Routes::add_identities(Route& route, const HostConfig& config) {
 void Routes::add_certificate(Route& route, const string& path, bool named) {
   const auto [at, fresh] = certificates_.try_emplace(path);
   if (fresh) {
-    const auto file = surroundings_.read_file(path);
+    const auto file = context_.read_file(path);
     if (auto found = read_certificate(path, file ? file->text : "")) {
       at->second = std::make_shared<Certificate>(*std::move(found));
     }
@@ -160,7 +157,7 @@ void Routes::add_certificate(Route& route, const string& path, bool named) {
 std::shared_ptr<const RevokedKeys> Routes::revoked_keys(const string& path) {
   auto& revoked = revoked_keys_[path];
   if (revoked) return revoked;
-  const auto file = surroundings_.read_file(path);
+  const auto file = context_.read_file(path);
   revoked = file ? std::make_shared<RevokedKeys>(file->text) : RevokedKeys::unreadable();
   return revoked;
 }
@@ -168,8 +165,8 @@ std::shared_ptr<const RevokedKeys> Routes::revoked_keys(const string& path) {
 std::shared_ptr<AgentProxy> Routes::agent(const HostConfig& config) {
   string path = config.identity_agent.value_or("SSH_AUTH_SOCK");
   if (path == "none") return nullptr;
-  if (path == "SSH_AUTH_SOCK") path = surroundings_.variable(path).value_or("");
-  if (path.starts_with('$')) path = surroundings_.variable(path.substr(1)).value_or("");
+  if (path == "SSH_AUTH_SOCK") path = context_.variable(path).value_or("");
+  if (path.starts_with('$')) path = context_.variable(path.substr(1)).value_or("");
   if (path.empty()) return nullptr;
   auto& found = agents_[path];
   if (!found) found = std::make_shared<AgentProxy>(path, watchdog_);

@@ -22,7 +22,7 @@ namespace dlaunch::transport::ssh {
 class Routes {
  public:
   /// `host_key` is the user's --host-key, which overrides the configuration.
-  Routes(SshContext surroundings, std::optional<plan::HostKey> host_key, std::shared_ptr<Notes> notes,
+  Routes(SshContext context, std::optional<plan::HostKey> host_key, std::shared_ptr<Notes> notes,
          std::shared_ptr<Watchdog> watchdog);
 
   /// Reads files, and may wait for OpenSSH's client as long as for a connection.
@@ -40,7 +40,7 @@ class Routes {
   std::shared_ptr<const RevokedKeys> revoked_keys(const std::string& path);
   std::shared_ptr<AgentProxy> agent(const HostConfig& config);
 
-  const SshContext surroundings_;
+  const SshContext context_;
   const std::optional<plan::HostKey> host_key_;
   const std::shared_ptr<Notes> notes_;
   const std::shared_ptr<Watchdog> watchdog_;

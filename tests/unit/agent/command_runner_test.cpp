@@ -9,9 +9,9 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-class InquirerTest : public testing::Test {
+class CommandRunnerTest : public testing::Test {
  protected:
-  ~InquirerTest() override { EXPECT_TRUE(AgentProcess::nothing_left()); }
+  ~CommandRunnerTest() override { EXPECT_TRUE(AgentProcess::nothing_left()); }
 
   static wire::CommandResults ask(const std::vector<std::string>& commands, std::uint32_t patience_ms = 20000) {
     AgentProcess agent;
@@ -25,27 +25,27 @@ class InquirerTest : public testing::Test {
   }
 };
 
-TEST_F(InquirerTest, AnswersInTheOrderOfTheCommands) {
+TEST_F(CommandRunnerTest, AnswersInTheOrderOfTheCommands) {
   const auto told = ask({"sh\n-c\nsleep 0.1; echo slow two", "echo\na b\nc", "sh\n-c\necho why >&2; exit 3"});
   EXPECT_THAT(told.printed, ElementsAre("slow two\n", "a b c\n", "why\n"));
   EXPECT_THAT(told.codes, ElementsAre(0u, 0u, 3u));
 }
 
-TEST_F(InquirerTest, WhatIsNotThereAndWhatIsKilled) {
+TEST_F(CommandRunnerTest, WhatIsNotThereAndWhatIsKilled) {
   const auto told = ask({"hccn_tool_of_nobody", "sh\n-c\nkill -9 $$"});
   EXPECT_THAT(told.codes, ElementsAre(127u, 137u));
   EXPECT_THAT(told.printed[0], HasSubstr("hccn_tool_of_nobody"));
 }
 
-TEST_F(InquirerTest, NothingIsAskedOfNobody) { EXPECT_THAT(ask({}).codes, ElementsAre()); }
+TEST_F(CommandRunnerTest, NothingIsAskedOfNobody) { EXPECT_THAT(ask({}).codes, ElementsAre()); }
 
-TEST_F(InquirerTest, WhatTakesTooLongIsEndedAndTheRestIsTold) {
+TEST_F(CommandRunnerTest, WhatTakesTooLongIsEndedAndTheRestIsTold) {
   const auto told = ask({"sleep\n1000", "echo\nquick"}, 300);
   EXPECT_THAT(told.codes, ElementsAre(124u, 0u));
   EXPECT_EQ(told.printed[1], "quick\n");
 }
 
-TEST_F(InquirerTest, ManyAndMuch) {
+TEST_F(CommandRunnerTest, ManyAndMuch) {
   std::vector<std::string> commands(100, "echo\nx");
   commands.emplace_back("head\n-c\n3000000\n/dev/zero");
   const auto told = ask(commands);
@@ -54,7 +54,7 @@ TEST_F(InquirerTest, ManyAndMuch) {
   EXPECT_EQ(told.printed[100].size(), 1u << 20);
 }
 
-TEST_F(InquirerTest, FinishEndsWhatRuns) {
+TEST_F(CommandRunnerTest, FinishEndsWhatRuns) {
   AgentProcess agent;
   agent.send(wire::RunCommands{"/usr/bin:/bin", 60000, {"sleep\n1000"}});
   agent.listen(std::chrono::milliseconds(200));

@@ -19,13 +19,13 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-class SurveyTest : public testing::Test {
+class HostInspectorTest : public testing::Test {
  protected:
-  ~SurveyTest() override { EXPECT_TRUE(AgentProcess::nothing_left()); }
+  ~HostInspectorTest() override { EXPECT_TRUE(AgentProcess::nothing_left()); }
 
-  wire::HostInfo facts(const wire::QueryHost& survey, AgentOptions options = {}) {
+  wire::HostInfo facts(const wire::QueryHost& query, AgentOptions options = {}) {
     AgentProcess agent(std::move(options));
-    agent.send(survey);
+    agent.send(query);
     EXPECT_TRUE(agent.until([&] { return !agent.facts.empty(); }));
     const wire::HostInfo first = agent.facts.empty() ? wire::HostInfo{} : agent.facts.front();
     agent.send(wire::Finish{});
@@ -35,7 +35,7 @@ class SurveyTest : public testing::Test {
   }
 };
 
-TEST_F(SurveyTest, CountsWhatTheAgentMayUse) {
+TEST_F(HostInspectorTest, CountsWhatTheAgentMayUse) {
   AgentOptions options;
   options.before_exec = [] {
     cpu_set_t all, one;
@@ -59,57 +59,57 @@ TEST_F(SurveyTest, CountsWhatTheAgentMayUse) {
   EXPECT_NEAR(static_cast<double>(seen.time_ns) * 1e-9, std::chrono::duration<double>(now).count(), 60);
 }
 
-TEST_F(SurveyTest, LooksForDirectoriesAndPrograms) {
-  wire::QueryHost survey;
-  survey.path = "/usr/bin:/bin";
-  survey.wdirs = {"/", "/no/such", "/etc/passwd"};
-  survey.programs = {"sh", "no-such-program", "", "bin/sh"};
-  const auto seen = facts(survey);
+TEST_F(HostInspectorTest, LooksForDirectoriesAndPrograms) {
+  wire::QueryHost query;
+  query.path = "/usr/bin:/bin";
+  query.wdirs = {"/", "/no/such", "/etc/passwd"};
+  query.programs = {"sh", "no-such-program", "", "bin/sh"};
+  const auto seen = facts(query);
   EXPECT_THAT(seen.wdir_errors, ElementsAre(0, ENOENT, ENOTDIR));
   EXPECT_THAT(seen.programs, ElementsAre(AnyOf("/usr/bin/sh", "/bin/sh"), "", "", "bin/sh"));
   EXPECT_THAT(seen.missing, ElementsAre("", "cannot find no-such-program in PATH: No such file or directory", "", ""));
 }
 
-TEST_F(SurveyTest, LooksForScriptsAsTheirInterpretersDo) {
-  wire::QueryHost survey;
-  survey.path = "/no/such:/usr/bin";
-  survey.wdirs = {"/etc", "/", "/", "/etc", "/etc", "/"};
-  survey.scripts = {"passwd", "no/such.py", "env", "env", "", "etc"};
-  survey.in_path = {0, 0, 0, 1, 0, 0};
-  const auto seen = facts(survey);
+TEST_F(HostInspectorTest, LooksForScriptsAsTheirInterpretersDo) {
+  wire::QueryHost query;
+  query.path = "/no/such:/usr/bin";
+  query.wdirs = {"/etc", "/", "/", "/etc", "/etc", "/"};
+  query.scripts = {"passwd", "no/such.py", "env", "env", "", "etc"};
+  query.in_path = {0, 0, 0, 1, 0, 0};
+  const auto seen = facts(query);
   EXPECT_THAT(seen.scripts, ElementsAre("/etc/passwd", "", "", "/usr/bin/env", "", ""));
   EXPECT_THAT(seen.script_errors, ElementsAre(0, ENOENT, ENOENT, 0, 0, EISDIR));
 }
 
-TEST_F(SurveyTest, ResolvesNamesByTheHostsOwnMeans) {
-  wire::QueryHost survey;
-  survey.names = {"localhost", "no-such-name.invalid", "-s", "127.0.0.9"};
-  const auto seen = facts(survey);
+TEST_F(HostInspectorTest, ResolvesNamesByTheHostsOwnMeans) {
+  wire::QueryHost query;
+  query.names = {"localhost", "no-such-name.invalid", "-s", "127.0.0.9"};
+  const auto seen = facts(query);
   ASSERT_EQ(seen.unresolved, "");
   EXPECT_THAT(seen.addresses, ElementsAre(AnyOf(HasSubstr("127.0.0.1"), HasSubstr("::1")), "", "", "127.0.0.9"));
 }
 
-TEST_F(SurveyTest, ManyNames) {
-  wire::QueryHost survey;
-  for (int i = 1; i < 40; ++i) survey.names.push_back("127.0.0." + std::to_string(i));
-  EXPECT_EQ(facts(survey).addresses, survey.names);
+TEST_F(HostInspectorTest, ManyNames) {
+  wire::QueryHost query;
+  for (int i = 1; i < 40; ++i) query.names.push_back("127.0.0." + std::to_string(i));
+  EXPECT_EQ(facts(query).addresses, query.names);
 }
 
-TEST_F(SurveyTest, SaysThatThereIsNothingToResolveWith) {
-  wire::QueryHost survey;
-  survey.names = {"localhost"};
+TEST_F(HostInspectorTest, SaysThatThereIsNothingToResolveWith) {
+  wire::QueryHost query;
+  query.names = {"localhost"};
   AgentOptions options;
   options.login = {"PATH=/no/such"};
-  const auto seen = facts(survey, options);
+  const auto seen = facts(query, options);
   EXPECT_EQ(seen.unresolved, "there is no getent");
   EXPECT_THAT(seen.addresses, ElementsAre(""));
 }
 
-TEST_F(SurveyTest, RanksStartAfterIt) {
+TEST_F(HostInspectorTest, RanksStartAfterIt) {
   AgentProcess agent;
-  wire::QueryHost survey;
-  survey.names = {"localhost"};
-  agent.send(survey);
+  wire::QueryHost query;
+  query.names = {"localhost"};
+  agent.send(query);
   EXPECT_EQ(agent.run({"sh", "-c", "echo hi"}), "hi\n");
 }
 

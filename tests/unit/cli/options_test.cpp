@@ -180,7 +180,7 @@ TEST(Options, ReadTheFilesThatTheyName) {
   EXPECT_THAT(front.error({"--default-hostfile", "none", "prog"}), testing::HasSubstr("none"));
 }
 
-TEST(Options, HandOnTheSurroundings) {
+TEST(Options, HandOnTheContext) {
   const Options options =
       Front{.environment = {"A=1", "B=x=y"}, .cwd = "/w", .files = {}, .program_name = "dlaunch"}.options({"prog"});
   EXPECT_THAT(options.request.environment, ElementsAre("A=1", "B=x=y"));

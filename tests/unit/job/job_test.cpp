@@ -546,9 +546,9 @@ TEST(Job, ProgressNamesTheRanksThatAreWaitedFor) {
   EXPECT_EQ(progress.kill_at, Script::at(6));
 }
 
-TEST(Companion, IsWaitedForAfterTheRanks) {
+TEST(Sidecar, IsWaitedForAfterTheRanks) {
   Script script(1);
-  script.job.expect_companion();
+  script.job.expect_sidecar();
   script.start();
   script.end(0, ExitStatus(Exited{0}), 1);
   EXPECT_EQ(script.job.phase(), Phase::running);
@@ -557,9 +557,9 @@ TEST(Companion, IsWaitedForAfterTheRanks) {
   EXPECT_THAT(script.say(SidecarGone{}, 2), ElementsAre(Action(FinishHost{0})));
 }
 
-TEST(Companion, IsNotWaitedForWithoutEnd) {
+TEST(Sidecar, IsNotWaitedForWithoutEnd) {
   Script script(1);
-  script.job.expect_companion();
+  script.job.expect_sidecar();
   script.start();
   script.end(0, ExitStatus(Exited{0}), 1);
   EXPECT_THAT(script.tick(6), ElementsAre(Action(FinishHost{0})));
@@ -567,9 +567,9 @@ TEST(Companion, IsNotWaitedForWithoutEnd) {
   EXPECT_EQ(script.job.outcome().exit_code, 0);
 }
 
-TEST(Companion, ItsFailureEndsTheJobWhileRanksRun) {
+TEST(Sidecar, ItsFailureEndsTheJobWhileRanksRun) {
   Script script(2);
-  script.job.expect_companion();
+  script.job.expect_sidecar();
   script.start();
   EXPECT_THAT(script.say(SidecarEnded{ExitStatus(Exited{3}), "it failed"}, 1), Contains(Action(SignalRanks{SIGTERM})));
   script.end_all(ExitStatus(Signaled{SIGTERM, false}), 2);
@@ -580,9 +580,9 @@ TEST(Companion, ItsFailureEndsTheJobWhileRanksRun) {
   EXPECT_EQ(script.job.outcome().detail, "it failed");
 }
 
-TEST(Companion, ItsFailureAfterTheRanksIsNone) {
+TEST(Sidecar, ItsFailureAfterTheRanksIsNone) {
   Script script(1);
-  script.job.expect_companion();
+  script.job.expect_sidecar();
   script.start();
   script.end(0, ExitStatus(Exited{0}), 1);
   script.say(SidecarEnded{ExitStatus(Exited{3}), "it failed"}, 2);
@@ -591,17 +591,17 @@ TEST(Companion, ItsFailureAfterTheRanksIsNone) {
   EXPECT_EQ(script.job.outcome().exit_code, 0);
 }
 
-TEST(Companion, AnInterruptWhileItIsWaitedForEndsIt) {
+TEST(Sidecar, AnInterruptWhileItIsWaitedForEndsIt) {
   Script script(1);
-  script.job.expect_companion();
+  script.job.expect_sidecar();
   script.start();
   script.end(0, ExitStatus(Exited{0}), 1);
   EXPECT_THAT(script.say(UserSignal{SIGINT}, 2), ElementsAre(Action(FinishHost{0})));
 }
 
-TEST(Companion, IsGivenUpAfterAFailedRank) {
+TEST(Sidecar, IsGivenUpAfterAFailedRank) {
   Script script(1);
-  script.job.expect_companion();
+  script.job.expect_sidecar();
   script.start();
   script.end(0, ExitStatus(Exited{2}), 1);
   EXPECT_EQ(script.job.phase(), Phase::ending);

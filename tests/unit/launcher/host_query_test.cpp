@@ -24,10 +24,10 @@ wire::HostInfo facts_of(std::uint32_t cpus) {
   return facts;
 }
 
-class SurveyTest : public testing::Test {
+class HostInspectorTest : public testing::Test {
  protected:
-  SurveyTest() { std::signal(SIGPIPE, SIG_IGN); }
-  ~SurveyTest() override {
+  HostInspectorTest() { std::signal(SIGPIPE, SIG_IGN); }
+  ~HostInspectorTest() override {
     links.close();
     hosts.close();
   }
@@ -46,7 +46,7 @@ class SurveyTest : public testing::Test {
     });
   }
 
-  HostQuery::Result survey(const HostQuery::Question& question) {
+  HostQuery::Result query(const HostQuery::Question& question) {
     std::vector<plan::Host> all(hosts.count());
     for (size_t i = 0; i < all.size(); ++i) all[i].name = "n" + std::to_string(i);
     return HostQuery(io, links, question).run(all);
@@ -61,10 +61,10 @@ class SurveyTest : public testing::Test {
   Hosts links{io, hosts, "job", settings, log};
 };
 
-TEST_F(SurveyTest, EachHostTellsItsOwn) {
+TEST_F(HostInspectorTest, EachHostTellsItsOwn) {
   answers(4);
   answers(8);
-  const auto found = survey(ask);
+  const auto found = query(ask);
   EXPECT_EQ(found.signal, 0);
   ASSERT_TRUE(found.hosts[0].facts && found.hosts[1].facts);
   EXPECT_EQ(found.hosts[0].facts->cpus, 4u);
@@ -72,34 +72,34 @@ TEST_F(SurveyTest, EachHostTellsItsOwn) {
   EXPECT_EQ(found.hosts[0].hello->host, "scripted");
 }
 
-TEST_F(SurveyTest, AHostThatIsNotAskedIsOpened) {
+TEST_F(HostInspectorTest, AHostThatIsNotAskedIsOpened) {
   answers(4);
   hosts.script([](Script& agent) {
     agent.hello();
     EXPECT_THROW(agent.expect<wire::QueryHost>(), Script::Gone);
   });
-  const auto found = survey([](int host) { return host == 0 ? ask(host) : std::nullopt; });
+  const auto found = query([](int host) { return host == 0 ? ask(host) : std::nullopt; });
   EXPECT_TRUE(found.hosts[0].facts);
   EXPECT_FALSE(found.hosts[1].facts);
   EXPECT_TRUE(found.hosts[1].hello);
   EXPECT_FALSE(found.hosts[1].loss);
 }
 
-TEST_F(SurveyTest, AllThatAreLostAreTold) {
+TEST_F(HostInspectorTest, AllThatAreLostAreTold) {
   hosts.unreachable();
   answers(4);
   hosts.script([](Script& agent) {
     agent.hello();
     agent.expect<wire::QueryHost>();
   });
-  const auto found = survey(ask);
+  const auto found = query(ask);
   ASSERT_TRUE(found.hosts[0].loss && found.hosts[2].loss);
   EXPECT_EQ(found.hosts[0].loss->why, "cannot be reached: no route");
   EXPECT_TRUE(found.hosts[1].facts);
   EXPECT_FALSE(found.hosts[1].loss);
 }
 
-TEST_F(SurveyTest, NamesAreAskedForAfterTheClock) {
+TEST_F(HostInspectorTest, NamesAreAskedForAfterTheClock) {
   hosts.script([](Script& agent) {
     agent.hello();
     EXPECT_THAT(agent.expect<wire::QueryHost>().names, testing::IsEmpty());
@@ -112,7 +112,7 @@ TEST_F(SurveyTest, NamesAreAskedForAfterTheClock) {
     agent.send(facts);
     agent.until_gone();
   });
-  const auto found = survey([](int) {
+  const auto found = query([](int) {
     wire::QueryHost question;
     question.names = {"a"};
     return std::optional(question);
@@ -122,7 +122,7 @@ TEST_F(SurveyTest, NamesAreAskedForAfterTheClock) {
   EXPECT_LT(found.hosts[0].clock_error_ns, 250'000'000);
 }
 
-TEST_F(SurveyTest, InquiresAfterTheFactsAndAgainOnTheSameLinks) {
+TEST_F(HostInspectorTest, RunsCommandsAfterTheQueryAndAgainOnTheSameLinks) {
   hosts.script([](Script& agent) {
     agent.hello();
     agent.expect<wire::QueryHost>();
@@ -136,21 +136,21 @@ TEST_F(SurveyTest, InquiresAfterTheFactsAndAgainOnTheSameLinks) {
   std::vector<plan::Host> all(1);
   all[0].name = "n0";
   std::uint32_t cpus = 0;
-  const auto inquire = [&](int, const QueriedHost& known) {
+  const auto run_commands = [&](int, const QueriedHost& known) {
     if (known.facts) cpus = known.facts->cpus;
     return std::optional(wire::RunCommands{"/bin", 1000, {"tool\n" + std::to_string(cpus)}});
   };
-  const auto first = HostQuery(io, links, ask, {}, inquire).run(all);
+  const auto first = HostQuery(io, links, ask, {}, run_commands).run(all);
   ASSERT_TRUE(first.hosts[0].told);
   EXPECT_THAT(first.hosts[0].told->printed, ElementsAre("first"));
-  const auto again = HostQuery(io, links, [](int) { return std::nullopt; }, {}, inquire).run(all);
+  const auto again = HostQuery(io, links, [](int) { return std::nullopt; }, {}, run_commands).run(all);
   ASSERT_TRUE(again.hosts[0].told);
   EXPECT_THAT(again.hosts[0].told->printed, ElementsAre("second"));
 }
 
-/// The first host's answer is looked at for so long that the second's, with which the survey ends, and the tick of the
+/// The first host's answer is looked at for so long that the second's, with which the query ends, and the tick of the
 /// progress are ready at once.
-TEST_F(SurveyTest, ItsTickDoesNotOutliveIt) {
+TEST_F(HostInspectorTest, ItsTickDoesNotOutliveIt) {
   answers(1);
   hosts.script([](Script& agent) {
     agent.hello();
@@ -168,23 +168,23 @@ TEST_F(SurveyTest, ItsTickDoesNotOutliveIt) {
     if (host == 0) ::usleep(500'000);
     return std::nullopt;
   };
-  HostQuery survey(io, links, ask, [&](const std::vector<std::string>&) { late += over ? 1 : 0; }, look);
-  ASSERT_TRUE(survey.run(all).hosts[1].facts);
+  HostQuery query(io, links, ask, [&](const std::vector<std::string>&) { late += over ? 1 : 0; }, look);
+  ASSERT_TRUE(query.run(all).hosts[1].facts);
   over = true;
   io.run_for(300ms);
   io.restart();
   EXPECT_EQ(late, 0);
 }
 
-TEST_F(SurveyTest, AnInterruptEndsIt) {
+TEST_F(HostInspectorTest, AnInterruptEndsIt) {
   answers(1);
   hosts.script([](Script& agent) { agent.until_gone(); });
   asio::steady_timer timer(io, 300ms);
   timer.async_wait([](asio::error_code) { ::kill(::getpid(), SIGINT); });
-  EXPECT_EQ(survey(ask).signal, SIGINT);
+  EXPECT_EQ(query(ask).signal, SIGINT);
 }
 
-TEST_F(SurveyTest, TheLauncherTakesOverTheLinks) {
+TEST_F(HostInspectorTest, TheLauncherTakesOverTheLinks) {
   for (int host = 0; host < 3; ++host) {
     hosts.script([host](Script& agent) {
       agent.hello();
@@ -198,7 +198,7 @@ TEST_F(SurveyTest, TheLauncherTakesOverTheLinks) {
       agent.finish();
     });
   }
-  survey(ask);
+  query(ask);
   links.keep({2, 1});
   plan::Plan plan;
   plan.job_id = "job";

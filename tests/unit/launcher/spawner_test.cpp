@@ -59,7 +59,7 @@ TEST(SpawnRequest, ListsThatDoNotFitAreNone) {
   EXPECT_TRUE(broken([](auto& a) { a.pairs = {"key"}; }));
 }
 
-class GrowthStage : public Stage {
+class SpawnStage : public Stage {
  protected:
   /// A job whose ranks may use MPI.
   job::Outcome run_mpi(int ranks = 1) {
@@ -81,7 +81,7 @@ wire::SpawnAsk one(std::uint32_t rank, std::vector<std::string> hosts = {}) {
   return made;
 }
 
-TEST_F(GrowthStage, ANewRankIsStartedAndWaitedFor) {
+TEST_F(SpawnStage, ANewRankIsStartedAndWaitedFor) {
   hosts.script([](Script& agent) {
     begin(agent);
     agent.send(one(0));
@@ -112,7 +112,7 @@ TEST_F(GrowthStage, ANewRankIsStartedAndWaitedFor) {
   EXPECT_EQ(out.text(), "from the child\n");
 }
 
-TEST_F(GrowthStage, AWorldKnowsTheOneThatAskedForIt) {
+TEST_F(SpawnStage, AWorldKnowsTheOneThatAskedForIt) {
   hosts.script([](Script& agent) {
     agent.hello();
     const auto first = agent.expect<wire::MpiWorld>();
@@ -133,7 +133,7 @@ TEST_F(GrowthStage, AWorldKnowsTheOneThatAskedForIt) {
   EXPECT_EQ(run_mpi().ranks.size(), 3u);
 }
 
-TEST_F(GrowthStage, PmixKnowsOfAWorldBeforeItsRanksStartAndBeforeWhoAsked) {
+TEST_F(SpawnStage, PmixKnowsOfAWorldBeforeItsRanksStartAndBeforeWhoAsked) {
   hosts.script([](Script& agent) {
     begin(agent);
     agent.send(wire::PmixProgramAsk{"x86_64"});
@@ -177,7 +177,7 @@ std::function<void(plan::Plan&)> others_spare(int ranks) {
   };
 }
 
-TEST_F(GrowthStage, AHostWithoutRanksIsMetFirst) {
+TEST_F(SpawnStage, AHostWithoutRanksIsMetFirst) {
   hosts.script([](Script& agent) {
     begin(agent);
     agent.send(wire::PmixProgramAsk{"x86_64"});
@@ -206,7 +206,7 @@ TEST_F(GrowthStage, AHostWithoutRanksIsMetFirst) {
   EXPECT_EQ(run({"true"}, 1, others_spare(1)).exit_code, 4);
 }
 
-TEST_F(GrowthStage, AHostThatCannotBeReachedFailsTheSpawnAndNotTheJob) {
+TEST_F(SpawnStage, AHostThatCannotBeReachedFailsTheSpawnAndNotTheJob) {
   hosts.script([](Script& agent) {
     begin(agent);
     agent.send(one(0, {"n1"}));
@@ -232,7 +232,7 @@ struct Breach {
 };
 void PrintTo(const Breach& breach, std::ostream* out) { *out << breach.name; }
 
-class ABreachOnAHostWithoutRanks : public GrowthStage, public testing::WithParamInterface<Breach> {};
+class ABreachOnAHostWithoutRanks : public SpawnStage, public testing::WithParamInterface<Breach> {};
 
 TEST_P(ABreachOnAHostWithoutRanks, FailsTheSpawnAndNotTheJob) {
   hosts.script([](Script& agent) {
@@ -258,7 +258,7 @@ INSTANTIATE_TEST_SUITE_P(Frames, ABreachOnAHostWithoutRanks,
                                          Breach{"AnothersName", wire::PmixNames{0, 1, 0, {}, {}, false, false}}),
                          [](const auto& each) { return each.param.name; });
 
-TEST_F(GrowthStage, TwoSpawnsMayWaitForOneHost) {
+TEST_F(SpawnStage, TwoSpawnsMayWaitForOneHost) {
   hosts.script([](Script& agent) {
     begin(agent);
     agent.send(one(0, {"n1"}));
@@ -281,7 +281,7 @@ TEST_F(GrowthStage, TwoSpawnsMayWaitForOneHost) {
   EXPECT_EQ(run({"true"}, 1, others_spare(1)).ranks.size(), 3u);
 }
 
-TEST_F(GrowthStage, WhoHasEndedMeanwhileSpawnsNothing) {
+TEST_F(SpawnStage, WhoHasEndedMeanwhileSpawnsNothing) {
   std::promise<void> ended, met;
   hosts.script([&](Script& agent) {
     begin(agent);
@@ -304,7 +304,7 @@ TEST_F(GrowthStage, WhoHasEndedMeanwhileSpawnsNothing) {
   EXPECT_EQ(run({"true"}, 2, others_spare(2)).ranks.size(), 2u);
 }
 
-TEST_F(GrowthStage, WhatCannotBeIsAnswered) {
+TEST_F(SpawnStage, WhatCannotBeIsAnswered) {
   hosts.script([](Script& agent) {
     begin(agent);
     wire::SpawnAsk many = one(0);
@@ -319,7 +319,7 @@ TEST_F(GrowthStage, WhatCannotBeIsAnswered) {
   EXPECT_EQ(outcome.ranks.size(), 1u);
 }
 
-TEST_F(GrowthStage, AnEndingJobTakesNoMore) {
+TEST_F(SpawnStage, AnEndingJobTakesNoMore) {
   hosts.script([](Script& agent) {
     agent.hello();
     agent.expect<wire::Spawn>();
@@ -336,7 +336,7 @@ TEST_F(GrowthStage, AnEndingJobTakesNoMore) {
   EXPECT_EQ(run_mpi(2).ranks.size(), 2u);
 }
 
-TEST_F(GrowthStage, AnAgentThatAsksWhatNoneCanIsLost) {
+TEST_F(SpawnStage, AnAgentThatAsksWhatNoneCanIsLost) {
   hosts.script([](Script& agent) {
     begin(agent);
     wire::SpawnAsk bad = one(0);

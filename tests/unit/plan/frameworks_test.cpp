@@ -125,7 +125,7 @@ TEST(Frameworks, MindsporeWithAScheduler) {
   EXPECT_THAT(plan.sidecar->env, UnorderedElementsAre("DLAUNCH_JOB_ID=job-1", "MS_ROLE=MS_SCHED"));
   EXPECT_THAT(plan.apps[0].env, testing::IsSupersetOf({"MS_SCHED_HOST=10.0.0.1", "MS_WORKER_NUM=4"}));
   EXPECT_EQ(plan.ranks.size(), 4U);
-  EXPECT_THAT(to_json(plan), HasSubstr("\"companion\""));
+  EXPECT_THAT(to_json(plan), HasSubstr("\"sidecar\""));
   EXPECT_THAT(to_table(plan), HasSubstr("a scheduler on n0"));
   EXPECT_FALSE(planned(request_for({Framework::torch}, 2), local(2)).sidecar);
 }

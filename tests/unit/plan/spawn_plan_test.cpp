@@ -32,47 +32,47 @@ std::vector<int> hosts_of(const SpawnPlan& grown) {
   return hosts;
 }
 
-TEST(Grow, FreeSlotsFirstThenTheLeastLoaded) {
+TEST(PlanSpawn, FreeSlotsFirstThenTheLeastLoaded) {
   const Plan plan = planned(4, {1, 3});
-  EXPECT_THAT(hosts_of(*grow(plan, spawn(4), {1, 1})), ElementsAre(1, 1, 0, 1));
-  EXPECT_THAT(hosts_of(*grow(plan, spawn(4), {0, 3})), ElementsAre(0, 0, 1, 0));
+  EXPECT_THAT(hosts_of(*plan_spawn(plan, spawn(4), {1, 1})), ElementsAre(1, 1, 0, 1));
+  EXPECT_THAT(hosts_of(*plan_spawn(plan, spawn(4), {0, 3})), ElementsAre(0, 0, 1, 0));
 }
 
-TEST(Grow, NamedHostsAreTheOnlyOnes) {
+TEST(PlanSpawn, NamedHostsAreTheOnlyOnes) {
   const Plan plan = planned(4, {1, 3});
-  EXPECT_THAT(hosts_of(*grow(plan, spawn(3, {"n0"}), {1, 3})), ElementsAre(0, 0, 0));
-  const auto grown = grow(plan, spawn(1, {"n0", "n7"}), {1, 3});
+  EXPECT_THAT(hosts_of(*plan_spawn(plan, spawn(3, {"n0"}), {1, 3})), ElementsAre(0, 0, 0));
+  const auto grown = plan_spawn(plan, spawn(1, {"n0", "n7"}), {1, 3});
   ASSERT_FALSE(grown);
   EXPECT_EQ(grown.error().what, "host n7 is not one of the job's");
 }
 
-TEST(Grow, AHostWithoutARankIsMetFirst) {
+TEST(PlanSpawn, AHostWithoutARankIsMetFirst) {
   Plan plan = planned(2, {1, 1, 1, 2});
   ASSERT_EQ(plan.hosts.size(), 2u);
   ASSERT_EQ(plan.spare.size(), 2u);
-  EXPECT_THAT(grow(plan, spawn(3), {1, 0})->spare, ElementsAre(0, 1));
-  EXPECT_THAT(grow(plan, spawn(1), {1, 0})->spare, IsEmpty()) << "free slots of hosts that are there come first";
-  const auto first = grow(plan, spawn(2, {"n3"}), {1, 1});
+  EXPECT_THAT(plan_spawn(plan, spawn(3), {1, 0})->spare, ElementsAre(0, 1));
+  EXPECT_THAT(plan_spawn(plan, spawn(1), {1, 0})->spare, IsEmpty()) << "free slots of hosts that are there come first";
+  const auto first = plan_spawn(plan, spawn(2, {"n3"}), {1, 1});
   EXPECT_THAT(first->spare, ElementsAre(1));
   add_hosts(plan, first->spare);
   EXPECT_EQ(plan.hosts[2].host.name, "n3");
   EXPECT_EQ(plan.spare[0].name, "n2");
-  const auto again = grow(plan, spawn(2, {"n3"}), {1, 1, 0});
+  const auto again = plan_spawn(plan, spawn(2, {"n3"}), {1, 1, 0});
   EXPECT_THAT(again->spare, IsEmpty());
   EXPECT_THAT(hosts_of(*again), ElementsAre(2, 2));
   adopt(plan, *again);
   EXPECT_THAT(rank_environment(plan, plan.ranks[3]), IsSupersetOf({"DLAUNCH_HOST=n3", "MPI_LOCALRANKID=1"}));
 }
 
-TEST(Grow, AHostThatCannotBeReachedIsNoneOfTheJobs) {
+TEST(PlanSpawn, AHostThatCannotBeReachedIsNoneOfTheJobs) {
   Plan plan = planned(1, {1, 1});
   add_hosts(plan, {0});
   plan.hosts[1].unreachable = true;
-  EXPECT_THAT(hosts_of(*grow(plan, spawn(2), {1, 0})), ElementsAre(0, 0));
-  EXPECT_EQ(grow(plan, spawn(1, {"n1"}), {1, 0}).error().what, "host n1 could not be reached");
+  EXPECT_THAT(hosts_of(*plan_spawn(plan, spawn(2), {1, 0})), ElementsAre(0, 0));
+  EXPECT_EQ(plan_spawn(plan, spawn(1, {"n1"}), {1, 0}).error().what, "host n1 could not be reached");
 }
 
-TEST(Grow, AHostThatIsClosedIsNotSpare) {
+TEST(PlanSpawn, AHostThatIsClosedIsNotSpare) {
   Allocation given = hosts({1, 0, 1});
   given.hosts[2].max_slots = 0;
   Request made = request(1);
@@ -80,7 +80,7 @@ TEST(Grow, AHostThatIsClosedIsNotSpare) {
   EXPECT_THAT(make_plan(made, given)->spare, IsEmpty());
 }
 
-TEST(Grow, ASpareHostMayNotSetWhatEachRankHasOfItsOwn) {
+TEST(PlanSpawn, ASpareHostMayNotSetWhatEachRankHasOfItsOwn) {
   Allocation given = hosts({1, 1});
   given.hosts[1].env = {"DLAUNCH_RANK=7"};
   Request made = request(1);
@@ -88,11 +88,11 @@ TEST(Grow, ASpareHostMayNotSetWhatEachRankHasOfItsOwn) {
   EXPECT_FALSE(make_plan(made, given));
 }
 
-TEST(Grow, NoHostIsSpareWithoutMpi) { EXPECT_THAT(make_plan(request(1), hosts({1, 1}))->spare, IsEmpty()); }
+TEST(PlanSpawn, NoHostIsSpareWithoutMpi) { EXPECT_THAT(make_plan(request(1), hosts({1, 1}))->spare, IsEmpty()); }
 
-TEST(Grow, ANewWorldComesBehindAll) {
+TEST(PlanSpawn, ANewWorldComesBehindAll) {
   Plan plan = planned(3, {3});
-  auto grown = grow(plan, {1, {{.argv = {"a"}, .ranks = 2}, {.argv = {"b"}, .ranks = 1}}}, {3});
+  auto grown = plan_spawn(plan, {1, {{.argv = {"a"}, .ranks = 2}, {.argv = {"b"}, .ranks = 1}}}, {3});
   ASSERT_TRUE(grown);
   EXPECT_EQ(adopt(plan, *grown), 2);
   ASSERT_EQ(plan.ranks.size(), 6u);
@@ -102,15 +102,15 @@ TEST(Grow, ANewWorldComesBehindAll) {
   EXPECT_EQ(plan.apps[static_cast<size_t>(plan.ranks[5].app)].argv, std::vector<std::string>{"b"});
   EXPECT_EQ(plan.apps[static_cast<size_t>(plan.ranks[5].app)].first_rank, 5);
   EXPECT_THAT(plan.hosts[0].ranks, ElementsAre(0, 1, 2, 3, 4, 5));
-  EXPECT_EQ(adopt(plan, *grow(plan, spawn(1), {6})), 3);
+  EXPECT_EQ(adopt(plan, *plan_spawn(plan, spawn(1), {6})), 3);
   EXPECT_EQ(plan.worlds.name(6), "3/0");
 }
 
-TEST(Grow, ARankIsToldWhoItIsAmongTheNewOnes) {
+TEST(PlanSpawn, ARankIsToldWhoItIsAmongTheNewOnes) {
   Plan plan = planned(3, {3});
   SpawnRequest asked = spawn(2);
   asked.apps[0].env = {"A=1", "A=2", "PATH=/opt"};
-  adopt(plan, *grow(plan, asked, {3}));
+  adopt(plan, *plan_spawn(plan, asked, {3}));
   const auto env = rank_environment(plan, plan.ranks[4]);
   EXPECT_THAT(env, IsSupersetOf({"PMI_FD=60", "PMI_SPAWNED=1", "PMI_SIZE=2", "PMI_RANK=1", "MPI_LOCALRANKID=1",
                                  "MPI_LOCALNRANKS=2", "DLAUNCH_JOB_ID=job-1", "DLAUNCH_WORLD=2", "DLAUNCH_RANK=1",
@@ -121,22 +121,22 @@ TEST(Grow, ARankIsToldWhoItIsAmongTheNewOnes) {
   EXPECT_THAT(rank_environment(plan, plan.ranks[0]), Not(Contains(StartsWith("PMI_SPAWNED="))));
 }
 
-TEST(Grow, DirectoriesAreTakenFromTheAskers) {
+TEST(PlanSpawn, DirectoriesAreTakenFromTheAskers) {
   const Plan plan = planned(1, {1});
   SpawnRequest asked = spawn(1);
-  EXPECT_EQ(grow(plan, asked, {1})->apps[0].wdir, "/work");
+  EXPECT_EQ(plan_spawn(plan, asked, {1})->apps[0].wdir, "/work");
   asked.apps[0].wdir = "sub";
-  EXPECT_EQ(grow(plan, asked, {1})->apps[0].wdir, "/work/sub");
+  EXPECT_EQ(plan_spawn(plan, asked, {1})->apps[0].wdir, "/work/sub");
   asked.apps[0].wdir = "/tmp";
-  const auto grown = grow(plan, asked, {1});
+  const auto grown = plan_spawn(plan, asked, {1});
   EXPECT_EQ(grown->apps[0].wdir, "/tmp");
   EXPECT_THAT(grown->apps[0].env, Contains("PWD=/tmp"));
   EXPECT_TRUE(grown->apps[0].wdir_chosen);
 }
 
-TEST(Grow, WhatCannotBeIsRefused) {
+TEST(PlanSpawn, WhatCannotBeIsRefused) {
   Plan plan = planned(1, {1});
-  const auto why = [&](const SpawnRequest& asked) { return grow(plan, asked, {1}).error().what; };
+  const auto why = [&](const SpawnRequest& asked) { return plan_spawn(plan, asked, {1}).error().what; };
   EXPECT_EQ(why({0, {}}), "no program was named");
   EXPECT_EQ(why({0, {{.argv = {""}}}}), "no program was named");
   EXPECT_EQ(why(spawn(0)), "0 processes were asked for");

@@ -16,7 +16,7 @@ std::vector<RankFacts> world_two(int before, int ranks) {
   return facts;
 }
 
-TEST(Grow, NewRanksAreLabelledWithTheirWorld) {
+TEST(SpawnedRanks, NewRanksAreLabelledWithTheirWorld) {
   OutputSettings settings;
   settings.label = "[{rank}] ";
   Stage stage(settings, 2);
@@ -27,7 +27,7 @@ TEST(Grow, NewRanksAreLabelledWithTheirWorld) {
   EXPECT_EQ(stage.output->bytes(3, Stream::out), 4u);
 }
 
-TEST(Grow, OpenMpisTagHasTheWorldForItsJob) {
+TEST(SpawnedRanks, OpenMpisTagHasTheWorldForItsJob) {
   OutputSettings settings;
   settings.tag = true;
   Stage stage(settings, 1);
@@ -37,7 +37,7 @@ TEST(Grow, OpenMpisTagHasTheWorldForItsJob) {
   EXPECT_EQ(stage.shown(), "[1,0]<stdout>:a\n[2,0]<stdout>:b\n");
 }
 
-TEST(Grow, TheOneThatWasAloneFinishesItsLineFirst) {
+TEST(SpawnedRanks, TheOneThatWasAloneFinishesItsLineFirst) {
   Stage stage({}, 1);
   stage.feed(0, "prompt> ");
   EXPECT_EQ(stage.shown(), "prompt> ") << "alone: its bytes pass at once";
@@ -49,7 +49,7 @@ TEST(Grow, TheOneThatWasAloneFinishesItsLineFirst) {
   EXPECT_EQ(stage.shown(), "answer\n");
 }
 
-TEST(Grow, OnOneConsoleTheUnfinishedLineIsThatOfTheStreamThatWroteLast) {
+TEST(SpawnedRanks, OnOneConsoleTheUnfinishedLineIsThatOfTheStreamThatWroteLast) {
   Stage stage({}, 1, true);
   stage.feed(0, "out\n");
   stage.feed(0, "err", Stream::err);
@@ -58,7 +58,7 @@ TEST(Grow, OnOneConsoleTheUnfinishedLineIsThatOfTheStreamThatWroteLast) {
   EXPECT_EQ(stage.shown(), "out\nerror\n");
 }
 
-TEST(Grow, ChosenRanksAreOfTheFirstWorld) {
+TEST(SpawnedRanks, ChosenRanksAreOfTheFirstWorld) {
   OutputSettings settings;
   settings.console_ranks = {{0}};
   Stage stage(settings, 2);
@@ -68,7 +68,7 @@ TEST(Grow, ChosenRanksAreOfTheFirstWorld) {
   EXPECT_EQ(stage.shown(), "old\n");
 }
 
-TEST(Grow, ATemplateThatWouldNotTellWorldsApartIsRefusedAndNothingIsAdded) {
+TEST(SpawnedRanks, ATemplateThatWouldNotTellWorldsApartIsRefusedAndNothingIsAdded) {
   TempDir dir;
   OutputSettings settings;
   settings.files = FileSettings{.target = dir / "all.{stream}"};
@@ -81,7 +81,7 @@ TEST(Grow, ATemplateThatWouldNotTellWorldsApartIsRefusedAndNothingIsAdded) {
   EXPECT_EQ(content(dir / "all.stdout"), "on\n");
 }
 
-TEST(Grow, FilesAreInADirectoryOfTheWorld) {
+TEST(SpawnedRanks, FilesAreInADirectoryOfTheWorld) {
   TempDir dir;
   OutputSettings settings;
   settings.files = FileSettings{.target = dir / "logs", .copy = false};
