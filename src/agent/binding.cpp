@@ -35,7 +35,8 @@ Result<BoundRanks> bind_as_asked(const wire::Layout& layout) {
   const auto topology = TRY(read_topology());
   if (request.bind_to == plan::BindTo::device) return bind_near_devices(topology, layout);
   const auto ranks = static_cast<int>(layout.local_ranks);
-  return BoundRanks{TRY(plan::bind_ranks(topology, request, ranks, layout.oversubscribe)), {}};
+  auto bound = TRY(plan::bind_ranks(topology, request, ranks, layout.oversubscribe));
+  return BoundRanks{std::move(bound), {}};
 }
 
 }  // namespace
@@ -77,7 +78,8 @@ Result<std::vector<std::uint32_t>> RankBinding::cpus_of(const wire::Spawn& spawn
 Result<std::vector<unsigned long>> RankBinding::affinity_of(const wire::Spawn& spawn) {
   constexpr std::uint32_t kBits = 8 * sizeof(unsigned long);
   std::vector<unsigned long> words;
-  for (const std::uint32_t cpu : TRY(cpus_of(spawn))) {
+  const auto cpus = TRY(cpus_of(spawn));
+  for (const std::uint32_t cpu : cpus) {
     if (words.size() <= cpu / kBits) words.resize(cpu / kBits + 1);
     words[cpu / kBits] |= 1ul << (cpu % kBits);
   }

@@ -20,7 +20,8 @@ Result<Named> named_hosts(const HostRequest& request, const std::vector<std::str
   if (!request.list.empty()) return Named{request.list, Repeated::slots_add_up};
   if (!request.hostfile.empty()) return Named{request.hostfile, Repeated::one_slot_each};
   if (const auto manager = request.ignore_resource_manager ? std::nullopt : manager_of(environment)) {
-    return Named{TRY(read_resource_manager(*manager, environment, read_file)), Repeated::slots_add_up, manager};
+    auto entries = TRY(read_resource_manager(*manager, environment, read_file));
+    return Named{std::move(entries), Repeated::slots_add_up, manager};
   }
   return Named{request.default_hostfile, Repeated::one_slot_each};
 }

@@ -16,6 +16,8 @@ void taken(tl::expected<void, E>&&) {}
 }  // namespace dlaunch
 
 /// The value of a Result; an error is returned from the calling function: `const auto plan = TRY(make_plan(request));`
+/// It stands alone, behind `=` or `return` or as a statement: GCC does not destroy the parts of an expression that are
+/// there already when it returns from the midst of one. A test of tests/layers holds that.
 #define TRY(...)                                                                 \
   ({                                                                             \
     auto result_to_try = (__VA_ARGS__);                                          \

@@ -196,7 +196,8 @@ struct Resolved {
 };
 
 Result<Resolved> resolve(Grammar grammar, const Group& first, const ProcessContext& context) {
-  Resolved resolved{.options = {}, .preferences = TRY(read_preferences(last_config(first), context))};
+  auto preferences = TRY(read_preferences(last_config(first), context));
+  Resolved resolved{.options = {}, .preferences = std::move(preferences)};
   for (const ParsedOption& given : personality_defaults(grammar, context)) resolved.options.add(given);
   for (const ParsedOption& given : resolved.preferences.given) resolved.options.add(given);
   for (const ParsedOption& given : first.options) {

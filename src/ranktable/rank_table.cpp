@@ -36,13 +36,15 @@ CheckedTable check_rank_table(std::string_view text, const std::string& path, st
 }
 
 Result<std::string> make_rank_table(Version version, Product product, std::vector<HostFacts> hosts) {
-  return to_text(TRY(make_table(version, product, std::move(hosts))));
+  const auto made = TRY(make_table(version, product, std::move(hosts)));
+  return to_text(made);
 }
 
 Result<MergedTable> merge_rank_tables(const std::vector<NamedText>& tables, std::optional<Product> product) {
   std::vector<NamedJson> parsed;
   for (const auto& [name, text] : tables) {
-    parsed.push_back({name, TRY(parse_json(text, name))});
+    auto json = TRY(parse_json(text, name));
+    parsed.push_back({name, std::move(json)});
   }
   const auto merged = TRY(merge_tables(std::move(parsed), product));
   return MergedTable{to_text(merged.json), merged.servers, merged.ranks};

@@ -52,8 +52,8 @@ Result<cli::Command> parse(const Input& input, const Words& args) {
     if (found != input.files.end()) return found->second;
     return tl::unexpected<cli::Unreadable>({{.where = path, .what = "missing", .why = "", .hint = ""}, true});
   };
-  return cli::parse_command_line(TRY(cli::read_command_line("dlaunch", args)),
-                                 {.environment = input.environment, .cwd = "/", .read_file = read});
+  const auto line = TRY(cli::read_command_line("dlaunch", args));
+  return cli::parse_command_line(line, {.environment = input.environment, .cwd = "/", .read_file = read});
 }
 
 void check_app(const Input& input, const plan::AppRequest& app) {

@@ -95,3 +95,16 @@ def long_files(root, most):
     """{file: lines} of those with more than `most`."""
     lengths = {str(path.relative_to(root)): len(path.read_text().splitlines()) for path in [*root.rglob("*.cpp"), *root.rglob("*.h")]}
     return {name: lines for name, lines in lengths.items() if lines > most}
+
+
+def tries_within(root):
+    """["file:line"] of each TRY that is a part of a larger expression (base/try.h says why none may be)."""
+    found = []
+    for path in sorted([*root.rglob("*.cpp"), *root.rglob("*.h")]):
+        text = re.sub(r"//[^\n]*", "", path.read_text())
+        for use in re.finditer(r"(?<!define )\bTRY\(", text):
+            before = text[:use.start()].rstrip()
+            part = before.endswith(("(", ",", ":")) or re.search(r"\w{$|{\s*\.\w+ =$|,\s*\.\w+ =$", before)
+            if part:
+                found.append(f"{path.relative_to(root)}:{text.count(chr(10), 0, use.start()) + 1}")
+    return found

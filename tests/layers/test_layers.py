@@ -5,7 +5,7 @@ import sys
 import tempfile
 import unittest
 
-from layers import Layer, circles, declared_twice, escapes, long_files, not_public, read_layers
+from layers import Layer, circles, declared_twice, escapes, long_files, not_public, read_layers, tries_within
 
 ROOT = pathlib.Path(__file__).parents[2]
 SRC = ROOT / "src"
@@ -67,6 +67,9 @@ class Project(unittest.TestCase):
         twice = declared_twice([SRC, SRC.parent / "include"])
         self.assertEqual(twice, {}, "a class has one name, and the name one class")
 
+    def test_an_error_is_never_returned_from_the_midst_of_an_expression(self):
+        self.assertEqual([*tries_within(SRC), *tries_within(SRC.parent / "tests")], [])
+
     def test_no_file_is_long_without_a_reason(self):
         found = long_files(SRC, MOST_LINES)
         self.assertEqual({name: lines for name, lines in found.items() if name not in LONGER}, {},
@@ -122,6 +125,16 @@ class Found(unittest.TestCase):
         (self.root / "low/only.h").write_text("\n" * 4)
         self.assertEqual(long_files(self.root, 3), {"low/only.h": 4})
         self.assertEqual(long_files(self.root, 4), {})
+
+    def test_a_try_within_an_expression(self):
+        (self.root / "low/only.h").write_text('''auto a = TRY(b());
+            TRY(c());
+            return Pair{.first = {}, .second = TRY(d())};
+            return Pair{TRY(e()), 1};
+            return f(1, TRY(g()));
+            if (h) return TRY(i());  // TRY(j())
+''')
+        self.assertEqual(tries_within(self.root), ["low/only.h:3", "low/only.h:4", "low/only.h:5"])
 
     def test_a_circle(self):
         self.assertEqual(circles(self.layers(high=["low"], low=["high"])), ["low", "high"])

@@ -36,8 +36,8 @@ struct Front {
       return tl::unexpected<Unreadable>(
           {{.where = path, .what = "cannot read the file", .why = "missing", .hint = ""}, true});
     };
-    return parse_command_line(TRY(read_command_line(program_name, args)),
-                              {.environment = environment, .cwd = cwd, .read_file = read});
+    const auto line = TRY(read_command_line(program_name, args));
+    return parse_command_line(line, {.environment = environment, .cwd = cwd, .read_file = read});
   }
 
   /// The test fails with the error's text when there is one.
