@@ -12,7 +12,8 @@ SLOWER = 3 if os.environ.get("SANITIZE") else 1  # as the tests' own limits
 TOGETHER = 1.0  # seconds: what happens within them has no order that everybody sees alike
 TOLD = 2 * GRACE + 8  # seconds from what ends a job to its end, where the launcher hears of it at once (docs/CONTRIBUTING.md)
 BROKEN_INSIDE = re.compile(rb"internal error|terminate called|Assertion|AddressSanitizer|runtime error|Traceback")
-OF_LIBRARY = "/dev/shm/ucx_shm_posix_"  # UCX gives a segment a name and takes it away at once: a rank killed between leaves it
+# UCX and MPICH give a segment a name and take it away once all have it open: ranks killed between leave it.
+OF_LIBRARIES = ("/dev/shm/ucx_shm_posix_", "/dev/shm/mpich_shar_tmp")
 STARTS = 2  # seconds within which every host has been logged in to
 RIDES_OUT = 10  # seconds without a word that no job may be hurt by
 
@@ -147,7 +148,7 @@ def check_time(step, seen):
 def check_left(step, seen):
     if seen.left:
         yield f"left behind: {seen.left}"
-    files = [path for path in seen.files if not (step.mpi and OF_LIBRARY in path)]
+    files = [path for path in seen.files if not (step.mpi and any(name in path for name in OF_LIBRARIES))]
     if files:
         yield f"left behind: {files}"
     meant = set(step.hosts) if step.way in ("ssh", "openssh") else set()

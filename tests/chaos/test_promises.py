@@ -126,7 +126,7 @@ class Promises(unittest.TestCase):
         self.assert_broken("left behind")
         self.seen.left, self.seen.files = {}, ["/dev/shm/x"]
         self.assert_broken("left behind")
-        self.seen.files = ["head: /dev/shm/ucx_shm_posix_2ef805fc"]
+        self.seen.files = ["head: /dev/shm/ucx_shm_posix_2ef805fc", "head: /dev/shm/mpich_shar_tmpwj6Me3"]
         self.assert_broken("left behind")
         self.step.mpi = "mpich"
         self.assert_broken()

@@ -213,7 +213,7 @@ class Gone(Case):
         subprocess.run([*tmux, "new-session", "-d", "-s", "s", "-x", "80", "-y", "24", "cat"], env=self.env, check=True)
         subprocess.run([*tmux, "new-window", "-c", self.dir, "-n", "job", command], env=self.env, cwd=self.dir, check=True)
         self.assertTrue(wait_until(lambda: len(list(self.dir.glob("ready.*"))) == 2))
-        self.assertEqual(len(self.sleepers("sleep 1000")), 2)
+        self.assertTrue(wait_until(lambda: len(self.sleepers("sleep 1000")) == 2))
         subprocess.run([*tmux, "kill-window", "-t", "s:job"], env=self.env, check=True)
         self.assertTrue(wait_until(lambda: not self.sleepers("sleep 1000"), 10), self.processes())
         subprocess.run([*tmux, "kill-server"], check=True)
