@@ -175,7 +175,7 @@ class Missing(OpenMpiCase):
     def test_a_build_without_it(self):
         result = self.run_copy("-n", 2, openmpi("mpi_split"))
         self.assertEqual((result.returncode, result.stdout), (0, b"rank 0: 0\nrank 0: 0\n"))
-        self.assertIn("this build of dlaunch has not", result.stderr.decode())
+        self.assertIn("this build of dlaunch lacks", result.stderr.decode())
 
     def test_a_build_without_it_refuses_what_needs_it(self):
         result = self.run_copy("--mpi", "pmix", "-n", 2, "true")
