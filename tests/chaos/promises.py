@@ -77,7 +77,17 @@ def heard_later(ender, seen):
     for done in seen.done:
         if done.fault.act == "pause" and done.fault.whom in ("launcher", "all") and done.time <= ender.time + ender.heard <= done.until:
             ender.heard = done.until - ender.time
+        if done.fault.act == "down" and is_behind(done.fault.host, ender):
+            # TCP tries again after a pause that doubles: at the latest when the link has been up for as long as it was down.
+            heard = done.time + 2 * done.fault.seconds
+            if done.time <= ender.time < done.time + done.fault.seconds:
+                ender.heard = max(ender.heard, heard - ender.time)
     return ender
+
+
+def is_behind(host, ender):
+    """Whether the launcher may hear of it over that host's link alone. Which host a rank is on is not looked at."""
+    return ender.named.startswith("rank ") or ender.named == named(host)
 
 
 def enders(step, seen):

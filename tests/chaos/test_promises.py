@@ -121,6 +121,20 @@ class Promises(unittest.TestCase):
         self.seen.done[0].time = self.seen.ended
         self.assertEqual(promises.settles(self.seen), soon)
 
+    def test_cause_behind_a_link_that_is_down(self):
+        """What happens on a host whose link is down is heard of once it is up; the time limit may come first."""
+        self.step.timeout, self.seen.ended, self.seen.code = 2, 103.75, 124
+        self.seen.witness = {}
+        self.seen.out = self.seen.err = b""
+        down = Done(Fault(0.2, "down", "link", host="node2", seconds=3), 100.2, True)
+        self.seen.err = b"dlaunch: time out after 3.7 s: ranks 0-1 were still running\n"
+        self.seen.done = [Done(Fault(0.4, "kill", "worker", host="node2"), 100.4, True)]
+        self.assert_broken("cause")
+        self.seen.done.insert(0, down)
+        self.assert_broken()
+        down.fault.host = "node1"
+        self.assert_broken("cause")
+
     def test_left(self):
         self.seen.left = {7: "sleep"}
         self.assert_broken("left behind")
