@@ -73,9 +73,10 @@ def ender_of(done, step, seen):
 
 
 def heard_later(ender, seen):
-    """A launcher that stood still heard of it when it went on, and of all that came meanwhile at once."""
+    """A launcher that stood still heard of it when it went on, and of all that came meanwhile at once; so did a worker."""
     for done in seen.done:
-        if done.fault.act == "pause" and done.fault.whom in ("launcher", "all") and done.time <= ender.time + ender.heard <= done.until:
+        stood = done.fault.whom in ("launcher", "all") or (done.fault.whom == "worker" and is_behind(done.fault.host, ender))
+        if done.fault.act == "pause" and stood and done.time <= ender.time + ender.heard <= done.until:
             ender.heard = done.until - ender.time
         if done.fault.act == "down" and is_behind(done.fault.host, ender):
             # TCP tries again after a pause that doubles: at the latest when the link has been up for as long as it was down.
@@ -86,7 +87,7 @@ def heard_later(ender, seen):
 
 
 def is_behind(host, ender):
-    """Whether the launcher may hear of it over that host's link alone. Which host a rank is on is not looked at."""
+    """Whether the launcher may hear of it from that host alone. Which host a rank is on is not looked at."""
     return ender.named.startswith("rank ") or ender.named == named(host)
 
 

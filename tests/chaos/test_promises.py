@@ -121,6 +121,17 @@ class Promises(unittest.TestCase):
         self.seen.done[0].time = self.seen.ended
         self.assertEqual(promises.settles(self.seen), soon)
 
+    def test_a_worker_that_stood_still_tells_late_of_its_ranks(self):
+        self.step.timeout, self.seen.ended, self.seen.code = 2, 102.5, 124
+        self.step.codes = {1: 42}
+        self.seen.witness = {0: Rank("head"), 1: Rank("head", 42, 100.54)}
+        self.seen.err += b"dlaunch: time out after 2.5 s: ranks 0-1 were still running\n"
+        self.assert_broken("cause")
+        self.seen.done = [Done(Fault(0.46, "pause", "worker", seconds=2), 100.46, True, 102.46)]
+        self.assert_broken()
+        self.seen.done[0].until = 100.5  # it went on before
+        self.assert_broken("cause")
+
     def test_cause_behind_a_link_that_is_down(self):
         """What happens on a host whose link is down is heard of once it is up; the time limit may come first."""
         self.step.timeout, self.seen.ended, self.seen.code = 2, 103.75, 124
