@@ -44,6 +44,13 @@ void add_unless_there(std::vector<std::string>& env, const std::string& added) {
   if (!has_name_of(env, added)) env.push_back(added);
 }
 
+void add_missing(std::vector<std::string>& own, const std::vector<std::string>& shared,
+                 const std::vector<std::string>& added) {
+  for (const std::string& entry : added) {
+    if (!has_name_of(shared, entry)) add_unless_there(own, entry);
+  }
+}
+
 void drop_pmi1(std::vector<std::string>& env) { std::erase_if(env, is_pmi1); }
 
 void drop_planned_pmi1(std::vector<std::string>& env, std::uint32_t ranks) {
@@ -58,10 +65,10 @@ void add_login(std::vector<std::string>& env) {
   }
 }
 
-void add_node(std::vector<std::string>& own, const std::vector<std::string>& shared) {
-  for (const std::string& entry : own_environment()) {
-    if (plan::tells_of_node(variable_name(entry)) && !has_name_of(shared, entry)) add_unless_there(own, entry);
-  }
+std::vector<std::string> node_variables() {
+  auto variables = own_environment();
+  std::erase_if(variables, [](const std::string& entry) { return !plan::tells_of_node(variable_name(entry)); });
+  return variables;
 }
 
 }  // namespace dlaunch::agent

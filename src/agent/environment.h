@@ -15,13 +15,15 @@ int save_environment(const std::string& directory, const std::vector<std::string
 
 bool has_name_of(const std::vector<std::string>& env, const std::string& other);
 void add_unless_there(std::vector<std::string>& env, const std::string& added);
+/// Adds to a rank's own entries those of a name that neither they nor its program's shared ones have.
+void add_missing(std::vector<std::string>& own, const std::vector<std::string>& shared,
+                 const std::vector<std::string>& added);
 
 /// Adds the variables of the login on this host, which are not sent from another one. The local agent adds none.
 void add_login(std::vector<std::string>& env);
 
-/// What a resource manager told this agent of its node (plan::tells_of_node), for a rank that has not got it by its
-/// `own` entries or those that it shares with its program.
-void add_node(std::vector<std::string>& own, const std::vector<std::string>& shared);
+/// What a resource manager told this agent of its node (plan::tells_of_node).
+std::vector<std::string> node_variables();
 
 /// Removes all that a rank with a PMI-1 connection is told.
 void drop_pmi1(std::vector<std::string>& env);

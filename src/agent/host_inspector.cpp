@@ -34,9 +34,7 @@ std::int64_t free_shared_memory() {
 
 /// As on the launcher's own machine, but that only a resource manager has hidden devices.
 void look_at_machine(const wire::QueryHost& query, wire::HostInfo& facts) {
-  std::vector<std::string> node;
-  add_node(node, {});
-  const auto here = allocate::local_allocation(node, query.no_devices ? std::optional(0) : std::nullopt,
+  const auto here = allocate::local_allocation(node_variables(), query.no_devices ? std::optional(0) : std::nullopt,
                                                query.cores ? allocate::Count::cores : allocate::Count::cpus);
   if (!here) return;
   const plan::Host& host = here->hosts.front();

@@ -36,9 +36,7 @@ std::vector<std::string> MpiService::environment(const wire::Spawn& spawn, const
   std::vector<std::string> env = spawn.env;
   if (!served.pmix || !pmix_.in_world(spawn.rank)) return env;
   if (!served.pmi) drop_pmi1(env);
-  for (std::string& entry : pmix_.environment(spawn, served.family, program.argv.front())) {
-    if (!has_name_of(program.env, entry)) add_unless_there(env, entry);
-  }
+  add_missing(env, program.env, pmix_.environment(spawn, served.family, program.argv.front()));
   return env;
 }
 

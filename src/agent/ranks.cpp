@@ -95,7 +95,7 @@ void Ranks::start(const wire::Spawn& spawn) {
   if (::access((program.directory + "/.").c_str(), X_OK) != 0) {  // "/.", so that a file gives ENOTDIR
     return refuse(spawn.rank, refusal({SpawnStep::directory, errno}, program));
   }
-  add_node(start->env, app.asked.env);
+  add_missing(start->env, app.asked.env, node_variables_);
   if (not_kept_) return refuse(spawn.rank, {not_kept_->error, not_kept_->what});
   auto path = path_of(app, spawn);
   if (!path) return refuse(spawn.rank, path.error());

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "agent/binding.h"
+#include "agent/environment.h"
 #include "agent/job_cgroup.h"
 #include "agent/job_directory.h"
 #include "agent/mpi_service.h"
@@ -76,6 +77,7 @@ class Ranks {
   JobDirectory& files_;
   const JobCgroup& cgroup_;
   ProcessSpawner spawner_;
+  const std::vector<std::string> node_variables_ = node_variables();
   const RankOomScore oom_score_;
   RankBinding binding_;
   std::uint32_t local_ranks_ = 0;  // those that Layout counts

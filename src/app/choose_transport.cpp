@@ -1,12 +1,11 @@
 #include "app/choose_transport.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "allocate/resource_manager.h"
 #include "base/environment.h"
 #include "base/text.h"
+#include "sys/installed.h"
 #include "transport/manager_command.h"
 
 namespace dlaunch::app {
@@ -14,11 +13,14 @@ namespace {
 
 using cli::TransportChoice;
 
-bool is_in_path(std::string_view program, const std::vector<std::string>& environment) {
-  const auto directories = split(search_path(environment), ':');
-  return std::ranges::any_of(directories, [&](const std::string& directory) {
-    return ::access((directory + '/' + std::string(program)).c_str(), X_OK) == 0;
-  });
+bool has_command(const plan::Manager& manager, const cli::Options& options) {
+  const std::string program(transport::manager_program(manager.kind));
+  return !program.empty() && sys::is_in_path(program, search_path(options.request.environment));
+}
+
+void use_command(const plan::Manager& manager, cli::Options& options) {
+  options.exec = transport::manager_command(manager.kind, options.request.environment);
+  options.hosts.by_manager = true;
 }
 
 bool names_hosts(const allocate::HostRequest& hosts) { return !hosts.list.empty() || !hosts.hostfile.empty(); }
@@ -30,11 +32,8 @@ Result<void> use_slurm(cli::Options& options, const std::optional<plan::Manager>
   if (!manager || manager->kind != plan::Manager::Kind::slurm) {
     return refused("this is no Slurm job", "start it in salloc or sbatch, or leave --transport out");
   }
-  if (!is_in_path(transport::manager_program(manager->kind), options.request.environment)) {
-    return refused("there is no srun in PATH", "load Slurm's module");
-  }
-  options.exec = transport::manager_command(manager->kind, options.request.environment);
-  options.hosts.by_manager = true;
+  if (!has_command(*manager, options)) return refused("there is no srun in PATH", "load Slurm's module");
+  use_command(*manager, options);
   return {};
 }
 
@@ -63,11 +62,9 @@ Result<void> choose_transport(cli::Options& options) {
   const bool automatic =
       options.transport == TransportChoice::automatic && options.exec.empty() && !names_hosts(options.hosts);
   if (!manager || !automatic || options.hosts.ignore_resource_manager) return {};
-  const std::string_view program = transport::manager_program(manager->kind);
-  if (program.empty() || !is_in_path(program, environment)) return {};
-  if (!transport::command_gives_all(manager->kind, environment)) return {};
-  options.exec = transport::manager_command(manager->kind, environment);
-  options.hosts.by_manager = true;
+  if (has_command(*manager, options) && transport::command_gives_all(manager->kind, environment)) {
+    use_command(*manager, options);
+  }
   return {};
 }
 

@@ -2,7 +2,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
+
+#include "base/text.h"
 
 namespace dlaunch::sys {
 
@@ -17,6 +20,12 @@ std::string installed_program(const std::string& name) {
     if (::access(path.c_str(), X_OK) == 0) return path;
   }
   return {};
+}
+
+bool is_in_path(const std::string& name, const std::string& path) {
+  return std::ranges::any_of(split(path, ':'), [&](const std::string& directory) {
+    return ::access((directory + '/' + name).c_str(), X_OK) == 0;
+  });
 }
 
 }  // namespace dlaunch::sys

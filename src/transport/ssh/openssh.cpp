@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "sys/fd.h"
+#include "sys/installed.h"
 #include "sys/io.h"
 #include "transport/command.h"
 #include "transport/ssh/proxy.h"
@@ -23,12 +24,6 @@ namespace {
 constexpr size_t kLongestAnswer = 1u << 20;
 constexpr std::chrono::milliseconds kEnds{500};
 constexpr const char* kInEveryAnswer = "hostname ";  // every answer has it
-
-bool is_installed(const SshContext& context) {
-  const auto directories = split(context.variable("PATH").value_or("/usr/bin:/bin"), ':');
-  return std::ranges::any_of(directories,
-                             [](const std::string& one) { return ::access((one + "/ssh").c_str(), X_OK) == 0; });
-}
 
 std::string question(const std::string& host, const Said& said) {
   std::string line = "ssh -G";
@@ -72,7 +67,8 @@ bool is_answer(const std::string& text) {
 
 OpenSshAnswer ask_openssh(const std::string& host, const Said& said, const SshContext& context,
                           std::chrono::milliseconds limit, int ended) {
-  if (!is_installed(context)) return {.installed = false, .text = {}, .trouble = {}};
+  if (!sys::is_in_path("ssh", context.variable("PATH").value_or("/usr/bin:/bin")))
+    return {.installed = false, .text = {}, .trouble = {}};
   auto [ours, theirs] = sys::make_socketpair();
   sys::Pipe errors = sys::make_pipe();
   Command command;
