@@ -15,6 +15,7 @@ import measure
 import mpi_rows
 import report
 import rows
+import slurm_rows
 import ssh_rows
 
 PROGRAMS = ("floor_spawn", "floor_stream", "floor_ssh", "spew", "slow_reader")
@@ -109,6 +110,17 @@ def open_testbed(stack, chosen, notes):
     return stack.enter_context(ssh_rows.testbed.Testbed(ssh_rows.COUNTS[-1]))
 
 
+def open_slurm(stack, scratch, chosen, notes):
+    """What slurm_rows.allocation() yields, or None with the reason among the notes."""
+    if not slurm_rows.wanted(chosen.only):
+        return None
+    if reason := ssh_rows.why_not() or slurm_rows.why_not():
+        notes.append(f"No rows of a Slurm job: {reason}.")
+        progress(notes[-1])
+        return None
+    return stack.enter_context(slurm_rows.allocation(scratch))
+
+
 def mpi_libraries(launchers, programs, chosen, notes):
     keys = [*(f"{key}-" for key in ("mpich", "openmpi")), *(f"ssh-{key}-" for key in ("mpich", "openmpi"))]
     if chosen.only and not any(key.startswith(only) or only.startswith(key) for key in keys for only in chosen.only):
@@ -126,6 +138,8 @@ def measure_all(launchers, programs, scratch, files, chosen):
     with contextlib.ExitStack() as stack:
         bed = open_testbed(stack, chosen, notes)
         hosts = [host.pid for host in (bed.head, *bed.hosts.values())] if bed else []
+        nodes, variables, daemons = open_slurm(stack, scratch, chosen, notes) or (None, [], [])
+        hosts += [*(host.pid for host in (nodes.head, *nodes.hosts.values())), *daemons] if nodes else []
         runner = measure.Runner(scratch, programs, hosts)
         all_rows = rows.all_rows(launchers, programs, files)
         libraries = mpi_libraries(launchers, programs, chosen, notes)
@@ -133,6 +147,8 @@ def measure_all(launchers, programs, scratch, files, chosen):
         if bed:
             all_rows += ssh_rows.ssh_rows(launchers, programs, bed)
             all_rows += mpi_rows.mpi_ssh_rows(ssh_rows.Ways(launchers, programs, bed), libraries)
+        if nodes:
+            all_rows += slurm_rows.slurm_rows(launchers, programs, nodes, variables)
         if chosen.before:
             all_rows = [row.paired_with(launchers.dlaunch, chosen.before) for row in all_rows if "dlaunch" in row.contestants]
         for row in all_rows:

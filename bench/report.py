@@ -5,6 +5,7 @@ import re
 import shutil
 import statistics
 import subprocess
+import textwrap
 import time
 from dataclasses import dataclass, field
 
@@ -149,7 +150,7 @@ def facts(launchers):
 
 def markdown(results, machine, notes):
     columns = [column for column in COLUMNS if any(column in result.row.contestants for result in results)]
-    text = ["; ".join(machine) + ".", "",
+    text = [textwrap.fill("; ".join(machine) + ".", 120), "",
             "| work | goal | " + " | ".join(columns) + " | dlaunch is | met |", "|---" * (len(columns) + 4) + "|"]
     for result in results:
         cells = [result.row.title, result.goal(), *(result.figure(column) for column in columns), result.ratios(), result.met()]

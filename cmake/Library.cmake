@@ -4,14 +4,14 @@ include(CMakePackageConfigHelpers)
 find_package(tl-expected REQUIRED)
 find_package(Threads REQUIRED)
 
-set(library_rooms asio allocate base job launcher link output plan pmi pmix ranktable report session spdlog sys transport
-  transport_parsers wire)
+set(library_rooms asio allocate base dialback dialback_node dialback_protocol job launcher link output
+  plan pmi pmix ranktable report session spdlog sys transport transport_parsers wire)
 list(TRANSFORM library_rooms REPLACE "(.+)" "$<TARGET_OBJECTS:dlaunch_\\1>" OUTPUT_VARIABLE library_objects)
 add_library(libdlaunch STATIC ${library_objects})
 set_target_properties(libdlaunch PROPERTIES OUTPUT_NAME dlaunch EXPORT_NAME dlaunch LINKER_LANGUAGE CXX)
 target_compile_features(libdlaunch INTERFACE cxx_std_20)
 target_include_directories(libdlaunch INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-target_link_libraries(libdlaunch INTERFACE tl::expected Threads::Threads nettle)
+target_link_libraries(libdlaunch INTERFACE tl::expected Threads::Threads nettle sodium)
 
 set(package_directory ${CMAKE_INSTALL_LIBDIR}/cmake/dlaunch)
 set(pc_directory ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -11,6 +11,7 @@ namespace dlaunch {
 /// The exit codes that are dlaunch's own (docs/exit-codes.md). A rank's own code or 128+signal comes before these.
 inline constexpr int kExitOutput = 1;           ///< ranks' output or the report could not be written
 inline constexpr int kExitRefused = 2;          ///< command line or plan refused, nothing started
+inline constexpr int kExitPreempted = 75;       ///< every rank saved its state; the job is to be requeued
 inline constexpr int kExitTimeout = 124;        ///< --timeout ran out
 inline constexpr int kExitHostLost = 125;       ///< a host could not be reached or was lost
 inline constexpr int kExitNotExecutable = 126;  ///< program found but not executable

@@ -17,15 +17,18 @@ std::string_view to_string(DeviceKind kind);
 struct Reach {
   std::string user;
   std::optional<int> port;
-  std::string identity;  ///< path of a private key on this machine; may begin with ~/
-  std::string jump;      ///< [user@]host[:port][,…]
-  std::string agent;     ///< path of an agent installed on the host; empty: the agent is sent
+  std::string identity;          ///< path of a private key on this machine; may begin with ~/
+  std::string jump;              ///< [user@]host[:port][,…]
+  std::string agent;             ///< path of an agent installed on the host; empty: the agent is sent
+  std::optional<int> node = {};  ///< it connected to us by itself, as this one of the job's nodes (--same-line)
+  std::string address = {};      ///< by which it is known that other hosts reach it; empty: its name says it
+  std::string step = {};         ///< words that a resource manager's command needs for it alone, as --het-group=1
   bool operator==(const Reach&) const = default;
 };
 
 /// The resource manager in whose job this process is.
 struct Manager {
-  enum class Kind { slurm, pbs, lsf } kind;
+  enum class Kind { slurm, grid_engine, pbs, cobalt, lsf, kubernetes, flux } kind;  ///< kubernetes: in an MPIJob
   std::string job;  ///< its number there; empty: not said
   bool operator==(const Manager&) const = default;
 };
@@ -50,8 +53,14 @@ struct Host {
   std::vector<int> devices;  ///< physical ids in the order of use, without those that the user hid
   std::vector<int> seen;     ///< ids that the launcher's *_VISIBLE_DEVICES leave, in its order; empty: no such list
   std::vector<std::string> uuids;  ///< of devices 0, 1, …, where that list has UUIDs, so that physical ids are unknown
+  bool replacement = false;  ///< a spare host: no rank before another host is lost; an allocation has them at its end
   std::string devices_from;  ///< "/dev/nvidia*", "CUDA_VISIBLE_DEVICES", "--fake-devices", …; empty without devices
 };
+
+/// The name or address by which other hosts reach it.
+inline const std::string& known_by(const Host& host) {
+  return host.reach.address.empty() ? host.name : host.reach.address;
+}
 
 /// The hosts of one list: a program's own, or the job's, which is the first pool.
 struct Pool {
@@ -63,7 +72,7 @@ struct Pool {
 struct Allocation {
   std::vector<Host> hosts;
   std::optional<Manager> manager = {};    ///< whose hosts these are; none where the user named them
-  bool by_manager = false;                ///< its own command starts the agents on all of them, this machine's too
+  bool by_manager = false;                ///< its own command starts the agents on all that are not `local`
   std::vector<int> sequence = {};         ///< the host of each entry of the list, in the user's order, for --map-by seq
   std::vector<std::string> notes = {};    ///< for Plan::notes
   std::vector<std::string> remarks = {};  ///< for Plan::remarks

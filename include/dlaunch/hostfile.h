@@ -26,6 +26,7 @@ struct HostEntry {
   plan::Reach reach = {};
   std::string wdir = {};
   std::vector<std::string> env = {};  ///< NAME=VALUE
+  bool replacement = false;           ///< plan::Host::replacement
   int pool = 0;                       ///< number of the program's own list that it is in; 0: the job's list
   std::string from = {};              ///< "hosts:3", "-H", "SLURM_JOB_NODELIST"
 };
@@ -34,7 +35,7 @@ struct HostEntry {
 /// for errors ("name:line:column") and for HostEntry::from ("name:line"). Each line has a host, as NAME, NAME:8 or
 /// user@node[01-16,20], and then any of
 ///   slots=N (cpu, count)    max_slots=N (max-slots, slots_max, …)    devices=0,2-3 or [4,8)
-///   user=U (username)  port=N  identity=FILE  jump=HOST  agent=PATH  wdir=DIR  env.NAME=VALUE
+///   user=U (username)  port=N  identity=FILE  jump=HOST  agent=PATH  wdir=DIR  env.NAME=VALUE  spare
 /// Blanks may stand around '=' (but not after env.NAME=). A path or a variable's value may stand in "…". A comment
 /// begins with #, // or /* where a word may begin and right after a name or a number. Lines end in LF or CRLF.
 Result<std::vector<HostEntry>> parse_hostfile(std::string_view text, const std::string& name);
@@ -53,9 +54,13 @@ struct HostRequest {
   std::vector<HostEntry> default_hostfile = {};  ///< empty: not given
   bool no_local = false;                         ///< nothing runs on this machine
   std::string agent_path = {};                   ///< for hosts without an agent= of their own; empty: the agent is sent
+  std::optional<int> ssh_port = {};              ///< for hosts without a port= of their own
+  std::string ssh_identity = {};                 ///< for hosts without an identity= of their own; empty: none
   bool ignore_resource_manager = false;
-  bool by_manager = false;        ///< a resource manager's own command starts the agents on its hosts
-  std::vector<int> devices = {};  ///< for each host; empty: all that it has
+  std::vector<HostEntry> of_manager = {};  ///< what a resource manager that must be asked says; empty: not asked
+  bool fake = false;                       ///< this machine plays the hosts of `list`: no name in it is looked up
+  bool by_manager = false;                 ///< a resource manager's own command starts the agents on its hosts
+  std::vector<int> devices = {};           ///< for each host; empty: all that it has
   std::string include = {};
   std::string exclude = {};
   std::optional<int> max_slots = {};  ///< for every host

@@ -13,6 +13,17 @@
 
 namespace dlaunch {
 
+/// How a resource manager's command starts agents that connect to us by themselves.
+struct DialIn {
+  std::string command;             ///< a /bin/sh line behind which ` sh` is put. {count} and {hosts}
+                                   ///< (joined with commas, or {steps}) for one command for all, {host} for one each
+  std::string own_name;            ///< what a shell there expands to the host's name in the list
+  std::string ports_command = {};  ///< prints a line "SrunPortRange = FIRST-LAST"; empty: any port will do
+  /// Where neither stdin nor stdout of the command reaches them: a directory that the hosts share, in which what they
+  /// need lies for the time of the start.
+  std::optional<std::string> files_in = {};
+};
+
 struct JobOptions {
   job::Policy policy = {};
   output::OutputSettings output = {};  ///< the console and the files
@@ -21,8 +32,14 @@ struct JobOptions {
   plan::StdinTarget stdin_target{plan::StdinTarget::Kind::none};  ///< which ranks get descriptor 0 as stdin
   std::string report_file = {};  ///< --report, the job's record (record.h); absolute; empty: none
 
+  /// --error-file, a template: where ranks of this machine may write why they failed, and where a later round's do.
+  std::string error_file = {};
+
   // How hosts are reached.
-  std::string exec = {};                       ///< --exec: the command line that reaches other hosts; empty: ssh
+  std::string exec = {};          ///< --exec: the command line that reaches other hosts; empty: ssh
+  bool exec_is_signalled = true;  ///< such a command that does not end by itself is ended
+  /// Other hosts are reached so at first, and by `exec` where that does not succeed; empty: not.
+  std::optional<DialIn> dial_in = {};
   std::optional<plan::HostKey> host_key = {};  ///< empty: what the ssh configuration says, else strict
   std::chrono::milliseconds wait_hosts{0};     ///< how long hosts that are not up are tried again
   int hosts_at_once = 64;  ///< hosts connected to at a time: sshd, name servers and our own descriptors have limits

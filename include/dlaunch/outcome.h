@@ -26,6 +26,8 @@ struct Progress {
   int signal = 0;                               ///< the one that was sent, while ending
   std::optional<std::chrono::steady_clock::time_point> kill_at =
       {};  ///< while ending: when KILL is sent; none: it was sent
+  std::optional<std::chrono::steady_clock::time_point> start_at =
+      {};  ///< while starting: when the ranks of this round start; none: once every host is ready
 };
 
 struct RankRecord {
@@ -51,6 +53,23 @@ struct Unswept {
   std::string why;
 };
 
+/// Somebody took the job's hosts back, and its ranks were asked to save their state.
+struct Preempted {
+  int signal = 0;                     ///< by which the launcher or an agent was told
+  bool at_host = false;               ///< an agent was told
+  std::optional<int> sender = {};     ///< the pid of the process that sent it to the launcher, where it was one
+  std::chrono::milliseconds used{0};  ///< from then to the end of the last rank, or to the deadline
+  bool operator==(const Preempted&) const = default;
+};
+
+/// No rank wrote for the time of --hang-after, and this is what they did (job/hangs.h).
+struct Hang {
+  bool everyone = true;  ///< none of them made progress; else some waited and others did not
+  std::string text;
+  std::int64_t time_ns = 0;  ///< CLOCK_REALTIME here
+  std::string file;          ///< the stacks of all threads; empty: none
+};
+
 enum class Cause {
   success,         ///< every rank ended with 0
   rank_failed,     ///< first_failure says which
@@ -58,21 +77,26 @@ enum class Cause {
   timeout,         ///< --timeout
   host_lost,       ///< `detail` names the first of `lost_hosts` and its reason
   output_failed,   ///< `detail` names the sink and reason
+  preempted,       ///< `preempted` says by what; no rank failed
   sidecar_failed,  ///< the process beside the ranks; `detail` says how it ended
+  hung,            ///< no rank made progress (job/hangs.h); `detail` says for how long
 };
 
 struct Outcome {
   Cause cause = Cause::success;
   int exit_code = 0;
-  int signal = 0;                    ///< with Cause::interrupted
-  std::optional<int> first_failure;  ///< id of the rank that failed first, by the time at its host
+  int signal = 0;                           ///< with Cause::interrupted
+  std::optional<int> first_failure;         ///< id of the rank that failed first, by the time at its host
+  std::optional<Preempted> preempted = {};  ///< whatever the cause is in the end
   std::string detail;
   std::vector<LostHost> lost_hosts;    ///< in the order of what was heard of them
   std::vector<std::string> leftovers;  ///< for each host, what could not be confirmed gone at the end
   std::vector<int> swept;              ///< lost hosts that had ranks, where a sweep confirmed that nothing is left
   std::vector<Unswept> unswept;        ///< `leftovers` names them, too
+  std::vector<Hang> hangs;             ///< in the order of time
   std::vector<RankRecord> ranks;       ///< the index is the rank's id
   bool unread = false;                 ///< the reader of the output was too slow to be waited for
+  bool may_restart = false;            ///< it failed, and its hosts wait for another round (job/rounds.h)
 };
 
 }  // namespace dlaunch::job

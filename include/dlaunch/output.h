@@ -25,9 +25,11 @@ struct FileSettings {
   bool job_directory = true;  ///< DIR/1/rank.N; false with :nojobid (DIR/rank.N)
   std::string job = "1";      ///< {job} in a template
 
-  // --stdout-file and --stderr-file: a template for each stream, which is then not shown.
+  // --stdout-file and --stderr-file: a template for each stream, which is shown, too, with :copy.
   bool by_stream = false;  ///< `target` is stdout's template, `err_target` stderr's; empty: the stream has no file
   std::string err_target = {};
+  bool copy_err = false;  ///< `copy` is stdout's alone
+  bool copies(Stream stream) const { return by_stream && stream == Stream::err ? copy_err : copy; }
   bool keeps(Stream stream) const { return !by_stream || !(stream == Stream::out ? target : err_target).empty(); }
 };
 
@@ -39,6 +41,7 @@ struct OutputSettings {
   Color color = Color::automatic;
   bool merge_stderr = false;                        ///< ranks' stderr is the same file description as their stdout
   std::optional<std::set<int>> console_ranks = {};  ///< --ranks: those whose output reaches the console; none: all
+  std::optional<std::set<int>> console_local_ranks = {};  ///< --local-ranks: the same by their numbers on their hosts
   std::optional<FileSettings> files = {};
   int keep_logs = 0;           ///< how many earlier jobs' directories of files are kept, as DIR.1, DIR.2, …
   bool pty = false;            ///< ranks' stdout (and stdin) are a terminal

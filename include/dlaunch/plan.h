@@ -42,17 +42,20 @@ struct Rank {
 
 /// A process that a framework needs beside the ranks: rank 0's program, on its host. It does not count as a rank.
 struct Sidecar {
-  std::string name;              ///< "scheduler"
-  int app = 0;                   ///< index into Plan::apps
-  int host = 0;                  ///< index into Plan::hosts
-  std::vector<std::string> env;  ///< NAME=VALUE, in addition to its App's
-  std::string dir;               ///< as Rank::dir
+  std::string name;                    ///< "scheduler"
+  int app = 0;                         ///< index into Plan::apps
+  int host = 0;                        ///< index into Plan::hosts
+  std::vector<std::string> env;        ///< NAME=VALUE, in addition to its App's
+  std::string dir;                     ///< as Rank::dir
+  std::vector<std::string> argv = {};  ///< empty: its App's
+  bool serves = false;                 ///< it does not end by itself when the ranks have
 };
 
 struct PlannedHost {
   Host host;
   std::vector<int> ranks;    ///< indices into Plan::ranks, ascending; none: the host is there for spawned ranks
   bool unreachable = false;  ///< the job does not use it, or not any more
+  int since_round = 0;       ///< the first round in which it has ranks
 };
 
 /// The table that tells Ascend's communication library which rank runs where; ranks find it by RANK_TABLE_FILE.
@@ -65,17 +68,21 @@ struct RankTable {
 struct Plan {
   std::string job_id;
   std::vector<App> apps;
-  std::vector<PlannedHost> hosts;  ///< those that get ranks, then those connected to for spawned ranks
-  std::vector<Host> spare = {};    ///< other hosts of the allocation, on which ranks may be spawned
-  std::vector<Rank> ranks;         ///< the index is the rank's id
-  Worlds worlds = {};              ///< the world of each id
-  size_t spawned_bytes = 0;        ///< size of the words and variables of all spawned programs
+  std::vector<PlannedHost> hosts;       ///< those that get ranks, then those connected to for spawned ranks
+  std::vector<Host> replacements = {};  ///< of --spares: they are connected to, and the next to get a lost host's ranks
+  std::vector<Host> spare = {};         ///< other hosts of the allocation, on which ranks may be spawned
+  std::vector<Rank> ranks;              ///< the index is the rank's id
+  Worlds worlds = {};                   ///< the world of each id
+  size_t spawned_bytes = 0;             ///< size of the words and variables of all spawned programs
   BindingRequest binding;
   std::vector<Framework> frameworks = {};  ///< whose variables run() adds
   Visible visible = Visible::unchanged;
   std::optional<RankTable> rank_table = {};
+  std::optional<Manager> manager = {};  ///< whose command starts the agents; none: the hosts are reached otherwise
   Mpi mpi = Mpi::none;                  ///< automatic: each host decides for each program
   std::optional<Sidecar> sidecar = {};  ///< where a framework needs it
+  int restarts = 0;                     ///< how many rounds may follow the first one (job/rounds.h)
+  int round = 0;                        ///< the one that this is the plan of
   std::vector<std::string> notes;  ///< what differs from the request or may fail, always shown; a line each, no prefix
   std::vector<std::string> remarks = {};  ///< what is as requested but worth a look; not shown for a good run
 

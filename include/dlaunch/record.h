@@ -27,6 +27,15 @@ struct RecordedRank {
   std::string stderr_path;
 };
 
+/// A round before the last one (docs/restarts.md).
+struct RoundRecord {
+  job::Cause cause;
+  std::string text;                  ///< "rank 3 (host node1) exited with 3 after 2.0 s"
+  std::optional<int> first_failure;  ///< a rank
+  std::int64_t start_ns = 0;         ///< CLOCK_REALTIME
+  std::int64_t end_ns = 0;
+};
+
 struct Record {
   std::string version;                                         ///< dlaunch's
   std::vector<std::pair<std::string, std::string>> libraries;  ///< name, version
@@ -38,6 +47,8 @@ struct Record {
   job::Outcome outcome;             ///< without its ranks; of a job that was still running, what was known
   std::string plan;                 ///< JSON, as plan::to_json has it
   std::vector<RecordedRank> ranks;  ///< the index is the rank's id
+  int restarts = 0;                 ///< the most that were allowed
+  std::vector<RoundRecord> earlier_rounds;
 };
 
 /// Parses the text of a record. `name` is the file's, for errors. A text that is no record is an Error; members that a

@@ -17,6 +17,7 @@ struct EnvSetting {
 struct AppRequest {
   std::vector<std::string> argv = {};
   std::optional<int> ranks = {};  ///< -n
+  bool for_devices = false;       ///< -n devices: no host without devices may be among the job's
   std::string wdir = {};          ///< absolute; empty: the launcher's own
   std::vector<EnvSetting> env = {};
   int pool = 0;  ///< index into Allocation::pools, where there are any
@@ -25,6 +26,7 @@ struct AppRequest {
 /// What --env-for can name: ranks get these variables (docs/frameworks.md).
 enum class Framework {
   torch,
+  torchrun,
   deepspeed,
   jax,
   tensorflow,
@@ -48,13 +50,15 @@ enum class BindTo { none, core, hwthread, socket, numa, device };
 enum class MapBy { slot, core, hwthread, socket, numa, node };
 enum class RankBy { slot, node, core, socket };
 
+inline constexpr int kEqualShare = 0;  ///< of BindingRequest::cores_per_rank: the host's cores over its ranks
+
 /// How local ranks are placed on a host's CPUs. The host computes the masks, because it knows its topology.
 struct BindingRequest {
   BindTo bind_to = BindTo::none;
   MapBy map_by = MapBy::slot;
   RankBy rank_by = RankBy::slot;
   bool report = false;        ///< --report-bindings
-  int cores_per_rank = 1;     ///< --cores-per-rank; with BindTo::hwthread, threads
+  int cores_per_rank = 1;     ///< --cores-per-rank, or kEqualShare; with BindTo::hwthread, threads
   bool overload = false;      ///< ranks may share a core or thread where there are too few
   bool if_supported = false;  ///< where there are too few, no rank is bound
   bool operator==(const BindingRequest&) const = default;
@@ -87,15 +91,19 @@ struct Request {
   bool threads_are_cpus = false;           ///< --use-hwthread-cpus: default binding is to threads, not cores
   std::optional<int> ranks_per_host = {};  ///< -N, --map-by ppr:N:node; -n still limits the total
   bool in_sequence = false;                ///< --map-by seq: a rank for each entry of the host list
+  bool in_blocks = false;                  ///< --map-by block: dealt out as by node, and numbered host by host
   bool in_rounds = false;  ///< as Hydra: ranks beyond the slots fill the hosts again, one after the other
   std::vector<RankPlace> rank_places = {};  ///< --rankfile; when not empty it places every rank
-  std::string cpu_list = {};                ///< --cpu-list: the cores that ranks may use on each host; empty: all
-  std::vector<Framework> frameworks = {};   ///< --env-for; none twice
-  Visible visible = Visible::unchanged;     ///< --visible
-  std::string rank_dir = {};                ///< --rank-dir, a template; empty: none
+  std::string cpu_list = {};  ///< --cpu-list: the cores of ranks, with '/' of a host's ranks in turn; empty: all
+  std::vector<Framework> frameworks = {};  ///< --env-for; none twice
+  Visible visible = Visible::unchanged;    ///< --visible
+  std::string rank_dir = {};               ///< --rank-dir, a template; empty: none
   bool rank_table = false;  ///< --rank-table: the launcher's own RANK_TABLE_FILE and the like are not passed on
   Mpi mpi = Mpi::none;      ///< --mpi
+  int restarts = 0;         ///< --restarts
+  int spares = 0;           ///< --spares: the last hosts of the allocation get no rank, and replace lost ones
   std::vector<std::string> environment = {};  ///< the launcher's, NAME=VALUE
+  bool no_environment = false;                ///< --no-env: ranks get only what AppRequest::env names of it
   std::string cwd = {};                       ///< the launcher's; empty: it is gone
 };
 

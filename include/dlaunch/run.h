@@ -17,7 +17,8 @@ class HostSession;
 }
 
 /// Starts the ranks, carries their output, ends them together, and returns when nothing of the job is left. The Outcome
-/// says how the job ended; an Error says why nothing was started. Spawned ranks are added to the plan.
+/// says how the job ended; an Error says why nothing was started. The ports of frameworks and spawned ranks are added
+/// to the plan: one that has got such is made anew before it runs again.
 ///
 /// What it does to the process, and puts back before it returns:
 /// - Signals: INT, TERM, HUP, QUIT, USR1, USR2, TSTP, CONT, WINCH and CHLD have handlers of its own unless they are
@@ -48,7 +49,11 @@ Result<void> find_slots(plan::Allocation& allocation, const allocate::HostReques
 /// A name for one job (Request::job_id), unique among those of this user on all hosts: 16 random hexadecimal digits.
 std::string make_job_id();
 
-/// run() over hosts that were asked before, as the command line does. HostSession is not installed.
-Result<job::Outcome> run(plan::Plan& plan, app::HostSession& session);
+/// Plans the job anew without these hosts of its plan.
+using PlanWithout = std::function<Result<plan::Plan>(const plan::Plan& plan, const std::vector<int>& hosts)>;
+
+/// run() over hosts that were asked before, as the command line does. HostSession is not installed. `plan_without` is
+/// for Policy::shrink.
+Result<job::Outcome> run(plan::Plan& plan, app::HostSession& session, PlanWithout plan_without = {});
 
 }  // namespace dlaunch

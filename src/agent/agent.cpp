@@ -10,6 +10,7 @@
 #include <asio/steady_timer.hpp>
 #include <cerrno>
 #include <csignal>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -19,6 +20,7 @@
 #include "agent/mpi_service.h"
 #include "agent/ranks.h"
 #include "agent/reaper.h"
+#include "agent/stack_sampler.h"
 #include "agent/workdir_setup.h"
 #include "base/time.h"
 #include "link/heartbeat.h"
@@ -31,8 +33,9 @@ namespace {
 
 constexpr std::chrono::milliseconds kShortestBeat{10};
 constexpr std::chrono::seconds kSetupWait{15};
-constexpr std::ptrdiff_t kMostNamed = 500;  // processes that are left
-constexpr int kLost = 1;                    // exit code when the launcher went away
+constexpr std::chrono::seconds kToldWait{2};  // for an answer to ToldToEnd
+constexpr std::ptrdiff_t kMostNamed = 500;    // processes that are left
+constexpr int kLost = 1;                      // exit code when the launcher went away
 
 }  // namespace
 
@@ -43,24 +46,24 @@ class Agent::Impl {
         link_(io, std::move(in), std::move(out), wire::Sender::launcher),
         signals_(io, SIGCHLD, SIGTERM, SIGINT),
         timer_(io),
-        reaper_(io, cgroup),
+        told_timer_(io),
+        open_files_(open_files),
         files_(files),
         cgroup_(cgroup),
-        workdir_setup_(io, link_),
-        mpi_(io, link_, files),
-        ranks_(io, link_, mpi_, open_files, files, cgroup),
         inspector_(io, link_, open_files),
-        command_runner_(io, link_, open_files) {
+        command_runner_(io, link_, open_files),
+        stack_sampler_(io, link_),
+        round_(std::make_unique<Round>(*this)) {
     signals_.add(SIGHUP);
   }
 
   int run() {
     link_.start({[this](wire::Message&& message, std::deque<sys::Fd>&) {
                    if (heartbeat_) heartbeat_->heard(Clock::now());
-                   if (!std::holds_alternative<wire::Spawn>(message)) ranks_.start_prepared();
+                   if (!std::holds_alternative<wire::Spawn>(message)) round_->ranks.start_prepared();
                    std::visit([this](auto& m) { on(m); }, message);
                  },
-                 [this](const std::string& why) { launcher_lost(why); }, [this] { ranks_.resume(); }});
+                 [this](const std::string& why) { launcher_lost(why); }, [this] { round_->ranks.resume(); }});
     wait_signal();
     timer_.expires_after(kSetupWait);
     timer_.async_wait([this](asio::error_code error) {
@@ -71,6 +74,23 @@ class Agent::Impl {
   }
 
  private:
+  /// What is made anew for each round of the job.
+  struct Round {
+    explicit Round(Impl& agent)
+        : reaper(agent.io_, agent.cgroup_),
+          workdir_setup(agent.io_, agent.link_),
+          mpi(agent.io_, agent.link_, agent.files_),
+          ranks(agent.io_, agent.link_, mpi, agent.open_files_, agent.files_, agent.cgroup_) {}
+
+    Reaper reaper;
+    WorkdirSetup workdir_setup;
+    MpiService mpi;
+    Ranks ranks;
+    bool killed = false;  // the grace is over, also for what the ranks left behind
+  };
+
+  std::chrono::milliseconds grace() const { return std::chrono::milliseconds(round_->killed ? 0 : setup_.grace_ms); }
+
   // ---- what the launcher says ----
   void on(wire::Setup& setup) {
     if (heartbeat_) return launcher_lost("it sent a message out of order");
@@ -89,31 +109,34 @@ class Agent::Impl {
 
   void on(wire::Signal& signal) {
     reap();  // a rank that has ended already was not ended by this signal
-    mpi_.settle();
-    ranks_.signal(static_cast<int>(signal.signal));
+    round_->mpi.settle();
+    if (signal.if_caught) return round_->ranks.signal_where_caught(signal.signal);
+    round_->ranks.signal(static_cast<int>(signal.signal));
     if (signal.signal != SIGKILL) return;
-    setup_.grace_ms = 0;  // the grace is over, also for what the ranks left behind
-    reaper_.hurry();
+    round_->killed = true;
+    round_->reaper.hurry();
   }
 
   void on(wire::Pause&) {
     if (heartbeat_) heartbeat_->pause();
   }
 
-  void on(wire::Finish&) {
-    workdir_setup_.stop();
+  void on(wire::Finish& finish) {
+    round_->workdir_setup.stop();
     inspector_.stop();
     command_runner_.stop();
-    mpi_.stop();
-    reaper_.start(std::chrono::milliseconds(setup_.grace_ms),
-                  [this](std::vector<std::string> left) { leave(std::move(left)); });
+    stack_sampler_.stop();
+    round_->mpi.stop();
+    round_->reaper.start(grace(), [this, stay = finish.stay](std::vector<std::string> left) {
+      stay ? end_round(std::move(left)) : leave(std::move(left));
+    });
   }
 
   /// This agent started no process of the job, so none of its children is meant.
   void on(wire::Sweep&) {
     cgroup_.adopt_left(setup_.job_id);
-    reaper_.aim_at("DLAUNCH_JOB_ID=" + setup_.job_id);
-    reaper_.start(std::chrono::milliseconds(setup_.grace_ms), [this](std::vector<std::string> left) {
+    round_->reaper.aim_at(marks_of_ranks(setup_.job_id));
+    round_->reaper.start(grace(), [this](std::vector<std::string> left) {
       for (std::string& path : files_.remove_left()) left.push_back(std::move(path));
       leave(std::move(left));
     });
@@ -121,27 +144,28 @@ class Agent::Impl {
 
   void on(wire::QueryHost& query) { inspector_.look(std::move(query)); }
   void on(wire::RunCommands& request) { command_runner_.ask(std::move(request)); }
+  void on(wire::SampleStacks& question) { stack_sampler_.ask(std::move(question), round_->ranks.running()); }
   void on(wire::Layout& layout) {
     cgroup_.make(setup_.job_id);
-    ranks_.configure(layout, setup_.hand_over);
+    round_->ranks.configure(layout, setup_.hand_over);
   }
-  void on(wire::Prepare& asked) { workdir_setup_.prepare(std::move(asked)); }
+  void on(wire::Prepare& asked) { round_->workdir_setup.prepare(std::move(asked)); }
   void on(wire::Stage& stage) {
-    if (!workdir_setup_.stage(stage)) launcher_lost("it sends more files than it was granted");
+    if (!round_->workdir_setup.stage(stage)) launcher_lost("it sends more files than it was granted");
   }
-  void on(wire::JobFile& file) { ranks_.keep(file); }
-  void on(wire::Program& program) { ranks_.describe(std::move(program)); }
-  void on(wire::Spawn& spawn) { ranks_.start(spawn); }
+  void on(wire::JobFile& file) { round_->ranks.keep(file); }
+  void on(wire::Program& program) { round_->ranks.describe(std::move(program)); }
+  void on(wire::Spawn& spawn) { round_->ranks.start(spawn); }
   void on(wire::Stdin& input) {
-    if (!ranks_.input(input)) launcher_lost("it sends more stdin than it was granted");
+    if (!round_->ranks.input(input)) launcher_lost("it sends more stdin than it was granted");
   }
-  void on(wire::Credit& credit) { ranks_.granted(credit); }
-  void on(wire::WindowSize& size) { ranks_.resize(size); }
+  void on(wire::Credit& credit) { round_->ranks.granted(credit); }
+  void on(wire::WindowSize& size) { round_->ranks.resize(size); }
 
   template <class Message>
     requires requires(MpiService& mpi, Message& message) { mpi.on(message); }
   void on(Message& message) {
-    mpi_.on(message);
+    round_->mpi.on(message);
   }
 
   /// Messages that only an agent sends, and Ping, which has been counted already.
@@ -155,9 +179,23 @@ class Agent::Impl {
       if (signal == SIGCHLD) {
         reap();
       } else {
-        launcher_lost("the agent was told to end");
+        told_to_end(signal);
       }
       wait_signal();
+    });
+  }
+
+  /// The launcher decides what becomes of the ranks, and answers at once. What ends us may have taken its way to us.
+  void told_to_end(int signal) {
+    if (::getppid() != guardian_) return launcher_lost("its other process was killed");
+    if (!heartbeat_) return launcher_lost("the agent was told to end");
+    if (told_ || said_clean_) return;
+    told_ = true;
+    link_.send(wire::ToldToEnd{static_cast<std::uint32_t>(signal), sys::wall_ns()});
+    link_.flush();
+    told_timer_.expires_after(kToldWait);
+    told_timer_.async_wait([this, asked = Clock::now()](asio::error_code error) {
+      if (!error && heartbeat_->silent_since(asked)) launcher_lost("it was told to end, and the launcher says nothing");
     });
   }
 
@@ -165,9 +203,9 @@ class Agent::Impl {
     for (int reaped = 0; reaped < sys::kMostReaped; ++reaped) {
       int wait_status = 0;
       const pid_t pid = ::waitpid(-1, &wait_status, WNOHANG);
-      if (pid <= 0) return reaper_.children_changed(pid < 0 && errno == ECHILD);
-      if (workdir_setup_.reaped(pid, wait_status) || command_runner_.reaped(pid, wait_status)) continue;
-      if (!mpi_.reaped(pid, wait_status)) ranks_.reaped(pid, wait_status);
+      if (pid <= 0) return round_->reaper.children_changed(pid < 0 && errno == ECHILD);
+      if (round_->workdir_setup.reaped(pid, wait_status) || command_runner_.reaped(pid, wait_status)) continue;
+      if (!round_->mpi.reaped(pid, wait_status)) round_->ranks.reaped(pid, wait_status);
     }
     asio::post(io_, [this] { reap(); });
   }
@@ -183,33 +221,49 @@ class Agent::Impl {
     });
   }
 
-  /// Clean is the last frame and is sent after everything that is queued: a slow launcher gets all of it.
-  void leave(std::vector<std::string> left) {
+  /// Removes what the round left but its processes. Returns what is left of all, for Clean.
+  std::vector<std::string> remove_files(std::vector<std::string> left) {
     if (left.size() > kMostNamed) {
       left.back() = std::to_string(left.size() - kMostNamed) + " more processes";
       left.erase(left.begin() + kMostNamed, left.end() - 1);
     }
-    ranks_.clear();
+    round_->ranks.clear();
     for (std::string& path : files_.remove()) left.push_back(std::move(path));
     for (std::string& path : cgroup_.remove()) left.push_back(std::move(path));
+    return left;
+  }
+
+  /// The old round is destroyed at the end of this turn of the loop, because its reaper is our caller.
+  void end_round(std::vector<std::string> left) {
+    link_.send(wire::Clean{remove_files(std::move(left))});
+    asio::post(io_, [old = std::exchange(round_, std::make_unique<Round>(*this))] {});
+  }
+
+  /// Clean is the last frame and is sent after everything that is queued: a slow launcher gets all of it. The agent
+  /// stays until the launcher, which has it then, ends the link: a way such as qrsh's may lose what comes right before
+  /// the end of what is at its other side.
+  void leave(std::vector<std::string> left) {
     said_clean_ = true;
-    link_.send(wire::Clean{std::move(left)});
-    link_.when_sent([this] { io_.stop(); });
+    link_.send(wire::Clean{remove_files(std::move(left))});
+    if (setup_.hand_over) link_.when_sent([this] { io_.stop(); });
   }
 
   /// Whatever becomes of the launcher, nothing of the job stays behind.
   void launcher_lost(const std::string& why) {
+    if (said_clean_) return io_.stop();
     link_.send(wire::Log{wire::Log::kError, "the agent ends its ranks: " + why});
     link_.flush();
     link_.close();
     timer_.cancel();
-    ranks_.discard();
-    workdir_setup_.stop();
+    told_timer_.cancel();
+    round_->ranks.discard();
+    round_->workdir_setup.stop();
     inspector_.stop();
     command_runner_.stop();
-    mpi_.stop();
+    stack_sampler_.stop();
+    round_->mpi.stop();
     exit_code_ = kLost;
-    reaper_.start(std::chrono::milliseconds(setup_.grace_ms), [this](const std::vector<std::string>&) {
+    round_->reaper.start(grace(), [this](const std::vector<std::string>&) {
       files_.remove();
       cgroup_.remove();
       io_.stop();
@@ -220,16 +274,18 @@ class Agent::Impl {
   link::Link link_;
   asio::signal_set signals_;
   asio::steady_timer timer_;
-  Reaper reaper_;
+  asio::steady_timer told_timer_;
+  const rlimit open_files_;
   JobDirectory& files_;
   JobCgroup& cgroup_;
-  WorkdirSetup workdir_setup_;
-  MpiService mpi_;
-  Ranks ranks_;
   HostInspector inspector_;
   CommandRunner command_runner_;
+  StackSampler stack_sampler_;
+  std::unique_ptr<Round> round_;
   wire::Setup setup_;
   std::optional<link::Heartbeat> heartbeat_;
+  const pid_t guardian_ = ::getppid();
+  bool told_ = false;
   bool said_clean_ = false;
   int exit_code_ = 0;
 };

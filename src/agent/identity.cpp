@@ -4,10 +4,18 @@
 
 #include <climits>
 
+#include "allocate/fake_hosts.h"
+#include "base/environment.h"
 #include "base/text.h"
 #include "sys/files.h"
 
 namespace dlaunch::agent {
+namespace {
+
+/// This host's name where it is one of several that this machine plays; empty: it is none of these.
+std::string fake_host() { return variable(own_environment(), allocate::kFakeHostVariable).value_or(""); }
+
+}  // namespace
 
 std::string host_identity() {
   const auto boot = sys::read_file("/proc/sys/kernel/random/boot_id");
@@ -18,7 +26,16 @@ std::string host_identity() {
     const ssize_t size = ::readlink(name, target, sizeof target);
     if (size > 0) identity.append(" ").append(target, static_cast<size_t>(size));
   }
+  if (const std::string fake = fake_host(); !fake.empty()) identity.append(" ").append(fake);
   return identity;
+}
+
+std::vector<std::string> marks_of_ranks(const std::string& job_id) {
+  std::vector<std::string> marks = {"DLAUNCH_JOB_ID=" + job_id};
+  if (const std::string fake = fake_host(); !fake.empty()) {
+    marks.push_back(std::string(allocate::kFakeHostVariable) + '=' + fake);
+  }
+  return marks;
 }
 
 }  // namespace dlaunch::agent

@@ -102,6 +102,7 @@ std::vector<std::string> JobCgroup::remove() {
   }
   if (left.empty()) {
     *path_ = '\0';
+    directory_.reset();
     adopted_.clear();
   }
   return left;

@@ -4,7 +4,6 @@
 #include <linux/close_range.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,10 +12,12 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <ctime>
 #include <exception>
 #include <string_view>
 
 #include "agent/agent.h"
+#include "agent/dial_in.h"
 #include "agent/job_cgroup.h"
 #include "agent/job_directory.h"
 #include "agent/reaper.h"
@@ -63,6 +64,7 @@ void reset_signals() {
 int work(pid_t guardian, agent::JobDirectory& files, agent::JobCgroup& cgroup) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != guardian) return kBroken;
+  if (::setsid() < 0) sys::throw_errno("setsid");  // who kills the guardian's process group does not kill us, too
   sys::become_subreaper();
   sys::Fd in = take_over(STDIN_FILENO);
   sys::Fd out = take_over(STDOUT_FILENO);
@@ -82,31 +84,25 @@ int sweep(const agent::JobCgroup& cgroup) {
   return code;
 }
 
-/// Its wait status. One that is stopped is killed once the launcher must have given it up; only time in which we run
-/// ourselves counts, so a whole job may be stopped and continued.
-int wait_for_end(pid_t worker) {
-  const auto tick_every = [](time_t seconds) {
-    const timeval interval{seconds, 0};
-    const itimerval timer{interval, interval};
-    ::setitimer(ITIMER_REAL, &timer, nullptr);
-  };
-  struct sigaction tick{};
-  tick.sa_handler = [](int) {};
-  ::sigaction(SIGALRM, &tick, nullptr);
-  int wait_status = 0;
-  int ticks = 0;
-  for (;;) {
-    const pid_t got = ::waitpid(worker, &wait_status, WUNTRACED | WCONTINUED);
-    if (got < 0 && errno != EINTR) return wait_status;
-    if (got == worker && !WIFSTOPPED(wait_status) && !WIFCONTINUED(wait_status)) return wait_status;
-    if (got < 0) {
-      if (++ticks < kStoppedTicks) continue;
-      tick_every(0);
-      ::kill(worker, SIGKILL);
+/// Its wait status. It is told of each TERM that we get; CHLD and TERM, `awaited`, are blocked. One that is stopped is
+/// killed once the launcher must have given it up; only time in which we run ourselves counts, so a whole job may be
+/// stopped and continued.
+int wait_for_end(pid_t worker, const sigset_t& awaited) {
+  constexpr timespec kTick{1, 0};
+  bool stopped = false;
+  for (int ticks = 0;;) {
+    int wait_status = 0;
+    const pid_t got = ::waitpid(worker, &wait_status, WNOHANG | WUNTRACED | WCONTINUED);
+    if (got < 0) return wait_status;
+    if (got == worker) {
+      if (!WIFSTOPPED(wait_status) && !WIFCONTINUED(wait_status)) return wait_status;
+      stopped = WIFSTOPPED(wait_status);
+      ticks = 0;
       continue;
     }
-    ticks = 0;
-    tick_every(WIFSTOPPED(wait_status) ? 1 : 0);
+    const int signal = ::sigtimedwait(&awaited, nullptr, stopped ? &kTick : nullptr);
+    if (signal == SIGTERM) ::kill(worker, SIGTERM);
+    if (signal < 0 && errno == EAGAIN && ++ticks == kStoppedTicks) ::kill(worker, SIGKILL);
   }
 }
 
@@ -114,9 +110,15 @@ int wait_for_end(pid_t worker) {
 int guard(pid_t worker, agent::JobDirectory& files, agent::JobCgroup& cgroup) {
   replace_by_null(STDIN_FILENO);  // the link is the worker's alone: its end must be seen
   replace_by_null(STDOUT_FILENO);
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) ::signal(signal, SIG_IGN);
+  for (const int signal : {SIGINT, SIGHUP, SIGQUIT}) ::signal(signal, SIG_IGN);
+  sigset_t awaited;
+  ::sigemptyset(&awaited);
+  for (const int signal : {SIGCHLD, SIGTERM}) ::sigaddset(&awaited, signal);
+  ::sigprocmask(SIG_BLOCK, &awaited, nullptr);
   const auto start = Clock::now();
-  const int wait_status = wait_for_end(worker);
+  const int wait_status = wait_for_end(worker, awaited);
+  ::signal(SIGTERM, SIG_IGN);
+  ::sigprocmask(SIG_UNBLOCK, &awaited, nullptr);
   if (!sys::reap_all()) sweep(cgroup);
   files.remove();
   cgroup.remove();
@@ -139,11 +141,13 @@ int run() {
 
 }  // namespace
 
-/// `--probe` shows that this machine can execute the agent; `--prepare` is agent/workdir_setup.h.
+/// `--probe` shows that this machine can execute the agent; `--prepare` is agent/workdir_setup.h, `--dial`
+/// agent/dial_in.h.
 int main(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "--probe") return 0;
   try {
     if (argc > 1 && std::string_view(argv[1]) == "--prepare") return agent::prepare_main();
+    if (argc > 1 && std::string_view(argv[1]) == "--dial") return agent::dial_in_main(argc, argv);
     return run();
   } catch (const std::exception& error) {
     std::fprintf(stderr, "dlaunch-agent: %s\n", error.what());

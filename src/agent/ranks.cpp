@@ -13,6 +13,7 @@
 
 #include "agent/environment.h"
 #include "agent/stdin_feeder.h"
+#include "sys/caught_signals.h"
 #include "sys/clock.h"
 #include "sys/inherited.h"
 #include "sys/io.h"
@@ -234,6 +235,18 @@ void Ranks::signal(int signal) {
     if (rank.pid <= 1) continue;
     if (::kill(-rank.pid, signal) != 0) ::kill(rank.pid, signal);  // it does not lead its group yet
   }
+}
+
+std::vector<std::pair<std::uint32_t, pid_t>> Ranks::running() const {
+  std::vector<std::pair<std::uint32_t, pid_t>> found;
+  for (const auto& [id, rank] : ranks_) {
+    if (rank.pid > 1) found.emplace_back(id, rank.pid);
+  }
+  return found;
+}
+
+void Ranks::signal_where_caught(std::uint32_t signal) {
+  link_.send(wire::Uncaught{signal, sys::signal_where_caught(running(), static_cast<int>(signal))});
 }
 
 void Ranks::reaped(pid_t pid, int wait_status) {

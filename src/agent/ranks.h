@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agent/binding.h"
@@ -52,6 +53,10 @@ class Ranks {
   void granted(const wire::Credit& credit);
   void resize(const wire::WindowSize& size);
   void signal(int signal);
+  /// Only where it is caught (sys/caught_signals.h). Answers Uncaught.
+  void signal_where_caught(std::uint32_t signal);
+  /// The ranks that run, with their processes.
+  std::vector<std::pair<std::uint32_t, pid_t>> running() const;
 
   /// Answers Ended, or SpawnFailed where the program could not be executed; ignores children that are no ranks.
   void reaped(pid_t pid, int wait_status);

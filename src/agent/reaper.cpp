@@ -17,12 +17,12 @@ void Reaper::start(std::chrono::milliseconds grace, std::function<void(std::vect
 void Reaper::hurry() { kill_at_ = std::min(kill_at_, Clock::now()); }
 
 void Reaper::children_changed(bool none_left) {
-  if (running_ && none_left && entry_.empty()) finish({});
+  if (running_ && none_left && entries_.empty()) finish({});
 }
 
 std::vector<sys::Process> Reaper::found() const {
-  if (entry_.empty()) return sys::descendants();
-  auto found = sys::processes_with(entry_);
+  if (entries_.empty()) return sys::descendants();
+  auto found = sys::processes_with(entries_);
   std::set<int> pids;
   for (const sys::Process& process : found) pids.insert(process.pid);
   for (sys::Process& process : cgroup_.processes()) {
@@ -32,12 +32,12 @@ std::vector<sys::Process> Reaper::found() const {
 }
 
 void Reaper::step() {
-  if (entry_.empty() && sys::reap_all()) return finish({});
+  if (entries_.empty() && sys::reap_all()) return finish({});
   const auto now = Clock::now();
   const bool kill = now >= kill_at_;
   if (kill) cgroup_.kill();
   const auto found = this->found();
-  if (!entry_.empty() && found.empty()) return finish({});
+  if (!entries_.empty() && found.empty()) return finish({});
   std::vector<std::string> left;
   for (const sys::Process& process : found) {
     if (kill) sys::signal_process(process, SIGKILL);

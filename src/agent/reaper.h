@@ -24,9 +24,9 @@ class Reaper {
   /// `cgroup` is the job's, which is killed as one when the grace is over. It must outlive this.
   Reaper(asio::io_context& io, const JobCgroup& cgroup) : timer_(io), cgroup_(cgroup) {}
 
-  /// From now on ends all processes of this host that hold the entry in their environment or are in the job's control
-  /// groups, instead of descendants.
-  void aim_at(std::string entry) { entry_ = std::move(entry); }
+  /// From now on ends all processes of this host that hold all these entries in their environment or are in the job's
+  /// control groups, instead of descendants.
+  void aim_at(std::vector<std::string> entries) { entries_ = std::move(entries); }
 
   /// `done` gets a line for each process that could not be ended; none means that nothing is left. Another call only
   /// replaces `done`.
@@ -45,7 +45,7 @@ class Reaper {
   asio::steady_timer timer_;
   const JobCgroup& cgroup_;
   std::function<void(std::vector<std::string>)> done_;
-  std::string entry_;
+  std::vector<std::string> entries_;
   bool running_ = false;
   bool termed_ = false;
   Clock::time_point kill_at_;

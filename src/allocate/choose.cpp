@@ -20,7 +20,8 @@ Result<Named> named_hosts(const HostRequest& request, const std::vector<std::str
   if (!request.list.empty()) return Named{request.list, Repeated::slots_add_up};
   if (!request.hostfile.empty()) return Named{request.hostfile, Repeated::one_slot_each};
   if (const auto manager = request.ignore_resource_manager ? std::nullopt : manager_of(environment)) {
-    auto entries = TRY(read_resource_manager(*manager, environment, read_file));
+    auto entries = request.of_manager;
+    if (entries.empty()) entries = TRY(read_resource_manager(*manager, environment, read_file));
     return Named{std::move(entries), Repeated::slots_add_up, manager};
   }
   return Named{request.default_hostfile, Repeated::one_slot_each};
@@ -81,9 +82,13 @@ Result<void> leave_out_local(plan::Allocation& allocation) {
                .hint = "name others with -H or --hostfile"});
 }
 
-void set_agent_path(plan::Allocation& allocation, const std::string& path) {
+/// How hosts are reached that say nothing else of it.
+void set_reach(plan::Allocation& allocation, const HostRequest& request) {
   for (plan::Host& host : allocation.hosts) {
-    if (!host.local && host.reach.agent.empty()) host.reach.agent = path;
+    if (host.local) continue;
+    if (host.reach.agent.empty()) host.reach.agent = request.agent_path;
+    if (host.reach.identity.empty()) host.reach.identity = request.ssh_identity;
+    if (!host.reach.port) host.reach.port = request.ssh_port;
   }
 }
 
@@ -120,8 +125,9 @@ Result<plan::Allocation> choose_allocation(const HostRequest& request, const std
     // Where this machine is the only host the job's shell is in a step of its own already.
     const bool by_manager =
         named.manager && request.by_manager && !std::ranges::all_of(named.entries, is_here, &HostEntry::name);
+    const bool none_here = request.fake || (by_manager && starts_here_too(named.manager->kind));
     allocation = allocation_of(named, plan::Host(allocation->hosts.front()),
-                               [&](const std::string& name) { return !by_manager && is_here(name); });
+                               [&](const std::string& name) { return !none_here && is_here(name); });
     if (!allocation) return allocation;
     allocation->manager = named.manager;
     allocation->by_manager = by_manager;
@@ -134,7 +140,7 @@ Result<plan::Allocation> choose_allocation(const HostRequest& request, const std
   if (request.no_local) {
     TRY(leave_out_local(*allocation));
   }
-  set_agent_path(*allocation, request.agent_path);
+  set_reach(*allocation, request);
   TRY(use_only(*allocation, request.devices));
   TRY(filter(*allocation, request, environment, resolve));
   if (request.max_slots) limit_slots(*allocation, *request.max_slots);

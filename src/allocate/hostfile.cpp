@@ -17,6 +17,7 @@ using std::string_view;
 
 constexpr string_view kJumpCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_+@:[],%";
 constexpr string_view kVariablePrefix = "env.";
+constexpr string_view kSpare = "spare";
 
 Error wrong(std::string what, std::string hint = {}) {
   return {.where = "", .what = std::move(what), .why = "", .hint = std::move(hint)};
@@ -110,12 +111,13 @@ constexpr std::array<Key, 23> kKeys{{
 }};
 
 Error unknown_key(string_view key) {
-  std::vector<std::string> known = {"env.NAME"};
+  std::vector<std::string> known = {"env.NAME", std::string(kSpare)};
   for (const Key& row : kKeys) known.emplace_back(row.name);
   const auto near = nearest(key, known);
-  return wrong("unknown key " + quoted(key),
-               near ? "did you mean " + *near + "?"
-                    : "the keys are slots, max_slots, devices, user, port, identity, jump, agent, wdir and env.NAME");
+  return wrong(
+      "unknown key " + quoted(key),
+      near ? "did you mean " + *near + "?"
+           : "the keys are slots, max_slots, devices, user, port, identity, jump, agent, wdir, env.NAME and spare");
 }
 
 Error second_host(string_view word) {
@@ -174,6 +176,10 @@ class LineParser {
       error.where = key_place;
       return fail(std::move(error));
     };
+    if (!equals && key == kSpare) {
+      entry_.replacement = true;
+      return {};
+    }
     if (!equals) {
       const bool rank = word_.names.front() == "rank" && parse_int(key, 0, kMostSlots);
       return at_key(rank ? rank_line() : second_host(key));

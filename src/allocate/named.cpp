@@ -57,7 +57,7 @@ class Gatherer {
 
   bool means_here(const HostEntry& entry) {
     const plan::Reach& reach = entry.reach;
-    if (!reach.user.empty() || reach.port || !reach.jump.empty()) return false;
+    if (!reach.user.empty() || reach.port || !reach.jump.empty() || reach.node) return false;
     const auto [at, is_new] = known_.try_emplace(entry.name, false);
     if (is_new) at->second = is_here_(entry.name);
     return at->second;
@@ -66,7 +66,7 @@ class Gatherer {
   static std::string key_of(const HostEntry& entry, bool local) {
     if (local) return "";
     return entry.name + '\n' + entry.reach.user + '\n' + std::to_string(entry.reach.port.value_or(0)) + '\n' +
-           entry.reach.jump;
+           entry.reach.jump + '\n' + std::to_string(entry.reach.node.value_or(0));
   }
 
   void add_host(const HostEntry& entry, bool local) {
@@ -79,6 +79,7 @@ class Gatherer {
     host.slots_from = entry.from;
     host.cpus = entry.cpus;
     host.max_slots = entry.max_slots;
+    host.replacement = entry.replacement;
     host.wdir = entry.wdir;
     host.env = entry.env;
     if (local) {
@@ -113,7 +114,8 @@ class Gatherer {
       return refuse("stands in the list again, and its slots were named", "write the host once, with all its slots");
     }
     const bool says_more = entry.devices || !entry.env.empty() || !entry.wdir.empty() || entry.max_slots ||
-                           !entry.reach.identity.empty() || !entry.reach.agent.empty();
+                           entry.replacement || host.replacement || !entry.reach.identity.empty() ||
+                           !entry.reach.agent.empty();
     if (says_more) return refuse("stands in the list again with settings", "give them where it stands first");
     if (host.name != entry.name && std::ranges::find(host.other_names, entry.name) == host.other_names.end()) {
       host.other_names.push_back(entry.name);
@@ -183,8 +185,11 @@ class Gatherer {
 Result<plan::Allocation> allocation_of(const Named& named, const plan::Host& here,
                                        const std::function<bool(const std::string& name)>& is_here) {
   Gatherer gatherer(named.repeated, here, is_here);
-  for (const HostEntry& entry : named.entries) {
-    TRY(gatherer.add(entry));
+  for (const bool last : {false, true}) {  // the planner takes spare hosts from the end
+    for (const HostEntry& entry : named.entries) {
+      if (entry.replacement != last) continue;
+      TRY(gatherer.add(entry));
+    }
   }
   return gatherer.finish();
 }

@@ -1,9 +1,9 @@
 #include "allocate/resource_manager.h"
 
-#include <algorithm>
-#include <cctype>
-
-#include "allocate/host_name.h"
+#include "allocate/grid_engine.h"
+#include "allocate/lsf.h"
+#include "allocate/manager_list.h"
+#include "allocate/mpijob.h"
 #include "allocate/slurm.h"
 #include "base/environment.h"
 #include "base/text.h"
@@ -14,97 +14,92 @@ namespace {
 
 using Entries = std::vector<HostEntry>;
 using Environment = std::vector<std::string>;
+using Kind = plan::Manager::Kind;
 
-constexpr std::string_view kHint = "name the hosts with -H or --hostfile, or add --ignore-resource-manager";
-
-tl::unexpected<Error> wrong(std::string_view where, std::string what, std::string why = {}) {
-  return fail(
-      {.where = std::string(where), .what = std::move(what), .why = std::move(why), .hint = std::string(kHint)});
-}
-
-std::vector<std::string> words(std::string_view text) {
-  std::vector<std::string> list;
-  std::string word;
-  for (const char c : std::string(text) + ' ') {
-    if (std::isspace(static_cast<unsigned char>(c)) == 0) {
-      word += c;
-    } else if (!word.empty()) {
-      list.push_back(std::move(word));
-      word.clear();
-    }
+/// A name for each slot, or "name:slots"; a name may come again, next to itself or not.
+Result<Entries> node_file(const std::string& variable, const Environment& environment, const ReadText& read_file) {
+  const std::string text = TRY(read_named_file(variable, environment, read_file));
+  std::vector<ListedHost> hosts;
+  for (const std::string& word : blank_separated(text)) {
+    const size_t colon = word.find(':');
+    const auto slots = colon == word.npos ? 1 : parse_int(std::string_view(word).substr(colon + 1), 0, kMostSlots);
+    if (!slots) return wrong_list(variable, "cannot be understood: \"" + word + '"');
+    hosts.push_back({word.substr(0, colon), static_cast<int>(*slots)});
   }
-  return list;
-}
-
-Result<Entries> named(const std::vector<std::string>& names, const std::vector<int>& slots, const std::string& from) {
-  Entries entries(names.size());
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (auto ok = check_host_name(names[i]); !ok) return wrong(from, "cannot be understood", ok.error().what);
-    entries[i].name = names[i];
-    entries[i].slots = slots[i];
-    entries[i].from = from;
-  }
-  if (entries.empty()) return wrong(from, "names no host");
-  if (entries.size() > kMostSlots) return wrong(from, "names too many hosts");
+  Entries entries = TRY(listed_entries(hosts, variable));
+  for (size_t i = 0; i < entries.size(); ++i) entries[i].reach.step = "-n " + std::to_string(i);  // pbsdsh's number
   return entries;
 }
 
-Result<Entries> pbs(const std::string& path, const ReadText& read_file) {
-  const auto text = read_file(path);
-  if (!text) return wrong("PBS_NODEFILE", "cannot be read", text.error().where + ": " + text.error().why);
-  const std::vector<std::string> names = words(*text);
-  return named(names, std::vector<int>(names.size(), 1), "PBS_NODEFILE");
+Result<Entries> kubernetes(const MpiJob& job, const ReadText& read_file) {
+  const auto text = read_file(job.hostfile);
+  if (!text) return wrong_list(job.from, "cannot be read", text.error().where + ": " + text.error().why);
+  return parse_hostfile(*text, job.hostfile);
 }
 
-Result<Entries> lsf(const std::string& text) {
-  const std::vector<std::string> pairs = words(text);
-  std::vector<std::string> names;
-  std::vector<int> slots;
-  for (size_t i = 0; i + 1 < pairs.size(); i += 2) {
-    const auto number = parse_int(pairs[i + 1], 0, kMostSlots);
-    if (!number) return wrong("LSB_MCPU_HOSTS", "cannot be understood: \"" + pairs[i + 1] + "\" is no number");
-    names.push_back(pairs[i]);
-    slots.push_back(static_cast<int>(*number));
-  }
-  if (pairs.size() % 2 != 0) return wrong("LSB_MCPU_HOSTS", "cannot be understood", "a host without its slots");
-  return named(names, slots, "LSB_MCPU_HOSTS");
+/// How many tasks the job of `flux run` has in which this process is one.
+int flux_copies(const Environment& environment) {
+  if (!filled_variable(environment, "FLUX_TASK_RANK")) return 1;
+  return static_cast<int>(
+      parse_int(filled_variable(environment, "FLUX_JOB_SIZE").value_or(""), 1, kMostSlots).value_or(1));
 }
 
 }  // namespace
 
 std::optional<plan::Manager> manager_of(const Environment& environment) {
-  using Kind = plan::Manager::Kind;
+  if (filled_variable(environment, "FLUX_URI") &&
+      (!filled_variable(environment, "FLUX_TASK_RANK") || flux_copies(environment) > 1)) {
+    return plan::Manager{Kind::flux, ""};
+  }
   if (const auto job = slurm_job(environment)) return plan::Manager{Kind::slurm, *job};
+  if (const auto job = grid_engine_job(environment)) return plan::Manager{Kind::grid_engine, *job};
   if (filled_variable(environment, "PBS_NODEFILE")) {
     return plan::Manager{Kind::pbs, filled_variable(environment, "PBS_JOBID").value_or("")};
   }
-  if (filled_variable(environment, "LSB_MCPU_HOSTS")) {
-    return plan::Manager{Kind::lsf, filled_variable(environment, "LSB_JOBID").value_or("")};
+  if (filled_variable(environment, "COBALT_NODEFILE")) {
+    return plan::Manager{Kind::cobalt, filled_variable(environment, "COBALT_JOBID").value_or("")};
   }
+  if (const auto job = lsf_job(environment)) return plan::Manager{Kind::lsf, *job};
+  if (mpi_job(environment)) return plan::Manager{Kind::kubernetes, ""};
   return std::nullopt;
 }
 
 Result<Entries> read_resource_manager(const plan::Manager& manager, const Environment& environment,
                                       const ReadText& read_file) {
   switch (manager.kind) {
-    case plan::Manager::Kind::slurm:
+    case Kind::slurm:
       return read_slurm(environment);
-    case plan::Manager::Kind::pbs:
-      return pbs(filled_variable(environment, "PBS_NODEFILE").value_or(""), read_file);
-    case plan::Manager::Kind::lsf:
-      return lsf(filled_variable(environment, "LSB_MCPU_HOSTS").value_or(""));
+    case Kind::grid_engine:
+      return read_grid_engine(environment, read_file);
+    case Kind::pbs:
+      return node_file("PBS_NODEFILE", environment, read_file);
+    case Kind::cobalt:
+      return node_file("COBALT_NODEFILE", environment, read_file);
+    case Kind::lsf:
+      return read_lsf(environment, read_file);
+    case Kind::kubernetes:
+      if (const auto job = mpi_job(environment)) return kubernetes(*job, read_file);
+      break;
+    case Kind::flux:
+      return wrong_list("FLUX_URI", "names a Flux instance that was not asked");
   }
   return Entries{};
 }
 
+bool starts_here_too(Kind kind) { return kind == Kind::slurm || kind == Kind::kubernetes; }
+
 std::optional<Error> refuse_copies(const plan::Manager& manager, const Environment& environment) {
-  const int copies = manager.kind == plan::Manager::Kind::slurm ? slurm_copies(environment) : 1;
+  const bool in_flux = manager.kind == Kind::flux;
+  const int copies = in_flux ? flux_copies(environment) : manager.kind == Kind::slurm ? slurm_copies(environment) : 1;
   if (copies == 1) return std::nullopt;
+  const std::string by = in_flux ? "flux run" : "srun";
   return Error{
       .where = plan::to_string(manager),
-      .what = "srun started " + std::to_string(copies) + " copies of dlaunch, and each would run the whole job",
+      .what = by + " started " + std::to_string(copies) + " copies of dlaunch, and each would run the whole job",
       .why = "",
-      .hint = "start it without srun, or by srun -n 1; --ignore-resource-manager runs a job in each copy"};
+      .hint = "start it without " + by + ", or by " + by +
+              " -n 1; with --same-line the copies run one job together, with "
+              "--ignore-resource-manager each runs one"};
 }
 
 }  // namespace dlaunch::allocate

@@ -107,7 +107,9 @@ wire::QueryHost question(int host, const plan::Request& request, const std::vect
     query.scripts.push_back(script ? script_to_look_for(request, script->name) : "");
     query.in_path.push_back(script && script->in_path ? 1 : 0);
   }
-  for (const plan::Host& other : allocation.hosts) query.names.push_back(other.name);
+  if (nth(allocation.hosts, host).reach.address.empty()) {  // else the address is known without a name
+    for (const plan::Host& other : allocation.hosts) query.names.push_back(other.name);
+  }
   return query;
 }
 

@@ -1,11 +1,22 @@
 #include "app/choose_transport.h"
 
 #include <algorithm>
+#include <array>
+#include <map>
+#include <span>
 
+#include "allocate/manager_list.h"
+#include "allocate/mpijob.h"
 #include "allocate/resource_manager.h"
+#include "allocate/slurm.h"
+#include "app/flux_hosts.h"
 #include "base/environment.h"
 #include "base/text.h"
+#include "base/try.h"
+#include "cli/files.h"
+#include "cli/mpirun/mca.h"
 #include "sys/installed.h"
+#include "transport/ask_command.h"
 #include "transport/manager_command.h"
 
 namespace dlaunch::app {
@@ -13,34 +24,125 @@ namespace {
 
 using cli::TransportChoice;
 
-bool has_command(const plan::Manager& manager, const cli::Options& options) {
-  const std::string program(transport::manager_program(manager.kind));
-  return !program.empty() && sys::is_in_path(program, search_path(options.request.environment));
-}
+constexpr std::chrono::seconds kScontrolLimit{10};
 
-void use_command(const plan::Manager& manager, cli::Options& options) {
-  options.exec = transport::manager_command(manager.kind, options.request.environment);
-  options.hosts.by_manager = true;
+/// What --transport may insist on, with what to say where it is not to be had.
+struct NativeWay {
+  TransportChoice choice;
+  plan::Manager::Kind kind;
+  const char* option;
+  const char* no_job;
+  const char* start_in;
+  std::span<const std::string_view> programs;  ///< of the manager's; none: all
+};
+constexpr std::array<std::string_view, 2> kOfPbs = {"pbs_tmrsh", "pbsdsh"};
+constexpr std::array<std::string_view, 1> kOfPals = {"aprun"};
+constexpr std::array<NativeWay, 6> kNativeWays = {
+    {{TransportChoice::slurm,
+      plan::Manager::Kind::slurm,
+      "--transport slurm",
+      "this is no Slurm job",
+      "start it in salloc or sbatch, or leave --transport out",
+      {}},
+     {TransportChoice::sge,
+      plan::Manager::Kind::grid_engine,
+      "--transport sge",
+      "this is no job of a parallel environment of Grid Engine",
+      "start it in a job of qsub -pe, or leave --transport out",
+      {}},
+     {TransportChoice::lsf,
+      plan::Manager::Kind::lsf,
+      "--transport lsf",
+      "this is no LSF job",
+      "start it in a job of bsub, or leave --transport out",
+      {}},
+     {TransportChoice::pbs, plan::Manager::Kind::pbs, "--transport pbs", "this is no PBS job",
+      "start it in a job of qsub, or leave --transport out", kOfPbs},
+     {TransportChoice::pals, plan::Manager::Kind::pbs, "--transport pals", "this is no PBS job",
+      "start it in a job of qsub, or leave --transport out", kOfPals},
+     {TransportChoice::flux,
+      plan::Manager::Kind::flux,
+      "--transport flux",
+      "this is no Flux instance",
+      "start it in flux alloc or flux batch, or leave --transport out",
+      {}}}};
+
+/// Takes the first of these programs that is there; false: none is. A link of srun's name may be dlaunch.
+bool use_command(plan::Manager::Kind kind, std::span<const std::string_view> programs, cli::Options& options) {
+  const auto& environment = options.request.environment;
+  for (const std::string_view name : programs) {
+    const std::string path = transport::manager_program_path(name, environment);
+    const std::string program = sys::other_program(path, search_path(environment));
+    if (program.empty()) continue;
+    options.exec = transport::manager_command(kind, environment, program);
+    options.exec_is_signalled = !transport::signal_ends_job(kind);
+    options.dial_in = transport::manager_dial_in(kind, environment, program);
+    options.hosts.by_manager = true;
+    options.manager_program = name;
+    return true;
+  }
+  return false;
 }
 
 bool names_hosts(const allocate::HostRequest& hosts) { return !hosts.list.empty() || !hosts.hostfile.empty(); }
 
-Result<void> use_slurm(cli::Options& options, const std::optional<plan::Manager>& manager) {
-  const auto refused = [](std::string why, std::string hint) {
-    return fail({"--transport slurm", "hosts cannot be reached by srun", std::move(why), std::move(hint)});
+Result<void> insist_on(const NativeWay& way, cli::Options& options, const std::optional<plan::Manager>& manager) {
+  const auto programs = way.programs.empty() ? transport::manager_programs(way.kind) : way.programs;
+  const std::string program(programs.front());
+  const auto refused = [&](std::string why, std::string hint) {
+    return fail({way.option, "hosts cannot be reached by " + program, std::move(why), std::move(hint)});
   };
-  if (!manager || manager->kind != plan::Manager::Kind::slurm) {
-    return refused("this is no Slurm job", "start it in salloc or sbatch, or leave --transport out");
-  }
-  if (!has_command(*manager, options)) return refused("there is no srun in PATH", "load Slurm's module");
-  use_command(*manager, options);
+  if (!manager || manager->kind != way.kind) return refused(way.no_job, way.start_in);
+  if (use_command(way.kind, programs, options)) return {};
+  return refused("there is no " + transport::manager_program_path(program, options.request.environment),
+                 "load the module of " + plan::to_string(plan::Manager{way.kind, ""}));
+}
+
+/// An MPIJob of version 1 has no sshd, and its own script for Open MPI closes stdin. With version 2 ssh is the way.
+Result<void> use_kubectl(cli::Options& options) {
+  const auto job = allocate::mpi_job(options.request.environment);
+  if (!job || job->kubexec.empty()) return {};
+  const std::string script = TRY(cli::read_text(job->kubexec));
+  std::string command = allocate::kubectl_command(script);
+  if (command.empty()) return fail({job->kubexec, "names no kubectl exec", "", "give the way with --exec"});
+  options.exec = std::move(command);
+  options.hosts.by_manager = true;
+  options.manager_program = transport::manager_programs(plan::Manager::Kind::kubernetes).front();
+  return {};
+}
+
+/// How many GPUs the job has on each of its nodes, which its variables do not tell.
+Result<std::map<std::string, int>> gpus_of_nodes(const plan::Manager& slurm) {
+  const auto answer = transport::ask_command("scontrol show job -d " + shell_quote(slurm.job), kScontrolLimit);
+  auto gpus = TRY(allocate::slurm_gpus(answer.text));
+  if (!gpus.empty()) return gpus;
+  return fail({"scontrol show job", "does not say which GPUs the job has on its nodes", answer.trouble,
+               "--transport ssh starts the agents outside of the job's steps"});
+}
+
+/// What Flux's instance has, which no variable tells.
+Result<void> read_flux(cli::Options& options) {
+  const std::string flux = sys::other_program("flux", search_path(options.request.environment));
+  if (flux.empty()) return allocate::wrong_list("FLUX_URI", "names a Flux instance, and there is no flux to ask it by");
+  options.hosts.of_manager = TRY(ask_flux(flux));
   return {};
 }
 
 std::string way_to(const plan::Allocation& allocation, const cli::Options& options) {
-  if (allocation.by_manager) return "by " + std::string(transport::manager_program(allocation.manager->kind));
+  if (allocation.by_manager) return "by " + options.manager_program;
   if (std::ranges::all_of(allocation.hosts, &plan::Host::local)) return "this machine";
   return options.exec.empty() ? "by ssh" : "by --exec";
+}
+
+/// "4 nodes × 8"; without slots where nobody has said them yet.
+std::string nodes_text(const std::vector<plan::Host>& hosts) {
+  std::string nodes = count(hosts.size(), "node");
+  if (std::ranges::any_of(hosts, &plan::Host::slots_unknown)) return nodes;
+  int all = 0;
+  for (const plan::Host& host : hosts) all += host.slots;
+  const bool even = std::ranges::all_of(hosts, [&](const auto& host) { return host.slots == hosts.front().slots; });
+  return even ? nodes + " × " + std::to_string(hosts.front().slots)
+              : nodes + " of " + count(static_cast<size_t>(all), "slot");
 }
 
 /// An agent's own step has one node, which is its first.
@@ -53,27 +155,41 @@ void number_nodes(plan::Allocation& allocation) {
 }  // namespace
 
 Result<void> choose_transport(cli::Options& options) {
+  if (options.same_line.asked) return {};
   const auto& environment = options.request.environment;
   const auto manager = allocate::manager_of(environment);
   if (manager && !options.hosts.ignore_resource_manager) {
     if (auto copies = allocate::refuse_copies(*manager, environment)) return fail(*std::move(copies));
   }
-  if (options.transport == TransportChoice::slurm) return use_slurm(options, manager);
-  const bool automatic =
-      options.transport == TransportChoice::automatic && options.exec.empty() && !names_hosts(options.hosts);
+  const bool asks_flux = manager && manager->kind == plan::Manager::Kind::flux &&
+                         !options.hosts.ignore_resource_manager && !names_hosts(options.hosts);
+  if (asks_flux) TRY(read_flux(options));
+  const auto* const way = std::ranges::find(kNativeWays, options.transport, &NativeWay::choice);
+  if (way != kNativeWays.end()) return insist_on(*way, options, manager);
+  const bool exec_said = !options.exec.empty() && options.exec != cli::rsh_command(options.rsh_agent, options.rsh_args);
+  const bool automatic = options.transport == TransportChoice::automatic && !exec_said && !names_hosts(options.hosts);
   if (!manager || !automatic || options.hosts.ignore_resource_manager) return {};
-  if (has_command(*manager, options) && transport::command_gives_all(manager->kind, environment)) {
-    use_command(*manager, options);
-  }
+  if (manager->kind == plan::Manager::Kind::kubernetes) return use_kubectl(options);
+  use_command(manager->kind, transport::manager_programs(manager->kind), options);
   return {};
 }
 
-void add_manager(const cli::Options& options, plan::Allocation& allocation) {
-  if (!allocation.manager) return;
-  allocation.remarks.push_back(plan::to_string(*allocation.manager) + ": " + count(allocation.hosts.size(), "host") +
-                               ", " + way_to(allocation, options));
+Result<void> add_manager(const cli::Options& options, plan::Allocation& allocation) {
+  if (!allocation.manager) return {};
+  allocation.remarks.push_back(plan::to_string(*allocation.manager) + ": " + nodes_text(allocation.hosts) + ", " +
+                               way_to(allocation, options));
   const auto& frameworks = options.request.frameworks;
-  if (allocation.by_manager && std::ranges::count(frameworks, plan::Framework::slurm) == 0) number_nodes(allocation);
+  const bool by_srun = allocation.by_manager && allocation.manager->kind == plan::Manager::Kind::slurm;
+  if (by_srun && std::ranges::count(frameworks, plan::Framework::slurm) == 0) number_nodes(allocation);
+  if (by_srun && transport::gpus_may_differ(options.request.environment)) {
+    const auto gpus = TRY(gpus_of_nodes(*allocation.manager));
+    for (plan::Host& host : allocation.hosts) {
+      const auto found = gpus.find(host.name);
+      if (!host.reach.step.empty()) host.reach.step += ' ';
+      host.reach.step += found == gpus.end() ? "--gres=none" : "--gpus=" + std::to_string(found->second);
+    }
+  }
+  return {};
 }
 
 }  // namespace dlaunch::app

@@ -11,7 +11,8 @@ namespace dlaunch::app {
 /// command is the way. Refuses a way that is not there, and to be one of several copies of this job.
 Result<void> choose_transport(cli::Options& options);
 
-/// In a resource manager's job: adds the remark that says which way it is, and what each node is to know of its place.
-void add_manager(const cli::Options& options, plan::Allocation& allocation);
+/// In a resource manager's job: adds the remark that says which way it is, and what each node, or the command that
+/// leads to it, is to know of its place.
+Result<void> add_manager(const cli::Options& options, plan::Allocation& allocation);
 
 }  // namespace dlaunch::app

@@ -6,7 +6,9 @@
 
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/post.hpp>
+#include <limits>
 
+#include "dialback/dial_ins.h"
 #include "launcher/waits.h"
 #include "sys/installed.h"
 #include "transport/exec.h"
@@ -37,6 +39,7 @@ class SaidMeanwhile {
 };
 
 JobOptions settled(JobOptions options) {
+  if (options.dial_in) options.hosts_at_once = std::numeric_limits<int>::max();  // one command starts all
   if (options.pmix_program.empty()) options.pmix_program = sys::installed_program("dlaunch-pmix");
   return options;
 }
@@ -44,26 +47,37 @@ JobOptions settled(JobOptions options) {
 }  // namespace
 
 HostSession::HostSession(std::string job_id, JobOptions options, output::StandardStreams& streams, spdlog::logger& log,
-                         Listener& listener)
+                         Listener& listener, transport::Transport* elsewhere)
     : options_(settled(std::move(options))),
       streams_(streams),
       log_(log),
       listener_(listener),
       here_(job_id, options_.policy.grace, before_.open_files()),
-      elsewhere_(transport_elsewhere()),
-      transport_(here_, *elsewhere_),
+      elsewhere_(elsewhere ? nullptr : transport_elsewhere(job_id)),
+      transport_(here_, elsewhere ? *elsewhere : *elsewhere_),
       hosts_(io_, transport_, std::move(job_id), options_, log) {}
 
-std::unique_ptr<transport::Transport> HostSession::transport_elsewhere() {
+std::unique_ptr<transport::Transport> HostSession::transport_elsewhere(const std::string& job_id) {
+  const auto say = [this](spdlog::level::level_enum level) {
+    return [this, level](const std::string& text) {
+      asio::post(io_, [this, level, text] { log_.log(level, text); });  // it comes from another thread
+    };
+  };
+  const auto by_dial_in = [&](std::unique_ptr<transport::Transport> again) {
+    return std::make_unique<dialback::DialIns>(*options_.dial_in, job_id,
+                                               dialback::Tell{say(spdlog::level::info), say(spdlog::level::warn)},
+                                               std::move(again));
+  };
+  if (options_.dial_in && options_.exec.empty()) return by_dial_in(nullptr);
   if (options_.exec.empty()) {
-    return std::make_unique<transport::Ssh>(
-        transport::Ssh::Settings{options_.host_key, [this](const std::string& text) {
-                                   asio::post(io_, [this, text] { log_.warn(text); });  // it comes from a host's thread
-                                 }});
+    return std::make_unique<transport::Ssh>(transport::Ssh::Settings{options_.host_key, say(spdlog::level::warn)});
   }
-  return std::make_unique<transport::Exec>(
+  auto by_command = std::make_unique<transport::Exec>(
       [this](const plan::Host& host) { return transport::exec_command(options_.exec, host); },
-      [this](const std::string& text) { log_.warn(text); });
+      [this](const std::string& text) { log_.warn(text); },
+      options_.exec_is_signalled ? transport::Exec::Ending::by_signal : transport::Exec::Ending::by_itself);
+  if (!options_.dial_in) return by_command;
+  return by_dial_in(std::move(by_command));
 }
 
 launcher::HostQuery::Result HostSession::query(const std::vector<plan::Host>& hosts,

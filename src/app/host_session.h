@@ -25,8 +25,9 @@ namespace dlaunch::app {
 
 class HostSession {
  public:
+  /// `elsewhere`: what reaches other hosts, lent and closed with the session; null: as the options say.
   HostSession(std::string job_id, JobOptions options, output::StandardStreams& streams, spdlog::logger& log,
-              Listener& listener);
+              Listener& listener, transport::Transport* elsewhere = nullptr);
   ~HostSession() { close(); }
   HostSession(const HostSession&) = delete;
   HostSession& operator=(const HostSession&) = delete;
@@ -58,7 +59,7 @@ class HostSession {
 
  private:
   void wait_readable(const sys::Fd& fd, Time deadline);
-  std::unique_ptr<transport::Transport> transport_elsewhere();
+  std::unique_ptr<transport::Transport> transport_elsewhere(const std::string& job_id);
 
   const sys::ProcessState before_;
   const JobOptions options_;
@@ -67,7 +68,7 @@ class HostSession {
   Listener& listener_;
   sys::ReservedPorts ports_;
   transport::Local here_;
-  const std::unique_ptr<transport::Transport> elsewhere_;
+  const std::unique_ptr<transport::Transport> elsewhere_;  // null where one was lent
   transport::ByHost transport_;
   asio::io_context io_{1};
   launcher::Hosts hosts_;

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "app/error_files.h"
 #include "app/job_table.h"
 #include "app/rendezvous.h"
 #include "base/nth.h"
+#include "base/text.h"
 #include "base/try.h"
 
 namespace dlaunch::app {
@@ -25,6 +27,14 @@ Result<void> check_named_ranks(const cli::Options& options, const plan::Plan& pl
   const auto& shown = options.output.console_ranks;
   if (shown && !shown->empty()) {
     TRY(check("--ranks", *shown->rbegin()));
+  }
+  const auto& shown_locally = options.output.console_local_ranks;
+  const auto most = std::ranges::max_element(plan.hosts, {}, [](const auto& host) { return host.ranks.size(); });
+  if (shown_locally && !shown_locally->empty() && *shown_locally->rbegin() >= static_cast<int>(most->ranks.size())) {
+    return fail({.where = "--local-ranks",
+                 .what = "no host has a local rank " + std::to_string(*shown_locally->rbegin()),
+                 .why = "none has more than " + count(most->ranks.size(), "rank"),
+                 .hint = "name numbers of ranks on their hosts, from 0"});
   }
   if (options.show_env) {
     TRY(check("--show-env", *options.show_env));
@@ -87,7 +97,39 @@ Result<PlannedJob> plan_job(const cli::Options& options, const plan::Allocation&
   TRY(check_ascend_rules(options, plan));
   auto held = TRY(arrange_rendezvous(plan, wait));
   TRY(add_table(options, plan));
+  TRY(add_error_files(options.error_file, plan));
   return PlannedJob{std::move(plan), std::move(held)};
+}
+
+Result<plan::Plan> plan_without(const cli::Options& options, const plan::Allocation& allocation,
+                                const plan::Plan& before, const std::vector<int>& lost,
+                                const allocate::NameResolver::Wait& wait) {
+  const auto refuse = [](std::string what, std::string why) {
+    return fail({.where = "--shrink", .what = std::move(what), .why = std::move(why), .hint = ""});
+  };
+  if (!may_change_places(options, allocation) || options.rank_table) {
+    return refuse("the job cannot go on with fewer hosts", "the options say which rank runs where");
+  }
+  const auto is_lost = [&](int host) { return std::ranges::find(lost, host) != lost.end(); };
+  plan::Allocation left = allocation;
+  left.hosts.clear();
+  left.sequence.clear();
+  left.notes.clear();
+  for (int host = 0; host < static_cast<int>(before.hosts.size()); ++host) {
+    if (!is_lost(host)) left.hosts.push_back(before.host(host).host);
+  }
+  if (left.hosts.empty()) return refuse("no host is left", "");
+  cli::Options fewer = options;
+  fewer.request.spares = 0;
+  for (size_t app = 0; app < fewer.request.apps.size(); ++app) {
+    std::optional<int>& ranks = fewer.request.apps[app].ranks;
+    if (!ranks) continue;
+    *ranks -= static_cast<int>(std::ranges::count_if(before.ranks, [&](const plan::Rank& rank) {
+      return static_cast<size_t>(rank.app) == app && is_lost(rank.host);
+    }));
+    if (*ranks < 1) return refuse("no rank of " + before.app(static_cast<int>(app)).argv.front() + " is left", "");
+  }
+  return TRY(plan_job(fewer, left, wait)).plan;
 }
 
 Result<void> make_job_table(const cli::Options& options, const plan::Allocation& allocation, HostSession& session,

@@ -19,6 +19,12 @@ struct PlannedJob {
 Result<PlannedJob> plan_job(const cli::Options& options, const plan::Allocation& allocation,
                             const allocate::NameResolver::Wait& wait);
 
+/// --shrink: the plan of the same job on the hosts of `before` less those whose numbers are in `lost`, in their order.
+/// Each program has as many ranks less as it had there.
+Result<plan::Plan> plan_without(const cli::Options& options, const plan::Allocation& allocation,
+                                const plan::Plan& before, const std::vector<int>& lost,
+                                const allocate::NameResolver::Wait& wait);
+
 /// --rank-table auto: asks the plan's hosts and adds the table; otherwise does nothing. When HCCL would sort the hosts
 /// differently, the job is planned again with them in HCCL's order, with a note, and the session is renumbered, unless
 /// the user said which rank runs where. The session has the plan's hosts open, or none.

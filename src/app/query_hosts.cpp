@@ -56,6 +56,8 @@ void keep_planned(HostSession& session, const plan::Allocation& opened, const pl
     while (!same_host(opened.hosts[at], planned.host)) ++at;
     places.push_back(static_cast<int>(at++));
   }
+  const size_t spares = plan.replacements.size();  // the last ones
+  for (size_t i = opened.hosts.size() - spares; i < opened.hosts.size(); ++i) places.push_back(static_cast<int>(i));
   session.hosts().keep(places);
 }
 

@@ -75,9 +75,9 @@ Result<int> check(StandardStreams& streams, spdlog::logger& log, const cli::Rank
   int exit_code = 0;
   std::string said;
   for (const std::string& file : command.files) {
-    const auto text = cli::read_whole_file(file);
+    const auto text = cli::read_text(file);
     if (!text) {
-      exit_code = report::complain(log, text.error().error);
+      exit_code = report::complain(log, text.error());
       continue;
     }
     const auto [findings, broken] = check_text(file, *text, command.product);
@@ -90,9 +90,8 @@ Result<int> check(StandardStreams& streams, spdlog::logger& log, const cli::Rank
 Result<int> merge(StandardStreams& streams, const cli::RanktableMerge& command) {
   std::vector<ranktable::NamedText> tables;
   for (const std::string& file : command.files) {
-    auto text = cli::read_whole_file(file);
-    if (!text) return fail(text.error().error);
-    tables.push_back({file, *std::move(text)});
+    const std::string text = TRY(cli::read_text(file));
+    tables.push_back({file, text});
   }
   const auto merged = TRY(merge_rank_tables(tables, command.product));
   return put(streams, merged.text, command.output, ranktable::file_name(merged.servers, merged.ranks));

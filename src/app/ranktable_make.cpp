@@ -4,7 +4,6 @@
 
 #include "app/console_listener.h"
 #include "app/host_session.h"
-#include "app/job_id.h"
 #include "app/run_commands.h"
 #include "app/table_hosts.h"
 #include "base/environment.h"
@@ -13,6 +12,7 @@
 #include "cli/files.h"
 #include "cli/parse.h"
 #include "dlaunch/hostfile.h"
+#include "dlaunch/run.h"
 #include "ranktable/address.h"
 #include "ranktable/device_addresses.h"
 #include "ranktable/device_numbers.h"
@@ -76,10 +76,8 @@ Result<void> add_super_pod(const cli::RanktableMake& command, HostFacts& facts) 
 }
 
 Result<void> add_root_info(const cli::RanktableMake& command, HostFacts& facts) {
-  const auto text = cli::read_whole_file(command.root_info);
-  if (!text) return fail(text.error().error);
-  TRY(ranktable::parse_json(*text, command.root_info));
-  facts.root_info = *text;
+  facts.root_info = TRY(cli::read_text(command.root_info));
+  TRY(ranktable::parse_json(facts.root_info, command.root_info));
   return {};
 }
 
@@ -89,12 +87,6 @@ Result<cli::Options> options_of(const cli::RanktableMake& command, const cli::Pr
   cli::Options options = std::get<cli::Options>(std::move(parsed));
   options.request.job_id = make_job_id();
   return options;
-}
-
-Result<std::string> read_text(const std::string& path) {
-  auto text = cli::read_whole_file(path);
-  if (!text) return fail(text.error().error);
-  return *std::move(text);
 }
 
 Result<void> check_server_ip(const std::string& address) {
@@ -126,7 +118,7 @@ Result<MadeTable> make_over_hosts(const cli::RanktableMake& command, const cli::
                                   output::StandardStreams& streams, spdlog::logger& log) {
   const auto options = TRY(options_of(command, context));
   const auto chosen = TRY(ranktable::choose_devices(command.device_num, command.visible_devices));
-  const auto allocation = TRY(allocate::choose_allocation(options.hosts, options.request.environment, read_text));
+  const auto allocation = TRY(allocate::choose_allocation(options.hosts, options.request.environment, cli::read_text));
   const bool said = command.device_num || command.visible_devices;
   TableQuestion question{.hosts = allocation.hosts,
                          .path = search_path(context.environment),

@@ -16,9 +16,10 @@ Result<std::string> own_address(const plan::Plan& plan, allocate::NameResolver& 
   std::vector<std::string> others;
   for (const plan::PlannedHost& planned : plan.hosts) {
     if (planned.host.local) {
+      if (!planned.host.reach.address.empty()) return planned.host.reach.address;
       own_name = planned.host.name;
     } else if (others.size() < kMostAsked) {
-      others.push_back(planned.host.name);
+      others.push_back(plan::known_by(planned.host));
     }
   }
   names.ask(own_name);
@@ -40,19 +41,19 @@ tl::unexpected<Error> of_env_for(Error error) {
 
 Result<sys::ReservedPorts> arrange_rendezvous(plan::Plan& plan, const allocate::NameResolver::Wait& wait) {
   if (plan.frameworks.empty()) return sys::ReservedPorts{};
-  plan::Rendezvous meeting;
+  plan::Rendezvous rendezvous;
   if (plan::needs_address(plan)) {
     allocate::NameResolver names(wait);
     auto address = own_address(plan, names);
     if (!address) return of_env_for(address.error());
-    meeting.here = *std::move(address);
+    rendezvous.here = *std::move(address);
   }
   auto held = sys::ReservedPorts::take(
-      static_cast<size_t>(plan::ports_needed(plan)), [&](int index) { return plan::unseen_port(plan.job_id, index); },
-      kMostTried);
+      static_cast<size_t>(plan::ports_needed(plan)),
+      [&](int index) { return plan::unseen_port(plan.job_id, index, plan.round); }, kMostTried);
   if (!held) return of_env_for(held.error());
-  meeting.ports = held->ports();
-  auto complete = TRY(plan::with_frameworks(std::move(plan), meeting));
+  rendezvous.ports = held->ports();
+  auto complete = TRY(plan::with_frameworks(std::move(plan), rendezvous));
   plan = std::move(complete);
   return held;
 }

@@ -3,35 +3,45 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <exception>
+#include <functional>
+#include <iterator>
 #include <new>
 #include <optional>
 #include <system_error>
 
+#include "app/chaos_command.h"
 #include "app/check_hosts.h"
 #include "app/choose_transport.h"
 #include "app/console_listener.h"
 #include "app/host_session.h"
-#include "app/job_id.h"
+#include "app/job_key.h"
 #include "app/job_table.h"
 #include "app/planned_job.h"
 #include "app/query_hosts.h"
 #include "app/ranktable_command.h"
+#include "app/same_line.h"
+#include "app/stacks_command.h"
 #include "app/staged_files.h"
+#include "app/taken_hosts.h"
 #include "base/environment.h"
 #include "base/printable.h"
 #include "base/try.h"
 #include "cli/command_line.h"
+#include "cli/files.h"
 #include "cli/parse.h"
 #include "dlaunch/hostfile.h"
 #include "dlaunch/plan.h"
 #include "dlaunch/run.h"
 #include "report/log.h"
 #include "report/write_file.h"
+#include "sys/installed.h"
 #include "sys/io.h"
+#include "sys/randomness.h"
 
 namespace dlaunch::app {
 
@@ -55,6 +65,16 @@ cli::ProcessContext look_around() {
   context.environment = own_environment();
   char cwd[PATH_MAX];
   context.cwd = ::getcwd(cwd, sizeof cwd) ? cwd : "";
+  context.random_name = sys::random_hex(4);
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  char digits[16];
+  if (::localtime_r(&now, &local) && std::strftime(digits, sizeof digits, "%Y%m%d%H%M%S", &local) > 0) {
+    context.start_time = digits;
+  }
+  context.in_path = [path = search_path(context.environment)](const std::string& program) {
+    return sys::is_in_path(program, path);
+  };
   return context;
 }
 
@@ -66,12 +86,6 @@ Result<int> show_env(StandardStreams& streams, spdlog::logger& log, const plan::
   std::string text;
   for (const std::string& entry : plan::rank_environment(plan, plan.rank(rank))) text += entry + '\n';
   return streams.print(text);
-}
-
-Result<std::string> read_text(const std::string& path) {
-  auto text = cli::read_whole_file(path);
-  if (!text) return fail(text.error().error);
-  return *std::move(text);
 }
 
 /// Prints what --display-map and similar options ask for.
@@ -88,9 +102,12 @@ Result<void> tell_before(const cli::Options& options, const plan::Allocation& al
   return in_file ? report::write_file_atomically(options.report_pid, pid) : Result<void>();
 }
 
+/// Makes the session when the first host is to be reached.
+using Begin = std::function<void()>;
+
 Result<int> show_or_run(const cli::Options& options, const plan::Allocation& allocation,
-                        std::optional<HostSession>& session, ConsoleListener& listener, StandardStreams& streams,
-                        spdlog::logger& log) {
+                        std::optional<HostSession>& session, const Begin& begin, ConsoleListener& listener,
+                        StandardStreams& streams, spdlog::logger& log) {
   auto job = TRY(plan_job(options, allocation, session ? session->waiter() : sys::wait_readable));
   if (options.show_env) return show_env(streams, log, job.plan, *options.show_env);
   if (options.dry_run) {
@@ -99,7 +116,7 @@ Result<int> show_or_run(const cli::Options& options, const plan::Allocation& all
   if (session) {
     keep_planned(*session, allocation, job.plan);
   } else {
-    session.emplace(options.request.job_id, options.of_job(), streams, log, listener);
+    begin();
   }
   TRY(make_job_table(options, allocation, *session, job));
   TRY(tell_before(options, allocation, job.plan, streams, log));
@@ -108,50 +125,67 @@ Result<int> show_or_run(const cli::Options& options, const plan::Allocation& all
   }
   session->ports() = std::move(job.held);
   listener.of_plan(job.plan);
-  return TRY(dlaunch::run(job.plan, *session)).exit_code;
+  const auto without = [&](const plan::Plan& plan, const std::vector<int>& lost) {
+    return plan_without(options, allocation, plan, lost, session->waiter());
+  };
+  return TRY(dlaunch::run(job.plan, *session, without)).exit_code;
 }
 
 bool starts_ranks(const cli::Options& options) {
   return options.verb == cli::Verb::run && !options.dry_run && !options.show_env;
 }
 
-Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::logger& log) {
-  report::set_verbosity(log, options.verbosity, options.quiet);
-  options.request.job_id = make_job_id();
-  const auto remarks = TRY(follow_table_file(options));
+/// `nodes` reaches those that run the same line; null: the options say how hosts are reached.
+Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::logger& log,
+                        transport::Transport* nodes = nullptr) {
+  if (options.request.job_id.empty()) options.request.job_id = make_job_id();
+  auto remarks = TRY(follow_table_file(options));
+  std::ranges::copy(options.remarks, std::back_inserter(remarks));
   if (options.verb != cli::Verb::check) options.staged = TRY(read_staged(options.stage));
   TRY(choose_transport(options));
+  settle_checkpoint(options);
   ConsoleListener listener(streams);
   std::optional<HostSession> session;  // none while no host is to be reached
+  const Begin begin = [&] { session.emplace(options.request.job_id, options.of_job(), streams, log, listener, nodes); };
   if (starts_ranks(options) && allocate::names_no_host(options.hosts, options.request.environment)) {
-    session.emplace(options.request.job_id, options.of_job(), streams, log, listener);
+    begin();
     session->start_here_early();
   }
-  auto allocation = TRY(allocate::choose_allocation(options.hosts, options.request.environment, read_text));
+  auto allocation = TRY(allocate::choose_allocation(options.hosts, options.request.environment, cli::read_text));
   allocation.notes.insert(allocation.notes.begin(), options.notes.begin(), options.notes.end());
   allocation.remarks = remarks;
-  add_manager(options, allocation);
+  TRY(add_manager(options, allocation));
+  if (options.same_line.asked && !nodes) assume_nodes_as_here(allocation);
   mark_table_devices(options, allocation);
   if (options.verb == cli::Verb::check) {
     report::tell_notes(log, allocation.notes);
     return check_hosts(options, allocation, streams, log);
   }
   if (plan::needs_slots(options.verb == cli::Verb::hosts ? plan::Request{} : options.request, allocation)) {
-    if (!session) session.emplace(options.request.job_id, options.of_job(), streams, log, listener);
+    if (!session) begin();
     if (const auto failed = find_slots(*session, allocation, options.hosts)) return *failed;
   } else if (session) {
     session->hosts().open(allocation.hosts);
   }
-  if (options.verb != cli::Verb::hosts) return show_or_run(options, allocation, session, listener, streams, log);
+  if (options.verb != cli::Verb::hosts) return show_or_run(options, allocation, session, begin, listener, streams, log);
   return streams.print(options.format == cli::Format::json ? plan::to_json(allocation) : plan::to_table(allocation));
 }
 
 Result<int> run_command(int argc, char** argv, StandardStreams& streams, spdlog::logger& log) {
   const cli::CommandLine line = TRY(cli::read_command_line(argv[0], {argv + 1, argv + argc}));
   if (line.verb == cli::Verb::ranktable) return run_ranktable(line.words, look_around(), streams, log);
-  auto command = TRY(cli::parse_command_line(line, look_around()));
+  if (line.verb == cli::Verb::stacks) return run_stacks(line.words, streams, log);
+  if (line.verb == cli::Verb::chaos) return run_chaos(line.words, look_around(), streams, log);
+  auto context = look_around();
+  const std::string key = take_key_variable(context.environment);
+  auto command = TRY(cli::parse_command_line(line, context));
   if (const auto* text = std::get_if<cli::ShowText>(&command)) return streams.print(text->text, text->exit_code);
-  return run_options(std::move(std::get<cli::Options>(command)), streams, log);
+  auto& options = std::get<cli::Options>(command);
+  report::set_verbosity(log, options.verbosity, options.quiet);
+  if (!options.same_line.asked) return run_options(std::move(options), streams, log);
+  return run_same_line(std::move(options), key, log, [&](cli::Options job, transport::Transport* nodes) {
+    return run_options(std::move(job), streams, log, nodes);
+  });
 }
 
 /// Descriptors, memory or threads ran out. Everything is closed by now, and the agents end their ranks.

@@ -16,8 +16,9 @@
 namespace dlaunch::cli {
 
 struct Arguments {
-  std::vector<Group> groups;         ///< at least one; the first holds the job's options
-  const OptionSpec* show = nullptr;  ///< --help and the like: nothing after it was read
+  std::vector<Group> groups;            ///< at least one; the first holds the job's options
+  const OptionSpec* show = nullptr;     ///< --help and the like: nothing after it was read
+  std::vector<std::string> unset = {};  ///< variables of the environment that the job is to know nothing of
 };
 
 Result<Arguments> parse_arguments(std::span<const std::string> words);

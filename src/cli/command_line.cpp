@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/try.h"
+#include "cli/launchers.h"
 #include "cli/option_parser.h"
 
 namespace dlaunch::cli {
@@ -14,6 +16,9 @@ constexpr Subcommand kSubcommands[] = {
     {"check", "[options] [program]", "reach every host, see that what the job needs is there, and start nothing",
      Verb::check},
     {"ranktable", "make|check|merge", "write, check or merge rank tables of Ascend devices", Verb::ranktable},
+    {"stacks", "[JOB|PID]...", "show what the ranks of a running job, or processes, do now", Verb::stacks},
+    {"chaos", "--fault FAULT... -- [options] program", "run a job, inject faults, and check what dlaunch promises",
+     Verb::chaos, true},
 };
 
 struct NamedGrammar {
@@ -21,24 +26,136 @@ struct NamedGrammar {
   Grammar grammar;
 };
 
-/// The values of --personality.
-constexpr NamedGrammar kGrammars[] = {{"dlaunch", Grammar::dlaunch}, {"ompi", Grammar::open_mpi},
-                                      {"ompi5", Grammar::open_mpi},  {"prrte", Grammar::open_mpi},
-                                      {"mpirun", Grammar::open_mpi}, {"hydra", Grammar::hydra},
-                                      {"mpich", Grammar::hydra}};
+/// The values of --as.
+constexpr NamedGrammar kGrammars[] = {{"dlaunch", Grammar::dlaunch},
+                                      {"ompi", Grammar::open_mpi},
+                                      {"ompi5", Grammar::open_mpi},
+                                      {"prrte", Grammar::open_mpi},
+                                      {"mpirun", Grammar::open_mpi},
+                                      {"mpiexec", Grammar::open_mpi},
+                                      {"orterun", Grammar::open_mpi},
+                                      {"prterun", Grammar::open_mpi},
+                                      {"hydra", Grammar::hydra},
+                                      {"mpich", Grammar::hydra},
+                                      {"mpiexec.hydra", Grammar::hydra},
+                                      {"torchrun", Grammar::torchrun},
+                                      {"torch.distributed.run", Grammar::torchrun},
+                                      {"torch.distributed.launch", Grammar::torch_launch},
+                                      {"msrun", Grammar::msrun},
+                                      {"deepspeed", Grammar::deepspeed},
+                                      {"horovodrun", Grammar::horovodrun},
+                                      {"srun", Grammar::srun}};
 
 /// Launchers whose lines would be accepted with another meaning.
-constexpr string_view kOtherLaunchers[] = {"torchrun", "deepspeed", "horovodrun", "msrun", "srun", "accelerate"};
+constexpr string_view kOtherLaunchers[] = {"accelerate"};
+
+constexpr string_view kMpiLaunchers[] = {"mpirun", "mpiexec", "orterun", "prterun", "oshrun", "shmemrun"};
 
 string_view base_name(string_view path) { return path.substr(path.rfind('/') + 1); }
 
 Grammar grammar_called(string_view program_name) {
   const string_view base = base_name(program_name);
+  for (const NamedGrammar& known : kGrammars) {
+    if (known.name == base && launcher_of(known.grammar)) return known.grammar;
+  }
   const size_t dot = std::min(base.find('.'), base.size());
   const string_view name = base.substr(0, dot);
   const string_view of = base.substr(dot);
-  if (name != "mpirun" && name != "mpiexec" && name != "orterun") return Grammar::dlaunch;
+  if (std::ranges::find(kMpiLaunchers, name) == std::end(kMpiLaunchers)) return Grammar::dlaunch;
   return of == ".hydra" || of == ".mpich" ? Grammar::hydra : Grammar::open_mpi;
+}
+
+Result<void> refuse_unknown_launcher(string_view name) {
+  if (std::ranges::find(kOtherLaunchers, name) == std::end(kOtherLaunchers)) return {};
+  return fail({.where = std::string(name),
+               .what = "dlaunch does not read this launcher's command line",
+               .why = "the same words would mean something else",
+               .hint = "call it dlaunch and write its own options (dlaunch --help), or begin with --as dlaunch"});
+}
+
+bool names_grammar(const TypedOption& typed) { return typed.found.spec && typed.found.spec->name() == "personality"; }
+
+/// --as as the first word: what it names, and the words after it.
+struct FirstWord {
+  std::string name = {};
+  std::span<const std::string> rest = {};
+};
+
+FirstWord first_word(std::span<const std::string> words) {
+  if (words.empty() || !words.front().starts_with('-')) return {};
+  const TypedOption typed = next_option(words, find_option);
+  if (!names_grammar(typed)) return {};
+  return {std::string(typed.text()), words};
+}
+
+/// Options of Hydra's and PALS's that Open MPI's launcher has not: a line of mpirun or mpiexec with one is Hydra's.
+constexpr string_view kHydraWords[] = {"ppn",
+                                       "perhost",
+                                       "rr",
+                                       "grr",
+                                       "genv",
+                                       "genvlist",
+                                       "genvall",
+                                       "genvnone",
+                                       "env",
+                                       "envlist",
+                                       "envall",
+                                       "envnone",
+                                       "hosts",
+                                       "hostlist",
+                                       "machinelist",
+                                       "machines",
+                                       "f",
+                                       "l",
+                                       "prepend-rank",
+                                       "prepend-pattern",
+                                       "outfile-pattern",
+                                       "outfile",
+                                       "errfile-pattern",
+                                       "errfile",
+                                       "output-from",
+                                       "launcher",
+                                       "launcher-exec",
+                                       "bootstrap",
+                                       "bootstrap-exec",
+                                       "print-rank-map",
+                                       "ordered-output",
+                                       "binding",
+                                       "rmk",
+                                       "configfile",
+                                       "depth",
+                                       "cpu-bind",
+                                       "no-vni",
+                                       "line-buffer",
+                                       "skip-launch-node"};
+
+bool is_of_hydra(const TypedOption& typed) {
+  return std::ranges::find(kHydraWords, typed.name()) != std::end(kHydraWords);
+}
+
+/// Whether lines of this launcher may be of either MPI's.
+bool is_of_both(string_view launcher) {
+  const string_view base = base_name(launcher);
+  return base == "mpirun" || base == "mpiexec";
+}
+
+/// --as among the options of dlaunch's own grammar, or of one that has its options. `either`: or of Hydra's.
+Result<Grammar> grammar_among(std::span<const std::string> words, Grammar grammar, bool either) {
+  while (!words.empty() && words.front().starts_with('-')) {
+    const TypedOption typed = next_option(words, find_option);
+    if (!typed.found.spec) break;
+    if (either && grammar == Grammar::open_mpi && is_of_hydra(typed)) grammar = Grammar::hydra;
+    if (!names_grammar(typed)) continue;
+    either = is_of_both(typed.text());
+    TRY(refuse_unknown_launcher(typed.text()));
+    grammar = grammar_named(typed.text()).value_or(grammar);
+    if (!launcher_of(grammar)) continue;
+    return fail({.where = std::string(typed.spelled) + ' ' + std::string(typed.text()),
+                 .what = "is not the first word",
+                 .why = "the words after it are that launcher's",
+                 .hint = "write dlaunch --as " + std::string(typed.text()) + " …"});
+  }
+  return grammar;
 }
 
 }  // namespace
@@ -51,8 +168,14 @@ std::optional<Grammar> grammar_named(string_view value) {
 std::span<const Subcommand> subcommand_table() { return kSubcommands; }
 
 Result<CommandLine> read_command_line(string_view program_name, std::vector<std::string> words) {
-  bool named = false;
   CommandLine line{.grammar = grammar_called(program_name), .words = std::move(words)};
+  const FirstWord first = first_word(line.words);
+  TRY(refuse_unknown_launcher(first.name.empty() ? base_name(program_name) : string_view(first.name)));
+  if (!first.name.empty()) line.grammar = grammar_named(first.name).value_or(Grammar::dlaunch);
+  if (launcher_of(line.grammar)) {
+    if (!first.name.empty()) line.words = {first.rest.begin(), first.rest.end()};
+    return line;
+  }
   const auto subcommand = line.words.empty() || line.grammar != Grammar::dlaunch
                               ? std::end(kSubcommands)
                               : std::ranges::find(kSubcommands, line.words.front(), &Subcommand::name);
@@ -60,20 +183,8 @@ Result<CommandLine> read_command_line(string_view program_name, std::vector<std:
     line.verb = subcommand->verb;
     line.words.erase(line.words.begin());
   }
-  for (std::span<const std::string> rest(line.words); !rest.empty() && rest.front().starts_with('-');) {
-    const TypedOption typed = next_option(rest, find_option);
-    if (!typed.found.spec) break;
-    if (typed.found.spec->name() != "personality") continue;
-    named = true;
-    line.grammar = grammar_named(typed.text()).value_or(line.grammar);
-  }
-  const string_view name = base_name(program_name);
-  if (!named && std::ranges::find(kOtherLaunchers, name) != std::end(kOtherLaunchers)) {
-    return fail({.where = std::string(name),
-                 .what = "dlaunch does not read this launcher's command line",
-                 .why = "the same words would mean something else",
-                 .hint = "call it dlaunch and write its own options (dlaunch --help), or add --personality dlaunch"});
-  }
+  const bool either = is_of_both(first.name.empty() ? program_name : string_view(first.name));
+  line.grammar = TRY(grammar_among(line.words, line.grammar, either));
   return line;
 }
 

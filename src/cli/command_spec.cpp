@@ -88,7 +88,7 @@ Result<Chosen> parse_command(const CommandSpec& command, const std::string& path
                   path + " --help lists the options");
   }
   if (command.operands && group.program.empty()) {
-    return refuse(path, "no file was named", path + ' ' + std::string(command.usage));
+    return refuse(path, "nothing was named", path + ' ' + std::string(command.usage));
   }
   if (command.operands) *command.operands = std::move(group.program);
   return Chosen{&command, path};

@@ -95,7 +95,7 @@ Result<const OptionSpec*> preference(std::string_view name) {
   std::string hint;
   if (found.spec) {
     hint = "its name here is " + std::string(found.spec->name());
-  } else if (const auto near = nearest_preference(name)) {
+  } else if (const auto near = nearest_preference(name, false)) {
     hint = "did you mean " + *near + "?";
   }
   return fail({.where = "", .what = "unknown name " + std::string(name), .why = "", .hint = hint});
@@ -155,6 +155,7 @@ Result<std::string> preference_value(const OptionSpec& spec, std::string_view te
     case Arity::count:
     case Arity::value:
     case Arity::pair:
+    case Arity::assignment:
     case Arity::show:
       break;
   }

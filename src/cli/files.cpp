@@ -112,6 +112,12 @@ tl::expected<std::string, Unreadable> read_whole_file(const std::string& path) {
   return text;
 }
 
+Result<std::string> read_text(const std::string& path) {
+  auto text = read_whole_file(path);
+  if (!text) return fail(std::move(text.error().error));
+  return *std::move(text);
+}
+
 std::vector<TextLine> lines_of(std::string_view text, const std::string& path) {
   std::vector<TextLine> lines;
   for (size_t start = 0; start < text.size();) {

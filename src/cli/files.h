@@ -21,6 +21,8 @@ using ReadFile = std::function<tl::expected<std::string, Unreadable>(const std::
 
 /// Reads a file of at most 16 MiB.
 tl::expected<std::string, Unreadable> read_whole_file(const std::string& path);
+/// The same for callers to whom it is one whether the file is missing.
+Result<std::string> read_text(const std::string& path);
 
 struct TextLine {
   std::string_view text;  ///< without its end, CRLF or LF

@@ -279,6 +279,7 @@ std::string job_page(bool man) {
   app.footer(std::string(man ? kManTail : kDefaults));
   formatter->set_usage(app, kUsage);
   for (const Subcommand& subcommand : subcommand_table()) {
+    if (subcommand.rare && !man) continue;
     const CLI::App* const below = app.add_subcommand(std::string(subcommand.name), std::string(subcommand.what));
     formatter->set_usage(*below, subcommand.usage);
   }

@@ -27,6 +27,7 @@ std::string cli_name(std::string_view name) { return (name.size() == 1 ? "-" : "
 std::string cli_names(const OptionSpec& spec) {
   std::string names;
   for (std::string_view name : split(spec.names, ' ')) {
+    if (name.starts_with('-')) continue;  // another launcher's "-np", which has a longer name, too
     names += names.empty() ? "" : ",";
     if (name.starts_with('!')) names += '!', name.remove_prefix(1);
     names += cli_name(name);
@@ -43,12 +44,13 @@ CLI::Option* declare(CLI::App& app, const OptionSpec& spec,
                      std::function<void(const std::vector<std::string>&)> take_words,
                      std::function<void(long)> take_flag) {
   const std::string names = cli_names(spec);
-  if (spec.takes != Arity::value && spec.takes != Arity::pair) {
+  const bool pair = spec.takes == Arity::pair || spec.takes == Arity::assignment;
+  if (spec.takes != Arity::value && !pair) {
     return app.add_flag_function(names, std::move(take_flag))->trigger_on_parse();
   }
   const auto callback = [take = std::move(take_words)](const CLI::results_t& words) { return take(words), true; };
   CLI::Option* const option = app.add_option(names, callback);
-  return option->type_size(spec.takes == Arity::pair ? 2 : 1)->expected(1)->trigger_on_parse();
+  return option->type_size(pair ? 2 : 1)->expected(1)->trigger_on_parse();
 }
 
 TypedOption next_option(std::span<const std::string>& words, const FindOption& find) {
@@ -60,7 +62,9 @@ TypedOption next_option(std::span<const std::string>& words, const FindOption& f
   typed.found = find(typed.name());
   if (!typed.found.spec) return typed;
   const Arity takes = typed.found.spec->takes;
-  const size_t own = takes == Arity::pair ? 2 : takes == Arity::value && !typed.value ? 1 : 0;
+  const bool assigned = takes == Arity::assignment && !words.empty() && words.front().find('=') != std::string::npos;
+  const bool pair = takes == Arity::pair || takes == Arity::assignment;
+  const size_t own = pair ? (assigned ? 1 : 2) : takes == Arity::value && !typed.value ? 1 : 0;
   typed.own = words.first(std::min(own, words.size()));
   words = words.subspan(typed.own.size());
   const bool may_have = takes == Arity::maybe_value && !typed.value && !words.empty();
@@ -94,7 +98,7 @@ Result<Group> OptionParser::parse(std::span<const std::string>& words) {
     return fail(refused.error);
   } catch (const CLI::ArgumentMismatch&) {
     const TypedOption& typed = typed_.front();
-    std::string what = typed.found.spec->takes == Arity::pair
+    std::string what = typed.found.spec->takes == Arity::pair || typed.found.spec->takes == Arity::assignment
                            ? two_words(*typed.found.spec)
                            : std::string(rules_.needs).append(typed.found.spec->value_name);
     return fail({.where = std::string(typed.spelled), .what = std::move(what), .why = "", .hint = ""});
@@ -143,7 +147,13 @@ bool OptionParser::rewrite(std::span<const std::string>& words, std::vector<std:
   declare_once(typed.found);
   line.push_back(cli_name(typed.found.name));
   if (typed.found.spec->takes == Arity::value && typed.value) line.emplace_back(*typed.value);
-  line.insert(line.end(), typed.own.begin(), typed.own.end());
+  if (typed.found.spec->takes == Arity::assignment && typed.own.size() == 1) {
+    const std::string& both = typed.own.front();
+    line.push_back(both.substr(0, both.find('=')));
+    if (both.find('=') != both.npos) line.push_back(both.substr(both.find('=') + 1));
+  } else {
+    line.insert(line.end(), typed.own.begin(), typed.own.end());
+  }
   typed_.push_back(typed);
   return true;
 }

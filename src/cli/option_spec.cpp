@@ -66,10 +66,11 @@ std::string did_you_mean(string_view name) {
   return near ? "did you mean " + dashed(*near) + "?" : "";
 }
 
-std::optional<std::string> nearest_preference(string_view name) {
+std::optional<std::string> nearest_preference(string_view name, bool of_variables) {
   std::vector<std::string> known;
   for (const OptionSpec& spec : option_table()) {
-    if (spec.preference && spec.section != Section::hidden) known.emplace_back(spec.name());
+    if ((spec.preference || (of_variables && spec.by_variable)) && spec.section != Section::hidden)
+      known.emplace_back(spec.name());
   }
   return nearest_slip(name, known);
 }

@@ -3,6 +3,7 @@
 // read them. The values are static.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,9 +17,12 @@ namespace dlaunch::cli {
 
 /// The launcher's environment and directory as a value, so that parsing depends on nothing else.
 struct ProcessContext {
-  std::vector<std::string> environment;  ///< NAME=VALUE
-  std::string cwd;                       ///< absolute; empty when it is gone
-  ReadFile read_file = read_whole_file;  ///< for the files that options name
+  std::vector<std::string> environment;       ///< NAME=VALUE
+  std::string cwd;                            ///< absolute; empty when it is gone
+  ReadFile read_file = read_whole_file;       ///< for the files that options name
+  std::string random_name = "00000000";       ///< that nobody can foresee, for directories of this run
+  std::string start_time = "00000000000000";  ///< local, YYYYmmddHHMMSS
+  std::function<bool(const std::string& program)> in_path = {};  ///< empty: all programs are there
 };
 
 enum class Arity {
@@ -26,6 +30,7 @@ enum class Arity {
   count,        ///< a flag that adds up: -v -v
   value,        ///< `--name VALUE` or `--name=VALUE`
   pair,         ///< `--name KEY VALUE`; taken as the value KEY=VALUE
+  assignment,   ///< the same, or `--name KEY=VALUE`
   maybe_value,  ///< `--name`, `--name=VALUE`, or `--name VALUE` when VALUE has a '{'
   show,         ///< a flag that ends parsing: --help
 };
@@ -49,6 +54,7 @@ struct OptionSpec {
   bool also_later = false;         ///< one for the job, and another for each later program of `a : b`: -H
   bool joins = false;              ///< a repetition on the command line appends to the value, with a comma
   bool preference = false;         ///< the config file and DLAUNCH_* may set it
+  bool by_variable = false;        ///< DLAUNCH_* may set it, and the config file may not
   bool rare = false;               ///< in the man page, not in --help
   std::string_view standard = {};  ///< the default, for people; empty: off
   std::string_view help = {};      ///< one line
@@ -101,8 +107,9 @@ std::string dashed(std::string_view name);
 /// The hint for an unknown name: "did you mean --hostfile?". Empty when no name is near.
 std::string did_you_mean(std::string_view name);
 
-/// The preference whose name is nearest to `name`, such as "grace"; none when none is near.
-std::optional<std::string> nearest_preference(std::string_view name);
+/// The preference whose name is nearest to `name`, such as "grace"; none when none is near. `of_variables`: also one
+/// that DLAUNCH_* alone may set.
+std::optional<std::string> nearest_preference(std::string_view name, bool of_variables);
 
 /// Who set an option, the weakest first.
 enum class Source {

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "allocate/device_filter.h"
+#include "allocate/fake_hosts.h"
 #include "base/try.h"
 #include "cli/name_index.h"
 #include "cli/option_spec.h"
@@ -28,6 +29,8 @@ constexpr std::array<Word<plan::RankBy>, 4> kRankBy{{{"slot", plan::RankBy::slot
                                                      {"node", plan::RankBy::node},
                                                      {"core", plan::RankBy::core},
                                                      {"socket", plan::RankBy::socket}}};
+constexpr std::array<Word<job::OnHang>, 3> kOnHang{
+    {{"report", job::OnHang::report}, {"end", job::OnHang::end}, {"restart", job::OnHang::restart}}};
 constexpr std::array<Word<plan::Visible>, 3> kVisible{
     {{"rank", plan::Visible::rank}, {"host", plan::Visible::host}, {"none", plan::Visible::unchanged}}};
 constexpr std::array<Word<plan::Mpi>, 5> kMpi{{{"auto", plan::Mpi::automatic},
@@ -37,16 +40,21 @@ constexpr std::array<Word<plan::Mpi>, 5> kMpi{{{"auto", plan::Mpi::automatic},
                                                {"none", plan::Mpi::none}}};
 constexpr std::array<Word<output::Color>, 3> kColor{
     {{"auto", output::Color::automatic}, {"always", output::Color::always}, {"never", output::Color::never}}};
-constexpr std::array<Word<TransportChoice>, 4> kTransport{{{"auto", TransportChoice::automatic},
+constexpr std::array<Word<TransportChoice>, 9> kTransport{{{"auto", TransportChoice::automatic},
                                                            {"ssh", TransportChoice::ssh},
                                                            {"exec", TransportChoice::exec},
-                                                           {"slurm", TransportChoice::slurm}}};
+                                                           {"slurm", TransportChoice::slurm},
+                                                           {"sge", TransportChoice::sge},
+                                                           {"lsf", TransportChoice::lsf},
+                                                           {"pbs", TransportChoice::pbs},
+                                                           {"pals", TransportChoice::pals},
+                                                           {"flux", TransportChoice::flux}}};
 
 // clang-format off
 constexpr OptionSpec kOptions[] = {
     {.names = "n np c", .takes = Arity::value, .value_name = "N", .section = Section::start,
      .standard = "devices, else CPUs", .help = "start N ranks of the program",
-     .set_program = [](AppRequest& a, string_view v, Here) { return put(a.ranks, whole_number(v, 1, kMaxRanks)); }},
+     .set_program = set_ranks, .more = "-n devices: one for each device, and none where a host has no device."},
     {.names = "app", .takes = Arity::value, .value_name = "FILE", .section = Section::start,
      .help = "read the programs from FILE, a line each: [-n N] [-x V] [-wdir D] program args", .set_job = no_effect,
      .more = "Quotes and backslashes are read as by a shell, # begins a comment, nothing is expanded."},
@@ -64,10 +72,12 @@ constexpr OptionSpec kOptions[] = {
     {.names = "save-env", .section = Section::start, .rare = true,
      .help = "write each rank's environment to env.log in its directory",
      .set_job = [](Options& o, string_view v, Here) { return put_flag(o.save_env, v); }},
-    {.names = "personality", .takes = Arity::value, .value_name = "WHOSE", .section = Section::start, .rare = true,
-     .standard = "by the name it is called by", .help = "use the defaults of ompi (Open MPI), hydra (MPICH) or dlaunch",
+    {.names = "personality as", .takes = Arity::value, .value_name = "LAUNCHER", .section = Section::start, .rare = true,
+     .standard = "by the name it is called by",
+     .help = "as first word: read the rest as this launcher's line: torchrun, msrun, ompi, dlaunch, ...",
      .set_job = set_personality,
-     .more = "Called as mpirun, mpiexec or orterun, those of Open MPI; as mpiexec.hydra, those of Hydra. docs/mpirun.md lists them."},
+     .more = "Also torch.distributed.launch and hydra. By a link of the launcher's name it is so without this. dlaunch's own "
+             "long options may stand between it and the options of a launcher that has other ones. docs/launchers.md lists them."},
     {.names = "allow-run-as-root", .section = Section::hidden, .preference = true,
      .help = "accepted for mpirun's sake: root is never refused", .set_job = no_effect},
 
@@ -77,16 +87,24 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Here) { return put(o.hosts.list, allocate::parse_host_list(v)); },
      .more = "Without a number a host has 1 slot; given again it has one more; a:* has as many as CPUs. A program of a : b "
              "may have its own."},
+    {.names = "fake-hosts", .takes = Arity::value, .value_name = "NxM", .section = Section::place, .rare = true,
+     .help = "let this machine play N hosts of M slots, fake1, fake2, ...: to try what a job does on several",
+     .set_job = [](Options& o, string_view v, Here) {
+       o.hosts.fake = true;
+       o.exec = allocate::fake_host_command();
+       return put(o.hosts.list, allocate::parse_fake_hosts(v)); },
+     .more = "Each has an agent of its own, started as on another host, so links, heartbeats, lost and spare hosts are real. "
+             "No ssh, no root, no namespace. docs/hosts.md says more."},
     {.names = "hostfile machinefile machine f", .takes = Arity::value, .value_name = "FILE", .section = Section::place,
      .preference = true, .help = "run on the hosts in FILE, a line each: NAME slots=8", .set_job = set_hostfile,
      .more = "-H comes before it, and it before a resource manager. docs/hosts.md has all that a line may say."},
     {.names = "default-hostfile", .takes = Arity::value, .value_name = "FILE", .section = Section::place,
      .preference = true, .rare = true, .help = "run on the hosts in FILE when nothing else names any",
      .set_job = set_default_hostfile},
-    {.names = "nolocal", .section = Section::place, .preference = true, .help = "run nothing on this machine",
+    {.names = "nolocal", .section = Section::place, .preference = true, .rare = true, .help = "run nothing on this machine",
      .set_job = [](Options& o, string_view v, Here) { return put_flag(o.hosts.no_local, v); }},
     {.names = "ignore-resource-manager", .section = Section::place, .preference = true, .rare = true,
-     .help = "take no hosts from Slurm, PBS or LSF",
+     .help = "take no hosts from Slurm, Grid Engine, PBS, Cobalt or LSF",
      .set_job = [](Options& o, string_view v, Here) { return put_flag(o.hosts.ignore_resource_manager, v); }},
     {.names = "N npernode ppn", .takes = Arity::value, .value_name = "N", .section = Section::place,
      .help = "start N ranks on each host; -n caps the whole",
@@ -117,9 +135,11 @@ constexpr OptionSpec kOptions[] = {
      .standard = "strict", .help = "judge hosts' ssh keys: strict, accept-new, off", .set_job = set_host_key,
      .more = "Unless it is given, StrictHostKeyChecking of the ssh configuration holds. dlaunch never asks."},
     {.names = "transport", .takes = Arity::value, .value_name = "WAY", .section = Section::place, .preference = true,
-     .standard = "auto", .help = "the way to hosts: auto, ssh, exec, slurm",
+     .standard = "auto", .help = "the way to hosts: auto, ssh, exec, slurm, sge, lsf, pbs, pals, flux",
      .set_job = [](Options& o, string_view v, Here) { return put(o.transport, one_of(v, kTransport)); },
-     .more = "auto: by the command of --exec where it is given, by srun in a Slurm job, else by ssh."},
+     .more = "auto: by the command of --exec where it is given, by srun in a Slurm job, by qrsh in one of "
+             "Grid Engine, by blaunch in one of LSF, by aprun, pbs_tmrsh or pbsdsh in one of PBS, by flux exec in an "
+             "instance of Flux, else by ssh."},
     {.names = "exec", .takes = Arity::value, .value_name = "COMMAND", .section = Section::place, .preference = true,
      .help = "the command that reaches a host: 'kubectl exec -i {host} --'",
      .set_job = [](Options& o, string_view v, Here) { o.exec = v; return Result<void>{}; }},
@@ -129,6 +149,9 @@ constexpr OptionSpec kOptions[] = {
     {.names = "rsh-args", .takes = Arity::value, .value_name = "WORDS", .section = Section::hidden,
      .help = "Open MPI's plm_rsh_args: what stands between its command and the host",
      .set_job = [](Options& o, string_view v, Here) { o.rsh_args = v; return Result<void>{}; }},
+    {.names = "link-proxy", .takes = Arity::value, .value_name = "WORDS", .section = Section::hidden,
+     .help = "put before the command that reaches a host: dlaunch chaos breaks links so",
+     .set_job = [](Options& o, string_view v, Here) { o.link_proxy = v; return Result<void>{}; }},
     {.names = "hosts-at-once", .takes = Arity::value, .value_name = "N", .section = Section::place, .preference = true,
      .rare = true, .standard = "64", .help = "connect to at most so many hosts at a time",
      .set_job = [](Options& o, string_view v, Here) { return put(o.hosts_at_once, whole_number(v, 1, 1024)); }},
@@ -136,9 +159,37 @@ constexpr OptionSpec kOptions[] = {
      .rare = true, .help = "start the agent installed there on other hosts, send none",
      .set_job = set_agent_path,
      .more = "agent= in a hostfile names it for one host."},
+    {.names = "ssh-port", .takes = Arity::value, .value_name = "PORT", .section = Section::place, .preference = true,
+     .rare = true, .standard = "the ssh configuration's", .help = "the port of the hosts' sshd",
+     .set_job = [](Options& o, string_view v, Here) { return put(o.hosts.ssh_port, whole_number(v, 1, 65535)); },
+     .more = "port= in a hostfile names it for one host."},
+    {.names = "ssh-identity", .takes = Arity::value, .value_name = "FILE", .section = Section::place, .preference = true,
+     .rare = true, .standard = "the ssh configuration's", .help = "the private key to log in with",
+     .set_job = [](Options& o, string_view v, Here h) { return put(o.hosts.ssh_identity, absolute_path(v, h.cwd)); },
+     .more = "identity= in a hostfile names it for one host."},
     {.names = "wait-hosts", .takes = Arity::value, .value_name = "SECONDS", .section = Section::place, .preference = true,
      .standard = "0", .help = "keep trying hosts that are not up yet for so long",
      .set_job = [](Options& o, string_view v, Here) { return put(o.wait_hosts, seconds(v)); }},
+    {.names = "same-line", .section = Section::place,
+     .help = "this same line runs on every node: node 0 launches, the others connect to it",
+     .set_job = [](Options& o, string_view v, Here) { return put_flag(o.same_line.asked, v); },
+     .more = "In any order of start, within --wait-hosts or 10 minutes; all end with the job's code. Who is which is read from "
+             "torchrun's PET_*, AWS_BATCH_*, JOB_COMPLETION_INDEX or Slurm's variables, or said by the options below. "
+             "docs/hosts.md has examples."},
+    {.names = "rendezvous", .takes = Arity::value, .value_name = "HOST:PORT", .section = Section::place, .rare = true,
+     .help = "with --same-line: where node 0 is, as the other nodes know it",
+     .set_job = [](Options& o, string_view v, Here) -> Result<void> { o.same_line.rendezvous = v; return {}; },
+     .more = "The port, 29400 where none is named, is open on that one address until the last node is in."},
+    {.names = "node-rank", .takes = Arity::value, .value_name = "I", .section = Section::place, .rare = true,
+     .help = "with --same-line: this node's number, from 0",
+     .set_job = [](Options& o, string_view v, Here) { return put(o.same_line.node, whole_number(v, 0, kMaxRanks - 1)); }},
+    {.names = "nodes", .takes = Arity::value, .value_name = "N", .section = Section::place, .rare = true,
+     .help = "with --same-line: how many nodes there are",
+     .set_job = [](Options& o, string_view v, Here) { return put(o.same_line.nodes, whole_number(v, 1, kMaxRanks)); }},
+    {.names = "key-file", .takes = Arity::value, .value_name = "FILE", .section = Section::place, .preference = true,
+     .rare = true, .standard = "DLAUNCH_KEY", .help = "with --same-line: the job's key, which all its nodes have",
+     .set_job = [](Options& o, string_view v, Here h) { return put(o.same_line.key_file, absolute_path(v, h.cwd)); },
+     .more = "Its mode must be 0600 or 0400. openssl rand -hex 32 makes a key. Without it the variable DLAUNCH_KEY has the key."},
     {.names = "oversubscribe !nooversubscribe", .section = Section::place, .preference = true,
      .help = "allow more ranks than devices or slots",
      .set_job = [](Options& o, string_view v, Here) { return put_flag(o.request.oversubscribe, v); }},
@@ -151,12 +202,15 @@ constexpr OptionSpec kOptions[] = {
     {.names = "env-file", .takes = Arity::value, .value_name = "FILE", .section = Section::environment,
      .help = "set the variables in FILE: NAME=VALUE lines", .set_program = add_env_file,
      .more = "A line that begins with # is a comment; a value is all that follows the first =."},
+    {.names = "no-env", .section = Section::environment, .rare = true,
+     .help = "give the ranks nothing of this environment but what -x names",
+     .set_job = [](Options& o, string_view v, Here) { return put_flag(o.request.no_environment, v); }},
     {.names = "env-for", .takes = Arity::value, .value_name = "LIST", .section = Section::environment, .joins = true,
      .preference = true,
      .help = "variables of torch deepspeed jax tensorflow mindspore[-dynamic] horovod ... or auto",
      .set_job = [](Options& o, string_view v, Here) { return put(o.request.frameworks, plan::parse_frameworks(v)); },
      .more = "Several with commas. What an outer launcher left is removed; -x comes last. auto: torch, deepspeed, jax and mindspore. Also "
-             "openmpi, mpich, slurm. docs/frameworks.md lists the "
+             "torchrun (torch, and all else that torchrun sets), openmpi, mpich, slurm. docs/frameworks.md lists the "
              "variables."},
     {.names = "visible", .takes = Arity::value, .value_name = "WHICH", .section = Section::environment,
      .preference = true, .standard = "none",
@@ -177,7 +231,7 @@ constexpr OptionSpec kOptions[] = {
     {.names = "tag-output", .section = Section::output, .preference = true,
      .help = "begin each line as Open MPI does: [1,0]<stdout>:",
      .set_job = [](Options& o, string_view v, Here) { return put_flag(o.output.tag, v); }},
-    {.names = "timestamp-output", .section = Section::output, .preference = true,
+    {.names = "timestamp-output", .section = Section::output, .preference = true, .rare = true,
      .help = "begin each line with the time, as Open MPI does",
      .set_job = [](Options& o, string_view v, Here) { return put_flag(o.output.timestamp, v); }},
     {.names = "output-filename", .takes = Arity::value, .value_name = "DIR[:nocopy,nojobid]",
@@ -190,26 +244,36 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Here) { return put(o.output.keep_logs, whole_number(v, 0, kMaxKeptLogs)); },
      .more = "Before anything is created, the DIR of --output-filename is renamed to DIR.1, an older DIR.1 to DIR.2, and "
              "so on; what was DIR.N is removed."},
-    {.names = "stdout-file", .takes = Arity::value, .value_name = "TEMPLATE", .section = Section::output, .rare = true,
-     .help = "write each rank's stdout only to this file: DIR/{rank}.out",
+    {.names = "stdout-file", .takes = Arity::value, .value_name = "TEMPLATE[:copy]", .section = Section::output,
+     .rare = true, .help = "write each rank's stdout only to this file: DIR/{rank}.out",
      .set_job = [](Options& o, string_view v, Here h) { return set_stream_file(o, output::Stream::out, v, h); },
-     .more = "It is not on the console then; stderr still is. The fields are those of --output-filename."},
-    {.names = "stderr-file", .takes = Arity::value, .value_name = "TEMPLATE", .section = Section::output, .rare = true,
-     .help = "write each rank's stderr only to this file: DIR/{rank}.err",
+     .more = "It is on the console, too, with :copy alone; stderr is as before. The fields are those of --output-filename. Ranks of "
+             "the same name share the file in whole lines."},
+    {.names = "stderr-file", .takes = Arity::value, .value_name = "TEMPLATE[:copy]", .section = Section::output,
+     .rare = true, .help = "write each rank's stderr only to this file: DIR/{rank}.err",
      .set_job = [](Options& o, string_view v, Here h) { return set_stream_file(o, output::Stream::err, v, h); }},
+    {.names = "error-file", .takes = Arity::value, .value_name = "TEMPLATE", .section = Section::output, .rare = true,
+     .help = "tell PyTorch's ranks where to write why they failed: DIR/{rank}.json",
+     .set_job = set_error_file,
+     .more = "By TORCHELASTIC_ERROR_FILE, for @record of torch.distributed.elastic; the traceback that is there then is told "
+             "of the first failure. For ranks on this machine. The fields are those of --output-filename."},
     {.names = "merge-stderr-to-stdout", .section = Section::output, .preference = true,
      .help = "join each rank's stderr into its stdout",
      .set_job = [](Options& o, string_view v, Here) { return put_flag(o.output.merge_stderr, v); }},
     {.names = "ranks", .takes = Arity::value, .value_name = "LIST", .section = Section::output, .standard = "all",
      .help = "show only these ranks, as 0,3-5; files stay complete",
      .set_job = [](Options& o, string_view v, Here) { return put(o.output.console_ranks, rank_list(v)); }},
+    {.names = "local-ranks", .takes = Arity::value, .value_name = "LIST", .section = Section::output, .rare = true,
+     .standard = "all", .help = "show only the ranks with these numbers on their hosts; files stay complete",
+     .set_job = [](Options& o, string_view v, Here) { return put(o.output.console_local_ranks, rank_list(v)); }},
     {.names = "raw", .section = Section::output, .preference = true,
      .help = "pass bytes on as they come, not by lines", .set_job = set_raw},
     {.names = "color", .takes = Arity::value, .value_name = "WHEN", .section = Section::output, .preference = true,
      .standard = "auto", .help = "colour labels by rank: auto, always, never",
      .set_job = [](Options& o, string_view v, Here) { return put(o.output.color, one_of(v, kColor)); },
      .more = "auto: on a terminal, unless NO_COLOR is set."},
-    {.names = "format", .takes = Arity::value, .value_name = "FORMAT", .section = Section::output, .standard = "text",
+    {.names = "format", .takes = Arity::value, .value_name = "FORMAT", .section = Section::output,
+     .by_variable = true, .standard = "text",
      .help = "jsonl: output as JSON lines; json: what --dry-run and the like print", .set_job = set_format},
     {.names = "pty", .section = Section::output, .preference = true, .help = "give the ranks a terminal",
      .set_job = [](Options& o, string_view v, Here) { return put_flag(o.output.pty, v); }},
@@ -235,20 +299,21 @@ constexpr OptionSpec kOptions[] = {
      .more = "Called as mpirun, a host has a slot for each hardware thread then; otherwise it has so always."},
     {.names = "cores-per-rank", .takes = Arity::value, .value_name = "N", .section = Section::binding,
      .preference = true, .rare = true, .standard = "1", .help = "bind each rank to N cores, as --map-by slot:PE=N",
-     .set_job = [](Options& o, string_view v, Here) { return set_cores_per_rank(o, v); }},
+     .set_job = [](Options& o, string_view v, Here) { return set_cores_per_rank(o, v); },
+     .more = "share: to an equal part of the cores of its host."},
     {.names = "cpu-list", .takes = Arity::value, .value_name = "LIST", .section = Section::binding, .rare = true,
      .help = "let ranks use only these cores of each host: 0-3,7", .set_job = set_cpu_list,
-     .more = "As slot= of a rankfile says it."},
+     .more = "As slot= of a rankfile says it. 0-3/4-7: the ranks of a host in turn."},
     {.names = "map-by", .takes = Arity::value, .value_name = "UNIT", .section = Section::binding, .preference = true,
-     .standard = "slot", .help = "place ranks by: slot, node, ppr:N:node, seq, core, socket, numa",
+     .standard = "slot", .help = "place ranks by: slot, node, block, ppr:N:node, seq, core, socket, numa",
      .set_job = set_map_by,
-     .more = "slot fills one host after the other, node deals ranks out one by one, ppr:N:node is -N N, seq starts a "
+     .more = "slot fills one host after the other, node deals ranks out one by one, block as many to each host but numbered host by host, ppr:N:node is -N N, seq starts a "
              "rank for each entry of the host list, in its order. core, hwthread, socket and numa are units within a "
              "host, for --bind-to. Behind the unit may stand :PE=N (N cores for each rank) and :OVERSUBSCRIBE."},
-    {.names = "rank-by", .takes = Arity::value, .value_name = "UNIT", .section = Section::binding, .preference = true,
+    {.names = "rank-by", .takes = Arity::value, .value_name = "UNIT", .section = Section::binding, .preference = true, .rare = true,
      .standard = "slot", .help = "number ranks by: slot, node, core, socket",
      .set_job = [](Options& o, string_view v, Here) { return put(o.request.binding.rank_by, one_of(v, kRankBy)); }},
-    {.names = "report-bindings", .section = Section::binding, .preference = true,
+    {.names = "report-bindings", .section = Section::binding, .preference = true, .rare = true,
      .help = "print the CPUs of each rank, read back from it",
      .set_job = [](Options& o, string_view v, Here) { return put_flag(o.request.binding.report, v); }},
 
@@ -262,7 +327,48 @@ constexpr OptionSpec kOptions[] = {
      .preference = true, .standard = "none", .help = "end the job after this time, exit code 124; 0: never",
      .set_job = set_timeout},
 
-    {.names = "dry-run", .section = Section::look, .help = "print the plan and start nothing",
+    {.names = "hang-after", .takes = Arity::value, .value_name = "SECONDS", .section = Section::ending,
+     .preference = true, .rare = true, .standard = "1800",
+     .help = "tell when no rank has written or made progress for this time; 0: never",
+     .set_job = [](Options& o, string_view v, Here) { return put(o.policy.hang_after, seconds(v)); },
+     .more = "What every rank does is shown then: stacks, state and CPU, grouped by what is equal."},
+    {.names = "on-hang", .takes = Arity::value, .value_name = "WHAT", .section = Section::ending, .preference = true,
+     .rare = true, .standard = "report", .help = "then: report (and go on), end (exit code 124) or restart (--restarts)",
+     .set_job = [](Options& o, string_view v, Here) { return put(o.policy.on_hang, one_of(v, kOnHang)); }},
+    {.names = "restarts", .takes = Arity::value, .value_name = "N", .section = Section::ending, .preference = true,
+     .standard = "0", .help = "start all ranks again after a failure, at most N times",
+     .set_job = [](Options& o, string_view v, Here) { return put(o.request.restarts, whole_number(v, 0, kMostRestarts)); },
+     .more = "A failed rank or a lost host ends all ranks; then all start again, on the same hosts, with the same "
+             "numbers. No restart follows a signal of yours, --timeout, the codes of --no-restart-codes, a first start "
+             "that ends with 2, 126 or 127, or three rounds running that fail in the same way within a minute."},
+    {.names = "spares", .takes = Arity::value, .value_name = "K", .section = Section::ending, .rare = true,
+     .standard = "0", .help = "with --restarts: keep the last K hosts free, in place of lost ones",
+     .set_job = [](Options& o, string_view v, Here) { return put(o.request.spares, whole_number(v, 0, kMaxRanks)); },
+     .more = "They are connected to and get no rank. The first that can takes all ranks of a lost host."},
+    {.names = "shrink", .section = Section::ending, .rare = true,
+     .help = "with --restarts: go on without a lost host for which no spare one is left",
+     .set_job = [](Options& o, string_view v, Here) { return put_flag(o.policy.shrink, v); },
+     .more = "The ranks of the other hosts are numbered anew without gaps, and there are fewer of them."},
+    {.names = "no-restart-codes", .takes = Arity::value, .value_name = "LIST", .section = Section::ending,
+     .preference = true, .rare = true, .standard = "93", .help = "exit codes of a rank that ask for no restart",
+     .set_job = [](Options& o, string_view v, Here) { return put(o.policy.no_restart_codes, exit_codes(v)); }},
+
+    {.names = "checkpoint-signal", .takes = Arity::value, .value_name = "SIGNAL", .section = Section::ending,
+     .preference = true, .rare = true, .standard = "none",
+     .help = "have ranks save their state by this signal when the hosts are taken back: USR1",
+     .set_job = [](Options& o, string_view v, Here) { return put(o.policy.checkpoint.signal, checkpoint_signal(v)); },
+     .more = "USR1, USR2 and TERM to dlaunch, and TERM to an agent, then mean that the job's hosts are taken back: ranks "
+             "that catch the signal get it, and nothing is ended for --preempt-grace."},
+    {.names = "preempt-grace", .takes = Arity::value, .value_name = "SECONDS", .section = Section::ending,
+     .preference = true, .rare = true, .standard = "25; 60 or the time left under Slurm",
+     .help = "with --checkpoint-signal: how long ranks have to save their state",
+     .set_job = [](Options& o, string_view v, Here) { return put(o.policy.checkpoint.grace, seconds(v)); }},
+    {.names = "preempted-code", .takes = Arity::value, .value_name = "N", .section = Section::ending,
+     .preference = true, .rare = true, .standard = "75",
+     .help = "with --checkpoint-signal: the exit code when all ranks have saved their state",
+     .set_job = [](Options& o, string_view v, Here) { return put(o.policy.checkpoint.exit_code, whole_number(v, 0, 255)); }},
+
+    {.names = "dry-run", .section = Section::look, .by_variable = true, .help = "print the plan and start nothing",
      .set_job = [](Options& o, string_view v, Here) { return put_flag(o.dry_run, v); }},
     {.names = "show-env", .takes = Arity::value, .value_name = "RANK", .section = Section::look,
      .help = "print the environment of RANK and start nothing",

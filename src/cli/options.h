@@ -18,10 +18,20 @@ using plan::StdinTarget;
 enum class Format { text, json };
 
 /// --transport. automatic: --exec's command where it is given, a resource manager's own in its job, else ssh.
-enum class TransportChoice { automatic, ssh, exec, slurm };
+enum class TransportChoice { automatic, ssh, exec, slurm, sge, lsf, pbs, pals, flux };
 
-/// `dlaunch PROGRAM`, or the subcommand that the first word names; `ranktable` has options of its own.
-enum class Verb { run, hosts, check, ranktable };
+/// --same-line, and what may say which node this is; what is empty is read from the place's variables.
+struct SameLineRequest {
+  bool asked = false;
+  std::string rendezvous;  ///< HOST:PORT of node 0
+  std::optional<int> node;
+  std::optional<int> nodes;
+  std::string key_file;  ///< absolute; empty: DLAUNCH_KEY has the key
+};
+
+/// `dlaunch PROGRAM`, or the subcommand that the first word names; `ranktable`, `stacks` and `chaos` have options of
+/// their own.
+enum class Verb { run, hosts, check, ranktable, stacks, chaos };
 
 /// --rank-table.
 struct RankTableRequest {
@@ -46,8 +56,13 @@ struct Options : JobOptions {
   Verb verb = Verb::run;
   plan::Request request;  ///< complete except for job_id, which the caller makes; `check` may name no program
   allocate::HostRequest hosts;
-  std::string rsh_agent;  ///< Open MPI's plm_rsh_agent
-  std::string rsh_args;   ///< and plm_rsh_args; together they are `exec`, when that is empty
+  std::string rsh_agent;   ///< Open MPI's plm_rsh_agent
+  std::string link_proxy;  ///< words before the command of `exec`
+  std::string rsh_args;    ///< and plm_rsh_args; together they are `exec`, when that is empty
+
+  std::string manager_program;  ///< the name of the command that starts the agents, where HostRequest::by_manager
+
+  SameLineRequest same_line;
 
   std::optional<RankTableRequest> rank_table;
   std::optional<ranktable::Product> product;  ///< empty: the usual one of the table's version
@@ -63,7 +78,8 @@ struct Options : JobOptions {
   bool show_allocation = false;  ///< --display-allocation
   std::string report_pid;        ///< --report-pid: "-", "+" or an absolute path; empty: not asked for
 
-  std::vector<std::string> notes;  ///< of the command line itself, a line each, no prefix
+  std::vector<std::string> notes;    ///< of the command line itself, a line each, no prefix
+  std::vector<std::string> remarks;  ///< the same, for who looks: what another launcher's line amounts to
 };
 
 /// The answer to an option like --help: print the text and exit.

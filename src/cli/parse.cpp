@@ -5,9 +5,12 @@
 #include <optional>
 #include <span>
 
+#include "base/environment.h"
 #include "base/try.h"
 #include "cli/arguments.h"
+#include "cli/foreign_line.h"
 #include "cli/help.h"
+#include "cli/launchers.h"
 #include "cli/mpirun/mca.h"
 #include "cli/mpirun/personality.h"
 #include "cli/mpirun/translate.h"
@@ -198,11 +201,15 @@ struct Resolved {
 Result<Resolved> resolve(Grammar grammar, const Group& first, const ProcessContext& context) {
   auto preferences = TRY(read_preferences(last_config(first), context));
   Resolved resolved{.options = {}, .preferences = std::move(preferences)};
+  const auto add_line = [&](bool defaults) {  // a launcher's line may have defaults of its own
+    for (const ParsedOption& given : first.options) {
+      if (!given.spec->per_program() && (given.source == Source::personality) == defaults) resolved.options.add(given);
+    }
+  };
   for (const ParsedOption& given : personality_defaults(grammar, context)) resolved.options.add(given);
+  add_line(true);
   for (const ParsedOption& given : resolved.preferences.given) resolved.options.add(given);
-  for (const ParsedOption& given : first.options) {
-    if (!given.spec->per_program()) resolved.options.add(given);
-  }
+  add_line(false);
   TRY(settle_contradictions(resolved.options));
   return resolved;
 }
@@ -217,7 +224,9 @@ Result<Options> job_options(const CommandLine& line, const ResolvedOptions& reso
   settle_oversubscribe(resolved, options);
   TRY(check_effects(resolved, line.verb, line.grammar));
   settle_personality(line.grammar, resolved, options);
+  if (options.request.restarts > 0) options.stdin_target.kind = plan::StdinTarget::Kind::none;
   if (options.exec.empty()) options.exec = rsh_command(options.rsh_agent, options.rsh_args);
+  if (!options.link_proxy.empty() && !options.exec.empty()) options.exec = options.link_proxy + ' ' + options.exec;
   return options;
 }
 
@@ -232,7 +241,8 @@ Result<void> check_programs(Verb verb, const std::vector<AppRequest>& apps) {
                .hint = "a program of this name is run by: dlaunch -- hosts"});
 }
 
-std::string text_of(const OptionSpec& spec) {
+std::string text_of(const OptionSpec& spec, const LauncherSpec* launcher) {
+  if (launcher && &spec == &help_option()) return launcher_help(*launcher);
   if (spec.name() == "version") return report::version_text();
   return spec.name() == "help-man" ? man_page() : help_text();
 }
@@ -240,12 +250,17 @@ std::string text_of(const OptionSpec& spec) {
 }  // namespace
 
 Result<Command> parse_command_line(const CommandLine& line, const ProcessContext& context) {
-  auto arguments = TRY(parse_arguments(line.words));
-  if (arguments.show) return ShowText{text_of(*arguments.show)};
   std::vector<std::string> notes;
+  const LauncherSpec* foreign = launcher_of(line.grammar);
+  auto arguments = TRY(foreign ? read_foreign_line(*foreign, line.words, context, notes) : parse_arguments(line.words));
+  if (arguments.show) return ShowText{text_of(*arguments.show, foreign)};
   TRY(translate_options(arguments.groups, context, notes));
   auto resolved = TRY(resolve(line.grammar, arguments.groups.front(), context));
   auto options = TRY(job_options(line, resolved.options, context));
+  std::erase_if(options.request.environment, [&](const std::string& entry) {
+    return std::ranges::find(arguments.unset, variable_name(entry)) != arguments.unset.end();
+  });
+  if (foreign) options.remarks = {"is the same as: " + same_line(resolved.options, arguments)};
   Programs programs(line, context, resolved.options.find("app"));
   options.request.apps = TRY(programs.read(std::move(arguments.groups)));
   if (resolved.options.find("show-config")) {

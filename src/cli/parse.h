@@ -10,7 +10,7 @@
 
 namespace dlaunch::cli {
 
-/// For all verbs but `ranktable`.
+/// For all verbs but `ranktable` and `chaos`.
 Result<Command> parse_command_line(const CommandLine& line, const ProcessContext& context);
 
 }  // namespace dlaunch::cli

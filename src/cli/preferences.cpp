@@ -4,6 +4,7 @@
 #include <array>
 #include <iterator>
 
+#include "allocate/mpijob.h"
 #include "base/environment.h"
 #include "base/printable.h"
 #include "base/try.h"
@@ -18,8 +19,9 @@ namespace {
 constexpr std::string_view kPrefix = "DLAUNCH_";
 
 /// These tell who a rank is. dlaunch inside a dlaunch job finds them set, and they are never options.
-constexpr std::array<std::string_view, 10> kIdentity{"RANK",      "SIZE", "LOCAL_RANK", "LOCAL_SIZE", "NODE_RANK",
-                                                     "NUM_NODES", "HOST", "DEVICE",     "JOB_ID",     "WORLD"};
+constexpr std::array<std::string_view, 11> kIdentity{"RANK",      "SIZE",      "LOCAL_RANK", "LOCAL_SIZE",
+                                                     "NODE_RANK", "NUM_NODES", "HOST",       "DEVICE",
+                                                     "JOB_ID",    "WORLD",     "FAKE_HOST"};
 
 /// "ON_FAILURE" to "on-failure".
 std::string option_name(std::string_view suffix) {
@@ -34,12 +36,14 @@ std::string variable_of(std::string_view option) {
   return name;
 }
 
+bool takes_variable(const OptionSpec& spec) { return spec.preference || spec.by_variable; }
+
 /// `spec` is the option of that name, or null.
 std::string without_effect(const std::string& name, const OptionSpec* spec, std::string_view option) {
   const std::string what = escaped(name) + " has no effect: ";
-  if (spec && spec->preference) return what + "it is called " + variable_of(spec->name()) + " here";
+  if (spec && takes_variable(*spec)) return what + "it is called " + variable_of(spec->name()) + " here";
   if (spec) return what + dashed(spec->name()) + " is taken from the command line only";
-  const auto near = nearest_preference(option);
+  const auto near = nearest_preference(option, true);
   return what + (near ? "did you mean " + variable_of(*near) + "?" : "dlaunch has no such option");
 }
 
@@ -48,7 +52,7 @@ Result<void> read_variable(const std::string& name, std::string_view value, Pref
   if (std::find(kIdentity.begin(), kIdentity.end(), suffix) != kIdentity.end() || suffix == "CONFIG") return {};
   const std::string option = option_name(suffix);
   const OptionSpec* spec = find_option(option).spec;
-  if (!spec || !spec->preference || variable_of(spec->name()) != name) {
+  if (!spec || !takes_variable(*spec) || variable_of(spec->name()) != name) {
     preferences.ignored.push_back(name);
     preferences.notes.push_back(without_effect(name, spec, option));
     return {};
@@ -120,6 +124,10 @@ Result<Preferences> read_preferences(const ParsedOption* config, const ProcessCo
   if (const auto limit =
           filled_variable(context.environment, "MPIEXEC_TIMEOUT")) {  // of MPI's mpiexec, also Open MPI's
     preferences.given.push_back(by_convention("timeout", *limit, "MPIEXEC_TIMEOUT"));
+  }
+  if (allocate::mpi_job(context.environment)) {  // workers' pods come up after the launcher's, with keys of their own
+    preferences.given.push_back(by_convention("wait-hosts", "300", "MPIJob"));
+    preferences.given.push_back(by_convention("host-key", "accept-new", "MPIJob"));
   }
   TRY(read_config(config, context, preferences));
   auto mca = TRY(read_mca_variables(context.environment));

@@ -11,8 +11,6 @@ constexpr string_view kNoNetwork =
 constexpr string_view kNoDebugger =
     "dlaunch starts no debugger; -v and -vv tell what it does, --report FILE has the pid of each rank";
 constexpr string_view kJson = "use --format jsonl, which is one JSON object a line";
-constexpr string_view kInherits =
-    "ranks get dlaunch's own environment; clear it in front: env -i PATH=\"$PATH\" dlaunch …";
 constexpr string_view kPlan = "--dry-run prints the plan, with --format json all of it";
 
 constexpr RefusedOption kRefused[] = {
@@ -42,15 +40,15 @@ constexpr RefusedOption kRefused[] = {
     {"index-argv-by-rank", "argv is the same for all ranks; each knows itself by RANK_ID"},
     {"cf cartofile", "hardware is read on each host; --map-by and --bind-to say how it is used"},
     {"display-devel-map display-devel-allocation display-diffable-map display-topo", kPlan},
-    {"d debug-devel debug debugger tv debug-daemons debug-daemons-file", kNoDebugger},
+    {"debug-devel debug debugger tv debug-daemons debug-daemons-file", kNoDebugger},
     {"forward-signals", "USR1, USR2, TSTP and CONT always reach the ranks; INT, TERM, HUP and QUIT end the job"},
-    {"runtime-options rtos", "write the option itself: --on-failure continue, -tag-output, …"},
+    {"unset-env", "a variable is removed in front: env -u NAME dlaunch …"},
+    {"pset", "dlaunch names no sets of ranks"},
+    {"with-ft", "ranks are not restarted; --on-failure continue lets the others go on"},
+    {"stop-on-exec stop-in-init stop-in-app", kNoDebugger},
     // Hydra
-    {"genvnone envnone", kInherits},
-    {"configfile", "use --app FILE"},
     {"iface",
      "dlaunch opens no port, so no interface is to be chosen; for the ranks' own traffic: -x NCCL_SOCKET_IFNAME=IF"},
-    {"rmk", "Slurm, PBS and LSF are recognised by their variables; --ignore-resource-manager sets them aside"},
     {"membind topolib", "memory follows where ranks are bound: --bind-to numa"},
     {"print-all-exitcodes", "use --report FILE, which has the end of each rank"},
     {"usize", "MPI_UNIVERSE_SIZE is the number of slots"},
@@ -59,6 +57,13 @@ constexpr RefusedOption kRefused[] = {
     {"gpus-per-proc g", "a rank gets one device; --devices names those in use, --visible rank hides the others"},
     {"enable-x disable-x", "write ForwardX11 into ~/.ssh/config, or --exec 'ssh -X {host}'"},
     {"localhost disable-hostname-propagation", "a host's name is the one that you give it in -H or the hostfile"},
+    {"ckpointlib ckpoint-prefix ckpoint-interval ckpoint-num",
+     "MPICH has no checkpoints any more, and dlaunch has none"},
+    {"rankmap", "--rankfile FILE places each rank"},
+    {"gtool gtoolfile", "start the tool as the program: -n 1 TOOL PROGRAM : -n 7 PROGRAM"},
+    {"gpu-subdevs-per-proc mem-bind gpu-bind",
+     "a rank gets one device; --devices names those in use, --visible rank hides the others"},
+    {"stdout-proc stderr-proc", "use --stdout-file 'NAME.{rank}' and --stderr-file"},
     {"demux profile info", "it is about Hydra's own insides"},
 };
 

@@ -1,7 +1,8 @@
-// Which options exclude each other, and which would do nothing. The rows are the whole policy.
+// Which options would do nothing beside the others, or cannot do what they say.
 #include <string>
 
 #include "base/try.h"
+#include "cli/operand.h"
 #include "cli/resolved_options.h"
 #include "cli/values.h"
 #include "output/file_layout.h"
@@ -11,88 +12,14 @@ namespace {
 
 using std::string_view;
 
-/// An option, or one value of it.
-struct Operand {
-  string_view name;
-  string_view value = {};  ///< empty: any
-};
-
-struct Contradiction {
-  Operand one;
-  Operand other;
-  string_view why;
-};
-
-constexpr string_view kOneLineStart = "each says how a line begins";
-constexpr string_view kRawHasNoLines = "raw output has no lines to mark";
-constexpr string_view kEachPlaces = "both decide where ranks go";
-constexpr string_view kEachKeeps = "both decide where output is kept";
-constexpr string_view kOneStream = "stderr is no stream of its own then";
-constexpr string_view kEachBinds = "each says which cores a rank gets";
-constexpr string_view kRecordHasAll = "a JSON record has rank, host, stream and time already";
-
-constexpr Contradiction kContradictions[] = {
-    {{"label"}, {"tag-output"}, kOneLineStart},
-    {{"label"}, {"timestamp-output"}, kOneLineStart},
-    {{"raw"}, {"label"}, kRawHasNoLines},
-    {{"raw"}, {"tag-output"}, kRawHasNoLines},
-    {{"raw"}, {"timestamp-output"}, kRawHasNoLines},
-    {{"raw"}, {"color", "always"}, kRawHasNoLines},
-    {{"raw"}, {"format", "jsonl"}, "each says how output is written"},
-    {{"format", "jsonl"}, {"label"}, kRecordHasAll},
-    {{"format", "jsonl"}, {"tag-output"}, kRecordHasAll},
-    {{"format", "jsonl"}, {"timestamp-output"}, kRecordHasAll},
-    {{"format", "jsonl"}, {"color", "always"}, "JSON has no colours"},
-    {{"format", "jsonl"}, {"display-map"}, "the plan is no JSON line"},
-    {{"format", "jsonl"}, {"display-allocation"}, "the table of hosts is no JSON line"},
-    {{"format", "jsonl"}, {"dry-run"}, "the plan prints as text or json"},
-    {{"format", "jsonl"}, {"show-env"}, "an environment prints as text or json"},
-    {{"format", "jsonl"}, {"show-config"}, "the configuration prints as text or json"},
-    {{"include"}, {"exclude"}, "each says which hosts are left"},
-    {{"rankfile"}, {"map-by"}, kEachPlaces},
-    {{"cpu-list"}, {"bind-to"}, kEachBinds},
-    {{"cpu-list"}, {"cores-per-rank"}, kEachBinds},
-    {{"cpu-list"}, {"rankfile"}, kEachBinds},
-    {{"transport", "ssh"}, {"rsh-agent"}, "each says how hosts are reached"},
-    {{"exec"}, {"rsh-agent"}, "each says how hosts are reached"},
-    {{"exec"}, {"rsh-args"}, "the command of --exec has its own words"},
-    {{"rankfile"}, {"N"}, kEachPlaces},
-    {{"N"}, {"map-by", "seq"}, kEachPlaces},
-    {{"dry-run"}, {"show-env"}, "each prints something else and ends"},
-    {{"dry-run"}, {"show-config"}, "each prints something else and ends"},
-    {{"show-env"}, {"show-config"}, "each prints something else and ends"},
-    {{"transport", "ssh"}, {"exec"}, "each says how hosts are reached"},
-    {{"transport", "slurm"}, {"exec"}, "each says how hosts are reached"},
-    {{"transport", "slurm"}, {"rsh-agent"}, "each says how hosts are reached"},
-    {{"host-key"}, {"exec"}, "the command of --exec judges keys by itself"},
-    {{"output-filename"}, {"stdout-file"}, kEachKeeps},
-    {{"output-filename"}, {"stderr-file"}, kEachKeeps},
-    {{"stderr-file"}, {"merge-stderr-to-stdout"}, kOneStream},
-    {{"stderr-file"}, {"pty"}, kOneStream},
-    {{"pty"}, {"merge-stderr-to-stdout"}, "a terminal joins the two already"},
-};
-
-const ParsedOption* holds(const ResolvedOptions& effective, Operand operand) {
-  const ParsedOption* given = effective.find(operand.name);
-  if (!given || operand.value.empty() || given->value == operand.value) return given;
-  const bool unit = operand.name == "map-by" && split_map_by(given->value).policy == operand.value;
-  return unit ? given : nullptr;
-}
-
-std::string describe(const ParsedOption& given, Operand operand) {
-  std::string text = given.spelled;
-  if (!operand.value.empty()) text.append(" ").append(operand.value);
-  return text;
-}
-
 tl::unexpected<Error> useless(const std::string& where, std::string why, std::string hint) {
   return fail({.where = where, .what = "would do nothing", .why = std::move(why), .hint = std::move(hint)});
 }
 
 Result<void> check_format(const ResolvedOptions& effective, Verb verb) {
   const ParsedOption* json = holds(effective, {"format", "json"});
-  if (!json || verb != Verb::run || effective.find("dry-run") || effective.find("show-env") ||
-      effective.find("show-config"))
+  if (!json || json->source != Source::command_line || verb != Verb::run || effective.find("dry-run") ||
+      effective.find("show-env") || effective.find("show-config"))
     return {};
   return useless(json->spelled + " json", "it is the form of --dry-run, --show-env, --show-config, hosts and check",
                  "--format jsonl prints the ranks' output as JSON lines");
@@ -101,7 +28,8 @@ Result<void> check_format(const ResolvedOptions& effective, Verb verb) {
 /// Whether the policy places ranks on hosts, not on units within a host.
 bool among_hosts(string_view value) {
   value = split_map_by(value).policy;
-  return value.empty() || value == "slot" || value == "node" || value == "seq" || value.starts_with("ppr:");
+  return value.empty() || value == "slot" || value == "node" || value == "block" || value == "seq" ||
+         value.starts_with("ppr:");
 }
 
 /// -N and ppr mean the same, maybe with different numbers.
@@ -161,6 +89,21 @@ Result<void> check_transport(const ResolvedOptions& effective) {
                .hint = "add --exec 'kubectl exec -i {host} --', or what reaches your hosts"});
 }
 
+/// A key in the configuration is for the jobs that need one.
+Result<void> check_same_line(const ResolvedOptions& effective, Verb verb) {
+  const ParsedOption* same_line = effective.find("same-line");
+  if (same_line && verb == Verb::check) {
+    return fail({.where = same_line->spelled, .what = "does not go with check", .why = "", .hint = "leave it out"});
+  }
+  if (same_line) return {};
+  for (const string_view name : {"rendezvous", "node-rank", "nodes", "key-file"}) {
+    const ParsedOption* given = effective.find(name);
+    if (!given || given->source != Source::command_line) continue;
+    return useless(given->spelled, "the other nodes do not run this line", "add --same-line");
+  }
+  return {};
+}
+
 /// A preference applies only to jobs that have such a directory.
 Result<void> check_keep_logs(const ResolvedOptions& effective) {
   const ParsedOption* keep = effective.find("keep-logs");
@@ -172,9 +115,14 @@ Result<void> check_keep_logs(const ResolvedOptions& effective) {
                  "write --output-filename DIR, or leave it out");
 }
 
-Result<void> check_ranks(const ResolvedOptions& effective) {
-  const ParsedOption* ranks = effective.find("ranks");
-  if (ranks && effective.find("stdout-file") && effective.find("stderr-file")) {
+bool only_in_file(const ResolvedOptions& effective, string_view option) {
+  const ParsedOption* given = effective.find(option);
+  return given && !given->value.ends_with(":copy");
+}
+
+Result<void> check_ranks(const ResolvedOptions& effective, string_view option) {
+  const ParsedOption* ranks = effective.find(option);
+  if (ranks && only_in_file(effective, "stdout-file") && only_in_file(effective, "stderr-file")) {
     return useless(ranks->spelled, "nothing reaches the console", "leave one of them out");
   }
   const ParsedOption* files = effective.find("output-filename");
@@ -182,6 +130,42 @@ Result<void> check_ranks(const ResolvedOptions& effective) {
   const auto settings = file_settings(files->value, "/");
   if (!settings || settings->copy) return {};
   return useless(ranks->spelled, "with :nocopy nothing reaches the console", "leave one of them out");
+}
+
+/// What round 0 has read of stdin is gone.
+Result<void> check_restarts(const ResolvedOptions& effective) {
+  const ParsedOption* restarts = effective.find("restarts");
+  const ParsedOption* spares = effective.find("spares");
+  if (spares && spares->value != "0" && (!restarts || restarts->value == "0")) {
+    return useless(spares->spelled, "ranks are not started again", "add --restarts N");
+  }
+  const ParsedOption* shrink = effective.find("shrink");
+  if (shrink && shrink->value != "false" && (!restarts || restarts->value == "0")) {
+    return useless(shrink->spelled, "ranks are not started again", "add --restarts N");
+  }
+  const ParsedOption* hang = holds(effective, {"on-hang", "restart"});
+  if (hang && hang->source == Source::command_line && (!restarts || restarts->value == "0")) {
+    return useless(hang->spelled + " restart", "ranks are not started again", "add --restarts N");
+  }
+  const ParsedOption* input = effective.find("stdin");
+  if (!restarts || restarts->value == "0" || !input || input->value == "none") return {};
+  if (input->source != Source::command_line) return {};
+  return fail({.where = input->spelled + " " + input->value,
+               .what = "does not go with " + restarts->spelled,
+               .why = "what one round has read is gone in the next",
+               .hint = "let the ranks read a file, or leave one of them out"});
+}
+
+/// What --checkpoint-signal begins.
+Result<void> check_preemption(const ResolvedOptions& effective) {
+  if (effective.find("checkpoint-signal")) return {};
+  for (const string_view name : {"preempt-grace", "preempted-code"}) {
+    const ParsedOption* given = effective.find(name);
+    if (given && given->source == Source::command_line) {
+      return useless(given->spelled, "the ranks get no signal to save their state", "add --checkpoint-signal USR1");
+    }
+  }
+  return {};
 }
 
 /// --stage and the like require a directory of the rank's own.
@@ -202,56 +186,18 @@ Result<void> check_verb(const ResolvedOptions& effective, Verb verb) {
   }
   if (verb == Verb::run) return {};
   for (const string_view name : {"dry-run", "show-env", "report", "report-pid", "display-map", "display-allocation"}) {
-    if (const ParsedOption* given = effective.find(name))
+    const ParsedOption* given = effective.find(name);
+    if (given && given->source == Source::command_line)
       return useless(given->spelled, "no rank is started", "leave it out");
   }
-  if (const ParsedOption* lines = holds(effective, {"format", "jsonl"})) {
+  const ParsedOption* lines = holds(effective, {"format", "jsonl"});
+  if (lines && lines->source == Source::command_line) {
     return useless(lines->spelled + " jsonl", "no rank is started", "--format json prints what was found");
   }
   return {};
 }
 
-/// A table has devices and places of its own, so variables and the config file that set them are ignored. A job with a
-/// table does not start by Open MPI's variables.
-void drop_what_the_table_says(ResolvedOptions& effective) {
-  const ParsedOption* table = effective.find("rank-table");
-  if (!table) return;
-  const ParsedOption* variables = effective.find("env-for");
-  if (variables && variables->source == Source::personality) effective.drop(*variables);
-  if (table->value == "auto") return;
-  for (const Operand other : {Operand{"fake-devices"}, Operand{"map-by", "node"}, Operand{"map-by", "seq"}}) {
-    const ParsedOption* given = holds(effective, other);
-    if (given && given->source < table->source) effective.drop(*given);
-  }
-}
-
 }  // namespace
-
-Result<void> settle_contradictions(ResolvedOptions& effective) {
-  drop_what_the_table_says(effective);
-  for (const Contradiction& row : kContradictions) {
-    const ParsedOption* one = holds(effective, row.one);
-    const ParsedOption* other = holds(effective, row.other);
-    if (!one || !other) continue;
-    if (one->source != other->source) {
-      effective.drop(one->source < other->source ? *one : *other);
-      continue;
-    }
-    return fail({.where = describe(*one, row.one),
-                 .what = "does not go with " + describe(*other, row.other),
-                 .why = std::string(row.why),
-                 .hint = "leave one of them out"});
-  }
-  return {};
-}
-
-void settle_oversubscribe(const ResolvedOptions& effective, Options& options) {
-  const ParsedOption* map_by = effective.find("map-by");
-  for (const std::optional<ParsedOption>& row : effective.rows()) {
-    const bool stronger = map_by && row && row->spec->name() == "oversubscribe" && row->source > map_by->source;
-    if (stronger) options.request.oversubscribe = row->value == "true";
-  }
-}
 
 Result<void> check_effects(const ResolvedOptions& effective, Verb verb, Grammar grammar) {
   TRY(check_verb(effective, verb));
@@ -263,10 +209,14 @@ Result<void> check_effects(const ResolvedOptions& effective, Verb verb, Grammar 
   TRY(check_cores(effective));
   TRY(check_color(effective));
   TRY(check_rank_dirs(effective));
+  TRY(check_restarts(effective));
+  TRY(check_preemption(effective));
   TRY(check_transport(effective));
+  TRY(check_same_line(effective, verb));
   TRY(check_ranks_per_host(effective));
   TRY(check_keep_logs(effective));
-  return check_ranks(effective);
+  TRY(check_ranks(effective, "ranks"));
+  return check_ranks(effective, "local-ranks");
 }
 
 }  // namespace dlaunch::cli

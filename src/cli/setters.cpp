@@ -29,6 +29,8 @@ constexpr std::array<Word<plan::MapBy>, 6> kMapBy{{{"slot", plan::MapBy::slot},
                                                    {"node", plan::MapBy::node}}};
 constexpr std::array<Word<bool>, 2> kAbortOrContinue{{{"abort", true}, {"continue", false}}};
 
+constexpr string_view kCopy = ":copy";  // behind the name in --stdout-file and --stderr-file
+
 /// Passes on another room's Error, without its `where`, so that the option as typed takes that place.
 Result<void> passed(Result<void> check) {
   if (!check) check.error().where.clear();
@@ -76,6 +78,12 @@ Result<void> map_modifiers(Options& o, string_view text) {
 
 Result<bool> abort_or_continue(string_view value) { return one_of(value, kAbortOrContinue); }
 
+Result<void> set_ranks(plan::AppRequest& a, string_view value, Here) {
+  a.for_devices = value == "devices";
+  a.ranks.reset();
+  return a.for_devices ? Result<void>{} : put(a.ranks, whole_number(value, 1, kMaxRanks));
+}
+
 Result<void> set_label(Options& o, string_view value, Here) {
   o.output.label = value.empty() ? output::kDefaultLabel : value;
   return passed(output::check_label_template(*o.output.label));
@@ -107,9 +115,18 @@ Result<void> set_files(Options& o, string_view value, Here here) {
 Result<void> set_stream_file(Options& o, output::Stream stream, string_view value, Here here) {
   if (!o.output.files)
     o.output.files = output::FileSettings{.target = "", .copy = false, .by_stream = true, .err_target = ""};
-  std::string& target = stream == output::Stream::out ? o.output.files->target : o.output.files->err_target;
+  const bool out = stream == output::Stream::out;
+  std::string& target = out ? o.output.files->target : o.output.files->err_target;
+  bool& copy = out ? o.output.files->copy : o.output.files->copy_err;
+  copy = value.ends_with(kCopy);
+  if (copy) value.remove_suffix(kCopy.size());
   TRY(put(target, absolute_path(value, here.cwd)));
   return passed(output::check_file_template(target));
+}
+
+Result<void> set_error_file(Options& o, string_view value, Here here) {
+  TRY(put(o.error_file, absolute_path(value, here.cwd)));
+  return passed(output::check_file_template(o.error_file));
 }
 
 Result<void> set_host_key(Options& o, string_view value, Here) {
@@ -208,7 +225,9 @@ Result<void> set_map_by(Options& o, string_view value, Here) {
   TRY(map_modifiers(o, spelled.modifiers));
   const string_view policy = spelled.policy;
   o.request.in_sequence = policy == "seq";
-  if (policy.empty() || o.request.in_sequence) return {};
+  o.request.in_blocks = policy == "block";
+  if (o.request.in_blocks) o.request.binding.map_by = plan::MapBy::node;
+  if (policy.empty() || o.request.in_sequence || o.request.in_blocks) return {};
   if (policy.starts_with("ppr:")) {
     const std::vector<std::string> parts = split(policy, ':');
     if (parts.size() != 3 || parts[2] != "node") {
@@ -221,11 +240,15 @@ Result<void> set_map_by(Options& o, string_view value, Here) {
     o.request.binding.map_by = map_by;
     return {};
   }
-  return unknown_word(value, {"slot", "core", "hwthread", "socket", "numa", "node", "seq", "ppr:N:node"});
+  return unknown_word(value, {"slot", "core", "hwthread", "socket", "numa", "node", "block", "seq", "ppr:N:node"});
 }
 
 Result<void> set_cores_per_rank(Options& o, string_view value) {
-  TRY(put(o.request.binding.cores_per_rank, whole_number(value, 1, kMaxRanks)));
+  if (value == "share") {
+    o.request.binding.cores_per_rank = plan::kEqualShare;
+  } else {
+    TRY(put(o.request.binding.cores_per_rank, whole_number(value, 1, kMaxRanks)));
+  }
   const auto unit = o.request.threads_are_cpus ? plan::BindTo::hwthread : plan::BindTo::core;
   if (o.request.binding.bind_to == plan::BindTo::none) o.request.binding.bind_to = unit;
   return {};
@@ -248,7 +271,10 @@ Result<string_view> bind_unit(Options& o, string_view value) {
 
 Result<void> set_cpu_list(Options& o, string_view value, Here) {
   o.request.cpu_list = value;
-  return plan::parse_slot_list(value).map([](const auto&) {});
+  for (const std::string& turn : split(value, '/')) {
+    TRY(plan::parse_slot_list(turn));
+  }
+  return {};
 }
 
 Result<void> set_report_pid(Options& o, string_view value, Here here) {
@@ -259,7 +285,8 @@ Result<void> set_report_pid(Options& o, string_view value, Here here) {
 
 Result<void> set_personality(Options&, string_view value, Here) {
   if (grammar_named(value)) return {};
-  return unknown_word(value, {"ompi", "hydra", "dlaunch"});
+  return unknown_word(
+      value, {"ompi", "hydra", "torchrun", "torch.distributed.launch", "msrun", "deepspeed", "horovodrun", "dlaunch"});
 }
 
 Result<void> no_effect(Options&, string_view, Here) { return {}; }

@@ -23,12 +23,14 @@ inline Result<void> put_flag(bool& place, std::string_view value) {
   return {};
 }
 
+Result<void> set_ranks(plan::AppRequest&, std::string_view, const ProcessContext&);
 Result<bool> abort_or_continue(std::string_view);
 Result<void> set_label(Options&, std::string_view, const ProcessContext&);
 Result<void> set_format(Options&, std::string_view, const ProcessContext&);
 Result<void> set_timeout(Options&, std::string_view, const ProcessContext&);
 Result<void> set_files(Options&, std::string_view, const ProcessContext&);
 Result<void> set_stream_file(Options&, output::Stream, std::string_view, const ProcessContext&);
+Result<void> set_error_file(Options&, std::string_view, const ProcessContext&);
 Result<void> set_host_key(Options&, std::string_view, const ProcessContext&);
 Result<void> set_raw(Options&, std::string_view, const ProcessContext&);
 Result<void> add_variable(plan::AppRequest&, std::string_view, const ProcessContext&);

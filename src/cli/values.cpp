@@ -4,15 +4,18 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <csignal>
 
 #include "base/text.h"
 #include "base/try.h"
+#include "dlaunch/exit_status.h"
 #include "output/file_layout.h"
 
 namespace dlaunch::cli {
 namespace {
 
 constexpr double kMaxSeconds = 1e9;
+constexpr int kMostExitCode = 255;
 
 std::string lower(std::string_view text) {
   std::string result(text);
@@ -73,6 +76,22 @@ Result<StdinTarget> stdin_target(std::string_view text) {
 Result<std::set<int>> rank_list(std::string_view text) {
   if (auto ranks = parse_int_list(text, kMaxRanks - 1)) return *std::move(ranks);
   return bad_value(text, "is not a list of ranks", "write ranks with commas and dashes, as 0,3-5");
+}
+
+Result<int> checkpoint_signal(std::string_view text) {
+  const std::string_view name = text.starts_with("SIG") ? text.substr(3) : text;
+  for (int signal = 1; signal < SIGRTMIN; ++signal) {
+    const bool caught = signal != SIGKILL && signal != SIGSTOP && signal != SIGCHLD;
+    if (caught && (signal_name(signal) == "SIG" + std::string(name) || std::to_string(signal) == text)) return signal;
+  }
+  return bad_value(text, "is not a signal that a program catches", "write its name, as USR1");
+}
+
+Result<std::set<int>> exit_codes(std::string_view text) {
+  if (text.empty()) return std::set<int>{};
+  if (auto codes = parse_int_list(text, kMostExitCode)) return *std::move(codes);
+  return bad_value(text, "is not a list of exit codes",
+                   "write codes from 0 to 255 with commas and dashes, as 93,100-110");
 }
 
 Result<output::FileSettings> file_settings(std::string_view text, const std::string& cwd) {

@@ -20,11 +20,15 @@ inline constexpr int kMaxRanks = 1 << 20;
 tl::unexpected<Error> bad_value(std::string_view text, std::string_view wrong, std::string hint);
 
 inline constexpr int kMaxKeptLogs = 1000;
+inline constexpr int kMostRestarts = 100'000;
 Result<int> whole_number(std::string_view text, int min, int max);
 /// Parses "5" or "0.5"; rounded up to a millisecond.
 Result<std::chrono::milliseconds> seconds(std::string_view text);
 Result<StdinTarget> stdin_target(std::string_view text);
 Result<std::set<int>> rank_list(std::string_view text);
+/// Parses USR1, SIGUSR1 or 10: a signal that a program may catch.
+Result<int> checkpoint_signal(std::string_view text);
+Result<std::set<int>> exit_codes(std::string_view text);
 /// Parses DIR[:nocopy,nojobid] and makes DIR absolute.
 Result<output::FileSettings> file_settings(std::string_view text, const std::string& cwd);
 Result<std::string> absolute_path(std::string_view path, const std::string& cwd);

@@ -12,6 +12,7 @@ void Job::end_ranks(Cause cause, int exit_code, int signal, Time now) {
   outcome_.cause = cause;
   outcome_.exit_code = exit_code;
   phase_ = Phase::ending;
+  preemption_.over(now);
   ranks_.end();
   sent_signal_ = signal;
   phase_deadline_ = now + policy_.grace;
@@ -21,6 +22,40 @@ void Job::end_ranks(Cause cause, int exit_code, int signal, Time now) {
     actions_.push_back(SignalRanks{SIGCONT});  // a stopped rank could not act on it
   }
   finish_when_idle(now);
+}
+
+void Job::out_of_time(Time now) {
+  if (phase_ == Phase::running && ranks_.live() > 0 && std::exchange(stacks_first_, false)) {
+    timeout_at_ = now + kStacksWait;
+    stacks_asked_ = true;
+    actions_.push_back(TakeStacks{});
+    return;
+  }
+  timeout_at_.reset();
+  hurried_ = true;
+  outcome_.may_restart = restart_allowed_ = false;
+  if (phase_ < Phase::ending) {
+    end_ranks(Cause::timeout, policy_.timeout_exit_code, SIGTERM, now);
+  } else if (phase_ == Phase::finished) {
+    stop_waiting(Cause::timeout, policy_.timeout_exit_code);
+  } else {
+    finish_when_idle(now);
+  }
+}
+
+void Job::on(const Hung& event, Time now) {
+  if (outcome_.hangs.size() < kMostHangs) {
+    outcome_.hangs.push_back({event.everyone, event.detail, event.time_ns, event.file});
+  }
+  if (!event.everyone || phase_ != Phase::running || policy_.on_hang == OnHang::report || stacks_asked_) return;
+  if (policy_.on_hang == OnHang::end) restart_allowed_ = false;
+  outcome_.detail = event.detail;
+  hurried_ = !restart_allowed_;
+  end_ranks(Cause::hung, policy_.timeout_exit_code, SIGTERM, now);
+}
+
+void Job::on(const StacksTaken&, Time now) {
+  if (std::exchange(stacks_asked_, false) && timeout_at_) out_of_time(now);
 }
 
 void Job::kill_ranks(Time now) {
@@ -40,6 +75,7 @@ void Job::give_up_ranks() {
 
 void Job::finish_when_idle(Time now) {
   if (ranks_.live() > 0 || (phase_ != Phase::running && phase_ != Phase::ending)) return;
+  preemption_.over(now);
   if (!sidecar_awaited_) phase_deadline_.reset();  // nobody is left to kill
   if (ranks_.undrained() > 0) {
     if (hurried_) wait_for_reader(now);
@@ -47,7 +83,7 @@ void Job::finish_when_idle(Time now) {
   }
   if (!sidecar_left_) return finish_hosts(now);
   if (std::exchange(sidecar_awaited_, true)) return;
-  phase_deadline_ = now + kSidecarWait;
+  phase_deadline_ = now + sidecar_wait_;
 }
 
 /// Stops waiting for the rest of the ranks' output.
@@ -59,14 +95,16 @@ void Job::leave_undrained() {
 void Job::finish_hosts(Time now) {
   if (phase_ == Phase::finishing || phase_ == Phase::finished) return;
   phase_ = Phase::finishing;
+  judge_preempted();
   const bool sweeping = hosts_.count(HostState::sweeping) > 0;
   phase_deadline_ = now + policy_.grace + (sweeping ? kSweepWait : kFinishWait);
+  outcome_.may_restart = stays_for_restart();
   for (int host = 0; host < hosts_.size(); ++host) {
     if (hosts_.of(host) == HostState::gone || hosts_.of(host) == HostState::sweeping) continue;
     const bool answers = hosts_.of(host) != HostState::waiting;
     hosts_.set(host, answers ? HostState::finishing : HostState::gone);
     if (answers) {
-      actions_.push_back(FinishHost{host});
+      actions_.push_back(FinishHost{host, outcome_.may_restart});
     } else {
       actions_.push_back(DropHost{host});
     }
@@ -74,7 +112,14 @@ void Job::finish_hosts(Time now) {
   finished_when_all_gone(now);
 }
 
+bool Job::stays_for_restart() const {
+  const Cause cause = outcome_.cause;
+  return restart_allowed_ && (cause == Cause::rank_failed || cause == Cause::host_lost ||
+                              cause == Cause::sidecar_failed || cause == Cause::hung);
+}
+
 void Job::give_up_hosts(Time now) {
+  outcome_.may_restart = outcome_.may_restart && hosts_.count(HostState::finishing) == 0;
   for (int host = 0; host < hosts_.size(); ++host) {
     if (hosts_.of(host) == HostState::gone) continue;
     const std::string why = "did not confirm in time that nothing is left";

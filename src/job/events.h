@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "base/time.h"
 #include "dlaunch/exit_status.h"
 
 namespace dlaunch::job {
@@ -18,6 +20,12 @@ struct HostLost {
   int host;
   std::string why;
   std::string hint = {};  ///< the one thing to do; may be empty
+};
+/// Somebody has told the agent of a host, and maybe all that the job has there, to end.
+struct HostToldToEnd {
+  int signal;
+  std::int64_t time_ns;
+  std::string who;  ///< "node2 was told to end", "Slurm job 5 was cancelled"; empty: we are told ourselves
 };
 struct RankStarted {
   int rank;
@@ -68,13 +76,24 @@ struct HostSwept {
 };
 struct UserSignal {
   int signal;
+  std::optional<int> sender = {};  ///< the pid of the process that sent it, if it was one
 };
+/// The job hangs, or may (job/hangs.h). It was told.
+struct Hung {
+  bool everyone = true;  ///< else some ranks wait, and others do not
+  std::string detail;
+  std::int64_t time_ns = 0;
+  std::string file = {};  ///< the stacks of all threads; empty: none
+};
+/// The answer to TakeStacks.
+struct StacksTaken {};
 struct OutputFailed {
   std::string detail;
   int exit_code;
 };
-using Event = std::variant<HostReady, HostLost, RankStarted, RankEnded, RankAborted, HostAdded, RanksAdded, RankDrained,
-                           SidecarEnded, SidecarGone, HostClean, HostSwept, UserSignal, OutputFailed>;
+using Event = std::variant<HostReady, HostLost, HostToldToEnd, RankStarted, RankEnded, RankAborted, HostAdded,
+                           RanksAdded, RankDrained, SidecarEnded, SidecarGone, HostClean, HostSwept, UserSignal, Hung,
+                           StacksTaken, OutputFailed>;
 
 // ---- actions ----
 struct StartRanks {
@@ -91,8 +110,15 @@ struct SignalRanks {
   int signal;
   bool operator==(const SignalRanks&) const = default;
 };
+/// Have the ranks that catch the signal save their state; they have until then.
+struct CheckpointRanks {
+  int signal;
+  Time until;
+  bool operator==(const CheckpointRanks&) const = default;
+};
 struct FinishHost {
   int host;
+  bool stay = false;  ///< its agent is to wait for another round
   bool operator==(const FinishHost&) const = default;
 };
 struct DropHost {
@@ -103,6 +129,10 @@ struct DropHost {
 struct SweepHost {
   int host;
   bool operator==(const SweepHost&) const = default;
+};
+/// What the ranks do is to be sampled and shown: they end after that.
+struct TakeStacks {
+  bool operator==(const TakeStacks&) const = default;
 };
 /// The launcher tells the agents to pause, and stops its own process.
 struct StopSelf {
@@ -115,8 +145,8 @@ struct Finished {
 struct StopWaiting {
   bool operator==(const StopWaiting&) const = default;
 };
-using Action =
-    std::variant<StartRanks, StartWorld, SignalRanks, FinishHost, DropHost, SweepHost, StopSelf, Finished, StopWaiting>;
+using Action = std::variant<StartRanks, StartWorld, SignalRanks, CheckpointRanks, FinishHost, DropHost, SweepHost,
+                            TakeStacks, StopSelf, Finished, StopWaiting>;
 using Actions = std::vector<Action>;
 
 }  // namespace dlaunch::job

@@ -7,47 +7,40 @@
 #include "dlaunch/error.h"
 
 namespace dlaunch::job {
-namespace {
-
-constexpr int kSignalBase = 128;
-
-}  // namespace
 
 bool ends_a_job(int signal) { return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT; }
 
 Job::Job(const Policy& policy, const std::vector<int>& host_of_rank, const std::vector<std::string>& host_names,
          Time now)
-    : policy_(policy), hosts_(host_names), ranks_(host_of_rank, host_names.size(), outcome_) {
+    : policy_(policy), hosts_(host_names), ranks_(host_of_rank, host_names.size(), outcome_), preemption_(policy) {
   if (policy_.timeout) timeout_at_ = now + *policy_.timeout;
 }
 
 Actions Job::handle(const Event& event, Time now) {
-  if (phase_ != Phase::finished) {
+  const auto* user = std::get_if<UserSignal>(&event);
+  if (user && preemption_.announced_by(user->signal)) {
+    preempt({.signal = user->signal, .sender = user->sender}, now);
+  } else if (phase_ != Phase::finished) {
     std::visit([&](const auto& e) { on(e, now); }, event);
-  } else if (const auto* user = std::get_if<UserSignal>(&event); user && ends_a_job(user->signal)) {
+  } else if (user && ends_a_job(user->signal)) {
     outcome_.signal = user->signal;
+    outcome_.may_restart = false;
     stop_waiting(Cause::interrupted, kSignalBase + user->signal);
   }
   return std::exchange(actions_, {});
 }
 
 std::optional<Time> Job::deadline() const {
-  if (!timeout_at_) return phase_deadline_;
-  return phase_deadline_ ? std::min(*timeout_at_, *phase_deadline_) : timeout_at_;
+  std::optional<Time> first;
+  for (const auto& each : {timeout_at_, phase_deadline_, preemption_.deadline()}) {
+    if (each) first = std::min(first.value_or(*each), *each);
+  }
+  return first;
 }
 
 Actions Job::tick(Time now) {
-  if (timeout_at_ && now >= *timeout_at_) {
-    timeout_at_.reset();
-    hurried_ = true;
-    if (phase_ < Phase::ending) {
-      end_ranks(Cause::timeout, policy_.timeout_exit_code, SIGTERM, now);
-    } else if (phase_ == Phase::finished) {
-      stop_waiting(Cause::timeout, policy_.timeout_exit_code);
-    } else {
-      finish_when_idle(now);
-    }
-  }
+  if (timeout_at_ && now >= *timeout_at_) out_of_time(now);
+  if (const auto deadline = preemption_.deadline(); deadline && now >= *deadline) end_unsaved(now);
   if (phase_deadline_ && now >= *phase_deadline_) {
     phase_deadline_.reset();
     switch (phase_) {
@@ -68,7 +61,7 @@ Actions Job::tick(Time now) {
         give_up_hosts(now);
         break;
       case Phase::starting:
-        no_start(now);
+        hosts_.count(HostState::waiting) > 0 ? no_start(now) : start_or_give_up(now);
         break;
       case Phase::running:
         finish_hosts(now);
@@ -90,6 +83,7 @@ Progress Job::progress() const {
   for (int host = 0; phase_ == Phase::starting && host < hosts_.size(); ++host) {
     if (hosts_.of(host) == HostState::waiting) progress.missing_hosts.push_back(hosts_.name(host));
   }
+  if (phase_ == Phase::starting && progress.missing_hosts.empty()) progress.start_at = start_at_;
   if (phase_ != Phase::ending) return progress;
   if (!ranks_.killed()) progress.kill_at = phase_deadline_;
   progress.running = ranks_.running();
@@ -106,6 +100,10 @@ void Job::on(const HostReady& event, Time now) {
 void Job::start_or_give_up(Time now) {
   if (hosts_.count(HostState::waiting) > 0) return;
   if (!outcome_.lost_hosts.empty()) return no_start(now);
+  if (start_at_ && now < *start_at_) {
+    phase_deadline_ = start_at_;
+    return;
+  }
   phase_ = Phase::running;
   phase_deadline_.reset();
   ranks_.start();
@@ -149,6 +147,25 @@ void Job::on(const HostLost& event, Time now) {
   finished_when_all_gone(now);
 }
 
+void Job::on(const HostToldToEnd& event, Time now) {
+  outcome_.may_restart = restart_allowed_ = false;
+  const bool rank_failed = outcome_.cause == Cause::rank_failed;
+  ranks_.told_from_outside(event.signal, event.time_ns);
+  const bool late = phase_ >= Phase::ending && !preemption_.notice();
+  if (preemption_.announced_by(event.signal) && !late) return preempt({.signal = event.signal, .at_host = true}, now);
+  const bool rank_was_told = rank_failed && !outcome_.first_failure;
+  const bool known = outcome_.cause == Cause::interrupted && outcome_.signal == event.signal;
+  if (phase_ >= Phase::ending && !rank_was_told && !known) return;
+  if (outcome_.detail.empty()) outcome_.detail = event.who;
+  outcome_.signal = event.signal;
+  if (phase_ < Phase::ending) {
+    hurried_ = told_at_host_ = true;
+    return end_ranks(Cause::interrupted, kSignalBase + event.signal, event.signal, now);
+  }
+  outcome_.cause = Cause::interrupted;
+  outcome_.exit_code = kSignalBase + event.signal;
+}
+
 void Job::on(const RankStarted& event, Time) { ranks_.started(event); }
 
 void Job::on(const RankEnded& event, Time now) {
@@ -165,10 +182,14 @@ void Job::note_failure(int rank, Time now) {
   if (!ranks_.failed(rank)) return;
   if (phase_ < Phase::ending) {
     const bool aborted = outcome_.ranks[static_cast<size_t>(rank)].abort_code.has_value();
-    if (policy_.abort_on_failure || aborted) return end_ranks(Cause::rank_failed, ranks_.first_code(), SIGTERM, now);
+    const bool ends_all = policy_.abort_on_failure && !preemption_.notice();
+    if (ends_all || aborted) return end_ranks(Cause::rank_failed, ranks_.first_code(), SIGTERM, now);
     outcome_.cause = Cause::rank_failed;
   }
-  if (outcome_.cause == Cause::rank_failed) outcome_.exit_code = ranks_.first_code();
+  if (outcome_.cause != Cause::rank_failed) return;
+  const int before = outcome_.exit_code;
+  const bool highest = policy_.highest_exit_code && !policy_.abort_on_failure;
+  outcome_.exit_code = highest ? std::max(before, ranks_.code_of(rank)) : ranks_.first_code();
 }
 
 void Job::on(const HostAdded& event, Time) {
@@ -206,7 +227,7 @@ void Job::on(const HostClean& event, Time now) {
     outcome_.leftovers.push_back(hosts_.name(event.host) + ": " + left);
   }
   hosts_.set(event.host, HostState::gone);
-  actions_.push_back(DropHost{event.host});
+  if (!outcome_.may_restart) actions_.push_back(DropHost{event.host});
   finished_when_all_gone(now);
 }
 
@@ -233,6 +254,7 @@ void Job::on(const HostSwept& event, Time now) {
 }
 
 void Job::on(const UserSignal& event, Time now) {
+  if (ends_a_job(event.signal)) outcome_.may_restart = restart_allowed_ = false;
   if (event.signal == SIGTSTP) {
     actions_.push_back(SignalRanks{SIGSTOP});  // TSTP itself is ignored by groups without a terminal's session
     actions_.push_back(StopSelf{});
@@ -242,6 +264,8 @@ void Job::on(const UserSignal& event, Time now) {
     outcome_.signal = event.signal;
     hurried_ = event.signal == SIGTERM || event.signal == SIGHUP;  // nobody is there to send a second signal
     end_ranks(Cause::interrupted, kSignalBase + event.signal, event.signal, now);
+  } else if (std::exchange(told_at_host_, false)) {
+    return;  // what ended the host reached us, too
   } else if (hurried_ = impatient_ = true;
              phase_ == Phase::ending && ranks_.live() == 0 && (ranks_.undrained() > 0 || sidecar_left_)) {
     leave_undrained();

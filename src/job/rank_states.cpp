@@ -125,9 +125,21 @@ bool RankStates::failed(int rank) {
   return true;
 }
 
-int RankStates::first_code() const {
-  const RankRecord& record = nth(outcome_.ranks, *outcome_.first_failure);
+int RankStates::first_code() const { return code_of(*outcome_.first_failure); }
+
+int RankStates::code_of(int rank) const {
+  const RankRecord& record = nth(outcome_.ranks, rank);
   return record.abort_code ? ExitStatus(Aborted{*record.abort_code}).shell_code() : record.status->shell_code();
+}
+
+void RankStates::told_from_outside(int signal, std::int64_t time_ns) {
+  for (RankRecord& record : outcome_.ranks) {
+    const bool by_signal =
+        record.status && !record.abort_code && record.status->shell_code() == ExitStatus(Signaled{signal}).shell_code();
+    if (by_signal && record.end_ns + kReapingNs >= time_ns) record.ended_by_us = true;
+  }
+  const auto first = outcome_.first_failure;
+  if (first && nth(outcome_.ranks, *first).ended_by_us) outcome_.first_failure.reset();
 }
 
 std::set<int> RankStates::running() const {

@@ -57,7 +57,11 @@ class RankStates {
   /// Notes the failure of a rank that ended or called MPI_Abort. Returns false when it is a consequence of the first
   /// failure, or of the job's end.
   bool failed(int rank);
-  int first_code() const;  ///< of the first failure
+  /// Somebody told a host's processes to end by this signal. Ranks that it ended shortly before, by their hosts'
+  /// clocks, or later were meant, too, and did not fail.
+  void told_from_outside(int signal, std::int64_t time_ns);
+  int first_code() const;       ///< of the first failure
+  int code_of(int rank) const;  ///< of a rank that failed
 
   int size() const { return static_cast<int>(host_of_rank_.size()); }
   int live() const { return live_; }

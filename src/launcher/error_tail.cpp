@@ -6,14 +6,13 @@
 #include <asio/posix/stream_descriptor.hpp>
 #include <utility>
 
-#include "base/text.h"
-#include "launcher/command_words.h"
 #include "sys/io.h"
+#include "transport/reason_lines.h"
 
 namespace dlaunch::launcher {
 namespace {
 
-constexpr size_t kMaxLine = 4096;  // a longer line is cut
+constexpr size_t kReadSize = 4096;
 
 }  // namespace
 
@@ -33,18 +32,23 @@ class ErrorTail::Impl : public std::enable_shared_from_this<ErrorTail::Impl> {
 
   /// False at the end of file.
   bool read() {
-    std::array<char, kMaxLine> buffer;
+    std::array<char, kReadSize> buffer;
     for (;;) {
       const ssize_t got = ::read(fd_.native_handle(), buffer.data(), buffer.size());
       if (got == 0) return false;
       if (got < 0) return true;
-      take({buffer.data(), static_cast<size_t>(got)});
+      lines_.take({buffer.data(), static_cast<size_t>(got)}, told_);
     }
   }
 
   std::string last_line() {
     if (fd_.is_open()) read();
-    return partial_.empty() || is_ended_step(last_) ? last_ : partial_;
+    return lines_.last();
+  }
+
+  void forget() {
+    if (fd_.is_open()) read();
+    lines_.forget();
   }
 
   void close() {
@@ -54,23 +58,9 @@ class ErrorTail::Impl : public std::enable_shared_from_this<ErrorTail::Impl> {
   }
 
  private:
-  void take(std::string_view bytes) {
-    for (const char c : bytes) {
-      if (c != '\n') {
-        if (partial_.size() < kMaxLine) partial_ += c;
-        continue;
-      }
-      const std::string line(trim(std::exchange(partial_, {})));
-      if (line.empty()) continue;
-      if (!is_ended_step(last_)) last_ = line;  // what follows is its consequence
-      if (told_) told_(line);
-    }
-  }
-
   asio::posix::stream_descriptor fd_;
   std::function<void(const std::string&)> told_;
-  std::string partial_;
-  std::string last_;
+  transport::ReasonLines lines_;
 };
 
 ErrorTail::ErrorTail(asio::io_context& io, sys::Fd fd, std::function<void(const std::string&)> told)
@@ -79,5 +69,6 @@ ErrorTail::ErrorTail(asio::io_context& io, sys::Fd fd, std::function<void(const 
 }
 ErrorTail::~ErrorTail() { impl_->close(); }
 std::string ErrorTail::last_line() { return impl_->last_line(); }
+void ErrorTail::forget() { impl_->forget(); }
 
 }  // namespace dlaunch::launcher

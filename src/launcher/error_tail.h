@@ -19,6 +19,8 @@ class ErrorTail {
 
   /// The last line that was written until now.
   std::string last_line();
+  /// Lines that were written until now are not reasons any more, because the command has done its work.
+  void forget();
 
  private:
   class Impl;

@@ -60,11 +60,14 @@ std::vector<std::string> files_below(const std::vector<std::string>& dirs, const
   return files;
 }
 
+/// The number of a sidecar's own program, the one after the last app.
+int sidecar_program(const plan::Plan& plan) { return static_cast<int>(plan.apps.size()); }
+
 /// The sidecar has the number after the last rank and is not bound.
 wire::Spawn sidecar_frame(const plan::Plan& plan) {
   wire::Spawn spawn;
   spawn.rank = static_cast<std::uint32_t>(plan.ranks.size());
-  spawn.app = static_cast<std::uint32_t>(plan.sidecar->app);
+  spawn.app = static_cast<std::uint32_t>(plan.sidecar->argv.empty() ? plan.sidecar->app : sidecar_program(plan));
   spawn.local_rank = static_cast<std::uint32_t>(plan.host(plan.sidecar->host).ranks.size());
   spawn.env = plan.sidecar->env;
   spawn.dir = plan.sidecar->dir;
@@ -127,6 +130,7 @@ output::RankFacts facts_of(const plan::Plan& plan, const plan::Rank& rank) {
   const plan::Host& host = plan.host_of(rank).host;
   output::RankFacts facts{host.name, rank.local_rank, rank.device};
   facts.local = host.local;
+  if (plan.restarts > 0) facts.round = plan.round;
   return facts;
 }
 
@@ -161,7 +165,15 @@ std::vector<wire::Message> start_frames(const plan::Plan& plan, int host, const 
   }
   if (plan.mpi != plan::Mpi::none) frames.emplace_back(world_frame(plan, host, world));
   add_ranks(plan, host, settings, facts, frames);
-  if (plan.sidecar && plan.sidecar->host == host) frames.push_back(sidecar_frame(plan));
+  if (const auto& sidecar = plan.sidecar; sidecar && sidecar->host == host) {
+    if (!sidecar->argv.empty()) {
+      const plan::App& app = plan.app(sidecar->app);
+      frames.emplace_back(wire::Program{static_cast<std::uint32_t>(sidecar_program(plan)), sidecar->argv,
+                                        plan::program_environment(app, plan.host(host)),
+                                        plan::program_directory(app, plan.host(host))});
+    }
+    frames.emplace_back(sidecar_frame(plan));
+  }
   return frames;
 }
 
@@ -189,7 +201,8 @@ std::uint32_t slots(const plan::Plan& plan) {
 }
 
 std::string space_name(const plan::Plan& plan, int world) {
-  return "kvs_" + plan.job_id + (world == 1 ? "" : "_" + std::to_string(world));
+  const std::string round = plan.round == 0 ? "" : "_round" + std::to_string(plan.round);
+  return "kvs_" + plan.job_id + round + (world == 1 ? "" : "_" + std::to_string(world));
 }
 
 wire::Prepare prepare_frame(const plan::Plan& plan, int host, const JobOptions& settings,
@@ -214,13 +227,14 @@ std::vector<output::RankFacts> rank_facts(const plan::Plan& plan) {
   if (plan.sidecar) {
     const std::string& host = plan.host(plan.sidecar->host).host.name;
     facts.push_back({host, 0, {}, plan.sidecar->name});
+    if (plan.restarts > 0) facts.back().round = plan.round;
   }
   return facts;
 }
 
-std::vector<output::RankFacts> rank_facts(const plan::Plan& plan, const plan::SpawnPlan& grown) {
+std::vector<output::RankFacts> rank_facts(const plan::Plan& plan, const plan::SpawnPlan& spawned) {
   std::vector<output::RankFacts> facts;
-  for (const plan::Rank& rank : grown.ranks) {
+  for (const plan::Rank& rank : spawned.ranks) {
     facts.push_back(facts_of(plan, rank));
     facts.back().world = plan.worlds.last() + 1;
     facts.back().first = static_cast<int>(plan.ranks.size());

@@ -42,7 +42,7 @@ wire::Prepare prepare_frame(const plan::Plan& plan, int host, const JobOptions& 
 std::vector<output::RankFacts> rank_facts(const plan::Plan& plan);
 
 /// Facts of the ranks of a world that would be the plan's next.
-std::vector<output::RankFacts> rank_facts(const plan::Plan& plan, const plan::SpawnPlan& grown);
+std::vector<output::RankFacts> rank_facts(const plan::Plan& plan, const plan::SpawnPlan& spawned);
 
 /// Whether the launcher's stdin goes to that rank; a spawned rank never gets it.
 bool takes_stdin(const plan::StdinTarget& target, const plan::Plan& plan, int id);

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "launcher/command_words.h"
+#include "transport/command_words.h"
 
 namespace dlaunch::launcher {
 namespace {
@@ -46,7 +46,7 @@ void HostLink::connect(sys::Fd stream, const std::string& first) {
   link_.emplace(io_, std::move(stream), wire::Sender::agent);
   link_->start({[this](wire::Message&& message, std::deque<sys::Fd>& fds) {
                   heartbeat_.heard(std::chrono::steady_clock::now());
-                  answered_ = true;
+                  if (!std::exchange(answered_, true) && errors_) errors_->forget();
                   handlers_.message(std::move(message), fds);
                 },
                 [this](const std::string& why) { ended({"the link to its agent ended: " + why}); },
@@ -115,19 +115,26 @@ void HostLink::beat() {
 
 void HostLink::ended(HostFailure loss) {
   const transport::Disconnect way = disconnect_ ? disconnect_() : transport::Disconnect{};
+  loss.nothing_left = way.nothing_left;
   if (way.what.empty()) return lose(std::move(loss));
   close();
-  handlers_.lost({way.why.empty() ? way.what : way.what + ": " + way.why, way.hint, way.retry});
+  handlers_.lost({way.why.empty() ? way.what : way.what + ": " + way.why, way.hint, way.retry, way.nothing_left});
 }
 
 void HostLink::lose(HostFailure loss) {
   if (const std::string said = errors_ ? errors_->last_line() : ""; !said.empty()) {
     loss.why += ": " + said;
-    if (!link_ && is_dropped_login(said)) loss.retry = Retry::soon;
-    loss.nothing_left = is_ended_step(said) || is_ended_job(said);
+    if (!link_ && transport::is_dropped_login(said)) loss.retry = Retry::soon;
+    if (loss.hint.empty()) loss.hint = transport::hint_about(said);
+    loss.nothing_left = transport::is_ended_step(said) || transport::is_ended_job(said);
   }
   close();
   handlers_.lost(loss);
+}
+
+std::string HostLink::manager_said() {
+  std::string said = errors_ ? errors_->last_line() : "";
+  return transport::is_ended_step(said) ? said : "";
 }
 
 void HostLink::close() {

@@ -47,6 +47,8 @@ class HostLink {
   void pass_on_by(std::chrono::steady_clock::time_point deadline);
   /// This process was stopped: only we were silent.
   void resumed();
+  /// The line by which a resource manager's command says that it ends what it started; empty: it has said none.
+  std::string manager_said();
   void close();
 
  private:

@@ -84,6 +84,7 @@ void Hosts::open_next() {
     queue_.pop_front();
     if (slot.state == State::waiting) open_one(slot);
   }
+  transport_.open_together();
 }
 
 void Hosts::open_one(Slot& slot) {
@@ -114,6 +115,7 @@ void Hosts::set_up(HostLink& link) const {
 
 std::unique_ptr<HostLink> Hosts::open_again(int host, HostLink::Handlers handlers, std::string& why) {
   auto opened = transport_.open(nth(slots_, host)->host);
+  transport_.open_together();
   if (!opened) {
     why = opened.error().what + ": " + opened.error().why;
     return nullptr;
@@ -204,6 +206,12 @@ void Hosts::retire(std::unique_ptr<HostLink> link) {
   retired_.push_back(std::move(link));
 }
 
+bool Hosts::is_ready(int host) const { return nth(slots_, host)->state == State::ready; }
+bool Hosts::is_lost(int host) const {
+  const State state = nth(slots_, host)->state;
+  return state == State::lost || state == State::dropped;
+}
+
 bool Hosts::passes_fds(int host) const {
   const auto& link = nth(slots_, host)->link;
   return link && link->passes_fds();
@@ -250,6 +258,11 @@ void Hosts::resumed() {
 }
 
 void Hosts::lose(int host, const HostFailure& loss) { failed(*nth(slots_, host), loss); }
+
+std::string Hosts::manager_said(int host) const {
+  const auto& link = nth(slots_, host)->link;
+  return link ? link->manager_said() : "";
+}
 
 void Hosts::drop(int host) {
   Slot& slot = *nth(slots_, host);

@@ -47,6 +47,9 @@ class Hosts {
   void keep(const std::vector<int>& hosts);
 
   bool empty() const { return slots_.empty(); }
+  int size() const { return static_cast<int>(slots_.size()); }
+  bool is_ready(int host) const;
+  bool is_lost(int host) const;
   bool passes_fds(int host) const;
   /// Does nothing when the host was lost or dropped.
   void send(int host, const wire::Message& message);
@@ -62,6 +65,8 @@ class Hosts {
   void lose(int host, const HostFailure& loss);
   /// Another link to a host that was lost, to a new agent, which got its Setup. Null: `why` has the reason.
   std::unique_ptr<HostLink> open_again(int host, HostLink::Handlers handlers, std::string& why);
+  /// What the command that leads to the host said of its end (HostLink::manager_said).
+  std::string manager_said(int host) const;
   /// From now on nothing of this host is reported.
   void drop(int host);
   void close();

@@ -4,10 +4,11 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <asio/signal_set.hpp>
 #include <asio/steady_timer.hpp>
+#include <chrono>
 #include <csignal>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "base/nth.h"
@@ -16,9 +17,11 @@
 #include "launcher/hosts.h"
 #include "launcher/output_driver.h"
 #include "launcher/preparation.h"
+#include "launcher/questions.h"
 #include "launcher/rank_order.h"
 #include "launcher/rank_streams.h"
 #include "launcher/sidecar_process.h"
+#include "launcher/stack_watch.h"
 #include "launcher/stdin_source.h"
 #include "launcher/sweeps.h"
 #include "launcher/waits.h"
@@ -26,12 +29,14 @@
 #include "sys/descendants.h"
 #include "sys/inherited.h"
 #include "sys/process_state.h"
+#include "sys/signal_senders.h"
 
 namespace dlaunch::launcher {
 namespace {
 
 using output::Stream;
 constexpr std::chrono::seconds kLastWait{1};  // for the last lines, after a reader was given up
+constexpr int kTicksToQuestions = 5;          // of a job that runs: a short one has no use for them
 constexpr int kMostLogs = 1000;               // for each host, whatever it sends
 constexpr int kExitSigpipe = 128 + SIGPIPE;   // as for any filter whose reader went away
 
@@ -56,7 +61,6 @@ class Launcher::Impl {
                [this](int rank, std::string bytes, bool eof) {
                  send_to_rank(rank, wire::Stdin{static_cast<std::uint32_t>(rank), std::move(bytes), eof});
                }),
-        signals_(io),
         deadline_(io, [this] { time_passed(); }),
         progress_timer_(io),
         order_(parts_.plan),
@@ -69,27 +73,36 @@ class Launcher::Impl {
                   [this](int host, const HostFailure& loss) { host_lost(host, loss); },
                   [this](const job::Event& event) { happened(event); }},
                  parts_.log),
-        sweeps_(io, parts_.hosts, parts_.options, [this](const job::HostSwept& swept) { happened(swept); }) {}
+        sweeps_(io, parts_.hosts, parts_.options, [this](const job::HostSwept& swept) { happened(swept); }),
+        stack_watch_(io, {parts_.plan, parts_.options, parts_.hosts, job_, parts_.log,
+                          [this](const job::Event& event) { happened(event); }}),
+        questions_(io, [this](bool whole, Questions::Answer answer) { stack_watch_.ask(whole, std::move(answer)); }) {
+    job_.show_stacks_first();
+    if (parts_.round.may_follow) job_.allow_restart();
+    if (parts_.round.start_at) job_.start_not_before(*parts_.round.start_at);
+  }
 
-  /// The hosts outlive this object where a call of the listener threw, and then must not call it.
-  ~Impl() { parts_.hosts.listen({}); }
+  /// Hosts and signals outlive this object, and must not call it any more.
+  ~Impl() {
+    parts_.hosts.listen({});
+    parts_.signals.cancel();
+  }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
   job::Outcome run() {
-    for (const int signal : sys::kJobSignals) {
-      if (!sys::is_ignored(signal)) signals_.add(signal);
-    }
     wait_signal();
     output_.start({[this] { streams_.resume(); }, [this] { check_output(); }});
-    if (parts_.plan.sidecar) job_.expect_sidecar();
+    if (const auto& sidecar = parts_.plan.sidecar) {
+      job_.expect_sidecar(sidecar->serves ? std::chrono::seconds(0) : job::kSidecarWait);
+    }
     add_hosts();
     if (parts_.options.policy.timeout) output_.hurry(Clock::now() + *parts_.options.policy.timeout);
     deadline_.set(job_.deadline());
     show_progress();
     io_.run();
-    parts_.hosts.close();  // an agent with an open link waits for us
     job::Outcome outcome = job_.outcome();
+    if (!outcome.may_restart) parts_.hosts.close();  // an agent with an open link waits for us
     outcome.unread = outcome.unread || !shown();
     if (outcome.unread && outcome.cause == job::Cause::success) {
       outcome.cause = job::Cause::output_failed;
@@ -100,6 +113,13 @@ class Launcher::Impl {
   }
 
   const std::optional<Error>& output_lost() const { return output_lost_; }
+
+  bool settle() {
+    io_.restart();
+    io_.poll();
+    io_.restart();  // what was ready may have stopped it
+    return job_.outcome().may_restart;
+  }
 
   void write_out() {
     if (shown()) return;
@@ -116,18 +136,33 @@ class Launcher::Impl {
   void add_hosts() {
     parts_.hosts.listen({.ready =
                              [this](int host, const wire::Hello&) {
+                               if (is_spare(host)) return;
                                if (parts_.options.output.pty)
                                  send_window_size([&](auto m) { parts_.hosts.send(host, m); });
                                preparation_.needed(host) ? preparation_.begin(host) : host_ready(host);
                              },
                          .lost = [this](int host, const HostFailure& loss) { host_lost(host, loss); },
-                         .message = [this](int host, wire::Message&& m,
-                                           std::deque<sys::Fd>& fds) { received(host, std::move(m), fds); },
+                         .message =
+                             [this](int host, wire::Message&& m, std::deque<sys::Fd>& fds) {
+                               if (!is_spare(host)) received(host, std::move(m), fds);
+                             },
                          .tells_twins = true});
     if (!parts_.hosts.empty()) return;
     std::vector<plan::Host> hosts;
     for (const plan::PlannedHost& planned : parts_.plan.hosts) hosts.push_back(planned.host);
+    hosts.insert(hosts.end(), parts_.plan.replacements.begin(), parts_.plan.replacements.end());
     parts_.hosts.open(hosts);
+  }
+
+  /// The links of Plan::replacements come behind those of its hosts. A job with such hosts adds no other ones.
+  bool is_spare(int host) const {
+    return !parts_.plan.replacements.empty() && host >= static_cast<int>(parts_.plan.hosts.size());
+  }
+
+  void spare_lost(int host, const HostFailure& loss) {
+    parts_.hosts.drop(host);
+    const size_t index = static_cast<size_t>(host) - parts_.plan.hosts.size();
+    log().warn("{} is no spare host any more: {}", parts_.plan.replacements.at(index).name, loss.why);
   }
 
   void host_ready(int host) {
@@ -136,8 +171,10 @@ class Launcher::Impl {
   }
 
   void host_lost(int host, const HostFailure& loss) {
+    if (is_spare(host)) return spare_lost(host, loss);
     parts_.hosts.drop(host);
     wire_up_.host_lost(host, loss);
+    stack_watch_.host_lost(host);
     happened(job::HostLost{host, loss.why, loss.hint});
     for (const int rank : parts_.plan.host(host).ranks) streams_.abandon(rank);
     if (sidecar_.is_on(host)) sidecar_lost();
@@ -290,11 +327,41 @@ class Launcher::Impl {
     if (!loss) return host_broken(host, "its agent sent a message out of order");
     loss->why.empty() ? host_ready(host) : host_lost(host, *loss);
   }
+  void on(int host, wire::Stacks& stacks, std::deque<sys::Fd>&) {
+    if (const std::string why = stack_watch_.received(host, std::move(stacks)); !why.empty()) host_broken(host, why);
+  }
   void on(int host, wire::Clean& clean, std::deque<sys::Fd>&) { happened(job::HostClean{host, std::move(clean.left)}); }
+  void on(int host, wire::ToldToEnd& told, std::deque<sys::Fd>&) {
+    const auto signal = static_cast<int>(told.signal);
+    if (!job::ends_a_job(signal)) return host_broken(host, "its agent names a signal that ends nothing");
+    log().info("{}: its agent was told to end by {}", host_name(host), signal_name(signal));
+    parts_.hosts.send(host, wire::Ping{});
+    happened(job::HostToldToEnd{signal, told.time_ns, who_ends(host)});
+  }
+  void on(int host, wire::Uncaught& uncaught, std::deque<sys::Fd>&) {
+    std::set<int> deaf;
+    for (const std::uint32_t rank : uncaught.ranks) {
+      if (!sidecar_.is(static_cast<int>(rank))) deaf.insert(static_cast<int>(rank));
+    }
+    if (deaf.empty()) return;
+    const bool one = deaf.size() == 1;
+    log().warn("{}: {} {} not catch {}, and {} on", host_name(host),
+               (one ? "rank " : "ranks ") + parts_.plan.worlds.fold(deaf), one ? "does" : "do",
+               signal_name(static_cast<int>(uncaught.signal)), one ? "goes" : "go");
+  }
   /// Messages for MPI. Others are Ping, which has been counted, and late answers from before the job.
   template <class Other>
   void on(int host, Other& other, std::deque<sys::Fd>&) {
     if constexpr (requires { wire_up_.on(host, other); }) wire_up_.on(host, other);
+  }
+
+  std::string who_ends(int host) const {
+    const plan::Host& told = parts_.plan.host(host).host;
+    if (told.local) return "";
+    if (!parts_.plan.manager) return told.name + " was told to end";
+    const std::string said = parts_.hosts.manager_said(host);
+    return plan::to_string(*parts_.plan.manager) + " was cancelled or reached its time limit" +
+           (said.empty() ? "" : ": " + said);
   }
 
   // ---- events and actions ----
@@ -321,12 +388,19 @@ class Launcher::Impl {
   void act(const job::SignalRanks& signal) {
     parts_.hosts.send_to_all(wire::Signal{static_cast<std::uint32_t>(signal.signal)});
   }
-  void act(const job::FinishHost& finish) { parts_.hosts.send(finish.host, wire::Finish{}); }
+  void act(const job::CheckpointRanks& save) {
+    parts_.hosts.send_to_all(wire::Signal{static_cast<std::uint32_t>(save.signal), true});
+    log().warn("preempted by {}: {} is sent to the ranks, which have {} s to save their state",
+               job::describe(*job_.outcome().preempted), signal_name(save.signal),
+               std::chrono::ceil<std::chrono::seconds>(save.until - Clock::now()).count());
+  }
+  void act(const job::FinishHost& finish) { parts_.hosts.send(finish.host, wire::Finish{finish.stay}); }
   void act(const job::DropHost& drop) {
     sweeps_.drop(drop.host);
     parts_.hosts.drop(drop.host);
   }
   void act(const job::SweepHost& sweep) { sweeps_.begin(sweep.host); }
+  void act(const job::TakeStacks&) { stack_watch_.take_before_end(); }
   void act(const job::StopSelf&) {
     parts_.hosts.send_to_all(wire::Pause{});
     parts_.hosts.flush();
@@ -379,6 +453,10 @@ class Launcher::Impl {
 
   void show_progress() {
     parts_.listener.progress(job_.progress());
+    stack_watch_.looked(output_.fed(), streams_.any_waits() || !output_.flushed());
+    if (job_.phase() == job::Phase::running && ++running_ticks_ == kTicksToQuestions) {
+      questions_.open(parts_.plan.job_id);
+    }
     progress_timer_.expires_after(kProgressTick);
     progress_timer_.async_wait([this](asio::error_code error) {
       if (!error) show_progress();
@@ -386,7 +464,7 @@ class Launcher::Impl {
   }
 
   void wait_signal() {
-    signals_.async_wait([this](asio::error_code error, int signal) {
+    parts_.signals.async_wait([this](asio::error_code error, int signal) {
       if (error) return;
       on_signal(signal);
       wait_signal();
@@ -405,8 +483,8 @@ class Launcher::Impl {
     }
     if (signal == SIGCONT) stdin_.continued();
     // The second signal: neither a reader nor a disk is waited for any longer.
-    if (job_.phase() >= job::Phase::ending && job::ends_a_job(signal)) output_.hurry();
-    happened(job::UserSignal{signal});
+    if (job_.is_repeated(signal)) output_.hurry();
+    happened(job::UserSignal{signal, sys::SignalSenders::last(signal)});
     stop_when_flushed();
   }
 
@@ -421,7 +499,6 @@ class Launcher::Impl {
   OutputDriver output_;
   RankStreams streams_;
   StdinSource stdin_;
-  asio::signal_set signals_;
   Deadline deadline_;
   asio::steady_timer progress_timer_;
   RankOrder order_;
@@ -430,6 +507,9 @@ class Launcher::Impl {
   WireUp wire_up_;
   std::map<int, int> logs_;  // lines that each host's agent sent
   Sweeps sweeps_;
+  StackWatch stack_watch_;
+  Questions questions_;
+  int running_ticks_ = 0;
   int started_ = 0;
   std::optional<Error> output_lost_;
   bool gave_up_reader_ = false;
@@ -441,6 +521,13 @@ Launcher::Launcher(asio::io_context& io, Parts parts) : impl_(std::make_unique<I
 Launcher::~Launcher() = default;
 job::Outcome Launcher::run() { return impl_->run(); }
 const std::optional<Error>& Launcher::output_lost() const { return impl_->output_lost(); }
+bool Launcher::settle() { return impl_->settle(); }
 void Launcher::write_out() { impl_->write_out(); }
+
+void take_signals(asio::signal_set& signals) {
+  for (const int signal : sys::kJobSignals) {
+    if (!sys::is_ignored(signal)) signals.add(signal);
+  }
+}
 
 }  // namespace dlaunch::launcher

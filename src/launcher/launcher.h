@@ -1,8 +1,10 @@
-// Runs one planned job: turns what happens on links, streams, signals and clocks into events for Job, and carries out
-// the actions that come back. It decides nothing itself. One thread; everything given must outlive it.
+// Runs one round of a planned job (job/rounds.h): turns what happens on links, streams, signals and clocks into events
+// for Job, and carries out the actions that come back. It decides nothing itself. One thread; everything given must
+// outlive it.
 #pragma once
 
 #include <asio/io_context.hpp>
+#include <asio/signal_set.hpp>
 #include <memory>
 #include <optional>
 
@@ -16,23 +18,37 @@
 
 namespace dlaunch::launcher {
 
+/// Adds the signals that are for a job: those of sys::kJobSignals that this process does not ignore.
+void take_signals(asio::signal_set& signals);
+
 class Launcher {
  public:
+  struct Round {
+    bool may_follow = false;            ///< another round may follow this one
+    std::optional<Time> start_at = {};  ///< its ranks do not start earlier
+  };
   struct Parts {
     plan::Plan& plan;  ///< spawned ranks are added
     const JobOptions& options;
     output::Output& output;
     Hosts& hosts;               ///< numbered as in the plan; or empty, in which case the plan's hosts are opened
     sys::ReservedPorts& ports;  ///< released before the first rank starts
+    asio::signal_set& signals;  ///< those that are for the job: take_signals()
     Listener& listener;         ///< told of progress, and that all ranks have started
     spdlog::logger& log;
+    Round round = {};
   };
 
   explicit Launcher(asio::io_context& io, Parts parts);
   ~Launcher();
 
-  /// Runs the job. Returns when nothing of it is left and every byte of output was taken or refused.
+  /// Runs the round. Returns when nothing of it is left and every byte of output was taken or refused. The hosts are
+  /// closed then, unless the outcome says that it may be restarted.
   job::Outcome run();
+  /// After run(), where another round may follow: carries out what the loop has ready for this object, which may be
+  /// destroyed right then. False when a signal has meant the end of the job meanwhile. One that comes later waits for
+  /// the next object.
+  bool settle();
 
   /// The failure to write output that did not end the job; it was reported.
   const std::optional<Error>& output_lost() const;

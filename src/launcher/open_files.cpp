@@ -17,7 +17,9 @@ constexpr std::uint64_t kBySsh = 6;           // the link's, the thread's end of
 
 /// The files that the launcher writes, by a process that has nothing else open.
 std::uint64_t files_of_rank(const output::OutputSettings& output, bool local) {
-  const bool rank_writes_it = local && output.files && !output.files->copy && !output.tag && !output.timestamp;
+  using output::Stream;
+  const bool copied = output.files && (output.files->copies(Stream::out) || output.files->copies(Stream::err));
+  const bool rank_writes_it = local && output.files && !copied && !output.tag && !output.timestamp;
   if (!output.files || rank_writes_it) return 0;
   return output.pty || output.merge_stderr ? 1 : 2;
 }

@@ -39,6 +39,7 @@ void OutputDriver::start(Handlers handlers) {
 }
 
 void OutputDriver::feed(int rank, output::Stream stream, std::string_view bytes, std::int64_t wall_ns) {
+  ++fed_;
   output_.feed(rank, stream, bytes, Clock::now(), wall_ns);
   after_change();
 }

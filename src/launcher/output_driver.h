@@ -3,6 +3,7 @@
 #pragma once
 
 #include <asio/io_context.hpp>
+#include <cstdint>
 #include <functional>
 #include <optional>
 
@@ -33,6 +34,8 @@ class OutputDriver {
 
   void feed(int rank, output::Stream stream, std::string_view bytes, std::int64_t wall_ns);
   void end(int rank, output::Stream stream);
+  /// A number that changes when a rank writes.
+  std::uint64_t fed() const { return fed_; }
   /// Whether nothing waits for the console.
   bool flushed() const { return output_.waiting().empty(); }
 
@@ -61,6 +64,7 @@ class OutputDriver {
     std::uint64_t progress;
   };
   std::optional<Watch> watch_;  // set while files are waited for
+  std::uint64_t fed_ = 0;       // calls of feed()
   std::optional<Time> hurry_at_;
   bool ranks_ended_ = false;
   Handlers handlers_;

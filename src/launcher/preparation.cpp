@@ -12,6 +12,7 @@ Preparation::Preparation(const plan::Plan& plan, const JobOptions& settings,
     : plan_(plan), settings_(settings), facts_(facts), send_(std::move(send)) {}
 
 bool Preparation::needed(int host) const {
+  if (plan_.host(host).since_round < plan_.round) return false;  // they are there, with all that ranks have put there
   const std::vector<int>& ranks = plan_.host(host).ranks;
   return !ranks.empty() && !plan_.rank(ranks.front()).dir.empty();
 }

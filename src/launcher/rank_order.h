@@ -4,6 +4,8 @@
 // it.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <set>
 #include <string>
 #include <type_traits>
@@ -23,7 +25,7 @@ class RankOrder {
 
   /// The launcher asked the agent to start the rank.
   void asked(int rank) {
-    states_.resize(plan_.ranks.size() + 1);  // it may have grown
+    states_.resize(plan_.ranks.size() + 1);  // spawned ranks may have been added
     nth(states_, rank) = State::asked;
     if (is_rank(static_cast<std::uint32_t>(rank))) starting_.insert(plan_.rank(rank).host);
   }
@@ -81,6 +83,10 @@ class RankOrder {
   bool in_order(int, const wire::Ended& m, job::Phase) { return step(m.rank, State::started, State::ended); }
   bool in_order(int, const wire::Clean&, job::Phase phase) { return phase == job::Phase::finishing; }
   bool in_order(int, const wire::Credit& m, job::Phase) { return m.stream == 0 && has_started(m.rank); }
+  bool in_order(int host, const wire::Uncaught& m, job::Phase) const {
+    return std::ranges::all_of(m.ranks,
+                               [&](std::uint32_t rank) { return is_rank_of(host, rank) && has_started(rank); });
+  }
   bool in_order(int host, const wire::FenceIn&, job::Phase) { return starting_.contains(host); }
   /// Once for each host that has programs that may need it.
   bool in_order(int host, const wire::PmixProgramAsk&, job::Phase) {

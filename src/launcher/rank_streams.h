@@ -33,6 +33,8 @@ class RankStreams {
   void rank_ended(int rank);
   /// The rank's host is lost, or it never started: nothing more will come.
   void abandon(int rank);
+  /// Whether a stream is not read, because what it brought before is not taken.
+  bool any_waits() const { return !parked_.empty(); }
   /// Tries streams that wait, because Output may be ready for them.
   void resume();
 

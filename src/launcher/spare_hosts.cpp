@@ -4,13 +4,13 @@
 
 namespace dlaunch::launcher {
 
-bool SpareHosts::wait_for_hosts(const plan::SpawnPlan& grown, int host, wire::SpawnAsk& ask) {
+bool SpareHosts::wait_for_hosts(const plan::SpawnPlan& spawned, int host, wire::SpawnAsk& ask) {
   std::set<int> lacks;
-  for (const plan::Rank& rank : grown.ranks) {
+  for (const plan::Rank& rank : spawned.ranks) {
     if (connecting_.contains(rank.host)) lacks.insert(rank.host);
   }
   const auto known = static_cast<int>(plan_.hosts.size());
-  plan::add_hosts(plan_, grown.spare);
+  plan::add_hosts(plan_, spawned.spare);
   std::vector<plan::Host> to_open;
   for (int met = known; met < static_cast<int>(plan_.hosts.size()); ++met) {
     to_open.push_back(plan_.host(met).host);

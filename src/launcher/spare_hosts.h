@@ -29,7 +29,7 @@ class SpareHosts {
 
   /// Connects to hosts of the new world that are not ready. If there are some, takes the ask, which ready() or lost()
   /// returns later, and returns true.
-  bool wait_for_hosts(const plan::SpawnPlan& grown, int host, wire::SpawnAsk& ask);
+  bool wait_for_hosts(const plan::SpawnPlan& spawned, int host, wire::SpawnAsk& ask);
   bool full() const { return waiting_.size() >= kMostWaiting; }
 
   /// The spawns that waited for this host last, and can go on.

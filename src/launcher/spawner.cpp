@@ -29,22 +29,22 @@ Result<plan::SpawnPlan> Spawner::planned(const plan::SpawnRequest& request) cons
     return fail({.where = "spawn", .what = "the job is ending", .why = "", .hint = ""});
   }
   std::vector<int> busy = running();
-  auto grown = plan::plan_spawn(parts_.plan, request, busy);
-  if (!grown) return grown;
+  auto spawned = plan::plan_spawn(parts_.plan, request, busy);
+  if (!spawned) return spawned;
   busy.resize(plan::host_count(parts_.plan));
-  for (const plan::Rank& rank : grown->ranks) ++nth(busy, rank.host);
+  for (const plan::Rank& rank : spawned->ranks) ++nth(busy, rank.host);
   TRY(check_open_files(parts_.plan, busy, parts_.settings));
-  return grown;
+  return spawned;
 }
 
-Result<job::RanksAdded> Spawner::take(plan::SpawnPlan grown, int asker, std::vector<std::string> pairs) {
+Result<job::RanksAdded> Spawner::take(plan::SpawnPlan spawned, int asker, std::vector<std::string> pairs) {
   plan::Plan& plan = parts_.plan;
   job::RanksAdded added;
-  for (const plan::Rank& rank : grown.ranks) added.host_of_rank.push_back(rank.host);
-  const auto facts = rank_facts(plan, grown);
+  for (const plan::Rank& rank : spawned.ranks) added.host_of_rank.push_back(rank.host);
+  const auto facts = rank_facts(plan, spawned);
   TRY(parts_.output.add(facts));
   parts_.facts.insert(parts_.facts.end(), facts.begin(), facts.end());
-  plan::adopt(plan, std::move(grown));
+  plan::adopt(plan, std::move(spawned));
   parts_.streams.add_ranks(static_cast<int>(plan.ranks.size()));
   mpi_.add_world(std::move(pairs), space_name(plan, plan.worlds.place(asker).world));
   return added;

@@ -37,7 +37,7 @@ class Spawner {
 
   /// Adds the world to the plan and its ranks to the outputs, with `pairs` in its key-value space. The caller gives the
   /// result to the job. After an Error the plan is unchanged.
-  Result<job::RanksAdded> take(plan::SpawnPlan grown, int asker, std::vector<std::string> pairs);
+  Result<job::RanksAdded> take(plan::SpawnPlan spawned, int asker, std::vector<std::string> pairs);
 
   /// The frames that start the newest world's ranks on that host.
   std::vector<wire::Message> frames(int host) const;

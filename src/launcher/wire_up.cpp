@@ -53,12 +53,12 @@ void WireUp::on(int host, wire::SpawnAsk& ask) {
   if (!request) return check(host, "its agent asks what no rank can ask");
   if (has_ended(ask)) return answer(host, ask, 0);
   if (spare_hosts_.full()) return refuse(host, ask, "too many spawns wait for hosts");
-  auto grown = spawner_.planned(*request);
-  if (!grown) return refuse(host, ask, reason(grown.error()));
-  if (spare_hosts_.wait_for_hosts(*grown, host, ask)) {
+  auto spawned = spawner_.planned(*request);
+  if (!spawned) return refuse(host, ask, reason(spawned.error()));
+  if (spare_hosts_.wait_for_hosts(*spawned, host, ask)) {
     return log_.info("rank {} spawns, and waits for hosts", plan_.worlds.name(request->asker));
   }
-  const auto added = spawner_.take(*std::move(grown), request->asker, std::move(ask.pairs));
+  const auto added = spawner_.take(*std::move(spawned), request->asker, std::move(ask.pairs));
   if (!added) return refuse(host, ask, reason(added.error()));
   const int world = plan_.worlds.last();
   log_.debug("rank {} spawned {} ranks, world {}", plan_.worlds.name(request->asker), added->host_of_rank.size(),

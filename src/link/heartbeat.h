@@ -30,6 +30,8 @@ class Heartbeat {
     asked_ = now;
     return !paused_ && now - heard_ > interval_ * kMisses;
   }
+  /// Nothing was heard of the other side after that time, and it did not announce that.
+  bool silent_since(Time then) const { return !paused_ && heard_ <= then; }
   std::chrono::milliseconds interval() const { return interval_; }
 
  private:

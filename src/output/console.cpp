@@ -12,13 +12,13 @@ namespace {
 bool has_prefix(const OutputSettings& settings) { return settings.label || settings.tag || settings.timestamp; }
 
 bool shown(const OutputSettings& settings, Stream stream) {
-  return !settings.files || settings.files->copy || !settings.files->keeps(stream);
+  return !settings.files || settings.files->copies(stream) || !settings.files->keeps(stream);
 }
 
 bool shown(const OutputSettings& settings, const RankFacts& facts, int rank) {
   if (!facts.name.empty()) return !settings.files;
   if (!shown(settings, Stream::out) && !shown(settings, Stream::err)) return false;
-  return !settings.console_ranks || (facts.world == 1 && settings.console_ranks->contains(rank));
+  return on_console(settings, facts, rank);
 }
 
 int count_shown(const OutputSettings& settings, const std::vector<RankFacts>& ranks) {

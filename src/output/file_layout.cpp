@@ -1,6 +1,7 @@
 #include "output/file_layout.h"
 
 #include <algorithm>
+#include <array>
 #include <unordered_map>
 #include <utility>
 
@@ -15,7 +16,7 @@ namespace {
 constexpr std::string_view kOption = "--output-filename";
 
 const std::vector<std::string>& file_fields() {
-  static const std::vector<std::string> fields = {"rank", "local_rank", "host", "device", "stream", "job"};
+  static const std::vector<std::string> fields = {"rank", "local_rank", "host", "device", "stream", "job", "round"};
   return fields;
 }
 
@@ -31,10 +32,13 @@ std::string zero_padded(int rank, int ranks) {
   return text;
 }
 
-std::string open_mpi_path(const FileSettings& files, int world, int rank, int ranks, Stream stream) {
+bool is_restarted(const RankFacts& facts) { return facts.round.value_or(0) > 0; }
+
+std::string open_mpi_path(const FileSettings& files, const RankFacts& facts, int rank, int ranks, Stream stream) {
   std::string path = files.target;
   if (path.empty() || path.back() != '/') path += '/';
-  if (files.job_directory || world > 1) path += std::to_string(world) + '/';
+  if (files.job_directory || facts.world > 1) path += std::to_string(facts.world) + '/';
+  if (is_restarted(facts)) path += "round." + std::to_string(*facts.round) + '/';
   return path + "rank." + zero_padded(rank, ranks) + '/' + std::string(stream_name(stream));
 }
 
@@ -71,6 +75,14 @@ tl::unexpected<Error> one_file_for_both(const std::string& path) {
 
 }  // namespace
 
+std::string stacks_base(const FileSettings& files, const RankFacts& facts) {
+  std::string path = log_directory(files);
+  const bool is_directory = !files.by_stream && !is_template(files.target);
+  if (is_directory && files.job_directory) path += "1/";
+  if (is_restarted(facts)) path += "round." + std::to_string(*facts.round) + (is_directory ? '/' : '.');
+  return path + "stacks.";
+}
+
 bool is_template(std::string_view target) { return target.find('{') != std::string_view::npos; }
 
 Result<void> check_file_template(std::string_view target) {
@@ -79,11 +91,14 @@ Result<void> check_file_template(std::string_view target) {
 }
 
 std::string file_path(const FileSettings& files, const RankFacts& facts, int rank, int ranks, Stream stream) {
-  if (!facts.name.empty()) return log_directory(files) + facts.name + ".log";
-  if (!files.by_stream && !is_template(files.target)) return open_mpi_path(files, facts.world, rank, ranks, stream);
+  const std::string unnamed_round = is_restarted(facts) ? ".round." + std::to_string(*facts.round) : "";
+  if (!facts.name.empty()) return log_directory(files) + facts.name + unnamed_round + ".log";
+  if (!files.by_stream && !is_template(files.target)) return open_mpi_path(files, facts, rank, ranks, stream);
   std::string path;
-  for (const auto& [literal, field] : pieces_of(files, stream)) {
+  const auto pieces = pieces_of(files, stream);
+  for (const auto& [literal, field] : pieces) {
     path += literal;
+    if (field == "round") path += std::to_string(facts.round.value_or(0));
     if (field == "rank") path += numbered(facts, rank);
     if (field == "local_rank") path += numbered(facts, facts.local_rank);
     if (field == "host") path += facts.host;
@@ -91,7 +106,13 @@ std::string file_path(const FileSettings& files, const RankFacts& facts, int ran
     if (field == "stream") path += stream_name(stream);
     if (field == "job") path += files.job;
   }
-  return path;
+  const bool is_device = path.starts_with("/dev/");  // nothing there is overwritten
+  return has_field(pieces, "round") || is_device ? path : path + unnamed_round;
+}
+
+bool on_console(const OutputSettings& settings, const RankFacts& facts, int rank) {
+  if (settings.console_ranks && !(facts.world == 1 && settings.console_ranks->contains(rank))) return false;
+  return !settings.console_local_ranks || settings.console_local_ranks->contains(facts.local_rank);
 }
 
 int count_ranks(const std::vector<RankFacts>& all, int world) {
@@ -103,7 +124,18 @@ bool streams_share_file(const FileSettings& files) {
   return !files.by_stream && is_template(files.target) && !has_field(pieces_of(files, Stream::out), "stream");
 }
 
-Result<void> check_one_rank_a_file(const FileSettings& files, const std::vector<RankFacts>& ranks) {
+bool may_be_shared(const FileSettings& files) {
+  if (!files.by_stream) return false;
+  if (files.target == files.err_target) return true;
+  return std::ranges::any_of(std::array{Stream::out, Stream::err}, [&](Stream stream) {
+    const auto pieces = pieces_of(files, stream);
+    const bool of_rank = has_field(pieces, "rank") || has_field(pieces, "local_rank") || has_field(pieces, "device");
+    return files.keeps(stream) && !of_rank;
+  });
+}
+
+Result<void> check_one_rank_a_file(const FileSettings& files, const std::vector<RankFacts>& ranks, Sharing sharing) {
+  const bool may_share = sharing == Sharing::where_meant && may_be_shared(files);
   std::unordered_map<std::string, std::pair<int, Stream>> taken;
   int world = 0;
   int count = 0;
@@ -117,6 +149,7 @@ Result<void> check_one_rank_a_file(const FileSettings& files, const std::vector<
       const auto [other, fresh] = taken.emplace(path, std::pair{rank, stream});
       if (fresh) continue;
       const auto [first, of] = other->second;
+      if (may_share && world == 1) continue;
       if (of != stream) return one_file_for_both(path);
       const std::string field = missing_field(files, stream, nth(ranks, first), facts);
       return fail(
@@ -134,9 +167,9 @@ std::string direct_path(const OutputSettings& settings, const RankFacts& facts, 
   if (settings.pty && stream == Stream::out) return {};
   if (settings.merge_stderr && stream == Stream::err) return {};
   if (!settings.files->keeps(stream)) return {};
-  const bool shown = !settings.console_ranks || (facts.world == 1 && settings.console_ranks->contains(rank));
-  if (settings.files->copy && shown) return {};
+  if (settings.files->copies(stream) && on_console(settings, facts, rank)) return {};
   if (streams_share_file(*settings.files) && !settings.merge_stderr) return {};
+  if (may_be_shared(*settings.files)) return {};
   return file_path(*settings.files, facts, rank, ranks, stream);
 }
 

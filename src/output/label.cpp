@@ -85,7 +85,8 @@ Prefix Prefix::label(std::string_view text, const StreamFacts& facts, bool color
   for (const auto& [literal, field] : pieces) {
     if (field.empty()) prefix.add_text(literal);
     if (field == "rank") {
-      const bool aligned = text == kDefaultLabel && facts.host.name.empty() && facts.host.world == 1;
+      const bool is_padded = text == kDefaultLabel || text == kSrunLabel;
+      const bool aligned = is_padded && facts.host.name.empty() && facts.host.world == 1;
       prefix.add_text(aligned ? right_aligned(facts.rank, facts.ranks - 1) : number_of(facts));
     }
     if (field == "local_rank") prefix.add_text(std::to_string(facts.host.local_rank));

@@ -13,9 +13,10 @@
 
 namespace dlaunch::output {
 
-/// --label without a value. Its rank is right-aligned to the width of the highest rank of world 1; no other template
-/// pads.
+/// --label without a value. Its rank and that of srun's form are right-aligned to the width of the highest rank of
+/// world 1; no other template pads.
 inline constexpr std::string_view kDefaultLabel = "[{rank}] ";
+inline constexpr std::string_view kSrunLabel = "{rank}: ";
 
 /// Checks the template for cli: an unknown field is an Error that names the nearest known one.
 Result<void> check_label_template(std::string_view text);

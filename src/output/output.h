@@ -29,6 +29,7 @@ struct RankFacts {
   int world = 1;          ///< numbered as in dlaunch/worlds.h
   int first = 0;          ///< id of its world's rank 0
   bool local = false;     ///< on the launcher's machine, so that a path means the same file there
+  std::optional<int> round = {};  ///< of a job that may be restarted
 };
 
 class Output {

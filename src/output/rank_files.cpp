@@ -95,17 +95,19 @@ void RankFiles::add_rank(int rank) {
 
 /// The agent creates the file of a spawned rank that writes it itself: the rank may run before a file from here exists,
 /// which must not be truncated then.
-void RankFiles::add_file(int rank, std::vector<Stream> streams) {
+void RankFiles::add_file(int rank, const std::vector<Stream>& streams) {
   const RankFacts& facts = nth(ranks_, rank);
   const int ranks = count_ranks(ranks_, facts.world);
   const int number = rank - facts.first;
+  std::string path = file_path(*settings_.files, facts, number, ranks, streams.front());
+  if (const auto found = by_path_.find(path); found != by_path_.end()) return join_file(*found->second, rank, streams);
   auto file = std::make_unique<RankFile>();
   file->number = static_cast<std::uint32_t>(files_.size());
-  file->path = file_path(*settings_.files, facts, number, ranks, streams.front());
-  file->rank = rank;
+  file->path = std::move(path);
   file->direct = !direct_path(settings_, facts, number, ranks, streams.front()).empty();
-  for (const Stream stream : streams) slots_[slot_index(rank, stream)] = {file.get(), file->open_streams++};
-  file->streams = std::move(streams);
+  join_file(*file, rank, streams);
+  if (may_be_shared(*settings_.files) && facts.world == 1 && facts.name.empty())
+    by_path_.emplace(file->path, file.get());
   if (!file->direct || facts.world == 1) {
     const auto kind = file->direct ? DiskCommand::Kind::create_direct : DiskCommand::Kind::create;
     disk_->ask(kind, file->number, file->path);
@@ -114,17 +116,28 @@ void RankFiles::add_file(int rank, std::vector<Stream> streams) {
   files_.push_back(std::move(file));
 }
 
+void RankFiles::join_file(RankFile& file, int rank, const std::vector<Stream>& streams) {
+  for (const Stream stream : streams) {
+    slots_[slot_index(rank, stream)] = {&file, file.open_streams++};
+    file.sources.push_back({rank, stream});
+  }
+}
+
+/// A file of several ranks has their labels, too.
 void RankFiles::make_channel(RankFile& file) {
   const bool tagged = settings_.tag || settings_.timestamp;
-  if (!tagged && file.streams.size() == 1) {
+  const int first = file.sources.front().rank;
+  const bool shared = std::ranges::any_of(file.sources, [&](const auto& source) { return source.rank != first; });
+  const bool labelled = settings_.label && shared;
+  if (!tagged && !labelled && file.sources.size() == 1) {
     file.channel = std::make_unique<RawChannel>(*file.writer);
     return;
   }
   auto channel = std::make_unique<LineChannel>(*file.writer, shared_);
-  const RankFacts& facts = nth(ranks_, file.rank);
-  for (const Stream stream : file.streams) {
-    const int ranks = count_ranks(ranks_, facts.world);
-    channel->add(Prefix::open_mpi(settings_, {facts, file.rank - facts.first, ranks, stream}));
+  for (const auto& [rank, stream] : file.sources) {
+    const RankFacts& facts = nth(ranks_, rank);
+    const StreamFacts of{facts, rank - facts.first, count_ranks(ranks_, facts.world), stream};
+    channel->add(labelled ? Prefix::label(*settings_.label, of, false) : Prefix::open_mpi(settings_, of));
   }
   file.channel = std::move(channel);
   recorded_.push_back(&file);
@@ -262,7 +275,7 @@ void RankFiles::drop_uncreated() {
 void RankFiles::finish(std::optional<int> failed) {
   finished_ = true;
   for (const auto& file : files_) {
-    const bool of_failed = failed == file->rank;
+    const bool of_failed = failed == file->sources.front().rank;
     const auto look = of_failed ? DiskCommand::Kind::look_tail : DiskCommand::Kind::look;
     if (file->direct) disk_->ask(look, file->number, file->path);
     if (of_failed) disk_->ask(DiskCommand::Kind::sync, file->number, file->path);

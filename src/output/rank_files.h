@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -16,12 +17,15 @@
 
 namespace dlaunch::output {
 
-/// The file of one rank, for one of its streams or for both.
+/// The file of one rank, for one of its streams or for both, or of several ranks.
 struct RankFile {
+  struct Source {
+    int rank = 0;
+    Stream stream = Stream::out;
+  };
   std::string path;
   std::uint32_t number = 0;  ///< number in the disk process's commands
-  int rank = 0;
-  std::vector<Stream> streams = {};
+  std::vector<Source> sources = {};
   bool direct = false;                  ///< only the rank writes it
   std::unique_ptr<Writer> writer = {};  ///< none when the file is `direct` or was not created yet
   FdWriter* waited_for = nullptr;       ///< `writer`, where it is a FIFO or a terminal
@@ -84,7 +88,8 @@ class RankFiles {
 
   void rotate();
   void add_rank(int rank);
-  void add_file(int rank, std::vector<Stream> streams);
+  void add_file(int rank, const std::vector<Stream>& streams);
+  void join_file(RankFile& file, int rank, const std::vector<Stream>& streams);
   Result<void> await_created();
   void take(std::vector<Disk::News> all);
   void created(RankFile& file, Disk::News& news);
@@ -99,7 +104,8 @@ class RankFiles {
   const std::vector<RankFacts>& ranks_;
   ChannelContext& shared_;
   std::unique_ptr<Disk> disk_;
-  std::vector<std::unique_ptr<RankFile>> files_;  // by their number
+  std::vector<std::unique_ptr<RankFile>> files_;        // by their number
+  std::unordered_map<std::string, RankFile*> by_path_;  // those that ranks of world 1 may share
   std::vector<FileSlot> slots_;
   std::vector<RankFile*> closing_;   // their streams have ended
   std::vector<RankFile*> recorded_;  // have lines that may wait for the writer

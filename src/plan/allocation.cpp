@@ -23,7 +23,8 @@ std::string_view to_string(DeviceKind kind) {
 }
 
 std::string to_string(const Manager& manager) {
-  static constexpr std::array<std::string_view, 3> kNames = {"Slurm", "PBS", "LSF"};
+  static constexpr std::array<std::string_view, 7> kNames = {"Slurm", "Grid Engine", "PBS", "Cobalt",
+                                                             "LSF",   "MPIJob",      "Flux"};
   const std::string name(kNames[static_cast<size_t>(manager.kind)]);
   return manager.job.empty() ? name : name + " job " + manager.job;
 }

@@ -119,7 +119,9 @@ Result<Assignment> by_capacity(const Request& request, const Allocation& allocat
   made.ranks_per_host =
       ranks_per_host(request.binding.map_by, capacity, static_cast<int>(total), max_slots(allocation));
   if (auto error = refuse_over_max_slots(allocation, made.ranks_per_host, total)) return fail(std::move(*error));
-  made.host_of_rank = hosts_of_ranks(request.binding, made.ranks_per_host);
+  BindingRequest numbering = request.binding;
+  if (request.in_blocks) numbering.map_by = MapBy::slot;
+  made.host_of_rank = hosts_of_ranks(numbering, made.ranks_per_host);
   return made;
 }
 

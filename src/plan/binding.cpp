@@ -130,6 +130,14 @@ Error too_few(const BindingRequest& request, int ranks, size_t there) {
   return error;
 }
 
+BindingRequest with_equal_share(const Topology& topology, BindingRequest request, size_t ranks) {
+  if (request.cores_per_rank != kEqualShare) return request;
+  const bool threads = request.bind_to == BindTo::hwthread;
+  const size_t there = (threads ? all_pus(topology) : cores(topology)).size();
+  request.cores_per_rank = static_cast<int>(std::max<size_t>(there / std::max<size_t>(ranks, 1), 1));
+  return request;
+}
+
 /// The part of a host by which ranks are mapped; none where they are mapped by hosts.
 std::optional<BindTo> unit_of(MapBy map_by) {
   switch (map_by) {
@@ -214,9 +222,10 @@ BindingRequest bound_by_count(BindingRequest asked, size_t ranks, bool crowded, 
   return asked;
 }
 
-Result<std::vector<std::vector<std::uint32_t>>> bind_ranks(const Topology& topology, const BindingRequest& request,
+Result<std::vector<std::vector<std::uint32_t>>> bind_ranks(const Topology& topology, const BindingRequest& asked,
                                                            int local_ranks, bool oversubscribe) {
   const size_t ranks = static_cast<size_t>(std::max(local_ranks, 0));
+  const BindingRequest request = with_equal_share(topology, asked, ranks);
   std::vector<std::vector<std::uint32_t>> masks(ranks);
   if (request.bind_to == BindTo::none) return masks;
   if (topology.pus.empty())

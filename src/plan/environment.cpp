@@ -8,6 +8,7 @@
 #include "base/nth.h"
 #include "base/printable.h"
 #include "plan/mpi.h"
+#include "plan/outer_job.h"
 #include "plan/rank_table.h"
 #include "plan/table.h"
 #include "plan/visible.h"
@@ -16,25 +17,42 @@ namespace dlaunch::plan {
 
 namespace {
 
-// Variables that describe this machine, this terminal, this login or the job in which dlaunch was started.
-constexpr std::array<std::string_view, 28> kWithheld = {
-    "HOSTNAME", "HOST",   "PWD",      "OLDPWD",          "SHLVL",     "_",        "DISPLAY", "WAYLAND_DISPLAY",
-    "STY",      "WINDOW", "WINDOWID", "TERM_SESSION_ID", "LS_COLORS", "MAIL",     "HOME",    "USER",
-    "LOGNAME",  "SHELL",  "TMPDIR",   "XAUTHORITY",      "HOSTTYPE",  "MACHTYPE", "OSTYPE",  "PPID",
-    "UID",      "EUID",   "TTY",      "GPG_TTY"};
-constexpr std::array<std::string_view, 11> kWithheldPrefixes = {
-    "SSH_", "XDG_", "DBUS_", "TMUX", "VSCODE_", "SLURM_", "SLURMD_", "PBS_", "LSB_", "PMI", "OMPI_"};  // PMI: PMIX_ too
+// Of Grid Engine. A launcher that a rank starts would take the whole job's hosts for its own, and start it by qrsh.
+constexpr std::string_view kHostsOfJob = "PE_HOSTFILE";
 
-constexpr std::array<std::string_view, 11> kOfNode = {
-    "SLURM_NODEID",         "SLURM_CPUS_ON_NODE",   "SLURM_GPUS_ON_NODE", "SLURM_JOB_GPUS",
-    "SLURM_STEP_GPUS",      "SLURM_SCRIPT_CONTEXT", "SLURM_TASK_PID",     "CUDA_VISIBLE_DEVICES",
-    "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL",   "ZE_AFFINITY_MASK"};
+// Variables that describe this machine, this terminal, this login or the job in which dlaunch was started.
+constexpr std::array<std::string_view, 33> kWithheld = {
+    "HOSTNAME",     "HOST",   "PWD",      "OLDPWD",          "SHLVL",     "_",        "DISPLAY", "WAYLAND_DISPLAY",
+    "STY",          "WINDOW", "WINDOWID", "TERM_SESSION_ID", "LS_COLORS", "MAIL",     "HOME",    "USER",
+    "LOGNAME",      "SHELL",  "TMPDIR",   "XAUTHORITY",      "HOSTTYPE",  "MACHTYPE", "OSTYPE",  "PPID",
+    "UID",          "EUID",   "TTY",      "GPG_TTY",         "NSLOTS",    "NHOSTS",   "NQUEUES", kHostsOfJob,
+    "FLUX_JOB_SIZE"};
+constexpr std::array<std::string_view, 21> kWithheldPrefixes = {"SSH_",    "XDG_",    "DBUS_",      "TMUX",
+                                                                "VSCODE_", "SLURM_",  "SLURMD_",    "SBATCH_",
+                                                                "SALLOC_", "SRUN_",   "SGE_",       "PBS_",
+                                                                "PALS_",   "COBALT_", "LSB_",       "FLUX_TASK_",
+                                                                "PET_",    "K_MPI_",  "AWS_BATCH_", "PMI",
+                                                                "OMPI_"};  // PMI: PMIX_ too
+
+constexpr std::array<std::string_view, 23> kOfNode = {
+    // Slurm
+    "SLURM_NODEID", "SLURM_CPUS_ON_NODE", "SLURM_GPUS_ON_NODE", "SLURM_JOB_GPUS", "SLURM_STEP_GPUS",
+    "SLURM_SCRIPT_CONTEXT", "SLURM_TASK_PID", "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL",
+    "ZE_AFFINITY_MASK",
+    // Grid Engine
+    "NSLOTS", "NHOSTS", "NQUEUES", "TMP",
+    // LSF
+    "LSB_JOBID", "LSB_JOBINDEX", "LSB_BIND_CPU_LIST",
+    // PBS
+    "PBS_JOBID", "PBS_JOBNAME", "PBS_NODENUM", "PBS_VNODENUM",
+    // Flux
+    "FLUX_URI"};
 
 bool is_rank_variable(std::string_view name) { return std::ranges::find(kRankVariables, name) != kRankVariables.end(); }
 
 /// Whether no rank inherits the variable and no pattern of -x brings it.
 bool is_no_heritage(const Request& request, std::string_view name) {
-  if (is_rank_variable(name) || (name == "PWD" && !request.rank_dir.empty())) return true;
+  if (is_rank_variable(name) || name == kRoundVariable || (name == "PWD" && !request.rank_dir.empty())) return true;
   if (request.rank_table && std::ranges::find(kRankTableVariables, name) != kRankTableVariables.end()) return true;
   if ((!request.frameworks.empty() || request.rank_table) && left_by_outer_job(name)) return true;
   if (request.mpi != Mpi::none && left_by_outer_mpi(name)) return true;
@@ -124,7 +142,7 @@ bool withheld_elsewhere(std::string_view name) {
 }
 
 bool tells_of_node(std::string_view name) {
-  return name.starts_with("SLURMD_") || name.starts_with("SLURM_TOPOLOGY_") ||
+  return name.starts_with("SLURMD_") || name.starts_with("SLURM_TOPOLOGY_") || name.starts_with("SGE_") ||
          std::ranges::find(kOfNode, name) != kOfNode.end();
 }
 
@@ -136,7 +154,8 @@ AppEnvironment app_environment(const Request& request, const AppRequest& app, co
   };
   Variables variables;
   for_each_variable(request.environment, [&](std::string_view name, std::string_view value) {
-    if (!is_no_heritage(request, name)) variables.set(name, value);
+    if (request.no_environment || is_no_heritage(request, name) || (by_manager && name == kHostsOfJob)) return;
+    variables.set(name, value);
   });
   if (!variables.has("PYTHONUNBUFFERED")) variables.set("PYTHONUNBUFFERED", "1");
   if (request.rank_dir.empty()) variables.set("PWD", wdir);
@@ -187,6 +206,23 @@ void add_rank_environments(Plan& plan, bool rank_table) {
   }
 }
 
+void set_variable(std::vector<std::string>& environment, const std::vector<std::string>& chosen, std::string entry) {
+  const std::string_view name = variable_name(entry);
+  if (std::ranges::find(chosen, name) != chosen.end()) return;
+  std::erase_if(environment, [&](const std::string& known) { return variable_name(known) == name; });
+  environment.push_back(std::move(entry));
+}
+
+void set_round(Plan& plan, int round) {
+  plan.round = round;
+  if (plan.restarts == 0) return;
+  const std::string entry = std::string(kRoundVariable) + '=' + std::to_string(round);
+  for (App& app : plan.apps) {
+    set_variable(app.env, app.chosen, entry);
+    if (!app.env_elsewhere.empty()) set_variable(app.env_elsewhere, app.chosen, entry);
+  }
+}
+
 std::optional<Error> refuse_own_names(const Plan& plan) {
   for (const PlannedHost& planned : plan.hosts) {
     const Rank& rank = plan.rank(planned.ranks.front());
@@ -228,44 +264,6 @@ std::vector<std::string> rank_environment(const Plan& plan, const Rank& rank) {
   std::vector<std::string> environment = program_environment(plan.app_of(rank), plan.host_of(rank));
   environment.insert(environment.end(), rank.env.begin(), rank.env.end());
   return environment;
-}
-
-namespace {
-
-constexpr std::array<std::string_view, 16> kOuterJobPrefixes = {
-    "TORCHELASTIC_",   "PMI_",         "PMIX_",          "PRTE_",           "OMPI_COMM_",
-    "OMPI_MCA_orte_",  "OMPI_MCA_ess", "OMPI_WORLD",     "MV2_COMM_WORLD_", "SLURM_STEP",
-    "SLURM_SRUN_COMM", "SLURM_NTASKS", "SLURM_CPU_BIND", "SLURM_TASK",      "HOROVOD_GLOO_RENDEZVOUS_",
-    "JAX_COORDINATOR_"};
-
-constexpr std::array<std::string_view, 64> kOuterJobNames = {
-    // torchrun, deepspeed
-    "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "GROUP_WORLD_SIZE", "NODE_RANK",
-    "MASTER_ADDR", "MASTER_PORT", "LOCAL_SIZE", "CROSS_RANK", "CROSS_SIZE", "ROLE_NAME", "ROLE_RANK", "ROLE_WORLD_SIZE",
-    // JAX, TensorFlow
-    "JAX_NUM_PROCESSES", "JAX_PROCESS_ID", "JAX_LOCAL_DEVICE_IDS", "TF_CONFIG", "CM_CHIEF_IP", "CM_CHIEF_PORT",
-    "CM_CHIEF_DEVICE", "CM_WORKER_SIZE", "CM_WORKER_IP",
-    // MindSpore: msrun, rank table scripts
-    "DEVICE_NUM", "MS_ROLE", "MS_SCHED_HOST", "MS_SCHED_PORT", "MS_WORKER_NUM", "MS_SERVER_NUM", "MS_NODE_ID",
-    "MS_WORKER_IP", "MSRUN_CPU_LIST",
-    // horovodrun
-    "HOROVOD_HOSTNAME", "HOROVOD_RANK", "HOROVOD_SIZE", "HOROVOD_LOCAL_RANK", "HOROVOD_LOCAL_SIZE",
-    "HOROVOD_CROSS_RANK", "HOROVOD_CROSS_SIZE", "HOROVOD_CONTROLLER", "HOROVOD_CPU_OPERATIONS", "HOROVOD_GLOO_IFACE",
-    "HOROVOD_ELASTIC",
-    // mpirun, Hydra
-    "OMPI_UNIVERSE_SIZE", "OMPI_COMMAND", "OMPI_ARGV", "OMPI_NUM_APP_CTX", "OMPI_APP_CTX_NUM_PROCS", "OMPI_FIRST_RANKS",
-    "OMPI_FILE_LOCATION", "OMPI_APP_SIZES", "OMPI_MCA_pmix", "OMPI_MCA_initial_wdir", "MPI_LOCALRANKID",
-    "MPI_LOCALNRANKS", "HYDI_CONTROL_FD",
-    // srun; variables of the whole Slurm job stay
-    "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID", "SLURM_NPROCS", "SLURM_GTIDS", "SLURM_LAUNCH_NODE_IPADDR",
-    "SLURM_DISTRIBUTION"};
-
-}  // namespace
-
-bool left_by_outer_job(std::string_view name) {
-  if (name.starts_with("PMIX_MCA_") || name.starts_with("PRTE_MCA_")) return false;
-  return std::ranges::find(kOuterJobNames, name) != kOuterJobNames.end() ||
-         std::ranges::any_of(kOuterJobPrefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
 }  // namespace dlaunch::plan

@@ -7,7 +7,7 @@
 // outer job (withheld_elsewhere). The agent's login gives HOME, USER and the like there, and a host's own variables
 // (env.NAME= in a hostfile) replace the launcher's. -x always wins.
 //
-// With --env-for or a rank table, the variables of an outer job's launcher are left out (left_by_outer_job), and where
+// With --env-for or a rank table, the variables of an outer job's launcher are left out (plan/outer_job.h), and where
 // --visible hides devices, so are the launcher's own lists of them (plan/visible.h). -x brings back what it names
 // outright.
 //
@@ -36,6 +36,9 @@ inline constexpr std::array<std::string_view, 12> kRankVariables = {
     "DLAUNCH_RANK",      "DLAUNCH_SIZE",      "DLAUNCH_LOCAL_RANK", "DLAUNCH_LOCAL_SIZE",
     "DLAUNCH_NODE_RANK", "DLAUNCH_NUM_NODES", "DLAUNCH_HOST",       "DLAUNCH_DEVICE"};
 
+/// Tells each rank of a job that may be restarted the number of its round.
+inline constexpr std::string_view kRoundVariable = "DLAUNCH_ROUND";
+
 /// Whether a variable of the launcher's own is not sent to other hosts, where it would be wrong.
 bool withheld_elsewhere(std::string_view name);
 
@@ -54,17 +57,18 @@ struct AppEnvironment {
 AppEnvironment app_environment(const Request& request, const AppRequest& app, const std::string& wdir,
                                bool by_manager = false);
 
+/// Adds NAME=VALUE in place of the entry of that name. A name that -x has set, one of App::chosen, stays as it is.
+void set_variable(std::vector<std::string>& environment, const std::vector<std::string>& chosen, std::string entry);
+
 /// Fills Rank::env of every rank of a plan that is otherwise complete. With a rank table DEVICE_ID is the device's
 /// number among those that the rank sees, as MindSpore counts.
 void add_rank_environments(Plan& plan, bool rank_table);
 
+/// Makes it the plan of another round: kRoundVariable of a job that may be restarted has its number. What -x set stays.
+void set_round(Plan& plan, int round);
+
 /// The Error for a host's own variable (env.NAME=) that each rank gets a value of its own for; nullopt when there is
 /// none.
 std::optional<Error> refuse_own_names(const Plan& plan);
-
-/// Whether the variable is one with which the launcher of an outer job (mpirun, srun, torchrun, horovodrun, msrun, …)
-/// tells a process who it is. A rank that found it would take itself for a member of that job. Settings of the user
-/// with a launcher's prefix are none: HOROVOD_CYCLE_TIME, OMPI_MCA_btl, SLURM_JOB_ID.
-bool left_by_outer_job(std::string_view name);
 
 }  // namespace dlaunch::plan

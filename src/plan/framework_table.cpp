@@ -23,6 +23,24 @@ void torch_own(const FrameworkJob&, const FrameworkRank& rank, Entries& set) {
   set.set("NODE_RANK", rank.host);
 }
 
+/// What torchrun sets beyond that. Never TORCHELASTIC_USE_AGENT_STORE: rank 0 opens the store itself.
+void torchrun_shared(const FrameworkJob& job, Entries& set) {
+  torch_shared(job, set);
+  set.set("ROLE_NAME", "default");
+  set.set("ROLE_WORLD_SIZE", job.size);
+  set.set("TORCHELASTIC_RUN_ID", job.id);
+  set.set("TORCHELASTIC_RESTART_COUNT", job.round);
+  set.set("TORCHELASTIC_MAX_RESTARTS", job.restarts);
+  if (job.most_local > 1) set.set_if_unset("OMP_NUM_THREADS", "1");
+  set.set_if_unset("NCCL_ASYNC_ERROR_HANDLING", "1");  // PyTorch before 2.2 knows this name alone
+  set.set_if_unset("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1");
+}
+
+void torchrun_own(const FrameworkJob& job, const FrameworkRank& rank, Entries& set) {
+  torch_own(job, rank, set);
+  set.set("ROLE_RANK", rank.rank);
+}
+
 /// DeepSpeed wants all five of the first names, else it looks for MPI.
 void deepspeed_shared(const FrameworkJob& job, Entries& set) {
   set.set("WORLD_SIZE", job.size);
@@ -101,6 +119,40 @@ void horovod_own(const FrameworkJob&, const FrameworkRank& rank, Entries& set) {
   set.set("HOROVOD_CROSS_SIZE", rank.cross_size);
 }
 
+/// Horovod's rendezvous: PUT and GET of /SCOPE/KEY over HTTP, 404 until a key is there, as its gloo client asks. It
+/// listens where the ranks were told, on this machine's own address where all are there.
+constexpr std::string_view kHorovodServer[] = {"python3", "-c", R"(
+import http.server, os
+
+class Keys(http.server.BaseHTTPRequestHandler):
+    keys = {}
+
+    def answer(self, status, value=b""):
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(value)))
+        self.end_headers()
+        self.wfile.write(value)
+
+    def do_PUT(self):
+        self.keys[self.path] = self.rfile.read(int(self.headers["Content-Length"]))
+        self.answer(200)
+
+    def do_GET(self):
+        found = self.path in self.keys
+        self.answer(200 if found else 404, self.keys.get(self.path, b""))
+
+    def do_DELETE(self):
+        self.keys.pop(self.path, None)
+        self.answer(200)
+
+    def log_message(self, *words):
+        pass
+
+address = os.environ["HOROVOD_GLOO_RENDEZVOUS_ADDR"]
+place = (address if address.startswith("127.") else "", int(os.environ["HOROVOD_GLOO_RENDEZVOUS_PORT"]))
+http.server.ThreadingHTTPServer(place, Keys).serve_forever()
+)"};
+
 /// Never sets OMPI_COMMAND or PMIX_*: MPI libraries and MindSpore would look for an mpirun that is not there.
 void openmpi_shared(const FrameworkJob& job, Entries& set) {
   set.set("OMPI_COMM_WORLD_SIZE", job.size);
@@ -136,14 +188,19 @@ void slurm_own(const FrameworkJob&, const FrameworkRank& rank, Entries& set) {
   set.set("SLURM_NODEID", rank.host);
 }
 
-constexpr std::array<FrameworkSpec, 10> kTable{
-    {{.framework = Framework::torch, .name = "torch", .shared = torch_shared, .own = torch_own, .meets = true},
+constexpr std::array<FrameworkSpec, 11> kTable{
+    {{.framework = Framework::torch, .name = "torch", .shared = torch_shared, .own = torch_own, .rendezvous = true},
+     {.framework = Framework::torchrun,
+      .name = "torchrun",
+      .shared = torchrun_shared,
+      .own = torchrun_own,
+      .rendezvous = true},
      {.framework = Framework::deepspeed,
       .name = "deepspeed",
       .shared = deepspeed_shared,
       .own = deepspeed_own,
-      .meets = true},
-     {.framework = Framework::jax, .name = "jax", .shared = jax_shared, .own = jax_own, .meets = true},
+      .rendezvous = true},
+     {.framework = Framework::jax, .name = "jax", .shared = jax_shared, .own = jax_own, .rendezvous = true},
      {.framework = Framework::tensorflow,
       .name = "tensorflow",
       .shared = nothing_shared,
@@ -154,15 +211,17 @@ constexpr std::array<FrameworkSpec, 10> kTable{
       .name = "mindspore-dynamic",
       .shared = mindspore_dynamic_shared,
       .own = mindspore_dynamic_own,
-      .meets = true,
+      .rendezvous = true,
       .sidecar = "scheduler",
       .beside = mindspore_scheduler},
      {.framework = Framework::horovod,
       .name = "horovod",
       .shared = horovod_shared,
       .own = horovod_own,
-      .meets = true,
-      .note = "Horovod's ranks meet at its rendezvous server, which dlaunch does not start: rank 0 must, on port {}"},
+      .rendezvous = true,
+      .sidecar = "rendezvous server",
+      .beside = [](Entries&) {},
+      .server = kHorovodServer},
      {.framework = Framework::openmpi, .name = "openmpi", .shared = openmpi_shared, .own = openmpi_own},
      {.framework = Framework::mpich, .name = "mpich", .shared = mpich_shared, .own = mpich_own},
      {.framework = Framework::slurm,

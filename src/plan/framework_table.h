@@ -20,6 +20,8 @@ struct FrameworkJob {
   int size = 1;
   int hosts = 1;
   int slots = 1;                    ///< in all hosts together
+  int most_local = 1;               ///< ranks on the host that has most
+  std::string id = {};              ///< the job's
   std::string address = {};         ///< of rank 0's host, as all ranks reach it
   std::string master_port = {};     ///< on rank 0's host, as the next three
   std::string jax_address = {};     ///< host:port
@@ -28,6 +30,8 @@ struct FrameworkJob {
   std::string addresses = {};       ///< of each host, separated by commas, rank 0's first
   std::string workers = {};         ///< of each rank, "host:port", separated by commas
   std::string number = {};          ///< the job's id as a number
+  int round = 0;
+  int restarts = 0;
 };
 
 struct FrameworkRank {
@@ -46,10 +50,16 @@ class Entries {
  public:
   void set(std::string_view name, std::string_view value);
   void set(std::string_view name, int value) { set(name, std::to_string(value)); }
+  /// Where the program's environment has no such variable.
+  void set_if_unset(std::string_view name, std::string_view value) {
+    defaults_.push_back(std::string(name).append("=").append(value));
+  }
   const std::vector<std::string>& list() const { return list_; }
+  const std::vector<std::string>& defaults() const { return defaults_; }
 
  private:
   std::vector<std::string> list_;  // NAME=VALUE, no name twice
+  std::vector<std::string> defaults_;
 };
 
 struct FrameworkSpec {
@@ -57,11 +67,12 @@ struct FrameworkSpec {
   std::string_view name;
   void (*shared)(const FrameworkJob&, Entries&);                     ///< the same for all ranks
   void (*own)(const FrameworkJob&, const FrameworkRank&, Entries&);  ///< for one rank alone
-  bool meets = false;                                                ///< ranks rendezvous at rank 0's host
+  bool rendezvous = false;                                           ///< ranks rendezvous at rank 0's host
   bool names_all_hosts = false;                                      ///< tells each rank the address of every host
   std::string_view sidecar = {};                                     ///< name of its process beside the ranks
   void (*beside)(Entries&) = nullptr;  ///< what the sidecar has in place of a rank's own variables
-  std::string_view note = {};          ///< for Plan::notes; "{}" is the address and port of the rendezvous
+  std::span<const std::string_view> server =
+      {};  ///< argv of a sidecar that is a server; empty: it runs the ranks' program
 };
 
 std::span<const FrameworkSpec> framework_table();

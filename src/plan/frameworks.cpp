@@ -39,12 +39,15 @@ constexpr Harmful kHarmful[] = {
     {Framework::jax, Framework::slurm, "JAX takes coordinator and devices from Slurm's variables instead"},
 };
 
+constexpr std::string_view kOneThread =
+    "each rank has OMP_NUM_THREADS=1, as torchrun sets it; your own value of it stays";
+
 /// The meaning of --env-for auto: none of these takes another's variables for its own, and none costs anything.
 constexpr Framework kAuto[] = {Framework::torch, Framework::deepspeed, Framework::jax, Framework::mindspore};
 
 /// Frameworks that use the local rank for more than a device's number, so that it cannot be 0 for all.
 constexpr Framework kNeedAllDevices[] = {Framework::mindspore_dynamic, Framework::horovod, Framework::openmpi,
-                                         Framework::mpich, Framework::slurm};
+                                         Framework::mpich};
 
 std::uint64_t fnv1a(std::string_view text) {
   std::uint64_t value = 0xCBF29CE484222325ULL;
@@ -82,6 +85,12 @@ class Facts {
     job.slots = std::accumulate(plan_.hosts.begin(), plan_.hosts.end(), 0, [](int sum, const PlannedHost& planned) {
       return sum + std::max(planned.host.slots, static_cast<int>(planned.ranks.size()));
     });
+    for (const PlannedHost& planned : plan_.hosts) {
+      job.most_local = std::max(job.most_local, static_cast<int>(planned.ranks.size()));
+    }
+    job.id = plan_.job_id;
+    job.round = plan_.round;
+    job.restarts = plan_.restarts;
     job.address = address(first);
     job.master_port = port(first, Port::master);
     job.jax_address = with_port(job.address, port(first, Port::jax));
@@ -129,14 +138,14 @@ class Facts {
 
   std::string address(const PlannedHost& planned) const {
     if (plan_.hosts.size() == 1) return kLoopback;
-    return planned.host.local && !rendezvous_.here.empty() ? rendezvous_.here : planned.host.name;
+    return planned.host.local && !rendezvous_.here.empty() ? rendezvous_.here : known_by(planned.host);
   }
 
   std::string port(const PlannedHost& planned, Port which, int local_rank = 0) const {
     const int index = static_cast<int>(which) + local_rank;
     const auto held = static_cast<size_t>(index);
     const bool here = planned.host.local && held < rendezvous_.ports.size();
-    return std::to_string(here ? rendezvous_.ports[held] : unseen_port(plan_.job_id, index));
+    return std::to_string(here ? rendezvous_.ports[held] : unseen_port(plan_.job_id, index, plan_.round));
   }
 
   std::string addresses() const {
@@ -166,12 +175,19 @@ class Facts {
 /// Entries replace those of the same name, except names that -x set.
 void add(std::vector<std::string>& environment, const std::vector<std::string>& chosen,
          const std::vector<std::string>& entries) {
+  for (const std::string& entry : entries) set_variable(environment, chosen, entry);
+}
+
+/// Adds the entries whose names are not there yet, and returns these names.
+std::vector<std::string> add_unset(std::vector<std::string>& environment, const std::vector<std::string>& entries) {
+  std::vector<std::string> names;
   for (const std::string& entry : entries) {
     const std::string_view name = variable_name(entry);
-    if (std::ranges::find(chosen, name) != chosen.end()) continue;
-    std::erase_if(environment, [&](const std::string& known) { return variable_name(known) == name; });
+    if (variable(environment, name)) continue;
     environment.push_back(entry);
+    names.emplace_back(name);
   }
+  return names;
 }
 
 std::optional<Error> refuse_too_long(const std::vector<std::string>& entries) {
@@ -194,7 +210,9 @@ void add_sidecar(Plan& plan) {
                   .app = first.app,
                   .host = first.host,
                   .env = {},
-                  .dir = first.dir};
+                  .dir = first.dir,
+                  .argv = {spec_of(*framework).server.begin(), spec_of(*framework).server.end()},
+                  .serves = !spec_of(*framework).server.empty()};
   constexpr std::string_view kTaken[] = {"DLAUNCH_JOB_ID", "PWD"};  // the sidecar gets these of rank 0's own variables
   for (const std::string& entry : first.env) {
     if (std::ranges::find(kTaken, variable_name(entry)) != std::end(kTaken)) sidecar.env.push_back(entry);
@@ -203,14 +221,6 @@ void add_sidecar(Plan& plan) {
   spec_of(*framework).beside(own);
   add(sidecar.env, chosen, own.list());
   plan.sidecar = std::move(sidecar);
-}
-
-void add_notes(Plan& plan, const FrameworkJob& job) {
-  for (const Framework framework : plan.frameworks) {
-    std::string note(spec_of(framework).note);
-    if (const size_t place = note.find("{}"); place != std::string::npos) note.replace(place, 2, job.horovod_port);
-    if (!note.empty()) plan.notes.push_back(std::move(note));
-  }
 }
 
 }  // namespace
@@ -266,7 +276,7 @@ std::optional<Error> refuse_combination(const std::vector<Framework>& frameworks
 
 bool needs_address(const Plan& plan) {
   if (plan.hosts.size() == 1) return false;
-  if (any(plan, &FrameworkSpec::meets) && first_host(plan).host.local) return true;
+  if (any(plan, &FrameworkSpec::rendezvous) && first_host(plan).host.local) return true;
   return any(plan, &FrameworkSpec::names_all_hosts) &&
          std::ranges::any_of(plan.hosts, [](const PlannedHost& planned) { return planned.host.local; });
 }
@@ -276,11 +286,13 @@ int ports_needed(const Plan& plan) {
   if (here == plan.hosts.end()) return 0;
   const int fixed = static_cast<int>(Port::first_of_ranks);
   if (names_ports_of_ranks(plan)) return fixed + static_cast<int>(here->ranks.size());
-  return any(plan, &FrameworkSpec::meets) && first_host(plan).host.local ? fixed : 0;
+  return any(plan, &FrameworkSpec::rendezvous) && first_host(plan).host.local ? fixed : 0;
 }
 
-int unseen_port(std::string_view job_id, int index) {
-  return kFirstPort + static_cast<int>((fnv1a(job_id) + static_cast<std::uint64_t>(index)) % kPorts);
+int unseen_port(std::string_view job_id, int index, int round) {
+  const std::string of_round = round == 0 ? std::string() : '.' + std::to_string(round);
+  return kFirstPort +
+         static_cast<int>((fnv1a(std::string(job_id) + of_round) + static_cast<std::uint64_t>(index)) % kPorts);
 }
 
 Result<Plan> with_frameworks(Plan plan, const Rendezvous& rendezvous) {
@@ -293,6 +305,10 @@ Result<Plan> with_frameworks(Plan plan, const Rendezvous& rendezvous) {
   for (App& app : plan.apps) {
     add(app.env, app.chosen, shared.list());
     if (!app.env_elsewhere.empty()) add(app.env_elsewhere, app.chosen, shared.list());
+    const auto set = add_unset(app.env, shared.defaults());
+    if (!app.env_elsewhere.empty()) add_unset(app.env_elsewhere, shared.defaults());
+    const bool threads = std::ranges::find(set, "OMP_NUM_THREADS") != set.end();
+    if (threads && std::ranges::find(plan.notes, kOneThread) == plan.notes.end()) plan.notes.emplace_back(kOneThread);
   }
   for (Rank& rank : plan.ranks) {
     Entries own;
@@ -302,7 +318,6 @@ Result<Plan> with_frameworks(Plan plan, const Rendezvous& rendezvous) {
     add(rank.env, plan.app_of(rank).chosen, own.list());
   }
   add_sidecar(plan);
-  add_notes(plan, job);
   if (auto error = refuse_own_names(plan)) return fail(*std::move(error));
   return plan;
 }

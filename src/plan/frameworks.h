@@ -35,7 +35,7 @@ int ports_needed(const Plan& plan);
 
 /// A TCP port for the ranks' rendezvous on another host, where nobody has looked which are free. It is in a range that
 /// no kernel hands out by itself, and follows from the job's id; each `index` 0, 1, … gives a different port.
-int unseen_port(std::string_view job_id, int index);
+int unseen_port(std::string_view job_id, int index, int round = 0);
 
 /// Adds the variables of the plan's frameworks. What -x set stays.
 Result<Plan> with_frameworks(Plan plan, const Rendezvous& rendezvous);

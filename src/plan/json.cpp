@@ -42,6 +42,7 @@ void add_given(Json& json, const Host& host) {
   add("jump", host.reach.jump);
   add("agent", host.reach.agent);
   add("wdir", host.wdir);
+  if (host.replacement) json["spare"] = true;
   if (!host.env.empty()) json["variables"] = names(host.env);
 }
 
@@ -96,6 +97,7 @@ std::string to_json(const Plan& plan) {
                   {"map_by", to_string(plan.binding.map_by)},
                   {"rank_by", to_string(plan.binding.rank_by)}};
   if (plan.binding.cores_per_rank > 1) binding["cores_per_rank"] = plan.binding.cores_per_rank;
+  if (plan.binding.cores_per_rank == kEqualShare) binding["cores_per_rank"] = "share";
   Json whole = {{"job_id", plan.job_id},         {"size", plan.worlds.size(1, static_cast<int>(plan.ranks.size()))},
                 {"apps", std::move(apps)},       {"hosts", std::move(hosts)},
                 {"binding", std::move(binding)}, {"notes", both(plan.notes, plan.remarks)},

@@ -2,6 +2,7 @@
 
 #include "base/nth.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "base/try.h"
 #include "dlaunch/plan.h"
 #include "plan/assign.h"
@@ -11,6 +12,7 @@
 #include "plan/mpi.h"
 #include "plan/overload.h"
 #include "plan/rank_dir.h"
+#include "plan/replacements.h"
 #include "plan/table.h"
 #include "plan/visible.h"
 
@@ -75,6 +77,15 @@ std::optional<Error> check(const Request& request, const Allocation& allocation)
   if (allocation.hosts.empty()) return refused({}, "no host to run on");
   if (auto error = refuse_combination(request.frameworks, request.visible)) return error;
   return refuse_beside_table(request);
+}
+
+/// -n devices is no leave to take CPUs instead.
+std::optional<Error> refuse_without_devices(const Request& request, const Allocation& allocation) {
+  if (std::ranges::none_of(request.apps, &AppRequest::for_devices)) return std::nullopt;
+  const auto without = std::ranges::find_if(allocation.hosts, [](const Host& host) { return host.devices.empty(); });
+  if (without == allocation.hosts.end()) return std::nullopt;
+  return refused("-n devices", "no device was found on " + escaped(without->name),
+                 "give a number: -n N; --fake-devices N acts as if they were there");
 }
 
 size_t bytes_of(const std::vector<std::string>& words) {
@@ -183,19 +194,31 @@ bool means_devices_of_host(const Request& request, const Allocation& allocation)
 }
 
 void add_slots(Plan& plan, const Request& request) {
-  for (Rank& rank : plan.ranks) rank.slots = request.cpu_list;
+  const std::vector<std::string> turns = split(request.cpu_list, '/');
+  for (Rank& rank : plan.ranks) rank.slots = turns[static_cast<size_t>(rank.local_rank) % turns.size()];
   for (const RankPlace& place : request.rank_places) plan.rank(place.rank).slots = place.slots;
 }
 
 }  // namespace
 
 Result<Plan> make_plan(const Request& request, const Allocation& allocation) {
+  if (has_replacements(request, allocation)) {
+    Request without = request;
+    Allocation used = allocation;
+    auto replacements = TRY(take_replacements(request, used));
+    without.spares = 0;
+    auto plan = TRY(make_plan(without, used));
+    if (request.restarts > 0) plan.replacements = std::move(replacements);
+    plan.spare.clear();
+    return plan;
+  }
   if (means_devices_of_host(request, allocation)) {
     Request meant = request;
     meant.visible = Visible::host;
     return make_plan(meant, allocation);
   }
   if (auto error = check(request, allocation)) return fail(std::move(*error));
+  if (auto error = refuse_without_devices(request, allocation)) return fail(std::move(*error));
   const auto assigned = TRY(assign(request, allocation));
   const std::vector<int>& per_host = assigned.ranks_per_host;
   if (!request.oversubscribe) {
@@ -218,6 +241,8 @@ Result<Plan> make_plan(const Request& request, const Allocation& allocation) {
   const bool elsewhere = std::ranges::any_of(plan.hosts, [](const PlannedHost& host) { return !host.host.local; }) ||
                          std::ranges::any_of(plan.spare, [](const Host& host) { return !host.local; });
   add_apps(plan, request, allocation, assigned.ranks_of_app, elsewhere);
+  plan.restarts = request.restarts;
+  set_round(plan, 0);
   add_ranks(plan, assigned.host_of_rank, places);
   add_slots(plan, request);
   if (auto error = refuse_too_long(plan)) return fail(std::move(*error));
@@ -227,6 +252,7 @@ Result<Plan> make_plan(const Request& request, const Allocation& allocation) {
   add_mpi(plan, chosen_mpi(request));
   if (auto error = add_rank_dirs(plan, request.rank_dir)) return fail(std::move(*error));
   if (auto error = refuse_own_names(plan)) return fail(std::move(*error));
+  if (allocation.by_manager) plan.manager = allocation.manager;
   plan.remarks = allocation.remarks;
   for (std::string& remark : overload_remarks(allocation, per_host)) plan.remarks.push_back(std::move(remark));
   return plan;

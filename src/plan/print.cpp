@@ -49,6 +49,7 @@ std::string binding_line(const BindingRequest& binding) {
   if (binding.bind_to == BindTo::device) return "to the cores near its device";
   return "to " + std::string(to_string(binding.bind_to)) + ", mapped by " + std::string(to_string(binding.map_by)) +
          ", ranked by " + std::string(to_string(binding.rank_by)) +
+         (binding.cores_per_rank == kEqualShare ? ", an equal share of the cores a rank" : "") +
          (binding.cores_per_rank > 1 ? ", " + std::to_string(binding.cores_per_rank) + " cores a rank" : "");
 }
 

@@ -39,6 +39,7 @@ std::string way_text(const Host& host) {
 std::string name_text(const Host& host) {
   std::string text = escaped(host.name);
   for (const std::string& other : host.other_names) text += " = " + escaped(other);
+  if (host.replacement) text += " (spare)";
   return text;
 }
 

@@ -9,9 +9,7 @@ namespace dlaunch::plan {
 namespace {
 
 void add(Rank& rank, const App& app, std::string_view name, const std::string& value) {
-  if (std::ranges::find(app.chosen, name) != app.chosen.end()) return;
-  std::erase_if(rank.env, [&](const std::string& entry) { return variable_name(entry) == name; });
-  rank.env.push_back(std::string(name).append("=").append(value));
+  set_variable(rank.env, app.chosen, std::string(name).append("=").append(value));
 }
 
 }  // namespace

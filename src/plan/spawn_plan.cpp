@@ -12,6 +12,7 @@
 #include "base/try.h"
 #include "plan/environment.h"
 #include "plan/mpi.h"
+#include "plan/outer_job.h"
 
 namespace dlaunch::plan {
 namespace {
@@ -157,22 +158,22 @@ size_t size_of(const std::vector<App>& apps) {
 }
 
 /// Adds one rank of the app that comes next.
-void add_rank(const Plan& plan, int host, SpawnPlan& grown, std::vector<int>& running, std::vector<int>& here) {
+void add_rank(const Plan& plan, int host, SpawnPlan& spawned, std::vector<int>& running, std::vector<int>& here) {
   const auto at = static_cast<size_t>(host);
   ++running[at];
-  if (at >= plan.hosts.size()) grown.spare.insert(at - plan.hosts.size());
+  if (at >= plan.hosts.size()) spawned.spare.insert(at - plan.hosts.size());
   Rank rank;
-  rank.rank = static_cast<int>(grown.ranks.size());
-  rank.app = static_cast<int>(plan.apps.size() + grown.apps.size());
+  rank.rank = static_cast<int>(spawned.ranks.size());
+  rank.app = static_cast<int>(plan.apps.size() + spawned.apps.size());
   rank.host = host;
   rank.local_rank = here[at]++;
-  grown.ranks.push_back(std::move(rank));
+  spawned.ranks.push_back(std::move(rank));
 }
 
-void add_own(const Plan& plan, SpawnPlan& grown, const std::vector<int>& here) {
-  const std::string size = std::to_string(grown.ranks.size());
+void add_own(const Plan& plan, SpawnPlan& spawned, const std::vector<int>& here) {
+  const std::string size = std::to_string(spawned.ranks.size());
   const std::string world = std::to_string(plan.worlds.last() + 1);
-  for (Rank& rank : grown.ranks) {
+  for (Rank& rank : spawned.ranks) {
     const auto host = static_cast<size_t>(rank.host);
     const std::pair<std::string_view, std::string> values[] = {{"DLAUNCH_JOB_ID", plan.job_id},
                                                                {kWorldVariable, world},
@@ -183,7 +184,7 @@ void add_own(const Plan& plan, SpawnPlan& grown, const std::vector<int>& here) {
                                                                {"DLAUNCH_NODE_RANK", std::to_string(rank.host)},
                                                                {"DLAUNCH_NUM_NODES", std::to_string(plan.hosts.size())},
                                                                {"DLAUNCH_HOST", plan.hosts[host].host.name}};
-    const std::vector<std::string>& chosen = grown.apps[static_cast<size_t>(rank.app) - plan.apps.size()].chosen;
+    const std::vector<std::string>& chosen = spawned.apps[static_cast<size_t>(rank.app) - plan.apps.size()].chosen;
     for (const auto& [name, value] : values) {
       if (std::ranges::find(chosen, name) == chosen.end()) rank.env.push_back(std::string(name) + '=' + value);
     }
@@ -200,25 +201,25 @@ size_t host_count(const Plan& plan) { return plan.hosts.size() + plan.spare.size
 
 Result<SpawnPlan> plan_spawn(const Plan& plan, const SpawnRequest& request, std::vector<int> running) {
   if (auto error = check(plan, request)) return fail(*std::move(error));
-  SpawnPlan grown;
+  SpawnPlan spawned;
   running.resize(host_count(plan));
   std::vector<int> here(running.size());
   for (const SpawnApp& asked : request.apps) {
     const auto hosts = TRY(hosts_for(plan, asked));
     App app = app_for(plan, request, asked);
-    app.first_rank = static_cast<int>(plan.ranks.size() + grown.ranks.size());
-    for (int i = 0; i < asked.ranks; ++i) add_rank(plan, place(plan, hosts, running), grown, running, here);
-    grown.apps.push_back(std::move(app));
+    app.first_rank = static_cast<int>(plan.ranks.size() + spawned.ranks.size());
+    for (int i = 0; i < asked.ranks; ++i) add_rank(plan, place(plan, hosts, running), spawned, running, here);
+    spawned.apps.push_back(std::move(app));
   }
-  if (plan.spawned_bytes + size_of(grown.apps) > kMostSpawnedBytes) {
+  if (plan.spawned_bytes + size_of(spawned.apps) > kMostSpawnedBytes) {
     return fail(refused("the job has spawned programs with " + std::to_string(kMostSpawnedBytes >> 20) +
                             " MiB of words and variables already, or would",
                         "that is the limit"));
   }
-  if (!grown.spare.empty()) return grown;
-  add_own(plan, grown, here);
-  if (plan.mpi != Mpi::none) add_spawned_mpi(grown.apps, grown.ranks, static_cast<int>(plan.apps.size()), here);
-  return grown;
+  if (!spawned.spare.empty()) return spawned;
+  add_own(plan, spawned, here);
+  if (plan.mpi != Mpi::none) add_spawned_mpi(spawned.apps, spawned.ranks, static_cast<int>(plan.apps.size()), here);
+  return spawned;
 }
 
 void add_hosts(Plan& plan, const std::set<size_t>& spare) {
@@ -228,14 +229,14 @@ void add_hosts(Plan& plan, const std::set<size_t>& spare) {
   }
 }
 
-int adopt(Plan& plan, SpawnPlan grown) {
+int adopt(Plan& plan, SpawnPlan spawned) {
   const auto first = static_cast<int>(plan.ranks.size());
-  for (size_t i = 0; i < grown.ranks.size(); ++i) {
-    plan.host(grown.ranks[i].host).ranks.push_back(first + static_cast<int>(i));
+  for (size_t i = 0; i < spawned.ranks.size(); ++i) {
+    plan.host(spawned.ranks[i].host).ranks.push_back(first + static_cast<int>(i));
   }
-  plan.spawned_bytes += size_of(grown.apps);
-  std::ranges::move(grown.apps, std::back_inserter(plan.apps));
-  std::ranges::move(grown.ranks, std::back_inserter(plan.ranks));
+  plan.spawned_bytes += size_of(spawned.apps);
+  std::ranges::move(spawned.apps, std::back_inserter(plan.apps));
+  std::ranges::move(spawned.ranks, std::back_inserter(plan.ranks));
   return plan.worlds.begin(first);
 }
 

@@ -53,6 +53,6 @@ Result<SpawnPlan> plan_spawn(const Plan& plan, const SpawnRequest& request, std:
 void add_hosts(Plan& plan, const std::set<size_t>& spare);
 
 /// Appends the world to the plan. Returns the world's number.
-int adopt(Plan& plan, SpawnPlan grown);
+int adopt(Plan& plan, SpawnPlan spawned);
 
 }  // namespace dlaunch::plan

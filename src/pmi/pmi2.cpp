@@ -101,7 +101,7 @@ void PmiServer::on_get_attribute(std::uint32_t rank, Client& client, const PmiLi
   if (line["wait"] != "TRUE") return answer_found(rank, "info-getnodeattr", nullptr);
   client.wait = Wait::attribute;
   client.attribute = line["key"];
-  let_down_who_waits_for_attributes();
+  disconnect_attribute_waiters();
 }
 
 void PmiServer::on_job_attribute(std::uint32_t rank, Client&, const PmiLine& line) {
@@ -180,7 +180,7 @@ void PmiServer::answer_frame(std::uint32_t rank, string_view command, string_vie
 }
 
 /// When every rank of the node waits or has ended, none will put an attribute that is waited for.
-void PmiServer::let_down_who_waits_for_attributes() {
+void PmiServer::disconnect_attribute_waiters() {
   std::uint32_t stuck = gone_ + waiting_;
   for (const auto& [rank, client] : clients_) stuck += client.wait == Wait::attribute ? 1 : 0;
   if (stuck < world_.here) return;

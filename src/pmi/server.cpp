@@ -111,7 +111,7 @@ void PmiServer::enter_fence(Client& client) {
   client.wait = Wait::fence;
   ++waiting_;
   fence_when_all_wait();
-  let_down_who_waits_for_attributes();
+  disconnect_attribute_waiters();
 }
 
 /// `code` is the text that the client sent; 1 when it is no number. Nothing more is read from the client, because
@@ -164,7 +164,7 @@ void PmiServer::leave(Client& client) {
   client.wait = Wait::none;
   ++gone_;
   fence_when_all_wait();
-  let_down_who_waits_for_attributes();
+  disconnect_attribute_waiters();
 }
 
 void PmiServer::fence_when_all_wait() {

@@ -144,7 +144,7 @@ class PmiServer {
   void name_frame(std::uint32_t rank, Client& client, bool ok, const std::string& port);
   void answer_found(std::uint32_t rank, std::string_view command, const std::string* value);
   void answer_frame(std::uint32_t rank, std::string_view command, std::string_view error, Pairs pairs = {});
-  void let_down_who_waits_for_attributes();
+  void disconnect_attribute_waiters();
 
   const World world_;
   KeyValueStore space_;

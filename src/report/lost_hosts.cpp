@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/text.h"
+#include "report/duration.h"
 #include "report/lines.h"
-#include "report/summary.h"
 
 namespace dlaunch::report {
 

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <map>
 #include <set>
 
 #include "base/text.h"
 #include "dlaunch/error.h"
 #include "plan/table.h"
+#include "report/duration.h"
 #include "report/lines.h"
 #include "report/lost_hosts.h"
 
@@ -19,12 +19,6 @@ constexpr size_t kLongTable = 16;  // rows
 constexpr int kDoesNotHold = 1;
 
 using Row = std::vector<std::string>;
-
-std::string formatted(const char* format, double number) {
-  char text[32];
-  std::snprintf(text, sizeof text, format, number);
-  return text;
-}
 
 std::string size_text(std::int64_t bytes) {
   constexpr double kKibi = 1024;

@@ -90,6 +90,12 @@ job::Outcome outcome_of(const Json& json, const std::vector<RecordedRank>& ranks
   return outcome;
 }
 
+RoundRecord round_of(const Json& json) {
+  const Json& cause = json.at("cause");
+  return {known(cause_of(cause.get_ref<const std::string&>()), cause), json.at("text"),
+          maybe<int>(json.at("first_failure")), time_of(json.at("start")), time_of(json.at("end"))};
+}
+
 Record record_of(const Json& json) {
   Record record;
   record.version = json.at("dlaunch").at("version");
@@ -103,6 +109,9 @@ Record record_of(const Json& json) {
   record.plan = json.at("plan").dump();
   for (const Json& rank : json.at("ranks")) record.ranks.push_back(rank_of(rank));
   record.outcome = outcome_of(json, record.ranks);
+  record.restarts = json.value("restarts", 0);
+  for (const Json& round : json.value("earlier_rounds", Json::array()))
+    record.earlier_rounds.push_back(round_of(round));
   return record;
 }
 

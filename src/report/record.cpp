@@ -18,7 +18,9 @@ constexpr std::pair<job::Cause, const char*> kCauses[] = {
     {job::Cause::timeout, "timeout"},
     {job::Cause::host_lost, "host_lost"},
     {job::Cause::output_failed, "output_failed"},
+    {job::Cause::preempted, "preempted"},
     {job::Cause::sidecar_failed, "companion_failed"},
+    {job::Cause::hung, "hung"},
 };
 
 struct StatusJson {
@@ -126,11 +128,46 @@ Json plan_json(const std::string& text) {
   return plan.is_discarded() ? Json(text) : plan;
 }
 
+const char* cause_name(job::Cause cause) {
+  return std::ranges::find(kCauses, cause, [](const auto& row) { return row.first; })->second;
+}
+
+Json rounds_json(const RecordInput& input) {
+  Json rounds = Json::array();
+  for (const RoundRecord& round : input.rounds) {
+    rounds.push_back({{"round", rounds.size()},
+                      {"start", time_json(round.start_ns)},
+                      {"end", time_json(round.end_ns)},
+                      {"cause", cause_name(round.cause)},
+                      {"first_failure", round.first_failure ? Json(*round.first_failure) : Json(nullptr)},
+                      {"text", round.text}});
+  }
+  return rounds;
+}
+
+Json preempted_json(const job::Preempted& notice) {
+  return {{"signal", signal_name(notice.signal)},
+          {"told", notice.at_host ? "agent" : "launcher"},
+          {"sender_pid", notice.sender ? Json(*notice.sender) : Json(nullptr)},
+          {"used_s", std::chrono::duration<double>(notice.used).count()}};
+}
+
 Json lost_hosts_json(const job::Outcome& outcome) {
   Json hosts = Json::array();
   for (const job::LostHost& host : outcome.lost_hosts)
     hosts.push_back({{"host", host.name}, {"why", text_json(host.why)}});
   return hosts;
+}
+
+Json hangs_json(const job::Outcome& outcome) {
+  Json hangs = Json::array();
+  for (const job::Hang& hang : outcome.hangs) {
+    hangs.push_back({{"time", time_json(hang.time_ns)},
+                     {"every_rank", hang.everyone},
+                     {"text", hang.text},
+                     {"stacks", text_json(hang.file)}});
+  }
+  return hangs;
 }
 
 }  // namespace
@@ -152,15 +189,20 @@ std::string job_record_json(const RecordInput& input) {
   record["wall_s"] = input.wall_s;
   const bool running = input.end_ns == 0;
   record["exit_code"] = running ? Json(nullptr) : Json(outcome.exit_code);
-  record["cause"] = running
-                        ? "running"
-                        : std::ranges::find(kCauses, outcome.cause, [](const auto& row) { return row.first; })->second;
+  record["cause"] = running ? "running" : cause_name(outcome.cause);
   record["signal"] = interrupted ? Json(signal_name(outcome.signal)) : Json(nullptr);
+  if (outcome.preempted) record["preempted"] = preempted_json(*outcome.preempted);
   record["detail"] = text_json(outcome.detail);
   record["lost_hosts"] = lost_hosts_json(outcome);
   record["first_failure"] = first_failure_json(input);
+  if (input.plan.restarts > 0) {
+    record["restarts"] = input.plan.restarts;
+    record["round"] = input.plan.round;
+    record["earlier_rounds"] = rounds_json(input);
+  }
   record["plan"] = plan_json(input.plan_json);
   record["ranks"] = ranks_json(input);
+  if (!outcome.hangs.empty()) record["hangs"] = hangs_json(outcome);
   record["leftovers"] = outcome.leftovers;
   return printable_json(record.dump(2, ' ', false, Json::error_handler_t::replace)) + '\n';
 }

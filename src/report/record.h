@@ -11,6 +11,7 @@
 
 #include "dlaunch/outcome.h"
 #include "dlaunch/plan.h"
+#include "dlaunch/record.h"
 
 namespace dlaunch::report {
 
@@ -29,9 +30,10 @@ struct RecordInput {
   std::string version;                                         ///< dlaunch's
   std::vector<std::pair<std::string, std::string>> libraries;  ///< name, version
   std::int64_t start_ns = 0;                                   ///< CLOCK_REALTIME
-  std::int64_t end_ns = 0;          ///< 0: the job runs, and the outcome is what is known so far
-  double wall_s = 0;                ///< by the monotonic clock
-  std::vector<RankOutput> outputs;  ///< by rank id; shorter when output was never opened
+  std::int64_t end_ns = 0;               ///< 0: the job runs, and the outcome is what is known so far
+  double wall_s = 0;                     ///< by the monotonic clock
+  std::vector<RankOutput> outputs;       ///< by rank id; shorter when output was never opened
+  std::vector<RoundRecord> rounds = {};  ///< those before the one of `outcome`
 };
 
 /// The record, ending in a newline. U+FFFD replaces bytes that are not UTF-8.

@@ -4,12 +4,13 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstdio>
 #include <map>
 #include <set>
 
 #include "base/environment.h"
 #include "base/text.h"
+#include "job/preemption.h"
+#include "report/duration.h"
 #include "report/lines.h"
 #include "report/lost_hosts.h"
 
@@ -89,7 +90,8 @@ void tell_consequences(const Worlds& worlds, const Groups& groups, job::Cause ca
   if (!groups.lost.empty()) {
     lines.add(count(groups.lost.size(), "rank") + was(groups.lost.size()) + "lost: " + ranks_text(worlds, groups.lost));
   }
-  const bool told_by_cause = cause == job::Cause::interrupted || cause == job::Cause::timeout;
+  const bool told_by_cause =
+      cause == job::Cause::interrupted || cause == job::Cause::timeout || cause == job::Cause::preempted;
   if (groups.ended.empty() || told_by_cause) return;
   const size_t n = groups.ended.size();
   lines.add(count(n, others ? "other rank" : "rank") + was(n) + "ended because of it" +
@@ -97,12 +99,13 @@ void tell_consequences(const Worlds& worlds, const Groups& groups, job::Cause ca
 }
 
 void tell_last_words(const Summary& s, const std::string& whose, Lines& lines) {
+  if (!s.error_file.empty()) lines.add("what " + whose + " wrote in " + s.error_file + ":");
   const std::string path = s.log_path.empty() ? "" : " (all in " + s.log_path + ")";
   if (s.last_words.empty()) {
     if (!path.empty()) lines.add("stderr of " + whose + " is in " + s.log_path);
     return;
   }
-  lines.add("last stderr lines of " + whose + path + ":");
+  if (s.error_file.empty()) lines.add("last stderr lines of " + whose + path + ":");
   for (std::string_view line : s.last_words) {
     while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.remove_suffix(1);
     const size_t more = line.size() > kLongestLine ? line.size() - kLongestLine : 0;
@@ -141,15 +144,23 @@ std::string hint_for(const plan::Plan& plan, const plan::Rank& rank, const ExitS
          "system";
 }
 
-void tell_rank_failure(const Summary& s, int rank, Lines& lines) {
+ExitStatus end_of(const job::RankRecord& record) {
+  return record.status.value_or(ExitStatus(Lost{"its end was never told"}));
+}
+
+std::string rank_failure_text(const Summary& s, int rank) {
   const job::RankRecord& record = s.outcome.ranks.at(static_cast<size_t>(rank));
-  const ExitStatus status = record.status.value_or(ExitStatus(Lost{"its end was never told"}));
-  tell_last_words(s, "rank " + s.plan.worlds.name(rank), lines);
+  const ExitStatus status = end_of(record);
   const bool timed = record.start_ns != 0 && record.end_ns >= record.start_ns;
   const auto lived = timed ? std::chrono::nanoseconds(record.end_ns - record.start_ns) : s.elapsed;
   const bool started = !std::holds_alternative<NotStarted>(status.value());
-  lines.add(rank_text(s.plan, record, rank) + ' ' + status.describe() +
-            (started ? " after " + duration_text(lived) : ""));
+  return rank_text(s.plan, record, rank) + ' ' + status.describe() + (started ? " after " + duration_text(lived) : "");
+}
+
+void tell_rank_failure(const Summary& s, int rank, Lines& lines) {
+  tell_last_words(s, "rank " + s.plan.worlds.name(rank), lines);
+  lines.add(rank_failure_text(s, rank));
+  const ExitStatus status = end_of(s.outcome.ranks.at(static_cast<size_t>(rank)));
   const std::string hint = hint_for(s.plan, s.plan.ranks.at(static_cast<size_t>(rank)), status);
   if (!hint.empty()) lines.add("  " + hint);
 }
@@ -168,8 +179,23 @@ void tell_timeout(const Summary& s, const Groups& groups, Lines& lines) {
   lines.add(text);
 }
 
+void tell_interruption(const Summary& s, const Groups& groups, Lines& lines) {
+  if (!s.outcome.detail.empty()) lines.add(s.outcome.detail);
+  lines.add("interrupted by " + signal_name(s.outcome.signal) + " after " + duration_text(s.elapsed) + ": " +
+            count(groups.ended.size(), "rank") + " ended" + killed_text(groups));
+}
+
 bool any_started(const job::Outcome& outcome) {
   return std::ranges::any_of(outcome.ranks, [](const job::RankRecord& record) { return record.pid != 0; });
+}
+
+void tell_preemption(const Summary& s, const Groups& groups, Lines& lines) {
+  const std::string used = " within " + duration_text(s.outcome.preempted->used);
+  std::string how = any_started(s.outcome) ? "all ranks ended with 0" + used : "no rank had started";
+  if (!groups.ended.empty()) {
+    how = ranks_text(s.plan.worlds, groups.ended) + " had not ended" + used + killed_text(groups);
+  }
+  lines.add("preempted by " + job::describe(*s.outcome.preempted) + " after " + duration_text(s.elapsed) + ": " + how);
 }
 
 /// Tells what failed, then what to do about it.
@@ -187,8 +213,9 @@ void tell_cause(const Summary& s, const Groups& groups, Lines& lines) {
     case job::Cause::rank_failed:
       return tell_rank_failure(s, s.outcome.first_failure.value_or(0), lines);
     case job::Cause::interrupted:
-      return lines.add("interrupted by " + signal_name(s.outcome.signal) + after + count(groups.ended.size(), "rank") +
-                       " ended" + killed_text(groups));
+      return tell_interruption(s, groups, lines);
+    case job::Cause::preempted:
+      return tell_preemption(s, groups, lines);
     case job::Cause::timeout:
       return tell_timeout(s, groups, lines);
     case job::Cause::host_lost:
@@ -198,6 +225,8 @@ void tell_cause(const Summary& s, const Groups& groups, Lines& lines) {
     case job::Cause::sidecar_failed:
       if (s.plan.sidecar) tell_last_words(s, "the " + s.plan.sidecar->name, lines);
       return lines.add(s.outcome.detail + " after " + duration_text(s.elapsed));
+    case job::Cause::hung:
+      return lines.add(cause_text(s) + killed_text(groups));
   }
 }
 
@@ -226,21 +255,25 @@ void tell_unswept(const Summary& s, Lines& lines) {
   if (names.size() > kMostCommands) lines.add("  and so on the others");
 }
 
-std::string formatted(const char* format, double number) {
-  char text[32];
-  std::snprintf(text, sizeof text, format, number);
-  return text;
-}
-
 }  // namespace
 
-std::string duration_text(Duration duration) {
-  const double seconds = std::chrono::duration<double>(duration).count();
-  if (seconds < 0.995) return formatted("%.2f s", seconds);
-  if (seconds < 59.95) return formatted("%.1f s", seconds);
-  const long whole = std::chrono::round<std::chrono::seconds>(duration).count();
-  if (whole < 3600) return std::to_string(whole / 60) + " min " + std::to_string(whole % 60) + " s";
-  return std::to_string(whole / 3600) + " h " + std::to_string(whole % 3600 / 60) + " min";
+std::string cause_text(const Summary& s) {
+  if (s.outcome.cause == job::Cause::rank_failed) return rank_failure_text(s, s.outcome.first_failure.value_or(0));
+  const std::string after = " after " + duration_text(s.elapsed);
+  return s.outcome.cause == job::Cause::hung ? "hung" + after + ": " + s.outcome.detail : s.outcome.detail + after;
+}
+
+std::string unswept_text(const Summary& s) {
+  Lines lines;
+  tell_unswept(s, lines);
+  return lines.take();
+}
+
+std::string restart_text(const std::string& cause, int restart, int restarts, std::chrono::seconds wait) {
+  Lines lines;
+  lines.add(cause + "; restart " + std::to_string(restart) + " of " + std::to_string(restarts) +
+            (wait.count() > 0 ? " in " + std::to_string(wait.count()) + " s" : ""));
+  return lines.take();
 }
 
 std::string failure_summary(const Summary& s) {

@@ -21,14 +21,21 @@ struct Summary {
   Duration elapsed{};                   ///< of the whole job
   /// The command that runs a script from its stdin on a host. Called only for hosts that were not reached again.
   std::function<std::string(const plan::Host&)> shell_there = {};
+  std::string error_file = {};  ///< last_words are from this file, and not from stderr
 };
 
 /// Whole lines, each starting with "dlaunch: ". Empty after a success that left nothing behind. Ranks that ended
 /// because of the cause are counted, not listed.
 std::string failure_summary(const Summary& summary);
 
-/// "0.03 s", "12.4 s", "3 min 5 s", "2 h 7 min".
-std::string duration_text(Duration duration);
+/// What ended a round, in one line without a newline: "rank 3 (host node1, pid 42) exited with 3 after 2.0 s".
+std::string cause_text(const Summary& summary);
+
+/// How to end what may be left on hosts that were lost and not reached again; empty where there are none.
+std::string unswept_text(const Summary& summary);
+
+/// The line that tells of it: "dlaunch: CAUSE; restart 1 of 3 in 4 s".
+std::string restart_text(const std::string& cause, int restart, int restarts, std::chrono::seconds wait);
 
 /// The one thing to do about a rank that did not start; empty when the error says it all. `has_path`: the rank's
 /// environment has a PATH.

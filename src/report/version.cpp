@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 #include <hwloc/autogen/config.h>
 #include <nettle/version.h>
+#include <sodium/version.h>
 #include <spdlog/version.h>
 
 #include <toml++/impl/version.h>
@@ -29,6 +30,7 @@ std::vector<std::pair<std::string, std::string>> libraries() {
       {"CLI11", CLI11_VERSION},
       {"fmt", dotted(FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)},
       {"hwloc", HWLOC_VERSION},
+      {"libsodium", SODIUM_VERSION_STRING},
       {"nettle", std::to_string(NETTLE_VERSION_MAJOR) + '.' + std::to_string(NETTLE_VERSION_MINOR)},
       {"nlohmann/json", dotted(NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH)},
       {"spdlog", dotted(SPDLOG_VER_MAJOR, SPDLOG_VER_MINOR, SPDLOG_VER_PATCH)},

@@ -75,11 +75,13 @@ bool reap_all() {
   return false;
 }
 
-std::vector<Process> descendants() {
+std::vector<Process> descendants() { return descendants_of(::getpid()); }
+
+std::vector<Process> descendants_of(int pid) {
   std::multimap<int, Process> by_parent;
   for (Process& process : all_processes()) by_parent.emplace(process.parent, std::move(process));
   std::vector<Process> found;
-  std::vector<int> parents = {::getpid()};
+  std::vector<int> parents = {pid};
   while (!parents.empty()) {
     const int parent = parents.back();
     parents.pop_back();
@@ -92,10 +94,11 @@ std::vector<Process> descendants() {
   return found;
 }
 
-std::vector<Process> processes_with(const std::string& entry) {
+std::vector<Process> processes_with(const std::vector<std::string>& entries) {
   std::vector<Process> found;
   for (Process& process : all_processes()) {
-    if (has_variable(process.pid, entry)) found.push_back(std::move(process));
+    const auto held = [&](const std::string& entry) { return has_variable(process.pid, entry); };
+    if (std::ranges::all_of(entries, held)) found.push_back(std::move(process));
   }
   return found;
 }

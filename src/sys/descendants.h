@@ -29,12 +29,14 @@ struct Process {
 /// nullopt when there is no such process.
 std::optional<Process> find_process(int pid);
 
-/// The living descendants (zombies are left out), from one pass over /proc.
+/// The living descendants of this process (zombies are left out), from one pass over /proc.
 std::vector<Process> descendants();
+/// Those of another process: a parent comes before its children.
+std::vector<Process> descendants_of(int pid);
 
-/// The living processes of this machine whose environment at their exec held `entry` ("NAME=VALUE"), as far as this
-/// user may read it.
-std::vector<Process> processes_with(const std::string& entry);
+/// The living processes of this machine whose environment at their exec held all of `entries` ("NAME=VALUE"), as far as
+/// this user may read it.
+std::vector<Process> processes_with(const std::vector<std::string>& entries);
 
 /// Sends the signal to exactly that process; to none if its pid was reused.
 void signal_process(const Process& process, int signal);

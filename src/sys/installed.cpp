@@ -1,5 +1,6 @@
 #include "sys/installed.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,9 +24,25 @@ std::string installed_program(const std::string& name) {
 }
 
 bool is_in_path(const std::string& name, const std::string& path) {
+  if (name.find('/') != std::string::npos) return ::access(name.c_str(), X_OK) == 0;
   return std::ranges::any_of(split(path, ':'), [&](const std::string& directory) {
     return ::access((directory + '/' + name).c_str(), X_OK) == 0;
   });
+}
+
+std::string other_program(const std::string& name, const std::string& path) {
+  if (name.find('/') != std::string::npos) return is_in_path(name, path) ? name : "";
+  struct stat self{};
+  const bool known = ::stat("/proc/self/exe", &self) == 0;
+  bool first = true;
+  for (const std::string& directory : split(path, ':')) {
+    const std::string file = directory + '/' + name;
+    struct stat found{};
+    if (::access(file.c_str(), X_OK) != 0 || ::stat(file.c_str(), &found) != 0) continue;
+    if (!known || found.st_dev != self.st_dev || found.st_ino != self.st_ino) return first ? name : file;
+    first = false;
+  }
+  return {};
 }
 
 }  // namespace dlaunch::sys

@@ -9,8 +9,9 @@ namespace dlaunch::transport {
 namespace {
 
 /// One compound command, so that the shell has read all of it before its first step reads the same stdin.
-/// $n nonce, $h hash, $k checksum, $s size, $w machine, $p agent path. A host of another machine type asks the
-/// launcher, which refuses, even where a home shared by several types holds an agent.
+/// $n nonce, $h hash, $k checksum, $s size, $w machine, $p agent path, $o what answers begin with, $@ the agent's
+/// arguments. A host of another machine type asks the launcher, which refuses, even where a home shared by several
+/// types holds an agent.
 ///
 /// Only this user and root can write the file that is executed, or put another in its place: it and every directory
 /// above it, up to the home, belong to one of them, and nobody else may write there, or the directory is sticky. Links
@@ -21,9 +22,10 @@ namespace {
 ///
 /// $i seconds are the limit for each piece of the agent, so that no shell on the host waits for ever when the
 /// launcher's host has lost its network. (Busybox's timeout leaves a process of its own for a second, so only GNU's is
-/// used.) Hosts that share a home may have equal $$. Agents of other versions are removed after a month without use.
+/// used.) Hosts that share a home may have equal $$, and those of one start have one nonce: what each writes is named
+/// by $o, too. Agents of other versions are removed after a month without use.
 constexpr std::string_view kScript = R"sh({
-say() { printf '\ndlaunch:%s %s\n' "$n" "$*"; }
+say() { printf '\ndlaunch:%s %s\n' "$n" "$o$*"; }
 die() { say fail "$@"; exit 1; }
 real() { (cd -P "$1" && pwd -P) 2>/dev/null; }
 trusted() {
@@ -52,7 +54,7 @@ made() {
 }
 placed() { made "$1" && c=$d/dlaunch && made "$c/$h" && a=$d/dlaunch-agent; }
 arrived() {
-  t=$d/new.$n
+  t=$d/new.$n${o% }
   say need "$m"
   case $(timeout --version 2>/dev/null) in *coreutils*) l="timeout $i" ;; *) l= ;; esac
   (umask 077; while [ "$s" -gt 0 ]; do
@@ -92,17 +94,19 @@ else
   [ -n "$ready" ] || die "nowhere to keep the agent: ${all:-HOME is not set}; mend that, or name an installed agent with --agent-path"
 fi
 say ready "$m"
-exec "$a"
+exec "$a" "$@"
 }
 )sh";
 
 }  // namespace
 
 std::string bootstrap_script(const AgentImage& image, const std::string& nonce, const std::string& agent_path,
-                             std::chrono::seconds piece_limit) {
+                             std::chrono::seconds piece_limit, const std::string& dial_in) {
+  std::string arguments = "o=\n";
+  if (!dial_in.empty()) arguments = "set -- --dial " + nonce + " \"" + dial_in + "\"\no=\"$3 \"\n";
   return "n=" + nonce + " i=" + std::to_string(piece_limit.count()) + " h=" + image.hash +
          " k=" + shell_quote(image.checksum) + " s=" + std::to_string(image.bytes.size()) + " w=" + image.machine +
-         " p=" + shell_quote(agent_path) + '\n' + std::string(kScript);
+         " p=" + shell_quote(agent_path) + '\n' + arguments + std::string(kScript);
 }
 
 Bootstrap::Next Bootstrap::feed(std::string_view bytes) {

@@ -36,8 +36,10 @@ AgentImage agent_image();
 inline constexpr std::chrono::seconds kPieceLimit{30};
 
 /// `nonce` has letters and digits that no noise contains. `agent_path`: an agent on the host; empty: the cache.
+/// `dial_in`: the agent connects to its launcher by itself (agent/dial_in.h), and every answer begins with this name of
+/// its host, as the script's shell expands it; empty: the link is the script's own stream.
 std::string bootstrap_script(const AgentImage& image, const std::string& nonce, const std::string& agent_path,
-                             std::chrono::seconds piece_limit = kPieceLimit);
+                             std::chrono::seconds piece_limit = kPieceLimit, const std::string& dial_in = {});
 
 class Bootstrap {
  public:

@@ -2,40 +2,34 @@
 // test's `sh -c`. ` sh` is appended to it. Owned by `main`.
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <string>
-#include <vector>
 
-#include "transport/command.h"
+#include "transport/running_commands.h"
 #include "transport/transport.h"
 
 namespace dlaunch::transport {
 
 class Exec : public Transport {
  public:
+  using Ending = transport::Ending;
   using CommandFor = std::function<std::string(const plan::Host&)>;
 
   /// `command` gives the /bin/sh line that reaches a host (remote_command.h), to which ` sh` is appended. `note` is
   /// told of commands that could not be ended; it may be empty.
-  explicit Exec(CommandFor command, std::function<void(const std::string&)> note = {});
+  explicit Exec(CommandFor command, std::function<void(const std::string&)> note = {},
+                Ending ending = Ending::by_signal);
   ~Exec() override;
 
   Result<Connection> open(const plan::Host& host) override;
-  /// To be called once the streams are closed. Ends all commands that do not end by themselves, in at most 2.5 s.
+  /// To be called once the streams are closed; RunningCommands::end().
   void close() override;
 
  private:
-  struct Child {
-    Command command;
-    std::string host;
-  };
-  bool wait_for_all(std::chrono::milliseconds limit);
-  void signal_all(int signal);
-
   const CommandFor command_;
   const std::function<void(const std::string&)> note_;
-  std::vector<Child> children_;
+  const Ending ending_;
+  RunningCommands commands_;
 };
 
 }  // namespace dlaunch::transport

@@ -80,13 +80,16 @@ int become_agent(void* borrowed) {
 }
 
 /// Like posix_spawn, whose child however asks the kernel for each of our signals and cannot set a limit.
-int start_agent(const sys::Fd& file, const sys::Fd& stream, std::string mark, const rlimit& open_files, pid_t& pid) {
+int start_agent(const sys::Fd& file, const sys::Fd& stream, std::vector<std::string> environment,
+                const rlimit& open_files, pid_t& pid) {
   constexpr size_t kStack = 32u << 10;
   const std::string path = "/proc/self/fd/" + std::to_string(file.get());
   std::string name = kAgent;
   char* const argv[] = {name.data(), nullptr};
-  char* const envp[] = {mark.data(), nullptr};  // ranks get their environment from the plan
-  Start start{path.c_str(), argv, envp, stream.get(), open_files};
+  std::vector<char*> envp;
+  for (std::string& entry : environment) envp.push_back(entry.data());
+  envp.push_back(nullptr);
+  Start start{path.c_str(), argv, envp.data(), stream.get(), open_files};
   const auto stack = std::make_unique_for_overwrite<char[]>(kStack);
   sigset_t all;
   sigset_t before;
@@ -111,11 +114,13 @@ void wait_gone(int pid, const sys::Fd& handle) {
 
 }  // namespace
 
-Local::Local(const std::string& job_id, std::chrono::milliseconds grace, const rlimit& open_files)
+Local::Local(const std::string& job_id, std::chrono::milliseconds grace, const rlimit& open_files,
+             std::vector<std::string> environment)
     : mark_("DLAUNCH_AGENT_OF=" + job_id),
       marks_({mark_, "DLAUNCH_JOB_ID=" + job_id}),
       grace_(grace),
-      open_files_(open_files) {}
+      open_files_(open_files),
+      environment_(std::move(environment)) {}
 
 void Local::start_early() { early_ = start(); }
 
@@ -128,18 +133,24 @@ Result<Connection> Local::open(const plan::Host& host) {
 Result<Connection> Local::start() {
   sys::become_subreaper();
   auto [ours, theirs] = sys::make_socketpair();
+  auto environment = environment_;  // ranks get theirs from the plan
+  environment.push_back(mark_);
   pid_t pid = 0;
   int error = ENOENT;
-  if (const sys::Fd file = installed_agent()) error = start_agent(file, theirs, mark_, open_files_, pid);
+  if (const sys::Fd file = installed_agent()) error = start_agent(file, theirs, environment, open_files_, pid);
   if (error != 0) {
     const auto file = TRY(agent_in_memory());
-    error = start_agent(file, theirs, mark_, open_files_, pid);
+    error = start_agent(file, theirs, environment, open_files_, pid);
   }
   if (error != 0) {
     return fail({"", "cannot start the agent", std::strerror(error), "", kExitHostLost});
   }
   agents_.push_back({pid, sys::Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)))});
   return Connection{std::move(ours), true};
+}
+
+void Local::tell_to_end() {
+  for (const Agent& agent : agents_) ::kill(agent.pid, SIGTERM);  // not reaped before close(), so it is its own still
 }
 
 void Local::close() {

@@ -18,11 +18,15 @@ namespace dlaunch::transport {
 class Local : public Transport {
  public:
   /// `grace` is the time between TERM and KILL for what a killed agent left, `open_files` the user's limit, for ranks.
-  Local(const std::string& job_id, std::chrono::milliseconds grace, const rlimit& open_files);
+  /// `environment`: of the agents, NAME=VALUE.
+  Local(const std::string& job_id, std::chrono::milliseconds grace, const rlimit& open_files,
+        std::vector<std::string> environment = {});
   /// Starts the agent of the first open() now, so that it gets ready meanwhile. Without an open(), close() ends it.
   void start_early();
   Result<Connection> open(const plan::Host& host) override;
   void close() override;
+  /// Tells the agents that this machine, or this process's part in a job, ends. They tell their launcher.
+  void tell_to_end();
 
  private:
   struct Agent {
@@ -35,6 +39,7 @@ class Local : public Transport {
   const std::vector<std::string> marks_;  // mark_, and the one in every rank's environment
   const std::chrono::milliseconds grace_;
   const rlimit open_files_;
+  const std::vector<std::string> environment_;
   std::vector<Agent> agents_;
   std::optional<Result<Connection>> early_;
 };

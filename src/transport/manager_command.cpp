@@ -9,6 +9,8 @@
 namespace dlaunch::transport {
 namespace {
 
+using Kind = plan::Manager::Kind;
+
 /// srun takes its options' defaults from these, which mean the job's own tasks and not our one agent a node: it would
 /// start more of them, give them one GPU, or refuse the step.
 bool changes_srun(std::string_view name) {
@@ -22,30 +24,129 @@ bool changes_srun(std::string_view name) {
          std::ranges::any_of(kPrefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
-/// -u: bytes as they come, not lines. --overlap: beside whatever else runs in the job. --wait=0: a site may have srun
-/// end all tasks some time after the first; -D /: our directory need not be there.
-constexpr std::string_view kSrun = "srun -Q -u --overlap -N1 -n1 --mpi=none --cpu-bind=none --wait=0 -D / -w {host}";
+/// --overlap: beside whatever else runs in the job. --wait=0: a site may have srun end all tasks some time after the
+/// first; -D /: our directory need not be there.
+constexpr std::string_view kSrun = "-Q --overlap --mpi=none --cpu-bind=none --wait=0 -D / ";
 
-}  // namespace
-
-std::string_view manager_program(plan::Manager::Kind kind) {
-  return kind == plan::Manager::Kind::slurm ? "srun" : std::string_view();
-}
-
-bool command_gives_all(plan::Manager::Kind kind, const std::vector<std::string>& environment) {
-  if (kind != plan::Manager::Kind::slurm) return false;
-  return !filled_variable(environment, "SLURM_HET_SIZE") && !filled_variable(environment, "SLURM_GPUS") &&
-         !filled_variable(environment, "SLURM_GPUS_PER_TASK");
-}
-
-std::string manager_command(plan::Manager::Kind kind, const std::vector<std::string>& environment) {
-  if (kind != plan::Manager::Kind::slurm) return {};
+/// srun with these words, in an environment that leaves its meaning to them.
+std::string srun_with(const std::vector<std::string>& environment, const std::string& program, std::string_view words) {
   std::string line = "env";
   for (const std::string& entry : environment) {
     const std::string_view name = variable_name(entry);
     if (changes_srun(name)) line.append(" -u ").append(shell_quote(name));
   }
-  return line + ' ' + std::string(kSrun);
+  return line + ' ' + shell_quote(program) + ' ' + std::string(kSrun) + std::string(words);
+}
+
+/// Whether each node's srun has words of its own, in Reach::step.
+bool nodes_differ(const std::vector<std::string>& environment) {
+  return filled_variable(environment, "SLURM_HET_SIZE").has_value() || gpus_may_differ(environment);
+}
+
+/// Where the bootstrap's script on a node would keep the agent, if its variables are ours; empty: nowhere.
+std::string cache_directory(const std::vector<std::string>& environment) {
+  const std::string cache = filled_variable(environment, "XDG_CACHE_HOME").value_or("");
+  if (cache.starts_with('/')) return cache + "/dlaunch";
+  const std::string home = filled_variable(environment, "HOME").value_or("");
+  return home.empty() ? "" : home + "/.cache/dlaunch";
+}
+
+/// A task's stdin is /dev/null and its output is the job's; of PALS' only the first has a stdin. Neither pbs_tmrsh nor
+/// pbsdsh nor aprun has a shell parse the task's words. pbsdsh counts the lines of the job's list.
+dlaunch::DialIn pbs_dial_in(const std::vector<std::string>& environment, const std::string& program) {
+  const std::string name = program.substr(program.rfind('/') + 1);
+  const std::string files = cache_directory(environment);
+  if (name == "aprun") {
+    return {.command = shell_quote(program) + " -n {count} -N 1 --cc none -L {hosts}",
+            .own_name = R"sh($(sed -n "$((PALS_NODEID + 1))p" "$0/names"))sh",
+            .files_in = files};
+  }
+  const std::string_view words = name == "pbsdsh" ? " {step} --" : " {host}";
+  return {.command = shell_quote(program) + std::string(words), .own_name = "$1", .files_in = files};
+}
+
+/// -u: bytes as they come, not lines.
+std::string srun_command(const std::vector<std::string>& environment, const std::string& program) {
+  return srun_with(environment, program,
+                   nodes_differ(environment) ? "-u -N1 -n1 {step} -w {host}" : "-u -N1 -n1 -w {host}");
+}
+
+}  // namespace
+
+std::span<const std::string_view> manager_programs(Kind kind) {
+  static constexpr std::array<std::string_view, 1> kSlurm = {"srun"}, kGridEngine = {"qrsh"}, kLsf = {"blaunch"},
+                                                   kKubernetes = {"kubectl"}, kFlux = {"flux"};
+  static constexpr std::array<std::string_view, 3> kPbs = {"aprun", "pbs_tmrsh", "pbsdsh"};
+  switch (kind) {
+    case Kind::slurm:
+      return kSlurm;
+    case Kind::grid_engine:
+      return kGridEngine;
+    case Kind::lsf:
+      return kLsf;
+    case Kind::kubernetes:
+      return kKubernetes;
+    case Kind::pbs:
+      return kPbs;
+    case Kind::flux:
+      return kFlux;
+    case Kind::cobalt:
+      break;
+  }
+  return {};
+}
+
+std::string manager_program_path(std::string_view name, const std::vector<std::string>& environment) {
+  const auto in = [&](const std::string& directory) { return directory + '/' + std::string(name); };
+  const auto set = [&](const char* variable) { return filled_variable(environment, variable).value_or(""); };
+  if (name == "qrsh" && !set("SGE_ROOT").empty() && !set("ARC").empty()) {
+    return in(set("SGE_ROOT") + "/bin/" + set("ARC"));
+  }
+  if (name == "blaunch" && !set("LSF_BINDIR").empty()) return in(set("LSF_BINDIR"));
+  if (name.starts_with("pbs") && !set("PBS_EXEC").empty()) return in(set("PBS_EXEC") + "/bin");
+  return std::string(name);
+}
+
+bool gpus_may_differ(const std::vector<std::string>& environment) {
+  const auto says = [](std::string_view name, std::string_view what) {
+    return name == what || (name.starts_with(what) && name.substr(what.size()).starts_with("_HET_GROUP_"));
+  };
+  return std::ranges::any_of(environment, [&](const std::string& entry) {
+    const std::string_view name = variable_name(entry);
+    return says(name, "SLURM_GPUS") || says(name, "SLURM_GPUS_PER_TASK");
+  });
+}
+
+bool signal_ends_job(Kind kind) { return kind == Kind::grid_engine; }
+
+std::string manager_command(Kind kind, const std::vector<std::string>& environment, const std::string& program) {
+  switch (kind) {
+    case Kind::slurm:
+      return srun_command(environment, program);
+    case Kind::grid_engine:
+      return "sh -c 'trap \"\" PIPE; exec \"$0\" -inherit \"$@\"' " + shell_quote(program) + " {host}";
+    case Kind::lsf:
+      return shell_quote(program) + " {host}";
+    case Kind::kubernetes:
+    case Kind::pbs:
+    case Kind::cobalt:
+    case Kind::flux:
+      break;
+  }
+  return {};
+}
+
+/// One agent that fails ends no other one.
+std::optional<dlaunch::DialIn> manager_dial_in(Kind kind, const std::vector<std::string>& environment,
+                                               const std::string& program) {
+  if (kind == Kind::pbs) return pbs_dial_in(environment, program);
+  // `flux run` waits for cores that no job of the instance has; `flux exec` asks no scheduler. It passes on whole
+  // lines.
+  if (kind == Kind::flux) return dlaunch::DialIn{shell_quote(program) + " exec -r {steps} -d /", "$(uname -n)"};
+  if (kind != Kind::slurm || nodes_differ(environment)) return std::nullopt;
+  return dlaunch::DialIn{srun_with(environment, program,
+                                   "--no-kill --kill-on-bad-exit=0 -N{count} -n{count} --ntasks-per-node=1 -w {hosts}"),
+                         "$SLURMD_NODENAME", "scontrol show config"};
 }
 
 }  // namespace dlaunch::transport

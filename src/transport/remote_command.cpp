@@ -4,18 +4,41 @@
 
 namespace dlaunch::transport {
 
-std::string exec_command(std::string_view line, const plan::Host& host) {
-  constexpr std::string_view kHost = "{host}";
-  const std::string name = shell_quote(host.name);
-  std::string text(line);
-  for (size_t at = text.find(kHost); at != std::string::npos; at = text.find(kHost, at + name.size())) {
-    text.replace(at, kHost.size(), name);
+namespace {
+
+void replace_all(std::string& text, std::string_view word, const std::string& by) {
+  for (size_t at = text.find(word); at != text.npos; at = text.find(word, at + by.size())) {
+    text.replace(at, word.size(), by);
   }
+}
+
+}  // namespace
+
+std::string exec_command(std::string_view line, const plan::Host& host) {
+  std::string text(line);
+  if (!host.reach.step.empty()) replace_all(text, "{step}", host.reach.step);
+  replace_all(text, "{host}", shell_quote(host.name));
+  return text;
+}
+
+std::string group_command(std::string_view line, const std::vector<plan::Host>& hosts) {
+  std::string names;
+  std::string steps;
+  for (const plan::Host& host : hosts) {
+    const char* const comma = names.empty() ? "" : ",";
+    names += comma + host.name;
+    steps += comma + host.reach.step;
+  }
+  std::string text(line);
+  replace_all(text, "{count}", std::to_string(hosts.size()));
+  replace_all(text, "{hosts}", shell_quote(names));
+  replace_all(text, "{steps}", shell_quote(steps));
   return text;
 }
 
 std::string shell_there(std::string_view exec, const plan::Host& host) {
   if (host.local) return "sh";
+  if (host.reach.node) return "sh  # on " + shell_quote(host.name);
   if (!exec.empty()) return exec_command(exec, host) + " sh";
   std::string line = "ssh";
   if (host.reach.port) line += " -p " + std::to_string(*host.reach.port);

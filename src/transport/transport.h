@@ -19,6 +19,7 @@ struct Disconnect {
   std::string why;   ///< "Connection refused"
   std::string hint;  ///< the one thing to do; may be empty
   Retry retry = Retry::never;
+  bool nothing_left = false;  ///< all that the job had on the host has ended
 };
 
 struct Connection {
@@ -38,6 +39,8 @@ class Transport {
   virtual ~Transport() = default;
   /// Starts an agent on the host. Does not wait for it to answer.
   virtual Result<Connection> open(const plan::Host& host) = 0;
+  /// Behind a row of open(): what these began may be done for all of them at once.
+  virtual void open_together() {}
   /// To be called after the job: waits, for a bounded time, until what open() started is gone.
   virtual void close() = 0;
 };
@@ -48,6 +51,7 @@ class ByHost : public Transport {
   ByHost(Transport& here, Transport& elsewhere) : here_(here), elsewhere_(elsewhere) {}
 
   Result<Connection> open(const plan::Host& host) override { return (host.local ? here_ : elsewhere_).open(host); }
+  void open_together() override { elsewhere_.open_together(); }
   void close() override {
     here_.close();
     elsewhere_.close();

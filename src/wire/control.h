@@ -31,10 +31,11 @@ struct Pause {
   bool operator==(const Pause&) const = default;
 };
 
-/// No more ranks will come: end what the job left, confirm with Clean, exit.
+/// No more ranks will come in this round: end what the job left, and confirm with Clean.
 struct Finish {
   static constexpr std::uint8_t kType = 8;
-  void fields(auto&) {}
+  bool stay = false;  ///< another round may follow: everything is as after Hello then
+  void fields(auto& a) { a(stay); }
   bool operator==(const Finish&) const = default;
 };
 
@@ -107,6 +108,17 @@ struct Log {
   std::string text;
   void fields(auto& a) { a(level, text); }
   bool operator==(const Log&) const = default;
+};
+
+/// Somebody other than the launcher told the agent to end: a resource manager, a container's or the host's own end, a
+/// person. The launcher answers at once, by Ping or any other message, and decides. Without an answer it is lost.
+struct ToldToEnd {
+  static constexpr std::uint8_t kType = 56;
+  static constexpr std::uint32_t kMost = kMostNumbers;
+  std::uint32_t signal = 0;
+  std::int64_t time_ns = 0;  ///< CLOCK_REALTIME when it came
+  void fields(auto& a) { a(signal, time_ns); }
+  bool operator==(const ToldToEnd&) const = default;
 };
 
 /// The last frame: what of the job is left on the host; all is gone when `left` is empty.

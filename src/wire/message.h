@@ -10,15 +10,17 @@
 #include "wire/pmi.h"
 #include "wire/pmix.h"
 #include "wire/ranks.h"
+#include "wire/stacks.h"
 #include "wire/stage.h"
 
 namespace dlaunch::wire {
 
-using Message = std::variant<Setup, Program, Spawn, Stdin, Signal, WindowSize, Pause, Finish, Sweep, Layout, QueryHost,
-                             JobFile, RunCommands, Prepare, Stage, Ping, Credit, Hello, Started, SpawnFailed,
-                             OutputData, Ended, StdinClosed, Log, Clean, HostInfo, CommandResults, Prepared,
-                             StageCredit, MpiWorld, FenceOut, NameAnswer, SpawnAnswer, FenceIn, NameAsk, SpawnAsk,
-                             MpiAbort, PmixShared, PmixModexAsk, PmixAnswer, PmixProgram, PmixStart, PmixWorld,
-                             PmixEvent, PmixCollect, PmixWant, PmixModex, PmixNames, PmixProgramAsk, PmixFailed>;
+using Message =
+    std::variant<Setup, Program, Spawn, Stdin, Signal, WindowSize, Pause, Finish, Sweep, Layout, QueryHost, JobFile,
+                 RunCommands, Prepare, Stage, Ping, Credit, Hello, Started, SpawnFailed, OutputData, Ended, StdinClosed,
+                 Log, Clean, HostInfo, CommandResults, Prepared, StageCredit, MpiWorld, FenceOut, NameAnswer,
+                 SpawnAnswer, FenceIn, NameAsk, SpawnAsk, MpiAbort, PmixShared, PmixModexAsk, PmixAnswer, PmixProgram,
+                 PmixStart, PmixWorld, PmixEvent, PmixCollect, PmixWant, PmixModex, PmixNames, PmixProgramAsk,
+                 PmixFailed, ToldToEnd, SampleStacks, Stacks, Uncaught>;
 
 }  // namespace dlaunch::wire

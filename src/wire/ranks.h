@@ -87,7 +87,8 @@ struct Stdin {
 struct Signal {
   static constexpr std::uint8_t kType = 5;
   std::uint32_t signal = 0;
-  void fields(auto& a) { a(signal); }
+  bool if_caught = false;  ///< only to a rank's first processes that catch it; the agent answers Uncaught
+  void fields(auto& a) { a(signal, if_caught); }
   bool operator==(const Signal&) const = default;
 };
 
@@ -161,6 +162,16 @@ struct Ended {
   bool in_mpi = false;  ///< it ended between MPI_Init and MPI_Finalize
   void fields(auto& a) { a(rank, wait_status, out_of_memory, time_ns, in_mpi); }
   bool operator==(const Ended&) const = default;
+};
+
+/// The answer to Signal with `if_caught`.
+struct Uncaught {
+  static constexpr std::uint8_t kType = 60;
+  static constexpr std::uint32_t kMost = kMostText;
+  std::uint32_t signal = 0;
+  std::vector<std::uint32_t> ranks;  ///< in which no process catches it: they got none
+  void fields(auto& a) { a(signal, ranks); }
+  bool operator==(const Uncaught&) const = default;
 };
 
 /// The rank closed its stdin; send it no more.

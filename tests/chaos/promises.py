@@ -177,9 +177,14 @@ def settles(seen):
     return SLOWER * TOLD + max([0, *(time + SILENT - seen.ended for time in lost)])
 
 
+def written_by_ranks(err):
+    """Less what dlaunch says: its lines, and the indented ones that belong to them. No rank here indents one."""
+    return b"".join(line for line in err.splitlines(True) if not line.startswith((b"dlaunch: ", b"  ")))
+
+
 def read_streams(step, seen):
     streams = lines.Streams(step.length)
-    own = b"".join(line for line in seen.err.splitlines(True) if not line.startswith(b"dlaunch: "))
+    own = written_by_ranks(seen.err)
     if step.mode == "jsonl":
         streams.jsonl(seen.out)
     elif step.mode == "label":

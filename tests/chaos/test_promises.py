@@ -41,6 +41,12 @@ class Promises(unittest.TestCase):
                 self.seen.out = out
                 self.assert_broken("bytes")
 
+    def test_indented_lines_are_of_what_dlaunch_says(self):
+        self.seen.err += b"dlaunch: time out after 2.0 s; stacks of 2 ranks (main thread):\n  no answer from node1 (ranks 0-1)\n"
+        self.assert_broken()
+        self.seen.err += b"no answer from node1 (ranks 0-1)\n"
+        self.assert_broken("bytes")
+
     def test_bytes_of_a_rank_that_was_ended(self):
         self.step.codes = {1: 3}
         self.seen.witness = {0: Rank("head"), 1: Rank("head", 3, 100.9)}

@@ -5,6 +5,7 @@ Rules read in: torch/distributed/rendezvous.py (_env_rendezvous_handler), deepsp
 jax/_src/clusters/{cluster,slurm_cluster,ompi_cluster}.py with distributed.py, TensorFlow's TFConfigClusterResolver,
 mindspore's start-up (it rewrites RANK_ID and DEVICE_ID from Open MPI's names), Horovod's gloo_context.cc and
 common/util, and the names that scripts look for under Open MPI and MPICH."""
+import http.client
 import json
 import os
 import socket
@@ -43,7 +44,32 @@ def call(address):
             time.sleep(0.05)
 
 
-def meet(rank, size, address):
+def meet_by_keys(rank, size, address):
+    """As Horovod's HTTPStore does: the launcher's server holds the key that each rank puts there."""
+    deadline = time.monotonic() + PATIENCE
+
+    def asked(method, key, value=None):
+        while time.monotonic() < deadline:
+            connection = http.client.HTTPConnection(*address, timeout=PATIENCE)
+            try:
+                connection.request(method, f"/global/{key}", value)
+                response = connection.getresponse()
+                if response.status == 200:
+                    return response.read()
+            except ConnectionRefusedError:
+                pass
+            finally:
+                connection.close()
+            time.sleep(0.05)
+        raise SystemExit(f"{method} of key {key} had no answer")
+
+    asked("PUT", rank, str(rank).encode())
+    for other in range(size):
+        if asked("GET", other) != str(other).encode():
+            raise SystemExit("not the server of this job")
+
+
+def rendezvous(rank, size, address):
     if rank == 0:
         serve(address, size)
     else:
@@ -64,7 +90,7 @@ def torch(env):
     if use_agent_store:
         raise SystemExit("rank 0 would wait for an agent's store: nobody serves it")
     address = (env["MASTER_ADDR"], number(env, "MASTER_PORT"))
-    meet(number(env, "RANK"), number(env, "WORLD_SIZE"), address)
+    rendezvous(number(env, "RANK"), number(env, "WORLD_SIZE"), address)
     return {"rank": number(env, "RANK"), "size": number(env, "WORLD_SIZE"), "local": number(env, "LOCAL_RANK"),
             "local_size": number(env, "LOCAL_WORLD_SIZE"), "node": number(env, "GROUP_RANK")}
 
@@ -73,7 +99,7 @@ def deepspeed(env):
     required = ["RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "LOCAL_RANK"]
     if not all(name in env for name in required):
         raise SystemExit("it would look for mpi4py")
-    meet(number(env, "RANK"), number(env, "WORLD_SIZE"), (env["MASTER_ADDR"], number(env, "MASTER_PORT")))
+    rendezvous(number(env, "RANK"), number(env, "WORLD_SIZE"), (env["MASTER_ADDR"], number(env, "MASTER_PORT")))
     return {"rank": number(env, "RANK"), "size": number(env, "WORLD_SIZE"), "local": number(env, "LOCAL_RANK"),
             "local_size": number(env, "LOCAL_SIZE"), "node": number(env, "CROSS_RANK")}
 
@@ -82,7 +108,7 @@ def jax(env):
     if "OMPI_MCA_orte_hnp_uri" in env or "SLURM_STEP_NODELIST" in env:
         raise SystemExit("a cluster detector would answer instead")
     rank, size = number(env, "JAX_PROCESS_ID"), number(env, "JAX_NUM_PROCESSES")
-    meet(rank, size, split_address(env["JAX_COORDINATOR_ADDRESS"]))
+    rendezvous(rank, size, split_address(env["JAX_COORDINATOR_ADDRESS"]))
     devices = env.get("JAX_LOCAL_DEVICE_IDS")
     return {"rank": rank, "size": size, "devices": devices and [int(text) for text in devices.split(",")]}
 
@@ -131,9 +157,8 @@ def horovod(env):
     if any(a in env and b in env for a, b in (("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_SIZE"))):
         raise SystemExit("the MPI controller would be taken")
     assert env["HOROVOD_CONTROLLER"] == env["HOROVOD_CPU_OPERATIONS"] == "gloo"
-    # The rendezvous server is the script's to start, in rank 0.
     address = (env["HOROVOD_GLOO_RENDEZVOUS_ADDR"], number(env, "HOROVOD_GLOO_RENDEZVOUS_PORT"))
-    meet(number(env, "HOROVOD_RANK"), number(env, "HOROVOD_SIZE"), address)
+    meet_by_keys(number(env, "HOROVOD_RANK"), number(env, "HOROVOD_SIZE"), address)
     names = {"rank": "RANK", "size": "SIZE", "local": "LOCAL_RANK", "local_size": "LOCAL_SIZE", "node": "CROSS_RANK"}
     return {key: number(env, "HOROVOD_" + name) for key, name in names.items()}
 
@@ -157,7 +182,7 @@ def slurm(env):
         first = first.split("[")[0] + nodes.split("[")[1].replace("-", ",").split(",")[0]
     port = number(env, "SLURM_JOB_ID") % 2**12 + (65535 - 2**12 + 1)
     rank, size = number(env, "SLURM_PROCID"), number(env, "SLURM_NTASKS")
-    meet(rank, size, (first, port))
+    rendezvous(rank, size, (first, port))
     return {"rank": rank, "size": size, "local": number(env, "SLURM_LOCALID"), "node": number(env, "SLURM_NODEID")}
 
 

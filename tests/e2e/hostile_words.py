@@ -44,7 +44,7 @@ class Input:
 
     def script(self):
         """The bootstrap's, and its nonce."""
-        while not self.data.endswith(b'exec "$a"\n}\n'):
+        while not self.data.endswith(b'exec "$a" "$@"\n}\n'):
             self.more()
         nonce = self.data[2:self.data.index(b" ")]
         self.data = b""

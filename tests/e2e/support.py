@@ -31,6 +31,14 @@ SKIPPED = 77  # ctest shows an entry that ends so as skipped
 NO_SKIP = bool(os.environ.get("NO_SKIP"))  # scripts/test has installed all that a test may need
 
 
+def of_process(pid, file):
+    """A file of /proc/PID; nothing once the process has ended."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/{file}").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return b""
+
+
 def program(name):
     """The path of one of tests/programs."""
     return str(PROGRAMS / name)

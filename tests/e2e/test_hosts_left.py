@@ -4,7 +4,7 @@ lines say how."""
 import support
 from hosts_case import lines
 from left_case import LIVES, PIPES, LeftCase, environment
-from support import kill_together
+from support import kill_together, wait_until
 
 
 class Left(LeftCase):
@@ -17,6 +17,7 @@ class Left(LeftCase):
         """And nothing else on that host is touched: another job of the same user."""
         other = self.job("-H", "node2", *LIVES, ranks=1)
         others, = self.job_ids(2)
+        self.assertTrue(wait_until(lambda: len(self.of_job(2, others)) == 4))  # its last sleep starts after its "up"
         before, agents, memory = self.of_job(2, others), self.host(2).find("dlaunch-agent"), self.shared_memory(2)
         for way in ((), ("--exec", "ssh -T -o BatchMode=yes {host}")):
             with self.subTest(way=way):

@@ -148,8 +148,10 @@ class Options(Called, Case):
         self.assertEqual((result.stdout, result.stderr), (b"", b""))
         kept = {path.name: path.read_text() for path in (self.dir / "o").iterdir()}
         self.assertEqual(kept, {"0.out": "out 0\n", "1.out": "out 1\n", "0.err": "err 0\n", "1.err": "err 1\n"})
-        for pattern in (["-outfile-pattern", "same"], ["-outfile-pattern", "%r", "-errfile-pattern", "%r"]):
-            self.assert_exit(self.run_dlaunch(*pattern, "-n", 2, "true"), 2)
+        for pattern in (["-outfile-pattern", "same"], ["-outfile-pattern", "same.%r", "-errfile-pattern", "same.%r"]):
+            self.assert_exit(self.run_dlaunch(*pattern, "-n", 2, *streams), 0)
+        self.assertEqual(sorted((self.dir / "same").read_text().splitlines()), ["out 0", "out 1"])
+        self.assertEqual(sorted((self.dir / "same.1").read_text().splitlines()), ["err 1", "out 1"])
         refused = self.run_dlaunch("-iface", "eth0", "-n", 1, "true")
         self.assert_exit(refused, 2)
         self.assertIn(b"opens no port", refused.stderr)

@@ -1,11 +1,15 @@
 """In a real Slurm's allocations: agents and ranks are in steps of the job, and what Slurm says holds."""
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
+import time
 
 from hosts_case import HostsCase, lines, own_lines
-from support import DLAUNCH, TIMEOUT, main, sh, wait_until
+from mpi_case import hellos
+from support import DLAUNCH, TIMEOUT, main, of_process, program, sh, wait_until
 
 import slurm  # of the testbed, by hosts_case's path
 
@@ -14,12 +18,13 @@ WHY_NOT = slurm.why_not()
 
 class SlurmCase(HostsCase):
     scheduler = "builtin"
+    more = ()
 
     def setUp(self):
         if WHY_NOT:
             self.skipTest(WHY_NOT)
         super().setUp()
-        self.slurm = slurm.Slurm(self.bed, self.scheduler)
+        self.slurm = slurm.Slurm(self.bed, self.scheduler, more=self.more)
         self.addCleanup(self.slurm.close)
         self.slurm.__enter__()
         self.env.update(self.slurm.environment())
@@ -71,10 +76,26 @@ class InAnAllocation(SlurmCase):
         self.assert_exit(done, 0)
         self.assertEqual(sorted(lines(done.stdout)), ["0 0 0 4 1", "1 1 0 4 1", "2 0 1 4 1", "3 1 1 4 1"])
 
+    def test_a_step_of_one_task_is_a_place_for_the_launcher(self):
+        done = self.in_job(["-N2", "--ntasks-per-node=2"], "--label", "hostname", by=["srun", "-N1", "-n1"])
+        self.assert_exit(done, 0)
+        self.assertEqual(done.stderr, b"")
+        self.assertEqual(sorted(lines(done.stdout)), ["[0] node1", "[1] node1", "[2] node2", "[3] node2"])
+
     def test_copies_are_refused(self):
         done = self.in_job(["-N2"], "true", by=["srun", "-n2"])
         self.assert_exit(done, 2)
         self.assertEqual(sum("2 copies" in line for line in own_lines(done.stderr)), 2)
+
+    def test_copies_with_the_same_line_are_one_job(self):
+        key = self.dir / "key"
+        key.write_text("a key of this test's only")
+        key.chmod(0o600)
+        done = self.in_job(["-N2"], "--same-line", "--key-file", key, "-N", 1, *sh("echo $RANK_ID $(hostname)"),
+                           by=["srun", "-N2", "-n2"])
+        self.assert_exit(done, 0)
+        self.assertEqual(done.stderr, b"")
+        self.assertEqual(sorted(lines(done.stdout)), ["0 node1", "1 node2"])
 
     def test_slots_are_what_the_options_mean(self):
         for options, slots in ((["-N2", "--exclusive"], "8 8"), (["-N2", "--ntasks-per-node=3"], "3 3"), (["-N2", "--ntasks-per-node=1"], "1 1"),
@@ -93,9 +114,168 @@ class InAnAllocation(SlurmCase):
         self.assert_exit(self.in_job(["-N2", "--ntasks-per-node=1", "-c4"], "-N", "5", "hostname"), 2)
 
     def test_it_says_which_way_it_takes(self):
-        self.assertIn(b"2 hosts, by srun", self.in_job(["-N2"], "--dry-run", "true").stdout)
-        self.assertIn(b"2 hosts, by ssh", self.in_job(["-N2"], "--dry-run", "--transport", "ssh", "true").stdout)
-        self.assertIn(b"2 hosts, by --exec", self.in_job(["-N2"], "--dry-run", "--exec", "x {host}", "true").stdout)
+        """The plan, the list of hosts, -v and the record."""
+        report, options = self.dir / "report.json", ["-N2", "--ntasks-per-node=3"]
+        done = self.in_job(options, "-v", "--report", report, "true")
+        self.assert_exit(done, 0)
+        self.assertIn("dlaunch: Slurm job 1: 2 nodes × 3, by srun\n", done.stderr.decode())
+        self.assertIn("Slurm job 1: 2 nodes × 3, by srun", json.loads(report.read_text())["plan"]["notes"])
+        for words, way in ((["hosts"], "by srun"), (["hosts", "--format", "json"], "by srun"), (["--dry-run", "true"], "by srun"),
+                           (["--dry-run", "--transport", "ssh", "true"], "by ssh"),
+                           (["--dry-run", "--exec", "x {host}", "true"], "by --exec")):
+            with self.subTest(words):
+                self.assertRegex(self.in_job(options, *words).stdout.decode(), rf"Slurm job \d+: 2 nodes × 3, {way}")
+
+    def test_each_agent_has_all_gpus_of_its_node(self):
+        """However a job's GPUs are spread, which only scontrol tells; and none of it goes by ssh."""
+        for host in self.bed.hosts.values():
+            host.kill_sshd()
+        for options in (["-N2", "--gpus=6"], ["-N2", "--ntasks=8", "--gpus-per-task=1"], ["-N2", "--ntasks=5", "--gpus-per-task=1"]):
+            with self.subTest(options):
+                job = self.slurm.gpus(options)
+                self.assertEqual(sorted(job), ["node1", "node2"])
+                done = self.in_job(options, "-N", 1, "--oversubscribe", *sh("echo $(hostname) $CUDA_VISIBLE_DEVICES"))
+                self.assert_exit(done, 0)
+                seen = dict(line.split() for line in lines(done.stdout))
+                self.assertEqual({node: len(devices.split(",")) for node, devices in seen.items()}, job)
+
+    def test_the_rule_is_named_in_a_step_of_one_task(self):
+        for options, rule, slots in ((["-N2", "--ntasks-per-node=3"], "SLURM_NTASKS_PER_NODE", [3, 3]),
+                                     (["-N1", "--ntasks=4"], "SLURM_JOB_CPUS_PER_NODE", [4]),
+                                     (["-N2", "--exclusive"], "SLURM_JOB_CPUS_PER_NODE", [8, 8])):
+            with self.subTest(options):
+                done = self.in_job(options, "hosts", "--format", "json", by=["srun", "-N1", "-n1"])
+                self.assert_exit(done, 0)
+                hosts = json.loads(done.stdout)["hosts"]
+                self.assertEqual([(host["slots"], host["slots_from"]) for host in hosts], [(each, rule) for each in slots])
+
+    def test_a_batch_script(self):
+        script = self.dir / "script"
+        script.write_text(f"#!/bin/sh\n#SBATCH -N2 --ntasks-per-node=2\n{DLAUNCH} --label hostname; {DLAUNCH} sh -c 'exit 7'; echo code $?\n")
+        self.bed.head.run(["sbatch", "-W", "-o", self.dir / "out", script], env=self.env)
+        said = lines((self.dir / "out").read_bytes())
+        self.assertEqual(sorted(line for line in said if line.startswith("[")), ["[0] node1", "[1] node1", "[2] node2", "[3] node2"])
+        self.assertEqual(said[-1], "code 7", said)
+
+    def test_mpi_programs_are_one_world_over_the_nodes(self):
+        for library in ("mpich", "openmpi"):
+            with self.subTest(library):
+                if not shutil.which(f"mpicc.{library}"):
+                    self.skipTest(f"no mpicc.{library}: scripts/install-packages mpi")
+                for _ in range(4):  # MPICH over UCX hangs now and then in MPI_Finalize, under any launcher (docs/mpi.md)
+                    done = self.in_job(["-N2", "--ntasks-per-node=2"], "--timeout", 15, "-x", "UCX_TCP_PUT_ENABLE=n",
+                                       "--transport", "slurm", program(f"{library}/mpi_hello"))
+                    if done.returncode != 124:
+                        break
+                self.assert_exit(done, 0)
+                self.assertEqual({rank: (size, host) for rank, (size, host, _, _) in hellos(done.stdout).items()},
+                                 {0: (4, "node1"), 1: (4, "node1"), 2: (4, "node2"), 3: (4, "node2")})
+
+
+class AgentsThatConnect(SlurmCase):
+    """One srun starts all agents, and each connects to the launcher."""
+    more = ("SrunPortRange=50000-50099",)
+
+    def connected_to(self, err):
+        return [line.rsplit(b" ", 1)[1].decode() for line in err.splitlines() if b" connect to " in line]
+
+    def test_there_is_one_srun_and_the_port_is_of_its_range(self):
+        done = self.in_job(["-N2", "--ntasks-per-node=2"], "-v", *sh("scontrol listpids $SLURM_JOB_ID | grep -w $$ | { read pid job step rest; echo $step; }"))
+        self.assert_exit(done, 0)
+        self.assertEqual(lines(done.stdout), ["0"] * 4)
+        (address, port), = [at.split(":") for at in self.connected_to(done.stderr)]
+        self.assertEqual(address, self.bed.addresses()["head"])
+        self.assertIn(int(port), range(50000, 50100))
+
+    def test_nothing_listens_once_all_are_in(self):
+        job = self.start_in_job(["-N2"], "-v", "-N", 1, *sh("exec sleep 1000"))
+        self.assertTrue(wait_until(lambda: len(self.sleepers()) == 2))
+        pid, = self.launchers()
+        with open(f"/proc/{pid}/net/tcp") as table:
+            rows = [line.split() for line in table.readlines()[1:]]
+        # salloc's own socket, which listens on all addresses, is open in what it starts.
+        listening = {row[9] for row in rows if row[3] == "0A" and not row[1].startswith("00000000:")}
+        sockets = {os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")}
+        self.assertEqual([inode for inode in listening if f"socket:[{inode}]" in sockets], [])
+        os.kill(pid, signal.SIGTERM)
+        job.communicate(timeout=TIMEOUT)
+
+    def test_the_key_is_nowhere(self):
+        """In no argv, environment, log, record or plan. It has 64 digits; so has the hash in the agent's path."""
+        report = self.dir / "report.json"
+        job = self.start_in_job(["-N2"], "-vv", "--report", report, "-N", 1, *sh("env; exec sleep 1000"))
+        self.assertTrue(wait_until(lambda: len(self.sleepers()) == 2))
+        seen = []
+        for host in self.bed.hosts.values():
+            for pid in host.strangers():
+                for file in ("cmdline", "environ"):
+                    seen.append(of_process(pid, file))
+        self.assertTrue(any(b"--dial" in text for text in seen))
+        for pid in self.launchers():
+            os.kill(pid, signal.SIGTERM)
+        seen += [*job.communicate(timeout=TIMEOUT), report.read_bytes()]
+        words = {word for text in seen for word in re.findall(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])", text)}
+        agents = {word for text in seen for word in re.findall(rb"dlaunch/([0-9a-f]{64})/dlaunch-agent", text)}
+        self.assertEqual(len(agents), 1)
+        self.assertEqual(words, agents)
+
+    def test_a_node_that_cannot_connect_has_an_srun_of_its_own(self):
+        """The ports that Slurm's programs use are open on it, this one is not."""
+        here = self.dir / "bin"
+        here.mkdir()
+        (here / "scontrol").write_text("#!/bin/sh\necho 'SrunPortRange           = 40001-40001'\n")
+        (here / "scontrol").chmod(0o755)
+        self.env["PATH"] = f"{here}:{self.env['PATH']}"
+        self.bed.hosts["node2"].sh("ip rule add ipproto tcp dport 40001 unreachable")
+        done = self.in_job(["-N2", "--ntasks-per-node=2"], "-v", "--label", "hostname")
+        self.assert_exit(done, 0)
+        self.assertEqual(sorted(lines(done.stdout)), ["[0] node1", "[1] node1", "[2] node2", "[3] node2"])
+        self.assertIn(b"node2: cannot connect to", done.stderr)
+        self.assertIn(b"node2: by a command of its own", done.stderr)
+        self.assertNotIn(b"node1: by a command", done.stderr)
+
+    def test_output_of_all_nodes_is_whole(self):
+        size = 64 << 20
+        done = self.in_job(["-N2"], "-N", 1, *sh(f"yes 0123456 | head -c {size}"))
+        self.assert_exit(done, 0)
+        self.assertEqual(len(done.stdout), 2 * size)
+
+    def test_one_lost_agent_is_named_and_ends_the_job(self):
+        """The process that carries its link is killed; its ranks end, and the node is looked at once more."""
+        job = self.start_in_job(["-N2"], "-N", 1, *sh("setsid sleep 1000 & exec sleep 1000"))
+        self.assertTrue(wait_until(lambda: len(self.sleepers()) == 4))
+        carrier, = [pid for pid, line in self.bed.hosts["node2"].strangers().items() if " --dial " in line]
+        os.kill(carrier, signal.SIGKILL)
+        _, err = job.communicate(timeout=TIMEOUT)
+        self.assertEqual(job.returncode, 125)
+        self.assertIn(b"node2", err)
+        self.assertNotIn(b"may still run", err)
+        self.assert_hosts_clean(5)
+
+
+class InAHeterogeneousJob(SlurmCase):
+    count = 3
+    scheduler = "backfill"
+    more = ("SchedulerParameters=bf_interval=1,sched_interval=1",)
+
+    def test_each_group_has_its_own_steps(self):
+        for host in self.bed.hosts.values():
+            host.kill_sshd()
+        options = ["-N2", "--ntasks-per-node=1", "-c2", ":", "-N1", "--ntasks-per-node=3"]
+        done = self.in_job(options, "--label", *sh("echo $(hostname) $SLURM_NODEID; scontrol listpids | grep -cw $$"))
+        self.assert_exit(done, 0)
+        self.assertEqual(sorted(lines(done.stdout)), sorted([f"[{rank}] {said}" for rank, said in enumerate(
+            ("node1 0", "node2 1", "node3 2", "node3 2", "node3 2"))] + [f"[{rank}] 1" for rank in range(5)]))
+        self.assertIn(b"3 nodes of 5 slots, by srun", self.in_job(options, "--dry-run", "true").stdout)
+
+    def test_each_agent_has_all_gpus_of_its_node(self):
+        for host in self.bed.hosts.values():
+            host.kill_sshd()
+        options = ["-N2", "--gpus=3", ":", "-N1", "--gpus-per-node=2"]
+        done = self.in_job(options, "-N", 1, "--oversubscribe", *sh("echo $(hostname) $CUDA_VISIBLE_DEVICES"))
+        self.assert_exit(done, 0)
+        seen = [len(devices.split(",")) for _, devices in sorted(line.split() for line in lines(done.stdout))]
+        self.assertEqual((sum(seen[:2]), seen[2]), (3, 2), done.stdout)
 
 
 class Ends(SlurmCase):
@@ -108,23 +288,89 @@ class Ends(SlurmCase):
         self.assert_hosts_clean(5)
 
     def test_a_cancelled_job_ends_and_says_so(self):
-        job = self.start_in_job(["-N2", "--ntasks-per-node=2"], *sh("setsid sleep 1000 & yes; exec sleep 1000"))
-        self.assertTrue(wait_until(lambda: len(self.sleepers()) == 4))
+        for program in (sh("setsid sleep 1000 & yes; exec sleep 1000"), ["sleep", "1000"], ["sleep", "1000"]):
+            with self.subTest(program):
+                job = self.start_in_job(["-N2", "--ntasks-per-node=2"], *program)
+                self.assertTrue(wait_until(lambda: len(self.sleepers()) == 4))
+                number, = self.slurm.jobs()
+                self.slurm.tell("scancel", number)
+                _, err = job.communicate(timeout=TIMEOUT)
+                self.assert_hosts_clean(5)
+                self.assert_cancelled(number, job.returncode, err.decode())
+
+    def assert_cancelled(self, number, code, said):
+        """Whether ranks, agents or dlaunch itself heard Slurm's TERM first: it is told alike, and no rank is blamed."""
+        self.assertEqual(code, 143, said)
+        self.assertRegex(said, rf"(?m)^dlaunch: Slurm job {number} was cancelled or reached its time limit")
+        self.assertIn("interrupted by SIGTERM after", said)
+        self.assertIn("4 ranks ended", said)
+        for wrong in ("rank 0", "failed", "lost", "may still run"):
+            self.assertNotIn(wrong, said)
+
+    def test_a_cancelled_batch_script_says_so(self):
+        for attempt in range(3):
+            script, said = self.dir / "script", self.dir / f"said{attempt}"
+            script.write_text(f"#!/bin/sh\n#SBATCH -N2 --ntasks-per-node=2\nexec {DLAUNCH} sleep 1000\n")
+            self.bed.head.run(["sbatch", "-o", said, script], env=self.env)
+            self.assertTrue(wait_until(lambda: len(self.sleepers()) == 4))
+            number, = self.slurm.jobs()
+            self.slurm.tell("scancel", number)
+            self.assertTrue(wait_until(lambda: not self.slurm.jobs()))
+            self.assertTrue(wait_until(lambda: "interrupted" in said.read_text()), said.read_text())
+            self.assert_cancelled(number, 143, said.read_text())
+
+    def test_ranks_of_a_cancelled_job_have_the_grace(self):
+        """Also where dlaunch is signalled, too, after its agents: that is no second signal, which would kill at once."""
+        script, said = self.dir / "script", self.dir / "said"
+        ranks = "trap 'trap : TERM; sleep 1; echo saved; exit' TERM; sleep 1000 & wait"
+        script.write_text(f"#!/bin/sh\n#SBATCH -N2 --ntasks-per-node=1\nexec {DLAUNCH} -n 2 sh -c \"{ranks}\"\n")
+        self.bed.head.run(["sbatch", "-o", said, script], env=self.env)
+        self.assertTrue(wait_until(lambda: len(self.sleepers()) == 2))
+        self.slurm.tell("scancel", *self.slurm.jobs())
+        self.assertTrue(wait_until(lambda: "interrupted" in said.read_text()), said.read_text())
+        self.assertEqual(said.read_text().count("saved"), 2, said.read_text())
+
+    def test_a_job_that_is_cancelled_while_it_writes_has_whole_lines_in_order(self):
+        job = self.start_in_job(["-N2", "--ntasks-per-node=2"], "--label",
+                                *sh("i=0; while :; do i=$((i+1)); echo $i; [ $((i % 1000)) != 0 ] || sleep 0.01; done"))
+        first = job.stdout.read1()
+        self.assertTrue(first)
+        time.sleep(0.5)  # let all ranks write
         self.slurm.tell("scancel", "1")
-        _, err = job.communicate(timeout=TIMEOUT)
+        out, _ = job.communicate(timeout=TIMEOUT)
+        numbers = {}
+        for line in (first + out).splitlines():
+            label, number = re.fullmatch(rb"\[(\d)\] (\d*)", line).groups()
+            numbers.setdefault(label, []).append(number)
+        for of_rank in numbers.values():
+            of_rank.pop()  # the end of the rank may cut its last line
+            self.assertEqual(of_rank, [b"%d" % number for number in range(1, len(of_rank) + 1)])
         self.assert_hosts_clean(5)
-        self.assertIn(b"CANCELLED", err)
-        self.assertNotIn(b"may still run", err)
 
     def test_killed_sruns_leave_nothing(self):
-        job = self.start_in_job(["-N2", "--ntasks-per-node=2"], *sh("setsid sleep 1000 & exec sleep 1000"))
+        """srun, the child by which it would cancel its step, and both."""
+        for killed in (slice(0, 1), slice(1, 2), slice(0, 2)):
+            with self.subTest(killed):
+                job = self.start_in_job(["-N2", "--ntasks-per-node=2"], *sh("setsid sleep 1000 & exec sleep 1000"))
+                self.assertTrue(wait_until(lambda: len(self.sleepers()) == 8))
+                sruns = sorted(pid for pid, line in self.bed.head.strangers().items() if line.startswith("srun "))
+                self.assertEqual(len(sruns), 2)
+                for pid in sruns[killed]:
+                    os.kill(pid, signal.SIGKILL)
+                if killed == slice(1, 2):  # nothing depends on the child alone
+                    os.kill(self.launchers()[0], signal.SIGTERM)
+                _, err = job.communicate(timeout=TIMEOUT)
+                self.assertEqual(job.returncode, 143 if killed == slice(1, 2) else 125, err)
+                self.assertNotIn(b"cpu binding", err)  # srun's remark on its start is no reason
+                self.assert_hosts_clean(5)
+
+    def test_a_time_limit_ends_the_job_and_is_told(self):
+        job = self.start_in_job(["-N2", "--ntasks-per-node=2", "-t", "0:01"], *sh("setsid sleep 1000 & exec sleep 1000"))
         self.assertTrue(wait_until(lambda: len(self.sleepers()) == 8))
-        sruns = [pid for pid, line in self.bed.head.strangers().items() if line.startswith("srun ")]
-        self.assertGreaterEqual(len(sruns), 4)  # two for each node
-        for pid in sruns:
-            os.kill(pid, signal.SIGKILL)
-        job.communicate(timeout=TIMEOUT)
-        self.assertEqual(job.returncode, 125)
+        self.slurm.tell("scontrol", "update", "JobId=1", "EndTime=now")
+        _, err = job.communicate(timeout=90)
+        self.assertIn(b"Slurm job 1 was cancelled or reached its time limit", err)
+        self.assertNotIn(b"may still run", err)
         self.assert_hosts_clean(5)
 
 

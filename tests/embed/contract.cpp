@@ -1,4 +1,4 @@
-// What run() promises to the program around it (dlaunch/run.h): each is tried, and what does not hold is told.
+// Tests each promise of run() to the program around it (dlaunch/run.h), and prints those that are broken.
 #include <dlaunch/hostfile.h>
 #include <dlaunch/run.h>
 #include <sys/prctl.h>

@@ -1,6 +1,6 @@
-// Any sequence of messages from the launcher, less those on which the agent starts processes or opens paths that it is
-// given (Spawn, Prepare, Stage, RunCommands, QueryHost, PmixProgram): the agent ends when its link does, holds no more
-// than kMostMemory, and answers in frames. The process may not execute anything: the kernel refuses it.
+// Feeds the agent any sequence of messages from the launcher, without those on which it starts processes or opens given
+// paths (Spawn, Prepare, Stage, RunCommands, QueryHost, PmixProgram). The agent must end when its link does, hold at
+// most kMostMemory, and answer in frames. The kernel refuses exec to the process.
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -34,9 +34,9 @@ using fuzz::Input;
 using fuzz::require;
 
 constexpr size_t kMostMemory = 64u << 20;
-constexpr int kTurns = 4;  // of the loop, until all that a message causes has happened
+constexpr int kTurns = 4;  // of the loop, in which everything happens that a message causes
 
-/// What may be sent. File's names and the names of shared memory come from text without '/' and '.' (Input).
+/// The messages that may be sent. Names of files and of shared memory are texts without '/' and '.' (Input).
 using Harmless =
     std::variant<wire::Setup, wire::Layout, wire::Program, wire::Stdin, wire::Credit, wire::WindowSize, wire::Pause,
                  wire::Signal, wire::Finish, wire::JobFile, wire::MpiWorld, wire::FenceOut, wire::NameAnswer,
@@ -64,7 +64,7 @@ class Run {
   }
 
  private:
-  /// One message every kTurns turns of the loop; at the input's end the link.
+  /// Sends one message every kTurns turns of the loop, and closes the link at the input's end.
   void next(int turn) {
     asio::post(io_, [this, turn] {
       require(__sanitizer_get_current_allocated_bytes() < before_ + kMostMemory);
@@ -80,7 +80,7 @@ class Run {
     std::string frame;
     try {
       wire::encode(message, frame);
-    } catch (const std::length_error&) {  // over what its type may have: nothing that a launcher can send
+    } catch (const std::length_error&) {  // it exceeds the limit of its type, so a launcher cannot send it
       return;
     }
     const ssize_t took = ::send(link_.get(), frame.data(), frame.size(), MSG_NOSIGNAL);

@@ -1,6 +1,6 @@
-// Any bytes as the files of --stage: items whose names stay below the directory that they are unpacked in, each with
-// just its content, or an Error; the same however the bytes are cut. What it takes apart is an archive again. The first
-// byte of the input says where to cut.
+// Reads any bytes as an archive of --stage. The result is an Error, or items whose names stay below the directory that
+// they are unpacked in, each with exactly its content. It must not depend on where the bytes are cut, which the first
+// byte of the input says. The items, written again, must be an archive.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

@@ -1,8 +1,8 @@
-// Any command line, environment and files: parsing ends in Options (with programs, where the verb starts any), a text,
-// or an Error of exit code 2.
+// Parses any command line, environment and files. The result must be Options (with programs, where the verb starts
+// any), a text, or an Error with exit code 2.
 //
-// The input is text: a word of the command line a line, until a line that begins with '%' names what follows:
-// %config, %app or %env (the file of that name, to the next '%' line) or %environment (NAME=VALUE lines).
+// The input is text with one word of the command line on each line. A line that begins with '%' names what follows, up
+// to the next such line: %config, %app or %env (the file of that name) or %environment (NAME=VALUE lines).
 #include <cstdint>
 #include <cstdlib>
 #include <map>
@@ -61,10 +61,10 @@ void check_app(const Input& input, const plan::AppRequest& app) {
   require(app.wdir.empty() || app.wdir.front() == '/');
   require(!app.ranks || *app.ranks > 0);
   for (const plan::EnvSetting& setting : app.env) require(!setting.name.empty());
-  // A program's words, given again, are the same words.
+  // The words of a program, parsed again, must be the same words.
   Words again{"--"};
   for (const std::string& word : app.argv) {
-    if (word == ":") return;  // from a line of an --app file
+    if (word == ":") return;  // it came from a line of an --app file
     again.push_back(word);
   }
   const auto command = parse({.args = {}, .environment = {}, .files = input.files}, again);

@@ -1,5 +1,6 @@
-// Any bytes as what a host's shell answers: noise of which little is kept, the agent sent once at most, frames or a
-// reason; the same however the bytes are cut. The first byte of the input says where to cut.
+// Reads any bytes as the output of a host's shell. The bootstrap must keep little of the noise, ask for the agent at
+// most once, and end with frames or a reason. The result must not depend on where the bytes are cut, which the first
+// byte of the input says.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

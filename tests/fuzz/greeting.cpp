@@ -1,5 +1,5 @@
-// Any bytes as what a PMIx client says first: a name that begins with the job's and stands in what was said, once; the
-// client that says more without one is nonsense; what was whole stays whole, whatever follows.
+// Reads any bytes as the greeting of a PMIx client. A name must begin with the job's and be part of the bytes. A longer
+// greeting without a name must be invalid. A complete greeting must stay complete, whatever follows.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

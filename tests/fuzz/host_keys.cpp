@@ -1,6 +1,6 @@
-// Any bytes as what keys of hosts and users are written in: base64 that is its own inverse, strings that lie within
-// their buffer, private keys' files of which no more is told than what they are, certificates that are certificates,
-// and lists of revoked keys that are understood to their end or in doubt.
+// Reads any bytes in the formats of host and user keys. base64, decoded and encoded, must be the same; strings must lie
+// within their buffer; of a private key's file only its kind may be told; a certificate must be one; a list of revoked
+// keys must be understood up to its end, or be in doubt.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

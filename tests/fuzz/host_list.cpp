@@ -1,4 +1,5 @@
-// Any text as -H, and as --include and --exclude of an allocation: what the headers promise, or an Error.
+// Reads any text as -H, and as --include and --exclude of an allocation. The result must be what the headers promise,
+// or an Error.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

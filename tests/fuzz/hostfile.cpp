@@ -1,5 +1,5 @@
-// Any text as a hostfile, and as a rankfile: entries that hold to what their headers promise, or an Error that says
-// where. What a hostfile's entries become is an allocation or an Error.
+// Reads any text as a hostfile and as a rankfile. The result must be entries that keep what their headers promise, or
+// an Error that says where. A hostfile's entries must become an allocation or an Error.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

@@ -1,5 +1,5 @@
-// Any text as a known_hosts file: keys whose place is told, a verdict on every key, and lines of our own that are found
-// again. The first line of the input is the host.
+// Reads any text as a known_hosts file. Each key must have its place, every key must get a verdict, and lines that
+// dlaunch writes must be found again. The first line of the input is the host.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -44,7 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, size_t size) {
     const bool decided = verdict.kind == Kind::known || verdict.kind == Kind::changed || verdict.kind == Kind::revoked;
     require(decided == (verdict.line.line > 0));
     require(!preferred_algorithms(host, "").empty());
-    // Names of hosts have no white space, commas, patterns or marks: only such are written down.
+    // dlaunch writes only names of hosts without white space, commas, patterns or markers.
     if (name.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.-[]:") != std::string::npos) continue;
     if (line == 0) continue;
     for (const char* salt : {"", "0123456789abcdefghij"}) {

@@ -1,9 +1,9 @@
-// Any sequence of messages from the agents of a job's hosts, in any order between the hosts: the launcher ends, holds
-// no more than kMostMemory for it, connects only to hosts of its plan, and has ranks started only where the plan has
-// them. Nothing is executed: the agents are sockets that this reads and writes.
+// Feeds the launcher any sequence of messages from the agents of a job's hosts. The launcher must end, hold at most
+// kMostMemory for them, connect only to hosts of its plan, and start ranks only where the plan has them. Nothing is
+// executed: the agents are sockets that the fuzzer reads and writes.
 //
-// The first byte says how many hosts there are, which MPI is served, and which hosts greet. Then each message has a
-// byte for its host, one for its type, and its fields.
+// The first byte says how many hosts there are, which MPI is served, and which hosts send Hello by themselves. Then
+// each message has a byte for its host, a byte for its type, and its fields.
 #include <fcntl.h>
 #include <sanitizer/allocator_interface.h>
 #include <spdlog/logger.h>
@@ -32,7 +32,7 @@ using fuzz::require;
 
 constexpr size_t kMostMemory = 64u << 20;
 constexpr int kRanksOfHost = 2;
-constexpr int kTurns = 6;  // of the loop, until all that a message causes has happened
+constexpr int kTurns = 6;  // of the loop, in which everything happens that a message causes
 constexpr const char* kSpare = "spare";
 
 plan::Plan plan_of(int hosts, plan::Mpi mpi) {
@@ -75,7 +75,7 @@ class Agents : public transport::Transport {
     std::string frame;
     try {
       wire::encode(message, frame);
-    } catch (const std::length_error&) {  // over what its type may have: `encode` cannot say it
+    } catch (const std::length_error&) {  // it exceeds the limit of its type, which `encode` refuses
       return;
     }
     sys::Fd& link = agents_[number].link;
@@ -147,13 +147,14 @@ class Run {
     launcher::Hosts links(io_, agents, plan.job_id, settings, log);
     sys::ReservedPorts ports;
     Listener listener;
-    launcher::Launcher launcher(io_, {plan, settings, **output, links, ports, listener, log});
+    asio::signal_set signals(io_);
+    launcher::Launcher launcher(io_, {plan, settings, **output, links, ports, signals, listener, log});
     next(agents, 0);
     (void)launcher.run();
   }
 
  private:
-  /// One message every kTurns turns of the loop; at the input's end all links.
+  /// Sends one message every kTurns turns of the loop, and closes all links at the input's end.
   void next(Agents& agents, int turn) {
     asio::post(io_, [this, &agents, turn] {
       require(__sanitizer_get_current_allocated_bytes() < before_ + kMostMemory);
@@ -169,7 +170,7 @@ class Run {
 
   void greet(Agents& agents) {
     const size_t host = greeted_++;
-    if ((greet_ >> host % 4) % 2 != 0) return;  // the fuzzer may do it, or not
+    if ((greet_ >> host % 4) % 2 != 0) return;  // then the input may contain the Hello, or not
     agents.send(host, wire::Hello{wire::kVersion, "n" + std::to_string(host), "x86_64", 1, 1, std::to_string(host)});
   }
 

@@ -1,4 +1,4 @@
-// A fuzzer's input as a sequence of messages: bytes say of what type the next one is and what stands in its fields.
+// Reads a fuzzer's input as a sequence of messages: a byte chooses the type of each, and the next bytes its fields.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ inline void require(bool holds) {
 
 class Input {
  public:
-  /// `without`: characters that no text shall have.
+  /// `without`: characters that a text must not contain; '_' replaces them.
   Input(const std::uint8_t* data, size_t size, std::string_view without = {})
       : rest_(reinterpret_cast<const char*>(data), size), without_(without) {}
   bool empty() const { return rest_.empty(); }
@@ -44,7 +44,7 @@ class Input {
   std::string_view without_;
 };
 
-/// Fills a message's fields: small values, and now and then one that is as large as can be.
+/// Fills a message's fields with small values, and sometimes with the largest possible one.
 class Filler {
  public:
   explicit Filler(Input& input) : input_(input) {}
@@ -88,7 +88,7 @@ wire::Message filled(Input& input) {
   return message;
 }
 
-/// One of the variant's alternatives.
+/// A message whose type is one of the variant's alternatives.
 template <class Variant>
 wire::Message any_of(Input& input) {
   return [&]<size_t... I>(std::index_sequence<I...>) {

@@ -1,4 +1,4 @@
-// Any bytes as an executable: an answer, and never one from beyond the file.
+// Reads any bytes as an executable. There must be an answer, and no byte beyond the file may be read for it.
 #include <cstdint>
 #include <string_view>
 

@@ -1,5 +1,5 @@
-// Any text as a rankfile, and the CPUs that its slots name on a machine of eight: within the machine and in order, or
-// an Error that says where.
+// Reads any text as a rankfile, and its slots as CPUs of a machine with eight. The CPUs must be within the machine and
+// in order, or there must be an Error that says where.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

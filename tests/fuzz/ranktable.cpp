@@ -1,5 +1,5 @@
-// Any text as a rank table: JSON that is written back to the same value, findings that say where, a table that merges
-// with itself never and alone when it is good; or an Error that says where.
+// Reads any text as a rank table. JSON, written and read again, must be the same value; findings and Errors must say
+// where; a table must never merge with itself, and a valid one must merge alone.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -19,7 +19,7 @@ void require(bool holds) {
 
 void check_error(const Error& error) { require(!error.what.empty() && !error.where.empty()); }
 
-/// A text as the file's, and what is written of it, are one value.
+/// The text, and what is written of it, must be the same value.
 void check_round_trip(const ranktable::Json& json) {
   const std::string text = to_text(json);
   const auto again = ranktable::parse_json(text, "f");

@@ -1,5 +1,5 @@
-// Any bytes as an ssh-agent's answer, and as a request to sign: keys of types that libssh knows, which are the same
-// when they are shown on; and of those only what lies behind the one that was to sign.
+// Reads any bytes as an ssh-agent's list of keys, and as a request to sign. The list, written and read again, must be
+// the same. A request must stay the same where no certificate changes its key, and grow by that key at most.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

@@ -1,6 +1,7 @@
-// Any files as the user's ssh configuration: what the header promises of each host, or an Error that says where.
+// Reads any files as the user's ssh configuration. The result must be what the header promises of each host, or an
+// Error that says where.
 //
-// The input is text: ~/.ssh/config until a line that begins with '%', which names the file that follows.
+// The input is the text of ~/.ssh/config. A line that begins with '%' names another file, whose text follows.
 #include <cstdint>
 #include <cstdlib>
 #include <map>

@@ -1,5 +1,5 @@
-// Any bytes from a link: the decoder gives messages or an Error, the same however the bytes are cut, and what it gives
-// survives another trip. The first byte of the input says where to cut.
+// Decodes any bytes of a link. The result must be messages or an Error, and must not depend on where the bytes are cut,
+// which the first byte of the input says. Messages, encoded and decoded again, must be the same.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

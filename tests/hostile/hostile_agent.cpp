@@ -1,5 +1,5 @@
-// An agent that lies. `dlaunch --exec` starts it where a real one should be (`agent=` in a hostfile); HOSTILE names
-// what it does. docs/wire.md says what it may. It ends when the launcher has hung up.
+// A hostile agent. `dlaunch --exec` starts it in place of a real one (`agent=` in a hostfile), and HOSTILE names what
+// it does against docs/wire.md. It ends when the launcher has closed the link.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -29,7 +29,7 @@ string u32(std::uint32_t value) {
   return bytes;
 }
 
-/// What a terminal must never get: a title, a cleared screen, a line that looks like dlaunch's own.
+/// Text that must never reach a terminal: a title, a cleared screen, a line that looks like one of dlaunch's.
 const string kEscapes =
     "\x1b]0;owned\x07\x1b[2J\ndlaunch: forged \x1b[31m\r\x9b"
     "1m\xff";
@@ -39,7 +39,7 @@ void hello(Peer& link) {
   link.send(wire::Hello{wire::kVersion, "evil", "x86_64", 1, 5, {}});
 }
 
-/// Its rank has started. Returns its number.
+/// Continues until its rank has started. Returns the rank's number.
 std::uint32_t begin(Peer& link) {
   hello(link);
   const std::uint32_t rank = link.expect<wire::Spawn>().rank;
@@ -47,7 +47,7 @@ std::uint32_t begin(Peer& link) {
   return rank;
 }
 
-/// The same with dlaunch-pmix asked for. Returns the rank, and PMIx's name of the job.
+/// The same, and asks for dlaunch-pmix. Returns the rank, and PMIx's name of the job.
 std::pair<std::uint32_t, string> begin_pmix(Peer& link) {
   hello(link);
   const string space = link.expect<wire::MpiWorld>().pmix_space;
@@ -57,7 +57,7 @@ std::pair<std::uint32_t, string> begin_pmix(Peer& link) {
   return {rank, space};
 }
 
-/// When it is told to.
+/// Ends the rank when the launcher says so.
 void end_well(Peer& link, std::uint32_t rank) {
   link.expect<wire::Signal>();
   for (const std::uint8_t stream : kStreams) link.send(wire::OutputData{rank, stream, 1, {}});
@@ -67,7 +67,7 @@ void end_well(Peer& link, std::uint32_t rank) {
   link.until_gone();
 }
 
-/// So that it is lost, and told, when its tricks are over.
+/// Breaks the link at the end, so that the launcher loses the host and says so.
 [[noreturn]] void finale(Peer& link) {
   link.send_raw(254, "the finale");
   link.until_gone();
@@ -83,7 +83,7 @@ wire::SpawnAsk spawn(std::uint32_t rank, std::uint32_t ranks, string host) {
   return ask;
 }
 
-/// Asks, and goes on whatever the answer is.
+/// Sends a request, and continues whatever the answer is.
 void ask_and_hear(Peer& link, const wire::Message& question) {
   link.send(question);
   link.drain();
@@ -118,7 +118,7 @@ using Act = std::function<void(Peer&)>;
 
 const std::map<string, Act>& acts() {
   static const std::map<string, Act> all = {
-      // ---- bytes that are no frames ----
+      // ---- bytes that are not frames ----
       {"garbage_before_hello", [](Peer& l) { l.send_bytes("Welcome to evil!\nLast login: never\n"), l.until_gone(); }},
       {"garbage_after_hello", [](Peer& l) { hello(l), l.send_bytes(string(4096, '\xff')), l.until_gone(); }},
       {"length_0", [](Peer& l) { hello(l), l.send_bytes(u32(0)), l.until_gone(); }},
@@ -181,7 +181,7 @@ const std::map<string, Act>& acts() {
        }},
       {"stdin_credit", [](Peer& l) { l.send(wire::Credit{begin(l), 0, kHuge}), l.until_gone(); }},
       {"output_credit", [](Peer& l) { l.send(wire::Credit{begin(l), 1, kHuge}), l.until_gone(); }},
-      // ---- what it says of itself ----
+      // ---- what it says about its host ----
       {"cpus_4e9", [](Peer& l) { query(l, [](wire::HostInfo& f) { f.cpus = kHuge; }); }},
       {"a_million_devices",
        [](Peer& l) { query(l, [](wire::HostInfo& f) { f.device_kind = 1, f.devices.resize(1000000); }); }},
@@ -279,7 +279,7 @@ const std::map<string, Act>& acts() {
          l.send(wire::PmixEvent{-1, space, 1 - rank, 0, {}});
          l.until_gone();
        }},
-      // ---- two of them: one floods the other, which does not read ----
+      // ---- two agents: one floods the other, which does not read ----
       {"events",
        [](Peer& l) {
          const auto [rank, space] = begin_pmix(l);
@@ -304,7 +304,7 @@ int main() {
     std::fprintf(stderr, "hostile_agent: HOSTILE names no act\n");
     return 2;
   }
-  // Each act is done once: when the launcher reaches the lost host again to end what is left there, it is gone.
+  // Each act happens once: when the launcher reaches the lost host again, to end what is left there, it exits.
   const char* target = std::getenv("HOSTILE_TARGET");
   const std::string met = std::string(target ? target : "") + '.' + name + '.' + (host ? host : "");
   const int fd = target ? ::open(met.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600) : -1;

@@ -1,6 +1,5 @@
-// A launcher that lies: hostile_launcher AGENT ACT starts that agent and does to it what ACT names. Ends with 0 when
-// the agent has ended by itself within its time, its ranks with it; prints its exit code and the most memory that it
-// held.
+// A hostile launcher: hostile_launcher AGENT ACT starts that agent and does what ACT names. It exits with 0 when the
+// agent and its ranks have ended by themselves in time, and prints the agent's exit code and its peak memory.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -36,7 +35,7 @@ void setup(Peer& link, std::uint32_t heartbeat_ms = 300) {
   link.send(layout);
 }
 
-/// A rank that would run for ever.
+/// Starts a rank that would never end.
 void begin(Peer& link, std::uint32_t heartbeat_ms = 300, const char* script = "exec sleep 1000") {
   setup(link, heartbeat_ms);
   link.send(wire::Program{1, {"sh", "-c", script}, {"PATH=/usr/bin:/bin"}, "/"});
@@ -85,7 +84,7 @@ const std::map<string, Act>& acts() {
        [](Peer& l) {
          begin(l, 60000, "exec cat /dev/zero");
          for (int i = 0; i < 1000; ++i) l.send(wire::Credit{0, 1, 0xffffffff});
-         ::sleep(2);  // time in which the agent would take more and more memory
+         ::sleep(2);  // in that time the agent would use more and more memory
        }},
       {"ranks_without_a_program",
        [](Peer& l) {
@@ -138,7 +137,7 @@ int main(int argc, char** argv) {
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return 2;
   const pid_t agent = start(argv[1], ends[1]);
   ::close(ends[1]);
-  ::alarm(kPatience);  // ends us by SIGALRM: it hung
+  ::alarm(kPatience);  // SIGALRM ends this process when the agent hangs
   try {
     Peer link(ends[0], ends[0]);
     act->second(link);

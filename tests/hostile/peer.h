@@ -1,5 +1,5 @@
-// One side of a link that a test plays: frames as src/wire makes them, and bytes that it never would. It ends when the
-// other side goes.
+// One side of a link, for a test that sends valid frames of src/wire and also bytes that it would never send. Each call
+// throws Gone once the other side has closed the link.
 #pragma once
 
 #include <poll.h>
@@ -19,7 +19,7 @@ namespace dlaunch::hostile {
 
 class Peer {
  public:
-  struct Gone {};  ///< thrown when the other side is
+  struct Gone {};  ///< thrown when the other side has closed the link
 
   Peer(int in, int out) : in_(in), out_(out) {}
 
@@ -36,7 +36,7 @@ class Peer {
       bytes.remove_prefix(static_cast<size_t>(size));
     }
   }
-  /// A frame that says it has `length` bytes, of which `fields` come.
+  /// Sends a frame whose length says `length`, with only `fields` behind its type.
   void send_raw(std::uint32_t length, std::uint8_t type, std::string_view fields) {
     std::string bytes;
     for (int shift = 0; shift < 32; shift += 8) bytes += static_cast<char>(length >> shift & 0xff);
@@ -47,7 +47,7 @@ class Peer {
     send_raw(static_cast<std::uint32_t>(fields.size()) + 1, type, fields);
   }
 
-  /// The next message of that kind; what comes before it is dropped.
+  /// Returns the next message of type T, and drops those before it.
   template <class T>
   T expect() {
     for (;;) {
@@ -63,7 +63,7 @@ class Peer {
       receive();
     }
   }
-  /// Takes what is there, without waiting for more.
+  /// Reads and drops what has arrived, without waiting for more.
   void drain() {
     pollfd ready{in_, POLLIN, 0};
     while (::poll(&ready, 1, 0) > 0) receive();
@@ -71,11 +71,11 @@ class Peer {
       if (!*message) break;
     }
   }
-  /// Says nothing more.
+  /// Reads and drops messages until the other side has closed the link.
   [[noreturn]] void until_gone() {
     for (;;) next();
   }
-  /// Neither says nor reads anything until the other side has gone.
+  /// Reads and sends nothing until the other side has closed the link.
   [[noreturn]] void deaf_until_gone() {
     pollfd hung_up{out_, 0, 0};
     while (::poll(&hung_up, 1, 20000) > 0 && (hung_up.revents & (POLLERR | POLLHUP)) == 0) {

@@ -1,4 +1,4 @@
-// allocate MEGABYTES: takes and touches so much memory, says "allocated", ends with 0.
+// allocate MEGABYTES: allocates and writes that much memory, prints "allocated" and exits with 0.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -9,7 +9,7 @@ int main(int argc, char** argv) {
     void* megabyte = std::malloc(1u << 20);
     if (!megabyte) return 1;
     std::memset(megabyte, static_cast<int>(left % 255) + 1, 1u << 20);
-    asm volatile("" : : "r"(megabyte) : "memory");  // or the compiler drops what nobody reads
+    asm volatile("" : : "r"(megabyte) : "memory");  // keeps the compiler from removing memory that is never read
   }
   std::puts("allocated");
   return 0;

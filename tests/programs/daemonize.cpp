@@ -1,5 +1,5 @@
-// daemonize [SECONDS]: leaves a daemon (double fork, own session, no streams of this one's) that sleeps; prints its pid
-// and then sleeps as long itself.
+// daemonize [SECONDS]: starts a daemon that sleeps (double fork, its own session, none of this process's streams),
+// prints the daemon's pid, and sleeps for the same time.
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// die_by SIGNAL: ends by that signal (a number), with its default action restored and no core left behind.
+// die_by SIGNAL: dies of that signal (a number) by its default action, and dumps no core.
 #include <sys/resource.h>
 
 #include <csignal>
@@ -11,5 +11,5 @@ int main(int argc, char** argv) {
   setrlimit(RLIMIT_CORE, &no_core);
   std::signal(signal_number, SIG_DFL);
   std::raise(signal_number);
-  return 99;  // the signal does not end a process
+  return 99;  // the signal's default action does not end a process
 }

@@ -1,11 +1,11 @@
-// fail_call NOTES ROLE CALL N ERROR PROGRAM [ARGUMENT...]: runs the program, a launcher, and lets the N-th CALL of one
-// of the job's processes fail with ERROR (a number; 0: a read or write of half the bytes instead). ROLE: launcher (with
-// its threads), starter (its child until that executes), guardian, worker, or rank (the first one, until it executes).
-// With N 0 nothing fails. NOTES gets "hit PID" when it was done, and at the end "count NAME N" for each call of that
-// process.
+// fail_call NOTES ROLE CALL N ERROR PROGRAM [ARGUMENT...]: runs the program, a launcher, and makes the N-th CALL of one
+// of the job's processes fail with ERROR (a number; 0: read or write only half of the bytes). ROLE is launcher (with
+// its threads), starter (its child until that calls exec), guardian, worker, or rank (the first one, until it calls
+// exec). With N 0 nothing fails. NOTES gets "hit PID" when the call was made to fail, and at the end "count NAME N" for
+// each call of that process.
 //
-// Counted from where main begins: what the dynamic loader and the C library do before it is not the program's. The
-// tracer is no relative of the launcher, which keeps its parent, its descriptors and its exit status.
+// Calls count from the beginning of main; those of the dynamic loader and the C library before it do not. The tracer is
+// not a relative of the launcher, which keeps its parent, its descriptors and its exit status.
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <sys/ioctl.h>
@@ -70,8 +70,8 @@ constexpr Call kCalls[] = {CALL(openat),         CALL(read),
 enum class Role { launcher, starter, guardian, worker, rank, other };
 constexpr const char* kRoles[] = {"launcher", "starter", "guardian", "worker", "rank"};
 
-constexpr unsigned long kWhole =
-    8;  // bytes that a pipe or an eventfd, which a loop wakes itself by, takes whole or not
+/// Bytes that a pipe or an eventfd takes whole or not at all; an event loop wakes itself with them.
+constexpr unsigned long kWhole = 8;
 
 const char* plain_name(unsigned long number) {
   for (const Call& call : kCalls) {
@@ -80,7 +80,7 @@ const char* plain_name(unsigned long number) {
   return nullptr;
 }
 
-/// Whether it is a file of a disk or of /proc, rather than a pipe, a socket or a terminal.
+/// Whether the descriptor is a file of a disk or of /proc, and not a pipe, a socket or a terminal.
 bool is_file(pid_t pid, unsigned long fd) {
   char target[256];
   const std::string link = "/proc/" + std::to_string(pid) + "/fd/" + std::to_string(fd);
@@ -89,8 +89,8 @@ bool is_file(pid_t pid, unsigned long fd) {
          std::string(target, static_cast<size_t>(length)).rfind("/dev/", 0) != 0;
 }
 
-/// What the call is counted as; null for one that cannot fail as a job makes it. What pipes and sockets may answer
-/// differs from what files do.
+/// The name under which the call is counted; null for one that cannot fail with a job's arguments. The errors of pipes
+/// and sockets differ from those of files.
 const char* name_of(pid_t pid, const __ptrace_syscall_info& info) {
   const auto& args = info.entry.args;
   switch (info.entry.nr) {
@@ -130,7 +130,7 @@ long status_field(pid_t pid, const std::string& field) {
   return at == std::string::npos ? 0 : std::atol(status.c_str() + at + field.size() + 3);
 }
 
-/// Whether it executes the agent now: its first word says so.
+/// Whether the process executes the agent now, by the first word of its command line.
 bool is_agent(pid_t pid) {
   const std::string words = contents("/proc/" + std::to_string(pid) + "/cmdline");
   return std::string(words.c_str()).find("dlaunch-agent") != std::string::npos;
@@ -262,7 +262,7 @@ class Tracer {
   std::map<std::string, int> counts_;
 };
 
-/// In a process whose parent is gone: holds none of the launcher's descriptors, or their ends would not be seen.
+/// Runs in a process whose parent has exited. It closes the launcher's descriptors, so that their ends can be seen.
 [[noreturn]] void trace(pid_t launcher, const char* notes, Tracer (*make)(int, char**), char** argv, int ready) {
   setsid();
   const int file = open(notes, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);

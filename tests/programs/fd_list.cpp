@@ -1,4 +1,4 @@
-// fd_list: the descriptors that it was started with, "FD TARGET" each, in order.
+// fd_list: prints the descriptors that it was started with, in order, one "FD TARGET" on each line.
 #include <dirent.h>
 #include <unistd.h>
 

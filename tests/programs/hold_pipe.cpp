@@ -1,5 +1,5 @@
-// hold_pipe [SECONDS]: leaves a child in its process group that holds stdout and stderr open and sleeps; prints the
-// child's pid and ends with 0 at once.
+// hold_pipe [SECONDS]: starts a child in its process group that keeps stdout and stderr open and sleeps, prints the
+// child's pid, and exits with 0 at once.
 #include <unistd.h>
 
 #include <cstdio>

@@ -1,6 +1,6 @@
-// hydra [SECONDS]: prints "up", and leaves processes that no signals to pids can end. Each forks and ends, over and
-// over, and begins its neighbour anew when that has not been heard of. In a session of their own, without streams, they
-// ignore what can be ignored, and give up after SECONDS.
+// hydra [SECONDS]: prints "up", and leaves processes that signals to pids cannot end. Each forks and exits again and
+// again, and restarts its neighbour when that has stopped. They have their own session and no streams, ignore every
+// signal that can be ignored, and exit after SECONDS.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@ constexpr useconds_t kRestUs = 2000;
 
 struct Head {
   std::atomic<long> heard;
-  std::atomic<int> owner;  // who is not it any more ends: their number does not grow
+  std::atomic<int> owner;  // a process that is no longer the owner exits, so their number does not grow
 };
 
 long now_ns() {
@@ -29,7 +29,7 @@ long now_ns() {
   return now.tv_sec * 1'000'000'000L + now.tv_nsec;
 }
 
-/// In the child `self` and `owner` are the neighbour's.
+/// In the child, `self` and `owner` are those of the neighbour.
 void begin_neighbour(Head* heads, int& self, int& owner) {
   const int other = (self + 1) % kHeads;
   int seen = heads[other].owner;

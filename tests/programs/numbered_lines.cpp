@@ -1,8 +1,8 @@
 // numbered_lines DIR LINES MICROSECONDS LENGTH [CODE]: writes LINES numbered lines to stdout and as many to stderr,
-// with a pause of that length after each pair, and ends with CODE. A line is "RANK:o:NUMBER:" (e for stderr) and
-// letters, LENGTH of them at the most, that follow from RANK and NUMBER, so that a lost, torn or mixed line shows. What
-// it did itself stands in the file DIR/RANK, whatever becomes of the lines: "begin PID HOST JOB", and right before its
-// end "end CODE NANOSECONDS", with CODE 3 where a line could not be written.
+// with a pause of MICROSECONDS after each pair, and exits with CODE. A line is "RANK:o:NUMBER:" (e for stderr) and at
+// most LENGTH letters that follow from RANK and NUMBER, so that a lost, torn or mixed line shows. The file DIR/RANK
+// says what the program did, whatever happens to the lines: "begin PID HOST JOB", and right before its exit "end CODE
+// NANOSECONDS", with CODE 3 where a line could not be written.
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// print_env NAME...: the value of each variable, byte for byte, and a newline; nothing for one that is not set.
+// print_env NAME...: prints the value of each variable and a newline; nothing for one that is not set.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -1,4 +1,4 @@
-// rlimit_nofile: "SOFT HARD", its limits on open files.
+// rlimit_nofile: prints "SOFT HARD", its limits on open files.
 #include <sys/resource.h>
 
 #include <cstdio>

@@ -1,5 +1,5 @@
-// signal_echo: says "ready PID", then the name of each of USR1 USR2 CONT WINCH INT HUP TERM that it receives; ends with
-// 0 on TERM. One that came while it was blocked by whoever started it is printed too.
+// signal_echo: prints "ready PID", then the name of each of USR1 USR2 CONT WINCH INT HUP TERM that it receives, and
+// exits with 0 on TERM. A signal that came while its parent had it blocked is printed too.
 #include <unistd.h>
 
 #include <csignal>

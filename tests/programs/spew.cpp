@@ -1,5 +1,6 @@
-// spew BYTES [LINE_LENGTH]: writes that many bytes to stdout in large writes, as lines of LINE_LENGTH (80) with the
-// newline; the last one may be short. A line is its number, padded with letters, so that a lost or torn one shows.
+// spew BYTES [LINE_LENGTH]: writes that many bytes to stdout in large writes, as lines of LINE_LENGTH (80) bytes with
+// the newline; the last line may be shorter. A line is its number, padded with letters, so that a lost or torn line
+// shows.
 #include <unistd.h>
 
 #include <algorithm>

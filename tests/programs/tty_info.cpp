@@ -1,4 +1,4 @@
-// tty_info: "tty 1 1 0" (whether 0, 1 and 2 are terminals) and, for the first that is one, "size ROWS COLUMNS".
+// tty_info: prints "tty 1 1 0" (whether 0, 1 and 2 are terminals) and "size ROWS COLUMNS" of the first terminal.
 #include <sys/ioctl.h>
 #include <unistd.h>
 

@@ -1,5 +1,4 @@
-// write_lines_slowly LINES MILLISECONDS: "line N", each written in two halves with a pause of that length after each
-// half.
+// write_lines_slowly LINES MILLISECONDS: writes "line N" in two halves, with a pause of MILLISECONDS after each half.
 #include <unistd.h>
 
 #include <cstdlib>

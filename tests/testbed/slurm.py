@@ -1,15 +1,18 @@
 """A real Slurm on a testbed: slurmctld and munged on its head, a slurmd on each host, all in the testbed's namespaces.
-They end with their hosts' processes, so nothing is left however a test ends.
+They end with their hosts' processes and with this one, so nothing is left however a test ends.
 
     with Testbed(2) as bed, Slurm(bed) as slurm:
         bed.head.run(["srun", "-N2", "hostname"], env=slurm.environment())
 
 Each node claims CPUS processors and GPUS devices, whatever the machine has."""
 import os
+import re
 import shutil
 import signal
 import subprocess
 import time
+
+import namespaces
 
 CPUS, GPUS = 8, 4
 START_TIMEOUT = 30
@@ -39,7 +42,7 @@ DefMemPerCPU=100
 SlurmdParameters=config_overrides
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
-KillWait=2
+KillWait=5
 InactiveLimit=0
 GresTypes=gpu
 {more}
@@ -86,9 +89,11 @@ class Slurm:
             return
         self.tell("scancel", "-u", "root")
         self._until(lambda: not self.jobs(), "jobs are left")
+        ours = {daemon.pid for daemon in self.daemons}
         for host in [*self.bed.hosts.values(), self.bed.head]:
             for pid, line in host.processes().items():
-                if any(words in line for words in host.daemons):
+                is_nsenter = host.own_processes and pid in ours  # which ends with its daemon, and has reaped it then
+                if any(words in line for words in host.daemons) and not is_nsenter:
                     os.kill(pid, signal.SIGKILL)
             host.daemons = []
         for daemon in self.daemons:
@@ -105,6 +110,15 @@ class Slurm:
 
     def jobs(self):
         return self.tell("squeue", "-h", "-o", "%i").split()
+
+    def gpus(self, options):
+        """{node: GPUs} of an allocation with these options of salloc."""
+        shown = self.tell("salloc", "-Q", *options, "sh", "-c", "scontrol show job -d -o $SLURM_JOB_ID")
+        found = {}
+        for nodes, number in re.findall(r"Nodes=(\S+) CPU_IDs=\S+ Mem=\S+ GRES=gpu:(\d+)", shown):
+            for name in self.tell("scontrol", "show", "hostnames", nodes).split():
+                found[name] = int(number)
+        return found
 
     def steps(self):
         """Those that ranks and agents can be in: without the shells of allocations."""
@@ -141,7 +155,8 @@ class Slurm:
         host.daemons.append(" ".join(words[:2]))
         with open(self.dir / f"{host.name}.{words[0]}.err", "wb") as errors:
             self.daemons.append(subprocess.Popen(host.command(words), env={"PATH": os.environ["PATH"]},
-                                                 stdin=subprocess.DEVNULL, stdout=errors, stderr=errors))
+                                                 stdin=subprocess.DEVNULL, stdout=errors, stderr=errors,
+                                                 preexec_fn=namespaces.die_with_parent))
 
     def _until(self, holds, otherwise):
         deadline = time.monotonic() + START_TIMEOUT

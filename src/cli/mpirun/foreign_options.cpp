@@ -1,7 +1,11 @@
 // mpirun's and Hydra's own spellings, a row each. docs/mpirun.md lists them.
+#include <algorithm>
+#include <iterator>
+
 #include "base/environment.h"
 #include "base/text.h"
 #include "base/try.h"
+#include "cli/mpirun/hydra.h"
 #include "cli/mpirun/mca.h"
 #include "cli/mpirun/translate.h"
 #include "cli/name_index.h"
@@ -68,10 +72,44 @@ Result<void> pattern(string_view option, bool with_time, const ParsedOption& giv
   return {};
 }
 
-/// -launcher and -bootstrap may only name ssh, or fork.
-Result<void> hydra_launcher(const ParsedOption& given, Here, Translated&) {
-  if (given.value == "ssh" || given.value == "fork") return {};
-  return bad_value(given.value, "is no way to reach hosts here", "they are reached by ssh, or by --exec COMMAND");
+/// Open MPI 5's --rtos: words, some with =true.
+Result<void> runtime_options(const ParsedOption& given, Here, Translated& made) {
+  for (const std::string& part : split(given.value, ',')) {
+    const size_t equals = std::min(part.find('='), part.size());
+    std::string word = part.substr(0, equals);
+    std::erase_if(word, [](char c) { return c == '-' || c == '_'; });
+    const bool on = equals == part.size() || part.substr(equals + 1) == "true" || part.substr(equals + 1) == "1";
+    if (word == "donotlaunch") {
+      if (on) made.here.push_back(own_option(given, "dry-run", "true"));
+    } else if (word == "errornonzerostatus" || word == "errornonzeroexit") {
+      made.here.push_back(own_option(given, "on-failure", on ? "abort" : "continue"));
+    } else if (word == "recoverable" || word == "continuous") {
+      if (on) made.here.push_back(own_option(given, "on-failure", "continue"));
+    } else if (word == "showprogress" || word == "notifyerrors" || word == "autorestart" || word == "aggregatehelp" ||
+               word == "reportstateontimeout") {
+      note_of(given, "it is about Open MPI's own daemons", made);
+    } else {
+      return bad_value(part, "is not known here",
+                       "it takes donotlaunch, errornonzerostatus, recoverable and continuous");
+    }
+  }
+  return {};
+}
+
+/// --set-env NAME=VALUE, --prepend-env NAME VALUE, --append-env.
+Result<void> put_beside(const ParsedOption& given, Here here, bool before, Translated& made) {
+  const size_t equals = given.value.find('=');
+  const std::string name = given.value.substr(0, equals);
+  std::string value = given.value.substr(equals + 1);
+  if (const auto old = filled_variable(here.environment, name))
+    value = before ? value + ":" + *old : *old + ":" + value;
+  made.here.push_back(own_option(given, "x", name + "=" + value));
+  return {};
+}
+
+/// Notes of options that are about a part which dlaunch has not.
+Result<void> of_no_part(const ParsedOption& given, Here, Translated& made) {
+  return note_of(given, "dlaunch has no such part", made), Result<void>();
 }
 
 struct Directive {
@@ -154,12 +192,35 @@ constexpr OptionSpec kForeign[] = {
     {.names = "prtemca", .takes = Arity::pair, .value_name = kPair, .translate = translate_prte_mca},
     {.names = "am", .takes = Arity::value, .value_name = "FILE", .translate = translate_mca_file},
     {.names = "tune", .takes = Arity::value, .value_name = "FILE", .translate = translate_tune_file},
+    {.names = "rtos runtime-options", .takes = Arity::value, .value_name = "LIST", .translate = runtime_options},
+    {.names = "app-prefix", .takes = Arity::value, .value_name = "DIR", .translate = prefix},
+    {.names = "set-env", .takes = Arity::value, .value_name = "NAME=VALUE", .stands_for = "x={}"},
+    {.names = "prepend-env", .takes = Arity::pair, .value_name = "NAME VALUE",
+     .translate = [](const ParsedOption& g, Here h, Translated& made) { return put_beside(g, h, true, made); }},
+    {.names = "append-env", .takes = Arity::pair, .value_name = "NAME VALUE",
+     .translate = [](const ParsedOption& g, Here h, Translated& made) { return put_beside(g, h, false, made); }},
+    {.names = "gpu-support memory-alloc-kinds spawn-timeout soft arch", .takes = Arity::value, .value_name = "VALUE", .translate = of_no_part},
+    {.names = "no-app-prefix fwd-environment do-not-aggregate-help", .translate = already_so},
     {.names = "novm noprefix leave-session-attached show-progress report-state-on-timeout", .translate = already_so},
+    // PALS
+    {.names = "depth d", .takes = Arity::value, .value_name = "N", .translate = pals_depth},
+    {.names = "cpu-bind", .takes = Arity::value, .value_name = "HOW", .translate = pals_binding},
+    {.names = "no-vni line-buffer exclusive", .translate = already_so},
     // Hydra
-    {.names = "genv", .takes = Arity::pair, .value_name = "NAME VALUE",
+    {.names = "perhost grr", .takes = Arity::value, .value_name = "N", .stands_for = "N={}"},
+    {.names = "rr", .stands_for = "N=1"},
+    {.names = "print-rank-map", .stands_for = "display-map=true"},
+    {.names = "ordered-output", .translate = already_so},
+    {.names = "binding", .takes = Arity::value, .value_name = "HOW", .translate = hydra_binding},
+    {.names = "rmk", .takes = Arity::value, .value_name = "NAME", .translate = hydra_manager},
+    {.names = "tune-mode tune-file", .takes = Arity::value, .value_name = "VALUE", .translate = of_no_part},
+    {.names = "configfile", .takes = Arity::value, .value_name = "FILE", .stands_for = "app={}"},
+    {.names = "genvnone envnone", .stands_for = "no-env=true"},
+    {.names = "machinelist machines", .takes = Arity::value, .value_name = "LIST", .stands_for = "host={}"},
+    {.names = "genv", .takes = Arity::assignment, .value_name = "NAME VALUE",
      .translate = [](const ParsedOption& g, Here, Translated& made) {
        made.everywhere.push_back(own_option(g, "x", g.value)); return Result<void>{}; }},
-    {.names = "env", .takes = Arity::pair, .value_name = "NAME VALUE", .stands_for = "x={}"},
+    {.names = "env", .takes = Arity::assignment, .value_name = "NAME VALUE", .stands_for = "x={}"},
     {.names = "genvlist", .takes = Arity::value, .value_name = "A,B",
      .translate = [](const ParsedOption& g, Here, Translated& made) { return add_each(g, made.everywhere); }},
     {.names = "envlist", .takes = Arity::value, .value_name = "A,B",

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/environment.h"
+#include "cli/launchers.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -35,6 +36,7 @@ bool means_devices(const ResolvedOptions& effective) {
 
 std::vector<ParsedOption> personality_defaults(Grammar grammar, const ProcessContext& context) {
   std::vector<ParsedOption> defaults;
+  if (const LauncherSpec* launcher = launcher_of(grammar)) return defaults_of(*launcher);
   if (grammar == Grammar::open_mpi) defaults = {given("env-for", "openmpi", "mpirun", Source::personality)};
   if (grammar != Grammar::hydra) return defaults;
   const char* const hydra = "mpiexec.hydra";
@@ -47,7 +49,8 @@ std::vector<ParsedOption> personality_defaults(Grammar grammar, const ProcessCon
 }
 
 void settle_personality(Grammar grammar, const ResolvedOptions& effective, Options& options) {
-  if (grammar == Grammar::dlaunch) return;
+  options.policy.highest_exit_code = grammar == Grammar::srun;
+  if (grammar == Grammar::dlaunch || launcher_of(grammar)) return;
   allocate::HostRequest& hosts = options.hosts;
   hosts.slots_are_limits = true;
   const bool counts_devices = means_devices(effective);

@@ -6,15 +6,6 @@
 namespace dlaunch::cli {
 namespace {
 
-/// "map-by=node", "ranks={}"
-ParsedOption what_it_stands_for(const ParsedOption& given) {
-  const std::string_view text = given.spec->stands_for;
-  const size_t equals = text.find('=');
-  std::string value(text.substr(equals + 1));
-  if (const size_t braces = value.find("{}"); braces != std::string::npos) value.replace(braces, 2, given.value);
-  return own_option(given, text.substr(0, equals), std::move(value));
-}
-
 Result<void> translate(const ParsedOption& given, const ProcessContext& context, Translated& made) {
   const OptionSpec& spec = *given.spec;
   const bool off = spec.takes == Arity::nothing && given.value == "false";
@@ -36,6 +27,14 @@ ParsedOption own_option(const ParsedOption& given, std::string_view name, std::s
   own.spec = find_option(name).spec;
   own.value = std::move(value);
   return own;
+}
+
+ParsedOption what_it_stands_for(const ParsedOption& given) {
+  const std::string_view text = given.spec->stands_for;
+  const size_t equals = text.find('=');
+  std::string value(text.substr(equals + 1));
+  if (const size_t braces = value.find("{}"); braces != std::string::npos) value.replace(braces, 2, given.value);
+  return own_option(given, text.substr(0, equals), std::move(value));
 }
 
 Result<void> translate_options(std::vector<Group>& groups, const ProcessContext& context,

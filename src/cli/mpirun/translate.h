@@ -22,6 +22,9 @@ struct Translated {
 /// The option `name` of option_table(), with the spelling of `given`.
 ParsedOption own_option(const ParsedOption& given, std::string_view name, std::string value);
 
+/// The one that `given`'s row says: "map-by=node", "ranks={}".
+ParsedOption what_it_stands_for(const ParsedOption& given);
+
 /// Replaces all options in the groups by those of option_table().
 Result<void> translate_options(std::vector<Group>& groups, const ProcessContext& context,
                                std::vector<std::string>& notes);

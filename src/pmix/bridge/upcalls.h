@@ -57,8 +57,8 @@ struct PmixServer::Upcalls {
     return PMIX_SUCCESS;
   }
 
-  static pmix_status_t meet(std::uint8_t kind, const pmix_proc_t* procs, size_t count, pmix_op_cbfunc_t call,
-                            void* data) {
+  static pmix_status_t join_collective(std::uint8_t kind, const pmix_proc_t* procs, size_t count, pmix_op_cbfunc_t call,
+                                       void* data) {
     asio::post(the_server->io_, [kind, members = members_of(procs, count), call, data]() mutable {
       the_server->collect(kind, std::move(members), {}, Op{call, data});
     });
@@ -67,12 +67,12 @@ struct PmixServer::Upcalls {
 
   static pmix_status_t connect(const pmix_proc_t* procs, size_t count, const pmix_info_t*, size_t,
                                pmix_op_cbfunc_t call, void* data) {
-    return meet(kConnect, procs, count, call, data);
+    return join_collective(kConnect, procs, count, call, data);
   }
 
   static pmix_status_t disconnect(const pmix_proc_t* procs, size_t count, const pmix_info_t*, size_t,
                                   pmix_op_cbfunc_t call, void* data) {
-    return meet(kDisconnect, procs, count, call, data);
+    return join_collective(kDisconnect, procs, count, call, data);
   }
 
   static pmix_status_t group(pmix_group_operation_t what, char* name, const pmix_proc_t* procs, size_t count,

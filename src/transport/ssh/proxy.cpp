@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "transport/command_words.h"
 
 namespace dlaunch::transport::ssh {
 namespace {
@@ -26,25 +27,14 @@ const char* strictness(plan::HostKey host_key) {
   return "yes";
 }
 
-struct Sign {
-  std::string_view part;
-  Retry retry;
-};
-constexpr Sign kSigns[] = {
-    {"Permission denied", Retry::never},
-    {"verification failed", Retry::never},
-    {"not found", Retry::never},
-    {"Bad configuration", Retry::never},
-    {"Connection closed", Retry::soon},
-    {"Connection reset", Retry::soon},
-    {"administratively prohibited", Retry::never},
-};
+/// What no later attempt can mend.
+constexpr const char* kFinal[] = {"Permission denied", "verification failed", "not found", "Bad configuration",
+                                  "administratively prohibited"};
 
 Retry retry_after(const string& words) {
-  for (const Sign& sign : kSigns) {
-    if (words.find(sign.part) != string::npos) return sign.retry;
-  }
-  return Retry::when_up;
+  const auto in_words = [&](const char* part) { return words.find(part) != string::npos; };
+  if (std::ranges::any_of(kFinal, in_words)) return Retry::never;
+  return is_dropped_login(words) ? Retry::soon : Retry::when_up;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// mpi_allreduce MIB: sums so much of doubles over all ranks; each checks every element, rank 0 says so.
+// mpi_allreduce MIB: sums MIB of doubles over all ranks. Each rank checks every element, and rank 0 prints the result.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

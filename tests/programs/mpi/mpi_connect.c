@@ -1,9 +1,9 @@
-// mpi_connect: the first half of the ranks opens a port, publishes it and accepts; the other half looks it up and
-// connects; then both are one world again, by that way.
+// mpi_connect: the first half of the ranks opens a port, publishes it and accepts. The other half looks it up and
+// connects. Then both halves merge over that connection and sum their ranks.
 #include <mpi.h>
 #include <stdio.h>
 
-static void meet(MPI_Comm other, int client) {
+static void show_merged(MPI_Comm other, int client) {
   MPI_Comm all;
   int rank, size, sum;
   MPI_Intercomm_merge(other, client, &all);
@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
   } else {
     MPI_Comm_accept(port, MPI_INFO_NULL, 0, half, &other);
   }
-  meet(other, client);
+  show_merged(other, client);
   if (rank == 0) {
     MPI_Unpublish_name("harbour", MPI_INFO_NULL, port);
     MPI_Close_port(port);

@@ -1,4 +1,4 @@
-// mpi_hello: the world as MPI tells it: rank, size, host, the number of its program, the universe.
+// mpi_hello: prints what MPI says of the world: rank, size, host, the number of the rank's program, the universe.
 #include <mpi.h>
 #include <stdio.h>
 
@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
   MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_APPNUM, &number, &found);
   const int app = found ? *number : -1;
   MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &universe, &found);
-  // MPICH takes stdout's buffer away: what is printed in two pieces is not always one line for a reader.
+  // MPICH makes stdout unbuffered, so one line must be printed by one call.
   printf("rank %d of %d on %s app %d universe %d\n", rank, size, host, app, found ? *universe : -1);
   settle_and_finalize();
   return 0;

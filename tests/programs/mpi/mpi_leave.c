@@ -1,5 +1,6 @@
-// mpi_leave HOW RANK [CODE]: after MPI_Init that rank leaves: abort with CODE, exit with CODE without MPI_Finalize, or
-// kill itself; the others wait for it in a barrier. `stay`: it says "up" and stays. `all` for RANK: every rank does.
+// mpi_leave HOW RANK [CODE]: after MPI_Init the rank leaves by HOW: it calls MPI_Abort with CODE, exits with CODE
+// without MPI_Finalize, or kills itself. The others wait for it in a barrier. With `stay` it prints "up" and stays.
+// `all` as RANK means every rank.
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-// mpi_names: rank 0 publishes a name, the last rank looks it up and prints it; then it is taken back and looked for.
+// mpi_names: rank 0 publishes a name, and the last rank looks it up and prints it. Then the name is unpublished and
+// looked up again.
 #include <mpi.h>
 #include <stdio.h>
 

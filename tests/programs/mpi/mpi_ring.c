@@ -1,4 +1,4 @@
-// mpi_ring [ROUNDS]: a number goes round; each rank adds its own to it. Rank 0 prints the sum.
+// mpi_ring [ROUNDS]: the ranks pass a number round, each adds its own to it, and rank 0 prints the sum.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-// mpi_session: a world by MPI 4's sessions, without MPI_Init: the process sets that there are, a communicator made from
-// the set of all, a sum over it, and one of every second rank.
+// mpi_session: uses MPI 4's sessions without MPI_Init: it prints the process sets, makes a communicator from the set of
+// all ranks and one of every second rank, and sums over both.
 #include <mpi.h>
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
-// mpi_spawn COUNT[+COUNT...] [KEY=VALUE...]: the world spawns so many of itself (several counts: one program each, by
-// MPI_Comm_spawn_multiple), is one world with them, lets them go. KEY=VALUE is info for the spawn, but for
-// command=PROGRAM, which is spawned instead and need not know MPI, and times=COUNT, one spawn after the other.
-// Each says who it is, what it sees as one world and whether a sum over that is right; rank 0 what a spawn that fails
-// is.
+// mpi_spawn COUNT[+COUNT...] [KEY=VALUE...]: the world spawns COUNT ranks of the same program (several counts: one
+// program for each, by MPI_Comm_spawn_multiple), merges with them, and disconnects. KEY=VALUE is info for the spawn,
+// with two exceptions: command=PROGRAM is spawned instead and need not use MPI, and times=COUNT makes that many spawns,
+// one after the other. Each rank prints its world, its place in the merged one, and whether a sum over that is right.
+// Rank 0 prints the error class of a spawn that fails.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@ enum { kPrograms = 8, kProcesses = 256 };
 
 static int world_rank, world_size;
 
-// Over all of both worlds, the spawning one first.
-static void meet(MPI_Comm other, int spawned, const char* words) {
+// Merges both worlds, with the spawning one first, and prints what this rank sees.
+static void show_merged(MPI_Comm other, int spawned, const char* words) {
   MPI_Comm all;
   int rank, size, sum, length, found;
   int* number;
@@ -40,7 +40,7 @@ static int child(int argc, char** argv, MPI_Comm parent) {
     strncat(words, argv[i], sizeof words - strlen(words) - 1);
     strncat(words, "]", sizeof words - strlen(words) - 1);
   }
-  meet(parent, 1, words);
+  show_merged(parent, 1, words);
   MPI_Finalize();
   return 0;
 }
@@ -100,7 +100,7 @@ int main(int argc, char** argv) {
   for (int i = 0; i < times; ++i) {
     const int error = spawn(command, programs, counts, info, &children);
     if (error != MPI_SUCCESS) return told(error);
-    if (command == argv[0]) meet(children, 0, "");
+    if (command == argv[0]) show_merged(children, 0, "");
   }
   MPI_Info_free(&info);
   MPI_Finalize();

@@ -1,4 +1,4 @@
-// mpi_split: which ranks share a host, as MPI sees it: "rank R: A B C".
+// mpi_split: prints which ranks share a host, as MPI sees it: "rank R: A B C".
 #include <mpi.h>
 #include <stdio.h>
 

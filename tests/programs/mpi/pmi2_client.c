@@ -1,8 +1,8 @@
-// pmi2_client: a rank that knows PMI-2 alone, by Slurm's client library. Prints what it was told, exchanges keys with
-// all other ranks, and an attribute with those of its node.
-//   pmi2_client abort RANK   that rank aborts the job
-//   pmi2_client leave        it says no finalize
-//   pmi2_client spawn COUNT [KEY=VALUE]...   the first rank spawns as many of it, and one more, with that info
+// pmi2_client: a rank that uses only PMI-2, by Slurm's client library. It prints what it was told, exchanges keys with
+// all other ranks, and exchanges an attribute with the ranks of its node.
+//   pmi2_client abort RANK   RANK aborts the job
+//   pmi2_client leave        it exits without finalize
+//   pmi2_client spawn COUNT [KEY=VALUE]...   the first rank spawns COUNT ranks and one more, with that info
 #include <slurm/pmi2.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static void exchange(const char* job, int rank, int size) {
   must(PMI2_KVS_Get(job, PMI2_ID_NULL, "missing", value, sizeof value, &length) != PMI2_SUCCESS, "a missing key");
 }
 
-/// The first rank of a node puts an attribute, the others wait for it.
+/// The first rank of a node puts an attribute, and the others wait for it.
 static void attributes(int first) {
   char value[PMI2_MAX_ATTRVALUE];
   int found = 1;
@@ -58,7 +58,7 @@ static void names(int rank, int size) {
   }
 }
 
-/// COUNT of "child a;b c", with the info, and one of "child".
+/// Spawns COUNT ranks of "child a;b c", with the info, and one of "child".
 static void spawn(const char* program, int count, int pairs, char** info) {
   const char* programs[] = {program, program};
   const char* words[] = {"child", "a;b c"};
@@ -86,7 +86,7 @@ static void spawn(const char* program, int count, int pairs, char** info) {
   free(errors);
 }
 
-/// One that was spawned.
+/// The main function of a spawned rank.
 static void child(const char* job, int spawned, int rank, int size, int app, const char* word) {
   char port[64] = "";
   int length = 0;

@@ -1,7 +1,7 @@
-// pmix_client HOW …: a rank that knows PMIx alone. It says how each step ended, and ends with 1 when one failed.
-//   fence KIB           puts so many KiB, meets all others in a fence, and takes what the next rank put
-//   early RANK CODE     a fence that rank 0 comes late to, and in which that rank leaves with CODE
-//   hello               begins and ends
+// pmix_client HOW …: a rank that uses only PMIx. It prints the result of each step, and exits with 1 when one failed.
+//   fence KIB           puts KIB KiB, enters a fence with all others, and gets what the next rank put
+//   early RANK CODE     enters a fence that rank 0 enters late, and in which RANK exits with CODE
+//   hello               calls PMIx_Init and PMIx_Finalize
 #define _GNU_SOURCE  // usleep
 #include <pmix.h>
 #include <stdio.h>
@@ -48,7 +48,7 @@ static void put(int kib) {
   if (status != PMIX_SUCCESS) exit(tell("commit", status));
 }
 
-/// True when the next rank's last piece is as it was put.
+/// True when the last piece of the next rank has the value that was put.
 static int found_next(int kib) {
   pmix_proc_t next;
   pmix_value_t* value = NULL;

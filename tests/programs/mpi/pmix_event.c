@@ -1,4 +1,4 @@
-// A client of PMIx: the last rank tells all others of an event, with a word; each prints what it was told and by whom.
+// pmix_event: the last rank notifies all others of an event with a text, and each prints the text and its source.
 #include <pmix.h>
 #include <stdio.h>
 #include <stdlib.h>

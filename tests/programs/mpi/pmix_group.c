@@ -1,6 +1,6 @@
-// A client of PMIx: all ranks construct one group, then those of even and those of odd number one each, at the same
-// time. Each prints whether the second has another number than the first, and what a peer put and
-// never fenced: the last rank's, and that of the last of its half.
+// pmix_group: all ranks construct one group; then the even and the odd ranks construct a group each, at the same time.
+// Each rank prints whether the numbers of its two groups differ, and what the last rank and the last rank of its half
+// put and never fenced.
 #include <pmix.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -139,15 +139,22 @@ bool AgentProcess::read_some(std::chrono::milliseconds wait) {
   for (;;) {
     auto next = decoder_.next();
     EXPECT_TRUE(next) << "the agent sends garbage";
-    if (!next || !*next) return true;
+    if (!next || !*next) break;
     take(std::move(**next));
   }
+  if (clean) {  // as the launcher, for whose end of the link the agent then waits
+    close_link();
+    link_ended = true;
+  }
+  return true;
 }
 
 void AgentProcess::take(wire::Message&& message) {
   EXPECT_FALSE(clean) << "something came after Clean";
   if (auto* said = std::get_if<wire::Hello>(&message)) hello = *said;
   if (auto* said = std::get_if<wire::Clean>(&message)) clean = *said;
+  if (auto* said = std::get_if<wire::Stacks>(&message)) stacks.push_back(std::move(*said));
+  if (auto* said = std::get_if<wire::ToldToEnd>(&message)) told_to_end.push_back(*said);
   if (auto* said = std::get_if<wire::HostInfo>(&message)) facts.push_back(*said);
   if (auto* said = std::get_if<wire::CommandResults>(&message)) told.push_back(*said);
   if (auto* said = std::get_if<wire::Log>(&message)) logs.push_back(*said);

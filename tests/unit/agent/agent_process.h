@@ -1,6 +1,6 @@
-// A real dlaunch-agent at the other end of a socket pair, driven with hand-made frames. What it says is gathered by
-// rank. The test process adopts whatever the agent leaves (it is a subreaper), so that "nothing is left" can be seen,
-// and so that a failed test leaves nothing either.
+// A real dlaunch-agent at the other end of a socket pair, to which the test sends frames. Its messages are collected
+// for each rank. The test process is a subreaper: it sees what the agent leaves behind, and a failed test leaves
+// nothing.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,7 @@ inline constexpr std::chrono::seconds kPatience{20};
 
 std::string program(const std::string& name);  ///< a path of tests/programs
 
-/// Waits in small steps.
+/// Asks `happened` again and again until it is true. Returns false after `patience`.
 bool until(const std::function<bool()>& happened, std::chrono::milliseconds patience = kPatience);
 bool alive(int pid);
 void sleep_ms(int milliseconds);
@@ -75,28 +75,30 @@ class AgentProcess {
   void start(std::uint32_t rank, std::vector<std::string> argv,
              const std::function<void(wire::Program&, wire::Spawn&)>& change = {});
 
-  /// Reads what the agent says until it is so. False after kPatience, and when the link ended before.
+  /// Reads the agent's messages until `happened` is true. Returns false after kPatience, or when the link ends before.
   bool until(const std::function<bool()>& happened);
-  /// Reads for that long.
+  /// Reads the agent's messages for that time.
   void listen(std::chrono::milliseconds time);
   bool until_ended(std::uint32_t rank) {
     return until([&] { return ranks[rank].done() || ranks[rank].refused; });
   }
-  /// Starts it, waits for its end, returns its stdout.
+  /// Starts a rank of the program, waits for its end and returns its stdout.
   std::string run(std::vector<std::string> argv, const std::function<void(wire::Program&, wire::Spawn&)>& change = {});
 
   void close_link() { link_.reset(); }
   int guardian() const { return guardian_; }
   int worker() const { return static_cast<int>(hello->pid); }
-  /// Waits for the guardian's end. Its exit code, 128+signal, or -1 when it does not end.
+  /// Waits for the guardian's end. Returns its exit code, 128+signal, or -1 when it does not end.
   int wait_exit();
-  /// Waits until no process at all descends from this one.
+  /// Waits until the test process has no descendants.
   static bool nothing_left();
 
   std::optional<wire::Hello> hello;
   std::optional<wire::Clean> clean;
+  std::vector<wire::ToldToEnd> told_to_end;
   std::vector<wire::HostInfo> facts;
   std::vector<wire::CommandResults> told;
+  std::vector<wire::Stacks> stacks;
   std::vector<wire::Log> logs;
   std::vector<wire::Prepared> prepared;
   std::uint64_t stage_credit = 0;

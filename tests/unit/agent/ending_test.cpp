@@ -251,10 +251,28 @@ TEST(AgentKilled, TheRanksDieWithTheWorkerAlsoWhereNobodyGuards) {
   EXPECT_EQ(agent.wait_exit(), 128 + SIGKILL);
 }
 
-TEST(AgentKilled, ByTermItEndsItsRanksFirst) {
+/// To either of its processes, or to both.
+TEST(AgentToldToEnd, TellsTheLauncherOnceAndGoesOn) {
   AgentProcess agent;
   const auto pids = busy(agent);
-  ::kill(agent.worker(), SIGTERM);
+  for (const int pid : {agent.guardian(), agent.worker(), agent.guardian()}) ::kill(pid, SIGTERM);
+  ASSERT_TRUE(agent.until([&] { return !agent.told_to_end.empty(); }));
+  agent.send(wire::Ping{});
+  agent.listen(2500ms);
+  ASSERT_EQ(agent.told_to_end.size(), 1u);
+  EXPECT_EQ(agent.told_to_end[0].signal, static_cast<std::uint32_t>(SIGTERM));
+  EXPECT_GT(agent.told_to_end[0].time_ns, 0);
+  for (const int pid : pids) EXPECT_TRUE(alive(pid)) << pid;
+  agent.close_link();
+  EXPECT_EQ(agent.wait_exit(), 1);
+  for (const int pid : pids) EXPECT_FALSE(alive(pid)) << pid;
+  EXPECT_TRUE(AgentProcess::nothing_left());
+}
+
+TEST(AgentToldToEnd, EndsItsRanksWhereTheLauncherSaysNothing) {
+  AgentProcess agent;
+  const auto pids = busy(agent);
+  ::kill(agent.guardian(), SIGTERM);
   EXPECT_EQ(agent.wait_exit(), 1);
   for (const int pid : pids) EXPECT_FALSE(alive(pid)) << pid;
   EXPECT_TRUE(AgentProcess::nothing_left());

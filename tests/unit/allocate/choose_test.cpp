@@ -102,15 +102,23 @@ TEST(Choose, ListsOfProgramsArePoolsOfTheirOwn) {
   EXPECT_THAT(allocation->pools[1].sequence, ElementsAre(1, 0, 1));
 }
 
-TEST(Choose, AgentPathHoldsForOtherHostsWithoutTheirOwn) {
+TEST(Choose, WaysToReachHoldForOtherHostsWithoutTheirOwn) {
   HostRequest request;
   request.agent_path = "/opt/agent";
-  request.hostfile = *parse_hostfile("localhost slots=1\na slots=1\nb slots=1 agent=/b\n", "hosts");
+  request.ssh_port = 2222;
+  request.ssh_identity = "/key";
+  request.hostfile =
+      *parse_hostfile("localhost slots=1\na slots=1\nb slots=1 agent=/b port=22 identity=/own\n", "hosts");
   const auto allocation = choose(request);
   ASSERT_TRUE(allocation);
   EXPECT_EQ(allocation->hosts[0].reach.agent, "");
   EXPECT_EQ(allocation->hosts[1].reach.agent, "/opt/agent");
   EXPECT_EQ(allocation->hosts[2].reach.agent, "/b");
+  EXPECT_EQ(allocation->hosts[0].reach, plan::Reach{});
+  EXPECT_EQ(allocation->hosts[1].reach.port, 2222);
+  EXPECT_EQ(allocation->hosts[1].reach.identity, "/key");
+  EXPECT_EQ(allocation->hosts[2].reach.port, 22);
+  EXPECT_EQ(allocation->hosts[2].reach.identity, "/own");
 }
 
 }  // namespace

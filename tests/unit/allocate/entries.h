@@ -1,4 +1,4 @@
-// Host entries in a form that a test can compare at a glance.
+// Host entries as short texts that a test compares.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -11,7 +11,7 @@
 
 namespace dlaunch::allocate {
 
-/// "name:slots" of each, "name" where the slots were not named, "name:*" where they are the CPUs.
+/// "name:slots" for each entry, "name" without slots, "name:*" where the slots are the CPUs.
 inline std::vector<std::string> short_forms(const std::vector<HostEntry>& entries) {
   std::vector<std::string> forms;
   for (const HostEntry& entry : entries) {
@@ -23,7 +23,7 @@ inline std::vector<std::string> short_forms(const std::vector<HostEntry>& entrie
   return forms;
 }
 
-/// The error's text; fails the test when there is none.
+/// Returns the error's text. Fails the test when there is no error.
 template <class T>
 std::string error_of(const Result<T>& result) {
   if (!result) {

@@ -1,4 +1,4 @@
-// A directory that stands in for "/": a machine made of files.
+// A temporary directory in place of "/", with the files that describe a machine.
 #pragma once
 
 #include <cstdlib>

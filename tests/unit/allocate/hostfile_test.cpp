@@ -56,6 +56,15 @@ TEST(Hostfile, ReadsEveryKey) {
   EXPECT_EQ(parse("a username=u\n")[0].reach.user, "u");
 }
 
+TEST(Hostfile, ReadsWhichHostsAreSpare) {
+  const auto entries = parse("a slots=1\nb[1-2] spare slots=2 # later\nspare slots=3\n");
+  EXPECT_THAT(short_forms(entries), ElementsAre("a:1", "b1:2", "b2:2", "spare:3"));
+  EXPECT_FALSE(entries[0].replacement);
+  EXPECT_TRUE(entries[1].replacement);
+  EXPECT_TRUE(entries[2].replacement);
+  EXPECT_FALSE(entries[3].replacement);
+}
+
 TEST(Hostfile, DoesNotMindLineEndsAndByteOrderMarks) {
   EXPECT_THAT(short_forms(parse("a slots=1\r\nb slots=2\r\n\r\n")), ElementsAre("a:1", "b:2"));
   EXPECT_THAT(short_forms(parse("\xEF\xBB\xBF"

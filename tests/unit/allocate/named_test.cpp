@@ -92,6 +92,15 @@ TEST(Named, KeepsWhatTheUserSaid) {
   EXPECT_EQ(other.max_slots, 4);
 }
 
+TEST(Named, SpareHostsAreTheLastOnes) {
+  const auto found = from_file("a slots=1 spare\nb slots=1\nc slots=1 spare\nd slots=1\n");
+  EXPECT_THAT(hosts(found), ElementsAre("b:1", "d:1", "a:1", "c:1"));
+  EXPECT_THAT(found->sequence, ElementsAre(0, 1, 2, 3));
+  EXPECT_FALSE(found->hosts[1].replacement);
+  EXPECT_TRUE(found->hosts[2].replacement);
+  EXPECT_FALSE(from_file("a\na spare\n"));
+}
+
 TEST(Filter, IncludeLeavesWhatIsNamed) {
   auto allocation = from_list("a:4,vm:4,c:4,a", 4);
   ASSERT_TRUE(filter_devices(*allocation, Filter::include, "vm:2,0@a", is_here));

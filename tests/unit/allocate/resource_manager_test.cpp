@@ -1,5 +1,7 @@
 #include "allocate/resource_manager.h"
 
+#include "allocate/grid_engine.h"
+#include "allocate/mpijob.h"
 #include "allocate/slurm.h"
 #include "entries.h"
 
@@ -8,6 +10,7 @@ namespace {
 
 using testing::AllOf;
 using testing::ElementsAre;
+using testing::ElementsAreArray;
 using testing::HasSubstr;
 
 using Environment = std::vector<std::string>;
@@ -72,6 +75,39 @@ TEST(ResourceManager, MoreRanksThanTheOneTaskOfANodeAreNoOversubscription) {
   EXPECT_EQ((*entries)[0].cpus, 4);
 }
 
+/// What 22.05 sets in `srun -N1 -n1` in a job of two nodes: the variables of tasks are the step's.
+TEST(ResourceManager, AStepOfOneTaskHasTheJobsNodesAndSlots) {
+  const auto of = [](const Environment& more) {
+    Environment environment = {"SLURM_JOB_NODELIST=a,b", "SLURM_STEP_ID=0",        "SLURM_STEP_NUM_NODES=1",
+                               "SLURM_STEP_NUM_TASKS=1", "SLURM_TASKS_PER_NODE=1", "SLURM_NTASKS=1"};
+    environment.insert(environment.end(), more.begin(), more.end());
+    return hosts(environment);
+  };
+  EXPECT_THAT(of({"SLURM_JOB_CPUS_PER_NODE=2(x2)", "SLURM_NTASKS_PER_NODE=2"}), ElementsAre("a:2", "b:2"))
+      << "--ntasks-per-node=2";
+  EXPECT_THAT(of({"SLURM_JOB_CPUS_PER_NODE=4(x2)", "SLURM_NTASKS_PER_NODE=2", "SLURM_CPUS_PER_TASK=2"}),
+              ElementsAre("a:2", "b:2"))
+      << "--ntasks-per-node=2 -c 2";
+  EXPECT_THAT(of({"SLURM_JOB_CPUS_PER_NODE=4,1"}), ElementsAre("a:4", "b:1")) << "-n 5";
+  EXPECT_THAT(of({"SLURM_JOB_CPUS_PER_NODE=8,2", "SLURM_CPUS_PER_TASK=2"}), ElementsAre("a:4", "b:1")) << "-n 5 -c 2";
+  EXPECT_THAT(of({"SLURM_JOB_CPUS_PER_NODE=1(x2)", "SLURM_NTASKS_PER_NODE=1", "SLURM_GPUS_ON_NODE=3"}),
+              ElementsAre("a", "b"))
+      << "--ntasks-per-node=1 --gpus-per-node=3";
+}
+
+TEST(ResourceManager, GpusOfASlurmJobsNodes) {
+  const std::string shown =
+      "JobId=5 JobName=x\n   NodeList=a[1-3],b\n     Nodes=a[1-2] CPU_IDs=0 Mem=100 GRES=gpu:4(IDX:0-1,4-5)\n"
+      "     Nodes=a3 CPU_IDs=0-7 Mem=100 GRES=craynetwork:1,gpu:a100:1(IDX:2),gpu:v100:2(IDX:0-1)\n"
+      "     Nodes=b CPU_IDs=0 Mem=100 GRES=\n   MinCPUsNode=1\n";
+  const auto gpus = slurm_gpus(shown);
+  ASSERT_TRUE(gpus);
+  EXPECT_EQ(*gpus, (std::map<std::string, int>{{"a1", 4}, {"a2", 4}, {"a3", 3}}));
+  EXPECT_TRUE(slurm_gpus("")->empty());
+  EXPECT_FALSE(slurm_gpus("Nodes=a CPU_IDs=0 GRES=gpu:many"));
+  EXPECT_FALSE(slurm_gpus("Nodes=a[1 CPU_IDs=0 GRES=gpu:4"));
+}
+
 TEST(ResourceManager, GroupsOfAHeterogeneousSlurmJobAreJoined) {
   EXPECT_THAT(hosts({"SLURM_JOB_ID=19", "SLURM_HET_SIZE=2", "SLURM_JOB_NODELIST_HET_GROUP_0=n[1-2]",
                      "SLURM_TASKS_PER_NODE_HET_GROUP_0=2(x2)", "SLURM_JOB_NODELIST_HET_GROUP_1=n3",
@@ -94,15 +130,93 @@ TEST(ResourceManager, OneOfSeveralCopiesIsRefused) {
   EXPECT_EQ(copies({"SLURM_JOB_NODELIST=a"}), "");
 }
 
+/// As 8.1.9 writes it, in two queues of a host, too.
+TEST(ResourceManager, GridEngine) {
+  const auto read = [](const std::string& path) -> Result<std::string> {
+    EXPECT_EQ(path, "/pe");
+    return "n1 2 all.q@n1 UNDEFINED\nn2.x 4 all.q@n2.x <NULL>\r\nn1 1 more.q@n1 0,0:0,1\n\n";
+  };
+  const Environment job = {"SGE_ROOT=/sge", "PE_HOSTFILE=/pe", "JOB_ID=5", "SGE_TASK_ID=undefined"};
+  EXPECT_THAT(hosts(job, read), ElementsAre("n1:2", "n2.x:4", "n1:1"));
+  EXPECT_EQ(plan::to_string(manager_of(job).value()), "Grid Engine job 5");
+  EXPECT_EQ(manager_of({"SGE_ROOT=/sge", "PE_HOSTFILE=/pe", "JOB_ID=5", "SGE_TASK_ID=2"})->job, "5.2");
+  EXPECT_FALSE(manager_of({"SGE_ROOT=/sge", "JOB_ID=5"})) << "no parallel environment";
+}
+
+TEST(ResourceManager, AGridEngineListThatCannotBeUnderstood) {
+  for (const char* text : {"", "n1\n", "n1 x\n", "n1 -1 all.q@n1\n", "-n1 2\n"}) {
+    const auto read = [&](const std::string&) -> Result<std::string> { return text; };
+    EXPECT_THAT(error_of(read_grid_engine({"PE_HOSTFILE=/pe"}, read)), HasSubstr("--ignore-resource-manager")) << text;
+  }
+}
+
 TEST(ResourceManager, PbsRepeatsAreSlots) {
   const auto read = [](const std::string& path) -> Result<std::string> {
     EXPECT_EQ(path, "/var/nodes");
     return "a\na\r\nb.x\n";
   };
   EXPECT_THAT(hosts({"PBS_NODEFILE=/var/nodes"}, read), ElementsAre("a:1", "a:1", "b.x:1"));
+  EXPECT_EQ(read_resource_manager({plan::Manager::Kind::pbs, ""}, {"PBS_NODEFILE=/var/nodes"}, read)->at(2).reach.step,
+            "-n 2")
+      << "the number by which pbsdsh knows it";
 }
 
-TEST(ResourceManager, Lsf) { EXPECT_THAT(hosts({"LSB_MCPU_HOSTS=a 4 b 2 "}), ElementsAre("a:4", "b:2")); }
+TEST(ResourceManager, PbsAndCobaltMayCountAndComeBack) {
+  const auto read = [](const std::string&) -> Result<std::string> { return "a:4\n\nb\r\na\n"; };
+  EXPECT_THAT(hosts({"PBS_NODEFILE=/nodes"}, read), ElementsAre("a:4", "b:1", "a:1"));
+  EXPECT_THAT(hosts({"COBALT_NODEFILE=/nodes"}, read), ElementsAre("a:4", "b:1", "a:1"));
+  EXPECT_EQ(plan::to_string(manager_of({"COBALT_NODEFILE=/nodes", "COBALT_JOBID=3"}).value()), "Cobalt job 3");
+  const auto wrong = [](const std::string&) -> Result<std::string> { return "a:x\n"; };
+  EXPECT_THAT(error_of(read_resource_manager({plan::Manager::Kind::pbs, ""}, {"PBS_NODEFILE=/n"}, wrong)),
+              HasSubstr("a:x"));
+}
+
+TEST(ResourceManager, LsfSaysItInOneOfFourWays) {
+  const auto read = [](const std::string& path) -> Result<std::string> {
+    if (path == "/affinity") return "b 0,1,2,3\nb 4,5,6,7 0 2\na 0,1,2,3\n";
+    if (path == "/djob") return "a\na\nb\n";
+    return "";
+  };
+  EXPECT_THAT(hosts({"LSB_MCPU_HOSTS=a 4 b 2 "}), ElementsAre("a:4", "b:2"));
+  EXPECT_THAT(hosts({"LSB_MCPU_HOSTS=a 4 b 0", "LSB_DJOB_HOSTFILE=/djob"}, read), ElementsAre("a:4", "b:0"));
+  EXPECT_THAT(hosts({"LSB_DJOB_HOSTFILE=/djob", "LSB_HOSTS=c"}, read), ElementsAre("a:1", "a:1", "b:1"));
+  EXPECT_THAT(hosts({"LSB_HOSTS=a a b"}), ElementsAre("a:1", "a:1", "b:1"));
+  EXPECT_THAT(hosts({"LSB_MCPU_HOSTS=a 4 b 2", "LSB_AFFINITY_HOSTFILE=/affinity"}, read),
+              ElementsAre("b:1", "b:1", "a:1"));
+  EXPECT_THAT(hosts({"LSB_MCPU_HOSTS=a 4", "LSB_AFFINITY_HOSTFILE=/empty"}, read), ElementsAre("a:4"));
+  EXPECT_THAT(error({"LSB_MCPU_HOSTS=a 4", "LSB_AFFINITY_HOSTFILE=/gone"}), HasSubstr("LSB_AFFINITY_HOSTFILE"));
+  EXPECT_EQ(plan::to_string(manager_of({"LSB_HOSTS=a", "LSB_JOBID=12"}).value()), "LSF job 12");
+}
+
+TEST(ResourceManager, AnMpiJobOfKubernetes) {
+  const auto read = [](const std::string& path) -> Result<std::string> {
+    EXPECT_EQ(path, "/etc/mpi/hostfile");
+    return "pi-worker-0.pi.ns.svc slots=8\npi-worker-1.pi.ns.svc:4\n";
+  };
+  const std::string two[] = {"pi-worker-0.pi.ns.svc:8", "pi-worker-1.pi.ns.svc:4"};
+  const std::string mounted = "=/etc/mpi/hostfile";
+  const std::string pod = "KUBERNETES_SERVICE_HOST=10.96.0.1";
+  EXPECT_THAT(hosts({"K_MPI_JOB_ROLE=launcher"}, read), ElementsAreArray(two));
+  EXPECT_THAT(hosts({pod, "OMPI_MCA_orte_default_hostfile" + mounted}, read), ElementsAreArray(two));
+  EXPECT_THAT(hosts({pod, "I_MPI_HYDRA_HOST_FILE" + mounted}, read), ElementsAreArray(two));
+  EXPECT_THAT(hosts({pod, "HYDRA_HOST_FILE" + mounted}, read), ElementsAreArray(two));
+  EXPECT_THAT(hosts({"OMPI_MCA_plm_rsh_agent=/etc/mpi/kubexec.sh"}, read), ElementsAreArray(two));
+  EXPECT_THAT(hosts({pod}), ElementsAre("none"));
+  EXPECT_THAT(hosts({"HYDRA_HOST_FILE=/etc/hosts"}), ElementsAre("none")) << "in no pod";
+  EXPECT_THAT(hosts({"K_MPI_JOB_ROLE=worker", "HYDRA_HOST_FILE=/etc/hosts"}), ElementsAre("none"));
+}
+
+/// The operator's script of v0.2.3, and as others write it.
+TEST(ResourceManager, KubectlIsTakenFromTheScriptOfAnMpiJob) {
+  EXPECT_EQ(kubectl_command("#!/bin/sh\nset -x\nPOD_NAME=$1\nshift\n"
+                            "/opt/kube/kubectl exec ${POD_NAME} --container mpi -- /bin/sh -c \"$*\"\n"),
+            "/opt/kube/kubectl exec -i {host} --container mpi --");
+  EXPECT_EQ(kubectl_command("set -x; POD_NAME=$1; shift; kubectl -n a exec \"$POD_NAME\" -- sh -c \"$*\""),
+            "kubectl -n a exec -i {host} --");
+  EXPECT_EQ(kubectl_command("exec ssh $1 -- sh"), "");
+  EXPECT_EQ(kubectl_command("kubectl exec pod -- sh"), "");
+  EXPECT_EQ(kubectl_command(""), "");
+}
 
 TEST(ResourceManager, WhatCannotBeReadIsAnErrorWithAWayOut) {
   const Environment bad[] = {{"SLURM_JOB_NODELIST=n[1-2", "SLURM_TASKS_PER_NODE=1"},
@@ -111,6 +225,7 @@ TEST(ResourceManager, WhatCannotBeReadIsAnErrorWithAWayOut) {
                              {"SLURM_JOB_NODELIST=a", "SLURM_TASKS_PER_NODE=2(x1"},
                              {"SLURM_JOB_NODELIST=a", "SLURM_TASKS_PER_NODE=x"},
                              {"SLURM_JOB_NODELIST=a"},
+                             {"SGE_ROOT=/sge", "PE_HOSTFILE=/gone"},
                              {"PBS_NODEFILE=/gone"},
                              {"LSB_MCPU_HOSTS=a"},
                              {"LSB_MCPU_HOSTS=a b"},
@@ -118,6 +233,20 @@ TEST(ResourceManager, WhatCannotBeReadIsAnErrorWithAWayOut) {
   for (const Environment& environment : bad) {
     EXPECT_THAT(error(environment), HasSubstr("--ignore-resource-manager")) << environment[0];
   }
+}
+
+TEST(Flux, IsAnInstanceAndNoTaskOfOne) {
+  const auto kind = [](const Environment& environment) {
+    const auto manager = manager_of(environment);
+    return manager ? plan::to_string(*manager) : "none";
+  };
+  EXPECT_EQ(kind({"FLUX_URI=local:///x"}), "Flux");
+  EXPECT_EQ(kind({"FLUX_URI=local:///x", "PBS_NODEFILE=/n", "PBS_JOBID=4"}), "Flux") << "the inner one";
+  EXPECT_EQ(kind({"FLUX_URI="}), "none");
+  EXPECT_EQ(kind({"FLUX_URI=local:///x", "FLUX_TASK_RANK=0", "FLUX_JOB_SIZE=1"}), "none") << "this machine's share";
+  const Environment task = {"FLUX_URI=local:///x", "FLUX_TASK_RANK=0", "FLUX_JOB_SIZE=4"};
+  EXPECT_TRUE(refuse_copies({plan::Manager::Kind::flux, ""}, task));
+  EXPECT_FALSE(refuse_copies({plan::Manager::Kind::flux, ""}, {"FLUX_URI=local:///x"}));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// TCP on 127.0.0.1, as clients of PMIx and libpmix use it.
+// TCP connections on 127.0.0.1, as clients of PMIx make them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 
 namespace dlaunch::pmix {
 
-/// Listens at a port of its own.
+/// Listens at a port that the kernel chooses.
 struct Listener {
   Listener() : socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in address{};
@@ -33,7 +33,7 @@ struct Listener {
   std::uint16_t port = 0;
 };
 
-/// As somebody whom the gate does not know.
+/// Connects without a greeting.
 inline sys::Fd connect_to(std::uint16_t port) {
   sys::Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
@@ -44,13 +44,13 @@ inline sys::Fd connect_to(std::uint16_t port) {
   return socket;
 }
 
-/// Whether there is something to read or to accept, or an end.
+/// Whether the descriptor has bytes to read, a connection to accept, or an end of file.
 inline bool is_ready(const sys::Fd& fd) {
   pollfd ready{fd.get(), POLLIN, 0};
   return ::poll(&ready, 1, 0) == 1;
 }
 
-/// What comes next on a socket that is ready; empty at its end.
+/// Reads from a socket that is ready. Empty at its end.
 inline std::string read_some(const sys::Fd& socket) {
   std::array<char, 4096> bytes;
   const ssize_t size = ::read(socket.get(), bytes.data(), bytes.size());

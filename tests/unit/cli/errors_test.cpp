@@ -1,5 +1,5 @@
 // What is refused, and that the error says where, what, why and what to do.
-#include "front.h"
+#include "command_line_fixture.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -17,7 +17,7 @@ void PrintTo(const Refusal& refusal, std::ostream* out) { print_words(refusal.ar
 class Refused : public testing::TestWithParam<Refusal> {};
 
 TEST_P(Refused, SaysWhy) {
-  const std::string error = Front{}.error(GetParam().args);
+  const std::string error = CommandLineFixture{}.error(GetParam().args);
   EXPECT_THAT(error, testing::StartsWith("dlaunch: ")) << testing::PrintToString(GetParam().args);
   for (const std::string& word : GetParam().words) EXPECT_THAT(error, HasSubstr(word));
 }
@@ -118,56 +118,56 @@ INSTANTIATE_TEST_SUITE_P(
                     Refusal{{"--ranks", "0", "--output-filename", "d:nocopy", "p"}, {"--ranks", ":nocopy"}}));
 
 TEST(Errors, NeverHoldAVariablesValue) {
-  Front front;
-  front.files["/cwd/e"] = "A=1\nexport B=hunter2\n";
-  front.files["/cwd/e2"] = "hunter2\n";
-  front.files["/cwd/apps"] = "-x P*=hunter2 prog";
+  CommandLineFixture fixture;
+  fixture.files["/cwd/e"] = "A=1\nexport B=hunter2\n";
+  fixture.files["/cwd/e2"] = "hunter2\n";
+  fixture.files["/cwd/apps"] = "-x P*=hunter2 prog";
   for (const Words& args : {Words{"-x", "=hunter2", "p"}, Words{"-x", "A*=hunter2", "p"}, Words{"-xA=hunter2", "p"},
                             Words{"--env-file", "e", "p"}, Words{"--env-file", "e2", "p"}, Words{"--app", "apps"},
                             Words{"--bogus=hunter2", "p"}}) {
-    const std::string error = front.error(args);
+    const std::string error = fixture.error(args);
     EXPECT_FALSE(error.empty());
     EXPECT_THAT(error, Not(HasSubstr("hunter2")));
   }
 }
 
 TEST(Errors, OfVariablesSayWhatToWrite) {
-  EXPECT_THAT(Front{}.error({"-x", "A,B", "p"}), HasSubstr("one -x for each"));
-  EXPECT_THAT(Front{}.error({"-x", "A*B", "p"}), HasSubstr("'PREFIX_*'"));
-  EXPECT_THAT(Front{}.error({"-x", "", "p"}), HasSubstr("no name"));
+  EXPECT_THAT(CommandLineFixture{}.error({"-x", "A,B", "p"}), HasSubstr("one -x for each"));
+  EXPECT_THAT(CommandLineFixture{}.error({"-x", "A*B", "p"}), HasSubstr("'PREFIX_*'"));
+  EXPECT_THAT(CommandLineFixture{}.error({"-x", "", "p"}), HasSubstr("no name"));
 }
 
 TEST(Errors, OfHostfilesAndRankfilesNameThePlace) {
-  Front front;
-  front.files["/cwd/h"] = "a slots=2\nb slot=3\n";
-  EXPECT_THAT(front.error({"--hostfile", "h", "p"}), HasSubstr("dlaunch: h:2:3: unknown key \"slot\""));
-  front.files["/cwd/h"] = "# nobody\n";
-  EXPECT_THAT(front.error({"--hostfile", "h", "p"}), HasSubstr("h: names no host"));
-  front.files["/cwd/r"] = "rank 0 a\n";
-  EXPECT_THAT(front.error({"--rankfile", "r", "p"}), HasSubstr("r:1:6: not a line of a rankfile"));
-  front.files["/cwd/r"] = "rank 0=a\n";
-  EXPECT_THAT(front.error({"--rankfile", "r", "--map-by", "node", "p"}), HasSubstr("--rankfile: does not go with"));
-  EXPECT_THAT(front.error({"--rankfile", "r", "-N", "1", "p"}), HasSubstr("--rankfile: does not go with"));
+  CommandLineFixture fixture;
+  fixture.files["/cwd/h"] = "a slots=2\nb slot=3\n";
+  EXPECT_THAT(fixture.error({"--hostfile", "h", "p"}), HasSubstr("dlaunch: h:2:3: unknown key \"slot\""));
+  fixture.files["/cwd/h"] = "# nobody\n";
+  EXPECT_THAT(fixture.error({"--hostfile", "h", "p"}), HasSubstr("h: names no host"));
+  fixture.files["/cwd/r"] = "rank 0 a\n";
+  EXPECT_THAT(fixture.error({"--rankfile", "r", "p"}), HasSubstr("r:1:6: not a line of a rankfile"));
+  fixture.files["/cwd/r"] = "rank 0=a\n";
+  EXPECT_THAT(fixture.error({"--rankfile", "r", "--map-by", "node", "p"}), HasSubstr("--rankfile: does not go with"));
+  EXPECT_THAT(fixture.error({"--rankfile", "r", "-N", "1", "p"}), HasSubstr("--rankfile: does not go with"));
 }
 
 TEST(Errors, OfEnvFilesNameTheLine) {
-  Front front;
-  front.files["/cwd/e"] = "A=1\n\nnot a line\n";
-  EXPECT_THAT(front.error({"--env-file", "e", "p"}), HasSubstr("e:3: not a NAME=VALUE line"));
-  front.files["/cwd/e"] = "=1\n";
-  EXPECT_THAT(front.error({"--env-file", "e", "p"}), HasSubstr("e:1: "));
-  front.files["/cwd/e"] = "export A=1\n";
-  EXPECT_THAT(front.error({"--env-file", "e", "p"}), HasSubstr("without \"export\""));
-  front.files["/cwd/e"] = std::string("A=\0", 3);
-  EXPECT_THAT(front.error({"--env-file", "e", "p"}), HasSubstr("NUL"));
-  EXPECT_THAT(front.error({"--env-file", "missing", "p"}), HasSubstr("/cwd/missing: cannot read the file"));
+  CommandLineFixture fixture;
+  fixture.files["/cwd/e"] = "A=1\n\nnot a line\n";
+  EXPECT_THAT(fixture.error({"--env-file", "e", "p"}), HasSubstr("e:3: not a NAME=VALUE line"));
+  fixture.files["/cwd/e"] = "=1\n";
+  EXPECT_THAT(fixture.error({"--env-file", "e", "p"}), HasSubstr("e:1: "));
+  fixture.files["/cwd/e"] = "export A=1\n";
+  EXPECT_THAT(fixture.error({"--env-file", "e", "p"}), HasSubstr("without \"export\""));
+  fixture.files["/cwd/e"] = std::string("A=\0", 3);
+  EXPECT_THAT(fixture.error({"--env-file", "e", "p"}), HasSubstr("NUL"));
+  EXPECT_THAT(fixture.error({"--env-file", "missing", "p"}), HasSubstr("/cwd/missing: cannot read the file"));
 }
 
 TEST(Errors, ARelativePathNeedsADirectory) {
-  Front front;
-  front.cwd = "";
-  EXPECT_THAT(front.error({"--wdir", "d", "p"}), HasSubstr("working directory is gone"));
-  EXPECT_EQ(front.options({"--wdir", "/d", "p"}).request.apps.front().wdir, "/d");
+  CommandLineFixture fixture;
+  fixture.cwd = "";
+  EXPECT_THAT(fixture.error({"--wdir", "d", "p"}), HasSubstr("working directory is gone"));
+  EXPECT_EQ(fixture.options({"--wdir", "/d", "p"}).request.apps.front().wdir, "/d");
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // --rank-table FILE: what a table makes of the options.
 #include "cli/follow_rank_table.h"
 
-#include "front.h"
+#include "command_line_fixture.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -31,7 +31,7 @@ class RankTable : public testing::Test {
   Result<std::vector<std::string>> follow(Words words) {
     words.insert(words.begin(), {"--rank-table", "t.json"});
     words.emplace_back("prog");
-    options = front.options(words);
+    options = fixture.options(words);
     return follow_rank_table(options, [&](const std::string& listed, const std::string& in_table) {
       return std::ranges::find(same, std::pair(listed, in_table)) != same.end();
     });
@@ -47,9 +47,9 @@ class RankTable : public testing::Test {
     return list;
   }
 
-  void table(const std::string& text) { front.files["/cwd/t.json"] = text; }
+  void table(const std::string& text) { fixture.files["/cwd/t.json"] = text; }
 
-  Front front;
+  CommandLineFixture fixture;
   Options options;
   std::vector<std::pair<std::string, std::string>> same;
 };
@@ -70,7 +70,7 @@ TEST_F(RankTable, HostsRanksAndDevicesAreTheTables) {
 
 TEST_F(RankTable, AListSaysHowToReachThem) {
   table(table_of({"10.0.0.1", "10.0.0.2"}, 8));
-  front.files["/cwd/hosts"] = "b port=22 slots=8\na port=2222 wdir=/w\n";
+  fixture.files["/cwd/hosts"] = "b port=22 slots=8\na port=2222 wdir=/w\n";
   same = {{"a", "10.0.0.1"}, {"b", "10.0.0.2"}};
   ASSERT_TRUE(follow({"--hostfile", "hosts"}));
   ASSERT_EQ(options.hosts.list.size(), 2u);
@@ -105,7 +105,7 @@ TEST_F(RankTable, WhatDisagreesIsRefused) {
   EXPECT_THAT(error({"-H", "10.0.0.1"}), HasSubstr("10.0.0.2 of t.json is none of the hosts that were named"));
   EXPECT_THAT(error({"-H", "10.0.0.1,10.0.0.2,c"}), HasSubstr("c is none of the hosts of t.json"));
   EXPECT_THAT(error({"-H", "10.0.0.1:4,10.0.0.2"}), HasSubstr("10.0.0.1 has 4 slots"));
-  front.files["/cwd/hosts"] = "10.0.0.1 devices=0-3\n10.0.0.2\n";
+  fixture.files["/cwd/hosts"] = "10.0.0.1 devices=0-3\n10.0.0.2\n";
   EXPECT_THAT(error({"--hostfile", "hosts"}), HasSubstr("10.0.0.1 has the devices 0-3"));
   EXPECT_THAT(error({"-n", "8"}), HasSubstr("the table has 16 ranks, and -n asks for 8"));
   EXPECT_EQ(error({"-n", "16"}), "");
@@ -114,7 +114,7 @@ TEST_F(RankTable, WhatDisagreesIsRefused) {
 
 TEST_F(RankTable, WhatPlacesRanksTooIsRefused) {
   table(table_of({"10.0.0.1"}, 8));
-  front.files["/cwd/ranks"] = "rank 0=a\n";
+  fixture.files["/cwd/ranks"] = "rank 0=a\n";
   for (const Words& words : std::vector<Words>{{"--devices", "0-3"},
                                                {"--include", "a"},
                                                {"--exclude", "a"},
@@ -129,12 +129,12 @@ TEST_F(RankTable, WhatPlacesRanksTooIsRefused) {
 
 TEST_F(RankTable, IsStrongerThanVariablesAndMpirunsDefaults) {
   table(table_of({"10.0.0.1"}, 4));
-  front.environment = {"DLAUNCH_FAKE_DEVICES=8", "DLAUNCH_MAP_BY=node"};
+  fixture.environment = {"DLAUNCH_FAKE_DEVICES=8", "DLAUNCH_MAP_BY=node"};
   EXPECT_EQ(error({}), "");
   EXPECT_EQ(options.hosts.fake_devices, std::nullopt);
   EXPECT_EQ(options.request.binding.map_by, plan::MapBy::slot);
-  front.environment = {"OMPI_MCA_rmaps_base_mapping_policy=seq"};
-  front.program_name = "mpirun";
+  fixture.environment = {"OMPI_MCA_rmaps_base_mapping_policy=seq"};
+  fixture.program_name = "mpirun";
   EXPECT_EQ(error({}), "");
   EXPECT_EQ(options.hosts.fake_devices, std::nullopt);
   EXPECT_THAT(options.request.frameworks, IsEmpty()) << "MindSpore would take its device from Open MPI's variables";
@@ -149,8 +149,8 @@ TEST_F(RankTable, ABrokenTableIsRefusedWithItsPlace) {
   EXPECT_THAT(error({}), HasSubstr("t.json:1:2"));
   table(R"({"version":"1.0","server_list":[]})");
   EXPECT_THAT(error({}), HasSubstr("t.json:1:"));
-  front.files["/cwd/t.txt"] = table_of({"10.0.0.1"}, 1);
-  options = front.options({"--rank-table", "t.txt", "prog"});
+  fixture.files["/cwd/t.txt"] = table_of({"10.0.0.1"}, 1);
+  options = fixture.options({"--rank-table", "t.txt", "prog"});
   EXPECT_THAT(to_text(follow_rank_table(options, {}).error()), HasSubstr("must end in .json"));
 }
 
@@ -171,11 +171,11 @@ TEST_F(RankTable, Version2NamesNoHosts) {
 }
 
 TEST_F(RankTable, OptionsOfIt) {
-  EXPECT_TRUE(front.options({"--rank-table", "auto", "prog"}).rank_table->automatic);
-  EXPECT_THAT(front.error({"--rank-table", "gone.json", "prog"}), HasSubstr("/cwd/gone.json"));
-  EXPECT_THAT(front.error({"--product", "911", "prog"}), HasSubstr("910"));
-  EXPECT_THAT(front.error({"--ascend", "prog"}), HasSubstr("would do nothing"));
-  EXPECT_TRUE(front.options({"check", "--ascend"}).check_ascend);
+  EXPECT_TRUE(fixture.options({"--rank-table", "auto", "prog"}).rank_table->automatic);
+  EXPECT_THAT(fixture.error({"--rank-table", "gone.json", "prog"}), HasSubstr("/cwd/gone.json"));
+  EXPECT_THAT(fixture.error({"--product", "911", "prog"}), HasSubstr("910"));
+  EXPECT_THAT(fixture.error({"--ascend", "prog"}), HasSubstr("would do nothing"));
+  EXPECT_TRUE(fixture.options({"check", "--ascend"}).check_ascend);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // The help and the man page say all that the table has, and fit a reader.
-#include "front.h"
+#include "command_line_fixture.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -10,7 +10,7 @@ using testing::Not;
 using testing::StartsWith;
 
 TEST(Help, NamesEveryOptionAndFitsTwoScreens) {
-  const std::string text = Front{}.text({"--help"});
+  const std::string text = CommandLineFixture{}.text({"--help"});
   for (const OptionSpec& spec : option_table()) {
     const auto named = HasSubstr(dashed(spec.name()));
     if (spec.section == Section::hidden || spec.rare) {
@@ -27,21 +27,21 @@ TEST(Help, NamesEveryOptionAndFitsTwoScreens) {
 TEST(Help, ComesBeforeWhatFollowsIt) {
   for (const Words& args : {Words{"-h"}, Words{"-help"}, Words{"--help", "--bogus"}, Words{"-n", "2", "--help", "p"},
                             Words{"a", ":", "--help"}}) {
-    EXPECT_THAT(Front{}.text(args), StartsWith("Usage: dlaunch"));
+    EXPECT_THAT(CommandLineFixture{}.text(args), StartsWith("Usage: dlaunch"));
   }
-  EXPECT_THAT(Front{}.error({"--bogus", "--help"}), HasSubstr("--bogus"));
+  EXPECT_THAT(CommandLineFixture{}.error({"--bogus", "--help"}), HasSubstr("--bogus"));
 }
 
 TEST(Version, NamesTheLibraries) {
   for (const char* spelled : {"--version", "-V", "-version"}) {
-    EXPECT_THAT(Front{}.text({spelled}),
+    EXPECT_THAT(CommandLineFixture{}.text({spelled}),
                 AllOf(testing::MatchesRegex("dlaunch [0-9]+\\.[0-9]+\\.[0-9]+\nbuilt with .*\n"), HasSubstr("Asio 1."),
                       HasSubstr("fmt "), HasSubstr("hwloc "), HasSubstr("nlohmann/json 3."), HasSubstr("spdlog 1.")));
   }
 }
 
 TEST(ManPage, IsMadeFromTheSameTable) {
-  const std::string text = Front{}.text({"--help-man"});
+  const std::string text = CommandLineFixture{}.text({"--help-man"});
   EXPECT_THAT(text, StartsWith(".TH DLAUNCH 1"));
   for (const OptionSpec& spec : option_table()) {
     if (spec.section == Section::hidden) continue;

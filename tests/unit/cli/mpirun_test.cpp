@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "front.h"
+#include "command_line_fixture.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -56,12 +56,12 @@ class OpenMpiLine : public testing::TestWithParam<TextLine> {};
 TEST_P(OpenMpiLine, Sets) {
   Words args = GetParam().args;
   args.push_back("prog");
-  Front front;
-  front.files = {{"/cwd/h", "a slots=2\n"},
-                 {"/cwd/r", "rank 0=a slot=0\n"},
-                 {"/cwd/am", "# ours\nbtl = self,tcp\n\norte_tag_output=1\n"},
-                 {"/cwd/tune", "-x A=b -mca pml ob1\n--mca orte_tag_output 1\n"}};
-  const Options options = front.options(args);
+  CommandLineFixture fixture;
+  fixture.files = {{"/cwd/h", "a slots=2\n"},
+                   {"/cwd/r", "rank 0=a slot=0\n"},
+                   {"/cwd/am", "# ours\nbtl = self,tcp\n\norte_tag_output=1\n"},
+                   {"/cwd/tune", "-x A=b -mca pml ob1\n--mca orte_tag_output 1\n"}};
+  const Options options = fixture.options(args);
   EXPECT_TRUE(GetParam().holds(options)) << testing::PrintToString(args);
   EXPECT_THAT(programs(options), ElementsAre(Words{"prog"}));
   EXPECT_THAT(options.notes, IsEmpty());
@@ -253,7 +253,7 @@ class OpenMpiRefusal : public testing::TestWithParam<Refusal> {};
 TEST_P(OpenMpiRefusal, SaysWhatToUse) {
   Words args = GetParam().args;
   args.push_back("prog");
-  const std::string error = Front{}.error(args);
+  const std::string error = CommandLineFixture{}.error(args);
   for (const std::string& word : GetParam().words) EXPECT_THAT(error, HasSubstr(word));
 }
 
@@ -270,7 +270,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{{"--map-by", "slot:PE=2", "--bind-to", "socket"}, {"--bind-to socket", "--bind-to core"}},
         Refusal{{"-cpus-per-proc", "2", "--bind-to", "numa"}, {"--bind-to numa"}},
         Refusal{{"-cpu-set", "0-3", "--bind-to", "core"}, {"-cpu-set", "--bind-to"}},
-        Refusal{{"-cpu-set", "x"}, {"-cpu-set"}}, Refusal{{"--personality", "x"}, {"ompi, hydra, dlaunch"}},
+        Refusal{{"-cpu-set", "x"}, {"-cpu-set"}}, Refusal{{"--personality", "x"}, {"ompi, hydra, torchrun"}},
         Refusal{{"-bycore"}, {"-bycore core: would do nothing"}},
         Refusal{{"-N", "2", "--map-by", "seq:OVERSUBSCRIBE"}, {"where ranks go"}},
         Refusal{{"-exec", "x", "-mca", "plm_rsh_agent", "y"}, {"does not go with -mca plm_rsh_agent"}},
@@ -278,7 +278,6 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{{"--output", "file=x"}, {"{rank}.{stream}"}}, Refusal{{"--display", "topo"}, {"map, allocation"}},
         Refusal{{"-am", "none"}, {"none: cannot read"}}, Refusal{{"-prepend-pattern", "%p"}, {"\"%p\"", "%r, %h"}},
         Refusal{{"-launcher", "rsh"}, {"\"rsh\"", "--exec"}},
-        Refusal{{"-genv", "A=1", "p"}, {"-genv: takes two words: NAME VALUE"}},
         Refusal{{"-iface", "eth0"}, {"-iface: dlaunch opens no port"}},
         Refusal{{"-outfile-pattern", "o.%p"}, {"\"o.%p\"", "%r, %h"}},
         Refusal{{"-errfile-pattern", "e", "--merge-stderr-to-stdout"}, {"-errfile-pattern: does not go"}},
@@ -334,7 +333,7 @@ TEST(OpenMpi, ARowIsTranslatedToRowsThatThereAre) {
 // ---- notes, scopes, sources ----
 
 TEST(Mca, SaysWhatHasNoEffectAndWhatIsNotKnown) {
-  const Options options = Front{}.options(
+  const Options options = CommandLineFixture{}.options(
       {"-mca", "oob_tcp_if_include", "eth0", "-mca", "foo_bar", "hunter2", "-mca", "foo_bar", "hunter3", "prog"});
   EXPECT_THAT(options.notes, ElementsAre("-mca oob_tcp_if_include: of Open MPI's own daemons, so it has no effect here",
                                          AllOf(HasSubstr("-mca foo_bar: not known here, passed on"),
@@ -343,78 +342,79 @@ TEST(Mca, SaysWhatHasNoEffectAndWhatIsNotKnown) {
 }
 
 TEST(Mca, OfOpenMpi5sRuntimeAreOptionsOrHaveNoEffect) {
-  Front front;
-  const Options options = front.options({"--prtemca", "plm_base_verbose", "5", "prog"});
+  CommandLineFixture fixture;
+  const Options options = fixture.options({"--prtemca", "plm_base_verbose", "5", "prog"});
   EXPECT_THAT(options.notes, ElementsAre(HasSubstr("--prtemca plm_base_verbose: of Open MPI's own daemons")));
   EXPECT_THAT(variables(app(options)), IsEmpty());
-  EXPECT_THAT(front.error({"--prtemca", "hwloc_default_binding_policy", "x", "prog"}),
+  EXPECT_THAT(fixture.error({"--prtemca", "hwloc_default_binding_policy", "x", "prog"}),
               HasSubstr("--prtemca hwloc_default_binding_policy: \"x\""));
-  front.environment = {"PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe", "PRTE_MCA_plm_ssh_agent=rsh"};
-  EXPECT_TRUE(front.options({"prog"}).request.oversubscribe);
-  EXPECT_EQ(front.options({"prog"}).exec, "rsh {host}");
-  EXPECT_FALSE(front.options({"--nooversubscribe", "prog"}).request.oversubscribe);
+  fixture.environment = {"PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe", "PRTE_MCA_plm_ssh_agent=rsh"};
+  EXPECT_TRUE(fixture.options({"prog"}).request.oversubscribe);
+  EXPECT_EQ(fixture.options({"prog"}).exec, "rsh {host}");
+  EXPECT_FALSE(fixture.options({"--nooversubscribe", "prog"}).request.oversubscribe);
 }
 
 TEST(Mca, ErrorsNeverHoldWhatIsPassedOn) {
-  EXPECT_THAT(Front{}.error({"-mca", "foo=hunter2", "x", "p"}), Not(HasSubstr("hunter2")));
-  Front front;
-  front.files["/cwd/t"] = "-mca foo\nhunter2";
-  EXPECT_THAT(front.error({"-tune", "t", "p"}), AllOf(HasSubstr("t:1: not -x NAME=VALUE"), Not(HasSubstr("hunter2"))));
-  front.files["/cwd/t"] = "a = 1\nhunter2";
-  EXPECT_THAT(front.error({"-am", "t", "p"}), AllOf(HasSubstr("t:2: not a line of KEY"), Not(HasSubstr("hunter2"))));
+  EXPECT_THAT(CommandLineFixture{}.error({"-mca", "foo=hunter2", "x", "p"}), Not(HasSubstr("hunter2")));
+  CommandLineFixture fixture;
+  fixture.files["/cwd/t"] = "-mca foo\nhunter2";
+  EXPECT_THAT(fixture.error({"-tune", "t", "p"}),
+              AllOf(HasSubstr("t:1: not -x NAME=VALUE"), Not(HasSubstr("hunter2"))));
+  fixture.files["/cwd/t"] = "a = 1\nhunter2";
+  EXPECT_THAT(fixture.error({"-am", "t", "p"}), AllOf(HasSubstr("t:2: not a line of KEY"), Not(HasSubstr("hunter2"))));
 }
 
 TEST(Mca, BelongsToAProgramUnlessItIsGlobal) {
-  Front front;
-  front.program_name = "/usr/bin/mpirun";
-  const Options options = front.options({"-mca", "pml", "ob1", "-gmca", "btl", "self", "-genv", "A", "1", "-x", "B=1",
-                                         "-n", "1", "a", ":", "-n", "1", "b"});
+  CommandLineFixture fixture;
+  fixture.program_name = "/usr/bin/mpirun";
+  const Options options = fixture.options({"-mca", "pml", "ob1", "-gmca", "btl", "self", "-genv", "A", "1", "-x", "B=1",
+                                           "-n", "1", "a", ":", "-n", "1", "b"});
   ASSERT_EQ(options.request.apps.size(), 2U);
   EXPECT_THAT(variables(options.request.apps[0]), ElementsAre("OMPI_MCA_btl=self", "A=1", "OMPI_MCA_pml=ob1", "B=1"));
   EXPECT_THAT(variables(options.request.apps[1]), ElementsAre("OMPI_MCA_btl=self", "A=1"));
 }
 
 TEST(Mca, InAnAppFileToo) {
-  Front front;
-  front.files["/cwd/apps"] = "-n 1 -mca pml ob1 a\n-n 1 -env A 1 b\n-n 1 -mca foo 1 c\n";
-  const Options options = front.options({"--app", "apps"});
+  CommandLineFixture fixture;
+  fixture.files["/cwd/apps"] = "-n 1 -mca pml ob1 a\n-n 1 -env A 1 b\n-n 1 -mca foo 1 c\n";
+  const Options options = fixture.options({"--app", "apps"});
   EXPECT_THAT(variables(options.request.apps.at(0)), ElementsAre("OMPI_MCA_pml=ob1"));
   EXPECT_THAT(variables(options.request.apps.at(1)), ElementsAre("A=1"));
   EXPECT_THAT(options.notes, ElementsAre(HasSubstr("-mca foo")));
 }
 
 TEST(Mca, VariablesAreWeakerThanTheCommandLineAndDlaunchsOwn) {
-  Front front;
-  front.environment = {"OMPI_MCA_orte_tag_output=1", "OMPI_MCA_plm_rsh_agent=/etc/mpi/kubexec.sh", "OMPI_MCA_pml=ob1",
-                       "OMPI_MCA_rmaps_base_n_pernode=2", "OMPI_MCA_oob_tcp_if_include=eth0"};
-  const Options options = front.options({"-N", "3", "prog"});
+  CommandLineFixture fixture;
+  fixture.environment = {"OMPI_MCA_orte_tag_output=1", "OMPI_MCA_plm_rsh_agent=/etc/mpi/kubexec.sh", "OMPI_MCA_pml=ob1",
+                         "OMPI_MCA_rmaps_base_n_pernode=2", "OMPI_MCA_oob_tcp_if_include=eth0"};
+  const Options options = fixture.options({"-N", "3", "prog"});
   EXPECT_TRUE(options.output.tag);
   EXPECT_EQ(options.exec, "/etc/mpi/kubexec.sh {host}");
   EXPECT_EQ(options.request.ranks_per_host, 3);
   EXPECT_THAT(options.notes, IsEmpty());
   EXPECT_THAT(variables(app(options)), IsEmpty()) << "ranks get them with the environment";
-  EXPECT_FALSE(front.options({"--tag-output=false", "prog"}).output.tag);
-  EXPECT_EQ(front.options({"--label", "prog"}).output.tag, false) << "the command line's label wins";
-  front.environment.emplace_back("DLAUNCH_TAG_OUTPUT=false");
-  EXPECT_FALSE(front.options({"prog"}).output.tag);
-  EXPECT_THAT(front.text({"--show-config"}), HasSubstr("OMPI_MCA_plm_rsh_agent"));
-  front.environment = {"OMPI_MCA_orte_tag_output=x"};
-  EXPECT_THAT(front.error({"prog"}), HasSubstr("OMPI_MCA_orte_tag_output: \"x\""));
+  EXPECT_FALSE(fixture.options({"--tag-output=false", "prog"}).output.tag);
+  EXPECT_EQ(fixture.options({"--label", "prog"}).output.tag, false) << "the command line's label wins";
+  fixture.environment.emplace_back("DLAUNCH_TAG_OUTPUT=false");
+  EXPECT_FALSE(fixture.options({"prog"}).output.tag);
+  EXPECT_THAT(fixture.text({"--show-config"}), HasSubstr("OMPI_MCA_plm_rsh_agent"));
+  fixture.environment = {"OMPI_MCA_orte_tag_output=x"};
+  EXPECT_THAT(fixture.error({"prog"}), HasSubstr("OMPI_MCA_orte_tag_output: \"x\""));
 }
 
 TEST(Mca, VariablesOfTheJobThatWeAreInMeanNothing) {
-  Front front;
-  front.environment = {"OMPI_COMM_WORLD_RANK=0", "OMPI_MCA_orte_output_filename=/logs", "OMPI_MCA_orte_tag_output=1"};
-  const Options options = front.options({"prog"});
+  CommandLineFixture fixture;
+  fixture.environment = {"OMPI_COMM_WORLD_RANK=0", "OMPI_MCA_orte_output_filename=/logs", "OMPI_MCA_orte_tag_output=1"};
+  const Options options = fixture.options({"prog"});
   EXPECT_FALSE(options.output.files || options.output.tag);
 }
 
 // ---- called as mpirun ----
 
-Front called(const std::string& name) {
-  Front front;
-  front.program_name = name;
-  return front;
+CommandLineFixture called(const std::string& name) {
+  CommandLineFixture fixture;
+  fixture.program_name = name;
+  return fixture;
 }
 
 TEST(Personality, IsInTheName) {
@@ -429,7 +429,7 @@ TEST(Personality, IsInTheName) {
 }
 
 TEST(Personality, IsNamedAmongTheFirstProgramsOptions) {
-  const auto is_named = [](const Words& words) { return Front{}.options(words).hosts.slots_are_limits; };
+  const auto is_named = [](const Words& words) { return CommandLineFixture{}.options(words).hosts.slots_are_limits; };
   EXPECT_TRUE(is_named({"-n", "2", "--label", "[{rank}]", "-mca", "pml", "ob1", "-personality=ompi", "prog"}));
   EXPECT_TRUE(is_named({"--personality", "dlaunch", "--personality", "ompi", "prog"}));
   EXPECT_TRUE(is_named({"hosts", "--personality", "ompi"}));
@@ -439,10 +439,14 @@ TEST(Personality, IsNamedAmongTheFirstProgramsOptions) {
 }
 
 TEST(Personality, ANameOfALauncherWhoseGrammarIsNotKnownIsRefused) {
-  for (const char* name : {"torchrun", "/usr/bin/torchrun", "srun", "deepspeed", "horovodrun", "msrun"}) {
+  for (const char* name : {"accelerate", "/usr/bin/accelerate"}) {
     EXPECT_THAT(called(name).error({"-N", "2", "train.py"}), HasSubstr("does not read this launcher's command line"));
   }
-  EXPECT_EQ(called("torchrun").options({"--personality", "dlaunch", "-n", "2", "prog"}).request.apps[0].ranks, 2);
+  EXPECT_EQ(called("accelerate").options({"--personality", "dlaunch", "-n", "2", "prog"}).request.apps[0].ranks, 2);
+  for (const char* option : {"--as", "--personality", "-as"}) {
+    EXPECT_THAT(CommandLineFixture{}.error({option, "accelerate", "-N", "2", "prog"}),
+                HasSubstr("accelerate: dlaunch does not read"));
+  }
 }
 
 TEST(Personality, KeepsOpenMpisDefaults) {
@@ -455,19 +459,19 @@ TEST(Personality, KeepsOpenMpisDefaults) {
 }
 
 TEST(Personality, GivesWayToWhatIsAsked) {
-  const Front front = called("mpirun");
-  EXPECT_FALSE(front.options({"--bind-to", "none", "prog"}).request.bind_by_count);
-  EXPECT_FALSE(front.options({"-cpu-set", "0", "prog"}).request.bind_by_count);
-  EXPECT_TRUE(front.options({"--map-by", "socket", "prog"}).request.bind_by_count);
-  EXPECT_FALSE(front.options({"--use-hwthread-cpus", "prog"}).hosts.count_cores);
-  EXPECT_FALSE(front.options({"--map-by", ":HWTCPUS", "prog"}).hosts.count_cores);
+  const CommandLineFixture fixture = called("mpirun");
+  EXPECT_FALSE(fixture.options({"--bind-to", "none", "prog"}).request.bind_by_count);
+  EXPECT_FALSE(fixture.options({"-cpu-set", "0", "prog"}).request.bind_by_count);
+  EXPECT_TRUE(fixture.options({"--map-by", "socket", "prog"}).request.bind_by_count);
+  EXPECT_FALSE(fixture.options({"--use-hwthread-cpus", "prog"}).hosts.count_cores);
+  EXPECT_FALSE(fixture.options({"--map-by", ":HWTCPUS", "prog"}).hosts.count_cores);
   for (const Words& args : {Words{"--devices", "0-3", "prog"}, Words{"--rank-table", "auto", "prog"},
                             Words{"--bind-to", "device", "prog"}, Words{"--visible", "host", "prog"}}) {
-    EXPECT_EQ(front.options(args).hosts.fake_devices, std::nullopt) << testing::PrintToString(args);
-    EXPECT_FALSE(front.options(args).hosts.count_cores) << testing::PrintToString(args);
+    EXPECT_EQ(fixture.options(args).hosts.fake_devices, std::nullopt) << testing::PrintToString(args);
+    EXPECT_FALSE(fixture.options(args).hosts.count_cores) << testing::PrintToString(args);
   }
-  EXPECT_EQ(front.options({"--fake-devices", "2", "prog"}).hosts.fake_devices, 2);
-  EXPECT_THAT(front.options({"--env-for", "torch", "prog"}).request.frameworks, ElementsAre(plan::Framework::torch));
+  EXPECT_EQ(fixture.options({"--fake-devices", "2", "prog"}).hosts.fake_devices, 2);
+  EXPECT_THAT(fixture.options({"--env-for", "torch", "prog"}).request.frameworks, ElementsAre(plan::Framework::torch));
 }
 
 TEST(Personality, KeepsHydrasDefaults) {
@@ -488,12 +492,12 @@ TEST(Personality, KeepsHydrasDefaults) {
   EXPECT_FALSE(called("mpiexec.openmpi").options({"prog"}).request.in_rounds);
   EXPECT_FALSE(called("mpiexec.hydra").options({"--nooversubscribe", "prog"}).request.oversubscribe);
   EXPECT_EQ(called("mpiexec.hydra").options({"--fake-devices", "2", "prog"}).hosts.fake_devices, 2);
-  Front front = called("mpiexec.hydra");
-  front.environment = {"HYDRA_HOST_FILE=/h"};
-  front.files["/h"] = "a:2\nb\n";
-  EXPECT_EQ(front.options({"prog"}).hosts.default_hostfile.size(), 2U);
-  front.program_name = "dlaunch";
-  EXPECT_THAT(front.options({"prog"}).hosts.default_hostfile, IsEmpty());
+  CommandLineFixture fixture = called("mpiexec.hydra");
+  fixture.environment = {"HYDRA_HOST_FILE=/h"};
+  fixture.files["/h"] = "a:2\nb\n";
+  EXPECT_EQ(fixture.options({"prog"}).hosts.default_hostfile.size(), 2U);
+  fixture.program_name = "dlaunch";
+  EXPECT_THAT(fixture.options({"prog"}).hosts.default_hostfile, IsEmpty());
 }
 
 TEST(Personality, HasNoVerbs) {
@@ -504,15 +508,15 @@ TEST(Personality, HasNoVerbs) {
 
 TEST(Personality, EachReadsTheTimeoutVariable) {
   for (const char* name : {"mpirun", "mpiexec.hydra", "dlaunch", "my-launcher"}) {
-    Front front = called(name);
-    front.environment = {"MPIEXEC_TIMEOUT=7"};
-    EXPECT_EQ(front.options({"prog"}).policy.timeout, std::chrono::seconds(7)) << name;
-    EXPECT_EQ(front.options({"--timeout", "2", "prog"}).policy.timeout, std::chrono::seconds(2));
-    EXPECT_EQ(front.options({"--timeout", "0", "prog"}).policy.timeout, std::nullopt);
-    front.environment.emplace_back("DLAUNCH_TIMEOUT=3");
-    EXPECT_EQ(front.options({"prog"}).policy.timeout, std::chrono::seconds(3));
-    front.environment = {"MPIEXEC_TIMEOUT=soon"};
-    EXPECT_THAT(front.error({"prog"}), HasSubstr("MPIEXEC_TIMEOUT"));
+    CommandLineFixture fixture = called(name);
+    fixture.environment = {"MPIEXEC_TIMEOUT=7"};
+    EXPECT_EQ(fixture.options({"prog"}).policy.timeout, std::chrono::seconds(7)) << name;
+    EXPECT_EQ(fixture.options({"--timeout", "2", "prog"}).policy.timeout, std::chrono::seconds(2));
+    EXPECT_EQ(fixture.options({"--timeout", "0", "prog"}).policy.timeout, std::nullopt);
+    fixture.environment.emplace_back("DLAUNCH_TIMEOUT=3");
+    EXPECT_EQ(fixture.options({"prog"}).policy.timeout, std::chrono::seconds(3));
+    fixture.environment = {"MPIEXEC_TIMEOUT=soon"};
+    EXPECT_THAT(fixture.error({"prog"}), HasSubstr("MPIEXEC_TIMEOUT"));
   }
 }
 

@@ -1,5 +1,5 @@
 // Every option's spellings and values, one line each.
-#include "front.h"
+#include "command_line_fixture.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -19,7 +19,7 @@ class OptionLine : public testing::TestWithParam<TextLine> {};
 TEST_P(OptionLine, Sets) {
   Words args = GetParam().args;
   args.push_back("prog");
-  const Options options = Front{}.options(args);
+  const Options options = CommandLineFixture{}.options(args);
   EXPECT_TRUE(GetParam().holds(options)) << testing::PrintToString(args);
   EXPECT_THAT(programs(options), ElementsAre(Words{"prog"}));
 }
@@ -96,6 +96,10 @@ INSTANTIATE_TEST_SUITE_P(
         TextLine{{"--exclude", "a"}, [](const Options& o) { return o.hosts.exclude == "a"; }},
         TextLine{{"--ignore-resource-manager"}, [](const Options& o) { return o.hosts.ignore_resource_manager; }},
         TextLine{{"-nolocal"}, [](const Options& o) { return o.hosts.no_local; }},
+        TextLine{{"--ssh-port", "2222"}, [](const Options& o) { return o.hosts.ssh_port == 2222; }},
+        TextLine{{"--ssh-identity", "k"}, [](const Options& o) { return o.hosts.ssh_identity == "/cwd/k"; }},
+        TextLine{{"--cores-per-rank", "share"},
+                 [](const Options& o) { return o.request.binding.cores_per_rank == plan::kEqualShare; }},
         TextLine{{"--agent-path", "/opt/a"}, [](const Options& o) { return o.hosts.agent_path == "/opt/a"; }},
         TextLine{{"--fake-devices", "8"}, [](const Options& o) { return o.hosts.fake_devices == 8; }},
         TextLine{{"--fake-devices=0"}, [](const Options& o) { return o.hosts.fake_devices == 0; }}));
@@ -167,22 +171,23 @@ INSTANTIATE_TEST_SUITE_P(
                     TextLine{{"--verbose", "-v"}, verbosity(2)}, TextLine{{"-vv", "-v"}, verbosity(3)}));
 
 TEST(Options, ReadTheFilesThatTheyName) {
-  Front front;
-  front.files["/cwd/h"] = "a slots=2\n";
-  front.files["/cwd/r"] = "rank 0=a\n";
+  CommandLineFixture fixture;
+  fixture.files["/cwd/h"] = "a slots=2\n";
+  fixture.files["/cwd/r"] = "rank 0=a\n";
   for (const char* spelled : {"--hostfile", "-machinefile", "-f", "--f", "--machine"}) {
-    const Options options = front.options({spelled, "h", "--rankfile", "r", "prog"});
+    const Options options = fixture.options({spelled, "h", "--rankfile", "r", "prog"});
     ASSERT_EQ(options.hosts.hostfile.size(), 1U) << spelled;
     EXPECT_EQ(options.hosts.hostfile[0].from, "h:1");
     EXPECT_EQ(options.request.rank_places.at(0).host, "a");
   }
-  EXPECT_EQ(front.options({"--default-hostfile", "h", "prog"}).hosts.default_hostfile.at(0).from, "h:1");
-  EXPECT_THAT(front.error({"--default-hostfile", "none", "prog"}), testing::HasSubstr("none"));
+  EXPECT_EQ(fixture.options({"--default-hostfile", "h", "prog"}).hosts.default_hostfile.at(0).from, "h:1");
+  EXPECT_THAT(fixture.error({"--default-hostfile", "none", "prog"}), testing::HasSubstr("none"));
 }
 
 TEST(Options, HandOnTheContext) {
   const Options options =
-      Front{.environment = {"A=1", "B=x=y"}, .cwd = "/w", .files = {}, .program_name = "dlaunch"}.options({"prog"});
+      CommandLineFixture{.environment = {"A=1", "B=x=y"}, .cwd = "/w", .files = {}, .program_name = "dlaunch"}.options(
+          {"prog"});
   EXPECT_THAT(options.request.environment, ElementsAre("A=1", "B=x=y"));
   EXPECT_EQ(options.request.cwd, "/w");
 }

@@ -1,7 +1,7 @@
 // Defaults from the config file and DLAUNCH_* variables, who wins, and what --show-config says of it.
 #include <nlohmann/json.hpp>
 
-#include "front.h"
+#include "command_line_fixture.h"
 #include "output/label.h"
 
 namespace dlaunch::cli {
@@ -17,41 +17,41 @@ using testing::Not;
 
 constexpr const char* kStandardFile = "/home/u/.config/dlaunch/config.toml";
 
-Front with_config(const std::string& text) {
-  Front front;
-  front.files[kStandardFile] = text;
-  return front;
+CommandLineFixture with_config(const std::string& text) {
+  CommandLineFixture fixture;
+  fixture.files[kStandardFile] = text;
+  return fixture;
 }
 
 TEST(Preferences, TheCommandLineBeatsTheVariableBeatsTheFile) {
-  Front front = with_config("grace = 1\non-failure = \"continue\"\n");
-  EXPECT_EQ(front.options({"p"}).policy.grace, milliseconds(1000));
-  front.environment.push_back("DLAUNCH_GRACE=2");
-  EXPECT_EQ(front.options({"p"}).policy.grace, milliseconds(2000));
-  EXPECT_EQ(front.options({"--grace", "3", "p"}).policy.grace, milliseconds(3000));
-  EXPECT_FALSE(front.options({"p"}).policy.abort_on_failure);
+  CommandLineFixture fixture = with_config("grace = 1\non-failure = \"continue\"\n");
+  EXPECT_EQ(fixture.options({"p"}).policy.grace, milliseconds(1000));
+  fixture.environment.push_back("DLAUNCH_GRACE=2");
+  EXPECT_EQ(fixture.options({"p"}).policy.grace, milliseconds(2000));
+  EXPECT_EQ(fixture.options({"--grace", "3", "p"}).policy.grace, milliseconds(3000));
+  EXPECT_FALSE(fixture.options({"p"}).policy.abort_on_failure);
 }
 
 TEST(Preferences, FlagsMayBeUnset) {
-  Front front = with_config("oversubscribe = true\nlabel = true\nverbose = 2\n");
-  EXPECT_TRUE(front.options({"p"}).request.oversubscribe);
-  EXPECT_EQ(front.options({"p"}).output.label, output::kDefaultLabel);
-  EXPECT_EQ(front.options({"p"}).verbosity, 2);
-  EXPECT_EQ(front.options({"-v", "p"}).verbosity, 1);
-  EXPECT_FALSE(front.options({"--nooversubscribe", "p"}).request.oversubscribe);
-  front.environment = {"HOME=/home/u", "DLAUNCH_OVERSUBSCRIBE=no", "DLAUNCH_LABEL=false"};
-  EXPECT_FALSE(front.options({"p"}).request.oversubscribe);
-  EXPECT_EQ(front.options({"p"}).output.label, std::nullopt);
+  CommandLineFixture fixture = with_config("oversubscribe = true\nlabel = true\nverbose = 2\n");
+  EXPECT_TRUE(fixture.options({"p"}).request.oversubscribe);
+  EXPECT_EQ(fixture.options({"p"}).output.label, output::kDefaultLabel);
+  EXPECT_EQ(fixture.options({"p"}).verbosity, 2);
+  EXPECT_EQ(fixture.options({"-v", "p"}).verbosity, 1);
+  EXPECT_FALSE(fixture.options({"--nooversubscribe", "p"}).request.oversubscribe);
+  fixture.environment = {"HOME=/home/u", "DLAUNCH_OVERSUBSCRIBE=no", "DLAUNCH_LABEL=false"};
+  EXPECT_FALSE(fixture.options({"p"}).request.oversubscribe);
+  EXPECT_EQ(fixture.options({"p"}).output.label, std::nullopt);
 }
 
 TEST(Preferences, TheFileIsReadAsToml) {
-  const Front front = with_config(
+  const CommandLineFixture fixture = with_config(
       "# comment\r\n"
       "  grace = 2.5  # seconds\r\n"
       "label = \"#{rank}, \\\"{host}\\\"\\t\" # not this\n"
       "color = 'never'\n"
       "pty=true\n");
-  const Options options = front.options({"p"});
+  const Options options = fixture.options({"p"});
   EXPECT_EQ(options.policy.grace, milliseconds(2500));
   EXPECT_EQ(options.output.label, "#{rank}, \"{host}\"\t");
   EXPECT_EQ(options.output.color, output::Color::never);
@@ -98,104 +98,125 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{"label = \"\xff\"", "1: ", "UTF-8"}));
 
 TEST(Preferences, TheFileIsFoundByXdgHomeOptionOrVariable) {
-  Front front;
-  front.files["/xdg/dlaunch/config.toml"] = "grace = 1";
-  front.files["/cwd/mine"] = "grace = 2";
-  front.files["/abs"] = "grace = 3";
-  EXPECT_EQ(front.options({"p"}).policy.grace, milliseconds(5000));
-  front.environment = {"HOME=/home/u", "XDG_CONFIG_HOME=/xdg"};
-  EXPECT_EQ(front.options({"p"}).policy.grace, milliseconds(1000));
-  EXPECT_EQ(front.options({"--config", "mine", "p"}).policy.grace, milliseconds(2000));
-  front.environment.push_back("DLAUNCH_CONFIG=/abs");
-  EXPECT_EQ(front.options({"p"}).policy.grace, milliseconds(3000));
-  EXPECT_EQ(front.options({"--config", "mine", "p"}).policy.grace, milliseconds(2000));
-  front.environment = {"XDG_CONFIG_HOME=relative"};
-  EXPECT_EQ(front.options({"p"}).policy.grace, milliseconds(5000));
+  CommandLineFixture fixture;
+  fixture.files["/xdg/dlaunch/config.toml"] = "grace = 1";
+  fixture.files["/cwd/mine"] = "grace = 2";
+  fixture.files["/abs"] = "grace = 3";
+  EXPECT_EQ(fixture.options({"p"}).policy.grace, milliseconds(5000));
+  fixture.environment = {"HOME=/home/u", "XDG_CONFIG_HOME=/xdg"};
+  EXPECT_EQ(fixture.options({"p"}).policy.grace, milliseconds(1000));
+  EXPECT_EQ(fixture.options({"--config", "mine", "p"}).policy.grace, milliseconds(2000));
+  fixture.environment.push_back("DLAUNCH_CONFIG=/abs");
+  EXPECT_EQ(fixture.options({"p"}).policy.grace, milliseconds(3000));
+  EXPECT_EQ(fixture.options({"--config", "mine", "p"}).policy.grace, milliseconds(2000));
+  fixture.environment = {"XDG_CONFIG_HOME=relative"};
+  EXPECT_EQ(fixture.options({"p"}).policy.grace, milliseconds(5000));
 }
 
 TEST(Preferences, ANamedFileMustBeThere) {
-  EXPECT_THAT(Front{}.error({"--config", "none", "p"}), HasSubstr("/cwd/none: cannot read"));
-  Front front;
-  front.environment = {"DLAUNCH_CONFIG=/none"};
-  EXPECT_THAT(front.error({"p"}), HasSubstr("/none: cannot read"));
+  EXPECT_THAT(CommandLineFixture{}.error({"--config", "none", "p"}), HasSubstr("/cwd/none: cannot read"));
+  CommandLineFixture fixture;
+  fixture.environment = {"DLAUNCH_CONFIG=/none"};
+  EXPECT_THAT(fixture.error({"p"}), HasSubstr("/none: cannot read"));
 }
 
 TEST(Preferences, ARanksIdentityIsNeverAnOption) {
-  Front front;
+  CommandLineFixture fixture;
   for (const char* name :
        {"RANK", "SIZE", "LOCAL_RANK", "LOCAL_SIZE", "NODE_RANK", "NUM_NODES", "HOST", "DEVICE", "JOB_ID", "WORLD"}) {
-    front.environment.push_back(std::string("DLAUNCH_") + name + "=7");
+    fixture.environment.push_back(std::string("DLAUNCH_") + name + "=7");
   }
-  EXPECT_EQ(front.options({"p"}).verbosity, 0);
-  EXPECT_THAT(front.options({"p"}).notes, IsEmpty());
-  EXPECT_THAT(front.text({"--show-config"}), Not(HasSubstr("ignored")));
+  EXPECT_EQ(fixture.options({"p"}).verbosity, 0);
+  EXPECT_THAT(fixture.options({"p"}).notes, IsEmpty());
+  EXPECT_THAT(fixture.text({"--show-config"}), Not(HasSubstr("ignored")));
 }
 
 TEST(Preferences, OtherVariablesAreToldAndListed) {
-  Front front;
-  front.environment = {"DLAUNCH_FOO=hunter2", "DLAUNCH_DRY_RUN=1",    "DLAUNCH_GRACE=",  "DLAUNCH_grace=1x",
-                       "DLAUNCH_GRCE=4",      "DLAUNCH_MACHINEFILE=", "DLAUNCH_ON_FAIL="};
-  const Options options = front.options({"p"});
+  CommandLineFixture fixture;
+  fixture.environment = {"DLAUNCH_FOO=hunter2", "DLAUNCH_DRY_RNU=1",    "DLAUNCH_GRACE=",  "DLAUNCH_grace=1x",
+                         "DLAUNCH_GRCE=4",      "DLAUNCH_MACHINEFILE=", "DLAUNCH_ON_FAIL="};
+  const Options options = fixture.options({"p"});
   EXPECT_FALSE(options.dry_run);
   EXPECT_EQ(options.policy.grace, milliseconds(5000));
   EXPECT_THAT(options.notes, ElementsAre("DLAUNCH_FOO has no effect: dlaunch has no such option",
-                                         "DLAUNCH_DRY_RUN has no effect: --dry-run is taken from the command line only",
+                                         "DLAUNCH_DRY_RNU has no effect: did you mean DLAUNCH_DRY_RUN?",
                                          "DLAUNCH_grace has no effect: it is called DLAUNCH_GRACE here",
                                          "DLAUNCH_GRCE has no effect: did you mean DLAUNCH_GRACE?",
                                          "DLAUNCH_MACHINEFILE has no effect: it is called DLAUNCH_HOSTFILE here",
                                          "DLAUNCH_ON_FAIL has no effect: dlaunch has no such option"));
-  const std::string text = front.text({"--show-config"});
+  const std::string text = fixture.text({"--show-config"});
   EXPECT_THAT(
-      text, AllOf(HasSubstr("ignored: DLAUNCH_FOO"), HasSubstr("ignored: DLAUNCH_DRY_RUN"), Not(HasSubstr("hunter2"))));
+      text, AllOf(HasSubstr("ignored: DLAUNCH_FOO"), HasSubstr("ignored: DLAUNCH_DRY_RNU"), Not(HasSubstr("hunter2"))));
+}
+
+TEST(Preferences, AVariablePlansAJobThatNothingElseStarts) {
+  for (const char* name : {"dlaunch", "mpirun", "mpiexec.hydra"}) {
+    CommandLineFixture fixture;
+    fixture.program_name = name;
+    fixture.environment = {"DLAUNCH_DRY_RUN=1", "DLAUNCH_FORMAT=json", "DLAUNCH_FAKE_DEVICES=8",
+                           "DLAUNCH_OVERSUBSCRIBE=1"};
+    const Options options = fixture.options({"-n", "9", "p"});
+    EXPECT_TRUE(options.dry_run) << name;
+    EXPECT_EQ(options.format, Format::json);
+    EXPECT_EQ(options.hosts.fake_devices, 8);
+    EXPECT_TRUE(options.request.oversubscribe);
+    EXPECT_THAT(options.notes, IsEmpty());
+    EXPECT_TRUE(fixture.options({"--format", "jsonl", "p"}).dry_run) << name;
+  }
+  CommandLineFixture fixture;
+  fixture.environment = {"HOME=/home/u", "DLAUNCH_FORMAT=json"};
+  EXPECT_FALSE(fixture.options({"p"}).dry_run);
+  fixture.files = {{"/home/u/.config/dlaunch/config.toml", "dry-run = true\n"}};
+  EXPECT_THAT(fixture.error({"p"}), HasSubstr("dry-run cannot have a default"));
 }
 
 TEST(Preferences, ABadVariableIsNamed) {
-  Front front;
-  front.environment = {"DLAUNCH_GRACE=x"};
-  EXPECT_THAT(front.error({"p"}), HasSubstr("DLAUNCH_GRACE: \"x\" is not a number of seconds"));
-  front.environment = {"DLAUNCH_PTY=x"};
-  EXPECT_THAT(front.error({"p"}), HasSubstr("DLAUNCH_PTY: \"x\" is neither true nor false"));
+  CommandLineFixture fixture;
+  fixture.environment = {"DLAUNCH_GRACE=x"};
+  EXPECT_THAT(fixture.error({"p"}), HasSubstr("DLAUNCH_GRACE: \"x\" is not a number of seconds"));
+  fixture.environment = {"DLAUNCH_PTY=x"};
+  EXPECT_THAT(fixture.error({"p"}), HasSubstr("DLAUNCH_PTY: \"x\" is neither true nor false"));
 }
 
 TEST(Preferences, NoColorHoldsUnlessColorIsGiven) {
-  Front front;
-  front.environment = {"NO_COLOR=1"};
-  EXPECT_EQ(front.options({"p"}).output.color, output::Color::never);
-  EXPECT_EQ(front.options({"--color", "auto", "p"}).output.color, output::Color::automatic);
-  EXPECT_THAT(front.text({"--show-config"}), ContainsRegex("color +never +NO_COLOR"));
-  front.environment.push_back("DLAUNCH_COLOR=always");
-  EXPECT_EQ(front.options({"p"}).output.color, output::Color::always);
-  front.environment = {"NO_COLOR="};
-  EXPECT_EQ(front.options({"p"}).output.color, output::Color::automatic);
+  CommandLineFixture fixture;
+  fixture.environment = {"NO_COLOR=1"};
+  EXPECT_EQ(fixture.options({"p"}).output.color, output::Color::never);
+  EXPECT_EQ(fixture.options({"--color", "auto", "p"}).output.color, output::Color::automatic);
+  EXPECT_THAT(fixture.text({"--show-config"}), ContainsRegex("color +never +NO_COLOR"));
+  fixture.environment.push_back("DLAUNCH_COLOR=always");
+  EXPECT_EQ(fixture.options({"p"}).output.color, output::Color::always);
+  fixture.environment = {"NO_COLOR="};
+  EXPECT_EQ(fixture.options({"p"}).output.color, output::Color::automatic);
 }
 
 TEST(Preferences, YieldWhenTheCommandLineContradictsThem) {
-  Front front = with_config("label = true\nmap-by = \"socket\"\n");
-  EXPECT_EQ(front.options({"--raw", "p"}).output.label, std::nullopt);
-  EXPECT_TRUE(front.options({"--tag-output", "p"}).output.tag);
-  EXPECT_EQ(front.options({"--tag-output", "p"}).output.label, std::nullopt);
-  front.environment.push_back("DLAUNCH_RAW=true");
-  EXPECT_EQ(front.options({"p"}).output.mode, output::Mode::raw);
+  CommandLineFixture fixture = with_config("label = true\nmap-by = \"socket\"\n");
+  EXPECT_EQ(fixture.options({"--raw", "p"}).output.label, std::nullopt);
+  EXPECT_TRUE(fixture.options({"--tag-output", "p"}).output.tag);
+  EXPECT_EQ(fixture.options({"--tag-output", "p"}).output.label, std::nullopt);
+  fixture.environment.push_back("DLAUNCH_RAW=true");
+  EXPECT_EQ(fixture.options({"p"}).output.mode, output::Mode::raw);
   EXPECT_THAT(with_config("label = true\nraw = true").error({"p"}),
               AllOf(HasSubstr("config.toml:1"), HasSubstr("config.toml:2")));
 }
 
 TEST(Preferences, TheCommandLineTurnsOffWhatTheyTurnedOn) {
-  Front front = with_config("label = true\npty = true\n");
-  front.environment.emplace_back("DLAUNCH_OVERSUBSCRIBE=1");
-  const Options on = front.options({"--label=true", "--pty=true", "p"});
+  CommandLineFixture fixture = with_config("label = true\npty = true\n");
+  fixture.environment.emplace_back("DLAUNCH_OVERSUBSCRIBE=1");
+  const Options on = fixture.options({"--label=true", "--pty=true", "p"});
   EXPECT_EQ(on.output.label, output::kDefaultLabel);
   EXPECT_TRUE(on.output.pty);
-  const Options off = front.options({"--label=false", "--pty=false", "--oversubscribe=false", "p"});
+  const Options off = fixture.options({"--label=false", "--pty=false", "--oversubscribe=false", "p"});
   EXPECT_EQ(off.output.label, std::nullopt);
   EXPECT_FALSE(off.output.pty);
   EXPECT_FALSE(off.request.oversubscribe);
 }
 
 TEST(ShowConfig, SaysWhereEachValueIsFrom) {
-  Front front = with_config("grace = 1\ntimeout = 60");
-  front.environment.push_back("DLAUNCH_ON_FAILURE=continue");
-  const std::string text = front.text({"--show-config", "-x", "SECRET=hunter2", "--label", "--timeout", "9", "p"});
+  CommandLineFixture fixture = with_config("grace = 1\ntimeout = 60");
+  fixture.environment.push_back("DLAUNCH_ON_FAILURE=continue");
+  const std::string text = fixture.text({"--show-config", "-x", "SECRET=hunter2", "--label", "--timeout", "9", "p"});
   EXPECT_THAT(text, AllOf(HasSubstr(std::string("config file: ") + kStandardFile),
                           ContainsRegex("grace +1 +/home/u/.config/dlaunch/config.toml:1\n"),
                           ContainsRegex("timeout +9 +command line\n"),
@@ -205,9 +226,9 @@ TEST(ShowConfig, SaysWhereEachValueIsFrom) {
 }
 
 TEST(ShowConfig, IsJsonToo) {
-  Front front = with_config("grace = 1");
-  front.environment.push_back("DLAUNCH_X_Y=1");
-  const auto json = nlohmann::json::parse(front.text({"--show-config", "--format", "json", "--label=\xff"}));
+  CommandLineFixture fixture = with_config("grace = 1");
+  fixture.environment.push_back("DLAUNCH_X_Y=1");
+  const auto json = nlohmann::json::parse(fixture.text({"--show-config", "--format", "json", "--label=\xff"}));
   EXPECT_EQ(json["config_file"], kStandardFile);
   EXPECT_EQ(json["ignored"], nlohmann::json::array({"DLAUNCH_X_Y"}));
   int found = 0;
@@ -221,8 +242,8 @@ TEST(ShowConfig, IsJsonToo) {
 }
 
 TEST(ShowConfig, StillRefusesABadCommandLine) {
-  EXPECT_THAT(Front{}.error({"--show-config", "--grace", "x"}), HasSubstr("--grace"));
-  EXPECT_THAT(Front{}.error({"--show-config", "--format", "jsonl"}), HasSubstr("--show-config"));
+  EXPECT_THAT(CommandLineFixture{}.error({"--show-config", "--grace", "x"}), HasSubstr("--grace"));
+  EXPECT_THAT(CommandLineFixture{}.error({"--show-config", "--format", "jsonl"}), HasSubstr("--show-config"));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Where programs begin and end, what each gets, and that their words arrive untouched.
-#include "front.h"
+#include "command_line_fixture.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -12,27 +12,28 @@ TEST(Program, KeepsItsWordsByteForByte) {
   const Words words{"prog", "", "two words", "--", "-x", "--help", "-n", "3", "$HOME*\\'\"", "\n", "\xff\x01", "a=b"};
   Words args{"-n", "2"};
   args.insert(args.end(), words.begin(), words.end());
-  EXPECT_THAT(programs(Front{}.options(args)), ElementsAre(words));
+  EXPECT_THAT(programs(CommandLineFixture{}.options(args)), ElementsAre(words));
 }
 
 TEST(Program, MayFollowTheEndOfOptions) {
-  EXPECT_THAT(programs(Front{}.options({"-n", "2", "--", "--prog", "--", "x"})),
+  EXPECT_THAT(programs(CommandLineFixture{}.options({"-n", "2", "--", "--prog", "--", "x"})),
               ElementsAre(Words{"--prog", "--", "x"}));
-  EXPECT_THAT(programs(Front{}.options({"--", "help"})), ElementsAre(Words{"help"}));
+  EXPECT_THAT(programs(CommandLineFixture{}.options({"--", "help"})), ElementsAre(Words{"help"}));
 }
 
 TEST(Program, MayBeNamedAsAnythingThatIsNoOption) {
   for (const std::string name : {"help", "=", "n", "./-n", "{rank}"}) {
-    EXPECT_THAT(programs(Front{}.options({name})), ElementsAre(Words{name}));
+    EXPECT_THAT(programs(CommandLineFixture{}.options({name})), ElementsAre(Words{name}));
   }
 }
 
 TEST(Program, IsNeededWithAUsageLine) {
   for (const Words& args : {Words{}, Words{"-n", "2"}, Words{"--"}, Words{":"}, Words{":", ":"}, Words{"--label"}}) {
-    EXPECT_THAT(Front{}.error(args), testing::AllOf(HasSubstr("no program was named"), HasSubstr("usage: dlaunch")))
+    EXPECT_THAT(CommandLineFixture{}.error(args),
+                testing::AllOf(HasSubstr("no program was named"), HasSubstr("usage: dlaunch")))
         << args.size();
   }
-  EXPECT_THAT(Front{}.error({""}), HasSubstr("name is empty"));
+  EXPECT_THAT(CommandLineFixture{}.error({""}), HasSubstr("name is empty"));
 }
 
 struct Split {
@@ -44,7 +45,9 @@ void PrintTo(const Split& split, std::ostream* out) { print_words(split.args, *o
 
 class Groups : public testing::TestWithParam<Split> {};
 
-TEST_P(Groups, AreSplitAtLoneColons) { EXPECT_EQ(programs(Front{}.options(GetParam().args)), GetParam().programs); }
+TEST_P(Groups, AreSplitAtLoneColons) {
+  EXPECT_EQ(programs(CommandLineFixture{}.options(GetParam().args)), GetParam().programs);
+}
 
 INSTANTIATE_TEST_SUITE_P(
     All, Groups,
@@ -55,8 +58,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Split{{"a", ":", "--", "-b", ":", "c"}, {{"a"}, {"-b"}, {"c"}}}, Split{{"-x", ":", "a"}, {{"a"}}}));
 
 TEST(Groups, MayHaveHostsOfTheirOwn) {
-  const Options options =
-      Front{}.options({"-H", "a:2,b", "p", ":", "-H", "c", "-H", "a:3", "q", ":", "r", ":", "-H", "b:*", "s"});
+  const Options options = CommandLineFixture{}.options(
+      {"-H", "a:2,b", "p", ":", "-H", "c", "-H", "a:3", "q", ":", "r", ":", "-H", "b:*", "s"});
   std::vector<int> pools;
   for (const auto& app : options.request.apps) pools.push_back(app.pool);
   EXPECT_THAT(pools, ElementsAre(0, 1, 0, 2));
@@ -66,9 +69,9 @@ TEST(Groups, MayHaveHostsOfTheirOwn) {
 }
 
 TEST(Groups, HaveTheirOwnRanksAndShareTheFirstOnesEnvironment) {
-  Front front;
-  front.files["/cwd/e"] = "F=1\n";
-  const auto apps = front
+  CommandLineFixture fixture;
+  fixture.files["/cwd/e"] = "F=1\n";
+  const auto apps = fixture
                         .options({"-n", "1", "-x", "A=1", "-wdir", "d", "a", ":", "-n", "2", "-x", "A=2", "--env-file",
                                   "e", "b", ":", "-wdir", "/e", "c"})
                         .request.apps;
@@ -87,36 +90,36 @@ TEST(Groups, HaveTheirOwnRanksAndShareTheFirstOnesEnvironment) {
 TEST(Groups, RefuseTheJobsOptionsAfterTheFirst) {
   for (const Words& args :
        {Words{"a", ":", "--timeout", "3", "b"}, Words{"a", ":", "-v", "b"}, Words{"a", ":", "--app", "f"}}) {
-    EXPECT_THAT(Front{}.error(args), HasSubstr("before the first program"));
+    EXPECT_THAT(CommandLineFixture{}.error(args), HasSubstr("before the first program"));
   }
 }
 
 TEST(Groups, NeedAProgramOnceTheyHaveOptions) {
-  EXPECT_THAT(Front{}.error({"a", ":", "-n", "2"}), HasSubstr("-n: no program follows"));
-  EXPECT_THAT(Front{}.error({"-n", "2", ":", "b"}), HasSubstr("-n: no program follows"));
+  EXPECT_THAT(CommandLineFixture{}.error({"a", ":", "-n", "2"}), HasSubstr("-n: no program follows"));
+  EXPECT_THAT(CommandLineFixture{}.error({"-n", "2", ":", "b"}), HasSubstr("-n: no program follows"));
 }
 
 TEST(Variables, AddUpInOrder) {
-  Front front;
-  front.files["/cwd/vars"] = "# comment\r\n\n  # another\nA=1\r\nB= a = b \nC=\n";
+  CommandLineFixture fixture;
+  fixture.files["/cwd/vars"] = "# comment\r\n\n  # another\nA=1\r\nB= a = b \nC=\n";
   const auto apps =
-      front.options({"-x", "V", "-x", "W=x=y", "--env-file", "vars", "-x", "P_*", "-x", "E=", "prog"}).request.apps;
+      fixture.options({"-x", "V", "-x", "W=x=y", "--env-file", "vars", "-x", "P_*", "-x", "E=", "prog"}).request.apps;
   EXPECT_THAT(variables(apps.front()), ElementsAre("V", "W=x=y", "A=1", "B= a = b ", "C=", "P_*", "E="));
 }
 
 TEST(Variables, KeepOddBytes) {
-  const auto apps = Front{}.options({"-x", "A=\x01\xff\n'\"", "-x", "BASH_FUNC_f%%", "prog"}).request.apps;
+  const auto apps = CommandLineFixture{}.options({"-x", "A=\x01\xff\n'\"", "-x", "BASH_FUNC_f%%", "prog"}).request.apps;
   EXPECT_THAT(variables(apps.front()), ElementsAre("A=\x01\xff\n'\"", "BASH_FUNC_f%%"));
 }
 
 TEST(AppFile, GivesAProgramALine) {
-  Front front;
-  front.files["/cwd/apps"] =
+  CommandLineFixture fixture;
+  fixture.files["/cwd/apps"] =
       "# the server\r\n"
       "\n"
       "-n 1 ./server --port 80  # its port\r\n"
       "-n 2 -x ROLE=client -wdir /w ./client 'a b' \"c \\\"d\\\" \\n\" e\\ f '' x#y : -n 3\n";
-  const auto apps = front.options({"-x", "ALL=1", "--app", "apps"}).request.apps;
+  const auto apps = fixture.options({"-x", "ALL=1", "--app", "apps"}).request.apps;
   ASSERT_EQ(apps.size(), 2u);
   EXPECT_THAT(apps[0].argv, ElementsAre("./server", "--port", "80"));
   EXPECT_THAT(apps[1].argv, ElementsAre("./client", "a b", "c \"d\" \\n", "e f", "", "x#y", ":", "-n", "3"));
@@ -137,9 +140,9 @@ void PrintTo(const BadFile& file, std::ostream* out) { print_words({file.text}, 
 class BadAppFile : public testing::TestWithParam<BadFile> {};
 
 TEST_P(BadAppFile, IsAnErrorWithItsLine) {
-  Front front;
-  front.files["/cwd/apps"] = GetParam().text;
-  const std::string error = front.error({"--app", "apps"});
+  CommandLineFixture fixture;
+  fixture.files["/cwd/apps"] = GetParam().text;
+  const std::string error = fixture.error({"--app", "apps"});
   for (const std::string& word : GetParam().words) EXPECT_THAT(error, HasSubstr(word));
 }
 
@@ -156,13 +159,13 @@ INSTANTIATE_TEST_SUITE_P(All, BadAppFile,
                                          BadFile{"# nothing\n", {"apps", "names no program"}}));
 
 TEST(AppFile, GoesAlone) {
-  Front front;
-  front.files["/cwd/apps"] = "a\n";
-  EXPECT_THAT(front.error({"--app", "apps", "prog"}), HasSubstr("--app: does not go with a program"));
-  EXPECT_THAT(front.error({"--app", "apps", ":", "prog"}), HasSubstr("--app: does not go with a program"));
-  EXPECT_THAT(front.error({"-n", "2", "--app", "apps"}), HasSubstr("--app: does not go with -n"));
-  EXPECT_THAT(front.error({"--app", "none"}), HasSubstr("/cwd/none: cannot read the file"));
-  EXPECT_THAT(front.error({"--app", ""}), HasSubstr("--app: the path is empty"));
+  CommandLineFixture fixture;
+  fixture.files["/cwd/apps"] = "a\n";
+  EXPECT_THAT(fixture.error({"--app", "apps", "prog"}), HasSubstr("--app: does not go with a program"));
+  EXPECT_THAT(fixture.error({"--app", "apps", ":", "prog"}), HasSubstr("--app: does not go with a program"));
+  EXPECT_THAT(fixture.error({"-n", "2", "--app", "apps"}), HasSubstr("--app: does not go with -n"));
+  EXPECT_THAT(fixture.error({"--app", "none"}), HasSubstr("/cwd/none: cannot read the file"));
+  EXPECT_THAT(fixture.error({"--app", ""}), HasSubstr("--app: the path is empty"));
 }
 
 TEST(ReadWholeFile, TellsMissingFromUnreadable) {

@@ -71,8 +71,8 @@ TEST(RanktableArguments, Refuse) {
   EXPECT_THAT(error({"merge", "f", "--outptu", "x"}), HasSubstr("did you mean --output?"));
   EXPECT_THAT(error({}), HasSubstr("what to do was not said"));
   EXPECT_THAT(error({"chekc"}), HasSubstr("there is no \"chekc\""));
-  EXPECT_THAT(error({"check"}), HasSubstr("no file was named"));
-  EXPECT_THAT(error({"merge"}), HasSubstr("no file was named"));
+  EXPECT_THAT(error({"check"}), HasSubstr("nothing was named"));
+  EXPECT_THAT(error({"merge"}), HasSubstr("nothing was named"));
   EXPECT_THAT(error({"check", "-o", "x"}), HasSubstr("-o: is no option of this command"));
   EXPECT_THAT(error({"make", "file"}), HasSubstr("no such word"));
   EXPECT_THAT(error({"make", "--server_ip"}), HasSubstr("wants a value"));

@@ -1,5 +1,5 @@
 // `dlaunch hosts` and `dlaunch check`: the first word alone is a verb.
-#include "front.h"
+#include "command_line_fixture.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -9,19 +9,20 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 TEST(Verbs, TakeTheOptionsOfAJob) {
-  const Options hosts = Front{}.options({"hosts", "-H", "a:2,b", "--format", "json"});
+  const Options hosts = CommandLineFixture{}.options({"hosts", "-H", "a:2,b", "--format", "json"});
   EXPECT_EQ(hosts.verb, Verb::hosts);
   EXPECT_EQ(hosts.format, Format::json);
   EXPECT_EQ(hosts.hosts.list.size(), 2u);
   EXPECT_THAT(programs(hosts), IsEmpty());
-  const Options check = Front{}.options({"check", "-n", "4", "--wdir", "/data", "-H", "a", "train", "--fast"});
+  const Options check =
+      CommandLineFixture{}.options({"check", "-n", "4", "--wdir", "/data", "-H", "a", "train", "--fast"});
   EXPECT_EQ(check.verb, Verb::check);
   EXPECT_THAT(programs(check), ElementsAre(Words{"train", "--fast"}));
   EXPECT_EQ(check.request.apps[0].wdir, "/data");
 }
 
 TEST(Verbs, CheckNeedsNoProgramAndKeepsItsDirectory) {
-  const Options check = Front{}.options({"check", "-wdir", "/data"});
+  const Options check = CommandLineFixture{}.options({"check", "-wdir", "/data"});
   ASSERT_EQ(check.request.apps.size(), 1u);
   EXPECT_THAT(check.request.apps[0].argv, IsEmpty());
   EXPECT_EQ(check.request.apps[0].wdir, "/data");
@@ -29,29 +30,31 @@ TEST(Verbs, CheckNeedsNoProgramAndKeepsItsDirectory) {
 
 TEST(Verbs, AnywhereElseTheWordIsAProgram) {
   for (const Words& args : {Words{"--", "check"}, Words{"-n", "4", "check"}, Words{"--label", "check"}}) {
-    const Options options = Front{}.options(args);
+    const Options options = CommandLineFixture{}.options(args);
     EXPECT_EQ(options.verb, Verb::run);
     EXPECT_THAT(programs(options), ElementsAre(Words{"check"}));
   }
-  EXPECT_EQ(Front{}.options({"./hosts"}).verb, Verb::run);
-  EXPECT_THAT(programs(Front{}.options({"check", "check"})), ElementsAre(Words{"check"}));
+  EXPECT_EQ(CommandLineFixture{}.options({"./hosts"}).verb, Verb::run);
+  EXPECT_THAT(programs(CommandLineFixture{}.options({"check", "check"})), ElementsAre(Words{"check"}));
 }
 
 TEST(Verbs, HostsTakesNoProgram) {
-  EXPECT_THAT(Front{}.error({"hosts", "train"}), testing::AllOf(HasSubstr("takes no program"), HasSubstr("-- hosts")));
+  EXPECT_THAT(CommandLineFixture{}.error({"hosts", "train"}),
+              testing::AllOf(HasSubstr("takes no program"), HasSubstr("-- hosts")));
 }
 
 TEST(Verbs, WhatWouldDoNothingIsRefused) {
-  EXPECT_THAT(Front{}.error({"check", "--dry-run"}), HasSubstr("would do nothing"));
-  EXPECT_THAT(Front{}.error({"hosts", "--format", "jsonl"}), HasSubstr("would do nothing"));
-  EXPECT_THAT(Front{}.error({"check", "--report", "r.json", "train"}), HasSubstr("would do nothing"));
+  EXPECT_THAT(CommandLineFixture{}.error({"check", "--dry-run"}), HasSubstr("would do nothing"));
+  EXPECT_THAT(CommandLineFixture{}.error({"hosts", "--format", "jsonl"}), HasSubstr("would do nothing"));
+  EXPECT_THAT(CommandLineFixture{}.error({"check", "--report", "r.json", "train"}), HasSubstr("would do nothing"));
 }
 
 TEST(Verbs, HelpNamesThem) {
   for (const Words& args : {Words{"--help"}, Words{"check", "--help"}}) {
-    EXPECT_THAT(Front{}.text(args), testing::AllOf(HasSubstr("dlaunch hosts [options]"), HasSubstr("dlaunch check ")));
+    EXPECT_THAT(CommandLineFixture{}.text(args),
+                testing::AllOf(HasSubstr("dlaunch hosts [options]"), HasSubstr("dlaunch check ")));
   }
-  EXPECT_THAT(Front{}.text({"--help-man"}), HasSubstr(".SH HOSTS AND CHECK"));
+  EXPECT_THAT(CommandLineFixture{}.text({"--help-man"}), HasSubstr(".SH HOSTS AND CHECK"));
 }
 
 }  // namespace

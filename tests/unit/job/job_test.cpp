@@ -271,6 +271,64 @@ TEST(Job, ALostHostLosesItsRanksAndEndsTheOthers) {
   EXPECT_EQ(s.job.outcome().ranks[1].status, ExitStatus(Lost{"its agent fell silent"}));
 }
 
+HostToldToEnd told(double s) { return {SIGTERM, static_cast<std::int64_t>(s * 1e9), "Slurm job 5 was cancelled"}; }
+
+TEST(Job, AHostThatIsToldToEndEndsTheJobAsASignalToUsDoes) {
+  Script s(2, {}, true);
+  s.start(2);
+  EXPECT_THAT(s.say(told(5), 5), Contains(Action(SignalRanks{SIGTERM})));
+  s.say(UserSignal{SIGTERM}, 5.1);  // of the same end
+  EXPECT_EQ(s.deadline(), 10) << "the grace goes on";
+  s.end_all(kTermed, 5.2);
+  EXPECT_EQ(s.job.outcome().cause, Cause::interrupted);
+  EXPECT_EQ(s.job.outcome().exit_code, 143);
+  EXPECT_EQ(s.job.outcome().detail, "Slurm job 5 was cancelled");
+  EXPECT_FALSE(s.job.outcome().first_failure);
+}
+
+TEST(Job, ASecondSignalToUsKillsAlsoWhereAHostWasTold) {
+  Script s(2, {}, true);
+  s.start(2);
+  s.say(told(5), 5);
+  s.say(UserSignal{SIGTERM}, 5.1);
+  EXPECT_THAT(s.say(UserSignal{SIGTERM}, 5.2), Contains(Action(SignalRanks{SIGKILL})));
+}
+
+TEST(Job, AHostThatIsToldAfterWeWereSaysWhoDidIt) {
+  Script s(1);
+  s.start();
+  s.say(UserSignal{SIGTERM}, 5);
+  EXPECT_THAT(s.say(told(5), 5.1), IsEmpty());
+  EXPECT_EQ(s.job.outcome().detail, "Slurm job 5 was cancelled");
+}
+
+/// A manager sends TERM to ranks and agents alike, and the news of the ranks may come first.
+TEST(Job, RanksThatTheSignalEndedRightBeforeAreNoFailures) {
+  Script s(3, {}, true);
+  s.start(3);
+  s.end(1, kTermed, 5);
+  s.end(2, ExitStatus(Exited{1}), 5.1);  // its peer is gone
+  s.say(told(5.2), 5.2);
+  s.end(0, kTermed, 5.3);
+  const Outcome& outcome = s.job.outcome();
+  EXPECT_EQ(outcome.cause, Cause::interrupted);
+  EXPECT_EQ(outcome.exit_code, 143);
+  EXPECT_FALSE(outcome.first_failure);
+  for (const RankRecord& record : outcome.ranks) EXPECT_TRUE(record.ended_by_us);
+}
+
+TEST(Job, AFailureBeforeAHostIsToldStaysTheCause) {
+  for (const auto& [status, at] : {std::pair(ExitStatus(Exited{7}), 5.0), std::pair(kTermed, 3.0)}) {
+    Script s(2, {}, true);
+    s.start(2);
+    s.end(1, status, at);
+    s.say(told(5.2), 5.2);
+    EXPECT_EQ(s.job.outcome().cause, Cause::rank_failed);
+    EXPECT_EQ(s.job.outcome().first_failure, 1);
+    EXPECT_EQ(s.job.outcome().exit_code, status.shell_code());
+  }
+}
+
 TEST(Job, AHostLostAfterFinishIsSwept) {
   Script s(1);
   s.start();
@@ -565,6 +623,14 @@ TEST(Sidecar, IsNotWaitedForWithoutEnd) {
   EXPECT_THAT(script.tick(6), ElementsAre(Action(FinishHost{0})));
   script.say(HostClean{0, {}}, 7);
   EXPECT_EQ(script.job.outcome().exit_code, 0);
+}
+
+TEST(Sidecar, AServerIsEndedWithTheRanks) {
+  Script script(1);
+  script.job.expect_sidecar(std::chrono::seconds(0));
+  script.start();
+  script.end(0, ExitStatus(Exited{0}), 1);
+  EXPECT_THAT(script.tick(1), ElementsAre(Action(FinishHost{0})));
 }
 
 TEST(Sidecar, ItsFailureEndsTheJobWhileRanksRun) {

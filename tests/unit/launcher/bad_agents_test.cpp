@@ -4,7 +4,7 @@
 
 #include <csignal>
 
-#include "stage.h"
+#include "launcher_fixture.h"
 #include "wire/spawn.h"
 
 namespace dlaunch::launcher {
@@ -17,7 +17,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-using Play = std::function<void(Script&)>;
+using Play = std::function<void(ScriptedAgent&)>;
 using Must = std::function<void(const job::Outcome&, const std::string& printed)>;
 
 struct Row {
@@ -39,8 +39,8 @@ void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
 enum class Until { nothing, hello, spawn, started };
 
 template <class Act>
-void perform(Script& agent, const Act& act) {
-  if constexpr (std::is_invocable_v<const Act&, Script&>) {
+void perform(ScriptedAgent& agent, const Act& act) {
+  if constexpr (std::is_invocable_v<const Act&, ScriptedAgent&>) {
     act(agent);
   } else {
     agent.send(act);
@@ -50,7 +50,7 @@ void perform(Script& agent, const Act& act) {
 /// It keeps to the rules until then, sends or does the rest, and closes the link.
 template <class... Acts>
 Play leaves(Until until, Acts... acts) {
-  return [=](Script& agent) {
+  return [=](ScriptedAgent& agent) {
     if (until >= Until::hello) agent.hello();
     if (until >= Until::spawn) agent.expect<wire::Spawn>();
     if (until >= Until::started) agent.started(0);
@@ -61,26 +61,26 @@ Play leaves(Until until, Acts... acts) {
 /// The same, and it stays until the launcher closes the link.
 template <class... Acts>
 Play stays(Until until, Acts... acts) {
-  return leaves(until, acts..., [](Script& agent) { agent.until_gone(); });
+  return leaves(until, acts..., [](ScriptedAgent& agent) { agent.until_gone(); });
 }
 
 template <class Message>
-void expects(Script& agent) {
+void expects(ScriptedAgent& agent) {
   agent.expect<Message>();
 }
-void finishes(Script& agent) { agent.finish(); }
+void finishes(ScriptedAgent& agent) { agent.finish(); }
 Play starts(std::uint32_t rank) {
-  return [=](Script& agent) { agent.started(rank); };
+  return [=](ScriptedAgent& agent) { agent.started(rank); };
 }
 Play ends(std::uint32_t rank) {
-  return [=](Script& agent) { agent.ended(rank); };
+  return [=](ScriptedAgent& agent) { agent.ended(rank); };
 }
 Play sends_bytes(const std::string& bytes) {
-  return [=](Script& agent) { agent.send_bytes(bytes); };
+  return [=](ScriptedAgent& agent) { agent.send_bytes(bytes); };
 }
 
 /// Of n1: it is asked for nothing but its rank, and that the rank ends because of n0.
-void is_ended(Script& agent) {
+void is_ended(ScriptedAgent& agent) {
   agent.hello();
   EXPECT_EQ(agent.expect<wire::Spawn>().rank, 1u);
   agent.started(1);
@@ -221,7 +221,7 @@ std::vector<Row> nonsense() {
        {stays(Until::nothing, sends_bytes("Welcome to this host!\nLast login: never\n"))},
        loses_n0("the link to its agent ended")},
       {"AnotherVersion",
-       {stays(Until::nothing, [](Script& agent) { agent.hello(wire::kVersion + 1); })},
+       {stays(Until::nothing, [](ScriptedAgent& agent) { agent.hello(wire::kVersion + 1); })},
        loses_n0("version")},
       {"ARankThatIsAnotherHosts",
        {stays(Until::spawn, starts(1)), is_ended},
@@ -266,7 +266,7 @@ std::vector<Row> lateness() {
        {leaves(
            Until::spawn, expects<wire::Spawn>, starts(0), starts(1), ends(0), wire::MpiAbort{0, 7, 1},
            wire::NameAsk{0, 1, "s", ""}, spawn_ask("child", false),
-           [](Script& agent) { EXPECT_FALSE(agent.expect<wire::SpawnAnswer>().ok); }, ends(1), finishes)},
+           [](ScriptedAgent& agent) { EXPECT_FALSE(agent.expect<wire::SpawnAnswer>().ok); }, ends(1), finishes)},
        exits_with(0, [](const job::Outcome& outcome, const std::string&) { EXPECT_EQ(outcome.ranks.size(), 2u); }),
        Mpi::automatic,
        2},
@@ -301,6 +301,7 @@ std::vector<Row> wrong_orders() {
       wrong_order("StdinClosedBeforeStarted", Until::spawn, wire::StdinClosed{0}),
       wrong_order("CreditOfAnOutput", Until::started, wire::Credit{0, 1, 1}),
       wrong_order("CleanBeforeFinish", Until::spawn, wire::Clean{}),
+      {"ToldToEndByNoSuchSignal", {stays(Until::started, wire::ToldToEnd{0x80000009, 1})}, loses_n0("signal")},
   };
 }
 
@@ -332,7 +333,7 @@ std::vector<Row> mpi_that_is_not_served() {
   };
 }
 
-class BadAgents : public Stage, public testing::WithParamInterface<Row> {};
+class BadAgents : public LauncherFixture, public testing::WithParamInterface<Row> {};
 
 TEST_P(BadAgents, NeitherHangNorMisleadTheLauncher) {
   const Row& row = GetParam();

@@ -7,7 +7,7 @@
 #include <csignal>
 
 #include "launcher/frames.h"
-#include "stage.h"
+#include "launcher_fixture.h"
 #include "sys/clock.h"
 
 namespace dlaunch::launcher {
@@ -34,7 +34,7 @@ class HostInspectorTest : public testing::Test {
 
   /// Answers with that many CPUs, as often as it is asked, until the link goes.
   void answers(std::uint32_t cpus, std::int64_t ahead_ns = 0) {
-    hosts.script([=](Script& agent) {
+    hosts.script([=](ScriptedAgent& agent) {
       agent.hello();
       for (;;) {
         const auto asked = agent.expect<wire::QueryHost>();
@@ -74,9 +74,9 @@ TEST_F(HostInspectorTest, EachHostTellsItsOwn) {
 
 TEST_F(HostInspectorTest, AHostThatIsNotAskedIsOpened) {
   answers(4);
-  hosts.script([](Script& agent) {
+  hosts.script([](ScriptedAgent& agent) {
     agent.hello();
-    EXPECT_THROW(agent.expect<wire::QueryHost>(), Script::Gone);
+    EXPECT_THROW(agent.expect<wire::QueryHost>(), ScriptedAgent::Gone);
   });
   const auto found = query([](int host) { return host == 0 ? ask(host) : std::nullopt; });
   EXPECT_TRUE(found.hosts[0].facts);
@@ -88,7 +88,7 @@ TEST_F(HostInspectorTest, AHostThatIsNotAskedIsOpened) {
 TEST_F(HostInspectorTest, AllThatAreLostAreTold) {
   hosts.unreachable();
   answers(4);
-  hosts.script([](Script& agent) {
+  hosts.script([](ScriptedAgent& agent) {
     agent.hello();
     agent.expect<wire::QueryHost>();
   });
@@ -100,7 +100,7 @@ TEST_F(HostInspectorTest, AllThatAreLostAreTold) {
 }
 
 TEST_F(HostInspectorTest, NamesAreAskedForAfterTheClock) {
-  hosts.script([](Script& agent) {
+  hosts.script([](ScriptedAgent& agent) {
     agent.hello();
     EXPECT_THAT(agent.expect<wire::QueryHost>().names, testing::IsEmpty());
     wire::HostInfo facts = facts_of(2);
@@ -123,7 +123,7 @@ TEST_F(HostInspectorTest, NamesAreAskedForAfterTheClock) {
 }
 
 TEST_F(HostInspectorTest, RunsCommandsAfterTheQueryAndAgainOnTheSameLinks) {
-  hosts.script([](Script& agent) {
+  hosts.script([](ScriptedAgent& agent) {
     agent.hello();
     agent.expect<wire::QueryHost>();
     agent.send(facts_of(6));
@@ -152,7 +152,7 @@ TEST_F(HostInspectorTest, RunsCommandsAfterTheQueryAndAgainOnTheSameLinks) {
 /// progress are ready at once.
 TEST_F(HostInspectorTest, ItsTickDoesNotOutliveIt) {
   answers(1);
-  hosts.script([](Script& agent) {
+  hosts.script([](ScriptedAgent& agent) {
     agent.hello();
     agent.expect<wire::QueryHost>();
     ::usleep(100'000);
@@ -178,7 +178,7 @@ TEST_F(HostInspectorTest, ItsTickDoesNotOutliveIt) {
 
 TEST_F(HostInspectorTest, AnInterruptEndsIt) {
   answers(1);
-  hosts.script([](Script& agent) { agent.until_gone(); });
+  hosts.script([](ScriptedAgent& agent) { agent.until_gone(); });
   asio::steady_timer timer(io, 300ms);
   timer.async_wait([](asio::error_code) { ::kill(::getpid(), SIGINT); });
   EXPECT_EQ(query(ask).signal, SIGINT);
@@ -186,7 +186,7 @@ TEST_F(HostInspectorTest, AnInterruptEndsIt) {
 
 TEST_F(HostInspectorTest, TheLauncherTakesOverTheLinks) {
   for (int host = 0; host < 3; ++host) {
-    hosts.script([host](Script& agent) {
+    hosts.script([host](ScriptedAgent& agent) {
       agent.hello();
       agent.expect<wire::QueryHost>();
       agent.send(facts_of(1));
@@ -215,7 +215,8 @@ TEST_F(HostInspectorTest, TheLauncherTakesOverTheLinks) {
   ASSERT_TRUE(output);
   sys::ReservedPorts ports;
   Listener listener;
-  Launcher launcher(io, {plan, settings, **output, links, ports, listener, log});
+  asio::signal_set signals(io);
+  Launcher launcher(io, {plan, settings, **output, links, ports, signals, listener, log});
   EXPECT_EQ(launcher.run().exit_code, 0);
 }
 

@@ -11,7 +11,7 @@
 #include <sstream>
 
 #include "agent_process.h"
-#include "stage.h"
+#include "launcher_fixture.h"
 #include "sys/io.h"
 
 namespace dlaunch::launcher {
@@ -22,7 +22,7 @@ using agent::program;
 using job::Cause;
 using testing::IsEmpty;
 
-class Remote : public Stage {
+class Remote : public LauncherFixture {
  protected:
   void three_hosts() {
     for (int host = 0; host < 3; ++host) hosts.real();
@@ -177,7 +177,7 @@ TEST_F(Remote, StdinReachesAllWhoGetIt) {
   EXPECT_EQ(sorted_lines(out.text()), (std::vector<std::string>{"2000000", "2000000", "2000000"}));
 }
 
-class Local : public Stage {};
+class Local : public LauncherFixture {};
 
 TEST_F(Local, StreamsThatAreHandedOverAreComplete) {
   hosts.real(true);
@@ -194,7 +194,7 @@ TEST_F(Local, AReaderWhoComesLateGetsEveryByte) {
   EXPECT_EQ(out.text().size(), 9000000u);
 }
 
-class SlowReader : public Stage {};
+class SlowReader : public LauncherFixture {};
 
 TEST_F(SlowReader, GetsEveryByteOfAllHosts) {
   for (int host = 0; host < 3; ++host) hosts.real();
@@ -209,7 +209,7 @@ TEST_F(SlowReader, IsNotSentMoreThanTheWindowAndNothingIsLost) {
   constexpr size_t kBuffers = 2u << 20;  // the pipe's and the console's own
   const std::string piece = std::string(8191, 'x') + "\n";
   std::atomic<size_t> sent_unread{0};
-  hosts.script([&](Script& agent) {
+  hosts.script([&](ScriptedAgent& agent) {
     agent.hello();
     size_t credit = agent.expect<wire::Layout>().credit;
     const size_t window = credit;

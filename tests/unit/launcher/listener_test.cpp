@@ -5,7 +5,7 @@
 
 #include "launcher/frames.h"
 #include "launcher/host_query.h"
-#include "stage.h"
+#include "launcher_fixture.h"
 
 namespace dlaunch::launcher {
 namespace {
@@ -48,7 +48,7 @@ class AThrowInAJob : public AThrow {
 };
 
 TEST_F(AThrowInAJob, ComesOutOfItAndLeavesNobodyToCall) {
-  hosts.script([](Script& agent) {
+  hosts.script([](ScriptedAgent& agent) {
     agent.hello();
     agent.started(agent.expect<wire::Spawn>().rank);
     std::this_thread::sleep_for(100ms);
@@ -61,14 +61,15 @@ TEST_F(AThrowInAJob, ComesOutOfItAndLeavesNobodyToCall) {
     const auto output = output::Output::open({}, rank_facts(plan), streams);
     sys::ReservedPorts ports;
     Thrower thrower;
-    Launcher launcher(io, {plan, settings, **output, links, ports, thrower, log});
+    asio::signal_set signals(io);
+    Launcher launcher(io, {plan, settings, **output, links, ports, signals, thrower, log});
     EXPECT_THROW(launcher.run(), std::runtime_error);
   }
   go_on();
 }
 
 TEST_F(AThrow, OfAQuestionLeavesNobodyToCall) {
-  hosts.script([](Script& agent) {
+  hosts.script([](ScriptedAgent& agent) {
     agent.hello();
     agent.expect<wire::QueryHost>();
     std::this_thread::sleep_for(400ms);

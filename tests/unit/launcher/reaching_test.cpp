@@ -10,7 +10,7 @@
 #include <map>
 #include <thread>
 
-#include "stage.h"
+#include "launcher_fixture.h"
 #include "sys/io.h"
 #include "transport/bootstrap.h"
 
@@ -52,7 +52,7 @@ class Doors : public transport::Transport {
   /// Its shell asks for the agent, and takes a piece of it at a time.
   Result<transport::Connection> take_slowly(sys::Fd ours, sys::Fd theirs) {
     agents_.emplace_back([this, shell = std::move(theirs)]() mutable {
-      const std::string script = read_until(shell, "\nexec \"$a\"\n}\n");
+      const std::string script = read_until(shell, "\nexec \"$a\" \"$@\"\n}\n");
       const std::string mark = "\ndlaunch:" + script.substr(2, script.find(' ') - 2) + ' ';
       const std::string machine(transport::agent_image().machine);
       write(shell, mark + "need " + machine + '\n');
@@ -87,12 +87,12 @@ class Doors : public transport::Transport {
   }
 
   static void serve(sys::Fd link, const std::string& identity) {
-    Script agent(std::move(link));
+    ScriptedAgent agent(std::move(link));
     try {
       agent.expect<wire::Setup>();
       agent.send(wire::Hello{wire::kVersion, "kernel-name", "x86_64", 1, 5, identity});
       agent.until_gone();
-    } catch (const Script::Gone&) {  // the test is over
+    } catch (const ScriptedAgent::Gone&) {  // the test is over
     }
   }
 

@@ -5,7 +5,7 @@
 
 #include <future>
 
-#include "stage.h"
+#include "launcher_fixture.h"
 #include "wire/spawn.h"
 
 namespace dlaunch::launcher {
@@ -59,7 +59,7 @@ TEST(SpawnRequest, ListsThatDoNotFitAreNone) {
   EXPECT_TRUE(broken([](auto& a) { a.pairs = {"key"}; }));
 }
 
-class SpawnStage : public Stage {
+class SpawnFixture : public LauncherFixture {
  protected:
   /// A job whose ranks may use MPI.
   job::Outcome run_mpi(int ranks = 1) {
@@ -67,7 +67,7 @@ class SpawnStage : public Stage {
   }
 };
 
-void begin(Script& agent) {
+void begin(ScriptedAgent& agent) {
   agent.hello();
   agent.expect<wire::Spawn>();
   agent.started(0);
@@ -81,8 +81,8 @@ wire::SpawnAsk one(std::uint32_t rank, std::vector<std::string> hosts = {}) {
   return made;
 }
 
-TEST_F(SpawnStage, ANewRankIsStartedAndWaitedFor) {
-  hosts.script([](Script& agent) {
+TEST_F(SpawnFixture, ANewRankIsStartedAndWaitedFor) {
+  hosts.script([](ScriptedAgent& agent) {
     begin(agent);
     agent.send(one(0));
     const auto world = agent.expect<wire::MpiWorld>();
@@ -112,8 +112,8 @@ TEST_F(SpawnStage, ANewRankIsStartedAndWaitedFor) {
   EXPECT_EQ(out.text(), "from the child\n");
 }
 
-TEST_F(SpawnStage, AWorldKnowsTheOneThatAskedForIt) {
-  hosts.script([](Script& agent) {
+TEST_F(SpawnFixture, AWorldKnowsTheOneThatAskedForIt) {
+  hosts.script([](ScriptedAgent& agent) {
     agent.hello();
     const auto first = agent.expect<wire::MpiWorld>();
     EXPECT_EQ(first.parent, "");
@@ -133,8 +133,8 @@ TEST_F(SpawnStage, AWorldKnowsTheOneThatAskedForIt) {
   EXPECT_EQ(run_mpi().ranks.size(), 3u);
 }
 
-TEST_F(SpawnStage, PmixKnowsOfAWorldBeforeItsRanksStartAndBeforeWhoAsked) {
-  hosts.script([](Script& agent) {
+TEST_F(SpawnFixture, PmixKnowsOfAWorldBeforeItsRanksStartAndBeforeWhoAsked) {
+  hosts.script([](ScriptedAgent& agent) {
     begin(agent);
     agent.send(wire::PmixProgramAsk{"x86_64"});
     agent.expect<wire::PmixProgram>();
@@ -177,8 +177,8 @@ std::function<void(plan::Plan&)> others_spare(int ranks) {
   };
 }
 
-TEST_F(SpawnStage, AHostWithoutRanksIsMetFirst) {
-  hosts.script([](Script& agent) {
+TEST_F(SpawnFixture, AHostWithoutRanksIsMetFirst) {
+  hosts.script([](ScriptedAgent& agent) {
     begin(agent);
     agent.send(wire::PmixProgramAsk{"x86_64"});
     EXPECT_THAT(agent.expect<wire::PmixWorld>().hosts, ElementsAre("n0"));
@@ -190,7 +190,7 @@ TEST_F(SpawnStage, AHostWithoutRanksIsMetFirst) {
     agent.ended(0);
     agent.finish();
   });
-  hosts.script([](Script& agent) {
+  hosts.script([](ScriptedAgent& agent) {
     agent.hello();
     EXPECT_EQ(agent.expect<wire::Layout>().local_ranks, 0u);
     EXPECT_EQ(agent.expect<wire::MpiWorld>().world, 2u);
@@ -206,8 +206,8 @@ TEST_F(SpawnStage, AHostWithoutRanksIsMetFirst) {
   EXPECT_EQ(run({"true"}, 1, others_spare(1)).exit_code, 4);
 }
 
-TEST_F(SpawnStage, AHostThatCannotBeReachedFailsTheSpawnAndNotTheJob) {
-  hosts.script([](Script& agent) {
+TEST_F(SpawnFixture, AHostThatCannotBeReachedFailsTheSpawnAndNotTheJob) {
+  hosts.script([](ScriptedAgent& agent) {
     begin(agent);
     agent.send(one(0, {"n1"}));
     EXPECT_FALSE(agent.expect<wire::SpawnAnswer>().ok);
@@ -232,17 +232,17 @@ struct Breach {
 };
 void PrintTo(const Breach& breach, std::ostream* out) { *out << breach.name; }
 
-class ABreachOnAHostWithoutRanks : public SpawnStage, public testing::WithParamInterface<Breach> {};
+class ABreachOnAHostWithoutRanks : public SpawnFixture, public testing::WithParamInterface<Breach> {};
 
 TEST_P(ABreachOnAHostWithoutRanks, FailsTheSpawnAndNotTheJob) {
-  hosts.script([](Script& agent) {
+  hosts.script([](ScriptedAgent& agent) {
     begin(agent);
     agent.send(one(0, {"n1"}));
     EXPECT_FALSE(agent.expect<wire::SpawnAnswer>().ok);
     agent.ended(0);
     agent.finish();
   });
-  hosts.script([](Script& agent) {
+  hosts.script([](ScriptedAgent& agent) {
     agent.send(GetParam().frame);
     agent.until_gone();
   });
@@ -258,8 +258,8 @@ INSTANTIATE_TEST_SUITE_P(Frames, ABreachOnAHostWithoutRanks,
                                          Breach{"AnothersName", wire::PmixNames{0, 1, 0, {}, {}, false, false}}),
                          [](const auto& each) { return each.param.name; });
 
-TEST_F(SpawnStage, TwoSpawnsMayWaitForOneHost) {
-  hosts.script([](Script& agent) {
+TEST_F(SpawnFixture, TwoSpawnsMayWaitForOneHost) {
+  hosts.script([](ScriptedAgent& agent) {
     begin(agent);
     agent.send(one(0, {"n1"}));
     agent.send(one(0, {"n1"}));
@@ -268,7 +268,7 @@ TEST_F(SpawnStage, TwoSpawnsMayWaitForOneHost) {
     agent.ended(0);
     agent.finish();
   });
-  hosts.script([](Script& agent) {
+  hosts.script([](ScriptedAgent& agent) {
     agent.hello();
     for (std::uint32_t rank = 1; rank < 3; ++rank) {
       EXPECT_EQ(agent.expect<wire::Spawn>().rank, rank);
@@ -281,9 +281,9 @@ TEST_F(SpawnStage, TwoSpawnsMayWaitForOneHost) {
   EXPECT_EQ(run({"true"}, 1, others_spare(1)).ranks.size(), 3u);
 }
 
-TEST_F(SpawnStage, WhoHasEndedMeanwhileSpawnsNothing) {
+TEST_F(SpawnFixture, WhoHasEndedMeanwhileSpawnsNothing) {
   std::promise<void> ended, met;
-  hosts.script([&](Script& agent) {
+  hosts.script([&](ScriptedAgent& agent) {
     begin(agent);
     agent.started(1);
     agent.send(one(0, {"n1"}));
@@ -295,7 +295,7 @@ TEST_F(SpawnStage, WhoHasEndedMeanwhileSpawnsNothing) {
     agent.ended(1);
     agent.finish();
   });
-  hosts.script([&](Script& agent) {
+  hosts.script([&](ScriptedAgent& agent) {
     ended.get_future().wait();
     agent.hello();
     met.set_value();
@@ -304,8 +304,8 @@ TEST_F(SpawnStage, WhoHasEndedMeanwhileSpawnsNothing) {
   EXPECT_EQ(run({"true"}, 2, others_spare(2)).ranks.size(), 2u);
 }
 
-TEST_F(SpawnStage, WhatCannotBeIsAnswered) {
-  hosts.script([](Script& agent) {
+TEST_F(SpawnFixture, WhatCannotBeIsAnswered) {
+  hosts.script([](ScriptedAgent& agent) {
     begin(agent);
     wire::SpawnAsk many = one(0);
     many.ranks = {1'000'000'000};
@@ -319,8 +319,8 @@ TEST_F(SpawnStage, WhatCannotBeIsAnswered) {
   EXPECT_EQ(outcome.ranks.size(), 1u);
 }
 
-TEST_F(SpawnStage, AnEndingJobTakesNoMore) {
-  hosts.script([](Script& agent) {
+TEST_F(SpawnFixture, AnEndingJobTakesNoMore) {
+  hosts.script([](ScriptedAgent& agent) {
     agent.hello();
     agent.expect<wire::Spawn>();
     agent.expect<wire::Spawn>();
@@ -336,8 +336,8 @@ TEST_F(SpawnStage, AnEndingJobTakesNoMore) {
   EXPECT_EQ(run_mpi(2).ranks.size(), 2u);
 }
 
-TEST_F(SpawnStage, AnAgentThatAsksWhatNoneCanIsLost) {
-  hosts.script([](Script& agent) {
+TEST_F(SpawnFixture, AnAgentThatAsksWhatNoneCanIsLost) {
+  hosts.script([](ScriptedAgent& agent) {
     begin(agent);
     wire::SpawnAsk bad = one(0);
     bad.words = {9};

@@ -1,4 +1,4 @@
-// Runs a loop until something has happened, or too long.
+// An event loop for tests, which runs until something has happened or a time limit is over.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -11,14 +11,14 @@ namespace dlaunch::link {
 
 inline constexpr std::chrono::seconds kPatience{10};
 
-/// A loop that waits in short steps, so that a test can look at what nobody calls back for.
+/// Waits in short steps, so that a test can wait for what has no call-back.
 class Loop {
  public:
   Loop() : work_(asio::make_work_guard(io_)) { std::signal(SIGPIPE, SIG_IGN); }
 
   asio::io_context& io() { return io_; }
 
-  /// Whether it became true within kPatience. `step`: how long to wait before asking again; 0: not at all.
+  /// Returns whether `happened` became true within kPatience. It is asked again after `step`; 0: without a wait.
   bool until(const std::function<bool()>& happened, std::chrono::milliseconds step = std::chrono::milliseconds(20)) {
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
     while (!happened()) {
@@ -28,7 +28,7 @@ class Loop {
     return true;
   }
 
-  /// Whatever happens in that time.
+  /// Runs the loop for that time.
   void pass(std::chrono::milliseconds time) { io_.run_for(time); }
 
  private:
@@ -36,7 +36,7 @@ class Loop {
   asio::executor_work_guard<asio::io_context::executor_type> work_;
 };
 
-/// Bytes that repeat late, so that a lost or doubled piece shows.
+/// Bytes with a long period, so that a lost or repeated piece shows.
 inline std::string pattern(size_t size) {
   std::string bytes(size, '\0');
   unsigned state = 1;

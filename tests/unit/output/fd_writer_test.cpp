@@ -13,7 +13,7 @@
 #include <csignal>
 #include <string>
 
-#include "stage.h"
+#include "output_fixture.h"
 
 namespace dlaunch::output {
 namespace {

@@ -28,6 +28,17 @@ TEST(FileLayout, Template) {
   EXPECT_FALSE(streams_share_file(to("/d")));
 }
 
+TEST(FileLayout, ALaterRoundHasFilesOfItsOwnButNoDevices) {
+  RankFacts facts = kFacts;
+  facts.round = 2;
+  FileSettings files;
+  files.by_stream = true;
+  files.target = "/dev/null";
+  files.err_target = "/logs/{rank}";
+  EXPECT_EQ(file_path(files, facts, 3, 9, Stream::out), "/dev/null");
+  EXPECT_EQ(file_path(files, facts, 3, 9, Stream::err), "/logs/3.round.2");
+}
+
 TEST(FileLayout, UnknownField) {
   EXPECT_TRUE(check_file_template("/plain"));
   EXPECT_TRUE(check_file_template("/d/{rank}"));
@@ -94,17 +105,23 @@ TEST(FileLayout, OneStreamAlone) {
   EXPECT_EQ(direct_path(settings, kFacts, 1, 2, Stream::err), "");
   EXPECT_FALSE(settings.files->keeps(Stream::err));
   settings.files->err_target = "/d/plain";
-  EXPECT_EQ(direct_path(settings, kFacts, 1, 2, Stream::err), "/d/plain") << "a name without fields is a file";
+  EXPECT_EQ(file_path(*settings.files, kFacts, 1, 2, Stream::err), "/d/plain") << "a name without fields is a file";
+  EXPECT_EQ(direct_path(settings, kFacts, 1, 2, Stream::err), "") << "which ranks share";
 }
 
-TEST(FileLayout, StreamsOfTheirOwnMayNotMeet) {
-  FileSettings files{.target = "/d/{rank}", .copy = false, .by_stream = true, .err_target = "/d/{rank}"};
-  EXPECT_THAT(to_text(check_one_rank_a_file(files, {kFacts}).error()),
-              testing::HasSubstr("stdout and stderr would both"));
-  files.err_target = "/d/err";
-  EXPECT_TRUE(check_one_rank_a_file(files, {kFacts}));
-  EXPECT_THAT(to_text(check_one_rank_a_file(files, {kFacts, kFacts}).error()),
-              testing::HasSubstr("ranks 0 and 1 would both write /d/err"));
+TEST(FileLayout, StreamsOfTheirOwnMayMeetInAFileThatRanksShare) {
+  FileSettings files{.target = "/d/{rank}", .copy = false, .by_stream = true, .err_target = "/d/{rank}.err"};
+  EXPECT_FALSE(may_be_shared(files));
+  for (const char* target : {"/d/{host}.{local_rank}", "/d/{local_rank}", "/d/{device}"}) {
+    files.err_target = target;
+    EXPECT_FALSE(may_be_shared(files)) << target;
+  }
+  for (const char* target : {"/d/{rank}", "/d/err", "/d/{host}"}) {
+    files.err_target = target;
+    EXPECT_TRUE(may_be_shared(files)) << target;
+    EXPECT_TRUE(check_one_rank_a_file(files, {kFacts, kFacts})) << target;
+    EXPECT_FALSE(check_one_rank_a_file(files, {kFacts, kFacts}, Sharing::never)) << target;
+  }
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 #include <sys/stat.h>
 
 #include "output/channel.h"
-#include "stage.h"
+#include "output_fixture.h"
 
 namespace dlaunch::output {
 namespace {
@@ -34,22 +34,22 @@ int mode_of(const std::string& path) {
 TEST(Files, OpenMpiLayoutWithEmptyFilesFromTheStart) {
   const TempDir dir;
   const mode_t mask = umask(022);
-  Stage stage(to(dir / "a/logs"), 10);
+  OutputFixture fixture(to(dir / "a/logs"), 10);
   umask(mask);
   EXPECT_EQ(content(dir / "a/logs/1/rank.09/stderr"), "");
   EXPECT_EQ(mode_of(dir / "a/logs"), 0750);
   EXPECT_EQ(mode_of(dir / "a/logs/1/rank.00"), 0750);
   EXPECT_EQ(mode_of(dir / "a/logs/1/rank.00/stdout"), 0644);
-  stage.feed(3, "par");
-  stage.feed(3, "t\0\xff\r"s);
-  stage.feed(3, "err\n", Stream::err);
-  stage.settle_files();
+  fixture.feed(3, "par");
+  fixture.feed(3, "t\0\xff\r"s);
+  fixture.feed(3, "err\n", Stream::err);
+  fixture.settle_files();
   EXPECT_EQ(content(dir / "a/logs/1/rank.03/stdout"), "part\0\xff\r"s);
   EXPECT_EQ(content(dir / "a/logs/1/rank.03/stderr"), "err\n");
-  EXPECT_EQ(stage.output->path(3, Stream::out), dir / "a/logs/1/rank.03/stdout");
-  stage.end_all();
-  EXPECT_EQ(stage.shown(), "part\0\xff\r"s);
-  EXPECT_FALSE(stage.output->take_error());
+  EXPECT_EQ(fixture.output->path(3, Stream::out), dir / "a/logs/1/rank.03/stdout");
+  fixture.end_all();
+  EXPECT_EQ(fixture.shown(), "part\0\xff\r"s);
+  EXPECT_FALSE(fixture.output->take_error());
 }
 
 TEST(Files, ExistingFilesAreTruncated) {
@@ -58,9 +58,9 @@ TEST(Files, ExistingFilesAreTruncated) {
   std::ofstream(dir / "rank.0/stdout") << "old";
   OutputSettings settings = to(dir / "");
   settings.files->job_directory = false;
-  Stage stage(settings, 1);
-  stage.feed(0, "n");
-  stage.settle_files();
+  OutputFixture fixture(settings, 1);
+  fixture.feed(0, "n");
+  fixture.settle_files();
   EXPECT_EQ(content(dir / "rank.0/stdout"), "n");
 }
 
@@ -68,10 +68,10 @@ TEST(Files, MergedStderrHasNoFile) {
   const TempDir dir;
   OutputSettings settings = to(dir / "");
   settings.merge_stderr = true;
-  Stage stage(settings, 1);
+  OutputFixture fixture(settings, 1);
   EXPECT_TRUE(fs::exists(dir / "1/rank.0/stdout"));
   EXPECT_FALSE(fs::exists(dir / "1/rank.0/stderr"));
-  EXPECT_EQ(stage.output->path(0, Stream::err), "");
+  EXPECT_EQ(fixture.output->path(0, Stream::err), "");
 }
 
 TEST(Files, TagsGoIntoFilesLabelsDoNot) {
@@ -79,23 +79,23 @@ TEST(Files, TagsGoIntoFilesLabelsDoNot) {
   OutputSettings settings = to(dir / "");
   settings.tag = true;
   settings.label = "{host} ";
-  Stage stage(settings, 2);
-  stage.feed(1, "a\nb");
-  stage.end_all();
-  stage.settle_files();
+  OutputFixture fixture(settings, 2);
+  fixture.feed(1, "a\nb");
+  fixture.end_all();
+  fixture.settle_files();
   EXPECT_EQ(content(dir / "1/rank.1/stdout"), "[1,1]<stdout>:a\n[1,1]<stdout>:b");
-  EXPECT_EQ(stage.shown(), "[1,1]<stdout>:node1 a\n[1,1]<stdout>:node1 b");
+  EXPECT_EQ(fixture.shown(), "[1,1]<stdout>:node1 a\n[1,1]<stdout>:node1 b");
 }
 
 TEST(Files, SharedFileKeepsLinesWhole) {
   const TempDir dir;
-  Stage stage(to(dir / "{host}/{rank}.log"), 2);
-  stage.feed(1, "out");
-  stage.feed(1, "err\n", Stream::err);
-  stage.feed(1, "put\n");
-  stage.feed(1, "end");
-  stage.end_all();
-  stage.settle_files();
+  OutputFixture fixture(to(dir / "{host}/{rank}.log"), 2);
+  fixture.feed(1, "out");
+  fixture.feed(1, "err\n", Stream::err);
+  fixture.feed(1, "put\n");
+  fixture.feed(1, "end");
+  fixture.end_all();
+  fixture.settle_files();
   EXPECT_EQ(content(dir / "node1/1.log"), "err\noutput\nend");
   EXPECT_EQ(content(dir / "node1/0.log"), "");
 }
@@ -104,49 +104,49 @@ TEST(Files, CompleteAlsoForRanksThatAreNotShown) {
   const TempDir dir;
   OutputSettings settings = to(dir / "");
   settings.console_ranks = {0, 1};
-  Stage stage(settings, 3, false, false);
-  stage.feed(0, std::string(4 << 20, '\n'));
-  EXPECT_FALSE(stage.output->ready(1, Stream::out));
-  stage.settle_files();
-  EXPECT_TRUE(stage.output->ready(2, Stream::out));
-  stage.feed(2, "quiet\n");
-  stage.settle_files();
+  OutputFixture fixture(settings, 3, false, false);
+  fixture.feed(0, std::string(4 << 20, '\n'));
+  EXPECT_FALSE(fixture.output->ready(1, Stream::out));
+  fixture.settle_files();
+  EXPECT_TRUE(fixture.output->ready(2, Stream::out));
+  fixture.feed(2, "quiet\n");
+  fixture.settle_files();
   EXPECT_EQ(content(dir / "1/rank.2/stdout"), "quiet\n");
-  EXPECT_EQ(stage.shown().find("quiet"), std::string::npos);
+  EXPECT_EQ(fixture.shown().find("quiet"), std::string::npos);
 }
 
 TEST(Files, DirectFilesAreWrittenByTheRank) {
   const TempDir dir;
   const OutputSettings settings = to(dir / "", false);
-  Stage stage(settings, 1);
+  OutputFixture fixture(settings, 1);
   const std::string path = direct_path(settings, facts_of(1)[0], 0, 1, Stream::err);
   EXPECT_EQ(path, dir / "1/rank.0/stderr");
   ASSERT_TRUE(fs::exists(path));
   std::ofstream(path) << "first\nlast words\n";
-  stage.end_all();
-  stage.finish_files(0);
-  EXPECT_THAT(stage.output->last_words(0), ElementsAre("first", "last words"));
-  EXPECT_EQ(stage.output->bytes(0, Stream::err), 17U);
-  EXPECT_EQ(stage.shown(), "");
+  fixture.end_all();
+  fixture.finish_files(0);
+  EXPECT_THAT(fixture.output->last_words(0), ElementsAre("first", "last words"));
+  EXPECT_EQ(fixture.output->bytes(0, Stream::err), 17U);
+  EXPECT_EQ(fixture.shown(), "");
 }
 
 TEST(Files, FullDiskIsToldOnceWithThePath) {
   const TempDir dir;
   fs::create_directories(dir / "1/rank.0");
   fs::create_symlink("/dev/full", dir / "1/rank.0/stdout");
-  Stage stage(to(dir / ""), 2);
-  stage.feed(0, "x\n");
-  stage.settle_files();
-  const auto error = stage.output->take_error();
+  OutputFixture fixture(to(dir / ""), 2);
+  fixture.feed(0, "x\n");
+  fixture.settle_files();
+  const auto error = fixture.output->take_error();
   ASSERT_TRUE(error);
   EXPECT_EQ(error->what, "cannot write " + (dir / "1/rank.0/stdout"));
   EXPECT_EQ(error->why, "No space left on device");
   EXPECT_NE(error->hint, "");
-  stage.feed(0, "y\n");
-  stage.settle_files();
-  EXPECT_FALSE(stage.output->take_error());
-  EXPECT_EQ(stage.shown(), "x\ny\n");
-  EXPECT_EQ(stage.output->bytes(0, Stream::out), 4U);
+  fixture.feed(0, "y\n");
+  fixture.settle_files();
+  EXPECT_FALSE(fixture.output->take_error());
+  EXPECT_EQ(fixture.shown(), "x\ny\n");
+  EXPECT_EQ(fixture.output->bytes(0, Stream::out), 4U);
 }
 
 TEST(Files, NotCreatableIsRefusedWithThePath) {

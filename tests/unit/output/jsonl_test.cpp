@@ -5,7 +5,7 @@
 
 #include "output/channel.h"
 #include "output/record_channel.h"
-#include "stage.h"
+#include "output_fixture.h"
 
 namespace dlaunch::output {
 namespace {
@@ -28,7 +28,7 @@ class Jsonl : public ::testing::Test {
     for (std::string line; std::getline(text, line);) objects.push_back(json::parse(line));
     return objects;
   }
-  Stage stage_;
+  OutputFixture stage_;
 };
 
 TEST_F(Jsonl, OneObjectARecordBothStreamsOnStdout) {

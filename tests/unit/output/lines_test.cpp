@@ -9,7 +9,7 @@
 #include "output/channel.h"
 #include "output/label.h"
 #include "output/record_channel.h"
-#include "stage.h"
+#include "output_fixture.h"
 
 namespace dlaunch::output {
 namespace {
@@ -32,74 +32,74 @@ OutputSettings labelled() {
 std::string filler(size_t size, char c = 'x') { return std::string(size, c); }
 
 TEST(Lines, WholeLinesOnly) {
-  Stage stage({}, 2);
-  stage.feed(0, "one\ntw");
-  stage.feed(1, "uno\ndo");
-  EXPECT_EQ(stage.shown(), "one\nuno\n");
-  stage.feed(0, "o\n");
-  stage.feed(1, "s\ntres");
-  EXPECT_EQ(stage.shown(), "two\ndos\n");
-  stage.output->end(1, Stream::out, stage.now);
-  EXPECT_EQ(stage.shown(), "tres");
+  OutputFixture fixture({}, 2);
+  fixture.feed(0, "one\ntw");
+  fixture.feed(1, "uno\ndo");
+  EXPECT_EQ(fixture.shown(), "one\nuno\n");
+  fixture.feed(0, "o\n");
+  fixture.feed(1, "s\ntres");
+  EXPECT_EQ(fixture.shown(), "two\ndos\n");
+  fixture.output->end(1, Stream::out, fixture.now);
+  EXPECT_EQ(fixture.shown(), "tres");
 }
 
 TEST(Lines, Labels) {
-  Stage stage(labelled(), 2);
-  stage.feed(0, "a\nb");
-  stage.feed(1, "\n\n");
-  stage.feed(0, "c\nd\n");
-  EXPECT_EQ(stage.shown(), "0:a\n1:\n1:\n0:bc\n0:d\n");
+  OutputFixture fixture(labelled(), 2);
+  fixture.feed(0, "a\nb");
+  fixture.feed(1, "\n\n");
+  fixture.feed(0, "c\nd\n");
+  EXPECT_EQ(fixture.shown(), "0:a\n1:\n1:\n0:bc\n0:d\n");
 }
 
 TEST(Lines, StreamsGoToTheirOwn) {
-  Stage stage(labelled(), 2);
-  stage.feed(0, "out\n");
-  stage.feed(0, "err\n", Stream::err);
-  EXPECT_EQ(stage.shown(), "0:out\n");
-  EXPECT_EQ(stage.shown_on_stderr(), "0:err\n");
-  EXPECT_EQ(stage.output->bytes(0, Stream::out), 4U);
-  EXPECT_EQ(stage.output->bytes(1, Stream::err), 0U);
+  OutputFixture fixture(labelled(), 2);
+  fixture.feed(0, "out\n");
+  fixture.feed(0, "err\n", Stream::err);
+  EXPECT_EQ(fixture.shown(), "0:out\n");
+  EXPECT_EQ(fixture.shown_on_stderr(), "0:err\n");
+  EXPECT_EQ(fixture.output->bytes(0, Stream::out), 4U);
+  EXPECT_EQ(fixture.output->bytes(1, Stream::err), 0U);
 }
 
 TEST(Lines, OpenMpiTags) {
   OutputSettings settings;
   settings.tag = true;
-  Stage stage(settings, 2, true);
-  stage.feed(1, "a\nb\n");
-  stage.feed(1, "c\n", Stream::err);
-  EXPECT_EQ(stage.shown(), "[1,1]<stdout>:a\n[1,1]<stdout>:b\n[1,1]<stderr>:c\n");
+  OutputFixture fixture(settings, 2, true);
+  fixture.feed(1, "a\nb\n");
+  fixture.feed(1, "c\n", Stream::err);
+  EXPECT_EQ(fixture.shown(), "[1,1]<stdout>:a\n[1,1]<stdout>:b\n[1,1]<stderr>:c\n");
 }
 
 TEST(Lines, PartialGoesOutWhenIdle) {
-  Stage stage({}, 2);
-  EXPECT_FALSE(stage.output->deadline());
-  stage.feed(0, "prompt> ");
-  ASSERT_TRUE(stage.output->deadline());
-  EXPECT_EQ(*stage.output->deadline(), stage.now + kPartialIdle);
-  stage.wait(kIdle - 1);
-  EXPECT_EQ(stage.shown(), "");
-  stage.wait(1);
-  EXPECT_EQ(stage.shown(), "prompt> ");
-  EXPECT_FALSE(stage.output->deadline());
-  stage.feed(0, "yes\n");
-  EXPECT_EQ(stage.shown(), "yes\n");
+  OutputFixture fixture({}, 2);
+  EXPECT_FALSE(fixture.output->deadline());
+  fixture.feed(0, "prompt> ");
+  ASSERT_TRUE(fixture.output->deadline());
+  EXPECT_EQ(*fixture.output->deadline(), fixture.now + kPartialIdle);
+  fixture.wait(kIdle - 1);
+  EXPECT_EQ(fixture.shown(), "");
+  fixture.wait(1);
+  EXPECT_EQ(fixture.shown(), "prompt> ");
+  EXPECT_FALSE(fixture.output->deadline());
+  fixture.feed(0, "yes\n");
+  EXPECT_EQ(fixture.shown(), "yes\n");
 }
 
 TEST(Lines, ALineCutByABlockIsWaitedForLonger) {
-  Stage stage({}, 2);
+  OutputFixture fixture({}, 2);
   const std::string block = filler(kBulk - 3, 'x') + "\nab";
-  stage.feed(0, block);
-  stage.wait(kIdle);
-  stage.feed(1, "other\n");
-  EXPECT_EQ(stage.shown(), filler(kBulk - 3, 'x') + "\nother\n");
-  stage.feed(0, "c");                                             // a piece of the same cut line
-  for (int i = 0; i < kBulkPatience - 2; ++i) stage.wait(kIdle);  // one idle time is over
-  EXPECT_EQ(stage.shown(), "");
-  stage.wait(kIdle);
-  EXPECT_EQ(stage.shown(), "abc");
-  stage.feed(0, "\nprompt");  // small: patience is for blocks only
-  stage.wait(kIdle);
-  EXPECT_EQ(stage.shown(), "\nprompt");
+  fixture.feed(0, block);
+  fixture.wait(kIdle);
+  fixture.feed(1, "other\n");
+  EXPECT_EQ(fixture.shown(), filler(kBulk - 3, 'x') + "\nother\n");
+  fixture.feed(0, "c");                                             // a piece of the same cut line
+  for (int i = 0; i < kBulkPatience - 2; ++i) fixture.wait(kIdle);  // one idle time is over
+  EXPECT_EQ(fixture.shown(), "");
+  fixture.wait(kIdle);
+  EXPECT_EQ(fixture.shown(), "abc");
+  fixture.feed(0, "\nprompt");  // small: patience is for blocks only
+  fixture.wait(kIdle);
+  EXPECT_EQ(fixture.shown(), "\nprompt");
 }
 
 TEST(Lines, WhatAFullTerminalGivesAtATimeIsABlock) {
@@ -120,311 +120,311 @@ TEST(Lines, WhatAFullTerminalGivesAtATimeIsABlock) {
 }
 
 TEST(Lines, AnotherStreamBreaksTheLineAndTheRestIsANewRecord) {
-  Stage stage(labelled(), 2);
-  stage.feed(0, "part");
-  stage.wait(kIdle);
-  stage.feed(1, "other\n");
-  stage.feed(0, "rest\n");
-  EXPECT_EQ(stage.shown(), "0:part\n1:other\n0:rest\n");
+  OutputFixture fixture(labelled(), 2);
+  fixture.feed(0, "part");
+  fixture.wait(kIdle);
+  fixture.feed(1, "other\n");
+  fixture.feed(0, "rest\n");
+  EXPECT_EQ(fixture.shown(), "0:part\n1:other\n0:rest\n");
 }
 
 /// A line that a program writes in two, as Python's print() does, and stops between them for a while.
 TEST(Lines, ABreakStandsForTheNewlineThatComesNext) {
   for (const auto& [settings, expected] : {std::pair{OutputSettings{}, "part\nother\nnext\n\nnext\n"},
                                            std::pair{labelled(), "0:part\n1:other\n0:next\n0:\n0:next\n"}}) {
-    Stage stage(settings, 2);
-    stage.feed(0, "part");
-    stage.wait(kIdle);
-    stage.feed(1, "other\n");
-    stage.feed(0, "\n");
-    stage.feed(0, "next\n\nnext\n");
-    EXPECT_EQ(stage.shown(), expected);
+    OutputFixture fixture(settings, 2);
+    fixture.feed(0, "part");
+    fixture.wait(kIdle);
+    fixture.feed(1, "other\n");
+    fixture.feed(0, "\n");
+    fixture.feed(0, "next\n\nnext\n");
+    EXPECT_EQ(fixture.shown(), expected);
   }
 }
 
 TEST(Lines, TheSameStreamGoesOnWithoutALabel) {
-  Stage stage(labelled(), 2);
-  stage.feed(0, "part");
-  stage.wait(kIdle);
-  stage.feed(0, " rest");
-  stage.wait(kIdle);
-  stage.feed(0, "!\nnext\n");
-  EXPECT_EQ(stage.shown(), "0:part rest!\n0:next\n");
+  OutputFixture fixture(labelled(), 2);
+  fixture.feed(0, "part");
+  fixture.wait(kIdle);
+  fixture.feed(0, " rest");
+  fixture.wait(kIdle);
+  fixture.feed(0, "!\nnext\n");
+  EXPECT_EQ(fixture.shown(), "0:part rest!\n0:next\n");
 }
 
 TEST(Lines, StdoutAndStderrOnOneConsoleCountAsTwoStreams) {
-  Stage stage({}, 2, true);
-  stage.feed(0, "out");
-  stage.wait(kIdle);
-  stage.feed(0, "err\n", Stream::err);
-  EXPECT_EQ(stage.shown(), "out\nerr\n");
+  OutputFixture fixture({}, 2, true);
+  fixture.feed(0, "out");
+  fixture.wait(kIdle);
+  fixture.feed(0, "err\n", Stream::err);
+  EXPECT_EQ(fixture.shown(), "out\nerr\n");
 }
 
 TEST(Lines, LastPartialOfAStreamGetsNoNewlineButTheNextStreamDoes) {
-  Stage stage(labelled(), 2);
-  stage.feed(0, "no newline");
-  stage.output->end(0, Stream::out, stage.now);
-  EXPECT_EQ(stage.shown(), "0:no newline");
-  stage.feed(1, "x");
-  stage.output->end(1, Stream::out, stage.now);
-  EXPECT_EQ(stage.shown(), "\n1:x");
+  OutputFixture fixture(labelled(), 2);
+  fixture.feed(0, "no newline");
+  fixture.output->end(0, Stream::out, fixture.now);
+  EXPECT_EQ(fixture.shown(), "0:no newline");
+  fixture.feed(1, "x");
+  fixture.output->end(1, Stream::out, fixture.now);
+  EXPECT_EQ(fixture.shown(), "\n1:x");
 }
 
 TEST(Lines, OneRankAloneIsByteExactAtOnce) {
-  Stage stage({}, 1, true);
-  stage.feed(0, "a\0b\xff"s);
-  stage.feed(0, "err", Stream::err);
-  stage.feed(0, "c\r");
-  EXPECT_EQ(stage.shown(),
+  OutputFixture fixture({}, 1, true);
+  fixture.feed(0, "a\0b\xff"s);
+  fixture.feed(0, "err", Stream::err);
+  fixture.feed(0, "c\r");
+  EXPECT_EQ(fixture.shown(),
             "a\0b\xff"
             "errc\r"s);
-  stage.end_all();
-  EXPECT_EQ(stage.shown(), "");
+  fixture.end_all();
+  EXPECT_EQ(fixture.shown(), "");
 }
 
 TEST(Lines, NulsAndBadUtf8Pass) {
   const std::string odd = "\0\x01\x80\xff\xc3(\n\0\n"s;
-  Stage stage({}, 2);
-  stage.feed(0, odd);
-  EXPECT_EQ(stage.shown(), odd);
-  Stage with_labels(labelled(), 2);
+  OutputFixture fixture({}, 2);
+  fixture.feed(0, odd);
+  EXPECT_EQ(fixture.shown(), odd);
+  OutputFixture with_labels(labelled(), 2);
   with_labels.feed(0, odd);
   EXPECT_EQ(with_labels.shown(), "0:\0\x01\x80\xff\xc3(\n0:\0\n"s);
 }
 
 TEST(Lines, CarriageReturnEndsARecord) {
-  Stage stage(labelled(), 2);
-  stage.feed(0, "10%\r20%\r30%");
-  stage.feed(1, "x\r\n");
-  EXPECT_EQ(stage.shown(), "0:10%\r0:20%\r1:x\r\n");
+  OutputFixture fixture(labelled(), 2);
+  fixture.feed(0, "10%\r20%\r30%");
+  fixture.feed(1, "x\r\n");
+  EXPECT_EQ(fixture.shown(), "0:10%\r0:20%\r1:x\r\n");
 }
 
 TEST(Lines, CarriageReturnAtTheEndWaitsForItsNewline) {
-  Stage stage(labelled(), 2);
-  stage.feed(0, "dos\r");
-  EXPECT_EQ(stage.shown(), "");
-  stage.feed(0, "\n");
-  EXPECT_EQ(stage.shown(), "0:dos\r\n");
-  stage.feed(0, "bar\r");
-  stage.feed(0, "bar2");
-  EXPECT_EQ(stage.shown(), "0:bar\r");
-  stage.output->end(0, Stream::out, stage.now);
-  EXPECT_EQ(stage.shown(), "0:bar2");
+  OutputFixture fixture(labelled(), 2);
+  fixture.feed(0, "dos\r");
+  EXPECT_EQ(fixture.shown(), "");
+  fixture.feed(0, "\n");
+  EXPECT_EQ(fixture.shown(), "0:dos\r\n");
+  fixture.feed(0, "bar\r");
+  fixture.feed(0, "bar2");
+  EXPECT_EQ(fixture.shown(), "0:bar\r");
+  fixture.output->end(0, Stream::out, fixture.now);
+  EXPECT_EQ(fixture.shown(), "0:bar2");
 }
 
 TEST(Lines, CarriageReturnGoesOutWhenIdleAndItsLateNewlineIsNoNewRecord) {
-  Stage stage(labelled(), 2);
-  stage.feed(0, "bar\r");
-  stage.wait(kIdle);
-  EXPECT_EQ(stage.shown(), "0:bar\r");
-  stage.feed(0, "\n");
-  EXPECT_EQ(stage.shown(), "\n");
-  stage.feed(0, "bar\r");
-  stage.wait(kIdle);
-  stage.feed(1, "other\n");
-  stage.feed(0, "next\n");
-  EXPECT_EQ(stage.shown(), "0:bar\r1:other\n0:next\n");
+  OutputFixture fixture(labelled(), 2);
+  fixture.feed(0, "bar\r");
+  fixture.wait(kIdle);
+  EXPECT_EQ(fixture.shown(), "0:bar\r");
+  fixture.feed(0, "\n");
+  EXPECT_EQ(fixture.shown(), "\n");
+  fixture.feed(0, "bar\r");
+  fixture.wait(kIdle);
+  fixture.feed(1, "other\n");
+  fixture.feed(0, "next\n");
+  EXPECT_EQ(fixture.shown(), "0:bar\r1:other\n0:next\n");
 }
 
 TEST(Lines, MebibyteLines) {
   for (const bool with_label : {false, true}) {
-    Stage stage(with_label ? labelled() : OutputSettings{}, 2);
+    OutputFixture fixture(with_label ? labelled() : OutputSettings{}, 2);
     const std::string a = filler(1 << 20, 'a') + "\n";
     std::string got;
     for (size_t i = 0; i < a.size(); i += 50000) {
-      stage.feed(0, std::string_view(a).substr(i, 50000));
-      got += stage.shown();
+      fixture.feed(0, std::string_view(a).substr(i, 50000));
+      got += fixture.shown();
     }
-    stage.feed(1, filler(1 << 20, 'b') + "\n");
-    got += stage.shown();
+    fixture.feed(1, filler(1 << 20, 'b') + "\n");
+    got += fixture.shown();
     EXPECT_EQ(got, (with_label ? "0:" : "") + a + (with_label ? "1:" : "") + filler(1 << 20, 'b') + "\n");
   }
 }
 
 TEST(Lines, ALongLineHasTheConsoleForItself) {
-  Stage stage(labelled(), 3);
-  stage.feed(0, filler(kMaxHeld + 1));
-  EXPECT_EQ(stage.shown(), "0:" + filler(kMaxHeld + 1));
-  EXPECT_TRUE(stage.output->ready(0, Stream::out));
-  EXPECT_FALSE(stage.output->ready(1, Stream::out));
-  EXPECT_TRUE(stage.output->ready(1, Stream::err));  // another console
-  stage.feed(1, "in flight\n");
-  stage.feed(2, "me too");
-  EXPECT_EQ(stage.shown(), "");
-  stage.feed(0, "end\nnext");
-  EXPECT_EQ(stage.shown(), "end\n1:in flight\n");
-  EXPECT_TRUE(stage.output->ready(1, Stream::out));
-  stage.end_all();
-  EXPECT_EQ(stage.shown(), "0:next\n2:me too");
+  OutputFixture fixture(labelled(), 3);
+  fixture.feed(0, filler(kMaxHeld + 1));
+  EXPECT_EQ(fixture.shown(), "0:" + filler(kMaxHeld + 1));
+  EXPECT_TRUE(fixture.output->ready(0, Stream::out));
+  EXPECT_FALSE(fixture.output->ready(1, Stream::out));
+  EXPECT_TRUE(fixture.output->ready(1, Stream::err));  // another console
+  fixture.feed(1, "in flight\n");
+  fixture.feed(2, "me too");
+  EXPECT_EQ(fixture.shown(), "");
+  fixture.feed(0, "end\nnext");
+  EXPECT_EQ(fixture.shown(), "end\n1:in flight\n");
+  EXPECT_TRUE(fixture.output->ready(1, Stream::out));
+  fixture.end_all();
+  EXPECT_EQ(fixture.shown(), "0:next\n2:me too");
 }
 
 TEST(Lines, AnIdleHolderLosesTheConsole) {
-  Stage stage(labelled(), 2);
-  stage.feed(0, filler(kMaxHeld + 1));
-  stage.feed(1, "waits\n");
-  stage.shown();
-  for (int i = 0; i < kBulkPatience; ++i) stage.wait(kIdle);
-  EXPECT_EQ(stage.shown(), "\n1:waits\n");
-  stage.feed(0, "rest\n");
-  EXPECT_EQ(stage.shown(), "0:rest\n");
+  OutputFixture fixture(labelled(), 2);
+  fixture.feed(0, filler(kMaxHeld + 1));
+  fixture.feed(1, "waits\n");
+  fixture.shown();
+  for (int i = 0; i < kBulkPatience; ++i) fixture.wait(kIdle);
+  EXPECT_EQ(fixture.shown(), "\n1:waits\n");
+  fixture.feed(0, "rest\n");
+  EXPECT_EQ(fixture.shown(), "0:rest\n");
 }
 
 TEST(Lines, AnEndedHolderLosesTheConsole) {
-  Stage stage(labelled(), 2);
-  stage.feed(0, filler(kMaxHeld + 1));
-  stage.feed(1, "waits");
-  stage.output->end(1, Stream::out, stage.now);
-  stage.shown();
-  stage.output->end(0, Stream::out, stage.now);
-  EXPECT_EQ(stage.shown(), "\n1:waits");
+  OutputFixture fixture(labelled(), 2);
+  fixture.feed(0, filler(kMaxHeld + 1));
+  fixture.feed(1, "waits");
+  fixture.output->end(1, Stream::out, fixture.now);
+  fixture.shown();
+  fixture.output->end(0, Stream::out, fixture.now);
+  EXPECT_EQ(fixture.shown(), "\n1:waits");
 }
 
 TEST(Lines, AStreamThatMayNotBeReadIsNotIdle) {
-  Stage stage({}, 2);
-  stage.feed(0, "half a ");
-  while (stage.output->ready(1, Stream::out)) stage.feed(1, filler(32 * 1024 - 1) + "\n");
-  EXPECT_FALSE(stage.output->ready(0, Stream::out));
-  EXPECT_THAT(stage.shown(), Not(HasSubstr("half a ")));  // the reader is back, but rank 0 was not read yet
-  stage.wait(kIdle);
-  EXPECT_EQ(stage.shown(), "");
-  EXPECT_TRUE(stage.output->ready(0, Stream::out));
-  stage.wait(kIdle);
-  EXPECT_EQ(stage.shown(), "");
-  stage.wait(kIdle);
-  EXPECT_EQ(stage.shown(), "half a ");
+  OutputFixture fixture({}, 2);
+  fixture.feed(0, "half a ");
+  while (fixture.output->ready(1, Stream::out)) fixture.feed(1, filler(32 * 1024 - 1) + "\n");
+  EXPECT_FALSE(fixture.output->ready(0, Stream::out));
+  EXPECT_THAT(fixture.shown(), Not(HasSubstr("half a ")));  // the reader is back, but rank 0 was not read yet
+  fixture.wait(kIdle);
+  EXPECT_EQ(fixture.shown(), "");
+  EXPECT_TRUE(fixture.output->ready(0, Stream::out));
+  fixture.wait(kIdle);
+  EXPECT_EQ(fixture.shown(), "");
+  fixture.wait(kIdle);
+  EXPECT_EQ(fixture.shown(), "half a ");
 }
 
 TEST(Lines, WhatIsSaidBetweenBeginsALine) {
-  Stage stage({}, 2, true);
-  stage.feed(0, "name? ");
-  stage.wait(kIdle);
-  stage.streams.say(StandardStreams::Importance::needed, "dlaunch: one\n");
-  stage.streams.say(StandardStreams::Importance::needed, "dlaunch: two\n");
-  EXPECT_EQ(stage.shown(), "name? \ndlaunch: one\ndlaunch: two\n");
+  OutputFixture fixture({}, 2, true);
+  fixture.feed(0, "name? ");
+  fixture.wait(kIdle);
+  fixture.streams.say(StandardStreams::Importance::needed, "dlaunch: one\n");
+  fixture.streams.say(StandardStreams::Importance::needed, "dlaunch: two\n");
+  EXPECT_EQ(fixture.shown(), "name? \ndlaunch: one\ndlaunch: two\n");
 }
 
 TEST(Lines, WhatWasDrawnIsTakenAwayBeforeOutputIsShown) {
-  Stage stage({}, 2);
+  OutputFixture fixture({}, 2);
   int taken_away = 0;
-  stage.streams.before_showing([&] {
+  fixture.streams.before_showing([&] {
     ++taken_away;
-    EXPECT_EQ(stage.out.read(), "");
+    EXPECT_EQ(fixture.out.read(), "");
   });
-  stage.feed(0, "line\n");
+  fixture.feed(0, "line\n");
   EXPECT_EQ(taken_away, 1);
 }
 
 TEST(Lines, AHolderWhoseReaderIsSlowIsNotIdle) {
-  Stage stage(labelled(), 2);
-  stage.feed(0, filler(3 << 20));
-  ASSERT_FALSE(stage.output->ready(0, Stream::out));
-  stage.feed(1, "waits\n");
-  stage.wait(kIdle);
-  stage.wait(kIdle);
-  EXPECT_EQ(stage.shown(), "0:" + filler(3 << 20));
-  stage.feed(0, "end\n");
-  EXPECT_EQ(stage.shown(), "end\n1:waits\n");
+  OutputFixture fixture(labelled(), 2);
+  fixture.feed(0, filler(3 << 20));
+  ASSERT_FALSE(fixture.output->ready(0, Stream::out));
+  fixture.feed(1, "waits\n");
+  fixture.wait(kIdle);
+  fixture.wait(kIdle);
+  EXPECT_EQ(fixture.shown(), "0:" + filler(3 << 20));
+  fixture.feed(0, "end\n");
+  EXPECT_EQ(fixture.shown(), "end\n1:waits\n");
 }
 
 TEST(Lines, LongLinesOfManyRanksTakeTurns) {
-  Stage stage({}, 2);
+  OutputFixture fixture({}, 2);
   std::string got;
-  stage.feed(0, filler(kMaxHeld * 2, 'a'));
-  stage.feed(0, "\n" + filler(kMaxHeld * 2, 'a'));
-  got += stage.out.read();
-  EXPECT_TRUE(stage.output->ready(1, Stream::out));
-  EXPECT_FALSE(stage.output->ready(0, Stream::out));
-  EXPECT_EQ(*stage.output->deadline(), stage.now);
-  stage.feed(1, filler(kMaxHeld * 2, 'b') + "\n");
-  stage.wait(0);
-  stage.feed(0, "\n");
-  got += stage.shown();
+  fixture.feed(0, filler(kMaxHeld * 2, 'a'));
+  fixture.feed(0, "\n" + filler(kMaxHeld * 2, 'a'));
+  got += fixture.out.read();
+  EXPECT_TRUE(fixture.output->ready(1, Stream::out));
+  EXPECT_FALSE(fixture.output->ready(0, Stream::out));
+  EXPECT_EQ(*fixture.output->deadline(), fixture.now);
+  fixture.feed(1, filler(kMaxHeld * 2, 'b') + "\n");
+  fixture.wait(0);
+  fixture.feed(0, "\n");
+  got += fixture.shown();
   const std::string a = filler(kMaxHeld * 2, 'a') + "\n";
   EXPECT_EQ(got, a + a + filler(kMaxHeld * 2, 'b') + "\n");
 }
 
 TEST(Lines, ASlowReaderStopsTheRanks) {
   for (const bool with_label : {false, true}) {
-    Stage stage(with_label ? labelled() : OutputSettings{}, 4);
+    OutputFixture fixture(with_label ? labelled() : OutputSettings{}, 4);
     const std::string lines = [] {
       std::string text;
       while (text.size() < 64 * 1024) text += "seventeen bytes.\n";
       return text;
     }();
     size_t fed = 0;
-    while (fed < 100 && stage.output->ready(static_cast<int>(fed % 4), Stream::out)) {
-      stage.feed(static_cast<int>(fed++ % 4), lines);
+    while (fed < 100 && fixture.output->ready(static_cast<int>(fed % 4), Stream::out)) {
+      fixture.feed(static_cast<int>(fed++ % 4), lines);
     }
     EXPECT_LT(fed, 40U);  // the pipe's 1 MiB and the queue's limit
-    for (int rank = 0; rank < 4; ++rank) EXPECT_FALSE(stage.output->ready(rank, Stream::out));
-    EXPECT_TRUE(stage.output->ready(0, Stream::err));
-    EXPECT_THAT(stage.output->waiting(), SizeIs(1));
-    stage.shown();
-    EXPECT_TRUE(stage.output->ready(0, Stream::out));
-    EXPECT_THAT(stage.output->waiting(), SizeIs(0));
+    for (int rank = 0; rank < 4; ++rank) EXPECT_FALSE(fixture.output->ready(rank, Stream::out));
+    EXPECT_TRUE(fixture.output->ready(0, Stream::err));
+    EXPECT_THAT(fixture.output->waiting(), SizeIs(1));
+    fixture.shown();
+    EXPECT_TRUE(fixture.output->ready(0, Stream::out));
+    EXPECT_THAT(fixture.output->waiting(), SizeIs(0));
   }
 }
 
 TEST(Lines, LabelsDoNotBlowUpTheQueue) {
   OutputSettings settings;
   settings.label = filler(100, 'L');
-  Stage stage(settings, 2);
-  stage.feed(0, filler(1 << 20, '\n'));  // 101 MiB when labelled
-  stage.feed(1, "last\n");
+  OutputFixture fixture(settings, 2);
+  fixture.feed(0, filler(1 << 20, '\n'));  // 101 MiB when labelled
+  fixture.feed(1, "last\n");
   size_t total = 0;
-  for (std::string some = stage.out.read(); !some.empty(); some = stage.out.read()) {
+  for (std::string some = fixture.out.read(); !some.empty(); some = fixture.out.read()) {
     total += some.size();
-    stage.flush();
-    stage.output->tick(stage.now);
+    fixture.flush();
+    fixture.output->tick(fixture.now);
   }
   EXPECT_EQ(total, (size_t{1} << 20) * 101 + 105);
 }
 
 TEST(Lines, AfterAllEndsFlushingAloneBringsEverythingOut) {
-  Stage stage(labelled(), 3);
-  stage.feed(0, filler(2 << 20, '\n'));
-  stage.feed(1, filler(kMaxHeld + 1) + "\ny");
-  stage.feed(2, "z");
-  stage.end_all();
+  OutputFixture fixture(labelled(), 3);
+  fixture.feed(0, filler(2 << 20, '\n'));
+  fixture.feed(1, filler(kMaxHeld + 1) + "\ny");
+  fixture.feed(2, "z");
+  fixture.end_all();
   size_t total = 0;
-  while (!stage.output->waiting().empty()) {
-    total += stage.out.read().size();
-    stage.flush();
+  while (!fixture.output->waiting().empty()) {
+    total += fixture.out.read().size();
+    fixture.flush();
   }
-  total += stage.out.read().size();
+  total += fixture.out.read().size();
   EXPECT_EQ(total, (size_t{2} << 20) * 3 + (2 + kMaxHeld + 2) + 3 + 1 + 3);
 }
 
 TEST(Lines, RanksChooseWhatIsShown) {
   OutputSettings settings = labelled();
   settings.console_ranks = {1, 2};
-  Stage stage(settings, 3);
-  for (int rank = 0; rank < 3; ++rank) stage.feed(rank, "x\n");
-  EXPECT_EQ(stage.shown(), "1:x\n2:x\n");
+  OutputFixture fixture(settings, 3);
+  for (int rank = 0; rank < 3; ++rank) fixture.feed(rank, "x\n");
+  EXPECT_EQ(fixture.shown(), "1:x\n2:x\n");
 }
 
 TEST(Lines, RawMode) {
   OutputSettings settings;
   settings.mode = Mode::raw;
-  Stage stage(settings, 2);
-  stage.feed(0, "a");
-  stage.feed(1, "b\n");
-  stage.feed(0, filler(4 << 20));
-  EXPECT_FALSE(stage.output->ready(1, Stream::out));
-  EXPECT_EQ(stage.shown(), "ab\n" + filler(4 << 20));
-  EXPECT_TRUE(stage.output->ready(1, Stream::out));
+  OutputFixture fixture(settings, 2);
+  fixture.feed(0, "a");
+  fixture.feed(1, "b\n");
+  fixture.feed(0, filler(4 << 20));
+  EXPECT_FALSE(fixture.output->ready(1, Stream::out));
+  EXPECT_EQ(fixture.shown(), "ab\n" + filler(4 << 20));
+  EXPECT_TRUE(fixture.output->ready(1, Stream::out));
 }
 
 TEST(Lines, ReaderGoneIsQuiet) {
-  Stage stage({}, 2);
-  stage.out.close_reader();
-  EXPECT_FALSE(stage.output->reader_gone());
-  stage.feed(0, "x\n");
-  EXPECT_TRUE(stage.output->reader_gone());
-  EXPECT_FALSE(stage.output->take_error());
-  stage.feed(0, "more\n");
-  EXPECT_EQ(stage.output->bytes(0, Stream::out), 7U);
-  EXPECT_TRUE(stage.output->ready(0, Stream::out));
+  OutputFixture fixture({}, 2);
+  fixture.out.close_reader();
+  EXPECT_FALSE(fixture.output->reader_gone());
+  fixture.feed(0, "x\n");
+  EXPECT_TRUE(fixture.output->reader_gone());
+  EXPECT_FALSE(fixture.output->take_error());
+  fixture.feed(0, "more\n");
+  EXPECT_EQ(fixture.output->bytes(0, Stream::out), 7U);
+  EXPECT_TRUE(fixture.output->ready(0, Stream::out));
 }
 
 TEST(Lines, FullStdoutIsAnErrorOnce) {
@@ -462,9 +462,9 @@ TEST(Lines, ColorOnATerminalOnTheLabelOnly) {
   EXPECT_EQ(shown(Color::never), "0:x\r\n");
   close(terminal);
   close(master);
-  Stage stage(labelled(), 2);
-  stage.feed(0, "x\n");
-  EXPECT_EQ(stage.shown(), "0:x\n");
+  OutputFixture fixture(labelled(), 2);
+  fixture.feed(0, "x\n");
+  EXPECT_EQ(fixture.shown(), "0:x\n");
 }
 
 TEST(Lines, BadLabelIsRefused) {
@@ -477,17 +477,17 @@ TEST(Lines, BadLabelIsRefused) {
 }
 
 TEST(Lines, LastWords) {
-  Stage stage({}, 2);
-  for (int i = 0; i < 100; ++i) stage.feed(0, "warning " + std::to_string(i) + "\n", Stream::err);
-  stage.feed(0, "out\n");
-  const auto words = stage.output->last_words(0);
+  OutputFixture fixture({}, 2);
+  for (int i = 0; i < 100; ++i) fixture.feed(0, "warning " + std::to_string(i) + "\n", Stream::err);
+  fixture.feed(0, "out\n");
+  const auto words = fixture.output->last_words(0);
   ASSERT_EQ(words.size(), static_cast<size_t>(kLastWords));
   EXPECT_EQ(words.front(), "warning 90");
   EXPECT_EQ(words.back(), "warning 99");
-  EXPECT_THAT(stage.output->last_words(1), ElementsAre());
+  EXPECT_THAT(fixture.output->last_words(1), ElementsAre());
   OutputSettings merged;
   merged.merge_stderr = true;
-  Stage one(merged, 2);
+  OutputFixture one(merged, 2);
   one.feed(0, "Traceback\n");
   EXPECT_THAT(one.output->last_words(0), ElementsAre("Traceback"));
 }

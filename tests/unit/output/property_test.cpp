@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "output/record_channel.h"
-#include "stage.h"
+#include "output_fixture.h"
 
 namespace dlaunch::output {
 namespace {
@@ -30,7 +30,7 @@ std::string random_stream(std::mt19937& random, int rank) {
 }
 
 /// Feeds all streams in random chunks in random order; the reader comes now and then, and time passes.
-std::string play(Stage& stage, const std::vector<std::string>& streams, std::mt19937& random, bool pauses) {
+std::string play(OutputFixture& fixture, const std::vector<std::string>& streams, std::mt19937& random, bool pauses) {
   std::vector<size_t> done(streams.size());
   std::string shown;
   size_t open = streams.size();
@@ -39,22 +39,22 @@ std::string play(Stage& stage, const std::vector<std::string>& streams, std::mt1
     const int rank = static_cast<int>(i / kStreams);
     const auto stream = static_cast<Stream>(i % kStreams);
     if (done[i] > streams[i].size()) continue;
-    if (random() % 8 == 0) shown += stage.out.read();
-    stage.flush();
-    stage.wait(pauses && random() % 4 == 0 ? 60 : 0);
-    if (!stage.output->ready(rank, stream)) continue;
+    if (random() % 8 == 0) shown += fixture.out.read();
+    fixture.flush();
+    fixture.wait(pauses && random() % 4 == 0 ? 60 : 0);
+    if (!fixture.output->ready(rank, stream)) continue;
     if (done[i] == streams[i].size()) {
-      stage.output->end(rank, stream, stage.now);
+      fixture.output->end(rank, stream, fixture.now);
       ++done[i];
       --open;
       continue;
     }
     const size_t size = random() % (random() % 20 == 0 ? 300'000 : 2'000) + 1;
     const std::string_view chunk = std::string_view(streams[i]).substr(done[i], size);
-    stage.feed(rank, chunk, stream);
+    fixture.feed(rank, chunk, stream);
     done[i] += chunk.size();
   }
-  return shown + stage.shown();
+  return shown + fixture.shown();
 }
 
 std::vector<std::string> random_streams(std::mt19937& random) {
@@ -69,8 +69,8 @@ TEST(Property, LabelledRecordsAreWholeAndInOrder) {
     const auto streams = random_streams(random);
     OutputSettings settings;
     settings.label = "\x1e{rank}/{stream}\x1f";  // bytes that no stream has
-    Stage stage(settings, kRanks, true);
-    const std::string shown = play(stage, streams, random, false);
+    OutputFixture fixture(settings, kRanks, true);
+    const std::string shown = play(fixture, streams, random, false);
     std::map<std::string, std::string> by_label;
     std::istringstream records(shown);
     std::string record;
@@ -94,8 +94,8 @@ TEST(Property, PlainLinesNeverMix) {
   for (unsigned seed = 11; seed <= 12; ++seed) {
     std::mt19937 random(seed);
     const auto streams = random_streams(random);
-    Stage stage({}, kRanks, true);
-    const std::string shown = play(stage, streams, random, true);
+    OutputFixture fixture({}, kRanks, true);
+    const std::string shown = play(fixture, streams, random, true);
     std::istringstream lines(shown);
     std::array<std::ptrdiff_t, 256> letters{};
     for (std::string line; std::getline(lines, line);) {
@@ -123,8 +123,8 @@ TEST(Property, JsonlPiecesJoinToTheStreams) {
   const auto streams = random_streams(random);
   OutputSettings settings;
   settings.mode = Mode::jsonl;
-  Stage stage(settings, kRanks);
-  std::istringstream lines(play(stage, streams, random, true));
+  OutputFixture fixture(settings, kRanks);
+  std::istringstream lines(play(fixture, streams, random, true));
   std::vector<std::string> joined(streams.size());
   for (std::string line; std::getline(lines, line);) {
     const auto object = nlohmann::json::parse(line);

@@ -7,7 +7,7 @@
 #include <array>
 #include <thread>
 
-#include "stage.h"
+#include "output_fixture.h"
 
 namespace dlaunch::output {
 namespace {

@@ -68,6 +68,14 @@ TEST(Binding, SeveralCoresForEachRank) {
   EXPECT_EQ(bind_several(machine(1, 2, 2), threads, 2), (Masks{{0, 2}, {1, 3}}));
 }
 
+TEST(Binding, AnEqualShareOfTheCoresForEachRank) {
+  const BindingRequest share{.bind_to = BindTo::core, .cores_per_rank = kEqualShare};
+  EXPECT_EQ(bind_several(machine(1, 4, 2), share, 2), (Masks{{0, 1, 4, 5}, {2, 3, 6, 7}}));
+  EXPECT_EQ(bind_several(machine(1, 5, 1), share, 2), (Masks{{0, 1}, {2, 3}}));
+  EXPECT_EQ(bind_several(machine(1, 2, 1), share, 2), (Masks{{0}, {1}}));
+  EXPECT_FALSE(bind_ranks(machine(1, 2, 1), share, 3, false));
+}
+
 TEST(Binding, TooFewForEachRank) {
   BindingRequest asked{.bind_to = BindTo::core, .cores_per_rank = 3};
   const auto masks = bind_ranks(machine(1, 4, 1), asked, 2, false);

@@ -58,11 +58,26 @@ TEST(Elsewhere, WhatMeansThisMachineIsNotSent) {
                            "USER",
                            "LOGNAME",
                            "SHELL",
-                           "TMPDIR"}) {
+                           "TMPDIR",
+                           "SBATCH_ACCOUNT",
+                           "SALLOC_ACCOUNT",
+                           "SRUN_CPUS_PER_TASK",
+                           "SGE_TASK_ID",
+                           "PE_HOSTFILE",
+                           "NSLOTS",
+                           "NHOSTS",
+                           "NQUEUES",
+                           "PALS_APID",
+                           "COBALT_JOBID",
+                           "FLUX_TASK_RANK",
+                           "FLUX_JOB_SIZE",
+                           "PET_NNODES",
+                           "K_MPI_JOB_ROLE",
+                           "AWS_BATCH_JOB_NODE_INDEX"}) {
     EXPECT_TRUE(withheld_elsewhere(name)) << name;
   }
   for (const char* name : {"PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "TERM", "LANG", "NCCL_DEBUG", "CUDA_HOME", "TZ",
-                           "VIRTUAL_ENV", "HOMEBREW", "USERS", "BASH_FUNC_x%%"}) {
+                           "VIRTUAL_ENV", "HOMEBREW", "USERS", "BASH_FUNC_x%%", "FLUX_URI", "PE_ENV", "JOB_ID"}) {
     EXPECT_FALSE(withheld_elsewhere(name)) << name;
   }
   Two two;
@@ -81,6 +96,18 @@ TEST(Elsewhere, SettingsOfAnMpiLibraryAreSent) {
   EXPECT_THAT(there, testing::IsSupersetOf({"OMPI_MCA_pml=ob1", "PMIX_MCA_gds=hash"}));
   for (const std::string& entry : there)
     EXPECT_THAT(entry, Not(testing::MatchesRegex("(OMPI_MCA_orte|OMPI_MCA_ess|OMPI_COMM|PMIX_RANK|PMI_FD).*")));
+}
+
+/// A launcher that a rank starts must not take the whole job's hosts for its own.
+TEST(Elsewhere, ARankOfAGridEngineJobHasNoListOfItsHosts) {
+  Two job;
+  job.asked.environment = {"PE_HOSTFILE=/pe", "NSLOTS=4", "JOB_ID=5"};
+  EXPECT_THAT(job.environment(0), Contains("PE_HOSTFILE=/pe"));
+  job.allocation.by_manager = true;
+  EXPECT_THAT(job.environment(0), testing::IsSupersetOf({"NSLOTS=4", "JOB_ID=5"}));
+  EXPECT_THAT(job.environment(0), Not(Contains("PE_HOSTFILE=/pe")));
+  EXPECT_THAT(job.environment(1), Contains("JOB_ID=5"));
+  EXPECT_THAT(job.environment(1), Not(Contains("NSLOTS=4"))) << "its agent has its node's own";
 }
 
 TEST(Elsewhere, XAlwaysWins) {

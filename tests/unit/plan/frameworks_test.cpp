@@ -138,7 +138,7 @@ TEST(Frameworks, ADynamicClusterSeesTheDevicesOfItsRanks) {
   EXPECT_THAT(plan.ranks[1].env, Contains("ASCEND_RT_VISIBLE_DEVICES=4,5"));
 }
 
-TEST(Frameworks, HorovodSaysWhatItNeedsBesides) {
+TEST(Frameworks, HorovodHasItsRendezvousServer) {
   EXPECT_THAT(on_one_host(Framework::horovod),
               UnorderedElementsAre("HOROVOD_RANK=1", "HOROVOD_SIZE=2", "HOROVOD_LOCAL_RANK=1", "HOROVOD_LOCAL_SIZE=2",
                                    "HOROVOD_CROSS_RANK=0", "HOROVOD_CROSS_SIZE=1", "HOROVOD_HOSTNAME=here",
@@ -149,8 +149,11 @@ TEST(Frameworks, HorovodSaysWhatItNeedsBesides) {
                                    "HOROVOD_CROSS_RANK=1", "HOROVOD_CROSS_SIZE=2", "HOROVOD_HOSTNAME=n1",
                                    "HOROVOD_CONTROLLER=gloo", "HOROVOD_CPU_OPERATIONS=gloo",
                                    "HOROVOD_GLOO_RENDEZVOUS_ADDR=10.0.0.1", "HOROVOD_GLOO_RENDEZVOUS_PORT=20003"));
-  EXPECT_THAT(planned(request_for({Framework::horovod}, 1), local(1)).notes,
-              Contains(testing::AllOf(HasSubstr("rendezvous server"), HasSubstr("port 20003"))));
+  const Plan plan = planned(request_for({Framework::horovod}, 1), local(1));
+  ASSERT_TRUE(plan.sidecar);
+  EXPECT_EQ(plan.sidecar->name, "rendezvous server");
+  EXPECT_EQ(plan.sidecar->argv.front(), "python3");
+  EXPECT_TRUE(plan.sidecar->serves);
 }
 
 TEST(Frameworks, HorovodCountsHostsThatHaveTheLocalRank) {
@@ -227,6 +230,7 @@ TEST(Frameworks, WhatAnOuterLauncherLeftIsGone) {
     Request asked = request_for({spec.framework}, 2);
     const Words clean = added(asked, local(2), 1);
     for (const std::string& entry : clean) {
+      if (entry.ends_with("NCCL_ASYNC_ERROR_HANDLING=1") || entry == "OMP_NUM_THREADS=1") continue;  // the user's own
       asked.environment.push_back(std::string(variable_name(entry)) + "=outer");
     }
     asked.environment.insert(asked.environment.end(),
@@ -236,13 +240,35 @@ TEST(Frameworks, WhatAnOuterLauncherLeftIsGone) {
     const Words all = rank_environment(plan, plan.ranks[1]);
     EXPECT_THAT(all, testing::IsSupersetOf(clean)) << spec.name;
     EXPECT_THAT(all, Not(Contains(testing::EndsWith("=outer")))) << spec.name;
-    for (const char* name : {"TORCHELASTIC_", "PMIX_", "OMPI_COMMAND", "MS_ROLE=MS_SERVER"}) {
+    for (const char* name : {"TORCHELASTIC_USE_AGENT_STORE", "PMIX_", "OMPI_COMMAND", "MS_ROLE=MS_SERVER"}) {
       EXPECT_THAT(all, Not(Contains(StartsWith(name)))) << spec.name;
     }
     EXPECT_THAT(all, Contains("HOROVOD_CYCLE_TIME=5"));
     std::set<std::string_view> names;
     for (const std::string& entry : all) EXPECT_TRUE(names.insert(variable_name(entry)).second) << entry;
   }
+}
+
+TEST(Frameworks, TorchrunLeavesTheUsersThreads) {
+  const Plan alone = planned(request_for({Framework::torchrun}, 1), local(2));
+  EXPECT_THAT(rank_environment(alone, alone.ranks[0]), Not(Contains(StartsWith("OMP_NUM_THREADS="))));
+  EXPECT_THAT(alone.notes, testing::IsEmpty());
+  Request asked = request_for({Framework::torchrun}, 2);
+  const Plan two = planned(asked, local(2));
+  EXPECT_THAT(rank_environment(two, two.ranks[1]), Contains("OMP_NUM_THREADS=1"));
+  EXPECT_THAT(two.notes, testing::ElementsAre(testing::HasSubstr("OMP_NUM_THREADS=1")));
+  asked.environment.emplace_back("OMP_NUM_THREADS=4");
+  const Plan chosen = planned(asked, local(2));
+  EXPECT_THAT(rank_environment(chosen, chosen.ranks[1]), Contains("OMP_NUM_THREADS=4"));
+  EXPECT_THAT(chosen.notes, testing::IsEmpty());
+}
+
+TEST(Frameworks, RanksForDevicesNeedThem) {
+  Request asked = request_for({Framework::torchrun}, 1);
+  asked.apps[0].ranks.reset();
+  asked.apps[0].for_devices = true;
+  EXPECT_EQ(make_plan(asked, local(2, 4))->ranks.size(), 4u);
+  EXPECT_EQ(make_plan(asked, local(2)).error().what, "no device was found on " + local(2).hosts[0].name);
 }
 
 TEST(Frameworks, WithoutThemTheEnvironmentIsLeftAlone) {
@@ -288,7 +314,7 @@ TEST(Frameworks, HarmfulCombinationsAreRefused) {
   EXPECT_THAT(refused({Framework::mindspore, Framework::openmpi}), HasSubstr("OMPI_COMM_WORLD_LOCAL_RANK"));
   EXPECT_THAT(refused({Framework::horovod, Framework::mpich}), HasSubstr("real MPI"));
   EXPECT_THAT(refused({Framework::slurm, Framework::jax}), HasSubstr("jax: does not go with slurm"));
-  EXPECT_THAT(refused({Framework::slurm}, Visible::rank), HasSubstr("use --visible host"));
+  EXPECT_EQ(refused({Framework::slurm}, Visible::rank), "") << "srun --gpus-per-task=1 does so";
   EXPECT_EQ(refused({Framework::torch, Framework::deepspeed, Framework::jax, Framework::mindspore}, Visible::rank), "");
   EXPECT_EQ(refused({Framework::slurm, Framework::openmpi}, Visible::host), "");
 }
@@ -325,7 +351,7 @@ TEST(Frameworks, ParsesNamesOnce) {
     EXPECT_THAT(*parse_frameworks(to_string(spec.framework)), ElementsAre(spec.framework));
   }
   EXPECT_THAT(to_text(parse_frameworks("pytorch").error()), HasSubstr("did you mean torch?"));
-  EXPECT_THAT(to_text(parse_frameworks("").error()), HasSubstr("it takes some of torch, deepspeed"));
+  EXPECT_THAT(to_text(parse_frameworks("").error()), HasSubstr("it takes some of torch, torchrun, deepspeed"));
   EXPECT_THAT(*parse_frameworks("jax,auto"),
               ElementsAre(Framework::jax, Framework::torch, Framework::deepspeed, Framework::mindspore));
 }

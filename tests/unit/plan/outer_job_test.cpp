@@ -1,4 +1,4 @@
-#include "plan/environment.h"
+#include "plan/outer_job.h"
 
 #include <gtest/gtest.h>
 

@@ -26,9 +26,9 @@ SpawnRequest spawn(int ranks, std::vector<std::string> on = {}) {
   return {0, {{.argv = {"child", "x"}, .ranks = ranks, .hosts = std::move(on)}}};
 }
 
-std::vector<int> hosts_of(const SpawnPlan& grown) {
+std::vector<int> hosts_of(const SpawnPlan& spawned) {
   std::vector<int> hosts;
-  for (const Rank& rank : grown.ranks) hosts.push_back(rank.host);
+  for (const Rank& rank : spawned.ranks) hosts.push_back(rank.host);
   return hosts;
 }
 
@@ -41,9 +41,9 @@ TEST(PlanSpawn, FreeSlotsFirstThenTheLeastLoaded) {
 TEST(PlanSpawn, NamedHostsAreTheOnlyOnes) {
   const Plan plan = planned(4, {1, 3});
   EXPECT_THAT(hosts_of(*plan_spawn(plan, spawn(3, {"n0"}), {1, 3})), ElementsAre(0, 0, 0));
-  const auto grown = plan_spawn(plan, spawn(1, {"n0", "n7"}), {1, 3});
-  ASSERT_FALSE(grown);
-  EXPECT_EQ(grown.error().what, "host n7 is not one of the job's");
+  const auto spawned = plan_spawn(plan, spawn(1, {"n0", "n7"}), {1, 3});
+  ASSERT_FALSE(spawned);
+  EXPECT_EQ(spawned.error().what, "host n7 is not one of the job's");
 }
 
 TEST(PlanSpawn, AHostWithoutARankIsMetFirst) {
@@ -92,9 +92,9 @@ TEST(PlanSpawn, NoHostIsSpareWithoutMpi) { EXPECT_THAT(make_plan(request(1), hos
 
 TEST(PlanSpawn, ANewWorldComesBehindAll) {
   Plan plan = planned(3, {3});
-  auto grown = plan_spawn(plan, {1, {{.argv = {"a"}, .ranks = 2}, {.argv = {"b"}, .ranks = 1}}}, {3});
-  ASSERT_TRUE(grown);
-  EXPECT_EQ(adopt(plan, *grown), 2);
+  auto spawned = plan_spawn(plan, {1, {{.argv = {"a"}, .ranks = 2}, {.argv = {"b"}, .ranks = 1}}}, {3});
+  ASSERT_TRUE(spawned);
+  EXPECT_EQ(adopt(plan, *spawned), 2);
   ASSERT_EQ(plan.ranks.size(), 6u);
   EXPECT_EQ(plan.ranks[3].rank, 0);
   EXPECT_EQ(plan.ranks[5].rank, 2);
@@ -128,10 +128,10 @@ TEST(PlanSpawn, DirectoriesAreTakenFromTheAskers) {
   asked.apps[0].wdir = "sub";
   EXPECT_EQ(plan_spawn(plan, asked, {1})->apps[0].wdir, "/work/sub");
   asked.apps[0].wdir = "/tmp";
-  const auto grown = plan_spawn(plan, asked, {1});
-  EXPECT_EQ(grown->apps[0].wdir, "/tmp");
-  EXPECT_THAT(grown->apps[0].env, Contains("PWD=/tmp"));
-  EXPECT_TRUE(grown->apps[0].wdir_chosen);
+  const auto spawned = plan_spawn(plan, asked, {1});
+  EXPECT_EQ(spawned->apps[0].wdir, "/tmp");
+  EXPECT_THAT(spawned->apps[0].env, Contains("PWD=/tmp"));
+  EXPECT_TRUE(spawned->apps[0].wdir_chosen);
 }
 
 TEST(PlanSpawn, WhatCannotBeIsRefused) {

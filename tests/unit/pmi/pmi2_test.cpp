@@ -100,19 +100,19 @@ TEST(Pmi2, ANodesAttributeIsWaitedFor) {
 }
 
 TEST(Pmi2, AnAttributeThatNobodyCanPutLetsNobodyWait) {
-  const auto let_down = [](const Actions& actions, std::uint32_t rank) {
+  const auto expect_disconnected = [](const Actions& actions, std::uint32_t rank) {
     ASSERT_GE(actions.size(), 2u);
     EXPECT_THAT(std::get<Complain>(actions[0]).text, HasSubstr("no rank is left to put: \"a\""));
     EXPECT_EQ(actions[1], Action(HangUp{rank}));
   };
   PmiServer left = host(2);
   EXPECT_THAT(ask(left, 0, "cmd=info-getnodeattr;key=a;wait=TRUE;"), IsEmpty());
-  let_down(left.gone(1), 0);
+  expect_disconnected(left.gone(1), 0);
   PmiServer in_fence = host(2);
   ask(in_fence, 1, "cmd=kvs-fence;");
-  let_down(ask(in_fence, 0, "cmd=info-getnodeattr;key=a;wait=TRUE;"), 0);
+  expect_disconnected(ask(in_fence, 0, "cmd=info-getnodeattr;key=a;wait=TRUE;"), 0);
   PmiServer alone = host(1);
-  let_down(ask(alone, 0, "cmd=info-getnodeattr;key=a;wait=TRUE;"), 0);
+  expect_disconnected(ask(alone, 0, "cmd=info-getnodeattr;key=a;wait=TRUE;"), 0);
 }
 
 TEST(Pmi2, AttributesOfTheNodeHaveABound) {

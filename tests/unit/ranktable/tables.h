@@ -1,4 +1,4 @@
-// Tables for the tests of this room: small ones, made by a few numbers, then spoilt by replacing text.
+// Small rank tables for the tests of this room, made from a few numbers and broken by replacing text.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@ struct ServerText {
   int devices = 8;
 };
 
-/// Version 1.0, one device a line; device_ip is 10.<server>.<device>.1.
+/// A table of version 1.0 with one device on each line; device_ip is 10.<server>.<device>.1.
 inline std::string table_text(const std::vector<ServerText>& servers) {
   std::string text = "{\"version\": \"1.0\", \"server_count\": \"" + std::to_string(servers.size()) +
                      "\", \"status\": \"completed\", \"server_list\": [\n";
@@ -34,7 +34,7 @@ inline std::string table_text(const std::vector<ServerText>& servers) {
   return text + "]}\n";
 }
 
-/// `text` with the first `what` replaced; fails the test when there is none.
+/// Replaces the first `what` in `text`. Fails the test when there is none.
 inline std::string with(std::string text, const std::string& what, const std::string& instead) {
   const size_t at = text.find(what);
   EXPECT_NE(at, std::string::npos) << what << " is not in " << text;
@@ -47,7 +47,7 @@ inline Json json_of(const std::string& text) {
   return json.value_or(Json{});
 }
 
-/// "path what" of each finding; "note: " before a note.
+/// Returns "path what" for each finding, with "note: " before a note.
 inline std::vector<std::string> findings_of(const std::string& text, std::optional<Product> product = {}) {
   const Json json = json_of(text);
   Reading reading = read_table(json);

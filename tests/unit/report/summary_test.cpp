@@ -1,4 +1,5 @@
 #include "report/summary.h"
+#include "report/duration.h"
 
 #include "report/lost_hosts.h"
 

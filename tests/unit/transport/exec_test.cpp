@@ -25,8 +25,8 @@ std::string read_all(const sys::Fd& fd) {
   return text;
 }
 
-Clock::duration time_to_close(const std::string& command, int hosts) {
-  Exec exec([&](const plan::Host&) { return command; });
+Clock::duration time_to_close(const std::string& command, int hosts, Exec::Ending ending = Exec::Ending::by_signal) {
+  Exec exec([&](const plan::Host&) { return command; }, {}, ending);
   for (int i = 0; i < hosts; ++i) {
     auto opened = exec.open(plan::Host{});
     EXPECT_TRUE(opened);
@@ -47,6 +47,12 @@ TEST(Exec, CloseEndsCommandsThatStillConnect) {
 TEST(Exec, CloseEndsCommandsThatIgnoreSignals) {
   EXPECT_LT(time_to_close("sh -c 'trap \"\" TERM; echo up >&2; exec 2>/dev/null; while :; do sleep 1; done'", 4),
             1900ms);
+  EXPECT_FALSE(has_children());
+}
+
+/// A signal to a qrsh would end the whole job.
+TEST(Exec, CloseWaitsForCommandsThatMustNotBeSignalled) {
+  EXPECT_GT(time_to_close("sh -c 'echo up >&2; exec sleep 1.4 2>/dev/null'", 2, Exec::Ending::by_itself), 1200ms);
   EXPECT_FALSE(has_children());
 }
 

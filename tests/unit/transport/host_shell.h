@@ -1,4 +1,4 @@
-// A real shell with a home of its own, into which the script goes as a host's would, and agents to send there.
+// A real shell with its own home, which gets the bootstrap script as a host's shell does, and a fake agent for it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@
 
 namespace dlaunch::transport {
 
-/// Where homes are; gone at the end.
+/// A temporary directory for homes, removed by the destructor.
 class Homes {
  public:
   Homes() {
@@ -35,7 +35,7 @@ class Homes {
 };
 
 struct Login {
-  std::vector<std::string> shell = {"/bin/sh"};  ///< the program, and what follows its name
+  std::vector<std::string> shell = {"/bin/sh"};  ///< the program and its arguments
   std::string home;                              ///< empty: HOME is not set
   std::string cache;                             ///< empty: XDG_CACHE_HOME is not set
   std::string path;                              ///< empty: PATH is the test's
@@ -81,7 +81,7 @@ class HostShell {
     }
   }
 
-  /// Feeds what the shell says until something is to be done.
+  /// Feeds the shell's output until the bootstrap says what to do next.
   Bootstrap::Next until(Bootstrap& bootstrap) const {
     char buffer[4096];
     for (;;) {
@@ -92,7 +92,7 @@ class HostShell {
     }
   }
 
-  /// What it says until it ends.
+  /// Returns the rest of its output, up to its end.
   std::string rest() const {
     std::string said;
     char buffer[4096];
@@ -106,8 +106,8 @@ class HostShell {
   sys::Fd in_, out_;
 };
 
-/// What `tool` prints of `bytes` on its stdin, to the first newline.
-inline std::string said_of(const std::string& tool, std::string_view bytes) {
+/// Returns the first line that `tool` prints for `bytes` on its stdin.
+inline std::string first_line_of(const std::string& tool, std::string_view bytes) {
   const std::string path = testing::TempDir() + "dlaunch-said-" + std::to_string(::getpid());
   std::ofstream(path, std::ios::binary) << bytes;
   FILE* const pipe = ::popen((tool + " <" + path).c_str(), "r");
@@ -118,22 +118,23 @@ inline std::string said_of(const std::string& tool, std::string_view bytes) {
   return line;
 }
 
-/// A script that stands for the agent: `--probe` succeeds, else it says hello and its umask.
+/// A script in place of the agent: `--probe` succeeds, otherwise it prints hello and its umask.
 inline const AgentImage& fake_image() {
   static const std::string bytes = "#!/bin/sh\n[ \"$1\" = --probe ] && exit 0\necho hello $(umask)\n";
-  static const AgentImage image{bytes, said_of("sha256sum", bytes).substr(0, 64), "x86_64", said_of("cksum", bytes)};
+  static const AgentImage image{bytes, first_line_of("sha256sum", bytes).substr(0, 64), "x86_64",
+                                first_line_of("cksum", bytes)};
   return image;
 }
 
-/// How a start went.
+/// The result of a start.
 struct Started {
-  bool sent = false;  ///< the agent's bytes were asked for
+  bool sent = false;  ///< the host asked for the agent's bytes
   bool ran = false;
-  std::string said;  ///< by what ran
-  std::string why;   ///< nothing did
+  std::string said;  ///< output of the agent
+  std::string why;   ///< why none ran
 };
 
-/// `nonce`: letters, as each start has its own.
+/// `nonce` has letters; each start has a different one.
 inline Started start(const Login& login, const std::string& nonce = "abc", const std::string& agent_path = "") {
   const HostShell shell(login);
   Bootstrap bootstrap(nonce, fake_image().machine);

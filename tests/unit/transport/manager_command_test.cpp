@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "transport/bootstrap.h"
+#include "transport/remote_command.h"
+
 namespace dlaunch::transport {
 namespace {
 
@@ -10,8 +13,17 @@ using plan::Manager;
 using testing::HasSubstr;
 using testing::Not;
 
+std::vector<plan::Host> named(const std::vector<std::string>& names) {
+  std::vector<plan::Host> hosts(names.size());
+  for (size_t i = 0; i < names.size(); ++i) {
+    hosts[i].name = names[i];
+    hosts[i].reach.step = std::to_string(i + 4);
+  }
+  return hosts;
+}
+
 std::string srun(const std::vector<std::string>& environment) {
-  return manager_command(Manager::Kind::slurm, environment);
+  return manager_command(Manager::Kind::slurm, environment, "srun");
 }
 
 TEST(ManagerCommand, StartsOneAgentOnANode) {
@@ -34,15 +46,84 @@ TEST(ManagerCommand, TakesANameForAWord) {
   EXPECT_THAT(srun({"SLURM_STEP_$(touch /tmp/x)=1"}), HasSubstr(" -u 'SLURM_STEP_$(touch /tmp/x)' "));
 }
 
-TEST(ManagerCommand, GivesAllButWhereNodesMayDiffer) {
-  const auto gives_all = [](const std::vector<std::string>& environment) {
-    return command_gives_all(Manager::Kind::slurm, environment);
+TEST(ManagerCommand, GpusMayDifferWhereTheJobsWereCountedInAll) {
+  EXPECT_FALSE(gpus_may_differ({"SLURM_JOB_NODELIST=a", "SLURM_GPUS_PER_NODE=4"}));
+  EXPECT_FALSE(gpus_may_differ({"SLURM_HET_SIZE=2", "SLURM_GPUS_PER_NODE_HET_GROUP_1=4"}));
+  EXPECT_TRUE(gpus_may_differ({"SLURM_HET_SIZE=2", "SLURM_GPUS_HET_GROUP_1=4"}));
+  EXPECT_TRUE(gpus_may_differ({"SLURM_GPUS=6"}));
+  EXPECT_TRUE(gpus_may_differ({"SLURM_GPUS_PER_TASK=1"}));
+}
+
+TEST(ManagerCommand, AStepNamesItsNodesGpusWhereNodesMayDiffer) {
+  plan::Host host;
+  host.name = "n3";
+  host.reach.step = "--gpus=2";
+  EXPECT_THAT(exec_command(srun({"SLURM_GPUS=6"}), host), testing::EndsWith(" --gpus=2 -w n3"));
+}
+
+TEST(ManagerCommand, QrshIsTheOneOfTheJobsGridEngine) {
+  const std::vector<std::string> environment = {"SGE_ROOT=/opt/my sge", "ARC=lx-amd64"};
+  EXPECT_EQ(manager_program_path("qrsh", environment), "/opt/my sge/bin/lx-amd64/qrsh");
+  EXPECT_EQ(manager_program_path("qrsh", {}), "qrsh");
+  EXPECT_THAT(manager_command(Manager::Kind::grid_engine, environment, manager_program_path("qrsh", environment)),
+              testing::EndsWith(" '/opt/my sge/bin/lx-amd64/qrsh' {host}"));
+}
+
+TEST(ManagerCommand, BlaunchIsTheOneOfTheJobsLsf) {
+  EXPECT_EQ(manager_command(Manager::Kind::lsf, {}, "/lsf/bin/blaunch"), "/lsf/bin/blaunch {host}");
+  EXPECT_EQ(manager_command(Manager::Kind::lsf, {}, "blaunch"), "blaunch {host}");
+}
+
+TEST(ManagerCommand, AStepOfAHeterogeneousJobNamesItsGroup) {
+  plan::Host host;
+  host.name = "n3";
+  host.reach.step = "--het-group=1";
+  EXPECT_THAT(exec_command(srun({"SLURM_HET_SIZE=2"}), host), testing::EndsWith(" --het-group=1 -w n3"));
+}
+
+/// qrsh wedges where more than 64 KiB come before the program has said a word.
+TEST(ManagerCommand, QrshIsSentLittleBeforeAnAnswer) {
+  EXPECT_LT(bootstrap_script(agent_image(), std::string(20, 'n'), std::string(4096, 'p')).size(), 32u << 10);
+}
+
+TEST(ManagerDialIn, OneCommandOfSlurmStartsAll) {
+  const auto how = manager_dial_in(plan::Manager::Kind::slurm, {"SLURM_NTASKS=8"}, "srun");
+  ASSERT_TRUE(how);
+  const std::string line = group_command(how->command, named({"n1", "n2", "n3"}));
+  EXPECT_THAT(line, testing::StartsWith("env -u SLURM_NTASKS srun "));
+  EXPECT_THAT(line, HasSubstr(" -N3 -n3 --ntasks-per-node=1 "));
+  EXPECT_THAT(line, testing::EndsWith(" -w n1,n2,n3"));
+  EXPECT_THAT(line, testing::Not(HasSubstr(" -u -")));  // a line at a time, so that those of nodes do not mix
+}
+
+TEST(ManagerDialIn, GroupsAndOtherManagersHaveACommandEach) {
+  EXPECT_FALSE(manager_dial_in(plan::Manager::Kind::slurm, {"SLURM_HET_SIZE=2"}, "srun"));
+  EXPECT_FALSE(manager_dial_in(plan::Manager::Kind::grid_engine, {}, "qrsh"));
+  EXPECT_FALSE(manager_dial_in(plan::Manager::Kind::lsf, {}, "blaunch"));
+}
+
+TEST(ManagerDialIn, FluxIsTheInstancesRanks) {
+  const auto how = manager_dial_in(Manager::Kind::flux, {"FLUX_URI=local:///x"}, "flux");
+  ASSERT_TRUE(how);
+  EXPECT_FALSE(how->files_in);
+  EXPECT_EQ(group_command(how->command, named({"n2", "n3"})), "flux exec -r 4,5 -d /");
+}
+
+TEST(ManagerDialIn, TasksOfPbsFindWhatTheyNeedInFiles) {
+  plan::Host host;
+  host.name = "n3";
+  host.reach.step = "-n 4";
+  const std::vector<std::string> environment = {"PBS_EXEC=/opt/pbs", "HOME=/home/u", "XDG_CACHE_HOME=relative"};
+  const auto line = [&](const char* program) {
+    const auto how = manager_dial_in(Manager::Kind::pbs, environment, manager_program_path(program, environment));
+    EXPECT_EQ(how->files_in, "/home/u/.cache/dlaunch");
+    return exec_command(group_command(how->command, named({"n2", "n3"})), host);
   };
-  EXPECT_TRUE(gives_all({"SLURM_JOB_NODELIST=a", "SLURM_GPUS_PER_NODE=4"}));
-  EXPECT_FALSE(gives_all({"SLURM_HET_SIZE=2"}));
-  EXPECT_FALSE(gives_all({"SLURM_GPUS=6"}));
-  EXPECT_FALSE(gives_all({"SLURM_GPUS_PER_TASK=1"}));
-  EXPECT_FALSE(command_gives_all(Manager::Kind::pbs, {}));
+  EXPECT_EQ(line("pbs_tmrsh"), "/opt/pbs/bin/pbs_tmrsh n3");
+  EXPECT_EQ(line("pbsdsh"), "/opt/pbs/bin/pbsdsh -n 4 --");
+  EXPECT_EQ(line("aprun"), "aprun -n 2 -N 1 --cc none -L n2,n3");
+  EXPECT_EQ(manager_dial_in(Manager::Kind::pbs, {"XDG_CACHE_HOME=/shared", "HOME=/h"}, "aprun")->files_in,
+            "/shared/dlaunch");
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// A directory for files that ssh's own tools are to read, and those tools. Gone at the end.
+// A temporary directory for files that OpenSSH's own tools read, and a way to run those tools. Removed by the
+// destructor.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -37,7 +38,7 @@ class Temporary : public testing::Test {
     return text.str();
   }
 
-  /// What it prints on stdout, and whether it succeeded.
+  /// The stdout of a command, and whether it succeeded.
   struct Said {
     std::string text;
     bool ok = false;

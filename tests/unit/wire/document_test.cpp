@@ -111,7 +111,11 @@ TEST(WireDocument, HasEveryMessageWithItsNumber) {
                                              heading<PmixModex>("PmixModex"),
                                              heading<PmixNames>("PmixNames"),
                                              heading<PmixProgramAsk>("PmixProgramAsk"),
-                                             heading<PmixFailed>("PmixFailed")};
+                                             heading<PmixFailed>("PmixFailed"),
+                                             heading<ToldToEnd>("ToldToEnd"),
+                                             heading<SampleStacks>("SampleStacks"),
+                                             heading<wire::Stacks>("Stacks"),
+                                             heading<Uncaught>("Uncaught")};
   ASSERT_EQ(headings.size(), std::variant_size_v<Message>);
   for (const std::string& each : headings) EXPECT_THAT(text, HasSubstr(each));
 }

@@ -1,0 +1,58 @@
+"""The rows of a Slurm job: real nodes of a testbed (tests/testbed/slurm.py) in one allocation, which a shell holds."""
+import contextlib
+import os
+import subprocess
+import time
+
+from ssh_rows import Ways, testbed
+from rows import LINE, MIB, Contestant, Goal, Row
+
+import slurm  # of the testbed, by ssh_rows' path
+
+NODES = 4
+
+
+def wanted(only):
+    """Whether any of the keys begins as one of `only` does."""
+    return not only or any(key.startswith("slurm") or "slurm".startswith(key) for key in only)
+
+
+def why_not():
+    """Why these rows cannot be had here, or None."""
+    return slurm.why_not()
+
+
+@contextlib.contextmanager
+def allocation(scratch):
+    """(the testbed, the allocation's variables, pids of this process's children that must live on)."""
+    with testbed.Testbed(NODES) as bed, slurm.Slurm(bed) as batch:
+        variables = os.path.join(scratch, "allocation")
+        script = f"env -0 >{variables}.new; mv {variables}.new {variables}; read _"
+        words = bed.head.command(["salloc", "-Q", f"-N{NODES}", "--ntasks-per-node=1", "sh", "-c", script])
+        with subprocess.Popen(words, env=batch.environment(), stdin=subprocess.PIPE) as holder:  # its shell reads to the end
+            deadline = time.monotonic() + 30
+            while not os.path.exists(variables):
+                if time.monotonic() > deadline or holder.poll() is not None:
+                    raise RuntimeError("bench: Slurm grants no allocation")
+                time.sleep(0.02)
+            with open(variables, encoding="utf-8") as file:
+                environment = file.read().split("\0")[:-1]
+            yield bed, environment, [holder.pid, *(daemon.pid for daemon in batch.daemons)]
+
+
+def slurm_rows(launchers, programs, bed, environment):
+    ways = Ways(launchers, programs, bed)
+    there = ["env", *environment]
+    found = {"floor": Contestant([*there, "srun", f"-N{NODES}", f"-n{NODES}", "true"], label="srun")}
+    if launchers.dlaunch:
+        found["dlaunch"] = Contestant([*there, launchers.dlaunch, "-N", "1", "true"])
+        found["ssh"] = Contestant([*there, launchers.dlaunch, "--transport", "ssh", "-N", "1", "true"], label="dlaunch by ssh")
+    yield Row(key=f"slurm-{NODES}", title=f"`true` on {NODES} nodes of a Slurm job", contestants=ways.there(found),
+              goal=Goal("floor", 1.2), rounds=7, limit=60)
+    size = 256 * MIB
+    spew = [programs["spew"], str(size)]
+    found = {"floor": Contestant([*there, "srun", "-u", "-N1", "-n1", *spew], label="srun -u")}
+    if launchers.dlaunch:
+        found["dlaunch"] = Contestant([*there, launchers.dlaunch, "-n", "1", *spew])
+    yield Row(key="slurm-output", title=f"{size // MIB} MiB of {LINE}-byte lines from one rank of a Slurm job, to /dev/null",
+              contestants=ways.there(found), goal=Goal("floor", 1, True), moved=size // LINE * LINE, rounds=3, limit=60)

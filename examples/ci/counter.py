@@ -1,0 +1,24 @@
+#!/usr/bin/env python3
+"""Stands for a training program: it adds up its steps and writes a checkpoint after each, from which it goes on.
+usage: counter.py DIRECTORY STEPS"""
+import os
+import pathlib
+import sys
+import time
+
+directory, steps = pathlib.Path(sys.argv[1]), int(sys.argv[2])
+rank = os.environ["DLAUNCH_RANK"]
+checkpoint = directory / f"checkpoint.{rank}"
+
+step, total = 0, 0
+if checkpoint.exists():
+    step, total = map(int, checkpoint.read_text().split())
+while step < steps:
+    step += 1
+    total += step * (int(rank) + 1)
+    fresh = directory / f"checkpoint.{rank}.new"
+    fresh.write_text(f"{step} {total}")
+    fresh.replace(checkpoint)  # a reader, or the next round, sees the old one or the new one
+    print(f"rank {rank} step {step}", flush=True)
+    time.sleep(0.02)
+print(f"rank {rank} result {total}", flush=True)

@@ -1,0 +1,186 @@
+#include "agent/dial_in.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "base/time.h"
+#include "base/try.h"
+#include "dialback/call.h"
+#include "dialback/end_signals.h"
+#include "dialback/introduction.h"
+#include "dialback/node_service.h"
+#include "sys/descendants.h"
+#include "sys/fd.h"
+#include "sys/io.h"
+
+namespace dlaunch::agent {
+namespace {
+
+using dialback::Call;
+using dialback::Endpoint;
+using std::chrono::milliseconds;
+
+constexpr std::chrono::seconds kCallLimit{60};    // for the launcher to say where it is
+constexpr std::chrono::seconds kConnectLimit{3};  // then another way may be taken
+constexpr milliseconds kPause{100};               // between tries to connect
+constexpr milliseconds kAgentEnds{5000};          // as for an agent of the launcher's own machine
+constexpr milliseconds kOrphanGrace{3000};
+
+tl::unexpected<Error> no_call(std::string why) { return fail({"", "the launcher did not call", std::move(why), ""}); }
+
+Result<Call> read_call(const sys::Fd& from, const char* nonce, int ended) {
+  dialback::CallReader reader(nonce);
+  const Time deadline = Clock::now() + kCallLimit;
+  std::array<char, 64u << 10> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init): read() fills it
+  while (!reader.broken()) {
+    if (!dialback::readable(from.get(), ended, deadline)) return no_call("it said nothing in time");
+    const ssize_t got = TEMP_FAILURE_RETRY(::read(from.get(), buffer.data(), buffer.size()));
+    if (got <= 0) return no_call("it is gone");
+    if (auto call = reader.feed({buffer.data(), static_cast<size_t>(got)})) return *std::move(call);
+  }
+  return no_call("what it said cannot be understood");
+}
+
+/// The address of a call, which is numeric. Its length; 0: it is none.
+socklen_t address_of(const Endpoint& at, sockaddr_storage& address) {
+  auto* v4 = reinterpret_cast<sockaddr_in*>(&address);
+  auto* v6 = reinterpret_cast<sockaddr_in6*>(&address);
+  const auto port = htons(static_cast<std::uint16_t>(at.port));
+  if (::inet_pton(AF_INET, at.host.c_str(), &v4->sin_addr) == 1) {
+    v4->sin_family = AF_INET;
+    v4->sin_port = port;
+    return sizeof *v4;
+  }
+  if (::inet_pton(AF_INET6, at.host.c_str(), &v6->sin6_addr) != 1) return 0;
+  v6->sin6_family = AF_INET6;
+  v6->sin6_port = port;
+  return sizeof *v6;
+}
+
+/// One try; 0, or an errno.
+int connect_once(const sys::Fd& socket, const sockaddr_storage& address, socklen_t size, Time deadline, int ended) {
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), size) == 0) return 0;
+  if (errno != EINPROGRESS) return errno;
+  std::array<pollfd, 2> polled{{{socket.get(), POLLOUT, 0}, {ended, POLLIN, 0}}};
+  const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now());
+  ::poll(polled.data(), polled.size(), static_cast<int>(std::max(milliseconds(0), left).count()));
+  if (polled[0].revents == 0) return ETIMEDOUT;
+  int error = 0;
+  socklen_t length = sizeof error;
+  ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &length);
+  return error;
+}
+
+Result<sys::Fd> connect_to(const Endpoint& at, dialback::EndSignals& signals) {
+  const Time deadline = Clock::now() + kConnectLimit;
+  sockaddr_storage address{};
+  const socklen_t size = address_of(at, address);
+  for (;;) {
+    sys::Fd socket(::socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    const int error = size == 0 ? EINVAL
+                      : !socket ? errno
+                                : connect_once(socket, address, size, deadline, signals.fd());
+    if (error == 0) {
+      const int on = 1;
+      ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+      return socket;
+    }
+    const bool may_help = error == ECONNREFUSED && Clock::now() + kPause < deadline;
+    if (may_help) dialback::readable(-1, signals.fd(), Clock::now() + kPause);
+    if (!may_help || signals.came()) {
+      return fail({"", "cannot connect to " + to_string(at), std::strerror(error), ""});
+    }
+  }
+}
+
+/// The agent whose link this process carries.
+class Child {
+ public:
+  Result<sys::Fd> start(const std::string& job_id) {
+    auto [ours, theirs] = sys::make_socketpair();
+    mark_ = "DLAUNCH_AGENT_OF=" + job_id;  // a sweep for ranks must not find it
+    marks_ = {mark_, "DLAUNCH_JOB_ID=" + job_id};
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::putenv(mark_.data());
+      char name[] = "dlaunch-agent";
+      char* const argv[] = {name, nullptr};
+      if (::dup2(theirs.get(), 0) == 0 && ::dup2(theirs.get(), 1) == 1) ::execv("/proc/self/exe", argv);
+      ::_exit(127);
+    }
+    if (pid_ < 0) return fail({"", "cannot start the agent", std::strerror(errno), ""});
+    return std::move(ours);
+  }
+
+  /// However often: it tells the launcher once, and who started us ends all of us by KILL.
+  bool tell_to_end() const { return ::kill(pid_, SIGTERM) == 0; }
+
+  /// Its orphans are our children.
+  void end() {
+    if (pid_ <= 0) return;
+    const sys::Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+    for (const Time deadline = Clock::now() + kAgentEnds; Clock::now() < deadline;) {
+      pollfd ended{handle.get(), POLLIN, 0};
+      ::poll(&ended, 1, static_cast<int>(kPause.count()));
+      if (::waitpid(pid_, nullptr, WNOHANG) != 0) break;
+    }
+    if (!sys::reap_all()) sys::end_descendants_with(marks_, kOrphanGrace);
+    pid_ = 0;
+  }
+
+ private:
+  std::string mark_;
+  std::vector<std::string> marks_;
+  pid_t pid_ = 0;
+};
+
+/// The exit code.
+Result<int> dial_in(const char* nonce, const std::string& name) {
+  dialback::EndSignals signals;
+  const sys::Fd from(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
+  const Call call = TRY(read_call(from, nonce, signals.fd()));
+  const auto key = TRY(dialback::job_key(call.key));
+  auto socket = TRY(connect_to(call.at, signals));
+  const dialback::Statement self{.version = "", .nodes = 1, .node = 0, .name = name, .words = {}};
+  auto met = dialback::introduce(std::move(socket), to_string(call.at), key, self, signals.fd());
+  if (!met) return fail(std::move(met).error().error);
+  sys::become_subreaper();
+  Child child;
+  const std::string job_id = met->job_id;
+  const dialback::LocalAgent agent{[&] { return child.start(job_id); }, [&] { return child.tell_to_end(); },
+                                   [&] { child.end(); }};
+  return dialback::NodeService(*std::move(met), agent, signals).run();
+}
+
+}  // namespace
+
+int dial_in_main(int argc, char** argv) {
+  constexpr int kWords = 4;
+  constexpr int kFailed = 1;
+  if (argc < kWords) return kFailed;
+  ::syscall(SYS_close_range, 3u, ~0u, 0u);
+  ::signal(SIGPIPE, SIG_IGN);
+  auto done = dial_in(argv[2], argv[3]);
+  if (done) return *done;
+  const Error& error = done.error();
+  std::printf("\ndlaunch:%s %s fail %s%s%s\n", argv[2], argv[3], error.what.c_str(), error.why.empty() ? "" : ": ",
+              error.why.c_str());
+  std::fflush(stdout);
+  return kFailed;
+}
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,48 @@
+// Answers SampleStacks with Stacks. A thread looks, because files of /proc may be slow to read and the loop must not
+// wait; it is a thread of the worker, because only an ancestor of a rank may look into it everywhere. Owned by the
+// Agent; link and loop must outlive it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <asio/io_context.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "link/link.h"
+#include "sys/thread.h"
+#include "wire/message.h"
+
+namespace dlaunch::agent {
+
+class StackSampler {
+ public:
+  using RankPids = std::vector<std::pair<std::uint32_t, pid_t>>;
+
+  StackSampler(asio::io_context& io, link::Link& link) : io_(io), link_(link) {}
+
+  /// `running`: the ranks of this host. Questions are answered one after the other, at most kMostWaiting of them.
+  void ask(wire::SampleStacks&& question, const RankPids& running);
+  /// Forgets all questions. A look that has begun ends by itself.
+  void stop();
+
+ private:
+  struct Look;
+  void start_next();
+  void finished();
+
+  static constexpr std::size_t kMostWaiting = 8;
+
+  asio::io_context& io_;
+  link::Link& link_;
+  std::deque<std::shared_ptr<Look>> waiting_;  // the first is looking
+  sys::Thread thread_;
+  std::optional<asio::posix::stream_descriptor> done_;  // readable once the thread has ended its look
+};
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,35 @@
+#include "allocate/fake_hosts.h"
+
+#include "base/text.h"
+
+namespace dlaunch::allocate {
+namespace {
+
+constexpr long kMostFakeHosts = 254;  // 127.0.0.1 to 127.0.0.254; each has two processes of about 1 MB
+constexpr const char* kFrom = "--fake-hosts";
+
+}  // namespace
+
+Result<std::vector<HostEntry>> parse_fake_hosts(std::string_view text) {
+  const size_t cross = text.find('x');
+  const auto hosts = parse_int(text.substr(0, cross), 1, kMostFakeHosts);
+  const auto slots = cross == text.npos ? std::optional<long>(1) : parse_int(text.substr(cross + 1), 1, kMostSlots);
+  if (!hosts || !slots) {
+    return fail({.where = "",
+                 .what = "\"" + std::string(text) + "\" is no number of hosts and slots",
+                 .why = "",
+                 .hint = "write 2x4 for 2 hosts of 4 slots; at most " + std::to_string(kMostFakeHosts) + " hosts"});
+  }
+  std::vector<HostEntry> entries;
+  for (long number = 1; number <= *hosts; ++number) {
+    HostEntry entry{.name = "fake" + std::to_string(number), .slots = static_cast<int>(*slots), .from = kFrom};
+    entry.reach.address = "127.0.0." + std::to_string(number);
+    entry.env = {std::string(kFakeHostVariable) + '=' + entry.name};
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+std::string fake_host_command() { return "env " + std::string(kFakeHostVariable) + "={host}"; }
+
+}  // namespace dlaunch::allocate

@@ -1,0 +1,55 @@
+#include "allocate/lsf.h"
+
+#include <algorithm>
+#include <array>
+
+#include "allocate/manager_list.h"
+#include "base/environment.h"
+#include "base/text.h"
+#include "base/try.h"
+
+namespace dlaunch::allocate {
+namespace {
+
+Result<std::vector<HostEntry>> hosts_with_slots(const std::string& text) {
+  const std::vector<std::string> words = blank_separated(text);
+  std::vector<ListedHost> hosts;
+  for (size_t i = 0; i + 1 < words.size(); i += 2) {
+    const auto slots = parse_int(words[i + 1], 0, kMostSlots);
+    if (!slots) return wrong_list("LSB_MCPU_HOSTS", "cannot be understood: \"" + words[i + 1] + "\" is no number");
+    hosts.push_back({words[i], static_cast<int>(*slots)});
+  }
+  if (words.size() % 2 != 0) return wrong_list("LSB_MCPU_HOSTS", "cannot be understood", "a host without its slots");
+  return listed_entries(hosts, "LSB_MCPU_HOSTS");
+}
+
+}  // namespace
+
+std::optional<std::string> lsf_job(const std::vector<std::string>& environment) {
+  constexpr std::array<const char*, 3> kLists = {"LSB_MCPU_HOSTS", "LSB_DJOB_HOSTFILE", "LSB_HOSTS"};
+  const bool has_list =
+      std::ranges::any_of(kLists, [&](const char* name) { return filled_variable(environment, name).has_value(); });
+  if (!has_list) return std::nullopt;
+  return filled_variable(environment, "LSB_JOBID").value_or("");
+}
+
+Result<std::vector<HostEntry>> read_lsf(const std::vector<std::string>& environment, const ReadText& read_file) {
+  if (filled_variable(environment, "LSB_AFFINITY_HOSTFILE")) {
+    const std::string text = TRY(read_named_file("LSB_AFFINITY_HOSTFILE", environment, read_file));
+    std::vector<ListedHost> hosts;
+    for (const std::string& line : split(text, '\n')) {
+      std::vector<std::string> words = blank_separated(line);
+      if (!words.empty()) hosts.push_back({std::move(words[0])});
+    }
+    if (!hosts.empty()) return listed_entries(hosts, "LSB_AFFINITY_HOSTFILE");
+  }
+  if (const auto text = filled_variable(environment, "LSB_MCPU_HOSTS")) return hosts_with_slots(*text);
+  if (filled_variable(environment, "LSB_DJOB_HOSTFILE")) {
+    const std::string text = TRY(read_named_file("LSB_DJOB_HOSTFILE", environment, read_file));
+    return listed_entries(one_slot_each(blank_separated(text)), "LSB_DJOB_HOSTFILE");
+  }
+  const auto text = filled_variable(environment, "LSB_HOSTS");
+  return listed_entries(one_slot_each(blank_separated(text.value_or(""))), "LSB_HOSTS");
+}
+
+}  // namespace dlaunch::allocate

@@ -1,0 +1,137 @@
+#include "app/chaos_command.h"
+
+#include <spdlog/logger.h>
+
+#include <algorithm>
+
+#include "base/printable.h"
+#include "base/text.h"
+#include "base/try.h"
+#include "chaos/results.h"
+#include "chaos/run/chaos_job.h"
+#include "chaos/run/link_proxy.h"
+#include "cli/chaos_arguments.h"
+#include "cli/command_line.h"
+#include "cli/parse.h"
+#include "report/write_file.h"
+#include "sys/randomness.h"
+
+namespace dlaunch::app {
+namespace {
+
+using chaos::Fault;
+using chaos::FaultKind;
+using TargetKind = chaos::FaultTarget::Kind;
+
+constexpr int kBrokenPromise = 1;
+constexpr int kNotMet = 3;
+constexpr long long kSmallestFull = 64LL << 10;  // the job's own record fits in it
+constexpr const char* kPrefix = "chaos: ";
+
+tl::unexpected<Error> refuse(const Fault& fault, std::string what, std::string why, std::string hint) {
+  return fail({.where = to_text(fault), .what = std::move(what), .why = std::move(why), .hint = std::move(hint)});
+}
+
+/// The job's options, read as its launcher will.
+Result<cli::Options> job_options(const std::vector<std::string>& words, const cli::ProcessContext& context) {
+  const auto refused = [](std::string what) {
+    return fail({"chaos", std::move(what), "", "write the options and the program of a job behind --"});
+  };
+  const cli::CommandLine line = TRY(cli::read_command_line("dlaunch", words));
+  if (line.grammar != cli::Grammar::dlaunch) return refused("the job's line is another launcher's");
+  if (line.verb != cli::Verb::run) return refused("the line behind -- starts no job");
+  auto command = TRY(cli::parse_command_line(line, context));
+  auto* const options = std::get_if<cli::Options>(&command);
+  if (!options || options->dry_run || options->show_env) return refused("the line behind -- starts no job");
+  return std::move(*options);
+}
+
+/// Refuses what could never meet this job.
+Result<void> check_fault(const Fault& fault, const cli::Options& job) {
+  const bool by_command = !job.exec.empty();
+  const bool elsewhere = !by_command && (!job.hosts.list.empty() || !job.hosts.hostfile.empty());
+  const TargetKind kind = fault.target.kind;
+  if (kind == TargetKind::link && !by_command) {
+    return refuse(fault, "cannot be done", "only links of --fake-hosts and --exec lead through a proxy",
+                  "start the job with --fake-hosts 2x4");
+  }
+  if ((kind == TargetKind::rank || kind == TargetKind::agent) && elsewhere) {
+    return refuse(fault, "cannot be done", "processes of other hosts cannot be signalled from here",
+                  "start the job with --fake-hosts 2x4");
+  }
+  const bool names_host = (kind == TargetKind::link || kind == TargetKind::agent) && !fault.target.any;
+  if (names_host && job.hosts.fake &&
+      std::ranges::find(job.hosts.list, fault.target.host, &allocate::HostEntry::name) == job.hosts.list.end()) {
+    return refuse(fault, "meets nothing", "the job has no host " + fault.target.host, "name one of its hosts");
+  }
+  if (fault.what != FaultKind::full) return {};
+  if (!by_command) {
+    return refuse(fault, "cannot be done", "ranks of this machine's own agent would have the limit, too",
+                  "start the job with --fake-hosts 2x4");
+  }
+  if (!job.output.files) return refuse(fault, "meets nothing", "no file is written", "add --output-filename DIR");
+  if (fault.bytes >= kSmallestFull) return {};
+  return refuse(fault, "is too small", "the job's record would not fit, either", "write 64KiB or more");
+}
+
+std::uint64_t seed_of(const cli::ChaosRun& run) {
+  if (run.seed) return *run.seed;
+  return std::stoull(sys::random_hex(3), nullptr, 16);
+}
+
+int exit_code_of(const chaos::ChaosOutcome& outcome, const std::vector<chaos::Check>& checks) {
+  const auto broken = std::ranges::count_if(checks, [](const auto& check) { return !check.broken.empty(); });
+  if (broken == 0) return 0;
+  return broken == 1 && !all_fired(outcome.injections) ? kNotMet : kBrokenPromise;
+}
+
+void tell_verdict(const chaos::Results& results, spdlog::logger& log) {
+  for (const chaos::Check& check : results.checks) {
+    if (!check.broken.empty()) log.error(message(kPrefix, "broken: " + check.name + ": " + check.broken));
+  }
+  const auto held = std::ranges::count(results.checks, "", &chaos::Check::broken);
+  log.error(message(kPrefix, count(results.injections.size(), "fault") + ", " + std::to_string(held) + " of " +
+                                 count(results.checks.size(), "check") + " hold; the job ended with " +
+                                 std::to_string(results.job_code) + "; seed " + std::to_string(results.seed)));
+}
+
+Result<int> run(const cli::ChaosRun& asked, const cli::ProcessContext& context, spdlog::logger& log) {
+  const cli::Options job = TRY(job_options(asked.words, context));
+  for (const Fault& fault : asked.faults) {
+    TRY(check_fault(fault, job));
+  }
+  for (const std::string& file : {asked.report, asked.junit}) {
+    if (file.empty()) continue;
+    TRY(report::check_can_write(file));
+  }
+  const std::uint64_t seed = seed_of(asked);
+  const auto outcome = TRY(chaos::run_chaos_job({asked.faults, seed, asked.words, job.report_file, !job.exec.empty()},
+                                                [&](const std::string& text) { log.error(message(kPrefix, text)); }));
+  chaos::Results results{.seed = seed,
+                         .command = asked.words,
+                         .injections = outcome.injections,
+                         .checks = judge(outcome.injections, outcome.seen, asked.expected)};
+  results.exit_code = exit_code_of(outcome, results.checks);
+  results.job_code = outcome.seen.exit_code;
+  results.seconds = outcome.seconds;
+  if (!asked.report.empty()) {
+    TRY(report::write_file_atomically(asked.report, to_json(results)));
+  }
+  if (!asked.junit.empty()) {
+    TRY(report::write_file_atomically(asked.junit, to_junit(results)));
+  }
+  tell_verdict(results, log);
+  return results.exit_code;
+}
+
+}  // namespace
+
+Result<int> run_chaos(const std::vector<std::string>& args, const cli::ProcessContext& context,
+                      output::StandardStreams& streams, spdlog::logger& log) {
+  const auto command = TRY(cli::parse_chaos(args));
+  if (const auto* help = std::get_if<cli::ChaosHelp>(&command)) return streams.print(help->text);
+  if (const auto* link = std::get_if<cli::ChaosLink>(&command)) return chaos::run_link(link->words);
+  return run(std::get<cli::ChaosRun>(command), context, log);
+}
+
+}  // namespace dlaunch::app

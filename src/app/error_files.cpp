@@ -1,0 +1,78 @@
+#include "app/error_files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/environment.h"
+#include "base/nth.h"
+#include "base/try.h"
+#include "launcher/frames.h"
+#include "output/file_layout.h"
+#include "plan/environment.h"
+#include "report/error_words.h"
+#include "sys/files.h"
+
+namespace dlaunch::app {
+namespace {
+
+constexpr const char* kVariable = "TORCHELASTIC_ERROR_FILE";
+constexpr std::size_t kMostBytes = 1U << 20U;
+
+bool is_regular(const sys::Fd& file) {
+  struct stat facts{};
+  return file && ::fstat(file.get(), &facts) == 0 && S_ISREG(facts.st_mode);
+}
+
+}  // namespace
+
+Result<void> add_error_files(const std::string& name, plan::Plan& plan) {
+  if (name.empty()) return {};
+  const output::FileSettings files{.by_stream = true, .err_target = name};
+  const auto facts = launcher::rank_facts(plan);
+  auto apart = output::check_one_rank_a_file(files, facts, output::Sharing::never);
+  if (!apart) {
+    apart.error().where = "--error-file";
+    return apart;
+  }
+  for (plan::Rank& rank : plan.ranks) {
+    if (!plan.host_of(rank).host.local) continue;
+    const int ranks = static_cast<int>(plan.ranks.size());
+    plan::set_variable(rank.env, plan.app_of(rank).chosen,
+                       std::string(kVariable) + "=" +
+                           output::file_path(files, nth(facts, rank.rank), rank.rank, ranks, output::Stream::err));
+  }
+  return {};
+}
+
+Result<void> clear_error_files(const plan::Plan& plan) {
+  for (const plan::Rank& rank : plan.ranks) {
+    const auto path = variable(rank.env, kVariable);
+    if (!path) continue;
+    const bool made = static_cast<bool>(sys::create_file(*path));
+    if (made && ::unlink(path->c_str()) == 0) continue;
+    return fail({.where = *path,
+                 .what = "no file can be made there",
+                 .why = std::strerror(errno),
+                 .hint = "name another place with --error-file",
+                 .exit_code = kExitRefused});
+  }
+  return {};
+}
+
+std::optional<ErrorFile> read_error_file(const plan::Plan& plan, int rank) {
+  const auto path = variable(plan.rank(rank).env, kVariable);
+  if (!path) return std::nullopt;
+  const sys::Fd file(::open(path->c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
+  if (!is_regular(file)) return std::nullopt;
+  const auto text = sys::read_file(file, kMostBytes);
+  auto words = report::error_words(text.value_or(""));
+  if (words.empty()) return std::nullopt;
+  return ErrorFile{*path, std::move(words)};
+}
+
+}  // namespace dlaunch::app

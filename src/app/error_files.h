@@ -1,0 +1,29 @@
+// --error-file: ranks are told by TORCHELASTIC_ERROR_FILE where to write why they failed, and the first failure is told
+// by what its rank wrote there. For ranks on this machine.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dlaunch/error.h"
+#include "dlaunch/plan.h"
+
+namespace dlaunch::app {
+
+/// Adds the variable to the ranks of this machine, or replaces that of an earlier round. `name` is a template, empty
+/// for none; what -x set stays.
+Result<void> add_error_files(const std::string& name, plan::Plan& plan);
+
+/// Makes the files' directories, and removes what an earlier job left in their place.
+Result<void> clear_error_files(const plan::Plan& plan);
+
+struct ErrorFile {
+  std::string path;
+  std::vector<std::string> words;  ///< its last lines
+};
+
+/// What a rank wrote; none when it has no such file, or nothing that can be read.
+std::optional<ErrorFile> read_error_file(const plan::Plan& plan, int rank);
+
+}  // namespace dlaunch::app

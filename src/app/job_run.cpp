@@ -1,0 +1,275 @@
+#include "app/job_run.h"
+
+#include <spdlog/logger.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "app/error_files.h"
+#include "app/rendezvous.h"
+#include "base/printable.h"
+#include "base/text.h"
+#include "base/try.h"
+#include "launcher/frames.h"
+#include "launcher/open_files.h"
+#include "plan/environment.h"
+#include "plan/replacements.h"
+#include "report/log.h"
+#include "report/version.h"
+#include "report/write_file.h"
+#include "sys/clock.h"
+#include "sys/signal_senders.h"
+#include "transport/remote_command.h"
+
+namespace dlaunch::app {
+namespace {
+
+using output::Stream;
+
+std::string bindings_text(const plan::Plan& plan, const job::Outcome& outcome) {
+  std::string text;
+  const auto ranks = static_cast<size_t>(plan.worlds.size(1, static_cast<int>(plan.ranks.size())));
+  for (size_t rank = 0; rank < ranks; ++rank) {
+    const auto& host = plan.host(plan.ranks[rank].host).host.name;
+    text += "dlaunch: rank " + std::to_string(rank) + " on " + host + ", pid " +
+            std::to_string(outcome.ranks[rank].pid) + ": CPUs " + outcome.ranks[rank].cpus + '\n';
+  }
+  return text;
+}
+
+}  // namespace
+
+JobRun::JobRun(plan::Plan& plan, HostSession& session, PlanWithout plan_without)
+    : start_ns_(sys::wall_ns()),
+      plan_(plan),
+      session_(session),
+      plan_without_(std::move(plan_without)),
+      options_(session.options()),
+      planned_(plan.restarts > 0 ? plan : plan::Plan{}),
+      rounds_(options_.policy, plan.restarts),
+      round_start_ns_(start_ns_),
+      signals_(session.io()),
+      record_(options_.report_file) {}
+
+Result<job::Outcome> JobRun::run() {
+  report::tell_notes(log(), plan_.notes);
+  for (const std::string& remark : plan_.remarks) log().info(remark);
+  TRY(launcher::check_open_files(plan_, options_));
+  TRY(open());
+  launcher::take_signals(signals_);
+  const sys::SignalSenders senders;
+  for (;;) {
+    auto round = launcher();
+    job::Outcome outcome = round->run();
+    outcome.may_restart = outcome.may_restart && round->settle();
+    const auto spares = static_cast<int>(std::ranges::count(this->spares(true), true));
+    const job::Rounds::Verdict verdict =
+        rounds_.ended(outcome, Clock::now() - round_start_, spares, failed_on(outcome));
+    if (!verdict.again) return finish(*round, std::move(outcome), verdict.why_not);
+    tell_restart(outcome, verdict.wait);
+    round.reset();
+    start_at_ = Clock::now() + verdict.wait;
+    TRY(replace_lost(outcome, verdict.replaced));
+    TRY(plan_round());
+    TRY(open());
+  }
+}
+
+std::unique_ptr<launcher::Launcher> JobRun::launcher() {
+  round_start_ = start_at_.value_or(Clock::now());
+  round_start_ns_ = sys::wall_ns();
+  return std::make_unique<launcher::Launcher>(session_.io(),
+                                              launcher::Launcher::Parts{plan_,
+                                                                        options_,
+                                                                        *output_,
+                                                                        session_.hosts(),
+                                                                        session_.ports(),
+                                                                        signals_,
+                                                                        *this,
+                                                                        log(),
+                                                                        {!rounds_.is_last(), start_at_}});
+}
+
+/// Opens the output of a round.
+Result<void> JobRun::open() {
+  output::Output::OnLine on_line;
+  if (options_.lines) {
+    on_line = [this](int id, Stream stream, std::string_view text) { session_.listener().line(id, stream, text); };
+  }
+  output_ = TRY(output::Output::open(options_.output, launcher::rank_facts(plan_), session_.streams(), on_line));
+  TRY(clear_error_files(plan_));
+  if (rounds_.number() > 0) return {};
+  if (record_.wanted()) {  // because the job may run for hours; the log directory may hold it
+    auto ok = report::check_can_write(options_.report_file);
+    if (!ok) ok.error().exit_code = kExitRefused;
+    TRY(std::move(ok));
+  }
+  if (const std::string lost = output_->overwritten(); !lost.empty()) log().info(lost);
+  return {};
+}
+
+/// Which of the plan's replacements are connected; where `or_not_yet`, also those that are still being connected to.
+std::vector<bool> JobRun::spares(bool or_not_yet) const {
+  const launcher::Hosts& hosts = session_.hosts();
+  std::vector<bool> usable;
+  for (size_t i = 0; i < planned_.replacements.size(); ++i) {
+    const auto link = static_cast<int>(planned_.hosts.size() + i);
+    usable.push_back(hosts.is_ready(link) || (or_not_yet && !hosts.is_lost(link)));
+  }
+  return usable;
+}
+
+/// The host of the rank that failed first.
+std::string JobRun::failed_on(const job::Outcome& outcome) const {
+  return outcome.first_failure ? plan_.host_of(plan_.rank(*outcome.first_failure)).host.name : "";
+}
+
+/// Each lost host's ranks go to a spare host, and those of a host that failed too often where one fits.
+Result<void> JobRun::replace_lost(const job::Outcome& outcome, const std::string& guilty) {
+  std::vector<std::string> without;
+  for (const job::LostHost& lost : outcome.lost_hosts) {
+    if (replace(lost.name)) continue;
+    if (options_.policy.shrink && plan_without_) {
+      without.push_back(lost.name);
+      continue;
+    }
+    return fail({.where = "--spares",
+                 .what = "no spare host can take the ranks of " + lost.name,
+                 .why = "each has other devices",
+                 .hint = "name spare hosts with the same devices",
+                 .exit_code = outcome.exit_code});
+  }
+  if (!guilty.empty()) replace(guilty);
+  if (without.empty()) return {};
+  auto shrunk = shrink(without);
+  if (!shrunk) shrunk.error().exit_code = outcome.exit_code;
+  return shrunk;
+}
+
+/// The job goes on without these hosts.
+Result<void> JobRun::shrink(const std::vector<std::string>& lost) {
+  std::vector<int> gone;
+  std::vector<int> links;
+  for (int link = 0; link < session_.hosts().size(); ++link) {
+    const bool is_lost = link < static_cast<int>(planned_.hosts.size()) &&
+                         std::ranges::find(lost, planned_.host(link).host.name) != lost.end();
+    (is_lost ? gone : links).push_back(link);
+  }
+  auto plan = TRY(plan_without_(planned_, gone));
+  for (size_t host = 0; host < plan.hosts.size(); ++host) {
+    plan.hosts[host].since_round = planned_.host(links[host]).since_round;
+  }
+  plan.replacements = std::move(planned_.replacements);
+  planned_ = std::move(plan);
+  session_.hosts().keep(links);
+  std::string names;
+  for (const std::string& name : lost) names += (names.empty() ? "" : ", ") + name;
+  log().error(message("", "the job goes on without " + names + ", with " + count(planned_.ranks.size(), "rank") +
+                              " on " + count(planned_.hosts.size(), "host")));
+  return {};
+}
+
+/// The spare host's link takes the number of the other's, which is closed. False where no spare host fits.
+bool JobRun::replace(const std::string& name) {
+  launcher::Hosts& hosts = session_.hosts();
+  const auto at = std::ranges::find(planned_.hosts, name, [](const auto& each) { return each.host.name; });
+  const auto host = static_cast<int>(at - planned_.hosts.begin());
+  const auto first = static_cast<int>(planned_.hosts.size());
+  auto spare = plan::replace_host(planned_, host, rounds_.number(), spares(false));
+  if (!spare) spare = plan::replace_host(planned_, host, rounds_.number(), spares(true));
+  if (!spare) return false;
+  std::vector<int> links(static_cast<size_t>(hosts.size()));
+  std::iota(links.begin(), links.end(), 0);
+  links[static_cast<size_t>(host)] = first + *spare;
+  links.erase(links.begin() + first + *spare);
+  hosts.keep(links);
+  log().error(message("", planned_.host(host).host.name + " takes the ranks of " + name));
+  return true;
+}
+
+/// The next round has the ranks of the first one on the same hosts, and ports of its own.
+Result<void> JobRun::plan_round() {
+  plan_ = planned_;
+  plan::set_round(plan_, rounds_.number());
+  session_.ports() = TRY(arrange_rendezvous(plan_, session_.waiter()));
+  plan_.notes = planned_.notes;
+  TRY(add_error_files(options_.error_file, plan_));
+  options_.output.keep_logs = 0;
+  if (options_.policy.timeout) {
+    const auto left = *session_.options().policy.timeout - (Clock::now() - start_);
+    options_.policy.timeout =
+        std::max(std::chrono::milliseconds(1), std::chrono::ceil<std::chrono::milliseconds>(left));
+  }
+  return {};
+}
+
+void JobRun::tell_restart(const job::Outcome& outcome, std::chrono::seconds wait) {
+  const report::Summary ended = summary(outcome);
+  const std::string cause = report::cause_text(ended);
+  past_.push_back({outcome.cause, cause, outcome.first_failure, round_start_ns_, sys::wall_ns()});
+  log().error(report::restart_text(cause, rounds_.number(), rounds_.restarts(), wait) + report::unswept_text(ended));
+}
+
+job::Outcome JobRun::finish(launcher::Launcher& launcher, job::Outcome outcome, const std::string& why_not) {
+  session_.close();
+  std::string told = report::failure_summary(summary(outcome));
+  if (!why_not.empty()) told += "dlaunch: no restart: " + why_not + '\n';
+  if (const auto& lost = launcher.output_lost(); lost && outcome.exit_code == 0) {
+    outcome.cause = job::Cause::output_failed;
+    outcome.detail = lost->what + ": " + lost->why;
+    outcome.exit_code = lost->exit_code;
+  }
+  write_record(outcome);
+  if (!told.empty()) log().error(told);
+  launcher.write_out();
+  session_.streams().give_up();
+  return outcome;
+}
+
+void JobRun::all_started(const job::Outcome& outcome) {
+  if (plan_.binding.report) log().error(bindings_text(plan_, outcome));
+  if (record_.wanted_early()) record_.write_early(record_text(outcome, 0));  // for those who attach a debugger
+  session_.listener().all_started(outcome);
+}
+
+report::Summary JobRun::summary(const job::Outcome& outcome) const {
+  report::Summary summary{plan_, outcome, {}, {}, Clock::now() - round_start_};
+  summary.shell_there = [&](const plan::Host& host) { return transport::shell_there(options_.exec, host); };
+  auto who = outcome.first_failure;
+  if (outcome.cause == job::Cause::sidecar_failed) who = static_cast<int>(plan_.ranks.size());
+  if (who) {
+    summary.last_words = output_->last_words(*who);
+    summary.log_path = output_->path(*who, Stream::err);
+    if (summary.log_path.empty()) summary.log_path = output_->path(*who, Stream::out);  // joined
+  }
+  auto written = who && outcome.cause == job::Cause::rank_failed ? read_error_file(plan_, *who) : std::nullopt;
+  if (written) {
+    summary.last_words = std::move(written->words);
+    summary.error_file = std::move(written->path);
+  }
+  return summary;
+}
+
+/// `end_ns` is 0 while the job runs.
+std::string JobRun::record_text(const job::Outcome& outcome, std::int64_t end_ns) const {
+  std::vector<report::RankOutput> outputs;
+  for (int rank = 0; rank < static_cast<int>(plan_.ranks.size()); ++rank) {
+    outputs.push_back({output_->bytes(rank, Stream::out), output_->bytes(rank, Stream::err),
+                       output_->path(rank, Stream::out), output_->path(rank, Stream::err)});
+  }
+  const std::chrono::duration<double> wall = Clock::now() - start_;
+  return report::job_record_json({plan_, outcome, plan::to_json(plan_), report::version(), report::libraries(),
+                                  start_ns_, end_ns, wall.count(), std::move(outputs), past_});
+}
+
+/// A record that cannot be written is reported, and fails a job that had no other failure.
+void JobRun::write_record(job::Outcome& outcome) {
+  if (!record_.wanted()) return;
+  const auto wrote = record_.write(record_text(outcome, sys::wall_ns()));
+  if (wrote) return;
+  const int code = report::complain(log(), wrote.error());
+  if (outcome.exit_code == 0) outcome.exit_code = code;
+}
+
+}  // namespace dlaunch::app

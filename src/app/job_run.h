@@ -1,0 +1,69 @@
+// One job, from opening its output to writing its record: round after round (job/rounds.h) over the same hosts.
+#pragma once
+
+#include <asio/signal_set.hpp>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/host_session.h"
+#include "base/time.h"
+#include "dlaunch/error.h"
+#include "dlaunch/job_options.h"
+#include "dlaunch/listener.h"
+#include "dlaunch/outcome.h"
+#include "dlaunch/plan.h"
+#include "dlaunch/run.h"
+#include "job/rounds.h"
+#include "launcher/launcher.h"
+#include "output/output.h"
+#include "report/record.h"
+#include "report/record_file.h"
+#include "report/summary.h"
+
+namespace dlaunch::app {
+
+class JobRun final : public Listener {
+ public:
+  /// The plan becomes that of each round in turn. `plan_without` is for Policy::shrink, which does nothing without it.
+  JobRun(plan::Plan& plan, HostSession& session, PlanWithout plan_without);
+
+  Result<job::Outcome> run();
+
+ private:
+  spdlog::logger& log() { return session_.log(); }
+  Result<void> open();
+  Result<void> plan_round();
+  std::unique_ptr<launcher::Launcher> launcher();
+  std::vector<bool> spares(bool or_not_yet) const;
+  std::string failed_on(const job::Outcome& outcome) const;
+  Result<void> replace_lost(const job::Outcome& outcome, const std::string& guilty);
+  bool replace(const std::string& name);
+  Result<void> shrink(const std::vector<std::string>& lost);
+  void tell_restart(const job::Outcome& outcome, std::chrono::seconds wait);
+  job::Outcome finish(launcher::Launcher& launcher, job::Outcome outcome, const std::string& why_not);
+  void progress(const job::Progress& progress) override { session_.listener().progress(progress); }
+  void all_started(const job::Outcome& outcome) override;
+  report::Summary summary(const job::Outcome& outcome) const;
+  std::string record_text(const job::Outcome& outcome, std::int64_t end_ns) const;
+  void write_record(job::Outcome& outcome);
+
+  const std::int64_t start_ns_;
+  const Time start_ = Clock::now();
+  plan::Plan& plan_;
+  HostSession& session_;
+  const PlanWithout plan_without_;
+  JobOptions options_;  // of the current round
+  plan::Plan planned_;  // of the first round, where others may follow, less the hosts that were lost since
+  job::Rounds rounds_;
+  std::vector<report::RoundRecord> past_;
+  std::int64_t round_start_ns_;
+  Time round_start_ = start_;
+  std::optional<Time> start_at_;  // of the current round's ranks
+  asio::signal_set signals_;
+  report::RecordFile record_;
+  std::unique_ptr<output::Output> output_;
+};
+
+}  // namespace dlaunch::app

@@ -1,0 +1,196 @@
+#include "app/same_line.h"
+
+#include <spdlog/logger.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "allocate/host_name.h"
+#include "allocate/node_place.h"
+#include "allocate/this_machine.h"
+#include "app/job_key.h"
+#include "base/try.h"
+#include "dialback/door.h"
+#include "dialback/gathering.h"
+#include "dialback/meet_launcher.h"
+#include "dialback/node_service.h"
+#include "dialback/nodes.h"
+#include "dlaunch/run.h"
+#include "report/version.h"
+#include "sys/process_state.h"
+#include "transport/bootstrap.h"
+#include "transport/local.h"
+
+namespace dlaunch::app {
+namespace {
+
+constexpr std::chrono::minutes kUsualPatience{10};  // pods of one job may start so far apart
+constexpr size_t kShownHash = 12;                   // digits of the agent's
+constexpr const char* kMode = "--same-line";
+
+/// This process's part in the job.
+struct Part {
+  int nodes = 1;
+  int node = 0;
+  std::string launcher;  ///< --rendezvous, or what the place says; empty: the place does not say it
+};
+
+tl::unexpected<Error> unknown(std::string what, std::string hint) {
+  return fail({.where = kMode, .what = std::move(what), .why = "", .hint = std::move(hint)});
+}
+
+Result<Part> part_of(const cli::Options& options) {
+  const cli::SameLineRequest& asked = options.same_line;
+  const auto place = TRY(allocate::place_of_node(options.request.environment));
+  const auto nodes = asked.nodes ? asked.nodes : place.nodes;
+  const auto node = asked.node ? asked.node : place.node;
+  if (!nodes) return unknown("nothing says how many nodes there are", "add --nodes N");
+  if (!node) return unknown("nothing says which node this is", "add --node-rank I: 0 on the first, which launches");
+  if (*node >= *nodes) {
+    return unknown("this is node " + std::to_string(*node) + " of " + std::to_string(*nodes) + " nodes",
+                   "nodes are numbered from 0");
+  }
+  return Part{*nodes, *node, asked.rendezvous.empty() ? place.launcher : asked.rendezvous};
+}
+
+/// `planned`: nobody is met.
+Result<dialback::Endpoint> endpoint_of(const Part& part, bool planned) {
+  if (part.launcher.empty() && (part.node == 0 || planned)) return dialback::Endpoint{};  // node 0's own address
+  if (part.launcher.empty()) return unknown("nothing says where node 0 is", "add --rendezvous HOST:PORT");
+  auto endpoint = dialback::parse_endpoint(part.launcher);
+  if (!endpoint) endpoint.error().where = "--rendezvous";
+  return endpoint;
+}
+
+/// What all nodes must have in common.
+std::vector<std::string> words_of(const plan::Request& request) {
+  std::vector<std::string> words;
+  if (request.ranks_per_host) words = {"-N", std::to_string(*request.ranks_per_host)};
+  for (const plan::AppRequest& app : request.apps) {
+    if (&app != &request.apps.front()) words.emplace_back(":");
+    if (app.ranks) words.insert(words.end(), {"-n", std::to_string(*app.ranks)});
+    words.insert(words.end(), app.argv.begin(), app.argv.end());
+  }
+  return words;
+}
+
+dialback::Statement statement_of(const Part& part, const cli::Options& options) {
+  return {.version = "dlaunch " + report::version() + ", agent " + transport::agent_image().hash.substr(0, kShownHash),
+          .nodes = part.nodes,
+          .node = part.node,
+          .name = allocate::own_names(options.request.environment).names.front(),
+          .words = words_of(options.request)};
+}
+
+dialback::Tell teller(spdlog::logger& log) {
+  return {[&log](const std::string& text) { log.info(text); }, [&log](const std::string& text) { log.warn(text); }};
+}
+
+plan::Reach reach_of(std::optional<int> node, std::string address) {
+  plan::Reach reach;
+  reach.node = node;
+  reach.address = std::move(address);
+  return reach;
+}
+
+/// Names that are unique: a node's host name, else the address from which it connected, else that with its number.
+std::vector<allocate::HostEntry> hosts_of(const dialback::Statement& self, const std::string& here,
+                                          const std::vector<dialback::Arrived>& arrived) {
+  std::map<std::string, int> times{{self.name, 1}};
+  for (const auto& node : arrived) {
+    ++times[node.statement.name];
+    ++times[node.address];
+  }
+  std::vector<allocate::HostEntry> hosts(1);
+  hosts[0] = {.name = self.name, .reach = reach_of({}, here), .from = kMode};
+  for (const auto& node : arrived) {
+    const bool named = times[node.statement.name] == 1 && allocate::check_host_name(node.statement.name).has_value();
+    std::string name = named ? node.statement.name : node.address;
+    if (!named && times[node.address] > 1) name += '-' + std::to_string(node.statement.node);
+    hosts.push_back({.name = std::move(name), .reach = reach_of(node.statement.node, node.address), .from = kMode});
+  }
+  return hosts;
+}
+
+Result<int> serve(const cli::Options& options, const dialback::Endpoint& launcher, const dialback::Secret& key,
+                  const dialback::Statement& self, Time deadline, dialback::EndSignals& signals, spdlog::logger& log) {
+  auto met = TRY(dialback::meet_launcher(launcher, key, self, deadline, signals, teller(log)));
+  const sys::ProcessState before;
+  transport::Local agents(met.job_id, options.policy.grace, before.open_files(), options.request.environment);
+  const dialback::LocalAgent agent{[&agents]() -> Result<sys::Fd> {
+                                     transport::Connection opened = TRY(agents.open({}));
+                                     return std::move(opened.stream);
+                                   },
+                                   [&agents, told = false]() mutable {
+                                     if (!told) agents.tell_to_end();
+                                     return !std::exchange(told, true);
+                                   },
+                                   [&agents] { agents.close(); }};
+  return dialback::NodeService(std::move(met), agent, signals).run();
+}
+
+Result<int> launch(cli::Options options, const dialback::Endpoint& at, const dialback::Secret& key,
+                   const dialback::Statement& self, Time deadline, std::optional<dialback::EndSignals>& signals,
+                   spdlog::logger& log, const RunJob& run) {
+  auto door = TRY(dialback::open_door(at, deadline, signals->fd()));
+  const std::string here = door.at.host;
+  dialback::Gathering gathering(
+      std::move(door),
+      {.key = key, .self = self, .job_id = options.request.job_id, .deadline = deadline, .tell = teller(log)});
+  auto arrived = TRY(gathering.run(*signals));
+  signals.reset();  // the job has its own way with them
+  options.hosts.list = hosts_of(self, here, arrived);
+  dialback::Nodes nodes(std::move(arrived));
+  auto done = run(std::move(options), &nodes);
+  nodes.end(done ? *done : done.error().exit_code);
+  return done;
+}
+
+Result<int> plan_only(cli::Options options, const Part& part, const std::string& here,
+                      const dialback::Endpoint& launcher, const RunJob& run) {
+  std::string at = launcher.host.empty() ? dialback::address_on_the_network() : launcher.host;
+  options.hosts.list = {{.name = here, .reach = reach_of({}, std::move(at)), .from = kMode}};
+  for (int node = 1; node < part.nodes; ++node) {
+    options.hosts.list.push_back({.name = "node" + std::to_string(node), .reach = reach_of(node, {}), .from = kMode});
+  }
+  return run(std::move(options), nullptr);
+}
+
+}  // namespace
+
+Result<int> run_same_line(cli::Options options, const std::string& key_text, spdlog::logger& log, const RunJob& run) {
+  const Part part = TRY(part_of(options));
+  if (part.nodes == 1) {  // a job of this machine, as any other
+    options.same_line = {};
+    return run(std::move(options), nullptr);
+  }
+  const dialback::Statement self = statement_of(part, options);
+  const bool planned = options.dry_run || options.show_env;
+  const auto endpoint = TRY(endpoint_of(part, planned));
+  if (planned) return plan_only(std::move(options), part, self.name, endpoint, run);
+  const auto key = TRY(choose_key(options.same_line.key_file, key_text));
+  const bool patient = options.wait_hosts > std::chrono::milliseconds(0);
+  const Time deadline = Clock::now() + (patient ? Duration(options.wait_hosts) : Duration(kUsualPatience));
+  std::optional<dialback::EndSignals> signals(std::in_place);
+  if (part.node != 0) return serve(options, endpoint, key, self, deadline, *signals, log);
+  options.request.job_id = make_job_id();
+  return launch(std::move(options), endpoint, key, self, deadline, signals, log, run);
+}
+
+void assume_nodes_as_here(plan::Allocation& allocation) {
+  const auto here = std::ranges::find_if(allocation.hosts, &plan::Host::local);
+  if (here == allocation.hosts.end()) return;
+  for (plan::Host& host : allocation.hosts) {
+    if (!host.reach.node || !host.slots_unknown) continue;
+    host.slots = here->slots;
+    host.slots_from = "as on node 0";
+    host.slots_unknown = false;
+    host.device_kind = here->device_kind;
+    host.devices = here->devices;
+    host.devices_from = here->devices_from;
+  }
+  allocation.remarks.emplace_back("the other nodes have not been met: they are taken to be as this one");
+}
+
+}  // namespace dlaunch::app

@@ -1,0 +1,111 @@
+#include "app/stacks_command.h"
+
+#include <poll.h>
+#include <spdlog/logger.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <optional>
+
+#include "base/printable.h"
+#include "base/try.h"
+#include "cli/stacks_arguments.h"
+#include "report/log.h"
+#include "stacks/sample.h"
+#include "stacks/text.h"
+#include "sys/io.h"
+#include "sys/job_socket.h"
+
+namespace dlaunch::app {
+
+using output::StandardStreams;
+
+namespace {
+
+constexpr std::chrono::seconds kAnswerWait{15};  // twice what a launcher needs where a host is silent
+constexpr std::size_t kLongestAnswer = 64u << 20;
+
+constexpr int kNotThere = 1;
+constexpr std::chrono::seconds kLongestTree{10};  // a process with all its descendants
+
+/// All that comes until the end; nullopt with errno set when that takes too long.
+std::optional<std::string> read_answer(int fd) {
+  std::string text;
+  const auto until = std::chrono::steady_clock::now() + kAnswerWait;
+  for (;;) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+    pollfd ready{fd, POLLIN, 0};
+    const int got = ::poll(&ready, 1, static_cast<int>(std::max<std::chrono::milliseconds::rep>(left.count(), 0)));
+    if (got < 0 && errno == EINTR) continue;
+    if (got == 0) errno = ETIMEDOUT;
+    if (got <= 0) return std::nullopt;
+    char some[64 << 10];
+    std::vector<sys::Fd> none;
+    const ssize_t size = sys::receive_some(fd, some, none);
+    if (size < 0) return std::nullopt;
+    if (size == 0 || text.size() > kLongestAnswer) return text;
+    text.append(some, static_cast<std::size_t>(size));
+  }
+}
+
+Result<std::string> ask(const std::string& job_id, bool all) {
+  const std::vector<sys::AskableJob> jobs = sys::askable_jobs();
+  const auto job = std::ranges::find(jobs, job_id, &sys::AskableJob::job_id);
+  if (job == jobs.end()) {
+    return fail({.where = job_id,
+                 .what = "there is no such job",
+                 .why = "no launcher of yours on this machine has this id, or its ranks have not run for a second",
+                 .hint = "dlaunch stacks lists those that can be asked"});
+  }
+  const sys::Fd socket = sys::connect_to(*job);
+  const bool sent = socket && sys::write_all(socket.get(), all ? sys::kWholeQuestion : sys::kQuestion);
+  const auto answer = sent ? read_answer(socket.get()) : std::nullopt;
+  if (answer && !answer->empty()) return *answer;
+  return fail({.where = job_id,
+               .what = "its launcher gives no answer",
+               .why = answer ? "the job has just ended, or others ask it" : std::generic_category().message(errno),
+               .hint = "ask again"});
+}
+
+Result<int> list_jobs(StandardStreams& streams, spdlog::logger& log) {
+  std::string text;
+  for (const sys::AskableJob& job : sys::askable_jobs()) text += job.job_id + '\n';
+  if (text.empty()) log.warn("no job of yours runs on this machine");
+  return streams.print(text);
+}
+
+/// The pictures of a process and its descendants; empty: it is not there.
+std::string pictures_of(int pid, bool all) {
+  const auto tree = stacks::take_tree(pid, Clock::now() + kLongestTree);
+  std::string text;
+  if (!tree.processes.front().alive()) return text;
+  for (const auto& sample : tree.processes) text += stacks::picture_of(sample, all);
+  return text;
+}
+
+}  // namespace
+
+Result<int> run_stacks(const std::vector<std::string>& args, StandardStreams& streams, spdlog::logger& log) {
+  const auto command = TRY(cli::parse_stacks(args));
+  if (!command.help.empty()) return streams.print(command.help);
+  if (command.words.empty()) return list_jobs(streams, log);
+  int exit_code = 0;
+  std::string text;
+  for (const std::string& word : command.words) {
+    const auto pid = cli::process_of(word);
+    if (!pid) {
+      const auto answer = TRY(ask(word, command.all));
+      text += printable_lines(answer);
+      continue;
+    }
+    const std::string pictures = pictures_of(*pid, command.all);
+    text += pictures;
+    if (!pictures.empty()) continue;
+    report::complain(log, {.where = "process " + word, .what = "is not there, or has ended", .why = "", .hint = ""});
+    exit_code = kNotThere;
+  }
+  return streams.print(text, exit_code);
+}
+
+}  // namespace dlaunch::app

@@ -1,0 +1,273 @@
+#include "chaos/fault.h"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <limits>
+#include <regex>
+
+#include "base/text.h"
+#include "base/try.h"
+#include "dlaunch/exit_status.h"
+
+namespace dlaunch::chaos {
+namespace {
+
+using std::string_view;
+
+constexpr int kMostSignals = 64;
+constexpr int kMostRounds = 1'000'000;
+constexpr int kMostLines = 1'000'000'000;
+constexpr long kMostRank = 1'000'000;
+constexpr Milliseconds kLongest = std::chrono::hours(24 * 365);
+constexpr const char* kGrammar = "write WHAT:TARGET@WHEN, as kill:rank=3@10s; docs/chaos.md has all";
+
+struct Kind {
+  FaultKind what;
+  string_view name;
+};
+constexpr std::array<Kind, 7> kKinds{{{FaultKind::kill, "kill"},
+                                      {FaultKind::stop, "stop"},
+                                      {FaultKind::cut, "cut"},
+                                      {FaultKind::reset, "reset"},
+                                      {FaultKind::slow, "slow"},
+                                      {FaultKind::full, "full"},
+                                      {FaultKind::signal, "signal"}}};
+
+struct Unit {
+  string_view name;
+  long long factor;
+};
+/// Longer names come before those that they end with.
+constexpr std::array<Unit, 4> kTimes{{{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}}};
+constexpr std::array<Unit, 8> kSizes{{{"KiB", 1LL << 10},
+                                      {"MiB", 1LL << 20},
+                                      {"GiB", 1LL << 30},
+                                      {"kB", 1000},
+                                      {"KB", 1000},
+                                      {"MB", 1'000'000},
+                                      {"GB", 1'000'000'000},
+                                      {"B", 1}}};
+
+tl::unexpected<Error> wrong(string_view part, std::string what, std::string hint = kGrammar) {
+  return fail(
+      {.where = "", .what = '"' + std::string(part) + "\" " + std::move(what), .why = "", .hint = std::move(hint)});
+}
+
+/// "1.5s" in the smallest unit; at most three decimals.
+template <size_t N>
+std::optional<long long> measure(string_view text, const std::array<Unit, N>& units) {
+  for (const Unit& unit : units) {
+    if (!text.ends_with(unit.name)) continue;
+    const string_view number = text.substr(0, text.size() - unit.name.size());
+    const size_t dot = number.find('.');
+    const auto whole = parse_int(number.substr(0, dot), 0, std::numeric_limits<int>::max());
+    if (!whole) return std::nullopt;
+    long long value = *whole * unit.factor;
+    if (dot == number.npos) return value;
+    const string_view decimals = number.substr(dot + 1);
+    const auto part = parse_int(decimals, 0, 999);
+    if (!part || decimals.size() > 3) return std::nullopt;
+    constexpr std::array<long long, 4> kTens{1, 10, 100, 1000};
+    return value + *part * unit.factor / kTens[decimals.size()];
+  }
+  return std::nullopt;
+}
+
+Result<Milliseconds> duration(string_view text) {
+  const auto ms = measure(text, kTimes);
+  if (!ms || *ms > kLongest.count()) return wrong(text, "is no time", "write 10s, 1.5s or 200ms");
+  return Milliseconds(*ms);
+}
+
+Result<long long> size(string_view text) {
+  const auto bytes = measure(text, kSizes);
+  if (!bytes || *bytes == 0) return wrong(text, "is no number of bytes", "write 1MiB, 64kB or 100B");
+  return *bytes;
+}
+
+std::optional<int> signal_named(string_view name) {
+  if (name.starts_with("SIG")) name.remove_prefix(3);
+  for (int number = 1; number <= kMostSignals; ++number) {
+    if (signal_name(number) == "SIG" + std::string(name)) return number;
+  }
+  return std::nullopt;
+}
+
+/// Takes what stands before `mark` off the text; all of it where there is no mark.
+string_view take_to(string_view& text, char mark) {
+  const string_view taken = text.substr(0, text.find(mark));
+  text.remove_prefix(std::min(text.size(), taken.size() + 1));
+  return taken;
+}
+
+Result<FaultTarget> process_target(string_view text) {
+  if (text == "launcher") return FaultTarget{.kind = FaultTarget::Kind::launcher};
+  if (text == "rank=any") return FaultTarget{.kind = FaultTarget::Kind::rank, .any = true};
+  if (text == "agent=any") return FaultTarget{.kind = FaultTarget::Kind::agent, .any = true};
+  if (text.starts_with("rank=")) {
+    const auto rank = parse_int(text.substr(5), 0, kMostRank);
+    if (rank) return FaultTarget{.kind = FaultTarget::Kind::rank, .rank = static_cast<int>(*rank)};
+  } else if (text.starts_with("agent=") && text.size() > 6) {
+    return FaultTarget{.kind = FaultTarget::Kind::agent, .host = std::string(text.substr(6))};
+  }
+  return wrong(text, "is no target", "write rank=3, rank=any, agent=HOST, agent=any or launcher");
+}
+
+Result<FaultTarget> link_target(string_view text) {
+  if (text.empty()) return wrong(text, "is no host");
+  if (text == "any") return FaultTarget{.kind = FaultTarget::Kind::link, .any = true};
+  return FaultTarget{.kind = FaultTarget::Kind::link, .host = std::string(text)};
+}
+
+Result<void> read_target(string_view text, Fault& fault) {
+  switch (fault.what) {
+    case FaultKind::kill:
+    case FaultKind::stop:
+    case FaultKind::signal:
+      fault.target = TRY(process_target(text));
+      return {};
+    case FaultKind::cut:
+    case FaultKind::reset:
+      fault.target = TRY(link_target(text));
+      return {};
+    case FaultKind::slow: {
+      const size_t equals = text.rfind('=');
+      if (equals == text.npos || !text.ends_with("/s")) return wrong(text, "has no speed", "write slow:HOST=1MB/s@0s");
+      fault.bytes = TRY(size(text.substr(equals + 1, text.size() - equals - 3)));
+      fault.target = TRY(link_target(text.substr(0, equals)));
+      return {};
+    }
+    case FaultKind::full:
+      if (text != "output") return wrong(text, "cannot be full", "write full:output@1MiB");
+      fault.target = {.kind = FaultTarget::Kind::output};
+      return {};
+  }
+  return {};
+}
+
+/// /RE/[#N][+FOR]; the last '/' ends the expression.
+Result<string_view> read_line(string_view text, When& when) {
+  const size_t end = text.rfind('/');
+  if (!text.starts_with('/') || end < 2) return wrong(text, "is no expression between slashes", "write line:/step 50/");
+  when.line = text.substr(1, end - 1);
+  try {
+    static_cast<void>(std::regex(when.line));
+  } catch (const std::regex_error& error) {
+    return wrong(when.line, std::string("is no regular expression: ") + error.what(), "");
+  }
+  string_view rest = text.substr(end + 1);
+  if (!rest.starts_with('#')) return rest;
+  rest.remove_prefix(1);
+  const string_view digits = rest.substr(0, rest.find('+'));
+  const auto nth = parse_int(digits, 1, kMostLines);
+  if (!nth) return wrong(digits, "is no number of a line");
+  when.nth = static_cast<int>(*nth);
+  return rest.substr(digits.size());
+}
+
+/// Returns what follows: "" or "+FOR".
+Result<string_view> read_when(string_view text, When& when) {
+  if (text.starts_with("line:")) return read_line(text.substr(5), when);
+  if (text.starts_with("round=")) {
+    text.remove_prefix(6);
+    const string_view digits = take_to(text, ':');
+    const auto round = parse_int(digits, 0, kMostRounds);
+    if (!round) return wrong(digits, "is no number of a round", "write round=1:3s");
+    when.round = static_cast<int>(*round);
+  }
+  const string_view time = text.substr(0, text.find('+'));
+  when.time = TRY(duration(time));
+  return text.substr(time.size());
+}
+
+bool may_last(FaultKind what) { return what == FaultKind::stop || what == FaultKind::cut || what == FaultKind::slow; }
+
+std::string time_text(Milliseconds time) {
+  const auto ms = time.count();
+  return ms % 1000 == 0 ? std::to_string(ms / 1000) + 's' : std::to_string(ms) + "ms";
+}
+
+string_view name_of(FaultKind what) { return std::ranges::find(kKinds, what, &Kind::what)->name; }
+
+std::string target_text(const FaultTarget& target) {
+  switch (target.kind) {
+    case FaultTarget::Kind::rank:
+      return "rank=" + (target.any ? "any" : std::to_string(target.rank));
+    case FaultTarget::Kind::agent:
+      return "agent=" + (target.any ? "any" : target.host);
+    case FaultTarget::Kind::link:
+      return target.any ? "any" : target.host;
+    case FaultTarget::Kind::launcher:
+      return "launcher";
+    case FaultTarget::Kind::output:
+      return "output";
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Fault> parse_fault(string_view text) {
+  string_view rest = text;
+  const string_view name = take_to(rest, ':');
+  const auto* const kind = std::ranges::find(kKinds, name, &Kind::name);
+  if (kind == kKinds.end()) return wrong(name, "is no fault", "faults are kill, stop, cut, reset, slow, full, signal");
+  Fault fault{.what = kind->what};
+  if (fault.what == FaultKind::signal) {
+    const string_view signal = take_to(rest, ':');
+    const auto number = signal_named(signal);
+    if (!number) return wrong(signal, "is no signal", "write signal:TERM:launcher@8s");
+    fault.signal = *number;
+  }
+  const size_t at = rest.find('@');
+  if (at == rest.npos) return wrong(text, "does not say when");
+  TRY(read_target(rest.substr(0, at), fault));
+  rest.remove_prefix(at + 1);
+  if (fault.what == FaultKind::full) {
+    fault.bytes = TRY(size(rest));
+    return fault;
+  }
+  rest = TRY(read_when(rest, fault.when));
+  if (rest.empty()) return fault;
+  if (!rest.starts_with('+')) return wrong(rest, "stands behind the time");
+  if (!may_last(fault.what))
+    return wrong(rest, "does not go with " + std::string(name) + ", which cannot be undone", "");
+  fault.lasts = TRY(duration(rest.substr(1)));
+  return fault;
+}
+
+std::string to_text(const Fault& fault) {
+  std::string text(name_of(fault.what));
+  if (fault.what == FaultKind::signal) text += ':' + signal_name(fault.signal).substr(3);
+  text += ':' + target_text(fault.target);
+  if (fault.what == FaultKind::slow) text += '=' + std::to_string(fault.bytes) + "B/s";
+  text += '@';
+  if (fault.what == FaultKind::full) return text + std::to_string(fault.bytes) + 'B';
+  if (!fault.when.line.empty()) {
+    text += "line:/" + fault.when.line + '/';
+    if (fault.when.nth > 1) text += '#' + std::to_string(fault.when.nth);
+  } else {
+    if (fault.when.round > 0) text += "round=" + std::to_string(fault.when.round) + ':';
+    text += time_text(fault.when.time);
+  }
+  return fault.lasts ? text + '+' + time_text(*fault.lasts) : text;
+}
+
+std::string to_words(const FaultTarget& target) {
+  switch (target.kind) {
+    case FaultTarget::Kind::rank:
+      return target.any ? "any rank" : "rank " + std::to_string(target.rank);
+    case FaultTarget::Kind::agent:
+      return target.any ? "any agent" : "the agent of " + target.host;
+    case FaultTarget::Kind::link:
+      return target.any ? "any link" : "the link of " + target.host;
+    case FaultTarget::Kind::launcher:
+      return "the launcher";
+    case FaultTarget::Kind::output:
+      return "the output";
+  }
+  return {};
+}
+
+}  // namespace dlaunch::chaos

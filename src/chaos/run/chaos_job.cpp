@@ -1,0 +1,277 @@
+#include "chaos/run/chaos_job.h"
+
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "base/text.h"
+#include "base/time.h"
+#include "base/try.h"
+#include "chaos/run/injector.h"
+#include "chaos/run/line_pipe.h"
+#include "chaos/run/links.h"
+#include "chaos/run/processes.h"
+#include "chaos/run/undo.h"
+#include "chaos/run/watched_record.h"
+#include "chaos/schedule.h"
+#include "dlaunch/exit_status.h"
+#include "sys/io.h"
+
+namespace dlaunch::chaos {
+namespace {
+
+constexpr int kDrainMs = 1000;  // for what a launcher that was killed has left in the pipe
+constexpr int kNotFound = 127;
+
+Result<std::string> make_directory() {
+  std::string path = (std::filesystem::temp_directory_path() / "dlaunch-chaos-XXXXXX").string();
+  if (::mkdtemp(path.data())) return path;
+  return fail({.where = path,
+               .what = "cannot be made",
+               .why = std::strerror(errno),
+               .hint = "set TMPDIR to a directory that can be written"});
+}
+
+std::string own_path() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
+
+/// --link-proxy and --report before the user's own words.
+std::vector<std::string> launcher_words(const ChaosSetup& setup, const std::string& directory) {
+  std::vector<std::string> words = {"dlaunch"};
+  if (setup.record.empty()) words.insert(words.end(), {"--report", directory + "/record"});
+  if (setup.proxies) {
+    words.insert(words.end(), {"--link-proxy", shell_quote(own_path()) + " chaos link " +
+                                                   shell_quote(directory + "/links") + " {host}"});
+  }
+  words.insert(words.end(), setup.words.begin(), setup.words.end());
+  return words;
+}
+
+/// The size at which files of the launcher's are full; 0: never.
+long long full_at(const std::vector<Fault>& faults) {
+  const auto fault = std::ranges::find(faults, FaultKind::full, &Fault::what);
+  return fault == faults.end() ? 0 : fault->bytes;
+}
+
+[[noreturn]] void become_launcher(const std::vector<std::string>& words, int out, const sigset_t& mask,
+                                  long long full) {
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (full > 0) {
+    rlimit limit{};
+    ::getrlimit(RLIMIT_FSIZE, &limit);
+    limit.rlim_cur = static_cast<rlim_t>(full);
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    ::signal(SIGXFSZ, SIG_IGN);  // a write says EFBIG
+  }
+  ::dup2(out, STDOUT_FILENO);
+  ::sigprocmask(SIG_SETMASK, &mask, nullptr);
+  std::vector<char*> argv;
+  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  ::execv("/proc/self/exe", argv.data());
+  ::_exit(kNotFound);
+}
+
+class ChaosJob {
+ public:
+  ChaosJob(const ChaosSetup& setup, const std::string& directory, const std::function<void(const std::string&)>& tell)
+      : setup_(setup),
+        tell_(tell),
+        undo_(directory),
+        record_(setup.record.empty() ? directory + "/record" : setup.record),
+        links_(setup.proxies ? std::make_unique<Links>(directory + "/links") : nullptr),
+        schedule_(setup.faults) {
+    for (const Fault& fault : setup.faults) injections_.push_back({.fault = fault});
+    block_signals();
+    start(launcher_words(setup, directory));
+    injector_ = std::make_unique<Injector>(pid_, links_.get(), undo_, setup.seed);
+  }
+
+  ChaosOutcome run() {
+    while (!ended_) turn();
+    drain();
+    record_read();
+    injector_->end_all();
+    return outcome();
+  }
+
+ private:
+  void block_signals() {
+    sigset_t taken;
+    ::sigemptyset(&taken);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) ::sigaddset(&taken, signal);
+    ::sigprocmask(SIG_BLOCK, &taken, &mask_before_);
+    signals_.reset(::signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK));
+  }
+
+  void start(const std::vector<std::string>& words) {
+    sys::Pipe out = sys::make_pipe();
+    if (!out.write) sys::throw_errno("pipe");
+    pid_ = ::fork();
+    if (pid_ < 0) sys::throw_errno("fork");
+    if (pid_ == 0) become_launcher(words, out.write.get(), mask_before_, full_at(setup_.faults));
+    launcher_.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+    if (!launcher_) sys::throw_errno("pidfd_open");
+    out_ = std::make_unique<LinePipe>(std::move(out.read), STDOUT_FILENO,
+                                      [this](std::string_view line) { schedule_.line(line, Clock::now()); });
+  }
+
+  void turn() {
+    std::vector<pollfd> fds = {{launcher_.get(), POLLIN, 0},
+                               {signals_.get(), POLLIN, 0},
+                               {record_.fd(), POLLIN, 0},
+                               {out_->reads(), POLLIN, 0},
+                               {out_->writes(), POLLOUT, 0}};
+    const size_t first_link = fds.size();
+    if (links_) {
+      for (const int fd : links_->fds()) fds.push_back({fd, POLLIN, 0});
+    }
+    ::poll(fds.data(), fds.size(), wait_ms());
+    if (fds[1].revents != 0) pass_signal();
+    for (size_t i = first_link; i < fds.size(); ++i) {
+      if (fds[i].revents != 0) links_->ready(fds[i].fd);
+    }
+    if (fds[2].revents != 0) record_read();
+    if (fds[3].revents != 0) out_->read();
+    if (fds[4].revents != 0) out_->write();
+    if (fds[0].revents != 0) return reap();
+    do_what_is_due();
+  }
+
+  int wait_ms() const {
+    const auto next = schedule_.next();
+    if (!next) return -1;
+    return static_cast<int>(std::max<long>(0, std::chrono::ceil<Milliseconds>(*next - Clock::now()).count()));
+  }
+
+  /// A terminal's signal has reached the launcher, too.
+  void pass_signal() {
+    signalfd_siginfo what{};
+    if (::read(signals_.get(), &what, sizeof what) != sizeof what) return;
+    if (what.ssi_code <= 0) ::kill(pid_, static_cast<int>(what.ssi_signo));
+  }
+
+  void record_read() {
+    if (!record_.read()) return;
+    const report::Record& record = *record_.last();
+    if (record.end_ns != 0) return;
+    round_ = static_cast<int>(record.earlier_rounds.size());
+    const Time now = Clock::now();
+    if (!origin_) origin_ = now;
+    schedule_.round_began(round_, now);
+  }
+
+  void reap() {
+    int wait_status = 0;
+    if (::waitpid(pid_, &wait_status, 0) != pid_) return;
+    ended_ = true;
+    seen_.exit_code = ExitStatus::from_wait(wait_status).shell_code();
+  }
+
+  void do_what_is_due() {
+    if (!record_.last()) return;
+    for (const Schedule::Due& due : schedule_.due(Clock::now())) due.ends ? end(due.fault) : begin(due.fault);
+  }
+
+  void begin(size_t number) {
+    Injection& injection = injections_[number];
+    if (!injector_->begin(number, injection, *record_.last())) return schedule_.missed(number);
+    const Time now = Clock::now();
+    schedule_.begun(number, now);
+    injection.fired = true;
+    injection.at_s = std::chrono::duration<double>(now - *origin_).count();
+    injection.round = round_;
+    say(injection, to_text(injection.fault));
+  }
+
+  void end(size_t number) {
+    schedule_.ended(number);
+    injector_->end(number, injections_[number]);
+    say(injections_[number], "undone: " + to_text(injections_[number].fault));
+  }
+
+  void say(const Injection& injection, const std::string& what) const {
+    char time[32];
+    std::snprintf(time, sizeof time, "%.3f s", std::chrono::duration<double>(Clock::now() - *origin_).count());
+    std::string pids;
+    for (const int pid : injection.pids) pids += (pids.empty() ? "pid " : ", ") + std::to_string(pid);
+    const std::string host = injection.host.empty() ? "" : "host " + injection.host + ", ";
+    tell_(std::string(time) + ": " + what + " (" + host + pids + ")");
+  }
+
+  void drain() {
+    const Time until = Clock::now() + Milliseconds(kDrainMs);
+    while (!out_->is_over() && Clock::now() < until) {
+      pollfd fds[] = {{out_->reads(), POLLIN, 0}, {out_->writes(), POLLOUT, 0}};
+      ::poll(fds, 2, kDrainMs);
+      if (fds[0].revents != 0) out_->read();
+      if (fds[1].revents != 0) out_->write();
+    }
+  }
+
+  ChaosOutcome outcome() {
+    const auto& record = record_.last();
+    if (record && record->end_ns != 0) {
+      seen_.recorded_code = record->outcome.exit_code;
+      seen_.restarts_allowed = record->restarts;
+      for (const auto& round : record->earlier_rounds)
+        seen_.rounds.push_back({round.cause, round.first_failure, round.text});
+      const auto& last = record->outcome;
+      seen_.rounds.push_back({last.cause, last.first_failure, last.detail});
+    }
+    for (Injection& each : injections_) settle(each);
+    if (record) seen_.left = left_of(record->job_id);
+    return {injections_, seen_, std::chrono::duration<double>(Clock::now() - start_).count()};
+  }
+
+  /// A full file is met when the job writes so much; the others have said why they met nothing.
+  void settle(Injection& injection) const {
+    if (injection.fault.what == FaultKind::full && !seen_.rounds.empty()) {
+      injection.fired = seen_.rounds.back().cause == job::Cause::output_failed;
+      injection.round = static_cast<int>(seen_.rounds.size()) - 1;
+    }
+    if (injection.fired) injection.why_not.clear();
+    if (!injection.fired && injection.why_not.empty()) injection.why_not = "the job was over before";
+  }
+
+  const ChaosSetup& setup_;
+  const std::function<void(const std::string&)>& tell_;
+  const Time start_ = Clock::now();
+  Undo undo_;
+  WatchedRecord record_;
+  std::unique_ptr<Links> links_;
+  Schedule schedule_;
+  std::vector<Injection> injections_;
+  sigset_t mask_before_{};
+  sys::Fd signals_;
+  pid_t pid_ = 0;
+  sys::Fd launcher_;  // a pidfd
+  std::unique_ptr<LinePipe> out_;
+  std::unique_ptr<Injector> injector_;
+  std::optional<Time> origin_;  // when all ranks of the first round ran
+  int round_ = 0;
+  bool ended_ = false;
+  Seen seen_;
+};
+
+}  // namespace
+
+Result<ChaosOutcome> run_chaos_job(const ChaosSetup& setup, const std::function<void(const std::string&)>& tell) {
+  const std::string directory = TRY(make_directory());
+  return ChaosJob(setup, directory, tell).run();
+}
+
+}  // namespace dlaunch::chaos

@@ -1,0 +1,115 @@
+#include "chaos/run/injector.h"
+
+#include <algorithm>
+#include <csignal>
+#include <set>
+
+#include "chaos/run/processes.h"
+
+namespace dlaunch::chaos {
+namespace {
+
+using Kind = FaultTarget::Kind;
+
+/// Hosts that have ranks, in the order of their first.
+std::vector<std::string> hosts_with_ranks(const report::Record& record) {
+  std::vector<std::string> hosts;
+  for (const report::RecordedRank& rank : record.ranks) {
+    if (std::ranges::find(hosts, rank.host) == hosts.end()) hosts.push_back(rank.host);
+  }
+  return hosts;
+}
+
+}  // namespace
+
+/// A number of the fault's own, by splitmix64.
+std::uint64_t Injector::chance(size_t number) const {
+  std::uint64_t value = seed_ + (number + 1) * 0x9E3779B97F4A7C15ULL;
+  value = (value ^ (value >> 30U)) * 0xBF58476D1CE4E5B9ULL;
+  value = (value ^ (value >> 27U)) * 0x94D049BB133111EBULL;
+  return value ^ (value >> 31U);
+}
+
+/// Puts one in place of `any`.
+void Injector::choose(size_t number, Injection& injection, const report::Record& record) const {
+  FaultTarget& target = injection.fault.target;
+  if (!target.any || record.ranks.empty()) return;
+  if (target.kind == Kind::rank) {
+    target.rank = static_cast<int>(chance(number) % record.ranks.size());
+  } else {
+    const auto hosts = hosts_with_ranks(record);
+    target.host = hosts[chance(number) % hosts.size()];
+  }
+  target.any = false;
+}
+
+bool Injector::begin(size_t number, Injection& injection, const report::Record& record) {
+  choose(number, injection, record);
+  injection.pids.clear();
+  injection.host = injection.fault.target.host;
+  if (injection.fault.target.kind == Kind::link) return begin_on_link(injection);
+  return begin_on_processes(number, injection, processes_of(injection, record));
+}
+
+std::vector<sys::Process> Injector::processes_of(Injection& injection, const report::Record& record) const {
+  const FaultTarget& target = injection.fault.target;
+  std::optional<sys::Process> one;
+  if (target.kind == Kind::rank) {
+    one = rank_process(record, target.rank);
+    if (one) injection.host = record.ranks[static_cast<size_t>(target.rank)].host;
+  } else if (target.kind == Kind::launcher) {
+    one = sys::find_process(launcher_);
+  } else {
+    auto agent = agent_processes(record, target.host);
+    const auto commands = links_ ? links_->commands(target.host) : std::vector<int>{};
+    return agent.empty() && !commands.empty() ? agent_processes(commands.front()) : agent;
+  }
+  return one ? std::vector{*one} : std::vector<sys::Process>{};
+}
+
+bool Injector::begin_on_processes(size_t number, Injection& injection, const std::vector<sys::Process>& processes) {
+  if (processes.empty()) {
+    injection.why_not = to_words(injection.fault.target) + " is no process of this machine";
+    return false;
+  }
+  for (const sys::Process& each : processes) injection.pids.push_back(each.pid);
+  if (injection.fault.what == FaultKind::stop) {
+    stopped_by_[number] = processes;
+    if (undo_.stop(processes)) return true;
+    injection.why_not = "there is no process that would let it go on";
+    return false;
+  }
+  for (const sys::Process& each : processes) {
+    sys::signal_process(each, injection.fault.what == FaultKind::kill ? SIGKILL : injection.fault.signal);
+    if (injection.fault.what == FaultKind::signal) break;  // an agent's first process hands it on
+  }
+  return true;
+}
+
+bool Injector::begin_on_link(Injection& injection) {
+  const std::string& host = injection.host;
+  injection.pids = links_->commands(host);
+  if (injection.pids.empty()) {
+    injection.why_not = "there is no link to " + host;
+    return false;
+  }
+  const Fault& fault = injection.fault;
+  if (fault.what == FaultKind::reset) return links_->close(host);
+  links_->tell(host, fault.what == FaultKind::cut ? "hold" : "rate " + std::to_string(fault.bytes));
+  return true;
+}
+
+void Injector::end(size_t number, const Injection& injection) {
+  if (injection.fault.target.kind == Kind::link) return links_->tell(injection.host, "pass");
+  Undo::go_on(stopped_by_[number]);
+  stopped_by_.erase(number);
+}
+
+void Injector::end_all() {
+  for (const auto& [number, processes] : stopped_by_) Undo::go_on(processes);
+  stopped_by_.clear();
+  if (!links_) return;
+  for (const std::string& host : links_->hosts()) links_->tell(host, "pass");
+}
+
+}  // namespace dlaunch::chaos

@@ -1,0 +1,43 @@
+// Does the faults to the job's processes and links, and undoes them. Owned by ChaosJob.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "chaos/run/links.h"
+#include "chaos/run/undo.h"
+#include "chaos/verdict.h"
+#include "dlaunch/record.h"
+
+namespace dlaunch::chaos {
+
+class Injector {
+ public:
+  /// Null links: those of the job have no proxies. Links and undo must outlive it.
+  Injector(int launcher, Links* links, Undo& undo, std::uint64_t seed)
+      : launcher_(launcher), links_(links), seed_(seed), undo_(undo) {}
+
+  /// Writes into the injection which processes and which host it met, or why it met none. Whether it met any.
+  bool begin(size_t number, Injection& injection, const report::Record& record);
+  void end(size_t number, const Injection& injection);
+  /// No fault goes on after this.
+  void end_all();
+
+ private:
+  std::uint64_t chance(size_t number) const;
+  void choose(size_t number, Injection& injection, const report::Record& record) const;
+  std::vector<sys::Process> processes_of(Injection& injection, const report::Record& record) const;
+  bool begin_on_link(Injection& injection);
+  bool begin_on_processes(size_t number, Injection& injection, const std::vector<sys::Process>& processes);
+
+  const int launcher_;
+  Links* const links_;
+  const std::uint64_t seed_;
+  Undo& undo_;
+  std::map<size_t, std::vector<sys::Process>> stopped_by_;  // fault
+};
+
+}  // namespace dlaunch::chaos

@@ -1,0 +1,67 @@
+#include "chaos/run/processes.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "base/time.h"
+
+namespace dlaunch::chaos {
+namespace {
+
+constexpr std::chrono::seconds kGone{40};  // three heartbeats of silence, the grace and KILL, twice over
+constexpr std::chrono::milliseconds kLook{50};
+constexpr std::chrono::milliseconds kExec{500};  // a process within execve(2) shows no environment
+constexpr std::chrono::milliseconds kLookAgain{10};
+
+std::string job_mark(const report::Record& record) { return "DLAUNCH_JOB_ID=" + record.job_id; }
+
+}  // namespace
+
+std::optional<sys::Process> rank_process(const report::Record& record, int rank) {
+  const auto index = static_cast<size_t>(rank);
+  if (index >= record.ranks.size() || record.ranks[index].end.pid == 0) return std::nullopt;
+  const int pid = record.ranks[index].end.pid;
+  const Time until = Clock::now() + kExec;
+  for (;;) {
+    const auto own = sys::processes_with({job_mark(record), "DLAUNCH_RANK=" + std::to_string(rank)});
+    const auto found = std::ranges::find(own, pid, &sys::Process::pid);
+    if (found != own.end()) return *found;
+    const auto there = sys::find_process(pid);
+    if (!there || there->state == 'Z' || Clock::now() >= until) return std::nullopt;
+    std::this_thread::sleep_for(kLookAgain);
+  }
+}
+
+std::vector<sys::Process> agent_processes(const report::Record& record, const std::string& host) {
+  for (const report::RecordedRank& rank : record.ranks) {
+    if (rank.host != host) continue;
+    const auto process = rank_process(record, rank.rank);
+    const auto worker = process ? sys::find_process(process->parent) : std::nullopt;
+    const auto guardian = worker ? sys::find_process(worker->parent) : std::nullopt;
+    if (guardian) return {*guardian, *worker};
+  }
+  return {};
+}
+
+std::vector<sys::Process> agent_processes(int pid) {
+  std::vector<sys::Process> found;
+  if (const auto guardian = sys::find_process(pid)) found.push_back(*guardian);
+  for (const sys::Process& each : sys::descendants_of(pid)) {
+    if (each.parent == pid) found.push_back(each);
+  }
+  return found;
+}
+
+std::vector<std::string> left_of(const std::string& job_id) {
+  const Time until = Clock::now() + kGone;
+  for (;;) {
+    std::vector<std::string> left;
+    for (const sys::Process& each : sys::processes_with({"DLAUNCH_JOB_ID=" + job_id})) {
+      if (each.state != 'Z') left.push_back(sys::describe(each));
+    }
+    if (left.empty() || Clock::now() >= until) return left;
+    std::this_thread::sleep_for(kLook);
+  }
+}
+
+}  // namespace dlaunch::chaos

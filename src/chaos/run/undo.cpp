@@ -1,0 +1,66 @@
+#include "chaos/run/undo.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <sstream>
+#include <string>
+#include <thread>
+
+#include "sys/io.h"
+
+namespace dlaunch::chaos {
+namespace {
+
+constexpr std::chrono::seconds kUndoWait{5};
+constexpr int kTries = 20;
+constexpr std::chrono::milliseconds kPause{100};
+
+/// Reads "PID START\n" until the pipe ends, then lets each of them go on and removes the directory.
+void undo_at_the_end(int in, const std::string& directory) {
+  std::string all;
+  char some[4096];
+  for (;;) {
+    const ssize_t size = ::read(in, some, sizeof some);
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) break;
+    all.append(some, static_cast<size_t>(size));
+  }
+  std::istringstream words(all);
+  sys::Process process;
+  while (words >> process.pid >> process.start_time) sys::signal_process(process, SIGCONT);
+  std::error_code failed;  // a launcher that writes its record there meanwhile
+  for (int tries = 0; tries < kTries && std::filesystem::exists(directory, failed); ++tries) {
+    if (tries > 0) std::this_thread::sleep_for(kPause);
+    std::filesystem::remove_all(directory, failed);
+  }
+}
+
+}  // namespace
+
+Undo::Undo(const std::string& directory)
+    : child_(sys::Apart::start([&](sys::Apart::Ends ends) { undo_at_the_end(ends.in, directory); })) {}
+
+Undo::~Undo() {
+  if (!child_) return;
+  child_->close_in();
+  child_->wait(kUndoWait);
+}
+
+bool Undo::stop(const std::vector<sys::Process>& processes) {
+  std::string list;
+  for (const sys::Process& each : processes) {
+    list += std::to_string(each.pid) + ' ' + std::to_string(each.start_time) + '\n';
+  }
+  if (!child_ || !sys::write_all(child_->in().get(), list)) return false;
+  for (const sys::Process& each : processes) sys::signal_process(each, SIGSTOP);
+  return true;
+}
+
+void Undo::go_on(const std::vector<sys::Process>& processes) {
+  for (const sys::Process& each : processes) sys::signal_process(each, SIGCONT);
+}
+
+}  // namespace dlaunch::chaos

@@ -1,0 +1,177 @@
+#include "chaos/verdict.h"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+
+#include "base/text.h"
+
+namespace dlaunch::chaos {
+namespace {
+
+using std::string_view;
+
+constexpr std::array<string_view, 3> kExpected{"restarts", "code", "first"};
+constexpr int kSignalBase = 128;
+constexpr Milliseconds kSilence{15'000};  // three heartbeats: a link that is cut for less is not lost
+
+/// Whether it ends a round for certain, and nothing else may be the cause of that end.
+bool ends_round(const Injection& injection) {
+  const Fault& fault = injection.fault;
+  switch (fault.what) {
+    case FaultKind::kill:
+    case FaultKind::reset:
+    case FaultKind::full:
+      return true;
+    case FaultKind::cut:
+      return !fault.lasts || *fault.lasts >= 2 * kSilence;
+    case FaultKind::signal:
+      return fault.target.kind == FaultTarget::Kind::launcher && fault.signal == SIGTERM;
+    case FaultKind::stop:
+    case FaultKind::slow:
+      return false;
+  }
+  return false;
+}
+
+/// The fault that must have ended the round: the first of those that fired in it.
+const Injection* ender_of(const std::vector<Injection>& injections, int round) {
+  const Injection* first = nullptr;
+  for (const Injection& each : injections) {
+    if (!each.fired || each.round != round || !ends_round(each)) continue;
+    if (!first || each.at_s < first->at_s) first = &each;
+  }
+  return first;
+}
+
+/// Empty when the round's end names what was injected.
+std::string not_named(const Injection& ender, const RoundEnd& end) {
+  const auto seen = [&](const std::string& wanted) { return wanted + " was expected; seen: " + end.text; };
+  switch (ender.fault.target.kind) {
+    case FaultTarget::Kind::rank:
+      return end.first_failure == ender.fault.target.rank ? ""
+                                                          : seen("rank " + std::to_string(ender.fault.target.rank));
+    case FaultTarget::Kind::agent:
+    case FaultTarget::Kind::link:
+      return end.cause == job::Cause::host_lost && end.text.find(ender.host) != std::string::npos
+                 ? ""
+                 : seen("the loss of " + ender.host);
+    case FaultTarget::Kind::launcher:
+      return end.cause == job::Cause::interrupted ? "" : seen("the signal");
+    case FaultTarget::Kind::output:
+      return end.cause == job::Cause::output_failed ? "" : seen("output that cannot be written");
+  }
+  return {};
+}
+
+/// The exit code of a job that this fault ended (docs/exit-codes.md).
+int code_after(const Fault& fault) {
+  switch (fault.target.kind) {
+    case FaultTarget::Kind::rank:
+    case FaultTarget::Kind::launcher:
+      return kSignalBase + (fault.what == FaultKind::kill ? SIGKILL : fault.signal);
+    case FaultTarget::Kind::agent:
+    case FaultTarget::Kind::link:
+      return kExitHostLost;
+    case FaultTarget::Kind::output:
+      return kExitOutput;
+  }
+  return 0;
+}
+
+bool launcher_was_killed(const std::vector<Injection>& injections) {
+  return std::ranges::any_of(injections, [](const Injection& each) {
+    return each.fired && each.fault.target.kind == FaultTarget::Kind::launcher && each.fault.what == FaultKind::kill;
+  });
+}
+
+Check check_code(const std::vector<Injection>& injections, const Seen& seen, const Expectations& expected) {
+  Check check{"the exit code is as documented", ""};
+  const auto differs = [&](int wanted) {
+    if (seen.exit_code != wanted) {
+      check.broken = "it is " + std::to_string(seen.exit_code) + ", and " + std::to_string(wanted) + " was expected";
+    }
+  };
+  if (seen.recorded_code) differs(*seen.recorded_code);
+  if (expected.contains("code")) return check;
+  const Injection* const ender = ender_of(injections, static_cast<int>(seen.rounds.size()) - 1);
+  if (launcher_was_killed(injections)) {
+    differs(kSignalBase + SIGKILL);
+  } else if (ender) {
+    differs(code_after(ender->fault));
+  }
+  return check;
+}
+
+Check check_named(const std::vector<Injection>& injections, const Seen& seen) {
+  Check check{"each round's end names what was injected", ""};
+  for (size_t round = 0; round < seen.rounds.size() && check.broken.empty(); ++round) {
+    const Injection* const ender = ender_of(injections, static_cast<int>(round));
+    if (!ender) continue;
+    const std::string wrong = not_named(*ender, seen.rounds[round]);
+    if (!wrong.empty()) check.broken = "round " + std::to_string(round) + ": " + wrong;
+  }
+  return check;
+}
+
+Check check_left(const Seen& seen) {
+  Check check{"no process of the job is left", ""};
+  for (const std::string& process : seen.left) check.broken += (check.broken.empty() ? "" : "; ") + process;
+  return check;
+}
+
+Check check_rounds(const Seen& seen) {
+  Check check{"there were no more rounds than allowed", ""};
+  if (seen.rounds.empty() || static_cast<int>(seen.rounds.size()) - 1 <= seen.restarts_allowed) return check;
+  check.broken = count(seen.rounds.size(), "round") + " with --restarts " + std::to_string(seen.restarts_allowed);
+  return check;
+}
+
+/// "none" where the job has no such value.
+std::string value_of(const std::string& key, const Seen& seen) {
+  if (key == "code") return std::to_string(seen.exit_code);
+  if (seen.rounds.empty()) return "none";
+  if (key == "restarts") return std::to_string(seen.rounds.size() - 1);
+  const auto& first = seen.rounds.front().first_failure;
+  return first ? std::to_string(*first) : "none";
+}
+
+}  // namespace
+
+Result<Expectations> parse_expectations(string_view text) {
+  Expectations expected;
+  for (const std::string& part : split(text, ',')) {
+    const size_t equals = part.find('=');
+    const std::string key = part.substr(0, equals);
+    if (equals == part.npos || std::ranges::find(kExpected, key) == kExpected.end()) {
+      return fail({.where = "",
+                   .what = '"' + part + "\" is nothing that can be expected",
+                   .why = "",
+                   .hint = "write restarts=1,code=0,first=3 or some of them"});
+    }
+    expected[key] = part.substr(equals + 1);
+  }
+  return expected;
+}
+
+std::vector<Check> judge(const std::vector<Injection>& injections, const Seen& seen, const Expectations& expected) {
+  std::vector<Check> checks;
+  Check fired{"every planned fault fired", ""};
+  for (const Injection& each : injections) {
+    if (!each.fired) fired.broken += (fired.broken.empty() ? "" : "; ") + to_text(each.fault) + ": " + each.why_not;
+  }
+  checks.push_back(std::move(fired));
+  checks.push_back(check_code(injections, seen, expected));
+  if (!launcher_was_killed(injections)) checks.push_back(check_named(injections, seen));
+  checks.push_back(check_left(seen));
+  checks.push_back(check_rounds(seen));
+  for (const auto& [key, wanted] : expected) {
+    const std::string found = value_of(key, seen);
+    checks.push_back({key + " is " + wanted, found == wanted ? "" : "it is " + found});
+  }
+  return checks;
+}
+
+bool all_fired(const std::vector<Injection>& injections) { return std::ranges::all_of(injections, &Injection::fired); }
+
+}  // namespace dlaunch::chaos

@@ -1,0 +1,56 @@
+#include "cli/foreign_line.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/text.h"
+#include "base/try.h"
+#include "cli/launcher_job.h"
+#include "cli/launchers.h"
+
+namespace dlaunch::cli {
+
+Result<Arguments> read_foreign_line(const LauncherSpec& launcher, std::span<const std::string> words,
+                                    const ProcessContext& context, std::vector<std::string>& notes) {
+  const size_t own = own_options_before(words, launcher);
+  auto arguments = TRY(parse_arguments(words.first(own)));
+  auto foreign = TRY(read_launcher_line(launcher, words.subspan(own), context.environment));
+  if (arguments.show) return arguments;
+  if (foreign.show) {
+    arguments.show = find_option(foreign.show->name()).spec;
+    return arguments;
+  }
+  std::ranges::move(foreign.notes, std::back_inserter(notes));
+  LauncherJob job(launcher, foreign, context, notes);
+  job.add_equals();
+  TRY(launcher.make(job));
+  arguments.unset = job.forgotten();
+  Group group = job.take();
+  if (!arguments.groups.empty()) std::ranges::move(arguments.groups.front().options, std::back_inserter(group.options));
+  arguments.groups = {std::move(group)};
+  return arguments;
+}
+
+std::string same_line(const ResolvedOptions& resolved, const Arguments& arguments) {
+  const Group& group = arguments.groups.front();
+  std::string text = arguments.unset.empty() ? "" : "env ";
+  for (const std::string& name : arguments.unset) text += "-u " + name + " ";
+  text += "dlaunch";
+  const auto add = [&](const ParsedOption& given) {
+    if (given.spec->section == Section::look) return;
+    text += " " + dashed(given.spec->name());
+    if (given.spec->takes == Arity::value) text += " " + shell_quote(given.value);
+    if (given.spec->takes == Arity::maybe_value && !given.value.empty()) text += "=" + shell_quote(given.value);
+  };
+  for (const std::optional<ParsedOption>& row : resolved.rows()) {
+    const bool of_line = row && (row->source == Source::personality || row->source == Source::command_line);
+    if (of_line && (row->spec->takes != Arity::nothing || row->value == "true")) add(*row);
+  }
+  for (const ParsedOption& given : group.options) {
+    if (given.spec->per_program()) add(given);
+  }
+  for (const std::string& word : group.program) text += " " + shell_quote(word);
+  return text;
+}
+
+}  // namespace dlaunch::cli

@@ -1,0 +1,93 @@
+// horovodrun's options, a row each, with what they are here: read for --help and for the table in docs/horovodrun.md.
+#include "cli/horovodrun/horovodrun.h"
+
+namespace dlaunch::cli {
+namespace {
+
+using IsHere = LauncherOption::Here;
+
+constexpr const char* kElastic = "Horovod Elastic needs horovodrun itself: dlaunch does not add or lose hosts in a job";
+
+// clang-format off
+constexpr LauncherOption kHorovodrunOptions[] = {
+    {{.names = "num-proc -np", .takes = Arity::value, .value_name = "N", .help = "`-n N`; without hosts all of them here"}},
+    {{.names = "hosts H", .takes = Arity::value, .value_name = "LIST", .help = "`-H HOST:SLOTS,...`; each host with its number"}},
+    {{.names = "hostfile -hostfile", .takes = Arity::value, .value_name = "FILE", .help = "the same from lines of HOST slots=N"}},
+    {{.names = "ssh-port p", .takes = Arity::value, .value_name = "PORT", .help = "`--ssh-port PORT`", .stands_for = "ssh-port={}"}},
+    {{.names = "ssh-identity-file i", .takes = Arity::value, .value_name = "FILE", .help = "`--ssh-identity FILE`", .stands_for = "ssh-identity={}"}},
+    {{.names = "network-interfaces network-interface", .takes = Arity::value, .value_name = "NAMES",
+      .help = "`-x NCCL_SOCKET_IFNAME=NAMES`, and `-x HOROVOD_GLOO_IFACE=` of the first"}},
+    {{.names = "gloo", .help = "so without an option of MPI's: `--env-for horovod`, which starts Horovod's rendezvous server"}},
+    {{.names = "mpi", .help = "as mpirun: `--env-for openmpi --tag-output`, MPI is served; so with `--mpi-args` or `--binding-args`, too"}},
+    {{.names = "jsrun", .help = "jsrun is no way of dlaunch's: leave it out"}, IsHere::refused},
+    {{.names = "mpi-args", .takes = Arity::value, .value_name = "WORDS", .help = "options of mpirun's, read as dlaunch reads them; not with `--gloo`"}},
+    {{.names = "binding-args", .takes = Arity::value, .value_name = "WORDS", .help = "the same, for binding"}},
+    {{.names = "tcp", .help = "`-x NCCL_IB_DISABLE=1`", .stands_for = "x=NCCL_IB_DISABLE=1"}},
+    {{.names = "start-timeout", .takes = Arity::value, .value_name = "SECONDS",
+      .help = "`--wait-hosts SECONDS` with other hosts; also by HOROVOD_START_TIMEOUT"}},
+    {{.names = "output-filename", .takes = Arity::value, .value_name = "DIR",
+      .help = "`--output-filename DIR:nojobid`: DIR/rank.N/stdout and stderr; with MPI mpirun's, DIR/1/rank.N/…"}},
+    {{.names = "prefix-output-with-timestamp -prefix-timestamp", .help = "the time in `--label`; with MPI `--timestamp-output`"}},
+    {{.names = "verbose", .help = "`-v`", .stands_for = "verbose=1"}},
+    {{.names = "disable-cache", .help = "dlaunch keeps no results of earlier checks"}, IsHere::noted},
+    {{.names = "check-build -cb", .help = "dlaunch knows no build of Horovod's: ask horovodrun"}, IsHere::refused},
+    {{.names = "config-file", .takes = Arity::value, .value_name = "FILE",
+      .help = "dlaunch reads no YAML: write its settings as options, or as HOROVOD_… variables"}, IsHere::refused},
+    {{.names = "fusion-threshold-mb", .takes = Arity::value, .value_name = "MB", .help = "`-x HOROVOD_FUSION_THRESHOLD=` in bytes"}},
+    {{.names = "cycle-time-ms", .takes = Arity::value, .value_name = "MS", .help = "`-x HOROVOD_CYCLE_TIME=MS`"}},
+    {{.names = "cache-capacity", .takes = Arity::value, .value_name = "N", .help = "`-x HOROVOD_CACHE_CAPACITY=N`"}},
+    {{.names = "hierarchical-allreduce", .help = "`-x HOROVOD_HIERARCHICAL_ALLREDUCE=1`; 0 with `--no-…`"}},
+    {{.names = "no-hierarchical-allreduce", .help = "`-x HOROVOD_HIERARCHICAL_ALLREDUCE=0`"}},
+    {{.names = "hierarchical-allgather", .help = "`-x HOROVOD_HIERARCHICAL_ALLGATHER=1`; 0 with `--no-…`"}},
+    {{.names = "no-hierarchical-allgather", .help = "`-x HOROVOD_HIERARCHICAL_ALLGATHER=0`"}},
+    {{.names = "torus-allreduce", .help = "`-x HOROVOD_TORUS_ALLREDUCE=1`; 0 with `--no-…`"}},
+    {{.names = "no-torus-allreduce", .help = "`-x HOROVOD_TORUS_ALLREDUCE=0`"}},
+    {{.names = "autotune", .help = "`-x HOROVOD_AUTOTUNE=1`"}},
+    {{.names = "no-autotune", .help = "nothing of the next five is set"}},
+    {{.names = "autotune-log-file", .takes = Arity::value, .value_name = "FILE", .help = "`-x HOROVOD_AUTOTUNE_LOG=FILE`, with `--autotune`"}},
+    {{.names = "autotune-warmup-samples", .takes = Arity::value, .value_name = "N", .help = "`-x HOROVOD_AUTOTUNE_WARMUP_SAMPLES=N`, with `--autotune`"}},
+    {{.names = "autotune-steps-per-sample", .takes = Arity::value, .value_name = "N", .help = "`-x HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE=N`, with `--autotune`"}},
+    {{.names = "autotune-bayes-opt-max-samples", .takes = Arity::value, .value_name = "N", .help = "`-x HOROVOD_AUTOTUNE_BAYES_OPT_MAX_SAMPLES=N`, with `--autotune`"}},
+    {{.names = "autotune-gaussian-process-noise", .takes = Arity::value, .value_name = "X", .help = "`-x HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE=X`, with `--autotune`"}},
+    {{.names = "timeline-filename", .takes = Arity::value, .value_name = "FILE", .help = "`-x HOROVOD_TIMELINE=FILE`"}},
+    {{.names = "timeline-mark-cycles", .help = "`-x HOROVOD_TIMELINE_MARK_CYCLES=1`, with `--timeline-filename`"}},
+    {{.names = "no-timeline-mark-cycles", .help = "`-x HOROVOD_TIMELINE_MARK_CYCLES=0`, with `--timeline-filename`"}},
+    {{.names = "no-stall-check", .help = "`-x HOROVOD_STALL_CHECK_DISABLE=1`"}},
+    {{.names = "stall-check", .help = "`-x HOROVOD_STALL_CHECK_DISABLE=0`"}},
+    {{.names = "stall-check-warning-time-seconds", .takes = Arity::value, .value_name = "SECONDS", .help = "`-x HOROVOD_STALL_CHECK_TIME_SECONDS=SECONDS`"}},
+    {{.names = "stall-check-shutdown-time-seconds", .takes = Arity::value, .value_name = "SECONDS", .help = "`-x HOROVOD_STALL_SHUTDOWN_TIME_SECONDS=SECONDS`"}},
+    {{.names = "mpi-threads-disable", .help = "`-x HOROVOD_MPI_THREADS_DISABLE=1`"}},
+    {{.names = "no-mpi-threads-disable", .help = "`-x HOROVOD_MPI_THREADS_DISABLE=0`"}},
+    {{.names = "num-nccl-streams", .takes = Arity::value, .value_name = "N", .help = "`-x HOROVOD_NUM_NCCL_STREAMS=N`"}},
+    {{.names = "thread-affinity", .takes = Arity::value, .value_name = "N", .help = "`-x HOROVOD_THREAD_AFFINITY=N`"}},
+    {{.names = "gloo-timeout-seconds", .takes = Arity::value, .value_name = "SECONDS", .help = "`-x HOROVOD_GLOO_TIMEOUT_SECONDS=SECONDS`"}},
+    {{.names = "log-level", .takes = Arity::value, .value_name = "LEVEL", .help = "`-x HOROVOD_LOG_LEVEL=LEVEL`"}},
+    {{.names = "log-with-timestamp", .help = "`-x HOROVOD_LOG_TIMESTAMP=1`"}},
+    {{.names = "log-without-timestamp", .help = "`-x HOROVOD_LOG_TIMESTAMP=0`"}},
+    {{.names = "log-hide-timestamp", .help = "`-x HOROVOD_LOG_TIMESTAMP=0`"}},
+    {{.names = "no-log-hide-timestamp", .help = "`-x HOROVOD_LOG_TIMESTAMP=1`"}},
+    {{.names = "min-np min-num-proc", .takes = Arity::value, .value_name = "N", .help = kElastic}, IsHere::refused},
+    {{.names = "max-np max-num-proc", .takes = Arity::value, .value_name = "N", .help = kElastic}, IsHere::refused},
+    {{.names = "slots-per-host", .takes = Arity::value, .value_name = "N", .help = kElastic}, IsHere::refused},
+    {{.names = "elastic-timeout", .takes = Arity::value, .value_name = "SECONDS", .help = kElastic}, IsHere::refused},
+    {{.names = "reset-limit", .takes = Arity::value, .value_name = "N", .help = kElastic}, IsHere::refused},
+    {{.names = "blacklist-cooldown-range", .takes = Arity::value, .value_name = "MIN MAX", .help = kElastic}, IsHere::refused},
+    {{.names = "host-discovery-script", .takes = Arity::value, .value_name = "FILE", .help = kElastic}, IsHere::refused},
+    {{.names = "version v", .takes = Arity::show, .help = "print dlaunch's version"}},
+    {{.names = "help h", .takes = Arity::show, .help = "print this"}},
+};
+// clang-format on
+
+constexpr OwnDefault kHorovodrunDefaults[] = {{"oversubscribe", "true"}};
+
+constexpr LauncherSpec kHorovodrun{.name = "horovodrun",
+                                   .options = kHorovodrunOptions,
+                                   .joint = Joint::dash,
+                                   .defaults = kHorovodrunDefaults,
+                                   .make = make_horovodrun_job};
+
+}  // namespace
+
+const LauncherSpec& horovodrun_launcher() { return kHorovodrun; }
+
+}  // namespace dlaunch::cli

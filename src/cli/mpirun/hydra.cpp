@@ -1,0 +1,92 @@
+#include "cli/mpirun/hydra.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+
+#include "base/text.h"
+#include "cli/values.h"
+
+namespace dlaunch::cli {
+namespace {
+
+using std::string_view;
+using Here = const ProcessContext&;
+
+constexpr string_view kWayOfThePlace =
+    "hosts are reached as the place offers, by srun in a Slurm job, else by ssh; --transport fixes it";
+
+/// Lists of hardware threads for the ranks of a host in turn, with `between` the numbers of one rank.
+Result<void> cpu_turns(const ParsedOption& given, string_view list, char turn, char between, Translated& made) {
+  std::string turns;
+  for (const std::string& rank : split(list, turn)) {
+    std::string cpus;
+    for (const std::string& part : split(rank, between)) cpus += (cpus.empty() ? "p" : ",p") + part;
+    turns += (turns.empty() ? "" : "/") + cpus;
+  }
+  made.here.push_back(own_option(given, "cpu-list", std::move(turns)));
+  return {};
+}
+
+}  // namespace
+
+void note_of(const ParsedOption& given, string_view why, Translated& made) {
+  made.notes.push_back(given.spelled + " " + given.value + " changes nothing here: " + std::string(why));
+}
+
+Result<void> hydra_launcher(const ParsedOption& given, Here, Translated& made) {
+  if (given.value == "ssh" || given.value == "fork") return {};
+  constexpr string_view kManagers[] = {"slurm", "srun", "ll",     "lsf",  "blaunch",
+                                       "sge",   "pbs",  "pbsdsh", "pdsh", "cobalt"};
+  if (std::ranges::find(kManagers, given.value) != std::end(kManagers)) {
+    return note_of(given, kWayOfThePlace, made), Result<void>();
+  }
+  return bad_value(given.value, "is no way to reach hosts here", "they are reached by ssh, or by --exec COMMAND");
+}
+
+Result<void> hydra_manager(const ParsedOption& given, Here, Translated& made) {
+  return note_of(given, "Slurm, Grid Engine, PBS, Cobalt and LSF are known by their variables", made), Result<void>();
+}
+
+Result<void> hydra_binding(const ParsedOption& given, Here, Translated& made) {
+  const string_view value = given.value;
+  if (value.starts_with("user:")) return cpu_turns(given, value.substr(value.find(':') + 1), ',', '+', made);
+  constexpr std::pair<string_view, string_view> kUnits[] = {
+      {"rr", "hwthread"},    {"cpu", "hwthread"}, {"thread", "hwthread"}, {"none", "none"},  {"board", "socket"},
+      {"sockets", "socket"}, {"cores", "core"},   {"numanode", "numa"},   {"domain", "numa"}};
+  const auto* const unit = std::ranges::find(kUnits, value, &std::pair<string_view, string_view>::first);
+  const string_view meant = unit == std::end(kUnits) ? value : unit->second;
+  made.here.push_back(own_option(given, "bind-to", std::string(meant)));
+  return {};
+}
+
+Result<void> pals_binding(const ParsedOption& given, Here, Translated& made) {
+  string_view value = given.value;
+  for (const string_view word : {"verbose,", "v,", "quiet,", "q,"}) {
+    if (!value.starts_with(word)) continue;
+    if (word.front() == 'v') made.here.push_back(own_option(given, "report-bindings", "true"));
+    value.remove_prefix(word.size());
+  }
+  if (value.starts_with("list:")) return cpu_turns(given, value.substr(value.find(':') + 1), ':', ',', made);
+  constexpr std::pair<string_view, string_view> kUnits[] = {{"none", "none"}, {"thread", "hwthread"}, {"core", "core"},
+                                                            {"numa", "numa"}, {"socket", "socket"},   {"user", "none"}};
+  if (value == "depth") return {};  // --depth binds
+  const auto* const unit = std::ranges::find(kUnits, value, &std::pair<string_view, string_view>::first);
+  if (unit == std::end(kUnits)) {
+    return bad_value(value, "is no binding here", "it takes depth, list:0-3:4-7, core, thread, numa, socket and none");
+  }
+  made.here.push_back(own_option(given, "bind-to", std::string(unit->second)));
+  return {};
+}
+
+Result<void> pals_depth(const ParsedOption& given, Here, Translated& made) {
+  if (!parse_int(given.value, 1, kMaxRanks)) {
+    return bad_value(given.value, "is no number of threads for a rank",
+                     "dlaunch starts no debugger; -v and -vv tell what it does");
+  }
+  made.here.push_back(own_option(given, "cores-per-rank", given.value));
+  made.here.push_back(own_option(given, "use-hwthread-cpus", "true"));
+  return {};
+}
+
+}  // namespace dlaunch::cli

@@ -1,0 +1,14 @@
+// MindSpore's msrun, as dlaunch's own options. options.cpp has a row for each of its options; docs/msrun.md is the
+// user's side. PURE.
+#pragma once
+
+#include "cli/launcher_line.h"
+
+namespace dlaunch::cli {
+
+const LauncherSpec& msrun_launcher();
+
+/// LauncherSpec::make
+Result<void> make_msrun_job(LauncherJob& job);
+
+}  // namespace dlaunch::cli

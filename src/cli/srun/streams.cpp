@@ -1,0 +1,163 @@
+#include <algorithm>
+
+#include "base/environment.h"
+#include "base/text.h"
+#include "base/try.h"
+#include "cli/launcher_job.h"
+#include "cli/srun/srun.h"
+#include "cli/values.h"
+
+namespace dlaunch::cli {
+namespace {
+
+using std::string_view;
+
+constexpr int kMostWidth = 20;
+
+/// What %j and its kin are in this job.
+std::optional<std::string> of_job(char field, const ProcessContext& context) {
+  const auto set = [&](const char* name, const char* otherwise) {
+    return filled_variable(context.environment, name).value_or(otherwise);
+  };
+  std::string job = set("SLURM_JOB_ID", "0");
+  switch (field) {
+    case 'j':
+      return job;
+    case 'J':
+      return job + ".0";
+    case 's':
+      return "0";
+    case 'A':
+      return set("SLURM_ARRAY_JOB_ID", job.c_str());
+    case 'a':
+      return set("SLURM_ARRAY_TASK_ID", "4294967294");
+    case 'u':
+      return set("USER", "user");
+    case 'x':
+      return set("SLURM_JOB_NAME", "job");
+    case '%':
+      return "%";
+    default:
+      return std::nullopt;
+  }
+}
+
+std::string zero_padded_to(std::string text, long width) {
+  const bool number = text.find_first_not_of("0123456789") == std::string::npos;
+  const auto all = static_cast<size_t>(width);
+  if (number && text.size() < all) text.insert(0, all - text.size(), '0');
+  return text;
+}
+
+/// How the fields of ranks are spelled in the result.
+struct RankFields {
+  string_view task;
+  string_view node;
+};
+
+/// A pattern of -o, -e and -i; a width pads only numbers that are known here.
+Result<std::string> expand_pattern(const ParsedOption& given, const ProcessContext& context, RankFields fields,
+                                   std::string (*plain)(string_view)) {
+  string_view rest = given.value;
+  std::string text;
+  const bool as_it_is = rest.find("\\\\") != rest.npos;
+  while (!rest.empty()) {
+    const size_t percent = as_it_is ? rest.size() : std::min(rest.find('%'), rest.size());
+    text += plain(rest.substr(0, percent));
+    rest.remove_prefix(percent);
+    if (rest.empty()) break;
+    const size_t end = std::min(rest.find_first_not_of("0123456789", 1), rest.size() - 1);
+    const long width = parse_int(rest.substr(1, end - 1), 0, kMostWidth).value_or(0);
+    const char field = rest[end];
+    rest.remove_prefix(end + 1);
+    if (field == 't' && (width == 0 || fields.task.starts_with('$'))) {
+      text += fields.task;
+    } else if (field == 'N') {
+      text += fields.node;
+    } else if (const auto known = of_job(field, context)) {
+      text += plain(zero_padded_to(*known, width));
+    } else {
+      return refuse_value(given, std::string("has %") + field + ", which is not known here",
+                          "%t, %N, %j, %J, %s, %A, %a, %u, %x and %% are");
+    }
+  }
+  return text;
+}
+
+class SrunStreams {
+ public:
+  SrunStreams(LauncherJob& job, std::vector<std::string>& argv) : job_(job), line_(job.line()), argv_(argv) {}
+
+  Result<void> add() {
+    const ParsedOption* mode = line_.find("open-mode");
+    if (mode && !mode->value.starts_with('t')) {
+      return refuse_value(*mode, "adds to files that are there",
+                          "dlaunch writes them anew: leave it out, or write truncate");
+    }
+    const ParsedOption* pty = line_.find("pty");
+    if (pty) {
+      job_.add(*pty, "pty");
+      job_.add(*pty, "ranks", "0");
+    }
+    if (const ParsedOption* label = line_.find("label"); label && !pty) job_.add(*label, "label", "{rank}: ");
+    TRY(add_output());
+    return add_input(pty);
+  }
+
+ private:
+  static bool is_all(const ParsedOption* given) { return !given || given->value == "all" || given->value.empty(); }
+  static bool is_number(const ParsedOption& given) { return parse_int(given.value, 0, kMaxRanks).has_value(); }
+
+  Result<std::string> file_of(const ParsedOption& given) const {
+    if (given.value == "none") return std::string("/dev/null");
+    return expand_pattern(given, job_.context(), {"{rank}", "{host}"}, literal);
+  }
+
+  Result<void> add_output() {
+    const ParsedOption* out = line_.find("output");
+    const ParsedOption* err = line_.find("error");
+    for (const ParsedOption* given : {out, err}) {
+      if (is_all(given) || !is_number(*given)) continue;
+      if (given == err || !is_all(err)) {
+        return refuse_option(*given, "one rank's stream alone", "",
+                             "--ranks N of dlaunch's own shows all that rank N writes");
+      }
+      job_.add(*given, "ranks", given->value);
+      return {};
+    }
+    if (!is_all(out)) {
+      auto file = TRY(file_of(*out));
+      job_.add(*out, "stdout-file", std::move(file));
+      if (!err) job_.add(*out, "merge-stderr-to-stdout");
+    }
+    if (!is_all(err)) {
+      auto file = TRY(file_of(*err));
+      job_.add(*err, "stderr-file", std::move(file));
+    }
+    return {};
+  }
+
+  Result<void> add_input(const ParsedOption* pty) {
+    const ParsedOption* given = line_.find("input");
+    if (is_all(given)) {
+      if (pty) job_.add(*pty, "stdin", "0");
+      return {};
+    }
+    if (given->value == "none" || is_number(*given)) return job_.add(*given, "stdin", given->value), Result<void>();
+    const auto quoted = [](string_view text) { return text.empty() ? std::string() : shell_quote(text); };
+    const auto file = TRY(expand_pattern(*given, job_.context(), {"$SLURM_PROCID", "$(hostname -s)"}, quoted));
+    std::vector<std::string> reader = {"sh", "-c", "exec \"$@\" <" + file, "sh"};
+    argv_.insert(argv_.begin(), reader.begin(), reader.end());
+    return job_.add(*given, "stdin", "none"), Result<void>();
+  }
+
+  LauncherJob& job_;
+  const LauncherLine& line_;
+  std::vector<std::string>& argv_;
+};
+
+}  // namespace
+
+Result<void> add_srun_streams(LauncherJob& job, std::vector<std::string>& argv) { return SrunStreams(job, argv).add(); }
+
+}  // namespace dlaunch::cli

@@ -1,0 +1,212 @@
+#include "cli/torchrun/torchrun.h"
+
+#include <algorithm>
+
+#include "base/environment.h"
+#include "base/text.h"
+#include "base/try.h"
+#include "cli/launcher_job.h"
+#include "cli/torchrun/log_tree.h"
+#include "cli/values.h"
+
+namespace dlaunch::cli {
+namespace {
+
+using std::string_view;
+
+/// HOST[:PORT], with brackets around an IPv6 address that a port follows.
+struct Endpoint {
+  std::string host;
+  std::string port;  ///< empty: any
+};
+
+Result<Endpoint> endpoint_of(const ParsedOption& given) {
+  const string_view text = given.value;
+  const size_t bracket = text.starts_with('[') ? text.find(']') : 0;
+  const size_t colon = bracket == text.npos ? text.npos : text.find(':', bracket);
+  Endpoint endpoint{std::string(text.substr(0, colon)), ""};
+  if (colon == text.npos) return endpoint;
+  const auto port = parse_int(text.substr(colon + 1), 0, kMostPort);
+  if (!port) return refuse_value(given, "is no HOST:PORT", "write localhost:29400, or port 0 for any");
+  if (*port != 0) endpoint.port = std::to_string(*port);
+  return endpoint;
+}
+
+class TorchrunJob {
+ public:
+  /// `local_rank`: the script's first argument is `--local_rank=L`, unless --use-env is given.
+  TorchrunJob(LauncherJob& job, bool local_rank) : job_(job), line_(job.line()), local_rank_(local_rank) {}
+
+  Result<void> make() {
+    TRY(add_nodes());
+    TRY(add_ranks());
+    TRY(add_rendezvous());
+    TRY(add_restarts());
+    TRY(check_events());
+    TRY(add_binding());
+    TRY(add_names());
+    TRY(add_logs());
+    return add_program();
+  }
+
+ private:
+  /// Several nodes run the same line.
+  Result<void> add_nodes() {
+    const ParsedOption* given = line_.find("nnodes");
+    if (given) nodes_ = TRY(nodes_of(*given));
+    const ParsedOption* rank = line_.find("node-rank");
+    int own = 0;
+    if (rank) own = TRY(number_of(*rank, 0, kMaxRanks));
+    if (nodes_ == 1 && own > 0)
+      return refuse_option(*rank, "there is only node 0", "", "say how many nodes there are: --nnodes");
+    if (nodes_ > 1) job_.add_nodes(*given, nodes_, rank);
+    if (const ParsedOption* settings = line_.find("rdzv-conf")) add_wait(*settings);
+    return {};
+  }
+
+  /// How long node 0 waits for the others.
+  void add_wait(const ParsedOption& settings) {
+    constexpr string_view kWait = "join_timeout=";
+    for (const std::string& part : split(settings.value, ',')) {
+      const string_view setting = trim(part);
+      if (nodes_ > 1 && setting.starts_with(kWait)) {
+        job_.add(settings, "wait-hosts", std::string(setting.substr(kWait.size())));
+      } else if (!setting.empty()) {
+        job_.note(settings.spelled + " " + std::string(setting) + " changes nothing here");
+      }
+    }
+  }
+
+  Result<int> nodes_of(const ParsedOption& given) {
+    const auto parts = split(given.value, ':');
+    const auto least = parse_int(parts.front(), 1, kMaxRanks);
+    const auto most = parse_int(parts.back(), 1, kMaxRanks);
+    if (parts.size() > 2 || !least || !most || *least > *most) {
+      return refuse_value(given, "is no number of nodes", "write N, or MIN:MAX");
+    }
+    if (*least == *most) return static_cast<int>(*most);
+    return refuse_option(given, "dlaunch does not add or lose hosts in a job", "", "say --nnodes " + parts.back());
+  }
+
+  Result<void> add_ranks() {
+    const ParsedOption* given = line_.find("nproc-per-node");
+    if (!given) return job_.add(job_.itself(), "N", "1"), Result<void>();
+    if (given->value == "auto") return {};
+    if (given->value == "cpu") return job_.add(*given, "fake-devices", "0"), Result<void>();
+    constexpr string_view kDevices[] = {"gpu", "xpu", "npu", "hpu", "mps", "mtia"};
+    if (std::ranges::find(kDevices, given->value) != std::end(kDevices)) {
+      return job_.add(*given, "n", "devices"), Result<void>();
+    }
+    if (!parse_int(given->value, 1, kMaxRanks)) {
+      return refuse_value(*given, "is no number of ranks", "write a number, auto, cpu or gpu");
+    }
+    return job_.add(*given, "N", given->value), Result<void>();
+  }
+
+  /// Where nodes find each other; ranks do so as said, else by env-for's own address and free port.
+  Result<void> add_rendezvous() {
+    const std::string backend = line_.value("rdzv-backend", "static");
+    if (backend.starts_with("etcd")) {
+      return refuse_option(*line_.find("rdzv-backend"), "dlaunch asks no etcd", "",
+                           "write c10d, which needs no server");
+    }
+    if (backend != "static" && backend != "c10d") {
+      return refuse_value(*line_.find("rdzv-backend"), "is not known here", "it takes static or c10d");
+    }
+    const ParsedOption* endpoint = line_.find("rdzv-endpoint");
+    const bool set = endpoint && !endpoint->value.empty();
+    Endpoint meet;
+    if (set) meet = TRY(endpoint_of(*endpoint));
+    const bool is_master = set && backend == "static" && !line_.find("standalone");
+    const ParsedOption* port = line_.find("master-port");
+    int number = 0;
+    if (port) number = TRY(number_of(*port, 0, kMostPort));
+    if (nodes_ > 1) return add_nodes_rendezvous(set ? endpoint : nullptr);
+    if (is_master) {
+      job_.add_variable(*endpoint, "MASTER_ADDR", meet.host);
+      if (!meet.port.empty()) job_.add_variable(*endpoint, "MASTER_PORT", meet.port);
+      return {};
+    }
+    if (const ParsedOption* address = line_.find("master-addr"))
+      job_.add_variable(*address, "MASTER_ADDR", address->value);
+    if (number > 0) job_.add_variable(*port, "MASTER_PORT", port->value);
+    return {};
+  }
+
+  /// The port is for the nodes; the ranks then get a free one of node 0.
+  Result<void> add_nodes_rendezvous(const ParsedOption* endpoint) {
+    const ParsedOption* address = line_.find("master-addr");
+    if (endpoint) return job_.add(*endpoint, "rendezvous", endpoint->value), Result<void>();
+    if (!address) return {};
+    const std::string port = line_.value("master-port", "29500");
+    return job_.add(*address, "rendezvous", address->value + ":" + port), Result<void>();
+  }
+
+  Result<void> add_restarts() {
+    const ParsedOption* given = line_.find("max-restarts");
+    if (!given) return {};
+    const int restarts = TRY(number_of(*given, 0, kMostRestarts));
+    if (restarts > 0) job_.add(*given, "restarts", std::to_string(restarts));
+    return {};
+  }
+
+  Result<void> check_events() {
+    const ParsedOption* given = line_.find("event-log-handler");
+    if (!given || given->value == "null" || given->value == "console") return {};
+    return refuse_value(*given, "is Python of torchrun's own", "--report FILE has what happened, as JSON");
+  }
+
+  Result<void> add_binding() {
+    const ParsedOption* given = line_.find("numa-binding");
+    if (!given) return {};
+    if (given->value == "node") return job_.add(*given, "bind-to", "device"), Result<void>();
+    return refuse_value(*given, "is no binding here", "write node, or dlaunch's own --bind-to core, socket or numa");
+  }
+
+  Result<void> add_names() {
+    if (const ParsedOption* role = line_.find("role")) job_.add_variable(*role, "ROLE_NAME", role->value);
+    const ParsedOption* id = line_.find("rdzv-id");
+    if (id && !line_.find("standalone")) job_.add_variable(*id, "TORCHELASTIC_RUN_ID", id->value);
+    return {};
+  }
+
+  Result<void> add_logs() {
+    auto options = TRY(log_options(line_, nodes_, job_.context()));
+    for (ParsedOption& option : options) job_.add(std::move(option));
+    const ParsedOption* filter = line_.find("local-ranks-filter");
+    if (filter && !filter->value.empty()) job_.add(*filter, "local-ranks", filter->value);
+    return {};
+  }
+
+  std::string python() const {
+    const auto chosen = filled_variable(job_.context().environment, "PYTHON_EXEC");
+    return chosen ? *chosen : job_.in_path({"python3", "python"});
+  }
+
+  Result<void> add_program() {
+    const bool local_rank = local_rank_ && !line_.find("use-env");
+    const bool plain = line_.find("no-python") && !line_.find("run-path");
+    const ParsedOption* module = line_.find("run-path") ? nullptr : line_.find("module");
+    if (plain && module)
+      return refuse_option(*module, "does not go with --no-python", "a module is Python's", "leave one out");
+    if (plain && local_rank) {
+      return refuse_option(*line_.find("no-python"), "needs --use-env",
+                           "torch.distributed.launch gives --local_rank to Python alone", "add --use-env");
+    }
+    return job_.set_program(
+        {.python = plain ? "" : python(), .module = module != nullptr, .local_rank = local_rank, .macros = true});
+  }
+
+  LauncherJob& job_;
+  const LauncherLine& line_;
+  const bool local_rank_;
+  int nodes_ = 1;
+};
+
+}  // namespace
+
+Result<void> make_torchrun_job(LauncherJob& job) { return TorchrunJob(job, false).make(); }
+
+Result<void> make_torch_launch_job(LauncherJob& job) { return TorchrunJob(job, true).make(); }
+
+}  // namespace dlaunch::cli

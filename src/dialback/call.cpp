@@ -1,0 +1,35 @@
+#include "dialback/call.h"
+
+namespace dlaunch::dialback {
+namespace {
+
+std::string mark_of(std::string_view nonce) { return "\n#dlaunch:" + std::string(nonce) + " call "; }
+
+}  // namespace
+
+std::string call_line(const Call& call, std::string_view nonce) {
+  return mark_of(nonce) + to_string(call.at) + ' ' + call.key + '\n';
+}
+
+CallReader::CallReader(std::string_view nonce) : mark_(mark_of(nonce)) {}
+
+std::optional<Call> CallReader::feed(std::string_view bytes) {
+  buffer_ += bytes;
+  const size_t mark = buffer_.find(mark_);
+  if (mark == std::string::npos) {
+    if (buffer_.size() >= mark_.size()) buffer_.erase(0, buffer_.size() - (mark_.size() - 1));
+    return std::nullopt;
+  }
+  buffer_.erase(0, mark);
+  const size_t end = buffer_.find('\n', mark_.size());
+  broken_ = end == std::string::npos ? buffer_.size() > kMostCall : false;
+  if (end == std::string::npos) return std::nullopt;
+  const std::string_view line = std::string_view(buffer_).substr(mark_.size(), end - mark_.size());
+  const size_t blank = line.find(' ');
+  auto at = parse_endpoint(line.substr(0, blank));
+  broken_ = !at || blank == std::string_view::npos || line.size() > kMostCall;
+  if (broken_) return std::nullopt;
+  return Call{*std::move(at), std::string(line.substr(blank + 1))};
+}
+
+}  // namespace dlaunch::dialback

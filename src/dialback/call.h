@@ -1,0 +1,40 @@
+// What a launcher says to agents that shall connect to it: a line in what they read anyway, behind a mark that nothing
+// else holds. It holds the job's key, and so it stands in no argv, environment or file of others. PURE.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "dialback/endpoint.h"
+#include "dialback/job_key.h"
+
+namespace dlaunch::dialback {
+
+inline constexpr size_t kMostCall = 256;
+
+struct Call {
+  Endpoint at;      ///< numeric
+  std::string key;  ///< its text
+};
+
+/// A line, with a line end on both sides, which a shell takes for a comment.
+std::string call_line(const Call& call, std::string_view nonce);
+
+/// Finds it in what is read, at the cost of a few bytes of memory, whatever stands before it.
+class CallReader {
+ public:
+  explicit CallReader(std::string_view nonce);
+
+  /// The call, once it has come whole.
+  std::optional<Call> feed(std::string_view bytes);
+  /// What came in its place cannot be understood.
+  bool broken() const { return broken_; }
+
+ private:
+  const std::string mark_;
+  std::string buffer_;
+  bool broken_ = false;
+};
+
+}  // namespace dlaunch::dialback

@@ -1,0 +1,140 @@
+#include "dialback/door.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+
+#include "allocate/own_address.h"
+#include "allocate/this_machine.h"
+#include "base/try.h"
+#include "sys/interfaces.h"
+#include "sys/lookup.h"
+#include "transport/ssh/connect.h"
+
+namespace dlaunch::dialback {
+namespace {
+
+constexpr int kBacklog = 1024;
+constexpr std::chrono::milliseconds kPause{500};  // before a name is looked up again
+constexpr const char* kElsewhere = "192.0.2.1";   // of no machine: the way there is the way to the network
+
+tl::unexpected<Error> no_door(const Endpoint& where, std::string what, std::string why, std::string hint) {
+  return fail({"--rendezvous " + to_string(where), std::move(what), std::move(why), std::move(hint)});
+}
+
+bool is_loopback(const sockaddr* address) {
+  if (address->sa_family == AF_INET) {
+    return ntohl(reinterpret_cast<const sockaddr_in*>(address)->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+  }
+  return address->sa_family == AF_INET6 &&
+         IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr);
+}
+
+/// With errno set when it is empty.
+sys::Fd listen_on(const addrinfo& address) {
+  sys::Fd socket(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const int on = 1;
+  if (socket) ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);  // one that is over may linger
+  const bool good =
+      socket && ::bind(socket.get(), address.ai_addr, address.ai_addrlen) == 0 && ::listen(socket.get(), kBacklog) == 0;
+  return good ? std::move(socket) : sys::Fd();
+}
+
+int port_of(const sys::Fd& socket) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &size);
+  return ntohs(address.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6&>(address).sin6_port
+                                             : reinterpret_cast<const sockaddr_in&>(address).sin_port);
+}
+
+/// The first of the addresses that is this machine's; `error` is why there is none.
+std::optional<Door> listen_on_one(const addrinfo* list, int port, bool loopback, int& error) {
+  for (const addrinfo* each = list; each != nullptr; each = each->ai_next) {
+    if (!loopback && is_loopback(each->ai_addr)) continue;
+    if (sys::Fd socket = listen_on(*each)) {
+      return Door{std::move(socket), {allocate::numeric_address(each->ai_addr).value_or(""), port}};
+    }
+    error = errno;
+  }
+  return std::nullopt;
+}
+
+Result<sys::Addresses> addresses_of(const Endpoint& where, Time deadline, int ended) {
+  for (;;) {
+    auto found = transport::ssh::resolve({.name = where.host, .port = where.port}, deadline, ended);
+    if (found) return *std::move(found);
+    pollfd polled{ended, POLLIN, 0};
+    const bool over = ::poll(&polled, 1, static_cast<int>(kPause.count())) > 0 || Clock::now() >= deadline;
+    if (over) return no_door(where, found.error().what, found.error().why, "name node 0 as the other nodes know it");
+  }
+}
+
+}  // namespace
+
+std::string address_on_the_network() {
+  if (auto source = allocate::source_towards(kElsewhere)) return *std::move(source);
+  const auto all = sys::interface_addresses();
+  return all.empty() ? "127.0.0.1" : all.front().address;
+}
+
+Result<Door> open_door(const Endpoint& where, Time deadline, int ended) {
+  int error = 0;
+  if (!where.host.empty()) {
+    const bool chosen =
+        where.host == "localhost" || sys::look_up_numeric({.name = where.host, .port = where.port}).addresses;
+    const auto addresses = TRY(addresses_of(where, deadline, ended));
+    if (auto door = listen_on_one(addresses.get(), where.port, chosen, error)) return *std::move(door);
+  }
+  if (error == 0) {  // it has no name, or one that means it to itself alone
+    const sys::LookedUp ours = sys::look_up_numeric({.name = address_on_the_network(), .port = where.port});
+    if (auto door = listen_on_one(ours.addresses.get(), where.port, true, error)) return *std::move(door);
+  }
+  if (error == EADDRNOTAVAIL) {
+    return no_door(where, "node 0 cannot listen there", "it is no address of this machine",
+                   "HOST is node 0's own name or address; this machine is node 0, or --node-rank is another");
+  }
+  return no_door(
+      where, "node 0 cannot listen there", std::strerror(error),
+      error == EADDRINUSE ? "another program has the port, or another node 0 is here: name another port" : "");
+}
+
+Result<Door> open_door_at(const std::string& address, PortRange ports) {
+  const unsigned choices = static_cast<unsigned>(ports.last - ports.first) + 1;
+  const unsigned start = static_cast<unsigned>(::getpid()) % choices;  // of several jobs each tries another port first
+  int error = EADDRINUSE;
+  for (unsigned i = 0; i < choices && error == EADDRINUSE; ++i) {
+    const int port = ports.first + static_cast<int>((start + i) % choices);
+    const sys::LookedUp found = sys::look_up_numeric({.name = address, .port = port});
+    if (!found.addresses) break;
+    if (sys::Fd socket = listen_on(*found.addresses)) {
+      const int got = port_of(socket);
+      return Door{std::move(socket), {address, got}};
+    }
+    error = errno;
+  }
+  return fail({"", "cannot listen on " + address, std::strerror(error), "", kExitHostLost});
+}
+
+std::string address_towards(const std::vector<std::string>& hosts, Time deadline, int ended) {
+  constexpr size_t kMostAsked = 3;
+  for (size_t i = 0; i < std::min(hosts.size(), kMostAsked); ++i) {
+    const auto found = transport::ssh::resolve({.name = hosts[i]}, deadline, ended);
+    for (const addrinfo* each = found ? found->get() : nullptr; each != nullptr; each = each->ai_next) {
+      if (is_loopback(each->ai_addr)) continue;
+      if (auto source = allocate::source_towards(allocate::numeric_address(each->ai_addr).value_or(""))) {
+        return *std::move(source);
+      }
+    }
+  }
+  return address_on_the_network();
+}
+
+}  // namespace dlaunch::dialback

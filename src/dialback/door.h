@@ -1,0 +1,34 @@
+// The one socket on which a launcher listens for its nodes: bound to one address, open until the last node is in.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "dialback/endpoint.h"
+#include "dlaunch/error.h"
+#include "sys/fd.h"
+
+namespace dlaunch::dialback {
+
+struct Door {
+  sys::Fd socket;  ///< listens; non-blocking
+  Endpoint at;     ///< the address that it is bound to, numeric
+};
+
+/// Listens on the address of `where` that is this machine's. A name that means this machine only to itself (127.0.1.1
+/// in /etc/hosts), or none, stands for the address that faces the network. Waits until the name resolves, the deadline
+/// is over, or `ended` is readable.
+Result<Door> open_door(const Endpoint& where, Time deadline, int ended);
+
+/// Listens on this numeric address.
+Result<Door> open_door_at(const std::string& address, PortRange ports);
+
+/// The address that faces the first of these hosts that is another machine and whose name resolves here by the
+/// deadline; else the one that faces the network.
+std::string address_towards(const std::vector<std::string>& hosts, Time deadline, int ended);
+
+/// This machine's address that faces the network, numeric; a loopback address where it has no other.
+std::string address_on_the_network();
+
+}  // namespace dlaunch::dialback

@@ -1,0 +1,67 @@
+#include "dialback/endpoint.h"
+
+#include <algorithm>
+
+#include "base/printable.h"
+#include "base/text.h"
+
+namespace dlaunch::dialback {
+namespace {
+
+constexpr long kMostPort = 65535;
+
+bool is_host(std::string_view host) {
+  return !host.empty() && std::ranges::none_of(host, [](unsigned char c) { return c <= ' ' || c >= 127 || c == '['; });
+}
+
+}  // namespace
+
+Result<Endpoint> parse_endpoint(std::string_view text) {
+  const auto refused = [&] {
+    return fail({.where = "",
+                 .what = '"' + escaped(text) + "\" names no host and port",
+                 .why = "",
+                 .hint = "write HOST:PORT, the name or address of node 0 as the other nodes know it"});
+  };
+  Endpoint endpoint;
+  std::string_view port;
+  const size_t colon = text.rfind(':');
+  if (text.starts_with('[')) {
+    const size_t end = text.find(']');
+    if (end == std::string_view::npos) return refused();
+    endpoint.host = text.substr(1, end - 1);
+    port = text.substr(end + 1);
+    if (!port.empty() && !port.starts_with(':')) return refused();
+  } else if (colon != std::string_view::npos && text.find(':') == colon) {
+    endpoint.host = text.substr(0, colon);
+    port = text.substr(colon);
+  } else {
+    endpoint.host = text;  // with several colons it is an address of IPv6
+  }
+  if (!is_host(endpoint.host)) return refused();
+  if (port.empty()) return endpoint;
+  const auto number = parse_int(port.substr(1), 1, kMostPort);
+  if (!number) return refused();
+  endpoint.port = static_cast<int>(*number);
+  return endpoint;
+}
+
+PortRange port_range_in(std::string_view text) {
+  constexpr std::string_view kName = "SrunPortRange";
+  for (const std::string& line : split(text, '\n')) {
+    const size_t sign = line.find('=');
+    if (sign == std::string::npos || trim(std::string_view(line).substr(0, sign)) != kName) continue;
+    const auto ends = split(trim(std::string_view(line).substr(sign + 1)), '-');
+    const auto first = parse_int(ends[0], 1, kMostPort);
+    const auto last = ends.size() == 2 ? parse_int(ends[1], 1, kMostPort) : std::nullopt;
+    if (first && last && *first <= *last) return {static_cast<int>(*first), static_cast<int>(*last)};
+  }
+  return {};
+}
+
+std::string to_string(const Endpoint& endpoint) {
+  const bool v6 = endpoint.host.find(':') != std::string::npos;
+  return (v6 ? '[' + endpoint.host + ']' : endpoint.host) + ':' + std::to_string(endpoint.port);
+}
+
+}  // namespace dlaunch::dialback

@@ -1,0 +1,60 @@
+// How a launcher comes to its nodes: it listens until each of them has connected, proved that it has the job's key, and
+// stated that it was started for the same job.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "dialback/callers.h"
+#include "dialback/end_signals.h"
+#include "dialback/sealed_socket.h"
+#include "dialback/statement.h"
+#include "dialback/tell.h"
+
+namespace dlaunch::dialback {
+
+/// A node that is in.
+struct Arrived {
+  Statement statement;
+  std::string address;  ///< from which it connected, numeric
+  SealedSocket socket;
+};
+
+class Gathering {
+ public:
+  struct Settings {
+    Secret key;
+    Statement self;  ///< the launcher's own
+    std::string job_id;
+    Time deadline;
+    Tell tell;
+  };
+
+  Gathering(Door door, Settings settings);
+
+  /// Nodes 1, 2, … in this order. The door is closed then. On an Error every node that is in was told of it.
+  Result<std::vector<Arrived>> run(EndSignals& signals);
+
+ private:
+  bool complete() const { return arrived_.size() + 1 == static_cast<size_t>(settings_.self.nodes); }
+  void wait(int ended);
+  void judge(SealedSocket& socket, const std::string& address, const SealedRecord& record);
+  void admit(SealedSocket& socket, const std::string& address, const Statement& statement);
+  void refuse(SealedSocket& socket, const Error& error) const;
+  void look_at_arrived(Time now);
+  tl::unexpected<Error> give_up(Error error);
+  Error too_late() const;
+  std::string missing() const;
+
+  const Settings settings_;
+  Callers callers_;
+  Time next_look_;
+  Time next_told_;
+  std::map<int, Arrived> arrived_;  // by number
+  std::optional<Error> mismatch_;   // a node was started for another job
+};
+
+}  // namespace dlaunch::dialback

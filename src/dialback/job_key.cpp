@@ -1,0 +1,34 @@
+#include "dialback/job_key.h"
+
+#include <sodium.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "base/text.h"
+
+namespace dlaunch::dialback {
+namespace {
+
+constexpr std::string_view kUse = "dlaunch job key";  // so that the same text, used elsewhere, is another key
+
+}  // namespace
+
+Secret::~Secret() { ::sodium_memzero(bytes_.data(), bytes_.size()); }
+
+Result<Secret> job_key(std::string_view text) {
+  if (::sodium_init() < 0) throw std::runtime_error("libsodium does not start");
+  text = trim(text);
+  if (text.size() < kLeastKeyText || text.size() > kMostKeyText) {
+    return fail({.where = "",
+                 .what = "the job's key has " + count(text.size(), "byte"),
+                 .why = "a key has " + std::to_string(kLeastKeyText) + " to " + std::to_string(kMostKeyText),
+                 .hint = "make one for each job: openssl rand -hex 32"});
+  }
+  Secret key;
+  ::crypto_generichash(key.data(), Secret::kSize, reinterpret_cast<const unsigned char*>(text.data()), text.size(),
+                       reinterpret_cast<const unsigned char*>(kUse.data()), kUse.size());
+  return key;
+}
+
+}  // namespace dlaunch::dialback

@@ -1,0 +1,90 @@
+#include "dialback/node_service.h"
+
+#include <utility>
+
+#include "dlaunch/exit_status.h"
+
+namespace dlaunch::dialback {
+
+NodeService::NodeService(Met met, LocalAgent agent, EndSignals& signals)
+    : agent_(std::move(agent)),
+      signals_(signals),
+      launcher_(std::move(met.address)),
+      carrier_(std::move(met.socket), [this](const SealedRecord& record) { hear(record); }) {}
+
+Result<int> NodeService::run() {
+  SealedSocket& socket = carrier_.socket();
+  std::vector<pollfd> polled(1 + Carrier::kPolled);  // what came with the welcome is heard before the first wait
+  for (;;) {
+    socket.beat(Clock::now());
+    carrier_.turn(&polled[1]);
+    if (outcome_) return over(*outcome_);
+    if (refusal_) return over(fail(*refusal_));
+    if (const auto signal = signals_.next()) {
+      if (agent_runs_ && agent_.tell_to_end()) continue;
+      socket.send(SealedRecord::Kind::data_end, "0its dlaunch was ended by " + signal_name(*signal));
+      socket.flush();
+      return over(interrupted_by(*signal).exit_code);
+    }
+    if (socket.over()) return over(launcher_lost(socket.why()));
+    if (agent_runs_ && carrier_.local_ended()) agent_ended();
+    // While there is an agent, it judges the launcher's silence.
+    if (!agent_runs_ && socket.silent(Clock::now())) return over(launcher_lost("it fell silent"));
+    polled.assign(1, {signals_.fd(), POLLIN, 0});
+    carrier_.watch(polled);
+    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(socket.next_beat() - Clock::now());
+    ::poll(polled.data(), polled.size(), static_cast<int>(std::max<long>(0, wait.count())));
+  }
+}
+
+void NodeService::hear(const SealedRecord& record) {
+  switch (record.kind) {
+    case SealedRecord::Kind::data:
+      if (!carrier_.attached() && !carrier_.local_ended()) start_agent();
+      return;
+    case SealedRecord::Kind::outcome:
+      outcome_ = exit_code_in(record.payload);
+      if (*outcome_ < 0) outcome_ = kExitHostLost;
+      return;
+    case SealedRecord::Kind::refusal:
+      refusal_ = refusal_in(record.payload);
+      return;
+    case SealedRecord::Kind::statement:
+    case SealedRecord::Kind::welcome:
+    case SealedRecord::Kind::alive:
+    case SealedRecord::Kind::data_end:
+      return;
+  }
+}
+
+void NodeService::start_agent() {
+  auto link = agent_.start();
+  if (link) {
+    carrier_.attach(*std::move(link));
+    agent_runs_ = true;
+    return;
+  }
+  carrier_.socket().send(SealedRecord::Kind::data_end, "1" + link.error().what + ": " + link.error().why);
+  carrier_.detach();
+}
+
+/// Once nothing of the job is left here, the launcher may know.
+void NodeService::agent_ended() {
+  agent_runs_ = false;
+  carrier_.detach();
+  agent_.end();
+  carrier_.socket().send(SealedRecord::Kind::data_end, "1");
+}
+
+Result<int> NodeService::over(Result<int> how) {
+  carrier_.detach();
+  agent_.end();
+  return how;
+}
+
+tl::unexpected<Error> NodeService::launcher_lost(std::string why) const {
+  return fail({launcher_, "node 0 was lost before it said how the job ended", std::move(why),
+               "what it said itself tells more", kExitHostLost});
+}
+
+}  // namespace dlaunch::dialback

@@ -1,0 +1,33 @@
+#include "dialback/nodes.h"
+
+#include <string>
+#include <utility>
+
+#include "sys/io.h"
+
+namespace dlaunch::dialback {
+
+Nodes::Nodes(std::vector<Arrived> arrived) {
+  for (Arrived& each : arrived) {
+    lines_.push_back(std::make_shared<Line>());
+    pump_->add(std::move(each.socket), lines_.back());
+  }
+  pump_.start();
+}
+
+Nodes::~Nodes() { pump_.stop(); }
+
+Result<transport::Connection> Nodes::open(const plan::Host& host) {
+  const auto& line = lines_.at(static_cast<size_t>(host.reach.node.value()) - 1);
+  if (!line->taken()) return Line::connection(line);
+  if (line->why_ended().nothing_left) {  // a stream that has ended, for a reason that says so
+    return transport::Connection{.stream = sys::make_socketpair().first,
+                                 .disconnect = [line] { return line->why_ended(); }};
+  }
+  return fail(
+      {host.name, "it cannot be reached again", "nodes connect to node 0, and never the other way", "", kExitHostLost});
+}
+
+void Nodes::end(int exit_code) { pump_.finish(exit_code); }
+
+}  // namespace dlaunch::dialback

@@ -1,0 +1,227 @@
+#include "dialback/pump.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+#include "base/printable.h"
+#include "sys/io.h"
+
+namespace dlaunch::dialback {
+namespace {
+
+constexpr std::chrono::seconds kOutcomeLimit{2};
+constexpr std::chrono::milliseconds kReasonWait{1000};
+constexpr std::chrono::seconds kEndsWhenTold{3};
+constexpr char kNothingLeft = '1';
+
+}  // namespace
+
+// ---- a line ----
+
+Line::Line() {
+  std::tie(stream_, local_) = sys::make_socketpair();
+  copy_.reset(::fcntl(local_.get(), F_DUPFD_CLOEXEC, 3));
+  errors_ = sys::make_pipe();
+  if (errors_.write) sys::set_nonblocking(errors_.write.get());
+}
+
+transport::Connection Line::connection(const std::shared_ptr<Line>& line) {
+  return {.stream = std::move(line->stream_),
+          .errors = std::move(line->errors_.read),
+          .disconnect = [line] { return line->why_ended(); },
+          .passed_on_by = [line](Time deadline) { return line->passed_on_by(deadline); }};
+}
+
+/// There is a copy of the descriptor, and the launcher shall see the end all the same.
+void Line::close() {
+  ::shutdown(local_.get(), SHUT_RDWR);
+  local_.reset();
+}
+
+void Line::ended(transport::Disconnect why) {
+  const std::lock_guard lock(mutex_);
+  if (disconnect_.what.empty() && !disconnect_.nothing_left) disconnect_ = std::move(why);
+}
+
+transport::Disconnect Line::why_ended() const {
+  const std::lock_guard lock(mutex_);
+  return disconnect_;
+}
+
+void Line::say_error(std::string_view bytes) const {
+  [[maybe_unused]] const ssize_t taken = ::write(errors_.write.get(), bytes.data(), bytes.size());
+}
+
+void Line::expect_reason(bool expected) {
+  const std::lock_guard lock(mutex_);
+  expects_reason_ = expected;
+}
+
+void Line::end() {
+  const std::lock_guard lock(mutex_);
+  expects_reason_ = false;
+  ends_ = true;
+}
+
+bool Line::expects_reason() const {
+  const std::lock_guard lock(mutex_);
+  return expects_reason_;
+}
+
+bool Line::ends() const {
+  const std::lock_guard lock(mutex_);
+  return ends_;
+}
+
+bool Line::passed_on_by(Time deadline) {
+  std::unique_lock lock(mutex_);
+  return idle_.wait(lock, deadline, [this] {
+    int unread = 0;
+    return idle_.now() && ::ioctl(copy_.get(), FIONREAD, &unread) == 0 && unread == 0;
+  });
+}
+
+// ---- the thread ----
+
+struct Pump::Carried {
+  Carried(Carrier its_carrier, std::shared_ptr<Line> its_line)
+      : carrier(std::move(its_carrier)), line(std::move(its_line)) {}
+  Carrier carrier;
+  std::shared_ptr<Line> line;
+  bool told_end = false;             // the node knows that the launcher has closed its link
+  std::optional<Time> reason_until;  // its connection ended, and more of the reason may come
+  std::optional<Time> ends_by;       // its connection is to end
+  bool over = false;
+};
+
+Pump::Pump() { std::tie(order_, orders_) = sys::make_socketpair(); }
+Pump::~Pump() = default;
+
+void Pump::add(SealedSocket socket, std::shared_ptr<Line> line) {
+  Line& told = *line;
+  auto added = std::make_unique<Carried>(
+      Carrier(std::move(socket), [&told](const SealedRecord& record) { hear(told, record); }), std::move(line));
+  added->carrier.attach(added->line->other_end());
+  const std::lock_guard lock(mutex_);
+  added_.push_back(std::move(added));
+  wake();
+}
+
+void Pump::wake() const {
+  const char any = 0;
+  ::send(order_.get(), &any, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+void Pump::finish(int exit_code) {
+  const std::lock_guard lock(mutex_);
+  outcome_ = exit_code;
+  wake();
+}
+
+void Pump::stop() {
+  const std::lock_guard lock(mutex_);
+  stopped_ = true;
+  wake();
+}
+
+void Pump::hear(Line& line, const SealedRecord& record) {
+  if (record.kind != SealedRecord::Kind::data_end || record.payload.empty()) return;
+  transport::Disconnect why;
+  why.nothing_left = record.payload[0] == kNothingLeft;
+  why.what = printable(std::string_view(record.payload).substr(1));
+  line.ended(std::move(why));
+}
+
+void Pump::run() {
+  std::vector<pollfd> polled;
+  for (;;) {
+    polled.assign(1, {orders_.get(), POLLIN, 0});
+    for (const auto& each : carried_) each->carrier.watch(polled);
+    ::poll(polled.data(), polled.size(), static_cast<int>(until_next_look().count()));
+    for (size_t i = 0; i < carried_.size(); ++i) turn(*carried_[i], &polled[1 + i * Carrier::kPolled]);
+    if (polled[0].revents != 0 && !take_orders()) return;
+  }
+}
+
+bool Pump::take_orders() {
+  std::array<char, 64> wakes;  // NOLINT(cppcoreguidelines-pro-type-member-init): recv() fills it
+  const std::lock_guard lock(mutex_);
+  ::recv(orders_.get(), wakes.data(), wakes.size(), MSG_DONTWAIT);
+  for (auto& each : added_) carried_.push_back(std::move(each));
+  added_.clear();
+  if (outcome_) say_outcome(*outcome_);
+  return !outcome_ && !stopped_;
+}
+
+void Pump::turn(Carried& each, const pollfd* polled) {
+  if (each.over) return;
+  each.line->set_idle(false);
+  each.carrier.socket().beat(Clock::now());
+  each.carrier.turn(polled);
+  if (!each.ends_by && each.line->ends()) each.ends_by = Clock::now() + kReasonWait;
+  if (each.ends_by && Clock::now() >= *each.ends_by && !each.carrier.local_ended()) each.carrier.detach();
+  if (each.carrier.local_ended() && !std::exchange(each.told_end, true)) {
+    each.carrier.socket().send(SealedRecord::Kind::data_end);
+    each.carrier.socket().flush();
+  }
+  if (each.carrier.finished()) let_go(each);
+  each.line->set_idle(each.carrier.idle());
+}
+
+void Pump::let_go(Carried& each) {
+  if (!each.reason_until) each.reason_until = Clock::now() + kReasonWait;
+  if (each.line->expects_reason() && Clock::now() < *each.reason_until) return;
+  each.over = true;
+  transport::Disconnect why;
+  why.what = "its connection ended";
+  why.why = each.carrier.socket().why();
+  each.line->ended(std::move(why));
+  each.carrier.detach();
+}
+
+std::chrono::milliseconds Pump::until_next_look() const {
+  Time next = Clock::now() + SealedSocket::kBeat;
+  for (const auto& each : carried_) {
+    if (each->over) continue;
+    next = std::min(next, each->reason_until.value_or(each->carrier.socket().next_beat()));
+    if (each->ends_by && !each->told_end) next = std::min(next, *each->ends_by);
+  }
+  return std::max(std::chrono::milliseconds(0), std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now()));
+}
+
+void Pump::say_outcome(int exit_code) {
+  std::vector<SealedSocket*> sockets;
+  for (const auto& each : carried_) {
+    each->carrier.detach();
+    each->carrier.socket().send(SealedRecord::Kind::outcome, std::to_string(exit_code), true);
+    sockets.push_back(&each->carrier.socket());
+  }
+  say_farewell(std::move(sockets), Clock::now() + kOutcomeLimit);
+}
+
+void PumpThread::start() {
+  if (const int error = thread_.start([pump = pump_] { pump->run(); }); error != 0) {
+    throw std::system_error(error, std::generic_category(), "a thread for the other nodes");
+  }
+}
+
+void PumpThread::finish(int exit_code) {
+  pump_->finish(exit_code);
+  thread_.join_until(Clock::now() + kEndsWhenTold);
+}
+
+void PumpThread::stop() {
+  pump_->stop();
+  thread_.join_until(Clock::now() + kEndsWhenTold);
+}
+
+}  // namespace dlaunch::dialback

@@ -1,0 +1,107 @@
+#include "dialback/sealed_socket.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "sys/io.h"
+
+namespace dlaunch::dialback {
+
+SealedSocket::SealedSocket(sys::Fd socket, const SessionKeys& keys)
+    : socket_(std::move(socket)),
+      sealer_(keys.send),
+      opener_(keys.receive),
+      heard_(Clock::now()),
+      next_beat_(heard_ + kBeat) {
+  sys::set_nonblocking(socket_.get());
+}
+
+void SealedSocket::end(std::string why) {
+  if (!over_) why_ = std::move(why);
+  over_ = true;
+  out_.clear();
+}
+
+void SealedSocket::send(SealedRecord::Kind kind, std::string_view payload, bool last) {
+  if (over_ || last_sent_) return;
+  sealer_.seal(kind, payload, out_, last);
+  last_sent_ = last;
+  next_beat_ = Clock::now() + kBeat;
+}
+
+void SealedSocket::flush() {
+  while (!over_ && !out_.empty()) {
+    const ssize_t sent = ::send(socket_.get(), out_.data(), out_.size(), MSG_NOSIGNAL);
+    if (sent > 0) {
+      out_.erase(0, static_cast<size_t>(sent));
+    } else if (errno == EAGAIN) {
+      return;
+    } else if (errno != EINTR) {
+      end(std::strerror(errno));
+    }
+  }
+}
+
+void SealedSocket::receive() {
+  std::array<char, 64u << 10> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init): read() fills it
+  const ssize_t got = ::recv(socket_.get(), buffer.data(), buffer.size(), 0);
+  if (got > 0) {
+    opener_.feed({buffer.data(), static_cast<size_t>(got)});
+    heard_ = Clock::now();
+  } else if (got == 0) {
+    end("closed by the other side");
+  } else if (errno != EAGAIN && errno != EINTR) {
+    end(std::strerror(errno));
+  }
+}
+
+std::optional<SealedRecord> SealedSocket::next() {
+  if (over_ && why_.starts_with("bad record")) return std::nullopt;
+  auto record = opener_.next();
+  if (record) return *std::move(record);
+  end("bad record: " + record.error().why);
+  return std::nullopt;
+}
+
+void SealedSocket::beat(Time now) {
+  if (now < next_beat_) return;
+  // What waits says the same once it is sent.
+  if (out_.empty()) send(SealedRecord::Kind::alive);
+  next_beat_ = now + kBeat;
+}
+
+void SealedSocket::finish_sending() { ::shutdown(socket_.get(), SHUT_WR); }
+
+/// What a peer has sent and we have not read would make the kernel throw away what we sent: it is read to its end.
+void say_farewell(std::vector<SealedSocket*> sockets, Time deadline) {
+  std::vector<bool> finished(sockets.size());
+  for (;;) {
+    std::vector<pollfd> polled;
+    for (size_t i = 0; i < sockets.size(); ++i) {
+      SealedSocket& socket = *sockets[i];
+      socket.flush();
+      if (!socket.over() && socket.waiting() == 0 && !finished[i]) {
+        socket.finish_sending();
+        finished[i] = true;
+      }
+      const auto events = static_cast<short>(POLLIN | (socket.waiting() > 0 ? POLLOUT : 0));
+      if (!socket.over()) polled.push_back({socket.fd().get(), events, 0});
+    }
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+    if (polled.empty() || left.count() <= 0) return;
+    ::poll(polled.data(), polled.size(), static_cast<int>(left.count()));
+    for (SealedSocket* socket : sockets) {
+      if (!socket->over()) socket->receive();
+      while (socket->next()) {
+      }
+    }
+  }
+}
+
+}  // namespace dlaunch::dialback

@@ -1,0 +1,186 @@
+#include "dialback/start.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+#include "base/text.h"
+#include "dialback/call.h"
+#include "dialback/introduction.h"
+#include "dialback/statement.h"
+#include "sys/io.h"
+#include "sys/randomness.h"
+#include "transport/ask_command.h"
+#include "transport/command_words.h"
+
+namespace dlaunch::dialback {
+namespace {
+
+using Retry = transport::Disconnect::Retry;
+
+constexpr std::chrono::seconds kLookUpLimit{2};  // of an address, or of ports
+constexpr std::chrono::milliseconds kLookAtCommand{1000};
+constexpr size_t kKeyBytes = 32;
+constexpr size_t kMarkBytes = 16;
+
+std::vector<std::string> names_of(const std::vector<Start::Awaited>& hosts) {
+  std::vector<std::string> names;
+  for (const Start::Awaited& each : hosts) names.push_back(each.host.name);
+  return names;
+}
+
+}  // namespace
+
+Start::Start(Settings settings, std::vector<Awaited> hosts)
+    : settings_(std::move(settings)),
+      nonce_(sys::random_hex(kMarkBytes)),
+      hosts_(std::move(hosts)),
+      starter_(make_starter(request(),
+                            [this](const std::string& host, std::string_view bytes) { hear_errors(host, bytes); })),
+      key_(sys::random_hex(kKeyBytes)) {
+  std::tie(stop_, stopped_) = sys::make_socketpair();
+}
+
+Start::~Start() = default;
+
+void Start::begin(const std::shared_ptr<Start>& start, sys::Thread& thread) {
+  if (const int error = thread.start([start] { start->run(); }); error != 0) {
+    throw std::system_error(error, std::generic_category(), "a thread for the start of agents");
+  }
+}
+
+void Start::stop() { ::shutdown(stop_.get(), SHUT_RDWR); }
+
+void Start::run() {
+  if (auto begun = starter_->begin(processes_); !begun) return fail_all(begun.error(), Retry::never);
+  if (!settings_.how.ports_command.empty()) {  // meanwhile the hosts get ready
+    ports_ = port_range_in(transport::ask_command(settings_.how.ports_command, kLookUpLimit, stopped_.get()).text);
+  }
+  while (wait()) {
+  }
+  starter_->close();
+  if (callers_) callers_->close();
+}
+
+Starter::Request Start::request() const {
+  Starter::Request request{settings_.how, {}, nonce_};
+  for (const Awaited& each : hosts_) request.hosts.push_back(each.host);
+  return request;
+}
+
+/// False when it is to stop.
+bool Start::wait() {
+  std::vector<pollfd> polled{{stopped_.get(), POLLIN, 0}};
+  starter_->watch(polled);
+  const size_t door = polled.size();
+  if (callers_) callers_->watch(polled);
+  const bool waits = !called_ || !all_done() || !starter_->ended();
+  ::poll(polled.data(), polled.size(), waits ? static_cast<int>(kLookAtCommand.count()) : -1);
+  if (polled[0].revents != 0) return false;
+  const Time now = Clock::now();
+  starter_->turn(polled.data() + 1, now);
+  if (callers_) callers_->turn(polled.data() + door, now);
+  look_at_refusals();
+  look_at_end();
+  if (!called_ && !all_done() && starter_->ready(now)) call();
+  if (now >= deadline_ && !all_done()) {
+    fail_all({.what = "its agent did not connect to " + to_string(callers_->at()) + " in time",
+              .why = {},
+              .hint = {},
+              .retry = Retry::soon});
+  }
+  if (callers_ && all_done()) {
+    if (const std::string who = callers_->strangers(); !who.empty()) settings_.tell.info(who);
+    callers_.reset();
+    starter_->settled();
+  }
+  return !all_done() || std::ranges::any_of(hosts_, &Awaited::in);  // else it has nobody to look after
+}
+
+void Start::call() {
+  called_ = true;
+  const Time deadline = Clock::now() + kLookUpLimit;
+  const std::string address = address_towards(names_of(hosts_), deadline, stopped_.get());
+  auto door = open_door_at(address, ports_);
+  if (!door) return fail_all(door.error(), Retry::soon);
+  settings_.tell.info("agents of " + fold_names(names_of(hosts_)) + " connect to " + to_string(door->at));
+  const Call call{door->at, key_};
+  callers_.emplace(*std::move(door), job_key(key_).value(),
+                   [this](SealedSocket& socket, const std::string& from, const SealedRecord& record) {
+                     hear(socket, from, record);
+                   });
+  deadline_ = Clock::now() + starter_->come_limit();
+  if (auto told = starter_->call(call_line(call, nonce_), processes_); !told) fail_all(told.error(), Retry::never);
+}
+
+void Start::hear(SealedSocket& socket, const std::string& address, const SealedRecord& record) {
+  const auto statement = record.kind == SealedRecord::Kind::statement
+                             ? statement_in(record.payload)
+                             : fail({"", "it says something else than who it is", "", "", kExitHostLost});
+  const auto host = std::ranges::find_if(
+      hosts_, [&](const Awaited& each) { return statement && each.host.name == statement->name && !each.done; });
+  if (host == hosts_.end()) {
+    const Error error{address, "it is none of the hosts that are awaited", "", "", kExitHostLost};
+    socket.send(SealedRecord::Kind::refusal, refusal_payload(error), true);
+    socket.flush();
+    return;
+  }
+  host->done = true;
+  host->in = true;
+  socket.send(SealedRecord::Kind::welcome, settings_.job_id);
+  socket.flush();
+  host->line->expect_reason(true);
+  settings_.pump->add(std::move(socket), host->line);
+}
+
+void Start::look_at_refusals() {
+  for (Awaited& host : hosts_) {
+    if (host.done) continue;
+    if (auto why = starter_->refusal(host.host.name)) fail_host(host, *std::move(why));
+  }
+}
+
+/// The launcher takes the reason from it, as from a host's own command.
+void Start::hear_errors(const std::string& of, std::string_view bytes) {
+  said_.take(bytes, {});
+  const bool ended_step = transport::is_ended_step(said_.last());
+  for (const Awaited& host : hosts_) {
+    if (!of.empty() && host.host.name != of) continue;
+    host.line->say_error(bytes);
+    if (ended_step) host.line->expect_reason(false);
+  }
+  if (ended_step) settings_.pump->wake();
+}
+
+/// What was started ends with the command. Then the hosts' connections end, too, behind all that the ranks wrote.
+void Start::look_at_end() {
+  if (!starter_->ended() || std::exchange(told_end_, true)) return;
+  for (const Awaited& host : hosts_) host.line->end();
+  settings_.pump->wake();
+}
+
+void Start::fail_host(Awaited& host, transport::Disconnect why) {
+  host.done = true;
+  host.line->ended(std::move(why));
+  host.line->close();
+}
+
+void Start::fail_all(const transport::Disconnect& why) {
+  for (Awaited& host : hosts_) {
+    if (!host.done) fail_host(host, why);
+  }
+}
+
+void Start::fail_all(const Error& error, Retry retry) {
+  fail_all({.what = error.where.empty() ? error.what : error.where + ": " + error.what,
+            .why = error.why,
+            .hint = error.hint,
+            .retry = retry});
+}
+
+bool Start::all_done() const { return std::ranges::all_of(hosts_, &Awaited::done); }
+
+}  // namespace dlaunch::dialback

@@ -1,0 +1,142 @@
+#include "dialback/start_by_files.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/text.h"
+#include "base/try.h"
+#include "dialback/answers.h"
+#include "sys/io.h"
+#include "transport/bootstrap.h"
+#include "transport/remote_command.h"
+
+namespace dlaunch::dialback {
+namespace {
+
+using Retry = transport::Disconnect::Retry;
+
+constexpr std::chrono::seconds kTasksComeLimit{25};  // a manager needs its time; the launcher gives up after 30
+
+/// What a task runs; $0 is the directory, $1 may be the host's name. A file of an answer is of one host, and not of
+/// the job's own output, in which the task's stdout would end.
+std::string task_script(const std::string& own_name) {
+  return "n=" + own_name + R"sh(; [ -O "$0" ] && exec /bin/sh "$0/script" "$n" <"$0/data" >"$0/said.$n" 2>&1)sh";
+}
+
+}  // namespace
+
+StartByFiles::StartByFiles(Request request, Heard heard)
+    : request_(std::move(request)),
+      heard_(std::move(heard)),
+      one_for_all_(request_.how.command.find("{hosts}") != std::string::npos) {}
+
+Result<void> StartByFiles::begin(transport::RunningCommands& /*processes*/) {
+  StartDirectory made = TRY(StartDirectory::make(request_.how.files_in.value_or(""), request_.nonce));
+  files_.emplace(std::move(made));
+  std::string names;
+  for (const plan::Host& host : request_.hosts) names += host.name + '\n';
+  TRY(files_->write("names", names));
+  return files_->write("script",
+                       transport::bootstrap_script(transport::agent_image(), request_.nonce,
+                                                   request_.hosts.front().reach.agent, transport::kPieceLimit, "$1"));
+}
+
+/// All hosts read the same bytes: those that have the agent already pass over it.
+Result<void> StartByFiles::call(const std::string& line, transport::RunningCommands& processes) {
+  TRY(files_->write("data", std::string(transport::agent_image().bytes) + line));
+  const DialIn& how = request_.how;
+  const std::string task = " /bin/sh -c " + shell_quote(task_script(how.own_name)) + ' ' + shell_quote(files_->path());
+  if (one_for_all_) {
+    return start("", transport::group_command(how.command, request_.hosts), task, processes);
+  }
+  for (const plan::Host& host : request_.hosts) {
+    TRY(start(host.name, transport::exec_command(how.command, host), task + ' ' + shell_quote(host.name), processes));
+  }
+  return {};
+}
+
+Result<void> StartByFiles::start(const std::string& host, const std::string& command, const std::string& arguments,
+                                 transport::RunningCommands& processes) {
+  auto [ours, theirs] = sys::make_socketpair();
+  sys::Pipe errors = sys::make_pipe();
+  transport::Command process;
+  const int error = errors.read ? process.start(command + arguments, theirs, errors.write) : errno;
+  if (error != 0) return fail({"", "cannot run the manager's command", std::strerror(error), ""});
+  processes.add(std::move(process), host.empty() ? fold_names(request_.names()) : host);
+  sys::set_nonblocking(ours.get());
+  sys::set_nonblocking(errors.read.get());
+  started_.push_back({host, std::move(ours), std::move(errors.read)});
+  return {};
+}
+
+std::chrono::seconds StartByFiles::come_limit() const { return kTasksComeLimit; }
+
+void StartByFiles::watch(std::vector<pollfd>& polled) const {
+  for (const Started& each : started_) {
+    polled.push_back({each.stream.get(), POLLIN, 0});
+    polled.push_back({each.errors.get(), POLLIN, 0});
+  }
+}
+
+void StartByFiles::turn(const pollfd* polled, Time /*now*/) {
+  for (Started& each : started_) {
+    if (polled[0].revents != 0 || polled[1].revents != 0) read(each);
+    polled += 2;
+  }
+}
+
+/// Its last words come before its end is known.
+void StartByFiles::read(Started& from) {
+  std::array<char, 4096> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init): read() fills it
+  for (sys::Fd* fd : {&from.errors, &from.stream}) {
+    ssize_t got = 0;
+    while (*fd && (got = TEMP_FAILURE_RETRY(::read(fd->get(), buffer.data(), buffer.size()))) > 0) {
+      if (fd == &from.stream) continue;
+      from.said_why = true;
+      heard_(from.host, {buffer.data(), static_cast<size_t>(got)});
+    }
+    if (*fd && (got == 0 || errno != EAGAIN)) fd->reset();
+  }
+}
+
+const StartByFiles::Started* StartByFiles::command_of(const std::string& host) const {
+  const auto found = std::ranges::find(started_, one_for_all_ ? "" : host, &Started::host);
+  return found == started_.end() ? nullptr : &*found;
+}
+
+std::optional<transport::Disconnect> StartByFiles::refusal(const std::string& host) {
+  const Started* const command = command_of(host);
+  if (!command || !files_) return std::nullopt;
+  Answers answers(request_.nonce, transport::agent_image().machine, {host});
+  answers.feed(files_->read("said." + host));
+  if (answers.state(host) == Answers::State::failed) {
+    return transport::Disconnect{.what = answers.why(host), .why = {}, .hint = {}, .retry = Retry::never};
+  }
+  if (command->stream) return std::nullopt;
+  transport::Disconnect why{.what = {}, .why = {}, .hint = {}, .retry = Retry::when_up};
+  if (command->said_why) return why;
+  if (answers.state(host) == Answers::State::silent) {
+    why.what = "the command that was to start its agent there ended without a word from it";
+    why.hint = "does that host see " + files_->path() + "? Another way is --transport ssh";
+  } else {
+    why.what = "its agent ended before it connected";
+  }
+  return why;
+}
+
+bool StartByFiles::ended() const {
+  return one_for_all_ && !started_.empty() &&
+         std::ranges::none_of(started_, [](const auto& each) { return static_cast<bool>(each.stream); });
+}
+
+void StartByFiles::close() {
+  started_.clear();
+  files_.reset();
+}
+
+}  // namespace dlaunch::dialback

@@ -1,0 +1,54 @@
+// Agents that a resource manager starts where neither stdin nor stdout of a task is ours, as PBS does: what they need
+// (the bootstrap's script, the agent, the call) lies in files of a directory on a disk that the nodes share, and their
+// answers come there, too.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dialback/start_directory.h"
+#include "dialback/starter.h"
+#include "sys/fd.h"
+
+namespace dlaunch::dialback {
+
+class StartByFiles : public Starter {
+ public:
+  StartByFiles(Request request, Heard heard);
+
+  Result<void> begin(transport::RunningCommands& processes) override;
+  bool ready(Time) const override { return true; }
+  Result<void> call(const std::string& line, transport::RunningCommands& processes) override;
+  std::chrono::seconds come_limit() const override;
+  void watch(std::vector<pollfd>& polled) const override;
+  void turn(const pollfd* polled, Time now) override;
+  std::optional<transport::Disconnect> refusal(const std::string& host) override;
+  /// A command of one host's own may end without its agent: who starts tasks for it goes on.
+  bool ended() const override;
+  /// Nobody needs the files any more.
+  void settled() override { files_.reset(); }
+  void close() override;
+
+ private:
+  /// One that was started, for this host; for all of them when the name is empty.
+  struct Started {
+    std::string host;
+    sys::Fd stream = {};  // what it writes, which is nobody's
+    sys::Fd errors = {};
+    bool said_why = false;
+  };
+
+  Result<void> start(const std::string& host, const std::string& command, const std::string& arguments,
+                     transport::RunningCommands& processes);
+  void read(Started& from);
+  const Started* command_of(const std::string& host) const;
+
+  const Request request_;
+  const Heard heard_;
+  const bool one_for_all_;
+  std::optional<StartDirectory> files_;
+  std::vector<Started> started_;
+};
+
+}  // namespace dlaunch::dialback

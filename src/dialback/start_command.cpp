@@ -1,0 +1,139 @@
+#include "dialback/start_command.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/text.h"
+#include "sys/io.h"
+#include "transport/bootstrap.h"
+#include "transport/remote_command.h"
+
+namespace dlaunch::dialback {
+namespace {
+
+using Retry = transport::Disconnect::Retry;
+
+constexpr std::chrono::seconds kTogether{10};  // behind the first answer the others are waited for
+constexpr std::chrono::seconds kComeLimit{8};  // an agent that cannot connect gives up before
+
+}  // namespace
+
+StartCommand::StartCommand(Request request, Heard heard)
+    : request_(std::move(request)),
+      heard_(std::move(heard)),
+      answers_(request_.nonce, transport::agent_image().machine, request_.names()) {}
+
+Result<void> StartCommand::begin(transport::RunningCommands& processes) {
+  auto [ours, theirs] = sys::make_socketpair();
+  sys::Pipe errors = sys::make_pipe();
+  transport::Command process;
+  const std::string line = transport::group_command(request_.how.command, request_.hosts) + " sh";
+  const int error = errors.read ? process.start(line, theirs, errors.write) : errno;
+  if (error != 0) return fail({"", "cannot run the manager's command", std::strerror(error), ""});
+  processes.add(std::move(process), fold_names(request_.names()));
+  sys::set_nonblocking(ours.get());
+  sys::set_nonblocking(errors.read.get());
+  stream_ = std::move(ours);
+  errors_ = std::move(errors.read);
+  say(transport::bootstrap_script(transport::agent_image(), request_.nonce, request_.hosts.front().reach.agent,
+                                  transport::kPieceLimit, request_.how.own_name));
+  return {};
+}
+
+Result<void> StartCommand::call(const std::string& line, transport::RunningCommands& /*processes*/) {
+  called_ = true;
+  say(line);
+  return {};
+}
+
+std::chrono::seconds StartCommand::come_limit() const { return kComeLimit; }
+
+/// Before the call it is the script's word that no agent can run there; behind it, that none came through.
+std::optional<transport::Disconnect> StartCommand::refusal(const std::string& host) {
+  if (answers_.state(host) == Answers::State::failed) {
+    return transport::Disconnect{
+        .what = answers_.why(host), .why = {}, .hint = {}, .retry = called_ ? Retry::soon : Retry::never};
+  }
+  if (!ended()) return std::nullopt;
+  return transport::Disconnect{.what = {}, .why = {}, .hint = {}, .retry = Retry::when_up};
+}
+
+void StartCommand::say(std::string_view text) {
+  to_send_ += text;
+  write();
+}
+
+bool StartCommand::ready(Time now) const {
+  if (!to_send_.empty() || answers_.any(Answers::State::asks)) return false;
+  return !answers_.any(Answers::State::silent) || (first_answer_ != Time::max() && now - first_answer_ > kTogether);
+}
+
+void StartCommand::watch(std::vector<pollfd>& polled) const {
+  polled.push_back({stream_.get(), static_cast<short>(POLLIN | (to_send_.empty() ? 0 : POLLOUT)), 0});
+  polled.push_back({errors_.get(), POLLIN, 0});
+}
+
+/// Its last words come before its end is known.
+void StartCommand::turn(const pollfd* polled, Time now) {
+  if (polled[1].revents != 0 && errors_) read_errors();
+  if (polled[0].revents != 0 && stream_) read(now);
+  if (stream_) write();
+}
+
+void StartCommand::close() {
+  stream_.reset();
+  errors_.reset();
+}
+
+void StartCommand::write() {
+  while (stream_ && !to_send_.empty()) {
+    const ssize_t sent = ::send(stream_.get(), to_send_.data(), to_send_.size(), MSG_NOSIGNAL);
+    if (sent > 0) {
+      to_send_.erase(0, static_cast<size_t>(sent));
+    } else if (errno == EAGAIN) {
+      return;
+    } else if (errno != EINTR) {
+      to_send_.clear();  // read() sees the end
+    }
+  }
+}
+
+void StartCommand::read(Time now) {
+  std::array<char, 16u << 10> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init): recv() fills it
+  const ssize_t got = ::recv(stream_.get(), buffer.data(), buffer.size(), 0);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (got <= 0) {
+    read_errors();
+    stream_.reset();
+    return;
+  }
+  first_answer_ = std::min(first_answer_, now);
+  answers_.feed({buffer.data(), static_cast<size_t>(got)});
+  send_agent(now);
+}
+
+/// All hosts of one command get the same bytes: those that have the agent already pass over it.
+void StartCommand::send_agent(Time now) {
+  const bool all = !answers_.any(Answers::State::silent) || now - first_answer_ > kTogether;
+  if (!all || sent_agent_ || !answers_.any(Answers::State::asks)) return;
+  sent_agent_ = true;
+  say(transport::agent_image().bytes);
+}
+
+void StartCommand::read_errors() {
+  std::array<char, 4096> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init): read() fills it
+  for (;;) {
+    const ssize_t got = errors_ ? TEMP_FAILURE_RETRY(::read(errors_.get(), buffer.data(), buffer.size())) : 0;
+    if (got == 0) errors_.reset();
+    if (got <= 0) return;
+    heard_("", {buffer.data(), static_cast<size_t>(got)});
+  }
+}
+
+}  // namespace dlaunch::dialback

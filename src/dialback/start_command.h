@@ -1,0 +1,49 @@
+// One command of a resource manager that starts agents on some hosts: it gets the bootstrap's script, the agent's bytes
+// where a host lacks them, and the call; it answers for each host; its stderr is where the manager says why it ends
+// what it started.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "dialback/answers.h"
+#include "dialback/starter.h"
+#include "sys/fd.h"
+
+namespace dlaunch::dialback {
+
+class StartCommand : public Starter {
+ public:
+  StartCommand(Request request, Heard heard);
+
+  Result<void> begin(transport::RunningCommands& processes) override;
+  /// All that it was told has left this process, and every host that asked for the agent has it.
+  bool ready(Time now) const override;
+  Result<void> call(const std::string& line, transport::RunningCommands& processes) override;
+  std::chrono::seconds come_limit() const override;
+  void watch(std::vector<pollfd>& polled) const override;
+  void turn(const pollfd* polled, Time now) override;
+  std::optional<transport::Disconnect> refusal(const std::string& host) override;
+  /// Its stdout has ended.
+  bool ended() const override { return !stream_; }
+  void close() override;
+
+ private:
+  void say(std::string_view text);
+  void write();
+  void read(Time now);
+  void read_errors();
+  void send_agent(Time now);
+
+  const Request request_;
+  const Heard heard_;
+  Answers answers_;
+  sys::Fd stream_;
+  sys::Fd errors_;
+  std::string to_send_;
+  Time first_answer_ = Time::max();
+  bool sent_agent_ = false;
+  bool called_ = false;
+};
+
+}  // namespace dlaunch::dialback

@@ -1,0 +1,88 @@
+#include "dialback/start_directory.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "base/try.h"
+#include "sys/directory.h"
+#include "sys/fd.h"
+#include "sys/files.h"
+#include "sys/io.h"
+#include "transport/bootstrap.h"
+
+namespace dlaunch::dialback {
+namespace {
+
+constexpr mode_t kOwnersAlone = 0700;
+
+tl::unexpected<Error> no_files(const std::string& path, std::string why) {
+  return fail({path, "cannot keep there what the agents need", std::move(why),
+               "XDG_CACHE_HOME may name another directory that the hosts share; another way is --transport ssh"});
+}
+
+void make_directories(const std::string& path) {
+  for (size_t end = path.find('/', 1); end != path.npos; end = path.find('/', end + 1)) {
+    ::mkdir(path.substr(0, end).c_str(), kOwnersAlone);
+  }
+  ::mkdir(path.c_str(), kOwnersAlone);
+}
+
+/// Why others could put something else there; empty: they cannot.
+std::string not_ours_alone(const std::string& path) {
+  for (size_t end = 0; end != path.npos; end = path.find('/', end + 1)) {
+    const std::string above = end == 0 ? "/" : path.substr(0, end);
+    struct stat status{};
+    if (::lstat(above.c_str(), &status) != 0) return above + ": " + std::strerror(errno);
+    if (status.st_uid != 0 && status.st_uid != ::geteuid()) return above + " belongs to another user";
+    const bool others_write = (status.st_mode & (S_IWGRP | S_IWOTH)) != 0 && (status.st_mode & S_ISVTX) == 0;
+    if (others_write) return "others may write to " + above;
+  }
+  return "";
+}
+
+}  // namespace
+
+Result<StartDirectory> StartDirectory::make(const std::string& parent, const std::string& nonce) {
+  if (parent.empty()) return no_files("HOME", "it is not set");
+  make_directories(parent);
+  char* const real = ::realpath(parent.c_str(), nullptr);
+  if (!real) return no_files(parent, std::strerror(errno));
+  const std::string path = std::string(real) + "/start-" + nonce;
+  std::free(real);  // NOLINT(cppcoreguidelines-no-malloc): realpath() gives it
+  if (::mkdir(path.c_str(), kOwnersAlone) != 0) return no_files(path, std::strerror(errno));
+  StartDirectory made(path);
+  if (std::string why = not_ours_alone(path); !why.empty()) return no_files(path, std::move(why));
+  return made;
+}
+
+StartDirectory::StartDirectory(StartDirectory&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+
+StartDirectory::~StartDirectory() {
+  if (path_.empty()) return;
+  sys::for_each_entry(path_, [&](const dirent& entry) {
+    ::unlink((path_ + '/' + entry.d_name).c_str());
+    return true;
+  });
+  ::rmdir(path_.c_str());
+}
+
+Result<void> StartDirectory::write(const std::string& name, std::string_view text) const {
+  const std::string path = path_ + '/' + name;
+  const sys::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  if (!file || !sys::write_all(file.get(), text)) return no_files(path, std::strerror(errno));
+  return {};
+}
+
+std::string StartDirectory::read(const std::string& name) const {
+  const sys::Fd file(::open((path_ + '/' + name).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  return file ? sys::read_file(file, transport::kMaxAnswer).value_or("") : "";
+}
+
+}  // namespace dlaunch::dialback

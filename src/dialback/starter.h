@@ -1,0 +1,62 @@
+// How a resource manager starts agents that connect to us, from what they need to be there until each has come: what
+// dialback/start.h asks of each way. Passive: its owner polls, and ends the processes.
+#pragma once
+
+#include <poll.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+#include "dlaunch/error.h"
+#include "dlaunch/host.h"
+#include "dlaunch/job_options.h"
+#include "transport/running_commands.h"
+#include "transport/transport.h"
+
+namespace dlaunch::dialback {
+
+class Starter {
+ public:
+  struct Request {
+    DialIn how;
+    std::vector<plan::Host> hosts;
+    std::string nonce;
+    std::vector<std::string> names() const;
+  };
+  /// What a command wrote to its stderr, of this host; of all when the name is empty.
+  using Heard = std::function<void(const std::string& host, std::string_view bytes)>;
+
+  Starter() = default;
+  Starter(const Starter&) = delete;
+  Starter& operator=(const Starter&) = delete;
+  virtual ~Starter() = default;
+
+  /// What can be done before the agents can be told where we listen. Commands are added to `processes`.
+  virtual Result<void> begin(transport::RunningCommands& processes) = 0;
+  /// Whether they can be told now.
+  virtual bool ready(Time now) const = 0;
+  /// Tells them (dialback/call.h). Within come_limit() each has come, or will not.
+  virtual Result<void> call(const std::string& line, transport::RunningCommands& processes) = 0;
+  virtual std::chrono::seconds come_limit() const = 0;
+
+  virtual void watch(std::vector<pollfd>& polled) const = 0;
+  /// `polled`: the first of those that watch() appended.
+  virtual void turn(const pollfd* polled, Time now) = 0;
+  /// Why this host's agent will not come; none: it may yet. Empty words: what its command said is the reason.
+  virtual std::optional<transport::Disconnect> refusal(const std::string& host) = 0;
+  /// What started the agents has ended, and they with it.
+  virtual bool ended() const = 0;
+  /// Every host has come, or will not.
+  virtual void settled() {}
+  virtual void close() = 0;
+};
+
+std::unique_ptr<Starter> make_starter(Starter::Request request, Starter::Heard heard);
+
+}  // namespace dlaunch::dialback

@@ -1,0 +1,114 @@
+#include "dialback/statement.h"
+
+#include <sodium.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/printable.h"
+#include "base/text.h"
+#include "dialback/sealed_records.h"
+
+namespace dlaunch::dialback {
+namespace {
+
+constexpr char kBetween = '\0';  // no word of a command line has it
+constexpr int kMostNodes = 100'000;
+constexpr size_t kHeadFields = 4;
+constexpr size_t kMostName = 255;
+constexpr size_t kMostWords = kMostRecord - 2048;  // bytes; the other fields have the rest
+constexpr size_t kShownWord = 200;
+constexpr size_t kMostPart = 4096;  // of a refusal
+constexpr size_t kRefusalFields = 5;
+
+size_t size_of(const std::vector<std::string>& words) {
+  size_t size = 0;
+  for (const std::string& word : words) size += word.size() + 1;
+  return size;
+}
+
+/// One word that stands for words that are too long to be sent.
+std::string digest_of(const std::vector<std::string>& words) {
+  std::string all;
+  for (const std::string& word : words) all += word + kBetween;
+  std::array<unsigned char, 32> digest{};
+  ::crypto_generichash(digest.data(), digest.size(), reinterpret_cast<const unsigned char*>(all.data()), all.size(),
+                       nullptr, 0);
+  std::array<char, 2 * digest.size() + 1> text{};
+  ::sodium_bin2hex(text.data(), text.size(), digest.data(), digest.size());
+  return "words of digest " + std::string(text.data());
+}
+
+std::vector<std::string> as_sent(const std::vector<std::string>& words) {
+  if (size_of(words) <= kMostWords) return words;
+  return {digest_of(words)};
+}
+
+std::string shown(const std::vector<std::string>& words, size_t place) {
+  if (place >= words.size()) return "nothing";
+  const std::string& word = words[place];
+  return '"' + escaped(word.substr(0, kShownWord)) + (word.size() > kShownWord ? "…\"" : "\"");
+}
+
+std::string both(std::string_view what, const std::string& nodes, const std::string& launchers) {
+  return std::string(what) + ": " + nodes + " on that node, " + launchers + " on node 0";
+}
+
+}  // namespace
+
+std::string to_payload(const Statement& statement) {
+  std::string payload = std::to_string(statement.nodes) + kBetween + std::to_string(statement.node) + kBetween +
+                        statement.version.substr(0, kMostName) + kBetween + statement.name.substr(0, kMostName);
+  for (const std::string& word : as_sent(statement.words)) payload += kBetween + word;
+  return payload;
+}
+
+Result<Statement> statement_in(std::string_view payload) {
+  auto fields = split(payload, kBetween);
+  const auto nodes = parse_int(fields[0], 1, kMostNodes);
+  const auto node = fields.size() < kHeadFields ? std::nullopt : parse_int(fields[1], 0, kMostNodes - 1);
+  if (!nodes || !node || fields[2].size() > kMostName || fields[3].size() > kMostName) {
+    return fail({"", "its statement cannot be understood", "", "", kExitHostLost});
+  }
+  Statement statement{fields[2], static_cast<int>(*nodes), static_cast<int>(*node), fields[3], {}};
+  statement.words.assign(fields.begin() + kHeadFields, fields.end());
+  return statement;
+}
+
+std::optional<std::string> refusal(const Statement& launcher, const Statement& node) {
+  if (node.version != launcher.version) {
+    return both("the dlaunch is another", escaped(node.version), escaped(launcher.version));
+  }
+  if (node.nodes != launcher.nodes) {
+    return both("the number of nodes is another", std::to_string(node.nodes), std::to_string(launcher.nodes));
+  }
+  if (node.node <= 0 || node.node >= launcher.nodes) {
+    return "its number is " + std::to_string(node.node) + ", but nodes 1 to " + std::to_string(launcher.nodes - 1) +
+           " are awaited";
+  }
+  const auto here = as_sent(launcher.words);
+  if (node.words == here) return std::nullopt;
+  const auto differ = std::ranges::mismatch(node.words, here);
+  const auto place = static_cast<size_t>(differ.in1 - node.words.begin());
+  return both("the command line is another", shown(node.words, place), shown(here, place));
+}
+
+std::string refusal_payload(const Error& error) {
+  std::string payload = std::to_string(error.exit_code);
+  for (const std::string* part : {&error.where, &error.what, &error.why, &error.hint}) {
+    payload += kBetween + part->substr(0, kMostPart);
+  }
+  return payload;
+}
+
+/// to_text() makes the parts printable.
+Error refusal_in(std::string_view payload) {
+  auto fields = split(payload, kBetween);
+  fields.resize(kRefusalFields);
+  const int code = exit_code_in(fields[0]);
+  return {"node 0 says: " + fields[1], fields[2], fields[3], fields[4], code > 0 ? code : kExitHostLost};
+}
+
+int exit_code_in(std::string_view payload) { return static_cast<int>(parse_int(payload, 0, 255).value_or(-1)); }
+
+}  // namespace dlaunch::dialback

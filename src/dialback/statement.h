@@ -1,0 +1,39 @@
+// What a node says of itself once it has proved that it has the job's key, and whether the launcher was started for the
+// same job. PURE.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dlaunch/error.h"
+
+namespace dlaunch::dialback {
+
+struct Statement {
+  std::string version;             ///< of dlaunch and its agent: both sides must be one build
+  int nodes = 0;                   ///< of the job, the launcher's among them
+  int node = 0;                    ///< this one's number
+  std::string name;                ///< the machine's host name
+  std::vector<std::string> words;  ///< the programs with their numbers of ranks, as the command line has them
+};
+
+/// A record's payload. Words that no record can hold are left out but for their digest.
+std::string to_payload(const Statement& statement);
+Result<Statement> statement_in(std::string_view payload);
+
+/// Why a node with this statement is none of the launcher's job, for a person on either side: it says which of both has
+/// what. Nullopt: it is one.
+std::optional<std::string> refusal(const Statement& launcher, const Statement& node);
+
+/// A record's payload for a node that is not to be one of the job, or whose job there will not be: why, and its exit
+/// code.
+std::string refusal_payload(const Error& error);
+/// The Error as that node's user reads it. It is printable, whatever the payload is.
+Error refusal_in(std::string_view payload);
+
+/// The payload of SealedRecord::Kind::outcome; -1 for one that is none.
+int exit_code_in(std::string_view payload);
+
+}  // namespace dlaunch::dialback

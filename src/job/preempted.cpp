@@ -1,0 +1,46 @@
+// What a Job does when its hosts are taken back (job/preemption.h).
+#include <algorithm>
+#include <csignal>
+
+#include "job/job.h"
+
+namespace dlaunch::job {
+
+/// A job whose ranks do not run has nothing to save.
+void Job::preempt(const Preempted& notice, Time now) {
+  outcome_.may_restart = restart_allowed_ = false;
+  hurried_ = true;
+  if (phase_ == Phase::finished) return wait_for_reader(now);
+  if (phase_ >= Phase::ending && !preemption_.notice()) return finish_when_idle(now);
+  if (phase_ == Phase::running && ranks_.live() == 0) return finish_when_idle(now);
+  const auto step = preemption_.told(notice, now);
+  outcome_.preempted = preemption_.notice();
+  if (phase_ == Phase::starting) return end_ranks(Cause::preempted, policy_.checkpoint.exit_code, SIGTERM, now);
+  if (step == Preemption::Step::begin) {
+    actions_.push_back(CheckpointRanks{policy_.checkpoint.signal, *preemption_.deadline()});
+    actions_.push_back(SignalRanks{SIGCONT});  // a stopped rank could not act on it
+  } else if (step == Preemption::Step::kill) {
+    if (phase_ == Phase::running) end_unsaved(now);
+    if (ranks_.live() > 0 && !ranks_.killed()) kill_ranks(now);
+  }
+}
+
+/// Ends the ranks that still run.
+void Job::end_unsaved(Time now) {
+  const bool failed = outcome_.cause == Cause::rank_failed;
+  end_ranks(failed ? Cause::rank_failed : Cause::preempted, failed ? outcome_.exit_code : kSignalBase + SIGTERM,
+            SIGTERM, now);
+}
+
+/// A job that would have been a success, or ended in vain what did not save its state in time, was preempted.
+void Job::judge_preempted() {
+  if (!preemption_.notice()) return;
+  outcome_.preempted = preemption_.notice();
+  if (outcome_.cause != Cause::success && outcome_.cause != Cause::preempted) return;
+  const bool saved =
+      std::ranges::none_of(outcome_.ranks, [](const RankRecord& rank) { return rank.status && !rank.status->ok(); });
+  outcome_.cause = Cause::preempted;
+  outcome_.exit_code = saved ? policy_.checkpoint.exit_code : kSignalBase + SIGTERM;
+}
+
+}  // namespace dlaunch::job

@@ -1,0 +1,49 @@
+#include "job/preemption.h"
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "dlaunch/exit_status.h"
+
+namespace dlaunch::job {
+
+std::string describe(const Preempted& notice) {
+  const std::string sender = notice.sender ? " from pid " + std::to_string(*notice.sender) : "";
+  return signal_name(notice.signal) + (notice.at_host ? " to an agent" : sender);
+}
+
+bool Preemption::announced_by(int signal) const {
+  return policy_.checkpoint.signal != 0 && (signal == SIGUSR1 || signal == SIGUSR2 || signal == SIGTERM);
+}
+
+Time Preemption::first_deadline(Time now) const {
+  const Checkpoint& checkpoint = policy_.checkpoint;
+  if (checkpoint.grace) return now + *checkpoint.grace;
+  const auto& end = checkpoint.job_end;
+  return end && *end > now && *end - now < kEndIsNear ? *end : now + checkpoint.usual_grace;
+}
+
+Preemption::Step Preemption::told(const Preempted& notice, Time now) {
+  const auto term_before = last_term_;
+  if (notice.signal == SIGTERM) last_term_ = now;
+  if (!notice_) {
+    notice_ = notice;
+    since_ = now;
+    deadline_ = first_deadline(now);
+    return Step::begin;
+  }
+  if (notice.signal != SIGTERM) return Step::none;
+  if (term_before && now - *term_before < kSameNotice) {
+    return policy_.checkpoint.at_terminal && !notice.at_host ? Step::kill : Step::none;
+  }
+  if (deadline_) deadline_ = std::min(*deadline_, now + policy_.grace);
+  return Step::none;
+}
+
+void Preemption::over(Time now) {
+  if (!std::exchange(deadline_, {})) return;
+  notice_->used = std::chrono::duration_cast<std::chrono::milliseconds>(now - *since_);
+}
+
+}  // namespace dlaunch::job

@@ -1,0 +1,77 @@
+#include "job/rounds.h"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstddef>
+#include <utility>
+#include <variant>
+
+namespace dlaunch::job {
+namespace {
+
+constexpr std::array kWontMend = {2, 126, 127};
+constexpr int kMostDoublings = 6;
+
+std::string describe_failure(const Outcome& outcome) {
+  if (!outcome.first_failure) return outcome.detail;
+  const RankRecord& rank = outcome.ranks[static_cast<std::size_t>(*outcome.first_failure)];
+  return rank.status ? rank.status->describe() : outcome.detail;
+}
+
+/// Whether the first failure is the host's more likely than the program's.
+bool is_hosts_own(const Outcome& outcome) {
+  if (outcome.cause != Cause::rank_failed || !outcome.first_failure) return false;
+  const RankRecord& rank = outcome.ranks[static_cast<std::size_t>(*outcome.first_failure)];
+  if (!rank.status) return false;
+  const auto* signaled = std::get_if<Signaled>(&rank.status->value());
+  return (signaled && signaled->signal == SIGBUS) || std::holds_alternative<NotStarted>(rank.status->value());
+}
+
+}  // namespace
+
+std::string Rounds::refusal(const Outcome& outcome, int spares) const {
+  if (outcome.leftovers.size() > outcome.unswept.size()) return "not all of it could be ended";
+  if (!policy_.shrink && outcome.lost_hosts.size() > static_cast<std::size_t>(spares)) {
+    return outcome.lost_hosts.front().name + " is lost, and there is no spare host" +
+           (spares == 0 ? "" : " for each that is");
+  }
+  const std::string code = std::to_string(outcome.exit_code);
+  if (outcome.cause != Cause::rank_failed) return {};
+  if (policy_.no_restart_codes.contains(outcome.exit_code)) {
+    return "exit code " + code + " asks for no restart (--no-restart-codes)";
+  }
+  if (number_ == 0 && std::ranges::find(kWontMend, outcome.exit_code) != kWontMend.end()) {
+    return "a restart does not mend exit code " + code + " of the first start";
+  }
+  return {};
+}
+
+Rounds::Verdict Rounds::ended(const Outcome& outcome, Duration lived, int spares, const std::string& failed_on) {
+  if (!outcome.may_restart) return {};
+  if (std::string why = refusal(outcome, spares); !why.empty()) return {.why_not = std::move(why)};
+  const bool is_short = lived < kLong;
+  Failure failure{outcome.first_failure, describe_failure(outcome)};
+  if (!is_short) {
+    alike_ = short_ = 0;
+  } else {
+    alike_ = failure == last_ ? alike_ + 1 : 1;
+    ++short_;
+  }
+  last_ = std::move(failure);
+  if (alike_ >= kAlike) {
+    return {.why_not = "it failed in the same way " + std::to_string(kAlike) + " times"};
+  }
+  ++number_;
+  Verdict verdict{.again = true};
+  const bool too_often = is_hosts_own(outcome) && ++guilt_[failed_on] >= kGuilty;
+  if (too_often && static_cast<std::size_t>(spares) > outcome.lost_hosts.size()) verdict.replaced = failed_on;
+  auto& wait = verdict.wait;
+  if (short_ > 1) wait = std::min(kLongestWait, std::chrono::seconds(1 << std::min(short_ - 2, kMostDoublings)));
+  if (!outcome.unswept.empty()) {
+    wait = std::max(wait, kUnseen + std::chrono::ceil<std::chrono::seconds>(policy_.grace));
+  }
+  return verdict;
+}
+
+}  // namespace dlaunch::job

@@ -1,0 +1,28 @@
+// What agents say of their ranks' stacks, as the policy and the picture have it. PURE.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "dlaunch/plan.h"
+#include "job/hangs.h"
+#include "launcher/stack_looks.h"
+#include "report/stack_groups.h"
+
+namespace dlaunch::launcher {
+
+std::vector<job::RankSample> rank_samples(const StackLook& look);
+
+/// Fills what `look` shows: ranks, silent hosts and remarks. `before` is an earlier look, from which CPU use follows.
+void fill_picture(const StackLook& look, const StackLook& before, const plan::Plan& plan,
+                  report::StackPicture& picture);
+
+/// The stacks of all threads of all ranks, for a file.
+std::string whole_stacks(const StackLook& look, const plan::Plan& plan);
+
+/// "ranks 0-2,4-7 wait; rank 3 is running"
+std::string doing_text(const job::Verdict& verdict, const Worlds& worlds);
+
+}  // namespace dlaunch::launcher

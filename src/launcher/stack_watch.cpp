@@ -1,0 +1,132 @@
+#include "launcher/stack_watch.h"
+
+#include <spdlog/logger.h>
+
+#include <utility>
+
+#include "base/text.h"
+#include "launcher/frames.h"
+#include "launcher/rank_stacks.h"
+#include "output/file_layout.h"
+#include "report/duration.h"
+#include "sys/clock.h"
+
+namespace dlaunch::launcher {
+namespace {
+
+constexpr PictureLimits kBeforeEnd{std::chrono::milliseconds(400), std::chrono::milliseconds(1500)};
+static_assert(kBeforeEnd.first + kBeforeEnd.second < job::kStacksWait);
+
+/// What the paths of files of stacks begin with: those of the ranks' output tell where, else the record's does.
+std::string stacks_base(const plan::Plan& plan, const JobOptions& options) {
+  if (options.output.files) {
+    const std::vector<output::RankFacts> facts = rank_facts(plan);
+    return facts.empty() ? "" : output::stacks_base(*options.output.files, facts.front());
+  }
+  return options.report_file.empty() ? "" : options.report_file + ".stacks.";
+}
+
+}  // namespace
+
+StackWatch::StackWatch(asio::io_context& io, Parts parts)
+    : io_(io),
+      parts_(std::move(parts)),
+      looks_(io, parts_.hosts, parts_.plan),
+      files_(stacks_base(parts_.plan, parts_.options)) {
+  const auto window = parts_.options.policy.hang_after;
+  if (window.count() > 0) hangs_.emplace(window, Clock::now());
+}
+
+void StackWatch::looked(std::uint64_t fed, bool reader_awaited) {
+  if (!hangs_) return;
+  const Time now = Clock::now();
+  const bool runs = parts_.job.phase() == job::Phase::running && !parts_.job.ranks_ended();
+  if (std::exchange(fed_, fed) != fed || reader_awaited || !runs) hangs_->active(now);
+  if (!hangs_->due(now, sys::suspended()) || judging_) return;
+  judging_ = true;
+  looks_.begin(parts_.job.running(), StackLooks::Depth::cheap, PictureLimits().second,
+               [this](const StackLook& look) { judge(look); });
+}
+
+void StackWatch::judge(const StackLook& look) {
+  judging_ = false;
+  if (parts_.job.phase() != job::Phase::running) return;
+  const job::Verdict verdict = hangs_->judge(rank_samples(look), parts_.job.running(), Clock::now());
+  if (verdict.kind != job::Verdict::Kind::nothing) tell(verdict);
+}
+
+void StackWatch::tell(const job::Verdict& verdict) {
+  take(PictureLimits(), [this, verdict](const StackLook& before, const StackLook& now) {
+    if (parts_.job.phase() != job::Phase::running) return;
+    const bool hangs = verdict.kind == job::Verdict::Kind::hangs;
+    const std::string silence = report::duration_text(parts_.options.policy.hang_after);
+    const std::string what = "no rank has written for " + silence +
+                             (hangs ? " and none makes progress" : ": " + doing_text(verdict, parts_.plan.worlds));
+    report::StackPicture seen = picture(before, now, what);
+    const std::string path = keep(now);
+    seen.last = path.empty() ? "all threads: dlaunch stacks --all " + parts_.plan.job_id : "all threads: " + path;
+    if (hangs && parts_.options.policy.on_hang == job::OnHang::report) {
+      seen.last += "; to end a job that hangs: --on-hang end";
+    }
+    parts_.log.error(report::stacks_text(seen));
+    parts_.happened(job::Hung{.everyone = hangs,
+                              .detail = hangs ? "no rank wrote or made progress for " + silence : what,
+                              .time_ns = sys::wall_ns(),
+                              .file = path});
+  });
+}
+
+void StackWatch::take_before_end() {
+  take(kBeforeEnd, [this](const StackLook& before, const StackLook& now) {
+    if (parts_.job.phase() == job::Phase::running) {
+      report::StackPicture seen = picture(before, now, "the time is out");
+      const std::string path = keep(now);
+      if (!path.empty()) seen.last = "all threads: " + path;
+      parts_.log.error(report::stacks_text(seen));
+    }
+    parts_.happened(job::StacksTaken{});
+  });
+}
+
+void StackWatch::ask(bool whole, std::function<void(std::string)> answer) {
+  take(PictureLimits(), [this, whole, answer = std::move(answer)](const StackLook& before, const StackLook& now) {
+    report::StackPicture seen = picture(before, now, "job " + parts_.plan.job_id);
+    if (!whole) seen.last = "all threads: dlaunch stacks --all " + parts_.plan.job_id;
+    answer(report::stacks_text(seen) + (whole ? whole_stacks(now, parts_.plan) : ""));
+  });
+}
+
+/// Two looks, the second one with all that can be seen.
+void StackWatch::take(PictureLimits limits, std::function<void(const StackLook&, const StackLook&)> done) {
+  const auto shot = shots_.emplace(shots_.end(), io_, limits);
+  shot->done = std::move(done);
+  shot->timer.expires_after(kBetween);
+  looks_.begin(parts_.job.running(), StackLooks::Depth::cheap, limits.first, [this, shot](StackLook look) {
+    shot->before = std::move(look);
+    shot->timer.async_wait([this, shot](asio::error_code error) {
+      if (!error) take_second(shot);
+    });
+  });
+}
+
+void StackWatch::take_second(std::list<Shot>::iterator shot) {
+  looks_.begin(parts_.job.running(), StackLooks::Depth::whole, shot->limits.second,
+               [this, shot](const StackLook& look) {
+                 const auto done = std::move(shot->done);
+                 const StackLook before = std::move(shot->before);
+                 shots_.erase(shot);
+                 done(before, look);
+               });
+}
+
+report::StackPicture StackWatch::picture(const StackLook& before, const StackLook& now,
+                                         const std::string& title) const {
+  report::StackPicture seen;
+  fill_picture(now, before, parts_.plan, seen);
+  seen.title = title + "; stacks of " + count(seen.ranks.size(), "rank") + " (main thread):";
+  return seen;
+}
+
+std::string StackWatch::keep(const StackLook& look) { return files_.write(whole_stacks(look, parts_.plan)); }
+
+}  // namespace dlaunch::launcher

@@ -1,0 +1,70 @@
+#include "plan/replacements.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "base/environment.h"
+#include "base/nth.h"
+#include "base/text.h"
+
+namespace dlaunch::plan {
+namespace {
+
+constexpr std::string_view kHostVariable = "DLAUNCH_HOST";
+
+/// Forgets the list's entries that name hosts which are not there any more.
+void drop_from(std::vector<int>& hosts, size_t count) {
+  std::erase_if(hosts, [&](int host) { return static_cast<size_t>(host) >= count; });
+}
+
+size_t marked(const Allocation& allocation) {
+  return static_cast<size_t>(std::ranges::count(allocation.hosts, true, &Host::replacement));
+}
+
+}  // namespace
+
+bool has_replacements(const Request& request, const Allocation& allocation) {
+  return request.spares > 0 || marked(allocation) > 0;
+}
+
+Result<std::vector<Host>> take_replacements(const Request& request, Allocation& allocation) {
+  const auto spares = std::max(static_cast<size_t>(request.spares), marked(allocation));
+  const auto refuse = [&](std::string why, std::string hint) {
+    return fail({.where = request.spares > 0 ? "--spares " + std::to_string(request.spares) : "spare hosts",
+                 .what = "cannot be had",
+                 .why = std::move(why),
+                 .hint = std::move(hint)});
+  };
+  if (!allocation.pools.empty()) return refuse("each program has hosts of its own", "name the hosts once, for all");
+  if (allocation.hosts.size() <= spares) {
+    return refuse("the job has " + count(allocation.hosts.size(), "host"), "name more hosts, or ask for fewer spares");
+  }
+  const auto first = allocation.hosts.end() - static_cast<std::ptrdiff_t>(spares);
+  std::vector<Host> taken(std::make_move_iterator(first), std::make_move_iterator(allocation.hosts.end()));
+  allocation.hosts.erase(first, allocation.hosts.end());
+  drop_from(allocation.sequence, allocation.hosts.size());
+  return taken;
+}
+
+std::optional<int> replace_host(Plan& plan, int host, int round, const std::vector<bool>& usable) {
+  PlannedHost& planned = plan.host(host);
+  for (size_t i = 0; i < plan.replacements.size(); ++i) {
+    if (!usable[i] || plan.replacements[i].devices != planned.host.devices) continue;
+    planned.host = std::move(plan.replacements[i]);
+    planned.host.replacement = false;
+    planned.since_round = round;
+    plan.replacements.erase(plan.replacements.begin() + static_cast<std::ptrdiff_t>(i));
+    for (const int rank : planned.ranks) {
+      for (std::string& entry : plan.rank(rank).env) {
+        if (variable_name(entry) == kHostVariable) entry = std::string(kHostVariable) + '=' + planned.host.name;
+      }
+    }
+    return static_cast<int>(i);
+  }
+  return std::nullopt;
+}
+
+}  // namespace dlaunch::plan

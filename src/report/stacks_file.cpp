@@ -1,0 +1,26 @@
+#include "report/stacks_file.h"
+
+#include "report/write_file.h"
+
+namespace dlaunch::report {
+namespace {
+
+constexpr unsigned kStacksMode = 0600;  // they name files and functions, and arguments' first bytes
+
+}  // namespace
+
+StacksFiles::~StacksFiles() {
+  for (sys::Apart& writer : writers_) writer.wait(kWait);
+}
+
+std::string StacksFiles::write(const std::string& text) {
+  if (base_.empty() || written_ == kMost) return {};
+  std::string path = base_ + std::to_string(++written_);
+  auto writer = sys::Apart::start(
+      [&](sys::Apart::Ends) { static_cast<void>(write_file_atomically(path, text, {kStacksMode, false})); });
+  if (!writer) return {};
+  writers_.push_back(*std::move(writer));
+  return path;
+}
+
+}  // namespace dlaunch::report

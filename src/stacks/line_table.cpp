@@ -1,0 +1,47 @@
+#include "stacks/line_table.h"
+
+#include <climits>
+#include <cstdint>
+
+namespace dlaunch::stacks {
+namespace {
+
+constexpr std::size_t kUnit = 2;  // bytes of an instruction
+constexpr int kMostVarint = 6;    // chunks of six bits
+
+/// Its own chunks of six bits, least first; bit 6 says that one more follows.
+std::uint32_t varint(std::string_view bytes) {
+  std::uint32_t value = 0;
+  for (int i = 0; i < kMostVarint && !bytes.empty(); ++i, bytes.remove_prefix(1)) {
+    const auto chunk = static_cast<unsigned char>(bytes.front());
+    value |= static_cast<std::uint32_t>(chunk & 0x3f) << (6 * i);
+    if ((chunk & 0x40) == 0) break;
+  }
+  return value;
+}
+
+std::int64_t signed_varint(std::string_view bytes) {
+  const std::uint32_t value = varint(bytes);
+  return (value & 1) != 0 ? -static_cast<std::int64_t>(value >> 1) : static_cast<std::int64_t>(value >> 1);
+}
+
+}  // namespace
+
+int line_at(std::string_view table, int first_line, std::size_t offset) {
+  std::int64_t line = first_line;
+  std::size_t end = 0;
+  while (!table.empty()) {
+    const auto head = static_cast<unsigned char>(table.front());
+    table.remove_prefix(1);
+    const int code = head >> 3 & 0xf;
+    end += kUnit * ((head & 7u) + 1);
+    if (code == 13 || code == 14) line += signed_varint(table);
+    if (code >= 10 && code <= 12) line += code - 10;
+    if (line < 0 || line > INT_MAX) return 0;
+    if (offset < end) return code == 15 ? 0 : static_cast<int>(line);
+    while (!table.empty() && (table.front() & 0x80) == 0) table.remove_prefix(1);
+  }
+  return 0;
+}
+
+}  // namespace dlaunch::stacks

@@ -1,0 +1,101 @@
+#include "stacks/proc.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/printable.h"
+#include "base/text.h"
+
+namespace dlaunch::stacks {
+namespace {
+
+using std::string_view;
+
+constexpr std::size_t kLongestCommand = 120;
+
+/// Takes the next word, which blanks part from the others.
+string_view next_word(string_view& text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+  const string_view word = text.substr(0, text.find_first_of(" \t\n"));
+  text.remove_prefix(word.size());
+  return word;
+}
+
+template <class T>
+std::optional<T> whole_number(string_view text, int base = 10) {
+  T number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::optional<Mapping> parse_mapping(string_view line) {
+  const string_view range = next_word(line);
+  const size_t dash = std::min(range.find('-'), range.size());
+  const auto start = whole_number<std::uint64_t>(range.substr(0, dash), 16);
+  const auto end = whole_number<std::uint64_t>(range.substr(std::min(dash + 1, range.size())), 16);
+  const string_view rights = next_word(line);
+  const auto offset = whole_number<std::uint64_t>(next_word(line), 16);
+  next_word(line);  // the device
+  next_word(line);  // the inode
+  line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+  if (!start || !end || !offset || *start >= *end || !line.starts_with('/')) return std::nullopt;
+  return Mapping{*start, *end, *offset, rights.find('x') != string_view::npos, std::string(line)};
+}
+
+}  // namespace
+
+/// The name is in parentheses and may hold anything, so fields are counted from the last ')'.
+std::optional<Stat> parse_stat(string_view text) {
+  const size_t open = text.find('(');
+  const size_t close = text.rfind(')');
+  if (open == string_view::npos || close == string_view::npos || close < open) return std::nullopt;
+  Stat stat;
+  stat.name = text.substr(open + 1, close - open - 1);
+  string_view rest = text.substr(close + 1);
+  // proc(5): field 3 is the state, 14 to 17 are utime, stime, cutime and cstime, 22 is starttime.
+  for (int field = 3; field <= 22; ++field) {
+    const string_view word = next_word(rest);
+    if (field == 3 && word.size() == 1) stat.state = word.front();
+    if (field >= 14 && field <= 17) {
+      const auto ticks = whole_number<std::uint64_t>(word);
+      if (!ticks) return std::nullopt;
+      stat.ticks += *ticks;
+    }
+    if (field != 22) continue;
+    const auto start = whole_number<std::uint64_t>(word);
+    if (!start) return std::nullopt;
+    stat.start_time = *start;
+  }
+  return stat;
+}
+
+std::vector<Mapping> parse_maps(string_view text) {
+  std::vector<Mapping> mappings;
+  while (!text.empty()) {
+    const string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    if (auto mapping = parse_mapping(line)) mappings.push_back(*std::move(mapping));
+  }
+  return mappings;
+}
+
+std::optional<std::int64_t> number_of(string_view text, string_view name) {
+  while (!text.empty()) {
+    string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    if (!line.starts_with(name) || line.substr(name.size()).empty() || line[name.size()] != ':') continue;
+    line.remove_prefix(name.size() + 1);
+    return whole_number<std::int64_t>(next_word(line));
+  }
+  return std::nullopt;
+}
+
+std::string command_of(string_view cmdline) {
+  std::string words(cmdline.substr(0, kLongestCommand));
+  while (words.ends_with('\0')) words.pop_back();
+  std::ranges::replace(words, '\0', ' ');
+  return escaped(words) + (cmdline.size() > kLongestCommand ? "…" : "");
+}
+
+}  // namespace dlaunch::stacks

@@ -1,0 +1,40 @@
+// What Linux tells of a process in /proc. Pure: the text of a file in, values out.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dlaunch::stacks {
+
+/// /proc/PID/stat or /proc/PID/task/TID/stat.
+struct Stat {
+  std::string name;
+  char state = '?';
+  std::uint64_t ticks = 0;       ///< CPU time, user and system, with that of children that were waited for
+  std::uint64_t start_time = 0;  ///< tells it from a later one of the same number
+};
+std::optional<Stat> parse_stat(std::string_view text);
+
+/// A line of /proc/PID/maps.
+struct Mapping {
+  std::uint64_t start = 0;
+  std::uint64_t end = 0;
+  std::uint64_t offset = 0;
+  bool executable = false;
+  std::string path;
+};
+/// Mappings of files, in the order of their addresses.
+std::vector<Mapping> parse_maps(std::string_view text);
+
+/// The number behind "Name:" in /proc/PID/status or /proc/PID/io.
+std::optional<std::int64_t> number_of(std::string_view text, std::string_view name);
+
+/// /proc/PID/cmdline for a person: its beginning, with blanks between the words.
+std::string command_of(std::string_view cmdline);
+
+}  // namespace dlaunch::stacks

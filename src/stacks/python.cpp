@@ -1,0 +1,239 @@
+#include "stacks/python.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+
+#include "stacks/line_table.h"
+#include "stacks/python_layout.h"
+
+namespace dlaunch::stacks {
+namespace {
+
+constexpr std::size_t kLongestText = 512;             // characters of a name or a path
+constexpr std::size_t kLongestLineTable = 256 << 10;  // bytes
+constexpr std::uint32_t kMostHashed = 64;             // local variables of a frame
+constexpr int kTries = 3;
+
+class Fnv {
+ public:
+  void add(std::uint64_t value) {
+    for (int shift = 0; shift < 64; shift += 8) hash_ = (hash_ ^ (value >> shift & 0xff)) * 0x100000001b3;
+  }
+  std::uint64_t value() const { return hash_; }
+
+ private:
+  std::uint64_t hash_ = 0xcbf29ce484222325;
+};
+
+void append_utf8(std::string& text, std::uint32_t c) {
+  const auto byte = [&](std::uint32_t value) { text += static_cast<char>(value); };
+  if (c < 0x80) return byte(c);
+  if (c < 0x800) {
+    byte(0xc0 | c >> 6);
+  } else if (c < 0x10000) {
+    byte(0xe0 | c >> 12);
+    byte(0x80 | (c >> 6 & 0x3f));
+  } else {
+    byte(0xf0 | (c >> 18 & 7));
+    byte(0x80 | (c >> 12 & 0x3f));
+    byte(0x80 | (c >> 6 & 0x3f));
+  }
+  byte(0x80 | (c & 0x3f));
+}
+
+class Interpreter {
+ public:
+  Interpreter(const ReadMemory& read, const PythonLayout& layout) : read_(read), layout_(layout) {}
+
+  PythonStacks threads(std::uint64_t runtime) {
+    PythonStacks found;
+    const auto interpreter = value_at<std::uint64_t>(read_, runtime + layout_.first_interpreter);
+    if (!interpreter || *interpreter == 0) {
+      found.trouble = "its interpreter has not begun, or has ended";
+      return found;
+    }
+    auto thread = value_at<std::uint64_t>(read_, *interpreter + layout_.first_thread);
+    while (thread && *thread != 0 && found.threads.size() < kMostThreads) {
+      if (auto stack = whole_stack(*thread)) {
+        found.threads.push_back(*std::move(stack));
+      } else {
+        found.trouble = "a stack changed while it was read";
+      }
+      thread = value_at<std::uint64_t>(read_, *thread + layout_.next_thread);
+    }
+    return found;
+  }
+
+ private:
+  struct Code {
+    Frame frame;  // its line is the function's first
+    std::string line_table;
+    std::uint32_t locals = 0;
+  };
+
+  /// A stack whose last frame has none before it. What was torn three times is given up.
+  std::optional<PythonThread> whole_stack(std::uint64_t thread) {
+    std::optional<PythonThread> stack;
+    for (int i = 0; i < kTries && !stack; ++i) stack = walk(thread);
+    return stack;
+  }
+
+  std::optional<PythonThread> walk(std::uint64_t thread) {
+    PythonThread stack;
+    const auto id = value_at<std::uint64_t>(read_, thread + layout_.native_thread_id);
+    auto frame = value_at<std::uint64_t>(read_, thread + layout_.frame);
+    if (frame && layout_.in_cframe) frame = value_at<std::uint64_t>(read_, *frame + layout_.frame_in_cframe);
+    if (!id || !frame) return std::nullopt;
+    stack.native_id = *id;
+    Fnv hash;
+    std::size_t shims = 0;
+    while (*frame != 0 && stack.frames.size() < kMostFrames && shims < kMostFrames) {
+      const auto owner = value_at<std::uint8_t>(read_, *frame + layout_.owner);
+      if (!owner) return std::nullopt;
+      if (*owner == layout_.c_stack_owner) {
+        ++shims;
+      } else if (!add(*frame, stack, hash)) {
+        return std::nullopt;
+      }
+      frame = value_at<std::uint64_t>(read_, *frame + layout_.previous);
+      if (!frame) return std::nullopt;
+    }
+    stack.locals_hash = hash.value();
+    return stack;
+  }
+
+  bool add(std::uint64_t at, PythonThread& stack, Fnv& hash) {
+    const auto address = value_at<std::uint64_t>(read_, at + layout_.code);
+    const auto instruction = value_at<std::uint64_t>(read_, at + layout_.instruction);
+    const Code* code = address && instruction ? code_at(*address) : nullptr;
+    if (!code) return false;
+    const std::uint64_t first = *address + layout_.instructions;
+    Frame frame = code->frame;
+    if (*instruction >= first) frame.line = line_at(code->line_table, frame.line, *instruction - first);
+    hash.add(*instruction);
+    std::array<std::uint64_t, kMostHashed> locals{};
+    const std::uint32_t count = std::min(code->locals, kMostHashed);
+    if (!read_(at + layout_.locals, {reinterpret_cast<char*>(locals.data()), count * sizeof(std::uint64_t)}))
+      return false;
+    for (std::uint32_t i = 0; i < count; ++i) hash.add(locals[i]);
+    stack.frames.push_back(std::move(frame));
+    return true;
+  }
+
+  /// Null: there is no code object. All have the type of the first.
+  const Code* code_at(std::uint64_t address) {
+    if (const auto known = codes_.find(address); known != codes_.end()) return &known->second;
+    const auto type = value_at<std::uint64_t>(read_, address + kObjectType);
+    if (!type || *type == 0 || (code_type_ != 0 && *type != code_type_)) return nullptr;
+    const auto file = text_at(address + layout_.file);
+    const auto name = text_at(address + layout_.name);
+    const auto line = value_at<std::int32_t>(read_, address + layout_.first_line);
+    const auto locals = value_at<std::uint32_t>(read_, address + layout_.locals_count);
+    const auto table = bytes_object_at(address + layout_.line_table);
+    if (!file || !name || !line || !locals || !table) return nullptr;
+    code_type_ = *type;
+    Code code{{*name, *file, *line}, *table, *locals};
+    return &codes_.emplace(address, std::move(code)).first->second;
+  }
+
+  std::optional<std::string> bytes_object_at(std::uint64_t pointer) const {
+    const auto object = value_at<std::uint64_t>(read_, pointer);
+    const auto size = object ? value_at<std::uint64_t>(read_, *object + kBytesSize) : std::nullopt;
+    if (!size) return std::nullopt;
+    if (*size == 0 || *size > kLongestLineTable) return std::string();
+    return bytes_at(read_, *object + kBytesData, *size);
+  }
+
+  /// A str: its state says how wide a character is, and whether the text follows a short header.
+  std::optional<std::string> text_at(std::uint64_t pointer) const {
+    const auto object = value_at<std::uint64_t>(read_, pointer);
+    const auto length = object ? value_at<std::uint64_t>(read_, *object + kTextLength) : std::nullopt;
+    const auto state = object ? value_at<std::uint32_t>(read_, *object + kTextState) : std::nullopt;
+    if (!length || !state || (*state & 0x20) == 0) return std::nullopt;  // not compact
+    const std::uint32_t width = *state >> 2 & 7;
+    const std::size_t size = std::min<std::uint64_t>(*length, kLongestText);
+    if (width != 1 && width != 2 && width != 4) return std::nullopt;
+    const bool ascii = (*state & 0x40) != 0;
+    const std::uint64_t data = ascii ? layout_.ascii_text : layout_.wide_text;
+    std::string raw = bytes_at(read_, *object + data, size * width);
+    if (raw.size() != size * width) return std::nullopt;
+    if (ascii) return raw;
+    std::string text;
+    for (std::size_t i = 0; i < raw.size(); i += width) {
+      std::uint32_t c = 0;
+      for (std::uint32_t b = 0; b < width; ++b) c |= std::uint32_t{static_cast<unsigned char>(raw[i + b])} << (8 * b);
+      append_utf8(text, c);
+    }
+    return text;
+  }
+
+  const ReadMemory& read_;
+  const PythonLayout& layout_;
+  std::map<std::uint64_t, Code> codes_;
+  std::uint64_t code_type_ = 0;
+};
+
+/// The layout that 3.13's runtime tells of itself; nullopt: it tells none, or has no GIL.
+std::optional<PythonLayout> told_layout(const ReadMemory& read, std::uint64_t runtime) {
+  using At = DebugOffsets313;
+  PythonLayout layout = kPython313;
+  if (bytes_at(read, runtime, 8) != "xdebugpy" || value_at<std::uint64_t>(read, runtime + At::kFreeThreaded) != 0) {
+    return std::nullopt;
+  }
+  bool all = true;
+  const auto take = [&](std::uint64_t at, std::uint64_t& into) {
+    constexpr std::uint64_t kFarthest = 1 << 20;  // no structure is larger
+    const auto value = value_at<std::uint64_t>(read, runtime + at);
+    all = all && value && *value < kFarthest;
+    into = value.value_or(0);
+  };
+  take(At::kFirstInterpreter, layout.first_interpreter);
+  take(At::kFirstThread, layout.first_thread);
+  take(At::kNextThread, layout.next_thread);
+  take(At::kFrame, layout.frame);
+  take(At::kNativeThreadId, layout.native_thread_id);
+  take(At::kPrevious, layout.previous);
+  take(At::kCode, layout.code);
+  take(At::kInstruction, layout.instruction);
+  take(At::kLocals, layout.locals);
+  take(At::kOwner, layout.owner);
+  take(At::kFile, layout.file);
+  take(At::kName, layout.name);
+  take(At::kLineTable, layout.line_table);
+  take(At::kFirstLine, layout.first_line);
+  take(At::kInstructions, layout.instructions);
+  return all ? std::optional(layout) : std::nullopt;
+}
+
+}  // namespace
+
+std::string python_version(std::uint32_t version) {
+  return std::to_string(version >> 24) + '.' + std::to_string(version >> 16 & 0xff) + '.' +
+         std::to_string(version >> 8 & 0xff);
+}
+
+PythonStacks read_python(const ReadMemory& read, std::uint64_t runtime, std::uint32_t version) {
+  std::optional<PythonLayout> layout;
+  switch (version >> 16) {
+    case 0x030b:
+      layout = kPython311;
+      break;
+    case 0x030c:
+      layout = kPython312;
+      break;
+    case 0x030d:
+      layout = told_layout(read, runtime);
+      break;
+    default:
+      break;
+  }
+  if (!layout) {
+    const std::string which = version == 0 ? "a Python before 3.11" : "Python " + python_version(version);
+    return {{}, "stacks of " + which + " cannot be read: those of 3.11 to 3.13 with a GIL can"};
+  }
+  return Interpreter(read, *layout).threads(runtime);
+}
+
+}  // namespace dlaunch::stacks

@@ -1,0 +1,31 @@
+// The stacks of a CPython interpreter's threads, from its memory. Pure over ReadMemory: whatever it reads, it ends,
+// with bounded memory. The process goes on meanwhile, so a stack may be torn; a torn one is read again.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "stacks/memory.h"
+#include "stacks/sample.h"
+
+namespace dlaunch::stacks {
+
+struct PythonThread {
+  std::uint64_t native_id = 0;  ///< as the process itself sees it
+  std::vector<Frame> frames;
+  std::uint64_t locals_hash = 0;
+};
+
+struct PythonStacks {
+  std::vector<PythonThread> threads;
+  std::string trouble;  ///< why there are none, or some are cut
+};
+
+/// `runtime`: the address of _PyRuntime. `version`: the value of Py_Version.
+PythonStacks read_python(const ReadMemory& read, std::uint64_t runtime, std::uint32_t version);
+
+/// "3.11.2" of a Py_Version.
+std::string python_version(std::uint32_t version);
+
+}  // namespace dlaunch::stacks

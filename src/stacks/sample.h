@@ -1,0 +1,66 @@
+// What a process is doing: its threads with their Python frames, read from outside. Nothing is put into the process, it
+// is not stopped, and none of its system calls is interrupted. All that is read from it is data: lengths and depths are
+// bounded, and what makes no sense is left out with a remark.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+
+namespace dlaunch::stacks {
+
+struct Frame {
+  std::string function;
+  std::string file;
+  int line = 0;  ///< 0: unknown
+};
+
+/// Frames are innermost first.
+struct ThreadStack {
+  pid_t tid = 0;
+  std::string name;
+  char state = '?';  ///< as in proc(5)
+  std::string wait;  ///< wchan; empty: it runs, or it is unknown
+  std::vector<Frame> python;
+  std::uint64_t locals_hash = 0;  ///< of Python's frames; it changes when a frame binds a local variable anew
+};
+
+struct Sample {
+  pid_t pid = 0;
+  std::string command;               ///< its arguments' first bytes, for a person
+  std::vector<ThreadStack> threads;  ///< the main thread first; none: it has ended
+  std::int64_t cpu_ms = 0;           ///< of all its threads, and of children that it waited for
+  std::int64_t io_bytes = -1;        ///< rchar + wchar; -1: unknown
+  bool traced = false;               ///< by a debugger
+  bool stopped = false;
+  bool python = false;               ///< an interpreter runs in it
+  std::vector<std::string> remarks;  ///< why something is missing, and the one thing to do
+
+  bool alive() const { return !threads.empty(); }
+};
+
+inline constexpr std::size_t kMostThreads = 1024;
+inline constexpr std::size_t kMostFrames = 256;  ///< of a thread
+inline constexpr std::chrono::seconds kLongestSample{1};
+
+/// Looks at one process until `deadline` at the latest. It may be called from any thread.
+Sample take(pid_t pid, Time deadline);
+
+/// A process with its descendants.
+struct Tree {
+  std::vector<Sample> processes;  ///< those that run Python, run now or used CPU; the process itself is the first
+  std::size_t shown = 0;          ///< the one of them that tells what the program does: the first with Python, or the
+                                  ///< only child for which a shell waits
+  std::int64_t cpu_ms = 0;        ///< of all descendants
+  std::int64_t io_bytes = -1;     ///< of all that could be read; -1: none could
+};
+
+inline constexpr std::size_t kMostProcesses = 64;  ///< of a tree, that are sampled
+
+Tree take_tree(pid_t pid, Time deadline);
+
+}  // namespace dlaunch::stacks

@@ -1,0 +1,56 @@
+#include "sys/signal_senders.h"
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+
+#include "sys/process_state.h"
+
+namespace dlaunch::sys {
+namespace {
+
+using Handler = void (*)(int);
+
+/// What a signal handler can reach: it gets no object.
+struct Seen {
+  std::atomic<Handler> next = nullptr;
+  std::atomic<int> sender = 0;
+};
+std::array<Seen, NSIG>& seen() {
+  static std::array<Seen, NSIG> all;
+  return all;
+}
+static_assert(std::atomic<Handler>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
+
+void note_sender(int signal, siginfo_t* info, void*) {
+  Seen& of_signal = seen()[static_cast<std::size_t>(signal)];
+  of_signal.sender = info->si_code == SI_USER || info->si_code == SI_QUEUE ? info->si_pid : 0;
+  if (const Handler next = of_signal.next) next(signal);
+}
+
+}  // namespace
+
+SignalSenders::SignalSenders() {
+  seen();  // a handler must not be the first to call it
+  for (const int signal : kJobSignals) {
+    struct sigaction action{};
+    ::sigaction(signal, nullptr, &action);
+    if ((action.sa_flags & SA_SIGINFO) != 0 || action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN) continue;
+    before_[signal] = action;
+    seen()[static_cast<std::size_t>(signal)].next = action.sa_handler;
+    action.sa_flags |= SA_SIGINFO;
+    action.sa_sigaction = note_sender;
+    ::sigaction(signal, &action, nullptr);
+  }
+}
+
+SignalSenders::~SignalSenders() {
+  for (const auto& [signal, action] : before_) ::sigaction(signal, &action, nullptr);
+}
+
+std::optional<int> SignalSenders::last(int signal) {
+  const int pid = seen()[static_cast<std::size_t>(signal)].sender;
+  return pid > 0 ? std::optional(pid) : std::nullopt;
+}
+
+}  // namespace dlaunch::sys

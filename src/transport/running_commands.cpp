@@ -1,0 +1,46 @@
+#include "transport/running_commands.h"
+
+#include <csignal>
+
+namespace dlaunch::transport {
+namespace {
+
+// Limits for all commands together. One whose stream is closed ends by itself, unless it is still connecting.
+constexpr std::chrono::milliseconds kAllEndByThemselves{1000};
+constexpr std::chrono::milliseconds kAllMustEndByThemselves{10000};
+constexpr std::chrono::milliseconds kAllEndWhenTold{300};
+constexpr std::chrono::milliseconds kAllEndWhenKilled{1000};  // longer is uninterruptible sleep
+
+}  // namespace
+
+bool RunningCommands::wait_for_all(std::chrono::milliseconds limit) {
+  const auto deadline = std::chrono::steady_clock::now() + limit;
+  std::erase_if(children_, [&](const Child& child) { return child.command.ends_by(deadline); });
+  return children_.empty();
+}
+
+void RunningCommands::signal_all(int signal) {
+  for (const Child& child : children_) child.command.signal(signal);
+}
+
+bool RunningCommands::end_all(Ending ending) {
+  if (ending == Ending::by_itself) return wait_for_all(kAllMustEndByThemselves);
+  if (wait_for_all(kAllEndByThemselves)) return true;
+  signal_all(SIGTERM);
+  if (wait_for_all(kAllEndWhenTold)) return true;
+  signal_all(SIGKILL);
+  return wait_for_all(kAllEndWhenKilled);
+}
+
+void RunningCommands::end(Ending ending, const std::function<void(const std::string&)>& note) {
+  if (end_all(ending)) return;
+  const char* const what = ending == Ending::by_signal
+                               ? ", did not end after SIGKILL: what it waits for does not answer"
+                               : ", has not ended and is left: a signal to it would end the whole job";
+  for (const Child& child : children_) {
+    if (note) note(child.host + ": the command that led to it, pid " + std::to_string(child.command.pid()) + what);
+  }
+  children_.clear();
+}
+
+}  // namespace dlaunch::transport

@@ -1,0 +1,169 @@
+"""dlaunch chaos: each fault meets a job of --fake-hosts, which recovers or names it; what cannot be is refused."""
+import json
+import pathlib
+import signal
+import subprocess
+import xml.etree.ElementTree
+
+from hosts_case import lines
+from support import Case, TIMEOUT, main, sh, wait_until
+
+# Round 0 waits to be broken, round 1 ends well.
+RECOVERS = sh('echo "round $DLAUNCH_ROUND rank $DLAUNCH_RANK on $DLAUNCH_HOST"; [ "$DLAUNCH_ROUND" = 1 ] || exec sleep 1000')
+WAITS = sh('echo "up $DLAUNCH_RANK"; exec sleep 1000')
+
+
+class Chaos(Case):
+    leaves = 30  # an agent whose link is held waits for three heartbeats
+
+    def chaos(self, faults, *words, options=()):
+        given = [word for fault in faults for word in ("--fault", fault)]
+        return self.run_dlaunch("chaos", *given, *options, "--", *words, timeout=2 * TIMEOUT)
+
+    def wait_told(self, job, part):
+        """Reads the job's stderr up to a line with that part."""
+        for line in job.stderr:
+            if part in line:
+                return
+        self.fail(f"ended without {part}")
+
+    def assert_holds(self, result, job_code):
+        self.assert_exit(result, 0)
+        self.assertRegex(result.stderr.decode(), rf"chaos: \d faults?, (\d+) of \1 checks hold; the job ended with {job_code}; seed \d+\n")
+
+    def test_a_killed_rank_and_a_recovery(self):
+        result = self.chaos(["kill:rank=3@line:/rank 3/"], "--fake-hosts", "2x2", "--restarts", 1, *RECOVERS,
+                            options=["--expect", "restarts=1,code=0,first=3", "--report", "report.json", "--junit", "junit.xml"])
+        self.assert_holds(result, 0)
+        self.assertEqual(sorted(line for line in lines(result.stdout) if line.startswith("round 1")), [f"round 1 rank {rank} on fake{rank // 2 + 1}" for rank in range(4)])
+        self.assertRegex(result.stderr.decode(), r"dlaunch: chaos: \d+\.\d{3} s: kill:rank=3@line:/rank 3/ \(host fake2, pid \d+\)\n")
+        report = json.loads((self.dir / "report.json").read_text())
+        fault, = report["faults"]
+        self.assertEqual((fault["fault"], fault["fired"], fault["host"], fault["round"]), ("kill:rank=3@line:/rank 3/", True, "fake2", 0))
+        self.assertTrue(all(check["holds"] for check in report["checks"]), report["checks"])
+        suite = xml.etree.ElementTree.parse(self.dir / "junit.xml").getroot()
+        self.assertEqual((int(suite.get("tests")), suite.get("failures")), (len(report["checks"]), "0"))
+        again = self.run_dlaunch("chaos", "--plan", "report.json", "--", "dlaunch", "--fake-hosts", "2x2", "--restarts", 1, *RECOVERS)
+        self.assert_holds(again, 0)
+
+    def test_any_rank_is_chosen_by_the_seed(self):
+        met = set()
+        for _ in range(2):
+            result = self.chaos(["kill:rank=any@0s"], "-n", 4, *WAITS, options=["--seed", 7, "--report", "report.json"])
+            self.assert_holds(result, 137)
+            met.add(json.loads((self.dir / "report.json").read_text())["faults"][0]["fault"])
+        self.assertEqual(len(met), 1, met)
+
+    def test_a_killed_agent_and_a_spare_host(self):
+        result = self.chaos(["kill:agent=fake2@line:/rank 2/"], "--fake-hosts", "3x2", "-n", 4, "--spares", 1, "--restarts", 1,
+                            *RECOVERS, options=["--expect", "restarts=1,code=0"])
+        self.assert_holds(result, 0)
+        self.assertIn(b"round 1 rank 3 on fake3\n", result.stdout)
+
+    def test_a_stopped_rank_goes_on(self):
+        script = 'echo "up $DLAUNCH_RANK"; until [ -e told ]; do sleep 0.05; done; echo "done $DLAUNCH_RANK"'
+        job = self.start("chaos", "--fault", "stop:rank=1@line:/up 1/+1s", "--", "-n", 2, *sh(script), stdout=-1, stderr=-1)
+        with job:
+            self.wait_told(job, b"undone: stop:rank=1")
+            (self.dir / "told").touch()
+            out, err = job.communicate(timeout=TIMEOUT)
+        self.assertEqual(job.returncode, 0, err)
+        self.assertIn(b"done 1\n", out)
+
+    def test_a_signal_to_the_launcher(self):
+        self.assert_holds(self.chaos(["signal:TERM:launcher@line:/up 1/"], "-n", 2, *WAITS), 143)
+
+    def test_a_killed_launcher(self):
+        self.assert_holds(self.chaos(["kill:launcher@line:/up 1/"], "--fake-hosts", "2x1", *WAITS), 137)
+
+    def test_a_link_that_is_cut_for_a_moment_loses_nothing(self):
+        script = 'i=0; until [ -e told ]; do i=$((i+1)); echo "$DLAUNCH_RANK line $i"; sleep 0.05; done; echo "$DLAUNCH_RANK wrote $i lines"'
+        job = self.start("chaos", "--fault", "cut:fake2@line:/1 line 3$/+2s", "--", "--fake-hosts", "2x1", *sh(script), stdout=-1, stderr=-1)
+        with job:
+            self.wait_told(job, b"undone: cut:fake2")
+            (self.dir / "told").touch()
+            out, err = job.communicate(timeout=TIMEOUT)
+        self.assertEqual(job.returncode, 0, err)
+        for rank in range(2):
+            *wrote, last = [line for line in lines(out) if line.startswith(f"{rank} ")]
+            self.assertEqual(wrote, [f"{rank} line {i + 1}" for i in range(len(wrote))])
+            self.assertEqual(last, f"{rank} wrote {len(wrote)} lines")
+
+    def test_a_link_that_is_reset_loses_its_host(self):
+        result = self.chaos(["reset:fake2@line:/up 1/"], "--fake-hosts", "2x1", *WAITS)
+        self.assert_holds(result, 125)
+        self.assertIn(b"fake2", result.stderr)
+
+    def test_a_slow_link_loses_nothing(self):
+        script = 'echo up; until [ -e told ]; do sleep 0.05; done; head -c 300000 /dev/zero | tr "\\0" x; echo'
+        job = self.start("chaos", "--fault", "slow:fake1=100kB/s@line:/up/", "--report", "report.json", "--", "--fake-hosts", "1x1", *sh(script), stdout=-1, stderr=-1)
+        with job:
+            self.wait_told(job, b"slow:fake1")
+            (self.dir / "told").touch()
+            out, err = job.communicate(timeout=TIMEOUT)
+        self.assertEqual(job.returncode, 0, err)
+        self.assertEqual(out, b"up\n" + b"x" * 300000 + b"\n")
+        report = json.loads((self.dir / "report.json").read_text())
+        self.assertGreater(report["seconds"], 2.5)
+
+    def test_files_that_are_full(self):
+        chatty = sh("while :; do echo 0123456789012345678901234567890123456789; done")
+        result = self.chaos(["full:output@64KiB"], "--fake-hosts", "2x1", "--output-filename", "logs:nocopy", *chatty)
+        self.assert_holds(result, 1)
+        sizes = [path.stat().st_size for path in (self.dir / "logs").rglob("stdout")]
+        self.assertEqual((len(sizes), max(sizes)), (2, 65536))
+
+    def test_a_fault_that_meets_nothing_fails(self):
+        result = self.chaos(["kill:rank=0@1h"], "-n", 1, "true", options=["--junit", "junit.xml"])
+        self.assert_exit(result, 3)
+        self.assertIn(b"broken: every planned fault fired: kill:rank=0@3600s: the job was over before", result.stderr)
+        self.assertEqual(xml.etree.ElementTree.parse(self.dir / "junit.xml").getroot().get("failures"), "1")
+
+    def test_a_broken_expectation_fails(self):
+        result = self.chaos(["kill:rank=1@line:/up 1/"], "-n", 2, *WAITS, options=["--expect", "code=0"])
+        self.assert_exit(result, 1)
+        self.assertIn(b"broken: code is 0: it is 137", result.stderr)
+
+    def test_what_cannot_be_is_refused_before_the_start(self):
+        started = ("touch", "started")
+        for words, why in ((["--fault", "cut:fake1@1s", "--", "-n", "1", *started], b"lead through a proxy"),
+                           (["--fault", "kill:rank=0@1s", "--", "-H", "elsewhere", *started], b"processes of other hosts"),
+                           (["--fault", "reset:fake9@1s", "--", "--fake-hosts", "2x1", *started], b"the job has no host fake9"),
+                           (["--fault", "full:output@1MiB", "--", "--fake-hosts", "2x1", *started], b"no file is written"),
+                           (["--fault", "kill:rank=any@1s", "--", *started], b"add --seed N"),
+                           (["--fault", "crash:rank=0@1s", "--", *started], b"is no fault"),
+                           (["--expect", "code=0", "--", *started], b"no fault is named"),
+                           (["--fault", "kill:rank=0@1s"], b"no job is named"),
+                           (["--fault", "kill:rank=0@1s", "--", "--dry-run", *started], b"starts no job"),
+                           (["--fault", "kill:rank=0@1s", "--", "--as", "torchrun", *started], b"another launcher's"),
+                           (["--plan", "missing", "--", *started], b"missing"),
+                           (["--fault", "kill:rank=0@1s", "--", "--no-such", *started], b"--no-such")):
+            result = self.run_dlaunch("chaos", *words)
+            self.assert_exit(result, 2)
+            self.assertIn(why, result.stderr)
+        self.assertFalse((self.dir / "started").exists())
+
+    def test_all_is_undone_when_chaos_is_killed(self):
+        with self.start("chaos", "--fault", "stop:rank=1@line:/up 1/", "--", "--fake-hosts", "2x1", *WAITS, stdout=-1, stderr=subprocess.PIPE,
+                        env={"TMPDIR": str(self.dir)}) as job:
+            self.wait_told(job, b"stop:rank=1")
+            sleeps = self.find("sleep 1000")
+            self.assertTrue(wait_until(lambda: [pid for pid in sleeps if self.state(pid) == "T"], TIMEOUT), "no rank is stopped")
+            job.send_signal(signal.SIGKILL)
+        self.assert_nothing_left()
+        self.assertEqual(list(self.dir.glob("dlaunch-chaos-*")), [])
+
+    def state(self, pid):
+        try:
+            return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            return ""
+
+    def test_help_names_the_options(self):
+        out = self.assert_succeeds("chaos", "--help")
+        for option in (b"--fault", b"--plan", b"--seed", b"--expect", b"--report", b"--junit"):
+            self.assertIn(option, out)
+
+
+if __name__ == "__main__":
+    main()

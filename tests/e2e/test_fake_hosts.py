@@ -1,0 +1,73 @@
+"""--fake-hosts: this machine plays hosts, each with an agent of its own that is reached as on another host."""
+import json
+import os
+import signal
+
+from hosts_case import lines, own_lines
+from support import Case, TIMEOUT, main, of_process, sh, wait_until
+
+
+class FakeHosts(Case):
+    SLEEPS = 'echo "$DLAUNCH_ROUND $DLAUNCH_RANK $DLAUNCH_HOST"; [ "$DLAUNCH_ROUND" = 1 ] || exec sleep 1000'
+
+    def agents(self, host):
+        """The pids of the host's agent: guardian and worker. The command's shell has become the agent."""
+        mark = f"DLAUNCH_FAKE_HOST={host}".encode()
+        return [pid for pid in self.find("dlaunch-agent") if mark in of_process(pid, "environ").split(b"\0")]
+
+    def test_each_has_a_name_an_agent_and_its_slots(self):
+        result = self.run_dlaunch("--fake-hosts", "2x2", "-v", *sh('echo "$DLAUNCH_RANK $DLAUNCH_HOST $DLAUNCH_FAKE_HOST $DLAUNCH_LOCAL_RANK $PPID"'))
+        self.assert_exit(result, 0)
+        self.assertNotIn(b"names of one host", result.stderr)
+        seen = sorted(line.split() for line in lines(result.stdout))
+        self.assertEqual([words[:4] for words in seen], [["0", "fake1", "fake1", "0"], ["1", "fake1", "fake1", "1"],
+                                                         ["2", "fake2", "fake2", "0"], ["3", "fake2", "fake2", "1"]])
+        self.assertEqual(len({words[4] for words in seen}), 2, "an agent each")
+
+    def test_what_is_said_before_a_start(self):
+        self.assertRegex(self.assert_succeeds("hosts", "--fake-hosts", "2x4"), rb"fake1 +4 .*\n *fake2 +4 ")
+        plan = json.loads(self.assert_succeeds("--dry-run", "--format", "json", "--fake-hosts", "2x8", "--fake-devices", "2", "-n", "devices", "true"))
+        self.assertEqual([rank["host"] for rank in plan["ranks"]], [0, 0, 1, 1])
+        env = self.assert_succeeds("--fake-hosts", "3x2", "--env-for", "torch", "--show-env", "5", "true").decode().splitlines()
+        self.assertIn("MASTER_ADDR=127.0.0.1", env)
+        check = self.run_dlaunch("check", "--fake-hosts", "2x1")
+        self.assert_exit(check, 0)
+
+    def test_what_does_not_go_with_them_is_refused(self):
+        for words in (["-H", "a"], ["--exec", "x"], ["--transport", "ssh"], ["--ssh-port", "22"]):
+            result = self.run_dlaunch("--fake-hosts", "2x1", *words, "true")
+            self.assert_exit(result, 2)
+            self.assertIn(b"this machine plays the job's hosts", result.stderr)
+        for value in ("", "x4", "2x", "0x4", "2x0", "255x1", "two", "2x4x1"):
+            result = self.run_dlaunch("--fake-hosts", value, "true")
+            self.assert_exit(result, 2)
+            self.assertIn(b"--fake-hosts", result.stderr)
+
+    def test_a_lost_host_is_named_and_its_ranks_are_ended(self):
+        with self.start("--fake-hosts", "2x1", *sh("echo up; exec sleep 1000"), stdout=-1, stderr=-1) as job:
+            for _ in range(2):
+                self.assertEqual(job.stdout.readline(), b"up\n")
+            for pid in self.agents("fake2"):
+                os.kill(pid, signal.SIGKILL)
+            _, err = job.communicate(timeout=TIMEOUT)
+        self.assertEqual(job.returncode, 125, err)
+        self.assertIn(b"fake2", err)
+
+    def test_a_spare_takes_the_ranks_of_a_lost_host(self):
+        with self.start("--fake-hosts", "3x2", "-n", 4, "--restarts", 2, "--spares", 1, *sh(self.SLEEPS), stdout=-1, stderr=-1) as job:
+            seen = sorted(job.stdout.readline() for _ in range(4))
+            self.assertEqual(seen, [b"0 0 fake1\n", b"0 1 fake1\n", b"0 2 fake2\n", b"0 3 fake2\n"])
+            self.assertTrue(wait_until(lambda: len(self.agents("fake3")) == 2, TIMEOUT), "the spare host has no agent")
+            stay = self.agents("fake1")
+            for pid in self.agents("fake2"):
+                os.kill(pid, signal.SIGKILL)
+            out, err = job.communicate(timeout=TIMEOUT)
+        self.assertEqual(job.returncode, 0, err)
+        self.assertEqual(len(stay), 2)
+        self.assertEqual(sorted(lines(out)), ["1 0 fake1", "1 1 fake1", "1 2 fake3", "1 3 fake3"], err)
+        self.assertIn("dlaunch: fake3 takes the ranks of fake2", own_lines(err))
+        self.assertNotIn(b"may still run", err)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""In a Flux instance, by a stand-in for its flux (tests/testbed/flux.py)."""
+import json
+import os
+import signal
+import subprocess
+
+from hosts_case import HostsCase, lines
+from support import TIMEOUT, main, sh, wait_until
+
+import flux  # of the testbed, by hosts_case's path
+
+
+class ByFluxExec(HostsCase):
+    def setUp(self):
+        super().setUp()
+        self.flux = flux.Flux(self.bed, ["head", "node1", "node2"])
+        self.env |= self.flux.environment()
+        for host in self.bed.hosts.values():
+            host.kill_sshd()
+
+    def start_sleepers(self):
+        job = self.start(*sh("setsid sleep 1000 & exec sleep 1000"), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE)
+        self.addCleanup(job.stdout.close)
+        self.addCleanup(job.stderr.close)
+        self.assertTrue(wait_until(lambda: sum(len(host.find("sleep 1000")) for host in self.bed.hosts.values()) >= 8, TIMEOUT))
+        return job
+
+    def test_ranks_are_where_the_instance_has_cores(self):
+        for _ in ("the agent is sent", "it is there"):
+            done = self.run_dlaunch("--label", *sh("echo $(hostname) $FLUX_URI"))
+            self.assert_exit(done, 0)
+            self.assertEqual(done.stderr, b"")
+            self.assertEqual(sorted(lines(done.stdout)),
+                             [f"[{rank}] {name} local:///run/flux/local-{broker}" for rank, (name, broker) in
+                              enumerate((("head", 0), ("head", 0), ("node1", 1), ("node1", 1), ("node2", 2), ("node2", 2)))])
+
+    def test_it_says_which_way_it_takes(self):
+        for words in (["--dry-run", "true"], ["hosts"]):
+            self.assertIn("Flux: 3 nodes × 2, by flux", self.run_dlaunch(*words).stdout.decode())
+        self.assertIn("Flux: 3 nodes × 2, by ssh", self.run_dlaunch("--dry-run", "--transport", "ssh", "true").stdout.decode())
+        done = self.run_dlaunch("-v", "--transport", "flux", "true")
+        self.assert_exit(done, 0)
+        self.assertRegex(done.stderr, rb"agents of node\[1-2\] connect to ")
+
+    def test_insisting_on_it_where_it_is_not(self):
+        self.assert_told(self.run_dlaunch("--transport", "flux", "true", env={"FLUX_URI": ""}), 2, "--transport flux", "no Flux instance")
+
+    def test_an_instance_that_does_not_answer_is_no_single_host(self):
+        (self.flux.dir / "flux").write_text("#!/bin/sh\necho 'flux-kvs: ERROR: flux_open: Connection refused' >&2\nexit 1\n")
+        self.assert_told(self.run_dlaunch("true"), 2, "Connection refused")
+
+    def test_gpus_of_r_are_the_devices(self):
+        program = self.flux.dir / "flux"
+        program.write_text(program.read_text().replace('"core": "0-1"}', '"core": "0-1", "gpu": "2,5-6"}'))
+        done = self.run_dlaunch("--dry-run", "--format", "json", "true")
+        self.assert_exit(done, 0)
+        hosts = json.loads(done.stdout)["hosts"]
+        self.assertEqual([(host["name"], host["slots"], host["devices"]) for host in hosts],
+                         [(name, 3, [2, 5, 6]) for name in ("head", "node1", "node2")])
+
+    def test_an_r_that_cannot_be_understood(self):
+        program = self.flux.dir / "flux"
+        whole = program.read_text()
+        for wrong, right in (('"R_less"', '"R_lite"'), ('"core": "x"', '"core": "0-1"'), ('"rank": "0-9"', '"rank": "0-2"'), ("{{", "{")):
+            with self.subTest(wrong):
+                program.write_text(whole.replace(right, wrong, 1) if right != "{" else whole.replace('\'{"version"', '\'{{"version"'))
+                self.assert_told(self.run_dlaunch("true"), 2, "flux kvs get resource.R")
+
+    def test_tasks_of_flux_run_are_copies(self):
+        done = self.run_dlaunch("true", env={"FLUX_TASK_RANK": "1", "FLUX_JOB_SIZE": "4"})
+        self.assert_told(done, 2, "flux run started 4 copies")
+
+    def test_what_flux_says_is_the_reason(self):
+        program = self.flux.dir / "flux"
+        program.write_text(program.read_text().replace("rank >= len(NAMES)", "rank == 2"))
+        self.assert_told(self.run_dlaunch("true"), 125, "rank 2: No route to host")
+
+    def test_output_is_whole(self):
+        done = self.run_dlaunch("-n", "6", "-N", "2", *sh("yes 1234567 | head -c 12582912"))
+        self.assert_exit(done, 0)
+        self.assertEqual(done.stdout.count(b"1234567\n") * 8, 6 * 12582912)
+        self.assertEqual(len(done.stdout), 6 * 12582912)
+
+    def test_the_first_failure_is_named(self):
+        self.assert_told(self.run_dlaunch(*sh("[ $RANK_ID != 5 ] || exit 7; exec sleep 1000")), 7, "rank 5", "node2")
+
+    def test_a_killed_flux_exec_ends_the_job_and_leaves_nothing(self):
+        job = self.start_sleepers()
+        for pid in self.bed.head.find("flux exec"):
+            os.kill(pid, signal.SIGKILL)
+        _, err = job.communicate(timeout=TIMEOUT)
+        self.assertEqual(job.returncode, 125, err)
+        self.assertRegex(err, rb"node[12[]")
+        self.assert_hosts_clean()
+
+    def test_a_killed_agent_is_named(self):
+        job = self.start_sleepers()
+        carrier, = [pid for pid, line in self.bed["node2"].strangers().items() if " --dial " in line]
+        os.kill(carrier, signal.SIGKILL)
+        _, err = job.communicate(timeout=TIMEOUT)
+        self.assertEqual(job.returncode, 125)
+        self.assertIn(b"node2", err)
+        self.assertNotIn(b"may still run", err)
+        self.assert_hosts_clean()
+
+    def test_a_killed_launcher_leaves_nothing(self):
+        job = self.start_sleepers()
+        os.kill(job.pid, signal.SIGKILL)
+        job.communicate(timeout=TIMEOUT)
+        self.assert_hosts_clean()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,180 @@
+"""A job that hangs is told with what every rank does, and one that does not is left in peace. Windows are short here: what
+makes no progress for them is a hang, what does something in each of their quarters is not."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+from hosts_case import HostsCase, lines
+from support import Case, TIMEOUT, main, sh, wait_until
+
+PYTHON = "/usr/bin/python3"
+HUNG = "none makes progress; stacks of"
+
+# Ranks 0 and 2 wait for a line that never comes, rank 1 for a lock that it holds.
+STUCK = """
+import os, socket, threading
+def in_lock():
+    lock = threading.Lock()
+    lock.acquire()
+    print(os.environ["DLAUNCH_JOB_ID"], flush=True)
+    lock.acquire()
+def in_recv():
+    one, other = socket.socketpair()
+    print(os.environ["DLAUNCH_JOB_ID"], flush=True)
+    one.recv(1)
+in_lock() if os.environ["DLAUNCH_RANK"] == "1" else in_recv()
+"""
+
+# Computes without a word for as long as it is told.
+SILENT = """
+import sys, time
+end = time.monotonic() + float(sys.argv[1])
+step = 0
+while time.monotonic() < end:
+    step += 1
+print("done")
+"""
+
+
+class Hangs(Case):
+    def stuck(self, *args):
+        return self.run_dlaunch("-n", 3, *args, PYTHON, "-c", STUCK)
+
+    def assert_quiet(self, result):
+        self.assert_exit(result, 0)
+        self.assertNotIn(b"no rank has written", result.stderr)
+
+    def test_every_ranks_stack_is_told_once_and_the_job_goes_on(self):
+        with self.start("-n", 3, "--hang-after", 2, PYTHON, "-c", STUCK, stdout=-1, stderr=subprocess.PIPE) as job:
+            seen = b""
+            while b"to end a job that hangs" not in seen:
+                line = job.stderr.readline()
+                self.assertTrue(line, seen)
+                seen += line
+            self.assertIsNone(job.poll())
+            time.sleep(3)
+            job.send_signal(signal.SIGTERM)
+            _, rest = job.communicate(timeout=TIMEOUT)
+        title = "dlaunch: no rank has written for 2.0 s and none makes progress; stacks of 3 ranks (main thread):"
+        self.assertEqual(lines(seen).count(title), 1)
+        text = seen.decode()
+        text = text[text.index(title):]  # a rank that started late may have been told of before
+        self.assertRegex(text, r"\n  1 rank: 1 \(.*\) +blocked, .* CPU")
+        self.assertRegex(text, r"\n  2 ranks: 0,2 \(.*\) +blocked, .* CPU")
+        self.assertLess(text.index("in_lock (<string>:7)"), text.index("in_recv (<string>:11)"), "the smaller group is first")
+        self.assertIn("rank 1 is the odd one out: it alone is in in_lock (<string>:7)", text)
+        self.assertNotIn(b"no rank has written", rest)
+        self.assertEqual(job.returncode, 143)
+
+    def test_the_job_ends_where_that_is_asked_for(self):
+        result = self.stuck("--hang-after", 2, "--on-hang", "end", "--report", f"{self.dir}/record", "--output-filename", f"{self.dir}/logs")
+        self.assert_exit(result, 124)
+        self.assertRegex(lines(result.stderr)[-1], r"^dlaunch: hung after .* s: no rank wrote or made progress for 2\.0 s$")
+        record = json.loads((self.dir / "record").read_text())
+        self.assertEqual(record["cause"], "hung")
+        self.assertEqual([hang["every_rank"] for hang in record["hangs"]].count(True), 1)
+        path = pathlib.Path(record["hangs"][-1]["stacks"])
+        self.assertEqual(path.parent, self.dir / "logs/1")
+        self.assertIn(f"all threads: {path}", result.stderr.decode())
+        self.assertIn("== rank 1 (", path.read_text())
+        self.assertIn("in_lock", path.read_text())
+
+    def test_or_starts_again(self):
+        script = STUCK.replace("import os,", "import os, sys,").replace('in_lock() if', 'os.environ["DLAUNCH_ROUND"] == "1" and sys.exit()\nin_lock() if')
+        result = self.run_dlaunch("-n", 3, "--hang-after", 2, "--on-hang", "restart", "--restarts", 1, PYTHON, "-c", script)
+        self.assert_exit(result, 0)
+        self.assertRegex(result.stderr.decode(), r"dlaunch: hung after .* s: no rank wrote or made progress for 2\.0 s; restart 1 of 1")
+
+    def test_a_restart_needs_restarts(self):
+        result = self.run_dlaunch("-n", 1, "--on-hang", "restart", "true")
+        self.assert_exit(result, 2)
+
+    def test_one_rank_that_moves_is_named_and_nothing_ends(self):
+        script = 'import os, sys\nif os.environ["DLAUNCH_RANK"] == "2":\n' + "\n".join("    " + line for line in SILENT.splitlines()) + \
+            "\n    os._exit(5)\n" + STUCK
+        result = self.run_dlaunch("-n", 3, "--hang-after", 2, "--on-hang", "end", PYTHON, "-c", script, "8")
+        self.assert_exit(result, 5)
+        self.assertIn("no rank has written for 2.0 s: ranks 0-1 wait; rank 2 is running; stacks of 3 ranks", result.stderr.decode())
+        self.assertNotIn(HUNG.encode(), result.stderr)
+
+    def test_a_silent_computation_is_no_hang(self):
+        self.assert_quiet(self.run_dlaunch("-n", 2, "--hang-after", 2, "--on-hang", "end", PYTHON, "-c", SILENT, "6"))
+
+    def test_a_child_that_computes_is_no_hang(self):
+        script = "import subprocess, sys\nsubprocess.run(sys.argv[1:], check=True)"
+        busy = "i=0; end=$(($(date +%s) + 5)); while [ $(date +%s) -lt $end ]; do i=$((i+1)); done"
+        self.assert_quiet(self.run_dlaunch("-n", 2, "--hang-after", 2, "--on-hang", "end", PYTHON, "-c", script, "sh", "-c", busy))
+
+    def test_a_stopped_rank_is_no_hang(self):
+        with self.start("-n", 2, "--hang-after", 2, "--on-hang", "end", *sh("echo $$; exec sleep 1000"), stdout=-1, stderr=subprocess.PIPE) as job:
+            pids = [int(job.stdout.readline()) for _ in range(2)]
+            for pid in pids:
+                os.kill(pid, signal.SIGSTOP)
+            time.sleep(6)
+            self.assertIsNone(job.poll())
+            job.send_signal(signal.SIGTERM)
+            _, err = job.communicate(timeout=TIMEOUT)
+        self.assertEqual(job.returncode, 143, err)
+        self.assertNotIn(HUNG.encode(), err)
+
+    def test_a_reader_that_pauses_is_no_hang(self):
+        with self.start("-n", 2, "--hang-after", 2, "--on-hang", "end", *sh("yes | head -c 3000000; exec true"), stdout=-1, stderr=subprocess.PIPE) as job:
+            time.sleep(6)
+            self.assertIsNone(job.poll())
+            out, err = job.communicate(timeout=TIMEOUT)
+        self.assertEqual(job.returncode, 0, err)
+        self.assertEqual(len(out), 6000000)
+        self.assertNotIn(b"no rank has written", err)
+
+    def test_never(self):
+        result = self.stuck("--hang-after", 0, "--on-hang", "end", "--timeout", 4)
+        self.assert_exit(result, 124)
+        self.assertNotIn(b"no rank has written", result.stderr)
+
+    def test_the_time_limit_shows_stacks_first(self):
+        for _ in range(5):  # the picture has 2 s, which a busy machine may need for itself
+            result = self.stuck("--timeout", 3)
+            self.assert_exit(result, 124)
+            text = result.stderr.decode()
+            if "in_lock (<string>:7)" in text:
+                break
+        self.assertIn("in_lock (<string>:7)", text)
+        self.assertIn("dlaunch: the time is out; stacks of 3 ranks (main thread):", text)
+        self.assertRegex(lines(result.stderr)[-1], r"time out after .*: ranks 0-2 were still running")
+
+
+class Asked(Case):
+    def test_a_running_job_is_asked(self):
+        with self.start("-n", 3, PYTHON, "-c", STUCK, stdout=-1, stderr=subprocess.PIPE) as job:
+            mine = {job.stdout.readline().decode().strip() for _ in range(3)}
+            self.assertEqual(len(mine), 1)
+            mine = mine.pop()
+            self.assertTrue(wait_until(lambda: mine in lines(self.run_dlaunch("stacks").stdout)))
+            result = self.run_dlaunch("stacks", mine)
+            self.assert_exit(result, 0)
+            text = result.stdout.decode()
+            self.assertIn(f"dlaunch: job {mine}; stacks of 3 ranks (main thread):", text)
+            self.assertIn("rank 1 is the odd one out: it alone is in in_lock (<string>:7)", text)
+            whole = self.run_dlaunch("stacks", "--all", mine).stdout.decode()
+            for rank in range(3):
+                self.assertIn(f"== rank {rank} (", whole)
+            self.assertIsNone(job.poll())
+            job.send_signal(signal.SIGTERM)
+            job.communicate(timeout=TIMEOUT)
+        self.assert_exit(self.run_dlaunch("stacks", mine), 2)
+
+
+class OverHosts(HostsCase):
+    def test_ranks_of_all_hosts_are_one_picture(self):
+        result = self.run_dlaunch("-H", "node1:2,node2:1", "--hang-after", 3, "--on-hang", "end", PYTHON, "-c", STUCK)
+        self.assert_exit(result, 124)
+        text = result.stderr.decode()
+        self.assertRegex(text, r"\n  1 rank: 1 \(node1\) +blocked")
+        self.assertRegex(text, r"\n  2 ranks: 0,2 \(node\[1-2\]\) +blocked")
+        self.assertIn("rank 1 is the odd one out: it alone is in in_lock (<string>:7)", text)
+
+
+main()

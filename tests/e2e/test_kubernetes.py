@@ -1,0 +1,210 @@
+"""MPIJobs of Kubernetes, as the operator leaves the launcher's pod: v2beta1 by ssh, v1 by kubectl exec. Pods are hosts of
+a testbed. Hostfiles, variables and kubexec.sh are as in kubeflow/mpi-operator, pkg/controller at v0.2.3 and v0.4.0."""
+import pathlib
+import subprocess
+import textwrap
+
+import support
+import yaml
+from hosts_case import HostsCase, lines
+from support import wait_until
+from test_same_line import KEY, SameLineCase
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+KUBECTL = ROOT / "tests" / "testbed" / "kubectl"
+KUBEXEC = """#!/bin/sh
+set -x
+POD_NAME=$1
+shift
+{kubectl} exec ${{POD_NAME}} --container mpi -- /bin/sh -c "$*"
+"""
+
+
+def manifests():
+    """Those of docs/kubernetes.md, by their kind."""
+    text = (ROOT / "docs" / "kubernetes.md").read_text(encoding="utf-8")
+    blocks, block = [], []
+    for line in [*text.splitlines(), "#"]:  # whatever ends the last block
+        if line.startswith("    ") or (block and not line):
+            block.append(line)
+            continue
+        blocks.append(textwrap.dedent("\n".join(block)))
+        block = []
+    found = [manifest for block in blocks if block.startswith("apiVersion:") for manifest in yaml.safe_load_all(block)]
+    return {manifest["kind"]: manifest for manifest in found}
+
+
+class MpiJob(HostsCase):
+    """v2beta1."""
+
+    def setUp(self):
+        super().setUp()
+        self.hostfile = self.dir / "hostfile"
+        self.hostfile.write_text("train-worker-0.train.ns.svc slots=2\ntrain-worker-1.train.ns.svc slots=2\n")
+        self.env |= {"K_MPI_JOB_ROLE": "launcher", "OMPI_MCA_orte_default_hostfile": str(self.hostfile),
+                     "NVIDIA_VISIBLE_DEVICES": "", "KUBERNETES_SERVICE_HOST": "10.96.0.1"}
+
+    def name_workers(self, numbers):
+        """As the cluster's DNS, which knows a pod once it is there."""
+        with (self.bed.dir / "hosts").open("a", encoding="ascii") as hosts:
+            for number in numbers:
+                hosts.write(f"{self.host(number).address} train-worker-{number - 1}.train.ns.svc\n")
+
+    def test_the_mounted_hostfile_names_the_hosts(self):
+        self.name_workers([1, 2])
+        result = self.run_dlaunch("sh", "-c", "echo $RANK_ID $(uname -n)")
+        self.assert_exit(result, 0)
+        self.assertEqual(sorted(lines(result.stdout)), ["0 node1", "1 node1", "2 node2", "3 node2"])
+
+    def test_the_documented_manifest_runs(self):
+        manifest = manifests()["MPIJob"]
+        self.assertEqual((manifest["apiVersion"], manifest["metadata"]["name"]), ("kubeflow.org/v2beta1", "train"))
+        spec = manifest["spec"]
+        workers, launcher = (spec["mpiReplicaSpecs"][role] for role in ("Worker", "Launcher"))
+        slots = f"slots={spec['slotsPerWorker']}"
+        self.hostfile.write_text("".join(f"train-worker-{number}.train.ns.svc {slots}\n" for number in range(workers["replicas"])))
+        script = self.dir / "train.py"
+        script.write_text("import os\nprint(os.environ['RANK'], os.environ['WORLD_SIZE'], os.uname().nodename, os.environ['MASTER_ADDR'])\n")
+        words = launcher["template"]["spec"]["containers"][0]["command"]
+        self.assertEqual(words[0], "dlaunch")
+        self.name_workers([1, 2])
+        result = self.run_dlaunch(*(script if word == "/app/train.py" else word for word in words[1:]))
+        self.assert_exit(result, 0)
+        self.assertEqual(sorted(lines(result.stdout)), [f"{rank} 4 node{1 + rank // 2} train-worker-0.train.ns.svc" for rank in range(4)])
+
+    def test_so_it_does_by_the_variables_of_intel_and_hydra(self):
+        self.name_workers([1, 2])
+        del self.env["OMPI_MCA_orte_default_hostfile"]
+        self.hostfile.write_text("train-worker-0.train.ns.svc:1\ntrain-worker-1.train.ns.svc:1\n")
+        for variable in ("I_MPI_HYDRA_HOST_FILE", "HYDRA_HOST_FILE"):
+            result = self.run_dlaunch("uname", "-n", env={variable: str(self.hostfile)})
+            self.assertEqual(sorted(lines(result.stdout)), ["node1", "node2"], result.stderr)
+
+    def test_workers_whose_names_do_not_resolve_yet_are_waited_for(self):
+        self.name_workers([1])
+        job = self.start("-v", "uname", "-n", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        said = b""
+        while b"train-worker-1.train.ns.svc" not in said or b"again" not in said:
+            said += job.stderr.read1(65536) or self.fail(f"it ended: {said}")
+        self.name_workers([2])
+        result, _ = self.finish(job, 60)
+        self.assert_exit(result, 0)
+        self.assertEqual(sorted(lines(result.stdout)), ["node1", "node1", "node2", "node2"])
+
+    def test_which_way_is_taken_is_told(self):
+        result = self.run_dlaunch("--dry-run", "-n", "4", "true")
+        self.assertIn("MPIJob: 2 nodes × 2, by ssh", (result.stdout + result.stderr).decode())
+
+    def test_a_hostfile_that_is_not_there_is_an_error_and_no_run_on_this_machine(self):
+        del self.env["OMPI_MCA_orte_default_hostfile"]
+        result = self.run_dlaunch("-n", "1", "touch", self.dir / "ran", env={"HYDRA_HOST_FILE": "/gone/hostfile"})
+        self.assert_told(result, 2, "HYDRA_HOST_FILE", "/gone/hostfile")
+        self.assertIn(b"--ignore-resource-manager", result.stderr)
+        self.assertFalse((self.dir / "ran").exists())
+
+    def test_a_worker_s_pod_is_this_machine(self):
+        result = self.run_dlaunch("-n", "1", "uname", "-n", env={"K_MPI_JOB_ROLE": "worker", "OMPI_MCA_orte_default_hostfile": ""})
+        self.assertEqual(result.stdout, b"head\n")
+
+
+class MpiJobV1(HostsCase):
+    """No sshd; pods' names are no DNS names."""
+
+    def setUp(self):
+        super().setUp()
+        for number in (1, 2):
+            self.host(number).kill_sshd()
+        hostfile, kubexec, pods = self.dir / "hostfile", self.dir / "kubexec.sh", self.dir / "pods"
+        hostfile.write_text("train-worker-0 slots=2\ntrain-worker-1 slots=2\n")
+        kubexec.write_text(KUBEXEC.format(kubectl=KUBECTL))
+        kubexec.chmod(0o755)
+        pods.write_text(f"train-worker-0 {self.host(1).pid}\ntrain-worker-1 {self.host(2).pid}\n")
+        self.env |= {"OMPI_MCA_plm_rsh_agent": str(kubexec), "OMPI_MCA_orte_default_hostfile": str(hostfile), "PODS": str(pods)}
+
+    def test_pods_are_reached_by_kubectl_exec_with_stdin(self):
+        result = self.run_dlaunch("-v", "sh", "-c", "echo $RANK_ID $(uname -n)")
+        self.assert_exit(result, 0)
+        self.assertEqual(sorted(lines(result.stdout)), ["0 node1", "1 node1", "2 node2", "3 node2"])
+        self.assertIn("MPIJob: 2 nodes × 2, by kubectl", result.stderr.decode())
+
+    def test_output_comes_whole(self):
+        result = self.run_dlaunch("-N", "1", "sh", "-c", "yes 123456789012345 | head -n 1048576")
+        self.assert_exit(result, 0)
+        self.assertEqual(len(result.stdout), 2 * 16 * 1048576)
+
+    def test_the_first_that_fails_is_named_and_nothing_is_left(self):
+        result = self.run_dlaunch("sh", "-c", "[ $RANK_ID = 3 ] && exit 7; sleep 1000")
+        self.assert_told(result, 7, "rank 3 (host train-worker-1")
+
+    def test_nothing_is_left_when_the_launcher_or_a_kubectl_is_killed(self):
+        for victim in ("launcher", "kubectl"):
+            job = self.start("sleep", "1000", stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            self.assertTrue(wait_until(lambda: all(len(self.host(number).find("sleep 1000")) == 2 for number in (1, 2))))
+            if victim == "launcher":
+                job.kill()
+                job.wait()
+                job.stderr.close()
+            else:
+                subprocess.run(["kill", "-9", *map(str, self.bed.head.find("exec -i train-worker-1"))], check=True)
+                result, _ = self.finish(job)
+                self.assert_told(result, 125, "train-worker-1")
+            self.assert_hosts_clean()
+
+    def test_mpirun_s_spelling_is_not_taken_through_the_script_without_stdin(self):
+        result = self.run_dlaunch("--personality", "mpirun", "--allow-run-as-root", "uname", "-n")
+        self.assert_exit(result, 0)
+        self.assertEqual(sorted(lines(result.stdout)), ["node1", "node1", "node2", "node2"])
+
+    def test_exec_overrides_it(self):
+        result = self.run_dlaunch("--exec", f"{KUBECTL} exec -i {{host}} --", "-N", "1", "uname", "-n")
+        self.assertEqual(sorted(lines(result.stdout)), ["node1", "node2"], result.stderr)
+
+
+class SamePods(SameLineCase):
+    """Pods that all run the documented line, with what Kubernetes sets in them."""
+
+    count = 2
+
+    def run_pods(self, container, names, variables):
+        """`names`: the first pod's in the cluster's DNS. `variables`: of pod 0 and pod 1."""
+        script = self.dir / "train.py"
+        script.write_text("import os\nprint(os.environ['RANK'], os.environ['WORLD_SIZE'], os.uname().nodename, 'DLAUNCH_KEY' in os.environ)\n")
+        with (self.bed.dir / "hosts").open("a", encoding="ascii") as hosts:
+            hosts.write(f"{self.host(1).address} {names}\n")
+        secret = {entry["name"]: KEY for entry in container["env"] if "secretKeyRef" in entry["valueFrom"]}
+        self.assertEqual(container["command"][0], "dlaunch")
+        words = [str(script) if word == "/app/train.py" else word for word in container["command"][1:]]
+        self.assertTrue(all(isinstance(word, str) for word in words), words)
+        for pod in (1, 0):
+            self.on(pod, words, env=secret | variables[pod])
+        first, second = self.ends()
+        self.assertEqual(first[0], 0, first)
+        self.assertEqual(sorted(first[1].splitlines()), [f"{rank} 4 node{1 + rank // 2} False" for rank in range(4)])
+        self.assertEqual(second[:2], (0, ""), second)
+
+    def test_an_indexed_job(self):
+        found = manifests()
+        job, service = found["Job"]["spec"], found["Service"]
+        self.assertEqual((job["completionMode"], job["completions"], job["parallelism"]), ("Indexed", 2, 2))
+        self.assertEqual(job["template"]["spec"]["subdomain"], service["metadata"]["name"])
+        self.assertEqual(service["spec"]["selector"], {"job-name": found["Job"]["metadata"]["name"]})
+        self.run_pods(job["template"]["spec"]["containers"][0], "train-0.train",
+                      [{"JOB_COMPLETION_INDEX": str(pod), "KUBERNETES_SERVICE_HOST": "10.96.0.1"} for pod in (0, 1)])
+
+    def test_a_jobset(self):
+        jobset = manifests()["JobSet"]
+        job = jobset["spec"]["replicatedJobs"][0]
+        self.assertEqual((jobset["metadata"]["name"], job["name"], job["replicas"]), ("train", "node", 1))
+        self.run_pods(job["template"]["spec"]["template"]["spec"]["containers"][0], "train-node-0-0.train",
+                      [{"JOB_COMPLETION_INDEX": str(pod)} for pod in (0, 1)])
+
+    def test_a_trainjob(self):
+        trainer = manifests()["TrainJob"]["spec"]["trainer"]
+        self.run_pods(trainer, "train-node-0-0.train",
+                      [{"PET_NNODES": str(trainer["numNodes"]), "PET_NPROC_PER_NODE": str(trainer["numProcPerNode"]),
+                        "PET_NODE_RANK": str(pod), "PET_MASTER_ADDR": "train-node-0-0.train", "PET_MASTER_PORT": "29500"}
+                       for pod in (0, 1)])
+
+
+if __name__ == "__main__":
+    support.main()

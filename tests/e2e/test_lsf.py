@@ -1,0 +1,57 @@
+"""In a job of LSF, by a stand-in for its blaunch (tests/testbed/lsf.py)."""
+import os
+import signal
+import subprocess
+
+from hosts_case import HostsCase, lines
+from support import TIMEOUT, main, sh, wait_until
+
+import lsf  # of the testbed, by hosts_case's path
+
+
+class ByBlaunch(HostsCase):
+    def setUp(self):
+        super().setUp()
+        self.env |= lsf.Lsf(self.bed, {"head": 1, "node1": 2, "node2": 1}).environment()
+        for host in self.bed.hosts.values():
+            host.kill_sshd()
+
+    def test_ranks_are_where_the_job_has_slots(self):
+        for _ in ("the agent is sent", "it is there"):
+            done = self.run_dlaunch("--label", *sh("echo $(hostname) $LSB_JOBID"))
+            self.assert_exit(done, 0)
+            self.assertEqual(done.stderr, b"")
+            self.assertEqual(sorted(lines(done.stdout)), ["[0] head 12", "[1] node1 12", "[2] node1 12", "[3] node2 12"])
+
+    def test_it_says_which_way_it_takes(self):
+        self.assertIn(b"LSF job 12: 3 nodes of 4 slots, by blaunch", self.run_dlaunch("--dry-run", "true").stdout)
+        self.assertIn(b"LSF job 12: 3 nodes of 4 slots, by ssh", self.run_dlaunch("--dry-run", "--transport", "ssh", "true").stdout)
+
+    def test_insisting_on_it_where_there_is_no_job(self):
+        done = self.run_dlaunch("--transport", "lsf", "true", env={"LSB_MCPU_HOSTS": ""})
+        self.assert_told(done, 2, "--transport lsf", "no LSF job")
+
+    def test_what_blaunch_says_is_the_reason(self):
+        done = self.run_dlaunch("true", env={"LSB_MCPU_HOSTS": "head 1 node9 1"})
+        self.assert_told(done, 125, "node9", "Host is not allocated for this job")
+
+    def test_output_is_whole(self):
+        done = self.run_dlaunch("-n", "4", *sh("yes 1234567 | head -c 8388608"))
+        self.assert_exit(done, 0)
+        self.assertEqual(done.stdout.count(b"1234567\n"), 4 << 20)
+
+    def test_killed_launcher_and_killed_command_leave_nothing(self):
+        for victim in ("dlaunch", "blaunch"):
+            with self.subTest(victim):
+                job = self.start(*sh("setsid sleep 1000 & exec sleep 1000"), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.DEVNULL)
+                self.assertTrue(wait_until(lambda: sum(len(host.find("sleep 1000")) for host in self.bed.hosts.values()) >= 6))
+                victims = [job.pid] if victim == "dlaunch" else self.bed.head.find("blaunch")
+                for pid in victims:
+                    os.kill(pid, signal.SIGKILL)
+                job.wait(TIMEOUT)
+                self.assert_hosts_clean(10)
+
+
+if __name__ == "__main__":
+    main()

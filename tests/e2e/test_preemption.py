@@ -1,0 +1,136 @@
+"""--checkpoint-signal: when the hosts are taken back, the ranks save their state first, and the job asks to be requeued."""
+import json
+import os
+import signal
+import time
+
+from hosts_case import HostsCase, lines, own_lines
+from support import Case, TIMEOUT, main, sh
+
+# Says that it is ready to be told; on USR2 it saves for a while, says so, and ends well.
+SAVES = 'trap "sleep 0.2; echo saved $DLAUNCH_RANK; exit 0" USR2; echo up; while :; do sleep 0.05; done'
+DEAF = "echo up; exec sleep 1000"
+
+
+class PreemptedCase:
+    def preempt(self, ranks, *words, by=signal.SIGUSR1, options=(), then=None):
+        """The job is told to save its state once `ranks` of them have said "up"."""
+        with self.start(*options, "--checkpoint-signal", "USR2", *words, stdout=-1, stderr=-1) as job:
+            for _ in range(ranks):
+                self.assertEqual(job.stdout.readline(), b"up\n", words)
+            job.send_signal(by)
+            if then:
+                then(job)
+            out, err = job.communicate(timeout=TIMEOUT)
+        return job.returncode, lines(out), err.decode()
+
+
+class OnOneHost(PreemptedCase, Case):
+    def test_ranks_that_have_saved_ask_for_a_requeue(self):
+        for by in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGTERM):
+            with self.subTest(by.name):
+                code, out, err = self.preempt(3, "-n", 3, *sh(SAVES), by=by)
+                self.assertEqual(code, 75, err)
+                self.assertEqual(sorted(out), ["saved 0", "saved 1", "saved 2"])
+                self.assertRegex(err, rf"dlaunch: note: preempted by {by.name}.*: SIGUSR2 is sent to the ranks, which have 25 s to save their state\n")
+                self.assertRegex(err, rf"dlaunch: preempted by {by.name}.* after .* s: all ranks ended with 0 within .* s\n$")
+                self.assertNotIn("does not catch", err)
+
+    def test_the_code_is_chosen(self):
+        self.assertEqual(self.preempt(1, "-n", 1, "--preempted-code", 99, *sh(SAVES))[0], 99)
+
+    def test_a_rank_that_does_not_catch_the_signal_runs_on_to_the_deadline(self):
+        script = f'[ $DLAUNCH_RANK = 1 ] || {{ {SAVES}; }}; {DEAF}'
+        code, out, err = self.preempt(3, "-n", 3, "--preempt-grace", 2, "--report", "r.json", *sh(script))
+        self.assertEqual(code, 143, err)
+        self.assertEqual(sorted(out), ["saved 0", "saved 2"])
+        self.assertRegex(err, r"dlaunch: note: .*: rank 1 does not catch SIGUSR2, and goes on\n")
+        self.assertRegex(err, r"dlaunch: preempted by SIGUSR1.*: rank 1 had not ended within 2.* s\n$")
+        record = json.loads((self.dir / "r.json").read_text())
+        self.assertEqual((record["cause"], record["exit_code"]), ("preempted", 143))
+        self.assertEqual(record["preempted"]["signal"], "SIGUSR1")
+        self.assertGreaterEqual(record["preempted"]["used_s"], 2)
+        self.assertEqual([rank["ended_by_us"] for rank in record["ranks"]], [False, True, False])
+
+    def test_it_goes_to_what_a_shell_waits_for_and_not_below(self):
+        """A forked worker has its parent's handlers, and would save once more."""
+        worker = f'trap "echo worker; exit" USR2; while :; do sleep 0.05; done'
+        code, out, err = self.preempt(1, "-n", 1, *sh(f"(trap 'echo saved; kill $!; exit 0' USR2; ({worker}) & echo up; while :; do sleep 0.05; done); exit $?"))
+        self.assertEqual((code, out), (75, ["saved"]), err)
+
+    def test_a_rank_that_fails_meanwhile_ends_no_other(self):
+        fails = 'trap "> failed; exit 7" USR2; echo up; while :; do sleep 0.05; done'
+        script = f'[ $DLAUNCH_RANK = 0 ] || {{ {fails}; }}; {SAVES.replace("sleep 0.2", "until [ -e failed ]; do sleep 0.02; done; sleep 0.5")}'
+        code, out, err = self.preempt(2, "-n", 2, *sh(script))
+        self.assertEqual(code, 7, err)
+        self.assertEqual(out, ["saved 0"])
+        self.assertIn("rank 1", own_lines(err.encode())[-1])
+
+    def test_another_term_shortens_the_time_and_kills_nothing(self):
+        def later(job):
+            self.assertIn(b"preempted", job.stderr.readline())
+            time.sleep(2.1)  # sooner, it would be the same notice
+            job.send_signal(signal.SIGCONT)
+            job.send_signal(signal.SIGTERM)
+        script = 'trap "" USR2; trap "sleep 1; echo ended; exit 0" TERM; echo up; while :; do sleep 0.05; done'
+        start = time.monotonic()
+        code, out, err = self.preempt(1, "-n", 1, "--grace", 3, "--preempt-grace", 1000, *sh(script), by=signal.SIGTERM, then=later)
+        self.assertEqual((code, out), (75, ["ended"]), err)
+        self.assertGreaterEqual(time.monotonic() - start, 5)
+
+    def test_a_persons_second_interrupt_kills(self):
+        def interrupt(job):
+            self.assertIn(b"preempted", job.stderr.readline())
+            job.send_signal(signal.SIGINT)
+            self.assertEqual(job.stdout.readline(), b"told\n")
+            job.send_signal(signal.SIGINT)
+        code, _, err = self.preempt(1, "-n", 1, "--grace", 1000, *sh('trap "echo told" INT; trap : USR2; echo up; while :; do sleep 0.05; done'), then=interrupt)
+        self.assertEqual(code, 130, err)
+
+    def test_no_round_follows_and_a_wait_for_one_ends(self):
+        code, out, err = self.preempt(2, "-n", 2, "--restarts", 5, *sh(SAVES.replace("exit 0", "exit 3")))
+        self.assertEqual(code, 3, err)
+        self.assertNotIn("restart", err)
+        with self.start("-n", 1, "--checkpoint-signal", "USR2", "--restarts", 50, *sh("exit $((DLAUNCH_ROUND % 2 + 3))"), stdout=-1, stderr=-1) as job:
+            while b"in 4 s" not in job.stderr.readline():
+                pass
+            job.send_signal(signal.SIGUSR1)
+            _, err = job.communicate(timeout=TIMEOUT)
+        self.assertEqual(job.returncode, 75, err)
+        self.assertIn(b"no rank had started", err)
+
+    def test_without_it_the_signals_are_passed_on(self):
+        with self.start("-n", 1, *sh('trap "echo got; exit 0" USR1; echo up; while :; do sleep 0.05; done'), stdout=-1) as job:
+            self.assertEqual(job.stdout.readline(), b"up\n")
+            job.send_signal(signal.SIGUSR1)
+            self.assertEqual(job.communicate(timeout=TIMEOUT)[0], b"got\n")
+        self.assertEqual(job.returncode, 0)
+
+    def test_options_that_go_together(self):
+        for words, said in ((["--preempt-grace", 5], "add --checkpoint-signal"), (["--checkpoint-signal", "KILL"], "not a signal that a program catches")):
+            result = self.run_dlaunch(*words, "true")
+            self.assert_exit(result, 2)
+            self.assertIn(said, result.stderr.decode())
+
+
+class OverHosts(PreemptedCase, HostsCase):
+    def test_ranks_on_all_hosts_save(self):
+        code, out, err = self.preempt(4, *sh(SAVES), options=("-H", "node1:2,node2:2"))
+        self.assertEqual(code, 75, err)
+        self.assertEqual(sorted(out), [f"saved {rank}" for rank in range(4)])
+
+    def test_a_host_that_is_taken_away_preempts_the_job(self):
+        """Its agent is told to end, as by a container's end: it tells, and its ranks save like all others."""
+        with self.start("-H", "node1,node2", "--checkpoint-signal", "USR2", *sh(SAVES.replace("sleep 0.2", "sleep 3")), stdout=-1, stderr=-1) as job:
+            for _ in range(2):
+                self.assertEqual(job.stdout.readline(), b"up\n")
+            for pid in self.host(2).find("dlaunch-agent"):
+                os.kill(pid, signal.SIGTERM)
+            out, err = job.communicate(timeout=TIMEOUT)
+        self.assertEqual(job.returncode, 75, err)
+        self.assertEqual(sorted(lines(out)), ["saved 0", "saved 1"])
+        self.assertRegex(err.decode(), "preempted by SIGTERM to an agent")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,299 @@
+"""--restarts: a failure ends all ranks everywhere, then all start again on the same agents, with the same numbers."""
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import time
+
+from hosts_case import HostsCase, lines, own_lines
+from support import Case, SANITIZED, TIMEOUT, main, program, sh, wait_until
+
+# Rank 1 fails in round 0, with its peers asleep; in round 1 all end well.
+ONCE = '[ "$DLAUNCH_ROUND" = 0 ] || exit 0; [ "$DLAUNCH_RANK" != 1 ] || exit 3; exec sleep 1000'
+
+# The same where rank 0 of two has said all that it has to say before.
+ONCE_BOTH_SAID = '> "up.$DLAUNCH_RANK"; [ "$DLAUNCH_RANK" = 0 ] || until [ -e up.0 ]; do sleep 0.02; done; ' + ONCE
+
+
+class Rounds(Case):
+    def test_all_ranks_start_again_with_the_same_numbers(self):
+        result = self.run_dlaunch("-n", 3, "--restarts", 2, "--env-for", "torchrun", *sh(
+            'echo "$DLAUNCH_ROUND $RANK $LOCAL_RANK $TORCHELASTIC_RESTART_COUNT/$TORCHELASTIC_MAX_RESTARTS $MASTER_PORT $PPID"; ' + ONCE))
+        self.assert_exit(result, 0)
+        seen = [line.split() for line in lines(result.stdout)]
+        second = sorted(words[:4] for words in seen if words[0] == "1")
+        self.assertEqual(second, [["1", str(rank), str(rank), "1/2"] for rank in range(3)])
+        self.assertEqual(len({words[5] for words in seen}), 1, "another agent started the second round")
+        ports = [{words[4] for words in seen if words[0] == number} for number in "01"]
+        self.assertEqual((len(ports[0]), len(ports[1])), (1, 1))
+        self.assertNotEqual(*ports, "the port of the first round")
+        told = [line for line in lines(result.stderr) if "note:" not in line]
+        self.assertEqual(len(told), 1, told)
+        self.assertRegex(told[0], r"^dlaunch: rank 1 \(host .*, pid \d+\) exited with code 3 after .* s; restart 1 of 2$")
+
+    def test_the_last_round_decides(self):
+        result = self.run_dlaunch("-n", 2, "--restarts", 1, *sh("exit $((DLAUNCH_ROUND * 10 + 1))"))
+        self.assert_exit(result, 11)
+        self.assertIn("exited with code 11", lines(result.stderr)[-1])
+
+    def test_without_restarts_there_is_no_round(self):
+        result = self.run_dlaunch("-n", 1, *sh('echo "[$DLAUNCH_ROUND]"'), env={"DLAUNCH_ROUND": "7"})
+        self.assertEqual(result.stdout, b"[]\n", result.stderr)
+
+    def test_what_the_user_set_stays(self):
+        result = self.run_dlaunch("-n", 1, "--restarts", 1, "-x", "DLAUNCH_ROUND=mine", *sh('echo "$DLAUNCH_ROUND"'))
+        self.assertEqual(result.stdout, b"mine\n", result.stderr)
+
+    def test_no_rank_of_two_rounds_is_alive_at_once(self):
+        """Each rank holds a lock for as long as it, or a daemon of it, lives."""
+        result = self.run_dlaunch("-n", 4, "--restarts", 3, "--grace", 1, *sh(
+            f'exec 9>"{self.dir}/lock.$DLAUNCH_RANK"; flock -n 9 || {{ echo "still held"; exit 5; }}; '
+            'setsid sleep 1000 & trap "" TERM; [ "$DLAUNCH_ROUND" -lt 2 ] || { kill -9 $!; exit 0; }; '
+            '[ "$DLAUNCH_RANK" != "$DLAUNCH_ROUND" ] || exit 3; while :; do sleep 0.1; done'))
+        self.assert_exit(result, 0)
+        self.assertNotIn(b"still held", result.stdout)
+
+    def test_a_restart_is_fast(self):
+        """From the death of a rank to the first line of the next round, peers included."""
+        times = []
+        for _ in range(5):
+            result = self.run_dlaunch("-n", 4, "--restarts", 1, *sh("date +%s%N; " + ONCE))
+            self.assert_exit(result, 0)
+            stamps = sorted(int(line) for line in lines(result.stdout))
+            times.append((stamps[-4] - stamps[-5]) / 1e9)
+        self.assertLess(min(times), 1 if SANITIZED else 0.1, times)
+
+    def test_alike_three_times_is_the_end(self):
+        result = self.run_dlaunch("-n", 2, "--restarts", 9, *sh('echo "$DLAUNCH_ROUND"; [ "$DLAUNCH_RANK" = 1 ] && exit 4; exec sleep 1000'))
+        self.assert_exit(result, 4)
+        self.assertEqual(sorted(set(lines(result.stdout))), ["0", "1", "2"])
+        self.assertEqual(lines(result.stderr)[-1], "dlaunch: no restart: it failed in the same way 3 times")
+
+    def test_codes_that_no_restart_mends(self):
+        for words, code in ((["sh", "-c", "exit 93"], 93), (["sh", "-c", "exit 2"], 2), (["/does/not/exist"], 127),
+                            (["--no-restart-codes", "7,8", "sh", "-c", "exit 8"], 8)):
+            result = self.run_dlaunch("-n", 2, "--restarts", 3, *words)
+            self.assert_exit(result, code)
+            self.assertNotIn(b"; restart", result.stderr)
+
+    def test_a_signal_of_the_user_is_the_end(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.start("-n", 2, "--restarts", 5, *sh("echo up; exec sleep 1000"), stdout=-1, stderr=-1) as job:
+                self.assertEqual(job.stdout.readline(), b"up\n")
+                job.send_signal(number)
+                _, err = job.communicate(timeout=TIMEOUT)
+            self.assertEqual(job.returncode, 128 + number, err)
+            self.assertNotIn(b"; restart", err)
+
+    def test_a_signal_ends_the_wait_before_a_round(self):
+        with self.start("-n", 2, "--restarts", 50, *sh('exit $((DLAUNCH_ROUND % 2 + 3))'), stdout=-1, stderr=-1) as job:
+            said = b""
+            while b"in 4 s" not in said:
+                said = job.stderr.readline()
+            start = time.monotonic()
+            job.send_signal(signal.SIGINT)
+            _, err = job.communicate(timeout=TIMEOUT)
+        self.assertEqual(job.returncode, 130, err)
+        self.assertLess(time.monotonic() - start, 3)
+
+    def test_signals_at_any_moment_are_never_lost(self):
+        """Rounds of some milliseconds, so that signals come between two of them, too."""
+        for after in range(0, 60, 4):
+            with self.start("-n", 2, "--restarts", 100000, *sh('exit $((DLAUNCH_ROUND % 2 + 3))'), stdout=-1, stderr=-1) as job:
+                job.stderr.readline()
+                time.sleep(after / 1000)
+                job.send_signal(signal.SIGTERM)
+                _, err = job.communicate(timeout=TIMEOUT)
+            self.assertIn(job.returncode, (143, 3, 4), err)
+            self.assertNotEqual(job.returncode, -signal.SIGTERM)
+
+    def test_the_time_limit_is_that_of_all_rounds(self):
+        start = time.monotonic()
+        result = self.run_dlaunch("-n", 2, "--restarts", 50, "--timeout", 2, *sh('[ "$DLAUNCH_ROUND" = 2 ] || exit $((DLAUNCH_ROUND + 3)); exec sleep 1000'))
+        self.assert_exit(result, 124)
+        self.assertLess(time.monotonic() - start, 10)
+
+    def test_mpi_programs_get_a_world_in_each_round(self):
+        for library in ("mpich", "openmpi"):
+            with self.subTest(library):
+                hello = program(f"{library}/mpi_hello")
+                script = f'[ "$DLAUNCH_ROUND" = 0 ] && [ "$DLAUNCH_RANK" = 1 ] && exit 3; exec {hello}'
+                result = self.run_dlaunch("-n", 3, "--restarts", 1, "--timeout", 60, *sh(script))
+                self.assert_exit(result, 0)
+                self.assertEqual(len({line for line in lines(result.stdout)}), 3, result.stdout)
+
+    def test_directories_of_ranks_keep_what_is_in_them(self):
+        result = self.run_dlaunch("-n", 2, "--restarts", 1, "--rank-dir", f"{self.dir}/d{{rank}}", *sh(
+            '[ "$DLAUNCH_ROUND" = 0 ] || exec cat checkpoint; echo step > checkpoint; [ "$DLAUNCH_RANK" = 1 ] || exec sleep 1000; '
+            'until [ -s ../d0/checkpoint ]; do sleep 0.02; done; exit 3'))
+        self.assert_exit(result, 0)
+        self.assertEqual(lines(result.stdout), ["step", "step"])
+
+    def test_a_terminal(self):
+        result = self.run_dlaunch("-n", 2, "--restarts", 1, "--pty", *sh('[ -t 1 ] || exit 9; ' + ONCE))
+        self.assert_exit(result, 0)
+
+
+class Files(Case):
+    def files(self):
+        return {str(path.relative_to(self.dir)): path.read_text() for path in self.dir.rglob("*") if path.is_file() and path.parent != self.dir}
+
+    def test_the_first_round_stays_where_it_is(self):
+        result = self.run_dlaunch("-n", 2, "--restarts", 2, "--output-filename", f"{self.dir}/logs", *sh('echo "$DLAUNCH_ROUND"; ' + ONCE_BOTH_SAID))
+        self.assert_exit(result, 0)
+        files = self.files()
+        for rank in range(2):
+            self.assertEqual(files[f"logs/1/rank.{rank}/stdout"], "0\n")
+            self.assertEqual(files[f"logs/1/round.1/rank.{rank}/stdout"], "1\n")
+
+    def test_templates(self):
+        result = self.run_dlaunch("-n", 2, "--restarts", 2, "--stdout-file", f"{self.dir}/a/{{round}}/{{rank}}",
+                                  "--stderr-file", f"{self.dir}/b/{{rank}}.err", *sh('echo "$DLAUNCH_ROUND"; echo "$DLAUNCH_ROUND" >&2; ' + ONCE_BOTH_SAID))
+        self.assert_exit(result, 0)
+        for rank in range(2):
+            for name, text in ((f"a/0/{rank}", "0\n"), (f"a/1/{rank}", "1\n"), (f"b/{rank}.err", "0\n"), (f"b/{rank}.err.round.1", "1\n")):
+                self.assertEqual(self.files()[name], text, name)
+
+    def test_records_of_lines_and_of_the_job(self):
+        result = self.run_dlaunch("-n", 2, "--restarts", 2, "--format", "jsonl", "--report", f"{self.dir}/report", *sh("echo up; " + ONCE))
+        self.assert_exit(result, 0)
+        self.assertEqual({(line["round"], line["rank"]) for line in map(json.loads, lines(result.stdout))} >= {(0, 1), (1, 0), (1, 1)}, True)
+        report = json.loads((self.dir / "report").read_text())
+        self.assertEqual((report["restarts"], report["round"], report["exit_code"]), (2, 1, 0))
+        earlier, = report["earlier_rounds"]
+        self.assertEqual((earlier["round"], earlier["cause"], earlier["first_failure"]), (0, "rank_failed", 1))
+        self.assertRegex(earlier["text"], "exited with code 3")
+
+
+class OverHosts(HostsCase):
+    def test_agents_and_links_stay(self):
+        result = self.run_dlaunch("-H", "node1:2,node2:2", "-v", "--restarts", 2, *sh(
+            'echo "$DLAUNCH_ROUND $DLAUNCH_HOST $PPID"; setsid sleep 1000 & ' + ONCE.replace("exit 0", "kill $!; exit 0")))
+        self.assert_exit(result, 0)
+        self.assertEqual(result.stderr.count(b"agent is up"), 2, result.stderr)
+        agents = {}
+        for _, host, agent in map(str.split, lines(result.stdout)):
+            agents.setdefault(host, set()).add(agent)
+        self.assertEqual({host: len(pids) for host, pids in agents.items()}, {"node1": 1, "node2": 1})
+
+    def test_a_killed_rank_of_another_host(self):
+        with self.start("-H", "node1,node2", "--restarts", 2, *sh(
+                'echo "$DLAUNCH_ROUND $DLAUNCH_RANK"; [ "$DLAUNCH_ROUND" = 1 ] || exec sleep 1000'), stdout=-1, stderr=-1) as job:
+            seen = sorted(job.stdout.readline() for _ in range(2))
+            self.assertEqual(seen, [b"0 0\n", b"0 1\n"])
+            pid, = [pid for pid, line in self.host(2).strangers().items() if line == "sleep 1000"]
+            os.kill(pid, signal.SIGKILL)
+            out, err = job.communicate(timeout=TIMEOUT)
+        self.assertEqual(job.returncode, 0, err)
+        self.assertEqual(sorted(lines(out)), ["1 0", "1 1"])
+        told, = own_lines(err)
+        self.assertRegex(told, r"^dlaunch: rank 1 \(host node2, pid \d+\) killed by signal 9 \(SIGKILL\) after .*; restart 1 of 2$")
+
+    def test_a_lost_host_is_the_end(self):
+        with self.start("-H", "node1,node2", "--restarts", 2, *sh("echo up; exec sleep 1000"), stdout=-1, stderr=-1) as job:
+            for _ in range(2):
+                self.assertEqual(job.stdout.readline(), b"up\n")
+            self.bed.head.drop_both_ways(self.host(2))
+            _, err = job.communicate(timeout=90)
+        self.assertEqual(job.returncode, 125, err)
+        self.assertIn(b"no restart: ", err)
+        self.bed.head.deliver(self.host(2))
+
+
+class Spares(HostsCase):
+    count = 3
+    SLEEPS = 'echo "$DLAUNCH_ROUND $DLAUNCH_RANK $DLAUNCH_HOST"; [ "$DLAUNCH_ROUND" = 1 ] || exec sleep 1000'
+
+    def started(self, *words, hosts=("-H", "node1:2,node2:2,node3:2")):
+        job = self.start(*hosts, "--restarts", 2, *words, *sh(self.SLEEPS), stdout=-1, stderr=-1)
+        seen = sorted(job.stdout.readline() for _ in range(4))
+        self.assertEqual(seen, [b"0 0 node1\n", b"0 1 node1\n", b"0 2 node2\n", b"0 3 node2\n"])
+        # The ranks do not wait for a spare host, whose agent has a worker once it is connected.
+        self.assertTrue(wait_until(lambda: len(self.host(3).find("dlaunch-agent")) == 2, TIMEOUT), "the spare host has no agent")
+        return job
+
+    def kill_agents(self, number):
+        for pid in self.host(number).find("dlaunch-agent"):
+            with contextlib.suppress(ProcessLookupError):  # its other process has ended it
+                os.kill(pid, signal.SIGKILL)
+
+    def goes_on_on_the_spare(self, job, timeout=TIMEOUT):
+        out, err = job.communicate(timeout=timeout)
+        self.assertEqual(job.returncode, 0, err)
+        self.assertEqual(sorted(lines(out)), ["1 0 node1", "1 1 node1", "1 2 node3", "1 3 node3"], err)
+        self.assertIn("dlaunch: node3 takes the ranks of node2", own_lines(err))
+        return err
+
+    def test_the_ranks_of_a_host_whose_agent_was_killed(self):
+        with self.started("-n", 4, "--spares", 1) as job:
+            self.kill_agents(2)
+            err = self.goes_on_on_the_spare(job)
+        self.assertNotIn(b"may still run", err)
+
+    def test_a_host_that_the_hostfile_calls_spare(self):
+        (self.dir / "hosts").write_text("node3 slots=2 spare\nnode1 slots=2\nnode2 slots=2\n")
+        with self.started(hosts=("--hostfile", "hosts")) as job:
+            self.kill_agents(2)
+            self.goes_on_on_the_spare(job)
+        out = self.assert_succeeds("--hostfile", "hosts", *sh("echo $DLAUNCH_HOST")).decode()
+        self.assertEqual(sorted(out.split()), ["node1", "node1", "node2", "node2"])
+
+    def test_a_host_with_two_failures_of_its_own_is_replaced(self):
+        script = 'echo "$DLAUNCH_ROUND $DLAUNCH_RANK $DLAUNCH_HOST"; [ "$DLAUNCH_ROUND" -lt 2 ] || exit 0; '
+        script += '[ "$DLAUNCH_RANK" != "$DLAUNCH_ROUND" ] && exec sleep 1000; kill -BUS $$'
+        result = self.run_dlaunch("-H", "node2:2,node1:2,node3:2", "-n", 4, "--restarts", 2, "--spares", 1, *sh(script))
+        self.assert_exit(result, 0)
+        last = sorted(line for line in lines(result.stdout) if line.startswith("2 "))
+        self.assertIn("1 1 node2", lines(result.stdout))
+        self.assertEqual(last, ["2 0 node3", "2 1 node3", "2 2 node1", "2 3 node1"], result.stderr)
+        self.assertIn("dlaunch: node3 takes the ranks of node2", own_lines(result.stderr))
+
+    def test_the_ranks_of_a_host_that_was_cut_off(self):
+        with self.started("-n", 4, "--spares", 1) as job:
+            self.bed.head.drop_both_ways(self.host(2))
+            err = self.goes_on_on_the_spare(job, timeout=100)
+            self.assertFalse([line for line in self.host(2).strangers().values() if line == "sleep 1000"], "two rounds were alive at once")
+        self.assertIn(b"may still run on node2", err)
+        self.bed.head.deliver(self.host(2))
+        for pid, line in self.host(2).strangers().items():  # the session that knows nothing of its client's end
+            if line.startswith("sshd: "):
+                os.kill(pid, signal.SIGKILL)
+
+    def test_without_a_spare_the_job_goes_on_with_fewer_ranks(self):
+        script = 'echo "$DLAUNCH_ROUND $RANK/$WORLD_SIZE $DLAUNCH_HOST"; [ "$DLAUNCH_ROUND" = 1 ] || exec sleep 1000'
+        with self.start("-H", "node1:1,node2:2,node3:2", "-n", 5, "--restarts", 2, "--shrink", "--env-for", "torch",
+                        *sh(script), stdout=-1, stderr=-1) as job:
+            for _ in range(5):
+                job.stdout.readline()
+            self.kill_agents(2)
+            out, err = job.communicate(timeout=TIMEOUT)
+        self.assertEqual(job.returncode, 0, err)
+        self.assertEqual(sorted(lines(out)), ["1 0/3 node1", "1 1/3 node3", "1 2/3 node3"], err)
+        self.assertIn("dlaunch: the job goes on without node2, with 3 ranks on 2 hosts", own_lines(err))
+
+    def test_no_host_is_left_to_shrink_to(self):
+        with self.start("-H", "node2:1", "--restarts", 2, "--shrink", *sh("echo up; exec sleep 1000"), stdout=-1, stderr=-1) as job:
+            job.stdout.readline()
+            self.kill_agents(2)
+            _, err = job.communicate(timeout=TIMEOUT)
+        self.assertEqual(job.returncode, 125, err)
+        self.assertIn(b"--shrink: no host is left", err)
+
+    def test_a_spare_that_is_lost_is_a_note(self):
+        with self.started("-n", 4, "--spares", 1) as job:
+            self.kill_agents(3)
+            self.assertIn(b"note: node3 is no spare host any more", job.stderr.readline())
+            self.kill_agents(2)
+            _, err = job.communicate(timeout=TIMEOUT)
+        self.assertEqual(job.returncode, 125, err)
+        self.assertIn(b"no restart: node2 is lost, and there is no spare host", err)
+
+    def test_too_many_are_refused(self):
+        result = self.run_dlaunch("-H", "node1,node2", "--spares", 2, "--restarts", 1, "true")
+        self.assert_exit(result, 2)
+        self.assertIn(b"the job has 2 hosts", result.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,472 @@
+"""The same line on every node: hosts without sshd that may only open connections to the first, in any order of start."""
+import os
+import re
+import signal
+import subprocess
+import time
+
+from hosts_case import HostsCase, lines
+from pmi_client import client
+from support import DLAUNCH, MARKER, SANITIZED, TIMEOUT, main, of_process, settle, sh, wait_until
+
+KEY = "0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a6978"
+PORT = 29400
+
+
+class SameLineCase(HostsCase):
+    """Node i of a job is host i + 1 of the testbed. None of them runs an sshd."""
+
+    count = 3
+
+    def setUp(self):
+        super().setUp()
+        for host in self.bed.hosts.values():
+            host.kill_sshd()
+        self.key_file = self.dir / "key"
+        self.key_file.write_text(KEY + "\n")
+        self.key_file.chmod(0o600)
+        self.jobs = {}
+
+    def line(self, *words, nodes=None):
+        return ["--same-line", "--rendezvous", f"node1:{PORT}", "--nodes", str(nodes or self.count), "--key-file",
+                str(self.key_file), "--wait-hosts", "60", *map(str, words)]
+
+    def on(self, node, words, env=None, before=(DLAUNCH,), stdin=subprocess.DEVNULL):
+        """Starts dlaunch with these words on a node, or what `before` says."""
+        job = subprocess.Popen(self.host(node + 1).command([*before, *map(str, words)]), env=self.env | {MARKER: self.marker} | (env or {}),
+                               stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.dir)
+        self.addCleanup(lambda: (job.poll() is None and job.kill(), job.wait(), job.stdout.close(), job.stderr.close()))
+        self.jobs[node] = job
+        return job
+
+    def node(self, node, *words, **options):
+        return self.on(node, [*self.line(), "--node-rank", str(node), *map(str, words)], **options)
+
+    def start_all(self, *words, order=None):
+        for node in order or range(self.count):
+            self.node(node, *words)
+
+    def ends(self, timeout=TIMEOUT):
+        """(exit code, stdout, stderr) of each node, in order."""
+        found = {}
+        for node, job in sorted(self.jobs.items()):
+            out, err = job.communicate(timeout=timeout)
+            found[node] = (job.returncode, out.decode(), err.decode())
+        return [found[node] for node in sorted(found)]
+
+    def launchers(self, node):
+        return [pid for pid, line in self.host(node + 1).strangers().items() if line.startswith(DLAUNCH)]
+
+    def sleepers(self, node):
+        return [pid for pid, line in self.host(node + 1).strangers().items() if line.startswith("sleep ")]
+
+    def kill(self, node, what=signal.SIGKILL):
+        for pid in self.launchers(node):
+            os.kill(pid, what)
+
+    def listens(self):
+        return bool(self.host(1).sh(f"ss -Htln sport = :{PORT}"))
+
+    def await_nodes(self, count):
+        """Waits until that many other nodes are in: connected, and each handshake at rest."""
+        received = lambda: re.findall(r"bytes_received:\d+", self.host(1).sh(f"ss -Htni state established sport = :{PORT}"))
+        self.assertTrue(wait_until(lambda: len(received()) == count, TIMEOUT), "a node is missing")
+        self.assertTrue(settle(received), "the handshake did not end")
+
+    def await_sleepers(self):
+        self.assertTrue(wait_until(lambda: all(self.sleepers(node) for node in range(self.count)), TIMEOUT), "ranks have not started")
+
+
+class Torchrun(SameLineCase):
+    count = 2
+
+    def test_its_line_of_several_nodes_is_one_job(self):
+        """As its users write it: one line a node, with the key that torchrun has none of."""
+        script = self.dir / "train.py"
+        script.write_text("import os\nprint(*(os.environ[n] for n in ('RANK', 'LOCAL_RANK', 'GROUP_RANK', 'WORLD_SIZE')), os.uname().nodename)\n")
+        by_endpoint = ["--nnodes=2", "--nproc_per_node=2", "--rdzv_backend=c10d", f"--rdzv_endpoint=node1:{PORT}"]
+        by_master = ["--nnodes", 2, "--nproc-per-node", 2, "--master-addr", "node1", "--master-port", PORT]
+        for words in (by_endpoint, by_master):
+            with self.subTest(words=words):
+                for node in (1, 0):
+                    self.on(node, list(map(str, ["--as", "torchrun", *words, "--node-rank", node, script])), env={"DLAUNCH_KEY": KEY})
+                first, second = self.ends()
+                self.assertEqual(first[0], 0, first)
+                self.assertEqual(sorted(first[1].splitlines()),
+                                 [f"{rank} {rank % 2} {rank // 2} 4 node{1 + rank // 2}" for rank in range(4)])
+                self.assertEqual(second[:2], (0, ""), second)
+
+    def test_without_a_key_it_says_what_to_set(self):
+        job = self.on(0, ["--as", "torchrun", "--nnodes=2", "--master-addr=node1", "--node-rank=0", "t.py"])
+        _, err = job.communicate(timeout=TIMEOUT)
+        self.assertEqual(job.returncode, 2)
+        self.assertIn(b"DLAUNCH_KEY", err)
+
+
+class OtherLaunchers(SameLineCase):
+    count = 2
+
+    def test_lines_that_are_started_on_each_node_are_one_job(self):
+        (self.dir / "hosts").write_text("node1 slots=2\nnode2 slots=2\n")
+        msrun = ["msrun", "--worker_num=4", "--local_worker_num=2", "--master_addr=node1", f"--master_port={PORT}", "--join=True",
+                 f"--log_dir={self.dir}/logs"]
+        deepspeed = ["deepspeed", f"--hostfile={self.dir}/hosts", "--no_ssh", "--master_addr=node1", f"--master_port={PORT}", "--no_python",
+                     "--no_local_rank"]
+        tell = "[ $MS_ROLE = MS_SCHED ] || echo $RANK_ID $RANK_SIZE $(hostname)"
+        (self.dir / "pytest").write_text(f"#!/bin/sh\n{tell}\n")
+        (self.dir / "pytest").chmod(0o755)
+        for words, program in ((msrun, ["pytest"]), (deepspeed, [str(self.dir / "pytest")])):
+            with self.subTest(words=words):
+                for node in (1, 0):
+                    self.on(node, ["--as", *words, f"--node_rank={node}", *program],
+                            env={"DLAUNCH_KEY": KEY, "PATH": f"{self.dir}:{os.environ['PATH']}"})
+                first, second = self.ends()
+                self.assertEqual(first[0], 0, first)
+                self.assertEqual(sorted(first[1].splitlines()), [f"{rank} 4 node{1 + rank // 2}" for rank in range(4)])
+                self.assertEqual(second[:2], (0, ""), second)
+        self.assertEqual((self.dir / "logs/worker_3.log").read_text(), "3 4 node2\n")
+
+
+class OneJob(SameLineCase):
+    def test_in_any_order(self):
+        for order in ((0, 1, 2), (2, 1, 0)):
+            with self.subTest(order=order):
+                self.start_all("-N", 2, "--label", *sh("echo $RANK_ID of $RANK_SIZE on $(hostname)"), order=order)
+                first, *others = self.ends()
+                self.assertEqual(first[0], 0, first)
+                self.assertEqual(first[2], "")
+                self.assertEqual(sorted(first[1].splitlines()),
+                                 [f"[{rank}] {rank} of 6 on node{rank // 2 + 1}" for rank in range(6)])
+                self.assertEqual(others, [(0, "", "")] * 2)
+                self.assertFalse(self.listens())
+
+    def test_the_jobs_code_is_every_nodes(self):
+        self.start_all("-N", 1, *sh("[ $RANK_ID = 2 ] && exit 7; sleep 100"))
+        ends = self.ends()
+        self.assertEqual([end[0] for end in ends], [7, 7, 7])
+        self.assertIn("rank 2 (host node3", ends[0][2])
+        self.assertEqual([end[1:] for end in ends[1:]], [("", "")] * 2)
+
+    def test_nodes_need_no_way_but_to_the_first_and_nothing_listens_while_it_runs(self):
+        addresses = self.bed.addresses()
+        for node, other in ((2, 3), (3, 2)):
+            self.host(node).sh(f"ip route add unreachable {addresses[f'node{other}']}")
+        self.start_all("-N", 1, "sleep", "1000")
+        self.await_sleepers()
+        for host in self.bed.hosts.values():
+            self.assertEqual(host.sh("ss -Htln"), "", host.name)
+        self.kill(0, signal.SIGTERM)
+        self.assertEqual([end[0] for end in self.ends()], [143] * 3)
+
+    def test_slots_are_each_nodes_own(self):
+        self.start_all("--fake-devices", 2, *sh("echo $RANK_ID $DEVICE_ID"))
+        self.assertEqual(len(self.ends()[0][1].splitlines()), 6)
+
+    def test_much_output_is_whole(self):
+        self.start_all("-N", 1, "head", "-c", "8388608", "/dev/zero")
+        first = self.ends()[0]
+        self.assertEqual((first[0], first[1].count("\0"), first[2]), (0, 3 * 8388608, ""))
+
+    def test_ranks_of_torch_meet_at_node_0s_address(self):
+        self.start_all("-N", 1, "--env-for", "torch", *sh("echo $MASTER_ADDR $RANK"))
+        self.assertEqual(sorted(self.ends()[0][1].splitlines()), [f"{self.bed.addresses()['node1']} {rank}" for rank in range(3)])
+
+    def test_an_mpi_program(self):
+        """PMI's fences go over these links as over ssh's."""
+        body = """
+space = init()
+ask(f"cmd=put kvsname={space} key=host{rank} value={os.uname().nodename}")
+barrier()
+print(",".join(ask(f"cmd=get kvsname={space} key=host{other}").split("value=")[1].split()[0] for other in range(size)))
+finalize()
+"""
+        self.start_all("-N", 1, "--mpi", "pmi1", *client(body))
+        first = self.ends()[0]
+        self.assertEqual((first[0], sorted(first[1].split())), (0, ["node1,node2,node3"] * 3), first[2])
+
+
+class Ends(SameLineCase):
+    def assert_all_over(self, killed):
+        ends = self.ends()
+        self.assertTrue(wait_until(lambda: not self.bed.left(), 10), self.bed.left())
+        return [end for node, end in enumerate(ends) if node != killed]
+
+    def test_a_node_that_is_killed_is_named_and_all_end(self):
+        self.start_all("-N", 1, "sleep", "1000")
+        self.await_sleepers()
+        self.kill(1)
+        first, other = self.assert_all_over(1)
+        self.assertEqual(first[0], 125, first)
+        self.assertIn("node2: its connection ended", first[2])
+        self.assertEqual(other[0], 125)
+
+    def test_an_agent_that_is_killed_leaves_nothing(self):
+        self.start_all("-N", 1, "sleep", "1000")
+        self.await_sleepers()
+        for pid in self.host(2).find("dlaunch-agent"):
+            os.kill(pid, signal.SIGKILL)
+        first, *_ = self.assert_all_over(None)
+        self.assertEqual(first[0], 125, first)
+        self.assertIn("node2", first[2])
+        self.assertIn("nothing of the job is left on node2", first[2])
+
+    def test_the_launcher_killed_leaves_nothing(self):
+        self.start_all("-N", 1, "sleep", "1000")
+        self.await_sleepers()
+        self.kill(0)
+        for code, out, err in self.assert_all_over(0):
+            self.assertEqual((code, out), (125, ""))
+            self.assertIn("node 0 was lost", err)
+
+    def test_a_node_told_to_end_says_so(self):
+        self.start_all("-N", 1, "sleep", "1000")
+        self.await_sleepers()
+        self.kill(2, signal.SIGTERM)
+        ends = self.ends()
+        self.assertEqual([end[0] for end in ends], [143] * 3)
+        self.assertIn("node3 was told to end", ends[0][2])
+        self.assertIn("interrupted by SIGTERM", ends[0][2])
+
+    def test_a_node_told_twice_does_not_wait_for_the_launcher(self):
+        self.start_all("-N", 1, "sleep", "1000")
+        self.await_sleepers()
+        self.kill(0, signal.SIGSTOP)
+        self.kill(2, signal.SIGTERM)
+        time.sleep(0.3)
+        self.assertIsNone(self.jobs[2].poll())
+        self.assertEqual(len(self.sleepers(2)), 1)
+        self.kill(2, signal.SIGTERM)
+        self.assertEqual(self.jobs[2].wait(TIMEOUT), 143)
+        self.assertEqual(self.sleepers(2), [])
+        self.kill(0, signal.SIGCONT)
+        self.jobs[0].send_signal(signal.SIGCONT)  # nsenter stops with what it starts
+        self.assertEqual([end[0] for end in self.ends()], [143] * 3)
+
+    def test_a_cut_link_ends_both_sides(self):
+        self.start_all("-N", 1, "sleep", "1000")
+        self.await_sleepers()
+        self.bed.head.drop_both_ways(self.host(2))
+        ends = self.ends(timeout=60)
+        self.assertEqual([end[0] for end in ends], [125] * 3, ends)
+        self.assertIn("node2: its agent fell silent", ends[0][2])
+
+    def test_interrupted_before_all_are_in(self):
+        self.node(0, "true")
+        self.node(1, "true")
+        self.await_nodes(1)
+        self.kill(0, signal.SIGTERM)
+        ends = self.ends()
+        self.assertEqual([end[0] for end in ends], [143, 143], ends)
+        self.assertIn("interrupted by SIGTERM", ends[1][2])
+
+
+class Refusals(SameLineCase):
+    count = 2
+
+    def refused(self, node_words, first_words=(), first_line=None):
+        """What node 0 and node 1 say, which are started with different words."""
+        self.on(0, [*(first_line or self.line()), "--node-rank", "0", *(first_words or ("true",))])
+        self.on(1, node_words)
+        return self.ends()
+
+    def test_another_program_line(self):
+        first, second = self.refused([*self.line(), "--node-rank", "1", "false"])
+        self.assertEqual((first[0], second[0]), (2, 2))
+        for said in (first[2], second[2]):
+            self.assertIn('the command line is another: "false" on that node, "true" on node 0', said)
+            self.assertIn("node 1 (node2, 10.77.0.3)", said)
+
+    def test_another_count(self):
+        first, second = self.refused([*self.line(nodes=3), "--node-rank", "1", "true"])
+        self.assertEqual((first[0], second[0]), (2, 2))
+        for said in (first[2], second[2]):
+            self.assertIn("the number of nodes is another: 3 on that node, 2 on node 0", said)
+
+    def test_an_index_twice(self):
+        """The second is refused on both sides; the job goes on with those that are in, two of them on one host."""
+        def start(node, index):
+            return self.on(node, [*self.line(nodes=3), "--node-rank", str(index), "-N", "1", *sh("echo $DLAUNCH_HOST")])
+
+        first = start(0, 0)
+        twins = [start(1, 1), start(1, 1)]
+        self.assertTrue(wait_until(lambda: any(twin.poll() is not None for twin in twins), TIMEOUT))
+        refused, admitted = sorted(twins, key=lambda twin: twin.poll() is None)
+        self.assertEqual(refused.wait(), 2)
+        self.assertIn("node 1 is in already: node 1 (node2, 10.77.0.3)", refused.stderr.read().decode())
+        last = start(1, 2)
+        out, err = first.communicate(timeout=TIMEOUT)
+        self.assertEqual((first.returncode, sorted(lines(out))), (0, ["10.77.0.3-1", "10.77.0.3-2", "node1"]), err)
+        self.assertIn(b"was refused: node 1 is in already", err)
+        self.assertEqual((admitted.wait(), last.wait()), (0, 0))
+
+    def test_another_key(self):
+        other = self.dir / "other"
+        other.write_text("another key, which is long enough")
+        other.chmod(0o600)
+        words = self.line("--wait-hosts", 3)
+        self.on(0, [*words, "--node-rank", "0", "true"])
+        self.on(1, [*words, "--key-file", str(other), "--node-rank", "1", "true"])
+        first, second = self.ends()
+        self.assertEqual((first[0], second[0]), (125, 2))
+        self.assertIn("node 0 has another key", second[2])
+        self.assertIn("1 connection without this key (from 10.77.0.3)", first[2])
+
+    def test_a_node_that_never_comes(self):
+        start = time.monotonic()
+        self.on(0, [*self.line("--wait-hosts", 2), "--node-rank", "0", "true"])
+        (code, _, said), = self.ends()
+        self.assertEqual(code, 125)
+        self.assertIn("node 1 did not come to 10.77.0.2:29400 in time", said)
+        self.assertLess(time.monotonic() - start, 6)
+
+    def test_a_launcher_that_never_comes(self):
+        self.on(1, [*self.line("--wait-hosts", 2), "--node-rank", "1", "true"])
+        (code, _, said), = self.ends()
+        self.assertEqual(code, 125)
+        self.assertIn(f"node1:{PORT}", said)
+
+    def test_a_way_that_is_shut(self):
+        """Packets to node 0 are lost without an answer, as a firewall drops them."""
+        self.bed.head.drop_both_ways(self.host(2))
+        for node in range(2):
+            self.on(node, [*self.line("--wait-hosts", 3), "--node-rank", str(node), "true"])
+        first, second = self.ends()
+        self.assertEqual((first[0], second[0]), (125, 125))
+        self.assertIn("node 1 did not come to 10.77.0.2:29400 in time", first[2])
+        self.assertIn(f"can this node reach node1:{PORT}?", second[2])
+
+    def test_what_is_missing_is_named(self):
+        for words, told in ((["--same-line", "true"], "--nodes N"), (["--same-line", "--nodes", "2", "true"], "--node-rank I"),
+                            (["--same-line", "--nodes", "2", "--node-rank", "2", "true"], "node 2 of 2 nodes"),
+                            (["--same-line", "--nodes", "2", "--node-rank", "1", "--key-file", str(self.key_file), "true"], "--rendezvous HOST:PORT"),
+                            (["--same-line", "--nodes", "2", "--node-rank", "0", "true"], "--key-file"),
+                            (["--nodes", "2", "true"], "add --same-line"),
+                            (["--same-line", "-H", "a", "true"], "does not go with")):
+            with self.subTest(words=words):
+                done = self.run_dlaunch(*words)
+                self.assert_exit(done, 2)
+                self.assertIn(told, done.stderr.decode())
+
+    def test_a_key_that_others_may_read(self):
+        self.key_file.chmod(0o644)
+        done = self.run_dlaunch(*self.line(), "--node-rank", "0", "true")
+        self.assert_exit(done, 2)
+        self.assertIn("others may read or write it", done.stderr.decode())
+
+
+class TheKey(SameLineCase):
+    def test_is_nowhere(self):
+        """In no argv, environment of a rank or of dlaunch, report, plan or log."""
+        report = self.dir / "report.json"
+        words = [word for word in self.line("-vv", "--report", report, "-x", "DLAUNCH_*", "-N", 1, *sh("env; exec sleep 1000"))
+                 if word not in ("--key-file", str(self.key_file))]
+        for node in range(self.count):
+            self.on(node, [*words[:7], "--node-rank", str(node), *words[7:]], env={"DLAUNCH_KEY": KEY})
+        self.await_sleepers()
+        key = KEY.encode()
+        looked_at = []
+        for host in list(self.bed.hosts.values()):
+            for pid, line in host.strangers().items():
+                if line.startswith("nsenter "):  # this test's way to start it there
+                    continue
+                self.assertNotIn(KEY, line)
+                environment = of_process(pid, "environ")
+                self.assertNotIn(key, environment, line)
+                looked_at += [line] if environment else []
+        self.assertEqual(looked_at.count("sleep 1000"), self.count)
+        self.kill(0, signal.SIGTERM)
+        ends = self.ends()
+        self.assertEqual(ends[0][0], 143, ends[0][2])
+        for code, out, err in ends:
+            self.assertNotIn(KEY, out + err)
+        self.assertNotIn(KEY, report.read_text())
+        dry = self.run_dlaunch(*words, "--dry-run", env={"DLAUNCH_KEY": KEY})
+        self.assertNotIn(key, dry.stdout + dry.stderr)
+
+    def test_without_the_mode_ranks_do_not_have_it_either(self):
+        done = self.assert_succeeds("-n", 1, "env", env={"DLAUNCH_KEY": KEY})
+        self.assertNotIn(b"DLAUNCH_KEY", done)
+
+
+class Strangers(SameLineCase):
+    count = 2
+
+    def memory(self):
+        pid, = self.launchers(0)
+        with open(f"/proc/{pid}/status") as status:
+            return next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
+
+    def test_cost_little_and_are_told_once(self):
+        """Idle ones, garbage, HTTP, TLS, half a hello, a hello and a wrong proof: then the node comes."""
+        self.node(0, "-v", "true")
+        self.assertTrue(wait_until(self.listens, TIMEOUT))
+        before = self.memory()
+        script = f"""
+import os, resource, socket, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
+def connect():
+    c = socket.create_connection(("{self.bed.addresses()['node1']}", {PORT}))
+    c.settimeout(5)
+    return c
+def say(data):
+    c = connect()
+    try:
+        c.sendall(data)
+    except OSError:
+        pass
+    return c
+idle = [connect() for _ in range(1000)]
+hello = b"dlaunch\\1" + os.urandom(64)
+for data in (b"GET / HTTP/1.1\\r\\n\\r\\n", b"\\x16\\x03\\x01" + bytes(600), hello[:40], os.urandom(1 << 20) * 10):
+    idle.append(say(data))
+c = say(hello)
+answer = b""
+while len(answer) < 104:
+    answer += c.recv(104)
+c.sendall(answer[72:])
+assert c.recv(1) == b""
+print("said", flush=True)
+sys.stdin.read()
+"""
+        with subprocess.Popen(self.host(2).command(["python3", "-c", script]), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as noise:
+            self.assertEqual(noise.stdout.readline(), b"said\n")
+            self.the_node_comes(before)
+
+    def the_node_comes(self, before):
+        """And the job runs as if nobody else had called."""
+        start = time.monotonic()
+        self.node(1, "-v", "true")
+        grown = self.memory() - before
+        first, second = self.ends()
+        self.assertEqual((first[0], second[0]), (0, 0), first[2])
+        self.assertLess(time.monotonic() - start, 3 if SANITIZED else 1)
+        if not SANITIZED:  # asan keeps what is freed
+            self.assertLess(grown, 1024)
+        told = [line for line in first[2].splitlines() if "without this key" in line]
+        self.assertEqual(len(told), 1, first[2])
+        self.assertIn("(from 10.77.0.3)", told[0])
+
+
+class Places(SameLineCase):
+    count = 2
+
+    def test_one_node_is_a_job_like_any_other(self):
+        self.on(0, ["--same-line", "-n", "1", "echo", "here"], env={"PET_NNODES": "1", "PET_NODE_RANK": "0"})
+        self.assertEqual(self.ends(), [(0, "here\n", "")])
+
+    def test_a_plan_waits_for_nobody(self):
+        self.on(0, ["--same-line", "--nodes", "2", "--node-rank", "1", "-N", "2", "--dry-run", "true"])
+        (code, plan, said), = self.ends()
+        self.assertEqual((code, said), (0, ""))
+        self.assertIn("the other nodes have not been met", plan)
+
+    def test_torchruns_variables(self):
+        words = ["--same-line", "--key-file", str(self.key_file), "-N", "1", *sh("echo $RANK_ID")]
+        for node in (1, 0):
+            self.on(node, words, env={"PET_NNODES": "2", "PET_NODE_RANK": str(node), "PET_MASTER_ADDR": "node1", "PET_MASTER_PORT": "29500"})
+        first, second = self.ends()
+        self.assertEqual((first[0], sorted(first[1].split()), second[0]), (0, ["0", "1"], 0), first[2])
+
+
+if __name__ == "__main__":
+    main()

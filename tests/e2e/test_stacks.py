@@ -1,0 +1,202 @@
+"""dlaunch stacks PID: what a process is doing, by its state and Python's frames, without its help and without harm to it."""
+import glob
+import os
+import re
+import subprocess
+import sys
+
+from support import Case, DLAUNCH, TIMEOUT, main, wait_until
+
+PYTHON = "/usr/bin/python3"
+RELEASES = ("3.11", "3.12", "3.13")
+NO_MPI4PY = subprocess.run([PYTHON, "-c", "import mpi4py"], capture_output=True, text=True, check=False).stderr
+NOBODY = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
+
+# What hangs, in a function `inner` that `step` calls, and what the picture says of it.
+HANGS = {
+    "a sleep": ("import time", "time.sleep(1000)", "blocked"),
+    "a lock taken twice": ("import threading; lock = threading.Lock(); lock.acquire()", "lock.acquire()", "blocked"),
+    "a socket that nobody writes to": ("import socket; a, b = socket.socketpair()", "a.recv(1)", "blocked"),
+    "a C function without the GIL": ("import ctypes; c = ctypes.CDLL(None)", "c.pause()", "blocked"),
+    "a C function that holds the GIL": ("import ctypes; c = ctypes.PyDLL(None)", "c.pause()", "blocked"),
+    "a regular expression that never ends": ("import re", "re.match('(a?){40}a{40}', 'a' * 40)", "running"),
+}
+
+
+def hanging(prepare, hang):
+    return f"{prepare}\ndef inner():\n    {hang}\ndef step():\n    inner()\nstep()\n"
+
+
+def frames(text):
+    """The function and line of each frame of the first thread in the picture."""
+    lines = text.splitlines()
+    first = next((i for i, line in enumerate(lines) if line.startswith("  thread main")), len(lines))
+    found = []
+    for line in lines[first + 1:]:
+        if not line.startswith("    "):
+            break
+        found.append(tuple(re.fullmatch(r"    (\S+) \(.*?([^/]*):(\d+)\)(?: x \d+)?", line).groups()))
+    return found
+
+
+class Stacks(Case):
+    def setUp(self):
+        super().setUp()
+        self.targets = []
+
+    def tearDown(self):
+        for process in self.targets:
+            process.kill()
+            process.wait()
+        self.kill_leftovers()  # children of theirs
+        super().tearDown()
+
+    def target(self, command, **options):
+        self.targets.append(subprocess.Popen(command, env=self.env, cwd=self.dir, **options))
+        return self.targets[-1]
+
+    def run_python(self, script, python=(PYTHON,), before=(), **options):
+        name = self.dir / "script.py"
+        name.write_text(script)
+        return self.target([*before, *python, str(name)], **options)
+
+    def picture(self, pid, *options, before=()):
+        result = self.run_dlaunch("stacks", pid, *options, before=before)
+        self.assert_exit(result, 0)
+        self.assertEqual(result.stderr, b"")
+        return result.stdout.decode()
+
+    def run_dlaunch(self, *args, before=(), **options):
+        if not before:
+            return super().run_dlaunch(*args, **options)
+        return subprocess.run([*before, DLAUNCH, *map(str, args)], env=self.env, capture_output=True, timeout=TIMEOUT, check=False)
+
+    def until_seen(self, pid, wanted, *options, before=()):
+        """The first picture that is as wanted."""
+        seen = []
+        wait_until(lambda: seen.append(self.picture(pid, *options, before=before)) or wanted(seen[-1]), every=0.1)
+        self.assertTrue(wanted(seen[-1]), seen[-1])
+        return seen[-1]
+
+    def assert_hangs_are_seen(self, python, before=(), hangs=None):
+        for name in hangs or HANGS:
+            prepare, hang, state = HANGS[name]
+            with self.subTest(name, python=python):
+                process = self.run_python(hanging(prepare, hang), python, before)
+                wanted = [("inner", "script.py", "3"), ("step", "script.py", "5"), ("<module>", "script.py", "6")]
+                told = self.until_seen(process.pid, lambda text: frames(text)[-3:] == wanted and f"thread main, {state}" in text,
+                                       before=before)
+                self.assertNotIn("cannot be read", told)
+                self.assertIsNone(process.poll())
+
+    def test_each_hang(self):
+        self.assert_hangs_are_seen([PYTHON])
+
+    def test_each_hang_as_an_ordinary_user(self):
+        if os.geteuid() != 0:
+            self.skipTest("this test is an ordinary user's already, as the one before")
+        self.dir.chmod(0o755)
+        self.assert_hangs_are_seen([PYTHON], NOBODY)
+
+    def test_without_the_environment_and_in_a_virtual_one(self):
+        self.assert_hangs_are_seen([PYTHON, "-I", "-S"], hangs=["a sleep"])
+        subprocess.run([PYTHON, "-m", "venv", "--without-pip", str(self.dir / "venv")], check=True, timeout=TIMEOUT)
+        self.assert_hangs_are_seen([str(self.dir / "venv/bin/python")], hangs=["a sleep"])
+
+    def test_other_releases(self):
+        """Those that this machine has: Debian 12 itself has one."""
+        for release in RELEASES:
+            found = glob.glob(f"/root/.pyenv/versions/{release}.*/bin/python3") if os.access("/root", os.R_OK) else []
+            if not found:
+                print(f"not on this machine: Python {release} of pyenv", file=sys.stderr)
+            for python in found:
+                self.assert_hangs_are_seen([python])
+
+    def test_all_threads_stand_together_where_they_are_alike(self):
+        process = self.run_python(
+            "import threading\nlock = threading.Lock()\nlock.acquire()\ndef wait():\n    lock.acquire()\n"
+            "for _ in range(5):\n    threading.Thread(target=wait, daemon=True).start()\nlock.acquire()\n")
+        told = self.until_seen(process.pid, lambda text: "5 threads" in text and frames(text) == [("<module>", "script.py", "8")],
+                               "--all")
+        self.assertIn("    wait (", told.split("5 threads")[1])
+
+    def test_names_that_are_not_ascii(self):
+        process = self.run_python("import time\ndef größe_日本_𝔘():\n    time.sleep(1000)\ngröße_日本_𝔘()\n")
+        wanted = ("größe_日本_U", "script.py", "3")  # Python normalises 𝔘
+        self.until_seen(process.pid, lambda text: wanted in frames(text))
+
+    def test_a_deep_recursion_is_told_in_two_lines(self):
+        process = self.run_python("import sys, time\nsys.setrecursionlimit(5000)\ndef down(n):\n    down(n - 1) if n else time.sleep(1000)\n"
+                                  "down(3000)\n")
+        self.until_seen(process.pid, lambda text: re.search(r"    down \(\S+:4\) x 256\n", text))
+
+    def test_the_python_of_a_shell_is_told_with_it(self):
+        script = self.dir / "script.py"
+        script.write_text(hanging(*HANGS["a sleep"][:2]))
+        shell = self.target(["sh", "-c", f"{PYTHON} {script}; true"])
+        told = self.until_seen(shell.pid, lambda text: "inner (" in text)
+        self.assertEqual(told.count("pid "), 2, told)
+
+    def test_a_program_without_python_has_a_state(self):
+        process = self.target(["sleep", "1000"])
+        self.assertRegex(self.until_seen(process.pid, lambda text: "sleep 1000" in text),
+                         rf"^pid {process.pid}: sleep 1000, \d+\.\d s CPU\n  thread main, blocked")
+
+    def test_what_may_not_be_looked_into_says_why(self):
+        if os.geteuid() != 0:
+            self.skipTest("it takes root to have processes of two users")
+        process = self.run_python(hanging(*HANGS["a sleep"][:2]))
+        told = self.picture(process.pid, before=NOBODY)
+        self.assertIn("cannot be read: it belongs to user 0: look as that user or as root", told)
+        self.dir.chmod(0o755)
+        closed = self.run_python("import ctypes, time\nctypes.CDLL(None).prctl(4, 0)\nprint(flush=True)\ntime.sleep(1000)\n",
+                                 before=NOBODY, stdout=subprocess.PIPE)
+        closed.stdout.readline()
+        closed.stdout.close()
+        self.assertIn("cannot be read:", self.picture(closed.pid, before=NOBODY))
+
+    def test_what_is_no_process_is_refused(self):
+        result = self.run_dlaunch("stacks", 1 << 29)
+        self.assert_exit(result, 1)
+        self.assertIn(b"is not there, or has ended", result.stderr)
+        self.assert_exit(self.run_dlaunch("stacks", "train.py"), 2)
+
+    def test_exec_exit_and_fork_in_the_midst(self):
+        """Whatever it meets, it ends and says what it saw."""
+        shell = self.target(["sh", "-c", f"while :; do {PYTHON} -I -S -c 'import os; os.fork()' & "
+                             f"sh -c 'exec {PYTHON} -I -S -c pass'; wait; done"])
+        for _ in range(3):
+            result = self.run_dlaunch("stacks", *[shell.pid] * 10, "--all")
+            self.assert_exit(result, 0)
+        self.assertIsNone(shell.poll())
+
+    def test_a_busy_program_loses_nothing(self):
+        lines = 200_000
+        out = self.dir / "out"
+        with open(out, "wb") as file:
+            process = self.run_python(f"def write(i):\n    print(i)\nfor i in range({lines}):\n    write(i)\n", stdout=file)
+            looks = 0
+            while process.poll() is None and looks < 100:
+                result = self.run_dlaunch("stacks", *[process.pid] * 20)
+                self.assertIn(result.returncode, (0, 1), result.stderr)
+                looks += 20
+            self.assertEqual(process.wait(TIMEOUT), 0)
+        self.assertEqual(out.read_bytes(), b"".join(b"%d\n" % i for i in range(lines)))
+
+    def test_a_message_of_mpi_that_never_comes(self):
+        if NO_MPI4PY:
+            self.skipTest("no mpi4py: scripts/install-packages mpi")
+        script = self.dir / "recv.py"
+        script.write_text("import os, time\nfrom mpi4py import MPI\nprint(os.getpid(), flush=True)\ndef take():\n"
+                          "    MPI.COMM_WORLD.recv(source=1)\ntake() if MPI.COMM_WORLD.rank == 0 else time.sleep(1000)\n")
+        job = self.start("-n", 2, "--label", PYTHON, script, stdout=subprocess.PIPE)
+        pids = dict(job.stdout.readline().decode().split() for _ in range(2))
+        told = self.until_seen(pids["[0]"], lambda text: "take (" in text)
+        self.assertEqual(frames(told)[-2:], [("take", "recv.py", "5"), ("<module>", "recv.py", "6")])
+        job.terminate()
+        job.wait(TIMEOUT)
+        job.stdout.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,225 @@
+"""torchrun's lines, by a link of its name; and the real torchrun of Debian's PyTorch beside it on the same programs: the ranks'
+variables, the tree of files, the error file and whether the exit code is 0."""
+import json
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+from unittest import mock
+
+import support
+
+ROOT = pathlib.Path(__file__).parents[2]
+PYTHON = "/usr/bin/python3"  # Debian's, for which python3-torch is
+NO_TORCH = subprocess.run([PYTHON, "-c", "import torch.distributed.run"], capture_output=True, text=True, check=False).stderr
+# PyTorch 1.13 under Python 3.11 knows no other streams than 1 and 2, and not their absence.
+STREAMS = ("-t", "1", "-r", "2")
+# Of a rank: its variables, and its arguments, as a line of JSON. Argument 1 says how it ends.
+RANK = """
+import json, os, sys
+from torch.distributed.elastic.multiprocessing.errors import record
+
+@record
+def main():
+    print(json.dumps([dict(os.environ), sys.argv[1:]]), flush=True)
+    print("on stderr", file=sys.stderr)
+    if sys.argv[1] == "raise" and os.environ["RANK"] == "1":
+        raise ValueError("rank 1 says no")
+    if sys.argv[1] == "exit" and os.environ["RANK"] == "1":
+        sys.exit(3)
+
+main()
+"""
+PLAIN = "import json, os, sys; print(json.dumps([dict(os.environ), sys.argv[1:]]), flush=True)"
+OF_TORCHRUN = re.compile(r"RANK$|^LOCAL_|^GROUP_|^ROLE_|WORLD_SIZE$|^MASTER_|^TORCHELASTIC_|^OMP_|NCCL")
+# Where dlaunch means to differ (docs/torchrun.md): a free port, an id of the job's own, rank 0 opens the store.
+DIFFER = {"MASTER_PORT", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_USE_AGENT_STORE", "TORCHELASTIC_ERROR_FILE"}
+
+
+class TorchrunCase(support.Case):
+    def setUp(self):
+        super().setUp()
+        self.script = self.dir / "rank.py"
+        for name in [name for name in self.env if OF_TORCHRUN.search(name)]:
+            del self.env[name]
+
+    def torchrun(self, *args, **options):
+        link = self.dir / "torchrun"
+        if not link.is_symlink():
+            link.symlink_to(support.DLAUNCH)
+        env = {"PYTHON_EXEC": sys.executable} | options.pop("env", {})
+        with mock.patch("support.DLAUNCH", str(link)):
+            return self.run_dlaunch(*args, env=env, **options)
+
+    @staticmethod
+    def ranks(output):
+        """[(variables, arguments)] in the order of ranks, whatever stands before a line's '['."""
+        found = [json.loads(line[line.index("[{"):]) for line in output.splitlines() if "[{" in line]
+        return sorted(found, key=lambda each: int(each[0]["RANK"]))
+
+    def tree(self, logs):
+        """The files below, with XXXXXXXX for the random part of the one directory."""
+        names = [path.relative_to(logs).as_posix() for path in logs.rglob("*") if path.is_file()]
+        return sorted(re.sub(r"^([^/]+_)[0-9a-z_]{8}/", r"\1XXXXXXXX/", name) for name in names)
+
+
+class Lines(TorchrunCase):
+    def setUp(self):
+        super().setUp()
+        self.script.write_text(PLAIN)
+
+    def test_ranks_know_their_places(self):
+        result = self.torchrun("--nproc_per_node=3", "rank.py", "a", "--", ":", "-n")
+        self.assert_exit(result, 0)
+        ranks = self.ranks(result.stdout.decode())
+        for rank, (env, args) in enumerate(ranks):
+            self.assertEqual(args, ["a", "--", ":", "-n"])
+            for name in ("RANK", "LOCAL_RANK", "ROLE_RANK"):
+                self.assertEqual(env[name], str(rank), name)
+            for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE", "ROLE_WORLD_SIZE"):
+                self.assertEqual(env[name], "3", name)
+            self.assertEqual(env["OMP_NUM_THREADS"], "1")
+        self.assertEqual(len(ranks), 3)
+        self.assertEqual(result.stderr.count(b"OMP_NUM_THREADS=1"), 1)
+
+    def test_the_old_launcher_gives_the_local_rank_first(self):
+        result = self.run_dlaunch("--as", "torch.distributed.launch", "--nproc_per_node=2", "rank.py", "--a", "b c",
+                                  env={"PYTHON_EXEC": sys.executable, "OMP_NUM_THREADS": "1"})
+        self.assert_exit(result, 0)
+        self.assertEqual([args for _, args in self.ranks(result.stdout.decode())],
+                         [["--local_rank=0", "--a", "b c"], ["--local_rank=1", "--a", "b c"]])
+        self.assertEqual(result.stderr, b"")
+
+    def test_the_local_rank_in_arguments(self):
+        for words in (["--no-python", "echo"], ["say.py"]):
+            (self.dir / "say.py").write_text("import sys\nprint(*sys.argv[1:])\n")
+            done = self.torchrun("--nproc-per-node=2", *words, "<${local_rank}>", "a  'b'", "$$x", env={"OMP_NUM_THREADS": "1"})
+            self.assert_exit(done, 0)
+            self.assertEqual(sorted(done.stdout.splitlines()), [b"<0> a  'b' $x", b"<1> a  'b' $x"])
+
+    def test_a_module_and_a_program_that_is_no_python(self):
+        self.assert_exit(self.torchrun("-m", "rank", "x"), 0)
+        result = self.torchrun("--no-python", "sh", "-c", "exit $((LOCAL_RANK + 4))")
+        self.assert_exit(result, 4)
+
+    def test_files_and_labels(self):
+        result = self.torchrun("--nproc-per-node", 2, "--log-dir", "logs", "-t", 1, "-r", 2, "--role", "r", "--rdzv-id", "7",
+                               "--no-python", *support.sh("echo out; echo err >&2"), env={"OMP_NUM_THREADS": "1"})
+        self.assert_exit(result, 0)
+        self.assertEqual(sorted(result.stdout.splitlines()), [b"[r0]:out", b"[r1]:out"])
+        self.assertEqual(result.stderr, b"")
+        self.assertEqual(self.tree(self.dir / "logs"),
+                         [f"7_XXXXXXXX/attempt_0/{rank}/{name}.log" for rank in (0, 1) for name in ("stderr", "stdout")])
+        self.assertEqual({path.read_text() for path in (self.dir / "logs").rglob("stderr.log")}, {"err\n"})
+
+    def test_local_ranks_choose_what_is_shown(self):
+        result = self.torchrun("--nproc-per-node", 3, "--local-ranks-filter", "0,2", "--no-python", *support.sh("echo $RANK"),
+                               env={"OMP_NUM_THREADS": "1"})
+        self.assert_exit(result, 0)
+        self.assertEqual(sorted(result.stdout.splitlines()), [b"0", b"2"])
+        self.assertIn(b"no host has a local rank 5", self.run_dlaunch("--local-ranks", 5, "true").stderr)
+
+    def test_a_variable_plans_any_line(self):
+        ran = self.dir / "ran"
+        for words in ((), ("--as", "torchrun"), ("--as", "ompi"), ("--as", "hydra")):
+            with self.subTest(words):
+                result = self.run_dlaunch(*words, "touch", ran, env={"DLAUNCH_DRY_RUN": "1", "DLAUNCH_FORMAT": "json"})
+                self.assert_exit(result, 0)
+                self.assertEqual(json.loads(result.stdout)["apps"][0]["argv"][-1], str(ran))
+                self.assertFalse(ran.exists())
+
+    def test_the_line_that_it_is_the_same_as_does_the_same(self):
+        plan = self.torchrun("--nproc-per-node", 2, "--master_port=29555", "--role=x y", "rank.py", "a b",
+                             env={"DLAUNCH_DRY_RUN": "1"}).stdout.decode()
+        line = re.search(r"is the same as: dlaunch (.*)", plan)[1]
+        result = self.run_dlaunch("--quiet", *shlex.split(line))
+        self.assert_exit(result, 0)
+        for env, args in self.ranks(result.stdout.decode()):
+            self.assertEqual((env["MASTER_PORT"], env["ROLE_NAME"], env["WORLD_SIZE"], args), ("29555", "x y", "2", ["a b"]))
+
+
+class ErrorFile(TorchrunCase):
+    def test_its_traceback_is_told_and_an_old_one_is_not(self):
+        write = 'test $RANK = 1 && cat > "$TORCHELASTIC_ERROR_FILE" <<E\n{"message": "ValueError: no", "extraInfo": ' \
+                '{"py_callstack": "Traceback\\\\n  in main\\\\nValueError: no"}}\nE\ntest $RANK = 0 && sleep 60; exit 3'
+        line = ("-n", 2, "--oversubscribe", "--env-for", "torchrun", "--error-file", "errors/{rank}.json")
+        result = self.run_dlaunch(*line, *support.sh(write))
+        self.assert_exit(result, 3)
+        self.assertIn(f"what rank 1 wrote in {self.dir}/errors/1.json:\ndlaunch:   | Traceback\n".encode(), result.stderr)
+        self.assertIn(b"dlaunch:   | ValueError: no\n", result.stderr)
+        again = self.run_dlaunch(*line, *support.sh("echo plain >&2; test $RANK = 0 && sleep 60; exit 3"))
+        self.assertNotIn(b"ValueError", again.stderr)
+        self.assertIn(b"  | plain\n", again.stderr)
+
+    def test_one_for_two_ranks_is_refused(self):
+        result = self.run_dlaunch("-n", 2, "--oversubscribe", "--error-file", "e.json", "true")
+        self.assert_exit(result, 2)
+        self.assertIn(b"--error-file: ranks 0 and 1 would both write", result.stderr)
+
+    def test_what_is_no_file_of_the_ranks_does_not_hold_the_job(self):
+        script = 'rm -f "$TORCHELASTIC_ERROR_FILE"; mkfifo "$TORCHELASTIC_ERROR_FILE"; echo plain >&2; exit 3'
+        result = self.run_dlaunch("-n", 1, "--error-file", "{rank}.json", *support.sh(script))
+        self.assert_exit(result, 3)
+        self.assertIn(b"  | plain\n", result.stderr)
+
+
+class BesideTorchrun(TorchrunCase):
+    def setUp(self):
+        if NO_TORCH:
+            self.skipTest(f"{PYTHON}: {NO_TORCH.splitlines()[-1]}: scripts/install-packages torch")
+        super().setUp()
+        self.script.write_text(RANK)
+
+    def both(self, *args):
+        """The results of torchrun and of dlaunch by its name, and their directories of files."""
+        env = {"PYTHON_EXEC": PYTHON}
+        words = [*map(str, args)]
+        real = subprocess.run([PYTHON, "-m", "torch.distributed.run", "--log_dir", "real", *words], cwd=self.dir, capture_output=True,
+                              env=self.env | env, stdin=subprocess.DEVNULL, timeout=4 * support.TIMEOUT, check=False)
+        ours = self.torchrun("--log_dir", "ours", *words, env=env, timeout=4 * support.TIMEOUT)
+        return real, ours, self.dir / "real", self.dir / "ours"
+
+    def test_variables_arguments_and_files(self):
+        real, ours, real_logs, our_logs = self.both("--nproc_per_node=2", "--role", "r", *STREAMS, "rank.py", "go", "--", "x")
+        self.assertEqual((real.returncode, ours.returncode), (0, 0), (real.stderr, ours.stderr))
+        theirs, mine = self.ranks(real.stdout.decode()), self.ranks(ours.stdout.decode())
+        self.assertEqual(len(theirs), 2, real.stdout)
+        for (their_env, their_args), (env, args) in zip(theirs, mine, strict=True):
+            self.assertEqual(args, their_args)
+            wanted = {name: value for name, value in their_env.items() if OF_TORCHRUN.search(name) and name not in DIFFER}
+            self.assertGreater(len(wanted), 12)
+            self.assertEqual({name: env.get(name) for name in wanted}, wanted)
+            self.assertNotIn("TORCHELASTIC_USE_AGENT_STORE", env)
+            for name in DIFFER - {"TORCHELASTIC_USE_AGENT_STORE"}:
+                self.assertIn(name, env)
+        self.assertEqual(self.tree(our_logs), self.tree(real_logs))
+        prefixes = [sorted(re.findall(rb"^\[r\d\]:", each.stdout, re.MULTILINE)) for each in (real, ours)]
+        self.assertEqual(prefixes, [[b"[r0]:", b"[r1]:"]] * 2)
+
+    def test_a_failure_and_its_error_file(self):
+        real, ours, real_logs, our_logs = self.both("--nproc_per_node=2", *STREAMS, "rank.py", "raise")
+        self.assertEqual((real.returncode, ours.returncode), (1, 1), (real.stderr, ours.stderr))
+        self.assertEqual(self.tree(our_logs), self.tree(real_logs))
+        theirs, mine = ([json.loads(path.read_text())["message"]["message"] for path in logs.rglob("error.json")]
+                        for logs in (real_logs, our_logs))
+        self.assertEqual(mine, theirs)
+        self.assertEqual(mine, ["ValueError: rank 1 says no"])
+        self.assertIn(b"wrote in", ours.stderr)
+        self.assertIn(b"  | ValueError: rank 1 says no\n", ours.stderr)
+
+    def test_exit_codes(self):
+        for words, codes in ((("rank.py", "exit"), (1, 3)), (("--nproc_per_node=2",), (2, 2)), (("--bogus", "rank.py"), (2, 2))):
+            with self.subTest(words):
+                real, ours, *_ = self.both("--nproc_per_node=2", *STREAMS, *words)
+                self.assertEqual((real.returncode, ours.returncode), codes, (real.stderr, ours.stderr))
+
+    def test_the_example(self):
+        result = self.torchrun("--nproc-per-node", 2, ROOT / "examples/ddp.py", "--steps", 10, env={"PYTHON_EXEC": PYTHON},
+                               timeout=4 * support.TIMEOUT)
+        self.assert_exit(result, 0)
+        self.assertRegex(result.stdout, rb"step 10 of 10 on 2 ranks: loss \d")
+
+
+if __name__ == "__main__":
+    support.main()

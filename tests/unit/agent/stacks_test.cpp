@@ -1,0 +1,76 @@
+#include <gmock/gmock.h>
+
+#include <csignal>
+
+#include "agent/stacks_answer.h"
+#include "agent_process.h"
+
+namespace dlaunch::agent {
+namespace {
+
+using testing::HasSubstr;
+
+/// Asks again until the answer is as wanted.
+bool until_seen(AgentProcess& agent, const wire::SampleStacks& question,
+                const std::function<bool(const wire::Stacks&)>& wanted) {
+  return until([&] {
+    agent.stacks.clear();
+    agent.send(question);
+    return agent.until([&] { return !agent.stacks.empty(); }) && wanted(agent.stacks.front());
+  });
+}
+
+bool contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+TEST(AgentStacks, RanksAtTheSamePlaceShareItsText) {
+  AgentProcess agent;
+  const std::vector<std::string> sleeps = {"python3", "-I", "-c",
+                                           "import time\ndef nap():\n  time.sleep(1000)\nnap()\n"};
+  agent.start(0, sleeps);
+  agent.start(1, sleeps);
+  agent.start(2, {"sh", "-c", "sleep 1000; true"});
+  const bool seen = until_seen(agent, {7, {}, true}, [&](const wire::Stacks& told) {
+    return told.ranks.size() == 3 && contains(told.stacks[told.stack[0]], "nap") && told.stack[0] == told.stack[1] &&
+           told.pids[2] != agent.ranks[2].started->pid;  // the sleep, for which the shell waits
+  });
+  ASSERT_TRUE(seen);
+  const wire::Stacks& told = agent.stacks.front();
+  EXPECT_TRUE(told.sound());
+  EXPECT_EQ(told.id, 7u);
+  EXPECT_EQ(told.stacks[told.stack[0]], "nap (<string>:3)\n<module> (<string>:4)\n");
+  EXPECT_EQ(told.stacks[told.stack[2]], "");
+  EXPECT_EQ(told.flags[0] & wire::Stacks::kPython, wire::Stacks::kPython);
+  EXPECT_THAT(told.texts[told.text[0]], HasSubstr("thread main, blocked"));
+  EXPECT_THAT(told.remarks, testing::IsEmpty());
+}
+
+TEST(AgentStacks, ARankThatHasEndedIsLeftOut) {
+  AgentProcess agent;
+  agent.start(4, {"sleep", "1000"});
+  EXPECT_TRUE(until_seen(agent, {1, {4, 9}, false}, [](const wire::Stacks& told) { return told.ranks.size() == 1; }));
+  agent.send(wire::Signal{SIGKILL});
+  ASSERT_TRUE(agent.until_ended(4));
+  EXPECT_TRUE(until_seen(agent, {2, {4}, false}, [](const wire::Stacks& told) { return told.ranks.empty(); }));
+}
+
+RankTree made_tree(std::uint32_t rank, std::size_t name_size) {
+  stacks::Sample sample;
+  sample.pid = 5;
+  sample.threads.resize(1);
+  sample.threads[0].python.push_back({std::string(name_size, 'f') + std::to_string(rank), "a.py", 3});
+  return {rank, {{sample}, 0, 10, 20}};
+}
+
+TEST(AgentStacks, AnAnswerFitsItsMessageWhateverThereIsToTell) {
+  std::vector<RankTree> trees;
+  for (std::uint32_t rank = 0; rank < 200; ++rank) trees.push_back(made_tree(rank, rank % 2 == 0 ? 400 : 3000));
+  const wire::Stacks told = stacks_answer({1, {}, true}, 0, trees);
+  EXPECT_TRUE(told.sound());
+  EXPECT_TRUE(wire::fits(told));
+  EXPECT_EQ(told.ranks.size(), 200u);
+  EXPECT_GT(told.stacks.size(), 20u);
+  EXPECT_THAT(told.remarks, testing::ElementsAre(HasSubstr("no room")));
+}
+
+}  // namespace
+}  // namespace dlaunch::agent

@@ -1,0 +1,58 @@
+// Which node this is, as each place says it that starts the same line everywhere.
+#include "allocate/node_place.h"
+
+#include <gtest/gtest.h>
+
+namespace dlaunch::allocate {
+namespace {
+
+using Environment = std::vector<std::string>;
+
+std::string place(const Environment& environment) {
+  const auto place = place_of_node(environment);
+  if (!place) return place.error().where + ": " + place.error().why;
+  const auto number = [](std::optional<int> value) { return value ? std::to_string(*value) : "?"; };
+  return number(place->node) + " of " + number(place->nodes) + " at " + place->launcher;
+}
+
+TEST(NodePlaces, OfTorchrunsVariables) {
+  EXPECT_EQ(place({"PET_NNODES=4", "PET_NODE_RANK=2", "PET_MASTER_ADDR=j-0.j", "PET_MASTER_PORT=29500"}),
+            "2 of 4 at j-0.j:29500");
+  EXPECT_EQ(place({"PET_NNODES=2:2", "PET_NODE_RANK=0", "PET_MASTER_ADDR=fd00::1", "PET_MASTER_PORT=1"}),
+            "0 of 2 at [fd00::1]:1");
+  EXPECT_EQ(place({"PET_NNODES=2", "PET_NODE_RANK=1", "PET_RDZV_ENDPOINT=a:7", "PET_MASTER_ADDR=b"}), "1 of 2 at a:7");
+  EXPECT_EQ(place({"PET_NNODES=2"}), "? of 2 at ");
+  EXPECT_EQ(place({"PET_NNODES=1:4"}), "PET_NNODES=1:4: the number of nodes is fixed here");
+  EXPECT_EQ(place({"PET_NNODES=x"}), "PET_NNODES=x: it is no number of nodes");
+}
+
+TEST(NodePlaces, OfAwsBatch) {
+  const auto node = [](const char* index, const char* main) {
+    return place({"AWS_BATCH_JOB_NUM_NODES=4", std::string("AWS_BATCH_JOB_NODE_INDEX=") + index,
+                  std::string("AWS_BATCH_JOB_MAIN_NODE_INDEX=") + main,
+                  "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS=10.0.0.4"});
+  };
+  EXPECT_EQ(node("3", "0"), "3 of 4 at 10.0.0.4");
+  EXPECT_EQ(node("0", "2"), "1 of 4 at 10.0.0.4");
+  EXPECT_EQ(node("2", "2"), "0 of 4 at 10.0.0.4");
+  EXPECT_EQ(node("3", "2"), "3 of 4 at 10.0.0.4");
+  EXPECT_EQ(place({"AWS_BATCH_JOB_NUM_NODES=2", "AWS_BATCH_JOB_NODE_INDEX=0", "AWS_BATCH_JOB_MAIN_NODE_INDEX=0"}),
+            "0 of 2 at ");
+}
+
+TEST(NodePlaces, OfAnIndexedJob) { EXPECT_EQ(place({"JOB_COMPLETION_INDEX=3"}), "3 of ? at "); }
+
+TEST(NodePlaces, OfAStepOfSlurm) {
+  const Environment step = {"SLURM_JOB_ID=7",         "SLURM_STEP_ID=1",        "SLURM_PROCID=1",
+                            "SLURM_STEP_NUM_TASKS=3", "SLURM_STEP_NUM_NODES=3", "SLURM_STEP_NODELIST=node[2-3],x"};
+  EXPECT_EQ(place(step), "1 of 3 at node2:29408");
+  Environment many = step;
+  many.emplace_back("SLURM_STEP_NUM_TASKS=6");
+  EXPECT_EQ(place(many),
+            "SLURM_STEP_NUM_TASKS=6: the step has 3 nodes, and needs one task on each: --ntasks-per-node=1");
+}
+
+TEST(NodePlaces, OfNoSuchPlace) { EXPECT_EQ(place({"HOME=/root", "SLURM_JOB_ID=7"}), "? of ? at "); }
+
+}  // namespace
+}  // namespace dlaunch::allocate

@@ -1,0 +1,144 @@
+// horovodrun's lines: what each amounts to as dlaunch's own line, what is noted, what is refused.
+#include "cli/horovodrun/horovodrun.h"
+
+#include "launcher_fixture.h"
+
+namespace dlaunch::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+constexpr const char* kGloo =
+    "--ignore-resource-manager --oversubscribe --env-for horovod --label='[{rank}]<{stream}>:'";
+constexpr const char* kMpi = "--ignore-resource-manager --oversubscribe --env-for openmpi --tag-output";
+
+LauncherFixture horovodrun(const std::string& defaults = kGloo) {
+  LauncherFixture fixture{"horovodrun", defaults};
+  fixture.files["/cwd/hosts"] = "n1 slots=4\nn2 slots=4\n";
+  return fixture;
+}
+
+class HorovodrunLine : public testing::TestWithParam<SameLine> {};
+
+TEST_P(HorovodrunLine, IsTheSameAs) { EXPECT_EQ(horovodrun().same(GetParam().args), GetParam().same); }
+
+INSTANTIATE_TEST_SUITE_P(
+    Words, HorovodrunLine,
+    testing::Values(
+        SameLine{{"-np", "4", "python", "t.py", "-n", ":"}, "-n 4 python t.py -n :"},
+        SameLine{{"-np=2", "x"}, "-n 2 x"}, SameLine{{"--num-proc=2", "x"}, "-n 2 x"},
+        SameLine{{"-n", "2", "x"}, "-n 2 x"},
+        SameLine{{"-np", "1", "numactl", "--interleave=all", "--", "python", "m.py"},
+                 "-n 1 numactl --interleave=all -- python m.py"},
+        SameLine{{"-np", "8", "-H", "a:4, b_1.c:4", "x"}, "--host a:4,b_1.c:4 -n 8 x"},
+        SameLine{{"-np", "3", "--hosts=a:4", "x"}, "--host a:4 -n 3 x"},
+        SameLine{{"-np", "3", "-Ha:4", "x"}, "--host a:4 -n 3 x"},
+        SameLine{{"-np", "6", "-hostfile", "hosts", "x"}, "--host n1:4,n2:4 -n 6 x"},
+        SameLine{{"-np", "6", "--hostfile=hosts", "--start-timeout", "60", "-p", "2222", "-i", "/key", "x"},
+                 "--host n1:4,n2:4 --ssh-port 2222 --ssh-identity /key --wait-hosts 60 -n 6 x"},
+        SameLine{{"-np", "2", "-p2222", "x"}, "--ssh-port 2222 -n 2 x"},
+        SameLine{{"-np", "2", "--gloo", "--network-interface", "eth1", "--network-interfaces=eth0,eth1", "x"},
+                 "-n 2 -x NCCL_SOCKET_IFNAME=eth1,eth0 -x HOROVOD_GLOO_IFACE=eth1 x"},
+        SameLine{{"-np", "4", "--output-filename", "d", "x"}, "--output-filename d:nojobid -n 4 x"},
+        SameLine{{"-np", "10", "--output-filename", "d{", "x"}, "--output-filename 'd{{/rank.{rank}/{stream}' -n 10 x"},
+        SameLine{{"-np", "2", "-prefix-timestamp", "x"}, "--label='{time}[{rank}]<{stream}>:' -n 2 x"},
+        SameLine{
+            {"-np", "2", "--fusion-threshold-mb", "32", "--cycle-time-ms=3.5", "--cache-capacity", "0", "--tcp", "x"},
+            "-x NCCL_IB_DISABLE=1 -n 2 -x HOROVOD_FUSION_THRESHOLD=33554432 -x HOROVOD_CYCLE_TIME=3.5 -x "
+            "HOROVOD_CACHE_CAPACITY=0 x"},
+        SameLine{{"-np", "2", "--hierarchical-allreduce", "--no-hierarchical-allgather", "--torus-allreduce", "x"},
+                 "-n 2 -x HOROVOD_HIERARCHICAL_ALLREDUCE=1 -x HOROVOD_HIERARCHICAL_ALLGATHER=0 -x "
+                 "HOROVOD_TORUS_ALLREDUCE=1 x"},
+        SameLine{{"-np", "2", "--autotune", "--autotune-log-file", "l", "--autotune-warmup-samples=3",
+                  "--autotune-gaussian-process-noise", "0.5", "x"},
+                 "-n 2 -x HOROVOD_AUTOTUNE=1 -x HOROVOD_AUTOTUNE_LOG=l -x HOROVOD_AUTOTUNE_WARMUP_SAMPLES=3 -x "
+                 "HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE=0.5 x"},
+        SameLine{
+            {"-np", "2", "--timeline-filename", "/t.json", "--timeline-mark-cycles", "--no-stall-check", "x"},
+            "-n 2 -x HOROVOD_TIMELINE=/t.json -x HOROVOD_TIMELINE_MARK_CYCLES=1 -x HOROVOD_STALL_CHECK_DISABLE=1 x"},
+        SameLine{{"-np", "2", "--stall-check-warning-time-seconds=5", "--stall-check-shut=6", "--thread-affinity=1",
+                  "--num-nccl-streams=2", "--mpi-threads-disable", "--gloo-timeout-seconds=9", "x"},
+                 "-n 2 -x HOROVOD_STALL_CHECK_TIME_SECONDS=5 -x HOROVOD_STALL_SHUTDOWN_TIME_SECONDS=6 -x "
+                 "HOROVOD_THREAD_AFFINITY=1 -x HOROVOD_NUM_NCCL_STREAMS=2 -x HOROVOD_MPI_THREADS_DISABLE=1 -x "
+                 "HOROVOD_GLOO_TIMEOUT_SECONDS=9 x"},
+        SameLine{{"-np", "2", "--log-level", "DEBUG", "--log-hide-timestamp", "x"},
+                 "-n 2 -x HOROVOD_LOG_LEVEL=DEBUG -x HOROVOD_LOG_TIMESTAMP=0 x"}));
+
+TEST(Horovodrun, MpiIsMpirun) {
+  const LauncherFixture mpi = horovodrun(kMpi);
+  EXPECT_EQ(mpi.same({"-np", "2", "--mpi", "x"}), "-n 2 x");
+  EXPECT_EQ(mpi.same({"-np", "2", "--mpi-args=--oversubscribe -x 'A=b c' --bind-to core", "x"}),
+            "--bind-to core -n 2 -x 'A=b c' x");
+  EXPECT_EQ(mpi.same({"-np", "2", "--binding-args", "--map-by node", "--output-filename=d",
+                      "--prefix-output-with-timestamp", "x"}),
+            "--timestamp-output --output-filename d --map-by node -n 2 x");
+  EXPECT_EQ(mpi.same({"-np", "2", "--mpi-args=", "x"}), "-n 2 x");
+  EXPECT_THAT(horovodrun().options({"-np", "2", "--gloo", "--mpi-args=-v", "x"}).notes,
+              ElementsAre(HasSubstr("--mpi-args changes nothing with --gloo")));
+}
+
+TEST(Horovodrun, TakesTheHostsOfLsf) {
+  LauncherFixture fixture = horovodrun();
+  fixture.environment.emplace_back("LSB_JOBID=7");
+  EXPECT_FALSE(fixture.options({"-np", "2", "x"}).hosts.ignore_resource_manager);
+  EXPECT_FALSE(fixture.options({"x"}).request.apps[0].ranks);
+  EXPECT_TRUE(fixture.options({"-np", "2", "-Ha:2", "x"}).hosts.ignore_resource_manager);
+}
+
+TEST(Horovodrun, NotesWhatChangesNothing) {
+  const Options options = horovodrun().options(
+      {"-np", "2", "--disable-cache", "--autotune-log-file=l", "--no-timeline-mark-cycles", "--verbose", "x"});
+  EXPECT_THAT(options.notes, ElementsAre(HasSubstr("--disable-cache changes nothing here"),
+                                         HasSubstr("--autotune-log-file changes nothing without --autotune"),
+                                         HasSubstr("without --timeline-filename")));
+  EXPECT_EQ(options.verbosity, 1);
+  EXPECT_THAT(horovodrun().options({"-np", "2", "x"}).notes, IsEmpty());
+  LauncherFixture fixture = horovodrun();
+  fixture.environment.emplace_back("HOROVOD_START_TIMEOUT=90");
+  EXPECT_THAT(fixture.same({"-np", "2", "-Ha:2", "x"}), HasSubstr("--wait-hosts 90"));
+  EXPECT_THAT(fixture.same({"-np", "2", "x"}), Not(HasSubstr("--wait-hosts")));
+}
+
+class RefusedHorovodrunLine : public testing::TestWithParam<RefusedLine> {};
+
+TEST_P(RefusedHorovodrunLine, SaysWhatToWrite) {
+  EXPECT_THAT(horovodrun().error(GetParam().args), HasSubstr(GetParam().says));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Words, RefusedHorovodrunLine,
+    testing::Values(RefusedLine{{"x"}, "write how many ranks: -np 4"},
+                    RefusedLine{{"-np", "0", "x"}, "write one from 1"},
+                    RefusedLine{{"-np", "9", "-hostfile", "hosts", "x"}, "9 are more than the 8 slots"},
+                    RefusedLine{{"-np", "2", "-H", "a", "x"}, "has a host without its number"},
+                    RefusedLine{{"-np", "2", "-H", "a:2", "-hostfile", "hosts", "x"}, "does not go with --hosts"},
+                    RefusedLine{{"-np", "2", "-hostfile", "none", "x"}, "none: cannot read"},
+                    RefusedLine{{"-np", "2", "--min-np", "2", "x"}, "Horovod Elastic needs horovodrun itself"},
+                    RefusedLine{{"-np", "2", "--host-discovery-script=s", "x"}, "Horovod Elastic"},
+                    RefusedLine{{"-np", "2", "--blacklist-cooldown-range", "60", "300", "x"}, "Horovod Elastic"},
+                    RefusedLine{{"-np", "2", "--config-file=c.yaml", "x"}, "HOROVOD_… variables"},
+                    RefusedLine{{"-cb"}, "ask horovodrun"}, RefusedLine{{"--jsrun", "-np", "2", "x"}, "leave it out"},
+                    RefusedLine{{"-np", "2", "--gloo", "--mpi", "x"}, "does not go with --gloo"},
+                    RefusedLine{{"-np", "2", "--mpi-args=-gpu", "x"}, "--mpi-args"},
+                    RefusedLine{{"-np", "2", "--mpi-args=-n 2 prog", "x"}, "more than options of mpirun's"},
+                    RefusedLine{{"-np", "2", "--cycle-time-ms=x", "x"}, "is no number from 0"},
+                    RefusedLine{{"-np", "2", "--cache-capacity=-1", "x"}, "is no whole number"},
+                    RefusedLine{{"-np", "2", "--autotune-gaussian-process-noise=2", "x"}, "from 0 to 1"},
+                    RefusedLine{{"-np", "2", "--log-level=LOUD", "x"}, "TRACE, DEBUG"},
+                    RefusedLine{{"-np", "2", "--num_proc=2", "x"}, "did you mean --num-proc?"},
+                    RefusedLine{{"-np", "2", "-pr", "x"}, "beginning of several options"},
+                    RefusedLine{{"--np", "2", "x"}, "needs -np"}, RefusedLine{{"-np", "2"}, "no script was named"}));
+
+TEST(Horovodrun, IsNamedByTheFirstWord) {
+  EXPECT_EQ(CommandLineFixture{}.options({"--as", "horovodrun", "-np", "2", "x"}).request.apps[0].ranks, 2);
+  EXPECT_THAT(horovodrun().text({"-h"}), HasSubstr("-np, --num-proc N"));
+  EXPECT_THAT(horovodrun().text({"-v"}), HasSubstr("dlaunch"));
+}
+
+TEST(Horovodrun, TheDocumentHasItsOptions) { expect_table_in("horovodrun.md", horovodrun_launcher()); }
+
+}  // namespace
+}  // namespace dlaunch::cli

@@ -1,0 +1,152 @@
+// srun's lines: what each amounts to as dlaunch's own line, in a Slurm job and on one machine, and what is refused.
+#include "cli/srun/srun.h"
+
+#include "launcher_fixture.h"
+
+namespace dlaunch::cli {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr const char* kUsual = "--oversubscribe --env-for slurm --stdin all --on-failure continue";
+
+/// Of three nodes with 4 CPUs each.
+LauncherFixture in_slurm(std::vector<std::string> more = {}) {
+  LauncherFixture srun("srun", kUsual);
+  srun.environment = {"HOME=/home/u",
+                      "USER=u",
+                      "SLURM_JOB_ID=5",
+                      "SLURM_JOB_NODELIST=node[1-3]",
+                      "SLURM_JOB_NUM_NODES=3",
+                      "SLURM_TASKS_PER_NODE=4(x3)",
+                      "SLURM_JOB_CPUS_PER_NODE=4(x3)"};
+  srun.environment.insert(srun.environment.end(), more.begin(), more.end());
+  srun.files = {{"/cwd/p", "# comment\n1-2 a 'x y' %t\n0 b \"%o\" 5%\n"}, {"/cwd/hosts/a", "node3\nnode1\n"}};
+  return srun;
+}
+
+class SrunLine : public testing::TestWithParam<SameLine> {};
+
+TEST_P(SrunLine, IsTheSameAs) { EXPECT_EQ(in_slurm().same(GetParam().args), GetParam().same); }
+
+INSTANTIATE_TEST_SUITE_P(
+    Places, SrunLine,
+    testing::Values(
+        SameLine{{"x", "-n", ":", "--"}, "--map-by block -n 3 x -n : --"},
+        SameLine{{"-n5", "--", "-x"}, "--map-by block -n 5 -x"},
+        SameLine{{"-ln", "5", "x"}, "--label='{rank}: ' --map-by block -n 5 x"},
+        SameLine{{"--ntasks=6", "--ntasks-per-n=2", "x"}, "--map-by block -n 6 x"},
+        SameLine{{"-N2", "--tasks-per-node", "2", "x"}, "--include node1@node2 --map-by block -n 4 x"},
+        SameLine{{"-N", "1-2", "-n4", "x"}, "--include node1@node2 --map-by block -n 4 x"},
+        SameLine{{"-n1", "x"}, "--include node1 -n 1 x"},
+        SameLine{{"-r1", "-n2", "x"}, "--include node2@node3 --map-by block -n 2 x"},
+        SameLine{{"-w", "node3", "-N2", "-n2", "x"}, "--include node1@node3 --map-by block -n 2 x"},
+        SameLine{{"-w", "hosts/a", "-N2", "x"}, "--include node1@node3 --map-by block -n 2 x"},
+        SameLine{{"-x", "node[1,3]", "-N1", "-n3", "x"}, "--include node2 -n 3 x"},
+        SameLine{{"-m", "cyclic", "-n5", "x"}, "--map-by node -n 5 x"},
+        SameLine{{"-m", "block:cyclic,Pack", "-n5", "x"}, "--map-by slot -n 5 x"},
+        SameLine{{"-m", "plane=2", "-n5", "x"}, "-N 2 -n 5 x"}, SameLine{{"-O", "-n13", "x"}, "--map-by block -n 13 x"},
+        SameLine{{"-c2", "x"},
+                 "--bind-to hwthread:if-supported --cores-per-rank 2 --map-by block -n 6 -x SLURM_CPUS_PER_TASK=2 x"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Bindings, SrunLine,
+    testing::Values(
+        SameLine{{"-n4", "-N1", "--cpu-bind=v,cores", "x"}, "--include node1 --bind-to core --report-bindings -n 4 x"},
+        SameLine{{"-n4", "-N1", "--cpu_bind", "none", "-c1", "x"}, "--include node1 -n 4 -x SLURM_CPUS_PER_TASK=1 x"},
+        SameLine{{"-n2", "-N1", "-c2", "--hint=nomultithread", "x"},
+                 "--include node1 --bind-to core:if-supported --cores-per-rank 2 -n 2 -x SLURM_CPUS_PER_TASK=2 x"},
+        SameLine{{"-n2", "-N1", "--cpu-bind=map_cpu:0,4*2", "x"}, "--include node1 --cpu-list p0/p4/p4 -n 2 x"},
+        SameLine{{"-n2", "-N1", "--cpu-bind=mask_cpu:0x5,f0", "x"},
+                 "--include node1 --cpu-list p0,p2/p4,p5,p6,p7 -n 2 x"},
+        SameLine{{"-n2", "-N1", "--gpus-per-task=a100:1", "x"}, "--include node1 --visible rank -n 2 x"},
+        SameLine{{"-n2", "-N1", "--gpus-per-node=2", "--gpu-bind=closest", "x"},
+                 "--devices 0-1 --include node1 --visible rank --bind-to device -n 2 x"},
+        SameLine{{"-n2", "-N1", "--gpu-bind=map_gpu:1,0", "x"}, "--devices 1,0 --include node1 --visible rank -n 2 x"},
+        SameLine{{"-n2", "-N1", "--gres=gpu:0", "x"}, "--include node1 -n 2 -x CUDA_VISIBLE_DEVICES= x"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Streams, SrunLine,
+    testing::Values(
+        SameLine{{"-n1", "-o", "a.%j.%t", "x"},
+                 "--include node1 --stdout-file 'a.5.{rank}' --merge-stderr-to-stdout -n 1 x"},
+        SameLine{{"-n1", "-o{%N.%3s", "-enone", "x"},
+                 "--include node1 --stdout-file '{{{host}.000' --stderr-file /dev/null -n 1 x"},
+        SameLine{{"-n3", "-o", "2", "x"}, "--ranks 2 --map-by block -n 3 x"},
+        SameLine{{"-n1", "-i", "in.%2t", "x", "y"},
+                 "--include node1 --stdin none -n 1 sh -c 'exec \"$@\" <in.$SLURM_PROCID' sh x y"},
+        SameLine{{"-n1", "-i", "none", "x"}, "--include node1 --stdin none -n 1 x"},
+        SameLine{{"--pty", "-n1", "bash"}, "--include node1 --ranks 0 --pty --stdin 0 -n 1 bash"},
+        SameLine{{"-n1", "-t", "1-2:3", "-D", "/d", "--mpi=pmix_v4", "x"},
+                 "--include node1 --mpi pmix --timeout 93780 --wdir /d -n 1 x"},
+        SameLine{{"-n1", "-K", "--export=ALL,USER=v,B=w", "x"}, "--include node1 --on-failure abort -n 1 -x B=w x"},
+        SameLine{{"-n1", "--export=USER,B=w", "x"}, "--include node1 --no-env -n 1 -x 'SLURM_*' -x USER -x B=w x"},
+        SameLine{{"-n3", "--multi-prog", "p", "z"},
+                 "--map-by block -n 3 sh -c 'case $SLURM_PROCID in\n1) o=0; exec a '\\''x y'\\'' "
+                 "\"$SLURM_PROCID\" \"$@\";;\n2) o=1; "
+                 "exec a '\\''x y'\\'' \"$SLURM_PROCID\" \"$@\";;\n0) o=0; exec b "
+                 "'\\''\"'\\''\"$o\"'\\''\"'\\'' 5% \"$@\";;\nesac\necho \"srun: no "
+                 "program is named for rank $SLURM_PROCID\" >&2\nexit 1' sh z"}));
+
+TEST(Srun, ReadsItsVariables) {
+  const auto srun = in_slurm({"SLURM_NTASKS=4", "SLURM_NTASKS_PER_NODE=2", "SLURM_LABELIO=", "SLURM_KILL_BAD_EXIT=1",
+                              "SLURM_DISTRIBUTION=cyclic", "SLURM_OVERCOMMIT=0"});
+  EXPECT_EQ(srun.same({"x"}), "--label='{rank}: ' --map-by node --on-failure abort -n 4 x");
+  EXPECT_EQ(srun.same({"-K0", "-n", "6", "x"}), "--label='{rank}: ' --map-by node -n 6 x");
+}
+
+TEST(Srun, LeavesTheShellsOwnMaskAlone) {
+  const auto srun = in_slurm({"SLURM_CPU_BIND=quiet,mask_cpu:0x1"});
+  EXPECT_EQ(srun.same({"-n1", "x"}), "--include node1 -n 1 x");
+  EXPECT_THAT(srun.options({"-n1", "x"}).notes, ElementsAre(HasSubstr("SLURM_CPU_BIND")));
+}
+
+TEST(Srun, NotesOnceWhatIsForAnAllocation) {
+  EXPECT_THAT(in_slurm().options({"-p", "q", "-A", "a", "--mem=4", "x"}).notes,
+              ElementsAre(AllOf(HasSubstr("--mem"), HasSubstr("changes nothing")),
+                          HasSubstr("--account, --partition changes nothing here")));
+}
+
+TEST(Srun, StartsOnThisMachineWithoutAJob) {
+  const LauncherFixture srun("srun", kUsual);
+  EXPECT_EQ(srun.same({"-n4", "x"}), "-n 4 x");
+  EXPECT_EQ(srun.same({"-N1", "--ntasks-per-node=3", "x"}), "-n 3 x");
+  EXPECT_EQ(srun.same({"x"}), "-n 1 x");
+  for (const Words& words : {Words{"-N2", "x"}, Words{"-w", "a", "x"}, Words{"-p", "q", "x"}, Words{"-A", "a", "x"}}) {
+    EXPECT_THAT(srun.error(words), HasSubstr("salloc or sbatch")) << words.front();
+  }
+}
+
+class RefusedSrunLine : public testing::TestWithParam<RefusedLine> {};
+
+TEST_P(RefusedSrunLine, SaysWhatToWrite) { EXPECT_THAT(in_slurm().error(GetParam().args), HasSubstr(GetParam().says)); }
+
+INSTANTIATE_TEST_SUITE_P(
+    Words, RefusedSrunLine,
+    testing::Values(
+        RefusedLine{{"-n=4", "x"}, "\"=4\" is not a number"},
+        RefusedLine{{"--nod", "2", "x"}, "beginning of several options"}, RefusedLine{{"-n"}, "needs a value"},
+        RefusedLine{{"-n2"}, "no program was named"}, RefusedLine{{"-n13", "x"}, "-O, --overcommit"},
+        RefusedLine{{"-n2", "-c9", "x"}, "leaves room for 0"},
+        RefusedLine{{"-N4", "x"}, "more nodes than there are: 3"},
+        RefusedLine{{"-w", "node9", "x"}, "none of the job's nodes"},
+        RefusedLine{{"-r1", "-w", "node2", "x"}, "does not go with -w"},
+        RefusedLine{{"-m", "arbitrary", "x"}, "--rankfile"}, RefusedLine{{"-m", "plane=1x", "x"}, "write plane=N"},
+        RefusedLine{{"-m", "plane=1", "-m", "round", "x"}, "block, cyclic"},
+        RefusedLine{{"--gpus-per-task=2", "x"}, "a rank gets one device"},
+        RefusedLine{{"--gpu-bind=mask_gpu:1", "x"}, "map_gpu:LIST"},
+        RefusedLine{{"--cpu-bind=mask_cpu:x", "x"}, "names no CPUs"},
+        RefusedLine{{"-W", "5", "x"}, "--timeout SECONDS"}, RefusedLine{{"-t", "1:2:3:4", "x"}, "is no time"},
+        RefusedLine{{"--jobid=7", "x"}, "not the job that this is"},
+        RefusedLine{{"--container-image=i", "x"}, "apptainer"}, RefusedLine{{"--mpi=pspmix", "x"}, "write pmix"},
+        RefusedLine{{"--open-mode=append", "x"}, "leave it out"},
+        RefusedLine{{"-o", "a.%n", "x"}, "%n, which is not known"}, RefusedLine{{"--multi-prog", "q"}, "cannot read"},
+        RefusedLine{{"--export=NONE,A", "x"}, "beside NONE"}, RefusedLine{{"--het-group=1", "x"}, "has no groups"}));
+
+TEST(Srun, TheDocumentHasItsOptions) { expect_table_in("srun.md", srun_launcher()); }
+
+}  // namespace
+}  // namespace dlaunch::cli

@@ -1,0 +1,52 @@
+#include "dialback/answers.h"
+
+#include <gtest/gtest.h>
+
+namespace dlaunch::dialback {
+namespace {
+
+using State = Answers::State;
+
+TEST(AnswersOfHosts, AreEachOfOne) {
+  Answers answers("abc", "x86_64", {"n1", "n2", "n3"});
+  EXPECT_TRUE(answers.any(State::silent));
+  answers.feed("noise\n\ndlaunch:abc n1 ready x86_64\n\ndlaunch:abc n2 need x8");
+  EXPECT_EQ(answers.state("n1"), State::ready);
+  EXPECT_EQ(answers.state("n2"), State::silent);
+  answers.feed("6_64\ndlaunch:abc n3 fail no home\n");
+  EXPECT_EQ(answers.state("n2"), State::asks);
+  EXPECT_EQ(answers.state("n3"), State::failed);
+  EXPECT_EQ(answers.why("n3"), "no home");
+  EXPECT_FALSE(answers.any(State::silent));
+  answers.feed("dlaunch:abc n2 ready x86_64\n");
+  EXPECT_EQ(answers.state("n2"), State::ready);
+}
+
+TEST(AnswersOfHosts, AnAgentMayFailOnceItRuns) {
+  Answers answers("abc", "x86_64", {"n1"});
+  answers.feed("dlaunch:abc n1 ready x86_64\n\ndlaunch:abc n1 fail cannot connect\n");
+  EXPECT_EQ(answers.state("n1"), State::failed);
+  EXPECT_EQ(answers.why("n1"), "cannot connect");
+}
+
+TEST(AnswersOfHosts, OthersAreSkipped) {
+  Answers answers("abc", "x86_64", {"n1"});
+  answers.feed("dlaunch:abd n1 ready x86_64\ndlaunch:abc n2 ready x86_64\ndlaunch:abc n1\ndlaunch:abc \n");
+  EXPECT_EQ(answers.state("n1"), State::silent);
+}
+
+TEST(AnswersOfHosts, ALineWithoutEndIsForgotten) {
+  Answers answers("abc", "x86_64", {"n1"});
+  answers.feed(std::string(transport::kMaxAnswer + 1, 'x'));
+  answers.feed("\ndlaunch:abc n1 ready x86_64\n");
+  EXPECT_EQ(answers.state("n1"), State::ready);
+}
+
+TEST(AnswersOfHosts, AnotherMachineIsRefused) {
+  Answers answers("abc", "x86_64", {"n1"});
+  answers.feed("dlaunch:abc n1 need aarch64\n");
+  EXPECT_EQ(answers.state("n1"), State::failed);
+}
+
+}  // namespace
+}  // namespace dlaunch::dialback

@@ -1,0 +1,33 @@
+#include "dialback/endpoint.h"
+
+#include <gtest/gtest.h>
+
+namespace dlaunch::dialback {
+namespace {
+
+TEST(Endpoints, AsTheyAreWritten) {
+  EXPECT_EQ(parse_endpoint("node1:29500").value(), (Endpoint{"node1", 29500}));
+  EXPECT_EQ(parse_endpoint("node1").value(), (Endpoint{"node1", kUsualPort}));
+  EXPECT_EQ(parse_endpoint("10.0.0.1:1").value(), (Endpoint{"10.0.0.1", 1}));
+  EXPECT_EQ(parse_endpoint("fd00::1").value(), (Endpoint{"fd00::1", kUsualPort}));
+  EXPECT_EQ(parse_endpoint("[fd00::1]:7").value(), (Endpoint{"fd00::1", 7}));
+  EXPECT_EQ(to_string(Endpoint{"fd00::1", 7}), "[fd00::1]:7");
+  EXPECT_EQ(to_string(Endpoint{"node1", 7}), "node1:7");
+}
+
+TEST(Endpoints, ThatAreNoneAreRefused) {
+  for (const char* text : {"", ":1", "a:", "a:0", "a:65536", "a:x", "[::1", "[::1]7", "a b:1", "[]:1"}) {
+    EXPECT_FALSE(parse_endpoint(text)) << text;
+  }
+}
+
+TEST(PortRanges, AsScontrolPrintsThem) {
+  EXPECT_EQ(port_range_in("A = 1\nSrunPortRange           = 60001-60100\nB = 2\n"), (PortRange{60001, 60100}));
+  for (const char* text : {"", "SrunPortRange = 0-0\n", "SrunPortRange = 2-1\n", "SrunPortRange = x\n",
+                           "SrunPortRange = 1-70000\n", "OtherPortRange = 1-2\n", "SrunPortRange\n"}) {
+    EXPECT_EQ(port_range_in(text), PortRange{}) << text;
+  }
+}
+
+}  // namespace
+}  // namespace dlaunch::dialback

@@ -1,0 +1,148 @@
+// Sealed records: what arrives is what was sent, in its order and whole, or it is an error. What nodes state.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "dialback/sealed_records.h"
+#include "dialback/statement.h"
+
+namespace dlaunch::dialback {
+namespace {
+
+Secret key_of(unsigned char byte = 7) {
+  Secret key = job_key("a key of sixteen bytes").value();  // which starts libsodium
+  std::memset(key.data(), byte, Secret::kSize);
+  return key;
+}
+
+struct Records : testing::Test {
+  Sealer sealer{key_of()};
+  Opener opener{key_of()};
+
+  std::string seal(std::string_view payload, bool last = false) {
+    std::string out;
+    sealer.seal(SealedRecord::Kind::data, payload, out, last);
+    return out;
+  }
+  std::string next() {
+    auto record = opener.next();
+    if (!record) return "error: " + record.error().why;
+    return *record ? (*record)->payload : "nothing yet";
+  }
+};
+
+TEST_F(Records, ArriveHoweverTheyAreCut) {
+  std::string bytes = seal("one");
+  bytes += seal("");
+  bytes += seal(std::string(kMostRecord, 'x'), true);
+  std::vector<std::string> got;
+  for (const char byte : bytes) {
+    opener.feed({&byte, 1});
+    for (auto record = opener.next().value(); record; record = opener.next().value()) got.push_back(record->payload);
+  }
+  EXPECT_EQ(got, (std::vector<std::string>{"one", "", std::string(kMostRecord, 'x')}));
+  EXPECT_TRUE(opener.ended());
+  EXPECT_EQ(opener.held(), 0u);
+}
+
+TEST_F(Records, EveryByteOfThemCounts) {
+  const std::string right = seal("words");
+  for (size_t i = 0; i < right.size(); ++i) {
+    std::string wrong = right;
+    wrong[i] = static_cast<char>(wrong[i] ^ 1);
+    Opener hearer(key_of());
+    hearer.feed(wrong);
+    const auto record = hearer.next();
+    EXPECT_TRUE(!record || !*record) << i;
+  }
+}
+
+TEST_F(Records, AreRefusedRepeatedLeftOutOrInAnotherOrder) {
+  const std::string first = seal("first");
+  const std::string second = seal("second");
+  const std::string third = seal("third");
+  for (const std::string& bytes : {first + second + second, first + third, first + third + second}) {
+    Opener hearer(key_of());
+    hearer.feed(bytes);
+    auto record = hearer.next();
+    while (record && *record) record = hearer.next();
+    EXPECT_FALSE(record);
+  }
+}
+
+TEST_F(Records, OfAnotherConnectionAreRefused) {
+  opener = Opener(key_of(8));
+  opener.feed(seal("words"));
+  EXPECT_EQ(next(), "error: it was not sealed for this place of this connection");
+}
+
+TEST_F(Records, AfterTheLastAreRefused) {
+  opener.feed(seal("last", true));
+  opener.feed(seal("more"));
+  EXPECT_EQ(next(), "last");
+  EXPECT_EQ(next(), "error: it follows the last one");
+}
+
+TEST_F(Records, OfAWrongLengthAreRefusedBeforeTheyAreAwaited) {
+  opener.feed(std::string(24, 'h') + std::string("\xff\xff\xff\x7f", 4));
+  EXPECT_EQ(next(), "error: length 2147483647");
+  Opener empty(key_of());
+  empty.feed(std::string(24, 'h') + std::string(4, '\0'));
+  EXPECT_FALSE(empty.next());
+}
+
+Statement statement() { return {"dlaunch 1", 3, 1, "node1", {"-n", "4", "python3", "train.py", ""}}; }
+
+TEST(Statements, ArriveAsTheyWere) {
+  const auto back = statement_in(to_payload(statement())).value();
+  EXPECT_EQ(back.version, "dlaunch 1");
+  EXPECT_EQ(back.nodes, 3);
+  EXPECT_EQ(back.node, 1);
+  EXPECT_EQ(back.name, "node1");
+  EXPECT_EQ(back.words, statement().words);
+}
+
+TEST(Statements, ThatAreNoneAreRefused) {
+  using namespace std::string_literals;
+  for (const std::string& payload : {""s, "3"s, "3\0001\0v"s, "x\0001\0v\0n"s, "0\0001\0v\0n"s, "3\0-1\0v\0n"s,
+                                     "3\0001\0"s + std::string(300, 'v') + "\0n"s}) {
+    EXPECT_FALSE(statement_in(payload)) << payload;
+  }
+}
+
+TEST(Statements, OfTheSameJobAgree) {
+  Statement launcher = statement();
+  launcher.node = 0;
+  launcher.name = "node0";
+  EXPECT_EQ(refusal(launcher, statement()), std::nullopt);
+  launcher.words.assign(3, std::string(100'000, 'x'));  // too long for a record
+  Statement node = launcher;
+  node.node = 2;
+  EXPECT_EQ(refusal(launcher, statement_in(to_payload(node)).value()), std::nullopt);
+  node.words[1][5] = 'y';
+  EXPECT_NE(refusal(launcher, statement_in(to_payload(node)).value()), std::nullopt);
+}
+
+TEST(Statements, OfAnotherJobSayWhichHasWhat) {
+  const Statement launcher = statement();
+  Statement node = statement();
+  node.words[3] = "other.py";
+  EXPECT_EQ(refusal(launcher, node), "the command line is another: \"other.py\" on that node, \"train.py\" on node 0");
+  node.words.resize(3);
+  EXPECT_EQ(refusal(launcher, node), "the command line is another: nothing on that node, \"train.py\" on node 0");
+  node.nodes = 4;
+  EXPECT_EQ(refusal(launcher, node), "the number of nodes is another: 4 on that node, 3 on node 0");
+  node.version = "dlaunch\x1b 2";
+  EXPECT_EQ(refusal(launcher, node), "the dlaunch is another: dlaunch\\x1b 2 on that node, dlaunch 1 on node 0");
+}
+
+TEST(Statements, OfANumberThatIsNotAwaitedAreRefused) {
+  for (const int number : {0, 3, 99}) {
+    Statement node = statement();
+    node.node = number;
+    EXPECT_NE(refusal(statement(), node), std::nullopt) << number;
+  }
+}
+
+}  // namespace
+}  // namespace dlaunch::dialback

@@ -1,0 +1,252 @@
+#include "job/preemption.h"
+
+#include <gmock/gmock.h>
+
+#include <csignal>
+
+#include "job/job.h"
+
+namespace dlaunch::job {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Not;
+
+Time at(double s) { return Time{} + std::chrono::duration_cast<Duration>(std::chrono::duration<double>(s)); }
+
+Policy saving(int grace = 25) {
+  Policy policy;
+  policy.checkpoint.signal = SIGUSR2;
+  policy.checkpoint.usual_grace = seconds(grace);
+  return policy;
+}
+
+Preempted by(int signal, bool at_host = false) { return {.signal = signal, .at_host = at_host}; }
+
+TEST(Preemption, IsAnnouncedOnlyWhereThereIsACheckpointSignal) {
+  for (const int signal : {SIGUSR1, SIGUSR2, SIGTERM}) {
+    EXPECT_TRUE(Preemption(saving()).announced_by(signal));
+    EXPECT_FALSE(Preemption({}).announced_by(signal));
+  }
+  for (const int signal : {SIGINT, SIGHUP, SIGQUIT, SIGCONT}) EXPECT_FALSE(Preemption(saving()).announced_by(signal));
+}
+
+TEST(Preemption, TheDeadlineIsTheUsersOrTheJobsEndWhereThatIsNearOrTheUsual) {
+  const auto deadline = [](const Policy& policy) {
+    Preemption preemption(policy);
+    preemption.told(by(SIGUSR1), at(100));
+    return *preemption.deadline();
+  };
+  Policy policy = saving(25);
+  EXPECT_EQ(deadline(policy), at(125));
+  policy.checkpoint.job_end = at(170);
+  EXPECT_EQ(deadline(policy), at(170));
+  policy.checkpoint.job_end = at(90);
+  EXPECT_EQ(deadline(policy), at(125)) << "its end is over";
+  policy.checkpoint.job_end = at(100 + 3600);
+  EXPECT_EQ(deadline(policy), at(125)) << "not the time limit has announced itself";
+  policy.checkpoint.grace = seconds(7);
+  policy.checkpoint.job_end = at(170);
+  EXPECT_EQ(deadline(policy), at(107));
+}
+
+TEST(Preemption, AnotherTermShortensTheDeadlineToTheGrace) {
+  Preemption preemption(saving(60));
+  EXPECT_EQ(preemption.told(by(SIGTERM), at(0)), Preemption::Step::begin);
+  EXPECT_EQ(preemption.told(by(SIGTERM, true), at(1)), Preemption::Step::none);
+  EXPECT_EQ(preemption.told(by(SIGTERM, true), at(2.5)), Preemption::Step::none);
+  EXPECT_EQ(preemption.deadline(), at(60)) << "managers tell all hosts and the launcher";
+  EXPECT_EQ(preemption.told(by(SIGTERM), at(30)), Preemption::Step::none);
+  EXPECT_EQ(preemption.deadline(), at(35));
+  preemption.told(by(SIGTERM), at(33));
+  EXPECT_EQ(preemption.deadline(), at(35));
+}
+
+TEST(Preemption, TheFirstTermAfterAnotherNoticeShortensTheDeadline) {
+  Preemption preemption(saving(60));
+  preemption.told(by(SIGUSR1), at(0));
+  EXPECT_EQ(preemption.told(by(SIGUSR1), at(10)), Preemption::Step::none);
+  EXPECT_EQ(preemption.deadline(), at(60));
+  preemption.told(by(SIGTERM, true), at(20));
+  EXPECT_EQ(preemption.deadline(), at(25));
+}
+
+TEST(Preemption, ASecondTermOfAPersonKills) {
+  Policy policy = saving();
+  policy.checkpoint.at_terminal = true;
+  Preemption preemption(policy);
+  preemption.told(by(SIGTERM), at(0));
+  EXPECT_EQ(preemption.told(by(SIGTERM, true), at(0.5)), Preemption::Step::none);
+  EXPECT_EQ(preemption.told(by(SIGTERM), at(1)), Preemption::Step::kill);
+}
+
+TEST(Preemption, SaysHowLongItTook) {
+  Preemption preemption(saving());
+  preemption.over(at(1));
+  EXPECT_FALSE(preemption.notice());
+  preemption.told(by(SIGUSR1), at(2));
+  preemption.over(at(5.5));
+  preemption.over(at(9));
+  EXPECT_EQ(preemption.notice()->used, milliseconds(3500));
+  EXPECT_FALSE(preemption.deadline());
+}
+
+/// Ranks of a job with --checkpoint-signal USR2, one on each host.
+class PreemptedJob : public testing::Test {
+ protected:
+  void start() {
+    for (int host = 0; host < 2; ++host) job.handle(HostReady{host}, at(0));
+    for (int rank = 0; rank < 2; ++rank) job.handle(RankStarted{rank, 100 + rank, 1, ""}, at(0));
+  }
+  Actions signal(int number, double s) { return job.handle(UserSignal{number, 42}, at(s)); }
+  Actions end(int rank, ExitStatus status, double s) {
+    Actions all = job.handle(RankEnded{rank, status, static_cast<std::int64_t>(s * 1e9)}, at(s));
+    for (Action& action : job.handle(RankDrained{rank}, at(s))) all.push_back(action);
+    return all;
+  }
+  void finish(double s) {
+    for (int host = 0; host < 2; ++host) job.handle(HostClean{host, {}}, at(s));
+    EXPECT_EQ(job.phase(), Phase::finished);
+  }
+  const ExitStatus ok{Exited{0}};
+  const ExitStatus termed{Signaled{SIGTERM, false, false}};
+  Job job{saving(), {0, 1}, {"node1", "node2"}, at(0)};
+};
+
+TEST_F(PreemptedJob, IsRequeuedOnceAllRanksHaveEndedWithZero) {
+  start();
+  EXPECT_THAT(signal(SIGUSR1, 10), ElementsAre(Action(CheckpointRanks{SIGUSR2, at(35)}), Action(SignalRanks{SIGCONT})));
+  EXPECT_EQ(job.deadline(), at(35));
+  EXPECT_THAT(end(0, ok, 12), IsEmpty());
+  EXPECT_THAT(end(1, ok, 14), Contains(Action(FinishHost{0})));
+  finish(14);
+  const Outcome& outcome = job.outcome();
+  EXPECT_EQ(outcome.cause, Cause::preempted);
+  EXPECT_EQ(outcome.exit_code, 75);
+  EXPECT_EQ(outcome.preempted, (Preempted{SIGUSR1, false, 42, milliseconds(4000)}));
+}
+
+TEST_F(PreemptedJob, EndsAtTheDeadlineWhatHasNotSaved) {
+  start();
+  signal(SIGTERM, 10);
+  end(0, ok, 12);
+  EXPECT_THAT(job.tick(at(35)), ElementsAre(Action(SignalRanks{SIGTERM}), Action(SignalRanks{SIGCONT})));
+  EXPECT_THAT(job.tick(at(40)), Contains(Action(SignalRanks{SIGKILL})));
+  end(1, ExitStatus(Signaled{SIGKILL, false, false}), 40.1);
+  finish(41);
+  EXPECT_EQ(job.outcome().cause, Cause::preempted);
+  EXPECT_EQ(job.outcome().exit_code, 143);
+  EXPECT_EQ(job.outcome().preempted->used, seconds(25));
+}
+
+TEST_F(PreemptedJob, ARankThatEndsWithZeroOnTermHasSaved) {
+  start();
+  signal(SIGTERM, 10);
+  end(0, ok, 12);
+  job.tick(at(35));
+  end(1, ok, 36);
+  finish(36);
+  EXPECT_EQ(job.outcome().exit_code, 75);
+}
+
+TEST_F(PreemptedJob, ARankThatFailsMeanwhileGivesItsCodeAndEndsNoOther) {
+  start();
+  signal(SIGUSR1, 10);
+  EXPECT_THAT(end(0, ExitStatus(Exited{7}), 11), IsEmpty());
+  end(1, ok, 12);
+  finish(12);
+  EXPECT_EQ(job.outcome().cause, Cause::rank_failed);
+  EXPECT_EQ(job.outcome().exit_code, 7);
+  EXPECT_EQ(job.outcome().first_failure, 0);
+  EXPECT_TRUE(job.outcome().preempted);
+}
+
+TEST_F(PreemptedJob, AFailureStaysTheCauseWhenTheTimeIsOver) {
+  start();
+  signal(SIGUSR1, 10);
+  end(0, ExitStatus(Exited{7}), 11);
+  job.tick(at(35));
+  end(1, termed, 35.1);
+  finish(36);
+  EXPECT_EQ(job.outcome().cause, Cause::rank_failed);
+  EXPECT_EQ(job.outcome().exit_code, 7);
+}
+
+TEST_F(PreemptedJob, AnAgentThatIsToldToEndPreemptsTheJob) {
+  start();
+  EXPECT_THAT(job.handle(HostToldToEnd{SIGTERM, 10'000'000'000, "node2 was told to end"}, at(10)),
+              Contains(Action(CheckpointRanks{SIGUSR2, at(35)})));
+  EXPECT_THAT(signal(SIGTERM, 11), IsEmpty()) << "the same notice";
+  EXPECT_EQ(job.deadline(), at(35));
+  end(0, ok, 12);
+  end(1, ok, 12);
+  finish(12);
+  EXPECT_EQ(job.outcome().exit_code, 75);
+  EXPECT_TRUE(job.outcome().preempted->at_host);
+}
+
+TEST_F(PreemptedJob, ASignalThatAPersonSendsEndsItAsAlways) {
+  start();
+  signal(SIGUSR1, 10);
+  EXPECT_THAT(signal(SIGINT, 11), Contains(Action(SignalRanks{SIGINT})));
+  EXPECT_THAT(signal(SIGINT, 11.5), Contains(Action(SignalRanks{SIGKILL})));
+  end(0, termed, 12);
+  end(1, termed, 12);
+  finish(12);
+  EXPECT_EQ(job.outcome().cause, Cause::interrupted);
+  EXPECT_EQ(job.outcome().exit_code, 130);
+}
+
+TEST_F(PreemptedJob, NoTermOfTheManagerIsASecondSignal) {
+  start();
+  signal(SIGTERM, 10);
+  job.tick(at(35));
+  EXPECT_FALSE(job.is_repeated(SIGTERM));
+  EXPECT_THAT(signal(SIGTERM, 36), IsEmpty()) << "the grace goes on";
+  EXPECT_EQ(job.deadline(), at(40));
+}
+
+TEST(PreemptedAtATerminal, TwoTermsKill) {
+  Policy policy = saving();
+  policy.checkpoint.at_terminal = true;
+  Job quick(policy, {0}, {"node1"}, at(0));
+  quick.handle(HostReady{0}, at(0));
+  quick.handle(RankStarted{0, 100, 1, ""}, at(0));
+  quick.handle(UserSignal{SIGTERM}, at(10));
+  EXPECT_THAT(quick.handle(UserSignal{SIGTERM}, at(11)), Contains(Action(SignalRanks{SIGKILL})));
+}
+
+TEST_F(PreemptedJob, BeforeItsRanksRunHasNothingToSave) {
+  EXPECT_THAT(signal(SIGTERM, 1), Not(Contains(Action(SignalRanks{SIGTERM}))));
+  EXPECT_EQ(job.phase(), Phase::finished);
+  EXPECT_EQ(job.outcome().cause, Cause::preempted);
+  EXPECT_EQ(job.outcome().exit_code, 75);
+}
+
+TEST_F(PreemptedJob, IsNotRestarted) {
+  job.allow_restart();
+  start();
+  signal(SIGUSR1, 10);
+  end(0, ExitStatus(Exited{3}), 11);
+  EXPECT_THAT(end(1, ok, 12), Contains(Action(FinishHost{0, false})));
+  finish(12);
+  EXPECT_FALSE(job.outcome().may_restart);
+}
+
+TEST_F(PreemptedJob, ANoticeAfterTheLastRankChangesNothing) {
+  start();
+  end(0, ok, 12);
+  job.handle(RankEnded{1, ok, 12'000'000'000}, at(12));
+  signal(SIGUSR1, 12.1);
+  job.handle(RankDrained{1}, at(12.2));
+  finish(12.3);
+  EXPECT_EQ(job.outcome().cause, Cause::success);
+  EXPECT_EQ(job.outcome().exit_code, 0);
+}
+
+}  // namespace
+}  // namespace dlaunch::job

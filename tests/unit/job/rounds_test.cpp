@@ -1,0 +1,223 @@
+#include "job/rounds.h"
+
+#include <gmock/gmock.h>
+
+#include <cerrno>
+#include <csignal>
+
+#include "job/job.h"
+
+namespace dlaunch::job {
+namespace {
+
+using std::chrono::seconds;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+Outcome failed(int rank, int code) {
+  Outcome outcome;
+  outcome.cause = Cause::rank_failed;
+  outcome.exit_code = code;
+  outcome.first_failure = rank;
+  outcome.ranks.resize(4);
+  outcome.ranks[static_cast<size_t>(rank)].status = ExitStatus(Exited{code});
+  outcome.may_restart = true;
+  return outcome;
+}
+
+TEST(Rounds, TheFirstRestartIsAtOnceAndThoseAfterShortRoundsWaitLonger) {
+  Rounds rounds({}, 100);
+  std::vector<seconds::rep> waits;
+  for (int round = 0; round < 9; ++round) {
+    const auto verdict = rounds.ended(failed(round % 2, 1), seconds(1));
+    ASSERT_TRUE(verdict.again);
+    waits.push_back(verdict.wait.count());
+  }
+  EXPECT_THAT(waits, testing::ElementsAre(0, 1, 2, 4, 8, 16, 32, 60, 60));
+  EXPECT_EQ(rounds.ended(failed(0, 1), Rounds::kLong).wait, seconds(0));
+  EXPECT_EQ(rounds.ended(failed(1, 1), seconds(1)).wait, seconds(0));
+  EXPECT_EQ(rounds.number(), 11);
+}
+
+Outcome failed_by_host(int rank, ExitStatus status) {
+  Outcome outcome = failed(rank, 1);
+  outcome.exit_code = status.shell_code();
+  outcome.ranks[static_cast<size_t>(rank)].status = std::move(status);
+  return outcome;
+}
+
+TEST(Rounds, AHostThatFailsTwiceByItselfIsReplacedWhereASpareOneIsLeft) {
+  const Outcome bus = failed_by_host(1, ExitStatus(Signaled{SIGBUS}));
+  const Outcome not_started = failed_by_host(2, ExitStatus(NotStarted{EIO, "cannot execute ./a.out"}));
+  Rounds rounds({}, 100);
+  EXPECT_EQ(rounds.ended(bus, Rounds::kLong, 1, "b").replaced, "");
+  EXPECT_EQ(rounds.ended(failed(1, 1), Rounds::kLong, 1, "b").replaced, "");
+  EXPECT_EQ(rounds.ended(not_started, Rounds::kLong, 1, "a").replaced, "");
+  EXPECT_EQ(rounds.ended(failed_by_host(1, ExitStatus(Signaled{SIGSEGV})), Rounds::kLong, 1, "b").replaced, "");
+  EXPECT_EQ(rounds.ended(not_started, Rounds::kLong, 0, "b").replaced, "");
+  EXPECT_EQ(rounds.ended(bus, Rounds::kLong, 1, "b").replaced, "b");
+
+  Outcome with_lost = bus;
+  with_lost.lost_hosts.push_back({"c", "its agent fell silent", ""});
+  EXPECT_EQ(rounds.ended(with_lost, Rounds::kLong, 1, "b").replaced, "");
+  EXPECT_EQ(rounds.ended(with_lost, Rounds::kLong, 2, "b").replaced, "b");
+}
+
+TEST(Rounds, ALostHostWithoutASpareOneIsTheEndUnlessTheJobMayShrink) {
+  Outcome lost = failed(1, 125);
+  lost.cause = Cause::host_lost;
+  lost.lost_hosts.push_back({"c", "its agent fell silent", ""});
+  EXPECT_FALSE(Rounds({}, 1).ended(lost, seconds(1)).again);
+  EXPECT_TRUE(Rounds({.shrink = true}, 1).ended(lost, seconds(1)).again);
+}
+
+TEST(Rounds, AFailureThatComesAlikeThreeTimesRunningIsTheLast) {
+  Rounds rounds({}, 100);
+  EXPECT_TRUE(rounds.ended(failed(3, 1), seconds(1)).again);
+  EXPECT_TRUE(rounds.ended(failed(3, 1), seconds(59)).again);
+  const auto verdict = rounds.ended(failed(3, 1), seconds(1));
+  EXPECT_FALSE(verdict.again);
+  EXPECT_THAT(verdict.why_not, HasSubstr("same way 3 times"));
+}
+
+TEST(Rounds, AnotherRankOrCodeOrALongRoundInBetweenIsNotAlike) {
+  for (const auto& [between, lived] : {std::pair{failed(2, 1), seconds(1)}, std::pair{failed(3, 4), seconds(1)},
+                                       std::pair{failed(3, 1), seconds(60)}}) {
+    Rounds rounds({}, 100);
+    EXPECT_TRUE(rounds.ended(failed(3, 1), seconds(1)).again);
+    EXPECT_TRUE(rounds.ended(failed(3, 1), seconds(1)).again);
+    EXPECT_TRUE(rounds.ended(between, lived).again);
+    EXPECT_TRUE(rounds.ended(failed(3, 1), seconds(1)).again);
+  }
+}
+
+TEST(Rounds, WhatARestartDoesNotMendIsTheEnd) {
+  for (const int code : {2, 126, 127}) {
+    Rounds rounds({}, 5);
+    EXPECT_THAT(rounds.ended(failed(0, code), seconds(1)).why_not, HasSubstr(std::to_string(code)));
+    EXPECT_EQ(rounds.number(), 0);
+    EXPECT_TRUE(rounds.ended(failed(0, 1), seconds(1)).again);
+    EXPECT_TRUE(rounds.ended(failed(0, code), seconds(1)).again) << "it started before";
+  }
+  EXPECT_THAT(Rounds({}, 5).ended(failed(0, 93), seconds(100)).why_not, HasSubstr("--no-restart-codes"));
+  EXPECT_TRUE(Rounds({.no_restart_codes = {7}}, 5).ended(failed(0, 93), seconds(100)).again);
+  EXPECT_FALSE(Rounds({.no_restart_codes = {7}}, 5).ended(failed(0, 7), seconds(100)).again);
+}
+
+TEST(Rounds, NoneFollowsWhereTheHostsDidNotStayOrAreNotClean) {
+  Outcome outcome = failed(0, 1);
+  outcome.may_restart = false;
+  EXPECT_FALSE(Rounds({}, 5).ended(outcome, seconds(1)).again);
+  outcome = failed(0, 1);
+  outcome.leftovers.emplace_back("host0: pid 12 (python3)");
+  EXPECT_THAT(Rounds({}, 5).ended(outcome, seconds(1)).why_not, HasSubstr("ended"));
+}
+
+TEST(Rounds, ALostHostNeedsASpareOne) {
+  Outcome outcome;
+  outcome.cause = Cause::host_lost;
+  outcome.may_restart = true;
+  outcome.lost_hosts = {{"host0", "silence", ""}, {"host1", "silence", ""}};
+  EXPECT_THAT(Rounds({}, 5).ended(outcome, seconds(1)).why_not, HasSubstr("no spare host"));
+  EXPECT_THAT(Rounds({}, 5).ended(outcome, seconds(1), 1).why_not, HasSubstr("no spare host for each"));
+  EXPECT_EQ(Rounds({}, 5).ended(outcome, seconds(1), 2).wait, seconds(0));
+  outcome.leftovers = {"host0: not reached again"};
+  outcome.unswept = {{0, "no route"}};
+  const auto verdict = Rounds({.grace = seconds(7)}, 5).ended(outcome, seconds(1), 2);
+  EXPECT_TRUE(verdict.again);
+  EXPECT_EQ(verdict.wait, Rounds::kUnseen + seconds(7)) << "until its agent has ended the ranks there";
+}
+
+/// A job of two ranks on a host, in which rank 0 fails at once.
+class RestartedJob : public testing::Test {
+ protected:
+  static Time at(int s) { return Time{} + seconds(s); }
+
+  Actions fail_and_end() {
+    job.handle(HostReady{0}, at(0));
+    for (const int rank : {0, 1}) job.handle(RankStarted{rank, 100 + rank, 1, ""}, at(0));
+    job.handle(RankEnded{0, ExitStatus(Exited{3}), 2}, at(1));
+    job.handle(RankEnded{1, ExitStatus(Signaled{SIGTERM}), 3}, at(1));
+    job.handle(RankDrained{0}, at(1));
+    return job.handle(RankDrained{1}, at(1));
+  }
+
+  Job job{{}, {0, 0}, {"host0"}, Time{}};
+};
+
+TEST_F(RestartedJob, AFailedRoundLeavesItsHostsForTheNext) {
+  job.allow_restart();
+  EXPECT_THAT(fail_and_end(), Contains(Action(FinishHost{0, true})));
+  EXPECT_THAT(job.handle(HostClean{0, {}}, at(1)), testing::ElementsAre(Action(Finished{})));
+  EXPECT_TRUE(job.outcome().may_restart);
+}
+
+TEST_F(RestartedJob, WithoutRestartsTheHostsAreFinished) {
+  EXPECT_THAT(fail_and_end(), Contains(Action(FinishHost{0, false})));
+  EXPECT_THAT(job.handle(HostClean{0, {}}, at(1)), Contains(Action(DropHost{0})));
+  EXPECT_FALSE(job.outcome().may_restart);
+}
+
+TEST_F(RestartedJob, ASignalOfTheUserWhileItsHostsAreCleanedIsTheEndOfTheJob) {
+  job.allow_restart();
+  fail_and_end();
+  job.handle(UserSignal{SIGINT}, at(1));
+  job.handle(HostClean{0, {}}, at(1));
+  EXPECT_FALSE(job.outcome().may_restart);
+}
+
+TEST_F(RestartedJob, AHostThatIsToldToEndIsTheEndOfTheJob) {
+  job.allow_restart();
+  fail_and_end();
+  job.handle(HostToldToEnd{SIGTERM, 5, "host0 was told to end"}, at(1));
+  job.handle(HostClean{0, {}}, at(1));
+  EXPECT_FALSE(job.outcome().may_restart);
+}
+
+TEST_F(RestartedJob, AHostThatDoesNotConfirmIsNotThereForTheNextRound) {
+  job.allow_restart();
+  fail_and_end();
+  job.tick(at(60));
+  EXPECT_EQ(job.phase(), Phase::finished);
+  EXPECT_FALSE(job.outcome().may_restart);
+}
+
+TEST_F(RestartedJob, SuccessIsTheEnd) {
+  job.allow_restart();
+  job.handle(HostReady{0}, at(0));
+  for (const int rank : {0, 1}) job.handle(RankEnded{rank, ExitStatus(Exited{0}), 2}, at(1));
+  job.handle(RankDrained{0}, at(1));
+  EXPECT_THAT(job.handle(RankDrained{1}, at(1)), Contains(Action(FinishHost{0, false})));
+}
+
+TEST_F(RestartedJob, ItsRanksWaitForTheirTime) {
+  job.start_not_before(at(8));
+  EXPECT_THAT(job.handle(HostReady{0}, at(1)), IsEmpty());
+  EXPECT_EQ(job.progress().start_at, at(8));
+  EXPECT_EQ(job.deadline(), at(8));
+  EXPECT_THAT(job.tick(at(7)), IsEmpty());
+  EXPECT_THAT(job.tick(at(8)), Contains(Action(StartRanks{0})));
+}
+
+TEST_F(RestartedJob, ASignalEndsTheWaitAndTheJob) {
+  job.allow_restart();
+  job.start_not_before(at(8));
+  job.handle(HostReady{0}, at(1));
+  EXPECT_THAT(job.handle(UserSignal{SIGINT}, at(2)), Contains(Action(FinishHost{0, false})));
+  job.handle(HostClean{0, {}}, at(2));
+  EXPECT_EQ(job.outcome().exit_code, 128 + SIGINT);
+  EXPECT_FALSE(job.outcome().may_restart);
+}
+
+TEST_F(RestartedJob, AHostThatIsLostDuringTheWaitEndsTheRound) {
+  job.allow_restart();
+  job.start_not_before(at(8));
+  job.handle(HostReady{0}, at(1));
+  EXPECT_THAT(job.handle(HostLost{0, "silence"}, at(2)), Not(Contains(Action(StartRanks{0}))));
+  EXPECT_EQ(job.outcome().cause, Cause::host_lost);
+}
+
+}  // namespace
+}  // namespace dlaunch::job
