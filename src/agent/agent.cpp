@@ -204,6 +204,7 @@ class Agent::Impl {
       int wait_status = 0;
       const pid_t pid = ::waitpid(-1, &wait_status, WNOHANG);
       if (pid <= 0) return round_->reaper.children_changed(pid < 0 && errno == ECHILD);
+      if (WIFSTOPPED(wait_status)) continue;  // a rank that the thread of StackSampler looks at
       if (round_->workdir_setup.reaped(pid, wait_status) || command_runner_.reaped(pid, wait_status)) continue;
       if (!round_->mpi.reaped(pid, wait_status)) round_->ranks.reaped(pid, wait_status);
     }

@@ -24,12 +24,12 @@ struct StackSampler::Look {
   sys::Fd done;  // closed behind the answer
 
   void run() {
-    const auto deadline = Clock::now() + kLongestLook;
+    stacks::Look look{.deadline = Clock::now() + kLongestLook, .all_threads = question.whole};
     const std::int64_t time_ns = sys::wall_ns();
     std::vector<RankTree> trees;
     for (const auto& [rank, pid] : ranks) {
-      if (Clock::now() >= deadline) break;
-      trees.push_back({rank, stacks::take_tree(pid, deadline)});
+      if (Clock::now() >= look.deadline) break;
+      trees.push_back({rank, stacks::take_tree(pid, look)});
     }
     answer = stacks_answer(question, time_ns, trees);
     if (trees.size() < ranks.size()) answer.remarks.emplace_back("this host had no time for all of its ranks");

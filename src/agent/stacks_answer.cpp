@@ -108,6 +108,7 @@ class Answer {
     for (const stacks::Sample& sample : tree.processes) {
       flags |= (sample.traced ? wire::Stacks::kTraced : 0u) | (sample.stopped ? wire::Stacks::kStopped : 0u) |
                (sample.python ? wire::Stacks::kPython : 0u) |
+               (sample.alive() && sample.threads.front().in_call ? wire::Stacks::kInCall : 0u) |
                (sample.remarks.empty() ? 0u : std::uint32_t{wire::Stacks::kIncomplete});
     }
     return flags;

@@ -77,7 +77,8 @@ Result<int> list_jobs(StandardStreams& streams, spdlog::logger& log) {
 
 /// The pictures of a process and its descendants; empty: it is not there.
 std::string pictures_of(int pid, bool all) {
-  const auto tree = stacks::take_tree(pid, Clock::now() + kLongestTree);
+  stacks::Look look{.deadline = Clock::now() + kLongestTree, .all_threads = all};
+  const auto tree = stacks::take_tree(pid, look);
   std::string text;
   if (!tree.processes.front().alive()) return text;
   for (const auto& sample : tree.processes) text += stacks::picture_of(sample, all);

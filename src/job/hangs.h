@@ -3,8 +3,10 @@
 // - While ranks write, or the reader of their output is waited for, nobody is sampled (active()). In silence all ranks
 //   are sampled at each fourth of the window.
 // - A rank waits from one sample to the next while its stack and the hash of its frames' locals are equal, and it and
-//   its descendants read and write less than kBusyBytes and use less CPU than kBusyShare. With more CPU it moves: a
-//   library that polls looks like a silent computation, or a child that compiles, and is not told apart from them.
+//   its descendants read and write less than kBusyBytes and use less CPU than kBusyShare. With more CPU it moves, as a
+//   silent computation does, or a child that compiles. But within a call that waits for other ranks (MPI_Recv) a rank
+//   may use one CPU: libraries poll there, and the hash of its callers' locals tells whether it left the call
+//   meanwhile.
 // - A job hangs when the window has passed in silence and each rank that runs waited in its last kSamples samples. A
 //   rank that waits for storage, is stopped or traced, or gave no sample does not wait.
 // - What is found is told once in each silence; that the job hangs, also after it was told that some ranks wait.
@@ -28,6 +30,7 @@ struct RankSample {
   State state = State::runs;
   std::uint64_t stack = 0;                   ///< names its frames
   std::optional<std::uint64_t> locals = {};  ///< hash of their locals; none: not known
+  bool in_call = false;                      ///< within a call that waits for other ranks
   std::chrono::milliseconds cpu{0};          ///< used so far by all of them
   std::int64_t io_bytes = 0;                 ///< read and written so far by all of them
 };
@@ -44,6 +47,7 @@ class Hangs {
  public:
   static constexpr int kSamples = 4;                      ///< in a window
   static constexpr double kBusyShare = 0.01;              ///< of one CPU
+  static constexpr double kPollingShare = 1.05;           ///< the same within a call that waits for other ranks
   static constexpr std::chrono::milliseconds kTicks{20};  ///< CPU times are counted in steps of 10 ms
   static constexpr std::int64_t kBusyBytes = 64u << 10;
   static constexpr std::chrono::seconds kStall{2};      ///< the least time that nobody asked, and so nobody was there

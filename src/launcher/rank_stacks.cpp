@@ -51,7 +51,9 @@ std::vector<job::RankSample> rank_samples(const StackLook& look) {
     for (std::size_t i = 0; i < stacks.ranks.size(); ++i) {
       job::RankSample sample{.rank = static_cast<int>(stacks.ranks[i]), .state = state_of(stacks, i)};
       sample.stack = std::hash<std::string>{}(stacks.stacks[stacks.stack[i]]);
-      if (has(stacks.flags[i], Flags::kPython)) sample.locals = static_cast<std::uint64_t>(stacks.locals[i]);
+      sample.in_call = has(stacks.flags[i], Flags::kInCall);
+      if (sample.in_call || has(stacks.flags[i], Flags::kPython))
+        sample.locals = static_cast<std::uint64_t>(stacks.locals[i]);
       sample.cpu = std::chrono::milliseconds(stacks.cpu_ms[i]);
       sample.io_bytes = stacks.io_bytes[i];
       samples.push_back(sample);
@@ -71,6 +73,7 @@ void fill_picture(const StackLook& look, const StackLook& before, const plan::Pl
       rank.state = stacks.states[i] < 0x80 ? static_cast<char>(stacks.states[i]) : '?';
       rank.stopped = has(stacks.flags[i], Flags::kStopped);
       rank.traced = has(stacks.flags[i], Flags::kTraced);
+      rank.in_call = has(stacks.flags[i], Flags::kInCall);
       rank.wait = printable(stacks.waits[i].substr(0, 40));
       if (const auto at = earlier.find(stacks.ranks[i]); at != earlier.end()) {
         rank.cpu = share(at->second, {stacks.time_ns, stacks.cpu_ms[i]});

@@ -42,7 +42,7 @@ string_view state_word(const RankStack& rank) {
   if (rank.traced) return "in a debugger";
   if (rank.stopped || rank.state == 'T') return "stopped";
   if (rank.state == 'D') return "waiting for storage";
-  if (rank.state == 'R') return "running";
+  if (rank.state == 'R') return rank.in_call ? "polling" : "running";
   if (rank.state == 'Z') return "ending";
   return rank.state == 'S' || rank.state == 'I' ? "blocked" : "in an unknown state";
 }
@@ -140,11 +140,22 @@ std::string collective_in(string_view frames) {
   return {};
 }
 
-/// The innermost frame that has a file, or else the first line.
+/// The innermost frame that is not of the C library, or else the first line.
 std::string place_in(string_view frames) {
   const std::vector<std::string> lines = split(trim(frames), '\n');
-  const auto found = std::ranges::find_if(lines, [](const std::string& line) { return line.ends_with(')'); });
+  const auto is_a_programs = [](const std::string& line) {
+    return line.ends_with(')') && line.find(" (libc.so.") == std::string::npos;
+  };
+  const auto found = std::ranges::find_if(lines, is_a_programs);
   return found == lines.end() ? lines.front() : *found;
+}
+
+/// What the ranks of a group wait in for others; empty: they do not, or it is not known.
+std::string waiting_call(const Group& group) {
+  if (const std::string collective = collective_in(group.frames); !collective.empty()) return collective;
+  if (!group.ranks.front().in_call) return {};
+  const string_view first = string_view(group.frames).substr(0, group.frames.find('\n'));
+  return std::string(first.substr(0, first.find(" (")));
 }
 
 /// Where all but one rank stand at one place; empty: it is not so.
@@ -152,8 +163,8 @@ std::string odd_one_out(const Worlds& worlds, const std::vector<Group>& groups) 
   if (groups.size() != 2 || groups[0].ranks.size() != 1 || groups[1].ranks.size() < 2) return {};
   if (trim(groups[0].frames).empty() || trim(groups[1].frames).empty()) return {};
   const std::string one = "rank " + worlds.name(groups[0].ranks.front().rank) + " is the odd one out: ";
-  const std::string where = collective_in(groups[1].frames);
-  if (!where.empty() && collective_in(groups[0].frames).empty()) {
+  const std::string where = waiting_call(groups[1]);
+  if (!where.empty() && waiting_call(groups[0]).empty()) {
     return one + "the others wait in " + where + ", and it does not";
   }
   return one + "it alone is in " + place_in(groups[0].frames);

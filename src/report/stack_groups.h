@@ -20,6 +20,7 @@ struct RankStack {
   char state = '?';                ///< as in proc(5)
   bool stopped = false;            ///< SIGSTOP, job control
   bool traced = false;             ///< by a debugger
+  bool in_call = false;            ///< that waits for other ranks, as MPI_Recv
   std::string wait = {};           ///< where in the kernel; empty: it runs, or it is unknown
   std::optional<double> cpu = {};  ///< of one CPU, in percent
 };

@@ -34,23 +34,36 @@ struct HashHeader {
 
 }  // namespace
 
-std::optional<DynamicSymbols> DynamicSymbols::at(const ReadMemory& read, std::uint64_t base) {
+std::optional<MappedElf> MappedElf::at(const ReadMemory& read, std::uint64_t base) {
   const auto header = value_at<Elf64_Ehdr>(read, base);
   if (!header || !is_known(*header)) return std::nullopt;
-  DynamicSymbols symbols;
-  symbols.bias_ = base;
-  std::uint64_t dynamic = 0;
+  MappedElf file;
+  file.bias_ = base;
   for (std::size_t i = 0; i < header->e_phnum; ++i) {
     const auto segment = value_at<Elf64_Phdr>(read, base + header->e_phoff + i * sizeof(Elf64_Phdr));
     if (!segment) return std::nullopt;
-    if (segment->p_type == PT_LOAD && segment->p_offset == 0) symbols.bias_ = base - segment->p_vaddr;
-    if (segment->p_type == PT_DYNAMIC) dynamic = segment->p_vaddr;
+    if (segment->p_type == PT_LOAD && segment->p_offset == 0) file.bias_ = base - segment->p_vaddr;
+    file.segments_.emplace_back(segment->p_type, segment->p_vaddr);
   }
-  if (dynamic == 0) return std::nullopt;
+  return file;
+}
+
+std::optional<std::uint64_t> MappedElf::segment(std::uint32_t type) const {
+  const auto found = std::ranges::find(segments_, type, &std::pair<std::uint32_t, std::uint64_t>::first);
+  if (found == segments_.end()) return std::nullopt;
+  return bias_ + found->second;
+}
+
+std::optional<DynamicSymbols> DynamicSymbols::at(const ReadMemory& read, std::uint64_t base) {
+  const auto file = MappedElf::at(read, base);
+  const auto dynamic = file ? file->segment(PT_DYNAMIC) : std::nullopt;
+  if (!dynamic) return std::nullopt;
+  DynamicSymbols symbols;
+  symbols.bias_ = file->bias();
   // glibc's loader puts addresses of the process where the file has its own; other loaders leave them.
   const auto relocated = [&](std::uint64_t address) { return address < base ? address + symbols.bias_ : address; };
   for (std::size_t i = 0; i < kMostDynamic; ++i) {
-    const auto entry = value_at<Elf64_Dyn>(read, symbols.bias_ + dynamic + i * sizeof(Elf64_Dyn));
+    const auto entry = value_at<Elf64_Dyn>(read, *dynamic + i * sizeof(Elf64_Dyn));
     if (!entry || entry->d_tag == DT_NULL) break;
     if (entry->d_tag == DT_SYMTAB) symbols.symbols_ = relocated(entry->d_un.d_ptr);
     if (entry->d_tag == DT_STRTAB) symbols.names_ = relocated(entry->d_un.d_ptr);

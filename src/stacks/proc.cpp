@@ -39,7 +39,7 @@ std::optional<Mapping> parse_mapping(string_view line) {
   next_word(line);  // the device
   next_word(line);  // the inode
   line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
-  if (!start || !end || !offset || *start >= *end || !line.starts_with('/')) return std::nullopt;
+  if (!start || !end || !offset || *start >= *end || !(line.starts_with('/') || line == "[vdso]")) return std::nullopt;
   return Mapping{*start, *end, *offset, rights.find('x') != string_view::npos, std::string(line)};
 }
 

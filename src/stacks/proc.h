@@ -28,7 +28,7 @@ struct Mapping {
   bool executable = false;
   std::string path;
 };
-/// Mappings of files, in the order of their addresses.
+/// Mappings of files, and of the kernel's own code ("[vdso]"), in the order of their addresses.
 std::vector<Mapping> parse_maps(std::string_view text);
 
 /// The number behind "Name:" in /proc/PID/status or /proc/PID/io.

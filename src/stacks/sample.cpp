@@ -10,6 +10,7 @@
 #include "stacks/denied.h"
 #include "stacks/elf.h"
 #include "stacks/memory.h"
+#include "stacks/native.h"
 #include "stacks/proc.h"
 #include "stacks/python.h"
 #include "sys/descendants.h"
@@ -69,6 +70,7 @@ void look_at_threads(Sample& sample, Time deadline) {
 struct Runtime {
   std::uint64_t address = 0;
   std::uint32_t version = 0;
+  std::string path;  // of the program or library that it is in
 };
 
 /// CPython is in the program itself or in a library of its name.
@@ -83,7 +85,7 @@ std::optional<Runtime> find_runtime(pid_t pid, const std::vector<Mapping>& maps,
     const auto runtime = symbols ? symbols->find(read, "_PyRuntime") : std::nullopt;
     const auto where = runtime ? symbols->find(read, "Py_Version") : std::nullopt;
     const auto version = where ? value_at<std::uint64_t>(read, *where) : std::nullopt;
-    if (runtime) return Runtime{*runtime, static_cast<std::uint32_t>(version.value_or(0))};
+    if (runtime) return Runtime{*runtime, static_cast<std::uint32_t>(version.value_or(0)), mapping.path};
   }
   return std::nullopt;
 }
@@ -100,8 +102,36 @@ void join(Sample& sample, std::vector<PythonThread> stacks) {
   }
 }
 
-void look_at_python(Sample& sample, Time deadline) {
-  ProcessMemory memory(sample.pid, deadline);
+bool is_of_the_c_library(const Frame& frame) {
+  const std::string_view name = std::string_view(frame.file).substr(frame.file.rfind('/') + 1);
+  return name.starts_with("libc.") || name.starts_with("ld-") || name == "[vdso]";
+}
+
+bool has_no_name(const Frame& frame) { return frame.function.starts_with("0x"); }
+
+/// What Python has called, less the interpreter, the C library and what has no name: Python's own frames tell what
+/// those are there for. In a thread that computes they would differ from one look to the next.
+void keep_what_python_called(ThreadStack& thread, const std::string& interpreter) {
+  auto& frames = thread.native;
+  if (thread.state == 'R' && !thread.in_call) frames.clear();
+  frames.erase(std::ranges::find(frames, interpreter, &Frame::file), frames.end());
+  std::erase_if(frames, [](const Frame& frame) { return is_of_the_c_library(frame) || has_no_name(frame); });
+}
+
+void look_at_native(Sample& sample, const NativeProcess& process, const std::string& interpreter, const Look& look) {
+  if (sample.traced || sample.stopped) return;
+  for (ThreadStack& thread : sample.threads) {
+    NativeStack stack = native_stack(process, thread.tid, thread.state, look.deadline);
+    thread.native = std::move(stack.frames);
+    thread.in_call = stack.in_call;
+    thread.locals_hash = thread.locals_hash * 31 + stack.callers_hash;
+    if (!thread.python.empty()) keep_what_python_called(thread, interpreter);
+    if (!look.all_threads) return;
+  }
+}
+
+void look_at_frames(Sample& sample, Look& look) {
+  ProcessMemory memory(sample.pid, look.deadline);
   const auto maps = parse_maps(read_proc(sample.pid, "maps", kLongestMaps));
   const ReadMemory read = memory.reader();
   char byte = 0;
@@ -111,11 +141,13 @@ void look_at_python(Sample& sample, Time deadline) {
     return;
   }
   const auto runtime = find_runtime(sample.pid, maps, read);
-  if (!runtime) return;
-  sample.python = true;
-  PythonStacks stacks = read_python(read, runtime->address, runtime->version);
-  if (!stacks.trouble.empty()) sample.remarks.push_back(stacks.trouble);
-  join(sample, std::move(stacks.threads));
+  if (runtime) {
+    sample.python = true;
+    PythonStacks stacks = read_python(read, runtime->address, runtime->version);
+    if (!stacks.trouble.empty()) sample.remarks.push_back(stacks.trouble);
+    join(sample, std::move(stacks.threads));
+  }
+  look_at_native(sample, {sample.pid, maps, read, look.names}, runtime ? runtime->path : "", look);
 }
 
 std::int64_t cpu_of(pid_t pid) {
@@ -138,7 +170,7 @@ bool matters(const Sample& sample) {
 
 }  // namespace
 
-Sample take(pid_t pid, Time deadline) {
+Sample take(pid_t pid, Look& look) {
   Sample sample;
   sample.pid = pid;
   const auto before = parse_stat(read_proc(pid, "stat"));
@@ -148,17 +180,23 @@ Sample take(pid_t pid, Time deadline) {
   sample.cpu_ms = milliseconds(before->ticks);
   sample.io_bytes = io_of(pid).value_or(-1);
   sample.traced = number_of(read_proc(pid, "status"), "TracerPid").value_or(0) != 0;
-  look_at_threads(sample, deadline);
-  look_at_python(sample, deadline);
+  look_at_threads(sample, look.deadline);
+  look_at_frames(sample, look);
   const auto after = parse_stat(read_proc(pid, "stat"));
   if (!after || after->start_time != before->start_time || after->state == 'Z') sample.threads.clear();
   return sample;
 }
 
-Tree take_tree(pid_t pid, Time deadline) {
-  const auto look = [&](pid_t at) { return take(at, std::min(deadline, Clock::now() + kLongestSample)); };
+Tree take_tree(pid_t pid, Look& look) {
+  const Time deadline = look.deadline;
+  const auto take_one = [&](pid_t at) {
+    look.deadline = std::min(deadline, Clock::now() + kLongestSample);
+    Sample sample = take(at, look);
+    look.deadline = deadline;
+    return sample;
+  };
   Tree tree;
-  tree.processes.push_back(look(pid));
+  tree.processes.push_back(take_one(pid));
   if (!tree.processes.front().alive()) return tree;
   tree.cpu_ms = tree.processes.front().cpu_ms;
   tree.io_bytes = tree.processes.front().io_bytes;
@@ -168,7 +206,7 @@ Tree take_tree(pid_t pid, Time deadline) {
     tree.cpu_ms += cpu_of(process.pid);
     if (const auto io = io_of(process.pid)) tree.io_bytes = std::max<std::int64_t>(tree.io_bytes, 0) + *io;
     if (tree.processes.size() == kMostProcesses || Clock::now() >= deadline) continue;
-    Sample sample = look(process.pid);
+    Sample sample = take_one(process.pid);
     if (!sample.alive()) continue;
     const bool is_awaited = process.pid == awaited;
     if (!is_awaited && !matters(sample)) continue;

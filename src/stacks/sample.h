@@ -1,6 +1,7 @@
-// What a process is doing: its threads with their Python frames, read from outside. Nothing is put into the process, it
-// is not stopped, and none of its system calls is interrupted. All that is read from it is data: lengths and depths are
-// bounded, and what makes no sense is left out with a remark.
+// What a process is doing: its threads with their Python and native frames, read from outside. Nothing is put into the
+// process, and no system call that a stop would harm is interrupted; a thread that runs is stopped for some
+// microseconds. All that is read from it is data: lengths and depths are bounded, and what makes no sense is left out
+// with a remark.
 #pragma once
 
 #include <sys/types.h>
@@ -10,23 +11,26 @@
 #include <vector>
 
 #include "base/time.h"
+#include "stacks/function_names.h"
 
 namespace dlaunch::stacks {
 
 struct Frame {
   std::string function;
   std::string file;
-  int line = 0;  ///< 0: unknown
+  int line = 0;  ///< 0: unknown, as of all native frames
 };
 
 /// Frames are innermost first.
 struct ThreadStack {
   pid_t tid = 0;
   std::string name;
-  char state = '?';  ///< as in proc(5)
-  std::string wait;  ///< wchan; empty: it runs, or it is unknown
+  char state = '?';           ///< as in proc(5)
+  std::string wait;           ///< wchan; empty: it runs, or it is unknown
+  std::vector<Frame> native;  ///< of a thread that runs Python, those that Python has called
   std::vector<Frame> python;
-  std::uint64_t locals_hash = 0;  ///< of Python's frames; it changes when a frame binds a local variable anew
+  bool in_call = false;           ///< within a call that waits for other ranks, as MPI_Recv
+  std::uint64_t locals_hash = 0;  ///< of Python's frames, and of those that called what waits; it changes as they go on
 };
 
 struct Sample {
@@ -47,8 +51,14 @@ inline constexpr std::size_t kMostThreads = 1024;
 inline constexpr std::size_t kMostFrames = 256;  ///< of a thread
 inline constexpr std::chrono::seconds kLongestSample{1};
 
-/// Looks at one process until `deadline` at the latest. It may be called from any thread.
-Sample take(pid_t pid, Time deadline);
+/// One look at many processes. It may be made in any thread, and ends by its deadline.
+struct Look {
+  Time deadline;
+  bool all_threads = false;  ///< native frames of all threads, not only of each main one
+  ModuleNames names = {};
+};
+
+Sample take(pid_t pid, Look& look);
 
 /// A process with its descendants.
 struct Tree {
@@ -61,6 +71,6 @@ struct Tree {
 
 inline constexpr std::size_t kMostProcesses = 64;  ///< of a tree, that are sampled
 
-Tree take_tree(pid_t pid, Time deadline);
+Tree take_tree(pid_t pid, Look& look);
 
 }  // namespace dlaunch::stacks

@@ -27,13 +27,21 @@ std::string folded(const std::vector<std::string>& lines) {
   return text;
 }
 
-/// Whole paths, or the last part of each.
-std::vector<std::string> frame_lines(const ThreadStack& thread, bool whole) {
+struct Wording {
+  bool whole_paths;
+  bool addresses;  // of functions without a name
+};
+
+std::vector<std::string> frame_lines(const ThreadStack& thread, Wording wording) {
   std::vector<std::string> lines;
-  for (const Frame& frame : thread.python) {
-    const string_view file = whole ? string_view(frame.file) : base_name(frame.file);
-    lines.push_back(escaped(frame.function) + " (" + escaped(file) + ':' + std::to_string(frame.line) + ')');
-  }
+  const auto add = [&](const Frame& frame) {
+    const string_view file = wording.whole_paths ? string_view(frame.file) : base_name(frame.file);
+    const std::string line = frame.line == 0 ? "" : ':' + std::to_string(frame.line);
+    const bool nameless = !wording.addresses && frame.function.starts_with("0x");
+    lines.push_back((nameless ? "??" : escaped(frame.function)) + " (" + escaped(file) + line + ')');
+  };
+  std::ranges::for_each(thread.native, add);
+  std::ranges::for_each(thread.python, add);
   return lines;
 }
 
@@ -60,7 +68,9 @@ std::string to_text(const Alike& threads) {
 
 }  // namespace
 
-std::string place_of(const ThreadStack& thread) { return folded(frame_lines(thread, false)); }
+std::string place_of(const ThreadStack& thread) {
+  return folded(frame_lines(thread, {.whole_paths = false, .addresses = false}));
+}
 
 std::string state_of(const ThreadStack& thread) {
   switch (thread.state) {
@@ -85,7 +95,8 @@ std::string picture_of(const Sample& sample, bool all_threads) {
   std::vector<Alike> alike;
   for (const ThreadStack& thread : sample.threads) {
     const bool main = &thread == sample.threads.data();
-    Alike one{main ? "main" : escaped(thread.name), state_of(thread), folded(frame_lines(thread, true)), 1};
+    Alike one{main ? "main" : escaped(thread.name), state_of(thread),
+              folded(frame_lines(thread, {.whole_paths = true, .addresses = all_threads})), 1};
     const auto known = std::ranges::find_if(alike, [&](const Alike& other) {
       return other.name == one.name && other.state == one.state && other.frames == one.frames;
     });

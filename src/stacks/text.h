@@ -7,7 +7,7 @@
 
 namespace dlaunch::stacks {
 
-/// Where a thread stands: a line for each Python frame, innermost first. Two threads stand at the same place when it is
+/// Where a thread stands: a line for each frame, innermost first. Two threads stand at the same place when it is
 /// equal: it has no addresses, and no arguments. Empty where there are no frames.
 std::string place_of(const ThreadStack& thread);
 

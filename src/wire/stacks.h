@@ -35,6 +35,8 @@ struct Stacks {
   static constexpr std::uint8_t kStopped = 2;     ///< one is stopped (SIGSTOP, job control)
   static constexpr std::uint8_t kPython = 4;      ///< `locals` and `all_locals` are of Python's frames
   static constexpr std::uint8_t kIncomplete = 8;  ///< a stack or a counter is missing; see `remarks`
+  static constexpr std::uint8_t kInCall = 16;     ///< a main thread is within a call that waits for other ranks, as
+                                                  ///< MPI_Recv; `locals` are also of what called it
   static constexpr std::uint32_t kNone = ~0u;
   std::uint32_t id = 0;
   std::int64_t time_ns = 0;  ///< CLOCK_REALTIME when the look began

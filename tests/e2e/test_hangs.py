@@ -3,6 +3,7 @@ makes no progress for them is a hang, what does something in each of their quart
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import time
@@ -144,6 +145,68 @@ class Hangs(Case):
         self.assertIn("in_lock (<string>:7)", text)
         self.assertIn("dlaunch: the time is out; stacks of 3 ranks (main thread):", text)
         self.assertRegex(lines(result.stderr)[-1], r"time out after .*: ranks 0-2 were still running")
+
+
+MPI_STUCK = """
+#include <mpi.h>
+#include <unistd.h>
+static void exchange(int from) { int value; MPI_Recv(&value, 1, MPI_INT, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); }
+int main(int argc, char** argv) {
+  int rank;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 1) pause();
+  exchange(1);
+}
+"""
+
+# Exchanges messages for as long as it is told, and says nothing. Its sum is a variable on the stack.
+MPI_BUSY = """
+#include <mpi.h>
+#include <time.h>
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int go = 1;
+  volatile long sum = 0;
+  for (time_t end = time(0) + 6; go;) {
+    int one = 1, all = 0;
+    MPI_Allreduce(&one, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    sum += all;
+    go = time(0) < end;
+    MPI_Bcast(&go, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  }
+  MPI_Finalize();
+}
+"""
+
+
+class OfMpi(Case):
+    """Libraries poll while they wait: that is told from a computation by the call in which a rank is."""
+
+    def compiled(self, kind, source):
+        if not shutil.which(f"mpicc.{kind}"):
+            self.skipTest(f"no mpicc.{kind}: scripts/install-packages mpi")
+        (self.dir / "program.c").write_text(source)
+        subprocess.run([f"mpicc.{kind}", "-O1", "-o", self.dir / kind, self.dir / "program.c"], check=True, timeout=TIMEOUT)
+        return str(self.dir / kind)
+
+    def test_a_message_that_never_comes_is_a_hang(self):
+        for kind in ("openmpi", "mpich"):
+            with self.subTest(kind):
+                program = self.compiled(kind, MPI_STUCK)
+                result = self.run_dlaunch("-n", 3, "--hang-after", 3, "--on-hang", "end", program)
+                self.assert_exit(result, 124)
+                text = result.stderr.decode()
+                self.assertIn(HUNG, text)
+                self.assertRegex(text, r"\n  2 ranks: 0,2 \(.*\) +(polling|blocked).*\n      P?MPI_Recv \(lib")
+                self.assertIn("rank 1 is the odd one out: the others wait in ", text)
+
+    def test_messages_that_go_on_are_none(self):
+        for kind in ("openmpi", "mpich"):
+            with self.subTest(kind):
+                result = self.run_dlaunch("-n", 2, "--hang-after", 2, "--on-hang", "end", self.compiled(kind, MPI_BUSY))
+                self.assert_exit(result, 0)
+                self.assertNotIn(HUNG.encode(), result.stderr)
 
 
 class Asked(Case):

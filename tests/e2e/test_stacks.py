@@ -28,14 +28,16 @@ def hanging(prepare, hang):
 
 
 def frames(text):
-    """The function and line of each frame of the first thread in the picture."""
+    """The function and line of each of Python's frames of the first thread in the picture."""
     lines = text.splitlines()
     first = next((i for i, line in enumerate(lines) if line.startswith("  thread main")), len(lines))
     found = []
     for line in lines[first + 1:]:
         if not line.startswith("    "):
             break
-        found.append(tuple(re.fullmatch(r"    (\S+) \(.*?([^/]*):(\d+)\)(?: x \d+)?", line).groups()))
+        python = re.fullmatch(r"    (\S+) \(.*?([^/]*):(\d+)\)(?: x \d+)?", line)
+        if python:
+            found.append(python.groups())
     return found
 
 
@@ -141,6 +143,34 @@ class Stacks(Case):
         process = self.target(["sleep", "1000"])
         self.assertRegex(self.until_seen(process.pid, lambda text: "sleep 1000" in text),
                          rf"^pid {process.pid}: sleep 1000, \d+\.\d s CPU\n  thread main, blocked")
+
+    def compiled(self, source, *options):
+        (self.dir / "program.c").write_text(source)
+        subprocess.run(["gcc", *options, "-o", self.dir / "program", self.dir / "program.c"], check=True, timeout=TIMEOUT)
+        return self.target([str(self.dir / "program")])
+
+    def test_native_frames_of_a_program(self):
+        """With the frame pointer as base and without it, blocked and running, of a program that was removed, as another user."""
+        source = "#include <poll.h>\nvolatile int go = 1;\nvoid inner(void) {{ {}; }}\nvoid outer(void) {{ inner(); go = 2; }}\n" \
+            "int main(void) {{ outer(); return go; }}\n"
+        self.dir.chmod(0o755)
+        for options in (["-O0"], ["-O2", "-fno-inline", "-fno-optimize-sibling-calls"]):
+            for wait, state in (("poll(0, 0, -1)", "blocked"), ("while (go) ;", "running")):
+                with self.subTest(wait, options=options):
+                    process = self.compiled(source.format(wait), *options)
+                    told = self.until_seen(process.pid, lambda text: "main (" in text and f"thread main, {state}" in text)
+                    names = re.findall(r"^    (\S+) \(\S*/program\)$", told, re.M)
+                    self.assertEqual(names[-3:], ["inner", "outer", "main"], told)
+                    (self.dir / "program").unlink()
+                    self.assertIn("outer (", self.picture(process.pid))
+                    self.assertIsNone(process.poll())
+
+    def test_native_frames_as_an_ordinary_user(self):
+        if os.geteuid() != 0:
+            self.skipTest("this test is an ordinary user's already, as those before")
+        process = self.target([*NOBODY, "sleep", "1000"])
+        told = self.until_seen(process.pid, lambda text: "nanosleep (" in text, before=NOBODY)
+        self.assertIn("/usr/bin/sleep)", told)
 
     def test_what_may_not_be_looked_into_says_why(self):
         if os.geteuid() != 0:

@@ -37,6 +37,24 @@ RankSample compiling(double s) {
   sample.cpu = milliseconds(static_cast<long>(s * 900));
   return sample;
 }
+/// Polls within MPI_Recv.
+RankSample polling(double s) {
+  RankSample sample = spinning(s);
+  sample.in_call = true;
+  return sample;
+}
+/// Calls MPI again and again, and is seen within a call each time.
+RankSample exchanging(double s) {
+  RankSample sample = training(s);
+  sample.in_call = true;
+  return sample;
+}
+/// Polls in MPI_Recv while its other threads compute.
+RankSample helped(double s) {
+  RankSample sample = polling(s);
+  sample.cpu *= 4;
+  return sample;
+}
 /// A program without Python that computes.
 RankSample computing(double s) {
   RankSample sample = spinning(s);
@@ -103,6 +121,17 @@ TEST(Hangs, OneRankThatMovesIsTold) {
     EXPECT_EQ(told[0].kind, Kind::some_wait);
     EXPECT_THAT(told[0].doing, ElementsAre(Pair(Doing::moves, std::set{2}), Pair(Doing::waits, std::set{0, 1})));
   }
+}
+
+TEST(Hangs, RanksThatPollInACallThatWaitsForOthersHang) {
+  const auto told = Script({polling, asleep, polling}).run(0, 1000);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].kind, Kind::hangs);
+  EXPECT_TRUE(Script({exchanging, exchanging}).run(0, 1000).empty());
+  EXPECT_TRUE(Script({helped, helped}).run(0, 1000).empty());
+  const auto one_moves = Script({polling, exchanging}).run(0, 1000);
+  ASSERT_EQ(one_moves.size(), 1u);
+  EXPECT_EQ(one_moves[0].kind, Kind::some_wait);
 }
 
 TEST(Hangs, NothingIsToldWhileAllMove) {

@@ -53,6 +53,19 @@ TEST(StackGroups, WhereTheWaitIsNoCollectiveThePlaceIsNamed) {
   EXPECT_THAT(text, HasSubstr("  rank 2 is the odd one out: it alone is in load (data.py:6)\n"));
 }
 
+TEST(StackGroups, ACallThatWaitsForOthersIsNamed) {
+  std::vector<RankStack> ranks = {at(0, "MPI_Recv (libmpi.so.40)\nsolve (solver)"),
+                                  at(1, "MPI_Recv (libmpi.so.40)\nsolve (solver)"),
+                                  at(2, "pause (libc.so.6)\nidle (solver)")};
+  ranks[0].in_call = ranks[1].in_call = true;
+  ranks[0].state = ranks[1].state = 'R';
+  const auto text = stacks_text(picture(ranks));
+  EXPECT_THAT(text, HasSubstr(" polling"));
+  EXPECT_THAT(text, HasSubstr("  rank 2 is the odd one out: the others wait in MPI_Recv, and it does not\n"));
+  ranks[0].in_call = ranks[1].in_call = false;
+  EXPECT_THAT(stacks_text(picture(ranks)), HasSubstr("it alone is in idle (solver)\n"));
+}
+
 TEST(StackGroups, NobodyIsOddWhereThatIsNotTrue) {
   const std::string a = "f (a.py:1)";
   const std::string b = "g (b.py:1)";

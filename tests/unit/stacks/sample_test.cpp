@@ -7,7 +7,8 @@ namespace dlaunch::stacks {
 namespace {
 
 TEST(StacksSample, OfThisProcessHasItsThreadsAndCounters) {
-  const Sample sample = take(::getpid(), Clock::now() + std::chrono::seconds(10));
+  Look look{.deadline = Clock::now() + std::chrono::seconds(10)};
+  const Sample sample = take(::getpid(), look);
   ASSERT_TRUE(sample.alive());
   EXPECT_EQ(sample.threads.front().tid, ::getpid());
   EXPECT_EQ(sample.threads.front().state, 'R');
@@ -18,8 +19,9 @@ TEST(StacksSample, OfThisProcessHasItsThreadsAndCounters) {
 }
 
 TEST(StacksSample, OfNoProcessIsNotAlive) {
-  EXPECT_FALSE(take(0x7fffffff, Clock::now() + std::chrono::seconds(10)).alive());
-  EXPECT_TRUE(take_tree(0x7fffffff, Clock::now() + std::chrono::seconds(10)).processes.size() == 1);
+  Look look{.deadline = Clock::now() + std::chrono::seconds(10)};
+  EXPECT_FALSE(take(0x7fffffff, look).alive());
+  EXPECT_EQ(take_tree(0x7fffffff, look).processes.size(), 1);
 }
 
 }  // namespace

@@ -1,0 +1,258 @@
+#include "stacks/call_frame.h"
+
+#include <utility>
+#include <vector>
+
+#include "stacks/dwarf_bytes.h"
+
+namespace dlaunch::stacks {
+namespace {
+
+constexpr std::uint32_t kLongestEntry = 64u << 10;
+constexpr std::size_t kMostRemembered = 16;
+
+/// An entry of .eh_frame, less its length.
+std::string entry_bytes(const ReadMemory& read, std::uint64_t address) {
+  const auto length = value_at<std::uint32_t>(read, address);
+  if (!length || *length == 0 || *length > kLongestEntry) return {};
+  return bytes_at(read, address + 4, *length);
+}
+
+/// What functions share (a CIE).
+struct Common {
+  std::uint64_t code_align = 1;
+  std::int64_t data_align = 1;
+  std::uint8_t pointers = 0;  // their encoding
+  bool augmented = false;
+  bool by_signal = false;
+  std::string instructions;
+  std::uint64_t address = 0;  // of the instructions
+};
+
+/// The letters behind 'z' say what stands in the augmentation.
+bool read_augmentation(Common& common, std::string_view letters, std::string_view data, std::uint64_t address) {
+  DwarfBytes bytes(data, address);
+  for (const char letter : letters) {
+    if (letter == 'R') {
+      common.pointers = bytes.fixed<std::uint8_t>();
+    } else if (letter == 'P') {
+      const auto encoding = bytes.fixed<std::uint8_t>();
+      bytes.pointer(encoding & 0x7fu);
+    } else if (letter == 'L') {
+      bytes.fixed<std::uint8_t>();
+    } else if (letter == 'S') {
+      common.by_signal = true;
+    } else {
+      return false;
+    }
+  }
+  return !bytes.failed();
+}
+
+std::optional<Common> common_at(const ReadMemory& read, std::uint64_t address) {
+  const std::string entry = entry_bytes(read, address);
+  DwarfBytes bytes(entry, address + 4);
+  Common common;
+  if (bytes.fixed<std::uint32_t>() != 0) return std::nullopt;
+  const auto version = bytes.fixed<std::uint8_t>();
+  const std::string_view letters = bytes.text();
+  common.code_align = bytes.unsigned_leb();
+  common.data_align = bytes.signed_leb();
+  const std::uint64_t return_address = version == 1 ? bytes.fixed<std::uint8_t>() : bytes.unsigned_leb();
+  if ((version != 1 && version != 3) || return_address != Registers::kReturnAddress) return std::nullopt;
+  common.augmented = letters.starts_with('z');
+  if (!common.augmented && !letters.empty()) return std::nullopt;
+  if (common.augmented) {
+    const std::uint64_t size = bytes.unsigned_leb();
+    const std::uint64_t at = bytes.address();
+    if (!read_augmentation(common, letters.substr(1), bytes.take(size), at)) return std::nullopt;
+  }
+  common.address = bytes.address();
+  if (bytes.failed()) return std::nullopt;
+  common.instructions = entry.substr(common.address - (address + 4));
+  return common;
+}
+
+/// Runs call frame instructions up to the one that begins a row behind that of `pc`.
+class Rows {
+ public:
+  Rows(const Common& common, std::uint64_t start, std::uint64_t pc) : common_(common), location_(start), pc_(pc) {
+    frame_.by_signal = common.by_signal;
+    frame_.rules[Registers::kReturnAddress].kind = RegisterRule::Kind::undefined;
+  }
+
+  bool run(std::string_view instructions, std::uint64_t address) {
+    DwarfBytes bytes(instructions, address);
+    while (!bytes.at_end()) {
+      const auto code = bytes.fixed<std::uint8_t>();
+      const bool known = (code >> 6) != 0 ? packed(code, bytes) : plain(code, bytes);
+      if (!known || bytes.failed()) return false;
+      if (location_ > pc_) return true;
+    }
+    return !bytes.failed();
+  }
+  /// The rules of the common entry, to which DW_CFA_restore goes back.
+  void begin_function() { initial_ = frame_; }
+  CallFrame take() { return std::move(frame_); }
+
+ private:
+  using Kind = RegisterRule::Kind;
+
+  void advance(std::uint64_t delta) { location_ += delta * common_.code_align; }
+
+  void set(std::uint64_t number, Kind kind, std::int64_t value = 0, std::string expression = {}) {
+    if (number < Registers::kCount) frame_.rules[number] = {kind, value, std::move(expression)};
+  }
+
+  void restore(std::uint64_t number) {
+    if (number < Registers::kCount) frame_.rules[number] = initial_.rules[number];
+  }
+
+  bool set_base(std::uint64_t number) {
+    if (number >= Registers::kCount) return false;
+    frame_.base = number;
+    return true;
+  }
+
+  std::int64_t scaled(std::int64_t value) const {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(value) *
+                                     static_cast<std::uint64_t>(common_.data_align));
+  }
+  std::int64_t scaled(std::uint64_t value) const { return scaled(static_cast<std::int64_t>(value)); }
+
+  /// Those that have an operand in their low six bits.
+  bool packed(std::uint8_t code, DwarfBytes& bytes) {
+    const std::uint8_t low = code & 0x3fu;
+    if (code >> 6 == 1) advance(low);
+    if (code >> 6 == 2) set(low, Kind::at_offset, scaled(bytes.unsigned_leb()));
+    if (code >> 6 == 3) restore(low);
+    return true;
+  }
+
+  bool plain(std::uint8_t code, DwarfBytes& bytes) {
+    if (code == 0x00) return true;  // nop
+    if (code <= 0x04) return move(code, bytes);
+    if (code >= 0x0c && code <= 0x13 && code != 0x10 && code != 0x11) return base(code, bytes);
+    return rule(code, bytes);
+  }
+
+  bool move(std::uint8_t code, DwarfBytes& bytes) {
+    if (code == 0x01) location_ = bytes.pointer(common_.pointers);  // set_loc
+    if (code == 0x02) advance(bytes.fixed<std::uint8_t>());
+    if (code == 0x03) advance(bytes.fixed<std::uint16_t>());
+    if (code == 0x04) advance(bytes.fixed<std::uint32_t>());
+    return true;
+  }
+
+  /// What gives the canonical frame address.
+  bool base(std::uint8_t code, DwarfBytes& bytes) {
+    switch (code) {
+      case 0x0c:  // def_cfa
+        if (!set_base(bytes.unsigned_leb())) return false;
+        frame_.offset = static_cast<std::int64_t>(bytes.unsigned_leb());
+        return true;
+      case 0x0d:  // def_cfa_register
+        return set_base(bytes.unsigned_leb());
+      case 0x0e:  // def_cfa_offset
+        frame_.offset = static_cast<std::int64_t>(bytes.unsigned_leb());
+        return true;
+      case 0x0f:  // def_cfa_expression
+        frame_.base.reset();
+        frame_.expression = bytes.take(bytes.unsigned_leb());
+        return true;
+      case 0x12:  // def_cfa_sf
+        if (!set_base(bytes.unsigned_leb())) return false;
+        frame_.offset = scaled(bytes.signed_leb());
+        return true;
+      default:  // 0x13, def_cfa_offset_sf
+        frame_.offset = scaled(bytes.signed_leb());
+        return true;
+    }
+  }
+
+  bool rule(std::uint8_t code, DwarfBytes& bytes) {
+    if (code == 0x0a) return remember();  // remember_state
+    if (code == 0x0b) return recall();    // restore_state
+    if (code == 0x2e) {                   // GNU_args_size
+      bytes.unsigned_leb();
+      return true;
+    }
+    const std::uint64_t number = bytes.unsigned_leb();
+    switch (code) {
+      case 0x05:  // offset_extended
+        set(number, Kind::at_offset, scaled(bytes.unsigned_leb()));
+        return true;
+      case 0x06:  // restore_extended
+        restore(number);
+        return true;
+      case 0x07:  // undefined
+        set(number, Kind::undefined);
+        return true;
+      case 0x08:  // same_value
+        set(number, Kind::same);
+        return true;
+      case 0x09:  // register
+        set(number, Kind::in_register, static_cast<std::int64_t>(bytes.unsigned_leb()));
+        return true;
+      case 0x10:  // expression
+        set(number, Kind::at_expression, 0, std::string(bytes.take(bytes.unsigned_leb())));
+        return true;
+      case 0x11:  // offset_extended_sf
+        set(number, Kind::at_offset, scaled(bytes.signed_leb()));
+        return true;
+      case 0x14:  // val_offset
+        set(number, Kind::is_offset, scaled(bytes.unsigned_leb()));
+        return true;
+      case 0x15:  // val_offset_sf
+        set(number, Kind::is_offset, scaled(bytes.signed_leb()));
+        return true;
+      case 0x16:  // val_expression
+        set(number, Kind::is_expression, 0, std::string(bytes.take(bytes.unsigned_leb())));
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  bool remember() {
+    remembered_.push_back(frame_);
+    return remembered_.size() <= kMostRemembered;
+  }
+
+  bool recall() {
+    if (remembered_.empty()) return false;
+    frame_ = std::move(remembered_.back());
+    remembered_.pop_back();
+    return true;
+  }
+
+  const Common& common_;
+  std::uint64_t location_;
+  const std::uint64_t pc_;
+  CallFrame frame_;
+  CallFrame initial_;
+  std::vector<CallFrame> remembered_;
+};
+
+}  // namespace
+
+std::optional<CallFrame> call_frame_at(const ReadMemory& read, std::uint64_t entry, std::uint64_t pc) {
+  const std::string function = entry_bytes(read, entry);
+  DwarfBytes bytes(function, entry + 4);
+  const auto back = bytes.fixed<std::uint32_t>();
+  if (bytes.failed() || back == 0) return std::nullopt;
+  const auto common = common_at(read, entry + 4 - back);
+  if (!common) return std::nullopt;
+  const std::uint64_t start = bytes.pointer(common->pointers);
+  const std::uint64_t size = bytes.pointer(common->pointers & 0x0fu);
+  if (common->augmented) bytes.take(bytes.unsigned_leb());
+  if (bytes.failed() || pc < start || pc - start >= size) return std::nullopt;
+  Rows rows(*common, start, pc);
+  if (!rows.run(common->instructions, common->address)) return std::nullopt;
+  rows.begin_function();
+  const std::uint64_t at = bytes.address();
+  if (!rows.run(std::string_view(function).substr(at - (entry + 4)), at)) return std::nullopt;
+  return rows.take();
+}
+
+}  // namespace dlaunch::stacks

@@ -1,0 +1,46 @@
+// Numbers of DWARF's encodings, one after the other, from bytes that stood at an address. Pure.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace dlaunch::stacks {
+
+/// Once a number is not whole, failed() holds, and every further one is 0.
+class DwarfBytes {
+ public:
+  /// `bytes` must outlive this.
+  DwarfBytes(std::string_view bytes, std::uint64_t address) : bytes_(bytes), address_(address) {}
+
+  bool failed() const { return failed_; }
+  bool at_end() const { return failed_ || at_ == bytes_.size(); }
+  std::uint64_t address() const { return address_ + at_; }
+
+  template <class T>
+  T fixed() {
+    T value{};
+    const std::string_view bytes = take(sizeof value);
+    if (bytes.size() == sizeof value) std::memcpy(&value, bytes.data(), sizeof value);
+    return value;
+  }
+  std::uint64_t unsigned_leb() { return leb().first; }
+  std::int64_t signed_leb();
+  /// Up to a zero byte.
+  std::string_view text();
+  std::string_view take(std::uint64_t size);
+  /// A pointer in one of the encodings DW_EH_PE_*, absolute or relative to its own place.
+  std::uint64_t pointer(std::uint8_t encoding);
+
+ private:
+  std::pair<std::uint64_t, unsigned> leb();  // the value and its bits
+
+  std::string_view bytes_;
+  std::uint64_t address_;
+  std::size_t at_ = 0;
+  bool failed_ = false;
+};
+
+}  // namespace dlaunch::stacks

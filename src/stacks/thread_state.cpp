@@ -1,0 +1,134 @@
+#include "stacks/thread_state.h"
+
+#include <elf.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <utility>
+
+#include "base/text.h"
+
+namespace dlaunch::stacks {
+namespace {
+
+constexpr std::size_t kStackBytes = 128u << 10;
+constexpr std::size_t kPage = 4096;
+constexpr std::chrono::milliseconds kLongestStop{50};  // until the thread has stopped
+constexpr useconds_t kLookAgain = 20;                  // microseconds
+
+std::optional<std::uint64_t> hexadecimal(std::string_view text) {
+  if (!text.starts_with("0x")) return std::nullopt;
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data() + 2, text.data() + text.size(), value, 16);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+#if defined(__x86_64__)
+/// In the order of DWARF's numbers (System V psABI for AMD64, figure 3.36).
+std::optional<Registers> registers_of(pid_t tid) {
+  user_regs_struct raw{};
+  iovec into{&raw, sizeof raw};
+  if (::ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &into) != 0) return std::nullopt;
+  Registers registers;
+  const std::array<unsigned long long, Registers::kCount> values = {
+      raw.rax, raw.rdx, raw.rcx, raw.rbx, raw.rsi, raw.rdi, raw.rbp, raw.rsp, raw.r8,
+      raw.r9,  raw.r10, raw.r11, raw.r12, raw.r13, raw.r14, raw.r15, raw.rip};
+  for (std::size_t i = 0; i < values.size(); ++i) registers[i] = values.at(i);
+  return registers;
+}
+#else
+std::optional<Registers> registers_of(pid_t) { return std::nullopt; }
+#endif
+
+/// Attached for as long as it lives. The worker's loop may see the stop as a change of a child's state.
+class Stop {
+ public:
+  Stop(pid_t tid, Time deadline) : tid_(tid) {
+    attached_ = ::ptrace(PTRACE_SEIZE, tid, nullptr, nullptr) == 0;
+    if (!attached_ || ::ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr) != 0) return;
+    siginfo_t info{};
+    while (!(stopped_ = ::ptrace(PTRACE_GETSIGINFO, tid, nullptr, &info) == 0) && Clock::now() < deadline) {
+      ::usleep(kLookAgain);
+    }
+    const bool by_us = !stopped_ || info.si_code >> 8 == PTRACE_EVENT_STOP;
+    if (!by_us) signal_ = info.si_signo;
+  }
+  Stop(const Stop&) = delete;
+  Stop& operator=(const Stop&) = delete;
+  /// One that has not stopped cannot be let go by this. It is once we end, or the thread that we are.
+  ~Stop() {
+    if (attached_) ::ptrace(PTRACE_DETACH, tid_, nullptr, static_cast<long>(signal_));
+  }
+
+  explicit operator bool() const { return stopped_; }
+
+ private:
+  pid_t tid_;
+  bool attached_ = false;
+  bool stopped_ = false;
+  int signal_ = 0;  // that came meanwhile
+};
+
+}  // namespace
+
+std::optional<SystemCall> parse_system_call(std::string_view text) {
+  if (text == "running\n") return SystemCall{.running = true};
+  const std::vector<std::string> words = split(trim(text), ' ');
+  if (words.size() < 3) return std::nullopt;
+  SystemCall call;
+  const std::string& number = words.front();
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), call.number);
+  if (error != std::errc() || end != number.data() + number.size()) return std::nullopt;
+  const auto stack = hexadecimal(words[words.size() - 2]);
+  const auto pc = hexadecimal(words.back());
+  if (!stack || !pc) return std::nullopt;
+  call.registers[Registers::kStackPointer] = stack;
+  call.registers[Registers::kReturnAddress] = pc;
+  return call;
+}
+
+bool goes_on_after_a_stop(long system_call) {
+  // SYS_restart_syscall is one of them that was stopped before.
+  static constexpr std::array kGoOn = {
+      SYS_futex, SYS_ppoll,  SYS_pselect6,      SYS_nanosleep,       SYS_clock_nanosleep,
+      SYS_wait4, SYS_waitid, SYS_rt_sigsuspend, SYS_restart_syscall,
+#if defined(__x86_64__)
+      SYS_poll,  SYS_select, SYS_pause,
+#endif
+  };
+  return std::ranges::find(kGoOn, system_call) != kGoOn.end();
+}
+
+std::string copy_stack(const ReadMemory& read, std::uint64_t stack_pointer) {
+  std::string bytes = bytes_at(read, stack_pointer, kStackBytes);
+  if (!bytes.empty()) return bytes;
+  // It is shorter: page after page, to its end.
+  for (std::uint64_t at = stack_pointer; bytes.size() < kStackBytes; at = stack_pointer + bytes.size()) {
+    const std::string page = bytes_at(read, at, kPage - at % kPage);
+    if (page.empty()) break;
+    bytes += page;
+  }
+  return bytes;
+}
+
+std::optional<ThreadState> stop_and_copy(pid_t tid, const ReadMemory& read, Time deadline) {
+  const Stop stop(tid, std::min<Time>(deadline, Clock::now() + kLongestStop));
+  const auto registers = stop ? registers_of(tid) : std::nullopt;
+  if (!registers) return std::nullopt;
+  ThreadState state;
+  state.registers = *registers;
+  state.stack = (*registers)[Registers::kStackPointer].value_or(0);
+  state.bytes = copy_stack(read, state.stack);
+  return state;
+}
+
+}  // namespace dlaunch::stacks

@@ -1,0 +1,34 @@
+// Any bytes as the memory of a process: an ELF file at its beginning with its table for exceptions, call frame
+// instructions and expressions. It ends, with bounded memory, and no frame is its own caller. The first eight bytes of
+// the input are an address.
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "stacks/call_frame.h"
+#include "stacks/elf.h"
+#include "stacks/thread_state.h"
+#include "stacks/unwind_table.h"
+
+using namespace dlaunch::stacks;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size < 8) return 0;
+  std::uint64_t address = 0;
+  std::memcpy(&address, data, sizeof address);
+  const std::string_view bytes(reinterpret_cast<const char*>(data) + 8, size - 8);
+  const ReadMemory read = [bytes](std::uint64_t at, std::span<char> into) {
+    if (at > bytes.size() || into.size() > bytes.size() - at) return false;
+    std::ranges::copy(bytes.substr(at, into.size()), into.begin());
+    return true;
+  };
+  Registers frame;
+  for (std::size_t i = 0; i < Registers::kCount; ++i) frame[i] = address + i;
+  if (const auto table = UnwindTable::at(read, 0)) table->caller_of(read, frame, address);
+  if (const auto symbols = DynamicSymbols::at(read, 0)) symbols->find(read, "_PyRuntime");
+  call_frame_at(read, address % (bytes.size() + 1), address);
+  expression_value(read, std::string(bytes.substr(0, 512)), frame, address);
+  parse_system_call(bytes);
+  return 0;
+}

@@ -1,0 +1,208 @@
+// The native frames of children that this test forks.
+#include "stacks/native.h"
+
+#include <gmock/gmock.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <ctime>
+
+#include "sys/files.h"
+
+// Names without a C++ mangling, as the tables of symbols have them. Nothing behind the call keeps it from being a jump.
+extern "C" {
+using Wait = void (*)();
+[[gnu::noinline]] void stacks_test_inner(Wait wait) {
+  wait();
+  asm volatile("");
+}
+[[gnu::noinline]] void stacks_test_outer(Wait wait) {
+  stacks_test_inner(wait);
+  asm volatile("");
+}
+[[gnu::noinline]] void MPI_Stacks_test(Wait wait) {
+  stacks_test_outer(wait);
+  asm volatile("");
+}
+[[gnu::noinline]] void stacks_test_program(Wait wait) {
+  MPI_Stacks_test(wait);
+  asm volatile("");
+}
+}
+
+namespace dlaunch::stacks {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Not;
+
+volatile std::sig_atomic_t signals = 0;
+
+class Child {
+ public:
+  template <class Run>
+  explicit Child(Run run) : pid_(::fork()) {
+    if (pid_ != 0) return;
+    run();
+    ::_exit(0);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+
+  pid_t pid() const { return pid_; }
+  std::string state() const {
+    const auto stat = parse_stat(sys::read_file("/proc/" + std::to_string(pid_) + "/stat").value_or(""));
+    return stat ? std::string(1, stat->state) : "";
+  }
+  /// Until the child has come to where it stays.
+  bool is(const std::string& state) const {
+    const Time until = Clock::now() + std::chrono::seconds(10);
+    while (this->state() != state && Clock::now() < until) ::usleep(1000);
+    ::usleep(20'000);
+    return this->state() == state;
+  }
+  NativeStack stack() const {
+    ProcessMemory memory(pid_, Clock::now() + std::chrono::seconds(10));
+    const ReadMemory read = memory.reader();
+    const auto maps = parse_maps(sys::read_file("/proc/" + std::to_string(pid_) + "/maps", 8u << 20).value_or(""));
+    ModuleNames names;
+    return native_stack({pid_, maps, read, names}, pid_, state().front(), Clock::now() + std::chrono::seconds(10));
+  }
+  /// Waits for its end; the exit code.
+  int wait() {
+    int status = 0;
+    ::waitpid(pid_, &status, 0);
+    pid_ = -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+ private:
+  pid_t pid_;
+};
+
+std::vector<std::string> functions(const NativeStack& stack) {
+  std::vector<std::string> names;
+  for (const Frame& frame : stack.frames) names.push_back(frame.function);
+  return names;
+}
+
+/// Where `name` is, counted from the innermost.
+std::size_t position(const NativeStack& stack, const std::string& name) {
+  const auto names = functions(stack);
+  return static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
+}
+
+void sleeps() { ::pause(); }
+void spins() {
+  while (signals < 1'000'000) asm volatile("");
+}
+
+TEST(Native, FramesOfAThreadThatIsBlocked) {
+  const Child child([] { stacks_test_outer(sleeps); });
+  ASSERT_TRUE(child.is("S"));
+  const NativeStack stack = child.stack();
+  EXPECT_TRUE(stack.whole);
+  EXPECT_FALSE(stack.in_call);
+  EXPECT_THAT(functions(stack), Contains("stacks_test_inner"));
+  EXPECT_EQ(position(stack, "stacks_test_outer"), position(stack, "stacks_test_inner") + 1);
+  EXPECT_THAT(functions(stack), Contains("main"));
+  EXPECT_THAT(functions(stack), Not(Contains("__libc_start_main")));
+}
+
+TEST(Native, FramesOfAThreadThatRuns) {
+  const Child child([] { stacks_test_outer(spins); });
+  ASSERT_TRUE(child.is("R"));
+  const NativeStack stack = child.stack();
+  EXPECT_TRUE(stack.whole);
+  EXPECT_EQ(position(stack, "stacks_test_outer"), position(stack, "stacks_test_inner") + 1);
+}
+
+TEST(Native, ACallThatWaitsForRanksIsTheInnermostFrameAndItsCallersHaveAHash) {
+  for (const Wait wait : {Wait(spins), Wait(sleeps)}) {
+    const Child child([wait] { stacks_test_program(wait); });
+    ASSERT_TRUE(child.is(wait == Wait(spins) ? "R" : "S"));
+    const NativeStack stack = child.stack();
+    EXPECT_TRUE(stack.in_call);
+    EXPECT_EQ(position(stack, "MPI_Stacks_test"), 0u);
+    EXPECT_EQ(position(stack, "stacks_test_program"), 1u);
+    EXPECT_NE(stack.callers_hash, 0u);
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(child.stack().callers_hash, stack.callers_hash);
+  }
+}
+
+TEST(Native, TheHashOfCallersChangesAsTheyGoOn) {
+  const Child child([] {
+    volatile long local = 0;
+    for (;;) {
+      local = local + 1;
+      MPI_Stacks_test([] { ::usleep(1000); });
+    }
+  });
+  ASSERT_TRUE(child.is("S"));
+  std::set<std::uint64_t> hashes;
+  for (int i = 0; i < 50; ++i) {
+    const NativeStack stack = child.stack();
+    if (stack.in_call) hashes.insert(stack.callers_hash);
+    ::usleep(2000);
+  }
+  EXPECT_GT(hashes.size(), 3u);
+}
+
+TEST(Native, SignalsArriveThoughTheThreadIsStoppedAgainAndAgain) {
+  constexpr int kSignals = 200;
+  Child child([] {
+    std::signal(SIGUSR1, [](int) { signals = signals + 1; });
+    while (signals < kSignals) asm volatile("");
+  });
+  ASSERT_TRUE(child.is("R"));
+  for (int i = 0; i < kSignals; ++i) {
+    ::kill(child.pid(), SIGUSR1);
+    const bool there = child.stack().whole;
+    EXPECT_TRUE(there || i == kSignals - 1);  // with the last one it ends
+    // A second signal of a number that is pending is lost by POSIX, so it has to have been taken.
+    const std::string path = "/proc/" + std::to_string(child.pid()) + "/status";
+    const Time until = Clock::now() + std::chrono::seconds(10);
+    while (sys::read_file(path).value_or("").find("ShdPnd:\t0000000000000000") == std::string::npos &&
+           Clock::now() < until) {
+      ::usleep(50);
+    }
+  }
+  EXPECT_EQ(child.wait(), 0);
+}
+
+TEST(Native, AWaitThatAStopWouldHarmIsLeftAlone) {
+  const int epoll = ::epoll_create1(EPOLL_CLOEXEC);
+  const int end = ::eventfd(0, EFD_CLOEXEC);
+  epoll_event wanted{.events = EPOLLIN, .data = {}};
+  ASSERT_EQ(::epoll_ctl(epoll, EPOLL_CTL_ADD, end, &wanted), 0);
+  Child child([epoll] {
+    epoll_event event{};
+    ::_exit(::epoll_wait(epoll, &event, 1, -1) == 1 ? 7 : 8);
+  });
+  ASSERT_TRUE(child.is("S"));
+  for (int i = 0; i < 100; ++i) EXPECT_THAT(functions(child.stack()), Contains("epoll_wait"));
+  ::eventfd_write(end, 1);
+  EXPECT_EQ(child.wait(), 7);
+  ::close(end);
+  ::close(epoll);
+}
+
+TEST(Native, OfAProcessThatIsNotThereIsNothing) {
+  const std::vector<Mapping> none;
+  const ReadMemory fails = [](std::uint64_t, std::span<char>) { return false; };
+  ModuleNames names;
+  EXPECT_THAT(native_stack({0x7fffffff, none, fails, names}, 0x7fffffff, 'R', Clock::now()).frames, IsEmpty());
+}
+
+}  // namespace
+}  // namespace dlaunch::stacks

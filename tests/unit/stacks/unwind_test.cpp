@@ -1,0 +1,154 @@
+// Call frame information and DWARF's encodings, from bytes that are written here.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "stacks/call_frame.h"
+#include "stacks/dwarf_bytes.h"
+#include "stacks/native.h"
+#include "stacks/thread_state.h"
+
+namespace dlaunch::stacks {
+namespace {
+
+using std::string_view;
+using namespace std::string_view_literals;
+
+constexpr std::uint64_t kBase = 0x1000;
+
+/// Memory that has these bytes at kBase.
+ReadMemory memory_of(std::string bytes) {
+  return [bytes = std::move(bytes)](std::uint64_t address, std::span<char> into) {
+    const std::uint64_t offset = address - kBase;
+    if (address < kBase || offset > bytes.size() || into.size() > bytes.size() - offset) return false;
+    std::ranges::copy(string_view(bytes).substr(offset, into.size()), into.begin());
+    return true;
+  };
+}
+
+std::string little(std::uint64_t value, std::size_t size) {
+  std::string bytes;
+  for (std::size_t i = 0; i < size; ++i) bytes += static_cast<char>(value >> (8 * i));
+  return bytes;
+}
+
+TEST(DwarfBytes, ReadsEachEncoding) {
+  const std::string text = "\xe5\x8e\x26\x7f\x80\x7f"sv.data() + std::string("name\0", 5) + little(0x11223344, 4);
+  DwarfBytes bytes(text, 0x500);
+  EXPECT_EQ(bytes.unsigned_leb(), 624485u);
+  EXPECT_EQ(bytes.signed_leb(), -1);
+  EXPECT_EQ(bytes.signed_leb(), -128);
+  EXPECT_EQ(bytes.text(), "name");
+  EXPECT_EQ(bytes.address(), 0x500u + 11);
+  EXPECT_EQ(bytes.pointer(0x1b), 0x500u + 11 + 0x11223344);
+  EXPECT_TRUE(bytes.at_end());
+  EXPECT_FALSE(bytes.failed());
+  EXPECT_EQ(bytes.fixed<std::uint16_t>(), 0);
+  EXPECT_TRUE(bytes.failed());
+}
+
+TEST(DwarfBytes, WhatIsCutOrUnknownFails) {
+  const auto fails = [](string_view text, auto read) {
+    DwarfBytes bytes(text, 0);
+    read(bytes);
+    return bytes.failed();
+  };
+  EXPECT_TRUE(fails("\x80", [](DwarfBytes& b) { b.unsigned_leb(); }));
+  EXPECT_TRUE(fails("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", [](DwarfBytes& b) { b.unsigned_leb(); }));
+  EXPECT_TRUE(fails("abc", [](DwarfBytes& b) { b.text(); }));
+  EXPECT_TRUE(fails("abc", [](DwarfBytes& b) { b.take(4); }));
+  EXPECT_TRUE(fails("abcdefgh", [](DwarfBytes& b) { b.pointer(0x01); }));
+  EXPECT_TRUE(fails("abcdefgh", [](DwarfBytes& b) { b.pointer(0x33); }));
+}
+
+/// A CIE as GCC writes it (version 1, "zR", CFA = rsp + 8, return address at CFA - 8), and behind it an FDE for the
+/// functions from 0x2000 to 0x2100 with these instructions. Returns the FDE's address, too.
+std::pair<std::string, std::uint64_t> table_of(string_view instructions) {
+  const std::string common = little(0, 4) + std::string("\x01zR\0\x01\x78\x10\x01\x03\x0c\x07\x08\x90\x01\0\0", 16);
+  std::string bytes = little(common.size(), 4) + common;
+  const std::uint64_t entry = kBase + bytes.size();
+  const std::string function =
+      little(bytes.size() + 4, 4) + little(0x2000, 4) + little(0x100, 4) + '\0' + std::string(instructions);
+  return {bytes + little(function.size(), 4) + function, entry};
+}
+
+TEST(CallFrame, TheRowOfAPlaceIsFound) {
+  // advance 1; def_cfa_offset 16; rbp at CFA - 16; advance 3; def_cfa_register rbp; advance 0x50; def_cfa rsp, 8
+  const auto [bytes, entry] = table_of("\x41\x0e\x10\x86\x02\x43\x0d\x06\x02\x50\x0c\x07\x08"sv);
+  const ReadMemory read = memory_of(bytes);
+  const auto first = call_frame_at(read, entry, 0x2000);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->base, 7u);
+  EXPECT_EQ(first->offset, 8);
+  EXPECT_EQ(first->rules[16].number, -8);
+  EXPECT_EQ(first->rules[6].kind, RegisterRule::Kind::same);
+  const auto pushed = call_frame_at(read, entry, 0x2001);
+  ASSERT_TRUE(pushed);
+  EXPECT_EQ(pushed->offset, 16);
+  EXPECT_EQ(pushed->rules[6].kind, RegisterRule::Kind::at_offset);
+  EXPECT_EQ(pushed->rules[6].number, -16);
+  EXPECT_EQ(call_frame_at(read, entry, 0x2020)->base, 6u);
+  EXPECT_EQ(call_frame_at(read, entry, 0x2060)->base, 7u);
+  EXPECT_FALSE(call_frame_at(read, entry, 0x1fff));
+  EXPECT_FALSE(call_frame_at(read, entry, 0x2100));
+}
+
+TEST(CallFrame, StatesAreRememberedAndRestored) {
+  // advance 1; remember; def_cfa_offset 64; rbx at CFA - 24; advance 1; restore_state
+  const auto [bytes, entry] = table_of("\x41\x0a\x0e\x40\x83\x03\x41\x0b"sv);
+  const ReadMemory read = memory_of(bytes);
+  EXPECT_EQ(call_frame_at(read, entry, 0x2001)->offset, 64);
+  EXPECT_EQ(call_frame_at(read, entry, 0x2001)->rules[3].number, -24);
+  EXPECT_EQ(call_frame_at(read, entry, 0x2002)->offset, 8);
+  EXPECT_EQ(call_frame_at(read, entry, 0x2002)->rules[3].kind, RegisterRule::Kind::same);
+}
+
+TEST(CallFrame, WhatIsUnknownOrCutGivesNone) {
+  for (const string_view bad : {"\x3f\x01"sv, "\x0b"sv, "\x0c\x40\x08"sv, "\x0f\x7f"sv, "\x02"sv}) {
+    const auto [bytes, entry] = table_of(bad);
+    EXPECT_FALSE(call_frame_at(memory_of(bytes), entry, 0x2000)) << bad.size();
+  }
+  const auto [bytes, entry] = table_of("\x41"sv);
+  EXPECT_FALSE(call_frame_at(memory_of(bytes.substr(0, bytes.size() - 1)), entry, 0x2000));
+}
+
+TEST(Expression, OfAStubOfASharedLibrary) {
+  // As in .plt: rsp + 8 + ((rip & 15) >= 11) << 3
+  const std::string stub("\x77\x08\x80\x00\x3f\x1a\x3b\x2a\x33\x24\x22", 11);
+  Registers frame;
+  frame[7] = 0x1000;
+  frame[16] = 0x205b;
+  EXPECT_EQ(expression_value(memory_of(""), stub, frame, std::nullopt), 0x1010u);
+  frame[16] = 0x2056;
+  EXPECT_EQ(expression_value(memory_of(""), stub, frame, std::nullopt), 0x1008u);
+  frame[7].reset();
+  EXPECT_FALSE(expression_value(memory_of(""), stub, frame, std::nullopt));
+  EXPECT_FALSE(expression_value(memory_of(""), "\x22", frame, 1));
+  EXPECT_FALSE(expression_value(memory_of(""), "\xe0", frame, 1));
+  EXPECT_EQ(expression_value(memory_of(little(77, 8)), "\x06", frame, kBase), 77u);
+}
+
+TEST(ThreadState, TheKernelsLineIsRead) {
+  const auto blocked = parse_system_call("202 0x7f0 0x80 0x0 0x0 0x0 0xffffffff 0x7ffd10 0x7f20\n");
+  ASSERT_TRUE(blocked);
+  EXPECT_EQ(blocked->number, 202);
+  EXPECT_EQ(blocked->registers[7], 0x7ffd10u);
+  EXPECT_EQ(blocked->registers[16], 0x7f20u);
+  EXPECT_FALSE(blocked->registers[6]);
+  EXPECT_TRUE(parse_system_call("-1 0x7ffd10 0x7f20\n"));
+  EXPECT_TRUE(parse_system_call("running\n")->running);
+  for (const char* bad : {"", "x 0x1 0x2", "1 2 3", "1 0x1", "1 0x1 0xzz"}) EXPECT_FALSE(parse_system_call(bad)) << bad;
+}
+
+TEST(Native, CallsThatWaitForRanksAreKnown) {
+  for (const char* name : {"MPI_Recv", "PMPI_Allreduce", "ncclAllReduce", "ucp_worker_progress", "mpi_recv_",
+                           "_ZN4c10d4Work4waitENSt6chrono8durationIlSt5ratioILl1ELl1000EEEE"}) {
+    EXPECT_TRUE(waits_for_ranks(name)) << name;
+  }
+  for (const char* name : {"", "main", "recv", "opal_progress", "MPIR_x", "_ZN3c104gpuE"}) {
+    EXPECT_FALSE(waits_for_ranks(name)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace dlaunch::stacks
