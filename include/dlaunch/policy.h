@@ -18,6 +18,7 @@ struct Checkpoint {
       {};                          ///< when a resource manager ends the job, if known
   int exit_code = kExitPreempted;  ///< --preempted-code: of a job all of whose ranks ended with 0 then
   bool at_terminal = false;        ///< a person may be there, who sends a signal twice
+  bool by_step = false;            ///< who signals an agent signals its ranks, too, as Slurm does with a step
 };
 
 enum class OnHang { report, end, restart };

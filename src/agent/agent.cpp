@@ -10,6 +10,7 @@
 #include <asio/steady_timer.hpp>
 #include <cerrno>
 #include <csignal>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -34,6 +35,7 @@ namespace {
 constexpr std::chrono::milliseconds kShortestBeat{10};
 constexpr std::chrono::seconds kSetupWait{15};
 constexpr std::chrono::seconds kToldWait{2};  // for an answer to ToldToEnd
+constexpr std::chrono::seconds kSameNotice{1};  // the guardian and who started us pass on what we get ourselves
 constexpr std::ptrdiff_t kMostNamed = 500;    // processes that are left
 constexpr int kLost = 1;                      // exit code when the launcher went away
 
@@ -54,7 +56,7 @@ class Agent::Impl {
         command_runner_(io, link_, open_files),
         stack_sampler_(io, link_),
         round_(std::make_unique<Round>(*this)) {
-    signals_.add(SIGHUP);
+    for (const int signal : {SIGHUP, SIGUSR1, SIGUSR2}) signals_.add(signal);
   }
 
   int run() {
@@ -176,21 +178,20 @@ class Agent::Impl {
   void wait_signal() {
     signals_.async_wait([this](asio::error_code error, int signal) {
       if (error) return;
-      if (signal == SIGCHLD) {
-        reap();
-      } else {
-        told_to_end(signal);
-      }
+      signal == SIGCHLD ? reap() : told(signal);
       wait_signal();
     });
   }
 
   /// The launcher decides what becomes of the ranks, and answers at once. What ends us may have taken its way to us.
-  void told_to_end(int signal) {
-    if (::getppid() != guardian_) return launcher_lost("its other process was killed");
-    if (!heartbeat_) return launcher_lost("the agent was told to end");
-    if (told_ || said_clean_) return;
-    told_ = true;
+  void told(int signal) {
+    const bool at_once = signal != SIGUSR1 && signal != SIGUSR2;
+    if (at_once && ::getppid() != guardian_) return launcher_lost("its other process was killed");
+    if (at_once && !heartbeat_) return launcher_lost("the agent was told to end");
+    const auto [before, is_first] = told_.try_emplace(signal, Clock::now());
+    const bool same = !is_first && Clock::now() - before->second < kSameNotice;
+    if (!heartbeat_ || said_clean_ || same) return;
+    before->second = Clock::now();
     link_.send(wire::ToldToEnd{static_cast<std::uint32_t>(signal), sys::wall_ns()});
     link_.flush();
     told_timer_.expires_after(kToldWait);
@@ -286,7 +287,7 @@ class Agent::Impl {
   wire::Setup setup_;
   std::optional<link::Heartbeat> heartbeat_;
   const pid_t guardian_ = ::getppid();
-  bool told_ = false;
+  std::map<int, Time> told_;  // when we said last that a signal came
   bool said_clean_ = false;
   int exit_code_ = 0;
 };

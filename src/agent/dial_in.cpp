@@ -173,7 +173,8 @@ int dial_in_main(int argc, char** argv) {
   constexpr int kFailed = 1;
   if (argc < kWords) return kFailed;
   ::syscall(SYS_close_range, 3u, ~0u, 0u);
-  ::signal(SIGPIPE, SIG_IGN);
+  // A manager that sends USR1 or USR2 to all processes of a step means the ranks, and the agent, which gets it, too.
+  for (const int signal : {SIGPIPE, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_IGN);
   auto done = dial_in(argv[2], argv[3]);
   if (done) return *done;
   const Error& error = done.error();

@@ -84,7 +84,7 @@ int sweep(const agent::JobCgroup& cgroup) {
   return code;
 }
 
-/// Its wait status. It is told of each TERM that we get; CHLD and TERM, `awaited`, are blocked. One that is stopped is
+/// Its wait status. It is told of each TERM, USR1 and USR2 that we get; they and CHLD, `awaited`, are blocked. One that is stopped is
 /// killed once the launcher must have given it up; only time in which we run ourselves counts, so a whole job may be
 /// stopped and continued.
 int wait_for_end(pid_t worker, const sigset_t& awaited) {
@@ -101,7 +101,7 @@ int wait_for_end(pid_t worker, const sigset_t& awaited) {
       continue;
     }
     const int signal = ::sigtimedwait(&awaited, nullptr, stopped ? &kTick : nullptr);
-    if (signal == SIGTERM) ::kill(worker, SIGTERM);
+    if (signal > 0 && signal != SIGCHLD) ::kill(worker, signal);
     if (signal < 0 && errno == EAGAIN && ++ticks == kStoppedTicks) ::kill(worker, SIGKILL);
   }
 }
@@ -113,11 +113,11 @@ int guard(pid_t worker, agent::JobDirectory& files, agent::JobCgroup& cgroup) {
   for (const int signal : {SIGINT, SIGHUP, SIGQUIT}) ::signal(signal, SIG_IGN);
   sigset_t awaited;
   ::sigemptyset(&awaited);
-  for (const int signal : {SIGCHLD, SIGTERM}) ::sigaddset(&awaited, signal);
+  for (const int signal : {SIGCHLD, SIGTERM, SIGUSR1, SIGUSR2}) ::sigaddset(&awaited, signal);
   ::sigprocmask(SIG_BLOCK, &awaited, nullptr);
   const auto start = Clock::now();
   const int wait_status = wait_for_end(worker, awaited);
-  ::signal(SIGTERM, SIG_IGN);
+  for (const int signal : {SIGTERM, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_IGN);
   ::sigprocmask(SIG_UNBLOCK, &awaited, nullptr);
   if (!sys::reap_all()) sweep(cgroup);
   files.remove();

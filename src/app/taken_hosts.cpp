@@ -23,6 +23,7 @@ void settle_checkpoint(cli::Options& options) {
   const auto& environment = options.request.environment;
   if (!allocate::slurm_job(environment)) return;
   checkpoint.usual_grace = kSlurmGrace;
+  checkpoint.by_step = options.hosts.by_manager;
   if (const auto end = allocate::job_end(environment)) {
     const std::chrono::nanoseconds left = std::chrono::seconds(*end) - std::chrono::nanoseconds(sys::wall_ns());
     checkpoint.job_end = Clock::now() + left;

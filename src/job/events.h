@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -21,11 +22,12 @@ struct HostLost {
   std::string why;
   std::string hint = {};  ///< the one thing to do; may be empty
 };
-/// Somebody has told the agent of a host, and maybe all that the job has there, to end.
+/// Somebody has told the agent of a host, and maybe all that the job has there, to end, or that it will.
 struct HostToldToEnd {
   int signal;
   std::int64_t time_ns;
   std::string who;  ///< "node2 was told to end", "Slurm job 5 was cancelled"; empty: we are told ourselves
+  int host = 0;
 };
 struct RankStarted {
   int rank;
@@ -114,6 +116,7 @@ struct SignalRanks {
 struct CheckpointRanks {
   int signal;
   Time until;
+  std::set<int> told = {};  ///< hosts whose ranks have got the signal already
   bool operator==(const CheckpointRanks&) const = default;
 };
 struct FinishHost {

@@ -32,7 +32,7 @@ Actions Job::handle(const Event& event, Time now) {
 
 std::optional<Time> Job::deadline() const {
   std::optional<Time> first;
-  for (const auto& each : {timeout_at_, phase_deadline_, preemption_.deadline()}) {
+  for (const auto& each : {timeout_at_, phase_deadline_, preemption_.deadline(), preemption_.ask_at()}) {
     if (each) first = std::min(first.value_or(*each), *each);
   }
   return first;
@@ -40,6 +40,7 @@ std::optional<Time> Job::deadline() const {
 
 Actions Job::tick(Time now) {
   if (timeout_at_ && now >= *timeout_at_) out_of_time(now);
+  if (const auto ask_at = preemption_.ask_at(); ask_at && now >= *ask_at) ask_to_save();
   if (const auto deadline = preemption_.deadline(); deadline && now >= *deadline) end_unsaved(now);
   if (phase_deadline_ && now >= *phase_deadline_) {
     phase_deadline_.reset();
@@ -148,6 +149,8 @@ void Job::on(const HostLost& event, Time now) {
 }
 
 void Job::on(const HostToldToEnd& event, Time now) {
+  if (!ends_a_job(event.signal) && !preemption_.announced_by(event.signal)) return;
+  preemption_.told_at(event.host, event.signal);
   outcome_.may_restart = restart_allowed_ = false;
   const bool rank_failed = outcome_.cause == Cause::rank_failed;
   ranks_.told_from_outside(event.signal, event.time_ns);

@@ -125,6 +125,7 @@ class Job {
   void on(const OutputFailed& event, Time now);
 
   void preempt(const Preempted& notice, Time now);
+  void ask_to_save();
   void end_unsaved(Time now);
   void judge_preempted();
   void out_of_time(Time now);

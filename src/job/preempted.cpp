@@ -17,12 +17,16 @@ void Job::preempt(const Preempted& notice, Time now) {
   outcome_.preempted = preemption_.notice();
   if (phase_ == Phase::starting) return end_ranks(Cause::preempted, policy_.checkpoint.exit_code, SIGTERM, now);
   if (step == Preemption::Step::begin) {
-    actions_.push_back(CheckpointRanks{policy_.checkpoint.signal, *preemption_.deadline()});
-    actions_.push_back(SignalRanks{SIGCONT});  // a stopped rank could not act on it
+    if (!preemption_.ask_at()) ask_to_save();
   } else if (step == Preemption::Step::kill) {
     if (phase_ == Phase::running) end_unsaved(now);
     if (ranks_.live() > 0 && !ranks_.killed()) kill_ranks(now);
   }
+}
+
+void Job::ask_to_save() {
+  actions_.push_back(CheckpointRanks{policy_.checkpoint.signal, *preemption_.deadline(), preemption_.asked()});
+  actions_.push_back(SignalRanks{SIGCONT});  // a stopped rank could not act on it
 }
 
 /// Ends the ranks that still run.

@@ -31,6 +31,7 @@ Preemption::Step Preemption::told(const Preempted& notice, Time now) {
     notice_ = notice;
     since_ = now;
     deadline_ = first_deadline(now);
+    if (may_be_told_to_ranks(notice)) ask_at_ = std::min(now + kOthersTold, *deadline_);
     return Step::begin;
   }
   if (notice.signal != SIGTERM) return Step::none;
@@ -41,7 +42,22 @@ Preemption::Step Preemption::told(const Preempted& notice, Time now) {
   return Step::none;
 }
 
+bool Preemption::may_be_told_to_ranks(const Preempted& notice) const {
+  const Checkpoint& checkpoint = policy_.checkpoint;
+  return checkpoint.by_step && notice.signal == checkpoint.signal && (notice.at_host || notice.signal == SIGTERM);
+}
+
+void Preemption::told_at(int host, int signal) {
+  if (policy_.checkpoint.by_step && signal == policy_.checkpoint.signal) told_.insert(host);
+}
+
+std::set<int> Preemption::asked() {
+  ask_at_.reset();
+  return told_;
+}
+
 void Preemption::over(Time now) {
+  ask_at_.reset();
   if (!std::exchange(deadline_, {})) return;
   notice_->used = std::chrono::duration_cast<std::chrono::milliseconds>(now - *since_);
 }

@@ -333,10 +333,12 @@ class Launcher::Impl {
   void on(int host, wire::Clean& clean, std::deque<sys::Fd>&) { happened(job::HostClean{host, std::move(clean.left)}); }
   void on(int host, wire::ToldToEnd& told, std::deque<sys::Fd>&) {
     const auto signal = static_cast<int>(told.signal);
-    if (!job::ends_a_job(signal)) return host_broken(host, "its agent names a signal that ends nothing");
-    log().info("{}: its agent was told to end by {}", host_name(host), signal_name(signal));
+    if (!job::ends_a_job(signal) && signal != SIGUSR1 && signal != SIGUSR2) {
+      return host_broken(host, "its agent names a signal that ends nothing");
+    }
+    log().info("{}: its agent got {}", host_name(host), signal_name(signal));
     parts_.hosts.send(host, wire::Ping{});
-    happened(job::HostToldToEnd{signal, told.time_ns, who_ends(host)});
+    happened(job::HostToldToEnd{signal, told.time_ns, who_ends(host), host});
   }
   void on(int host, wire::Uncaught& uncaught, std::deque<sys::Fd>&) {
     std::set<int> deaf;
@@ -389,7 +391,11 @@ class Launcher::Impl {
     parts_.hosts.send_to_all(wire::Signal{static_cast<std::uint32_t>(signal.signal)});
   }
   void act(const job::CheckpointRanks& save) {
-    parts_.hosts.send_to_all(wire::Signal{static_cast<std::uint32_t>(save.signal), true});
+    const wire::Signal signal{static_cast<std::uint32_t>(save.signal), true};
+    if (save.told.empty()) parts_.hosts.send_to_all(signal);
+    for (int host = 0; !save.told.empty() && host < static_cast<int>(parts_.plan.hosts.size()); ++host) {
+      if (!save.told.contains(host)) parts_.hosts.send(host, signal);
+    }
     log().warn("preempted by {}: {} is sent to the ranks, which have {} s to save their state",
                job::describe(*job_.outcome().preempted), signal_name(save.signal),
                std::chrono::ceil<std::chrono::seconds>(save.until - Clock::now()).count());

@@ -110,8 +110,9 @@ struct Log {
   bool operator==(const Log&) const = default;
 };
 
-/// Somebody other than the launcher told the agent to end: a resource manager, a container's or the host's own end, a
-/// person. The launcher answers at once, by Ping or any other message, and decides. Without an answer it is lost.
+/// Somebody other than the launcher told the agent to end, or by USR1 or USR2 that it will: a resource manager, a
+/// container's or the host's own end, a person. Each signal within a second of the same one counts as that one. The
+/// launcher answers at once, by Ping or any other message, and decides. Without an answer it is lost.
 struct ToldToEnd {
   static constexpr std::uint8_t kType = 56;
   static constexpr std::uint32_t kMost = kMostNumbers;

@@ -100,7 +100,8 @@ void clean_environment() {
 }  // namespace dlaunch::pmix
 
 int main() {
-  ::signal(SIGPIPE, SIG_IGN);
+  // Who sends USR1 or USR2 to all processes of a step means the ranks.
+  for (const int signal : {SIGPIPE, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_IGN);
   dlaunch::pmix::clean_environment();
   dlaunch::sys::Fd socket(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
   asio::io_context io(1);

@@ -95,6 +95,31 @@ TEST(Preemption, SaysHowLongItTook) {
   EXPECT_FALSE(preemption.deadline());
 }
 
+TEST(Preemption, RanksThatAManagerHasSignalledAreNotSignalledAgain) {
+  Policy policy = saving();
+  policy.checkpoint.by_step = true;
+  Preemption preemption(policy);
+  preemption.told_at(1, SIGUSR2);
+  preemption.told(by(SIGUSR2, true), at(0));
+  EXPECT_EQ(preemption.ask_at(), at(0.5)) << "the other hosts have it by then, and have said so";
+  preemption.told_at(0, SIGUSR2);
+  EXPECT_EQ(preemption.asked(), (std::set<int>{0, 1}));
+  EXPECT_FALSE(preemption.ask_at());
+}
+
+TEST(Preemption, RanksAreSignalledAtOnceWhereNoManagerCanHaveDoneIt) {
+  Policy policy = saving();
+  for (const auto& [by_step, notice] :
+       {std::pair{false, by(SIGUSR2, true)}, std::pair{true, by(SIGUSR1, true)}, std::pair{true, by(SIGUSR2)}}) {
+    policy.checkpoint.by_step = by_step;
+    Preemption preemption(policy);
+    preemption.told_at(0, notice.at_host ? notice.signal : SIGTERM);
+    preemption.told(notice, at(0));
+    EXPECT_FALSE(preemption.ask_at());
+    EXPECT_TRUE(preemption.asked().empty());
+  }
+}
+
 /// Ranks of a job with --checkpoint-signal USR2, one on each host.
 class PreemptedJob : public testing::Test {
  protected:
@@ -128,6 +153,30 @@ TEST_F(PreemptedJob, IsRequeuedOnceAllRanksHaveEndedWithZero) {
   EXPECT_EQ(outcome.cause, Cause::preempted);
   EXPECT_EQ(outcome.exit_code, 75);
   EXPECT_EQ(outcome.preempted, (Preempted{SIGUSR1, false, 42, milliseconds(4000)}));
+}
+
+TEST_F(PreemptedJob, ASignalToAnAgentThatAnnouncesItBegins) {
+  start();
+  EXPECT_THAT(job.handle(HostToldToEnd{SIGUSR1, 1, "", 1}, at(10)), Contains(Action(CheckpointRanks{SIGUSR2, at(35)})));
+  EXPECT_EQ(job.outcome().preempted, (Preempted{SIGUSR1, true}));
+}
+
+TEST(Job, ASignalToAnAgentThatEndsNothingIsTheRanksAffair) {
+  Job job({}, {0}, {"node1"}, at(0));
+  job.handle(HostReady{0}, at(0));
+  EXPECT_THAT(job.handle(HostToldToEnd{SIGUSR1, 1, "", 0}, at(1)), IsEmpty());
+  EXPECT_EQ(job.phase(), Phase::running);
+}
+
+TEST(Job, RanksOfHostsThatAStepsSignalHasReachedAreNotSignalledAgain) {
+  Policy policy = saving();
+  policy.checkpoint.by_step = true;
+  Job job(policy, {0, 1}, {"node1", "node2"}, at(0));
+  for (int host = 0; host < 2; ++host) job.handle(HostReady{host}, at(0));
+  EXPECT_THAT(job.handle(HostToldToEnd{SIGUSR2, 1, "", 1}, at(10)), IsEmpty());
+  EXPECT_EQ(job.deadline(), at(10.5));
+  EXPECT_THAT(job.tick(at(10.5)), ElementsAre(Action(CheckpointRanks{SIGUSR2, at(35), {1}}), Action(SignalRanks{SIGCONT})));
+  EXPECT_EQ(job.deadline(), at(35));
 }
 
 TEST_F(PreemptedJob, EndsAtTheDeadlineWhatHasNotSaved) {
