@@ -83,6 +83,7 @@ struct Plan {
   std::optional<Sidecar> sidecar = {};  ///< where a framework needs it
   int restarts = 0;                     ///< how many rounds may follow the first one (job/rounds.h)
   int round = 0;                        ///< the one that this is the plan of
+  std::optional<int> attempt = {};      ///< Request::attempt
   std::vector<std::string> notes;  ///< what differs from the request or may fail, always shown; a line each, no prefix
   std::vector<std::string> remarks = {};  ///< what is as requested but worth a look; not shown for a good run
 

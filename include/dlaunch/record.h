@@ -47,6 +47,7 @@ struct Record {
   job::Outcome outcome;             ///< without its ranks; of a job that was still running, what was known
   std::string plan;                 ///< JSON, as plan::to_json has it
   std::vector<RecordedRank> ranks;  ///< the index is the rank's id
+  std::optional<int> attempt;       ///< how often the job had been queued again
   int restarts = 0;                 ///< the most that were allowed
   std::vector<RoundRecord> earlier_rounds;
 };

@@ -1,5 +1,6 @@
 #include "allocate/job_life.h"
 
+#include <algorithm>
 #include <charconv>
 #include <string_view>
 #include <system_error>
@@ -23,6 +24,21 @@ std::optional<std::int64_t> number_in(const std::vector<std::string>& environmen
 std::optional<std::int64_t> job_end(const std::vector<std::string>& environment) {
   if (!variable(environment, "SLURM_JOB_ID")) return std::nullopt;
   return number_in(environment, "SLURM_JOB_END_TIME");
+}
+
+std::optional<Attempt> attempt_of(const std::vector<std::string>& environment) {
+  constexpr std::int64_t kMost = 1000000;
+  const auto counted = [&](std::string_view name) {
+    return Attempt{static_cast<int>(std::min(kMost, number_in(environment, name).value_or(0)))};
+  };
+  if (number_in(environment, "DLAUNCH_ATTEMPT")) return counted("DLAUNCH_ATTEMPT");
+  if (variable(environment, "SLURM_JOB_ID")) return counted("SLURM_RESTART_COUNT");
+  const auto again = [](bool restarted) { return Attempt{restarted ? 1 : 0, !restarted}; };
+  if (variable(environment, "SGE_ROOT") && variable(environment, "JOB_ID")) {
+    return again(number_in(environment, "RESTARTED").value_or(0) > 0);
+  }
+  if (variable(environment, "LSB_JOBID")) return again(variable(environment, "LSB_RESTART") == "Y");
+  return std::nullopt;
 }
 
 }  // namespace dlaunch::allocate

@@ -66,6 +66,7 @@ Result<job::Outcome> JobRun::run() {
     const auto spares = static_cast<int>(std::ranges::count(this->spares(true), true));
     const job::Rounds::Verdict verdict =
         rounds_.ended(outcome, Clock::now() - round_start_, spares, failed_on(outcome));
+    if (verdict.in_vain && options_.policy.checkpoint.signal != 0) outcome.exit_code = kExitInVain;
     if (!verdict.again) return finish(*round, std::move(outcome), verdict.why_not);
     tell_restart(outcome, verdict.wait);
     round.reset();
@@ -104,6 +105,7 @@ Result<void> JobRun::open() {
     auto ok = report::check_can_write(options_.report_file);
     if (!ok) ok.error().exit_code = kExitRefused;
     TRY(std::move(ok));
+    record_.keep_earlier(plan_.attempt.value_or(0));
   }
   if (const std::string lost = output_->overwritten(); !lost.empty()) log().info(lost);
   return {};

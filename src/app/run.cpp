@@ -144,6 +144,7 @@ Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::
   if (options.verb != cli::Verb::check) options.staged = TRY(read_staged(options.stage));
   TRY(choose_transport(options));
   settle_checkpoint(options);
+  settle_attempt(options);
   ConsoleListener listener(streams);
   std::optional<HostSession> session;  // none while no host is to be reached
   const Begin begin = [&] { session.emplace(options.request.job_id, options.of_job(), streams, log, listener, nodes); };

@@ -3,10 +3,13 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
+#include <system_error>
 
 #include "allocate/job_life.h"
 #include "allocate/slurm.h"
 #include "base/time.h"
+#include "output/file_layout.h"
 #include "sys/clock.h"
 
 namespace dlaunch::app {
@@ -28,6 +31,24 @@ void settle_checkpoint(cli::Options& options) {
     const std::chrono::nanoseconds left = std::chrono::seconds(*end) - std::chrono::nanoseconds(sys::wall_ns());
     checkpoint.job_end = Clock::now() + left;
   }
+}
+
+void settle_attempt(cli::Options& options) {
+  const auto attempt = allocate::attempt_of(options.request.environment);
+  if (!attempt) return;
+  int number = attempt->number;
+  if (options.output.files) {
+    const auto is_used = [&] {
+      output::RankFacts facts;
+      facts.attempt = number;
+      std::error_code ignored;
+      const std::filesystem::path path = output::stacks_base(*options.output.files, facts);
+      return std::filesystem::exists(path.parent_path(), ignored);
+    };
+    while (!attempt->counted && !output::is_template(options.output.files->target) && is_used()) ++number;
+  }
+  options.request.attempt = number;
+  if (number > 0) options.output.keep_logs = 0;
 }
 
 }  // namespace dlaunch::app

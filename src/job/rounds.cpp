@@ -60,7 +60,7 @@ Rounds::Verdict Rounds::ended(const Outcome& outcome, Duration lived, int spares
   }
   last_ = std::move(failure);
   if (alike_ >= kAlike) {
-    return {.why_not = "it failed in the same way " + std::to_string(kAlike) + " times"};
+    return {.why_not = "it failed in the same way " + std::to_string(kAlike) + " times", .in_vain = true};
   }
   ++number_;
   Verdict verdict{.again = true};

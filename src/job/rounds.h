@@ -50,6 +50,7 @@ class Rounds {
     bool again = false;
     std::chrono::seconds wait{0};
     std::string why_not = {};   ///< for people, where restarts were left; may be empty
+    bool in_vain = false;       ///< the rounds failed alike: another attempt would, too
     std::string replaced = {};  ///< name of the host that failed too often, and is to be replaced; empty: none
   };
   /// The current round ended after `lived`. The rank that failed first was on the host `failed_on`, and there are so

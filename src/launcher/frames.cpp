@@ -131,6 +131,7 @@ output::RankFacts facts_of(const plan::Plan& plan, const plan::Rank& rank) {
   output::RankFacts facts{host.name, rank.local_rank, rank.device};
   facts.local = host.local;
   if (plan.restarts > 0) facts.round = plan.round;
+  facts.attempt = plan.attempt.value_or(0);
   return facts;
 }
 
@@ -228,6 +229,7 @@ std::vector<output::RankFacts> rank_facts(const plan::Plan& plan) {
     const std::string& host = plan.host(plan.sidecar->host).host.name;
     facts.push_back({host, 0, {}, plan.sidecar->name});
     if (plan.restarts > 0) facts.back().round = plan.round;
+    facts.back().attempt = plan.attempt.value_or(0);
   }
   return facts;
 }

@@ -16,7 +16,8 @@ namespace {
 constexpr std::string_view kOption = "--output-filename";
 
 const std::vector<std::string>& file_fields() {
-  static const std::vector<std::string> fields = {"rank", "local_rank", "host", "device", "stream", "job", "round"};
+  static const std::vector<std::string> fields = {"rank", "local_rank", "host", "device", "stream", "job",
+                                                  "attempt", "round"};
   return fields;
 }
 
@@ -32,13 +33,24 @@ std::string zero_padded(int rank, int ranks) {
   return text;
 }
 
-bool is_restarted(const RankFacts& facts) { return facts.round.value_or(0) > 0; }
+/// "attempt.2" and "round.1", each between these texts, of a later one that the template does not say.
+std::string later_parts(const RankFacts& facts, std::string_view before, std::string_view after,
+                        const std::vector<Piece>& pieces = {}) {
+  std::string text;
+  const auto add = [&](std::string_view name, int number) {
+    if (number == 0 || has_field(pieces, name)) return;
+    text.append(before).append(name).append(".").append(std::to_string(number)).append(after);
+  };
+  add("attempt", facts.attempt);
+  add("round", facts.round.value_or(0));
+  return text;
+}
 
 std::string open_mpi_path(const FileSettings& files, const RankFacts& facts, int rank, int ranks, Stream stream) {
   std::string path = files.target;
   if (path.empty() || path.back() != '/') path += '/';
   if (files.job_directory || facts.world > 1) path += std::to_string(facts.world) + '/';
-  if (is_restarted(facts)) path += "round." + std::to_string(*facts.round) + '/';
+  path += later_parts(facts, "", "/");
   return path + "rank." + zero_padded(rank, ranks) + '/' + std::string(stream_name(stream));
 }
 
@@ -79,8 +91,7 @@ std::string stacks_base(const FileSettings& files, const RankFacts& facts) {
   std::string path = log_directory(files);
   const bool is_directory = !files.by_stream && !is_template(files.target);
   if (is_directory && files.job_directory) path += "1/";
-  if (is_restarted(facts)) path += "round." + std::to_string(*facts.round) + (is_directory ? '/' : '.');
-  return path + "stacks.";
+  return path + later_parts(facts, "", is_directory ? "/" : ".") + "stacks.";
 }
 
 bool is_template(std::string_view target) { return target.find('{') != std::string_view::npos; }
@@ -91,13 +102,13 @@ Result<void> check_file_template(std::string_view target) {
 }
 
 std::string file_path(const FileSettings& files, const RankFacts& facts, int rank, int ranks, Stream stream) {
-  const std::string unnamed_round = is_restarted(facts) ? ".round." + std::to_string(*facts.round) : "";
-  if (!facts.name.empty()) return log_directory(files) + facts.name + unnamed_round + ".log";
+  if (!facts.name.empty()) return log_directory(files) + facts.name + later_parts(facts, ".", "") + ".log";
   if (!files.by_stream && !is_template(files.target)) return open_mpi_path(files, facts, rank, ranks, stream);
   std::string path;
   const auto pieces = pieces_of(files, stream);
   for (const auto& [literal, field] : pieces) {
     path += literal;
+    if (field == "attempt") path += std::to_string(facts.attempt);
     if (field == "round") path += std::to_string(facts.round.value_or(0));
     if (field == "rank") path += numbered(facts, rank);
     if (field == "local_rank") path += numbered(facts, facts.local_rank);
@@ -107,7 +118,7 @@ std::string file_path(const FileSettings& files, const RankFacts& facts, int ran
     if (field == "job") path += files.job;
   }
   const bool is_device = path.starts_with("/dev/");  // nothing there is overwritten
-  return has_field(pieces, "round") || is_device ? path : path + unnamed_round;
+  return is_device ? path : path + later_parts(facts, ".", "", pieces);
 }
 
 bool on_console(const OutputSettings& settings, const RankFacts& facts, int rank) {

@@ -15,6 +15,7 @@ constexpr std::size_t kBlock = 64 * 1024;
 
 std::string head_of(const StreamFacts& facts) {
   std::string head = "{";
+  if (facts.host.attempt > 0) head += "\"attempt\":" + std::to_string(facts.host.attempt) + ',';
   if (facts.host.round) head += "\"round\":" + std::to_string(*facts.host.round) + ',';
   if (facts.host.world > 1) head += "\"world\":" + std::to_string(facts.host.world) + ',';
   head += "\"rank\":";

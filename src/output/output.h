@@ -30,6 +30,7 @@ struct RankFacts {
   int first = 0;          ///< id of its world's rank 0
   bool local = false;     ///< on the launcher's machine, so that a path means the same file there
   std::optional<int> round = {};  ///< of a job that may be restarted
+  int attempt = 0;                ///< how often the job was queued again before
 };
 
 class Output {

@@ -52,7 +52,8 @@ bool is_rank_variable(std::string_view name) { return std::ranges::find(kRankVar
 
 /// Whether no rank inherits the variable and no pattern of -x brings it.
 bool is_no_heritage(const Request& request, std::string_view name) {
-  if (is_rank_variable(name) || name == kRoundVariable || (name == "PWD" && !request.rank_dir.empty())) return true;
+  if (is_rank_variable(name) || name == kRoundVariable || name == kAttemptVariable) return true;
+  if (name == "PWD" && !request.rank_dir.empty()) return true;
   if (request.rank_table && std::ranges::find(kRankTableVariables, name) != kRankTableVariables.end()) return true;
   if ((!request.frameworks.empty() || request.rank_table) && left_by_outer_job(name)) return true;
   if (request.mpi != Mpi::none && left_by_outer_mpi(name)) return true;
@@ -213,14 +214,26 @@ void set_variable(std::vector<std::string>& environment, const std::vector<std::
   environment.push_back(std::move(entry));
 }
 
-void set_round(Plan& plan, int round) {
-  plan.round = round;
-  if (plan.restarts == 0) return;
-  const std::string entry = std::string(kRoundVariable) + '=' + std::to_string(round);
+namespace {
+
+void set_in_programs(Plan& plan, std::string_view name, int number) {
+  const std::string entry = std::string(name) + '=' + std::to_string(number);
   for (App& app : plan.apps) {
     set_variable(app.env, app.chosen, entry);
     if (!app.env_elsewhere.empty()) set_variable(app.env_elsewhere, app.chosen, entry);
   }
+}
+
+}  // namespace
+
+void set_round(Plan& plan, int round) {
+  plan.round = round;
+  if (plan.restarts > 0) set_in_programs(plan, kRoundVariable, round);
+}
+
+void set_attempt(Plan& plan, std::optional<int> attempt) {
+  plan.attempt = attempt;
+  if (attempt) set_in_programs(plan, kAttemptVariable, *attempt);
 }
 
 std::optional<Error> refuse_own_names(const Plan& plan) {

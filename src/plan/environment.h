@@ -39,6 +39,9 @@ inline constexpr std::array<std::string_view, 12> kRankVariables = {
 /// Tells each rank of a job that may be restarted the number of its round.
 inline constexpr std::string_view kRoundVariable = "DLAUNCH_ROUND";
 
+/// Tells each rank how often a resource manager has queued the job again.
+inline constexpr std::string_view kAttemptVariable = "DLAUNCH_ATTEMPT";
+
 /// Whether a variable of the launcher's own is not sent to other hosts, where it would be wrong.
 bool withheld_elsewhere(std::string_view name);
 
@@ -66,6 +69,9 @@ void add_rank_environments(Plan& plan, bool rank_table);
 
 /// Makes it the plan of another round: kRoundVariable of a job that may be restarted has its number. What -x set stays.
 void set_round(Plan& plan, int round);
+
+/// Its ranks have kAttemptVariable where the number is known. What -x set stays.
+void set_attempt(Plan& plan, std::optional<int> attempt);
 
 /// The Error for a host's own variable (env.NAME=) that each rank gets a value of its own for; nullopt when there is
 /// none.

@@ -243,6 +243,7 @@ Result<Plan> make_plan(const Request& request, const Allocation& allocation) {
   add_apps(plan, request, allocation, assigned.ranks_of_app, elsewhere);
   plan.restarts = request.restarts;
   set_round(plan, 0);
+  set_attempt(plan, request.attempt);
   add_ranks(plan, assigned.host_of_rank, places);
   add_slots(plan, request);
   if (auto error = refuse_too_long(plan)) return fail(std::move(*error));

@@ -109,6 +109,7 @@ Record record_of(const Json& json) {
   record.plan = json.at("plan").dump();
   for (const Json& rank : json.at("ranks")) record.ranks.push_back(rank_of(rank));
   record.outcome = outcome_of(json, record.ranks);
+  if (json.contains("attempt")) record.attempt = json.at("attempt");
   record.restarts = json.value("restarts", 0);
   for (const Json& round : json.value("earlier_rounds", Json::array()))
     record.earlier_rounds.push_back(round_of(round));

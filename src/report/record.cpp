@@ -195,6 +195,7 @@ std::string job_record_json(const RecordInput& input) {
   record["detail"] = text_json(outcome.detail);
   record["lost_hosts"] = lost_hosts_json(outcome);
   record["first_failure"] = first_failure_json(input);
+  if (input.plan.attempt) record["attempt"] = *input.plan.attempt;
   if (input.plan.restarts > 0) {
     record["restarts"] = input.plan.restarts;
     record["round"] = input.plan.round;

@@ -5,6 +5,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "report/write_file.h"
@@ -47,6 +49,14 @@ std::optional<std::string> said(const sys::Apart& apart, std::chrono::millisecon
 }  // namespace
 
 RecordFile::RecordFile(std::string path) : path_(std::move(path)), replaced_(!path_.empty() && is_replaced(path_)) {}
+
+void RecordFile::keep_earlier(int attempt) const {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  if (attempt == 0 || !fs::is_regular_file(fs::symlink_status(path_, ignored))) return;
+  const std::string kept = path_ + ".attempt." + std::to_string(attempt - 1);
+  if (!fs::exists(kept, ignored)) fs::rename(path_, kept, ignored);
+}
 
 void RecordFile::write_early(const std::string& text) {
   auto writer = sys::Apart::start([&](sys::Apart::Ends ends) { write_and_tell(path_, text, false, ends.out); });

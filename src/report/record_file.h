@@ -15,6 +15,9 @@ class RecordFile {
   /// An empty path means that no record is asked for.
   explicit RecordFile(std::string path);
 
+  /// The record of the attempt before, if it is there, is FILE.attempt.K from now on.
+  void keep_earlier(int attempt) const;
+
   bool wanted() const { return !path_.empty(); }
   /// Whether the record is also written while the job runs. That write does not wait, and only write() reports whether
   /// the file can be written. A pipe or a device gets one record, at the end.

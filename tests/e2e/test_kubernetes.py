@@ -9,6 +9,7 @@ import yaml
 from hosts_case import HostsCase, lines
 from support import wait_until
 from test_same_line import KEY, SameLineCase
+from test_slurm_preemption import RANK
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 KUBECTL = ROOT / "tests" / "testbed" / "kubectl"
@@ -158,6 +159,28 @@ class MpiJobV1(HostsCase):
     def test_exec_overrides_it(self):
         result = self.run_dlaunch("--exec", f"{KUBECTL} exec -i {{host}} --", "-N", "1", "uname", "-n")
         self.assertEqual(sorted(lines(result.stdout)), ["node1", "node2"], result.stderr)
+
+
+class RequeuedPod(support.Case):
+    """examples/requeue/job.yaml."""
+
+    def test_its_command_saves_on_term_and_ends_with_a_code_that_its_job_ignores(self):
+        job = yaml.safe_load((ROOT / "examples" / "requeue" / "job.yaml").read_text(encoding="utf-8"))
+        pod, rules = job["spec"]["template"]["spec"], job["spec"]["podFailurePolicy"]["rules"]
+        self.assertEqual((job["apiVersion"], job["kind"], pod["restartPolicy"]), ("batch/v1", "Job", "Never"))  # a policy needs Never
+        codes = {code: rule["action"] for rule in rules if "onExitCodes" in rule for code in rule["onExitCodes"]["values"]}
+        self.assertEqual(codes, {93: "FailJob", 75: "Ignore"})
+        command = pod["containers"][0]["command"]
+        self.assertEqual(command[0], "dlaunch")
+        grace = int(command[command.index("--preempt-grace") + 1])
+        self.assertLess(grace + 5, pod["terminationGracePeriodSeconds"])
+        (self.dir / "train.py").write_text(RANK)
+        with self.start(*(self.dir / "train.py" if word == "/app/train.py" else word for word in command[1:]),
+                        stdout=subprocess.PIPE, stderr=subprocess.PIPE) as pod_1:
+            self.assertTrue(wait_until(lambda: len(list(self.dir.glob("up.*"))) == 8, support.TIMEOUT))
+            pod_1.terminate()
+            out, err = pod_1.communicate(timeout=support.TIMEOUT)
+        self.assertEqual((pod_1.returncode, out.count(b"was told SIGUSR1\n")), (75, 8), err)
 
 
 class SamePods(SameLineCase):

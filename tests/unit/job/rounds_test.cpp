@@ -79,6 +79,7 @@ TEST(Rounds, AFailureThatComesAlikeThreeTimesRunningIsTheLast) {
   EXPECT_TRUE(rounds.ended(failed(3, 1), seconds(59)).again);
   const auto verdict = rounds.ended(failed(3, 1), seconds(1));
   EXPECT_FALSE(verdict.again);
+  EXPECT_TRUE(verdict.in_vain);
   EXPECT_THAT(verdict.why_not, HasSubstr("same way 3 times"));
 }
 

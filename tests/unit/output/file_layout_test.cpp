@@ -39,6 +39,20 @@ TEST(FileLayout, ALaterRoundHasFilesOfItsOwnButNoDevices) {
   EXPECT_EQ(file_path(files, facts, 3, 9, Stream::err), "/logs/3.round.2");
 }
 
+TEST(FileLayout, ALaterAttemptHasFilesOfItsOwn) {
+  RankFacts facts = kFacts;
+  facts.attempt = 2;
+  EXPECT_EQ(file_path(to("/d"), facts, 3, 9, Stream::out), "/d/1/attempt.2/rank.3/stdout");
+  EXPECT_EQ(file_path(to("/d/{rank}.log"), facts, 3, 9, Stream::out), "/d/3.log.attempt.2");
+  EXPECT_EQ(file_path(to("/d/{attempt}/{rank}"), facts, 3, 9, Stream::out), "/d/2/3");
+  EXPECT_EQ(stacks_base(to("/d"), facts), "/d/1/attempt.2/stacks.");
+  facts.round = 1;
+  EXPECT_EQ(file_path(to("/d"), facts, 3, 9, Stream::out), "/d/1/attempt.2/round.1/rank.3/stdout");
+  EXPECT_EQ(file_path(to("/d/{rank}.log"), facts, 3, 9, Stream::out), "/d/3.log.attempt.2.round.1");
+  EXPECT_EQ(file_path(to("/d/{attempt}/{rank}"), facts, 3, 9, Stream::out), "/d/2/3.round.1");
+  EXPECT_EQ(file_path(to("/d/{attempt}/{rank}"), kFacts, 3, 9, Stream::out), "/d/0/3");
+}
+
 TEST(FileLayout, UnknownField) {
   EXPECT_TRUE(check_file_template("/plain"));
   EXPECT_TRUE(check_file_template("/d/{rank}"));

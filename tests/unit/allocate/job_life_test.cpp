@@ -1,0 +1,37 @@
+#include "allocate/job_life.h"
+
+#include <gmock/gmock.h>
+
+namespace dlaunch::allocate {
+namespace {
+
+using testing::Eq;
+using testing::Optional;
+
+TEST(JobLife, AttemptsAreCountedBySlurm) {
+  EXPECT_THAT(attempt_of({"SLURM_JOB_ID=5"}), Optional(Eq(Attempt{0})));
+  EXPECT_THAT(attempt_of({"SLURM_JOB_ID=5", "SLURM_RESTART_COUNT=2"}), Optional(Eq(Attempt{2})));
+  EXPECT_THAT(attempt_of({"SLURM_JOB_ID=5", "SLURM_RESTART_COUNT=x"}), Optional(Eq(Attempt{0})));
+}
+
+TEST(JobLife, GridEngineAndLsfSayOnlyThatThereWasOneBefore) {
+  EXPECT_THAT(attempt_of({"SGE_ROOT=/sge", "JOB_ID=5", "RESTARTED=0"}), Optional(Eq(Attempt{0})));
+  EXPECT_THAT(attempt_of({"SGE_ROOT=/sge", "JOB_ID=5", "RESTARTED=1"}), Optional(Eq(Attempt{1, false})));
+  EXPECT_THAT(attempt_of({"LSB_JOBID=5"}), Optional(Eq(Attempt{0})));
+  EXPECT_THAT(attempt_of({"LSB_JOBID=5", "LSB_RESTART=Y"}), Optional(Eq(Attempt{1, false})));
+}
+
+TEST(JobLife, TheUserMaySayItAndNobodyElseDoes) {
+  EXPECT_THAT(attempt_of({"DLAUNCH_ATTEMPT=3"}), Optional(Eq(Attempt{3})));
+  EXPECT_THAT(attempt_of({"DLAUNCH_ATTEMPT=3", "SLURM_JOB_ID=5", "SLURM_RESTART_COUNT=1"}), Optional(Eq(Attempt{3})));
+  EXPECT_FALSE(attempt_of({"DLAUNCH_ATTEMPT=", "SLURM_RESTART_COUNT=1", "RESTARTED=1"}));
+}
+
+TEST(JobLife, ItsEnd) {
+  EXPECT_THAT(job_end({"SLURM_JOB_ID=5", "SLURM_JOB_END_TIME=1795312060"}), Optional(1795312060));
+  EXPECT_FALSE(job_end({"SLURM_JOB_END_TIME=1795312060"}));
+  EXPECT_FALSE(job_end({"SLURM_JOB_ID=5", "SLURM_JOB_END_TIME=-1"}));
+}
+
+}  // namespace
+}  // namespace dlaunch::allocate
