@@ -12,7 +12,7 @@ namespace dlaunch {
 inline constexpr int kExitOutput = 1;           ///< ranks' output or the report could not be written
 inline constexpr int kExitRefused = 2;          ///< command line or plan refused, nothing started
 inline constexpr int kExitPreempted = 75;       ///< every rank saved its state; the job is to be requeued
-inline constexpr int kExitInVain = 93;            ///< with --checkpoint-signal: it is not to be requeued
+inline constexpr int kExitInVain = 93;          ///< with --checkpoint-signal: it is not to be requeued
 inline constexpr int kExitTimeout = 124;        ///< --timeout ran out
 inline constexpr int kExitHostLost = 125;       ///< a host could not be reached or was lost
 inline constexpr int kExitNotExecutable = 126;  ///< program found but not executable

@@ -98,11 +98,11 @@ struct Request {
   std::vector<Framework> frameworks = {};  ///< --env-for; none twice
   Visible visible = Visible::unchanged;    ///< --visible
   std::string rank_dir = {};               ///< --rank-dir, a template; empty: none
-  bool rank_table = false;  ///< --rank-table: the launcher's own RANK_TABLE_FILE and the like are not passed on
-  Mpi mpi = Mpi::none;      ///< --mpi
-  int restarts = 0;         ///< --restarts
+  bool rank_table = false;          ///< --rank-table: the launcher's own RANK_TABLE_FILE and the like are not passed on
+  Mpi mpi = Mpi::none;              ///< --mpi
+  int restarts = 0;                 ///< --restarts
   std::optional<int> attempt = {};  ///< how often a resource manager has queued the job again; none: not known
-  int spares = 0;           ///< --spares: the last hosts of the allocation get no rank, and replace lost ones
+  int spares = 0;                   ///< --spares: the last hosts of the allocation get no rank, and replace lost ones
   std::vector<std::string> environment = {};  ///< the launcher's, NAME=VALUE
   bool no_environment = false;                ///< --no-env: ranks get only what AppRequest::env names of it
   std::string cwd = {};                       ///< the launcher's; empty: it is gone

@@ -34,10 +34,10 @@ namespace {
 
 constexpr std::chrono::milliseconds kShortestBeat{10};
 constexpr std::chrono::seconds kSetupWait{15};
-constexpr std::chrono::seconds kToldWait{2};  // for an answer to ToldToEnd
+constexpr std::chrono::seconds kToldWait{2};    // for an answer to ToldToEnd
 constexpr std::chrono::seconds kSameNotice{1};  // the guardian and who started us pass on what we get ourselves
-constexpr std::ptrdiff_t kMostNamed = 500;    // processes that are left
-constexpr int kLost = 1;                      // exit code when the launcher went away
+constexpr std::ptrdiff_t kMostNamed = 500;      // processes that are left
+constexpr int kLost = 1;                        // exit code when the launcher went away
 
 }  // namespace
 

@@ -84,9 +84,9 @@ int sweep(const agent::JobCgroup& cgroup) {
   return code;
 }
 
-/// Its wait status. It is told of each TERM, USR1 and USR2 that we get; they and CHLD, `awaited`, are blocked. One that is stopped is
-/// killed once the launcher must have given it up; only time in which we run ourselves counts, so a whole job may be
-/// stopped and continued.
+/// Its wait status. It is told of each TERM, USR1 and USR2 that we get; they and CHLD, `awaited`, are blocked. One that
+/// is stopped is killed once the launcher must have given it up; only time in which we run ourselves counts, so a whole
+/// job may be stopped and continued.
 int wait_for_end(pid_t worker, const sigset_t& awaited) {
   constexpr timespec kTick{1, 0};
   bool stopped = false;

@@ -18,8 +18,8 @@ struct Attempt {
   bool operator==(const Attempt&) const = default;
 };
 
-/// DLAUNCH_ATTEMPT, which the user gives where no manager does; Slurm's SLURM_RESTART_COUNT; Grid Engine's RESTARTED and
-/// LSF's LSB_RESTART, which do not count. None: no manager says it.
+/// DLAUNCH_ATTEMPT, which the user gives where no manager does; Slurm's SLURM_RESTART_COUNT; Grid Engine's RESTARTED
+/// and LSF's LSB_RESTART, which do not count. None: no manager says it.
 std::optional<Attempt> attempt_of(const std::vector<std::string>& environment);
 
 }  // namespace dlaunch::allocate

@@ -17,11 +17,14 @@ bool Preemption::announced_by(int signal) const {
   return policy_.checkpoint.signal != 0 && (signal == SIGUSR1 || signal == SIGUSR2 || signal == SIGTERM);
 }
 
-Time Preemption::first_deadline(Time now) const {
+Time Preemption::first_deadline(int signal, Time now) const {
   const Checkpoint& checkpoint = policy_.checkpoint;
   if (checkpoint.grace) return now + *checkpoint.grace;
+  const std::chrono::milliseconds most = signal == SIGTERM ? kTermGrace : std::chrono::milliseconds::max();
+  const Time usual = now + std::min(checkpoint.usual_grace, most);
   const auto& end = checkpoint.job_end;
-  return end && *end > now && *end - now < kEndIsNear ? *end : now + checkpoint.usual_grace;
+  if (!end || *end <= now || *end - now >= kEndIsNear) return usual;
+  return signal == SIGTERM ? std::min(*end, usual) : *end;
 }
 
 Preemption::Step Preemption::told(const Preempted& notice, Time now) {
@@ -30,7 +33,7 @@ Preemption::Step Preemption::told(const Preempted& notice, Time now) {
   if (!notice_) {
     notice_ = notice;
     since_ = now;
-    deadline_ = first_deadline(now);
+    deadline_ = first_deadline(notice.signal, now);
     if (may_be_told_to_ranks(notice)) ask_at_ = std::min(now + kOthersTold, *deadline_);
     return Step::begin;
   }

@@ -1,13 +1,13 @@
 // That whoever lent a job its hosts takes them back: a resource manager that needs them or whose time limit is near, a
 // pod's end. With --checkpoint-signal the ranks save their state first. PURE.
 //
-// - A notice is USR1, USR2 or TERM, to the launcher or (TERM) to an agent. The first one begins it: the ranks that
-// catch
-//   the checkpoint signal get it, the others go on, and nothing is ended before the deadline: no rank's failure ends
-//   the other ranks.
+// - A notice is USR1, USR2 or TERM, to the launcher or to an agent. The first one begins it: the ranks that catch the
+//   checkpoint signal get it, the others go on, and nothing is ended before the deadline: no rank's failure ends the
+//   other ranks.
 // - The deadline is --preempt-grace after the notice; else the end of the job, where the resource manager has said it
-//   and it is less than kEndIsNear away; else Checkpoint::usual_grace. Then the ranks are ended as always: TERM, the
-//   grace, KILL.
+//   and it is less than kEndIsNear away; else Checkpoint::usual_grace. After TERM it is kTermGrace at the latest: who
+//   sends that sends KILL soon, Slurm and Kubernetes in 30 s. Then the ranks are ended as always: TERM, the grace,
+//   KILL.
 // - Where who signals an agent signals its ranks, too (Checkpoint::by_step), and the notice is the checkpoint signal
 //   itself, ranks have got it. The others are sent it kOthersTold later, when the news of all such hosts is there. A
 //   USR1 or USR2 to the launcher, which no rank gets, is no such notice.
@@ -34,6 +34,7 @@ class Preemption {
  public:
   static constexpr std::chrono::seconds kSameNotice{2};
   static constexpr std::chrono::minutes kEndIsNear{10};
+  static constexpr std::chrono::seconds kTermGrace{25};
   static constexpr std::chrono::milliseconds kOthersTold{500};
 
   explicit Preemption(const Policy& policy) : policy_(policy) {}
@@ -60,7 +61,7 @@ class Preemption {
   void over(Time now);
 
  private:
-  Time first_deadline(Time now) const;
+  Time first_deadline(int signal, Time now) const;
   bool may_be_told_to_ranks(const Preempted& notice) const;
 
   const Policy policy_;

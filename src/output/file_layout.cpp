@@ -16,8 +16,8 @@ namespace {
 constexpr std::string_view kOption = "--output-filename";
 
 const std::vector<std::string>& file_fields() {
-  static const std::vector<std::string> fields = {"rank", "local_rank", "host", "device", "stream", "job",
-                                                  "attempt", "round"};
+  static const std::vector<std::string> fields = {"rank",   "local_rank", "host",    "device",
+                                                  "stream", "job",        "attempt", "round"};
   return fields;
 }
 

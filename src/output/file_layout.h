@@ -17,8 +17,8 @@ bool is_template(std::string_view target);
 Result<void> check_file_template(std::string_view target);
 
 /// A later round than the first one never has a name of an earlier one's: DIR/1/round.K/rank.N, and behind a template
-/// without {round} ".round.K". So it is with a later attempt (RankFacts::attempt), whose part comes first. `files.target` must have passed check_file_template. `rank` is the number in the world,
-/// `ranks` that world's size.
+/// without {round} ".round.K". So it is with a later attempt (RankFacts::attempt), whose part comes first.
+/// `files.target` must have passed check_file_template. `rank` is the number in the world, `ranks` that world's size.
 std::string file_path(const FileSettings& files, const RankFacts& facts, int rank, int ranks, Stream stream);
 
 /// What the paths of files of all ranks' stacks begin with: such a file is beside the directories of the ranks of a

@@ -204,7 +204,7 @@ class TimeLimits(PreemptionCase):
             self.wait_said(place, "preempted by .* after", SCHEDULED)
         self.assert_saved(places["shell"], by="SIGUSR1 from pid.*")
         self.assert_saved(places["steps"], by="SIGUSR1 to an agent")
-        self.assert_saved(places["over"], told=r"(?:SIGUSR1\+)?SIGTERM(?:\+SIGUSR1)?", by="SIGTERM.*")
+        self.assert_saved(places["over"], told=r"(?:SIGTERM\+)*SIGUSR1(?:\+SIGTERM)*", by="SIGTERM.*")
 
 
 if __name__ == "__main__":

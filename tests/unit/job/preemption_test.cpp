@@ -54,16 +54,24 @@ TEST(Preemption, TheDeadlineIsTheUsersOrTheJobsEndWhereThatIsNearOrTheUsual) {
   EXPECT_EQ(deadline(policy), at(107));
 }
 
+TEST(Preemption, WhoSendsTermSendsKillSoon) {
+  for (const auto& [signal, end] : {std::pair{SIGUSR1, 60}, std::pair{SIGTERM, 25}}) {
+    Preemption preemption(saving(60));
+    preemption.told(by(signal), at(0));
+    EXPECT_EQ(preemption.deadline(), at(end));
+  }
+}
+
 TEST(Preemption, AnotherTermShortensTheDeadlineToTheGrace) {
   Preemption preemption(saving(60));
   EXPECT_EQ(preemption.told(by(SIGTERM), at(0)), Preemption::Step::begin);
   EXPECT_EQ(preemption.told(by(SIGTERM, true), at(1)), Preemption::Step::none);
   EXPECT_EQ(preemption.told(by(SIGTERM, true), at(2.5)), Preemption::Step::none);
-  EXPECT_EQ(preemption.deadline(), at(60)) << "managers tell all hosts and the launcher";
-  EXPECT_EQ(preemption.told(by(SIGTERM), at(30)), Preemption::Step::none);
-  EXPECT_EQ(preemption.deadline(), at(35));
-  preemption.told(by(SIGTERM), at(33));
-  EXPECT_EQ(preemption.deadline(), at(35));
+  EXPECT_EQ(preemption.deadline(), at(25)) << "managers tell all hosts and the launcher";
+  EXPECT_EQ(preemption.told(by(SIGTERM), at(10)), Preemption::Step::none);
+  EXPECT_EQ(preemption.deadline(), at(15));
+  preemption.told(by(SIGTERM), at(13));
+  EXPECT_EQ(preemption.deadline(), at(15));
 }
 
 TEST(Preemption, TheFirstTermAfterAnotherNoticeShortensTheDeadline) {
@@ -175,7 +183,8 @@ TEST(Job, RanksOfHostsThatAStepsSignalHasReachedAreNotSignalledAgain) {
   for (int host = 0; host < 2; ++host) job.handle(HostReady{host}, at(0));
   EXPECT_THAT(job.handle(HostToldToEnd{SIGUSR2, 1, "", 1}, at(10)), IsEmpty());
   EXPECT_EQ(job.deadline(), at(10.5));
-  EXPECT_THAT(job.tick(at(10.5)), ElementsAre(Action(CheckpointRanks{SIGUSR2, at(35), {1}}), Action(SignalRanks{SIGCONT})));
+  EXPECT_THAT(job.tick(at(10.5)),
+              ElementsAre(Action(CheckpointRanks{SIGUSR2, at(35), {1}}), Action(SignalRanks{SIGCONT})));
   EXPECT_EQ(job.deadline(), at(35));
 }
 
