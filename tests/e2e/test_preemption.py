@@ -99,6 +99,57 @@ class OnOneHost(PreemptedCase, Case):
         self.assertEqual(job.returncode, 75, err)
         self.assertIn(b"no rank had started", err)
 
+    def test_rounds_that_fail_alike_are_not_to_be_requeued(self):
+        failing = ("-n", 2, "--restarts", 9, *sh("[ $DLAUNCH_RANK = 0 ] || exit 3; exec sleep 1000"))
+        for options, code in ((["--checkpoint-signal", "USR2"], 93), ([], 3)):
+            result = self.run_dlaunch(*options, *failing)
+            self.assert_exit(result, code)
+            self.assertIn("no restart: it failed in the same way 3 times", result.stderr.decode())
+
+    def attempt(self, variables, *options, code=0):
+        result = self.run_dlaunch("-n", 1, "--output-filename", "logs:nocopy", "--keep-logs", 1, "--report", "r.json", *options,
+                                  *sh("echo $DLAUNCH_ATTEMPT; exit $DLAUNCH_ATTEMPT"), env=variables)
+        self.assert_exit(result, code)
+
+    def test_a_later_attempt_overwrites_nothing(self):
+        for number in (0, 1, 2):
+            self.attempt({"DLAUNCH_ATTEMPT": str(number)}, code=number)
+        logs = self.dir / "logs" / "1"
+        for number, path in enumerate(("rank.0", "attempt.1/rank.0", "attempt.2/rank.0")):
+            self.assertEqual((logs / path / "stdout").read_text(), f"{number}\n")
+        for number, name in enumerate(("r.json.attempt.0", "r.json.attempt.1", "r.json")):
+            record = json.loads((self.dir / name).read_text())
+            self.assertEqual((record["attempt"], record["exit_code"]), (number, number))
+        self.assertFalse((self.dir / "logs.1").exists())
+
+    def test_a_manager_that_does_not_count_its_attempts(self):
+        for restarted, number in ((0, 0), (1, 1), (1, 2)):
+            self.attempt({"SGE_ROOT": "/sge", "JOB_ID": "5", "RESTARTED": str(restarted)}, code=number)
+        self.assertEqual(sorted(place.name for place in (self.dir / "logs" / "1").iterdir()), ["attempt.1", "attempt.2", "rank.0"])
+
+    def test_without_a_manager_there_are_no_attempts(self):
+        result = self.run_dlaunch("-n", 1, "--report", "r.json", *sh("echo ${DLAUNCH_ATTEMPT-none}"))
+        self.assertEqual(result.stdout, b"none\n")
+        self.assertNotIn("attempt", json.loads((self.dir / "r.json").read_text()))
+
+    def test_ranks_of_many_hosts_hear_of_it_at_once(self):
+        """16 hosts, each with an agent of its own. On a quiet machine it takes some 10 ms."""
+        (self.dir / "rank.py").write_text(
+            "import signal, sys, time\n"
+            "signal.signal(signal.SIGUSR2, lambda *_: sys.exit(print('told', time.time(), flush=True)))\n"
+            "print('up', flush=True)\ntime.sleep(1000)\n")
+        sent = []
+        with self.start("--fake-hosts", "16x1", "--checkpoint-signal", "USR2", "/usr/bin/python3", "rank.py", stdout=-1, stderr=-1) as job:
+            for _ in range(16):
+                self.assertEqual(job.stdout.readline(), b"up\n")
+            sent.append(time.time())
+            job.send_signal(signal.SIGUSR1)
+            out, err = job.communicate(timeout=TIMEOUT)
+        self.assertEqual(job.returncode, 75, err)
+        heard = [float(line.split()[1]) - sent[0] for line in lines(out)]
+        self.assertEqual(len(heard), 16, out)
+        self.assertLess(max(heard), float(os.environ.get("TOLD_WITHIN", "1.5")))
+
     def test_without_it_the_signals_are_passed_on(self):
         with self.start("-n", 1, *sh('trap "echo got; exit 0" USR1; echo up; while :; do sleep 0.05; done'), stdout=-1) as job:
             self.assertEqual(job.stdout.readline(), b"up\n")
@@ -130,6 +181,34 @@ class OverHosts(PreemptedCase, HostsCase):
         self.assertEqual(job.returncode, 75, err)
         self.assertEqual(sorted(lines(out)), ["saved 0", "saved 1"])
         self.assertRegex(err.decode(), "preempted by SIGTERM to an agent")
+
+    def tell_agents(self, number, signal_number):
+        for pid in self.host(number).find("dlaunch-agent"):
+            os.kill(pid, signal_number)
+
+    def test_an_agent_tells_of_each_term(self):
+        """The second one says that the time is over."""
+        script = 'trap "" USR2; trap "sleep 1; echo ended; exit 0" TERM; echo up; while :; do sleep 0.05; done'
+        with self.start("-H", "node1,node2", "--checkpoint-signal", "USR2", "--grace", 3, "--preempt-grace", 1000, *sh(script), stdout=-1, stderr=-1) as job:
+            for _ in range(2):
+                self.assertEqual(job.stdout.readline(), b"up\n")
+            self.tell_agents(2, signal.SIGTERM)
+            self.assertIn(b"preempted by SIGTERM to an agent", job.stderr.readline())
+            time.sleep(2.2)  # sooner, it would be the same notice
+            self.tell_agents(2, signal.SIGTERM)
+            out, err = job.communicate(timeout=TIMEOUT)
+        self.assertEqual((job.returncode, out), (75, b"ended\nended\n"), err)
+
+    def test_usr1_to_an_agent_announces_an_end_and_else_does_nothing(self):
+        for options, code in ((["--checkpoint-signal", "USR2"], 75), ([], 0)):
+            script = SAVES if options else "echo up; sleep 1"
+            with self.start("-H", "node1,node2", *options, *sh(script), stdout=-1, stderr=-1) as job:
+                for _ in range(2):
+                    self.assertEqual(job.stdout.readline(), b"up\n")
+                self.tell_agents(2, signal.SIGUSR1)
+                _, err = job.communicate(timeout=TIMEOUT)
+            self.assertEqual(job.returncode, code, err)
+            self.assertEqual(b"SIGUSR1 to an agent" in err, code == 75, err)
 
 
 if __name__ == "__main__":
