@@ -8,14 +8,30 @@
 
 #include "allocate/job_life.h"
 #include "allocate/slurm.h"
+#include "base/environment.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "output/file_layout.h"
 #include "sys/clock.h"
+#include "transport/ask_command.h"
 
 namespace dlaunch::app {
 namespace {
 
 constexpr std::chrono::seconds kSlurmGrace{60};
+constexpr std::chrono::seconds kSqueueLimit{5};
+
+/// Later Slurms than 22.05 say it to a job. Others are asked.
+std::optional<std::int64_t> slurm_job_end(const cli::Options& options) {
+  const auto& environment = options.request.environment;
+  if (auto end = allocate::job_end(environment)) return end;
+  const bool runs = options.verb == cli::Verb::run && !options.dry_run;
+  if (!runs || !options.hosts.by_manager || options.policy.checkpoint.grace) return std::nullopt;
+  const auto asked = transport::ask_command(
+      "env SLURM_TIME_FORMAT=%s squeue -h -o %e -j " + shell_quote(variable(environment, "SLURM_JOB_ID").value_or("")),
+      kSqueueLimit);
+  return allocate::job_end({"SLURM_JOB_ID=", "SLURM_JOB_END_TIME=" + asked.text.substr(0, asked.text.find('\n'))});
+}
 
 }  // namespace
 
@@ -27,7 +43,7 @@ void settle_checkpoint(cli::Options& options) {
   if (!allocate::slurm_job(environment)) return;
   checkpoint.usual_grace = kSlurmGrace;
   checkpoint.by_step = options.hosts.by_manager;
-  if (const auto end = allocate::job_end(environment)) {
+  if (const auto end = slurm_job_end(options)) {
     const std::chrono::nanoseconds left = std::chrono::seconds(*end) - std::chrono::nanoseconds(sys::wall_ns());
     checkpoint.job_end = Clock::now() + left;
   }

@@ -79,11 +79,13 @@ class Preemption(PreemptionCase):
     def test_the_batch_shell_alone_is_signalled(self):
         """As by --signal=B:USR1@…, which Slurm looks at twice a minute."""
         place = self.dir / "job"
-        number = self.submit(place=place, words=self.words(place))
+        number = self.submit("--time=3", place=place, words=self.words(place))
         self.wait_up(place)
         self.slurm.tell("scancel", "-b", "-s", "USR1", number)
         self.wait_said(place, "preempted by .* after")
         self.assert_saved(place)
+        left = int(re.search(r"which have (\d+) s to save", self.text(place))[1])
+        self.assertTrue(90 < left <= 180, f"not the job's end: {left} s")
 
     def test_the_steps_alone_are_signalled(self):
         """As by --signal=USR1@…: agents and ranks get it from Slurm, dlaunch does not."""
