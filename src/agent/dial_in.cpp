@@ -161,7 +161,7 @@ Result<int> dial_in(const char* nonce, const std::string& name) {
   sys::become_subreaper();
   Child child;
   const std::string job_id = met->job_id;
-  const dialback::LocalAgent agent{[&] { return child.start(job_id); }, [&] { return child.tell_to_end(); },
+  const dialback::LocalAgent agent{[&] { return child.start(job_id); }, [&](int) { return child.tell_to_end(); },
                                    [&] { child.end(); }};
   return dialback::NodeService(*std::move(met), agent, signals).run();
 }

@@ -3,6 +3,7 @@
 #include <spdlog/logger.h>
 
 #include <algorithm>
+#include <csignal>
 #include <map>
 #include <utility>
 
@@ -115,16 +116,20 @@ std::vector<allocate::HostEntry> hosts_of(const dialback::Statement& self, const
 
 Result<int> serve(const cli::Options& options, const dialback::Endpoint& launcher, const dialback::Secret& key,
                   const dialback::Statement& self, Time deadline, dialback::EndSignals& signals, spdlog::logger& log) {
+  // Who sends USR1 or USR2 to all processes of a step means the ranks, and the agent, which gets it, too.
+  for (const int signal : {SIGUSR1, SIGUSR2}) ::signal(signal, SIG_IGN);
   auto met = TRY(dialback::meet_launcher(launcher, key, self, deadline, signals, teller(log)));
   const sys::ProcessState before;
+  const bool saves = options.policy.checkpoint.signal != 0;  // then TERM again is no person's second signal
   transport::Local agents(met.job_id, options.policy.grace, before.open_files(), options.request.environment);
   const dialback::LocalAgent agent{[&agents]() -> Result<sys::Fd> {
                                      transport::Connection opened = TRY(agents.open({}));
                                      return std::move(opened.stream);
                                    },
-                                   [&agents, told = false]() mutable {
-                                     if (!told) agents.tell_to_end();
-                                     return !std::exchange(told, true);
+                                   [&agents, saves, told = false](int signal) mutable {
+                                     const bool again = std::exchange(told, true) && !(saves && signal == SIGTERM);
+                                     if (!again) agents.tell_to_end();
+                                     return !again;
                                    },
                                    [&agents] { agents.close(); }};
   return dialback::NodeService(std::move(met), agent, signals).run();

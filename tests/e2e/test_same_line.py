@@ -242,6 +242,19 @@ class Ends(SameLineCase):
         self.jobs[0].send_signal(signal.SIGCONT)  # nsenter stops with what it starts
         self.assertEqual([end[0] for end in self.ends()], [143] * 3)
 
+    def test_a_node_told_to_end_preempts_the_job_and_may_be_told_again(self):
+        script = 'trap "sleep 3; echo saved $DLAUNCH_RANK; exit 0" USR2; sleep 1000 & while :; do wait; done'
+        self.start_all("-N", 1, "--checkpoint-signal", "USR2", "--grace", 20, "sh", "-c", script)
+        self.await_sleepers()
+        self.kill(2, signal.SIGUSR1)  # as a step's signal; the agent, which gets it then, is not told here
+        for _ in range(2):
+            self.kill(2, signal.SIGTERM)
+            time.sleep(1)
+        ends = self.ends()
+        self.assertEqual([end[0] for end in ends], [75] * 3, ends)
+        self.assertEqual(sorted(ends[0][1].splitlines()), ["saved 0", "saved 1", "saved 2"], ends)
+        self.assertIn("preempted by SIGTERM to an agent", ends[0][2])
+
     def test_a_cut_link_ends_both_sides(self):
         self.start_all("-N", 1, "sleep", "1000")
         self.await_sleepers()
