@@ -1,0 +1,129 @@
+"""A training with PyTorch that writes checkpoints is broken in its midst, and ends at the digits of one that nobody disturbed.
+Every kind of fault meets a job of its own at the same time. DLAUNCH_SLOW=all in the environment adds the faults after which a
+host falls silent: a cut link and a power-off, each of which takes its half minute."""
+import contextlib
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import tempfile
+
+import support
+from hosts_case import HostsCase, lines, own_lines
+
+DDP = pathlib.Path(__file__).parents[2] / "examples" / "ddp.py"
+PYTHON = "/usr/bin/python3"  # Debian's, for which python3-torch is; hosts see it too
+NO_TORCH = subprocess.run([PYTHON, "-c", "import torch.distributed"], capture_output=True, text=True, check=False).stderr
+ALL = os.environ.get("DLAUNCH_SLOW") == "all"
+STEPS = 200
+BROKEN_AT = b"step 50 "
+LOSS = re.compile(rf"step (\d+) of {STEPS} on 4 ranks: loss (\d\.\d{{9}})")
+LIMIT = 3 * support.TIMEOUT  # seconds for the starts of PyTorch, on a machine that does other things, too
+FULL = 6  # the first host of the job whose disk gets full
+DISK = 128 << 10  # bytes of the disk that gets full
+
+
+def kill(pids):
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):  # its other process has ended it
+            os.kill(pid, signal.SIGKILL)
+
+
+class DdpRestarts(HostsCase):
+    count = 20 if ALL else 10
+
+    def setUp(self):
+        if NO_TORCH:
+            self.skipTest(f"{PYTHON}: {NO_TORCH.splitlines()[-1]}: scripts/install-packages torch")
+        self.disk = pathlib.Path(tempfile.mkdtemp(prefix="dlaunch-e2e-disk-"))  # hosts see what is mounted before they are made
+        self.addCleanup(self.disk.rmdir)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK}", "e2e", self.disk], check=True)
+        self.addCleanup(subprocess.run, ["umount", "-l", self.disk], check=True)
+        super().setUp()
+
+    def training(self, hosts, checkpoint, *options):
+        return self.start("-n", 4, "-H", hosts, *options, "--env-for", "torch", PYTHON, DDP, "--steps", STEPS, "--checkpoint", checkpoint,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def broken_training(self, first, checkpoint):
+        """On four hosts and a spare one."""
+        return self.training(",".join(f"node{number}:1" for number in range(first, first + 5)), checkpoint, "--restarts", 9, "--spares", 1)
+
+    def losses(self, out):
+        """Of the last round that told of each step."""
+        return dict(LOSS.findall(out.decode()))
+
+    def read_to(self, job, part):
+        """What it has written up to a line with that part."""
+        read = b""
+        for line in job.stdout:
+            read += line
+            if part in line:
+                return read
+        self.fail(f"{read!r} {job.stderr.read()!r}")
+
+    # ---- the faults ----
+
+    def kill_agent(self, first):
+        kill(self.host(first).find("dlaunch-agent"))
+
+    def cut_link(self, first):
+        self.bed.head.drop_both_ways(self.host(first))
+
+    def power_off(self, first):
+        """Nothing on the host has time to say goodbye, and then there is no host."""
+        host = self.host(first)
+        self.bed.head.drop_both_ways(host)
+        kill(host.processes())
+
+    def fill_disk(self, _):
+        (self.disk / "full").write_bytes(b"")
+        with contextlib.suppress(OSError), (self.disk / "full").open("wb", buffering=0) as file:
+            while True:
+                file.write(b"x" * 4096)
+
+    def test_the_loss_ends_at_the_same_digits(self):
+        calm, err = self.training("localhost:4", self.dir / "calm").communicate(timeout=LIMIT)
+        calm = self.losses(calm)
+        self.assertEqual(list(calm), [str(step) for step in range(10, STEPS + 1, 10)], err)
+        faults = {1: self.kill_agent, FULL: self.fill_disk} | ({11: self.cut_link, 16: self.power_off} if ALL else {})
+        files = {first: self.dir / f"checkpoint.{first}" for first in faults} | {FULL: self.disk / "checkpoint"}
+        jobs = {first: self.broken_training(first, files[first]) for first in faults}
+        read = {}
+        for first, fault in faults.items():
+            read[first] = self.read_to(jobs[first], BROKEN_AT)
+            fault(first)
+        said = {FULL: self.free_disk(jobs[FULL])}
+        for first in faults:
+            with self.subTest(faults[first].__name__):
+                self.ends_as_calm(jobs[first], read[first], said.get(first, b""), calm)
+                if first != FULL:
+                    self.assertIn(f"node{first + 4} takes the ranks of node{first}", self.said)
+        if ALL:
+            self.bed.head.deliver(self.host(11))
+            kill(pid for pid, line in self.host(11).strangers().items() if line.startswith("sshd: "))  # of a client that is gone
+
+    def free_disk(self, job):
+        """Once a round has met the full disk."""
+        said = b""
+        while b"; restart 1 of" not in said:
+            said += job.stderr.readline()
+        (self.disk / "full").unlink()
+        self.assertIn(b"No space left on device", said)
+        return said
+
+    def ends_as_calm(self, job, read, said, calm):
+        out, err = job.communicate(timeout=LIMIT)
+        self.said = "\n".join(own_lines(said + err))
+        self.assertEqual(job.returncode, 0, said + err)
+        self.assertIn("; restart 1 of 9", self.said)
+        found = self.losses(read + out)  # less what a killed agent had not sent yet
+        self.assertEqual(found, {step: loss for step, loss in calm.items() if step in found})
+        self.assertEqual(list(found)[-1], str(STEPS))
+        self.assertNotIn("step 10 ", out.decode(), "it began anew")
+        self.assertTrue(lines(read)[-1].startswith(BROKEN_AT.decode()))
+
+
+if __name__ == "__main__":
+    support.main()
