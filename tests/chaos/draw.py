@@ -6,6 +6,7 @@ import random
 GRACE = 1  # seconds between TERM and KILL, in every job
 SILENT = 20  # seconds after which a host that says nothing is lost, at the most
 HOSTS = ("node1", "node2", "node3")
+ROUND = 1000  # round k's lines begin with the number k * ROUND + 1
 MODES = ("plain", "label", "jsonl", "files", "nocopy", "streams", "pty")
 ON_CONSOLE = ("plain", "label", "jsonl", "files", "pty")
 IN_FILES = ("files", "nocopy", "streams")
@@ -58,24 +59,45 @@ class Step:
     stdin: bool = False  # all ranks read INPUT
     full_disk: bool = False  # the logs are on a disk of DISK bytes
     timeout: int = 0  # of --timeout; 0: none
+    restarts: int = 0  # of --restarts; 0: none
+    spares: list = dataclasses.field(default_factory=list)  # names of spare hosts
+    fails: int = 9  # in so many rounds `codes` holds, and then all ranks end with 0
     faults: list = dataclasses.field(default_factory=list)
 
+    @property
+    def name(self):
+        return f"{self.number}r" if self.restarts else str(self.number)
+
     def script(self):
+        return self._script_of_a_round() if self.restarts else self._script("$WITNESS", "$code")
+
+    def _script_of_a_round(self):
+        """As without rounds, behind a look whether the rank of the round before, or a process that it left, still holds its lock."""
+        before = "$WITNESS/lock.$((DLAUNCH_ROUND - 1)).$RANK_ID"
+        return (f'exec 9>"$WITNESS/lock.$DLAUNCH_ROUND.$RANK_ID"; flock -n 9; '
+                f'[ ! -e "{before}" ] || flock -n -s "{before}" true || echo "$RANK_ID" >>$WITNESS/overlap; '
+                f'[ "$DLAUNCH_ROUND" -lt {self.fails} ] && fails=1 || fails=0; '
+                + self._script("$WITNESS/$DLAUNCH_ROUND", f"$((code * fails)) $((DLAUNCH_ROUND * {ROUND}))"))
+
+    def _script(self, witness, code):
         cases = "".join(f"{rank}) {SETUP[quirk]};; " for rank, quirk in self.quirks.items())
         codes = "".join(f"{rank}) code={code};; " for rank, code in self.codes.items())
         read = "$PROGRAMS/stdin_sum >$WITNESS/in.$RANK_ID; " if self.stdin else ""
         return (f"code=0; case $RANK_ID in {cases}esac; case $RANK_ID in {codes}esac; {read}"
-                f"exec $PROGRAMS/numbered_lines $WITNESS {self.lines} {self.pause_us} {self.length} $code")
+                f"exec $PROGRAMS/numbered_lines {witness} {self.lines} {self.pause_us} {self.length} {code}")
 
     def words(self, programs="$PROGRAMS"):
         """Of the command line, behind dlaunch's own name. `logs` is in the directory that it starts in."""
         output = {"plain": [], "label": ["--label"], "jsonl": ["--format", "jsonl"], "files": ["--output-filename", "logs"],
                   "nocopy": ["--output-filename", "logs:nocopy"], "pty": ["--pty"],
                   "streams": ["--stdout-file", "logs/{rank}.out", "--stderr-file", "logs/{rank}.err"]}[self.mode]
-        where = ["-H", ",".join(f"{host}:{ranks}" for host, ranks in self.hosts.items())] if self.hosts else []
+        hosts = [f"{host}:{ranks}" for host, ranks in self.hosts.items()] + [f"{host}:1" for host in self.spares]
+        where = ["-H", ",".join(hosts)] if hosts else []
+        rounds = ["--restarts", str(self.restarts), "--report", "report.json"] if self.restarts else []
+        rounds += ["--spares", str(len(self.spares))] if self.spares else []
         limit = ["--timeout", str(self.timeout)] if self.timeout else []
         program = [f"{programs}/{self.mpi}/mpi_ring"] if self.mpi else ["sh", "-c", self.script()]
-        return ["-n", str(self.ranks), "--grace", str(GRACE), *WAYS[self.way], *where, *limit, *output,
+        return ["-n", str(self.ranks), "--grace", str(GRACE), *WAYS[self.way], *where, *rounds, *limit, *output,
                 *(["--stdin", "all"] if self.stdin else []), *self.options, *program]
 
     def host_of(self, rank):
@@ -139,3 +161,30 @@ def draw(seed, number):
         step.codes, step.quirks, step.stdin, step.full_disk = {}, {}, False, False
     _draw_faults(random_, step, lasts)
     return step
+
+
+def draw_rounds(seed, number):
+    """The job of draw() with --restarts, and other faults: they are spread over as many rounds as there may be."""
+    random_ = random.Random(f"{seed}.{number}.rounds")
+    step = draw(seed, number)
+    step.restarts = random_.choice((1, 2, 3))
+    step.stdin, step.mpi = False, ""
+    step.ranks = min(step.ranks, random_.choice((4, 8, 16, 33)))
+    if step.way != "local":
+        _draw_hosts(random_, step)
+        others = [host for host in HOSTS if host not in step.hosts]
+        step.spares = others[:random_.choice((0, 1, 1, 2))]
+    step.quirks = {rank: quirk for rank, quirk in step.quirks.items() if rank < step.ranks}
+    step.codes = {random_.randrange(step.ranks): random_.choice((1, 3, 42, 255))} if random_.random() < 0.4 else {}
+    step.fails = random_.choice((1, 1, 2, 9))
+    step.timeout = random_.choice((0, 0, 0, 0, 0, 3))
+    step.faults = []
+    lasts = step.pause_us * step.lines / 1e6
+    while not step.faults and not (step.codes and random_.random() < 0.3):
+        _draw_faults(random_, step, (lasts + 0.3) * random_.uniform(0.8, step.restarts + 1 if step.codes else 1))
+    return step
+
+
+def draw_named(seed, name):
+    """`name`: a step's number, with an r behind it where the job has restarts."""
+    return draw_rounds(seed, int(name[:-1])) if name.endswith("r") else draw(seed, int(name))

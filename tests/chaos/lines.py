@@ -1,8 +1,10 @@
 """The bytes that numbered_lines wrote, found again in what came out: the same lines in the same order, none lost, none twice,
-none mixed. PURE."""
+none mixed; in a job of several rounds those of each, one round after the other. PURE."""
 import base64
 import json
 import re
+
+from draw import ROUND
 
 LABEL = re.compile(rb"\[ *(\d+)\] ")
 
@@ -18,19 +20,35 @@ class Streams:
 
     def __init__(self, length):
         self.length = length
-        self.count = {}  # (rank, stream): whole lines so far
-        self.cut = {}  # (rank, stream): a line of which only the beginning came; the last, for a rank that was ended
+        self.count = {}  # (rank, stream, round): whole lines so far
+        self.cut = {}  # (rank, stream, round): a line of which only the beginning came; the last, for a rank that was ended
+        self.round = {}  # (rank, stream): the last one that a line was of
+        self.only = None  # the round that all must be of, where something else says it
         self.wrong = []
+
+    def _key_of(self, found):
+        """Of a text that begins as a line does."""
+        rank, stream, number = int(found[1]), found[2].decode(), int(found[3])
+        round_ = (number - 1) // ROUND if number else 0
+        if round_ < self.round.get((rank, stream), 0) or self.only not in (None, round_):
+            self._complain(f"{found[0]!r} is of round {round_}, and came as of round {self.round.get((rank, stream), 0) if self.only is None else self.only}")
+        self.round[(rank, stream)] = round_
+        return rank, stream, round_
+
+    def _next(self, key):
+        """The line that must come next of a rank's stream."""
+        rank, stream, round_ = key
+        return line(rank, stream, round_ * ROUND + self.count.get(key, 0) + 1, self.length)
 
     def whole(self, text, rank=None):
         """A line that ended. `rank`: whose it must be, where something else says it."""
         found = re.match(rb"(\d+):([oe]):(\d+):", text)
         if not found:
             return self.partial(text)
-        key = int(found[1]), found[2].decode()
+        key = self._key_of(found)
         number = self.count.get(key, 0) + 1
-        if text != line(*key, number, self.length) or (rank is not None and rank != key[0]):
-            if line(*key, number, self.length).startswith(text):
+        if text != self._next(key) or (rank is not None and rank != key[0]):
+            if self._next(key).startswith(text):
                 return self.partial(text)
             return self._complain(f"rank {key[0]}'s line {number} of {key[1]} should have come, and {text[:80]!r} came")
         if key in self.cut:
@@ -44,8 +62,8 @@ class Streams:
             if not re.fullmatch(rb"\d*|\d+:[oe]?|\d+:[oe]:\d*", text):
                 self._complain(f"no rank wrote {text[:80]!r}")
             return
-        key = int(found[1]), found[2].decode()
-        if key in self.cut or not line(*key, self.count.get(key, 0) + 1, self.length).startswith(text):
+        key = self._key_of(found)
+        if key in self.cut or not self._next(key).startswith(text):
             return self._complain(f"torn, doubled or lost around {text[:80]!r} of rank {key[0]}")
         self.cut[key] = text
 
@@ -74,20 +92,22 @@ class Streams:
         pending = {}
         for one in whole:
             said = json.loads(one)
-            key = said["rank"], said["stream"]
+            key = said["rank"], said["stream"], said.get("round", 0)
             bytes_ = said["text"].encode() if "text" in said else base64.b64decode(said["base64"])
             bytes_ = pending.pop(key, b"") + bytes_
+            self.only = key[2]
             if said.get("eol", True):
                 self.whole(bytes_, said["rank"])
             else:
                 pending[key] = bytes_
-        for bytes_ in pending.values():
+        for (*_, self.only), bytes_ in pending.items():
             self.partial(bytes_)
+        self.only = None
 
-    def missing(self, rank, lines):
-        """For a rank that wrote all its lines: says what did not come."""
+    def missing(self, rank, lines, round_=0):
+        """For a rank that wrote all its lines in that round: says what did not come."""
         for stream in "oe":
-            came = self.count.get((rank, stream), 0)
+            came = self.count.get((rank, stream, round_), 0)
             if came != lines:
                 self._complain(f"rank {rank} wrote {lines} lines on {stream} and {came} came")
 

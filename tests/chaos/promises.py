@@ -32,12 +32,15 @@ INPUT_SUM = sum_of(INPUT)
 @dataclasses.dataclass
 class Ender:
     """Something that may end a job: when it happened, the code that it gives, what names it on stderr, and how long after it
-    the launcher may hear of it. One that is not `sure` may also be without effect."""
+    the launcher may hear of it. One that is not `sure` may also be without effect; no round follows a `last` one. `host`: that
+    it makes a lost one."""
     time: float
     code: int
     named: str
     heard: float = 0
     sure: bool = True
+    last: bool = False
+    host: str = ""
 
 
 def named(host):
@@ -58,18 +61,18 @@ def ender_of(done, step, seen):
     if fault.act in ("pause", "sleep") or not done.hit:
         return None
     if fault.whom == "launcher":
-        return Ender(done.time, -9, "") if fault.act == "kill" else \
-            Ender(done.time, 143 if fault.act == "term" else 130, "TERM" if fault.act == "term" else "INT")
+        return Ender(done.time, -9, "", last=True) if fault.act == "kill" else \
+            Ender(done.time, 143 if fault.act == "term" else 130, "TERM" if fault.act == "term" else "INT", last=True)
     if fault.whom == "rank":
         sure = fault.act == "kill" or step.quirks.get(fault.rank) != "ignores TERM"
         return Ender(done.time, 137 if fault.act == "kill" else 143, rf"rank {fault.rank} \(host", 0, sure)
     if fault.whom == "reader":
-        return Ender(done.time, 141, "", 2, False)
+        return Ender(done.time, 141, "", 2, False, last=True)
     if fault.whom == "link" and not silent(fault):
         return None
     # An sshd that goes away before the login is tried again.
     sure = fault.whom != "sshd" or done.time > seen.started + STARTS
-    return Ender(done.time, 125, host, SILENT if silent(fault) else 0, sure)
+    return Ender(done.time, 125, host, SILENT if silent(fault) else 0, sure, host=fault.host)
 
 
 def heard_later(ender, seen):
@@ -91,13 +94,14 @@ def is_behind(host, ender):
     return ender.named.startswith("rank ") or ender.named == named(host)
 
 
-def enders(step, seen):
-    found = [Ender(rank.end, rank.code, rf"rank {number} \(host") for number, rank in seen.witness.items() if rank.code]
+def enders(step, seen, witness=None):
+    """`witness`: of one round."""
+    found = [Ender(rank.end, rank.code, rf"rank {number} \(host") for number, rank in (seen.witness if witness is None else witness).items() if rank.code]
     found += [ender for ender in (ender_of(done, step, seen) for done in seen.done) if ender]
     if step.timeout and seen.ended - seen.started > step.timeout - TOGETHER:
-        found.append(Ender(seen.started + step.timeout, 124, "time out"))
+        found.append(Ender(seen.started + step.timeout, 124, "time out", last=True))
     if step.full_disk:
-        found.append(Ender(seen.started, 1, "No space left on device", seen.ended - seen.started, False))
+        found.append(Ender(seen.started, 1, "No space left on device", seen.ended - seen.started, False, last=True))
     return sorted((heard_later(ender, seen) for ender in found), key=lambda ender: ender.time)
 
 
@@ -146,14 +150,19 @@ def check_time(step, seen):
     ends = [rank.end for rank in seen.witness.values() if rank.end]
     if not sure and len(ends) < step.ranks:
         return
-    since = min((ender.time + ender.heard for ender in sure), default=max(ends, default=seen.ended))
+    since = excused(seen, min((ender.time + ender.heard for ender in sure), default=max(ends, default=seen.ended)))
+    if seen.ended - since > SLOWER * TOLD:
+        yield f"time: it ended {seen.ended - since:.1f} s after what ended it"
+
+
+def excused(seen, since):
+    """From when an end is late that was to come at `since`."""
     for done in seen.done:  # what stood still goes on where it was, a link once TCP tries again; who fell silent is waited for
         if done.hit and silent(done.fault):
             since = max(since, done.time + SILENT)
         if done.until:
             since = max(since, done.until + (done.fault.seconds if done.fault.whom == "link" else 0))
-    if seen.ended - since > SLOWER * TOLD:
-        yield f"time: it ended {seen.ended - since:.1f} s after what ended it"
+    return since
 
 
 def check_left(step, seen):
@@ -162,11 +171,11 @@ def check_left(step, seen):
     files = [path for path in seen.files if not (step.mpi and any(name in path for name in OF_LIBRARIES))]
     if files:
         yield f"left behind: {files}"
-    meant = set(step.hosts) if step.way in ("ssh", "openssh") else set()
+    meant = {*step.hosts, *step.spares} if step.way in ("ssh", "openssh") else set()
     if seen.hosts - meant:
         yield f"touched: {seen.hosts - meant}, which the job does not have"
     for number, rank in seen.witness.items():
-        if rank.host and step.way != "exec" and rank.host != step.host_of(number):
+        if not step.restarts and rank.host and step.way != "exec" and rank.host != step.host_of(number):
             yield f"touched: rank {number} ran on {rank.host}, and was to run on {step.host_of(number)}"
 
 
@@ -215,18 +224,21 @@ def check_bytes(step, seen):
     all_streams = [read_streams(step, seen)] if step.mode in ON_CONSOLE else []
     if step.mode in IN_FILES:
         files = lines.Streams(step.length)
-        for _, data in sorted(seen.logs.items()):
+        for path, data in sorted(seen.logs.items()):
+            files.only = int(found[1]) if (found := re.search(r"round\.(\d+)", path)) else 0
             files.text(data)
         all_streams.append(files)
-    well = [number for number, rank in seen.witness.items() if rank.code == 0 and wholly_seen(step, seen, number)]
+    well = [(number, round_) for round_, witness in enumerate(seen.rounds or [seen.witness])
+            for number, rank in witness.items() if rank.code == 0 and wholly_seen(step, seen, number)]
     for streams in all_streams:
-        for rank in well:
-            streams.missing(rank, step.lines)
+        for rank, round_ in well:
+            streams.missing(rank, step.lines, round_)
         yield from (f"bytes: {text}" for text in streams.wrong)
     if step.stdin:
-        yield from (f"bytes: rank {rank} read {seen.sums.get(rank)!r}" for rank in well if seen.sums.get(rank) != INPUT_SUM)
+        yield from (f"bytes: rank {rank} read {seen.sums.get(rank)!r}" for rank, _ in well if seen.sums.get(rank) != INPUT_SUM)
 
 
 def broken(step, seen):
-    """What is broken of the promises, a line each."""
-    return [text for check in (check_cause, check_time, check_left, check_bytes) for text in check(step, seen)]
+    """What is broken of the promises, a line each. Those of a job's rounds are in rounds.py."""
+    checks = (check_left, check_bytes) if step.restarts else (check_cause, check_time, check_left, check_bytes)
+    return [text for check in checks for text in check(step, seen)]

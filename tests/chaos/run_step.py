@@ -1,5 +1,7 @@
 """Runs one step: starts its job on the testbed's head, has the faults done at their times, and gives back what was seen."""
+import contextlib
 import dataclasses
+import json
 import os
 import pathlib
 import select
@@ -31,7 +33,11 @@ class Seen:
     started: float = 0
     ended: float = 0
     done: list = dataclasses.field(default_factory=list)
-    witness: dict = dataclasses.field(default_factory=dict)  # {rank: Rank}, of those that began
+    witness: dict = dataclasses.field(default_factory=dict)  # {rank: Rank}, of those that began; of the last round that any began in
+    rounds: list = dataclasses.field(default_factory=list)  # such a dict for each round, of a job with restarts
+    told: list = dataclasses.field(default_factory=list)  # [(when it came, line)]: what dlaunch said on stderr
+    overlap: str = ""  # ranks that found one of the round before alive
+    report: dict = None
     sums: dict = dataclasses.field(default_factory=dict)  # {rank: what stdin_sum said}
     logs: dict = dataclasses.field(default_factory=dict)  # path below logs: bytes
     left: dict = dataclasses.field(default_factory=dict)
@@ -46,6 +52,7 @@ class Reader(threading.Thread):
     def __init__(self, file):
         super().__init__(daemon=True)
         self.file, self.data = file, bytearray()
+        self.came = []  # [(when, bytes so far)]
         self.awake, self.closed = threading.Event(), False
         self.awake.set()
         self.start()
@@ -59,7 +66,17 @@ class Reader(threading.Thread):
             if not piece:
                 break
             self.data += piece
+            self.came.append((time.monotonic(), len(self.data)))
         self.file.close()
+
+    def told(self):
+        """[(when it was whole, line)] of what dlaunch says in it."""
+        found, at = [], 0
+        for line in bytes(self.data).splitlines(True):
+            at += len(line)
+            if line.startswith(b"dlaunch: "):
+                found.append((next(when for when, bytes_ in self.came if bytes_ >= at), line.decode(errors="replace").rstrip()))
+        return found
 
     def sleep(self):
         self.awake.clear()
@@ -69,10 +86,18 @@ class Reader(threading.Thread):
         self.closed = True
 
 
+def read_rounds(witness):
+    """Of each round up to the last that a rank began in."""
+    rounds = [read_witness(directory) for directory in sorted(witness.iterdir(), key=lambda path: path.name) if directory.is_dir()]
+    while rounds and not rounds[-1]:
+        rounds.pop()
+    return rounds
+
+
 def read_witness(directory):
     found = {}
     for file in directory.iterdir():
-        if not file.name.isdigit():
+        if not file.name.isdigit() or file.is_dir():
             continue
         words = [line.split() for line in file.read_text().splitlines()]
         rank = Rank(words[0][2] if words else "")
@@ -89,7 +114,8 @@ class Scratch:
     def __init__(self, step, field):
         self.path = pathlib.Path(tempfile.mkdtemp(prefix="chaos-"))
         self.witness, self.logs, self.head = self.path / "witness", self.path / "logs", field.bed.head
-        self.witness.mkdir()
+        for directory in (self.witness, *(self.witness / str(round_) for round_ in range(step.restarts + 2 if step.restarts else 0))):
+            directory.mkdir()
         self.full_disk = step.full_disk
         if self.full_disk:
             self.logs.mkdir()
@@ -100,6 +126,16 @@ class Scratch:
             return {str(path): path.read_bytes() for path in self.logs.rglob("*") if path.is_file()}
         inside = pathlib.Path(f"/proc/{self.head.pid}/root{self.logs}")
         return {str(path): path.read_bytes() for path in inside.rglob("*") if path.is_file()}
+
+    def overlap(self):
+        file = self.witness / "overlap"
+        return file.read_text() if file.exists() else ""
+
+    def report(self):
+        """None where the job wrote none, or was killed."""
+        with contextlib.suppress(OSError, ValueError):
+            return json.loads((self.path / "report.json").read_text())
+        return None
 
     def remove(self):
         if self.full_disk:
@@ -120,7 +156,7 @@ def run_step(step, field, dlaunch, programs, settles):
     if step.stdin:
         threading.Thread(target=feed, args=(job.stdin,), daemon=True).start()
     faults = Faults(step, field, job, readers[0])
-    while job.poll() is None and time.monotonic() < seen.started + HANGS:
+    while job.poll() is None and time.monotonic() < seen.started + HANGS * (2 if step.restarts else 1):
         faults.turn()
         time.sleep(0.002)
     seen.ended = time.monotonic()
@@ -139,6 +175,10 @@ def run_step(step, field, dlaunch, programs, settles):
         reader.join(5)
     seen.out, seen.err = (bytes(reader.data) for reader in readers)
     seen.witness, seen.logs = read_witness(scratch.witness), scratch.read_logs()
+    if step.restarts:
+        seen.rounds = read_rounds(scratch.witness)
+        seen.witness = seen.rounds[-1] if seen.rounds else {}
+        seen.told, seen.overlap, seen.report = readers[1].told(), scratch.overlap(), scratch.report()
     seen.sums = {int(file.name[3:]): file.read_text() for file in scratch.witness.glob("in.*")}
     seen.hosts = field.touched()
     scratch.remove()

@@ -5,7 +5,8 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import promises  # noqa: E402
-from draw import Fault, Step, draw  # noqa: E402
+import rounds  # noqa: E402
+from draw import ROUND, Fault, Step, draw, draw_named  # noqa: E402
 from lines import line  # noqa: E402
 from faults import Done  # noqa: E402
 from run_step import Rank, Seen  # noqa: E402
@@ -163,7 +164,125 @@ class Promises(unittest.TestCase):
         self.assert_broken()
 
 
+def text_of_round(round_, rank=0, stream="o"):
+    return text(*(round_ * ROUND + number for number in range(1, LINES + 1)), rank=rank, stream=stream)
+
+
+class Rounds(unittest.TestCase):
+    """Rank 1 fails in round 0 at 100.5, and all end well in round 1."""
+
+    def setUp(self):
+        self.step = Step(1, 1, ranks=RANKS, lines=LINES, length=LENGTH, restarts=2, codes={1: 3}, fails=1)
+        self.seen = Seen(code=0, started=100, ended=102, settled=102)
+        self.seen.rounds = [{0: Rank("head"), 1: Rank("head", 3, 100.5)}, {0: Rank("head", 0, 101.9), 1: Rank("head", 0, 101.9)}]
+        self.seen.witness = self.seen.rounds[-1]
+        self.seen.told = [(100.6, "dlaunch: rank 1 (host head, pid 7) exited with code 3 after 0.5 s; restart 1 of 2")]
+        self.seen.report = {"exit_code": 0, "round": 1, "earlier_rounds": [{}]}
+        self.seen.out = b"".join(text_of_round(round_, rank) for round_ in range(2) for rank in range(RANKS))
+        self.seen.err = b"".join(text_of_round(1, rank, "e") for rank in range(RANKS))
+
+    def assert_broken(self, *promises_):
+        found = rounds.broken(self.step, self.seen)
+        self.assertEqual(sorted({one.split(":")[0] for one in found}), sorted(promises_), found)
+
+    def ends_in_round_0(self, code, *said):
+        self.seen.code, self.seen.rounds = code, self.seen.rounds[:1]
+        self.seen.witness, self.seen.told = self.seen.rounds[0], [(100.6, line) for line in said]
+        self.seen.ended, self.seen.report = 101, {"exit_code": code, "round": 0, "earlier_rounds": []}
+        self.seen.out, self.seen.err = b"".join(text_of_round(0, rank) for rank in range(RANKS)), b""
+
+    def test_all_kept(self):
+        self.assert_broken()
+
+    def test_bytes_of_each_round(self):
+        parts = {(round_, rank): text_of_round(round_, rank) for round_ in range(2) for rank in range(RANKS)}
+        for name, order, good in (("rounds of a rank the other way round", ((1, 0), (0, 0), (0, 1), (1, 1)), False),
+                                  ("one lost", ((0, 0), (0, 1), (1, 0)), False), ("one twice", ((0, 0), (0, 1), (1, 0), (1, 1), (1, 1)), False),
+                                  ("lost of a rank that was ended", ((0, 1), (1, 0), (1, 1)), True)):
+            with self.subTest(name):
+                self.seen.out = b"".join(parts[key] for key in order)
+                self.assert_broken(*([] if good else ["bytes"]))
+
+    def test_files_of_each_round(self):
+        self.step.mode = "streams"
+        self.seen.out = b""
+        both = {round_: text_of_round(round_) + text_of_round(round_, stream="e") for round_ in range(2)}
+        other = {round_: text_of_round(round_, 1) + text_of_round(round_, 1, "e") for round_ in range(2)}
+        names = {(round_, rank): f"/t/logs/1/{'round.1/' if round_ else ''}rank.{rank}/stdout" for round_ in range(2) for rank in range(2)}
+        logs = {names[0, 0]: both[0], names[0, 1]: other[0], names[1, 0]: both[1], names[1, 1]: other[1]}
+        self.seen.err = b""
+        self.seen.logs = logs
+        self.assert_broken()
+        self.seen.logs = {**logs, names[0, 0]: both[1], names[1, 0]: both[0]}
+        self.assert_broken("bytes")
+
+    def test_the_count(self):
+        line = self.seen.told[0][1]
+        for name, told in (("none told", []), ("another number", [(100.6, line.replace("restart 1 of 2", "restart 2 of 2"))]),
+                           ("another limit", [(100.6, line.replace("1 of 2", "1 of 3"))]), ("twice", [(100.6, line), (100.7, line)])):
+            with self.subTest(name):
+                self.seen.told = told
+                self.assertIn("rounds", {text.split(":")[0] for text in rounds.broken(self.step, self.seen)})
+
+    def test_the_record(self):
+        for report in (None, {"exit_code": 3, "round": 1, "earlier_rounds": [{}]}, {"exit_code": 0, "round": 0, "earlier_rounds": [{}]},
+                       {"exit_code": 0, "round": 1, "earlier_rounds": []}):
+            self.seen.report = report
+            self.assert_broken("rounds")
+
+    def test_a_rank_of_the_round_before_lives(self):
+        self.seen.overlap = "1\n"
+        self.assert_broken("rounds")
+
+    def test_the_cause_of_a_round(self):
+        self.seen.told = [(100.6, "dlaunch: rank 0 (host head, pid 7) exited with code 3 after 0.5 s; restart 1 of 2")]
+        self.assert_broken("cause")
+
+    def test_no_restart_though_there_was_one_left(self):
+        failed = "dlaunch: rank 1 (host head, pid 7) exited with code 3 after 0.5 s"
+        self.ends_in_round_0(3, failed)
+        self.assert_broken("rounds")
+        self.ends_in_round_0(3, failed, "dlaunch: no restart: it failed in the same way 3 times")
+        self.assert_broken("rounds")  # it was the first time
+
+    def test_a_lost_host_is_the_end_where_none_is_spare(self):
+        self.ends_in_round_0(125, "dlaunch: a host was lost after 0.5 s: head: its agent was killed", "dlaunch: no restart: head is lost, and there is no spare host")
+        self.seen.rounds[0][1] = Rank("head")
+        self.assert_broken("cause", "rounds")
+        self.seen.done = [Done(Fault(0.5, "kill", "worker"), 100.5, True)]
+        self.assert_broken()
+
+    def test_a_signal_is_the_end(self):
+        self.seen.done = [Done(Fault(0.5, "term", "launcher"), 100.45, True)]
+        self.assert_broken()  # within a breath of the failure
+        self.seen.told = [(102.6, self.seen.told[0][1])]
+        self.seen.ended, self.seen.rounds[0][1].end = 103, 102.5
+        self.seen.rounds[1] = {rank: Rank("head", 0, 102.9) for rank in range(RANKS)}
+        self.assert_broken("cause")
+
+    def test_a_spare_host_has_the_ranks(self):
+        self.step.way, self.step.hosts, self.step.spares, self.step.codes = "ssh", {"node1": 1, "node2": 1}, ["node3"], {}
+        self.seen.rounds = [{0: Rank("node1"), 1: Rank("node2")}, {0: Rank("node1", 0, 101.9), 1: Rank("node3", 0, 101.9)}]
+        self.seen.done = [Done(Fault(0.5, "kill", "worker", host="node2"), 100.5, True)]
+        self.seen.told = [(100.6, "dlaunch: node2: the link to its agent ended; restart 1 of 2"), (100.6, "dlaunch: node3 takes the ranks of node2")]
+        self.assert_broken()
+        self.seen.told.pop()
+        self.assert_broken("touched")
+
+    def test_time_of_each_round(self):
+        self.seen.told = [(100.5 + promises.TOLD + 0.1, self.seen.told[0][1])]
+        self.seen.ended = self.seen.told[0][0] + 1
+        self.seen.rounds[1] = {rank: Rank("head", 0, self.seen.ended) for rank in range(RANKS)}
+        self.assert_broken("time")
+
+
 class Drawn(unittest.TestCase):
+    def test_restarts_leave_the_other_steps_as_they_are(self):
+        self.assertEqual(draw_named(5, "7"), draw(5, 7))
+        step = draw_named(5, "7r")
+        self.assertEqual((step.name, step), ("7r", draw_named(5, "7r")))
+        self.assertIn("--restarts", step.words())
+
     def test_a_seed_gives_the_same_steps(self):
         self.assertEqual(draw(5, 7), draw(5, 7))
         self.assertNotEqual(draw(5, 7), draw(5, 8))

@@ -1,8 +1,8 @@
-// numbered_lines DIR LINES MICROSECONDS LENGTH [CODE]: writes LINES numbered lines to stdout and as many to stderr,
-// with a pause of MICROSECONDS after each pair, and exits with CODE. A line is "RANK:o:NUMBER:" (e for stderr) and at
-// most LENGTH letters that follow from RANK and NUMBER, so that a lost, torn or mixed line shows. The file DIR/RANK
-// says what the program did, whatever happens to the lines: "begin PID HOST JOB", and right before its exit "end CODE
-// NANOSECONDS", with CODE 3 where a line could not be written.
+// numbered_lines DIR LINES MICROSECONDS LENGTH [CODE [FIRST]]: writes LINES numbered lines to stdout and as many to
+// stderr, with a pause of MICROSECONDS after each pair, and exits with CODE. A line is "RANK:o:NUMBER:" (e for stderr)
+// and at most LENGTH letters that follow from RANK and NUMBER, so that a lost, torn or mixed line shows. NUMBER begins
+// behind FIRST. The file DIR/RANK says what the program did, whatever happens to the lines: "begin PID HOST JOB", and
+// right before its exit "end CODE NANOSECONDS", with CODE 3 where a line could not be written.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -55,10 +55,11 @@ int main(int argc, char** argv) {
   const int lines = std::atoi(argv[2]);
   const int length = std::atoi(argv[4]);
   const int code = argc > 5 ? std::atoi(argv[5]) : 0;
+  const int first = argc > 6 ? std::atoi(argv[6]) : 0;
   const int witness = open((std::string(argv[1]) + '/' + std::to_string(rank)).c_str(),
                            O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (witness < 0 || length < 1 || !write_all(witness, begin())) return 2;
-  for (int number = 1; number <= lines; ++number) {
+  for (int number = first + 1; number <= first + lines; ++number) {
     if (!write_all(STDOUT_FILENO, line(rank, 'o', number, length)) ||
         !write_all(STDERR_FILENO, line(rank, 'e', number, length))) {
       write_all(witness, end(3));
