@@ -13,6 +13,7 @@ import tempfile
 
 import measure
 import mpi_rows
+import recovery_rows
 import report
 import rows
 import slurm_rows
@@ -53,6 +54,9 @@ def once(runner, row, contestant):
         contestant.before()
     sample = runner.run(contestant.argv, row.limit, row.reader, row.watch)
     wrong = contestant.after() if contestant.after else ""
+    if row.told and sample.status == "ok":
+        with open(row.told, encoding="utf-8") as file:
+            sample.wall = float(file.read())
     if row.exact and sample.status == "ok" and sample.read["bytes"] != row.moved:
         wrong = f"{sample.read['bytes']} of {row.moved} bytes reached the reader"
     if wrong and sample.status == "ok":
@@ -121,6 +125,14 @@ def open_slurm(stack, scratch, chosen, notes):
     return stack.enter_context(slurm_rows.allocation(scratch))
 
 
+def can_torchrun(notes):
+    """Whether it takes part; the reason why not is among the notes."""
+    if reason := recovery_rows.why_no_torchrun():
+        notes.append(f"No torchrun: {reason}.")
+        progress(notes[-1])
+    return not reason
+
+
 def mpi_libraries(launchers, programs, chosen, notes):
     keys = [*(f"{key}-" for key in ("mpich", "openmpi")), *(f"ssh-{key}-" for key in ("mpich", "openmpi"))]
     if chosen.only and not any(key.startswith(only) or only.startswith(key) for key in keys for only in chosen.only):
@@ -149,6 +161,8 @@ def measure_all(launchers, programs, scratch, files, chosen):
             all_rows += mpi_rows.mpi_ssh_rows(ssh_rows.Ways(launchers, programs, bed), libraries)
         if nodes:
             all_rows += slurm_rows.slurm_rows(launchers, programs, nodes, variables)
+        if recovery_rows.wanted(chosen.only):
+            all_rows += recovery_rows.recovery_rows(launchers, scratch, can_torchrun(notes))
         if chosen.before:
             all_rows = [row.paired_with(launchers.dlaunch, chosen.before) for row in all_rows if "dlaunch" in row.contestants]
         for row in all_rows:

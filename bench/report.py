@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import rows
 
-COLUMNS = ("dlaunch", "before", "floor", "Hydra", "Open MPI", "ssh")
+COLUMNS = ("dlaunch", "before", "floor", "Hydra", "Open MPI", "torchrun", "ssh")
 BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
 
 
@@ -62,6 +62,8 @@ class Result:
             return "–"
         if isinstance(goal, rows.Limit):
             return "yes" if max(sample.peak for sample in self.good("dlaunch")) <= goal.resident else "**no**"
+        if isinstance(goal, rows.Within):
+            return "yes" if statistics.median(sample.wall for sample in self.good("dlaunch")) <= goal.seconds else "**no**"
         ratio = self.ratio(goal.against)
         if self.row.cpu_a_host and self.cpu("dlaunch") > self.row.cpu_a_host * self.row.hosts:
             return "**no**"

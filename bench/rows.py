@@ -36,6 +36,15 @@ class Limit:
 
 
 @dataclass
+class Within:
+    """dlaunch's own time at most, in seconds."""
+    seconds: float
+
+    def text(self):
+        return f"≤ {self.seconds * 1000:g} ms"
+
+
+@dataclass
 class Contestant:
     argv: list
     before: Optional[Callable] = None   # untimed, ahead of each run
@@ -56,6 +65,7 @@ class Row:
     reader: Optional[list] = None       # stdout goes into slow_reader with these arguments; else to /dev/null
     checked: Optional[list] = None      # slow_reader's arguments for the contestants' verify runs
     exact: bool = False                 # the reader must get `moved` bytes
+    told: str = ""                      # a file into which the run writes the seconds that are the figure
     watch: str = ""                     # resident memory is the figure; the ranks' program
     hosts: int = 0                      # other hosts that are reached; the CPU is then compared, too
     cpu_a_host: Optional[float] = None  # seconds of the launcher's CPU a host at most

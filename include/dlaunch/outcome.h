@@ -97,6 +97,7 @@ struct Outcome {
   std::vector<RankRecord> ranks;       ///< the index is the rank's id
   bool unread = false;                 ///< the reader of the output was too slow to be waited for
   bool may_restart = false;            ///< it failed, and its hosts wait for another round (job/rounds.h)
+  std::string no_restart = {};         ///< what came after the failure and stands in a restart's way; may be empty
 };
 
 }  // namespace dlaunch::job

@@ -62,7 +62,12 @@ Result<job::Outcome> JobRun::run() {
   for (;;) {
     auto round = launcher();
     job::Outcome outcome = round->run();
-    outcome.may_restart = outcome.may_restart && round->settle();
+    if (outcome.may_restart) {
+      const job::Outcome& settled = round->settle();
+      outcome.may_restart = settled.may_restart;
+      outcome.no_restart = settled.no_restart;
+      outcome.lost_hosts = settled.lost_hosts;
+    }
     const auto spares = static_cast<int>(std::ranges::count(this->spares(true), true));
     const job::Rounds::Verdict verdict =
         rounds_.ended(outcome, Clock::now() - round_start_, spares, failed_on(outcome));
@@ -71,10 +76,28 @@ Result<job::Outcome> JobRun::run() {
     tell_restart(outcome, verdict.wait);
     round.reset();
     start_at_ = Clock::now() + verdict.wait;
-    TRY(replace_lost(outcome, verdict.replaced));
-    TRY(plan_round());
-    TRY(open());
+    plan::Plan ended = plan_;
+    if (auto ready = make_ready(outcome, verdict.replaced); !ready) {
+      plan_ = std::move(ended);
+      record_as_last(std::move(outcome), ready.error());
+      return tl::unexpected(std::move(ready).error());
+    }
   }
+}
+
+/// The next round.
+Result<void> JobRun::make_ready(const job::Outcome& outcome, const std::string& guilty) {
+  TRY(replace_lost(outcome, guilty));
+  TRY(plan_round());
+  return open();
+}
+
+/// No round follows the one that ended so, for `error`, though one was told of.
+void JobRun::record_as_last(job::Outcome outcome, const Error& error) {
+  session_.close();
+  past_.pop_back();
+  outcome.exit_code = error.exit_code;
+  write_record(outcome);
 }
 
 std::unique_ptr<launcher::Launcher> JobRun::launcher() {
@@ -98,8 +121,9 @@ Result<void> JobRun::open() {
   if (options_.lines) {
     on_line = [this](int id, Stream stream, std::string_view text) { session_.listener().line(id, stream, text); };
   }
-  output_ = TRY(output::Output::open(options_.output, launcher::rank_facts(plan_), session_.streams(), on_line));
+  auto output = TRY(output::Output::open(options_.output, launcher::rank_facts(plan_), session_.streams(), on_line));
   TRY(clear_error_files(plan_));
+  output_ = std::move(output);
   if (rounds_.number() > 0) return {};
   if (record_.wanted()) {  // because the job may run for hours; the log directory may hold it
     auto ok = report::check_can_write(options_.report_file);
@@ -236,7 +260,8 @@ void JobRun::all_started(const job::Outcome& outcome) {
 }
 
 report::Summary JobRun::summary(const job::Outcome& outcome) const {
-  report::Summary summary{plan_, outcome, {}, {}, Clock::now() - round_start_};
+  const bool of_all_rounds = outcome.cause == job::Cause::timeout;
+  report::Summary summary{plan_, outcome, {}, {}, Clock::now() - (of_all_rounds ? start_ : round_start_)};
   summary.shell_there = [&](const plan::Host& host) { return transport::shell_there(options_.exec, host); };
   auto who = outcome.first_failure;
   if (outcome.cause == job::Cause::sidecar_failed) who = static_cast<int>(plan_.ranks.size());

@@ -41,6 +41,8 @@ class JobRun final : public Listener {
   Result<void> replace_lost(const job::Outcome& outcome, const std::string& guilty);
   bool replace(const std::string& name);
   Result<void> shrink(const std::vector<std::string>& lost);
+  Result<void> make_ready(const job::Outcome& outcome, const std::string& guilty);
+  void record_as_last(job::Outcome outcome, const Error& error);
   void tell_restart(const job::Outcome& outcome, std::chrono::seconds wait);
   job::Outcome finish(launcher::Launcher& launcher, job::Outcome outcome, const std::string& why_not);
   void progress(const job::Progress& progress) override { session_.listener().progress(progress); }

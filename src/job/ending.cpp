@@ -33,7 +33,7 @@ void Job::out_of_time(Time now) {
   }
   timeout_at_.reset();
   hurried_ = true;
-  outcome_.may_restart = restart_allowed_ = false;
+  forbid_restart("the time limit ran out while it was being ended");
   if (phase_ < Phase::ending) {
     end_ranks(Cause::timeout, policy_.timeout_exit_code, SIGTERM, now);
   } else if (phase_ == Phase::finished) {
@@ -118,8 +118,14 @@ bool Job::stays_for_restart() const {
                               cause == Cause::sidecar_failed || cause == Cause::hung);
 }
 
+/// `why` is told where a restart would have been.
+void Job::forbid_restart(std::string why) {
+  if (stays_for_restart()) outcome_.no_restart = std::move(why);
+  outcome_.may_restart = restart_allowed_ = false;
+}
+
 void Job::give_up_hosts(Time now) {
-  outcome_.may_restart = outcome_.may_restart && hosts_.count(HostState::finishing) == 0;
+  if (hosts_.count(HostState::finishing) > 0) forbid_restart("not all of it could be ended");
   for (int host = 0; host < hosts_.size(); ++host) {
     if (hosts_.of(host) == HostState::gone) continue;
     const std::string why = "did not confirm in time that nothing is left";

@@ -22,9 +22,11 @@ Actions Job::handle(const Event& event, Time now) {
     preempt({.signal = user->signal, .sender = user->sender}, now);
   } else if (phase_ != Phase::finished) {
     std::visit([&](const auto& e) { on(e, now); }, event);
+  } else if (const auto* lost = std::get_if<HostLost>(&event)) {
+    lose_for_next_round(*lost);
   } else if (user && ends_a_job(user->signal)) {
     outcome_.signal = user->signal;
-    outcome_.may_restart = false;
+    forbid_restart(signal_name(user->signal) + " came while it was being ended");
     stop_waiting(Cause::interrupted, kSignalBase + user->signal);
   }
   return std::exchange(actions_, {});
@@ -124,8 +126,18 @@ void Job::no_start(Time now) {
   end_ranks(Cause::host_lost, kExitHostLost, SIGTERM, now);
 }
 
+/// A host that was to wait for another round is lost to that one, whether or not it has confirmed the end of this one.
+void Job::lose_for_next_round(const HostLost& event) {
+  const bool known = std::ranges::any_of(
+      outcome_.lost_hosts, [&](const LostHost& lost) { return lost.name == hosts_.name(event.host); });
+  if (outcome_.may_restart && !known) {
+    outcome_.lost_hosts.push_back({hosts_.name(event.host), event.why, event.hint});
+  }
+}
+
 void Job::on(const HostLost& event, Time now) {
   const HostState state = hosts_.of(event.host);
+  if (phase_ >= Phase::finishing) lose_for_next_round(event);
   if (state == HostState::gone || state == HostState::sweeping) return;
   const std::string why = hosts_.name(event.host) + ": " + event.why;
   const bool had_ranks = hosts_.had_ranks(event.host);
@@ -257,7 +269,7 @@ void Job::on(const HostSwept& event, Time now) {
 }
 
 void Job::on(const UserSignal& event, Time now) {
-  if (ends_a_job(event.signal)) outcome_.may_restart = restart_allowed_ = false;
+  if (ends_a_job(event.signal)) forbid_restart(signal_name(event.signal) + " came while it was being ended");
   if (event.signal == SIGTSTP) {
     actions_.push_back(SignalRanks{SIGSTOP});  // TSTP itself is ignored by groups without a terminal's session
     actions_.push_back(StopSelf{});

@@ -142,6 +142,8 @@ class Job {
   void stop_waiting(Cause cause, int exit_code);
   void start_or_give_up(Time now);
   bool stays_for_restart() const;
+  void lose_for_next_round(const HostLost& event);
+  void forbid_restart(std::string why);
   void no_start(Time now);
   void sweep_host(int host, Time now);
 

@@ -48,7 +48,7 @@ std::string Rounds::refusal(const Outcome& outcome, int spares) const {
 }
 
 Rounds::Verdict Rounds::ended(const Outcome& outcome, Duration lived, int spares, const std::string& failed_on) {
-  if (!outcome.may_restart) return {};
+  if (!outcome.may_restart) return {.why_not = outcome.no_restart};
   if (std::string why = refusal(outcome, spares); !why.empty()) return {.why_not = std::move(why)};
   const bool is_short = lived < kLong;
   Failure failure{outcome.first_failure, describe_failure(outcome)};

@@ -114,11 +114,11 @@ class Launcher::Impl {
 
   const std::optional<Error>& output_lost() const { return output_lost_; }
 
-  bool settle() {
+  const job::Outcome& settle() {
     io_.restart();
     io_.poll();
     io_.restart();  // what was ready may have stopped it
-    return job_.outcome().may_restart;
+    return job_.outcome();
   }
 
   void write_out() {
@@ -527,7 +527,7 @@ Launcher::Launcher(asio::io_context& io, Parts parts) : impl_(std::make_unique<I
 Launcher::~Launcher() = default;
 job::Outcome Launcher::run() { return impl_->run(); }
 const std::optional<Error>& Launcher::output_lost() const { return impl_->output_lost(); }
-bool Launcher::settle() { return impl_->settle(); }
+const job::Outcome& Launcher::settle() { return impl_->settle(); }
 void Launcher::write_out() { impl_->write_out(); }
 
 void take_signals(asio::signal_set& signals) {

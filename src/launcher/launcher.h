@@ -46,9 +46,9 @@ class Launcher {
   /// closed then, unless the outcome says that it may be restarted.
   job::Outcome run();
   /// After run(), where another round may follow: carries out what the loop has ready for this object, which may be
-  /// destroyed right then. False when a signal has meant the end of the job meanwhile. One that comes later waits for
-  /// the next object.
-  bool settle();
+  /// destroyed right then. Returns the outcome with what was heard meanwhile: a signal that means the end of the job, a
+  /// host that is lost to the next round. What comes later waits for the next object.
+  const job::Outcome& settle();
 
   /// The failure to write output that did not end the job; it was reported.
   const std::optional<Error>& output_lost() const;

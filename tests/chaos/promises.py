@@ -14,6 +14,7 @@ TOLD = 2 * GRACE + 8  # seconds from what ends a job to its end, where the launc
 BROKEN_INSIDE = re.compile(rb"internal error|terminate called|Assertion|AddressSanitizer|runtime error|Traceback")
 # UCX and MPICH give a segment a name and take it away once all have it open: ranks killed between leave it.
 OF_LIBRARIES = ("/dev/shm/ucx_shm_posix_", "/dev/shm/mpich_shar_tmp")
+STACKS = re.compile(r"/stacks\.\d+$")  # what dlaunch writes beside the files of ranks when a time limit ends them
 STARTS = 2  # seconds within which every host has been logged in to
 RIDES_OUT = 10  # seconds without a word that no job may be hurt by
 
@@ -225,6 +226,8 @@ def check_bytes(step, seen):
     if step.mode in IN_FILES:
         files = lines.Streams(step.length)
         for path, data in sorted(seen.logs.items()):
+            if STACKS.search(path):
+                continue
             files.only = int(found[1]) if (found := re.search(r"round\.(\d+)", path)) else 0
             files.text(data)
         all_streams.append(files)

@@ -101,6 +101,10 @@ def may_be_last(step, seen, round_, why):
         return any(ender.host for ender in found)
     if "in the same way 3 times" in why:
         return round_.number >= 2
+    if "the time limit ran out" in why:
+        return any(ender.code == 124 for ender in found)
+    if "came while it was being ended" in why or "a signal came" in why:
+        return any(ender.code in (130, 143) for ender in found)
     if "not all of it could be ended" in why:
         return any(done.hit and (silent(done.fault) or done.fault.act in ("pause", "down")) for done in seen.done)
     return False

@@ -48,6 +48,16 @@ class Promises(unittest.TestCase):
         self.seen.err += b"no answer from node1 (ranks 0-1)\n"
         self.assert_broken("bytes")
 
+    def test_stacks_beside_the_files_are_of_what_dlaunch_writes(self):
+        self.step.mode = "streams"
+        self.seen.out = self.seen.err = b""
+        self.seen.logs = {f"/t/logs/{rank}.{stream}": text(1, 2, 3, rank=rank, stream=stream[0] if stream == "out" else "e") for rank in range(2) for stream in ("out", "err")}
+        self.assert_broken()
+        self.seen.logs["/t/logs/1/stacks.1"] = b"== rank 0 (head, pid 7)\n"
+        self.assert_broken()
+        self.seen.logs["/t/logs/1/rank.2"] = b"== rank 0 (head, pid 7)\n"
+        self.assert_broken("bytes")
+
     def test_bytes_of_a_rank_that_was_ended(self):
         self.step.codes = {1: 3}
         self.seen.witness = {0: Rank("head"), 1: Rank("head", 3, 100.9)}

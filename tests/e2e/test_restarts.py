@@ -108,6 +108,19 @@ class Rounds(Case):
             self.assertIn(job.returncode, (143, 3, 4), err)
             self.assertNotEqual(job.returncode, -signal.SIGTERM)
 
+    def test_an_agent_that_is_killed_at_any_moment_is_missed(self):
+        """Also between two rounds, when no rank of it is alive."""
+        for after in range(0, 60, 4):
+            with self.start("-n", 2, "--restarts", 100000, *sh('exit $((DLAUNCH_ROUND % 2 + 3))'), stdout=-1, stderr=-1) as job:
+                job.stderr.readline()
+                time.sleep(after / 1000)
+                for pid in self.find("dlaunch-agent"):
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+                _, err = job.communicate(timeout=TIMEOUT)
+            self.assertIn(job.returncode, (125, 3, 4), err)
+            self.assertRegex(lines(err)[-1], "is lost, and there is no spare host")
+
     def test_the_time_limit_is_that_of_all_rounds(self):
         start = time.monotonic()
         result = self.run_dlaunch("-n", 2, "--restarts", 50, "--timeout", 2, *sh('[ "$DLAUNCH_ROUND" = 2 ] || exit $((DLAUNCH_ROUND + 3)); exec sleep 1000'))
@@ -164,6 +177,16 @@ class Files(Case):
         earlier, = report["earlier_rounds"]
         self.assertEqual((earlier["round"], earlier["cause"], earlier["first_failure"]), (0, "rank_failed", 1))
         self.assertRegex(earlier["text"], "exited with code 3")
+
+
+    def test_a_round_that_cannot_begin_is_in_the_record(self):
+        """The next round's files have no place: the job ends with the round before as its last one."""
+        result = self.run_dlaunch("-n", 2, "--restarts", 2, "--output-filename", f"{self.dir}/logs", "--report", f"{self.dir}/report", *sh(
+            f'> {self.dir}/logs/1/round.1; ' + ONCE))
+        self.assert_exit(result, 2)
+        self.assertIn(b"logs/1/round.1", result.stderr)
+        report = json.loads((self.dir / "report").read_text())
+        self.assertEqual((report["exit_code"], report["round"], report["earlier_rounds"], report["first_failure"]["rank"]), (2, 0, [], 1))
 
 
 class OverHosts(HostsCase):

@@ -167,6 +167,71 @@ TEST_F(RestartedJob, ASignalOfTheUserWhileItsHostsAreCleanedIsTheEndOfTheJob) {
   job.handle(UserSignal{SIGINT}, at(1));
   job.handle(HostClean{0, {}}, at(1));
   EXPECT_FALSE(job.outcome().may_restart);
+  EXPECT_EQ(job.outcome().no_restart, "SIGINT came while it was being ended");
+}
+
+TEST_F(RestartedJob, TheReasonIsToldWhereARestartWouldHaveBeen) {
+  fail_and_end();
+  job.handle(UserSignal{SIGINT}, at(1));
+  EXPECT_EQ(job.outcome().no_restart, "");
+  Outcome outcome;
+  outcome.no_restart = "the time limit ran out while it was being ended";
+  EXPECT_EQ(Rounds(Policy{}, 1).ended(outcome, seconds(1)).why_not, outcome.no_restart);
+}
+
+TEST_F(RestartedJob, ATimeLimitThatRunsOutWhileARoundEndsIsTheEndOfTheJob) {
+  Policy policy;
+  policy.timeout = seconds(10);
+  Job limited(policy, {0, 0}, {"host0"}, at(0));
+  limited.allow_restart();
+  limited.handle(HostReady{0}, at(0));
+  for (const int rank : {0, 1}) limited.handle(RankStarted{rank, 100 + rank, 1, ""}, at(0));
+  limited.handle(RankEnded{0, ExitStatus(Exited{3}), 2}, at(9));
+  limited.tick(at(10));
+  EXPECT_EQ(limited.outcome().cause, Cause::rank_failed);
+  EXPECT_EQ(limited.outcome().no_restart, "the time limit ran out while it was being ended");
+}
+
+/// Two hosts with a rank each, of which rank 0 fails.
+class RestartedOnTwoHosts : public testing::Test {
+ protected:
+  static Time at(int s) { return Time{} + seconds(s); }
+
+  RestartedOnTwoHosts() {
+    job.allow_restart();
+    for (const int host : {0, 1}) job.handle(HostReady{host}, at(0));
+    for (const int rank : {0, 1}) job.handle(RankStarted{rank, 100 + rank, 1, ""}, at(0));
+    job.handle(RankEnded{0, ExitStatus(Exited{3}), 2}, at(1));
+    job.handle(RankEnded{1, ExitStatus(Signaled{SIGTERM}), 3}, at(1));
+    for (const int rank : {0, 1}) job.handle(RankDrained{rank}, at(1));
+  }
+
+  std::vector<std::string> lost() const {
+    std::vector<std::string> names;
+    for (const LostHost& host : job.outcome().lost_hosts) names.push_back(host.name);
+    return names;
+  }
+
+  Job job{{}, {0, 1}, {"host0", "host1"}, Time{}};
+};
+
+TEST_F(RestartedOnTwoHosts, AHostThatIsLostBeforeItConfirmsIsLostToTheNextRound) {
+  EXPECT_THAT(job.handle(HostLost{1, "closed", ""}, at(2)), Contains(Action(SweepHost{1})));
+  job.handle(HostSwept{1, ""}, at(2));
+  job.handle(HostClean{0, {}}, at(2));
+  EXPECT_TRUE(job.outcome().may_restart);
+  EXPECT_THAT(lost(), testing::ElementsAre("host1"));
+}
+
+TEST_F(RestartedOnTwoHosts, AHostThatIsLostAfterItHasConfirmedIsLostToTheNextRound) {
+  job.handle(HostClean{1, {}}, at(2));
+  EXPECT_TRUE(job.handle(HostLost{1, "closed", ""}, at(2)).empty());
+  job.handle(HostClean{0, {}}, at(2));
+  EXPECT_EQ(job.phase(), Phase::finished);
+  EXPECT_TRUE(job.handle(HostLost{0, "closed", ""}, at(2)).empty());
+  EXPECT_THAT(lost(), testing::ElementsAre("host1", "host0"));
+  EXPECT_EQ(job.outcome().cause, Cause::rank_failed);
+  EXPECT_THAT(Rounds(Policy{}, 1).ended(job.outcome(), seconds(1)).why_not, HasSubstr("no spare host"));
 }
 
 TEST_F(RestartedJob, AHostThatIsToldToEndIsTheEndOfTheJob) {

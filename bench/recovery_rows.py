@@ -1,0 +1,62 @@
+"""The rows of a recovery: from a killed rank or agent to the first line of the next round, beside torchrun."""
+import os
+import socket
+import subprocess
+
+from recovery import RANK
+from rows import Contestant, Goal, Row, Within
+
+RECOVERY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "recovery.py")
+PYTHON = "/usr/bin/python3"  # Debian's, for which python3-torch is
+RANKS = 4
+
+
+def wanted(only):
+    """Whether any of the keys begins as one of `only` does."""
+    return not only or any(key.startswith("recovery") or "recovery".startswith(key) for key in only)
+
+
+def why_no_torchrun():
+    """Why it cannot be had here, or None."""
+    tried = subprocess.run([PYTHON, "-c", "import torch.distributed.run"], capture_output=True, text=True, check=False)
+    return f"{PYTHON}: {tried.stderr.strip().splitlines()[-1]}" if tried.returncode else None
+
+
+def torchrun(nodes, interval, *where):
+    # Without -r and -t for a rank that is not there, torchrun 1.13 does not start on Python 3.11.
+    slower = ["--monitor_interval", str(interval)] if interval else []
+    return [PYTHON, "-m", "torch.distributed.run", *where, "--nnodes", str(nodes), "--nproc_per_node", str(RANKS // nodes), "--max_restarts", "3",
+            "-r", "9:1", "-t", "9:1", *slower, "--no_python", "sh", "-c", RANK]
+
+
+def two_nodes(interval):
+    """The line of each of two nodes, both on this machine."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    there = ["--rdzv_backend", "c10d", "--rdzv_endpoint", f"localhost:{port}", "--rdzv_id", "bench"]
+    return [*torchrun(2, interval, *there), "--and", *torchrun(2, interval, *there)]
+
+
+def recovery_rows(launchers, scratch, with_torchrun):
+    result = os.path.join(scratch, "recovery")
+
+    def contestant(fault, words, **options):
+        return Contestant([RECOVERY, result, str(RANKS), fault, *words], **options)
+
+    def row(key, title, fault, own, other=None, goal=None, **options):
+        found = {}
+        if launchers.dlaunch:
+            found["dlaunch"] = contestant(fault, [launchers.dlaunch, *own, "-n", str(RANKS), "--restarts", "3", "--env-for", "torchrun", "sh", "-c", RANK])
+        if other and with_torchrun:
+            found["torchrun"] = contestant(fault, other)
+        return Row(key=key, title=title, contestants=found, goal=goal, told=result, **options)
+
+    spare = ["--fake-hosts", "3x2", "--spares", "1"]
+    yield row("recovery-sh", f"a killed rank of {RANKS}, to the next round's first line", "rank", [], goal=Within(0.1))
+    for interval, ratio in ((None, 0.1), (0.1, 0.3)):
+        name = f"`--monitor_interval {interval}`" if interval else "torchrun's defaults"
+        key = f"-{interval}" if interval else ""
+        yield row(f"recovery-rank{key}", f"the same, {name}", "rank", [], torchrun(1, interval, "--standalone"), Goal("torchrun", ratio), rounds=5)
+        yield row(f"recovery-agent{key}", f"a killed agent of 2 hosts with {RANKS // 2} ranks each, a host to spare, {name}", "agent", spare,
+                  two_nodes(interval), Goal("torchrun", ratio), rounds=2, limit=30)
