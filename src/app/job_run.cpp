@@ -261,7 +261,8 @@ void JobRun::all_started(const job::Outcome& outcome) {
 
 report::Summary JobRun::summary(const job::Outcome& outcome) const {
   const bool of_all_rounds = outcome.cause == job::Cause::timeout;
-  report::Summary summary{plan_, outcome, {}, {}, Clock::now() - (of_all_rounds ? start_ : round_start_)};
+  const Duration elapsed = Clock::now() - (of_all_rounds ? start_ : round_start_);
+  report::Summary summary{plan_, outcome, {}, {}, std::max(elapsed, Duration::zero())};  // the round may wait to begin
   summary.shell_there = [&](const plan::Host& host) { return transport::shell_there(options_.exec, host); };
   auto who = outcome.first_failure;
   if (outcome.cause == job::Cause::sidecar_failed) who = static_cast<int>(plan_.ranks.size());

@@ -48,7 +48,8 @@ def enders_of(step, seen, round_):
             continue  # it was replaced
         if ender.time > round_.end + TOGETHER or ender.time + ender.heard < round_.start - TOGETHER:
             continue
-        if not round_.start <= ender.time <= round_.end:
+        its_own = any(rank.end == ender.time for rank in round_.witness.values())
+        if not its_own and not round_.start + (TOGETHER if round_.number else 0) <= ender.time <= round_.end:
             ender.sure = False
         found.append(ender)
     return found

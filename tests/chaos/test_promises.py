@@ -234,6 +234,15 @@ class Rounds(unittest.TestCase):
                 self.seen.told = told
                 self.assertIn("rounds", {text.split(":")[0] for text in rounds.broken(self.step, self.seen)})
 
+    def test_a_fault_whose_effect_was_told_before_we_wrote_down_its_time(self):
+        self.step.codes = {}
+        self.seen.rounds[0] = {rank: Rank("head") for rank in range(RANKS)}
+        self.seen.done = [Done(Fault(0.5, "term", "rank", 1), 100.7, True)]
+        self.seen.told = [(100.6, "dlaunch: rank 1 (host head, pid 7) killed by signal 15 (SIGTERM) after 0.5 s; restart 1 of 2")]
+        self.assert_broken()
+        self.seen.done[0].time = 101.8
+        self.assert_broken("cause")
+
     def test_the_record(self):
         for report in (None, {"exit_code": 3, "round": 1, "earlier_rounds": [{}]}, {"exit_code": 0, "round": 0, "earlier_rounds": [{}]},
                        {"exit_code": 0, "round": 1, "earlier_rounds": []}):

@@ -2,6 +2,7 @@
 import contextlib
 import json
 import os
+import pathlib
 import signal
 import subprocess
 import time
@@ -114,12 +115,18 @@ class Rounds(Case):
             with self.start("-n", 2, "--restarts", 100000, *sh('exit $((DLAUNCH_ROUND % 2 + 3))'), stdout=-1, stderr=-1) as job:
                 job.stderr.readline()
                 time.sleep(after / 1000)
-                for pid in self.find("dlaunch-agent"):
+                for pid in self.agents_of(job.pid):
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(pid, signal.SIGKILL)
                 _, err = job.communicate(timeout=TIMEOUT)
             self.assertIn(job.returncode, (125, 3, 4), err)
             self.assertRegex(lines(err)[-1], "is lost, and there is no spare host")
+            self.assertNotIn(b"after -", err)
+
+    def agents_of(self, launcher):
+        """Both processes of the agent on this machine, whose environment says nothing of this test."""
+        guardian, = pathlib.Path(f"/proc/{launcher}/task/{launcher}/children").read_text().split()
+        return [int(guardian), *map(int, pathlib.Path(f"/proc/{guardian}/task/{guardian}/children").read_text().split())]
 
     def test_the_time_limit_is_that_of_all_rounds(self):
         start = time.monotonic()
