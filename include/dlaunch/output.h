@@ -29,8 +29,18 @@ struct FileSettings {
   bool by_stream = false;  ///< `target` is stdout's template, `err_target` stderr's; empty: the stream has no file
   std::string err_target = {};
   bool copy_err = false;  ///< `copy` is stdout's alone
+  bool append = false;    ///< with :append stdout's file keeps what it holds
+  bool append_err = false;
+  bool appends(Stream stream) const { return by_stream && (stream == Stream::err ? append_err : append); }
   bool copies(Stream stream) const { return by_stream && stream == Stream::err ? copy_err : copy; }
   bool keeps(Stream stream) const { return !by_stream || !(stream == Stream::out ? target : err_target).empty(); }
+  /// With :local=LIST only ranks with these numbers on their hosts have stdout's file; the others' is shown.
+  std::optional<std::set<int>> local = {};
+  std::optional<std::set<int>> local_err = {};
+  bool keeps(Stream stream, int local_rank) const {
+    const auto& only = stream == Stream::err ? local_err : local;
+    return keeps(stream) && (!only || only->contains(local_rank));
+  }
 };
 
 struct OutputSettings {

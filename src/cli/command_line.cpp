@@ -4,6 +4,7 @@
 
 #include "base/try.h"
 #include "cli/launchers.h"
+#include "cli/mpirun/hydra.h"
 #include "cli/option_parser.h"
 
 namespace dlaunch::cli {
@@ -44,10 +45,10 @@ constexpr NamedGrammar kGrammars[] = {{"dlaunch", Grammar::dlaunch},
                                       {"msrun", Grammar::msrun},
                                       {"deepspeed", Grammar::deepspeed},
                                       {"horovodrun", Grammar::horovodrun},
-                                      {"srun", Grammar::srun}};
-
-/// Launchers whose lines would be accepted with another meaning.
-constexpr string_view kOtherLaunchers[] = {"accelerate"};
+                                      {"srun", Grammar::srun},
+                                      {"accelerate", Grammar::accelerate},
+                                      {"accelerate-launch", Grammar::accelerate_launch},
+                                      {"accelerate.commands.launch", Grammar::accelerate_launch}};
 
 constexpr string_view kMpiLaunchers[] = {"mpirun", "mpiexec", "orterun", "prterun", "oshrun", "shmemrun"};
 
@@ -65,14 +66,6 @@ Grammar grammar_called(string_view program_name) {
   return of == ".hydra" || of == ".mpich" ? Grammar::hydra : Grammar::open_mpi;
 }
 
-Result<void> refuse_unknown_launcher(string_view name) {
-  if (std::ranges::find(kOtherLaunchers, name) == std::end(kOtherLaunchers)) return {};
-  return fail({.where = std::string(name),
-               .what = "dlaunch does not read this launcher's command line",
-               .why = "the same words would mean something else",
-               .hint = "call it dlaunch and write its own options (dlaunch --help), or begin with --as dlaunch"});
-}
-
 bool names_grammar(const TypedOption& typed) { return typed.found.spec && typed.found.spec->name() == "personality"; }
 
 /// --as as the first word: what it names, and the words after it.
@@ -88,49 +81,11 @@ FirstWord first_word(std::span<const std::string> words) {
   return {std::string(typed.text()), words};
 }
 
-/// Options of Hydra's and PALS's that Open MPI's launcher has not: a line of mpirun or mpiexec with one is Hydra's.
-constexpr string_view kHydraWords[] = {"ppn",
-                                       "perhost",
-                                       "rr",
-                                       "grr",
-                                       "genv",
-                                       "genvlist",
-                                       "genvall",
-                                       "genvnone",
-                                       "env",
-                                       "envlist",
-                                       "envall",
-                                       "envnone",
-                                       "hosts",
-                                       "hostlist",
-                                       "machinelist",
-                                       "machines",
-                                       "f",
-                                       "l",
-                                       "prepend-rank",
-                                       "prepend-pattern",
-                                       "outfile-pattern",
-                                       "outfile",
-                                       "errfile-pattern",
-                                       "errfile",
-                                       "output-from",
-                                       "launcher",
-                                       "launcher-exec",
-                                       "bootstrap",
-                                       "bootstrap-exec",
-                                       "print-rank-map",
-                                       "ordered-output",
-                                       "binding",
-                                       "rmk",
-                                       "configfile",
-                                       "depth",
-                                       "cpu-bind",
-                                       "no-vni",
-                                       "line-buffer",
-                                       "skip-launch-node"};
-
+/// Whether Open MPI's launcher has no such option, and Hydra or PALS has: a line of mpirun or mpiexec with one is
+/// Hydra's.
 bool is_of_hydra(const TypedOption& typed) {
-  return std::ranges::find(kHydraWords, typed.name()) != std::end(kHydraWords);
+  constexpr string_view kOfBothTables[] = {"ppn", "hosts", "f"};  // dlaunch's own, too
+  return is_word_of_hydra(typed.name()) || std::ranges::find(kOfBothTables, typed.name()) != std::end(kOfBothTables);
 }
 
 /// Whether lines of this launcher may be of either MPI's.
@@ -147,7 +102,6 @@ Result<Grammar> grammar_among(std::span<const std::string> words, Grammar gramma
     if (either && grammar == Grammar::open_mpi && is_of_hydra(typed)) grammar = Grammar::hydra;
     if (!names_grammar(typed)) continue;
     either = is_of_both(typed.text());
-    TRY(refuse_unknown_launcher(typed.text()));
     grammar = grammar_named(typed.text()).value_or(grammar);
     if (!launcher_of(grammar)) continue;
     return fail({.where = std::string(typed.spelled) + ' ' + std::string(typed.text()),
@@ -170,7 +124,6 @@ std::span<const Subcommand> subcommand_table() { return kSubcommands; }
 Result<CommandLine> read_command_line(string_view program_name, std::vector<std::string> words) {
   CommandLine line{.grammar = grammar_called(program_name), .words = std::move(words)};
   const FirstWord first = first_word(line.words);
-  TRY(refuse_unknown_launcher(first.name.empty() ? base_name(program_name) : string_view(first.name)));
   if (!first.name.empty()) line.grammar = grammar_named(first.name).value_or(Grammar::dlaunch);
   if (launcher_of(line.grammar)) {
     if (!first.name.empty()) line.words = {first.rest.begin(), first.rest.end()};

@@ -16,7 +16,19 @@
 namespace dlaunch::cli {
 
 /// The grammar decides what the words mean and which defaults apply (cli/mpirun/personality.h).
-enum class Grammar { dlaunch, open_mpi, hydra, torchrun, torch_launch, msrun, deepspeed, horovodrun, srun };
+enum class Grammar {
+  dlaunch,
+  open_mpi,
+  hydra,
+  torchrun,
+  torch_launch,
+  msrun,
+  deepspeed,
+  horovodrun,
+  srun,
+  accelerate,
+  accelerate_launch
+};
 
 /// A value of --as: "ompi" (also mpirun, prrte, …), "hydra" (also mpich), "torchrun", "torch.distributed.launch",
 /// "dlaunch".

@@ -9,13 +9,31 @@
 #include "cli/launchers.h"
 
 namespace dlaunch::cli {
+namespace {
+
+bool asks_for_help(const std::string& word) { return word == "--help" || word == "-h"; }
+
+/// The words after the launcher's subcommand.
+Result<std::span<const std::string>> after_subcommand(const LauncherSpec& launcher,
+                                                      std::span<const std::string> words) {
+  if (launcher.subcommand.empty() || (!words.empty() && asks_for_help(words.front()))) return words;
+  if (!words.empty() && words.front() == launcher.subcommand) return words.subspan(1);
+  const std::string wanted = std::string(launcher.name) + " " + std::string(launcher.subcommand);
+  return fail({.where = std::string(launcher.name) + (words.empty() ? "" : " " + words.front()),
+               .what = "is not read here",
+               .why = "dlaunch stands for " + wanted + " alone",
+               .hint = "write " + wanted + " …, or run the launcher itself"});
+}
+
+}  // namespace
 
 Result<Arguments> read_foreign_line(const LauncherSpec& launcher, std::span<const std::string> words,
                                     const ProcessContext& context, std::vector<std::string>& notes) {
   const size_t own = own_options_before(words, launcher);
   auto arguments = TRY(parse_arguments(words.first(own)));
-  auto foreign = TRY(read_launcher_line(launcher, words.subspan(own), context.environment));
   if (arguments.show) return arguments;
+  const auto rest = TRY(after_subcommand(launcher, words.subspan(own)));
+  auto foreign = TRY(read_launcher_line(launcher, rest, context.environment));
   if (foreign.show) {
     arguments.show = find_option(foreign.show->name()).spec;
     return arguments;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 
 #include "base/environment.h"
 #include "base/text.h"
@@ -14,11 +15,16 @@ namespace {
 
 using std::string_view;
 
+/// The shell's line that becomes these words.
+std::string exec_line(const std::vector<std::string>& argv) {
+  std::string line = "exec";
+  for (const std::string& word : argv) line += " " + shell_quote(word);
+  return line;
+}
+
 /// All ranks have one argv, so a shell puts each rank's number in.
 std::vector<std::string> with_local_rank(const std::vector<std::string>& argv) {
-  std::string script = "exec";
-  for (const std::string& word : argv) script += " " + shell_quote(word);
-  return {"sh", "-c", script + " --local_rank=$LOCAL_RANK \"$@\"", "sh"};
+  return {"sh", "-c", exec_line(argv) + " --local_rank=$LOCAL_RANK \"$@\"", "sh"};
 }
 
 bool is_of_name(char c) { return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0; }
@@ -45,8 +51,7 @@ std::vector<std::string> around_local_rank(string_view word) {
 /// torchrun's `${local_rank}` in what it starts.
 std::vector<std::string> with_macros(const std::vector<std::string>& argv, size_t first) {
   std::vector<std::string> plain(argv.begin(), argv.begin() + static_cast<std::ptrdiff_t>(first));
-  std::string script = "exec";
-  for (const std::string& word : plain) script += " " + shell_quote(word);
+  std::string script = exec_line(plain);
   bool any = false;
   for (size_t i = first; i < argv.size(); ++i) {
     const auto parts = around_local_rank(argv[i]);
@@ -110,6 +115,16 @@ Result<void> LauncherJob::set_program(const PythonProgram& how) {
   const size_t before = argv.size();
   argv.insert(argv.end(), words.begin() + 1, words.end());
   return set_program(how.macros ? with_macros(argv, before) : std::move(argv));
+}
+
+Result<void> LauncherJob::take_over(const LauncherSpec& launcher, const LauncherLine& line) {
+  LauncherJob other(launcher, line, context_, notes_);
+  other.add_equals();
+  TRY(launcher.make(other));
+  Group made = other.take();
+  std::ranges::move(made.options, std::back_inserter(group_.options));
+  std::ranges::copy(other.forgotten(), std::back_inserter(forgotten_));
+  return set_program(std::move(made.program));
 }
 
 Result<void> LauncherJob::set_program(std::vector<std::string> argv) {

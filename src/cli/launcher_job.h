@@ -54,6 +54,9 @@ class LauncherJob {
   Result<void> set_program(const PythonProgram& how);
   Result<void> set_program(std::vector<std::string> argv);
 
+  /// All that a line of another launcher amounts to.
+  Result<void> take_over(const LauncherSpec& launcher, const LauncherLine& line);
+
   Group take() { return std::move(group_); }
   const std::vector<std::string>& forgotten() const { return forgotten_; }
 

@@ -163,7 +163,7 @@ const LauncherOption* find_launcher_option(const LauncherSpec& launcher, string_
 
 std::vector<const LauncherOption*> launcher_options_meant(const LauncherSpec& launcher, string_view name) {
   if (const LauncherOption* exact = find_launcher_option(launcher, name)) return {exact};
-  if (!well_joined(launcher, name)) return {};
+  if (!well_joined(launcher, name) || !launcher.abbreviates) return {};
   return beginning_with(launcher, with_dashes(name));
 }
 
@@ -175,7 +175,7 @@ std::vector<const LauncherOption*> single_dash_options_meant(const LauncherSpec&
 std::string as_typed(const LauncherSpec& launcher, string_view name) {
   if (name.starts_with('-')) return std::string(name);
   std::string text = dashed(name);
-  if (launcher.joint == Joint::underscore) std::replace(text.begin() + 2, text.end(), '-', '_');
+  if (launcher.joint == Joint::underscore || launcher.underscores) std::replace(text.begin() + 2, text.end(), '-', '_');
   return text;
 }
 
@@ -227,7 +227,8 @@ std::string end_of(const LauncherOption& option) {
 
 std::string launcher_help(const LauncherSpec& launcher) {
   const std::string name(launcher.name);
-  std::string text = "usage: dlaunch --as " + name + " [dlaunch's own long options] [" + name +
+  const std::string word = launcher.subcommand.empty() ? "" : " " + std::string(launcher.subcommand);
+  std::string text = "usage: dlaunch --as " + name + " [dlaunch's own long options]" + word + " [" + name +
                      "'s options] program args\n       or by a link of this name.\n\n";
   for (const LauncherOption& option : launcher.options) {
     text.append("  ").append(spelled_names(launcher, option.row)).append("\n        ");

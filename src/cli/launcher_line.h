@@ -42,9 +42,12 @@ enum class Joint { either, dash, underscore };
 
 struct LauncherSpec {
   std::string_view name;                    ///< "torchrun"
+  std::string_view subcommand = {};         ///< the word before its options, as `accelerate launch` has it
   std::span<const LauncherOption> options;  ///< static
   std::string_view variables = {};          ///< "PET_": each option's default may be in such a variable; empty: none
   Joint joint = Joint::either;
+  bool underscores = false;  ///< its users write '_' between words where either may stand
+  bool abbreviates = true;   ///< a long name may be cut short
   bool getopt = false;       ///< its words are read as getopt_long() reads them, and its variables as srun does
   bool dense_table = false;  ///< options of which the same is said share a row of its table
   std::span<const OwnDefault> defaults = {};  ///< what it does where no option says otherwise

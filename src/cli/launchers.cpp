@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/accelerate/accelerate.h"
 #include "cli/deepspeed/deepspeed.h"
 #include "cli/horovodrun/horovodrun.h"
 #include "cli/msrun/msrun.h"
@@ -24,6 +25,10 @@ const LauncherSpec* launcher_of(Grammar grammar) {
       return &horovodrun_launcher();
     case Grammar::srun:
       return &srun_launcher();
+    case Grammar::accelerate:
+      return &accelerate_launcher();
+    case Grammar::accelerate_launch:
+      return &accelerate_launch_launcher();
     case Grammar::dlaunch:
     case Grammar::open_mpi:
     case Grammar::hydra:

@@ -63,21 +63,23 @@ constexpr OptionSpec kOptions[] = {
      .set_program = [](AppRequest& a, string_view v, Here h) { return put(a.wdir, absolute_path(v, h.cwd)); }},
     {.names = "rank-dir", .takes = Arity::value, .value_name = "TEMPLATE", .section = Section::start,
      .help = "run each rank in a directory of its own, made afresh: 'device{rank}'", .set_job = set_rank_dir,
-     .more = "It is below the working directory. What an earlier job left in it is removed; a directory that --rank-dir "
-             "did not make must be empty. Fields: {rank} {local_rank} {host} {device}. --stage copies files into it, --save-env "
-             "writes the rank's environment there."},
+     .more = "It is below the working directory. What an earlier job left in it is removed; a directory that "
+             "--rank-dir did not make must be empty. Fields: {rank} {local_rank} {host} {device}. --stage copies files "
+             "into it, --save-env writes the rank's environment there."},
     {.names = "stage", .takes = Arity::value, .value_name = "FILE[,FILE...]", .section = Section::start, .joins = true,
      .rare = true, .help = "copy files or directories from here into each rank's directory", .set_job = set_stage,
      .more = "Hosts need not have them. A quoted pattern, as '../*.py', names many."},
     {.names = "save-env", .section = Section::start, .rare = true,
      .help = "write each rank's environment to env.log in its directory",
      .set_job = [](Options& o, string_view v, Here) { return put_flag(o.save_env, v); }},
-    {.names = "personality as", .takes = Arity::value, .value_name = "LAUNCHER", .section = Section::start, .rare = true,
+    {.names = "personality as", .takes = Arity::value, .value_name = "LAUNCHER", .section = Section::start,
+     .rare = true,
      .standard = "by the name it is called by",
      .help = "as first word: read the rest as this launcher's line: torchrun, msrun, ompi, dlaunch, ...",
      .set_job = set_personality,
-     .more = "Also torch.distributed.launch and hydra. By a link of the launcher's name it is so without this. dlaunch's own "
-             "long options may stand between it and the options of a launcher that has other ones. docs/launchers.md lists them."},
+     .more = "Also torch.distributed.launch and hydra. By a link of the launcher's name it is so without this. "
+             "dlaunch's own long options may stand between it and the options of a launcher that has other ones. "
+             "docs/launchers.md lists them."},
     {.names = "allow-run-as-root", .section = Section::hidden, .preference = true,
      .help = "accepted for mpirun's sake: root is never refused", .set_job = no_effect},
 
@@ -85,23 +87,24 @@ constexpr OptionSpec kOptions[] = {
      .also_later = true, .joins = true,
      .standard = "this machine", .help = "run on these hosts: a:8,b:8 or node[1-4]:8",
      .set_job = [](Options& o, string_view v, Here) { return put(o.hosts.list, allocate::parse_host_list(v)); },
-     .more = "Without a number a host has 1 slot; given again it has one more; a:* has as many as CPUs. A program of a : b "
-             "may have its own."},
+     .more = "Without a number a host has 1 slot; given again it has one more; a:* has as many as CPUs. A program of a "
+             ": b may have its own."},
     {.names = "fake-hosts", .takes = Arity::value, .value_name = "NxM", .section = Section::place, .rare = true,
      .help = "let this machine play N hosts of M slots, fake1, fake2, ...: to try what a job does on several",
      .set_job = [](Options& o, string_view v, Here) {
        o.hosts.fake = true;
        o.exec = allocate::fake_host_command();
        return put(o.hosts.list, allocate::parse_fake_hosts(v)); },
-     .more = "Each has an agent of its own, started as on another host, so links, heartbeats, lost and spare hosts are real. "
-             "No ssh, no root, no namespace. docs/hosts.md says more."},
+     .more = "Each has an agent of its own, started as on another host, so links, heartbeats, lost and spare hosts are "
+             "real. No ssh, no root, no namespace. docs/hosts.md says more."},
     {.names = "hostfile machinefile machine f", .takes = Arity::value, .value_name = "FILE", .section = Section::place,
      .preference = true, .help = "run on the hosts in FILE, a line each: NAME slots=8", .set_job = set_hostfile,
      .more = "-H comes before it, and it before a resource manager. docs/hosts.md has all that a line may say."},
     {.names = "default-hostfile", .takes = Arity::value, .value_name = "FILE", .section = Section::place,
      .preference = true, .rare = true, .help = "run on the hosts in FILE when nothing else names any",
      .set_job = set_default_hostfile},
-    {.names = "nolocal", .section = Section::place, .preference = true, .rare = true, .help = "run nothing on this machine",
+    {.names = "nolocal", .section = Section::place, .preference = true, .rare = true,
+     .help = "run nothing on this machine",
      .set_job = [](Options& o, string_view v, Here) { return put_flag(o.hosts.no_local, v); }},
     {.names = "ignore-resource-manager", .section = Section::place, .preference = true, .rare = true,
      .help = "take no hosts from Slurm, Grid Engine, PBS, Cobalt or LSF",
@@ -163,33 +166,37 @@ constexpr OptionSpec kOptions[] = {
      .rare = true, .standard = "the ssh configuration's", .help = "the port of the hosts' sshd",
      .set_job = [](Options& o, string_view v, Here) { return put(o.hosts.ssh_port, whole_number(v, 1, 65535)); },
      .more = "port= in a hostfile names it for one host."},
-    {.names = "ssh-identity", .takes = Arity::value, .value_name = "FILE", .section = Section::place, .preference = true,
+    {.names = "ssh-identity", .takes = Arity::value, .value_name = "FILE", .section = Section::place,
+     .preference = true,
      .rare = true, .standard = "the ssh configuration's", .help = "the private key to log in with",
      .set_job = [](Options& o, string_view v, Here h) { return put(o.hosts.ssh_identity, absolute_path(v, h.cwd)); },
      .more = "identity= in a hostfile names it for one host."},
-    {.names = "wait-hosts", .takes = Arity::value, .value_name = "SECONDS", .section = Section::place, .preference = true,
+    {.names = "wait-hosts", .takes = Arity::value, .value_name = "SECONDS", .section = Section::place,
+     .preference = true,
      .standard = "0", .help = "keep trying hosts that are not up yet for so long",
      .set_job = [](Options& o, string_view v, Here) { return put(o.wait_hosts, seconds(v)); }},
     {.names = "same-line", .section = Section::place,
      .help = "this same line runs on every node: node 0 launches, the others connect to it",
      .set_job = [](Options& o, string_view v, Here) { return put_flag(o.same_line.asked, v); },
-     .more = "In any order of start, within --wait-hosts or 10 minutes; all end with the job's code. Who is which is read from "
-             "torchrun's PET_*, AWS_BATCH_*, JOB_COMPLETION_INDEX or Slurm's variables, or said by the options below. "
-             "docs/hosts.md has examples."},
+     .more = "In any order of start, within --wait-hosts or 10 minutes; all end with the job's code. Who is which is "
+             "read from torchrun's PET_*, AWS_BATCH_*, JOB_COMPLETION_INDEX or Slurm's variables, or said by the "
+             "options below. docs/hosts.md has examples."},
     {.names = "rendezvous", .takes = Arity::value, .value_name = "HOST:PORT", .section = Section::place, .rare = true,
      .help = "with --same-line: where node 0 is, as the other nodes know it",
      .set_job = [](Options& o, string_view v, Here) -> Result<void> { o.same_line.rendezvous = v; return {}; },
      .more = "The port, 29400 where none is named, is open on that one address until the last node is in."},
     {.names = "node-rank", .takes = Arity::value, .value_name = "I", .section = Section::place, .rare = true,
      .help = "with --same-line: this node's number, from 0",
-     .set_job = [](Options& o, string_view v, Here) { return put(o.same_line.node, whole_number(v, 0, kMaxRanks - 1)); }},
+     .set_job = [](Options& o, string_view v, Here) {
+       return put(o.same_line.node, whole_number(v, 0, kMaxRanks - 1)); }},
     {.names = "nodes", .takes = Arity::value, .value_name = "N", .section = Section::place, .rare = true,
      .help = "with --same-line: how many nodes there are",
      .set_job = [](Options& o, string_view v, Here) { return put(o.same_line.nodes, whole_number(v, 1, kMaxRanks)); }},
     {.names = "key-file", .takes = Arity::value, .value_name = "FILE", .section = Section::place, .preference = true,
      .rare = true, .standard = "DLAUNCH_KEY", .help = "with --same-line: the job's key, which all its nodes have",
      .set_job = [](Options& o, string_view v, Here h) { return put(o.same_line.key_file, absolute_path(v, h.cwd)); },
-     .more = "Its mode must be 0600 or 0400. openssl rand -hex 32 makes a key. Without it the variable DLAUNCH_KEY has the key."},
+     .more = "Its mode must be 0600 or 0400. openssl rand -hex 32 makes a key. Without it the variable DLAUNCH_KEY has "
+             "the key."},
     {.names = "oversubscribe !nooversubscribe", .section = Section::place, .preference = true,
      .help = "allow more ranks than devices or slots",
      .set_job = [](Options& o, string_view v, Here) { return put_flag(o.request.oversubscribe, v); }},
@@ -209,9 +216,9 @@ constexpr OptionSpec kOptions[] = {
      .preference = true,
      .help = "variables of torch deepspeed jax tensorflow mindspore[-dynamic] horovod ... or auto",
      .set_job = [](Options& o, string_view v, Here) { return put(o.request.frameworks, plan::parse_frameworks(v)); },
-     .more = "Several with commas. What an outer launcher left is removed; -x comes last. auto: torch, deepspeed, jax and mindspore. Also "
-             "torchrun (torch, and all else that torchrun sets), openmpi, mpich, slurm. docs/frameworks.md lists the "
-             "variables."},
+     .more = "Several with commas. What an outer launcher left is removed; -x comes last. auto: torch, deepspeed, jax "
+             "and mindspore. Also torchrun (torch, and all else that torchrun sets), openmpi, mpich, slurm. "
+             "docs/frameworks.md lists the variables."},
     {.names = "visible", .takes = Arity::value, .value_name = "WHICH", .section = Section::environment,
      .preference = true, .standard = "none",
      .help = "devices a rank sees: rank (its own), host (its host's), none (as is)",
@@ -219,7 +226,8 @@ constexpr OptionSpec kOptions[] = {
      .more = "By CUDA_VISIBLE_DEVICES, ASCEND_RT_VISIBLE_DEVICES or HIP_VISIBLE_DEVICES, as the host's devices ask."},
 
     {.names = "mpi", .takes = Arity::value, .value_name = "HOW", .section = Section::environment,
-     .preference = true, .rare = true, .standard = "auto", .help = "serve MPI to the ranks: auto, pmi1 or pmi2 (MPICH), pmix (Open MPI), none",
+     .preference = true, .rare = true, .standard = "auto",
+     .help = "serve MPI to the ranks: auto, pmi1 or pmi2 (MPICH), pmix (Open MPI), none",
      .set_job = [](Options& o, string_view v, Here) { return put(o.request.mpi, one_of(v, kMpi)); },
      .more = "docs/mpi.md has what auto decides."},
 
@@ -241,22 +249,24 @@ constexpr OptionSpec kOptions[] = {
              "console too. nojobid: without the 1/."},
     {.names = "keep-logs", .takes = Arity::value, .value_name = "N", .section = Section::output, .preference = true,
      .rare = true, .standard = "0", .help = "keep the directories of the last N jobs' files as DIR.1, DIR.2, …",
-     .set_job = [](Options& o, string_view v, Here) { return put(o.output.keep_logs, whole_number(v, 0, kMaxKeptLogs)); },
-     .more = "Before anything is created, the DIR of --output-filename is renamed to DIR.1, an older DIR.1 to DIR.2, and "
-             "so on; what was DIR.N is removed."},
-    {.names = "stdout-file", .takes = Arity::value, .value_name = "TEMPLATE[:copy]", .section = Section::output,
+     .set_job = [](Options& o, string_view v, Here) {
+       return put(o.output.keep_logs, whole_number(v, 0, kMaxKeptLogs)); },
+     .more = "Before anything is created, the DIR of --output-filename is renamed to DIR.1, an older DIR.1 to DIR.2, "
+             "and so on; what was DIR.N is removed."},
+    {.names = "stdout-file", .takes = Arity::value, .value_name = "TEMPLATE[:DIRECTIVE...]", .section = Section::output,
      .rare = true, .help = "write each rank's stdout only to this file: DIR/{rank}.out",
      .set_job = [](Options& o, string_view v, Here h) { return set_stream_file(o, output::Stream::out, v, h); },
-     .more = "It is on the console, too, with :copy alone; stderr is as before. The fields are those of --output-filename. Ranks of "
-             "the same name share the file in whole lines."},
-    {.names = "stderr-file", .takes = Arity::value, .value_name = "TEMPLATE[:copy]", .section = Section::output,
+     .more = "It is on the console, too, with :copy alone; stderr is as before. Before it may stand :local=LIST, for "
+             "the ranks with these numbers on their hosts alone, then :append, with which the file keeps what it "
+             "holds. The fields are those of --output-filename. Ranks of the same name share the file in whole lines."},
+    {.names = "stderr-file", .takes = Arity::value, .value_name = "TEMPLATE[:DIRECTIVE...]", .section = Section::output,
      .rare = true, .help = "write each rank's stderr only to this file: DIR/{rank}.err",
      .set_job = [](Options& o, string_view v, Here h) { return set_stream_file(o, output::Stream::err, v, h); }},
     {.names = "error-file", .takes = Arity::value, .value_name = "TEMPLATE", .section = Section::output, .rare = true,
      .help = "tell PyTorch's ranks where to write why they failed: DIR/{rank}.json",
      .set_job = set_error_file,
-     .more = "By TORCHELASTIC_ERROR_FILE, for @record of torch.distributed.elastic; the traceback that is there then is told "
-             "of the first failure. For ranks on this machine. The fields are those of --output-filename."},
+     .more = "By TORCHELASTIC_ERROR_FILE, for @record of torch.distributed.elastic; the traceback that is there then "
+             "is told of the first failure. For ranks on this machine. The fields are those of --output-filename."},
     {.names = "merge-stderr-to-stdout", .section = Section::output, .preference = true,
      .help = "join each rank's stderr into its stdout",
      .set_job = [](Options& o, string_view v, Here) { return put_flag(o.output.merge_stderr, v); }},
@@ -290,9 +300,9 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Here) -> Result<void> {
        const auto unit = TRY(bind_unit(o, v));
        return unit.empty() ? Result<void>{} : put(o.request.binding.bind_to, one_of(unit, kBindTo)); },
-     .more = "Behind the unit may stand :overload-allowed (ranks may share cores) and :if-supported (none is bound where "
-             "cores are too few). device: all cores of the NUMA node that the rank's device is near, as the PCI bus has it; where "
-             "that is not known the rank is not bound, and a note says so."},
+     .more = "Behind the unit may stand :overload-allowed (ranks may share cores) and :if-supported (none is bound "
+             "where cores are too few). device: all cores of the NUMA node that the rank's device is near, as the PCI "
+             "bus has it; where that is not known the rank is not bound, and a note says so."},
     {.names = "use-hwthread-cpus", .section = Section::binding, .rare = true,
      .help = "bind to hardware threads where --cores-per-rank or mpirun's defaults bind to cores",
      .set_job = [](Options& o, string_view v, Here) { return put_flag(o.request.threads_are_cpus, v); },
@@ -307,10 +317,12 @@ constexpr OptionSpec kOptions[] = {
     {.names = "map-by", .takes = Arity::value, .value_name = "UNIT", .section = Section::binding, .preference = true,
      .standard = "slot", .help = "place ranks by: slot, node, block, ppr:N:node, seq, core, socket, numa",
      .set_job = set_map_by,
-     .more = "slot fills one host after the other, node deals ranks out one by one, block as many to each host but numbered host by host, ppr:N:node is -N N, seq starts a "
-             "rank for each entry of the host list, in its order. core, hwthread, socket and numa are units within a "
-             "host, for --bind-to. Behind the unit may stand :PE=N (N cores for each rank) and :OVERSUBSCRIBE."},
-    {.names = "rank-by", .takes = Arity::value, .value_name = "UNIT", .section = Section::binding, .preference = true, .rare = true,
+     .more = "slot fills one host after the other, node deals ranks out one by one, block as many to each host but "
+             "numbered host by host, ppr:N:node is -N N, seq starts a rank for each entry of the host list, in its "
+             "order. core, hwthread, socket and numa are units within a host, for --bind-to. Behind the unit may stand "
+             ":PE=N (N cores for each rank) and :OVERSUBSCRIBE."},
+    {.names = "rank-by", .takes = Arity::value, .value_name = "UNIT", .section = Section::binding, .preference = true,
+     .rare = true,
      .standard = "slot", .help = "number ranks by: slot, node, core, socket",
      .set_job = [](Options& o, string_view v, Here) { return put(o.request.binding.rank_by, one_of(v, kRankBy)); }},
     {.names = "report-bindings", .section = Section::binding, .preference = true, .rare = true,
@@ -333,11 +345,13 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Here) { return put(o.policy.hang_after, seconds(v)); },
      .more = "What every rank does is shown then: stacks, state and CPU, grouped by what is equal."},
     {.names = "on-hang", .takes = Arity::value, .value_name = "WHAT", .section = Section::ending, .preference = true,
-     .rare = true, .standard = "report", .help = "then: report (and go on), end (exit code 124) or restart (--restarts)",
+     .rare = true, .standard = "report",
+     .help = "then: report (and go on), end (exit code 124) or restart (--restarts)",
      .set_job = [](Options& o, string_view v, Here) { return put(o.policy.on_hang, one_of(v, kOnHang)); }},
     {.names = "restarts", .takes = Arity::value, .value_name = "N", .section = Section::ending, .preference = true,
      .standard = "0", .help = "start all ranks again after a failure, at most N times",
-     .set_job = [](Options& o, string_view v, Here) { return put(o.request.restarts, whole_number(v, 0, kMostRestarts)); },
+     .set_job = [](Options& o, string_view v, Here) {
+       return put(o.request.restarts, whole_number(v, 0, kMostRestarts)); },
      .more = "A failed rank or a lost host ends all ranks; then all start again, on the same hosts, with the same "
              "numbers. No restart follows a signal of yours, --timeout, the codes of --no-restart-codes, a first start "
              "that ends with 2, 126 or 127, or three rounds running that fail in the same way within a minute."},
@@ -357,8 +371,8 @@ constexpr OptionSpec kOptions[] = {
      .preference = true, .rare = true, .standard = "none",
      .help = "have ranks save their state by this signal when the hosts are taken back: USR1",
      .set_job = [](Options& o, string_view v, Here) { return put(o.policy.checkpoint.signal, checkpoint_signal(v)); },
-     .more = "USR1, USR2 and TERM to dlaunch, and TERM to an agent, then mean that the job's hosts are taken back: ranks "
-             "that catch the signal get it, and nothing is ended for --preempt-grace."},
+     .more = "USR1, USR2 and TERM to dlaunch, and TERM to an agent, then mean that the job's hosts are taken back: "
+             "ranks that catch the signal get it, and nothing is ended for --preempt-grace."},
     {.names = "preempt-grace", .takes = Arity::value, .value_name = "SECONDS", .section = Section::ending,
      .preference = true, .rare = true, .standard = "25; 60 or the time left under Slurm",
      .help = "with --checkpoint-signal: how long ranks have to save their state",
@@ -366,7 +380,8 @@ constexpr OptionSpec kOptions[] = {
     {.names = "preempted-code", .takes = Arity::value, .value_name = "N", .section = Section::ending,
      .preference = true, .rare = true, .standard = "75",
      .help = "with --checkpoint-signal: the exit code when all ranks have saved their state",
-     .set_job = [](Options& o, string_view v, Here) { return put(o.policy.checkpoint.exit_code, whole_number(v, 0, 255)); }},
+     .set_job = [](Options& o, string_view v, Here) {
+       return put(o.policy.checkpoint.exit_code, whole_number(v, 0, 255)); }},
 
     {.names = "dry-run", .section = Section::look, .by_variable = true, .help = "print the plan and start nothing",
      .set_job = [](Options& o, string_view v, Here) { return put_flag(o.dry_run, v); }},

@@ -29,7 +29,10 @@ constexpr std::array<Word<plan::MapBy>, 6> kMapBy{{{"slot", plan::MapBy::slot},
                                                    {"node", plan::MapBy::node}}};
 constexpr std::array<Word<bool>, 2> kAbortOrContinue{{{"abort", true}, {"continue", false}}};
 
-constexpr string_view kCopy = ":copy";  // behind the name in --stdout-file and --stderr-file
+// Behind the name in --stdout-file and --stderr-file.
+constexpr string_view kCopy = ":copy";
+constexpr string_view kAppend = ":append";
+constexpr string_view kLocal = ":local=";
 
 /// Passes on another room's Error, without its `where`, so that the option as typed takes that place.
 Result<void> passed(Result<void> check) {
@@ -118,8 +121,17 @@ Result<void> set_stream_file(Options& o, output::Stream stream, string_view valu
   const bool out = stream == output::Stream::out;
   std::string& target = out ? o.output.files->target : o.output.files->err_target;
   bool& copy = out ? o.output.files->copy : o.output.files->copy_err;
+  bool& append = out ? o.output.files->append : o.output.files->append_err;
   copy = value.ends_with(kCopy);
   if (copy) value.remove_suffix(kCopy.size());
+  append = value.ends_with(kAppend);
+  if (append) value.remove_suffix(kAppend.size());
+  auto& local = out ? o.output.files->local : o.output.files->local_err;
+  local.reset();
+  if (const size_t at = value.rfind(kLocal); at != value.npos) {
+    local = TRY(rank_list(value.substr(at + kLocal.size())));
+    value = value.substr(0, at);
+  }
   TRY(put(target, absolute_path(value, here.cwd)));
   return passed(output::check_file_template(target));
 }
@@ -285,8 +297,8 @@ Result<void> set_report_pid(Options& o, string_view value, Here here) {
 
 Result<void> set_personality(Options&, string_view value, Here) {
   if (grammar_named(value)) return {};
-  return unknown_word(
-      value, {"ompi", "hydra", "torchrun", "torch.distributed.launch", "msrun", "deepspeed", "horovodrun", "dlaunch"});
+  return unknown_word(value, {"ompi", "hydra", "torchrun", "torch.distributed.launch", "msrun", "deepspeed",
+                              "horovodrun", "srun", "accelerate", "dlaunch"});
 }
 
 Result<void> no_effect(Options&, string_view, Here) { return {}; }

@@ -11,13 +11,13 @@ namespace {
 
 bool has_prefix(const OutputSettings& settings) { return settings.label || settings.tag || settings.timestamp; }
 
-bool shown(const OutputSettings& settings, Stream stream) {
-  return !settings.files || settings.files->copies(stream) || !settings.files->keeps(stream);
+bool shown(const OutputSettings& settings, const RankFacts& facts, Stream stream) {
+  return !settings.files || settings.files->copies(stream) || !settings.files->keeps(stream, facts.local_rank);
 }
 
 bool shown(const OutputSettings& settings, const RankFacts& facts, int rank) {
   if (!facts.name.empty()) return !settings.files;
-  if (!shown(settings, Stream::out) && !shown(settings, Stream::err)) return false;
+  if (!shown(settings, facts, Stream::out) && !shown(settings, facts, Stream::err)) return false;
   return on_console(settings, facts, rank);
 }
 
@@ -102,7 +102,7 @@ void Console::add_rank(const OutputSettings& settings, const RankFacts& facts, s
   const int rank = static_cast<int>(id) - facts.first;
   if (!shown(settings, facts, rank)) return;
   for (const Stream stream : {Stream::out, Stream::err}) {
-    if (!shown(settings, stream)) continue;
+    if (!shown(settings, facts, stream)) continue;
     Screen& screen = stream == Stream::out ? *screens_.front() : *screens_.back();
     const StreamFacts who{facts, rank, world_size, stream};
     ConsoleSlot& slot = slots_[id * kStreams + static_cast<std::size_t>(stream)];

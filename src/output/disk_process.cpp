@@ -161,7 +161,8 @@ class DiskProcess {
         return rotate(path, command_.file);
       case Kind::create:
       case Kind::create_direct:
-        return create(path, command_.kind == Kind::create_direct);
+      case Kind::create_append:
+        return create(path, command_.kind);
       case Kind::close:
         if (const auto found = files_.find(command_.file); found != files_.end()) {
           close(found->first, found->second);
@@ -186,17 +187,18 @@ class DiskProcess {
     tell(news, failed);
   }
 
-  void create(const std::string& path, bool direct) {
+  void create(const std::string& path, Kind kind) {
+    const bool direct = kind == Kind::create_direct;
     DiskNews news{DiskNews::Kind::created, command_.file};
     if (refused_) news.error = ECANCELED;
     if (refused_) return tell(news);
-    sys::Fd fd = sys::create_file(path);
+    sys::Fd fd = sys::create_file(path, kind == Kind::create_append ? O_APPEND : 0);
     struct stat facts{};
     if (!fd || ::fstat(fd.get(), &facts) != 0) {
       news.error = errno;
       return tell(news);
     }
-    if (S_ISREG(facts.st_mode) && facts.st_size > 0) {
+    if (S_ISREG(facts.st_mode) && facts.st_size > 0 && kind != Kind::create_append) {
       news.size = static_cast<std::uint64_t>(facts.st_size);
       news.time_ns = static_cast<std::int64_t>(facts.st_mtim.tv_sec) * 1'000'000'000 + facts.st_mtim.tv_nsec;
       if (::ftruncate(fd.get(), 0) != 0) news.error = errno;

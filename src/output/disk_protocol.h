@@ -13,6 +13,7 @@ struct DiskCommand {
     rotate,  ///< renames the directory to PATH.1, an existing one to PATH.2, … up to PATH.N with N in `file`: Rotated
     create,  ///< creates or truncates the file, and makes its directories: Created
     create_direct,  ///< the same for a file that its rank opens itself
+    create_append,  ///< the same for one that keeps what it holds
     write,
     close,
     look,       ///< reports the size of the file with that path: Looked

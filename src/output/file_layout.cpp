@@ -155,7 +155,7 @@ Result<void> check_one_rank_a_file(const FileSettings& files, const std::vector<
     if (!facts.name.empty()) continue;
     if (std::exchange(world, facts.world) != facts.world) count = count_ranks(ranks, facts.world);
     for (const Stream stream : {Stream::out, Stream::err}) {
-      if (!files.keeps(stream) || (stream == Stream::err && !files.by_stream)) continue;
+      if (!files.keeps(stream, facts.local_rank) || (stream == Stream::err && !files.by_stream)) continue;
       const std::string path = file_path(files, facts, rank - facts.first, count, stream);
       const auto [other, fresh] = taken.emplace(path, std::pair{rank, stream});
       if (fresh) continue;
@@ -177,10 +177,10 @@ std::string direct_path(const OutputSettings& settings, const RankFacts& facts, 
   if (!settings.files || settings.tag || settings.timestamp || !facts.name.empty() || !facts.local) return {};
   if (settings.pty && stream == Stream::out) return {};
   if (settings.merge_stderr && stream == Stream::err) return {};
-  if (!settings.files->keeps(stream)) return {};
+  if (!settings.files->keeps(stream, facts.local_rank)) return {};
   if (settings.files->copies(stream) && on_console(settings, facts, rank)) return {};
   if (streams_share_file(*settings.files) && !settings.merge_stderr) return {};
-  if (may_be_shared(*settings.files)) return {};
+  if (may_be_shared(*settings.files) || settings.files->appends(stream)) return {};
   return file_path(*settings.files, facts, rank, ranks, stream);
 }
 

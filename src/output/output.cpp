@@ -263,6 +263,7 @@ std::uint64_t Output::Impl::bytes(int rank, Stream stream) const {
 std::string Output::Impl::path(int rank, Stream stream) const {
   if (!settings_.files || (stream == Stream::err && telling_stream(rank) == Stream::out)) return {};
   const auto& facts = nth(ranks_, rank);
+  if (!settings_.files->keeps(stream, facts.local_rank)) return {};
   return file_path(*settings_.files, facts, rank - facts.first, count_ranks(ranks_, facts.world), stream);
 }
 

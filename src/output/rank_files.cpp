@@ -21,8 +21,8 @@ constexpr std::chrono::seconds kCreateWait{10};  // for the next file
 std::vector<Stream> streams_of(const OutputSettings& settings, const RankFacts& facts) {
   if (!facts.name.empty()) return {Stream::out};
   std::vector<Stream> streams;
-  if (settings.files->keeps(Stream::out)) streams.push_back(Stream::out);
-  if (!settings.merge_stderr && settings.files->keeps(Stream::err)) streams.push_back(Stream::err);
+  if (settings.files->keeps(Stream::out, facts.local_rank)) streams.push_back(Stream::out);
+  if (!settings.merge_stderr && settings.files->keeps(Stream::err, facts.local_rank)) streams.push_back(Stream::err);
   return streams;
 }
 
@@ -109,7 +109,9 @@ void RankFiles::add_file(int rank, const std::vector<Stream>& streams) {
   if (may_be_shared(*settings_.files) && facts.world == 1 && facts.name.empty())
     by_path_.emplace(file->path, file.get());
   if (!file->direct || facts.world == 1) {
-    const auto kind = file->direct ? DiskCommand::Kind::create_direct : DiskCommand::Kind::create;
+    const auto kind = settings_.files->appends(streams.front()) ? DiskCommand::Kind::create_append
+                      : file->direct                            ? DiskCommand::Kind::create_direct
+                                                                : DiskCommand::Kind::create;
     disk_->ask(kind, file->number, file->path);
     ++not_created_;
   }

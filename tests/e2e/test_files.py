@@ -59,6 +59,15 @@ class Layout(Case):
         self.assertIn(b"{rank}", result.stderr)
         self.assertFalse((self.dir / "ran").exists())
 
+    def test_one_streams_file_of_some_ranks_that_keeps_what_it_holds(self):
+        for _ in range(2):
+            out = self.assert_succeeds("-n", 2, "--stdout-file", "logs/{rank}:local=1:append", *sh("echo $RANK_ID"))
+            self.assertEqual(out, b"0\n")
+        self.assertEqual(self.tree(), {"1": b"1\n1\n"})
+        out = self.assert_succeeds("-n", 2, "--stdout-file", "logs/{rank}:append:copy", *sh("echo $RANK_ID"))
+        self.assertEqual(sorted(out.split()), [b"0", b"1"])
+        self.assertEqual(self.tree(), {"0": b"0\n", "1": b"1\n1\n1\n"})
+
     def test_modes(self):
         old = os.umask(0o022)
         self.addCleanup(os.umask, old)

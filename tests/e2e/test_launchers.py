@@ -1,4 +1,4 @@
-"""Lines of msrun, deepspeed and horovodrun, by links of their names: what the ranks find, and where their output is."""
+"""Lines of accelerate, msrun, deepspeed and horovodrun, by links of their names: what the ranks find, and where their output is."""
 import json
 import os
 import re
@@ -37,6 +37,34 @@ class LauncherLines:
         """[(variables, arguments)] in the order of ranks."""
         found = [json.loads(line[line.index("[{"):]) for line in output.splitlines() if "[{" in line]
         return sorted(found, key=lambda each: int(each[0].get(number, -1)))
+
+
+class Accelerate(LauncherLines, support.Case):
+    def test_ranks_know_who_they_are_and_what_was_asked_for(self):
+        config = self.dir / "c.yaml"
+        config.write_text("distributed_type: MULTI_GPU\nmixed_precision: bf16\nnum_processes: 2\nnum_machines: 1\n")
+        result = self.by_link("accelerate", "launch", "--config_file", config, "--dynamo_backend", "inductor", "rank.py", "a", "--", ":")
+        self.assert_exit(result, 0)
+        ranks = self.ranks(result.stdout.decode())
+        self.assertEqual(len(ranks), 2)
+        for rank, (env, args) in enumerate(ranks):
+            self.assertEqual(args, ["a", "--", ":"])
+            expected = {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2", "ACCELERATE_MIXED_PRECISION": "bf16",
+                        "ACCELERATE_DYNAMO_BACKEND": "INDUCTOR", "OMP_NUM_THREADS": "1", "MASTER_ADDR": "127.0.0.1"}
+            self.assertEqual({name: env.get(name) for name in expected}, expected)
+
+    def test_one_process_is_no_job_of_torchs(self):
+        result = self.by_link("accelerate-launch", "--cpu", "rank.py")
+        self.assert_exit(result, 0)
+        [(env, _)] = self.ranks(result.stdout.decode())
+        self.assertEqual(env["ACCELERATE_USE_CPU"], "True")
+        for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR"):
+            self.assertNotIn(name, env)
+
+    def test_other_commands_are_refused(self):
+        result = self.by_link("accelerate", "config")
+        self.assert_exit(result, 2)
+        self.assertIn(b"dlaunch stands for accelerate launch alone", result.stderr)
 
 
 class Msrun(LauncherLines, support.Case):

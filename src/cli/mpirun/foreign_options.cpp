@@ -177,7 +177,8 @@ constexpr OptionSpec kForeign[] = {
     {.names = "bind-to-core", .stands_for = "bind-to=core"},
     {.names = "bind-to-socket", .stands_for = "bind-to=socket"},
     {.names = "bind-to-none", .stands_for = "bind-to=none"},
-    {.names = "cpus-per-proc cpus-per-rank", .takes = Arity::value, .value_name = "N", .stands_for = "cores-per-rank={}"},
+    {.names = "cpus-per-proc cpus-per-rank", .takes = Arity::value, .value_name = "N",
+     .stands_for = "cores-per-rank={}"},
     {.names = "ppr", .takes = Arity::value, .value_name = "N:node", .stands_for = "map-by=ppr:{}"},
     {.names = "cpu-set", .takes = Arity::value, .value_name = "LIST", .stands_for = "cpu-list={}"},
     {.names = "do-not-launch", .stands_for = "dry-run=true"},
@@ -199,7 +200,8 @@ constexpr OptionSpec kForeign[] = {
      .translate = [](const ParsedOption& g, Here h, Translated& made) { return put_beside(g, h, true, made); }},
     {.names = "append-env", .takes = Arity::pair, .value_name = "NAME VALUE",
      .translate = [](const ParsedOption& g, Here h, Translated& made) { return put_beside(g, h, false, made); }},
-    {.names = "gpu-support memory-alloc-kinds spawn-timeout soft arch", .takes = Arity::value, .value_name = "VALUE", .translate = of_no_part},
+    {.names = "gpu-support memory-alloc-kinds spawn-timeout soft arch", .takes = Arity::value, .value_name = "VALUE",
+     .translate = of_no_part},
     {.names = "no-app-prefix fwd-environment do-not-aggregate-help", .translate = already_so},
     {.names = "novm noprefix leave-session-attached show-progress report-state-on-timeout", .translate = already_so},
     // PALS
@@ -236,7 +238,8 @@ constexpr OptionSpec kForeign[] = {
      .translate = [](const ParsedOption& g, Here, Translated& made) { return pattern("stderr-file", false, g, made); }},
     {.names = "output-from", .takes = Arity::value, .value_name = "RANK", .stands_for = "ranks={}"},
     {.names = "launcher bootstrap", .takes = Arity::value, .value_name = "ssh", .translate = hydra_launcher},
-    {.names = "launcher-exec bootstrap-exec", .takes = Arity::value, .value_name = "PROGRAM", .stands_for = "rsh-agent={}"},
+    {.names = "launcher-exec bootstrap-exec", .takes = Arity::value, .value_name = "PROGRAM",
+     .stands_for = "rsh-agent={}"},
     {.names = "skip-launch-node", .stands_for = "nolocal=true"},
     {.names = "disable-auto-cleanup dac", .stands_for = "on-failure=continue"},
     {.names = "enable-auto-cleanup", .stands_for = "on-failure=abort"},
@@ -246,6 +249,13 @@ constexpr OptionSpec kForeign[] = {
 constexpr auto kForeignNames = sorted_names<kForeign>();
 
 }  // namespace
+
+bool is_word_of_hydra(string_view name) {
+  const auto* const first = std::ranges::find(kForeign, "depth d", &OptionSpec::names);  // and all rows after it
+  const bool known = std::any_of(first, std::end(kForeign),
+                                 [&](const OptionSpec& row) { return find_name(row, name).spec != nullptr; });
+  return known && name != "d";  // Open MPI's debugging
+}
 
 std::span<const OptionSpec> foreign_table() { return kForeign; }
 std::span<const FoundOption> foreign_names() { return kForeignNames; }

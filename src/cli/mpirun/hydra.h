@@ -8,6 +8,9 @@
 
 namespace dlaunch::cli {
 
+/// Whether it is an option of Hydra's or of PALS's in foreign_table(), and none of Open MPI's.
+bool is_word_of_hydra(std::string_view name);
+
 /// A note that the option changes nothing.
 void note_of(const ParsedOption& given, std::string_view why, Translated& made);
 

@@ -17,14 +17,6 @@ constexpr int kMostCpu = 100'000;
 constexpr int kHexBase = 16;
 constexpr int kBitsOfDigit = 4;
 
-/// "gpu:a100:4", "a100:4" and "4" are 4; "gpu" and "gpu:a100" are 1.
-std::optional<int> gpus_of(string_view text) {
-  const string_view last = text.substr(text.rfind(':') + 1);
-  if (const auto number = parse_int(last, 0, kMostCpu)) return static_cast<int>(*number);
-  if (!text.starts_with("gpu")) return std::nullopt;
-  return 1;
-}
-
 /// "0x3*2" stands for itself twice.
 Result<std::vector<std::string>> repeated_words(const ParsedOption& given, string_view list) {
   std::vector<std::string> all;
@@ -137,10 +129,7 @@ class SrunBinding {
     const ParsedOption* bind = line_.find("gpu-bind");
     const ParsedOption* each = line_.find("gpus-per-task");
     const ParsedOption* share = line_.find("ntasks-per-gpu");
-    if (each && gpus_of(each->value) != 1 && !(bind && bind->value.ends_with("none"))) {
-      return refuse_option(*each, "a rank gets one device here", "",
-                           "leave it out: ranks see all devices of their node, and choose by SLURM_LOCALID");
-    }
+    if (each && srun_gpus(each->value) != 1) return {};  // add_srun_gpus()
     if (share && share->value != "1" && !bind) {
       return refuse_option(*share, "a rank gets a device of its own here", "",
                            "leave it out: ranks see all devices of their node, and choose by SLURM_LOCALID");
@@ -156,11 +145,11 @@ class SrunBinding {
     if (!allocate::slurm_job(job_.context().environment)) return;
     std::optional<int> number;
     for (const char* name : {"gres", "gpus-per-node"}) {
-      if (const ParsedOption* said = line_.find(name)) number = gpus_of(said->value);
+      if (const ParsedOption* said = line_.find(name)) number = srun_gpus(said->value);
     }
     for (const char* name : {"SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE"}) {
       const auto said = filled_variable(job_.context().environment, name);
-      if (said && !number) number = gpus_of(*said);
+      if (said && !number) number = srun_gpus(*said);
     }
     if (number.value_or(0) > 0) job_.add(given, "devices", "0-" + std::to_string(*number - 1));
   }
@@ -195,7 +184,7 @@ class SrunBinding {
     for (const char* name : {"gpus", "gpus-per-node", "gres"}) {
       const ParsedOption* given = line_.find(name);
       if (!given || (given->spec->name() == "gres" && !given->value.starts_with("gpu"))) continue;
-      const auto number = gpus_of(given->value);
+      const auto number = srun_gpus(given->value);
       if (!number) return refuse_value(*given, "is no number of devices", "write 4, or gpu:4 with --gres");
       if (*number == 0) {
         job_.add_variable(*given, "CUDA_VISIBLE_DEVICES", "");

@@ -141,6 +141,7 @@ class SrunJob {
                    .hint = "start one srun for each, with --het-group=N, or dlaunch A : B with -H for each program"});
     }
     if (line_.find("multi-prog")) argv = TRY(srun_multi_prog(job_, argv));
+    TRY(add_srun_gpus(job_, argv));
     TRY(add_srun_streams(job_, argv));
     return job_.set_program(std::move(argv));
   }

@@ -2,6 +2,11 @@
 // side. PURE, except for the files that options name.
 #pragma once
 
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "cli/launcher_line.h"
 
 namespace dlaunch::cli {
@@ -16,6 +21,12 @@ Result<void> add_srun_layout(LauncherJob& job);
 
 /// CPUs and devices of ranks.
 Result<void> add_srun_binding(LauncherJob& job);
+
+/// "gpu:a100:4", "a100:4" and "4" are 4; "gpu" and "gpu:a100" are 1.
+std::optional<int> srun_gpus(std::string_view text);
+
+/// --gpus-per-task above 1. `argv` is the program, which gets its rank's devices by a shell in front of it.
+Result<void> add_srun_gpus(LauncherJob& job, std::vector<std::string>& argv);
 
 /// -o, -e, -i, -l and --pty. `argv` is the program, which opens a file of -i by itself.
 Result<void> add_srun_streams(LauncherJob& job, std::vector<std::string>& argv);

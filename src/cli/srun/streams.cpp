@@ -89,11 +89,7 @@ class SrunStreams {
   SrunStreams(LauncherJob& job, std::vector<std::string>& argv) : job_(job), line_(job.line()), argv_(argv) {}
 
   Result<void> add() {
-    const ParsedOption* mode = line_.find("open-mode");
-    if (mode && !mode->value.starts_with('t')) {
-      return refuse_value(*mode, "adds to files that are there",
-                          "dlaunch writes them anew: leave it out, or write truncate");
-    }
+    TRY(read_mode());
     const ParsedOption* pty = line_.find("pty");
     if (pty) {
       job_.add(*pty, "pty");
@@ -113,6 +109,20 @@ class SrunStreams {
     return expand_pattern(given, job_.context(), {"{rank}", "{host}"}, literal);
   }
 
+  /// As srun reads it: "a", "append", "t", "truncate".
+  Result<void> read_mode() {
+    const ParsedOption* mode = line_.find("open-mode");
+    append_ = mode && (mode->value == "a" || mode->value == "append");
+    if (!mode || append_ || mode->value == "t" || mode->value == "truncate") return {};
+    return refuse_value(*mode, "is neither truncate nor append", "write one of them");
+  }
+
+  /// The files' option, with what it says of those that are there.
+  void add_file(const ParsedOption& given, string_view option, std::string file) {
+    if (append_ && file != "/dev/null") file += ":append";
+    job_.add(given, option, std::move(file));
+  }
+
   Result<void> add_output() {
     const ParsedOption* out = line_.find("output");
     const ParsedOption* err = line_.find("error");
@@ -127,12 +137,12 @@ class SrunStreams {
     }
     if (!is_all(out)) {
       auto file = TRY(file_of(*out));
-      job_.add(*out, "stdout-file", std::move(file));
+      add_file(*out, "stdout-file", std::move(file));
       if (!err) job_.add(*out, "merge-stderr-to-stdout");
     }
     if (!is_all(err)) {
       auto file = TRY(file_of(*err));
-      job_.add(*err, "stderr-file", std::move(file));
+      add_file(*err, "stderr-file", std::move(file));
     }
     return {};
   }
@@ -154,6 +164,7 @@ class SrunStreams {
   LauncherJob& job_;
   const LauncherLine& line_;
   std::vector<std::string>& argv_;
+  bool append_ = false;
 };
 
 }  // namespace

@@ -1,6 +1,10 @@
 #include "cli/torchrun/log_tree.h"
 
 #include <algorithm>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
 
 #include "base/environment.h"
 #include "base/text.h"
@@ -16,14 +20,68 @@ using std::string_view;
 
 constexpr const char* kPrefixVariable = "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE";
 
-/// 0 none, 1 stdout, 2 stderr, 3 both, for all ranks.
-Result<int> streams_of(const ParsedOption* given) {
-  if (!given) return 0;
-  if (const auto streams = parse_int(given->value, 0, 3)) return static_cast<int>(*streams);
-  auto wrong =
-      bad_value(given->value, "is none of 0, 1, 2 and 3", "write one for all ranks; each rank has files of its own");
-  wrong.value().where = given->spelled;
-  return wrong;
+constexpr int kStdout = 1;
+constexpr int kStderr = 2;
+
+/// Ranks of a host.
+struct LocalRanks {
+  bool all = false;
+  std::set<int> some = {};
+
+  bool none() const { return !all && some.empty(); }
+  bool operator==(const LocalRanks&) const = default;
+};
+
+/// Of which ranks -r and -t keep stdout or stderr.
+struct KeptStreams {
+  const ParsedOption* given = nullptr;
+  LocalRanks out = {};
+  LocalRanks err = {};
+
+  const LocalRanks& of(int stream) const { return stream == kStdout ? out : err; }
+};
+
+/// "3": 0 none, 1 stdout, 2 stderr, 3 both, for all ranks; "0:3,1:2": for these.
+Result<KeptStreams> streams_of(const ParsedOption* given) {
+  KeptStreams kept{.given = given};
+  if (!given) return kept;
+  for (const std::string& part : split(given->value, ',')) {
+    const size_t colon = part.find(':');
+    const bool all = colon == part.npos;
+    const auto rank = all ? std::optional(0L) : parse_int(trim(string_view(part).substr(0, colon)), 0, kMaxRanks);
+    const auto streams = parse_int(trim(string_view(part).substr(all ? 0 : colon + 1)), 0, kStdout | kStderr);
+    if (!rank || !streams || (all && part.size() != given->value.size())) {
+      return refuse_value(*given, "is none of 0, 1, 2 and 3", "write one for all ranks, or 0:3,1:2 for local ranks");
+    }
+    for (const auto& [stream, ranks] : {std::pair{kStdout, &kept.out}, {kStderr, &kept.err}}) {
+      if ((*streams & stream) == 0) continue;
+      ranks->all = all;
+      if (!all) ranks->some.insert(static_cast<int>(*rank));
+    }
+  }
+  return kept;
+}
+
+std::string list_of(const LocalRanks& ranks) { return fold_ints(ranks.some); }
+
+/// What stands behind a file's name. -r keeps a stream in files alone, -t shows it, too.
+Result<std::string> file_directives(const KeptStreams& redirects, const KeptStreams& tee, int stream) {
+  const LocalRanks& kept = redirects.of(stream);
+  const LocalRanks& shown = tee.of(stream);
+  if (shown.none()) return std::string(kept.all ? "" : ":local=" + list_of(kept));
+  if (shown.all || kept.all) return std::string(":copy");
+  if (std::ranges::includes(shown.some, kept.some)) return ":local=" + list_of(shown) + ":copy";
+  return refuse_option(*tee.given, "shows other ranks than those of --redirects", "a rank's file is shown, or is not",
+                       "write --redirects 3, or the same ranks for both");
+}
+
+/// Those that are shown where all have files; none: no choice is to be made.
+Result<LocalRanks> shown_of_all(const KeptStreams& redirects, const KeptStreams& tee) {
+  const auto chooses = [&](int stream) { return redirects.of(stream).all && !tee.of(stream).some.empty(); };
+  if (!chooses(kStdout) && !chooses(kStderr)) return LocalRanks{};
+  if (tee.out == tee.err && redirects.out.all && redirects.err.all) return tee.out;
+  return refuse_option(*tee.given, "shows one stream of some ranks", "what is shown is chosen by rank here",
+                       "write 3 for these ranks, with --redirects 3");
 }
 
 /// Python's string.Template with torchrun's names, as a label.
@@ -58,28 +116,30 @@ std::string directory_of(const LauncherLine& line, int nodes, const ProcessConte
 }  // namespace
 
 Result<std::vector<ParsedOption>> log_options(const LauncherLine& line, int nodes, const ProcessContext& context) {
-  const ParsedOption* redirects = line.find("redirects");
-  const ParsedOption* tee = line.find("tee");
-  const int shown = TRY(streams_of(tee));
-  const int redirected = TRY(streams_of(redirects));
-  const int kept = redirected | shown;
+  const auto redirects = TRY(streams_of(line.find("redirects")));
+  const auto tee = TRY(streams_of(line.find("tee")));
   std::vector<ParsedOption> options;
   const ParsedOption* log_dir = line.find("log-dir");
-  if (kept == 0 && !log_dir) return options;
+  const bool shows = !tee.out.none() || !tee.err.none();
+  if (!shows && redirects.out.none() && redirects.err.none() && !log_dir) return options;
   const std::string directory = directory_of(line, nodes, context);
-  options.push_back(own_option(log_dir ? *log_dir : tee ? *tee : *redirects, "error-file", directory + "error.json"));
-  for (const auto& [bit, option, file] :
-       {std::tuple{1, "stdout-file", "stdout.log"}, {2, "stderr-file", "stderr.log"}}) {
-    if ((kept & bit) == 0) continue;
-    const bool copy = (shown & bit) != 0;
-    options.push_back(own_option(copy ? *tee : *redirects, option, directory + file + (copy ? ":copy" : "")));
+  const ParsedOption& first = log_dir ? *log_dir : tee.given ? *tee.given : *redirects.given;
+  options.push_back(own_option(first, "error-file", directory + "error.json"));
+  for (const auto& [stream, option, file] :
+       {std::tuple{kStdout, "stdout-file", "stdout.log"}, {kStderr, "stderr-file", "stderr.log"}}) {
+    if (redirects.of(stream).none() && tee.of(stream).none()) continue;
+    const auto directives = TRY(file_directives(redirects, tee, stream));
+    const ParsedOption& given = tee.of(stream).none() ? *redirects.given : *tee.given;
+    options.push_back(own_option(given, option, directory + file + directives));
   }
-  if (shown == 0) return options;
+  if (!shows) return options;
+  const auto chosen = TRY(shown_of_all(redirects, tee));
+  if (!chosen.none()) options.push_back(own_option(*tee.given, "local-ranks", list_of(chosen)));
   const std::string role = line.value("role", "default");
   const std::string prefix =
       line.value("log-line-prefix-template",
                  filled_variable(context.environment, kPrefixVariable).value_or("[${role_name}${local_rank}]:"));
-  options.push_back(own_option(*tee, "label", label_of(prefix, role)));
+  options.push_back(own_option(*tee.given, "label", label_of(prefix, role)));
   return options;
 }
 

@@ -438,14 +438,14 @@ TEST(Personality, IsNamedAmongTheFirstProgramsOptions) {
   EXPECT_FALSE(is_named({"--", "--personality", "ompi"}));
 }
 
-TEST(Personality, ANameOfALauncherWhoseGrammarIsNotKnownIsRefused) {
+TEST(Personality, ANameOfALauncherWithOptionsOfItsOwnGivesWayToTheFirstWord) {
   for (const char* name : {"accelerate", "/usr/bin/accelerate"}) {
-    EXPECT_THAT(called(name).error({"-N", "2", "train.py"}), HasSubstr("does not read this launcher's command line"));
+    EXPECT_THAT(called(name).error({"-N", "2", "train.py"}), HasSubstr("write accelerate launch"));
   }
   EXPECT_EQ(called("accelerate").options({"--personality", "dlaunch", "-n", "2", "prog"}).request.apps[0].ranks, 2);
   for (const char* option : {"--as", "--personality", "-as"}) {
-    EXPECT_THAT(CommandLineFixture{}.error({option, "accelerate", "-N", "2", "prog"}),
-                HasSubstr("accelerate: dlaunch does not read"));
+    EXPECT_THAT(CommandLineFixture{}.error({option, "accelerate", "launch", "-N", "2", "prog"}),
+                HasSubstr("-N: is no option of accelerate"));
   }
 }
 

@@ -75,6 +75,10 @@ INSTANTIATE_TEST_SUITE_P(
                  "--include node1 --stdout-file 'a.5.{rank}' --merge-stderr-to-stdout -n 1 x"},
         SameLine{{"-n1", "-o{%N.%3s", "-enone", "x"},
                  "--include node1 --stdout-file '{{{host}.000' --stderr-file /dev/null -n 1 x"},
+        SameLine{{"-n1", "-o", "a", "-e", "b", "--open-mode=append", "x"},
+                 "--include node1 --stdout-file a:append --stderr-file b:append -n 1 x"},
+        SameLine{{"-n1", "-o", "a", "--open-mode=t", "x"},
+                 "--include node1 --stdout-file a --merge-stderr-to-stdout -n 1 x"},
         SameLine{{"-n3", "-o", "2", "x"}, "--ranks 2 --map-by block -n 3 x"},
         SameLine{{"-n1", "-i", "in.%2t", "x", "y"},
                  "--include node1 --stdin none -n 1 sh -c 'exec \"$@\" <in.$SLURM_PROCID' sh x y"},
@@ -90,6 +94,13 @@ INSTANTIATE_TEST_SUITE_P(
                  "exec a '\\''x y'\\'' \"$SLURM_PROCID\" \"$@\";;\n0) o=0; exec b "
                  "'\\''\"'\\''\"$o\"'\\''\"'\\'' 5% \"$@\";;\nesac\necho \"srun: no "
                  "program is named for rank $SLURM_PROCID\" >&2\nexit 1' sh z"}));
+
+TEST(Srun, AShellGivesRanksSeveralDevices) {
+  EXPECT_THAT(in_slurm().same({"-n2", "-N1", "--gpus-per-task=2", "--gpu-bind=per_task:2", "x", "y"}),
+              testing::AllOf(HasSubstr("a=$((SLURM_LOCALID * 2 + 1)) b=$((SLURM_LOCALID * 2 + 2))"),
+                             testing::EndsWith("exec \"$@\"' sh x y")));
+  EXPECT_EQ(in_slurm().same({"-n1", "--gpus-per-task=2", "--gpu-bind=none", "x"}), "--include node1 -n 1 x");
+}
 
 TEST(Srun, ReadsItsVariables) {
   const auto srun = in_slurm({"SLURM_NTASKS=4", "SLURM_NTASKS_PER_NODE=2", "SLURM_LABELIO=", "SLURM_KILL_BAD_EXIT=1",
@@ -136,13 +147,13 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedLine{{"-r1", "-w", "node2", "x"}, "does not go with -w"},
         RefusedLine{{"-m", "arbitrary", "x"}, "--rankfile"}, RefusedLine{{"-m", "plane=1x", "x"}, "write plane=N"},
         RefusedLine{{"-m", "plane=1", "-m", "round", "x"}, "block, cyclic"},
-        RefusedLine{{"--gpus-per-task=2", "x"}, "a rank gets one device"},
+        RefusedLine{{"--gpus-per-task=2", "--gpu-bind=closest", "x"}, "in the order of the node's list"},
         RefusedLine{{"--gpu-bind=mask_gpu:1", "x"}, "map_gpu:LIST"},
         RefusedLine{{"--cpu-bind=mask_cpu:x", "x"}, "names no CPUs"},
         RefusedLine{{"-W", "5", "x"}, "--timeout SECONDS"}, RefusedLine{{"-t", "1:2:3:4", "x"}, "is no time"},
         RefusedLine{{"--jobid=7", "x"}, "not the job that this is"},
         RefusedLine{{"--container-image=i", "x"}, "apptainer"}, RefusedLine{{"--mpi=pspmix", "x"}, "write pmix"},
-        RefusedLine{{"--open-mode=append", "x"}, "leave it out"},
+        RefusedLine{{"--open-mode=b", "x"}, "is neither truncate nor append"},
         RefusedLine{{"-o", "a.%n", "x"}, "%n, which is not known"}, RefusedLine{{"--multi-prog", "q"}, "cannot read"},
         RefusedLine{{"--export=NONE,A", "x"}, "beside NONE"}, RefusedLine{{"--het-group=1", "x"}, "has no groups"}));
 

@@ -57,6 +57,16 @@ INSTANTIATE_TEST_SUITE_P(
         SameLine{{"-r3", "--log-dir", "logs", "t.py"},
                  "-N 1 --stdout-file '" + std::string(kLogs) + "stdout.log' --stderr-file '" + kLogs +
                      "stderr.log' --error-file '" + kLogs + "error.json' python3 -u t.py"},
+        SameLine{{"-r", "0:1,1:2", "--log-dir", "logs", "t.py"},
+                 "-N 1 --stdout-file '" + std::string(kLogs) + "stdout.log:local=0' --stderr-file '" + kLogs +
+                     "stderr.log:local=1' --error-file '" + kLogs + "error.json' python3 -u t.py"},
+        SameLine{{"-t", "0:3", "-r", "3", "--log-dir", "logs", "t.py"},
+                 "-N 1 --label='[default{local_rank}]:' --local-ranks 0 --stdout-file '" + std::string(kLogs) +
+                     "stdout.log:copy' --stderr-file '" + kLogs + "stderr.log:copy' --error-file '" + kLogs +
+                     "error.json' python3 -u t.py"},
+        SameLine{{"-t", "0:1,2:1", "--log-dir", "logs", "t.py"},
+                 "-N 1 --label='[default{local_rank}]:' --stdout-file '" + std::string(kLogs) +
+                     "stdout.log:local=0,2:copy' --error-file '" + kLogs + "error.json' python3 -u t.py"},
         SameLine{{"-r=2", "--rdzv-id=a/b", "t.py"},
                  "-N 1 --stderr-file '/tmp/torchelastic_00000000/a_b_00000000/attempt_0/{local_rank}/stderr.log' "
                  "--error-file '/tmp/torchelastic_00000000/a_b_00000000/attempt_0/{local_rank}/error.json' -x "
@@ -165,7 +175,10 @@ INSTANTIATE_TEST_SUITE_P(
                     RefusedLine{{"--rdzv-endpoint=h:x", "t.py"}, "is no HOST:PORT"},
                     RefusedLine{{"--logs-specs=x", "t.py"}, "--log-dir, -r and -t"},
                     RefusedLine{{"--event-log-handler=mine", "t.py"}, "--report FILE"},
-                    RefusedLine{{"-r", "0:1,1:2", "t.py"}, "is none of 0, 1, 2 and 3"},
+                    RefusedLine{{"-r", "0:1,2", "t.py"}, "is none of 0, 1, 2 and 3"},
+                    RefusedLine{{"-r", "0:1,1:4", "t.py"}, "is none of 0, 1, 2 and 3"},
+                    RefusedLine{{"-r", "0:1", "-t", "1:1", "t.py"}, "shows other ranks than those of --redirects"},
+                    RefusedLine{{"-r", "3", "-t", "1:1", "t.py"}, "shows one stream of some ranks"},
                     RefusedLine{{"--no-python", "-m", "pkg"}, "does not go with --no-python"},
                     RefusedLine{{"--numa-binding=socket", "t.py"}, "write node"},
                     RefusedLine{{"--nproc-per-node=2"}, "no script was named"},

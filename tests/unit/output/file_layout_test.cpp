@@ -123,6 +123,23 @@ TEST(FileLayout, OneStreamAlone) {
   EXPECT_EQ(direct_path(settings, kFacts, 1, 2, Stream::err), "") << "which ranks share";
 }
 
+TEST(FileLayout, OfSomeLocalRanksAlone) {
+  OutputSettings settings;
+  settings.files = FileSettings{.target = "/d/{rank}", .copy = false, .by_stream = true};
+  const int other = kFacts.local_rank == 0 ? 1 : 0;
+  settings.files->local = {kFacts.local_rank};
+  EXPECT_EQ(direct_path(settings, kFacts, 1, 2, Stream::out), "/d/1");
+  settings.files->local = {other};
+  EXPECT_EQ(direct_path(settings, kFacts, 1, 2, Stream::out), "");
+  EXPECT_FALSE(settings.files->keeps(Stream::out, kFacts.local_rank));
+}
+
+TEST(FileLayout, ARankThatOpensItsFileWouldNotKeepWhatItHolds) {
+  OutputSettings settings;
+  settings.files = FileSettings{.target = "/d/{rank}", .copy = false, .by_stream = true, .append = true};
+  EXPECT_EQ(direct_path(settings, kFacts, 1, 2, Stream::out), "");
+}
+
 TEST(FileLayout, StreamsOfTheirOwnMayMeetInAFileThatRanksShare) {
   FileSettings files{.target = "/d/{rank}", .copy = false, .by_stream = true, .err_target = "/d/{rank}.err"};
   EXPECT_FALSE(may_be_shared(files));

@@ -1,0 +1,56 @@
+#include <optional>
+
+#include "base/environment.h"
+#include "base/text.h"
+#include "base/try.h"
+#include "cli/launcher_job.h"
+#include "cli/srun/srun.h"
+
+namespace dlaunch::cli {
+namespace {
+
+using std::string_view;
+
+constexpr int kMostGpus = 100'000;
+
+/// A shell gives each rank the next N of the devices that its node's variables name, else of all by number.
+std::string share_script(int each, const std::string& spelled) {
+  const std::string n = std::to_string(each);
+  return "a=$((SLURM_LOCALID * " + n + " + 1)) b=$((SLURM_LOCALID * " + n + " + " + n +
+         ")) any=\n"
+         "for v in CUDA_VISIBLE_DEVICES ROCR_VISIBLE_DEVICES ASCEND_RT_VISIBLE_DEVICES ZE_AFFINITY_MASK; do\n"
+         "eval \"all=\\$$v\"; [ \"$all\" ] || continue; any=1\n"
+         "if [ -z \"$(printf '%s,' \"$all\" | cut -d, -f$b)\" ]; then echo \"" +
+         spelled +
+         ": $v has too few devices for rank $SLURM_PROCID: $all\" >&2; exit 1; fi\n"
+         "export \"$v=$(printf '%s,' \"$all\" | cut -d, -f$a-$b)\"; done\n"
+         "[ \"$any\" ] || export CUDA_VISIBLE_DEVICES=$(seq -s, $((a - 1)) $((b - 1)))\nexec \"$@\"";
+}
+
+}  // namespace
+
+std::optional<int> srun_gpus(string_view text) {
+  const string_view last = text.substr(text.rfind(':') + 1);
+  if (const auto number = parse_int(last, 0, kMostGpus)) return static_cast<int>(*number);
+  if (!text.starts_with("gpu")) return std::nullopt;
+  return 1;
+}
+
+Result<void> add_srun_gpus(LauncherJob& job, std::vector<std::string>& argv) {
+  const ParsedOption* each = job.line().find("gpus-per-task");
+  const ParsedOption* bind = job.line().find("gpu-bind");
+  if (!each || (bind && bind->value.ends_with("none"))) return {};
+  const auto number = srun_gpus(each->value);
+  if (!number || *number == 0) return refuse_value(*each, "is no number of devices", "write 1, or gpu:1");
+  if (*number == 1) return {};
+  if (bind && bind->value != "per_task:" + std::to_string(*number)) {
+    return refuse_option(*bind, "does not go with several devices for a rank here",
+                         "dlaunch gives them in the order of the node's list",
+                         "leave it out, or write none: ranks see all devices of their node");
+  }
+  const std::vector<std::string> shell = {"sh", "-c", share_script(*number, each->spelled), "sh"};
+  argv.insert(argv.begin(), shell.begin(), shell.end());
+  return {};
+}
+
+}  // namespace dlaunch::cli
