@@ -28,6 +28,7 @@ struct Policy {
   std::chrono::milliseconds grace{5000};                  ///< between TERM and KILL
   std::optional<std::chrono::milliseconds> timeout = {};  ///< --timeout
   int timeout_exit_code = kExitTimeout;
+  std::optional<std::chrono::milliseconds> after_first = {};  ///< --wait-after-first: the others' time to end
   std::set<int> no_restart_codes = {93};  ///< --no-restart-codes: exit codes of a rank that ask for no further round
   bool shrink = false;  ///< --shrink: where no spare host takes a lost one's ranks, the others go on without
   Checkpoint checkpoint = {};

@@ -25,7 +25,8 @@ constexpr std::array<Word<plan::BindTo>, 6> kBindTo{{{"none", plan::BindTo::none
                                                      {"socket", plan::BindTo::socket},
                                                      {"numa", plan::BindTo::numa},
                                                      {"device", plan::BindTo::device}}};
-constexpr std::array<Word<plan::RankBy>, 4> kRankBy{{{"slot", plan::RankBy::slot},
+constexpr std::array<Word<plan::RankBy>, 5> kRankBy{{{"slot", plan::RankBy::slot},
+                                                     {"fill", plan::RankBy::slot},
                                                      {"node", plan::RankBy::node},
                                                      {"core", plan::RankBy::core},
                                                      {"socket", plan::RankBy::socket}}};
@@ -323,7 +324,7 @@ constexpr OptionSpec kOptions[] = {
              ":PE=N (N cores for each rank) and :OVERSUBSCRIBE."},
     {.names = "rank-by", .takes = Arity::value, .value_name = "UNIT", .section = Section::binding, .preference = true,
      .rare = true,
-     .standard = "slot", .help = "number ranks by: slot, node, core, socket",
+     .standard = "slot", .help = "number ranks by: slot (or fill), node, core, socket",
      .set_job = [](Options& o, string_view v, Here) { return put(o.request.binding.rank_by, one_of(v, kRankBy)); }},
     {.names = "report-bindings", .section = Section::binding, .preference = true, .rare = true,
      .help = "print the CPUs of each rank, read back from it",
@@ -338,6 +339,11 @@ constexpr OptionSpec kOptions[] = {
     {.names = "timeout", .takes = Arity::value, .value_name = "SECONDS", .section = Section::ending,
      .preference = true, .standard = "none", .help = "end the job after this time, exit code 124; 0: never",
      .set_job = set_timeout},
+    {.names = "wait-after-first", .takes = Arity::value, .value_name = "SECONDS", .section = Section::ending,
+     .preference = true, .rare = true, .standard = "none",
+     .help = "end the other ranks so long after the first one has ended; 0: never",
+     .set_job = set_wait_after_first,
+     .more = "A rank that failed before is the reason of the job's end; without one it is a time-out, exit code 124."},
 
     {.names = "hang-after", .takes = Arity::value, .value_name = "SECONDS", .section = Section::ending,
      .preference = true, .rare = true, .standard = "1800",

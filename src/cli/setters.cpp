@@ -9,7 +9,6 @@
 #include "cli/command_line.h"
 #include "cli/values.h"
 #include "dlaunch/hostfile.h"
-#include "output/file_layout.h"
 #include "output/label.h"
 #include "plan/rank_dir.h"
 #include "plan/slot_list.h"
@@ -28,17 +27,6 @@ constexpr std::array<Word<plan::MapBy>, 6> kMapBy{{{"slot", plan::MapBy::slot},
                                                    {"numa", plan::MapBy::numa},
                                                    {"node", plan::MapBy::node}}};
 constexpr std::array<Word<bool>, 2> kAbortOrContinue{{{"abort", true}, {"continue", false}}};
-
-// Behind the name in --stdout-file and --stderr-file.
-constexpr string_view kCopy = ":copy";
-constexpr string_view kAppend = ":append";
-constexpr string_view kLocal = ":local=";
-
-/// Passes on another room's Error, without its `where`, so that the option as typed takes that place.
-Result<void> passed(Result<void> check) {
-  if (!check) check.error().where.clear();
-  return check;
-}
 
 /// The text of the file that an option names.
 Result<std::string> text_of(string_view path, Here here) {
@@ -109,36 +97,11 @@ Result<void> set_timeout(Options& o, string_view value, Here) {
   return {};
 }
 
-Result<void> set_files(Options& o, string_view value, Here here) {
-  auto files = TRY(file_settings(value, here.cwd));
-  o.output.files = std::move(files);
-  return passed(output::check_file_template(o.output.files->target));
-}
-
-Result<void> set_stream_file(Options& o, output::Stream stream, string_view value, Here here) {
-  if (!o.output.files)
-    o.output.files = output::FileSettings{.target = "", .copy = false, .by_stream = true, .err_target = ""};
-  const bool out = stream == output::Stream::out;
-  std::string& target = out ? o.output.files->target : o.output.files->err_target;
-  bool& copy = out ? o.output.files->copy : o.output.files->copy_err;
-  bool& append = out ? o.output.files->append : o.output.files->append_err;
-  copy = value.ends_with(kCopy);
-  if (copy) value.remove_suffix(kCopy.size());
-  append = value.ends_with(kAppend);
-  if (append) value.remove_suffix(kAppend.size());
-  auto& local = out ? o.output.files->local : o.output.files->local_err;
-  local.reset();
-  if (const size_t at = value.rfind(kLocal); at != value.npos) {
-    local = TRY(rank_list(value.substr(at + kLocal.size())));
-    value = value.substr(0, at);
-  }
-  TRY(put(target, absolute_path(value, here.cwd)));
-  return passed(output::check_file_template(target));
-}
-
-Result<void> set_error_file(Options& o, string_view value, Here here) {
-  TRY(put(o.error_file, absolute_path(value, here.cwd)));
-  return passed(output::check_file_template(o.error_file));
+Result<void> set_wait_after_first(Options& o, string_view value, Here) {
+  auto limit = TRY(seconds(value));
+  o.policy.after_first.reset();
+  if (limit.count() > 0) o.policy.after_first = limit;
+  return {};
 }
 
 Result<void> set_host_key(Options& o, string_view value, Here) {

@@ -23,11 +23,18 @@ inline Result<void> put_flag(bool& place, std::string_view value) {
   return {};
 }
 
+/// Passes on another room's Error, without its `where`, so that the option as typed takes that place.
+inline Result<void> passed(Result<void> check) {
+  if (!check) check.error().where.clear();
+  return check;
+}
+
 Result<void> set_ranks(plan::AppRequest&, std::string_view, const ProcessContext&);
 Result<bool> abort_or_continue(std::string_view);
 Result<void> set_label(Options&, std::string_view, const ProcessContext&);
 Result<void> set_format(Options&, std::string_view, const ProcessContext&);
 Result<void> set_timeout(Options&, std::string_view, const ProcessContext&);
+Result<void> set_wait_after_first(Options&, std::string_view, const ProcessContext&);
 Result<void> set_files(Options&, std::string_view, const ProcessContext&);
 Result<void> set_stream_file(Options&, output::Stream, std::string_view, const ProcessContext&);
 Result<void> set_error_file(Options&, std::string_view, const ProcessContext&);

@@ -43,6 +43,16 @@ void Job::out_of_time(Time now) {
   }
 }
 
+/// A rank that failed before is the reason of the job's end, also of this one.
+void Job::end_the_others(Time now) {
+  others_until_.reset();
+  if (phase_ != Phase::running || ranks_.live() == 0) return;
+  const bool failed = outcome_.cause == Cause::rank_failed;
+  restart_allowed_ = false;
+  end_ranks(failed ? Cause::rank_failed : Cause::timeout, failed ? outcome_.exit_code : policy_.timeout_exit_code,
+            SIGTERM, now);
+}
+
 void Job::on(const Hung& event, Time now) {
   if (outcome_.hangs.size() < kMostHangs) {
     outcome_.hangs.push_back({event.everyone, event.detail, event.time_ns, event.file});

@@ -34,7 +34,7 @@ Actions Job::handle(const Event& event, Time now) {
 
 std::optional<Time> Job::deadline() const {
   std::optional<Time> first;
-  for (const auto& each : {timeout_at_, phase_deadline_, preemption_.deadline(), preemption_.ask_at()}) {
+  for (const auto& each : {timeout_at_, others_until_, phase_deadline_, preemption_.deadline(), preemption_.ask_at()}) {
     if (each) first = std::min(first.value_or(*each), *each);
   }
   return first;
@@ -42,6 +42,7 @@ std::optional<Time> Job::deadline() const {
 
 Actions Job::tick(Time now) {
   if (timeout_at_ && now >= *timeout_at_) out_of_time(now);
+  if (others_until_ && now >= *others_until_) end_the_others(now);
   if (const auto ask_at = preemption_.ask_at(); ask_at && now >= *ask_at) ask_to_save();
   if (const auto deadline = preemption_.deadline(); deadline && now >= *deadline) end_unsaved(now);
   if (phase_deadline_ && now >= *phase_deadline_) {
@@ -185,6 +186,7 @@ void Job::on(const RankStarted& event, Time) { ranks_.started(event); }
 
 void Job::on(const RankEnded& event, Time now) {
   if (!ranks_.ended(event)) return;
+  if (!std::exchange(one_ended_, true) && policy_.after_first) others_until_ = now + *policy_.after_first;
   if (!event.status.ok()) note_failure(event.rank, now);
   finish_when_idle(now);
 }

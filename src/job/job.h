@@ -20,6 +20,7 @@
 // - A sidecar that fails while the ranks run ends all, as a rank would.
 // - A host that is lost after ranks have started there is swept: another agent ends what they left (HostSwept), or the
 //   host is named. The job's end waits for that.
+// - With --wait-after-first the ranks that still run so long after the first one has ended are ended.
 // - Where another round may follow (job/rounds.h), the hosts of one that failed confirm that nothing of it is left, and
 //   stay. Whatever means the end of the job itself, as a signal of the user, means the end of that.
 // - With --checkpoint-signal a signal that announces the end of the hosts, here or to an agent, lets the ranks save
@@ -129,6 +130,7 @@ class Job {
   void end_unsaved(Time now);
   void judge_preempted();
   void out_of_time(Time now);
+  void end_the_others(Time now);
   void note_failure(int rank, Time now);
   void end_ranks(Cause cause, int exit_code, int signal, Time now);
   void kill_ranks(Time now);
@@ -162,6 +164,8 @@ class Job {
   bool sidecar_awaited_ = false;  // the ranks have ended
   int sent_signal_ = 0;
   std::optional<Time> timeout_at_;
+  std::optional<Time> others_until_;
+  bool one_ended_ = false;  // of the ranks
   bool stacks_first_ = false;
   bool stacks_asked_ = false;
   std::optional<Time> phase_deadline_;

@@ -20,9 +20,11 @@ import support
 ROOT = pathlib.Path(__file__).parents[2]
 LINES = pathlib.Path(os.environ.get("CORPUS", ROOT / "tests/corpus/lines.tsv"))
 OUTCOMES = ROOT / "tests/corpus/outcomes.tsv"
+SPELLINGS = ROOT / "tests/corpus/spellings.tsv"  # lines in the spellings that their launchers' parsers allow, with what they become
 PAGE = ROOT / "docs/launchers.md"
 UPDATE = bool(os.environ.get("DLAUNCH_UPDATE_GOLDEN"))
-NAMES = ("torchrun", "deepspeed", "horovodrun", "msrun", "srun", "mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun", "accelerate")
+NAMES = ("torchrun", "deepspeed", "horovodrun", "msrun", "srun", "mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun", "accelerate",
+         "accelerate-launch")
 FAMILIES = (("torchrun", "torch.distributed.run", "torch.distributed.launch"), ("accelerate",), ("msrun", "deepspeed", "horovodrun"),
             ("mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun"), ("srun",))
 # A link cannot stand for a Python module.
@@ -131,7 +133,7 @@ class Corpus(support.Case):
             told = [said.removeprefix("dlaunch: ").strip() for said in result.stderr.splitlines() if "note: " not in said]
             text = f"refused ({result.returncode}): " + "; ".join(told[:2])
         text = text.replace(str(directory), "DIR").replace(str(self.dir), "HOME")
-        text = RANDOM.sub("XXXXXXXX", text)
+        text = RANDOM.sub("XXXXXXXX", text).replace("\n", "\\n")
         return re.sub(rf"(?<![\w-]){re.escape(os.uname().nodename)}(?=:)", "here", text)
 
     @staticmethod
@@ -196,6 +198,16 @@ class Corpus(support.Case):
             of_it = sum((counts[name] for name in family), collections.Counter())
             least = 0.95 if family != ("srun",) else 0.84  # a ninth of its lines starts containers by a plugin
             self.assertGreaterEqual(of_it["accepted"], least * (of_it["lines"] - of_it["starts nothing there"]), family)
+
+    def test_spellings(self):
+        lines = rows(SPELLINGS)
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            outcomes = list(pool.map(self.planned, range(len(lines)), lines))
+        text = "line\tneeds\toutcome\n" + "".join(f"{row['line']}\t{row['needs']}\t{outcome}\n" for row, outcome in zip(lines, outcomes))
+        if UPDATE:
+            SPELLINGS.write_text(text)
+        self.maxDiff = None
+        self.assertEqual(SPELLINGS.read_text().splitlines(), text.splitlines())
 
     @staticmethod
     def table(counts):

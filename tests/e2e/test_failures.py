@@ -77,6 +77,16 @@ class Failures(Case):
         self.assertIn("rank 1", lines(result.stderr)[-1])
         self.assertTrue(any("rank 2" in line and "code 6" in line for line in lines(result.stderr)[:-1]), result.stderr)
 
+    def test_the_others_are_ended_so_long_after_the_first(self):
+        for code, says in ((0, b"time out after"), (7, b"exited with code 7")):
+            with self.subTest(code=code):
+                begin = time.monotonic()
+                result = self.run_dlaunch("-n", 3, "--on-failure", "continue", "--wait-after-first", 1,
+                                          *sh(f'[ "$RANK_ID" != 2 ] || exit {code}' + REST_SLEEPS))
+                self.assert_exit(result, code or 124)
+                self.assertIn(says, result.stderr)
+                self.assertGreater(time.monotonic() - begin, 0.9)
+
     def test_last_words_of_ended_ranks_come_before_the_summary(self):
         script = (f'if [ "$RANK_ID" = 0 ]; then for rank in 1 2 3; do {until_there("ready.$rank")}; done; echo broken >&2; exit 3; fi; '
                   'trap "printf \'farewell %s\' $RANK_ID >&2; exit 1" TERM; : >ready.$RANK_ID; while :; do sleep 0.05; done')

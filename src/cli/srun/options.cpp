@@ -84,7 +84,7 @@ constexpr LauncherOption kSrunOptions[] = {
     of("test-only", "", "`--dry-run`", IsHere::meant, {}, nullptr, "dry-run=true"),
     of("unbuffered u", "", "lines come as ranks write them, and Python's are not held "
         "back", IsHere::noted, "SLURM_UNBUFFEREDIO"),
-    of("wait W", "SECONDS", "0; others are refused: `--timeout`, or `-K`, ends a job", IsHere::meant, "SLURM_WAIT"),
+    of("wait W", "SECONDS", "`--wait-after-first SECONDS`; 0: never", IsHere::meant, "SLURM_WAIT"),
     of("exclusive", "[=user|mcs]", kResources, IsHere::noted, {}, ""), of("exact", "", kResources, IsHere::noted),
     of("overlap", "[=job]", kResources, IsHere::noted, {}, ""),
     of("oversubscribe s", "", kResources, IsHere::noted), of("whole", "", kResources, IsHere::noted),

@@ -8,6 +8,7 @@
 #include "base/try.h"
 #include "cli/launcher_job.h"
 #include "cli/mpirun/translate.h"
+#include "cli/values.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -114,10 +115,9 @@ class SrunJob {
       job_.add(*limit, "timeout", std::to_string(seconds));
     }
     const ParsedOption* wait = line_.find("wait");
-    if (wait && wait->value != "0") {
-      return refuse_option(*wait, "dlaunch waits for the other ranks however long they run", "",
-                           "write --timeout SECONDS before srun's options, or -K, which ends them after a failure");
-    }
+    if (!wait) return {};
+    const int seconds = TRY(number_of(*wait, 0, kMaxRanks));
+    if (seconds > 0) job_.add(*wait, "wait-after-first", wait->value);
     return {};
   }
 

@@ -43,21 +43,22 @@ std::string same(Words words) {
 
 class AccelerateLine : public testing::TestWithParam<SameLine> {};
 
-TEST_P(AccelerateLine, IsTheSameAs) { EXPECT_EQ(same(GetParam().args), GetParam().same); }
+TEST_P(AccelerateLine, IsTheSameAs) { EXPECT_EQ(" " + same(GetParam().args), GetParam().same); }
 
 INSTANTIATE_TEST_SUITE_P(
     Words, AccelerateLine,
     testing::Values(
-        SameLine{{"t.py", "--cpu", "0"},
-                 "--env-for torchrun -n devices" + std::string(kUsual) + kOnTorch + "t.py --cpu 0"},
-        SameLine{{"--num_processes=4", "t.py"}, "-N 4 --env-for torchrun" + std::string(kUsual) + kOnTorch + "t.py"},
+        SameLine{
+            {"t.py", "--cpu", "0"},
+            " --env-for torchrun" + std::string(kUsual) + " -x OMP_NUM_THREADS=1 -n devices python3 -u t.py --cpu 0"},
+        SameLine{{"--num_processes=4", "t.py"}, " -N 4 --env-for torchrun" + std::string(kUsual) + kOnTorch + "t.py"},
         SameLine{{"--num-processes", "2", "--main_process_port", "29501", "-m", "pkg.train", "--", "x"},
-                 "-N 2 --env-for torchrun" + std::string(kUsual) +
+                 " -N 2 --env-for torchrun" + std::string(kUsual) +
                      " -x OMP_NUM_THREADS=1 -x MASTER_PORT=29501 python3 -u -m pkg.train x"},
-        SameLine{{"--num_processes=1", "t.py", "a"}, "-n 1" + std::string(kUsual) + kAlone + "python3 t.py a"},
-        SameLine{{"--config_file", "one.yaml", "-m", "pkg"}, "-n 1" + std::string(kUsual) + kAlone + "python3 -m pkg"},
+        SameLine{{"--num_processes=1", "t.py", "a"}, kUsual + std::string(kAlone) + "-n 1 python3 t.py a"},
+        SameLine{{"--config_file", "one.yaml", "-m", "pkg"}, kUsual + std::string(kAlone) + "-n 1 python3 -m pkg"},
         SameLine{{"--num_processes=2", "--no_python", "./run.sh"},
-                 "-N 2 --env-for torchrun" + std::string(kUsual) + " -x OMP_NUM_THREADS=1 ./run.sh"}));
+                 " -N 2 --env-for torchrun" + std::string(kUsual) + " -x OMP_NUM_THREADS=1 ./run.sh"}));
 
 TEST(Accelerate, GivesScriptsWhatTheySay) {
   EXPECT_THAT(same({"--num_processes=2", "--mixed_precision=bf16", "--dynamo_backend", "inductor",

@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{{"--hostfile", "none", "p"}, {"/cwd/none: cannot read the file"}},
         Refusal{{"-N", "0", "p"}, {"-N: \"0\""}}, Refusal{{"--max-slots", "0", "p"}, {"--max-slots: \"0\""}},
         Refusal{{"--include=", "p"}, {"--include: names no host"}},
-        Refusal{{"--rank-by", "fill", "p"}, {"--rank-by", "slot, node"}},
+        Refusal{{"--rank-by", "span", "p"}, {"--rank-by", "slot, fill, node"}},
         Refusal{{"--color", "red", "p"}, {"--color: \"red\"", "auto, always, never"}},
         Refusal{{"--format", "xml", "p"}, {"--format: \"xml\"", "text, json, jsonl"}},
         Refusal{{"--on-failure", "stop", "p"}, {"--on-failure: \"stop\"", "abort, continue"}},

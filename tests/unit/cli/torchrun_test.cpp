@@ -61,9 +61,9 @@ INSTANTIATE_TEST_SUITE_P(
                  "-N 1 --stdout-file '" + std::string(kLogs) + "stdout.log:local=0' --stderr-file '" + kLogs +
                      "stderr.log:local=1' --error-file '" + kLogs + "error.json' python3 -u t.py"},
         SameLine{{"-t", "0:3", "-r", "3", "--log-dir", "logs", "t.py"},
-                 "-N 1 --label='[default{local_rank}]:' --local-ranks 0 --stdout-file '" + std::string(kLogs) +
+                 "-N 1 --label='[default{local_rank}]:' --stdout-file '" + std::string(kLogs) +
                      "stdout.log:copy' --stderr-file '" + kLogs + "stderr.log:copy' --error-file '" + kLogs +
-                     "error.json' python3 -u t.py"},
+                     "error.json' --local-ranks 0 python3 -u t.py"},
         SameLine{{"-t", "0:1,2:1", "--log-dir", "logs", "t.py"},
                  "-N 1 --label='[default{local_rank}]:' --stdout-file '" + std::string(kLogs) +
                      "stdout.log:local=0,2:copy' --error-file '" + kLogs + "error.json' python3 -u t.py"},

@@ -258,6 +258,36 @@ TEST(Job, TimeoutEndsWith124) {
   EXPECT_EQ(s.job.outcome().cause, Cause::timeout);
 }
 
+TEST(Job, TheOthersHaveSoLongAfterTheFirst) {
+  Policy policy;
+  policy.abort_on_failure = false;
+  policy.after_first = std::chrono::seconds(5);
+  Script s(2, policy);
+  s.start();
+  EXPECT_LT(s.deadline(), 0) << "there is none";
+  s.end(1, kOk, 3);
+  EXPECT_EQ(s.deadline(), 8);
+  EXPECT_THAT(s.tick(8), Contains(Action(SignalRanks{SIGTERM})));
+  s.end(0, kTermed, 8.1);
+  s.say(HostClean{0, {}}, 8.2);
+  EXPECT_EQ(s.job.outcome().exit_code, 124);
+  EXPECT_EQ(s.job.outcome().cause, Cause::timeout);
+}
+
+TEST(Job, ARankThatFailedFirstIsTheReasonWhyTheOthersEnd) {
+  Policy policy;
+  policy.abort_on_failure = false;
+  policy.after_first = std::chrono::seconds(5);
+  Script s(2, policy);
+  s.start();
+  s.end(1, ExitStatus(Exited{7}), 3);
+  EXPECT_THAT(s.tick(8), Contains(Action(SignalRanks{SIGTERM})));
+  s.end(0, kTermed, 8.1);
+  s.say(HostClean{0, {}}, 8.2);
+  EXPECT_EQ(s.job.outcome().exit_code, 7);
+  EXPECT_EQ(s.job.outcome().cause, Cause::rank_failed);
+}
+
 TEST(Job, ALostHostLosesItsRanksAndEndsTheOthers) {
   Script s(2, {}, true);
   s.start(2);
