@@ -13,7 +13,6 @@
 #include "stacks/native.h"
 #include "stacks/proc.h"
 #include "stacks/python.h"
-#include "sys/descendants.h"
 #include "sys/directory.h"
 #include "sys/files.h"
 
@@ -200,7 +199,8 @@ Tree take_tree(pid_t pid, Look& look) {
   if (!tree.processes.front().alive()) return tree;
   tree.cpu_ms = tree.processes.front().cpu_ms;
   tree.io_bytes = tree.processes.front().io_bytes;
-  const auto descendants = sys::descendants_of(pid);
+  if (look.processes.empty()) look.processes = sys::all_processes();
+  const auto descendants = sys::descendants_of(pid, look.processes);
   pid_t awaited = only_child(tree.processes.front(), descendants);
   for (const sys::Process& process : descendants) {
     tree.cpu_ms += cpu_of(process.pid);

@@ -12,6 +12,7 @@
 
 #include "base/time.h"
 #include "stacks/function_names.h"
+#include "sys/descendants.h"
 
 namespace dlaunch::stacks {
 
@@ -56,6 +57,7 @@ struct Look {
   Time deadline;
   bool all_threads = false;  ///< native frames of all threads, not only of each main one
   ModuleNames names = {};
+  std::vector<sys::Process> processes = {};  ///< of this machine, since the first tree of the look
 };
 
 Sample take(pid_t pid, Look& look);

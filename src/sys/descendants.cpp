@@ -38,8 +38,6 @@ std::optional<Process> find_process(int pid) {
   return process;
 }
 
-namespace {
-
 std::vector<Process> all_processes() {
   std::vector<Process> processes;
   for_each_entry("/proc", [&](const dirent& entry) {
@@ -50,6 +48,8 @@ std::vector<Process> all_processes() {
   });
   return processes;
 }
+
+namespace {
 
 constexpr std::chrono::milliseconds kPoll{20};
 constexpr size_t kMaxEnvironment = 8u << 20;       // execve takes less
@@ -75,11 +75,11 @@ bool reap_all() {
   return false;
 }
 
-std::vector<Process> descendants() { return descendants_of(::getpid()); }
+std::vector<Process> descendants() { return descendants_of(::getpid(), all_processes()); }
 
-std::vector<Process> descendants_of(int pid) {
-  std::multimap<int, Process> by_parent;
-  for (Process& process : all_processes()) by_parent.emplace(process.parent, std::move(process));
+std::vector<Process> descendants_of(int pid, const std::vector<Process>& all) {
+  std::multimap<int, const Process*> by_parent;
+  for (const Process& process : all) by_parent.emplace(process.parent, &process);
   std::vector<Process> found;
   std::vector<int> parents = {pid};
   while (!parents.empty()) {
@@ -87,8 +87,8 @@ std::vector<Process> descendants_of(int pid) {
     parents.pop_back();
     const auto [first, last] = by_parent.equal_range(parent);
     for (auto it = first; it != last; ++it) {
-      parents.push_back(it->second.pid);
-      if (it->second.state != 'Z') found.push_back(it->second);
+      parents.push_back(it->second->pid);
+      if (it->second->state != 'Z') found.push_back(*it->second);
     }
   }
   return found;

@@ -31,8 +31,11 @@ std::optional<Process> find_process(int pid);
 
 /// The living descendants of this process (zombies are left out), from one pass over /proc.
 std::vector<Process> descendants();
-/// Those of another process: a parent comes before its children.
-std::vector<Process> descendants_of(int pid);
+/// Of `pid` among `all`: a parent comes before its children.
+std::vector<Process> descendants_of(int pid, const std::vector<Process>& all);
+
+/// Those of this machine, zombies included, from one pass over /proc.
+std::vector<Process> all_processes();
 
 /// The living processes of this machine whose environment at their exec held all of `entries` ("NAME=VALUE"), as far as
 /// this user may read it.

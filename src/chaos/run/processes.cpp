@@ -46,7 +46,7 @@ std::vector<sys::Process> agent_processes(const report::Record& record, const st
 std::vector<sys::Process> agent_processes(int pid) {
   std::vector<sys::Process> found;
   if (const auto guardian = sys::find_process(pid)) found.push_back(*guardian);
-  for (const sys::Process& each : sys::descendants_of(pid)) {
+  for (const sys::Process& each : sys::descendants_of(pid, sys::all_processes())) {
     if (each.parent == pid) found.push_back(each);
   }
   return found;
