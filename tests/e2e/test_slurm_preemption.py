@@ -29,6 +29,8 @@ while not told:
     time.sleep(0.02)
 time.sleep(1.5)
 open(state, "w").write("step 7")
+for number in range(int(os.environ.get("AFTER", "0"))):
+    print(f"rank {rank} line {number}")
 print(f"rank {rank} was told {'+'.join(told)}", flush=True)
 '''
 
@@ -86,6 +88,17 @@ class Preemption(PreemptionCase):
         self.assert_saved(place)
         left = int(re.search(r"which have (\d+) s to save", self.text(place))[1])
         self.assertTrue(90 < left <= 180, f"not the job's end: {left} s")
+
+    def test_all_that_ranks_write_after_the_signal_is_there(self):
+        place = self.dir / "job"
+        self.env["AFTER"] = "100000"
+        number = self.submit(place=place, words=self.words(place))
+        self.wait_up(place)
+        self.slurm.tell("scancel", "-b", "-s", "USR1", number)
+        self.wait_said(place, "preempted by .* after")
+        for rank in (0, 1):
+            found = re.findall(rf"(?m)^rank {rank} line (\d+)$", self.text(place))
+            self.assertEqual(found, [str(number) for number in range(100000)])
 
     def test_the_steps_alone_are_signalled(self):
         """As by --signal=USR1@…: agents and ranks get it from Slurm, dlaunch does not."""
