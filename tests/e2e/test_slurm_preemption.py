@@ -138,7 +138,7 @@ class Preemption(PreemptionCase):
         self.assert_saved(place, told="SIGTERM", by="SIGTERM.*")
 
 
-class Requeue(PreemptionCase):
+class RequeueCase(PreemptionCase):
     """The script of examples/requeue."""
 
     def setUp(self):
@@ -162,6 +162,8 @@ class Requeue(PreemptionCase):
             self.wait_said(self.place, rf"rank {rank} attempt 1 goes on from step 7")
         self.assertTrue(wait_until(lambda: not self.slurm.jobs(), 20), self.slurm.tell("squeue"))
 
+
+class Requeue(RequeueCase):
     def test_the_next_attempt_goes_on_with_files_of_its_own(self):
         number = self.submit_example()
         self.slurm.tell("scancel", "-b", "-s", "USR1", number)
@@ -189,14 +191,10 @@ class Requeue(PreemptionCase):
         self.assert_goes_on()
 
 
-class ByPriority(Requeue):
+class ByPriority(RequeueCase):
     """A job of a partition of higher priority needs the nodes; the other has time to save its state."""
     more = ("PreemptType=preempt/partition_prio", "PreemptMode=REQUEUE",
             "PartitionName=low Nodes=ALL PriorityTier=1 GraceTime=25", "PartitionName=high Nodes=ALL PriorityTier=10")
-
-    test_the_next_attempt_goes_on_with_files_of_its_own = None
-    test_a_cancelled_job_stays_cancelled = None
-    test_a_job_that_slurm_requeues_goes_on = None
 
     def test_it_goes_on_afterwards(self):
         number = self.submit_example("-p", "low")
