@@ -33,6 +33,11 @@ class Docs(unittest.TestCase):
         long = [f"{page.name}:{number}" for page in PAGES for number, line in prose(page.read_text()) if len(line) > COLUMNS]
         self.assertEqual(long, [])
 
+    def test_the_script_for_slurm_is_the_one_that_is_tested(self):
+        script = (ROOT / "examples/requeue/requeue.sbatch").read_text().splitlines(keepends=True)
+        shown = "".join(f"    {line}" for line in script if not line.startswith("# "))
+        self.assertIn(shown, (ROOT / "docs/preemption.md").read_text())
+
     def test_each_question_of_a_newcomer_has_a_file(self):
         text = (ROOT / "docs/CONTRIBUTING.md").read_text()
         table = text[text.index("| a newcomer asks |"):].split("\n\n")[0].splitlines()[2:]
