@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,7 +24,7 @@ class DwarfBytes {
   T fixed() {
     T value{};
     const std::string_view bytes = take(sizeof value);
-    if (bytes.size() == sizeof value) std::memcpy(&value, bytes.data(), sizeof value);
+    if (!bytes.empty()) std::memcpy(&value, std::span(bytes).data(), sizeof value);
     return value;
   }
   std::uint64_t unsigned_leb() { return leb().first; }

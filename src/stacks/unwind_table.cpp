@@ -106,7 +106,7 @@ Caller UnwindTable::caller_of(const ReadMemory& read, const Registers& frame, st
     caller.registers[i] = saved_value(read, row->rules[i], frame, *address, i);
   }
   const RegisterRule& stack_pointer = row->rules[Registers::kStackPointer];
-  if (stack_pointer.kind == RegisterRule::Kind::same) caller.registers[Registers::kStackPointer] = *address;
+  if (stack_pointer.kind == RegisterRule::Kind::same) caller.registers[Registers::kStackPointer] = address;
   if (caller.registers[Registers::kReturnAddress]) caller.kind = Caller::Kind::found;
   return caller;
 }
