@@ -13,7 +13,8 @@ import sys
 import time
 
 SETTLES = 0.3  # seconds between the last rank's line and the fault
-RANK = 'echo "$TORCHELASTIC_RESTART_COUNT $RANK $$ $PPID"; exec sleep 1000'
+# In a file, for torchrun replaces $$ in the words of a command line.
+RANK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "recovery_rank.sh")
 
 
 def kill(pid, number=signal.SIGKILL):

@@ -26,7 +26,7 @@ def torchrun(nodes, interval, *where):
     # Without -r and -t for a rank that is not there, torchrun 1.13 does not start on Python 3.11.
     slower = ["--monitor_interval", str(interval)] if interval else []
     return [PYTHON, "-m", "torch.distributed.run", *where, "--nnodes", str(nodes), "--nproc_per_node", str(RANKS // nodes), "--max_restarts", "3",
-            "-r", "9:1", "-t", "9:1", *slower, "--no_python", "sh", "-c", RANK]
+            "-r", "9:1", "-t", "9:1", *slower, "--no_python", "sh", RANK]
 
 
 def two_nodes(interval):
@@ -47,7 +47,7 @@ def recovery_rows(launchers, scratch, with_torchrun):
     def row(key, title, fault, own, other=None, goal=None, **options):
         found = {}
         if launchers.dlaunch:
-            found["dlaunch"] = contestant(fault, [launchers.dlaunch, *own, "-n", str(RANKS), "--restarts", "3", "--env-for", "torchrun", "sh", "-c", RANK])
+            found["dlaunch"] = contestant(fault, [launchers.dlaunch, *own, "-n", str(RANKS), "--restarts", "3", "--env-for", "torchrun", "sh", RANK])
         if other and with_torchrun:
             found["torchrun"] = contestant(fault, other)
         return Row(key=key, title=title, contestants=found, goal=goal, told=result, **options)
