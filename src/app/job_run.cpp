@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "app/error_files.h"
@@ -63,10 +64,9 @@ Result<job::Outcome> JobRun::run() {
     auto round = launcher();
     job::Outcome outcome = round->run();
     if (outcome.may_restart) {
-      const job::Outcome& settled = round->settle();
-      outcome.may_restart = settled.may_restart;
-      outcome.no_restart = settled.no_restart;
-      outcome.lost_hosts = settled.lost_hosts;
+      const job::Outcome& now = round->settle();
+      std::tie(outcome.may_restart, outcome.no_restart) = std::tie(now.may_restart, now.no_restart);
+      outcome.lost_hosts = now.lost_hosts;
     }
     const auto spares = static_cast<int>(std::ranges::count(this->spares(true), true));
     const job::Rounds::Verdict verdict =
@@ -260,8 +260,7 @@ void JobRun::all_started(const job::Outcome& outcome) {
 }
 
 report::Summary JobRun::summary(const job::Outcome& outcome) const {
-  const bool of_all_rounds = outcome.cause == job::Cause::timeout;
-  const Duration elapsed = Clock::now() - (of_all_rounds ? start_ : round_start_);
+  const Duration elapsed = Clock::now() - (outcome.cause == job::Cause::timeout ? start_ : round_start_);
   report::Summary summary{plan_, outcome, {}, {}, std::max(elapsed, Duration::zero())};  // the round may wait to begin
   summary.shell_there = [&](const plan::Host& host) { return transport::shell_there(options_.exec, host); };
   auto who = outcome.first_failure;
