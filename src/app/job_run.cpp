@@ -16,6 +16,7 @@
 #include "launcher/open_files.h"
 #include "plan/environment.h"
 #include "plan/replacements.h"
+#include "report/bindings.h"
 #include "report/log.h"
 #include "report/version.h"
 #include "report/write_file.h"
@@ -24,22 +25,8 @@
 #include "transport/remote_command.h"
 
 namespace dlaunch::app {
-namespace {
 
 using output::Stream;
-
-std::string bindings_text(const plan::Plan& plan, const job::Outcome& outcome) {
-  std::string text;
-  const auto ranks = static_cast<size_t>(plan.worlds.size(1, static_cast<int>(plan.ranks.size())));
-  for (size_t rank = 0; rank < ranks; ++rank) {
-    const auto& host = plan.host(plan.ranks[rank].host).host.name;
-    text += "dlaunch: rank " + std::to_string(rank) + " on " + host + ", pid " +
-            std::to_string(outcome.ranks[rank].pid) + ": CPUs " + outcome.ranks[rank].cpus + '\n';
-  }
-  return text;
-}
-
-}  // namespace
 
 JobRun::JobRun(plan::Plan& plan, HostSession& session, PlanWithout plan_without)
     : start_ns_(sys::wall_ns()),
@@ -254,7 +241,7 @@ job::Outcome JobRun::finish(launcher::Launcher& launcher, job::Outcome outcome, 
 }
 
 void JobRun::all_started(const job::Outcome& outcome) {
-  if (plan_.binding.report) log().error(bindings_text(plan_, outcome));
+  if (plan_.binding.report) log().error(report::bindings_text(plan_, outcome));
   if (record_.wanted_early()) record_.write_early(record_text(outcome, 0));  // for those who attach a debugger
   session_.listener().all_started(outcome);
 }
