@@ -165,6 +165,7 @@ void Job::on(const RankStarted& event, Time) { ranks_.started(event); }
 
 void Job::on(const RankEnded& event, Time now) {
   if (!ranks_.ended(event)) return;
+  on(StacksTaken{}, now);  // where the time was out already, and only the picture of the ranks was waited for
   if (!std::exchange(one_ended_, true) && policy_.after_first) others_until_ = now + *policy_.after_first;
   if (!event.status.ok()) note_failure(event.rank, now);
   finish_when_idle(now);

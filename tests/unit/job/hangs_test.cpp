@@ -240,6 +240,18 @@ TEST(HungJob, TheTimeLimitWaitsForStacksAndNotForLong) {
   }
 }
 
+TEST(HungJob, ARankThatEndsWhileTheTimeIsOutDoesNotChangeThat) {
+  for (const int code : {0, 3}) {
+    HungJob hung(OnHang::report);
+    hung.job->show_stacks_first();
+    hung.job->tick(at(500));
+    hung.job->handle(RankEnded{0, ExitStatus(Exited{code}), 2}, at(501));
+    EXPECT_EQ(hung.job->outcome().cause, Cause::timeout);
+    EXPECT_EQ(hung.job->outcome().exit_code, kExitTimeout);
+    EXPECT_NE(hung.job->phase(), Phase::running);
+  }
+}
+
 TEST(HungJob, StacksThatNobodyWaitsForChangeNothing) {
   HungJob hung(OnHang::report);
   EXPECT_TRUE(hung.job->handle(StacksTaken{}, at(10)).empty());
