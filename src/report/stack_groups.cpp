@@ -164,9 +164,9 @@ std::string odd_one_out(const Worlds& worlds, const std::vector<Group>& groups) 
   if (trim(groups[0].frames).empty() || trim(groups[1].frames).empty()) return {};
   const std::string one = "rank " + worlds.name(groups[0].ranks.front().rank) + " is the odd one out: ";
   const std::string where = waiting_call(groups[1]);
-  if (!where.empty() && waiting_call(groups[0]).empty()) {
-    return one + "the others wait in " + where + ", and it does not";
-  }
+  const std::string its_own = waiting_call(groups[0]);
+  if (!where.empty() && its_own.empty()) return one + "the others wait in " + where + ", and it does not";
+  if (!where.empty() && its_own != where) return one + "it waits in " + its_own + ", and the others in " + where;
   return one + "it alone is in " + place_in(groups[0].frames);
 }
 

@@ -62,7 +62,12 @@ TEST(StackGroups, ACallThatWaitsForOthersIsNamed) {
   const auto text = stacks_text(picture(ranks));
   EXPECT_THAT(text, HasSubstr(" polling"));
   EXPECT_THAT(text, HasSubstr("  rank 2 is the odd one out: the others wait in MPI_Recv, and it does not\n"));
-  ranks[0].in_call = ranks[1].in_call = false;
+  ranks[2].frames = "MPI_Barrier (libmpi.so.40)\nidle (solver)";
+  ranks[2].in_call = true;
+  EXPECT_THAT(stacks_text(picture(ranks)),
+              HasSubstr("  rank 2 is the odd one out: it waits in MPI_Barrier, and the others in MPI_Recv\n"));
+  ranks[2].frames = "pause (libc.so.6)\nidle (solver)";
+  ranks[0].in_call = ranks[1].in_call = ranks[2].in_call = false;
   EXPECT_THAT(stacks_text(picture(ranks)), HasSubstr("it alone is in idle (solver)\n"));
 }
 
