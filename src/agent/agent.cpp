@@ -194,6 +194,7 @@ class Agent::Impl {
     before->second = Clock::now();
     link_.send(wire::ToldToEnd{static_cast<std::uint32_t>(signal), sys::wall_ns()});
     link_.flush();
+    if (!at_once) return;
     told_timer_.expires_after(kToldWait);
     told_timer_.async_wait([this, asked = Clock::now()](asio::error_code error) {
       if (!error && heartbeat_->silent_since(asked)) launcher_lost("it was told to end, and the launcher says nothing");

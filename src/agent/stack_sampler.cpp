@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kLongestLook{1000};  // at all ranks of this host together
 constexpr std::chrono::milliseconds kThreadsEnd{100};    // after it has said that it is done
+constexpr std::chrono::milliseconds kGiveUp{2000};       // a look that does not end, from its begin
 
 }  // namespace
 
@@ -51,31 +52,53 @@ void StackSampler::ask(wire::SampleStacks&& question, const RankPids& running) {
 }
 
 void StackSampler::start_next() {
+  if (given_up_ == kMostGivenUp) return give_up();
   sys::Pipe pipe = sys::make_pipe();
-  const auto& look = waiting_.front();
+  const auto look = waiting_.front();
   if (!pipe.read) return finished();
+  limit_.expires_after(kGiveUp);
+  // Both may be called once more after the look was answered.
+  const auto is_current = [this, look] { return !waiting_.empty() && waiting_.front() == look; };
+  limit_.async_wait([this, is_current](asio::error_code error) {
+    if (error || !is_current()) return;
+    ++given_up_;
+    give_up();
+  });
   look->done = std::move(pipe.write);
   done_.emplace(io_, pipe.read.release());
-  done_->async_wait(asio::posix::stream_descriptor::wait_read, [this](asio::error_code error) {
-    if (!error) finished();
+  done_->async_wait(asio::posix::stream_descriptor::wait_read, [this, is_current](asio::error_code error) {
+    if (!error && is_current()) finished();
   });
   if (thread_.start([look] { look->run(); }) != 0) look->done.reset();
 }
 
 /// Where there was no thread or no descriptor for it, the answer names no rank.
 void StackSampler::finished() {
-  const auto look = std::move(waiting_.front());
-  waiting_.pop_front();
-  done_.reset();
   thread_.join_until(Clock::now() + kThreadsEnd);
+  answer(std::move(waiting_.front()->answer));
+}
+
+/// The thread keeps its look.
+void StackSampler::give_up() {
+  wire::Stacks nothing;
+  nothing.remarks.emplace_back(
+      "a look at its ranks does not end: a file that they have mapped may be on a dead server");
+  answer(std::move(nothing));
+}
+
+void StackSampler::answer(wire::Stacks&& stacks) {
+  stacks.id = waiting_.front()->question.id;
+  waiting_.pop_front();
+  limit_.cancel();
+  done_.reset();
   thread_ = {};
-  look->answer.id = look->question.id;
-  link_.send(std::move(look->answer));
+  link_.send(std::move(stacks));
   if (!waiting_.empty()) start_next();
 }
 
 void StackSampler::stop() {
   waiting_.clear();
+  limit_.cancel();
   done_.reset();
 }
 

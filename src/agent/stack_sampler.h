@@ -7,6 +7,7 @@
 
 #include <asio/io_context.hpp>
 #include <asio/posix/stream_descriptor.hpp>
+#include <asio/steady_timer.hpp>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -24,7 +25,7 @@ class StackSampler {
  public:
   using RankPids = std::vector<std::pair<std::uint32_t, pid_t>>;
 
-  StackSampler(asio::io_context& io, link::Link& link) : io_(io), link_(link) {}
+  StackSampler(asio::io_context& io, link::Link& link) : io_(io), link_(link), limit_(io) {}
 
   /// `running`: the ranks of this host. Questions are answered one after the other, at most kMostWaiting of them.
   void ask(wire::SampleStacks&& question, const RankPids& running);
@@ -35,13 +36,18 @@ class StackSampler {
   struct Look;
   void start_next();
   void finished();
+  void answer(wire::Stacks&& stacks);
+  void give_up();
 
   static constexpr std::size_t kMostWaiting = 8;
+  static constexpr int kMostGivenUp = 3;
 
   asio::io_context& io_;
   link::Link& link_;
   std::deque<std::shared_ptr<Look>> waiting_;  // the first is looking
   sys::Thread thread_;
+  asio::steady_timer limit_;
+  int given_up_ = 0;  // looks whose threads are still somewhere, as in a file that a dead server has
   std::optional<asio::posix::stream_descriptor> done_;  // readable once the thread has ended its look
 };
 

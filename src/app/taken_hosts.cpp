@@ -61,7 +61,9 @@ void settle_attempt(cli::Options& options) {
       const std::filesystem::path path = output::stacks_base(*options.output.files, facts);
       return std::filesystem::exists(path.parent_path(), ignored);
     };
-    while (!attempt->counted && !output::is_template(options.output.files->target) && is_used()) ++number;
+    const auto& files = *options.output.files;
+    const bool is_directory = !files.by_stream && !output::is_template(files.target);
+    while (!attempt->counted && is_directory && is_used()) ++number;
   }
   options.request.attempt = number;
   if (number > 0) options.output.keep_logs = 0;

@@ -86,7 +86,7 @@ Doing Hangs::compare(const Rank& before, const RankSample& sample, Time now) {
   if (sample.state != RankSample::State::runs) return doing_in(sample.state);
   if (first.state != RankSample::State::runs) return Doing::moves;
   if (first.stack != sample.stack || first.locals != sample.locals) return Doing::moves;
-  const bool may_poll = first.in_call && sample.in_call;
+  const bool may_poll = first.polls && sample.polls;
   const auto share = std::chrono::duration<double>(now - before.since) * (may_poll ? kPollingShare : kBusyShare);
   const auto idle = std::max(std::chrono::duration_cast<std::chrono::milliseconds>(share), kTicks);
   // Counters that fall are those of processes that have ended.

@@ -30,7 +30,7 @@ struct RankSample {
   State state = State::runs;
   std::uint64_t stack = 0;                   ///< names its frames
   std::optional<std::uint64_t> locals = {};  ///< hash of their locals; none: not known
-  bool in_call = false;                      ///< within a call that waits for other ranks
+  bool polls = false;                        ///< its main thread runs within a call that waits for other ranks
   std::chrono::milliseconds cpu{0};          ///< used so far by all of them
   std::int64_t io_bytes = 0;                 ///< read and written so far by all of them
 };

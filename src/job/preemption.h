@@ -12,9 +12,8 @@
 //   itself, ranks have got it. The others are sent it kOthersTold later, when the news of all such hosts is there. A
 //   USR1 or USR2 to the launcher, which no rank gets, is no such notice.
 // - TERM within kSameNotice of the TERM before it is the same notice, since managers tell agents and launcher alike;
-// from
-//   a person at a terminal it is the second signal, which kills at once. Another TERM means that the end has come: the
-//   deadline is the grace from then at the latest.
+//   from a person at a terminal it is the second signal, which kills at once. Another TERM means that the end has come:
+//   the deadline is the grace from then at the latest.
 #pragma once
 
 #include <optional>
@@ -35,7 +34,7 @@ class Preemption {
   static constexpr std::chrono::seconds kSameNotice{2};
   static constexpr std::chrono::minutes kEndIsNear{10};
   static constexpr std::chrono::seconds kTermGrace{25};
-  static constexpr std::chrono::milliseconds kOthersTold{500};
+  static constexpr std::chrono::milliseconds kOthersTold{2000};
 
   explicit Preemption(const Policy& policy) : policy_(policy) {}
 

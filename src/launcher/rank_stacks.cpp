@@ -51,9 +51,9 @@ std::vector<job::RankSample> rank_samples(const StackLook& look) {
     for (std::size_t i = 0; i < stacks.ranks.size(); ++i) {
       job::RankSample sample{.rank = static_cast<int>(stacks.ranks[i]), .state = state_of(stacks, i)};
       sample.stack = std::hash<std::string>{}(stacks.stacks[stacks.stack[i]]);
-      sample.in_call = has(stacks.flags[i], Flags::kInCall);
-      if (sample.in_call || has(stacks.flags[i], Flags::kPython))
-        sample.locals = static_cast<std::uint64_t>(stacks.locals[i]);
+      const bool in_call = has(stacks.flags[i], Flags::kInCall);
+      sample.polls = in_call && stacks.states[i] == 'R';
+      if (in_call || has(stacks.flags[i], Flags::kPython)) sample.locals = static_cast<std::uint64_t>(stacks.locals[i]);
       sample.cpu = std::chrono::milliseconds(stacks.cpu_ms[i]);
       sample.io_bytes = stacks.io_bytes[i];
       samples.push_back(sample);

@@ -117,8 +117,8 @@ std::string file_path(const FileSettings& files, const RankFacts& facts, int ran
     if (field == "stream") path += stream_name(stream);
     if (field == "job") path += files.job;
   }
-  const bool is_device = path.starts_with("/dev/");  // nothing there is overwritten
-  return is_device ? path : path + later_parts(facts, ".", "", pieces);
+  const bool keeps = path.starts_with("/dev/") || files.appends(stream);  // nothing is overwritten
+  return keeps ? path : path + later_parts(facts, ".", "", pieces);
 }
 
 bool on_console(const OutputSettings& settings, const RankFacts& facts, int rank) {

@@ -21,6 +21,7 @@ namespace {
 
 using std::string_view;
 
+constexpr std::size_t kLongestMangled = 512;       // what a longer name means may be very long
 constexpr std::uint64_t kHashedStack = 16u << 10;  // bytes above the call that waits
 // What the C library runs before main.
 constexpr std::array<string_view, 4> kBeforeMain = {"__libc_start_main", "__libc_start_call_main", "_start",
@@ -148,6 +149,8 @@ void cut_before_main(std::vector<Frame>& frames) {
   if (frames.size() > 1 && frames.back().file == library && frames.back().function.starts_with("0x")) frames.pop_back();
 }
 
+bool is_capital(char c) { return c >= 'A' && c <= 'Z'; }
+
 /// The name of a C++ function without its parameters.
 std::string without_parameters(std::string name) {
   const std::size_t close = name.rfind(')');
@@ -161,7 +164,7 @@ std::string without_parameters(std::string name) {
 }
 
 std::string demangled(const std::string& name) {
-  if (!name.starts_with("_Z")) return name;
+  if (!name.starts_with("_Z") || name.size() > kLongestMangled) return name;
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> plain(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
                                                           &std::free);
@@ -186,17 +189,23 @@ NativeStack stack_of(const NativeProcess& process, const ThreadState& state) {
 }  // namespace
 
 bool waits_for_ranks(string_view name) {
-  static constexpr std::array<string_view, 14> kBeginnings = {"MPI_",     "PMPI_",     "mpi_",     "pmpi_",    "nccl",
-                                                              "pnccl",    "Hccl",      "hccl",     "ucp_",     "ucc_",
-                                                              "_ZN4c10d", "_ZNK4c10d", "_ZN4gloo", "_ZNK4gloo"};
-  return std::ranges::any_of(kBeginnings, [&](string_view beginning) { return name.starts_with(beginning); });
+  // Behind these comes a capital letter: MPI_Recv, ncclAllReduce. A program's own mpi_solve is none of them.
+  static constexpr std::array<string_view, 6> kLibraries = {"MPI_", "PMPI_", "nccl", "pnccl", "Hccl", "hccl"};
+  static constexpr std::array<string_view, 6> kOthers = {"ucp_",      "ucc_",     "_ZN4c10d",
+                                                         "_ZNK4c10d", "_ZN4gloo", "_ZNK4gloo"};
+  const auto is_of = [&](string_view library) {
+    return name.starts_with(library) && name.size() > library.size() && is_capital(name[library.size()]);
+  };
+  return std::ranges::any_of(kLibraries, is_of) ||
+         std::ranges::any_of(kOthers, [&](string_view beginning) { return name.starts_with(beginning); });
 }
 
 NativeStack native_stack(const NativeProcess& process, pid_t tid, char state, Time deadline) {
   const std::string path = "/proc/" + std::to_string(process.pid) + "/task/" + std::to_string(tid) + "/syscall";
   const auto call = parse_system_call(sys::read_file(path, 4096).value_or(""));
   NativeStack untouched;
-  if (call && !call->running) {
+  if (!call) return untouched;
+  if (!call->running) {
     ThreadState blocked{.registers = call->registers, .stack = *call->registers[Registers::kStackPointer]};
     blocked.bytes = copy_stack(process.read, blocked.stack);
     untouched = stack_of(process, blocked);

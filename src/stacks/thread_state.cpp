@@ -21,8 +21,8 @@ namespace {
 
 constexpr std::size_t kStackBytes = 128u << 10;
 constexpr std::size_t kPage = 4096;
-constexpr std::chrono::milliseconds kLongestStop{50};  // until the thread has stopped
-constexpr useconds_t kLookAgain = 20;                  // microseconds
+constexpr std::chrono::milliseconds kLetGo{500};  // a thread that did not stop in time
+constexpr useconds_t kLookAgain = 20;             // microseconds
 
 std::optional<std::uint64_t> hexadecimal(std::string_view text) {
   if (!text.starts_with("0x")) return std::nullopt;
@@ -64,14 +64,20 @@ class Stop {
   }
   Stop(const Stop&) = delete;
   Stop& operator=(const Stop&) = delete;
-  /// One that has not stopped cannot be let go by this. It is once we end, or the thread that we are.
+  /// One that has not stopped yet is let go as soon as it has; after that time, once this thread of ours ends.
   ~Stop() {
-    if (attached_) ::ptrace(PTRACE_DETACH, tid_, nullptr, static_cast<long>(signal_));
+    const Time until = Clock::now() + kLetGo;
+    while (attached_ && ::ptrace(PTRACE_DETACH, tid_, nullptr, static_cast<long>(signal_)) != 0 && is_there() &&
+           Clock::now() < until) {
+      ::usleep(kLookAgain);
+    }
   }
 
   explicit operator bool() const { return stopped_; }
 
  private:
+  bool is_there() const { return ::kill(tid_, 0) == 0; }
+
   pid_t tid_;
   bool attached_ = false;
   bool stopped_ = false;
@@ -121,7 +127,7 @@ std::string copy_stack(const ReadMemory& read, std::uint64_t stack_pointer) {
 }
 
 std::optional<ThreadState> stop_and_copy(pid_t tid, const ReadMemory& read, Time deadline) {
-  const Stop stop(tid, std::min<Time>(deadline, Clock::now() + kLongestStop));
+  const Stop stop(tid, deadline);
   const auto registers = stop ? registers_of(tid) : std::nullopt;
   if (!registers) return std::nullopt;
   ThreadState state;

@@ -1,5 +1,5 @@
 // The registers and the stack of a thread of another process, at one moment. A thread that is blocked is left alone
-// where that is enough; one that runs is stopped for some microseconds.
+// where that is enough; one that runs is stopped for some microseconds, from when it has a CPU.
 #pragma once
 
 #include <sys/types.h>

@@ -1,5 +1,5 @@
 """A training with PyTorch that writes checkpoints is broken in its midst, and ends at the digits of one that nobody disturbed.
-Every kind of fault meets a job of its own at the same time. DLAUNCH_SLOW=all in the environment adds the faults after which a
+Every kind of fault meets a job of its own. DLAUNCH_SLOW=all in the environment adds the faults after which a
 host falls silent: a cut link and a power-off, each of which takes its half minute."""
 import contextlib
 import os
@@ -89,12 +89,13 @@ class DdpRestarts(HostsCase):
         self.assertEqual(list(calm), [str(step) for step in range(10, STEPS + 1, 10)], err)
         faults = {1: self.kill_agent, FULL: self.fill_disk} | ({11: self.cut_link, 16: self.power_off} if ALL else {})
         files = {first: self.dir / f"checkpoint.{first}" for first in faults} | {FULL: self.disk / "checkpoint"}
-        jobs = {first: self.broken_training(first, files[first]) for first in faults}
-        read = {}
+        jobs, read, said = {}, {}, {}
         for first, fault in faults.items():
+            jobs[first] = self.broken_training(first, files[first])
             read[first] = self.read_to(jobs[first], BROKEN_AT)
             fault(first)
-        said = {FULL: self.free_disk(jobs[FULL])}
+            if first == FULL:
+                said[first] = self.free_disk(jobs[first])
         for first in faults:
             with self.subTest(faults[first].__name__):
                 self.ends_as_calm(jobs[first], read[first], said.get(first, b""), calm)
@@ -108,7 +109,9 @@ class DdpRestarts(HostsCase):
         """Once a round has met the full disk."""
         said = b""
         while b"; restart 1 of" not in said:
-            said += job.stderr.readline()
+            line = job.stderr.readline()
+            self.assertTrue(line, said)
+            said += line
         (self.disk / "full").unlink()
         self.assertIn(b"No space left on device", said)
         return said

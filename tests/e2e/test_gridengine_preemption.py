@@ -3,7 +3,6 @@ on from there in its next attempt."""
 import json
 import pathlib
 import re
-import shutil
 
 from support import DLAUNCH, main, wait_until
 from test_gridengine import GridEngineCase

@@ -5,7 +5,7 @@ import signal
 import time
 
 from hosts_case import HostsCase, lines, own_lines
-from support import Case, TIMEOUT, main, sh
+from support import Case, SANITIZED, TIMEOUT, main, sh
 
 # Says that it is ready to be told; on USR2 it saves for a while, says so, and ends well.
 SAVES = 'trap "sleep 0.2; echo saved $DLAUNCH_RANK; exit 0" USR2; echo up; while :; do sleep 0.05; done'
@@ -74,7 +74,7 @@ class OnOneHost(PreemptedCase, Case):
             job.send_signal(signal.SIGTERM)
         script = 'trap "" USR2; trap "sleep 1; echo ended; exit 0" TERM; echo up; while :; do sleep 0.05; done'
         start = time.monotonic()
-        code, out, err = self.preempt(1, "-n", 1, "--grace", 3, "--preempt-grace", 1000, *sh(script), by=signal.SIGTERM, then=later)
+        code, out, err = self.preempt(1, "-n", 1, "--grace", 10, "--preempt-grace", 1000, *sh(script), by=signal.SIGTERM, then=later)
         self.assertEqual((code, out), (75, ["ended"]), err)
         self.assertGreaterEqual(time.monotonic() - start, 5)
 
@@ -127,6 +127,12 @@ class OnOneHost(PreemptedCase, Case):
             self.attempt({"SGE_ROOT": "/sge", "JOB_ID": "5", "RESTARTED": str(restarted)}, code=number)
         self.assertEqual(sorted(place.name for place in (self.dir / "logs" / "1").iterdir()), ["attempt.1", "attempt.2", "rank.0"])
 
+    def test_such_a_manager_and_files_by_stream(self):
+        """They are in no directory of their own that would tell which attempts there were."""
+        self.env |= {"SGE_ROOT": "/sge", "JOB_ID": "5", "RESTARTED": "1"}
+        for files in (["--stdout-file", "out"], ["--stderr-file", "err.{rank}"]):
+            self.assertEqual(self.run_dlaunch("-n", 1, *files, *sh("exit $DLAUNCH_ATTEMPT")).returncode, 1)
+
     def test_without_a_manager_there_are_no_attempts(self):
         result = self.run_dlaunch("-n", 1, "--report", "r.json", *sh("echo ${DLAUNCH_ATTEMPT-none}"))
         self.assertEqual(result.stdout, b"none\n")
@@ -148,7 +154,7 @@ class OnOneHost(PreemptedCase, Case):
         self.assertEqual(job.returncode, 75, err)
         heard = [float(line.split()[1]) - sent[0] for line in lines(out)]
         self.assertEqual(len(heard), 16, out)
-        self.assertLess(max(heard), float(os.environ.get("TOLD_WITHIN", "1.5")))
+        self.assertLess(max(heard), float(os.environ.get("TOLD_WITHIN", "5" if SANITIZED else "1.5")))
 
     def test_without_it_the_signals_are_passed_on(self):
         with self.start("-n", 1, *sh('trap "echo got; exit 0" USR1; echo up; while :; do sleep 0.05; done'), stdout=-1) as job:
@@ -201,7 +207,7 @@ class OverHosts(PreemptedCase, HostsCase):
 
     def test_usr1_to_an_agent_announces_an_end_and_else_does_nothing(self):
         for options, code in ((["--checkpoint-signal", "USR2"], 75), ([], 0)):
-            script = SAVES if options else "echo up; sleep 1"
+            script = SAVES if options else "echo up; sleep 6"
             with self.start("-H", "node1,node2", *options, *sh(script), stdout=-1, stderr=-1) as job:
                 for _ in range(2):
                     self.assertEqual(job.stdout.readline(), b"up\n")

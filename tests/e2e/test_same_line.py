@@ -249,7 +249,7 @@ class Ends(SameLineCase):
         self.kill(2, signal.SIGUSR1)  # as a step's signal; the agent, which gets it then, is not told here
         for _ in range(2):
             self.kill(2, signal.SIGTERM)
-            time.sleep(1)
+            time.sleep(0.3)
         ends = self.ends()
         self.assertEqual([end[0] for end in ends], [75] * 3, ends)
         self.assertEqual(sorted(ends[0][1].splitlines()), ["saved 0", "saved 1", "saved 2"], ends)

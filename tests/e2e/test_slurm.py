@@ -18,13 +18,14 @@ WHY_NOT = slurm.why_not()
 
 class SlurmCase(HostsCase):
     scheduler = "builtin"
+    kill_wait = 5
     more = ()
 
     def setUp(self):
         if WHY_NOT:
             self.skipTest(WHY_NOT)
         super().setUp()
-        self.slurm = slurm.Slurm(self.bed, self.scheduler, more=self.more)
+        self.slurm = slurm.Slurm(self.bed, self.scheduler, kill_wait=self.kill_wait, more=self.more)
         self.addCleanup(self.slurm.close)
         self.slurm.__enter__()
         self.env.update(self.slurm.environment())

@@ -36,6 +36,8 @@ print(f"rank {rank} was told {'+'.join(told)}", flush=True)
 
 
 class PreemptionCase(SlurmCase):
+    kill_wait = 20  # ranks save their state within that, also on a busy machine
+
     def setUp(self):
         super().setUp()
         self.rank = self.dir / "rank.py"
@@ -208,11 +210,14 @@ class TimeLimits(PreemptionCase):
     def test_time_limits_that_are_near_and_over(self):
         """Side by side, because Slurm looks at time limits only twice a minute."""
         places = {name: self.dir / name for name in ("shell", "steps", "over")}
+        number = {}
         for name, options in (("shell", ["--signal=B:USR1@70"]), ("steps", ["--signal=USR1@70"]), ("over", [])):
-            number = self.submit("--time=1", *options, place=places[name], words=self.words(places[name], "SIGUSR1", "SIGTERM"))
+            number[name] = self.submit("--time=10", *options, place=places[name], words=self.words(places[name], "SIGUSR1", "SIGTERM"))
         for place in places.values():
             self.wait_up(place)
-        self.slurm.tell("scontrol", "update", f"JobId={number}", "EndTime=now")
+        for name in ("shell", "steps"):
+            self.slurm.tell("scontrol", "update", f"JobId={number[name]}", "TimeLimit=1")
+        self.slurm.tell("scontrol", "update", f"JobId={number['over']}", "EndTime=now")
         for place in places.values():
             self.wait_said(place, "preempted by .* after", SCHEDULED)
         self.assert_saved(places["shell"], by="SIGUSR1 from pid.*")

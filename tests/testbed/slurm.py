@@ -42,7 +42,7 @@ DefMemPerCPU=100
 SlurmdParameters=config_overrides
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
-KillWait=5
+KillWait={kill_wait}
 InactiveLimit=0
 GresTypes=gpu
 {more}
@@ -58,10 +58,10 @@ def why_not():
 
 
 class Slurm:
-    """`cpus`: {host name: processors}, CPUS for the others. `more`: lines for slurm.conf."""
+    """`cpus`: {host name: processors}, CPUS for the others. `kill_wait`: seconds from TERM to KILL. `more`: lines for slurm.conf."""
 
-    def __init__(self, bed, scheduler="builtin", cpus=None, more=()):
-        self.bed, self.scheduler, self.cpus, self.more = bed, scheduler, cpus or {}, more
+    def __init__(self, bed, scheduler="builtin", cpus=None, kill_wait=5, more=()):
+        self.bed, self.scheduler, self.cpus, self.kill_wait, self.more = bed, scheduler, cpus or {}, kill_wait, more
         self.dir = bed.dir / "slurm"
         self.daemons = []
 
@@ -148,7 +148,7 @@ class Slurm:
         addresses = self.bed.addresses()
         nodes = [f"NodeName={name} NodeAddr={addresses[name]} CPUs={self.cpus.get(name, CPUS)} RealMemory=4000 Gres=gpu:{GPUS}"
                  for name in self.bed.names]
-        return CONFIGURATION.format(address=addresses["head"], dir=self.dir, scheduler=self.scheduler,
+        return CONFIGURATION.format(address=addresses["head"], dir=self.dir, scheduler=self.scheduler, kill_wait=self.kill_wait,
                                     more="\n".join(self.more), nodes="\n".join(nodes))
 
     def _start(self, host, *words):

@@ -30,6 +30,7 @@ std::string share_script(int each, const std::string& spelled) {
 }  // namespace
 
 std::optional<int> srun_gpus(string_view text) {
+  if (text.find(',') != string_view::npos) return std::nullopt;
   const string_view last = text.substr(text.rfind(':') + 1);
   if (const auto number = parse_int(last, 0, kMostGpus)) return static_cast<int>(*number);
   if (!text.starts_with("gpu")) return std::nullopt;

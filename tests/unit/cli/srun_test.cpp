@@ -150,6 +150,7 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedLine{{"-m", "arbitrary", "x"}, "--rankfile"}, RefusedLine{{"-m", "plane=1x", "x"}, "write plane=N"},
         RefusedLine{{"-m", "plane=1", "-m", "round", "x"}, "block, cyclic"},
         RefusedLine{{"--gpus-per-task=2", "--gpu-bind=closest", "x"}, "in the order of the node's list"},
+        RefusedLine{{"--gpus-per-task=a100:2,v100:1", "x"}, "is no number of devices"},
         RefusedLine{{"--gpu-bind=mask_gpu:1", "x"}, "map_gpu:LIST"},
         RefusedLine{{"--cpu-bind=mask_cpu:x", "x"}, "names no CPUs"}, RefusedLine{{"-W", "x", "x"}, "is not a number"},
         RefusedLine{{"-t", "1:2:3:4", "x"}, "is no time"}, RefusedLine{{"--jobid=7", "x"}, "not the job that this is"},

@@ -40,13 +40,13 @@ RankSample compiling(double s) {
 /// Polls within MPI_Recv.
 RankSample polling(double s) {
   RankSample sample = spinning(s);
-  sample.in_call = true;
+  sample.polls = true;
   return sample;
 }
 /// Calls MPI again and again, and is seen within a call each time.
 RankSample exchanging(double s) {
   RankSample sample = training(s);
-  sample.in_call = true;
+  sample.polls = true;
   return sample;
 }
 /// Polls in MPI_Recv while its other threads compute.

@@ -46,6 +46,9 @@ TEST(FileLayout, ALaterAttemptHasFilesOfItsOwn) {
   EXPECT_EQ(file_path(to("/d/{rank}.log"), facts, 3, 9, Stream::out), "/d/3.log.attempt.2");
   EXPECT_EQ(file_path(to("/d/{attempt}/{rank}"), facts, 3, 9, Stream::out), "/d/2/3");
   EXPECT_EQ(stacks_base(to("/d"), facts), "/d/1/attempt.2/stacks.");
+  const FileSettings grows{.target = "/d/out", .by_stream = true, .err_target = "/d/err", .append = true};
+  EXPECT_EQ(file_path(grows, facts, 0, 1, Stream::out), "/d/out") << "nothing in it is overwritten";
+  EXPECT_EQ(file_path(grows, facts, 0, 1, Stream::err), "/d/err.attempt.2");
   facts.round = 1;
   EXPECT_EQ(file_path(to("/d"), facts, 3, 9, Stream::out), "/d/1/attempt.2/round.1/rank.3/stdout");
   EXPECT_EQ(file_path(to("/d/{rank}.log"), facts, 3, 9, Stream::out), "/d/3.log.attempt.2.round.1");

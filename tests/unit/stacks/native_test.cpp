@@ -67,9 +67,10 @@ class Child {
   /// Until the child has come to where it stays.
   bool is(const std::string& state) const {
     const Time until = Clock::now() + std::chrono::seconds(10);
-    while (this->state() != state && Clock::now() < until) ::usleep(1000);
+    bool seen = false;
+    while (!(seen = this->state() == state) && Clock::now() < until) ::usleep(1000);
     ::usleep(20'000);
-    return this->state() == state;
+    return seen;
   }
   NativeStack stack() const {
     ProcessMemory memory(pid_, Clock::now() + std::chrono::seconds(10));
