@@ -129,8 +129,8 @@ void Job::no_start(Time now) {
 
 /// A host that was to wait for another round is lost to that one, whether or not it has confirmed the end of this one.
 void Job::lose_for_next_round(const HostLost& event) {
-  const bool known = std::ranges::any_of(
-      outcome_.lost_hosts, [&](const LostHost& lost) { return lost.name == hosts_.name(event.host); });
+  const bool known = std::ranges::any_of(outcome_.lost_hosts,
+                                         [&](const LostHost& lost) { return lost.name == hosts_.name(event.host); });
   if (outcome_.may_restart && !known) {
     outcome_.lost_hosts.push_back({hosts_.name(event.host), event.why, event.hint});
   }
