@@ -46,7 +46,6 @@ void Job::out_of_time(Time now) {
 /// A rank that failed before is the reason of the job's end, also of this one.
 void Job::end_the_others(Time now) {
   others_until_.reset();
-  if (phase_ == Phase::starting) others_until_ = now + *policy_.after_first;
   if (phase_ != Phase::running || ranks_.live() == 0) return;
   const bool failed = outcome_.cause == Cause::rank_failed;
   restart_allowed_ = false;

@@ -274,21 +274,6 @@ TEST(Job, TheOthersHaveSoLongAfterTheFirst) {
   EXPECT_EQ(s.job.outcome().cause, Cause::timeout);
 }
 
-TEST(Job, TheOthersHaveSoLongAlsoWhereTheyStartLate) {
-  Policy policy;
-  policy.abort_on_failure = false;
-  policy.after_first = std::chrono::seconds(1);
-  Job job(policy, {0, 1}, {"node0", "node1"}, Time{});
-  const auto at = [](double s) { return Time{} + std::chrono::milliseconds(static_cast<long>(s * 1000)); };
-  job.handle(HostReady{0}, at(0));
-  job.handle(HostReady{1}, at(0));
-  job.handle(RankStarted{0, 100, 1, ""}, at(0));
-  job.handle(RankEnded{0, kOk, 1}, at(0.1));
-  job.tick(at(1.2));
-  job.handle(RankStarted{1, 101, 1, ""}, at(1.5));
-  EXPECT_THAT(job.tick(at(2.3)), Contains(Action(SignalRanks{SIGTERM})));
-}
-
 TEST(Job, ARankThatFailedFirstIsTheReasonWhyTheOthersEnd) {
   Policy policy;
   policy.abort_on_failure = false;

@@ -182,8 +182,8 @@ TEST(Job, RanksOfHostsThatAStepsSignalHasReachedAreNotSignalledAgain) {
   Job job(policy, {0, 1}, {"node1", "node2"}, at(0));
   for (int host = 0; host < 2; ++host) job.handle(HostReady{host}, at(0));
   EXPECT_THAT(job.handle(HostToldToEnd{SIGUSR2, 1, "", 1}, at(10)), IsEmpty());
-  EXPECT_EQ(job.deadline(), at(10.5));
-  EXPECT_THAT(job.tick(at(10.5)),
+  EXPECT_EQ(job.deadline(), at(12));
+  EXPECT_THAT(job.tick(at(12)),
               ElementsAre(Action(CheckpointRanks{SIGUSR2, at(35), {1}}), Action(SignalRanks{SIGCONT})));
   EXPECT_EQ(job.deadline(), at(35));
 }
