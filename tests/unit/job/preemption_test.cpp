@@ -109,7 +109,7 @@ TEST(Preemption, RanksThatAManagerHasSignalledAreNotSignalledAgain) {
   Preemption preemption(policy);
   preemption.told_at(1, SIGUSR2);
   preemption.told(by(SIGUSR2, true), at(0));
-  EXPECT_EQ(preemption.ask_at(), at(0.5)) << "the other hosts have it by then, and have said so";
+  EXPECT_EQ(preemption.ask_at(), at(2)) << "the other hosts have it by then, and have said so";
   preemption.told_at(0, SIGUSR2);
   EXPECT_EQ(preemption.asked(), (std::set<int>{0, 1}));
   EXPECT_FALSE(preemption.ask_at());
