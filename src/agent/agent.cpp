@@ -188,10 +188,9 @@ class Agent::Impl {
     const bool at_once = signal != SIGUSR1 && signal != SIGUSR2;
     if (at_once && ::getppid() != guardian_) return launcher_lost("its other process was killed");
     if (at_once && !heartbeat_) return launcher_lost("the agent was told to end");
-    const auto [before, is_first] = told_.try_emplace(signal, Clock::now());
-    const bool same = !is_first && Clock::now() - before->second < kSameNotice;
-    if (!heartbeat_ || said_clean_ || same) return;
-    before->second = Clock::now();
+    Time& before = told_[signal];
+    if (!heartbeat_ || said_clean_ || Clock::now() - before < kSameNotice) return;
+    before = Clock::now();
     link_.send(wire::ToldToEnd{static_cast<std::uint32_t>(signal), sys::wall_ns()});
     link_.flush();
     if (!at_once) return;
