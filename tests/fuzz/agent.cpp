@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <sanitizer/allocator_interface.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -23,6 +22,7 @@
 #include "agent/agent.h"
 #include "agent/job_cgroup.h"
 #include "agent/job_directory.h"
+#include "allocated_bytes.h"
 #include "messages.h"
 #include "sys/io.h"
 #include "wire/codec.h"
@@ -45,7 +45,7 @@ using Harmless =
 
 class Run {
  public:
-  explicit Run(Input input) : input_(input), before_(__sanitizer_get_current_allocated_bytes()) {
+  explicit Run(Input input) : input_(input), before_(allocated_bytes()) {
     auto [ours, agents] = sys::make_socketpair();
     link_ = std::move(ours);
     agents_ = std::move(agents);
@@ -67,7 +67,7 @@ class Run {
   /// Sends one message every kTurns turns of the loop, and closes the link at the input's end.
   void next(int turn) {
     asio::post(io_, [this, turn] {
-      require(__sanitizer_get_current_allocated_bytes() < before_ + kMostMemory);
+      require(allocated_bytes() < before_ + kMostMemory);
       hear();
       if (turn < kTurns) return next(turn + 1);
       if (input_.empty() || !link_) return link_.reset();

@@ -5,7 +5,6 @@
 // The first byte says how many hosts there are, which MPI is served, and which hosts send Hello by themselves. Then
 // each message has a byte for its host, a byte for its type, and its fields.
 #include <fcntl.h>
-#include <sanitizer/allocator_interface.h>
 #include <spdlog/logger.h>
 #include <sys/socket.h>
 
@@ -18,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "allocated_bytes.h"
 #include "launcher/frames.h"
 #include "launcher/launcher.h"
 #include "messages.h"
@@ -128,7 +128,7 @@ class Agents : public transport::Transport {
 
 class Run {
  public:
-  explicit Run(Input input) : input_(input), before_(__sanitizer_get_current_allocated_bytes()) {}
+  explicit Run(Input input) : input_(input), before_(allocated_bytes()) {}
 
   void run() {
     const std::uint8_t first = input_.byte();
@@ -157,7 +157,7 @@ class Run {
   /// Sends one message every kTurns turns of the loop, and closes all links at the input's end.
   void next(Agents& agents, int turn) {
     asio::post(io_, [this, &agents, turn] {
-      require(__sanitizer_get_current_allocated_bytes() < before_ + kMostMemory);
+      require(allocated_bytes() < before_ + kMostMemory);
       agents.hear_all();
       while (greeted_ < agents.count()) greet(agents);
       if (turn < kTurns || agents.count() == 0) return next(agents, turn + 1);

@@ -1,0 +1,14 @@
+// How many bytes of the heap are in use, by the allocator that the build has: a sanitizer's or glibc's.
+#pragma once
+
+#include <malloc.h>
+
+#include <cstddef>
+
+extern "C" std::size_t __sanitizer_get_current_allocated_bytes() __attribute__((weak));
+
+inline std::size_t allocated_bytes() {
+  if (__sanitizer_get_current_allocated_bytes) return __sanitizer_get_current_allocated_bytes();
+  const auto heap = mallinfo2();
+  return heap.uordblks + heap.hblkhd;
+}
