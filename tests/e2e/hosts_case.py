@@ -11,6 +11,7 @@ from support import TIMEOUT, Case, wait_until  # noqa: E402
 
 WHY_NOT = testbed.why_not()
 AGENTS = "/root/.cache/dlaunch"
+PATIENCE = 120  # seconds for what a resource manager does in its own time, on a slow machine: a limit, and no measure
 
 
 def lines(data):
@@ -25,6 +26,7 @@ def own_lines(stderr):
 class HostsCase(Case):
     count = 2
     shells = {}
+    clean_within = 10  # seconds that all of a job may take to be gone from its hosts
 
     def setUp(self):
         if WHY_NOT:
@@ -54,8 +56,8 @@ class HostsCase(Case):
 
         return super().start(*args, preexec_fn=there, **options)
 
-    def assert_hosts_clean(self, within=10):
-        wait_until(lambda: not self.bed.left(), within, every=0.1)
+    def assert_hosts_clean(self, within=None):
+        wait_until(lambda: not self.bed.left(), within or self.clean_within, every=0.1)
         self.assertEqual(self.bed.left(), {}, "processes are left on hosts")
 
     def sleepers(self, hosts, ranks=1):

@@ -4,8 +4,8 @@ import os
 import signal
 import subprocess
 
-from hosts_case import HostsCase, lines
-from support import DLAUNCH, TIMEOUT, Case, main, sh, wait_until
+from hosts_case import PATIENCE, HostsCase, lines
+from support import DLAUNCH, Case, main, sh, wait_until
 
 import gridengine  # of the testbed, by hosts_case's path
 import testbed
@@ -18,6 +18,8 @@ SLEEPERS = sh("setsid sleep 1000 & exec sleep 1000")
 
 class GridEngineCase(HostsCase):
     """All tests of a class share a testbed and its Grid Engine, which take seconds to come up, and jobs, which do, too."""
+
+    leaves = clean_within = 60
 
     @classmethod
     def setUpClass(cls):
@@ -39,11 +41,11 @@ class GridEngineCase(HostsCase):
 
     def tearDown(self):
         super().tearDown()
-        self.assertTrue(wait_until(lambda: not self.engine.tasks(), 10), f"tasks are left: {self.engine.tasks()}")
+        self.assertTrue(wait_until(lambda: not self.engine.tasks(), PATIENCE), f"tasks are left: {self.engine.tasks()}")
 
     def in_job(self, job, *words, by=(), **options):
         """dlaunch among the children of the job's script, run to its end; `by`: what starts it there."""
-        return self.run_dlaunch(*words, before=[*job.enter, *by], **options)
+        return self.run_dlaunch(*words, before=[*job.enter, *by], timeout=PATIENCE, **options)
 
     def start_in_job(self, job, *words):
         started = self.start(*words, before=job.enter, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -153,11 +155,11 @@ class Ends(GridEngineCase):
         """A job of Grid Engine's, and a running one of dlaunch's in it, once so many processes sleep."""
         job = self.jobs.pop()
         started = self.start_in_job(job, *words)
-        self.assertTrue(wait_until(lambda: len(self.running("sleep ")) == count, TIMEOUT), self.running(""))
+        self.assertTrue(wait_until(lambda: len(self.running("sleep ")) == count, PATIENCE), self.running(""))
         return job, started
 
     def assert_all_gone(self):
-        self.assertTrue(wait_until(lambda: not self.running("sleep "), 10), "sleepers are left")
+        self.assertTrue(wait_until(lambda: not self.running("sleep "), PATIENCE), "sleepers are left")
         self.assert_hosts_clean()
 
     def test_a_deleted_job_leaves_nothing(self):
@@ -187,7 +189,7 @@ class Ends(GridEngineCase):
         self.assertEqual(len(starter), 1)
         os.kill(starter[0], signal.SIGKILL)
         end.touch()
-        _, said = started.communicate(timeout=TIMEOUT)
+        _, said = started.communicate(timeout=PATIENCE)
         self.assertEqual(started.returncode, 0, said)
         self.assert_all_gone()
 
@@ -215,7 +217,7 @@ class Ends(GridEngineCase):
             rows = [row.split(":") for row in accounts.read_text().splitlines() if not row.startswith("#")] if accounts.exists() else []
             return {row[1] for row in rows if row[5] == job.number}
 
-        self.assertTrue(wait_until(lambda: hosts() == {"node1", "node2"}, 10), hosts())
+        self.assertTrue(wait_until(lambda: hosts() == {"node1", "node2"}, PATIENCE), hosts())
 
 
 if __name__ == "__main__":

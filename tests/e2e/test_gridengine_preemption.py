@@ -4,6 +4,7 @@ import json
 import pathlib
 import re
 
+from hosts_case import PATIENCE
 from support import DLAUNCH, main, wait_until
 from test_gridengine import GridEngineCase
 from test_slurm_preemption import PYTHON, RANK
@@ -25,7 +26,7 @@ class Requeue(GridEngineCase):
                                   str(self.place / "said"), *options, str(self.script)).strip()
         self.assertTrue(number.isdigit(), number)
         self.addCleanup(lambda: self.engine.tell("qdel", "-f", number))
-        self.assertTrue(wait_until(lambda: len(list(self.place.glob("up.*"))) == 2, 60), self.text())
+        self.assertTrue(wait_until(lambda: len(list(self.place.glob("up.*"))) == 2, PATIENCE), self.text())
         return number
 
     def text(self):
@@ -33,7 +34,7 @@ class Requeue(GridEngineCase):
         return (said.read_text() if said.exists() else "nothing was said") + self.engine.tell("qstat", "-f")
 
     def wait_said(self, text):
-        self.assertTrue(wait_until(lambda: re.search(text, self.text()), 60), f"no {text} in {self.text()}")
+        self.assertTrue(wait_until(lambda: re.search(text, self.text()), PATIENCE), f"no {text} in {self.text()}")
 
     def test_a_job_that_is_to_be_suspended_is_requeued_and_goes_on(self):
         number = self.submit()
@@ -43,7 +44,7 @@ class Requeue(GridEngineCase):
         self.wait_said("preempted by SIGUSR1.* after .*: all ranks ended with 0 within")
         for rank in (0, 1):
             self.wait_said(f"rank {rank} attempt 1 goes on from step 7")
-        self.assertTrue(wait_until(lambda: number not in self.engine.jobs(), 30), self.text())
+        self.assertTrue(wait_until(lambda: number not in self.engine.jobs(), PATIENCE), self.text())
         logs = self.place / "logs" / "1"
         self.assertEqual((logs / "rank.1" / "stdout").read_text(), "rank 1 attempt 0 begins\nrank 1 was told SIGUSR1\n")
         self.assertEqual((logs / "attempt.1" / "rank.1" / "stdout").read_text(), "rank 1 attempt 1 goes on from step 7\n")
@@ -55,7 +56,7 @@ class Requeue(GridEngineCase):
         number = self.submit()
         self.engine.tell("qdel", number)
         self.wait_said("preempted by SIGUSR2.* after .*: all ranks ended with 0 within")
-        self.assertTrue(wait_until(lambda: number not in self.engine.jobs(), 30), self.text())
+        self.assertTrue(wait_until(lambda: number not in self.engine.jobs(), PATIENCE), self.text())
         self.assertEqual(sorted(state.name for state in self.place.glob("state.*")), ["state.0", "state.1"])
 
 

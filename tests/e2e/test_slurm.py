@@ -7,9 +7,9 @@ import signal
 import subprocess
 import time
 
-from hosts_case import HostsCase, lines, own_lines
+from hosts_case import PATIENCE, HostsCase, lines, own_lines
 from mpi_case import hellos
-from support import DLAUNCH, TIMEOUT, main, of_process, program, sh, wait_until
+from support import DLAUNCH, main, of_process, program, sh, wait_until
 
 import slurm  # of the testbed, by hosts_case's path
 
@@ -20,6 +20,7 @@ class SlurmCase(HostsCase):
     scheduler = "builtin"
     kill_wait = 5
     more = ()
+    leaves = clean_within = 60
 
     def setUp(self):
         if WHY_NOT:
@@ -32,12 +33,12 @@ class SlurmCase(HostsCase):
 
     def tearDown(self):
         self.assert_hosts_clean()
-        self.assertTrue(wait_until(lambda: not self.slurm.steps(), 10), "steps are left")
+        self.assertTrue(wait_until(lambda: not self.slurm.steps(), PATIENCE), "steps are left")
         super().tearDown()
 
     def in_job(self, options, *words, by=()):
         """dlaunch in an allocation with these options of salloc, run to its end; `by`: what starts it there."""
-        return self.run_dlaunch(*words, before=["salloc", "-Q", *options, *by])
+        return self.run_dlaunch(*words, before=["salloc", "-Q", *options, *by], timeout=PATIENCE)
 
     def start_in_job(self, options, *words):
         job = self.start(*words, before=["salloc", "-Q", *options], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -164,7 +165,7 @@ class InAnAllocation(SlurmCase):
                 if not shutil.which(f"mpicc.{library}"):
                     self.skipTest(f"no mpicc.{library}: scripts/install-packages mpi")
                 for _ in range(4):  # MPICH over UCX hangs now and then in MPI_Finalize, under any launcher (docs/mpi.md)
-                    done = self.in_job(["-N2", "--ntasks-per-node=2"], "--timeout", 15, "-x", "UCX_TCP_PUT_ENABLE=n",
+                    done = self.in_job(["-N2", "--ntasks-per-node=2"], "--timeout", 30, "-x", "UCX_TCP_PUT_ENABLE=n",
                                        "--transport", "slurm", program(f"{library}/mpi_hello"))
                     if done.returncode != 124:
                         break
@@ -190,7 +191,7 @@ class AgentsThatConnect(SlurmCase):
 
     def test_nothing_listens_once_all_are_in(self):
         job = self.start_in_job(["-N2"], "-v", "-N", 1, *sh("exec sleep 1000"))
-        self.assertTrue(wait_until(lambda: len(self.sleepers()) == 2))
+        self.assertTrue(wait_until(lambda: len(self.sleepers()) == 2, PATIENCE))
         pid, = self.launchers()
         with open(f"/proc/{pid}/net/tcp") as table:
             rows = [line.split() for line in table.readlines()[1:]]
@@ -199,13 +200,13 @@ class AgentsThatConnect(SlurmCase):
         sockets = {os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")}
         self.assertEqual([inode for inode in listening if f"socket:[{inode}]" in sockets], [])
         os.kill(pid, signal.SIGTERM)
-        job.communicate(timeout=TIMEOUT)
+        job.communicate(timeout=PATIENCE)
 
     def test_the_key_is_nowhere(self):
         """In no argv, environment, log, record or plan. It has 64 digits; so has the hash in the agent's path."""
         report = self.dir / "report.json"
         job = self.start_in_job(["-N2"], "-vv", "--report", report, "-N", 1, *sh("env; exec sleep 1000"))
-        self.assertTrue(wait_until(lambda: len(self.sleepers()) == 2))
+        self.assertTrue(wait_until(lambda: len(self.sleepers()) == 2, PATIENCE))
         seen = []
         for host in self.bed.hosts.values():
             for pid in host.strangers():
@@ -214,7 +215,7 @@ class AgentsThatConnect(SlurmCase):
         self.assertTrue(any(b"--dial" in text for text in seen))
         for pid in self.launchers():
             os.kill(pid, signal.SIGTERM)
-        seen += [*job.communicate(timeout=TIMEOUT), report.read_bytes()]
+        seen += [*job.communicate(timeout=PATIENCE), report.read_bytes()]
         words = {word for text in seen for word in re.findall(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])", text)}
         agents = {word for text in seen for word in re.findall(rb"dlaunch/([0-9a-f]{64})/dlaunch-agent", text)}
         self.assertEqual(len(agents), 1)
@@ -244,14 +245,14 @@ class AgentsThatConnect(SlurmCase):
     def test_one_lost_agent_is_named_and_ends_the_job(self):
         """The process that carries its link is killed; its ranks end, and the node is looked at once more."""
         job = self.start_in_job(["-N2"], "-N", 1, *sh("setsid sleep 1000 & exec sleep 1000"))
-        self.assertTrue(wait_until(lambda: len(self.sleepers()) == 4))
+        self.assertTrue(wait_until(lambda: len(self.sleepers()) == 4, PATIENCE))
         carrier, = [pid for pid, line in self.bed.hosts["node2"].strangers().items() if " --dial " in line]
         os.kill(carrier, signal.SIGKILL)
-        _, err = job.communicate(timeout=TIMEOUT)
+        _, err = job.communicate(timeout=PATIENCE)
         self.assertEqual(job.returncode, 125)
         self.assertIn(b"node2", err)
         self.assertNotIn(b"may still run", err)
-        self.assert_hosts_clean(5)
+        self.assert_hosts_clean()
 
 
 class InAHeterogeneousJob(SlurmCase):
@@ -282,21 +283,21 @@ class InAHeterogeneousJob(SlurmCase):
 class Ends(SlurmCase):
     def test_a_killed_launcher_leaves_nothing(self):
         job = self.start_in_job(["-N2", "--ntasks-per-node=2"], *sh("setsid sleep 1000 & exec sleep 1000"))
-        self.assertTrue(wait_until(lambda: len(self.sleepers()) == 8))
+        self.assertTrue(wait_until(lambda: len(self.sleepers()) == 8, PATIENCE))
         for pid in self.launchers():
             os.kill(pid, signal.SIGKILL)
-        job.wait(TIMEOUT)
-        self.assert_hosts_clean(5)
+        job.wait(PATIENCE)
+        self.assert_hosts_clean()
 
     def test_a_cancelled_job_ends_and_says_so(self):
         for program in (sh("setsid sleep 1000 & yes; exec sleep 1000"), ["sleep", "1000"], ["sleep", "1000"]):
             with self.subTest(program):
                 job = self.start_in_job(["-N2", "--ntasks-per-node=2"], *program)
-                self.assertTrue(wait_until(lambda: len(self.sleepers()) == 4))
+                self.assertTrue(wait_until(lambda: len(self.sleepers()) == 4, PATIENCE))
                 number, = self.slurm.jobs()
                 self.slurm.tell("scancel", number)
-                _, err = job.communicate(timeout=TIMEOUT)
-                self.assert_hosts_clean(5)
+                _, err = job.communicate(timeout=PATIENCE)
+                self.assert_hosts_clean()
                 self.assert_cancelled(number, job.returncode, err.decode())
 
     def assert_cancelled(self, number, code, said):
@@ -313,11 +314,11 @@ class Ends(SlurmCase):
             script, said = self.dir / "script", self.dir / f"said{attempt}"
             script.write_text(f"#!/bin/sh\n#SBATCH -N2 --ntasks-per-node=2\nexec {DLAUNCH} sleep 1000\n")
             self.bed.head.run(["sbatch", "-o", said, script], env=self.env)
-            self.assertTrue(wait_until(lambda: len(self.sleepers()) == 4))
+            self.assertTrue(wait_until(lambda: len(self.sleepers()) == 4, PATIENCE))
             number, = self.slurm.jobs()
             self.slurm.tell("scancel", number)
-            self.assertTrue(wait_until(lambda: not self.slurm.jobs()))
-            self.assertTrue(wait_until(lambda: "interrupted" in said.read_text()), said.read_text())
+            self.assertTrue(wait_until(lambda: not self.slurm.jobs(), PATIENCE))
+            self.assertTrue(wait_until(lambda: "interrupted" in said.read_text(), PATIENCE), said.read_text())
             self.assert_cancelled(number, 143, said.read_text())
 
     def test_ranks_of_a_cancelled_job_have_the_grace(self):
@@ -326,9 +327,9 @@ class Ends(SlurmCase):
         ranks = "trap 'trap : TERM; sleep 1; echo saved; exit' TERM; sleep 1000 & wait"
         script.write_text(f"#!/bin/sh\n#SBATCH -N2 --ntasks-per-node=1\nexec {DLAUNCH} -n 2 sh -c \"{ranks}\"\n")
         self.bed.head.run(["sbatch", "-o", said, script], env=self.env)
-        self.assertTrue(wait_until(lambda: len(self.sleepers()) == 2))
+        self.assertTrue(wait_until(lambda: len(self.sleepers()) == 2, PATIENCE))
         self.slurm.tell("scancel", *self.slurm.jobs())
-        self.assertTrue(wait_until(lambda: "interrupted" in said.read_text()), said.read_text())
+        self.assertTrue(wait_until(lambda: "interrupted" in said.read_text(), PATIENCE), said.read_text())
         self.assertEqual(said.read_text().count("saved"), 2, said.read_text())
 
     def test_a_job_that_is_cancelled_while_it_writes_has_whole_lines_in_order(self):
@@ -338,7 +339,7 @@ class Ends(SlurmCase):
         self.assertTrue(first)
         time.sleep(0.5)  # let all ranks write
         self.slurm.tell("scancel", "1")
-        out, _ = job.communicate(timeout=TIMEOUT)
+        out, _ = job.communicate(timeout=PATIENCE)
         numbers = {}
         for line in (first + out).splitlines():
             label, number = re.fullmatch(rb"\[(\d)\] (\d*)", line).groups()
@@ -346,33 +347,33 @@ class Ends(SlurmCase):
         for of_rank in numbers.values():
             of_rank.pop()  # the end of the rank may cut its last line
             self.assertEqual(of_rank, [b"%d" % number for number in range(1, len(of_rank) + 1)])
-        self.assert_hosts_clean(5)
+        self.assert_hosts_clean()
 
     def test_killed_sruns_leave_nothing(self):
         """srun, the child by which it would cancel its step, and both."""
         for killed in (slice(0, 1), slice(1, 2), slice(0, 2)):
             with self.subTest(killed):
                 job = self.start_in_job(["-N2", "--ntasks-per-node=2"], *sh("setsid sleep 1000 & exec sleep 1000"))
-                self.assertTrue(wait_until(lambda: len(self.sleepers()) == 8))
+                self.assertTrue(wait_until(lambda: len(self.sleepers()) == 8, PATIENCE))
                 sruns = sorted(pid for pid, line in self.bed.head.strangers().items() if line.startswith("srun "))
                 self.assertEqual(len(sruns), 2)
                 for pid in sruns[killed]:
                     os.kill(pid, signal.SIGKILL)
                 if killed == slice(1, 2):  # nothing depends on the child alone
                     os.kill(self.launchers()[0], signal.SIGTERM)
-                _, err = job.communicate(timeout=TIMEOUT)
+                _, err = job.communicate(timeout=PATIENCE)
                 self.assertEqual(job.returncode, 143 if killed == slice(1, 2) else 125, err)
                 self.assertNotIn(b"cpu binding", err)  # srun's remark on its start is no reason
-                self.assert_hosts_clean(5)
+                self.assert_hosts_clean()
 
     def test_a_time_limit_ends_the_job_and_is_told(self):
         job = self.start_in_job(["-N2", "--ntasks-per-node=2", "-t", "0:01"], *sh("setsid sleep 1000 & exec sleep 1000"))
-        self.assertTrue(wait_until(lambda: len(self.sleepers()) == 8))
+        self.assertTrue(wait_until(lambda: len(self.sleepers()) == 8, PATIENCE))
         self.slurm.tell("scontrol", "update", "JobId=1", "EndTime=now")
-        _, err = job.communicate(timeout=90)
+        _, err = job.communicate(timeout=PATIENCE)
         self.assertIn(b"Slurm job 1 was cancelled or reached its time limit", err)
         self.assertNotIn(b"may still run", err)
-        self.assert_hosts_clean(5)
+        self.assert_hosts_clean()
 
 
 if __name__ == "__main__":

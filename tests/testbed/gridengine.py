@@ -22,7 +22,7 @@ import time
 import uuid
 
 SLOTS = 64
-START_TIMEOUT = 40
+START_TIMEOUT = 120
 PROGRAMS = pathlib.Path("/usr/lib/gridengine")
 SHARED = pathlib.Path("/usr/share/gridengine")
 MACHINE = "lx-amd64"

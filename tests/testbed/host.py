@@ -12,7 +12,7 @@ import traceback
 import namespaces
 import processes
 
-START_TIMEOUT = 20
+START_TIMEOUT = 60
 SSHD = "/usr/sbin/sshd"
 BRIDGE = "tb-bridge"
 NOWHERE = "02:00:00:00:00:01"  # no interface of a testbed has this address

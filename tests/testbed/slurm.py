@@ -15,7 +15,7 @@ import time
 import namespaces
 
 CPUS, GPUS = 8, 4
-START_TIMEOUT = 30
+START_TIMEOUT = 120
 CONFIGURATION = """\
 ClusterName=testbed
 SlurmctldHost=head({address})
@@ -107,6 +107,12 @@ class Slurm:
     def tell(self, *words):
         """A command of Slurm's on the head; its stdout."""
         return self.bed.head.run(words, env=self.environment()).stdout
+
+    def told(self, lines=40):
+        """What it says of its jobs, and last wrote to its logs: for a test's failure."""
+        logs = [f"--- {log.name}\n" + "".join(log.read_text(errors="replace").splitlines(True)[-lines:])
+                for log in sorted((self.dir / "log").glob("*"))]
+        return self.tell("scontrol", "show", "job") + "\n".join(logs)
 
     def jobs(self):
         return self.tell("squeue", "-h", "-o", "%i").split()
