@@ -15,6 +15,13 @@ constexpr string_view kCopy = ":copy";
 constexpr string_view kAppend = ":append";
 constexpr string_view kLocal = ":local=";
 
+/// Takes `mark` from the end of `value`, and tells whether it was there.
+bool take_mark(string_view& value, string_view mark) {
+  if (!value.ends_with(mark)) return false;
+  value.remove_suffix(mark.size());
+  return true;
+}
+
 }  // namespace
 
 Result<void> set_files(Options& o, string_view value, Here here) {
@@ -30,10 +37,9 @@ Result<void> set_stream_file(Options& o, output::Stream stream, string_view valu
   std::string& target = out ? o.output.files->target : o.output.files->err_target;
   bool& copy = out ? o.output.files->copy : o.output.files->copy_err;
   bool& append = out ? o.output.files->append : o.output.files->append_err;
-  copy = value.ends_with(kCopy);
-  if (copy) value.remove_suffix(kCopy.size());
-  append = value.ends_with(kAppend);
-  if (append) value.remove_suffix(kAppend.size());
+  copy = take_mark(value, kCopy);
+  append = take_mark(value, kAppend);
+  copy = copy || take_mark(value, kCopy);  // in either order
   auto& local = out ? o.output.files->local : o.output.files->local_err;
   local.reset();
   if (const size_t at = value.rfind(kLocal); at != value.npos) {

@@ -64,9 +64,10 @@ class Layout(Case):
             out = self.assert_succeeds("-n", 2, "--stdout-file", "logs/{rank}:local=1:append", *sh("echo $RANK_ID"))
             self.assertEqual(out, b"0\n")
         self.assertEqual(self.tree(), {"1": b"1\n1\n"})
-        out = self.assert_succeeds("-n", 2, "--stdout-file", "logs/{rank}:append:copy", *sh("echo $RANK_ID"))
-        self.assertEqual(sorted(out.split()), [b"0", b"1"])
-        self.assertEqual(self.tree(), {"0": b"0\n", "1": b"1\n1\n1\n"})
+        for marks in (":append:copy", ":copy:append"):
+            out = self.assert_succeeds("-n", 2, "--stdout-file", f"logs/{{rank}}{marks}", *sh("echo $RANK_ID"))
+            self.assertEqual(sorted(out.split()), [b"0", b"1"])
+        self.assertEqual(self.tree(), {"0": b"0\n0\n", "1": b"1\n1\n1\n1\n"})
 
     def test_modes(self):
         old = os.umask(0o022)
