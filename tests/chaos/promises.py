@@ -1,21 +1,20 @@
 """Whether a step kept the five promises, by what was seen of it from outside. Nothing that dlaunch says is believed; what it
 says of the cause is compared with the cause. PURE."""
 import dataclasses
-import os
 import re
 import signal
 
 import lines
 from draw import GRACE, IN_FILES, INPUT, ON_CONSOLE, SILENT
 
-SLOWER = 3 if os.environ.get("SANITIZE") else 1  # as the tests' own limits
-TOGETHER = 1.0  # seconds: what happens within them has no order that everybody sees alike
-TOLD = 2 * GRACE + 8  # seconds from what ends a job to its end, where the launcher hears of it at once (docs/CONTRIBUTING.md)
+# Seconds on a quiet machine; Seen.slow says how much longer they are on this one.
+TOGETHER = 1.0  # what happens within them has no order that everybody sees alike
+TOLD = 2 * GRACE + 8  # from what ends a job to its end, where the launcher hears of it at once (docs/CONTRIBUTING.md)
 BROKEN_INSIDE = re.compile(rb"internal error|terminate called|Assertion|AddressSanitizer|runtime error|Traceback")
 # UCX and MPICH give a segment a name and take it away once all have it open: ranks killed between leave it.
 OF_LIBRARIES = ("/dev/shm/ucx_shm_posix_", "/dev/shm/mpich_shar_tmp")
 STACKS = re.compile(r"/stacks\.\d+$")  # what dlaunch writes beside the files of ranks when a time limit ends them
-STARTS = 2  # seconds within which every host has been logged in to
+STARTS = 2  # within which every host has been logged in to
 RIDES_OUT = 10  # seconds without a word that no job may be hurt by
 
 
@@ -68,11 +67,11 @@ def ender_of(done, step, seen):
         sure = fault.act == "kill" or step.quirks.get(fault.rank) != "ignores TERM"
         return Ender(done.time, 137 if fault.act == "kill" else 143, rf"rank {fault.rank} \(host", 0, sure)
     if fault.whom == "reader":
-        return Ender(done.time, 141, "", 2, False, last=True)
+        return Ender(done.time, 141, "", 2 * seen.slow, False, last=True)
     if fault.whom == "link" and not silent(fault):
         return None
     # An sshd that goes away before the login is tried again.
-    sure = fault.whom != "sshd" or done.time > seen.started + STARTS
+    sure = fault.whom != "sshd" or done.time > seen.started + seen.slow * STARTS
     return Ender(done.time, 125, host, SILENT if silent(fault) else 0, sure, host=fault.host)
 
 
@@ -99,7 +98,7 @@ def enders(step, seen, witness=None):
     """`witness`: of one round."""
     found = [Ender(rank.end, rank.code, rf"rank {number} \(host") for number, rank in (seen.witness if witness is None else witness).items() if rank.code]
     found += [ender for ender in (ender_of(done, step, seen) for done in seen.done) if ender]
-    if step.timeout and seen.ended - seen.started > step.timeout - TOGETHER:
+    if step.timeout and seen.ended - seen.started > step.timeout - seen.slow * TOGETHER:
         found.append(Ender(seen.started + step.timeout, 124, "time out", last=True))
     if step.full_disk:
         found.append(Ender(seen.started, 1, "No space left on device", seen.ended - seen.started, False, last=True))
@@ -110,10 +109,10 @@ def possible(step, seen):
     """The enders of which any may be the cause, and whether the job may also have ended well."""
     found = enders(step, seen)
     sure = [ender.time + ender.heard for ender in found if ender.sure]
-    until = min(sure, default=seen.ended) + TOGETHER
+    until = min(sure, default=seen.ended) + seen.slow * TOGETHER
     first = [ender for ender in found if ender.time <= until]
     if step.mpi:
-        return first, not sure or min(sure) > seen.ended - TOGETHER
+        return first, not sure or min(sure) > seen.ended - seen.slow * TOGETHER
     well = all(rank in seen.witness and seen.witness[rank].code == 0 for rank in range(step.ranks))
     last = max((rank.end for rank in seen.witness.values() if rank.end), default=0)
     return first, well and last <= until
@@ -152,7 +151,7 @@ def check_time(step, seen):
     if not sure and len(ends) < step.ranks:
         return
     since = excused(seen, min((ender.time + ender.heard for ender in sure), default=max(ends, default=seen.ended)))
-    if seen.ended - since > SLOWER * TOLD:
+    if seen.ended - since > seen.slow * TOLD:
         yield f"time: it ended {seen.ended - since:.1f} s after what ended it"
 
 
@@ -184,7 +183,7 @@ def settles(seen):
     """Seconds after a job's end in which all of it has to go. Who is cut off from the launcher, or was stopped, goes when it has
     been silent for too long, though the job may have ended meanwhile."""
     lost = [done.time for done in seen.done if done.hit and silent(done.fault)]
-    return SLOWER * TOLD + max([0, *(time + SILENT - seen.ended for time in lost)])
+    return seen.slow * TOLD + max([0, *(time + SILENT - seen.ended for time in lost)])
 
 
 def written_by_ranks(err):

@@ -4,7 +4,7 @@ import dataclasses
 import re
 
 import promises
-from promises import SILENT, SLOWER, TOGETHER, TOLD, enders, excused, silent
+from promises import TOGETHER, TOLD, enders, excused, silent
 
 RESTART = re.compile(r"; restart (\d+) of (\d+)(?: in (\d+) s)?$")
 TAKES = re.compile(r"^dlaunch: (\S+) takes the ranks of (\S+)$")
@@ -43,13 +43,14 @@ def rounds_of(step, seen):
 def enders_of(step, seen, round_):
     """What may have ended it. What happened around its start may have ended the round before, or be heard of only now."""
     found = []
+    together = seen.slow * TOGETHER
     for ender in enders(step, seen, round_.witness):
         if ender.host and step.way in ("ssh", "openssh") and ender.host not in round_.places.values():
             continue  # it was replaced
-        if ender.time > round_.end + TOGETHER or ender.time + ender.heard < round_.start - TOGETHER:
+        if ender.time > round_.end + together or ender.time + ender.heard < round_.start - together:
             continue
         its_own = any(rank.end == ender.time for rank in round_.witness.values())
-        if not its_own and not round_.start + (TOGETHER if round_.number else 0) <= ender.time <= round_.end:
+        if not its_own and not round_.start + (together if round_.number else 0) <= ender.time <= round_.end:
             ender.sure = False
         found.append(ender)
     return found
@@ -58,7 +59,7 @@ def enders_of(step, seen, round_):
 def first_of(step, seen, round_):
     """Those of which any may be the cause."""
     found = enders_of(step, seen, round_)
-    until = min((ender.time + ender.heard for ender in found if ender.sure), default=round_.end) + TOGETHER
+    until = min((ender.time + ender.heard for ender in found if ender.sure), default=round_.end) + seen.slow * TOGETHER
     return [ender for ender in found if ender.time <= until], until
 
 
@@ -91,7 +92,7 @@ def check_earlier(step, seen, rounds):
         if not any(re.search(ender.named, round_.cause) for ender in first if not ender.last):
             yield f"cause: round {round_.number} ended by {round_.cause!r}, and what may be the cause is {causes(first, seen)}"
         for ender in enders_of(step, seen, round_):
-            if ender.last and ender.sure and ender.time + ender.heard < round_.end - TOGETHER:
+            if ender.last and ender.sure and ender.time + ender.heard < round_.end - seen.slow * TOGETHER:
                 yield f"cause: a round followed though {causes([ender], seen)}"
 
 
@@ -146,7 +147,7 @@ def check_time(step, seen, rounds):
         if not sure and len(ends) < step.ranks:
             continue
         since = max(excused(seen, min(sure, default=max(ends, default=round_.end))), round_.start + round_.wait)
-        if round_.end - since > SLOWER * TOLD:
+        if round_.end - since > seen.slow * TOLD:
             yield f"time: round {round_.number} ended {round_.end - since:.1f} s after what ended it"
 
 

@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 
+import slowness
 from draw import DISK, INPUT
 from faults import Faults
 
@@ -43,6 +44,7 @@ class Seen:
     left: dict = dataclasses.field(default_factory=dict)
     files: list = dataclasses.field(default_factory=list)
     hosts: set = dataclasses.field(default_factory=set)  # that somebody connected to
+    slow: float = 1  # slowness.measured(), before and after
     settled: float = 0  # when nothing was left any more
 
 
@@ -147,8 +149,9 @@ def run_step(step, field, dlaunch, programs, settles):
     """`settles`: says of what was seen in how many seconds nothing may be left, once the job has ended."""
     scratch = Scratch(step, field)
     env = {"PATH": os.environ["PATH"], "HOME": "/root", "WITNESS": str(scratch.witness), "PROGRAMS": str(programs)}
-    seen = Seen(started=time.monotonic())
+    slow = slowness.measured(dlaunch)
     field.begin()
+    seen = Seen(started=time.monotonic(), slow=slow)
     job = subprocess.Popen([dlaunch, *step.words(programs)], env=env, cwd=scratch.path,
                            preexec_fn=field.bed.head.enter(scratch.path), stdin=subprocess.PIPE if step.stdin else subprocess.DEVNULL,
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -156,12 +159,13 @@ def run_step(step, field, dlaunch, programs, settles):
     if step.stdin:
         threading.Thread(target=feed, args=(job.stdin,), daemon=True).start()
     faults = Faults(step, field, job, readers[0])
-    while job.poll() is None and time.monotonic() < seen.started + HANGS * (2 if step.restarts else 1):
+    while job.poll() is None and time.monotonic() < seen.started + seen.slow * HANGS * (2 if step.restarts else 1):
         faults.turn()
         time.sleep(0.002)
     seen.ended = time.monotonic()
     seen.code = job.poll()
     seen.done = faults.done
+    seen.slow = max(seen.slow, slowness.measured(dlaunch))
     if seen.code is not None:
         cut = any(done.fault.whom == "link" for done in seen.done)
         seen.left = field.left_after(settles(seen), not cut, faults.undo_what_is_over)

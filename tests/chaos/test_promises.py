@@ -6,6 +6,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import promises  # noqa: E402
 import rounds  # noqa: E402
+import slowness  # noqa: E402
 from draw import ROUND, Fault, Step, draw, draw_named  # noqa: E402
 from lines import line  # noqa: E402
 from faults import Done  # noqa: E402
@@ -117,6 +118,30 @@ class Promises(unittest.TestCase):
         self.assert_broken("time")
         self.seen.code = None
         self.assert_broken("time")
+
+    def test_a_slow_machine_has_longer(self):
+        self.seen.slow, self.seen.ended = 3, 100.9 + 2 * promises.TOLD
+        self.assert_broken()
+        self.seen.slow = 1
+        self.assert_broken("time")
+        self.seen.slow, self.seen.ended = slowness.MOST, 100.9 + slowness.MOST * promises.TOLD + 0.1
+        self.assert_broken("time")
+
+    def test_how_slow_a_machine_is(self):
+        for factor in (0.1, 2, 1000):
+            with self.subTest(factor):
+                least = slowness.of_seconds(0)
+                self.assertEqual(slowness.of_seconds(factor * slowness.QUIET), max(least, min(factor, slowness.MOST)))
+
+    def test_causes_on_a_slow_machine_have_no_order_for_longer(self):
+        """The rank's end was heard of 1.5 s late, behind the user's signal."""
+        self.seen.witness[1] = Rank("head", 3, 100.9)
+        self.step.codes, self.seen.code, self.seen.ended = {1: 3}, 143, 103
+        self.seen.err += b"dlaunch: ended by SIGTERM\n"
+        self.seen.done = [Done(Fault(2.4, "term", "launcher"), 102.4, True)]
+        self.assert_broken("cause")
+        self.seen.slow = 2
+        self.assert_broken()
 
     def test_a_host_that_fell_silent_is_waited_for(self):
         self.step.timeout = 2
