@@ -15,6 +15,7 @@
 #include <ctime>
 #include <exception>
 #include <string_view>
+#include <utility>
 
 #include "agent/agent.h"
 #include "agent/dial_in.h"
@@ -37,6 +38,9 @@ using dlaunch::Clock;
 constexpr std::chrono::seconds kOrphanGrace{3};  // the launcher's own grace died with the worker
 constexpr std::chrono::seconds kLongJob{1};      // to which a look around adds nothing
 constexpr int kStoppedTicks = 20;                // seconds: three missed heartbeats and a little
+constexpr int kToldTicks = 3;                    // of kToldTick: more than a job needs that is continued as a whole
+constexpr timespec kTick{1, 0};
+constexpr timespec kToldTick{0, 50'000'000};
 constexpr int kBroken = 3;
 
 sys::Fd take_over(int fd) {
@@ -75,34 +79,45 @@ int work(pid_t guardian, agent::JobDirectory& files, agent::JobCgroup& cgroup) {
   return agent::Agent(io, std::move(in), std::move(out), open_files, files, cgroup).run();
 }
 
-int sweep(const agent::JobCgroup& cgroup) {
+int sweep(const agent::JobCgroup& cgroup, std::chrono::seconds grace) {
   asio::io_context io(1);
   agent::Reaper sweeper(io, cgroup);
   int code = kBroken;
-  sweeper.start(kOrphanGrace, [&](const std::vector<std::string>& left) { code = left.empty() ? 0 : kBroken; });
+  sweeper.start(grace, [&](const std::vector<std::string>& left) { code = left.empty() ? 0 : kBroken; });
   io.run();
   return code;
 }
 
-/// Its wait status. It is told of each TERM, USR1 and USR2 that we get; they and CHLD, `awaited`, are blocked. One that
-/// is stopped is killed once the launcher must have given it up; only time in which we run ourselves counts, so a whole
+struct End {
+  int wait_status;
+  bool hurry;  ///< who told us to end does not wait for a grace
+};
+
+/// It is told of each TERM, USR1 and USR2 that we get; they and CHLD, `awaited`, are blocked. One that is stopped is
+/// killed once the launcher must have given it up, and soon after a TERM: the launcher ends so the command that led
+/// here, KILL is next, and nobody would be there to clean up. Only time in which we run ourselves counts, so a whole
 /// job may be stopped and continued.
-int wait_for_end(pid_t worker, const sigset_t& awaited) {
-  constexpr timespec kTick{1, 0};
+End wait_for_end(pid_t worker, const sigset_t& awaited) {
   bool stopped = false;
+  bool told = false;
+  bool killed = false;
   for (int ticks = 0;;) {
     int wait_status = 0;
     const pid_t got = ::waitpid(worker, &wait_status, WNOHANG | WUNTRACED | WCONTINUED);
-    if (got < 0) return wait_status;
+    if (got < 0) return {wait_status, false};
     if (got == worker) {
-      if (!WIFSTOPPED(wait_status) && !WIFCONTINUED(wait_status)) return wait_status;
+      if (!WIFSTOPPED(wait_status) && !WIFCONTINUED(wait_status)) return {wait_status, told && killed};
       stopped = WIFSTOPPED(wait_status);
+      told = false;
       ticks = 0;
       continue;
     }
-    const int signal = ::sigtimedwait(&awaited, nullptr, stopped ? &kTick : nullptr);
+    const int signal = ::sigtimedwait(&awaited, nullptr, stopped ? (told ? &kToldTick : &kTick) : nullptr);
     if (signal > 0 && signal != SIGCHLD) ::kill(worker, signal);
-    if (signal < 0 && errno == EAGAIN && ++ticks == kStoppedTicks) ::kill(worker, SIGKILL);
+    if (signal == SIGTERM && stopped && !std::exchange(told, true)) ticks = 0;
+    if (signal >= 0 || errno != EAGAIN || ++ticks != (told ? kToldTicks : kStoppedTicks)) continue;
+    ::kill(worker, SIGKILL);
+    killed = true;
   }
 }
 
@@ -116,14 +131,14 @@ int guard(pid_t worker, agent::JobDirectory& files, agent::JobCgroup& cgroup) {
   for (const int signal : {SIGCHLD, SIGTERM, SIGUSR1, SIGUSR2}) ::sigaddset(&awaited, signal);
   ::sigprocmask(SIG_BLOCK, &awaited, nullptr);
   const auto start = Clock::now();
-  const int wait_status = wait_for_end(worker, awaited);
+  const End end = wait_for_end(worker, awaited);
   for (const int signal : {SIGTERM, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_IGN);
   ::sigprocmask(SIG_UNBLOCK, &awaited, nullptr);
-  if (!sys::reap_all()) sweep(cgroup);
+  if (!sys::reap_all()) sweep(cgroup, end.hurry ? std::chrono::seconds(0) : kOrphanGrace);
   files.remove();
   cgroup.remove();
   if (Clock::now() - start >= kLongJob) agent::JobCgroup::remove_abandoned();
-  return dlaunch::ExitStatus::from_wait(wait_status).shell_code();
+  return dlaunch::ExitStatus::from_wait(end.wait_status).shell_code();
 }
 
 int run() {

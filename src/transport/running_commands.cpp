@@ -8,7 +8,7 @@ namespace {
 // Limits for all commands together. One whose stream is closed ends by itself, unless it is still connecting.
 constexpr std::chrono::milliseconds kAllEndByThemselves{1000};
 constexpr std::chrono::milliseconds kAllMustEndByThemselves{10000};
-constexpr std::chrono::milliseconds kAllEndWhenTold{300};
+constexpr std::chrono::milliseconds kAllEndWhenTold{1000};  // an agent that this machine runs has something to end, too
 constexpr std::chrono::milliseconds kAllEndWhenKilled{1000};  // longer is uninterruptible sleep
 
 }  // namespace

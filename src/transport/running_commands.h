@@ -18,7 +18,7 @@ enum class Ending {
 class RunningCommands {
  public:
   void add(Command command, std::string host) { children_.push_back({std::move(command), std::move(host)}); }
-  /// To be called once their streams are closed. Ends all that do not end by themselves, in at most 2.5 s; those that
+  /// To be called once their streams are closed. Ends all that do not end by themselves, in at most 3 s; those that
   /// must end by themselves get 10 s. `note` is told of those that could not be ended; it may be empty.
   void end(Ending ending, const std::function<void(const std::string&)>& note);
 

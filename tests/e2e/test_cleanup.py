@@ -115,6 +115,25 @@ class Cleanup(Case):
         self.assertEqual(self.processes(), {})
         self.assertFalse(is_agent(worker))
 
+    def test_a_worker_that_stands_still_goes_when_its_guardian_is_told(self):
+        """As by the launcher, once it has given the host up and ends the command that led there."""
+        job, guardian, worker = self.job(*sh(LIVES))
+        os.kill(worker, signal.SIGSTOP)
+        self.assertTrue(wait_until(lambda: stat_fields(worker)[0] == "T"))
+        os.kill(guardian, signal.SIGTERM)
+        self.assert_gone(job, guardian, worker, code=125)
+
+    def test_an_agent_that_is_told_while_it_stands_still_lives_on(self):
+        """As a batch system does: all is stopped, told, and continued."""
+        job, guardian, worker = self.job(*sh(LIVES))
+        for pid in (worker, guardian):
+            os.kill(pid, signal.SIGSTOP)
+            self.assertTrue(wait_until(lambda: stat_fields(pid)[0] == "T"))
+        os.kill(guardian, signal.SIGTERM)
+        for pid in (guardian, worker):
+            os.kill(pid, signal.SIGCONT)
+        self.assert_gone(job, guardian, worker, code=143)
+
     def test_when_memory_runs_out_the_kernel_takes_a_rank_first(self):
         """All begin with what the user set; whoever descends from a rank is taken as it is."""
         for user in (os.geteuid(), NOBODY) if os.geteuid() == 0 else (os.geteuid(),):
