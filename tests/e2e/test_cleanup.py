@@ -130,7 +130,7 @@ class Cleanup(Case):
             os.kill(pid, signal.SIGSTOP)
             self.assertTrue(wait_until(lambda: stat_fields(pid)[0] == "T"))
         os.kill(guardian, signal.SIGTERM)
-        for pid in (guardian, worker):
+        for pid in (worker, guardian):
             os.kill(pid, signal.SIGCONT)
         self.assert_gone(job, guardian, worker, code=143)
 
