@@ -9,6 +9,7 @@ import time
 directory, steps = pathlib.Path(sys.argv[1]), int(sys.argv[2])
 rank = os.environ["DLAUNCH_RANK"]
 checkpoint = directory / f"checkpoint.{rank}"
+directory.mkdir(parents=True, exist_ok=True)
 
 step, total = 0, 0
 if checkpoint.exists():

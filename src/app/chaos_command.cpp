@@ -46,6 +46,16 @@ Result<cli::Options> job_options(const std::vector<std::string>& words, const cl
   return std::move(*options);
 }
 
+/// How many ranks the job has; nothing where that is decided by the plan.
+std::optional<int> ranks_of(const cli::Options& job) {
+  int ranks = 0;
+  for (const plan::AppRequest& app : job.request.apps) {
+    if (!app.ranks) return std::nullopt;
+    ranks += *app.ranks;
+  }
+  return ranks;
+}
+
 /// Refuses what could never meet this job.
 Result<void> check_fault(const Fault& fault, const cli::Options& job) {
   const bool by_command = !job.exec.empty();
@@ -58,6 +68,11 @@ Result<void> check_fault(const Fault& fault, const cli::Options& job) {
   if ((kind == TargetKind::rank || kind == TargetKind::agent) && elsewhere) {
     return refuse(fault, "cannot be done", "processes of other hosts cannot be signalled from here",
                   "start the job with --fake-hosts 2x4");
+  }
+  const auto ranks = kind == TargetKind::rank && !fault.target.any ? ranks_of(job) : std::nullopt;
+  if (ranks && fault.target.rank >= *ranks) {
+    return refuse(fault, "meets nothing", "the job has " + count(static_cast<size_t>(*ranks), "rank"),
+                  "name one of them: 0 to " + std::to_string(*ranks - 1));
   }
   const bool names_host = (kind == TargetKind::link || kind == TargetKind::agent) && !fault.target.any;
   if (names_host && job.hosts.fake &&

@@ -247,8 +247,9 @@ void JobRun::all_started(const job::Outcome& outcome) {
 }
 
 report::Summary JobRun::summary(const job::Outcome& outcome) const {
-  const Duration elapsed = Clock::now() - (outcome.cause == job::Cause::timeout ? start_ : round_start_);
-  report::Summary summary{plan_, outcome, {}, {}, std::max(elapsed, Duration::zero())};  // the round may wait to begin
+  const auto now = Clock::now();
+  const bool whole_job = outcome.cause == job::Cause::timeout || now < round_start_;  // which waits to begin
+  report::Summary summary{plan_, outcome, {}, {}, now - (whole_job ? start_ : round_start_)};
   summary.shell_there = [&](const plan::Host& host) { return transport::shell_there(options_.exec, host); };
   auto who = outcome.first_failure;
   if (outcome.cause == job::Cause::sidecar_failed) who = static_cast<int>(plan_.ranks.size());

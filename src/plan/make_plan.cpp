@@ -79,13 +79,14 @@ std::optional<Error> check(const Request& request, const Allocation& allocation)
   return refuse_beside_table(request);
 }
 
-/// -n devices is no leave to take CPUs instead.
+/// -n devices is no leave to take CPUs instead. Other launchers' lines mean it, too, and have other names for it.
 std::optional<Error> refuse_without_devices(const Request& request, const Allocation& allocation) {
   if (std::ranges::none_of(request.apps, &AppRequest::for_devices)) return std::nullopt;
   const auto without = std::ranges::find_if(allocation.hosts, [](const Host& host) { return host.devices.empty(); });
   if (without == allocation.hosts.end()) return std::nullopt;
-  return refused("-n devices", "no device was found on " + escaped(without->name),
-                 "give a number: -n N; --fake-devices N acts as if they were there");
+  return refused("devices", "none was found on " + escaped(without->name) + ", and there is to be a rank for each",
+                 "give the number of ranks, with -n N or as the launcher of this line has it; "
+                 "DLAUNCH_FAKE_DEVICES=N acts as if there were N");
 }
 
 size_t bytes_of(const std::vector<std::string>& words) {

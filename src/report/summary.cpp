@@ -79,11 +79,14 @@ void tell_failed(const Worlds& worlds, const Groups& groups, bool others, Lines&
 }
 
 /// Tells what followed from the cause, in numbers.
-void tell_consequences(const Worlds& worlds, const Groups& groups, job::Cause cause, Lines& lines) {
+void tell_consequences(const Summary& s, const Groups& groups, Lines& lines) {
+  const Worlds& worlds = s.plan.worlds;
+  const job::Cause cause = s.outcome.cause;
   const bool others = cause == job::Cause::rank_failed;
   if (!groups.never_started.empty()) {
     const size_t n = groups.never_started.size();
-    lines.add(count(n, "rank") + was(n) + "never started");
+    const std::string restart = s.plan.round > 0 ? "not started again for restart " + std::to_string(s.plan.round) : "";
+    lines.add(count(n, "rank") + was(n) + (restart.empty() ? "never started" : restart));
   }
   if (!groups.unknown.empty()) lines.add("nothing is known of the end of " + ranks_text(worlds, groups.unknown));
   tell_failed(worlds, groups, others, lines);
@@ -283,7 +286,7 @@ std::string failure_summary(const Summary& s) {
   if (!quiet && s.outcome.unread) lines.add("the end of the ranks' output is not shown: nobody read it");
   const Groups groups = group_ranks(s.outcome);
   if (!quiet && s.outcome.cause != job::Cause::success) {
-    tell_consequences(s.plan.worlds, groups, s.outcome.cause, lines);
+    tell_consequences(s, groups, lines);
     tell_swept(s, lines);
     tell_cause(s, groups, lines);
   }

@@ -99,6 +99,7 @@ class Rounds(Case):
             _, err = job.communicate(timeout=LIMIT)
         self.assertEqual(job.returncode, 130, err)
         self.assertLess(time.monotonic() - start, 3)
+        self.assertRegex(err, rb"2 ranks were not started again for restart \d\n.*interrupted by SIGINT after (?:\d+ min|\d\d|[3-9])")
 
     def test_signals_at_any_moment_are_never_lost(self):
         """Rounds of some milliseconds, so that signals come between two of them, too."""

@@ -268,7 +268,8 @@ TEST(Frameworks, RanksForDevicesNeedThem) {
   asked.apps[0].ranks.reset();
   asked.apps[0].for_devices = true;
   EXPECT_EQ(make_plan(asked, local(2, 4))->ranks.size(), 4u);
-  EXPECT_EQ(make_plan(asked, local(2)).error().what, "no device was found on " + local(2).hosts[0].name);
+  EXPECT_EQ(make_plan(asked, local(2)).error().what,
+            "none was found on " + local(2).hosts[0].name + ", and there is to be a rank for each");
 }
 
 TEST(Frameworks, WithoutThemTheEnvironmentIsLeftAlone) {
