@@ -62,6 +62,12 @@ Result<std::string> ask(const std::string& job_id, bool all) {
   const bool sent = socket && sys::write_all(socket.get(), all ? sys::kWholeQuestion : sys::kQuestion);
   const auto answer = sent ? read_answer(socket.get()) : std::nullopt;
   if (answer && !answer->empty()) return *answer;
+  if (sent && !answer && errno == ETIMEDOUT) {
+    return fail({.where = job_id,
+                 .what = "its launcher gives no answer",
+                 .why = "none came within " + std::to_string(kAnswerWait.count()) + " s",
+                 .hint = "look whether it is stopped (Ctrl-Z); fg or kill -CONT lets it go on"});
+  }
   return fail({.where = job_id,
                .what = "its launcher gives no answer",
                .why = answer ? "the job has just ended, or others ask it" : std::generic_category().message(errno),

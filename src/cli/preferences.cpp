@@ -19,9 +19,10 @@ namespace {
 constexpr std::string_view kPrefix = "DLAUNCH_";
 
 /// These tell who a rank is. dlaunch inside a dlaunch job finds them set, and they are never options.
-constexpr std::array<std::string_view, 11> kIdentity{"RANK",      "SIZE",      "LOCAL_RANK", "LOCAL_SIZE",
+constexpr std::array<std::string_view, 12> kIdentity{"RANK",      "SIZE",      "LOCAL_RANK", "LOCAL_SIZE",
                                                      "NODE_RANK", "NUM_NODES", "HOST",       "DEVICE",
-                                                     "JOB_ID",    "WORLD",     "FAKE_HOST"};
+                                                     "JOB_ID",    "WORLD",     "FAKE_HOST",  "ROUND"};
+constexpr int kMostAttempts = 1000000;
 
 /// "ON_FAILURE" to "on-failure".
 std::string option_name(std::string_view suffix) {
@@ -47,9 +48,17 @@ std::string without_effect(const std::string& name, const OptionSpec* spec, std:
   return what + (near ? "did you mean " + variable_of(*near) + "?" : "dlaunch has no such option");
 }
 
+/// Which attempt at the job this is; the environment tells it in another room (allocate/job_life.h).
+Result<void> check_attempt(const std::string& name, std::string_view value) {
+  if (value.empty() || whole_number(value, 0, kMostAttempts)) return {};
+  return fail({name, escaped(value) + " is not the number of an attempt", "",
+               "write 0 for the first attempt, 1 for the next one, or unset it"});
+}
+
 Result<void> read_variable(const std::string& name, std::string_view value, Preferences& preferences) {
   const std::string_view suffix = std::string_view(name).substr(kPrefix.size());
   if (std::find(kIdentity.begin(), kIdentity.end(), suffix) != kIdentity.end() || suffix == "CONFIG") return {};
+  if (suffix == "ATTEMPT") return check_attempt(name, value);
   const std::string option = option_name(suffix);
   const OptionSpec* spec = find_option(option).spec;
   if (!spec || !takes_variable(*spec) || variable_of(spec->name()) != name) {

@@ -122,13 +122,21 @@ TEST(Preferences, ANamedFileMustBeThere) {
 
 TEST(Preferences, ARanksIdentityIsNeverAnOption) {
   CommandLineFixture fixture;
-  for (const char* name :
-       {"RANK", "SIZE", "LOCAL_RANK", "LOCAL_SIZE", "NODE_RANK", "NUM_NODES", "HOST", "DEVICE", "JOB_ID", "WORLD"}) {
+  for (const char* name : {"RANK", "SIZE", "LOCAL_RANK", "LOCAL_SIZE", "NODE_RANK", "NUM_NODES", "HOST", "DEVICE",
+                           "JOB_ID", "WORLD", "ROUND", "ATTEMPT"}) {
     fixture.environment.push_back(std::string("DLAUNCH_") + name + "=7");
   }
   EXPECT_EQ(fixture.options({"p"}).verbosity, 0);
   EXPECT_THAT(fixture.options({"p"}).notes, IsEmpty());
   EXPECT_THAT(fixture.text({"--show-config"}), Not(HasSubstr("ignored")));
+}
+
+TEST(Preferences, AnAttemptIsANumber) {
+  CommandLineFixture fixture;
+  fixture.environment = {"DLAUNCH_ATTEMPT="};
+  EXPECT_THAT(fixture.options({"p"}).notes, IsEmpty());
+  fixture.environment = {"DLAUNCH_ATTEMPT=x"};
+  EXPECT_THAT(fixture.error({"p"}), HasSubstr("DLAUNCH_ATTEMPT: x is not the number of an attempt"));
 }
 
 TEST(Preferences, OtherVariablesAreToldAndListed) {
