@@ -29,6 +29,7 @@ struct RankProgram {
   const LocalApp* app = nullptr;
   std::string directory;  ///< in which it runs
   std::string path = {};
+  std::string error_file = {};  ///< ErrorFiles::add_to()
 };
 
 /// The path of the app's program for this rank. A name with a slash may mean a staged file.

@@ -52,6 +52,7 @@ void Ranks::configure(const wire::Layout& layout, bool hand_over) {
   hand_over_ = hand_over;
   report_cpus_ = layout.report_cpus;
   first_credit_ = layout.credit;
+  if (layout.error_files) error_files_.offer();
   local_ranks_ = layout.local_ranks;
   oom_kills_ = oom_kills();
   if (std::string note = binding_.configure(layout); !note.empty()) {
@@ -97,6 +98,7 @@ void Ranks::start(const wire::Spawn& spawn) {
     return refuse(spawn.rank, refusal({SpawnStep::directory, errno}, program));
   }
   add_missing(start->env, app.asked.env, node_variables_);
+  program.error_file = error_files_.add_to(start->env, app.asked.env, spawn.rank);
   if (not_kept_) return refuse(spawn.rank, {not_kept_->error, not_kept_->what});
   auto path = path_of(app, spawn);
   if (!path) return refuse(spawn.rank, path.error());
@@ -266,6 +268,9 @@ void Ranks::reaped(pid_t pid, int wait_status) {
   const auto kills = killed ? oom_kills() : oom_kills_;
   const wire::Ended ended{id, static_cast<std::uint32_t>(wait_status), kills > oom_kills_, sys::wall_ns(), in_mpi};
   if (wait_status == 0) return link_.send(ended);
+  if (std::string text = ErrorFiles::text_of(rank.program.error_file); !text.empty() && !told_to_end_) {
+    link_.send(wire::WroteError{id, std::move(text)});
+  }
   mpi_.once_settled([this, ended] { link_.send(ended); });
 }
 

@@ -22,6 +22,7 @@
 #include "agent/mpi_service.h"
 #include "agent/oom.h"
 #include "agent/process_spawner.h"
+#include "agent/error_files.h"
 #include "agent/rank_start.h"
 #include "agent/stdio.h"
 #include "link/link.h"
@@ -90,6 +91,7 @@ class Ranks {
   bool report_cpus_ = false;
   std::uint32_t first_credit_ = 0;
   wire::WindowSize window_;
+  ErrorFiles error_files_{files_};
   std::vector<std::string> file_variables_;        // NAME=path, for programs that do not have NAME
   std::optional<JobDirectory::Failure> not_kept_;  // set: no rank starts
   std::optional<long> oom_kills_;

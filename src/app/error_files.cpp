@@ -24,7 +24,7 @@ constexpr const char* kVariable = "TORCHELASTIC_ERROR_FILE";
 constexpr std::size_t kMostBytes = 1U << 20U;
 
 bool is_regular(const sys::Fd& file) {
-  struct stat facts{};
+  struct stat facts {};
   return file && ::fstat(file.get(), &facts) == 0 && S_ISREG(facts.st_mode);
 }
 
@@ -64,9 +64,14 @@ Result<void> clear_error_files(const plan::Plan& plan) {
   return {};
 }
 
-std::optional<ErrorFile> read_error_file(const plan::Plan& plan, int rank) {
+std::optional<ErrorFile> read_error_file(const plan::Plan& plan, int rank, const std::map<int, std::string>& sent) {
   const auto path = variable(plan.rank(rank).env, kVariable);
-  if (!path) return std::nullopt;
+  if (!path) {
+    const auto text = sent.find(rank);
+    auto words = report::error_words(text == sent.end() ? "" : text->second);
+    if (words.empty()) return std::nullopt;
+    return ErrorFile{kVariable, std::move(words)};
+  }
   const sys::Fd file(::open(path->c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
   if (!is_regular(file)) return std::nullopt;
   const auto text = sys::read_file(file, kMostBytes);

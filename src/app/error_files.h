@@ -1,7 +1,9 @@
 // --error-file: ranks are told by TORCHELASTIC_ERROR_FILE where to write why they failed, and the first failure is told
-// by what its rank wrote there. For ranks on this machine.
+// by what its rank wrote there. For ranks on this machine; elsewhere, and without the option, agents have such files
+// (wire::WroteError).
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,11 +21,12 @@ Result<void> add_error_files(const std::string& name, plan::Plan& plan);
 Result<void> clear_error_files(const plan::Plan& plan);
 
 struct ErrorFile {
-  std::string path;
+  std::string path;                ///< or the variable's name, where the file is the agent's own
   std::vector<std::string> words;  ///< its last lines
 };
 
-/// What a rank wrote; none when it has no such file, or nothing that can be read.
-std::optional<ErrorFile> read_error_file(const plan::Plan& plan, int rank);
+/// What a rank wrote; none when it has no such file, or nothing that can be read. `sent`: what agents have sent, by
+/// rank.
+std::optional<ErrorFile> read_error_file(const plan::Plan& plan, int rank, const std::map<int, std::string>& sent);
 
 }  // namespace dlaunch::app

@@ -90,16 +90,17 @@ void JobRun::record_as_last(job::Outcome outcome, const Error& error) {
 std::unique_ptr<launcher::Launcher> JobRun::launcher() {
   round_start_ = start_at_.value_or(Clock::now());
   round_start_ns_ = sys::wall_ns();
-  return std::make_unique<launcher::Launcher>(session_.io(),
-                                              launcher::Launcher::Parts{plan_,
-                                                                        options_,
-                                                                        *output_,
-                                                                        session_.hosts(),
-                                                                        session_.ports(),
-                                                                        signals_,
-                                                                        *this,
-                                                                        log(),
-                                                                        {!rounds_.is_last(), start_at_}});
+  error_texts_.clear();
+  return std::make_unique<launcher::Launcher>(session_.io(), launcher::Launcher::Parts{plan_,
+                                                                                       options_,
+                                                                                       *output_,
+                                                                                       session_.hosts(),
+                                                                                       session_.ports(),
+                                                                                       signals_,
+                                                                                       *this,
+                                                                                       log(),
+                                                                                       {!rounds_.is_last(), start_at_},
+                                                                                       &error_texts_});
 }
 
 /// Opens the output of a round.
@@ -258,7 +259,8 @@ report::Summary JobRun::summary(const job::Outcome& outcome) const {
     summary.log_path = output_->path(*who, Stream::err);
     if (summary.log_path.empty()) summary.log_path = output_->path(*who, Stream::out);  // joined
   }
-  auto written = who && outcome.cause == job::Cause::rank_failed ? read_error_file(plan_, *who) : std::nullopt;
+  auto written =
+      who && outcome.cause == job::Cause::rank_failed ? read_error_file(plan_, *who, error_texts_) : std::nullopt;
   if (written) {
     summary.last_words = std::move(written->words);
     summary.error_file = std::move(written->path);

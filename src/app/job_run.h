@@ -3,6 +3,7 @@
 
 #include <asio/signal_set.hpp>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -62,7 +63,8 @@ class JobRun final : public Listener {
   std::vector<report::RoundRecord> past_;
   std::int64_t round_start_ns_;
   Time round_start_ = start_;
-  std::optional<Time> start_at_;  // of the current round's ranks
+  std::optional<Time> start_at_;            // of the current round's ranks
+  std::map<int, std::string> error_texts_;  // of the current round's ranks that failed
   asio::signal_set signals_;
   report::RecordFile record_;
   std::unique_ptr<output::Output> output_;

@@ -98,6 +98,8 @@ wire::Layout layout_frame(const plan::Plan& plan, int host) {
   layout.if_supported = plan.binding.if_supported;
   layout.oversubscribe = plan.binding.overload;
   layout.report_cpus = plan.binding.report;
+  layout.error_files =
+      plan.restarts > 0 || std::ranges::find(plan.frameworks, plan::Framework::torchrun) != plan.frameworks.end();
   if (plan.binding.bind_to == plan::BindTo::device) add_devices(plan, host, layout);
   return layout;
 }

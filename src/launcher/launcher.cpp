@@ -303,6 +303,11 @@ class Launcher::Impl {
     wire_up_.complain();
   }
 
+  void on(int, wire::WroteError& wrote, std::deque<sys::Fd>&) {
+    auto* texts = parts_.error_texts;
+    if (texts && texts->size() < kMostErrorTexts) texts->emplace(static_cast<int>(wrote.rank), std::move(wrote.text));
+  }
+
   void on(int host, wire::Credit& credit, std::deque<sys::Fd>&) {
     if (stdin_.granted(static_cast<int>(credit.rank), credit.bytes)) return;
     host_broken(host, "its agent grants more stdin than it has taken");

@@ -5,8 +5,10 @@
 
 #include <asio/io_context.hpp>
 #include <asio/signal_set.hpp>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "dlaunch/error.h"
 #include "dlaunch/job_options.h"
@@ -37,7 +39,9 @@ class Launcher {
     Listener& listener;         ///< told of progress, and that all ranks have started
     spdlog::logger& log;
     Round round = {};
+    std::map<int, std::string>* error_texts = nullptr;  ///< gets what ranks that failed wrote, of kMostErrorTexts ranks
   };
+  static constexpr size_t kMostErrorTexts = 64;
 
   explicit Launcher(asio::io_context& io, Parts parts);
   ~Launcher();

@@ -49,7 +49,7 @@ class RankOrder {
       kIsOneOf<Message, wire::PmixCollect, wire::PmixWant, wire::PmixModex, wire::PmixNames, wire::PmixEvent>;
   template <class Message>
   static constexpr bool kIsOfRank = kIsOneOf<Message, wire::NameAsk, wire::SpawnAsk, wire::PmixNames, wire::MpiAbort,
-                                             wire::StdinClosed, wire::OutputData>;
+                                             wire::StdinClosed, wire::OutputData, wire::WroteError>;
 
   bool is_rank(std::uint32_t number) const { return number < plan_.ranks.size(); }
   bool is_rank_of(int host, std::uint32_t rank) const {

@@ -35,9 +35,10 @@ struct Layout {
   bool if_supported = false;           ///< where there are too few cores, no rank is bound
   std::uint8_t device_kind = 0;        ///< plan::DeviceKind; with BindTo::device
   std::vector<std::uint32_t> devices;  ///< one for each local rank, with BindTo::device; kNoDevice: none is known
+  bool error_files = false;            ///< ranks without a TORCHELASTIC_ERROR_FILE get one, and WroteError comes
   void fields(auto& a) {
     a(credit, bind_to, map_by, rank_by, local_ranks, oversubscribe, report_cpus, cores_per_rank, if_supported,
-      device_kind, devices);
+      device_kind, devices, error_files);
   }
   bool operator==(const Layout&) const = default;
 };
@@ -149,6 +150,16 @@ struct OutputData {
   std::string bytes;
   void fields(auto& a) { a(rank, stream, time_ns, bytes); }
   bool operator==(const OutputData&) const = default;
+};
+
+/// What a rank that failed wrote into the TORCHELASTIC_ERROR_FILE that it was given. Sent right before Ended.
+struct WroteError {
+  static constexpr std::uint8_t kType = 62;
+  static constexpr std::uint32_t kMost = kMostErrorText + kMostNumbers;
+  std::uint32_t rank = 0;
+  std::string text;  ///< as the rank wrote it, of any bytes
+  void fields(auto& a) { a(rank, text); }
+  bool operator==(const WroteError&) const = default;
 };
 
 /// Sent as soon as the rank is reaped: its streams may still bring what it wrote, and end by themselves.

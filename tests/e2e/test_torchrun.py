@@ -152,6 +152,36 @@ class ErrorFile(TorchrunCase):
         self.assertNotIn(b"ValueError", again.stderr)
         self.assertIn(b"  | plain\n", again.stderr)
 
+    def test_ranks_have_one_without_the_option(self):
+        """In a directory of the job, which is gone with it; both forms are read, and what is in it is data."""
+        new = '{"message": {"message": "ValueError: new", "extraInfo": {"py_callstack": "Traceback\\nValueError: new", "timestamp": "1"}}}'
+        (self.dir / "new").write_text(new)
+        (self.dir / "old").write_text(json.dumps({"message": "ValueError: \x1b[31mold", "timestamp": 1}))
+        script = 'test $DLAUNCH_RANK = 0 && sleep 60; echo $TORCHELASTIC_ERROR_FILE; cat {} > "$TORCHELASTIC_ERROR_FILE"; exit 3'
+        for options, form, told in ((("--restarts", 1), "new", b"ValueError: new\n"), (("--env-for", "torchrun"), "old", b"ValueError: "),
+                                    (("--restarts", 1, "--exec", "env X={host}", "-H", "a:1,b:1"), "new", b"ValueError: new\n")):
+            with self.subTest(options=options, form=form):
+                result = self.run_dlaunch("-n", 2, "--oversubscribe", *options, *support.sh(script.format(form)))
+                self.assert_exit(result, 3)
+                self.assertIn(b"what rank 1 wrote in TORCHELASTIC_ERROR_FILE:\n", result.stderr)
+                self.assertIn(b"dlaunch:   | " + (b"Traceback\ndlaunch:   | " if form == "new" else b"") + told, result.stderr)
+                self.assertNotIn(b"\x1b", result.stderr)
+                paths = set(result.stdout.decode().split())
+                self.assertEqual(len(paths), 2 if "--restarts" in options else 1)
+                self.assertEqual([path for path in paths if pathlib.Path(path).parent.exists()], [])
+
+    def test_the_users_own_stays(self):
+        result = self.run_dlaunch("-n", 1, "--restarts", 1, "-x", "TORCHELASTIC_ERROR_FILE=mine", *support.sh("echo $TORCHELASTIC_ERROR_FILE"))
+        self.assertEqual(result.stdout, b"mine\n", result.stderr)
+
+    def test_what_is_too_long_or_no_file_is_not_told(self):
+        for write in ('head -c 200000 /dev/zero > "$TORCHELASTIC_ERROR_FILE"', 'mkfifo "$TORCHELASTIC_ERROR_FILE"', 'ln -s /etc/passwd "$TORCHELASTIC_ERROR_FILE"',
+                      'mkdir "$TORCHELASTIC_ERROR_FILE"', 'echo "{" > "$TORCHELASTIC_ERROR_FILE"'):
+            with self.subTest(write):
+                result = self.run_dlaunch("-n", 1, "--env-for", "torchrun", *support.sh(f"{write}; echo plain >&2; exit 3"))
+                self.assert_exit(result, 3)
+                self.assertIn(b"  | plain\n", result.stderr)
+
     def test_one_for_two_ranks_is_refused(self):
         result = self.run_dlaunch("-n", 2, "--oversubscribe", "--error-file", "e.json", "true")
         self.assert_exit(result, 2)

@@ -33,7 +33,7 @@ MpiWorld world() {
 std::vector<Message> one_of_each() {
   return {
       Setup{kVersion, "job-1", 5000, 3000, true},
-      Layout{65536, 1, 2, 3, 8, false, true, 4, true, 2, {0, kNoDevice}},
+      Layout{65536, 1, 2, 3, 8, false, true, 4, true, 2, {0, kNoDevice}, true},
       Program{0, {"sh", "-c", "echo $x"}, {"A=1", "B=", std::string("C=\x01\xff\n", 5)}, "/tmp"},
       Spawn{7,
             0,
@@ -82,6 +82,7 @@ std::vector<Message> one_of_each() {
              {},
              {"why"}},
       Uncaught{10, {0, 3}},
+      WroteError{3, "{\"message\": \"\"}"},
       JobFile{"table.json", "RANK_TABLE_FILE", "{}"},
       world(),
       PmixShared{1, "job:0-3", std::string("\0\1", 2), true, -25},

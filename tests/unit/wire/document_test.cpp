@@ -115,7 +115,8 @@ TEST(WireDocument, HasEveryMessageWithItsNumber) {
                                              heading<ToldToEnd>("ToldToEnd"),
                                              heading<SampleStacks>("SampleStacks"),
                                              heading<wire::Stacks>("Stacks"),
-                                             heading<Uncaught>("Uncaught")};
+                                             heading<Uncaught>("Uncaught"),
+                                             heading<WroteError>("WroteError")};
   ASSERT_EQ(headings.size(), std::variant_size_v<Message>);
   for (const std::string& each : headings) EXPECT_THAT(text, HasSubstr(each));
 }

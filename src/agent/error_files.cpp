@@ -1,0 +1,39 @@
+#include "agent/error_files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/environment.h"
+#include "sys/fd.h"
+#include "sys/files.h"
+#include "wire/limits.h"
+
+namespace dlaunch::agent {
+namespace {
+
+constexpr const char* kErrorFileVariable = "TORCHELASTIC_ERROR_FILE=";
+constexpr const char* kErrorDirectory = "errors";
+
+}  // namespace
+
+std::string ErrorFiles::add_to(std::vector<std::string>& own, const std::vector<std::string>& shared,
+                               std::uint32_t rank) {
+  if (!offered_ || has_name_of(own, kErrorFileVariable) || has_name_of(shared, kErrorFileVariable)) return {};
+  const auto directory = files_.make(kErrorDirectory);
+  if (!directory) return {};  // a rank can fail without it
+  std::string path = *directory + "/rank." + std::to_string(rank) + ".json";
+  own.push_back(kErrorFileVariable + path);
+  return path;
+}
+
+std::string ErrorFiles::text_of(const std::string& path) {
+  if (path.empty()) return {};
+  const sys::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
+  struct stat facts {};
+  if (!file || ::fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return {};
+  if (facts.st_size > static_cast<off_t>(wire::kMostErrorText)) return {};
+  return sys::read_file(file, wire::kMostErrorText).value_or("");
+}
+
+}  // namespace dlaunch::agent
