@@ -30,7 +30,7 @@ std::string ErrorFiles::add_to(std::vector<std::string>& own, const std::vector<
 std::string ErrorFiles::text_of(const std::string& path) {
   if (path.empty()) return {};
   const sys::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
-  struct stat facts {};
+  struct stat facts{};
   if (!file || ::fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return {};
   if (facts.st_size > static_cast<off_t>(wire::kMostErrorText)) return {};
   return sys::read_file(file, wire::kMostErrorText).value_or("");

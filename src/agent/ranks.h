@@ -17,12 +17,12 @@
 
 #include "agent/binding.h"
 #include "agent/environment.h"
+#include "agent/error_files.h"
 #include "agent/job_cgroup.h"
 #include "agent/job_directory.h"
 #include "agent/mpi_service.h"
 #include "agent/oom.h"
 #include "agent/process_spawner.h"
-#include "agent/error_files.h"
 #include "agent/rank_start.h"
 #include "agent/stdio.h"
 #include "link/link.h"

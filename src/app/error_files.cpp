@@ -24,7 +24,7 @@ constexpr const char* kVariable = "TORCHELASTIC_ERROR_FILE";
 constexpr std::size_t kMostBytes = 1U << 20U;
 
 bool is_regular(const sys::Fd& file) {
-  struct stat facts {};
+  struct stat facts{};
   return file && ::fstat(file.get(), &facts) == 0 && S_ISREG(facts.st_mode);
 }
 

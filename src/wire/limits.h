@@ -21,11 +21,11 @@ inline constexpr std::uint32_t kMaxListItems = 1u << 20;  ///< more than execve 
 
 // The longest frame (type and fields) of a message that the agent may send: the receiver holds no more of it. A message
 // without `kMost` is one of the launcher's, and may be kMaxFrame long.
-inline constexpr std::uint32_t kMostNumbers = 256;      ///< of numbers alone
-inline constexpr std::uint32_t kMostNames = 8u << 10;   ///< of a few names
-inline constexpr std::uint32_t kMostText = 256u << 10;  ///< of a text for a person
+inline constexpr std::uint32_t kMostNumbers = 256;          ///< of numbers alone
+inline constexpr std::uint32_t kMostNames = 8u << 10;       ///< of a few names
+inline constexpr std::uint32_t kMostText = 256u << 10;      ///< of a text for a person
 inline constexpr std::uint32_t kMostErrorText = 64u << 10;  ///< of what a rank of PyTorch wrote about its failure
-inline constexpr std::uint32_t kMostCpus = 8192;        ///< of one host: Linux supports no more
+inline constexpr std::uint32_t kMostCpus = 8192;            ///< of one host: Linux supports no more
 inline constexpr std::uint32_t kMostDevices = 1024;
 inline constexpr std::uint32_t kMostShared = 8u << 20;  ///< bytes that the ranks of a host may put for others at a time
 
