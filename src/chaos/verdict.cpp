@@ -115,7 +115,7 @@ Check check_named(const std::vector<Injection>& injections, const Seen& seen) {
 }
 
 Check check_left(const Seen& seen) {
-  Check check{"no process of the job is left", ""};
+  Check check{"nothing of the job is left", ""};
   for (const std::string& process : seen.left) check.broken += (check.broken.empty() ? "" : "; ") + process;
   return check;
 }

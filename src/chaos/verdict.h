@@ -37,7 +37,7 @@ struct Seen {
   std::optional<int> recorded_code = {};  ///< by the record
   std::vector<RoundEnd> rounds = {};      ///< the last one is the job's end
   int restarts_allowed = 0;
-  std::vector<std::string> left = {};  ///< processes of the job, some time after its end
+  std::vector<std::string> left = {};  ///< processes and files of the job, some time after its end
 };
 
 /// --expect: the values that must be found.

@@ -1,9 +1,13 @@
 #include "chaos/run/processes.h"
 
+#include <dirent.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <thread>
 
 #include "base/time.h"
+#include "sys/directory.h"
 
 namespace dlaunch::chaos {
 namespace {
@@ -12,6 +16,17 @@ constexpr std::chrono::seconds kGone{40};  // three heartbeats of silence, the g
 constexpr std::chrono::milliseconds kLook{50};
 constexpr std::chrono::milliseconds kExec{500};  // a process within execve(2) shows no environment
 constexpr std::chrono::milliseconds kLookAgain{10};
+
+/// Agents name what they make after the job.
+void add_files_left(const std::string& where, const std::string& job_id, std::vector<std::string>& left) {
+  sys::for_each_entry(where, [&](const dirent& entry) {
+    const std::string_view name = entry.d_name;
+    if (name.starts_with("dlaunch-") && name.find(job_id) != std::string_view::npos) {
+      left.push_back(where + '/' + entry.d_name);
+    }
+    return true;
+  });
+}
 
 std::string job_mark(const report::Record& record) { return "DLAUNCH_JOB_ID=" + record.job_id; }
 
@@ -59,6 +74,9 @@ std::vector<std::string> left_of(const std::string& job_id) {
     for (const sys::Process& each : sys::processes_with({"DLAUNCH_JOB_ID=" + job_id})) {
       if (each.state != 'Z') left.push_back(sys::describe(each));
     }
+    const char* const temporary = std::getenv("TMPDIR");
+    add_files_left(temporary && *temporary != '\0' ? temporary : "/tmp", job_id, left);
+    add_files_left("/dev/shm", job_id, left);
     if (left.empty() || Clock::now() >= until) return left;
     std::this_thread::sleep_for(kLook);
   }

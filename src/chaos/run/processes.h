@@ -20,8 +20,8 @@ std::vector<sys::Process> agent_processes(const report::Record& record, const st
 /// The agent that a link's command has become, and its worker.
 std::vector<sys::Process> agent_processes(int pid);
 
-/// Processes of the job on this machine, by the id in their environment. Waits for them to go, for as long as the job's
-/// limits may take.
+/// Processes of the job on this machine, by the id in their environment, and what its agents made in the directory for
+/// temporary files and in /dev/shm, sockets too. Waits for all of it to go, for as long as the job's limits may take.
 std::vector<std::string> left_of(const std::string& job_id);
 
 }  // namespace dlaunch::chaos
