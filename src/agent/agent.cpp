@@ -112,7 +112,7 @@ class Agent::Impl {
   void on(wire::Signal& signal) {
     reap();  // a rank that has ended already was not ended by this signal
     round_->mpi.settle();
-    if (signal.if_caught) return round_->ranks.signal_where_caught(signal.signal);
+    if (signal.if_caught) return round_->ranks.signal_where_caught(signal);
     round_->ranks.signal(static_cast<int>(signal.signal));
     if (signal.signal != SIGKILL) return;
     round_->killed = true;

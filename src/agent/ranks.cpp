@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <set>
 #include <utility>
 
 #include "agent/environment.h"
@@ -247,8 +248,11 @@ std::vector<std::pair<std::uint32_t, pid_t>> Ranks::running() const {
   return found;
 }
 
-void Ranks::signal_where_caught(std::uint32_t signal) {
-  link_.send(wire::Uncaught{signal, sys::signal_where_caught(running(), static_cast<int>(signal))});
+void Ranks::signal_where_caught(const wire::Signal& signal) {
+  auto asked = running();
+  const std::set<std::uint32_t> only(signal.ranks.begin(), signal.ranks.end());
+  if (!only.empty()) std::erase_if(asked, [&](const auto& rank) { return !only.contains(rank.first); });
+  link_.send(wire::Uncaught{signal.signal, sys::signal_where_caught(asked, static_cast<int>(signal.signal))});
 }
 
 void Ranks::reaped(pid_t pid, int wait_status) {

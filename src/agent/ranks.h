@@ -55,7 +55,7 @@ class Ranks {
   void resize(const wire::WindowSize& size);
   void signal(int signal);
   /// Only where it is caught (sys/caught_signals.h). Answers Uncaught.
-  void signal_where_caught(std::uint32_t signal);
+  void signal_where_caught(const wire::Signal& signal);
   /// The ranks that run, with their processes.
   std::vector<std::pair<std::uint32_t, pid_t>> running() const;
 

@@ -69,6 +69,10 @@ Result<void> check_fault(const Fault& fault, const cli::Options& job) {
     return refuse(fault, "cannot be done", "processes of other hosts cannot be signalled from here",
                   "start the job with --fake-hosts 2x4");
   }
+  if (fault.when.round > job.request.restarts) {
+    return refuse(fault, "meets nothing", "the job's last round is " + std::to_string(job.request.restarts),
+                  "give it more --restarts, or name an earlier round");
+  }
   const auto ranks = kind == TargetKind::rank && !fault.target.any ? ranks_of(job) : std::nullopt;
   if (ranks && fault.target.rank >= *ranks) {
     return refuse(fault, "meets nothing", "the job has " + count(static_cast<size_t>(*ranks), "rank"),
@@ -117,7 +121,9 @@ Result<int> run(const cli::ChaosRun& asked, const cli::ProcessContext& context, 
   }
   for (const std::string& file : {asked.report, asked.junit}) {
     if (file.empty()) continue;
-    TRY(report::check_can_write(file));
+    auto ok = report::check_can_write(file);
+    if (!ok) ok.error().exit_code = kExitRefused;
+    TRY(std::move(ok));
   }
   const std::uint64_t seed = seed_of(asked);
   const auto outcome = TRY(chaos::run_chaos_job({asked.faults, seed, asked.words, job.report_file, !job.exec.empty()},

@@ -18,6 +18,7 @@ constexpr Milliseconds kSilence{15'000};  // three heartbeats: a link that is cu
 /// Whether it ends a round for certain, and nothing else may be the cause of that end.
 bool ends_round(const Injection& injection) {
   const Fault& fault = injection.fault;
+  if (injection.without_ranks) return false;  // its loss is a note
   switch (fault.what) {
     case FaultKind::kill:
     case FaultKind::reset:
@@ -108,7 +109,8 @@ Check check_named(const std::vector<Injection>& injections, const Seen& seen) {
   for (size_t round = 0; round < seen.rounds.size() && check.broken.empty(); ++round) {
     const Injection* const ender = ender_of(injections, static_cast<int>(round));
     if (!ender) continue;
-    const std::string wrong = not_named(*ender, seen.rounds[round]);
+    const bool of_job = ender->fault.target.kind == FaultTarget::Kind::launcher;  // also between two rounds
+    const std::string wrong = not_named(*ender, of_job ? seen.rounds.back() : seen.rounds[round]);
     if (!wrong.empty()) check.broken = "round " + std::to_string(round) + ": " + wrong;
   }
   return check;

@@ -21,6 +21,7 @@ struct Injection {
   int round = 0;               ///< in which it fired
   std::vector<int> pids = {};  ///< that it met
   std::string host = {};       ///< of the rank, agent or link
+  bool without_ranks = false;  ///< the host had none: a spare host
   std::string why_not = {};    ///< why it did not fire
 };
 

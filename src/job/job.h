@@ -99,6 +99,8 @@ class Job {
   Phase phase() const { return phase_; }
   /// No rank runs any more; what they wrote may still be on its way.
   bool ranks_ended() const { return phase_ > Phase::starting && ranks_.live() == 0; }
+  /// The job is preempted, and its ranks save their state: nothing ends them now.
+  bool saves() const { return preemption_.deadline().has_value(); }
   /// Whether HostAdded and RanksAdded may come now: a job that has not begun, or is ending, takes no more ranks.
   bool may_grow() const { return phase_ == Phase::running && ranks_.live() > 0; }
   /// The ranks that were asked to start and have not ended.

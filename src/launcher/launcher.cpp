@@ -15,6 +15,7 @@
 #include "launcher/decode_events.h"
 #include "launcher/frames.h"
 #include "launcher/hosts.h"
+#include "launcher/late_handlers.h"
 #include "launcher/output_driver.h"
 #include "launcher/preparation.h"
 #include "launcher/questions.h"
@@ -346,10 +347,8 @@ class Launcher::Impl {
     happened(job::HostToldToEnd{signal, told.time_ns, who_ends(host), host});
   }
   void on(int host, wire::Uncaught& uncaught, std::deque<sys::Fd>&) {
-    std::set<int> deaf;
-    for (const std::uint32_t rank : uncaught.ranks) {
-      if (!sidecar_.is(static_cast<int>(rank))) deaf.insert(static_cast<int>(rank));
-    }
+    std::set<int> deaf = late_handlers_.uncaught(host, uncaught, Clock::now());
+    std::erase_if(deaf, [this](int rank) { return sidecar_.is(rank); });
     if (deaf.empty()) return;
     const bool one = deaf.size() == 1;
     log().warn("{}: {} {} not catch {}, and {} on", host_name(host),
@@ -464,6 +463,9 @@ class Launcher::Impl {
 
   void show_progress() {
     parts_.listener.progress(job_.progress());
+    if (job_.saves()) {
+      for (const auto& [host, signal] : late_handlers_.due(Clock::now())) parts_.hosts.send(host, signal);
+    }
     stack_watch_.looked(output_.fed(), streams_.any_waits() || !output_.flushed());
     if (job_.phase() == job::Phase::running && ++running_ticks_ == kTicksToQuestions) {
       questions_.open(parts_.plan.job_id);
@@ -518,6 +520,7 @@ class Launcher::Impl {
   WireUp wire_up_;
   std::map<int, int> logs_;  // lines that each host's agent sent
   Sweeps sweeps_;
+  LateHandlers late_handlers_;
   StackWatch stack_watch_;
   Questions questions_;
   int running_ticks_ = 0;

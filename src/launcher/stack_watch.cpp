@@ -40,7 +40,7 @@ StackWatch::StackWatch(asio::io_context& io, Parts parts)
 void StackWatch::looked(std::uint64_t fed, bool reader_awaited) {
   if (!hangs_) return;
   const Time now = Clock::now();
-  const bool runs = parts_.job.phase() == job::Phase::running && !parts_.job.ranks_ended();
+  const bool runs = may_be_ended() && !parts_.job.ranks_ended();
   if (std::exchange(fed_, fed) != fed || reader_awaited || !runs) hangs_->active(now);
   if (!hangs_->due(now, sys::suspended()) || judging_) return;
   judging_ = true;
@@ -50,14 +50,14 @@ void StackWatch::looked(std::uint64_t fed, bool reader_awaited) {
 
 void StackWatch::judge(const StackLook& look) {
   judging_ = false;
-  if (parts_.job.phase() != job::Phase::running) return;
+  if (!may_be_ended()) return;
   const job::Verdict verdict = hangs_->judge(rank_samples(look), parts_.job.running(), Clock::now());
   if (verdict.kind != job::Verdict::Kind::nothing) tell(verdict);
 }
 
 void StackWatch::tell(const job::Verdict& verdict) {
   take(PictureLimits(), [this, verdict](const StackLook& before, const StackLook& now) {
-    if (parts_.job.phase() != job::Phase::running) return;
+    if (!may_be_ended()) return;
     const bool hangs = verdict.kind == job::Verdict::Kind::hangs;
     const std::string silence = report::duration_text(parts_.options.policy.hang_after);
     const std::string what = "no rank has written for " + silence +
@@ -67,6 +67,8 @@ void StackWatch::tell(const job::Verdict& verdict) {
     seen.last = path.empty() ? "all threads: dlaunch stacks --all " + parts_.plan.job_id : "all threads: " + path;
     if (hangs && parts_.options.policy.on_hang == job::OnHang::report) {
       seen.last += "; to end a job that hangs: --on-hang end";
+    } else if (hangs && path.empty()) {  // its end is near, so nobody can ask it
+      seen.last = "all threads: a file has them with --output-filename DIR or --report FILE";
     }
     parts_.log.error(report::stacks_text(seen));
     parts_.happened(job::Hung{.everyone = hangs,
@@ -126,6 +128,9 @@ report::StackPicture StackWatch::picture(const StackLook& before, const StackLoo
   seen.title = title + "; stacks of " + count(seen.ranks.size(), "rank") + " (main thread):";
   return seen;
 }
+
+/// While ranks save their state before a preemption, nothing else ends them.
+bool StackWatch::may_be_ended() const { return parts_.job.phase() == job::Phase::running && !parts_.job.saves(); }
 
 std::string StackWatch::keep(const StackLook& look) { return files_.write(whole_stacks(look, parts_.plan)); }
 

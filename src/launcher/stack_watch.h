@@ -67,6 +67,7 @@ class StackWatch {
   void take(PictureLimits limits, std::function<void(const StackLook& before, const StackLook& now)> done);
   void take_second(std::list<Shot>::iterator shot);
   report::StackPicture picture(const StackLook& before, const StackLook& now, const std::string& title) const;
+  bool may_be_ended() const;
   std::string keep(const StackLook& look);
 
   asio::io_context& io_;

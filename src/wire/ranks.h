@@ -89,7 +89,8 @@ struct Signal {
   static constexpr std::uint8_t kType = 5;
   std::uint32_t signal = 0;
   bool if_caught = false;  ///< only to a rank's first processes that catch it; the agent answers Uncaught
-  void fields(auto& a) { a(signal, if_caught); }
+  std::vector<std::uint32_t> ranks = {};  ///< with `if_caught`: only these; none: all
+  void fields(auto& a) { a(signal, if_caught, ranks); }
   bool operator==(const Signal&) const = default;
 };
 

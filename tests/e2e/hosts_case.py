@@ -57,8 +57,8 @@ class HostsCase(Case):
         return super().start(*args, preexec_fn=there, **options)
 
     def assert_hosts_clean(self, within=None):
-        wait_until(lambda: not self.bed.left(), within or self.clean_within, every=0.1)
-        self.assertEqual(self.bed.left(), {}, "processes are left on hosts")
+        clean = wait_until(lambda: not self.bed.left(), within or self.clean_within, every=0.1)
+        self.assertTrue(clean, f"processes are left on hosts: {self.bed.left()}")  # daemons of a host start more at any time
 
     def sleepers(self, hosts, ranks=1):
         """A running job of ranks that sleep, once all have told that they run."""

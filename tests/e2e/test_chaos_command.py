@@ -130,6 +130,8 @@ class Chaos(Case):
                            (["--fault", "kill:rank=0@1s", "--", "-H", "elsewhere", *started], b"processes of other hosts"),
                            (["--fault", "reset:fake9@1s", "--", "--fake-hosts", "2x1", *started], b"the job has no host fake9"),
                            (["--fault", "kill:rank=2@1s", "--", "-n", "2", *started], b"the job has 2 ranks"),
+                           (["--fault", "kill:rank=1@round=1:1s", "--", "-n", "2", *started], b"the job's last round is 0"),
+                           (["--fault", "kill:rank=1@1s", "--report", "missing/x", "--", "-n", "2", *started], b"missing/x"),
                            (["--fault", "full:output@1MiB", "--", "--fake-hosts", "2x1", *started], b"no file is written"),
                            (["--fault", "kill:rank=any@1s", "--", *started], b"add --seed N"),
                            (["--fault", "crash:rank=0@1s", "--", *started], b"is no fault"),

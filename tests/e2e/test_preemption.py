@@ -52,6 +52,28 @@ class OnOneHost(PreemptedCase, Case):
         self.assertGreaterEqual(record["preempted"]["used_s"], 2)
         self.assertEqual([rank["ended_by_us"] for rank in record["ranks"]], [False, True, False])
 
+    def test_a_rank_that_still_starts_gets_it_once_it_has_a_handler(self):
+        """Another rank is signalled once, and not again with it."""
+        late = "until [ -e told ]; do sleep 0.05; done; trap 'echo saved 1; exit 0' USR2; while :; do sleep 0.05; done"
+        first = "n=0; trap 'n=$((n+1))' USR2; echo up; until [ $n != 0 ]; do sleep 0.05; done; until [ -e over ]; do sleep 0.05; done; echo told $n"
+
+        def then(job):
+            said = b""
+            while b"does not catch" not in said:
+                said = job.stderr.readline()
+            (self.dir / "told").touch()
+            self.assertEqual(job.stdout.readline(), b"saved 1\n")
+            (self.dir / "over").touch()
+
+        code, out, err = self.preempt(1, "-n", 2, *sh(f"if [ $DLAUNCH_RANK = 1 ]; then {late}; else {first}; fi"), then=then)
+        self.assertEqual((code, out), (75, ["told 1"]), err)
+
+    def test_a_rank_that_hangs_while_it_saves_is_no_hang(self):
+        script = "trap 'sleep 3; exit 0' USR2; echo up; while :; do sleep 0.05; done"
+        options = ("--hang-after", "1", "--on-hang", "end")
+        code, _, err = self.preempt(2, "-n", 2, *sh(script), options=options)
+        self.assertEqual(code, 75, err)
+
     def test_it_goes_to_what_a_shell_waits_for_and_not_below(self):
         """A forked worker has its parent's handlers, and would save once more."""
         worker = f'trap "echo worker; exit" USR2; while :; do sleep 0.05; done'

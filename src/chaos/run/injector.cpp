@@ -47,6 +47,8 @@ bool Injector::begin(size_t number, Injection& injection, const report::Record& 
   choose(number, injection, record);
   injection.pids.clear();
   injection.host = injection.fault.target.host;
+  const auto hosts = hosts_with_ranks(record);
+  injection.without_ranks = !injection.host.empty() && std::ranges::find(hosts, injection.host) == hosts.end();
   if (injection.fault.target.kind == Kind::link) return begin_on_link(injection);
   return begin_on_processes(number, injection, processes_of(injection, record));
 }

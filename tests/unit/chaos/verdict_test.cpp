@@ -78,6 +78,23 @@ TEST(Verdict, ALauncherThatWasKilledHasNoRecord) {
   EXPECT_THAT(broken({fired("kill:launcher@1s")}, {.exit_code = 0}), ElementsAre(HasSubstr("137 was expected")));
 }
 
+TEST(Verdict, TheLossOfASpareHostEndsNothing) {
+  Injection spare = fired("kill:agent=fake3@1s");
+  spare.without_ranks = true;
+  EXPECT_THAT(broken({spare}, {.exit_code = 0, .recorded_code = 0, .rounds = {{job::Cause::success}}}), IsEmpty());
+}
+
+TEST(Verdict, ASignalBetweenTwoRoundsEndsTheJob) {
+  const Seen seen{.exit_code = 143,
+                  .recorded_code = 143,
+                  .rounds = {{job::Cause::rank_failed, 0, "rank 0"}, {job::Cause::interrupted}},
+                  .restarts_allowed = 3};
+  EXPECT_THAT(broken({fired("signal:TERM:launcher@1s", 0)}, seen), IsEmpty());
+  Seen other = seen;
+  other.rounds.back() = {job::Cause::rank_failed, 0, "rank 0"};
+  EXPECT_THAT(broken({fired("signal:TERM:launcher@1s", 0)}, other), ElementsAre(HasSubstr("the signal was expected")));
+}
+
 TEST(Verdict, RefusesExpectationsThatItDoesNotKnow) {
   for (const char* const text : {"", "restarts", "colour=1", "code=0,,first=1"}) EXPECT_FALSE(parse_expectations(text));
 }

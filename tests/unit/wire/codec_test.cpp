@@ -48,7 +48,7 @@ std::vector<Message> one_of_each() {
             "/w/d7",
             true},
       Stdin{1, std::string("a\0b", 3), true},
-      Signal{15, true},
+      Signal{15, true, {1, 2}},
       WindowSize{24, 80},
       Pause{},
       Finish{},

@@ -1,0 +1,23 @@
+#include "launcher/late_handlers.h"
+
+namespace dlaunch::launcher {
+
+std::set<int> LateHandlers::uncaught(int host, const wire::Uncaught& answer, Time now) {
+  std::set<int> unknown;
+  for (const std::uint32_t rank : answer.ranks) {
+    if (known_.insert(static_cast<int>(rank)).second) unknown.insert(static_cast<int>(rank));
+  }
+  if (answer.ranks.empty()) return unknown;
+  if (again_.empty()) next_ = now + kAskAgain;
+  again_[host] = {answer.signal, true, answer.ranks};
+  return unknown;
+}
+
+std::vector<std::pair<int, wire::Signal>> LateHandlers::due(Time now) {
+  if (again_.empty() || now < next_) return {};
+  std::vector<std::pair<int, wire::Signal>> signals(again_.begin(), again_.end());
+  again_.clear();
+  return signals;
+}
+
+}  // namespace dlaunch::launcher
