@@ -51,10 +51,10 @@ constexpr HorovodSetting kSettings[] = {
     {"thread-affinity", "HOROVOD_THREAD_AFFINITY", Kind::whole},
     {"gloo-timeout-seconds", "HOROVOD_GLOO_TIMEOUT_SECONDS", Kind::whole},
     {"log-level", "HOROVOD_LOG_LEVEL", Kind::level},
-    {"log-with-timestamp", "HOROVOD_LOG_TIMESTAMP", Kind::on},
-    {"log-without-timestamp", "HOROVOD_LOG_TIMESTAMP", Kind::off},
-    {"log-hide-timestamp", "HOROVOD_LOG_TIMESTAMP", Kind::off},
-    {"no-log-hide-timestamp", "HOROVOD_LOG_TIMESTAMP", Kind::on},
+    {"log-with-timestamp", "HOROVOD_LOG_HIDE_TIME", Kind::off},
+    {"log-without-timestamp", "HOROVOD_LOG_HIDE_TIME", Kind::on},
+    {"log-hide-timestamp", "HOROVOD_LOG_HIDE_TIME", Kind::on},
+    {"no-log-hide-timestamp", "HOROVOD_LOG_HIDE_TIME", Kind::off},
 };
 
 constexpr std::array<string_view, 6> kLevels = {"TRACE", "DEBUG", "INFO", "WARNING", "ERROR", "FATAL"};

@@ -65,7 +65,9 @@ INSTANTIATE_TEST_SUITE_P(
                  "HOROVOD_THREAD_AFFINITY=1 -x HOROVOD_NUM_NCCL_STREAMS=2 -x HOROVOD_MPI_THREADS_DISABLE=1 -x "
                  "HOROVOD_GLOO_TIMEOUT_SECONDS=9 x"},
         SameLine{{"-np", "2", "--log-level", "DEBUG", "--log-hide-timestamp", "x"},
-                 "-n 2 -x HOROVOD_LOG_LEVEL=DEBUG -x HOROVOD_LOG_TIMESTAMP=0 x"}));
+                 "-n 2 -x HOROVOD_LOG_LEVEL=DEBUG -x HOROVOD_LOG_HIDE_TIME=1 x"},
+        SameLine{{"-np", "2", "--log-without-timestamp", "x"}, "-n 2 -x HOROVOD_LOG_HIDE_TIME=1 x"},
+        SameLine{{"-np", "2", "--log-with-timestamp", "x"}, "-n 2 -x HOROVOD_LOG_HIDE_TIME=0 x"}));
 
 TEST(Horovodrun, MpiIsMpirun) {
   const LauncherFixture mpi = horovodrun(kMpi);
