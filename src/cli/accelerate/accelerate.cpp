@@ -6,7 +6,6 @@
 #include "base/environment.h"
 #include "base/text.h"
 #include "base/try.h"
-#include "cli/accelerate/config.h"
 #include "cli/accelerate/config_options.h"
 #include "cli/deepspeed/deepspeed.h"
 #include "cli/launcher_job.h"

@@ -7,9 +7,9 @@
 #include "base/text.h"
 #include "base/try.h"
 #include "cli/accelerate/accelerate.h"
-#include "cli/accelerate/config.h"
 #include "cli/launcher_job.h"
 #include "cli/values.h"
+#include "cli/yaml_settings.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -34,11 +34,6 @@ bool is_among(string_view text, const string_view (&words)[N]) {
   return std::ranges::find(words, text) != std::end(words);
 }
 
-tl::unexpected<Error> refuse_setting(const AccelerateSetting& setting, std::string what, std::string hint) {
-  return fail(
-      {.where = setting.where, .what = setting.key + " " + std::move(what), .why = "", .hint = std::move(hint)});
-}
-
 class ConfigOptions {
  public:
   ConfigOptions(LauncherJob& job, LauncherLine& line) : job_(job), line_(line) {}
@@ -50,9 +45,9 @@ class ConfigOptions {
     const auto text = job_.context().read_file(path);
     if (!text && text.error().missing && !line_.find("config-file")) return AccelerateConfig{};
     if (!text) return fail(text.error().error);
-    const auto settings = TRY(parse_accelerate_config(*text, name));
+    const auto settings = TRY(parse_yaml_settings(*text, name));
     config_.found = true;
-    for (const AccelerateSetting& setting : settings) {
+    for (const YamlSetting& setting : settings) {
       TRY(setting.section.empty() ? take(setting) : take_of_section(setting));
     }
     if (!has_type_) {
@@ -104,7 +99,7 @@ class ConfigOptions {
     config_.deepspeed_fields += (config_.deepspeed_fields.empty() ? "" : ",") + key;
   }
 
-  Result<void> take(const AccelerateSetting& setting) {
+  Result<void> take(const YamlSetting& setting) {
     if (setting.key == "compute_environment") {
       if (setting.value == "LOCAL_MACHINE") return {};
       return refuse_setting(setting, "is no LOCAL_MACHINE", "dlaunch starts no SageMaker job: run accelerate itself");
@@ -133,7 +128,7 @@ class ConfigOptions {
     return take_known(setting);
   }
 
-  Result<void> take_known(const AccelerateSetting& setting) {
+  Result<void> take_known(const YamlSetting& setting) {
     constexpr string_view kKnown[] = {"num_processes",   "num_machines",    "machine_rank",
                                       "gpu_ids",         "main_process_ip", "main_process_port",
                                       "mixed_precision", "debug",           "main_training_function"};
@@ -150,7 +145,7 @@ class ConfigOptions {
     return add(option, setting.value, setting.where), Result<void>();
   }
 
-  Result<void> take_type(const AccelerateSetting& setting) {
+  Result<void> take_type(const YamlSetting& setting) {
     has_type_ = true;
     type_ = setting.value == "False" ? "NO" : setting.value;
     constexpr string_view kDevices[] = {"MULTI_GPU", "MULTI_NPU",  "MULTI_MLU", "MULTI_SDAA",
@@ -173,7 +168,7 @@ class ConfigOptions {
     return std::ranges::any_of(kKinds, [&](string_view name) { return line_.find(name) != nullptr; });
   }
 
-  Result<void> take_of_section(const AccelerateSetting& setting) {
+  Result<void> take_of_section(const YamlSetting& setting) {
     const string_view prefix = prefix_of(setting.section);
     std::string option = setting.key.starts_with(prefix) ? setting.key : std::string(prefix) + setting.key;
     std::ranges::replace(option, '_', '-');

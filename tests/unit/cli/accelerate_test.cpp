@@ -1,7 +1,7 @@
 // The lines of `accelerate launch`: what each amounts to as dlaunch's own line, what is noted, what is refused.
 #include "cli/accelerate/accelerate.h"
 
-#include "cli/accelerate/config.h"
+#include "cli/yaml_settings.h"
 #include "launcher_fixture.h"
 
 namespace dlaunch::cli {
@@ -199,24 +199,24 @@ TEST(Accelerate, AConfigurationThatCannotBeMeantIsRefused) {
 class OtherYaml : public testing::TestWithParam<const char*> {};
 
 TEST_P(OtherYaml, IsRefused) {
-  const auto settings = parse_accelerate_config(GetParam(), "c.yaml");
+  const auto settings = parse_yaml_settings(GetParam(), "c.yaml");
   ASSERT_FALSE(settings);
-  EXPECT_THAT(settings.error().why, HasSubstr("the part of YAML"));
+  EXPECT_THAT(settings.error().why, HasSubstr("no other part of YAML"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Texts, OtherYaml,
                          testing::Values("a: &x 1\n", "a: *x\n", "a: !!str 1\n", "a: |\n  b\n", "a: [1, 2]\n",
                                          "a: {b: 1}\n", "- a\n", "a:\n  - b\n", "a: 'b\n", "a: \"\\n\"\n", "a\n",
                                          "a:\n  b: 1\n   c: 2\n", "  a: 1\n", "a:\tb\n", "\ta: 1\n", "? a\n",
-                                         "a: b: c\n", "a:b\n"));
+                                         "a: b: c\n", "a:b\n", "a-b: c\n", ": a\n"));
 
-TEST(AccelerateConfig, HasTheScalarsOfYaml) {
-  const auto settings = parse_accelerate_config(
+TEST(YamlSettings, HasTheScalarsOfYaml) {
+  const auto settings = parse_yaml_settings(
       "---\na: 'it''s'\nb: \"x # y\"   # why\nc: True\nd: off\ne: null\nf: {}\ng:\nh: 1e-8\ns:\n    t: ~\n    u: v w\n",
       "c");
   ASSERT_TRUE(settings);
   std::vector<std::string> found;
-  for (const AccelerateSetting& each : *settings) found.push_back(each.section + "." + each.key + "=" + each.value);
+  for (const YamlSetting& each : *settings) found.push_back(each.section + "." + each.key + "=" + each.value);
   EXPECT_THAT(found, ElementsAre(".a=it's", ".b=x # y", ".c=True", ".d=False", ".h=1e-8", "s.u=v w"));
   EXPECT_EQ(settings->back().where, "c:12");
 }

@@ -1,4 +1,4 @@
-#include "cli/accelerate/config.h"
+#include "cli/yaml_settings.h"
 
 #include <algorithm>
 #include <optional>
@@ -15,7 +15,7 @@ using std::string_view;
 tl::unexpected<Error> other_yaml(const std::string& where, std::string what) {
   return fail({.where = where,
                .what = std::move(what),
-               .why = "dlaunch reads the part of YAML that accelerate config writes",
+               .why = "dlaunch reads settings in sections one level deep, and no other part of YAML",
                .hint = "write KEY: VALUE lines, or those below SECTION: with the same indent"});
 }
 
@@ -74,7 +74,7 @@ bool is_key(string_view text) {
   return !text.empty() && text.find_first_not_of(kLetters) == text.npos;
 }
 
-class ConfigReader {
+class YamlReader {
  public:
   Result<void> take(const TextLine& line) {
     const string_view text = without_comment(line.text);
@@ -83,7 +83,8 @@ class ConfigReader {
     const size_t colon = text.find(':');
     const string_view key = text.substr(indent, colon == text.npos ? 0 : colon - indent);
     const bool ended = colon + 1 == text.size() || (colon < text.size() && text[colon + 1] == ' ');
-    if (!is_key(key) || !ended) return other_yaml(line.where, "is no KEY: VALUE");
+    if (key.empty() || !ended) return other_yaml(line.where, "is no KEY: VALUE");
+    if (!is_key(key)) return other_yaml(line.where, '"' + std::string(key) + "\" has more than a key's letters and '_'");
     TRY(find_section(indent, line.where));
     const string_view value = trim(text.substr(colon + 1));
     if (indent == 0 && value.empty()) {
@@ -98,7 +99,7 @@ class ConfigReader {
     return {};
   }
 
-  std::vector<AccelerateSetting> found;
+  std::vector<YamlSetting> found;
 
  private:
   Result<void> find_section(size_t indent, const std::string& where) {
@@ -117,13 +118,18 @@ class ConfigReader {
 
 }  // namespace
 
-Result<std::vector<AccelerateSetting>> parse_accelerate_config(string_view text, const std::string& path) {
+Result<std::vector<YamlSetting>> parse_yaml_settings(string_view text, const std::string& path) {
   TRY(check_text(text, path));
-  ConfigReader reader;
+  YamlReader reader;
   for (const TextLine& line : lines_of(text, path)) {
     TRY(reader.take(line));
   }
   return std::move(reader.found);
+}
+
+tl::unexpected<Error> refuse_setting(const YamlSetting& setting, std::string what, std::string hint) {
+  return fail(
+      {.where = setting.where, .what = setting.key + " " + std::move(what), .why = "", .hint = std::move(hint)});
 }
 
 }  // namespace dlaunch::cli

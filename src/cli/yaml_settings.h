@@ -1,4 +1,4 @@
-// accelerate's configuration file: the part of YAML that `accelerate config` writes. PURE.
+// Configuration files of other launchers: the part of YAML that `accelerate config` and Horovod's examples write. PURE.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace dlaunch::cli {
 
 /// KEY: VALUE, or one below `SECTION:`.
-struct AccelerateSetting {
+struct YamlSetting {
   std::string section;  ///< "fsdp_config"; empty: none
   std::string key;
   std::string value;  ///< as Python shows it: "True" for true
@@ -19,6 +19,9 @@ struct AccelerateSetting {
 
 /// Scalars, quoted or plain, in sections one level deep. What is null or an empty list is left out; other YAML is
 /// refused.
-Result<std::vector<AccelerateSetting>> parse_accelerate_config(std::string_view text, const std::string& path);
+Result<std::vector<YamlSetting>> parse_yaml_settings(std::string_view text, const std::string& path);
+
+/// "FILE:3: KEY what; hint"
+tl::unexpected<Error> refuse_setting(const YamlSetting& setting, std::string what, std::string hint);
 
 }  // namespace dlaunch::cli
