@@ -84,7 +84,8 @@ class YamlReader {
     const string_view key = text.substr(indent, colon == text.npos ? 0 : colon - indent);
     const bool ended = colon + 1 == text.size() || (colon < text.size() && text[colon + 1] == ' ');
     if (key.empty() || !ended) return other_yaml(line.where, "is no KEY: VALUE");
-    if (!is_key(key)) return other_yaml(line.where, '"' + std::string(key) + "\" has more than a key's letters and '_'");
+    if (!is_key(key))
+      return other_yaml(line.where, '"' + std::string(key) + "\" has more than a key's letters and '_'");
     TRY(find_section(indent, line.where));
     const string_view value = trim(text.substr(colon + 1));
     if (indent == 0 && value.empty()) {

@@ -39,10 +39,11 @@ class HorovodrunJob {
   explicit HorovodrunJob(LauncherJob& job) : job_(job), line_(job.line()) {}
 
   Result<void> make() {
+    TRY(read_horovod_config(job_, line_));
     TRY(add_ranks());
     TRY(add_controller());
     add_interfaces();
-    TRY(add_horovod_settings(job_));
+    TRY(add_horovod_settings(job_, line_));
     return job_.set_program(line_.program);
   }
 
@@ -169,7 +170,7 @@ class HorovodrunJob {
   }
 
   LauncherJob& job_;
-  const LauncherLine& line_;
+  LauncherLine line_;  // with what the file of settings says
   std::vector<HostSlots> hosts_;
   int ranks_ = 0;  // 0: as many as LSF gives slots
 };

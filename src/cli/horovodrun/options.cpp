@@ -41,7 +41,8 @@ constexpr LauncherOption kHorovodrunOptions[] = {
     {{.names = "disable-cache", .help = "dlaunch keeps no results of earlier checks"}, IsHere::noted},
     {{.names = "check-build -cb", .help = "dlaunch knows no build of Horovod's: ask horovodrun"}, IsHere::refused},
     {{.names = "config-file", .takes = Arity::value, .value_name = "FILE",
-      .help = "dlaunch reads no YAML: write its settings as options, or as HOROVOD_… variables"}, IsHere::refused},
+      .help = "what it sets and no option does: `controller`, `params`, `autotune`, `timeline`, `stall_check`, "
+          "`library_options`, `logging`"}},
     {{.names = "fusion-threshold-mb", .takes = Arity::value, .value_name = "MB",
       .help = "`-x HOROVOD_FUSION_THRESHOLD=` in bytes"}},
     {{.names = "cycle-time-ms", .takes = Arity::value, .value_name = "MS", .help = "`-x HOROVOD_CYCLE_TIME=MS`"}},

@@ -79,7 +79,7 @@ Result<std::string> handed_on(const HorovodSetting& setting, const ParsedOption&
       return given.value;
     case Kind::megabytes:
       if (whole && *whole <= kMost / kMega) return std::to_string(*whole * kMega);
-      return refuse_value(given, "is no number of megabytes", "write --fusion-threshold-mb 128");
+      return refuse_value(given, "is no number of megabytes", "write a whole number from 0: 128");
     case Kind::whole:
       if (whole) return given.value;
       return refuse_value(given, "is no whole number from 0", "write one");
@@ -98,14 +98,16 @@ Result<std::string> handed_on(const HorovodSetting& setting, const ParsedOption&
 
 }  // namespace
 
-Result<void> add_horovod_settings(LauncherJob& job) {
-  const LauncherLine& line = job.line();
+Result<void> add_horovod_settings(LauncherJob& job, const LauncherLine& line) {
   for (const ParsedOption& given : line.options) {
     const auto setting = std::ranges::find(kSettings, given.spec->name(), &HorovodSetting::option);
     if (setting == std::end(kSettings) || line.find(given.spec->name()) != &given) continue;
     const auto value = TRY(handed_on(*setting, given));
     if (!setting->needs.empty() && !line.find(setting->needs)) {
-      job.note(given.spelled + " changes nothing without --" + std::string(setting->needs));
+      // A file of settings often has all of them.
+      if (given.spelled.starts_with('-')) {
+        job.note(given.spelled + " changes nothing without --" + std::string(setting->needs));
+      }
     } else {
       job.add_variable(given, setting->variable, value);
     }

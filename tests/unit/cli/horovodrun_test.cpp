@@ -121,7 +121,7 @@ INSTANTIATE_TEST_SUITE_P(
                     RefusedLine{{"-np", "2", "--min-np", "2", "x"}, "Horovod Elastic needs horovodrun itself"},
                     RefusedLine{{"-np", "2", "--host-discovery-script=s", "x"}, "Horovod Elastic"},
                     RefusedLine{{"-np", "2", "--blacklist-cooldown-range", "60", "300", "x"}, "Horovod Elastic"},
-                    RefusedLine{{"-np", "2", "--config-file=c.yaml", "x"}, "HOROVOD_… variables"},
+                    RefusedLine{{"-np", "2", "--config-file=c.yaml", "x"}, "c.yaml: cannot read"},
                     RefusedLine{{"-cb"}, "ask horovodrun"}, RefusedLine{{"--jsrun", "-np", "2", "x"}, "leave it out"},
                     RefusedLine{{"-np", "2", "--gloo", "--mpi", "x"}, "does not go with --gloo"},
                     RefusedLine{{"-np", "2", "--mpi-args=-gpu", "x"}, "--mpi-args"},
@@ -133,6 +133,74 @@ INSTANTIATE_TEST_SUITE_P(
                     RefusedLine{{"-np", "2", "--num_proc=2", "x"}, "did you mean --num-proc?"},
                     RefusedLine{{"-np", "2", "-pr", "x"}, "beginning of several options"},
                     RefusedLine{{"--np", "2", "x"}, "needs -np"}, RefusedLine{{"-np", "2"}, "no script was named"}));
+
+/// As Horovod's own example has it.
+constexpr const char* kConfig =
+    "controller: gloo\n\nparams:\n  fusion_threshold_mb: 32\n  cycle_time_ms: 3.5\n  hierarchical_allreduce: true\n\n"
+    "autotune:\n  enabled: true\n  log_file: 'l.txt'\n  warmup_samples: 5\n\n"
+    "timeline:\n  filename: 't.json'\n  mark_cycles: false\n\n"
+    "stall_check:\n  enabled: false\n  warning_time_seconds: 120\n\n"
+    "library_options:\n  mpi_threads_disable: true\n  gloo_timeout_seconds: 60\n\n"
+    "logging:\n  level: INFO\n  with_timestamp: false\n";
+
+LauncherFixture with_config(const std::string& text, const std::string& defaults = kGloo) {
+  LauncherFixture fixture = horovodrun(defaults);
+  fixture.files["/cwd/c.yaml"] = text;
+  return fixture;
+}
+
+TEST(HorovodrunConfig, SetsWhatTheLineDoesNotSay) {
+  const Words line = {"-np", "2", "--config-file", "c.yaml"};
+  const auto of = [&](const std::string& text, Words more) {
+    more.insert(more.begin(), line.begin(), line.end());
+    more.emplace_back("x");
+    return with_config(text).same(more);
+  };
+  EXPECT_EQ(of(kConfig, {}),
+            "-n 2 -x HOROVOD_FUSION_THRESHOLD=33554432 -x HOROVOD_CYCLE_TIME=3.5 -x HOROVOD_HIERARCHICAL_ALLREDUCE=1 "
+            "-x HOROVOD_AUTOTUNE=1 -x HOROVOD_AUTOTUNE_LOG=l.txt -x HOROVOD_AUTOTUNE_WARMUP_SAMPLES=5 "
+            "-x HOROVOD_TIMELINE=t.json -x HOROVOD_TIMELINE_MARK_CYCLES=0 -x HOROVOD_STALL_CHECK_DISABLE=1 "
+            "-x HOROVOD_STALL_CHECK_TIME_SECONDS=120 -x HOROVOD_MPI_THREADS_DISABLE=1 "
+            "-x HOROVOD_GLOO_TIMEOUT_SECONDS=60 -x HOROVOD_LOG_LEVEL=INFO -x HOROVOD_LOG_HIDE_TIME=1 x");
+  EXPECT_EQ(of("params:\n  cycle_time_ms: 3\n  hierarchical_allreduce: true\n",
+               {"--no-hierarchical-allreduce", "--cycle-time-ms=4"}),
+            "-n 2 -x HOROVOD_HIERARCHICAL_ALLREDUCE=0 -x HOROVOD_CYCLE_TIME=4 x");
+  EXPECT_EQ(of("autotune:\n  enabled: true\n  log_file: l\n", {"--no-autotune"}), "-n 2 x");
+  EXPECT_EQ(of("autotune:\n  enabled: false\n  log_file: l\n", {"--autotune"}),
+            "-n 2 -x HOROVOD_AUTOTUNE_LOG=l -x HOROVOD_AUTOTUNE=1 x");
+  EXPECT_EQ(of("logging:\n  with_timestamp: true\n", {"--log-hide-timestamp"}), "-n 2 -x HOROVOD_LOG_HIDE_TIME=1 x");
+  EXPECT_EQ(of("stall_check:\n  shutdown_time_seconds: 9\n", {}),
+            "-n 2 -x HOROVOD_STALL_SHUTDOWN_TIME_SECONDS=9 -x HOROVOD_STALL_CHECK_DISABLE=0 x");
+  EXPECT_EQ(of("params:\ntimeline: {}\n", {}), "-n 2 x");
+}
+
+TEST(HorovodrunConfig, NamesTheController) {
+  const Words line = {"-np", "2", "--config-file=c.yaml", "x"};
+  EXPECT_EQ(with_config("controller: MPI\n", kMpi).same(line), "-n 2 x");
+  EXPECT_EQ(with_config("controller: mpi\n").same({"--gloo", "-np", "2", "--config-file=c.yaml", "x"}), "-n 2 x");
+}
+
+TEST(HorovodrunConfig, IsNotNotedForWhatIsTurnedOff) {
+  const Words line = {"-np", "2", "--config-file=c.yaml", "x"};
+  EXPECT_THAT(with_config("autotune:\n  enabled: false\n  log_file: l\n").options(line).notes, IsEmpty());
+  EXPECT_THAT(with_config("logging:\n  hide_timestamp: true\n").options(line).notes,
+              ElementsAre(HasSubstr("c.yaml:2: hide_timestamp changes nothing, as for horovodrun")));
+}
+
+TEST(HorovodrunConfig, IsRefusedByNameAndLine) {
+  const auto refused = [](const std::string& text) {
+    return with_config(text).error({"-np", "2", "--config-file=c.yaml", "x"});
+  };
+  EXPECT_THAT(refused("params:\n  surprise: 1\n"), HasSubstr("c.yaml:2: surprise of params is no setting"));
+  EXPECT_THAT(refused("verbose: true\n"), HasSubstr("c.yaml:1: verbose is no setting that horovodrun reads"));
+  EXPECT_THAT(refused("params: 3\n"), HasSubstr("c.yaml:1: params is no setting"));
+  EXPECT_THAT(refused("stall-check:\n  enabled: true\n"), HasSubstr("c.yaml:1: \"stall-check\" has more than"));
+  EXPECT_THAT(refused("controller: nccl\n"), HasSubstr("write gloo or mpi"));
+  EXPECT_THAT(refused("autotune:\n  enabled: 'true'\n"), HasSubstr("c.yaml:2: enabled is neither true nor false"));
+  EXPECT_THAT(refused("\nparams:\n  cache_capacity: many\n"),
+              HasSubstr("c.yaml:3: cache_capacity: \"many\" is no whole"));
+  EXPECT_THAT(refused("params: [1]\n"), HasSubstr("no other part of YAML"));
+}
 
 TEST(Horovodrun, IsNamedByTheFirstWord) {
   EXPECT_EQ(CommandLineFixture{}.options({"--as", "horovodrun", "-np", "2", "x"}).request.apps[0].ranks, 2);

@@ -1,0 +1,134 @@
+// horovodrun's YAML file of settings, as options below those that are typed.
+#include <algorithm>
+#include <cctype>
+
+#include "base/text.h"
+#include "base/try.h"
+#include "cli/horovodrun/horovodrun.h"
+#include "cli/launcher_job.h"
+#include "cli/values.h"
+#include "cli/yaml_settings.h"
+
+namespace dlaunch::cli {
+namespace {
+
+using std::string_view;
+
+/// A key, and the options by which the line says the same. A flag has at least two names: the first stands for true,
+/// the second for false.
+struct HorovodKey {
+  string_view section;
+  string_view key;
+  string_view options;
+};
+
+constexpr HorovodKey kKeys[] = {
+    {"params", "fusion_threshold_mb", "fusion-threshold-mb"},
+    {"params", "cycle_time_ms", "cycle-time-ms"},
+    {"params", "cache_capacity", "cache-capacity"},
+    {"params", "hierarchical_allreduce", "hierarchical-allreduce no-hierarchical-allreduce"},
+    {"params", "hierarchical_allgather", "hierarchical-allgather no-hierarchical-allgather"},
+    {"params", "torus_allreduce", "torus-allreduce no-torus-allreduce"},
+    {"autotune", "enabled", "autotune no-autotune"},
+    {"autotune", "log_file", "autotune-log-file"},
+    {"autotune", "warmup_samples", "autotune-warmup-samples"},
+    {"autotune", "steps_per_sample", "autotune-steps-per-sample"},
+    {"autotune", "bayes_opt_max_samples", "autotune-bayes-opt-max-samples"},
+    {"autotune", "gaussian_process_noise", "autotune-gaussian-process-noise"},
+    {"timeline", "filename", "timeline-filename"},
+    {"timeline", "mark_cycles", "timeline-mark-cycles no-timeline-mark-cycles"},
+    {"stall_check", "enabled", "stall-check no-stall-check"},
+    {"stall_check", "warning_time_seconds", "stall-check-warning-time-seconds"},
+    {"stall_check", "shutdown_time_seconds", "stall-check-shutdown-time-seconds"},
+    {"library_options", "mpi_threads_disable", "mpi-threads-disable no-mpi-threads-disable"},
+    {"library_options", "num_nccl_streams", "num-nccl-streams"},
+    {"library_options", "thread_affinity", "thread-affinity"},
+    {"library_options", "gloo_timeout_seconds", "gloo-timeout-seconds"},
+    {"logging", "level", "log-level"},
+    {"logging", "with_timestamp", "log-with-timestamp log-without-timestamp log-hide-timestamp no-log-hide-timestamp"},
+};
+
+class HorovodConfig {
+ public:
+  HorovodConfig(LauncherJob& job, LauncherLine& line) : job_(job), line_(line) {}
+
+  Result<void> read(const ParsedOption& file) {
+    const auto path = TRY(absolute_path(file.value, job_.context().cwd));
+    const auto text = job_.context().read_file(path);
+    if (!text) return fail(text.error().error);
+    const auto settings = TRY(parse_yaml_settings(*text, file.value));
+    for (const YamlSetting& setting : settings) {
+      TRY(take(setting));
+    }
+    TRY(add_stall_check(settings));
+    line_.options.insert(line_.options.begin(), options_.begin(), options_.end());
+    return {};
+  }
+
+ private:
+  Result<void> take(const YamlSetting& setting) {
+    if (setting.section.empty() && setting.key == "controller") return take_controller(setting);
+    if (setting.section == "logging" && setting.key == "hide_timestamp") {
+      job_.note(setting.where + ": hide_timestamp changes nothing, as for horovodrun: write with_timestamp");
+      return {};
+    }
+    const auto known = std::ranges::find_if(
+        kKeys, [&](const HorovodKey& each) { return each.section == setting.section && each.key == setting.key; });
+    if (known == std::end(kKeys)) {
+      const std::string of = setting.section.empty() ? "" : "of " + setting.section + " ";
+      return refuse_setting(setting, of + "is no setting that horovodrun reads",
+                            "leave it out, or write it as an option of the line");
+    }
+    const std::vector<std::string> names = split(known->options, ' ');
+    const auto typed = [&](const std::string& name) { return line_.find(name) != nullptr; };
+    if (std::ranges::any_of(names, typed)) return {};
+    if (names.size() == 1) return add(names[0], setting.value, setting), Result<void>();
+    if (setting.value != "True" && setting.value != "False") {
+      return refuse_setting(setting, "is neither true nor false", "write one of them, without quotes");
+    }
+    return add(names[setting.value == "True" ? 0 : 1], "true", setting), Result<void>();
+  }
+
+  Result<void> take_controller(const YamlSetting& setting) {
+    std::string name = setting.value;
+    std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    if (name != "gloo" && name != "mpi") {
+      return refuse_setting(setting, "is no controller that dlaunch knows", "write gloo or mpi");
+    }
+    if (!line_.find("gloo") && !line_.find("mpi")) add(name, "true", setting);
+    return {};
+  }
+
+  /// A section without `enabled` turns the check on.
+  Result<void> add_stall_check(const std::vector<YamlSetting>& settings) {
+    const auto section = std::ranges::find(settings, "stall_check", &YamlSetting::section);
+    const bool said = std::ranges::any_of(
+        settings, [](const YamlSetting& each) { return each.section == "stall_check" && each.key == "enabled"; });
+    if (said || section == settings.end()) return {};
+    return take({.section = section->section, .key = "enabled", .value = "True", .where = section->where});
+  }
+
+  void add(string_view option, std::string value, const YamlSetting& setting) {
+    options_.push_back({.spec = &find_launcher_option(horovodrun_launcher(), option)->row,
+                        .value = std::move(value),
+                        .spelled = setting.where + ": " + setting.key,
+                        .origin = setting.where,
+                        .source = Source::command_line});
+  }
+
+  LauncherJob& job_;
+  LauncherLine& line_;
+  std::vector<ParsedOption> options_;
+};
+
+}  // namespace
+
+Result<void> read_horovod_config(LauncherJob& job, LauncherLine& line) {
+  const ParsedOption* file = line.find("config-file");
+  if (!file) return {};
+  // The line gets options in front, so that the option may move.
+  const ParsedOption given = *file;
+  return HorovodConfig(job, line).read(given);
+}
+
+}  // namespace dlaunch::cli
