@@ -2,9 +2,12 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "dlaunch/output.h"
@@ -29,6 +32,13 @@ struct JobOptions {
   output::OutputSettings output = {};  ///< the console and the files
   bool console = false;                ///< the ranks' output is shown on this process's descriptors 1 and 2
   bool lines = true;                   ///< Listener::line is told each line of the ranks
+  /// --progress: the progress that a line of a rank tells, if any (the beginning of one that is longer than 4 KiB; lines
+  /// end at a carriage return, too). Empty: lines are not looked at.
+  std::function<std::optional<std::int64_t>(std::string_view line)> progress = {};
+  /// --progress-lag: a rank that is so many steps behind the median is told of; 0: none is; none: by what is usual.
+  std::optional<std::int64_t> progress_lag = {};
+  /// --stacks-on: at this signal what all ranks do is printed, and the job goes on; 0: at none.
+  int stacks_on = 0;
   plan::StdinTarget stdin_target{plan::StdinTarget::Kind::none};  ///< which ranks get descriptor 0 as stdin
   std::string report_file = {};  ///< --report, the job's record (record.h); absolute; empty: none
 

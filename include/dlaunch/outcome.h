@@ -15,6 +15,15 @@ namespace dlaunch::job {
 
 enum class Phase { starting, running, ending, finishing, finished };
 
+/// How far the ranks are by the numbers that they write (JobOptions::progress).
+struct Reached {
+  int ranks = 0;  ///< that have written one
+  std::int64_t least = 0;
+  std::int64_t most = 0;
+  int last = 0;  ///< a rank that is at `least`
+  bool operator==(const Reached&) const = default;
+};
+
 /// How far a job is.
 struct Progress {
   Phase phase = Phase::starting;
@@ -28,6 +37,7 @@ struct Progress {
       {};  ///< while ending: when KILL is sent; none: it was sent
   std::optional<std::chrono::steady_clock::time_point> start_at =
       {};  ///< while starting: when the ranks of this round start; none: once every host is ready
+  std::optional<Reached> reached = {};  ///< none before the first number
 };
 
 struct RankRecord {
@@ -39,6 +49,7 @@ struct RankRecord {
   bool needed_kill = false;            ///< it was alive when the grace ran out
   std::string cpus;                    ///< affinity read back after the start, folded ("0-3"); empty unless asked for
   std::optional<int> abort_code = {};  ///< of its MPI_Abort, 0…255; its status says so once it ends
+  std::optional<std::int64_t> progress = {};  ///< the last number that it wrote (JobOptions::progress)
 };
 
 struct LostHost {

@@ -53,6 +53,7 @@ struct OutputSettings {
   std::optional<std::set<int>> console_ranks = {};  ///< --ranks: those whose output reaches the console; none: all
   std::optional<std::set<int>> console_local_ranks = {};  ///< --local-ranks: the same by their numbers on their hosts
   std::optional<FileSettings> files = {};
+  bool read_all = false;       ///< ranks write no file by themselves: all that they write passes here
   int keep_logs = 0;           ///< how many earlier jobs' directories of files are kept, as DIR.1, DIR.2, …
   bool pty = false;            ///< ranks' stdout (and stdin) are a terminal
   bool abort_on_error = true;  ///< a sink that cannot be written ends the job

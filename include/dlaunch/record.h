@@ -34,6 +34,7 @@ struct RoundRecord {
   std::optional<int> first_failure;  ///< a rank
   std::int64_t start_ns = 0;         ///< CLOCK_REALTIME
   std::int64_t end_ns = 0;
+  std::optional<std::pair<std::int64_t, std::int64_t>> progress = {};  ///< the least and the most of its ranks
 };
 
 struct Record {

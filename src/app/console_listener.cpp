@@ -14,6 +14,7 @@ report::JobStatus status_of(const job::Progress& progress) {
   } else if (progress.phase == job::Phase::ending) {
     status.phase = report::JobStatus::Phase::ending;
   }
+  status.reached = progress.reached;
   status.started = progress.started;
   status.total = progress.ranks;
   status.missing = fold_names(progress.missing_hosts);

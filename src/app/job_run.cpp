@@ -28,6 +28,22 @@ namespace dlaunch::app {
 
 using output::Stream;
 
+namespace {
+
+/// The least and the most progress of the ranks.
+std::optional<std::pair<std::int64_t, std::int64_t>> progress_of(const job::Outcome& outcome) {
+  std::optional<std::pair<std::int64_t, std::int64_t>> span;
+  for (const job::RankRecord& rank : outcome.ranks) {
+    if (!rank.progress) continue;
+    if (!span) span = {*rank.progress, *rank.progress};
+    span->first = std::min(span->first, *rank.progress);
+    span->second = std::max(span->second, *rank.progress);
+  }
+  return span;
+}
+
+}  // namespace
+
 JobRun::JobRun(plan::Plan& plan, HostSession& session, PlanWithout plan_without)
     : start_ns_(sys::wall_ns()),
       plan_(plan),
@@ -38,14 +54,16 @@ JobRun::JobRun(plan::Plan& plan, HostSession& session, PlanWithout plan_without)
       rounds_(options_.policy, plan.restarts),
       round_start_ns_(start_ns_),
       signals_(session.io()),
-      record_(options_.report_file) {}
+      record_(options_.report_file) {
+  options_.output.read_all = options_.output.read_all || options_.progress;
+}
 
 Result<job::Outcome> JobRun::run() {
   report::tell_notes(log(), plan_.notes);
   for (const std::string& remark : plan_.remarks) log().info(remark);
   TRY(launcher::check_open_files(plan_, options_));
   TRY(open());
-  launcher::take_signals(signals_);
+  launcher::take_signals(signals_, options_);
   const sys::SignalSenders senders;
   for (;;) {
     auto round = launcher();
@@ -221,7 +239,7 @@ Result<void> JobRun::plan_round() {
 void JobRun::tell_restart(const job::Outcome& outcome, std::chrono::seconds wait) {
   const report::Summary ended = summary(outcome);
   const std::string cause = report::cause_text(ended);
-  past_.push_back({outcome.cause, cause, outcome.first_failure, round_start_ns_, sys::wall_ns()});
+  past_.push_back({outcome.cause, cause, outcome.first_failure, round_start_ns_, sys::wall_ns(), progress_of(outcome)});
   log().error(report::restart_text(cause, rounds_.number(), rounds_.restarts(), wait) + report::unswept_text(ended));
 }
 

@@ -7,6 +7,7 @@
 #include "base/try.h"
 #include "cli/name_index.h"
 #include "cli/option_spec.h"
+#include "cli/progress_pattern.h"
 #include "cli/setters.h"
 #include "cli/values.h"
 #include "dlaunch/hostfile.h"
@@ -354,6 +355,23 @@ constexpr OptionSpec kOptions[] = {
      .rare = true, .standard = "report",
      .help = "then: report (and go on), end (exit code 124) or restart (--restarts)",
      .set_job = [](Options& o, string_view v, Here) { return put(o.policy.on_hang, one_of(v, kOnHang)); }},
+    {.names = "progress", .takes = Arity::value, .value_name = "PATTERN", .section = Section::ending,
+     .preference = true, .rare = true, .standard = "none",
+     .help = "find the ranks' progress, a number, in the lines that they write: 'step (\\d+)'",
+     .set_job = [](Options& o, string_view v, Here) { return put(o.progress, progress_pattern(v)); },
+     .more = "A regular expression of RE2's syntax; its group is the number, and the last match of a rank counts. It "
+             "stands in the status line, the record and the pictures of stacks; from the first number on, only numbers "
+             "that change keep --hang-after from looking at what ranks do."},
+    {.names = "progress-lag", .takes = Arity::value, .value_name = "K", .section = Section::ending,
+     .preference = true, .rare = true, .standard = "10 times what a rank advances at once",
+     .help = "with --progress: tell of a rank that is K behind the median of all; 0: never",
+     .set_job = [](Options& o, string_view v, Here) {
+       return put(o.progress_lag, whole_number(v, 0, kMostProgressLag)); }},
+    {.names = "stacks-on", .takes = Arity::value, .value_name = "SIGNAL", .section = Section::ending,
+     .preference = true, .rare = true, .standard = "none",
+     .help = "show what every rank does when dlaunch gets this signal, and go on: USR1, USR2 or QUIT",
+     .set_job = [](Options& o, string_view v, Here) { return put(o.stacks_on, stacks_signal(v)); },
+     .more = "The ranks then do not get it."},
     {.names = "restarts", .takes = Arity::value, .value_name = "N", .section = Section::ending, .preference = true,
      .standard = "0", .help = "start all ranks again after a failure, at most N times",
      .set_job = [](Options& o, string_view v, Here) {

@@ -1,4 +1,5 @@
 // Which options would do nothing beside the others, or cannot do what they say.
+#include <csignal>
 #include <string>
 
 #include "base/try.h"
@@ -168,6 +169,23 @@ Result<void> check_preemption(const ResolvedOptions& effective) {
   return {};
 }
 
+/// --progress-lag is about what --progress finds; --checkpoint-signal gives USR1 and USR2 a meaning.
+Result<void> check_looking(const ResolvedOptions& effective) {
+  const ParsedOption* lag = effective.find("progress-lag");
+  if (lag && lag->source == Source::command_line && !effective.find("progress")) {
+    return useless(lag->spelled, "the ranks' progress is not known", "add --progress 'step (\\d+)'");
+  }
+  const ParsedOption* stacks = effective.find("stacks-on");
+  const ParsedOption* checkpoint = effective.find("checkpoint-signal");
+  if (!stacks || !checkpoint) return {};
+  const auto signal = stacks_signal(stacks->value);
+  if (!signal || *signal == SIGQUIT) return {};
+  return fail({.where = stacks->spelled + " " + stacks->value,
+               .what = "does not go with " + checkpoint->spelled,
+               .why = "with it this signal means that the hosts are taken back",
+               .hint = "say --stacks-on QUIT"});
+}
+
 /// --stage and the like require a directory of the rank's own.
 Result<void> check_rank_dirs(const ResolvedOptions& effective) {
   if (effective.find("rank-dir")) return {};
@@ -211,6 +229,7 @@ Result<void> check_effects(const ResolvedOptions& effective, Verb verb, Grammar 
   TRY(check_rank_dirs(effective));
   TRY(check_restarts(effective));
   TRY(check_preemption(effective));
+  TRY(check_looking(effective));
   TRY(check_transport(effective));
   TRY(check_same_line(effective, verb));
   TRY(check_ranks_per_host(effective));

@@ -87,6 +87,15 @@ Result<int> checkpoint_signal(std::string_view text) {
   return bad_value(text, "is not a signal that a program catches", "write its name, as USR1");
 }
 
+Result<int> stacks_signal(std::string_view text) {
+  const std::string_view name = text.starts_with("SIG") ? text.substr(3) : text;
+  for (const int signal : {SIGUSR1, SIGUSR2, SIGQUIT}) {
+    if (signal_name(signal) == "SIG" + std::string(name) || std::to_string(signal) == text) return signal;
+  }
+  return bad_value(text, "is not a signal that can ask for stacks: each other one means something else, or is not caught",
+                   "write USR1, USR2 or QUIT");
+}
+
 Result<std::set<int>> exit_codes(std::string_view text) {
   if (text.empty()) return std::set<int>{};
   if (auto codes = parse_int_list(text, kMostExitCode)) return *std::move(codes);

@@ -21,6 +21,7 @@ tl::unexpected<Error> bad_value(std::string_view text, std::string_view wrong, s
 
 inline constexpr int kMaxKeptLogs = 1000;
 inline constexpr int kMostRestarts = 100'000;
+inline constexpr int kMostProgressLag = 1'000'000'000;
 Result<int> whole_number(std::string_view text, int min, int max);
 /// Parses "5" or "0.5"; rounded up to a millisecond.
 Result<std::chrono::milliseconds> seconds(std::string_view text);
@@ -28,6 +29,8 @@ Result<StdinTarget> stdin_target(std::string_view text);
 Result<std::set<int>> rank_list(std::string_view text);
 /// Parses USR1, SIGUSR1 or 10: a signal that a program may catch.
 Result<int> checkpoint_signal(std::string_view text);
+/// Parses one of the signals that mean nothing else to dlaunch: USR1, USR2 and QUIT.
+Result<int> stacks_signal(std::string_view text);
 Result<std::set<int>> exit_codes(std::string_view text);
 /// Parses DIR[:nocopy,nojobid] and makes DIR absolute.
 Result<output::FileSettings> file_settings(std::string_view text, const std::string& cwd);

@@ -60,7 +60,8 @@ Verdict Hangs::judge(const std::vector<RankSample>& samples, const std::set<int>
   const auto all = verdict.doing.find(Doing::waits);
   const bool soon = all != verdict.doing.end() && all->second == running && waiting < running.size();
   if (soon) return verdict;  // all wait by now, but not all for long enough
-  const auto kind = waiting == running.size() ? Verdict::Kind::hangs : Verdict::Kind::some_wait;
+  const bool spoken = spoke_ && now - *spoke_ < window_;
+  const auto kind = waiting == running.size() && !spoken ? Verdict::Kind::hangs : Verdict::Kind::some_wait;
   if (kind > told_) verdict.kind = told_ = kind;
   return verdict;
 }

@@ -9,6 +9,8 @@
 //   meanwhile.
 // - A job hangs when the window has passed in silence and each rank that runs waited in its last kSamples samples. A
 //   rank that waits for storage, is stopped or traced, or gave no sample does not wait.
+// - Lines without progress (spoke()) do not end the silence, but while there are some the job does not hang: a rank whose
+//   stack tells no difference may evaluate. That all ranks wait is told all the same.
 // - What is found is told once in each silence; that the job hangs, also after it was told that some ranks wait.
 #pragma once
 
@@ -57,6 +59,8 @@ class Hangs {
 
   /// A rank wrote something, or could not because nobody reads.
   void active(Time now);
+  /// A rank wrote something that is no progress, where progress is known.
+  void spoke(Time now) { spoke_ = now; }
   /// Whether all ranks are to be sampled now; judge() follows. To be asked all the time. `suspended` is for how long
   /// the machine has slept in all. After a time in which we did not run, the silence begins anew.
   bool due(Time now, Duration suspended);
@@ -75,6 +79,7 @@ class Hangs {
 
   const Duration window_;
   Time silent_since_;
+  std::optional<Time> spoke_ = {};
   Time next_;
   Time asked_;
   Duration suspended_{0};

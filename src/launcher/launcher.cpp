@@ -9,6 +9,7 @@
 #include <csignal>
 #include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "base/nth.h"
@@ -18,6 +19,7 @@
 #include "launcher/late_handlers.h"
 #include "launcher/output_driver.h"
 #include "launcher/preparation.h"
+#include "launcher/progress_watch.h"
 #include "launcher/questions.h"
 #include "launcher/rank_order.h"
 #include "launcher/rank_streams.h"
@@ -75,7 +77,8 @@ class Launcher::Impl {
                   [this](const job::Event& event) { happened(event); }},
                  parts_.log),
         sweeps_(io, parts_.hosts, parts_.options, [this](const job::HostSwept& swept) { happened(swept); }),
-        stack_watch_(io, {parts_.plan, parts_.options, parts_.hosts, job_, parts_.log,
+        progress_(parts_.plan, parts_.options, parts_.log),
+        stack_watch_(io, {parts_.plan, parts_.options, parts_.hosts, job_, progress_, parts_.log,
                           [this](const job::Event& event) { happened(event); }}),
         questions_(io, [this](bool whole, Questions::Answer answer) { stack_watch_.ask(whole, std::move(answer)); }) {
     job_.show_stacks_first();
@@ -93,7 +96,7 @@ class Launcher::Impl {
 
   job::Outcome run() {
     wait_signal();
-    output_.start({[this] { streams_.resume(); }, [this] { check_output(); }});
+    output_.start({[this] { streams_.resume(); }, [this] { check_output(); }, reads_progress()});
     if (const auto& sidecar = parts_.plan.sidecar) {
       job_.expect_sidecar(sidecar->serves ? std::chrono::seconds(0) : job::kSidecarWait);
     }
@@ -103,6 +106,7 @@ class Launcher::Impl {
     show_progress();
     io_.run();
     job::Outcome outcome = job_.outcome();
+    progress_.record(outcome.ranks);
     if (!outcome.may_restart) parts_.hosts.close();  // an agent with an open link waits for us
     outcome.unread = outcome.unread || !shown();
     if (outcome.unread && outcome.cause == job::Cause::success) {
@@ -448,6 +452,13 @@ class Launcher::Impl {
   }
 
   // ---- output, time, signals ----
+  std::function<void(int, Stream, std::string_view)> reads_progress() {
+    if (!parts_.options.progress) return {};
+    return [this](int rank, Stream stream, std::string_view bytes) {
+      bytes.empty() ? progress_.ended(rank, stream) : progress_.fed(rank, stream, bytes);
+    };
+  }
+
   void check_output() {
     if (const auto error = parts_.output.take_error()) {
       if (parts_.options.output.abort_on_error && job_.phase() < job::Phase::ending) {
@@ -462,11 +473,15 @@ class Launcher::Impl {
   }
 
   void show_progress() {
-    parts_.listener.progress(job_.progress());
+    job::Progress progress = job_.progress();
+    progress.reached = progress_.all();
+    parts_.listener.progress(progress);
     if (job_.saves()) {
       for (const auto& [host, signal] : late_handlers_.due(Clock::now())) parts_.hosts.send(host, signal);
     }
-    stack_watch_.looked(output_.fed(), streams_.any_waits() || !output_.flushed());
+    const bool all_read = !streams_.any_waits() && output_.flushed();
+    if (progress.reached) progress_.looked(job_.running(), all_read);
+    stack_watch_.looked(output_.fed(), !all_read);
     if (job_.phase() == job::Phase::running && ++running_ticks_ == kTicksToQuestions) {
       questions_.open(parts_.plan.job_id);
     }
@@ -490,6 +505,7 @@ class Launcher::Impl {
       return;
     }
     log().info("got {}", signal_name(signal));
+    if (signal == parts_.options.stacks_on) return stack_watch_.show();
     if (signal == SIGWINCH) {
       if (parts_.options.output.pty) send_window_size([&](auto size) { parts_.hosts.send_to_all(size); });
       return;
@@ -521,6 +537,7 @@ class Launcher::Impl {
   std::map<int, int> logs_;  // lines that each host's agent sent
   Sweeps sweeps_;
   LateHandlers late_handlers_;
+  ProgressWatch progress_;
   StackWatch stack_watch_;
   Questions questions_;
   int running_ticks_ = 0;
@@ -538,9 +555,9 @@ const std::optional<Error>& Launcher::output_lost() const { return impl_->output
 const job::Outcome& Launcher::settle() { return impl_->settle(); }
 void Launcher::write_out() { impl_->write_out(); }
 
-void take_signals(asio::signal_set& signals) {
+void take_signals(asio::signal_set& signals, const JobOptions& options) {
   for (const int signal : sys::kJobSignals) {
-    if (!sys::is_ignored(signal)) signals.add(signal);
+    if (!sys::is_ignored(signal) || signal == options.stacks_on) signals.add(signal);
   }
 }
 

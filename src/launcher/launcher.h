@@ -20,8 +20,9 @@
 
 namespace dlaunch::launcher {
 
-/// Adds the signals that are for a job: those of sys::kJobSignals that this process does not ignore.
-void take_signals(asio::signal_set& signals);
+/// Adds the signals that are for a job: those of sys::kJobSignals that this process does not ignore, and in any case
+/// JobOptions::stacks_on.
+void take_signals(asio::signal_set& signals, const JobOptions& options);
 
 class Launcher {
  public:

@@ -40,11 +40,13 @@ void OutputDriver::start(Handlers handlers) {
 
 void OutputDriver::feed(int rank, output::Stream stream, std::string_view bytes, std::int64_t wall_ns) {
   ++fed_;
+  if (handlers_.wrote && !bytes.empty()) handlers_.wrote(rank, stream, bytes);
   output_.feed(rank, stream, bytes, Clock::now(), wall_ns);
   after_change();
 }
 
 void OutputDriver::end(int rank, output::Stream stream) {
+  if (handlers_.wrote) handlers_.wrote(rank, stream, {});
   output_.end(rank, stream, Clock::now());
   after_change();
 }

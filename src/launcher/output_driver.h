@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string_view>
 
 #include "base/time.h"
 #include "launcher/waits.h"
@@ -23,6 +24,8 @@ class OutputDriver {
   struct Handlers {
     std::function<void()> moved;   ///< streams may be ready again
     std::function<void()> failed;  ///< a sink failed, or the reader is gone: see output()
+    /// A rank wrote this; nothing: its stream has ended. May be empty.
+    std::function<void(int rank, output::Stream stream, std::string_view bytes)> wrote = {};
   };
   OutputDriver(asio::io_context& io, output::Output& output);
   ~OutputDriver();

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "launcher/frames.h"
 #include "launcher/rank_stacks.h"
@@ -41,7 +42,15 @@ void StackWatch::looked(std::uint64_t fed, bool reader_awaited) {
   if (!hangs_) return;
   const Time now = Clock::now();
   const bool runs = may_be_ended() && !parts_.job.ranks_ended();
-  if (std::exchange(fed_, fed) != fed || reader_awaited || !runs) hangs_->active(now);
+  const bool wrote = std::exchange(fed_, fed) != fed;
+  const std::uint64_t changes = parts_.progress.changes();
+  const bool advanced = std::exchange(changes_, changes) != changes;
+  const bool has_progress = parts_.progress.all().has_value();
+  if ((has_progress ? advanced : wrote) || reader_awaited || !runs) {
+    hangs_->active(now);
+  } else if (wrote) {
+    hangs_->spoke(now);
+  }
   if (!hangs_->due(now, sys::suspended()) || judging_) return;
   judging_ = true;
   looks_.begin(parts_.job.running(), StackLooks::Depth::cheap, PictureLimits().second,
@@ -60,11 +69,12 @@ void StackWatch::tell(const job::Verdict& verdict) {
     if (!may_be_ended()) return;
     const bool hangs = verdict.kind == job::Verdict::Kind::hangs;
     const std::string silence = report::duration_text(parts_.options.policy.hang_after);
-    const std::string what = "no rank has written for " + silence +
+    const bool may_speak = !hangs && parts_.progress.all();
+    const std::string what = (may_speak ? "no rank's progress has changed for " : "no rank has written for ") + silence +
                              (hangs ? " and none makes progress" : ": " + doing_text(verdict, parts_.plan.worlds));
     report::StackPicture seen = picture(before, now, what);
     const std::string path = keep(now);
-    seen.last = path.empty() ? "all threads: dlaunch stacks --all " + parts_.plan.job_id : "all threads: " + path;
+    seen.last = all_threads(path);
     if (hangs && parts_.options.policy.on_hang == job::OnHang::report) {
       seen.last += "; to end a job that hangs: --on-hang end";
     } else if (hangs && path.empty()) {  // its end is near, so nobody can ask it
@@ -76,6 +86,21 @@ void StackWatch::tell(const job::Verdict& verdict) {
                               .time_ns = sys::wall_ns(),
                               .file = path});
   });
+}
+
+void StackWatch::show() {
+  if (parts_.job.running().empty()) return parts_.log.error(message("", "no rank is running, so there are no stacks"));
+  if (std::exchange(showing_, true)) return;
+  take(PictureLimits(), [this](const StackLook& before, const StackLook& now) {
+    showing_ = false;
+    report::StackPicture seen = picture(before, now, "job " + parts_.plan.job_id);
+    seen.last = all_threads(keep(now));
+    parts_.log.error(report::stacks_text(seen));
+  });
+}
+
+std::string StackWatch::all_threads(const std::string& path) const {
+  return "all threads: " + (path.empty() ? "dlaunch stacks --all " + parts_.plan.job_id : path);
 }
 
 void StackWatch::take_before_end() {
@@ -125,6 +150,7 @@ report::StackPicture StackWatch::picture(const StackLook& before, const StackLoo
                                          const std::string& title) const {
   report::StackPicture seen;
   fill_picture(now, before, parts_.plan, seen);
+  for (report::RankStack& rank : seen.ranks) rank.progress = parts_.progress.of(rank.rank);
   seen.title = title + "; stacks of " + count(seen.ranks.size(), "rank") + " (main thread):";
   return seen;
 }

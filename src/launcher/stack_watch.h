@@ -1,5 +1,5 @@
-// Watches whether a job hangs (job/hangs.h), and shows what its ranks do: when it does, before --timeout ends it, and
-// when somebody asks. Owned by the launcher; everything given must outlive it.
+// Watches whether a job hangs (job/hangs.h), and shows what its ranks do: when it does, before --timeout ends it, at
+// --stacks-on's signal, and when somebody asks. Owned by the launcher; everything given must outlive it.
 #pragma once
 
 #include <spdlog/fwd.h>
@@ -17,6 +17,7 @@
 #include "dlaunch/plan.h"
 #include "job/hangs.h"
 #include "job/job.h"
+#include "launcher/progress_watch.h"
 #include "launcher/stack_looks.h"
 #include "report/stack_groups.h"
 #include "report/stacks_file.h"
@@ -38,13 +39,17 @@ class StackWatch {
     const JobOptions& options;
     Hosts& hosts;
     const job::Job& job;
+    const ProgressWatch& progress;
     spdlog::logger& log;
     std::function<void(const job::Event&)> happened;
   };
   StackWatch(asio::io_context& io, Parts parts);
 
-  /// To be called all the time. `fed` changes when a rank writes; `reader_awaited`: what ranks wrote is not taken.
+  /// To be called all the time. `fed` changes when a rank writes; `reader_awaited`: what ranks wrote is not taken. From
+  /// the first number of --progress on, only a number that changes begins the silence anew (Hangs::spoke()).
   void looked(std::uint64_t fed, bool reader_awaited);
+  /// Shows what the ranks do now.
+  void show();
   /// Shows what the ranks do before the job's end, then StacksTaken happens.
   void take_before_end();
   /// Gives what the ranks do as text; `whole`: with the stacks of all threads.
@@ -68,6 +73,7 @@ class StackWatch {
   void take_second(std::list<Shot>::iterator shot);
   report::StackPicture picture(const StackLook& before, const StackLook& now, const std::string& title) const;
   bool may_be_ended() const;
+  std::string all_threads(const std::string& path) const;
   std::string keep(const StackLook& look);
 
   asio::io_context& io_;
@@ -75,7 +81,9 @@ class StackWatch {
   StackLooks looks_;
   std::optional<job::Hangs> hangs_;
   std::uint64_t fed_ = 0;
+  std::uint64_t changes_ = 0;  // of the ranks' progress
   bool judging_ = false;
+  bool showing_ = false;
   std::list<Shot> shots_;
   report::StacksFiles files_;
 };

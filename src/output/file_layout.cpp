@@ -175,6 +175,7 @@ Result<void> check_one_rank_a_file(const FileSettings& files, const std::vector<
 
 std::string direct_path(const OutputSettings& settings, const RankFacts& facts, int rank, int ranks, Stream stream) {
   if (!settings.files || settings.tag || settings.timestamp || !facts.name.empty() || !facts.local) return {};
+  if (settings.read_all) return {};
   if (settings.pty && stream == Stream::out) return {};
   if (settings.merge_stderr && stream == Stream::err) return {};
   if (!settings.files->keeps(stream, facts.local_rank)) return {};

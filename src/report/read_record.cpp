@@ -64,6 +64,7 @@ RecordedRank rank_of(const Json& json) {
   rank.end.ended_by_us = json.at("ended_by_us");
   rank.end.needed_kill = json.at("needed_kill");
   rank.end.cpus = json.at("cpus");
+  if (json.contains("progress")) rank.end.progress = json.at("progress").get<std::int64_t>();
   rank.stdout_bytes = json.at("stdout_bytes");
   rank.stderr_bytes = json.at("stderr_bytes");
   rank.stdout_path = text_of(json.at("stdout_path"));
@@ -92,8 +93,16 @@ job::Outcome outcome_of(const Json& json, const std::vector<RecordedRank>& ranks
 
 RoundRecord round_of(const Json& json) {
   const Json& cause = json.at("cause");
-  return {known(cause_of(cause.get_ref<const std::string&>()), cause), json.at("text"),
-          maybe<int>(json.at("first_failure")), time_of(json.at("start")), time_of(json.at("end"))};
+  RoundRecord round{known(cause_of(cause.get_ref<const std::string&>()), cause),
+                    json.at("text"),
+                    maybe<int>(json.at("first_failure")),
+                    time_of(json.at("start")),
+                    time_of(json.at("end"))};
+  if (json.contains("progress")) {
+    const Json& progress = json.at("progress");
+    round.progress = {progress.at("least").get<std::int64_t>(), progress.at("most").get<std::int64_t>()};
+  }
+  return round;
 }
 
 Record record_of(const Json& json) {

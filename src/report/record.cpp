@@ -75,6 +75,7 @@ Json rank_json(const plan::Plan& plan, size_t id, const job::RankRecord& record,
                    {"stdout_path", text_json(output.stdout_path)},
                    {"stderr_path", text_json(output.stderr_path)},
                    {"cpus", record.cpus}});
+  if (record.progress) json["progress"] = *record.progress;
   return json;
 }
 
@@ -135,12 +136,14 @@ const char* cause_name(job::Cause cause) {
 Json rounds_json(const RecordInput& input) {
   Json rounds = Json::array();
   for (const RoundRecord& round : input.rounds) {
-    rounds.push_back({{"round", rounds.size()},
-                      {"start", time_json(round.start_ns)},
-                      {"end", time_json(round.end_ns)},
-                      {"cause", cause_name(round.cause)},
-                      {"first_failure", round.first_failure ? Json(*round.first_failure) : Json(nullptr)},
-                      {"text", round.text}});
+    Json json({{"round", rounds.size()},
+               {"start", time_json(round.start_ns)},
+               {"end", time_json(round.end_ns)},
+               {"cause", cause_name(round.cause)},
+               {"first_failure", round.first_failure ? Json(*round.first_failure) : Json(nullptr)},
+               {"text", round.text}});
+    if (round.progress) json["progress"] = {{"least", round.progress->first}, {"most", round.progress->second}};
+    rounds.push_back(std::move(json));
   }
   return rounds;
 }

@@ -74,6 +74,16 @@ std::string cpu_text(const std::vector<RankStack>& ranks) {
   return (least == most ? most : least + "-" + most) + " % CPU";
 }
 
+std::string progress_text(const std::vector<RankStack>& ranks) {
+  std::set<std::int64_t> numbers;
+  for (const RankStack& rank : ranks) {
+    if (rank.progress) numbers.insert(*rank.progress);
+  }
+  if (numbers.empty()) return {};
+  const std::string least = std::to_string(*numbers.begin());
+  return "progress " + least + (numbers.size() > 1 ? "-" + std::to_string(*numbers.rbegin()) : "");
+}
+
 std::string what_text(const std::vector<RankStack>& ranks) {
   std::vector<std::string> states;
   std::vector<std::string> waits;
@@ -82,7 +92,7 @@ std::string what_text(const std::vector<RankStack>& ranks) {
     waits.push_back(rank.wait);
   }
   std::string text = joined(states, kMostWaits, " or ");
-  for (const std::string& more : {cpu_text(ranks), joined(waits, kMostWaits, " or ")}) {
+  for (const std::string& more : {cpu_text(ranks), joined(waits, kMostWaits, " or "), progress_text(ranks)}) {
     if (!more.empty()) text += ", " + more;
   }
   return text;

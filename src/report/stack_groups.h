@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
@@ -23,6 +24,7 @@ struct RankStack {
   bool in_call = false;            ///< that waits for other ranks, as MPI_Recv
   std::string wait = {};           ///< where in the kernel; empty: it runs, or it is unknown
   std::optional<double> cpu = {};  ///< of one CPU, in percent
+  std::optional<std::int64_t> progress = {};  ///< the last number that it wrote
 };
 
 struct StackPicture {

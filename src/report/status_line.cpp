@@ -25,6 +25,15 @@ std::string starting_text(const JobStatus& status) {
   return "starting: " + std::to_string(status.started) + " of " + std::to_string(status.total) + " ranks" + remark;
 }
 
+std::string running_text(const job::Reached& reached, const Worlds& worlds) {
+  const std::string least = "running: progress " + std::to_string(reached.least);
+  if (reached.least == reached.most) return least;
+  return least + " (rank " + worlds.name(reached.last) + ") to " + std::to_string(reached.most);
+}
+
+/// Whether there is nothing to show.
+bool is_empty(const JobStatus& status) { return status.phase == Phase::running && !status.reached; }
+
 std::string short_name(int signal) {
   const std::string name = signal_name(signal);
   return name.starts_with("SIG") ? name.substr(3) : name;
@@ -46,7 +55,7 @@ std::string ending_text(const JobStatus& status, Time now) {
 std::string status_text(const JobStatus& status, Time now) {
   switch (status.phase) {
     case Phase::running:
-      return {};
+      return status.reached ? running_text(*status.reached, status.worlds) : "";
     case Phase::starting:
       return starting_text(status);
     case Phase::ending:
@@ -67,7 +76,7 @@ StatusLine::~StatusLine() {
 
 void StatusLine::update(JobStatus status, Time now) {
   if (!terminal_ || status == status_) return;
-  if (status.phase != status_.phase) {
+  if (status.phase != status_.phase || is_empty(status)) {
     clear();
     due_ = now + kPatience;
   } else if (!shown_.empty()) {
@@ -78,12 +87,12 @@ void StatusLine::update(JobStatus status, Time now) {
 }
 
 std::optional<Time> StatusLine::deadline() const {
-  if (!terminal_ || status_.phase == Phase::running) return std::nullopt;
+  if (!terminal_ || is_empty(status_)) return std::nullopt;
   return due_;
 }
 
 void StatusLine::tick(Time now) {
-  if (!terminal_ || status_.phase == Phase::running || now < due_) return;
+  if (!terminal_ || is_empty(status_) || now < due_) return;
   due_ = now + kCountdown;
   std::string text = printable(status_text(status_, now));
   text.resize(std::min(text.size(), static_cast<size_t>(std::max(1, columns() - 1))));  // the last column would wrap

@@ -1,6 +1,7 @@
-// One line on the terminal while a start or an end takes long, rewritten in place and removed afterwards. Passive: the
-// launcher updates it and calls tick() at its deadline. The line is removed before anything else is shown, and nothing
-// is drawn while stderr has not taken all that was written. The streams must outlive it.
+// One line on the terminal while a start or an end takes long, and with the ranks' progress (--progress), rewritten in
+// place and removed afterwards. Passive: the launcher updates it and calls tick() at its deadline. The line is removed
+// before anything else is shown, and nothing is drawn while stderr has not taken all that was written. The streams must
+// outlive it.
 #pragma once
 
 #include <chrono>
@@ -9,6 +10,7 @@
 #include <string>
 
 #include "base/time.h"
+#include "dlaunch/outcome.h"
 #include "dlaunch/worlds.h"
 #include "output/standard_streams.h"
 
@@ -17,7 +19,8 @@ namespace dlaunch::report {
 /// What the launcher is busy with. A value.
 struct JobStatus {
   enum class Phase { running, starting, ending };
-  Phase phase = Phase::running;  ///< nothing is shown while the ranks run
+  Phase phase = Phase::running;
+  std::optional<job::Reached> reached{};  ///< running: nothing is shown without it
   int started = 0;               ///< starting: how many ranks of `total` have started
   int total = 0;
   std::string missing{};          ///< starting: hosts that are not ready, as ranges
@@ -29,8 +32,8 @@ struct JobStatus {
   bool operator==(const JobStatus&) const = default;
 };
 
-/// "starting: waiting for node[3-5]"; "starting: 12 of 64 ranks (64 ranks on 2 CPUs: they will share cores)"; "ending:
-/// waiting for 3 ranks (TERM sent, KILL in 4 s): 5,9,12"; empty for none. PURE.
+/// "starting: waiting for node[3-5]"; "starting: 12 of 64 ranks (64 ranks on 2 CPUs: they will share cores)"; "running:
+/// progress 120 (rank 3) to 480"; "ending: waiting for 3 ranks (TERM sent, KILL in 4 s): 5,9,12"; empty for none. PURE.
 std::string status_text(const JobStatus& status, Time now);
 
 class StatusLine {

@@ -23,7 +23,8 @@ LONGER = {  # and why
 WRITTEN_BY_CMAKE = sys.argv.pop()
 # What a library's headers begin with.
 LIBRARIES = {"CLI11": "CLI/", "toml++": "toml++/", "nlohmann/json": "nlohmann/", "spdlog": "spdlog/", "fmt": "fmt/", "Asio": "asio",
-             "libssh": "libssh/", "nettle": "nettle/", "libsodium": "sodium", "hwloc": "hwloc", "libpmix": "pmix", "tl::expected": "tl/"}
+             "libssh": "libssh/", "nettle": "nettle/", "libsodium": "sodium", "hwloc": "hwloc", "libpmix": "pmix", "tl::expected": "tl/",
+             "RE2": "re2/"}
 
 
 class Project(unittest.TestCase):

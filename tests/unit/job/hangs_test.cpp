@@ -104,6 +104,20 @@ struct Script {
   int samples = 0;
 };
 
+TEST(Hangs, RanksThatWriteLinesWithoutProgressAreToldOfAndDoNotHang) {
+  Script script({asleep, asleep});
+  std::vector<Kind> kinds;
+  for (double s = 0; s < 300; s += 10) {
+    script.hangs.spoke(at(s));
+    for (const Verdict& verdict : script.run(s, s + 10)) kinds.push_back(verdict.kind);
+  }
+  EXPECT_THAT(kinds, ElementsAre(Kind::some_wait));
+  EXPECT_TRUE(script.run(300, 389).empty());
+  const auto told = script.run(389, 450);
+  ASSERT_EQ(told.size(), 1);
+  EXPECT_EQ(told.front().kind, Kind::hangs);
+}
+
 TEST(Hangs, EveryRankBlockedForTheWholeWindowIsAHang) {
   Script script({asleep, asleep, asleep});
   EXPECT_TRUE(script.run(0, 99).empty());

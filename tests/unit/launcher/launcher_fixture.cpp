@@ -222,7 +222,7 @@ job::Outcome LauncherFixture::run(std::vector<std::string> argv, int ranks,
   Hosts links(io_, hosts, plan.job_id, settings, log);
   sys::ReservedPorts ports;
   asio::signal_set signals(io_);
-  take_signals(signals);
+  take_signals(signals, settings);
   Launcher launcher(io_, {plan, settings, **output, links, ports, signals, listener ? *listener : silent_, log});
   const job::Outcome outcome = launcher.run();
   EXPECT_FALSE(hung) << "the job did not end";

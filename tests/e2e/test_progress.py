@@ -1,0 +1,176 @@
+"""--progress: how far the ranks are by the numbers that they write, in the record, in the pictures of stacks and on the
+terminal; a rank that is far behind is told of once. --stacks-on: a signal shows what the ranks do."""
+import json
+import pathlib
+import re
+import signal
+import subprocess
+
+from support import CLEAR, Case, TIMEOUT, main, of_process, sh, without_notes
+
+PATTERN = r"step (\d+)"
+BEHIND = re.compile(rb"dlaunch: note: (ranks? [^\n]*behind: [^\n]*)\n")
+# Ranks go on to 30, rank 3 stays at 2 until all other ranks' lines are there and dlaunch has told of it.
+ONE_BEHIND = """
+for i in $(seq 30); do
+    [ $DLAUNCH_RANK = 3 ] && [ $i = 3 ] && break
+    echo step $i
+    sleep 0.02
+done
+while ! [ -e go ]; do sleep 0.02; done
+[ $DLAUNCH_RANK != 3 ] || echo step 30
+"""
+TWO_ROUNDS = 'echo step $((50 - 40 * DLAUNCH_ROUND + DLAUNCH_RANK)); [ $DLAUNCH_RANK = 0 ] && [ $DLAUNCH_ROUND = 0 ] && exit 3; exec sleep 0.2'
+
+
+class Progress(Case):
+    def run_recorded(self, *args, **options):
+        """The run's result, and its record."""
+        result = self.run_dlaunch("--progress", PATTERN, "--report", f"{self.dir}/record", *args, **options)
+        return result, json.loads((self.dir / "record").read_text())
+
+    @staticmethod
+    def of_ranks(record):
+        return [rank.get("progress") for rank in record["ranks"]]
+
+    def test_the_last_number_of_each_rank_is_in_the_record(self):
+        lines = {0: r"step 1\nstep 2\nother\n", 1: r"step 3\rstep 7\r", 2: r"a step 4, step 5", 3: r"no number\n"}
+        script = "case $DLAUNCH_RANK in " + " ".join(f"{rank}) printf '{text}';;" for rank, text in lines.items()) + " esac"
+        result, record = self.run_recorded("-n", 4, *sh(script))
+        self.assert_exit(result, 0)
+        self.assertEqual(self.of_ranks(record), [2, 7, 5, None])
+
+    def test_stderr_counts_as_well_and_what_hosts_write(self):
+        result, record = self.run_recorded("--fake-hosts", "2x2", *sh("echo step $((DLAUNCH_RANK + 10)) >&2"))
+        self.assert_exit(result, 0)
+        self.assertEqual(self.of_ranks(record), [10, 11, 12, 13])
+
+    def test_files_without_the_console(self):
+        result, record = self.run_recorded("-n", 2, "--output-filename", f"{self.dir}/logs:nocopy", *sh("echo step $DLAUNCH_RANK"))
+        self.assert_exit(result, 0)
+        self.assertEqual(result.stdout, b"")
+        self.assertEqual(self.of_ranks(record), [0, 1])
+        self.assertEqual([(self.dir / f"logs/1/rank.{rank}/stdout").read_bytes() for rank in range(2)], [b"step 0\n", b"step 1\n"])
+
+    def test_a_round_begins_anew(self):
+        result, record = self.run_recorded("-n", 2, "--restarts", 1, *sh(TWO_ROUNDS))
+        self.assert_exit(result, 0)
+        self.assertEqual(self.of_ranks(record), [10, 11])
+        progress = record["earlier_rounds"][0]["progress"]
+        self.assertIn(progress["least"], (50, 51))  # a rank may have been ended before it wrote
+        self.assertGreaterEqual(progress["most"], progress["least"])
+
+    def test_without_the_option_there_is_none(self):
+        result = self.run_dlaunch("-n", 1, "--report", f"{self.dir}/record", *sh("echo step 5"))
+        self.assert_exit(result, 0)
+        self.assertEqual(self.of_ranks(json.loads((self.dir / "record").read_text())), [None])
+
+    def test_a_rank_far_behind_is_told_of_once(self):
+        with self.start("--fake-hosts", "2x2", "--progress", PATTERN, "--report", f"{self.dir}/record", *sh(ONE_BEHIND),
+                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as job:
+            seen = b""
+            while not BEHIND.search(seen):
+                line = job.stderr.readline()
+                self.assertTrue(line, seen)
+                seen += line
+            (self.dir / "go").touch()
+            _, rest = job.communicate(timeout=TIMEOUT)
+        self.assertEqual(job.returncode, 0, rest)
+        self.assertRegex(BEHIND.search(seen)[1].decode(), r"^rank 3 \(fake2\) is behind: its progress is [12], the median of all ranks is \d+$")
+        self.assertIsNone(BEHIND.search(rest))
+        self.assertEqual(self.of_ranks(json.loads((self.dir / "record").read_text())), [30] * 4)
+
+    def test_the_terminal_shows_it_while_ranks_run(self):
+        script = "echo step $((DLAUNCH_RANK + 5)) >&2; while ! [ -e go ]; do sleep 0.02; done"
+        with self.under_pty("-n", 2, "--progress", PATTERN, *sh(script), env={"DLAUNCH_QUIET": "true"}) as terminal:
+            terminal.read_until(CLEAR + b"running: progress 5 (rank 0) to 6")
+            (self.dir / "go").touch()
+            code, shown = terminal.finish()
+        self.assertEqual(code, 0, shown)
+        self.assertTrue(shown.endswith(CLEAR), shown)
+
+    def test_a_line_without_end_takes_no_memory(self):
+        script = "head -c 10000000 /dev/zero | tr '\\0' x; printf '\\nstep 5\\n'; touch done; while ! [ -e go ]; do sleep 0.02; done"
+        peak = {}
+        for options in ((), ("--progress", PATTERN)):
+            for name in ("done", "go"):
+                (self.dir / name).unlink(missing_ok=True)
+            with self.start("-n", 1, *options, *sh(script), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
+                out = b""
+                while not out.endswith(b"step 5\n"):
+                    data = job.stdout.read1(1 << 16)
+                    self.assertTrue(data)
+                    out = out[-16:] + data
+                peak[options] = int(re.search(rb"VmHWM:\s+(\d+)", of_process(job.pid, "status"))[1])
+                (self.dir / "go").touch()
+                _, err = job.communicate(timeout=TIMEOUT)
+            self.assertEqual(job.returncode, 0, err)
+        without, with_it = peak.values()
+        self.assertLess(with_it, without + 5000, "KB")
+
+    def test_ranks_that_write_without_progress_are_told_of_and_not_ended(self):
+        script = "import time\nprint('step 1', flush=True)\n" \
+            "while True:\n    print('alive', flush=True)\n    time.sleep(0.2)\n"  # no local variable tells that it moves
+        with self.start("-n", 2, "--progress", PATTERN, "--hang-after", 2, "--on-hang", "end", "python3", "-c", script,
+                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as job:
+            seen = b""
+            while b"all threads" not in seen:
+                line = job.stderr.readline()
+                self.assertTrue(line, seen)
+                seen += line
+            self.assertIsNone(job.poll())
+            job.send_signal(signal.SIGTERM)
+            job.communicate(timeout=TIMEOUT)
+        self.assertEqual(job.returncode, 143)
+        self.assertIn(b"no rank's progress has changed for 2.0 s: ", seen)
+        self.assertRegex(seen.decode(), r"  2 ranks: 0-1 \(.*\) +blocked, .*, progress 1\n")
+
+    def test_silence_after_progress_is_a_hang(self):
+        script = "import threading\nprint('step 1', flush=True)\nlock = threading.Lock()\nlock.acquire()\nlock.acquire()\n"
+        result, record = self.run_recorded("-n", 2, "--hang-after", 2, "--on-hang", "end", "python3", "-c", script)
+        self.assert_exit(result, 124)
+        self.assertEqual((record["cause"], self.of_ranks(record)), ("hung", [1, 1]))
+
+    def test_a_pattern_that_cannot_be_is_refused(self):
+        result = self.run_dlaunch("-n", 1, "--progress", "step (", *sh("touch started"))
+        self.assert_exit(result, 2)
+        self.assertIn(b"missing )", result.stderr)
+        self.assertFalse((self.dir / "started").exists())
+
+
+class StacksOn(Case):
+    def picture(self, *args, by=signal.SIGUSR1):
+        script = f"echo step $DLAUNCH_RANK; while ! [ -e {self.dir}/go ]; do sleep 0.02; done"
+        with self.start(*args, "--progress", PATTERN, *sh(script), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
+            for _ in range(4):
+                self.assertIn(b"step", job.stdout.readline())
+            job.send_signal(by)
+            seen = b""
+            while b"all threads: " not in seen:
+                line = job.stderr.readline()
+                self.assertTrue(line, seen)
+                seen += line
+            self.assertIsNone(job.poll())
+            (self.dir / "go").touch()
+            _, rest = job.communicate(timeout=TIMEOUT)
+        self.assertEqual((job.returncode, without_notes(rest)), (0, b""), "the job goes on")
+        return without_notes(seen).decode()
+
+    def test_a_signal_shows_the_stacks(self):
+        seen = self.picture("-n", 4, "--stacks-on", "USR1")
+        self.assertRegex(seen, r"^dlaunch: job \w+; stacks of 4 ranks \(main thread\):\n")
+        self.assertRegex(seen, r"progress 0-3\n|progress \d\n")
+
+    def test_of_several_hosts_and_into_a_file(self):
+        seen = self.picture("--fake-hosts", "2x2", "--stacks-on", "QUIT", "--report", f"{self.dir}/record", by=signal.SIGQUIT)
+        self.assertIn("fake", seen)
+        self.assertIn("== rank 3 (", pathlib.Path(re.search(r"all threads: (\S+)", seen)[1]).read_text())
+
+    def test_another_meaning_of_the_signal_is_refused(self):
+        for args in (["--stacks-on", "KILL"], ["--stacks-on", "USR1", "--checkpoint-signal", "USR2"]):
+            result = self.run_dlaunch("-n", 1, *args, "true")
+            self.assert_exit(result, 2)
+            self.assertIn(b"QUIT", result.stderr)
+
+
+main()

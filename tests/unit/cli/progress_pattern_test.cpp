@@ -1,0 +1,92 @@
+#include "cli/progress_pattern.h"
+
+#include "command_line_fixture.h"
+
+namespace dlaunch::cli {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Optional;
+
+std::optional<std::int64_t> found(std::string_view pattern, std::string_view line) {
+  const auto progress = progress_pattern(pattern);
+  if (progress) return (*progress)(line);
+  ADD_FAILURE() << to_text(progress.error());
+  return std::nullopt;
+}
+
+TEST(ProgressPattern, FindsTheNumberOfTheGroup) {
+  EXPECT_THAT(found("step (\\d+)", "epoch 3, step 120 of 480"), Optional(120));
+  EXPECT_THAT(found("step (\\d+)", "loss 0.5"), std::nullopt);
+  EXPECT_THAT(found("(?:step|iter) (\\d+)", "iter 7"), Optional(7));
+}
+
+TEST(ProgressPattern, TheLastMatchCounts) { EXPECT_THAT(found("step (\\d+)", "step 1, step 2; step x"), Optional(2)); }
+
+TEST(ProgressPattern, WithoutAGroupTheFirstNumberOfTheMatchCounts) {
+  EXPECT_THAT(found("step \\d+/\\d+", "step 12/100"), Optional(12));
+  EXPECT_THAT(found("\\d+", "7 of 9"), Optional(9));
+  EXPECT_THAT(found("done", "done 9"), std::nullopt);
+}
+
+TEST(ProgressPattern, BytesNeedNotBeText) {
+  EXPECT_THAT(found("step (\\d+)", std::string_view("\xff\0 step 3 \xc3", 11)), Optional(3));
+  EXPECT_THAT(found("Schritt für (\\d+)", "Schritt für 3"), Optional(3));
+}
+
+TEST(ProgressPattern, ANumberWithoutMeasureIsNone) {
+  EXPECT_THAT(found("step (\\d+)", "step 99999999999999999999999"), std::nullopt);
+}
+
+TEST(ProgressPattern, WhatMatchesNothingEnds) {
+  EXPECT_THAT(found("x*", std::string(4096, 'y')), std::nullopt);
+  EXPECT_THAT(found("(a?){30}a{30}(?:b)", std::string(4096, 'a')), std::nullopt);
+}
+
+TEST(ProgressPattern, IsCheckedWithTheLine) {
+  const CommandLineFixture line;
+  EXPECT_THAT(line.error({"--progress", "step (\\d+", "true"}),
+              AllOf(HasSubstr("--progress: \"step (\\d+\" "), HasSubstr("missing )"), HasSubstr("--progress 'step (\\d+)'")));
+  EXPECT_THAT(line.error({"--progress", "", "true"}), HasSubstr("it is empty"));
+  EXPECT_THAT(line.error({"--progress", "(a)(\\d+)", "true"}), HasSubstr("it has 2 groups"));
+  EXPECT_THAT(line.error({"--progress", "(a{1000}){1000}", "true"}), HasSubstr("cannot find the progress"));
+  EXPECT_THAT(line.error({"--progress", "(?=a)", "true"}), HasSubstr("invalid perl operator"));
+}
+
+TEST(ProgressPattern, ReachesTheJob) {
+  const Options options = CommandLineFixture{}.options({"--progress", "step (\\d+)", "--progress-lag", "7", "true"});
+  ASSERT_TRUE(options.progress);
+  EXPECT_THAT(options.progress("step 5"), Optional(5));
+  EXPECT_THAT(options.progress_lag, Optional(7));
+  const Options without = CommandLineFixture{}.options({"true"});
+  EXPECT_FALSE(without.progress);
+  EXPECT_EQ(without.progress_lag, std::nullopt);
+  EXPECT_EQ(without.stacks_on, 0);
+}
+
+TEST(ProgressPattern, ALagIsOfAPattern) {
+  const CommandLineFixture line;
+  EXPECT_THAT(line.error({"--progress-lag", "7", "true"}), HasSubstr("add --progress 'step (\\d+)'"));
+  EXPECT_THAT(line.error({"--progress", "\\d", "--progress-lag", "-1", "true"}), HasSubstr("--progress-lag"));
+}
+
+TEST(StacksOn, IsASignalWithoutAnotherMeaning) {
+  const CommandLineFixture line;
+  EXPECT_EQ(line.options({"--stacks-on", "QUIT", "true"}).stacks_on, SIGQUIT);
+  EXPECT_EQ(line.options({"--stacks-on", "SIGUSR1", "true"}).stacks_on, SIGUSR1);
+  EXPECT_EQ(line.options({"--stacks-on", "12", "true"}).stacks_on, SIGUSR2);
+  for (const char* other : {"KILL", "STOP", "TERM", "INT", "CHLD", "CONT", "HUP", "WINCH", "0", "", "SIG", "nothing"}) {
+    EXPECT_THAT(line.error({"--stacks-on", other, "true"}), HasSubstr("write USR1, USR2 or QUIT")) << other;
+  }
+}
+
+TEST(StacksOn, DoesNotTakeTheSignalsOfACheckpoint) {
+  const CommandLineFixture line;
+  EXPECT_THAT(line.error({"--checkpoint-signal", "TERM", "--stacks-on", "USR1", "true"}),
+              AllOf(HasSubstr("--stacks-on USR1: does not go with --checkpoint-signal"), HasSubstr("say --stacks-on QUIT")));
+  EXPECT_EQ(line.options({"--checkpoint-signal", "USR1", "--stacks-on", "QUIT", "true"}).stacks_on, SIGQUIT);
+}
+
+}  // namespace
+}  // namespace dlaunch::cli

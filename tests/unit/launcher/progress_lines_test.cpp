@@ -1,0 +1,71 @@
+#include "launcher/progress_lines.h"
+
+#include <gmock/gmock.h>
+
+#include <charconv>
+#include <vector>
+
+namespace dlaunch::launcher {
+namespace {
+
+using std::string_view;
+using testing::Each;
+using testing::Le;
+using testing::Optional;
+using testing::SizeIs;
+
+/// A line that is a number tells it.
+std::optional<std::int64_t> number(string_view line) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), value);
+  return error == std::errc() && end == line.data() + line.size() ? std::optional(value) : std::nullopt;
+}
+
+TEST(ProgressLines, TheLastLineThatTellsOneCounts) {
+  ProgressLines lines;
+  EXPECT_THAT(lines.feed("1\n2\nx\n", number), Optional(2));
+  EXPECT_EQ(lines.feed("x\ny\n", number), std::nullopt);
+  EXPECT_EQ(lines.feed("", number), std::nullopt);
+  EXPECT_THAT(lines.feed("\n\r\n3\n\r\r\n", number), Optional(3));
+}
+
+TEST(ProgressLines, ACarriageReturnEndsALine) {
+  ProgressLines lines;
+  EXPECT_THAT(lines.feed("\r4\r5", number), Optional(4));
+  EXPECT_THAT(lines.feed("\r6", number), Optional(5));
+  EXPECT_THAT(lines.feed("\r\n", number), Optional(6));
+}
+
+TEST(ProgressLines, ALineComesInPieces) {
+  const string_view text = "10\r11\nx\n\r\n123\r\n45\rx\n6";
+  for (size_t piece = 1; piece <= text.size(); ++piece) {
+    ProgressLines lines;
+    std::optional<std::int64_t> last;
+    for (size_t at = 0; at < text.size(); at += piece) {
+      if (const auto found = lines.feed(text.substr(at, piece), number)) last = found;
+    }
+    EXPECT_THAT(last, Optional(45)) << piece;
+    EXPECT_THAT(lines.end(number), Optional(6)) << piece;
+    EXPECT_EQ(lines.end(number), std::nullopt) << piece;
+  }
+}
+
+TEST(ProgressLines, OfALongLineTheBeginningIsLookedAt) {
+  ProgressLines lines;
+  std::vector<std::string> seen;
+  const auto keep = [&](string_view line) {
+    seen.emplace_back(line);
+    return std::optional<std::int64_t>();
+  };
+  const std::string piece(1 << 16, 'x');
+  lines.feed("begin", keep);
+  for (int i = 0; i < 200; ++i) lines.feed(piece, keep);
+  lines.feed("\n" + piece + "\nend", keep);
+  lines.end(keep);
+  ASSERT_THAT(seen, SizeIs(3));
+  EXPECT_THAT(seen, Each(SizeIs(Le(ProgressLines::kLongest))));
+  EXPECT_THAT(seen.back(), "end");
+}
+
+}  // namespace
+}  // namespace dlaunch::launcher
