@@ -32,8 +32,8 @@ struct JobOptions {
   output::OutputSettings output = {};  ///< the console and the files
   bool console = false;                ///< the ranks' output is shown on this process's descriptors 1 and 2
   bool lines = true;                   ///< Listener::line is told each line of the ranks
-  /// --progress: the progress that a line of a rank tells, if any (the beginning of one that is longer than 4 KiB; lines
-  /// end at a carriage return, too). Empty: lines are not looked at.
+  /// --progress: the progress that a line of a rank tells, if any (the beginning of one that is longer than 4 KiB;
+  /// lines end at a carriage return, too). Empty: lines are not looked at.
   std::function<std::optional<std::int64_t>(std::string_view line)> progress = {};
   /// --progress-lag: a rank that is so many steps behind the median is told of; 0: none is; none: by what is usual.
   std::optional<std::int64_t> progress_lag = {};

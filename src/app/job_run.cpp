@@ -28,22 +28,6 @@ namespace dlaunch::app {
 
 using output::Stream;
 
-namespace {
-
-/// The least and the most progress of the ranks.
-std::optional<std::pair<std::int64_t, std::int64_t>> progress_of(const job::Outcome& outcome) {
-  std::optional<std::pair<std::int64_t, std::int64_t>> span;
-  for (const job::RankRecord& rank : outcome.ranks) {
-    if (!rank.progress) continue;
-    if (!span) span = {*rank.progress, *rank.progress};
-    span->first = std::min(span->first, *rank.progress);
-    span->second = std::max(span->second, *rank.progress);
-  }
-  return span;
-}
-
-}  // namespace
-
 JobRun::JobRun(plan::Plan& plan, HostSession& session, PlanWithout plan_without)
     : start_ns_(sys::wall_ns()),
       plan_(plan),
@@ -239,7 +223,8 @@ Result<void> JobRun::plan_round() {
 void JobRun::tell_restart(const job::Outcome& outcome, std::chrono::seconds wait) {
   const report::Summary ended = summary(outcome);
   const std::string cause = report::cause_text(ended);
-  past_.push_back({outcome.cause, cause, outcome.first_failure, round_start_ns_, sys::wall_ns(), progress_of(outcome)});
+  past_.push_back({outcome.cause, cause, outcome.first_failure, round_start_ns_, sys::wall_ns(),
+                   report::progress_span(outcome.ranks)});
   log().error(report::restart_text(cause, rounds_.number(), rounds_.restarts(), wait) + report::unswept_text(ended));
 }
 

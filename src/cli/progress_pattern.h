@@ -1,5 +1,5 @@
-// --progress: a regular expression that finds a rank's progress, a number, in a line of its output. What a line costs is
-// bounded, whatever stands in it: RE2 never goes back, and of many matches only the first ones are looked at.
+// --progress: a regular expression that finds a rank's progress, a number, in a line of its output. What a line costs
+// is bounded, whatever stands in it: RE2 never goes back, and of many matches only the first ones are looked at.
 #pragma once
 
 #include <cstdint>

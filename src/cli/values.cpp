@@ -92,7 +92,8 @@ Result<int> stacks_signal(std::string_view text) {
   for (const int signal : {SIGUSR1, SIGUSR2, SIGQUIT}) {
     if (signal_name(signal) == "SIG" + std::string(name) || std::to_string(signal) == text) return signal;
   }
-  return bad_value(text, "is not a signal that can ask for stacks: each other one means something else, or is not caught",
+  return bad_value(text,
+                   "is not a signal that can ask for stacks: each other one means something else, or is not caught",
                    "write USR1, USR2 or QUIT");
 }
 

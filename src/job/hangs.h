@@ -9,8 +9,8 @@
 //   meanwhile.
 // - A job hangs when the window has passed in silence and each rank that runs waited in its last kSamples samples. A
 //   rank that waits for storage, is stopped or traced, or gave no sample does not wait.
-// - Lines without progress (spoke()) do not end the silence, but while there are some the job does not hang: a rank whose
-//   stack tells no difference may evaluate. That all ranks wait is told all the same.
+// - Lines without progress (spoke()) do not end the silence, but while there are some the job does not hang: it may
+//   evaluate, though stacks and locals stay equal. That all ranks wait is told all the same.
 // - What is found is told once in each silence; that the job hangs, also after it was told that some ranks wait.
 #pragma once
 

@@ -3,8 +3,8 @@
 // - Ranks are compared with those of the same program that have written a number, too, ended ones included.
 // - A number below half of the last one begins anew, as steps do in each epoch; it counts on from there.
 // - A rank is behind when it is so many steps below the median, and that for kSteady: as many as was asked for, or
-//   kStrides times what it, and the median of the ranks, advanced last: a rank may write each hundredth step only. While
-//   not all output is read nobody is behind.
+//   kStrides times what it, and the median of the ranks, advanced last: a rank may write each hundredth step only.
+//   While not all output is read nobody is behind.
 // - Each rank is told of once.
 #pragma once
 
@@ -28,7 +28,7 @@ struct Laggards {
 
 class RankProgress {
  public:
-  static constexpr std::int64_t kMost = std::int64_t{1} << 53;  ///< JSON's readers take no more; beyond it is no progress
+  static constexpr std::int64_t kMost = std::int64_t{1} << 53;  ///< what JSON's readers take; beyond is no progress
   static constexpr int kStrides = 10;
   static constexpr std::chrono::seconds kSteady{2};
 

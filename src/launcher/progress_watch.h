@@ -1,5 +1,5 @@
-// Reads the ranks' progress out of what they write, and tells which ranks are behind (job/rank_progress.h). Owned by the
-// launcher, for one round; everything given must outlive it.
+// Reads the ranks' progress out of what they write, and tells which ranks are behind (job/rank_progress.h). Owned by
+// the launcher, for one round; everything given must outlive it.
 #pragma once
 
 #include <spdlog/fwd.h>

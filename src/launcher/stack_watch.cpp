@@ -70,7 +70,8 @@ void StackWatch::tell(const job::Verdict& verdict) {
     const bool hangs = verdict.kind == job::Verdict::Kind::hangs;
     const std::string silence = report::duration_text(parts_.options.policy.hang_after);
     const bool may_speak = !hangs && parts_.progress.all();
-    const std::string what = (may_speak ? "no rank's progress has changed for " : "no rank has written for ") + silence +
+    const std::string what = (may_speak ? "no rank's progress has changed for " : "no rank has written for ") +
+                             silence +
                              (hangs ? " and none makes progress" : ": " + doing_text(verdict, parts_.plan.worlds));
     report::StackPicture seen = picture(before, now, what);
     const std::string path = keep(now);

@@ -93,11 +93,8 @@ job::Outcome outcome_of(const Json& json, const std::vector<RecordedRank>& ranks
 
 RoundRecord round_of(const Json& json) {
   const Json& cause = json.at("cause");
-  RoundRecord round{known(cause_of(cause.get_ref<const std::string&>()), cause),
-                    json.at("text"),
-                    maybe<int>(json.at("first_failure")),
-                    time_of(json.at("start")),
-                    time_of(json.at("end"))};
+  RoundRecord round{known(cause_of(cause.get_ref<const std::string&>()), cause), json.at("text"),
+                    maybe<int>(json.at("first_failure")), time_of(json.at("start")), time_of(json.at("end"))};
   if (json.contains("progress")) {
     const Json& progress = json.at("progress");
     round.progress = {progress.at("least").get<std::int64_t>(), progress.at("most").get<std::int64_t>()};

@@ -175,6 +175,17 @@ Json hangs_json(const job::Outcome& outcome) {
 
 }  // namespace
 
+std::optional<std::pair<std::int64_t, std::int64_t>> progress_span(const std::vector<job::RankRecord>& ranks) {
+  std::optional<std::pair<std::int64_t, std::int64_t>> span;
+  for (const job::RankRecord& rank : ranks) {
+    if (!rank.progress) continue;
+    if (!span) span = {*rank.progress, *rank.progress};
+    span->first = std::min(span->first, *rank.progress);
+    span->second = std::max(span->second, *rank.progress);
+  }
+  return span;
+}
+
 std::optional<job::Cause> cause_of(std::string_view text) {
   const auto* const found = std::ranges::find(kCauses, text, [](const auto& row) { return row.second; });
   return found == std::end(kCauses) ? std::nullopt : std::optional(found->first);

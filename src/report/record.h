@@ -39,6 +39,9 @@ struct RecordInput {
 /// The record, ending in a newline. U+FFFD replaces bytes that are not UTF-8.
 std::string job_record_json(const RecordInput& input);
 
+/// The least and the most progress of the ranks; none: they told none.
+std::optional<std::pair<std::int64_t, std::int64_t>> progress_span(const std::vector<job::RankRecord>& ranks);
+
 /// The cause that the record names so.
 std::optional<job::Cause> cause_of(std::string_view text);
 

@@ -17,13 +17,13 @@ namespace dlaunch::report {
 struct RankStack {
   int rank = 0;  ///< its id
   std::string host = {};
-  std::string frames = {};         ///< a line for each frame of the main thread, innermost first
-  char state = '?';                ///< as in proc(5)
-  bool stopped = false;            ///< SIGSTOP, job control
-  bool traced = false;             ///< by a debugger
-  bool in_call = false;            ///< that waits for other ranks, as MPI_Recv
-  std::string wait = {};           ///< where in the kernel; empty: it runs, or it is unknown
-  std::optional<double> cpu = {};  ///< of one CPU, in percent
+  std::string frames = {};                    ///< a line for each frame of the main thread, innermost first
+  char state = '?';                           ///< as in proc(5)
+  bool stopped = false;                       ///< SIGSTOP, job control
+  bool traced = false;                        ///< by a debugger
+  bool in_call = false;                       ///< that waits for other ranks, as MPI_Recv
+  std::string wait = {};                      ///< where in the kernel; empty: it runs, or it is unknown
+  std::optional<double> cpu = {};             ///< of one CPU, in percent
   std::optional<std::int64_t> progress = {};  ///< the last number that it wrote
 };
 

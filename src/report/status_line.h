@@ -21,7 +21,7 @@ struct JobStatus {
   enum class Phase { running, starting, ending };
   Phase phase = Phase::running;
   std::optional<job::Reached> reached{};  ///< running: nothing is shown without it
-  int started = 0;               ///< starting: how many ranks of `total` have started
+  int started = 0;                        ///< starting: how many ranks of `total` have started
   int total = 0;
   std::string missing{};          ///< starting: hosts that are not ready, as ranges
   std::string remark{};           ///< starting: text after the rest

@@ -46,8 +46,9 @@ TEST(ProgressPattern, WhatMatchesNothingEnds) {
 
 TEST(ProgressPattern, IsCheckedWithTheLine) {
   const CommandLineFixture line;
-  EXPECT_THAT(line.error({"--progress", "step (\\d+", "true"}),
-              AllOf(HasSubstr("--progress: \"step (\\d+\" "), HasSubstr("missing )"), HasSubstr("--progress 'step (\\d+)'")));
+  EXPECT_THAT(
+      line.error({"--progress", "step (\\d+", "true"}),
+      AllOf(HasSubstr("--progress: \"step (\\d+\" "), HasSubstr("missing )"), HasSubstr("--progress 'step (\\d+)'")));
   EXPECT_THAT(line.error({"--progress", "", "true"}), HasSubstr("it is empty"));
   EXPECT_THAT(line.error({"--progress", "(a)(\\d+)", "true"}), HasSubstr("it has 2 groups"));
   EXPECT_THAT(line.error({"--progress", "(a{1000}){1000}", "true"}), HasSubstr("cannot find the progress"));
@@ -83,8 +84,9 @@ TEST(StacksOn, IsASignalWithoutAnotherMeaning) {
 
 TEST(StacksOn, DoesNotTakeTheSignalsOfACheckpoint) {
   const CommandLineFixture line;
-  EXPECT_THAT(line.error({"--checkpoint-signal", "TERM", "--stacks-on", "USR1", "true"}),
-              AllOf(HasSubstr("--stacks-on USR1: does not go with --checkpoint-signal"), HasSubstr("say --stacks-on QUIT")));
+  EXPECT_THAT(
+      line.error({"--checkpoint-signal", "TERM", "--stacks-on", "USR1", "true"}),
+      AllOf(HasSubstr("--stacks-on USR1: does not go with --checkpoint-signal"), HasSubstr("say --stacks-on QUIT")));
   EXPECT_EQ(line.options({"--checkpoint-signal", "USR1", "--stacks-on", "QUIT", "true"}).stacks_on, SIGQUIT);
 }
 

@@ -55,8 +55,7 @@ TEST(RankProgress, ARankFarBehindIsToldOfOnce) {
   EXPECT_THAT(ranks.steadily_behind(0), IsEmpty()) << "9 steps are not far";
   ranks.reached({13, 13, 13});
   ranks.reached({14, 14, 14});
-  EXPECT_THAT(ranks.steadily_behind(10),
-              ElementsAre(Laggards{.ranks = {{3, 3}}, .median = 14}));
+  EXPECT_THAT(ranks.steadily_behind(10), ElementsAre(Laggards{.ranks = {{3, 3}}, .median = 14}));
   ranks.reached({500, 500, 500});
   EXPECT_THAT(ranks.steadily_behind(20), IsEmpty());
 }

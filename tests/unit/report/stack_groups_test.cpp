@@ -101,6 +101,15 @@ TEST(StackGroups, StatesOfAGroup) {
   EXPECT_THAT(stacks_text(picture({storage})), HasSubstr("waiting for storage, 0.0 % CPU, nfs_wait\n"));
 }
 
+TEST(StackGroups, TheProgressOfAGroup) {
+  StackPicture seen = picture({at(0, kInLock), at(1, kInLock), at(2, kInLock)});
+  seen.ranks[0].progress = 7;
+  seen.ranks[2].progress = 480;
+  EXPECT_THAT(stacks_text(seen), HasSubstr("futex_do_wait, progress 7-480\n"));
+  seen.ranks[0].progress = 480;
+  EXPECT_THAT(stacks_text(seen), HasSubstr("futex_do_wait, progress 480\n"));
+}
+
 TEST(StackGroups, SilentHostsRemarksAndRanksWithoutAStack) {
   StackPicture seen = picture({at(0, "")});
   seen.silent_hosts = {"node7", "node8"};

@@ -41,6 +41,13 @@ TEST(StatusText, Ending) {
   EXPECT_EQ(status_text({}, kNow), "");
 }
 
+TEST(StatusText, Progress) {
+  JobStatus status{.reached = job::Reached{.ranks = 4, .least = 120, .most = 480, .last = 3}};
+  EXPECT_EQ(status_text(status, kNow), "running: progress 120 (rank 3) to 480");
+  status.reached->least = 480;
+  EXPECT_EQ(status_text(status, kNow), "running: progress 480");
+}
+
 class OnATerminal : public testing::Test {
  protected:
   OnATerminal() {
