@@ -26,9 +26,9 @@ std::string starting_text(const JobStatus& status) {
 }
 
 std::string running_text(const job::Reached& reached, const Worlds& worlds) {
-  const std::string least = "running: progress " + std::to_string(reached.least);
-  if (reached.least == reached.most) return least;
-  return least + " (rank " + worlds.name(reached.last) + ") to " + std::to_string(reached.most);
+  std::string text = "running: progress " + std::to_string(reached.least);
+  if (reached.least == reached.most) return text;
+  return text + " (rank " + worlds.name(reached.last) + ") to " + std::to_string(reached.most);
 }
 
 /// Whether there is nothing to show.
