@@ -324,7 +324,8 @@ class Ends(SlurmCase):
     def test_ranks_of_a_cancelled_job_have_the_grace(self):
         """Also where dlaunch is signalled, too, after its agents: that is no second signal, which would kill at once."""
         script, said = self.dir / "script", self.dir / "said"
-        ranks = "trap 'trap : TERM; sleep 1; echo saved; exit' TERM; sleep 1000 & wait"
+        # Slurm signals process by process: a shell whose child it ends first must not end before its own signal.
+        ranks = "trap 'trap : TERM; sleep 1; echo saved; exit' TERM; while :; do sleep 1000 & wait; done"
         script.write_text(f"#!/bin/sh\n#SBATCH -N2 --ntasks-per-node=1\nexec {DLAUNCH} -n 2 sh -c \"{ranks}\"\n")
         self.bed.head.run(["sbatch", "-o", said, script], env=self.env)
         self.assertTrue(wait_until(lambda: len(self.sleepers()) == 2, PATIENCE))
