@@ -11,7 +11,7 @@ import time
 
 import support
 from hosts_case import HostsCase
-from support import Case
+from support import TIMEOUT, Case, wait_until
 
 ALL = os.environ.get("DLAUNCH_SLOW") == "all"
 LINE = pathlib.Path(__file__).resolve().parent.parent / "testbed" / "stalling_line.py"
@@ -125,8 +125,10 @@ class LostPackets(HostsCase):
     count = 2
 
     def test_none_of_the_bytes_is_lost(self):
-        job = self.start("-H", "node1,node2", "sh", "-c", "for i in $(seq 200); do echo $RANK_ID $i; sleep 0.02; done",
+        """Once the hosts are connected: before, a neighbour whose address is asked for in vain is no host."""
+        job = self.start("-H", "node1,node2", "sh", "-c", "touch up.$RANK_ID; for i in $(seq 200); do echo $RANK_ID $i; sleep 0.02; done",
                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertTrue(wait_until(lambda: len(list(self.dir.glob("up.*"))) == 2, TIMEOUT))
         losing = threading.Thread(target=self.lose_packets)
         losing.start()
         result, _ = self.finish(job)
