@@ -36,6 +36,10 @@ class RankOrder {
     if constexpr (requires { message.rank; }) {
       if (!is_rank_of(host, message.rank)) return "its agent names a rank of another host";
     }
+    if constexpr (kIsOneOf<Message, wire::Uncaught>) {
+      const auto own = [&](std::uint32_t rank) { return is_rank_of(host, rank); };
+      if (!std::ranges::all_of(message.ranks, own)) return "its agent names a rank of another host";
+    }
     if (!is_served(message)) return "its agent asks for MPI, which is not served there";
     return in_order(host, message, phase) ? "" : "its agent sent a message out of order";
   }
