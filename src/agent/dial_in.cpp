@@ -15,6 +15,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "base/time.h"
@@ -26,6 +27,7 @@
 #include "sys/descendants.h"
 #include "sys/fd.h"
 #include "sys/io.h"
+#include "sys/thread.h"
 
 namespace dlaunch::agent {
 namespace {
@@ -148,11 +150,20 @@ class Child {
   pid_t pid_ = 0;
 };
 
+/// All agents of one command read the same bytes: one that does not read them keeps the others' from them.
+void pass_over(const sys::Fd& from) {
+  std::array<char, 64u << 10> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init): read() fills it
+  while (TEMP_FAILURE_RETRY(::read(from.get(), buffer.data(), buffer.size())) > 0) {
+  }
+}
+
 /// The exit code.
 Result<int> dial_in(const char* nonce, const std::string& name) {
   dialback::EndSignals signals;
-  const sys::Fd from(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
-  const Call call = TRY(read_call(from, nonce, signals.fd()));
+  const auto from = std::make_shared<sys::Fd>(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
+  const Call call = TRY(read_call(*from, nonce, signals.fd()));
+  sys::Thread rest;
+  rest.start([from] { pass_over(*from); });
   const auto key = TRY(dialback::job_key(call.key));
   auto socket = TRY(connect_to(call.at, signals));
   const dialback::Statement self{.version = "", .nodes = 1, .node = 0, .name = name, .words = {}};

@@ -40,6 +40,7 @@ void Answers::take_line(std::string_view line) {
       return;
     case Next::frames:
       host.state = State::ready;
+      host.ran = true;
       return;
     case Next::failed:
       host.state = State::failed;

@@ -24,11 +24,13 @@ class Answers {
   bool any(State state) const;
   const std::string& why(const std::string& name) const { return hosts_.at(name).why; }  ///< after failed
   State state(const std::string& name) const { return hosts_.at(name).state; }
+  bool ran(const std::string& name) const { return hosts_.at(name).ran; }  ///< it was ready once
 
  private:
   struct Answering {
     transport::Bootstrap bootstrap;
     State state = State::silent;
+    bool ran = false;
     std::string why = {};
   };
 

@@ -56,9 +56,7 @@ void Start::stop() { ::shutdown(stop_.get(), SHUT_RDWR); }
 
 void Start::run() {
   if (auto begun = starter_->begin(processes_); !begun) return fail_all(begun.error(), Retry::never);
-  if (!settings_.how.ports_command.empty()) {  // meanwhile the hosts get ready
-    ports_ = port_range_in(transport::ask_command(settings_.how.ports_command, kLookUpLimit, stopped_.get()).text);
-  }
+  call();
   while (wait()) {
   }
   starter_->close();
@@ -71,13 +69,31 @@ Starter::Request Start::request() const {
   return request;
 }
 
+/// The door opens while what was started gets ready on the hosts.
+void Start::call() {
+  PortRange ports;
+  if (!settings_.how.ports_command.empty()) {
+    ports = port_range_in(transport::ask_command(settings_.how.ports_command, kLookUpLimit, stopped_.get()).text);
+  }
+  const std::string address = address_towards(names_of(hosts_), Clock::now() + kLookUpLimit, stopped_.get());
+  auto door = open_door_at(address, ports);
+  if (!door) return fail_all(door.error(), Retry::soon);
+  settings_.tell.info("agents of " + fold_names(names_of(hosts_)) + " connect to " + to_string(door->at));
+  const Call call{door->at, key_};
+  callers_.emplace(*std::move(door), job_key(key_).value(),
+                   [this](SealedSocket& socket, const std::string& from, const SealedRecord& record) {
+                     hear(socket, from, record);
+                   });
+  if (auto told = starter_->call(call_line(call, nonce_), processes_); !told) fail_all(told.error(), Retry::never);
+}
+
 /// False when it is to stop.
 bool Start::wait() {
   std::vector<pollfd> polled{{stopped_.get(), POLLIN, 0}};
   starter_->watch(polled);
   const size_t door = polled.size();
   if (callers_) callers_->watch(polled);
-  const bool waits = !called_ || !all_done() || !starter_->ended();
+  const bool waits = !all_done() || !starter_->ended();
   ::poll(polled.data(), polled.size(), waits ? static_cast<int>(kLookAtCommand.count()) : -1);
   if (polled[0].revents != 0) return false;
   const Time now = Clock::now();
@@ -85,8 +101,7 @@ bool Start::wait() {
   if (callers_) callers_->turn(polled.data() + door, now);
   look_at_refusals();
   look_at_end();
-  if (!called_ && !all_done() && starter_->ready(now)) call();
-  if (now >= deadline_ && !all_done()) {
+  if (now >= starter_->come_by() && !all_done()) {
     fail_all({.what = "its agent did not connect to " + to_string(callers_->at()) + " in time",
               .why = {},
               .hint = {},
@@ -98,22 +113,6 @@ bool Start::wait() {
     starter_->settled();
   }
   return !all_done() || std::ranges::any_of(hosts_, &Awaited::in);  // else it has nobody to look after
-}
-
-void Start::call() {
-  called_ = true;
-  const Time deadline = Clock::now() + kLookUpLimit;
-  const std::string address = address_towards(names_of(hosts_), deadline, stopped_.get());
-  auto door = open_door_at(address, ports_);
-  if (!door) return fail_all(door.error(), Retry::soon);
-  settings_.tell.info("agents of " + fold_names(names_of(hosts_)) + " connect to " + to_string(door->at));
-  const Call call{door->at, key_};
-  callers_.emplace(*std::move(door), job_key(key_).value(),
-                   [this](SealedSocket& socket, const std::string& from, const SealedRecord& record) {
-                     hear(socket, from, record);
-                   });
-  deadline_ = Clock::now() + starter_->come_limit();
-  if (auto told = starter_->call(call_line(call, nonce_), processes_); !told) fail_all(told.error(), Retry::never);
 }
 
 void Start::hear(SealedSocket& socket, const std::string& address, const SealedRecord& record) {

@@ -47,8 +47,8 @@ class Start {
  private:
   void run();
   Starter::Request request() const;
-  bool wait();
   void call();
+  bool wait();
   void hear(SealedSocket& socket, const std::string& address, const SealedRecord& record);
   void look_at_refusals();
   void look_at_end();
@@ -65,11 +65,8 @@ class Start {
   transport::RunningCommands processes_;
   std::optional<Callers> callers_;
   std::string key_;
-  Time deadline_ = Time::max();  // for those who were called
-  bool called_ = false;
   transport::ReasonLines said_;
   bool told_end_ = false;
-  PortRange ports_;
   sys::Fd stop_;
   sys::Fd stopped_;
 };

@@ -46,9 +46,10 @@ Result<void> StartByFiles::begin(transport::RunningCommands& /*processes*/) {
                                                    request_.hosts.front().reach.agent, transport::kPieceLimit, "$1"));
 }
 
-/// All hosts read the same bytes: those that have the agent already pass over it.
+/// All hosts read the same bytes: those that have the agent already stop at the first call.
 Result<void> StartByFiles::call(const std::string& line, transport::RunningCommands& processes) {
-  TRY(files_->write("data", std::string(transport::agent_image().bytes) + line));
+  come_by_ = Clock::now() + kTasksComeLimit;
+  TRY(files_->write("data", line + std::string(transport::agent_image().bytes) + line));
   const DialIn& how = request_.how;
   const std::string task = " /bin/sh -c " + shell_quote(task_script(how.own_name)) + ' ' + shell_quote(files_->path());
   if (one_for_all_) {
@@ -73,8 +74,6 @@ Result<void> StartByFiles::start(const std::string& host, const std::string& com
   started_.push_back({host, std::move(ours), std::move(errors.read)});
   return {};
 }
-
-std::chrono::seconds StartByFiles::come_limit() const { return kTasksComeLimit; }
 
 void StartByFiles::watch(std::vector<pollfd>& polled) const {
   for (const Started& each : started_) {

@@ -18,9 +18,8 @@ class StartByFiles : public Starter {
   StartByFiles(Request request, Heard heard);
 
   Result<void> begin(transport::RunningCommands& processes) override;
-  bool ready(Time) const override { return true; }
   Result<void> call(const std::string& line, transport::RunningCommands& processes) override;
-  std::chrono::seconds come_limit() const override;
+  Time come_by() const override { return come_by_; }
   void watch(std::vector<pollfd>& polled) const override;
   void turn(const pollfd* polled, Time now) override;
   std::optional<transport::Disconnect> refusal(const std::string& host) override;
@@ -49,6 +48,7 @@ class StartByFiles : public Starter {
   const bool one_for_all_;
   std::optional<StartDirectory> files_;
   std::vector<Started> started_;
+  Time come_by_ = Time::max();
 };
 
 }  // namespace dlaunch::dialback

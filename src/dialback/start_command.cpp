@@ -19,8 +19,17 @@ namespace {
 
 using Retry = transport::Disconnect::Retry;
 
+constexpr const char* kScriptVariable = "DLAUNCH_START";
 constexpr std::chrono::seconds kTogether{10};  // behind the first answer the others are waited for
 constexpr std::chrono::seconds kComeLimit{8};  // an agent that cannot connect gives up before
+
+/// The script is in the environment, which the manager's command passes on: its words stand in process lists and in the
+/// manager's records as long as the job runs.
+std::string command_with(const std::string& script, const std::string& command) {
+  const std::string variable = kScriptVariable;
+  return "env " + variable + '=' + shell_quote("unset " + variable + '\n' + script) + ' ' + command +
+         " sh -c 'eval \"$" + variable + "\"'";
+}
 
 }  // namespace
 
@@ -33,7 +42,10 @@ Result<void> StartCommand::begin(transport::RunningCommands& processes) {
   auto [ours, theirs] = sys::make_socketpair();
   sys::Pipe errors = sys::make_pipe();
   transport::Command process;
-  const std::string line = transport::group_command(request_.how.command, request_.hosts) + " sh";
+  const std::string script =
+      transport::bootstrap_script(transport::agent_image(), request_.nonce, request_.hosts.front().reach.agent,
+                                  transport::kPieceLimit, request_.how.own_name);
+  const std::string line = command_with(script, transport::group_command(request_.how.command, request_.hosts));
   const int error = errors.read ? process.start(line, theirs, errors.write) : errno;
   if (error != 0) return fail({"", "cannot run the manager's command", std::strerror(error), ""});
   processes.add(std::move(process), fold_names(request_.names()));
@@ -41,24 +53,20 @@ Result<void> StartCommand::begin(transport::RunningCommands& processes) {
   sys::set_nonblocking(errors.read.get());
   stream_ = std::move(ours);
   errors_ = std::move(errors.read);
-  say(transport::bootstrap_script(transport::agent_image(), request_.nonce, request_.hosts.front().reach.agent,
-                                  transport::kPieceLimit, request_.how.own_name));
   return {};
 }
 
 Result<void> StartCommand::call(const std::string& line, transport::RunningCommands& /*processes*/) {
-  called_ = true;
-  say(line);
+  call_ = line;
+  say(call_);
   return {};
 }
 
-std::chrono::seconds StartCommand::come_limit() const { return kComeLimit; }
-
-/// Before the call it is the script's word that no agent can run there; behind it, that none came through.
+/// Of the script it is the word that no agent can run there; of an agent, that it did not come through.
 std::optional<transport::Disconnect> StartCommand::refusal(const std::string& host) {
   if (answers_.state(host) == Answers::State::failed) {
     return transport::Disconnect{
-        .what = answers_.why(host), .why = {}, .hint = {}, .retry = called_ ? Retry::soon : Retry::never};
+        .what = answers_.why(host), .why = {}, .hint = {}, .retry = answers_.ran(host) ? Retry::soon : Retry::never};
   }
   if (!ended()) return std::nullopt;
   return transport::Disconnect{.what = {}, .why = {}, .hint = {}, .retry = Retry::when_up};
@@ -67,11 +75,6 @@ std::optional<transport::Disconnect> StartCommand::refusal(const std::string& ho
 void StartCommand::say(std::string_view text) {
   to_send_ += text;
   write();
-}
-
-bool StartCommand::ready(Time now) const {
-  if (!to_send_.empty() || answers_.any(Answers::State::asks)) return false;
-  return !answers_.any(Answers::State::silent) || (first_answer_ != Time::max() && now - first_answer_ > kTogether);
 }
 
 void StartCommand::watch(std::vector<pollfd>& polled) const {
@@ -84,6 +87,14 @@ void StartCommand::turn(const pollfd* polled, Time now) {
   if (polled[1].revents != 0 && errors_) read_errors();
   if (polled[0].revents != 0 && stream_) read(now);
   if (stream_) write();
+  look_at_answers(now);
+}
+
+/// The time to come begins when every host that answers in time has an agent and all that it reads.
+void StartCommand::look_at_answers(Time now) {
+  if (come_by_ != Time::max() || !to_send_.empty() || answers_.any(Answers::State::asks)) return;
+  const bool all = !answers_.any(Answers::State::silent);
+  if (all || (first_answer_ != Time::max() && now - first_answer_ > kTogether)) come_by_ = now + kComeLimit;
 }
 
 void StartCommand::close() {
@@ -118,12 +129,13 @@ void StartCommand::read(Time now) {
   send_agent(now);
 }
 
-/// All hosts of one command get the same bytes: those that have the agent already pass over it.
+/// All hosts of one command get the same bytes: those that have the agent already have read the first call.
 void StartCommand::send_agent(Time now) {
   const bool all = !answers_.any(Answers::State::silent) || now - first_answer_ > kTogether;
   if (!all || sent_agent_ || !answers_.any(Answers::State::asks)) return;
   sent_agent_ = true;
   say(transport::agent_image().bytes);
+  say(call_);
 }
 
 void StartCommand::read_errors() {

@@ -1,6 +1,6 @@
-// One command of a resource manager that starts agents on some hosts: it gets the bootstrap's script, the agent's bytes
-// where a host lacks them, and the call; it answers for each host; its stderr is where the manager says why it ends
-// what it started.
+// One command of a resource manager that starts agents on some hosts. The bootstrap's script is in its environment, its
+// stdin is the call and, where a host lacks them, the agent's bytes and the call again. It answers for each host; its
+// stderr is where the manager says why it ends what it started.
 #pragma once
 
 #include <string>
@@ -17,10 +17,8 @@ class StartCommand : public Starter {
   StartCommand(Request request, Heard heard);
 
   Result<void> begin(transport::RunningCommands& processes) override;
-  /// All that it was told has left this process, and every host that asked for the agent has it.
-  bool ready(Time now) const override;
   Result<void> call(const std::string& line, transport::RunningCommands& processes) override;
-  std::chrono::seconds come_limit() const override;
+  Time come_by() const override { return come_by_; }
   void watch(std::vector<pollfd>& polled) const override;
   void turn(const pollfd* polled, Time now) override;
   std::optional<transport::Disconnect> refusal(const std::string& host) override;
@@ -34,6 +32,7 @@ class StartCommand : public Starter {
   void read(Time now);
   void read_errors();
   void send_agent(Time now);
+  void look_at_answers(Time now);
 
   const Request request_;
   const Heard heard_;
@@ -43,7 +42,8 @@ class StartCommand : public Starter {
   std::string to_send_;
   Time first_answer_ = Time::max();
   bool sent_agent_ = false;
-  bool called_ = false;
+  std::string call_;
+  Time come_by_ = Time::max();
 };
 
 }  // namespace dlaunch::dialback

@@ -37,13 +37,12 @@ class Starter {
   Starter& operator=(const Starter&) = delete;
   virtual ~Starter() = default;
 
-  /// What can be done before the agents can be told where we listen. Commands are added to `processes`.
+  /// What can be done before it is known where we listen. Commands are added to `processes`.
   virtual Result<void> begin(transport::RunningCommands& processes) = 0;
-  /// Whether they can be told now.
-  virtual bool ready(Time now) const = 0;
-  /// Tells them (dialback/call.h). Within come_limit() each has come, or will not.
+  /// Tells the agents (dialback/call.h); once, behind begin().
   virtual Result<void> call(const std::string& line, transport::RunningCommands& processes) = 0;
-  virtual std::chrono::seconds come_limit() const = 0;
+  /// When each has come, or will not; Time::max() as long as that cannot be told.
+  virtual Time come_by() const = 0;
 
   virtual void watch(std::vector<pollfd>& polled) const = 0;
   /// `polled`: the first of those that watch() appended.

@@ -10,8 +10,9 @@ namespace {
 
 /// One compound command, so that the shell has read all of it before its first step reads the same stdin.
 /// $n nonce, $h hash, $k checksum, $s size, $w machine, $p agent path, $o what answers begin with, $@ the agent's
-/// arguments. A host of another machine type asks the launcher, which refuses, even where a home shared by several
-/// types holds an agent.
+/// arguments, $e a line end. A process more for each step would make a start of many agents on few processors slow, and
+/// a here-document needs a disk in some shells: of the agent that is kept only ls and cksum are run. A host of another
+/// machine type asks the launcher, which refuses, even where a home shared by several types holds an agent.
 ///
 /// Only this user and root can write the file that is executed, or put another in its place: it and every directory
 /// above it, up to the home, belong to one of them, and nobody else may write there, or the directory is sticky. Links
@@ -24,37 +25,45 @@ namespace {
 /// launcher's host has lost its network. (Busybox's timeout leaves a process of its own for a second, so only GNU's is
 /// used.) Hosts that share a home may have equal $$, and those of one start have one nonce: what each writes is named
 /// by $o, too. Agents of other versions are removed after a month without use.
+///
+/// What an agent that connects by itself reads begins with the call (dialback/call.h): an empty line and one more.
 constexpr std::string_view kScript = R"sh({
+e='
+'
+set -f
 say() { printf '\ndlaunch:%s %s\n' "$n" "$o$*"; }
 die() { say fail "$@"; exit 1; }
-real() { (cd -P "$1" && pwd -P) 2>/dev/null; }
+real() { cd -P "$1" 2>/dev/null && r=$PWD && { cd "$OLDPWD" 2>/dev/null || cd /; }; }
+safe() {
+  case $2 in
+    '') why="cannot look at $1 with ls -ldn" ;;
+    d????????[tT]* | ?????-??-*) [ "$4" = 0 ] || [ -O "$1" ] || why="$1 belongs to user $4" ;;
+    *) why="others may write to $1 (chmod go-w)" ;;
+  esac
+  [ -z "$why" ]
+}
 trusted() {
   end=$1; set --
   while [ -n "$end" ] && [ "$end" != "$home" ]; do set -- "$end" "$@"; end=${end%/*}; done
   set -- "${end:-/}" "$@"
-  why=$(LC_ALL=C ls -ldn "$@" 2>/dev/null | {
-    while read -r mode x uid x; do
-      [ "$uid" = 0 ] || [ -O "$1" ] || { echo "$1 belongs to user $uid"; exit; }
-      case $mode in
-        d????????[tT]* | ?????-??-*) shift ;;
-        *) echo "others may write to $1 (chmod go-w)"; exit ;;
-      esac
-    done
-    [ $# = 0 ] || echo "cannot look at $1 with ls -ldn"
-  })
-  [ -z "$why" ]
+  x=$(LC_ALL=C ls -ldn "$@" 2>/dev/null)$e why=
+  for f; do
+    safe "$f" ${x%%"$e"*} || return
+    x=${x#*"$e"}
+  done
 }
 hashed() { x=$(sha256sum 2>/dev/null); [ "${x%% *}" = "$h" ]; }
 whole() { x=$(cksum 2>/dev/null <"$1"); if [ -n "$x" ]; then [ "$x" = "$k" ]; else hashed <"$1"; fi; }
-kept() { d=$(real "$1/dlaunch/$h") && a=$d/dlaunch-agent && [ -f "$a" ] && [ -x "$a" ] && trusted "$a" && whole "$a"; }
+kept() { real "$1/dlaunch/$h" && d=$r a=$r/dlaunch-agent && [ -f "$a" ] && [ -x "$a" ] && trusted "$a" && whole "$a"; }
 made() {
   (umask 077; mkdir -p "$1") 2>/dev/null
   why="cannot make $1 (is the home read-only, full or missing?)"
-  d=$(real "$1") && trusted "$d"
+  real "$1" && d=$r && trusted "$d"
 }
 placed() { made "$1" && c=$d/dlaunch && made "$c/$h" && a=$d/dlaunch-agent; }
 arrived() {
   t=$d/new.$n${o% }
+  [ -z "$o" ] || { read -r x; read -r x; x=; }
   say need "$m"
   case $(timeout --version 2>/dev/null) in *coreutils*) l="timeout $i" ;; *) l= ;; esac
   (umask 077; while [ "$s" -gt 0 ]; do
@@ -77,7 +86,7 @@ arrived() {
   find "$c" -mindepth 1 -maxdepth 1 -type d -empty -mmin +60 -delete 2>/dev/null
   return 0
 }
-m=$(uname -m)
+{ read -r m </proc/sys/kernel/arch; } 2>/dev/null || m=$(uname -m)
 if [ -n "$p" ]; then
   a=$p
   [ -x "$a" ] || die "no agent can be executed at $a"
@@ -85,7 +94,8 @@ elif [ "$m" != "$w" ]; then
   say need "$m"
   exit 1
 else
-  home=${HOME:+$(real "$HOME")} all= ready=
+  home= all= ready=
+  [ -z "$HOME" ] || { real "$HOME" && home=$r; }
   for b in "$XDG_CACHE_HOME" "${HOME:+$HOME/.cache}"; do
     case $b in /*) ;; *) continue ;; esac
     if kept "$b" || { placed "$b" && arrived; }; then ready=1; break; fi

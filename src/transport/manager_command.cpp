@@ -12,11 +12,12 @@ namespace {
 using Kind = plan::Manager::Kind;
 
 /// srun takes its options' defaults from these, which mean the job's own tasks and not our one agent a node: it would
-/// start more of them, give them one GPU, or refuse the step.
+/// start more of them, give them one GPU, refuse the step, or leave them without HOME and what the start needs.
 bool changes_srun(std::string_view name) {
-  static constexpr std::array<std::string_view, 9> kNames = {
-      "SLURM_GPUS",          "SLURM_NPROCS",    "SLURM_DISTRIBUTION", "SLURM_HINT",     "SLURM_THREADS_PER_CORE",
-      "SLURM_TRES_PER_TASK", "SLURM_EXCLUSIVE", "SLURM_EXACT",        "SLURM_CORE_SPEC"};
+  static constexpr std::array<std::string_view, 11> kNames = {
+      "SLURM_GPUS",          "SLURM_NPROCS",    "SLURM_DISTRIBUTION", "SLURM_HINT",      "SLURM_THREADS_PER_CORE",
+      "SLURM_TRES_PER_TASK", "SLURM_EXCLUSIVE", "SLURM_EXACT",        "SLURM_CORE_SPEC", "SLURM_EXPORT_ENV",
+      "SRUN_EXPORT_ENV"};
   static constexpr std::array<std::string_view, 8> kPrefixes = {"SLURM_NTASKS",    "SLURM_CPUS_PER_", "SRUN_CPUS_PER_",
                                                                 "SLURM_GPUS_PER_", "SLURM_MEM_PER_",  "SLURM_CPU_BIND",
                                                                 "SLURM_STEP_",     "SLURM_ARBITRARY"};

@@ -236,6 +236,20 @@ class AgentsThatConnect(SlurmCase):
         self.assertIn(b"node2: by a command of its own", done.stderr)
         self.assertNotIn(b"node1: by a command", done.stderr)
 
+    def test_a_node_without_the_agent_gets_it_while_the_others_connect(self):
+        for host in self.bed.hosts.values():
+            host.sh("mkdir -p /root/.cache && mount -t tmpfs none /root/.cache")
+        self.assert_exit(self.in_job(["-w", "node1"], "true"), 0)
+        done = self.in_job(["-N2"], "-N", 1, *sh("hostname; ls /root/.cache/dlaunch/*/dlaunch-agent"))
+        self.assert_exit(done, 0)
+        self.assertEqual(sorted(name for name in lines(done.stdout) if name.startswith("node")), ["node1", "node2"])
+        self.assertEqual(done.stdout.count(b"/dlaunch-agent"), 2)
+
+    def test_variables_that_srun_would_not_export_are_there(self):
+        done = self.in_job(["-N2"], "-N", 1, *sh("echo $HOME"), by=["env", "SLURM_EXPORT_ENV=NONE"])
+        self.assert_exit(done, 0)
+        self.assertEqual(lines(done.stdout), ["/root"] * 2)
+
     def test_output_of_all_nodes_is_whole(self):
         size = 64 << 20
         done = self.in_job(["-N2"], "-N", 1, *sh(f"yes 0123456 | head -c {size}"))

@@ -17,6 +17,7 @@ TEST(AnswersOfHosts, AreEachOfOne) {
   EXPECT_EQ(answers.state("n2"), State::asks);
   EXPECT_EQ(answers.state("n3"), State::failed);
   EXPECT_EQ(answers.why("n3"), "no home");
+  EXPECT_FALSE(answers.ran("n3"));
   EXPECT_FALSE(answers.any(State::silent));
   answers.feed("dlaunch:abc n2 ready x86_64\n");
   EXPECT_EQ(answers.state("n2"), State::ready);
@@ -27,6 +28,7 @@ TEST(AnswersOfHosts, AnAgentMayFailOnceItRuns) {
   answers.feed("dlaunch:abc n1 ready x86_64\n\ndlaunch:abc n1 fail cannot connect\n");
   EXPECT_EQ(answers.state("n1"), State::failed);
   EXPECT_EQ(answers.why("n1"), "cannot connect");
+  EXPECT_TRUE(answers.ran("n1"));
 }
 
 TEST(AnswersOfHosts, OthersAreSkipped) {
