@@ -19,16 +19,15 @@ namespace {
 
 using Retry = transport::Disconnect::Retry;
 
-constexpr const char* kScriptVariable = "DLAUNCH_START";
 constexpr std::chrono::seconds kTogether{10};  // behind the first answer the others are waited for
 constexpr std::chrono::seconds kComeLimit{8};  // an agent that cannot connect gives up before
 
 /// The script is in the environment, which the manager's command passes on: its words stand in process lists and in the
 /// manager's records as long as the job runs.
-std::string command_with(const std::string& script, const std::string& command) {
-  const std::string variable = kScriptVariable;
-  return "env " + variable + '=' + shell_quote("unset " + variable + '\n' + script) + ' ' + command +
-         " sh -c 'eval \"$" + variable + "\"'";
+constexpr const char* kTask = " sh -c 'eval \"$DLAUNCH_START\"'";
+
+std::string set_script(const std::string& script) {
+  return "export DLAUNCH_START=" + shell_quote("unset DLAUNCH_START\n" + script) + '\n';
 }
 
 }  // namespace
@@ -45,8 +44,8 @@ Result<void> StartCommand::begin(transport::RunningCommands& processes) {
   const std::string script =
       transport::bootstrap_script(transport::agent_image(), request_.nonce, request_.hosts.front().reach.agent,
                                   transport::kPieceLimit, request_.how.own_name);
-  const std::string line = command_with(script, transport::group_command(request_.how.command, request_.hosts));
-  const int error = errors.read ? process.start(line, theirs, errors.write) : errno;
+  const std::string line = transport::group_command(request_.how.command, request_.hosts) + kTask;
+  const int error = errors.read ? process.start(line, theirs, errors.write, set_script(script)) : errno;
   if (error != 0) return fail({"", "cannot run the manager's command", std::strerror(error), ""});
   processes.add(std::move(process), fold_names(request_.names()));
   sys::set_nonblocking(ours.get());

@@ -15,7 +15,7 @@ namespace dlaunch::transport {
 
 constexpr std::chrono::milliseconds kLook{10};  // interval of looks where there is no pidfd
 
-int Command::start(const std::string& line, const sys::Fd& stream, const sys::Fd& errors) {
+int Command::start(const std::string& line, const sys::Fd& stream, const sys::Fd& errors, const std::string& before) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   ::posix_spawn_file_actions_init(&actions);
@@ -29,7 +29,7 @@ int Command::start(const std::string& line, const sys::Fd& stream, const sys::Fd
   ::posix_spawn_file_actions_adddup2(&actions, stream.get(), 0);
   ::posix_spawn_file_actions_adddup2(&actions, stream.get(), 1);
   ::posix_spawn_file_actions_adddup2(&actions, errors.get(), 2);
-  std::string script = "exec " + line;
+  std::string script = before + "exec " + line;
   char name[] = "sh";
   char option[] = "-c";
   char* const argv[] = {name, option, script.data(), nullptr};

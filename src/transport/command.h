@@ -11,8 +11,8 @@ namespace dlaunch::transport {
 
 class Command {
  public:
-  /// `stream` becomes stdin and stdout, `errors` stderr. Returns 0 or an errno.
-  int start(const std::string& line, const sys::Fd& stream, const sys::Fd& errors);
+  /// `stream` becomes stdin and stdout, `errors` stderr; `before`: what the shell does first. Returns 0 or an errno.
+  int start(const std::string& line, const sys::Fd& stream, const sys::Fd& errors, const std::string& before = {});
   /// Whether it ended; it is then reaped, by us or, if SIGCHLD came first, by the launcher.
   bool has_ended() const;
   /// Signals its session's first process group.
