@@ -25,9 +25,50 @@ std::int64_t signed_varint(std::string_view bytes) {
   return (value & 1) != 0 ? -static_cast<std::int64_t>(value >> 1) : static_cast<std::int64_t>(value >> 1);
 }
 
+int in_range(std::int64_t line) { return line < 0 || line > INT_MAX ? 0 : static_cast<int>(line); }
+
+/// The old tables are pairs of bytes: how many bytes of instructions, and how many lines.
+struct Pair {
+  std::size_t bytes = 0;
+  int lines = 0;
+};
+
+Pair take_pair(std::string_view& table) {
+  const Pair pair{static_cast<unsigned char>(table[0]), static_cast<signed char>(table[1])};
+  table.remove_prefix(2);
+  return pair;
+}
+
 }  // namespace
 
-int line_at(std::string_view table, int first_line, std::size_t offset) {
+/// A pair's bytes come before the instruction that its lines lead to.
+int line_of_lnotab(std::string_view table, int first_line, std::size_t offset) {
+  std::int64_t line = first_line;
+  std::size_t at = 0;
+  while (table.size() >= 2) {
+    const Pair pair = take_pair(table);
+    at += pair.bytes;
+    if (at > offset) break;
+    line += pair.lines;
+  }
+  return in_range(line);
+}
+
+/// A pair's lines lead to the line of its bytes.
+int line_of_range(std::string_view table, int first_line, std::size_t offset) {
+  constexpr int kNoLine = -128;
+  std::int64_t line = first_line;
+  std::size_t end = 0;
+  while (table.size() >= 2) {
+    const Pair pair = take_pair(table);
+    end += pair.bytes;
+    if (pair.lines != kNoLine) line += pair.lines;
+    if (offset < end) return pair.lines == kNoLine ? 0 : in_range(line);
+  }
+  return 0;
+}
+
+int line_of_location(std::string_view table, int first_line, std::size_t offset) {
   std::int64_t line = first_line;
   std::size_t end = 0;
   while (!table.empty()) {

@@ -1,4 +1,4 @@
-// Which line of a Python file an instruction belongs to (CPython's Objects/locations.md, 3.11 and later). Pure.
+// Which line of a Python file an instruction belongs to, by the table of its code object. Pure.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,14 @@
 
 namespace dlaunch::stacks {
 
-/// `table`: co_linetable. `offset`: of the instruction, in bytes from the first one. 0: it has no line, or the table
-/// makes no sense.
-int line_at(std::string_view table, int first_line, std::size_t offset);
+/// `offset`: of the instruction, in bytes from the first one. 0: it has no line, or the table makes no sense.
+using LineAt = int (*)(std::string_view table, int first_line, std::size_t offset);
+
+/// `table`: co_lnotab, until 3.9 (CPython's Objects/lnotab_notes.txt).
+int line_of_lnotab(std::string_view table, int first_line, std::size_t offset);
+/// `table`: co_linetable of 3.10 (PEP 626).
+int line_of_range(std::string_view table, int first_line, std::size_t offset);
+/// `table`: co_linetable of 3.11 and later (CPython's Objects/locations.md).
+int line_of_location(std::string_view table, int first_line, std::size_t offset);
 
 }  // namespace dlaunch::stacks

@@ -5,7 +5,6 @@
 #include <map>
 #include <optional>
 
-#include "stacks/line_table.h"
 #include "stacks/python_layout.h"
 
 namespace dlaunch::stacks {
@@ -82,7 +81,7 @@ class Interpreter {
 
   std::optional<PythonThread> walk(std::uint64_t thread) {
     PythonThread stack;
-    const auto id = value_at<std::uint64_t>(read_, thread + layout_.native_thread_id);
+    const auto id = native_id(thread);
     auto frame = value_at<std::uint64_t>(read_, thread + layout_.frame);
     if (frame && layout_.in_cframe) frame = value_at<std::uint64_t>(read_, *frame + layout_.frame_in_cframe);
     if (!id || !frame) return std::nullopt;
@@ -90,9 +89,9 @@ class Interpreter {
     Fnv hash;
     std::size_t shims = 0;
     while (*frame != 0 && stack.frames.size() < kMostFrames && shims < kMostFrames) {
-      const auto owner = value_at<std::uint8_t>(read_, *frame + layout_.owner);
-      if (!owner) return std::nullopt;
-      if (*owner == layout_.c_stack_owner) {
+      const auto of_python = is_of_python(*frame);
+      if (!of_python) return std::nullopt;
+      if (!*of_python) {
         ++shims;
       } else if (!add(*frame, stack, hash)) {
         return std::nullopt;
@@ -104,15 +103,43 @@ class Interpreter {
     return stack;
   }
 
+  std::optional<std::uint64_t> native_id(std::uint64_t thread) const {
+    const auto id = value_at<std::uint64_t>(read_, thread + layout_.native_thread_id);
+    if (!id || !layout_.frame_objects) return id;
+    return value_at<std::uint32_t>(read_, *id + kNumberInPthread).value_or(0);
+  }
+
+  std::optional<bool> is_of_python(std::uint64_t frame) const {
+    if (layout_.frame_objects) return true;
+    const auto owner = value_at<std::uint8_t>(read_, frame + layout_.owner);
+    if (!owner) return std::nullopt;
+    return *owner < layout_.first_c_owner;
+  }
+
+  /// In bytes from the first instruction; less than 0: the frame is at none yet.
+  std::optional<std::int64_t> instruction_of(std::uint64_t frame, std::uint64_t code) const {
+    if (layout_.frame_objects) {
+      const auto index = value_at<std::int32_t>(read_, frame + layout_.instruction);
+      if (!index) return std::nullopt;
+      return *index * static_cast<std::int64_t>(layout_.index_unit);
+    }
+    const auto address = value_at<std::uint64_t>(read_, frame + layout_.instruction);
+    if (!address) return std::nullopt;
+    return static_cast<std::int64_t>(*address - (code + layout_.instructions));
+  }
+
   bool add(std::uint64_t at, PythonThread& stack, Fnv& hash) {
-    const auto address = value_at<std::uint64_t>(read_, at + layout_.code);
-    const auto instruction = value_at<std::uint64_t>(read_, at + layout_.instruction);
-    const Code* code = address && instruction ? code_at(*address) : nullptr;
-    if (!code) return false;
-    const std::uint64_t first = *address + layout_.instructions;
+    const auto pointer = value_at<std::uint64_t>(read_, at + layout_.code);
+    const std::uint64_t address = pointer.value_or(0) & ~kPointerTag;
+    const Code* code = pointer ? code_at(address) : nullptr;
+    const auto instruction = code ? instruction_of(at, address) : std::nullopt;
+    if (!instruction) return false;
     Frame frame = code->frame;
-    if (*instruction >= first) frame.line = line_at(code->line_table, frame.line, *instruction - first);
-    hash.add(*instruction);
+    if (*instruction >= 0) {
+      frame.line = layout_.line_at(code->line_table, frame.line, static_cast<std::size_t>(*instruction));
+    }
+    hash.add(address);
+    hash.add(static_cast<std::uint64_t>(*instruction));
     std::array<std::uint64_t, kMostHashed> locals{};
     const std::uint32_t count = std::min(code->locals, kMostHashed);
     if (!read_(at + layout_.locals, {reinterpret_cast<char*>(locals.data()), count * sizeof(std::uint64_t)}))
@@ -175,39 +202,15 @@ class Interpreter {
   std::uint64_t code_type_ = 0;
 };
 
-/// The layout that 3.13's runtime tells of itself; nullopt: it tells none, or has no GIL.
-std::optional<PythonLayout> told_layout(const ReadMemory& read, std::uint64_t runtime) {
-  using At = DebugOffsets313;
-  PythonLayout layout = kPython313;
-  if (bytes_at(read, runtime, 8) != "xdebugpy" || value_at<std::uint64_t>(read, runtime + At::kFreeThreaded) != 0) {
-    return std::nullopt;
-  }
-  bool all = true;
-  const auto take = [&](std::uint64_t at, std::uint64_t& into) {
-    constexpr std::uint64_t kFarthest = 1 << 20;  // no structure is larger
-    const auto value = value_at<std::uint64_t>(read, runtime + at);
-    all = all && value && *value < kFarthest;
-    into = value.value_or(0);
-  };
-  take(At::kFirstInterpreter, layout.first_interpreter);
-  take(At::kFirstThread, layout.first_thread);
-  take(At::kNextThread, layout.next_thread);
-  take(At::kFrame, layout.frame);
-  take(At::kNativeThreadId, layout.native_thread_id);
-  take(At::kPrevious, layout.previous);
-  take(At::kCode, layout.code);
-  take(At::kInstruction, layout.instruction);
-  take(At::kLocals, layout.locals);
-  take(At::kOwner, layout.owner);
-  take(At::kFile, layout.file);
-  take(At::kName, layout.name);
-  take(At::kLineTable, layout.line_table);
-  take(At::kFirstLine, layout.first_line);
-  take(At::kInstructions, layout.instructions);
-  return all ? std::optional(layout) : std::nullopt;
-}
-
 }  // namespace
+
+std::uint32_t find_python_version(const ReadMemory& read, const DynamicSymbols& symbols) {
+  if (const auto told = symbols.find(read, "Py_Version")) return value_at<std::uint32_t>(read, *told).value_or(0);
+  if (symbols.find(read, "PyIter_Send")) return 0x030a0000;
+  if (symbols.find(read, "PyFrame_GetCode")) return 0x03090000;
+  if (symbols.find(read, "PyCode_NewWithPosOnlyArgs")) return 0x03080000;
+  return 0;
+}
 
 std::string python_version(std::uint32_t version) {
   return std::to_string(version >> 24) + '.' + std::to_string(version >> 16 & 0xff) + '.' +
@@ -215,23 +218,10 @@ std::string python_version(std::uint32_t version) {
 }
 
 PythonStacks read_python(const ReadMemory& read, std::uint64_t runtime, std::uint32_t version) {
-  std::optional<PythonLayout> layout;
-  switch (version >> 16) {
-    case 0x030b:
-      layout = kPython311;
-      break;
-    case 0x030c:
-      layout = kPython312;
-      break;
-    case 0x030d:
-      layout = told_layout(read, runtime);
-      break;
-    default:
-      break;
-  }
+  const auto layout = layout_of(read, runtime, version);
   if (!layout) {
-    const std::string which = version == 0 ? "a Python before 3.11" : "Python " + python_version(version);
-    return {{}, "stacks of " + which + " cannot be read: those of 3.11 to 3.13 with a GIL can"};
+    const std::string which = version == 0 ? "a Python before 3.8" : "Python " + python_version(version);
+    return {{}, "stacks of " + which + " cannot be read: those of 3.8 to 3.14 with a GIL can"};
   }
   return Interpreter(read, *layout).threads(runtime);
 }

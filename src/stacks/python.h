@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "stacks/elf.h"
 #include "stacks/memory.h"
 #include "stacks/sample.h"
 
@@ -22,10 +23,14 @@ struct PythonStacks {
   std::string trouble;  ///< why there are none, or some are cut
 };
 
-/// `runtime`: the address of _PyRuntime. `version`: the value of Py_Version.
+/// The version of the CPython with these symbols, as PY_VERSION_HEX. Before 3.11 none tells it, and the functions that
+/// came with each release do: 0x03090000 is any 3.9. 0: it is before 3.8.
+std::uint32_t find_python_version(const ReadMemory& read, const DynamicSymbols& symbols);
+
+/// `runtime`: the address of _PyRuntime.
 PythonStacks read_python(const ReadMemory& read, std::uint64_t runtime, std::uint32_t version);
 
-/// "3.11.2" of a Py_Version.
+/// "3.11.2" of a version.
 std::string python_version(std::uint32_t version);
 
 }  // namespace dlaunch::stacks

@@ -82,9 +82,7 @@ std::optional<Runtime> find_runtime(pid_t pid, const std::vector<Mapping>& maps,
     if (mapping.offset != 0 || (!library && mapping.path != program)) continue;
     const auto symbols = DynamicSymbols::at(read, mapping.start);
     const auto runtime = symbols ? symbols->find(read, "_PyRuntime") : std::nullopt;
-    const auto where = runtime ? symbols->find(read, "Py_Version") : std::nullopt;
-    const auto version = where ? value_at<std::uint64_t>(read, *where) : std::nullopt;
-    if (runtime) return Runtime{*runtime, static_cast<std::uint32_t>(version.value_or(0)), mapping.path};
+    if (runtime) return Runtime{*runtime, find_python_version(read, *symbols), mapping.path};
   }
   return std::nullopt;
 }

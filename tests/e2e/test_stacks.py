@@ -8,7 +8,7 @@ import sys
 from support import Case, DLAUNCH, TIMEOUT, main, wait_until
 
 PYTHON = "/usr/bin/python3"
-RELEASES = ("3.11", "3.12", "3.13")
+RELEASES = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14")
 NO_MPI4PY = subprocess.run([PYTHON, "-c", "import mpi4py"], capture_output=True, text=True, check=False).stderr
 NOBODY = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
 
@@ -21,6 +21,35 @@ HANGS = {
     "a C function that holds the GIL": ("import ctypes; c = ctypes.PyDLL(None)", "c.pause()", "blocked"),
     "a regular expression that never ends": ("import re", "re.match('(a?){40}a{40}', 'a' * 40)", "running"),
 }
+
+
+# Three threads in a lock; the main one in a recursion, below a generator, in lines that are far apart and go back.
+SEVERAL = """import threading, time
+lock = threading.Lock()
+lock.acquire()
+def wait():
+    lock.acquire()
+def down(n):
+    return (down(n - 1) if n else
+            time.sleep(
+                1000))
+def numbers():
+    yield 1
+    for _ in range(1):
+%s
+        down(
+            9)
+for _ in range(3):
+    threading.Thread(target=wait, daemon=True).start()
+for number in numbers():
+    pass
+""" % ("        # nothing\n" * 299 + "        #")
+
+
+def pythons(release):
+    """The interpreters of a release that this machine has: pyenv's, and what tests/newer/make made."""
+    places = (f"/root/.pyenv/versions/{release}.*/bin/python3", f"/tmp/python{release}/python3")
+    return [python for place in places for python in glob.glob(place) if os.access(python, os.X_OK)]
 
 
 def hanging(prepare, hang):
@@ -108,11 +137,23 @@ class Stacks(Case):
     def test_other_releases(self):
         """Those that this machine has: Debian 12 itself has one."""
         for release in RELEASES:
-            found = glob.glob(f"/root/.pyenv/versions/{release}.*/bin/python3") if os.access("/root", os.R_OK) else []
+            found = pythons(release)
             if not found:
-                print(f"not on this machine: Python {release} of pyenv", file=sys.stderr)
+                print(f"not on this machine: Python {release} of pyenv or tests/newer/make", file=sys.stderr)
             for python in found:
-                self.assert_hangs_are_seen([python])
+                self.assert_hangs_are_seen([python], hangs=("a sleep", "a lock taken twice", "a C function that holds the GIL"))
+                with self.subTest("several threads", python=python):
+                    self.assert_several_threads_are_seen(python)
+
+    def assert_several_threads_are_seen(self, python):
+        process = self.run_python(SEVERAL, [python])
+        wanted = [("down", "script.py", "8"), ("down", "script.py", "7"), ("numbers", "script.py", "313"),
+                  ("<module>", "script.py", "317")]
+        # Threads of one name stand together; 3.14 names each.
+        waiting = r"\n  (3 threads|thread).*\n    wait \(\S+:5\)\n"
+        told = self.until_seen(process.pid, lambda text: frames(text) == wanted and
+                               re.findall(waiting, text) in (["3 threads"], ["thread"] * 3), "--all")
+        self.assertRegex(told, r"\n    down \(\S+:7\) x 9\n")
 
     def test_all_threads_stand_together_where_they_are_alike(self):
         process = self.run_python(

@@ -1,7 +1,10 @@
 #include <gmock/gmock.h>
 
+#include <map>
+
 #include "stacks/line_table.h"
 #include "stacks/proc.h"
+#include "stacks/python.h"
 
 namespace dlaunch::stacks {
 namespace {
@@ -48,6 +51,51 @@ TEST(StacksProc, ACommandIsPrintable) {
   EXPECT_EQ(command_of(std::string(500, 'x')), std::string(120, 'x') + "…");
 }
 
+/// co_lnotab of CPython 3.8 and 3.9, and co_linetable of 3.10, for:
+///   def f(a):                  # line 1
+///       b = (a +
+///            1)
+///       for i in range(3):
+///           b += i
+///       return g(b)
+TEST(StacksLineTable, OldTablesHaveLinesThatGoBack) {
+  const std::string_view lnotab("\x00\x01\x02\x01\x02\xff\x04\x02\x0c\x01\x0a\x01", 12);
+  const std::string_view ranges("\x02\x01\x02\x01\x04\xff\x0c\x02\x0a\x01\x08\x01", 12);
+  const std::map<std::size_t, int> lines{{0, 2}, {2, 3}, {4, 2}, {6, 2}, {8, 4}, {18, 4}, {20, 5}, {28, 5}, {30, 6}};
+  for (const auto& [offset, line] : lines) {
+    EXPECT_EQ(line_of_lnotab(lnotab, 1, offset), line) << offset;
+    EXPECT_EQ(line_of_range(ranges, 1, offset), line) << offset;
+  }
+  EXPECT_EQ(line_of_lnotab(lnotab, 1, 4000), 6);  // this table does not say where the code ends
+  EXPECT_EQ(line_of_range(ranges, 1, 38), 0);
+}
+
+/// Of a function whose statement is 401 lines below its `def`, in several pairs, as no pair holds more than 127.
+TEST(StacksLineTable, OldTablesHaveLongWays) {
+  EXPECT_EQ(line_of_lnotab(std::string_view("\x00\x7f\x00\x7f\x00\x7f\x00\x14\x04\x02", 10), 1, 0), 402);
+  EXPECT_EQ(line_of_range(std::string_view("\x00\x7f\x00\x7f\x00\x7f\x04\x14\x02\x02", 10), 1, 4), 404);
+  EXPECT_EQ(line_of_lnotab(std::string_view("\xff\x00\x01\x01", 4), 1, 255), 1);
+  EXPECT_EQ(line_of_lnotab(std::string_view("\xff\x00\x01\x01", 4), 1, 256), 2);
+}
+
+TEST(StacksLineTable, OldTablesMayMakeNoSense) {
+  EXPECT_EQ(line_of_range(std::string_view("\x02\x80\x02\x01", 4), 1, 0), 0);  // no line
+  EXPECT_EQ(line_of_range(std::string_view("\x02\x80\x02\x01", 4), 1, 2), 2);
+  for (const std::string_view table : {"", "\x02", "\xff"}) {
+    EXPECT_EQ(line_of_lnotab(table, 7, 0), 7);
+    EXPECT_EQ(line_of_range(table, 7, 0), 0);
+  }
+  EXPECT_EQ(line_of_lnotab(std::string_view("\x00\x81", 2), 1, 0), 0);  // a line before the first
+  EXPECT_EQ(line_of_range(std::string_view("\x02\x81", 2), 1, 0), 0);
+}
+
+TEST(StacksPython, AVersionThatIsNotKnownIsNamed) {
+  const ReadMemory fails = [](std::uint64_t, std::span<char>) { return false; };
+  EXPECT_EQ(read_python(fails, 0, 0x030f00f0).trouble,
+            "stacks of Python 3.15.0 cannot be read: those of 3.8 to 3.14 with a GIL can");
+  EXPECT_THAT(read_python(fails, 0, 0).trouble, testing::HasSubstr("a Python before 3.8"));
+}
+
 /// co_linetable of CPython 3.11 for:
 ///   def f(a):        # line 10
 ///       b = a + 1
@@ -55,20 +103,20 @@ TEST(StacksProc, ACommandIsPrintable) {
 TEST(StacksLineTable, GivesTheLineOfEachInstruction) {
   const std::string_view table(
       "\x80\x00\xd8\x08\x09\x88\x41\x89\x05\x80\x41\xdd\x0b\x0c\x88\x51\x89\x34\x8c\x34\x80\x4b", 22);
-  EXPECT_EQ(line_at(table, 10, 0), 10);  // RESUME
-  EXPECT_EQ(line_at(table, 10, 2), 11);  // LOAD_FAST a
-  EXPECT_EQ(line_at(table, 10, 8), 11);
-  EXPECT_EQ(line_at(table, 10, 12), 12);  // LOAD_GLOBAL g
-  EXPECT_EQ(line_at(table, 10, 4000), 0);
-  EXPECT_EQ(line_at("", 10, 0), 0);
+  EXPECT_EQ(line_of_location(table, 10, 0), 10);  // RESUME
+  EXPECT_EQ(line_of_location(table, 10, 2), 11);  // LOAD_FAST a
+  EXPECT_EQ(line_of_location(table, 10, 8), 11);
+  EXPECT_EQ(line_of_location(table, 10, 12), 12);  // LOAD_GLOBAL g
+  EXPECT_EQ(line_of_location(table, 10, 4000), 0);
+  EXPECT_EQ(line_of_location("", 10, 0), 0);
 }
 
 TEST(StacksLineTable, LinesGoBackAndForthByVarints) {
-  EXPECT_EQ(line_at("\xe8\x50\x01", 100, 0), 100 + (0x50 & 0x3f) / 2 + 32);  // code 13, delta (1<<6|16)/2 = 40
-  EXPECT_EQ(line_at("\xe8\x05", 100, 0), 98);                                // minus 2
-  EXPECT_EQ(line_at("\xf8", 100, 0), 0);                                     // code 15: no line
-  EXPECT_EQ(line_at("\xe8\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f", 100, 0), 0);     // out of range
-  EXPECT_EQ(line_at("\xe8", 100, 0), 100);                                   // cut short
+  EXPECT_EQ(line_of_location("\xe8\x50\x01", 100, 0), 100 + (0x50 & 0x3f) / 2 + 32);  // code 13, delta (1<<6|16)/2 = 40
+  EXPECT_EQ(line_of_location("\xe8\x05", 100, 0), 98);                                // minus 2
+  EXPECT_EQ(line_of_location("\xf8", 100, 0), 0);                                     // code 15: no line
+  EXPECT_EQ(line_of_location("\xe8\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f", 100, 0), 0);     // out of range
+  EXPECT_EQ(line_of_location("\xe8", 100, 0), 100);                                   // cut short
 }
 
 }  // namespace
