@@ -1,14 +1,55 @@
 // The second half of Job: from the first signal to its ranks, or the end of the last one, to the last host and the last
 // byte.
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <utility>
 
+#include "base/nth.h"
 #include "job/job.h"
 
 namespace dlaunch::job {
 
+/// Returns whether it is worth waiting for.
+bool Job::show_stacks(const std::string& why) {
+  if (phase_ != Phase::running || ranks_.live() == 0 || !std::exchange(stacks_first_, false)) return false;
+  stacks_asked_ = true;
+  actions_.push_back(TakeStacks{why});
+  return true;
+}
+
+/// How a rank was killed by a signal of its own fault, also where a shell says so by its exit code; else empty.
+std::string Job::fault_of(int rank) const {
+  const auto& status = nth(outcome_.ranks, rank).status;
+  constexpr std::array kFaults{SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
+  if (!status || std::ranges::find(kFaults, status->shell_code() - kSignalBase) == kFaults.end()) return {};
+  return "rank " + ranks_.worlds().name(rank) + ' ' + status->describe();
+}
+
+/// Where no round may follow a fault, there is time to show what the others do.
+void Job::end_after_failure(int rank, Time now) {
+  const std::string fault = restart_allowed_ ? "" : fault_of(rank);
+  if (fault.empty() || !show_stacks(fault)) {
+    return end_ranks(Cause::rank_failed, ranks_.first_code(), SIGTERM, now);
+  }
+  outcome_.exit_code = ranks_.first_code();
+  failed_until_ = now + kStacksWait;
+}
+
+void Job::end_failed(Time now) {
+  failed_until_.reset();
+  stacks_asked_ = false;
+  if (phase_ == Phase::running && ranks_.live() > 0) {
+    end_ranks(Cause::rank_failed, ranks_.first_code(), SIGTERM, now);
+  }
+}
+
+/// A rank that failed before is the reason of whatever comes while the picture of the others is waited for.
 void Job::end_ranks(Cause cause, int exit_code, int signal, Time now) {
+  if (std::exchange(failed_until_, std::nullopt)) {
+    cause = Cause::rank_failed;
+    exit_code = ranks_.first_code();
+  }
   outcome_.cause = cause;
   outcome_.exit_code = exit_code;
   phase_ = Phase::ending;
@@ -25,10 +66,8 @@ void Job::end_ranks(Cause cause, int exit_code, int signal, Time now) {
 }
 
 void Job::out_of_time(Time now) {
-  if (phase_ == Phase::running && ranks_.live() > 0 && std::exchange(stacks_first_, false)) {
+  if (show_stacks("the time is out")) {
     timeout_at_ = now + kStacksWait;
-    stacks_asked_ = true;
-    actions_.push_back(TakeStacks{});
     return;
   }
   timeout_at_.reset();
@@ -65,7 +104,12 @@ void Job::on(const Hung& event, Time now) {
 }
 
 void Job::on(const StacksTaken&, Time now) {
-  if (std::exchange(stacks_asked_, false) && timeout_at_) out_of_time(now);
+  if (!std::exchange(stacks_asked_, false)) return;
+  if (failed_until_) {
+    end_failed(now);
+  } else if (timeout_at_) {
+    out_of_time(now);
+  }
 }
 
 void Job::kill_ranks(Time now) {

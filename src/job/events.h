@@ -135,6 +135,7 @@ struct SweepHost {
 };
 /// What the ranks do is to be sampled and shown: they end after that.
 struct TakeStacks {
+  std::string why;
   bool operator==(const TakeStacks&) const = default;
 };
 /// The launcher tells the agents to pause, and stops its own process.

@@ -34,13 +34,15 @@ Actions Job::handle(const Event& event, Time now) {
 
 std::optional<Time> Job::deadline() const {
   std::optional<Time> first;
-  for (const auto& each : {timeout_at_, others_until_, phase_deadline_, preemption_.deadline(), preemption_.ask_at()}) {
+  for (const auto& each :
+       {timeout_at_, others_until_, failed_until_, phase_deadline_, preemption_.deadline(), preemption_.ask_at()}) {
     if (each) first = std::min(first.value_or(*each), *each);
   }
   return first;
 }
 
 Actions Job::tick(Time now) {
+  if (failed_until_ && now >= *failed_until_) end_failed(now);
   if (timeout_at_ && now >= *timeout_at_) out_of_time(now);
   if (others_until_ && now >= *others_until_) end_the_others(now);
   if (const auto ask_at = preemption_.ask_at(); ask_at && now >= *ask_at) ask_to_save();
@@ -165,7 +167,8 @@ void Job::on(const RankStarted& event, Time) { ranks_.started(event); }
 
 void Job::on(const RankEnded& event, Time now) {
   if (!ranks_.ended(event)) return;
-  on(StacksTaken{}, now);  // where the time was out already, and only the picture of the ranks was waited for
+  // Where the time was out already, only the picture of the ranks was waited for.
+  if (!failed_until_) on(StacksTaken{}, now);
   if (!std::exchange(one_ended_, true) && policy_.after_first) others_until_ = now + *policy_.after_first;
   if (!event.status.ok()) note_failure(event.rank, now);
   finish_when_idle(now);
@@ -180,8 +183,8 @@ void Job::note_failure(int rank, Time now) {
   if (phase_ < Phase::ending) {
     const bool aborted = outcome_.ranks[static_cast<size_t>(rank)].abort_code.has_value();
     const bool ends_all = policy_.abort_on_failure && !preemption_.notice();
-    if (ends_all || aborted) return end_ranks(Cause::rank_failed, ranks_.first_code(), SIGTERM, now);
     outcome_.cause = Cause::rank_failed;
+    if ((ends_all || aborted) && !failed_until_) return end_after_failure(rank, now);
   }
   if (outcome_.cause != Cause::rank_failed) return;
   const int before = outcome_.exit_code;

@@ -59,9 +59,8 @@ inline constexpr std::chrono::seconds kFinishWait{
 inline constexpr std::chrono::seconds kReaderWait{5};  ///< for a reader of the output to take some of it
 inline constexpr std::chrono::seconds kReaderMost{30};  ///< for it to take everything
 
-inline constexpr std::chrono::seconds kStacksWait{
-    2};                                    ///< for what the ranks do to be shown, before --timeout ends them
-inline constexpr size_t kMostHangs = 100;  ///< that the outcome names
+inline constexpr std::chrono::seconds kStacksWait{2};  ///< for what the ranks do to be shown, before they are ended
+inline constexpr size_t kMostHangs = 100;              ///< that the outcome names
 inline constexpr std::chrono::seconds kSweepWait{15};  ///< for a lost host to be swept, beyond the grace
 
 class Job {
@@ -74,7 +73,8 @@ class Job {
   void allow_restart() { restart_allowed_ = true; }
   /// The ranks do not start before this time.
   void start_not_before(Time time) { start_at_ = time; }
-  /// What the ranks do is shown before --timeout ends them.
+  /// What the ranks do is shown before they are ended by --timeout, or after one of them was killed by a signal of its
+  /// own fault where no round may follow: once in a job.
   void show_stacks_first() { stacks_first_ = true; }
   /// The job has a sidecar. It ends with the ranks: after the last one it has `wait` to end by itself.
   void expect_sidecar(std::chrono::seconds wait = kSidecarWait) {
@@ -134,6 +134,10 @@ class Job {
   void out_of_time(Time now);
   void end_the_others(Time now);
   void note_failure(int rank, Time now);
+  bool show_stacks(const std::string& why);
+  std::string fault_of(int rank) const;
+  void end_after_failure(int rank, Time now);
+  void end_failed(Time now);
   void end_ranks(Cause cause, int exit_code, int signal, Time now);
   void kill_ranks(Time now);
   void give_up_ranks();
@@ -170,6 +174,7 @@ class Job {
   bool one_ended_ = false;  // of the ranks
   bool stacks_first_ = false;
   bool stacks_asked_ = false;
+  std::optional<Time> failed_until_;  // a rank has failed, and the others end once what they do was shown
   std::optional<Time> phase_deadline_;
   bool hurried_ = false;              // waiting for a reader has a deadline
   bool impatient_ = false;            // there is no waiting for a reader at all

@@ -414,7 +414,7 @@ class Launcher::Impl {
     parts_.hosts.drop(drop.host);
   }
   void act(const job::SweepHost& sweep) { sweeps_.begin(sweep.host); }
-  void act(const job::TakeStacks&) { stack_watch_.take_before_end(); }
+  void act(const job::TakeStacks& asked) { stack_watch_.take_before_end(asked.why); }
   void act(const job::StopSelf&) {
     parts_.hosts.send_to_all(wire::Pause{});
     parts_.hosts.flush();

@@ -104,10 +104,11 @@ std::string StackWatch::all_threads(const std::string& path) const {
   return "all threads: " + (path.empty() ? "dlaunch stacks --all " + parts_.plan.job_id : path);
 }
 
-void StackWatch::take_before_end() {
-  take(kBeforeEnd, [this](const StackLook& before, const StackLook& now) {
-    if (parts_.job.phase() == job::Phase::running) {
-      report::StackPicture seen = picture(before, now, "the time is out");
+void StackWatch::take_before_end(const std::string& why) {
+  take(kBeforeEnd, [this, why](const StackLook& before, const StackLook& now) {
+    report::StackPicture seen = picture(before, now, why);
+    const bool seen_any = !seen.ranks.empty() || !seen.silent_hosts.empty();
+    if (parts_.job.phase() == job::Phase::running && seen_any) {
       const std::string path = keep(now);
       if (!path.empty()) seen.last = "all threads: " + path;
       parts_.log.error(report::stacks_text(seen));

@@ -1,4 +1,4 @@
-// Watches whether a job hangs (job/hangs.h), and shows what its ranks do: when it does, before --timeout ends it, at
+// Watches whether a job hangs (job/hangs.h), and shows what its ranks do: when it does, before it ends, at
 // --stacks-on's signal, and when somebody asks. Owned by the launcher; everything given must outlive it.
 #pragma once
 
@@ -51,7 +51,7 @@ class StackWatch {
   /// Shows what the ranks do now.
   void show();
   /// Shows what the ranks do before the job's end, then StacksTaken happens.
-  void take_before_end();
+  void take_before_end(const std::string& why);
   /// Gives what the ranks do as text; `whole`: with the stacks of all threads.
   void ask(bool whole, std::function<void(std::string text)> answer);
 

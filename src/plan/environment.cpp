@@ -158,7 +158,9 @@ AppEnvironment app_environment(const Request& request, const AppRequest& app, co
     if (request.no_environment || is_no_heritage(request, name) || (by_manager && name == kHostsOfJob)) return;
     variables.set(name, value);
   });
-  if (!variables.has("PYTHONUNBUFFERED")) variables.set("PYTHONUNBUFFERED", "1");
+  for (const std::string_view name : kPythonVariables) {
+    if (!variables.has(name)) variables.set(name, "1");
+  }
   if (request.rank_dir.empty()) variables.set("PWD", wdir);
 
   AppEnvironment made;

@@ -1,6 +1,6 @@
 // What a rank finds in its environment: the launcher's variables, what -x asked for, and who the rank is.
 //
-// Later ones win: the launcher's own (without those of an outer dlaunch) < PYTHONUNBUFFERED=1 and PWD < -x in order.
+// Later ones win: the launcher's own (without those of an outer dlaunch) < kPythonVariables and PWD < -x in order.
 // With --rank-dir each rank has its own PWD (plan/rank_dir.h).
 //
 // Other hosts get the launcher's own variables, too, except those that describe this machine, its terminal, login or
@@ -35,6 +35,10 @@ inline constexpr std::array<std::string_view, 12> kRankVariables = {
     "RANK_ID",           "RANK_SIZE",         "DEVICE_ID",          "DLAUNCH_JOB_ID",
     "DLAUNCH_RANK",      "DLAUNCH_SIZE",      "DLAUNCH_LOCAL_RANK", "DLAUNCH_LOCAL_SIZE",
     "DLAUNCH_NODE_RANK", "DLAUNCH_NUM_NODES", "DLAUNCH_HOST",       "DLAUNCH_DEVICE"};
+
+/// Those that are not set are 1: output comes at once, and a rank that is killed by a signal of its own fault writes its
+/// threads' stacks to stderr before.
+inline constexpr std::array<std::string_view, 2> kPythonVariables = {"PYTHONUNBUFFERED", "PYTHONFAULTHANDLER"};
 
 /// Tells each rank of a job that may be restarted the number of its round.
 inline constexpr std::string_view kRoundVariable = "DLAUNCH_ROUND";

@@ -158,7 +158,7 @@ class Corpus(support.Case):
             if note.startswith("is the same as: "):
                 return f"{text} | {note.removeprefix('is the same as: ')}"
         for app in plan["apps"]:
-            of_place = ("PMI", "OMPI_", "MPI_", "PWD", "PYTHONUNBUFFERED", "DLAUNCH_ATTEMPT")
+            of_place = ("PMI", "OMPI_", "MPI_", "PWD", "PYTHONUNBUFFERED", "PYTHONFAULTHANDLER", "DLAUNCH_ATTEMPT")
             added = [name for name in app["variables"] if name not in env and not name.startswith(of_place)]
             text += f" | {app['ranks']} of {shlex.join(app['argv'])}" + (f" with {' '.join(added)}" if added else "")
         return text

@@ -39,6 +39,22 @@ while time.monotonic() < end:
 print("done")
 """
 
+# Ranks 0 and 2 wait; once both do, rank 1 crashes.
+CRASHES = """
+import ctypes, os, resource, sys, time
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+def waits():
+    open("waits." + os.environ["DLAUNCH_RANK"], "w").close()
+    time.sleep(1000)
+def crashes():
+    ctypes.string_at(0)
+if os.environ["DLAUNCH_RANK"] != "1":
+    waits()
+while not (os.path.exists("waits.0") and os.path.exists("waits.2")):
+    time.sleep(0.01)
+crashes()
+"""
+
 
 class Hangs(Case):
     def stuck(self, *args):
@@ -145,6 +161,30 @@ class Hangs(Case):
         self.assertIn("in_lock (<string>:7)", text)
         self.assertIn("dlaunch: the time is out; stacks of 3 ranks (main thread):", text)
         self.assertRegex(lines(result.stderr)[-1], r"time out after .*: ranks 0-2 were still running")
+
+    def crash(self, *args, **options):
+        for file in self.dir.glob("waits.*"):
+            file.unlink()
+        result = self.run_dlaunch("-n", 3, *args, PYTHON, "-c", CRASHES, cwd=self.dir, **options)
+        self.assert_exit(result, 128 + signal.SIGSEGV)
+        self.assertRegex(lines(result.stderr)[-1], r"rank 1 \(.*\) killed by signal 11 \(SIGSEGV\)")
+        return result.stderr.decode()
+
+    def test_a_crash_comes_with_stacks(self):
+        for _ in range(5):  # the picture has 2 s, which a busy machine may need for itself
+            text = self.crash()
+            if "waits (<string>:6)" in text:
+                break
+        self.assertIn("dlaunch: rank 1 killed by signal 11 (SIGSEGV); stacks of 2 ranks (main thread):\n  2 ranks: 0,2 ", text)
+        self.assertIn("      waits (<string>:6)\n      <module> (<string>:10)\n", text)
+        self.assertIn("Fatal Python error: Segmentation fault", text)
+        self.assertRegex(text, r"dlaunch:   \|   File .*, line 8 in crashes\n")  # among its last words
+
+    def test_a_crash_that_a_round_follows_waits_for_no_stacks(self):
+        text = self.crash("--restarts", 1, env={"PYTHONFAULTHANDLER": ""})
+        self.assertIn("restart 1 of 1", text)
+        self.assertLessEqual(text.count("; stacks of"), 1)  # that of the last round
+        self.assertNotIn("Fatal Python error", text)
 
 
 MPI_STUCK = """

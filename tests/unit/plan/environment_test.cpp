@@ -25,7 +25,7 @@ std::vector<std::string> env_of(const Request& request, const EnvSetting& settin
 
 TEST(Environment, StartsFromTheLaunchersOwn) {
   const auto made = app_environment(request(1), request(1).apps[0], "/there");
-  EXPECT_THAT(made.entries, ElementsAre("HOME=/home/u", "PATH=/usr/bin", "PYTHONUNBUFFERED=1", "PWD=/there"));
+  EXPECT_THAT(made.entries, ElementsAre("HOME=/home/u", "PATH=/usr/bin", "PYTHONUNBUFFERED=1", "PYTHONFAULTHANDLER=1", "PWD=/there"));
   EXPECT_THAT(made.notes, IsEmpty());
 }
 
@@ -34,27 +34,28 @@ TEST(Environment, WhatAnOuterJobLeftIsGone) {
   for (const std::string_view name : kRankVariables) inner.environment.push_back(std::string(name) + "=7");
   inner.environment.push_back("DLAUNCH_TIMEOUT=5");
   EXPECT_THAT(app_environment(inner, inner.apps[0], "/").entries,
-              ElementsAre("HOME=/home/u", "PATH=/usr/bin", "DLAUNCH_TIMEOUT=5", "PYTHONUNBUFFERED=1", "PWD=/"));
+              ElementsAre("HOME=/home/u", "PATH=/usr/bin", "DLAUNCH_TIMEOUT=5", "PYTHONUNBUFFERED=1", "PYTHONFAULTHANDLER=1", "PWD=/"));
 }
 
-TEST(Environment, PythonUnbufferedStaysAsTheUserSetIt) {
+TEST(Environment, PythonsVariablesStayAsTheUserSetThem) {
   Request asked = request(1);
-  asked.environment = {"PYTHONUNBUFFERED="};
-  EXPECT_THAT(app_environment(asked, asked.apps[0], "/").entries, ElementsAre("PYTHONUNBUFFERED=", "PWD=/"));
+  asked.environment = {"PYTHONFAULTHANDLER=", "PYTHONUNBUFFERED="};
+  EXPECT_THAT(app_environment(asked, asked.apps[0], "/").entries,
+              ElementsAre("PYTHONFAULTHANDLER=", "PYTHONUNBUFFERED=", "PWD=/"));
 }
 
 TEST(Environment, OddEntriesOfTheLauncher) {
   Request asked = request(1);
   asked.environment = {"A=1", "no equals sign", "=C:=x", "B=", "A=2", "V=a=b\nc\x01\xff"};
   EXPECT_THAT(app_environment(asked, asked.apps[0], "/").entries,
-              ElementsAre("A=2", "B=", "V=a=b\nc\x01\xff", "PYTHONUNBUFFERED=1", "PWD=/"));
+              ElementsAre("A=2", "B=", "V=a=b\nc\x01\xff", "PYTHONUNBUFFERED=1", "PYTHONFAULTHANDLER=1", "PWD=/"));
 }
 
 TEST(Environment, SettingsInOrderTheLastWins) {
   Request asked = request(1);
   asked.apps[0].env = {{"A", "1"}, {"HOME", "x=y"}, {"A", "2\n3"}};
   EXPECT_THAT(app_environment(asked, asked.apps[0], "/").entries,
-              ElementsAre("HOME=x=y", "PATH=/usr/bin", "PYTHONUNBUFFERED=1", "PWD=/", "A=2\n3"));
+              ElementsAre("HOME=x=y", "PATH=/usr/bin", "PYTHONUNBUFFERED=1", "PYTHONFAULTHANDLER=1", "PWD=/", "A=2\n3"));
 }
 
 TEST(Environment, AnUnsetVariableIsANoteThatNamesIt) {
@@ -125,7 +126,7 @@ TEST(Environment, NoNameTwice) {
     for (const std::string& entry : environment) {
       EXPECT_TRUE(names.insert(variable_name(entry)).second) << variable_name(entry);
     }
-    EXPECT_EQ(names.size(), 16U);
+    EXPECT_EQ(names.size(), 17U);
   }
 }
 

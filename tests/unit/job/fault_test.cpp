@@ -1,0 +1,109 @@
+// A rank that is killed by a signal of its own fault: what the others do is shown before they are ended.
+#include <gmock/gmock.h>
+
+#include <csignal>
+
+#include "job/job.h"
+
+namespace dlaunch::job {
+namespace {
+
+using std::chrono::seconds;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+Time at(int s) { return Time(seconds(s)); }
+
+/// Two ranks of one host run.
+struct Pair {
+  explicit Pair(const Policy& policy = {}, bool rounds = false) : job(policy, {0, 0}, {"node1"}, at(0)) {
+    job.show_stacks_first();
+    if (rounds) job.allow_restart();
+    job.handle(HostReady{0}, at(0));
+    for (const int rank : {0, 1}) job.handle(RankStarted{rank, 100 + rank, 1, ""}, at(0));
+  }
+  Actions ends(int rank, const ExitStatus& status, int s) { return job.handle(RankEnded{rank, status, s}, at(s)); }
+  Job job;
+};
+
+const ExitStatus kFault(Signaled{SIGSEGV});
+const Action kAsks(TakeStacks{"rank 1 killed by signal 11 (SIGSEGV)"});
+
+TEST(Fault, StacksOfTheOthersAreTakenAndNotWaitedForLong) {
+  for (const bool answered : {true, false}) {
+    Pair pair;
+    EXPECT_THAT(pair.ends(1, kFault, 10), ElementsAre(kAsks));
+    EXPECT_EQ(pair.job.phase(), Phase::running);
+    EXPECT_EQ(pair.job.deadline(), at(12));
+    const Actions then = answered ? pair.job.handle(StacksTaken{}, at(11)) : pair.job.tick(at(12));
+    EXPECT_THAT(then, Contains(Action(SignalRanks{SIGTERM})));
+    EXPECT_EQ(pair.job.outcome().cause, Cause::rank_failed);
+    EXPECT_EQ(pair.job.outcome().exit_code, 128 + SIGSEGV);
+    EXPECT_THAT(pair.job.handle(StacksTaken{}, at(13)), IsEmpty());
+  }
+}
+
+TEST(Fault, AShellTellsItByItsExitCode) {
+  Pair pair;
+  EXPECT_THAT(pair.ends(1, ExitStatus(Exited{128 + SIGABRT}), 10),
+              ElementsAre(Action(TakeStacks{"rank 1 exited with code 134"})));
+}
+
+TEST(Fault, OtherFailuresEndTheOthersAtOnce) {
+  for (const ExitStatus& status : {ExitStatus(Exited{3}), ExitStatus(Signaled{SIGKILL}), ExitStatus(Signaled{SIGTERM}),
+                                   ExitStatus(Lost{"gone"})}) {
+    Pair pair;
+    EXPECT_THAT(pair.ends(1, status, 10), Contains(Action(SignalRanks{SIGTERM}))) << status.describe();
+  }
+}
+
+TEST(Fault, WhereARoundMayFollowNothingIsWaitedFor) {
+  Pair pair({}, true);
+  EXPECT_THAT(pair.ends(1, kFault, 10), Contains(Action(SignalRanks{SIGTERM})));
+}
+
+TEST(Fault, WithOnFailureContinueTheOthersGoOn) {
+  Policy goes_on;
+  goes_on.abort_on_failure = false;
+  Pair pair(goes_on);
+  EXPECT_THAT(pair.ends(1, kFault, 10), IsEmpty());
+}
+
+TEST(Fault, WhatComesMeanwhileChangesNoCause) {
+  Policy limited;
+  limited.timeout = seconds(11);
+  Pair late(limited);
+  late.ends(1, kFault, 10);
+  EXPECT_THAT(late.job.tick(at(11)), Contains(Action(SignalRanks{SIGTERM})));
+  EXPECT_EQ(late.job.outcome().exit_code, 128 + SIGSEGV);
+
+  Pair interrupted;
+  interrupted.ends(1, kFault, 10);
+  EXPECT_THAT(interrupted.job.handle(UserSignal{SIGINT}, at(11)), Contains(Action(SignalRanks{SIGINT})));
+  EXPECT_EQ(interrupted.job.outcome().cause, Cause::rank_failed);
+  EXPECT_EQ(interrupted.job.outcome().exit_code, 128 + SIGSEGV);
+}
+
+TEST(Fault, OthersThatEndMeanwhileEndTheJob) {
+  for (const ExitStatus& status : {ExitStatus(), ExitStatus(Exited{3}), kFault}) {
+    Pair pair;
+    pair.ends(1, kFault, 10);
+    EXPECT_THAT(pair.ends(0, status, 11), IsEmpty());
+    pair.job.handle(RankDrained{1}, at(11));
+    EXPECT_THAT(pair.job.handle(RankDrained{0}, at(11)), Contains(Action(FinishHost{0})));
+    EXPECT_EQ(pair.job.outcome().cause, Cause::rank_failed);
+    EXPECT_EQ(pair.job.outcome().exit_code, 128 + SIGSEGV);
+    EXPECT_THAT(pair.job.tick(at(12)), IsEmpty());
+  }
+}
+
+TEST(Fault, OfTheLastRankNobodyIsShown) {
+  Pair pair;
+  pair.ends(0, ExitStatus(), 9);
+  pair.ends(1, kFault, 10);
+  EXPECT_EQ(pair.job.phase(), Phase::ending);
+}
+
+}  // namespace
+}  // namespace dlaunch::job
