@@ -33,6 +33,7 @@ std::vector<std::pair<std::string, std::string>> libraries() {
       {"libsodium", SODIUM_VERSION_STRING},
       {"nettle", std::to_string(NETTLE_VERSION_MAJOR) + '.' + std::to_string(NETTLE_VERSION_MINOR)},
       {"nlohmann/json", dotted(NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH)},
+      {"RE2", RE2_VERSION},
       {"spdlog", dotted(SPDLOG_VER_MAJOR, SPDLOG_VER_MINOR, SPDLOG_VER_PATCH)},
       {"toml++", dotted(TOML_LIB_MAJOR, TOML_LIB_MINOR, TOML_LIB_PATCH)}};
 }

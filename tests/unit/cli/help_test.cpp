@@ -36,7 +36,8 @@ TEST(Version, NamesTheLibraries) {
   for (const char* spelled : {"--version", "-V", "-version"}) {
     EXPECT_THAT(CommandLineFixture{}.text({spelled}),
                 AllOf(testing::MatchesRegex("dlaunch [0-9]+\\.[0-9]+\\.[0-9]+\nbuilt with .*\n"), HasSubstr("Asio 1."),
-                      HasSubstr("fmt "), HasSubstr("hwloc "), HasSubstr("nlohmann/json 3."), HasSubstr("spdlog 1.")));
+                      HasSubstr("fmt "), HasSubstr("hwloc "), HasSubstr("nlohmann/json 3."), HasSubstr("RE2 "),
+                      HasSubstr("spdlog 1.")));
   }
 }
 

@@ -142,6 +142,40 @@ TEST_F(JobRecord, IsReadBackAsItWasWritten) {
   EXPECT_EQ(read->ranks[3].world, 2);
 }
 
+TEST_F(JobRecord, ProgressIsReadBack) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 53;
+  EXPECT_EQ(progress_span(outcome.ranks), std::nullopt);
+  outcome.ranks[1].progress = kMost;
+  outcome.ranks[2].progress = 0;
+  plan.restarts = 2;
+  plan.round = 2;
+  const auto span = progress_span(outcome.ranks);
+  EXPECT_EQ(span, std::pair(std::int64_t{0}, kMost));
+  const std::string text =
+      job_record_json({plan,
+                       outcome,
+                       "{}",
+                       "0.1.0",
+                       {},
+                       kStart,
+                       kStart + 1,
+                       1,
+                       {},
+                       {{.cause = job::Cause::rank_failed, .text = "x", .first_failure = 1},
+                        {.cause = job::Cause::hung, .text = "y", .first_failure = {}, .progress = span}}});
+  const auto read = read_record(text, "job.json");
+  ASSERT_TRUE(read) << to_text(read.error());
+  EXPECT_EQ(read->ranks[0].end.progress, std::nullopt);
+  EXPECT_EQ(read->ranks[1].end.progress, kMost);
+  EXPECT_EQ(read->ranks[2].end.progress, 0);
+  ASSERT_EQ(read->earlier_rounds.size(), 2u);
+  EXPECT_EQ(read->earlier_rounds[0].progress, std::nullopt);
+  EXPECT_EQ(read->earlier_rounds[1].progress, span);
+  std::string wrong = text;
+  wrong.replace(wrong.find("9007199254740992"), 1, "x");
+  EXPECT_FALSE(read_record(wrong, "job.json"));
+}
+
 TEST_F(JobRecord, OfAJobThatRunsOrWasInterruptedIsReadBack) {
   EXPECT_EQ(read_record(text(0), "job.json")->end_ns, 0);
   outcome.cause = job::Cause::interrupted;
