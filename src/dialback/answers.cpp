@@ -1,6 +1,7 @@
 #include "dialback/answers.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace dlaunch::dialback {
 
@@ -13,11 +14,14 @@ void Answers::feed(std::string_view bytes) {
   buffer_ += bytes;
   size_t start = 0;
   for (size_t end = buffer_.find('\n'); end != std::string::npos; end = buffer_.find('\n', start)) {
-    take_line(std::string_view(buffer_).substr(start, end - start));
+    const std::string_view line = std::string_view(buffer_).substr(start, end - start);
+    if (!std::exchange(in_long_line_, false) && line.size() <= transport::kMaxAnswer) take_line(line);
     start = end + 1;
   }
   buffer_.erase(0, start);
-  if (buffer_.size() > transport::kMaxAnswer) buffer_.clear();
+  if (buffer_.size() <= transport::kMaxAnswer) return;
+  buffer_.clear();
+  in_long_line_ = true;
 }
 
 bool Answers::any(State state) const {

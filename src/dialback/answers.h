@@ -18,7 +18,8 @@ class Answers {
 
   Answers(const std::string& nonce, const std::string& machine, const std::vector<std::string>& names);
 
-  /// Takes any bytes; a line that is no answer of one of these hosts is skipped.
+  /// Takes any bytes; a line that is no answer of one of these hosts, or longer than kMaxAnswer, is skipped. The result
+  /// does not depend on how the bytes are cut.
   void feed(std::string_view bytes);
 
   bool any(State state) const;
@@ -38,6 +39,7 @@ class Answers {
 
   const std::string mark_;
   std::string buffer_;
+  bool in_long_line_ = false;  // the beginning of the line was dropped
   std::map<std::string, Answering, std::less<>> hosts_;
 };
 

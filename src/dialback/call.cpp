@@ -22,12 +22,12 @@ std::optional<Call> CallReader::feed(std::string_view bytes) {
   }
   buffer_.erase(0, mark);
   const size_t end = buffer_.find('\n', mark_.size());
-  broken_ = end == std::string::npos ? buffer_.size() > kMostCall : false;
-  if (end == std::string::npos) return std::nullopt;
   const std::string_view line = std::string_view(buffer_).substr(mark_.size(), end - mark_.size());
+  broken_ = line.size() > kMostCall;
+  if (end == std::string::npos || broken_) return std::nullopt;
   const size_t blank = line.find(' ');
   auto at = parse_endpoint(line.substr(0, blank));
-  broken_ = !at || blank == std::string_view::npos || line.size() > kMostCall;
+  broken_ = !at || blank == std::string_view::npos;
   if (broken_) return std::nullopt;
   return Call{*std::move(at), std::string(line.substr(blank + 1))};
 }

@@ -11,7 +11,7 @@
 
 namespace dlaunch::dialback {
 
-inline constexpr size_t kMostCall = 256;
+inline constexpr size_t kMostCall = 256;  ///< bytes behind the mark
 
 struct Call {
   Endpoint at;      ///< numeric

@@ -11,7 +11,11 @@ namespace {
 constexpr long kMostPort = 65535;
 
 bool is_host(std::string_view host) {
-  return !host.empty() && std::ranges::none_of(host, [](unsigned char c) { return c <= ' ' || c >= 127 || c == '['; });
+  const auto of_none = [](unsigned char c) { return c <= ' ' || c >= 127 || c == '[' || c == ']'; };
+  if (host.empty() || std::ranges::any_of(host, of_none)) return false;
+  const std::string_view address = host.substr(0, host.find('%'));  // behind it, an interface
+  return host.find(':') == std::string_view::npos ||
+         address.find_first_not_of("0123456789abcdefABCDEF:.") == std::string_view::npos;
 }
 
 }  // namespace

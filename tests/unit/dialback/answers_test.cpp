@@ -44,6 +44,15 @@ TEST(AnswersOfHosts, ALineWithoutEndIsForgotten) {
   EXPECT_EQ(answers.state("n1"), State::ready);
 }
 
+TEST(AnswersOfHosts, TheEndOfALongLineIsNoAnswer) {
+  const std::string line = std::string(transport::kMaxAnswer + 1, 'x') + "dlaunch:abc n1 ready x86_64\n";
+  for (const size_t piece : {line.size(), transport::kMaxAnswer + 1, size_t{1}}) {
+    Answers answers("abc", "x86_64", {"n1"});
+    for (size_t at = 0; at < line.size(); at += piece) answers.feed(std::string_view(line).substr(at, piece));
+    EXPECT_EQ(answers.state("n1"), State::silent) << piece;
+  }
+}
+
 TEST(AnswersOfHosts, AnotherMachineIsRefused) {
   Answers answers("abc", "x86_64", {"n1"});
   answers.feed("dlaunch:abc n1 need aarch64\n");

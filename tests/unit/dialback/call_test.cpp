@@ -22,6 +22,21 @@ TEST(Calls, AreFoundBehindWhateverStandsBefore) {
   }
 }
 
+TEST(Calls, AsLongAsTheyMayBeAreTakenHoweverTheyAreCut) {
+  const std::string at = to_string(kCall.at) + ' ';
+  for (const size_t size : {kMostCall, kMostCall + 1}) {
+    const std::string text = call_line({kCall.at, std::string(size - at.size(), 'k')}, "abc");
+    for (const size_t piece : {size_t{1}, text.size()}) {
+      CallReader reader("abc");
+      std::optional<Call> call;
+      for (size_t from = 0; from < text.size() && !call && !reader.broken(); from += piece)
+        call = reader.feed(std::string_view(text).substr(from, piece));
+      EXPECT_EQ(call.has_value(), size == kMostCall) << size << " in pieces of " << piece;
+      EXPECT_EQ(reader.broken(), size != kMostCall) << size << " in pieces of " << piece;
+    }
+  }
+}
+
 TEST(Calls, OfAnotherStartAreNone) {
   CallReader reader("abd");
   EXPECT_FALSE(reader.feed(call_line(kCall, "abc")));

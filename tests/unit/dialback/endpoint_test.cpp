@@ -16,7 +16,8 @@ TEST(Endpoints, AsTheyAreWritten) {
 }
 
 TEST(Endpoints, ThatAreNoneAreRefused) {
-  for (const char* text : {"", ":1", "a:", "a:0", "a:65536", "a:x", "[::1", "[::1]7", "a b:1", "[]:1"}) {
+  for (const char* text : {"", ":1", "a:", "a:0", "a:65536", "a:x", "[::1", "[::1]7", "a b:1", "[]:1", "a:b:x",
+                           "http://a:1", "::1]:7", "a:1:b]"}) {
     EXPECT_FALSE(parse_endpoint(text)) << text;
   }
 }
