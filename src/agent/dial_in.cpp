@@ -129,7 +129,7 @@ class Child {
   }
 
   /// However often: it tells the launcher once, and who started us ends all of us by KILL.
-  bool tell_to_end() const { return ::kill(pid_, SIGTERM) == 0; }
+  bool tell_to_end(int signal) const { return ::kill(pid_, signal) == 0; }
 
   /// Its orphans are our children.
   void end() {
@@ -172,7 +172,7 @@ Result<int> dial_in(const char* nonce, const std::string& name) {
   sys::become_subreaper();
   Child child;
   const std::string job_id = met->job_id;
-  const dialback::LocalAgent agent{[&] { return child.start(job_id); }, [&](int) { return child.tell_to_end(); },
+  const dialback::LocalAgent agent{[&] { return child.start(job_id); }, [&](int signal) { return child.tell_to_end(signal); },
                                    [&] { child.end(); }};
   return dialback::NodeService(*std::move(met), agent, signals).run();
 }

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <asio/io_context.hpp>
 #include <cerrno>
 #include <chrono>
@@ -42,6 +43,7 @@ constexpr int kToldTicks = 3;                    // of kToldTick: more than a jo
 constexpr timespec kTick{1, 0};
 constexpr timespec kToldTick{0, 50'000'000};
 constexpr int kBroken = 3;
+constexpr std::array kPassedOn = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};  // by the guardian, to its worker
 
 sys::Fd take_over(int fd) {
   sys::Fd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
@@ -93,9 +95,9 @@ struct End {
   bool hurry;  ///< who told us to end does not wait for a grace
 };
 
-/// It is told of each TERM, USR1 and USR2 that we get; they and CHLD, `awaited`, are blocked. One that is stopped is
-/// killed once the launcher must have given it up, and soon after a TERM: the launcher ends so the command that led
-/// here, KILL is next, and nobody would be there to clean up. Only time in which we run ourselves counts, so a whole
+/// It is told of each of kPassedOn that we get; they and CHLD, `awaited`, are blocked. One that is stopped is killed once
+/// the launcher must have given it up, and soon after a TERM, INT or HUP: the launcher ends so the command that led here,
+/// KILL is next, and nobody would be there to clean up. Only time in which we run ourselves counts, so a whole
 /// job may be stopped and continued.
 End wait_for_end(pid_t worker, const sigset_t& awaited) {
   bool stopped = false;
@@ -114,7 +116,8 @@ End wait_for_end(pid_t worker, const sigset_t& awaited) {
     }
     const int signal = ::sigtimedwait(&awaited, nullptr, stopped ? (told ? &kToldTick : &kTick) : nullptr);
     if (signal > 0 && signal != SIGCHLD) ::kill(worker, signal);
-    if (signal == SIGTERM && stopped && !std::exchange(told, true)) ticks = 0;
+    const bool to_end = signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
+    if (to_end && stopped && !std::exchange(told, true)) ticks = 0;
     if (signal >= 0 || errno != EAGAIN || ++ticks != (told ? kToldTicks : kStoppedTicks)) continue;
     ::kill(worker, SIGKILL);
     killed = true;
@@ -125,14 +128,15 @@ End wait_for_end(pid_t worker, const sigset_t& awaited) {
 int guard(pid_t worker, agent::JobDirectory& files, agent::JobCgroup& cgroup) {
   replace_by_null(STDIN_FILENO);  // the link is the worker's alone: its end must be seen
   replace_by_null(STDOUT_FILENO);
-  for (const int signal : {SIGINT, SIGHUP, SIGQUIT}) ::signal(signal, SIG_IGN);
+  ::signal(SIGQUIT, SIG_IGN);
   sigset_t awaited;
   ::sigemptyset(&awaited);
-  for (const int signal : {SIGCHLD, SIGTERM, SIGUSR1, SIGUSR2}) ::sigaddset(&awaited, signal);
+  ::sigaddset(&awaited, SIGCHLD);
+  for (const int signal : kPassedOn) ::sigaddset(&awaited, signal);
   ::sigprocmask(SIG_BLOCK, &awaited, nullptr);
   const auto start = Clock::now();
   const End end = wait_for_end(worker, awaited);
-  for (const int signal : {SIGTERM, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_IGN);
+  for (const int signal : kPassedOn) ::signal(signal, SIG_IGN);
   ::sigprocmask(SIG_UNBLOCK, &awaited, nullptr);
   if (!sys::reap_all()) sweep(cgroup, end.hurry ? std::chrono::seconds(0) : kOrphanGrace);
   files.remove();

@@ -128,7 +128,7 @@ Result<int> serve(const cli::Options& options, const dialback::Endpoint& launche
                                    },
                                    [&agents, saves, told = false](int signal) mutable {
                                      const bool again = std::exchange(told, true) && !(saves && signal == SIGTERM);
-                                     if (!again) agents.tell_to_end();
+                                     if (!again) agents.tell_to_end(signal);
                                      return !again;
                                    },
                                    [&agents] { agents.close(); }};

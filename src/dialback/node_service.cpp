@@ -21,7 +21,7 @@ Result<int> NodeService::run() {
     if (outcome_) return over(*outcome_);
     if (refusal_) return over(fail(*refusal_));
     if (const auto signal = signals_.next()) {
-      if (agent_runs_ && agent_.tell_to_end(*signal)) continue;
+      if (agent_runs_ && agent_.tell_to_end(*signal == SIGQUIT ? SIGTERM : *signal)) continue;
       socket.send(SealedRecord::Kind::data_end, "0its dlaunch was ended by " + signal_name(*signal));
       socket.flush();
       return over(interrupted_by(*signal).exit_code);

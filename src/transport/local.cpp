@@ -149,8 +149,8 @@ Result<Connection> Local::start() {
   return Connection{std::move(ours), true};
 }
 
-void Local::tell_to_end() {
-  for (const Agent& agent : agents_) ::kill(agent.pid, SIGTERM);  // not reaped before close(), so it is its own still
+void Local::tell_to_end(int signal) {
+  for (const Agent& agent : agents_) ::kill(agent.pid, signal);  // not reaped before close(), so it is its own still
 }
 
 void Local::close() {

@@ -25,8 +25,9 @@ class Local : public Transport {
   void start_early();
   Result<Connection> open(const plan::Host& host) override;
   void close() override;
-  /// Tells the agents that this machine, or this process's part in a job, ends. They tell their launcher.
-  void tell_to_end();
+  /// Tells the agents by TERM, INT or HUP that this machine, or this process's part in a job, ends. They tell their
+  /// launcher of that signal.
+  void tell_to_end(int signal);
 
  private:
   struct Agent {

@@ -51,13 +51,14 @@ class WhoFails(Promises):
                     self.assertIn(f"node{node + 1}: the link to its agent ended", said)
 
     def test_ctrl_c_on_each_node(self):
-        for node in range(self.count):
-            with self.subTest(node=node):
+        for node, number in ((0, signal.SIGINT), (1, signal.SIGINT), (2, signal.SIGINT), (1, signal.SIGHUP)):
+            with self.subTest(node=node, signal=number.name):
                 self.start_all("-N", 1, "sleep", "1000")
                 self.await_sleepers()
-                self.kill(node, signal.SIGINT)
-                _, _, said = self.assert_codes(130 if node == 0 else 143)
+                self.kill(node, number)
+                _, _, said = self.assert_codes(128 + number)
                 self.assertIn("3 ranks ended", said)
+                self.assertIn(f"interrupted by {number.name}", said)
                 if node != 0:
                     self.assertIn(f"node{node + 1} was told to end", said)
 
