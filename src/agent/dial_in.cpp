@@ -172,8 +172,8 @@ Result<int> dial_in(const char* nonce, const std::string& name) {
   sys::become_subreaper();
   Child child;
   const std::string job_id = met->job_id;
-  const dialback::LocalAgent agent{[&] { return child.start(job_id); }, [&](int signal) { return child.tell_to_end(signal); },
-                                   [&] { child.end(); }};
+  const dialback::LocalAgent agent{[&] { return child.start(job_id); },
+                                   [&](int signal) { return child.tell_to_end(signal); }, [&] { child.end(); }};
   return dialback::NodeService(*std::move(met), agent, signals).run();
 }
 

@@ -95,10 +95,10 @@ struct End {
   bool hurry;  ///< who told us to end does not wait for a grace
 };
 
-/// It is told of each of kPassedOn that we get; they and CHLD, `awaited`, are blocked. One that is stopped is killed once
-/// the launcher must have given it up, and soon after a TERM, INT or HUP: the launcher ends so the command that led here,
-/// KILL is next, and nobody would be there to clean up. Only time in which we run ourselves counts, so a whole
-/// job may be stopped and continued.
+/// It is told of each of kPassedOn that we get; they and CHLD, `awaited`, are blocked. One that is stopped is killed
+/// once the launcher must have given it up, and soon after a TERM, INT or HUP: the launcher ends so the command that
+/// led here, KILL is next, and nobody would be there to clean up. Only time in which we run ourselves counts, so a
+/// whole job may be stopped and continued.
 End wait_for_end(pid_t worker, const sigset_t& awaited) {
   bool stopped = false;
   bool told = false;

@@ -14,7 +14,7 @@ namespace dlaunch::dialback {
 
 /// How a node starts its agent.
 struct LocalAgent {
-  std::function<Result<sys::Fd>()> start;       ///< its link
+  std::function<Result<sys::Fd>()> start;  ///< its link
   /// By TERM, INT or HUP, that this machine's part in the job ends; false: it is told no more.
   std::function<bool(int signal)> tell_to_end;
   std::function<void()> end;  ///< once its link is closed: waits, for a bounded time, until nothing of it is left

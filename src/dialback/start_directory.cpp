@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "base/try.h"
 #include "sys/directory.h"
@@ -21,6 +22,7 @@ namespace dlaunch::dialback {
 namespace {
 
 constexpr mode_t kOwnersAlone = 0700;
+constexpr const char* kPrefix = "start-";
 
 tl::unexpected<Error> no_files(const std::string& path, std::string why) {
   return fail({path, "cannot keep there what the agents need", std::move(why),
@@ -47,6 +49,31 @@ std::string not_ours_alone(const std::string& path) {
   return "";
 }
 
+void remove_with_files(const std::string& path) {
+  sys::for_each_entry(path, [&](const dirent& entry) {
+    ::unlink((path + '/' + entry.d_name).c_str());
+    return true;
+  });
+  ::rmdir(path.c_str());
+}
+
+/// Those of this user that were changed last so long before `made`. Clocks of hosts and disk may differ.
+void remove_abandoned(const std::string& parent, const std::string& made) {
+  struct stat now{};
+  if (::lstat(made.c_str(), &now) != 0) return;
+  std::vector<std::string> abandoned;
+  sys::for_each_entry(parent, [&](const dirent& entry) {
+    const std::string path = parent + '/' + entry.d_name;
+    struct stat status{};
+    if (!std::string_view(entry.d_name).starts_with(kPrefix) || ::lstat(path.c_str(), &status) != 0) return true;
+    const std::chrono::seconds age(now.st_mtime - status.st_mtime);
+    const bool ours = S_ISDIR(status.st_mode) && status.st_uid == ::geteuid();
+    if (ours && age > StartDirectory::kAbandonedAfter) abandoned.push_back(path);
+    return true;
+  });
+  for (const std::string& path : abandoned) remove_with_files(path);
+}
+
 }  // namespace
 
 Result<StartDirectory> StartDirectory::make(const std::string& parent, const std::string& nonce) {
@@ -54,23 +81,20 @@ Result<StartDirectory> StartDirectory::make(const std::string& parent, const std
   make_directories(parent);
   char* const real = ::realpath(parent.c_str(), nullptr);
   if (!real) return no_files(parent, std::strerror(errno));
-  const std::string path = std::string(real) + "/start-" + nonce;
+  const std::string there = real;
   std::free(real);  // NOLINT(cppcoreguidelines-no-malloc): realpath() gives it
+  const std::string path = there + '/' + kPrefix + nonce;
   if (::mkdir(path.c_str(), kOwnersAlone) != 0) return no_files(path, std::strerror(errno));
   StartDirectory made(path);
   if (std::string why = not_ours_alone(path); !why.empty()) return no_files(path, std::move(why));
+  remove_abandoned(there, path);
   return made;
 }
 
 StartDirectory::StartDirectory(StartDirectory&& other) noexcept : path_(std::exchange(other.path_, {})) {}
 
 StartDirectory::~StartDirectory() {
-  if (path_.empty()) return;
-  sys::for_each_entry(path_, [&](const dirent& entry) {
-    ::unlink((path_ + '/' + entry.d_name).c_str());
-    return true;
-  });
-  ::rmdir(path_.c_str());
+  if (!path_.empty()) remove_with_files(path_);
 }
 
 Result<void> StartDirectory::write(const std::string& name, std::string_view text) const {

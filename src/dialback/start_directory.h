@@ -1,8 +1,10 @@
 // A directory of this user's alone, with a name that nobody can foresee, in which the agents of one start find what
 // they need; it goes with its owner. Nobody else can read its files, or put another directory in its place: each
-// directory above it belongs to this user or root, and is closed to the writing of others, or sticky.
+// directory above it belongs to this user or root, and is closed to the writing of others, or sticky. What an owner
+// that was killed has left is removed by a later start beside it.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
 
@@ -12,7 +14,10 @@ namespace dlaunch::dialback {
 
 class StartDirectory {
  public:
-  /// `parent` is made where it is missing.
+  /// By the clock of the disk: no start takes that long, so a directory that is older has no owner any more.
+  static constexpr std::chrono::minutes kAbandonedAfter{10};
+
+  /// `parent` is made where it is missing, and abandoned directories in it are removed.
   static Result<StartDirectory> make(const std::string& parent, const std::string& nonce);
   StartDirectory(StartDirectory&& other) noexcept;
   StartDirectory& operator=(StartDirectory&&) = delete;

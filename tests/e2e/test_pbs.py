@@ -114,6 +114,25 @@ class ByPbsTmrsh(PbsCase):
         job.communicate(timeout=TIMEOUT)
         self.assert_hosts_clean()
 
+    def test_a_launcher_killed_while_it_starts_leaves_its_files_to_a_later_start(self):
+        program = self.pbs.dir / "pbs_tmrsh"
+        real = program.read_text()
+        program.write_text("#!/bin/sh\nexec sleep 1000\n")
+        job = self.start("true", stdin=subprocess.DEVNULL)
+        self.assertTrue(wait_until(lambda: self.bed.head.find("sleep 1000"), TIMEOUT))
+        job.kill()
+        job.wait(TIMEOUT)
+        for pid in self.bed.head.find("sleep 1000"):  # PBS has what it starts
+            os.kill(pid, signal.SIGKILL)
+        left, = self.pbs.shared.rglob("start-*")
+        program.write_text(real)
+        self.assert_exit(self.run_dlaunch("true"), 0)
+        self.assertTrue(left.exists(), "it may be of a start that goes on")
+        hour_ago = left.stat().st_mtime - 3600
+        os.utime(left, (hour_ago, hour_ago))
+        self.assert_exit(self.run_dlaunch("true"), 0)
+        self.assertFalse(left.exists())
+
     def test_a_killed_pbs_tmrsh_ends_no_task(self):
         """As with the real one: MoM has the task."""
         job = self.start_sleepers()

@@ -9,7 +9,7 @@ import subprocess
 
 from hosts_case import lines
 from mpi_case import hellos
-from support import DLAUNCH, main, program, sh
+from support import DLAUNCH, TIMEOUT, main, program, sh, wait_until
 from test_same_line import KEY, PORT, SameLineCase
 from test_torch import DDP, PYTHON, NO_TORCH
 
@@ -65,6 +65,36 @@ class WhoFails(Promises):
     def test_timeout(self):
         self.start_all("-N", 1, "--timeout", 1, "sleep", "1000")
         self.assertIn("ranks 0-2 were still running", self.assert_codes(124)[2])
+
+
+class StandingStill(Promises):
+    """Nodes that are stopped and never continued: no packet says so, only the 15 s of three missed heartbeats."""
+
+    count = 4
+
+    def test_nodes_that_are_stopped_are_named_and_go_once_they_are_continued(self):
+        """The dlaunch of one, and on another its agent as well, all at the same time."""
+        self.start_all("-N", 1, *sh("setsid sleep 1000 & exec sleep 1000"))
+        self.await_sleepers()
+        stopped = self.launchers(1) + self.launchers(2) + self.host(3).find("dlaunch-agent")
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        (_, said), (_, others) = (self.jobs[node].communicate(timeout=TIMEOUT + 20) for node in (0, 3))
+        self.assertEqual([self.jobs[node].poll() for node in range(4)], [125, None, None, 125], said)
+        self.assertEqual(others, b"")
+        self.assertRegex(said.decode(), r"node(2|3|\[2-3\]): its agent fell silent")
+        for name in ("node2", "node3"):
+            self.assertRegex(said.decode(), rf"could not confirm the end of: {name}")
+        self.assertTrue(wait_until(lambda: not self.host(1).strangers() and not self.host(4).strangers(), TIMEOUT), self.bed.left())
+        # An agent that runs ends its ranks when it has heard nothing for as long.
+        self.assertTrue(wait_until(lambda: not self.sleepers(1) and not self.host(2).find("dlaunch-agent"), TIMEOUT), self.bed.left())
+        self.assertEqual(len(self.sleepers(2)), 2, "what is stopped ends nothing")
+        for pid in stopped:
+            os.kill(pid, signal.SIGCONT)
+        for node in (1, 2):
+            self.jobs[node].send_signal(signal.SIGCONT)  # nsenter stops with what it starts
+            self.assertEqual((self.jobs[node].wait(TIMEOUT), self.jobs[node].stdout.read(), self.jobs[node].stderr.read()), (125, b"", b""))
+        self.assert_hosts_clean()
 
 
 class Streams(Promises):

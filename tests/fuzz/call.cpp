@@ -1,6 +1,6 @@
-// Reads any bytes as what an agent that dials back finds on its stdin: a script, noise, and a launcher's call. The reader
-// takes the first call or refuses it, whatever stands before, and its result does not depend on where the bytes are cut,
-// which the first byte of the input says. A call that was read is the same when it is written and read again.
+// Reads any bytes as what an agent that dials back finds on its stdin: a script, noise, and a launcher's call. The
+// reader takes the first call or refuses it, whatever stands before, and its result does not depend on where the bytes
+// are cut, which the first byte of the input says. A call that was read is the same when it is written and read again.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

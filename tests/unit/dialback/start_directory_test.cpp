@@ -1,16 +1,25 @@
 #include "dialback/start_directory.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
+#include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace dlaunch::dialback {
 namespace {
+
+using namespace std::chrono_literals;
 
 class StartDirectoryTest : public testing::Test {
  protected:
@@ -63,6 +72,30 @@ TEST_F(StartDirectoryTest, ALinkIsNoFile) {
   ASSERT_EQ(::symlink("/etc/passwd", (made->path() + "/said.n1").c_str()), 0);
   EXPECT_EQ(made->read("said.n1"), "");
   EXPECT_FALSE(made->write("said.n1", "x"));
+}
+
+TEST_F(StartDirectoryTest, RemovesWhatKilledOnesLeft) {
+  const auto set_age = [&](const std::string& name, std::chrono::minutes age) {
+    const timespec then{::time(nullptr) - std::chrono::seconds(age).count(), 0};
+    const std::array<timespec, 2> times{then, then};
+    ASSERT_EQ(::utimensat(AT_FDCWD, (home_ + '/' + name).c_str(), times.data(), AT_SYMLINK_NOFOLLOW), 0) << name;
+  };
+  const std::vector<std::pair<std::string, std::chrono::minutes>> stay{
+      {"start-young", StartDirectory::kAbandonedAfter / 2},
+      {"other", 60min},
+      {"start-link", 60min},
+      {"start-file", 60min}};
+  for (const char* name : {"start-old", "start-young", "other"}) std::filesystem::create_directory(home_ + '/' + name);
+  for (const char* name : {"start-old/data", "start-young/data", "other/data", "start-file"}) {
+    std::ofstream(home_ + '/' + name) << "secret";
+  }
+  std::filesystem::create_symlink(home_ + "/other", home_ + "/start-link");
+  set_age("start-old", 60min);
+  for (const auto& [name, age] : stay) set_age(name, age);
+  ASSERT_TRUE(StartDirectory::make(home_, "nonce"));
+  EXPECT_FALSE(std::filesystem::exists(home_ + "/start-old"));
+  for (const auto& [name, age] : stay) EXPECT_TRUE(std::filesystem::exists(home_ + '/' + name)) << name;
+  EXPECT_TRUE(std::filesystem::exists(home_ + "/other/data"));
 }
 
 TEST_F(StartDirectoryTest, NeedsAHome) { EXPECT_FALSE(StartDirectory::make("", "nonce")); }
