@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "stacks/python_layout.h"
+#include "stacks/value_hash.h"
 
 namespace dlaunch::stacks {
 namespace {
@@ -14,17 +15,6 @@ constexpr std::size_t kLongestText = 512;             // characters of a name or
 constexpr std::size_t kLongestLineTable = 256 << 10;  // bytes
 constexpr std::uint32_t kMostHashed = 64;             // local variables of a frame
 constexpr int kTries = 3;
-
-class Fnv {
- public:
-  void add(std::uint64_t value) {
-    for (int shift = 0; shift < 64; shift += 8) hash_ = (hash_ ^ (value >> shift & 0xff)) * 0x100000001b3;
-  }
-  std::uint64_t value() const { return hash_; }
-
- private:
-  std::uint64_t hash_ = 0xcbf29ce484222325;
-};
 
 void append_utf8(std::string& text, std::uint32_t c) {
   const auto byte = [&](std::uint32_t value) { text += static_cast<char>(value); };
@@ -86,7 +76,7 @@ class Interpreter {
     if (frame && layout_.in_cframe) frame = value_at<std::uint64_t>(read_, *frame + layout_.frame_in_cframe);
     if (!id || !frame) return std::nullopt;
     stack.native_id = *id;
-    Fnv hash;
+    ValueHash hash(read_, layout_);
     std::size_t shims = 0;
     while (*frame != 0 && stack.frames.size() < kMostFrames && shims < kMostFrames) {
       const auto of_python = is_of_python(*frame);
@@ -99,6 +89,8 @@ class Interpreter {
       frame = value_at<std::uint64_t>(read_, *frame + layout_.previous);
       if (!frame) return std::nullopt;
     }
+    if (!value_at<std::uint64_t>(read_, thread))
+      return std::nullopt;  // it is gone, or the time is: the hash is of a part
     stack.locals_hash = hash.value();
     return stack;
   }
@@ -128,7 +120,7 @@ class Interpreter {
     return static_cast<std::int64_t>(*address - (code + layout_.instructions));
   }
 
-  bool add(std::uint64_t at, PythonThread& stack, Fnv& hash) {
+  bool add(std::uint64_t at, PythonThread& stack, ValueHash& hash) {
     const auto pointer = value_at<std::uint64_t>(read_, at + layout_.code);
     const std::uint64_t address = pointer.value_or(0) & ~kPointerTag;
     const Code* code = pointer ? code_at(address) : nullptr;
@@ -144,7 +136,9 @@ class Interpreter {
     const std::uint32_t count = std::min(code->locals, kMostHashed);
     if (!read_(at + layout_.locals, {reinterpret_cast<char*>(locals.data()), count * sizeof(std::uint64_t)}))
       return false;
-    for (std::uint32_t i = 0; i < count; ++i) hash.add(locals[i]);
+    for (std::uint32_t i = 0; i < count; ++i) hash.add_variable(locals[i]);
+    const auto names = value_at<std::uint64_t>(read_, at + layout_.names);
+    if (names && *names != 0) hash.add_names(*names);
     stack.frames.push_back(std::move(frame));
     return true;
   }

@@ -21,6 +21,7 @@ constexpr PythonLayout kPython38{.first_interpreter = 32,
                                  .previous = 24,
                                  .instruction = 104,
                                  .locals = 360,
+                                 .names = 56,
                                  .owner = 0,
                                  .first_c_owner = 0,
                                  .locals_count = 28,
@@ -30,6 +31,7 @@ constexpr PythonLayout kPython38{.first_interpreter = 32,
                                  .line_table = 120,
                                  .instructions = 0,
                                  .line_at = line_of_lnotab,
+                                 .dicts_have_versions = true,
                                  .ascii_text = 48,
                                  .wide_text = 72};
 
@@ -55,6 +57,7 @@ constexpr PythonLayout kPython311{.first_interpreter = 40,
                                   .previous = 48,
                                   .instruction = 56,
                                   .locals = 72,
+                                  .names = 24,
                                   .owner = 69,
                                   .first_c_owner = kNoOwner,
                                   .locals_count = 76,
@@ -64,6 +67,7 @@ constexpr PythonLayout kPython311{.first_interpreter = 40,
                                   .line_table = 136,
                                   .instructions = 184,
                                   .line_at = line_of_location,
+                                  .dicts_have_versions = true,
                                   .ascii_text = 48,
                                   .wide_text = 72};
 constexpr PythonLayout kPython312{.first_interpreter = 40,
@@ -79,6 +83,7 @@ constexpr PythonLayout kPython312{.first_interpreter = 40,
                                   .previous = 8,
                                   .instruction = 56,
                                   .locals = 72,
+                                  .names = 40,
                                   .owner = 70,
                                   .first_c_owner = 3,
                                   .locals_count = 72,
@@ -88,6 +93,7 @@ constexpr PythonLayout kPython312{.first_interpreter = 40,
                                   .line_table = 136,
                                   .instructions = 192,
                                   .line_at = line_of_location,
+                                  .dicts_have_versions = true,
                                   .ascii_text = 40,
                                   .wide_text = 56};
 /// 3.13 and 3.14. Their own table of offsets stands for what is 0 here.
@@ -104,6 +110,7 @@ constexpr PythonLayout kTable{.first_interpreter = 0,
                               .previous = 0,
                               .instruction = 0,
                               .locals = 0,
+                              .names = 40,
                               .owner = 0,
                               .first_c_owner = 3,
                               .locals_count = 72,
@@ -113,12 +120,13 @@ constexpr PythonLayout kTable{.first_interpreter = 0,
                               .line_table = 0,
                               .instructions = 0,
                               .line_at = line_of_location,
+                              .dicts_have_versions = false,
                               .ascii_text = 40,
                               .wide_text = 56};
 
 /// What _Py_DebugOffsets, with which _PyRuntime begins since 3.13, tells, and where it does.
 struct Told {
-  std::uint64_t PythonLayout::*field;
+  std::uint64_t PythonLayout::* field;
   std::uint64_t in_313;
   std::uint64_t in_314;
 };
@@ -140,7 +148,7 @@ constexpr std::array kTold{Told{&PythonLayout::first_interpreter, 40, 40},
 constexpr std::uint64_t kFreeThreaded = 16;
 
 /// nullopt: the runtime has no such table, or no GIL.
-std::optional<PythonLayout> told_layout(const ReadMemory& read, std::uint64_t runtime, std::uint64_t Told::*version) {
+std::optional<PythonLayout> told_layout(const ReadMemory& read, std::uint64_t runtime, std::uint64_t Told::* version) {
   constexpr std::uint64_t kFarthest = 1 << 20;  // no structure is larger
   if (bytes_at(read, runtime, 8) != "xdebugpy" || value_at<std::uint64_t>(read, runtime + kFreeThreaded) != 0) {
     return std::nullopt;

@@ -30,6 +30,7 @@ struct PythonLayout {
   std::uint64_t previous;
   std::uint64_t instruction;
   std::uint64_t locals;
+  std::uint64_t names;  // a dict of the variables of a module or of a class's body; null in a function
   std::uint64_t owner;
   std::uint8_t first_c_owner;  // a frame with it, or with a larger one, is no Python function's
   // in PyCodeObject
@@ -40,6 +41,7 @@ struct PythonLayout {
   std::uint64_t line_table;
   std::uint64_t instructions;
   LineAt line_at;
+  bool dicts_have_versions;  // PyDictObject says where it was changed; else its keys are as in 3.11 and later
   // behind a str's header, which is shorter where it has ASCII only
   std::uint64_t ascii_text;
   std::uint64_t wide_text;

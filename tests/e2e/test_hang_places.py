@@ -1,0 +1,159 @@
+"""Each kind of hang, and of what only looks like one, in each place: one host and four, as root and as an ordinary user. The
+jobs of a place run at the same time. HANG_LOOPS repeats every test that often (docs/CONTRIBUTING.md)."""
+import json
+import os
+import signal
+import subprocess
+import time
+
+from hosts_case import HostsCase, lines
+from support import Case, TIMEOUT, main
+
+PYTHON = "/usr/bin/python3"
+LOOPS = int(os.environ.get("HANG_LOOPS", 1))
+NOBODY = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
+WINDOW = 3
+FIRST = 'os.environ["DLAUNCH_RANK"] == "0"'
+
+# What hangs, in a function `inner`.
+WAITS = {
+    "a sleep": ("import time", "time.sleep(1000)"),
+    "a lock taken twice": ("import threading; lock = threading.Lock(); lock.acquire()", "lock.acquire()"),
+    "a socket that nobody writes to": ("import socket; a, b = socket.socketpair()", "a.recv(1)"),
+}
+# Rank 0 does not come where the others wait for it.
+MEETINGS = {
+    "a barrier of torch.distributed": ("import time, torch.distributed as d; d.init_process_group('gloo')",
+                                       f"time.sleep(1000) if {FIRST} else d.barrier()"),
+    "a message of MPI": ("import time; from mpi4py import MPI",
+                         f"time.sleep(1000) if {FIRST} else MPI.COMM_WORLD.recv(source=0)"),
+}
+# Rank 0 uses a processor without end, as a computation does; the others wait.
+SPINS = {
+    "C without the GIL": ("import hashlib", "hashlib.pbkdf2_hmac('sha256', b'x', b'y', 2**31 - 1)"),
+    "C with the GIL": ("", "sum(range(10**12))"),
+    "a regular expression": ("import re", "re.match('(a?){40}a{40}', 'a' * 40)"),
+}
+# What is no hang; `step` is done again and again.
+STEPS = {
+    "a step of training in one native call": ("import hashlib", "hashlib.pbkdf2_hmac('sha256', b'x', b'y', 200000)"),
+    "data that is loaded": ("import time", "open('/dev/zero', 'rb').read(1 << 20); time.sleep(0.3)"),
+    "a checkpoint that is written": ("import tempfile, time; file = tempfile.TemporaryFile()",
+                                     "file.seek(0); file.write(bytes(1 << 20)); file.flush(); time.sleep(0.3)"),
+    "a child that compiles": ("import subprocess", "subprocess.run(['sh', '-c', 'while :; do :; done & sleep 6; kill $!'])"),
+    "an attempt after the other": ("import time", "time.sleep(0.4)"),
+    "attempts in a function": ("import time\ndef tried():\n    for attempt in range(1000, 1004):\n        time.sleep(0.4)", "tried()"),
+}
+
+
+def hanging(prepare, hang):
+    return f"import os\n{prepare}\ndef inner():\n    {hang}\ninner()\n"
+
+
+def spinning(prepare, spin):
+    return hanging(f"import time\n{prepare}", f"{spin} if {FIRST} else time.sleep(1000)")
+
+
+def going_on(prepare, step):
+    return f"import time\n{prepare}\nend = time.monotonic() + {3 * WINDOW}\ncount = 0\nwhile time.monotonic() < end:\n    count += 1\n    {step}\n"
+
+
+class Places:
+    """What is tried in each place: `ranks` of them by the options `where`."""
+    where = ("-n", 2)
+    ranks = 2
+    before = ()
+
+    def begin(self, name, script, *options):
+        report = self.dir / f"{name}.json"
+        job = self.start(*self.where, "--hang-after", WINDOW, "--on-hang", "end", "--report", report, *options, PYTHON, "-c", script,
+                         before=self.before, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                         bufsize=0)  # what readline() leaves is communicate()'s
+        self.addCleanup(job.stderr.close)
+        return job, report
+
+    def begun(self, rows, made, *options):
+        return {name: self.begin(name.replace(" ", "-"), made(*row), *options) for name, row in rows.items()}
+
+    def looped(self):
+        for loop in range(LOOPS):
+            with self.subTest(loop=loop):
+                yield
+
+    def test_each_hang_ends(self):
+        for _ in self.looped():
+            self.assert_hangs(self.begun(WAITS, hanging))
+
+    def test_each_hang_in_a_meeting_ends(self):
+        for _ in self.looped():
+            self.assert_hangs(self.begun(MEETINGS, hanging, "--env-for", "torch"))
+
+    def assert_hangs(self, jobs):
+        for name, (job, report) in jobs.items():
+            with self.subTest(name):
+                _, err = job.communicate(timeout=3 * TIMEOUT)
+                self.assertEqual(job.returncode, 124, err)
+                self.assertRegex(lines(err)[-1], r"^dlaunch: hung after ")
+                record = json.loads(report.read_text())
+                self.assertEqual(record["cause"], "hung")
+                self.assertTrue(record["hangs"][-1]["every_rank"])
+                self.assertIn("      inner (<string>:4)", lines(err))
+
+    def test_a_rank_that_spins_is_running_and_nothing_ends(self):
+        for _ in self.looped():
+            for name, (job, _) in self.begun(SPINS, spinning).items():
+                with self.subTest(name):
+                    self.assert_one_runs(job)
+
+    def assert_one_runs(self, job):
+        others = "rank 1 waits" if self.ranks == 2 else f"ranks 1-{self.ranks - 1} wait"
+        seen = []
+        while not any(f"{others}; rank 0 is running" in line for line in seen):
+            line = job.stderr.readline()
+            self.assertTrue(line, seen)
+            seen.append(line.decode())
+        time.sleep(WINDOW)
+        self.assertIsNone(job.poll())
+        job.send_signal(signal.SIGTERM)
+        _, rest = job.communicate(timeout=TIMEOUT)
+        seen += lines(rest)
+        self.assertEqual(job.returncode, 143, seen)
+        self.assertFalse([line for line in seen if "none makes progress" in line], seen)
+        self.assertTrue([line for line in seen if "inner (<string>:5)" in line], seen)
+
+    def test_what_goes_on_is_no_hang(self):
+        for _ in self.looped():
+            for name, (job, report) in self.begun(STEPS, going_on).items():
+                with self.subTest(name):
+                    _, err = job.communicate(timeout=3 * TIMEOUT)
+                    self.assertEqual(job.returncode, 0, err)
+                    self.assertEqual(json.loads(report.read_text()).get("hangs", []), [])
+
+
+class OneHost(Places, Case):
+    pass
+
+
+class OneHostForAnOrdinaryUser(Places, Case):
+    before = NOBODY
+
+    def setUp(self):
+        super().setUp()
+        if os.geteuid() != 0:
+            self.skipTest("this test is an ordinary user's already, as the one before")
+        self.dir.chmod(0o755)
+        os.chown(self.dir, 65534, 65534)
+
+
+class FourFakeHostsForAnOrdinaryUser(OneHostForAnOrdinaryUser):
+    where = ("--fake-hosts", "4x1")
+    ranks = 4
+
+
+class FourHosts(Places, HostsCase):
+    count = 4
+    where = ("-H", "node1,node2,node3,node4", "-N", 1)
+    ranks = 4
+
+
+main()
