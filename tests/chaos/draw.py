@@ -10,7 +10,8 @@ ROUND = 1000  # round k's lines begin with the number k * ROUND + 1
 MODES = ("plain", "label", "jsonl", "files", "nocopy", "streams", "pty")
 ON_CONSOLE = ("plain", "label", "jsonl", "files", "pty")
 IN_FILES = ("files", "nocopy", "streams")
-WAYS = {"local": [], "ssh": [], "openssh": ["--exec", "ssh -T -o BatchMode=yes {host}"],
+PORT = 29400  # at which the first node of a same-line job waits for the others
+WAYS = {"local": [], "same-line": [], "ssh": [], "openssh": ["--exec", "ssh -T -o BatchMode=yes {host}"],
         "exec": ["--exec", "env X={host} XDG_CACHE_HOME=/tmp/chaos-cache"]}
 SETUP = {
     "ignores TERM": "trap '' TERM ",
@@ -25,8 +26,9 @@ DISK = 64 << 10  # bytes of the disk that gets full
 @dataclasses.dataclass
 class Fault:
     """`act`: kill, term, int; stop (never continued) or pause (stopped for `seconds`); down (the host's link, for `seconds`);
-    sleep (the reader of stdout, for `seconds`) or close (it goes away). `whom`: launcher, guardian, worker, rank, sshd, link,
-    reader, or all of a job."""
+    sleep (the reader of stdout, for `seconds`) or close (it goes away); call (strangers, for `seconds`). `whom`: launcher,
+    guardian, worker, rank, sshd, link, reader, or all of a job; in a same-line job also node (the dlaunch of another one) and
+    door (where the first waits for the others, called from `host`)."""
     at: float
     act: str
     whom: str
@@ -36,7 +38,8 @@ class Fault:
 
     def __str__(self):
         whom = {"rank": f"rank {self.rank}", "guardian": f"guardian of {self.host}", "worker": f"worker of {self.host}",
-                "sshd": f"sshd's session of {self.host}", "link": f"link of {self.host}"}.get(self.whom, self.whom)
+                "sshd": f"sshd's session of {self.host}", "link": f"link of {self.host}", "node": f"dlaunch of {self.host}",
+                "door": f"door from {self.host}"}.get(self.whom, self.whom)
         return f"at {self.at:.3f} s {self.act} {whom}" + (f" for {self.seconds} s" if self.seconds else "")
 
 
@@ -61,12 +64,14 @@ class Step:
     timeout: int = 0  # of --timeout; 0: none
     restarts: int = 0  # of --restarts; 0: none
     spares: list = dataclasses.field(default_factory=list)  # names of spare hosts
+    starts: dict = dataclasses.field(default_factory=dict)  # when each node of a same-line job is started: {host: seconds}
+    wait: int = 0  # of --wait-hosts in a same-line job, which who runs it may raise
     fails: int = 9  # in so many rounds `codes` holds, and then all ranks end with 0
     faults: list = dataclasses.field(default_factory=list)
 
     @property
     def name(self):
-        return f"{self.number}r" if self.restarts else str(self.number)
+        return f"{self.number}{'r' if self.restarts else 's' if self.way == 'same-line' else ''}"
 
     def script(self):
         return self._script_of_a_round() if self.restarts else self._script("$WITNESS", "$code")
@@ -86,13 +91,16 @@ class Step:
         return (f"code=0; case $RANK_ID in {cases}esac; case $RANK_ID in {codes}esac; {read}"
                 f"exec $PROGRAMS/numbered_lines {witness} {self.lines} {self.pause_us} {self.length} {code}")
 
-    def words(self, programs="$PROGRAMS"):
-        """Of the command line, behind dlaunch's own name. `logs` is in the directory that it starts in."""
+    def words(self, programs="$PROGRAMS", node=0):
+        """Of the command line, behind dlaunch's own name. `logs` and `key` are in the directory that it starts in."""
         output = {"plain": [], "label": ["--label"], "jsonl": ["--format", "jsonl"], "files": ["--output-filename", "logs"],
                   "nocopy": ["--output-filename", "logs:nocopy"], "pty": ["--pty"],
                   "streams": ["--stdout-file", "logs/{rank}.out", "--stderr-file", "logs/{rank}.err"]}[self.mode]
         hosts = [f"{host}:{ranks}" for host, ranks in self.hosts.items()] + [f"{host}:1" for host in self.spares]
         where = ["-H", ",".join(hosts)] if hosts else []
+        if self.way == "same-line":
+            where = ["--same-line", "--rendezvous", f"head:{PORT}", "--nodes", str(len(hosts)), "--node-rank", str(node), "--key-file", "key",
+                     "--wait-hosts", str(self.wait), "--oversubscribe", "-N", str(self.hosts["head"])]
         rounds = ["--restarts", str(self.restarts), "--report", "report.json"] if self.restarts else []
         rounds += ["--spares", str(len(self.spares))] if self.spares else []
         limit = ["--timeout", str(self.timeout)] if self.timeout else []
@@ -185,6 +193,51 @@ def draw_rounds(seed, number):
     return step
 
 
+def _draw_faults_of_nodes(random_, step, lasts):
+    others = [host for host in step.hosts if host != "head"]
+    for _ in range(random_.choice((0, 1, 1, 1, 2, 3))):
+        whom = random_.choice(("launcher", "node", "node", "guardian", "worker", "rank", "link", "reader", "door", "door", "all"))
+        fault = Fault(round(random_.uniform(0, lasts * 1.2), 3), "kill", whom, random_.randrange(step.ranks))
+        fault.host = step.host_of(fault.rank) if whom in ("guardian", "worker", "rank") else random_.choice(others)
+        acts = {"launcher": ("kill", "term", "int", "pause"), "node": ("kill", "term", "int", "pause"), "guardian": ("kill", "pause"),
+                "worker": ("kill", "kill", "pause"), "rank": ("kill", "term", "pause"), "link": ("down",), "reader": ("sleep", "close"),
+                "door": ("call",), "all": ("pause",)}
+        fault.act = random_.choice(acts[whom])
+        if fault.act in ("pause", "sleep"):
+            fault.seconds = random_.choice((0.1, 0.5, 2, 22) if whom == "node" else (0.1, 0.5, 2))
+        if fault.act == "down":
+            fault.seconds = random_.choice((0.3, 1, 3, 3, 60))
+        if fault.act == "call":
+            fault.at, fault.seconds = round(random_.uniform(0, 0.1), 3), random_.choice((0.3, 1, 3))
+        step.faults.append(fault)
+    step.faults.sort(key=lambda fault: fault.at)
+
+
+def draw_same_line(seed, number):
+    """A dlaunch on the head and on each of some hosts, started in any order; only the head's port is open to them."""
+    random_ = random.Random(f"{seed}.{number}.same line")
+    step = Step(seed, number, way="same-line", wait=6)
+    each = random_.choice((1, 1, 2, 4, 8))
+    step.hosts = dict.fromkeys(["head", *random_.sample(HOSTS, random_.choice((1, 2, 2, 3)))], each)
+    step.ranks = each * len(step.hosts)
+    step.starts = {host: random_.choice((0, 0, 0.05, 0.3)) for host in random_.sample(list(step.hosts), len(step.hosts))}
+    step.mode = random_.choice(MODES)
+    step.lines = random_.choice((1, 20, 100, 400))
+    step.length = 80 if step.mode == "pty" else random_.choice((10, 80, 3000))
+    step.timeout = random_.choice((0, 0, 0, 0, 2))
+    step.stdin = random_.random() < 0.15
+    lasts = random_.choice((0.1, 0.5, 1.5))
+    step.pause_us = int(lasts / step.lines * 1e6)
+    for rank in (random_.randrange(step.ranks) for _ in range(random_.choice((0, 0, 1, 2)))):
+        step.quirks[rank] = random_.choice(list(SETUP))
+    if random_.random() < 0.2:
+        step.codes = {random_.randrange(step.ranks): random_.choice((1, 3, 42, 255))}
+    _draw_faults_of_nodes(random_, step, lasts + max(step.starts.values()))
+    return step
+
+
 def draw_named(seed, name):
-    """`name`: a step's number, with an r behind it where the job has restarts."""
+    """`name`: a step's number, with an r behind it where the job has restarts, and an s where each node has the same line."""
+    if name.endswith("s"):
+        return draw_same_line(seed, int(name[:-1]))
     return draw_rounds(seed, int(name[:-1])) if name.endswith("r") else draw(seed, int(name))

@@ -5,6 +5,9 @@ import os
 import signal
 import time
 
+from callers import Callers
+from draw import PORT
+
 SIGNALS = {"kill": signal.SIGKILL, "term": signal.SIGTERM, "int": signal.SIGINT, "stop": signal.SIGSTOP, "pause": signal.SIGSTOP}
 
 
@@ -56,6 +59,8 @@ class Faults:
         self.done.append(done)
         if fault.whom == "reader":
             undo = self.reader.sleep() if fault.act == "sleep" else self.reader.close()
+        elif fault.whom == "door":
+            undo = Callers(self.field[fault.host], (self.field["head"].address, PORT)).stop
         elif fault.whom == "link":
             self.field[fault.host].link_down()
             undo = self.field[fault.host].link_up

@@ -66,6 +66,8 @@ class Field:
         if fault.whom == "launcher":
             return [launcher] if processes.state_of(launcher) not in (None, "Z") else []
         there = self.new(fault.host)
+        if fault.whom == "node":
+            return [pid for pid, line in there.items() if line.split(" ")[0].endswith("/dlaunch")]
         if fault.whom == "sshd":
             return [pid for pid, line in there.items() if line.startswith("sshd")]
         agents = [pid for pid in there if is_agent(pid)]

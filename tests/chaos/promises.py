@@ -50,7 +50,7 @@ def named(host):
 
 def silent(fault):
     """Whether it lets a host fall silent for longer than a job rides out."""
-    return fault.act == "stop" or (fault.act == "down" and fault.seconds >= RIDES_OUT)
+    return fault.act == "stop" or (fault.act in ("down", "pause") and fault.seconds >= RIDES_OUT)
 
 
 def ender_of(done, step, seen):
@@ -58,7 +58,7 @@ def ender_of(done, step, seen):
     fault, host = done.fault, named(done.fault.host)
     if step.way == "exec":
         host = "node"  # which of its names the agent has, /proc does not tell
-    if fault.act in ("pause", "sleep") or not done.hit:
+    if (fault.act in ("pause", "sleep", "call") and not silent(fault)) or not done.hit:
         return None
     if fault.whom == "launcher":
         return Ender(done.time, -9, "", last=True) if fault.act == "kill" else \
@@ -70,6 +70,11 @@ def ender_of(done, step, seen):
         return Ender(done.time, 141, "", 2 * seen.slow, False, last=True)
     if fault.whom == "link" and not silent(fault):
         return None
+    if step.way == "same-line":
+        # Before all nodes are in, one that left may come again: it is waited for, and named by its number.
+        lost = rf"{host}|nodes? [\d,-]*\d"
+        heard = (SILENT if silent(fault) else 0) + (0 if seen.witness else step.wait)
+        return Ender(done.time, 125, lost, heard, bool(seen.witness), host=fault.host)
     # An sshd that goes away before the login is tried again.
     sure = fault.whom != "sshd" or done.time > seen.started + seen.slow * STARTS
     return Ender(done.time, 125, host, SILENT if silent(fault) else 0, sure, host=fault.host)
@@ -78,7 +83,7 @@ def ender_of(done, step, seen):
 def heard_later(ender, seen):
     """A launcher that stood still heard of it when it went on, and of all that came meanwhile at once; so did a worker."""
     for done in seen.done:
-        stood = done.fault.whom in ("launcher", "all") or (done.fault.whom == "worker" and is_behind(done.fault.host, ender))
+        stood = done.fault.whom in ("launcher", "all") or (done.fault.whom in ("worker", "node") and is_behind(done.fault.host, ender))
         if done.fault.act == "pause" and stood and done.time <= ender.time + ender.heard <= done.until:
             ender.heard = done.until - ender.time
         if done.fault.act == "down" and is_behind(done.fault.host, ender):
@@ -91,7 +96,7 @@ def heard_later(ender, seen):
 
 def is_behind(host, ender):
     """Whether the launcher may hear of it from that host alone. Which host a rank is on is not looked at."""
-    return ender.named.startswith("rank ") or ender.named == named(host)
+    return ender.named.startswith("rank ") or ender.host == host or ender.named == named(host)
 
 
 def enders(step, seen, witness=None):
@@ -100,9 +105,31 @@ def enders(step, seen, witness=None):
     found += [ender for ender in (ender_of(done, step, seen) for done in seen.done) if ender]
     if step.timeout and seen.ended - seen.started > step.timeout - seen.slow * TOGETHER:
         found.append(Ender(seen.started + step.timeout, 124, "time out", last=True))
+    found += told_at_nodes(step, seen)
     if step.full_disk:
         found.append(Ender(seen.started, 1, "No space left on device", seen.ended - seen.started, False, last=True))
     return sorted((heard_later(ender, seen) for ender in found), key=lambda ender: ender.time)
+
+
+def told_at_nodes(step, seen):
+    """A node that is told to end tells the launcher; before it has an agent it ends by itself."""
+    if step.way != "same-line":
+        return
+    for done in seen.done:
+        if done.hit and done.fault.whom == "node" and done.fault.act in ("term", "int"):
+            yield Ender(done.time, 143 if done.fault.act == "term" else 130, "TERM" if done.fault.act == "term" else "INT", 0, bool(seen.witness))
+    if not seen.witness:
+        yield Ender(seen.started, 125, r"did not come to|has left", step.wait, False)
+
+
+def check_nodes(step, seen):
+    """Each other node of a same-line job that nothing happened to ends with its code. A killed launcher may have told another."""
+    if any(done.hit and done.fault.whom == "all" for done in seen.done) or seen.code is None or seen.code < 0:
+        return
+    hurt = {done.fault.host for done in seen.done if done.hit and done.fault.whom in ("node", "guardian", "worker", "link")}
+    for host, code in seen.nodes.items():
+        if host not in hurt | seen.told_by_us and code != seen.code:
+            yield f"cause: node {host} ended with {code}, and the job with {seen.code}"
 
 
 def possible(step, seen):
@@ -209,7 +236,7 @@ def wholly_seen(step, seen, rank):
     """Whether all that this rank wrote must have come: nothing between it and us was cut."""
     for done in seen.done:
         fault = done.fault
-        if not done.hit or fault.act in ("pause", "sleep", "term", "int") or fault.whom == "rank":
+        if not done.hit or fault.whom == "rank" or (fault.act in ("pause", "sleep", "term", "int", "call") and not silent(fault)):
             continue
         if fault.whom in ("launcher", "reader") or step.way == "exec" or fault.host == step.host_of(rank):
             if fault.whom != "link" or silent(fault):
@@ -242,5 +269,5 @@ def check_bytes(step, seen):
 
 def broken(step, seen):
     """What is broken of the promises, a line each. Those of a job's rounds are in rounds.py."""
-    checks = (check_left, check_bytes) if step.restarts else (check_cause, check_time, check_left, check_bytes)
+    checks = (check_left, check_bytes) if step.restarts else (check_cause, check_time, check_left, check_nodes, check_bytes)
     return [text for check in checks for text in check(step, seen)]

@@ -6,14 +6,15 @@ import os
 import pathlib
 import select
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
 import time
 
 import slowness
-from draw import DISK, INPUT
-from faults import Faults
+from draw import DISK, INPUT, Fault
+from faults import Faults, send
 
 HANGS = 120  # seconds after which a job is ended from outside
 
@@ -46,6 +47,8 @@ class Seen:
     hosts: set = dataclasses.field(default_factory=set)  # that somebody connected to
     slow: float = 1  # slowness.measured(), before and after
     settled: float = 0  # when nothing was left any more
+    nodes: dict = dataclasses.field(default_factory=dict)  # {host: exit code} of the other nodes of a same-line job
+    told_by_us: set = dataclasses.field(default_factory=set)  # of these, who waited for a launcher that was gone, and were told to end
 
 
 class Reader(threading.Thread):
@@ -145,13 +148,51 @@ class Scratch:
         shutil.rmtree(self.path)
 
 
+class Nodes:
+    """The other nodes of a same-line job: each is started when it is time for it."""
+
+    def __init__(self, step, field, dlaunch, programs, env, cwd):
+        self.starts = sorted((when, host) for host, when in step.starts.items() if host != "head")
+        self.words = lambda host: [dlaunch, *step.words(programs, list(step.hosts).index(host))]
+        self.field, self.env, self.cwd, self.jobs = field, env, str(cwd), {}
+
+    def turn(self, since):
+        while self.starts and since + self.starts[0][0] <= time.monotonic():
+            _, host = self.starts.pop(0)
+            enter, *words = self.field[host].command(["sh", "-c", 'cd "$0"; "$@"; exit $?', self.cwd, *self.words(host)])
+            # Without a fork of its own: that would stop when the dlaunch does, and miss that it goes on.
+            self.jobs[host] = subprocess.Popen([enter, "--no-fork", *words], env=self.env, stdin=subprocess.DEVNULL,
+                                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def tell_who_waits(self, seconds):
+        """Their launcher is gone, no rank has begun: who has not met it waits for another, and a person tells it to end. The
+        hosts on which that was done."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until and any(job.poll() is None for job in self.jobs.values()):
+            time.sleep(0.02)
+        waiting = {host for host, job in self.jobs.items() if job.poll() is None}
+        for host in waiting:
+            send(self.field.targets(Fault(0, "term", "node", host=host), 0), signal.SIGTERM)
+        return waiting
+
+    def codes(self):
+        return {host: job.poll() for host, job in self.jobs.items()}
+
+
 def run_step(step, field, dlaunch, programs, settles):
     """`settles`: says of what was seen in how many seconds nothing may be left, once the job has ended."""
     scratch = Scratch(step, field)
     env = {"PATH": os.environ["PATH"], "HOME": "/root", "WITNESS": str(scratch.witness), "PROGRAMS": str(programs)}
     slow = slowness.measured(dlaunch)
     field.begin()
+    step.wait = int(step.wait * slow)
+    (scratch.path / "key").write_text("a key that nobody can guess in time\n")
+    (scratch.path / "key").chmod(0o600)
     seen = Seen(started=time.monotonic(), slow=slow)
+    nodes = Nodes(step, field, dlaunch, programs, env, scratch.path)
+    while time.monotonic() < seen.started + step.starts.get("head", 0):
+        nodes.turn(seen.started)
+        time.sleep(0.002)
     job = subprocess.Popen([dlaunch, *step.words(programs)], env=env, cwd=scratch.path,
                            preexec_fn=field.bed.head.enter(scratch.path), stdin=subprocess.PIPE if step.stdin else subprocess.DEVNULL,
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -160,6 +201,7 @@ def run_step(step, field, dlaunch, programs, settles):
         threading.Thread(target=feed, args=(job.stdin,), daemon=True).start()
     faults = Faults(step, field, job, readers[0])
     while job.poll() is None and time.monotonic() < seen.started + seen.slow * HANGS * (2 if step.restarts else 1):
+        nodes.turn(seen.started)
         faults.turn()
         time.sleep(0.002)
     seen.ended = time.monotonic()
@@ -167,6 +209,8 @@ def run_step(step, field, dlaunch, programs, settles):
     seen.done = faults.done
     seen.slow = max(seen.slow, slowness.measured(dlaunch))
     if seen.code is not None:
+        if nodes.jobs and not any(scratch.witness.iterdir()):
+            seen.told_by_us = nodes.tell_who_waits(2 * seen.slow)
         cut = any(done.fault.whom == "link" for done in seen.done)
         seen.left = field.left_after(settles(seen), not cut, faults.undo_what_is_over)
         seen.settled = time.monotonic()
@@ -174,7 +218,10 @@ def run_step(step, field, dlaunch, programs, settles):
     if seen.code is None:
         job.kill()
         job.wait()
+    seen.nodes = nodes.codes()
     field.kill_left()
+    for each in nodes.jobs.values():
+        each.wait()
     for reader in readers:
         reader.join(5)
     seen.out, seen.err = (bytes(reader.data) for reader in readers)

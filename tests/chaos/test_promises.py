@@ -19,7 +19,7 @@ def text(*numbers, rank=0, stream="o"):
     return b"".join(line(rank, stream, number, LENGTH) + b"\n" for number in numbers)
 
 
-class Promises(unittest.TestCase):
+class StepCase(unittest.TestCase):
     def setUp(self):
         self.step = Step(1, 1, ranks=RANKS, lines=LINES, length=LENGTH)
         self.seen = Seen(code=0, started=100, ended=101, settled=101, witness={0: Rank("head", 0, 100.9), 1: Rank("head", 0, 100.9)})
@@ -30,6 +30,8 @@ class Promises(unittest.TestCase):
         found = promises.broken(self.step, self.seen)
         self.assertEqual(sorted({one.split(":")[0] for one in found}), sorted(promises_), found)
 
+
+class Promises(StepCase):
     def test_all_kept(self):
         self.assert_broken()
 
@@ -320,7 +322,60 @@ class Rounds(unittest.TestCase):
         self.assert_broken("time")
 
 
+class SameLine(StepCase):
+    def setUp(self):
+        super().setUp()
+        self.step = Step(1, 1, ranks=RANKS, lines=LINES, length=LENGTH, way="same-line", hosts={"head": 1, "node1": 1}, wait=6)
+        self.seen.witness[1] = Rank("node1", 0, 100.9)
+        self.seen.nodes = {"node1": 0}
+
+    def fault(self, act, whom="node", at=100.5):
+        self.seen.done = [Done(Fault(at - 100, act, whom, host="node1"), at, True)]
+
+    def test_each_node_ends_as_the_job(self):
+        self.seen.nodes = {"node1": 125}
+        self.assert_broken("cause")
+        self.fault("kill")
+        self.seen.code, self.seen.err = 125, b"dlaunch: node1: its connection ended\n"
+        self.seen.out = b""
+        self.seen.witness = {0: Rank("head"), 1: Rank("node1")}
+        self.assert_broken()
+        self.seen.done[0].fault.host = "node2"
+        self.assert_broken("cause")
+
+    def test_a_node_that_is_told_to_end_ends_all_by_that_signal(self):
+        for act, code in (("term", 143), ("int", 130)):
+            with self.subTest(act):
+                self.fault(act)
+                self.seen.code, self.seen.nodes = code, {"node1": code}
+                self.seen.err = f"dlaunch: interrupted by SIG{act.upper()}\n".encode()
+                self.seen.out, self.seen.witness = b"", {0: Rank("head"), 1: Rank("node1")}
+                self.assert_broken()
+                self.seen.code = 1
+                self.assert_broken("cause")
+
+    def test_a_node_that_is_missing_is_waited_for(self):
+        self.fault("kill", at=100.01)
+        self.seen.code, self.seen.ended, self.seen.settled, self.seen.witness, self.seen.out = 125, 106.1, 106.1, {}, b""
+        self.seen.err = b"dlaunch: --same-line: node 1 did not come to 10.77.0.1:29400 in time\n"
+        self.assert_broken()
+
+    def test_strangers_at_the_door_end_nothing(self):
+        self.fault("call", "door")
+        self.assert_broken()
+        self.seen.code = self.seen.nodes["node1"] = 125
+        self.assert_broken("cause")
+
+
 class Drawn(unittest.TestCase):
+    def test_same_line_steps_leave_the_others_as_they_are(self):
+        step = draw_named(5, "7s")
+        self.assertEqual((step.name, step), ("7s", draw_named(5, "7s")))
+        self.assertEqual(step.ranks, sum(step.hosts.values()))
+        for node, host in enumerate(step.hosts):
+            words = step.words(node=node)
+            self.assertEqual((host == "head", words[words.index("--node-rank") + 1]), (node == 0, str(node)))
+
     def test_restarts_leave_the_other_steps_as_they_are(self):
         self.assertEqual(draw_named(5, "7"), draw(5, 7))
         step = draw_named(5, "7r")
