@@ -1,11 +1,16 @@
 #include "allocate/resource_manager.h"
 
+#include <algorithm>
+#include <functional>
+#include <map>
+
 #include "allocate/grid_engine.h"
 #include "allocate/lsf.h"
 #include "allocate/manager_list.h"
 #include "allocate/mpijob.h"
 #include "allocate/slurm.h"
 #include "base/environment.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "base/try.h"
 
@@ -28,6 +33,32 @@ Result<Entries> node_file(const std::string& variable, const Environment& enviro
   }
   Entries entries = TRY(listed_entries(hosts, variable));
   for (size_t i = 0; i < entries.size(); ++i) entries[i].reach.step = "-n " + std::to_string(i);  // pbsdsh's number
+  return entries;
+}
+
+/// What PBS_GPUFILE of Torque says, a line "HOST-gpuN" for each device of the job, goes to the first entry of each
+/// host. A file that is empty or not there says nothing: the variable is set in jobs without GPUs, too.
+Result<Entries> with_gpus(Entries entries, const Environment& environment, const ReadText& read_file) {
+  constexpr const char* kVariable = "PBS_GPUFILE";
+  constexpr std::string_view kMark = "-gpu";
+  const auto file = filled_variable(environment, kVariable);
+  const auto text = file ? read_file(*file) : std::string();
+  const std::vector<std::string> words = blank_separated(text ? *text : "");
+  if (words.empty()) return entries;
+  std::map<std::string, HostEntry*, std::less<>> hosts;
+  for (HostEntry& entry : entries) {
+    const bool is_first = hosts.emplace(entry.name, &entry).second;
+    if (is_first) entry.devices.emplace();
+  }
+  for (const std::string_view word : words) {
+    const size_t mark = word.rfind(kMark);
+    const auto device = mark == word.npos ? std::nullopt : parse_int(word.substr(mark + kMark.size()), 0, kMostSlots);
+    const auto host = hosts.find(word.substr(0, mark));
+    if (!device) return wrong_list(kVariable, "cannot be understood: \"" + escaped(word) + '"');
+    if (host == hosts.end()) return wrong_list(kVariable, "names \"" + escaped(word) + "\" of no host of PBS_NODEFILE");
+    host->second->devices->push_back(static_cast<int>(*device));
+  }
+  for (const auto& [name, entry] : hosts) std::ranges::sort(*entry->devices);
   return entries;
 }
 
@@ -72,7 +103,7 @@ Result<Entries> read_resource_manager(const plan::Manager& manager, const Enviro
     case Kind::grid_engine:
       return read_grid_engine(environment, read_file);
     case Kind::pbs:
-      return node_file("PBS_NODEFILE", environment, read_file);
+      return with_gpus(TRY(node_file("PBS_NODEFILE", environment, read_file)), environment, read_file);
     case Kind::cobalt:
       return node_file("COBALT_NODEFILE", environment, read_file);
     case Kind::lsf:

@@ -2,7 +2,7 @@
 //
 //   Slurm  slurm.h
 //   Grid Engine  grid_engine.h
-//   PBS, Cobalt  PBS_NODEFILE, COBALT_NODEFILE, in which a name stands once for each slot
+//   PBS, Cobalt  PBS_NODEFILE, COBALT_NODEFILE, in which a name stands once for each slot; PBS_GPUFILE of Torque
 //   LSF  lsf.h
 //   Kubernetes  mpijob.h
 //   Flux  its instance must be asked: HostRequest::of_manager

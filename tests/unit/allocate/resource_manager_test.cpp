@@ -171,6 +171,33 @@ TEST(ResourceManager, PbsAndCobaltMayCountAndComeBack) {
               HasSubstr("a:x"));
 }
 
+TEST(ResourceManager, TorqueNamesTheDevices) {
+  std::string gpus = "b-gpu-x-gpu1\na-gpu3\na-gpu0\n";
+  const auto read = [&](const std::string& path) -> Result<std::string> {
+    if (path == "/gone") return fail({path, "cannot be read", "No such file or directory", ""});
+    return path == "/gpus" ? gpus : "a\na\nb-gpu-x\nc\n";
+  };
+  const auto devices = [&](const std::string& file) {
+    std::vector<std::optional<std::vector<int>>> found;
+    auto entries =
+        read_resource_manager({plan::Manager::Kind::pbs, ""}, {"PBS_NODEFILE=/n", "PBS_GPUFILE=" + file}, read);
+    for (const HostEntry& entry : entries.value()) found.push_back(entry.devices);
+    return found;
+  };
+  using Devices = std::vector<int>;
+  EXPECT_THAT(devices("/gpus"), ElementsAre(Devices{0, 3}, std::nullopt, Devices{1}, Devices{}));
+  EXPECT_THAT(devices("/gone"), testing::Each(std::nullopt));
+  gpus = "\n";
+  EXPECT_THAT(devices("/gpus"), testing::Each(std::nullopt)) << "a job without GPUs";
+  for (const char* text : {"a\n", "a-gpu\n", "a-gpux\n", "a-gpu-1\n", "d-gpu0\n"}) {
+    gpus = text;
+    EXPECT_THAT(
+        error_of(read_resource_manager({plan::Manager::Kind::pbs, ""}, {"PBS_NODEFILE=/n", "PBS_GPUFILE=/gpus"}, read)),
+        HasSubstr("PBS_GPUFILE"))
+        << text;
+  }
+}
+
 TEST(ResourceManager, LsfSaysItInOneOfFourWays) {
   const auto read = [](const std::string& path) -> Result<std::string> {
     if (path == "/affinity") return "b 0,1,2,3\nb 4,5,6,7 0 2\na 0,1,2,3\n";
