@@ -1,6 +1,7 @@
 #include "agent/stack_sampler.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 
 #include "agent/stacks_answer.h"
@@ -21,11 +22,17 @@ constexpr std::chrono::milliseconds kGiveUp{2000};       // a look that does not
 struct StackSampler::Look {
   wire::SampleStacks question;
   RankPids ranks;
+  stacks::Caches caches;
+  std::uint32_t next = 0;  // the first rank that there was no time for
   wire::Stacks answer;
   sys::Fd done;  // closed behind the answer
+  std::atomic<bool> ended = false;
 
   void run() {
     stacks::Look look{.deadline = Clock::now() + kLongestLook, .all_threads = question.whole};
+    look.caches = std::move(caches);
+    look.caches.samples.begin_look();
+    look.caches.modules.forget_some();
     const std::int64_t time_ns = sys::wall_ns();
     std::vector<RankTree> trees;
     for (const auto& [rank, pid] : ranks) {
@@ -33,7 +40,15 @@ struct StackSampler::Look {
       trees.push_back({rank, stacks::take_tree(pid, look)});
     }
     answer = stacks_answer(question, time_ns, trees);
-    if (trees.size() < ranks.size()) answer.remarks.emplace_back("this host had no time for all of its ranks");
+    const auto cut = std::ranges::find_if(trees, [](const RankTree& one) { return one.tree.cut; });
+    // One that alone takes all the time lets the others go first.
+    const auto left_out = static_cast<std::size_t>(cut - trees.begin()) + (cut == trees.begin() ? 1 : 0);
+    if (left_out < ranks.size()) next = ranks[left_out].first;
+    if (cut != trees.end() || trees.size() < ranks.size()) {
+      answer.remarks.emplace_back("this host had no time for all of its ranks");
+    }
+    caches = std::move(look.caches);
+    ended = true;
     done.reset();
   }
 };
@@ -46,22 +61,27 @@ void StackSampler::ask(wire::SampleStacks&& question, const RankPids& running) {
       look->ranks.push_back(rank);
     }
   }
+  std::ranges::sort(look->ranks);
   look->question = std::move(question);
   waiting_.push_back(std::move(look));
   if (waiting_.size() == 1) start_next();
 }
 
 void StackSampler::start_next() {
-  if (given_up_ == kMostGivenUp) return give_up();
+  std::erase_if(given_up_, [](const auto& look) { return look->ended.load(); });
+  if (given_up_.size() == kMostGivenUp) return give_up();
   sys::Pipe pipe = sys::make_pipe();
   const auto look = waiting_.front();
+  look->caches = std::move(caches_);
+  caches_ = {};
+  std::ranges::rotate(look->ranks, std::ranges::lower_bound(look->ranks, next_, {}, &RankPids::value_type::first));
   if (!pipe.read) return finished();
   limit_.expires_after(kGiveUp);
   // Both may be called once more after the look was answered.
   const auto is_current = [this, look] { return !waiting_.empty() && waiting_.front() == look; };
   limit_.async_wait([this, is_current](asio::error_code error) {
     if (error || !is_current()) return;
-    ++given_up_;
+    given_up_.push_back(waiting_.front());
     give_up();
   });
   look->done = std::move(pipe.write);
@@ -75,10 +95,12 @@ void StackSampler::start_next() {
 /// Where there was no thread or no descriptor for it, the answer names no rank.
 void StackSampler::finished() {
   thread_.join_until(Clock::now() + kThreadsEnd);
+  caches_ = std::move(waiting_.front()->caches);
+  next_ = waiting_.front()->next;
   answer(std::move(waiting_.front()->answer));
 }
 
-/// The thread keeps its look.
+/// The thread keeps its look, with what earlier ones have found.
 void StackSampler::give_up() {
   wire::Stacks nothing;
   nothing.remarks.emplace_back(

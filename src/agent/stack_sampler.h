@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "link/link.h"
+#include "stacks/look.h"
 #include "sys/thread.h"
 #include "wire/message.h"
 
@@ -40,14 +41,16 @@ class StackSampler {
   void give_up();
 
   static constexpr std::size_t kMostWaiting = 8;
-  static constexpr int kMostGivenUp = 3;
+  static constexpr std::size_t kMostGivenUp = 3;
 
   asio::io_context& io_;
   link::Link& link_;
   std::deque<std::shared_ptr<Look>> waiting_;  // the first is looking
   sys::Thread thread_;
   asio::steady_timer limit_;
-  int given_up_ = 0;  // looks whose threads are still somewhere, as in a file that a dead server has
+  std::vector<std::shared_ptr<Look>> given_up_;  // their threads are still somewhere, as in a file on a dead server
+  stacks::Caches caches_;                        // of the last look; the one that looks has them
+  std::uint32_t next_ = 0;                       // the rank to begin with: there was no time for it before
   std::optional<asio::posix::stream_descriptor> done_;  // readable once the thread has ended its look
 };
 

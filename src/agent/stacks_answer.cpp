@@ -41,8 +41,8 @@ class Answer {
   /// Then the main threads' stacks, and remarks.
   void add_stacks() {
     for (const stacks::Tree* tree : trees_) {
-      const std::uint32_t stack =
-          index_of(message_.stacks, stacks::place_of(tree->processes[tree->shown].threads.front()));
+      const stacks::ThreadStack& main = tree->processes[tree->shown].threads.front();
+      const std::uint32_t stack = tree->cut ? empty_stack() : index_of(message_.stacks, stacks::place_of(main));
       message_.stack.push_back(stack == wire::Stacks::kNone ? empty_stack() : stack);
       for (const stacks::Sample& sample : tree->processes) {
         for (const std::string& remark : sample.remarks) index_of(message_.remarks, remark);
@@ -95,7 +95,7 @@ class Answer {
     std::uint64_t main = 0;
     std::uint64_t all = 0;
     for (const stacks::Sample& sample : tree.processes) {
-      if (!sample.alive()) continue;
+      if (!sample.alive() || tree.cut) continue;
       main = main * 31 + sample.threads.front().locals_hash;
       for (const stacks::ThreadStack& thread : sample.threads) all += thread.locals_hash;
     }
@@ -104,7 +104,7 @@ class Answer {
   }
 
   static std::uint32_t flags_of(const stacks::Tree& tree) {
-    std::uint32_t flags = 0;
+    std::uint32_t flags = tree.cut ? wire::Stacks::kCut : 0u;
     for (const stacks::Sample& sample : tree.processes) {
       flags |= (sample.traced ? wire::Stacks::kTraced : 0u) | (sample.stopped ? wire::Stacks::kStopped : 0u) |
                (sample.python ? wire::Stacks::kPython : 0u) |

@@ -16,7 +16,6 @@ constexpr std::size_t kMostSections = 4096;
 constexpr std::uint64_t kMostSymbols = 4u << 20;
 constexpr std::size_t kSymbolsAtOnce = 4096;
 constexpr std::size_t kLongestName = 1024;
-constexpr std::size_t kBeginning = 1024;  // bytes of an ELF file that hold its header, its segments and its build id
 
 bool read_at(const sys::Fd& file, std::uint64_t offset, std::span<char> into) {
   return offset <= INT64_MAX &&
@@ -111,14 +110,15 @@ std::string FunctionNames::at(std::uint64_t address) const {
   return best;
 }
 
-const FunctionNames& ModuleNames::of(pid_t pid, const Mapping& mapping, const ReadMemory& read) {
-  const auto key = std::pair(mapping.path, bytes_at(read, mapping.start, kBeginning));
-  const auto known = known_.find(key);
-  if (known != known_.end()) return known->second;
-  sys::Fd file = open_file(pid, mapping.path);
-  std::string beginning(kBeginning, '\0');
-  if (!file || !read_at(file, 0, beginning) || beginning != key.second) return known_[key];
-  return known_.emplace(key, FunctionNames(std::move(file))).first->second;
+const FunctionNames* ModuleNames::of(pid_t pid, const Mapping& mapping, const std::string& beginning) {
+  const auto [known, is_new] = known_.try_emplace(std::pair(mapping.path, beginning));
+  if (is_new) {
+    sys::Fd file = open_file(pid, mapping.path);
+    std::string of_file(kBeginning, '\0');
+    const bool same = file && read_at(file, 0, of_file) && of_file == beginning;
+    if (same) known->second.emplace(std::move(file));
+  }
+  return known->second ? &*known->second : nullptr;
 }
 
 }  // namespace dlaunch::stacks

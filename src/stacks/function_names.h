@@ -15,6 +15,9 @@
 
 namespace dlaunch::stacks {
 
+/// Bytes of an ELF file that hold its header, its segments and its build id.
+inline constexpr std::size_t kBeginning = 1024;
+
 /// Of one file. It has .symtab, or where that was stripped .dynsym, which has what others may call.
 class FunctionNames {
  public:
@@ -40,12 +43,12 @@ class FunctionNames {
 /// Those of all files that processes have mapped. It is made for one look, in which many processes have the same ones.
 class ModuleNames {
  public:
-  /// `file` belongs to a process whose memory is read by `read`, and is mapped at `mapping`, its first one. The file of
-  /// that name is not believed when its beginning differs from what is mapped.
-  const FunctionNames& of(pid_t pid, const Mapping& mapping, const ReadMemory& read);
+  /// `mapping`: the first one of the file in that process. Null: the file of that name is another one, as its beginning
+  /// differs from what is mapped, or cannot be read.
+  const FunctionNames* of(pid_t pid, const Mapping& mapping, const std::string& beginning);
 
  private:
-  std::map<std::pair<std::string, std::string>, FunctionNames> known_;  // by path and beginning
+  std::map<std::pair<std::string, std::string>, std::optional<FunctionNames>> known_;  // by path and beginning
 };
 
 }  // namespace dlaunch::stacks

@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <string_view>
 #include <utility>
 
 #include "sys/fd.h"
@@ -14,6 +16,15 @@ std::string bytes_at(const ReadMemory& read, std::uint64_t address, std::size_t 
   std::string bytes(size, '\0');
   if (!read(address, bytes)) bytes.clear();
   return bytes;
+}
+
+ReadMemory reader_over(const std::string& bytes, std::uint64_t address, const ReadMemory& read) {
+  return [&bytes, address, &read](std::uint64_t at, std::span<char> into) {
+    const std::uint64_t offset = at - address;
+    if (at < address || offset > bytes.size() || into.size() > bytes.size() - offset) return read(at, into);
+    std::ranges::copy(std::string_view(bytes).substr(offset, into.size()), into.begin());
+    return true;
+  };
 }
 
 struct ProcessMemory::File {

@@ -28,6 +28,10 @@ std::optional<T> value_at(const ReadMemory& read, std::uint64_t address) {
 /// Empty when not all of them can be read.
 std::string bytes_at(const ReadMemory& read, std::uint64_t address, std::size_t size);
 
+/// Takes from `bytes`, which are those at `address`, what is wholly in them, and all else by `read`. Both must outlive
+/// it.
+ReadMemory reader_over(const std::string& bytes, std::uint64_t address, const ReadMemory& read);
+
 /// Reads by process_vm_readv, or through /proc/PID/mem where a filter of system calls forbids that. The process is not
 /// stopped.
 class ProcessMemory {

@@ -1,26 +1,28 @@
 #include "stacks/native.h"
 
 #include <cxxabi.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>
 
-#include "stacks/elf.h"
+#include "stacks/rest.h"
 #include "stacks/thread_state.h"
-#include "stacks/unwind_table.h"
-#include "sys/files.h"
 
 namespace dlaunch::stacks {
 namespace {
 
 using std::string_view;
 
+constexpr int kMostWalks = 3;
+constexpr std::chrono::milliseconds kGoesBack{2};
+constexpr useconds_t kNextLook = 50;               // microseconds
 constexpr std::size_t kLongestMangled = 512;       // what a longer name means may be very long
 constexpr std::uint64_t kHashedStack = 16u << 10;  // bytes above the call that waits
 // What the C library runs before main.
@@ -34,25 +36,10 @@ struct Place {
   Registers registers = {};
 };
 
-/// A file that is mapped, and where.
-struct Module {
-  const Mapping* first = nullptr;  // it has the ELF header
-  std::uint64_t bias = 0;
-  std::optional<UnwindTable> table = {};
-};
-
 class Walk {
  public:
-  Walk(const NativeProcess& process, const ThreadState& state) : process_(process) {
-    read_ = [&process, &state](std::uint64_t address, std::span<char> into) {
-      const std::uint64_t offset = address - state.stack;
-      if (address < state.stack || offset > state.bytes.size() || into.size() > state.bytes.size() - offset) {
-        return process.read(address, into);
-      }
-      std::ranges::copy(string_view(state.bytes).substr(offset, into.size()), into.begin());
-      return true;
-    };
-  }
+  /// `read`: of memory, with the stack as it was when the registers were.
+  Walk(Modules& modules, const ReadMemory& read) : modules_(modules), read_(read) {}
 
   /// Returns whether the outermost frame was reached.
   bool run(Registers registers) {
@@ -61,11 +48,9 @@ class Walk {
       const auto pc = registers[Registers::kReturnAddress];
       if (!pc || *pc == 0) return true;
       const std::uint64_t at = called ? *pc - 1 : *pc;
-      const Module* module = module_of(at);
-      if (module == nullptr) return false;
+      if (!modules_.has(at)) return false;
       places_.push_back({at, registers});
-      if (!module->table) return false;
-      Caller caller = module->table->caller_of(read_, registers, at);
+      Caller caller = modules_.caller_of(read_, registers, at);
       if (caller.kind == Caller::Kind::outermost) return true;
       if (caller.kind != Caller::Kind::found) return false;
       const auto stack = registers[Registers::kStackPointer];
@@ -80,12 +65,7 @@ class Walk {
   const std::vector<Place>& places() const { return places_; }
 
   Frame frame_of(const Place& place) {
-    const Module& module = *module_of(place.pc);
-    const std::uint64_t address = place.pc - module.bias;
-    Frame frame{.function = process_.names.of(process_.pid, *module.first, process_.read).at(address),
-                .file = module.first->path};
-    if (frame.function.empty()) frame.function = hexadecimal(address);
-    return frame;
+    return {.function = modules_.function_at(place.pc), .file = modules_.path_at(place.pc)};
   }
 
   /// FNV-1a of the registers that a call keeps, and of the stack from the pointer on.
@@ -103,31 +83,8 @@ class Walk {
   }
 
  private:
-  static std::string hexadecimal(std::uint64_t value) {
-    std::string text;
-    for (; value != 0; value >>= 4) text.insert(text.begin(), "0123456789abcdef"[value & 0xfu]);
-    return "0x" + text;
-  }
-
-  const Module* module_of(std::uint64_t pc) {
-    const auto next = std::ranges::upper_bound(process_.maps, pc, {}, &Mapping::start);
-    if (next == process_.maps.begin() || pc >= std::prev(next)->end) return nullptr;
-    auto first = std::prev(next);
-    if (!first->executable) return nullptr;
-    const std::string& path = first->path;
-    while (first->offset != 0 && first != process_.maps.begin()) --first;
-    if (first->offset != 0 || first->path != path) return nullptr;
-    const auto [known, is_new] = modules_.try_emplace(first->start);
-    if (is_new) {
-      const auto file = MappedElf::at(process_.read, first->start);
-      known->second = {&*first, file ? file->bias() : 0, UnwindTable::at(process_.read, first->start)};
-    }
-    return &known->second;
-  }
-
-  const NativeProcess& process_;
-  ReadMemory read_;
-  std::map<std::uint64_t, Module> modules_;  // by where they begin
+  Modules& modules_;
+  const ReadMemory& read_;
   std::vector<Place> places_;
 };
 
@@ -171,8 +128,9 @@ std::string demangled(const std::string& name) {
   return status == 0 && plain ? without_parameters(plain.get()) : name;
 }
 
-NativeStack stack_of(const NativeProcess& process, const ThreadState& state) {
-  Walk walk(process, state);
+NativeStack stack_of(Modules& modules, const ThreadState& state) {
+  const ReadMemory read = reader_over(state.bytes, state.stack, modules.read());
+  Walk walk(modules, read);
   NativeStack stack;
   stack.whole = walk.run(state.registers);
   for (const Place& place : walk.places()) stack.frames.push_back(walk.frame_of(place));
@@ -184,6 +142,23 @@ NativeStack stack_of(const NativeProcess& process, const ThreadState& state) {
   cut_before_main(stack.frames);
   for (Frame& frame : stack.frames) frame.function = demangled(frame.function);
   return stack;
+}
+
+/// A thread that was stopped in a system call goes back into it as soon as it has a CPU. Its rest there is known to be
+/// the same one where its whole stack is.
+std::optional<Rest> rest_after(const ThreadState& stopped, Modules& modules, pid_t tid, Time deadline) {
+  const Time until = std::min(deadline, Clock::now() + kGoesBack);
+  while (Clock::now() < until) {
+    auto rest = rest_of(modules.pid(), tid);
+    const auto call = rest ? parse_system_call(rest->call) : std::nullopt;
+    if (call && call->registers[Registers::kStackPointer] == stopped.stack) {
+      const bool same =
+          copy_stack(modules.read(), stopped.stack) == stopped.bytes && rest_of(modules.pid(), tid) == rest;
+      return same ? std::move(rest) : std::nullopt;
+    }
+    ::usleep(kNextLook);
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -200,20 +175,27 @@ bool waits_for_ranks(string_view name) {
          std::ranges::any_of(kOthers, [&](string_view beginning) { return name.starts_with(beginning); });
 }
 
-NativeStack native_stack(const NativeProcess& process, pid_t tid, char state, Time deadline) {
-  const std::string path = "/proc/" + std::to_string(process.pid) + "/task/" + std::to_string(tid) + "/syscall";
-  const auto call = parse_system_call(sys::read_file(path, 4096).value_or(""));
-  NativeStack untouched;
-  if (!call) return untouched;
-  if (!call->running) {
+NativeStack native_stack(Modules& modules, pid_t tid, char state, Time deadline) {
+  bool may_stop = state == 'R' || state == 'S';
+  std::optional<NativeStack> untouched;
+  for (int i = 0; i < kMostWalks && !untouched; ++i) {
+    const auto rest = rest_of(modules.pid(), tid);
+    if (!rest) break;
+    const auto call = parse_system_call(rest->call);
     ThreadState blocked{.registers = call->registers, .stack = *call->registers[Registers::kStackPointer]};
-    blocked.bytes = copy_stack(process.read, blocked.stack);
-    untouched = stack_of(process, blocked);
-    if (untouched.whole || !goes_on_after_a_stop(call->number)) return untouched;
+    blocked.bytes = copy_stack(modules.read(), blocked.stack);
+    NativeStack stack = stack_of(modules, blocked);
+    may_stop = may_stop && goes_on_after_a_stop(call->number);
+    if (rest_of(modules.pid(), tid) != rest) continue;  // it ran meanwhile, and these may be frames of two moments
+    if (stack.whole) return stack;
+    untouched = std::move(stack);
   }
-  if (state != 'R' && state != 'S') return untouched;
-  const auto stopped = stop_and_copy(tid, process.read, deadline);
-  return stopped ? stack_of(process, *stopped) : untouched;
+  const auto stopped = may_stop ? stop_and_copy(tid, modules.read(), deadline) : std::nullopt;
+  if (!stopped) return untouched.value_or(NativeStack());
+  NativeStack stack = stack_of(modules, *stopped);
+  stack.stopped = true;
+  if (untouched) stack.rest = rest_after(*stopped, modules, tid, deadline);
+  return stack;
 }
 
 }  // namespace dlaunch::stacks

@@ -36,11 +36,16 @@ std::optional<Mapping> parse_mapping(string_view line) {
   const auto end = whole_number<std::uint64_t>(range.substr(std::min(dash + 1, range.size())), 16);
   const string_view rights = next_word(line);
   const auto offset = whole_number<std::uint64_t>(next_word(line), 16);
-  next_word(line);  // the device
-  next_word(line);  // the inode
+  const string_view device = next_word(line);
+  const string_view inode = next_word(line);
   line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
   if (!start || !end || !offset || *start >= *end || !(line.starts_with('/') || line == "[vdso]")) return std::nullopt;
-  return Mapping{*start, *end, *offset, rights.find('x') != string_view::npos, std::string(line)};
+  return Mapping{.start = *start,
+                 .end = *end,
+                 .offset = *offset,
+                 .executable = rights.find('x') != string_view::npos,
+                 .path = std::string(line),
+                 .file = std::string(device) + ' ' + std::string(inode)};
 }
 
 }  // namespace

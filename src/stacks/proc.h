@@ -27,6 +27,7 @@ struct Mapping {
   std::uint64_t offset = 0;
   bool executable = false;
   std::string path;
+  std::string file = {};  ///< its device and inode, which tell it from a later one of the same path
 };
 /// Mappings of files, and of the kernel's own code ("[vdso]"), in the order of their addresses.
 std::vector<Mapping> parse_maps(std::string_view text);

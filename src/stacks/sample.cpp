@@ -7,39 +7,23 @@
 #include <optional>
 #include <utility>
 
+#include "stacks/counters.h"
 #include "stacks/denied.h"
 #include "stacks/elf.h"
+#include "stacks/look.h"
 #include "stacks/memory.h"
 #include "stacks/native.h"
 #include "stacks/proc.h"
 #include "stacks/python.h"
+#include "stacks/rest.h"
 #include "sys/directory.h"
-#include "sys/files.h"
 
 namespace dlaunch::stacks {
 namespace {
 
 constexpr std::size_t kLongestMaps = 8u << 20;  // a process with many libraries and devices has some 10,000 lines
-constexpr std::int64_t kUsedCpu = 1000;         // milliseconds, for a descendant to matter
 
 std::string proc_path(pid_t pid, const std::string& file) { return "/proc/" + std::to_string(pid) + '/' + file; }
-
-std::string read_proc(pid_t pid, const std::string& file, std::size_t limit = 64u << 10) {
-  return sys::read_file(proc_path(pid, file), limit).value_or("");
-}
-
-std::int64_t milliseconds(std::uint64_t ticks) {
-  static const auto kTicksPerSecond = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
-  return static_cast<std::int64_t>(ticks * 1000 / kTicksPerSecond);
-}
-
-std::optional<std::int64_t> io_of(pid_t pid) {
-  const std::string text = read_proc(pid, "io");
-  const auto read = number_of(text, "rchar");
-  const auto written = number_of(text, "wchar");
-  if (!read || !written) return std::nullopt;
-  return *read + *written;
-}
 
 std::optional<ThreadStack> look_at_thread(pid_t pid, pid_t tid) {
   const std::string task = "task/" + std::to_string(tid) + '/';
@@ -52,6 +36,27 @@ std::optional<ThreadStack> look_at_thread(pid_t pid, pid_t tid) {
   thread.wait = read_proc(pid, task + "wchan");
   if (thread.wait == "0") thread.wait.clear();
   return thread;
+}
+
+/// Of the main thread, or of all; none: one of them runs.
+Rests rests_of(pid_t pid, bool all_threads) {
+  Rests rests;
+  const auto add = [&](pid_t tid) {
+    auto rest = rest_of(pid, tid);
+    const bool rests_there = rest.has_value();
+    if (rests_there) rests.emplace_back(tid, *std::move(rest));
+    return rests_there;
+  };
+  bool all = add(pid);
+  if (all && all_threads) {
+    sys::for_each_entry(proc_path(pid, "task"), [&](const dirent& entry) {
+      const pid_t tid = std::atoi(entry.d_name);
+      all = tid <= 0 || tid == pid || (add(tid) && rests.size() < kMostThreads);
+      return all;
+    });
+  }
+  if (!all) rests.clear();
+  return rests;
 }
 
 /// Fills all that /proc tells to everybody.
@@ -115,10 +120,33 @@ void keep_what_python_called(ThreadStack& thread, const std::string& interpreter
   std::erase_if(frames, [](const Frame& frame) { return is_of_the_c_library(frame) || has_no_name(frame); });
 }
 
-void look_at_native(Sample& sample, const NativeProcess& process, const std::string& interpreter, const Look& look) {
+/// What was read when the time was out is not believed.
+void cut_from(Sample& sample, std::size_t first) {
+  for (std::size_t i = first; i < sample.threads.size(); ++i) {
+    ThreadStack& thread = sample.threads[i];
+    thread.native.clear();
+    thread.python.clear();
+    thread.in_call = false;
+    thread.locals_hash = 0;
+    thread.cut = true;
+  }
+}
+
+/// A thread that we have stopped ran because of that.
+void rest_again(Rests& rests, pid_t tid, const std::optional<Rest>& rest) {
+  const auto known = std::ranges::find(rests, tid, &Rests::value_type::first);
+  if (known == rests.end()) return;
+  if (!rest) return rests.clear();
+  known->second = *rest;
+}
+
+void look_at_native(Sample& sample, Modules& modules, const std::string& interpreter, const Look& look, Rests& rests) {
   if (sample.traced || sample.stopped) return;
-  for (ThreadStack& thread : sample.threads) {
-    NativeStack stack = native_stack(process, thread.tid, thread.state, look.deadline);
+  for (std::size_t i = 0; i < sample.threads.size(); ++i) {
+    ThreadStack& thread = sample.threads[i];
+    NativeStack stack = native_stack(modules, thread.tid, thread.state, look.deadline);
+    if (stack.stopped) rest_again(rests, thread.tid, stack.rest);
+    if (Clock::now() >= look.deadline) return cut_from(sample, i);
     thread.native = std::move(stack.frames);
     thread.in_call = stack.in_call;
     thread.locals_hash = thread.locals_hash * 31 + stack.callers_hash;
@@ -127,42 +155,28 @@ void look_at_native(Sample& sample, const NativeProcess& process, const std::str
   }
 }
 
-void look_at_frames(Sample& sample, Look& look) {
+void look_at_frames(Sample& sample, Look& look, Rests& rests) {
   ProcessMemory memory(sample.pid, look.deadline);
   const auto maps = parse_maps(read_proc(sample.pid, "maps", kLongestMaps));
   const ReadMemory read = memory.reader();
   char byte = 0;
   const bool readable = !maps.empty() && read(maps.front().start, {&byte, 1});
+  if (Clock::now() >= look.deadline) return cut_from(sample, 0);
   if (maps.empty() || memory.denied() != 0) {
     if (!readable) sample.remarks.push_back("its stacks cannot be read: " + why_denied(sample.pid));
     return;
   }
   const auto runtime = find_runtime(sample.pid, maps, read);
+  if (Clock::now() >= look.deadline) return cut_from(sample, 0);
   if (runtime) {
     sample.python = true;
     PythonStacks stacks = read_python(read, runtime->address, runtime->version);
+    if (Clock::now() >= look.deadline) return cut_from(sample, 0);
     if (!stacks.trouble.empty()) sample.remarks.push_back(stacks.trouble);
     join(sample, std::move(stacks.threads));
   }
-  look_at_native(sample, {sample.pid, maps, read, look.names}, runtime ? runtime->path : "", look);
-}
-
-std::int64_t cpu_of(pid_t pid) {
-  const auto stat = parse_stat(read_proc(pid, "stat"));
-  return stat ? milliseconds(stat->ticks) : 0;
-}
-
-/// The one child for which a process waits, as a shell does; 0: it does not.
-pid_t only_child(const Sample& parent, const std::vector<sys::Process>& processes) {
-  const ThreadStack& main = parent.threads.front();
-  const bool waits = main.wait.empty() ? main.state == 'S' && parent.threads.size() == 1 : main.wait == "do_wait";
-  if (!waits) return 0;
-  if (std::ranges::count(processes, parent.pid, &sys::Process::parent) != 1) return 0;
-  return std::ranges::find(processes, parent.pid, &sys::Process::parent)->pid;
-}
-
-bool matters(const Sample& sample) {
-  return sample.python || sample.cpu_ms >= kUsedCpu || sample.threads.front().state == 'R';
+  Modules modules(sample.pid, maps, read, look.names, look.caches.modules);
+  look_at_native(sample, modules, runtime ? runtime->path : "", look, rests);
 }
 
 }  // namespace
@@ -172,47 +186,26 @@ Sample take(pid_t pid, Look& look) {
   sample.pid = pid;
   const auto before = parse_stat(read_proc(pid, "stat"));
   if (!before || before->state == 'Z') return sample;
-  sample.command = command_of(read_proc(pid, "cmdline", 4096));
-  if (sample.command.empty()) sample.command = before->name;
-  sample.cpu_ms = milliseconds(before->ticks);
+  Rests rests = rests_of(pid, look.all_threads);
+  const Sample* known = look.caches.samples.find(pid, before->start_time, rests, look.all_threads);
+  if (known != nullptr) sample = *known;
+  sample.cpu_ms = cpu_of(*before);
   sample.io_bytes = io_of(pid).value_or(-1);
   sample.traced = number_of(read_proc(pid, "status"), "TracerPid").value_or(0) != 0;
+  if (known != nullptr) return sample;
+  sample.command = command_of(read_proc(pid, "cmdline", 4096));
+  if (sample.command.empty()) sample.command = before->name;
   look_at_threads(sample, look.deadline);
-  look_at_frames(sample, look);
+  look_at_frames(sample, look, rests);
   const auto after = parse_stat(read_proc(pid, "stat"));
   if (!after || after->start_time != before->start_time || after->state == 'Z') sample.threads.clear();
+  const bool cut = std::ranges::any_of(sample.threads, &ThreadStack::cut);
+  if (cut) sample.remarks.emplace_back("there was no time for the stacks of all of its threads");
+  const bool whole = sample.alive() && sample.remarks.empty() && !sample.traced && !sample.stopped;
+  // A process with one thread has no others whose frames would be missing.
+  const bool all_threads = look.all_threads || sample.threads.size() == 1;
+  if (whole) look.caches.samples.keep(sample, before->start_time, std::move(rests), all_threads);
   return sample;
-}
-
-Tree take_tree(pid_t pid, Look& look) {
-  const Time deadline = look.deadline;
-  const auto take_one = [&](pid_t at) {
-    look.deadline = std::min(deadline, Clock::now() + kLongestSample);
-    Sample sample = take(at, look);
-    look.deadline = deadline;
-    return sample;
-  };
-  Tree tree;
-  tree.processes.push_back(take_one(pid));
-  if (!tree.processes.front().alive()) return tree;
-  tree.cpu_ms = tree.processes.front().cpu_ms;
-  tree.io_bytes = tree.processes.front().io_bytes;
-  if (look.processes.empty()) look.processes = sys::all_processes();
-  const auto descendants = sys::descendants_of(pid, look.processes);
-  pid_t awaited = only_child(tree.processes.front(), descendants);
-  for (const sys::Process& process : descendants) {
-    tree.cpu_ms += cpu_of(process.pid);
-    if (const auto io = io_of(process.pid)) tree.io_bytes = std::max<std::int64_t>(tree.io_bytes, 0) + *io;
-    if (tree.processes.size() == kMostProcesses || Clock::now() >= deadline) continue;
-    Sample sample = take_one(process.pid);
-    if (!sample.alive()) continue;
-    const bool is_awaited = process.pid == awaited;
-    if (!is_awaited && !matters(sample)) continue;
-    if (is_awaited) awaited = only_child(sample, descendants);
-    if (!tree.processes[tree.shown].python && (sample.python || is_awaited)) tree.shown = tree.processes.size();
-    tree.processes.push_back(std::move(sample));
-  }
-  return tree;
 }
 
 }  // namespace dlaunch::stacks

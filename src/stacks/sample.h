@@ -1,7 +1,4 @@
-// What a process is doing: its threads with their Python and native frames, read from outside. Nothing is put into the
-// process, and no system call that a stop would harm is interrupted; a thread that runs is stopped for some
-// microseconds. All that is read from it is data: lengths and depths are bounded, and what makes no sense is left out
-// with a remark.
+// What a process is doing: its threads with their Python and native frames. PURE.
 #pragma once
 
 #include <sys/types.h>
@@ -9,10 +6,6 @@
 #include <cstdint>
 #include <string>
 #include <vector>
-
-#include "base/time.h"
-#include "stacks/function_names.h"
-#include "sys/descendants.h"
 
 namespace dlaunch::stacks {
 
@@ -31,6 +24,7 @@ struct ThreadStack {
   std::vector<Frame> native;  ///< of a thread that runs Python, those that Python has called
   std::vector<Frame> python;
   bool in_call = false;           ///< within a call that waits for other ranks, as MPI_Recv
+  bool cut = false;               ///< there was no time for its frames, so it has none
   std::uint64_t locals_hash = 0;  ///< of Python's frames, and of those that called what waits; it changes as they go on
 };
 
@@ -50,17 +44,6 @@ struct Sample {
 
 inline constexpr std::size_t kMostThreads = 1024;
 inline constexpr std::size_t kMostFrames = 256;  ///< of a thread
-inline constexpr std::chrono::seconds kLongestSample{1};
-
-/// One look at many processes. It may be made in any thread, and ends by its deadline.
-struct Look {
-  Time deadline;
-  bool all_threads = false;  ///< native frames of all threads, not only of each main one
-  ModuleNames names = {};
-  std::vector<sys::Process> processes = {};  ///< of this machine, since the first tree of the look
-};
-
-Sample take(pid_t pid, Look& look);
 
 /// A process with its descendants.
 struct Tree {
@@ -69,10 +52,7 @@ struct Tree {
                                   ///< only child for which a shell waits
   std::int64_t cpu_ms = 0;        ///< of all descendants
   std::int64_t io_bytes = -1;     ///< of all that could be read; -1: none could
+  bool cut = false;               ///< there was no time for all that matters: what is shown may be another one's
 };
-
-inline constexpr std::size_t kMostProcesses = 64;  ///< of a tree, that are sampled
-
-Tree take_tree(pid_t pid, Look& look);
 
 }  // namespace dlaunch::stacks

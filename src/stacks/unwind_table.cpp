@@ -84,28 +84,30 @@ std::optional<std::uint64_t> UnwindTable::entry_of(const ReadMemory& read, std::
   return found;
 }
 
-Caller UnwindTable::caller_of(const ReadMemory& read, const Registers& frame, std::uint64_t pc) const {
-  Caller caller;
+std::optional<CallFrame> UnwindTable::row_at(const ReadMemory& read, std::uint64_t pc) const {
   const auto entry = entry_of(read, pc);
-  const auto row = entry ? call_frame_at(read, *entry, pc) : std::nullopt;
-  if (!row) return caller;
-  caller.by_signal = row->by_signal;
-  if (row->rules[Registers::kReturnAddress].kind == RegisterRule::Kind::undefined) {
+  return entry ? call_frame_at(read, *entry, pc) : std::nullopt;
+}
+
+Caller caller_of(const ReadMemory& read, const CallFrame& row, const Registers& frame) {
+  Caller caller;
+  caller.by_signal = row.by_signal;
+  if (row.rules[Registers::kReturnAddress].kind == RegisterRule::Kind::undefined) {
     caller.kind = Caller::Kind::outermost;
     return caller;
   }
   std::optional<std::uint64_t> address;
-  if (!row->base) {
-    address = expression_value(read, row->expression, frame, std::nullopt);
-  } else if (frame[*row->base]) {
-    address = moved(*frame[*row->base], row->offset);
+  if (!row.base) {
+    address = expression_value(read, row.expression, frame, std::nullopt);
+  } else if (frame[*row.base]) {
+    address = moved(*frame[*row.base], row.offset);
   }
   caller.kind = Caller::Kind::unknown_register;
   if (!address) return caller;
   for (std::size_t i = 0; i < Registers::kCount; ++i) {
-    caller.registers[i] = saved_value(read, row->rules[i], frame, *address, i);
+    caller.registers[i] = saved_value(read, row.rules[i], frame, *address, i);
   }
-  const RegisterRule& stack_pointer = row->rules[Registers::kStackPointer];
+  const RegisterRule& stack_pointer = row.rules[Registers::kStackPointer];
   if (stack_pointer.kind == RegisterRule::Kind::same) caller.registers[Registers::kStackPointer] = address;
   if (caller.registers[Registers::kReturnAddress]) caller.kind = Caller::Kind::found;
   return caller;

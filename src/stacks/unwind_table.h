@@ -11,6 +11,8 @@
 
 namespace dlaunch::stacks {
 
+struct CallFrame;
+
 /// The registers of a frame, by DWARF's numbers for x86-64. One whose value is not known has none.
 struct Registers {
   static constexpr std::size_t kStackPointer = 7;
@@ -34,14 +36,17 @@ struct Caller {
   bool by_signal = false;    ///< the function is what a signal handler returns to: its caller was interrupted
 };
 
+/// The caller of a frame in whose place the row holds.
+Caller caller_of(const ReadMemory& read, const CallFrame& row, const Registers& frame);
+
 /// The table of the ELF file whose header is mapped at an address.
 class UnwindTable {
  public:
   /// nullopt: it has no table of the usual form.
   static std::optional<UnwindTable> at(const ReadMemory& read, std::uint64_t base);
 
-  /// `pc`: an address within the instruction that the frame stands in.
-  Caller caller_of(const ReadMemory& read, const Registers& frame, std::uint64_t pc) const;
+  /// `pc`: an address within the instruction that the frame stands in. nullopt: it has no row for it.
+  std::optional<CallFrame> row_at(const ReadMemory& read, std::uint64_t pc) const;
 
  private:
   std::optional<std::uint64_t> entry_of(const ReadMemory& read, std::uint64_t pc) const;

@@ -14,6 +14,7 @@
 #include <map>
 #include <thread>
 
+#include "base/text.h"
 #include "sys/directory.h"
 #include "sys/fd.h"
 #include "sys/files.h"
@@ -52,6 +53,7 @@ std::vector<Process> all_processes() {
 namespace {
 
 constexpr std::chrono::milliseconds kPoll{20};
+constexpr size_t kMostChildren = 4u << 20;         // bytes of their list
 constexpr size_t kMaxEnvironment = 8u << 20;       // execve takes less
 constexpr std::chrono::seconds kWaitAfterKill{5};  // for processes in uninterruptible sleep
 
@@ -90,6 +92,29 @@ std::vector<Process> descendants_of(int pid, const std::vector<Process>& all) {
       parents.push_back(it->second->pid);
       if (it->second->state != 'Z') found.push_back(*it->second);
     }
+  }
+  return found;
+}
+
+std::optional<std::vector<Process>> listed_descendants_of(int pid) {
+  static const bool kKept = ::access("/proc/thread-self/children", R_OK) == 0;
+  if (!kKept) return std::nullopt;
+  std::vector<Process> found;
+  std::vector<int> parents = {pid};
+  while (!parents.empty()) {
+    const std::string tasks = "/proc/" + std::to_string(parents.back()) + "/task";
+    parents.pop_back();
+    for_each_entry(tasks, [&](const dirent& task) {
+      const std::string children = read_file(tasks + '/' + task.d_name + "/children", kMostChildren).value_or("");
+      for (const std::string& child : split(children, ' ')) {
+        const int number = std::atoi(child.c_str());
+        auto process = number > 0 ? find_process(number) : std::nullopt;
+        if (!process) continue;
+        parents.push_back(number);
+        if (process->state != 'Z') found.push_back(*std::move(process));
+      }
+      return true;
+    });
   }
   return found;
 }

@@ -34,6 +34,10 @@ std::vector<Process> descendants();
 /// Of `pid` among `all`: a parent comes before its children.
 std::vector<Process> descendants_of(int pid, const std::vector<Process>& all);
 
+/// The same by the lists of children that the kernel keeps, without a pass over /proc. A child that comes or ends
+/// meanwhile may be missing. nullopt: this kernel keeps none (CONFIG_PROC_CHILDREN).
+std::optional<std::vector<Process>> listed_descendants_of(int pid);
+
 /// Those of this machine, zombies included, from one pass over /proc.
 std::vector<Process> all_processes();
 

@@ -37,6 +37,7 @@ struct Stacks {
   static constexpr std::uint8_t kIncomplete = 8;  ///< a stack or a counter is missing; see `remarks`
   static constexpr std::uint8_t kInCall = 16;     ///< a main thread is within a call that waits for other ranks, as
                                                   ///< MPI_Recv; `locals` are also of what called it
+  static constexpr std::uint8_t kCut = 32;        ///< there was no time for its stack: it has none, and no hashes
   static constexpr std::uint32_t kNone = ~0u;
   std::uint32_t id = 0;
   std::int64_t time_ns = 0;  ///< CLOCK_REALTIME when the look began
@@ -51,7 +52,7 @@ struct Stacks {
   std::vector<std::int64_t> io_bytes;  ///< rchar + wchar of the same; -1: unknown
   std::vector<std::int64_t> locals;  ///< hash of the local variables of the main thread of each process; it changes as
                                      ///< a program advances
-  std::vector<std::int64_t> all_locals;  ///< the same of all threads
+  std::vector<std::int64_t> all_locals;  ///< the same of all threads, when the main one ran last
   std::vector<std::uint32_t> flags;
   std::vector<std::string> stacks;   ///< equal for two ranks that stand at the same place: a line for each frame,
                                      ///< innermost first

@@ -99,6 +99,16 @@ class Hangs(Case):
         self.assertIn("== rank 1 (", path.read_text())
         self.assertIn("in_lock", path.read_text())
 
+    def test_a_thousand_ranks_that_sleep_are_one_group(self):
+        """All of their agents share this machine, so a look that costs much would be cut, and never find a hang."""
+        result = self.run_dlaunch("--fake-hosts", "64x16", "--oversubscribe", "--hang-after", 5, "--on-hang", "end", "--timeout", 90,
+                                  "sh", "-c", "sleep 1000")
+        self.assert_exit(result, 124)
+        self.assertRegex(lines(result.stderr)[-1], r"^dlaunch: hung after ")
+        picture = result.stderr.decode().split("none makes progress; stacks of 1024 ranks (main thread):\n")[-1]
+        self.assertRegex(picture, r"^  1024 ranks: 0-1023 \(fake\[1-64\]\) +blocked, ")
+        self.assertNotIn("no time", picture)
+
     def test_or_starts_again(self):
         script = STUCK.replace("import os,", "import os, sys,").replace('in_lock() if', 'os.environ["DLAUNCH_ROUND"] == "1" and sys.exit()\nin_lock() if')
         result = self.run_dlaunch("-n", 3, "--hang-after", 2, "--on-hang", "restart", "--restarts", 1, PYTHON, "-c", script)

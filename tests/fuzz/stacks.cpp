@@ -25,7 +25,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   };
   Registers frame;
   for (std::size_t i = 0; i < Registers::kCount; ++i) frame[i] = address + i;
-  if (const auto table = UnwindTable::at(read, 0)) table->caller_of(read, frame, address);
+  const auto table = UnwindTable::at(read, 0);
+  const auto row = table ? table->row_at(read, address) : std::nullopt;
+  if (row) caller_of(read, *row, frame);
   if (const auto symbols = DynamicSymbols::at(read, 0)) symbols->find(read, "_PyRuntime");
   call_frame_at(read, address % (bytes.size() + 1), address);
   expression_value(read, std::string(bytes.substr(0, 512)), frame, address);

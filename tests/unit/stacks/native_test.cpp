@@ -78,7 +78,9 @@ class Child {
     const ReadMemory read = memory.reader();
     const auto maps = parse_maps(sys::read_file("/proc/" + std::to_string(pid_) + "/maps", 8u << 20).value_or(""));
     ModuleNames names;
-    return native_stack({pid_, maps, read, names}, pid_, state().front(), Clock::now() + std::chrono::seconds(10));
+    ModuleCache cache;
+    Modules modules(pid_, maps, read, names, cache);
+    return native_stack(modules, pid_, state().front(), Clock::now() + std::chrono::seconds(10));
   }
   /// Waits for its end; the exit code.
   int wait() {
@@ -203,7 +205,9 @@ TEST(Native, OfAProcessThatIsNotThereIsNothing) {
   const std::vector<Mapping> none;
   const ReadMemory fails = [](std::uint64_t, std::span<char>) { return false; };
   ModuleNames names;
-  EXPECT_THAT(native_stack({0x7fffffff, none, fails, names}, 0x7fffffff, 'R', Clock::now()).frames, IsEmpty());
+  ModuleCache cache;
+  Modules modules(0x7fffffff, none, fails, names, cache);
+  EXPECT_THAT(native_stack(modules, 0x7fffffff, 'R', Clock::now()).frames, IsEmpty());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "stacks/sample.h"
+#include "stacks/look.h"
 
 #include <gmock/gmock.h>
 #include <unistd.h>

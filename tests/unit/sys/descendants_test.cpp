@@ -9,6 +9,7 @@
 #include <chrono>
 #include <csignal>
 #include <functional>
+#include <set>
 #include <thread>
 
 #include "sys/io.h"
@@ -92,6 +93,23 @@ TEST_F(Descendants, FindsGrandchildren) {
   ASSERT_EQ(::read(report.read.get(), &pid, sizeof pid), static_cast<ssize_t>(sizeof pid));
   ASSERT_TRUE(find(pid));
   EXPECT_EQ(find(pid)->parent, middle);
+}
+
+TEST_F(Descendants, AreTheSameByTheKernelsLists) {
+  if (::access("/proc/thread-self/children", R_OK) != 0) GTEST_SKIP() << "this kernel keeps no lists of children";
+  child([] {
+    for (int i = 0; i < 3; ++i) child();
+    for (;;) ::pause();
+  });
+  const auto pids = [](const std::vector<Process>& processes) {
+    std::set<int> found;
+    for (const Process& process : processes) found.insert(process.pid);
+    return found;
+  };
+  ASSERT_TRUE(until([] { return descendants().size() == 4; }));
+  const auto listed = listed_descendants_of(::getpid());
+  ASSERT_TRUE(listed);
+  EXPECT_EQ(pids(*listed), pids(descendants()));
 }
 
 TEST_F(Descendants, LeavesZombiesOutUntilTheyAreReaped) {

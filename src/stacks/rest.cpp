@@ -1,0 +1,22 @@
+#include "stacks/rest.h"
+
+#include <utility>
+
+#include "stacks/proc.h"
+#include "sys/files.h"
+
+namespace dlaunch::stacks {
+
+std::optional<Rest> rest_of(pid_t pid, pid_t tid) {
+  const std::string task = "/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid);
+  const std::string status = sys::read_file(task + "/status").value_or("");  // before the call, as the contract needs
+  const auto own = number_of(status, "voluntary_ctxt_switches");
+  const auto others = number_of(status, "nonvoluntary_ctxt_switches");
+  if (!own || !others) return std::nullopt;
+  std::string call = sys::read_file(task + "/syscall", 4096).value_or("");
+  const auto parsed = parse_system_call(call);
+  if (!parsed || parsed->running) return std::nullopt;
+  return Rest{std::to_string(*own) + ' ' + std::to_string(*others), std::move(call)};
+}
+
+}  // namespace dlaunch::stacks

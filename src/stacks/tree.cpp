@@ -1,0 +1,77 @@
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "stacks/counters.h"
+#include "stacks/look.h"
+
+namespace dlaunch::stacks {
+namespace {
+
+constexpr std::chrono::seconds kLongestSample{1};
+constexpr std::int64_t kUsedCpu = 1000;  // milliseconds, for a descendant to matter
+
+/// The one child for which a process waits, as a shell does; 0: it does not.
+pid_t only_child(const Sample& parent, const std::vector<sys::Process>& processes) {
+  const ThreadStack& main = parent.threads.front();
+  const bool waits = main.wait.empty() ? main.state == 'S' && parent.threads.size() == 1 : main.wait == "do_wait";
+  if (!waits) return 0;
+  if (std::ranges::count(processes, parent.pid, &sys::Process::parent) != 1) return 0;
+  return std::ranges::find(processes, parent.pid, &sys::Process::parent)->pid;
+}
+
+bool matters(const Sample& sample) {
+  return sample.python || sample.cpu_ms >= kUsedCpu || sample.threads.front().state == 'R';
+}
+
+std::vector<sys::Process> descendants_of(pid_t pid, Look& look) {
+  if (auto listed = sys::listed_descendants_of(pid)) return *std::move(listed);
+  if (look.processes.empty()) look.processes = sys::all_processes();
+  return sys::descendants_of(pid, look.processes);
+}
+
+void count(Tree& tree, std::int64_t cpu_ms, std::int64_t io_bytes) {
+  tree.cpu_ms += cpu_ms;
+  if (io_bytes >= 0) tree.io_bytes = std::max<std::int64_t>(tree.io_bytes, 0) + io_bytes;
+}
+
+}  // namespace
+
+Tree take_tree(pid_t pid, Look& look) {
+  const Time deadline = look.deadline;
+  const auto take_one = [&](pid_t at) {
+    look.deadline = std::min(deadline, Clock::now() + kLongestSample);
+    Sample sample = take(at, look);
+    look.deadline = deadline;
+    return sample;
+  };
+  Tree tree;
+  tree.processes.push_back(take_one(pid));
+  if (!tree.processes.front().alive()) return tree;
+  count(tree, tree.processes.front().cpu_ms, tree.processes.front().io_bytes);
+  const auto descendants = descendants_of(pid, look);
+  pid_t awaited = only_child(tree.processes.front(), descendants);
+  for (const sys::Process& process : descendants) {
+    const bool late = Clock::now() >= deadline;
+    tree.cut = tree.cut || late;
+    Sample sample;
+    if (!late && tree.processes.size() < kMostProcesses) sample = take_one(process.pid);
+    if (!sample.alive()) {
+      count(tree, cpu_of(process.pid), io_of(process.pid).value_or(-1));
+      continue;
+    }
+    count(tree, sample.cpu_ms, sample.io_bytes);
+    const bool is_awaited = process.pid == awaited;
+    if (!is_awaited && !matters(sample)) continue;
+    if (is_awaited) awaited = only_child(sample, descendants);
+    if (!tree.processes[tree.shown].python && (sample.python || is_awaited)) tree.shown = tree.processes.size();
+    tree.processes.push_back(std::move(sample));
+  }
+  // A main thread whose frames there was no time for has none, and Python that is not known to be there is not shown.
+  for (const Sample& sample : tree.processes) tree.cut = tree.cut || sample.threads.front().cut;
+  return tree;
+}
+
+}  // namespace dlaunch::stacks

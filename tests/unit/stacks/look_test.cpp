@@ -1,0 +1,125 @@
+// Looks at a child that this test forks, again and again.
+#include "stacks/look.h"
+
+#include <gmock/gmock.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "stacks/text.h"
+#include "sys/files.h"
+
+namespace dlaunch::stacks {
+namespace {
+
+using testing::IsEmpty;
+using testing::Not;
+
+/// Waits for signals until it is killed.
+class Sleeper {
+ public:
+  Sleeper() : pid_(::fork()) {
+    if (pid_ != 0) return;
+    std::signal(SIGUSR1, [](int) {});
+    for (;;) ::pause();
+  }
+  Sleeper(const Sleeper&) = delete;
+  Sleeper& operator=(const Sleeper&) = delete;
+  ~Sleeper() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+
+  pid_t pid() const { return pid_; }
+  /// Its rest, once it is in pause(), and it is not `before`.
+  std::optional<Rest> rest(const std::optional<Rest>& before = std::nullopt) const {
+    const Time until = Clock::now() + std::chrono::seconds(20);
+    std::optional<Rest> rest;
+    const auto pauses = [&] { return rest && rest->call.starts_with(std::to_string(SYS_pause) + ' '); };
+    while ((!pauses() || rest == before) && Clock::now() < until) {
+      ::usleep(1000);
+      rest = rest_of(pid_, pid_);
+    }
+    return rest;
+  }
+
+  const Sample* kept(Look& look) const {
+    const auto rest = this->rest();
+    const auto start = parse_stat(sys::read_file("/proc/" + std::to_string(pid_) + "/stat").value_or(""));
+    return rest && start ? look.caches.samples.find(pid_, start->start_time, {{pid_, *rest}}, false) : nullptr;
+  }
+
+ private:
+  pid_t pid_;
+};
+
+Look look_until(std::chrono::microseconds limit) { return {.deadline = Clock::now() + limit}; }
+
+TEST(StacksLook, AThreadThatDidNotRunHasTheSameRestAndOneThatDidHasAnother) {
+  const Sleeper sleeper;
+  const auto rest = sleeper.rest();
+  ASSERT_TRUE(rest);
+  EXPECT_EQ(rest_of(sleeper.pid(), sleeper.pid()), rest);
+  ::kill(sleeper.pid(), SIGUSR1);
+  const auto later = sleeper.rest(rest);
+  ASSERT_TRUE(later);
+  EXPECT_NE(later, rest);
+  EXPECT_FALSE(rest_of(0x7fffffff, 0x7fffffff));
+}
+
+/// However little time there is, frames are whole or there are none.
+TEST(StacksLook, AStackThatThereWasNoTimeForIsNotToldInPart) {
+  const Sleeper sleeper;
+  ASSERT_TRUE(sleeper.rest());
+  Look whole = look_until(std::chrono::seconds(20));
+  const std::string place = place_of(take(sleeper.pid(), whole).threads.front());
+  ASSERT_THAT(place, Not(IsEmpty()));
+  int cut = 0;
+  for (int microseconds = 0; microseconds < 4000; microseconds += 20) {
+    Look look = look_until(std::chrono::microseconds(microseconds));
+    const Tree tree = take_tree(sleeper.pid(), look);
+    ASSERT_TRUE(tree.processes.front().alive());
+    const ThreadStack& main = tree.processes.front().threads.front();
+    EXPECT_EQ(place_of(main), main.cut ? "" : place);
+    EXPECT_EQ(main.locals_hash, 0u);
+    EXPECT_TRUE(!main.cut || tree.cut);
+    cut += main.cut ? 1 : 0;
+  }
+  EXPECT_GT(cut, 0);
+}
+
+TEST(StacksLook, WhatDidNotRunIsNotReadAgain) {
+  const Sleeper sleeper;
+  ASSERT_TRUE(sleeper.rest());
+  Look look = look_until(std::chrono::seconds(20));
+  const Sample first = take(sleeper.pid(), look);
+  // This child is stopped for its frames where it was compiled so, and may need time to come back.
+  while (sleeper.kept(look) == nullptr && Clock::now() < look.deadline) take(sleeper.pid(), look);
+  const auto rest = sleeper.rest();
+  look.deadline = Clock::now();  // no memory can be read behind it
+  for (const bool all : {false, true}) {
+    look.all_threads = all;
+    const Sample again = take(sleeper.pid(), look);
+    EXPECT_FALSE(again.threads.front().cut);
+    EXPECT_EQ(place_of(again.threads.front()), place_of(first.threads.front()));
+  }
+  ::kill(sleeper.pid(), SIGUSR1);
+  ASSERT_TRUE(sleeper.rest(rest));
+  EXPECT_TRUE(take(sleeper.pid(), look).threads.front().cut);
+}
+
+TEST(StacksLook, ASampleIsForgottenWhenNobodyAsksForItAnyMore) {
+  const Sleeper sleeper;
+  ASSERT_TRUE(sleeper.rest());
+  Look look = look_until(std::chrono::seconds(20));
+  while (sleeper.kept(look) == nullptr && Clock::now() < look.deadline) take(sleeper.pid(), look);
+  ASSERT_NE(sleeper.kept(look), nullptr);
+  look.deadline = Clock::now();
+  for (int i = 0; i < 100; ++i) look.caches.samples.begin_look();
+  EXPECT_TRUE(take(sleeper.pid(), look).threads.front().cut);
+}
+
+}  // namespace
+}  // namespace dlaunch::stacks
