@@ -234,24 +234,47 @@ class Rows {
   std::vector<CallFrame> remembered_;
 };
 
-}  // namespace
+struct FunctionEntry {
+  Common common;
+  CoveredRange range;
+  std::string instructions;
+  std::uint64_t address = 0;  // of the instructions
+};
 
-std::optional<CallFrame> call_frame_at(const ReadMemory& read, std::uint64_t entry, std::uint64_t pc) {
+std::optional<FunctionEntry> function_entry_at(const ReadMemory& read, std::uint64_t entry) {
   const std::string function = entry_bytes(read, entry);
   DwarfBytes bytes(function, entry + 4);
   const auto back = bytes.fixed<std::uint32_t>();
   if (bytes.failed() || back == 0) return std::nullopt;
-  const auto common = common_at(read, entry + 4 - back);
+  auto common = common_at(read, entry + 4 - back);
   if (!common) return std::nullopt;
-  const std::uint64_t start = bytes.pointer(common->pointers);
-  const std::uint64_t size = bytes.pointer(common->pointers & 0x0fu);
-  if (common->augmented) bytes.take(bytes.unsigned_leb());
-  if (bytes.failed() || pc < start || pc - start >= size) return std::nullopt;
-  Rows rows(*common, start, pc);
-  if (!rows.run(common->instructions, common->address)) return std::nullopt;
+  FunctionEntry found{.common = *std::move(common), .range = {}, .instructions = {}};
+  found.range.start = bytes.pointer(found.common.pointers);
+  found.range.size = bytes.pointer(found.common.pointers & 0x0fu);
+  if (found.common.augmented) bytes.take(bytes.unsigned_leb());
+  if (bytes.failed()) return std::nullopt;
+  found.address = bytes.address();
+  found.instructions = function.substr(found.address - (entry + 4));
+  return found;
+}
+
+}  // namespace
+
+std::optional<CoveredRange> covered_by(const ReadMemory& read, std::uint64_t entry) {
+  const auto function = function_entry_at(read, entry);
+  if (!function) return std::nullopt;
+  return function->range;
+}
+
+std::optional<CallFrame> call_frame_at(const ReadMemory& read, std::uint64_t entry, std::uint64_t pc) {
+  const auto function = function_entry_at(read, entry);
+  if (!function || pc < function->range.start || pc - function->range.start >= function->range.size) {
+    return std::nullopt;
+  }
+  Rows rows(function->common, function->range.start, pc);
+  if (!rows.run(function->common.instructions, function->common.address)) return std::nullopt;
   rows.begin_function();
-  const std::uint64_t at = bytes.address();
-  if (!rows.run(std::string_view(function).substr(at - (entry + 4)), at)) return std::nullopt;
+  if (!rows.run(function->instructions, function->address)) return std::nullopt;
   return rows.take();
 }
 

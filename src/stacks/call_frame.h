@@ -30,6 +30,14 @@ struct CallFrame {
 /// By the entry (FDE) at an address. nullopt: it does not cover `pc`, or has what is not known here.
 std::optional<CallFrame> call_frame_at(const ReadMemory& read, std::uint64_t entry, std::uint64_t pc);
 
+/// The addresses of the function that an entry is of.
+struct CoveredRange {
+  std::uint64_t start = 0;
+  std::uint64_t size = 0;
+};
+/// nullopt: it is no entry of a function (but a CIE), or is not known here.
+std::optional<CoveredRange> covered_by(const ReadMemory& read, std::uint64_t entry);
+
 /// The value of a DWARF expression that begins with `initial` on its stack, or nothing.
 std::optional<std::uint64_t> expression_value(const ReadMemory& read, const std::string& expression,
                                               const Registers& frame, std::optional<std::uint64_t> initial);

@@ -34,14 +34,22 @@ struct Tables {
   Elf64_Shdr names;
 };
 
-std::optional<Tables> find_tables(const sys::Fd& file) {
+std::optional<Elf64_Ehdr> known_header(const sys::Fd& file) {
   const auto header = value_of<Elf64_Ehdr>(file, 0);
   if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64)
     return {};
   if (header->e_shentsize != sizeof(Elf64_Shdr) || header->e_shnum > kMostSections) return std::nullopt;
-  const auto section = [&](std::uint64_t index) {
-    return value_of<Elf64_Shdr>(file, header->e_shoff + index * sizeof(Elf64_Shdr));
-  };
+  return header;
+}
+
+std::optional<Elf64_Shdr> section_at(const sys::Fd& file, const Elf64_Ehdr& header, std::uint64_t index) {
+  return value_of<Elf64_Shdr>(file, header.e_shoff + index * sizeof(Elf64_Shdr));
+}
+
+std::optional<Tables> find_tables(const sys::Fd& file) {
+  const auto header = known_header(file);
+  if (!header) return std::nullopt;
+  const auto section = [&](std::uint64_t index) { return section_at(file, *header, index); };
   std::optional<Elf64_Shdr> symbols;
   for (std::uint32_t i = 0; i < header->e_shnum; ++i) {
     const auto one = section(i);
@@ -93,6 +101,20 @@ std::string FunctionNames::name_at(std::uint64_t offset) const {
   char name[kLongestName];
   const ssize_t size = ::pread(file_.get(), name, sizeof name, static_cast<off_t>(names_ + offset));
   return size <= 0 ? "" : std::string(name, ::strnlen(name, static_cast<std::size_t>(size)));
+}
+
+std::optional<std::pair<std::uint64_t, std::uint64_t>> FunctionNames::section(std::string_view name) const {
+  const auto header = known_header(file_);
+  if (!header) return std::nullopt;
+  const auto names = section_at(file_, *header, header->e_shstrndx);
+  for (std::uint32_t i = 0; names && i < header->e_shnum; ++i) {
+    const auto one = section_at(file_, *header, i);
+    std::string found(name.size() + 1, '\xff');
+    if (!one || !read_at(file_, names->sh_offset + one->sh_name, found)) continue;
+    if ((one->sh_flags & SHF_ALLOC) != 0 && found == std::string(name) + '\0')
+      return std::pair(one->sh_addr, one->sh_size);
+  }
+  return std::nullopt;
 }
 
 /// Of several names of one address the shortest is taken: MPI_Recv, and not PMPI_Recv.

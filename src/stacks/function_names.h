@@ -7,6 +7,8 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "stacks/memory.h"
@@ -26,6 +28,8 @@ class FunctionNames {
 
   /// The name of the function at an address of the file, as it stands there (C++ names are mangled); empty: none.
   std::string at(std::uint64_t address) const;
+  /// Where a section of the file is to be in memory: its address in the file, and its size.
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> section(std::string_view name) const;
 
  private:
   std::string name_at(std::uint64_t offset) const;

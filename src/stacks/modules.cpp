@@ -35,12 +35,23 @@ Caller Modules::caller_of(const ReadMemory& stack, const Registers& frame, std::
   auto& rows = module->known->rows;
   auto known = rows.find(pc - module->bias);
   if (known == rows.end()) {
-    if (!module->table) module->table = UnwindTable::at(read_, module->first->start);
-    auto row = module->table ? module->table->row_at(read_, pc) : std::nullopt;
+    auto row = row_at(*module, pc);
     if (!row) return {};  // it may only be that there was no time to read it
     known = rows.emplace(pc - module->bias, *std::move(row)).first;
   }
   return stacks::caller_of(stack, known->second, frame);
+}
+
+std::optional<CallFrame> Modules::row_at(Module& module, std::uint64_t pc) {
+  if (!module.table) module.table = UnwindTable::at(read_, module.first->start);
+  if (module.table) return module.table->row_at(read_, pc);
+  if (!module.entries) {
+    const FunctionNames* file = names_.of(pid_, *module.first, module.beginning);
+    const auto section = file != nullptr ? file->section(".eh_frame") : std::nullopt;
+    module.entries = section ? FrameEntries(read_, section->first + module.bias, section->second) : FrameEntries();
+  }
+  const auto entry = module.entries->entry_of(pc);
+  return entry ? call_frame_at(read_, *entry, pc) : std::nullopt;
 }
 
 std::string Modules::function_at(std::uint64_t pc) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "stacks/call_frame.h"
+#include "stacks/frame_entries.h"
 #include "stacks/function_names.h"
 #include "stacks/memory.h"
 #include "stacks/proc.h"
@@ -64,9 +65,11 @@ class Modules {
     std::string beginning = {};
     std::uint64_t bias = 0;
     std::optional<UnwindTable> table = {};
-    KnownModule* known = nullptr;  // none: its beginning could not be read
+    std::optional<FrameEntries> entries = {};  // where it has no such table
+    KnownModule* known = nullptr;              // none: its beginning could not be read
   };
   Module* at(std::uint64_t pc);
+  std::optional<CallFrame> row_at(Module& module, std::uint64_t pc);
   void begin(Module& module) const;
 
   pid_t pid_;

@@ -191,11 +191,12 @@ class Stacks(Case):
         return self.target([str(self.dir / "program")])
 
     def test_native_frames_of_a_program(self):
-        """With the frame pointer as base and without it, blocked and running, of a program that was removed, as another user."""
+        """With the frame pointer as base and without it, linked with -static, blocked and running, of a program that was removed."""
         source = "#include <poll.h>\nvolatile int go = 1;\nvoid inner(void) {{ {}; }}\nvoid outer(void) {{ inner(); go = 2; }}\n" \
             "int main(void) {{ outer(); return go; }}\n"
         self.dir.chmod(0o755)
-        for options in (["-O0"], ["-O2", "-fno-inline", "-fno-optimize-sibling-calls"]):
+        plain = ["-O2", "-fno-inline", "-fno-optimize-sibling-calls"]
+        for options in (["-O0"], plain, [*plain, "-static"]):
             for wait, state in (("poll(0, 0, -1)", "blocked"), ("while (go) ;", "running")):
                 with self.subTest(wait, options=options):
                     process = self.compiled(source.format(wait), *options)

@@ -8,6 +8,7 @@
 
 #include "stacks/call_frame.h"
 #include "stacks/elf.h"
+#include "stacks/frame_entries.h"
 #include "stacks/thread_state.h"
 #include "stacks/unwind_table.h"
 
@@ -29,6 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto row = table ? table->row_at(read, address) : std::nullopt;
   if (row) caller_of(read, *row, frame);
   if (const auto symbols = DynamicSymbols::at(read, 0)) symbols->find(read, "_PyRuntime");
+  FrameEntries(read, 0, bytes.size()).entry_of(address);
   call_frame_at(read, address % (bytes.size() + 1), address);
   expression_value(read, std::string(bytes.substr(0, 512)), frame, address);
   parse_system_call(bytes);

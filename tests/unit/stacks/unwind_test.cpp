@@ -5,6 +5,7 @@
 
 #include "stacks/call_frame.h"
 #include "stacks/dwarf_bytes.h"
+#include "stacks/frame_entries.h"
 #include "stacks/native.h"
 #include "stacks/thread_state.h"
 
@@ -110,6 +111,30 @@ TEST(CallFrame, WhatIsUnknownOrCutGivesNone) {
   }
   const auto [bytes, entry] = table_of("\x41"sv);
   EXPECT_FALSE(call_frame_at(memory_of(bytes.substr(0, bytes.size() - 1)), entry, 0x2000));
+}
+
+TEST(FrameEntries, AreFoundByTheirFunctions) {
+  const auto [bytes, entry] = table_of("\x41"sv);
+  const std::string ended = bytes + little(0, 4) + bytes;  // as of two linked files, the second for the same functions
+  const FrameEntries entries(memory_of(ended), kBase, ended.size());
+  for (const std::uint64_t pc : {0x2000u, 0x20ffu}) {
+    const auto found = entries.entry_of(pc);
+    ASSERT_TRUE(found);
+    EXPECT_TRUE(*found == entry || *found == entry + bytes.size() + 4);
+  }
+  EXPECT_FALSE(entries.entry_of(0x1fff));
+  EXPECT_FALSE(entries.entry_of(0x2100));
+}
+
+TEST(FrameEntries, OfWhatIsCutOrCannotBeReadAreNone) {
+  const auto [bytes, entry] = table_of("\x41"sv);
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_FALSE(FrameEntries(memory_of(bytes), kBase, size).entry_of(0x2000)) << size;
+  }
+  EXPECT_TRUE(FrameEntries(memory_of(bytes), kBase, bytes.size()).entry_of(0x2000));
+  EXPECT_FALSE(FrameEntries(memory_of(bytes), kBase, bytes.size() + 1).entry_of(0x2000));
+  EXPECT_FALSE(FrameEntries(memory_of(bytes), kBase, ~0ull).entry_of(0x2000));
+  EXPECT_FALSE(FrameEntries().entry_of(0x2000));
 }
 
 TEST(Expression, OfAStubOfASharedLibrary) {
