@@ -41,7 +41,8 @@ std::optional<std::int64_t> last_number(const RE2& pattern, string_view line) {
     std::array<re2::StringPiece, 2> found;
     if (!pattern.Match(text, at, text.size(), RE2::UNANCHORED, found.data(), groups)) break;
     const re2::StringPiece& part = found.at(static_cast<std::size_t>(groups - 1));
-    if (const auto number = number_in({part.data(), part.size()})) last = number;
+    const bool negative = groups == 2 && part.starts_with("-");
+    if (const auto number = number_in({part.data(), part.size()}); number && !negative) last = number;
     const auto end = static_cast<std::size_t>(found[0].data() - text.data()) + found[0].size();
     at = found[0].empty() ? end + 1 : end;
   }

@@ -107,6 +107,7 @@ class Launcher::Impl {
     io_.run();
     job::Outcome outcome = job_.outcome();
     progress_.record(outcome.ranks);
+    if (outcome.cause == job::Cause::success) progress_.succeeded();
     if (!outcome.may_restart) parts_.hosts.close();  // an agent with an open link waits for us
     outcome.unread = outcome.unread || !shown();
     if (outcome.unread && outcome.cause == job::Cause::success) {

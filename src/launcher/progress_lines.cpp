@@ -24,12 +24,23 @@ std::size_t behind_last_end(string_view bytes) {
   return carriage_return == string_view::npos ? from : from + carriage_return + 1;
 }
 
+/// What is looked at of a line. A number that is cut there would be another one.
+string_view beginning(string_view line) {
+  if (line.size() <= ProgressLines::kLongest) return line;
+  line = line.substr(0, ProgressLines::kLongest);
+  return line.substr(0, line.find_last_not_of("0123456789") + 1);
+}
+
+std::optional<std::int64_t> read_line(string_view line, const ProgressLines::Read& read) {
+  return line.empty() ? std::nullopt : read(beginning(line));
+}
+
 }  // namespace
 
 std::optional<std::int64_t> ProgressLines::feed(string_view bytes, const Read& read) {
   const std::size_t ended = behind_last_end(bytes);
   const auto add = [](std::string& line, string_view more) {
-    if (line.size() < kLongest) line += more.substr(0, kLongest - line.size());
+    if (line.size() < kKept) line += more.substr(0, kKept - line.size());
   };
   std::string first;
   if (ended > 0) {  // the first line of `bytes` has begun before
@@ -44,16 +55,12 @@ std::optional<std::int64_t> ProgressLines::feed(string_view bytes, const Read& r
     while (!line.empty()) {
       const string_view part = take_last(line, '\r');
       if (part.data() == first_line) break;
-      const auto progress = part.empty() ? std::nullopt : read(part.substr(0, kLongest));
-      if (progress) return progress;
+      if (const auto progress = read_line(part, read)) return progress;
     }
   }
-  return first.empty() ? std::nullopt : read(first);
+  return read_line(first, read);
 }
 
-std::optional<std::int64_t> ProgressLines::end(const Read& read) {
-  const std::string line = std::exchange(begun_, {});
-  return line.empty() ? std::nullopt : read(line);
-}
+std::optional<std::int64_t> ProgressLines::end(const Read& read) { return read_line(std::exchange(begun_, {}), read); }
 
 }  // namespace dlaunch::launcher

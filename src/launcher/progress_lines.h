@@ -21,6 +21,8 @@ class ProgressLines {
   std::optional<std::int64_t> end(const Read& read);
 
  private:
+  static constexpr std::size_t kKept = kLongest + 1;  // tells that a line is longer
+
   std::string begun_;  // of the line that has not ended
 };
 

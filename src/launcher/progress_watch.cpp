@@ -43,6 +43,10 @@ void ProgressWatch::record(std::vector<job::RankRecord>& ranks) const {
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) ranks[rank].progress = of(static_cast<int>(rank));
 }
 
+void ProgressWatch::succeeded() const {
+  if (options_.progress && !all()) log_.warn("--progress: no number was found in what the ranks wrote");
+}
+
 std::string behind_text(const job::Laggards& behind, const plan::Plan& plan) {
   std::set<int> ranks;
   std::vector<std::string> hosts;

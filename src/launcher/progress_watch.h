@@ -35,6 +35,8 @@ class ProgressWatch {
   /// Changes when a rank's progress does.
   std::uint64_t changes() const { return progress_.changes(); }
   void record(std::vector<job::RankRecord>& ranks) const;
+  /// All ranks have ended well: it is told when nothing was found in what they wrote.
+  void succeeded() const;
 
  private:
   void take(int rank, std::optional<std::int64_t> number);

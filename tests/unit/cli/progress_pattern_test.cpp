@@ -37,6 +37,9 @@ TEST(ProgressPattern, BytesNeedNotBeText) {
 
 TEST(ProgressPattern, ANumberWithoutMeasureIsNone) {
   EXPECT_THAT(found("step (\\d+)", "step 99999999999999999999999"), std::nullopt);
+  EXPECT_THAT(found("step (-?\\d+)", "step 4, step -5"), Optional(4));
+  EXPECT_THAT(found("step-\\d+", "step-5"), Optional(5));
+  EXPECT_THAT(found("step ([\\d.]+)", "step 12.75"), Optional(12));
 }
 
 TEST(ProgressPattern, WhatMatchesNothingEnds) {

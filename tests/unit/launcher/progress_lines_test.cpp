@@ -67,5 +67,17 @@ TEST(ProgressLines, OfALongLineTheBeginningIsLookedAt) {
   EXPECT_THAT(seen.back(), "end");
 }
 
+TEST(ProgressLines, ANumberThatTheLimitCutsIsNone) {
+  const auto last = [](string_view line) { return number(line.substr(line.rfind('x') + 1)); };
+  for (const std::size_t before : {0UL, 1UL, 4000UL}) {
+    for (const std::size_t left : {0UL, 1UL, 3UL, 6UL}) {
+      const std::string text = std::string(ProgressLines::kLongest - left, 'x') + "123456";
+      ProgressLines lines;
+      lines.feed(text.substr(0, before), last);
+      EXPECT_EQ(lines.feed(text.substr(before) + '\n', last), left == 6 ? std::optional(123456) : std::nullopt) << left;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace dlaunch::launcher
