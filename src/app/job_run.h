@@ -22,6 +22,7 @@
 #include "report/record.h"
 #include "report/record_file.h"
 #include "report/summary.h"
+#include "sys/inherited.h"
 
 namespace dlaunch::app {
 
@@ -63,8 +64,9 @@ class JobRun final : public Listener {
   std::vector<report::RoundRecord> past_;
   std::int64_t round_start_ns_;
   Time round_start_ = start_;
-  std::optional<Time> start_at_;            // of the current round's ranks
-  std::map<int, std::string> error_texts_;  // of the current round's ranks that failed
+  std::optional<Time> start_at_;              // of the current round's ranks
+  std::map<int, std::string> error_texts_;    // of the current round's ranks that failed
+  const sys::KeptDisposition stacks_signal_;  // outlives signals_, behind which it would end us
   asio::signal_set signals_;
   report::RecordFile record_;
   std::unique_ptr<output::Output> output_;

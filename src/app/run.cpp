@@ -148,6 +148,8 @@ Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::
   ConsoleListener listener(streams);
   std::optional<HostSession> session;  // none while no host is to be reached
   const Begin begin = [&] { session.emplace(options.request.job_id, options.of_job(), streams, log, listener, nodes); };
+  // It ends nobody who asks for stacks before the ranks run, or behind their end.
+  if (starts_ranks(options) && options.stacks_on != 0) std::signal(options.stacks_on, SIG_IGN);
   if (starts_ranks(options) && allocate::names_no_host(options.hosts, options.request.environment)) {
     begin();
     session->start_here_early();

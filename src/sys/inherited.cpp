@@ -28,6 +28,14 @@ bool is_ignored(int signal) {
   return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
+KeptDisposition::KeptDisposition(int signal) : signal_(signal) {
+  if (signal_ != 0 && ::sigaction(signal_, nullptr, &before_) != 0) signal_ = 0;
+}
+
+KeptDisposition::~KeptDisposition() {
+  if (signal_ != 0) ::sigaction(signal_, &before_, nullptr);
+}
+
 namespace {
 
 constexpr std::uint32_t kBits = 8 * sizeof(unsigned long);

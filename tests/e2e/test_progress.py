@@ -5,6 +5,7 @@ import pathlib
 import re
 import signal
 import subprocess
+import time
 
 from support import CLEAR, Case, TIMEOUT, main, of_process, sh, without_notes
 
@@ -51,6 +52,18 @@ class Progress(Case):
         self.assertEqual(result.stdout, b"")
         self.assertEqual(self.of_ranks(record), [0, 1])
         self.assertEqual([(self.dir / f"logs/1/rank.{rank}/stdout").read_bytes() for rank in range(2)], [b"step 0\n", b"step 1\n"])
+
+    def test_that_nothing_was_found_is_told_of_a_job_that_succeeds(self):
+        for script, code, found in (("echo 5", 0, False), ("echo step 1", 0, True), ("echo 5; exit 3", 3, True)):
+            result, record = self.run_recorded("-n", 2, *sh(script))
+            self.assert_exit(result, code)
+            self.assertEqual(b"note: --progress: no number was found in what the ranks wrote" not in result.stderr, found, script)
+
+    def test_numbers_that_are_none(self):
+        lines = ("step 9007199254740993", "step 99999999999999999999999", "step -1", "step x", "step")
+        result, record = self.run_recorded("-n", len(lines), *sh(f"set -- {' '.join(map(repr, lines))}; shift $DLAUNCH_RANK; echo \"$1\""))
+        self.assert_exit(result, 0)
+        self.assertEqual(self.of_ranks(record), [None] * len(lines))
 
     def test_a_round_begins_anew(self):
         result, record = self.run_recorded("-n", 2, "--restarts", 1, *sh(TWO_ROUNDS))
@@ -165,6 +178,18 @@ class StacksOn(Case):
         seen = self.picture("--fake-hosts", "2x2", "--stacks-on", "QUIT", "--report", f"{self.dir}/record", by=signal.SIGQUIT)
         self.assertIn("fake", seen)
         self.assertIn("== rank 3 (", pathlib.Path(re.search(r"all threads: (\S+)", seen)[1]).read_text())
+
+    def test_the_signal_ends_no_job_at_any_moment(self):
+        """Ignored by who starts it, for it may come before dlaunch has read its command line."""
+        for by in (signal.SIGUSR1, signal.SIGQUIT):
+            for args in (["-n", 1], ["--fake-hosts", "2x1"]):
+                said = self.dir / "said"
+                with open(said, "wb") as file, self.start(*args, "--stacks-on", by.name[3:], "true", stdout=file, stderr=file,
+                                                          preexec_fn=lambda by=by: signal.signal(by, signal.SIG_IGN)) as job:
+                    while job.poll() is None:
+                        job.send_signal(by)
+                        time.sleep(0.001)
+                self.assertEqual(job.returncode, 0, said.read_bytes())
 
     def test_another_meaning_of_the_signal_is_refused(self):
         for args in (["--stacks-on", "KILL"], ["--stacks-on", "USR1", "--checkpoint-signal", "USR2"]):
