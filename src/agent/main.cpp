@@ -67,7 +67,18 @@ void reset_signals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
+/// What the guardian waits for: CHLD, and what it passes on.
+sigset_t awaited_by_guardian() {
+  sigset_t awaited;
+  ::sigemptyset(&awaited);
+  ::sigaddset(&awaited, SIGCHLD);
+  for (const int signal : kPassedOn) ::sigaddset(&awaited, signal);
+  return awaited;
+}
+
 int work(pid_t guardian, agent::JobDirectory& files, agent::JobCgroup& cgroup) {
+  const sigset_t awaited = awaited_by_guardian();
+  ::sigprocmask(SIG_UNBLOCK, &awaited, nullptr);
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != guardian) return kBroken;
   if (::setsid() < 0) sys::throw_errno("setsid");  // who kills the guardian's process group does not kill us, too
@@ -129,11 +140,7 @@ int guard(pid_t worker, agent::JobDirectory& files, agent::JobCgroup& cgroup) {
   replace_by_null(STDIN_FILENO);  // the link is the worker's alone: its end must be seen
   replace_by_null(STDOUT_FILENO);
   ::signal(SIGQUIT, SIG_IGN);
-  sigset_t awaited;
-  ::sigemptyset(&awaited);
-  ::sigaddset(&awaited, SIGCHLD);
-  for (const int signal : kPassedOn) ::sigaddset(&awaited, signal);
-  ::sigprocmask(SIG_BLOCK, &awaited, nullptr);
+  const sigset_t awaited = awaited_by_guardian();
   const auto start = Clock::now();
   const End end = wait_for_end(worker, awaited);
   for (const int signal : kPassedOn) ::signal(signal, SIG_IGN);
@@ -153,6 +160,8 @@ int run() {
   agent::JobDirectory files;
   agent::JobCgroup cgroup;
   const pid_t guardian = ::getpid();
+  const sigset_t awaited = awaited_by_guardian();
+  ::sigprocmask(SIG_BLOCK, &awaited, nullptr);  // one that comes before the guardian waits is passed on, too
   const pid_t worker = ::fork();
   if (worker < 0) sys::throw_errno("fork");
   return worker == 0 ? work(guardian, files, cgroup) : guard(worker, files, cgroup);

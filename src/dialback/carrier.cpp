@@ -52,6 +52,12 @@ void Carrier::turn(const pollfd* polled) {
   socket_.flush();
 }
 
+bool Carrier::local_hung_up() const {
+  if (local_ended_ || !local_) return true;
+  pollfd local{local_.get(), 0, 0};
+  return ::poll(&local, 1, 0) > 0 && (local.revents & (POLLHUP | POLLERR)) != 0;
+}
+
 void Carrier::take_records() {
   for (more_ = true; to_local_.size() < kHighWater;) {
     const auto record = socket_.next();

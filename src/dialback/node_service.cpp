@@ -28,8 +28,10 @@ Result<int> NodeService::run() {
     }
     if (socket.over()) return over(launcher_lost(socket.why()));
     if (agent_runs_ && carrier_.local_ended()) agent_ended();
-    // While there is an agent, it judges the launcher's silence.
-    if (!agent_runs_ && socket.silent(Clock::now())) return over(launcher_lost("it fell silent"));
+    // While there is an agent, it judges the launcher's silence. Its last bytes, which the connection does not take any
+    // more, may stand before the end of its link.
+    const bool judged = agent_runs_ && !carrier_.local_hung_up();
+    if (!judged && socket.silent(Clock::now())) return over(launcher_lost("it fell silent"));
     polled.assign(1, {signals_.fd(), POLLIN, 0});
     carrier_.watch(polled);
     const auto wait = std::chrono::ceil<std::chrono::milliseconds>(socket.next_beat() - Clock::now());

@@ -256,7 +256,9 @@ class Ends(SameLineCase):
         self.assertIn("preempted by SIGTERM to an agent", ends[0][2])
 
     def test_a_cut_link_ends_both_sides(self):
-        self.start_all("-N", 1, "sleep", "1000")
+        """Also one that has much to carry: what it does not take any more must not hide that the agent has ended."""
+        writes = "[ $NODE_RANK != 1 ] || while :; do head -c 100000 /dev/zero | tr '\\0' x; sleep 0.05; done"
+        self.start_all("-N", 8, "--oversubscribe", "--env-for", "torch", *sh(f"sleep 1000 & {writes}; wait"))
         self.await_sleepers()
         self.bed.head.drop_both_ways(self.host(2))
         ends = self.ends(timeout=60)
