@@ -36,7 +36,8 @@ struct Progress {
   std::optional<std::chrono::steady_clock::time_point> kill_at =
       {};  ///< while ending: when KILL is sent; none: it was sent
   std::optional<std::chrono::steady_clock::time_point> start_at =
-      {};  ///< while starting: when the ranks of this round start; none: once every host is ready
+      {};         ///< while starting: when the ranks of this round start; none: once every host is ready
+  int round = 0;  ///< its number; 0: the first
   std::optional<Reached> reached = {};  ///< none before the first number
 };
 

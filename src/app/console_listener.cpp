@@ -17,6 +17,8 @@ report::JobStatus status_of(const job::Progress& progress) {
   status.reached = progress.reached;
   status.started = progress.started;
   status.total = progress.ranks;
+  status.round = progress.round;
+  status.start_at = progress.start_at;
   status.missing = fold_names(progress.missing_hosts);
   status.waiting = progress.running;
   status.worlds = progress.worlds;

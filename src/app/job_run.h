@@ -47,7 +47,11 @@ class JobRun final : public Listener {
   void record_as_last(job::Outcome outcome, const Error& error);
   void tell_restart(const job::Outcome& outcome, std::chrono::seconds wait);
   job::Outcome finish(launcher::Launcher& launcher, job::Outcome outcome, const std::string& why_not);
-  void progress(const job::Progress& progress) override { session_.listener().progress(progress); }
+  void progress(const job::Progress& progress) override {
+    job::Progress told = progress;
+    told.round = rounds_.number();
+    session_.listener().progress(told);
+  }
   void all_started(const job::Outcome& outcome) override;
   report::Summary summary(const job::Outcome& outcome) const;
   std::string record_text(const job::Outcome& outcome, std::int64_t end_ns) const;

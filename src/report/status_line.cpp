@@ -19,9 +19,17 @@ constexpr char kClearLine[] = "\r\x1b[K";
 constexpr int kUsualColumns = 80;
 constexpr std::chrono::seconds kCountdown{1};  // between drawings when nothing but the time changes
 
-std::string starting_text(const JobStatus& status) {
+/// "4 s", until the time has come.
+std::string seconds_to(Time time, Time now) {
+  return std::to_string(std::max<long>(0, std::chrono::ceil<std::chrono::seconds>(time - now).count())) + " s";
+}
+
+std::string starting_text(const JobStatus& status, Time now) {
   const std::string remark = status.remark.empty() ? "" : " (" + status.remark + ')';
   if (!status.missing.empty()) return "starting: waiting for " + status.missing + remark;
+  if (status.start_at && now < *status.start_at) {
+    return "starting: round " + std::to_string(status.round) + " in " + seconds_to(*status.start_at, now);
+  }
   return "starting: " + std::to_string(status.started) + " of " + std::to_string(status.total) + " ranks" + remark;
 }
 
@@ -43,8 +51,7 @@ std::string ending_text(const JobStatus& status, Time now) {
   const size_t n = status.waiting.size();
   std::string sent = "KILL sent";
   if (status.kill_at) {
-    const auto left = std::chrono::ceil<std::chrono::seconds>(*status.kill_at - now).count();
-    sent = short_name(status.signal) + " sent, KILL in " + std::to_string(std::max<long>(0, left)) + " s";
+    sent = short_name(status.signal) + " sent, KILL in " + seconds_to(*status.kill_at, now);
   }
   return "ending: waiting for " + std::to_string(n) + (n == 1 ? " rank (" : " ranks (") + sent +
          "): " + status.worlds.fold(status.waiting);
@@ -57,7 +64,7 @@ std::string status_text(const JobStatus& status, Time now) {
     case Phase::running:
       return status.reached ? running_text(*status.reached, status.worlds) : "";
     case Phase::starting:
-      return starting_text(status);
+      return starting_text(status, now);
     case Phase::ending:
       return status.waiting.empty() ? std::string("ending") : ending_text(status, now);
   }

@@ -23,17 +23,20 @@ struct JobStatus {
   std::optional<job::Reached> reached{};  ///< running: nothing is shown without it
   int started = 0;                        ///< starting: how many ranks of `total` have started
   int total = 0;
-  std::string missing{};          ///< starting: hosts that are not ready, as ranges
-  std::string remark{};           ///< starting: text after the rest
-  std::set<int> waiting{};        ///< ending: ids of the ranks that still run
-  Worlds worlds{};                ///< the world of each of these ids
-  int signal = 0;                 ///< ending: the signal that was sent
-  std::optional<Time> kill_at{};  ///< ending: when KILL is sent; none: it was sent
+  std::string missing{};           ///< starting: hosts that are not ready, as ranges
+  int round = 0;                   ///< starting: the round's number
+  std::optional<Time> start_at{};  ///< starting: when the round begins, which waits for that
+  std::string remark{};            ///< starting: text after the rest
+  std::set<int> waiting{};         ///< ending: ids of the ranks that still run
+  Worlds worlds{};                 ///< the world of each of these ids
+  int signal = 0;                  ///< ending: the signal that was sent
+  std::optional<Time> kill_at{};   ///< ending: when KILL is sent; none: it was sent
   bool operator==(const JobStatus&) const = default;
 };
 
-/// "starting: waiting for node[3-5]"; "starting: 12 of 64 ranks (64 ranks on 2 CPUs: they will share cores)"; "running:
-/// progress 120 (rank 3) to 480"; "ending: waiting for 3 ranks (TERM sent, KILL in 4 s): 5,9,12"; empty for none. PURE.
+/// "starting: waiting for node[3-5]"; "starting: round 2 in 4 s"; "starting: 12 of 64 ranks (64 ranks on 2 CPUs: they
+/// will share cores)"; "running: progress 120 (rank 3) to 480"; "ending: waiting for 3 ranks (TERM sent, KILL in 4 s):
+/// 5,9,12"; empty for none. PURE.
 std::string status_text(const JobStatus& status, Time now);
 
 class StatusLine {

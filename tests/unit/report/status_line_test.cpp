@@ -29,6 +29,17 @@ TEST(StatusText, StartingWithARemark) {
   EXPECT_EQ(status_text(status, kNow), "starting: waiting for node7 (64 ranks on 2 CPUs: they will share cores)");
 }
 
+TEST(StatusText, WaitingForARound) {
+  JobStatus status = starting(0);
+  status.round = 2;
+  status.start_at = kNow + 3500ms;
+  EXPECT_EQ(status_text(status, kNow), "starting: round 2 in 4 s");
+  EXPECT_EQ(status_text(status, kNow + 3s), "starting: round 2 in 1 s");
+  EXPECT_EQ(status_text(status, kNow + 4s), "starting: 0 of 64 ranks");
+  status.missing = "node7";
+  EXPECT_EQ(status_text(status, kNow), "starting: waiting for node7");
+}
+
 TEST(StatusText, Ending) {
   JobStatus status{.phase = Phase::ending, .waiting = {5, 9, 10, 11}, .signal = SIGTERM, .kill_at = kNow + 3500ms};
   EXPECT_EQ(status_text(status, kNow), "ending: waiting for 4 ranks (TERM sent, KILL in 4 s): 5,9-11");
