@@ -21,6 +21,7 @@
 #include "agent/mpi_service.h"
 #include "agent/ranks.h"
 #include "agent/reaper.h"
+#include "agent/shared_memory.h"
 #include "agent/stack_sampler.h"
 #include "agent/workdir_setup.h"
 #include "base/time.h"
@@ -36,7 +37,6 @@ constexpr std::chrono::milliseconds kShortestBeat{10};
 constexpr std::chrono::seconds kSetupWait{15};
 constexpr std::chrono::seconds kToldWait{2};    // for an answer to ToldToEnd
 constexpr std::chrono::seconds kSameNotice{1};  // the guardian and who started us pass on what we get ourselves
-constexpr std::ptrdiff_t kMostNamed = 500;      // processes that are left
 constexpr int kLost = 1;                        // exit code when the launcher went away
 
 }  // namespace
@@ -79,11 +79,12 @@ class Agent::Impl {
   /// What is made anew for each round of the job.
   struct Round {
     explicit Round(Impl& agent)
-        : reaper(agent.io_, agent.cgroup_),
+        : reaper(agent.io_, agent.cgroup_, [this](int pid) { memory.reaped(pid); }),
           workdir_setup(agent.io_, agent.link_),
           mpi(agent.io_, agent.link_, agent.files_),
           ranks(agent.io_, agent.link_, mpi, agent.open_files_, agent.files_, agent.cgroup_) {}
 
+    SharedMemory memory;
     Reaper reaper;
     WorkdirSetup workdir_setup;
     MpiService mpi;
@@ -113,6 +114,7 @@ class Agent::Impl {
     reap();  // a rank that has ended already was not ended by this signal
     round_->mpi.settle();
     if (signal.if_caught) return round_->ranks.signal_where_caught(signal);
+    round_->memory.look();
     round_->ranks.signal(static_cast<int>(signal.signal));
     if (signal.signal != SIGKILL) return;
     round_->killed = true;
@@ -207,6 +209,7 @@ class Agent::Impl {
       if (pid <= 0) return round_->reaper.children_changed(pid < 0 && errno == ECHILD);
       if (WIFSTOPPED(wait_status)) continue;  // a rank that the thread of StackSampler looks at
       if (round_->workdir_setup.reaped(pid, wait_status) || command_runner_.reaped(pid, wait_status)) continue;
+      round_->memory.reaped(pid);
       if (!round_->mpi.reaped(pid, wait_status)) round_->ranks.reaped(pid, wait_status);
     }
     asio::post(io_, [this] { reap(); });
@@ -225,10 +228,6 @@ class Agent::Impl {
 
   /// Removes what the round left but its processes. Returns what is left of all, for Clean.
   std::vector<std::string> remove_files(std::vector<std::string> left) {
-    if (left.size() > kMostNamed) {
-      left.back() = std::to_string(left.size() - kMostNamed) + " more processes";
-      left.erase(left.begin() + kMostNamed, left.end() - 1);
-    }
     round_->ranks.clear();
     for (std::string& path : files_.remove()) left.push_back(std::move(path));
     for (std::string& path : cgroup_.remove()) left.push_back(std::move(path));
@@ -237,6 +236,7 @@ class Agent::Impl {
 
   /// The old round is destroyed at the end of this turn of the loop, because its reaper is our caller.
   void end_round(std::vector<std::string> left) {
+    if (const auto text = text_of(round_->memory.remove()); !text.empty()) link_.send(wire::Log{.text = text});
     link_.send(wire::Clean{remove_files(std::move(left))});
     asio::post(io_, [old = std::exchange(round_, std::make_unique<Round>(*this))] {});
   }

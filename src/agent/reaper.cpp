@@ -32,7 +32,7 @@ std::vector<sys::Process> Reaper::found() const {
 }
 
 void Reaper::step() {
-  if (entries_.empty() && sys::reap_all()) return finish({});
+  if (entries_.empty() && sys::reap_all(reaped_)) return finish({});
   const auto now = Clock::now();
   const bool kill = now >= kill_at_;
   if (kill) cgroup_.kill();
@@ -58,6 +58,10 @@ void Reaper::step() {
 void Reaper::finish(std::vector<std::string> left) {
   running_ = false;
   timer_.cancel();
+  if (left.size() > kMostNamed) {
+    left.back() = std::to_string(left.size() - kMostNamed) + " more processes";
+    left.erase(left.begin() + kMostNamed, left.end() - 1);
+  }
   const auto done = std::exchange(done_, {});
   if (done) done(std::move(left));
 }

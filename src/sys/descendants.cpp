@@ -68,11 +68,12 @@ void become_subreaper() {
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) throw_errno("prctl(PR_SET_CHILD_SUBREAPER)");
 }
 
-bool reap_all() {
-  for (int reaped = 0; reaped < kMostReaped; ++reaped) {
+bool reap_all(const std::function<void(int)>& reaped) {
+  for (int children = 0; children < kMostReaped; ++children) {
     const pid_t pid = ::waitpid(-1, nullptr, WNOHANG);
     if (pid == 0) return false;
     if (pid < 0 && errno == ECHILD) return true;
+    if (pid > 0 && reaped) reaped(pid);
   }
   return false;
 }

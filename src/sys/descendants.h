@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,8 +16,8 @@ void become_subreaper();
 /// The most children that one call reaps. Others may end as fast as we reap, and everything else would wait.
 inline constexpr int kMostReaped = 1000;
 
-/// Reaps up to kMostReaped children that have ended. True when no child at all is left.
-bool reap_all();
+/// Reaps up to kMostReaped children that have ended, and tells their pids. True when no child at all is left.
+bool reap_all(const std::function<void(int)>& reaped = {});
 
 struct Process {
   int pid = 0;

@@ -1,0 +1,143 @@
+#include "agent/shared_memory.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+
+#include "sys/descendants.h"
+#include "sys/directory.h"
+#include "sys/fd.h"
+#include "sys/files.h"
+
+namespace dlaunch::agent {
+namespace {
+
+constexpr size_t kMostEntries = 10000;     // of the directory; where there are more, all stay
+constexpr size_t kLongestMaps = 8u << 20;  // of a process
+constexpr size_t kMostPaths = 8;           // that a text names
+
+/// How libraries name what they share: "PREFIX_PID_…" has its maker's pid, the others end in random letters.
+struct Shape {
+  std::string_view prefix;
+  bool has_pid;
+};
+constexpr std::array kShapes = {
+    Shape{"torch_", true},           // PyTorch's tensors between processes
+    Shape{"sem.loky-", true},        // joblib's semaphores
+    Shape{"nccl-", false},           // NCCL's, between ranks of a host
+    Shape{"ucx_shm_posix_", false},  // UCX's
+    Shape{"mpich_shar_tmp", false},  // MPICH's
+    Shape{"psm_", false},            // multiprocessing.shared_memory of Python
+    Shape{"sem.mp-", false},         // multiprocessing's semaphores
+};
+
+/// The pid in a name of such a shape, 0 where the shape has none; nullopt: it is no such name.
+std::optional<pid_t> pid_in(std::string_view name) {
+  for (const Shape& shape : kShapes) {
+    if (!name.starts_with(shape.prefix)) continue;
+    if (!shape.has_pid) return 0;
+    const int pid = std::atoi(std::string(name.substr(shape.prefix.size())).c_str());
+    return pid > 0 ? std::optional<pid_t>(pid) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+using Id = std::pair<dev_t, ino_t>;
+
+std::optional<Id> own_file(const std::string& path) {
+  struct stat seen{};
+  if (::lstat(path.c_str(), &seen) != 0 || !S_ISREG(seen.st_mode) || seen.st_uid != ::geteuid()) return std::nullopt;
+  return Id{seen.st_dev, seen.st_ino};
+}
+
+/// A write lease is granted to who is the only one that has the file open; a mapping counts as that.
+bool open_to_nobody(const std::string& path, const Id& id) {
+  const sys::Fd file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat seen{};
+  if (!file || ::fstat(file.get(), &seen) != 0 || Id{seen.st_dev, seen.st_ino} != id) return false;
+  return ::fcntl(file.get(), F_SETLEASE, F_WRLCK) == 0;
+}
+
+/// Adds the files that the process has mapped.
+void add_mapped(int pid, std::set<Id>& mapped) {
+  const std::string maps = sys::read_file("/proc/" + std::to_string(pid) + "/maps", kLongestMaps).value_or("");
+  for (size_t at = 0; at < maps.size();) {
+    unsigned major_ = 0;
+    unsigned minor_ = 0;
+    unsigned long inode = 0;
+    if (std::sscanf(maps.c_str() + at, "%*s %*s %*s %x:%x %lu", &major_, &minor_, &inode) == 3 && inode != 0) {
+      mapped.emplace(makedev(major_, minor_), inode);
+    }
+    at = std::min(maps.find('\n', at), maps.size() - 1) + 1;
+  }
+}
+
+}  // namespace
+
+SharedMemory::SharedMemory(std::string directory) : directory_(std::move(directory)) {
+  known_ = sys::for_each_entry(directory_,
+                               [this](const dirent& entry) {
+                                 before_.insert(entry.d_name);
+                                 return before_.size() <= kMostEntries;
+                               }) == 0 &&
+           before_.size() <= kMostEntries;
+}
+
+std::vector<SharedMemory::File> SharedMemory::come() const {
+  std::vector<File> files;
+  if (!known_) return files;
+  sys::for_each_entry(directory_, [&](const dirent& entry) {
+    const auto pid = pid_in(entry.d_name);
+    if (!pid || before_.contains(entry.d_name)) return true;
+    std::string path = directory_ + '/' + entry.d_name;
+    if (const auto id = own_file(path)) files.push_back({std::move(path), *pid, *id});
+    return files.size() < kMostEntries;
+  });
+  return files;
+}
+
+void SharedMemory::look() {
+  const auto files = come();
+  if (std::ranges::none_of(files, [&](const File& file) { return file.pid == 0 && !mapped_.contains(file.id); }))
+    return;
+  std::set<Id> all;
+  for (const sys::Process& process : sys::descendants()) add_mapped(process.pid, all);
+  for (const File& file : files) {
+    if (all.contains(file.id)) mapped_.insert(file.id);
+  }
+}
+
+SharedMemory::Left SharedMemory::remove() {
+  Left left;
+  for (File& file : come()) {
+    if (!open_to_nobody(file.path, file.id)) continue;
+    const bool proven = pids_.contains(file.pid) || mapped_.contains(file.id);
+    if (proven && ::unlink(file.path.c_str()) != 0) continue;
+    (proven ? left.removed : left.unproven).push_back(std::move(file.path));
+  }
+  return left;
+}
+
+std::string text_of(const SharedMemory::Left& left) {
+  const auto listed = [](const std::vector<std::string>& paths) {
+    std::string text;
+    for (size_t i = 0; i < std::min(paths.size(), kMostPaths); ++i) text += ' ' + paths[i];
+    return text + (paths.size() > kMostPaths ? " …" : "");
+  };
+  std::string text;
+  if (!left.removed.empty()) text = "removed what killed ranks left in shared memory:" + listed(left.removed);
+  if (left.unproven.empty()) return text;
+  return text + (text.empty() ? "" : "; ") + "nobody has these open, which may be another job's; to remove them: rm" +
+         listed(left.unproven);
+}
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,105 @@
+"""What lies between two rounds of a job: shared memory that killed ranks left, the wait before the next one, the time limit of all."""
+import json
+import os
+import pathlib
+import signal
+import uuid
+
+from hosts_case import lines
+from support import Case, TIMEOUT, main, screen, sh
+
+SHARED = pathlib.Path("/dev/shm")
+LIMIT = 3 * TIMEOUT  # seconds of a job, on a machine that does other things, too
+
+# A rank that has a file mapped, of which it has closed the descriptor, and says so.
+MAPS = """
+import mmap, os, pathlib, signal, sys
+if os.environ["DLAUNCH_ROUND"] != "0":
+    sys.exit(0)
+with open(sys.argv[1], "w+b") as file:
+    file.truncate(4096)
+    mapped = mmap.mmap(file.fileno(), 4096)
+print("up", flush=True)
+signal.pause()
+"""
+
+
+class SharedMemory(Case):
+    def setUp(self):
+        super().setUp()
+        self.mark = uuid.uuid4().hex[:12]
+        self.addCleanup(lambda: [path.unlink(missing_ok=True) for path in self.there()])
+
+    def there(self):
+        return [path for path in SHARED.iterdir() if self.mark in path.name]
+
+    def names(self):
+        return sorted(path.name for path in self.there())
+
+    def test_a_segment_with_the_pid_of_a_killed_rank_is_removed(self):
+        """What somebody else made meanwhile, what has the rank's pid and is open, and what only the rank can know of, stay."""
+        with self.start("-vv", "-n", 2, "--restarts", 1, *sh(
+                f'[ "$DLAUNCH_ROUND" = 0 ] || exit 0; for each in torch_$$_{self.mark} sem.loky-$$-{self.mark} torch_$$_open_{self.mark} ckpt_$$_{self.mark}; do '
+                'echo bytes > /dev/shm/$each; done; echo $$; while [ ! -e go ]; do sleep 0.02; done; kill -9 $$'), cwd=self.dir, stdout=-1, stderr=-1) as job:
+            pids = sorted(int(job.stdout.readline()) for _ in range(2))
+            stranger = SHARED / f"torch_{os.getpid()}_{self.mark}"
+            stranger.write_text("of another job")
+            held = [open(SHARED / f"torch_{pid}_open_{self.mark}") for pid in pids]
+            (self.dir / "go").touch()
+            _, err = job.communicate(timeout=LIMIT)
+            for file in held:
+                file.close()
+        self.assertEqual(job.returncode, 0, err)
+        kept = [stranger.name, *(f"{name}_{pid}_{more}{self.mark}" for pid in pids for name, more in (("ckpt", ""), ("torch", "open_")))]
+        self.assertEqual(self.names(), sorted(kept), err)
+        for pid in pids:
+            self.assertIn(f"/dev/shm/torch_{pid}_{self.mark}", err.decode().partition("removed what killed ranks left in shared memory: ")[2])
+
+    def test_a_segment_that_a_rank_had_mapped_is_removed(self):
+        """Its name tells nothing of the rank. One that nobody has mapped may be another job's, and is named."""
+        segment, other = SHARED / f"nccl-{self.mark}", SHARED / f"nccl-other-{self.mark}"
+        script = '[ "$DLAUNCH_RANK" = 0 ] && exec python3 -c "$1" "$2"; [ "$DLAUNCH_ROUND" = 0 ] || exit 0; while [ ! -e go ]; do sleep 0.02; done; kill -9 $$'
+        with self.start("-vv", "-n", 2, "--restarts", 1, *sh(script), "sh", MAPS, segment, cwd=self.dir, stdout=-1, stderr=-1) as job:
+            self.assertEqual(job.stdout.readline(), b"up\n")
+            other.write_text("left long ago")
+            (self.dir / "go").touch()
+            _, err = job.communicate(timeout=LIMIT)
+        self.assertEqual(job.returncode, 0, err)
+        self.assertEqual(self.names(), [other.name], err)
+        self.assertRegex(err.decode(), rf"shared memory:.* {segment}.*; nobody has these open, .*: rm .*{other}")
+
+    def test_what_was_there_before_the_job_stays(self):
+        old = SHARED / f"torch_1_{self.mark}"
+        old.write_text("of another job")
+        self.assert_exit(self.run_dlaunch("-n", 1, "--restarts", 1, *sh('[ "$DLAUNCH_ROUND" = 1 ] || exit 3')), 0)
+        self.assertEqual(self.names(), [old.name])
+
+
+class Waits(Case):
+    # Rounds that never fail in the same way.
+    FAILS = sh("exit $((DLAUNCH_ROUND + 3))")
+
+    def test_the_status_line_counts_down_to_the_next_round(self):
+        with self.under_pty("-n", 2, "--restarts", 20, *self.FAILS) as terminal:
+            terminal.read_until(b"starting: round ", LIMIT)
+            self.assertRegex(terminal.read_until(b" s", LIMIT, after=b"starting: round "), rb"starting: round \d+ in \d+ s")
+            terminal.job.send_signal(signal.SIGTERM)
+            code, seen = terminal.finish(LIMIT)
+        self.assertEqual(code, 143, seen)
+        self.assertNotIn(b"starting: round", b"\n".join(screen(seen)), "it is erased")
+
+    def test_the_time_limit_ends_a_wait(self):
+        """Each round is over at once, so no limit of a single one would ever be met. Four seconds of waiting begin after three."""
+        result = self.run_dlaunch("-n", 2, "--restarts", 50, "--timeout", 5, "--report", "report.json", *self.FAILS, cwd=self.dir)
+        told, record = lines(result.stderr), json.loads((self.dir / "report.json").read_text())
+        self.assert_exit(result, 124)
+        self.assertRegex(told[-2], r"^dlaunch: 2 ranks were not started again for restart \d+$")
+        self.assertRegex(told[-1], r"^dlaunch: time out after \d+\.\d s$")
+        self.assertGreaterEqual(float(told[-1].split()[-2]), 5, "the time of all rounds is told")
+        self.assertEqual((record["cause"], record["exit_code"]), ("timeout", 124))
+        self.assertGreaterEqual(record["wall_s"], 5)
+        self.assertEqual([each["cause"] for each in record["earlier_rounds"]], record["round"] * ["rank_failed"])
+
+
+if __name__ == "__main__":
+    main()
