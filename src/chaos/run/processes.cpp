@@ -12,7 +12,6 @@
 namespace dlaunch::chaos {
 namespace {
 
-constexpr std::chrono::seconds kGone{40};  // three heartbeats of silence, the grace and KILL, twice over
 constexpr std::chrono::milliseconds kLook{50};
 constexpr std::chrono::milliseconds kExec{500};  // a process within execve(2) shows no environment
 constexpr std::chrono::milliseconds kLookAgain{10};
@@ -67,8 +66,8 @@ std::vector<sys::Process> agent_processes(int pid) {
   return found;
 }
 
-std::vector<std::string> left_of(const std::string& job_id) {
-  const Time until = Clock::now() + kGone;
+std::vector<std::string> left_of(const std::string& job_id, std::chrono::seconds patience) {
+  const Time until = Clock::now() + patience;
   for (;;) {
     std::vector<std::string> left;
     for (const sys::Process& each : sys::processes_with({"DLAUNCH_JOB_ID=" + job_id})) {
