@@ -9,6 +9,7 @@
 #include "base/try.h"
 #include "chaos/results.h"
 #include "chaos/run/chaos_job.h"
+#include "chaos/run/interface.h"
 #include "chaos/run/link_proxy.h"
 #include "cli/chaos_arguments.h"
 #include "cli/command_line.h"
@@ -72,6 +73,11 @@ Result<void> check_fault(const Fault& fault, const cli::Options& job) {
   if (fault.when.round > job.request.restarts) {
     return refuse(fault, "meets nothing", "the job's last round is " + std::to_string(job.request.restarts),
                   "give it more --restarts, or name an earlier round");
+  }
+  if (kind == TargetKind::interface) {
+    const std::string why = chaos::why_not_to_interface(fault);
+    if (!why.empty())
+      return refuse(fault, "cannot be done", why, "start the job with --fake-hosts 2x4, and cut:HOST@…");
   }
   const auto ranks = kind == TargetKind::rank && !fault.target.any ? ranks_of(job) : std::nullopt;
   if (ranks && fault.target.rank >= *ranks) {

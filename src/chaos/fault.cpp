@@ -18,6 +18,7 @@ using std::string_view;
 constexpr int kMostSignals = 64;
 constexpr int kMostRounds = 1'000'000;
 constexpr int kMostLines = 1'000'000'000;
+constexpr size_t kLongestInterface = 15;
 constexpr long kMostRank = 1'000'000;
 constexpr Milliseconds kLongest = std::chrono::hours(24 * 365);
 constexpr const char* kGrammar = "write WHAT:TARGET@WHEN, as kill:rank=3@10s; docs/chaos.md has all";
@@ -117,6 +118,12 @@ Result<FaultTarget> process_target(string_view text) {
 Result<FaultTarget> link_target(string_view text) {
   if (text.empty()) return wrong(text, "is no host");
   if (text == "any") return FaultTarget{.kind = FaultTarget::Kind::link, .any = true};
+  if (text.starts_with("net=")) {
+    text.remove_prefix(4);
+    const bool is_name = !text.empty() && text.size() <= kLongestInterface && text.find_first_of("/ ") == text.npos;
+    if (!is_name) return wrong(text, "is no network interface", "write net=eth1");
+    return FaultTarget{.kind = FaultTarget::Kind::interface, .interface = std::string(text)};
+  }
   return FaultTarget{.kind = FaultTarget::Kind::link, .host = std::string(text)};
 }
 
@@ -130,6 +137,9 @@ Result<void> read_target(string_view text, Fault& fault) {
     case FaultKind::cut:
     case FaultKind::reset:
       fault.target = TRY(link_target(text));
+      if (fault.what == FaultKind::reset && fault.target.kind != FaultTarget::Kind::link) {
+        return wrong(text, "cannot be closed", "an interface can be cut and slowed");
+      }
       return {};
     case FaultKind::slow: {
       const size_t equals = text.rfind('=');
@@ -202,6 +212,8 @@ std::string target_text(const FaultTarget& target) {
       return "launcher";
     case FaultTarget::Kind::output:
       return "output";
+    case FaultTarget::Kind::interface:
+      return "net=" + target.interface;
   }
   return {};
 }
@@ -266,6 +278,8 @@ std::string to_words(const FaultTarget& target) {
       return "the launcher";
     case FaultTarget::Kind::output:
       return "the output";
+    case FaultTarget::Kind::interface:
+      return "interface " + target.interface;
   }
   return {};
 }

@@ -15,18 +15,19 @@ using Milliseconds = std::chrono::milliseconds;
 enum class FaultKind {
   kill,    ///< SIGKILL
   stop,    ///< SIGSTOP, and SIGCONT when it is over
-  cut,     ///< a host's link carries nothing and stays open, so that both sides see silence
+  cut,     ///< a host's link carries nothing and stays open, so that both sides see silence; an interface is down
   reset,   ///< a host's link is closed
-  slow,    ///< a host's link carries at most so many bytes a second, each way
+  slow,    ///< a host's link carries at most so many bytes a second, each way; an interface sends no more than that
   full,    ///< no file of the launcher's grows beyond a size
   signal,  ///< any signal
 };
 
 struct FaultTarget {
-  enum class Kind { rank, agent, link, launcher, output } kind = Kind::rank;
+  enum class Kind { rank, agent, link, launcher, output, interface } kind = Kind::rank;
   int rank = 0;
-  std::string host = {};  ///< of an agent or a link
-  bool any = false;       ///< in place of rank or host: the seed decides, when the fault meets
+  std::string host = {};       ///< of an agent or a link
+  std::string interface = {};  ///< of this machine, in the network namespace of dlaunch chaos
+  bool any = false;            ///< in place of rank or host: the seed decides, when the fault meets
   bool operator==(const FaultTarget&) const = default;
 };
 

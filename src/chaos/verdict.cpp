@@ -24,7 +24,8 @@ bool ends_round(const Injection& injection) {
     case FaultKind::reset:
     case FaultKind::full:
       return true;
-    case FaultKind::cut:
+    case FaultKind::cut:  // what an interface carries is not known here
+      if (fault.target.kind == FaultTarget::Kind::interface) return false;
       return !fault.lasts || *fault.lasts >= 2 * kSilence;
     case FaultKind::signal:
       return fault.target.kind == FaultTarget::Kind::launcher && fault.signal == SIGTERM;
@@ -61,6 +62,8 @@ std::string not_named(const Injection& ender, const RoundEnd& end) {
       return end.cause == job::Cause::interrupted ? "" : seen("the signal");
     case FaultTarget::Kind::output:
       return end.cause == job::Cause::output_failed ? "" : seen("output that cannot be written");
+    case FaultTarget::Kind::interface:
+      return "";
   }
   return {};
 }
@@ -76,6 +79,8 @@ int code_after(const Fault& fault) {
       return kExitHostLost;
     case FaultTarget::Kind::output:
       return kExitOutput;
+    case FaultTarget::Kind::interface:
+      return 0;
   }
   return 0;
 }

@@ -208,8 +208,9 @@ class ChaosJob {
     std::snprintf(time, sizeof time, "%.3f s", std::chrono::duration<double>(Clock::now() - *origin_).count());
     std::string pids;
     for (const int pid : injection.pids) pids += (pids.empty() ? "pid " : ", ") + std::to_string(pid);
-    const std::string host = injection.host.empty() ? "" : "host " + injection.host + ", ";
-    tell_(std::string(time) + ": " + what + " (" + host + pids + ")");
+    std::string where = injection.host.empty() ? "" : "host " + injection.host + ", ";
+    if (injection.fault.target.kind == FaultTarget::Kind::interface) where = to_words(injection.fault.target);
+    tell_(std::string(time) + ": " + what + " (" + where + pids + ")");
   }
 
   void drain() {

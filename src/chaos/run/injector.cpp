@@ -4,6 +4,7 @@
 #include <csignal>
 #include <set>
 
+#include "chaos/run/interface.h"
 #include "chaos/run/processes.h"
 
 namespace dlaunch::chaos {
@@ -18,6 +19,10 @@ std::vector<std::string> hosts_with_ranks(const report::Record& record) {
     if (std::ranges::find(hosts, rank.host) == hosts.end()) hosts.push_back(rank.host);
   }
   return hosts;
+}
+
+void heal(const Fault& fault) {
+  fault.what == FaultKind::cut ? bring_up(fault.target.interface) : speed_up(fault.target.interface);
 }
 
 }  // namespace
@@ -50,6 +55,7 @@ bool Injector::begin(size_t number, Injection& injection, const report::Record& 
   const auto hosts = hosts_with_ranks(record);
   injection.without_ranks = !injection.host.empty() && std::ranges::find(hosts, injection.host) == hosts.end();
   if (injection.fault.target.kind == Kind::link) return begin_on_link(injection);
+  if (injection.fault.target.kind == Kind::interface) return begin_on_interface(number, injection);
   return begin_on_processes(number, injection, processes_of(injection, record));
 }
 
@@ -101,7 +107,16 @@ bool Injector::begin_on_link(Injection& injection) {
   return true;
 }
 
+bool Injector::begin_on_interface(size_t number, Injection& injection) {
+  const bool noted = undo_.note(injection.fault);
+  injection.why_not = noted ? break_interface(injection.fault) : "there is no process that would undo it";
+  if (!injection.why_not.empty()) return false;
+  broken_[number] = injection.fault;
+  return true;
+}
+
 void Injector::end(size_t number, const Injection& injection) {
+  if (broken_.erase(number) > 0) return heal(injection.fault);
   if (injection.fault.target.kind == Kind::link) return links_->tell(injection.host, "pass");
   Undo::go_on(stopped_by_[number]);
   stopped_by_.erase(number);
@@ -110,6 +125,8 @@ void Injector::end(size_t number, const Injection& injection) {
 void Injector::end_all() {
   for (const auto& [number, processes] : stopped_by_) Undo::go_on(processes);
   stopped_by_.clear();
+  for (const auto& [number, fault] : broken_) heal(fault);
+  broken_.clear();
   if (!links_) return;
   for (const std::string& host : links_->hosts()) links_->tell(host, "pass");
 }

@@ -31,6 +31,7 @@ class Injector {
   void choose(size_t number, Injection& injection, const report::Record& record) const;
   std::vector<sys::Process> processes_of(Injection& injection, const report::Record& record) const;
   bool begin_on_link(Injection& injection);
+  bool begin_on_interface(size_t number, Injection& injection);
   bool begin_on_processes(size_t number, Injection& injection, const std::vector<sys::Process>& processes);
 
   const int launcher_;
@@ -38,6 +39,7 @@ class Injector {
   const std::uint64_t seed_;
   Undo& undo_;
   std::map<size_t, std::vector<sys::Process>> stopped_by_;  // fault
+  std::map<size_t, Fault> broken_;                          // interfaces, by fault
 };
 
 }  // namespace dlaunch::chaos

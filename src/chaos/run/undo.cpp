@@ -4,11 +4,13 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <sstream>
 #include <string>
 #include <thread>
 
+#include "chaos/run/interface.h"
 #include "sys/io.h"
 
 namespace dlaunch::chaos {
@@ -18,7 +20,11 @@ constexpr std::chrono::seconds kUndoWait{5};
 constexpr int kTries = 20;
 constexpr std::chrono::milliseconds kPause{100};
 
-/// Reads "PID START\n" until the pipe ends, then lets each of them go on and removes the directory.
+constexpr const char* kCut = "cut";
+constexpr const char* kSlow = "slow";
+
+/// Reads "PID START\n", "cut INTERFACE\n" and "slow INTERFACE\n" until the pipe ends, then undoes each, and removes the
+/// directory.
 void undo_at_the_end(int in, const std::string& directory) {
   std::string all;
   char some[4096];
@@ -29,8 +35,19 @@ void undo_at_the_end(int in, const std::string& directory) {
     all.append(some, static_cast<size_t>(size));
   }
   std::istringstream words(all);
-  sys::Process process;
-  while (words >> process.pid >> process.start_time) sys::signal_process(process, SIGCONT);
+  std::string first, second;
+  while (words >> first >> second) {
+    if (first == kCut) {
+      bring_up(second);
+    } else if (first == kSlow) {
+      speed_up(second);
+    } else {
+      sys::Process process;
+      process.pid = std::atoi(first.c_str());
+      process.start_time = std::strtoull(second.c_str(), nullptr, 10);
+      sys::signal_process(process, SIGCONT);
+    }
+  }
   std::error_code failed;  // a launcher that writes its record there meanwhile
   for (int tries = 0; tries < kTries && std::filesystem::exists(directory, failed); ++tries) {
     if (tries > 0) std::this_thread::sleep_for(kPause);
@@ -57,6 +74,11 @@ bool Undo::stop(const std::vector<sys::Process>& processes) {
   if (!child_ || !sys::write_all(child_->in().get(), list)) return false;
   for (const sys::Process& each : processes) sys::signal_process(each, SIGSTOP);
   return true;
+}
+
+bool Undo::note(const Fault& fault) {
+  const std::string line = (fault.what == FaultKind::cut ? kCut : kSlow) + (' ' + fault.target.interface) + '\n';
+  return child_ && sys::write_all(child_->in().get(), line);
 }
 
 void Undo::go_on(const std::vector<sys::Process>& processes) {

@@ -1,11 +1,13 @@
 // What is undone when the job is over, and also when dlaunch chaos is killed: a child of ours holds the list. Processes
-// that were stopped go on, and the directory of the job's own files is removed. Links are undone by their proxies.
+// that were stopped go on, interfaces of the network are as before, and the directory of the job's own files is
+// removed. Links are undone by their proxies.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "chaos/fault.h"
 #include "sys/apart.h"
 #include "sys/descendants.h"
 
@@ -22,6 +24,8 @@ class Undo {
 
   /// False: there is no child to undo it, and nothing was stopped.
   bool stop(const std::vector<sys::Process>& processes);
+  /// The same before an interface is broken.
+  bool note(const Fault& fault);
   static void go_on(const std::vector<sys::Process>& processes);
 
  private:

@@ -39,16 +39,21 @@ TEST(Fault, ReadsEachKind) {
                                                               .target = {.kind = FaultTarget::Kind::launcher},
                                                               .when = {.time = 8s, .round = 1},
                                                               .signal = SIGTERM}));
+  EXPECT_EQ(parsed("slow:net=eth1=1MB/s@0s"),
+            (Fault{.what = FaultKind::slow,
+                   .target = {.kind = FaultTarget::Kind::interface, .interface = "eth1"},
+                   .bytes = 1'000'000}));
   EXPECT_TRUE(parsed("kill:rank=any@1.5s").target.any);
   EXPECT_EQ(parsed("kill:rank=any@1.5s").when.time, 1500ms);
   EXPECT_EQ(parsed("reset:any@200ms").target.kind, FaultTarget::Kind::link);
 }
 
 TEST(Fault, IsWrittenAsItIsRead) {
-  for (const char* const text : {"kill:rank=3@10s", "kill:rank=any@1500ms", "kill:agent=fake2@line:/step 50/",
-                                 "stop:rank=1@5s+2s", "cut:fake2@line:/a+b/#3+30s", "slow:fake2=1000000B/s@0s+5s",
-                                 "full:output@1048576B", "signal:TERM:launcher@round=1:8s", "signal:USR1:rank=2@1s",
-                                 "reset:any@0s", "stop:agent=any@1s", "kill:rank=0@line:/a/b@c+d:e/"}) {
+  for (const char* const text :
+       {"kill:rank=3@10s", "kill:rank=any@1500ms", "kill:agent=fake2@line:/step 50/", "stop:rank=1@5s+2s",
+        "cut:fake2@line:/a+b/#3+30s", "slow:fake2=1000000B/s@0s+5s", "full:output@1048576B",
+        "signal:TERM:launcher@round=1:8s", "signal:USR1:rank=2@1s", "reset:any@0s", "cut:net=eth1@1s+2s",
+        "slow:net=eth1.7=1000B/s@0s", "stop:agent=any@1s", "kill:rank=0@line:/a/b@c+d:e/"}) {
     EXPECT_EQ(to_text(parsed(text)), text);
     EXPECT_EQ(parsed(to_text(parsed(text))), parsed(text));
   }
@@ -57,6 +62,10 @@ TEST(Fault, IsWrittenAsItIsRead) {
 TEST(Fault, RefusesAllElse) {
   for (const char* const text : {"",
                                  "kill",
+                                 "reset:net=eth1@1s",
+                                 "cut:net=@1s",
+                                 "cut:net=../eth1@1s",
+                                 "cut:net=sixteenletters00@1s",
                                  "kill:",
                                  "kill:rank=3",
                                  "kill:rank=3@",

@@ -1,0 +1,121 @@
+#include "chaos/run/interface.h"
+
+#include <fcntl.h>
+#include <net/if.h>
+#include <spawn.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+#include <vector>
+
+#include "sys/fd.h"
+#include "sys/files.h"
+
+namespace dlaunch::chaos {
+namespace {
+
+constexpr const char* kTc = "tc";
+constexpr const char* kHandle = "7d1:";      // of our queueing discipline, by which it is told from others
+constexpr long long kLeastBurst = 32 << 10;  // tbf drops what is longer
+constexpr long long kBurstsASecond = 50;
+constexpr size_t kMostRoutes = 4u << 20;
+constexpr unsigned kToGateway = 0x2;  // RTF_GATEWAY
+constexpr int kNoProgram = 127;
+
+/// errno; 0 when `change` was done to the interface's flags.
+template <class Change>
+int with_flags(const std::string& name, Change change) {
+  const sys::Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket) return errno;
+  ifreq request{};
+  name.copy(request.ifr_name, IFNAMSIZ - 1);
+  if (::ioctl(socket.get(), SIOCGIFFLAGS, &request) != 0) return errno;
+  request.ifr_flags = static_cast<short>(change(request.ifr_flags));
+  return ::ioctl(socket.get(), SIOCSIFFLAGS, &request) == 0 ? 0 : errno;
+}
+
+/// The kernel forgets routes over a gateway, and the addresses of IPv6, when their interface goes down.
+bool loses_routes(const std::string& name) {
+  std::istringstream routes(sys::read_file("/proc/self/net/route", kMostRoutes).value_or(""));
+  for (std::string line; std::getline(routes, line);) {
+    std::istringstream words(line);
+    std::string interface, to, gateway, flags;
+    words >> interface >> to >> gateway >> flags;
+    if (interface == name && (std::strtoul(flags.c_str(), nullptr, 16) & kToGateway) != 0) return true;
+  }
+  std::istringstream addresses(sys::read_file("/proc/self/net/if_inet6", kMostRoutes).value_or(""));
+  for (std::string line; std::getline(addresses, line);) {
+    std::istringstream words(line);
+    std::string address, index, prefix, scope, flags, interface;
+    words >> address >> index >> prefix >> scope >> flags >> interface;
+    if (interface == name && scope == "00") return true;  // a global one; the kernel makes others anew
+  }
+  return false;
+}
+
+/// The exit code of tc; 127 where there is none.
+int run_tc(const std::vector<std::string>& words) {
+  std::vector<char*> argv = {const_cast<char*>(kTc)};
+  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t nowhere;
+  ::posix_spawn_file_actions_init(&nowhere);
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    ::posix_spawn_file_actions_addopen(&nowhere, fd, "/dev/null", O_RDWR, 0);
+  }
+  pid_t pid = -1;
+  for (const char* const path : {"/usr/sbin/tc", "/sbin/tc", "/usr/bin/tc"}) {
+    if (::posix_spawn(&pid, path, &nowhere, nullptr, argv.data(), environ) == 0) break;
+    pid = -1;
+  }
+  ::posix_spawn_file_actions_destroy(&nowhere);
+  int wait_status = 0;
+  if (pid < 0) return kNoProgram;
+  while (::waitpid(pid, &wait_status, 0) < 0) {
+    if (errno != EINTR) return kNoProgram;
+  }
+  return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 1;
+}
+
+}  // namespace
+
+std::string why_not_to_interface(const Fault& fault) {
+  const std::string& name = fault.target.interface;
+  int now = 0;
+  const int error = with_flags(name, [&](int flags) { return now = flags; });
+  if (error == ENODEV) return "there is no interface " + name + " in this network namespace";
+  if (error == EPERM) return "to change interface " + name + " takes the right CAP_NET_ADMIN";
+  if (error != 0) return "interface " + name + ": " + std::strerror(error);
+  if ((now & IFF_UP) == 0) return "interface " + name + " is down already";
+  if (fault.what == FaultKind::slow && run_tc({"-V"}) != 0) return "the program tc (iproute2) is not there";
+  if (fault.what != FaultKind::cut || !loses_routes(name)) return {};
+  return "interface " + name + " has routes over a gateway or IPv6 addresses, which would be lost with it";
+}
+
+std::string break_interface(const Fault& fault) {
+  const std::string& name = fault.target.interface;
+  if (fault.what == FaultKind::cut) {
+    const int error = with_flags(name, [](int flags) { return flags & ~IFF_UP; });
+    return error == 0 ? "" : "interface " + name + " cannot be set down: " + std::strerror(error);
+  }
+  const long long burst = std::max(kLeastBurst, fault.bytes / kBurstsASecond);
+  const int code = run_tc({"qdisc", "add", "dev", name, "root", "handle", kHandle, "tbf", "rate",
+                           std::to_string(fault.bytes) + "bps", "burst", std::to_string(burst), "latency", "400ms"});
+  if (code == 0) return {};
+  return "tc cannot slow interface " + name + ": it has a queueing discipline of its own, or the kernel has no tbf";
+}
+
+void bring_up(const std::string& name) {
+  with_flags(name, [](int flags) { return flags | IFF_UP; });
+}
+
+void speed_up(const std::string& name) { run_tc({"qdisc", "del", "dev", name, "root", "handle", kHandle}); }
+
+}  // namespace dlaunch::chaos
