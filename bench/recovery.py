@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Runs a job, breaks it once all its ranks have written a line, and writes down the seconds to the first line of the next round.
 
-usage: recovery.py RESULT RANKS rank|agent COMMAND... [--and COMMAND...]
+usage: recovery.py RESULT RANKS rank|agent|host|rendezvous COMMAND... [--and COMMAND...]
 
-RESULT is the file for the seconds. Each rank's line is "RESTART_COUNT RANK PID PARENT". `rank` kills rank 1, `agent` what started it.
-Several commands are several nodes' launchers, side by side. The job is ended behind that line."""
+RESULT is the file for the seconds. Each rank's line is "RESTART_COUNT RANK PID PARENT". `rank` kills rank 1, `agent` what started the last
+rank, `rendezvous` all of the host where the ranks meet: rank 0's, or that of the first command. `host` stops all of the last rank's host, as
+one that has lost its power is silent to the others. Several commands are several nodes' launchers, side by side. The job is ended behind that
+line."""
 import contextlib
 import os
 import signal
@@ -40,16 +42,27 @@ def commands_of(words):
     return commands
 
 
-def break_it(lines, ranks, fault):
-    """Returns when it was done."""
-    first = [next(lines).split() for _ in range(ranks)]
+def targets_of(fault, first, jobs):
+    """The pids that the fault meets; `first` has each rank's pid and its parent's."""
+    if fault == "rank":
+        return [first[1][0]]
+    if len(jobs) > 1:
+        parent = jobs[0 if fault == "rendezvous" else -1].pid
+    else:
+        parent = first[0 if fault == "rendezvous" else max(first)][1]
+    ranks = [pid for pid, its_parent in first.values() if its_parent == parent]
+    return agent_of(parent) + ([] if fault == "agent" else ranks)
+
+
+def break_it(lines, ranks, fault, jobs):
+    """Returns when it was done, and what was stopped."""
+    words = [list(map(int, next(lines).split())) for _ in range(ranks)]
     time.sleep(SETTLES)
-    pid, parent = next((int(line[2]), int(line[3])) for line in first if line[1] == b"1")
-    targets = [pid] if fault == "rank" else agent_of(parent)
+    targets = targets_of(fault, {rank: (pid, parent) for _, rank, pid, parent in words}, jobs)
     begin = time.perf_counter()
     for target in targets:
-        kill(target)
-    return begin
+        kill(target, signal.SIGSTOP if fault == "host" else signal.SIGKILL)
+    return begin, targets if fault == "host" else []
 
 
 def main():
@@ -58,11 +71,11 @@ def main():
     jobs = [subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=write) for command in commands_of(words)]
     os.close(write)
     lines = iter(os.fdopen(read, "rb"))
-    begin = break_it(lines, int(ranks), fault)
+    begin, stopped = break_it(lines, int(ranks), fault, jobs)
     again = next((line for line in lines if not line.startswith(b"0 ")), None)
     took = time.perf_counter() - begin
     for job in jobs:
-        kill(job.pid, signal.SIGTERM)
+        kill(job.pid, signal.SIGKILL if job.pid in stopped else signal.SIGTERM)
     for job in jobs:
         job.wait()
     if again is None:

@@ -1,4 +1,4 @@
-"""The rows of a recovery: from a killed rank or agent to the first line of the next round, beside torchrun."""
+"""The rows of a recovery: from a killed rank or agent, or a lost host, to the first line of the next round, beside torchrun."""
 import os
 import socket
 import subprocess
@@ -34,8 +34,8 @@ def two_nodes(interval):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    there = ["--rdzv_backend", "c10d", "--rdzv_endpoint", f"localhost:{port}", "--rdzv_id", "bench"]
-    return [*torchrun(2, interval, *there), "--and", *torchrun(2, interval, *there)]
+    there = ["--rdzv_backend", "c10d", "--rdzv_endpoint", f"localhost:{port}", "--rdzv_id", "bench", "--rdzv_conf"]
+    return [*torchrun(2, interval, *there, "is_host=1"), "--and", *torchrun(2, interval, *there, "is_host=0")]
 
 
 def recovery_rows(launchers, scratch, with_torchrun):
@@ -60,3 +60,5 @@ def recovery_rows(launchers, scratch, with_torchrun):
         yield row(f"recovery-rank{key}", f"the same, {name}", "rank", [], torchrun(1, interval, "--standalone"), Goal("torchrun", ratio), rounds=5)
         yield row(f"recovery-agent{key}", f"a killed agent of 2 hosts with {RANKS // 2} ranks each, a host to spare, {name}", "agent", spare,
                   two_nodes(interval), Goal("torchrun", ratio), rounds=2, limit=30)
+    yield row("recovery-rendezvous", "the host is killed where the ranks meet, a host to spare", "rendezvous", spare, two_nodes(0.1), rounds=2, limit=30)
+    yield row("recovery-host", "a host falls silent, as without power (three heartbeats of 5 s), a host to spare", "host", spare, two_nodes(0.1), rounds=2, limit=60)

@@ -161,12 +161,14 @@ def markdown(results, machine, notes):
     return "\n".join(text)
 
 
-def write(path, text):
+def write(path, text, part=""):
+    """Puts the table between its marks; `part` is in those of a table of its own."""
+    begin, end = (mark.replace("bench:", f"bench:{part}:" if part else "bench:") for mark in (BEGIN, END))
     with open(path, encoding="utf-8") as file:
         page = file.read()
-    head, found, rest = page.partition(BEGIN)
-    if not found or END not in rest:
-        raise SystemExit(f"bench: {path}: no {BEGIN} … {END} in it\nput both lines where the table belongs")
-    tail = rest.partition(END)[2]
+    head, found, rest = page.partition(begin)
+    if not found or end not in rest:
+        raise SystemExit(f"bench: {path}: no {begin} … {end} in it\nput both lines where the table belongs")
+    tail = rest.partition(end)[2]
     with open(path, "w", encoding="utf-8") as file:
-        file.write(f"{head}{BEGIN}\n{text}\n{END}{tail}")
+        file.write(f"{head}{begin}\n{text}\n{end}{tail}")
