@@ -36,8 +36,8 @@ inline constexpr std::array<std::string_view, 12> kRankVariables = {
     "DLAUNCH_RANK",      "DLAUNCH_SIZE",      "DLAUNCH_LOCAL_RANK", "DLAUNCH_LOCAL_SIZE",
     "DLAUNCH_NODE_RANK", "DLAUNCH_NUM_NODES", "DLAUNCH_HOST",       "DLAUNCH_DEVICE"};
 
-/// Those that are not set are 1: output comes at once, and a rank that is killed by a signal of its own fault writes its
-/// threads' stacks to stderr before.
+/// Those that are not set are 1: output comes at once, and a rank that is killed by a signal of its own fault writes
+/// its threads' stacks to stderr before.
 inline constexpr std::array<std::string_view, 2> kPythonVariables = {"PYTHONUNBUFFERED", "PYTHONFAULTHANDLER"};
 
 /// Tells each rank of a job that may be restarted the number of its round.

@@ -155,6 +155,19 @@ class Stacks(Case):
                                re.findall(waiting, text) in (["3 threads"], ["thread"] * 3), "--all")
         self.assertRegex(told, r"\n    down \(\S+:7\) x 9\n")
 
+    def test_variables_tell_of_each_release_that_it_goes_on(self):
+        """Hardly a CPU is used, no byte written, and the stack is the same whenever it is looked at."""
+        loop = "end = time.monotonic() + 5\nstep = 1000\nwhile time.monotonic() < end:\n    step += 1\n    time.sleep(0.1)\n"
+        main = "def main():\n" + "".join(f"    {line}\n" for line in loop.splitlines()) + "main()\n"
+        found = [PYTHON, *(python for release in RELEASES for python in pythons(release))]
+        jobs = {(python, of): self.start("-n", 1, "--hang-after", 3, "--on-hang", "end", python, "-c", f"import time\n{script}",
+                                         stderr=subprocess.PIPE)
+                for python in found for of, script in (("a function", main), ("a script", loop))}
+        for name, job in jobs.items():
+            with self.subTest(name), job:
+                _, err = job.communicate(timeout=TIMEOUT)
+                self.assertEqual((job.returncode, err), (0, b""))
+
     def test_all_threads_stand_together_where_they_are_alike(self):
         process = self.run_python(
             "import threading\nlock = threading.Lock()\nlock.acquire()\ndef wait():\n    lock.acquire()\n"

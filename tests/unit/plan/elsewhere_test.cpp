@@ -82,8 +82,8 @@ TEST(Elsewhere, WhatMeansThisMachineIsNotSent) {
   }
   Two two;
   two.asked.environment = {"HOME=/h", "A=1", "SSH_CLIENT=x", "SLURM_JOB_ID=7", "PWD=/old"};
-  EXPECT_THAT(two.environment(0),
-              ElementsAre("HOME=/h", "A=1", "SSH_CLIENT=x", "SLURM_JOB_ID=7", "PWD=/work", "PYTHONUNBUFFERED=1", "PYTHONFAULTHANDLER=1"));
+  EXPECT_THAT(two.environment(0), ElementsAre("HOME=/h", "A=1", "SSH_CLIENT=x", "SLURM_JOB_ID=7", "PWD=/work",
+                                              "PYTHONUNBUFFERED=1", "PYTHONFAULTHANDLER=1"));
   EXPECT_THAT(two.environment(1), ElementsAre("A=1", "PWD=/work", "PYTHONUNBUFFERED=1", "PYTHONFAULTHANDLER=1"));
 }
 
@@ -128,8 +128,10 @@ TEST(Elsewhere, AHostsOwnVariablesReplaceTheLaunchers) {
   two.asked.environment = {"A=1", "B=2"};
   two.allocation.hosts[0].env = {"A=here"};
   two.allocation.hosts[1].env = {"A=", "TMPDIR=/t", "A=there"};
-  EXPECT_THAT(two.environment(0), ElementsAre("B=2", "PYTHONUNBUFFERED=1", "PYTHONFAULTHANDLER=1", "PWD=/work", "A=here"));
-  EXPECT_THAT(two.environment(1), ElementsAre("B=2", "PYTHONUNBUFFERED=1", "PYTHONFAULTHANDLER=1", "PWD=/work", "TMPDIR=/t", "A=there"));
+  EXPECT_THAT(two.environment(0),
+              ElementsAre("B=2", "PYTHONUNBUFFERED=1", "PYTHONFAULTHANDLER=1", "PWD=/work", "A=here"));
+  EXPECT_THAT(two.environment(1),
+              ElementsAre("B=2", "PYTHONUNBUFFERED=1", "PYTHONFAULTHANDLER=1", "PWD=/work", "TMPDIR=/t", "A=there"));
   EXPECT_THAT(rank_environment(two.plan(), two.plan().ranks[1]), testing::IsSupersetOf({"A=there", "RANK_ID=1"}));
 }
 

@@ -25,7 +25,8 @@ std::vector<std::string> env_of(const Request& request, const EnvSetting& settin
 
 TEST(Environment, StartsFromTheLaunchersOwn) {
   const auto made = app_environment(request(1), request(1).apps[0], "/there");
-  EXPECT_THAT(made.entries, ElementsAre("HOME=/home/u", "PATH=/usr/bin", "PYTHONUNBUFFERED=1", "PYTHONFAULTHANDLER=1", "PWD=/there"));
+  EXPECT_THAT(made.entries,
+              ElementsAre("HOME=/home/u", "PATH=/usr/bin", "PYTHONUNBUFFERED=1", "PYTHONFAULTHANDLER=1", "PWD=/there"));
   EXPECT_THAT(made.notes, IsEmpty());
 }
 
@@ -34,7 +35,8 @@ TEST(Environment, WhatAnOuterJobLeftIsGone) {
   for (const std::string_view name : kRankVariables) inner.environment.push_back(std::string(name) + "=7");
   inner.environment.push_back("DLAUNCH_TIMEOUT=5");
   EXPECT_THAT(app_environment(inner, inner.apps[0], "/").entries,
-              ElementsAre("HOME=/home/u", "PATH=/usr/bin", "DLAUNCH_TIMEOUT=5", "PYTHONUNBUFFERED=1", "PYTHONFAULTHANDLER=1", "PWD=/"));
+              ElementsAre("HOME=/home/u", "PATH=/usr/bin", "DLAUNCH_TIMEOUT=5", "PYTHONUNBUFFERED=1",
+                          "PYTHONFAULTHANDLER=1", "PWD=/"));
 }
 
 TEST(Environment, PythonsVariablesStayAsTheUserSetThem) {
@@ -54,8 +56,9 @@ TEST(Environment, OddEntriesOfTheLauncher) {
 TEST(Environment, SettingsInOrderTheLastWins) {
   Request asked = request(1);
   asked.apps[0].env = {{"A", "1"}, {"HOME", "x=y"}, {"A", "2\n3"}};
-  EXPECT_THAT(app_environment(asked, asked.apps[0], "/").entries,
-              ElementsAre("HOME=x=y", "PATH=/usr/bin", "PYTHONUNBUFFERED=1", "PYTHONFAULTHANDLER=1", "PWD=/", "A=2\n3"));
+  EXPECT_THAT(
+      app_environment(asked, asked.apps[0], "/").entries,
+      ElementsAre("HOME=x=y", "PATH=/usr/bin", "PYTHONUNBUFFERED=1", "PYTHONFAULTHANDLER=1", "PWD=/", "A=2\n3"));
 }
 
 TEST(Environment, AnUnsetVariableIsANoteThatNamesIt) {
