@@ -30,13 +30,17 @@ Result<Group> parse_group(OptionParser& parser, std::span<const std::string>& wo
   return fail({.where = "", .what = "the program's name is empty", .why = "", .hint = "is a variable unset?"});
 }
 
-Result<Group> parse_app_line(const TextLine& line) {
+/// A ':' begins another program, as it does in a file of Hydra's.
+Result<std::vector<Group>> parse_app_line(const TextLine& line) {
   const auto words = TRY(split_words(line.text));
   std::span<const std::string> rest(words);
-  OptionParser parser({.find = find_option, .unknown = unknown_option});
-  auto group = parse_group(parser, rest);
-  if (group) group->where = line.where;
-  return group;
+  std::vector<Group> groups;
+  do {
+    OptionParser parser({.find = find_option, .unknown = unknown_option, .groups = true});
+    groups.push_back(TRY(parse_group(parser, rest)));
+    groups.back().where = line.where;
+  } while (!rest.empty());
+  return groups;
 }
 
 }  // namespace
@@ -57,13 +61,15 @@ Result<std::vector<Group>> parse_app_file(std::string_view text, const std::stri
   TRY(check_text(text, path));
   std::vector<Group> groups;
   for (const TextLine& line : lines_of(text, path)) {
-    auto group = parse_app_line(line);
-    if (!group) {
-      Error error = group.error();
+    auto of_line = parse_app_line(line);
+    if (!of_line) {
+      Error error = of_line.error();
       error.where = line.where + (error.where.empty() ? "" : ": " + error.where);
       return fail(std::move(error));
     }
-    if (!group->options.empty() || !group->program.empty()) groups.push_back(*std::move(group));
+    for (Group& group : *of_line) {
+      if (!group.options.empty() || !group.program.empty()) groups.push_back(std::move(group));
+    }
   }
   return groups;
 }

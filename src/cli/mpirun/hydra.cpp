@@ -52,12 +52,34 @@ Result<void> hydra_binding(const ParsedOption& given, Here, Translated& made) {
   const string_view value = given.value;
   if (value.starts_with("user:")) return cpu_turns(given, value.substr(value.find(':') + 1), ',', '+', made);
   constexpr std::pair<string_view, string_view> kUnits[] = {
-      {"rr", "hwthread"},    {"cpu", "hwthread"}, {"thread", "hwthread"}, {"none", "none"},  {"board", "socket"},
-      {"sockets", "socket"}, {"cores", "core"},   {"numanode", "numa"},   {"domain", "numa"}};
-  const auto* const unit = std::ranges::find(kUnits, value, &std::pair<string_view, string_view>::first);
-  const string_view meant = unit == std::end(kUnits) ? value : unit->second;
+      {"rr", "hwthread"},    {"cpu", "hwthread"}, {"thread", "hwthread"}, {"none", "none"},   {"board", "socket"},
+      {"sockets", "socket"}, {"cores", "core"},   {"numanode", "numa"},   {"domain", "numa"}, {"machine", "none"}};
+  const string_view named = value.substr(0, value.find(':'));
+  const auto* const unit = std::ranges::find(kUnits, named, &std::pair<string_view, string_view>::first);
+  const string_view meant = unit == std::end(kUnits) ? named : unit->second;
   made.here.push_back(own_option(given, "bind-to", std::string(meant)));
+  if (named.size() == value.size()) return {};
+  const string_view count = value.substr(named.size() + 1);
+  const auto number = parse_int(count, 1, kMaxRanks);
+  if (!number)
+    return bad_value(value, "is no binding here", "behind the unit stands how many of them a rank gets: core:2");
+  if (*number == 1) return {};
+  if (meant != "core" && meant != "hwthread") {
+    return bad_value(value, "is several " + std::string(named) + "s for one rank, which dlaunch does not bind to",
+                     "it binds to several cores, core:N, or hardware threads, hwthread:N");
+  }
+  made.here.push_back(own_option(given, "cores-per-rank", std::string(count)));
+  if (meant == "hwthread") made.here.push_back(own_option(given, "use-hwthread-cpus", "true"));
   return {};
+}
+
+bool is_hydra_bind_to(const ParsedOption& given) {
+  if (given.spec != find_option("bind-to").spec) return false;
+  const string_view value = given.value;
+  const size_t colon = value.find(':');
+  const bool counts =
+      colon != value.npos && colon + 1 < value.size() && value.find_first_not_of("0123456789", colon + 1) == value.npos;
+  return counts || value.starts_with("user:") || value == "rr" || value == "machine";
 }
 
 Result<void> pals_binding(const ParsedOption& given, Here, Translated& made) {

@@ -18,8 +18,11 @@ void note_of(const ParsedOption& given, std::string_view why, Translated& made);
 Result<void> hydra_launcher(const ParsedOption& given, const ProcessContext& context, Translated& made);
 /// -rmk: whose list of hosts counts, which is seen.
 Result<void> hydra_manager(const ParsedOption& given, const ProcessContext& context, Translated& made);
-/// -binding and its older values; "user:0+2,1" has threads 0 and 2 for the first rank.
+/// -bind-to, and -binding with its older values; "user:0+2,1" has threads 0 and 2 for the first rank, "core:2" two
+/// cores for each.
 Result<void> hydra_binding(const ParsedOption& given, const ProcessContext& context, Translated& made);
+/// Whether a --bind-to has a value that only Hydra knows.
+bool is_hydra_bind_to(const ParsedOption& given);
 /// --cpu-bind depth, list:0-3:4-7, core, numa, none, with "verbose," in front.
 Result<void> pals_binding(const ParsedOption& given, const ProcessContext& context, Translated& made);
 /// -d N and --depth N: threads for each rank. Without a number -d is Open MPI's debugging.

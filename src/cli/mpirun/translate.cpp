@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
+#include <string_view>
+
+#include "cli/mpirun/hydra.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -13,6 +17,16 @@ Result<void> translate(const ParsedOption& given, const ProcessContext& context,
   if (spec.translate) return spec.translate(given, context, made);
   if (!spec.stands_for.empty()) made.here.push_back(what_it_stands_for(given));
   return {};
+}
+
+/// Open MPI 5 writes a rankfile so: --map-by rankfile:FILE=PATH. Empty: it is another --map-by.
+std::string rankfile_of(const ParsedOption& given) {
+  constexpr std::string_view kWords = "rankfile:file=";
+  if (given.spec != find_option("map-by").spec || given.value.size() <= kWords.size()) return {};
+  const bool same =
+      std::ranges::equal(std::string_view(given.value).substr(0, kWords.size()), kWords,
+                         [](char c, char word) { return (c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c) == word; });
+  return same ? given.value.substr(kWords.size()) : "";
 }
 
 bool is_foreign(const ParsedOption& given) {
@@ -43,11 +57,16 @@ Result<void> translate_options(std::vector<Group>& groups, const ProcessContext&
   for (Group& group : groups) {
     made.here.clear();
     for (ParsedOption& given : group.options) {
-      if (!is_foreign(given)) {
+      if (std::string path = rankfile_of(given); !path.empty()) {
+        made.here.push_back(own_option(given, "rankfile", std::move(path)));
+        continue;
+      }
+      const bool bound_as_hydra = is_hydra_bind_to(given);
+      if (!is_foreign(given) && !bound_as_hydra) {
         made.here.push_back(std::move(given));
         continue;
       }
-      if (auto done = translate(given, context, made); !done) {
+      if (auto done = bound_as_hydra ? hydra_binding(given, context, made) : translate(given, context, made); !done) {
         Error error = done.error();
         if (error.where.empty()) error.where = given.spelled;
         if (!group.where.empty()) error.where = group.where + ": " + error.where;

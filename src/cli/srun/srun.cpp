@@ -134,19 +134,18 @@ class SrunJob {
     if (argv.empty()) {
       return fail({.where = "srun", .what = "no program was named", .why = "", .hint = "it stands behind the options"});
     }
-    if (std::ranges::find(argv, ":") != argv.end() && in_groups()) {
-      return fail({.where = ":",
-                   .what = "starts programs on several groups of a heterogeneous job",
-                   .why = "",
-                   .hint = "start one srun for each, with --het-group=N, or dlaunch A : B with -H for each program"});
+    if (std::ranges::find(argv, ":") != argv.end()) {
+      return fail(
+          {.where = ":",
+           .what = "starts several programs, each on nodes or a group of its own",
+           .why = "",
+           .hint = "start one srun for each, with -w or --het-group=N, or dlaunch A : B with -H for each program"});
     }
     if (line_.find("multi-prog")) argv = TRY(srun_multi_prog(job_, argv));
     TRY(add_srun_gpus(job_, argv));
     TRY(add_srun_streams(job_, argv));
     return job_.set_program(std::move(argv));
   }
-
-  bool in_groups() const { return filled_variable(environment(), "SLURM_HET_SIZE").has_value(); }
 
   LauncherJob& job_;
   const LauncherLine& line_;

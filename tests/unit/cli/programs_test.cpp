@@ -118,11 +118,13 @@ TEST(AppFile, GivesAProgramALine) {
       "# the server\r\n"
       "\n"
       "-n 1 ./server --port 80  # its port\r\n"
-      "-n 2 -x ROLE=client -wdir /w ./client 'a b' \"c \\\"d\\\" \\n\" e\\ f '' x#y : -n 3\n";
+      "-n 2 -x ROLE=client -wdir /w ./client 'a b' \"c \\\"d\\\" \\n\" e\\ f '' x#y : -n 3 ./third\n";
   const auto apps = fixture.options({"-x", "ALL=1", "--app", "apps"}).request.apps;
-  ASSERT_EQ(apps.size(), 2u);
+  ASSERT_EQ(apps.size(), 3u);
   EXPECT_THAT(apps[0].argv, ElementsAre("./server", "--port", "80"));
-  EXPECT_THAT(apps[1].argv, ElementsAre("./client", "a b", "c \"d\" \\n", "e f", "", "x#y", ":", "-n", "3"));
+  EXPECT_THAT(apps[1].argv, ElementsAre("./client", "a b", "c \"d\" \\n", "e f", "", "x#y"));
+  EXPECT_THAT(apps[2].argv, ElementsAre("./third"));
+  EXPECT_EQ(apps[2].ranks, 3);
   EXPECT_EQ(apps[0].ranks, 1);
   EXPECT_EQ(apps[1].ranks, 2);
   EXPECT_EQ(apps[1].wdir, "/w");

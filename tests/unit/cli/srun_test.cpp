@@ -35,7 +35,7 @@ TEST_P(SrunLine, IsTheSameAs) { EXPECT_EQ(in_slurm().same(GetParam().args), GetP
 INSTANTIATE_TEST_SUITE_P(
     Places, SrunLine,
     testing::Values(
-        SameLine{{"x", "-n", ":", "--"}, "--map-by block -n 3 x -n : --"},
+        SameLine{{"x", "-n", "a:b", "--"}, "--map-by block -n 3 x -n a:b --"},
         SameLine{{"-n5", "--", "-x"}, "--map-by block -n 5 -x"},
         SameLine{{"-ln", "5", "x"}, "--label='{rank}: ' --map-by block -n 5 x"},
         SameLine{{"--ntasks=6", "--ntasks-per-n=2", "x"}, "--map-by block -n 6 x"},
@@ -144,6 +144,7 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedLine{{"--nod", "2", "x"}, "beginning of several options"}, RefusedLine{{"-n"}, "needs a value"},
         RefusedLine{{"-n2"}, "no program was named"}, RefusedLine{{"-n13", "x"}, "-O, --overcommit"},
         RefusedLine{{"-n2", "-c9", "x"}, "leaves room for 0"},
+        RefusedLine{{"-n1", "x", ":", "-n1", "y"}, "several programs, each on nodes"},
         RefusedLine{{"-N4", "x"}, "more nodes than there are: 3"},
         RefusedLine{{"-w", "node9", "x"}, "none of the job's nodes"},
         RefusedLine{{"-r1", "-w", "node2", "x"}, "does not go with -w"},
