@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <utility>
 
 #include "allocate/grid_engine.h"
 #include "allocate/lsf.h"
@@ -102,8 +103,10 @@ Result<Entries> read_resource_manager(const plan::Manager& manager, const Enviro
       return read_slurm(environment);
     case Kind::grid_engine:
       return read_grid_engine(environment, read_file);
-    case Kind::pbs:
-      return with_gpus(TRY(node_file("PBS_NODEFILE", environment, read_file)), environment, read_file);
+    case Kind::pbs: {
+      Entries entries = TRY(node_file("PBS_NODEFILE", environment, read_file));
+      return with_gpus(std::move(entries), environment, read_file);
+    }
     case Kind::cobalt:
       return node_file("COBALT_NODEFILE", environment, read_file);
     case Kind::lsf:

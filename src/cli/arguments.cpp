@@ -37,8 +37,9 @@ Result<std::vector<Group>> parse_app_line(const TextLine& line) {
   std::vector<Group> groups;
   do {
     OptionParser parser({.find = find_option, .unknown = unknown_option, .groups = true});
-    groups.push_back(TRY(parse_group(parser, rest)));
-    groups.back().where = line.where;
+    Group group = TRY(parse_group(parser, rest));
+    group.where = line.where;
+    groups.push_back(std::move(group));
   } while (!rest.empty());
   return groups;
 }
