@@ -44,7 +44,8 @@ void ProgressWatch::record(std::vector<job::RankRecord>& ranks) const {
 }
 
 void ProgressWatch::succeeded() const {
-  if (options_.progress && !all()) log_.warn("--progress: no number was found in what the ranks wrote");
+  if (options_.progress && plan_.round == 0 && !all())
+    log_.warn("--progress: no number was found in what the ranks wrote");
 }
 
 std::string behind_text(const job::Laggards& behind, const plan::Plan& plan) {

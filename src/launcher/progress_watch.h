@@ -35,7 +35,8 @@ class ProgressWatch {
   /// Changes when a rank's progress does.
   std::uint64_t changes() const { return progress_.changes(); }
   void record(std::vector<job::RankRecord>& ranks) const;
-  /// All ranks have ended well: it is told when nothing was found in what they wrote.
+  /// All ranks have ended well: it is told when nothing was found in what they wrote. (An earlier round may have had
+  /// numbers, and the last one nothing left to do.)
   void succeeded() const;
 
  private:
