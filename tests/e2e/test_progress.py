@@ -186,9 +186,11 @@ class StacksOn(Case):
                 said = self.dir / "said"
                 with open(said, "wb") as file, self.start(*args, "--stacks-on", by.name[3:], "true", stdout=file, stderr=file,
                                                           preexec_fn=lambda by=by: signal.signal(by, signal.SIG_IGN)) as job:
-                    while job.poll() is None:
+                    until = time.monotonic() + TIMEOUT
+                    while job.poll() is None and time.monotonic() < until:
                         job.send_signal(by)
                         time.sleep(0.001)
+                    job.kill()  # where it has not ended
                 self.assertEqual(job.returncode, 0, said.read_bytes())
 
     def test_another_meaning_of_the_signal_is_refused(self):
