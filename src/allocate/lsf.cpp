@@ -34,14 +34,14 @@ std::optional<std::string> lsf_job(const std::vector<std::string>& environment) 
 }
 
 Result<std::vector<HostEntry>> read_lsf(const std::vector<std::string>& environment, const ReadText& read_file) {
-  if (filled_variable(environment, "LSB_AFFINITY_HOSTFILE")) {
-    const std::string text = TRY(read_named_file("LSB_AFFINITY_HOSTFILE", environment, read_file));
+  if (filled_variable(environment, kLsfAffinity)) {
+    const std::string text = TRY(read_named_file(kLsfAffinity, environment, read_file));
     std::vector<ListedHost> hosts;
     for (const std::string& line : split(text, '\n')) {
       std::vector<std::string> words = blank_separated(line);
       if (!words.empty()) hosts.push_back({std::move(words[0])});
     }
-    if (!hosts.empty()) return listed_entries(hosts, "LSB_AFFINITY_HOSTFILE");
+    if (!hosts.empty()) return listed_entries(hosts, kLsfAffinity);
   }
   if (const auto text = filled_variable(environment, "LSB_MCPU_HOSTS")) return hosts_with_slots(*text);
   if (filled_variable(environment, "LSB_DJOB_HOSTFILE")) {

@@ -15,6 +15,8 @@
 
 namespace dlaunch::allocate {
 
+inline constexpr const char* kLsfAffinity = "LSB_AFFINITY_HOSTFILE";
+
 /// The number of the LSF job that this process is in.
 std::optional<std::string> lsf_job(const std::vector<std::string>& environment);
 
