@@ -146,7 +146,7 @@ class Places(Promises):
         os.chown(self.key_file, nobody.pw_uid, nobody.pw_gid)
         self.dir.chmod(0o755)
         words = ["-N", 1, *sh("echo $RANK_ID $(id -un); setsid sleep 1000 & exec sleep 0.2")]
-        user = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "env", "HOME=/nonexistent"]
+        user = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "env", f"HOME={self.dir}/none"]
         for node in (2, 1, 0):
             self.node(node, *words, before=[*user, DLAUNCH])
         self.assertEqual(sorted(self.assert_codes(0)[1].splitlines()), [f"{rank} nobody" for rank in range(3)])
