@@ -120,16 +120,17 @@ void keep_what_python_called(ThreadStack& thread, const std::string& interpreter
   std::erase_if(frames, [](const Frame& frame) { return is_of_the_c_library(frame) || has_no_name(frame); });
 }
 
+void cut(ThreadStack& thread) {
+  thread.native.clear();
+  thread.python.clear();
+  thread.in_call = false;
+  thread.locals_hash = 0;
+  thread.cut = true;
+}
+
 /// What was read when the time was out is not believed.
 void cut_from(Sample& sample, std::size_t first) {
-  for (std::size_t i = first; i < sample.threads.size(); ++i) {
-    ThreadStack& thread = sample.threads[i];
-    thread.native.clear();
-    thread.python.clear();
-    thread.in_call = false;
-    thread.locals_hash = 0;
-    thread.cut = true;
-  }
+  for (std::size_t i = first; i < sample.threads.size(); ++i) cut(sample.threads[i]);
 }
 
 /// A thread that we have stopped ran because of that.
@@ -150,6 +151,8 @@ void look_at_native(Sample& sample, Modules& modules, const std::string& interpr
     thread.native = std::move(stack.frames);
     thread.in_call = stack.in_call;
     thread.locals_hash = thread.locals_hash * 31 + stack.callers_hash;
+    // It waits for a CPU, and could not be stopped; or it has just begun a program, whose files were not mapped yet.
+    if (thread.state == 'R' && thread.native.empty() && thread.python.empty()) cut(thread);
     if (!thread.python.empty()) keep_what_python_called(thread, interpreter);
     if (!look.all_threads) return;
   }

@@ -219,7 +219,7 @@ class Stacks(Case):
                     names = re.findall(r"^    (\S+) \(\S*/program\)$", told, re.M)
                     self.assertEqual(names[-3:], ["inner", "outer", "main"], told)
                     (self.dir / "program").unlink()
-                    self.assertIn("outer (", self.picture(process.pid))
+                    self.until_seen(process.pid, lambda text: "outer (" in text)
                     self.assertIsNone(process.poll())
 
     def test_native_frames_as_an_ordinary_user(self):
