@@ -27,6 +27,7 @@ bool RunningCommands::end_all(Ending ending) {
   if (ending == Ending::by_itself) return wait_for_all(kAllMustEndByThemselves);
   if (wait_for_all(kAllEndByThemselves)) return true;
   signal_all(SIGTERM);
+  signal_all(SIGCONT);  // one that stands still would not hear it
   if (wait_for_all(kAllEndWhenTold)) return true;
   signal_all(SIGKILL);
   return wait_for_all(kAllEndWhenKilled);

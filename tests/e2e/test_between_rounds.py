@@ -6,7 +6,7 @@ import signal
 import uuid
 
 from hosts_case import lines
-from support import Case, TIMEOUT, main, screen, sh
+from support import Case, TIMEOUT, main, of_process, screen, sh, wait_until
 
 SHARED = pathlib.Path("/dev/shm")
 LIMIT = 3 * TIMEOUT  # seconds of a job, on a machine that does other things, too
@@ -99,6 +99,26 @@ class Waits(Case):
         self.assertEqual((record["cause"], record["exit_code"]), ("timeout", 124))
         self.assertGreaterEqual(record["wall_s"], 5)
         self.assertEqual([each["cause"] for each in record["earlier_rounds"]], record["round"] * ["rank_failed"])
+
+
+class StandingStill(Case):
+    def test_an_agent_that_stands_still_goes_with_the_job(self):
+        """Both its processes, as on a host without power; here they can be continued, so that they end."""
+        with self.start("--fake-hosts", "2x1", "-n", 2, "--grace", 0.5, *sh('echo "$DLAUNCH_RANK $PPID"; exec sleep 1000'), stdout=-1, stderr=-1) as job:
+            worker = dict(job.stdout.readline().split() for _ in range(2))[b"1"].decode()
+            agent = [int(pathlib.Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()[1]), int(worker)]
+            for pid in agent:
+                os.kill(pid, signal.SIGSTOP)
+                self.addCleanup(lambda pid=pid: self.is_agent(pid) and os.kill(pid, signal.SIGKILL))
+            job.send_signal(signal.SIGTERM)
+            _, err = job.communicate(timeout=LIMIT)
+        self.assertEqual(job.returncode, 143, err)
+        wait_until(lambda: not any(map(self.is_agent, agent)), LIMIT)
+        self.assertEqual([pid for pid in agent if self.is_agent(pid)], [], err)
+
+    @staticmethod
+    def is_agent(pid):
+        return b"dlaunch-agent" in of_process(pid, "cmdline")
 
 
 if __name__ == "__main__":
