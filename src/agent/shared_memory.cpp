@@ -71,11 +71,11 @@ bool open_to_nobody(const std::string& path, const Id& id) {
 void add_mapped(int pid, std::set<Id>& mapped) {
   const std::string maps = sys::read_file("/proc/" + std::to_string(pid) + "/maps", kLongestMaps).value_or("");
   for (size_t at = 0; at < maps.size();) {
-    unsigned major_ = 0;
-    unsigned minor_ = 0;
+    unsigned device_high = 0;
+    unsigned device_low = 0;
     unsigned long inode = 0;
-    if (std::sscanf(maps.c_str() + at, "%*s %*s %*s %x:%x %lu", &major_, &minor_, &inode) == 3 && inode != 0) {
-      mapped.emplace(makedev(major_, minor_), inode);
+    if (std::sscanf(maps.c_str() + at, "%*s %*s %*s %x:%x %lu", &device_high, &device_low, &inode) == 3 && inode != 0) {
+      mapped.emplace(makedev(device_high, device_low), inode);
     }
     at = std::min(maps.find('\n', at), maps.size() - 1) + 1;
   }
