@@ -272,6 +272,7 @@ class Agent::Impl {
     });
   }
 
+  const pid_t guardian_ = ::getppid();  // before signals_, which hears of its death
   asio::io_context& io_;
   link::Link link_;
   asio::signal_set signals_;
@@ -286,7 +287,6 @@ class Agent::Impl {
   std::unique_ptr<Round> round_;
   wire::Setup setup_;
   std::optional<link::Heartbeat> heartbeat_;
-  const pid_t guardian_ = ::getppid();
   std::map<int, Time> told_;  // when we said last that a signal came
   bool said_clean_ = false;
   int exit_code_ = 0;

@@ -11,8 +11,8 @@ namespace {
 /// One compound command, so that the shell has read all of it before its first step reads the same stdin.
 /// $n nonce, $h hash, $k checksum, $s size, $w machine, $p agent path, $o what answers begin with, $@ the agent's
 /// arguments, $e a line end. A process more for each step would make a start of many agents on few processors slow, and
-/// a here-document needs a disk in some shells: of the agent that is kept only ls and cksum are run. A host of another
-/// machine type asks the launcher, which refuses, even where a home shared by several types holds an agent.
+/// a here-document needs a disk in some shells: of the agent that is kept only uname, ls and cksum are run. A host of
+/// another machine type asks the launcher, which refuses, even where a home shared by several types holds an agent.
 ///
 /// Only this user and root can write the file that is executed, or put another in its place: it and every directory
 /// above it, up to the home, belong to one of them, and nobody else may write there, or the directory is sticky. Links
@@ -86,7 +86,7 @@ arrived() {
   find "$c" -mindepth 1 -maxdepth 1 -type d -empty -mmin +60 -delete 2>/dev/null
   return 0
 }
-{ read -r m </proc/sys/kernel/arch; } 2>/dev/null || m=$(uname -m)
+m=$(uname -m)
 if [ -n "$p" ]; then
   a=$p
   [ -x "$a" ] || die "no agent can be executed at $a"
