@@ -37,7 +37,6 @@ constexpr std::chrono::milliseconds kShortestBeat{10};
 constexpr std::chrono::seconds kSetupWait{15};
 constexpr std::chrono::seconds kToldWait{2};    // for an answer to ToldToEnd
 constexpr std::chrono::seconds kSameNotice{1};  // the guardian and who started us pass on what we get ourselves
-constexpr int kLost = 1;                        // exit code when the launcher went away
 
 }  // namespace
 
@@ -59,7 +58,8 @@ class Agent::Impl {
     for (const int signal : {SIGHUP, SIGUSR1, SIGUSR2}) signals_.add(signal);
   }
 
-  int run() {
+  int run(pid_t guardian) {
+    guardian_ = guardian;
     link_.start({[this](wire::Message&& message, std::deque<sys::Fd>&) {
                    if (heartbeat_) heartbeat_->heard(Clock::now());
                    if (!std::holds_alternative<wire::Spawn>(message)) round_->ranks.start_prepared();
@@ -264,7 +264,7 @@ class Agent::Impl {
     command_runner_.stop();
     stack_sampler_.stop();
     round_->mpi.stop();
-    exit_code_ = kLost;
+    exit_code_ = EXIT_FAILURE;
     round_->reaper.start(grace(), [this](const std::vector<std::string>&) {
       files_.remove();
       cgroup_.remove();
@@ -272,7 +272,7 @@ class Agent::Impl {
     });
   }
 
-  const pid_t guardian_ = ::getppid();  // before signals_, which hears of its death
+  pid_t guardian_ = 0;
   asio::io_context& io_;
   link::Link link_;
   asio::signal_set signals_;
@@ -295,6 +295,6 @@ class Agent::Impl {
 Agent::Agent(asio::io_context& io, sys::Fd in, sys::Fd out, rlimit open_files, JobDirectory& files, JobCgroup& cgroup)
     : impl_(std::make_unique<Impl>(io, std::move(in), std::move(out), open_files, files, cgroup)) {}
 Agent::~Agent() = default;
-int Agent::run() { return impl_->run(); }
+int Agent::run(pid_t guardian) { return impl_->run(guardian); }
 
 }  // namespace dlaunch::agent

@@ -5,7 +5,9 @@
 
 #include <sys/resource.h>
 
+#include <sys/types.h>
 #include <asio/io_context.hpp>
+
 #include <memory>
 
 #include "agent/job_cgroup.h"
@@ -21,8 +23,9 @@ class Agent {
   Agent(asio::io_context& io, sys::Fd in, sys::Fd out, rlimit open_files, JobDirectory& files, JobCgroup& cgroup);
   ~Agent();
 
-  /// Returns the process's exit code, when nothing of the job is left or what is left cannot be ended.
-  int run();
+  /// Returns the process's exit code, when nothing of the job is left or what is left cannot be ended. `guardian`: the
+  /// process's parent, whose death is no word of the launcher's.
+  int run(pid_t guardian);
 
  private:
   class Impl;

@@ -162,8 +162,10 @@ Result<int> dial_in(const char* nonce, const std::string& name) {
   dialback::EndSignals signals;
   const auto from = std::make_shared<sys::Fd>(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
   const Call call = TRY(read_call(*from, nonce, signals.fd()));
-  sys::Thread rest;
-  rest.start([from] { pass_over(*from); });
+  sys::Thread reader;
+  if (const int error = reader.start([from] { pass_over(*from); }); error != 0) {
+    return fail({"", "cannot start a thread", std::strerror(error), ""});
+  }
   const auto key = TRY(dialback::job_key(call.key));
   auto socket = TRY(connect_to(call.at, signals));
   const dialback::Statement self{.version = "", .nodes = 1, .node = 0, .name = name, .words = {}};

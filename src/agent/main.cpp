@@ -77,8 +77,6 @@ sigset_t awaited_by_guardian() {
 }
 
 int work(pid_t guardian, agent::JobDirectory& files, agent::JobCgroup& cgroup) {
-  const sigset_t awaited = awaited_by_guardian();
-  ::sigprocmask(SIG_UNBLOCK, &awaited, nullptr);
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != guardian) return kBroken;
   if (::setsid() < 0) sys::throw_errno("setsid");  // who kills the guardian's process group does not kill us, too
@@ -89,7 +87,10 @@ int work(pid_t guardian, agent::JobDirectory& files, agent::JobCgroup& cgroup) {
   replace_by_null(STDOUT_FILENO);
   const rlimit open_files = sys::raise_open_files();
   asio::io_context io(1);
-  return agent::Agent(io, std::move(in), std::move(out), open_files, files, cgroup).run();
+  agent::Agent agent(io, std::move(in), std::move(out), open_files, files, cgroup);
+  const sigset_t awaited = awaited_by_guardian();
+  ::sigprocmask(SIG_UNBLOCK, &awaited, nullptr);  // what came before it could hear is heard now
+  return agent.run(guardian);
 }
 
 int sweep(const agent::JobCgroup& cgroup, std::chrono::seconds grace) {

@@ -8,11 +8,16 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <string_view>
+#include <utility>
 
+#include "base/time.h"
+#include "stacks/proc.h"
 #include "sys/descendants.h"
 #include "sys/directory.h"
 #include "sys/fd.h"
@@ -21,9 +26,10 @@
 namespace dlaunch::agent {
 namespace {
 
-constexpr size_t kMostEntries = 10000;     // of the directory; where there are more, all stay
-constexpr size_t kLongestMaps = 8u << 20;  // of a process
-constexpr size_t kMostPaths = 8;           // that a text names
+constexpr size_t kMostEntries = 10000;                // of the directory; where there are more, all stay
+constexpr size_t kLongestMaps = 8u << 20;             // of a process
+constexpr size_t kMostPaths = 8;                      // that a text names
+constexpr std::chrono::milliseconds kLookLimit{100};  // the ranks wait for their signal meanwhile
 
 /// How libraries name what they share: "PREFIX_PID_…" has its maker's pid, the others end in random letters.
 struct Shape {
@@ -51,34 +57,26 @@ std::optional<pid_t> pid_in(std::string_view name) {
   return std::nullopt;
 }
 
-using Id = std::pair<dev_t, ino_t>;
+std::string id_of(const struct stat& file) {
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), "%02x:%02x %lu", major(file.st_dev), minor(file.st_dev), file.st_ino);
+  return text.data();
+}
 
-std::optional<Id> own_file(const std::string& path) {
+std::optional<std::string> own_file(const std::string& path) {
   struct stat seen{};
   if (::lstat(path.c_str(), &seen) != 0 || !S_ISREG(seen.st_mode) || seen.st_uid != ::geteuid()) return std::nullopt;
-  return Id{seen.st_dev, seen.st_ino};
+  return id_of(seen);
 }
 
-/// A write lease is granted to who is the only one that has the file open; a mapping counts as that.
-bool open_to_nobody(const std::string& path, const Id& id) {
-  const sys::Fd file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+/// A write lease is granted to who is the only one that has the file open; a mapping counts as that. Who opens it while
+/// the result lives waits until it is closed; the signal that tells us so is one that is ignored.
+sys::Fd open_alone(const std::string& path, const std::string& id) {
+  sys::Fd file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat seen{};
-  if (!file || ::fstat(file.get(), &seen) != 0 || Id{seen.st_dev, seen.st_ino} != id) return false;
-  return ::fcntl(file.get(), F_SETLEASE, F_WRLCK) == 0;
-}
-
-/// Adds the files that the process has mapped.
-void add_mapped(int pid, std::set<Id>& mapped) {
-  const std::string maps = sys::read_file("/proc/" + std::to_string(pid) + "/maps", kLongestMaps).value_or("");
-  for (size_t at = 0; at < maps.size();) {
-    unsigned device_high = 0;
-    unsigned device_low = 0;
-    unsigned long inode = 0;
-    if (std::sscanf(maps.c_str() + at, "%*s %*s %*s %x:%x %lu", &device_high, &device_low, &inode) == 3 && inode != 0) {
-      mapped.emplace(makedev(device_high, device_low), inode);
-    }
-    at = std::min(maps.find('\n', at), maps.size() - 1) + 1;
-  }
+  const bool alone = file && ::fstat(file.get(), &seen) == 0 && id_of(seen) == id &&
+                     ::fcntl(file.get(), F_SETSIG, SIGURG) == 0 && ::fcntl(file.get(), F_SETLEASE, F_WRLCK) == 0;
+  return alone ? std::move(file) : sys::Fd();
 }
 
 }  // namespace
@@ -109,8 +107,13 @@ void SharedMemory::look() {
   const auto files = come();
   if (std::ranges::none_of(files, [&](const File& file) { return file.pid == 0 && !mapped_.contains(file.id); }))
     return;
-  std::set<Id> all;
-  for (const sys::Process& process : sys::descendants()) add_mapped(process.pid, all);
+  std::set<std::string> all;
+  const Time deadline = Clock::now() + kLookLimit;
+  for (const sys::Process& process : sys::descendants()) {
+    if (Clock::now() >= deadline) break;
+    const auto maps = sys::read_file("/proc/" + std::to_string(process.pid) + "/maps", kLongestMaps).value_or("");
+    for (stacks::Mapping& mapping : stacks::parse_maps(maps)) all.insert(std::move(mapping.file));
+  }
   for (const File& file : files) {
     if (all.contains(file.id)) mapped_.insert(file.id);
   }
@@ -119,7 +122,8 @@ void SharedMemory::look() {
 SharedMemory::Left SharedMemory::remove() {
   Left left;
   for (File& file : come()) {
-    if (!open_to_nobody(file.path, file.id)) continue;
+    const sys::Fd alone = open_alone(file.path, file.id);
+    if (!alone) continue;
     const bool proven = pids_.contains(file.pid) || mapped_.contains(file.id);
     if (proven && ::unlink(file.path.c_str()) != 0) continue;
     (proven ? left.removed : left.unproven).push_back(std::move(file.path));

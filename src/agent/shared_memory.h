@@ -3,7 +3,7 @@
 // all of this holds:
 // - it has come during the round, is a file of our user, and has a name as libraries give: a rank's own file, such as a
 //   checkpoint in memory, stays;
-// - a process of the round made it: its pid is in the name, or it had the file mapped when the ranks were told to end;
+// - it is of a process of the round: its pid is in the name, or it had the file mapped when the ranks were told to end;
 // - nobody on this machine, in whatever container, has it open or mapped: the kernel grants a lease.
 // Passive; one for each round.
 #pragma once
@@ -12,7 +12,6 @@
 
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace dlaunch::agent {
@@ -25,7 +24,9 @@ class SharedMemory {
   /// Before ranks are told to end: which of the files they have mapped. Cheap where no file of such a name has come.
   void look();
   /// A process of the round has ended.
-  void reaped(pid_t pid) { pids_.insert(pid); }
+  void reaped(pid_t pid) {
+    if (pids_.size() < kMostPids) pids_.insert(pid);
+  }
 
   struct Left {
     std::vector<std::string> removed;   ///< paths
@@ -35,10 +36,12 @@ class SharedMemory {
   Left remove();
 
  private:
+  static constexpr std::size_t kMostPids = 65536;
+
   struct File {
     std::string path;
-    pid_t pid = 0;  // in the name; 0: none
-    std::pair<dev_t, ino_t> id;
+    pid_t pid = 0;   // in the name; 0: none
+    std::string id;  // as /proc/PID/maps shows its device and inode
   };
   std::vector<File> come() const;
 
@@ -46,10 +49,10 @@ class SharedMemory {
   std::set<std::string> before_;  // names that were there at the beginning
   bool known_ = false;            // all of them
   std::set<pid_t> pids_;
-  std::set<std::pair<dev_t, ino_t>> mapped_;
+  std::set<std::string> mapped_;  // ids
 };
 
-/// For -v; empty where there is nothing to say.
+/// For -vv; empty where there is nothing to say.
 std::string text_of(const SharedMemory::Left& left);
 
 }  // namespace dlaunch::agent

@@ -133,8 +133,9 @@ Result<plan::Allocation> choose_allocation(const HostRequest& request, const std
     if (!allocation) return allocation;
     allocation->manager = named.manager;
     if (named.manager && named.entries.front().from == kLsfAffinity) {
-      allocation->remarks.emplace_back(std::string(kLsfAffinity) +
-                                       " names CPUs for each rank: dlaunch binds to them where --rankfile says so");
+      allocation->remarks.emplace_back(
+          std::string(kLsfAffinity) +
+          " names CPUs for each rank, and dlaunch does not bind to them: write them into a --rankfile");
     }
     allocation->by_manager = by_manager;
   }

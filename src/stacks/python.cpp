@@ -156,6 +156,11 @@ class Interpreter {
     if (!file || !name || !line || !locals || !table) return nullptr;
     code_type_ = *type;
     Code code{{*name, *file, *line}, *table, *locals};
+    for (const std::uint64_t names : layout_.cell_names) {
+      const auto tuple = names != 0 ? value_at<std::uint64_t>(read_, address + names) : std::nullopt;
+      const auto count = tuple ? value_at<std::uint64_t>(read_, *tuple + kBytesSize) : std::nullopt;
+      code.locals += static_cast<std::uint32_t>(std::min<std::uint64_t>(count.value_or(0), kMostHashed));
+    }
     return &codes_.emplace(address, std::move(code)).first->second;
   }
 

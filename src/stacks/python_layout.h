@@ -2,6 +2,7 @@
 // version's were made by compiling offsetof() against its headers; patch releases of a version agree.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -35,6 +36,7 @@ struct PythonLayout {
   std::uint8_t first_c_owner;  // a frame with it, or with a larger one, is no Python function's
   // in PyCodeObject
   std::uint64_t locals_count;
+  std::array<std::uint64_t, 2> cell_names = {};  // tuples of names whose variables it does not count; 0: none
   std::uint64_t first_line;
   std::uint64_t file;
   std::uint64_t name;  // the qualified one, where there is one

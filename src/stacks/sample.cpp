@@ -77,11 +77,16 @@ struct Runtime {
   std::string path;  // of the program or library that it is in
 };
 
-/// CPython is in the program itself or in a library of its name.
-std::optional<Runtime> find_runtime(pid_t pid, const std::vector<Mapping>& maps, const ReadMemory& read) {
+/// The path of what it executes; empty: unknown.
+std::string program_of(pid_t pid) {
   char link[4096];
   const ssize_t size = ::readlink(proc_path(pid, "exe").c_str(), link, sizeof link);
-  const std::string program(link, size > 0 ? static_cast<std::size_t>(size) : 0);
+  return {link, size > 0 ? static_cast<std::size_t>(size) : 0};
+}
+
+/// CPython is in the program itself or in a library of its name.
+std::optional<Runtime> find_runtime(const std::string& program, const std::vector<Mapping>& maps,
+                                    const ReadMemory& read) {
   for (const Mapping& mapping : maps) {
     const bool library = mapping.path.find("/libpython") != std::string::npos;
     if (mapping.offset != 0 || (!library && mapping.path != program)) continue;
@@ -151,14 +156,12 @@ void look_at_native(Sample& sample, Modules& modules, const std::string& interpr
     thread.native = std::move(stack.frames);
     thread.in_call = stack.in_call;
     thread.locals_hash = thread.locals_hash * 31 + stack.callers_hash;
-    // It waits for a CPU, and could not be stopped; or it has just begun a program, whose files were not mapped yet.
-    if (thread.state == 'R' && thread.native.empty() && thread.python.empty()) cut(thread);
     if (!thread.python.empty()) keep_what_python_called(thread, interpreter);
     if (!look.all_threads) return;
   }
 }
 
-void look_at_frames(Sample& sample, Look& look, Rests& rests) {
+void look_at_frames(Sample& sample, const std::string& program, Look& look, Rests& rests) {
   ProcessMemory memory(sample.pid, look.deadline);
   const auto maps = parse_maps(read_proc(sample.pid, "maps", kLongestMaps));
   const ReadMemory read = memory.reader();
@@ -169,7 +172,7 @@ void look_at_frames(Sample& sample, Look& look, Rests& rests) {
     if (!readable) sample.remarks.push_back("its stacks cannot be read: " + why_denied(sample.pid));
     return;
   }
-  const auto runtime = find_runtime(sample.pid, maps, read);
+  const auto runtime = find_runtime(program, maps, read);
   if (Clock::now() >= look.deadline) return cut_from(sample, 0);
   if (runtime) {
     sample.python = true;
@@ -199,7 +202,9 @@ Sample take(pid_t pid, Look& look) {
   sample.command = command_of(read_proc(pid, "cmdline", 4096));
   if (sample.command.empty()) sample.command = before->name;
   look_at_threads(sample, look.deadline);
-  look_at_frames(sample, look, rests);
+  const std::string program = program_of(pid);
+  look_at_frames(sample, program, look, rests);
+  if (program_of(pid) != program) cut_from(sample, 0);  // what was mapped is of the one before
   const auto after = parse_stat(read_proc(pid, "stat"));
   if (!after || after->start_time != before->start_time || after->state == 'Z') sample.threads.clear();
   const bool cut = std::ranges::any_of(sample.threads, &ThreadStack::cut);

@@ -29,7 +29,9 @@ void ValueHash::add(std::uint64_t number) {
   for (int shift = 0; shift < 64; shift += 8) hash_ = (hash_ ^ (number >> shift & 0xff)) * 0x100000001b3;
 }
 
-void ValueHash::add_variable(std::uint64_t value) {
+void ValueHash::add_variable(std::uint64_t value) { add_value(value, 1); }
+
+void ValueHash::add_value(std::uint64_t value, int cells) {
   add(value);
   if (value == 0 || ++looked_into_ > kMostLookedInto) return;
   const std::uint64_t object = value & ~kPointerTag;
@@ -39,7 +41,7 @@ void ValueHash::add_variable(std::uint64_t value) {
     case Kind::other:
       return;
     case Kind::cell:
-      if (head[1] != value) add_variable(head[1]);
+      if (cells > 0) add_value(head[1], cells - 1);
       return;
     case Kind::two_words:
       add(head[2]);

@@ -27,6 +27,8 @@ class ValueHash {
   enum class Kind { other, one_word, two_words, cell };  ///< of what lies behind an object's type
   static constexpr int kMostLookedInto = 2048;           ///< values; of the others the address must do
 
+  /// `cells`: how many may be followed.
+  void add_value(std::uint64_t value, int cells);
   Kind kind_of(std::uint64_t type);
   void add_entries(std::uint64_t dict);
 

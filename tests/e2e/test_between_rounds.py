@@ -89,15 +89,15 @@ class Waits(Case):
         self.assertNotIn(b"starting: round", b"\n".join(screen(seen)), "it is erased")
 
     def test_the_time_limit_ends_a_wait(self):
-        """Each round is over at once, so no limit of a single one would ever be met. Four seconds of waiting begin after three."""
-        result = self.run_dlaunch("-n", 2, "--restarts", 50, "--timeout", 5, "--report", "report.json", *self.FAILS, cwd=self.dir)
+        """Each round is over at once, so no limit of a single one would ever be met. Eight seconds of waiting begin after seven."""
+        result = self.run_dlaunch("-n", 2, "--restarts", 50, "--timeout", 11, "--report", "report.json", *self.FAILS, cwd=self.dir)
         told, record = lines(result.stderr), json.loads((self.dir / "report.json").read_text())
         self.assert_exit(result, 124)
         self.assertRegex(told[-2], r"^dlaunch: 2 ranks were not started again for restart \d+$")
         self.assertRegex(told[-1], r"^dlaunch: time out after \d+\.\d s$")
-        self.assertGreaterEqual(float(told[-1].split()[-2]), 5, "the time of all rounds is told")
+        self.assertGreaterEqual(float(told[-1].split()[-2]), 11, "the time of all rounds is told")
         self.assertEqual((record["cause"], record["exit_code"]), ("timeout", 124))
-        self.assertGreaterEqual(record["wall_s"], 5)
+        self.assertGreaterEqual(record["wall_s"], 11)
         self.assertEqual([each["cause"] for each in record["earlier_rounds"]], record["round"] * ["rank_failed"])
 
 

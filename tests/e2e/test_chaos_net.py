@@ -8,8 +8,8 @@ from support import Case, TIMEOUT, main, sh, wait_until
 
 LINK = "ip link add name vea type veth peer name veb && ip addr add 10.9.0.1/24 dev vea && ip link set dev vea up && ip link set dev veb up && "
 
-# A rank that waits until the condition holds, says so, waits until it holds no more, and says that.
-WAITS = 'until {0}; do sleep 0.02; done; echo broken; while {0}; do sleep 0.02; done; echo whole'
+# A rank that says that it runs, waits until the condition holds, says so, waits until it holds no more, and says that.
+WAITS = 'echo up; until {0}; do sleep 0.02; done; echo broken; while {0}; do sleep 0.02; done; echo whole'
 IS_UP = 'ip -o link show dev vea | grep -q "[<,]UP[,>]"'
 IS_DOWN = "! " + IS_UP
 IS_SLOW = 'tc qdisc show dev vea | grep -q "tbf 7d1: root"'
@@ -27,15 +27,15 @@ class Net(Case):
         return self.run_dlaunch("chaos", "--fault", fault, *options, "--", "-n", 1, *words, before=shell, timeout=3 * TIMEOUT)
 
     def test_an_interface_is_cut_for_a_time(self):
-        result = self.chaos("cut:net=vea@0s+500ms", *sh(WAITS.format(IS_DOWN)), options=["--expect", "code=0"])
+        result = self.chaos("cut:net=vea@line:/up/+3s", *sh(WAITS.format(IS_DOWN)), options=["--expect", "code=0"])
         self.assert_exit(result, 0)
-        self.assertEqual(result.stdout, b"broken\nwhole\n", result.stderr)
-        self.assertRegex(result.stderr.decode(), r"s: cut:net=vea@0s\+500ms \(interface vea\)\n")
+        self.assertEqual(result.stdout, b"up\nbroken\nwhole\n", result.stderr)
+        self.assertRegex(result.stderr.decode(), r"s: cut:net=vea@line:/up/\+3s \(interface vea\)\n")
 
     def test_an_interface_is_slowed_for_a_time(self):
-        result = self.chaos("slow:net=vea=1MB/s@0s+500ms", *sh(WAITS.format(IS_SLOW)), options=["--expect", "code=0"])
+        result = self.chaos("slow:net=vea=1MB/s@line:/up/+3s", *sh(WAITS.format(IS_SLOW)), options=["--expect", "code=0"])
         self.assert_exit(result, 0)
-        self.assertEqual(result.stdout, b"broken\nwhole\n", result.stderr)
+        self.assertEqual(result.stdout, b"up\nbroken\nwhole\n", result.stderr)
 
     def test_all_is_undone_at_the_end_of_the_job(self):
         for fault, broken in (("cut:net=vea@0s", IS_DOWN), ("slow:net=vea=1MB/s@0s", IS_SLOW)):
@@ -63,7 +63,8 @@ class Net(Case):
     def test_what_cannot_be_done_is_refused(self):
         for fault, before, why in (
                 ("cut:net=eth77@0s", LINK, "there is no interface eth77 in this network namespace"),
-                ("cut:net=vea@0s", LINK + "ip route add default via 10.9.0.2 && ", "interface vea has routes over a gateway or IPv6 addresses, which would be lost with it"),
+                ("cut:net=vea@0s", LINK + "ip route add default via 10.9.0.2 && ", "interface vea has routes beside that to its own network, or IPv6 addresses, which would be lost"),
+                ("cut:net=vea@0s", LINK + "ip route add 10.50.0.0/16 dev vea && ", "interface vea has routes beside that to its own network"),
                 ("cut:net=vea@0s", LINK + "ip link set dev vea down && ", "interface vea is down already"),
                 ("slow:net=vea=1MB/s@0s", LINK + 'setpriv --bounding-set=-net_admin --inh-caps=-net_admin "$@"; exit; ', "to change interface vea takes the right CAP_NET_ADMIN")):
             result = self.chaos(fault, "true", before=before)
@@ -72,8 +73,8 @@ class Net(Case):
 
     def test_an_interface_with_a_queueing_discipline_of_its_own_keeps_it(self):
         before = LINK + 'tc qdisc add dev vea root pfifo limit 7 && '
-        result = self.chaos("slow:net=vea=1MB/s@0s", *sh('trap "tc qdisc show dev vea; exit" USR1; while :; do sleep 0.05; done'), before=before,
-                            options=["--fault", "signal:USR1:rank=0@300ms"])  # the fault before it has been tried by then
+        result = self.chaos("slow:net=vea=1MB/s@0s", *sh('trap "tc qdisc show dev vea; exit" USR1; echo up; while :; do sleep 0.05; done'), before=before,
+                            options=["--fault", "signal:USR1:rank=0@line:/up/"])  # the fault before it has been tried by then
         self.assert_exit(result, 3)
         self.assertIn(b"pfifo", result.stdout)
         self.assertIn(b"it has a queueing discipline of its own", result.stderr)

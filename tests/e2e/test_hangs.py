@@ -102,7 +102,7 @@ class Hangs(Case):
     def test_a_thousand_ranks_that_sleep_are_one_group(self):
         """All of their agents share this machine, so a look that costs much would be cut, and never find a hang."""
         result = self.run_dlaunch("--fake-hosts", "64x16", "--oversubscribe", "--hang-after", 5, "--on-hang", "end", "--timeout", 90,
-                                  "sh", "-c", "sleep 1000")
+                                  "sh", "-c", "sleep 1000", timeout=4 * TIMEOUT)
         self.assert_exit(result, 124)
         self.assertRegex(lines(result.stderr)[-1], r"^dlaunch: hung after ")
         picture = result.stderr.decode().split("none makes progress; stacks of 1024 ranks (main thread):\n")[-1]
@@ -193,7 +193,7 @@ class Hangs(Case):
     def test_a_crash_that_a_round_follows_waits_for_no_stacks(self):
         text = self.crash("--restarts", 1, env={"PYTHONFAULTHANDLER": ""})
         self.assertIn("restart 1 of 1", text)
-        self.assertLessEqual(text.count("; stacks of"), 1)  # that of the last round
+        self.assertNotIn("; stacks of", text.partition("restart 1 of 1")[0])
         self.assertNotIn("Fatal Python error", text)
 
 

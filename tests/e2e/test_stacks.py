@@ -161,10 +161,11 @@ class Stacks(Case):
         """Hardly a CPU is used, no byte written, and the stack is the same whenever it is looked at."""
         loop = "end = time.monotonic() + 5\nstep = 1000\nwhile time.monotonic() < end:\n    step += 1\n    time.sleep(0.1)\n"
         main = "def main():\n" + "".join(f"    {line}\n" for line in loop.splitlines()) + "main()\n"
+        closure = main.replace("step = 1000", "step = 1000; tell = lambda: step")
         found = [PYTHON, *(python for release in RELEASES for python in pythons(release))]
         jobs = {(python, of): self.start("-n", 1, "--hang-after", 3, "--on-hang", "end", python, "-c", f"import time\n{script}",
                                          stderr=subprocess.PIPE)
-                for python in found for of, script in (("a function", main), ("a script", loop))}
+                for python in found for of, script in (("a function", main), ("a closure", closure), ("a script", loop))}
         for name, job in jobs.items():
             with self.subTest(name), job:
                 _, err = job.communicate(timeout=TIMEOUT)

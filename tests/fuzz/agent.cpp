@@ -58,7 +58,7 @@ class Run {
     sys::Fd out(::fcntl(agents_.get(), F_DUPFD_CLOEXEC, 3));
     agent::Agent agent(io_, std::move(agents_), std::move(out), rlimit{1024, 1024}, files, cgroup);
     next(0);
-    (void)agent.run();
+    (void)agent.run(::getppid());
     files.remove();
     cgroup.remove();
   }

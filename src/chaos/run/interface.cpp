@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <spawn.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
@@ -41,14 +43,28 @@ int with_flags(const std::string& name, Change change) {
   return ::ioctl(socket.get(), SIOCSIFFLAGS, &request) == 0 ? 0 : errno;
 }
 
-/// The kernel forgets routes over a gateway, and the addresses of IPv6, when their interface goes down.
+/// What the kernel's ioctl tells of the interface's first IPv4 address; 0: there is none.
+std::uint32_t address_of(const std::string& name, unsigned long what) {
+  const sys::Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  ifreq request{};
+  name.copy(request.ifr_name, IFNAMSIZ - 1);
+  if (!socket || ::ioctl(socket.get(), what, &request) != 0) return 0;
+  return reinterpret_cast<const sockaddr_in&>(request.ifr_addr).sin_addr.s_addr;
+}
+
+/// When an interface goes up again the kernel makes the route to its own network anew, and the local address of IPv6.
+/// It forgets all others. Routes of other tables are not seen here.
 bool loses_routes(const std::string& name) {
+  const std::uint32_t mask = address_of(name, SIOCGIFNETMASK);
+  const std::uint32_t network = address_of(name, SIOCGIFADDR) & mask;
+  const auto number = [](const std::string& text) { return std::strtoul(text.c_str(), nullptr, 16); };
   std::istringstream routes(sys::read_file("/proc/self/net/route", kMostRoutes).value_or(""));
   for (std::string line; std::getline(routes, line);) {
     std::istringstream words(line);
-    std::string interface, to, gateway, flags;
-    words >> interface >> to >> gateway >> flags;
-    if (interface == name && (std::strtoul(flags.c_str(), nullptr, 16) & kToGateway) != 0) return true;
+    std::string interface, to, gateway, flags, references, uses, metric, its_mask;
+    words >> interface >> to >> gateway >> flags >> references >> uses >> metric >> its_mask;
+    const bool own = (number(flags) & kToGateway) == 0 && number(to) == network && number(its_mask) == mask;
+    if (interface == name && !own) return true;
   }
   std::istringstream addresses(sys::read_file("/proc/self/net/if_inet6", kMostRoutes).value_or(""));
   for (std::string line; std::getline(addresses, line);) {
@@ -96,7 +112,7 @@ std::string why_not_to_interface(const Fault& fault) {
   if ((now & IFF_UP) == 0) return "interface " + name + " is down already";
   if (fault.what == FaultKind::slow && run_tc({"-V"}) != 0) return "the program tc (iproute2) is not there";
   if (fault.what != FaultKind::cut || !loses_routes(name)) return {};
-  return "interface " + name + " has routes over a gateway or IPv6 addresses, which would be lost with it";
+  return "interface " + name + " has routes beside that to its own network, or IPv6 addresses, which would be lost";
 }
 
 std::string break_interface(const Fault& fault) {
