@@ -37,11 +37,11 @@ bool is_loopback(const sockaddr* address) {
          IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr);
 }
 
-/// With errno set when it is empty.
-sys::Fd listen_on(const addrinfo& address) {
+/// `lingering`: a port will do on which connections that are over still linger. With errno set when it is empty.
+sys::Fd listen_on(const addrinfo& address, bool lingering) {
   sys::Fd socket(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const int on = 1;
-  if (socket) ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);  // one that is over may linger
+  if (socket && lingering) ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   const bool good =
       socket && ::bind(socket.get(), address.ai_addr, address.ai_addrlen) == 0 && ::listen(socket.get(), kBacklog) == 0;
   return good ? std::move(socket) : sys::Fd();
@@ -59,7 +59,7 @@ int port_of(const sys::Fd& socket) {
 std::optional<Door> listen_on_one(const addrinfo* list, int port, bool loopback, int& error) {
   for (const addrinfo* each = list; each != nullptr; each = each->ai_next) {
     if (!loopback && is_loopback(each->ai_addr)) continue;
-    if (sys::Fd socket = listen_on(*each)) {
+    if (sys::Fd socket = listen_on(*each, true)) {
       return Door{std::move(socket), {allocate::numeric_address(each->ai_addr).value_or(""), port}};
     }
     error = errno;
@@ -106,15 +106,17 @@ Result<Door> open_door(const Endpoint& where, Time deadline, int ended) {
       error == EADDRINUSE ? "another program has the port, or another node 0 is here: name another port" : "");
 }
 
+/// A manager's program may look for a port of the range at the same time. Two that allow to linger may both get one,
+/// and then srun (22.05) believes that all are taken: we allow it only where no other port is free.
 Result<Door> open_door_at(const std::string& address, PortRange ports) {
   const unsigned choices = static_cast<unsigned>(ports.last - ports.first) + 1;
   const unsigned start = static_cast<unsigned>(::getpid()) % choices;  // of several jobs each tries another port first
   int error = EADDRINUSE;
-  for (unsigned i = 0; i < choices && error == EADDRINUSE; ++i) {
+  for (unsigned i = 0; i < 2 * choices && error == EADDRINUSE; ++i) {
     const int port = ports.first + static_cast<int>((start + i) % choices);
     const sys::LookedUp found = sys::look_up_numeric({.name = address, .port = port});
     if (!found.addresses) break;
-    if (sys::Fd socket = listen_on(*found.addresses)) {
+    if (sys::Fd socket = listen_on(*found.addresses, i >= choices)) {
       const int got = port_of(socket);
       return Door{std::move(socket), {address, got}};
     }
