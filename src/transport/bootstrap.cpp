@@ -11,15 +11,17 @@ namespace {
 /// One compound command, so that the shell has read all of it before its first step reads the same stdin.
 /// $n nonce, $h hash, $k checksum, $s size, $w machine, $p agent path, $o what answers begin with, $@ the agent's
 /// arguments, $e a line end. A process more for each step would make a start of many agents on few processors slow, and
-/// a here-document needs a disk in some shells: of the agent that is kept only uname, ls and cksum are run. A host of
-/// another machine type asks the launcher, which refuses, even where a home shared by several types holds an agent.
+/// a here-document needs a disk in some shells: for an agent that is kept only ls is run. A host of another machine type
+/// asks the launcher, which refuses, even where a home shared by several types holds an agent. Linux 6.1 and later tell
+/// the machine without a process; where an emulator makes uname tell another, that one counts.
 ///
 /// Only this user and root can write the file that is executed, or put another in its place: it and every directory
 /// above it, up to the home, belong to one of them, and nobody else may write there, or the directory is sticky. Links
 /// are resolved first, so the path that is checked is the one that is executed. The home itself is trusted as sshd
 /// trusts it for authorized_keys; a path that is not below it is checked up to the root. What remains possible is
-/// damage: a full disk, a power failure. The POSIX checksum finds it within a millisecond. SHA-256, which takes ten
-/// where the tool does not use the processor's instructions, checks what arrives.
+/// damage: a full disk, a power failure. SHA-256 checks what arrives, before it is kept on the disk. Behind that the
+/// POSIX checksum is looked at only if the agent is not older than `checked`, a file beside it that tells when it last
+/// was whole: a checksum takes longer than the start of a process.
 ///
 /// $i seconds are the limit for each piece of the agent, so that no shell on the host waits for ever when the
 /// launcher's host has lost its network. (Busybox's timeout leaves a process of its own for a second, so only GNU's is
@@ -53,8 +55,13 @@ trusted() {
   done
 }
 hashed() { x=$(sha256sum 2>/dev/null); [ "${x%% *}" = "$h" ]; }
-whole() { x=$(cksum 2>/dev/null <"$1"); if [ -n "$x" ]; then [ "$x" = "$k" ]; else hashed <"$1"; fi; }
-kept() { real "$1/dlaunch/$h" && d=$r a=$r/dlaunch-agent && [ -f "$a" ] && [ -x "$a" ] && trusted "$a" && whole "$a"; }
+checked() { (umask 077; echo >"$d/checked") 2>/dev/null; return 0; }
+whole() {
+  [ "$d/checked" -nt "$a" ] 2>/dev/null && return
+  x=$(cksum 2>/dev/null <"$a")
+  if [ -n "$x" ]; then [ "$x" = "$k" ]; else hashed <"$a"; fi && checked
+}
+kept() { real "$1/dlaunch/$h" && d=$r a=$r/dlaunch-agent && [ -f "$a" ] && [ -x "$a" ] && trusted "$a" && whole; }
 made() {
   (umask 077; mkdir -p "$1") 2>/dev/null
   why="cannot make $1 (is the home read-only, full or missing?)"
@@ -79,14 +86,18 @@ arrived() {
     *) die "cannot write $t: is the disk full?" ;;
   esac
   hashed <"$t" || { rm -f "$t"; die "the agent arrived damaged in $d: is the disk full, or sha256sum missing?"; }
+  dd conv=notrunc,fsync of="$t" </dev/null 2>/dev/null || sync
   chmod 700 "$t"
   "$t" --probe </dev/null >/dev/null 2>&1 || { rm -f "$t"; die "cannot execute files in $d: is it mounted noexec, or is $m not the agent's machine?"; }
   { [ ! -d "$a" ] && mv -f "$t" "$a"; } 2>/dev/null || { rm -f "$t"; die "cannot keep the agent as $a"; }
+  checked
   find "$c" -mindepth 2 -maxdepth 2 -type f -atime +30 -delete 2>/dev/null
   find "$c" -mindepth 1 -maxdepth 1 -type d -empty -mmin +60 -delete 2>/dev/null
   return 0
 }
-m=$(uname -m)
+m=
+{ read -r m </proc/sys/kernel/arch; } 2>/dev/null
+[ "$m" = "$w" ] || m=$(uname -m)
 if [ -n "$p" ]; then
   a=$p
   [ -x "$a" ] || die "no agent can be executed at $a"

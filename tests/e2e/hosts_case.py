@@ -92,8 +92,8 @@ class HostsCase(Case):
         return " 02 " in self.bed.head.sh("cat /proc/net/tcp")
 
     def agents(self, number):
-        """The files of dlaunch's cache there."""
-        return self.host(number).sh(f"[ ! -d {AGENTS} ] || find {AGENTS} -type f").split()
+        """The files of dlaunch's cache there, less what says that an agent is whole."""
+        return self.host(number).sh(f"[ ! -d {AGENTS} ] || find {AGENTS} -type f ! -name checked").split()
 
 
 def interrupt(job):

@@ -29,6 +29,11 @@ class Homes(HostsCase):
         shim.chmod(0o755)
         self.host(number).sh(f"mount --bind {shim} {path}")
 
+    def make_machine_another(self, number):
+        self.bind(number, "/usr/bin/uname", "#!/bin/sh\necho riscv64\n")
+        if os.path.exists("/proc/sys/kernel/arch"):
+            self.bind(number, "/proc/sys/kernel/arch", "riscv64\n")
+
     def test_one_that_is_not_whole_is_sent_again(self):
         self.run_dlaunch("-H", "node1", "true")
         agent, = self.agents(1)
@@ -71,14 +76,14 @@ class Homes(HostsCase):
         self.assert_told(result, 125, "node2", "noexec", AGENTS)
 
     def test_machine_is_another(self):
-        self.bind(2, "/usr/bin/uname", "#!/bin/sh\necho riscv64\n")
+        self.make_machine_another(2)
         result = self.run_dlaunch("-H", "node1,node2", "sleep", "1000")
         self.assert_told(result, 125, "node2", "riscv64", "x86_64", "--agent-path")
         self.assertEqual(self.agents(2), [])
 
     def test_machine_is_another_and_shares_its_home(self):
         self.assert_succeeds("-H", "node2", "true")
-        self.bind(2, "/usr/bin/uname", "#!/bin/sh\necho riscv64\n")
+        self.make_machine_another(2)
         result = self.run_dlaunch("-H", "node1,node2", "sleep", "1000")
         self.assert_told(result, 125, "node2", "riscv64", "x86_64", "--agent-path")
 

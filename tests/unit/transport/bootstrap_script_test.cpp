@@ -35,7 +35,7 @@ class BootstrapScript : public testing::TestWithParam<Kind> {
     fs::create_directory(tools_);
     fs::create_symlink("/bin/sh", tools_ / "sh");
     for (const char* tool :
-         {"chmod", "cksum", "find", "head", "ls", "mkdir", "mv", "rm", "sha256sum", "timeout", "uname"}) {
+         {"chmod", "cksum", "dd", "find", "head", "ls", "mkdir", "mv", "rm", "sha256sum", "sync", "timeout", "uname"}) {
       fs::create_symlink(GetParam().tools, tools_ / tool);
     }
   }
@@ -110,6 +110,17 @@ TEST_P(BootstrapScript, OtherBytesOfTheSameSizeAreSentAgain) {
   std::ofstream(kept(), std::ios::binary) << bytes;
   expect_sent(login());
   expect_found(login());
+}
+
+TEST_P(BootstrapScript, ThatItIsWholeIsKeptBesideIt) {
+  expect_sent(login());
+  const fs::path checked = kept().parent_path() / "checked";
+  fs::last_write_time(checked, fs::last_write_time(kept()) - std::chrono::seconds(1));
+  expect_found(login());
+  EXPECT_GT(fs::last_write_time(checked), fs::last_write_time(kept()));
+  fs::remove(checked);
+  expect_found(login());
+  EXPECT_TRUE(fs::exists(checked));
 }
 
 TEST_P(BootstrapScript, AnAgentOfAnotherUserIsNeverRun) {
@@ -228,7 +239,7 @@ TEST_P(BootstrapScript, ManyFirstStartsAtOnce) {
   }
   for (std::thread& host : hosts) host.join();
   for (const Started& each : all) EXPECT_TRUE(each.ran) << each.why;
-  EXPECT_EQ(std::distance(fs::directory_iterator(kept().parent_path()), {}), 1);
+  EXPECT_EQ(std::distance(fs::directory_iterator(kept().parent_path()), {}), 2);  // the agent, and that it is whole
 }
 
 TEST_P(BootstrapScript, ADamagedUploadIsRefusedAndLeavesNothing) {
