@@ -18,10 +18,12 @@ namespace dlaunch {
 
 /// How a resource manager's command starts agents that connect to us by themselves.
 struct DialIn {
-  std::string command;             ///< a /bin/sh line behind which ` sh` is put. {count} and {hosts}
-                                   ///< (joined with commas, or {steps}) for one command for all, {host} for one each
-  std::string own_name;            ///< what a shell there expands to the host's name in the list
-  std::string ports_command = {};  ///< prints a line "SrunPortRange = FIRST-LAST"; empty: any port will do
+  std::string command;  ///< a /bin/sh line behind which ` sh` is put. {count} and {hosts}
+                        ///< (joined with commas, or {steps}) for one command for all, {host} for one each
+  std::vector<std::string> unset = {};  ///< variables that the command does not get
+  std::string own_name;                 ///< what a shell there expands to the host's name in the list
+  std::string ports_command = {};       ///< prints a line "SrunPortRange = FIRST-LAST"; empty: any port will do
+  std::string ports_file = {};          ///< the file of which it tells; where that has no such line it is not asked
   /// Where neither stdin nor stdout of the command reaches them: a directory that the hosts share, in which what they
   /// need lies for the time of the start.
   std::optional<std::string> files_in = {};

@@ -109,13 +109,42 @@ Result<sys::Fd> connect_to(const Endpoint& at, dialback::EndSignals& signals) {
   }
 }
 
-/// The agent whose link this process carries.
+/// The agent whose link this process carries. It starts while this process makes itself known to the launcher.
 class Child {
  public:
-  Result<sys::Fd> start(const std::string& job_id) {
+  explicit Child(const std::string& nonce) : mark_("DLAUNCH_AGENT_OF=" + nonce) {  // a sweep for ranks must not find it
+    sys::become_subreaper();
+    link_ = start();
+  }
+  ~Child() { end(); }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  Result<sys::Fd> link(const std::string& job_id) {
+    job_mark_ = "DLAUNCH_JOB_ID=" + job_id;
+    return std::exchange(link_, sys::Fd());
+  }
+
+  /// However often: it tells the launcher once, and who started us ends all of us by KILL.
+  bool tell_to_end(int signal) const { return ::kill(pid_, signal) == 0; }
+
+  /// Its orphans are our children.
+  void end() {
+    link_ = sys::Fd();
+    if (pid_ <= 0) return;
+    const sys::Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+    for (const Time deadline = Clock::now() + kAgentEnds; Clock::now() < deadline;) {
+      pollfd ended{handle.get(), POLLIN, 0};
+      ::poll(&ended, 1, static_cast<int>(kPause.count()));
+      if (::waitpid(pid_, nullptr, WNOHANG) != 0) break;
+    }
+    if (!sys::reap_all()) sys::end_descendants_with({mark_, job_mark_}, kOrphanGrace);
+    pid_ = 0;
+  }
+
+ private:
+  Result<sys::Fd> start() {
     auto [ours, theirs] = sys::make_socketpair();
-    mark_ = "DLAUNCH_AGENT_OF=" + job_id;  // a sweep for ranks must not find it
-    marks_ = {mark_, "DLAUNCH_JOB_ID=" + job_id};
     pid_ = ::fork();
     if (pid_ == 0) {
       ::putenv(mark_.data());
@@ -128,26 +157,10 @@ class Child {
     return std::move(ours);
   }
 
-  /// However often: it tells the launcher once, and who started us ends all of us by KILL.
-  bool tell_to_end(int signal) const { return ::kill(pid_, signal) == 0; }
-
-  /// Its orphans are our children.
-  void end() {
-    if (pid_ <= 0) return;
-    const sys::Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
-    for (const Time deadline = Clock::now() + kAgentEnds; Clock::now() < deadline;) {
-      pollfd ended{handle.get(), POLLIN, 0};
-      ::poll(&ended, 1, static_cast<int>(kPause.count()));
-      if (::waitpid(pid_, nullptr, WNOHANG) != 0) break;
-    }
-    if (!sys::reap_all()) sys::end_descendants_with(marks_, kOrphanGrace);
-    pid_ = 0;
-  }
-
- private:
   std::string mark_;
-  std::vector<std::string> marks_;
+  std::string job_mark_ = mark_;
   pid_t pid_ = 0;
+  Result<sys::Fd> link_ = sys::Fd();
 };
 
 /// All agents of one command read the same bytes: one that does not read them keeps the others' from them.
@@ -166,15 +179,14 @@ Result<int> dial_in(const char* nonce, const std::string& name) {
   if (const int error = reader.start([from] { pass_over(*from); }); error != 0) {
     return fail({"", "cannot start a thread", std::strerror(error), ""});
   }
+  Child child(nonce);
   const auto key = TRY(dialback::job_key(call.key));
   auto socket = TRY(connect_to(call.at, signals));
   const dialback::Statement self{.version = "", .nodes = 1, .node = 0, .name = name, .words = {}};
   auto met = dialback::introduce(std::move(socket), to_string(call.at), key, self, signals.fd());
   if (!met) return fail(std::move(met).error().error);
-  sys::become_subreaper();
-  Child child;
   const std::string job_id = met->job_id;
-  const dialback::LocalAgent agent{[&] { return child.start(job_id); },
+  const dialback::LocalAgent agent{[&] { return child.link(job_id); },
                                    [&](int signal) { return child.tell_to_end(signal); }, [&] { child.end(); }};
   return dialback::NodeService(*std::move(met), agent, signals).run();
 }

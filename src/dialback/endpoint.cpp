@@ -1,6 +1,7 @@
 #include "dialback/endpoint.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "base/printable.h"
 #include "base/text.h"
@@ -61,6 +62,14 @@ PortRange port_range_in(std::string_view text) {
     if (first && last && *first <= *last) return {static_cast<int>(*first), static_cast<int>(*last)};
   }
   return {};
+}
+
+bool may_set_port_range(std::string_view slurm_conf) {
+  const auto lower = [](unsigned char c) { return std::tolower(c); };
+  const auto mentions = [&](std::string_view word) {
+    return !std::ranges::search(slurm_conf, word, {}, lower).empty();
+  };
+  return mentions("srunportrange") || mentions("include");
 }
 
 std::string to_string(const Endpoint& endpoint) {

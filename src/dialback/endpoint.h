@@ -31,4 +31,7 @@ struct PortRange {
 /// Slurm's SrunPortRange in what `scontrol show config` prints.
 PortRange port_range_in(std::string_view text);
 
+/// Whether this slurm.conf, or a file that it includes, may set it.
+bool may_set_port_range(std::string_view slurm_conf);
+
 }  // namespace dlaunch::dialback

@@ -11,6 +11,7 @@
 #include "dialback/call.h"
 #include "dialback/introduction.h"
 #include "dialback/statement.h"
+#include "sys/files.h"
 #include "sys/io.h"
 #include "sys/randomness.h"
 #include "transport/ask_command.h"
@@ -23,6 +24,7 @@ using Retry = transport::Disconnect::Retry;
 
 constexpr std::chrono::seconds kLookUpLimit{2};  // of an address, or of ports
 constexpr std::chrono::milliseconds kLookAtCommand{1000};
+constexpr size_t kLongestFile = 1u << 20;
 constexpr size_t kKeyBytes = 32;
 constexpr size_t kMarkBytes = 16;
 
@@ -69,14 +71,17 @@ Starter::Request Start::request() const {
   return request;
 }
 
+PortRange Start::allowed_ports() const {
+  const DialIn& how = settings_.how;
+  const auto file = sys::read_file(how.ports_file, kLongestFile);
+  if (how.ports_command.empty() || (file && !may_set_port_range(*file))) return {};
+  return port_range_in(transport::ask_command(how.ports_command, kLookUpLimit, stopped_.get()).text);
+}
+
 /// The door opens while what was started gets ready on the hosts.
 void Start::call() {
-  PortRange ports;
-  if (!settings_.how.ports_command.empty()) {
-    ports = port_range_in(transport::ask_command(settings_.how.ports_command, kLookUpLimit, stopped_.get()).text);
-  }
   const std::string address = address_towards(names_of(hosts_), Clock::now() + kLookUpLimit, stopped_.get());
-  auto door = open_door_at(address, ports);
+  auto door = open_door_at(address, allowed_ports());
   if (!door) return fail_all(door.error(), Retry::soon);
   settings_.tell.info("agents of " + fold_names(names_of(hosts_)) + " connect to " + to_string(door->at));
   const Call call{door->at, key_};

@@ -47,6 +47,7 @@ class Start {
  private:
   void run();
   Starter::Request request() const;
+  PortRange allowed_ports() const;
   void call();
   bool wait();
   void hear(SealedSocket& socket, const std::string& address, const SealedRecord& record);

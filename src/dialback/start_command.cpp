@@ -26,8 +26,10 @@ constexpr std::chrono::seconds kComeLimit{8};  // an agent that cannot connect g
 /// manager's records as long as the job runs.
 constexpr const char* kTask = " sh -c 'eval \"$DLAUNCH_START\"'";
 
-std::string set_script(const std::string& script) {
-  return "export DLAUNCH_START=" + shell_quote("unset DLAUNCH_START\n" + script) + '\n';
+std::string set_environment(const std::string& script, const std::vector<std::string>& unset) {
+  std::string before = "export DLAUNCH_START=" + shell_quote("unset DLAUNCH_START\n" + script) + '\n';
+  for (const std::string& name : unset) before += "unset -v " + name + '\n';
+  return before;
 }
 
 }  // namespace
@@ -45,7 +47,8 @@ Result<void> StartCommand::begin(transport::RunningCommands& processes) {
       transport::bootstrap_script(transport::agent_image(), request_.nonce, request_.hosts.front().reach.agent,
                                   transport::kPieceLimit, request_.how.own_name);
   const std::string line = transport::group_command(request_.how.command, request_.hosts) + kTask;
-  const int error = errors.read ? process.start(line, theirs, errors.write, set_script(script)) : errno;
+  const int error =
+      errors.read ? process.start(line, theirs, errors.write, set_environment(script, request_.how.unset)) : errno;
   if (error != 0) return fail({"", "cannot run the manager's command", std::strerror(error), ""});
   processes.add(std::move(process), fold_names(request_.names()));
   sys::set_nonblocking(ours.get());

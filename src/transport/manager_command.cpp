@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "base/environment.h"
 #include "base/text.h"
@@ -29,14 +30,23 @@ bool changes_srun(std::string_view name) {
 /// first; -D /: our directory need not be there.
 constexpr std::string_view kSrun = "-Q --overlap --mpi=none --cpu-bind=none --wait=0 -D / ";
 
-/// srun with these words, in an environment that leaves its meaning to them.
-std::string srun_with(const std::vector<std::string>& environment, const std::string& program, std::string_view words) {
-  std::string line = "env";
+std::string srun_with(const std::string& program, std::string_view words) {
+  return shell_quote(program) + ' ' + std::string(kSrun) + std::string(words);
+}
+
+/// One of another kind cannot be unset by a shell, and means nothing to srun.
+bool is_shell_name(std::string_view name) {
+  return std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) || c == '_'; });
+}
+
+/// The variables without which srun's meaning is left to its words.
+std::vector<std::string> unset_for_srun(const std::vector<std::string>& environment) {
+  std::vector<std::string> names;
   for (const std::string& entry : environment) {
     const std::string_view name = variable_name(entry);
-    if (changes_srun(name)) line.append(" -u ").append(shell_quote(name));
+    if (changes_srun(name) && is_shell_name(name)) names.emplace_back(name);
   }
-  return line + ' ' + shell_quote(program) + ' ' + std::string(kSrun) + std::string(words);
+  return names;
 }
 
 /// Whether each node's srun has words of its own, in Reach::step.
@@ -68,8 +78,9 @@ dlaunch::DialIn pbs_dial_in(const std::vector<std::string>& environment, const s
 
 /// -u: bytes as they come, not lines.
 std::string srun_command(const std::vector<std::string>& environment, const std::string& program) {
-  return srun_with(environment, program,
-                   nodes_differ(environment) ? "-u -N1 -n1 {step} -w {host}" : "-u -N1 -n1 -w {host}");
+  std::string line = "env ";
+  for (const std::string& name : unset_for_srun(environment)) line.append("-u ").append(shell_quote(name)) += ' ';
+  return line + srun_with(program, nodes_differ(environment) ? "-u -N1 -n1 {step} -w {host}" : "-u -N1 -n1 -w {host}");
 }
 
 }  // namespace
@@ -143,11 +154,17 @@ std::optional<dlaunch::DialIn> manager_dial_in(Kind kind, const std::vector<std:
   if (kind == Kind::pbs) return pbs_dial_in(environment, program);
   // `flux run` waits for cores that no job of the instance has; `flux exec` asks no scheduler. It passes on whole
   // lines.
-  if (kind == Kind::flux) return dlaunch::DialIn{shell_quote(program) + " exec -r {steps} -d /", "$(uname -n)"};
+  if (kind == Kind::flux) {
+    return dlaunch::DialIn{.command = shell_quote(program) + " exec -r {steps} -d /", .own_name = "$(uname -n)"};
+  }
   if (kind != Kind::slurm || nodes_differ(environment)) return std::nullopt;
-  return dlaunch::DialIn{srun_with(environment, program,
-                                   "--no-kill --kill-on-bad-exit=0 -N{count} -n{count} --ntasks-per-node=1 -w {hosts}"),
-                         "$SLURMD_NODENAME", "scontrol show config"};
+  return dlaunch::DialIn{
+      .command =
+          srun_with(program, "--no-kill --kill-on-bad-exit=0 -N{count} -n{count} --ntasks-per-node=1 -w {hosts}"),
+      .unset = unset_for_srun(environment),
+      .own_name = "$SLURMD_NODENAME",
+      .ports_command = "scontrol show config",
+      .ports_file = filled_variable(environment, "SLURM_CONF").value_or("")};
 }
 
 }  // namespace dlaunch::transport

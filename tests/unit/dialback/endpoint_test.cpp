@@ -30,5 +30,12 @@ TEST(PortRanges, AsScontrolPrintsThem) {
   }
 }
 
+TEST(PortRanges, AreAskedForWhereAFileMayNameThem) {
+  EXPECT_TRUE(may_set_port_range("ClusterName=a\nsrunPORTrange=1-2\n"));
+  EXPECT_TRUE(may_set_port_range("Include /etc/slurm/ports.conf\n"));
+  EXPECT_FALSE(may_set_port_range("ClusterName=a\nSlurmdPort=6818\n"));
+  EXPECT_FALSE(may_set_port_range(""));
+}
+
 }  // namespace
 }  // namespace dlaunch::dialback

@@ -42,8 +42,8 @@ TEST(ManagerCommand, HidesWhatMeansTheJobsOwnTasks) {
   EXPECT_THAT(line, Not(HasSubstr("SLURM_CONF")));
 }
 
-TEST(ManagerCommand, TakesANameForAWord) {
-  EXPECT_THAT(srun({"SLURM_STEP_$(touch /tmp/x)=1"}), HasSubstr(" -u 'SLURM_STEP_$(touch /tmp/x)' "));
+TEST(ManagerCommand, LeavesNamesThatNoShellTakes) {
+  EXPECT_THAT(srun({"SLURM_STEP_$(touch /tmp/x)=1"}), testing::StartsWith("env srun "));
 }
 
 TEST(ManagerCommand, GpusMayDifferWhereTheJobsWereCountedInAll) {
@@ -87,10 +87,13 @@ TEST(ManagerCommand, QrshIsSentLittleBeforeAnAnswer) {
 }
 
 TEST(ManagerDialIn, OneCommandOfSlurmStartsAll) {
-  const auto how = manager_dial_in(plan::Manager::Kind::slurm, {"SLURM_NTASKS=8"}, "srun");
+  const auto how = manager_dial_in(plan::Manager::Kind::slurm,
+                                   {"SLURM_NTASKS=8", "SLURM_NTASKS.x=1", "SLURM_JOB_ID=5", "SLURM_CONF=/c"}, "srun");
   ASSERT_TRUE(how);
+  EXPECT_THAT(how->unset, testing::ElementsAre("SLURM_NTASKS"));
+  EXPECT_EQ(how->ports_file, "/c");
   const std::string line = group_command(how->command, named({"n1", "n2", "n3"}));
-  EXPECT_THAT(line, testing::StartsWith("env -u SLURM_NTASKS srun "));
+  EXPECT_THAT(line, testing::StartsWith("srun "));
   EXPECT_THAT(line, HasSubstr(" -N3 -n3 --ntasks-per-node=1 "));
   EXPECT_THAT(line, testing::EndsWith(" -w n1,n2,n3"));
   EXPECT_THAT(line, testing::Not(HasSubstr(" -u -")));  // a line at a time, so that those of nodes do not mix
