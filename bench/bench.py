@@ -161,7 +161,7 @@ def measure_all(launchers, programs, scratch, files, chosen):
             all_rows += ssh_rows.ssh_rows(launchers, programs, bed)
             all_rows += mpi_rows.mpi_ssh_rows(ssh_rows.Ways(launchers, programs, bed), libraries)
         if nodes:
-            all_rows += slurm_rows.slurm_rows(launchers, programs, nodes, variables)
+            all_rows += slurm_rows.slurm_rows(launchers, programs, nodes, variables, scratch)
         if recovery_rows.wanted(chosen.only) and not (chosen.write and not chosen.only):
             all_rows += recovery_rows.recovery_rows(launchers, scratch, can_torchrun(notes))
         if chosen.before:

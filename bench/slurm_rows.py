@@ -10,6 +10,7 @@ from rows import LINE, MIB, Contestant, Goal, Row
 import slurm  # of the testbed, by ssh_rows' path
 
 NODES = 4
+READY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "ready.py")
 
 
 def wanted(only):
@@ -40,15 +41,20 @@ def allocation(scratch):
             yield bed, environment, [holder.pid, *(daemon.pid for daemon in batch.daemons)]
 
 
-def slurm_rows(launchers, programs, bed, environment):
+def slurm_rows(launchers, programs, bed, environment, scratch):
     ways = Ways(launchers, programs, bed)
     there = ["env", *environment]
+    result = os.path.join(scratch, "ready")
+    found = {"floor": Contestant([*there, READY, result, "end", "srun", f"-N{NODES}", f"-n{NODES}", "true"], label="the whole srun true")}
+    if launchers.dlaunch:
+        found["dlaunch"] = Contestant([*there, READY, result, "rank", launchers.dlaunch, "-N", "1", "date", "+%s%N"])
+    yield Row(key="slurm-ready", title=f"{NODES} nodes of a Slurm job, until the last rank runs", contestants=ways.there(found),
+              goal=Goal("floor", 1.2), rounds=15, limit=60, told=result)
     found = {"floor": Contestant([*there, "srun", f"-N{NODES}", f"-n{NODES}", "true"], label="srun")}
     if launchers.dlaunch:
         found["dlaunch"] = Contestant([*there, launchers.dlaunch, "-N", "1", "true"])
         found["ssh"] = Contestant([*there, launchers.dlaunch, "--transport", "ssh", "-N", "1", "true"], label="dlaunch by ssh")
-    yield Row(key=f"slurm-{NODES}", title=f"`true` on {NODES} nodes of a Slurm job", contestants=ways.there(found),
-              goal=Goal("floor", 1.2), rounds=7, limit=60)
+    yield Row(key=f"slurm-{NODES}", title=f"`true` on {NODES} nodes of a Slurm job", contestants=ways.there(found), rounds=7, limit=60)
     size = 256 * MIB
     spew = [programs["spew"], str(size)]
     found = {"floor": Contestant([*there, "srun", "-u", "-N1", "-n1", *spew], label="srun -u")}
