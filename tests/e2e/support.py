@@ -1,6 +1,5 @@
 """What every end-to-end test needs: run the binary under a time limit, on pipes or under a pty, and prove that nothing
 of the job is left. DLAUNCH is the binary, PROGRAMS the folder of tests/programs, SANITIZE how the binary was built."""
-import concurrent.futures
 import contextlib
 import fcntl
 import os
@@ -15,10 +14,11 @@ import subprocess
 import sys
 import tempfile
 import termios
-import threading
 import time
 import unittest
 import uuid
+
+from side_by_side import SideBySide
 
 DLAUNCH = os.environ["DLAUNCH"]
 PROGRAMS = pathlib.Path(os.environ["PROGRAMS"])
@@ -300,44 +300,11 @@ def fnv1a64(data):
     return f"{value:016x}"
 
 
-class SideBySide(unittest.TestSuite):
-    """Tests that mostly wait, each in a thread. For files without fixtures of a class."""
-
-    at_once = 3
-
-    def run(self, result, debug=False):
-        with concurrent.futures.ThreadPoolExecutor(self.at_once) as pool:
-            list(pool.map(lambda test: test.run(result), self.flat(self)))
-        return result
-
-    @classmethod
-    def flat(cls, suite):
-        for test in suite:
-            yield from cls.flat(test) if isinstance(test, unittest.TestSuite) else (test,)
-
-
-class SharedResult(unittest.TextTestResult):
-    """Of SideBySide: tells of a test when it has ended."""
-
-    lock = threading.Lock()
-
-    def startTest(self, test):
-        with self.lock:
-            unittest.TestResult.startTest(self, test)
-
-    def _write_status(self, test, status):
-        with self.lock:
-            self.stream.writeln(f"{self.getDescription(test)} ... {status}")
-            self.stream.flush()
-
-
-def main(side_by_side=False):
-    """Runs the file's tests. Ends with 77 when every one was skipped, after printing why; with NO_SKIP one is a failure."""
-    loader, result = unittest.TestLoader(), unittest.TextTestResult
-    if side_by_side:
-        loader.suiteClass, result = SideBySide, SharedResult
-    runner = unittest.TextTestRunner(verbosity=2, resultclass=result)
-    run = unittest.main(module="__main__", testLoader=loader, testRunner=runner, exit=False).result
+def main(side_by_side=1):
+    """Runs the file's tests, so many at the same time. Ends with 77 when every one was skipped, after printing why; with
+    NO_SKIP one is a failure."""
+    runner = SideBySide(side_by_side) if side_by_side > 1 else unittest.TextTestRunner(verbosity=2)
+    run = unittest.main(module="__main__", testRunner=runner, exit=False).result
     for test, why in run.skipped if NO_SKIP else []:
         print(f"FAIL: {test} was skipped, and nothing may be here: {why}", file=sys.stderr)
     if not run.wasSuccessful() or (NO_SKIP and run.skipped):

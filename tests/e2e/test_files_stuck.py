@@ -226,4 +226,4 @@ class Frozen(Stuck):
 
 
 if __name__ == "__main__":
-    support.main(side_by_side=True)
+    support.main(side_by_side=3)

@@ -9,6 +9,7 @@ import uuid
 
 import support
 from left_case import LIVES, LeftCase, environment
+from side_by_side import takes_long
 from support import kill_together, program, wait_until
 
 NOBODY = 65534
@@ -118,6 +119,7 @@ class Cgroup(LeftCase):
         self.assertEqual(self.bed.head.find("sleep"), [])
         self.assertEqual(self.groups(self.bed.head, job_id), [])
 
+    @takes_long
     def test_a_host_that_is_not_reached_again(self):
         """The command in the last lines ends them, too."""
         job = self.job("-H", "node1,node2", *CLEARED)
@@ -175,4 +177,4 @@ class Cgroup(LeftCase):
 
 
 if __name__ == "__main__":
-    support.main()
+    support.main(side_by_side=4)

@@ -9,6 +9,7 @@ import time
 
 import support
 from hosts_case import HostsCase
+from side_by_side import takes_long
 from support import wait_until
 
 HEARTBEAT = 15  # three misses of 5 s
@@ -26,6 +27,7 @@ def printer(size):
     return ["sh", "-c", f"head -c {size} /dev/zero | tr '\\0' x"]
 
 
+@takes_long
 class Cut(HostsCase):
     count = 24
 

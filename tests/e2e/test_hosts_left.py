@@ -71,4 +71,4 @@ class Left(LeftCase):
 
 
 if __name__ == "__main__":
-    support.main()
+    support.main(side_by_side=3)

@@ -131,4 +131,4 @@ class Hosts(OpenMpi, mpi_case.EndedFromOutside, HostsCase):
 
 
 if __name__ == "__main__":
-    support.main()
+    support.main(side_by_side=3)

@@ -240,4 +240,4 @@ class OverHosts(PreemptedCase, HostsCase):
 
 
 if __name__ == "__main__":
-    main()
+    main(side_by_side=3)

@@ -8,6 +8,7 @@ import subprocess
 import time
 
 from hosts_case import HostsCase, lines, own_lines
+from side_by_side import takes_long
 from support import Case, SANITIZED, TIMEOUT, main, program, sh, wait_until
 
 LIMIT = 3 * TIMEOUT  # seconds of a job, on a machine that does other things, too
@@ -283,6 +284,7 @@ class Spares(Agents):
         self.assertEqual(last, ["2 0 node3", "2 1 node3", "2 2 node1", "2 3 node1"], result.stderr)
         self.assertIn("dlaunch: node3 takes the ranks of node2", own_lines(result.stderr))
 
+    @takes_long
     def test_the_ranks_of_a_host_that_was_cut_off(self):
         with self.started("-n", 4, "--spares", 1) as job:
             self.bed.head.drop_both_ways(self.host(2))
@@ -330,4 +332,4 @@ class Spares(Agents):
 
 
 if __name__ == "__main__":
-    main()
+    main(side_by_side=3)

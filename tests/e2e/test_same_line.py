@@ -7,6 +7,7 @@ import time
 
 from hosts_case import HostsCase, lines
 from pmi_client import client
+from side_by_side import takes_long
 from support import DLAUNCH, MARKER, SANITIZED, TIMEOUT, main, of_process, settle, sh, wait_until
 
 KEY = "0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a6978"
@@ -255,6 +256,7 @@ class Ends(SameLineCase):
         self.assertEqual(sorted(ends[0][1].splitlines()), ["saved 0", "saved 1", "saved 2"], ends)
         self.assertIn("preempted by SIGTERM to an agent", ends[0][2])
 
+    @takes_long
     def test_a_cut_link_ends_both_sides(self):
         """Also one that has much to carry: what it does not take any more must not hide that the agent has ended."""
         writes = "[ $NODE_RANK != 1 ] || while :; do head -c 100000 /dev/zero | tr '\\0' x; sleep 0.05; done"
@@ -493,4 +495,4 @@ class Places(SameLineCase):
 
 
 if __name__ == "__main__":
-    main()
+    main(side_by_side=3)

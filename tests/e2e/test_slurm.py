@@ -9,6 +9,7 @@ import time
 
 from hosts_case import PATIENCE, HostsCase, lines, own_lines
 from mpi_case import hellos
+from side_by_side import takes_long
 from support import DLAUNCH, main, of_process, program, sh, wait_until
 
 import slurm  # of the testbed, by hosts_case's path
@@ -385,6 +386,7 @@ class Ends(SlurmCase):
                 self.assertNotIn(b"cpu binding", err)  # srun's remark on its start is no reason
                 self.assert_hosts_clean()
 
+    @takes_long
     def test_a_time_limit_ends_the_job_and_is_told(self):
         job = self.start_in_job(["-N2", "--ntasks-per-node=2", "-t", "0:01"], *sh("setsid sleep 1000 & exec sleep 1000"))
         self.assertTrue(wait_until(lambda: len(self.sleepers()) == 8, PATIENCE))
@@ -396,4 +398,4 @@ class Ends(SlurmCase):
 
 
 if __name__ == "__main__":
-    main()
+    main(side_by_side=4)

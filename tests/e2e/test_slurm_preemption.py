@@ -7,6 +7,7 @@ import shutil
 import time
 
 from hosts_case import PATIENCE
+from side_by_side import takes_long
 from support import DLAUNCH, main, wait_until
 from test_slurm import SlurmCase
 
@@ -211,6 +212,7 @@ class ByPriority(RequeueCase):
         self.assertRegex(self.text(self.place), "preempted by SIGTERM to an agent")
 
 
+@takes_long
 class TimeLimits(PreemptionCase):
     def test_time_limits_that_are_near_and_over(self):
         """Side by side, because Slurm looks at time limits only twice a minute."""
@@ -231,4 +233,4 @@ class TimeLimits(PreemptionCase):
 
 
 if __name__ == "__main__":
-    main()
+    main(side_by_side=4)

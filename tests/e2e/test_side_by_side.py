@@ -1,0 +1,103 @@
+"""Tests that run side by side: what each says is told, and none that fails, dies or is skipped is taken for one that passes."""
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+import support
+
+FILE = '''
+import os, pathlib, sys, time, unittest
+sys.path.insert(0, sys.argv.pop(1))
+import support
+from side_by_side import takes_long
+
+class Meeting(unittest.TestCase):
+    """Each waits for the other."""
+    def meet(self, mine, other):
+        pathlib.Path(mine).touch()
+        self.assertTrue(support.wait_until(pathlib.Path(other).exists))
+    def test_one(self):
+        self.meet("one", "other")
+    def test_other(self):
+        self.meet("other", "one")
+
+class Bad(unittest.TestCase):
+    def test_fails(self):
+        self.assertEqual(1, 2, "that is wrong")
+    def test_fails_in_a_part(self):
+        with self.subTest("a part"):
+            self.fail("that part is wrong")
+    def test_dies(self):
+        os._exit(0)
+    def test_is_killed(self):
+        os.kill(os.getpid(), 9)
+    def test_raises(self):
+        raise SystemExit(0)
+
+class Skipped(unittest.TestCase):
+    def test_skipped(self):
+        self.skipTest("nothing is here")
+
+class Fixture(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.pid = os.getpid()
+    def test_in_one_process(self):
+        self.assertEqual(self.pid, os.getpid())
+    def test_in_the_same(self):
+        self.assertEqual(self.pid, os.getpid())
+
+class Order(unittest.TestCase):
+    def test_a(self):
+        print("test a", flush=True)
+    def test_b(self):
+        print("test b", flush=True)
+    @takes_long
+    def test_c(self):
+        print("test c", flush=True)
+
+support.main(side_by_side=2)
+'''
+
+
+class SideBySide(unittest.TestCase):
+    def run_tests(self, *names, skips=""):
+        place = support.tempfile.mkdtemp(prefix="dlaunch-e2e-")
+        self.addCleanup(support.shutil.rmtree, place)
+        file = pathlib.Path(place) / "test_it.py"
+        file.write_text(FILE)
+        return subprocess.run([sys.executable, "-B", file, pathlib.Path(__file__).resolve().parent, *names], cwd=place,
+                              env=os.environ | {"NO_SKIP": skips}, capture_output=True, text=True, timeout=60, check=False)
+
+    def test_they_run_at_the_same_time(self):
+        done = self.run_tests("Meeting", "Fixture")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("4 tests, up to 2 at a time", done.stderr)
+
+    def test_each_failure_is_one(self):
+        for name, said in (("fails", "that is wrong"), ("fails_in_a_part", "that part is wrong"), ("dies", "its process ended"),
+                           ("is_killed", "its process ended"), ("raises", "SystemExit: 0")):
+            with self.subTest(name):
+                done = self.run_tests("Meeting", f"Bad.test_{name}")
+                self.assertEqual(done.returncode, 1, done.stderr)
+                self.assertIn(said, done.stderr)
+                self.assertIn(f"test_{name}", done.stderr)
+                self.assertIn("FAILED", done.stderr)
+
+    def test_what_is_skipped_is_told(self):
+        self.assertEqual(self.run_tests("Skipped").returncode, support.SKIPPED)
+        self.assertEqual(self.run_tests("Skipped", "Meeting").returncode, 0)
+        done = self.run_tests("Skipped", "Meeting", skips="1")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("test_skipped (__main__.Skipped", done.stderr)
+        self.assertIn("nothing is here", done.stderr)
+
+    def test_what_takes_long_begins(self):
+        said = self.run_tests("Order").stderr
+        self.assertLess(said.index("test c"), said.index("test b"), said)
+
+
+if __name__ == "__main__":
+    support.main()
