@@ -182,12 +182,16 @@ def main():
     parser = argparse.ArgumentParser(prog="scripts/fail-calls", description=__doc__)
     parser.add_argument("--all", action="store_true", help="every call with every errno, not a sample")
     parser.add_argument("--job", action="append", choices=JOBS)
+    parser.add_argument("--list-jobs", action="store_true", help="only their names")
     parser.add_argument("--role", action="append", choices=ROLES)
     parser.add_argument("--call", action="append")
     parser.add_argument("--number", type=int)
     parser.add_argument("--error")
     parser.add_argument("--verbose", action="store_true")
     arguments = parser.parse_args()
+    if arguments.list_jobs:
+        print("\n".join(JOBS))
+        return 0
     dlaunch, programs = os.environ["DLAUNCH"], os.environ["PROGRAMS"]
     tried, bad = collections.Counter(), 0
     codes = collections.defaultdict(collections.Counter)
