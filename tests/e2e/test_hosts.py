@@ -174,7 +174,7 @@ class Unreachable(HostsCase):
         self.assertTrue(wait_until(lambda: self.host(1).find("dlaunch-agent") and self.host(3).find("dlaunch-agent")))
         interrupt(job)
         result, took = self.finish(job)
-        self.assertLess(took, 2)
+        self.assertLess(took, 6)  # a connection has 10 s
         self.assert_exit(result, 130)
         self.assertEqual(self.bed.head.find("ssh "), [])
 
@@ -191,7 +191,7 @@ class Unreachable(HostsCase):
         jobs = {name: self.start("-H", f"node1,{name}", "sleep", "1000", stdin=subprocess.DEVNULL,
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE) for name in ("node2", "node3", "node4")}
         for name, job in jobs.items():
-            result, _ = self.finish(job, 16)
+            result, _ = self.finish(job)
             self.assert_told(result, 125, name, "No route to host" if name == "node4" else "timed out")
         for pid in self.host(3).find("create_server"):
             os.kill(pid, signal.SIGKILL)
@@ -225,7 +225,7 @@ class Lost(HostsCase):
         job = self.sleepers(["node1", "node2"])
         self.host(2).kill_sshd()
         result, took = self.finish(job)
-        self.assertLess(took, 8)
+        self.assertLess(took, 12)  # a silent host is lost after 15 s
         self.assert_told(result, 125, "node2")
 
     def test_agent_is_killed(self):
@@ -235,7 +235,7 @@ class Lost(HostsCase):
                 job = self.sleepers(["node1", "node2"], ranks=2)
                 kill_together(*sorted(self.host(2).find("dlaunch-agent"))[killed])
                 result, took = self.finish(job)
-                self.assertLess(took, 8)
+                self.assertLess(took, 12)  # a silent host is lost after 15 s
                 self.assert_told(result, 125, "node2")
                 self.assert_hosts_clean(within=5)
 
@@ -285,4 +285,4 @@ class Suspended(HostsCase):
 
 
 if __name__ == "__main__":
-    support.main()
+    support.main(side_by_side=3)

@@ -48,7 +48,7 @@ class Ssh(HostsCase):
     def names_of(self, *args):
         return sorted(lines(self.assert_succeeds(*args, "uname", "-n")))
 
-    def refused(self, *parts, where=("-H", "node1,node2,node3"), within=6):
+    def refused(self, *parts, where=("-H", "node1,node2,node3"), within=9):
         start = time.monotonic()
         result = self.run_dlaunch(*where, "sleep", "1000")
         self.assertLess(time.monotonic() - start, within * (3 if support.SANITIZED else 1))
@@ -116,7 +116,7 @@ class Names(Ssh):
         self.know("two")
         start = time.monotonic()
         self.assertEqual(self.names_of("-H", "two"), ["node3"])
-        self.assertLess(time.monotonic() - start, 2 * (3 if support.SANITIZED else 1))
+        self.assertLess(time.monotonic() - start, 6 * (3 if support.SANITIZED else 1))  # a connection has 10 s
 
     def test_configuration(self):
         self.configure(f"Host first\n HostName node1\nHost odd*\n HostName {self.host(2).address}\n HostKeyAlias node2\n"
@@ -212,7 +212,7 @@ class Keys(Ssh):
         self.assertTrue(wait_until(lambda: self.bed.head.run(["test", "-S", "/root/agent"]).returncode == 0))
         start = time.monotonic()
         self.assertEqual(self.names_of("-H", "node1,node2,node3"), ["node1", "node2", "node3"])
-        self.assertLess(time.monotonic() - start, 9 * (3 if support.SANITIZED else 1))
+        self.assertLess(time.monotonic() - start, 14 * (3 if support.SANITIZED else 1))
 
     def test_key_of_the_hostfile(self):
         self.on_head("mv /root/.ssh/id_ed25519 /root/elsewhere")
@@ -297,8 +297,8 @@ class Phases(Ssh):
                                  stderr=subprocess.PIPE) for name in ("node1", "node2", "node3")}
         what = {"node1": "cannot connect to port 22", "node2": "no ssh handshake on port 22", "node3": "port 22"}
         for name, job in jobs.items():
-            result, took = self.finish(job, 10)
-            self.assertLess(took, 5)
+            result, took = self.finish(job, 15)
+            self.assertLess(took, 8)
             self.assert_told(result, 125, name, what[name], "timed out")
 
     def test_sshd_that_closes(self):
@@ -339,7 +339,7 @@ class Phases(Ssh):
         self.assertTrue(wait_until(lambda: self.host(1).find("dlaunch-agent")))
         interrupt(job)
         result, took = self.finish(job)
-        self.assertLess(took, 2)
+        self.assertLess(took, 6)  # a connection has 10 s
         self.assert_exit(result, 130)
 
 
