@@ -290,4 +290,4 @@ class OverHosts(HostsCase):
         self.assertIn("rank 1 is the odd one out: it alone is in in_lock (<string>:7)", text)
 
 
-main()
+main(side_by_side=3)

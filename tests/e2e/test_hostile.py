@@ -7,6 +7,7 @@ import subprocess
 import time
 
 import support
+from side_by_side import takes_long
 from support import Case, SANITIZED, program
 
 AGENT = os.environ.get("AGENT") or str(support.PROGRAMS.parent.parent / "src/agent/dlaunch-agent")
@@ -130,6 +131,7 @@ class Peers(Case):
                     end.result()
 
 
+@takes_long
 class Silence(Peers):
     """Wherever it begins, and on either side, it ends a job in time. All side by side: each takes its three heartbeats."""
 
@@ -173,6 +175,7 @@ class Agents(Peers):
             with self.subTest(act):
                 self.assert_lost(act, why, hosts="queried")
 
+    @takes_long
     def test_more_than_was_granted(self):
         """While nobody reads, for longer than it would take to send as much as the launcher may hold."""
         for act, why in SLOWLY_READ.items():
@@ -213,4 +216,4 @@ class Launchers(Peers):
 
 
 if __name__ == "__main__":
-    support.main()
+    support.main(side_by_side=3)
