@@ -5,6 +5,7 @@ import signal
 import subprocess
 
 from hosts_case import PATIENCE, HostsCase, lines
+from side_by_side import takes_long
 from support import DLAUNCH, Case, main, sh, wait_until
 
 import gridengine  # of the testbed, by hosts_case's path
@@ -58,7 +59,7 @@ class GridEngineCase(HostsCase):
         return [pid for each in hosts for pid, line in each.strangers().items() if line.startswith(beginning)]
 
 
-class InAJob(GridEngineCase):
+class JobCase(GridEngineCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -68,11 +69,8 @@ class InAJob(GridEngineCase):
         cls.loose = cls.engine.submit(4, "loose")
         cls.first = cls.engine.submit(2, "first")
 
-    def other(self):
-        """The host that is not the job's first."""
-        first = self.bed.head.run([*self.job.enter, "hostname"]).stdout.strip()
-        return next(host for name, host in self.bed.hosts.items() if name != first)
 
+class InAJob(JobCase):
     def test_ranks_are_in_the_job_and_nothing_goes_over_ssh(self):
         """Grid Engine knows all that is in a job or its task on a host by a group of its own."""
         for host in self.bed.hosts.values():
@@ -110,6 +108,25 @@ class InAJob(GridEngineCase):
         done = self.in_job(self.job, "true", by=["env", "PE_HOSTFILE=/no/such"])
         self.assert_told(done, 2, "PE_HOSTFILE", "/no/such")
 
+    def test_a_job_whose_script_counts_as_a_task(self):
+        """There the first host has no slot for a task of qrsh's."""
+        done = self.in_job(self.first, "hostname")
+        self.assert_exit(done, 0)
+        self.assertEqual(sorted(lines(done.stdout)), ["node1", "node2"])
+
+    def test_what_qrsh_says_is_the_reason(self):
+        done = self.in_job(self.loose, "true")
+        self.assert_told(done, 125, "executing task of job", "didn't accept task")
+        self.assertIn(b"control_slaves", done.stderr)
+
+
+@takes_long
+class Streams(JobCase):
+    def other(self):
+        """The host that is not the job's first."""
+        first = self.bed.head.run([*self.job.enter, "hostname"]).stdout.strip()
+        return next(host for name, host in self.bed.hosts.items() if name != first)
+
     def test_output_is_whole_with_the_agent_sent_and_kept(self):
         """What comes right before the end of a task of qrsh's can be lost on the way."""
         self.other().sh("rm -rf /root/.cache/dlaunch")
@@ -128,17 +145,6 @@ class InAJob(GridEngineCase):
         done = self.in_job(self.job, "--stdin", "3", "sh", "-c", "[ $RANK_ID != 3 ] || wc -c", input=b"x" * 8 * MIB)
         self.assert_exit(done, 0)
         self.assertEqual(done.stdout.strip(), str(8 * MIB).encode())
-
-    def test_a_job_whose_script_counts_as_a_task(self):
-        """There the first host has no slot for a task of qrsh's."""
-        done = self.in_job(self.first, "hostname")
-        self.assert_exit(done, 0)
-        self.assertEqual(sorted(lines(done.stdout)), ["node1", "node2"])
-
-    def test_what_qrsh_says_is_the_reason(self):
-        done = self.in_job(self.loose, "true")
-        self.assert_told(done, 125, "executing task of job", "didn't accept task")
-        self.assertIn(b"control_slaves", done.stderr)
 
 
 class Ends(GridEngineCase):
@@ -221,4 +227,4 @@ class Ends(GridEngineCase):
 
 
 if __name__ == "__main__":
-    main()
+    main(side_by_side=3)

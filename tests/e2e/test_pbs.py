@@ -175,4 +175,4 @@ class ByPbsdsh(PbsCase):
 
 
 if __name__ == "__main__":
-    main()
+    main(side_by_side=3)

@@ -76,4 +76,4 @@ class SameAsSrun(SlurmCase):
 
 
 if __name__ == "__main__":
-    main()
+    main(side_by_side=2)
