@@ -292,4 +292,4 @@ def dlaunch_files():
 
 
 if __name__ == "__main__":
-    support.main()
+    support.main(side_by_side=3)

@@ -164,4 +164,4 @@ class FourHosts(Places, HostsCase):
 
 
 if __name__ == "__main__":
-    main()
+    main(side_by_side=2)

@@ -181,4 +181,4 @@ class Programs(Promises):
 
 
 if __name__ == "__main__":
-    main()
+    main(side_by_side=3)
