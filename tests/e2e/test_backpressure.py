@@ -6,6 +6,7 @@ import subprocess
 import time
 
 import support
+from side_by_side import takes_long
 from support import Case, SANITIZED, resident_bytes, settle, sh, signals_taken, unread, until_there, wait_until, written
 
 MEBI = 1 << 20
@@ -230,6 +231,7 @@ class SleepingReader(ReaderCase):
             job.send_signal(signal.SIGINT)
         self.assert_end(jobs, 130, 15)
 
+    @takes_long
     def test_a_healthy_job_goes_on(self):
         """Longer than agents wait for a sign of life, with more to say than waits for a reader."""
         with self.start_unread("-vv", "-n", 300, *sh("seq 3000; sleep 1; exit 0")) as job:
@@ -241,4 +243,4 @@ class SleepingReader(ReaderCase):
 
 
 if __name__ == "__main__":
-    support.main()
+    support.main(side_by_side=2)
