@@ -48,6 +48,7 @@ def steps(arguments):
             yield arguments.seed, str(number)
             yield arguments.seed, f"{number}s"
         yield arguments.seed, f"{number}r"
+        yield arguments.seed, f"{number}sr"
 
 
 def is_quick(step):
@@ -59,7 +60,7 @@ def main():
     parser = argparse.ArgumentParser(prog="scripts/chaos", description=__doc__)
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--minutes", type=float, default=1)
-    parser.add_argument("--step", help="only this one: a number, with an r where the job has restarts, an s where every node runs the same line")
+    parser.add_argument("--step", help="only this one: a number, with an r where the job has restarts, an s where every node runs the same line, sr for both")
     parser.add_argument("--first", type=int, default=1, metavar="STEP", help="where to begin")
     parser.add_argument("--restarts", action="store_true", help="only jobs with restarts")
     parser.add_argument("--known", action="store_true", help="first the steps that broke a promise once: tests/chaos/known.txt")

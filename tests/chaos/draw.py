@@ -71,7 +71,11 @@ class Step:
 
     @property
     def name(self):
-        return f"{self.number}{'r' if self.restarts else 's' if self.way == 'same-line' else ''}"
+        return f"{self.number}{'s' if self.way == 'same-line' else ''}{'r' if self.restarts else ''}"
+
+    def nodes(self):
+        """Of a same-line job, in the order of their numbers."""
+        return [*self.hosts, *self.spares]
 
     def script(self):
         return self._script_of_a_round() if self.restarts else self._script("$WITNESS", "$code")
@@ -99,7 +103,7 @@ class Step:
         hosts = [f"{host}:{ranks}" for host, ranks in self.hosts.items()] + [f"{host}:1" for host in self.spares]
         where = ["-H", ",".join(hosts)] if hosts else []
         if self.way == "same-line":
-            where = ["--same-line", "--rendezvous", f"head:{PORT}", "--nodes", str(len(hosts)), "--node-rank", str(node), "--key-file", "key",
+            where = ["--same-line", "--rendezvous", f"head:{PORT}", "--nodes", str(len(self.nodes())), "--node-rank", str(node), "--key-file", "key",
                      "--wait-hosts", str(self.wait), "--oversubscribe", "-N", str(self.hosts["head"])]
         rounds = ["--restarts", str(self.restarts), "--report", "report.json"] if self.restarts else []
         rounds += ["--spares", str(len(self.spares))] if self.spares else []
@@ -194,7 +198,7 @@ def draw_rounds(seed, number):
 
 
 def _draw_faults_of_nodes(random_, step, lasts):
-    others = [host for host in step.hosts if host != "head"]
+    others = [host for host in step.nodes() if host != "head"]
     for _ in range(random_.choice((0, 1, 1, 1, 2, 3))):
         whom = random_.choice(("launcher", "node", "node", "guardian", "worker", "rank", "link", "reader", "door", "door", "all"))
         fault = Fault(round(random_.uniform(0, lasts * 1.2), 3), "kill", whom, random_.randrange(step.ranks))
@@ -236,8 +240,30 @@ def draw_same_line(seed, number):
     return step
 
 
+def draw_same_line_rounds(seed, number):
+    """The job of draw_same_line() with --restarts, often with spare nodes, and other faults: they are spread over as many rounds as
+    there may be, and the waits between them."""
+    random_ = random.Random(f"{seed}.{number}.same line, rounds")
+    step = draw_same_line(seed, number)
+    step.restarts = random_.choice((1, 2, 3))
+    step.stdin = False
+    step.spares = [host for host in HOSTS if host not in step.hosts][:random_.choice((0, 1, 1, 2))]
+    step.starts |= {host: random_.choice((0, 0, 0.05, 0.3)) for host in step.spares}
+    step.codes = {random_.randrange(step.ranks): random_.choice((1, 3, 42, 255))} if random_.random() < 0.4 else {}
+    step.fails = random_.choice((1, 1, 2, 9))
+    step.timeout = random_.choice((0, 0, 0, 0, 0, 3))
+    step.faults = []
+    lasts = step.pause_us * step.lines / 1e6
+    while not step.faults and not (step.codes and random_.random() < 0.3):
+        rounds = random_.uniform(0.8, step.restarts + 1 if step.codes else 1)
+        _draw_faults_of_nodes(random_, step, max(step.starts.values()) + (lasts + 0.3) * rounds)
+    return step
+
+
 def draw_named(seed, name):
-    """`name`: a step's number, with an r behind it where the job has restarts, and an s where each node has the same line."""
+    """`name`: a step's number, with an r behind it where the job has restarts, an s where each node has the same line, sr for both."""
+    if name.endswith("sr"):
+        return draw_same_line_rounds(seed, int(name[:-2]))
     if name.endswith("s"):
         return draw_same_line(seed, int(name[:-1]))
     return draw_rounds(seed, int(name[:-1])) if name.endswith("r") else draw(seed, int(name))

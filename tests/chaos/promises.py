@@ -74,7 +74,7 @@ def ender_of(done, step, seen):
         # Before all nodes are in, one that left may come again: it is waited for, and named by its number.
         lost = rf"{host}|nodes? [\d,-]*\d"
         heard = (SILENT if silent(fault) else 0) + (0 if seen.witness else step.wait)
-        return Ender(done.time, 125, lost, heard, bool(seen.witness), host=fault.host)
+        return Ender(done.time, 125, lost, heard, bool(seen.witness), last=not seen.witness, host=fault.host)
     # An sshd that goes away before the login is tried again.
     sure = fault.whom != "sshd" or done.time > seen.started + seen.slow * STARTS
     return Ender(done.time, 125, host, SILENT if silent(fault) else 0, sure, host=fault.host)
@@ -115,11 +115,16 @@ def told_at_nodes(step, seen):
     """A node that is told to end tells the launcher; before it has an agent it ends by itself."""
     if step.way != "same-line":
         return
+    lost = set()  # one of these may have no link any more by which it could tell
     for done in seen.done:
-        if done.hit and done.fault.whom == "node" and done.fault.act in ("term", "int"):
-            yield Ender(done.time, 143 if done.fault.act == "term" else 130, "TERM" if done.fault.act == "term" else "INT", 0, bool(seen.witness))
+        fault = done.fault
+        if done.hit and fault.whom == "node" and fault.act in ("term", "int"):
+            sure = bool(seen.witness) and fault.host not in lost
+            yield Ender(done.time, 143 if fault.act == "term" else 130, "TERM" if fault.act == "term" else "INT", 0, sure, last=True)
+        elif done.hit and fault.whom in ("node", "guardian", "worker", "link"):
+            lost.add(fault.host)
     if not seen.witness:
-        yield Ender(seen.started, 125, r"did not come to|has left", step.wait, False)
+        yield Ender(seen.started, 125, r"did not come to|has left", step.wait, False, last=True)
 
 
 def check_nodes(step, seen):
@@ -232,13 +237,13 @@ def read_streams(step, seen):
     return streams
 
 
-def wholly_seen(step, seen, rank):
-    """Whether all that this rank wrote must have come: nothing between it and us was cut."""
+def wholly_seen(step, seen, rank, ran_on):
+    """Whether all that this rank wrote must have come: nothing between it and us was cut. `ran_on`: its host in that round."""
     for done in seen.done:
         fault = done.fault
         if not done.hit or fault.whom == "rank" or (fault.act in ("pause", "sleep", "term", "int", "call") and not silent(fault)):
             continue
-        if fault.whom in ("launcher", "reader") or step.way == "exec" or fault.host == step.host_of(rank):
+        if fault.whom in ("launcher", "reader") or step.way == "exec" or fault.host in (step.host_of(rank), ran_on):
             if fault.whom != "link" or silent(fault):
                 return False
     return not step.full_disk
@@ -258,7 +263,7 @@ def check_bytes(step, seen):
             files.text(data)
         all_streams.append(files)
     well = [(number, round_) for round_, witness in enumerate(seen.rounds or [seen.witness])
-            for number, rank in witness.items() if rank.code == 0 and wholly_seen(step, seen, number)]
+            for number, rank in witness.items() if rank.code == 0 and wholly_seen(step, seen, number, rank.host)]
     for streams in all_streams:
         for rank, round_ in well:
             streams.missing(rank, step.lines, round_)
@@ -269,5 +274,5 @@ def check_bytes(step, seen):
 
 def broken(step, seen):
     """What is broken of the promises, a line each. Those of a job's rounds are in rounds.py."""
-    checks = (check_left, check_bytes) if step.restarts else (check_cause, check_time, check_left, check_nodes, check_bytes)
+    checks = (check_left, check_nodes, check_bytes) if step.restarts else (check_cause, check_time, check_left, check_nodes, check_bytes)
     return [text for check in checks for text in check(step, seen)]

@@ -126,6 +126,10 @@ class Scratch:
             self.logs.mkdir()
             self.head.sh(f"mount -t tmpfs -o size={DISK} chaos {self.logs}")
 
+    def has_begun(self):
+        """Whether any rank has."""
+        return any(not path.is_dir() for path in self.witness.rglob("*"))
+
     def read_logs(self):
         if not self.full_disk:
             return {str(path): path.read_bytes() for path in self.logs.rglob("*") if path.is_file()}
@@ -153,7 +157,7 @@ class Nodes:
 
     def __init__(self, step, field, dlaunch, programs, env, cwd):
         self.starts = sorted((when, host) for host, when in step.starts.items() if host != "head")
-        self.words = lambda host: [dlaunch, *step.words(programs, list(step.hosts).index(host))]
+        self.words = lambda host: [dlaunch, *step.words(programs, step.nodes().index(host))]
         self.field, self.env, self.cwd, self.jobs = field, env, str(cwd), {}
 
     def turn(self, since):
@@ -209,7 +213,7 @@ def run_step(step, field, dlaunch, programs, settles):
     seen.done = faults.done
     seen.slow = max(seen.slow, slowness.measured(dlaunch))
     if seen.code is not None:
-        if nodes.jobs and not any(scratch.witness.iterdir()):
+        if nodes.jobs and not scratch.has_begun():
             seen.told_by_us = nodes.tell_who_waits(2 * seen.slow)
         cut = any(done.fault.whom == "link" for done in seen.done)
         seen.left = field.left_after(settles(seen), not cut, faults.undo_what_is_over)

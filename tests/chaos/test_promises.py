@@ -367,7 +367,69 @@ class SameLine(StepCase):
         self.assert_broken("cause")
 
 
+class SameLineRounds(StepCase):
+    """Node 1 was lost in round 0, and the spare node 2 has its rank in round 1."""
+
+    def setUp(self):
+        super().setUp()
+        self.step = Step(1, 1, ranks=RANKS, lines=LINES, length=LENGTH, way="same-line", hosts={"head": 1, "node1": 1}, spares=["node2"], wait=6, restarts=2)
+        self.seen.ended = self.seen.settled = 113
+        self.seen.rounds = [{0: Rank("head"), 1: Rank("node1")}, {0: Rank("head", 0, 112.9), 1: Rank("node2", 0, 112.9)}]
+        self.seen.witness = self.seen.rounds[1]
+        self.seen.done = [Done(Fault(0.5, "kill", "node", host="node1"), 100.5, True)]
+        self.seen.told = [(100.6, "dlaunch: node1: its connection ended after 0.5 s; restart 1 of 2 in 12 s"), (112.6, "dlaunch: node2 takes the ranks of node1")]
+        self.seen.report = {"exit_code": 0, "round": 1, "earlier_rounds": [{}]}
+        self.seen.out = text_of_round(1) + text_of_round(1, 1)
+        self.seen.err = text_of_round(1, stream="e") + text_of_round(1, 1, "e")
+        self.seen.nodes = {"node1": -9, "node2": 0}
+
+    def assert_broken(self, *promises_):
+        found = rounds.broken(self.step, self.seen)
+        self.assertEqual(sorted({one.split(":")[0] for one in found}), sorted(promises_), found)
+
+    def test_all_kept(self):
+        self.assert_broken()
+
+    def test_the_spare_node_ends_as_the_job(self):
+        self.seen.nodes["node2"] = 125
+        self.assert_broken("cause")
+
+    def test_the_ranks_of_the_lost_node_are_where_it_was_told(self):
+        self.seen.rounds[1][1] = Rank("node1", 0, 112.9)
+        self.assert_broken("touched")
+
+    def test_a_node_that_nothing_happened_to_is_no_cause(self):
+        self.seen.done[0].fault.host = "node2"
+        self.assert_broken("cause")
+
+    def test_a_spare_node_that_is_lost_ends_nothing(self):
+        self.seen.done.append(Done(Fault(0.2, "kill", "node", host="node2"), 100.2, True))
+        self.seen.rounds = [{0: Rank("head", 0, 100.9), 1: Rank("node1", 0, 100.9)}]
+        self.seen.done, self.seen.told, self.seen.ended = self.seen.done[1:], [], 101
+        self.seen.report = {"exit_code": 0, "round": 0, "earlier_rounds": []}
+        self.seen.witness, self.seen.nodes = self.seen.rounds[0], {"node1": 0, "node2": -9}
+        self.seen.out, self.seen.err = text_of_round(0) + text_of_round(0, 1), text_of_round(0, stream="e") + text_of_round(0, 1, "e")
+        self.assert_broken()
+
+    def test_a_node_told_to_end_is_the_end(self):
+        self.seen.done.append(Done(Fault(3, "term", "node", host="node2"), 103.0, True))
+        self.assert_broken("cause")
+        self.seen.done[1].fault.host = "node1"  # it is lost, and may have nobody to tell
+        self.assert_broken()
+
+
 class Drawn(unittest.TestCase):
+    def test_same_line_steps_with_restarts_have_a_line_for_each_node(self):
+        steps = [draw_named(5, f"{number}sr") for number in range(1, 40)]
+        self.assertEqual(steps, [draw_named(5, f"{number}sr") for number in range(1, 40)])
+        self.assertEqual({step.name for step in steps}, {f"{number}sr" for number in range(1, 40)})
+        self.assertTrue(any(step.spares for step in steps) and any(fault.host in step.spares for step in steps for fault in step.faults))
+        for step in steps:
+            self.assertEqual(set(step.starts), {*step.hosts, *step.spares})
+            words = step.words(node=1)
+            self.assertEqual(words[words.index("--nodes") + 1], str(len(step.starts)))
+            self.assertIn("--restarts", words)
+
     def test_same_line_steps_leave_the_others_as_they_are(self):
         step = draw_named(5, "7s")
         self.assertEqual((step.name, step), ("7s", draw_named(5, "7s")))
