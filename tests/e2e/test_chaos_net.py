@@ -12,7 +12,7 @@ LINK = "ip link add name vea type veth peer name veb && ip addr add 10.9.0.1/24 
 WAITS = 'echo up; until {0}; do sleep 0.02; done; echo broken; while {0}; do sleep 0.02; done; echo whole'
 IS_UP = 'ip -o link show dev vea | grep -q "[<,]UP[,>]"'
 IS_DOWN = "! " + IS_UP
-IS_SLOW = 'tc qdisc show dev vea | grep -q "tbf 7d1: root"'
+IS_SLOW = 'tc qdisc show dev vea | grep -q "tbf [0-9a-f]*: root"'
 
 
 class Net(Case):
@@ -59,6 +59,29 @@ class Net(Case):
 
     def in_space(self, space, script):
         return subprocess.run(["nsenter", f"--net=/proc/{os.getpid()}/fd/{space.fileno()}", *sh(script)], env=self.env).returncode
+
+    def test_two_on_one_interface_leave_each_others_work(self):
+        """Both are planned while it is whole; the second finds it broken, and breaks and heals nothing."""
+        for fault, broken, why in (("cut:net=vea@line:/now/", IS_DOWN, b"interface vea is down already"),
+                                   ("slow:net=vea=1MB/s@line:/now/", IS_SLOW, b"it has a queueing discipline of its own")):
+            with self.subTest(fault):
+                planned, done, ends = (self.dir / f"{name}-{fault[:4]}" for name in ("planned", "done", "ends"))
+                breaks = sh(f"until [ -e {planned} ]; do sleep 0.02; done; echo now; until {broken}; do sleep 0.02; done; "
+                            f"touch {done}; until [ -e {ends} ]; do sleep 0.02; done")
+                first = self.start("chaos", "--fault", fault, "--", "-n", 1, *breaks, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                   before=["unshare", "--net", "sh", "-c", LINK + f'touch {self.dir}/there; exec "$@"', "sh"])
+                self.assertTrue(wait_until((self.dir / "there").exists, TIMEOUT))
+                (self.dir / "there").unlink()
+                with open(f"/proc/{first.pid}/ns/net") as space:
+                    comes = sh(f"trap exit USR1; touch {planned}; until [ -e {done} ]; do sleep 0.02; done; echo now; while :; do sleep 0.02; done")
+                    result = self.run_dlaunch("chaos", "--fault", fault, "--fault", "signal:USR1:rank=0@line:/now/", "--", "-n", 1, *comes,
+                                              before=["nsenter", f"--net=/proc/{os.getpid()}/fd/{space.fileno()}"], timeout=3 * TIMEOUT)
+                    self.assert_exit(result, 3)
+                    self.assertIn(why, result.stderr)
+                    self.assertEqual(self.in_space(space, broken), 0)
+                    ends.touch()
+                    self.assertEqual(first.wait(TIMEOUT), 0)
+                    self.assertNotEqual(self.in_space(space, broken), 0)
 
     def test_what_cannot_be_done_is_refused(self):
         for fault, before, why in (

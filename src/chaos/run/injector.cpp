@@ -21,8 +21,8 @@ std::vector<std::string> hosts_with_ranks(const report::Record& record) {
   return hosts;
 }
 
-void heal(const Fault& fault) {
-  fault.what == FaultKind::cut ? bring_up(fault.target.interface) : speed_up(fault.target.interface);
+void heal(const Fault& fault, const std::string& handle) {
+  fault.what == FaultKind::cut ? bring_up(fault.target.interface) : speed_up(fault.target.interface, handle);
 }
 
 }  // namespace
@@ -108,15 +108,20 @@ bool Injector::begin_on_link(Injection& injection) {
 }
 
 bool Injector::begin_on_interface(size_t number, Injection& injection) {
+  if (is_broken(injection.fault)) {
+    injection.why_not = "interface " + injection.fault.target.interface + " is down already";
+    return false;
+  }
   const bool noted = undo_.note(injection.fault);
-  injection.why_not = noted ? break_interface(injection.fault) : "there is no process that would undo it";
+  injection.why_not =
+      noted ? break_interface(injection.fault, undo_.handle()) : "there is no process that would undo it";
   if (!injection.why_not.empty()) return false;
   broken_[number] = injection.fault;
   return true;
 }
 
 void Injector::end(size_t number, const Injection& injection) {
-  if (broken_.erase(number) > 0) return heal(injection.fault);
+  if (broken_.erase(number) > 0) return heal(injection.fault, undo_.handle());
   if (injection.fault.target.kind == Kind::link) return links_->tell(injection.host, "pass");
   Undo::go_on(stopped_by_[number]);
   stopped_by_.erase(number);
@@ -125,7 +130,7 @@ void Injector::end(size_t number, const Injection& injection) {
 void Injector::end_all() {
   for (const auto& [number, processes] : stopped_by_) Undo::go_on(processes);
   stopped_by_.clear();
-  for (const auto& [number, fault] : broken_) heal(fault);
+  for (const auto& [number, fault] : broken_) heal(fault, undo_.handle());
   broken_.clear();
   if (!links_) return;
   for (const std::string& host : links_->hosts()) links_->tell(host, "pass");

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <random>
 #include <sstream>
 #include <vector>
 
@@ -24,7 +25,7 @@ namespace dlaunch::chaos {
 namespace {
 
 constexpr const char* kTc = "tc";
-constexpr const char* kHandle = "7d1:";      // of our queueing discipline, by which it is told from others
+constexpr unsigned kMostHandle = 0x7fff;     // from the next one on the kernel gives them
 constexpr long long kLeastBurst = 32 << 10;  // tbf drops what is longer
 constexpr long long kBurstsASecond = 50;
 constexpr size_t kMostRoutes = 4u << 20;
@@ -115,14 +116,28 @@ std::string why_not_to_interface(const Fault& fault) {
   return "interface " + name + " has routes beside that to its own network, or IPv6 addresses, which would be lost";
 }
 
-std::string break_interface(const Fault& fault) {
+bool is_broken(const Fault& fault) {
+  if (fault.what != FaultKind::cut) return false;
+  int now = IFF_UP;
+  with_flags(fault.target.interface, [&](int flags) { return now = flags; });
+  return (now & IFF_UP) == 0;
+}
+
+std::string draw_handle() {
+  std::random_device random;
+  std::ostringstream handle;
+  handle << std::hex << std::uniform_int_distribution<unsigned>(1, kMostHandle)(random) << ':';
+  return handle.str();
+}
+
+std::string break_interface(const Fault& fault, const std::string& handle) {
   const std::string& name = fault.target.interface;
   if (fault.what == FaultKind::cut) {
     const int error = with_flags(name, [](int flags) { return flags & ~IFF_UP; });
     return error == 0 ? "" : "interface " + name + " cannot be set down: " + std::strerror(error);
   }
   const long long burst = std::max(kLeastBurst, fault.bytes / kBurstsASecond);
-  const int code = run_tc({"qdisc", "add", "dev", name, "root", "handle", kHandle, "tbf", "rate",
+  const int code = run_tc({"qdisc", "add", "dev", name, "root", "handle", handle, "tbf", "rate",
                            std::to_string(fault.bytes) + "bps", "burst", std::to_string(burst), "latency", "400ms"});
   if (code == 0) return {};
   return "tc cannot slow interface " + name + ": it has a queueing discipline of its own, or the kernel has no tbf";
@@ -132,6 +147,8 @@ void bring_up(const std::string& name) {
   with_flags(name, [](int flags) { return flags | IFF_UP; });
 }
 
-void speed_up(const std::string& name) { run_tc({"qdisc", "del", "dev", name, "root", "handle", kHandle}); }
+void speed_up(const std::string& name, const std::string& handle) {
+  run_tc({"qdisc", "del", "dev", name, "root", "handle", handle});
+}
 
 }  // namespace dlaunch::chaos

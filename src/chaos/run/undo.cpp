@@ -25,7 +25,7 @@ constexpr const char* kSlow = "slow";
 
 /// Reads "PID START\n", "cut INTERFACE\n" and "slow INTERFACE\n" until the pipe ends, then undoes each, and removes the
 /// directory.
-void undo_at_the_end(int in, const std::string& directory) {
+void undo_at_the_end(int in, const std::string& directory, const std::string& handle) {
   std::string all;
   char some[4096];
   for (;;) {
@@ -40,7 +40,7 @@ void undo_at_the_end(int in, const std::string& directory) {
     if (first == kCut) {
       bring_up(second);
     } else if (first == kSlow) {
-      speed_up(second);
+      speed_up(second, handle);
     } else {
       sys::Process process;
       process.pid = std::atoi(first.c_str());
@@ -58,7 +58,8 @@ void undo_at_the_end(int in, const std::string& directory) {
 }  // namespace
 
 Undo::Undo(const std::string& directory)
-    : child_(sys::Apart::start([&](sys::Apart::Ends ends) { undo_at_the_end(ends.in, directory); })) {}
+    : handle_(draw_handle()),
+      child_(sys::Apart::start([&](sys::Apart::Ends ends) { undo_at_the_end(ends.in, directory, handle_); })) {}
 
 Undo::~Undo() {
   if (!child_) return;

@@ -26,9 +26,12 @@ class Undo {
   bool stop(const std::vector<sys::Process>& processes);
   /// The same before an interface is broken.
   bool note(const Fault& fault);
+  /// Of what slows interfaces.
+  [[nodiscard]] const std::string& handle() const { return handle_; }
   static void go_on(const std::vector<sys::Process>& processes);
 
  private:
+  std::string handle_;
   std::optional<sys::Apart> child_;
 };
 
