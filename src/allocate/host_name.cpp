@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/ip_address.h"
 #include "base/text.h"
 #include "base/try.h"
 
@@ -10,7 +11,6 @@ namespace dlaunch::allocate {
 namespace {
 
 constexpr std::string_view kDigits = "0123456789";
-constexpr std::string_view kHexDigits = "0123456789abcdefABCDEF";
 constexpr std::string_view kNameCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
 constexpr std::string_view kUserCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_+@";
 constexpr size_t kLongestName = 253;  // DNS's limit, which also keeps errors readable
@@ -24,28 +24,6 @@ tl::unexpected<Error> wrong(std::string_view text, std::string_view what, std::s
   std::string message = "\"";
   message.append(text.substr(0, kLongestName)).append("\" ").append(what);
   return fail({.where = "", .what = std::move(message), .why = "", .hint = std::move(hint)});
-}
-
-bool is_ipv4(std::string_view text) {
-  const std::vector<std::string> parts = split(text, '.');
-  return parts.size() == 4 && std::ranges::all_of(parts, [](const std::string& part) {
-           return only(part, kDigits) && part.size() <= 3 && parse_int(part, 0, 255);
-         });
-}
-
-/// The number of groups on one side of "::" in an IPv6 address, an IPv4 tail counting as two; nullopt when malformed.
-std::optional<size_t> ipv6_groups(std::string_view text) {
-  if (text.empty()) return 0;
-  const std::vector<std::string> groups = split(text, ':');
-  size_t count = groups.size();
-  for (size_t i = 0; i < groups.size(); ++i) {
-    if (i + 1 == groups.size() && is_ipv4(groups[i])) {
-      ++count;
-    } else if (!only(groups[i], kHexDigits) || groups[i].size() > 4) {
-      return std::nullopt;
-    }
-  }
-  return count;
 }
 
 /// The texts that one bracket's content, such as "01-16,20", stands for.
@@ -83,17 +61,6 @@ Result<void> take_count(std::string_view rest, std::string_view word, HostWord& 
 }
 
 }  // namespace
-
-bool is_ipv6(std::string_view text) {
-  const size_t zone = text.find('%');
-  if (zone != std::string_view::npos && !only(text.substr(zone + 1), kNameCharacters)) return false;
-  text = text.substr(0, zone);
-  const size_t gap = text.find("::");
-  if (gap == std::string_view::npos) return ipv6_groups(text) == 8;
-  const auto before = ipv6_groups(text.substr(0, gap));
-  const auto after = ipv6_groups(text.substr(gap + 2));
-  return before && after && *before + *after <= 7;
-}
 
 Result<void> check_host_name(std::string_view name) {
   if (is_ipv6(name)) return {};

@@ -17,9 +17,6 @@ inline constexpr size_t kMostHosts = 100'000;
 /// with no '-' first, or an IPv4 or IPv6 address. An Error has no `where`. Names are never shortened or resolved here.
 Result<void> check_host_name(std::string_view name);
 
-/// "::1", "fd00::5", "fe80::1%eth0".
-bool is_ipv6(std::string_view text);
-
 /// Accepts a login name that no shell or option parser would act on.
 Result<void> check_user(std::string_view user);
 

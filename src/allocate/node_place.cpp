@@ -5,6 +5,7 @@
 
 #include "allocate/host_name.h"
 #include "base/environment.h"
+#include "base/ip_address.h"
 #include "base/text.h"
 #include "base/try.h"
 
@@ -97,6 +98,26 @@ Result<NodePlace> place_of_node(const Variables& environment) {
     return slurms(environment);
   }
   return NodePlace{};
+}
+
+std::optional<Error> refuse_copy_on_node(const Variables& environment) {
+  for (const std::string_view of_rank : {"DLAUNCH_RANK", "TORCHELASTIC_RUN_ID"}) {
+    if (filled_variable(environment, of_rank)) return std::nullopt;
+  }
+  for (const std::string_view name : {"PET_NNODES", "AWS_BATCH_JOB_NUM_NODES"}) {
+    const auto said = filled_variable(environment, name);
+    if (!said) continue;
+    const auto place = place_of_node(environment);
+    if (!place || place->nodes.value_or(1) == 1) return std::nullopt;
+    return Error{.where = std::string(name) + '=' + *said,
+                 .what = "this is one of " + std::to_string(*place->nodes) +
+                         " copies of dlaunch, and each would run the whole job",
+                 .why = "",
+                 .hint =
+                     "add --same-line, and a key by --key-file or DLAUNCH_KEY: then the copies run one job together; "
+                     "with --ignore-resource-manager each runs one"};
+  }
+  return std::nullopt;
 }
 
 }  // namespace dlaunch::allocate

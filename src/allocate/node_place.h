@@ -25,4 +25,8 @@ struct NodePlace {
 /// Nothing is filled in where no such place is seen. What is said and cannot be meant is an Error.
 Result<NodePlace> place_of_node(const std::vector<std::string>& environment);
 
+/// The Error of a process that is one of several nodes' by PET_* or AWS_BATCH_*, each of which would run the whole job.
+/// A rank of a launcher there is none. Of an Indexed Job nothing says whether its pods are one job.
+std::optional<Error> refuse_copy_on_node(const std::vector<std::string>& environment);
+
 }  // namespace dlaunch::allocate

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/ip_address.h"
 #include "base/printable.h"
 #include "base/text.h"
 
@@ -13,10 +14,8 @@ constexpr long kMostPort = 65535;
 
 bool is_host(std::string_view host) {
   const auto of_none = [](unsigned char c) { return c <= ' ' || c >= 127 || c == '[' || c == ']'; };
-  if (host.empty() || std::ranges::any_of(host, of_none)) return false;
-  const std::string_view address = host.substr(0, host.find('%'));  // behind it, an interface
-  return host.find(':') == std::string_view::npos ||
-         address.find_first_not_of("0123456789abcdefABCDEF:.") == std::string_view::npos;
+  if (host.empty() || host.front() == '-' || std::ranges::any_of(host, of_none)) return false;
+  return host.find(':') == std::string_view::npos || is_ipv6(host);
 }
 
 }  // namespace
@@ -26,7 +25,7 @@ Result<Endpoint> parse_endpoint(std::string_view text) {
     return fail({.where = "",
                  .what = '"' + escaped(text) + "\" names no host and port",
                  .why = "",
-                 .hint = "write HOST:PORT, the name or address of node 0 as the other nodes know it"});
+                 .hint = "write HOST:PORT or [ADDRESS]:PORT, node 0's name or address as the other nodes know it"});
   };
   Endpoint endpoint;
   std::string_view port;

@@ -52,6 +52,24 @@ TEST(NodePlaces, OfAStepOfSlurm) {
             "SLURM_STEP_NUM_TASKS=6: the step has 3 nodes, and needs one task on each: --ntasks-per-node=1");
 }
 
+TEST(NodePlaces, ACopyOnEachNodeIsRefused) {
+  const auto refused = refuse_copy_on_node({"PET_NNODES=2", "PET_NODE_RANK=1"});
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->where, "PET_NNODES=2");
+  EXPECT_EQ(refused->what, "this is one of 2 copies of dlaunch, and each would run the whole job");
+  EXPECT_TRUE(refuse_copy_on_node({"AWS_BATCH_JOB_NUM_NODES=3", "AWS_BATCH_JOB_NODE_INDEX=0"}));
+  for (const Environment& alone : {Environment{},
+                                   {"PET_NNODES=1", "PET_NODE_RANK=0"},
+                                   {"PET_NNODES=x"},
+                                   {"PET_NNODES=1:4"},
+                                   {"AWS_BATCH_JOB_NUM_NODES=1"},
+                                   {"JOB_COMPLETION_INDEX=3"},
+                                   {"PET_NNODES=2", "DLAUNCH_RANK=0"},
+                                   {"PET_NNODES=2", "TORCHELASTIC_RUN_ID=7"}}) {
+    EXPECT_FALSE(refuse_copy_on_node(alone)) << (alone.empty() ? "" : alone.front());
+  }
+}
+
 TEST(NodePlaces, OfNoSuchPlace) { EXPECT_EQ(place({"HOME=/root", "SLURM_JOB_ID=7"}), "? of ? at "); }
 
 }  // namespace

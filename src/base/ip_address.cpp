@@ -1,0 +1,57 @@
+#include "base/ip_address.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+
+namespace dlaunch {
+namespace {
+
+constexpr std::string_view kDecimalDigits = "0123456789";
+constexpr std::string_view kHexDigits = "0123456789abcdefABCDEF";
+constexpr std::string_view kZoneCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
+
+bool consists_of(std::string_view text, std::string_view allowed) {
+  return !text.empty() && text.find_first_not_of(allowed) == std::string_view::npos;
+}
+
+bool is_ipv4(std::string_view text) {
+  const std::vector<std::string> parts = split(text, '.');
+  return parts.size() == 4 && std::ranges::all_of(parts, [](const std::string& part) {
+           return consists_of(part, kDecimalDigits) && part.size() <= 3 && parse_int(part, 0, 255);
+         });
+}
+
+/// The number of groups on one side of "::" in an IPv6 address, an IPv4 tail counting as two; nullopt when malformed.
+std::optional<size_t> ipv6_groups(std::string_view text) {
+  if (text.empty()) return 0;
+  const std::vector<std::string> groups = split(text, ':');
+  size_t count = groups.size();
+  for (size_t i = 0; i < groups.size(); ++i) {
+    if (i + 1 == groups.size() && is_ipv4(groups[i])) {
+      ++count;
+    } else if (!consists_of(groups[i], kHexDigits) || groups[i].size() > 4) {
+      return std::nullopt;
+    }
+  }
+  return count;
+}
+
+}  // namespace
+
+bool is_ipv6(std::string_view text) {
+  const size_t zone = text.find('%');
+  if (zone != std::string_view::npos && !consists_of(text.substr(zone + 1), kZoneCharacters)) return false;
+  text = text.substr(0, zone);
+  const size_t gap = text.find("::");
+  if (gap == std::string_view::npos) return ipv6_groups(text) == 8;
+  const auto before = ipv6_groups(text.substr(0, gap));
+  const auto after = ipv6_groups(text.substr(gap + 2));
+  return before && after && *before + *after <= 7;
+}
+
+}  // namespace dlaunch

@@ -1,0 +1,11 @@
+// Internet addresses as they are written. Pure.
+#pragma once
+
+#include <string_view>
+
+namespace dlaunch {
+
+/// "::1", "fd00::5", "fe80::1%eth0"; without brackets.
+bool is_ipv6(std::string_view text);
+
+}  // namespace dlaunch
