@@ -7,6 +7,7 @@
 
 #include "allocate/manager_list.h"
 #include "allocate/mpijob.h"
+#include "allocate/node_place.h"
 #include "allocate/resource_manager.h"
 #include "allocate/slurm.h"
 #include "app/flux_hosts.h"
@@ -160,6 +161,9 @@ Result<void> choose_transport(cli::Options& options) {
   const auto manager = allocate::manager_of(environment);
   if (manager && !options.hosts.ignore_resource_manager) {
     if (auto copies = allocate::refuse_copies(*manager, environment)) return fail(*std::move(copies));
+  }
+  if (!options.hosts.ignore_resource_manager) {
+    if (auto copy = allocate::refuse_copy_on_node(environment)) return fail(*std::move(copy));
   }
   const bool asks_flux = manager && manager->kind == plan::Manager::Kind::flux &&
                          !options.hosts.ignore_resource_manager && !names_hosts(options.hosts);

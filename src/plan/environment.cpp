@@ -21,12 +21,23 @@ namespace {
 constexpr std::string_view kHostsOfJob = "PE_HOSTFILE";
 
 // Variables that describe this machine, this terminal, this login or the job in which dlaunch was started.
-constexpr std::array<std::string_view, 33> kWithheld = {
-    "HOSTNAME",     "HOST",   "PWD",      "OLDPWD",          "SHLVL",     "_",        "DISPLAY", "WAYLAND_DISPLAY",
-    "STY",          "WINDOW", "WINDOWID", "TERM_SESSION_ID", "LS_COLORS", "MAIL",     "HOME",    "USER",
-    "LOGNAME",      "SHELL",  "TMPDIR",   "XAUTHORITY",      "HOSTTYPE",  "MACHTYPE", "OSTYPE",  "PPID",
-    "UID",          "EUID",   "TTY",      "GPG_TTY",         "NSLOTS",    "NHOSTS",   "NQUEUES", kHostsOfJob,
-    "FLUX_JOB_SIZE"};
+constexpr std::array<std::string_view, 34> kWithheld = {"HOSTNAME",      "HOST",
+                                                        "PWD",           "OLDPWD",
+                                                        "SHLVL",         "_",
+                                                        "DISPLAY",       "WAYLAND_DISPLAY",
+                                                        "STY",           "WINDOW",
+                                                        "WINDOWID",      "TERM_SESSION_ID",
+                                                        "LS_COLORS",     "MAIL",
+                                                        "HOME",          "USER",
+                                                        "LOGNAME",       "SHELL",
+                                                        "TMPDIR",        "XAUTHORITY",
+                                                        "HOSTTYPE",      "MACHTYPE",
+                                                        "OSTYPE",        "PPID",
+                                                        "UID",           "EUID",
+                                                        "TTY",           "GPG_TTY",
+                                                        "NSLOTS",        "NHOSTS",
+                                                        "NQUEUES",       kHostsOfJob,
+                                                        "FLUX_JOB_SIZE", "JOB_COMPLETION_INDEX"};
 constexpr std::array<std::string_view, 21> kWithheldPrefixes = {"SSH_",    "XDG_",    "DBUS_",      "TMUX",
                                                                 "VSCODE_", "SLURM_",  "SLURMD_",    "SBATCH_",
                                                                 "SALLOC_", "SRUN_",   "SGE_",       "PBS_",
@@ -34,7 +45,7 @@ constexpr std::array<std::string_view, 21> kWithheldPrefixes = {"SSH_",    "XDG_
                                                                 "PET_",    "K_MPI_",  "AWS_BATCH_", "PMI",
                                                                 "OMPI_"};  // PMI: PMIX_ too
 
-constexpr std::array<std::string_view, 23> kOfNode = {
+constexpr std::array<std::string_view, 25> kOfNode = {
     // Slurm
     "SLURM_NODEID", "SLURM_CPUS_ON_NODE", "SLURM_GPUS_ON_NODE", "SLURM_JOB_GPUS", "SLURM_STEP_GPUS",
     "SLURM_SCRIPT_CONTEXT", "SLURM_TASK_PID", "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL",
@@ -46,7 +57,9 @@ constexpr std::array<std::string_view, 23> kOfNode = {
     // PBS
     "PBS_JOBID", "PBS_JOBNAME", "PBS_NODENUM", "PBS_VNODENUM",
     // Flux
-    "FLUX_URI"};
+    "FLUX_URI",
+    // Kubernetes, AWS Batch
+    "JOB_COMPLETION_INDEX", "AWS_BATCH_JOB_NODE_INDEX"};
 
 bool is_rank_variable(std::string_view name) { return std::ranges::find(kRankVariables, name) != kRankVariables.end(); }
 

@@ -480,6 +480,27 @@ class Places(SameLineCase):
         self.on(0, ["--same-line", "-n", "1", "echo", "here"], env={"PET_NNODES": "1", "PET_NODE_RANK": "0"})
         self.assertEqual(self.ends(), [(0, "here\n", "")])
 
+    def test_a_copy_on_each_node_without_the_mode_is_refused(self):
+        """Where the place says that there are several nodes, each copy would run the whole job."""
+        for env, said in (({"PET_NNODES": "2", "PET_NODE_RANK": "1", "PET_MASTER_ADDR": "node1"}, "PET_NNODES=2: this is one of 2 copies"),
+                          ({"AWS_BATCH_JOB_NUM_NODES": "3", "AWS_BATCH_JOB_NODE_INDEX": "0"}, "AWS_BATCH_JOB_NUM_NODES=3: this is one of 3 copies")):
+            with self.subTest(said):
+                done = self.run_dlaunch("-n", 1, "true", env=env)
+                self.assert_exit(done, 2)
+                self.assertIn(said, done.stderr.decode())
+                self.assertIn("--same-line", done.stderr.decode())
+                self.assertEqual(self.assert_succeeds("--ignore-resource-manager", "-n", 1, "echo", "alone", env=env), b"alone\n")
+                nested = self.assert_succeeds("--ignore-resource-manager", "-n", 1, DLAUNCH, "-n", 1, "echo", "nested", env=env)
+                self.assertEqual(nested, b"nested\n")
+
+    def test_ranks_see_their_own_nodes_index(self):
+        words = [*self.line(), "-N", "1", *sh("echo $DLAUNCH_RANK $JOB_COMPLETION_INDEX $AWS_BATCH_JOB_NODE_INDEX")]
+        for node in (1, 0):
+            self.on(node, [*words[:1], "--node-rank", node, *words[1:]],
+                    env={"JOB_COMPLETION_INDEX": str(node), "AWS_BATCH_JOB_NODE_INDEX": str(node + 5)})
+        first, _ = self.ends()
+        self.assertEqual((first[0], sorted(first[1].splitlines())), (0, ["0 0 5", "1 1 6"]), first[2])
+
     def test_a_plan_waits_for_nobody(self):
         self.on(0, ["--same-line", "--nodes", "2", "--node-rank", "1", "-N", "2", "--dry-run", "true"])
         (code, plan, said), = self.ends()

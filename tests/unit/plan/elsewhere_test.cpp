@@ -73,8 +73,12 @@ TEST(Elsewhere, WhatMeansThisMachineIsNotSent) {
                            "FLUX_JOB_SIZE",
                            "PET_NNODES",
                            "K_MPI_JOB_ROLE",
-                           "AWS_BATCH_JOB_NODE_INDEX"}) {
+                           "AWS_BATCH_JOB_NODE_INDEX",
+                           "JOB_COMPLETION_INDEX"}) {
     EXPECT_TRUE(withheld_elsewhere(name)) << name;
+  }
+  for (const char* name : {"AWS_BATCH_JOB_NODE_INDEX", "JOB_COMPLETION_INDEX", "SLURMD_NODENAME"}) {
+    EXPECT_TRUE(tells_of_node(name)) << name;
   }
   for (const char* name : {"PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "TERM", "LANG", "NCCL_DEBUG", "CUDA_HOME", "TZ",
                            "VIRTUAL_ENV", "HOMEBREW", "USERS", "BASH_FUNC_x%%", "FLUX_URI", "PE_ENV", "JOB_ID"}) {
