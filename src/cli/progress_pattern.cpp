@@ -8,12 +8,15 @@
 #include <memory>
 #include <string>
 
+#include "plan/table.h"
+
 namespace dlaunch::cli {
 namespace {
 
 using std::string_view;
 
 constexpr std::int64_t kMemory = 1 << 20;  // of RE2's automata; with more states it goes on without keeping them
+constexpr size_t kShown = 200;             // columns of a pattern, and of what RE2 says of it, which may repeat it
 constexpr const char* kExample = "write a regular expression in RE2's syntax, as --progress 'step (\\d+)'";
 
 RE2::Options bounded() {
@@ -52,10 +55,10 @@ std::optional<std::int64_t> last_number(const RE2& pattern, string_view line) {
 }  // namespace
 
 Result<std::function<std::optional<std::int64_t>(string_view line)>> progress_pattern(string_view text) {
-  const auto wrong = [&](std::string why) {
+  const auto wrong = [&](const std::string& why) {
     return fail({.where = "",
-                 .what = '"' + std::string(text) + "\" cannot find the progress of ranks",
-                 .why = std::move(why),
+                 .what = '"' + plan::shorten(text, kShown) + "\" cannot find the progress of ranks",
+                 .why = plan::shorten(why, kShown),
                  .hint = kExample});
   };
   if (text.empty()) return wrong("it is empty");

@@ -47,6 +47,15 @@ TEST(ProgressPattern, WhatMatchesNothingEnds) {
   EXPECT_THAT(found("(a?){30}a{30}(?:b)", std::string(4096, 'a')), std::nullopt);
 }
 
+TEST(ProgressPattern, ALongOneIsShownInPart) {
+  const CommandLineFixture line;
+  for (const std::string& pattern : {"(" + std::string(100'000, 'x'), "(?P<" + std::string(100'000, 'x')}) {
+    const std::string said = line.error({"--progress", pattern.c_str(), "true"});
+    EXPECT_THAT(said, HasSubstr("…\" cannot find the progress of ranks"));
+    EXPECT_LT(said.size(), 1000u);
+  }
+}
+
 TEST(ProgressPattern, IsCheckedWithTheLine) {
   const CommandLineFixture line;
   EXPECT_THAT(
