@@ -24,7 +24,7 @@ constexpr const char* kVariable = "TORCHELASTIC_ERROR_FILE";
 constexpr std::size_t kMostBytes = 1U << 20U;
 
 bool is_regular(const sys::Fd& file) {
-  struct stat facts{};
+  struct stat facts {};
   return file && ::fstat(file.get(), &facts) == 0 && S_ISREG(facts.st_mode);
 }
 
@@ -47,6 +47,16 @@ Result<void> add_error_files(const std::string& name, plan::Plan& plan) {
                            output::file_path(files, nth(facts, rank.rank), rank.rank, ranks, output::Stream::err));
   }
   return {};
+}
+
+Result<void> check_error_files_serve(const std::string& name, const plan::Plan& plan) {
+  const auto here = [&](const plan::Rank& rank) { return plan.host_of(rank).host.local; };
+  if (name.empty() || std::ranges::any_of(plan.ranks, here)) return {};
+  return fail(
+      {.where = "--error-file",
+       .what = "no rank is on this machine, and only ranks here are told of it",
+       .why = "",
+       .hint = "leave it out: with --restarts or --env-for torchrun each rank has such a file on its own host"});
 }
 
 Result<void> clear_error_files(const plan::Plan& plan) {

@@ -17,6 +17,9 @@ namespace dlaunch::app {
 /// for none; what -x set stays.
 Result<void> add_error_files(const std::string& name, plan::Plan& plan);
 
+/// Refuses it where it would do nothing, since no rank is on this machine.
+Result<void> check_error_files_serve(const std::string& name, const plan::Plan& plan);
+
 /// Makes the files' directories, and removes what an earlier job left in their place.
 Result<void> clear_error_files(const plan::Plan& plan);
 

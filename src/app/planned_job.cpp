@@ -97,6 +97,7 @@ Result<PlannedJob> plan_job(const cli::Options& options, const plan::Allocation&
   TRY(check_ascend_rules(options, plan));
   auto held = TRY(arrange_rendezvous(plan, wait));
   TRY(add_table(options, plan));
+  TRY(check_error_files_serve(options.error_file, plan));
   TRY(add_error_files(options.error_file, plan));
   return PlannedJob{std::move(plan), std::move(held)};
 }

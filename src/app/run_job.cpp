@@ -80,6 +80,7 @@ Result<void> find_slots(plan::Allocation& allocation, const allocate::HostReques
 Result<job::Outcome> run(plan::Plan& plan, const JobOptions& options, Listener& listener) {
   return with_session(plan.job_id, options, listener, [&](app::HostSession& session) -> Result<job::Outcome> {
     session.ports() = TRY(app::arrange_rendezvous(plan, session.waiter()));
+    TRY(app::check_error_files_serve(session.options().error_file, plan));
     TRY(app::add_error_files(session.options().error_file, plan));
     return run(plan, session);
   });

@@ -268,7 +268,8 @@ constexpr OptionSpec kOptions[] = {
      .help = "tell PyTorch's ranks where to write why they failed: DIR/{rank}.json",
      .set_job = set_error_file,
      .more = "By TORCHELASTIC_ERROR_FILE, for @record of torch.distributed.elastic; the traceback that is there then "
-             "is told of the first failure. For ranks on this machine. The fields are those of --output-filename."},
+             "is told of the first failure. For ranks on this machine, of which there must be one. The fields are "
+             "those of --output-filename."},
     {.names = "merge-stderr-to-stdout", .section = Section::output, .preference = true,
      .help = "join each rank's stderr into its stdout",
      .set_job = [](Options& o, string_view v, Here) { return put_flag(o.output.merge_stderr, v); }},

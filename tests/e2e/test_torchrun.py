@@ -187,6 +187,12 @@ class ErrorFile(TorchrunCase):
         self.assert_exit(result, 2)
         self.assertIn(b"--error-file: ranks 0 and 1 would both write", result.stderr)
 
+    def test_without_a_rank_here_it_is_refused(self):
+        for where in (("--fake-hosts", "2x1"), ("--exec", "env X={host}", "-H", "a:1,b:1")):
+            result = self.run_dlaunch(*where, "--error-file", "{rank}.json", "true")
+            self.assert_exit(result, 2)
+            self.assertIn(b"--error-file: no rank is on this machine", result.stderr)
+
     def test_what_is_no_file_of_the_ranks_does_not_hold_the_job(self):
         script = 'rm -f "$TORCHELASTIC_ERROR_FILE"; mkfifo "$TORCHELASTIC_ERROR_FILE"; echo plain >&2; exit 3'
         result = self.run_dlaunch("-n", 1, "--error-file", "{rank}.json", *support.sh(script))
