@@ -1,6 +1,8 @@
 #include "allocate/resource_manager.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <utility>
@@ -38,12 +40,15 @@ Result<Entries> node_file(const std::string& variable, const Environment& enviro
 }
 
 /// What PBS_GPUFILE of Torque says, a line "HOST-gpuN" for each device of the job, goes to the first entry of each
-/// host. A file that is empty or not there says nothing: the variable is set in jobs without GPUs, too.
+/// host. A file that is empty or not there says nothing: the variable is set in jobs without GPUs, too. Any other that
+/// cannot be read is an Error.
 Result<Entries> with_gpus(Entries entries, const Environment& environment, const ReadText& read_file) {
   constexpr const char* kVariable = "PBS_GPUFILE";
   constexpr std::string_view kMark = "-gpu";
   const auto file = filled_variable(environment, kVariable);
   const auto text = file ? read_file(*file) : std::string();
+  const bool missing = !text && text.error().why == std::strerror(ENOENT);
+  if (!text && !missing) return wrong_list(kVariable, "cannot be read", text.error().where + ": " + text.error().why);
   const std::vector<std::string> words = blank_separated(text ? *text : "");
   if (words.empty()) return entries;
   std::map<std::string, HostEntry*, std::less<>> hosts;

@@ -175,6 +175,7 @@ TEST(ResourceManager, TorqueNamesTheDevices) {
   std::string gpus = "b-gpu-x-gpu1\na-gpu3\na-gpu0\n";
   const auto read = [&](const std::string& path) -> Result<std::string> {
     if (path == "/gone") return fail({path, "cannot be read", "No such file or directory", ""});
+    if (path == "/shut") return fail({path, "cannot be read", "Permission denied", ""});
     return path == "/gpus" ? gpus : "a\na\nb-gpu-x\nc\n";
   };
   const auto devices = [&](const std::string& file) {
@@ -187,6 +188,9 @@ TEST(ResourceManager, TorqueNamesTheDevices) {
   using Devices = std::vector<int>;
   EXPECT_THAT(devices("/gpus"), ElementsAre(Devices{0, 3}, std::nullopt, Devices{1}, Devices{}));
   EXPECT_THAT(devices("/gone"), testing::Each(std::nullopt));
+  EXPECT_THAT(
+      error_of(read_resource_manager({plan::Manager::Kind::pbs, ""}, {"PBS_NODEFILE=/n", "PBS_GPUFILE=/shut"}, read)),
+      AllOf(HasSubstr("PBS_GPUFILE: cannot be read"), HasSubstr("Permission denied")));
   gpus = "\n";
   EXPECT_THAT(devices("/gpus"), testing::Each(std::nullopt)) << "a job without GPUs";
   for (const char* text : {"a\n", "a-gpu\n", "a-gpux\n", "a-gpu-1\n", "d-gpu0\n"}) {
