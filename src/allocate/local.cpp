@@ -59,6 +59,10 @@ Devices choose(const MachineFacts& facts, const std::vector<std::string>& enviro
   if (fake_devices) {
     Devices devices{.kind = DeviceKind::fake, .ids = {}, .uuids = {}, .from = "--fake-devices"};
     for (int id = 0; id < *fake_devices; ++id) devices.ids.push_back(id);
+    for (const char* name : {"CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}) {
+      const VisibleDevices left = narrow(devices.ids, variable(environment, name).value_or(""), false);
+      if (left.uuids.empty() && !left.devices.empty()) return narrow_by(devices, environment, name), devices;
+    }
     return devices;
   }
   for (const auto& find : {nvidia, ascend, amd}) {

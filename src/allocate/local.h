@@ -15,7 +15,7 @@ namespace dlaunch::allocate {
 enum class Count { cpus, cores };
 
 /// Pure. `environment` has NAME=VALUE entries, of which *_VISIBLE_DEVICES are read. `fake_devices` (--fake-devices)
-/// replaces all real devices, and nothing hides any of them; with 0 the machine has none.
+/// replaces all real devices, and only a list of their numbers hides any of them; with 0 the machine has none.
 plan::Allocation allocation_from(const MachineFacts& facts, const std::vector<std::string>& environment,
                                  std::optional<int> fake_devices);
 

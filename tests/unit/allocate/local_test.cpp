@@ -88,13 +88,17 @@ TEST(Local, WhereOneKindIsHiddenTheNextIsUsed) {
   EXPECT_EQ(host_from(machine, {"CUDA_VISIBLE_DEVICES=", "HIP_VISIBLE_DEVICES=0"}).device_kind, DeviceKind::amd);
 }
 
-TEST(Local, FakeDevicesReplaceAllAndAreNarrowedByNothing) {
+TEST(Local, FakeDevicesReplaceAllAndAreNarrowedByNumbers) {
   MachineFacts machine = facts();
   machine.nvidia = {0, 1};
-  const plan::Host host = host_from(machine, {"CUDA_VISIBLE_DEVICES=1"}, 3);
+  const plan::Host host = host_from(machine, {"CUDA_VISIBLE_DEVICES=2,1"}, 3);
   EXPECT_EQ(host.device_kind, DeviceKind::fake);
-  EXPECT_THAT(host.devices, ElementsAre(0, 1, 2));
-  EXPECT_EQ(host.devices_from, "--fake-devices");
+  EXPECT_THAT(host.devices, ElementsAre(2, 1));
+  EXPECT_EQ(host.devices_from, "CUDA_VISIBLE_DEVICES");
+  for (const char* other : {"CUDA_VISIBLE_DEVICES=GPU-8f6d", "CUDA_VISIBLE_DEVICES=", "CUDA_VISIBLE_DEVICES=3"}) {
+    EXPECT_THAT(host_from(machine, {other}, 3).devices, ElementsAre(0, 1, 2)) << other;
+    EXPECT_EQ(host_from(machine, {other}, 3).devices_from, "--fake-devices");
+  }
   EXPECT_EQ(host_from(machine, {}, 0).device_kind, DeviceKind::none);
 }
 
