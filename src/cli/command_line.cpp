@@ -52,6 +52,9 @@ constexpr NamedGrammar kGrammars[] = {{"dlaunch", Grammar::dlaunch},
 
 constexpr string_view kMpiLaunchers[] = {"mpirun", "mpiexec", "orterun", "prterun", "oshrun", "shmemrun"};
 
+/// By whose names dlaunch may be called, and whose lines it would take for its own.
+constexpr string_view kUnread[] = {"jsrun", "lrun", "aprun", "ibrun", "prun", "mpirun_rsh", "charmrun"};
+
 string_view base_name(string_view path) { return path.substr(path.rfind('/') + 1); }
 
 Grammar grammar_called(string_view program_name) {
@@ -124,6 +127,13 @@ std::span<const Subcommand> subcommand_table() { return kSubcommands; }
 Result<CommandLine> read_command_line(string_view program_name, std::vector<std::string> words) {
   CommandLine line{.grammar = grammar_called(program_name), .words = std::move(words)};
   const FirstWord first = first_word(line.words);
+  const string_view called = base_name(program_name);
+  if (first.name.empty() && std::ranges::find(kUnread, called) != std::end(kUnread)) {
+    return fail({.where = std::string(called),
+                 .what = "is a launcher whose lines dlaunch does not read",
+                 .why = "",
+                 .hint = "write the line in dlaunch's own options, or behind --as in those of another launcher"});
+  }
   if (!first.name.empty()) line.grammar = grammar_named(first.name).value_or(Grammar::dlaunch);
   if (launcher_of(line.grammar)) {
     if (!first.name.empty()) line.words = {first.rest.begin(), first.rest.end()};

@@ -21,7 +21,8 @@ constexpr RefusedOption kRefused[] = {
     {"enable-recovery continuous max-restarts", "ranks are not restarted; --on-failure continue lets the others go on"},
     {"path", "programs are looked for in the ranks' PATH: -x PATH=DIR:$PATH"},
     {"s preload-binary",
-     "--rank-dir 'DIR{rank}' --stage PROG ./PROG copies it into a directory of each rank, on its host"},
+     "--rank-dir 'DIR{rank}' --stage PROG ./PROG copies it into a directory of each rank, on its host; Hydra's -s all "
+     "is --stdin all"},
     {"preload-files",
      "--rank-dir 'DIR{rank}' --stage FILE,... copies files into a directory of each rank, on its host, and runs it "
      "there"},
@@ -30,8 +31,6 @@ constexpr RefusedOption kRefused[] = {
      "the agent is dlaunch's own and travels with it; --agent-path FILE names one that is installed there"},
     {"xterm", "dlaunch opens no windows; --ranks 0,3 shows only these, and for one: -n 3 PROG : -n 1 xterm -e PROG"},
     {"xml xml-file", kJson},
-    {"get-stack-traces",
-     "dlaunch takes no stack traces; -v and --report FILE have host and pid of each rank for gdb or py-spy"},
     {"report-uri report-events ompi-server hnp dvm dvm-uri max-vm-size fwd-mpirun-port enable-instant-on-support "
      "use-regexp "
      "use-regex do-not-resolve report-child-jobs-separately",
@@ -47,8 +46,11 @@ constexpr RefusedOption kRefused[] = {
     {"with-ft", "ranks are not restarted; --on-failure continue lets the others go on"},
     {"stop-on-exec stop-in-init stop-in-app", kNoDebugger},
     // Hydra
-    {"iface",
-     "dlaunch opens no port, so no interface is to be chosen; for the ranks' own traffic: -x NCCL_SOCKET_IFNAME=IF"},
+    {"trace t check_mpi mps",
+     "Intel's collector is a library: -x LD_PRELOAD=libVT.so for -trace, libVTmc.so for -check_mpi"},
+    {"aps", "start the tool as the program: -n 4 aps PROGRAM"},
+    {"ilp64", "it is a library: -x LD_PRELOAD=libmpi_ilp64.so"},
+    {"umask", "ranks have the umask of the shell: write umask 022 in front"},
     {"membind topolib", "memory follows where ranks are bound: --bind-to numa"},
     {"print-all-exitcodes", "use --report FILE, which has the end of each rank"},
     {"usize", "MPI_UNIVERSE_SIZE is the number of slots"},

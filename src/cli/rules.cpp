@@ -222,6 +222,7 @@ Result<void> check_effects(const ResolvedOptions& effective, Verb verb, Grammar 
   TRY(check_format(effective, verb));
   for (const string_view name : {"map-by", "rank-by"}) {
     if (grammar == Grammar::open_mpi) break;  // it binds by default
+    if (grammar == Grammar::hydra) break;     // settle_personality() notes it
     TRY(check_placing(effective, name));
   }
   TRY(check_cores(effective));

@@ -111,6 +111,7 @@ class DeepspeedJob {
   ParsedOption of_hosts() const { return line_.find("hostfile") ? *line_.find("hostfile") : job_.itself(); }
 
   void add_devices(const ParsedOption& given, const std::vector<int>& devices) {
+    ranks_of_host_ = devices.size();
     job_.add(given, "N", std::to_string(devices.size()));
     job_.add(given, "devices", device_list(devices));
   }
@@ -118,7 +119,9 @@ class DeepspeedJob {
   void add_hosts() {
     std::string list;
     std::string devices;
+    ranks_of_host_ = hosts_->front().devices.size();
     for (const DeepspeedNode& node : *hosts_) {
+      if (node.devices.size() != ranks_of_host_) ranks_of_host_ = 0;
       const size_t at = node.name.find('@') + 1;  // 0: no user
       std::string host = node.name.substr(at);
       if (host.find(':') != std::string::npos) host = "[" + host + "]";
@@ -243,12 +246,19 @@ class DeepspeedJob {
     const ParsedOption* bind = line_.find("bind-cores-to-rank");
     const ParsedOption* list = filled("bind-core-list");
     if (list && !bind) job_.note(list->spelled + " changes nothing without --bind_cores_to_rank");
-    if (list && bind) {
-      return refuse_option(*list, "is not cut in equal parts here", "",
-                           "write each rank's cores in a file: dlaunch --as deepspeed --rankfile FILE …");
-    }
+    if (list && bind) return add_core_list(*list);
     if (bind) job_.add(*bind, "cores-per-rank", "share");
     return {};
+  }
+
+  Result<void> add_core_list(const ParsedOption& list) {
+    if (ranks_of_host_ == 0) {
+      return refuse_option(list, "is cut in equal parts, and not all hosts are known to have as many ranks", "",
+                           "say --num_gpus N");
+    }
+    const auto parts = equal_parts(list.value, ranks_of_host_);
+    if (!parts) return refuse_value(list, "has no core for each rank of a host", "write them as 0-31,64-95");
+    return job_.add(list, "cpu-list", *parts), Result<void>();
   }
 
   Result<void> add_program() {
@@ -266,6 +276,7 @@ class DeepspeedJob {
   const LauncherLine& line_;
   int most_nodes_ = -1;
   int gpus_ = -1;
+  size_t ranks_of_host_ = 0;             // 0: not known, or not the same on each
   std::optional<DeepspeedNodes> hosts_;  // empty: there is no hostfile
 };
 

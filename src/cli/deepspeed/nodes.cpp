@@ -11,6 +11,8 @@
 namespace dlaunch::cli {
 namespace {
 
+constexpr int kMostCpu = (1 << 16) - 1;
+
 using std::string_view;
 
 constexpr int kLastDevice = 4095;
@@ -99,6 +101,19 @@ std::vector<int> first_devices(int count) {
   std::vector<int> devices(static_cast<size_t>(count));
   std::iota(devices.begin(), devices.end(), 0);
   return devices;
+}
+
+std::optional<std::string> equal_parts(std::string_view cpus, size_t parts) {
+  const auto list = parse_int_list(cpus, kMostCpu);
+  const size_t each = list ? list->size() / parts : 0;
+  if (each == 0) return std::nullopt;
+  const std::vector<int> all(list->begin(), list->end());
+  std::string text;
+  for (size_t part = 0; part < parts; ++part) {
+    const auto first = all.begin() + static_cast<std::ptrdiff_t>(part * each);
+    text += (part == 0 ? "p" : "/p") + fold_ints({first, first + static_cast<std::ptrdiff_t>(each)});
+  }
+  return text;
 }
 
 std::string device_list(const std::vector<int>& devices) {

@@ -1,6 +1,7 @@
 // The hosts of a job of DeepSpeed's with the devices that it uses there: its hostfile, --include and --exclude. PURE.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,10 @@ Result<DeepspeedNodes> exclude_nodes(const DeepspeedNodes& nodes, const Deepspee
 
 /// 0 to count-1.
 std::vector<int> first_devices(int count);
+
+/// Cuts a list of CPUs in as many parts of the same size, as --cpu-list has them: "0-4" in 2 is "p0-1/p2-3". None: it
+/// is no list, or too short.
+std::optional<std::string> equal_parts(std::string_view cpus, size_t parts);
 
 /// "0-3,6"
 std::string device_list(const std::vector<int>& devices);

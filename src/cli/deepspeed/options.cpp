@@ -57,7 +57,7 @@ constexpr LauncherOption kDeepspeedOptions[] = {
     {{.names = "bind-cores-to-rank",
       .help = "`--cores-per-rank share`; OMP_NUM_THREADS is left, since OpenMP counts the cores that a rank has"}},
     {{.names = "bind-core-list", .takes = Arity::value, .value_name = "LIST",
-      .help = "refused with `--bind_cores_to_rank`: write each rank's cores as a `--rankfile`"}},
+      .help = "with `--bind_cores_to_rank`: `--cpu-list` of as many equal parts as a host has ranks, as pFIRST-LAST/…"}},
     {{.names = "log-level", .takes = Arity::value, .value_name = "LEVEL",
       .help = "it is of DeepSpeed's launcher; -v says what dlaunch does"}, IsHere::noted},
     {{.names = "quiet q", .help = "`--quiet`", .stands_for = "quiet=true"}},

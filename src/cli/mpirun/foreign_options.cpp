@@ -5,6 +5,7 @@
 #include "base/environment.h"
 #include "base/text.h"
 #include "base/try.h"
+#include "cli/launcher_job.h"
 #include "cli/mpirun/hydra.h"
 #include "cli/mpirun/mca.h"
 #include "cli/mpirun/translate.h"
@@ -107,6 +108,12 @@ Result<void> put_beside(const ParsedOption& given, Here here, bool before, Trans
   return {};
 }
 
+/// Hydra's -iface: dlaunch opens no port, and the ranks get the variable that Hydra sets for them.
+Result<void> hydra_interface(const ParsedOption& given, Here, Translated& made) {
+  made.everywhere.push_back(own_option(given, "x", "MPIR_CVAR_NEMESIS_TCP_NETWORK_IFACE=" + given.value));
+  return {};
+}
+
 /// Notes of options that are about a part which dlaunch has not.
 Result<void> of_no_part(const ParsedOption& given, Here, Translated& made) {
   return note_of(given, "dlaunch has no such part", made), Result<void>();
@@ -122,7 +129,10 @@ constexpr Directive kOutput[] = {{"tag", "tag-output", "true"},
                                  {"timestamp", "timestamp-output", "true"},
                                  {"merge", "merge-stderr-to-stdout", "true"},
                                  {"merge-stderr-to-stdout", "merge-stderr-to-stdout", "true"},
-                                 {"rank", "label", "[{rank}]<{stream}>: "}};
+                                 {"rank", "label", "[{rank}]<{stream}>: "},
+                                 {"tag-detailed", "label", "[{host},{rank}]<{stream}>: "},
+                                 {"tag-fullname", "tag-output", "true"},
+                                 {"raw", "raw", "true"}};
 constexpr Directive kDisplay[] = {{"map", "display-map", "true"},
                                   {"allocation", "display-allocation", "true"},
                                   {"alloc", "display-allocation", "true"},
@@ -142,13 +152,31 @@ Result<void> take_directive(const ParsedOption& given, string_view word, const D
   return unknown_word(word, known);
 }
 
+/// Open MPI 5's --output file=NAME, behind which may stand ":nocopy" and, with another meaning of NAME, ":pattern".
+Result<void> output_file(const ParsedOption& given, string_view name, Translated& made) {
+  const size_t colon = std::min(name.rfind(':'), name.size());
+  const string_view qualifier = name.substr(colon);
+  const bool qualified = qualifier == ":nocopy" || qualifier == ":NOCOPY";
+  if (qualifier == ":pattern" || qualifier == ":PATTERN") {
+    return bad_value(name, "is a pattern", "write --output-filename 'NAME.{rank}.{host}'");
+  }
+  std::string text = literal(qualified ? name.substr(0, colon) : name) + ".{rank}";
+  if (qualified) text += ":nocopy";
+  made.here.push_back(own_option(given, "output-filename", std::move(text)));
+  return {};
+}
+
 /// Open MPI 5's --output tag,dir=D
 Result<void> output_list(const ParsedOption& given, Here, Translated& made) {
   for (const std::string& word : split(given.value, ',')) {
     if (word.starts_with("dir=")) {
       made.here.push_back(own_option(given, "output-filename", word.substr(word.find('=') + 1)));
     } else if (word.starts_with("file=")) {
-      return bad_value(word, "has no counterpart", "write --output-filename 'NAME.{rank}.{stream}'");
+      TRY(output_file(given, string_view(word).substr(word.find('=') + 1), made));
+    } else if (word == "xml" || word == "proctable") {
+      return bad_value(word, "is not written by dlaunch",
+                       word == "xml" ? "use --format jsonl, which is one JSON object a line"
+                                     : "use --report FILE, which has host and pid of each rank");
     } else if (auto taken = take_directive(given, word, kOutput, made); !taken) {
       return taken;
     }
@@ -203,16 +231,19 @@ constexpr OptionSpec kForeign[] = {
     {.names = "gpu-support memory-alloc-kinds spawn-timeout soft arch", .takes = Arity::value, .value_name = "VALUE",
      .translate = of_no_part},
     {.names = "no-app-prefix fwd-environment do-not-aggregate-help", .translate = already_so},
-    {.names = "novm noprefix leave-session-attached show-progress report-state-on-timeout", .translate = already_so},
+    {.names = "novm noprefix leave-session-attached show-progress report-state-on-timeout get-stack-traces",
+     .translate = already_so},
     // PALS
     {.names = "depth d", .takes = Arity::value, .value_name = "N", .translate = pals_depth},
     {.names = "cpu-bind", .takes = Arity::value, .value_name = "HOW", .translate = pals_binding},
-    {.names = "no-vni line-buffer exclusive", .translate = already_so},
+    {.names = "no-vni line-buffer exclusive no-transfer", .translate = already_so},
+    {.names = "rlimits", .takes = Arity::value, .value_name = "LIST", .translate = of_no_part},
     // Hydra
     {.names = "perhost grr", .takes = Arity::value, .value_name = "N", .stands_for = "N={}"},
     {.names = "rr", .stands_for = "N=1"},
     {.names = "print-rank-map", .stands_for = "display-map=true"},
     {.names = "ordered-output", .translate = already_so},
+    {.names = "iface", .takes = Arity::value, .value_name = "IF", .translate = hydra_interface},
     {.names = "binding", .takes = Arity::value, .value_name = "HOW", .translate = hydra_binding},
     {.names = "rmk", .takes = Arity::value, .value_name = "NAME", .translate = hydra_manager},
     {.names = "tune-mode tune-file", .takes = Arity::value, .value_name = "VALUE", .translate = of_no_part},

@@ -62,6 +62,11 @@ void settle_personality(Grammar grammar, const ResolvedOptions& effective, Optio
   } else {
     hosts.one_slot_each = !counts_devices;
     options.request.in_rounds = true;
+    const ParsedOption* map = effective.find("map-by");
+    const bool counts = map && (map->value == "node" || map->value.starts_with("ppr:"));
+    if (map && !counts && !any_of(effective, {"bind-to", "cpu-list", "cores-per-rank"})) {
+      options.notes.push_back(map->spelled + " " + map->value + " changes nothing without -bind-to");
+    }
     options.policy.timeout_exit_code = kHydraTimeout;
   }
 }

@@ -29,6 +29,14 @@ std::string rankfile_of(const ParsedOption& given) {
   return same ? given.value.substr(kWords.size()) : "";
 }
 
+/// Open MPI reads its policies in any case: --map-by NUMA:PE=2.
+void lower_policy(ParsedOption& given) {
+  for (const std::string_view name : {"map-by", "rank-by", "bind-to"}) {
+    if (given.spec != find_option(name).spec) continue;
+    for (char& c : given.value) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+}
+
 bool is_foreign(const ParsedOption& given) {
   const auto table = foreign_table();
   return given.spec >= table.data() && given.spec < table.data() + table.size();
@@ -62,6 +70,7 @@ Result<void> translate_options(std::vector<Group>& groups, const ProcessContext&
         continue;
       }
       const bool bound_as_hydra = is_hydra_bind_to(given);
+      if (!bound_as_hydra) lower_policy(given);
       if (!is_foreign(given) && !bound_as_hydra) {
         made.here.push_back(std::move(given));
         continue;

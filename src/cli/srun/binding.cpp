@@ -164,15 +164,23 @@ class SrunBinding {
       near_device_ = &given;
       return {};
     }
-    if (!how.starts_with("map_gpu:")) {
+    const bool mask = how.starts_with("mask_gpu:");
+    if (!mask && !how.starts_with("map_gpu:")) {
       return refuse_value(given, "gives a rank other devices than one of its own",
                           "it takes none, closest, single:1, per_task:1 and map_gpu:LIST");
     }
     std::string devices;
     const auto parts = TRY(repeated_words(given, how.substr(how.find(':') + 1)));
     for (const std::string& part : parts) {
-      if (!parse_int(part, 0, kMostCpu)) return refuse_value(given, "names no devices", "write map_gpu:0,1,2,3");
-      devices += (devices.empty() ? "" : ",") + part;
+      const auto bits = mask ? cpus_of_mask(part) : std::optional<std::string>();
+      if (bits && bits->find(',') != std::string::npos) {
+        return refuse_value(given, "gives a rank several devices", "name one for each rank: map_gpu:0,1,2,3");
+      }
+      const std::string device = bits ? bits->substr(1) : part;
+      if (mask != bits.has_value() || !parse_int(device, 0, kMostCpu)) {
+        return refuse_value(given, "names no devices", "write map_gpu:0,1,2,3");
+      }
+      devices += (devices.empty() ? "" : ",") + device;
     }
     job_.add(given, "devices", std::move(devices));
     return job_.add(given, "visible", "rank"), Result<void>();

@@ -55,7 +55,7 @@ constexpr LauncherOption kSrunOptions[] = {
     of("gpus-per-task", "[TYPE:]N", "1: `--visible rank`; more: by a shell, the devices of the node in "
         "turn", IsHere::meant, "SLURM_GPUS_PER_TASK"),
     of("gpu-bind", "HOW", "per_task:1, single:1: `--visible rank`; closest: the same with `--bind-to device`; "
-        "map_gpu:LIST: `--devices LIST --visible rank`; none", IsHere::meant, "SLURM_GPU_BIND"),
+        "map_gpu:LIST, mask_gpu:LIST of one device each: `--devices LIST --visible rank`; none", IsHere::meant, "SLURM_GPU_BIND"),
     of("ntasks-per-gpu", "N", "1: `--visible rank`, and without `-n` a rank for each device"),
     of("gpus G", "[TYPE:]N", kNodeDevices), of("gpus-per-node", "[TYPE:]N", kNodeDevices),
     of("gres", "gpu[:TYPE]:N", kNodeDevices),
@@ -91,7 +91,7 @@ constexpr LauncherOption kSrunOptions[] = {
     of("mem", "SIZE", kResources, IsHere::noted),
     of("mem-per-cpu", "SIZE", kResources, IsHere::noted), of("mem-per-gpu", "SIZE", kResources, IsHere::noted),
     of("cpus-per-gpu", "N", kResources, IsHere::noted),
-    of("mem-bind", "HOW", kResources, IsHere::noted), of("tres-per-task", "LIST", kResources, IsHere::noted),
+    of("mem-bind", "HOW", kResources, IsHere::noted),
     of("tres-bind", "HOW", kResources, IsHere::noted),
     of("gres-flags", "HOW", kResources, IsHere::noted), of("gpus-per-socket", "N", kResources, IsHere::noted),
     of("ntasks-per-core", "N", kFew, IsHere::noted), of("ntasks-per-socket", "N", kFew, IsHere::noted),
@@ -158,6 +158,7 @@ constexpr LauncherOption kSrunOptions[] = {
     of("prolog", "PROGRAM", kScript, IsHere::refused), of("epilog", "PROGRAM", kScript, IsHere::refused),
     of("task-prolog", "PROGRAM", kScript, IsHere::refused),
     of("task-epilog", "PROGRAM", kScript, IsHere::refused), of("wait-for-children", "", kScript, IsHere::refused),
+    of("tres-per-task", "LIST", "write `--cpus-per-task` and `--gpus-per-task`", IsHere::refused),
     of("bcast", "[=PATH]", "`--rank-dir 'DIR{rank}' --stage FILE` of dlaunch's own brings files to "
         "nodes", IsHere::refused, {}, ""),
     of("bcast-exclude", "LIST", "`--rank-dir 'DIR{rank}' --stage FILE` of dlaunch's own brings files to "

@@ -101,6 +101,17 @@ TEST(Deepspeed, VisibleDevicesAreThoseOfAnInclude) {
   EXPECT_EQ(fixture.same({"--no_local_rank", "t.py"}), "-n devices python3 -u t.py");
 }
 
+TEST(Deepspeed, CutsAListOfCoresInEqualParts) {
+  EXPECT_EQ(deepspeed()
+                .options({"--num_gpus=2", "--bind_cores_to_rank", "--bind_core_list=0-2,8-9", "t.py"})
+                .request.cpu_list,
+            "p0-1/p2,8");
+  EXPECT_EQ(deepspeed()
+                .options({"-H", "hosts", "--num_gpus=2", "--bind_cores_to_rank", "--bind_core_list=0-3", "t.py"})
+                .request.cpu_list,
+            "p0-1/p2-3");
+}
+
 TEST(Deepspeed, NotesWhatChangesNothing) {
   const Options options = deepspeed().options({"--launcher=openmpi", "--no_ssh_check", "--comment=c", "--account=a",
                                                "--log_level=info", "--master_addr=h", "--bind_core_list=0-3", "t.py"});
@@ -127,34 +138,37 @@ TEST_P(RefusedDeepspeedLine, SaysWhatToWrite) {
 
 INSTANTIATE_TEST_SUITE_P(
     Words, RefusedDeepspeedLine,
-    testing::Values(RefusedLine{{"-H", "none", "t.py"}, "none: cannot read"},
-                    RefusedLine{{"-H", "twice", "t.py"}, "twice:2: n1 stands there twice"},
-                    RefusedLine{{"-H", "bare", "t.py"}, "write n1 slots=8"},
-                    RefusedLine{{"-H", "empty", "t.py"}, "names no host"},
-                    RefusedLine{{"-H", "hosts", "-i", "n3", "t.py"}, "--include: \"n3\" is none of the hosts"},
-                    RefusedLine{{"-H", "hosts", "-i", "n1:4", "t.py"}, "n1 has no device 4"},
-                    RefusedLine{{"-H", "hosts", "-e", "n1@n2", "t.py"}, "--exclude: leaves no device"},
-                    RefusedLine{{"-H", "hosts", "-i", "n1:x", "t.py"}, "has no list of devices"},
-                    RefusedLine{{"-i", "n1", "-e", "n2", "t.py"}, "does not go with --exclude"},
-                    RefusedLine{{"-i", "n1", "--num_gpus=1", "t.py"}, "does not go with --num_nodes"},
-                    RefusedLine{{"-i", "x", "t.py"}, "names other hosts than localhost"},
-                    RefusedLine{{"--num_nodes=2", "t.py"}, "--hostfile FILE"},
-                    RefusedLine{{"--no_ssh", "t.py"}, "write --node_rank 0"},
-                    RefusedLine{{"-H", "hosts", "--no_ssh", "--node_rank=2", "t.py"}, "write --node_rank I"},
-                    RefusedLine{{"-H", "unlike", "--no_ssh", "--node_rank=0", "t.py"},
-                                "dlaunch starts all hosts by ssh"},
-                    RefusedLine{{"--autotuning", "run", "t.py"}, "run deepspeed itself"},
-                    RefusedLine{{"--elastic_training", "t.py"}, "does not add or lose hosts"},
-                    RefusedLine{{"--min_elastic_nodes=1", "t.py"}, "does not add or lose hosts"},
-                    RefusedLine{{"--venv_script=v", "t.py"}, "dlaunch sources nothing"},
-                    RefusedLine{{"--save_pid", "t.py"}, "--report-pid FILE"},
-                    RefusedLine{{"--launcher_args=-v", "t.py"}, "is for a launcher that does not run"},
-                    RefusedLine{{"--bind_cores_to_rank", "--bind_core_list=0-3", "t.py"}, "--rankfile FILE"},
-                    RefusedLine{{"--module", "--no_python", "t.py"}, "a module is Python's"},
-                    RefusedLine{{"--num-gpus=2", "t.py"}, "did you mean --num_gpus?"},
-                    RefusedLine{{"-f", "x", "t.py"}, "-f: is no option of deepspeed"},
-                    RefusedLine{{"--num_gpus=x", "t.py"}, "is not a number"},
-                    RefusedLine{{"--num_gpus=2"}, "no script was named"}));
+    testing::Values(
+        RefusedLine{{"-H", "none", "t.py"}, "none: cannot read"},
+        RefusedLine{{"-H", "twice", "t.py"}, "twice:2: n1 stands there twice"},
+        RefusedLine{{"-H", "bare", "t.py"}, "write n1 slots=8"}, RefusedLine{{"-H", "empty", "t.py"}, "names no host"},
+        RefusedLine{{"-H", "hosts", "-i", "n3", "t.py"}, "--include: \"n3\" is none of the hosts"},
+        RefusedLine{{"-H", "hosts", "-i", "n1:4", "t.py"}, "n1 has no device 4"},
+        RefusedLine{{"-H", "hosts", "-e", "n1@n2", "t.py"}, "--exclude: leaves no device"},
+        RefusedLine{{"-H", "hosts", "-i", "n1:x", "t.py"}, "has no list of devices"},
+        RefusedLine{{"-i", "n1", "-e", "n2", "t.py"}, "does not go with --exclude"},
+        RefusedLine{{"-i", "n1", "--num_gpus=1", "t.py"}, "does not go with --num_nodes"},
+        RefusedLine{{"-i", "x", "t.py"}, "names other hosts than localhost"},
+        RefusedLine{{"--num_nodes=2", "t.py"}, "--hostfile FILE"},
+        RefusedLine{{"--no_ssh", "t.py"}, "write --node_rank 0"},
+        RefusedLine{{"-H", "hosts", "--no_ssh", "--node_rank=2", "t.py"}, "write --node_rank I"},
+        RefusedLine{{"-H", "unlike", "--no_ssh", "--node_rank=0", "t.py"}, "dlaunch starts all hosts by ssh"},
+        RefusedLine{{"--autotuning", "run", "t.py"}, "run deepspeed itself"},
+        RefusedLine{{"--elastic_training", "t.py"}, "does not add or lose hosts"},
+        RefusedLine{{"--min_elastic_nodes=1", "t.py"}, "does not add or lose hosts"},
+        RefusedLine{{"--venv_script=v", "t.py"}, "dlaunch sources nothing"},
+        RefusedLine{{"--save_pid", "t.py"}, "--report-pid FILE"},
+        RefusedLine{{"--launcher_args=-v", "t.py"}, "is for a launcher that does not run"},
+        RefusedLine{{"--bind_cores_to_rank", "--bind_core_list=0-3", "t.py"}, "say --num_gpus N"},
+        RefusedLine{{"-H", "unlike", "--bind_cores_to_rank", "--bind_core_list=0-3", "t.py"}, "say --num_gpus N"},
+        RefusedLine{{"--num_gpus=8", "--bind_cores_to_rank", "--bind_core_list=0-6", "t.py"},
+                    "has no core for each rank"},
+        RefusedLine{{"--num_gpus=2", "--bind_cores_to_rank", "--bind_core_list=a", "t.py"}, "write them as 0-31,64-95"},
+        RefusedLine{{"--module", "--no_python", "t.py"}, "a module is Python's"},
+        RefusedLine{{"--num-gpus=2", "t.py"}, "did you mean --num_gpus?"},
+        RefusedLine{{"-f", "x", "t.py"}, "-f: is no option of deepspeed"},
+        RefusedLine{{"--num_gpus=x", "t.py"}, "is not a number"},
+        RefusedLine{{"--num_gpus=2"}, "no script was named"}));
 
 TEST(Deepspeed, IsNamedByTheFirstWord) {
   EXPECT_EQ(CommandLineFixture{}.options({"--as", "deepspeed", "--num_gpus=2", "t.py"}).request.ranks_per_host, 2);

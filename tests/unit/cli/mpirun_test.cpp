@@ -49,6 +49,11 @@ bool tagged(const Options& o) { return o.output.tag; }
 bool timestamped(const Options& o) { return o.output.timestamp; }
 bool merged(const Options& o) { return o.output.merge_stderr; }
 bool oversubscribed(const Options& o) { return o.request.oversubscribe; }
+auto kept_in(const std::string& target, bool copy) {
+  return [=](const Options& o) {
+    return o.output.files && o.output.files->target == target && o.output.files->copy == copy;
+  };
+}
 bool kept_in_logs(const Options& o) { return o.output.files && o.output.files->target == "/cwd/logs"; }
 
 class OpenMpiLine : public testing::TestWithParam<TextLine> {};
@@ -147,7 +152,10 @@ INSTANTIATE_TEST_SUITE_P(
         TextLine{{"-report-state-on-timeout", "--allow-run-as-root"}, runs},
         TextLine{{"-am", "am"}, [](const Options& o) { return tagged(o) && env({"OMPI_MCA_btl=self,tcp"})(o); }},
         TextLine{{"-tune", "am"}, [](const Options& o) { return tagged(o) && env({"OMPI_MCA_btl=self,tcp"})(o); }},
-        TextLine{{"-tune", "tune"}, [](const Options& o) { return tagged(o) && env({"A=b", "OMPI_MCA_pml=ob1"})(o); }},
+        TextLine{{"-tune", "tune"},
+                 [](const Options& o) {
+                   return tagged(o) && env({"A=b", "OMPI_MCA_pml=ob1"})(o);
+                 }},
         TextLine{{"-x", "A=b=c", "-x", "HOME"}, env({"A=b=c", "HOME"})},
         TextLine{{"-stdin", "none"}, [](const Options& o) { return o.stdin_target.kind == Kind::none; }}));
 
@@ -241,7 +249,16 @@ INSTANTIATE_TEST_SUITE_P(
                  [](const Options& o) { return o.request.cpu_list == "0-1"; }},
         TextLine{{"--prtemca", "prte_default_hostfile", "h"},
                  [](const Options& o) { return o.hosts.default_hostfile.size() == 1; }},
-        TextLine{{"-pmixmca", "gds", "hash"}, env({"PMIX_MCA_gds=hash"})}));
+        TextLine{{"-pmixmca", "gds", "hash"}, env({"PMIX_MCA_gds=hash"})},
+        TextLine{{"-iface", "eth0"}, env({"MPIR_CVAR_NEMESIS_TCP_NETWORK_IFACE=eth0"})},
+        TextLine{{"--output", "file=x{"}, kept_in("/cwd/x{{.{rank}", true)},
+        TextLine{{"--output", "tag,file=d/x:nocopy"}, kept_in("/cwd/d/x.{rank}", false)},
+        TextLine{{"--output", "tag-detailed"}, label("[{host},{rank}]<{stream}>: ")},
+        TextLine{{"--output", "tag-fullname"}, tagged}, TextLine{{"--get-stack-traces"}, runs},
+        TextLine{{"--map-by", "NUMA:PE=2"},
+                 binding({.bind_to = BindTo::core, .map_by = MapBy::numa, .cores_per_rank = 2})},
+        TextLine{{"--bind-to", "Core", "--rank-by", "NODE"},
+                 binding({.bind_to = BindTo::core, .rank_by = RankBy::node})}));
 
 // ---- what is refused ----
 
@@ -278,12 +295,12 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{{"-bycore"}, {"-bycore core: would do nothing"}},
         Refusal{{"-N", "2", "--map-by", "seq:OVERSUBSCRIBE"}, {"where ranks go"}},
         Refusal{{"-exec", "x", "-mca", "plm_rsh_agent", "y"}, {"does not go with -mca plm_rsh_agent"}},
-        Refusal{{"--output", "xml"}, {"\"xml\"", "tag, timestamp"}},
-        Refusal{{"--output", "file=x"}, {"{rank}.{stream}"}}, Refusal{{"--display", "topo"}, {"map, allocation"}},
+        Refusal{{"--output", "xml"}, {"\"xml\"", "--format jsonl"}}, Refusal{{"--output", "x"}, {"tag, timestamp"}},
+        Refusal{{"--output", "file=x:pattern"}, {"{rank}.{host}"}},
+        Refusal{{"--output", "proctable"}, {"--report FILE"}}, Refusal{{"--display", "topo"}, {"map, allocation"}},
         Refusal{{"-am", "none"}, {"none: cannot read"}}, Refusal{{"-prepend-pattern", "%p"}, {"\"%p\"", "%r, %h"}},
-        Refusal{{"-launcher", "rsh"}, {"\"rsh\"", "--exec"}},
-        Refusal{{"-iface", "eth0"}, {"-iface: dlaunch opens no port"}},
-        Refusal{{"-outfile-pattern", "o.%p"}, {"\"o.%p\"", "%r, %h"}},
+        Refusal{{"-launcher", "rsh"}, {"\"rsh\"", "--exec"}}, Refusal{{"-trace"}, {"LD_PRELOAD=libVT.so"}},
+        Refusal{{"-aps"}, {"-n 4 aps PROGRAM"}}, Refusal{{"-outfile-pattern", "o.%p"}, {"\"o.%p\"", "%r, %h"}},
         Refusal{{"-errfile-pattern", "e", "--merge-stderr-to-stdout"}, {"-errfile-pattern: does not go"}},
         Refusal{{"-outfile-pattern", "o", "--output-filename", "d"}, {"does not go with -outfile-pattern"}},
         Refusal{{"-npersocket", "2"}, {"--map-by socket --bind-to socket"}}, Refusal{{"-xterm", "0"}, {"--ranks"}},
@@ -508,6 +525,13 @@ TEST(Personality, HasNoVerbs) {
   EXPECT_THAT(programs(called("mpiexec.hydra").options({"check", "-n"})), ElementsAre(Words{"check", "-n"}));
   EXPECT_THAT(programs(called("mpirun").options({"check", "-n"})), ElementsAre(Words{"check", "-n"}));
   EXPECT_EQ(called("dlaunch").options({"check"}).verb, Verb::check);
+}
+
+TEST(Personality, ALauncherWithoutAGrammarIsNotTakenForDlaunch) {
+  for (const char* name : {"jsrun", "/opt/bin/aprun", "mpirun_rsh"}) {
+    EXPECT_THAT(called(name).error({"-n", "2", "prog"}), HasSubstr("lines dlaunch does not read")) << name;
+    EXPECT_EQ(called(name).options({"--as", "dlaunch", "-n", "2", "prog"}).verb, Verb::run) << name;
+  }
 }
 
 TEST(Personality, EachReadsTheTimeoutVariable) {

@@ -66,6 +66,8 @@ INSTANTIATE_TEST_SUITE_P(
         SameLine{{"-n2", "-N1", "--gpus-per-node=2", "--gpu-bind=closest", "x"},
                  "--devices 0-1 --include node1 --visible rank --bind-to device -n 2 x"},
         SameLine{{"-n2", "-N1", "--gpu-bind=map_gpu:1,0", "x"}, "--devices 1,0 --include node1 --visible rank -n 2 x"},
+        SameLine{{"-n2", "-N1", "--gpu-bind=mask_gpu:0x10,2", "x"},
+                 "--devices 4,1 --include node1 --visible rank -n 2 x"},
         SameLine{{"-n2", "-N1", "--gres=gpu:0", "x"}, "--include node1 -n 2 -x CUDA_VISIBLE_DEVICES= x"}));
 
 INSTANTIATE_TEST_SUITE_P(
@@ -152,7 +154,9 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedLine{{"-m", "plane=1", "-m", "round", "x"}, "block, cyclic"},
         RefusedLine{{"--gpus-per-task=2", "--gpu-bind=closest", "x"}, "in the order of the node's list"},
         RefusedLine{{"--gpus-per-task=a100:2,v100:1", "x"}, "is no number of devices"},
-        RefusedLine{{"--gpu-bind=mask_gpu:1", "x"}, "map_gpu:LIST"},
+        RefusedLine{{"--gpu-bind=mask_gpu:3", "x"}, "map_gpu:0,1,2,3"},
+        RefusedLine{{"--gpu-bind=mask_gpu:x", "x"}, "names no devices"},
+        RefusedLine{{"--tres-per-task=gres/gpu:1", "x"}, "--gpus-per-task"},
         RefusedLine{{"--cpu-bind=mask_cpu:x", "x"}, "names no CPUs"}, RefusedLine{{"-W", "x", "x"}, "is not a number"},
         RefusedLine{{"-t", "1:2:3:4", "x"}, "is no time"}, RefusedLine{{"--jobid=7", "x"}, "not the job that this is"},
         RefusedLine{{"--container-image=i", "x"}, "apptainer"}, RefusedLine{{"--mpi=pspmix", "x"}, "write pmix"},
