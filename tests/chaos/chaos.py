@@ -65,6 +65,7 @@ def main():
     parser.add_argument("--restarts", action="store_true", help="only jobs with restarts")
     parser.add_argument("--known", action="store_true", help="first the steps that broke a promise once: tests/chaos/known.txt")
     parser.add_argument("--quick", action="store_true", help="no steps in which a host falls silent: each takes half a minute")
+    parser.add_argument("--part", default="1/1", metavar="K/N", help="every N-th of these steps, from the K-th on: for N processes")
     parser.add_argument("--verbose", action="store_true", help="a line for each step")
     arguments = parser.parse_args()
     if reason := testbed.why_not():
@@ -76,7 +77,8 @@ def main():
     bad = ran = 0
     until = time.monotonic() + 60 * arguments.minutes
     with field() as where:
-        for seed, name in steps(arguments):
+        part, parts = map(int, arguments.part.split("/"))
+        for seed, name in itertools.islice(steps(arguments), part - 1, None, parts):
             if time.monotonic() >= until:
                 break
             step = draw_named(seed, name)

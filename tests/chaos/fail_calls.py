@@ -8,6 +8,7 @@ import os
 import pathlib
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -192,6 +193,7 @@ def main():
     if arguments.list_jobs:
         print("\n".join(JOBS))
         return 0
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it, and so would our jobs
     dlaunch, programs = os.environ["DLAUNCH"], os.environ["PROGRAMS"]
     tried, bad = collections.Counter(), 0
     codes = collections.defaultdict(collections.Counter)
