@@ -213,13 +213,17 @@ def without_notes(stderr):
 
 
 def wait_until(condition, timeout=TIMEOUT, every=0.02):
-    """Whether the condition came true in time."""
+    """Whether the condition came true in time. One that takes long to ask, as of all processes, is asked less often: what is
+    waited for needs the processors, too."""
     deadline = time.monotonic() + timeout
-    while not condition():
-        if time.monotonic() >= deadline:
+    while True:
+        asked = time.monotonic()
+        if condition():
+            return True
+        now = time.monotonic()
+        if now >= deadline:
             return False
-        time.sleep(every)
-    return True
+        time.sleep(max(every, min(3 * (now - asked), 0.2)))
 
 
 def settle(value, still=0.3, timeout=TIMEOUT, every=0.05):

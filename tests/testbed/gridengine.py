@@ -177,7 +177,7 @@ class GridEngine:
                 logs = [*self.dir.glob("*.err"), *self.dir.glob("spool/*/messages"), *self.dir.glob("spool/execd/*/messages")]
                 said = "".join(f"\n--- {log.name}\n{log.read_text(errors='replace')[-2000:]}" for log in logs)
                 raise RuntimeError(f"testbed: Grid Engine: {otherwise}{said}")
-            time.sleep(0.02)
+            time.sleep(0.1)
 
 
 def changed(text, values):

@@ -217,7 +217,7 @@ class Host:
         while not holds():
             if time.monotonic() > deadline:
                 raise RuntimeError(f"testbed: {self.name}: {otherwise}")
-            time.sleep(0.01)
+            time.sleep(0.05)
 
     # ---- its cable ----
 

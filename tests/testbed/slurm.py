@@ -171,4 +171,4 @@ class Slurm:
                 logs = [*self.dir.glob("*.err"), *(self.dir / "log").glob("*"), *(self.dir / "munge").glob("log")]
                 said = "".join(f"\n--- {log.name}\n{log.read_text(errors='replace')[-2000:]}" for log in logs)
                 raise RuntimeError(f"testbed: Slurm: {otherwise}{said}")
-            time.sleep(0.02)
+            time.sleep(0.1)
