@@ -225,4 +225,4 @@ class Check(Query):
 
 
 if __name__ == "__main__":
-    support.main(side_by_side=3)
+    support.main()

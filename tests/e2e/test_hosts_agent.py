@@ -166,4 +166,4 @@ class Shells(HostsCase):
 
 
 if __name__ == "__main__":
-    support.main(side_by_side=3)
+    support.main()

@@ -347,4 +347,4 @@ class Algorithms(Trust):
 
 
 if __name__ == "__main__":
-    support.main(side_by_side=3)
+    support.main(side_by_side=2)
