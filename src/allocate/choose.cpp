@@ -6,7 +6,6 @@
 
 #include "allocate/device_filter.h"
 #include "allocate/local.h"
-#include "allocate/lsf.h"
 #include "allocate/name_resolver.h"
 #include "allocate/named.h"
 #include "allocate/resource_manager.h"
@@ -132,11 +131,6 @@ Result<plan::Allocation> choose_allocation(const HostRequest& request, const std
                                [&](const std::string& name) { return !none_here && is_here(name); });
     if (!allocation) return allocation;
     allocation->manager = named.manager;
-    if (named.manager && named.entries.front().from == kLsfAffinity) {
-      allocation->remarks.emplace_back(
-          std::string(kLsfAffinity) +
-          " names CPUs for each rank, and dlaunch does not bind to them: write them into a --rankfile");
-    }
     allocation->by_manager = by_manager;
   }
   if (request.slots_are_limits) allocation->slots_are_limits = true;

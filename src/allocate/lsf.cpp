@@ -5,11 +5,14 @@
 
 #include "allocate/manager_list.h"
 #include "base/environment.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "base/try.h"
 
 namespace dlaunch::allocate {
 namespace {
+
+constexpr int kMostCpu = (1 << 16) - 1;
 
 Result<std::vector<HostEntry>> hosts_with_slots(const std::string& text) {
   const std::vector<std::string> words = blank_separated(text);
@@ -50,6 +53,28 @@ Result<std::vector<HostEntry>> read_lsf(const std::vector<std::string>& environm
   }
   const auto text = filled_variable(environment, "LSB_HOSTS");
   return listed_entries(one_slot_each(blank_separated(text.value_or(""))), "LSB_HOSTS");
+}
+
+Result<std::vector<plan::RankPlace>> lsf_rank_places(const std::vector<std::string>& environment,
+                                                     const ReadText& read_file) {
+  std::vector<plan::RankPlace> places;
+  if (!filled_variable(environment, kLsfAffinity)) return places;
+  const std::string text = TRY(read_named_file(kLsfAffinity, environment, read_file));
+  bool all = true;
+  for (const std::string& line : split(text, '\n')) {
+    const std::vector<std::string> words = blank_separated(line);
+    if (words.empty()) continue;
+    plan::RankPlace place{.rank = static_cast<int>(places.size()), .host = words[0], .from = kLsfAffinity};
+    if (words.size() > 1) {
+      const auto cpus = parse_int_list(words[1], kMostCpu);
+      if (!cpus) return wrong_list(kLsfAffinity, "cannot be understood: \"" + escaped(line) + '"');
+      place.slots = "p" + fold_ints(*cpus);  // the kernel's numbers
+    }
+    all = all && !place.slots.empty();
+    places.push_back(std::move(place));
+  }
+  if (!all) places.clear();
+  return places;
 }
 
 }  // namespace dlaunch::allocate

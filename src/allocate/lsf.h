@@ -12,6 +12,7 @@
 
 #include "dlaunch/error.h"
 #include "dlaunch/hostfile.h"
+#include "dlaunch/request.h"
 
 namespace dlaunch::allocate {
 
@@ -21,5 +22,10 @@ inline constexpr const char* kLsfAffinity = "LSB_AFFINITY_HOSTFILE";
 std::optional<std::string> lsf_job(const std::vector<std::string>& environment);
 
 Result<std::vector<HostEntry>> read_lsf(const std::vector<std::string>& environment, const ReadText& read_file);
+
+/// The host and the CPUs of each rank as LSB_AFFINITY_HOSTFILE has them, in the order of its lines. None where there is
+/// no such file, or a line has no CPUs. Memory policies are left to LSF.
+Result<std::vector<plan::RankPlace>> lsf_rank_places(const std::vector<std::string>& environment,
+                                                     const ReadText& read_file);
 
 }  // namespace dlaunch::allocate

@@ -11,6 +11,7 @@
 #include "cli/foreign_line.h"
 #include "cli/help.h"
 #include "cli/launchers.h"
+#include "cli/lsf_affinity.h"
 #include "cli/mpirun/mca.h"
 #include "cli/mpirun/personality.h"
 #include "cli/mpirun/translate.h"
@@ -271,6 +272,7 @@ Result<Command> parse_command_line(const CommandLine& line, const ProcessContext
   for (auto* each : {&resolved.preferences.notes, &notes, &programs.notes}) {
     std::ranges::move(*each, std::back_inserter(options.notes));
   }
+  TRY(follow_lsf_affinity(resolved.options, context, options));
   return options;
 }
 

@@ -27,6 +27,17 @@ class ByBlaunch(HostsCase):
         self.assertIn(b"LSF job 12: 3 nodes of 4 slots, by blaunch", self.run_dlaunch("--dry-run", "true").stdout)
         self.assertIn(b"LSF job 12: 3 nodes of 4 slots, by ssh", self.run_dlaunch("--dry-run", "--transport", "ssh", "true").stdout)
 
+    def test_ranks_are_bound_where_lsf_says(self):
+        cpus = sorted(os.sched_getaffinity(0))
+        affinity = self.bed.dir / "affinity"
+        order = (("node1", cpus[-1]), ("head", cpus[0]), ("node1", cpus[0]), ("node2", cpus[-1]))
+        affinity.write_text("".join(f"{host} {cpu}\n" for host, cpu in order))
+        show = sh("echo $(hostname) $(grep Cpus_allowed_list /proc/self/status)")
+        done = self.run_dlaunch("--label", *show, env={"LSB_AFFINITY_HOSTFILE": str(affinity)})
+        self.assert_exit(done, 0)
+        self.assertEqual(sorted(lines(done.stdout)),
+                         [f"[{rank}] {host} Cpus_allowed_list: {cpu}" for rank, (host, cpu) in enumerate(order)])
+
     def test_insisting_on_it_where_there_is_no_job(self):
         done = self.run_dlaunch("--transport", "lsf", "true", env={"LSB_MCPU_HOSTS": ""})
         self.assert_told(done, 2, "--transport lsf", "no LSF job")

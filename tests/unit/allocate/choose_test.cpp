@@ -37,15 +37,6 @@ TEST(Choose, TheFirstThatNamesHostsHolds) {
   EXPECT_THAT(names(request, kInSlurm), ElementsAre("l"));
 }
 
-TEST(Choose, SaysThatCpusOfLsfAreBoundToByARankfile) {
-  const auto read = [](const std::string&) -> Result<std::string> { return "other1 0-1\nother1 2-3\n"; };
-  const std::string by_lsf[] = {"LSB_MCPU_HOSTS=other1 2", "LSB_AFFINITY_HOSTFILE=/affinity"};
-  const auto allocation = choose_allocation({}, {by_lsf[0], by_lsf[1]}, read);
-  ASSERT_TRUE(allocation) << allocation.error().what;
-  EXPECT_THAT(allocation->remarks, ElementsAre(HasSubstr("LSB_AFFINITY_HOSTFILE names CPUs for each rank")));
-  EXPECT_THAT(choose_allocation({}, {by_lsf[0]}, read).value().remarks, testing::IsEmpty());
-}
-
 TEST(Choose, TellsBeforehandWhetherAHostIsNamed) {
   HostRequest request;
   EXPECT_TRUE(names_no_host(request, {"SLURM_JOB_NODELIST= "}));

@@ -1,6 +1,7 @@
 #include "allocate/resource_manager.h"
 
 #include "allocate/grid_engine.h"
+#include "allocate/lsf.h"
 #include "allocate/mpijob.h"
 #include "allocate/slurm.h"
 #include "entries.h"
@@ -217,6 +218,28 @@ TEST(ResourceManager, LsfSaysItInOneOfFourWays) {
   EXPECT_THAT(hosts({"LSB_MCPU_HOSTS=a 4", "LSB_AFFINITY_HOSTFILE=/empty"}, read), ElementsAre("a:4"));
   EXPECT_THAT(error({"LSB_MCPU_HOSTS=a 4", "LSB_AFFINITY_HOSTFILE=/gone"}), HasSubstr("LSB_AFFINITY_HOSTFILE"));
   EXPECT_EQ(plan::to_string(manager_of({"LSB_HOSTS=a", "LSB_JOBID=12"}).value()), "LSF job 12");
+}
+
+TEST(ResourceManager, LsfNamesTheCpusOfEachRank) {
+  std::string text = "b 0,1,2,3\n\nb 6,4 0 2\na 0\n";
+  const auto read = [&](const std::string&) -> Result<std::string> { return text; };
+  const auto places = [&] {
+    std::vector<std::string> found;
+    const auto made = lsf_rank_places({"LSB_AFFINITY_HOSTFILE=/affinity"}, read);
+    for (const plan::RankPlace& place : made.value()) {
+      found.push_back(std::to_string(place.rank) + " " + place.host + " " + place.slots);
+    }
+    return found;
+  };
+  EXPECT_THAT(places(), ElementsAre("0 b p0-3", "1 b p4,6", "2 a p0"));
+  text = "a 0\nb\n";
+  EXPECT_THAT(places(), ElementsAre()) << "a line has none";
+  text = "";
+  EXPECT_THAT(places(), ElementsAre());
+  text = "a x\n";
+  EXPECT_THAT(error_of(lsf_rank_places({"LSB_AFFINITY_HOSTFILE=/affinity"}, read)),
+              AllOf(HasSubstr("LSB_AFFINITY_HOSTFILE: cannot be understood"), HasSubstr("a x")));
+  EXPECT_THAT(lsf_rank_places({"LSB_MCPU_HOSTS=a 1"}, read).value(), testing::IsEmpty());
 }
 
 TEST(ResourceManager, AnMpiJobOfKubernetes) {

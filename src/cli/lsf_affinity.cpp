@@ -1,0 +1,58 @@
+#include "cli/lsf_affinity.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "allocate/lsf.h"
+#include "allocate/resource_manager.h"
+#include "base/try.h"
+
+namespace dlaunch::cli {
+namespace {
+
+constexpr std::string_view kSayOtherwise[] = {"host",       "hostfile",       "ignore-resource-manager",
+                                              "fake-hosts", "same-line",      "rank-table",
+                                              "bind-to",    "rankfile",       "map-by",
+                                              "cpu-list",   "cores-per-rank", "N",
+                                              "rank-by",    "include",        "exclude",
+                                              "nolocal",    "spares",         "restarts",
+                                              "max-slots"};
+
+/// How many ranks the programs ask for; as many as there are places where one of them names no number.
+size_t ranks_of(const plan::Request& request, size_t places) {
+  size_t ranks = 0;
+  for (const plan::AppRequest& app : request.apps) {
+    if (!app.ranks) return places;
+    ranks += static_cast<size_t>(*app.ranks);
+  }
+  return ranks;
+}
+
+}  // namespace
+
+Result<void> follow_lsf_affinity(const ResolvedOptions& effective, const ProcessContext& context, Options& options) {
+  const bool otherwise =
+      std::ranges::any_of(kSayOtherwise, [&](std::string_view name) { return effective.find(name) != nullptr; });
+  const auto manager = allocate::manager_of(context.environment);
+  if (otherwise || options.verb != Verb::run || !manager || manager->kind != plan::Manager::Kind::lsf) return {};
+  const auto read = [&](const std::string& path) -> Result<std::string> {
+    auto text = context.read_file(path);
+    if (!text) return fail(std::move(text.error().error));
+    return *std::move(text);
+  };
+  auto places = TRY(allocate::lsf_rank_places(context.environment, read));
+  const size_t ranks = ranks_of(options.request, places.size());
+  if (places.empty()) return {};
+  if (ranks > places.size()) {
+    options.notes.emplace_back("there are more ranks than lines in LSB_AFFINITY_HOSTFILE: they are not bound");
+    return {};
+  }
+  places.resize(ranks);
+  options.request.rank_places = std::move(places);
+  options.request.bind_by_count = false;
+  return {};
+}
+
+}  // namespace dlaunch::cli
