@@ -57,9 +57,16 @@ Result<void> map_modifiers(Options& o, string_view text) {
       o.request.oversubscribe = word == "oversubscribe";
     } else if (word.starts_with("pe=")) {
       TRY(set_cores_per_rank(o, string_view(word).substr(3)));
-    } else {
+    } else if (word == "nolocal") {
+      o.hosts.no_local = true;
+    } else if (word == "donotlaunch") {
+      o.dry_run = true;
+    } else if (word == "display" || word == "displaydevel") {
+      o.show_map = true;
+    } else if (word != "inherit" && word != "noinherit" && word != "corecpus") {  // of spawned jobs; as it is
       return bad_value(word, "is not known here",
-                       "behind --map-by's unit stand PE=N, OVERSUBSCRIBE, NOOVERSUBSCRIBE and HWTCPUS");
+                       "behind --map-by's unit stand PE=N, OVERSUBSCRIBE, NOOVERSUBSCRIBE, HWTCPUS, NOLOCAL, DISPLAY "
+                       "and DONOTLAUNCH");
     }
   }
   return {};
@@ -236,8 +243,12 @@ Result<string_view> bind_unit(Options& o, string_view value) {
       o.request.binding.overload = true;
     } else if (word == "if-supported") {
       o.request.binding.if_supported = true;
+    } else if (word == "report") {
+      o.request.binding.report = true;
+    } else if (word == "no-overload") {
+      o.request.binding.overload = false;
     } else {
-      return unknown_word(word, {"overload-allowed", "if-supported"});
+      return unknown_word(word, {"overload-allowed", "if-supported", "report"});
     }
   }
   const string_view unit = value.substr(0, colon);

@@ -5,8 +5,8 @@
 #include "base/environment.h"
 #include "base/text.h"
 #include "base/try.h"
-#include "cli/launcher_job.h"
 #include "cli/mpirun/hydra.h"
+#include "cli/mpirun/lists.h"
 #include "cli/mpirun/mca.h"
 #include "cli/mpirun/translate.h"
 #include "cli/name_index.h"
@@ -73,30 +73,6 @@ Result<void> pattern(string_view option, bool with_time, const ParsedOption& giv
   return {};
 }
 
-/// Open MPI 5's --rtos: words, some with =true.
-Result<void> runtime_options(const ParsedOption& given, Here, Translated& made) {
-  for (const std::string& part : split(given.value, ',')) {
-    const size_t equals = std::min(part.find('='), part.size());
-    std::string word = part.substr(0, equals);
-    std::erase_if(word, [](char c) { return c == '-' || c == '_'; });
-    const bool on = equals == part.size() || part.substr(equals + 1) == "true" || part.substr(equals + 1) == "1";
-    if (word == "donotlaunch") {
-      if (on) made.here.push_back(own_option(given, "dry-run", "true"));
-    } else if (word == "errornonzerostatus" || word == "errornonzeroexit") {
-      made.here.push_back(own_option(given, "on-failure", on ? "abort" : "continue"));
-    } else if (word == "recoverable" || word == "continuous") {
-      if (on) made.here.push_back(own_option(given, "on-failure", "continue"));
-    } else if (word == "showprogress" || word == "notifyerrors" || word == "autorestart" || word == "aggregatehelp" ||
-               word == "reportstateontimeout") {
-      note_of(given, "it is about Open MPI's own daemons", made);
-    } else {
-      return bad_value(part, "is not known here",
-                       "it takes donotlaunch, errornonzerostatus, recoverable and continuous");
-    }
-  }
-  return {};
-}
-
 /// --set-env NAME=VALUE, --prepend-env NAME VALUE, --append-env.
 Result<void> put_beside(const ParsedOption& given, Here here, bool before, Translated& made) {
   const size_t equals = given.value.find('=');
@@ -114,82 +90,19 @@ Result<void> hydra_interface(const ParsedOption& given, Here, Translated& made) 
   return {};
 }
 
+/// PALS's --mem-bind none.
+Result<void> pals_no_binding(const ParsedOption& given, Here, Translated&) {
+  if (given.value == "none") return {};
+  return bad_value(given.value, "binds memory", "memory follows where ranks are bound: --bind-to numa");
+}
+
+Result<void> in_report(const ParsedOption& given, Here, Translated& made) {
+  return note_of(given, "--report FILE has the end of each rank", made), Result<void>();
+}
+
 /// Notes of options that are about a part which dlaunch has not.
 Result<void> of_no_part(const ParsedOption& given, Here, Translated& made) {
   return note_of(given, "dlaunch has no such part", made), Result<void>();
-}
-
-struct Directive {
-  string_view word;
-  string_view option;
-  string_view value;
-};
-
-constexpr Directive kOutput[] = {{"tag", "tag-output", "true"},
-                                 {"timestamp", "timestamp-output", "true"},
-                                 {"merge", "merge-stderr-to-stdout", "true"},
-                                 {"merge-stderr-to-stdout", "merge-stderr-to-stdout", "true"},
-                                 {"rank", "label", "[{rank}]<{stream}>: "},
-                                 {"tag-detailed", "label", "[{host},{rank}]<{stream}>: "},
-                                 {"tag-fullname", "tag-output", "true"},
-                                 {"raw", "raw", "true"}};
-constexpr Directive kDisplay[] = {{"map", "display-map", "true"},
-                                  {"allocation", "display-allocation", "true"},
-                                  {"alloc", "display-allocation", "true"},
-                                  {"bind", "report-bindings", "true"},
-                                  {"bindings", "report-bindings", "true"}};
-
-template <size_t N>
-Result<void> take_directive(const ParsedOption& given, string_view word, const Directive (&table)[N],
-                            Translated& made) {
-  for (const Directive& row : table) {
-    if (row.word != word) continue;
-    made.here.push_back(own_option(given, row.option, std::string(row.value)));
-    return {};
-  }
-  std::vector<std::string> known;
-  for (const Directive& row : table) known.emplace_back(row.word);
-  return unknown_word(word, known);
-}
-
-/// Open MPI 5's --output file=NAME, behind which may stand ":nocopy" and, with another meaning of NAME, ":pattern".
-Result<void> output_file(const ParsedOption& given, string_view name, Translated& made) {
-  const size_t colon = std::min(name.rfind(':'), name.size());
-  const string_view qualifier = name.substr(colon);
-  const bool qualified = qualifier == ":nocopy" || qualifier == ":NOCOPY";
-  if (qualifier == ":pattern" || qualifier == ":PATTERN") {
-    return bad_value(name, "is a pattern", "write --output-filename 'NAME.{rank}.{host}'");
-  }
-  std::string text = literal(qualified ? name.substr(0, colon) : name) + ".{rank}";
-  if (qualified) text += ":nocopy";
-  made.here.push_back(own_option(given, "output-filename", std::move(text)));
-  return {};
-}
-
-/// Open MPI 5's --output tag,dir=D
-Result<void> output_list(const ParsedOption& given, Here, Translated& made) {
-  for (const std::string& word : split(given.value, ',')) {
-    if (word.starts_with("dir=")) {
-      made.here.push_back(own_option(given, "output-filename", word.substr(word.find('=') + 1)));
-    } else if (word.starts_with("file=")) {
-      TRY(output_file(given, string_view(word).substr(word.find('=') + 1), made));
-    } else if (word == "xml" || word == "proctable") {
-      return bad_value(word, "is not written by dlaunch",
-                       word == "xml" ? "use --format jsonl, which is one JSON object a line"
-                                     : "use --report FILE, which has host and pid of each rank");
-    } else if (auto taken = take_directive(given, word, kOutput, made); !taken) {
-      return taken;
-    }
-  }
-  return {};
-}
-
-/// Open MPI 5's --display map,bind
-Result<void> display_list(const ParsedOption& given, Here, Translated& made) {
-  for (const std::string& word : split(given.value, ',')) {
-    TRY(take_directive(given, word, kDisplay, made));
-  }
-  return {};
 }
 
 constexpr string_view kPair = "KEY VALUE";
@@ -212,8 +125,12 @@ constexpr OptionSpec kForeign[] = {
     {.names = "do-not-launch", .stands_for = "dry-run=true"},
     {.names = "disable-recovery", .stands_for = "on-failure=abort"},
     {.names = "output-directory", .takes = Arity::value, .value_name = "DIR", .stands_for = "output-filename={}"},
-    {.names = "output", .takes = Arity::value, .value_name = "LIST", .translate = output_list},
-    {.names = "display", .takes = Arity::value, .value_name = "LIST", .translate = display_list},
+    {.names = "output", .takes = Arity::value, .value_name = "LIST", .translate = translate_output},
+    {.names = "display", .takes = Arity::value, .value_name = "LIST", .translate = translate_display},
+    {.names = "display-comm", .stands_for = "x=OMPI_MCA_ompi_display_comm=mpi_init"},
+    {.names = "display-comm-finalize", .stands_for = "x=OMPI_MCA_ompi_display_comm=mpi_finalize"},
+    {.names = "stream-buffering", .takes = Arity::value, .value_name = "0-2",
+     .stands_for = "x=OMPI_MCA_ompi_stream_buffering={}"},
     {.names = "prefix", .takes = Arity::value, .value_name = "DIR", .translate = prefix},
     {.names = "mca omca", .takes = Arity::pair, .value_name = kPair, .translate = translate_mca},
     {.names = "gmca", .takes = Arity::pair, .value_name = kPair, .translate = translate_global_mca},
@@ -221,7 +138,7 @@ constexpr OptionSpec kForeign[] = {
     {.names = "prtemca", .takes = Arity::pair, .value_name = kPair, .translate = translate_prte_mca},
     {.names = "am", .takes = Arity::value, .value_name = "FILE", .translate = translate_mca_file},
     {.names = "tune", .takes = Arity::value, .value_name = "FILE", .translate = translate_tune_file},
-    {.names = "rtos runtime-options", .takes = Arity::value, .value_name = "LIST", .translate = runtime_options},
+    {.names = "rtos runtime-options", .takes = Arity::value, .value_name = "LIST", .translate = translate_runtime_options},
     {.names = "app-prefix", .takes = Arity::value, .value_name = "DIR", .translate = prefix},
     {.names = "set-env", .takes = Arity::value, .value_name = "NAME=VALUE", .stands_for = "x={}"},
     {.names = "prepend-env", .takes = Arity::pair, .value_name = "NAME VALUE",
@@ -238,11 +155,14 @@ constexpr OptionSpec kForeign[] = {
     {.names = "cpu-bind", .takes = Arity::value, .value_name = "HOW", .translate = pals_binding},
     {.names = "no-vni line-buffer exclusive no-transfer", .translate = already_so},
     {.names = "rlimits", .takes = Arity::value, .value_name = "LIST", .translate = of_no_part},
+    {.names = "mem-bind", .takes = Arity::value, .value_name = "none", .translate = pals_no_binding},
     // Hydra
     {.names = "perhost grr", .takes = Arity::value, .value_name = "N", .stands_for = "N={}"},
     {.names = "rr", .stands_for = "N=1"},
     {.names = "print-rank-map", .stands_for = "display-map=true"},
     {.names = "ordered-output", .translate = already_so},
+    {.names = "print-all-exitcodes exitinfo", .translate = in_report},
+    {.names = "topolib", .takes = Arity::value, .value_name = "hwloc", .translate = of_no_part},
     {.names = "iface", .takes = Arity::value, .value_name = "IF", .translate = hydra_interface},
     {.names = "binding", .takes = Arity::value, .value_name = "HOW", .translate = hydra_binding},
     {.names = "rmk", .takes = Arity::value, .value_name = "NAME", .translate = hydra_manager},

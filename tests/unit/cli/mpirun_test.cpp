@@ -255,6 +255,15 @@ INSTANTIATE_TEST_SUITE_P(
         TextLine{{"--output", "tag,file=d/x:nocopy"}, kept_in("/cwd/d/x.{rank}", false)},
         TextLine{{"--output", "tag-detailed"}, label("[{host},{rank}]<{stream}>: ")},
         TextLine{{"--output", "tag-fullname"}, tagged}, TextLine{{"--get-stack-traces"}, runs},
+        TextLine{{"--display", "map-devel"}, [](const Options& o) { return o.show_map; }},
+        TextLine{{"--display-comm"}, env({"OMPI_MCA_ompi_display_comm=mpi_init"})},
+        TextLine{{"--stream-buffering", "0"}, env({"OMPI_MCA_ompi_stream_buffering=0"})},
+        TextLine{{"--map-by", ":DISPLAY,INHERIT"}, [](const Options& o) { return o.show_map; }},
+        TextLine{{"--map-by", "slot:DONOTLAUNCH"}, [](const Options& o) { return o.dry_run; }},
+        TextLine{{"--map-by", "slot:NOLOCAL"}, [](const Options& o) { return o.hosts.no_local; }},
+        TextLine{{"--bind-to", "core:REPORT"}, binding({.bind_to = BindTo::core, .report = true})},
+        TextLine{{"--rtos", "abort-nonzero-exit=0"}, on_failure(false)},
+        TextLine{{"--rtos", "timeout=3"}, [](const Options& o) { return o.policy.timeout == std::chrono::seconds(3); }},
         TextLine{{"--map-by", "NUMA:PE=2"},
                  binding({.bind_to = BindTo::core, .map_by = MapBy::numa, .cores_per_rank = 2})},
         TextLine{{"--bind-to", "Core", "--rank-by", "NODE"},
@@ -297,7 +306,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{{"-exec", "x", "-mca", "plm_rsh_agent", "y"}, {"does not go with -mca plm_rsh_agent"}},
         Refusal{{"--output", "xml"}, {"\"xml\"", "--format jsonl"}}, Refusal{{"--output", "x"}, {"tag, timestamp"}},
         Refusal{{"--output", "file=x:pattern"}, {"{rank}.{host}"}},
-        Refusal{{"--output", "proctable"}, {"--report FILE"}}, Refusal{{"--display", "topo"}, {"map, allocation"}},
+        Refusal{{"--output", "proctable"}, {"--report FILE"}}, Refusal{{"--display", "x"}, {"map, map-devel"}},
         Refusal{{"-am", "none"}, {"none: cannot read"}}, Refusal{{"-prepend-pattern", "%p"}, {"\"%p\"", "%r, %h"}},
         Refusal{{"-launcher", "rsh"}, {"\"rsh\"", "--exec"}}, Refusal{{"-trace"}, {"LD_PRELOAD=libVT.so"}},
         Refusal{{"-aps"}, {"-n 4 aps PROGRAM"}}, Refusal{{"-outfile-pattern", "o.%p"}, {"\"o.%p\"", "%r, %h"}},
@@ -310,6 +319,17 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{{"--preload-binary"}, {"--rank-dir", "--stage PROG ./PROG"}},
         Refusal{{"--set-cwd-to-session-dir"}, {"--rank-dir"}},
         Refusal{{"a", ":", "-mca", "orte_tag_output", "1"}, {"-mca orte_tag_output", "whole job"}}));
+
+TEST(OpenMpi, NotesWhatItDoesNotPrint) {
+  for (const Words& args : {Words{"--display", "topo"}, Words{"-print-all-exitcodes"}, Words{"-exitinfo"},
+                            Words{"-topolib", "hwloc"}, Words{"--rtos", "show-progress"}}) {
+    Words line = args;
+    line.emplace_back("prog");
+    EXPECT_THAT(CommandLineFixture{}.options(line).notes, ElementsAre(HasSubstr(args.front())));
+  }
+  EXPECT_THAT(CommandLineFixture{}.options({"--mem-bind", "none", "prog"}).notes, IsEmpty());
+  EXPECT_THAT(CommandLineFixture{}.error({"--mem-bind", "list:0", "prog"}), HasSubstr("--bind-to numa"));
+}
 
 /// What `mpirun --help all` of Open MPI 4.1 lists, and what 5 and Hydra add.
 constexpr std::string_view kTheirs =
