@@ -1,7 +1,9 @@
 #include "app/taken_hosts.h"
 
+#include <glob.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <system_error>
@@ -12,6 +14,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "output/file_layout.h"
+#include "report/record_file.h"
 #include "sys/clock.h"
 #include "transport/ask_command.h"
 
@@ -20,6 +23,7 @@ namespace {
 
 constexpr std::chrono::seconds kSlurmGrace{60};
 constexpr std::chrono::seconds kSqueueLimit{5};
+constexpr int kMostAttempts = 1000000;
 
 /// Later Slurms than 22.05 say it to a job. Others are asked.
 std::optional<std::int64_t> slurm_job_end(const cli::Options& options) {
@@ -31,6 +35,29 @@ std::optional<std::int64_t> slurm_job_end(const cli::Options& options) {
       "env SLURM_TIME_FORMAT=%s squeue -h -o %e -j " + shell_quote(variable(environment, "SLURM_JOB_ID").value_or("")),
       kSqueueLimit);
   return allocate::job_end({"SLURM_JOB_ID=", "SLURM_JOB_END_TIME=" + asked.text.substr(0, asked.text.find('\n'))});
+}
+
+bool matches_a_file(const std::string& pattern) {
+  glob_t found{};
+  const bool matches = ::glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found) == 0;
+  ::globfree(&found);
+  return matches;
+}
+
+/// Whether an attempt of that number has left files of ranks, or the record of the one before it.
+bool has_traces(const cli::Options& options, int number) {
+  std::error_code ignored;
+  const auto& report = options.report_file;
+  if (!report.empty() && std::filesystem::exists(report::kept_record(report, number - 1), ignored)) return true;
+  if (!options.output.files) return false;
+  const auto& files = *options.output.files;
+  if (files.by_stream || output::is_template(files.target)) {
+    return std::ranges::any_of(output::attempt_patterns(files, number), matches_a_file);
+  }
+  output::RankFacts facts;
+  facts.attempt = number;
+  const std::filesystem::path path = output::stacks_base(files, facts);
+  return std::filesystem::exists(path.parent_path(), ignored);
 }
 
 }  // namespace
@@ -53,18 +80,7 @@ void settle_attempt(cli::Options& options) {
   const auto attempt = allocate::attempt_of(options.request.environment);
   if (!attempt) return;
   int number = attempt->number;
-  if (options.output.files) {
-    const auto is_used = [&] {
-      output::RankFacts facts;
-      facts.attempt = number;
-      std::error_code ignored;
-      const std::filesystem::path path = output::stacks_base(*options.output.files, facts);
-      return std::filesystem::exists(path.parent_path(), ignored);
-    };
-    const auto& files = *options.output.files;
-    const bool is_directory = !files.by_stream && !output::is_template(files.target);
-    while (!attempt->counted && is_directory && is_used()) ++number;
-  }
+  while (!attempt->counted && number < kMostAttempts && has_traces(options, number)) ++number;
   options.request.attempt = number;
   if (number > 0) options.output.keep_logs = 0;
 }

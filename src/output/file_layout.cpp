@@ -94,6 +94,27 @@ std::string stacks_base(const FileSettings& files, const RankFacts& facts) {
   return path + later_parts(facts, "", is_directory ? "/" : ".") + "stacks.";
 }
 
+std::vector<std::string> attempt_patterns(const FileSettings& files, int attempt) {
+  RankFacts facts;
+  facts.attempt = attempt;
+  std::vector<std::string> patterns;
+  if (!files.by_stream && !is_template(files.target)) return patterns;
+  for (const Stream stream : {Stream::out, Stream::err}) {
+    const auto pieces = pieces_of(files, stream);
+    std::string pattern;
+    for (const auto& [literal, field] : pieces) {
+      for (const char c : literal) {
+        if (std::string_view("*?[]\\").find(c) != std::string_view::npos) pattern += '\\';
+        pattern += c;
+      }
+      if (!field.empty()) pattern += field == "attempt" ? std::to_string(attempt) : "*";
+    }
+    const bool keeps = pattern.empty() || pattern.starts_with("/dev/") || files.appends(stream);
+    if (!keeps) patterns.push_back(pattern + later_parts(facts, ".", "", pieces));
+  }
+  return patterns;
+}
+
 bool is_template(std::string_view target) { return target.find('{') != std::string_view::npos; }
 
 Result<void> check_file_template(std::string_view target) {

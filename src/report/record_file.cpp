@@ -48,13 +48,15 @@ std::optional<std::string> said(const sys::Apart& apart, std::chrono::millisecon
 
 }  // namespace
 
+std::string kept_record(const std::string& path, int attempt) { return path + ".attempt." + std::to_string(attempt); }
+
 RecordFile::RecordFile(std::string path) : path_(std::move(path)), replaced_(!path_.empty() && is_replaced(path_)) {}
 
 void RecordFile::keep_earlier(int attempt) const {
   namespace fs = std::filesystem;
   std::error_code ignored;
   if (attempt == 0 || !fs::is_regular_file(fs::symlink_status(path_, ignored))) return;
-  const std::string kept = path_ + ".attempt." + std::to_string(attempt - 1);
+  const std::string kept = kept_record(path_, attempt - 1);
   if (!fs::exists(kept, ignored)) fs::rename(path_, kept, ignored);
 }
 

@@ -10,6 +10,9 @@
 
 namespace dlaunch::report {
 
+/// Where the record of that attempt lies once a later one has begun.
+std::string kept_record(const std::string& path, int attempt);
+
 class RecordFile {
  public:
   /// An empty path means that no record is asked for.

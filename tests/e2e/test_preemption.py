@@ -155,6 +155,19 @@ class OnOneHost(PreemptedCase, Case):
         for files in (["--stdout-file", "out"], ["--stderr-file", "err.{rank}"]):
             self.assertEqual(self.run_dlaunch("-n", 1, *files, *sh("exit $DLAUNCH_ATTEMPT")).returncode, 1)
 
+    def test_such_a_manager_and_files_and_records_of_three_attempts(self):
+        self.env |= {"SGE_ROOT": "/sge", "JOB_ID": "5"}
+        for files, kept in ((["--stdout-file", "{host}.{rank}"], "*.0*"), (["--output-filename", "logs/{attempt}/{rank}"], "logs/*/0"),
+                            (["--stderr-file", "err", "--report", "r.json"], "r.json*")):
+            with self.subTest(files):
+                numbers = []
+                for restarted in "011":
+                    done = self.run_dlaunch("-n", 1, *files, *sh("echo $DLAUNCH_ATTEMPT; echo $DLAUNCH_ATTEMPT >&2; exit $DLAUNCH_ATTEMPT"),
+                                            env={"RESTARTED": restarted})
+                    numbers.append(done.returncode)
+                self.assertEqual(numbers, [0, 1, 2])
+                self.assertEqual(len(list(self.dir.glob(kept))), 3)
+
     def test_without_a_manager_there_are_no_attempts(self):
         result = self.run_dlaunch("-n", 1, "--report", "r.json", *sh("echo ${DLAUNCH_ATTEMPT-none}"))
         self.assertEqual(result.stdout, b"none\n")
