@@ -29,7 +29,8 @@ int Command::start(const std::string& line, const sys::Fd& stream, const sys::Fd
   ::posix_spawn_file_actions_adddup2(&actions, stream.get(), 0);
   ::posix_spawn_file_actions_adddup2(&actions, stream.get(), 1);
   ::posix_spawn_file_actions_adddup2(&actions, errors.get(), 2);
-  std::string script = before + "exec " + line;
+  // Without a PATH of ours the shell finds the command, and the command then finds nothing.
+  std::string script = ": \"${PATH:=/usr/local/bin:/usr/bin:/bin}\"\nexport PATH\n" + before + "exec " + line;
   char name[] = "sh";
   char option[] = "-c";
   char* const argv[] = {name, option, script.data(), nullptr};

@@ -12,13 +12,17 @@ namespace {
 
 using Kind = plan::Manager::Kind;
 
-/// srun takes its options' defaults from these, which mean the job's own tasks and not our one agent a node: it would
-/// start more of them, give them one GPU, refuse the step, or leave them without HOME and what the start needs.
+/// srun takes its options' defaults from these, which mean the job's own tasks or a user's own steps, and not our one
+/// agent a node: it would start more of them, give them one GPU, end them early, refuse the step (-v is no partner of
+/// -Q), take their stdin or label their output, or leave them without HOME and what the start needs.
 bool changes_srun(std::string_view name) {
-  static constexpr std::array<std::string_view, 11> kNames = {
-      "SLURM_GPUS",          "SLURM_NPROCS",    "SLURM_DISTRIBUTION", "SLURM_HINT",      "SLURM_THREADS_PER_CORE",
-      "SLURM_TRES_PER_TASK", "SLURM_EXCLUSIVE", "SLURM_EXACT",        "SLURM_CORE_SPEC", "SLURM_EXPORT_ENV",
-      "SRUN_EXPORT_ENV"};
+  static constexpr auto kNames = std::to_array<std::string_view>(
+      {"SLURM_GPUS",          "SLURM_NPROCS",     "SLURM_DISTRIBUTION", "SLURM_HINT",      "SLURM_THREADS_PER_CORE",
+       "SLURM_TRES_PER_TASK", "SLURM_EXCLUSIVE",  "SLURM_EXACT",        "SLURM_CORE_SPEC", "SLURM_EXPORT_ENV",
+       "SRUN_EXPORT_ENV",     "SLURM_DEBUG",      "SRUN_DEBUG",         "SLURM_NO_KILL",   "SLURM_KILL_BAD_EXIT",
+       "SLURM_STDINMODE",     "SLURM_STDOUTMODE", "SLURM_STDERRMODE",   "SRUN_INPUT",      "SRUN_OUTPUT",
+       "SRUN_ERROR",          "SLURM_LABELIO",    "SLURM_TIMELIMIT",    "SLURM_GRES",      "SLURM_CONSTRAINT",
+       "SLURM_IMMEDIATE",     "SLURM_MULTI_PROG"});
   static constexpr std::array<std::string_view, 8> kPrefixes = {"SLURM_NTASKS",    "SLURM_CPUS_PER_", "SRUN_CPUS_PER_",
                                                                 "SLURM_GPUS_PER_", "SLURM_MEM_PER_",  "SLURM_CPU_BIND",
                                                                 "SLURM_STEP_",     "SLURM_ARBITRARY"};
