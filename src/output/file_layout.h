@@ -25,8 +25,8 @@ std::string file_path(const FileSettings& files, const RankFacts& facts, int ran
 /// round.
 std::string stacks_base(const FileSettings& files, const RankFacts& facts);
 
-/// Patterns, as of glob(3), for the paths of templates' files of that attempt, whatever rank or host; none for those that
-/// keep what they hold, nor for a directory.
+/// Patterns, as of glob(3), for the paths of templates' files of that attempt, whatever rank or host. None for those
+/// that keep what they hold, nor for a directory.
 std::vector<std::string> attempt_patterns(const FileSettings& files, int attempt);
 
 /// Whether --ranks and --local-ranks let a rank's output reach the console. `rank` is the number in the world.

@@ -19,6 +19,19 @@ TEST(FileLayout, OpenMpiPadsToTheDigitsOfTheSize) {
   EXPECT_EQ(file_path(flat, kFacts, 3, 4, Stream::out), "/d/rank.3/stdout");
 }
 
+TEST(FileLayout, PatternsOfAnAttemptsFilesMatchThoseOfAllRanks) {
+  EXPECT_EQ(attempt_patterns(to("/d"), 2), std::vector<std::string>{});
+  EXPECT_EQ(attempt_patterns(to("/d/{host}/{rank}.log"), 2).front(), "/d/*/*.log.attempt.2");
+  EXPECT_EQ(attempt_patterns(to("/d[1]/{attempt}.{rank}"), 2).front(), "/d\\[1\\]/2.*");
+  FileSettings files;
+  files.by_stream = true;
+  files.target = "/dev/null";
+  files.err_target = "/d/err";
+  EXPECT_EQ(attempt_patterns(files, 1), std::vector<std::string>{"/d/err.attempt.1"});
+  files.append_err = true;
+  EXPECT_EQ(attempt_patterns(files, 1), std::vector<std::string>{});
+}
+
 TEST(FileLayout, Template) {
   FileSettings files = to("/d/{job}/{host}/{rank}-{local_rank}-{device}.{stream}");
   files.job = "j7";
