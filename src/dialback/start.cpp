@@ -143,7 +143,11 @@ void Start::hear(SealedSocket& socket, const std::string& address, const SealedR
 void Start::look_at_refusals() {
   for (Awaited& host : hosts_) {
     if (host.done) continue;
-    if (auto why = starter_->refusal(host.host.name)) fail_host(host, *std::move(why));
+    auto why = starter_->refusal(host.host.name);
+    if (!why) continue;
+    // One node is to blame, and a command of its own tells which: the others are there.
+    if (transport::is_failed_launch(said_.last())) why->retry = Retry::soon;
+    fail_host(host, *std::move(why));
   }
 }
 

@@ -19,8 +19,9 @@ namespace {
 
 using Retry = transport::Disconnect::Retry;
 
-constexpr std::chrono::seconds kTogether{10};  // behind the first answer the others are waited for
-constexpr std::chrono::seconds kComeLimit{8};  // an agent that cannot connect gives up before
+constexpr std::chrono::seconds kTogether{10};     // behind the first answer the others are waited for
+constexpr std::chrono::seconds kAnswerLimit{15};  // srun passes nothing on before its tasks run on all nodes
+constexpr std::chrono::seconds kComeLimit{8};     // an agent that cannot connect gives up before
 
 /// The script is in the environment, which the manager's command passes on: its words stand in process lists and in the
 /// manager's records as long as the job runs.
@@ -55,6 +56,7 @@ Result<void> StartCommand::begin(transport::RunningCommands& processes) {
   sys::set_nonblocking(errors.read.get());
   stream_ = std::move(ours);
   errors_ = std::move(errors.read);
+  began_ = Clock::now();
   return {};
 }
 
@@ -92,8 +94,10 @@ void StartCommand::turn(const pollfd* polled, Time now) {
   look_at_answers(now);
 }
 
-/// The time to come begins when every host that answers in time has an agent and all that it reads.
+/// The time to come begins when every host that answers in time has an agent and all that it reads. It is over where
+/// none answers at all: one that does not may keep the answers of all others back.
 void StartCommand::look_at_answers(Time now) {
+  if (first_answer_ == Time::max() && now - began_ > kAnswerLimit) come_by_ = std::min(come_by_, now);
   if (come_by_ != Time::max() || !to_send_.empty() || answers_.any(Answers::State::asks)) return;
   const bool all = !answers_.any(Answers::State::silent);
   if (all || (first_answer_ != Time::max() && now - first_answer_ > kTogether)) come_by_ = now + kComeLimit;

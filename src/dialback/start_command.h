@@ -40,6 +40,7 @@ class StartCommand : public Starter {
   sys::Fd stream_;
   sys::Fd errors_;
   std::string to_send_;
+  Time began_;
   Time first_answer_ = Time::max();
   bool sent_agent_ = false;
   std::string call_;

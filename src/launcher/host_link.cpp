@@ -30,6 +30,8 @@ HostLink::HostLink(asio::io_context& io, transport::Connection opened, const Job
   }
   wait_ready();
   if (!opened.bootstrap) {
+    const bool connects_to_us = !passes_fds_ && passed_on_by_;
+    if (connects_to_us) waits_for_first_ = std::chrono::steady_clock::now() + ready_wait_;
     connect(std::move(opened.stream), {});
     return;
   }
@@ -37,7 +39,9 @@ HostLink::HostLink(asio::io_context& io, transport::Connection opened, const Job
       io, std::move(opened.stream), opened.agent_path,
       BootstrapStream::Handlers{[this](sys::Fd stream, const std::string& rest) { connect(std::move(stream), rest); },
                                 [this](const std::string& why) { lose({why}); },
-                                [this](const std::string& why) { ended({why, "", Retry::when_up}); },
+                                [this](const std::string& why) {
+                                  ended({why, "", Retry::when_up});
+                                },
                                 [this](const std::string& noise) { handlers_.detail("its shell printed: " + noise); },
                                 [this] { wait_ready(); }});
 }
@@ -97,17 +101,25 @@ void HostLink::resumed() {
 void HostLink::wait_ready() {
   timer_.expires_after(ready_wait_);
   timer_.async_wait([this](asio::error_code error) {
-    if (error) return;  // cancelled, maybe because this object is gone
-    const auto seconds = std::chrono::round<std::chrono::seconds>(ready_wait_).count();
-    lose({"no agent answered within " + std::to_string(seconds) + " s", "", Retry::when_up});
+    if (!error) lose(no_answer());  // else it was cancelled, maybe because this object is gone
   });
+}
+
+HostFailure HostLink::no_answer() const {
+  const auto seconds = std::chrono::round<std::chrono::seconds>(ready_wait_).count();
+  return {"no agent answered within " + std::to_string(seconds) + " s", "", Retry::when_up};
 }
 
 void HostLink::beat() {
   timer_.expires_after(heartbeat_.interval());
   timer_.async_wait([this](asio::error_code error) {
     if (error) return;
-    if (heartbeat_.dead(std::chrono::steady_clock::now())) return lose({"its agent fell silent"});
+    const auto now = std::chrono::steady_clock::now();
+    if (waits_for_first_ && !answered_) {
+      if (now > *waits_for_first_) return lose(no_answer());
+    } else if (heartbeat_.dead(now)) {
+      return lose({"its agent fell silent"});
+    }
     link_->send(wire::Ping{});
     beat();
   });
@@ -116,9 +128,15 @@ void HostLink::beat() {
 void HostLink::ended(HostFailure loss) {
   const transport::Disconnect way = disconnect_ ? disconnect_() : transport::Disconnect{};
   loss.nothing_left = way.nothing_left;
+  if (loss.retry == Retry::never) loss.retry = way.retry;
   if (way.what.empty()) return lose(std::move(loss));
+  loss = {way.why.empty() ? way.what : way.what + ": " + way.why, way.hint, way.retry, way.nothing_left};
+  if (const std::string said = manager_said(); !said.empty()) {
+    loss.why += ": " + said;
+    if (!transport::is_failed_node(said)) loss.ordered = said;
+  }
   close();
-  handlers_.lost({way.why.empty() ? way.what : way.what + ": " + way.why, way.hint, way.retry, way.nothing_left});
+  handlers_.lost(loss);
 }
 
 void HostLink::lose(HostFailure loss) {
@@ -127,6 +145,7 @@ void HostLink::lose(HostFailure loss) {
     if (!link_ && transport::is_dropped_login(said)) loss.retry = Retry::soon;
     if (loss.hint.empty()) loss.hint = transport::hint_about(said);
     loss.nothing_left = transport::is_ended_step(said) || transport::is_ended_job(said);
+    if (transport::is_ended_step(said) && !transport::is_failed_node(said)) loss.ordered = said;
   }
   close();
   handlers_.lost(loss);

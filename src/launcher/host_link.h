@@ -24,6 +24,7 @@ struct HostFailure {
   std::string hint = {};  ///< may be empty
   transport::Disconnect::Retry retry = transport::Disconnect::Retry::never;
   bool nothing_left = false;  ///< a resource manager has ended all that the job had there
+  std::string ordered = {};   ///< what the manager said of that, where it was an order and no failure; else empty
 };
 
 class HostLink {
@@ -54,6 +55,7 @@ class HostLink {
  private:
   void connect(sys::Fd stream, const std::string& first);
   void wait_ready();
+  HostFailure no_answer() const;
   void beat();
   /// The connection ended; the transport's reason is used, if it has one.
   void ended(HostFailure loss);
@@ -69,6 +71,7 @@ class HostLink {
   std::vector<wire::Message> early_;
   asio::steady_timer timer_;
   link::Heartbeat heartbeat_;
+  std::optional<std::chrono::steady_clock::time_point> waits_for_first_;  // of an agent that connects to us by itself
   bool answered_ = false;
   size_t answers_ = 0;  // bytes of answers since the last time that none waited
   bool deaf_ = false;   // it left too many answers unread, and is about to be lost

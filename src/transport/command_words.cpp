@@ -13,6 +13,12 @@ bool is_ended_step(std::string_view line) {
   return of_slurm && (line.find("*** STEP ") != line.npos || line.find("*** JOB ") != line.npos);
 }
 
+bool is_failed_node(std::string_view line) { return line.find(" DUE TO NODE FAILURE") != line.npos; }
+
+bool is_failed_launch(std::string_view line) {
+  return line.starts_with("srun: error: Task launch for ") && line.find(" failed on node ") != line.npos;
+}
+
 bool is_ended_job(std::string_view line) {
   return line.starts_with("srun: error: ") &&
          (line.ends_with(" has expired") || line.find("Invalid job id specified") != line.npos);

@@ -14,6 +14,12 @@ bool is_remark(std::string_view line);
 /// Whether Slurm has ended the step and all that was in it: by scancel, its time limit or a failed node.
 bool is_ended_step(std::string_view line);
 
+/// Whether that was because a node failed, and not for an order.
+bool is_failed_node(std::string_view line);
+
+/// Whether srun says which node it could not start a task on. It then ends the step on all others.
+bool is_failed_launch(std::string_view line);
+
 /// Whether srun says that the job is over: Slurm has ended all that was in it.
 bool is_ended_job(std::string_view line);
 

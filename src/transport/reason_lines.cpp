@@ -20,13 +20,15 @@ void ReasonLines::take(std::string_view bytes, const Told& told) {
     }
     const std::string line(trim(std::exchange(partial_, {})));
     if (line.empty()) continue;
-    const bool consequence = is_ended_step(last_);  // what follows an ended step
-    if (!consequence && !is_remark(line)) last_ = line;
+    if (!has_cause() && !is_remark(line)) last_ = line;
     if (told) told(line);
   }
 }
 
-std::string ReasonLines::last() const { return partial_.empty() || is_ended_step(last_) ? last_ : partial_; }
+std::string ReasonLines::last() const { return partial_.empty() || has_cause() ? last_ : partial_; }
+
+/// What follows an ended step or a failed launch is its consequence.
+bool ReasonLines::has_cause() const { return is_ended_step(last_) || is_failed_launch(last_); }
 
 void ReasonLines::forget() {
   if (!is_ended_step(last_)) last_.clear();

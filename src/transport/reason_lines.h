@@ -1,5 +1,5 @@
 // The lines that a transport's command writes to its stderr, and which of them is the reason should its host be lost:
-// the last one, or the one that says that a resource manager ended all. PURE.
+// the last one, or the one that says that a resource manager ended all, or what it could not start. PURE.
 #pragma once
 
 #include <functional>
@@ -20,6 +20,8 @@ class ReasonLines {
   void forget();
 
  private:
+  bool has_cause() const;
+
   std::string partial_;
   std::string last_;
 };
