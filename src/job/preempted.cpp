@@ -6,25 +6,30 @@
 
 namespace dlaunch::job {
 
+/// KILL is a manager's own word that it has ended what runs there: the job ends as if it had been told, and no rank
+/// that was killed with it is to blame. Where hosts are taken back anyway, it is the end of the time that ranks had.
 void Job::on(const HostToldToEnd& event, Time now) {
-  if (!ends_a_job(event.signal) && !preemption_.announced_by(event.signal)) return;
-  preemption_.told_at(event.host, event.signal);
+  const bool killed = event.signal == SIGKILL;
+  if (killed && preemption_.notice()) return;
+  if (!killed && !ends_a_job(event.signal) && !preemption_.announced_by(event.signal)) return;
+  const int signal = killed ? SIGTERM : event.signal;
+  if (!killed) preemption_.told_at(event.host, event.signal);
   outcome_.may_restart = restart_allowed_ = false;
   const bool rank_failed = outcome_.cause == Cause::rank_failed;
   ranks_.told_from_outside(event.signal, event.time_ns);
   const bool late = phase_ >= Phase::ending && !preemption_.notice();
   if (preemption_.announced_by(event.signal) && !late) return preempt({.signal = event.signal, .at_host = true}, now);
   const bool rank_was_told = rank_failed && !outcome_.first_failure;
-  const bool known = outcome_.cause == Cause::interrupted && outcome_.signal == event.signal;
+  const bool known = outcome_.cause == Cause::interrupted && outcome_.signal == signal;
   if (phase_ >= Phase::ending && !rank_was_told && !known) return;
   if (outcome_.detail.empty()) outcome_.detail = event.who;
-  outcome_.signal = event.signal;
+  outcome_.signal = signal;
   if (phase_ < Phase::ending) {
     hurried_ = told_at_host_ = true;
-    return end_ranks(Cause::interrupted, kSignalBase + event.signal, event.signal, now);
+    return end_ranks(Cause::interrupted, kSignalBase + signal, signal, now);
   }
   outcome_.cause = Cause::interrupted;
-  outcome_.exit_code = kSignalBase + event.signal;
+  outcome_.exit_code = kSignalBase + signal;
 }
 
 /// A job whose ranks do not run has nothing to save.

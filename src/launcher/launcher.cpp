@@ -29,6 +29,7 @@
 #include "launcher/sweeps.h"
 #include "launcher/waits.h"
 #include "launcher/wire_up.h"
+#include "sys/clock.h"
 #include "sys/descendants.h"
 #include "sys/inherited.h"
 #include "sys/process_state.h"
@@ -38,10 +39,11 @@ namespace dlaunch::launcher {
 namespace {
 
 using output::Stream;
-constexpr std::chrono::seconds kLastWait{1};  // for the last lines, after a reader was given up
-constexpr int kTicksToQuestions = 5;          // of a job that runs: a short one has no use for them
-constexpr int kMostLogs = 1000;               // for each host, whatever it sends
-constexpr int kExitSigpipe = 128 + SIGPIPE;   // as for any filter whose reader went away
+constexpr std::chrono::seconds kLastWait{1};     // for the last lines, after a reader was given up
+constexpr int kTicksToQuestions = 5;             // of a job that runs: a short one has no use for them
+constexpr int kMostLogs = 1000;                  // for each host, whatever it sends
+constexpr std::chrono::seconds kKillsBefore{2};  // a manager's kill of ranks, before its word of it is here
+constexpr int kExitSigpipe = 128 + SIGPIPE;      // as for any filter whose reader went away
 
 /// The level of an agent's text. Its last one before it gives up is also the reason why its host is lost.
 spdlog::level::level_enum level_of(const wire::Log& said) {
@@ -178,6 +180,10 @@ class Launcher::Impl {
 
   void host_lost(int host, const HostFailure& loss) {
     if (is_spare(host)) return spare_lost(host, loss);
+    if (!loss.ordered.empty() && job_.phase() != job::Phase::starting) {
+      const std::int64_t since = sys::wall_ns() - std::chrono::nanoseconds(kKillsBefore).count();
+      happened(job::HostToldToEnd{SIGKILL, since, ended_by_manager(loss.ordered), host});
+    }
     parts_.hosts.drop(host);
     wire_up_.host_lost(host, loss);
     stack_watch_.host_lost(host);
@@ -370,9 +376,12 @@ class Launcher::Impl {
     const plan::Host& told = parts_.plan.host(host).host;
     if (told.local) return "";
     if (!parts_.plan.manager) return told.name + " was told to end";
-    const std::string said = parts_.hosts.manager_said(host);
-    return plan::to_string(*parts_.plan.manager) + " was cancelled or reached its time limit" +
-           (said.empty() ? "" : ": " + said);
+    return ended_by_manager(parts_.hosts.manager_said(host));
+  }
+
+  std::string ended_by_manager(const std::string& said) const {
+    const std::string job = parts_.plan.manager ? plan::to_string(*parts_.plan.manager) : "the job";
+    return job + " was cancelled or reached its time limit" + (said.empty() ? "" : ": " + said);
   }
 
   // ---- events and actions ----

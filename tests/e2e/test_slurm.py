@@ -251,6 +251,17 @@ class AgentsThatConnect(SlurmCase):
         self.assert_exit(done, 0)
         self.assertEqual(lines(done.stdout), ["/root"] * 2)
 
+    def test_what_a_user_has_set_for_steps_of_his_own_is_not_the_agents(self):
+        own = ["SLURM_DEBUG=3", "SLURM_NO_KILL=1", "SLURM_STDINMODE=none", "SLURM_LABELIO=1", "SLURM_GRES=gpu:9", "SLURM_TIMELIMIT=1"]
+        for options in (["-N2"], ["-N2", "--gpus=2"]):  # one srun for all, and one each
+            with self.subTest(options):
+                self.assert_exit(self.in_job(options, "-N", 1, "true", by=["env", *own]), 0)
+
+    def test_without_a_PATH(self):
+        for unset in (["-u", "PATH"], ["PATH="]):
+            with self.subTest(unset):
+                self.assert_exit(self.in_job(["-N2"], "-N", 1, "/bin/true", by=["env", *unset]), 0)
+
     def test_output_of_all_nodes_is_whole(self):
         size = 64 << 20
         done = self.in_job(["-N2"], "-N", 1, *sh(f"yes 0123456 | head -c {size}"))
@@ -323,6 +334,18 @@ class Ends(SlurmCase):
         self.assertIn("4 ranks ended", said)
         for wrong in ("rank 0", "failed", "lost", "may still run"):
             self.assertNotIn(wrong, said)
+
+    def test_a_cancelled_step_ends_the_job_and_says_so(self):
+        """Slurm kills it at once, and no agent hears of it before."""
+        job = self.start_in_job(["-N2", "--ntasks-per-node=2"], "sleep", "1000")
+        self.assertTrue(wait_until(lambda: len(self.sleepers()) == 4, PATIENCE))
+        step, = self.slurm.steps()
+        self.slurm.tell("scancel", step)
+        _, err = job.communicate(timeout=PATIENCE)
+        self.assertEqual(job.returncode, 143, err)
+        self.assertRegex(err.decode(), r"Slurm job 1 was cancelled or reached its time limit: .*\*\*\* STEP 1\.0 ")
+        self.assertNotIn(b"rank 0", err)
+        self.assert_hosts_clean()
 
     def test_a_cancelled_batch_script_says_so(self):
         for attempt in range(3):

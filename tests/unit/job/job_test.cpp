@@ -332,6 +332,30 @@ TEST(Job, AHostThatIsToldAfterWeWereSaysWhoDidIt) {
   EXPECT_EQ(s.job.outcome().detail, "Slurm job 5 was cancelled");
 }
 
+/// A manager's word that it killed all comes behind the ends of ranks that it killed.
+TEST(Job, RanksThatAManagerKilledAreNoFailures) {
+  const ExitStatus killed = ExitStatus(Signaled{SIGKILL, false, false});
+  const HostToldToEnd kill{SIGKILL, 4'000'000'000, "Slurm job 5 was cancelled"};
+  Script s(2, {}, true);
+  s.start(2);
+  s.end(1, killed, 5);
+  s.say(kill, 5.2);
+  s.end(0, killed, 5.3);
+  EXPECT_EQ(s.job.outcome().cause, Cause::interrupted);
+  EXPECT_EQ(s.job.outcome().exit_code, 143);
+  EXPECT_EQ(s.job.outcome().detail, "Slurm job 5 was cancelled");
+  EXPECT_FALSE(s.job.outcome().first_failure);
+}
+
+TEST(Job, ARankThatFailedBeforeAManagerKilledItsHostIsTheReason) {
+  Script s(2, {}, true);
+  s.start(2);
+  s.end(1, ExitStatus(Exited{3}), 5);
+  s.say(HostToldToEnd{SIGKILL, 4'000'000'000, "Slurm job 5 was cancelled"}, 5.2);
+  EXPECT_EQ(s.job.outcome().cause, Cause::rank_failed);
+  EXPECT_EQ(s.job.outcome().exit_code, 3);
+}
+
 /// A manager sends TERM to ranks and agents alike, and the news of the ranks may come first.
 TEST(Job, RanksThatTheSignalEndedRightBeforeAreNoFailures) {
   Script s(3, {}, true);
