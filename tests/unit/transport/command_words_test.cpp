@@ -22,6 +22,19 @@ TEST(CommandWords, TellWhenSlurmHasEndedAStep) {
   EXPECT_FALSE(is_ended_step("bash: *** STEP 1.0 ON n1 CANCELLED"));
 }
 
+TEST(CommandWords, TellAFailedNodeFromAnOrder) {
+  EXPECT_TRUE(
+      is_failed_node("slurmstepd: error: *** STEP 7.0 ON n1 CANCELLED AT 2026-11-22T14:35:19 DUE TO NODE "
+                     "FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***"));
+  EXPECT_FALSE(is_failed_node("slurmstepd: error: *** STEP 7.0 ON n1 CANCELLED AT 2026-11-22T14:35:19 ***"));
+}
+
+TEST(CommandWords, TellWhichNodeHasNotStartedATask) {
+  EXPECT_TRUE(is_failed_launch(
+      "srun: error: Task launch for StepId=130.0 failed on node n3: Communication connection failure"));
+  EXPECT_FALSE(is_failed_launch("srun: error: Application launch failed: Communication connection failure"));
+}
+
 TEST(CommandWords, TellWhenSlurmHasEndedAJob) {
   EXPECT_TRUE(is_ended_job("srun: error: Slurm job 1 has expired"));
   EXPECT_TRUE(is_ended_job("srun: error: Unable to confirm allocation for job 9: Invalid job id specified"));

@@ -33,9 +33,11 @@ TEST(ManagerCommand, StartsOneAgentOnANode) {
 }
 
 TEST(ManagerCommand, HidesWhatMeansTheJobsOwnTasks) {
-  const std::string line = srun({"SLURM_NTASKS=8", "SLURM_NTASKS_PER_NODE=4", "SLURM_CPUS_PER_TASK=2",
-                                 "SLURM_GPUS_PER_NODE=4", "SLURM_JOB_ID=5", "SLURM_CONF=/etc/slurm.conf"});
-  for (const char* name : {"SLURM_NTASKS", "SLURM_NTASKS_PER_NODE", "SLURM_CPUS_PER_TASK", "SLURM_GPUS_PER_NODE"}) {
+  const std::string line =
+      srun({"SLURM_NTASKS=8", "SLURM_NTASKS_PER_NODE=4", "SLURM_CPUS_PER_TASK=2", "SLURM_GPUS_PER_NODE=4",
+            "SLURM_DEBUG=1", "SLURM_TIMELIMIT=1", "SLURM_JOB_ID=5", "SLURM_CONF=/etc/slurm.conf"});
+  for (const char* name : {"SLURM_NTASKS", "SLURM_NTASKS_PER_NODE", "SLURM_CPUS_PER_TASK", "SLURM_GPUS_PER_NODE",
+                           "SLURM_DEBUG", "SLURM_TIMELIMIT"}) {
     EXPECT_THAT(line, HasSubstr(std::string(" -u ") + name + " "));
   }
   EXPECT_THAT(line, Not(HasSubstr("SLURM_JOB_ID")));
