@@ -19,13 +19,16 @@ using namespace std::chrono_literals;
 
 class HostLinkErrors : public testing::Test {
  protected:
-  HostLinkErrors() {
+  explicit HostLinkErrors(const JobOptions& options = {}, bool connects_to_us = false) : options_(options) {
     auto [ours, theirs] = sys::make_socketpair();
     agent_ = std::move(theirs);
     sys::Pipe errors = sys::make_pipe();
     errors_ = std::move(errors.write);
+    transport::Connection connection{
+        .stream = std::move(ours), .errors = std::move(errors.read), .disconnect = [this] { return way_; }};
+    if (connects_to_us) connection.passed_on_by = [](std::chrono::steady_clock::time_point) { return true; };
     link_.emplace(
-        io_, transport::Connection{.stream = std::move(ours), .errors = std::move(errors.read)}, options_,
+        io_, std::move(connection), options_,
         HostLink::Handlers{[](wire::Message&&, std::deque<sys::Fd>&) {},
                            [this](const HostFailure& failure) { lost_ = failure; }, [](const std::string&) {}});
   }
@@ -41,10 +44,15 @@ class HostLinkErrors : public testing::Test {
   }
   std::string why_lost() {
     agent_.reset();
+    return loss().why;
+  }
+  HostFailure loss() {
     while (!lost_ && io_.run_one_for(10s) > 0) {
     }
-    return lost_.value_or(HostFailure{}).why;
+    return lost_.value_or(HostFailure{});
   }
+
+  transport::Disconnect way_;
 
  private:
   asio::io_context io_{1};
@@ -70,6 +78,39 @@ TEST_F(HostLinkErrors, SinceTheAgentAnsweredTellItsEnd) {
   agent_says_hello();
   command_says("srun: error: node1: task 0: Killed\n");
   EXPECT_EQ(why_lost(), "the link to its agent ended: closed by the other side: srun: error: node1: task 0: Killed");
+}
+
+TEST_F(HostLinkErrors, OfAManagerThatHasEndedTheStepSayWhoOrderedIt) {
+  const std::string said = "slurmstepd-n1: error: *** STEP 1.0 ON n1 CANCELLED AT 2026-11-22T14:35:19 ***";
+  way_ = {.what = "its connection ended", .why = "closed by the other side", .hint = {}};
+  agent_says_hello();
+  command_says(said + '\n');
+  EXPECT_EQ(why_lost(), "its connection ended: closed by the other side: " + said);
+  EXPECT_EQ(loss().ordered, said);
+}
+
+TEST_F(HostLinkErrors, OfAManagerWhoseNodeFailedAreNoOrder) {
+  agent_says_hello();
+  command_says("slurmstepd-n1: error: *** STEP 1.0 ON n1 CANCELLED AT 2026-11-22T14:35:19 DUE TO NODE FAILURE ***\n");
+  why_lost();
+  EXPECT_EQ(loss().ordered, "");
+}
+
+class HostLinkSilence : public HostLinkErrors {
+ protected:
+  HostLinkSilence() : HostLinkErrors(quick(), true) {}
+
+ private:
+  static JobOptions quick() {
+    JobOptions options;
+    options.ready_wait = 1s;
+    options.heartbeat = 50ms;
+    return options;
+  }
+};
+
+TEST_F(HostLinkSilence, OfAnAgentThatHasNeverSpokenIsNoneThatItFellInto) {
+  EXPECT_EQ(loss().why, "no agent answered within 1 s");
 }
 
 }  // namespace
