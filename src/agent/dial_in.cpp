@@ -7,7 +7,6 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -24,6 +23,7 @@
 #include "dialback/end_signals.h"
 #include "dialback/introduction.h"
 #include "dialback/node_service.h"
+#include "sys/child.h"
 #include "sys/descendants.h"
 #include "sys/fd.h"
 #include "sys/io.h"
@@ -132,12 +132,7 @@ class Child {
   void end() {
     link_ = sys::Fd();
     if (pid_ <= 0) return;
-    const sys::Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
-    for (const Time deadline = Clock::now() + kAgentEnds; Clock::now() < deadline;) {
-      pollfd ended{handle.get(), POLLIN, 0};
-      ::poll(&ended, 1, static_cast<int>(kPause.count()));
-      if (::waitpid(pid_, nullptr, WNOHANG) != 0) break;
-    }
+    sys::reap_by(pid_, sys::open_pidfd(pid_), Clock::now() + kAgentEnds);
     if (!sys::reap_all()) sys::end_descendants_with({mark_, job_mark_}, kOrphanGrace);
     pid_ = 0;
   }

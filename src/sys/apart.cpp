@@ -14,6 +14,7 @@
 #include <csignal>
 #include <utility>
 
+#include "sys/child.h"
 #include "sys/io.h"
 
 namespace dlaunch::sys {
@@ -83,7 +84,7 @@ std::optional<Apart> Apart::start(const std::function<void(Ends)>& work, Standar
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   errno = error;
   if (pid < 0) return std::nullopt;
-  Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  Fd handle = open_pidfd(pid);
   if (!handle) {
     const int why = errno;
     ::kill(pid, SIGKILL);

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -13,6 +12,7 @@
 #include <utility>
 
 #include "base/time.h"
+#include "sys/child.h"
 #include "sys/io.h"
 
 namespace dlaunch::sys {
@@ -20,7 +20,6 @@ namespace {
 
 constexpr size_t kMostOutput = 64u << 10;
 constexpr std::chrono::milliseconds kKillWait{500};  // longer is uninterruptible sleep: the process is left to init
-constexpr std::chrono::milliseconds kReapEvery{5};   // a process that closed its output has all but ended
 
 int left_until(Clock::time_point deadline) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
@@ -92,13 +91,9 @@ Capture::~Capture() {
 }
 
 bool Capture::reap_by(Clock::time_point deadline, int& wait_status) {
-  for (;;) {
-    const pid_t reaped = ::waitpid(pid_, &wait_status, WNOHANG);
-    if (reaped > 0) pid_ = -1;
-    if (reaped > 0 || (reaped < 0 && errno != EINTR)) return true;
-    if (left_until(deadline) == 0) return false;
-    ::poll(nullptr, 0, static_cast<int>(kReapEvery.count()));
-  }
+  const bool reaped = sys::reap_by(pid_, open_pidfd(pid_), deadline, &wait_status);
+  if (reaped) pid_ = -1;
+  return reaped;
 }
 
 Captured Capture::finish(Clock::time_point deadline) {

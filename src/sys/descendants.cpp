@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "base/text.h"
+#include "sys/child.h"
 #include "sys/directory.h"
 #include "sys/fd.h"
 #include "sys/files.h"
@@ -130,7 +131,7 @@ std::vector<Process> processes_with(const std::vector<std::string>& entries) {
 }
 
 void signal_process(const Process& process, int signal) {
-  const Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
+  const Fd handle = open_pidfd(process.pid);
   const auto now = find_process(process.pid);
   if (!now || now->start_time != process.start_time) return;
   if (handle) {

@@ -1,19 +1,16 @@
 #include "transport/command.h"
 
-#include <poll.h>
 #include <spawn.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <csignal>
+
+#include "sys/child.h"
 
 extern char** environ;
 
 namespace dlaunch::transport {
-
-constexpr std::chrono::milliseconds kLook{10};  // interval of looks where there is no pidfd
 
 int Command::start(const std::string& line, const sys::Fd& stream, const sys::Fd& errors, const std::string& before) {
   posix_spawn_file_actions_t actions;
@@ -37,7 +34,7 @@ int Command::start(const std::string& line, const sys::Fd& stream, const sys::Fd
   const int error = ::posix_spawn(&pid_, "/bin/sh", &actions, &attributes, argv, environ);
   ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&actions);
-  if (error == 0) handle_.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+  if (error == 0) handle_ = sys::open_pidfd(pid_);
   return error;
 }
 
@@ -45,14 +42,7 @@ bool Command::has_ended() const { return ::waitpid(pid_, nullptr, WNOHANG) != 0;
 void Command::signal(int signal) const { ::kill(-pid_, signal); }
 
 bool Command::ends_by(std::chrono::steady_clock::time_point deadline) const {
-  using std::chrono::milliseconds;
-  while (!has_ended()) {
-    const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
-    if (left.count() <= 0) return false;
-    pollfd wait{handle_.get(), POLLIN, 0};
-    ::poll(&wait, 1, static_cast<int>((handle_ ? left : std::min(left, kLook)).count()));
-  }
-  return true;
+  return sys::reap_by(pid_, handle_, deadline);
 }
 
 }  // namespace dlaunch::transport

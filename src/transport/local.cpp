@@ -1,11 +1,9 @@
 #include "transport/local.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,7 +14,9 @@
 #include <memory>
 #include <utility>
 
+#include "base/time.h"
 #include "base/try.h"
+#include "sys/child.h"
 #include "sys/descendants.h"
 #include "sys/installed.h"
 #include "sys/io.h"
@@ -25,7 +25,7 @@
 namespace dlaunch::transport {
 namespace {
 
-constexpr int kExitWaitMs = 5000;  // an agent that has sent Clean takes less than a millisecond to end
+constexpr std::chrono::seconds kExitWait{5};  // an agent that has sent Clean takes less than a millisecond to end
 constexpr char kAgent[] = "dlaunch-agent";
 constexpr unsigned kMemfdExec = 0x10;  // MFD_EXEC, which Linux 6.3 asks for
 
@@ -102,16 +102,6 @@ int start_agent(const sys::Fd& file, const sys::Fd& stream, std::vector<std::str
   return start.error;
 }
 
-bool is_gone(int pid) { return ::waitpid(pid, nullptr, WNOHANG) != 0; }
-
-void wait_gone(int pid, const sys::Fd& handle) {
-  if (handle) {
-    pollfd ended{handle.get(), POLLIN, 0};
-    ::poll(&ended, 1, kExitWaitMs);
-  }
-  for (int waited = 0; !is_gone(pid) && !handle && waited < kExitWaitMs; ++waited) ::poll(nullptr, 0, 1);
-}
-
 }  // namespace
 
 Local::Local(const std::string& job_id, std::chrono::milliseconds grace, const rlimit& open_files,
@@ -145,7 +135,7 @@ Result<Connection> Local::start() {
   if (error != 0) {
     return fail({"", "cannot start the agent", std::strerror(error), "", kExitHostLost});
   }
-  agents_.push_back({pid, sys::Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)))});
+  agents_.push_back({pid, sys::open_pidfd(pid)});
   return Connection{std::move(ours), true};
 }
 
@@ -155,7 +145,7 @@ void Local::tell_to_end(int signal) {
 
 void Local::close() {
   early_.reset();
-  for (const Agent& agent : agents_) wait_gone(agent.pid, agent.handle);
+  for (const Agent& agent : agents_) sys::reap_by(agent.pid, agent.handle, Clock::now() + kExitWait);
   if (!agents_.empty() && !sys::reap_all()) sys::end_descendants_with(marks_, grace_);
   agents_.clear();
 }

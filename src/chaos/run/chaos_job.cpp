@@ -4,7 +4,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,6 +28,7 @@
 #include "chaos/run/watched_record.h"
 #include "chaos/schedule.h"
 #include "dlaunch/exit_status.h"
+#include "sys/child.h"
 #include "sys/io.h"
 
 namespace dlaunch::chaos {
@@ -123,7 +123,7 @@ class ChaosJob {
     pid_ = ::fork();
     if (pid_ < 0) sys::throw_errno("fork");
     if (pid_ == 0) become_launcher(words, out.write.get(), mask_before_, full_at(setup_.faults));
-    launcher_.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+    launcher_ = sys::open_pidfd(pid_);
     if (!launcher_) sys::throw_errno("pidfd_open");
     out_ = std::make_unique<LinePipe>(std::move(out.read), STDOUT_FILENO,
                                       [this](std::string_view line) { schedule_.line(line, Clock::now()); });
