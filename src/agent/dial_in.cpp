@@ -126,7 +126,7 @@ class Child {
   }
 
   /// However often: it tells the launcher once, and who started us ends all of us by KILL.
-  bool tell_to_end(int signal) const { return ::kill(pid_, signal) == 0; }
+  bool tell_to_end(int signal) const { return pid_ > 0 && ::kill(pid_, signal) == 0; }
 
   /// Its orphans are our children.
   void end() {
@@ -170,11 +170,11 @@ Result<int> dial_in(const char* nonce, const std::string& name) {
   dialback::EndSignals signals;
   const auto from = std::make_shared<sys::Fd>(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
   const Call call = TRY(read_call(*from, nonce, signals.fd()));
+  Child child(nonce);  // before the thread: the child calls putenv(3) after fork()
   sys::Thread reader;
   if (const int error = reader.start([from] { pass_over(*from); }); error != 0) {
     return fail({"", "cannot start a thread", std::strerror(error), ""});
   }
-  Child child(nonce);
   const auto key = TRY(dialback::job_key(call.key));
   auto socket = TRY(connect_to(call.at, signals));
   const dialback::Statement self{.version = "", .nodes = 1, .node = 0, .name = name, .words = {}};
