@@ -19,19 +19,34 @@ namespace dlaunch::transport {
 namespace {
 
 constexpr size_t kLongestAnswer = 1u << 20;
+constexpr size_t kMostErrors = 16u << 10;  // the last of them
 constexpr std::chrono::milliseconds kEnds{500};
 
-/// Reads all that comes; false when the time is over before the end.
-bool read_to_end(const sys::Fd& from, std::string& text, Clock::time_point deadline, int ended) {
-  for (std::array<char, 4096> buffer; text.size() < kLongestAnswer;) {
+/// One read. False: there was nothing, or the end.
+bool read_more(const sys::Fd& from, std::string& text) {
+  std::array<char, 64u << 10> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init): read() fills it
+  const ssize_t got = TEMP_FAILURE_RETRY(::read(from.get(), buffer.data(), buffer.size()));
+  if (got > 0) text.append(buffer.data(), static_cast<size_t>(got));
+  return got > 0;
+}
+
+/// Takes no more than what a pipe holds.
+void take_errors(sys::Fd& from, std::string& text) {
+  if (!read_more(from, text) && errno != EAGAIN) from.reset();
+  if (text.size() > kMostErrors) text.erase(0, text.size() - kMostErrors);
+}
+
+/// Reads both until `from` has ended; false when the time is over before. A command whose stderr nobody reads would
+/// stand still.
+bool read_to_end(const sys::Fd& from, std::string& text, sys::Fd& errors, std::string& said, Time deadline, int ended) {
+  while (text.size() < kLongestAnswer) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    std::array<pollfd, 2> waits{pollfd{from.get(), POLLIN, 0}, pollfd{ended, POLLIN, 0}};
+    std::array<pollfd, 3> waits{{{from.get(), POLLIN, 0}, {errors.get(), POLLIN, 0}, {ended, POLLIN, 0}}};
     const int ready = ::poll(waits.data(), waits.size(), static_cast<int>(std::max<long>(left, 0)));
-    if (ready == 0 || waits[1].revents != 0) return false;
-    if (ready < 0) continue;
-    const ssize_t got = ::read(from.get(), buffer.data(), buffer.size());
-    if (got <= 0) return true;
-    text.append(buffer.data(), static_cast<size_t>(got));
+    if (ready == 0 || waits[2].revents != 0) return false;
+    if (waits[1].revents != 0) take_errors(errors, said);
+    if (waits[0].revents != 0 && !read_more(from, text)) return true;
+    if (waits[0].revents == 0 && Clock::now() >= deadline) return false;
   }
   return true;
 }
@@ -40,12 +55,6 @@ bool read_to_end(const sys::Fd& from, std::string& text, Clock::time_point deadl
 void end_asked(const Command& command, bool in_time) {
   if (!in_time) command.signal(SIGKILL);
   command.ends_by(Clock::now() + kEnds);
-}
-
-std::string said_on(const sys::Fd& errors) {
-  std::string text;
-  read_to_end(errors, text, Clock::now(), -1);
-  return text;
 }
 
 }  // namespace
@@ -58,11 +67,14 @@ CommandAnswer ask_command(const std::string& line, std::chrono::milliseconds lim
   if (error != 0) return {.text = {}, .trouble = std::strerror(error)};
   theirs.reset();
   errors.write.reset();
+  sys::set_nonblocking(errors.read.get());
   CommandAnswer answer;
-  const bool in_time = read_to_end(ours, answer.text, Clock::now() + limit, ended);
+  std::string said;
+  const bool in_time = read_to_end(ours, answer.text, errors.read, said, Clock::now() + limit, ended);
   ours.reset();
   end_asked(command, in_time);
-  answer.trouble = ssh::last_words(said_on(errors.read));
+  if (errors.read) take_errors(errors.read, said);
+  answer.trouble = ssh::last_words(said);
   if (in_time) return answer;
   return {.text = {}, .trouble = "it did not answer within " + std::to_string(limit.count() / 1000) + " s"};
 }
