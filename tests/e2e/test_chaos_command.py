@@ -113,6 +113,11 @@ class Chaos(Case):
         sizes = [path.stat().st_size for path in (self.dir / "logs").rglob("stdout")]
         self.assertEqual((len(sizes), max(sizes)), (2, 65536))
 
+    def test_files_that_never_are_full(self):
+        result = self.chaos(["full:output@1MiB"], "--fake-hosts", "2x1", "--output-filename", "logs", "echo", "few")
+        self.assert_exit(result, 3)
+        self.assertRegex(result.stderr.decode(), r"broken: every planned fault fired: full:output@\w+: no file of the job grew to that size\n")
+
     def test_a_fault_that_meets_nothing_fails(self):
         result = self.chaos(["kill:rank=0@1h"], "-n", 1, "true", options=["--junit", "junit.xml"])
         self.assert_exit(result, 3)

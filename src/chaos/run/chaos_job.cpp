@@ -243,6 +243,7 @@ class ChaosJob {
     if (injection.fault.what == FaultKind::full && !seen_.rounds.empty()) {
       injection.fired = seen_.rounds.back().cause == job::Cause::output_failed;
       injection.round = static_cast<int>(seen_.rounds.size()) - 1;
+      injection.why_not = "no file of the job grew to that size";
     }
     if (injection.fired) injection.why_not.clear();
     if (!injection.fired && injection.why_not.empty()) injection.why_not = "the job was over before";

@@ -49,6 +49,7 @@ void Injector::choose(size_t number, Injection& injection, const report::Record&
 }
 
 bool Injector::begin(size_t number, Injection& injection, const report::Record& record) {
+  if (injection.fault.target.kind == Kind::output) return false;  // RLIMIT_FSIZE does it; settle() sees whether
   choose(number, injection, record);
   injection.pids.clear();
   injection.host = injection.fault.target.host;
