@@ -4,10 +4,10 @@
 #include <array>
 #include <csignal>
 #include <limits>
-#include <regex>
 
 #include "base/text.h"
 #include "base/try.h"
+#include "chaos/line_pattern.h"
 #include "dlaunch/exit_status.h"
 
 namespace dlaunch::chaos {
@@ -161,10 +161,8 @@ Result<string_view> read_line(string_view text, When& when) {
   const size_t end = text.rfind('/');
   if (!text.starts_with('/') || end < 2) return wrong(text, "is no expression between slashes", "write line:/step 50/");
   when.line = text.substr(1, end - 1);
-  try {
-    static_cast<void>(std::regex(when.line));
-  } catch (const std::regex_error& error) {
-    return wrong(when.line, std::string("is no regular expression: ") + error.what(), "");
+  if (const auto pattern = line_pattern(when.line); !pattern) {
+    return wrong(when.line, "is no regular expression: " + pattern.error().what, "");
   }
   string_view rest = text.substr(end + 1);
   if (!rest.starts_with('#')) return rest;

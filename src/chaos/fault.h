@@ -35,7 +35,7 @@ struct FaultTarget {
 struct When {
   Milliseconds time{0};
   int round = 0;
-  std::string line = {};  ///< a regular expression of ECMAScript; empty: by time
+  std::string line = {};  ///< an expression of RE2, as --progress; empty: by time
   int nth = 1;
   bool operator==(const When&) const = default;
 };

@@ -2,17 +2,14 @@
 
 #include <algorithm>
 
+#include "chaos/line_pattern.h"
+
 namespace dlaunch::chaos {
-namespace {
-
-constexpr size_t kLongestLine = 500;  // the library's expressions recurse for each character
-
-}  // namespace
 
 Schedule::Schedule(const std::vector<Fault>& faults) {
   for (const Fault& fault : faults) {
-    planned_.push_back({.fault = fault, .expression = std::nullopt});
-    if (!fault.when.line.empty()) planned_.back().expression.emplace(fault.when.line);
+    planned_.push_back({.fault = fault, .matches = {}});
+    if (!fault.when.line.empty()) planned_.back().matches = line_pattern(fault.when.line).value();  // parse_fault took it
   }
 }
 
@@ -20,15 +17,14 @@ void Schedule::round_began(int round, Time now) {
   ranks_run_ = true;
   for (Planned& each : planned_) {
     if (each.state == State::missed) each.state = State::waiting;
-    const bool from_here = !each.expression && !each.at && round >= each.fault.when.round;
+    const bool from_here = !each.matches && !each.at && round >= each.fault.when.round;
     if (from_here) each.at = now + each.fault.when.time;
   }
 }
 
 void Schedule::line(std::string_view text, Time now) {
-  text = text.substr(0, kLongestLine);
   for (Planned& each : planned_) {
-    if (!each.expression || each.at || !std::regex_search(text.begin(), text.end(), *each.expression)) continue;
+    if (!each.matches || each.at || !each.matches(text)) continue;
     if (++each.lines == each.fault.when.nth) each.at = now;
   }
 }
@@ -63,9 +59,5 @@ void Schedule::begun(size_t fault, Time now) {
 
 void Schedule::ended(size_t fault) { planned_[fault].state = State::over; }
 void Schedule::missed(size_t fault) { planned_[fault].state = State::missed; }
-
-bool Schedule::all_over() const {
-  return std::ranges::all_of(planned_, [](const auto& each) { return each.state == State::over; });
-}
 
 }  // namespace dlaunch::chaos

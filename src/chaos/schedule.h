@@ -1,8 +1,8 @@
 // When the faults of a plan begin and end: told what the job does and when, it says what is due. PURE.
 #pragma once
 
+#include <functional>
 #include <optional>
-#include <regex>
 #include <string_view>
 #include <vector>
 
@@ -34,14 +34,11 @@ class Schedule {
   /// What it was to meet was not there: it is due again in the next round.
   void missed(size_t fault);
 
-  bool has_begun(size_t fault) const { return planned_[fault].state >= State::going_on; }
-  bool all_over() const;
-
  private:
   enum class State { waiting, missed, going_on, over };
   struct Planned {
     Fault fault;
-    std::optional<std::regex> expression;
+    std::function<bool(std::string_view line)> matches;  ///< none: by time
     int lines = 0;
     State state = State::waiting;
     std::optional<Time> at = {};  ///< it begins then; while it goes on: it ends then

@@ -86,6 +86,7 @@ TEST(Fault, RefusesAllElse) {
                                  "signal:launcher@1s",
                                  "kill:rank=3@line:step",
                                  "kill:rank=3@line:/(/",
+                                 "kill:rank=3@line:/(a)\\1/",
                                  "kill:rank=3@line://",
                                  "kill:rank=3@line:/a/#0",
                                  "kill:rank=3@line:/a/x",

@@ -50,6 +50,15 @@ TEST(Schedule, MeetsTheNthLineThatMatches) {
   EXPECT_TRUE(plan.due(kStart + 2s).empty());
 }
 
+TEST(Schedule, MeetsALineWhateverItsLength) {
+  Schedule plan = schedule({"kill:rank=0@line:/(x+x+)+y$/"});
+  plan.round_began(0, kStart);
+  plan.line(std::string(100'000, 'x'), kStart);
+  EXPECT_TRUE(plan.due(kStart).empty());
+  plan.line(std::string(100'000, 'x') + "y", kStart);
+  EXPECT_EQ(plan.due(kStart).size(), 1U);
+}
+
 TEST(Schedule, EndsWhatLasts) {
   Schedule plan = schedule({"stop:rank=0@1s+2s", "cut:a@1s"});
   plan.round_began(0, kStart);
