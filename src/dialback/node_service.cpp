@@ -22,7 +22,8 @@ Result<int> NodeService::run() {
     if (refusal_) return over(fail(*refusal_));
     if (const auto signal = signals_.next()) {
       if (agent_runs_ && agent_.tell_to_end(*signal == SIGQUIT ? SIGTERM : *signal)) continue;
-      socket.send(SealedRecord::Kind::data_end, "0its dlaunch was ended by " + signal_name(*signal));
+      socket.send(SealedRecord::Kind::data_end,
+                  to_payload(DataEnd{false, "its dlaunch was ended by " + signal_name(*signal)}));
       socket.flush();
       return over(interrupted_by(*signal).exit_code);
     }
@@ -66,7 +67,8 @@ void NodeService::start_agent() {
     agent_runs_ = true;
     return;
   }
-  carrier_.socket().send(SealedRecord::Kind::data_end, "1" + link.error().what + ": " + link.error().why);
+  carrier_.socket().send(SealedRecord::Kind::data_end,
+                         to_payload(DataEnd{true, link.error().what + ": " + link.error().why}));
   carrier_.detach();
 }
 
@@ -75,7 +77,7 @@ void NodeService::agent_ended() {
   agent_runs_ = false;
   carrier_.detach();
   agent_.end();
-  carrier_.socket().send(SealedRecord::Kind::data_end, "1");
+  carrier_.socket().send(SealedRecord::Kind::data_end, to_payload(DataEnd{.nothing_left = true}));
 }
 
 Result<int> NodeService::over(Result<int> how) {

@@ -12,7 +12,7 @@
 #include <tuple>
 #include <utility>
 
-#include "base/printable.h"
+#include "dialback/statement.h"
 #include "sys/io.h"
 
 namespace dlaunch::dialback {
@@ -21,7 +21,6 @@ namespace {
 constexpr std::chrono::seconds kOutcomeLimit{2};
 constexpr std::chrono::milliseconds kReasonWait{1000};
 constexpr std::chrono::seconds kEndsWhenTold{3};
-constexpr char kNothingLeft = '1';
 
 }  // namespace
 
@@ -136,8 +135,9 @@ void Pump::stop() {
 void Pump::hear(Line& line, const SealedRecord& record) {
   if (record.kind != SealedRecord::Kind::data_end || record.payload.empty()) return;
   transport::Disconnect why;
-  why.nothing_left = record.payload[0] == kNothingLeft;
-  why.what = printable(std::string_view(record.payload).substr(1));
+  auto [nothing_left, reason] = data_end_in(record.payload);
+  why.nothing_left = nothing_left;
+  why.what = std::move(reason);
   line.ended(std::move(why));
 }
 

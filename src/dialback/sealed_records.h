@@ -25,7 +25,7 @@ struct SealedRecord {
     refusal = 3,    ///< launcher: why it is none; the last record
     data = 4,       ///< the bytes of the agent's link, both ways
     alive = 5,      ///< nothing, every few seconds
-    data_end = 6,   ///< no data follow. Node: '1' where nothing of the job is left there, else '0', and a reason
+    data_end = 6,   ///< no data follow; of a node with what is left there and why (DataEnd in statement.h)
     outcome = 7,    ///< launcher: the exit code of the job in digits; the last record
   };
   Kind kind = Kind::alive;

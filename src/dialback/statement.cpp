@@ -20,6 +20,8 @@ constexpr size_t kMostWords = kMostRecord - 2048;  // bytes; the other fields ha
 constexpr size_t kShownWord = 200;
 constexpr size_t kMostPart = 4096;  // of a refusal
 constexpr size_t kRefusalFields = 5;
+constexpr char kNothingLeft = '1';
+constexpr char kSomethingMayBeLeft = '0';
 
 size_t size_of(const std::vector<std::string>& words) {
   size_t size = 0;
@@ -110,5 +112,14 @@ Error refusal_in(std::string_view payload) {
 }
 
 int exit_code_in(std::string_view payload) { return static_cast<int>(parse_int(payload, 0, 255).value_or(-1)); }
+
+std::string to_payload(const DataEnd& end) {
+  return (end.nothing_left ? kNothingLeft : kSomethingMayBeLeft) + end.reason;
+}
+
+DataEnd data_end_in(std::string_view payload) {
+  if (payload.empty()) return {};
+  return {payload[0] == kNothingLeft, printable(payload.substr(1))};
+}
 
 }  // namespace dlaunch::dialback

@@ -36,4 +36,13 @@ Error refusal_in(std::string_view payload);
 /// The payload of SealedRecord::Kind::outcome; -1 for one that is none.
 int exit_code_in(std::string_view payload);
 
+/// The payload of a node's SealedRecord::Kind::data_end.
+struct DataEnd {
+  bool nothing_left = false;  ///< of the job, on that node
+  std::string reason = {};    ///< may be empty
+};
+std::string to_payload(const DataEnd& end);
+/// An unknown first byte counts as "something may be left". The reason is printable.
+DataEnd data_end_in(std::string_view payload);
+
 }  // namespace dlaunch::dialback

@@ -62,6 +62,8 @@ std::string open_all(std::string_view bytes, size_t piece) {
 }
 
 void state(std::string_view payload) {
+  const std::string reason = dialback::data_end_in(payload).reason;
+  require(std::ranges::all_of(reason, [](char c) { return c == '\t' || static_cast<unsigned char>(c) >= ' '; }));
   const auto statement = dialback::statement_in(payload);
   if (!statement) return;
   const dialback::Statement launcher{"v", 3, 0, "n", {"true"}};

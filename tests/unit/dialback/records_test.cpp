@@ -136,6 +136,15 @@ TEST(Statements, OfAnotherJobSayWhichHasWhat) {
   EXPECT_EQ(refusal(launcher, node), "the dlaunch is another: dlaunch\\x1b 2 on that node, dlaunch 1 on node 0");
 }
 
+TEST(DataEnds, SayWhatIsLeftAndWhy) {
+  const DataEnd ended = data_end_in(to_payload(DataEnd{true, "no memory"}));
+  EXPECT_TRUE(ended.nothing_left);
+  EXPECT_EQ(ended.reason, "no memory");
+  EXPECT_FALSE(data_end_in(to_payload(DataEnd{false, ""})).nothing_left);
+  for (const char* const payload : {"", "2", "x1"}) EXPECT_FALSE(data_end_in(payload).nothing_left) << payload;
+  EXPECT_EQ(data_end_in("0a\x1b").reason, "a\\x1b");
+}
+
 TEST(Statements, OfANumberThatIsNotAwaitedAreRefused) {
   for (const int number : {0, 3, 99}) {
     Statement node = statement();
