@@ -10,7 +10,6 @@
 
 #include "base/text.h"
 #include "base/try.h"
-#include "dialback/answers.h"
 #include "sys/io.h"
 #include "transport/bootstrap.h"
 #include "transport/remote_command.h"
@@ -20,6 +19,7 @@ namespace {
 
 using Retry = transport::Disconnect::Retry;
 
+constexpr std::chrono::seconds kReadEvery{1};        // each read opens a file for each host, on a disk that they share
 constexpr std::chrono::seconds kTasksComeLimit{25};  // a manager needs its time; the launcher gives up after 30
 
 /// What a task runs; $0 is the directory, $1 may be the host's name. A file of an answer is of one host, and not of
@@ -82,10 +82,24 @@ void StartByFiles::watch(std::vector<pollfd>& polled) const {
   }
 }
 
-void StartByFiles::turn(const pollfd* polled, Time /*now*/) {
+void StartByFiles::turn(const pollfd* polled, Time now) {
   for (Started& each : started_) {
+    const bool ran = static_cast<bool>(each.stream);
     if (polled[0].revents != 0 || polled[1].revents != 0) read(each);
+    if (ran && !each.stream) next_read_ = now;
     polled += 2;
+  }
+  if (!files_ || started_.empty() || now < next_read_) return;
+  read_answers();
+  next_read_ = now + kReadEvery;
+}
+
+/// A line is taken once it is whole.
+void StartByFiles::read_answers() {
+  answers_.emplace(request_.nonce, transport::agent_image().machine, request_.names());
+  for (const plan::Host& host : request_.hosts) {
+    const std::string said = files_->read("said." + host.name);
+    answers_->feed(said.substr(0, said.rfind('\n') + 1));
   }
 }
 
@@ -110,16 +124,14 @@ const StartByFiles::Started* StartByFiles::command_of(const std::string& host) c
 
 std::optional<transport::Disconnect> StartByFiles::refusal(const std::string& host) {
   const Started* const command = command_of(host);
-  if (!command || !files_) return std::nullopt;
-  Answers answers(request_.nonce, transport::agent_image().machine, {host});
-  answers.feed(files_->read("said." + host));
-  if (answers.state(host) == Answers::State::failed) {
-    return transport::Disconnect{.what = answers.why(host), .why = {}, .hint = {}, .retry = Retry::never};
+  if (!command || !files_ || !answers_) return std::nullopt;
+  if (answers_->state(host) == Answers::State::failed) {
+    return transport::Disconnect{.what = answers_->why(host), .why = {}, .hint = {}, .retry = Retry::never};
   }
   if (command->stream) return std::nullopt;
   transport::Disconnect why{.what = {}, .why = {}, .hint = {}, .retry = Retry::when_up};
   if (command->said_why) return why;
-  if (answers.state(host) == Answers::State::silent) {
+  if (answers_->state(host) == Answers::State::silent) {
     why.what = "the command that was to start its agent there ended without a word from it";
     why.hint = "does that host see " + files_->path() + "? Another way is --transport ssh";
   } else {

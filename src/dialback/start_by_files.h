@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "dialback/answers.h"
 #include "dialback/start_directory.h"
 #include "dialback/starter.h"
 #include "sys/fd.h"
@@ -41,6 +42,7 @@ class StartByFiles : public Starter {
   Result<void> start(const std::string& host, const std::string& command, const std::string& arguments,
                      transport::RunningCommands& processes);
   void read(Started& from);
+  void read_answers();
   const Started* command_of(const std::string& host) const;
 
   const Request request_;
@@ -48,6 +50,8 @@ class StartByFiles : public Starter {
   const bool one_for_all_;
   std::optional<StartDirectory> files_;
   std::vector<Started> started_;
+  std::optional<Answers> answers_;  // as the hosts' files were when they were last read
+  Time next_read_;                  // of these files
   Time come_by_ = Time::max();
 };
 
