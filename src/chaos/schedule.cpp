@@ -9,8 +9,8 @@ namespace dlaunch::chaos {
 Schedule::Schedule(const std::vector<Fault>& faults) {
   for (const Fault& fault : faults) {
     planned_.push_back({.fault = fault, .matches = {}});
-    if (!fault.when.line.empty())
-      planned_.back().matches = line_pattern(fault.when.line).value();  // parse_fault took it
+    if (fault.when.line.empty()) continue;
+    planned_.back().matches = line_pattern(fault.when.line).value();  // parse_fault took it
   }
 }
 
