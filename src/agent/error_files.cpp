@@ -1,11 +1,6 @@
 #include "agent/error_files.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "agent/environment.h"
-#include "sys/fd.h"
 #include "sys/files.h"
 #include "wire/limits.h"
 
@@ -29,11 +24,7 @@ std::string ErrorFiles::add_to(std::vector<std::string>& own, const std::vector<
 
 std::string ErrorFiles::text_of(const std::string& path) {
   if (path.empty()) return {};
-  const sys::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
-  struct stat facts{};
-  if (!file || ::fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return {};
-  if (facts.st_size > static_cast<off_t>(wire::kMostErrorText)) return {};
-  return sys::read_file(file, wire::kMostErrorText).value_or("");
+  return sys::read_regular_file(path, wire::kMostErrorText).value_or("");
 }
 
 }  // namespace dlaunch::agent

@@ -1,7 +1,5 @@
 #include "app/error_files.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,11 +20,6 @@ namespace {
 
 constexpr const char* kVariable = "TORCHELASTIC_ERROR_FILE";
 constexpr std::size_t kMostBytes = 1U << 20U;
-
-bool is_regular(const sys::Fd& file) {
-  struct stat facts {};
-  return file && ::fstat(file.get(), &facts) == 0 && S_ISREG(facts.st_mode);
-}
 
 }  // namespace
 
@@ -82,9 +75,7 @@ std::optional<ErrorFile> read_error_file(const plan::Plan& plan, int rank, const
     if (words.empty()) return std::nullopt;
     return ErrorFile{kVariable, std::move(words)};
   }
-  const sys::Fd file(::open(path->c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
-  if (!is_regular(file)) return std::nullopt;
-  const auto text = sys::read_file(file, kMostBytes);
+  const auto text = sys::read_regular_file(*path, kMostBytes);
   auto words = report::error_words(text.value_or(""));
   if (words.empty()) return std::nullopt;
   return ErrorFile{*path, std::move(words)};

@@ -28,6 +28,14 @@ std::optional<std::string> read_file(const Fd& file, std::size_t limit) {
   return text;
 }
 
+std::optional<std::string> read_regular_file(const std::string& path, std::size_t limit) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
+  struct stat facts{};
+  if (!file || ::fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return std::nullopt;
+  if (facts.st_size > static_cast<off_t>(limit)) return std::nullopt;
+  return read_file(file, limit);
+}
+
 namespace {
 
 constexpr mode_t kDirectoryMode = 0750;

@@ -16,6 +16,9 @@ std::optional<std::string> read_file(const std::string& path, std::size_t limit 
 /// The same for an open file, from its current offset.
 std::optional<std::string> read_file(const Fd& file, std::size_t limit);
 
+/// A regular file that is no link, read whole; nullopt where it is something else, or longer than `limit`.
+std::optional<std::string> read_regular_file(const std::string& path, std::size_t limit);
+
 /// Opens a file for writing without blocking, and creates it and its directories where they are missing. Empty with
 /// errno set on failure: ENXIO for a FIFO without a reader.
 Fd create_file(const std::string& path, int more_flags = 0);
