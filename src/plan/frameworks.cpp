@@ -5,6 +5,7 @@
 #include <numeric>
 #include <unordered_set>
 
+#include "base/fnv1a.h"
 #include "base/nth.h"
 #include "base/printable.h"
 #include "base/text.h"
@@ -50,9 +51,9 @@ constexpr Framework kNeedAllDevices[] = {Framework::mindspore_dynamic, Framework
                                          Framework::mpich};
 
 std::uint64_t fnv1a(std::string_view text) {
-  std::uint64_t value = 0xCBF29CE484222325ULL;
-  for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001B3ULL;
-  return value;
+  Fnv1a hash;
+  hash.add(text);
+  return hash.value();
 }
 
 bool any(const Plan& plan, bool FrameworkSpec::* wish) {

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/fnv1a.h"
 #include "stacks/rest.h"
 #include "stacks/thread_state.h"
 
@@ -68,18 +69,17 @@ class Walk {
     return {.function = modules_.function_at(place.pc), .file = modules_.path_at(place.pc)};
   }
 
-  /// FNV-1a of the registers that a call keeps, and of the stack from the pointer on.
+  /// Of the registers that a call keeps, and of the stack from the pointer on.
   std::uint64_t hash_of(const Place& place) const {
-    std::uint64_t hash = 0xcbf29ce484222325;
-    const auto add = [&](std::uint64_t value) { hash = (hash ^ value) * 0x100000001b3; };
-    for (const std::size_t kept : kKeptRegisters) add(place.registers[kept].value_or(0));
+    Fnv1a hash;
+    for (const std::size_t kept : kKeptRegisters) hash.add(place.registers[kept].value_or(0));
     const std::uint64_t from = place.registers[Registers::kStackPointer].value_or(0);
     for (std::uint64_t offset = 0; offset < kHashedStack; offset += 8) {
       const auto word = value_at<std::uint64_t>(read_, from + offset);
       if (!word) break;
-      add(*word);
+      hash.add(*word);
     }
-    return hash;
+    return hash.value();
   }
 
  private:

@@ -25,10 +25,6 @@ constexpr std::size_t kLooksAtLast = 256;  // entries: what a script sets stands
 
 }  // namespace
 
-void ValueHash::add(std::uint64_t number) {
-  for (int shift = 0; shift < 64; shift += 8) hash_ = (hash_ ^ (number >> shift & 0xff)) * 0x100000001b3;
-}
-
 void ValueHash::add_variable(std::uint64_t value) { add_value(value, 1); }
 
 void ValueHash::add_value(std::uint64_t value, int cells) {

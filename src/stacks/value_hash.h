@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 
+#include "base/fnv1a.h"
 #include "stacks/memory.h"
 #include "stacks/python_layout.h"
 
@@ -15,13 +16,13 @@ class ValueHash {
   /// Both must outlive this.
   ValueHash(const ReadMemory& read, const PythonLayout& layout) : read_(read), layout_(layout) {}
 
-  void add(std::uint64_t number);
+  void add(std::uint64_t number) { hash_.add(number); }
   /// A variable: the address of its value, and of a number the number, of a list or dict how it has grown.
   void add_variable(std::uint64_t value);
   /// The variables of a module or of a class's body, which are in a dict.
   void add_names(std::uint64_t dict);
 
-  std::uint64_t value() const { return hash_; }
+  std::uint64_t value() const { return hash_.value(); }
 
  private:
   enum class Kind { other, one_word, two_words, cell };  ///< of what lies behind an object's type
@@ -34,7 +35,7 @@ class ValueHash {
 
   const ReadMemory& read_;
   const PythonLayout& layout_;
-  std::uint64_t hash_ = 0xcbf29ce484222325;  // FNV-1a
+  Fnv1a hash_;
   std::map<std::uint64_t, Kind> kinds_;
   int looked_into_ = 0;
 };
