@@ -35,7 +35,7 @@ Result<std::optional<int>> number_in(const Variables& environment, std::string_v
 }
 
 Result<NodePlace> torchruns(const Variables& environment) {
-  NodePlace place{.from = "PET_*"};
+  NodePlace place;
   const std::string nodes = filled_variable(environment, "PET_NNODES").value_or("");
   const size_t colon = nodes.find(':');
   if (colon != std::string::npos && nodes.substr(0, colon) != nodes.substr(colon + 1)) {
@@ -55,7 +55,7 @@ Result<NodePlace> torchruns(const Variables& environment) {
 
 /// The main node is node 0 here, and those before it are one up.
 Result<NodePlace> aws_batchs(const Variables& environment) {
-  NodePlace place{.from = "AWS_BATCH_*"};
+  NodePlace place;
   place.nodes = TRY(number_in(environment, "AWS_BATCH_JOB_NUM_NODES"));
   const auto index = TRY(number_in(environment, "AWS_BATCH_JOB_NODE_INDEX"));
   const auto main = TRY(number_in(environment, "AWS_BATCH_JOB_MAIN_NODE_INDEX"));
@@ -66,7 +66,7 @@ Result<NodePlace> aws_batchs(const Variables& environment) {
 }
 
 Result<NodePlace> slurms(const Variables& environment) {
-  NodePlace place{.from = "SLURM_PROCID"};
+  NodePlace place;
   place.nodes = TRY(number_in(environment, "SLURM_STEP_NUM_TASKS"));
   place.node = TRY(number_in(environment, "SLURM_PROCID"));
   const auto hosts = TRY(number_in(environment, "SLURM_STEP_NUM_NODES"));
@@ -90,7 +90,7 @@ Result<NodePlace> place_of_node(const Variables& environment) {
   if (filled_variable(environment, "PET_NNODES")) return torchruns(environment);
   if (filled_variable(environment, "AWS_BATCH_JOB_NUM_NODES")) return aws_batchs(environment);
   if (filled_variable(environment, "JOB_COMPLETION_INDEX")) {
-    NodePlace place{.from = "JOB_COMPLETION_INDEX"};
+    NodePlace place;
     place.node = TRY(number_in(environment, "JOB_COMPLETION_INDEX"));
     return place;
   }

@@ -16,7 +16,6 @@
 namespace dlaunch::allocate {
 
 struct NodePlace {
-  std::string from = {};  ///< "PET_*": who says it
   std::optional<int> nodes = {};
   std::optional<int> node = {};
   std::string launcher = {};  ///< HOST or HOST:PORT of node 0, as the other nodes know it; empty: not said

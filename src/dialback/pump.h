@@ -29,8 +29,6 @@ class Line {
   bool taken() const { return !stream_; }
   /// Passes on what the command that leads there wrote to its stderr, as far as the launcher takes it.
   void say_error(std::string_view bytes) const;
-  /// Its other end was taken.
-  bool carried() const { return !local_; }
   /// The other end; once.
   sys::Fd other_end() { return std::move(local_); }
   /// Instead of that: ends the launcher's.
