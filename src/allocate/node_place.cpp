@@ -34,7 +34,7 @@ Result<std::optional<int>> number_in(const Variables& environment, std::string_v
   return static_cast<int>(*number);
 }
 
-Result<NodePlace> torchruns(const Variables& environment) {
+Result<NodePlace> place_by_torchrun(const Variables& environment) {
   NodePlace place;
   const std::string nodes = filled_variable(environment, "PET_NNODES").value_or("");
   const size_t colon = nodes.find(':');
@@ -54,7 +54,7 @@ Result<NodePlace> torchruns(const Variables& environment) {
 }
 
 /// The main node is node 0 here, and those before it are one up.
-Result<NodePlace> aws_batchs(const Variables& environment) {
+Result<NodePlace> place_by_aws_batch(const Variables& environment) {
   NodePlace place;
   place.nodes = TRY(number_in(environment, "AWS_BATCH_JOB_NUM_NODES"));
   const auto index = TRY(number_in(environment, "AWS_BATCH_JOB_NODE_INDEX"));
@@ -65,7 +65,7 @@ Result<NodePlace> aws_batchs(const Variables& environment) {
   return place;
 }
 
-Result<NodePlace> slurms(const Variables& environment) {
+Result<NodePlace> place_by_slurm(const Variables& environment) {
   NodePlace place;
   place.nodes = TRY(number_in(environment, "SLURM_STEP_NUM_TASKS"));
   place.node = TRY(number_in(environment, "SLURM_PROCID"));
@@ -87,15 +87,15 @@ Result<NodePlace> slurms(const Variables& environment) {
 }  // namespace
 
 Result<NodePlace> place_of_node(const Variables& environment) {
-  if (filled_variable(environment, "PET_NNODES")) return torchruns(environment);
-  if (filled_variable(environment, "AWS_BATCH_JOB_NUM_NODES")) return aws_batchs(environment);
+  if (filled_variable(environment, "PET_NNODES")) return place_by_torchrun(environment);
+  if (filled_variable(environment, "AWS_BATCH_JOB_NUM_NODES")) return place_by_aws_batch(environment);
   if (filled_variable(environment, "JOB_COMPLETION_INDEX")) {
     NodePlace place;
     place.node = TRY(number_in(environment, "JOB_COMPLETION_INDEX"));
     return place;
   }
   if (filled_variable(environment, "SLURM_PROCID") && filled_variable(environment, "SLURM_STEP_NUM_TASKS")) {
-    return slurms(environment);
+    return place_by_slurm(environment);
   }
   return NodePlace{};
 }

@@ -165,7 +165,7 @@ class AccelerateJob {
          {"tee", "log-dir", "role", "rdzv-backend", "rdzv-conf", "max-restarts", "monitor-interval"}) {
       if (const ParsedOption* given = line_.find(name)) words.push_back("--" + std::string(name) + "=" + given->value);
     }
-    add_program(words);
+    add_program(words, "--no-python");
     job_.add(job_.itself(), "env-for", "torchrun");
     return take(torchrun_launcher(), words, without_own(job_.context().environment));
   }
@@ -190,19 +190,16 @@ class AccelerateJob {
       words.push_back("--master_addr=" + address->value);
     }
     words.push_back("--master_port=" + line_.value("main-process-port", kTorchPort));
-    add_program(words);
+    add_program(words, "--no_python");
     job_.add(job_.itself(), "env-for", "deepspeed");
     job_.add(job_.itself(), "visible", "host");
     return take(deepspeed_launcher(), words, {});
   }
 
-  void add_program(std::vector<std::string>& words) const {
-    for (const char* name : {"module", "no-python"}) {
-      const bool underscores = words.front().starts_with("--hostfile");
-      std::string word = "--" + std::string(name);
-      if (underscores) std::replace(word.begin() + 2, word.end(), '-', '_');
-      if (line_.find(name)) words.push_back(std::move(word));
-    }
+  /// `no_python`: the launcher's name of that option.
+  void add_program(std::vector<std::string>& words, const char* no_python) const {
+    if (line_.find("module")) words.emplace_back("--module");
+    if (line_.find("no-python")) words.emplace_back(no_python);
     words.emplace_back("--");
     words.insert(words.end(), line_.program.begin(), line_.program.end());
   }

@@ -23,14 +23,15 @@ Result<long> seconds_of(const ParsedOption& given) {
   constexpr long kDay = 86400;
   const size_t dash = given.value.find('-');
   const bool days = dash != std::string::npos;
+  const auto no_time = [&] { return refuse_value(given, "is no time", "write minutes, H:M:S or D-H:M:S"); };
   std::vector<long> parts;
   for (const std::string& part : split(string_view(given.value).substr(days ? dash + 1 : 0), ':')) {
     const auto number = parse_int(part, 0, kMost);
-    if (!number) parts.assign(4, 0);
-    parts.push_back(number.value_or(0));
+    if (!number) return no_time();
+    parts.push_back(*number);
   }
   const auto day = days ? parse_int(string_view(given.value).substr(0, dash), 0, kMost / kDay) : std::optional(0L);
-  if (parts.size() > 3 || !day) return refuse_value(given, "is no time", "write minutes, H:M:S or D-H:M:S");
+  if (parts.size() > 3 || !day) return no_time();
   const auto part = [&](size_t at) { return at < parts.size() ? parts[at] : 0; };
   if (days) return *day * kDay + part(0) * kHour + part(1) * kMinute + part(2);
   if (parts.size() == 3) return part(0) * kHour + part(1) * kMinute + part(2);
