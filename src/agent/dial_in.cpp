@@ -17,6 +17,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/job_marks.h"
 #include "base/time.h"
 #include "base/try.h"
 #include "dialback/call.h"
@@ -112,7 +113,7 @@ Result<sys::Fd> connect_to(const Endpoint& at, dialback::EndSignals& signals) {
 /// The agent whose link this process carries. It starts while this process makes itself known to the launcher.
 class Child {
  public:
-  explicit Child(const std::string& nonce) : mark_("DLAUNCH_AGENT_OF=" + nonce) {  // a sweep for ranks must not find it
+  explicit Child(const std::string& nonce) : mark_(agent_mark(nonce)) {
     sys::become_subreaper();
     link_ = start();
   }
@@ -121,7 +122,7 @@ class Child {
   Child& operator=(const Child&) = delete;
 
   Result<sys::Fd> link(const std::string& job_id) {
-    job_mark_ = "DLAUNCH_JOB_ID=" + job_id;
+    job_mark_ = rank_mark(job_id);
     return std::exchange(link_, sys::Fd());
   }
 

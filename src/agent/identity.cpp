@@ -6,6 +6,7 @@
 
 #include "allocate/fake_hosts.h"
 #include "base/environment.h"
+#include "base/job_marks.h"
 #include "base/text.h"
 #include "sys/files.h"
 
@@ -31,7 +32,7 @@ std::string host_identity() {
 }
 
 std::vector<std::string> marks_of_ranks(const std::string& job_id) {
-  std::vector<std::string> marks = {"DLAUNCH_JOB_ID=" + job_id};
+  std::vector<std::string> marks = {rank_mark(job_id)};
   if (const std::string fake = fake_host(); !fake.empty()) {
     marks.push_back(std::string(allocate::kFakeHostVariable) + '=' + fake);
   }

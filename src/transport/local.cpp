@@ -14,6 +14,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/job_marks.h"
 #include "base/time.h"
 #include "base/try.h"
 #include "sys/child.h"
@@ -106,8 +107,8 @@ int start_agent(const sys::Fd& file, const sys::Fd& stream, std::vector<std::str
 
 Local::Local(const std::string& job_id, std::chrono::milliseconds grace, const rlimit& open_files,
              std::vector<std::string> environment)
-    : mark_("DLAUNCH_AGENT_OF=" + job_id),
-      marks_({mark_, "DLAUNCH_JOB_ID=" + job_id}),
+    : mark_(agent_mark(job_id)),
+      marks_({mark_, rank_mark(job_id)}),
       grace_(grace),
       open_files_(open_files),
       environment_(std::move(environment)) {}

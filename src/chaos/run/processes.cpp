@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "base/job_marks.h"
 #include "base/time.h"
 #include "sys/directory.h"
 
@@ -27,8 +28,6 @@ void add_files_left(const std::string& where, const std::string& job_id, std::ve
   });
 }
 
-std::string job_mark(const report::Record& record) { return "DLAUNCH_JOB_ID=" + record.job_id; }
-
 }  // namespace
 
 std::optional<sys::Process> rank_process(const report::Record& record, int rank) {
@@ -37,7 +36,7 @@ std::optional<sys::Process> rank_process(const report::Record& record, int rank)
   const int pid = record.ranks[index].end.pid;
   const Time until = Clock::now() + kExec;
   for (;;) {
-    const auto own = sys::processes_with({job_mark(record), "DLAUNCH_RANK=" + std::to_string(rank)});
+    const auto own = sys::processes_with({rank_mark(record.job_id), "DLAUNCH_RANK=" + std::to_string(rank)});
     const auto found = std::ranges::find(own, pid, &sys::Process::pid);
     if (found != own.end()) return *found;
     const auto there = sys::find_process(pid);
@@ -70,7 +69,7 @@ std::vector<std::string> left_of(const std::string& job_id, std::chrono::seconds
   const Time until = Clock::now() + patience;
   for (;;) {
     std::vector<std::string> left;
-    for (const sys::Process& each : sys::processes_with({"DLAUNCH_JOB_ID=" + job_id})) {
+    for (const sys::Process& each : sys::processes_with({rank_mark(job_id)})) {
       if (each.state != 'Z') left.push_back(sys::describe(each));
     }
     const char* const temporary = std::getenv("TMPDIR");
