@@ -22,17 +22,18 @@ constexpr size_t kLongestAnswer = 1u << 20;
 constexpr size_t kMostErrors = 16u << 10;  // the last of them
 constexpr std::chrono::milliseconds kEnds{500};
 
-/// One read. False: there was nothing, or the end.
-bool read_more(const sys::Fd& from, std::string& text) {
+/// One read, as read(2) returns.
+ssize_t read_some(const sys::Fd& from, std::string& text) {
   std::array<char, 64u << 10> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init): read() fills it
   const ssize_t got = TEMP_FAILURE_RETRY(::read(from.get(), buffer.data(), buffer.size()));
   if (got > 0) text.append(buffer.data(), static_cast<size_t>(got));
-  return got > 0;
+  return got;
 }
 
 /// Takes no more than what a pipe holds.
 void take_errors(sys::Fd& from, std::string& text) {
-  if (!read_more(from, text) && errno != EAGAIN) from.reset();
+  const ssize_t got = read_some(from, text);
+  if (got == 0 || (got < 0 && errno != EAGAIN)) from.reset();
   if (text.size() > kMostErrors) text.erase(0, text.size() - kMostErrors);
 }
 
@@ -45,7 +46,7 @@ bool read_to_end(const sys::Fd& from, std::string& text, sys::Fd& errors, std::s
     const int ready = ::poll(waits.data(), waits.size(), static_cast<int>(std::max<long>(left, 0)));
     if (ready == 0 || waits[2].revents != 0) return false;
     if (waits[1].revents != 0) take_errors(errors, said);
-    if (waits[0].revents != 0 && !read_more(from, text)) return true;
+    if (waits[0].revents != 0 && read_some(from, text) <= 0) return true;
     if (waits[0].revents == 0 && Clock::now() >= deadline) return false;
   }
   return true;
