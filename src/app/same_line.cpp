@@ -33,8 +33,8 @@ constexpr const char* kMode = "--same-line";
 /// This process's part in the job.
 struct Part {
   int nodes = 1;
-  int node = 0;
-  std::string launcher;  ///< --rendezvous, or what the place says; empty: the place does not say it
+  std::optional<int> node;  ///< none: 0 on the machine of `launcher`, and numbered by node 0 elsewhere
+  std::string launcher;     ///< --rendezvous, or what the place says; empty: the place does not say it
 };
 
 tl::unexpected<Error> unknown(std::string what, std::string hint) {
@@ -47,12 +47,16 @@ Result<Part> part_of(const cli::Options& options) {
   const auto nodes = asked.nodes ? asked.nodes : place.nodes;
   const auto node = asked.node ? asked.node : place.node;
   if (!nodes) return unknown("nothing says how many nodes there are", "add --nodes N");
-  if (!node) return unknown("nothing says which node this is", "add --node-rank I: 0 on the first, which launches");
-  if (*node >= *nodes) {
+  const std::string& launcher = asked.rendezvous.empty() ? place.launcher : asked.rendezvous;
+  if (!node && launcher.empty()) {
+    return unknown("nothing says which node this is",
+                   "add --rendezvous HOST:PORT, HOST being node 0, or --node-rank I: 0 on the first, which launches");
+  }
+  if (node.value_or(0) >= *nodes) {
     return unknown("this is node " + std::to_string(*node) + " of " + std::to_string(*nodes) + " nodes",
                    "nodes are numbered from 0");
   }
-  return Part{*nodes, *node, asked.rendezvous.empty() ? place.launcher : asked.rendezvous};
+  return Part{*nodes, node, launcher};
 }
 
 /// `planned`: nobody is met.
@@ -76,10 +80,10 @@ std::vector<std::string> words_of(const plan::Request& request) {
   return words;
 }
 
-dialback::Statement statement_of(const Part& part, const cli::Options& options) {
+dialback::Statement statement_of(const Part& part, int node, const cli::Options& options) {
   return {.version = "dlaunch " + report::version() + ", agent " + transport::agent_image().hash.substr(0, kShownHash),
           .nodes = part.nodes,
-          .node = part.node,
+          .node = node,
           .name = allocate::own_names(options.request.environment).names.front(),
           .words = words_of(options.request)};
 }
@@ -135,10 +139,22 @@ Result<int> serve(const cli::Options& options, const dialback::Endpoint& launche
   return dialback::NodeService(std::move(met), agent, signals).run();
 }
 
-Result<int> launch(cli::Options options, const dialback::Endpoint& at, const dialback::Secret& key,
+/// Node 0's; none: this is another node. Where another process of this machine is node 0 already, this is one.
+Result<std::optional<dialback::Door>> listen_if_node_0(const Part& part, const dialback::Endpoint& at,
+                                                       const cli::Options& options, Time deadline, int ended) {
+  if (part.node == 0) {
+    auto door = TRY(dialback::open_door(at, deadline, ended));
+    return std::optional(std::move(door));
+  }
+  if (part.node) return std::nullopt;
+  const bool here = TRY(dialback::is_here(at, allocate::own_names(options.request.environment), deadline, ended));
+  if (!here) return std::nullopt;
+  return dialback::open_free_door(at, deadline, ended);
+}
+
+Result<int> launch(cli::Options options, dialback::Door door, const dialback::Secret& key,
                    const dialback::Statement& self, Time deadline, std::optional<dialback::EndSignals>& signals,
                    spdlog::logger& log, const RunJob& run) {
-  auto door = TRY(dialback::open_door(at, deadline, signals->fd()));
   const std::string here = door.at.host;
   dialback::Gathering gathering(
       std::move(door),
@@ -152,9 +168,9 @@ Result<int> launch(cli::Options options, const dialback::Endpoint& at, const dia
   return done;
 }
 
-Result<int> plan_only(cli::Options options, const Part& part, const std::string& here,
-                      const dialback::Endpoint& launcher, const RunJob& run) {
+Result<int> plan_only(cli::Options options, const Part& part, const dialback::Endpoint& launcher, const RunJob& run) {
   std::string at = launcher.host.empty() ? dialback::address_on_the_network() : launcher.host;
+  const std::string here = allocate::own_names(options.request.environment).names.front();
   options.hosts.list = {{.name = here, .reach = reach_of({}, std::move(at)), .from = kMode}};
   for (int node = 1; node < part.nodes; ++node) {
     options.hosts.list.push_back({.name = "node" + std::to_string(node), .reach = reach_of(node, {}), .from = kMode});
@@ -170,17 +186,19 @@ Result<int> run_same_line(cli::Options options, const std::string& key_text, spd
     options.same_line = {};
     return run(std::move(options), nullptr);
   }
-  const dialback::Statement self = statement_of(part, options);
   const bool planned = options.dry_run || options.show_env;
   const auto endpoint = TRY(endpoint_of(part, planned));
-  if (planned) return plan_only(std::move(options), part, self.name, endpoint, run);
+  if (planned) return plan_only(std::move(options), part, endpoint, run);
   const auto key = TRY(choose_key(options.same_line.key_file, key_text));
   const bool patient = options.wait_hosts > std::chrono::milliseconds(0);
   const Time deadline = Clock::now() + (patient ? Duration(options.wait_hosts) : Duration(kUsualPatience));
   std::optional<dialback::EndSignals> signals(std::in_place);
-  if (part.node != 0) return serve(options, endpoint, key, self, deadline, *signals, log);
+  auto door = TRY(listen_if_node_0(part, endpoint, options, deadline, signals->fd()));
+  const int node = door ? 0 : part.node.value_or(dialback::kUnnumbered);
+  const dialback::Statement self = statement_of(part, node, options);
+  if (!door) return serve(options, endpoint, key, self, deadline, *signals, log);
   options.request.job_id = make_job_id();
-  return launch(std::move(options), endpoint, key, self, deadline, signals, log, run);
+  return launch(std::move(options), *std::move(door), key, self, deadline, signals, log, run);
 }
 
 void assume_nodes_as_here(plan::Allocation& allocation) {

@@ -188,7 +188,7 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Here) -> Result<void> { o.same_line.rendezvous = v; return {}; },
      .more = "The port, 29400 where none is named, is open on that one address until the last node is in."},
     {.names = "node-rank", .takes = Arity::value, .value_name = "I", .section = Section::place, .rare = true,
-     .help = "with --same-line: this node's number, from 0",
+     .help = "with --same-line: this node's number, from 0; else node 0 is where --rendezvous says",
      .set_job = [](Options& o, string_view v, Here) {
        return put(o.same_line.node, whole_number(v, 0, kMaxRanks - 1)); }},
     {.names = "nodes", .takes = Arity::value, .value_name = "N", .section = Section::place, .rare = true,

@@ -77,6 +77,30 @@ Result<sys::Addresses> addresses_of(const Endpoint& where, Time deadline, int en
   }
 }
 
+/// None: see `error`.
+Result<std::optional<Door>> listen_at(const Endpoint& where, Time deadline, int ended, int& error) {
+  if (!where.host.empty()) {
+    const bool chosen =
+        where.host == "localhost" || sys::look_up_numeric({.name = where.host, .port = where.port}).addresses;
+    const auto addresses = TRY(addresses_of(where, deadline, ended));
+    if (auto door = listen_on_one(addresses.get(), where.port, chosen, error)) return door;
+  }
+  if (error != 0) return std::nullopt;
+  // It has no name, or one that means it to itself alone.
+  const sys::LookedUp ours = sys::look_up_numeric({.name = address_on_the_network(), .port = where.port});
+  return listen_on_one(ours.addresses.get(), where.port, true, error);
+}
+
+tl::unexpected<Error> cannot_listen(const Endpoint& where, int error) {
+  if (error == EADDRNOTAVAIL) {
+    return no_door(where, "node 0 cannot listen there", "it is no address of this machine",
+                   "HOST is node 0's own name or address; this machine is node 0, or --node-rank is another");
+  }
+  return no_door(
+      where, "node 0 cannot listen there", std::strerror(error),
+      error == EADDRINUSE ? "another program has the port, or another node 0 is here: name another port" : "");
+}
+
 }  // namespace
 
 std::string address_on_the_network() {
@@ -87,23 +111,25 @@ std::string address_on_the_network() {
 
 Result<Door> open_door(const Endpoint& where, Time deadline, int ended) {
   int error = 0;
-  if (!where.host.empty()) {
-    const bool chosen =
-        where.host == "localhost" || sys::look_up_numeric({.name = where.host, .port = where.port}).addresses;
-    const auto addresses = TRY(addresses_of(where, deadline, ended));
-    if (auto door = listen_on_one(addresses.get(), where.port, chosen, error)) return *std::move(door);
+  auto door = TRY(listen_at(where, deadline, ended, error));
+  if (!door) return cannot_listen(where, error);
+  return *std::move(door);
+}
+
+Result<std::optional<Door>> open_free_door(const Endpoint& where, Time deadline, int ended) {
+  int error = 0;
+  auto door = TRY(listen_at(where, deadline, ended, error));
+  if (!door && error != EADDRINUSE) return cannot_listen(where, error);
+  return door;
+}
+
+Result<bool> is_here(const Endpoint& where, const allocate::OwnNames& own, Time deadline, int ended) {
+  const auto addresses = TRY(addresses_of(where, deadline, ended));
+  for (const addrinfo* each = addresses.get(); each != nullptr; each = each->ai_next) {
+    const std::string address = allocate::numeric_address(each->ai_addr).value_or("");
+    if (allocate::is_this_machine(address, own, {})) return true;
   }
-  if (error == 0) {  // it has no name, or one that means it to itself alone
-    const sys::LookedUp ours = sys::look_up_numeric({.name = address_on_the_network(), .port = where.port});
-    if (auto door = listen_on_one(ours.addresses.get(), where.port, true, error)) return *std::move(door);
-  }
-  if (error == EADDRNOTAVAIL) {
-    return no_door(where, "node 0 cannot listen there", "it is no address of this machine",
-                   "HOST is node 0's own name or address; this machine is node 0, or --node-rank is another");
-  }
-  return no_door(
-      where, "node 0 cannot listen there", std::strerror(error),
-      error == EADDRINUSE ? "another program has the port, or another node 0 is here: name another port" : "");
+  return false;
 }
 
 /// A manager's program may look for a port of the range at the same time. Two that allow to linger may both get one,

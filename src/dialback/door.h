@@ -1,9 +1,11 @@
 // The one socket on which a launcher listens for its nodes: bound to one address, open until the last node is in.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "allocate/this_machine.h"
 #include "base/time.h"
 #include "dialback/endpoint.h"
 #include "dlaunch/error.h"
@@ -20,6 +22,12 @@ struct Door {
 /// in /etc/hosts), or none, stands for the address that faces the network. Waits until the name resolves, the deadline
 /// is over, or `ended` is readable.
 Result<Door> open_door(const Endpoint& where, Time deadline, int ended);
+
+/// The same; none where the port is in use on this machine, as by another node 0.
+Result<std::optional<Door>> open_free_door(const Endpoint& where, Time deadline, int ended);
+
+/// Whether an address of `where` is this machine's. Waits as open_door() does.
+Result<bool> is_here(const Endpoint& where, const allocate::OwnNames& own, Time deadline, int ended);
 
 /// Listens on this numeric address.
 Result<Door> open_door_at(const std::string& address, PortRange ports);

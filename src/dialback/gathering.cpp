@@ -16,7 +16,9 @@ constexpr std::chrono::seconds kFarewell{2};    // for nodes to hear why there i
 constexpr std::chrono::milliseconds kLookEvery{1000};
 
 std::string title(const Statement& statement, const std::string& address) {
-  return "node " + std::to_string(statement.node) + " (" + escaped(statement.name) + ", " + address + ")";
+  const std::string who = escaped(statement.name) + ", " + address;
+  return statement.node == kUnnumbered ? "a node (" + who + ")"
+                                       : "node " + std::to_string(statement.node) + " (" + who + ")";
 }
 
 }  // namespace
@@ -43,6 +45,7 @@ Result<std::vector<Arrived>> Gathering::run(EndSignals& signals) {
   if (const std::string who = callers_.strangers(); !who.empty()) {
     callers_.wrong_keys() > 0 ? settings_.tell.note(who) : settings_.tell.info(who);
   }
+  number_nodes();
   std::vector<Arrived> all;
   for (auto& [node, arrived] : arrived_) all.push_back(std::move(arrived));
   return all;
@@ -72,7 +75,7 @@ void Gathering::judge(SealedSocket& socket, const std::string& address, const Se
     return refuse(socket, *mismatch_);
   }
   const auto there = arrived_.find(statement->node);
-  if (there == arrived_.end()) return admit(socket, address, *statement);
+  if (statement->node == kUnnumbered || there == arrived_.end()) return admit(socket, address, *statement);
   const Error twice{who,
                     "node " + std::to_string(statement->node) +
                         " is in already: " + title(there->second.statement, there->second.address),
@@ -85,7 +88,8 @@ void Gathering::admit(SealedSocket& socket, const std::string& address, const St
   socket.send(SealedRecord::Kind::welcome, settings_.job_id);
   socket.flush();
   settings_.tell.info(title(statement, address) + " is in");
-  arrived_.emplace(statement.node, Arrived{statement, address, std::move(socket)});
+  const int key = statement.node == kUnnumbered ? next_unnumbered_++ : statement.node;
+  arrived_.emplace(key, Arrived{statement, address, std::move(socket)});
 }
 
 /// All that it said was read, so closing does not take back what we say.
@@ -130,7 +134,24 @@ Error Gathering::too_late() const {
           "start the same line there, with the same key; a firewall must let it connect to " + at, kExitHostLost};
 }
 
+void Gathering::number_nodes() {
+  std::vector<Arrived> unnumbered;
+  for (auto each = arrived_.lower_bound(settings_.self.nodes); each != arrived_.end(); each = arrived_.erase(each)) {
+    unnumbered.push_back(std::move(each->second));
+  }
+  std::ranges::sort(unnumbered, {}, [](const Arrived& each) { return std::pair(each.statement.name, each.address); });
+  int number = 1;
+  for (Arrived& each : unnumbered) {
+    while (arrived_.contains(number)) ++number;
+    each.statement.node = number;
+    arrived_.emplace(number, std::move(each));
+  }
+}
+
 std::string Gathering::missing() const {
+  if (arrived_.lower_bound(settings_.self.nodes) != arrived_.end()) {
+    return count(static_cast<size_t>(settings_.self.nodes) - 1 - arrived_.size(), "other node");
+  }
   std::set<int> numbers;
   for (int node = 1; node < settings_.self.nodes; ++node) {
     if (!arrived_.contains(node)) numbers.insert(node);

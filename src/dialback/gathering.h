@@ -35,7 +35,9 @@ class Gathering {
 
   Gathering(Door door, Settings settings);
 
-  /// Nodes 1, 2, … in this order. The door is closed then. On an Error every node that is in was told of it.
+  /// Nodes 1, 2, … in this order. Those that are unnumbered get the free numbers, in the order of their names and
+  /// addresses, so that a job has the same one however fast its nodes are. The door is closed then. On an Error every
+  /// node that is in was told of it.
   Result<std::vector<Arrived>> run(EndSignals& signals);
 
  private:
@@ -48,13 +50,15 @@ class Gathering {
   tl::unexpected<Error> give_up(Error error);
   Error too_late() const;
   std::string missing() const;
+  void number_nodes();
 
   const Settings settings_;
   Callers callers_;
   Time next_look_;
   Time next_told_;
-  std::map<int, Arrived> arrived_;  // by number
-  std::optional<Error> mismatch_;   // a node was started for another job
+  std::map<int, Arrived> arrived_;  // by number; those without one behind all numbers
+  int next_unnumbered_ = settings_.self.nodes;
+  std::optional<Error> mismatch_;  // a node was started for another job
 };
 
 }  // namespace dlaunch::dialback

@@ -68,7 +68,7 @@ std::string to_payload(const Statement& statement) {
 Result<Statement> statement_in(std::string_view payload) {
   auto fields = split(payload, kBetween);
   const auto nodes = parse_int(fields[0], 1, kMostNodes);
-  const auto node = fields.size() < kHeadFields ? std::nullopt : parse_int(fields[1], 0, kMostNodes - 1);
+  const auto node = fields.size() < kHeadFields ? std::nullopt : parse_int(fields[1], kUnnumbered, kMostNodes - 1);
   if (!nodes || !node || fields[2].size() > kMostName || fields[3].size() > kMostName) {
     return fail({"", "its statement cannot be understood", "", "", kExitHostLost});
   }
@@ -84,7 +84,7 @@ std::optional<std::string> refusal(const Statement& launcher, const Statement& n
   if (node.nodes != launcher.nodes) {
     return both("the number of nodes is another", std::to_string(node.nodes), std::to_string(launcher.nodes));
   }
-  if (node.node <= 0 || node.node >= launcher.nodes) {
+  if (node.node != kUnnumbered && (node.node <= 0 || node.node >= launcher.nodes)) {
     return "its number is " + std::to_string(node.node) + ", but nodes 1 to " + std::to_string(launcher.nodes - 1) +
            " are awaited";
   }

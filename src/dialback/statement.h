@@ -11,10 +11,13 @@
 
 namespace dlaunch::dialback {
 
+/// Of a node that was not told which one it is: node 0 numbers it.
+inline constexpr int kUnnumbered = -1;
+
 struct Statement {
   std::string version;             ///< of dlaunch and its agent: both sides must be one build
   int nodes = 0;                   ///< of the job, the launcher's among them
-  int node = 0;                    ///< this one's number
+  int node = 0;                    ///< this one's number, or kUnnumbered
   std::string name;                ///< the machine's host name
   std::vector<std::string> words;  ///< the programs with their numbers of ranks, as the command line has them
 };

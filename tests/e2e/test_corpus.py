@@ -80,7 +80,7 @@ def folded(numbers):
 class Needs:
     """What a line wants to find: variables, files, devices, a resource manager's job."""
 
-    def __init__(self, text, directory):
+    def __init__(self, text, directory, line):
         self.env = {}
         self.moved = {}  # absolute names of the line, and where those files are
         for name, lines in re.findall(r"file:(\S+?)\(([^)]*)\)", text):
@@ -94,8 +94,8 @@ class Needs:
             name, equals, value = word.partition("=")
             if word == "slurm-allocation" or word.startswith("hosts-of-allocation"):
                 self.env.update(SLURM)
-            elif word == "started-on-every-node":
-                self.env["PET_NODE_RANK"] = "0"  # as it is on the first of them
+            elif word == "started-on-every-node" and "rdzv" not in line:
+                self.env["PET_NODE_RANK"] = "0"  # as its operator sets it on the first of them
             elif word.startswith("devices:"):
                 self.env["DLAUNCH_FAKE_DEVICES"] = word.partition(":")[2]
             elif equals and re.fullmatch(r"\w+", name):
@@ -114,7 +114,7 @@ class Corpus(support.Case):
         """What becomes of a line, as text."""
         directory = self.dir / str(number)
         directory.mkdir()
-        needs = Needs(row["needs"] or "", directory)
+        needs = Needs(row["needs"] or "", directory, row["line"])
         line = MODULE.sub(r"dlaunch --as \1", row["line"])
         for name, place in needs.moved.items():
             line = line.replace(name, place)

@@ -87,21 +87,53 @@ class Torchrun(SameLineCase):
         script.write_text("import os\nprint(*(os.environ[n] for n in ('RANK', 'LOCAL_RANK', 'GROUP_RANK', 'WORLD_SIZE')), os.uname().nodename)\n")
         by_endpoint = ["--nnodes=2", "--nproc_per_node=2", "--rdzv_backend=c10d", f"--rdzv_endpoint=node1:{PORT}"]
         by_master = ["--nnodes", 2, "--nproc-per-node", 2, "--master-addr", "node1", "--master-port", PORT]
-        for words in (by_endpoint, by_master):
-            with self.subTest(words=words):
+        for words, numbered in ((by_endpoint, True), (by_endpoint, False), (by_master, True), (by_master, False)):
+            with self.subTest(words=words, numbered=numbered):
                 for node in (1, 0):
-                    self.on(node, list(map(str, ["--as", "torchrun", *words, "--node-rank", node, script])), env={"DLAUNCH_KEY": KEY})
+                    number = ["--node-rank", node] if numbered else []
+                    self.on(node, list(map(str, ["--as", "torchrun", *words, *number, script])), env={"DLAUNCH_KEY": KEY})
                 first, second = self.ends()
                 self.assertEqual(first[0], 0, first)
                 self.assertEqual(sorted(first[1].splitlines()),
                                  [f"{rank} {rank % 2} {rank // 2} 4 node{1 + rank // 2}" for rank in range(4)])
                 self.assertEqual(second[:2], (0, ""), second)
 
+    def test_two_nodes_of_one_machine(self):
+        """As in the examples of a laptop: the one that comes first is node 0."""
+        words = ["--as", "torchrun", "--nnodes=2", "--nproc_per_node=1", "--rdzv_backend=c10d", "--rdzv_endpoint=localhost:29511",
+                 "--no-python", "sh", "-c", "echo $RANK of $WORLD_SIZE"]
+        for copy in (0, 1):
+            self.jobs[copy] = subprocess.Popen(self.host(1).command([DLAUNCH, *words]), env=self.env | {MARKER: self.marker, "DLAUNCH_KEY": KEY},
+                                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.dir)
+        ends = self.ends()
+        self.assertEqual([end[0] for end in ends], [0, 0], ends)
+        self.assertEqual(sorted("".join(end[1] for end in ends).splitlines()), ["0 of 2", "1 of 2"])
+
     def test_without_a_key_it_says_what_to_set(self):
         job = self.on(0, ["--as", "torchrun", "--nnodes=2", "--master-addr=node1", "--node-rank=0", "t.py"])
         _, err = job.communicate(timeout=TIMEOUT)
         self.assertEqual(job.returncode, 2)
         self.assertIn(b"DLAUNCH_KEY", err)
+
+
+class Unnumbered(SameLineCase):
+    def test_nodes_that_nothing_numbers(self):
+        """Node 0 is where the rendezvous is; the others are numbered by their names, whoever comes first."""
+        words = [*self.line("-v"), "-N", "1", *sh("echo $DLAUNCH_RANK $(uname -n)")]
+        for order in ((2, 1, 0), (0, 1, 2)):
+            with self.subTest(order=order):
+                for node in order:
+                    self.on(node, words)
+                ends = self.ends()
+                self.assertEqual([end[0] for end in ends], [0, 0, 0], ends)
+                self.assertEqual(sorted(ends[0][1].splitlines()), ["0 node1", "1 node2", "2 node3"])
+
+    def test_numbers_that_are_said_are_kept(self):
+        words = [*self.line("-v"), "-N", "1", *sh("echo $DLAUNCH_RANK $(uname -n)")]
+        for node, number in ((1, []), (2, ["--node-rank", 1]), (0, [])):
+            self.on(node, [words[0], *number, *words[1:]])
+        first, *_ = self.ends()
+        self.assertEqual((first[0], sorted(first[1].splitlines())), (0, ["0 node1", "1 node3", "2 node2"]), first[2])
 
 
 class OtherLaunchers(SameLineCase):

@@ -46,7 +46,7 @@ constexpr LauncherOption kTorchrunOptions[] = {
     {{.names = "log-line-prefix-template", .takes = Arity::value, .value_name = "TEMPLATE",
       .help = "`--label` of `--tee`: ${rank} is {rank}, ${hostname} {host}"}},
     {{.names = "node-rank", .takes = Arity::value, .value_name = "N",
-      .help = "`--node-rank N` with several nodes; without it the place says it (`PET_…`, Slurm, …)"}},
+      .help = "`--node-rank N` with several nodes; without it the place says it (`PET_…`, Slurm, …), or node 0 is where the endpoint is"}},
     {{.names = "master-addr", .takes = Arity::value, .value_name = "HOST",
       .help = "`-x MASTER_ADDR=HOST` on one node; `--rendezvous HOST:PORT` on several"}},
     {{.names = "master-port", .takes = Arity::value, .value_name = "PORT",

@@ -60,17 +60,20 @@ class TorchrunJob {
     if (nodes_ == 1 && own > 0)
       return refuse_option(*rank, "there is only node 0", "", "say how many nodes there are: --nnodes");
     if (nodes_ > 1) job_.add_nodes(*given, nodes_, rank);
-    if (const ParsedOption* settings = line_.find("rdzv-conf")) add_wait(*settings);
+    if (const ParsedOption* settings = line_.find("rdzv-conf")) add_settings(*settings, rank != nullptr);
     return {};
   }
 
-  /// How long node 0 waits for the others.
-  void add_wait(const ParsedOption& settings) {
+  /// How long node 0 waits for the others, and whether this is it, where that is not to be seen from the endpoint.
+  void add_settings(const ParsedOption& settings, bool numbered) {
     constexpr string_view kWait = "join_timeout=";
+    constexpr string_view kIsFirst[] = {"is_host=1", "is_host=true", "is_host=True"};
     for (const std::string& part : split(settings.value, ',')) {
       const string_view setting = trim(part);
       if (nodes_ > 1 && setting.starts_with(kWait)) {
         job_.add(settings, "wait-hosts", std::string(setting.substr(kWait.size())));
+      } else if (nodes_ > 1 && !numbered && std::ranges::find(kIsFirst, setting) != std::end(kIsFirst)) {
+        job_.add(settings, "node-rank", "0");
       } else if (!setting.empty()) {
         job_.note(settings.spelled + " " + std::string(setting) + " changes nothing here");
       }
