@@ -38,12 +38,11 @@ Result<NodePlace> place_by_torchrun(const Variables& environment) {
   NodePlace place;
   const std::string nodes = filled_variable(environment, "PET_NNODES").value_or("");
   const size_t colon = nodes.find(':');
-  if (colon != std::string::npos && nodes.substr(0, colon) != nodes.substr(colon + 1)) {
-    return not_meant("PET_NNODES", nodes, "the number of nodes is fixed here");
-  }
-  const auto number = parse_int(std::string_view(nodes).substr(0, colon), 1, kMostNodes);
-  if (!number) return not_meant("PET_NNODES", nodes, "it is no number of nodes");
-  place.nodes = static_cast<int>(*number);
+  const auto least = parse_int(std::string_view(nodes).substr(0, colon), 1, kMostNodes);
+  const auto most = colon == std::string::npos ? least : parse_int(nodes.substr(colon + 1), 1, kMostNodes);
+  if (!least || !most || *least > *most) return not_meant("PET_NNODES", nodes, "it is no number of nodes");
+  place.least = static_cast<int>(*least);
+  place.nodes = static_cast<int>(*most);
   place.node = TRY(number_in(environment, "PET_NODE_RANK"));
   place.launcher = filled_variable(environment, "PET_RDZV_ENDPOINT").value_or("");
   if (const auto address = filled_variable(environment, "PET_MASTER_ADDR"); address && place.launcher.empty()) {

@@ -16,6 +16,7 @@
 namespace dlaunch::allocate {
 
 struct NodePlace {
+  std::optional<int> least = {};  ///< of the nodes; empty: all
   std::optional<int> nodes = {};
   std::optional<int> node = {};
   std::string launcher = {};  ///< HOST or HOST:PORT of node 0, as the other nodes know it; empty: not said

@@ -32,7 +32,8 @@ constexpr const char* kMode = "--same-line";
 
 /// This process's part in the job.
 struct Part {
-  int nodes = 1;
+  int least = 1;
+  int nodes = 1;            ///< at most
   std::optional<int> node;  ///< none: 0 on the machine of `launcher`, and numbered by node 0 elsewhere
   std::string launcher;     ///< --rendezvous, or what the place says; empty: the place does not say it
 };
@@ -56,7 +57,7 @@ Result<Part> part_of(const cli::Options& options) {
     return unknown("this is node " + std::to_string(*node) + " of " + std::to_string(*nodes) + " nodes",
                    "nodes are numbered from 0");
   }
-  return Part{*nodes, node, launcher};
+  return Part{(asked.nodes ? asked.least : place.least).value_or(*nodes), *nodes, node, launcher};
 }
 
 /// `planned`: nobody is met.
@@ -152,13 +153,17 @@ Result<std::optional<dialback::Door>> listen_if_node_0(const Part& part, const d
   return dialback::open_free_door(at, deadline, ended);
 }
 
-Result<int> launch(cli::Options options, dialback::Door door, const dialback::Secret& key,
+Result<int> launch(cli::Options options, const Part& part, dialback::Door door, const dialback::Secret& key,
                    const dialback::Statement& self, Time deadline, std::optional<dialback::EndSignals>& signals,
                    spdlog::logger& log, const RunJob& run) {
   const std::string here = door.at.host;
-  dialback::Gathering gathering(
-      std::move(door),
-      {.key = key, .self = self, .job_id = options.request.job_id, .deadline = deadline, .tell = teller(log)});
+  dialback::Gathering gathering(std::move(door), {.key = key,
+                                                  .self = self,
+                                                  .job_id = options.request.job_id,
+                                                  .least = part.least,
+                                                  .last_call = options.same_line.last_call,
+                                                  .deadline = deadline,
+                                                  .tell = teller(log)});
   auto arrived = TRY(gathering.run(*signals));
   signals.reset();  // the job has its own way with them
   options.hosts.list = hosts_of(self, here, arrived);
@@ -198,7 +203,7 @@ Result<int> run_same_line(cli::Options options, const std::string& key_text, spd
   const dialback::Statement self = statement_of(part, node, options);
   if (!door) return serve(options, endpoint, key, self, deadline, *signals, log);
   options.request.job_id = make_job_id();
-  return launch(std::move(options), *std::move(door), key, self, deadline, signals, log, run);
+  return launch(std::move(options), part, *std::move(door), key, self, deadline, signals, log, run);
 }
 
 void assume_nodes_as_here(plan::Allocation& allocation) {

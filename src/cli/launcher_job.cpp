@@ -87,9 +87,9 @@ void LauncherJob::add_equals() {
   }
 }
 
-void LauncherJob::add_nodes(const ParsedOption& given, int nodes, const ParsedOption* rank) {
+void LauncherJob::add_nodes(const ParsedOption& given, const std::string& nodes, const ParsedOption* rank) {
   add(given, "same-line");
-  add(given, "nodes", std::to_string(nodes));
+  add(given, "nodes", nodes);
   if (rank) add(*rank, "node-rank", rank->value);
 }
 

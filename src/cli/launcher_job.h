@@ -44,7 +44,7 @@ class LauncherJob {
   /// The options that stand for one of dlaunch's each.
   void add_equals();
   /// The same line is started on so many nodes; without `rank` the place says which one this is.
-  void add_nodes(const ParsedOption& given, int nodes, const ParsedOption* rank);
+  void add_nodes(const ParsedOption& given, const std::string& nodes, const ParsedOption* rank);
   /// The job knows nothing of this variable of the environment.
   void forget(std::string_view variable);
   void note(std::string text) { notes_.push_back(std::move(text)); }

@@ -191,9 +191,14 @@ constexpr OptionSpec kOptions[] = {
      .help = "with --same-line: this node's number, from 0; else node 0 is where --rendezvous says",
      .set_job = [](Options& o, string_view v, Here) {
        return put(o.same_line.node, whole_number(v, 0, kMaxRanks - 1)); }},
-    {.names = "nodes", .takes = Arity::value, .value_name = "N", .section = Section::place, .rare = true,
+    {.names = "nodes", .takes = Arity::value, .value_name = "N|MIN:MAX", .section = Section::place, .rare = true,
      .help = "with --same-line: how many nodes there are",
-     .set_job = [](Options& o, string_view v, Here) { return put(o.same_line.nodes, whole_number(v, 1, kMaxRanks)); }},
+     .set_job = [](Options& o, string_view v, Here) { return set_nodes(o.same_line, v); },
+     .more = "MIN:MAX: the job starts with MAX nodes, or with those that are in when there are MIN and for --last-call no "
+             "more have come. Their number is fixed from then on."},
+    {.names = "last-call", .takes = Arity::value, .value_name = "SECONDS", .section = Section::place, .rare = true,
+     .standard = "30", .help = "with --nodes MIN:MAX: how long to wait for one more node",
+     .set_job = [](Options& o, string_view v, Here) { return put(o.same_line.last_call, seconds(v)); }},
     {.names = "key-file", .takes = Arity::value, .value_name = "FILE", .section = Section::place, .preference = true,
      .rare = true, .standard = "DLAUNCH_KEY", .help = "with --same-line: the job's key, which all its nodes have",
      .set_job = [](Options& o, string_view v, Here h) { return put(o.same_line.key_file, absolute_path(v, h.cwd)); },

@@ -25,7 +25,9 @@ struct SameLineRequest {
   bool asked = false;
   std::string rendezvous;  ///< HOST:PORT of node 0
   std::optional<int> node;
-  std::optional<int> nodes;
+  std::optional<int> least;  ///< with so many nodes the job starts once no more have come for `last_call`
+  std::optional<int> nodes;  ///< at most
+  std::chrono::milliseconds last_call{30'000};
   std::string key_file;  ///< absolute; empty: DLAUNCH_KEY has the key
 };
 

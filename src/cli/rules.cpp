@@ -97,7 +97,7 @@ Result<void> check_same_line(const ResolvedOptions& effective, Verb verb) {
     return fail({.where = same_line->spelled, .what = "does not go with check", .why = "", .hint = "leave it out"});
   }
   if (same_line) return {};
-  for (const string_view name : {"rendezvous", "node-rank", "nodes", "key-file"}) {
+  for (const string_view name : {"rendezvous", "node-rank", "nodes", "last-call", "key-file"}) {
     const ParsedOption* given = effective.find(name);
     if (!given || given->source != Source::command_line) continue;
     return useless(given->spelled, "the other nodes do not run this line", "add --same-line");

@@ -76,6 +76,14 @@ Result<void> map_modifiers(Options& o, string_view text) {
 
 Result<bool> abort_or_continue(string_view value) { return one_of(value, kAbortOrContinue); }
 
+Result<void> set_nodes(SameLineRequest& request, string_view value) {
+  const size_t colon = std::min(value.find(':'), value.size());
+  TRY(put(request.least, whole_number(value.substr(0, colon), 1, kMaxRanks)));
+  TRY(put(request.nodes, whole_number(value.substr(colon == value.size() ? 0 : colon + 1), 1, kMaxRanks)));
+  if (*request.least > *request.nodes) return bad_value(value, "is no number of nodes", "write N, or MIN:MAX");
+  return {};
+}
+
 Result<void> set_ranks(plan::AppRequest& a, string_view value, Here) {
   a.for_devices = value == "devices";
   a.ranks.reset();

@@ -29,6 +29,8 @@ inline Result<void> passed(Result<void> check) {
   return check;
 }
 
+/// N, or MIN:MAX.
+Result<void> set_nodes(SameLineRequest& request, std::string_view value);
 Result<void> set_ranks(plan::AppRequest&, std::string_view, const ProcessContext&);
 Result<bool> abort_or_continue(std::string_view);
 Result<void> set_label(Options&, std::string_view, const ProcessContext&);

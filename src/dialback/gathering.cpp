@@ -30,12 +30,13 @@ Gathering::Gathering(Door door, Settings settings)
                  judge(socket, address, record);
                }),
       next_look_(Clock::now() + kLookEvery),
-      next_told_(Clock::now() + kTellEvery) {}
+      next_told_(Clock::now() + kTellEvery),
+      changed_(Clock::now()) {}
 
 Result<std::vector<Arrived>> Gathering::run(EndSignals& signals) {
   settings_.tell.info("waiting for " + count(settings_.self.nodes - 1, "other node") + " at " +
                       to_string(callers_.at()));
-  while (!complete()) {
+  while (!complete(Clock::now())) {
     if (Clock::now() >= settings_.deadline) return give_up(too_late());
     wait(signals.fd());
     if (const auto signal = signals.came()) return give_up(interrupted_by(*signal));
@@ -47,8 +48,16 @@ Result<std::vector<Arrived>> Gathering::run(EndSignals& signals) {
   }
   number_nodes();
   std::vector<Arrived> all;
-  for (auto& [node, arrived] : arrived_) all.push_back(std::move(arrived));
+  for (auto& [node, arrived] : arrived_) {
+    all.push_back(std::move(arrived));
+    all.back().statement.node = static_cast<int>(all.size());  // where fewer will do, numbers may be left out
+  }
   return all;
+}
+
+bool Gathering::complete(Time now) const {
+  if (arrived_.size() + 1 == static_cast<size_t>(settings_.self.nodes)) return true;
+  return enough() && (now >= changed_ + settings_.last_call || now >= settings_.deadline);
 }
 
 void Gathering::wait(int ended) {
@@ -60,7 +69,7 @@ void Gathering::wait(int ended) {
   if (now >= next_look_) look_at_arrived(now);
   if (now < next_told_) return;
   next_told_ = now + kTellEvery;
-  settings_.tell.note("still waiting for " + missing() + " at " + to_string(callers_.at()));
+  if (!enough()) settings_.tell.note("still waiting for " + missing() + " at " + to_string(callers_.at()));
 }
 
 void Gathering::judge(SealedSocket& socket, const std::string& address, const SealedRecord& record) {
@@ -90,6 +99,7 @@ void Gathering::admit(SealedSocket& socket, const std::string& address, const St
   settings_.tell.info(title(statement, address) + " is in");
   const int key = statement.node == kUnnumbered ? next_unnumbered_++ : statement.node;
   arrived_.emplace(key, Arrived{statement, address, std::move(socket)});
+  changed_ = Clock::now();
 }
 
 /// All that it said was read, so closing does not take back what we say.
@@ -114,6 +124,7 @@ void Gathering::look_at_arrived(Time now) {
     settings_.tell.note(title(each->second.statement, each->second.address) +
                         " has left: " + (socket.over() ? socket.why() : "it fell silent"));
     each = arrived_.erase(each);
+    changed_ = now;
   }
 }
 

@@ -29,6 +29,8 @@ class Gathering {
     Secret key;
     Statement self;  ///< the launcher's own
     std::string job_id;
+    int least = self.nodes;  ///< of the nodes, the launcher among them: so many will do once `last_call` is over
+    Duration last_call{0};   ///< without one more node
     Time deadline;
     Tell tell;
   };
@@ -41,7 +43,8 @@ class Gathering {
   Result<std::vector<Arrived>> run(EndSignals& signals);
 
  private:
-  bool complete() const { return arrived_.size() + 1 == static_cast<size_t>(settings_.self.nodes); }
+  bool complete(Time now) const;
+  bool enough() const { return arrived_.size() + 1 >= static_cast<size_t>(settings_.least); }
   void wait(int ended);
   void judge(SealedSocket& socket, const std::string& address, const SealedRecord& record);
   void admit(SealedSocket& socket, const std::string& address, const Statement& statement);
@@ -56,6 +59,7 @@ class Gathering {
   Callers callers_;
   Time next_look_;
   Time next_told_;
+  Time changed_;                    // when a node came or left
   std::map<int, Arrived> arrived_;  // by number; those without one behind all numbers
   int next_unnumbered_ = settings_.self.nodes;
   std::optional<Error> mismatch_;  // a node was started for another job

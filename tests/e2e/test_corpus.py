@@ -50,7 +50,7 @@ NOTHING = (
 # Of lines that their launcher starts and dlaunch cannot.
 CANNOT = (
     (r"deepspeed --autotuning", "DeepSpeed's tuner starts many jobs"),
-    (r"horovodrun .*--min-np|torchrun --nnodes=1:4", "hosts would come and go in a job"),
+    (r"horovodrun .*--min-np", "hosts would come and go in a job"),
     (r"srun .*--container-image", "a plugin of Slurm's starts the container"),
     (r"srun --jobid=2180718", "it is a step of another job"),
     (r"srun .*--gpus-per-task=2 --gpu-bind=closest", "several devices near each rank's cores"),

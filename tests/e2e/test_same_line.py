@@ -136,6 +136,38 @@ class Unnumbered(SameLineCase):
         self.assertEqual((first[0], sorted(first[1].splitlines())), (0, ["0 node1", "1 node3", "2 node2"]), first[2])
 
 
+class Ranges(SameLineCase):
+    """--nodes MIN:MAX, by torchrun's words."""
+
+    def range(self, nodes, last_call):
+        return ["--as", "torchrun", f"--nnodes={nodes}", "--nproc_per_node=1", "--rdzv_backend=c10d", f"--rdzv_endpoint=node1:{PORT}",
+                f"--rdzv_conf=last_call_timeout={last_call}", "--no-python", "sh", "-c", "echo $RANK of $WORLD_SIZE: $(uname -n)"]
+
+    def test_as_many_as_come(self):
+        for come, wait, out in (((0,), 2, ["0 of 1: node1"]), ((0, 2), 10, ["0 of 2: node1", "1 of 2: node3"])):
+            with self.subTest(come=come):
+                self.jobs.clear()
+                for node in come:
+                    self.on(node, self.range("1:3", wait), env={"DLAUNCH_KEY": KEY})
+                ends = self.ends()
+                self.assertEqual([end[0] for end in ends], [0] * len(come), ends)
+                self.assertEqual(sorted(ends[0][1].splitlines()), out, ends)
+                self.assertIn("the number of nodes is fixed once the job has started", ends[0][2])
+
+    def test_with_the_most_it_starts_at_once(self):
+        for node in (1, 0):
+            self.on(node, self.range("1:2", 1000), env={"DLAUNCH_KEY": KEY})
+        ends = self.ends()
+        self.assertEqual(([end[0] for end in ends], sorted(ends[0][1].splitlines())), ([0, 0], ["0 of 2: node1", "1 of 2: node2"]), ends)
+
+    def test_fewer_than_the_least_are_waited_for(self):
+        words = ["--as", "torchrun", "--wait-hosts", 3] + self.range("2:3", 0)[2:]
+        self.on(0, words, env={"DLAUNCH_KEY": KEY})
+        (code, _, err), = self.ends()
+        self.assertEqual(code, 125, err)
+        self.assertIn("did not come", err)
+
+
 class OtherLaunchers(SameLineCase):
     count = 2
 

@@ -149,7 +149,7 @@ class DeepspeedJob {
     }
     add_devices(of_hosts(), devices);
     if (nodes == 1) return add_master();
-    job_.add_nodes(no_ssh, nodes, rank);
+    job_.add_nodes(no_ssh, std::to_string(nodes), rank);
     const ParsedOption* address = filled("master-addr");
     const ParsedOption* port = line_.find("master-port");
     int meets = kUsualPort;

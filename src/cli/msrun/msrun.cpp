@@ -118,7 +118,7 @@ class MsrunJob {
       return refuse_option(all, "is no multiple of --local_worker_num " + std::to_string(local_),
                            "each node starts as many ranks", "start one job from one host: dlaunch --hostfile FILE");
     }
-    job_.add_nodes(all, workers_ / local_, rank);
+    job_.add_nodes(all, std::to_string(workers_ / local_), rank);
     const ParsedOption* wait = line_.find("cluster-time-out");
     if (wait && !wait->value.starts_with('-')) job_.add(*wait, "wait-hosts", wait->value);
     const ParsedOption* address = line_.find("master-addr");

@@ -8,9 +8,9 @@ using IsHere = LauncherOption::Here;
 
 // clang-format off
 constexpr LauncherOption kTorchrunOptions[] = {
-    {{.names = "nnodes", .takes = Arity::value, .value_name = "N",
-      .help = "1: this machine alone. More: `--same-line --nodes N`, a start on each with `DLAUNCH_KEY` set; a range "
-          "is refused"}},
+    {{.names = "nnodes", .takes = Arity::value, .value_name = "N|MIN:MAX",
+      .help = "1: this machine alone. More: `--same-line --nodes N`, a start on each with `DLAUNCH_KEY` set; with a "
+          "range as many as have come, and none comes or goes later"}},
     {{.names = "nproc-per-node", .takes = Arity::value, .value_name = "N",
       .help = "`-N N`; gpu: `-n devices`; cpu: `--fake-devices 0`; auto: a rank for each device, else for each CPU"}},
     {{.names = "rdzv-backend", .takes = Arity::value, .value_name = "NAME",
@@ -20,7 +20,8 @@ constexpr LauncherOption kTorchrunOptions[] = {
     {{.names = "rdzv-id", .takes = Arity::value, .value_name = "ID",
       .help = "`-x TORCHELASTIC_RUN_ID=ID`, and the name of the directory of `--log-dir`"}},
     {{.names = "rdzv-conf", .takes = Arity::value, .value_name = "KEY=VALUE,...",
-      .help = "join_timeout=S: `--wait-hosts S` with several nodes; the rest changes nothing"}},
+      .help = "join_timeout=S: `--wait-hosts S`, last_call_timeout=S: `--last-call S`, is_host=1: "
+          "`--node-rank 0`, with several nodes; the rest changes nothing"}},
     {{.names = "standalone", .help = "always so on one machine: a free port, an id of the job's own"}},
     {{.names = "max-restarts", .takes = Arity::value, .value_name = "N",
       .help = "`--restarts N`: all ranks of all nodes start again, at most N times in all"}},

@@ -59,7 +59,10 @@ class TorchrunJob {
     if (rank) own = TRY(number_of(*rank, 0, kMaxRanks));
     if (nodes_ == 1 && own > 0)
       return refuse_option(*rank, "there is only node 0", "", "say how many nodes there are: --nnodes");
-    if (nodes_ > 1) job_.add_nodes(*given, nodes_, rank);
+    if (nodes_ > 1) job_.add_nodes(*given, least_ < nodes_ ? given->value : std::to_string(nodes_), rank);
+    if (least_ < nodes_) {
+      job_.note(given->spelled + " " + given->value + ": the number of nodes is fixed once the job has started");
+    }
     if (const ParsedOption* settings = line_.find("rdzv-conf")) add_settings(*settings, rank != nullptr);
     return {};
   }
@@ -67,11 +70,14 @@ class TorchrunJob {
   /// How long node 0 waits for the others, and whether this is it, where that is not to be seen from the endpoint.
   void add_settings(const ParsedOption& settings, bool numbered) {
     constexpr string_view kWait = "join_timeout=";
+    constexpr string_view kLastCall = "last_call_timeout=";
     constexpr string_view kIsFirst[] = {"is_host=1", "is_host=true", "is_host=True"};
     for (const std::string& part : split(settings.value, ',')) {
       const string_view setting = trim(part);
       if (nodes_ > 1 && setting.starts_with(kWait)) {
         job_.add(settings, "wait-hosts", std::string(setting.substr(kWait.size())));
+      } else if (nodes_ > 1 && setting.starts_with(kLastCall)) {
+        job_.add(settings, "last-call", std::string(setting.substr(kLastCall.size())));
       } else if (nodes_ > 1 && !numbered && std::ranges::find(kIsFirst, setting) != std::end(kIsFirst)) {
         job_.add(settings, "node-rank", "0");
       } else if (!setting.empty()) {
@@ -80,6 +86,7 @@ class TorchrunJob {
     }
   }
 
+  /// At most. A standalone one waits for nobody.
   Result<int> nodes_of(const ParsedOption& given) {
     const auto parts = split(given.value, ':');
     const auto least = parse_int(parts.front(), 1, kMaxRanks);
@@ -87,8 +94,9 @@ class TorchrunJob {
     if (parts.size() > 2 || !least || !most || *least > *most) {
       return refuse_value(given, "is no number of nodes", "write N, or MIN:MAX");
     }
-    if (*least == *most) return static_cast<int>(*most);
-    return refuse_option(given, "dlaunch does not add or lose hosts in a job", "", "say --nnodes " + parts.back());
+    const bool alone = *least == 1 && line_.find("standalone");
+    least_ = static_cast<int>(*least);
+    return static_cast<int>(alone ? 1 : *most);
   }
 
   Result<void> add_ranks() {
@@ -203,7 +211,8 @@ class TorchrunJob {
   LauncherJob& job_;
   const LauncherLine& line_;
   const bool local_rank_;
-  int nodes_ = 1;
+  int least_ = 1;
+  int nodes_ = 1;  // at most
 };
 
 }  // namespace

@@ -22,7 +22,9 @@ TEST(NodePlaces, OfTorchrunsVariables) {
             "0 of 2 at [fd00::1]:1");
   EXPECT_EQ(place({"PET_NNODES=2", "PET_NODE_RANK=1", "PET_RDZV_ENDPOINT=a:7", "PET_MASTER_ADDR=b"}), "1 of 2 at a:7");
   EXPECT_EQ(place({"PET_NNODES=2"}), "? of 2 at ");
-  EXPECT_EQ(place({"PET_NNODES=1:4"}), "PET_NNODES=1:4: the number of nodes is fixed here");
+  EXPECT_EQ(place({"PET_NNODES=1:4"}), "? of 4 at ");
+  EXPECT_EQ(place_of_node({"PET_NNODES=1:4"})->least, 1);
+  EXPECT_EQ(place({"PET_NNODES=4:1"}), "PET_NNODES=4:1: it is no number of nodes");
   EXPECT_EQ(place({"PET_NNODES=x"}), "PET_NNODES=x: it is no number of nodes");
 }
 
@@ -61,7 +63,6 @@ TEST(NodePlaces, ACopyOnEachNodeIsRefused) {
   for (const Environment& alone : {Environment{},
                                    {"PET_NNODES=1", "PET_NODE_RANK=0"},
                                    {"PET_NNODES=x"},
-                                   {"PET_NNODES=1:4"},
                                    {"AWS_BATCH_JOB_NUM_NODES=1"},
                                    {"JOB_COMPLETION_INDEX=3"},
                                    {"PET_NNODES=2", "DLAUNCH_RANK=0"},

