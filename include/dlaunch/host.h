@@ -21,7 +21,7 @@ struct Reach {
   std::string jump;              ///< [user@]host[:port][,…]
   std::string agent;             ///< path of an agent installed on the host; empty: the agent is sent
   std::optional<int> node = {};  ///< it connected to us by itself, as this one of the job's nodes (--same-line)
-  std::string address = {};      ///< by which it is known that other hosts reach it; empty: its name says it
+  std::string address = {};      ///< at which other hosts are known to reach it; empty: they use its name
   std::string step = {};         ///< words that a resource manager's command needs for it alone, as --het-group=1
   bool operator==(const Reach&) const = default;
 };

@@ -16,14 +16,18 @@
 
 namespace dlaunch {
 
-/// How a resource manager's command starts agents that connect to us by themselves.
+/// How a resource manager starts agents that connect to the launcher by themselves.
 struct DialIn {
-  std::string command;  ///< a /bin/sh line behind which ` sh` is put. {count} and {hosts}
-                        ///< (joined with commas, or {steps}) for one command for all, {host} for one each
+  /// A /bin/sh command; the words of the task are appended. With {hosts} (names, joined by commas) or {steps} it is run
+  /// once for all hosts, {count} is their number; with {host} (or {step}) once for each. With `files_in` it is {hosts}
+  /// that tells the two apart.
+  std::string command;
   std::vector<std::string> unset = {};  ///< variables that the command does not get
-  std::string own_name;                 ///< what a shell there expands to the host's name in the list
+  std::string own_name;                 ///< a shell word that expands to the host's name there: "$SLURMD_NODENAME"
   std::string ports_command = {};       ///< prints a line "SrunPortRange = FIRST-LAST"; empty: any port will do
-  std::string ports_file = {};          ///< the file of which it tells; where that has no such line it is not asked
+  /// slurm.conf; where it sets no SrunPortRange and includes no other file, ports_command is not run. Empty: it is
+  /// run.
+  std::string ports_file = {};
   /// Where neither stdin nor stdout of the command reaches them: a directory that the hosts share, in which what they
   /// need lies for the time of the start.
   std::optional<std::string> files_in = {};

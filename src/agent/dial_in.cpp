@@ -126,7 +126,7 @@ class Child {
     return std::exchange(link_, sys::Fd());
   }
 
-  /// However often: it tells the launcher once, and who started us ends all of us by KILL.
+  /// Passes on every signal: the agent reports only the first one, and a manager that insists sends KILL.
   bool tell_to_end(int signal) const { return pid_ > 0 && ::kill(pid_, signal) == 0; }
 
   /// Its orphans are our children.

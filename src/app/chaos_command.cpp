@@ -36,14 +36,14 @@ tl::unexpected<Error> refuse(const Fault& fault, std::string what, std::string w
 /// The job's options, read as its launcher will.
 Result<cli::Options> job_options(const std::vector<std::string>& words, const cli::ProcessContext& context) {
   const auto refused = [](std::string what) {
-    return fail({"chaos", std::move(what), "", "write the options and the program of a job behind --"});
+    return fail({"chaos", std::move(what), "", "write the options and the program of a job after --"});
   };
   const cli::CommandLine line = TRY(cli::read_command_line("dlaunch", words));
   if (line.grammar != cli::Grammar::dlaunch) return refused("the job's line is another launcher's");
-  if (line.verb != cli::Verb::run) return refused("the line behind -- starts no job");
+  if (line.verb != cli::Verb::run) return refused("the line after -- starts no job");
   auto command = TRY(cli::parse_command_line(line, context));
   auto* const options = std::get_if<cli::Options>(&command);
-  if (!options || options->dry_run || options->show_env) return refused("the line behind -- starts no job");
+  if (!options || options->dry_run || options->show_env) return refused("the line after -- starts no job");
   return std::move(*options);
 }
 

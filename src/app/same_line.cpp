@@ -125,7 +125,9 @@ Result<int> serve(const cli::Options& options, const dialback::Endpoint& launche
   for (const int signal : {SIGUSR1, SIGUSR2}) ::signal(signal, SIG_IGN);
   auto met = TRY(dialback::meet_launcher(launcher, key, self, deadline, signals, teller(log)));
   const sys::ProcessState before;
-  const bool saves = options.policy.checkpoint.signal != 0;  // then TERM again is no person's second signal
+  // A second signal ends this process at once. With --checkpoint-signal TERM is passed on each time, because resource
+  // managers send it twice.
+  const bool saves = options.policy.checkpoint.signal != 0;
   transport::Local agents(met.job_id, options.policy.grace, before.open_files(), options.request.environment);
   const dialback::LocalAgent agent{[&agents]() -> Result<sys::Fd> {
                                      transport::Connection opened = TRY(agents.open({}));

@@ -240,7 +240,7 @@ Result<Fault> parse_fault(string_view text) {
   }
   rest = TRY(read_when(rest, fault.when));
   if (rest.empty()) return fault;
-  if (!rest.starts_with('+')) return wrong(rest, "stands behind the time");
+  if (!rest.starts_with('+')) return wrong(rest, "stands after the time");
   if (!may_last(fault.what))
     return wrong(rest, "does not go with " + std::string(name) + ", which cannot be undone", "");
   fault.lasts = TRY(duration(rest.substr(1)));

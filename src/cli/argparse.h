@@ -1,13 +1,12 @@
 // Words as Python's argparse reads them, for the launchers that are written with it. PURE.
 //
-// A long name may be cut short where that is unambiguous; an exact name wins. So may a word behind a single dash,
-// "-np".
+// A long name may be cut short where that is unambiguous; an exact name wins. So may a word after a single dash, "-np".
 // "-r3" and "-r=3" are "-r 3", and flags may share a dash. A value begins with '-' only after '=' or as a number. The
-// program is the first word that is no option and no option's value; all words behind it are its own. "--" ends the
-// options; without one there, a "--" straight behind the program's name is left out, as Python 3.11 does it.
+// program is the first word that is no option and no option's value; all words after it are its own. "--" ends the
+// options; without one there, a "--" straight after the program's name is left out, as Python 3.11 does it.
 //
 // LauncherSpec::getopt says that the launcher uses getopt_long() instead: "-n4" and "-n 4", of which "-n=4" is none; a
-// value is the next word whatever it looks like, an optional one is attached; no "--" behind the program is left out.
+// value is the next word whatever it looks like, an optional one is attached; no "--" after the program is left out.
 #pragma once
 
 #include <span>

@@ -78,7 +78,7 @@ Result<void> check_run(const ChaosRun& run) {
   if (run.faults.empty()) {
     return fail({"chaos", "no fault is named", "", "add --fault kill:rank=0@1s, or what else shall happen"});
   }
-  if (run.words.empty()) return fail({"chaos", "no job is named", "", "write the job's line behind --"});
+  if (run.words.empty()) return fail({"chaos", "no job is named", "", "write the job's line after --"});
   const auto any = [](const chaos::Fault& fault) { return fault.target.any; };
   if (run.seed || std::ranges::none_of(run.faults, any)) return {};
   return fail({to_text(*std::ranges::find_if(run.faults, any)), "which one it meets was not said", "", "add --seed N"});

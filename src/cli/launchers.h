@@ -1,4 +1,4 @@
-// The launchers whose lines have options of their own, behind dlaunch's, instead of dlaunch's under other names. PURE.
+// The launchers whose lines have options of their own, after dlaunch's, instead of dlaunch's under other names. PURE.
 #pragma once
 
 #include <vector>

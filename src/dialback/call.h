@@ -1,4 +1,4 @@
-// What a launcher says to agents that shall connect to it: a line in what they read anyway, behind a mark that nothing
+// What a launcher says to agents that shall connect to it: a line in what they read anyway, after a mark that nothing
 // else holds. It holds the job's key, and so it stands in no argv, environment or file of others. PURE.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace dlaunch::dialback {
 
-inline constexpr size_t kMostCall = 256;  ///< bytes behind the mark
+inline constexpr size_t kMostCall = 256;  ///< bytes after the mark
 
 struct Call {
   Endpoint at;      ///< numeric

@@ -27,7 +27,7 @@ class Carrier {
   void detach();
   /// The other end of the local side has closed it: nothing more comes from there.
   bool local_ended() const { return local_ended_; }
-  /// It has, though bytes of it may be left that the connection does not take.
+  /// Whether the other end has hung up: true also while its last bytes still wait to be read.
   bool local_hung_up() const;
   /// The connection is over, and all that came of it was taken.
   bool finished() const { return socket_.over() && to_local_.empty(); }

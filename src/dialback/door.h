@@ -19,8 +19,8 @@ struct Door {
 };
 
 /// Listens on the address of `where` that is this machine's. A name that means this machine only to itself (127.0.1.1
-/// in /etc/hosts), or none, stands for the address that faces the network. Waits until the name resolves, the deadline
-/// is over, or `ended` is readable.
+/// in /etc/hosts), or none, stands for the address that faces the network. Blocks until the name resolves, the deadline
+/// is over, or `ended` is readable. An Error has the exit code of a wrong option.
 Result<Door> open_door(const Endpoint& where, Time deadline, int ended);
 
 /// The same; none where the port is in use on this machine, as by another node 0.
@@ -29,11 +29,11 @@ Result<std::optional<Door>> open_free_door(const Endpoint& where, Time deadline,
 /// Whether an address of `where` is this machine's. Waits as open_door() does.
 Result<bool> is_here(const Endpoint& where, const allocate::OwnNames& own, Time deadline, int ended);
 
-/// Listens on this numeric address.
+/// Listens on this numeric address; does not block. An Error has kExitHostLost.
 Result<Door> open_door_at(const std::string& address, PortRange ports);
 
 /// The address that faces the first of these hosts that is another machine and whose name resolves here by the
-/// deadline; else the one that faces the network.
+/// deadline; else the one that faces the network. Blocks up to `deadline`, or until `ended` is readable.
 std::string address_towards(const std::vector<std::string>& hosts, Time deadline, int ended);
 
 /// This machine's address that faces the network, numeric; a loopback address where it has no other.

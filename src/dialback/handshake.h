@@ -7,7 +7,8 @@
 //
 // The proofs are crypto_auth under the job's key with a different label for each side, so none can be mirrored, and
 // each holds the other side's nonce, so none can be replayed. The session's keys come from crypto_kx, the job's key and
-// all that was said. Who has not proved itself makes us keep 104 bytes, and gets no byte before a right hello.
+// all that was said. For an unauthenticated peer 104 bytes are kept, and nothing is sent before its hello is complete
+// and begins with the magic.
 #pragma once
 
 #include <array>
@@ -53,7 +54,7 @@ class HandshakeClient {
   HandshakeClient(const Secret& key, const Fresh& fresh);
 
   const std::string& hello() const { return hello_; }  ///< to be sent first
-  /// How many bytes may be fed; those behind them are not the handshake's.
+  /// How many bytes may be fed; bytes after them are not the handshake's.
   size_t wanted() const { return kAnswerSize - answer_.size(); }
   HandshakeState feed(std::string_view bytes);
   /// After a refusal: it is a dlaunch that answered, but its proof is of another key.

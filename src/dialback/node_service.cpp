@@ -21,6 +21,7 @@ Result<int> NodeService::run() {
     if (outcome_) return over(*outcome_);
     if (refusal_) return over(fail(*refusal_));
     if (const auto signal = signals_.next()) {
+      // The agent passes on TERM, INT and HUP only.
       if (agent_runs_ && agent_.tell_to_end(*signal == SIGQUIT ? SIGTERM : *signal)) continue;
       socket.send(SealedRecord::Kind::data_end,
                   to_payload(DataEnd{false, "its dlaunch was ended by " + signal_name(*signal)}));
@@ -29,8 +30,8 @@ Result<int> NodeService::run() {
     }
     if (socket.over()) return over(launcher_lost(socket.why()));
     if (agent_runs_ && carrier_.local_ended()) agent_ended();
-    // While there is an agent, it judges the launcher's silence. Its last bytes, which the connection does not take any
-    // more, may stand before the end of its link.
+    // While an agent runs, the heartbeat of its link decides when the launcher is lost. It no longer does once the
+    // agent has closed its end, even if its last bytes still wait here.
     const bool judged = agent_runs_ && !carrier_.local_hung_up();
     if (!judged && socket.silent(Clock::now())) return over(launcher_lost("it fell silent"));
     polled.assign(1, {signals_.fd(), POLLIN, 0});

@@ -1,5 +1,5 @@
-// Reaches the nodes of a gathering: each is asked for once, and its connection is there already. Owned by `main`; it
-// outlives the session that it is lent to, because nodes hear last how the job ended.
+// Reaches the nodes of a gathering: each is asked for once, and its connection is there already. Owned by
+// app/same_line.cpp; it outlives the session that it is lent to, because nodes hear last how the job ended.
 #pragma once
 
 #include <memory>

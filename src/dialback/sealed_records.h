@@ -39,7 +39,7 @@ class Sealer {
   Sealer(Sealer&&) = default;
   Sealer& operator=(Sealer&&) = default;
 
-  /// Appends the record, behind the header when it is the first. `last`: nothing may follow it.
+  /// Appends the record, after the header when it is the first. `last`: nothing may follow it.
   void seal(SealedRecord::Kind kind, std::string_view payload, std::string& out, bool last = false);
 
  private:

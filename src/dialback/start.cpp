@@ -163,7 +163,7 @@ void Start::hear_errors(const std::string& of, std::string_view bytes) {
   if (ended_step) settings_.pump->wake();
 }
 
-/// What was started ends with the command. Then the hosts' connections end, too, behind all that the ranks wrote.
+/// What was started ends with the command. Then the hosts' connections end, too, after all that the ranks wrote.
 void Start::look_at_end() {
   if (!starter_->ended() || std::exchange(told_end_, true)) return;
   for (const Awaited& host : hosts_) host.line->end();

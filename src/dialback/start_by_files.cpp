@@ -22,8 +22,8 @@ using Retry = transport::Disconnect::Retry;
 constexpr std::chrono::seconds kReadEvery{1};        // each read opens a file for each host, on a disk that they share
 constexpr std::chrono::seconds kTasksComeLimit{25};  // a manager needs its time; the launcher gives up after 30
 
-/// What a task runs; $0 is the directory, $1 may be the host's name. A file of an answer is of one host, and not of
-/// the job's own output, in which the task's stdout would end.
+/// The words of one task. $0 is the start directory; $1 is the host's name where each host has a command of its own.
+/// Its output goes to said.NAME, because PBS appends a task's stdout to the job's output.
 std::string task_script(const std::string& own_name) {
   return "n=" + own_name + R"sh(; [ -O "$0" ] && exec /bin/sh "$0/script" "$n" <"$0/data" >"$0/said.$n" 2>&1)sh";
 }

@@ -19,7 +19,7 @@ namespace {
 
 using Retry = transport::Disconnect::Retry;
 
-constexpr std::chrono::seconds kTogether{10};     // behind the first answer the others are waited for
+constexpr std::chrono::seconds kTogether{10};     // after the first answer the others are waited for
 constexpr std::chrono::seconds kAnswerLimit{15};  // srun passes nothing on before its tasks run on all nodes
 constexpr std::chrono::seconds kComeLimit{8};     // an agent that cannot connect gives up before
 
@@ -66,7 +66,8 @@ Result<void> StartCommand::call(const std::string& line, transport::RunningComma
   return {};
 }
 
-/// Of the script it is the word that no agent can run there; of an agent, that it did not come through.
+/// A `fail` before `ready` is the script's: no agent can run there, a retry is useless. A `fail` after `ready` is the
+/// agent's, which could not connect: another way may work.
 std::optional<transport::Disconnect> StartCommand::refusal(const std::string& host) {
   if (answers_.state(host) == Answers::State::failed) {
     return transport::Disconnect{

@@ -39,7 +39,7 @@ class Starter {
 
   /// What can be done before it is known where we listen. Commands are added to `processes`.
   virtual Result<void> begin(transport::RunningCommands& processes) = 0;
-  /// Tells the agents (dialback/call.h); once, behind begin().
+  /// Tells the agents (dialback/call.h); once, after begin().
   virtual Result<void> call(const std::string& line, transport::RunningCommands& processes) = 0;
   /// When each has come, or will not; Time::max() as long as that cannot be told.
   virtual Time come_by() const = 0;

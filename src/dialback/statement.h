@@ -22,7 +22,7 @@ struct Statement {
   std::vector<std::string> words;  ///< the programs with their numbers of ranks, as the command line has them
 };
 
-/// A record's payload. Words that no record can hold are left out but for their digest.
+/// A record's payload. If the words do not fit into a record, their BLAKE2b digest is sent instead.
 std::string to_payload(const Statement& statement);
 Result<Statement> statement_in(std::string_view payload);
 

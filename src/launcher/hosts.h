@@ -1,6 +1,6 @@
 // The links to all hosts of a job: opens a limited number at a time, retries where that may help, and reports which
-// hosts are ready and which are lost. Hosts have the numbers in which open() got them. Owned by `main`; loop, transport
-// and log must outlive it.
+// hosts are ready and which are lost. Hosts have the numbers in which open() got them. Owned by HostSession
+// (app/host_session.h); loop, transport and log must outlive it.
 #pragma once
 
 #include <spdlog/fwd.h>

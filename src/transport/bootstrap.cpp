@@ -11,17 +11,20 @@ namespace {
 /// One compound command, so that the shell has read all of it before its first step reads the same stdin.
 /// $n nonce, $h hash, $k checksum, $s size, $w machine, $p agent path, $o what answers begin with, $@ the agent's
 /// arguments, $e a line end. A process more for each step would make a start of many agents on few processors slow, and
-/// a here-document needs a disk in some shells: for an agent that is kept only ls is run. A host of another machine type
-/// asks the launcher, which refuses, even where a home shared by several types holds an agent. Linux 6.1 and later tell
-/// the machine without a process; where an emulator makes uname tell another, that one counts.
+/// a here-document needs a disk in some shells: for an agent that is kept only ls is run.
+///
+/// Where the machine type is not $w, the script asks for the agent all the same, and the launcher refuses with the
+/// reason. This comes before the cache is looked at, because a home shared by several machine types may hold another
+/// one's agent. /proc/sys/kernel/arch (Linux 6.1) saves a process; where it does not match, `uname -m` decides, since
+/// an emulator changes only that.
 ///
 /// Only this user and root can write the file that is executed, or put another in its place: it and every directory
 /// above it, up to the home, belong to one of them, and nobody else may write there, or the directory is sticky. Links
 /// are resolved first, so the path that is checked is the one that is executed. The home itself is trusted as sshd
 /// trusts it for authorized_keys; a path that is not below it is checked up to the root. What remains possible is
-/// damage: a full disk, a power failure. SHA-256 checks what arrives, before it is kept on the disk. Behind that the
-/// POSIX checksum is looked at only if the agent is not older than `checked`, a file beside it that tells when it last
-/// was whole: a checksum takes longer than the start of a process.
+/// damage: a full disk, a power failure. SHA-256 checks what arrives, before it is kept on the disk. At later starts
+/// the POSIX checksum is compared only if the agent is not older than `checked`, a file beside it whose time says when
+/// the agent was last found whole: a checksum takes longer than the start of a process.
 ///
 /// $i seconds are the limit for each piece of the agent, so that no shell on the host waits for ever when the
 /// launcher's host has lost its network. (Busybox's timeout leaves a process of its own for a second, so only GNU's is

@@ -1,5 +1,6 @@
 // Reaches an agent by any command line that connects to a shell on the host: ssh, kubectl exec, docker exec, srun, a
-// test's `sh -c`. ` sh` is appended to it. Owned by `main`.
+// test's `sh -c`. ` sh` is appended to it. Owned by HostSession
+// (app/host_session.h).
 #pragma once
 
 #include <functional>

@@ -1,6 +1,7 @@
 // The agent of this machine: a child of the launcher, run from the installed file or, where that is not this launcher's
-// own, from the copy inside it. Owned by `main`. If both processes of the agent are killed, orphans of the job become
-// the launcher's children, and close() ends them.
+// own, from the copy inside it. HostSession (app/host_session.h) owns one, and app/same_line.cpp one on each node that
+// connects. If both processes of the agent are killed, orphans of the job become its owner's children, and close() ends
+// them.
 #pragma once
 
 #include <sys/resource.h>

@@ -1,5 +1,6 @@
 // Reaches hosts by ssh, through libssh: for each host a thread connects, logs in, starts a shell and carries bytes
-// between it and a socket of the launcher. Owned by `main`; all calls come from its thread.
+// between it and a socket of the launcher. Owned by HostSession (app/host_session.h); all calls come from the
+// launcher's thread.
 #pragma once
 
 #include <functional>

@@ -39,7 +39,7 @@ class Transport {
   virtual ~Transport() = default;
   /// Starts an agent on the host. Does not wait for it to answer.
   virtual Result<Connection> open(const plan::Host& host) = 0;
-  /// Behind a row of open(): what these began may be done for all of them at once.
+  /// Called after a series of open() calls: what they began may be started in one step.
   virtual void open_together() {}
   /// To be called after the job: waits, for a bounded time, until what open() started is gone.
   virtual void close() = 0;

@@ -13,7 +13,7 @@ namespace dlaunch::chaos {
 struct ChaosSetup {
   std::vector<Fault> faults;
   std::uint64_t seed = 0;
-  std::vector<std::string> words;  ///< of the launcher's command line, behind its name
+  std::vector<std::string> words;  ///< of the launcher's command line, after its name
   std::string record;              ///< the path of its --report; empty: none is asked for
   bool proxies = false;            ///< its links may have one
 };

@@ -10,7 +10,7 @@ namespace dlaunch::chaos {
 namespace {
 
 constexpr size_t kAtOnce = 64U << 10U;
-constexpr size_t kLongestKept = 4096;  // of a line; what is behind that is passed on and not looked at
+constexpr size_t kLongestKept = 4096;  // of a line; what comes after that is passed on and not looked at
 
 }  // namespace
 

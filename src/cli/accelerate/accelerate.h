@@ -27,7 +27,7 @@ struct AcceleratePlugins {
   std::string deepspeed_fields;  ///< names of a configuration file's settings for DeepSpeed, with commas
 };
 
-/// The ACCELERATE_… variables and their kin for what `line` says.
+/// The ACCELERATE_… variables and the like for what `line` says.
 void add_accelerate_settings(LauncherJob& job, const LauncherLine& line, const AcceleratePlugins& plugins);
 
 /// The plugin's flag without which the option says nothing; empty: none.

@@ -159,7 +159,7 @@ class ConfigOptions {
     if (!option.empty() && !has_one) add(option, "True", setting.where);
     if (!option.empty() || type_ == "NO" || type_ == "MULTI_CPU") return {};
     return refuse_setting(setting, "is " + type_ + ", which dlaunch does not start",
-                          "it takes NO, MULTI_GPU, FSDP, DEEPSPEED, MEGATRON_LM and their kin");
+                          "it takes NO, MULTI_GPU, FSDP, DEEPSPEED, MEGATRON_LM and the like");
   }
 
   /// Whether the line says by itself how ranks are started.

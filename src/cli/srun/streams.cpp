@@ -14,7 +14,7 @@ using std::string_view;
 
 constexpr int kMostWidth = 20;
 
-/// What %j and its kin are in this job.
+/// What %j and the like are in this job.
 std::optional<std::string> of_job(char field, const ProcessContext& context) {
   const auto set = [&](const char* name, const char* otherwise) {
     return filled_variable(context.environment, name).value_or(otherwise);
