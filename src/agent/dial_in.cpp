@@ -20,7 +20,7 @@
 #include "base/job_marks.h"
 #include "base/time.h"
 #include "base/try.h"
-#include "dialback/call.h"
+#include "dialback/contact.h"
 #include "dialback/end_signals.h"
 #include "dialback/introduction.h"
 #include "dialback/node_service.h"
@@ -33,32 +33,34 @@
 namespace dlaunch::agent {
 namespace {
 
-using dialback::Call;
 using dialback::Endpoint;
+using dialback::LauncherContact;
 using std::chrono::milliseconds;
 
-constexpr std::chrono::seconds kCallLimit{60};    // for the launcher to say where it is
-constexpr std::chrono::seconds kConnectLimit{3};  // then another way may be taken
-constexpr milliseconds kPause{100};               // between tries to connect
-constexpr milliseconds kAgentEnds{5000};          // as for an agent of the launcher's own machine
+constexpr std::chrono::seconds kContactLimit{60};  // for the launcher to say where it is
+constexpr std::chrono::seconds kConnectLimit{3};   // then another way may be taken
+constexpr milliseconds kPause{100};                // between tries to connect
+constexpr milliseconds kAgentEnds{5000};           // as for an agent of the launcher's own machine
 constexpr milliseconds kOrphanGrace{3000};
 
-tl::unexpected<Error> no_call(std::string why) { return fail({"", "the launcher did not call", std::move(why), ""}); }
-
-Result<Call> read_call(const sys::Fd& from, const char* nonce, int ended) {
-  dialback::CallReader reader(nonce);
-  const Time deadline = Clock::now() + kCallLimit;
-  std::array<char, 64u << 10> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init): read() fills it
-  while (!reader.broken()) {
-    if (!dialback::readable(from.get(), ended, deadline)) return no_call("it said nothing in time");
-    const ssize_t got = TEMP_FAILURE_RETRY(::read(from.get(), buffer.data(), buffer.size()));
-    if (got <= 0) return no_call("it is gone");
-    if (auto call = reader.feed({buffer.data(), static_cast<size_t>(got)})) return *std::move(call);
-  }
-  return no_call("what it said cannot be understood");
+tl::unexpected<Error> no_contact(std::string why) {
+  return fail({"", "the launcher did not say where it listens", std::move(why), ""});
 }
 
-/// The address of a call, which is numeric. Its length; 0: it is none.
+Result<LauncherContact> read_contact(const sys::Fd& from, const char* nonce, int ended) {
+  dialback::ContactReader reader(nonce);
+  const Time deadline = Clock::now() + kContactLimit;
+  std::array<char, 64u << 10> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init): read() fills it
+  while (!reader.broken()) {
+    if (!dialback::readable(from.get(), ended, deadline)) return no_contact("it said nothing in time");
+    const ssize_t got = TEMP_FAILURE_RETRY(::read(from.get(), buffer.data(), buffer.size()));
+    if (got <= 0) return no_contact("it is gone");
+    if (auto contact = reader.feed({buffer.data(), static_cast<size_t>(got)})) return *std::move(contact);
+  }
+  return no_contact("what it said cannot be understood");
+}
+
+/// The address of a contact, which is numeric. Its length; 0: it is none.
 socklen_t address_of(const Endpoint& at, sockaddr_storage& address) {
   auto* v4 = reinterpret_cast<sockaddr_in*>(&address);
   auto* v6 = reinterpret_cast<sockaddr_in6*>(&address);
@@ -170,21 +172,21 @@ void pass_over(const sys::Fd& from) {
 Result<int> dial_in(const char* nonce, const std::string& name) {
   dialback::EndSignals signals;
   const auto from = std::make_shared<sys::Fd>(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
-  const Call call = TRY(read_call(*from, nonce, signals.fd()));
+  const LauncherContact contact = TRY(read_contact(*from, nonce, signals.fd()));
   Child child(nonce);  // before the thread: the child calls putenv(3) after fork()
   sys::Thread reader;
   if (const int error = reader.start([from] { pass_over(*from); }); error != 0) {
     return fail({"", "cannot start a thread", std::strerror(error), ""});
   }
-  const auto key = TRY(dialback::job_key(call.key));
-  auto socket = TRY(connect_to(call.at, signals));
+  const auto key = TRY(dialback::job_key(contact.key));
+  auto socket = TRY(connect_to(contact.at, signals));
   const dialback::Statement self{.version = "", .nodes = 1, .node = 0, .name = name, .words = {}};
-  auto met = dialback::introduce(std::move(socket), to_string(call.at), key, self, signals.fd());
-  if (!met) return fail(std::move(met).error().error);
-  const std::string job_id = met->job_id;
+  auto connection = dialback::introduce(std::move(socket), to_string(contact.at), key, self, signals.fd());
+  if (!connection) return fail(std::move(connection).error().error);
+  const std::string job_id = connection->job_id;
   const dialback::LocalAgent agent{[&] { return child.link(job_id); },
                                    [&](int signal) { return child.tell_to_end(signal); }, [&] { child.end(); }};
-  return dialback::NodeService(*std::move(met), agent, signals).run();
+  return dialback::NodeService(*std::move(connection), agent, signals).run();
 }
 
 }  // namespace

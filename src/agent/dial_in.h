@@ -1,6 +1,6 @@
 // `dlaunch-agent --dial NONCE NAME`: an agent that a resource manager started where its stdin and stdout cannot carry a
-// link. The launcher says on stdin where it listens and what the job's key is (dialback/call.h); the agent connects to
-// it, proves itself and carries the link of a second agent, its child.
+// link. The launcher says on stdin where it listens and what the job's key is (dialback/contact.h); the agent connects
+// to it, proves itself and carries the link of a second agent, its child.
 #pragma once
 
 namespace dlaunch::agent {

@@ -8,7 +8,7 @@
 #include <asio/post.hpp>
 #include <limits>
 
-#include "dialback/dial_ins.h"
+#include "dialback/manager_transport.h"
 #include "launcher/waits.h"
 #include "sys/installed.h"
 #include "transport/exec.h"
@@ -64,9 +64,9 @@ std::unique_ptr<transport::Transport> HostSession::transport_elsewhere(const std
     };
   };
   const auto by_dial_in = [&](std::unique_ptr<transport::Transport> again) {
-    return std::make_unique<dialback::DialIns>(*options_.dial_in, job_id,
-                                               dialback::Tell{say(spdlog::level::info), say(spdlog::level::warn)},
-                                               std::move(again));
+    return std::make_unique<dialback::ManagerTransport>(
+        *options_.dial_in, job_id, dialback::Messages{say(spdlog::level::info), say(spdlog::level::warn)},
+        std::move(again));
   };
   if (options_.dial_in && options_.exec.empty()) return by_dial_in(nullptr);
   if (options_.exec.empty()) {

@@ -12,8 +12,8 @@
 #include "allocate/this_machine.h"
 #include "app/job_key.h"
 #include "base/try.h"
-#include "dialback/door.h"
 #include "dialback/gathering.h"
+#include "dialback/listening_socket.h"
 #include "dialback/meet_launcher.h"
 #include "dialback/node_service.h"
 #include "dialback/nodes.h"
@@ -89,7 +89,7 @@ dialback::Statement statement_of(const Part& part, int node, const cli::Options&
           .words = words_of(options.request)};
 }
 
-dialback::Tell teller(spdlog::logger& log) {
+dialback::Messages messages_to(spdlog::logger& log) {
   return {[&log](const std::string& text) { log.info(text); }, [&log](const std::string& text) { log.warn(text); }};
 }
 
@@ -102,15 +102,15 @@ plan::Reach reach_of(std::optional<int> node, std::string address) {
 
 /// Names that are unique: a node's host name, else the address from which it connected, else that with its number.
 std::vector<allocate::HostEntry> hosts_of(const dialback::Statement& self, const std::string& here,
-                                          const std::vector<dialback::Arrived>& arrived) {
+                                          const std::vector<dialback::JoinedNode>& joined) {
   std::map<std::string, int> times{{self.name, 1}};
-  for (const auto& node : arrived) {
+  for (const auto& node : joined) {
     ++times[node.statement.name];
     ++times[node.address];
   }
   std::vector<allocate::HostEntry> hosts(1);
   hosts[0] = {.name = self.name, .reach = reach_of({}, here), .from = kMode};
-  for (const auto& node : arrived) {
+  for (const auto& node : joined) {
     const bool named = times[node.statement.name] == 1 && allocate::check_host_name(node.statement.name).has_value();
     std::string name = named ? node.statement.name : node.address;
     if (!named && times[node.address] > 1) name += '-' + std::to_string(node.statement.node);
@@ -123,12 +123,12 @@ Result<int> serve(const cli::Options& options, const dialback::Endpoint& launche
                   const dialback::Statement& self, Time deadline, dialback::EndSignals& signals, spdlog::logger& log) {
   // Who sends USR1 or USR2 to all processes of a step means the ranks, and the agent, which gets it, too.
   for (const int signal : {SIGUSR1, SIGUSR2}) ::signal(signal, SIG_IGN);
-  auto met = TRY(dialback::meet_launcher(launcher, key, self, deadline, signals, teller(log)));
+  auto connection = TRY(dialback::meet_launcher(launcher, key, self, deadline, signals, messages_to(log)));
   const sys::ProcessState before;
   // A second signal ends this process at once. With --checkpoint-signal TERM is passed on each time, because resource
   // managers send it twice.
   const bool saves = options.policy.checkpoint.signal != 0;
-  transport::Local agents(met.job_id, options.policy.grace, before.open_files(), options.request.environment);
+  transport::Local agents(connection.job_id, options.policy.grace, before.open_files(), options.request.environment);
   const dialback::LocalAgent agent{[&agents]() -> Result<sys::Fd> {
                                      transport::Connection opened = TRY(agents.open({}));
                                      return std::move(opened.stream);
@@ -139,37 +139,38 @@ Result<int> serve(const cli::Options& options, const dialback::Endpoint& launche
                                      return !again;
                                    },
                                    [&agents] { agents.close(); }};
-  return dialback::NodeService(std::move(met), agent, signals).run();
+  return dialback::NodeService(std::move(connection), agent, signals).run();
 }
 
 /// Node 0's; none: this is another node. Where another process of this machine is node 0 already, this is one.
-Result<std::optional<dialback::Door>> listen_if_node_0(const Part& part, const dialback::Endpoint& at,
-                                                       const cli::Options& options, Time deadline, int ended) {
+Result<std::optional<dialback::ListeningSocket>> listen_if_node_0(const Part& part, const dialback::Endpoint& at,
+                                                                  const cli::Options& options, Time deadline,
+                                                                  int ended) {
   if (part.node == 0) {
-    auto door = TRY(dialback::open_door(at, deadline, ended));
-    return std::optional(std::move(door));
+    auto listener = TRY(dialback::listen_for_nodes(at, deadline, ended));
+    return std::optional(std::move(listener));
   }
   if (part.node) return std::nullopt;
   const bool here = TRY(dialback::is_here(at, allocate::own_names(options.request.environment), deadline, ended));
   if (!here) return std::nullopt;
-  return dialback::open_free_door(at, deadline, ended);
+  return dialback::listen_if_free(at, deadline, ended);
 }
 
-Result<int> launch(cli::Options options, const Part& part, dialback::Door door, const dialback::Secret& key,
-                   const dialback::Statement& self, Time deadline, std::optional<dialback::EndSignals>& signals,
-                   spdlog::logger& log, const RunJob& run) {
-  const std::string here = door.at.host;
-  dialback::Gathering gathering(std::move(door), {.key = key,
-                                                  .self = self,
-                                                  .job_id = options.request.job_id,
-                                                  .least = part.least,
-                                                  .last_call = options.same_line.last_call,
-                                                  .deadline = deadline,
-                                                  .tell = teller(log)});
-  auto arrived = TRY(gathering.run(*signals));
+Result<int> launch(cli::Options options, const Part& part, dialback::ListeningSocket listener,
+                   const dialback::Secret& key, const dialback::Statement& self, Time deadline,
+                   std::optional<dialback::EndSignals>& signals, spdlog::logger& log, const RunJob& run) {
+  const std::string here = listener.at.host;
+  dialback::Gathering gathering(std::move(listener), {.key = key,
+                                                      .self = self,
+                                                      .job_id = options.request.job_id,
+                                                      .least = part.least,
+                                                      .last_call = options.same_line.last_call,
+                                                      .deadline = deadline,
+                                                      .messages = messages_to(log)});
+  auto joined = TRY(gathering.run(*signals));
   signals.reset();  // the job has its own way with them
-  options.hosts.list = hosts_of(self, here, arrived);
-  dialback::Nodes nodes(std::move(arrived));
+  options.hosts.list = hosts_of(self, here, joined);
+  dialback::Nodes nodes(std::move(joined));
   auto done = run(std::move(options), &nodes);
   nodes.end(done ? *done : done.error().exit_code);
   return done;
@@ -200,12 +201,12 @@ Result<int> run_same_line(cli::Options options, const std::string& key_text, spd
   const bool patient = options.wait_hosts > std::chrono::milliseconds(0);
   const Time deadline = Clock::now() + (patient ? Duration(options.wait_hosts) : Duration(kUsualPatience));
   std::optional<dialback::EndSignals> signals(std::in_place);
-  auto door = TRY(listen_if_node_0(part, endpoint, options, deadline, signals->fd()));
-  const int node = door ? 0 : part.node.value_or(dialback::kUnnumbered);
+  auto listener = TRY(listen_if_node_0(part, endpoint, options, deadline, signals->fd()));
+  const int node = listener ? 0 : part.node.value_or(dialback::kUnnumbered);
   const dialback::Statement self = statement_of(part, node, options);
-  if (!door) return serve(options, endpoint, key, self, deadline, *signals, log);
+  if (!listener) return serve(options, endpoint, key, self, deadline, *signals, log);
   options.request.job_id = make_job_id();
-  return launch(std::move(options), part, *std::move(door), key, self, deadline, signals, log, run);
+  return launch(std::move(options), part, *std::move(listener), key, self, deadline, signals, log, run);
 }
 
 void assume_nodes_as_here(plan::Allocation& allocation) {

@@ -23,9 +23,9 @@ std::string title(const Statement& statement, const std::string& address) {
 
 }  // namespace
 
-Gathering::Gathering(Door door, Settings settings)
+Gathering::Gathering(ListeningSocket listener, Settings settings)
     : settings_(std::move(settings)),
-      callers_(std::move(door), settings_.key,
+      pending_(std::move(listener), settings_.key,
                [this](SealedSocket& socket, const std::string& address, const SealedRecord& record) {
                  judge(socket, address, record);
                }),
@@ -33,43 +33,43 @@ Gathering::Gathering(Door door, Settings settings)
       next_told_(Clock::now() + kTellEvery),
       changed_(Clock::now()) {}
 
-Result<std::vector<Arrived>> Gathering::run(EndSignals& signals) {
-  settings_.tell.info("waiting for " + count(settings_.self.nodes - 1, "other node") + " at " +
-                      to_string(callers_.at()));
+Result<std::vector<JoinedNode>> Gathering::run(EndSignals& signals) {
+  settings_.messages.info("waiting for " + count(settings_.self.nodes - 1, "other node") + " at " +
+                          to_string(pending_.at()));
   while (!complete(Clock::now())) {
     if (Clock::now() >= settings_.deadline) return give_up(too_late());
     wait(signals.fd());
     if (const auto signal = signals.came()) return give_up(interrupted_by(*signal));
     if (mismatch_) return give_up(*mismatch_);
   }
-  callers_.close();
-  if (const std::string who = callers_.strangers(); !who.empty()) {
-    callers_.wrong_keys() > 0 ? settings_.tell.note(who) : settings_.tell.info(who);
+  pending_.close();
+  if (const std::string who = pending_.rejected_text(); !who.empty()) {
+    pending_.wrong_keys() > 0 ? settings_.messages.note(who) : settings_.messages.info(who);
   }
   number_nodes();
-  std::vector<Arrived> all;
-  for (auto& [node, arrived] : arrived_) {
-    all.push_back(std::move(arrived));
+  std::vector<JoinedNode> all;
+  for (auto& [node, joined] : joined_) {
+    all.push_back(std::move(joined));
     all.back().statement.node = static_cast<int>(all.size());  // where fewer will do, numbers may be left out
   }
   return all;
 }
 
 bool Gathering::complete(Time now) const {
-  if (arrived_.size() + 1 == static_cast<size_t>(settings_.self.nodes)) return true;
+  if (joined_.size() + 1 == static_cast<size_t>(settings_.self.nodes)) return true;
   return enough() && (now >= changed_ + settings_.last_call || now >= settings_.deadline);
 }
 
 void Gathering::wait(int ended) {
   std::vector<pollfd> polled{{ended, POLLIN, 0}};
-  callers_.watch(polled);
+  pending_.watch(polled);
   ::poll(polled.data(), polled.size(), static_cast<int>(kLookEvery.count()));
   const Time now = Clock::now();
-  callers_.turn(&polled[1], now);
-  if (now >= next_look_) look_at_arrived(now);
+  pending_.turn(&polled[1], now);
+  if (now >= next_look_) look_at_joined(now);
   if (now < next_told_) return;
   next_told_ = now + kTellEvery;
-  if (!enough()) settings_.tell.note("still waiting for " + missing() + " at " + to_string(callers_.at()));
+  if (!enough()) settings_.messages.note("still waiting for " + missing() + " at " + to_string(pending_.at()));
 }
 
 void Gathering::judge(SealedSocket& socket, const std::string& address, const SealedRecord& record) {
@@ -78,27 +78,27 @@ void Gathering::judge(SealedSocket& socket, const std::string& address, const Se
                        : fail({"", "it says something else than what it was started for", "", "", kExitHostLost});
   const Statement& self = settings_.self;
   const std::string who = statement ? title(*statement, address) : address;
-  const auto why = statement ? refusal(self, *statement) : std::optional(statement.error().what);
+  const auto why = statement ? difference_from(self, *statement) : std::optional(statement.error().what);
   if (why) {
     mismatch_ = Error{who, *why, "", "start the same line on every node, by the same dlaunch"};
     return refuse(socket, *mismatch_);
   }
-  const auto there = arrived_.find(statement->node);
-  if (statement->node == kUnnumbered || there == arrived_.end()) return admit(socket, address, *statement);
+  const auto there = joined_.find(statement->node);
+  if (statement->node == kUnnumbered || there == joined_.end()) return admit(socket, address, *statement);
   const Error twice{who,
                     "node " + std::to_string(statement->node) +
                         " is in already: " + title(there->second.statement, there->second.address),
                     "", "give each node a number of its own"};
-  settings_.tell.note(who + " was refused: " + twice.what);
+  settings_.messages.note(who + " was refused: " + twice.what);
   refuse(socket, twice);
 }
 
 void Gathering::admit(SealedSocket& socket, const std::string& address, const Statement& statement) {
   socket.send(SealedRecord::Kind::welcome, settings_.job_id);
   socket.flush();
-  settings_.tell.info(title(statement, address) + " is in");
+  settings_.messages.info(title(statement, address) + " is in");
   const int key = statement.node == kUnnumbered ? next_unnumbered_++ : statement.node;
-  arrived_.emplace(key, Arrived{statement, address, std::move(socket)});
+  joined_.emplace(key, JoinedNode{statement, address, std::move(socket)});
   changed_ = Clock::now();
 }
 
@@ -108,9 +108,9 @@ void Gathering::refuse(SealedSocket& socket, const Error& error) const {
   socket.flush();
 }
 
-void Gathering::look_at_arrived(Time now) {
+void Gathering::look_at_joined(Time now) {
   next_look_ = now + kLookEvery;
-  for (auto each = arrived_.begin(); each != arrived_.end();) {
+  for (auto each = joined_.begin(); each != joined_.end();) {
     SealedSocket& socket = each->second.socket;
     socket.receive();
     while (socket.next()) {
@@ -121,51 +121,52 @@ void Gathering::look_at_arrived(Time now) {
       ++each;
       continue;
     }
-    settings_.tell.note(title(each->second.statement, each->second.address) +
-                        " has left: " + (socket.over() ? socket.why() : "it fell silent"));
-    each = arrived_.erase(each);
+    settings_.messages.note(title(each->second.statement, each->second.address) +
+                            " has left: " + (socket.over() ? socket.why() : "it fell silent"));
+    each = joined_.erase(each);
     changed_ = now;
   }
 }
 
 tl::unexpected<Error> Gathering::give_up(Error error) {
-  callers_.close();
+  pending_.close();
   std::vector<SealedSocket*> sockets;
-  for (auto& [node, arrived] : arrived_) {
-    arrived.socket.send(SealedRecord::Kind::refusal, refusal_payload(error), true);
-    sockets.push_back(&arrived.socket);
+  for (auto& [node, joined] : joined_) {
+    joined.socket.send(SealedRecord::Kind::refusal, refusal_payload(error), true);
+    sockets.push_back(&joined.socket);
   }
   say_farewell(std::move(sockets), Clock::now() + kFarewell);
   return fail(std::move(error));
 }
 
 Error Gathering::too_late() const {
-  const std::string at = to_string(callers_.at());
-  return {"--same-line", missing() + " did not come to " + at + " in time", callers_.strangers(),
+  const std::string at = to_string(pending_.at());
+  return {"--same-line", missing() + " did not come to " + at + " in time", pending_.rejected_text(),
           "start the same line there, with the same key; a firewall must let it connect to " + at, kExitHostLost};
 }
 
 void Gathering::number_nodes() {
-  std::vector<Arrived> unnumbered;
-  for (auto each = arrived_.lower_bound(settings_.self.nodes); each != arrived_.end(); each = arrived_.erase(each)) {
+  std::vector<JoinedNode> unnumbered;
+  for (auto each = joined_.lower_bound(settings_.self.nodes); each != joined_.end(); each = joined_.erase(each)) {
     unnumbered.push_back(std::move(each->second));
   }
-  std::ranges::sort(unnumbered, {}, [](const Arrived& each) { return std::pair(each.statement.name, each.address); });
+  std::ranges::sort(unnumbered, {},
+                    [](const JoinedNode& each) { return std::pair(each.statement.name, each.address); });
   int number = 1;
-  for (Arrived& each : unnumbered) {
-    while (arrived_.contains(number)) ++number;
+  for (JoinedNode& each : unnumbered) {
+    while (joined_.contains(number)) ++number;
     each.statement.node = number;
-    arrived_.emplace(number, std::move(each));
+    joined_.emplace(number, std::move(each));
   }
 }
 
 std::string Gathering::missing() const {
-  if (arrived_.lower_bound(settings_.self.nodes) != arrived_.end()) {
-    return count(static_cast<size_t>(settings_.self.nodes) - 1 - arrived_.size(), "other node");
+  if (joined_.lower_bound(settings_.self.nodes) != joined_.end()) {
+    return count(static_cast<size_t>(settings_.self.nodes) - 1 - joined_.size(), "other node");
   }
   std::set<int> numbers;
   for (int node = 1; node < settings_.self.nodes; ++node) {
-    if (!arrived_.contains(node)) numbers.insert(node);
+    if (!joined_.contains(node)) numbers.insert(node);
   }
   return (numbers.size() == 1 ? "node " : "nodes ") + fold_ints(numbers);
 }

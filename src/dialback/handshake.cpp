@@ -19,8 +19,8 @@ const unsigned char* bytes_at(std::string_view text) { return reinterpret_cast<c
 
 std::string text_of(const auto& bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
-std::string greeting_of(const Fresh& fresh, const KeyPair& pair) {
-  return std::string(kMagic) + text_of(fresh.nonce) + text_of(pair.open);
+std::string greeting_of(const HandshakeRandom& random, const KeyPair& pair) {
+  return std::string(kMagic) + text_of(random.nonce) + text_of(pair.open);
 }
 
 std::string_view public_key_in(std::string_view greeting) {
@@ -64,8 +64,8 @@ KeyPair::KeyPair(const Secret& seed) { ::crypto_kx_seed_keypair(open.data(), hid
 
 // ---- the side that connected ----
 
-HandshakeClient::HandshakeClient(const Secret& key, const Fresh& fresh)
-    : key_(key), pair_(fresh.seed), hello_(greeting_of(fresh, pair_)) {}
+HandshakeClient::HandshakeClient(const Secret& key, const HandshakeRandom& random)
+    : key_(key), pair_(random.seed), hello_(greeting_of(random, pair_)) {}
 
 HandshakeState HandshakeClient::feed(std::string_view bytes) {
   if (!take_greeting(answer_, kAnswerSize, bytes)) return HandshakeState::refused;
@@ -90,7 +90,7 @@ SessionKeys HandshakeClient::keys() const { return keys_; }
 
 // ---- the side that listened ----
 
-HandshakeServer::HandshakeServer(const Secret& key, const Fresh& fresh) : key_(key), fresh_(fresh) {}
+HandshakeServer::HandshakeServer(const Secret& key, const HandshakeRandom& random) : key_(key), random_(random) {}
 
 HandshakeState HandshakeServer::feed(std::string_view bytes) {
   if (answer_.empty()) {
@@ -106,7 +106,7 @@ HandshakeState HandshakeServer::feed(std::string_view bytes) {
 }
 
 void HandshakeServer::answer() {
-  answer_ = greeting_of(fresh_, KeyPair(fresh_.seed));
+  answer_ = greeting_of(random_, KeyPair(random_.seed));
   answer_ += proof_over(kOfLauncher, hello_ + answer_, key_);
   reply_ = answer_;
 }
@@ -114,7 +114,7 @@ void HandshakeServer::answer() {
 /// The exchange of keys is computed for those alone that have the job's key.
 bool HandshakeServer::agree() {
   if (!is_proof_over(proof_, kOfNode, hello_ + answer_, key_)) return false;
-  const KeyPair pair(fresh_.seed);
+  const KeyPair pair(random_.seed);
   Secret receive;
   Secret send;
   const auto* theirs = bytes_at(public_key_in(hello_));

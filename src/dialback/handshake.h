@@ -28,7 +28,7 @@ inline constexpr size_t kHelloSize = kMagic.size() + kNonceSize + kPublicSize;
 inline constexpr size_t kAnswerSize = kHelloSize + kProofSize;
 
 /// Random bytes from the kernel, for one handshake only.
-struct Fresh {
+struct HandshakeRandom {
   std::array<unsigned char, kNonceSize> nonce{};
   Secret seed;  ///< of the ephemeral key pair
 };
@@ -51,7 +51,7 @@ struct KeyPair {
 /// The side that connected.
 class HandshakeClient {
  public:
-  HandshakeClient(const Secret& key, const Fresh& fresh);
+  HandshakeClient(const Secret& key, const HandshakeRandom& random);
 
   const std::string& hello() const { return hello_; }  ///< to be sent first
   /// How many bytes may be fed; bytes after them are not the handshake's.
@@ -75,7 +75,7 @@ class HandshakeClient {
 /// The side that listened.
 class HandshakeServer {
  public:
-  HandshakeServer(const Secret& key, const Fresh& fresh);
+  HandshakeServer(const Secret& key, const HandshakeRandom& random);
 
   size_t wanted() const { return answer_.empty() ? kHelloSize - hello_.size() : kProofSize - proof_.size(); }
   HandshakeState feed(std::string_view bytes);
@@ -91,7 +91,7 @@ class HandshakeServer {
   bool agree();
 
   Secret key_;
-  Fresh fresh_;
+  HandshakeRandom random_;
   std::string hello_;
   std::string answer_;
   std::string reply_;

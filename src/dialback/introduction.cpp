@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/printable.h"
-#include "dialback/fresh.h"
+#include "dialback/handshake_random.h"
 
 namespace dlaunch::dialback {
 namespace {
@@ -18,52 +18,53 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kAnswerLimit{10'000};
 
-tl::unexpected<Setback> setback(std::string what, std::string why = {}) {
-  return tl::unexpected<Setback>({{"", std::move(what), std::move(why), "", kExitHostLost}, false});
+tl::unexpected<AttemptFailure> attempt_failure(std::string what, std::string why = {}) {
+  return tl::unexpected<AttemptFailure>({{"", std::move(what), std::move(why), "", kExitHostLost}, false});
 }
 
-tl::unexpected<Setback> other_key() {
-  return tl::unexpected<Setback>({{"", "node 0 has another key", "", "give every node the same key"}, true});
+tl::unexpected<AttemptFailure> other_key() {
+  return tl::unexpected<AttemptFailure>({{"", "node 0 has another key", "", "give every node the same key"}, true});
 }
 
 bool say(const sys::Fd& socket, const std::string& text) {
   return ::send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size());
 }
 
-Tried<SealedSocket> prove(sys::Fd socket, const Secret& key, int ended) {
-  HandshakeClient handshake(key, make_fresh());
+AttemptResult<SealedSocket> prove(sys::Fd socket, const Secret& key, int ended) {
+  HandshakeClient handshake(key, random_for_handshake());
   const Time deadline = Clock::now() + kAnswerLimit;
-  if (!say(socket, handshake.hello())) return setback("the connection ended");
+  if (!say(socket, handshake.hello())) return attempt_failure("the connection ended");
   for (;;) {
     std::array<char, kAnswerSize> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init): recv() fills it
-    if (!readable(socket.get(), ended, deadline)) return setback("what listens there does not answer as dlaunch does");
+    if (!readable(socket.get(), ended, deadline))
+      return attempt_failure("what listens there does not answer as dlaunch does");
     const ssize_t got = ::recv(socket.get(), buffer.data(), std::min(handshake.wanted(), buffer.size()), 0);
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return setback("what listens there ended the connection");
+    if (got <= 0) return attempt_failure("what listens there ended the connection");
     const HandshakeState progress = handshake.feed({buffer.data(), static_cast<size_t>(got)});
     if (progress == HandshakeState::proven) {
-      if (!say(socket, handshake.proof())) return setback("the connection ended");
+      if (!say(socket, handshake.proof())) return attempt_failure("the connection ended");
       return SealedSocket(std::move(socket), handshake.keys());
     }
     if (progress == HandshakeState::refused && handshake.other_key()) return other_key();
-    if (progress == HandshakeState::refused) return setback("what listens there is no dlaunch");
+    if (progress == HandshakeState::refused) return attempt_failure("what listens there is no dlaunch");
   }
 }
 
 /// The launcher's job id.
-Tried<std::string> be_admitted(SealedSocket& socket, const Statement& self, int ended) {
+AttemptResult<std::string> be_admitted(SealedSocket& socket, const Statement& self, int ended) {
   const Time deadline = Clock::now() + kAnswerLimit;
   socket.send(SealedRecord::Kind::statement, to_payload(self));
   for (socket.flush(); !socket.over(); socket.receive()) {
     while (const auto record = socket.next()) {
       if (record->kind == SealedRecord::Kind::welcome) return printable(record->payload);
       if (record->kind == SealedRecord::Kind::refusal) {
-        return tl::unexpected<Setback>({refusal_in(record->payload), true});
+        return tl::unexpected<AttemptFailure>({refusal_in(record->payload), true});
       }
     }
-    if (!readable(socket.fd().get(), ended, deadline)) return setback("node 0 does not answer");
+    if (!readable(socket.fd().get(), ended, deadline)) return attempt_failure("node 0 does not answer");
   }
-  return setback("node 0 ended the connection", socket.why());
+  return attempt_failure("node 0 ended the connection", socket.why());
 }
 
 }  // namespace
@@ -75,13 +76,13 @@ bool readable(int fd, int ended, Time deadline) {
   return polled[0].revents != 0 && polled[1].revents == 0;
 }
 
-Tried<Met> introduce(sys::Fd connected, const std::string& address, const Secret& key, const Statement& self,
-                     int ended) {
+AttemptResult<LauncherConnection> introduce(sys::Fd connected, const std::string& address, const Secret& key,
+                                            const Statement& self, int ended) {
   auto socket = prove(std::move(connected), key, ended);
   if (!socket) return tl::unexpected(std::move(socket).error());
   auto job_id = be_admitted(*socket, self, ended);
   if (!job_id) return tl::unexpected(std::move(job_id).error());
-  return Met{*std::move(socket), address, *std::move(job_id)};
+  return LauncherConnection{*std::move(socket), address, *std::move(job_id)};
 }
 
 }  // namespace dlaunch::dialback

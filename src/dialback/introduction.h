@@ -11,23 +11,23 @@
 namespace dlaunch::dialback {
 
 /// A launcher that has admitted this node.
-struct Met {
+struct LauncherConnection {
   SealedSocket socket;
   std::string address;  ///< the launcher's, as "10.0.0.1:29400"
   std::string job_id;
 };
 
 /// Why a try to meet a launcher failed. A fatal one is the last.
-struct Setback {
+struct AttemptFailure {
   Error error;
   bool fatal = false;
 };
 template <class T>
-using Tried = tl::expected<T, Setback>;
+using AttemptResult = tl::expected<T, AttemptFailure>;
 
 /// Every wait has a limit, and ends when `ended` is readable. `address`: of whom `connected` leads to.
-Tried<Met> introduce(sys::Fd connected, const std::string& address, const Secret& key, const Statement& self,
-                     int ended);
+AttemptResult<LauncherConnection> introduce(sys::Fd connected, const std::string& address, const Secret& key,
+                                            const Statement& self, int ended);
 
 /// Waits for bytes, for `ended` or the deadline: whether there are bytes.
 bool readable(int fd, int ended, Time deadline);

@@ -15,10 +15,11 @@ constexpr milliseconds kFirstPause{100};  // doubled at each try
 constexpr milliseconds kLongestPause{2000};
 
 /// One try.
-Tried<Met> meet_at(const Endpoint& where, const Secret& key, const Statement& self, milliseconds limit, int ended) {
+AttemptResult<LauncherConnection> meet_at(const Endpoint& where, const Secret& key, const Statement& self,
+                                          milliseconds limit, int ended) {
   auto connected = transport::ssh::connect_to({.name = where.host, .port = where.port}, limit, ended);
   if (!connected) {
-    return tl::unexpected<Setback>(
+    return tl::unexpected<AttemptFailure>(
         {{"", std::move(connected.error().what), std::move(connected.error().why), "", kExitHostLost}, false});
   }
   const std::string address = to_string({connected->address, where.port});
@@ -27,27 +28,27 @@ Tried<Met> meet_at(const Endpoint& where, const Secret& key, const Statement& se
 
 }  // namespace
 
-Result<Met> meet_launcher(const Endpoint& where, const Secret& key, const Statement& self, Time deadline,
-                          EndSignals& signals, const Tell& tell) {
+Result<LauncherConnection> meet_launcher(const Endpoint& where, const Secret& key, const Statement& self, Time deadline,
+                                         EndSignals& signals, const Messages& messages) {
   std::string told;
   for (milliseconds pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
     const auto left = std::max(milliseconds(1), std::chrono::ceil<milliseconds>(deadline - Clock::now()));
-    auto met = meet_at(where, key, self, std::min(kConnectLimit, left), signals.fd());
-    if (met) {
-      tell.info("node 0 is met at " + met->address);
-      return *std::move(met);
+    auto connection = meet_at(where, key, self, std::min(kConnectLimit, left), signals.fd());
+    if (connection) {
+      messages.info("node 0 is met at " + connection->address);
+      return *std::move(connection);
     }
     if (const auto signal = signals.came()) return fail(interrupted_by(*signal));
-    Error error = std::move(met.error().error);
+    Error error = std::move(connection.error().error);
     if (error.where.empty()) error.where = to_string(where);
-    if (met.error().fatal) return fail(std::move(error));
+    if (connection.error().fatal) return fail(std::move(error));
     if (Clock::now() + pause >= deadline) {
       error.what = "node 0 was not met in time: " + error.what;
       error.hint = "start the same line on node 0; can this node reach " + to_string(where) + "?";
       return fail(std::move(error));
     }
     const std::string text = error.what + (error.why.empty() ? "" : ": " + error.why);
-    if (std::exchange(told, text) != text) tell.info(to_string(where) + ": " + text + "; trying again");
+    if (std::exchange(told, text) != text) messages.info(to_string(where) + ": " + text + "; trying again");
     readable(-1, signals.fd(), Clock::now() + pause);
   }
 }

@@ -8,12 +8,12 @@
 #include "dialback/end_signals.h"
 #include "dialback/endpoint.h"
 #include "dialback/introduction.h"
-#include "dialback/tell.h"
+#include "dialback/messages.h"
 
 namespace dlaunch::dialback {
 
 /// Until the deadline. A launcher of another key or another job ends it at once.
-Result<Met> meet_launcher(const Endpoint& where, const Secret& key, const Statement& self, Time deadline,
-                          EndSignals& signals, const Tell& tell);
+Result<LauncherConnection> meet_launcher(const Endpoint& where, const Secret& key, const Statement& self, Time deadline,
+                                         EndSignals& signals, const Messages& messages);
 
 }  // namespace dlaunch::dialback

@@ -6,11 +6,11 @@
 
 namespace dlaunch::dialback {
 
-NodeService::NodeService(Met met, LocalAgent agent, EndSignals& signals)
+NodeService::NodeService(LauncherConnection connection, LocalAgent agent, EndSignals& signals)
     : agent_(std::move(agent)),
       signals_(signals),
-      launcher_(std::move(met.address)),
-      carrier_(std::move(met.socket), [this](const SealedRecord& record) { hear(record); }) {}
+      launcher_(std::move(connection.address)),
+      carrier_(std::move(connection.socket), [this](const SealedRecord& record) { hear(record); }) {}
 
 Result<int> NodeService::run() {
   SealedSocket& socket = carrier_.socket();

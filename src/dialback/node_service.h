@@ -23,7 +23,7 @@ struct LocalAgent {
 class NodeService {
  public:
   /// What `agent` and the signals refer to must outlive this.
-  NodeService(Met met, LocalAgent agent, EndSignals& signals);
+  NodeService(LauncherConnection connection, LocalAgent agent, EndSignals& signals);
 
   /// The job's exit code, as the launcher tells it.
   Result<int> run();

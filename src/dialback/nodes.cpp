@@ -7,10 +7,10 @@
 
 namespace dlaunch::dialback {
 
-Nodes::Nodes(std::vector<Arrived> arrived) {
-  for (Arrived& each : arrived) {
-    lines_.push_back(std::make_shared<Line>());
-    pump_->add(std::move(each.socket), lines_.back());
+Nodes::Nodes(std::vector<JoinedNode> joined) {
+  for (JoinedNode& each : joined) {
+    connections_.push_back(std::make_shared<NodeConnection>());
+    pump_->add(std::move(each.socket), connections_.back());
   }
   pump_.start();
 }
@@ -18,11 +18,11 @@ Nodes::Nodes(std::vector<Arrived> arrived) {
 Nodes::~Nodes() { pump_.stop(); }
 
 Result<transport::Connection> Nodes::open(const plan::Host& host) {
-  const auto& line = lines_.at(static_cast<size_t>(host.reach.node.value()) - 1);
-  if (!line->taken()) return Line::connection(line);
-  if (line->why_ended().nothing_left) {  // a stream that has ended, for a reason that says so
+  const auto& connection = connections_.at(static_cast<size_t>(host.reach.node.value()) - 1);
+  if (!connection->taken()) return NodeConnection::connection(connection);
+  if (connection->reason().nothing_left) {  // a stream that has ended, for a reason that says so
     return transport::Connection{.stream = sys::make_socketpair().first,
-                                 .disconnect = [line] { return line->why_ended(); }};
+                                 .disconnect = [connection] { return connection->reason(); }};
   }
   return fail(
       {host.name, "it cannot be reached again", "nodes connect to node 0, and never the other way", "", kExitHostLost});

@@ -15,7 +15,7 @@ namespace dlaunch::dialback {
 class Nodes : public transport::Transport {
  public:
   /// Throws when there is no thread to be had.
-  explicit Nodes(std::vector<Arrived> arrived);
+  explicit Nodes(std::vector<JoinedNode> joined);
   /// Closes what is open; nodes that heard no outcome take the launcher for lost.
   ~Nodes() override;
 
@@ -26,7 +26,7 @@ class Nodes : public transport::Transport {
   void end(int exit_code);
 
  private:
-  std::vector<std::shared_ptr<Line>> lines_;  // by node, from 1
+  std::vector<std::shared_ptr<NodeConnection>> connections_;  // by node, from 1
   PumpThread pump_;
 };
 

@@ -1,10 +1,7 @@
 #include "dialback/pump.h"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -24,78 +21,11 @@ constexpr std::chrono::seconds kEndsWhenTold{3};
 
 }  // namespace
 
-// ---- a line ----
-
-Line::Line() {
-  std::tie(stream_, local_) = sys::make_socketpair();
-  copy_.reset(::fcntl(local_.get(), F_DUPFD_CLOEXEC, 3));
-  errors_ = sys::make_pipe();
-  if (errors_.write) sys::set_nonblocking(errors_.write.get());
-}
-
-transport::Connection Line::connection(const std::shared_ptr<Line>& line) {
-  return {.stream = std::move(line->stream_),
-          .errors = std::move(line->errors_.read),
-          .disconnect = [line] { return line->why_ended(); },
-          .passed_on_by = [line](Time deadline) { return line->passed_on_by(deadline); }};
-}
-
-/// There is a copy of the descriptor, and the launcher shall see the end all the same.
-void Line::close() {
-  ::shutdown(local_.get(), SHUT_RDWR);
-  local_.reset();
-}
-
-void Line::ended(transport::Disconnect why) {
-  const std::lock_guard lock(mutex_);
-  if (disconnect_.what.empty() && !disconnect_.nothing_left) disconnect_ = std::move(why);
-}
-
-transport::Disconnect Line::why_ended() const {
-  const std::lock_guard lock(mutex_);
-  return disconnect_;
-}
-
-void Line::say_error(std::string_view bytes) const {
-  [[maybe_unused]] const ssize_t taken = ::write(errors_.write.get(), bytes.data(), bytes.size());
-}
-
-void Line::expect_reason(bool expected) {
-  const std::lock_guard lock(mutex_);
-  expects_reason_ = expected;
-}
-
-void Line::end() {
-  const std::lock_guard lock(mutex_);
-  expects_reason_ = false;
-  ends_ = true;
-}
-
-bool Line::expects_reason() const {
-  const std::lock_guard lock(mutex_);
-  return expects_reason_;
-}
-
-bool Line::ends() const {
-  const std::lock_guard lock(mutex_);
-  return ends_;
-}
-
-bool Line::passed_on_by(Time deadline) {
-  std::unique_lock lock(mutex_);
-  return idle_.wait(lock, deadline, [this] {
-    int unread = 0;
-    return idle_.now() && ::ioctl(copy_.get(), FIONREAD, &unread) == 0 && unread == 0;
-  });
-}
-
-// ---- the thread ----
-
 struct Pump::Carried {
-  Carried(Carrier its_carrier, std::shared_ptr<Line> its_line)
-      : carrier(std::move(its_carrier)), line(std::move(its_line)) {}
+  Carried(Carrier its_carrier, std::shared_ptr<NodeConnection> its_connection)
+      : carrier(std::move(its_carrier)), connection(std::move(its_connection)) {}
   Carrier carrier;
-  std::shared_ptr<Line> line;
+  std::shared_ptr<NodeConnection> connection;
   bool told_end = false;             // the node knows that the launcher has closed its link
   std::optional<Time> reason_until;  // its connection ended, and more of the reason may come
   std::optional<Time> ends_by;       // its connection is to end
@@ -105,11 +35,11 @@ struct Pump::Carried {
 Pump::Pump() { std::tie(order_, orders_) = sys::make_socketpair(); }
 Pump::~Pump() = default;
 
-void Pump::add(SealedSocket socket, std::shared_ptr<Line> line) {
-  Line& told = *line;
+void Pump::add(SealedSocket socket, std::shared_ptr<NodeConnection> connection) {
+  NodeConnection& told = *connection;
   auto added = std::make_unique<Carried>(
-      Carrier(std::move(socket), [&told](const SealedRecord& record) { hear(told, record); }), std::move(line));
-  added->carrier.attach(added->line->other_end());
+      Carrier(std::move(socket), [&told](const SealedRecord& record) { hear(told, record); }), std::move(connection));
+  added->carrier.attach(added->connection->take_thread_end());
   const std::lock_guard lock(mutex_);
   added_.push_back(std::move(added));
   wake();
@@ -132,13 +62,13 @@ void Pump::stop() {
   wake();
 }
 
-void Pump::hear(Line& line, const SealedRecord& record) {
+void Pump::hear(NodeConnection& connection, const SealedRecord& record) {
   if (record.kind != SealedRecord::Kind::data_end || record.payload.empty()) return;
   transport::Disconnect why;
   auto [nothing_left, reason] = data_end_in(record.payload);
   why.nothing_left = nothing_left;
   why.what = std::move(reason);
-  line.ended(std::move(why));
+  connection.set_reason(std::move(why));
 }
 
 void Pump::run() {
@@ -164,27 +94,27 @@ bool Pump::take_orders() {
 
 void Pump::turn(Carried& each, const pollfd* polled) {
   if (each.over) return;
-  each.line->set_idle(false);
+  each.connection->set_idle(false);
   each.carrier.socket().beat(Clock::now());
   each.carrier.turn(polled);
-  if (!each.ends_by && each.line->ends()) each.ends_by = Clock::now() + kReasonWait;
+  if (!each.ends_by && each.connection->is_ending()) each.ends_by = Clock::now() + kReasonWait;
   if (each.ends_by && Clock::now() >= *each.ends_by && !each.carrier.local_ended()) each.carrier.detach();
   if (each.carrier.local_ended() && !std::exchange(each.told_end, true)) {
     each.carrier.socket().send(SealedRecord::Kind::data_end);
     each.carrier.socket().flush();
   }
   if (each.carrier.finished()) let_go(each);
-  each.line->set_idle(each.carrier.idle());
+  each.connection->set_idle(each.carrier.idle());
 }
 
 void Pump::let_go(Carried& each) {
   if (!each.reason_until) each.reason_until = Clock::now() + kReasonWait;
-  if (each.line->expects_reason() && Clock::now() < *each.reason_until) return;
+  if (each.connection->expects_reason() && Clock::now() < *each.reason_until) return;
   each.over = true;
   transport::Disconnect why;
   why.what = "its connection ended";
   why.why = each.carrier.socket().why();
-  each.line->ended(std::move(why));
+  each.connection->set_reason(std::move(why));
   each.carrier.detach();
 }
 

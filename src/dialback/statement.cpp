@@ -77,7 +77,7 @@ Result<Statement> statement_in(std::string_view payload) {
   return statement;
 }
 
-std::optional<std::string> refusal(const Statement& launcher, const Statement& node) {
+std::optional<std::string> difference_from(const Statement& launcher, const Statement& node) {
   if (node.version != launcher.version) {
     return both("the dlaunch is another", escaped(node.version), escaped(launcher.version));
   }

@@ -28,7 +28,7 @@ Result<Statement> statement_in(std::string_view payload);
 
 /// Why a node with this statement is none of the launcher's job, for a person on either side: it says which of both has
 /// what. Nullopt: it is one.
-std::optional<std::string> refusal(const Statement& launcher, const Statement& node);
+std::optional<std::string> difference_from(const Statement& launcher, const Statement& node);
 
 /// A record's payload for a node that is not to be one of the job, or whose job there will not be: why, and its exit
 /// code.

@@ -22,7 +22,7 @@ struct Questions::Caller {
   std::string text;  // the question, then the answer
 };
 
-Questions::Questions(asio::io_context& io, Asked asked) : io_(io), door_(io), asked_(std::move(asked)) {}
+Questions::Questions(asio::io_context& io, Asked asked) : io_(io), listener_(io), asked_(std::move(asked)) {}
 
 Questions::~Questions() {
   there_.reset();
@@ -39,19 +39,19 @@ auto Questions::while_there(Handler handler) {
 void Questions::open(const std::string& job_id) {
   sys::Fd fd = sys::listen_for_questions(job_id);
   if (!fd) return;
-  door_.assign(fd.release());
+  listener_.assign(fd.release());
   wait_caller();
 }
 
 void Questions::wait_caller() {
-  door_.async_wait(asio::posix::stream_descriptor::wait_read, while_there([this](asio::error_code error) {
-                     if (!error) let_in();
-                   }));
+  listener_.async_wait(asio::posix::stream_descriptor::wait_read, while_there([this](asio::error_code error) {
+                         if (!error) let_in();
+                       }));
 }
 
 /// Others wait in the backlog until this one's turn is over.
 void Questions::let_in() {
-  sys::Fd fd = sys::accept_question(door_.native_handle());
+  sys::Fd fd = sys::accept_question(listener_.native_handle());
   if (!fd) return wait_caller();
   current_ = std::make_shared<Caller>(io_);
   current_->socket.assign(fd.release());

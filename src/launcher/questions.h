@@ -28,7 +28,7 @@ class Questions {
 
   /// Where the socket cannot be made, nobody is heard.
   void open(const std::string& job_id);
-  bool is_open() const { return door_.is_open(); }
+  bool is_open() const { return listener_.is_open(); }
 
  private:
   struct Caller;
@@ -43,7 +43,7 @@ class Questions {
   void end(Caller& caller);
 
   asio::io_context& io_;
-  asio::posix::stream_descriptor door_;
+  asio::posix::stream_descriptor listener_;
   Asked asked_;
   std::shared_ptr<Caller> current_;
   std::shared_ptr<bool> there_ = std::make_shared<bool>();

@@ -60,15 +60,15 @@ std::optional<AskableJob> job_named(std::string_view name) {
 
 Fd listen_for_questions(const std::string& job_id) {
   const auto address = address_of({::geteuid(), job_id});
-  Fd door(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!address || !door) return Fd();
-  if (::bind(door.get(), reinterpret_cast<const sockaddr*>(&address->name), address->size) != 0) return Fd();
-  if (::listen(door.get(), kBacklog) != 0) return Fd();
-  return door;
+  Fd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!address || !listener) return Fd();
+  if (::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address->name), address->size) != 0) return Fd();
+  if (::listen(listener.get(), kBacklog) != 0) return Fd();
+  return listener;
 }
 
-Fd accept_question(int door) {
-  Fd caller(::accept4(door, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+Fd accept_question(int listener) {
+  Fd caller(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!caller) return Fd();
   const auto user = user_behind(caller.get());
   return user == 0u || user == ::geteuid() ? std::move(caller) : Fd();

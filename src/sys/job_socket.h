@@ -16,7 +16,7 @@ inline constexpr std::string_view kWholeQuestion = "stacks whole\n";
 /// Empty, with errno set, where it cannot be made, as when the name is taken.
 Fd listen_for_questions(const std::string& job_id);
 /// The next caller, non-blocking; empty: there is none that may ask.
-Fd accept_question(int door);
+Fd accept_question(int listener);
 
 struct AskableJob {
   unsigned uid;

@@ -31,7 +31,8 @@ namespace {
 /// used.) Hosts that share a home may have equal $$, and those of one start have one nonce: what each writes is named
 /// by $o, too. Agents of other versions are removed after a month without use.
 ///
-/// What an agent that connects by itself reads begins with the call (dialback/call.h): an empty line and one more.
+/// What an agent that connects by itself reads begins with the contact (dialback/contact.h): an empty line and one
+/// more.
 constexpr std::string_view kScript = R"sh({
 e='
 '

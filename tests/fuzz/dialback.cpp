@@ -1,6 +1,6 @@
-// Any bytes as what a stranger says to a launcher that listens, or to a node that connected, as sealed records, and as
-// the statement of a node that has the key. Nobody without the key is proven, and it is the same however bytes are cut.
-// The first byte of the input says what they are, the second where to cut.
+// Any bytes as what an unauthenticated peer says to a launcher that listens, or to a node that connected, as sealed
+// records, and as the statement of a node that has the key. Nobody without the key is proven, and it is the same
+// however bytes are cut. The first byte of the input says what they are, the second where to cut.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -67,7 +67,7 @@ void state(std::string_view payload) {
   const auto statement = dialback::statement_in(payload);
   if (!statement) return;
   const dialback::Statement launcher{"v", 3, 0, "n", {"true"}};
-  const auto why = dialback::refusal(launcher, *statement);
+  const auto why = dialback::difference_from(launcher, *statement);
   require(!why || std::ranges::all_of(*why, [](char c) { return static_cast<unsigned char>(c) >= ' '; }));
 }
 

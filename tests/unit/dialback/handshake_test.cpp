@@ -12,18 +12,18 @@ namespace {
 Secret key_of(std::string_view text = "0123456789abcdef") { return job_key(text).value(); }
 
 /// Not random, so that a test can repeat it.
-Fresh fresh(unsigned char seed) {
-  Fresh fresh;
-  fresh.nonce.fill(seed);
-  std::memset(fresh.seed.data(), seed, Secret::kSize);
-  return fresh;
+HandshakeRandom random_of(unsigned char seed) {
+  HandshakeRandom random;
+  random.nonce.fill(seed);
+  std::memset(random.seed.data(), seed, Secret::kSize);
+  return random;
 }
 
 bool same(const Secret& one, const Secret& other) { return std::memcmp(one.data(), other.data(), Secret::kSize) == 0; }
 
 struct Handshake : testing::Test {
-  HandshakeClient client{key_of(), fresh(1)};
-  HandshakeServer server{key_of(), fresh(2)};
+  HandshakeClient client{key_of(), random_of(1)};
+  HandshakeServer server{key_of(), random_of(2)};
 
   /// What the server says to the hello.
   std::string answer() {
@@ -58,15 +58,15 @@ TEST_F(Handshake, IsTheSameHoweverItsBytesAreCut) {
 
 TEST_F(Handshake, KeysDifferWithEachConnection) {
   std::ignore = client.feed(answer());
-  HandshakeServer later(key_of(), fresh(3));
-  HandshakeClient again(key_of(), fresh(1));
+  HandshakeServer later(key_of(), random_of(3));
+  HandshakeClient again(key_of(), random_of(1));
   std::ignore = later.feed(again.hello());
   ASSERT_EQ(again.feed(later.take_reply()), HandshakeState::proven);
   EXPECT_FALSE(same(client.keys().send, again.keys().send));
 }
 
 TEST_F(Handshake, ALauncherOfAnotherKeyIsRefused) {
-  HandshakeServer stranger(key_of("another key, long"), fresh(2));
+  HandshakeServer stranger(key_of("another key, long"), random_of(2));
   std::ignore = stranger.feed(client.hello());
   EXPECT_EQ(client.feed(stranger.take_reply()), HandshakeState::refused);
   EXPECT_TRUE(client.other_key());
@@ -83,14 +83,14 @@ TEST_F(Handshake, EveryBitOfItCounts) {
   for (size_t bit = 0; bit < right.size() * 8; ++bit) {
     std::string wrong = right;
     wrong[bit / 8] = static_cast<char>(wrong[bit / 8] ^ (1 << (bit % 8)));
-    HandshakeClient hearer(key_of(), fresh(1));
+    HandshakeClient hearer(key_of(), random_of(1));
     ASSERT_EQ(hearer.feed(wrong), HandshakeState::refused) << bit;
   }
   ASSERT_EQ(client.feed(right), HandshakeState::proven);
   for (size_t bit = 0; bit < kProofSize * 8; ++bit) {
     std::string wrong = client.proof();
     wrong[bit / 8] = static_cast<char>(wrong[bit / 8] ^ (1 << (bit % 8)));
-    HandshakeServer hearer(key_of(), fresh(2));
+    HandshakeServer hearer(key_of(), random_of(2));
     std::ignore = hearer.feed(client.hello());
     ASSERT_EQ(hearer.feed(wrong), HandshakeState::refused) << bit;
   }
@@ -100,13 +100,13 @@ TEST_F(Handshake, AReplayedTranscriptIsRefused) {
   ASSERT_EQ(client.feed(answer()), HandshakeState::proven);
   const std::string transcript = client.hello() + client.proof();
   ASSERT_EQ(server.feed(client.proof()), HandshakeState::proven);
-  HandshakeServer next(key_of(), fresh(3));
+  HandshakeServer next(key_of(), random_of(3));
   EXPECT_EQ(next.feed(transcript), HandshakeState::refused);
 }
 
 TEST_F(Handshake, AReplayedAnswerIsRefused) {
   const std::string old = answer();
-  HandshakeClient next(key_of(), fresh(4));
+  HandshakeClient next(key_of(), random_of(4));
   EXPECT_EQ(next.feed(old), HandshakeState::refused);
 }
 
@@ -114,9 +114,9 @@ TEST_F(Handshake, AReplayedAnswerIsRefused) {
 TEST_F(Handshake, AMirrorProvesNothing) {
   const std::string said = answer();
   EXPECT_EQ(server.feed(said.substr(kHelloSize)), HandshakeState::refused);
-  HandshakeServer second(key_of(), fresh(5));
+  HandshakeServer second(key_of(), random_of(5));
   std::ignore = second.feed(said.substr(0, kHelloSize));  // the launcher's challenge as a hello to the launcher
-  HandshakeServer third(key_of(), fresh(2));
+  HandshakeServer third(key_of(), random_of(2));
   std::ignore = third.feed(client.hello());
   EXPECT_EQ(third.feed(second.take_reply().substr(kHelloSize)), HandshakeState::refused);
   EXPECT_EQ(client.feed(client.hello() + std::string(kProofSize, '\0')), HandshakeState::refused);
@@ -125,11 +125,11 @@ TEST_F(Handshake, AMirrorProvesNothing) {
 TEST_F(Handshake, WhatIsNoDlaunchIsRefusedAtItsFirstWrongByte) {
   for (const std::string_view text :
        {"GET / HTTP/1.1\r\n\r\n", "\x16\x03\x01\x02", "SSH-2.0-OpenSSH_9.2\r\n", "dlaunch\x02"}) {
-    HandshakeServer hearer(key_of(), fresh(2));
+    HandshakeServer hearer(key_of(), random_of(2));
     EXPECT_EQ(hearer.feed(text), HandshakeState::refused) << text;
     EXPECT_EQ(hearer.take_reply(), "") << text;
     EXPECT_FALSE(hearer.answered()) << text;
-    HandshakeClient node(key_of(), fresh(1));
+    HandshakeClient node(key_of(), random_of(1));
     EXPECT_EQ(node.feed(text), HandshakeState::refused) << text;
     EXPECT_FALSE(node.other_key()) << text;
   }

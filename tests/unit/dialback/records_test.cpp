@@ -114,26 +114,29 @@ TEST(Statements, OfTheSameJobAgree) {
   Statement launcher = statement();
   launcher.node = 0;
   launcher.name = "node0";
-  EXPECT_EQ(refusal(launcher, statement()), std::nullopt);
+  EXPECT_EQ(difference_from(launcher, statement()), std::nullopt);
   launcher.words.assign(3, std::string(100'000, 'x'));  // too long for a record
   Statement node = launcher;
   node.node = 2;
-  EXPECT_EQ(refusal(launcher, statement_in(to_payload(node)).value()), std::nullopt);
+  EXPECT_EQ(difference_from(launcher, statement_in(to_payload(node)).value()), std::nullopt);
   node.words[1][5] = 'y';
-  EXPECT_NE(refusal(launcher, statement_in(to_payload(node)).value()), std::nullopt);
+  EXPECT_NE(difference_from(launcher, statement_in(to_payload(node)).value()), std::nullopt);
 }
 
 TEST(Statements, OfAnotherJobSayWhichHasWhat) {
   const Statement launcher = statement();
   Statement node = statement();
   node.words[3] = "other.py";
-  EXPECT_EQ(refusal(launcher, node), "the command line is another: \"other.py\" on that node, \"train.py\" on node 0");
+  EXPECT_EQ(difference_from(launcher, node),
+            "the command line is another: \"other.py\" on that node, \"train.py\" on node 0");
   node.words.resize(3);
-  EXPECT_EQ(refusal(launcher, node), "the command line is another: nothing on that node, \"train.py\" on node 0");
+  EXPECT_EQ(difference_from(launcher, node),
+            "the command line is another: nothing on that node, \"train.py\" on node 0");
   node.nodes = 4;
-  EXPECT_EQ(refusal(launcher, node), "the number of nodes is another: 4 on that node, 3 on node 0");
+  EXPECT_EQ(difference_from(launcher, node), "the number of nodes is another: 4 on that node, 3 on node 0");
   node.version = "dlaunch\x1b 2";
-  EXPECT_EQ(refusal(launcher, node), "the dlaunch is another: dlaunch\\x1b 2 on that node, dlaunch 1 on node 0");
+  EXPECT_EQ(difference_from(launcher, node),
+            "the dlaunch is another: dlaunch\\x1b 2 on that node, dlaunch 1 on node 0");
 }
 
 TEST(DataEnds, SayWhatIsLeftAndWhy) {
@@ -149,7 +152,7 @@ TEST(Statements, OfANumberThatIsNotAwaitedAreRefused) {
   for (const int number : {0, 3, 99}) {
     Statement node = statement();
     node.node = number;
-    EXPECT_NE(refusal(statement(), node), std::nullopt) << number;
+    EXPECT_NE(difference_from(statement(), node), std::nullopt) << number;
   }
 }
 

@@ -1,27 +1,27 @@
 // One command of a resource manager that starts agents on some hosts. The bootstrap's script is in its environment, its
-// stdin is the call and, where a host lacks them, the agent's bytes and the call again. It answers for each host; its
-// stderr is where the manager says why it ends what it started.
+// stdin is the contact and, where a host lacks them, the agent's bytes and the contact again. It answers for each host;
+// its stderr is where the manager says why it ends what it started.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "dialback/agent_starter.h"
 #include "dialback/answers.h"
-#include "dialback/starter.h"
 #include "sys/fd.h"
 
 namespace dlaunch::dialback {
 
-class StartCommand : public Starter {
+class StarterByStdin : public AgentStarter {
  public:
-  StartCommand(Request request, Heard heard);
+  StarterByStdin(Request request, Heard heard);
 
   Result<void> begin(transport::RunningCommands& processes) override;
-  Result<void> call(const std::string& line, transport::RunningCommands& processes) override;
+  Result<void> send_contact(const std::string& line, transport::RunningCommands& processes) override;
   Time come_by() const override { return come_by_; }
   void watch(std::vector<pollfd>& polled) const override;
   void turn(const pollfd* polled, Time now) override;
-  std::optional<transport::Disconnect> refusal(const std::string& host) override;
+  std::optional<transport::Disconnect> start_failure(const std::string& host) override;
   /// Its stdout has ended.
   bool ended() const override { return !stream_; }
   void close() override;
@@ -43,7 +43,7 @@ class StartCommand : public Starter {
   Time began_;
   Time first_answer_ = Time::max();
   bool sent_agent_ = false;
-  std::string call_;
+  std::string contact_;
   Time come_by_ = Time::max();
 };
 

@@ -1,4 +1,4 @@
-#include "dialback/start.h"
+#include "dialback/agent_group.h"
 
 #include <sys/socket.h>
 
@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "dialback/call.h"
+#include "dialback/contact.h"
 #include "dialback/introduction.h"
 #include "dialback/statement.h"
 #include "sys/files.h"
@@ -28,15 +28,15 @@ constexpr size_t kLongestFile = 1u << 20;
 constexpr size_t kKeyBytes = 32;
 constexpr size_t kMarkBytes = 16;
 
-std::vector<std::string> names_of(const std::vector<Start::Awaited>& hosts) {
+std::vector<std::string> names_of(const std::vector<AgentGroup::Awaited>& hosts) {
   std::vector<std::string> names;
-  for (const Start::Awaited& each : hosts) names.push_back(each.host.name);
+  for (const AgentGroup::Awaited& each : hosts) names.push_back(each.host.name);
   return names;
 }
 
 }  // namespace
 
-Start::Start(Settings settings, std::vector<Awaited> hosts)
+AgentGroup::AgentGroup(Settings settings, std::vector<Awaited> hosts)
     : settings_(std::move(settings)),
       nonce_(sys::random_hex(kMarkBytes)),
       hosts_(std::move(hosts)),
@@ -46,81 +46,82 @@ Start::Start(Settings settings, std::vector<Awaited> hosts)
   std::tie(stop_, stopped_) = sys::make_socketpair();
 }
 
-Start::~Start() = default;
+AgentGroup::~AgentGroup() = default;
 
-void Start::begin(const std::shared_ptr<Start>& start, sys::Thread& thread) {
-  if (const int error = thread.start([start] { start->run(); }); error != 0) {
+void AgentGroup::begin(const std::shared_ptr<AgentGroup>& group, sys::Thread& thread) {
+  if (const int error = thread.start([group] { group->run(); }); error != 0) {
     throw std::system_error(error, std::generic_category(), "a thread for the start of agents");
   }
 }
 
-void Start::stop() { ::shutdown(stop_.get(), SHUT_RDWR); }
+void AgentGroup::stop() { ::shutdown(stop_.get(), SHUT_RDWR); }
 
-void Start::run() {
+void AgentGroup::run() {
   if (auto begun = starter_->begin(processes_); !begun) return fail_all(begun.error(), Retry::never);
-  call();
+  send_contact();
   while (wait()) {
   }
   starter_->close();
-  if (callers_) callers_->close();
+  if (pending_) pending_->close();
 }
 
-Starter::Request Start::request() const {
-  Starter::Request request{settings_.how, {}, nonce_};
+AgentStarter::Request AgentGroup::request() const {
+  AgentStarter::Request request{settings_.how, {}, nonce_};
   for (const Awaited& each : hosts_) request.hosts.push_back(each.host);
   return request;
 }
 
-PortRange Start::allowed_ports() const {
+PortRange AgentGroup::allowed_ports() const {
   const DialIn& how = settings_.how;
   const auto file = sys::read_file(how.ports_file, kLongestFile);
   if (how.ports_command.empty() || (file && !may_set_port_range(*file))) return {};
   return port_range_in(transport::ask_command(how.ports_command, kLookUpLimit, stopped_.get()).text);
 }
 
-/// The door opens while what was started gets ready on the hosts.
-void Start::call() {
+/// Listens while what was started gets ready on the hosts.
+void AgentGroup::send_contact() {
   const std::string address = address_towards(names_of(hosts_), Clock::now() + kLookUpLimit, stopped_.get());
-  auto door = open_door_at(address, allowed_ports());
-  if (!door) return fail_all(door.error(), Retry::soon);
-  settings_.tell.info("agents of " + fold_names(names_of(hosts_)) + " connect to " + to_string(door->at));
-  const Call call{door->at, key_};
-  callers_.emplace(*std::move(door), job_key(key_).value(),
+  auto listener = listen_on_address(address, allowed_ports());
+  if (!listener) return fail_all(listener.error(), Retry::soon);
+  settings_.messages.info("agents of " + fold_names(names_of(hosts_)) + " connect to " + to_string(listener->at));
+  const LauncherContact contact{listener->at, key_};
+  pending_.emplace(*std::move(listener), job_key(key_).value(),
                    [this](SealedSocket& socket, const std::string& from, const SealedRecord& record) {
                      hear(socket, from, record);
                    });
-  if (auto told = starter_->call(call_line(call, nonce_), processes_); !told) fail_all(told.error(), Retry::never);
+  if (auto told = starter_->send_contact(contact_line(contact, nonce_), processes_); !told)
+    fail_all(told.error(), Retry::never);
 }
 
 /// False when it is to stop.
-bool Start::wait() {
+bool AgentGroup::wait() {
   std::vector<pollfd> polled{{stopped_.get(), POLLIN, 0}};
   starter_->watch(polled);
-  const size_t door = polled.size();
-  if (callers_) callers_->watch(polled);
+  const size_t listener = polled.size();
+  if (pending_) pending_->watch(polled);
   const bool waits = !all_done() || !starter_->ended();
   ::poll(polled.data(), polled.size(), waits ? static_cast<int>(kLookAtCommand.count()) : -1);
   if (polled[0].revents != 0) return false;
   const Time now = Clock::now();
   starter_->turn(polled.data() + 1, now);
-  if (callers_) callers_->turn(polled.data() + door, now);
-  look_at_refusals();
+  if (pending_) pending_->turn(polled.data() + listener, now);
+  check_start_failures();
   look_at_end();
   if (now >= starter_->come_by() && !all_done()) {
-    fail_all({.what = "its agent did not connect to " + to_string(callers_->at()) + " in time",
+    fail_all({.what = "its agent did not connect to " + to_string(pending_->at()) + " in time",
               .why = {},
               .hint = {},
               .retry = Retry::soon});
   }
-  if (callers_ && all_done()) {
-    if (const std::string who = callers_->strangers(); !who.empty()) settings_.tell.info(who);
-    callers_.reset();
+  if (pending_ && all_done()) {
+    if (const std::string who = pending_->rejected_text(); !who.empty()) settings_.messages.info(who);
+    pending_.reset();
     starter_->settled();
   }
   return !all_done() || std::ranges::any_of(hosts_, &Awaited::in);  // else it has nobody to look after
 }
 
-void Start::hear(SealedSocket& socket, const std::string& address, const SealedRecord& record) {
+void AgentGroup::hear(SealedSocket& socket, const std::string& address, const SealedRecord& record) {
   const auto statement = record.kind == SealedRecord::Kind::statement
                              ? statement_in(record.payload)
                              : fail({"", "it says something else than who it is", "", "", kExitHostLost});
@@ -136,14 +137,14 @@ void Start::hear(SealedSocket& socket, const std::string& address, const SealedR
   host->in = true;
   socket.send(SealedRecord::Kind::welcome, settings_.job_id);
   socket.flush();
-  host->line->expect_reason(true);
-  settings_.pump->add(std::move(socket), host->line);
+  host->connection->expect_reason(true);
+  settings_.pump->add(std::move(socket), host->connection);
 }
 
-void Start::look_at_refusals() {
+void AgentGroup::check_start_failures() {
   for (Awaited& host : hosts_) {
     if (host.done) continue;
-    auto why = starter_->refusal(host.host.name);
+    auto why = starter_->start_failure(host.host.name);
     if (!why) continue;
     // One node is to blame, and a command of its own tells which: the others are there.
     if (transport::is_failed_launch(said_.last())) why->retry = Retry::soon;
@@ -152,43 +153,43 @@ void Start::look_at_refusals() {
 }
 
 /// The launcher takes the reason from it, as from a host's own command.
-void Start::hear_errors(const std::string& of, std::string_view bytes) {
+void AgentGroup::hear_errors(const std::string& of, std::string_view bytes) {
   said_.take(bytes, {});
   const bool ended_step = transport::is_ended_step(said_.last());
   for (const Awaited& host : hosts_) {
     if (!of.empty() && host.host.name != of) continue;
-    host.line->say_error(bytes);
-    if (ended_step) host.line->expect_reason(false);
+    host.connection->say_error(bytes);
+    if (ended_step) host.connection->expect_reason(false);
   }
   if (ended_step) settings_.pump->wake();
 }
 
 /// What was started ends with the command. Then the hosts' connections end, too, after all that the ranks wrote.
-void Start::look_at_end() {
+void AgentGroup::look_at_end() {
   if (!starter_->ended() || std::exchange(told_end_, true)) return;
-  for (const Awaited& host : hosts_) host.line->end();
+  for (const Awaited& host : hosts_) host.connection->end_soon();
   settings_.pump->wake();
 }
 
-void Start::fail_host(Awaited& host, transport::Disconnect why) {
+void AgentGroup::fail_host(Awaited& host, transport::Disconnect why) {
   host.done = true;
-  host.line->ended(std::move(why));
-  host.line->close();
+  host.connection->set_reason(std::move(why));
+  host.connection->close_thread_end();
 }
 
-void Start::fail_all(const transport::Disconnect& why) {
+void AgentGroup::fail_all(const transport::Disconnect& why) {
   for (Awaited& host : hosts_) {
     if (!host.done) fail_host(host, why);
   }
 }
 
-void Start::fail_all(const Error& error, Retry retry) {
+void AgentGroup::fail_all(const Error& error, Retry retry) {
   fail_all({.what = error.where.empty() ? error.what : error.where + ": " + error.what,
             .why = error.why,
             .hint = error.hint,
             .retry = retry});
 }
 
-bool Start::all_done() const { return std::ranges::all_of(hosts_, &Awaited::done); }
+bool AgentGroup::all_done() const { return std::ranges::all_of(hosts_, &Awaited::done); }
 
 }  // namespace dlaunch::dialback

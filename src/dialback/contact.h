@@ -11,23 +11,23 @@
 
 namespace dlaunch::dialback {
 
-inline constexpr size_t kMostCall = 256;  ///< bytes after the mark
+inline constexpr size_t kMostContact = 256;  ///< bytes after the mark
 
-struct Call {
+struct LauncherContact {
   Endpoint at;      ///< numeric
   std::string key;  ///< its text
 };
 
 /// A line, with a line end on both sides, which a shell takes for a comment.
-std::string call_line(const Call& call, std::string_view nonce);
+std::string contact_line(const LauncherContact& contact, std::string_view nonce);
 
 /// Finds it in what is read, at the cost of a few bytes of memory, whatever stands before it.
-class CallReader {
+class ContactReader {
  public:
-  explicit CallReader(std::string_view nonce);
+  explicit ContactReader(std::string_view nonce);
 
-  /// The call, once it has come whole.
-  std::optional<Call> feed(std::string_view bytes);
+  /// The contact, once it has come whole.
+  std::optional<LauncherContact> feed(std::string_view bytes);
   /// What came in its place cannot be understood.
   bool broken() const { return broken_; }
 

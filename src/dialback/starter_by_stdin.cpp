@@ -1,4 +1,4 @@
-#include "dialback/start_command.h"
+#include "dialback/starter_by_stdin.h"
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -35,12 +35,12 @@ std::string set_environment(const std::string& script, const std::vector<std::st
 
 }  // namespace
 
-StartCommand::StartCommand(Request request, Heard heard)
+StarterByStdin::StarterByStdin(Request request, Heard heard)
     : request_(std::move(request)),
       heard_(std::move(heard)),
       answers_(request_.nonce, transport::agent_image().machine, request_.names()) {}
 
-Result<void> StartCommand::begin(transport::RunningCommands& processes) {
+Result<void> StarterByStdin::begin(transport::RunningCommands& processes) {
   auto [ours, theirs] = sys::make_socketpair();
   sys::Pipe errors = sys::make_pipe();
   transport::Command process;
@@ -60,15 +60,15 @@ Result<void> StartCommand::begin(transport::RunningCommands& processes) {
   return {};
 }
 
-Result<void> StartCommand::call(const std::string& line, transport::RunningCommands& /*processes*/) {
-  call_ = line;
-  say(call_);
+Result<void> StarterByStdin::send_contact(const std::string& line, transport::RunningCommands& /*processes*/) {
+  contact_ = line;
+  say(contact_);
   return {};
 }
 
 /// A `fail` before `ready` is the script's: no agent can run there, a retry is useless. A `fail` after `ready` is the
 /// agent's, which could not connect: another way may work.
-std::optional<transport::Disconnect> StartCommand::refusal(const std::string& host) {
+std::optional<transport::Disconnect> StarterByStdin::start_failure(const std::string& host) {
   if (answers_.state(host) == Answers::State::failed) {
     return transport::Disconnect{
         .what = answers_.why(host), .why = {}, .hint = {}, .retry = answers_.ran(host) ? Retry::soon : Retry::never};
@@ -77,18 +77,18 @@ std::optional<transport::Disconnect> StartCommand::refusal(const std::string& ho
   return transport::Disconnect{.what = {}, .why = {}, .hint = {}, .retry = Retry::when_up};
 }
 
-void StartCommand::say(std::string_view text) {
+void StarterByStdin::say(std::string_view text) {
   to_send_ += text;
   write();
 }
 
-void StartCommand::watch(std::vector<pollfd>& polled) const {
+void StarterByStdin::watch(std::vector<pollfd>& polled) const {
   polled.push_back({stream_.get(), static_cast<short>(POLLIN | (to_send_.empty() ? 0 : POLLOUT)), 0});
   polled.push_back({errors_.get(), POLLIN, 0});
 }
 
 /// Its last words come before its end is known.
-void StartCommand::turn(const pollfd* polled, Time now) {
+void StarterByStdin::turn(const pollfd* polled, Time now) {
   if (polled[1].revents != 0 && errors_) read_errors();
   if (polled[0].revents != 0 && stream_) read(now);
   if (stream_) write();
@@ -97,19 +97,19 @@ void StartCommand::turn(const pollfd* polled, Time now) {
 
 /// The time to come begins when every host that answers in time has an agent and all that it reads. It is over where
 /// none answers at all: one that does not may keep the answers of all others back.
-void StartCommand::look_at_answers(Time now) {
+void StarterByStdin::look_at_answers(Time now) {
   if (first_answer_ == Time::max() && now - began_ > kAnswerLimit) come_by_ = std::min(come_by_, now);
   if (come_by_ != Time::max() || !to_send_.empty() || answers_.any(Answers::State::asks)) return;
   const bool all = !answers_.any(Answers::State::silent);
   if (all || (first_answer_ != Time::max() && now - first_answer_ > kTogether)) come_by_ = now + kComeLimit;
 }
 
-void StartCommand::close() {
+void StarterByStdin::close() {
   stream_.reset();
   errors_.reset();
 }
 
-void StartCommand::write() {
+void StarterByStdin::write() {
   while (stream_ && !to_send_.empty()) {
     const ssize_t sent = ::send(stream_.get(), to_send_.data(), to_send_.size(), MSG_NOSIGNAL);
     if (sent > 0) {
@@ -122,7 +122,7 @@ void StartCommand::write() {
   }
 }
 
-void StartCommand::read(Time now) {
+void StarterByStdin::read(Time now) {
   std::array<char, 16u << 10> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init): recv() fills it
   const ssize_t got = ::recv(stream_.get(), buffer.data(), buffer.size(), 0);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
@@ -136,16 +136,16 @@ void StartCommand::read(Time now) {
   send_agent(now);
 }
 
-/// All hosts of one command get the same bytes: those that have the agent already have read the first call.
-void StartCommand::send_agent(Time now) {
+/// All hosts of one command get the same bytes: those that have the agent already have read the first contact.
+void StarterByStdin::send_agent(Time now) {
   const bool all = !answers_.any(Answers::State::silent) || now - first_answer_ > kTogether;
   if (!all || sent_agent_ || !answers_.any(Answers::State::asks)) return;
   sent_agent_ = true;
   say(transport::agent_image().bytes);
-  say(call_);
+  say(contact_);
 }
 
-void StartCommand::read_errors() {
+void StarterByStdin::read_errors() {
   std::array<char, 4096> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init): read() fills it
   for (;;) {
     const ssize_t got = errors_ ? TEMP_FAILURE_RETRY(::read(errors_.get(), buffer.data(), buffer.size())) : 0;

@@ -1,4 +1,4 @@
-#include "dialback/door.h"
+#include "dialback/listening_socket.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -25,7 +25,7 @@ constexpr int kBacklog = 1024;
 constexpr std::chrono::milliseconds kPause{500};  // before a name is looked up again
 constexpr const char* kElsewhere = "192.0.2.1";   // of no machine: the way there is the way to the network
 
-tl::unexpected<Error> no_door(const Endpoint& where, std::string what, std::string why, std::string hint) {
+tl::unexpected<Error> cannot_listen(const Endpoint& where, std::string what, std::string why, std::string hint) {
   return fail({"--rendezvous " + to_string(where), std::move(what), std::move(why), std::move(hint)});
 }
 
@@ -56,11 +56,11 @@ int port_of(const sys::Fd& socket) {
 }
 
 /// The first of the addresses that is this machine's; `error` is why there is none.
-std::optional<Door> listen_on_one(const addrinfo* list, int port, bool loopback, int& error) {
+std::optional<ListeningSocket> listen_on_one(const addrinfo* list, int port, bool loopback, int& error) {
   for (const addrinfo* each = list; each != nullptr; each = each->ai_next) {
     if (!loopback && is_loopback(each->ai_addr)) continue;
     if (sys::Fd socket = listen_on(*each, true)) {
-      return Door{std::move(socket), {allocate::numeric_address(each->ai_addr).value_or(""), port}};
+      return ListeningSocket{std::move(socket), {allocate::numeric_address(each->ai_addr).value_or(""), port}};
     }
     error = errno;
   }
@@ -73,17 +73,18 @@ Result<sys::Addresses> addresses_of(const Endpoint& where, Time deadline, int en
     if (found) return *std::move(found);
     pollfd polled{ended, POLLIN, 0};
     const bool over = ::poll(&polled, 1, static_cast<int>(kPause.count())) > 0 || Clock::now() >= deadline;
-    if (over) return no_door(where, found.error().what, found.error().why, "name node 0 as the other nodes know it");
+    if (over)
+      return cannot_listen(where, found.error().what, found.error().why, "name node 0 as the other nodes know it");
   }
 }
 
 /// None: see `error`.
-Result<std::optional<Door>> listen_at(const Endpoint& where, Time deadline, int ended, int& error) {
+Result<std::optional<ListeningSocket>> listen_at(const Endpoint& where, Time deadline, int ended, int& error) {
   if (!where.host.empty()) {
     const bool chosen =
         where.host == "localhost" || sys::look_up_numeric({.name = where.host, .port = where.port}).addresses;
     const auto addresses = TRY(addresses_of(where, deadline, ended));
-    if (auto door = listen_on_one(addresses.get(), where.port, chosen, error)) return door;
+    if (auto listener = listen_on_one(addresses.get(), where.port, chosen, error)) return listener;
   }
   if (error != 0) return std::nullopt;
   // It has no name, or one that means it to itself alone.
@@ -93,10 +94,10 @@ Result<std::optional<Door>> listen_at(const Endpoint& where, Time deadline, int 
 
 tl::unexpected<Error> cannot_listen(const Endpoint& where, int error) {
   if (error == EADDRNOTAVAIL) {
-    return no_door(where, "node 0 cannot listen there", "it is no address of this machine",
-                   "HOST is node 0's own name or address; this machine is node 0, or --node-rank is another");
+    return cannot_listen(where, "node 0 cannot listen there", "it is no address of this machine",
+                         "HOST is node 0's own name or address; this machine is node 0, or --node-rank is another");
   }
-  return no_door(
+  return cannot_listen(
       where, "node 0 cannot listen there", std::strerror(error),
       error == EADDRINUSE ? "another program has the port, or another node 0 is here: name another port" : "");
 }
@@ -109,18 +110,18 @@ std::string address_on_the_network() {
   return all.empty() ? "127.0.0.1" : all.front().address;
 }
 
-Result<Door> open_door(const Endpoint& where, Time deadline, int ended) {
+Result<ListeningSocket> listen_for_nodes(const Endpoint& where, Time deadline, int ended) {
   int error = 0;
-  auto door = TRY(listen_at(where, deadline, ended, error));
-  if (!door) return cannot_listen(where, error);
-  return *std::move(door);
+  auto listener = TRY(listen_at(where, deadline, ended, error));
+  if (!listener) return cannot_listen(where, error);
+  return *std::move(listener);
 }
 
-Result<std::optional<Door>> open_free_door(const Endpoint& where, Time deadline, int ended) {
+Result<std::optional<ListeningSocket>> listen_if_free(const Endpoint& where, Time deadline, int ended) {
   int error = 0;
-  auto door = TRY(listen_at(where, deadline, ended, error));
-  if (!door && error != EADDRINUSE) return cannot_listen(where, error);
-  return door;
+  auto listener = TRY(listen_at(where, deadline, ended, error));
+  if (!listener && error != EADDRINUSE) return cannot_listen(where, error);
+  return listener;
 }
 
 Result<bool> is_here(const Endpoint& where, const allocate::OwnNames& own, Time deadline, int ended) {
@@ -134,7 +135,7 @@ Result<bool> is_here(const Endpoint& where, const allocate::OwnNames& own, Time 
 
 /// A manager's program may look for a port of the range at the same time. Two that allow to linger may both get one,
 /// and then srun (22.05) believes that all are taken: we allow it only where no other port is free.
-Result<Door> open_door_at(const std::string& address, PortRange ports) {
+Result<ListeningSocket> listen_on_address(const std::string& address, PortRange ports) {
   const unsigned choices = static_cast<unsigned>(ports.last - ports.first) + 1;
   const unsigned start = static_cast<unsigned>(::getpid()) % choices;  // of several jobs each tries another port first
   int error = EADDRINUSE;
@@ -144,7 +145,7 @@ Result<Door> open_door_at(const std::string& address, PortRange ports) {
     if (!found.addresses) break;
     if (sys::Fd socket = listen_on(*found.addresses, i >= choices)) {
       const int got = port_of(socket);
-      return Door{std::move(socket), {address, got}};
+      return ListeningSocket{std::move(socket), {address, got}};
     }
     error = errno;
   }

@@ -1,4 +1,4 @@
-#include "dialback/call.h"
+#include "dialback/contact.h"
 
 namespace dlaunch::dialback {
 namespace {
@@ -7,13 +7,13 @@ std::string mark_of(std::string_view nonce) { return "\n#dlaunch:" + std::string
 
 }  // namespace
 
-std::string call_line(const Call& call, std::string_view nonce) {
-  return mark_of(nonce) + to_string(call.at) + ' ' + call.key + '\n';
+std::string contact_line(const LauncherContact& contact, std::string_view nonce) {
+  return mark_of(nonce) + to_string(contact.at) + ' ' + contact.key + '\n';
 }
 
-CallReader::CallReader(std::string_view nonce) : mark_(mark_of(nonce)) {}
+ContactReader::ContactReader(std::string_view nonce) : mark_(mark_of(nonce)) {}
 
-std::optional<Call> CallReader::feed(std::string_view bytes) {
+std::optional<LauncherContact> ContactReader::feed(std::string_view bytes) {
   buffer_ += bytes;
   const size_t mark = buffer_.find(mark_);
   if (mark == std::string::npos) {
@@ -23,13 +23,13 @@ std::optional<Call> CallReader::feed(std::string_view bytes) {
   buffer_.erase(0, mark);
   const size_t end = buffer_.find('\n', mark_.size());
   const std::string_view line = std::string_view(buffer_).substr(mark_.size(), end - mark_.size());
-  broken_ = line.size() > kMostCall;
+  broken_ = line.size() > kMostContact;
   if (end == std::string::npos || broken_) return std::nullopt;
   const size_t blank = line.find(' ');
   auto at = parse_endpoint(line.substr(0, blank));
   broken_ = !at || blank == std::string_view::npos;
   if (broken_) return std::nullopt;
-  return Call{*std::move(at), std::string(line.substr(blank + 1))};
+  return LauncherContact{*std::move(at), std::string(line.substr(blank + 1))};
 }
 
 }  // namespace dlaunch::dialback

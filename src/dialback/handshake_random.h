@@ -5,6 +5,6 @@
 
 namespace dlaunch::dialback {
 
-Fresh make_fresh();
+HandshakeRandom random_for_handshake();
 
 }  // namespace dlaunch::dialback

@@ -9,15 +9,15 @@
 #include <string>
 #include <vector>
 
-#include "dialback/start.h"
+#include "dialback/agent_group.h"
 
 namespace dlaunch::dialback {
 
-class DialIns : public transport::Transport {
+class ManagerTransport : public transport::Transport {
  public:
-  /// `tell` may be called by other threads. `again` may be null: each host is then started so however often.
-  DialIns(DialIn how, std::string job_id, Tell tell, std::unique_ptr<transport::Transport> again);
-  ~DialIns() override;
+  /// `messages` may be called by other threads. `again` may be null: each host is then started so however often.
+  ManagerTransport(DialIn how, std::string job_id, Messages messages, std::unique_ptr<transport::Transport> again);
+  ~ManagerTransport() override;
 
   Result<transport::Connection> open(const plan::Host& host) override;
   void open_together() override;
@@ -26,16 +26,16 @@ class DialIns : public transport::Transport {
  private:
   const DialIn how_;
   const std::string job_id_;
-  const Tell tell_;
+  const Messages messages_;
   const std::unique_ptr<transport::Transport> again_;
   PumpThread pump_;
   struct Running {
-    std::shared_ptr<Start> start;
+    std::shared_ptr<AgentGroup> group;
     sys::Thread thread;
   };
   std::vector<Running> running_;
-  std::vector<Start::Awaited> asked_;  // until open_together()
-  std::set<std::string> known_;        // names of hosts that were asked for
+  std::vector<AgentGroup::Awaited> asked_;  // until open_together()
+  std::set<std::string> known_;             // names of hosts that were asked for
 };
 
 }  // namespace dlaunch::dialback

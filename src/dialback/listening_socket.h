@@ -13,7 +13,7 @@
 
 namespace dlaunch::dialback {
 
-struct Door {
+struct ListeningSocket {
   sys::Fd socket;  ///< listens; non-blocking
   Endpoint at;     ///< the address that it is bound to, numeric
 };
@@ -21,16 +21,16 @@ struct Door {
 /// Listens on the address of `where` that is this machine's. A name that means this machine only to itself (127.0.1.1
 /// in /etc/hosts), or none, stands for the address that faces the network. Blocks until the name resolves, the deadline
 /// is over, or `ended` is readable. An Error has the exit code of a wrong option.
-Result<Door> open_door(const Endpoint& where, Time deadline, int ended);
+Result<ListeningSocket> listen_for_nodes(const Endpoint& where, Time deadline, int ended);
 
 /// The same; none where the port is in use on this machine, as by another node 0.
-Result<std::optional<Door>> open_free_door(const Endpoint& where, Time deadline, int ended);
+Result<std::optional<ListeningSocket>> listen_if_free(const Endpoint& where, Time deadline, int ended);
 
-/// Whether an address of `where` is this machine's. Waits as open_door() does.
+/// Whether an address of `where` is this machine's. Waits as listen_for_nodes() does.
 Result<bool> is_here(const Endpoint& where, const allocate::OwnNames& own, Time deadline, int ended);
 
 /// Listens on this numeric address; does not block. An Error has kExitHostLost.
-Result<Door> open_door_at(const std::string& address, PortRange ports);
+Result<ListeningSocket> listen_on_address(const std::string& address, PortRange ports);
 
 /// The address that faces the first of these hosts that is another machine and whose name resolves here by the
 /// deadline; else the one that faces the network. Blocks up to `deadline`, or until `ended` is readable.

@@ -1,5 +1,5 @@
 // How a resource manager starts agents that connect to us, from what they need to be there until each has come: what
-// dialback/start.h asks of each way. Passive: its owner polls, and ends the processes.
+// dialback/agent_group.h asks of each way. Passive: its owner polls, and ends the processes.
 #pragma once
 
 #include <poll.h>
@@ -21,7 +21,7 @@
 
 namespace dlaunch::dialback {
 
-class Starter {
+class AgentStarter {
  public:
   struct Request {
     DialIn how;
@@ -32,15 +32,15 @@ class Starter {
   /// What a command wrote to its stderr, of this host; of all when the name is empty.
   using Heard = std::function<void(const std::string& host, std::string_view bytes)>;
 
-  Starter() = default;
-  Starter(const Starter&) = delete;
-  Starter& operator=(const Starter&) = delete;
-  virtual ~Starter() = default;
+  AgentStarter() = default;
+  AgentStarter(const AgentStarter&) = delete;
+  AgentStarter& operator=(const AgentStarter&) = delete;
+  virtual ~AgentStarter() = default;
 
   /// What can be done before it is known where we listen. Commands are added to `processes`.
   virtual Result<void> begin(transport::RunningCommands& processes) = 0;
-  /// Tells the agents (dialback/call.h); once, after begin().
-  virtual Result<void> call(const std::string& line, transport::RunningCommands& processes) = 0;
+  /// Tells the agents (dialback/contact.h); once, after begin().
+  virtual Result<void> send_contact(const std::string& line, transport::RunningCommands& processes) = 0;
   /// When each has come, or will not; Time::max() as long as that cannot be told.
   virtual Time come_by() const = 0;
 
@@ -48,7 +48,7 @@ class Starter {
   /// `polled`: the first of those that watch() appended.
   virtual void turn(const pollfd* polled, Time now) = 0;
   /// Why this host's agent will not come; none: it may yet. Empty words: what its command said is the reason.
-  virtual std::optional<transport::Disconnect> refusal(const std::string& host) = 0;
+  virtual std::optional<transport::Disconnect> start_failure(const std::string& host) = 0;
   /// What started the agents has ended, and they with it.
   virtual bool ended() const = 0;
   /// Every host has come, or will not.
@@ -56,6 +56,6 @@ class Starter {
   virtual void close() = 0;
 };
 
-std::unique_ptr<Starter> make_starter(Starter::Request request, Starter::Heard heard);
+std::unique_ptr<AgentStarter> make_starter(AgentStarter::Request request, AgentStarter::Heard heard);
 
 }  // namespace dlaunch::dialback

@@ -1,4 +1,4 @@
-#include "dialback/start_by_files.h"
+#include "dialback/starter_by_files.h"
 
 #include <unistd.h>
 
@@ -30,12 +30,12 @@ std::string task_script(const std::string& own_name) {
 
 }  // namespace
 
-StartByFiles::StartByFiles(Request request, Heard heard)
+StarterByFiles::StarterByFiles(Request request, Heard heard)
     : request_(std::move(request)),
       heard_(std::move(heard)),
       one_for_all_(request_.how.command.find("{hosts}") != std::string::npos) {}
 
-Result<void> StartByFiles::begin(transport::RunningCommands& /*processes*/) {
+Result<void> StarterByFiles::begin(transport::RunningCommands& /*processes*/) {
   StartDirectory made = TRY(StartDirectory::make(request_.how.files_in.value_or(""), request_.nonce));
   files_.emplace(std::move(made));
   std::string names;
@@ -46,8 +46,8 @@ Result<void> StartByFiles::begin(transport::RunningCommands& /*processes*/) {
                                                    request_.hosts.front().reach.agent, transport::kPieceLimit, "$1"));
 }
 
-/// All hosts read the same bytes: those that have the agent already stop at the first call.
-Result<void> StartByFiles::call(const std::string& line, transport::RunningCommands& processes) {
+/// All hosts read the same bytes: those that have the agent already stop at the first contact.
+Result<void> StarterByFiles::send_contact(const std::string& line, transport::RunningCommands& processes) {
   come_by_ = Clock::now() + kTasksComeLimit;
   TRY(files_->write("data", line + std::string(transport::agent_image().bytes) + line));
   const DialIn& how = request_.how;
@@ -61,8 +61,8 @@ Result<void> StartByFiles::call(const std::string& line, transport::RunningComma
   return {};
 }
 
-Result<void> StartByFiles::start(const std::string& host, const std::string& command, const std::string& arguments,
-                                 transport::RunningCommands& processes) {
+Result<void> StarterByFiles::start(const std::string& host, const std::string& command, const std::string& arguments,
+                                   transport::RunningCommands& processes) {
   auto [ours, theirs] = sys::make_socketpair();
   sys::Pipe errors = sys::make_pipe();
   transport::Command process;
@@ -75,14 +75,14 @@ Result<void> StartByFiles::start(const std::string& host, const std::string& com
   return {};
 }
 
-void StartByFiles::watch(std::vector<pollfd>& polled) const {
+void StarterByFiles::watch(std::vector<pollfd>& polled) const {
   for (const Started& each : started_) {
     polled.push_back({each.stream.get(), POLLIN, 0});
     polled.push_back({each.errors.get(), POLLIN, 0});
   }
 }
 
-void StartByFiles::turn(const pollfd* polled, Time now) {
+void StarterByFiles::turn(const pollfd* polled, Time now) {
   for (Started& each : started_) {
     const bool ran = static_cast<bool>(each.stream);
     if (polled[0].revents != 0 || polled[1].revents != 0) read(each);
@@ -95,7 +95,7 @@ void StartByFiles::turn(const pollfd* polled, Time now) {
 }
 
 /// A line is taken once it is whole.
-void StartByFiles::read_answers() {
+void StarterByFiles::read_answers() {
   answers_.emplace(request_.nonce, transport::agent_image().machine, request_.names());
   for (const plan::Host& host : request_.hosts) {
     const std::string said = files_->read("said." + host.name);
@@ -104,7 +104,7 @@ void StartByFiles::read_answers() {
 }
 
 /// Its last words come before its end is known.
-void StartByFiles::read(Started& from) {
+void StarterByFiles::read(Started& from) {
   std::array<char, 4096> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init): read() fills it
   for (sys::Fd* fd : {&from.errors, &from.stream}) {
     ssize_t got = 0;
@@ -117,12 +117,12 @@ void StartByFiles::read(Started& from) {
   }
 }
 
-const StartByFiles::Started* StartByFiles::command_of(const std::string& host) const {
+const StarterByFiles::Started* StarterByFiles::command_of(const std::string& host) const {
   const auto found = std::ranges::find(started_, one_for_all_ ? "" : host, &Started::host);
   return found == started_.end() ? nullptr : &*found;
 }
 
-std::optional<transport::Disconnect> StartByFiles::refusal(const std::string& host) {
+std::optional<transport::Disconnect> StarterByFiles::start_failure(const std::string& host) {
   const Started* const command = command_of(host);
   if (!command || !files_ || !answers_) return std::nullopt;
   if (answers_->state(host) == Answers::State::failed) {
@@ -140,12 +140,12 @@ std::optional<transport::Disconnect> StartByFiles::refusal(const std::string& ho
   return why;
 }
 
-bool StartByFiles::ended() const {
+bool StarterByFiles::ended() const {
   return one_for_all_ && !started_.empty() &&
          std::ranges::none_of(started_, [](const auto& each) { return static_cast<bool>(each.stream); });
 }
 
-void StartByFiles::close() {
+void StarterByFiles::close() {
   started_.clear();
   files_.reset();
 }

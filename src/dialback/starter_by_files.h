@@ -1,29 +1,29 @@
 // Agents that a resource manager starts where neither stdin nor stdout of a task is ours, as PBS does: what they need
-// (the bootstrap's script, the agent, the call) lies in files of a directory on a disk that the nodes share, and their
-// answers come there, too.
+// (the bootstrap's script, the agent, the contact) lies in files of a directory on a disk that the nodes share, and
+// their answers come there, too.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "dialback/agent_starter.h"
 #include "dialback/answers.h"
 #include "dialback/start_directory.h"
-#include "dialback/starter.h"
 #include "sys/fd.h"
 
 namespace dlaunch::dialback {
 
-class StartByFiles : public Starter {
+class StarterByFiles : public AgentStarter {
  public:
-  StartByFiles(Request request, Heard heard);
+  StarterByFiles(Request request, Heard heard);
 
   Result<void> begin(transport::RunningCommands& processes) override;
-  Result<void> call(const std::string& line, transport::RunningCommands& processes) override;
+  Result<void> send_contact(const std::string& line, transport::RunningCommands& processes) override;
   Time come_by() const override { return come_by_; }
   void watch(std::vector<pollfd>& polled) const override;
   void turn(const pollfd* polled, Time now) override;
-  std::optional<transport::Disconnect> refusal(const std::string& host) override;
+  std::optional<transport::Disconnect> start_failure(const std::string& host) override;
   /// A command of one host's own may end without its agent: who starts tasks for it goes on.
   bool ended() const override;
   /// Nobody needs the files any more.

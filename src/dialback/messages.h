@@ -6,7 +6,7 @@
 
 namespace dlaunch::dialback {
 
-struct Tell {
+struct Messages {
   std::function<void(const std::string&)> info;  ///< with -v
   std::function<void(const std::string&)> note;
 };

@@ -1,0 +1,147 @@
+#include "dialback/pending_connections.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <optional>
+#include <utility>
+
+#include "allocate/this_machine.h"
+#include "base/text.h"
+#include "dialback/handshake_random.h"
+
+namespace dlaunch::dialback {
+namespace {
+
+constexpr int kAcceptedAtOnce = 32;                     // before those that are open are read
+constexpr size_t kNamedAddresses = 3;                   // addresses that a person is told
+constexpr std::chrono::milliseconds kNoDescriptor{50};  // to wait where accept() has none to give
+
+}  // namespace
+
+/// A connection that has not proved itself, or has not said its first record.
+struct PendingConnections::Pending {
+  Pending(sys::Fd its_socket, std::string its_address, const Secret& key)
+      : socket(std::move(its_socket)), address(std::move(its_address)), handshake(key, random_for_handshake()) {}
+
+  int fd() const { return proven ? proven->fd().get() : socket.get(); }
+
+  sys::Fd socket;
+  std::string address;
+  Time since = Clock::now();
+  HandshakeServer handshake;
+  std::optional<SealedSocket> proven;  // it has the job's key, and the socket; its statement is awaited
+};
+
+PendingConnections::PendingConnections(ListeningSocket listener, const Secret& key, Said said)
+    : listener_(std::move(listener)), key_(key), said_(std::move(said)) {}
+
+PendingConnections::~PendingConnections() = default;
+
+void PendingConnections::watch(std::vector<pollfd>& polled) const {
+  if (listener_.socket) polled.push_back({listener_.socket.get(), POLLIN, 0});
+  for (const auto& connection : pending_) polled.push_back({connection->fd(), POLLIN, 0});
+}
+
+void PendingConnections::turn(const pollfd* polled, Time now) {
+  const bool listener_ready = listener_.socket && polled->revents != 0;
+  std::erase_if(pending_, [&](const std::unique_ptr<Pending>& connection) {
+    if (!hear(*connection)) return true;
+    if (now - connection->since < kHandshakeLimit) return false;
+    count_rejected(*connection);
+    return true;
+  });
+  if (listener_ready) accept_some();
+}
+
+void PendingConnections::close() {
+  listener_.socket.reset();
+  pending_.clear();
+}
+
+void PendingConnections::accept_some() {
+  for (int i = 0; i < kAcceptedAtOnce; ++i) {
+    sockaddr_storage from{};
+    socklen_t size = sizeof from;
+    auto* address = reinterpret_cast<sockaddr*>(&from);
+    sys::Fd socket(::accept4(listener_.socket.get(), address, &size, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    const int error = socket ? 0 : errno;
+    if (error == ECONNABORTED || error == EINTR) continue;
+    if (!socket) {
+      if (error != EAGAIN) {  // no descriptor or memory: rejected connections give some back
+        make_room();
+        ::poll(nullptr, 0, static_cast<int>(kNoDescriptor.count()));
+      }
+      return;
+    }
+    const int on = 1;
+    ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (pending_.size() >= kMostUnauthenticated) make_room();
+    pending_.push_back(
+        std::make_unique<Pending>(std::move(socket), allocate::numeric_address(address).value_or("?"), key_));
+  }
+}
+
+/// The oldest goes that has said nothing, else the oldest. Should it be a node, it connects again.
+void PendingConnections::make_room() {
+  const auto silent = std::ranges::find_if(
+      pending_, [](const auto& connection) { return !connection->proven && connection->handshake.silent(); });
+  const auto gone = silent != pending_.end() ? silent : pending_.begin();
+  if (gone == pending_.end()) return;
+  count_rejected(**gone);
+  pending_.erase(gone);
+}
+
+void PendingConnections::count_rejected(const Pending& connection) {
+  (connection.handshake.answered() ? wrong_keys_ : not_dlaunch_) += 1;
+  if (addresses_.size() < kNamedAddresses) addresses_.insert(connection.address);
+}
+
+bool PendingConnections::hear(Pending& connection) {
+  if (!connection.proven && !hear_handshake(connection)) {
+    count_rejected(connection);
+    return false;
+  }
+  if (!connection.proven) return true;
+  connection.proven->receive();
+  if (const auto record = connection.proven->next()) {
+    said_(*connection.proven, connection.address, *record);
+    return false;
+  }
+  return !connection.proven->over();
+}
+
+/// False when it is nobody of ours.
+bool PendingConnections::hear_handshake(Pending& connection) {
+  std::array<char, kHelloSize> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init): recv() fills it
+  for (;;) {
+    const ssize_t got =
+        ::recv(connection.fd(), buffer.data(), std::min(connection.handshake.wanted(), buffer.size()), 0);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return true;
+    if (got <= 0) return false;
+    const HandshakeState progress = connection.handshake.feed({buffer.data(), static_cast<size_t>(got)});
+    const std::string reply = connection.handshake.take_reply();
+    const bool sent =
+        ::send(connection.fd(), reply.data(), reply.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(reply.size());
+    if (progress == HandshakeState::refused || !sent) return false;  // a new connection takes so few bytes at once
+    if (progress == HandshakeState::proven) {
+      connection.proven.emplace(std::move(connection.socket), connection.handshake.keys());
+      return true;
+    }
+  }
+}
+
+std::string PendingConnections::rejected_text() const {
+  std::string text;
+  if (wrong_keys_ > 0) text = count(wrong_keys_, "connection") + " without this key";
+  if (not_dlaunch_ > 0) text += (text.empty() ? "" : ", ") + count(not_dlaunch_, "connection") + " of no dlaunch";
+  std::string from;
+  for (const std::string& address : addresses_) from += (from.empty() ? " (from " : ", ") + address;
+  return text.empty() ? text : text + from + ')';
+}
+
+}  // namespace dlaunch::dialback
