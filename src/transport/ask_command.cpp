@@ -64,7 +64,7 @@ CommandAnswer ask_command(const std::string& line, std::chrono::milliseconds lim
   auto [ours, theirs] = sys::make_socketpair();
   sys::Pipe errors = sys::make_pipe();
   Command command;
-  const int error = errors.read ? command.start(line, theirs, errors.write) : errno;
+  const int error = errors.read ? command.start_tied(line, theirs, errors.write) : errno;
   if (error != 0) return {.text = {}, .trouble = std::strerror(error)};
   theirs.reset();
   errors.write.reset();

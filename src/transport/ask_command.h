@@ -12,7 +12,7 @@ struct CommandAnswer {
   std::string trouble;  ///< its last words on stderr, or why it did not get that far
 };
 
-/// `ended`: -1, or a descriptor. The command has no input.
+/// `ended`: -1, or a descriptor. The command has no input, and is killed when this process ends before it.
 CommandAnswer ask_command(const std::string& line, std::chrono::milliseconds limit, int ended = -1);
 
 }  // namespace dlaunch::transport

@@ -1,9 +1,11 @@
 #include "transport/command.h"
 
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 
 #include "sys/child.h"
@@ -11,6 +13,33 @@
 extern char** environ;
 
 namespace dlaunch::transport {
+namespace {
+
+constexpr const char* kShell = "/bin/sh";
+constexpr int kNoShell = 127;
+
+/// Without a PATH of ours the shell finds the command, and the command then finds nothing.
+std::string script_of(const std::string& line, const std::string& before) {
+  return ": \"${PATH:=/usr/local/bin:/usr/bin:/bin}\"\nexport PATH\n" + before + "exec " + line;
+}
+
+/// Runs in the child of a fork and does not return. It makes only calls that are safe there.
+[[noreturn]] void become_shell(char* const* argv, int stream, int errors, pid_t parent) {
+  ::setsid();
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(kNoShell);
+  ::signal(SIGPIPE, SIG_DFL);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::dup2(stream, STDIN_FILENO);
+  ::dup2(stream, STDOUT_FILENO);
+  ::dup2(errors, STDERR_FILENO);
+  ::execve(kShell, argv, environ);
+  ::_exit(kNoShell);
+}
+
+}  // namespace
 
 int Command::start(const std::string& line, const sys::Fd& stream, const sys::Fd& errors, const std::string& before) {
   posix_spawn_file_actions_t actions;
@@ -26,16 +55,28 @@ int Command::start(const std::string& line, const sys::Fd& stream, const sys::Fd
   ::posix_spawn_file_actions_adddup2(&actions, stream.get(), 0);
   ::posix_spawn_file_actions_adddup2(&actions, stream.get(), 1);
   ::posix_spawn_file_actions_adddup2(&actions, errors.get(), 2);
-  // Without a PATH of ours the shell finds the command, and the command then finds nothing.
-  std::string script = ": \"${PATH:=/usr/local/bin:/usr/bin:/bin}\"\nexport PATH\n" + before + "exec " + line;
+  std::string script = script_of(line, before);
   char name[] = "sh";
   char option[] = "-c";
   char* const argv[] = {name, option, script.data(), nullptr};
-  const int error = ::posix_spawn(&pid_, "/bin/sh", &actions, &attributes, argv, environ);
+  const int error = ::posix_spawn(&pid_, kShell, &actions, &attributes, argv, environ);
   ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&actions);
   if (error == 0) handle_ = sys::open_pidfd(pid_);
   return error;
+}
+
+int Command::start_tied(const std::string& line, const sys::Fd& stream, const sys::Fd& errors) {
+  std::string script = script_of(line, {});
+  char name[] = "sh";
+  char option[] = "-c";
+  char* const argv[] = {name, option, script.data(), nullptr};
+  const pid_t parent = ::getpid();
+  pid_ = ::fork();
+  if (pid_ == 0) become_shell(argv, stream.get(), errors.get(), parent);
+  if (pid_ < 0) return errno;
+  handle_ = sys::open_pidfd(pid_);
+  return 0;
 }
 
 bool Command::has_ended() const { return ::waitpid(pid_, nullptr, WNOHANG) != 0; }

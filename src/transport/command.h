@@ -13,6 +13,8 @@ class Command {
  public:
   /// `stream` becomes stdin and stdout, `errors` stderr; `before`: what the shell does first. Returns 0 or an errno.
   int start(const std::string& line, const sys::Fd& stream, const sys::Fd& errors, const std::string& before = {});
+  /// The same for a command that is killed should the calling thread, or this process, end before it.
+  int start_tied(const std::string& line, const sys::Fd& stream, const sys::Fd& errors);
   /// Whether it ended; it is then reaped, by us or, if SIGCHLD came first, by the launcher.
   bool has_ended() const;
   /// Signals its session's first process group.

@@ -5,9 +5,27 @@ import signal
 import subprocess
 
 from hosts_case import HostsCase, lines
-from support import TIMEOUT, main, sh, wait_until
+from support import TIMEOUT, Case, main, of_process, sh, wait_until
 
 import flux  # of the testbed, by hosts_case's path
+
+
+class Asked(Case):
+    def test_an_end_while_flux_is_asked_leaves_no_flux(self):
+        """One that does not answer: what runs in its place has a session of its own, and hears of no signal to dlaunch."""
+        (self.dir / "flux").write_text("#!/bin/sh\necho $$ >asked.new\nmv asked.new asked\nexec sleep 1000\n")
+        (self.dir / "flux").chmod(0o755)
+        asked = self.dir / "asked"
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGKILL):
+            with self.subTest(number.name):
+                job = self.start("-n", 1, "true", env={"FLUX_URI": "local:///none", "PATH": f"{self.dir}:{os.environ['PATH']}"},
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                self.assertTrue(wait_until(asked.exists, TIMEOUT))
+                flux_pid = int(asked.read_text())
+                asked.unlink()
+                job.send_signal(number)
+                self.assertNotEqual(job.wait(TIMEOUT), 0)
+                self.assertTrue(wait_until(lambda pid=flux_pid: not of_process(pid, "cmdline"), TIMEOUT), "the flux that was asked is left")
 
 
 class ByFluxExec(HostsCase):
