@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "allocate/node_place.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "base/try.h"
@@ -55,6 +56,16 @@ std::optional<int> ranks_of(const cli::Options& job) {
     ranks += *app.ranks;
   }
   return ranks;
+}
+
+/// Refuses a node that serves another: it never learns when the ranks run, nor what becomes of them.
+Result<void> check_node(const cli::Options& job) {
+  if (!job.same_line.asked) return {};
+  const auto place = TRY(allocate::place_of_node(job.request.environment));
+  const int node = job.same_line.node.value_or(place.node.value_or(0));
+  if (node == 0) return {};
+  return fail({"chaos", "this is node " + std::to_string(node) + " of a --same-line job, which node 0 has", "",
+               "start dlaunch chaos on node 0 alone, and the line behind -- by itself on the others"});
 }
 
 /// Refuses what could never meet this job.
@@ -122,6 +133,7 @@ void tell_verdict(const chaos::Results& results, spdlog::logger& log) {
 
 Result<int> run(const cli::ChaosRun& asked, const cli::ProcessContext& context, spdlog::logger& log) {
   const cli::Options job = TRY(job_options(asked.words, context));
+  TRY(check_node(job));
   for (const Fault& fault : asked.faults) {
     TRY(check_fault(fault, job));
   }

@@ -133,6 +133,7 @@ class Chaos(Case):
         started = ("touch", "started")
         for words, why in ((["--fault", "cut:fake1@1s", "--", "-n", "1", *started], b"lead through a proxy"),
                            (["--fault", "kill:rank=0@1s", "--", "-H", "elsewhere", *started], b"processes of other hosts"),
+                           (["--fault", "kill:rank=0@1s", "--", "--same-line", "--nodes", "2", "--node-rank", "1", *started], b"this is node 1 of a --same-line job"),
                            (["--fault", "reset:fake9@1s", "--", "--fake-hosts", "2x1", *started], b"the job has no host fake9"),
                            (["--fault", "kill:rank=2@1s", "--", "-n", "2", *started], b"the job has 2 ranks"),
                            (["--fault", "kill:rank=1@round=1:1s", "--", "-n", "2", *started], b"the job's last round is 0"),
