@@ -40,11 +40,11 @@ struct StackSampler::Look {
       trees.push_back({rank, stacks::take_tree(pid, look)});
     }
     answer = stacks_answer(question, time_ns, trees);
-    const auto cut = std::ranges::find_if(trees, [](const RankTree& one) { return one.tree.cut; });
+    const auto timed_out = std::ranges::find_if(trees, [](const RankTree& one) { return one.tree.timed_out; });
     // One that alone takes all the time lets the others go first.
-    const auto left_out = static_cast<std::size_t>(cut - trees.begin()) + (cut == trees.begin() ? 1 : 0);
+    const auto left_out = static_cast<std::size_t>(timed_out - trees.begin()) + (timed_out == trees.begin() ? 1 : 0);
     if (left_out < ranks.size()) next = ranks[left_out].first;
-    if (cut != trees.end() || trees.size() < ranks.size()) {
+    if (timed_out != trees.end() || trees.size() < ranks.size()) {
       answer.remarks.emplace_back("this host had no time for all of its ranks");
     }
     caches = std::move(look.caches);

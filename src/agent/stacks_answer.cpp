@@ -9,7 +9,7 @@
 namespace dlaunch::agent {
 namespace {
 
-constexpr std::size_t kRoom = wire::Stacks::kMost - 1024;       // for texts and ranks; the rest is for counts and "cut"
+constexpr std::size_t kRoom = wire::Stacks::kMost - 1024;  // for texts and ranks; the rest is for counts and a remark
 constexpr std::size_t kNumbersOfARank = 5 * 4 + 4 * 8 + 4 + 4;  // its item in each list, but for the bytes of its wait
 constexpr std::size_t kLongestText = 16u << 10;                 // so that one text does not keep out all others
 constexpr std::size_t kLongestWait = 64;
@@ -25,7 +25,7 @@ class Answer {
     const stacks::Sample& shown = rank.tree.processes[rank.tree.shown];
     const stacks::ThreadStack& main = shown.threads.front();
     const std::string wait = main.wait.substr(0, kLongestWait);
-    if (!take(kNumbersOfARank + wait.size())) return cut();
+    if (!take(kNumbersOfARank + wait.size())) return note_left_out();
     trees_.push_back(&rank.tree);
     message_.ranks.push_back(rank.rank);
     message_.pids.push_back(static_cast<std::uint32_t>(shown.pid));
@@ -42,7 +42,7 @@ class Answer {
   void add_stacks() {
     for (const stacks::Tree* tree : trees_) {
       const stacks::ThreadStack& main = tree->processes[tree->shown].threads.front();
-      const std::uint32_t stack = tree->cut ? empty_stack() : index_of(message_.stacks, stacks::place_of(main));
+      const std::uint32_t stack = tree->timed_out ? empty_stack() : index_of(message_.stacks, stacks::place_of(main));
       message_.stack.push_back(stack == wire::Stacks::kNone ? empty_stack() : stack);
       for (const stacks::Sample& sample : tree->processes) {
         for (const std::string& remark : sample.remarks) index_of(message_.remarks, remark);
@@ -66,8 +66,8 @@ class Answer {
     return true;
   }
 
-  void cut() {
-    if (!std::exchange(cut_, true))
+  void note_left_out() {
+    if (!std::exchange(left_out_, true))
       message_.remarks.emplace_back("some stacks are left out: there was no room for all");
   }
 
@@ -76,7 +76,7 @@ class Answer {
     if (text.size() > kLongestText) text = text.substr(0, kLongestText) + "…\n";
     const auto known = std::ranges::find(texts, text);
     if (known == texts.end() && !take(text.size() + 4)) {
-      cut();
+      note_left_out();
       return wire::Stacks::kNone;
     }
     const auto index = static_cast<std::uint32_t>(known - texts.begin());
@@ -95,7 +95,7 @@ class Answer {
     std::uint64_t main = 0;
     std::uint64_t all = 0;
     for (const stacks::Sample& sample : tree.processes) {
-      if (!sample.alive() || tree.cut) continue;
+      if (!sample.alive() || tree.timed_out) continue;
       main = main * 31 + sample.threads.front().locals_hash;
       for (const stacks::ThreadStack& thread : sample.threads) all += thread.locals_hash;
     }
@@ -104,7 +104,7 @@ class Answer {
   }
 
   static std::uint32_t flags_of(const stacks::Tree& tree) {
-    std::uint32_t flags = tree.cut ? wire::Stacks::kCut : 0u;
+    std::uint32_t flags = tree.timed_out ? wire::Stacks::kTimedOut : 0u;
     for (const stacks::Sample& sample : tree.processes) {
       flags |= (sample.traced ? wire::Stacks::kTraced : 0u) | (sample.stopped ? wire::Stacks::kStopped : 0u) |
                (sample.python ? wire::Stacks::kPython : 0u) |
@@ -116,7 +116,7 @@ class Answer {
 
   wire::Stacks& message_;
   std::size_t room_ = kRoom;
-  bool cut_ = false;
+  bool left_out_ = false;
   std::vector<const stacks::Tree*> trees_;  // of message_.ranks
 };
 

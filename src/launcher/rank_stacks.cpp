@@ -49,7 +49,7 @@ std::vector<job::RankSample> rank_samples(const StackLook& look) {
   std::vector<job::RankSample> samples;
   for (const auto& [host, stacks] : look.answers) {
     for (std::size_t i = 0; i < stacks.ranks.size(); ++i) {
-      if (has(stacks.flags[i], Flags::kCut)) continue;
+      if (has(stacks.flags[i], Flags::kTimedOut)) continue;
       job::RankSample sample{.rank = static_cast<int>(stacks.ranks[i]), .state = state_of(stacks, i)};
       sample.stack = std::hash<std::string>{}(stacks.stacks[stacks.stack[i]]);
       const bool in_call = has(stacks.flags[i], Flags::kInCall);

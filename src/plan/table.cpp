@@ -6,7 +6,7 @@ namespace dlaunch::plan {
 namespace {
 
 constexpr std::string_view kGap = "  ";
-constexpr std::string_view kCut = "…";
+constexpr std::string_view kEllipsis = "…";
 
 bool starts_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }
 
@@ -22,7 +22,7 @@ std::string shorten(std::string_view text, size_t width) {
     if (starts_character(text[end])) --left;
     ++end;
   }
-  return std::string(text.substr(0, end)).append(kCut);
+  return std::string(text.substr(0, end)).append(kEllipsis);
 }
 
 std::string aligned(std::vector<std::vector<std::string>> rows, std::string_view indent) {

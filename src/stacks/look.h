@@ -23,8 +23,8 @@ struct Caches {
   SampleCache samples = {};
 };
 
-/// One look at many processes. It may be made in any thread, and ends by its deadline. What it has no time for is said
-/// to be cut: no frame is told that may be wrong.
+/// One look at many processes. It may be made in any thread, and ends by its deadline. What it has no time for
+/// is marked as timed out: no frame is told that may be wrong.
 struct Look {
   Time deadline;
   bool all_threads = false;  ///< native frames of all threads, not only of each main one

@@ -20,7 +20,7 @@ struct PythonThread {
 
 struct PythonStacks {
   std::vector<PythonThread> threads;
-  std::string trouble;  ///< why there are none, or some are cut
+  std::string trouble;  ///< why there are none, or some are incomplete
 };
 
 /// The version of the CPython with these symbols, as PY_VERSION_HEX. Before 3.11 none tells it, and the functions that

@@ -125,17 +125,17 @@ void keep_what_python_called(ThreadStack& thread, const std::string& interpreter
   std::erase_if(frames, [](const Frame& frame) { return is_of_the_c_library(frame) || has_no_name(frame); });
 }
 
-void cut(ThreadStack& thread) {
+void drop_frames(ThreadStack& thread) {
   thread.native.clear();
   thread.python.clear();
   thread.in_call = false;
   thread.locals_hash = 0;
-  thread.cut = true;
+  thread.timed_out = true;
 }
 
 /// What was read when the time was out is not believed.
-void cut_from(Sample& sample, std::size_t first) {
-  for (std::size_t i = first; i < sample.threads.size(); ++i) cut(sample.threads[i]);
+void drop_frames_from(Sample& sample, std::size_t first) {
+  for (std::size_t i = first; i < sample.threads.size(); ++i) drop_frames(sample.threads[i]);
 }
 
 /// A thread that we have stopped ran because of that.
@@ -152,7 +152,7 @@ void look_at_native(Sample& sample, Modules& modules, const std::string& interpr
     ThreadStack& thread = sample.threads[i];
     NativeStack stack = native_stack(modules, thread.tid, thread.state, look.deadline);
     if (stack.stopped) rest_again(rests, thread.tid, stack.rest);
-    if (Clock::now() >= look.deadline) return cut_from(sample, i);
+    if (Clock::now() >= look.deadline) return drop_frames_from(sample, i);
     thread.native = std::move(stack.frames);
     thread.in_call = stack.in_call;
     thread.locals_hash = thread.locals_hash * 31 + stack.callers_hash;
@@ -167,17 +167,17 @@ void look_at_frames(Sample& sample, const std::string& program, Look& look, Rest
   const ReadMemory read = memory.reader();
   char byte = 0;
   const bool readable = !maps.empty() && read(maps.front().start, {&byte, 1});
-  if (Clock::now() >= look.deadline) return cut_from(sample, 0);
+  if (Clock::now() >= look.deadline) return drop_frames_from(sample, 0);
   if (maps.empty() || memory.denied() != 0) {
     if (!readable) sample.remarks.push_back("its stacks cannot be read: " + why_denied(sample.pid));
     return;
   }
   const auto runtime = find_runtime(program, maps, read);
-  if (Clock::now() >= look.deadline) return cut_from(sample, 0);
+  if (Clock::now() >= look.deadline) return drop_frames_from(sample, 0);
   if (runtime) {
     sample.python = true;
     PythonStacks stacks = read_python(read, runtime->address, runtime->version);
-    if (Clock::now() >= look.deadline) return cut_from(sample, 0);
+    if (Clock::now() >= look.deadline) return drop_frames_from(sample, 0);
     if (!stacks.trouble.empty()) sample.remarks.push_back(stacks.trouble);
     join(sample, std::move(stacks.threads));
   }
@@ -204,11 +204,11 @@ Sample take(pid_t pid, Look& look) {
   look_at_threads(sample, look.deadline);
   const std::string program = program_of(pid);
   look_at_frames(sample, program, look, rests);
-  if (program_of(pid) != program) cut_from(sample, 0);  // what was mapped is of the one before
+  if (program_of(pid) != program) drop_frames_from(sample, 0);  // what was mapped is of the one before
   const auto after = parse_stat(read_proc(pid, "stat"));
   if (!after || after->start_time != before->start_time || after->state == 'Z') sample.threads.clear();
-  const bool cut = std::ranges::any_of(sample.threads, &ThreadStack::cut);
-  if (cut) sample.remarks.emplace_back("there was no time for the stacks of all of its threads");
+  const bool timed_out = std::ranges::any_of(sample.threads, &ThreadStack::timed_out);
+  if (timed_out) sample.remarks.emplace_back("there was no time for the stacks of all of its threads");
   const bool whole = sample.alive() && sample.remarks.empty() && !sample.traced && !sample.stopped;
   // A process with one thread has no others whose frames would be missing.
   const bool all_threads = look.all_threads || sample.threads.size() == 1;

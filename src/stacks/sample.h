@@ -24,7 +24,7 @@ struct ThreadStack {
   std::vector<Frame> native;  ///< of a thread that runs Python, those that Python has called
   std::vector<Frame> python;
   bool in_call = false;           ///< within a call that waits for other ranks, as MPI_Recv
-  bool cut = false;               ///< there was no time for its frames, so it has none
+  bool timed_out = false;         ///< there was no time for its frames, so it has none
   std::uint64_t locals_hash = 0;  ///< of Python's frames, and of those that called what waits; it changes as they go on
 };
 
@@ -52,7 +52,7 @@ struct Tree {
                                   ///< only child for which a shell waits
   std::int64_t cpu_ms = 0;        ///< of all descendants
   std::int64_t io_bytes = -1;     ///< of all that could be read; -1: none could
-  bool cut = false;               ///< there was no time for all that matters: what is shown may be another one's
+  bool timed_out = false;         ///< there was no time for all that matters: what is shown may be another one's
 };
 
 }  // namespace dlaunch::stacks

@@ -55,7 +55,7 @@ Tree take_tree(pid_t pid, Look& look) {
   pid_t awaited = only_child(tree.processes.front(), descendants);
   for (const sys::Process& process : descendants) {
     const bool late = Clock::now() >= deadline;
-    tree.cut = tree.cut || late;
+    tree.timed_out = tree.timed_out || late;
     Sample sample;
     if (!late && tree.processes.size() < kMostProcesses) sample = take_one(process.pid);
     if (!sample.alive()) {
@@ -70,7 +70,7 @@ Tree take_tree(pid_t pid, Look& look) {
     tree.processes.push_back(std::move(sample));
   }
   // A main thread whose frames there was no time for has none, and Python that is not known to be there is not shown.
-  for (const Sample& sample : tree.processes) tree.cut = tree.cut || sample.threads.front().cut;
+  for (const Sample& sample : tree.processes) tree.timed_out = tree.timed_out || sample.threads.front().timed_out;
   return tree;
 }
 

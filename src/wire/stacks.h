@@ -37,7 +37,7 @@ struct Stacks {
   static constexpr std::uint8_t kIncomplete = 8;  ///< a stack or a counter is missing; see `remarks`
   static constexpr std::uint8_t kInCall = 16;     ///< a main thread is within a call that waits for other ranks, as
                                                   ///< MPI_Recv; `locals` are also of what called it
-  static constexpr std::uint8_t kCut = 32;        ///< there was no time for its stack: it has none, and no hashes
+  static constexpr std::uint8_t kTimedOut = 32;   ///< there was no time for its stack: it has none, and no hashes
   static constexpr std::uint32_t kNone = ~0u;
   std::uint32_t id = 0;
   std::int64_t time_ns = 0;  ///< CLOCK_REALTIME when the look began

@@ -64,12 +64,12 @@ RankTree made_tree(std::uint32_t rank, std::size_t name_size) {
 TEST(AgentStacks, ARankThatThereWasNoTimeForHasNoStackAndNoHash) {
   std::vector<RankTree> trees = {made_tree(0, 5), made_tree(1, 5)};
   for (RankTree& rank : trees) rank.tree.processes[0].threads[0].locals_hash = 77;
-  trees[1].tree.cut = true;
+  trees[1].tree.timed_out = true;
   const wire::Stacks told = stacks_answer({1, {}, false}, 0, trees);
   EXPECT_TRUE(told.sound());
-  EXPECT_EQ(told.flags[0] & wire::Stacks::kCut, 0u);
+  EXPECT_EQ(told.flags[0] & wire::Stacks::kTimedOut, 0u);
   EXPECT_NE(told.locals[0], 0);
-  EXPECT_NE(told.flags[1] & wire::Stacks::kCut, 0u);
+  EXPECT_NE(told.flags[1] & wire::Stacks::kTimedOut, 0u);
   EXPECT_EQ(told.locals[1], 0);
   EXPECT_EQ(told.all_locals[1], 0);
   EXPECT_EQ(told.stacks[told.stack[1]], "");

@@ -76,18 +76,18 @@ TEST(StacksLook, AStackThatThereWasNoTimeForIsNotToldInPart) {
   Look whole = look_until(std::chrono::seconds(20));
   const std::string place = place_of(take(sleeper.pid(), whole).threads.front());
   ASSERT_THAT(place, Not(IsEmpty()));
-  int cut = 0;
+  int timed_out = 0;
   for (int microseconds = 0; microseconds < 4000; microseconds += 20) {
     Look look = look_until(std::chrono::microseconds(microseconds));
     const Tree tree = take_tree(sleeper.pid(), look);
     ASSERT_TRUE(tree.processes.front().alive());
     const ThreadStack& main = tree.processes.front().threads.front();
-    EXPECT_EQ(place_of(main), main.cut ? "" : place);
+    EXPECT_EQ(place_of(main), main.timed_out ? "" : place);
     EXPECT_EQ(main.locals_hash, 0u);
-    EXPECT_TRUE(!main.cut || tree.cut);
-    cut += main.cut ? 1 : 0;
+    EXPECT_TRUE(!main.timed_out || tree.timed_out);
+    timed_out += main.timed_out ? 1 : 0;
   }
-  EXPECT_GT(cut, 0);
+  EXPECT_GT(timed_out, 0);
 }
 
 TEST(StacksLook, WhatDidNotRunIsNotReadAgain) {
@@ -102,12 +102,12 @@ TEST(StacksLook, WhatDidNotRunIsNotReadAgain) {
   for (const bool all : {false, true}) {
     look.all_threads = all;
     const Sample again = take(sleeper.pid(), look);
-    EXPECT_FALSE(again.threads.front().cut);
+    EXPECT_FALSE(again.threads.front().timed_out);
     EXPECT_EQ(place_of(again.threads.front()), place_of(first.threads.front()));
   }
   ::kill(sleeper.pid(), SIGUSR1);
   ASSERT_TRUE(sleeper.rest(rest));
-  EXPECT_TRUE(take(sleeper.pid(), look).threads.front().cut);
+  EXPECT_TRUE(take(sleeper.pid(), look).threads.front().timed_out);
 }
 
 TEST(StacksLook, ASampleIsForgottenWhenNobodyAsksForItAnyMore) {
@@ -118,7 +118,7 @@ TEST(StacksLook, ASampleIsForgottenWhenNobodyAsksForItAnyMore) {
   ASSERT_NE(sleeper.kept(look), nullptr);
   look.deadline = Clock::now();
   for (int i = 0; i < 100; ++i) look.caches.samples.begin_look();
-  EXPECT_TRUE(take(sleeper.pid(), look).threads.front().cut);
+  EXPECT_TRUE(take(sleeper.pid(), look).threads.front().timed_out);
 }
 
 }  // namespace
