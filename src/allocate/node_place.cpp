@@ -44,10 +44,10 @@ Result<NodePlace> place_by_torchrun(const Variables& environment) {
   place.least = static_cast<int>(*least);
   place.nodes = static_cast<int>(*most);
   place.node = TRY(number_in(environment, "PET_NODE_RANK"));
-  place.launcher = filled_variable(environment, "PET_RDZV_ENDPOINT").value_or("");
-  if (const auto address = filled_variable(environment, "PET_MASTER_ADDR"); address && place.launcher.empty()) {
+  place.rendezvous = filled_variable(environment, "PET_RDZV_ENDPOINT").value_or("");
+  if (const auto address = filled_variable(environment, "PET_MASTER_ADDR"); address && place.rendezvous.empty()) {
     const auto port = filled_variable(environment, "PET_MASTER_PORT");
-    place.launcher = port ? (is_ipv6(*address) ? '[' + *address + ']' : *address) + ':' + *port : *address;
+    place.rendezvous = port ? (is_ipv6(*address) ? '[' + *address + ']' : *address) + ':' + *port : *address;
   }
   return place;
 }
@@ -60,7 +60,7 @@ Result<NodePlace> place_by_aws_batch(const Variables& environment) {
   const auto main = TRY(number_in(environment, "AWS_BATCH_JOB_MAIN_NODE_INDEX"));
   const int first = main.value_or(0);
   if (index) place.node = *index == first ? 0 : *index < first ? *index + 1 : *index;
-  place.launcher = filled_variable(environment, "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS").value_or("");
+  place.rendezvous = filled_variable(environment, "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS").value_or("");
   return place;
 }
 
@@ -79,7 +79,7 @@ Result<NodePlace> place_by_slurm(const Variables& environment) {
   const auto job = TRY(number_in(environment, "SLURM_JOB_ID"));
   const auto step = TRY(number_in(environment, "SLURM_STEP_ID"));
   const long port = kFirstSlurmPort + (long{job.value_or(0)} + step.value_or(0)) % kSlurmPorts;
-  place.launcher = names->front() + ':' + std::to_string(port);
+  place.rendezvous = names->front() + ':' + std::to_string(port);
   return place;
 }
 

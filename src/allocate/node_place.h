@@ -19,7 +19,7 @@ struct NodePlace {
   std::optional<int> least = {};  ///< of the nodes; empty: all
   std::optional<int> nodes = {};
   std::optional<int> node = {};
-  std::string launcher = {};  ///< HOST or HOST:PORT of node 0, as the other nodes know it; empty: not said
+  std::string rendezvous = {};  ///< HOST or HOST:PORT of node 0, as the other nodes know it; empty: not said
 };
 
 /// Nothing is filled in where no such place is seen. What is said and cannot be meant is an Error.

@@ -31,24 +31,24 @@ constexpr size_t kShownHash = 12;                   // digits of the agent's
 constexpr const char* kMode = "--same-line";
 
 /// This process's part in the job.
-struct Part {
+struct NodeRole {
   int least = 1;
   int nodes = 1;            ///< at most
-  std::optional<int> node;  ///< none: 0 on the machine of `launcher`, and numbered by node 0 elsewhere
-  std::string launcher;     ///< --rendezvous, or what the place says; empty: the place does not say it
+  std::optional<int> node;  ///< none: 0 on the machine of `rendezvous`, and numbered by node 0 elsewhere
+  std::string rendezvous;   ///< --rendezvous, or what the place says; empty: the place does not say it
 };
 
 tl::unexpected<Error> unknown(std::string what, std::string hint) {
   return fail({.where = kMode, .what = std::move(what), .why = "", .hint = std::move(hint)});
 }
 
-Result<Part> part_of(const cli::Options& options) {
+Result<NodeRole> role_of(const cli::Options& options) {
   const cli::SameLineRequest& asked = options.same_line;
   const auto place = TRY(allocate::place_of_node(options.request.environment));
   const auto nodes = asked.nodes ? asked.nodes : place.nodes;
   const auto node = asked.node ? asked.node : place.node;
   if (!nodes) return unknown("nothing says how many nodes there are", "add --nodes N");
-  const std::string& launcher = asked.rendezvous.empty() ? place.launcher : asked.rendezvous;
+  const std::string& launcher = asked.rendezvous.empty() ? place.rendezvous : asked.rendezvous;
   if (!node && launcher.empty()) {
     return unknown("nothing says which node this is",
                    "add --rendezvous HOST:PORT, HOST being node 0, or --node-rank I: 0 on the first, which launches");
@@ -57,14 +57,14 @@ Result<Part> part_of(const cli::Options& options) {
     return unknown("this is node " + std::to_string(*node) + " of " + std::to_string(*nodes) + " nodes",
                    "nodes are numbered from 0");
   }
-  return Part{(asked.nodes ? asked.least : place.least).value_or(*nodes), *nodes, node, launcher};
+  return NodeRole{(asked.nodes ? asked.least : place.least).value_or(*nodes), *nodes, node, launcher};
 }
 
 /// `planned`: nobody is met.
-Result<dialback::Endpoint> endpoint_of(const Part& part, bool planned) {
-  if (part.launcher.empty() && (part.node == 0 || planned)) return dialback::Endpoint{};  // node 0's own address
-  if (part.launcher.empty()) return unknown("nothing says where node 0 is", "add --rendezvous HOST:PORT");
-  auto endpoint = dialback::parse_endpoint(part.launcher);
+Result<dialback::Endpoint> endpoint_of(const NodeRole& role, bool planned) {
+  if (role.rendezvous.empty() && (role.node == 0 || planned)) return dialback::Endpoint{};  // node 0's own address
+  if (role.rendezvous.empty()) return unknown("nothing says where node 0 is", "add --rendezvous HOST:PORT");
+  auto endpoint = dialback::parse_endpoint(role.rendezvous);
   if (!endpoint) endpoint.error().where = "--rendezvous";
   return endpoint;
 }
@@ -81,9 +81,9 @@ std::vector<std::string> words_of(const plan::Request& request) {
   return words;
 }
 
-dialback::Statement statement_of(const Part& part, int node, const cli::Options& options) {
+dialback::Statement statement_of(const NodeRole& role, int node, const cli::Options& options) {
   return {.version = "dlaunch " + report::version() + ", agent " + transport::agent_image().hash.substr(0, kShownHash),
-          .nodes = part.nodes,
+          .nodes = role.nodes,
           .node = node,
           .name = allocate::own_names(options.request.environment).names.front(),
           .words = words_of(options.request)};
@@ -143,27 +143,27 @@ Result<int> serve(const cli::Options& options, const dialback::Endpoint& launche
 }
 
 /// Node 0's; none: this is another node. Where another process of this machine is node 0 already, this is one.
-Result<std::optional<dialback::ListeningSocket>> listen_if_node_0(const Part& part, const dialback::Endpoint& at,
+Result<std::optional<dialback::ListeningSocket>> listen_if_node_0(const NodeRole& role, const dialback::Endpoint& at,
                                                                   const cli::Options& options, Time deadline,
                                                                   int ended) {
-  if (part.node == 0) {
+  if (role.node == 0) {
     auto listener = TRY(dialback::listen_for_nodes(at, deadline, ended));
     return std::optional(std::move(listener));
   }
-  if (part.node) return std::nullopt;
+  if (role.node) return std::nullopt;
   const bool here = TRY(dialback::is_here(at, allocate::own_names(options.request.environment), deadline, ended));
   if (!here) return std::nullopt;
   return dialback::listen_if_free(at, deadline, ended);
 }
 
-Result<int> launch(cli::Options options, const Part& part, dialback::ListeningSocket listener,
+Result<int> launch(cli::Options options, const NodeRole& role, dialback::ListeningSocket listener,
                    const dialback::Secret& key, const dialback::Statement& self, Time deadline,
                    std::optional<dialback::EndSignals>& signals, spdlog::logger& log, const RunJob& run) {
   const std::string here = listener.at.host;
   dialback::Gathering gathering(std::move(listener), {.key = key,
                                                       .self = self,
                                                       .job_id = options.request.job_id,
-                                                      .least = part.least,
+                                                      .least = role.least,
                                                       .last_call = options.same_line.last_call,
                                                       .deadline = deadline,
                                                       .messages = messages_to(log)});
@@ -176,11 +176,11 @@ Result<int> launch(cli::Options options, const Part& part, dialback::ListeningSo
   return done;
 }
 
-Result<int> plan_only(cli::Options options, const Part& part, const dialback::Endpoint& launcher, const RunJob& run) {
+Result<int> plan_only(cli::Options options, const NodeRole& role, const dialback::Endpoint& launcher, const RunJob& run) {
   std::string at = launcher.host.empty() ? dialback::address_on_the_network() : launcher.host;
   const std::string here = allocate::own_names(options.request.environment).names.front();
   options.hosts.list = {{.name = here, .reach = reach_of({}, std::move(at)), .from = kMode}};
-  for (int node = 1; node < part.nodes; ++node) {
+  for (int node = 1; node < role.nodes; ++node) {
     options.hosts.list.push_back({.name = "node" + std::to_string(node), .reach = reach_of(node, {}), .from = kMode});
   }
   return run(std::move(options), nullptr);
@@ -189,24 +189,24 @@ Result<int> plan_only(cli::Options options, const Part& part, const dialback::En
 }  // namespace
 
 Result<int> run_same_line(cli::Options options, const std::string& key_text, spdlog::logger& log, const RunJob& run) {
-  const Part part = TRY(part_of(options));
-  if (part.nodes == 1) {  // a job of this machine, as any other
+  const NodeRole role = TRY(role_of(options));
+  if (role.nodes == 1) {  // a job of this machine, as any other
     options.same_line = {};
     return run(std::move(options), nullptr);
   }
   const bool planned = options.dry_run || options.show_env;
-  const auto endpoint = TRY(endpoint_of(part, planned));
-  if (planned) return plan_only(std::move(options), part, endpoint, run);
+  const auto endpoint = TRY(endpoint_of(role, planned));
+  if (planned) return plan_only(std::move(options), role, endpoint, run);
   const auto key = TRY(choose_key(options.same_line.key_file, key_text));
   const bool patient = options.wait_hosts > std::chrono::milliseconds(0);
   const Time deadline = Clock::now() + (patient ? Duration(options.wait_hosts) : Duration(kUsualPatience));
   std::optional<dialback::EndSignals> signals(std::in_place);
-  auto listener = TRY(listen_if_node_0(part, endpoint, options, deadline, signals->fd()));
-  const int node = listener ? 0 : part.node.value_or(dialback::kUnnumbered);
-  const dialback::Statement self = statement_of(part, node, options);
+  auto listener = TRY(listen_if_node_0(role, endpoint, options, deadline, signals->fd()));
+  const int node = listener ? 0 : role.node.value_or(dialback::kUnnumbered);
+  const dialback::Statement self = statement_of(role, node, options);
   if (!listener) return serve(options, endpoint, key, self, deadline, *signals, log);
   options.request.job_id = make_job_id();
-  return launch(std::move(options), part, *std::move(listener), key, self, deadline, signals, log, run);
+  return launch(std::move(options), role, *std::move(listener), key, self, deadline, signals, log, run);
 }
 
 void assume_nodes_as_here(plan::Allocation& allocation) {

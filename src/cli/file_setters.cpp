@@ -8,7 +8,7 @@ namespace dlaunch::cli {
 namespace {
 
 using std::string_view;
-using Here = const ProcessContext&;
+using Context = const ProcessContext&;
 
 // Behind the name in --stdout-file and --stderr-file.
 constexpr string_view kCopy = ":copy";
@@ -24,13 +24,13 @@ bool take_mark(string_view& value, string_view mark) {
 
 }  // namespace
 
-Result<void> set_files(Options& o, string_view value, Here here) {
+Result<void> set_files(Options& o, string_view value, Context here) {
   auto files = TRY(file_settings(value, here.cwd));
   o.output.files = std::move(files);
   return passed(output::check_file_template(o.output.files->target));
 }
 
-Result<void> set_stream_file(Options& o, output::Stream stream, string_view value, Here here) {
+Result<void> set_stream_file(Options& o, output::Stream stream, string_view value, Context here) {
   if (!o.output.files)
     o.output.files = output::FileSettings{.target = "", .copy = false, .by_stream = true, .err_target = ""};
   const bool out = stream == output::Stream::out;
@@ -50,7 +50,7 @@ Result<void> set_stream_file(Options& o, output::Stream stream, string_view valu
   return passed(output::check_file_template(target));
 }
 
-Result<void> set_error_file(Options& o, string_view value, Here here) {
+Result<void> set_error_file(Options& o, string_view value, Context here) {
   TRY(put(o.error_file, absolute_path(value, here.cwd)));
   return passed(output::check_file_template(o.error_file));
 }

@@ -49,7 +49,7 @@ Result<Arguments> read_foreign_line(const LauncherSpec& launcher, std::span<cons
   return arguments;
 }
 
-std::string same_line(const ResolvedOptions& resolved, const Arguments& arguments) {
+std::string equivalent_line(const ResolvedOptions& resolved, const Arguments& arguments) {
   const Group& group = arguments.groups.front();
   std::string text = arguments.unset.empty() ? "" : "env ";
   for (const std::string& name : arguments.unset) text += "-u " + name + " ";

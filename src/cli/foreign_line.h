@@ -16,6 +16,6 @@ Result<Arguments> read_foreign_line(const LauncherSpec& launcher, std::span<cons
                                     const ProcessContext& context, std::vector<std::string>& notes);
 
 /// dlaunch's own line for the options in effect that are not the user's preferences, and the program.
-std::string same_line(const ResolvedOptions& resolved, const Arguments& arguments);
+std::string equivalent_line(const ResolvedOptions& resolved, const Arguments& arguments);
 
 }  // namespace dlaunch::cli

@@ -13,7 +13,6 @@ namespace dlaunch::cli {
 namespace {
 
 using std::string_view;
-using IsHere = LauncherOption::Here;
 
 /// Whether the words of a name are joined as the launcher joins them. "nproc-per_node" is a name in no spelling.
 bool well_joined(const LauncherSpec& launcher, string_view name) {
@@ -93,8 +92,8 @@ Result<void> judge(const LauncherSpec& launcher, LauncherLine& line) {
   for (const ParsedOption& given : line.options) {
     const LauncherOption& option = option_of(launcher, given);
     if (line.find(given.spec->name()) != &given) continue;
-    if (option.here == IsHere::meant || option.here == IsHere::of_queue) continue;
-    if (option.here == IsHere::refused) {
+    if (option.support == Support::translated || option.support == Support::allocation) continue;
+    if (option.support == Support::refused) {
       return fail({.where = given.spelled, .what = std::string(given.spec->help), .why = "", .hint = ""});
     }
     line.notes.push_back(given.spelled + " changes nothing here: " + std::string(given.spec->help));
@@ -132,10 +131,10 @@ std::vector<const LauncherOption*> beginning_with(const LauncherSpec& launcher, 
   return options;
 }
 
-string_view told_first(IsHere here) {
-  if (here == IsHere::noted) return "changes nothing: ";
-  if (here == IsHere::of_queue) return "in a job changes nothing, elsewhere refused: ";
-  return here == IsHere::refused ? "refused: " : "";
+string_view told_first(Support support) {
+  if (support == Support::ignored) return "changes nothing: ";
+  if (support == Support::allocation) return "in a job changes nothing, elsewhere refused: ";
+  return support == Support::refused ? "refused: " : "";
 }
 
 }  // namespace
@@ -220,7 +219,7 @@ namespace {
 
 /// Of its row in the table, which options with the same words share.
 std::string end_of(const LauncherOption& option) {
-  return " | " + std::string(told_first(option.here)).append(option.row.help) + " |\n";
+  return " | " + std::string(told_first(option.support)).append(option.row.help) + " |\n";
 }
 
 }  // namespace
@@ -232,7 +231,7 @@ std::string launcher_help(const LauncherSpec& launcher) {
                      "'s options] program args\n       or by a link of this name.\n\n";
   for (const LauncherOption& option : launcher.options) {
     text.append("  ").append(spelled_names(launcher, option.row)).append("\n        ");
-    text.append(told_first(option.here)).append(option.row.help).append("\n");
+    text.append(told_first(option.support)).append(option.row.help).append("\n");
   }
   return text;
 }
@@ -243,7 +242,7 @@ std::string launcher_table(const LauncherSpec& launcher) {
   for (const LauncherOption& option : launcher.options) {
     if (option.row.takes == Arity::show) continue;
     const bool same =
-        launcher.dense_table && before && before->here == option.here && before->row.help == option.row.help;
+        launcher.dense_table && before && before->support == option.support && before->row.help == option.row.help;
     text.append(same ? ", `" : before ? end_of(*before) + "| `" : "| `");
     text.append(spelled_names(launcher, option.row)).append("`");
     before = &option;

@@ -12,19 +12,20 @@
 
 namespace dlaunch::cli {
 
-/// One option of another launcher, and what it is here.
-struct LauncherOption {
-  enum class Here {
-    meant,     ///< it means here what it means there
-    noted,     ///< it is accepted, changes nothing here, and a note says why
-    refused,   ///< `row.help` says what to write instead
-    of_queue,  ///< it asks a resource manager for an allocation: LauncherSpec::make judges it
-  };
+/// What an option of another launcher is to dlaunch.
+enum class Support {
+  translated,  ///< it means here what it means there
+  ignored,     ///< it is accepted, changes nothing here, and a note says why
+  refused,     ///< LauncherOption::row.help says what to write instead
+  allocation,  ///< it asks a resource manager for an allocation: LauncherSpec::make judges it
+};
 
+/// One option of another launcher.
+struct LauncherOption {
   /// Names with '-' between words, whatever the launcher's joint; one that begins with '-' is a word behind a single
   /// dash ("-np"). `help` says what it is here.
   OptionSpec row;
-  Here here = Here::meant;
+  Support support = Support::translated;
   std::string_view variables = {};  ///< its default, in the first of these that is set; for LauncherSpec::getopt
   const char* alone = nullptr;      ///< the value where its own is optional and not attached
 };

@@ -18,7 +18,7 @@ namespace {
 
 using plan::AppRequest;
 using std::string_view;
-using Here = const ProcessContext&;
+using Context = const ProcessContext&;
 
 constexpr std::array<Word<plan::MapBy>, 6> kMapBy{{{"slot", plan::MapBy::slot},
                                                    {"core", plan::MapBy::core},
@@ -29,7 +29,7 @@ constexpr std::array<Word<plan::MapBy>, 6> kMapBy{{{"slot", plan::MapBy::slot},
 constexpr std::array<Word<bool>, 2> kAbortOrContinue{{{"abort", true}, {"continue", false}}};
 
 /// The text of the file that an option names.
-Result<std::string> text_of(string_view path, Here here) {
+Result<std::string> text_of(string_view path, Context here) {
   const auto whole = TRY(absolute_path(path, here.cwd));
   auto text = here.read_file(whole);
   if (!text) return fail(text.error().error);
@@ -84,18 +84,18 @@ Result<void> set_nodes(SameLineRequest& request, string_view value) {
   return {};
 }
 
-Result<void> set_ranks(plan::AppRequest& a, string_view value, Here) {
+Result<void> set_ranks(plan::AppRequest& a, string_view value, Context) {
   a.for_devices = value == "devices";
   a.ranks.reset();
   return a.for_devices ? Result<void>{} : put(a.ranks, whole_number(value, 1, kMaxRanks));
 }
 
-Result<void> set_label(Options& o, string_view value, Here) {
+Result<void> set_label(Options& o, string_view value, Context) {
   o.output.label = value.empty() ? output::kDefaultLabel : value;
   return passed(output::check_label_template(*o.output.label));
 }
 
-Result<void> set_format(Options& o, string_view value, Here) {
+Result<void> set_format(Options& o, string_view value, Context) {
   if (value == "jsonl") {
     o.output.mode = output::Mode::jsonl;
     return {};
@@ -105,21 +105,21 @@ Result<void> set_format(Options& o, string_view value, Here) {
   return {};
 }
 
-Result<void> set_timeout(Options& o, string_view value, Here) {
+Result<void> set_timeout(Options& o, string_view value, Context) {
   auto limit = TRY(seconds(value));
   o.policy.timeout.reset();
   if (limit.count() > 0) o.policy.timeout = limit;
   return {};
 }
 
-Result<void> set_wait_after_first(Options& o, string_view value, Here) {
+Result<void> set_wait_after_first(Options& o, string_view value, Context) {
   auto limit = TRY(seconds(value));
   o.policy.after_first.reset();
   if (limit.count() > 0) o.policy.after_first = limit;
   return {};
 }
 
-Result<void> set_host_key(Options& o, string_view value, Here) {
+Result<void> set_host_key(Options& o, string_view value, Context) {
   using plan::HostKey;
   constexpr std::array kNames = {std::pair{"strict", HostKey::strict}, std::pair{"accept-new", HostKey::accept_new},
                                  std::pair{"off", HostKey::off}};
@@ -131,18 +131,18 @@ Result<void> set_host_key(Options& o, string_view value, Here) {
   return unknown_word(value, {"strict", "accept-new", "off"});
 }
 
-Result<void> set_raw(Options& o, string_view value, Here) {
+Result<void> set_raw(Options& o, string_view value, Context) {
   if (value == "true") o.output.mode = output::Mode::raw;
   return {};
 }
 
-Result<void> add_variable(AppRequest& app, string_view value, Here) {
+Result<void> add_variable(AppRequest& app, string_view value, Context) {
   auto setting = TRY(env_setting(value));
   app.env.push_back(std::move(setting));
   return {};
 }
 
-Result<void> add_env_file(AppRequest& app, string_view value, Here here) {
+Result<void> add_env_file(AppRequest& app, string_view value, Context here) {
   auto path = TRY(absolute_path(value, here.cwd));
   auto text = here.read_file(path);
   if (!text) return fail(text.error().error);
@@ -151,22 +151,22 @@ Result<void> add_env_file(AppRequest& app, string_view value, Here here) {
   return {};
 }
 
-Result<void> set_hostfile(Options& o, string_view value, Here here) {
+Result<void> set_hostfile(Options& o, string_view value, Context here) {
   const auto text = TRY(text_of(value, here));
   return put(o.hosts.hostfile, allocate::parse_hostfile(text, std::string(value)));
 }
 
-Result<void> set_default_hostfile(Options& o, string_view value, Here here) {
+Result<void> set_default_hostfile(Options& o, string_view value, Context here) {
   const auto text = TRY(text_of(value, here));
   return put(o.hosts.default_hostfile, allocate::parse_hostfile(text, std::string(value)));
 }
 
-Result<void> set_rankfile(Options& o, string_view value, Here here) {
+Result<void> set_rankfile(Options& o, string_view value, Context here) {
   const auto text = TRY(text_of(value, here));
   return put(o.request.rank_places, allocate::parse_rankfile(text, std::string(value)));
 }
 
-Result<void> set_rank_table(Options& o, string_view value, Here here) {
+Result<void> set_rank_table(Options& o, string_view value, Context here) {
   RankTableRequest table{.automatic = value == "auto", .name = std::string(value), .path = {}, .text = {}};
   if (!table.automatic) {
     auto text = TRY(text_of(value, here));
@@ -178,7 +178,7 @@ Result<void> set_rank_table(Options& o, string_view value, Here here) {
   return {};
 }
 
-Result<void> set_product(Options& o, string_view value, Here) {
+Result<void> set_product(Options& o, string_view value, Context) {
   o.product = ranktable::parse_product(value);
   if (o.product) return {};
   return unknown_word(value, {"910", "a2", "a3", "950"});
@@ -190,18 +190,18 @@ Result<void> set_filter(std::string& place, string_view value) {
   return {};
 }
 
-Result<void> set_agent_path(Options& o, string_view value, Here) {
+Result<void> set_agent_path(Options& o, string_view value, Context) {
   if (value.empty()) return fail({.where = "", .what = "names no file", .why = "", .hint = "write its path there"});
   o.hosts.agent_path = value;
   return {};
 }
 
-Result<void> set_rank_dir(Options& o, string_view value, Here) {
+Result<void> set_rank_dir(Options& o, string_view value, Context) {
   o.request.rank_dir = value;
   return passed(plan::check_rank_dir(value));
 }
 
-Result<void> set_stage(Options& o, string_view value, Here here) {
+Result<void> set_stage(Options& o, string_view value, Context here) {
   o.stage.clear();
   for (const std::string& part : split(value, ',')) {
     auto path = TRY(absolute_path(trim(part), here.cwd));
@@ -210,7 +210,7 @@ Result<void> set_stage(Options& o, string_view value, Here here) {
   return {};
 }
 
-Result<void> set_map_by(Options& o, string_view value, Here) {
+Result<void> set_map_by(Options& o, string_view value, Context) {
   const MapBySpelling spelled = split_map_by(value);
   TRY(map_modifiers(o, spelled.modifiers));
   const string_view policy = spelled.policy;
@@ -263,7 +263,7 @@ Result<string_view> bind_unit(Options& o, string_view value) {
   return unit == "package" ? "socket" : unit;
 }
 
-Result<void> set_cpu_list(Options& o, string_view value, Here) {
+Result<void> set_cpu_list(Options& o, string_view value, Context) {
   o.request.cpu_list = value;
   for (const std::string& turn : split(value, '/')) {
     TRY(plan::parse_slot_list(turn));
@@ -271,18 +271,18 @@ Result<void> set_cpu_list(Options& o, string_view value, Here) {
   return {};
 }
 
-Result<void> set_report_pid(Options& o, string_view value, Here here) {
+Result<void> set_report_pid(Options& o, string_view value, Context here) {
   if (value != "-" && value != "+") return put(o.report_pid, absolute_path(value, here.cwd));
   o.report_pid = value;
   return {};
 }
 
-Result<void> set_personality(Options&, string_view value, Here) {
+Result<void> set_personality(Options&, string_view value, Context) {
   if (grammar_named(value)) return {};
   return unknown_word(value, {"ompi", "hydra", "torchrun", "torch.distributed.launch", "msrun", "deepspeed",
                               "horovodrun", "srun", "accelerate", "dlaunch"});
 }
 
-Result<void> no_effect(Options&, string_view, Here) { return {}; }
+Result<void> no_effect(Options&, string_view, Context) { return {}; }
 
 }  // namespace dlaunch::cli

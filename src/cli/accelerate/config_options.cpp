@@ -177,7 +177,7 @@ class ConfigOptions {
       return refuse_setting(setting, "of " + setting.section + " is no setting that dlaunch knows",
                             "leave it out, and give scripts its variable by dlaunch's own -x");
     }
-    if (known->here == LauncherOption::Here::refused) {
+    if (known->support == Support::refused) {
       return refuse_setting(setting, "cannot be meant here", std::string(known->row.help));
     }
     if (setting.section == "deepspeed_config") add_field(setting.key);

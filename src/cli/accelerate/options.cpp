@@ -5,7 +5,6 @@
 namespace dlaunch::cli {
 namespace {
 
-using IsHere = LauncherOption::Here;
 using std::string_view;
 
 constexpr string_view kDynamo = "the variable of the same name: `-x ACCELERATE_DYNAMO_…=`";
@@ -21,12 +20,12 @@ constexpr string_view kSageMaker = "dlaunch starts no SageMaker job: run acceler
 constexpr string_view kMpirun = "start it by MPI's line: dlaunch --as mpirun --hostfile FILE -n N python3 SCRIPT";
 
 constexpr LauncherOption accelerate_row(string_view names, string_view value, string_view help,
-                                        IsHere here = IsHere::meant) {
+                                        Support support = Support::translated) {
   return {.row = {.names = names,
                   .takes = value.empty() ? Arity::nothing : Arity::value,
                   .value_name = value,
                   .help = help},
-          .here = here};
+          .support = support};
 }
 
 constexpr LauncherOption kAccelerateOptions[] = {
@@ -150,19 +149,19 @@ constexpr LauncherOption kAccelerateOptions[] = {
     accelerate_row("fp8-override-linear-precision", "BOOL,BOOL,BOOL", kWithFp8),
     accelerate_row("ipex", "", "`-x ACCELERATE_USE_IPEX=true`"),
     accelerate_row("use-xpu", "", "`-x ACCELERATE_USE_XPU=true`"),
-    accelerate_row("quiet q", "", "dlaunch writes no traceback of its own", IsHere::noted),
-    accelerate_row("main-training-function", "NAME", "it is for TPUs", IsHere::noted),
-    accelerate_row("downcast-bf16", "", "it is for TPUs", IsHere::noted),
-    accelerate_row("tpu", "", kTpu, IsHere::refused),
-    accelerate_row("tpu-cluster", "", kTpu, IsHere::refused),
-    accelerate_row("no-tpu-cluster", "", kTpu, IsHere::refused),
-    accelerate_row("tpu-use-sudo", "", kTpu, IsHere::refused),
-    accelerate_row("vm", "NAME", kTpu, IsHere::refused),
-    accelerate_row("env", "NAME=VALUE", kTpu, IsHere::refused),
-    accelerate_row("aws-access-key-id", "ID", kSageMaker, IsHere::refused),
-    accelerate_row("aws-secret-access-key", "KEY", kSageMaker, IsHere::refused),
-    accelerate_row("mpirun-hostfile", "FILE", kMpirun, IsHere::refused),
-    accelerate_row("mpirun-ccl", "N", kMpirun, IsHere::refused),
+    accelerate_row("quiet q", "", "dlaunch writes no traceback of its own", Support::ignored),
+    accelerate_row("main-training-function", "NAME", "it is for TPUs", Support::ignored),
+    accelerate_row("downcast-bf16", "", "it is for TPUs", Support::ignored),
+    accelerate_row("tpu", "", kTpu, Support::refused),
+    accelerate_row("tpu-cluster", "", kTpu, Support::refused),
+    accelerate_row("no-tpu-cluster", "", kTpu, Support::refused),
+    accelerate_row("tpu-use-sudo", "", kTpu, Support::refused),
+    accelerate_row("vm", "NAME", kTpu, Support::refused),
+    accelerate_row("env", "NAME=VALUE", kTpu, Support::refused),
+    accelerate_row("aws-access-key-id", "ID", kSageMaker, Support::refused),
+    accelerate_row("aws-secret-access-key", "KEY", kSageMaker, Support::refused),
+    accelerate_row("mpirun-hostfile", "FILE", kMpirun, Support::refused),
+    accelerate_row("mpirun-ccl", "N", kMpirun, Support::refused),
     {.row = {.names = "help h", .takes = Arity::show, .help = "print this"}},
 };
 

@@ -4,8 +4,6 @@
 namespace dlaunch::cli {
 namespace {
 
-using IsHere = LauncherOption::Here;
-
 constexpr const char* kElastic = "Horovod Elastic needs horovodrun itself: dlaunch does not add or lose hosts in a job";
 
 // clang-format off
@@ -26,7 +24,7 @@ constexpr LauncherOption kHorovodrunOptions[] = {
           "server"}},
     {{.names = "mpi", .help = "as mpirun: `--env-for openmpi --tag-output`, MPI is served; so with `--mpi-args` or "
           "`--binding-args`, too"}},
-    {{.names = "jsrun", .help = "jsrun is no way of dlaunch's: leave it out"}, IsHere::refused},
+    {{.names = "jsrun", .help = "jsrun is no way of dlaunch's: leave it out"}, Support::refused},
     {{.names = "mpi-args", .takes = Arity::value, .value_name = "WORDS",
       .help = "options of mpirun's, read as dlaunch reads them; not with `--gloo`"}},
     {{.names = "binding-args", .takes = Arity::value, .value_name = "WORDS", .help = "the same, for binding"}},
@@ -38,8 +36,8 @@ constexpr LauncherOption kHorovodrunOptions[] = {
     {{.names = "prefix-output-with-timestamp -prefix-timestamp",
       .help = "the time in `--label`; with MPI `--timestamp-output`"}},
     {{.names = "verbose", .help = "`-v`", .stands_for = "verbose=1"}},
-    {{.names = "disable-cache", .help = "dlaunch keeps no results of earlier checks"}, IsHere::noted},
-    {{.names = "check-build -cb", .help = "dlaunch knows no build of Horovod's: ask horovodrun"}, IsHere::refused},
+    {{.names = "disable-cache", .help = "dlaunch keeps no results of earlier checks"}, Support::ignored},
+    {{.names = "check-build -cb", .help = "dlaunch knows no build of Horovod's: ask horovodrun"}, Support::refused},
     {{.names = "config-file", .takes = Arity::value, .value_name = "FILE",
       .help = "what it sets and no option does: `controller`, `params`, `autotune`, `timeline`, `stall_check`, "
           "`library_options`, `logging`"}},
@@ -86,15 +84,15 @@ constexpr LauncherOption kHorovodrunOptions[] = {
     {{.names = "log-without-timestamp", .help = "`-x HOROVOD_LOG_HIDE_TIME=1`"}},
     {{.names = "log-hide-timestamp", .help = "`-x HOROVOD_LOG_HIDE_TIME=1`"}},
     {{.names = "no-log-hide-timestamp", .help = "`-x HOROVOD_LOG_HIDE_TIME=0`"}},
-    {{.names = "min-np min-num-proc", .takes = Arity::value, .value_name = "N", .help = kElastic}, IsHere::refused},
-    {{.names = "max-np max-num-proc", .takes = Arity::value, .value_name = "N", .help = kElastic}, IsHere::refused},
-    {{.names = "slots-per-host", .takes = Arity::value, .value_name = "N", .help = kElastic}, IsHere::refused},
-    {{.names = "elastic-timeout", .takes = Arity::value, .value_name = "SECONDS", .help = kElastic}, IsHere::refused},
-    {{.names = "reset-limit", .takes = Arity::value, .value_name = "N", .help = kElastic}, IsHere::refused},
+    {{.names = "min-np min-num-proc", .takes = Arity::value, .value_name = "N", .help = kElastic}, Support::refused},
+    {{.names = "max-np max-num-proc", .takes = Arity::value, .value_name = "N", .help = kElastic}, Support::refused},
+    {{.names = "slots-per-host", .takes = Arity::value, .value_name = "N", .help = kElastic}, Support::refused},
+    {{.names = "elastic-timeout", .takes = Arity::value, .value_name = "SECONDS", .help = kElastic}, Support::refused},
+    {{.names = "reset-limit", .takes = Arity::value, .value_name = "N", .help = kElastic}, Support::refused},
     {{.names = "blacklist-cooldown-range", .takes = Arity::value, .value_name = "MIN MAX",
-      .help = kElastic}, IsHere::refused},
+      .help = kElastic}, Support::refused},
     {{.names = "host-discovery-script", .takes = Arity::value, .value_name = "FILE",
-      .help = kElastic}, IsHere::refused},
+      .help = kElastic}, Support::refused},
     {{.names = "version v", .takes = Arity::show, .help = "print dlaunch's version"}},
     {{.names = "help h", .takes = Arity::show, .help = "print this"}},
 };

@@ -16,13 +16,13 @@ namespace dlaunch::cli {
 namespace {
 
 using std::string_view;
-using Here = const ProcessContext&;
+using Context = const ProcessContext&;
 
 /// For an option that asks for what dlaunch does anyway.
-Result<void> already_so(const ParsedOption&, Here, Translated&) { return {}; }
+Result<void> already_so(const ParsedOption&, Context, Translated&) { return {}; }
 
 /// --prefix DIR: DIR/bin and DIR/lib come first for the ranks.
-Result<void> prefix(const ParsedOption& given, Here here, Translated& made) {
+Result<void> prefix(const ParsedOption& given, Context here, Translated& made) {
   const auto directory = TRY(absolute_path(given.value, here.cwd));
   const auto put_first = [&](string_view name, string_view below) {
     std::string value(name);
@@ -74,7 +74,7 @@ Result<void> pattern(string_view option, bool with_time, const ParsedOption& giv
 }
 
 /// --set-env NAME=VALUE, --prepend-env NAME VALUE, --append-env.
-Result<void> put_beside(const ParsedOption& given, Here here, bool before, Translated& made) {
+Result<void> put_beside(const ParsedOption& given, Context here, bool before, Translated& made) {
   const size_t equals = given.value.find('=');
   const std::string name = given.value.substr(0, equals);
   std::string value = given.value.substr(equals + 1);
@@ -85,23 +85,23 @@ Result<void> put_beside(const ParsedOption& given, Here here, bool before, Trans
 }
 
 /// Hydra's -iface: dlaunch opens no port, and the ranks get the variable that Hydra sets for them.
-Result<void> hydra_interface(const ParsedOption& given, Here, Translated& made) {
+Result<void> hydra_interface(const ParsedOption& given, Context, Translated& made) {
   made.everywhere.push_back(own_option(given, "x", "MPIR_CVAR_NEMESIS_TCP_NETWORK_IFACE=" + given.value));
   return {};
 }
 
 /// PALS's --mem-bind none.
-Result<void> pals_no_binding(const ParsedOption& given, Here, Translated&) {
+Result<void> pals_no_binding(const ParsedOption& given, Context, Translated&) {
   if (given.value == "none") return {};
   return bad_value(given.value, "binds memory", "memory follows where ranks are bound: --bind-to numa");
 }
 
-Result<void> in_report(const ParsedOption& given, Here, Translated& made) {
+Result<void> in_report(const ParsedOption& given, Context, Translated& made) {
   return note_of(given, "--report FILE has the end of each rank", made), Result<void>();
 }
 
 /// Notes of options that are about a part which dlaunch has not.
-Result<void> of_no_part(const ParsedOption& given, Here, Translated& made) {
+Result<void> of_no_part(const ParsedOption& given, Context, Translated& made) {
   return note_of(given, "dlaunch has no such part", made), Result<void>();
 }
 
@@ -142,9 +142,9 @@ constexpr OptionSpec kForeign[] = {
     {.names = "app-prefix", .takes = Arity::value, .value_name = "DIR", .translate = prefix},
     {.names = "set-env", .takes = Arity::value, .value_name = "NAME=VALUE", .stands_for = "x={}"},
     {.names = "prepend-env", .takes = Arity::pair, .value_name = "NAME VALUE",
-     .translate = [](const ParsedOption& g, Here h, Translated& made) { return put_beside(g, h, true, made); }},
+     .translate = [](const ParsedOption& g, Context h, Translated& made) { return put_beside(g, h, true, made); }},
     {.names = "append-env", .takes = Arity::pair, .value_name = "NAME VALUE",
-     .translate = [](const ParsedOption& g, Here h, Translated& made) { return put_beside(g, h, false, made); }},
+     .translate = [](const ParsedOption& g, Context h, Translated& made) { return put_beside(g, h, false, made); }},
     {.names = "gpu-support memory-alloc-kinds spawn-timeout soft arch", .takes = Arity::value, .value_name = "VALUE",
      .translate = of_no_part},
     {.names = "no-app-prefix fwd-environment do-not-aggregate-help", .translate = already_so},
@@ -171,22 +171,24 @@ constexpr OptionSpec kForeign[] = {
     {.names = "genvnone envnone", .stands_for = "no-env=true"},
     {.names = "machinelist machines", .takes = Arity::value, .value_name = "LIST", .stands_for = "host={}"},
     {.names = "genv", .takes = Arity::assignment, .value_name = "NAME VALUE",
-     .translate = [](const ParsedOption& g, Here, Translated& made) {
+     .translate = [](const ParsedOption& g, Context, Translated& made) {
        made.everywhere.push_back(own_option(g, "x", g.value)); return Result<void>{}; }},
     {.names = "env", .takes = Arity::assignment, .value_name = "NAME VALUE", .stands_for = "x={}"},
     {.names = "genvlist", .takes = Arity::value, .value_name = "A,B",
-     .translate = [](const ParsedOption& g, Here, Translated& made) { return add_each(g, made.everywhere); }},
+     .translate = [](const ParsedOption& g, Context, Translated& made) { return add_each(g, made.everywhere); }},
     {.names = "envlist", .takes = Arity::value, .value_name = "A,B",
-     .translate = [](const ParsedOption& g, Here, Translated& made) { return add_each(g, made.here); }},
+     .translate = [](const ParsedOption& g, Context, Translated& made) { return add_each(g, made.here); }},
     {.names = "genvall envall", .translate = already_so},
     {.names = "hostlist", .takes = Arity::value, .value_name = "LIST", .stands_for = "host={}"},
     {.names = "l prepend-rank", .stands_for = "label="},
     {.names = "prepend-pattern", .takes = Arity::value, .value_name = "PATTERN", 
-     .translate = [](const ParsedOption& g, Here, Translated& made) { return pattern("label", true, g, made); }},
+     .translate = [](const ParsedOption& g, Context, Translated& made) { return pattern("label", true, g, made); }},
     {.names = "outfile-pattern outfile", .takes = Arity::value, .value_name = "PATTERN",
-     .translate = [](const ParsedOption& g, Here, Translated& made) { return pattern("stdout-file", false, g, made); }},
+     .translate = [](const ParsedOption& g, Context, Translated& made) {
+       return pattern("stdout-file", false, g, made); }},
     {.names = "errfile-pattern errfile", .takes = Arity::value, .value_name = "PATTERN",
-     .translate = [](const ParsedOption& g, Here, Translated& made) { return pattern("stderr-file", false, g, made); }},
+     .translate = [](const ParsedOption& g, Context, Translated& made) {
+       return pattern("stderr-file", false, g, made); }},
     {.names = "output-from", .takes = Arity::value, .value_name = "RANK", .stands_for = "ranks={}"},
     {.names = "launcher bootstrap", .takes = Arity::value, .value_name = "ssh", .translate = hydra_launcher},
     {.names = "launcher-exec bootstrap-exec", .takes = Arity::value, .value_name = "PROGRAM",

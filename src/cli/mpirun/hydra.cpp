@@ -11,7 +11,7 @@ namespace dlaunch::cli {
 namespace {
 
 using std::string_view;
-using Here = const ProcessContext&;
+using Context = const ProcessContext&;
 
 constexpr string_view kWayOfThePlace =
     "hosts are reached as the place offers, by srun in a Slurm job, else by ssh; --transport fixes it";
@@ -34,7 +34,7 @@ void note_of(const ParsedOption& given, string_view why, Translated& made) {
   made.notes.push_back(given.spelled + " " + given.value + " changes nothing here: " + std::string(why));
 }
 
-Result<void> hydra_launcher(const ParsedOption& given, Here, Translated& made) {
+Result<void> hydra_launcher(const ParsedOption& given, Context, Translated& made) {
   if (given.value == "ssh" || given.value == "fork") return {};
   constexpr string_view kManagers[] = {"slurm", "srun", "ll",     "lsf",  "blaunch",
                                        "sge",   "pbs",  "pbsdsh", "pdsh", "cobalt"};
@@ -44,11 +44,11 @@ Result<void> hydra_launcher(const ParsedOption& given, Here, Translated& made) {
   return bad_value(given.value, "is no way to reach hosts here", "they are reached by ssh, or by --exec COMMAND");
 }
 
-Result<void> hydra_manager(const ParsedOption& given, Here, Translated& made) {
+Result<void> hydra_manager(const ParsedOption& given, Context, Translated& made) {
   return note_of(given, "Slurm, Grid Engine, PBS, Cobalt and LSF are known by their variables", made), Result<void>();
 }
 
-Result<void> hydra_binding(const ParsedOption& given, Here, Translated& made) {
+Result<void> hydra_binding(const ParsedOption& given, Context, Translated& made) {
   const string_view value = given.value;
   if (value.starts_with("user:")) return cpu_turns(given, value.substr(value.find(':') + 1), ',', '+', made);
   constexpr std::pair<string_view, string_view> kUnits[] = {
@@ -82,7 +82,7 @@ bool is_hydra_bind_to(const ParsedOption& given) {
   return counts || value.starts_with("user:") || value == "rr" || value == "machine";
 }
 
-Result<void> pals_binding(const ParsedOption& given, Here, Translated& made) {
+Result<void> pals_binding(const ParsedOption& given, Context, Translated& made) {
   string_view value = given.value;
   for (const string_view word : {"verbose,", "v,", "quiet,", "q,"}) {
     if (!value.starts_with(word)) continue;
@@ -101,7 +101,7 @@ Result<void> pals_binding(const ParsedOption& given, Here, Translated& made) {
   return {};
 }
 
-Result<void> pals_depth(const ParsedOption& given, Here, Translated& made) {
+Result<void> pals_depth(const ParsedOption& given, Context, Translated& made) {
   if (!parse_int(given.value, 1, kMaxRanks)) {
     return bad_value(given.value, "is no number of threads for a rank",
                      "dlaunch starts no debugger; -v and -vv tell what it does");

@@ -71,7 +71,7 @@ class SrunJob {
     std::string names;
     for (const LauncherOption& option : srun_launcher().options) {
       const ParsedOption* given = line_.find(option.row.name());
-      if (!given || option.here != LauncherOption::Here::of_queue) continue;
+      if (!given || option.support != Support::allocation) continue;
       if (!allocate::slurm_job(environment())) {
         return refuse_option(*given, "dlaunch takes no nodes from Slurm", "",
                              "run it inside salloc or sbatch with these options, or leave them out");

@@ -4,8 +4,6 @@
 namespace dlaunch::cli {
 namespace {
 
-using IsHere = LauncherOption::Here;
-
 // clang-format off
 constexpr LauncherOption kTorchrunOptions[] = {
     {{.names = "nnodes", .takes = Arity::value, .value_name = "N|MIN:MAX",
@@ -26,9 +24,9 @@ constexpr LauncherOption kTorchrunOptions[] = {
     {{.names = "max-restarts", .takes = Arity::value, .value_name = "N",
       .help = "`--restarts N`: all ranks of all nodes start again, at most N times in all"}},
     {{.names = "monitor-interval", .takes = Arity::value, .value_name = "SECONDS",
-      .help = "dlaunch learns of a rank's end at once"}, IsHere::noted},
+      .help = "dlaunch learns of a rank's end at once"}, Support::ignored},
     {{.names = "start-method", .takes = Arity::value, .value_name = "NAME",
-      .help = "each rank is a program of its own"}, IsHere::noted},
+      .help = "each rank is a program of its own"}, Support::ignored},
     {{.names = "event-log-handler", .takes = Arity::value, .value_name = "NAME",
       .help = "null and console; others are refused: `--report FILE` has what happened"}},
     {{.names = "role", .takes = Arity::value, .value_name = "NAME",
@@ -53,20 +51,20 @@ constexpr LauncherOption kTorchrunOptions[] = {
     {{.names = "master-port", .takes = Arity::value, .value_name = "PORT",
       .help = "`-x MASTER_PORT=PORT`; without it a free port, and not 29500"}},
     {{.names = "local-addr", .takes = Arity::value, .value_name = "HOST",
-      .help = "ranks of one machine meet at 127.0.0.1"}, IsHere::noted},
+      .help = "ranks of one machine meet at 127.0.0.1"}, Support::ignored},
     {{.names = "numa-binding", .takes = Arity::value, .value_name = "HOW",
       .help = "node: `--bind-to device`; others are refused"}},
     {{.names = "signals-to-handle", .takes = Arity::value, .value_name = "LIST",
-      .help = "TERM, INT, HUP and QUIT end the job, others reach the ranks"}, IsHere::noted},
+      .help = "TERM, INT, HUP and QUIT end the job, others reach the ranks"}, Support::ignored},
     {{.names = "shutdown-timeout", .takes = Arity::value, .value_name = "SECONDS",
       .help = "`--grace SECONDS`; 30 without it", .stands_for = "grace={}"}},
     {{.names = "virtual-local-rank", .help = "`--visible rank`", .stands_for = "visible=rank"}},
     {{.names = "logs-specs", .takes = Arity::value, .value_name = "NAME",
-      .help = "it is Python of torchrun's own; --log-dir, -r and -t keep the ranks' output"}, IsHere::refused},
+      .help = "it is Python of torchrun's own; --log-dir, -r and -t keep the ranks' output"}, Support::refused},
     {{.names = "duplicate-stdout-filters", .takes = Arity::value, .value_name = "LIST",
-      .help = "dlaunch writes no second file of chosen lines; grep them from those of -t 3"}, IsHere::refused},
+      .help = "dlaunch writes no second file of chosen lines; grep them from those of -t 3"}, Support::refused},
     {{.names = "duplicate-stderr-filters", .takes = Arity::value, .value_name = "LIST",
-      .help = "dlaunch writes no second file of chosen lines; grep them from those of -t 3"}, IsHere::refused},
+      .help = "dlaunch writes no second file of chosen lines; grep them from those of -t 3"}, Support::refused},
     {{.names = "help h", .takes = Arity::show, .help = "print this"}},
     {{.names = "use-env", .help = "no `--local_rank=L` before the script's own arguments"}},  // of launch alone
 };

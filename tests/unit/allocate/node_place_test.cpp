@@ -12,7 +12,7 @@ std::string place(const Environment& environment) {
   const auto place = place_of_node(environment);
   if (!place) return place.error().where + ": " + place.error().why;
   const auto number = [](std::optional<int> value) { return value ? std::to_string(*value) : "?"; };
-  return number(place->node) + " of " + number(place->nodes) + " at " + place->launcher;
+  return number(place->node) + " of " + number(place->nodes) + " at " + place->rendezvous;
 }
 
 TEST(NodePlaces, OfTorchrunsVariables) {
