@@ -176,7 +176,8 @@ Result<int> launch(cli::Options options, const NodeRole& role, dialback::Listeni
   return done;
 }
 
-Result<int> plan_only(cli::Options options, const NodeRole& role, const dialback::Endpoint& launcher, const RunJob& run) {
+Result<int> plan_only(cli::Options options, const NodeRole& role, const dialback::Endpoint& launcher,
+                      const RunJob& run) {
   std::string at = launcher.host.empty() ? dialback::address_on_the_network() : launcher.host;
   const std::string here = allocate::own_names(options.request.environment).names.front();
   options.hosts.list = {{.name = here, .reach = reach_of({}, std::move(at)), .from = kMode}};

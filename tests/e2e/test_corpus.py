@@ -212,7 +212,7 @@ class Corpus(support.Case):
     @staticmethod
     def table(counts):
         kinds = ("lines", "accepted", "starts nothing there", "cannot be meant here")
-        text = ["| launcher | lines | accepted | start nothing there | cannot be meant here |", "|---|---|---|---|---|"]
+        text = ["| launcher | lines | accepted | rejected by their own launcher | not supported |", "|---|---|---|---|---|"]
         for launcher, count in sorted(counts.items()):
             text.append(f"| `{launcher}` | " + " | ".join(str(count[kind]) for kind in kinds) + " |")
         return "\n".join(text)
