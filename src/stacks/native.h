@@ -26,7 +26,8 @@ struct NativeStack {
 };
 
 /// `state`: of the thread, as in proc(5). A thread that runs, and one whose frames need registers that the kernel does
-/// not show, is stopped for some microseconds. None where that is not permitted. After the deadline it may be incomplete.
+/// not show, is stopped for some microseconds. None where that is not permitted. After the deadline it may be
+/// incomplete.
 NativeStack native_stack(Modules& modules, pid_t tid, char state, Time deadline);
 
 /// Whether a function belongs to the interface of a library in which ranks wait for each other: MPI, NCCL, HCCL, UCX,
