@@ -20,7 +20,7 @@ struct ListeningSocket {
 
 /// Listens on the address of `where` that is this machine's. A name that means this machine only to itself (127.0.1.1
 /// in /etc/hosts), or none, stands for the address that faces the network. Blocks until the name resolves, the deadline
-/// is over, or `ended` is readable. An Error has the exit code of a wrong option.
+/// is over, or `ended` is readable. An Error has kExitRefused.
 Result<ListeningSocket> listen_for_nodes(const Endpoint& where, Time deadline, int ended);
 
 /// The same; none where the port is in use on this machine, as by another node 0.
