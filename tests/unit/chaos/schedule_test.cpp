@@ -84,12 +84,5 @@ TEST(Schedule, TriesInTheNextRoundWhatMetNothing) {
   EXPECT_EQ(plan.next(), kStart + 11s);
 }
 
-TEST(Schedule, LooksAtNoMoreThanTheBeginningOfALine) {
-  Schedule plan = schedule({"kill:rank=0@line:/behind/"});
-  plan.round_began(0, kStart);
-  plan.line(std::string(500, 'a') + "behind", kStart);
-  EXPECT_TRUE(plan.due(kStart).empty());
-}
-
 }  // namespace
 }  // namespace dlaunch::chaos
