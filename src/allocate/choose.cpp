@@ -10,6 +10,7 @@
 #include "allocate/named.h"
 #include "allocate/resource_manager.h"
 #include "allocate/this_machine.h"
+#include "allocate/unlisted_job.h"
 #include "base/try.h"
 
 namespace dlaunch::allocate {
@@ -24,6 +25,9 @@ Result<Named> named_hosts(const HostRequest& request, const std::vector<std::str
     auto entries = request.of_manager;
     if (entries.empty()) entries = TRY(read_resource_manager(*manager, environment, read_file));
     return Named{std::move(entries), Repeated::slots_add_up, manager};
+  }
+  if (auto unlisted = request.ignore_resource_manager ? std::nullopt : refuse_unlisted_job(environment)) {
+    return fail(*std::move(unlisted));
   }
   return Named{request.default_hostfile, Repeated::one_slot_each};
 }

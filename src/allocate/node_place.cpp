@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "allocate/host_name.h"
 #include "base/environment.h"
@@ -16,7 +17,8 @@ using Variables = std::vector<std::string>;
 
 constexpr long kMostNodes = 100'000;
 constexpr long kFirstSlurmPort = 29400;
-constexpr long kSlurmPorts = 600;  // of which a step has one, so that two on a node do not meet
+constexpr long kMostOfSlurm = 0xffffffff;  // of a job's and of a step's number
+constexpr long kSlurmPorts = 600;          // of which a step has one, so that two on a node do not meet
 
 tl::unexpected<Error> not_meant(std::string_view name, const std::string& value, std::string why) {
   return fail({.where = std::string(name) + '=' + value,
@@ -76,9 +78,10 @@ Result<NodePlace> place_by_slurm(const Variables& environment) {
   const std::string list = filled_variable(environment, "SLURM_STEP_NODELIST").value_or("");
   auto names = expand_names(split_outside_brackets(list, ',').front());
   if (list.empty() || !names) return place;
-  const auto job = TRY(number_in(environment, "SLURM_JOB_ID"));
-  const auto step = TRY(number_in(environment, "SLURM_STEP_ID"));
-  const long port = kFirstSlurmPort + (long{job.value_or(0)} + step.value_or(0)) % kSlurmPorts;
+  const auto number = [&](std::string_view name) {
+    return parse_int(filled_variable(environment, name).value_or(""), 0, kMostOfSlurm).value_or(0);
+  };
+  const long port = kFirstSlurmPort + (number("SLURM_JOB_ID") + number("SLURM_STEP_ID")) % kSlurmPorts;
   place.rendezvous = names->front() + ':' + std::to_string(port);
   return place;
 }
@@ -99,6 +102,35 @@ Result<NodePlace> place_of_node(const Variables& environment) {
   return NodePlace{};
 }
 
+namespace {
+
+/// Of mpirun, of Hydra or of PALS, which count their copies, and of PALS and pbsdsh where they do not.
+std::optional<Error> refuse_task_of_launcher(const Variables& environment) {
+  const auto refused = [](std::string_view name, const std::string& value, const std::string& copies,
+                          const std::string& by) {
+    return Error{.where = std::string(name) + '=' + value,
+                 .what = "this " + copies + " of dlaunch, and each would run the whole job",
+                 .why = "",
+                 .hint = "start it without " + by +
+                         ", for it starts the ranks itself; with --ignore-resource-manager each copy runs one job"};
+  };
+  bool counted = false;
+  for (const auto& [name, by] : {std::pair("OMPI_COMM_WORLD_SIZE", "mpirun"), std::pair("PMI_SIZE", "mpiexec")}) {
+    const auto said = filled_variable(environment, name);
+    const auto copies = said ? parse_int(*said, 1, kMostNodes) : std::nullopt;
+    if (copies && *copies > 1) return refused(name, *said, "is one of " + std::to_string(*copies) + " copies", by);
+    counted = counted || copies.has_value();
+  }
+  constexpr const char* kUncounted = "may be one of several copies";
+  const auto pals = filled_variable(environment, "PALS_RANKID");
+  if (pals && !counted) return refused("PALS_RANKID", *pals, kUncounted, "mpiexec or aprun");
+  const auto task = filled_variable(environment, "PBS_TASKNUM");  // 1: the job's script
+  if (task && *task != "1" && !counted) return refused("PBS_TASKNUM", *task, kUncounted, "pbsdsh or pbs_tmrsh");
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<Error> refuse_copy_on_node(const Variables& environment) {
   for (const std::string_view of_rank : {"DLAUNCH_RANK", "TORCHELASTIC_RUN_ID"}) {
     if (filled_variable(environment, of_rank)) return std::nullopt;
@@ -116,7 +148,7 @@ std::optional<Error> refuse_copy_on_node(const Variables& environment) {
                      "add --same-line, and a key by --key-file or DLAUNCH_KEY: then the copies run one job together; "
                      "with --ignore-resource-manager each runs one"};
   }
-  return std::nullopt;
+  return refuse_task_of_launcher(environment);
 }
 
 }  // namespace dlaunch::allocate

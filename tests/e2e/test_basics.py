@@ -101,6 +101,42 @@ class Basics(Case):
         self.assertIn(b"--label", result.stderr)
 
 
+class SeenJobs(Case):
+    """What the environment tells of a resource manager or another launcher, on this machine."""
+
+    def test_a_job_that_names_no_host_is_an_error(self):
+        for env, variable in (({"SLURM_JOB_ID": "5", "SLURM_NNODES": "4", "SLURM_TASKS_PER_NODE": "2(x4)"}, b"SLURM_JOB_NODELIST"),
+                              ({"PBS_JOBID": "12.server", "PBS_ENVIRONMENT": "PBS_BATCH"}, b"PBS_NODEFILE"),
+                              ({"LSB_JOBID": "7"}, b"LSB_MCPU_HOSTS"), ({"COBALT_JOBID": "3"}, b"COBALT_NODEFILE"),
+                              ({"JOB_ID": "5", "PE": "orte", "NHOSTS": "2", "SGE_ROOT": "/sge"}, b"PE_HOSTFILE"),
+                              ({"PE_HOSTFILE": "/pe"}, b"SGE_ROOT")):
+            with self.subTest(variable):
+                done = self.run_dlaunch("-n", 1, "echo", "here", env=env)
+                self.assert_exit(done, 2)
+                self.assertEqual(done.stdout, b"")
+                self.assertIn(variable + b": is not set: ", done.stderr)
+                self.assertIn(b"--ignore-resource-manager", done.stderr)
+                nested = ["--ignore-resource-manager", "-n", 1, support.DLAUNCH, "-n", 1, "echo", "here"]
+                self.assertEqual(self.assert_succeeds(*nested, env=env), b"here\n")
+
+    def test_what_stands_in_a_login_shell_is_no_job(self):
+        shell = {"SLURM_JOB_ID": "5", "SLURM_CONF": "/etc/slurm.conf", "SGE_ROOT": "/sge", "PBS_EXEC": "/opt/pbs", "LSF_BINDIR": "/lsf"}
+        self.assertEqual(self.assert_succeeds("-n", 1, "echo", "here", env=shell), b"here\n")
+
+    def test_a_copy_that_another_launcher_started_is_refused(self):
+        for env, said in (({"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "1"}, b"OMPI_COMM_WORLD_SIZE=2: this is one of 2 copies"),
+                          ({"PMI_SIZE": "3", "PMI_RANK": "0"}, b"PMI_SIZE=3: this is one of 3 copies"),
+                          ({"PALS_RANKID": "0"}, b"PALS_RANKID=0: this may be one of several copies"),
+                          ({"PBS_TASKNUM": "21"}, b"PBS_TASKNUM=21: this may be one of several copies")):
+            with self.subTest(said):
+                done = self.run_dlaunch("-n", 1, "true", env=env)
+                self.assert_exit(done, 2)
+                self.assertIn(said, done.stderr)
+                nested = ["--ignore-resource-manager", "-n", 1, support.DLAUNCH, "-n", 1, "echo", "here"]
+                self.assertEqual(self.assert_succeeds(*nested, env=env), b"here\n")
+        self.assertEqual(self.assert_succeeds("-n", 1, "echo", "here", env={"PMI_SIZE": "1", "OMPI_COMM_WORLD_SIZE": "1"}), b"here\n")
+
+
 class WhichAgent(Case):
     """The file that is installed, if it is this build's and nobody else could have written it; else one in memory."""
     IN_MEMORY = "/memfd:dlaunch-agent (deleted)"

@@ -16,7 +16,7 @@ READERS = pathlib.Path(framework_readers.__file__)
 PYTHON = shutil.which("python3", path="/usr/bin:/bin:/usr/local/bin") or sys.executable  # hosts have no home with a pyenv in it
 HELD = re.compile(r"^MASTER_PORT=(\d+)$", re.M)
 # What mpirun, srun, torchrun and msrun leave.
-OUTER = {"RANK": "7", "WORLD_SIZE": "9", "LOCAL_RANK": "7", "MASTER_ADDR": "outer", "TORCHELASTIC_USE_AGENT_STORE": "True",
+OUTER = {"TORCHELASTIC_RUN_ID": "7", "RANK": "7", "WORLD_SIZE": "9", "LOCAL_RANK": "7", "MASTER_ADDR": "outer", "TORCHELASTIC_USE_AGENT_STORE": "True",
          "OMPI_COMM_WORLD_RANK": "7", "OMPI_COMM_WORLD_SIZE": "9", "OMPI_COMM_WORLD_LOCAL_RANK": "7",
          "OMPI_COMMAND": "python3", "OMPI_MCA_orte_hnp_uri": "1.0;tcp://127.0.0.1:1", "PMIX_RANK": "7",
          "PMIX_NAMESPACE": "x", "PMI_RANK": "7", "PMI_SIZE": "9", "SLURM_STEP_NODELIST": "outer", "SLURM_PROCID": "7",

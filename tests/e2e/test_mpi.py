@@ -28,7 +28,7 @@ class World(Mpich, mpi_case.OneHost, Case):
 
     def test_inside_an_outer_mpi_job(self):
         outer = {"PMI_FD": "9", "PMI_RANK": "7", "PMI_SIZE": "9", "PMI_SPAWNED": "1", "PMIX_NAMESPACE": "x", "PMIX_RANK": "3"}
-        out = self.assert_succeeds("-n", 2, self.mpi("mpi_ring"), env=outer)
+        out = self.assert_succeeds("--ignore-resource-manager", "-n", 2, self.mpi("mpi_ring"), env=outer)
         self.assertEqual(out, b"sum 1\n")
 
 

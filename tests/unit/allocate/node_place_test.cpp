@@ -48,6 +48,9 @@ TEST(NodePlaces, OfAStepOfSlurm) {
   const Environment step = {"SLURM_JOB_ID=7",         "SLURM_STEP_ID=1",        "SLURM_PROCID=1",
                             "SLURM_STEP_NUM_TASKS=3", "SLURM_STEP_NUM_NODES=3", "SLURM_STEP_NODELIST=node[2-3],x"};
   EXPECT_EQ(place(step), "1 of 3 at node2:29408");
+  Environment old = step;
+  old.emplace_back("SLURM_JOB_ID=12345678");
+  EXPECT_EQ(place(old), "1 of 3 at node2:29479") << "a number above 100,000, as on any cluster that has run for long";
   Environment many = step;
   many.emplace_back("SLURM_STEP_NUM_TASKS=6");
   EXPECT_EQ(place(many),
@@ -68,6 +71,35 @@ TEST(NodePlaces, ACopyOnEachNodeIsRefused) {
                                    {"PET_NNODES=2", "DLAUNCH_RANK=0"},
                                    {"PET_NNODES=2", "TORCHELASTIC_RUN_ID=7"}}) {
     EXPECT_FALSE(refuse_copy_on_node(alone)) << (alone.empty() ? "" : alone.front());
+  }
+}
+
+TEST(NodePlaces, ACopyThatAnotherLauncherStartedIsRefused) {
+  const auto said = [](const Environment& environment) {
+    const auto error = refuse_copy_on_node(environment);
+    return error ? to_text(*error) : "";
+  };
+  const std::pair<Environment, const char*> copies[] = {
+      {{"OMPI_COMM_WORLD_SIZE=2", "OMPI_COMM_WORLD_RANK=1"}, "OMPI_COMM_WORLD_SIZE=2: this is one of 2 copies of"},
+      {{"PMI_SIZE=4", "PMI_RANK=0"}, "PMI_SIZE=4: this is one of 4 copies of dlaunch"},
+      {{"PALS_RANKID=0"}, "PALS_RANKID=0: this may be one of several copies of dlaunch"},
+      {{"PALS_RANKID=0", "PMI_SIZE=2"}, "PMI_SIZE=2: this is one of 2 copies"},
+      {{"PBS_TASKNUM=21", "PBS_NODENUM=1"}, "PBS_TASKNUM=21: this may be one of several copies of dlaunch"}};
+  for (const auto& [environment, text] : copies) {
+    const std::string error = said(environment);
+    EXPECT_NE(error.find(text), std::string::npos) << error;
+    EXPECT_NE(error.find("each would run the whole job"), std::string::npos) << error;
+    EXPECT_NE(error.find("--ignore-resource-manager"), std::string::npos) << error;
+    Environment nested = environment;
+    nested.emplace_back("DLAUNCH_RANK=0");
+    EXPECT_EQ(said(nested), "");
+  }
+  for (const Environment& alone : {Environment{"OMPI_COMM_WORLD_SIZE=1"},
+                                   {"PMI_SIZE=1"},
+                                   {"PMI_SIZE=x"},
+                                   {"PALS_RANKID=0", "PMI_SIZE=1"},
+                                   {"PBS_TASKNUM=1", "PBS_NODENUM=0"}}) {
+    EXPECT_EQ(said(alone), "") << alone.front();
   }
 }
 

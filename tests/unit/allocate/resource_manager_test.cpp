@@ -4,6 +4,7 @@
 #include "allocate/lsf.h"
 #include "allocate/mpijob.h"
 #include "allocate/slurm.h"
+#include "allocate/unlisted_job.h"
 #include "entries.h"
 
 namespace dlaunch::allocate {
@@ -286,6 +287,43 @@ TEST(ResourceManager, WhatCannotBeReadIsAnErrorWithAWayOut) {
                              {"LSB_MCPU_HOSTS=-a 1"}};
   for (const Environment& environment : bad) {
     EXPECT_THAT(error(environment), HasSubstr("--ignore-resource-manager")) << environment[0];
+  }
+}
+
+TEST(ResourceManager, AJobWithoutItsListIsAnErrorWithAWayOut) {
+  const std::pair<Environment, const char*> jobs[] = {
+      {{"SLURM_JOB_ID=5", "SLURM_NNODES=4", "SLURM_TASKS_PER_NODE=2(x4)"},
+       "SLURM_JOB_NODELIST: is not set: SLURM_JOB_ID and SLURM_NNODES tell of a job of Slurm"},
+      {{"SLURM_JOBID=5", "SLURM_TASKS_PER_NODE=2(x4)"}, "SLURM_JOBID and SLURM_TASKS_PER_NODE tell of a job of Slurm"},
+      {{"PBS_JOBID=12.server", "PBS_ENVIRONMENT=PBS_BATCH", "PBS_NODEFILE="},
+       "PBS_NODEFILE: is not set: PBS_JOBID and PBS_ENVIRONMENT tell of a job of PBS"},
+      {{"LSB_JOBID=7"}, "LSB_MCPU_HOSTS: is not set: LSB_JOBID tells of a job of LSF"},
+      {{"COBALT_JOBID=3"}, "COBALT_NODEFILE: is not set: COBALT_JOBID tells of a job of Cobalt"},
+      {{"JOB_ID=5", "PE=orte", "NHOSTS=2", "SGE_ROOT=/sge"},
+       "PE_HOSTFILE: is not set: JOB_ID and NHOSTS=2 tell of a job of Grid Engine"},
+      {{"PE_HOSTFILE=/pe"}, "SGE_ROOT: is not set: PE_HOSTFILE tells of a job of Grid Engine"}};
+  for (const auto& [environment, said] : jobs) {
+    EXPECT_FALSE(manager_of(environment)) << said;
+    const auto error = refuse_unlisted_job(environment);
+    ASSERT_TRUE(error) << said;
+    EXPECT_THAT(to_text(*error), AllOf(HasSubstr(said), HasSubstr("-H"), HasSubstr("--ignore-resource-manager")));
+    Environment nested = environment;
+    nested.emplace_back("DLAUNCH_RANK=0");
+    EXPECT_FALSE(refuse_unlisted_job(nested)) << said;
+  }
+}
+
+TEST(ResourceManager, WhatStandsInALoginShellIsNoJob) {
+  for (const Environment& shell : {Environment{},
+                                   {"SLURM_JOB_ID=5", "SLURM_CONF=/etc/slurm/slurm.conf"},
+                                   {"SLURM_NNODES=4", "SLURM_TASKS_PER_NODE=2(x4)"},
+                                   {"SLURM_JOB_ID=5", "SLURM_JOB_CPUS_PER_NODE=4"},
+                                   {"SGE_ROOT=/sge", "SGE_CELL=default", "JOB_ID=5", "NHOSTS=1"},
+                                   {"SGE_ROOT=/sge", "NHOSTS=2"},
+                                   {"PBS_JOBID=12.server"},
+                                   {"PBS_ENVIRONMENT=PBS_BATCH"},
+                                   {"LSF_BINDIR=/lsf", "LSF_ENVDIR=/lsf"}}) {
+    EXPECT_FALSE(refuse_unlisted_job(shell)) << (shell.empty() ? "" : shell.front());
   }
 }
 
