@@ -180,6 +180,8 @@ void slurm_shared(const FrameworkJob& job, Entries& set) {
   set.set("SLURM_NPROCS", job.size);
   set.set("SLURM_NNODES", job.hosts);
   set.set("SLURM_STEP_NODELIST", job.addresses);
+  set.set("SLURM_STEP_NUM_NODES", job.hosts);
+  set.set("SLURM_STEP_NUM_TASKS", job.size);
 }
 
 void slurm_own(const FrameworkJob&, const FrameworkRank& rank, Entries& set) {

@@ -184,13 +184,14 @@ TEST(Frameworks, Mpich) {
 
 TEST(Frameworks, Slurm) {
   const Words one = on_one_host(Framework::slurm);
-  EXPECT_THAT(one,
-              testing::UnorderedElementsAre("SLURM_PROCID=1", "SLURM_LOCALID=1", "SLURM_NODEID=0", "SLURM_NTASKS=2",
-                                            "SLURM_NPROCS=2", "SLURM_NNODES=1", "SLURM_STEP_NODELIST=127.0.0.1",
-                                            testing::MatchesRegex("SLURM_JOB_ID=[1-9][0-9]*")));
+  EXPECT_THAT(one, testing::UnorderedElementsAre(
+                       "SLURM_PROCID=1", "SLURM_LOCALID=1", "SLURM_NODEID=0", "SLURM_NTASKS=2", "SLURM_NPROCS=2",
+                       "SLURM_NNODES=1", "SLURM_STEP_NODELIST=127.0.0.1", "SLURM_STEP_NUM_NODES=1",
+                       "SLURM_STEP_NUM_TASKS=2", testing::MatchesRegex("SLURM_JOB_ID=[1-9][0-9]*")));
   EXPECT_THAT(on_two_hosts(Framework::slurm, 2),
               testing::UnorderedElementsAre("SLURM_PROCID=2", "SLURM_LOCALID=0", "SLURM_NODEID=1", "SLURM_NTASKS=4",
                                             "SLURM_NPROCS=4", "SLURM_NNODES=2", "SLURM_STEP_NODELIST=10.0.0.1,n1",
+                                            "SLURM_STEP_NUM_NODES=2", "SLURM_STEP_NUM_TASKS=4",
                                             testing::MatchesRegex("SLURM_JOB_ID=[1-9][0-9]*")));
 }
 
