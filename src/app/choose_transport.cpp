@@ -131,7 +131,7 @@ Result<void> read_flux(cli::Options& options) {
 
 std::string way_to(const plan::Allocation& allocation, const cli::Options& options) {
   if (allocation.by_manager) return "by " + options.manager_program;
-  if (std::ranges::all_of(allocation.hosts, &plan::Host::local)) return "this machine";
+  if (options.hosts.fake || std::ranges::all_of(allocation.hosts, &plan::Host::local)) return "this machine";
   return options.exec.empty() ? "by ssh" : "by --exec";
 }
 
@@ -145,6 +145,24 @@ std::string nodes_text(const std::vector<plan::Host>& hosts) {
   return even ? nodes + " × " + std::to_string(hosts.front().slots)
               : nodes + " of " + count(static_cast<size_t>(all), "slot");
 }
+
+/// The option that insists on the way; empty: the place offers it.
+std::string insisted(const cli::Options& options) {
+  if (options.transport == TransportChoice::ssh) return "--transport ssh";
+  if (options.transport == TransportChoice::exec) return "--transport exec";
+  const auto* const way = std::ranges::find(kNativeWays, options.transport, &NativeWay::choice);
+  return way == kNativeWays.end() ? "" : way->option;
+}
+
+/// What keeps the manager's hosts out of the job.
+std::string what_names_hosts(const cli::Options& options) {
+  if (options.same_line.asked) return "--same-line";
+  if (options.hosts.fake) return "--fake-hosts";
+  if (!options.hosts.list.empty()) return "-H";
+  return options.hosts.hostfile.empty() ? "--ignore-resource-manager" : "--hostfile";
+}
+
+std::string in_brackets(const std::string& text) { return text.empty() ? "" : " (" + text + ')'; }
 
 /// An agent's own step has one node, which is its first.
 void number_nodes(plan::Allocation& allocation) {
@@ -180,8 +198,6 @@ Result<void> choose_transport(cli::Options& options) {
 
 Result<void> add_manager(const cli::Options& options, plan::Allocation& allocation) {
   if (!allocation.manager) return {};
-  allocation.remarks.push_back(plan::to_string(*allocation.manager) + ": " + nodes_text(allocation.hosts) + ", " +
-                               way_to(allocation, options));
   const auto& frameworks = options.request.frameworks;
   const bool by_srun = allocation.by_manager && allocation.manager->kind == plan::Manager::Kind::slurm;
   if (by_srun && std::ranges::count(frameworks, plan::Framework::slurm) == 0) number_nodes(allocation);
@@ -194,6 +210,17 @@ Result<void> add_manager(const cli::Options& options, plan::Allocation& allocati
     }
   }
   return {};
+}
+
+void say_way(const cli::Options& options, plan::Allocation& allocation) {
+  const auto manager = allocate::manager_of(options.request.environment);
+  if (!manager) return;
+  const std::string way =
+      nodes_text(allocation.hosts) + ", " + way_to(allocation, options) + in_brackets(insisted(options));
+  const std::string job = plan::to_string(*manager);
+  allocation.remarks.push_back(allocation.manager
+                                   ? job + ": " + way
+                                   : job + " is not used" + in_brackets(what_names_hosts(options)) + ": " + way);
 }
 
 }  // namespace dlaunch::app

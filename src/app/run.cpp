@@ -161,6 +161,7 @@ Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::
   if (options.same_line.asked && !nodes) assume_nodes_as_here(allocation);
   mark_table_devices(options, allocation);
   if (options.verb == cli::Verb::check) {
+    say_way(options, allocation);
     report::tell_notes(log, allocation.notes);
     return check_hosts(options, allocation, streams, log);
   }
@@ -170,6 +171,7 @@ Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::
   } else if (session) {
     session->hosts().open(allocation.hosts);
   }
+  say_way(options, allocation);
   if (options.verb != cli::Verb::hosts) return show_or_run(options, allocation, session, begin, listener, streams, log);
   return streams.print(options.format == cli::Format::json ? plan::to_json(allocation) : plan::to_table(allocation));
 }
