@@ -49,25 +49,29 @@ Result<Arguments> read_foreign_line(const LauncherSpec& launcher, std::span<cons
   return arguments;
 }
 
-std::string equivalent_line(const ResolvedOptions& resolved, const Arguments& arguments) {
-  const Group& group = arguments.groups.front();
+std::string equivalent_line(const ResolvedOptions& resolved, const Arguments& arguments, std::string_view as) {
   std::string text = arguments.unset.empty() ? "" : "env ";
   for (const std::string& name : arguments.unset) text += "-u " + name + " ";
-  text += "dlaunch";
+  text += as.empty() ? "dlaunch" : "dlaunch --as " + std::string(as);
   const auto add = [&](const ParsedOption& given) {
-    if (given.spec->section == Section::look) return;
+    if (given.spec->section == Section::look || given.spec->name() == "personality") return;
     text += " " + dashed(given.spec->name());
     if (given.spec->takes == Arity::value) text += " " + shell_quote(given.value);
     if (given.spec->takes == Arity::maybe_value && !given.value.empty()) text += "=" + shell_quote(given.value);
   };
   for (const std::optional<ParsedOption>& row : resolved.rows()) {
-    const bool of_line = row && (row->source == Source::personality || row->source == Source::command_line);
+    const bool of_line =
+        row && (row->source == Source::command_line || (row->source == Source::personality && as.empty()));
     if (of_line && (row->spec->takes != Arity::nothing || row->value == "true")) add(*row);
   }
-  for (const ParsedOption& given : group.options) {
-    if (given.spec->per_program()) add(given);
+  for (const Group& group : arguments.groups) {
+    const bool later = &group != &arguments.groups.front();
+    if (later) text += " :";
+    for (const ParsedOption& given : group.options) {
+      if (given.spec->per_program() || (later && given.spec->also_later)) add(given);
+    }
+    for (const std::string& word : group.program) text += " " + shell_quote(word);
   }
-  for (const std::string& word : group.program) text += " " + shell_quote(word);
   return text;
 }
 

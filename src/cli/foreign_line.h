@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/arguments.h"
@@ -15,7 +16,8 @@ namespace dlaunch::cli {
 Result<Arguments> read_foreign_line(const LauncherSpec& launcher, std::span<const std::string> words,
                                     const ProcessContext& context, std::vector<std::string>& notes);
 
-/// dlaunch's own line for the options in effect that are not the user's preferences, and the program.
-std::string equivalent_line(const ResolvedOptions& resolved, const Arguments& arguments);
+/// dlaunch's own line for the options in effect that are not the user's preferences, and the programs. `as`: the grammar
+/// of dlaunch's own options whose defaults no option says, which the line names; empty: none.
+std::string equivalent_line(const ResolvedOptions& resolved, const Arguments& arguments, std::string_view as);
 
 }  // namespace dlaunch::cli

@@ -261,7 +261,10 @@ Result<Command> parse_command_line(const CommandLine& line, const ProcessContext
   std::erase_if(options.request.environment, [&](const std::string& entry) {
     return std::ranges::find(arguments.unset, variable_name(entry)) != arguments.unset.end();
   });
-  if (foreign) options.remarks = {"is the same as: " + equivalent_line(resolved.options, arguments)};
+  if (line.grammar != Grammar::dlaunch) {
+    const std::string_view as = foreign ? "" : line.grammar == Grammar::hydra ? "hydra" : "ompi";
+    options.remarks = {"is the same as: " + equivalent_line(resolved.options, arguments, as)};
+  }
   Programs programs(line, context, resolved.options.find("app"));
   options.request.apps = TRY(programs.read(std::move(arguments.groups)));
   if (resolved.options.find("show-config")) {

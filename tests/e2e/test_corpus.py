@@ -1,6 +1,7 @@
 """Public command lines of other launchers: each is planned as it stands, by a link of its launcher's name, and what becomes
 of it is held in tests/corpus/outcomes.tsv; of a refused one also why: its launcher starts nothing by it, or it cannot be
-meant here. After a wanted change:
+meant here. `needs` is not of the public line: its files are made here, each under the name that its line gives it, whose
+contents stand for those of the line's project (hostfiles, configurations of accelerate's). After a wanted change:
     DLAUNCH_UPDATE_GOLDEN=1 DLAUNCH=build/dev/bin/dlaunch PROGRAMS=build/dev/tests/programs python3 -B tests/e2e/test_corpus.py
 writes it anew, with the table of docs/launchers.md; read the diff before committing it. CORPUS names another file of lines:
 then the counts are printed, and nothing is compared."""
@@ -155,7 +156,7 @@ class Corpus(support.Case):
             hosts.append(f"{host['name']}:{len(host['ranks'])}" + (f" devices {folded(devices)}" if devices else ""))
         text = f"{plan['size']} on {' '.join(hosts)}"
         for note in plan.get("notes", []):
-            if note.startswith("is the same as: "):
+            if note.startswith("is the same as: ") and not note.startswith("is the same as: dlaunch --as "):
                 return f"{text} | {note.removeprefix('is the same as: ')}"
         for app in plan["apps"]:
             of_place = ("PMI", "OMPI_", "MPI_", "PWD", "PYTHONUNBUFFERED", "PYTHONFAULTHANDLER", "DLAUNCH_ATTEMPT")

@@ -568,5 +568,32 @@ TEST(Personality, EachReadsTheTimeoutVariable) {
   }
 }
 
+/// What `made` says that its line amounts to, without "dlaunch".
+std::string amounts_to(const Options& made) {
+  constexpr const char* kSame = "is the same as: dlaunch ";
+  const std::string text = made.remarks.empty() ? "" : made.remarks.front();
+  return text.starts_with(kSame) ? text.substr(std::string(kSame).size()) : "nothing: " + text;
+}
+
+TEST(MpirunLine, AmountsToOneOfDlaunchs) {
+  const std::pair<std::string, Words> lines[] = {
+      {"--as ompi -n 4 -x A=b prog -n 5", {"mpirun", "-np", "4", "-x", "A=b", "prog", "-n", "5"}},
+      {"--as ompi -N 2 --bind-to none -x OMPI_MCA_pml=ob1 prog",
+       {"mpirun", "--map-by", "ppr:2:node", "--bind-to", "none", "-mca", "pml", "ob1", "prog"}},
+      {"--as ompi --host a:2,b:2 -n 1 one : --host c:1 -n 2 two",
+       {"orterun", "-H", "a:2,b:2", "-n", "1", "one", ":", "-H", "c:1", "-n", "2", "two"}},
+      {"--as ompi --oversubscribe prog", {"mpiexec", "--map-by", ":OVERSUBSCRIBE", "prog"}},
+      {"--as hydra -N 2 --bind-to core --cores-per-rank 2 -x A=b -n 4 prog",
+       {"mpiexec.hydra", "-ppn", "2", "-bind-to", "core:2", "-genv", "A", "b", "-n", "4", "prog"}},
+      {"--as hydra -n 2 prog", {"mpiexec.hydra", "-n", "2", "prog"}}};
+  for (const auto& [line, words] : lines) {
+    CommandLineFixture foreign;
+    foreign.program_name = words.front();
+    EXPECT_EQ(amounts_to(foreign.options({words.begin() + 1, words.end()})), line);
+    EXPECT_EQ(amounts_to(CommandLineFixture{}.options(split(line, ' '))), line) << "and that line to itself";
+  }
+  EXPECT_THAT(CommandLineFixture{}.options({"-n", "4", "prog"}).remarks, IsEmpty());
+}
+
 }  // namespace
 }  // namespace dlaunch::cli
