@@ -60,6 +60,20 @@ class HostsCase(Case):
         clean = wait_until(lambda: not self.bed.left(), within or self.clean_within, every=0.1)
         self.assertTrue(clean, f"processes are left on hosts: {self.bed.left()}")  # daemons of a host start more at any time
 
+    def files_of_others(self, secret, since):
+        """Files of any host that others than their owner may read, written since that file was, with these bytes in them."""
+        words, control = self.dir / "secret", self.dir / "readable-control"
+        words.touch(0o600)
+        words.write_bytes(secret)
+        control.write_bytes(b"x" + secret)
+        control.chmod(0o644)
+        places = f"/root /run /dev/shm /var/tmp /tmp '{self.dir}' '{self.bed.dir}'"
+        look = f"find {places} -type f -perm /077 -size -16M -newer '{since}' -exec grep -alF -f '{words}' {{}} + 2>/dev/null || true"
+        found = {path for host in (self.bed.head, *self.bed.hosts.values()) for path in host.sh(look).splitlines()}
+        self.assertIn(str(control), found, "a file that has it is not found")
+        control.unlink()
+        return sorted(path for path in found if not path.endswith("/readable-control"))
+
     def sleepers(self, hosts, ranks=1):
         """A running job of ranks that sleep, once all have told that they run."""
         names = ",".join(f"{name}:{ranks}" for name in hosts)

@@ -125,6 +125,7 @@ class ByPbsTmrsh(PbsCase):
         for pid in self.bed.head.find("sleep 1000"):  # PBS has what it starts
             os.kill(pid, signal.SIGKILL)
         left, = self.pbs.shared.rglob("start-*")
+        self.assertEqual([path for path in (left, *left.rglob("*")) if path.stat().st_mode & 0o077], [], "others may look at it")
         program.write_text(real)
         self.assert_exit(self.run_dlaunch("true"), 0)
         self.assertTrue(left.exists(), "it may be of a start that goes on")

@@ -1,5 +1,7 @@
 """The same line on every node: hosts without sshd that may only open connections to the first, in any order of start."""
+import hashlib
 import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -223,6 +225,15 @@ class OneJob(SameLineCase):
         self.kill(0, signal.SIGTERM)
         self.assertEqual([end[0] for end in self.ends()], [143] * 3)
 
+    def test_the_port_is_at_one_address(self):
+        """The one by which the others know node 0."""
+        self.node(0, "true")
+        self.assertTrue(wait_until(self.listens, TIMEOUT), "no port is open")
+        places = [line.split()[3] for line in self.host(1).sh(f"ss -Htln sport = :{PORT}").splitlines()]
+        self.assertEqual(places, [f"{self.bed.addresses()['node1']}:{PORT}"])
+        self.kill(0, signal.SIGTERM)
+        self.ends()
+
     def test_slots_are_each_nodes_own(self):
         self.start_all("--fake-devices", 2, *sh("echo $RANK_ID $DEVICE_ID"))
         self.assertEqual(len(self.ends()[0][1].splitlines()), 6)
@@ -357,6 +368,23 @@ class Refusals(SameLineCase):
             self.assertIn('the command line is another: "false" on that node, "true" on node 0', said)
             self.assertIn("node 1 (node2, 10.77.0.3)", said)
 
+    def test_another_dlaunch(self):
+        """Of another build: its agent is another one."""
+        other = self.dir / "dlaunch"
+        agent = hashlib.sha256(pathlib.Path(DLAUNCH).with_name("dlaunch-agent").read_bytes()).hexdigest()
+        program = pathlib.Path(DLAUNCH).read_bytes()
+        self.assertIn(agent.encode(), program)
+        other.write_bytes(program.replace(agent.encode(), b"0123456789ab" + agent[12:].encode()))
+        other.chmod(0o755)
+        self.on(0, [*self.line(), "--node-rank", "0", "true"])
+        self.on(1, [*self.line(), "--node-rank", "1", "true"], before=(other,))
+        first, second = self.ends()
+        self.assertEqual((first[0], second[0]), (2, 2))
+        for said in (first[2], second[2]):
+            self.assertRegex(said, rf"the dlaunch is another: dlaunch \S+, agent 0123456789ab on that node, "
+                                   rf"dlaunch \S+, agent {agent[:12]} on node 0")
+            self.assertIn("node 1 (node2, 10.77.0.3)", said)
+
     def test_another_count(self):
         first, second = self.refused([*self.line(nodes=3), "--node-rank", "1", "true"])
         self.assertEqual((first[0], second[0]), (2, 2))
@@ -437,8 +465,9 @@ class Refusals(SameLineCase):
 
 class TheKey(SameLineCase):
     def test_is_nowhere(self):
-        """In no argv, environment of a rank or of dlaunch, report, plan or log."""
-        report = self.dir / "report.json"
+        """In no argv, environment of a rank or of dlaunch, report, plan or log, and in no file that others may read."""
+        report, begun = self.dir / "report.json", self.dir / "begun"
+        begun.touch()
         words = [word for word in self.line("-vv", "--report", report, "-x", "DLAUNCH_*", "-N", 1, *sh("env; exec sleep 1000"))
                  if word not in ("--key-file", str(self.key_file))]
         for node in range(self.count):
@@ -455,12 +484,14 @@ class TheKey(SameLineCase):
                 self.assertNotIn(key, environment, line)
                 looked_at += [line] if environment else []
         self.assertEqual(looked_at.count("sleep 1000"), self.count)
+        self.assertEqual(self.files_of_others(key, begun), [], "while it runs")
         self.kill(0, signal.SIGTERM)
         ends = self.ends()
         self.assertEqual(ends[0][0], 143, ends[0][2])
         for code, out, err in ends:
             self.assertNotIn(KEY, out + err)
         self.assertNotIn(KEY, report.read_text())
+        self.assertEqual(self.files_of_others(key, begun), [], "behind its end")
         dry = self.run_dlaunch(*words, "--dry-run", env={"DLAUNCH_KEY": KEY})
         self.assertNotIn(key, dry.stdout + dry.stderr)
 
@@ -577,6 +608,16 @@ class Places(SameLineCase):
             self.on(node, words, env={"PET_NNODES": "2", "PET_NODE_RANK": str(node), "PET_MASTER_ADDR": "node1", "PET_MASTER_PORT": "29500"})
         first, second = self.ends()
         self.assertEqual((first[0], sorted(first[1].split()), second[0]), (0, ["0", "1"], 0), first[2])
+
+    def test_aws_batchs_variables(self):
+        """The main node is no other's index 0, and its address is told to the others alone."""
+        words = ["--same-line", "--key-file", str(self.key_file), "-N", "1", *sh("echo $RANK_ID $(hostname) $AWS_BATCH_JOB_NODE_INDEX")]
+        batch = {"AWS_BATCH_JOB_NUM_NODES": "2", "AWS_BATCH_JOB_MAIN_NODE_INDEX": "1"}
+        address = {"AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS": self.bed.addresses()["node1"]}
+        for node, own in ((1, {"AWS_BATCH_JOB_NODE_INDEX": "0"} | address), (0, {"AWS_BATCH_JOB_NODE_INDEX": "1"})):
+            self.on(node, words, env=batch | own)
+        first, second = self.ends()
+        self.assertEqual((first[0], sorted(first[1].splitlines()), second[0]), (0, ["0 node1 1", "1 node2 0"], 0), first[2])
 
 
 if __name__ == "__main__":

@@ -129,6 +129,23 @@ class InAnAllocation(SlurmCase):
             with self.subTest(words):
                 self.assertRegex(self.in_job(options, *words).stdout.decode(), rf"Slurm job \d+: 2 nodes × 3, {way}")
 
+    def test_it_says_what_chose_another_way(self):
+        (self.dir / "hosts").write_text("localhost slots=2\n")
+        for words, way in ((["--transport", "ssh"], r": 2 nodes × 3, by ssh \(--transport ssh\)"),
+                           (["--transport", "slurm"], r": 2 nodes × 3, by srun \(--transport slurm\)"),
+                           (["-H", "localhost"], r" is not used \(-H\): 1 node × 1, this machine"),
+                           (["--hostfile", self.dir / "hosts"], r" is not used \(--hostfile\): 1 node × 2, this machine"),
+                           (["--ignore-resource-manager"], r" is not used \(--ignore-resource-manager\): 1 node × \d+, this machine")):
+            with self.subTest(words):
+                self.assertRegex(self.in_job(["-N2", "--ntasks-per-node=3"], "hosts", *words).stdout.decode(), r"Slurm job \d+" + way)
+        done = self.in_job(["-N2", "--ntasks-per-node=3"], "-v", "-H", "localhost", "true")
+        self.assertRegex(done.stderr.decode(), r"(?m)^dlaunch: Slurm job \d+ is not used \(-H\): 1 node × 1, this machine$")
+
+    def test_whole_nodes_with_all_of_their_memory(self):
+        done = self.in_job(["-N2", "--exclusive", "--mem=0"], "-N", 2, "hostname")
+        self.assert_exit(done, 0)
+        self.assertEqual((sorted(lines(done.stdout)), done.stderr), (["node1"] * 2 + ["node2"] * 2, b""))
+
     def test_each_agent_has_all_gpus_of_its_node(self):
         """However a job's GPUs are spread, which only scontrol tells; and none of it goes by ssh."""
         for host in self.bed.hosts.values():
