@@ -620,5 +620,19 @@ class Places(SameLineCase):
         self.assertEqual((first[0], sorted(first[1].splitlines()), second[0]), (0, ["0 node1 1", "1 node2 0"], 0), first[2])
 
 
+class BelowSrun(HostsCase):
+    def test_torchruns_line_in_tasks_of_srun(self):
+        """One torchrun on each node, as batch scripts have it. Which node it is on tells what ranks of srun's lines find."""
+        link, key, program = self.dir / "torchrun", self.dir / "key", self.dir / "t.py"
+        link.symlink_to(DLAUNCH)
+        key.touch(0o600)
+        key.write_text(KEY)
+        program.write_text("import os\nprint(os.environ['RANK'], os.environ['WORLD_SIZE'], os.uname().nodename)\n")
+        torchrun = [link, "--key-file", key, "--nnodes=2", "--nproc-per-node=2", "--rdzv-backend=c10d", f"--rdzv-endpoint=node1:{PORT}", program]
+        done = self.run_dlaunch("--env-for", "slurm", "--host", "node1,node2", "-N", 1, *torchrun)
+        self.assert_exit(done, 0)
+        self.assertEqual(sorted(lines(done.stdout)), ["0 4 node1", "1 4 node1", "2 4 node2", "3 4 node2"])
+
+
 if __name__ == "__main__":
     main(side_by_side=3)

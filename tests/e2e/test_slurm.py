@@ -1,6 +1,7 @@
 """In a real Slurm's allocations: agents and ranks are in steps of the job, and what Slurm says holds."""
 import json
 import os
+import pathlib
 import re
 import shutil
 import signal
@@ -141,6 +142,12 @@ class InAnAllocation(SlurmCase):
         done = self.in_job(["-N2", "--ntasks-per-node=3"], "-v", "-H", "localhost", "true")
         self.assertRegex(done.stderr.decode(), r"(?m)^dlaunch: Slurm job \d+ is not used \(-H\): 1 node × 1, this machine$")
 
+    def test_it_says_the_slots_that_only_the_nodes_know(self):
+        """One task a node and GPUs there: each node is asked."""
+        options = ["-N2", "--ntasks-per-node=1", "--gpus-per-node=3"]
+        for words in (["hosts"], ["--dry-run", "true"]):
+            self.assertRegex(self.in_job(options, *words).stdout.decode(), r"Slurm job \d+: 2 nodes × 3, by srun\n")
+
     def test_whole_nodes_with_all_of_their_memory(self):
         done = self.in_job(["-N2", "--exclusive", "--mem=0"], "-N", 2, "hostname")
         self.assert_exit(done, 0)
@@ -239,6 +246,40 @@ class AgentsThatConnect(SlurmCase):
         self.assertEqual(len(agents), 1)
         self.assertEqual(words, agents)
 
+    def test_the_port_is_at_one_address_and_the_key_in_no_file_of_others(self):
+        """The srun here keeps what it is told, and begins when it may. Before that the port is open, and nobody is in."""
+        said, go, wrapper, real = self.dir / "said", self.dir / "go", self.dir / "bin" / "srun", shutil.which("srun")
+        wrapper.parent.mkdir()
+        wrapper.write_text(f'#!/bin/sh\numask 077\nuntil [ -e "{go}" ]; do sleep 0.05; done\ntee -a "{said}" | {real} "$@"\n')
+        wrapper.chmod(0o755)
+        self.env["PATH"] = f"{wrapper.parent}:{self.env['PATH']}"
+        begun = self.dir / "begun"
+        begun.touch()
+        job = self.start_in_job(["-N2"], "-N", 1, "sleep", "1000")
+        self.assertTrue(wait_until(lambda: self.launchers() and self.opened_by(self.launchers()[0]), PATIENCE), "no port is open")
+        pid, = self.launchers()
+        addresses = self.opened_by(pid)
+        self.assertEqual(len(addresses), 1, addresses)
+        self.assertRegex(addresses[0], rf"^{re.escape(self.bed.addresses()['head'])}:500\d\d$")
+        go.touch()
+        self.assertTrue(wait_until(lambda: len(self.sleepers()) == 2, PATIENCE))
+        key = b"\n".join(sorted(set(re.findall(rb" call \S+ ([0-9a-f]{64})\n", said.read_bytes()))))
+        self.assertTrue(key)
+        self.assertEqual(self.files_of_others(key, begun), [], "while it runs")
+        os.kill(pid, signal.SIGTERM)
+        job.communicate(timeout=PATIENCE)
+        self.assertEqual(self.files_of_others(key, begun), [], "behind its end")
+
+    @staticmethod
+    def opened_by(pid):
+        """ADDRESS:PORT of each TCP socket that it listens at, without those that it has from the salloc that started it."""
+        sockets = lambda of: {os.readlink(f"/proc/{of}/fd/{fd}") for fd in os.listdir(f"/proc/{of}/fd")}
+        parent = next(line.split()[1] for line in open(f"/proc/{pid}/status") if line.startswith("PPid:"))
+        own = sockets(pid) - sockets(parent)
+        rows = [line.split() for table in pathlib.Path(f"/proc/{pid}/net").glob("tcp*") for line in table.read_text().splitlines()[1:]]
+        places = [row[1].split(":") for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in own]
+        return [f"{'.'.join(str(byte) for byte in reversed(bytes.fromhex(address)))}:{int(port, 16)}" for address, port in places]
+
     def test_a_node_that_cannot_connect_has_an_srun_of_its_own(self):
         """The ports that Slurm's programs use are open on it, this one is not."""
         here = self.dir / "bin"
@@ -296,6 +337,24 @@ class AgentsThatConnect(SlurmCase):
         self.assertIn(b"node2", err)
         self.assertNotIn(b"may still run", err)
         self.assert_hosts_clean()
+
+
+class InAnInteractiveStep(SlurmCase):
+    """salloc starts a user's shell on the job's first node, in a step that is no srun's."""
+
+    @property
+    def more(self):
+        return ("LaunchParameters=use_interactive_step", f'InteractiveStepOptions="--interactive --preserve-env {self.dir}/shell"')
+
+    def test_it_is_a_place_for_the_launcher(self):
+        shell = self.dir / "shell"
+        shell.write_text(f"#!/bin/sh\nhostname\necho step $SLURM_STEP_ID\nexec {DLAUNCH} --label hostname\n")
+        shell.chmod(0o755)
+        done = self.bed.head.run(["salloc", "-Q", "-N2", "--ntasks-per-node=2"], env=self.env, stdin=subprocess.DEVNULL)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        first, step, *said = done.stdout.splitlines()
+        self.assertEqual((first, step), ("node1", f"step {0xfffffffa}"))
+        self.assertEqual(sorted(said), ["[0] node1", "[1] node1", "[2] node2", "[3] node2"])
 
 
 class InAHeterogeneousJob(SlurmCase):
