@@ -152,10 +152,7 @@ INSTANTIATE_TEST_SUITE_P(
         TextLine{{"-report-state-on-timeout", "--allow-run-as-root"}, runs},
         TextLine{{"-am", "am"}, [](const Options& o) { return tagged(o) && env({"OMPI_MCA_btl=self,tcp"})(o); }},
         TextLine{{"-tune", "am"}, [](const Options& o) { return tagged(o) && env({"OMPI_MCA_btl=self,tcp"})(o); }},
-        TextLine{{"-tune", "tune"},
-                 [](const Options& o) {
-                   return tagged(o) && env({"A=b", "OMPI_MCA_pml=ob1"})(o);
-                 }},
+        TextLine{{"-tune", "tune"}, [](const Options& o) { return tagged(o) && env({"A=b", "OMPI_MCA_pml=ob1"})(o); }},
         TextLine{{"-x", "A=b=c", "-x", "HOME"}, env({"A=b=c", "HOME"})},
         TextLine{{"-stdin", "none"}, [](const Options& o) { return o.stdin_target.kind == Kind::none; }}));
 
@@ -578,11 +575,11 @@ std::string amounts_to(const Options& made) {
 TEST(MpirunLine, AmountsToOneOfDlaunchs) {
   const std::pair<std::string, Words> lines[] = {
       {"--as ompi -n 4 -x A=b prog -n 5", {"mpirun", "-np", "4", "-x", "A=b", "prog", "-n", "5"}},
-      {"--as ompi -N 2 --bind-to none -x OMPI_MCA_pml=ob1 prog",
+      {"--as ompi --bind-to none --map-by ppr:2:node -x OMPI_MCA_pml=ob1 prog",
        {"mpirun", "--map-by", "ppr:2:node", "--bind-to", "none", "-mca", "pml", "ob1", "prog"}},
       {"--as ompi --host a:2,b:2 -n 1 one : --host c:1 -n 2 two",
        {"orterun", "-H", "a:2,b:2", "-n", "1", "one", ":", "-H", "c:1", "-n", "2", "two"}},
-      {"--as ompi --oversubscribe prog", {"mpiexec", "--map-by", ":OVERSUBSCRIBE", "prog"}},
+      {"--as ompi --map-by :oversubscribe prog", {"mpiexec", "--map-by", ":OVERSUBSCRIBE", "prog"}},
       {"--as hydra -N 2 --bind-to core --cores-per-rank 2 -x A=b -n 4 prog",
        {"mpiexec.hydra", "-ppn", "2", "-bind-to", "core:2", "-genv", "A", "b", "-n", "4", "prog"}},
       {"--as hydra -n 2 prog", {"mpiexec.hydra", "-n", "2", "prog"}}};

@@ -102,9 +102,16 @@ TEST(Statements, ArriveAsTheyWere) {
   EXPECT_EQ(back.words, statement().words);
 }
 
+TEST(Statements, OfNodesThatNothingNumbers) {
+  Statement unnumbered = statement();
+  unnumbered.node = kUnnumbered;
+  EXPECT_EQ(statement_in(to_payload(unnumbered)).value().node, kUnnumbered);
+  EXPECT_EQ(difference_from(statement(), unnumbered), std::nullopt);
+}
+
 TEST(Statements, ThatAreNoneAreRefused) {
   using namespace std::string_literals;
-  for (const std::string& payload : {""s, "3"s, "3\0001\0v"s, "x\0001\0v\0n"s, "0\0001\0v\0n"s, "3\0-1\0v\0n"s,
+  for (const std::string& payload : {""s, "3"s, "3\0001\0v"s, "x\0001\0v\0n"s, "0\0001\0v\0n"s, "3\0-2\0v\0n"s,
                                      "3\0001\0"s + std::string(300, 'v') + "\0n"s}) {
     EXPECT_FALSE(statement_in(payload)) << payload;
   }
