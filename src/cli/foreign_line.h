@@ -16,8 +16,8 @@ namespace dlaunch::cli {
 Result<Arguments> read_foreign_line(const LauncherSpec& launcher, std::span<const std::string> words,
                                     const ProcessContext& context, std::vector<std::string>& notes);
 
-/// dlaunch's own line for the options in effect that are not the user's preferences, and the programs. `as`: the grammar
-/// of dlaunch's own options whose defaults no option says, which the line names; empty: none.
+/// dlaunch's own line for the options in effect that are not the user's preferences, and the programs. `as`: the
+/// grammar of dlaunch's own options whose defaults no option says, which the line names; empty: none.
 std::string equivalent_line(const ResolvedOptions& resolved, const Arguments& arguments, std::string_view as);
 
 }  // namespace dlaunch::cli
