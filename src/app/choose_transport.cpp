@@ -5,6 +5,7 @@
 #include <map>
 #include <span>
 
+#include "allocate/job_devices.h"
 #include "allocate/manager_list.h"
 #include "allocate/mpijob.h"
 #include "allocate/node_place.h"
@@ -68,16 +69,47 @@ constexpr std::array<NativeWay, 6> kNativeWays = {
       "start it in flux alloc or flux batch, or leave --transport out",
       {}}}};
 
+/// What `scontrol` says of the job.
+transport::CommandAnswer show_job(const plan::Manager& slurm) {
+  return transport::ask_command("scontrol show job -d " + shell_quote(slurm.job), kScontrolLimit);
+}
+
+/// The GPUs on each node that a step has only where it asks for them, though the job's script sees them. Empty: none,
+/// or scontrol does not say.
+Result<std::map<std::string, int>> unasked_gpus(const plan::Manager& slurm, const cli::Options& options) {
+  const auto& environment = options.request.environment;
+  const bool one_node = filled_variable(environment, "SLURM_JOB_NUM_NODES") == "1";  // it is this machine
+  if (slurm.kind != plan::Manager::Kind::slurm || one_node || !transport::gpus_may_be_unasked(environment)) {
+    return std::map<std::string, int>{};
+  }
+  const auto answer = show_job(slurm);
+  if (allocate::asks_for_gpus(answer.text)) return std::map<std::string, int>{};
+  return allocate::slurm_gpus(answer.text);
+}
+
+Result<transport::StepGpus> step_gpus(const plan::Manager& slurm, const cli::Options& options) {
+  const auto gpus = TRY(unasked_gpus(slurm, options));
+  if (gpus.empty()) return transport::StepGpus{};
+  const int first = gpus.begin()->second;
+  const auto nodes = filled_variable(options.request.environment, "SLURM_JOB_NUM_NODES");
+  const bool even = nodes == std::to_string(gpus.size()) &&
+                    std::ranges::all_of(gpus, [&](const auto& node) { return node.second == first; });
+  return even ? transport::StepGpus{.each = first} : transport::StepGpus{.differ = true};
+}
+
 /// Takes the first of these programs that is there; false: none is. A link of srun's name may be dlaunch.
-bool use_command(plan::Manager::Kind kind, std::span<const std::string_view> programs, cli::Options& options) {
+Result<bool> use_command(const plan::Manager& manager, std::span<const std::string_view> programs,
+                         cli::Options& options) {
+  const plan::Manager::Kind kind = manager.kind;
   const auto& environment = options.request.environment;
   for (const std::string_view name : programs) {
     const std::string path = transport::manager_program_path(name, environment);
     const std::string program = sys::other_program(path, search_path(environment));
     if (program.empty()) continue;
-    options.exec = transport::manager_command(kind, environment, program);
+    const transport::StepGpus gpus = TRY(step_gpus(manager, options));
+    options.exec = transport::manager_command(kind, environment, program, gpus);
     options.exec_is_signalled = !transport::signal_ends_job(kind);
-    options.dial_in = transport::manager_dial_in(kind, environment, program);
+    options.dial_in = transport::manager_dial_in(kind, environment, program, gpus);
     options.hosts.by_manager = true;
     options.manager_program = name;
     return true;
@@ -94,7 +126,8 @@ Result<void> insist_on(const NativeWay& way, cli::Options& options, const std::o
     return fail({way.option, "hosts cannot be reached by " + program, std::move(why), std::move(hint)});
   };
   if (!manager || manager->kind != way.kind) return refused(way.no_job, way.start_in);
-  if (use_command(way.kind, programs, options)) return {};
+  const bool found = TRY(use_command(*manager, programs, options));
+  if (found) return {};
   return refused("there is no " + transport::manager_program_path(program, options.request.environment),
                  "load the module of " + plan::to_string(plan::Manager{way.kind, ""}));
 }
@@ -114,7 +147,7 @@ Result<void> use_kubectl(cli::Options& options) {
 
 /// How many GPUs the job has on each of its nodes, which its variables do not tell.
 Result<std::map<std::string, int>> gpus_of_nodes(const plan::Manager& slurm) {
-  const auto answer = transport::ask_command("scontrol show job -d " + shell_quote(slurm.job), kScontrolLimit);
+  const auto answer = show_job(slurm);
   auto gpus = TRY(allocate::slurm_gpus(answer.text));
   if (!gpus.empty()) return gpus;
   return fail({"scontrol show job", "does not say which GPUs the job has on its nodes", answer.trouble,
@@ -192,8 +225,8 @@ Result<void> choose_transport(cli::Options& options) {
   const bool automatic = options.transport == TransportChoice::automatic && !exec_said && !names_hosts(options.hosts);
   if (!manager || !automatic || options.hosts.ignore_resource_manager) return {};
   if (manager->kind == plan::Manager::Kind::kubernetes) return use_kubectl(options);
-  use_command(manager->kind, transport::manager_programs(manager->kind), options);
-  return {};
+  const auto used = use_command(*manager, transport::manager_programs(manager->kind), options);
+  return used ? Result<void>() : fail(used.error());
 }
 
 Result<void> add_manager(const cli::Options& options, plan::Allocation& allocation) {
@@ -201,8 +234,11 @@ Result<void> add_manager(const cli::Options& options, plan::Allocation& allocati
   const auto& frameworks = options.request.frameworks;
   const bool by_srun = allocation.by_manager && allocation.manager->kind == plan::Manager::Kind::slurm;
   if (by_srun && std::ranges::count(frameworks, plan::Framework::slurm) == 0) number_nodes(allocation);
-  if (by_srun && transport::gpus_may_differ(options.request.environment)) {
-    const auto gpus = TRY(gpus_of_nodes(*allocation.manager));
+  const auto& environment = options.request.environment;
+  const bool may_differ = transport::gpus_may_differ(environment);
+  const bool unasked = transport::gpus_may_be_unasked(environment) && !options.dial_in;  // not the same on all
+  if (by_srun && (may_differ || unasked)) {
+    const auto gpus = TRY(may_differ ? gpus_of_nodes(*allocation.manager) : unasked_gpus(*allocation.manager, options));
     for (plan::Host& host : allocation.hosts) {
       const auto found = gpus.find(host.name);
       if (!host.reach.step.empty()) host.reach.step += ' ';

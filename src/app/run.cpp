@@ -18,6 +18,7 @@
 #include "app/check_hosts.h"
 #include "app/choose_transport.h"
 #include "app/console_listener.h"
+#include "app/find_devices.h"
 #include "app/host_session.h"
 #include "app/job_key.h"
 #include "app/job_table.h"
@@ -170,6 +171,10 @@ Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::
     if (const auto failed = find_slots(*session, allocation, options.hosts)) return *failed;
   } else if (session) {
     session->hosts().open(allocation.hosts);
+  }
+  if (needs_devices(options, allocation)) {
+    if (!session) begin();
+    if (const auto failed = find_devices(*session, allocation, options)) return *failed;
   }
   say_way(options, allocation);
   if (options.verb != cli::Verb::hosts) return show_or_run(options, allocation, session, begin, listener, streams, log);

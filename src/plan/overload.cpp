@@ -18,6 +18,12 @@ bool crowds_slots(const Host& host, int ranks) {
   return !host.slots_unknown && ranks > std::max(host.slots, host.cpus);
 }
 
+/// -N puts ranks on hosts whose slots nobody gave, and a resource manager's tasks may share devices.
+bool lacks_devices(const Host& host, int ranks) {
+  const bool shared = host.cpus > 0 && host.slots > devices(host);
+  return crowds_devices(host, ranks) && !host.slots_unknown && !shared;
+}
+
 using Crowds = bool (*)(const Host&, int);
 
 std::vector<size_t> crowded_hosts(const Allocation& allocation, const std::vector<int>& ranks, Crowds crowds) {
@@ -49,7 +55,7 @@ std::string table(const Allocation& allocation, const std::vector<size_t>& hosts
 Error refusal(const Allocation& allocation, const std::vector<int>& ranks, Crowds crowds, std::string_view thing) {
   const auto asked = std::accumulate(ranks.begin(), ranks.end(), 0L);
   long there = 0;
-  for (const Host& host : allocation.hosts) there += crowds == crowds_devices ? devices(host) : host.slots;
+  for (const Host& host : allocation.hosts) there += crowds == lacks_devices ? devices(host) : host.slots;
   Error error;
   error.what = "more ranks than " + std::string(thing) + "s";
   error.why = count(asked, "rank") + " asked, " + count(there, thing) + " there" +
@@ -94,8 +100,8 @@ std::optional<Error> refuse_over_max_slots(const Allocation& allocation, const s
 }
 
 std::optional<Error> refuse_overload(const Allocation& allocation, const std::vector<int>& ranks_per_host) {
-  if (!crowded_hosts(allocation, ranks_per_host, crowds_devices).empty()) {
-    return refusal(allocation, ranks_per_host, crowds_devices, "device");
+  if (!crowded_hosts(allocation, ranks_per_host, lacks_devices).empty()) {
+    return refusal(allocation, ranks_per_host, lacks_devices, "device");
   }
   if (allocation.slots_are_limits && !crowded_hosts(allocation, ranks_per_host, crowds_slots).empty()) {
     return refusal(allocation, ranks_per_host, crowds_slots, "slot");

@@ -57,6 +57,8 @@ std::vector<int> capacities(const Allocation& allocation, bool only_devices) {
     int room = devices;
     if (devices == 0) {
       room = only_devices ? 0 : std::max(host.slots, 0);
+    } else if (limited && host.cpus > 0) {
+      room = std::max(host.slots, 0);  // a resource manager's, and its tasks may share devices
     } else if (limited) {
       room = std::clamp(host.slots, 0, devices);
     }

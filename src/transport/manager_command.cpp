@@ -34,8 +34,10 @@ bool changes_srun(std::string_view name) {
 /// first; -D /: our directory need not be there.
 constexpr std::string_view kSrun = "-Q --overlap --mpi=none --cpu-bind=none --wait=0 -D / ";
 
-std::string srun_with(const std::string& program, std::string_view words) {
-  return shell_quote(program) + ' ' + std::string(kSrun) + std::string(words);
+std::string srun_with(const std::string& program, StepGpus gpus, std::string_view words) {
+  std::string line = shell_quote(program) + ' ' + std::string(kSrun);
+  if (gpus.each > 0) line += "--gpus-per-node=" + std::to_string(gpus.each) + ' ';
+  return line + std::string(words);
 }
 
 /// One of another kind cannot be unset by a shell, and means nothing to srun.
@@ -54,8 +56,8 @@ std::vector<std::string> unset_for_srun(const std::vector<std::string>& environm
 }
 
 /// Whether each node's srun has words of its own, in Reach::step.
-bool nodes_differ(const std::vector<std::string>& environment) {
-  return filled_variable(environment, "SLURM_HET_SIZE").has_value() || gpus_may_differ(environment);
+bool nodes_differ(const std::vector<std::string>& environment, StepGpus gpus) {
+  return gpus.differ || filled_variable(environment, "SLURM_HET_SIZE").has_value() || gpus_may_differ(environment);
 }
 
 /// Where the bootstrap's script on a node would keep the agent, if its variables are ours; empty: nowhere.
@@ -81,10 +83,11 @@ dlaunch::DialIn pbs_dial_in(const std::vector<std::string>& environment, const s
 }
 
 /// -u: bytes as they come, not lines.
-std::string srun_command(const std::vector<std::string>& environment, const std::string& program) {
+std::string srun_command(const std::vector<std::string>& environment, const std::string& program, StepGpus gpus) {
   std::string line = "env ";
   for (const std::string& name : unset_for_srun(environment)) line.append("-u ").append(shell_quote(name)) += ' ';
-  return line + srun_with(program, nodes_differ(environment) ? "-u -N1 -n1 {step} -w {host}" : "-u -N1 -n1 -w {host}");
+  const bool own_words = nodes_differ(environment, gpus);
+  return line + srun_with(program, gpus, own_words ? "-u -N1 -n1 {step} -w {host}" : "-u -N1 -n1 -w {host}");
 }
 
 }  // namespace
@@ -133,12 +136,20 @@ bool gpus_may_differ(const std::vector<std::string>& environment) {
   });
 }
 
+bool gpus_may_be_unasked(const std::vector<std::string>& environment) {
+  const auto set = [&](const char* name) { return filled_variable(environment, name).has_value(); };
+  const bool asked = set("SLURM_GPUS") || set("SLURM_GPUS_PER_TASK") || set("SLURM_GPUS_PER_NODE") ||
+                     set("SLURM_GPUS_PER_SOCKET") || set("SLURM_HET_SIZE");
+  return set("SLURM_GPUS_ON_NODE") && !asked;
+}
+
 bool signal_ends_job(Kind kind) { return kind == Kind::grid_engine; }
 
-std::string manager_command(Kind kind, const std::vector<std::string>& environment, const std::string& program) {
+std::string manager_command(Kind kind, const std::vector<std::string>& environment, const std::string& program,
+                            StepGpus gpus) {
   switch (kind) {
     case Kind::slurm:
-      return srun_command(environment, program);
+      return srun_command(environment, program, gpus);
     case Kind::grid_engine:
       return "sh -c 'trap \"\" PIPE; exec \"$0\" -inherit \"$@\"' " + shell_quote(program) + " {host}";
     case Kind::lsf:
@@ -154,17 +165,17 @@ std::string manager_command(Kind kind, const std::vector<std::string>& environme
 
 /// One agent that fails ends no other one.
 std::optional<dlaunch::DialIn> manager_dial_in(Kind kind, const std::vector<std::string>& environment,
-                                               const std::string& program) {
+                                               const std::string& program, StepGpus gpus) {
   if (kind == Kind::pbs) return pbs_dial_in(environment, program);
   // `flux run` waits for cores that no job of the instance has; `flux exec` asks no scheduler. It passes on whole
   // lines.
   if (kind == Kind::flux) {
     return dlaunch::DialIn{.command = shell_quote(program) + " exec -r {steps} -d /", .own_name = "$(uname -n)"};
   }
-  if (kind != Kind::slurm || nodes_differ(environment)) return std::nullopt;
+  if (kind != Kind::slurm || nodes_differ(environment, gpus)) return std::nullopt;
   return dlaunch::DialIn{
       .command =
-          srun_with(program, "--no-kill --kill-on-bad-exit=0 -N{count} -n{count} --ntasks-per-node=1 -w {hosts}"),
+          srun_with(program, gpus, "--no-kill --kill-on-bad-exit=0 -N{count} -n{count} --ntasks-per-node=1 -w {hosts}"),
       .unset = unset_for_srun(environment),
       .own_name = "$SLURMD_NODENAME",
       .ports_command = "scontrol show config",

@@ -27,16 +27,26 @@ std::string manager_program_path(std::string_view name, const std::vector<std::s
 /// where it names their number, in Reach::step.
 bool gpus_may_differ(const std::vector<std::string>& environment);
 
+/// Whether a Slurm job's script has GPUs and its variables do not say that it asked for them, as with --exclusive: then
+/// a step has none unless it asks.
+bool gpus_may_be_unasked(const std::vector<std::string>& environment);
+
+/// The GPUs that a step of Slurm's is to ask for.
+struct StepGpus {
+  int each = 0;         ///< on each node; 0: what the job asked for
+  bool differ = false;  ///< each node's number is in Reach::step
+};
+
 /// Whether a signal to the command may end the whole job.
 bool signal_ends_job(plan::Manager::Kind kind);
 
 /// Empty: it has none that is known from the environment alone, or none that is a stream. {host} stands for the node,
 /// {step} for Reach::step. `environment`: the launcher's, in which some variables would change what the command means.
 std::string manager_command(plan::Manager::Kind kind, const std::vector<std::string>& environment,
-                            const std::string& program);
+                            const std::string& program, StepGpus gpus = {});
 
 /// How it starts agents that connect to the launcher; none where its command is as good.
 std::optional<dlaunch::DialIn> manager_dial_in(plan::Manager::Kind kind, const std::vector<std::string>& environment,
-                                               const std::string& program);
+                                               const std::string& program, StepGpus gpus = {});
 
 }  // namespace dlaunch::transport

@@ -199,6 +199,68 @@ class InAnAllocation(SlurmCase):
                                  {0: (4, "node1"), 1: (4, "node1"), 2: (4, "node2"), 3: (4, "node2")})
 
 
+class GpusOfAJob(SlurmCase):
+    """Which of a node's GPUs the job has is known to Slurm, and each node is asked for them where a plan can use them."""
+
+    def in_batch(self, options, *lines):
+        """What a batch script of these lines prints in a job with these options of sbatch."""
+        script, said = self.dir / "script", self.dir / "said"
+        script.write_text("\n".join(("#!/bin/sh", *lines, "echo the end", "")))
+        self.bed.head.run(["sbatch", *options, "-o", said, script], env=self.env)
+        self.assertTrue(wait_until(lambda: said.exists() and said.read_text().endswith("the end\n"), PATIENCE), "no end")
+        return said.read_text().splitlines()[:-1]
+
+    def hosts_in_job(self, options):
+        done = self.in_job(options, "hosts", "--format", "json")
+        self.assert_exit(done, 0)
+        return json.loads(done.stdout)["hosts"]
+
+    def test_devices_are_known_where_a_task_is_a_rank(self):
+        options = ["-N2", "--ntasks-per-node=2", "--gpus-per-node=2"]
+        self.assertEqual([(host["slots"], host["devices"]) for host in self.hosts_in_job(options)], [(2, [0, 1])] * 2)
+        show = sh("echo $DLAUNCH_LOCAL_RANK $CUDA_VISIBLE_DEVICES $DEVICE_ID")
+        for visible, seen in (("rank", ["0 0 0", "1 1 0"]), ("host", ["0 0,1 0", "1 0,1 1"])):
+            with self.subTest(visible):
+                done = self.in_job(options, "--visible", visible, *show)
+                self.assert_exit(done, 0)
+                self.assertEqual(sorted(lines(done.stdout)), sorted(seen * 2))
+
+    def test_a_rank_has_a_device_of_its_node(self):
+        """Three and one, however many tasks there are; tasks share devices, and are no fewer for that."""
+        for options, words, ranks in ((["-N2", "--gpus=4", "--ntasks-per-node=2"], (), 4),
+                                      (["-N2", "--ntasks=4", "--gpus-per-task=1"], (), 4),
+                                      (["-N2", "--gpus-per-node=2", "--ntasks-per-node=1"], ("-N", 4), 8)):
+            with self.subTest(options):
+                done = self.in_job(options, *words, *sh("echo $DEVICE_ID $CUDA_VISIBLE_DEVICES"))
+                self.assert_exit(done, 0)
+                said = [line.split() for line in lines(done.stdout)]
+                self.assertEqual(len(said), ranks)
+                self.assertEqual([line for line in said if line[0] not in line[1].split(",")], [])
+
+    def test_exclusive_nodes_give_ranks_the_gpus_that_the_script_sees(self):
+        for options in (["-N2", "--exclusive"], ["-N2", "--exclusive", "--mem=0"]):
+            with self.subTest(options):
+                said = self.in_batch(options, "echo $CUDA_VISIBLE_DEVICES", f"{DLAUNCH} -N 1 sh -c 'echo $CUDA_VISIBLE_DEVICES'")
+                self.assertEqual(said, ["0,1,2,3"] * 3)
+                (self.dir / "said").unlink()
+
+    def test_a_job_without_gpus_has_none_of_the_machine(self):
+        done = self.in_job(["-N2", "--ntasks-per-node=2"], "--visible", "rank", "true")
+        self.assert_exit(done, 2)
+        self.assertIn(b"the devices of node1 are not known", done.stderr)
+
+    def test_nodes_are_asked_nothing_where_nothing_needs_it(self):
+        """The plan is made without a node: its srun is one that starts nothing."""
+        here = self.dir / "bin"
+        here.mkdir()
+        (here / "srun").write_text("#!/bin/sh\nexit 1\n")
+        (here / "srun").chmod(0o755)
+        self.env["PATH"] = f"{here}:{self.env['PATH']}"
+        self.assert_exit(self.in_job(["-N2", "--ntasks-per-node=2"], "--dry-run", "true"), 0)
+        self.assert_exit(self.in_job(["-N2", "--ntasks-per-node=1"], "--dry-run", "-N", 1, "true"), 0)
+        self.assert_exit(self.in_job(["-N2", "--ntasks-per-node=2", "--gpus-per-node=2"], "--dry-run", "true"), 125)
+
+
 class AgentsThatConnect(SlurmCase):
     """One srun starts all agents, and each connects to the launcher."""
     more = ("SrunPortRange=50000-50099",)

@@ -45,6 +45,13 @@ class SameAsSrun(SlurmCase):
                   "-r1 -n2", "-m cyclic", "-m cyclic -n5", "-m plane=2 -n5", "--distribution=block:cyclic -n5")
         self.assert_same(SPREAD, *(f"srun {words} sh -c '{PLACE}'" for words in places))
 
+    def test_each_rank_has_the_gpu_that_srun_gives_it(self):
+        show = "sh -c 'echo rank $SLURM_PROCID on $(hostname): $CUDA_VISIBLE_DEVICES'"
+        for options in (["-N2", "--ntasks=4", "--gpus-per-task=1"], ["-N1", "--ntasks=2", "--gpus-per-task=1"]):
+            with self.subTest(options):
+                self.assert_same(options, f"srun {show}", f"srun -n1 -N1 {show}")
+        self.assert_same(["-N2", "--ntasks-per-node=2", "--gpus-per-node=2"], f"srun --gpus-per-task=1 {show}")
+
     def test_ranks_without_numbers_are_as_many_as_srun_starts(self):
         places = ("", "--ntasks-per-node=2", "-N2 --ntasks-per-node=2", "-n2 -N3", "-c4", "-c 4 -n3", "-m block,Pack -n9", "-O -n30")
         self.assert_same(WHOLE, *(f"srun {words} sh -c '{PLACE} $SLURM_CPUS_PER_TASK'" for words in places))

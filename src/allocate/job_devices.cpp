@@ -1,0 +1,58 @@
+#include "allocate/job_devices.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string_view>
+
+#include "allocate/manager_list.h"
+#include "base/environment.h"
+
+namespace dlaunch::allocate {
+namespace {
+
+constexpr std::array<std::string_view, 6> kOfSlurm = {"SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE",
+                                                      "SLURM_JOB_GPUS",     "SLURM_STEP_GPUS",
+                                                      "SLURM_GPUS",         "SLURM_GPUS_PER_TASK"};
+constexpr std::array<std::string_view, 3> kLists = {"CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES",
+                                                    "ROCR_VISIBLE_DEVICES"};
+
+/// A heterogeneous job's variable has the number of a group behind its name.
+bool is_named(std::string_view name, std::string_view wanted) {
+  return name == wanted || (name.starts_with(wanted) && name.substr(wanted.size()).starts_with("_HET_GROUP_"));
+}
+
+/// Whether one of these is set to something.
+bool any_filled(const std::vector<std::string>& environment, std::span<const std::string_view> wanted) {
+  return std::ranges::any_of(environment, [&](const std::string& entry) {
+    const std::string_view name = variable_name(entry);
+    return entry.size() > name.size() + 1 &&
+           std::ranges::any_of(wanted, [&](std::string_view each) { return is_named(name, each); });
+  });
+}
+
+}  // namespace
+
+bool says_devices(const plan::Manager& manager, const std::vector<std::string>& environment) {
+  switch (manager.kind) {
+    case plan::Manager::Kind::slurm:
+      return any_filled(environment, kOfSlurm);
+    case plan::Manager::Kind::grid_engine:
+    case plan::Manager::Kind::pbs:
+    case plan::Manager::Kind::lsf:
+      return any_filled(environment, kLists);
+    case plan::Manager::Kind::cobalt:
+    case plan::Manager::Kind::kubernetes:
+    case plan::Manager::Kind::flux:
+      break;
+  }
+  return false;
+}
+
+bool asks_for_gpus(const std::string& shown) {
+  return std::ranges::any_of(blank_separated(shown), [](std::string_view word) {
+    return word.starts_with("TresPer") && word.find("gpu") != std::string_view::npos;
+  });
+}
+
+}  // namespace dlaunch::allocate

@@ -1,0 +1,71 @@
+#include "app/find_devices.h"
+
+#include <algorithm>
+
+#include "allocate/job_devices.h"
+#include "app/query_hosts.h"
+#include "base/nth.h"
+#include "report/log.h"
+#include "report/lost_hosts.h"
+
+namespace dlaunch::app {
+namespace {
+
+/// Whether its agent runs in the job and nobody named its devices.
+bool is_open(const plan::Host& host) { return !host.local && host.devices.empty(); }
+
+bool wants_devices(const plan::Request& request) {
+  return request.visible != plan::Visible::unchanged ||
+         std::ranges::any_of(request.apps, &plan::AppRequest::for_devices);
+}
+
+/// Slurm lists a step's GPUs; without the list those of the machine are another job's, or nobody's.
+bool are_of_job(const plan::Manager& manager, const wire::HostInfo& facts) {
+  const bool listed = facts.devices_from.find("_VISIBLE_DEVICES") != std::string::npos;
+  return manager.kind != plan::Manager::Kind::slurm || listed ||
+         launcher::device_kind(facts) == plan::DeviceKind::ascend;
+}
+
+void fill_in(plan::Host& host, const wire::HostInfo& facts) {
+  host.device_kind = launcher::device_kind(facts);
+  host.devices.assign(facts.devices.begin(), facts.devices.end());
+  host.devices_from = facts.devices_from + " there";
+  if (!host.slots_unknown) host.cpus = std::max(host.cpus, host.slots);
+}
+
+}  // namespace
+
+bool needs_devices(const cli::Options& options, const plan::Allocation& allocation) {
+  if (!allocation.by_manager || options.hosts.fake_devices) return false;
+  const auto& request = options.request;
+  return (wants_devices(request) || allocate::says_devices(*allocation.manager, request.environment)) &&
+         std::ranges::any_of(allocation.hosts, is_open);
+}
+
+std::optional<int> find_devices(HostSession& session, plan::Allocation& allocation, const cli::Options& options) {
+  const Time start = Clock::now();
+  const auto queried = session.query(allocation.hosts, [&](int host) -> std::optional<wire::QueryHost> {
+    return is_open(nth(allocation.hosts, host)) ? std::optional(wire::QueryHost{}) : std::nullopt;
+  });
+  if (queried.signal != 0) return report::complain(session.log(), interrupted_error(queried.signal));
+  std::vector<job::LostHost> lost;
+  std::vector<size_t> found;
+  bool all = true;
+  for (size_t i = 0; i < allocation.hosts.size(); ++i) {
+    const launcher::QueriedHost& known = queried.hosts[i];
+    if (known.loss) lost.push_back({allocation.hosts[i].name, known.loss->why, known.loss->hint});
+    if (!known.facts || !is_open(allocation.hosts[i])) continue;
+    const bool has_some = !known.facts->devices.empty() && are_of_job(*allocation.manager, *known.facts);
+    if (has_some) found.push_back(i);
+    all = all && (has_some || allocation.hosts[i].slots_unknown);
+  }
+  if (!lost.empty()) {
+    session.log().error(report::lost_hosts_text(lost, false, Clock::now() - start));
+    return kExitHostLost;
+  }
+  if (!all && !wants_devices(options.request)) return std::nullopt;
+  for (const size_t i : found) fill_in(allocation.hosts[i], *queried.hosts[i].facts);
+  return std::nullopt;
+}
+
+}  // namespace dlaunch::app
