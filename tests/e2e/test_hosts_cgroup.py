@@ -99,7 +99,7 @@ class Cgroup(LeftCase):
         os.kill(worker, signal.SIGKILL)
         self.finish(job, 30)
         self.assertTrue(wait_until(lambda: not self.host(1).find(""), 8), self.host(1).strangers())
-        self.assertFalse(os.path.exists(f"/proc/{guardian}"))
+        self.assertTrue(wait_until(lambda: not os.path.exists(f"/proc/{guardian}"), 8))
 
     def test_who_cleared_his_environment_when_both_were_killed(self):
         job = self.job("-H", "node1,node2", *CLEARED)

@@ -492,7 +492,8 @@ class TheKey(SameLineCase):
             self.assertNotIn(KEY, out + err)
         self.assertNotIn(KEY, report.read_text())
         self.assertEqual(self.files_of_others(key, begun), [], "behind its end")
-        dry = self.run_dlaunch(*words, "--dry-run", env={"DLAUNCH_KEY": KEY})
+        dry = self.run_dlaunch(words[0], "--dry-run", *words[1:], env={"DLAUNCH_KEY": KEY})
+        self.assert_exit(dry, 0)
         self.assertNotIn(key, dry.stdout + dry.stderr)
 
     def test_without_the_mode_ranks_do_not_have_it_either(self):
