@@ -152,9 +152,8 @@ class Options(Called, Case):
             self.assert_exit(self.run_dlaunch(*pattern, "-n", 2, *streams), 0)
         self.assertEqual(sorted((self.dir / "same").read_text().splitlines()), ["out 0", "out 1"])
         self.assertEqual(sorted((self.dir / "same.1").read_text().splitlines()), ["err 1", "out 1"])
-        refused = self.run_dlaunch("-iface", "eth0", "-n", 1, "true")
-        self.assert_exit(refused, 2)
-        self.assertIn(b"opens no port", refused.stderr)
+        chosen = self.assert_succeeds("-iface", "eth0", "-n", 1, "printenv", "MPIR_CVAR_NEMESIS_TCP_NETWORK_IFACE")
+        self.assertEqual(chosen, b"eth0\n")
 
 
 class Beside(Called):
