@@ -227,4 +227,4 @@ class Ends(GridEngineCase):
 
 
 if __name__ == "__main__":
-    main(side_by_side=3)
+    main(side_by_side=2)

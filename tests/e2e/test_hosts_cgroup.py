@@ -177,4 +177,4 @@ class Cgroup(LeftCase):
 
 
 if __name__ == "__main__":
-    support.main(side_by_side=4)
+    support.main(side_by_side=2)

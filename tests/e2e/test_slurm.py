@@ -559,4 +559,4 @@ class Ends(SlurmCase):
 
 
 if __name__ == "__main__":
-    main(side_by_side=4)
+    main(side_by_side=3)

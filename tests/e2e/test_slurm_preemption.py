@@ -233,4 +233,4 @@ class TimeLimits(PreemptionCase):
 
 
 if __name__ == "__main__":
-    main(side_by_side=4)
+    main(side_by_side=3)

@@ -106,4 +106,4 @@ class Stuck(Case):
 
 
 if __name__ == "__main__":
-    support.main(side_by_side=4)
+    support.main(side_by_side=3)
