@@ -49,6 +49,20 @@ bool says_devices(const plan::Manager& manager, const std::vector<std::string>& 
   return false;
 }
 
+bool gpus_may_differ(const std::vector<std::string>& environment) {
+  return std::ranges::any_of(environment, [](const std::string& entry) {
+    const std::string_view name = variable_name(entry);
+    return is_named(name, "SLURM_GPUS") || is_named(name, "SLURM_GPUS_PER_TASK");
+  });
+}
+
+bool gpus_may_be_unasked(const std::vector<std::string>& environment) {
+  const auto set = [&](const char* name) { return filled_variable(environment, name).has_value(); };
+  const bool asked = set("SLURM_GPUS") || set("SLURM_GPUS_PER_TASK") || set("SLURM_GPUS_PER_NODE") ||
+                     set("SLURM_GPUS_PER_SOCKET") || set("SLURM_HET_SIZE");
+  return set("SLURM_GPUS_ON_NODE") && !asked;
+}
+
 bool asks_for_gpus(const std::string& shown) {
   return std::ranges::any_of(blank_separated(shown), [](std::string_view word) {
     return word.starts_with("TresPer") && word.find("gpu") != std::string_view::npos;

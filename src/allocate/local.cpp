@@ -54,17 +54,21 @@ Devices amd(const MachineFacts& facts, const std::vector<std::string>& environme
   return left;
 }
 
+/// Of lists only numbers count: a UUID, or no device of these, means real ones.
+Devices fake(int count, const std::vector<std::string>& environment) {
+  Devices devices{.kind = DeviceKind::fake, .ids = {}, .uuids = {}, .from = "--fake-devices"};
+  for (int id = 0; id < count; ++id) devices.ids.push_back(id);
+  for (const char* name : {"CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}) {
+    Devices left = devices;
+    narrow_by(left, environment, name);
+    if (left.narrowed && left.uuids.empty() && !left.ids.empty()) return left;
+  }
+  return devices;
+}
+
 Devices choose(const MachineFacts& facts, const std::vector<std::string>& environment,
                std::optional<int> fake_devices) {
-  if (fake_devices) {
-    Devices devices{.kind = DeviceKind::fake, .ids = {}, .uuids = {}, .from = "--fake-devices"};
-    for (int id = 0; id < *fake_devices; ++id) devices.ids.push_back(id);
-    for (const char* name : {"CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}) {
-      const VisibleDevices left = narrow(devices.ids, variable(environment, name).value_or(""), false);
-      if (left.uuids.empty() && !left.devices.empty()) return narrow_by(devices, environment, name), devices;
-    }
-    return devices;
-  }
+  if (fake_devices) return fake(*fake_devices, environment);
   for (const auto& find : {nvidia, ascend, amd}) {
     Devices devices = find(facts, environment);
     if (!devices.ids.empty()) return devices;

@@ -69,32 +69,32 @@ constexpr std::array<NativeWay, 6> kNativeWays = {
       "start it in flux alloc or flux batch, or leave --transport out",
       {}}}};
 
-/// What `scontrol` says of the job.
-transport::CommandAnswer show_job(const plan::Manager& slurm) {
-  return transport::ask_command("scontrol show job -d " + shell_quote(slurm.job), kScontrolLimit);
-}
-
-/// The GPUs on each node that a step has only where it asks for them, though the job's script sees them. Empty: none,
-/// or scontrol does not say.
-Result<std::map<std::string, int>> unasked_gpus(const plan::Manager& slurm, const cli::Options& options) {
-  const auto& environment = options.request.environment;
+/// The GPUs on each node that steps of a Slurm job must ask for to have them. Empty: none, or scontrol does not say.
+Result<std::map<std::string, int>> gpus_to_ask_for(const plan::Manager& slurm, bool may_differ,
+                                                   const std::vector<std::string>& environment) {
   const bool one_node = filled_variable(environment, "SLURM_JOB_NUM_NODES") == "1";  // it is this machine
-  if (slurm.kind != plan::Manager::Kind::slurm || one_node || !transport::gpus_may_be_unasked(environment)) {
-    return std::map<std::string, int>{};
-  }
-  const auto answer = show_job(slurm);
-  if (allocate::asks_for_gpus(answer.text)) return std::map<std::string, int>{};
-  return allocate::slurm_gpus(answer.text);
+  if (!may_differ && (one_node || !allocate::gpus_may_be_unasked(environment))) return std::map<std::string, int>{};
+  const auto answer = transport::ask_command("scontrol show job -d " + shell_quote(slurm.job), kScontrolLimit);
+  if (!may_differ && allocate::asks_for_gpus(answer.text)) return std::map<std::string, int>{};
+  auto gpus = TRY(allocate::slurm_gpus(answer.text));
+  if (!may_differ || !gpus.empty()) return gpus;
+  return fail({"scontrol show job", "does not say which GPUs the job has on its nodes", answer.trouble,
+               "--transport ssh starts the agents outside of the job's steps"});
 }
 
-Result<transport::StepGpus> step_gpus(const plan::Manager& slurm, const cli::Options& options) {
-  const auto gpus = TRY(unasked_gpus(slurm, options));
+/// What a step is to ask for; where nodes may differ, options.step_gpus has it for each.
+Result<transport::StepGpus> choose_gpus(const plan::Manager& manager, cli::Options& options) {
+  if (manager.kind != plan::Manager::Kind::slurm) return transport::StepGpus{};
+  const auto& environment = options.request.environment;
+  const bool may_differ = allocate::gpus_may_differ(environment);
+  auto gpus = TRY(gpus_to_ask_for(manager, may_differ, environment));
   if (gpus.empty()) return transport::StepGpus{};
   const int first = gpus.begin()->second;
-  const auto nodes = filled_variable(options.request.environment, "SLURM_JOB_NUM_NODES");
-  const bool even = nodes == std::to_string(gpus.size()) &&
-                    std::ranges::all_of(gpus, [&](const auto& node) { return node.second == first; });
-  return even ? transport::StepGpus{.each = first} : transport::StepGpus{.differ = true};
+  const bool on_all = filled_variable(environment, "SLURM_JOB_NUM_NODES") == std::to_string(gpus.size());
+  const bool even = on_all && std::ranges::all_of(gpus, [&](const auto& node) { return node.second == first; });
+  if (even && !may_differ) return transport::StepGpus{.each = first};
+  options.step_gpus = std::move(gpus);
+  return transport::StepGpus{.differ = true};
 }
 
 /// Takes the first of these programs that is there; false: none is. A link of srun's name may be dlaunch.
@@ -106,7 +106,7 @@ Result<bool> use_command(const plan::Manager& manager, std::span<const std::stri
     const std::string path = transport::manager_program_path(name, environment);
     const std::string program = sys::other_program(path, search_path(environment));
     if (program.empty()) continue;
-    const transport::StepGpus gpus = TRY(step_gpus(manager, options));
+    const transport::StepGpus gpus = TRY(choose_gpus(manager, options));
     options.exec = transport::manager_command(kind, environment, program, gpus);
     options.exec_is_signalled = !transport::signal_ends_job(kind);
     options.dial_in = transport::manager_dial_in(kind, environment, program, gpus);
@@ -143,15 +143,6 @@ Result<void> use_kubectl(cli::Options& options) {
   options.hosts.by_manager = true;
   options.manager_program = transport::manager_programs(plan::Manager::Kind::kubernetes).front();
   return {};
-}
-
-/// How many GPUs the job has on each of its nodes, which its variables do not tell.
-Result<std::map<std::string, int>> gpus_of_nodes(const plan::Manager& slurm) {
-  const auto answer = show_job(slurm);
-  auto gpus = TRY(allocate::slurm_gpus(answer.text));
-  if (!gpus.empty()) return gpus;
-  return fail({"scontrol show job", "does not say which GPUs the job has on its nodes", answer.trouble,
-               "--transport ssh starts the agents outside of the job's steps"});
 }
 
 /// What Flux's instance has, which no variable tells.
@@ -229,23 +220,17 @@ Result<void> choose_transport(cli::Options& options) {
   return used ? Result<void>() : fail(used.error());
 }
 
-Result<void> add_manager(const cli::Options& options, plan::Allocation& allocation) {
-  if (!allocation.manager) return {};
+void add_manager(const cli::Options& options, plan::Allocation& allocation) {
+  if (!allocation.manager) return;
   const auto& frameworks = options.request.frameworks;
   const bool by_srun = allocation.by_manager && allocation.manager->kind == plan::Manager::Kind::slurm;
   if (by_srun && std::ranges::count(frameworks, plan::Framework::slurm) == 0) number_nodes(allocation);
-  const auto& environment = options.request.environment;
-  const bool may_differ = transport::gpus_may_differ(environment);
-  const bool unasked = transport::gpus_may_be_unasked(environment) && !options.dial_in;  // not the same on all
-  if (by_srun && (may_differ || unasked)) {
-    const auto gpus = TRY(may_differ ? gpus_of_nodes(*allocation.manager) : unasked_gpus(*allocation.manager, options));
-    for (plan::Host& host : allocation.hosts) {
-      const auto found = gpus.find(host.name);
-      if (!host.reach.step.empty()) host.reach.step += ' ';
-      host.reach.step += found == gpus.end() ? "--gres=none" : "--gpus=" + std::to_string(found->second);
-    }
+  if (!by_srun || options.step_gpus.empty()) return;
+  for (plan::Host& host : allocation.hosts) {
+    const auto found = options.step_gpus.find(host.name);
+    if (!host.reach.step.empty()) host.reach.step += ' ';
+    host.reach.step += found == options.step_gpus.end() ? "--gres=none" : "--gpus=" + std::to_string(found->second);
   }
-  return {};
 }
 
 void say_way(const cli::Options& options, plan::Allocation& allocation) {

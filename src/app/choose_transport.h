@@ -12,7 +12,7 @@ namespace dlaunch::app {
 Result<void> choose_transport(cli::Options& options);
 
 /// In a resource manager's job: adds what each node, or the command that leads to it, is to know of its place.
-Result<void> add_manager(const cli::Options& options, plan::Allocation& allocation);
+void add_manager(const cli::Options& options, plan::Allocation& allocation);
 
 /// There, also where the job's hosts are not used: adds the remark that says which way it is, and what chose another
 /// one than the manager's. Once the hosts' slots are known, as far as they are asked for.

@@ -158,7 +158,7 @@ Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::
   auto allocation = TRY(allocate::choose_allocation(options.hosts, options.request.environment, cli::read_text));
   allocation.notes.insert(allocation.notes.begin(), options.notes.begin(), options.notes.end());
   allocation.remarks = remarks;
-  TRY(add_manager(options, allocation));
+  add_manager(options, allocation);
   if (options.same_line.asked && !nodes) assume_nodes_as_here(allocation);
   mark_table_devices(options, allocation);
   if (options.verb == cli::Verb::check) {

@@ -151,9 +151,7 @@ Result<std::optional<dialback::ListeningSocket>> listen_if_node_0(const NodeRole
     return std::optional(std::move(listener));
   }
   if (role.node) return std::nullopt;
-  const bool here = TRY(dialback::is_here(at, allocate::own_names(options.request.environment), deadline, ended));
-  if (!here) return std::nullopt;
-  return dialback::listen_if_free(at, deadline, ended);
+  return dialback::listen_if_here(at, allocate::own_names(options.request.environment), deadline, ended);
 }
 
 Result<int> launch(cli::Options options, const NodeRole& role, dialback::ListeningSocket listener,

@@ -1,6 +1,7 @@
 // All that the user asked, with every default decided here and nowhere later. A value; `run` owns it.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <variant>
@@ -63,6 +64,9 @@ struct Options : JobOptions {
   std::string rsh_args;    ///< and plm_rsh_args; together they are `exec`, when that is empty
 
   std::string manager_program;  ///< the name of the command that starts the agents, where HostRequest::by_manager
+  /// How many GPUs Slurm's steps ask for on each node, by name, where nodes may differ; a node that is missing has
+  /// none.
+  std::map<std::string, int> step_gpus;
 
   SameLineRequest same_line;
 

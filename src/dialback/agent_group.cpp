@@ -73,8 +73,8 @@ AgentStarter::Request AgentGroup::request() const {
 
 PortRange AgentGroup::allowed_ports() const {
   const DialIn& how = settings_.how;
-  const auto file = sys::read_file(how.ports_file, kLongestFile);
-  if (how.ports_command.empty() || (file && !may_set_port_range(*file))) return {};
+  if (how.ports_command.empty()) return {};
+  if (const auto file = sys::read_file(how.ports_file, kLongestFile); file && !may_set_port_range(*file)) return {};
   return port_range_in(transport::ask_command(how.ports_command, kLookUpLimit, stopped_.get()).text);
 }
 

@@ -1,9 +1,13 @@
 #include "dialback/agent_starter.h"
 
+#include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "dialback/starter_by_files.h"
 #include "dialback/starter_by_stdin.h"
+#include "sys/io.h"
+#include "transport/command.h"
 
 namespace dlaunch::dialback {
 
@@ -12,6 +16,19 @@ std::vector<std::string> AgentStarter::Request::names() const {
   names.reserve(hosts.size());
   for (const plan::Host& host : hosts) names.push_back(host.name);
   return names;
+}
+
+Result<StartedCommand> start_command(const std::string& line, const std::string& before, const std::string& hosts,
+                                     transport::RunningCommands& processes) {
+  auto [ours, theirs] = sys::make_socketpair();
+  sys::Pipe errors = sys::make_pipe();
+  transport::Command process;
+  const int error = errors.read ? process.start(line, theirs, errors.write, before) : errno;
+  if (error != 0) return fail({"", "cannot run the manager's command", std::strerror(error), ""});
+  processes.add(std::move(process), hosts);
+  sys::set_nonblocking(ours.get());
+  sys::set_nonblocking(errors.read.get());
+  return StartedCommand{std::move(ours), std::move(errors.read)};
 }
 
 std::unique_ptr<AgentStarter> make_starter(AgentStarter::Request request, AgentStarter::Heard heard) {

@@ -16,6 +16,7 @@
 #include "dlaunch/error.h"
 #include "dlaunch/host.h"
 #include "dlaunch/job_options.h"
+#include "sys/fd.h"
 #include "transport/running_commands.h"
 #include "transport/transport.h"
 
@@ -55,6 +56,16 @@ class AgentStarter {
   virtual void settled() {}
   virtual void close() = 0;
 };
+
+/// A manager's command that runs, with non-blocking ends of its stdin and stdout, and of its stderr.
+struct StartedCommand {
+  sys::Fd stream;
+  sys::Fd errors;
+};
+
+/// Runs a /bin/sh line after `before` (transport/command.h), which `processes` shows for `hosts`.
+Result<StartedCommand> start_command(const std::string& line, const std::string& before, const std::string& hosts,
+                                     transport::RunningCommands& processes);
 
 std::unique_ptr<AgentStarter> make_starter(AgentStarter::Request request, AgentStarter::Heard heard);
 

@@ -67,8 +67,9 @@ std::optional<ListeningSocket> listen_on_one(const addrinfo* list, int port, boo
   return std::nullopt;
 }
 
+/// None where it has no name.
 Result<sys::Addresses> addresses_of(const Endpoint& where, Time deadline, int ended) {
-  for (;;) {
+  while (!where.host.empty()) {
     auto found = transport::ssh::resolve({.name = where.host, .port = where.port}, deadline, ended);
     if (found) return *std::move(found);
     pollfd polled{ended, POLLIN, 0};
@@ -76,16 +77,14 @@ Result<sys::Addresses> addresses_of(const Endpoint& where, Time deadline, int en
     if (over)
       return cannot_listen(where, found.error().what, found.error().why, "name node 0 as the other nodes know it");
   }
+  return sys::Addresses();
 }
 
-/// None: see `error`.
-Result<std::optional<ListeningSocket>> listen_at(const Endpoint& where, Time deadline, int ended, int& error) {
-  if (!where.host.empty()) {
-    const bool chosen =
-        where.host == "localhost" || sys::look_up_numeric({.name = where.host, .port = where.port}).addresses;
-    const auto addresses = TRY(addresses_of(where, deadline, ended));
-    if (auto listener = listen_on_one(addresses.get(), where.port, chosen, error)) return listener;
-  }
+/// `addresses`: those of `where`. None: see `error`.
+std::optional<ListeningSocket> listen_at(const Endpoint& where, const addrinfo* addresses, int& error) {
+  const bool chosen =
+      where.host == "localhost" || sys::look_up_numeric({.name = where.host, .port = where.port}).addresses;
+  if (auto listener = listen_on_one(addresses, where.port, chosen, error)) return listener;
   if (error != 0) return std::nullopt;
   // It has no name, or one that means it to itself alone.
   const sys::LookedUp ours = sys::look_up_numeric({.name = address_on_the_network(), .port = where.port});
@@ -111,26 +110,25 @@ std::string address_on_the_network() {
 }
 
 Result<ListeningSocket> listen_for_nodes(const Endpoint& where, Time deadline, int ended) {
+  const auto addresses = TRY(addresses_of(where, deadline, ended));
   int error = 0;
-  auto listener = TRY(listen_at(where, deadline, ended, error));
+  auto listener = listen_at(where, addresses.get(), error);
   if (!listener) return cannot_listen(where, error);
   return *std::move(listener);
 }
 
-Result<std::optional<ListeningSocket>> listen_if_free(const Endpoint& where, Time deadline, int ended) {
+Result<std::optional<ListeningSocket>> listen_if_here(const Endpoint& where, const allocate::OwnNames& own,
+                                                      Time deadline, int ended) {
+  const auto addresses = TRY(addresses_of(where, deadline, ended));
+  bool here = false;
+  for (const addrinfo* each = addresses.get(); each != nullptr; each = each->ai_next) {
+    here = here || allocate::is_this_machine(allocate::numeric_address(each->ai_addr).value_or(""), own, {});
+  }
+  if (!here) return std::nullopt;
   int error = 0;
-  auto listener = TRY(listen_at(where, deadline, ended, error));
+  auto listener = listen_at(where, addresses.get(), error);
   if (!listener && error != EADDRINUSE) return cannot_listen(where, error);
   return listener;
-}
-
-Result<bool> is_here(const Endpoint& where, const allocate::OwnNames& own, Time deadline, int ended) {
-  const auto addresses = TRY(addresses_of(where, deadline, ended));
-  for (const addrinfo* each = addresses.get(); each != nullptr; each = each->ai_next) {
-    const std::string address = allocate::numeric_address(each->ai_addr).value_or("");
-    if (allocate::is_this_machine(address, own, {})) return true;
-  }
-  return false;
 }
 
 /// A manager's program may look for a port of the range at the same time. Two that allow to linger may both get one,

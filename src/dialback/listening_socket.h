@@ -23,11 +23,9 @@ struct ListeningSocket {
 /// is over, or `ended` is readable. An Error has kExitRefused.
 Result<ListeningSocket> listen_for_nodes(const Endpoint& where, Time deadline, int ended);
 
-/// The same; none where the port is in use on this machine, as by another node 0.
-Result<std::optional<ListeningSocket>> listen_if_free(const Endpoint& where, Time deadline, int ended);
-
-/// Whether an address of `where` is this machine's. Waits as listen_for_nodes() does.
-Result<bool> is_here(const Endpoint& where, const allocate::OwnNames& own, Time deadline, int ended);
+/// The same; none where no address of `where` is this machine's, or the port is in use here, as by another node 0.
+Result<std::optional<ListeningSocket>> listen_if_here(const Endpoint& where, const allocate::OwnNames& own,
+                                                      Time deadline, int ended);
 
 /// Listens on this numeric address; does not block. An Error has kExitHostLost.
 Result<ListeningSocket> listen_on_address(const std::string& address, PortRange ports);

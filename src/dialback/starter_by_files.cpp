@@ -5,12 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "base/text.h"
 #include "base/try.h"
-#include "sys/io.h"
 #include "transport/bootstrap.h"
 #include "transport/remote_command.h"
 
@@ -63,15 +61,9 @@ Result<void> StarterByFiles::send_contact(const std::string& line, transport::Ru
 
 Result<void> StarterByFiles::start(const std::string& host, const std::string& command, const std::string& arguments,
                                    transport::RunningCommands& processes) {
-  auto [ours, theirs] = sys::make_socketpair();
-  sys::Pipe errors = sys::make_pipe();
-  transport::Command process;
-  const int error = errors.read ? process.start(command + arguments, theirs, errors.write) : errno;
-  if (error != 0) return fail({"", "cannot run the manager's command", std::strerror(error), ""});
-  processes.add(std::move(process), host.empty() ? fold_names(request_.names()) : host);
-  sys::set_nonblocking(ours.get());
-  sys::set_nonblocking(errors.read.get());
-  started_.push_back({host, std::move(ours), std::move(errors.read)});
+  const std::string hosts = host.empty() ? fold_names(request_.names()) : host;
+  auto [stream, errors] = TRY(start_command(command + arguments, {}, hosts, processes));
+  started_.push_back({host, std::move(stream), std::move(errors)});
   return {};
 }
 

@@ -6,11 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "base/text.h"
-#include "sys/io.h"
+#include "base/try.h"
 #include "transport/bootstrap.h"
 #include "transport/remote_command.h"
 
@@ -41,21 +40,14 @@ StarterByStdin::StarterByStdin(Request request, Heard heard)
       answers_(request_.nonce, transport::agent_image().machine, request_.names()) {}
 
 Result<void> StarterByStdin::begin(transport::RunningCommands& processes) {
-  auto [ours, theirs] = sys::make_socketpair();
-  sys::Pipe errors = sys::make_pipe();
-  transport::Command process;
   const std::string script =
       transport::bootstrap_script(transport::agent_image(), request_.nonce, request_.hosts.front().reach.agent,
                                   transport::kPieceLimit, request_.how.own_name);
   const std::string line = transport::group_command(request_.how.command, request_.hosts) + kTask;
-  const int error =
-      errors.read ? process.start(line, theirs, errors.write, set_environment(script, request_.how.unset)) : errno;
-  if (error != 0) return fail({"", "cannot run the manager's command", std::strerror(error), ""});
-  processes.add(std::move(process), fold_names(request_.names()));
-  sys::set_nonblocking(ours.get());
-  sys::set_nonblocking(errors.read.get());
-  stream_ = std::move(ours);
-  errors_ = std::move(errors.read);
+  auto started =
+      TRY(start_command(line, set_environment(script, request_.how.unset), fold_names(request_.names()), processes));
+  stream_ = std::move(started.stream);
+  errors_ = std::move(started.errors);
   began_ = Clock::now();
   return {};
 }

@@ -57,7 +57,7 @@ std::vector<std::string> unset_for_srun(const std::vector<std::string>& environm
 
 /// Whether each node's srun has words of its own, in Reach::step.
 bool nodes_differ(const std::vector<std::string>& environment, StepGpus gpus) {
-  return gpus.differ || filled_variable(environment, "SLURM_HET_SIZE").has_value() || gpus_may_differ(environment);
+  return gpus.differ || filled_variable(environment, "SLURM_HET_SIZE").has_value();
 }
 
 /// Where the bootstrap's script on a node would keep the agent, if its variables are ours; empty: nowhere.
@@ -124,23 +124,6 @@ std::string manager_program_path(std::string_view name, const std::vector<std::s
   if (name == "blaunch" && !set("LSF_BINDIR").empty()) return in(set("LSF_BINDIR"));
   if (name.starts_with("pbs") && !set("PBS_EXEC").empty()) return in(set("PBS_EXEC") + "/bin");
   return std::string(name);
-}
-
-bool gpus_may_differ(const std::vector<std::string>& environment) {
-  const auto says = [](std::string_view name, std::string_view what) {
-    return name == what || (name.starts_with(what) && name.substr(what.size()).starts_with("_HET_GROUP_"));
-  };
-  return std::ranges::any_of(environment, [&](const std::string& entry) {
-    const std::string_view name = variable_name(entry);
-    return says(name, "SLURM_GPUS") || says(name, "SLURM_GPUS_PER_TASK");
-  });
-}
-
-bool gpus_may_be_unasked(const std::vector<std::string>& environment) {
-  const auto set = [&](const char* name) { return filled_variable(environment, name).has_value(); };
-  const bool asked = set("SLURM_GPUS") || set("SLURM_GPUS_PER_TASK") || set("SLURM_GPUS_PER_NODE") ||
-                     set("SLURM_GPUS_PER_SOCKET") || set("SLURM_HET_SIZE");
-  return set("SLURM_GPUS_ON_NODE") && !asked;
 }
 
 bool signal_ends_job(Kind kind) { return kind == Kind::grid_engine; }

@@ -23,14 +23,6 @@ std::span<const std::string_view> manager_programs(plan::Manager::Kind kind);
 /// Where this one of its programs is: a path, or a name to be looked up in PATH.
 std::string manager_program_path(std::string_view name, const std::vector<std::string>& environment);
 
-/// Whether a Slurm job's GPUs may be spread unevenly (--gpus, --gpus-per-task). A step gets all of its node's only
-/// where it names their number, in Reach::step.
-bool gpus_may_differ(const std::vector<std::string>& environment);
-
-/// Whether a Slurm job's script has GPUs and its variables do not say that it asked for them, as with --exclusive: then
-/// a step has none unless it asks.
-bool gpus_may_be_unasked(const std::vector<std::string>& environment);
-
 /// The GPUs that a step of Slurm's is to ask for.
 struct StepGpus {
   int each = 0;         ///< on each node; 0: what the job asked for

@@ -22,8 +22,8 @@ std::vector<plan::Host> named(const std::vector<std::string>& names) {
   return hosts;
 }
 
-std::string srun(const std::vector<std::string>& environment) {
-  return manager_command(Manager::Kind::slurm, environment, "srun");
+std::string srun(const std::vector<std::string>& environment, StepGpus gpus = {}) {
+  return manager_command(Manager::Kind::slurm, environment, "srun", gpus);
 }
 
 TEST(ManagerCommand, StartsOneAgentOnANode) {
@@ -48,19 +48,11 @@ TEST(ManagerCommand, LeavesNamesThatNoShellTakes) {
   EXPECT_THAT(srun({"SLURM_STEP_$(touch /tmp/x)=1"}), testing::StartsWith("env srun "));
 }
 
-TEST(ManagerCommand, GpusMayDifferWhereTheJobsWereCountedInAll) {
-  EXPECT_FALSE(gpus_may_differ({"SLURM_JOB_NODELIST=a", "SLURM_GPUS_PER_NODE=4"}));
-  EXPECT_FALSE(gpus_may_differ({"SLURM_HET_SIZE=2", "SLURM_GPUS_PER_NODE_HET_GROUP_1=4"}));
-  EXPECT_TRUE(gpus_may_differ({"SLURM_HET_SIZE=2", "SLURM_GPUS_HET_GROUP_1=4"}));
-  EXPECT_TRUE(gpus_may_differ({"SLURM_GPUS=6"}));
-  EXPECT_TRUE(gpus_may_differ({"SLURM_GPUS_PER_TASK=1"}));
-}
-
 TEST(ManagerCommand, AStepNamesItsNodesGpusWhereNodesMayDiffer) {
   plan::Host host;
   host.name = "n3";
   host.reach.step = "--gpus=2";
-  EXPECT_THAT(exec_command(srun({"SLURM_GPUS=6"}), host), testing::EndsWith(" --gpus=2 -w n3"));
+  EXPECT_THAT(exec_command(srun({"SLURM_GPUS=6"}, {.differ = true}), host), testing::EndsWith(" --gpus=2 -w n3"));
 }
 
 TEST(ManagerCommand, QrshIsTheOneOfTheJobsGridEngine) {
