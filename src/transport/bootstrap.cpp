@@ -24,7 +24,8 @@ namespace {
 /// trusts it for authorized_keys; a path that is not below it is checked up to the root. What remains possible is
 /// damage: a full disk, a power failure. SHA-256 checks what arrives, before it is kept on the disk. At later starts
 /// the POSIX checksum is compared only if the agent is not older than `checked`, a file beside it whose time says when
-/// the agent was last found whole: a checksum takes longer than the start of a process.
+/// the agent was last found whole: a checksum takes longer than the start of a process. What dd cannot flush to the
+/// disk is compared at the next start.
 ///
 /// $i seconds are the limit for each piece of the agent, so that no shell on the host waits for ever when the
 /// launcher's host has lost its network. (Busybox's timeout leaves a process of its own for a second, so only GNU's is
@@ -90,11 +91,12 @@ arrived() {
     *) die "cannot write $t: is the disk full?" ;;
   esac
   hashed <"$t" || { rm -f "$t"; die "the agent arrived damaged in $d: is the disk full, or sha256sum missing?"; }
-  dd conv=notrunc,fsync of="$t" </dev/null 2>/dev/null || sync
+  flushed=
+  dd conv=notrunc,fsync of="$t" </dev/null 2>/dev/null && flushed=1
   chmod 700 "$t"
   "$t" --probe </dev/null >/dev/null 2>&1 || { rm -f "$t"; die "cannot execute files in $d: is it mounted noexec, or is $m not the agent's machine?"; }
   { [ ! -d "$a" ] && mv -f "$t" "$a"; } 2>/dev/null || { rm -f "$t"; die "cannot keep the agent as $a"; }
-  checked
+  [ -z "$flushed" ] || checked
   find "$c" -mindepth 2 -maxdepth 2 -type f -atime +30 -delete 2>/dev/null
   find "$c" -mindepth 1 -maxdepth 1 -type d -empty -mmin +60 -delete 2>/dev/null
   return 0
