@@ -14,6 +14,7 @@
 
 #include "agent/environment.h"
 #include "agent/stdin_feeder.h"
+#include "plan/task_gpus.h"
 #include "sys/caught_signals.h"
 #include "sys/clock.h"
 #include "sys/inherited.h"
@@ -98,6 +99,9 @@ void Ranks::start(const wire::Spawn& spawn) {
   if (::access((program.directory + "/.").c_str(), X_OK) != 0) {  // "/.", so that a file gives ENOTDIR
     return refuse(spawn.rank, refusal({SpawnStep::directory, errno}, program));
   }
+  // The local agent is told nothing; what is said of its node is in the launcher's environment.
+  const auto gpus = plan::task_gpus(node_variables_.empty() ? app.asked.env : node_variables_, spawn.local_rank);
+  if (gpus) add_missing(start->env, app.asked.env, {*gpus});
   add_missing(start->env, app.asked.env, node_variables_);
   program.error_file = error_files_.add_to(start->env, app.asked.env, spawn.rank);
   if (not_kept_) return refuse(spawn.rank, {not_kept_->error, not_kept_->what});

@@ -11,10 +11,10 @@
 #include "plan/outer_job.h"
 #include "plan/rank_table.h"
 #include "plan/table.h"
+#include "plan/task_gpus.h"
 #include "plan/visible.h"
 
 namespace dlaunch::plan {
-
 namespace {
 
 // Of Grid Engine. A launcher that a rank starts would take the whole job's hosts for its own, and start it by qrsh.
@@ -157,7 +157,7 @@ bool withheld_elsewhere(std::string_view name) {
 
 bool tells_of_node(std::string_view name) {
   return name.starts_with("SLURMD_") || name.starts_with("SLURM_TOPOLOGY_") || name.starts_with("SGE_") ||
-         std::ranges::find(kOfNode, name) != kOfNode.end();
+         names_task_gpus(name) || std::ranges::find(kOfNode, name) != kOfNode.end();
 }
 
 AppEnvironment app_environment(const Request& request, const AppRequest& app, const std::string& wdir,
@@ -190,6 +190,9 @@ AppEnvironment app_environment(const Request& request, const AppRequest& app, co
   for (const std::string& entry : made.entries) {
     const std::string_view name = variable_name(entry);
     if (name == "PWD" || chosen.contains(name) || !stays_here(name)) made.elsewhere.push_back(entry);
+  }
+  if (has_task_gpus(made.entries) && !chosen.contains(kGpusOfNode)) {
+    std::erase_if(made.entries, [](const std::string& entry) { return variable_name(entry) == kGpusOfNode; });
   }
   return made;
 }

@@ -38,6 +38,20 @@ class ByBlaunch(HostsCase):
         self.assertEqual(sorted(lines(done.stdout)),
                          [f"[{rank}] {host} Cpus_allowed_list: {cpu}" for rank, (host, cpu) in enumerate(order)])
 
+    def test_each_rank_has_the_gpus_of_its_task(self):
+        slots = {"head": 2, "node1": 2}
+        job = lsf.Lsf(self.bed, slots, {"head": {"CUDA_VISIBLE_DEVICES": "0,1,3", "CUDA_VISIBLE_DEVICES1": "0,1", "CUDA_VISIBLE_DEVICES2": "3"},
+                                        "node1": {"CUDA_VISIBLE_DEVICES1": "2", "CUDA_VISIBLE_DEVICES2": "5,6"}})
+        self.env |= job.environment()
+        show = sh("echo $CUDA_VISIBLE_DEVICES")
+        done = self.run_dlaunch("--label", *show)
+        self.assert_exit(done, 0)
+        self.assertEqual(sorted(lines(done.stdout)), ["[0] 0,1", "[1] 3", "[2] 2", "[3] 5,6"])
+        done = self.run_dlaunch("--label", *show, env={"LSB_MCPU_HOSTS": "head 2"})
+        self.assertEqual(sorted(lines(done.stdout)), ["[0] 0,1", "[1] 3"])
+        done = self.run_dlaunch("--label", "-x", "CUDA_VISIBLE_DEVICES=7", *show)
+        self.assertEqual(sorted(lines(done.stdout)), [f"[{rank}] 7" for rank in range(4)])
+
     def test_insisting_on_it_where_there_is_no_job(self):
         done = self.run_dlaunch("--transport", "lsf", "true", env={"LSB_MCPU_HOSTS": ""})
         self.assert_told(done, 2, "--transport lsf", "no LSF job")

@@ -1,7 +1,7 @@
 """A stand-in for LSF's blaunch on a testbed, whose head is the job's first host. It obeys blaunch(8) of LSF 10.1 and Spectrum
 LSF's notes on its job environment, as far as they go: rsh's arguments, no other option than -n; only the job's hosts; the
 words joined with blanks for a shell there; the caller's environment; stdin passed on but with -n; stdout and stderr apart;
-the code of what it ran. It relays the streams. TERM to it is passed on; KILL is not, and the streams end.
+the code of what it ran. Of GPUs a host's tasks have those of that host in their environment. It relays the streams. TERM to it is passed on; KILL is not, and the streams end.
 
     with Testbed(2) as bed:
         lsf = Lsf(bed, {"head": 1, "node1": 2})
@@ -52,16 +52,17 @@ os._exit(code if code >= 0 else 128 - code)
 
 
 class Lsf:
-    """`slots`: {host name: slots}, in the job's order."""
+    """`slots`: {host name: slots}, in the job's order. `gpus`: {host name: {variable: list}}."""
 
-    def __init__(self, bed, slots):
+    def __init__(self, bed, slots, gpus=None):
         self.dir = bed.dir / "lsf"
-        self.dir.mkdir()
-        self.slots = slots
+        self.dir.mkdir(exist_ok=True)
+        self.slots, self.gpus = slots, gpus or {}
         program = self.dir / "blaunch"
-        program.write_text(SCRIPT.format(enter={name: host.command([]) for name, host in bed.hosts.items()}))
+        program.write_text(SCRIPT.format(enter={name: host.command([f"{variable}={those}" for variable, those in self.gpus.get(name, {}).items()])
+                                                for name, host in bed.hosts.items()}))
         program.chmod(0o755)
 
     def environment(self):
-        return {"LSF_BINDIR": str(self.dir), "LSB_JOBID": "12", "PATH": f"{self.dir}:{os.environ['PATH']}",
+        return self.gpus.get("head", {}) | {"LSF_BINDIR": str(self.dir), "LSB_JOBID": "12", "PATH": f"{self.dir}:{os.environ['PATH']}",
                 "LSB_MCPU_HOSTS": " ".join(f"{name} {slots}" for name, slots in self.slots.items()) + " "}

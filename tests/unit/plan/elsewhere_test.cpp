@@ -7,6 +7,7 @@
 namespace dlaunch::plan {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -112,6 +113,21 @@ TEST(Elsewhere, ARankOfAGridEngineJobHasNoListOfItsHosts) {
   EXPECT_THAT(job.environment(0), Not(Contains("PE_HOSTFILE=/pe")));
   EXPECT_THAT(job.environment(1), Contains("JOB_ID=5"));
   EXPECT_THAT(job.environment(1), Not(Contains("NSLOTS=4"))) << "its agent has its node's own";
+}
+
+/// An agent makes the rank's own of the tasks' lists of its node, unless -x has set it.
+TEST(Elsewhere, GpusOfTheTasksOfAnLsfJobStandInPlaceOfTheNodes) {
+  Two job;
+  job.asked.environment = {"LSB_JOBID=5", "CUDA_VISIBLE_DEVICES=0,1", "CUDA_VISIBLE_DEVICES1=1"};
+  for (const bool by_manager : {false, true}) {
+    job.allocation.by_manager = by_manager;
+    EXPECT_THAT(job.environment(0),
+                AllOf(Not(Contains("CUDA_VISIBLE_DEVICES=0,1")), Contains("CUDA_VISIBLE_DEVICES1=1")));
+  }
+  EXPECT_THAT(job.environment(1), Not(Contains("CUDA_VISIBLE_DEVICES1=1"))) << "its agent has its node's own";
+  job.asked.apps[0].env = {{"CUDA_VISIBLE_DEVICES", {}}};
+  EXPECT_THAT(job.environment(0), Contains("CUDA_VISIBLE_DEVICES=0,1"));
+  EXPECT_THAT(job.environment(1), Contains("CUDA_VISIBLE_DEVICES=0,1"));
 }
 
 TEST(Elsewhere, XAlwaysWins) {
