@@ -12,6 +12,7 @@
 
 #include "dlaunch/output.h"
 #include "dlaunch/policy.h"
+#include "dlaunch/port_range.h"
 #include "dlaunch/request.h"
 
 namespace dlaunch {
@@ -23,6 +24,7 @@ struct DialIn {
   /// that tells the two apart.
   std::string command;
   std::vector<std::string> unset = {};  ///< variables that the command does not get
+  PortRange ports = {};                 ///< which may be listened on; any: as ports_command says
   std::string own_name;                 ///< a shell word that expands to the host's name there: "$SLURMD_NODENAME"
   std::string ports_command = {};       ///< prints a line "SrunPortRange = FIRST-LAST"; empty: any port will do
   /// slurm.conf; where it sets no SrunPortRange and includes no other file, ports_command is not run. Empty: it is

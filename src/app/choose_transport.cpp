@@ -110,6 +110,7 @@ Result<bool> use_command(const plan::Manager& manager, std::span<const std::stri
     options.exec = transport::manager_command(kind, environment, program, gpus);
     options.exec_is_signalled = !transport::signal_ends_job(kind);
     options.dial_in = transport::manager_dial_in(kind, environment, program, gpus);
+    if (options.dial_in) options.dial_in->ports = options.ports;
     options.hosts.by_manager = true;
     options.manager_program = name;
     return true;

@@ -10,10 +10,9 @@
 #include "cli/option_parser.h"
 #include "cli/option_spec.h"
 #include "dlaunch/error.h"
+#include "dlaunch/port_range.h"
 
 namespace dlaunch::cli {
-
-inline constexpr int kMostPort = 65535;
 
 /// How a Python script is started.
 struct PythonProgram {

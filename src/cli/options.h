@@ -68,6 +68,7 @@ struct Options : JobOptions {
   /// none.
   std::map<std::string, int> step_gpus;
 
+  PortRange ports;  ///< --port
   SameLineRequest same_line;
 
   std::optional<RankTableRequest> rank_table;

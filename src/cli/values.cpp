@@ -54,6 +54,15 @@ Result<int> whole_number(std::string_view text, int min, int max) {
                    "write a whole number from " + std::to_string(min) + " to " + std::to_string(max));
 }
 
+Result<PortRange> port_range(std::string_view text) {
+  const size_t dash = text.find('-');
+  const auto first = parse_int(text.substr(0, dash), 1, kMostPort);
+  const auto last = dash == std::string_view::npos ? first : parse_int(text.substr(dash + 1), 1, kMostPort);
+  if (first && last && *first <= *last) return PortRange{static_cast<int>(*first), static_cast<int>(*last)};
+  return bad_value(text, "is no port and no range of them",
+                   "write 5000 or 5000-5010, up to " + std::to_string(kMostPort));
+}
+
 Result<std::chrono::milliseconds> seconds(std::string_view text) {
   double value = 0;
   const char* const begin = text.data();

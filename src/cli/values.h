@@ -23,6 +23,8 @@ inline constexpr int kMaxKeptLogs = 1000;
 inline constexpr int kMostRestarts = 100'000;
 inline constexpr int kMostProgressLag = 1'000'000'000;
 Result<int> whole_number(std::string_view text, int min, int max);
+/// Parses "5000" or "5000-5010".
+Result<PortRange> port_range(std::string_view text);
 /// Parses "5" or "0.5"; rounded up to a millisecond.
 Result<std::chrono::milliseconds> seconds(std::string_view text);
 Result<StdinTarget> stdin_target(std::string_view text);

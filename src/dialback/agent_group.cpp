@@ -73,7 +73,7 @@ AgentStarter::Request AgentGroup::request() const {
 
 PortRange AgentGroup::allowed_ports() const {
   const DialIn& how = settings_.how;
-  if (how.ports_command.empty()) return {};
+  if (how.ports != PortRange{} || how.ports_command.empty()) return how.ports;
   if (const auto file = sys::read_file(how.ports_file, kLongestFile); file && !may_set_port_range(*file)) return {};
   return port_range_in(transport::ask_command(how.ports_command, kLookUpLimit, stopped_.get()).text);
 }

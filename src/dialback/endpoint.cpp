@@ -10,8 +10,6 @@
 namespace dlaunch::dialback {
 namespace {
 
-constexpr long kMostPort = 65535;
-
 bool is_host(std::string_view host) {
   const auto of_none = [](unsigned char c) { return c <= ' ' || c >= 127 || c == '[' || c == ']'; };
   if (host.empty() || host.front() == '-' || std::ranges::any_of(host, of_none)) return false;

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "dlaunch/error.h"
+#include "dlaunch/port_range.h"
 
 namespace dlaunch::dialback {
 
@@ -20,13 +21,6 @@ struct Endpoint {
 Result<Endpoint> parse_endpoint(std::string_view text);
 
 std::string to_string(const Endpoint& endpoint);
-
-/// The ports that may be listened on; 0 to 0: any.
-struct PortRange {
-  int first = 0;
-  int last = 0;
-  bool operator==(const PortRange&) const = default;
-};
 
 /// Slurm's SrunPortRange in what `scontrol show config` prints.
 PortRange port_range_in(std::string_view text);

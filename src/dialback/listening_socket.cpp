@@ -147,7 +147,9 @@ Result<ListeningSocket> listen_on_address(const std::string& address, PortRange 
     }
     error = errno;
   }
-  return fail({"", "cannot listen on " + address, std::strerror(error), "", kExitHostLost});
+  const std::string which =
+      ports == PortRange{} ? "" : ", port " + std::to_string(ports.first) + " to " + std::to_string(ports.last);
+  return fail({"", "cannot listen on " + address + which, std::strerror(error), "", kExitHostLost});
 }
 
 std::string address_towards(const std::vector<std::string>& hosts, Time deadline, int ended) {

@@ -344,15 +344,11 @@ class AgentsThatConnect(SlurmCase):
 
     def test_a_node_that_cannot_connect_has_an_srun_of_its_own(self):
         """The ports that Slurm's programs use are open on it, this one is not."""
-        here = self.dir / "bin"
-        here.mkdir()
-        (here / "scontrol").write_text("#!/bin/sh\necho 'SrunPortRange           = 40001-40001'\n")
-        (here / "scontrol").chmod(0o755)
-        self.env["PATH"] = f"{here}:{self.env['PATH']}"
         self.bed.hosts["node2"].sh("ip rule add ipproto tcp dport 40001 unreachable")
-        done = self.in_job(["-N2", "--ntasks-per-node=2"], "-v", "--label", "hostname")
+        done = self.in_job(["-N2", "--ntasks-per-node=2"], "-v", "--port", 40001, "--label", "hostname")
         self.assert_exit(done, 0)
         self.assertEqual(sorted(lines(done.stdout)), ["[0] node1", "[1] node1", "[2] node2", "[3] node2"])
+        self.assertEqual(self.connected_to(done.stderr)[0].rsplit(":", 1)[1], "40001")
         self.assertIn(b"node2: cannot connect to", done.stderr)
         self.assertIn(b"node2: by a command of its own", done.stderr)
         self.assertNotIn(b"node1: by a command", done.stderr)

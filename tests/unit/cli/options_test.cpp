@@ -150,6 +150,12 @@ INSTANTIATE_TEST_SUITE_P(Binding, OptionLine,
                                          TextLine{{"--bind-to", "numa", "--report-bindings"},
                                                   binding({.bind_to = BindTo::numa, .report = true})}));
 
+INSTANTIATE_TEST_SUITE_P(
+    Ports, OptionLine,
+    testing::Values(TextLine{{}, [](const Options& o) { return o.ports == PortRange{}; }},
+                    TextLine{{"--port", "5000"}, [](const Options& o) { return o.ports == PortRange{5000, 5000}; }},
+                    TextLine{{"--port", "1-65535"}, [](const Options& o) { return o.ports == PortRange{1, 65535}; }}));
+
 INSTANTIATE_TEST_SUITE_P(Ending, OptionLine,
                          testing::Values(TextLine{{}, grace(5000)}, TextLine{{"--grace", "0.5"}, grace(500)},
                                          TextLine{{"--grace", "7"}, grace(7000)}, TextLine{{"--grace", "0"}, grace(0)},

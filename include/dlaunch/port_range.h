@@ -1,0 +1,15 @@
+// TCP ports from one to another.
+#pragma once
+
+namespace dlaunch {
+
+inline constexpr int kMostPort = 65535;
+
+/// 0 to 0: any.
+struct PortRange {
+  int first = 0;
+  int last = 0;
+  bool operator==(const PortRange&) const = default;
+};
+
+}  // namespace dlaunch
