@@ -7,8 +7,11 @@ import subprocess
 import time
 
 import support
+from hosts_case import HostsCase
 from side_by_side import takes_long
-from support import Case, SANITIZED, program
+from support import Case, SANITIZED, TIMEOUT, program
+
+import flux  # of the testbed, by hosts_case's path
 
 AGENT = os.environ.get("AGENT") or str(support.PROGRAMS.parent.parent / "src/agent/dlaunch-agent")
 MEBI = 1 << 20
@@ -206,6 +209,37 @@ def act_test(act, why):
 
 for name, reason in ACTS.items():
     setattr(Agents, f"test_{name}", act_test(name, reason))
+
+
+class Nodes(HostsCase):
+    """Agents that connect to the launcher: one proves itself, and then lies."""
+
+    def setUp(self):
+        super().setUp()
+        self.env |= flux.Flux(self.bed, ["node1", "head", "node2"], cores=1).environment()
+        self.env["FLUX_URI"] = "local:///run/flux/local-1"  # the head's broker; rank 0 is that of the node that lies
+        self.agent = self.bed.dir / "agent"
+        self.agent.write_text(f'#!/bin/sh\n[ "$3" != node1 ] || exec {program("hostile_agent")} "$@"\nexec {AGENT} "$@"\n')
+        self.agent.chmod(0o755)
+
+    def lost(self, act, why):
+        target = self.dir / f"started-by-{act}"
+        result = self.run_dlaunch("--agent-path", self.agent, "sleep", "1000", env={"HOSTILE": act, "HOSTILE_TARGET": str(target)}, timeout=2 * TIMEOUT)
+        said = result.stderr.decode(errors="replace")
+        self.assert_exit(result, 125)
+        self.assertTrue(any("node1" in line and why in line for line in said.splitlines()), f"no {why!r} of node1 in {said}")
+        self.assertFalse(target.exists(), "a program was started that the plan does not have")
+        self.assertNotIn("\x1b", said)
+        self.assertLess(len(said), MEBI / 4)
+
+    @takes_long
+    def test_each_act(self):
+        acts = ACTS | dict.fromkeys(SILENT, "fell silent") | {"silent_at_once": "no agent answered"}
+        with concurrent.futures.ThreadPoolExecutor(2 * AT_ONCE) as pool:
+            for act, end in [(act, pool.submit(self.lost, act, why)) for act, why in acts.items()]:
+                with self.subTest(act):
+                    end.result()
+        self.assert_hosts_clean()
 
 
 class Launchers(Peers):

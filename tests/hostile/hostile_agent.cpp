@@ -11,6 +11,7 @@
 #include <map>
 #include <string>
 
+#include "agent/dial_in.h"
 #include "peer.h"
 #include "wire/spawn.h"
 
@@ -294,8 +295,10 @@ const std::map<string, Act>& acts() {
 }  // namespace
 }  // namespace dlaunch::hostile
 
-int main() {
+/// With `--dial` it connects to its launcher as an agent does, and lies once it has proved itself.
+int main(int argc, char** argv) {
   using namespace dlaunch::hostile;
+  if (argc > 1 && std::string_view(argv[1]) == "--dial") return dlaunch::agent::dial_in_main(argc, argv);
   std::signal(SIGPIPE, SIG_IGN);
   const char* host = std::getenv("HOSTILE_HOST");
   const char* name = host && std::string(host) == "deaf" ? "deaf" : std::getenv("HOSTILE");
