@@ -17,6 +17,7 @@ inline constexpr int kExitTimeout = 124;        ///< --timeout ran out
 inline constexpr int kExitHostLost = 125;       ///< a host could not be reached or was lost
 inline constexpr int kExitNotExecutable = 126;  ///< program found but not executable
 inline constexpr int kExitNotFound = 127;       ///< program not found
+inline constexpr int kSignalBase = 128;         ///< with a signal's number: what a shell says of what it has killed
 
 struct Error {
   std::string where;  ///< host, file:line, rank or option; may be empty

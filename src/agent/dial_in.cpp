@@ -81,8 +81,7 @@ int connect_once(const sys::Fd& socket, const sockaddr_storage& address, socklen
   if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), size) == 0) return 0;
   if (errno != EINPROGRESS) return errno;
   std::array<pollfd, 2> polled{{{socket.get(), POLLOUT, 0}, {ended, POLLIN, 0}}};
-  const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now());
-  ::poll(polled.data(), polled.size(), static_cast<int>(std::max(milliseconds(0), left).count()));
+  ::poll(polled.data(), polled.size(), milliseconds_until(deadline));
   if (polled[0].revents == 0) return ETIMEDOUT;
   int error = 0;
   socklen_t length = sizeof error;

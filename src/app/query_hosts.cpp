@@ -1,13 +1,12 @@
 #include "app/query_hosts.h"
 
 #include "base/nth.h"
+#include "dlaunch/error.h"
 #include "report/log.h"
 #include "report/lost_hosts.h"
 
 namespace dlaunch::app {
 namespace {
-
-constexpr int kSignalBase = 128;
 
 bool same_host(const plan::Host& a, const plan::Host& b) { return a.name == b.name && a.reach == b.reach; }
 

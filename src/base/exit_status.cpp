@@ -11,7 +11,6 @@
 namespace dlaunch {
 namespace {
 
-constexpr int kSignalBase = 128;   // the shells' convention
 constexpr int kNotAsMpiWants = 1;  // a failure without a code of its own; Open MPI's mpirun says 1, too
 
 struct ShellCode {

@@ -5,6 +5,7 @@
 #include <csignal>
 
 #include "base/text.h"
+#include "dlaunch/error.h"
 
 namespace dlaunch::chaos {
 namespace {
@@ -12,7 +13,6 @@ namespace {
 using std::string_view;
 
 constexpr std::array<string_view, 3> kExpected{"restarts", "code", "first"};
-constexpr int kSignalBase = 128;
 constexpr Milliseconds kSilence{15'000};  // three heartbeats: a link that is cut for less is not lost
 
 /// Whether it ends a round for certain, and nothing else may be the cause of that end.

@@ -3,15 +3,12 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "dlaunch/error.h"
 #include "dlaunch/exit_status.h"
 #include "sys/io.h"
 
 namespace dlaunch::dialback {
-namespace {
-
-constexpr int kSignalBase = 128;
-
-}  // namespace
+namespace {}  // namespace
 
 EndSignals::EndSignals() {
   sigset_t awaited;

@@ -70,9 +70,8 @@ AttemptResult<std::string> be_admitted(SealedSocket& socket, const Statement& se
 }  // namespace
 
 bool readable(int fd, int ended, Time deadline) {
-  const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now());
   std::array<pollfd, 2> polled{{{fd, POLLIN, 0}, {ended, POLLIN, 0}}};
-  ::poll(polled.data(), polled.size(), static_cast<int>(std::max(milliseconds(0), left).count()));
+  ::poll(polled.data(), polled.size(), milliseconds_until(deadline));
   return polled[0].revents != 0 && polled[1].revents == 0;
 }
 

@@ -32,7 +32,7 @@ Result<LauncherConnection> meet_launcher(const Endpoint& where, const Secret& ke
                                          EndSignals& signals, const Messages& messages) {
   std::string told;
   for (milliseconds pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
-    const auto left = std::max(milliseconds(1), std::chrono::ceil<milliseconds>(deadline - Clock::now()));
+    const milliseconds left(std::max(1, milliseconds_until(deadline)));
     auto connection = meet_at(where, key, self, std::min(kConnectLimit, left), signals.fd());
     if (connection) {
       messages.info("node 0 is met at " + connection->address);

@@ -36,8 +36,7 @@ Result<int> NodeService::run() {
     if (!judged && socket.silent(Clock::now())) return over(launcher_lost("it fell silent"));
     polled.assign(1, {signals_.fd(), POLLIN, 0});
     carrier_.watch(polled);
-    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(socket.next_beat() - Clock::now());
-    ::poll(polled.data(), polled.size(), static_cast<int>(std::max<long>(0, wait.count())));
+    ::poll(polled.data(), polled.size(), milliseconds_until(socket.next_beat()));
   }
 }
 

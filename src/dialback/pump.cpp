@@ -125,7 +125,7 @@ std::chrono::milliseconds Pump::until_next_look() const {
     next = std::min(next, each->reason_until.value_or(each->carrier.socket().next_beat()));
     if (each->ends_by && !each->told_end) next = std::min(next, *each->ends_by);
   }
-  return std::max(std::chrono::milliseconds(0), std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now()));
+  return std::chrono::milliseconds(milliseconds_until(next));
 }
 
 void Pump::say_outcome(int exit_code) {

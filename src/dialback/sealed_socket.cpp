@@ -93,9 +93,9 @@ void say_farewell(std::vector<SealedSocket*> sockets, Time deadline) {
       const auto events = static_cast<short>(POLLIN | (socket.waiting() > 0 ? POLLOUT : 0));
       if (!socket.over()) polled.push_back({socket.fd().get(), events, 0});
     }
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
-    if (polled.empty() || left.count() <= 0) return;
-    ::poll(polled.data(), polled.size(), static_cast<int>(left.count()));
+    const int left = milliseconds_until(deadline);
+    if (polled.empty() || left == 0) return;
+    ::poll(polled.data(), polled.size(), left);
     for (SealedSocket* socket : sockets) {
       if (!socket->over()) socket->receive();
       while (socket->next()) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/nth.h"
+#include "dlaunch/error.h"
 #include "job/job.h"
 
 namespace dlaunch::job {

@@ -49,8 +49,6 @@ namespace dlaunch::job {
 /// Whether the user means this signal to end the job; any other is passed on to the ranks.
 bool ends_a_job(int signal);
 
-inline constexpr int kSignalBase = 128;
-
 inline constexpr std::chrono::seconds kOthersWait{5};   ///< for hosts to answer when one cannot be used
 inline constexpr std::chrono::seconds kSidecarWait{5};  ///< for the sidecar to end after the ranks
 inline constexpr std::chrono::seconds kKillWait{5};     ///< for a rank to go after KILL (uninterruptible sleep)

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "dlaunch/error.h"
 #include "job/job.h"
 
 namespace dlaunch::job {

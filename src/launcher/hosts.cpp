@@ -238,9 +238,9 @@ void Hosts::flush() {
     for (const auto& slot : slots_) {
       if (const auto fd = slot->link ? slot->link->flush() : std::nullopt) full.push_back({*fd, POLLOUT, 0});
     }
-    const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
-    if (full.empty() || left.count() <= 0) break;
-    ::poll(full.data(), full.size(), static_cast<int>(left.count()));
+    const int left = milliseconds_until(deadline);
+    if (full.empty() || left == 0) break;
+    ::poll(full.data(), full.size(), left);
   }
   for (const auto& slot : slots_) {
     if (slot->link) slot->link->pass_on_by(deadline);

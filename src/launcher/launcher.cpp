@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/nth.h"
+#include "dlaunch/error.h"
 #include "launcher/decode_events.h"
 #include "launcher/frames.h"
 #include "launcher/hosts.h"
@@ -39,11 +40,11 @@ namespace dlaunch::launcher {
 namespace {
 
 using output::Stream;
-constexpr std::chrono::seconds kLastWait{1};     // for the last lines, after a reader was given up
-constexpr int kTicksToQuestions = 5;             // of a job that runs: a short one has no use for them
-constexpr int kMostLogs = 1000;                  // for each host, whatever it sends
-constexpr std::chrono::seconds kKillsBefore{2};  // a manager's kill of ranks, before its word of it is here
-constexpr int kExitSigpipe = 128 + SIGPIPE;      // as for any filter whose reader went away
+constexpr std::chrono::seconds kLastWait{1};         // for the last lines, after a reader was given up
+constexpr int kTicksToQuestions = 5;                 // of a job that runs: a short one has no use for them
+constexpr int kMostLogs = 1000;                      // for each host, whatever it sends
+constexpr std::chrono::seconds kKillsBefore{2};      // a manager's kill of ranks, before its word of it is here
+constexpr int kExitSigpipe = kSignalBase + SIGPIPE;  // as for any filter whose reader went away
 
 /// The level of an agent's text. Its last one before it gives up is also the reason why its host is lost.
 spdlog::level::level_enum level_of(const wire::Log& said) {

@@ -26,12 +26,11 @@ std::optional<std::string> parse_net_health(std::string_view output) {
 }
 
 std::string trouble_of(const Answer& answer, const std::string& lacks) {
-  constexpr int kSignal = 128;
   if (answer.code == 0) return lacks;
   if (answer.code == kExitNotFound) return "not found in PATH";
   if (answer.code == kExitTimeout) return "gave no answer in time";
   if (answer.code == kExitNotExecutable) return "cannot be executed";
-  if (answer.code > kSignal) return "was ended by signal " + std::to_string(answer.code - kSignal);
+  if (answer.code > kSignalBase) return "was ended by signal " + std::to_string(answer.code - kSignalBase);
   return "exited with " + std::to_string(answer.code);
 }
 

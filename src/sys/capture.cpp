@@ -21,11 +21,6 @@ namespace {
 constexpr size_t kMostOutput = 64u << 10;
 constexpr std::chrono::milliseconds kKillWait{500};  // longer is uninterruptible sleep: the process is left to init
 
-int left_until(Clock::time_point deadline) {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
-  return left > 0 ? static_cast<int>(left) : 0;
-}
-
 /// Runs in the child and does not return. It makes only calls that are safe after a fork.
 [[noreturn]] void become(char* const* argv, int output, int failure, pid_t parent) {
   ::setpgid(0, 0);
@@ -47,7 +42,7 @@ bool read_all(int fd, std::string& output, Clock::time_point deadline) {
   std::array<char, 4096> buffer{};
   for (;;) {
     pollfd wait{fd, POLLIN, 0};
-    const int ready = ::poll(&wait, 1, left_until(deadline));
+    const int ready = ::poll(&wait, 1, milliseconds_until(deadline));
     if (ready == 0) return false;
     if (ready < 0) continue;  // EINTR
     const ssize_t got = ::read(fd, buffer.data(), buffer.size());

@@ -10,16 +10,16 @@
 
 namespace dlaunch::sys {
 
-constexpr std::chrono::milliseconds kLookEvery{5};  // where there is no pidfd
+constexpr int kLookEvery = 5;  // ms, where there is no pidfd
 
 Fd open_pidfd(pid_t pid) { return Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))); }
 
 bool reap_by(pid_t pid, const Fd& pidfd, Time deadline, int* wait_status) {
   while (::waitpid(pid, wait_status, WNOHANG) == 0) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
-    if (left.count() <= 0) return false;
+    const int left = milliseconds_until(deadline);
+    if (left == 0) return false;
     pollfd ended{pidfd.get(), POLLIN, 0};
-    ::poll(&ended, 1, static_cast<int>((pidfd ? left : std::min(left, kLookEvery)).count()));
+    ::poll(&ended, 1, pidfd ? left : std::min(left, kLookEvery));
   }
   return true;
 }

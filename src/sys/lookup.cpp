@@ -8,6 +8,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/time.h"
 #include "sys/io.h"
 #include "sys/thread.h"
 
@@ -72,9 +73,8 @@ LookedUp Lookup::take() {
 }
 
 void wait_readable(const Fd& fd, std::chrono::steady_clock::time_point deadline) {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
   pollfd wait{fd.get(), POLLIN, 0};
-  ::poll(&wait, 1, static_cast<int>(std::max<long>(left.count(), 0)));
+  ::poll(&wait, 1, milliseconds_until(deadline));
 }
 
 }  // namespace dlaunch::sys

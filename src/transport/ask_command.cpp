@@ -41,9 +41,8 @@ void take_errors(sys::Fd& from, std::string& text) {
 /// stand still.
 bool read_to_end(const sys::Fd& from, std::string& text, sys::Fd& errors, std::string& said, Time deadline, int ended) {
   while (text.size() < kLongestAnswer) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
     std::array<pollfd, 3> waits{{{from.get(), POLLIN, 0}, {errors.get(), POLLIN, 0}, {ended, POLLIN, 0}}};
-    const int ready = ::poll(waits.data(), waits.size(), static_cast<int>(std::max<long>(left, 0)));
+    const int ready = ::poll(waits.data(), waits.size(), milliseconds_until(deadline));
     if (ready == 0 || waits[2].revents != 0) return false;
     if (waits[1].revents != 0) take_errors(errors, said);
     if (waits[0].revents != 0 && read_some(from, text) <= 0) return true;

@@ -30,7 +30,7 @@ class Stuck(Case):
 
     def resident(self, name=b"dlaunch"):
         return sum(support.resident_bytes(pid) for pid in self.processes()
-                   if name in pathlib.Path(f"/proc/{pid}/comm").read_bytes())
+                   if name in support.of_process(pid, "comm"))
 
 
 class Fifo(Stuck):

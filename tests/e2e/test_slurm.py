@@ -1,4 +1,5 @@
 """In a real Slurm's allocations: agents and ranks are in steps of the job, and what Slurm says holds."""
+import contextlib
 import json
 import os
 import pathlib
@@ -16,6 +17,15 @@ from support import DLAUNCH, main, of_process, program, sh, wait_until
 import slurm  # of the testbed, by hosts_case's path
 
 WHY_NOT = slurm.why_not()
+
+
+def open_files(pid):
+    """What its descriptors are; one that it closes meanwhile may be missing."""
+    found = set()
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):
+            found.add(os.readlink(f"/proc/{pid}/fd/{fd}"))
+    return found
 
 
 class SlurmCase(HostsCase):
@@ -284,8 +294,7 @@ class AgentsThatConnect(SlurmCase):
             rows = [line.split() for line in table.readlines()[1:]]
         # salloc's own socket, which listens on all addresses, is open in what it starts.
         listening = {row[9] for row in rows if row[3] == "0A" and not row[1].startswith("00000000:")}
-        sockets = {os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")}
-        self.assertEqual([inode for inode in listening if f"socket:[{inode}]" in sockets], [])
+        self.assertEqual([inode for inode in listening if f"socket:[{inode}]" in open_files(pid)], [])
         os.kill(pid, signal.SIGTERM)
         job.communicate(timeout=PATIENCE)
 
@@ -335,9 +344,8 @@ class AgentsThatConnect(SlurmCase):
     @staticmethod
     def opened_by(pid):
         """ADDRESS:PORT of each TCP socket that it listens at, without those that it has from the salloc that started it."""
-        sockets = lambda of: {os.readlink(f"/proc/{of}/fd/{fd}") for fd in os.listdir(f"/proc/{of}/fd")}
         parent = next(line.split()[1] for line in open(f"/proc/{pid}/status") if line.startswith("PPid:"))
-        own = sockets(pid) - sockets(parent)
+        own = open_files(pid) - open_files(parent)
         rows = [line.split() for table in pathlib.Path(f"/proc/{pid}/net").glob("tcp*") for line in table.read_text().splitlines()[1:]]
         places = [row[1].split(":") for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in own]
         return [f"{'.'.join(str(byte) for byte in reversed(bytes.fromhex(address)))}:{int(port, 16)}" for address, port in places]

@@ -72,8 +72,7 @@ class Race {
   bool wait(Clock::time_point until) {
     waits_.assign({pollfd{ended_, POLLIN, 0}});
     for (const Attempt& attempt : attempts_) waits_.push_back({attempt.socket.get(), POLLOUT, 0});
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
-    ::poll(waits_.data(), waits_.size(), static_cast<int>(std::max<long>(left.count(), 0)));
+    ::poll(waits_.data(), waits_.size(), milliseconds_until(until));
     return waits_.front().revents == 0;
   }
 
@@ -143,11 +142,6 @@ Disconnect failed(const Target& target, const std::string& why) {
           .why = why,
           .hint = "check how it is spelled, and what `getent hosts " + target.name + "` says",
           .retry = Disconnect::Retry::when_up};
-}
-
-int milliseconds_until(std::chrono::steady_clock::time_point deadline) {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-  return left.count() < 0 ? 0 : static_cast<int>(left.count());
 }
 
 }  // namespace
