@@ -555,7 +555,7 @@ class Ends(SlurmCase):
     def test_a_time_limit_ends_the_job_and_is_told(self):
         job = self.start_in_job(["-N2", "--ntasks-per-node=2", "-t", "0:01"], *sh("setsid sleep 1000 & exec sleep 1000"))
         self.assertTrue(wait_until(lambda: len(self.sleepers()) == 8, PATIENCE))
-        self.slurm.tell("scontrol", "update", "JobId=1", "EndTime=now")
+        self.slurm.update(1, "EndTime=now+2")
         _, err = job.communicate(timeout=PATIENCE)
         self.assertIn(b"Slurm job 1 was cancelled or reached its time limit", err)
         self.assertNotIn(b"may still run", err)

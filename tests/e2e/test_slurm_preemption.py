@@ -75,7 +75,7 @@ class PreemptionCase(SlurmCase):
         self.assertTrue(wait_until(lambda: "PENDING" in self.slurm.tell("squeue", "-h", "-j", number, "-o", "%T"), PATIENCE), self.slurm.told())
         ended = int(time.time())
         self.assertTrue(wait_until(lambda: int(time.time()) > ended))
-        self.slurm.tell("scontrol", "update", f"JobId={number}", "StartTime=now")
+        self.slurm.update(number, "StartTime=now")
 
     def assert_saved(self, place, told="SIGUSR1", by="SIGUSR1.*"):
         said = self.text(place)
@@ -223,8 +223,8 @@ class TimeLimits(PreemptionCase):
         for place in places.values():
             self.wait_up(place)
         for name in ("shell", "steps"):
-            self.slurm.tell("scontrol", "update", f"JobId={number[name]}", "EndTime=now+68")
-        self.slurm.tell("scontrol", "update", f"JobId={number['over']}", "EndTime=now")
+            self.slurm.update(number[name], "EndTime=now+68")
+        self.slurm.update(number["over"], "EndTime=now+2")
         for place in places.values():
             self.wait_said(place, "preempted by .* after")
         self.assert_saved(places["shell"], by="SIGUSR1 from pid.*")

@@ -108,6 +108,12 @@ class Slurm:
         """A command of Slurm's on the head; its stdout."""
         return self.bed.head.run(words, env=self.environment()).stdout
 
+    def update(self, number, setting):
+        """A job's. An EndTime must not have passed when slurmctld hears of it: now+2 is the soonest that it surely takes."""
+        done = self.bed.head.run(["scontrol", "update", f"JobId={number}", setting], env=self.environment())
+        if done.returncode != 0:
+            raise RuntimeError(f"testbed: scontrol update {setting}: {done.stderr}")
+
     def told(self, lines=40):
         """What it says of its jobs, and last wrote to its logs: for a test's failure."""
         logs = [f"--- {log.name}\n" + "".join(log.read_text(errors="replace").splitlines(True)[-lines:])
