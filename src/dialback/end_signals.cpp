@@ -8,7 +8,6 @@
 #include "sys/io.h"
 
 namespace dlaunch::dialback {
-namespace {}  // namespace
 
 EndSignals::EndSignals() {
   sigset_t awaited;
