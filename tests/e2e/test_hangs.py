@@ -108,8 +108,11 @@ class Hangs(Case):
         self.assertRegex(lines(result.stderr)[-1], r"^dlaunch: hung after ")
         picture = result.stderr.decode().split("none makes progress; stacks of 1024 ranks (main thread):\n")[-1]
         # A rank that was looked at runs for a moment then: on a busy machine it may be seen so by the next look.
-        asleep = re.search(r"(?m)^  (\d+) ranks: \S+ \(fake\[1-64\]\) +blocked, ", picture)
-        self.assertTrue(asleep and int(asleep[1]) >= 1000, picture)
+        groups = re.findall(r"(?m)^  (\d+) ranks?: \S+ \(fake\S+\) +(\w+), ", picture)
+        self.assertEqual(sum(int(ranks) for ranks, _ in groups), 1024, picture)
+        asleep = [int(ranks) for ranks, does in groups if does != "running"]
+        self.assertTrue(len(asleep) == 1 and asleep[0] >= 1000, picture)
+        self.assertRegex(picture, r"(?m)^  \d+ ranks: \S+ \(fake\[1-64\]\) +blocked, ")
         self.assertNotIn("no time", picture)
 
     def test_or_starts_again(self):
