@@ -49,6 +49,15 @@ def sh(script):
     return ["sh", "-c", script]
 
 
+def open_files(pid):
+    """What its descriptors are; one that it closes meanwhile may be missing."""
+    found = set()
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(OSError):
+            found.add(os.readlink(f"/proc/{pid}/fd/{fd}"))
+    return found
+
+
 class Job(subprocess.Popen):
     def __exit__(self, failure, *rest):
         if failure:

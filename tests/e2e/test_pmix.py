@@ -14,7 +14,7 @@ import mpi_case
 import support
 from hosts_case import HostsCase, lines
 from openmpi_case import MPI4PY, PYTHON, OpenMpi, OpenMpiCase, left_behind, openmpi
-from support import left_since, program, until_there, wait_until
+from support import left_since, open_files, program, until_there, wait_until
 
 REDUCE = """
 from mpi4py import MPI
@@ -187,10 +187,7 @@ def ports_of_pmix(job):
     """Where its dlaunch-pmix listens."""
     found = []
     for pid in [pid for pid, name in descendants(job.pid) if name == "dlaunch-pmix"]:
-        sockets = set()
-        for fd in pathlib.Path(f"/proc/{pid}/fd").iterdir():
-            with contextlib.suppress(OSError):
-                sockets.add(os.readlink(fd))
+        sockets = open_files(pid)
         for line in pathlib.Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]:
             words = line.split()
             if words[3] == "0A" and f"socket:[{words[9]}]" in sockets:

@@ -1,5 +1,4 @@
 """In a real Slurm's allocations: agents and ranks are in steps of the job, and what Slurm says holds."""
-import contextlib
 import json
 import os
 import pathlib
@@ -12,20 +11,11 @@ import time
 from hosts_case import PATIENCE, HostsCase, lines, own_lines
 from mpi_case import hellos
 from side_by_side import takes_long
-from support import DLAUNCH, main, of_process, program, sh, wait_until
+from support import DLAUNCH, main, of_process, open_files, program, sh, wait_until
 
 import slurm  # of the testbed, by hosts_case's path
 
 WHY_NOT = slurm.why_not()
-
-
-def open_files(pid):
-    """What its descriptors are; one that it closes meanwhile may be missing."""
-    found = set()
-    for fd in os.listdir(f"/proc/{pid}/fd"):
-        with contextlib.suppress(FileNotFoundError):
-            found.add(os.readlink(f"/proc/{pid}/fd/{fd}"))
-    return found
 
 
 class SlurmCase(HostsCase):
