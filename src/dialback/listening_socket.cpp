@@ -147,8 +147,8 @@ Result<ListeningSocket> listen_on_address(const std::string& address, PortRange 
     }
     error = errno;
   }
-  const std::string which =
-      ports == PortRange{} ? "" : ", port " + std::to_string(ports.first) + " to " + std::to_string(ports.last);
+  std::string which = ports == PortRange{} ? "" : ", port " + std::to_string(ports.first);
+  if (ports.first != ports.last) which += " to " + std::to_string(ports.last);
   return fail({"", "cannot listen on " + address + which, std::strerror(error), "", kExitHostLost});
 }
 

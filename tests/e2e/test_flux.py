@@ -53,6 +53,15 @@ class ByFluxExec(HostsCase):
                              [f"[{rank}] {name} local:///run/flux/local-{broker}" for rank, (name, broker) in
                               enumerate((("head", 0), ("head", 0), ("node1", 1), ("node1", 1), ("node2", 2), ("node2", 2)))])
 
+    def test_a_port_that_is_in_use_is_passed_over(self):
+        head = self.bed.addresses()["head"]
+        listen = f"import socket, sys; s = socket.create_server(('{head}', 40001)); print(); sys.stdin.read()"
+        with subprocess.Popen(self.bed.head.command(["python3", "-c", listen]), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+            other.stdout.readline()
+            done = self.run_dlaunch("-v", "--port", "40001-40002", "-N", "1", "hostname")
+        self.assert_exit(done, 0)
+        self.assertIn(f"agents of node[1-2] connect to {head}:40002", done.stderr.decode())
+
     def test_it_says_which_way_it_takes(self):
         for words in (["--dry-run", "true"], ["hosts"]):
             self.assertIn("Flux: 3 nodes × 2, by flux", self.run_dlaunch(*words).stdout.decode())
