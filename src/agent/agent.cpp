@@ -35,7 +35,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kShortestBeat{10};
 constexpr std::chrono::seconds kSetupWait{15};
-constexpr std::chrono::seconds kToldWait{2};    // for an answer to ToldToEnd
+constexpr std::chrono::seconds kToldWait{2};    // for an answer to TerminationNotice
 constexpr std::chrono::seconds kSameNotice{1};  // the guardian and who started us pass on what we get ourselves
 
 }  // namespace
@@ -193,7 +193,7 @@ class Agent::Impl {
     Time& before = told_[signal];
     if (!heartbeat_ || said_clean_ || Clock::now() - before < kSameNotice) return;
     before = Clock::now();
-    link_.send(wire::ToldToEnd{static_cast<std::uint32_t>(signal), sys::wall_ns()});
+    link_.send(wire::TerminationNotice{static_cast<std::uint32_t>(signal), sys::wall_ns()});
     link_.flush();
     if (!at_once) return;
     told_timer_.expires_after(kToldWait);

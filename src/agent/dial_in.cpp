@@ -17,7 +17,7 @@
 #include <memory>
 #include <utility>
 
-#include "base/job_marks.h"
+#include "base/job_env_tags.h"
 #include "base/time.h"
 #include "base/try.h"
 #include "dialback/contact.h"

@@ -6,7 +6,7 @@
 
 #include "allocate/fake_hosts.h"
 #include "base/environment.h"
-#include "base/job_marks.h"
+#include "base/job_env_tags.h"
 #include "base/text.h"
 #include "sys/files.h"
 

@@ -122,15 +122,15 @@ void PmiService::act(const World& world, const pmi::Send& send) {
   if (sent == static_cast<ssize_t>(send.bytes.size())) return;
   if (sent >= 0 || errno == EAGAIN) {
     act(world,
-        pmi::Complain{"rank " +
-                      Worlds::rank_name({static_cast<int>(world.number), static_cast<int>(send.rank - world.first)}) +
-                      " does not read MPI's answers; it gets no more of them"});
+        pmi::PrintWarning{
+            "rank " + Worlds::rank_name({static_cast<int>(world.number), static_cast<int>(send.rank - world.first)}) +
+            " does not read MPI's answers; it gets no more of them"});
   }
   close(send.rank);
 }
 
-void PmiService::act(const World&, const pmi::HangUp& hang_up) { connections_.erase(hang_up.rank); }
-void PmiService::act(const World&, const pmi::Complain& complain) {
+void PmiService::act(const World&, const pmi::CloseConnection& hang_up) { connections_.erase(hang_up.rank); }
+void PmiService::act(const World&, const pmi::PrintWarning& complain) {
   link_.send(wire::Log{wire::Log::kWarning, complain.text});
 }
 

@@ -56,8 +56,8 @@ class PmiService {
   void close(std::uint32_t rank);
   void perform(const World& world, pmi::Actions actions);
   void act(const World& world, const pmi::Send& send);
-  void act(const World& world, const pmi::HangUp& hang_up);
-  void act(const World& world, const pmi::Complain& complain);
+  void act(const World& world, const pmi::CloseConnection& hang_up);
+  void act(const World& world, const pmi::PrintWarning& complain);
   void act(const World& world, pmi::Gather& gather);
   void act(const World& world, pmi::AskName& ask);
   void act(const World& world, pmi::AskSpawn& ask);

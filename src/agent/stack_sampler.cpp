@@ -29,15 +29,15 @@ struct StackSampler::Look {
   std::atomic<bool> ended = false;
 
   void run() {
-    stacks::Look look{.deadline = Clock::now() + kLongestLook, .all_threads = question.whole};
-    look.caches = std::move(caches);
-    look.caches.samples.begin_look();
-    look.caches.modules.forget_some();
+    stacks::Sampler sampler{.deadline = Clock::now() + kLongestLook, .all_threads = question.whole};
+    sampler.caches = std::move(caches);
+    sampler.caches.samples.begin_sampling();
+    sampler.caches.modules.forget_some();
     const std::int64_t time_ns = sys::wall_ns();
     std::vector<RankTree> trees;
     for (const auto& [rank, pid] : ranks) {
-      if (Clock::now() >= look.deadline) break;
-      trees.push_back({rank, stacks::take_tree(pid, look)});
+      if (Clock::now() >= sampler.deadline) break;
+      trees.push_back({rank, stacks::take_tree(pid, sampler)});
     }
     answer = stacks_answer(question, time_ns, trees);
     const auto timed_out = std::ranges::find_if(trees, [](const RankTree& one) { return one.tree.timed_out; });
@@ -47,7 +47,7 @@ struct StackSampler::Look {
     if (timed_out != trees.end() || trees.size() < ranks.size()) {
       answer.remarks.emplace_back("this host had no time for all of its ranks");
     }
-    caches = std::move(look.caches);
+    caches = std::move(sampler.caches);
     ended = true;
     done.reset();
   }

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "link/link.h"
-#include "stacks/look.h"
+#include "stacks/sampler.h"
 #include "sys/thread.h"
 #include "wire/message.h"
 
@@ -28,7 +28,7 @@ class StackSampler {
 
   StackSampler(asio::io_context& io, link::Link& link) : io_(io), link_(link), limit_(io) {}
 
-  /// `running`: the ranks of this host. Questions are answered one after the other, at most kMostWaiting of them.
+  /// `running`: the ranks of this host. StacksServer are answered one after the other, at most kMostWaiting of them.
   void ask(wire::SampleStacks&& question, const RankPids& running);
   /// Forgets all questions. A look that has begun ends by itself.
   void stop();

@@ -5,12 +5,12 @@
 #include <tuple>
 
 #include "allocate/device_filter.h"
+#include "allocate/incomplete_batch_job.h"
 #include "allocate/local.h"
 #include "allocate/name_resolver.h"
 #include "allocate/named.h"
 #include "allocate/resource_manager.h"
 #include "allocate/this_machine.h"
-#include "allocate/unlisted_job.h"
 #include "base/try.h"
 
 namespace dlaunch::allocate {
@@ -26,7 +26,7 @@ Result<Named> named_hosts(const HostRequest& request, const std::vector<std::str
     if (entries.empty()) entries = TRY(read_resource_manager(*manager, environment, read_file));
     return Named{std::move(entries), Repeated::slots_add_up, manager};
   }
-  if (auto unlisted = request.ignore_resource_manager ? std::nullopt : refuse_unlisted_job(environment)) {
+  if (auto unlisted = request.ignore_resource_manager ? std::nullopt : refuse_incomplete_batch_job(environment)) {
     return fail(*std::move(unlisted));
   }
   return Named{request.default_hostfile, Repeated::one_slot_each};

@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "allocate/host_name.h"
-#include "base/nth.h"
+#include "base/index_cast.h"
 #include "base/text.h"
 #include "base/try.h"
 
@@ -135,7 +135,7 @@ void keep_in_pool(plan::Pool& pool, const std::vector<int>& places) {
     kept.slots.push_back(pool.slots[i]);
   }
   for (const int host : pool.sequence) {
-    if (nth(places, host) >= 0) kept.sequence.push_back(nth(places, host));
+    if (at_index(places, host) >= 0) kept.sequence.push_back(at_index(places, host));
   }
   pool = std::move(kept);
 }
@@ -177,7 +177,7 @@ bool keep_only(plan::Allocation& allocation, const std::vector<bool>& keep) {
   allocation.hosts = std::move(hosts);
   std::vector<int> sequence;
   for (const int host : allocation.sequence) {
-    if (nth(places, host) >= 0) sequence.push_back(nth(places, host));
+    if (at_index(places, host) >= 0) sequence.push_back(at_index(places, host));
   }
   allocation.sequence = std::move(sequence);
   for (plan::Pool& pool : allocation.pools) keep_in_pool(pool, places);

@@ -2,7 +2,7 @@
 
 #include "allocate/visible_devices.h"
 #include "base/environment.h"
-#include "base/nth.h"
+#include "base/index_cast.h"
 #include "base/try.h"
 
 namespace dlaunch::allocate {
@@ -50,7 +50,7 @@ Devices amd(const MachineFacts& facts, const std::vector<std::string>& environme
   const bool hip = variable(environment, "HIP_VISIBLE_DEVICES").has_value();
   narrow_by(left, environment, hip ? "HIP_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES");  // HIP reads CUDA's variable, too
   if (left.ids.size() > devices.ids.size()) left.ids.resize(devices.ids.size());       // more UUIDs than devices
-  for (int& id : left.ids) id = nth(devices.ids, id);
+  for (int& id : left.ids) id = at_index(devices.ids, id);
   return left;
 }
 

@@ -11,7 +11,7 @@
 #include "app/query_hosts.h"
 #include "app/run_commands.h"
 #include "base/environment.h"
-#include "base/nth.h"
+#include "base/index_cast.h"
 #include "plan/environment.h"
 #include "ranktable/hccn.h"
 #include "report/net_check.h"
@@ -91,7 +91,7 @@ class Check {
     std::vector<std::vector<long>> devices(hosts_.size());
     const int signal = query([](int) { return wire::QueryHost{}; },
                              [&](int host, const QueriedHost& known) -> std::optional<wire::RunCommands> {
-                               auto& mine = nth(devices, host);
+                               auto& mine = at_index(devices, host);
                                mine = devices_of(static_cast<size_t>(host), known);
                                if (mine.empty()) return std::nullopt;
                                std::vector<Command> commands;
@@ -142,7 +142,7 @@ class Check {
     const int signal = query([](int) { return std::nullopt; },
                              [&](int host, const QueriedHost&) -> std::optional<wire::RunCommands> {
                                std::vector<Command> commands;
-                               for (const CheckedDevice& device : nth(found_, host).devices) {
+                               for (const CheckedDevice& device : at_index(found_, host).devices) {
                                  if (is_open(device)) commands.push_back(command(device));
                                }
                                if (commands.empty()) return std::nullopt;

@@ -13,7 +13,7 @@
 #include "app/query_hosts.h"
 #include "app/run_commands.h"
 #include "base/environment.h"
-#include "base/nth.h"
+#include "base/index_cast.h"
 #include "cli/script.h"
 #include "dlaunch/plan.h"
 #include "plan/environment.h"
@@ -42,7 +42,7 @@ std::vector<plan::App> apps_of(const plan::Request& request) {
 /// A program with a host list of its own is looked for on those hosts only.
 bool may_run_on(const plan::AppRequest& app, int host, const plan::Allocation& allocation) {
   if (allocation.pools.empty()) return true;
-  const std::vector<int>& hosts = nth(allocation.pools, app.pool).hosts;
+  const std::vector<int>& hosts = at_index(allocation.pools, app.pool).hosts;
   return std::ranges::find(hosts, host) != hosts.end();
 }
 
@@ -96,7 +96,7 @@ std::vector<report::CheckedThing> unstaged_scripts(int host, const cli::Options&
 wire::QueryHost question(int host, const plan::Request& request, const std::vector<plan::App>& apps,
                          const plan::Allocation& allocation) {
   wire::QueryHost query;
-  const plan::PlannedHost planned{nth(allocation.hosts, host), {}};
+  const plan::PlannedHost planned{at_index(allocation.hosts, host), {}};
   for (size_t i = 0; i < apps.size(); ++i) {
     if (!may_run_on(request.apps[i], host, allocation)) continue;
     const plan::App& app = apps[i];
@@ -107,7 +107,7 @@ wire::QueryHost question(int host, const plan::Request& request, const std::vect
     query.scripts.push_back(script ? script_to_look_for(request, script->name) : "");
     query.in_path.push_back(script && script->in_path ? 1 : 0);
   }
-  if (nth(allocation.hosts, host).reach.address.empty()) {  // else the address is known without a name
+  if (at_index(allocation.hosts, host).reach.address.empty()) {  // else the address is known without a name
     for (const plan::Host& other : allocation.hosts) query.names.push_back(other.name);
   }
   return query;

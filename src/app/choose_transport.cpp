@@ -234,7 +234,7 @@ void add_manager(const cli::Options& options, plan::Allocation& allocation) {
   }
 }
 
-void say_way(const cli::Options& options, plan::Allocation& allocation) {
+void add_transport_remark(const cli::Options& options, plan::Allocation& allocation) {
   const auto manager = allocate::manager_of(options.request.environment);
   if (!manager) return;
   const std::string way =

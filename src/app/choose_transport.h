@@ -16,6 +16,6 @@ void add_manager(const cli::Options& options, plan::Allocation& allocation);
 
 /// There, also where the job's hosts are not used: adds the remark that says which way it is, and what chose another
 /// one than the manager's. Once the hosts' slots are known, as far as they are asked for.
-void say_way(const cli::Options& options, plan::Allocation& allocation);
+void add_transport_remark(const cli::Options& options, plan::Allocation& allocation);
 
 }  // namespace dlaunch::app

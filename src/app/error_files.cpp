@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "base/environment.h"
-#include "base/nth.h"
+#include "base/index_cast.h"
 #include "base/try.h"
 #include "launcher/frames.h"
 #include "output/file_layout.h"
@@ -37,7 +37,7 @@ Result<void> add_error_files(const std::string& name, plan::Plan& plan) {
     const int ranks = static_cast<int>(plan.ranks.size());
     plan::set_variable(rank.env, plan.app_of(rank).chosen,
                        std::string(kVariable) + "=" +
-                           output::file_path(files, nth(facts, rank.rank), rank.rank, ranks, output::Stream::err));
+                           output::file_path(files, at_index(facts, rank.rank), rank.rank, ranks, output::Stream::err));
   }
   return {};
 }

@@ -4,7 +4,7 @@
 
 #include "allocate/job_devices.h"
 #include "app/query_hosts.h"
-#include "base/nth.h"
+#include "base/index_cast.h"
 #include "report/log.h"
 #include "report/lost_hosts.h"
 
@@ -45,7 +45,7 @@ bool needs_devices(const cli::Options& options, const plan::Allocation& allocati
 std::optional<int> find_devices(HostSession& session, plan::Allocation& allocation, const cli::Options& options) {
   const Time start = Clock::now();
   const auto queried = session.query(allocation.hosts, [&](int host) -> std::optional<wire::QueryHost> {
-    return is_open(nth(allocation.hosts, host)) ? std::optional(wire::QueryHost{}) : std::nullopt;
+    return is_open(at_index(allocation.hosts, host)) ? std::optional(wire::QueryHost{}) : std::nullopt;
   });
   if (queried.signal != 0) return report::complain(session.log(), interrupted_error(queried.signal));
   std::vector<job::LostHost> lost;

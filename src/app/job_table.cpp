@@ -8,7 +8,7 @@
 #include "app/run_commands.h"
 #include "app/table_hosts.h"
 #include "base/environment.h"
-#include "base/nth.h"
+#include "base/index_cast.h"
 #include "base/try.h"
 #include "cli/follow_rank_table.h"
 #include "plan/rank_table.h"
@@ -129,7 +129,7 @@ bool ranks_in_server_order(const cli::Options& options, const plan::Plan& plan, 
 std::vector<int> server_order(const std::vector<HostFacts>& facts) {
   std::vector<int> order(facts.size());
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, {}, [&](int host) -> const std::string& { return nth(facts, host).server_id; });
+  std::ranges::stable_sort(order, {}, [&](int host) -> const std::string& { return at_index(facts, host).server_id; });
   return order;
 }
 
@@ -137,7 +137,7 @@ Error wrong_server_order(const plan::Plan& plan, const std::vector<HostFacts>& f
   std::string names, ids;
   for (const int host : order) {
     names += (names.empty() ? "" : ",") + plan.host(host).host.name;
-    ids += (ids.empty() ? "" : ", ") + nth(facts, host).server_id;
+    ids += (ids.empty() ? "" : ", ") + at_index(facts, host).server_id;
   }
   return {.where = kAuto,
           .what = "the hosts must stand in the order of their addresses, compared as text",

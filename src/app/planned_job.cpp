@@ -5,7 +5,7 @@
 #include "app/error_files.h"
 #include "app/job_table.h"
 #include "app/rendezvous.h"
-#include "base/nth.h"
+#include "base/index_cast.h"
 #include "base/text.h"
 #include "base/try.h"
 
@@ -46,7 +46,7 @@ Result<void> check_named_ranks(const cli::Options& options, const plan::Plan& pl
 template <class T>
 std::vector<T> in_order(const std::vector<T>& values, const std::vector<int>& order) {
   std::vector<T> ordered;
-  for (const int from : order) ordered.push_back(nth(values, from));
+  for (const int from : order) ordered.push_back(at_index(values, from));
   return ordered;
 }
 

@@ -1,6 +1,6 @@
 #include "app/query_hosts.h"
 
-#include "base/nth.h"
+#include "base/index_cast.h"
 #include "dlaunch/error.h"
 #include "report/log.h"
 #include "report/lost_hosts.h"
@@ -30,7 +30,7 @@ Error interrupted_error(int signal) {
 std::optional<int> find_slots(HostSession& session, plan::Allocation& allocation, const allocate::HostRequest& asked) {
   const Time start = Clock::now();
   const auto queried = session.query(allocation.hosts, [&](int host) -> std::optional<wire::QueryHost> {
-    if (!nth(allocation.hosts, host).slots_unknown) return std::nullopt;
+    if (!at_index(allocation.hosts, host).slots_unknown) return std::nullopt;
     wire::QueryHost query;
     query.cores = asked.count_cores;
     query.no_devices = asked.fake_devices == 0;

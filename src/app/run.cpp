@@ -23,12 +23,12 @@
 #include "app/job_key.h"
 #include "app/job_table.h"
 #include "app/planned_job.h"
+#include "app/preemption_settings.h"
 #include "app/query_hosts.h"
 #include "app/ranktable_command.h"
 #include "app/same_line.h"
 #include "app/stacks_command.h"
 #include "app/staged_files.h"
-#include "app/taken_hosts.h"
 #include "base/environment.h"
 #include "base/printable.h"
 #include "base/try.h"
@@ -61,7 +61,7 @@ void open_standard_fds() {
   }
 }
 
-cli::ProcessContext look_around() {
+cli::ProcessContext read_process_context() {
   cli::ProcessContext context;
   context.environment = own_environment();
   char cwd[PATH_MAX];
@@ -144,8 +144,8 @@ Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::
   std::ranges::copy(options.remarks, std::back_inserter(remarks));
   if (options.verb != cli::Verb::check) options.staged = TRY(read_staged(options.stage));
   TRY(choose_transport(options));
-  settle_checkpoint(options);
-  settle_attempt(options);
+  resolve_preemption_deadline(options);
+  resolve_attempt(options);
   ConsoleListener listener(streams);
   std::optional<HostSession> session;  // none while no host is to be reached
   const Begin begin = [&] { session.emplace(options.request.job_id, options.of_job(), streams, log, listener, nodes); };
@@ -162,7 +162,7 @@ Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::
   if (options.same_line.asked && !nodes) assume_nodes_as_here(allocation);
   mark_table_devices(options, allocation);
   if (options.verb == cli::Verb::check) {
-    say_way(options, allocation);
+    add_transport_remark(options, allocation);
     report::tell_notes(log, allocation.notes);
     return check_hosts(options, allocation, streams, log);
   }
@@ -176,17 +176,17 @@ Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::
     if (!session) begin();
     if (const auto failed = find_devices(*session, allocation, options)) return *failed;
   }
-  say_way(options, allocation);
+  add_transport_remark(options, allocation);
   if (options.verb != cli::Verb::hosts) return show_or_run(options, allocation, session, begin, listener, streams, log);
   return streams.print(options.format == cli::Format::json ? plan::to_json(allocation) : plan::to_table(allocation));
 }
 
 Result<int> run_command(int argc, char** argv, StandardStreams& streams, spdlog::logger& log) {
   const cli::CommandLine line = TRY(cli::read_command_line(argv[0], {argv + 1, argv + argc}));
-  if (line.verb == cli::Verb::ranktable) return run_ranktable(line.words, look_around(), streams, log);
+  if (line.verb == cli::Verb::ranktable) return run_ranktable(line.words, read_process_context(), streams, log);
   if (line.verb == cli::Verb::stacks) return run_stacks(line.words, streams, log);
-  if (line.verb == cli::Verb::chaos) return run_chaos(line.words, look_around(), streams, log);
-  auto context = look_around();
+  if (line.verb == cli::Verb::chaos) return run_chaos(line.words, read_process_context(), streams, log);
+  auto context = read_process_context();
   const std::string key = take_key_variable(context.environment);
   auto command = TRY(cli::parse_command_line(line, context));
   if (const auto* text = std::get_if<cli::ShowText>(&command)) return streams.print(text->text, text->exit_code);

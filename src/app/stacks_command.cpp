@@ -12,7 +12,7 @@
 #include "base/try.h"
 #include "cli/stacks_arguments.h"
 #include "report/log.h"
-#include "stacks/look.h"
+#include "stacks/sampler.h"
 #include "stacks/text.h"
 #include "sys/io.h"
 #include "sys/job_socket.h"
@@ -83,8 +83,8 @@ Result<int> list_jobs(StandardStreams& streams, spdlog::logger& log) {
 
 /// The pictures of a process and its descendants; empty: it is not there.
 std::string pictures_of(int pid, bool all) {
-  stacks::Look look{.deadline = Clock::now() + kLongestTree, .all_threads = all};
-  const auto tree = stacks::take_tree(pid, look);
+  stacks::Sampler sampler{.deadline = Clock::now() + kLongestTree, .all_threads = all};
+  const auto tree = stacks::take_tree(pid, sampler);
   std::string text;
   if (!tree.processes.front().alive()) return text;
   for (const auto& sample : tree.processes) text += stacks::picture_of(sample, all);

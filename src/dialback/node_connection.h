@@ -11,7 +11,7 @@
 #include "base/time.h"
 #include "sys/fd.h"
 #include "sys/io.h"
-#include "transport/ssh/idle.h"
+#include "transport/ssh/pump_idle_flag.h"
 #include "transport/transport.h"
 
 namespace dlaunch::dialback {
@@ -51,7 +51,7 @@ class NodeConnection {
   sys::Pipe errors_;
   sys::Fd copy_;  // of the thread's end: what is in it has not been passed on
   mutable std::mutex mutex_;
-  transport::ssh::Idle idle_{mutex_};
+  transport::ssh::PumpIdleFlag idle_{mutex_};
   transport::Disconnect disconnect_;  // guarded by the mutex
   bool expects_reason_ = false;       // and so are these
   bool ends_soon_ = false;

@@ -1,7 +1,7 @@
 // What a node does once its launcher has admitted it: it starts an agent when the launcher first speaks to it, carries
-// its link, and ends as the job does. A signal to end goes to the agent, which tells the launcher (ToldToEnd), and the
-// job ends; one that the agent is not told, or without an agent, ends this process at once. Whatever ends first, the
-// launcher, the connection, the agent or this process, nothing of the job is left here.
+// its link, and ends as the job does. A signal to end goes to the agent, which tells the launcher (TerminationNotice),
+// and the job ends; one that the agent is not told, or without an agent, ends this process at once. Whatever ends
+// first, the launcher, the connection, the agent or this process, nothing of the job is left here.
 #pragma once
 
 #include <functional>

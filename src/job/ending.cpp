@@ -5,7 +5,7 @@
 #include <csignal>
 #include <utility>
 
-#include "base/nth.h"
+#include "base/index_cast.h"
 #include "dlaunch/error.h"
 #include "job/job.h"
 
@@ -21,7 +21,7 @@ bool Job::show_stacks(const std::string& why) {
 
 /// How a rank was killed by a signal of its own fault, also where a shell says so by its exit code; else empty.
 std::string Job::fault_of(int rank) const {
-  const auto& status = nth(outcome_.ranks, rank).status;
+  const auto& status = at_index(outcome_.ranks, rank).status;
   constexpr std::array kFaults{SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
   if (!status || std::ranges::find(kFaults, status->shell_code() - kSignalBase) == kFaults.end()) return {};
   return "rank " + ranks_.worlds().name(rank) + ' ' + status->describe();

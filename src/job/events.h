@@ -23,7 +23,7 @@ struct HostLost {
   std::string hint = {};  ///< the one thing to do; may be empty
 };
 /// Somebody has told the agent of a host, and maybe all that the job has there, to end, or that it will.
-struct HostToldToEnd {
+struct HostTermination {
   int signal;
   std::int64_t time_ns;
   std::string who;  ///< "node2 was told to end", "Slurm job 5 was cancelled"; empty: we are told ourselves
@@ -93,7 +93,7 @@ struct OutputFailed {
   std::string detail;
   int exit_code;
 };
-using Event = std::variant<HostReady, HostLost, HostToldToEnd, RankStarted, RankEnded, RankAborted, HostAdded,
+using Event = std::variant<HostReady, HostLost, HostTermination, RankStarted, RankEnded, RankAborted, HostAdded,
                            RanksAdded, RankDrained, SidecarEnded, SidecarGone, HostClean, HostSwept, UserSignal, Hung,
                            StacksTaken, OutputFailed>;
 

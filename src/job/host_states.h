@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/nth.h"
+#include "base/index_cast.h"
 
 namespace dlaunch::job {
 
@@ -20,22 +20,22 @@ class HostStates {
 
   void add(std::string name) {
     hosts_.push_back({std::move(name)});
-    ++nth(counts_, HostState::waiting);
+    ++at_index(counts_, HostState::waiting);
   }
   void set(int host, HostState state) {
-    Host& changed = nth(hosts_, host);
-    --nth(counts_, changed.state);
-    ++nth(counts_, state);
+    Host& changed = at_index(hosts_, host);
+    --at_index(counts_, changed.state);
+    ++at_index(counts_, state);
     changed.state = state;
     changed.had_ranks = changed.had_ranks || state == HostState::started;
   }
 
   int size() const { return static_cast<int>(hosts_.size()); }
-  int count(HostState state) const { return nth(counts_, state); }
-  HostState of(int host) const { return nth(hosts_, host).state; }
-  const std::string& name(int host) const { return nth(hosts_, host).name; }
+  int count(HostState state) const { return at_index(counts_, state); }
+  HostState of(int host) const { return at_index(hosts_, host).state; }
+  const std::string& name(int host) const { return at_index(hosts_, host).name; }
   /// Whether it was ever asked to start a rank.
-  bool had_ranks(int host) const { return nth(hosts_, host).had_ranks; }
+  bool had_ranks(int host) const { return at_index(hosts_, host).had_ranks; }
 
  private:
   struct Host {

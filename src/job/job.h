@@ -109,7 +109,7 @@ class Job {
  private:
   void on(const HostReady& event, Time now);
   void on(const HostLost& event, Time now);
-  void on(const HostToldToEnd& event, Time now);
+  void on(const HostTermination& event, Time now);
   void on(const RankStarted& event, Time now);
   void on(const RankEnded& event, Time now);
   void on(const RankAborted& event, Time now);

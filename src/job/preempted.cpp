@@ -9,7 +9,7 @@ namespace dlaunch::job {
 
 /// KILL is a manager's own word that it has ended what runs there: the job ends as if it had been told, and no rank
 /// that was killed with it is to blame. Where hosts are taken back anyway, it is the end of the time that ranks had.
-void Job::on(const HostToldToEnd& event, Time now) {
+void Job::on(const HostTermination& event, Time now) {
   const bool killed = event.signal == SIGKILL;
   if (killed && preemption_.notice()) return;
   if (!killed && !ends_a_job(event.signal) && !preemption_.announced_by(event.signal)) return;

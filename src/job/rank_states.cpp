@@ -3,7 +3,7 @@
 #include <csignal>
 #include <variant>
 
-#include "base/nth.h"
+#include "base/index_cast.h"
 
 namespace dlaunch::job {
 namespace {
@@ -39,7 +39,7 @@ RankStates::RankStates(const std::vector<int>& host_of_rank, size_t hosts, Outco
 
 std::set<int> RankStates::place(const std::vector<int>& host_of_rank) {
   for (const int host : host_of_rank) {
-    nth(of_host_, host).push_back(size());
+    at_index(of_host_, host).push_back(size());
     host_of_rank_.push_back(host);
   }
   outcome_.ranks.resize(host_of_rank_.size());
@@ -59,7 +59,7 @@ void RankStates::expect(int ranks) {
 }
 
 void RankStates::started(const RankStarted& event) {
-  RankRecord& record = nth(outcome_.ranks, event.rank);
+  RankRecord& record = at_index(outcome_.ranks, event.rank);
   record.pid = event.pid;
   record.start_ns = event.time_ns;
   record.cpus = event.cpus;
@@ -67,7 +67,7 @@ void RankStates::started(const RankStarted& event) {
 }
 
 bool RankStates::ended(const RankEnded& event) {
-  RankRecord& record = nth(outcome_.ranks, event.rank);
+  RankRecord& record = at_index(outcome_.ranks, event.rank);
   if (record.status) return false;
   record.status = record.abort_code ? ExitStatus(Aborted{*record.abort_code}) : event.status;
   if (!record.abort_code) record.end_ns = event.time_ns;
@@ -79,7 +79,7 @@ bool RankStates::ended(const RankEnded& event) {
 }
 
 bool RankStates::aborted(const RankAborted& event) {
-  RankRecord& record = nth(outcome_.ranks, event.rank);
+  RankRecord& record = at_index(outcome_.ranks, event.rank);
   if (record.status || record.abort_code) return false;
   record.abort_code = event.code;
   record.end_ns = event.time_ns;
@@ -88,15 +88,15 @@ bool RankStates::aborted(const RankAborted& event) {
 }
 
 bool RankStates::drained(int rank) {
-  if (nth(drained_, rank)) return false;
-  nth(drained_, rank) = true;
+  if (at_index(drained_, rank)) return false;
+  at_index(drained_, rank) = true;
   --undrained_;
   return true;
 }
 
 void RankStates::lose_host(int host, const std::string& why) {
-  for (const int rank : nth(of_host_, host)) {
-    RankRecord& record = nth(outcome_.ranks, rank);
+  for (const int rank : at_index(of_host_, host)) {
+    RankRecord& record = at_index(outcome_.ranks, rank);
     if (record.status) continue;
     record.status = ExitStatus(Lost{why});
     record.ended_by_us = told_to_end_;
@@ -106,7 +106,7 @@ void RankStates::lose_host(int host, const std::string& why) {
 
 std::set<int> RankStates::give_up() {
   const std::set<int> given_up = running();
-  for (const int rank : given_up) nth(outcome_.ranks, rank).status = ExitStatus(Lost{"did not end after SIGKILL"});
+  for (const int rank : given_up) at_index(outcome_.ranks, rank).status = ExitStatus(Lost{"did not end after SIGKILL"});
   live_ = 0;
   return given_up;
 }
@@ -114,21 +114,21 @@ std::set<int> RankStates::give_up() {
 /// A failure before the one that was reported first is a cause. A later one follows from our signal or a peer's end.
 bool RankStates::follows(const RankRecord& record) const {
   const auto first = outcome_.first_failure;
-  return !first || before(nth(outcome_.ranks, *first), record);
+  return !first || before(at_index(outcome_.ranks, *first), record);
 }
 
 bool RankStates::failed(int rank) {
-  const RankRecord& record = nth(outcome_.ranks, rank);
+  const RankRecord& record = at_index(outcome_.ranks, rank);
   if (record.ended_by_us) return false;
   const auto first = outcome_.first_failure;
-  if (!first || before(record, nth(outcome_.ranks, *first))) outcome_.first_failure = rank;
+  if (!first || before(record, at_index(outcome_.ranks, *first))) outcome_.first_failure = rank;
   return true;
 }
 
 int RankStates::first_code() const { return code_of(*outcome_.first_failure); }
 
 int RankStates::code_of(int rank) const {
-  const RankRecord& record = nth(outcome_.ranks, rank);
+  const RankRecord& record = at_index(outcome_.ranks, rank);
   return record.abort_code ? ExitStatus(Aborted{*record.abort_code}).shell_code() : record.status->shell_code();
 }
 
@@ -139,13 +139,13 @@ void RankStates::told_from_outside(int signal, std::int64_t time_ns) {
     if (by_signal && record.end_ns + kReapingNs >= time_ns) record.ended_by_us = true;
   }
   const auto first = outcome_.first_failure;
-  if (first && nth(outcome_.ranks, *first).ended_by_us) outcome_.first_failure.reset();
+  if (first && at_index(outcome_.ranks, *first).ended_by_us) outcome_.first_failure.reset();
 }
 
 std::set<int> RankStates::running() const {
   std::set<int> running;
   for (int rank = 0; rank < size(); ++rank) {
-    const RankRecord& record = nth(outcome_.ranks, rank);
+    const RankRecord& record = at_index(outcome_.ranks, rank);
     if (record.pid != 0 && !record.status) running.insert(rank);
   }
   return running;

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/nth.h"
+#include "base/index_cast.h"
 #include "dlaunch/outcome.h"
 #include "dlaunch/worlds.h"
 #include "job/events.h"
@@ -67,8 +67,8 @@ class RankStates {
   int live() const { return live_; }
   int undrained() const { return undrained_; }
   int count_started() const { return started_; }
-  int host_of(int rank) const { return nth(host_of_rank_, rank); }
-  bool are_on(int host) const { return !nth(of_host_, host).empty(); }
+  int host_of(int rank) const { return at_index(host_of_rank_, rank); }
+  bool are_on(int host) const { return !at_index(of_host_, host).empty(); }
   const Worlds& worlds() const { return worlds_; }
   std::set<int> running() const;
 

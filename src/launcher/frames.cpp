@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <set>
 
-#include "base/nth.h"
+#include "base/index_cast.h"
 #include "output/file_layout.h"
 #include "plan/rank_table.h"
 #include "pmi/mapping.h"
@@ -51,7 +51,7 @@ std::vector<std::string> files_below(const std::vector<std::string>& dirs, const
   std::vector<std::string> files;
   for (int rank = 0; rank < static_cast<int>(facts.size()); ++rank) {
     for (const Stream stream : {Stream::out, Stream::err}) {
-      const auto file = output::file_path(*settings.output.files, nth(facts, rank), rank, ranks, stream);
+      const auto file = output::file_path(*settings.output.files, at_index(facts, rank), rank, ranks, stream);
       std::string name = std::filesystem::path(file).lexically_normal().string();
       const bool below = std::ranges::any_of(dirs, [&](const std::string& dir) { return name.starts_with(dir + '/'); });
       if (below) files.push_back(std::move(name));
@@ -124,7 +124,7 @@ void add_ranks(const plan::Plan& plan, int host, const JobOptions& settings,
                                         plan::program_environment(app, planned),
                                         plan::program_directory(app, planned)});
     }
-    frames.emplace_back(spawn_frame(plan, id, local, settings, nth(facts, id)));
+    frames.emplace_back(spawn_frame(plan, id, local, settings, at_index(facts, id)));
   }
 }
 

@@ -4,7 +4,7 @@
 #include <csignal>
 #include <utility>
 
-#include "base/nth.h"
+#include "base/index_cast.h"
 #include "launcher/waits.h"
 #include "sys/clock.h"
 #include "sys/inherited.h"
@@ -64,7 +64,7 @@ HostQuery::Result HostQuery::run(const std::vector<plan::Host>& hosts) {
 }
 
 void HostQuery::ready(int host, const wire::Hello& hello) {
-  nth(result_.hosts, host).hello = hello;
+  at_index(result_.hosts, host).hello = hello;
   auto question = question_(host);
   if (!question) return run_commands(host);
   question->names.clear();  // names take long to resolve and would spoil the measured round trip
@@ -72,26 +72,26 @@ void HostQuery::ready(int host, const wire::Hello& hello) {
 }
 
 void HostQuery::ask(int host, wire::QueryHost query) {
-  nth(asked_ns_, host) = sys::wall_ns();
-  nth(awaited_, host) = Awaited::facts;
+  at_index(asked_ns_, host) = sys::wall_ns();
+  at_index(awaited_, host) = Awaited::facts;
   hosts_.send(host, query);
 }
 
 void HostQuery::lost(int host, const HostFailure& loss) {
-  nth(result_.hosts, host).loss = loss;
+  at_index(result_.hosts, host).loss = loss;
   answered(host);
 }
 
 void HostQuery::received(int host, wire::Message& message) {
-  if (nth(settled_, host)) return;
+  if (at_index(settled_, host)) return;
   if (const std::string why = take(host, message); !why.empty()) hosts_.lose(host, {why});
 }
 
 std::string HostQuery::take(int host, wire::Message& message) {
-  Awaited& awaited = nth(awaited_, host);
+  Awaited& awaited = at_index(awaited_, host);
   if (std::holds_alternative<wire::Ping>(message) || std::holds_alternative<wire::Log>(message)) return {};
   if (auto* told = std::get_if<wire::CommandResults>(&message); told && awaited == Awaited::told) {
-    nth(result_.hosts, host).told = std::move(*told);
+    at_index(result_.hosts, host).told = std::move(*told);
     answered(host);
     return {};
   }
@@ -104,11 +104,11 @@ std::string HostQuery::take(int host, wire::Message& message) {
 }
 
 void HostQuery::learn(int host, wire::HostInfo&& facts) {
-  QueriedHost& known = nth(result_.hosts, host);
+  QueriedHost& known = at_index(result_.hosts, host);
   const bool first = !known.facts;
   known.facts = std::move(facts);
   if (!first) return run_commands(host);
-  const std::int64_t sent = nth(asked_ns_, host);
+  const std::int64_t sent = at_index(asked_ns_, host);
   const std::int64_t half = (sys::wall_ns() - sent) / 2;
   known.clock_offset_ns = std::max<std::int64_t>(known.facts->time_ns, 0) - (sent + half);
   known.clock_error_ns = half;
@@ -118,15 +118,15 @@ void HostQuery::learn(int host, wire::HostInfo&& facts) {
 }
 
 void HostQuery::run_commands(int host) {
-  const auto request = commands_ ? commands_(host, nth(result_.hosts, host)) : std::nullopt;
+  const auto request = commands_ ? commands_(host, at_index(result_.hosts, host)) : std::nullopt;
   if (!request) return answered(host);
-  nth(awaited_, host) = Awaited::told;
+  at_index(awaited_, host) = Awaited::told;
   hosts_.send(host, *request);
 }
 
 void HostQuery::answered(int host) {
-  if (nth(settled_, host)) return;
-  nth(settled_, host) = true;
+  if (at_index(settled_, host)) return;
+  at_index(settled_, host) = true;
   if (--waiting_ == 0) io_.stop();
 }
 

@@ -9,7 +9,7 @@
 #include <random>
 #include <utility>
 
-#include "base/nth.h"
+#include "base/index_cast.h"
 #include "base/text.h"
 
 namespace dlaunch::launcher {
@@ -52,7 +52,7 @@ void Hosts::listen(Handlers handlers) {
     if (slot.state == State::ready) handlers_.ready(slot.number, slot.hello);
     if (slot.state == State::lost) handlers_.lost(slot.number, slot.loss);
   }
-  if (ready_ == slots_.size()) tell_twins();
+  if (ready_ == slots_.size()) report_duplicate_hosts();
 }
 
 void Hosts::open(const std::vector<plan::Host>& hosts) {
@@ -67,7 +67,7 @@ void Hosts::open(const std::vector<plan::Host>& hosts) {
 void Hosts::keep(const std::vector<int>& hosts) {
   std::vector<std::unique_ptr<Slot>> kept;
   for (const int host : hosts) {
-    kept.push_back(std::move(nth(slots_, host)));
+    kept.push_back(std::move(at_index(slots_, host)));
     kept.back()->number = static_cast<int>(kept.size()) - 1;
   }
   for (const auto& slot : slots_) {
@@ -114,7 +114,7 @@ void Hosts::set_up(HostLink& link) const {
 }
 
 std::unique_ptr<HostLink> Hosts::open_again(int host, HostLink::Handlers handlers, std::string& why) {
-  auto opened = transport_.open(nth(slots_, host)->host);
+  auto opened = transport_.open(at_index(slots_, host)->host);
   transport_.open_together();
   if (!opened) {
     why = opened.error().what + ": " + opened.error().why;
@@ -150,17 +150,17 @@ void Hosts::greeted(Slot& slot, const wire::Hello& hello) {
   log_.info("{}: agent is up, pid {} on {}", slot.host.name, hello.pid, hello.host);
   slot.hello = hello;
   opening_ended(slot, State::ready);
-  if (++ready_ == slots_.size()) tell_twins();
+  if (++ready_ == slots_.size()) report_duplicate_hosts();
   handlers_.ready(slot.number, hello);
 }
 
-void Hosts::tell_twins() {
+void Hosts::report_duplicate_hosts() {
   std::map<std::string, std::vector<std::string>> names;  // by identity
   for (const auto& slot : slots_) {
     if (!slot->hello.identity.empty()) names[slot->hello.identity].push_back(slot->host.name);
   }
   for (const auto& [identity, of_one] : names) {
-    if (of_one.size() == 1 || !handlers_.tells_twins || !told_twins_.insert(identity).second) continue;
+    if (of_one.size() == 1 || !handlers_.tells_twins || !reported_duplicates_.insert(identity).second) continue;
     log_.warn("{} are names of one host; each gets ranks", fold_names(of_one));
   }
 }
@@ -206,23 +206,23 @@ void Hosts::retire(std::unique_ptr<HostLink> link) {
   retired_.push_back(std::move(link));
 }
 
-bool Hosts::is_ready(int host) const { return nth(slots_, host)->state == State::ready; }
+bool Hosts::is_ready(int host) const { return at_index(slots_, host)->state == State::ready; }
 bool Hosts::is_lost(int host) const {
-  const State state = nth(slots_, host)->state;
+  const State state = at_index(slots_, host)->state;
   return state == State::lost || state == State::dropped;
 }
 
 bool Hosts::passes_fds(int host) const {
-  const auto& link = nth(slots_, host)->link;
+  const auto& link = at_index(slots_, host)->link;
   return link && link->passes_fds();
 }
 
 void Hosts::send(int host, const wire::Message& message) {
-  if (const auto& link = nth(slots_, host)->link) link->send(message);
+  if (const auto& link = at_index(slots_, host)->link) link->send(message);
 }
 
 void Hosts::answer(int host, const wire::Message& message) {
-  if (const auto& link = nth(slots_, host)->link) link->answer(message);
+  if (const auto& link = at_index(slots_, host)->link) link->answer(message);
 }
 
 void Hosts::send_to_all(const wire::Message& message) {
@@ -248,7 +248,7 @@ void Hosts::flush() {
 }
 
 void Hosts::flush(int host) {
-  if (const auto& link = nth(slots_, host)->link) link->flush();
+  if (const auto& link = at_index(slots_, host)->link) link->flush();
 }
 
 void Hosts::resumed() {
@@ -257,15 +257,15 @@ void Hosts::resumed() {
   }
 }
 
-void Hosts::lose(int host, const HostFailure& loss) { failed(*nth(slots_, host), loss); }
+void Hosts::lose(int host, const HostFailure& loss) { failed(*at_index(slots_, host), loss); }
 
 std::string Hosts::manager_said(int host) const {
-  const auto& link = nth(slots_, host)->link;
+  const auto& link = at_index(slots_, host)->link;
   return link ? link->manager_said() : "";
 }
 
 void Hosts::drop(int host) {
-  Slot& slot = *nth(slots_, host);
+  Slot& slot = *at_index(slots_, host);
   opening_ended(slot, State::dropped);
   retire(std::move(slot.link));
 }

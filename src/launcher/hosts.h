@@ -81,7 +81,7 @@ class Hosts {
   void opening_ended(Slot& slot, State next);
   void received(Slot& slot, wire::Message&& message, std::deque<sys::Fd>& fds);
   void greeted(Slot& slot, const wire::Hello& hello);
-  void tell_twins();
+  void report_duplicate_hosts();
   void failed(Slot& slot, const HostFailure& loss);
   std::optional<std::chrono::milliseconds> pause_before_next_try(const Slot& slot, const HostFailure& loss);
   void retire(std::unique_ptr<HostLink> link);
@@ -96,7 +96,7 @@ class Hosts {
   std::deque<Slot*> queue_;
   int opening_ = 0;
   size_t ready_ = 0;
-  std::set<std::string> told_twins_;
+  std::set<std::string> reported_duplicates_;
   std::vector<std::unique_ptr<HostLink>> retired_;
 };
 

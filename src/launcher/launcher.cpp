@@ -12,20 +12,20 @@
 #include <string_view>
 #include <utility>
 
-#include "base/nth.h"
+#include "base/index_cast.h"
 #include "dlaunch/error.h"
+#include "launcher/checkpoint_signal_retry.h"
 #include "launcher/decode_events.h"
 #include "launcher/frames.h"
 #include "launcher/hosts.h"
-#include "launcher/late_handlers.h"
 #include "launcher/output_driver.h"
-#include "launcher/preparation.h"
 #include "launcher/progress_watch.h"
-#include "launcher/questions.h"
+#include "launcher/rank_dir_staging.h"
 #include "launcher/rank_order.h"
 #include "launcher/rank_streams.h"
 #include "launcher/sidecar_process.h"
 #include "launcher/stack_watch.h"
+#include "launcher/stacks_server.h"
 #include "launcher/stdin_source.h"
 #include "launcher/sweeps.h"
 #include "launcher/waits.h"
@@ -83,7 +83,8 @@ class Launcher::Impl {
         progress_(parts_.plan, parts_.options, parts_.log),
         stack_watch_(io, {parts_.plan, parts_.options, parts_.hosts, job_, progress_, parts_.log,
                           [this](const job::Event& event) { happened(event); }}),
-        questions_(io, [this](bool whole, Questions::Answer answer) { stack_watch_.ask(whole, std::move(answer)); }) {
+        questions_(io,
+                   [this](bool whole, StacksServer::Answer answer) { stack_watch_.ask(whole, std::move(answer)); }) {
     job_.show_stacks_first();
     if (parts_.round.may_follow) job_.allow_restart();
     if (parts_.round.start_at) job_.start_not_before(*parts_.round.start_at);
@@ -183,7 +184,7 @@ class Launcher::Impl {
     if (is_spare(host)) return spare_lost(host, loss);
     if (!loss.ordered.empty() && job_.phase() != job::Phase::starting) {
       const std::int64_t since = sys::wall_ns() - std::chrono::nanoseconds(kKillsBefore).count();
-      happened(job::HostToldToEnd{SIGKILL, since, ended_by_manager(loss.ordered), host});
+      happened(job::HostTermination{SIGKILL, since, ended_by_manager(loss.ordered), host});
     }
     parts_.hosts.drop(host);
     wire_up_.host_lost(host, loss);
@@ -241,7 +242,7 @@ class Launcher::Impl {
     const bool late = rank >= ranks_at_start();  // a spawned rank, or the sidecar
     const std::uint32_t planned = first_credit(launcher::ranks_at_start(parts_.plan, host));
     const std::uint32_t credit = late ? std::min(planned, wire::kLateCredit) : planned;
-    streams_.opened_remote(rank, carried_streams(parts_.plan, parts_.options, nth(facts_, rank), rank), credit,
+    streams_.opened_remote(rank, carried_streams(parts_.plan, parts_.options, at_index(facts_, rank), rank), credit,
                            [this](int r, Stream stream, std::uint32_t bytes) {
                              const auto number = static_cast<std::uint8_t>(static_cast<int>(stream) + 1);
                              send_to_rank(r, wire::Credit{static_cast<std::uint32_t>(r), number, bytes});
@@ -349,14 +350,14 @@ class Launcher::Impl {
     if (const std::string why = stack_watch_.received(host, std::move(stacks)); !why.empty()) host_broken(host, why);
   }
   void on(int host, wire::Clean& clean, std::deque<sys::Fd>&) { happened(job::HostClean{host, std::move(clean.left)}); }
-  void on(int host, wire::ToldToEnd& told, std::deque<sys::Fd>&) {
+  void on(int host, wire::TerminationNotice& told, std::deque<sys::Fd>&) {
     const auto signal = static_cast<int>(told.signal);
     if (!job::ends_a_job(signal) && signal != SIGUSR1 && signal != SIGUSR2) {
       return host_broken(host, "its agent names a signal that ends nothing");
     }
     log().info("{}: its agent got {}", host_name(host), signal_name(signal));
     parts_.hosts.send(host, wire::Ping{});
-    happened(job::HostToldToEnd{signal, told.time_ns, who_ends(host), host});
+    happened(job::HostTermination{signal, told.time_ns, who_ends(host), host});
   }
   void on(int host, wire::Uncaught& uncaught, std::deque<sys::Fd>&) {
     std::set<int> deaf = late_handlers_.uncaught(host, uncaught, Clock::now());
@@ -542,15 +543,15 @@ class Launcher::Impl {
   Deadline deadline_;
   asio::steady_timer progress_timer_;
   RankOrder order_;
-  Preparation preparation_;
+  RankDirStaging preparation_;
   SidecarProcess sidecar_;
   WireUp wire_up_;
   std::map<int, int> logs_;  // lines that each host's agent sent
   Sweeps sweeps_;
-  LateHandlers late_handlers_;
+  CheckpointSignalRetry late_handlers_;
   ProgressWatch progress_;
   StackWatch stack_watch_;
-  Questions questions_;
+  StacksServer questions_;
   int running_ticks_ = 0;
   int started_ = 0;
   std::optional<Error> output_lost_;

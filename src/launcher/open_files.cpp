@@ -33,7 +33,7 @@ std::vector<int> ranks_of_hosts(const plan::Plan& plan) {
 }  // namespace
 
 std::uint64_t open_files_needed(const plan::Plan& plan, const std::vector<int>& ranks_of_host,
-                                const output::OutputSettings& output, WayElsewhere way) {
+                                const output::OutputSettings& output, RemoteTransport way) {
   std::uint64_t need = kOfOurOwn + (plan.sidecar ? kForRankHere : 0);
   std::uint64_t files = 0;
   bool elsewhere = false;
@@ -45,7 +45,7 @@ std::uint64_t open_files_needed(const plan::Plan& plan, const std::vector<int>& 
       need += ranks * kForRankHere;
     } else {
       elsewhere = true;
-      need += way == WayElsewhere::ssh ? kBySsh : kByCommand;
+      need += way == RemoteTransport::ssh ? kBySsh : kByCommand;
     }
     files += ranks * files_of_rank(output, plan::host_at(plan, host).local);
   }
@@ -65,7 +65,7 @@ std::optional<Error> too_few_open_files(const plan::Plan& plan, std::uint64_t ne
 
 Result<void> check_open_files(const plan::Plan& plan, const std::vector<int>& ranks_of_host,
                               const JobOptions& options) {
-  const WayElsewhere way = options.exec.empty() ? WayElsewhere::ssh : WayElsewhere::command;
+  const RemoteTransport way = options.exec.empty() ? RemoteTransport::ssh : RemoteTransport::command;
   const std::uint64_t need = open_files_needed(plan, ranks_of_host, options.output, way);
   if (auto error = too_few_open_files(plan, need, sys::open_files_limit())) return fail(*std::move(error));
   return {};

@@ -12,12 +12,12 @@
 
 namespace dlaunch::launcher {
 
-enum class WayElsewhere { ssh, command };
+enum class RemoteTransport { ssh, command };
 
 /// For so many ranks on each host (plan::host_at). It is the launcher's number, or a larger one of an agent on this
 /// machine or of the process that writes the files.
 std::uint64_t open_files_needed(const plan::Plan& plan, const std::vector<int>& ranks_of_host,
-                                const output::OutputSettings& output, WayElsewhere way);
+                                const output::OutputSettings& output, RemoteTransport way);
 
 /// The Error when only `allowed` may be open; nullopt when that is enough.
 std::optional<Error> too_few_open_files(const plan::Plan& plan, std::uint64_t need, std::uint64_t allowed);

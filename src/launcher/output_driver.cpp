@@ -64,7 +64,7 @@ void OutputDriver::after_change() {
 
 void OutputDriver::wait_news() {
   news_->wait([this] {
-    output_.take_news();
+    output_.handle_writer_events();
     if (output_.news_fd() >= 0) wait_news();
     after_change();
   });

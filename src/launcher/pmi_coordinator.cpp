@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/nth.h"
+#include "base/index_cast.h"
 #include "launcher/frames.h"
 #include "pmi/limits.h"
 
@@ -16,7 +16,7 @@ std::vector<int> ranks_of_hosts(const plan::Plan& plan, int world) {
   const int first = plan.worlds.first(world);
   const int size = plan.worlds.size(world, static_cast<int>(plan.ranks.size()));
   for (int id = first; id < first + size; ++id) {
-    ++nth(ranks, plan.rank(id).host);
+    ++at_index(ranks, plan.rank(id).host);
   }
   return ranks;
 }

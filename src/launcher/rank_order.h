@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/nth.h"
+#include "base/index_cast.h"
 #include "dlaunch/plan.h"
 #include "job/job.h"
 #include "wire/message.h"
@@ -26,7 +26,7 @@ class RankOrder {
   /// The launcher asked the agent to start the rank.
   void asked(int rank) {
     states_.resize(plan_.ranks.size() + 1);  // spawned ranks may have been added
-    nth(states_, rank) = State::asked;
+    at_index(states_, rank) = State::asked;
     if (is_rank(static_cast<std::uint32_t>(rank))) starting_.insert(plan_.rank(rank).host);
   }
 

@@ -28,7 +28,7 @@ struct Used {
   std::int64_t cpu_ms;
 };
 
-std::map<std::uint32_t, Used> used(const StackLook& look) {
+std::map<std::uint32_t, Used> used(const StackSnapshot& look) {
   std::map<std::uint32_t, Used> all;
   for (const auto& [host, stacks] : look.answers) {
     for (std::size_t i = 0; i < stacks.ranks.size(); ++i) all[stacks.ranks[i]] = {stacks.time_ns, stacks.cpu_ms[i]};
@@ -45,7 +45,7 @@ std::optional<double> share(const Used& before, const Used& now) {
 
 }  // namespace
 
-std::vector<job::RankSample> rank_samples(const StackLook& look) {
+std::vector<job::RankSample> rank_samples(const StackSnapshot& look) {
   std::vector<job::RankSample> samples;
   for (const auto& [host, stacks] : look.answers) {
     for (std::size_t i = 0; i < stacks.ranks.size(); ++i) {
@@ -63,7 +63,7 @@ std::vector<job::RankSample> rank_samples(const StackLook& look) {
   return samples;
 }
 
-void fill_picture(const StackLook& look, const StackLook& before, const plan::Plan& plan,
+void fill_picture(const StackSnapshot& look, const StackSnapshot& before, const plan::Plan& plan,
                   report::StackPicture& picture) {
   const std::map<std::uint32_t, Used> earlier = used(before);
   picture.worlds = plan.worlds;
@@ -90,7 +90,7 @@ void fill_picture(const StackLook& look, const StackLook& before, const plan::Pl
   }
 }
 
-std::string whole_stacks(const StackLook& look, const plan::Plan& plan) {
+std::string whole_stacks(const StackSnapshot& look, const plan::Plan& plan) {
   std::map<std::uint32_t, std::string> by_rank;
   for (const auto& [host, stacks] : look.answers) {
     for (std::size_t i = 0; i < stacks.ranks.size(); ++i) {

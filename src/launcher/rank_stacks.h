@@ -8,19 +8,19 @@
 
 #include "dlaunch/plan.h"
 #include "job/hangs.h"
-#include "launcher/stack_looks.h"
+#include "launcher/stack_sampling.h"
 #include "report/stack_groups.h"
 
 namespace dlaunch::launcher {
 
-std::vector<job::RankSample> rank_samples(const StackLook& look);
+std::vector<job::RankSample> rank_samples(const StackSnapshot& look);
 
 /// Fills what `look` shows: ranks, silent hosts and remarks. `before` is an earlier look, from which CPU use follows.
-void fill_picture(const StackLook& look, const StackLook& before, const plan::Plan& plan,
+void fill_picture(const StackSnapshot& look, const StackSnapshot& before, const plan::Plan& plan,
                   report::StackPicture& picture);
 
 /// The stacks of all threads of all ranks, for a file.
-std::string whole_stacks(const StackLook& look, const plan::Plan& plan);
+std::string whole_stacks(const StackSnapshot& look, const plan::Plan& plan);
 
 /// "ranks 0-2,4-7 wait; rank 3 is running"
 std::string doing_text(const job::Verdict& verdict, const Worlds& worlds);

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "base/nth.h"
+#include "base/index_cast.h"
 #include "sys/clock.h"
 
 namespace dlaunch::launcher {
@@ -23,13 +23,13 @@ RankStreams::RankStreams(asio::io_context& io, OutputDriver& output, int ranks, 
       scratch_(std::make_unique_for_overwrite<char[]>(kReadSize)) {}  // pages that no rank fills are never touched
 
 RankStreams::Source& RankStreams::source(int rank, Stream stream) {
-  return nth(ranks_, rank).sources[static_cast<size_t>(stream)];
+  return at_index(ranks_, rank).sources[static_cast<size_t>(stream)];
 }
 
 void RankStreams::opened(int rank, std::array<sys::Fd, output::kStreams> handed_over) {
-  for (const Stream stream : kBoth) source(rank, stream).open = static_cast<bool>(nth(handed_over, stream));
+  for (const Stream stream : kBoth) source(rank, stream).open = static_cast<bool>(at_index(handed_over, stream));
   for (const Stream stream : kBoth) {
-    if (source(rank, stream).open) read_pipe(rank, stream, std::move(nth(handed_over, stream)));
+    if (source(rank, stream).open) read_pipe(rank, stream, std::move(at_index(handed_over, stream)));
   }
   check_drained(rank);
 }
@@ -38,7 +38,7 @@ void RankStreams::opened_remote(int rank, std::array<bool, output::kStreams> str
                                 const Grant& grant) {
   for (const Stream stream : kBoth) {
     Source& opened = source(rank, stream);
-    opened.open = nth(streams, stream);
+    opened.open = at_index(streams, stream);
     opened.window = opened.granted = credit;
     opened.grant = grant;
   }
@@ -148,7 +148,7 @@ void RankStreams::close(int rank, Stream stream) {
 }
 
 void RankStreams::check_drained(int rank) {
-  Rank& checked = nth(ranks_, rank);
+  Rank& checked = at_index(ranks_, rank);
   if (checked.drained || checked.sources[0].open || checked.sources[1].open) return;
   checked.drained = true;
   drained_(rank);

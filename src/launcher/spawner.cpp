@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "base/nth.h"
+#include "base/index_cast.h"
 #include "base/try.h"
 #include "launcher/frames.h"
 #include "launcher/open_files.h"
@@ -32,7 +32,7 @@ Result<plan::SpawnPlan> Spawner::planned(const plan::SpawnRequest& request) cons
   auto spawned = plan::plan_spawn(parts_.plan, request, busy);
   if (!spawned) return spawned;
   busy.resize(plan::host_count(parts_.plan));
-  for (const plan::Rank& rank : spawned->ranks) ++nth(busy, rank.host);
+  for (const plan::Rank& rank : spawned->ranks) ++at_index(busy, rank.host);
   TRY(check_open_files(parts_.plan, busy, parts_.settings));
   return spawned;
 }

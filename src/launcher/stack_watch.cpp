@@ -53,11 +53,11 @@ void StackWatch::looked(std::uint64_t fed, bool reader_awaited) {
   }
   if (!hangs_->due(now, sys::suspended()) || judging_) return;
   judging_ = true;
-  looks_.begin(parts_.job.running(), StackLooks::Depth::cheap, PictureLimits().second,
-               [this](const StackLook& look) { judge(look); });
+  looks_.begin(parts_.job.running(), StackSampling::Depth::cheap, PictureLimits().second,
+               [this](const StackSnapshot& look) { judge(look); });
 }
 
-void StackWatch::judge(const StackLook& look) {
+void StackWatch::judge(const StackSnapshot& look) {
   judging_ = false;
   if (!may_be_ended()) return;
   const job::Verdict verdict = hangs_->judge(rank_samples(look), parts_.job.running(), Clock::now());
@@ -65,7 +65,7 @@ void StackWatch::judge(const StackLook& look) {
 }
 
 void StackWatch::tell(const job::Verdict& verdict) {
-  take(PictureLimits(), [this, verdict](const StackLook& before, const StackLook& now) {
+  take(PictureLimits(), [this, verdict](const StackSnapshot& before, const StackSnapshot& now) {
     if (!may_be_ended()) return;
     const bool hangs = verdict.kind == job::Verdict::Kind::hangs;
     const std::string silence = report::duration_text(parts_.options.policy.hang_after);
@@ -92,7 +92,7 @@ void StackWatch::tell(const job::Verdict& verdict) {
 void StackWatch::show() {
   if (parts_.job.running().empty()) return parts_.log.error(message("", "no rank is running, so there are no stacks"));
   if (std::exchange(showing_, true)) return;
-  take(PictureLimits(), [this](const StackLook& before, const StackLook& now) {
+  take(PictureLimits(), [this](const StackSnapshot& before, const StackSnapshot& now) {
     showing_ = false;
     report::StackPicture seen = picture(before, now, "job " + parts_.plan.job_id);
     seen.last = all_threads(keep(now));
@@ -105,7 +105,7 @@ std::string StackWatch::all_threads(const std::string& path) const {
 }
 
 void StackWatch::take_before_end(const std::string& why) {
-  take(kBeforeEnd, [this, why](const StackLook& before, const StackLook& now) {
+  take(kBeforeEnd, [this, why](const StackSnapshot& before, const StackSnapshot& now) {
     report::StackPicture seen = picture(before, now, why);
     const bool seen_any = !seen.ranks.empty() || !seen.silent_hosts.empty();
     if (parts_.job.phase() == job::Phase::running && seen_any) {
@@ -118,19 +118,20 @@ void StackWatch::take_before_end(const std::string& why) {
 }
 
 void StackWatch::ask(bool whole, std::function<void(std::string)> answer) {
-  take(PictureLimits(), [this, whole, answer = std::move(answer)](const StackLook& before, const StackLook& now) {
-    report::StackPicture seen = picture(before, now, "job " + parts_.plan.job_id);
-    if (!whole) seen.last = "all threads: dlaunch stacks --all " + parts_.plan.job_id;
-    answer(report::stacks_text(seen) + (whole ? whole_stacks(now, parts_.plan) : ""));
-  });
+  take(PictureLimits(),
+       [this, whole, answer = std::move(answer)](const StackSnapshot& before, const StackSnapshot& now) {
+         report::StackPicture seen = picture(before, now, "job " + parts_.plan.job_id);
+         if (!whole) seen.last = "all threads: dlaunch stacks --all " + parts_.plan.job_id;
+         answer(report::stacks_text(seen) + (whole ? whole_stacks(now, parts_.plan) : ""));
+       });
 }
 
 /// Two looks, the second one with all that can be seen.
-void StackWatch::take(PictureLimits limits, std::function<void(const StackLook&, const StackLook&)> done) {
+void StackWatch::take(PictureLimits limits, std::function<void(const StackSnapshot&, const StackSnapshot&)> done) {
   const auto shot = shots_.emplace(shots_.end(), io_, limits);
   shot->done = std::move(done);
   shot->timer.expires_after(kBetween);
-  looks_.begin(parts_.job.running(), StackLooks::Depth::cheap, limits.first, [this, shot](StackLook look) {
+  looks_.begin(parts_.job.running(), StackSampling::Depth::cheap, limits.first, [this, shot](StackSnapshot look) {
     shot->before = std::move(look);
     shot->timer.async_wait([this, shot](asio::error_code error) {
       if (!error) take_second(shot);
@@ -139,16 +140,16 @@ void StackWatch::take(PictureLimits limits, std::function<void(const StackLook&,
 }
 
 void StackWatch::take_second(std::list<Shot>::iterator shot) {
-  looks_.begin(parts_.job.running(), StackLooks::Depth::whole, shot->limits.second,
-               [this, shot](const StackLook& look) {
+  looks_.begin(parts_.job.running(), StackSampling::Depth::whole, shot->limits.second,
+               [this, shot](const StackSnapshot& look) {
                  const auto done = std::move(shot->done);
-                 const StackLook before = std::move(shot->before);
+                 const StackSnapshot before = std::move(shot->before);
                  shots_.erase(shot);
                  done(before, look);
                });
 }
 
-report::StackPicture StackWatch::picture(const StackLook& before, const StackLook& now,
+report::StackPicture StackWatch::picture(const StackSnapshot& before, const StackSnapshot& now,
                                          const std::string& title) const {
   report::StackPicture seen;
   fill_picture(now, before, parts_.plan, seen);
@@ -160,6 +161,6 @@ report::StackPicture StackWatch::picture(const StackLook& before, const StackLoo
 /// While ranks save their state before a preemption, nothing else ends them.
 bool StackWatch::may_be_ended() const { return parts_.job.phase() == job::Phase::running && !parts_.job.saves(); }
 
-std::string StackWatch::keep(const StackLook& look) { return files_.write(whole_stacks(look, parts_.plan)); }
+std::string StackWatch::keep(const StackSnapshot& look) { return files_.write(whole_stacks(look, parts_.plan)); }
 
 }  // namespace dlaunch::launcher

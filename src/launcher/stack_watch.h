@@ -18,7 +18,7 @@
 #include "job/hangs.h"
 #include "job/job.h"
 #include "launcher/progress_watch.h"
-#include "launcher/stack_looks.h"
+#include "launcher/stack_sampling.h"
 #include "report/stack_groups.h"
 #include "report/stacks_file.h"
 
@@ -64,21 +64,21 @@ class StackWatch {
     Shot(asio::io_context& io, PictureLimits both) : limits(both), timer(io) {}
     const PictureLimits limits;
     asio::steady_timer timer;
-    StackLook before;
-    std::function<void(const StackLook& before, const StackLook& now)> done;
+    StackSnapshot before;
+    std::function<void(const StackSnapshot& before, const StackSnapshot& now)> done;
   };
-  void judge(const StackLook& look);
+  void judge(const StackSnapshot& look);
   void tell(const job::Verdict& verdict);
-  void take(PictureLimits limits, std::function<void(const StackLook& before, const StackLook& now)> done);
+  void take(PictureLimits limits, std::function<void(const StackSnapshot& before, const StackSnapshot& now)> done);
   void take_second(std::list<Shot>::iterator shot);
-  report::StackPicture picture(const StackLook& before, const StackLook& now, const std::string& title) const;
+  report::StackPicture picture(const StackSnapshot& before, const StackSnapshot& now, const std::string& title) const;
   bool may_be_ended() const;
   std::string all_threads(const std::string& path) const;
-  std::string keep(const StackLook& look);
+  std::string keep(const StackSnapshot& look);
 
   asio::io_context& io_;
   Parts parts_;
-  StackLooks looks_;
+  StackSampling looks_;
   std::optional<job::Hangs> hangs_;
   std::uint64_t fed_ = 0;
   std::uint64_t changes_ = 0;  // of the ranks' progress

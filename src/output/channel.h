@@ -25,7 +25,7 @@ inline constexpr int kBulkPatience = 20;
 inline constexpr std::size_t kQueueLimit = 256 * 1024;
 
 /// When bytes came: by our clock, and by the wall clock of the rank's host.
-struct At {
+struct ReadTime {
   Time now;
   std::int64_t wall_ns = 0;
 };
@@ -36,7 +36,7 @@ class Channel {
   virtual bool ready(int slot) const = 0;
   /// The owner of a stream was told whether it may bring more. A stream that may not is not idle.
   virtual void answered(int slot, bool ready) = 0;
-  virtual void feed(int slot, std::string_view bytes, At at) = 0;
+  virtual void feed(int slot, std::string_view bytes, ReadTime at) = 0;
   virtual void end(int slot, Time now) = 0;
   /// The writer took bytes, so streams that had to wait may go on.
   virtual void drained(Time now) = 0;
@@ -54,7 +54,7 @@ class RawChannel final : public Channel {
   int last() const { return last_; }
   bool ready(int) const override { return writer_.pending() <= kQueueLimit; }
   void answered(int, bool) override {}
-  void feed(int slot, std::string_view bytes, At) override {
+  void feed(int slot, std::string_view bytes, ReadTime) override {
     last_ = slot;
     writer_.write(bytes);
   }

@@ -30,7 +30,7 @@ tl::unexpected<Error> cannot_start(int error) {
 
 void Disk::Unmap::operator()(DiskProgress* progress) const { ::munmap(progress, sizeof *progress); }
 
-Disk::Disk(sys::Apart apart, Progress progress)
+Disk::Disk(sys::HelperProcess apart, Progress progress)
     : apart_(std::move(apart)), progress_(std::move(progress)), writer_(FdWriter::pipe(apart_.in().get())) {}
 
 Disk::~Disk() = default;
@@ -39,7 +39,8 @@ Result<std::unique_ptr<Disk>> Disk::start() {
   void* const memory = ::mmap(nullptr, sizeof(DiskProgress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return cannot_start(errno);
   Progress progress(new (memory) DiskProgress);
-  auto apart = sys::Apart::start([&](sys::Apart::Ends ends) { run_disk_process(ends.in, ends.out, *progress); });
+  auto apart =
+      sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) { run_disk_process(ends.in, ends.out, *progress); });
   if (!apart) return cannot_start(errno);
   sys::set_nonblocking(apart->in().get());
   sys::set_nonblocking(apart->out().get());
@@ -90,11 +91,11 @@ std::vector<Disk::News> Disk::news() {
 
 std::optional<Disk::News> Disk::next_news() {
   News news;
-  if (received_.size() < sizeof(DiskNews)) return std::nullopt;
-  std::memcpy(static_cast<DiskNews*>(&news), received_.data(), sizeof(DiskNews));
-  if (received_.size() < sizeof(DiskNews) + news.text) return std::nullopt;
-  news.tail = received_.substr(sizeof(DiskNews), news.text);
-  received_.erase(0, sizeof(DiskNews) + news.text);
+  if (received_.size() < sizeof(WriterEvent)) return std::nullopt;
+  std::memcpy(static_cast<WriterEvent*>(&news), received_.data(), sizeof(WriterEvent));
+  if (received_.size() < sizeof(WriterEvent) + news.text) return std::nullopt;
+  news.tail = received_.substr(sizeof(WriterEvent), news.text);
+  received_.erase(0, sizeof(WriterEvent) + news.text);
   if (news.has_fd != 0 && !fds_.empty()) {
     news.fd = std::move(fds_.front());
     fds_.erase(fds_.begin());

@@ -12,13 +12,13 @@
 #include "dlaunch/error.h"
 #include "output/disk_protocol.h"
 #include "output/fd_writer.h"
-#include "sys/apart.h"
+#include "sys/helper_process.h"
 
 namespace dlaunch::output {
 
 class Disk {
  public:
-  struct News : DiskNews {
+  struct News : WriterEvent {
     std::string tail = {};
     sys::Fd fd = {};
   };
@@ -63,10 +63,10 @@ class Disk {
   };
   using Progress = std::unique_ptr<DiskProgress, Unmap>;
 
-  Disk(sys::Apart apart, Progress progress);
+  Disk(sys::HelperProcess apart, Progress progress);
   std::optional<News> next_news();
 
-  sys::Apart apart_;
+  sys::HelperProcess apart_;
   Progress progress_;
   FdWriter writer_;
   std::string received_;

@@ -180,7 +180,7 @@ class DiskProcess {
   }
 
   void rotate(const std::string& path, std::uint32_t keep) {
-    DiskNews news{DiskNews::Kind::rotated, 0};
+    WriterEvent news{WriterEvent::Kind::rotated, 0};
     const std::string failed = keep_directories(path, keep);
     if (!failed.empty()) news.error = errno;
     refused_ = news.error != 0;
@@ -189,7 +189,7 @@ class DiskProcess {
 
   void create(const std::string& path, Kind kind) {
     const bool direct = kind == Kind::create_direct;
-    DiskNews news{DiskNews::Kind::created, command_.file};
+    WriterEvent news{WriterEvent::Kind::created, command_.file};
     if (refused_) news.error = ECANCELED;
     if (refused_) return tell(news);
     sys::Fd fd = sys::create_file(path, kind == Kind::create_append ? O_APPEND : 0);
@@ -221,7 +221,7 @@ class DiskProcess {
   }
 
   void look(const std::string& path, bool tail) {
-    DiskNews news{DiskNews::Kind::looked, command_.file};
+    WriterEvent news{WriterEvent::Kind::looked, command_.file};
     std::string text;
     const sys::Fd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
     struct stat facts{};
@@ -242,11 +242,11 @@ class DiskProcess {
 
   void tell_failure(std::uint32_t file, File& of, int error) {
     of.failed = true;
-    tell({DiskNews::Kind::failed, file, error});
+    tell({WriterEvent::Kind::failed, file, error});
   }
 
   /// When the launcher is gone nothing is sent to it, but what it gave us is still written.
-  void tell(DiskNews news, std::string_view text = {}, std::span<const sys::Fd> fds = {}) const {
+  void tell(WriterEvent news, std::string_view text = {}, std::span<const sys::Fd> fds = {}) const {
     news.text = static_cast<std::uint32_t>(text.size());
     std::string bytes(reinterpret_cast<const char*>(&news), sizeof news);
     bytes += text;

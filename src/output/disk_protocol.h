@@ -26,7 +26,7 @@ struct DiskCommand {
 };
 
 /// Sent through a socket, followed by `text` bytes. Of writes only failures are reported, once for each file.
-struct DiskNews {
+struct WriterEvent {
   enum class Kind : std::uint32_t {
     created,  ///< or not (see `error`); comes with the descriptor of a FIFO or a terminal
     rotated,  ///< or not (see `error`); the text says what failed

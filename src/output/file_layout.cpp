@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/field_template.h"
-#include "base/nth.h"
+#include "base/index_cast.h"
 #include "dlaunch/worlds.h"
 #include "output/label.h"
 
@@ -74,7 +74,7 @@ std::string missing_field(const FileSettings& files, Stream stream, const RankFa
 }
 
 std::string name_of(const std::vector<RankFacts>& ranks, int id) {
-  const RankFacts& facts = nth(ranks, id);
+  const RankFacts& facts = at_index(ranks, id);
   return Worlds::rank_name({facts.world, id - facts.first});
 }
 
@@ -172,7 +172,7 @@ Result<void> check_one_rank_a_file(const FileSettings& files, const std::vector<
   int world = 0;
   int count = 0;
   for (int rank = 0; rank < static_cast<int>(ranks.size()); ++rank) {
-    const RankFacts& facts = nth(ranks, rank);
+    const RankFacts& facts = at_index(ranks, rank);
     if (!facts.name.empty()) continue;
     if (std::exchange(world, facts.world) != facts.world) count = count_ranks(ranks, facts.world);
     for (const Stream stream : {Stream::out, Stream::err}) {
@@ -183,7 +183,7 @@ Result<void> check_one_rank_a_file(const FileSettings& files, const std::vector<
       const auto [first, of] = other->second;
       if (may_share && world == 1) continue;
       if (of != stream) return one_file_for_both(path);
-      const std::string field = missing_field(files, stream, nth(ranks, first), facts);
+      const std::string field = missing_field(files, stream, at_index(ranks, first), facts);
       return fail(
           {.where = std::string(kOption),
            .what = "ranks " + name_of(ranks, first) + " and " + name_of(ranks, rank) + " would both write " + path,

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/digest.h"
-#include "base/nth.h"
+#include "base/index_cast.h"
 #include "base/rfc3339.h"
 #include "output/json_text.h"
 #include "output/line_splitter.h"
@@ -43,7 +43,7 @@ int JsonlChannel::add(const StreamFacts& facts) {
   return RecordChannel::add({});
 }
 
-RecordChannel::Progress JsonlChannel::write_records(Slot& slot, std::string_view bytes, At at) {
+RecordChannel::Progress JsonlChannel::write_records(Slot& slot, std::string_view bytes, ReadTime at) {
   std::size_t head = 0;
   if (!slot.held.empty() && slot.held.back() == '\r') {
     head = bytes[0] == '\n' ? 1 : 0;
@@ -64,7 +64,7 @@ RecordChannel::Progress JsonlChannel::write_records(Slot& slot, std::string_view
   return {bytes.size() - records.rest().size(), crowded()};
 }
 
-void JsonlChannel::keep_rest(Slot& slot, std::string_view rest, At at) {
+void JsonlChannel::keep_rest(Slot& slot, std::string_view rest, ReadTime at) {
   while (slot.held.size() + rest.size() > kMaxHeld) {
     if (slot.held.empty()) slot.held_wall_ns = at.wall_ns;
     const std::size_t room = kMaxHeld - slot.held.size();
@@ -92,7 +92,7 @@ void JsonlChannel::append_object(const Slot& slot, std::string_view record, std:
   if (wall_ns != time_of_) time_ = rfc3339(time_of_ = wall_ns);
   const bool ended = !record.empty() && record.back() == '\n';
   if (ended) record.remove_suffix(1);
-  block += nth(heads_, slot.number);
+  block += at_index(heads_, slot.number);
   block += time_;
   if (is_utf8(record)) {
     block += "\",\"text\":";

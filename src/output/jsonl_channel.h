@@ -14,8 +14,8 @@ class JsonlChannel final : public RecordChannel {
   int add(const StreamFacts& facts);
 
  private:
-  Progress write_records(Slot& slot, std::string_view bytes, At at) override;
-  void keep_rest(Slot& slot, std::string_view rest, At at) override;
+  Progress write_records(Slot& slot, std::string_view bytes, ReadTime at) override;
+  void keep_rest(Slot& slot, std::string_view rest, ReadTime at) override;
   void flush_partial(Slot& slot) override;
 
   void write_held(Slot& slot, std::string_view more);

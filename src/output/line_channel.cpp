@@ -13,7 +13,7 @@ bool ends_in_carriage_return(std::string_view text) { return !text.empty() && te
 
 }  // namespace
 
-RecordChannel::Progress LineChannel::write_records(Slot& slot, std::string_view bytes, At at) {
+RecordChannel::Progress LineChannel::write_records(Slot& slot, std::string_view bytes, ReadTime at) {
   const std::size_t head = slot.broken ? finish_broken_line(slot, bytes) : finish_carriage_return(slot, bytes);
   bytes.remove_prefix(head);
   if (bytes.empty()) return {head};
@@ -46,7 +46,7 @@ std::size_t LineChannel::pass_records(Slot& slot, std::string_view bytes) {
   return end;
 }
 
-RecordChannel::Progress LineChannel::label_records(Slot& slot, std::string_view bytes, At at) {
+RecordChannel::Progress LineChannel::label_records(Slot& slot, std::string_view bytes, ReadTime at) {
   Records records(bytes);
   std::string_view record = records.next();
   if (record.empty()) return {0};
@@ -80,7 +80,7 @@ void LineChannel::write_block() {
   shared_.block.clear();
 }
 
-void LineChannel::keep_rest(Slot& slot, std::string_view rest, At at) {
+void LineChannel::keep_rest(Slot& slot, std::string_view rest, ReadTime at) {
   if (owner_ != &slot && slot.held.size() + rest.size() <= kMaxHeld) return hold(slot, rest, at);
   if (slot.held.empty()) slot.held_wall_ns = at.wall_ns;
   const bool undecided = ends_in_carriage_return(rest);

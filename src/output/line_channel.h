@@ -16,14 +16,14 @@ class LineChannel final : public RecordChannel {
   void resume(int slot) { on_line_ = &slot_at(slot); }
 
  private:
-  Progress write_records(Slot& slot, std::string_view bytes, At at) override;
-  void keep_rest(Slot& slot, std::string_view rest, At at) override;
+  Progress write_records(Slot& slot, std::string_view bytes, ReadTime at) override;
+  void keep_rest(Slot& slot, std::string_view rest, ReadTime at) override;
   void flush_partial(Slot& slot) override;
 
   static std::size_t finish_broken_line(Slot& slot, std::string_view bytes);
   std::size_t finish_carriage_return(Slot& slot, std::string_view bytes);
   std::size_t pass_records(Slot& slot, std::string_view bytes);
-  Progress label_records(Slot& slot, std::string_view bytes, At at);
+  Progress label_records(Slot& slot, std::string_view bytes, ReadTime at);
   void append_record(std::string_view prefix, std::string_view record);
   void write_block();
 

@@ -3,7 +3,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "base/nth.h"
+#include "base/index_cast.h"
 #include "base/try.h"
 #include "output/console.h"
 #include "output/file_layout.h"
@@ -38,7 +38,7 @@ class Output::Impl {
   Result<void> open();
   Result<void> add(const std::vector<RankFacts>& more);
   bool ready(int rank, Stream stream) const;
-  void feed(int rank, Stream stream, std::string_view bytes, At at);
+  void feed(int rank, Stream stream, std::string_view bytes, ReadTime at);
   void end(int rank, Stream stream, Time now);
   std::vector<FdWriter*> waiting() const;
   void flush(FdWriter& writer, Time now);
@@ -70,7 +70,7 @@ class Output::Impl {
   Source& source(int rank, Stream stream) { return sources_[index(rank, stream)]; }
   const Source& source(int rank, Stream stream) const { return sources_[index(rank, stream)]; }
   Stream telling_stream(int rank) const {
-    const bool one = settings_.merge_stderr || !nth(ranks_, rank).name.empty();
+    const bool one = settings_.merge_stderr || !at_index(ranks_, rank).name.empty();
     return one ? Stream::out : Stream::err;
   }
   void check(Screen& screen);
@@ -143,10 +143,10 @@ bool Output::Impl::ready(int rank, Stream stream) const {
   return ready;
 }
 
-void Output::Impl::feed(int rank, Stream stream, std::string_view bytes, At at) {
+void Output::Impl::feed(int rank, Stream stream, std::string_view bytes, ReadTime at) {
   Source& s = source(rank, stream);
   s.bytes += bytes.size();
-  if (stream == telling_stream(rank)) nth(tails_, rank).add(bytes);
+  if (stream == telling_stream(rank)) at_index(tails_, rank).add(bytes);
   if (on_line_) tell_lines(rank, stream, bytes);
   if (s.file.file) {
     files->feed(s.file, bytes, at);
@@ -249,7 +249,7 @@ void Output::Impl::tell(Error error) {
 }
 
 std::vector<std::string> Output::Impl::last_words(int rank) const {
-  const Tail& tail = nth(tails_, rank);
+  const Tail& tail = at_index(tails_, rank);
   const RankFile* file = direct(rank, telling_stream(rank));
   if (file) return last_lines(file->tail, file->tail.size() == file->size, kLastWords);
   return last_lines(tail.bytes(), tail.whole(), kLastWords);
@@ -262,7 +262,7 @@ std::uint64_t Output::Impl::bytes(int rank, Stream stream) const {
 
 std::string Output::Impl::path(int rank, Stream stream) const {
   if (!settings_.files || (stream == Stream::err && telling_stream(rank) == Stream::out)) return {};
-  const auto& facts = nth(ranks_, rank);
+  const auto& facts = at_index(ranks_, rank);
   if (!settings_.files->keeps(stream, facts.local_rank)) return {};
   return file_path(*settings_.files, facts, rank - facts.first, count_ranks(ranks_, facts.world), stream);
 }
@@ -288,8 +288,8 @@ std::vector<FdWriter*> Output::waiting() const { return impl_->waiting(); }
 StandardStreams& Output::streams() const { return impl_->streams; }
 void Output::flush(FdWriter& writer, Time now) { impl_->flush(writer, now); }
 int Output::news_fd() const { return impl_->files ? impl_->files->news_fd() : -1; }
-void Output::take_news() {
-  impl_->files->take_news();
+void Output::handle_writer_events() {
+  impl_->files->handle_writer_events();
   impl_->check_files();
 }
 void Output::finish_files(std::optional<int> failed) { impl_->finish_files(failed); }

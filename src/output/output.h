@@ -68,9 +68,10 @@ class Output {
   StandardStreams& streams() const;
   void flush(FdWriter& writer, Time now);
 
-  /// The fd that reports on the files, or -1. When it is readable call take_news(), after which streams may be ready.
+  /// The fd that reports on the files, or -1. When it is readable call handle_writer_events(), after which streams may
+  /// be ready.
   int news_fd() const;
-  void take_news();
+  void handle_writer_events();
   /// All streams have ended. The files of the rank that failed first are synced to the device.
   void finish_files(std::optional<int> failed);
   /// Nothing is in flight to any file; after finish_files(), all are closed as well.

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/nth.h"
+#include "base/index_cast.h"
 #include "base/rfc3339.h"
 #include "base/try.h"
 #include "output/file_layout.h"
@@ -88,7 +88,7 @@ Result<void> RankFiles::add(std::size_t from) {
 }
 
 void RankFiles::add_rank(int rank) {
-  const std::vector<Stream> streams = streams_of(settings_, nth(ranks_, rank));
+  const std::vector<Stream> streams = streams_of(settings_, at_index(ranks_, rank));
   if (streams_share_file(*settings_.files)) return add_file(rank, streams);
   for (const Stream stream : streams) add_file(rank, {stream});
 }
@@ -96,7 +96,7 @@ void RankFiles::add_rank(int rank) {
 /// The agent creates the file of a spawned rank that writes it itself: the rank may run before a file from here exists,
 /// which must not be truncated then.
 void RankFiles::add_file(int rank, const std::vector<Stream>& streams) {
-  const RankFacts& facts = nth(ranks_, rank);
+  const RankFacts& facts = at_index(ranks_, rank);
   const int ranks = count_ranks(ranks_, facts.world);
   const int number = rank - facts.first;
   std::string path = file_path(*settings_.files, facts, number, ranks, streams.front());
@@ -137,7 +137,7 @@ void RankFiles::make_channel(RankFile& file) {
   }
   auto channel = std::make_unique<LineChannel>(*file.writer, shared_);
   for (const auto& [rank, stream] : file.sources) {
-    const RankFacts& facts = nth(ranks_, rank);
+    const RankFacts& facts = at_index(ranks_, rank);
     const StreamFacts of{facts, rank - facts.first, count_ranks(ranks_, facts.world), stream};
     channel->add(labelled ? Prefix::label(*settings_.label, of, false) : Prefix::open_mpi(settings_, of));
   }
@@ -151,7 +151,7 @@ bool RankFiles::ready(const FileSlot& slot) {
   return !slot.file || slot.file->direct || (slot.file->channel && slot.file->channel->ready(slot.slot));
 }
 
-void RankFiles::feed(const FileSlot& slot, std::string_view bytes, At at) {
+void RankFiles::feed(const FileSlot& slot, std::string_view bytes, ReadTime at) {
   RankFile& file = *slot.file;
   if (!file.channel) return;  // its rank writes it
   file.channel->feed(slot.slot, bytes, at);
@@ -202,16 +202,16 @@ void RankFiles::take(std::vector<Disk::News> all) {
   for (Disk::News& news : all) {
     RankFile& file = *files_[news.file];
     switch (news.kind) {
-      case DiskNews::Kind::rotated:
+      case WriterEvent::Kind::rotated:
         if (news.error != 0) failures_.push_back(cannot_keep(news.tail, news.error));
         break;
-      case DiskNews::Kind::created:
+      case WriterEvent::Kind::created:
         created(file, news);
         break;
-      case DiskNews::Kind::failed:
+      case WriterEvent::Kind::failed:
         fail_file(file, sink_error("write " + file.path, news.error));
         break;
-      case DiskNews::Kind::looked:
+      case WriterEvent::Kind::looked:
         file.size = news.size;
         file.tail = std::move(news.tail);
         break;

@@ -58,7 +58,7 @@ class RankFiles {
 
   const FileSlot& slot(int rank, Stream stream) const;
   static bool ready(const FileSlot& slot);
-  void feed(const FileSlot& slot, std::string_view bytes, At at);
+  void feed(const FileSlot& slot, std::string_view bytes, ReadTime at);
   void end(const FileSlot& slot, Time now);
 
   /// The writers with bytes waiting.
@@ -66,7 +66,7 @@ class RankFiles {
   void flush(FdWriter& writer, Time now);
 
   int news_fd() const { return disk_->ended() ? -1 : disk_->news_fd(); }
-  void take_news() { take(disk_->news()); }
+  void handle_writer_events() { take(disk_->news()); }
   /// The failures since the last call, one for each file at most.
   std::vector<Error> take_failures() { return std::exchange(failures_, {}); }
 

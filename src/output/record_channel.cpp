@@ -1,5 +1,5 @@
 #include "output/record_channel.h"
-#include "base/nth.h"
+#include "base/index_cast.h"
 
 #include <utility>
 
@@ -24,7 +24,7 @@ int RecordChannel::add(Prefix prefix) {
 }
 
 bool RecordChannel::ready(int slot) const {
-  const Slot& s = nth(slots_, slot);
+  const Slot& s = at_index(slots_, slot);
   if (crowded() || s.queued) return false;
   return owner_ ? owner_ == &s : waiting_bytes_ < kWaitingLimit;
 }
@@ -38,7 +38,7 @@ void RecordChannel::answered(int slot, bool ready) {
   }
 }
 
-void RecordChannel::feed(int slot, std::string_view bytes, At at) {
+void RecordChannel::feed(int slot, std::string_view bytes, ReadTime at) {
   Slot& s = slot_at(slot);
   if (bytes.empty()) return;
   if (bytes.size() >= kBulk) {
@@ -54,7 +54,7 @@ void RecordChannel::feed(int slot, std::string_view bytes, At at) {
   give_turn(at.now);
 }
 
-void RecordChannel::process(Slot& slot, std::string_view bytes, At at) {
+void RecordChannel::process(Slot& slot, std::string_view bytes, ReadTime at) {
   const bool was_holder = owner_ == &slot;
   const auto [done, stopped] = write_records(slot, bytes, at);
   const std::string_view rest = bytes.substr(done);
@@ -70,20 +70,20 @@ void RecordChannel::process(Slot& slot, std::string_view bytes, At at) {
   }
 }
 
-void RecordChannel::hold(Slot& slot, std::string_view rest, At at) {
+void RecordChannel::hold(Slot& slot, std::string_view rest, ReadTime at) {
   if (slot.held.empty()) slot.held_wall_ns = at.wall_ns;
   slot.held += rest;
   shared_.timers.start(slot.timer, at.now);
 }
 
-void RecordChannel::wait_last(Slot& slot, std::string_view bytes, At at) {
+void RecordChannel::wait_last(Slot& slot, std::string_view bytes, ReadTime at) {
   if (slot.waiting.empty()) slot.waiting_wall_ns = at.wall_ns;
   if (!std::exchange(slot.queued, true)) line_.push_back(&slot);
   slot.waiting += bytes;
   waiting_bytes_ += bytes.size();
 }
 
-void RecordChannel::wait_first(Slot& slot, std::string_view bytes, At at) {
+void RecordChannel::wait_first(Slot& slot, std::string_view bytes, ReadTime at) {
   slot.waiting_wall_ns = at.wall_ns;
   slot.queued = true;
   line_.push_front(&slot);

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/nth.h"
+#include "base/index_cast.h"
 #include "base/time.h"
 #include "output/channel.h"
 #include "output/label.h"
@@ -26,7 +26,7 @@ class RecordChannel : public Channel {
 
   bool ready(int slot) const override;
   void answered(int slot, bool ready) override;
-  void feed(int slot, std::string_view bytes, At at) override;
+  void feed(int slot, std::string_view bytes, ReadTime at) override;
   void end(int slot, Time now) override;
   void drained(Time now) override;
   void expire(int slot, Time now) override;
@@ -57,24 +57,24 @@ class RecordChannel : public Channel {
   };
 
   /// Writes the whole records at the front of `bytes`.
-  virtual Progress write_records(Slot& slot, std::string_view bytes, At at) = 0;
+  virtual Progress write_records(Slot& slot, std::string_view bytes, ReadTime at) = 0;
   /// Keeps what follows the last whole record; never empty.
-  virtual void keep_rest(Slot& slot, std::string_view rest, At at) = 0;
+  virtual void keep_rest(Slot& slot, std::string_view rest, ReadTime at) = 0;
   /// Writes what is held, because it was idle or its stream ended.
   virtual void flush_partial(Slot& slot) = 0;
 
-  Slot& slot_at(int slot) { return nth(slots_, slot); }
+  Slot& slot_at(int slot) { return at_index(slots_, slot); }
   bool crowded() const { return writer_.pending() > kQueueLimit; }
-  void hold(Slot& slot, std::string_view rest, At at);
+  void hold(Slot& slot, std::string_view rest, ReadTime at);
 
   Writer& writer_;
   ChannelContext& shared_;
   Slot* owner_ = nullptr;  // the stream whose long record has the sink for itself
 
  private:
-  void process(Slot& slot, std::string_view bytes, At at);
-  void wait_last(Slot& slot, std::string_view bytes, At at);
-  void wait_first(Slot& slot, std::string_view bytes, At at);
+  void process(Slot& slot, std::string_view bytes, ReadTime at);
+  void wait_last(Slot& slot, std::string_view bytes, ReadTime at);
+  void wait_first(Slot& slot, std::string_view bytes, ReadTime at);
   void give_turn(Time now);
   void drain(Time now);
   void finish(Slot& slot);

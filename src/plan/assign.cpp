@@ -5,7 +5,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "base/nth.h"
+#include "base/index_cast.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "base/try.h"
@@ -86,7 +86,7 @@ std::vector<int> equal_capacities(const Allocation& allocation, int each) {
 /// Counts the ranks of each host once all are placed, and checks them against max_slots.
 Result<Assignment> counted(Assignment made, const Allocation& allocation) {
   made.ranks_per_host.assign(allocation.hosts.size(), 0);
-  for (const int host : made.host_of_rank) ++nth(made.ranks_per_host, host);
+  for (const int host : made.host_of_rank) ++at_index(made.ranks_per_host, host);
   const long ranks = static_cast<long>(made.host_of_rank.size());
   if (auto error = refuse_over_max_slots(allocation, made.ranks_per_host, ranks)) return fail(std::move(*error));
   return made;
@@ -182,7 +182,7 @@ Result<Assignment> by_rankfile(const Request& request, const Allocation& allocat
       return fail(refused(place.from, rank + " is none of the job's", "it has " + std::to_string(total) + " ranks",
                           "leave the line out, or start more ranks with -n"));
     }
-    int& mine = nth(hosts, place.rank);
+    int& mine = at_index(hosts, place.rank);
     if (mine >= 0) return fail(refused(place.from, rank + " is placed twice"));
     const auto host = TRY(host_of(place, index, allocation));
     mine = host;
@@ -227,7 +227,7 @@ Allocation allocation_of(const Allocation& allocation, const Pool& pool) {
     own.hosts.push_back(allocation.hosts[host]);
     own.hosts.back().slots = pool.slots[i];
   }
-  for (const int host : pool.sequence) own.sequence.push_back(nth(places, host));
+  for (const int host : pool.sequence) own.sequence.push_back(at_index(places, host));
   return own;
 }
 
@@ -276,7 +276,7 @@ Result<Assignment> assign_in_pools(const Request& request, const Allocation& all
     for (int i = 0; i < whole.ranks_of_app.back(); ++i) {
       const auto place = static_cast<size_t>(own.host_of_rank[taken[pool].ranks++]);
       whole.host_of_rank.push_back(allocation.pools[pool].hosts[place]);
-      ++nth(whole.ranks_per_host, whole.host_of_rank.back());
+      ++at_index(whole.ranks_per_host, whole.host_of_rank.back());
     }
   }
   const auto ranks = static_cast<long>(whole.host_of_rank.size());

@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "base/nth.h"
+#include "base/index_cast.h"
 #include "base/printable.h"
 #include "plan/mpi.h"
 #include "plan/outer_job.h"
@@ -127,7 +127,7 @@ std::array<bool, kRankVariables.size()> left_to_the_rank(const App& app) {
   left.fill(true);
   for (const std::string& entry : app.env) {
     const auto at = std::ranges::find(kRankVariables, variable_name(entry));
-    if (at != kRankVariables.end()) nth(left, at - kRankVariables.begin()) = false;
+    if (at != kRankVariables.end()) at_index(left, at - kRankVariables.begin()) = false;
   }
   return left;
 }
@@ -217,7 +217,7 @@ void add_rank_environments(Plan& plan, bool rank_table) {
                                                                         node_rank, nodes, host.host.name, device};
     rank.env.reserve(values.size());
     for (size_t i = 0; i < values.size(); ++i) {
-      if (!nth(left, rank.app)[i]) continue;
+      if (!at_index(left, rank.app)[i]) continue;
       std::string& entry = rank.env.emplace_back();
       entry.reserve(kRankVariables[i].size() + 1 + values[i].size());
       entry.append(kRankVariables[i]).append("=").append(values[i]);

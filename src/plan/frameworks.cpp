@@ -6,7 +6,7 @@
 #include <unordered_set>
 
 #include "base/fnv1a.h"
-#include "base/nth.h"
+#include "base/index_cast.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "plan/environment.h"
@@ -107,10 +107,10 @@ class Facts {
     const PlannedHost& host = plan_.host_of(rank);
     FrameworkRank facts{
         .rank = rank.rank, .local_rank = rank.local_rank, .local_size = static_cast<int>(host.ranks.size())};
-    facts.host = nth(place_of_host_, rank.host);
+    facts.host = at_index(place_of_host_, rank.host);
     facts.device_index = plan_.visible == Visible::rank ? 0 : rank.local_rank;
-    facts.cross_rank = nth(cross_rank_, rank.rank);
-    facts.cross_size = nth(cross_size_, rank.local_rank);
+    facts.cross_rank = at_index(cross_rank_, rank.rank);
+    facts.cross_size = at_index(cross_size_, rank.local_rank);
     facts.host_name = host.host.name;
     facts.ordinal = rank.ordinal;
     return facts;

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "base/nth.h"
+#include "base/index_cast.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "base/try.h"
@@ -170,7 +170,7 @@ void add_ranks(Plan& plan, const std::vector<int>& host_of_rank, const std::vect
     if (number == current.first_rank + current.ranks) ++app;
     Rank rank{.rank = number,
               .app = app,
-              .host = nth(places, host_index),
+              .host = at_index(places, host_index),
               .local_rank = 0,
               .device = {},
               .env = {},

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/nth.h"
+#include "base/index_cast.h"
 #include "plan/environment.h"
 
 namespace dlaunch::plan {
@@ -79,7 +79,7 @@ void add_spawned_mpi(std::vector<App>& apps, std::vector<Rank>& ranks, int first
     }
   }
   for (Rank& rank : ranks) {
-    set_own(rank, nth(apps, rank.app - first_app), nth(here, rank.host));
+    set_own(rank, at_index(apps, rank.app - first_app), at_index(here, rank.host));
   }
 }
 

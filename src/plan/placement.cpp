@@ -1,5 +1,5 @@
 #include "plan/placement.h"
-#include "base/nth.h"
+#include "base/index_cast.h"
 
 #include <algorithm>
 #include <numeric>
@@ -75,7 +75,7 @@ std::vector<int> ranks_per_host(MapBy map_by, const std::vector<int>& capacity, 
     counts = capacity;
     if (ranks > room) add_evenly(counts, capacity, static_cast<int>(ranks - room), most);
   } else if (map_by == MapBy::node) {
-    for (const int host : deal(capacity, ranks)) ++nth(counts, host);
+    for (const int host : deal(capacity, ranks)) ++at_index(counts, host);
   } else {
     for (size_t host = 0; ranks > 0; ++host) {
       counts[host] = std::min(capacity[host], ranks);

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/environment.h"
-#include "base/nth.h"
+#include "base/index_cast.h"
 #include "base/text.h"
 
 namespace dlaunch::plan {

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "base/nth.h"
+#include "base/index_cast.h"
 #include "base/text.h"
 #include "base/try.h"
 
@@ -102,7 +102,7 @@ class Lookup {
       return "there is no core " + std::to_string(last) + where + ": it has " + std::to_string(cores.size());
     }
     for (int core = range.first; core <= last; ++core) {
-      if (!take(nth(cores, core))) return not_allowed("core " + std::to_string(core) + where);
+      if (!take(at_index(cores, core))) return not_allowed("core " + std::to_string(core) + where);
     }
     return std::nullopt;
   }

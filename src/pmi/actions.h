@@ -17,14 +17,14 @@ struct Send {
   bool operator==(const Send&) const = default;
 };
 /// The client's connection is to be closed. The rank itself is left alone.
-struct HangUp {
+struct CloseConnection {
   std::uint32_t rank;
-  bool operator==(const HangUp&) const = default;
+  bool operator==(const CloseConnection&) const = default;
 };
 /// A text that a person should see.
-struct Complain {
+struct PrintWarning {
   std::string text;
-  bool operator==(const Complain&) const = default;
+  bool operator==(const PrintWarning&) const = default;
 };
 /// Every rank of this host waits in a fence. `pairs` (key, value, …) are for the others; ranks in `gone` never come.
 struct Gather {
@@ -56,7 +56,7 @@ struct AskSpawn {
   bool operator==(const AskSpawn&) const = default;
 };
 
-using Action = std::variant<Send, HangUp, Complain, Gather, AskName, AskSpawn, Abort>;
+using Action = std::variant<Send, CloseConnection, PrintWarning, Gather, AskName, AskSpawn, Abort>;
 using Actions = std::vector<Action>;
 
 }  // namespace dlaunch::pmi

@@ -40,7 +40,7 @@ bool PmiServer::in_mpi(std::uint32_t rank) const {
 Actions PmiServer::shared(const std::vector<std::string>& pairs, bool last, bool broken) {
   const bool fits = space_.take(pairs);
   if (!fits && waiting_ > 0) {
-    actions_.push_back(Complain{"the ranks put more than MPI's key-value space holds, so they are disconnected"});
+    actions_.push_back(PrintWarning{"the ranks put more than MPI's key-value space holds, so they are disconnected"});
   }
   if (last || broken || !fits) end_fence(broken || !fits);
   return take_actions();
@@ -138,7 +138,7 @@ string_view PmiServer::put(std::uint32_t rank, string_view key, string_view valu
   if (key == kMapping || key == kDead) return "reserved_key";
   if (space_.put(std::string(key), std::string(value))) return {};
   if (!std::exchange(clients_.at(rank).too_much, true)) {
-    actions_.push_back(Complain{name(rank) + " put more than MPI's key-value space holds"});
+    actions_.push_back(PrintWarning{name(rank) + " put more than MPI's key-value space holds"});
   }
   return "space_is_full";
 }
@@ -153,8 +153,8 @@ std::string PmiServer::name(std::uint32_t rank) const {
 }
 
 void PmiServer::break_off(std::uint32_t rank, const std::string& why) {
-  actions_.push_back(Complain{name(rank) + " " + why + "; it gets no more answers"});
-  actions_.push_back(HangUp{rank});
+  actions_.push_back(PrintWarning{name(rank) + " " + why + "; it gets no more answers"});
+  actions_.push_back(CloseConnection{rank});
   leave(clients_.at(rank));
 }
 
@@ -178,7 +178,7 @@ void PmiServer::fence_when_all_wait() {
     actions_.push_back(std::move(gather));
     return;
   }
-  if (!gather.gone.empty()) actions_.push_back(Complain{broken_fence(name(gather.gone.front()))});
+  if (!gather.gone.empty()) actions_.push_back(PrintWarning{broken_fence(name(gather.gone.front()))});
   end_fence(!gather.gone.empty());
 }
 
@@ -189,7 +189,7 @@ void PmiServer::end_fence(bool broken) {
     client.wait = Wait::none;
     --waiting_;
     if (broken) {
-      actions_.push_back(HangUp{rank});
+      actions_.push_back(CloseConnection{rank});
       client.gone = true;
       ++gone_;
     } else if (client.dialect == Dialect::lines) {

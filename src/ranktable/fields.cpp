@@ -9,17 +9,17 @@ TableFinding finding_at(const Json& object, const std::string& path, std::string
   return {.path = full, .line = at.line, .column = at.column, .what = std::move(what)};
 }
 
-void Fields::complain(const Spot& spot, std::string_view key, std::string what) {
+void Fields::complain(const JsonLocation& spot, std::string_view key, std::string what) {
   findings_.push_back(finding_at(*spot.json, spot.path, key, std::move(what)));
 }
 
-const Json* Fields::member(const Spot& spot, std::string_view key, Need need) {
+const Json* Fields::member(const JsonLocation& spot, std::string_view key, Need need) {
   const Json* found = spot.json->find(key);
   if (!found && need == Need::required) complain(spot, key, "is missing");
   return found;
 }
 
-std::optional<std::string> Fields::text(const Spot& spot, std::string_view key, Need need) {
+std::optional<std::string> Fields::text(const JsonLocation& spot, std::string_view key, Need need) {
   const Json* found = member(spot, key, need);
   if (!found) return std::nullopt;
   if (found->is(Json::Kind::string)) return found->text;
@@ -31,7 +31,7 @@ std::optional<std::string> Fields::text(const Spot& spot, std::string_view key, 
   return std::nullopt;
 }
 
-std::optional<long> Fields::number(const Spot& spot, std::string_view key, Need need, long min, long max) {
+std::optional<long> Fields::number(const JsonLocation& spot, std::string_view key, Need need, long min, long max) {
   const Json* found = member(spot, key, need);
   if (!found) return std::nullopt;
   if (version_ == Version::v2_0 && !found->is(Json::Kind::number)) {
@@ -49,7 +49,7 @@ std::optional<long> Fields::number(const Spot& spot, std::string_view key, Need 
   return std::nullopt;
 }
 
-std::optional<Address> Fields::address(const Spot& spot, std::string_view key, Need need) {
+std::optional<Address> Fields::address(const JsonLocation& spot, std::string_view key, Need need) {
   const auto said = text(spot, key, need);
   if (!said) return std::nullopt;
   const auto value = parse_address(*said);
@@ -62,8 +62,8 @@ std::optional<Address> Fields::address(const Spot& spot, std::string_view key, N
   return value;
 }
 
-std::vector<Spot> Fields::objects(const Spot& spot, std::string_view key) {
-  std::vector<Spot> spots;
+std::vector<JsonLocation> Fields::objects(const JsonLocation& spot, std::string_view key) {
+  std::vector<JsonLocation> spots;
   const Json* list = member(spot, key, Need::required);
   if (!list) return spots;
   if (!list->is(Json::Kind::array)) {
@@ -73,7 +73,7 @@ std::vector<Spot> Fields::objects(const Spot& spot, std::string_view key) {
   if (list->items.empty()) complain(spot, key, "is empty");
   for (size_t i = 0; i < list->items.size(); ++i) {
     const Json& item = list->items[i];
-    const Spot at{&item, spot.path + "." + std::string(key) + "[" + std::to_string(i) + "]"};
+    const JsonLocation at{&item, spot.path + "." + std::string(key) + "[" + std::to_string(i) + "]"};
     if (item.is(Json::Kind::object)) {
       spots.push_back(at);
     } else {
@@ -83,7 +83,7 @@ std::vector<Spot> Fields::objects(const Spot& spot, std::string_view key) {
   return spots;
 }
 
-void Fields::status(const Spot& spot, Need need) {
+void Fields::status(const JsonLocation& spot, Need need) {
   const auto status = text(spot, "status", need);
   if (!status || *status == "completed") return;
   complain(spot, "status",

@@ -12,7 +12,7 @@
 namespace dlaunch::ranktable {
 
 /// An object of the table and its path.
-struct Spot {
+struct JsonLocation {
   const Json* json = nullptr;
   std::string path = {};
 };
@@ -26,26 +26,26 @@ class Fields {
 
   Fields(Version version, std::vector<TableFinding>& findings) : version_(version), findings_(findings) {}
 
-  std::optional<std::string> text(const Spot& spot, std::string_view key, Need need);
+  std::optional<std::string> text(const JsonLocation& spot, std::string_view key, Need need);
   /// A number in [min, max], which is a string in 1.x.
-  std::optional<long> number(const Spot& spot, std::string_view key, Need need, long min, long max);
-  std::optional<Address> address(const Spot& spot, std::string_view key, Need need);
+  std::optional<long> number(const JsonLocation& spot, std::string_view key, Need need, long min, long max);
+  std::optional<Address> address(const JsonLocation& spot, std::string_view key, Need need);
   /// The objects in the list `key`. Items that are no objects, and an empty list, give findings.
-  std::vector<Spot> objects(const Spot& spot, std::string_view key);
+  std::vector<JsonLocation> objects(const JsonLocation& spot, std::string_view key);
   /// Adds a finding unless the status is "completed".
-  void status(const Spot& spot, Need need);
+  void status(const JsonLocation& spot, Need need);
 
-  void complain(const Spot& spot, std::string_view key, std::string what);
+  void complain(const JsonLocation& spot, std::string_view key, std::string what);
   Version version() const { return version_; }
 
  private:
-  const Json* member(const Spot& spot, std::string_view key, Need need);
+  const Json* member(const JsonLocation& spot, std::string_view key, Need need);
 
   Version version_;
   std::vector<TableFinding>& findings_;
 };
 
 /// The servers of a table of version 2.0.
-std::vector<TableServer> read_rank_list(Fields& fields, const Spot& root);
+std::vector<TableServer> read_rank_list(Fields& fields, const JsonLocation& root);
 
 }  // namespace dlaunch::ranktable

@@ -28,7 +28,7 @@ std::string in_small_letters(std::string text) {
 }
 
 /// The address in a form that can be compared; empty after a finding.
-std::string read_address(Fields& fields, const Spot& spot) {
+std::string read_address(Fields& fields, const JsonLocation& spot) {
   const auto type = fields.text(spot, "addr_type", Need::required);
   const auto said = fields.text(spot, "addr", Need::required);
   if (!type || !said) return "";
@@ -50,7 +50,7 @@ std::string read_address(Fields& fields, const Spot& spot) {
 /// The address of each port of a layer: a port has only one.
 using Ports = std::map<std::string, std::string>;
 
-bool read_ports(Fields& fields, const Spot& spot, Ports& taken) {
+bool read_ports(Fields& fields, const JsonLocation& spot, Ports& taken) {
   const Json* ports = spot.json->find("ports");
   if (!ports || !ports->is(Json::Kind::array)) {
     fields.complain(spot, "ports", ports ? "is " + described(*ports) + ": it must be a list" : "is missing");
@@ -60,7 +60,7 @@ bool read_ports(Fields& fields, const Spot& spot, Ports& taken) {
   bool of_host = false;
   for (size_t i = 0; i < ports->items.size(); ++i) {
     const Json& port = ports->items[i];
-    const Spot at{&port, spot.path + ".ports[" + std::to_string(i) + "]"};
+    const JsonLocation at{&port, spot.path + ".ports[" + std::to_string(i) + "]"};
     if (!port.is(Json::Kind::string)) {
       fields.complain(at, "", "is " + described(port) + ": it must be a string such as \"0/1\"");
       continue;
@@ -72,7 +72,7 @@ bool read_ports(Fields& fields, const Spot& spot, Ports& taken) {
   return of_host;
 }
 
-std::vector<DeviceLink> read_level(Fields& fields, const Spot& spot, long layer) {
+std::vector<DeviceLink> read_level(Fields& fields, const JsonLocation& spot, long layer) {
   std::vector<DeviceLink> links;
   const auto id = fields.text(spot, "net_instance_id", Need::required);
   if (id && (id->empty() || id->size() > kLongestInstanceId))
@@ -87,7 +87,7 @@ std::vector<DeviceLink> read_level(Fields& fields, const Spot& spot, long layer)
   const auto addresses = fields.objects(spot, "rank_addr_list");
   if (addresses.size() > kMostAddresses) fields.complain(spot, "rank_addr_list", "has more than 24 addresses");
   Ports ports;
-  for (const Spot& at : addresses) {
+  for (const JsonLocation& at : addresses) {
     const std::string address = read_address(fields, at);
     const bool of_host = read_ports(fields, at, ports);
     fields.text(at, "plane_id", Need::optional);
@@ -97,12 +97,12 @@ std::vector<DeviceLink> read_level(Fields& fields, const Spot& spot, long layer)
 }
 
 /// The rank's links; sets `server` to the name of its server.
-std::vector<DeviceLink> read_levels(Fields& fields, const Spot& spot, std::string& server) {
+std::vector<DeviceLink> read_levels(Fields& fields, const JsonLocation& spot, std::string& server) {
   std::vector<DeviceLink> links;
   const auto levels = fields.objects(spot, "level_list");
   if (levels.size() > kMostLevels) fields.complain(spot, "level_list", "has more than 8 layers");
   long last = -1;
-  for (const Spot& level : levels) {
+  for (const JsonLocation& level : levels) {
     const auto layer = fields.number(level, "net_layer", Need::required, 0, 7);
     if (layer && *layer <= last) fields.complain(level, "net_layer", "is not above the layer before it");
     if (layer && last < 0 && *layer != 0) fields.complain(level, "net_layer", "is not 0, with which layers begin");
@@ -117,11 +117,11 @@ std::vector<DeviceLink> read_levels(Fields& fields, const Spot& spot, std::strin
 
 }  // namespace
 
-std::vector<TableServer> read_rank_list(Fields& fields, const Spot& root) {
+std::vector<TableServer> read_rank_list(Fields& fields, const JsonLocation& root) {
   fields.status(root, Need::optional);
   std::vector<TableServer> servers;
   std::map<std::string, size_t> known;
-  for (const Spot& spot : fields.objects(root, "rank_list")) {
+  for (const JsonLocation& spot : fields.objects(root, "rank_list")) {
     Device device{.json = spot.json, .path = spot.path};
     device.rank_id = fields.number(spot, "rank_id", Need::required, 0, kMostRanks - 1);
     device.local_id = fields.number(spot, "local_id", Need::required, 0, kMostLocalIds);

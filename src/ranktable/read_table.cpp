@@ -25,7 +25,7 @@ bool is_broken_address(std::string_view id) {
          !parse_address(id);
 }
 
-std::string read_server_id(Fields& fields, const Spot& spot) {
+std::string read_server_id(Fields& fields, const JsonLocation& spot) {
   const auto id = fields.text(spot, "server_id", Need::required);
   if (!id) return "";
   const std::string said = "is " + described(Json::string(*id)) + ": ";
@@ -39,7 +39,7 @@ std::string read_server_id(Fields& fields, const Spot& spot) {
   return *id;
 }
 
-Device read_device(Fields& fields, const Spot& spot) {
+Device read_device(Fields& fields, const JsonLocation& spot) {
   Device device{.json = spot.json, .path = spot.path};
   device.device_id = fields.number(spot, "device_id", Need::required, 0, kMostDeviceIds);
   device.rank_id = fields.number(spot, "rank_id", Need::required, 0, kMostRanks);
@@ -52,7 +52,7 @@ Device read_device(Fields& fields, const Spot& spot) {
   return device;
 }
 
-TableServer read_server(Fields& fields, const Spot& spot) {
+TableServer read_server(Fields& fields, const JsonLocation& spot) {
   TableServer server{.json = spot.json, .path = spot.path};
   server.id = read_server_id(fields, spot);
   if (spot.json->find("host_ip")) {
@@ -60,23 +60,25 @@ TableServer read_server(Fields& fields, const Spot& spot) {
     server.host_ip = spot.json->find("host_ip")->text;
   }
   fields.text(spot, "host_nic_ip", Need::optional);
-  for (const Spot& device : fields.objects(spot, "device")) server.devices.push_back(read_device(fields, device));
+  for (const JsonLocation& device : fields.objects(spot, "device"))
+    server.devices.push_back(read_device(fields, device));
   return server;
 }
 
-SuperPod read_super_pod(Fields& fields, const Spot& spot) {
+SuperPod read_super_pod(Fields& fields, const JsonLocation& spot) {
   SuperPod pod{.json = spot.json, .path = spot.path};
   const auto id = fields.text(spot, "super_pod_id", Need::required);
   if (id && id->empty()) fields.complain(spot, "super_pod_id", "is empty");
   pod.id = id.value_or("");
-  for (const Spot& server : fields.objects(spot, "server_list"))
+  for (const JsonLocation& server : fields.objects(spot, "server_list"))
     pod.servers.push_back(fields.text(server, "server_id", Need::required).value_or(""));
   return pod;
 }
 
-void read_server_list(Fields& fields, const Spot& root, Table& table) {
+void read_server_list(Fields& fields, const JsonLocation& root, Table& table) {
   fields.status(root, Need::required);
-  for (const Spot& server : fields.objects(root, "server_list")) table.servers.push_back(read_server(fields, server));
+  for (const JsonLocation& server : fields.objects(root, "server_list"))
+    table.servers.push_back(read_server(fields, server));
   const auto count = fields.number(root, "server_count", Need::optional, 0, kMostRanks);
   const Json* list = root.json->find("server_list");
   if (count && list && static_cast<size_t>(*count) != list->items.size()) {
@@ -89,11 +91,11 @@ void read_server_list(Fields& fields, const Spot& root, Table& table) {
     return;
   }
   table.super_pods.emplace();
-  for (const Spot& pod : fields.objects(root, "super_pod_list"))
+  for (const JsonLocation& pod : fields.objects(root, "super_pod_list"))
     table.super_pods->push_back(read_super_pod(fields, pod));
 }
 
-std::optional<Version> read_version(const Spot& root, std::vector<TableFinding>& findings) {
+std::optional<Version> read_version(const JsonLocation& root, std::vector<TableFinding>& findings) {
   const auto complain = [&](std::string what) {
     findings.push_back(finding_at(*root.json, root.path, "version", std::move(what)));
   };
@@ -137,7 +139,7 @@ size_t Table::rank_count() const {
 
 Reading read_table(const Json& json) {
   Reading reading;
-  const Spot root{&json, "$"};
+  const JsonLocation root{&json, "$"};
   if (!json.is(Json::Kind::object)) {
     reading.findings.push_back(finding_at(json, "$", "", "is " + described(json) + ": it must be an object"));
     return reading;

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "base/nth.h"
+#include "base/index_cast.h"
 #include "base/text.h"
 #include "ranktable/fields.h"
 #include "ranktable/server_rules.h"
@@ -51,7 +51,7 @@ void check_ranks(const Table& table, Findings& findings) {
         continue;
       }
       once(seen, device.rank_id, *device.json, device.path, "rank_id", findings);
-      nth(there, *device.rank_id) = true;
+      at_index(there, *device.rank_id) = true;
     }
   }
   std::set<int> missing;

@@ -30,7 +30,7 @@ void write_and_tell(const std::string& path, const std::string& text, bool durab
 }
 
 /// Everything that the process sends until it ends; nullopt when that takes too long.
-std::optional<std::string> said(const sys::Apart& apart, std::chrono::milliseconds longest) {
+std::optional<std::string> said(const sys::HelperProcess& apart, std::chrono::milliseconds longest) {
   std::string all;
   const auto until = std::chrono::steady_clock::now() + longest;
   for (;;) {
@@ -61,15 +61,16 @@ void RecordFile::keep_earlier(int attempt) const {
 }
 
 void RecordFile::write_early(const std::string& text) {
-  auto writer = sys::Apart::start([&](sys::Apart::Ends ends) { write_and_tell(path_, text, false, ends.out); });
+  auto writer =
+      sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) { write_and_tell(path_, text, false, ends.out); });
   if (writer) early_.emplace(*std::move(writer));
 }
 
 Result<void> RecordFile::write(const std::string& text) {
   if (early_ && !early_->wait(kRecordWait)) return fail(no_answer(path_));  // else it would replace the later record
-  const auto standard = replaced_ ? sys::Apart::Standard::nowhere : sys::Apart::Standard::kept;
-  auto writer =
-      sys::Apart::start([&](sys::Apart::Ends ends) { write_and_tell(path_, text, true, ends.out); }, standard);
+  const auto standard = replaced_ ? sys::HelperProcess::Standard::nowhere : sys::HelperProcess::Standard::kept;
+  auto writer = sys::HelperProcess::start(
+      [&](sys::HelperProcess::Ends ends) { write_and_tell(path_, text, true, ends.out); }, standard);
   if (!writer) {
     return fail({path_, "cannot start the process that writes it", std::strerror(errno),
                  "raise the limits on processes and open files (ulimit -u, ulimit -n)", kExitOutput});

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "dlaunch/error.h"
-#include "sys/apart.h"
+#include "sys/helper_process.h"
 
 namespace dlaunch::report {
 
@@ -32,7 +32,7 @@ class RecordFile {
  private:
   std::string path_;
   bool replaced_;  // a new file takes the old one's place
-  std::optional<sys::Apart> early_;
+  std::optional<sys::HelperProcess> early_;
 };
 
 }  // namespace dlaunch::report

@@ -10,14 +10,14 @@ constexpr unsigned kStacksMode = 0600;  // they name files and functions, and ar
 }  // namespace
 
 StacksFiles::~StacksFiles() {
-  for (sys::Apart& writer : writers_) writer.wait(kWait);
+  for (sys::HelperProcess& writer : writers_) writer.wait(kWait);
 }
 
 std::string StacksFiles::write(const std::string& text) {
   if (base_.empty() || written_ == kMost) return {};
   std::string path = base_ + std::to_string(++written_);
-  auto writer = sys::Apart::start(
-      [&](sys::Apart::Ends) { static_cast<void>(write_file_atomically(path, text, {kStacksMode, false})); });
+  auto writer = sys::HelperProcess::start(
+      [&](sys::HelperProcess::Ends) { static_cast<void>(write_file_atomically(path, text, {kStacksMode, false})); });
   if (!writer) return {};
   writers_.push_back(*std::move(writer));
   return path;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sys/apart.h"
+#include "sys/helper_process.h"
 
 namespace dlaunch::report {
 
@@ -28,7 +28,7 @@ class StacksFiles {
 
   const std::string base_;
   int written_ = 0;
-  std::vector<sys::Apart> writers_;
+  std::vector<sys::HelperProcess> writers_;
 };
 
 }  // namespace dlaunch::report

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "base/fnv1a.h"
-#include "stacks/rest.h"
+#include "stacks/switch_count.h"
 #include "stacks/thread_state.h"
 
 namespace dlaunch::stacks {
@@ -146,14 +146,14 @@ NativeStack stack_of(Modules& modules, const ThreadState& state) {
 
 /// A thread that was stopped in a system call goes back into it as soon as it has a CPU. Its rest there is known to be
 /// the same one where its whole stack is.
-std::optional<Rest> rest_after(const ThreadState& stopped, Modules& modules, pid_t tid, Time deadline) {
+std::optional<SwitchCount> rest_after(const ThreadState& stopped, Modules& modules, pid_t tid, Time deadline) {
   const Time until = std::min(deadline, Clock::now() + kGoesBack);
   while (Clock::now() < until) {
-    auto rest = rest_of(modules.pid(), tid);
+    auto rest = switch_count_of(modules.pid(), tid);
     const auto call = rest ? parse_system_call(rest->call) : std::nullopt;
     if (call && call->registers[Registers::kStackPointer] == stopped.stack) {
       const bool same =
-          copy_stack(modules.read(), stopped.stack) == stopped.bytes && rest_of(modules.pid(), tid) == rest;
+          copy_stack(modules.read(), stopped.stack) == stopped.bytes && switch_count_of(modules.pid(), tid) == rest;
       return same ? std::move(rest) : std::nullopt;
     }
     ::usleep(kNextLook);
@@ -179,14 +179,15 @@ NativeStack native_stack(Modules& modules, pid_t tid, char state, Time deadline)
   bool may_stop = state == 'R' || state == 'S';
   std::optional<NativeStack> untouched;
   for (int i = 0; i < kMostWalks && !untouched; ++i) {
-    const auto rest = rest_of(modules.pid(), tid);
+    const auto rest = switch_count_of(modules.pid(), tid);
     if (!rest) break;
     const auto call = parse_system_call(rest->call);
     ThreadState blocked{.registers = call->registers, .stack = *call->registers[Registers::kStackPointer]};
     blocked.bytes = copy_stack(modules.read(), blocked.stack);
     NativeStack stack = stack_of(modules, blocked);
     may_stop = may_stop && goes_on_after_a_stop(call->number);
-    if (rest_of(modules.pid(), tid) != rest) continue;  // it ran meanwhile, and these may be frames of two moments
+    if (switch_count_of(modules.pid(), tid) != rest)
+      continue;  // it ran meanwhile, and these may be frames of two moments
     if (stack.whole) return stack;
     untouched = std::move(stack);
   }

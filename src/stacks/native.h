@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "stacks/modules.h"
-#include "stacks/rest.h"
 #include "stacks/sample.h"
+#include "stacks/switch_count.h"
 
 namespace dlaunch::stacks {
 
@@ -20,7 +20,8 @@ struct NativeStack {
   bool whole = false;              ///< it reaches the outermost frame
   bool in_call = false;            ///< within a call that waits for other ranks, as MPI_Recv: `frames` begin with it
   bool stopped = false;            ///< the thread was stopped for it
-  std::optional<Rest> rest = {};   ///< where it was stopped: once it was back where it had been, with the same stack
+  std::optional<SwitchCount> rest =
+      {};                          ///< where it was stopped: once it was back where it had been, with the same stack
   std::uint64_t callers_hash = 0;  ///< of what those outside that call keep on the stack and in registers; it changes
                                    ///< as they go on
 };

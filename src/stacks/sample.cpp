@@ -10,12 +10,12 @@
 #include "stacks/counters.h"
 #include "stacks/denied.h"
 #include "stacks/elf.h"
-#include "stacks/look.h"
 #include "stacks/memory.h"
 #include "stacks/native.h"
 #include "stacks/proc.h"
 #include "stacks/python.h"
-#include "stacks/rest.h"
+#include "stacks/sampler.h"
+#include "stacks/switch_count.h"
 #include "sys/directory.h"
 
 namespace dlaunch::stacks {
@@ -39,28 +39,28 @@ std::optional<ThreadStack> look_at_thread(pid_t pid, pid_t tid) {
 }
 
 /// Of the main thread, or of all; none: one of them runs.
-Rests rests_of(pid_t pid, bool all_threads) {
-  Rests rests;
+SwitchCounts switch_counts_of(pid_t pid, bool all_threads) {
+  SwitchCounts switch_counts;
   const auto add = [&](pid_t tid) {
-    auto rest = rest_of(pid, tid);
+    auto rest = switch_count_of(pid, tid);
     const bool rests_there = rest.has_value();
-    if (rests_there) rests.emplace_back(tid, *std::move(rest));
+    if (rests_there) switch_counts.emplace_back(tid, *std::move(rest));
     return rests_there;
   };
   bool all = add(pid);
   if (all && all_threads) {
     sys::for_each_entry(proc_path(pid, "task"), [&](const dirent& entry) {
       const pid_t tid = std::atoi(entry.d_name);
-      all = tid <= 0 || tid == pid || (add(tid) && rests.size() < kMostThreads);
+      all = tid <= 0 || tid == pid || (add(tid) && switch_counts.size() < kMostThreads);
       return all;
     });
   }
-  if (!all) rests.clear();
-  return rests;
+  if (!all) switch_counts.clear();
+  return switch_counts;
 }
 
 /// Fills all that /proc tells to everybody.
-void look_at_threads(Sample& sample, Time deadline) {
+void sample_threads(Sample& sample, Time deadline) {
   if (auto main = look_at_thread(sample.pid, sample.pid)) sample.threads.push_back(*std::move(main));
   sys::for_each_entry(proc_path(sample.pid, "task"), [&](const dirent& entry) {
     const pid_t tid = std::atoi(entry.d_name);
@@ -139,61 +139,62 @@ void drop_frames_from(Sample& sample, std::size_t first) {
 }
 
 /// A thread that we have stopped ran because of that.
-void rest_again(Rests& rests, pid_t tid, const std::optional<Rest>& rest) {
-  const auto known = std::ranges::find(rests, tid, &Rests::value_type::first);
-  if (known == rests.end()) return;
-  if (!rest) return rests.clear();
+void rest_again(SwitchCounts& switch_counts, pid_t tid, const std::optional<SwitchCount>& rest) {
+  const auto known = std::ranges::find(switch_counts, tid, &SwitchCounts::value_type::first);
+  if (known == switch_counts.end()) return;
+  if (!rest) return switch_counts.clear();
   known->second = *rest;
 }
 
-void look_at_native(Sample& sample, Modules& modules, const std::string& interpreter, const Look& look, Rests& rests) {
+void sample_native(Sample& sample, Modules& modules, const std::string& interpreter, const Sampler& sampler,
+                   SwitchCounts& switch_counts) {
   if (sample.traced || sample.stopped) return;
   for (std::size_t i = 0; i < sample.threads.size(); ++i) {
     ThreadStack& thread = sample.threads[i];
-    NativeStack stack = native_stack(modules, thread.tid, thread.state, look.deadline);
-    if (stack.stopped) rest_again(rests, thread.tid, stack.rest);
-    if (Clock::now() >= look.deadline) return drop_frames_from(sample, i);
+    NativeStack stack = native_stack(modules, thread.tid, thread.state, sampler.deadline);
+    if (stack.stopped) rest_again(switch_counts, thread.tid, stack.rest);
+    if (Clock::now() >= sampler.deadline) return drop_frames_from(sample, i);
     thread.native = std::move(stack.frames);
     thread.in_call = stack.in_call;
     thread.locals_hash = thread.locals_hash * 31 + stack.callers_hash;
     if (!thread.python.empty()) keep_what_python_called(thread, interpreter);
-    if (!look.all_threads) return;
+    if (!sampler.all_threads) return;
   }
 }
 
-void look_at_frames(Sample& sample, const std::string& program, Look& look, Rests& rests) {
-  ProcessMemory memory(sample.pid, look.deadline);
+void sample_frames(Sample& sample, const std::string& program, Sampler& sampler, SwitchCounts& switch_counts) {
+  ProcessMemory memory(sample.pid, sampler.deadline);
   const auto maps = parse_maps(read_proc(sample.pid, "maps", kLongestMaps));
   const ReadMemory read = memory.reader();
   char byte = 0;
   const bool readable = !maps.empty() && read(maps.front().start, {&byte, 1});
-  if (Clock::now() >= look.deadline) return drop_frames_from(sample, 0);
+  if (Clock::now() >= sampler.deadline) return drop_frames_from(sample, 0);
   if (maps.empty() || memory.denied() != 0) {
     if (!readable) sample.remarks.push_back("its stacks cannot be read: " + why_denied(sample.pid));
     return;
   }
   const auto runtime = find_runtime(program, maps, read);
-  if (Clock::now() >= look.deadline) return drop_frames_from(sample, 0);
+  if (Clock::now() >= sampler.deadline) return drop_frames_from(sample, 0);
   if (runtime) {
     sample.python = true;
     PythonStacks stacks = read_python(read, runtime->address, runtime->version);
-    if (Clock::now() >= look.deadline) return drop_frames_from(sample, 0);
+    if (Clock::now() >= sampler.deadline) return drop_frames_from(sample, 0);
     if (!stacks.trouble.empty()) sample.remarks.push_back(stacks.trouble);
     join(sample, std::move(stacks.threads));
   }
-  Modules modules(sample.pid, maps, read, look.names, look.caches.modules);
-  look_at_native(sample, modules, runtime ? runtime->path : "", look, rests);
+  Modules modules(sample.pid, maps, read, sampler.names, sampler.caches.modules);
+  sample_native(sample, modules, runtime ? runtime->path : "", sampler, switch_counts);
 }
 
 }  // namespace
 
-Sample take(pid_t pid, Look& look) {
+Sample take(pid_t pid, Sampler& sampler) {
   Sample sample;
   sample.pid = pid;
   const auto before = parse_stat(read_proc(pid, "stat"));
   if (!before || before->state == 'Z') return sample;
-  Rests rests = rests_of(pid, look.all_threads);
-  const Sample* known = look.caches.samples.find(pid, before->start_time, rests, look.all_threads);
+  SwitchCounts switch_counts = switch_counts_of(pid, sampler.all_threads);
+  const Sample* known = sampler.caches.samples.find(pid, before->start_time, switch_counts, sampler.all_threads);
   if (known != nullptr) sample = *known;
   sample.cpu_ms = cpu_of(*before);
   sample.io_bytes = io_of(pid).value_or(-1);
@@ -201,9 +202,9 @@ Sample take(pid_t pid, Look& look) {
   if (known != nullptr) return sample;
   sample.command = command_of(read_proc(pid, "cmdline", 4096));
   if (sample.command.empty()) sample.command = before->name;
-  look_at_threads(sample, look.deadline);
+  sample_threads(sample, sampler.deadline);
   const std::string program = program_of(pid);
-  look_at_frames(sample, program, look, rests);
+  sample_frames(sample, program, sampler, switch_counts);
   if (program_of(pid) != program) drop_frames_from(sample, 0);  // what was mapped is of the one before
   const auto after = parse_stat(read_proc(pid, "stat"));
   if (!after || after->start_time != before->start_time || after->state == 'Z') sample.threads.clear();
@@ -211,8 +212,8 @@ Sample take(pid_t pid, Look& look) {
   if (timed_out) sample.remarks.emplace_back("there was no time for the stacks of all of its threads");
   const bool whole = sample.alive() && sample.remarks.empty() && !sample.traced && !sample.stopped;
   // A process with one thread has no others whose frames would be missing.
-  const bool all_threads = look.all_threads || sample.threads.size() == 1;
-  if (whole) look.caches.samples.keep(sample, before->start_time, std::move(rests), all_threads);
+  const bool all_threads = sampler.all_threads || sample.threads.size() == 1;
+  if (whole) sampler.caches.samples.keep(sample, before->start_time, std::move(switch_counts), all_threads);
   return sample;
 }
 

@@ -8,27 +8,27 @@
 #include <optional>
 #include <vector>
 
-#include "stacks/rest.h"
 #include "stacks/sample.h"
+#include "stacks/switch_count.h"
 
 namespace dlaunch::stacks {
 
 /// Each thread that is compared with its rest. Empty: one of them has none.
-using Rests = std::vector<std::pair<pid_t, Rest>>;
+using SwitchCounts = std::vector<std::pair<pid_t, SwitchCount>>;
 
 class SampleCache {
  public:
   /// Forgets those that were neither kept nor found in the last looks.
-  void begin_look();
-  /// `rests`: from before the sample was taken. `all_threads`: with the frames of all.
-  void keep(const Sample& sample, std::uint64_t start_time, Rests rests, bool all_threads);
+  void begin_sampling();
+  /// `switch_counts`: from before the sample was taken. `all_threads`: with the frames of all.
+  void keep(const Sample& sample, std::uint64_t start_time, SwitchCounts switch_counts, bool all_threads);
   /// What is kept of a process, whose threads have not run since; null: nothing. Until the next call.
-  const Sample* find(pid_t pid, std::uint64_t start_time, const Rests& rests, bool all_threads);
+  const Sample* find(pid_t pid, std::uint64_t start_time, const SwitchCounts& switch_counts, bool all_threads);
 
  private:
   struct Entry {
     std::uint64_t start_time;
-    Rests rests;
+    SwitchCounts switch_counts;
     bool all_threads;
     int look;
     Sample sample;

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "stacks/counters.h"
-#include "stacks/look.h"
+#include "stacks/sampler.h"
 
 namespace dlaunch::stacks {
 namespace {
@@ -26,10 +26,10 @@ bool matters(const Sample& sample) {
   return sample.python || sample.cpu_ms >= kUsedCpu || sample.threads.front().state == 'R';
 }
 
-std::vector<sys::Process> descendants_of(pid_t pid, Look& look) {
+std::vector<sys::Process> descendants_of(pid_t pid, Sampler& sampler) {
   if (auto listed = sys::listed_descendants_of(pid)) return *std::move(listed);
-  if (look.processes.empty()) look.processes = sys::all_processes();
-  return sys::descendants_of(pid, look.processes);
+  if (sampler.processes.empty()) sampler.processes = sys::all_processes();
+  return sys::descendants_of(pid, sampler.processes);
 }
 
 void count(Tree& tree, std::int64_t cpu_ms, std::int64_t io_bytes) {
@@ -39,19 +39,19 @@ void count(Tree& tree, std::int64_t cpu_ms, std::int64_t io_bytes) {
 
 }  // namespace
 
-Tree take_tree(pid_t pid, Look& look) {
-  const Time deadline = look.deadline;
+Tree take_tree(pid_t pid, Sampler& sampler) {
+  const Time deadline = sampler.deadline;
   const auto take_one = [&](pid_t at) {
-    look.deadline = std::min(deadline, Clock::now() + kLongestSample);
-    Sample sample = take(at, look);
-    look.deadline = deadline;
+    sampler.deadline = std::min(deadline, Clock::now() + kLongestSample);
+    Sample sample = take(at, sampler);
+    sampler.deadline = deadline;
     return sample;
   };
   Tree tree;
   tree.processes.push_back(take_one(pid));
   if (!tree.processes.front().alive()) return tree;
   count(tree, tree.processes.front().cpu_ms, tree.processes.front().io_bytes);
-  const auto descendants = descendants_of(pid, look);
+  const auto descendants = descendants_of(pid, sampler);
   pid_t awaited = only_child(tree.processes.front(), descendants);
   for (const sys::Process& process : descendants) {
     const bool late = Clock::now() >= deadline;

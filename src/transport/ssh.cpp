@@ -75,7 +75,7 @@ class Ssh::Impl {
     watchdog_ = std::make_shared<ssh::Watchdog>();
     if (const int error = watchdog_->start(); error != 0) return no_resources({}, error);
     notes_ = std::make_shared<ssh::Notes>(settings_.note);
-    routes_ = std::make_shared<ssh::Routes>(ssh::look_around(), settings_.host_key, notes_, watchdog_);
+    routes_ = std::make_shared<ssh::Routes>(ssh::read_process_context(), settings_.host_key, notes_, watchdog_);
     library_ = std::make_shared<ssh::Library>(library);
     return {};
   }

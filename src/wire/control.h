@@ -113,13 +113,13 @@ struct Log {
 /// Somebody other than the launcher told the agent to end, or by USR1 or USR2 that it will: a resource manager, a
 /// container's or the host's own end, a person. Each signal within a second of the same one counts as that one. The
 /// launcher answers at once, by Ping or any other message, and decides. Without an answer it is lost.
-struct ToldToEnd {
+struct TerminationNotice {
   static constexpr std::uint8_t kType = 56;
   static constexpr std::uint32_t kMost = kMostNumbers;
   std::uint32_t signal = 0;
   std::int64_t time_ns = 0;  ///< CLOCK_REALTIME when it came
   void fields(auto& a) { a(signal, time_ns); }
-  bool operator==(const ToldToEnd&) const = default;
+  bool operator==(const TerminationNotice&) const = default;
 };
 
 /// The last frame: what of the job is left on the host; all is gone when `left` is empty.

@@ -104,7 +104,7 @@ class Fifo(Stuck):
 
     def test_memory_is_bounded(self):
         job = self.stuck()
-        time.sleep(3)  # in which what is held without bound would grow: rank 1 never rests
+        time.sleep(3)  # in which what is held without bound would grow: rank 1 never switch_counts
         self.assertLess(self.resident(), (200 if support.SANITIZED else 40) << 20)
         job.send_signal(signal.SIGKILL)
         job.communicate()

@@ -47,12 +47,12 @@ class Host {
   void take(const pmi::Actions& actions) {
     for (const pmi::Action& action : actions) {
       if (const auto* send = std::get_if<pmi::Send>(&action)) check(*send);
-      if (const auto* hang_up = std::get_if<pmi::HangUp>(&action)) closed_.insert(hang_up->rank);
+      if (const auto* hang_up = std::get_if<pmi::CloseConnection>(&action)) closed_.insert(hang_up->rank);
       if (const auto* gather = std::get_if<pmi::Gather>(&action)) end_fence(*gather);
       if (const auto* ask = std::get_if<pmi::AskName>(&action)) take(server_.name_answered(ask->rank, true, "port"));
       if (const auto* ask = std::get_if<pmi::AskSpawn>(&action)) answer(*ask);
       if (const auto* abort = std::get_if<pmi::Abort>(&action)) require(abort->code < 256);
-      if (const auto* complain = std::get_if<pmi::Complain>(&action)) {
+      if (const auto* complain = std::get_if<pmi::PrintWarning>(&action)) {
         require(!complain->text.empty() && complain->text.find('\n') == std::string::npos);
       }
     }

@@ -66,7 +66,7 @@ void check_error(const Error& error) {
   require(error.exit_code == kExitRefused && !error.where.empty() && !error.what.empty());
 }
 
-void check(const ssh::Config& config, const std::string& host, const ssh::Said& said, const ssh::SshContext& here) {
+void check(const ssh::Config& config, const std::string& host, const ssh::HostOverrides& said, const ssh::SshContext& here) {
   const auto resolved = config.resolve(host, said, here);
   if (!resolved) return check_error(resolved.error());
   require(resolved->port > 0 && resolved->port < 65536 && !resolved->user.empty());

@@ -30,7 +30,7 @@ def read_layers(text):
 
 
 def directory_of(path, root):
-    """The first directory below the root that has the layer's CMakeLists.txt: src/pmix of src/pmix/bridge/gate.cpp."""
+    """The first directory below the root that has the layer's CMakeLists.txt: src/pmix of src/pmix/bridge/accept_filter.cpp."""
     return path.relative_to(root).parts[0]
 
 

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "base/job_marks.h"
+#include "base/job_env_tags.h"
 #include "base/time.h"
 #include "sys/directory.h"
 

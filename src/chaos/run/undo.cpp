@@ -58,8 +58,9 @@ void undo_at_the_end(int in, const std::string& directory, const std::string& ha
 }  // namespace
 
 Undo::Undo(const std::string& directory)
-    : handle_(draw_handle()),
-      child_(sys::Apart::start([&](sys::Apart::Ends ends) { undo_at_the_end(ends.in, directory, handle_); })) {}
+    : handle_(draw_handle()), child_(sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) {
+        undo_at_the_end(ends.in, directory, handle_);
+      })) {}
 
 Undo::~Undo() {
   if (!child_) return;

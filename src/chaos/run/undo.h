@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "chaos/fault.h"
-#include "sys/apart.h"
 #include "sys/descendants.h"
+#include "sys/helper_process.h"
 
 namespace dlaunch::chaos {
 
@@ -32,7 +32,7 @@ class Undo {
 
  private:
   std::string handle_;
-  std::optional<sys::Apart> child_;
+  std::optional<sys::HelperProcess> child_;
 };
 
 }  // namespace dlaunch::chaos

@@ -1,7 +1,7 @@
 // Clients connect to a socket that the agent opened before there was a server. Each connection is carried to libpmix's
 // own port once its greeting is complete, names a world of the job (a name that no other user knows), and libpmix knows
 // that world. So no stranger gets through, and nobody makes libpmix wait, which would then hear no other client. That
-// port admits no other connection (gate.h). Owned by main; the loop must outlive it.
+// port admits no other connection (accept_filter.h). Owned by main; the loop must outlive it.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pmix/bridge/gate.h"
+#include "pmix/bridge/accept_filter.h"
 #include "sys/fd.h"
 
 namespace dlaunch::pmix {
@@ -45,7 +45,7 @@ class ConnectionProxy {
   const std::uint16_t port_;
   const std::string space_;
   const Knows knows_;
-  Gate gate_;
+  AcceptFilter gate_;
   std::list<std::weak_ptr<PendingClient>> clients_;
   std::vector<std::shared_ptr<PendingClient>> early_;  // of a world that is not known yet
 };

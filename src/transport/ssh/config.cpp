@@ -27,7 +27,7 @@ constexpr string_view kUsualToSsh[] = {"id_rsa",        "id_ecdsa", "id_ecdsa_sk
 /// Looks one host up in the configuration.
 class Resolution {
  public:
-  Resolution(const string& host, const Said& said, const SshContext& context, bool is_answer)
+  Resolution(const string& host, const HostOverrides& said, const SshContext& context, bool is_answer)
       : host_(host), context_(context) {
     settings_.is_answer = is_answer;
     settings_.user = said.user;
@@ -217,7 +217,7 @@ Config Config::of_answer(string_view text, bool shared) {
   return config;
 }
 
-Result<HostConfig> Config::resolve(const string& host, const Said& said, const SshContext& context) const {
+Result<HostConfig> Config::resolve(const string& host, const HostOverrides& said, const SshContext& context) const {
   Resolution resolution(host, said, context, is_answer_);
   do {
     TRY(resolution.read_all(files_));

@@ -72,7 +72,7 @@ struct HostConfig {
 };
 
 /// What the host list says of a host, which overrides the configuration.
-struct Said {
+struct HostOverrides {
   std::string user;
   std::optional<int> port;
   std::string identity;
@@ -95,7 +95,7 @@ class Config {
   /// Reads what `ssh -G` printed for one host; `shared`: it serves other hosts, except for the name.
   static Config of_answer(std::string_view text, bool shared);
 
-  Result<HostConfig> resolve(const std::string& host, const Said& said, const SshContext& context) const;
+  Result<HostConfig> resolve(const std::string& host, const HostOverrides& said, const SshContext& context) const;
 
  private:
   std::vector<std::shared_ptr<const ConfigFile>> files_;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kInEveryAnswer = "hostname ";  // every answer has it
 
-std::string question(const std::string& host, const Said& said) {
+std::string question(const std::string& host, const HostOverrides& said) {
   std::string line = "ssh -G";
   if (!said.user.empty()) line += " -l " + shell_quote(said.user);
   if (said.port) line += " -p " + std::to_string(*said.port);
@@ -22,7 +22,7 @@ bool is_answer(const std::string& text) {
 
 }  // namespace
 
-OpenSshAnswer ask_openssh(const std::string& host, const Said& said, const SshContext& context,
+OpenSshAnswer ask_openssh(const std::string& host, const HostOverrides& said, const SshContext& context,
                           std::chrono::milliseconds limit, int ended) {
   if (!sys::is_in_path("ssh", context.variable("PATH").value_or("/usr/bin:/bin")))
     return {.installed = false, .text = {}, .trouble = {}};

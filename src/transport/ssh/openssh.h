@@ -15,7 +15,7 @@ struct OpenSshAnswer {
   std::string trouble;  ///< why it failed, as it said it
 };
 
-OpenSshAnswer ask_openssh(const std::string& host, const Said& said, const SshContext& context,
+OpenSshAnswer ask_openssh(const std::string& host, const HostOverrides& said, const SshContext& context,
                           std::chrono::milliseconds limit, int ended);
 
 }  // namespace dlaunch::transport::ssh

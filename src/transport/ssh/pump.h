@@ -5,8 +5,8 @@
 #include <string>
 
 #include "sys/fd.h"
-#include "transport/ssh/idle.h"
 #include "transport/ssh/library.h"
+#include "transport/ssh/pump_idle_flag.h"
 
 namespace dlaunch::transport::ssh {
 
@@ -18,7 +18,7 @@ struct PumpEnds {
   const sys::Fd& stream;  ///< the launcher's; non-blocking
   const sys::Fd& errors;  ///< where the remote stderr goes; non-blocking
   const sys::Fd& noise;   ///< stderr of a proxy command, which goes there too; non-blocking, or none
-  Idle& idle;             ///< true while all that was read from the stream is written to the socket
+  PumpIdleFlag& idle;     ///< true while all that was read from the stream is written to the socket
 };
 
 /// Returns when the remote program's output has ended and was taken, when the launcher closed its side, or when the

@@ -15,7 +15,7 @@ using std::string;
 
 constexpr int kAnswerSeconds = 10;  // the same as for a connection
 
-Said said_of(const plan::Reach& reach, const string& home) {
+HostOverrides said_of(const plan::Reach& reach, const string& home) {
   return {reach.user, reach.port, expand_home(reach.identity, home), reach.jump};
 }
 
@@ -35,13 +35,13 @@ Result<std::shared_ptr<const Config>> Routes::config() {
 
 Result<HostConfig> Routes::settle(const plan::Host& host) {
   const auto read = TRY(config());
-  const Said said = said_of(host.reach, context_.home);
+  const HostOverrides said = said_of(host.reach, context_.home);
   auto resolved = (read)->resolve(host.name, said, context_);
   if (!resolved || resolved->unread.what.empty()) return resolved;
   return settle_with_openssh(host.name, said, *std::move(resolved));
 }
 
-Result<HostConfig> Routes::settle_with_openssh(const string& host, const Said& said, HostConfig config) {
+Result<HostConfig> Routes::settle_with_openssh(const string& host, const HostOverrides& said, HostConfig config) {
   const OpenSshAnswer answer = ask(host, said, config).get();
   if (answer.installed && answer.text.empty()) {
     return fail({"ssh -G " + host, "OpenSSH's client refuses the configuration", answer.trouble, "", kExitRefused});
@@ -57,7 +57,7 @@ Result<HostConfig> Routes::settle_with_openssh(const string& host, const Said& s
 }
 
 /// One thread asks ssh. Threads of hosts that must get the same answer wait for it, no longer than it does.
-std::shared_future<OpenSshAnswer> Routes::ask(const string& host, const Said& said, const HostConfig& config) {
+std::shared_future<OpenSshAnswer> Routes::ask(const string& host, const HostOverrides& said, const HostConfig& config) {
   const string key = config.unread.shared ? "shared " + *config.unread.shared
                                           : host + ' ' + said.user + ' ' + std::to_string(said.port.value_or(0));
   std::promise<OpenSshAnswer> promise;

@@ -8,8 +8,8 @@
 #include <mutex>
 
 #include "sys/fd.h"
-#include "transport/ssh/idle.h"
 #include "transport/ssh/library.h"
+#include "transport/ssh/pump_idle_flag.h"
 #include "transport/ssh/route.h"
 #include "transport/ssh/session.h"
 #include "transport/ssh/watchdog.h"
@@ -47,7 +47,7 @@ class Runner {
   mutable std::mutex mutex_;
   Disconnect end_;
   bool over_ = false;
-  Idle idle_{mutex_};
+  PumpIdleFlag idle_{mutex_};
 };
 
 }  // namespace dlaunch::transport::ssh

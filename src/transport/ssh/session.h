@@ -5,8 +5,8 @@
 #include <atomic>
 
 #include "sys/fd.h"
-#include "transport/ssh/idle.h"
 #include "transport/ssh/library.h"
+#include "transport/ssh/pump_idle_flag.h"
 #include "transport/ssh/route.h"
 #include "transport/ssh/watchdog.h"
 
@@ -21,7 +21,7 @@ struct SessionParts {
   const sys::Fd& stream;   ///< the launcher's; non-blocking
   const sys::Fd& errors;   ///< where the remote stderr goes; non-blocking
   const sys::Fd& noise;    ///< stderr of a proxy command; non-blocking, or none
-  Idle& idle;              ///< the pump's
+  PumpIdleFlag& idle;      ///< the pump's
 };
 
 /// How a session ended, and where.

@@ -36,7 +36,7 @@ std::vector<std::string> files_named(const std::string& pattern) {
 
 }  // namespace
 
-SshContext look_around() {
+SshContext read_process_context() {
   SshContext here;
   const auto own = own_environment();
   const passwd* user = ::getpwuid(::getuid());  // NOLINT(concurrency-mt-unsafe): in the launcher's thread alone

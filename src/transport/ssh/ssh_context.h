@@ -5,6 +5,6 @@
 
 namespace dlaunch::transport::ssh {
 
-SshContext look_around();
+SshContext read_process_context();
 
 }  // namespace dlaunch::transport::ssh

@@ -154,7 +154,7 @@ void AgentProcess::take(wire::Message&& message) {
   if (auto* said = std::get_if<wire::Hello>(&message)) hello = *said;
   if (auto* said = std::get_if<wire::Clean>(&message)) clean = *said;
   if (auto* said = std::get_if<wire::Stacks>(&message)) stacks.push_back(std::move(*said));
-  if (auto* said = std::get_if<wire::ToldToEnd>(&message)) told_to_end.push_back(*said);
+  if (auto* said = std::get_if<wire::TerminationNotice>(&message)) told_to_end.push_back(*said);
   if (auto* said = std::get_if<wire::HostInfo>(&message)) facts.push_back(*said);
   if (auto* said = std::get_if<wire::CommandResults>(&message)) told.push_back(*said);
   if (auto* said = std::get_if<wire::Log>(&message)) logs.push_back(*said);

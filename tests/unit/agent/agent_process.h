@@ -95,7 +95,7 @@ class AgentProcess {
 
   std::optional<wire::Hello> hello;
   std::optional<wire::Clean> clean;
-  std::vector<wire::ToldToEnd> told_to_end;
+  std::vector<wire::TerminationNotice> told_to_end;
   std::vector<wire::HostInfo> facts;
   std::vector<wire::CommandResults> told;
   std::vector<wire::Stacks> stacks;

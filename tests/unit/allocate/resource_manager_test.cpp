@@ -1,10 +1,10 @@
 #include "allocate/resource_manager.h"
 
 #include "allocate/grid_engine.h"
+#include "allocate/incomplete_batch_job.h"
 #include "allocate/lsf.h"
 #include "allocate/mpijob.h"
 #include "allocate/slurm.h"
-#include "allocate/unlisted_job.h"
 #include "entries.h"
 
 namespace dlaunch::allocate {
@@ -304,12 +304,12 @@ TEST(ResourceManager, AJobWithoutItsListIsAnErrorWithAWayOut) {
       {{"PE_HOSTFILE=/pe"}, "SGE_ROOT: is not set: PE_HOSTFILE tells of a job of Grid Engine"}};
   for (const auto& [environment, said] : jobs) {
     EXPECT_FALSE(manager_of(environment)) << said;
-    const auto error = refuse_unlisted_job(environment);
+    const auto error = refuse_incomplete_batch_job(environment);
     ASSERT_TRUE(error) << said;
     EXPECT_THAT(to_text(*error), AllOf(HasSubstr(said), HasSubstr("-H"), HasSubstr("--ignore-resource-manager")));
     Environment nested = environment;
     nested.emplace_back("DLAUNCH_RANK=0");
-    EXPECT_FALSE(refuse_unlisted_job(nested)) << said;
+    EXPECT_FALSE(refuse_incomplete_batch_job(nested)) << said;
   }
 }
 
@@ -323,7 +323,7 @@ TEST(ResourceManager, WhatStandsInALoginShellIsNoJob) {
                                    {"PBS_JOBID=12.server"},
                                    {"PBS_ENVIRONMENT=PBS_BATCH"},
                                    {"LSF_BINDIR=/lsf", "LSF_ENVDIR=/lsf"}}) {
-    EXPECT_FALSE(refuse_unlisted_job(shell)) << (shell.empty() ? "" : shell.front());
+    EXPECT_FALSE(refuse_incomplete_batch_job(shell)) << (shell.empty() ? "" : shell.front());
   }
 }
 

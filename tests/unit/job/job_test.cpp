@@ -301,7 +301,7 @@ TEST(Job, ALostHostLosesItsRanksAndEndsTheOthers) {
   EXPECT_EQ(s.job.outcome().ranks[1].status, ExitStatus(Lost{"its agent fell silent"}));
 }
 
-HostToldToEnd told(double s) { return {SIGTERM, static_cast<std::int64_t>(s * 1e9), "Slurm job 5 was cancelled"}; }
+HostTermination told(double s) { return {SIGTERM, static_cast<std::int64_t>(s * 1e9), "Slurm job 5 was cancelled"}; }
 
 TEST(Job, AHostThatIsToldToEndEndsTheJobAsASignalToUsDoes) {
   Script s(2, {}, true);
@@ -335,7 +335,7 @@ TEST(Job, AHostThatIsToldAfterWeWereSaysWhoDidIt) {
 /// A manager's word that it killed all comes behind the ends of ranks that it killed.
 TEST(Job, RanksThatAManagerKilledAreNoFailures) {
   const ExitStatus killed = ExitStatus(Signaled{SIGKILL, false, false});
-  const HostToldToEnd kill{SIGKILL, 4'000'000'000, "Slurm job 5 was cancelled"};
+  const HostTermination kill{SIGKILL, 4'000'000'000, "Slurm job 5 was cancelled"};
   Script s(2, {}, true);
   s.start(2);
   s.end(1, killed, 5);
@@ -351,7 +351,7 @@ TEST(Job, ARankThatFailedBeforeAManagerKilledItsHostIsTheReason) {
   Script s(2, {}, true);
   s.start(2);
   s.end(1, ExitStatus(Exited{3}), 5);
-  s.say(HostToldToEnd{SIGKILL, 4'000'000'000, "Slurm job 5 was cancelled"}, 5.2);
+  s.say(HostTermination{SIGKILL, 4'000'000'000, "Slurm job 5 was cancelled"}, 5.2);
   EXPECT_EQ(s.job.outcome().cause, Cause::rank_failed);
   EXPECT_EQ(s.job.outcome().exit_code, 3);
 }

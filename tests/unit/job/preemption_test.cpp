@@ -165,14 +165,15 @@ TEST_F(PreemptedJob, IsRequeuedOnceAllRanksHaveEndedWithZero) {
 
 TEST_F(PreemptedJob, ASignalToAnAgentThatAnnouncesItBegins) {
   start();
-  EXPECT_THAT(job.handle(HostToldToEnd{SIGUSR1, 1, "", 1}, at(10)), Contains(Action(CheckpointRanks{SIGUSR2, at(35)})));
+  EXPECT_THAT(job.handle(HostTermination{SIGUSR1, 1, "", 1}, at(10)),
+              Contains(Action(CheckpointRanks{SIGUSR2, at(35)})));
   EXPECT_EQ(job.outcome().preempted, (Preempted{SIGUSR1, true}));
 }
 
 TEST(Job, ASignalToAnAgentThatEndsNothingIsTheRanksAffair) {
   Job job({}, {0}, {"node1"}, at(0));
   job.handle(HostReady{0}, at(0));
-  EXPECT_THAT(job.handle(HostToldToEnd{SIGUSR1, 1, "", 0}, at(1)), IsEmpty());
+  EXPECT_THAT(job.handle(HostTermination{SIGUSR1, 1, "", 0}, at(1)), IsEmpty());
   EXPECT_EQ(job.phase(), Phase::running);
 }
 
@@ -181,7 +182,7 @@ TEST(Job, RanksOfHostsThatAStepsSignalHasReachedAreNotSignalledAgain) {
   policy.checkpoint.by_step = true;
   Job job(policy, {0, 1}, {"node1", "node2"}, at(0));
   for (int host = 0; host < 2; ++host) job.handle(HostReady{host}, at(0));
-  EXPECT_THAT(job.handle(HostToldToEnd{SIGUSR2, 1, "", 1}, at(10)), IsEmpty());
+  EXPECT_THAT(job.handle(HostTermination{SIGUSR2, 1, "", 1}, at(10)), IsEmpty());
   EXPECT_EQ(job.deadline(), at(12));
   EXPECT_THAT(job.tick(at(12)),
               ElementsAre(Action(CheckpointRanks{SIGUSR2, at(35), {1}}), Action(SignalRanks{SIGCONT})));
@@ -236,7 +237,7 @@ TEST_F(PreemptedJob, AFailureStaysTheCauseWhenTheTimeIsOver) {
 
 TEST_F(PreemptedJob, AnAgentThatIsToldToEndPreemptsTheJob) {
   start();
-  EXPECT_THAT(job.handle(HostToldToEnd{SIGTERM, 10'000'000'000, "node2 was told to end"}, at(10)),
+  EXPECT_THAT(job.handle(HostTermination{SIGTERM, 10'000'000'000, "node2 was told to end"}, at(10)),
               Contains(Action(CheckpointRanks{SIGUSR2, at(35)})));
   EXPECT_THAT(signal(SIGTERM, 11), IsEmpty()) << "the same notice";
   EXPECT_EQ(job.deadline(), at(35));

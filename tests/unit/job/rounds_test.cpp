@@ -237,7 +237,7 @@ TEST_F(RestartedOnTwoHosts, AHostThatIsLostAfterItHasConfirmedIsLostToTheNextRou
 TEST_F(RestartedJob, AHostThatIsToldToEndIsTheEndOfTheJob) {
   job.allow_restart();
   fail_and_end();
-  job.handle(HostToldToEnd{SIGTERM, 5, "host0 was told to end"}, at(1));
+  job.handle(HostTermination{SIGTERM, 5, "host0 was told to end"}, at(1));
   job.handle(HostClean{0, {}}, at(1));
   EXPECT_FALSE(job.outcome().may_restart);
 }

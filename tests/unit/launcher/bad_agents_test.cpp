@@ -304,7 +304,7 @@ std::vector<Row> wrong_orders() {
       wrong_order("StdinClosedBeforeStarted", Until::spawn, wire::StdinClosed{0}),
       wrong_order("CreditOfAnOutput", Until::started, wire::Credit{0, 1, 1}),
       wrong_order("CleanBeforeFinish", Until::spawn, wire::Clean{}),
-      {"ToldToEndByNoSuchSignal", {stays(Until::started, wire::ToldToEnd{0x80000009, 1})}, loses_n0("signal")},
+      {"ToldToEndByNoSuchSignal", {stays(Until::started, wire::TerminationNotice{0x80000009, 1})}, loses_n0("signal")},
   };
 }
 

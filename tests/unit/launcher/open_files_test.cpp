@@ -17,7 +17,7 @@ plan::Plan plan_of(int hosts, int ranks_a_host, bool local) {
 }
 
 std::uint64_t need(const plan::Plan& plan, const output::OutputSettings& output = {},
-                   WayElsewhere way = WayElsewhere::ssh) {
+                   RemoteTransport way = RemoteTransport::ssh) {
   std::vector<int> ranks;
   for (const plan::PlannedHost& planned : plan.hosts) ranks.push_back(static_cast<int>(planned.ranks.size()));
   return open_files_needed(plan, ranks, output, way);
@@ -28,16 +28,16 @@ TEST(OpenFiles, RanksHereTakeThreeEach) { EXPECT_EQ(need(plan_of(1, 100, true)) 
 TEST(OpenFiles, ElsewhereHostsCountAndRanksDoNot) {
   EXPECT_EQ(need(plan_of(1000, 8, false)), need(plan_of(1000, 1, false)));
   EXPECT_EQ(need(plan_of(1001, 8, false)) - need(plan_of(1, 8, false)), 6000u);
-  EXPECT_EQ(
-      need(plan_of(1001, 8, false), {}, WayElsewhere::command) - need(plan_of(1, 8, false), {}, WayElsewhere::command),
-      3000u);
+  EXPECT_EQ(need(plan_of(1001, 8, false), {}, RemoteTransport::command) -
+                need(plan_of(1, 8, false), {}, RemoteTransport::command),
+            3000u);
 }
 
 TEST(OpenFiles, AHostWithoutRanksCountsOnceItHasSome) {
   plan::Plan plan = plan_of(2, 1, false);
   plan.spare.resize(2);
   const auto needed = [&](const std::vector<int>& ranks) {
-    return open_files_needed(plan, ranks, {}, WayElsewhere::ssh);
+    return open_files_needed(plan, ranks, {}, RemoteTransport::ssh);
   };
   EXPECT_EQ(needed({1, 1, 0, 0}), needed({1, 1}));
   EXPECT_EQ(needed({1, 1, 0, 3}) - needed({1, 1}), 6u);

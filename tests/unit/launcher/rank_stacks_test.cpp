@@ -21,7 +21,7 @@ wire::Stacks answer_of(std::vector<std::uint32_t> ranks) {
 }
 
 TEST(RankStacks, ASampleThatThereWasNoTimeForIsNone) {
-  StackLook look;
+  StackSnapshot look;
   wire::Stacks stacks = answer_of({4, 5, 6});
   stacks.flags[1] = wire::Stacks::kTimedOut | wire::Stacks::kIncomplete;
   ASSERT_TRUE(stacks.sound());

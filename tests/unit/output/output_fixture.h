@@ -114,9 +114,9 @@ class OutputFixture {
   void settle_files() {
     while (!output->files_settled()) {
       flush();
-      take_news();
+      handle_writer_events();
     }
-    take_news();
+    handle_writer_events();
   }
   /// Closes the files, checks those that ranks write themselves, and waits until that is done.
   void finish_files(std::optional<int> failed = {}) {
@@ -137,9 +137,9 @@ class OutputFixture {
   std::unique_ptr<Output> output;
 
  private:
-  void take_news() {
+  void handle_writer_events() {
     pollfd news{output->news_fd(), POLLIN, 0};
-    if (news.fd >= 0 && poll(&news, 1, 1) > 0) output->take_news();
+    if (news.fd >= 0 && poll(&news, 1, 1) > 0) output->handle_writer_events();
   }
   std::string drain(Reader& reader) {
     std::string all = reader.read();

@@ -102,8 +102,8 @@ TEST(Pmi2, ANodesAttributeIsWaitedFor) {
 TEST(Pmi2, AnAttributeThatNobodyCanPutLetsNobodyWait) {
   const auto expect_disconnected = [](const Actions& actions, std::uint32_t rank) {
     ASSERT_GE(actions.size(), 2u);
-    EXPECT_THAT(std::get<Complain>(actions[0]).text, HasSubstr("no rank is left to put: \"a\""));
-    EXPECT_EQ(actions[1], Action(HangUp{rank}));
+    EXPECT_THAT(std::get<PrintWarning>(actions[0]).text, HasSubstr("no rank is left to put: \"a\""));
+    EXPECT_EQ(actions[1], Action(CloseConnection{rank}));
   };
   PmiServer left = host(2);
   EXPECT_THAT(ask(left, 0, "cmd=info-getnodeattr;key=a;wait=TRUE;"), IsEmpty());
@@ -216,8 +216,8 @@ TEST(Pmi2, WhoBreaksItIsHungUpOnAndNobodyElse) {
     PmiServer server = host(2);
     const Actions actions = server.received(0, breach);
     ASSERT_EQ(actions.size(), 2u) << breach;
-    EXPECT_THAT(std::get<Complain>(actions[0]).text, HasSubstr("rank 0 ")) << breach;
-    EXPECT_EQ(actions[1], Action(HangUp{0})) << breach;
+    EXPECT_THAT(std::get<PrintWarning>(actions[0]).text, HasSubstr("rank 0 ")) << breach;
+    EXPECT_EQ(actions[1], Action(CloseConnection{0})) << breach;
     EXPECT_THAT(ask(server, 0, "cmd=job-getid;"), IsEmpty());
     EXPECT_EQ(ask(server, 1, "cmd=job-getid;").size(), 1u);
   }
@@ -228,7 +228,7 @@ TEST(Pmi2, NothingIsAnsweredBeforeFullinit) {
   server.join(0, 0);
   const Actions actions = server.received(0, "cmd=init pmi_version=2 pmi_subversion=0\n" + frame("cmd=job-getid;"));
   ASSERT_EQ(actions.size(), 3u);
-  EXPECT_THAT(std::get<Complain>(actions[1]).text, HasSubstr("asked before it said init"));
+  EXPECT_THAT(std::get<PrintWarning>(actions[1]).text, HasSubstr("asked before it said init"));
 }
 
 }  // namespace

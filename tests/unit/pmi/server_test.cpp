@@ -52,12 +52,12 @@ TEST(PmiServer, ARankThatCanNeverComeBreaksTheFence) {
   server.received(0, "cmd=barrier_in\n");
   const Actions actions = server.gone(1);
   ASSERT_EQ(actions.size(), 2u);
-  EXPECT_THAT(std::get<Complain>(actions[0]).text, HasSubstr("rank 1 has left MPI"));
-  EXPECT_EQ(actions[1], Action(HangUp{0}));
+  EXPECT_THAT(std::get<PrintWarning>(actions[0]).text, HasSubstr("rank 1 has left MPI"));
+  EXPECT_EQ(actions[1], Action(CloseConnection{0}));
   PmiServer over_hosts = two(false);
   over_hosts.gone(1);
   EXPECT_THAT(over_hosts.received(0, "cmd=barrier_in\n"), ElementsAre(Gather{{}, {1}}));
-  EXPECT_THAT(over_hosts.shared({}, true, true), ElementsAre(HangUp{0}));
+  EXPECT_THAT(over_hosts.shared({}, true, true), ElementsAre(CloseConnection{0}));
 }
 
 TEST(PmiServer, KnowsWhoIsInMpi) {
@@ -111,7 +111,7 @@ TEST(PmiServer, ASpaceThatIsFullIsToldOnceForARank) {
   }
   const Send answer{1, "cmd=put_result rc=-1 msg=space_is_full\n"};
   ASSERT_EQ(refused.size(), 2u);
-  EXPECT_THAT(std::get<Complain>(refused[0]).text, HasSubstr("rank 1 put more than MPI's key-value space holds"));
+  EXPECT_THAT(std::get<PrintWarning>(refused[0]).text, HasSubstr("rank 1 put more than MPI's key-value space holds"));
   EXPECT_EQ(refused[1], Action(answer));
   EXPECT_THAT(server.received(1, put), ElementsAre(answer));
 }
@@ -128,8 +128,8 @@ TEST(PmiServer, WhatOtherHostsPutMayBeTooMuch) {
       EXPECT_THAT(ended, ElementsAre(Send{0, "cmd=barrier_out\n"}));
     } else {
       ASSERT_EQ(ended.size(), 2u);
-      EXPECT_THAT(std::get<Complain>(ended[0]).text, HasSubstr("more than MPI's key-value space holds"));
-      EXPECT_EQ(ended[1], Action(HangUp{0}));
+      EXPECT_THAT(std::get<PrintWarning>(ended[0]).text, HasSubstr("more than MPI's key-value space holds"));
+      EXPECT_EQ(ended[1], Action(CloseConnection{0}));
     }
   }
 }
@@ -137,7 +137,7 @@ TEST(PmiServer, WhatOtherHostsPutMayBeTooMuch) {
 TEST(PmiServer, WhoHasSaidFinalizeAsksNoMore) {
   PmiServer server = two();
   server.received(0, "cmd=finalize\n");
-  EXPECT_THAT(std::get<Complain>(server.received(0, "cmd=get_maxes\n").at(0)).text,
+  EXPECT_THAT(std::get<PrintWarning>(server.received(0, "cmd=get_maxes\n").at(0)).text,
               HasSubstr("asked after it said finalize"));
 }
 
@@ -155,8 +155,8 @@ TEST(PmiServer, WhoBreaksPmiIsHungUpOnAndNobodyElse) {
     PmiServer server = two();
     const Actions actions = server.received(0, breach);
     ASSERT_EQ(actions.size(), 2u) << breach;
-    EXPECT_THAT(std::get<Complain>(actions[0]).text, HasSubstr("rank 0 ")) << breach;
-    EXPECT_EQ(actions[1], Action(HangUp{0})) << breach;
+    EXPECT_THAT(std::get<PrintWarning>(actions[0]).text, HasSubstr("rank 0 ")) << breach;
+    EXPECT_EQ(actions[1], Action(CloseConnection{0})) << breach;
     EXPECT_THAT(server.received(0, "cmd=get_maxes\n"), IsEmpty());
     EXPECT_EQ(server.received(1, "cmd=get_maxes\n").size(), 1u);
   }
@@ -185,7 +185,7 @@ TEST(PmiServer, OfALaterWorldCountsFromItsFirstRankAndProgram) {
   EXPECT_THAT(server.received(7, "cmd=get kvsname=kvs_2 key=PORT\n"),
               ElementsAre(Send{7, "cmd=get_result rc=0 msg=success value=tag#0$\n"}));
   server.received(7, "cmd=barrier_in\n");
-  EXPECT_THAT(std::get<Complain>(server.received(8, "what\n").at(0)).text, HasSubstr("rank 2/1 sent"));
+  EXPECT_THAT(std::get<PrintWarning>(server.received(8, "what\n").at(0)).text, HasSubstr("rank 2/1 sent"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "stacks/look.h"
+#include "stacks/sampler.h"
 
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -7,8 +7,8 @@ namespace dlaunch::stacks {
 namespace {
 
 TEST(StacksSample, OfThisProcessHasItsThreadsAndCounters) {
-  Look look{.deadline = Clock::now() + std::chrono::seconds(10)};
-  const Sample sample = take(::getpid(), look);
+  Sampler sampler{.deadline = Clock::now() + std::chrono::seconds(10)};
+  const Sample sample = take(::getpid(), sampler);
   ASSERT_TRUE(sample.alive());
   EXPECT_EQ(sample.threads.front().tid, ::getpid());
   EXPECT_EQ(sample.threads.front().state, 'R');
@@ -19,9 +19,9 @@ TEST(StacksSample, OfThisProcessHasItsThreadsAndCounters) {
 }
 
 TEST(StacksSample, OfNoProcessIsNotAlive) {
-  Look look{.deadline = Clock::now() + std::chrono::seconds(10)};
-  EXPECT_FALSE(take(0x7fffffff, look).alive());
-  EXPECT_EQ(take_tree(0x7fffffff, look).processes.size(), 1);
+  Sampler sampler{.deadline = Clock::now() + std::chrono::seconds(10)};
+  EXPECT_FALSE(take(0x7fffffff, sampler).alive());
+  EXPECT_EQ(take_tree(0x7fffffff, sampler).processes.size(), 1);
 }
 
 }  // namespace

@@ -49,7 +49,8 @@ class Configs : public Temporary {
     return here;
   }
 
-  Result<HostConfig> resolve(const std::string& text, const std::string& host, const ssh::Said& said = {}) const {
+  Result<HostConfig> resolve(const std::string& text, const std::string& host,
+                             const ssh::HostOverrides& said = {}) const {
     auto config = Config::read({{write("config", text)}}, here());
     if (!config) return fail(config.error());
     return config->resolve(host, said, here());

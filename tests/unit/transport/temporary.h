@@ -39,12 +39,12 @@ class Temporary : public testing::Test {
   }
 
   /// The stdout of a command, and whether it succeeded.
-  struct Said {
+  struct HostOverrides {
     std::string text;
     bool ok = false;
   };
-  static Said shell(const std::string& line) {
-    Said said;
+  static HostOverrides shell(const std::string& line) {
+    HostOverrides said;
     FILE* const pipe = ::popen(line.c_str(), "r");
     for (int c; (c = std::fgetc(pipe)) != EOF;) said.text += static_cast<char>(c);
     said.ok = ::pclose(pipe) == 0;

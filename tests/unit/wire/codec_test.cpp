@@ -63,7 +63,7 @@ std::vector<Message> one_of_each() {
       StdinClosed{6},
       Log{3, "text"},
       Clean{{"pid 1 (x)"}},
-      ToldToEnd{15, 7},
+      TerminationNotice{15, 7},
       SampleStacks{3, {0, 9}, true},
       Stacks{3,
              7,

@@ -112,7 +112,7 @@ TEST(WireDocument, HasEveryMessageWithItsNumber) {
                                              heading<PmixNames>("PmixNames"),
                                              heading<PmixProgramAsk>("PmixProgramAsk"),
                                              heading<PmixFailed>("PmixFailed"),
-                                             heading<ToldToEnd>("ToldToEnd"),
+                                             heading<TerminationNotice>("TerminationNotice"),
                                              heading<SampleStacks>("SampleStacks"),
                                              heading<wire::Stacks>("Stacks"),
                                              heading<Uncaught>("Uncaught"),

@@ -1,8 +1,8 @@
-#include "launcher/late_handlers.h"
+#include "launcher/checkpoint_signal_retry.h"
 
 namespace dlaunch::launcher {
 
-std::set<int> LateHandlers::uncaught(int host, const wire::Uncaught& answer, Time now) {
+std::set<int> CheckpointSignalRetry::uncaught(int host, const wire::Uncaught& answer, Time now) {
   std::set<int> unknown;
   for (const std::uint32_t rank : answer.ranks) {
     if (known_.insert(static_cast<int>(rank)).second) unknown.insert(static_cast<int>(rank));
@@ -13,7 +13,7 @@ std::set<int> LateHandlers::uncaught(int host, const wire::Uncaught& answer, Tim
   return unknown;
 }
 
-std::vector<std::pair<int, wire::Signal>> LateHandlers::due(Time now) {
+std::vector<std::pair<int, wire::Signal>> CheckpointSignalRetry::due(Time now) {
   if (again_.empty() || now < next_) return {};
   std::vector<std::pair<int, wire::Signal>> signals(again_.begin(), again_.end());
   again_.clear();

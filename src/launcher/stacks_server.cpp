@@ -1,4 +1,4 @@
-#include "launcher/questions.h"
+#include "launcher/stacks_server.h"
 
 #include <asio/buffer.hpp>
 #include <asio/read_until.hpp>
@@ -15,42 +15,42 @@ constexpr std::size_t kLongestQuestion = 64;
 
 }  // namespace
 
-struct Questions::Caller {
+struct StacksServer::Caller {
   explicit Caller(asio::io_context& io) : socket(io), timer(io) {}
   asio::posix::stream_descriptor socket;
   asio::steady_timer timer;
   std::string text;  // the question, then the answer
 };
 
-Questions::Questions(asio::io_context& io, Asked asked) : io_(io), listener_(io), asked_(std::move(asked)) {}
+StacksServer::StacksServer(asio::io_context& io, Asked asked) : io_(io), listener_(io), asked_(std::move(asked)) {}
 
-Questions::~Questions() {
+StacksServer::~StacksServer() {
   there_.reset();
   if (current_) end(*current_);
 }
 
 template <class Handler>
-auto Questions::while_there(Handler handler) {
+auto StacksServer::while_there(Handler handler) {
   return [there = std::weak_ptr(there_), handler = std::move(handler)](auto&&... args) {
     if (!there.expired()) handler(std::forward<decltype(args)>(args)...);
   };
 }
 
-void Questions::open(const std::string& job_id) {
+void StacksServer::open(const std::string& job_id) {
   sys::Fd fd = sys::listen_for_questions(job_id);
   if (!fd) return;
   listener_.assign(fd.release());
   wait_caller();
 }
 
-void Questions::wait_caller() {
+void StacksServer::wait_caller() {
   listener_.async_wait(asio::posix::stream_descriptor::wait_read, while_there([this](asio::error_code error) {
                          if (!error) let_in();
                        }));
 }
 
 /// Others wait in the backlog until this one's turn is over.
-void Questions::let_in() {
+void StacksServer::let_in() {
   sys::Fd fd = sys::accept_question(listener_.native_handle());
   if (!fd) return wait_caller();
   current_ = std::make_shared<Caller>(io_);
@@ -59,14 +59,14 @@ void Questions::let_in() {
   hear(current_);
 }
 
-void Questions::limit(const std::shared_ptr<Caller>& caller) {
+void StacksServer::limit(const std::shared_ptr<Caller>& caller) {
   caller->timer.expires_after(kPatience);
   caller->timer.async_wait(while_there([this, caller](asio::error_code error) {
     if (!error) end(*caller);
   }));
 }
 
-void Questions::hear(const std::shared_ptr<Caller>& caller) {
+void StacksServer::hear(const std::shared_ptr<Caller>& caller) {
   asio::async_read_until(caller->socket, asio::dynamic_buffer(caller->text, kLongestQuestion), '\n',
                          while_there([this, caller](asio::error_code error, std::size_t) {
                            if (error) return end(*caller);
@@ -76,7 +76,7 @@ void Questions::hear(const std::shared_ptr<Caller>& caller) {
                          }));
 }
 
-void Questions::answer(const std::shared_ptr<Caller>& caller, std::string text) {
+void StacksServer::answer(const std::shared_ptr<Caller>& caller, std::string text) {
   caller->text = std::move(text);
   limit(caller);
   asio::async_write(caller->socket, asio::buffer(caller->text),
@@ -84,7 +84,7 @@ void Questions::answer(const std::shared_ptr<Caller>& caller, std::string text) 
 }
 
 /// Ends the turn of a caller, whose operations end with an error.
-void Questions::end(Caller& caller) {
+void StacksServer::end(Caller& caller) {
   asio::error_code ignored;
   caller.socket.close(ignored);
   caller.timer.cancel();

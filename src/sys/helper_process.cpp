@@ -1,4 +1,4 @@
-#include "sys/apart.h"
+#include "sys/helper_process.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -39,7 +39,7 @@ void lead_nowhere() {
   for (int fd = 0; fd <= 2; ++fd) ::dup2(nowhere.get(), fd);
 }
 
-void keep_only(Apart::Ends ends) {
+void keep_only(HelperProcess::Ends ends) {
   const auto [low, high] = std::minmax(ends.in, ends.out);
   const auto close_between = [](int first, int last) {
     if (first <= last) ::syscall(SYS_close_range, static_cast<unsigned>(first), static_cast<unsigned>(last), 0u);
@@ -49,12 +49,13 @@ void keep_only(Apart::Ends ends) {
   ::syscall(SYS_close_range, static_cast<unsigned>(high + 1), ~0u, 0u);
 }
 
-[[noreturn]] void run_work(const std::function<void(Apart::Ends)>& work, Apart::Ends ends, Apart::Standard standard) {
+[[noreturn]] void run_work(const std::function<void(HelperProcess::Ends)>& work, HelperProcess::Ends ends,
+                           HelperProcess::Standard standard) {
   ignore_signals();
   ::prctl(PR_SET_NAME, "dlaunch-files");
   int code = 0;
   try {
-    if (standard == Apart::Standard::nowhere) lead_nowhere();
+    if (standard == HelperProcess::Standard::nowhere) lead_nowhere();
     keep_only(ends);
     work(ends);
   } catch (...) {
@@ -65,10 +66,10 @@ void keep_only(Apart::Ends ends) {
 
 }  // namespace
 
-Apart::Apart(int pid, Fd handle, Fd in, Fd out)
+HelperProcess::HelperProcess(int pid, Fd handle, Fd in, Fd out)
     : pid_(pid), handle_(std::move(handle)), in_(std::move(in)), out_(std::move(out)) {}
 
-std::optional<Apart> Apart::start(const std::function<void(Ends)>& work, Standard standard) {
+std::optional<HelperProcess> HelperProcess::start(const std::function<void(Ends)>& work, Standard standard) {
   Pipe to = make_pipe();
   int sockets[2];
   if (!to.read || ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) return std::nullopt;
@@ -92,18 +93,18 @@ std::optional<Apart> Apart::start(const std::function<void(Ends)>& work, Standar
     errno = why;
     return std::nullopt;
   }
-  return Apart(pid, std::move(handle), std::move(to.write), std::move(ours));
+  return HelperProcess(pid, std::move(handle), std::move(to.write), std::move(ours));
 }
 
-Apart::~Apart() {
+HelperProcess::~HelperProcess() {
   if (!handle_) return;
   kill();
   wait(std::chrono::milliseconds(0));
 }
 
-void Apart::kill() { ::syscall(SYS_pidfd_send_signal, handle_.get(), SIGKILL, nullptr, 0); }
+void HelperProcess::kill() { ::syscall(SYS_pidfd_send_signal, handle_.get(), SIGKILL, nullptr, 0); }
 
-bool Apart::wait(std::chrono::milliseconds longest) {
+bool HelperProcess::wait(std::chrono::milliseconds longest) {
   pollfd ended{handle_.get(), POLLIN, 0};
   const auto until = std::chrono::steady_clock::now() + longest;
   int got = 0;

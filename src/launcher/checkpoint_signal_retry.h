@@ -13,7 +13,7 @@
 
 namespace dlaunch::launcher {
 
-class LateHandlers {
+class CheckpointSignalRetry {
  public:
   static constexpr std::chrono::milliseconds kAskAgain{500};
 

@@ -1,4 +1,4 @@
-#include "pmix/bridge/gate.h"
+#include "pmix/bridge/accept_filter.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -11,7 +11,7 @@
 namespace dlaunch::pmix {
 namespace {
 
-std::atomic<Gate*> the_gate{nullptr};  // accept(2) has no other way to find it
+std::atomic<AcceptFilter*> the_gate{nullptr};  // accept(2) has no other way to find it
 
 sockaddr_in loopback(std::uint16_t port) {
   sockaddr_in address{};
@@ -31,11 +31,11 @@ int ended_connection() {
 
 }  // namespace
 
-Gate::Gate() { the_gate = this; }
-Gate::~Gate() { the_gate = nullptr; }
+AcceptFilter::AcceptFilter() { the_gate = this; }
+AcceptFilter::~AcceptFilter() { the_gate = nullptr; }
 
 /// Nobody else can use the source port while the socket is bound to it.
-sys::Fd Gate::dial(std::uint16_t port) {
+sys::Fd AcceptFilter::dial(std::uint16_t port) {
   sys::Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in own = loopback(0);
   socklen_t size = sizeof own;
@@ -56,17 +56,17 @@ sys::Fd Gate::dial(std::uint16_t port) {
   return socket;
 }
 
-bool Gate::is_expected(std::uint16_t port) {
+bool AcceptFilter::is_expected(std::uint16_t port) {
   const std::lock_guard lock(mutex_);
   return expected_.erase(port) > 0;
 }
 
-int Gate::admit(int accepted) {
+int AcceptFilter::admit(int accepted) {
   sockaddr_in peer{};
   socklen_t size = sizeof peer;
   if (accepted < 0 || ::getpeername(accepted, reinterpret_cast<sockaddr*>(&peer), &size) != 0) return accepted;
   if (peer.sin_family != AF_INET) return accepted;
-  Gate* gate = the_gate;
+  AcceptFilter* gate = the_gate;
   if (gate && gate->is_expected(ntohs(peer.sin_port))) return accepted;
   ::close(accepted);
   return ended_connection();
@@ -75,5 +75,5 @@ int Gate::admit(int accepted) {
 }  // namespace dlaunch::pmix
 
 extern "C" int accept(int listener, sockaddr* address, socklen_t* size) {
-  return dlaunch::pmix::Gate::admit(static_cast<int>(::syscall(SYS_accept4, listener, address, size, 0)));
+  return dlaunch::pmix::AcceptFilter::admit(static_cast<int>(::syscall(SYS_accept4, listener, address, size, 0)));
 }

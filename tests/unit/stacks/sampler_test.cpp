@@ -1,5 +1,5 @@
 // Looks at a child that this test forks, again and again.
-#include "stacks/look.h"
+#include "stacks/sampler.h"
 
 #include <gmock/gmock.h>
 #include <sys/syscall.h>
@@ -34,39 +34,39 @@ class Sleeper {
 
   pid_t pid() const { return pid_; }
   /// Its rest, once it is in pause(), and it is not `before`.
-  std::optional<Rest> rest(const std::optional<Rest>& before = std::nullopt) const {
+  std::optional<SwitchCount> rest(const std::optional<SwitchCount>& before = std::nullopt) const {
     const Time until = Clock::now() + std::chrono::seconds(20);
-    std::optional<Rest> rest;
+    std::optional<SwitchCount> rest;
     const auto pauses = [&] { return rest && rest->call.starts_with(std::to_string(SYS_pause) + ' '); };
     while ((!pauses() || rest == before) && Clock::now() < until) {
       ::usleep(1000);
-      rest = rest_of(pid_, pid_);
+      rest = switch_count_of(pid_, pid_);
     }
     return rest;
   }
 
-  const Sample* kept(Look& look) const {
+  const Sample* kept(Sampler& sampler) const {
     const auto rest = this->rest();
     const auto start = parse_stat(sys::read_file("/proc/" + std::to_string(pid_) + "/stat").value_or(""));
-    return rest && start ? look.caches.samples.find(pid_, start->start_time, {{pid_, *rest}}, false) : nullptr;
+    return rest && start ? sampler.caches.samples.find(pid_, start->start_time, {{pid_, *rest}}, false) : nullptr;
   }
 
  private:
   pid_t pid_;
 };
 
-Look look_until(std::chrono::microseconds limit) { return {.deadline = Clock::now() + limit}; }
+Sampler look_until(std::chrono::microseconds limit) { return {.deadline = Clock::now() + limit}; }
 
 TEST(StacksLook, AThreadThatDidNotRunHasTheSameRestAndOneThatDidHasAnother) {
   const Sleeper sleeper;
   const auto rest = sleeper.rest();
   ASSERT_TRUE(rest);
-  EXPECT_EQ(rest_of(sleeper.pid(), sleeper.pid()), rest);
+  EXPECT_EQ(switch_count_of(sleeper.pid(), sleeper.pid()), rest);
   ::kill(sleeper.pid(), SIGUSR1);
   const auto later = sleeper.rest(rest);
   ASSERT_TRUE(later);
   EXPECT_NE(later, rest);
-  EXPECT_FALSE(rest_of(0x7fffffff, 0x7fffffff));
+  EXPECT_FALSE(switch_count_of(0x7fffffff, 0x7fffffff));
 }
 
 /// However little time there is, frames are whole or there are none.
@@ -78,8 +78,8 @@ TEST(StacksLook, AStackThatThereWasNoTimeForIsNotToldInPart) {
   ASSERT_THAT(place, Not(IsEmpty()));
   int timed_out = 0;
   for (int microseconds = 0; microseconds < 4000; microseconds += 20) {
-    Look look = look_until(std::chrono::microseconds(microseconds));
-    const Tree tree = take_tree(sleeper.pid(), look);
+    Sampler sampler = look_until(std::chrono::microseconds(microseconds));
+    const Tree tree = take_tree(sleeper.pid(), sampler);
     ASSERT_TRUE(tree.processes.front().alive());
     const ThreadStack& main = tree.processes.front().threads.front();
     EXPECT_EQ(place_of(main), main.timed_out ? "" : place);
@@ -93,32 +93,32 @@ TEST(StacksLook, AStackThatThereWasNoTimeForIsNotToldInPart) {
 TEST(StacksLook, WhatDidNotRunIsNotReadAgain) {
   const Sleeper sleeper;
   ASSERT_TRUE(sleeper.rest());
-  Look look = look_until(std::chrono::seconds(20));
-  const Sample first = take(sleeper.pid(), look);
+  Sampler sampler = look_until(std::chrono::seconds(20));
+  const Sample first = take(sleeper.pid(), sampler);
   // This child is stopped for its frames where it was compiled so, and may need time to come back.
-  while (sleeper.kept(look) == nullptr && Clock::now() < look.deadline) take(sleeper.pid(), look);
+  while (sleeper.kept(look) == nullptr && Clock::now() < sampler.deadline) take(sleeper.pid(), sampler);
   const auto rest = sleeper.rest();
-  look.deadline = Clock::now();  // no memory can be read behind it
+  sampler.deadline = Clock::now();  // no memory can be read behind it
   for (const bool all : {false, true}) {
-    look.all_threads = all;
-    const Sample again = take(sleeper.pid(), look);
+    sampler.all_threads = all;
+    const Sample again = take(sleeper.pid(), sampler);
     EXPECT_FALSE(again.threads.front().timed_out);
     EXPECT_EQ(place_of(again.threads.front()), place_of(first.threads.front()));
   }
   ::kill(sleeper.pid(), SIGUSR1);
   ASSERT_TRUE(sleeper.rest(rest));
-  EXPECT_TRUE(take(sleeper.pid(), look).threads.front().timed_out);
+  EXPECT_TRUE(take(sleeper.pid(), sampler).threads.front().timed_out);
 }
 
 TEST(StacksLook, ASampleIsForgottenWhenNobodyAsksForItAnyMore) {
   const Sleeper sleeper;
   ASSERT_TRUE(sleeper.rest());
-  Look look = look_until(std::chrono::seconds(20));
-  while (sleeper.kept(look) == nullptr && Clock::now() < look.deadline) take(sleeper.pid(), look);
+  Sampler sampler = look_until(std::chrono::seconds(20));
+  while (sleeper.kept(look) == nullptr && Clock::now() < sampler.deadline) take(sleeper.pid(), sampler);
   ASSERT_NE(sleeper.kept(look), nullptr);
-  look.deadline = Clock::now();
-  for (int i = 0; i < 100; ++i) look.caches.samples.begin_look();
-  EXPECT_TRUE(take(sleeper.pid(), look).threads.front().timed_out);
+  sampler.deadline = Clock::now();
+  for (int i = 0; i < 100; ++i) sampler.caches.samples.begin_sampling();
+  EXPECT_TRUE(take(sleeper.pid(), sampler).threads.front().timed_out);
 }
 
 }  // namespace

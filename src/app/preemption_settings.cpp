@@ -1,4 +1,4 @@
-#include "app/taken_hosts.h"
+#include "app/preemption_settings.h"
 
 #include <glob.h>
 #include <unistd.h>
@@ -62,7 +62,7 @@ bool has_traces(const cli::Options& options, int number) {
 
 }  // namespace
 
-void settle_checkpoint(cli::Options& options) {
+void resolve_preemption_deadline(cli::Options& options) {
   job::Checkpoint& checkpoint = options.policy.checkpoint;
   if (checkpoint.signal == 0) return;
   checkpoint.at_terminal = ::isatty(STDERR_FILENO) == 1;
@@ -76,7 +76,7 @@ void settle_checkpoint(cli::Options& options) {
   }
 }
 
-void settle_attempt(cli::Options& options) {
+void resolve_attempt(cli::Options& options) {
   const auto attempt = allocate::attempt_of(options.request.environment);
   if (!attempt) return;
   int number = attempt->number;

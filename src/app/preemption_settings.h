@@ -7,10 +7,10 @@
 namespace dlaunch::app {
 
 /// Fills in how long ranks have where the user has not said it, and whether a person may be there.
-void settle_checkpoint(cli::Options& options);
+void resolve_preemption_deadline(cli::Options& options);
 
 /// Fills in how often the job was queued again. Files of such an attempt are none of an earlier one's: where the
 /// manager does not count, the number is the first one without a directory of files.
-void settle_attempt(cli::Options& options);
+void resolve_attempt(cli::Options& options);
 
 }  // namespace dlaunch::app

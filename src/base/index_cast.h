@@ -6,7 +6,7 @@
 namespace dlaunch {
 
 template <class Container, class Number>
-decltype(auto) nth(Container& container, Number number) {
+decltype(auto) at_index(Container& container, Number number) {
   return container[static_cast<std::size_t>(number)];
 }
 

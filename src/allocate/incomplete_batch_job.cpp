@@ -1,4 +1,4 @@
-#include "allocate/unlisted_job.h"
+#include "allocate/incomplete_batch_job.h"
 
 #include <algorithm>
 #include <array>
@@ -70,7 +70,7 @@ std::optional<Error> unlisted_grid_engine(const Texts& environment) {
 
 }  // namespace
 
-std::optional<Error> refuse_unlisted_job(const Texts& environment) {
+std::optional<Error> refuse_incomplete_batch_job(const Texts& environment) {
   if (is_set(environment, "DLAUNCH_RANK")) return std::nullopt;
   for (const JobSign& sign : kSigns) {
     if (auto error = unlisted(environment, sign)) return error;

@@ -17,12 +17,12 @@
 
 namespace dlaunch::launcher {
 
-class Preparation {
+class RankDirStaging {
  public:
   using Send = std::function<void(int host, const wire::Message& message)>;
 
-  Preparation(const plan::Plan& plan, const JobOptions& settings, const std::vector<output::RankFacts>& facts,
-              Send send);
+  RankDirStaging(const plan::Plan& plan, const JobOptions& settings, const std::vector<output::RankFacts>& facts,
+                 Send send);
 
   /// Whether ranks of this host have directories; then begin() must be called and done() awaited.
   bool needed(int host) const;

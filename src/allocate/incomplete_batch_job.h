@@ -17,6 +17,6 @@ namespace dlaunch::allocate {
 
 /// Its Error, where manager_of() knows no manager: never a silent local run. None in a rank of dlaunch's, which has a
 /// part of these variables.
-std::optional<Error> refuse_unlisted_job(const std::vector<std::string>& environment);
+std::optional<Error> refuse_incomplete_batch_job(const std::vector<std::string>& environment);
 
 }  // namespace dlaunch::allocate

@@ -12,12 +12,12 @@
 
 namespace dlaunch::pmix {
 
-class Gate {
+class AcceptFilter {
  public:
-  Gate();
-  ~Gate();
-  Gate(const Gate&) = delete;
-  Gate& operator=(const Gate&) = delete;
+  AcceptFilter();
+  ~AcceptFilter();
+  AcceptFilter(const AcceptFilter&) = delete;
+  AcceptFilter& operator=(const AcceptFilter&) = delete;
 
   /// Makes a connection to that port of 127.0.0.1 that is admitted. Empty with errno set.
   sys::Fd dial(std::uint16_t port);

@@ -9,10 +9,10 @@
 
 namespace dlaunch::transport::ssh {
 
-class Idle {
+class PumpIdleFlag {
  public:
   /// `mutex` guards what a wait looks at.
-  explicit Idle(std::mutex& mutex) : mutex_(mutex) {}
+  explicit PumpIdleFlag(std::mutex& mutex) : mutex_(mutex) {}
 
   /// Must not be called under the mutex. Costs two loads when nobody waits.
   void set(bool idle) {

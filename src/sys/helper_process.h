@@ -11,7 +11,7 @@
 
 namespace dlaunch::sys {
 
-class Apart {
+class HelperProcess {
  public:
   /// The descriptors that the work has: `in` is the reading end of a pipe from us, `out` a unix socket to us.
   struct Ends {
@@ -24,11 +24,12 @@ class Apart {
   /// Forks. The child has nothing open but its ends. Its 0 to 2 lead nowhere unless they are kept, in which case
   /// readers of our output wait for the child, too. No signal but KILL and STOP reaches it; it ends when `work`
   /// returns. Returns nullopt with errno set when descriptors, processes or memory run out.
-  static std::optional<Apart> start(const std::function<void(Ends)>& work, Standard standard = Standard::nowhere);
-  Apart(Apart&&) = default;
-  Apart& operator=(Apart&&) = delete;
+  static std::optional<HelperProcess> start(const std::function<void(Ends)>& work,
+                                            Standard standard = Standard::nowhere);
+  HelperProcess(HelperProcess&&) = default;
+  HelperProcess& operator=(HelperProcess&&) = delete;
   /// Kills a child that still runs, and does not wait for it.
-  ~Apart();
+  ~HelperProcess();
 
   int pid() const { return pid_; }
   const Fd& in() const { return in_; }    ///< we write; blocking until changed
@@ -41,7 +42,7 @@ class Apart {
   bool wait(std::chrono::milliseconds longest);
 
  private:
-  Apart(int pid, Fd handle, Fd in, Fd out);
+  HelperProcess(int pid, Fd handle, Fd in, Fd out);
 
   int pid_;
   Fd handle_;  // a pidfd: the pid may be another's once this process has reaped the child elsewhere

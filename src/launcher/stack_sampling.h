@@ -18,17 +18,17 @@
 
 namespace dlaunch::launcher {
 
-struct StackLook {
+struct StackSnapshot {
   std::map<int, wire::Stacks> answers;  ///< by host; each is sound, and of ranks of that host
   std::set<int> silent;                 ///< hosts that did not answer in time
 };
 
-class StackLooks {
+class StackSampling {
  public:
   enum class Depth { cheap, whole };  ///< the main thread of each rank; or all threads of it and its descendants, too
-  using Done = std::function<void(StackLook look)>;
+  using Done = std::function<void(StackSnapshot look)>;
 
-  StackLooks(asio::io_context& io, Hosts& hosts, const plan::Plan& plan) : io_(io), hosts_(hosts), plan_(plan) {}
+  StackSampling(asio::io_context& io, Hosts& hosts, const plan::Plan& plan) : io_(io), hosts_(hosts), plan_(plan) {}
 
   /// Asks for these ranks. `done` is never called from within this.
   void begin(const std::set<int>& ranks, Depth depth, std::chrono::milliseconds limit, const Done& done);
@@ -39,7 +39,7 @@ class StackLooks {
  private:
   struct Look {
     Look(asio::io_context& io, const Done& then) : timer(io), done(then) {}
-    StackLook seen;  // `silent` are those that are awaited
+    StackSnapshot seen;  // `silent` are those that are awaited
     asio::steady_timer timer;
     Done done;
   };

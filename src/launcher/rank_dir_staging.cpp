@@ -1,4 +1,4 @@
-#include "launcher/preparation.h"
+#include "launcher/rank_dir_staging.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,24 +7,24 @@
 
 namespace dlaunch::launcher {
 
-Preparation::Preparation(const plan::Plan& plan, const JobOptions& settings,
-                         const std::vector<output::RankFacts>& facts, Send send)
+RankDirStaging::RankDirStaging(const plan::Plan& plan, const JobOptions& settings,
+                               const std::vector<output::RankFacts>& facts, Send send)
     : plan_(plan), settings_(settings), facts_(facts), send_(std::move(send)) {}
 
-bool Preparation::needed(int host) const {
+bool RankDirStaging::needed(int host) const {
   if (plan_.host(host).since_round < plan_.round) return false;  // they are there, with all that ranks have put there
   const std::vector<int>& ranks = plan_.host(host).ranks;
   return !ranks.empty() && !plan_.rank(ranks.front()).dir.empty();
 }
 
-void Preparation::begin(int host) {
+void RankDirStaging::begin(int host) {
   Progress& progress = progress_[host];
   progress = {true, 0, wire::kStageCredit};
   send_(host, prepare_frame(plan_, host, settings_, facts_));
   if (settings_.staged) send_staged(host);
 }
 
-bool Preparation::granted(int host, const wire::StageCredit& credit) {
+bool RankDirStaging::granted(int host, const wire::StageCredit& credit) {
   const auto found = progress_.find(host);
   if (found == progress_.end() || credit.bytes > wire::kStageCredit - found->second.credit) return false;
   found->second.credit += credit.bytes;
@@ -33,7 +33,7 @@ bool Preparation::granted(int host, const wire::StageCredit& credit) {
 }
 
 /// Only the last piece has `eof`, and an archive is never empty.
-void Preparation::send_staged(int host) {
+void RankDirStaging::send_staged(int host) {
   Progress& progress = progress_[host];
   const std::string& archive = *settings_.staged;
   while (progress.credit > 0 && progress.sent < archive.size()) {
@@ -45,7 +45,7 @@ void Preparation::send_staged(int host) {
   }
 }
 
-std::optional<HostFailure> Preparation::done(int host, const wire::Prepared& prepared) {
+std::optional<HostFailure> RankDirStaging::done(int host, const wire::Prepared& prepared) {
   if (!std::exchange(progress_[host].waiting, false)) return std::nullopt;
   return HostFailure{prepared.why, prepared.hint};
 }

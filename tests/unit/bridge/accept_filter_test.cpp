@@ -1,5 +1,5 @@
 // accept(2) is the gate's in this program, as in dlaunch-pmix.
-#include "pmix/bridge/gate.h"
+#include "pmix/bridge/accept_filter.h"
 
 #include <sys/un.h>
 
@@ -10,8 +10,8 @@ namespace {
 
 sys::Fd accepted(const Listener& listener) { return sys::Fd(::accept(listener.socket.get(), nullptr, nullptr)); }
 
-TEST(Gate, LetsInWhatItHasDialled) {
-  Gate gate;
+TEST(AcceptFilter, LetsInWhatItHasDialled) {
+  AcceptFilter gate;
   const Listener listener;
   const sys::Fd ours = gate.dial(listener.port);
   ASSERT_TRUE(ours);
@@ -21,8 +21,8 @@ TEST(Gate, LetsInWhatItHasDialled) {
   EXPECT_EQ(read_some(theirs), "hello");
 }
 
-TEST(Gate, GivesAnEndedConnectionForAStrangers) {
-  const Gate gate;
+TEST(AcceptFilter, GivesAnEndedConnectionForAStrangers) {
+  const AcceptFilter gate;
   const Listener listener;
   const sys::Fd stranger = connect_to(listener.port);
   write_all(stranger, "hello");
@@ -32,8 +32,8 @@ TEST(Gate, GivesAnEndedConnectionForAStrangers) {
   EXPECT_EQ(read_some(stranger), "");
 }
 
-TEST(Gate, LetsEachInOnce) {
-  Gate gate;
+TEST(AcceptFilter, LetsEachInOnce) {
+  AcceptFilter gate;
   const Listener listener;
   const sys::Fd ours = gate.dial(listener.port);
   ASSERT_TRUE(ours);
@@ -45,8 +45,8 @@ TEST(Gate, LetsEachInOnce) {
   EXPECT_EQ(read_some(second), "");
 }
 
-TEST(Gate, DialsNobodyWhereNobodyListens) {
-  Gate gate;
+TEST(AcceptFilter, DialsNobodyWhereNobodyListens) {
+  AcceptFilter gate;
   std::uint16_t free = 0;
   {
     const Listener listener;
@@ -55,8 +55,8 @@ TEST(Gate, DialsNobodyWhereNobodyListens) {
   EXPECT_FALSE(gate.dial(free));
 }
 
-TEST(Gate, LeavesOtherSocketsAlone) {
-  const Gate gate;
+TEST(AcceptFilter, LeavesOtherSocketsAlone) {
+  const AcceptFilter gate;
   const sys::Fd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const sockaddr_un none{AF_UNIX, {}};
   ASSERT_EQ(::bind(listener.get(), reinterpret_cast<const sockaddr*>(&none), sizeof(sa_family_t)), 0);

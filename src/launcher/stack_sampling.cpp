@@ -1,4 +1,4 @@
-#include "launcher/stack_looks.h"
+#include "launcher/stack_sampling.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,7 +6,8 @@
 
 namespace dlaunch::launcher {
 
-void StackLooks::begin(const std::set<int>& ranks, Depth depth, std::chrono::milliseconds longest, const Done& done) {
+void StackSampling::begin(const std::set<int>& ranks, Depth depth, std::chrono::milliseconds longest,
+                          const Done& done) {
   const std::uint32_t id = next_++;
   Look& look = looks_.try_emplace(id, io_, done).first->second;
   std::map<int, wire::SampleStacks> questions;
@@ -20,7 +21,7 @@ void StackLooks::begin(const std::set<int>& ranks, Depth depth, std::chrono::mil
   limit(id, ranks.empty() ? std::chrono::milliseconds(0) : longest);
 }
 
-void StackLooks::limit(std::uint32_t id, std::chrono::milliseconds limit) {
+void StackSampling::limit(std::uint32_t id, std::chrono::milliseconds limit) {
   asio::steady_timer& timer = looks_.at(id).timer;
   timer.expires_after(limit);
   timer.async_wait([this, id](asio::error_code error) {
@@ -28,7 +29,7 @@ void StackLooks::limit(std::uint32_t id, std::chrono::milliseconds limit) {
   });
 }
 
-std::string StackLooks::received(int host, wire::Stacks stacks) {
+std::string StackSampling::received(int host, wire::Stacks stacks) {
   if (stacks.id == 0 || stacks.id >= next_) return "its agent answers what nobody asked";
   if (!stacks.sound()) return "its agent tells of stacks what does not fit together";
   const auto is_there = [&](std::uint32_t rank) { return rank < plan_.ranks.size() && plan_.ranks[rank].host == host; };
@@ -41,14 +42,14 @@ std::string StackLooks::received(int host, wire::Stacks stacks) {
 }
 
 /// It is named as one that did not answer.
-void StackLooks::host_lost(int host) {
+void StackSampling::host_lost(int host) {
   for (auto& [id, look] : looks_) {
     const bool last = look.seen.silent.size() == 1 && look.seen.silent.contains(host);
     if (last) limit(id, std::chrono::milliseconds(0));
   }
 }
 
-void StackLooks::end(std::uint32_t id) {
+void StackSampling::end(std::uint32_t id) {
   const auto found = looks_.find(id);
   if (found == looks_.end()) return;
   auto node = looks_.extract(found);  // `done` may begin another one

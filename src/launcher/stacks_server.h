@@ -13,7 +13,7 @@
 
 namespace dlaunch::launcher {
 
-class Questions {
+class StacksServer {
  public:
   static constexpr std::chrono::seconds kPatience{5};  ///< for a caller to ask, and again to take the answer
 
@@ -21,10 +21,10 @@ class Questions {
   using Asked = std::function<void(bool whole, Answer answer)>;
 
   /// `asked` calls `answer` later, once.
-  Questions(asio::io_context& io, Asked asked);
-  ~Questions();
-  Questions(const Questions&) = delete;
-  Questions& operator=(const Questions&) = delete;
+  StacksServer(asio::io_context& io, Asked asked);
+  ~StacksServer();
+  StacksServer(const StacksServer&) = delete;
+  StacksServer& operator=(const StacksServer&) = delete;
 
   /// Where the socket cannot be made, nobody is heard.
   void open(const std::string& job_id);

@@ -1,4 +1,4 @@
-#include "stacks/rest.h"
+#include "stacks/switch_count.h"
 
 #include <utility>
 
@@ -7,7 +7,7 @@
 
 namespace dlaunch::stacks {
 
-std::optional<Rest> rest_of(pid_t pid, pid_t tid) {
+std::optional<SwitchCount> switch_count_of(pid_t pid, pid_t tid) {
   const std::string task = "/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid);
   const std::string status = sys::read_file(task + "/status").value_or("");  // before the call, as the contract needs
   const auto own = number_of(status, "voluntary_ctxt_switches");
@@ -16,7 +16,7 @@ std::optional<Rest> rest_of(pid_t pid, pid_t tid) {
   std::string call = sys::read_file(task + "/syscall", 4096).value_or("");
   const auto parsed = parse_system_call(call);
   if (!parsed || parsed->running) return std::nullopt;
-  return Rest{std::to_string(*own) + ' ' + std::to_string(*others), std::move(call)};
+  return SwitchCount{std::to_string(*own) + ' ' + std::to_string(*others), std::move(call)};
 }
 
 }  // namespace dlaunch::stacks

@@ -25,7 +25,7 @@ struct Caches {
 
 /// One look at many processes. It may be made in any thread, and ends by its deadline. What it has no time for
 /// is marked as timed out: no frame is told that may be wrong.
-struct Look {
+struct Sampler {
   Time deadline;
   bool all_threads = false;  ///< native frames of all threads, not only of each main one
   Caches caches = {};
@@ -35,10 +35,10 @@ struct Look {
 
 /// Where the main thread has not run since an earlier look (with `all_threads`: none has), what that one saw is given,
 /// with the counters of now.
-Sample take(pid_t pid, Look& look);
+Sample take(pid_t pid, Sampler& sampler);
 
 inline constexpr std::size_t kMostProcesses = 64;  ///< of a tree, that are sampled
 
-Tree take_tree(pid_t pid, Look& look);
+Tree take_tree(pid_t pid, Sampler& sampler);
 
 }  // namespace dlaunch::stacks

@@ -1,5 +1,5 @@
 // What a host is told before it is ready, and how much of it at a time.
-#include "launcher/preparation.h"
+#include "launcher/rank_dir_staging.h"
 
 #include <gmock/gmock.h>
 
@@ -48,10 +48,10 @@ class Prepares {
   explicit Prepares(Told& told)
       : preparation(told.plan, told.settings, told.facts,
                     [&told](int host, const wire::Message& message) { told.sent.emplace_back(host, message); }) {}
-  Preparation preparation;
+  RankDirStaging preparation;
 };
 
-TEST(Preparation, NamesTheDirectoriesOfTheHostAlone) {
+TEST(RankDirStaging, NamesTheDirectoriesOfTheHostAlone) {
   Told told;
   told.settings.output.files = output::FileSettings{.target = "/w/./d{rank}/log"};
   Prepares prepares(told);
@@ -65,7 +65,7 @@ TEST(Preparation, NamesTheDirectoriesOfTheHostAlone) {
   EXPECT_FALSE(asked.staged);
 }
 
-TEST(Preparation, SendsNoMoreThanWasGranted) {
+TEST(RankDirStaging, SendsNoMoreThanWasGranted) {
   const size_t size = 3 * wire::kStageCredit + 5;
   Told told(size);
   Prepares prepares(told);
@@ -84,7 +84,7 @@ TEST(Preparation, SendsNoMoreThanWasGranted) {
   EXPECT_TRUE(std::get<wire::Stage>(told.sent.back().second).eof);
 }
 
-TEST(Preparation, StopsWhenAHostSaysThatItCannot) {
+TEST(RankDirStaging, StopsWhenAHostSaysThatItCannot) {
   Told told(4 * wire::kStageCredit);
   Prepares prepares(told);
   prepares.preparation.begin(0);
@@ -96,7 +96,7 @@ TEST(Preparation, StopsWhenAHostSaysThatItCannot) {
   EXPECT_EQ(told.staged(0), wire::kStageCredit);
 }
 
-TEST(Preparation, AnAnswerThatNobodyAskedForIsNone) {
+TEST(RankDirStaging, AnAnswerThatNobodyAskedForIsNone) {
   Told told;
   Prepares prepares(told);
   EXPECT_FALSE(prepares.preparation.done(0, {}));
@@ -105,7 +105,7 @@ TEST(Preparation, AnAnswerThatNobodyAskedForIsNone) {
   EXPECT_FALSE(prepares.preparation.done(0, {}));
 }
 
-TEST(Preparation, IsNotNeededWithoutDirectories) {
+TEST(RankDirStaging, IsNotNeededWithoutDirectories) {
   Told told;
   for (plan::Rank& rank : told.plan.ranks) rank.dir.clear();
   Prepares prepares(told);
