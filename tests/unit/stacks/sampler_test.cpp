@@ -55,7 +55,7 @@ class Sleeper {
   pid_t pid_;
 };
 
-Sampler look_until(std::chrono::microseconds limit) { return {.deadline = Clock::now() + limit}; }
+Sampler sampler_until(std::chrono::microseconds limit) { return {.deadline = Clock::now() + limit}; }
 
 TEST(StacksLook, AThreadThatDidNotRunHasTheSameRestAndOneThatDidHasAnother) {
   const Sleeper sleeper;
@@ -73,12 +73,12 @@ TEST(StacksLook, AThreadThatDidNotRunHasTheSameRestAndOneThatDidHasAnother) {
 TEST(StacksLook, AStackThatThereWasNoTimeForIsNotToldInPart) {
   const Sleeper sleeper;
   ASSERT_TRUE(sleeper.rest());
-  Look whole = look_until(std::chrono::seconds(20));
+  Sampler whole = sampler_until(std::chrono::seconds(20));
   const std::string place = place_of(take(sleeper.pid(), whole).threads.front());
   ASSERT_THAT(place, Not(IsEmpty()));
   int timed_out = 0;
   for (int microseconds = 0; microseconds < 4000; microseconds += 20) {
-    Sampler sampler = look_until(std::chrono::microseconds(microseconds));
+    Sampler sampler = sampler_until(std::chrono::microseconds(microseconds));
     const Tree tree = take_tree(sleeper.pid(), sampler);
     ASSERT_TRUE(tree.processes.front().alive());
     const ThreadStack& main = tree.processes.front().threads.front();
@@ -93,10 +93,10 @@ TEST(StacksLook, AStackThatThereWasNoTimeForIsNotToldInPart) {
 TEST(StacksLook, WhatDidNotRunIsNotReadAgain) {
   const Sleeper sleeper;
   ASSERT_TRUE(sleeper.rest());
-  Sampler sampler = look_until(std::chrono::seconds(20));
+  Sampler sampler = sampler_until(std::chrono::seconds(20));
   const Sample first = take(sleeper.pid(), sampler);
   // This child is stopped for its frames where it was compiled so, and may need time to come back.
-  while (sleeper.kept(look) == nullptr && Clock::now() < sampler.deadline) take(sleeper.pid(), sampler);
+  while (sleeper.kept(sampler) == nullptr && Clock::now() < sampler.deadline) take(sleeper.pid(), sampler);
   const auto rest = sleeper.rest();
   sampler.deadline = Clock::now();  // no memory can be read behind it
   for (const bool all : {false, true}) {
@@ -113,9 +113,9 @@ TEST(StacksLook, WhatDidNotRunIsNotReadAgain) {
 TEST(StacksLook, ASampleIsForgottenWhenNobodyAsksForItAnyMore) {
   const Sleeper sleeper;
   ASSERT_TRUE(sleeper.rest());
-  Sampler sampler = look_until(std::chrono::seconds(20));
-  while (sleeper.kept(look) == nullptr && Clock::now() < sampler.deadline) take(sleeper.pid(), sampler);
-  ASSERT_NE(sleeper.kept(look), nullptr);
+  Sampler sampler = sampler_until(std::chrono::seconds(20));
+  while (sleeper.kept(sampler) == nullptr && Clock::now() < sampler.deadline) take(sleeper.pid(), sampler);
+  ASSERT_NE(sleeper.kept(sampler), nullptr);
   sampler.deadline = Clock::now();
   for (int i = 0; i < 100; ++i) sampler.caches.samples.begin_sampling();
   EXPECT_TRUE(take(sleeper.pid(), sampler).threads.front().timed_out);
