@@ -14,7 +14,6 @@ from rows import LINE, MIB, Contestant, Goal, Row  # noqa: E402
 
 COUNTS = (1, 4, 16, 64)
 KEY = "/root/.ssh/id_ed25519"
-HIDDEN = ("/root/", "/run/", "/dev/shm/")  # each host has its own there
 
 
 def wanted(only):
@@ -23,9 +22,7 @@ def wanted(only):
 
 
 def why_not():
-    """Why these rows cannot be had here, or None."""
-    if ROOT.startswith(HIDDEN):
-        return f"the hosts of tests/testbed would not see {ROOT}: they have a {ROOT.split('/')[1]} of their own"
+    """The reason why these rows cannot be measured here, or None."""
     return testbed.why_not()
 
 

@@ -10,13 +10,13 @@ import sys
 import time
 
 
-def told(name, own_name, default):
-    """What the launcher told this rank; alone, it is rank 0 of 1."""
+def variable(name, own_name, default):
+    """A number that the launcher sets for this rank. A process without a launcher is rank 0 of 1."""
     return int(os.environ.get(name) or os.environ.get(own_name) or default)
 
 
 def shard(rank, size, samples):
-    """Every size-th sample, beginning with the rank's own."""
+    """The samples rank, rank + size, rank + 2 size, ..."""
     source = random.Random(1)
     points = [source.uniform(-1, 1) for _ in range(samples)]
     return [(x, 3 * x - 2 + source.gauss(0, 0.05)) for x in points][rank::size]
@@ -39,20 +39,20 @@ def main():
     parser.add_argument("--fail-code", type=int, default=1, help="the code that it exits with (default 1)")
     options = parser.parse_args()
 
-    rank = told("RANK_ID", "DLAUNCH_RANK", 0)
-    size = told("RANK_SIZE", "DLAUNCH_SIZE", 1)
-    device = told("DEVICE_ID", "DLAUNCH_DEVICE", 0)
+    rank = variable("RANK_ID", "DLAUNCH_RANK", 0)
+    size = variable("RANK_SIZE", "DLAUNCH_SIZE", 1)
+    device = variable("DEVICE_ID", "DLAUNCH_DEVICE", 0)
     data = shard(rank, size, samples=256 * size)
     print(f"rank {rank} of {size} on device {device}, {len(data)} samples")
     weight, bias = 0.0, 0.0
     for epoch in range(1, options.epochs + 1):
         for step in range(1, options.steps + 1):
             weight, bias, loss = descend(weight, bias, data, rate=0.1)
-            time.sleep(0.005)  # where a real model would compute
+            time.sleep(0.005)  # stands for the computation of a real model
             if step % 10 == 0:
                 print(f"epoch {epoch} step {step} loss {loss:.4f}")
         if rank == options.fail_rank and epoch == min(2, options.epochs):
-            print(f"device {device}: out of luck", file=sys.stderr)
+            print(f"device {device}: out of memory", file=sys.stderr)
             sys.exit(options.fail_code)
     print(f"done: y = {weight:.2f}x {bias:+.2f}")
 

@@ -22,7 +22,7 @@ namespace {
 /// above it, up to the home, belong to one of them, and nobody else may write there, or the directory is sticky. Links
 /// are resolved first, so the path that is checked is the one that is executed. The home itself is trusted as sshd
 /// trusts it for authorized_keys; a path that is not below it is checked up to the root. What remains possible is
-/// damage: a full disk, a power failure. SHA-256 checks what arrives, before it is kept on the disk. At later starts
+/// damage: a full disk, a power failure. Without HOME, the home of the password database is used. SHA-256 checks what arrives, before it is kept on the disk. At later starts
 /// the POSIX checksum is compared only if the agent is not older than `checked`, a file beside it whose time says when
 /// the agent was last found whole: a checksum takes longer than the start of a process. What dd cannot flush to the
 /// disk is compared at the next start.
@@ -112,13 +112,15 @@ elif [ "$m" != "$w" ]; then
   exit 1
 else
   home= all= ready=
+  [ -n "$HOME" ] || HOME=$(eval "echo ~$(id -un 2>/dev/null)" 2>/dev/null)
+  case $HOME in /*) ;; *) HOME= ;; esac
   [ -z "$HOME" ] || { real "$HOME" && home=$r; }
   for b in "$XDG_CACHE_HOME" "${HOME:+$HOME/.cache}"; do
     case $b in /*) ;; *) continue ;; esac
     if kept "$b" || { placed "$b" && arrived; }; then ready=1; break; fi
     all="$all${all:+; }$why"
   done
-  [ -n "$ready" ] || die "nowhere to keep the agent: ${all:-HOME is not set}; mend that, or name an installed agent with --agent-path"
+  [ -n "$ready" ] || die "no directory for the agent: ${all:-HOME is not set, and the user has no home directory}; use --agent-path if an agent is installed"
 fi
 say ready "$m"
 exec "$a" "$@"

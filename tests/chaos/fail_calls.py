@@ -22,6 +22,7 @@ from run_step import read_witness  # noqa: E402
 
 ROLES = ("launcher", "starter", "guardian", "worker", "rank")
 NO_FDS = ("EMFILE", "ENFILE")
+KEPT = set(pathlib.Path("/tmp").iterdir())  # the checkout, if it is below /tmp
 HALF = 0  # no error: a read or write of half the bytes
 ERRORS = {
     "openat": (*NO_FDS, "ENOMEM", "EACCES"), "read": ("EIO", "HALF"), "pread64": ("EIO",), "write": ("ENOSPC", "EIO", "HALF"),
@@ -107,7 +108,7 @@ class Runner:
             time.sleep(0.01)
 
     def files_left(self, directory):
-        found = [path for path in pathlib.Path("/tmp").iterdir() if not path.name.startswith("chaos-")]
+        found = [path for path in pathlib.Path("/tmp").iterdir() if not path.name.startswith("chaos-") and path not in KEPT]
         found += pathlib.Path("/dev/shm").iterdir()
         known = {"witness", "notes", "out", "err", "logs", "report.json", "own0", "own1"}
         found += [path for path in directory.iterdir() if path.name not in known]

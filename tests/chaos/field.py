@@ -12,6 +12,8 @@ import processes  # noqa: E402
 import testbed  # noqa: E402
 from draw import HOSTS  # noqa: E402
 
+CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
+
 
 def everyone():
     """All that live in this process namespace: {pid: command line}. Zombies do not."""
@@ -117,7 +119,8 @@ class Field:
         for host in self.all_hosts():
             found += [f"{host.name}: {path}" for path in host.sh("ls -d /dev/shm/* /root/dlaunch* 2>/dev/null || true").split()]
             host.sh("rm -rf /dev/shm/*")
-        strange = [path for path in pathlib.Path("/tmp").iterdir() if not path.name.startswith(("testbed-", "chaos-"))]
+        strange = [path for path in pathlib.Path("/tmp").iterdir()
+                   if not path.name.startswith(("testbed-", "chaos-")) and not CHECKOUT.is_relative_to(path)]
         for path in strange:
             path.unlink() if path.is_file() else os.system(f"rm -rf '{path}'")
         return found + [str(path) for path in strange]

@@ -26,7 +26,7 @@ class Example(Case):
     def test_a_failing_rank_is_named_last(self):
         result = self.train(arguments=["--fail-rank", 5, "--fail-code", 3])
         self.assert_exit(result, 3)
-        self.assertIn(b"device 5: out of luck", result.stderr)
+        self.assertIn(b"device 5: out of memory", result.stderr)
         self.assertRegex(result.stderr.splitlines()[-1], rb"rank 5 .*exited with code 3")
 
 

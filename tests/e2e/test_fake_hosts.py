@@ -24,6 +24,12 @@ class FakeHosts(Case):
                                                          ["2", "fake2", "fake2", "0"], ["3", "fake2", "fake2", "1"]])
         self.assertEqual(len({words[4] for words in seen}), 2, "an agent each")
 
+    def test_fake_hosts_run_without_home(self):
+        result = self.run_dlaunch("--fake-hosts", "2x1", *sh('echo "$DLAUNCH_HOST ${HOME-unset}"'),
+                                  before=("env", "-u", "HOME", "-u", "XDG_CACHE_HOME"))
+        self.assert_exit(result, 0)
+        self.assertEqual(sorted(lines(result.stdout)), ["fake1 unset", "fake2 unset"])
+
     def test_what_is_said_before_a_start(self):
         self.assertRegex(self.assert_succeeds("hosts", "--fake-hosts", "2x4"), rb"fake1 +4 .*\n *fake2 +4 ")
         plan = json.loads(self.assert_succeeds("--dry-run", "--format", "json", "--fake-hosts", "2x8", "--fake-devices", "2", "-n", "devices", "true"))

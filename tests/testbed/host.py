@@ -12,6 +12,7 @@ import traceback
 import namespaces
 import processes
 
+CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
 START_TIMEOUT = 60
 SSHD = "/usr/sbin/sshd"
 BRIDGE = "tb-bridge"
@@ -106,7 +107,7 @@ class Host:
     def _mount(self):
         namespaces.keep_mounts_private()
         for path, mode in (("/root", "0700"), ("/run", "0755"), ("/dev/shm", "1777")):
-            namespaces.mount_tmpfs(path, mode)
+            namespaces.hide(path, mode, keep=[CHECKOUT])
         os.mkdir("/run/sshd")
         if self.own_processes:
             namespaces.mount_proc()

@@ -2,6 +2,7 @@
 before anything of the host runs; no other module of the testbed calls libc."""
 import ctypes
 import os
+import pathlib
 import signal
 
 NEWNS, NEWUTS, NEWIPC, NEWPID, NEWNET = 0x00020000, 0x04000000, 0x08000000, 0x20000000, 0x40000000
@@ -44,6 +45,17 @@ def keep_mounts_private():
 
 def mount_tmpfs(target, mode="0755"):
     _mount("tmpfs", target, "tmpfs", _MS_NOSUID | _MS_NODEV, f"mode={mode}")
+
+
+def hide(target, mode="0755", keep=()):
+    """Mounts an empty tmpfs over `target`. Directories of `keep` below it stay visible at their paths."""
+    kept = [(path, os.open(path, os.O_PATH | os.O_CLOEXEC)) for path in map(pathlib.Path, keep)
+            if path.is_relative_to(target) and path.is_dir()]
+    mount_tmpfs(target, mode)
+    for path, fd in kept:
+        path.mkdir(parents=True, exist_ok=True)
+        bind(f"/proc/self/fd/{fd}", path)
+        os.close(fd)
 
 
 def mount_proc():

@@ -231,10 +231,15 @@ TEST_P(BootstrapScript, ALinkIntoADirectoryOfOnesOwnIsFollowed) {
   expect_found(login());
 }
 
-TEST_P(BootstrapScript, WithoutAHome) {
+TEST_P(BootstrapScript, NeedsACacheDirectoryIfTheUserHasNoHome) {
+  const fs::path programs = homes_.path / "bin";
+  fs::create_directory(programs);
+  std::ofstream(programs / "id") << "#!/bin/sh\necho nosuchuser\n";
+  fs::permissions(programs / "id", fs::perms::owner_all);
   Login homeless = login();
   homeless.home.clear();
-  EXPECT_THAT(refused(homeless), HasSubstr("HOME is not set"));
+  homeless.path = programs.string() + ":" + std::getenv("PATH");
+  EXPECT_THAT(refused(homeless), HasSubstr("HOME is not set, and the user has no home directory"));
   homeless.cache = homes_.path / "cache";
   expect_sent(homeless);
   expect_found(homeless);
