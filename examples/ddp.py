@@ -9,6 +9,7 @@ gradients averaged over gloo. With --checkpoint it goes on after a failure where
 """
 import argparse
 import os
+import sys
 
 import torch
 import torch.distributed as dist
@@ -38,7 +39,7 @@ def load(path, net, optimizer):
 
 
 def save(path, step, net, optimizer):
-    """Whoever reads meanwhile, or after this process was killed, finds the old checkpoint or the new one, each whole."""
+    """Replaces the checkpoint at once: a reader finds the old file or the new file, also after a kill."""
     with open(f"{path}.new", "wb") as file:
         torch.save({"step": step, "net": net.state_dict(), "optimizer": optimizer.state_dict()}, file)
         file.flush()
@@ -76,7 +77,11 @@ def main():
                 print(f"step {step} of {args.steps} on {size} ranks: loss {mean:.9f}", flush=True)
                 if args.checkpoint:
                     save(args.checkpoint, step, net, optimizer)
-    dist.barrier()  # and not destroy_process_group, in which PyTorch 1.13 over gloo now and then hangs
+    dist.barrier()
+    # PyTorch 1.13 over gloo may hang in destroy_process_group, and may abort at the exit of a busy machine ("terminate
+    # called without an active exception"): exit without its destructors.
+    sys.stdout.flush()
+    os._exit(0)
 
 
 if __name__ == "__main__":

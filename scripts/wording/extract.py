@@ -170,7 +170,7 @@ def script(text, messages):
         trailing = None if comment else re.search(r"\s{2}#\s(.*)$", line)
         docstring = re.match(r'\s*"""(.+?)(""")?$', line)
         if comment and comment.group(1):
-            if number != found.last + 1:
+            if number != found.last + 1 or re.match(r"  \S", comment.group(1)):  # a new item of an indented list
                 found.end()
             found.add(number, "comment", comment.group(1))
             continue
