@@ -1,4 +1,4 @@
-# Sourced by the scripts beside it: they run from the project's root and share how a preset is configured and built.
+# Sourced by the other scripts: changes to the project's root, and has functions to configure and build a preset.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -9,8 +9,8 @@ die() { printf '%s: %s\n' "${0##*/}" "$1" >&2; [ $# -lt 2 ] || printf '  %s\n' "
 # The comment at a script's top is its help.
 usage() { sed -n '2,/^[^#]/{s/^# \{0,1\}//p}' "$0"; }
 
-# configure PRESET: once, and again when packages came since: what was not found then may be there now (an MPI compiler,
-# libpmix). ninja configures again by itself when a CMake file changes.
+# configure PRESET: configures once, and again after packages were installed: they may bring an MPI compiler or libpmix.
+# ninja configures again by itself if a CMake file changes.
 configure() {
   [ "build/$1/configured" -nt /var/lib/dpkg/status ] && return
   say "configuring build/$1"

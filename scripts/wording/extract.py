@@ -164,14 +164,16 @@ SHELL_MESSAGE = re.compile(r"""\b(?:say|die|echo|printf)\s+(?:'[^']*%[^']*'\s+)?
 
 def script(text, messages):
     """# comments and one-line docstrings; with `messages`, what say, die, echo and printf of a shell script print."""
-    found = Paragraphs()
+    found, in_list = Paragraphs(), False  # a list has items like "#   --all  every call"
     for number, line in enumerate(text.split("\n"), 1):
         comment = re.match(r"\s*#(?!!)\s?(.*)$", line)
         trailing = None if comment else re.search(r"\s{2}#\s(.*)$", line)
         docstring = re.match(r'\s*"""(.+?)(""")?$', line)
         if comment and comment.group(1):
-            if number != found.last + 1 or re.match(r"  \S", comment.group(1)):  # a new item of an indented list
+            item = re.match(r"  \S", comment.group(1)) is not None
+            if number != found.last + 1 or item or (in_list and not comment.group(1).startswith("   ")):
                 found.end()
+                in_list = item
             found.add(number, "comment", comment.group(1))
             continue
         found.end()
