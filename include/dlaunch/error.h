@@ -1,5 +1,5 @@
-// An error that a user, a host or the network caused, as a value. It says where, what, why, and the one thing to do.
-// Exceptions are for what cannot happen.
+// An error caused by a user, a host or the network, as a value: where, what, why, and the next step. Exceptions report
+// only faults of the program itself.
 #pragma once
 
 #include <string>
@@ -8,22 +8,22 @@
 
 namespace dlaunch {
 
-/// The exit codes that are dlaunch's own (docs/exit-codes.md). A rank's own code or 128+signal comes before these.
-inline constexpr int kExitOutput = 1;           ///< ranks' output or the report could not be written
-inline constexpr int kExitRefused = 2;          ///< command line or plan refused, nothing started
-inline constexpr int kExitPreempted = 75;       ///< every rank saved its state; the job is to be requeued
-inline constexpr int kExitInVain = 93;          ///< with --checkpoint-signal: it is not to be requeued
-inline constexpr int kExitTimeout = 124;        ///< --timeout ran out
-inline constexpr int kExitHostLost = 125;       ///< a host could not be reached or was lost
+/// dlaunch's own exit codes (docs/exit-codes.md). The exit code or 128+signal of a failed rank has priority.
+inline constexpr int kExitOutput = 1;      ///< the output of ranks, or the report, could not be written
+inline constexpr int kExitRefused = 2;     ///< invalid command line or plan; no rank was started
+inline constexpr int kExitPreempted = 75;  ///< every rank saved its state: the batch system should requeue the job
+inline constexpr int kExitInVain = 93;     ///< with --checkpoint-signal: the batch system should not requeue the job
+inline constexpr int kExitTimeout = 124;   ///< --timeout ran out
+inline constexpr int kExitHostLost = 125;  ///< a host could not be reached or was lost
 inline constexpr int kExitNotExecutable = 126;  ///< program found but not executable
 inline constexpr int kExitNotFound = 127;       ///< program not found
-inline constexpr int kSignalBase = 128;         ///< with a signal's number: what a shell says of what it has killed
+inline constexpr int kSignalBase = 128;         ///< plus the signal number, as a shell reports a killed program
 
 struct Error {
   std::string where;  ///< host, file:line, rank or option; may be empty
   std::string what;   ///< what failed
   std::string why;    ///< the cause, such as strerror's text; may be empty
-  std::string hint;   ///< the one thing to do next; may be empty
+  std::string hint;   ///< the next step; may be empty
   int exit_code = kExitRefused;
 };
 
@@ -32,8 +32,8 @@ using Result = tl::expected<T, Error>;
 
 inline tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(std::move(error)); }
 
-/// "dlaunch: where: what: why\n" and, when there is a hint, "dlaunch:   hint\n". Empty parts leave no colon behind.
-/// Further lines of `why` are indented. Control characters in any part are escaped.
+/// "dlaunch: where: what: why\n" and, with a hint, "dlaunch:   hint\n". Empty parts are left out with their colon.
+/// Further lines of `why` are indented. Control characters are escaped.
 std::string to_text(const Error& error);
 
 }  // namespace dlaunch

@@ -1,4 +1,4 @@
-// How one rank ended, decoded from its wait status here and nowhere else.
+// The end of one rank. Only this class decodes wait statuses.
 #pragma once
 
 #include <string>
@@ -17,16 +17,16 @@ struct Signaled {
   bool operator==(const Signaled&) const = default;
 };
 struct NotStarted {
-  int error = 0;     ///< errno of the step that failed; 0: no system call failed, `what` says everything
+  int error = 0;     ///< errno of the failed step; 0: no system call failed, `what` has the reason
   std::string what;  ///< the step with its operand: "cannot execute ./a.out", "working directory /x"
   bool operator==(const NotStarted&) const = default;
 };
 struct Lost {
-  std::string why;  ///< why its host can no longer tell
+  std::string why;  ///< the reason why its host cannot report the end
   bool operator==(const Lost&) const = default;
 };
 
-/// The rank called MPI_Abort, however its process ended afterwards.
+/// The rank called MPI_Abort. The later end of its process does not matter.
 struct Aborted {
   int code = 0;  ///< 0…255
   bool operator==(const Aborted&) const = default;
@@ -43,16 +43,18 @@ class ExitStatus {
   ExitStatus() = default;
   ExitStatus(Value value) : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor): a value, as variant
 
-  /// Decodes what wait4(2) gave for a child that ended, not for one that was stopped or continued.
+  /// Decodes the status of wait4(2) for an ended child, not for a stopped or continued child.
   static ExitStatus from_wait(int wait_status);
 
   bool ok() const { return value_ == Value(Exited{0}); }
 
-  /// What a shell's $? would be: the rank's code; 128+signal; 127 when its program was not found, 126 when it did not
-  /// start otherwise; 125 when it was lost; the code of MPI_Abort, or 1 where that is 0; 1 without MPI_Finalize.
+  /// The value of a shell's $?: the exit code of the rank; 128+signal; 127 if the program was not found; 126 if the
+  /// rank did not start for another reason; 125 if the rank was lost; the code of MPI_Abort, or 1 if that code is 0; 1
+  /// if the rank did not call MPI_Finalize.
   int shell_code() const;
 
-  /// For people: "exited with code 3", "killed by signal 11 (SIGSEGV), core dumped", "did not start: ./a.out: …".
+  /// The text for people: "exited with code 3", "killed by signal 11 (SIGSEGV), core dumped", "did not start: ./a.out:
+  /// …".
   std::string describe() const;
 
   const Value& value() const { return value_; }

@@ -1,5 +1,5 @@
-// The hosts that a job may run on, in order, with their slots and devices and where each number came from. Values: the
-// allocate room makes them, the planner reads them.
+// The hosts of a job, in order, with their slots and devices, and the source of each number. Values: module allocate
+// makes them, the planner reads them.
 #pragma once
 
 #include <optional>
@@ -9,27 +9,27 @@
 
 namespace dlaunch::plan {
 
-enum class DeviceKind { none, nvidia, ascend, amd, fake, named };  // named: by the user, of an unknown kind
+enum class DeviceKind { none, nvidia, ascend, amd, fake, named };  // named: listed by the user, unknown kind
 
 std::string_view to_string(DeviceKind kind);
 
-/// How a host is reached. The user's ssh configuration decides what is left empty here.
+/// The connection to a host. The ssh configuration of the user fills empty fields.
 struct Reach {
   std::string user;
   std::optional<int> port;
-  std::string identity;          ///< path of a private key on this machine; may begin with ~/
-  std::string jump;              ///< [user@]host[:port][,…]
-  std::string agent;             ///< path of an agent installed on the host; empty: the agent is sent
-  std::optional<int> node = {};  ///< it connected to us by itself, as this one of the job's nodes (--same-line)
-  std::string address = {};      ///< at which other hosts are known to reach it; empty: they use its name
-  std::string step = {};         ///< words that a resource manager's command needs for it alone, as --het-group=1
+  std::string identity;  ///< path of a private key on this machine; may begin with ~/
+  std::string jump;      ///< [user@]host[:port][,…]
+  std::string agent;     ///< path of an agent that is installed on the host; empty: the launcher sends the agent
+  std::optional<int> node = {};  ///< the host connected to the launcher as this node (--same-line)
+  std::string address = {};      ///< the address that other hosts use; empty: they use the name
+  std::string step = {};         ///< extra words for this host in the resource manager's command: --het-group=1
   bool operator==(const Reach&) const = default;
 };
 
-/// The resource manager in whose job this process is.
+/// The resource manager that started this process.
 struct Manager {
   enum class Kind { slurm, grid_engine, pbs, cobalt, lsf, kubernetes, flux } kind;  ///< kubernetes: in an MPIJob
-  std::string job;  ///< its number there; empty: not said
+  std::string job;  ///< the job's number; empty: unknown
   bool operator==(const Manager&) const = default;
 };
 
@@ -37,47 +37,47 @@ struct Manager {
 std::string to_string(const Manager& manager);
 
 struct Host {
-  std::string name;                      ///< as the user or the machine gives it; never shortened
-  std::vector<std::string> other_names;  ///< names of this same host elsewhere in the list
+  std::string name;                      ///< as the user or the machine spells it; never shortened
+  std::vector<std::string> other_names;  ///< further names of this host in the list
   std::string from;                      ///< "hosts:3", "-H", "SLURM_JOB_NODELIST"; empty for this machine
-  bool local = false;                    ///< it is this machine and needs no connection
+  bool local = false;                    ///< this machine: no connection is needed
   Reach reach;
-  int slots = 0;                 ///< CPUs that may be used on it, or what the user said
-  bool slots_unknown = false;    ///< nobody gave them and the host was not asked yet; `slots` is 0
-  int cpus = 0;                  ///< more ranks than slots, up to so many, are no oversubscription
-  std::optional<int> max_slots;  ///< never more ranks than this, not even with --oversubscribe
+  int slots = 0;                 ///< number of usable CPUs, or the number of the user
+  bool slots_unknown = false;    ///< the host must be queried; `slots` is 0
+  int cpus = 0;                  ///< up to this number of ranks, more ranks than slots are not oversubscription
+  std::optional<int> max_slots;  ///< limit of ranks, also with --oversubscribe
   std::string slots_from;        ///< "affinity mask", "cgroup cpu.max", "hosts:3", …
-  std::string wdir;              ///< working directory in place of the launcher's; --wdir overrides it
-  std::vector<std::string> env;  ///< NAME=VALUE for ranks on it; -x overrides it
+  std::string wdir;              ///< working directory; empty: that of the launcher. --wdir overrides it
+  std::vector<std::string> env;  ///< NAME=VALUE for the ranks of this host; -x overrides it
   DeviceKind device_kind = DeviceKind::none;
-  std::vector<int> devices;  ///< physical ids in the order of use, without those that the user hid
-  std::vector<int> seen;     ///< ids that the launcher's *_VISIBLE_DEVICES leave, in its order; empty: no such list
-  std::vector<std::string> uuids;  ///< of devices 0, 1, …, where that list has UUIDs, so that physical ids are unknown
-  bool replacement = false;  ///< a spare host: no rank before another host is lost; an allocation has them at its end
+  std::vector<int> devices;        ///< physical ids in the order of use, without hidden devices
+  std::vector<int> seen;           ///< ids in the launcher's *_VISIBLE_DEVICES, in its order; empty: no such list
+  std::vector<std::string> uuids;  ///< of devices 0, 1, … if the list has UUIDs: physical ids are unknown then
+  bool replacement = false;  ///< a spare host: gets ranks only if another host is lost; at the end of the allocation
   std::string devices_from;  ///< "/dev/nvidia*", "CUDA_VISIBLE_DEVICES", "--fake-devices", …; empty without devices
 };
 
-/// The name or address by which other hosts reach it.
+/// The name or address that other hosts use to connect to `host`.
 inline const std::string& known_by(const Host& host) {
   return host.reach.address.empty() ? host.name : host.reach.address;
 }
 
-/// The hosts of one list: a program's own, or the job's, which is the first pool.
+/// The hosts of one list. The first pool is the list of the job, each further pool the list of one program.
 struct Pool {
   std::vector<int> hosts;     ///< indices into Allocation::hosts, in the list's order
-  std::vector<int> slots;     ///< that the list gives to each of them
+  std::vector<int> slots;     ///< the slots of each host in this list
   std::vector<int> sequence;  ///< the host of each entry of the list
 };
 
 struct Allocation {
   std::vector<Host> hosts;
-  std::optional<Manager> manager = {};    ///< whose hosts these are; none where the user named them
-  bool by_manager = false;                ///< its own command starts the agents on all that are not `local`
+  std::optional<Manager> manager = {};    ///< the owner of these hosts; empty if the user named the hosts
+  bool by_manager = false;                ///< the manager's command starts the agents on all hosts without `local`
   std::vector<int> sequence = {};         ///< the host of each entry of the list, in the user's order, for --map-by seq
   std::vector<std::string> notes = {};    ///< for Plan::notes
   std::vector<std::string> remarks = {};  ///< for Plan::remarks
-  std::vector<Pool> pools = {};           ///< AppRequest::pool is an index; empty: no program has a list of its own
-  bool slots_are_limits = false;          ///< the user gave the slots (hostfile, -H): more ranks need --oversubscribe
+  std::vector<Pool> pools = {};           ///< AppRequest::pool is an index; empty: no program has its own list
+  bool slots_are_limits = false;          ///< the user set the slots (hostfile, -H): more ranks require --oversubscribe
 };
 
 }  // namespace dlaunch::plan

@@ -1,4 +1,4 @@
-// What run() (run.h) tells a program of its job.
+// Callbacks through which run() (run.h) reports the output and the progress of a job.
 #pragma once
 
 #include <string>
@@ -10,24 +10,25 @@
 
 namespace dlaunch {
 
-/// All calls come from the thread that called run(), one at a time. While a call lasts, nothing is read from the ranks,
-/// and after 15 s their agents take this process for dead. An exception from a call ends the job and comes out of
-/// run(). `id` is an index into Plan::ranks, or one past the last for the sidecar, where the plan has one.
+/// The thread that called run() makes all calls, one at a time. During a call, dlaunch does not read from the ranks;
+/// after 15 s the agents consider this process dead. An exception of a callback ends the job, and run() throws it. `id`
+/// is an index into Plan::ranks; the sidecar of the plan has the next number after the last rank.
 class Listener {
  public:
-  enum class Level { error, note, info, detail };  ///< detail is what -vv adds to -v
+  enum class Level { error, note, info, detail };  ///< detail: the additional lines of -vv
 
   virtual ~Listener() = default;
 
-  /// A line of a rank, byte for byte, without its newline. The last line of a stream may be incomplete, and a line of
-  /// more than 64 KiB comes in pieces. What a rank writes into a file by itself (FileSettings::copy) is not told.
+  /// A line of a rank, byte for byte, without its newline. The last line of a stream may be incomplete. A line of more
+  /// than 64 KiB is delivered in pieces. Output that a rank writes to its own file (FileSettings::copy) is not
+  /// delivered.
   virtual void line(int /*id*/, output::Stream /*stream*/, std::string_view /*text*/) {}
-  /// The job's progress may have changed; called at least every 200 ms. Without ranks in it: hosts are being asked
-  /// before there is a plan, and `missing_hosts` is empty once they have answered.
+  /// The progress of the job may have changed; called at least every 200 ms. `ranks` is 0 while hosts are queried
+  /// before the plan; `missing_hosts` is empty once all hosts have answered.
   virtual void progress(const job::Progress& /*progress*/) {}
-  /// Every rank of the job as planned has started: the records hold pids and, when asked for, the CPUs.
+  /// Every planned rank has started: the records have the pids and, if requested, the CPUs.
   virtual void all_started(const job::Outcome& /*outcome*/) {}
-  /// What dlaunch would print on stderr, in whole, printable lines. Never a variable's value.
+  /// Lines that dlaunch would print on stderr: complete and printable. They never contain the value of a variable.
   virtual void said(Level /*level*/, std::string_view /*lines*/) {}
 };
 

@@ -1,4 +1,4 @@
-// How far a job is, and what became of it and of each rank. Values.
+// The progress of a job, and the end of the job and of each rank. Values.
 #pragma once
 
 #include <chrono>
@@ -15,101 +15,102 @@ namespace dlaunch::job {
 
 enum class Phase { starting, running, ending, finishing, finished };
 
-/// How far the ranks are by the numbers that they write (JobOptions::progress).
+/// The progress numbers that the ranks have written (JobOptions::progress).
 struct Reached {
-  int ranks = 0;  ///< that have written one
+  int ranks = 0;  ///< number of ranks that have written a number
   std::int64_t least = 0;
   std::int64_t most = 0;
-  int last = 0;  ///< a rank that is at `least`
+  int last = 0;  ///< a rank whose number is `least`
   bool operator==(const Reached&) const = default;
 };
 
-/// How far a job is.
+/// The progress of a job.
 struct Progress {
   Phase phase = Phase::starting;
   int ranks = 0;
   int started = 0;
-  std::set<int> running = {};                   ///< filled only while ending, for people to read
-  Worlds worlds = {};                           ///< of the ids in `running`
-  std::vector<std::string> missing_hosts = {};  ///< filled only while starting: those that are not ready yet
-  int signal = 0;                               ///< the one that was sent, while ending
+  std::set<int> running = {};                   ///< only while ending; for people
+  Worlds worlds = {};                           ///< the worlds of the ids in `running`
+  std::vector<std::string> missing_hosts = {};  ///< only while starting: hosts that are not ready
+  int signal = 0;                               ///< while ending: the signal that was sent
   std::optional<std::chrono::steady_clock::time_point> kill_at =
-      {};  ///< while ending: when KILL is sent; none: it was sent
+      {};  ///< while ending: the time of KILL; empty: KILL was sent
   std::optional<std::chrono::steady_clock::time_point> start_at =
-      {};         ///< while starting: when the ranks of this round start; none: once every host is ready
-  int round = 0;  ///< its number; 0: the first
-  std::optional<Reached> reached = {};  ///< none before the first number
+      {};         ///< while starting: the start of the ranks of this round; empty: once every host is ready
+  int round = 0;  ///< 0: the first round
+  std::optional<Reached> reached = {};  ///< empty before the first number
 };
 
 struct RankRecord {
-  int pid = 0;                         ///< on its host; 0 while not started
-  std::optional<ExitStatus> status;    ///< none while running, or when the job ended before it started
-  std::int64_t start_ns = 0;           ///< CLOCK_REALTIME of its host; 0 while not started
-  std::int64_t end_ns = 0;             ///< of a rank that called MPI_Abort: when it did
-  bool ended_by_us = false;            ///< it ended after the job sent TERM or KILL: a consequence, not a cause
-  bool needed_kill = false;            ///< it was alive when the grace ran out
-  std::string cpus;                    ///< affinity read back after the start, folded ("0-3"); empty unless asked for
-  std::optional<int> abort_code = {};  ///< of its MPI_Abort, 0…255; its status says so once it ends
-  std::optional<std::int64_t> progress = {};  ///< the last number that it wrote (JobOptions::progress)
+  int pid = 0;                         ///< on its host; 0 before the start
+  std::optional<ExitStatus> status;    ///< empty while the rank runs, and if the job ended before the rank started
+  std::int64_t start_ns = 0;           ///< CLOCK_REALTIME of its host; 0 before the start
+  std::int64_t end_ns = 0;             ///< for a rank that called MPI_Abort: the time of the call
+  bool ended_by_us = false;            ///< ended after the job sent TERM or KILL: a consequence, not a cause
+  bool needed_kill = false;            ///< alive at the end of the grace period
+  std::string cpus;                    ///< affinity after the start, folded ("0-3"); empty unless requested
+  std::optional<int> abort_code = {};  ///< code of MPI_Abort, 0…255; `status` has the code after the end
+  std::optional<std::int64_t> progress = {};  ///< the last progress number (JobOptions::progress)
 };
 
 struct LostHost {
   std::string name;
   std::string why;
-  std::string hint;  ///< the one thing to do; may be empty
+  std::string hint;  ///< the next step; may be empty
 };
 
-/// A host that was lost after ranks had started there, and was not reached again.
+/// A host that was lost after the start of its ranks, and could not be reached again.
 struct Unswept {
   int host;
   std::string why;
 };
 
-/// Somebody took the job's hosts back, and its ranks were asked to save their state.
+/// The hosts of the job were taken back; the ranks were asked to save their state.
 struct Preempted {
-  int signal = 0;                     ///< by which the launcher or an agent was told
-  bool at_host = false;               ///< an agent was told
-  std::optional<int> sender = {};     ///< the pid of the process that sent it to the launcher, where it was one
-  std::chrono::milliseconds used{0};  ///< from then to the end of the last rank, or to the deadline
+  int signal = 0;        ///< the signal that the launcher or an agent received
+  bool at_host = false;  ///< an agent received it
+  std::optional<int> sender =
+      {};  ///< the pid of the process that sent the signal to the launcher; empty: not a process
+  std::chrono::milliseconds used{0};  ///< time from the signal to the end of the last rank, or to the deadline
   bool operator==(const Preempted&) const = default;
 };
 
-/// No rank wrote for the time of --hang-after, and this is what they did (job/hangs.h).
+/// A hang: no rank wrote during --hang-after (job/hangs.h), with the activity of the ranks.
 struct Hang {
-  bool everyone = true;  ///< none of them made progress; else some waited and others did not
+  bool everyone = true;  ///< true: no rank made progress; false: some ranks waited, other ranks did not
   std::string text;
   std::int64_t time_ns = 0;  ///< CLOCK_REALTIME here
-  std::string file;          ///< the stacks of all threads; empty: none
+  std::string file;          ///< the file with the stacks of all threads; empty: no file
 };
 
 enum class Cause {
-  success,         ///< every rank ended with 0
-  rank_failed,     ///< first_failure says which
-  interrupted,     ///< by the signal in `signal`
+  success,         ///< every rank exited with 0
+  rank_failed,     ///< `first_failure` is set
+  interrupted,     ///< `signal` is set
   timeout,         ///< --timeout
   host_lost,       ///< `detail` names the first of `lost_hosts` and its reason
   output_failed,   ///< `detail` names the sink and reason
-  preempted,       ///< `preempted` says by what; no rank failed
-  sidecar_failed,  ///< the process beside the ranks; `detail` says how it ended
-  hung,            ///< no rank made progress (job/hangs.h); `detail` says for how long
+  preempted,       ///< `preempted` is set; no rank failed
+  sidecar_failed,  ///< the sidecar process; `detail` describes its end
+  hung,            ///< no rank made progress (job/hangs.h); `detail` has the duration
 };
 
 struct Outcome {
   Cause cause = Cause::success;
   int exit_code = 0;
   int signal = 0;                           ///< with Cause::interrupted
-  std::optional<int> first_failure;         ///< id of the rank that failed first, by the time at its host
-  std::optional<Preempted> preempted = {};  ///< whatever the cause is in the end
+  std::optional<int> first_failure;         ///< id of the first rank that failed, by the clock of its host
+  std::optional<Preempted> preempted = {};  ///< set also with another final cause
   std::string detail;
-  std::vector<LostHost> lost_hosts;    ///< in the order of what was heard of them
-  std::vector<std::string> leftovers;  ///< for each host, what could not be confirmed gone at the end
-  std::vector<int> swept;              ///< lost hosts that had ranks, where a sweep confirmed that nothing is left
-  std::vector<Unswept> unswept;        ///< `leftovers` names them, too
-  std::vector<Hang> hangs;             ///< in the order of time
+  std::vector<LostHost> lost_hosts;    ///< in the order of the reports
+  std::vector<std::string> leftovers;  ///< processes whose end could not be confirmed, per host
+  std::vector<int> swept;              ///< lost hosts with ranks on which a sweep confirmed that no process is left
+  std::vector<Unswept> unswept;        ///< these hosts are also in `leftovers`
+  std::vector<Hang> hangs;             ///< ordered by time
   std::vector<RankRecord> ranks;       ///< the index is the rank's id
-  bool unread = false;                 ///< the reader of the output was too slow to be waited for
-  bool may_restart = false;            ///< it failed, and its hosts wait for another round (job/rounds.h)
-  std::string no_restart = {};         ///< what came after the failure and stands in a restart's way; may be empty
+  bool unread = false;                 ///< the reader of the output was too slow: the end of the output is missing
+  bool may_restart = false;            ///< failed, with hosts that wait for another round (job/rounds.h)
+  std::string no_restart = {};         ///< an event after the failure that prevents a restart; may be empty
 };
 
 }  // namespace dlaunch::job

@@ -1,4 +1,4 @@
-// How the ranks' output is shown and kept. A value.
+// The options for showing and keeping the output of ranks. A value.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ inline constexpr int kStreams = 2;
 enum class Mode {
   lines,  ///< whole lines, never two ranks in one
   raw,    ///< bytes as they come
-  jsonl,  ///< one JSON object a record
+  jsonl,  ///< one JSON object per record
 };
 
 enum class Color { automatic, always, never };
@@ -21,20 +21,20 @@ enum class Color { automatic, always, never };
 /// --output-filename
 struct FileSettings {
   std::string target = {};    ///< absolute directory (Open MPI's layout below it), or a template when it contains '{'
-  bool copy = true;           ///< the console shows it too; false with :nocopy
+  bool copy = true;           ///< also shown on the console; false with :nocopy
   bool job_directory = true;  ///< DIR/1/rank.N; false with :nojobid (DIR/rank.N)
   std::string job = "1";      ///< {job} in a template
 
-  // --stdout-file and --stderr-file: a template for each stream, which is shown, too, with :copy.
-  bool by_stream = false;  ///< `target` is stdout's template, `err_target` stderr's; empty: the stream has no file
+  // --stdout-file and --stderr-file: one template per stream; with :copy, the stream is also shown.
+  bool by_stream = false;  ///< `target` is the template of stdout, `err_target` of stderr; empty: no file
   std::string err_target = {};
-  bool copy_err = false;  ///< `copy` is stdout's alone
-  bool append = false;    ///< with :append stdout's file keeps what it holds
+  bool copy_err = false;  ///< then `copy` is only for stdout
+  bool append = false;    ///< :append: the file of stdout keeps its content
   bool append_err = false;
   bool appends(Stream stream) const { return by_stream && (stream == Stream::err ? append_err : append); }
   bool copies(Stream stream) const { return by_stream && stream == Stream::err ? copy_err : copy; }
   bool keeps(Stream stream) const { return !by_stream || !(stream == Stream::out ? target : err_target).empty(); }
-  /// With :local=LIST only ranks with these numbers on their hosts have stdout's file; the others' is shown.
+  /// :local=LIST: only ranks with these local ranks have a file for stdout; the stdout of other ranks is shown.
   std::optional<std::set<int>> local = {};
   std::optional<std::set<int>> local_err = {};
   bool keeps(Stream stream, int local_rank) const {
@@ -49,13 +49,13 @@ struct OutputSettings {
   bool tag = false;                       ///< --tag-output, Open MPI's form
   bool timestamp = false;                 ///< --timestamp-output, Open MPI's form
   Color color = Color::automatic;
-  bool merge_stderr = false;                        ///< ranks' stderr is the same file description as their stdout
-  std::optional<std::set<int>> console_ranks = {};  ///< --ranks: those whose output reaches the console; none: all
-  std::optional<std::set<int>> console_local_ranks = {};  ///< --local-ranks: the same by their numbers on their hosts
+  bool merge_stderr = false;                              ///< stderr and stdout of a rank are the same file description
+  std::optional<std::set<int>> console_ranks = {};        ///< --ranks: ranks whose output is shown; empty: all
+  std::optional<std::set<int>> console_local_ranks = {};  ///< --local-ranks: the same, by local rank
   std::optional<FileSettings> files = {};
-  bool read_all = false;       ///< ranks write no file by themselves: all that they write passes here
-  int keep_logs = 0;           ///< how many earlier jobs' directories of files are kept, as DIR.1, DIR.2, …
-  bool pty = false;            ///< ranks' stdout (and stdin) are a terminal
+  bool read_all = false;       ///< ranks do not write files themselves: all output passes the launcher
+  int keep_logs = 0;           ///< number of kept directories of earlier jobs: DIR.1, DIR.2, …
+  bool pty = false;            ///< stdout (and stdin) of ranks are a terminal
   bool abort_on_error = true;  ///< a sink that cannot be written ends the job
 };
 

@@ -1,6 +1,6 @@
-// The plan: every rank with its host, device, environment and directory. Whoever makes it owns it. It does not change
-// once made, except that run() (dlaunch/run.h) adds frameworks' variables and, while the job runs, appends spawned
-// ranks and their hosts. make_plan is pure and linear in hosts + ranks.
+// The plan: every rank with its host, device, environment and directory. The caller of make_plan owns it. Only run()
+// (dlaunch/run.h) changes it: it adds the variables of frameworks and, during the job, spawned ranks and their hosts.
+// make_plan is pure and linear in hosts + ranks.
 #pragma once
 
 #include <cstddef>
@@ -17,77 +17,78 @@ namespace dlaunch::plan {
 
 struct App {
   std::vector<std::string> argv;
-  std::vector<std::string> env;  ///< NAME=VALUE, complete but for each rank's own; no name twice
+  std::vector<std::string> env;  ///< NAME=VALUE, complete except for the variables of each rank; no name twice
   std::vector<std::string> env_elsewhere =
-      {};  ///< env without what means this machine only; empty when all hosts are this machine
-  std::vector<std::string> chosen = {};  ///< names in env that -x set: no host's own value replaces them
+      {};  ///< env without the variables of this machine only; empty if all hosts are this machine
+  std::vector<std::string> chosen = {};  ///< names in env that -x set: the value of a host does not replace them
   std::string wdir;                      ///< absolute
-  bool wdir_chosen = false;              ///< set by --wdir: no host's own directory replaces it
-  bool rank_dirs = false;                ///< its ranks run in Rank::dir, each with its own PWD
+  bool wdir_chosen = false;              ///< set by --wdir: the directory of a host does not replace it
+  bool rank_dirs = false;                ///< the ranks run in Rank::dir, each with its own PWD
   int first_rank = 0;                    ///< index into Plan::ranks
   int ranks = 0;
 };
 
 struct Rank {
-  int rank = 0;                     ///< in its world; in world 1 it is the index
+  int rank = 0;                     ///< in its world; equal to the index in world 1
   int app = 0;                      ///< index into Plan::apps
   int host = 0;                     ///< index into Plan::hosts; also the node rank
-  int local_rank = 0;               ///< among the ranks of its world
-  std::optional<int> device;        ///< physical id; none where the host has no devices
-  std::vector<std::string> env;     ///< NAME=VALUE of this rank alone; no name that is in its App's env
-  std::string slots = {};           ///< a rankfile's slot= (docs/hosts.md); empty: not said
-  std::optional<int> ordinal = {};  ///< number of `device` among those that the rank sees
-  std::string dir = {};             ///< its own directory, in which it runs; empty: its program's
+  int local_rank = 0;               ///< counted among the ranks of its world
+  std::optional<int> device;        ///< physical id; empty on a host without devices
+  std::vector<std::string> env;     ///< NAME=VALUE of this rank only; names that are not in App::env
+  std::string slots = {};           ///< slot= of a rankfile (docs/hostfile.md); empty: not set
+  std::optional<int> ordinal = {};  ///< number of `device` among the visible devices of the rank
+  std::string dir = {};             ///< the directory in which the rank runs; empty: that of its program
 };
 
-/// A process that a framework needs beside the ranks: rank 0's program, on its host. It does not count as a rank.
+/// A process that a framework needs in addition to the ranks: the program of rank 0, on the host of rank 0. Not a rank.
 struct Sidecar {
   std::string name;                    ///< "scheduler"
   int app = 0;                         ///< index into Plan::apps
   int host = 0;                        ///< index into Plan::hosts
-  std::vector<std::string> env;        ///< NAME=VALUE, in addition to its App's
-  std::string dir;                     ///< as Rank::dir
-  std::vector<std::string> argv = {};  ///< empty: its App's
-  bool serves = false;                 ///< it does not end by itself when the ranks have
+  std::vector<std::string> env;        ///< NAME=VALUE, in addition to App::env
+  std::string dir;                     ///< like Rank::dir
+  std::vector<std::string> argv = {};  ///< empty: App::argv
+  bool serves = false;                 ///< does not exit after the end of the ranks
 };
 
 struct PlannedHost {
   Host host;
-  std::vector<int> ranks;    ///< indices into Plan::ranks, ascending; none: the host is there for spawned ranks
-  bool unreachable = false;  ///< the job does not use it, or not any more
-  int since_round = 0;       ///< the first round in which it has ranks
+  std::vector<int> ranks;    ///< indices into Plan::ranks, ascending; empty: a host for spawned ranks
+  bool unreachable = false;  ///< the job does not use the host, or does not use it any more
+  int since_round = 0;       ///< the first round with ranks on this host
 };
 
-/// The table that tells Ascend's communication library which rank runs where; ranks find it by RANK_TABLE_FILE.
+/// The table of ranks, hosts and devices for Ascend's communication library. RANK_TABLE_FILE has its path.
 struct RankTable {
-  std::string name;  ///< of the file, without a directory
+  std::string name;  ///< name of the file, without a directory
   std::string text;
-  std::string path = {};  ///< on this machine; empty: ranks here get a copy, as those on other hosts do
+  std::string path = {};  ///< on this machine; empty: ranks here get a copy, like ranks on other hosts
 };
 
 struct Plan {
   std::string job_id;
   std::vector<App> apps;
-  std::vector<PlannedHost> hosts;       ///< those that get ranks, then those connected to for spawned ranks
-  std::vector<Host> replacements = {};  ///< of --spares: they are connected to, and the next to get a lost host's ranks
-  std::vector<Host> spare = {};         ///< other hosts of the allocation, on which ranks may be spawned
-  std::vector<Rank> ranks;              ///< the index is the rank's id
+  std::vector<PlannedHost> hosts;       ///< hosts with ranks, then hosts for spawned ranks
+  std::vector<Host> replacements = {};  ///< hosts of --spares: connected, and used to replace lost hosts
+  std::vector<Host> spare = {};         ///< other hosts of the allocation, for spawned ranks
+  std::vector<Rank> ranks;              ///< the index is the id of the rank
   Worlds worlds = {};                   ///< the world of each id
   size_t spawned_bytes = 0;             ///< size of the words and variables of all spawned programs
   BindingRequest binding;
-  std::vector<Framework> frameworks = {};  ///< whose variables run() adds
+  std::vector<Framework> frameworks = {};  ///< run() adds their variables
   Visible visible = Visible::unchanged;
   std::optional<RankTable> rank_table = {};
-  std::optional<Manager> manager = {};  ///< whose command starts the agents; none: the hosts are reached otherwise
-  Mpi mpi = Mpi::none;                  ///< automatic: each host decides for each program
-  std::optional<Sidecar> sidecar = {};  ///< where a framework needs it
-  int restarts = 0;                     ///< how many rounds may follow the first one (job/rounds.h)
-  int round = 0;                        ///< the one that this is the plan of
+  std::optional<Manager> manager = {};  ///< the manager whose command starts the agents; empty: another transport
+  Mpi mpi = Mpi::none;                  ///< automatic: each host chooses for each program
+  std::optional<Sidecar> sidecar = {};  ///< if a framework requires one
+  int restarts = 0;                     ///< limit of rounds after the first round (job/rounds.h)
+  int round = 0;                        ///< the round of this plan
   std::optional<int> attempt = {};      ///< Request::attempt
-  std::vector<std::string> notes;  ///< what differs from the request or may fail, always shown; a line each, no prefix
-  std::vector<std::string> remarks = {};  ///< what is as requested but worth a look; not shown for a good run
+  std::vector<std::string>
+      notes;  ///< differences from the request, and risks; always shown; one line per note, no prefix
+  std::vector<std::string> remarks = {};  ///< further facts; not shown for a successful job
 
-  // Elements by their numbers, which must exist.
+  // Elements by number. The number must exist.
   const Rank& rank(int id) const { return ranks[static_cast<std::size_t>(id)]; }
   Rank& rank(int id) { return ranks[static_cast<std::size_t>(id)]; }
   const App& app(int number) const { return apps[static_cast<std::size_t>(number)]; }
@@ -98,27 +99,29 @@ struct Plan {
   const PlannedHost& host_of(const Rank& rank) const { return hosts[static_cast<std::size_t>(rank.host)]; }
 };
 
-/// Unless oversubscribe is set, refuses (exit code 2, with a table of what was asked and what is there) more ranks than
-/// devices or than slots that the user named. More ranks than CPUs of an unnamed local host only adds a remark.
+/// Rejects more ranks than devices, or than slots named by the user, unless oversubscribe is set. The Error has exit
+/// code 2 and a table of requested and available numbers. More ranks than CPUs of an unnamed local host only add a
+/// remark.
 Result<Plan> make_plan(const Request& request, const Allocation& allocation);
 
-/// Whether hosts must be asked for slots that nobody gave before a plan can be made.
+/// Returns true if hosts must be queried for their slots before make_plan.
 bool needs_slots(const Request& request, const Allocation& allocation);
 
-/// The directory in which an app's ranks on a host start: --wdir, else the host's own, else the launcher's.
+/// The directory in which the ranks of an app start on a host: --wdir, else that of the host, else that of the
+/// launcher.
 const std::string& program_directory(const App& app, const PlannedHost& host);
 
-/// The environment that an app's ranks on a host share: the launcher's (on another host without the names in
-/// withheld_elsewhere()), then the host's own variables, then -x. Linear in its size.
+/// The common environment of an app's ranks on a host: the variables of the launcher (on another host without the names
+/// in withheld_elsewhere()), then the variables of the host, then -x. Linear in its size.
 std::vector<std::string> program_environment(const App& app, const PlannedHost& host);
 
-/// The complete environment with which a rank starts: its program's on its host, and its own.
+/// The complete environment of a rank: program_environment() and the variables of the rank.
 std::vector<std::string> rank_environment(const Plan& plan, const Rank& rank);
 
 /// The text of --dry-run: a table for people, ending in a newline, with names of variables but never values.
 std::string to_table(const Plan& plan);
 
-/// The part of to_table(plan) that says where each rank goes, without the variables.
+/// The part of to_table(plan) with the host of each rank, without the variables.
 std::string to_map(const Plan& plan);
 
 /// --dry-run --format json, and the "plan" member of --report. Names of variables, never values. Ends in a newline.

@@ -1,4 +1,4 @@
-// What ends a job and how. A value.
+// The events that end a job, and the steps of the end. A value.
 #pragma once
 
 #include <chrono>
@@ -9,16 +9,16 @@
 
 namespace dlaunch::job {
 
-/// How ranks save their state when the job's hosts are taken back (job/preemption.h).
+/// The settings for saving the state of ranks if the hosts of the job are taken back (job/preemption.h).
 struct Checkpoint {
-  int signal = 0;                                       ///< --checkpoint-signal, sent to the ranks; 0: none is
-  std::optional<std::chrono::milliseconds> grace = {};  ///< --preempt-grace: how long they have
-  std::chrono::milliseconds usual_grace{25000};         ///< where `grace` is not given
+  int signal = 0;                                       ///< --checkpoint-signal, sent to the ranks; 0: no signal
+  std::optional<std::chrono::milliseconds> grace = {};  ///< --preempt-grace: the time for saving
+  std::chrono::milliseconds usual_grace{25000};         ///< used if `grace` is empty
   std::optional<std::chrono::steady_clock::time_point> job_end =
-      {};                          ///< when a resource manager ends the job, if known
-  int exit_code = kExitPreempted;  ///< --preempted-code: of a job all of whose ranks ended with 0 then
-  bool at_terminal = false;        ///< a person may be there, who sends a signal twice
-  bool by_step = false;            ///< who signals an agent signals its ranks, too, as Slurm does with a step
+      {};                          ///< the time at which a resource manager ends the job, if known
+  int exit_code = kExitPreempted;  ///< --preempted-code: exit code if all ranks exited with 0 after the signal
+  bool at_terminal = false;        ///< a user at a terminal may send a signal twice
+  bool by_step = false;            ///< the sender also signals the ranks of the agent, as Slurm does for a step
 };
 
 enum class OnHang { report, end, restart };
@@ -28,13 +28,13 @@ struct Policy {
   std::chrono::milliseconds grace{5000};                  ///< between TERM and KILL
   std::optional<std::chrono::milliseconds> timeout = {};  ///< --timeout
   int timeout_exit_code = kExitTimeout;
-  std::optional<std::chrono::milliseconds> after_first = {};  ///< --wait-after-first: the others' time to end
-  std::set<int> no_restart_codes = {93};  ///< --no-restart-codes: exit codes of a rank that ask for no further round
-  bool shrink = false;  ///< --shrink: where no spare host takes a lost one's ranks, the others go on without
+  std::optional<std::chrono::milliseconds> after_first = {};  ///< --wait-after-first: time for the other ranks
+  std::set<int> no_restart_codes = {93};  ///< --no-restart-codes: exit codes of a rank that prevent a restart
+  bool shrink = false;  ///< --shrink: continue without the ranks of a lost host if no spare host is left
   Checkpoint checkpoint = {};
   std::chrono::milliseconds hang_after{1800000};  ///< --hang-after: silence without progress; 0: never
   OnHang on_hang = OnHang::report;                ///< --on-hang
-  bool highest_exit_code = false;  ///< of several ranks that failed, as srun has it; otherwise the first one's
+  bool highest_exit_code = false;  ///< use the highest code of the failed ranks, as srun; false: the code of the first
 };
 
 }  // namespace dlaunch::job

@@ -1,4 +1,4 @@
-// TCP ports from one to another.
+// A range of TCP ports.
 #pragma once
 
 namespace dlaunch {

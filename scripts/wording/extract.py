@@ -132,6 +132,9 @@ def cpp(text):
             body = match.group("line").lstrip("/").lstrip("<").strip()
             if NO_SENTENCE.match(body):
                 continue
+            if re.match(r"/*<? {3}", match.group("line")):  # an indented example or table
+                comments.end()
+                continue
             trailing = bool(before.strip())
             if trailing or trailing_before or number != comments.last + 1 or not body or body.startswith("---"):
                 continues = trailing_before and not trailing and number == comments.last + 1
