@@ -40,7 +40,7 @@ rule("told", "reports, prints, shows, states, specifies; 'is reported'",
 rule("odd-verb", "is, appears, follows, precedes; is removed; requires; reads; applies",
      r"\b(stands?|stood)\b(?! (for|in for|still|alone|out))|\bmends?\b|\bheeds?\b|\bwants\b"
      r"|\bcomes? to it\b|\bgo(es)? by itself\b|\bgoes (there|too|with)\b"
-     r"|(?<!one )(?<! a )(?<!each )\bpass(es)? over\b|\blies? (in|beside|behind|below|there|on|at)\b|\bmeets? (the|a|no|another|it)\b"
+     r"|(?<![Oo]ne )(?<! a )(?<!each )\bpass(es)? over\b|\blies? (in|beside|behind|below|there|on|at)\b|\bmeets? (the|a|no|another|it)\b"
      r"|\b(is|are|was|were) looked (?!up)|\bwhat holds\b|\bleads? to (it|the host|that host|hosts)\b|\bjudge[sd]?\b")
 rule("old-word", "after, next to, in addition to, again, except, if",
      r"\b(anew|afresh|beside|but for|save for|lest|for want of|thereof|wherein|whereby|hitherto)\b"

@@ -1,4 +1,4 @@
-// SHA-1, its HMAC, and base64 and hexadecimal digits, as nettle has them. PURE.
+// SHA-1, HMAC-SHA1, base64 and hexadecimal digits, by nettle. PURE.
 #pragma once
 
 #include <nettle/hmac.h>
@@ -11,10 +11,10 @@
 namespace dlaunch {
 
 using Sha1 = std::array<unsigned char, SHA1_DIGEST_SIZE>;
-/// Not for secrets: OpenSSH's file formats require it.
+/// Not for secrets: only for the file formats of OpenSSH.
 Sha1 sha1(std::string_view text);
 
-/// HMAC-SHA1 under one key, as known_hosts hashes names. Not for secrets.
+/// HMAC-SHA1 with one key, as in hashed known_hosts names. Not for secrets.
 class HmacSha1 {
  public:
   using Digest = Sha1;
@@ -26,7 +26,7 @@ class HmacSha1 {
 };
 
 std::string to_base64(std::string_view bytes);
-/// nullopt when malformed; white space is malformed.
+/// Returns nullopt for malformed text. White space is malformed.
 std::optional<std::string> from_base64(std::string_view text);
 
 std::string_view bytes_of(const Sha1& digest);

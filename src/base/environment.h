@@ -1,4 +1,4 @@
-// Variables among NAME=VALUE entries: the one way to look one up.
+// Lookup of variables in lists of NAME=VALUE entries.
 #pragma once
 
 #include <optional>
@@ -10,16 +10,16 @@ namespace dlaunch {
 
 std::string_view variable_name(std::string_view entry);
 
-/// Nullopt when it is unset. Of two of one name it is the last, which is what the ranks get.
+/// Returns nullopt for an unset variable. The last entry of a name counts, as for the ranks.
 std::optional<std::string> variable(const std::vector<std::string>& environment, std::string_view name);
 
-/// Likewise; one of blanks only counts as unset.
+/// Like variable(); a value of blanks only counts as unset.
 std::optional<std::string> filled_variable(const std::vector<std::string>& environment, std::string_view name);
 
-/// PATH, or where execvp looks without it.
+/// PATH, or the default path of execvp.
 std::string search_path(const std::vector<std::string>& environment);
 
-/// This process's own.
+/// The environment of this process.
 std::vector<std::string> own_environment();
 
 }  // namespace dlaunch

@@ -11,7 +11,7 @@
 namespace dlaunch {
 namespace {
 
-constexpr int kNotAsMpiWants = 1;  // a failure without a code of its own; Open MPI's mpirun says 1, too
+constexpr int kNotAsMpiWants = 1;  // a failure without its own code; mpirun of Open MPI also exits with 1
 
 struct ShellCode {
   int operator()(const Exited& e) const { return e.code; }

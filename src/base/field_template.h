@@ -1,4 +1,4 @@
-// Text with {fields}, as --label, --output-filename and --rank-dir take it. "{{" is a literal brace. Pure.
+// Text with {fields}, for --label, --output-filename and --rank-dir. "{{" is a literal brace. Pure.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace dlaunch {
 
-/// A run of literal text, or the name of a field when `field` is not empty.
+/// Literal text, or the name of a field if `field` is not empty.
 struct Piece {
   std::string text;
   std::string field;
 };
 
-/// `where` is the option's name, for the error.
+/// `where` is the name of the option, for the error.
 Result<std::vector<Piece>> parse_template(std::string_view text, const std::vector<std::string>& fields,
                                           std::string_view where);
 

@@ -1,4 +1,4 @@
-// FNV-1a, 64 bits, by bytes: a hash of no cryptographic worth that is the same on every machine. PURE.
+// FNV-1a, 64 bits: a hash without cryptographic strength, equal on every machine. PURE.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ class Fnv1a {
   void add(std::string_view bytes) {
     for (const char byte : bytes) add_byte(static_cast<unsigned char>(byte));
   }
-  /// Its lowest byte first.
+  /// Hashes the lowest byte first.
   void add(std::uint64_t number) {
     for (int shift = 0; shift < 64; shift += 8) add_byte(number >> shift & 0xff);
   }

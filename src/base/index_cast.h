@@ -1,4 +1,4 @@
-// Elements by number: of a rank, host, app or stream, which is an int or an enum.
+// Access to an element by its number: the number of a rank, host, app or stream is an int or an enum.
 #pragma once
 
 #include <cstddef>

@@ -26,7 +26,7 @@ bool is_ipv4(std::string_view text) {
          });
 }
 
-/// The number of groups on one side of "::" in an IPv6 address, an IPv4 tail counting as two; nullopt when malformed.
+/// The number of groups on one side of "::" in an IPv6 address. An IPv4 tail counts as two. nullopt: malformed.
 std::optional<size_t> ipv6_groups(std::string_view text) {
   if (text.empty()) return 0;
   const std::vector<std::string> groups = split(text, ':');

@@ -1,4 +1,4 @@
-// Internet addresses as they are written. Pure.
+// Parsers of written internet addresses. Pure.
 #pragma once
 
 #include <string_view>

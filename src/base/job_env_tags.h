@@ -1,14 +1,14 @@
-// What a sweep knows a job's processes by, as entries of their environments.
+// Environment entries by which a sweep finds the processes of a job.
 #pragma once
 
 #include <string>
 
 namespace dlaunch {
 
-/// Every rank and sidecar has it: a sweep finds them.
+/// In the environment of every rank and sidecar. A sweep kills the processes with this entry.
 inline std::string rank_mark(const std::string& job_id) { return "DLAUNCH_JOB_ID=" + job_id; }
 
-/// Agents have it instead: a sweep for ranks must not find them.
+/// In the environment of agents only, so that a sweep for ranks does not find them.
 inline std::string agent_mark(const std::string& id) { return "DLAUNCH_AGENT_OF=" + id; }
 
 }  // namespace dlaunch

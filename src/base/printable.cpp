@@ -11,15 +11,15 @@ namespace {
 
 constexpr char kEscape = '\x1b';
 
-/// Bytes of the colour sequence (ESC [ digits m) that `text` starts with; 0 when it starts with none.
+/// The number of bytes of the colour sequence (ESC [ digits m) at the start of `text`; 0: no such sequence.
 size_t colour_size(std::string_view text) {
   if (text.size() < 3 || text[0] != kEscape || text[1] != '[') return 0;
   const size_t end = text.find_first_not_of("0123456789;:", 2);
   return end != std::string_view::npos && text[end] == 'm' ? end + 1 : 0;
 }
 
-/// Invisible characters that change where or in which order others stand: line and paragraph separators, and overrides
-/// of the direction of writing.
+/// Invisible characters that move or reorder other characters: line and paragraph separators, and overrides of the
+/// writing direction.
 bool moves_others(std::uint32_t code) {
   return code == 0x061c || code == 0x200e || code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
          (code >= 0x2066 && code <= 0x2069);
@@ -30,7 +30,7 @@ struct Character {
   size_t size = 0;  ///< bytes; 0: malformed
 };
 
-/// The UTF-8 character that `text` starts with: not overlong, no surrogate.
+/// The UTF-8 character at the start of `text`. Overlong forms and surrogates are malformed.
 Character first_character(std::string_view text) {
   const auto first = static_cast<unsigned char>(text[0]);
   if (first < 0x80) return {first, 1};
@@ -47,7 +47,7 @@ Character first_character(std::string_view text) {
   return malformed ? Character{} : Character{code, size};
 }
 
-/// Whether the character is visible and moves no other. U+0080 begins a second set of control characters.
+/// Returns true for a visible character that does not move others. U+0080 starts a second set of control characters.
 bool is_showable(std::uint32_t code) {
   return code == '\t' || (code >= 0x20 && code < 0x7f) || (code >= 0xa0 && !moves_others(code));
 }
@@ -60,7 +60,7 @@ void append_hex(std::string& out, char byte) {
   out += kDigits[value & 0xf];
 }
 
-/// Appends the character that `text` begins with, or its first byte as \xNN. Returns how many bytes of `text` it used.
+/// Appends the character at the start of `text`, or its first byte as \xNN. Returns the number of bytes used.
 size_t append_shown(std::string& out, std::string_view text) {
   const Character character = first_character(text);
   if (character.size == 0 || !is_showable(character.code)) {
@@ -106,7 +106,7 @@ std::string printable_lines(std::string_view text) {
   return out + printable(text);
 }
 
-/// Outside its strings JSON is ASCII, and within them every character below U+0020 is escaped.
+/// Outside of strings JSON is ASCII, and inside of strings every character below U+0020 is escaped.
 std::string printable_json(std::string_view json) {
   std::string out;
   while (!json.empty()) {
@@ -127,7 +127,7 @@ std::string printable_json(std::string_view json) {
 std::string message(std::string_view before, std::string_view text) {
   while (text.ends_with('\n')) text.remove_suffix(1);
   std::string_view shown = text.substr(0, kLongestMessage);
-  // A character that would be cut is left out whole.
+  // A character at the limit is dropped as a whole.
   while (shown.size() < text.size() && !shown.empty() &&
          (static_cast<unsigned char>(text[shown.size()]) & 0xc0) == 0x80)
     shown.remove_suffix(1);

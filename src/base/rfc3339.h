@@ -1,4 +1,4 @@
-// Points in time as RFC 3339 writes them, in UTC with microseconds: "2025-01-31T23:59:59.000123Z". PURE.
+// Points in time in the form of RFC 3339, in UTC with microseconds: "2025-01-31T23:59:59.000123Z". PURE.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace dlaunch {
 
 std::string rfc3339(std::int64_t realtime_ns);
 
-/// Parses what rfc3339() writes; nullopt for anything else.
+/// Parses the output of rfc3339(). Returns nullopt for any other text.
 std::optional<std::int64_t> parse_rfc3339(const std::string& text);
 
 }  // namespace dlaunch

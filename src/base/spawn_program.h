@@ -1,4 +1,4 @@
-// One program of a spawn (MPI_Comm_spawn), whichever protocol asked for it. A value.
+// One program of a spawn (MPI_Comm_spawn), for every protocol. A value.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace dlaunch {
 
-inline constexpr std::uint32_t kMostPrograms = 256;  ///< in one spawn
+inline constexpr std::uint32_t kMostPrograms = 256;  ///< limit for one spawn
 
 struct SpawnProgram {
   std::vector<std::string> argv;
   std::uint32_t ranks = 1;
-  std::string wdir = {};                ///< empty: not said
+  std::string wdir = {};                ///< empty: not set
   std::vector<std::string> env = {};    ///< NAME=VALUE
-  std::vector<std::string> hosts = {};  ///< the only ones that it may run on; empty: all
+  std::vector<std::string> hosts = {};  ///< the only allowed hosts; empty: all
   bool operator==(const SpawnProgram&) const = default;
 };
 

@@ -34,11 +34,11 @@ std::string padded(int number, size_t width) {
   return std::string(width > digits.size() ? width - digits.size() : 0, '0') + digits;
 }
 
-/// A name split at its last number, which is in the first label or in an IPv4 address.
+/// A name, split at its last number. The number is in the first label or in an IPv4 address.
 struct NumberedName {
   std::string before;
   int number = -1;   ///< none
-  size_t width = 0;  ///< of a number that is written with leading zeros
+  size_t width = 0;  ///< width of a number with leading zeros
   std::string after = {};
 };
 
@@ -135,7 +135,7 @@ std::string fold_names(const std::vector<std::string>& names) {
 
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& known) {
   std::optional<std::string> best;
-  size_t best_distance = std::max<size_t>(1, word.size() / 3) + 1;  // a third of the word wrong is still a typo
+  size_t best_distance = std::max<size_t>(1, word.size() / 3) + 1;  // a typo has at most a third of the word wrong
   for (const std::string& candidate : known) {
     const size_t distance = edit_distance(word, candidate);
     if (distance < best_distance) {

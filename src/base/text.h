@@ -1,4 +1,4 @@
-// Small pure helpers on text that several rooms need.
+// Small pure functions on text for several modules.
 #pragma once
 
 #include <concepts>
@@ -13,10 +13,11 @@ namespace dlaunch {
 std::vector<std::string> split(std::string_view text, char separator);
 std::string_view trim(std::string_view text);
 
-/// Parses a whole decimal number in [min, max]; nullopt for anything else.
+/// Parses a whole decimal number in [min, max]. Returns nullopt for any other text.
 std::optional<long> parse_int(std::string_view text, long min, long max);
 
-/// Parses a list of numbers: "0,3-5" gives {0,3,4,5}. nullopt when malformed, descending, or over `max`.
+/// Parses a list of numbers: "0,3-5" gives {0,3,4,5}. Returns nullopt for malformed or descending lists, and above
+/// `max`.
 std::optional<std::set<int>> parse_int_list(std::string_view text, int max);
 
 /// "1 rank", "3 ranks".
@@ -26,16 +27,16 @@ std::string count(std::integral auto number, std::string_view noun) {
 
 /// Writes numbers as ranges: {0,1,2,5} gives "0-2,5".
 std::string fold_ints(const std::set<int>& numbers);
-/// The same, each written with at least `width` digits.
+/// Like the function above; each number has at least `width` digits.
 std::string fold_ints(const std::set<int>& numbers, size_t width);
 
-/// Writes host names as ranges, in the order of their first: {n1,n2,n3,login,n07} gives "n[1-3],login,n07".
+/// Writes host names as ranges, ordered by the first name: {n1,n2,n3,login,n07} gives "n[1-3],login,n07".
 std::string fold_names(const std::vector<std::string>& names);
 
-/// The word of `known` that is closest to `word` by edit distance, when it is close enough for a likely typo.
+/// The word of `known` with the smallest edit distance to `word`, if the distance is small enough for a typo.
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& known);
 
-/// A shell word that means exactly `word`: quoted only where needed.
+/// Quotes `word` for a shell, only if needed.
 std::string shell_quote(std::string_view word);
 
 }  // namespace dlaunch

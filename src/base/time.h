@@ -1,4 +1,4 @@
-// The clock of every wait, limit and duration: it does not jump when the time of day is set.
+// The clock of every wait, limit and duration. A change of the wall clock does not affect it.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ using Clock = std::chrono::steady_clock;
 using Time = Clock::time_point;
 using Duration = Clock::duration;
 
-/// As poll(2) takes them: rounded up, and 0 when that time is over.
+/// A timeout for poll(2): rounded up; 0 if the time has passed.
 inline int milliseconds_until(Time deadline) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
   return static_cast<int>(std::clamp<decltype(left)>(left, 0, INT_MAX));

@@ -1,4 +1,4 @@
-// The one way to return an error to the caller: a statement expression of GCC and Clang.
+// The way to return an error to the caller: a statement expression of GCC and Clang.
 #pragma once
 
 #include <tl/expected.hpp>
@@ -15,9 +15,9 @@ void taken(tl::expected<void, E>&&) {}
 
 }  // namespace dlaunch
 
-/// The value of a Result; an error is returned from the calling function: `const auto plan = TRY(make_plan(request));`
-/// It stands alone, behind `=` or `return` or as a statement: GCC does not destroy the parts of an expression that are
-/// there already when it returns from the midst of one. A test of tests/layers holds that.
+/// The value of a Result. An error is returned from the calling function: `const auto plan = TRY(make_plan(request));`
+/// TRY must follow `=` or `return`, or be a statement: GCC does not destroy the finished parts of an expression if TRY
+/// returns from the middle. A test in tests/layers checks this rule.
 #define TRY(...)                                                                 \
   ({                                                                             \
     auto result_to_try = (__VA_ARGS__);                                          \

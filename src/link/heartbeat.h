@@ -1,4 +1,4 @@
-// When to send a heartbeat, and when to take the other side for dead. PURE: time is a parameter.
+// The times at which to send a heartbeat and to consider the peer dead. PURE: time is a parameter.
 #pragma once
 
 #include <algorithm>
@@ -19,18 +19,18 @@ class Heartbeat {
     heard_ = now;
     paused_ = false;
   }
-  /// The other side announced that it will be silent until its next frame.
+  /// The peer announced silence until its next frame.
   void pause() { paused_ = true; }
-  /// This process was stopped: what the other side sent meanwhile has yet to be read.
+  /// This process was stopped: the bytes that the peer sent meanwhile are still unread.
   void resumed(Time now) { heard_ = now; }
-  /// To be called once an interval. A much later call means that this process was stopped, by a signal or with its
-  /// machine; it then gets an interval to read what was sent meanwhile.
+  /// Call once per interval. A much later call means that this process or its machine was stopped: then one more
+  /// interval is allowed for reading the bytes of that time.
   bool dead(Time now) {
     if (now - asked_ > interval_ * 2) heard_ = std::max(heard_, now - interval_ * (kMisses - 1));
     asked_ = now;
     return !paused_ && now - heard_ > interval_ * kMisses;
   }
-  /// Nothing was heard of the other side after that time, and it did not announce that.
+  /// The peer was silent since that time, without an announcement.
   bool silent_since(Time then) const { return !paused_ && heard_ <= then; }
   std::chrono::milliseconds interval() const { return interval_; }
 

@@ -21,7 +21,7 @@ bool would_block(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
 
 class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
  public:
-  /// `out` is empty when `in` goes both ways.
+  /// `out` is empty if `in` is a socket for both directions.
   Impl(asio::io_context& io, sys::Fd in, sys::Fd out, wire::Sender from)
       : io_(io), in_(io), buffer_(std::make_unique_for_overwrite<char[]>(kReadSize)), decoder_(from) {
     sys::set_nonblocking(in.get());
@@ -90,14 +90,14 @@ class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
     close_out();
   }
 
-  /// Releases the queue's memory when nothing waits.
+  /// Releases the memory of the queue if it is empty.
   void release() {
     if (waiting() == 0) queue_.shrink_to_fit();
   }
 
  private:
   struct Passed {
-    size_t at;  // offset in queue_ of the frame that they go with
+    size_t at;  // offset in queue_ of the frame of these descriptors
     std::vector<sys::Fd> fds;
   };
 
@@ -109,7 +109,7 @@ class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
     if (own_out_) own_out_->close(ignored);
   }
 
-  /// Sends up to the next frame that carries descriptors; from such a frame on, it sends them along.
+  /// Sends up to the next frame with descriptors; the descriptors of the first frame are sent along.
   ssize_t send_piece() {
     std::string_view piece = std::string_view(queue_).substr(sent_);
     if (passed_.empty()) return sys::send_some(out().native_handle(), piece, {});
@@ -117,7 +117,7 @@ class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
     if (next.at > sent_) return sys::send_some(out().native_handle(), piece.substr(0, next.at - sent_), {});
     if (passed_.size() > 1) piece = piece.substr(0, passed_[1].at - sent_);
     const ssize_t took = sys::send_some(out().native_handle(), piece, next.fds);
-    if (took > 0) passed_.pop_front();  // they went with the first byte
+    if (took > 0) passed_.pop_front();  // the descriptors were sent with the first byte
     return took;
   }
 
@@ -128,7 +128,8 @@ class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
     sent_ = 0;
   }
 
-  /// What the other side sent before it went can still be read. Never calls `ended`: senders expect no call-back.
+  /// The bytes that the peer sent before its end are still readable. Never calls `ended`: senders do not expect a
+  /// callback.
   void write_failed(const std::string& why) {
     close_out();
     queue_.clear();
@@ -167,7 +168,7 @@ class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
     if (deliver()) wait_readable();
   }
 
-  /// Reads what is there now into the decoder.
+  /// Reads the available bytes into the decoder.
   ssize_t receive() {
     std::vector<sys::Fd> fds;
     const ssize_t got = sys::receive_some(in_.native_handle(), {buffer_.get(), kReadSize}, fds);
@@ -176,7 +177,7 @@ class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
     return got;
   }
 
-  /// Hands on the decoded messages. False when the stream is over.
+  /// Delivers the decoded messages. Returns false at the end of the stream.
   bool deliver() {
     for (;;) {
       auto next = decoder_.next();
@@ -186,7 +187,7 @@ class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
       }
       if (!*next) break;
       if (!handlers_.message) return false;
-      const auto handle = handlers_.message;  // it may close us, which clears the handlers
+      const auto handle = handlers_.message;  // the handler may close this link, which clears the handlers
       handle(std::move(**next), fds_);
       if (!in_.is_open()) return false;
     }
@@ -206,7 +207,7 @@ class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
   std::optional<asio::posix::stream_descriptor> own_out_;
   bool out_ended_ = false;
   Handlers handlers_;
-  std::unique_ptr<char[]> buffer_;  // kReadSize; pages that no burst fills are never touched
+  std::unique_ptr<char[]> buffer_;  // kReadSize; without a burst, most of its pages are never used
   wire::Decoder decoder_;
   std::deque<sys::Fd> fds_;
   std::string queue_;

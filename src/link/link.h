@@ -1,5 +1,5 @@
-// One framed byte stream between launcher and agent: messages in, messages out, and why it ended. Both sides use it. No
-// call-back comes after close() or destruction. The io_context must outlive it.
+// One framed byte stream between launcher and agent: messages in both directions, and the reason of its end. Both sides
+// use this class. No callback comes after close() or destruction. The io_context must outlive the link.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -19,40 +19,42 @@ namespace dlaunch::link {
 class Link {
  public:
   struct Handlers {
-    /// `fds`: descriptors that came with the stream, oldest first; the handler takes those that its message announces.
+    /// `fds`: descriptors received with the stream, oldest first. The handler takes the descriptors that its message
+    /// announces.
     std::function<void(wire::Message&&, std::deque<sys::Fd>& fds)> message;
-    /// The stream ended ("closed by the other side", a bad frame, an errno's text). Called once, last, never
-    /// from within send() or flush().
+    /// The stream ended. The text is "closed by the other side", a bad frame, or an errno's text. The last call, once,
+    /// never from within send() or flush().
     std::function<void(const std::string& why)> ended;
-    /// Bytes waiting to be sent fell below kLowWater after having been above it. May be empty.
+    /// The number of unsent bytes fell below kLowWater after it was above. May be empty.
     std::function<void()> drained;
   };
   static constexpr size_t kLowWater = 64u << 10;
-  static constexpr size_t kHighWater = 256u << 10;  ///< a sender of bulk data stops above this
+  static constexpr size_t kHighWater = 256u << 10;  ///< a sender of bulk data stops above this number of bytes
 
-  static constexpr size_t kMostFds = 2;  ///< the most that one message announces
+  static constexpr size_t kMostFds = 2;  ///< limit of descriptors for one message
 
-  /// A pair of descriptors, such as two pipes; both become non-blocking. `from`: who is on the other side.
+  /// Two descriptors, such as pipes; both become non-blocking. `from` names the peer.
   Link(asio::io_context& io, sys::Fd in, sys::Fd out, wire::Sender from = wire::Sender::any);
   /// One socket for both directions.
   explicit Link(asio::io_context& io, sys::Fd socket, wire::Sender from = wire::Sender::any);
   ~Link();
 
-  /// `first`: bytes of the stream that were already read.
+  /// `first`: bytes of the stream that were read before.
   void start(Handlers handlers, const std::string& first = {});
-  /// Queues the message, which is sent when this turn of the loop is over, sooner when much waits. No-op once ended.
+  /// Queues the message. It is sent at the end of this turn of the loop, or earlier if many bytes wait. No effect after
+  /// the end.
   void send(const wire::Message& message, std::vector<sys::Fd> fds = {});
   size_t waiting() const;
-  /// Sends as much of the queue as the other side takes now; once it is empty, releases its memory.
+  /// Sends as many bytes as the peer accepts now. Releases the memory of an empty queue.
   void flush();
-  /// The descriptor that must become writable before more can be sent; none when nothing waits or the stream ended.
+  /// The descriptor that must become writable before the next send; empty if no bytes wait or the stream ended.
   std::optional<int> blocked_on() const;
-  /// Calls `then` once, as soon as nothing waits to be sent, which may be at once. For a last message before exit.
+  /// Calls `then` once, as soon as the queue is empty, also immediately. For a last message before the exit.
   void when_sent(std::function<void()> then);
   void close();
 
  private:
-  class Impl;  // shared with the loop's call-backs, so that a Link may be destroyed inside one of its own
+  class Impl;  // shared with the callbacks in the loop, so that a callback may destroy its Link
   std::shared_ptr<Impl> impl_;
 };
 

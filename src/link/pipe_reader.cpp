@@ -15,9 +15,9 @@
 namespace dlaunch::link {
 namespace {
 
-constexpr size_t kTerminalHides = 128u << 10;  // what a terminal may hold without counting it; more than its buffers
-constexpr size_t kTurn = 256u << 10;  // then other readers take their turn: no busy pipe may keep the loop long
-constexpr ssize_t kDefaultPipeSize = 64 << 10;  // a read of this much met a full pipe, so its writer is busy
+constexpr size_t kTerminalHides = 128u << 10;  // more than the buffers of a terminal, which FIONREAD does not count
+constexpr size_t kTurn = 256u << 10;           // then other readers get their turn: a busy pipe must not block the loop
+constexpr ssize_t kDefaultPipeSize = 64 << 10;  // a read of this size found a full pipe: its writer is busy
 constexpr int kBusyPipeSize = 1 << 20;
 
 }  // namespace
@@ -26,7 +26,7 @@ class PipeReader::Impl : public std::enable_shared_from_this<PipeReader::Impl> {
  public:
   Impl(asio::io_context& io, sys::Fd fd, std::span<char> scratch, Consumer consumer)
       : fd_(io), timer_(io), scratch_(scratch), consumer_(std::move(consumer)) {
-    fd_.assign(fd.release());  // the first wait makes it non-blocking
+    fd_.assign(fd.release());  // the first wait makes the descriptor non-blocking
   }
 
   void resume() {
@@ -48,7 +48,8 @@ class PipeReader::Impl : public std::enable_shared_from_this<PipeReader::Impl> {
   }
 
   void close() {
-    if (fd_.is_open()) sys::Fd(fd_.release());  // release() tells epoll; closing would not while a fork holds a copy
+    if (fd_.is_open())
+      sys::Fd(fd_.release());  // release() tells epoll; a close does not while a forked child has a copy
     timer_.cancel();
     consumer_ = {};
   }
@@ -62,34 +63,34 @@ class PipeReader::Impl : public std::enable_shared_from_this<PipeReader::Impl> {
       const auto free = scratch_.subspan(begun_.size(), allowed - begun_.size());
       const ssize_t got = TEMP_FAILURE_RETRY(::read(fd_.native_handle(), free.data(), free.size()));
       if (got < 0 && errno == EAGAIN) break;
-      if (got <= 0) return finish();  // end of file; a terminal gives EIO
+      if (got <= 0) return finish();  // end of file; a terminal returns EIO
       left -= static_cast<size_t>(got);
       const bool full = static_cast<size_t>(got) == free.size();
       deliver(got, full && unread() > 0);
       if (!fd_.is_open()) return;
-      if (got < kDefaultPipeSize && !full) break;  // the pipe is empty now
+      if (got < kDefaultPipeSize && !full) break;  // the pipe is empty
     }
     resume();
   }
 
-  /// Hands on the kept part and what was read, except the beginning of a last line whose rest can be read at once.
+  /// Delivers the kept part and the new bytes, except the start of a last line with readable further bytes.
   void deliver(ssize_t got, bool more) {
     if (got >= kDefaultPipeSize && !std::exchange(enlarged_, true)) {
-      ::fcntl(fd_.native_handle(), F_SETPIPE_SZ, kBusyPipeSize);  // beyond the user's quota the size stays
+      ::fcntl(fd_.native_handle(), F_SETPIPE_SZ, kBusyPipeSize);  // above the user's quota the pipe keeps its size
     }
     if (ended_) arm_drain_timer();
     owed_ -= std::min(owed_, static_cast<size_t>(got));
     const std::string_view all(scratch_.data(), begun_.size() + static_cast<size_t>(got));
     const size_t whole = more ? whole_lines(all) : all.size();
     begun_ = all.substr(whole);
-    const auto data = consumer_.data;  // it may close us, which clears the consumer
+    const auto data = consumer_.data;  // the consumer may close this reader
     data(all.substr(0, whole));
     if (ended_ && owed_ == 0 && Clock::now() >= drain_until_ && fd_.is_open()) finish();
   }
 
-  /// The offset of the last line; the end where there is but one, or where it may not have been written at once.
+  /// The offset of the last line. The end, if there is only one line, or if the line may come from several writes.
   static size_t whole_lines(std::string_view all) {
-    const size_t begin = all.rfind('\n') + 1;  // 0 without
+    const size_t begin = all.rfind('\n') + 1;  // 0: no newline
     return begin > 0 && all.size() - begin < PipeReader::kLeastRead ? begin : all.size();
   }
 
@@ -127,9 +128,9 @@ class PipeReader::Impl : public std::enable_shared_from_this<PipeReader::Impl> {
   bool waiting_ = false;
   bool ended_ = false;
   Clock::time_point drain_until_;
-  size_t owed_ = 0;  // bytes in the pipe when the rank ended: no later one can be its own
+  size_t owed_ = 0;  // number of bytes in the pipe at the end of the rank: later bytes are not from the rank
   bool enlarged_ = false;
-  std::string begun_;  // part of a line whose rest can be read; less than kLeastRead
+  std::string begun_;  // start of a line with readable further bytes; less than kLeastRead
 };
 
 PipeReader::PipeReader(asio::io_context& io, sys::Fd fd, std::span<char> scratch, Consumer consumer)

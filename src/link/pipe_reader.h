@@ -1,7 +1,7 @@
-// Reads one output stream of a rank, for the agent (into frames) and for the launcher (a stream handed over to it). It
-// reads only what its consumer allows, which is the back-pressure. It ends at end of file. Once the rank has ended, it
-// also ends when the pipe stayed empty for kDrainIdle, or after kDrainLongest when all that the rank wrote is read: a
-// grandchild that keeps the pipe open, silent or not, does not hold the job.
+// Reads one output stream of a rank, in the agent (into frames) and in the launcher (from a received descriptor). The
+// consumer limits the number of bytes, which gives back-pressure. The reader ends at end of file. After the end of the
+// rank, the reader also ends if the pipe was empty for kDrainIdle, or after kDrainLongest if all bytes of the rank are
+// read: a grandchild that keeps the pipe open does not delay the job.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -20,18 +20,19 @@ inline constexpr std::chrono::milliseconds kDrainLongest{2000};
 
 class PipeReader {
  public:
-  /// What a pipe takes in one write (PIPE_BUF). A line that was written at once is delivered at once, because people
-  /// would take its first part for a whole line. A last line that has begun with less than this is therefore kept for
-  /// the next read, where its rest is already in the pipe.
+  /// The limit of one atomic write to a pipe (PIPE_BUF). A line of one write is delivered at once, because users would
+  /// read its first part as a whole line. So the start of a last line, if it is shorter than this, waits for the next
+  /// read: its further bytes are already in the pipe.
   static constexpr size_t kLeastRead = 4096;
 
   struct Consumer {
-    std::function<size_t()> allowance;           ///< bytes it takes now, at least kLeastRead; 0: none until resume()
-    std::function<void(std::string_view)> data;  ///< at most what was allowed
-    std::function<void()> closed;                ///< once, as the last call; the reader may be destroyed in it
+    std::function<size_t()>
+        allowance;  ///< the number of accepted bytes now, at least kLeastRead; 0: none until resume()
+    std::function<void(std::string_view)> data;  ///< at most the accepted number
+    std::function<void()> closed;                ///< the last call, once; may destroy the reader
   };
 
-  /// All readers of a loop share `scratch`, which outlives them. `fd` becomes non-blocking.
+  /// All readers of a loop share `scratch`, which must outlive them. `fd` becomes non-blocking.
   PipeReader(asio::io_context& io, sys::Fd fd, std::span<char> scratch, Consumer consumer);
   ~PipeReader();
 

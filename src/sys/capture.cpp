@@ -19,9 +19,9 @@ namespace dlaunch::sys {
 namespace {
 
 constexpr size_t kMostOutput = 64u << 10;
-constexpr std::chrono::milliseconds kKillWait{500};  // longer is uninterruptible sleep: the process is left to init
+constexpr std::chrono::milliseconds kKillWait{500};  // then the process sleeps uninterruptibly, and is left to init
 
-/// Runs in the child and does not return. It makes only calls that are safe after a fork.
+/// Runs in the child; does not return. Makes only calls that are safe after a fork.
 [[noreturn]] void become(char* const* argv, int output, int failure, pid_t parent) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -37,7 +37,7 @@ constexpr std::chrono::milliseconds kKillWait{500};  // longer is uninterruptibl
   ::_exit(127);
 }
 
-/// Whether the end of file came in time.
+/// Returns true if the end of file came in time.
 bool read_all(int fd, std::string& output, Clock::time_point deadline) {
   std::array<char, 4096> buffer{};
   for (;;) {
@@ -80,7 +80,7 @@ Capture::Capture(Capture&& other) noexcept
 Capture::~Capture() {
   if (pid_ <= 0) return;
   ::kill(-pid_, SIGKILL);
-  ::kill(pid_, SIGKILL);  // it may not lead its group yet
+  ::kill(pid_, SIGKILL);  // the child may not lead its group yet
   int wait_status = 0;
   reap_by(Clock::now() + kKillWait, wait_status);
 }
@@ -95,7 +95,7 @@ Captured Capture::finish(Clock::time_point deadline) {
   Captured result;
   result.error = error_;
   if (error_ != 0) return result;
-  std::string failure;  // stays empty when the program runs
+  std::string failure;  // empty if exec succeeds
   const bool began = read_all(failure_.get(), failure, deadline);
   if (failure.size() == sizeof result.error) std::memcpy(&result.error, failure.data(), failure.size());
   if (result.error != 0) return result;

@@ -1,4 +1,4 @@
-// A command whose output is wanted. It starts at once, so that several run side by side, and has a deadline.
+// A command with captured output and a deadline. It starts at once, so that several commands can run side by side.
 #pragma once
 
 #include <sys/types.h>
@@ -12,18 +12,17 @@
 namespace dlaunch::sys {
 
 struct Captured {
-  int error = 0;           ///< errno of the start; then nothing else is set
-  bool timed_out = false;  ///< it was killed
-  int wait_status = 0;     ///< as waitpid gives it
-  std::string output;      ///< stdout and stderr, 64 KiB at most
+  int error = 0;           ///< errno of the start; then the other fields are empty
+  bool timed_out = false;  ///< the process was killed
+  int wait_status = 0;     ///< as returned by waitpid
+  std::string output;      ///< stdout and stderr, at most 64 KiB
 };
 
-/// Owns the process, which leads its own group and dies with this process. The destructor kills and reaps what is left
-/// of it, and leaves what does not go within half a second after KILL. stdin is /dev/null. The caller must not reap the
-/// process.
+/// Owns the process, which leads its own group and dies with this process. The destructor kills and reaps the group; it
+/// gives up half a second after KILL. stdin is /dev/null. The caller must not reap the process.
 class Capture {
  public:
-  /// argv[0] is looked for in PATH.
+  /// argv[0] is searched in PATH.
   explicit Capture(const std::vector<std::string>& argv);
   Capture(Capture&& other) noexcept;
   Capture(const Capture&) = delete;
@@ -31,16 +30,16 @@ class Capture {
   Capture& operator=(Capture&&) = delete;
   ~Capture();
 
-  /// Waits for the end. To be called once.
+  /// Waits for the end. Call once.
   Captured finish(std::chrono::steady_clock::time_point deadline);
 
  private:
-  /// Whether it was reaped in time.
+  /// Returns true if the process was reaped in time.
   bool reap_by(std::chrono::steady_clock::time_point deadline, int& wait_status);
 
   pid_t pid_ = -1;
   Fd output_;
-  Fd failure_;  // carries errno of an exec that failed; at end of file when exec succeeds
+  Fd failure_;  // delivers the errno of a failed exec; end of file if exec succeeds
   int error_ = 0;
 };
 

@@ -19,7 +19,7 @@
 namespace dlaunch::sys {
 namespace {
 
-constexpr size_t kMostCgroups = 100000;  // a user may have made any number below a delegated group
+constexpr size_t kMostCgroups = 100000;  // limit: a user may create any number of groups below a delegated group
 constexpr size_t kLongestList = 64u << 20;
 constexpr long kMostPids = 1L << 30;
 
@@ -69,7 +69,7 @@ std::vector<std::string> cgroup_tree(const std::string& cgroup) {
   return tree;
 }
 
-/// Each process is looked up before its membership is read again, so that its start time tells a pid from its reuse.
+/// The start time of each process is read before its membership is read again, to detect a reused pid.
 std::vector<Process> processes_in(const std::string& cgroup) {
   std::vector<Process> found;
   for (const std::string& group : cgroup_tree(cgroup)) {

@@ -1,5 +1,5 @@
-// Control groups of version 2 (cgroups(7)), as a way to name processes together and to kill them as one. No controller
-// is used, so none has to be enabled.
+// Control groups version 2 (cgroups(7)): they name processes together and kill them together. No controller is used or
+// enabled.
 #pragma once
 
 #include <optional>
@@ -10,25 +10,25 @@
 
 namespace dlaunch::sys {
 
-/// The directory where version 2 is mounted, alone or beside version 1.
+/// The mount point of version 2, also next to version 1.
 std::optional<std::string> cgroup_mount();
 
-/// The directory of this process's control group.
+/// The directory of the control group of this process.
 std::optional<std::string> own_cgroup();
 
-/// The groups directly below `cgroup`.
+/// The direct child groups of `cgroup`.
 std::vector<std::string> cgroups_in(const std::string& cgroup);
 
-/// `cgroup` and all groups below it, each before those below it; their number is bounded.
+/// `cgroup` and all groups below it, parents first; their number is limited.
 std::vector<std::string> cgroup_tree(const std::string& cgroup);
 
-/// The living processes in `cgroup` and below it that this PID namespace shows.
+/// The living processes in `cgroup` and below it, as far as this PID namespace shows them.
 std::vector<Process> processes_in(const std::string& cgroup);
 
 /// Sends KILL to all processes in `cgroup` and below it: in one step that no fork escapes (Linux 5.14), or one by one.
 void kill_cgroup(const std::string& cgroup);
 
-/// Removes `cgroup` and the groups below it. False while a process is in one of them.
+/// Removes `cgroup` and the groups below it. Returns false while a process is in one of them.
 bool remove_cgroup(const std::string& cgroup);
 
 }  // namespace dlaunch::sys

@@ -10,7 +10,7 @@
 
 namespace dlaunch::sys {
 
-constexpr int kLookEvery = 5;  // ms, where there is no pidfd
+constexpr int kLookEvery = 5;  // ms, without a pidfd
 
 Fd open_pidfd(pid_t pid) { return Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))); }
 

@@ -1,4 +1,4 @@
-// The wall clock, as the wire and the records carry it.
+// The wall clock, as in messages and records.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@ namespace dlaunch::sys {
 /// CLOCK_REALTIME in nanoseconds.
 std::int64_t wall_ns();
 
-/// For how long this machine has been suspended since it started.
+/// The time for which this machine has been suspended since its boot.
 std::chrono::nanoseconds suspended();
 
 }  // namespace dlaunch::sys

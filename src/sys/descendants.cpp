@@ -23,7 +23,7 @@
 
 namespace dlaunch::sys {
 
-/// /proc/PID/stat: the name is in parentheses and may hold anything, so fields are counted from the last ')'.
+/// /proc/PID/stat: the name in parentheses may contain any character, so fields are counted after the last ')'.
 std::optional<Process> find_process(int pid) {
   const std::string text = read_file("/proc/" + std::to_string(pid) + "/stat").value_or("");
   const size_t open = text.find('(');
@@ -32,7 +32,7 @@ std::optional<Process> find_process(int pid) {
   Process process;
   process.pid = pid;
   process.name = text.substr(open + 1, close - open - 1);
-  // proc(5): after the name come state and ppid, fields 3 and 4; starttime is field 22.
+  // proc(5): state and ppid follow the name as fields 3 and 4; starttime is field 22.
   constexpr const char* kFields = " %c %d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %llu";
   if (std::sscanf(text.c_str() + close + 1, kFields, &process.state, &process.parent, &process.start_time) != 3) {
     return std::nullopt;
@@ -54,8 +54,8 @@ std::vector<Process> all_processes() {
 namespace {
 
 constexpr std::chrono::milliseconds kPoll{20};
-constexpr size_t kMostChildren = 4u << 20;         // bytes of their list
-constexpr size_t kMaxEnvironment = 8u << 20;       // execve takes less
+constexpr size_t kMostChildren = 4u << 20;         // size of the list of children
+constexpr size_t kMaxEnvironment = 8u << 20;       // limit of execve
 constexpr std::chrono::seconds kWaitAfterKill{5};  // for processes in uninterruptible sleep
 
 bool has_variable(int pid, const std::string& entry) {

@@ -1,5 +1,5 @@
-// Everything that descends from this process. With PR_SET_CHILD_SUBREAPER that includes daemons that left their session
-// and their parent, so "no children" (ECHILD) proves that nothing is left.
+// The descendants of this process. With PR_SET_CHILD_SUBREAPER they include daemons that left their session and parent,
+// so "no children" (ECHILD) proves that no process is left.
 #pragma once
 
 #include <chrono>
@@ -10,50 +10,50 @@
 
 namespace dlaunch::sys {
 
-/// Orphans among our descendants become our children from now on.
+/// Makes orphans among our descendants our children.
 void become_subreaper();
 
-/// The most children that one call reaps. Others may end as fast as we reap, and everything else would wait.
+/// Limit of children reaped by one call: others may end as fast as this process reaps, and the loop must continue.
 inline constexpr int kMostReaped = 1000;
 
-/// Reaps up to kMostReaped children that have ended, and tells their pids. True when no child at all is left.
+/// Reaps up to kMostReaped ended children and passes their pids. Returns true if no child is left.
 bool reap_all(const std::function<void(int)>& reaped = {});
 
 struct Process {
   int pid = 0;
   int parent = 0;
-  unsigned long long start_time = 0;  ///< tells a process from a later one of the same pid
+  unsigned long long start_time = 0;  ///< start time: a later process may have the same pid
   std::string name;
   char state = '?';  ///< as in proc(5): R, S, D, Z, …
 };
 
-/// nullopt when there is no such process.
+/// Returns nullopt if the process does not exist.
 std::optional<Process> find_process(int pid);
 
-/// The living descendants of this process (zombies are left out), from one pass over /proc.
+/// The living descendants of this process, without zombies, from one pass over /proc.
 std::vector<Process> descendants();
-/// Of `pid` among `all`: a parent comes before its children.
+/// The descendants of `pid` among `all`: a parent precedes its children.
 std::vector<Process> descendants_of(int pid, const std::vector<Process>& all);
 
-/// The same by the lists of children that the kernel keeps, without a pass over /proc. A child that comes or ends
-/// meanwhile may be missing. nullopt: this kernel keeps none (CONFIG_PROC_CHILDREN).
+/// Like descendants(), from the kernel's lists of children, without a pass over /proc. A child that starts or ends
+/// during the call may be missing. nullopt: this kernel does not have the lists (CONFIG_PROC_CHILDREN).
 std::optional<std::vector<Process>> listed_descendants_of(int pid);
 
-/// Those of this machine, zombies included, from one pass over /proc.
+/// The processes of this machine, with zombies, from one pass over /proc.
 std::vector<Process> all_processes();
 
-/// The living processes of this machine whose environment at their exec held all of `entries` ("NAME=VALUE"), as far as
+/// The living processes of this machine whose environment at exec contained all `entries` ("NAME=VALUE"), as far as
 /// this user may read it.
 std::vector<Process> processes_with(const std::vector<std::string>& entries);
 
-/// Sends the signal to exactly that process; to none if its pid was reused.
+/// Sends the signal to exactly this process; not to another process with a reused pid.
 void signal_process(const Process& process, int signal);
 
-/// Ends every descendant whose environment at its exec held one of the entries, and such processes that these leave
-/// behind: TERM, the grace, KILL. Other children are left alone. Blocks for a bounded time.
+/// Ends every descendant whose environment at exec contained one of the entries, and further such processes that appear
+/// meanwhile: TERM, the grace period, KILL. Does not signal other children. Blocks for a limited time.
 void end_descendants_with(const std::vector<std::string>& entries, std::chrono::milliseconds grace);
 
-/// "pid 123 (python3), state D" for the message that something could not be ended.
+/// "pid 123 (python3), state D", for the message about a process that could not be ended.
 std::string describe(const Process& process);
 
 }  // namespace dlaunch::sys

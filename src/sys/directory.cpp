@@ -8,7 +8,7 @@
 namespace dlaunch::sys {
 
 int for_each_entry(const std::string& path, const std::function<bool(const dirent&)>& visit) {
-  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path.c_str()), ::closedir);  // it sets O_CLOEXEC
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path.c_str()), ::closedir);  // opendir sets O_CLOEXEC
   if (!directory) return errno;
   errno = 0;
   while (const dirent* entry = ::readdir(directory.get())) {

@@ -1,4 +1,4 @@
-// The entries of a directory, by opendir: the agent is small because it has no <filesystem>.
+// The entries of a directory, by opendir. <filesystem> would make the agent larger.
 #pragma once
 
 #include <dirent.h>
@@ -9,10 +9,10 @@
 
 namespace dlaunch::sys {
 
-/// Calls visit(entry) for each entry but "." and ".." until it returns false. Returns 0 or an errno.
+/// Calls visit(entry) for each entry except "." and ".." until it returns false. Returns 0 or an errno.
 int for_each_entry(const std::string& path, const std::function<bool(const dirent&)>& visit);
 
-/// The names in ascending order, without those that begin with a dot; none when the directory cannot be read.
+/// The names in ascending order, without names that start with a dot; empty if the directory cannot be read.
 std::vector<std::string> entries_of(const std::string& path);
 
 }  // namespace dlaunch::sys

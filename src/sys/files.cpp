@@ -45,7 +45,7 @@ constexpr mode_t kFileMode = 0644;
 int make_parents(const std::string& path) {
   for (std::size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
     if (::mkdir(path.substr(0, slash).c_str(), kDirectoryMode) == 0) continue;
-    // A read-only parent that exists gives EROFS or EACCES; whether it will do, the next step tells.
+    // An existing read-only parent gives EROFS or EACCES; the next step finds out if it is usable.
     if (errno != EEXIST && errno != EROFS && errno != EACCES) return errno;
   }
   return 0;

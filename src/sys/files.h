@@ -1,5 +1,5 @@
-// Reads a file at once (one of /proc or /sys, or the beginning of another), and creates a rank's file with its
-// directories. No streams: they would double the agent's size.
+// Reads a whole file (of /proc or /sys, or the start of another file), and creates the file of a rank with its
+// directories. Without streams, which would double the size of the agent.
 #pragma once
 
 #include <cstddef>
@@ -10,17 +10,17 @@
 
 namespace dlaunch::sys {
 
-/// Reads at most `limit` bytes from the start; nullopt when the file cannot be opened or read.
+/// Reads at most `limit` bytes from the start. Returns nullopt if the file cannot be opened or read.
 std::optional<std::string> read_file(const std::string& path, std::size_t limit = 64u << 10);
 
-/// The same for an open file, from its current offset.
+/// Like read_file for an open file, from its current offset.
 std::optional<std::string> read_file(const Fd& file, std::size_t limit);
 
-/// A regular file that is no link, read whole; nullopt where it is something else, or longer than `limit`.
+/// Reads a regular file, not a link, as a whole. Returns nullopt for other kinds of files, and above `limit`.
 std::optional<std::string> read_regular_file(const std::string& path, std::size_t limit);
 
-/// Opens a file for writing without blocking, and creates it and its directories where they are missing. Empty with
-/// errno set on failure: ENXIO for a FIFO without a reader.
+/// Opens a file for writing without blocking. Creates missing files and directories. Returns an empty Fd with errno set
+/// on failure: ENXIO for a FIFO without a reader.
 Fd create_file(const std::string& path, int more_flags = 0);
 
 }  // namespace dlaunch::sys

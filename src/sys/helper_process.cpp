@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kWorkFailed = 70;  // EX_SOFTWARE
 
-/// Handlers inherited from our parent would write into descriptors that are other files here.
+/// Handlers inherited from the parent would write into descriptors that are other files here.
 void ignore_signals() {
   struct sigaction ignore{};
   ignore.sa_handler = SIG_IGN;
@@ -32,8 +32,8 @@ void ignore_signals() {
   ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
 }
 
-/// A child that kept our stdout open would keep its reader waiting. A socket takes its place: what is written to
-/// /dev/stdout must not vanish, and opening a socket by that name is an error.
+/// A child with our stdout open would keep the reader of our stdout waiting. So a socket takes its place: output to
+/// /dev/stdout must not vanish, and open() of a socket by that name is an error.
 void lead_nowhere() {
   const Fd nowhere(::socket(AF_UNIX, SOCK_STREAM, 0));
   for (int fd = 0; fd <= 2; ++fd) ::dup2(nowhere.get(), fd);
@@ -78,7 +78,7 @@ std::optional<HelperProcess> HelperProcess::start(const std::function<void(Ends)
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // our handlers must not run in the child
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // the parent's handlers must not run in the child
   const pid_t pid = ::fork();
   if (pid == 0) run_work(work, {to.read.get(), theirs.get()}, standard);
   const int error = errno;

@@ -1,6 +1,6 @@
-// A process of ours for system calls that may never return, such as a write to a frozen file system. A thread would not
-// do: a process with one thread in uninterruptible sleep does not end, neither by _exit nor by SIGKILL, and its parent
-// waits. Owned by whoever starts it, who must ignore SIGPIPE.
+// A child process for system calls that may never return, such as a write to a frozen file system. Not a thread: a
+// process with a thread in uninterruptible sleep cannot exit, so its parent would wait forever. The caller of start()
+// owns it and must ignore SIGPIPE.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@ namespace dlaunch::sys {
 
 class HelperProcess {
  public:
-  /// The descriptors that the work has: `in` is the reading end of a pipe from us, `out` a unix socket to us.
+  /// The descriptors of the work: `in` is the reading end of a pipe from the parent, `out` a unix socket to the parent.
   struct Ends {
     int in = -1;
     int out = -1;
@@ -21,31 +21,31 @@ class HelperProcess {
 
   enum class Standard { nowhere, kept };
 
-  /// Forks. The child has nothing open but its ends. Its 0 to 2 lead nowhere unless they are kept, in which case
-  /// readers of our output wait for the child, too. No signal but KILL and STOP reaches it; it ends when `work`
-  /// returns. Returns nullopt with errno set when descriptors, processes or memory run out.
+  /// Forks. The child has only its two ends open. Its descriptors 0 to 2 are closed off, unless they are kept: then
+  /// readers of our output also wait for the child. Only KILL and STOP reach it. It exits when `work` returns. Returns
+  /// nullopt with errno set if descriptors, processes or memory run out.
   static std::optional<HelperProcess> start(const std::function<void(Ends)>& work,
                                             Standard standard = Standard::nowhere);
   HelperProcess(HelperProcess&&) = default;
   HelperProcess& operator=(HelperProcess&&) = delete;
-  /// Kills a child that still runs, and does not wait for it.
+  /// Kills a running child, without waiting for it.
   ~HelperProcess();
 
   int pid() const { return pid_; }
-  const Fd& in() const { return in_; }    ///< we write; blocking until changed
-  const Fd& out() const { return out_; }  ///< we read; at end of file when the work is over
+  const Fd& in() const { return in_; }    ///< the parent writes; blocking unless changed
+  const Fd& out() const { return out_; }  ///< the parent reads; end of file when the work is done
   void close_in() { in_.reset(); }
 
-  /// Sends SIGKILL, which takes effect only after an uninterruptible sleep.
+  /// Sends SIGKILL. It takes effect after an uninterruptible sleep.
   void kill();
-  /// Whether the child ended within that time; if so it was reaped.
+  /// Returns true if the child ended in time; then it was reaped.
   bool wait(std::chrono::milliseconds longest);
 
  private:
   HelperProcess(int pid, Fd handle, Fd in, Fd out);
 
   int pid_;
-  Fd handle_;  // a pidfd: the pid may be another's once this process has reaped the child elsewhere
+  Fd handle_;  // a pidfd: the pid may belong to another process after this process reaped the child elsewhere
   Fd in_;
   Fd out_;
 };

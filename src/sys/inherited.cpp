@@ -39,7 +39,7 @@ KeptDisposition::~KeptDisposition() {
 namespace {
 
 constexpr std::uint32_t kBits = 8 * sizeof(unsigned long);
-constexpr size_t kFirstWords = 1024 / kBits;  // the size of a cpu_set_t
+constexpr size_t kFirstWords = 1024 / kBits;  // size of a cpu_set_t
 constexpr size_t kMostWords = 1U << 16U;
 
 std::vector<std::uint32_t> bits_of(const std::vector<unsigned long>& mask) {
@@ -52,7 +52,7 @@ std::vector<std::uint32_t> bits_of(const std::vector<unsigned long>& mask) {
 
 }  // namespace
 
-/// The kernel answers EINVAL until the buffer is as large as its own mask.
+/// The kernel returns EINVAL until the buffer is as large as its own mask.
 std::optional<std::vector<std::uint32_t>> affinity_of(pid_t pid) {
   for (size_t words = kFirstWords; words <= kMostWords; words *= 2) {
     std::vector<unsigned long> mask(words);

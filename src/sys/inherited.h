@@ -1,5 +1,5 @@
-// What a process inherits: its limit of open files (raised for us, restored for the ranks), the signals that it
-// ignores, and the CPUs that it may run on.
+// Inherited properties of a process: the limit of open files (raised for dlaunch, restored for ranks), the ignored
+// signals, and the usable CPUs.
 #pragma once
 
 #include <signal.h>
@@ -11,16 +11,16 @@
 
 namespace dlaunch::sys {
 
-/// Raises the soft limit to the hard one. Returns what it was before.
+/// Raises the soft limit to the hard limit. Returns the old soft limit.
 rlimit raise_open_files();
 
-/// How many descriptors may be open now.
+/// The current limit of open descriptors.
 rlim_t open_files_limit();
 
-/// A signal that our parent ignored stays ignored, as under nohup and for `dlaunch … &` in a script.
+/// A signal that the parent ignored stays ignored, as under nohup and for `dlaunch … &` in a script.
 bool is_ignored(int signal);
 
-/// Puts back, when it is destroyed, what a signal did when it was made. 0: no signal.
+/// Saves the action of a signal, and restores it in the destructor. 0: no signal.
 class KeptDisposition {
  public:
   explicit KeptDisposition(int signal);
@@ -33,7 +33,7 @@ class KeptDisposition {
   struct sigaction before_{};
 };
 
-/// The CPUs that a process may use, ascending; nullopt with errno set when the kernel does not say. 0: this thread.
+/// The usable CPUs of a process, ascending; nullopt with errno set if the kernel does not report them. 0: this thread.
 std::optional<std::vector<std::uint32_t>> affinity_of(pid_t pid);
 
 }  // namespace dlaunch::sys

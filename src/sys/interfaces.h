@@ -1,4 +1,4 @@
-// The addresses by which other hosts may reach this one, as the kernel tells them; no name server is asked.
+// The addresses of this host that other hosts may reach, from the kernel, without a name server.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ struct InterfaceAddress {
   bool v6 = false;
 };
 
-/// Addresses of interfaces that are up, in the kernel's order, without loopback and link-local ones.
+/// Addresses of active interfaces, in the kernel's order, without loopback and link-local addresses.
 std::vector<InterfaceAddress> interface_addresses();
 
 }  // namespace dlaunch::sys

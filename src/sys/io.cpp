@@ -72,7 +72,7 @@ bool write_all(int fd, std::string_view bytes) {
 
 ssize_t send_some(int fd, std::string_view bytes, std::span<const Fd> fds) {
   if (fds.empty()) return TEMP_FAILURE_RETRY(::write(fd, bytes.data(), bytes.size()));
-  iovec part{const_cast<char*>(bytes.data()), bytes.size()};  // sendmsg does not write through it
+  iovec part{const_cast<char*>(bytes.data()), bytes.size()};  // sendmsg does not write to this buffer
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;

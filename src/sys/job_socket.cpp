@@ -15,7 +15,7 @@
 namespace dlaunch::sys {
 namespace {
 
-constexpr std::string_view kNames = "@dlaunch/";  // as /proc/net/unix shows the NUL that such a name begins with
+constexpr std::string_view kNames = "@dlaunch/";  // /proc/net/unix shows the leading NUL of the name as @
 constexpr int kBacklog = 4;
 constexpr std::size_t kLongestJobId = 64;
 

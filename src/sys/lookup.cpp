@@ -18,7 +18,7 @@ namespace {
 LookedUp look_up(const Name& name, int flags) {
   addrinfo hints{};
   hints.ai_family = name.family;
-  hints.ai_socktype = SOCK_STREAM;  // one type of socket, so that each address comes once
+  hints.ai_socktype = SOCK_STREAM;  // one type of socket, so that each address appears once
   hints.ai_flags = name.flags | flags | AI_NUMERICSERV;
   addrinfo* list = nullptr;
   const int error = ::getaddrinfo(name.name.c_str(), std::to_string(name.port).c_str(), &hints, &list);
@@ -34,10 +34,10 @@ LookedUp look_up(const Name& name, int flags) {
 
 LookedUp look_up_numeric(const Name& name) { return look_up(name, AI_NUMERICHOST); }
 
-/// Shared by the thread that asks and the one that waits; whichever is last frees it.
+/// Shared by the resolver thread and the waiting thread; the last user frees it.
 struct Lookup::Question {
   Name name;
-  Fd answer;  // closed when the answer is there
+  Fd answer;  // closed when the answer has arrived
   std::mutex mutex;
   LookedUp found;
 };

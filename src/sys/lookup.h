@@ -1,5 +1,5 @@
-// The addresses of a name. getaddrinfo cannot be interrupted, so it runs in a thread of its own, which is left behind
-// when nobody waits any more.
+// Looks up the addresses of a name. getaddrinfo cannot be interrupted, so it runs in its own thread, which is abandoned
+// if the caller stops waiting.
 #pragma once
 
 #include <netdb.h>
@@ -18,34 +18,34 @@ struct FreeAddresses {
 };
 using Addresses = std::unique_ptr<addrinfo, FreeAddresses>;
 
-/// What is asked for. A value.
+/// The question. A value.
 struct Name {
   std::string name;
-  int port = 0;  ///< to be put into the addresses
+  int port = 0;  ///< put into the addresses
   int family = AF_UNSPEC;
-  int flags = 0;  ///< getaddrinfo's
+  int flags = 0;  ///< flags of getaddrinfo
 };
 
 struct LookedUp {
-  Addresses addresses;  ///< none: see `error`
-  int error = 0;        ///< EAI_…, getaddrinfo's
+  Addresses addresses;  ///< empty: see `error`
+  int error = 0;        ///< EAI_… of getaddrinfo
   std::string why;
 };
 
-/// Does not wait, for it accepts numeric addresses only.
+/// Returns at once: accepts only numeric addresses.
 LookedUp look_up_numeric(const Name& name);
 
 class Lookup {
  public:
-  /// Asks at once. Where no thread can be had, the answer is that error.
+  /// Starts the lookup. If no thread can be created, the answer is that error.
   explicit Lookup(Name name);
   Lookup(Lookup&&) = default;
   Lookup& operator=(Lookup&&) = default;
 
-  /// Readable once there is an answer.
+  /// Readable when the answer has arrived.
   const Fd& answered() const { return answered_; }
   bool is_answered() const;
-  /// Takes the answer, once it is there. To be called once.
+  /// Takes the arrived answer. Call once.
   LookedUp take();
 
  private:

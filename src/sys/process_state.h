@@ -1,5 +1,5 @@
-// The state of this process that a job changes: signal handlers, whether it is a child subreaper, the limit of open
-// files. The constructor saves it and the destructor restores it, after all that needs the change has gone.
+// The state of this process that a job changes: signal handlers, child subreaper, limit of open files. The constructor
+// saves it, the destructor restores it. Objects that need the change must be destroyed before.
 #pragma once
 
 #include <sys/resource.h>
@@ -9,13 +9,13 @@
 
 namespace dlaunch::sys {
 
-/// The signals that a job handles.
+/// The signals handled by a job.
 inline constexpr std::array kJobSignals = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,  SIGUSR1,
                                            SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH, SIGCHLD};
 
 class ProcessState {
  public:
-  /// From here on the hard limit of open files is also the soft one, and a write to a closed pipe gives EPIPE.
+  /// Raises the soft limit of open files to the hard limit, and makes a write to a closed pipe return EPIPE.
   ProcessState();
   ~ProcessState();
   ProcessState(const ProcessState&) = delete;

@@ -1,4 +1,4 @@
-// Random numbers from the kernel, for secrets and for names that nobody can foresee.
+// Random numbers from the kernel, for secrets and unpredictable names.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace dlaunch::sys {
 
-/// Throws when the kernel has none, which cannot happen once the machine is up.
+/// Throws before the kernel's random generator is ready, early in the boot.
 std::string random_bytes(std::size_t count);
 
 /// `bytes` random bytes, each as two lower-case hexadecimal digits.

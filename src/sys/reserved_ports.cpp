@@ -12,8 +12,8 @@ namespace {
 
 int bind_to(int fd, const sockaddr* address, socklen_t size) { return ::bind(fd, address, size); }
 
-/// Binds IPv6 and IPv4 at once, or IPv4 alone where this machine has no IPv6. SO_REUSEADDR is not set, so that a port
-/// with connections that are not quite over counts as taken.
+/// Binds IPv6 and IPv4 at once, or only IPv4 on a machine without IPv6. SO_REUSEADDR is not set, so that a port with
+/// closing connections counts as taken.
 Fd bind_everywhere(int port) {
   Fd fd(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (fd) {
@@ -50,13 +50,13 @@ Result<ReservedPorts> ReservedPorts::take(size_t count, const std::function<int(
       continue;
     }
     if (errno == EADDRINUSE || errno == EACCES) continue;
-    return fail({.where = "", .what = "cannot hold a TCP port", .why = std::strerror(errno), .hint = ""});
+    return fail({.where = "", .what = "cannot reserve a TCP port", .why = std::strerror(errno), .hint = ""});
   }
   if (held.ports_.size() == count) return held;
   return fail({.where = "",
                .what = std::to_string(count) + " free TCP ports are needed, and not there",
                .why = std::to_string(most) + " were tried",
-               .hint = "see with ss -ltn who has them"});
+               .hint = "run ss -ltn to find the processes that use them"});
 }
 
 }  // namespace dlaunch::sys

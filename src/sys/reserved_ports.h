@@ -1,4 +1,4 @@
-// TCP ports of this machine that are kept from others: bound on all addresses, never listened on.
+// Reserved TCP ports of this machine: bound on all addresses, without listening.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,12 @@ namespace dlaunch::sys {
 
 class ReservedPorts {
  public:
-  /// Takes the first `count` ports of candidate(0), candidate(1), … (fewer than `most`) that nobody else has.
+  /// Takes the first `count` free ports of candidate(0), candidate(1), … (fewer than `most`).
   static Result<ReservedPorts> take(size_t count, const std::function<int(int)>& candidate, int most);
 
   const std::vector<int>& ports() const { return ports_; }
 
-  /// Frees the ports for others to bind.
+  /// Releases the ports for other processes.
   void release() { fds_.clear(); }
 
  private:

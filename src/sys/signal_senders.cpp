@@ -11,7 +11,7 @@ namespace {
 
 using Handler = void (*)(int);
 
-/// What a signal handler can reach: it gets no object.
+/// The data of the signal handler: a handler does not get an object.
 struct Seen {
   std::atomic<Handler> next = nullptr;
   std::atomic<int> sender = 0;
@@ -31,7 +31,7 @@ void note_sender(int signal, siginfo_t* info, void*) {
 }  // namespace
 
 SignalSenders::SignalSenders() {
-  seen();  // a handler must not be the first to call it
+  seen();  // a handler must not make the first call
   for (const int signal : kJobSignals) {
     struct sigaction action{};
     ::sigaction(signal, nullptr, &action);

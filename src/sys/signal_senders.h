@@ -1,4 +1,4 @@
-// Who sends the signals of a job: a handler in front of those that Asio has set, which are told nothing of it.
+// The senders of a job's signals: a handler in front of Asio's handlers, which do not receive the sender.
 #pragma once
 
 #include <csignal>
@@ -9,15 +9,15 @@ namespace dlaunch::sys {
 
 class SignalSenders {
  public:
-  /// For those of kJobSignals that have a handler by now. One object at a time.
+  /// For the signals of kJobSignals that already have a handler. One object at a time.
   SignalSenders();
-  /// The handlers are as before.
+  /// Restores the earlier handlers.
   ~SignalSenders();
   SignalSenders(const SignalSenders&) = delete;
   SignalSenders& operator=(const SignalSenders&) = delete;
 
-  /// The pid of the process that sent the signal that came last; none: the kernel did, as for a terminal or a timer, or
-  /// a process of which this pid namespace knows nothing.
+  /// The pid of the sender of the last signal. Empty: the kernel sent it, as for a terminal or a timer, or a process
+  /// outside of this pid namespace.
   static std::optional<int> last(int signal);
 
  private:

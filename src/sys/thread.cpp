@@ -8,7 +8,7 @@
 namespace dlaunch::sys {
 namespace {
 
-constexpr size_t kStack = 512u << 10;  // getaddrinfo with a resolver's plug-in is what needs most
+constexpr size_t kStack = 512u << 10;  // getaddrinfo with a plug-in of the resolver needs the most
 
 void* run_it(void* argument) {
   const std::unique_ptr<std::function<void()>> run(static_cast<std::function<void()>*>(argument));

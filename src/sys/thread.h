@@ -1,5 +1,5 @@
-// A thread with a small stack, every signal blocked, and a join with a deadline. Its function must own all that it
-// touches, because a thread that does not end in time is left behind.
+// A thread with a small stack, every signal blocked, and a join with a deadline. Its function must own all its data,
+// because a thread that does not end in time is abandoned.
 #pragma once
 
 #include <pthread.h>
@@ -14,7 +14,7 @@ class Thread {
   Thread() = default;
   Thread(Thread&& other) noexcept;
   Thread& operator=(Thread&& other) noexcept;
-  /// Leaves the thread running unless it was joined.
+  /// Abandons the thread unless it was joined.
   ~Thread();
 
   /// Returns 0 or an errno.

@@ -23,7 +23,7 @@ std::uint64_t number(std::string_view bytes) {
   return value;
 }
 
-/// Whether the name stays below the directory in which the archive is unpacked.
+/// Returns true if the name stays below the directory of the archive's files.
 bool is_plain_name(std::string_view name) {
   if (name.empty() || name.find('\0') != std::string_view::npos) return false;
   while (true) {
@@ -36,7 +36,7 @@ bool is_plain_name(std::string_view name) {
 }
 
 tl::unexpected<Error> broken() {
-  return fail({.where = "", .what = "the staged files", .why = "what came is no archive", .hint = ""});
+  return fail({.where = "", .what = "the staged files", .why = "the stream is not an archive", .hint = ""});
 }
 
 }  // namespace
@@ -64,7 +64,7 @@ Result<void> ArchiveReader::feed(std::string_view bytes) {
     if (head_.size() > kHeadSize && head_.size() == kHeadSize + name_size) {
       TRY(begin_item());
     } else if (take == 0) {
-      return broken();  // a name without bytes
+      return broken();  // an empty name
     }
   }
   return {};

@@ -1,5 +1,5 @@
-// The archive of files that --stage sends; docs/wire.md has its bytes. An item is its mode, size and name, then its
-// content. Both sides work on pieces of it. PURE.
+// The archive of the files of --stage; docs/wire.md has its bytes. An item has a mode, a size, a name and a content.
+// Both sides process it in pieces. PURE.
 #pragma once
 
 #include <cstdint>
@@ -11,34 +11,36 @@
 
 namespace dlaunch::wire {
 
-inline constexpr std::uint64_t kMaxStaged = 256u << 20;  ///< bytes of an archive: programs and settings, not data
+/// limit for an archive, in bytes: programs and settings, not data
+inline constexpr std::uint64_t kMaxStaged = 256u << 20;
 inline constexpr std::uint32_t kMaxStagedName = 4096;
 
 struct ArchiveItem {
   enum class Kind : std::uint8_t { file = 0, directory = 1, link = 2 };
   Kind kind = Kind::file;
   std::uint32_t permissions = 0;  ///< the nine permission bits
-  std::uint64_t size = 0;         ///< of the content: a file's bytes, a link's target; a directory has none
-  std::string name;               ///< relative, without "." and ".."; its directory is an earlier item
+  /// size of the content: the bytes of a file or the target of a link; 0 for a directory
+  std::uint64_t size = 0;
+  std::string name;  ///< relative, without "." and ".."; an earlier item is its directory
   bool operator==(const ArchiveItem&) const = default;
 };
 
-/// Appends the head of an item; the caller appends its content.
+/// Appends the head of an item. The caller appends the content.
 void append_item(const ArchiveItem& item, std::string& archive);
 
-/// Parses an archive as it comes.
+/// Parses an archive piece by piece.
 class ArchiveReader {
  public:
   struct Handlers {
     std::function<Result<void>(const ArchiveItem&)> begin;
-    std::function<Result<void>(std::string_view)> content;  ///< of the current item; never more than its size
-    std::function<Result<void>()> end;                      ///< all of its content has come
+    std::function<Result<void>(std::string_view)> content;  ///< a piece of the current item; never more than its size
+    std::function<Result<void>()> end;                      ///< the content is complete
   };
   explicit ArchiveReader(Handlers handlers) : handlers_(std::move(handlers)) {}
 
-  /// An Error comes from a handler, or says that this is no archive. Nothing more may be fed after one.
+  /// The Error is that of a handler, or reports a malformed archive. Do not call feed() after an Error.
   Result<void> feed(std::string_view bytes);
-  /// Whether the last item is complete.
+  /// Returns true if the last item is complete.
   bool complete() const { return !in_content_ && head_.empty(); }
 
  private:
@@ -46,9 +48,9 @@ class ArchiveReader {
   Result<void> take_content(std::string_view& bytes);
 
   Handlers handlers_;
-  std::string head_;  // of the next item, as far as it came
+  std::string head_;  // received part of the next item's head
   bool in_content_ = false;
-  std::uint64_t left_ = 0;  // of its content, yet to come
+  std::uint64_t left_ = 0;  // missing bytes of the content
 };
 
 }  // namespace dlaunch::wire

@@ -9,19 +9,20 @@ namespace dlaunch::wire {
 namespace {
 
 constexpr size_t kLengthSize = 4;
-constexpr size_t kKeptCapacity = 256u << 10;  // of an empty buffer; what a long frame took beyond it is released
+// capacity of an empty buffer; the additional memory of a long frame is released
+constexpr size_t kKeptCapacity = 256u << 10;
 
 template <class T>
 concept Number = std::is_integral_v<T> || std::is_enum_v<T>;
 
-/// The fewest bytes that an item of a list can take: its own, or those of the count that a string begins with.
+/// The minimum size of a list item: of a number, or of the count before a string.
 template <class T>
 constexpr size_t kLeastSize = kLengthSize;
 template <Number T>
 constexpr size_t kLeastSize<T> = sizeof(T);
 
-/// Limits the memory for the items of all lists of a frame: an item of four bytes on the wire may take 32 in memory. It
-/// is more than execve takes.
+/// Limits the memory of all list items of a frame: an item of four bytes on the wire may take 32 in memory. The limit
+/// is above that of execve.
 constexpr size_t kMaxListMemory = 24u << 20;
 
 template <class T>
@@ -30,7 +31,7 @@ template <class T>
   requires requires { T::kMost; }
 constexpr std::uint32_t kMostBytes<T> = T::kMost;
 
-/// Whether a field of type T can hold the number that came.
+/// Returns true if a field of type T can have the received number.
 template <class T>
 constexpr bool is_value(std::uint64_t bits) {
   if constexpr (std::is_same_v<T, bool>) return bits <= 1;
@@ -72,7 +73,7 @@ class Encoder {
   std::string& out_;
 };
 
-/// Reads fields from one frame's payload; once it runs short it stays bad and yields zeros.
+/// Reads fields from the payload of a frame. After a read past the end it stays bad and returns zeros.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : bytes_(bytes) {}
@@ -100,7 +101,7 @@ class Reader {
   void operator()(std::vector<T>& list) {
     std::uint32_t size = 0;
     (*this)(size);
-    // The count is checked before memory is allocated for it.
+    // The count is checked before the allocation.
     if (size > kMaxListItems || size > bytes_.size() / kLeastSize<T> || size > memory_ / sizeof(T)) ok_ = false;
     if (!ok_) return;
     memory_ -= size * sizeof(T);
@@ -120,7 +121,7 @@ class Reader {
   }
 
   std::string_view bytes_;
-  size_t memory_ = kMaxListMemory;  // what its lists may still take
+  size_t memory_ = kMaxListMemory;  // bytes left for the lists
   bool ok_ = true;
 };
 
@@ -134,7 +135,7 @@ bool parse(std::string_view payload, Message& message) {
 }
 
 struct Kind {
-  Parse parse = nullptr;  ///< null: no message has this type
+  Parse parse = nullptr;  ///< null: unused type
   std::uint32_t most = kMaxFrame;
 };
 
@@ -156,7 +157,7 @@ std::uint32_t length_at(std::string_view bytes) {
 
 tl::unexpected<Error> bad_frame(std::string why) {
   return fail(
-      {"", "bad frame", std::move(why), "the stream carries something else than dlaunch's frames", kExitHostLost});
+      {"", "bad frame", std::move(why), "the stream does not contain frames of dlaunch", kExitHostLost});
 }
 
 }  // namespace
@@ -164,7 +165,7 @@ tl::unexpected<Error> bad_frame(std::string why) {
 void encode(const Message& message, std::string& out) {
   const size_t start = out.size();
   Encoder encoder(out);
-  encoder(std::uint32_t{0});  // the length, filled in below
+  encoder(std::uint32_t{0});  // the length is filled in below
   try {
     std::visit(
         [&](const auto& m) {
@@ -202,7 +203,7 @@ void Decoder::feed(std::string_view bytes) {
     buffer_.clear();
     start_ = 0;
     if (buffer_.capacity() > kKeptCapacity) buffer_.shrink_to_fit();
-  } else if (start_ >= buffer_.size() - start_) {  // each move is no longer than what was decoded: linear in all
+  } else if (start_ >= buffer_.size() - start_) {  // linear in total: each move is not longer than the decoded bytes
     buffer_.erase(0, start_);
     start_ = 0;
   }

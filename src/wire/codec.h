@@ -1,6 +1,6 @@
-// Bytes to messages and back. A frame is: length (u32, of what follows), type (u8), fields in order. Little-endian.
-// Strings and lists are a u32 count and their items. Every size is checked against the cap of its message type before
-// more is kept; a bad frame is an Error, never a crash. PURE.
+// Encodes messages into bytes and decodes them. A frame has a length (u32, of the bytes after it), a type (u8) and the
+// fields in order, little-endian. Strings and lists have a u32 count and their items. Every size is compared with the
+// limit of its message type before memory is used. A bad frame is an Error, never a crash. PURE.
 #pragma once
 
 #include <optional>
@@ -12,31 +12,31 @@
 
 namespace dlaunch::wire {
 
-/// Appends the frame to `out`. When the message is over a cap, throws std::length_error and leaves `out` as it was:
-/// whoever puts a user's text into a message must bound it first.
+/// Appends the frame to `out`. Throws std::length_error for a message above a limit, and leaves `out` unchanged: the
+/// caller must limit the user's text in a message.
 void encode(const Message& message, std::string& out);
 
-/// Whether encode() accepts the message.
+/// Returns true if encode() accepts the message.
 bool fits(const Message& message);
 
-/// Reassembles frames from a stream that is cut anywhere. It must not be used after an Error.
+/// Reassembles frames from the pieces of a stream. Do not use it after an Error.
 class Decoder {
  public:
-  /// A frame of a type that `from` may not send is an Error.
+  /// A frame of a type that `from` must not send is an Error.
   explicit Decoder(Sender from = Sender::any) : from_(from) {}
 
   void feed(std::string_view bytes);
 
-  /// The next whole message; nullopt when more bytes are needed.
+  /// The next whole message; nullopt: more bytes are needed.
   Result<std::optional<Message>> next();
 
-  /// How many bytes of memory it holds.
+  /// The allocated memory, in bytes.
   size_t capacity() const { return buffer_.capacity(); }
 
  private:
   std::string buffer_;
   Sender from_;
-  size_t start_ = 0;  // index of the first byte not yet decoded
+  size_t start_ = 0;  // index of the first undecoded byte
 };
 
 }  // namespace dlaunch::wire

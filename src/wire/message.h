@@ -1,7 +1,7 @@
 // The messages between launcher and agent. Values; docs/wire.md has them byte by byte. PURE.
 //
-// Each message lists its fields once, in `fields`, which both the encoder and the decoder walk. A new message is a
-// struct with an unused kType, its fields, and an entry in `Message`. A type's number is never reused.
+// Each message lists its fields once, in `fields`; the encoder and the decoder use this list. To add a message, write a
+// struct with an unused kType and its fields, and add it to `Message`. Never reuse the number of a type.
 #pragma once
 
 #include <variant>

@@ -1,5 +1,5 @@
-// MPI worlds, and what their ranks ask of each other by PMI-1 and PMI-2. PURE.
-// docs/wire.md has each message byte by byte; wire/message.h says how one is added.
+// MPI worlds, and the requests of their ranks by PMI-1 and PMI-2. PURE. docs/wire.md has the bytes of each message;
+// wire/message.h describes how to add a message.
 #pragma once
 
 #include <cstdint>
@@ -13,28 +13,28 @@ namespace dlaunch::wire {
 // ---- launcher to agent ----
 
 /// Ranks of this host belong to an MPI world: each gets a PMI connection (docs/mpi.md). Sent before the first Spawn of
-/// one of them. World 1 is the job as it was started; each world that ranks spawn has the next number.
+/// such a rank. World 1 has the ranks of the start; each spawned world has the next number.
 struct MpiWorld {
   static constexpr std::uint8_t kType = 13;
   std::uint32_t world = 1;
-  std::uint32_t first = 0;         ///< number of its rank 0, as Spawn has it; the others follow
-  std::uint32_t size = 0;          ///< how many ranks it has
-  std::uint32_t here = 0;          ///< how many of them are on this host
-  std::uint32_t first_app = 0;     ///< number of its first program, as Program has it
-  std::string space;               ///< the name of its key-value space
+  std::uint32_t first = 0;         ///< number of its rank 0, as in Spawn; the other ranks follow
+  std::uint32_t size = 0;          ///< number of its ranks
+  std::uint32_t here = 0;          ///< number of its ranks on this host
+  std::uint32_t first_app = 0;     ///< number of its first program, as in Program
+  std::string space;               ///< name of its key-value space
   std::uint32_t universe = 0;      ///< slots of the job
-  std::string mapping;             ///< PMI_process_mapping; empty: not told
-  bool alone = false;              ///< no other host takes part, so fences end here
-  bool probe = false;              ///< look first which MPI a program may use, if any
-  std::vector<std::string> pairs;  ///< in its key-value space from the start: key, value, key, value, …
-  std::string parent;              ///< the space of the world whose rank asked for this one; empty: world 1
-  bool pmi1 = true;                ///< the MPICH family is served
-  bool pmix = false;               ///< Open MPI and other clients of PMIx are served
-  bool personal = false;           ///< its ranks get all that Open MPI's own launcher tells them
-  std::string no_pmix;             ///< why a program that needs PMIx gets none; empty: nothing to tell
-  std::string pmix_space;          ///< PMIx's name of this world, which no other user can guess
-  std::uint32_t node = 0;          ///< this host's number within the job
-  std::string name;                ///< with PMIx: this host's name there
+  std::string mapping;             ///< PMI_process_mapping; empty: not sent
+  bool alone = false;              ///< no other host takes part: fences end on this host
+  bool probe = false;              ///< first find the MPI that a program may use, if any
+  std::vector<std::string> pairs;  ///< initial content of its key-value space: key, value, key, value, …
+  std::string parent;              ///< space of the world that spawned this world; empty: world 1
+  bool pmi1 = true;                ///< the host serves the MPICH family
+  bool pmix = false;               ///< the host serves Open MPI and other clients of PMIx
+  bool personal = false;           ///< the ranks get all data that the launcher of Open MPI gives
+  std::string no_pmix;             ///< the reason why a program that needs PMIx does not get it; empty: no reason
+  std::string pmix_space;          ///< PMIx name of this world; other users cannot guess it
+  std::uint32_t node = 0;          ///< number of this host in the job
+  std::string name;                ///< with PMIx: name of this host
   void fields(auto& a) {
     a(world, first, size, here, first_app, space, universe, mapping, alone, probe, pairs, parent, pmi1, pmix, personal,
       no_pmix, pmix_space, node, name);
@@ -42,13 +42,13 @@ struct MpiWorld {
   bool operator==(const MpiWorld&) const = default;
 };
 
-/// What all hosts put before a fence of this world, in pieces; the one with `last` ends the fence.
+/// The data that all hosts put before a fence of this world, in pieces. The piece with `last` ends the fence.
 struct FenceOut {
   static constexpr std::uint8_t kType = 18;
   std::uint32_t world = 1;
   std::vector<std::string> pairs;  ///< key, value, key, value, …
   bool last = false;
-  bool broken = false;  ///< the fence failed: connections of clients that wait in it are closed
+  bool broken = false;  ///< the fence failed: the agent closes the connections of the waiting clients
   void fields(auto& a) { a(world, pairs, last, broken); }
   bool operator==(const FenceOut&) const = default;
 };
@@ -58,7 +58,7 @@ struct NameAnswer {
   static constexpr std::uint8_t kType = 19;
   std::uint32_t rank = 0;
   bool ok = false;
-  std::string port;  ///< the one that a lookup found
+  std::string port;  ///< the result of a lookup
   void fields(auto& a) { a(rank, ok, port); }
   bool operator==(const NameAnswer&) const = default;
 };
@@ -67,21 +67,21 @@ struct NameAnswer {
 struct SpawnAnswer {
   static constexpr std::uint8_t kType = 20;
   std::uint32_t rank = 0;
-  bool ok = false;          ///< the ranks are being started
-  std::uint32_t world = 0;  ///< their world
-  std::string space;        ///< the name of its key-value space
+  bool ok = false;          ///< the ranks are starting
+  std::uint32_t world = 0;  ///< world of the new ranks
+  std::string space;        ///< name of its key-value space
   void fields(auto& a) { a(rank, ok, world, space); }
   bool operator==(const SpawnAnswer&) const = default;
 };
 
 // ---- agent to launcher ----
 
-/// All ranks of this world on this host wait in a fence. Answered by FenceOut. One at a time for each world.
+/// All ranks of this world on this host wait in a fence. Answered by FenceOut. One fence at a time per world.
 struct FenceIn {
   static constexpr std::uint8_t kType = 42;
   static constexpr std::uint32_t kMost = kMostShared + (1u << 20);
   std::uint32_t world = 1;
-  std::vector<std::string> pairs;   ///< put here since the last one: key, value, key, value, …
+  std::vector<std::string> pairs;   ///< new data of this host: key, value, key, value, …
   std::vector<std::uint32_t> gone;  ///< ranks of this host that can never reach a fence
   void fields(auto& a) { a(world, pairs, gone); }
   bool operator==(const FenceIn&) const = default;
@@ -99,27 +99,27 @@ struct NameAsk {
   bool operator==(const NameAsk&) const = default;
 };
 
-/// A rank asks for another world. The lists `ranks` to `wdirs` have an entry for each program.
+/// A rank requests another world. The lists `ranks` to `wdirs` have one entry per program.
 struct SpawnAsk {
   static constexpr std::uint8_t kType = 47;
   static constexpr std::uint32_t kMost = 4u << 20;
   std::uint32_t rank = 0;
-  bool pmix = false;     ///< answered by PmixAnswer; else by SpawnAnswer, and the rank waits for it
+  bool pmix = false;     ///< answered by PmixAnswer; else by SpawnAnswer, for which the rank waits
   std::uint32_t id = 0;  ///< with `pmix`: number of the answer
   std::vector<std::uint32_t> ranks;
-  std::vector<std::uint32_t> words;  ///< how many words of `argv` each program has
-  std::vector<std::uint32_t> set;    ///< how many of `env`
-  std::vector<std::uint32_t> named;  ///< how many of `hosts`
-  std::vector<std::string> wdirs;    ///< empty: not said
-  std::vector<std::string> argv;     ///< of all programs, one after the other, as the next two lists
+  std::vector<std::uint32_t> words;  ///< number of words in `argv` per program
+  std::vector<std::uint32_t> set;    ///< number of entries in `env` per program
+  std::vector<std::uint32_t> named;  ///< number of entries in `hosts` per program
+  std::vector<std::string> wdirs;    ///< empty: not set
+  std::vector<std::string> argv;     ///< words of all programs in order, as in the next two lists
   std::vector<std::string> env;      ///< NAME=VALUE
-  std::vector<std::string> hosts;    ///< the only ones that the program may run on; empty: all
-  std::vector<std::string> pairs;    ///< in the new world's key-value space from the start: key, value, …
+  std::vector<std::string> hosts;    ///< the only allowed hosts; empty: all
+  std::vector<std::string> pairs;    ///< initial content of the new world's key-value space: key, value, …
   void fields(auto& a) { a(rank, pmix, id, ranks, words, set, named, wdirs, argv, env, hosts, pairs); }
   bool operator==(const SpawnAsk&) const = default;
 };
 
-/// The rank called MPI_Abort. Its Ended still comes.
+/// The rank called MPI_Abort. Its Ended follows later.
 struct MpiAbort {
   static constexpr std::uint8_t kType = 46;
   static constexpr std::uint32_t kMost = kMostNumbers;

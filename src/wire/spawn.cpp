@@ -14,7 +14,7 @@ void put(Words& all, std::vector<std::uint32_t>& counts, Words& some) {
   std::ranges::move(some, std::back_inserter(all));
 }
 
-/// Moves the next `count` words of `all`, after the `from` that are taken, to `to`. False when there are fewer.
+/// Moves the next `count` words of `all`, starting at `from`, to `to`. Returns false if there are fewer words.
 bool take(const Words& all, size_t& from, size_t count, Words& to) {
   if (count > all.size() - from) return false;
   const auto begin = all.begin() + static_cast<std::ptrdiff_t>(from);

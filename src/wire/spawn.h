@@ -1,4 +1,5 @@
-// Puts the programs of a spawn into a SpawnAsk, whose lists hold their words one after the other, and back. PURE.
+// Converts the programs of a spawn into a SpawnAsk, whose lists have the words of all programs in order, and back.
+// PURE.
 #pragma once
 
 #include <optional>
@@ -11,7 +12,7 @@ namespace dlaunch::wire {
 
 void add(SpawnAsk& ask, SpawnProgram program);
 
-/// nullopt when its lists do not match each other.
+/// Returns nullopt if the lists do not match each other.
 std::optional<std::vector<SpawnProgram>> programs(const SpawnAsk& ask);
 
 }  // namespace dlaunch::wire
