@@ -1,4 +1,4 @@
-// `dlaunch chaos`: from its words to its verdict. docs/chaos.md is the user's side.
+// `dlaunch chaos`: from its words to its verdict. docs/test-recovery.md is the user's side.
 #pragma once
 
 #include <spdlog/fwd.h>

@@ -1,4 +1,5 @@
-// `dlaunch stacks`: what processes of this machine, or the ranks of a job, do now. docs/hangs.md is the user's side.
+// `dlaunch stacks`: what processes of this machine, or the ranks of a job, do now. docs/find-a-hang.md is the user's
+// side.
 #pragma once
 
 #include <spdlog/fwd.h>

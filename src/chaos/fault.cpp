@@ -21,7 +21,7 @@ constexpr int kMostLines = 1'000'000'000;
 constexpr size_t kLongestInterface = 15;
 constexpr long kMostRank = 1'000'000;
 constexpr Milliseconds kLongest = std::chrono::hours(24 * 365);
-constexpr const char* kGrammar = "write WHAT:TARGET@WHEN, as kill:rank=3@10s; docs/chaos.md has all";
+constexpr const char* kGrammar = "write WHAT:TARGET@WHEN, as kill:rank=3@10s; docs/test-recovery.md has all";
 
 struct Kind {
   FaultKind what;

@@ -1,4 +1,4 @@
-// One fault of a plan, WHAT:TARGET@WHEN[+FOR], as `dlaunch chaos` reads and writes it (docs/chaos.md). PURE.
+// One fault of a plan, WHAT:TARGET@WHEN[+FOR], as `dlaunch chaos` reads and writes it (docs/test-recovery.md). PURE.
 #pragma once
 
 #include <chrono>

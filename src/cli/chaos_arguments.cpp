@@ -71,7 +71,7 @@ CommandSpec chaos_spec(ChaosRun& run) {
                       chaos_option("junit", "FILE", "write the checks as JUnit's XML", text_into(run.junit))},
           .notes =
               "Exit codes: 0 all checks hold; 1 one does not; 2 the line or the plan is refused; 3 a fault did not "
-              "meet the job.\ndocs/chaos.md has the grammar of faults."};
+              "meet the job.\ndocs/test-recovery.md has the grammar of faults."};
 }
 
 Result<void> check_run(const ChaosRun& run) {

@@ -1,6 +1,6 @@
-// One JSON object for each record of both streams of all ranks, on one sink (docs/output.md has the fields). A record
-// that is too long to be held, was idle, or ended without '\n' comes in pieces, all but the last with "eol":false. The
-// pieces, joined with a '\n' after each that has no "eol", are the stream's bytes.
+// One JSON object for each record of both streams of all ranks, on one sink (docs/output-formats.md has the fields). A
+// record that is too long to be held, was idle, or ended without '\n' comes in pieces, all but the last with
+// "eol":false. The pieces, joined with a '\n' after each that has no "eol", are the stream's bytes.
 #pragma once
 
 #include "output/record_channel.h"

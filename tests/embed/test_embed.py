@@ -1,4 +1,4 @@
-"""The installed library: examples/embed.cpp and docs/embed.md as another program's author meets them."""
+"""The installed library: examples/embed.cpp and docs/library.md as another program's author meets them."""
 import json
 import os
 import pathlib
@@ -9,7 +9,7 @@ import unittest
 
 BUILD, SOURCE = pathlib.Path(os.environ["BUILD"]), pathlib.Path(os.environ["SOURCE"])
 CMAKE, CXX = os.environ["CMAKE"], os.environ["CXX"]
-PAGE = (SOURCE / "docs/embed.md").read_text()
+PAGE = (SOURCE / "docs/library.md").read_text()
 HOSTS = "localhost slots=4\n"
 
 
