@@ -96,7 +96,7 @@ class Embed(unittest.TestCase):
             return re.sub(r"(?m)^(job|directory)( +).*|pid \d+|[\d.]+ s$", r"\1\2", text)
 
         done = self.job(self.program)[1]
-        shown = block("console", "embed hosts").split("\n", 1)[1]
+        shown = block("text", "embed hosts").split("\n", 1)[1]
         self.assertEqual(without_what_differs(shown), without_what_differs(done.stdout + done.stderr))
 
 
