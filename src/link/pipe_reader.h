@@ -1,7 +1,7 @@
 // Reads one output stream of a rank, in the agent (into frames) and in the launcher (from a received descriptor). The
 // consumer limits the number of bytes, which gives back-pressure. The reader ends at end of file. After the end of the
 // rank, the reader also ends if the pipe was empty for kDrainIdle, or after kDrainLongest if all bytes of the rank are
-// read: a grandchild that keeps the pipe open does not delay the job.
+// read. So a grandchild that keeps the pipe open does not delay the job.
 #pragma once
 
 #include <asio/io_context.hpp>
