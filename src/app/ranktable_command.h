@@ -1,4 +1,4 @@
-// `dlaunch ranktable make|check|merge`: rank tables for Ascend devices. docs/ranktable.md is the user's side.
+// `dlaunch ranktable make|check|merge`: rank tables for Ascend devices. docs/rank-tables.md is the user's side.
 #pragma once
 
 #include <spdlog/fwd.h>

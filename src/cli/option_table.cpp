@@ -98,10 +98,10 @@ constexpr OptionSpec kOptions[] = {
        o.exec = allocate::fake_host_command();
        return put(o.hosts.list, allocate::parse_fake_hosts(v)); },
      .more = "Each has an agent of its own, started as on another host, so links, heartbeats, lost and spare hosts are "
-             "real. No ssh, no root, no namespace. docs/hosts.md says more."},
+             "real. No ssh, no root, no namespace. docs/several-hosts.md says more."},
     {.names = "hostfile machinefile machine f", .takes = Arity::value, .value_name = "FILE", .section = Section::place,
      .preference = true, .help = "run on the hosts in FILE, a line each: NAME slots=8", .set_job = set_hostfile,
-     .more = "-H comes before it, and it before a resource manager. docs/hosts.md has all that a line may say."},
+     .more = "-H comes before it, and it before a resource manager. docs/hostfile.md has all that a line may say."},
     {.names = "default-hostfile", .takes = Arity::value, .value_name = "FILE", .section = Section::place,
      .preference = true, .rare = true, .help = "run on the hosts in FILE when nothing else names any",
      .set_job = set_default_hostfile},
@@ -120,7 +120,7 @@ constexpr OptionSpec kOptions[] = {
     {.names = "rank-table", .takes = Arity::value, .value_name = "FILE", .section = Section::place,
      .help = "start the job that Ascend's rank table FILE describes; auto: make one", .set_job = set_rank_table,
      .more = "Ranks find it by RANK_TABLE_FILE, on every host. -H or a hostfile may say how to reach its hosts. "
-             "docs/ranktable.md says more."},
+             "docs/rank-tables.md says more."},
     {.names = "product", .takes = Arity::value, .value_name = "NAME", .section = Section::place, .preference = true,
      .rare = true, .standard = "910", .help = "whose rules hold for Ascend devices: 910, a2, a3, 950",
      .set_job = set_product},
@@ -183,7 +183,7 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.same_line.asked, v); },
      .more = "In any order of start, within --wait-hosts or 10 minutes; all end with the job's code. Who is which is "
              "read from torchrun's PET_*, AWS_BATCH_*, JOB_COMPLETION_INDEX or Slurm's variables, or said by the "
-             "options below. docs/hosts.md has examples."},
+             "options below. docs/without-ssh.md has examples."},
     {.names = "rendezvous", .takes = Arity::value, .value_name = "HOST:PORT", .section = Section::place, .rare = true,
      .help = "with --same-line: where node 0 is, as the other nodes know it",
      .set_job = [](Options& o, string_view v, Context) -> Result<void> { o.same_line.rendezvous = v; return {}; },

@@ -155,7 +155,7 @@ std::optional<Error> first_broken(const Json& table, Product product) {
   return Error{.where = "rank table",
                .what = "it would break a rule",
                .why = broken->path + " " + broken->what,
-               .hint = "choose other devices or servers; docs/ranktable.md lists the rules"};
+               .hint = "choose other devices or servers; docs/rank-tables.md lists the rules"};
 }
 
 Result<Json> make_table(Version version, Product product, std::vector<HostFacts> hosts) {
