@@ -3,6 +3,7 @@ a testbed. Hostfiles, variables and kubexec.sh are as in kubeflow/mpi-operator, 
 import pathlib
 import subprocess
 import textwrap
+import unittest
 
 import support
 import yaml
@@ -21,18 +22,35 @@ shift
 """
 
 
+EXAMPLES = ROOT / "examples" / "kubernetes"
+
+
 def manifests():
-    """Those of docs/kubernetes.md, by their kind."""
+    """The manifests of examples/kubernetes, by kind."""
+    files = sorted(EXAMPLES.glob("*.yaml"))
+    found = [manifest for file in files for manifest in yaml.safe_load_all(file.read_text(encoding="utf-8"))]
+    return {manifest["kind"]: manifest for manifest in found}
+
+
+def documented():
+    """The manifests of docs/kubernetes.md, as text."""
     text = (ROOT / "docs" / "kubernetes.md").read_text(encoding="utf-8")
     blocks, block = [], []
-    for line in [*text.splitlines(), "#"]:  # whatever ends the last block
+    for line in [*text.splitlines(), "#"]:  # "#": ends the last block
         if line.startswith("    ") or (block and not line):
             block.append(line)
             continue
-        blocks.append(textwrap.dedent("\n".join(block)))
+        blocks.append(textwrap.dedent("\n".join(block)).strip() + "\n")
         block = []
-    found = [manifest for block in blocks if block.startswith("apiVersion:") for manifest in yaml.safe_load_all(block)]
-    return {manifest["kind"]: manifest for manifest in found}
+    return [block for block in blocks if block.startswith("apiVersion:")]
+
+
+class Manifests(unittest.TestCase):
+    def test_page_shows_the_tested_manifests(self):
+        shown = documented()
+        self.assertEqual(len(shown), 2)
+        self.assertEqual(sorted(shown), sorted((EXAMPLES / name).read_text() for name in ("indexed-job.yaml", "mpijob.yaml")))
+        self.assertEqual(sorted(manifests()), ["Job", "JobSet", "MPIJob", "Service", "TrainJob"])
 
 
 class MpiJob(HostsCase):
