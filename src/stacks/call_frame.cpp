@@ -11,25 +11,25 @@ namespace {
 constexpr std::uint32_t kLongestEntry = 64u << 10;
 constexpr std::size_t kMostRemembered = 16;
 
-/// An entry of .eh_frame, less its length.
+/// An entry of .eh_frame, without its length.
 std::string entry_bytes(const ReadMemory& read, std::uint64_t address) {
   const auto length = value_at<std::uint32_t>(read, address);
   if (!length || *length == 0 || *length > kLongestEntry) return {};
   return bytes_at(read, address + 4, *length);
 }
 
-/// What functions share (a CIE).
+/// The common part of several functions (a CIE).
 struct Common {
   std::uint64_t code_align = 1;
   std::int64_t data_align = 1;
-  std::uint8_t pointers = 0;  // their encoding
+  std::uint8_t pointers = 0;  // encoding of addresses
   bool augmented = false;
   bool by_signal = false;
   std::string instructions;
-  std::uint64_t address = 0;  // of the instructions
+  std::uint64_t address = 0;  // bytes of the instructions
 };
 
-/// The letters behind 'z' say what stands in the augmentation.
+/// The letters after 'z' list the contents of the augmentation.
 bool read_augmentation(Common& common, std::string_view letters, std::string_view data, std::uint64_t address) {
   DwarfBytes bytes(data, address);
   for (const char letter : letters) {
@@ -73,7 +73,7 @@ std::optional<Common> common_at(const ReadMemory& read, std::uint64_t address) {
   return common;
 }
 
-/// Runs call frame instructions up to the one that begins a row behind that of `pc`.
+/// Runs call frame instructions up to the first row after `pc`.
 class Rows {
  public:
   Rows(const Common& common, std::uint64_t start, std::uint64_t pc) : common_(common), location_(start), pc_(pc) {
@@ -91,7 +91,7 @@ class Rows {
     }
     return !bytes.failed();
   }
-  /// The rules of the common entry, to which DW_CFA_restore goes back.
+  /// The rules of the common entry, which DW_CFA_restore restores.
   void begin_function() { initial_ = frame_; }
   CallFrame take() { return std::move(frame_); }
 
@@ -120,7 +120,7 @@ class Rows {
   }
   std::int64_t scaled(std::uint64_t value) const { return scaled(static_cast<std::int64_t>(value)); }
 
-  /// Those that have an operand in their low six bits.
+  /// The instructions with an operand in their low six bits.
   bool packed(std::uint8_t code, DwarfBytes& bytes) {
     const std::uint8_t low = code & 0x3fu;
     if (code >> 6 == 1) advance(low);
@@ -144,7 +144,7 @@ class Rows {
     return true;
   }
 
-  /// What gives the canonical frame address.
+  /// The rule of the canonical frame address.
   bool base(std::uint8_t code, DwarfBytes& bytes) {
     switch (code) {
       case 0x0c:  // def_cfa
@@ -238,7 +238,7 @@ struct FunctionEntry {
   Common common;
   CoveredRange range;
   std::string instructions;
-  std::uint64_t address = 0;  // of the instructions
+  std::uint64_t address = 0;  // bytes of the instructions
 };
 
 std::optional<FunctionEntry> function_entry_at(const ReadMemory& read, std::uint64_t entry) {

@@ -1,4 +1,4 @@
-// What the kernel counts of a process, as /proc shows it.
+// The kernel's counters of a process, from /proc.
 #pragma once
 
 #include <sys/types.h>
@@ -11,12 +11,12 @@
 
 namespace dlaunch::stacks {
 
-/// A file of /proc/PID; empty: it cannot be read.
+/// A file of /proc/PID; empty: unreadable.
 std::string read_proc(pid_t pid, const std::string& file, std::size_t limit = 64u << 10);
 
-/// CPU time with that of children that were waited for, in milliseconds.
+/// CPU time with that of reaped children, in milliseconds.
 std::int64_t cpu_of(const Stat& stat);
-/// 0: there is no such process.
+/// 0: the process does not exist.
 std::int64_t cpu_of(pid_t pid);
 
 /// rchar + wchar; nullopt: unknown.

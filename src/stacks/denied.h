@@ -1,4 +1,4 @@
-// Why a process may not be looked into, and the one thing to do.
+// The reason why a process cannot be read, and the next step.
 #pragma once
 
 #include <sys/types.h>
@@ -7,7 +7,7 @@
 
 namespace dlaunch::stacks {
 
-/// For a process whose memory was refused to us.
+/// For a process whose memory this process may not read.
 std::string why_denied(pid_t pid);
 
 }  // namespace dlaunch::stacks

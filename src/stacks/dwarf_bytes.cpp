@@ -3,7 +3,7 @@
 namespace dlaunch::stacks {
 namespace {
 
-// DW_EH_PE_*: the form of a value, and what is added to it.
+// DW_EH_PE_*: the format of a value, and its base.
 constexpr std::uint8_t kForm = 0x0f;
 constexpr std::uint8_t kRelation = 0x70;
 constexpr std::uint8_t kRelativeToPlace = 0x10;

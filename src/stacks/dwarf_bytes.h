@@ -1,4 +1,4 @@
-// Numbers of DWARF's encodings, one after the other, from bytes that stood at an address. Pure.
+// Reads numbers in DWARF's encodings, in order, from the bytes of an address. Pure.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace dlaunch::stacks {
 
-/// Once a number is not whole, failed() holds, and every further one is 0.
+/// After the first incomplete number failed() is true, and every further number is 0.
 class DwarfBytes {
  public:
-  /// `bytes` must outlive this.
+  /// `bytes` must outlive the reader.
   DwarfBytes(std::string_view bytes, std::uint64_t address) : bytes_(bytes), address_(address) {}
 
   bool failed() const { return failed_; }
@@ -29,14 +29,14 @@ class DwarfBytes {
   }
   std::uint64_t unsigned_leb() { return leb().first; }
   std::int64_t signed_leb();
-  /// Up to a zero byte.
+  /// A text up to a zero byte.
   std::string_view text();
   std::string_view take(std::uint64_t size);
-  /// A pointer in one of the encodings DW_EH_PE_*, absolute or relative to its own place.
+  /// A pointer in an encoding DW_EH_PE_*, absolute or relative to its own address.
   std::uint64_t pointer(std::uint8_t encoding);
 
  private:
-  std::pair<std::uint64_t, unsigned> leb();  // the value and its bits
+  std::pair<std::uint64_t, unsigned> leb();  // value and number of its bits
 
   std::string_view bytes_;
   std::uint64_t address_;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kMostSegments = 64;
 constexpr std::size_t kMostDynamic = 256;
-constexpr std::uint32_t kMostChained = 4096;  // symbols whose hashes share a bucket
+constexpr std::uint32_t kMostChained = 4096;  // limit of symbols in one bucket
 
 std::uint32_t gnu_hash(std::string_view name) {
   std::uint32_t hash = 5381;
@@ -27,7 +27,7 @@ bool is_known(const Elf64_Ehdr& header) {
 
 struct HashHeader {
   std::uint32_t buckets;
-  std::uint32_t first;  // index of the first symbol that is hashed
+  std::uint32_t first;  // index of the first hashed symbol
   std::uint32_t bloom_words;
   std::uint32_t shift;
 };
@@ -60,7 +60,7 @@ std::optional<DynamicSymbols> DynamicSymbols::at(const ReadMemory& read, std::ui
   if (!dynamic) return std::nullopt;
   DynamicSymbols symbols;
   symbols.bias_ = file->bias();
-  // glibc's loader puts addresses of the process where the file has its own; other loaders leave them.
+  // glibc's loader replaces the addresses of the file by addresses of the process; other loaders do not.
   const auto relocated = [&](std::uint64_t address) { return address < base ? address + symbols.bias_ : address; };
   for (std::size_t i = 0; i < kMostDynamic; ++i) {
     const auto entry = value_at<Elf64_Dyn>(read, *dynamic + i * sizeof(Elf64_Dyn));

@@ -1,5 +1,5 @@
-// A program or library in the memory of a process: its segments, and its dynamic symbols. No file is opened, so that
-// one that was replaced, or is in another mount namespace, does not matter. Pure over ReadMemory.
+// A program or library in the memory of a process: its segments, and its dynamic symbols. Does not open files: the file
+// may have been replaced, or be in another mount namespace. Pure over ReadMemory.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ namespace dlaunch::stacks {
 /// The ELF file whose header is mapped at an address.
 class MappedElf {
  public:
-  /// nullopt: that is no ELF file of 64 bits, or cannot be read.
+  /// nullopt: not an ELF file of 64 bits, or unreadable.
   static std::optional<MappedElf> at(const ReadMemory& read, std::uint64_t base);
 
-  /// What is added to an address of the file.
+  /// The difference between addresses in memory and in the file.
   std::uint64_t bias() const { return bias_; }
-  /// Where the first segment of a type (PT_*) is.
+  /// The address of the first segment of a type (PT_*).
   std::optional<std::uint64_t> segment(std::uint32_t type) const;
 
  private:
@@ -31,14 +31,14 @@ class MappedElf {
 /// The dynamic symbols of the ELF file whose header is mapped at an address.
 class DynamicSymbols {
  public:
-  /// nullopt: that is no ELF file of 64 bits with a GNU hash table, or cannot be read.
+  /// nullopt: not an ELF file of 64 bits with a GNU hash table, or unreadable.
   static std::optional<DynamicSymbols> at(const ReadMemory& read, std::uint64_t base);
 
-  /// The address of a symbol that is defined there.
+  /// The address of a symbol that this file defines.
   std::optional<std::uint64_t> find(const ReadMemory& read, std::string_view name) const;
 
  private:
-  std::uint64_t bias_ = 0;  // what is added to an address of the file
+  std::uint64_t bias_ = 0;  // difference between addresses in memory and in the file
   std::uint64_t symbols_ = 0;
   std::uint64_t names_ = 0;
   std::uint64_t hash_ = 0;

@@ -1,5 +1,5 @@
-// DWARF expressions (DWARF 4, section 2.5), as far as call frames use them: the stubs of shared libraries (.plt), and
-// what a signal handler returns to.
+// DWARF expressions (DWARF 4, section 2.5), as far as call frames use them: in the stubs of shared libraries (.plt),
+// and in the return from a signal handler.
 #include <vector>
 
 #include "stacks/call_frame.h"
@@ -50,7 +50,7 @@ std::uint64_t binary(std::uint8_t code, std::uint64_t left, std::uint64_t right)
   }
 }
 
-/// The constants of DW_OP_const1u to DW_OP_consts; nullopt: it is none of them.
+/// The constants of DW_OP_const1u to DW_OP_consts; nullopt: another operation.
 std::optional<std::uint64_t> constant(std::uint8_t code, DwarfBytes& bytes) {
   const auto widened = [](std::int64_t value) { return static_cast<std::uint64_t>(value); };
   switch (code) {

@@ -20,8 +20,8 @@ FrameEntries::FrameEntries(const ReadMemory& read, std::uint64_t address, std::u
   const ReadMemory within = reader_over(section, address, nothing);
   for (std::uint64_t at = address; at - address < section.size();) {
     const auto length = value_at<std::uint32_t>(within, at);
-    if (!length || *length > section.size()) break;  // an entry of more than 4 GiB begins with ~0
-    // One without a length is the end that a linked file brought along.
+    // an entry of more than 4 GiB starts with ~0. An entry of length 0 is the end marker of a linked file.
+    if (!length || *length > section.size()) break;
     const auto function = *length == 0 ? std::nullopt : covered_by(within, at);
     if (function) functions_.push_back({function->start, function->size, at});
     at += 4 + std::uint64_t{*length};

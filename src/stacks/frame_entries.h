@@ -1,5 +1,5 @@
-// Which entry of .eh_frame is of a function, where the linker wrote no table for searching: of programs that are linked
-// with -static. Pure over ReadMemory.
+// Finds the entry of .eh_frame for a function without the linker's search table, as in programs linked with -static.
+// Pure over ReadMemory.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ namespace dlaunch::stacks {
 class FrameEntries {
  public:
   FrameEntries() = default;
-  /// `address` and `size`: of the section in memory. What cannot be read, or comes behind what makes no sense, is left
+  /// `address` and `size` of the section in memory. Unreadable entries, and all entries after malformed ones, are left
   /// out.
   FrameEntries(const ReadMemory& read, std::uint64_t address, std::uint64_t size);
 
-  /// The address of the entry that covers `pc`.
+  /// The address of the entry for `pc`.
   std::optional<std::uint64_t> entry_of(std::uint64_t pc) const;
 
  private:
@@ -26,7 +26,7 @@ class FrameEntries {
     std::uint64_t size;
     std::uint64_t entry;
   };
-  std::vector<Function> functions_;  // in the order of addresses
+  std::vector<Function> functions_;  // ordered by address
 };
 
 }  // namespace dlaunch::stacks

@@ -67,7 +67,7 @@ bool is_function(const Elf64_Sym& symbol) {
   return (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol.st_shndx != SHN_UNDEF;
 }
 
-/// The program itself may have been removed or replaced: /proc still has it.
+/// The program may have been removed or replaced: /proc still has it.
 sys::Fd open_file(pid_t pid, const std::string& path) {
   const std::string proc = "/proc/" + std::to_string(pid);
   char link[4096];
@@ -117,7 +117,7 @@ std::optional<std::pair<std::uint64_t, std::uint64_t>> FunctionNames::section(st
   return std::nullopt;
 }
 
-/// Of several names of one address the shortest is taken: MPI_Recv, and not PMPI_Recv.
+/// The shortest of several names of one address is used: MPI_Recv instead of PMPI_Recv.
 std::string FunctionNames::at(std::uint64_t address) const {
   const auto behind = std::ranges::upper_bound(functions_, address, {}, &Function::address);
   if (behind == functions_.begin()) return {};

@@ -1,4 +1,4 @@
-// The functions of a program or library by the symbols in its file.
+// The functions of a program or library, from the symbols in its file.
 #pragma once
 
 #include <sys/types.h>
@@ -17,18 +17,18 @@
 
 namespace dlaunch::stacks {
 
-/// Bytes of an ELF file that hold its header, its segments and its build id.
+/// Bytes of an ELF file with its header, segments and build id.
 inline constexpr std::size_t kBeginning = 1024;
 
-/// Of one file. It has .symtab, or where that was stripped .dynsym, which has what others may call.
+/// The symbols of one file: .symtab or, in a stripped file, .dynsym with the exported functions.
 class FunctionNames {
  public:
-  FunctionNames() = default;  // of no file: nothing has a name
+  FunctionNames() = default;  // without a file: no names
   explicit FunctionNames(sys::Fd file);
 
-  /// The name of the function at an address of the file, as it stands there (C++ names are mangled); empty: none.
+  /// The name of the function at an address of the file, as in the file (C++ names are mangled); empty: unknown.
   std::string at(std::uint64_t address) const;
-  /// Where a section of the file is to be in memory: its address in the file, and its size.
+  /// A section of the file: its address in the file, and its size.
   std::optional<std::pair<std::uint64_t, std::uint64_t>> section(std::string_view name) const;
 
  private:
@@ -44,15 +44,15 @@ class FunctionNames {
   std::vector<Function> functions_;
 };
 
-/// Those of all files that processes have mapped. It is made for one look, in which many processes have the same ones.
+/// The names of all mapped files. One object per sample, since many processes map the same files.
 class ModuleNames {
  public:
-  /// `mapping`: the first one of the file in that process. Null: the file of that name is another one, as its beginning
-  /// differs from what is mapped, or cannot be read.
+  /// `mapping`: the first mapping of the file in the process. Null: the file with this name has another beginning than
+  /// the mapping, or is unreadable.
   const FunctionNames* of(pid_t pid, const Mapping& mapping, const std::string& beginning);
 
  private:
-  std::map<std::pair<std::string, std::string>, std::optional<FunctionNames>> known_;  // by path and beginning
+  std::map<std::pair<std::string, std::string>, std::optional<FunctionNames>> known_;  // key: path and beginning
 };
 
 }  // namespace dlaunch::stacks

@@ -6,10 +6,10 @@
 namespace dlaunch::stacks {
 namespace {
 
-constexpr std::size_t kUnit = 2;  // bytes of an instruction
+constexpr std::size_t kUnit = 2;  // number of instruction bytes
 constexpr int kMostVarint = 6;    // chunks of six bits
 
-/// Its own chunks of six bits, least first; bit 6 says that one more follows.
+/// The chunks of six bits of line_table, lowest first; bit 6 announces another chunk.
 std::uint32_t varint(std::string_view bytes) {
   std::uint32_t value = 0;
   for (int i = 0; i < kMostVarint && !bytes.empty(); ++i, bytes.remove_prefix(1)) {
@@ -27,7 +27,7 @@ std::int64_t signed_varint(std::string_view bytes) {
 
 int in_range(std::int64_t line) { return line < 0 || line > INT_MAX ? 0 : static_cast<int>(line); }
 
-/// The old tables are pairs of bytes: how many bytes of instructions, and how many lines.
+/// The old tables have pairs of bytes: a number of instruction bytes, and a number of lines.
 struct Pair {
   std::size_t bytes = 0;
   int lines = 0;
@@ -41,7 +41,7 @@ Pair take_pair(std::string_view& table) {
 
 }  // namespace
 
-/// A pair's bytes come before the instruction that its lines lead to.
+/// The bytes of a pair precede the instruction of its line.
 int line_of_lnotab(std::string_view table, int first_line, std::size_t offset) {
   std::int64_t line = first_line;
   std::size_t at = 0;
@@ -54,7 +54,7 @@ int line_of_lnotab(std::string_view table, int first_line, std::size_t offset) {
   return in_range(line);
 }
 
-/// A pair's lines lead to the line of its bytes.
+/// The line of a pair is the line of its bytes.
 int line_of_range(std::string_view table, int first_line, std::size_t offset) {
   constexpr int kNoLine = -128;
   std::int64_t line = first_line;

@@ -1,4 +1,4 @@
-// Which line of a Python file an instruction belongs to, by the table of its code object. Pure.
+// The line of an instruction in a Python file, from the table of its code object. Pure.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace dlaunch::stacks {
 
-/// `offset`: of the instruction, in bytes from the first one. 0: it has no line, or the table makes no sense.
+/// `offset`: of the instruction, in bytes from the first instruction. 0: no line, or a malformed table.
 using LineAt = int (*)(std::string_view table, int first_line, std::size_t offset);
 
 /// `table`: co_lnotab, until 3.9 (CPython's Objects/lnotab_notes.txt).

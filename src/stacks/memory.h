@@ -1,4 +1,4 @@
-// The memory of another process, as bytes at addresses. Nothing in it is trusted.
+// The memory of another process, as bytes at addresses. The content is not trusted.
 #pragma once
 
 #include <sys/types.h>
@@ -14,7 +14,7 @@
 
 namespace dlaunch::stacks {
 
-/// Reads all bytes or returns false. Whatever follows pointers in it takes this, so that a test needs no process.
+/// Reads all bytes or returns false. Functions that follow pointers take a ReadMemory, so that a test needs no process.
 using ReadMemory = std::function<bool(std::uint64_t address, std::span<char> into)>;
 
 /// The value at the address, or nullopt.
@@ -25,27 +25,26 @@ std::optional<T> value_at(const ReadMemory& read, std::uint64_t address) {
   return value;
 }
 
-/// Empty when not all of them can be read.
+/// Empty if a byte is unreadable.
 std::string bytes_at(const ReadMemory& read, std::uint64_t address, std::size_t size);
 
-/// Takes from `bytes`, which are those at `address`, what is wholly in them, and all else by `read`. Both must outlive
-/// it.
+/// Reads ranges inside of `bytes`, the content at `address`, from there, and all other ranges by `read`. Both must
+/// outlive the result.
 ReadMemory reader_over(const std::string& bytes, std::uint64_t address, const ReadMemory& read);
 
-/// Reads by process_vm_readv, or through /proc/PID/mem where a filter of system calls forbids that. The process is not
-/// stopped.
+/// Reads by process_vm_readv, or by /proc/PID/mem if a filter of system calls forbids that. Does not stop the process.
 class ProcessMemory {
  public:
-  /// After the deadline every read fails.
+  /// After the deadline, every read fails.
   ProcessMemory(pid_t pid, Time deadline);
   ~ProcessMemory();
 
   bool read(std::uint64_t address, std::span<char> into);
-  /// For the functions that take a ReadMemory; this must outlive it.
+  /// For functions that take a ReadMemory. This object must outlive the result.
   ReadMemory reader() {
     return [this](std::uint64_t address, std::span<char> into) { return read(address, into); };
   }
-  /// EPERM or EACCES: this process may not be looked into.
+  /// EPERM or EACCES: this process may not read the other process.
   int denied() const { return denied_; }
 
  private:
@@ -53,7 +52,7 @@ class ProcessMemory {
   pid_t pid_;
   Time deadline_;
   int denied_ = 0;
-  std::unique_ptr<File> file_;  // once process_vm_readv was refused
+  std::unique_ptr<File> file_;  // process_vm_readv was refused
 };
 
 }  // namespace dlaunch::stacks

@@ -9,7 +9,7 @@ namespace dlaunch::stacks {
 namespace {
 
 constexpr std::size_t kMostKnownModules = 512;
-constexpr std::size_t kMostKnownRows = 8192;  // some kilobytes each, at the most
+constexpr std::size_t kMostKnownRows = 8192;  // limit of files; some kilobytes each
 
 std::string hexadecimal(std::uint64_t value) {
   std::string text;
@@ -36,7 +36,7 @@ Caller Modules::caller_of(const ReadMemory& stack, const Registers& frame, std::
   auto known = rows.find(pc - module->bias);
   if (known == rows.end()) {
     auto row = row_at(*module, pc);
-    if (!row) return {};  // it may only be that there was no time to read it
+    if (!row) return {};  // the deadline may have ended the read
     known = rows.emplace(pc - module->bias, *std::move(row)).first;
   }
   return stacks::caller_of(stack, known->second, frame);

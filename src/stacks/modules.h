@@ -1,5 +1,5 @@
-// The programs and libraries that a process has mapped, by addresses in them: how a frame's caller is found, and what a
-// function is called. What is the same wherever a file is mapped is kept for the next look.
+// The mapped programs and libraries of a process, by address: the caller of a frame, and the name of a function. Data
+// that does not depend on the address of a mapping is cached for the next sample.
 #pragma once
 
 #include <sys/types.h>
@@ -19,18 +19,18 @@
 
 namespace dlaunch::stacks {
 
-/// What is known of a file, by addresses in it.
+/// The cached data of a file, by addresses in the file.
 struct KnownModule {
   std::map<std::uint64_t, CallFrame> rows = {};
   std::map<std::uint64_t, std::string> names = {};
 };
 
-/// Of all files, for as long as somebody looks.
+/// The cached data of all files, for the time of the sampling.
 class ModuleCache {
  public:
-  /// `beginning`: the first bytes of the file as it is mapped. The reference holds until forget_some().
+  /// `beginning`: the first mapped bytes of the file. The reference is valid until forget_some().
   KnownModule& of(const Mapping& mapping, const std::string& beginning);
-  /// Forgets all where that is much.
+  /// Clears a large cache.
   void forget_some();
 
  private:
@@ -43,7 +43,7 @@ class ModuleCache {
   std::map<Key, KnownModule> known_;
 };
 
-/// Those of one process. Everything given must outlive it.
+/// The modules of one process. All arguments must outlive the object.
 class Modules {
  public:
   Modules(pid_t pid, const std::vector<Mapping>& maps, const ReadMemory& read, ModuleNames& names, ModuleCache& cache)
@@ -51,33 +51,33 @@ class Modules {
 
   pid_t pid() const { return pid_; }
   const ReadMemory& read() const { return read_; }
-  /// Whether there is code at an address.
+  /// Returns true if there is code at an address.
   bool has(std::uint64_t pc) { return at(pc) != nullptr; }
-  /// `stack`: reads memory, the stack among it, as it was when the frame stood there.
+  /// `stack` reads memory; its stack has the content of the time of the frame.
   Caller caller_of(const ReadMemory& stack, const Registers& frame, std::uint64_t pc);
-  /// `pc`: where there is code. Its name as it stands in the file, or its address there.
+  /// `pc`: an address with code. Returns the name as in the file, or the address in the file.
   std::string function_at(std::uint64_t pc);
   const std::string& path_at(std::uint64_t pc) { return at(pc)->first->path; }
 
  private:
   struct Module {
-    const Mapping* first = nullptr;  // it has the ELF header
+    const Mapping* first = nullptr;  // has the ELF header
     std::string beginning = {};
     std::uint64_t bias = 0;
     std::optional<UnwindTable> table = {};
-    std::optional<FrameEntries> entries = {};  // where it has no such table
-    KnownModule* known = nullptr;              // none: its beginning could not be read
+    std::optional<FrameEntries> entries = {};  // for a file without such a table
+    KnownModule* known = nullptr;              // empty: the beginning was unreadable
   };
   Module* at(std::uint64_t pc);
   std::optional<CallFrame> row_at(Module& module, std::uint64_t pc);
   void begin(Module& module) const;
 
   pid_t pid_;
-  const std::vector<Mapping>& maps_;  // in the order of addresses
+  const std::vector<Mapping>& maps_;  // ordered by address
   const ReadMemory& read_;
   ModuleNames& names_;
   ModuleCache& cache_;
-  std::map<std::uint64_t, Module> modules_ = {};  // by where they begin
+  std::map<std::uint64_t, Module> modules_ = {};  // by start address
 };
 
 }  // namespace dlaunch::stacks

@@ -23,28 +23,28 @@ using std::string_view;
 
 constexpr int kMostWalks = 3;
 constexpr std::chrono::milliseconds kGoesBack{2};
-constexpr useconds_t kNextLook = 50;               // microseconds
-constexpr std::size_t kLongestMangled = 512;       // what a longer name means may be very long
-constexpr std::uint64_t kHashedStack = 16u << 10;  // bytes above the call that waits
-// What the C library runs before main.
+constexpr useconds_t kNextLook = 50;          // microseconds
+constexpr std::size_t kLongestMangled = 512;  // limit for a name: the demangled form may be very long
+// bytes above the waiting call. The functions of the C library before main:
+constexpr std::uint64_t kHashedStack = 16u << 10;
 constexpr std::array<string_view, 4> kBeforeMain = {"__libc_start_main", "__libc_start_call_main", "_start",
                                                     "__libc_start_main_impl"};
 
 constexpr std::array<std::size_t, 6> kKeptRegisters = {3, 6, 12, 13, 14, 15};  // rbx, rbp, r12 to r15
 
 struct Place {
-  std::uint64_t pc = 0;  // within the instruction that the frame stands in
+  std::uint64_t pc = 0;  // an address in the instruction of the frame
   Registers registers = {};
 };
 
 class Walk {
  public:
-  /// `read`: of memory, with the stack as it was when the registers were.
+  /// `read` reads memory; its stack has the content of the time of the registers.
   Walk(Modules& modules, const ReadMemory& read) : modules_(modules), read_(read) {}
 
-  /// Returns whether the outermost frame was reached.
+  /// Returns true if the outermost frame was reached.
   bool run(Registers registers) {
-    bool called = false;  // then the address is behind the call, and may be in the next function
+    bool called = false;  // then the address follows the call, and may be in the next function
     while (places_.size() < kMostFrames) {
       const auto pc = registers[Registers::kReturnAddress];
       if (!pc || *pc == 0) return true;
@@ -56,7 +56,7 @@ class Walk {
       if (caller.kind != Caller::Kind::found) return false;
       const auto stack = registers[Registers::kStackPointer];
       const auto above = caller.registers[Registers::kStackPointer];
-      if (!above || (stack && *above <= *stack && !caller.by_signal)) return false;  // it would never end
+      if (!above || (stack && *above <= *stack && !caller.by_signal)) return false;  // an endless loop
       registers = caller.registers;
       called = !caller.by_signal;
     }
@@ -69,7 +69,7 @@ class Walk {
     return {.function = modules_.function_at(place.pc), .file = modules_.path_at(place.pc)};
   }
 
-  /// Of the registers that a call keeps, and of the stack from the pointer on.
+  /// Hash of the registers that a call preserves, and of the stack above the pointer.
   std::uint64_t hash_of(const Place& place) const {
     Fnv1a hash;
     for (const std::size_t kept : kKeptRegisters) hash.add(place.registers[kept].value_or(0));
@@ -96,7 +96,7 @@ std::optional<std::size_t> waiting_call(const std::vector<Frame>& frames) {
   return std::nullopt;
 }
 
-/// Takes the frames away that call main. Of the innermost one the C library has no name where it is stripped.
+/// Removes the callers of main. The innermost of them has no name in a stripped C library.
 void cut_before_main(std::vector<Frame>& frames) {
   const auto starts = std::ranges::find_if(
       frames, [](const Frame& frame) { return std::ranges::find(kBeforeMain, frame.function) != kBeforeMain.end(); });
@@ -144,8 +144,8 @@ NativeStack stack_of(Modules& modules, const ThreadState& state) {
   return stack;
 }
 
-/// A thread that was stopped in a system call goes back into it as soon as it has a CPU. Its rest there is known to be
-/// the same one where its whole stack is.
+/// A thread that was stopped in a system call continues it as soon as it gets a CPU. The same counters as before prove
+/// that it is there, with its whole stack.
 std::optional<SwitchCount> rest_after(const ThreadState& stopped, Modules& modules, pid_t tid, Time deadline) {
   const Time until = std::min(deadline, Clock::now() + kGoesBack);
   while (Clock::now() < until) {
@@ -164,7 +164,7 @@ std::optional<SwitchCount> rest_after(const ThreadState& stopped, Modules& modul
 }  // namespace
 
 bool waits_for_ranks(string_view name) {
-  // Behind these comes a capital letter: MPI_Recv, ncclAllReduce. A program's own mpi_solve is none of them.
+  // A capital letter follows these: MPI_Recv, ncclAllReduce. A program's function mpi_solve does not match.
   static constexpr std::array<string_view, 6> kLibraries = {"MPI_", "PMPI_", "nccl", "pnccl", "Hccl", "hccl"};
   static constexpr std::array<string_view, 6> kOthers = {"ucp_",      "ucc_",     "_ZN4c10d",
                                                          "_ZNK4c10d", "_ZN4gloo", "_ZNK4gloo"};
@@ -187,7 +187,7 @@ NativeStack native_stack(Modules& modules, pid_t tid, char state, Time deadline)
     NativeStack stack = stack_of(modules, blocked);
     may_stop = may_stop && goes_on_after_a_stop(call->number);
     if (switch_count_of(modules.pid(), tid) != rest)
-      continue;  // it ran meanwhile, and these may be frames of two moments
+      continue;  // the thread ran meanwhile, so the frames may be of two moments
     if (stack.whole) return stack;
     untouched = std::move(stack);
   }

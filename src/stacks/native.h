@@ -1,5 +1,5 @@
-// The native frames of a thread: functions of programs and libraries in machine code, by the tables that they carry for
-// exceptions, and their names by the symbols in their files.
+// The native frames of a thread: functions in machine code, found by the unwind tables of programs and libraries, with
+// names from the symbols of their files.
 #pragma once
 
 #include <sys/types.h>
@@ -17,22 +17,23 @@ namespace dlaunch::stacks {
 
 struct NativeStack {
   std::vector<Frame> frames = {};  ///< innermost first; `file` is the path of the program or library
-  bool whole = false;              ///< it reaches the outermost frame
-  bool in_call = false;            ///< within a call that waits for other ranks, as MPI_Recv: `frames` begin with it
-  bool stopped = false;            ///< the thread was stopped for it
+  bool whole = false;              ///< true: up to the outermost frame
+  bool in_call = false;            ///< in a call that waits for other ranks, as MPI_Recv: `frames` start with this call
+  bool stopped = false;            ///< the thread was stopped
   std::optional<SwitchCount> rest =
-      {};                          ///< where it was stopped: once it was back where it had been, with the same stack
-  std::uint64_t callers_hash = 0;  ///< of what those outside that call keep on the stack and in registers; it changes
-                                   ///< as they go on
+      /// counters at the place of the stop, if the thread returned there with the same stack
+      {};
+  /// hash of stack and registers of the callers of this call; it changes while the program advances
+  std::uint64_t callers_hash = 0;
 };
 
-/// `state`: of the thread, as in proc(5). A thread that runs, and one whose frames need registers that the kernel does
-/// not show, is stopped for some microseconds. None where that is not permitted. After the deadline it may be
-/// incomplete.
+/// `state` of the thread, as in proc(5). Stops a running thread for some microseconds, and a thread whose frames need
+/// registers that the kernel does not show. Without permission the result is empty. After the deadline the result may
+/// be incomplete.
 NativeStack native_stack(Modules& modules, pid_t tid, char state, Time deadline);
 
-/// Whether a function belongs to the interface of a library in which ranks wait for each other: MPI, NCCL, HCCL, UCX,
-/// Gloo, PyTorch's c10d. `name` may be mangled.
+/// Returns true for an interface function of a library in which ranks wait for each other: MPI, NCCL, HCCL, UCX, Gloo,
+/// c10d of PyTorch. `name` may be mangled.
 bool waits_for_ranks(std::string_view name);
 
 }  // namespace dlaunch::stacks

@@ -13,7 +13,7 @@ using std::string_view;
 
 constexpr std::size_t kLongestCommand = 120;
 
-/// Takes the next word, which blanks part from the others.
+/// Takes the next word; words are separated by blanks.
 string_view next_word(string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
   const string_view word = text.substr(0, text.find_first_of(" \t\n"));
@@ -50,7 +50,7 @@ std::optional<Mapping> parse_mapping(string_view line) {
 
 }  // namespace
 
-/// The name is in parentheses and may hold anything, so fields are counted from the last ')'.
+/// The name in parentheses may contain any character, so fields are counted after the last ')'.
 std::optional<Stat> parse_stat(string_view text) {
   const size_t open = text.find('(');
   const size_t close = text.rfind(')');

@@ -1,4 +1,4 @@
-// What Linux tells of a process in /proc. Pure: the text of a file in, values out.
+// Parsers of Linux' /proc files of a process. Pure: the text of a file in, values out.
 #pragma once
 
 #include <sys/types.h>
@@ -15,8 +15,8 @@ namespace dlaunch::stacks {
 struct Stat {
   std::string name;
   char state = '?';
-  std::uint64_t ticks = 0;       ///< CPU time, user and system, with that of children that were waited for
-  std::uint64_t start_time = 0;  ///< tells it from a later one of the same number
+  std::uint64_t ticks = 0;       ///< CPU time, user and system, with that of reaped children
+  std::uint64_t start_time = 0;  ///< start time: a later process may have the same pid
 };
 std::optional<Stat> parse_stat(std::string_view text);
 
@@ -27,15 +27,15 @@ struct Mapping {
   std::uint64_t offset = 0;
   bool executable = false;
   std::string path;
-  std::string file = {};  ///< its device and inode, which tell it from a later one of the same path
+  std::string file = {};  ///< device and inode: a later file may have the same path
 };
-/// Mappings of files, and of the kernel's own code ("[vdso]"), in the order of their addresses.
+/// Mappings of files, and of the kernel's code ("[vdso]"), ordered by address.
 std::vector<Mapping> parse_maps(std::string_view text);
 
-/// The number behind "Name:" in /proc/PID/status or /proc/PID/io.
+/// The number after "Name:" in /proc/PID/status or /proc/PID/io.
 std::optional<std::int64_t> number_of(std::string_view text, std::string_view name);
 
-/// /proc/PID/cmdline for a person: its beginning, with blanks between the words.
+/// /proc/PID/cmdline for a person: the beginning, with blanks between the words.
 std::string command_of(std::string_view cmdline);
 
 }  // namespace dlaunch::stacks

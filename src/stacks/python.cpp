@@ -11,9 +11,9 @@
 namespace dlaunch::stacks {
 namespace {
 
-constexpr std::size_t kLongestText = 512;             // characters of a name or a path
+constexpr std::size_t kLongestText = 512;             // limit for a name or a path, in characters
 constexpr std::size_t kLongestLineTable = 256 << 10;  // bytes
-constexpr std::uint32_t kMostHashed = 64;             // local variables of a frame
+constexpr std::uint32_t kMostHashed = 64;             // limit for the local variables of a frame
 constexpr int kTries = 3;
 
 void append_utf8(std::string& text, std::uint32_t c) {
@@ -57,12 +57,12 @@ class Interpreter {
 
  private:
   struct Code {
-    Frame frame;  // its line is the function's first
+    Frame frame;  // the line is the first line of the function
     std::string line_table;
     std::uint32_t locals = 0;
   };
 
-  /// A stack whose last frame has none before it. What was torn three times is given up.
+  /// A stack whose last frame has no predecessor. Gives up after three torn reads.
   std::optional<PythonThread> whole_stack(std::uint64_t thread) {
     std::optional<PythonThread> stack;
     for (int i = 0; i < kTries && !stack; ++i) stack = walk(thread);
@@ -90,7 +90,7 @@ class Interpreter {
       if (!frame) return std::nullopt;
     }
     if (!value_at<std::uint64_t>(read_, thread))
-      return std::nullopt;  // it is gone, or the time is: the hash is of a part
+      return std::nullopt;  // the process is gone or the time is over: the hash is of a part
     stack.locals_hash = hash.value();
     return stack;
   }
@@ -108,7 +108,7 @@ class Interpreter {
     return *owner < layout_.first_c_owner;
   }
 
-  /// In bytes from the first instruction; less than 0: the frame is at none yet.
+  /// In bytes from the first instruction; below 0: no instruction yet.
   std::optional<std::int64_t> instruction_of(std::uint64_t frame, std::uint64_t code) const {
     if (layout_.frame_objects) {
       const auto index = value_at<std::int32_t>(read_, frame + layout_.instruction);
@@ -143,7 +143,7 @@ class Interpreter {
     return true;
   }
 
-  /// Null: there is no code object. All have the type of the first.
+  /// Null: not a code object. All code objects have the type of the first one.
   const Code* code_at(std::uint64_t address) {
     if (const auto known = codes_.find(address); known != codes_.end()) return &known->second;
     const auto type = value_at<std::uint64_t>(read_, address + kObjectType);
@@ -172,7 +172,7 @@ class Interpreter {
     return bytes_at(read_, *object + kBytesData, *size);
   }
 
-  /// A str: its state says how wide a character is, and whether the text follows a short header.
+  /// A str: its state has the width of a character, and a flag for the short header before the text.
   std::optional<std::string> text_at(std::uint64_t pointer) const {
     const auto object = value_at<std::uint64_t>(read_, pointer);
     const auto length = object ? value_at<std::uint64_t>(read_, *object + kTextLength) : std::nullopt;

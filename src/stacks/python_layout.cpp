@@ -97,7 +97,7 @@ constexpr PythonLayout kPython312{.first_interpreter = 40,
                                   .dicts_have_versions = true,
                                   .ascii_text = 40,
                                   .wide_text = 56};
-/// 3.13 and 3.14. Their own table of offsets stands for what is 0 here.
+/// 3.13 and 3.14. Their own table of offsets replaces each 0 here.
 constexpr PythonLayout kTable{.first_interpreter = 0,
                               .first_thread = 0,
                               .next_thread = 0,
@@ -125,7 +125,7 @@ constexpr PythonLayout kTable{.first_interpreter = 0,
                               .ascii_text = 40,
                               .wide_text = 56};
 
-/// What _Py_DebugOffsets, with which _PyRuntime begins since 3.13, tells, and where it does.
+/// The offsets in _Py_DebugOffsets, the beginning of _PyRuntime since 3.13, and their targets here.
 struct Told {
   std::uint64_t PythonLayout::* field;
   std::uint64_t in_313;
@@ -150,7 +150,7 @@ constexpr std::uint64_t kFreeThreaded = 16;
 
 /// nullopt: the runtime has no such table, or no GIL.
 std::optional<PythonLayout> told_layout(const ReadMemory& read, std::uint64_t runtime, std::uint64_t Told::* version) {
-  constexpr std::uint64_t kFarthest = 1 << 20;  // no structure is larger
+  constexpr std::uint64_t kFarthest = 1 << 20;  // limit of a structure's size
   if (bytes_at(read, runtime, 8) != "xdebugpy" || value_at<std::uint64_t>(read, runtime + kFreeThreaded) != 0) {
     return std::nullopt;
   }

@@ -1,5 +1,5 @@
-// Where CPython keeps what a stack is made of: offsets in its structures, in bytes, for 64-bit builds with a GIL. A
-// version's were made by compiling offsetof() against its headers; patch releases of a version agree.
+// The offsets in CPython's structures for reading a stack, in bytes, for 64-bit builds with a GIL. They were made by
+// compiling offsetof() with the headers of each version; patch releases of a version agree.
 #pragma once
 
 #include <array>
@@ -19,11 +19,11 @@ struct PythonLayout {
   // in PyThreadState
   std::uint64_t next_thread;
   std::uint64_t native_thread_id;
-  std::uint64_t frame;  // the current frame; with `in_cframe`, the address of what holds its address
+  std::uint64_t frame;  // the current frame; with `in_cframe`, the address of its address
   bool in_cframe;
   std::uint64_t frame_in_cframe;
-  /// Until 3.10 a frame is an object, has no owner, and tells the index of its instruction instead of the address; a
-  /// thread tells its pthread_t instead of its number.
+  /// Up to 3.10 a frame is an object without an owner, and has the index of its instruction instead of the address; a
+  /// thread has its pthread_t instead of its number.
   bool frame_objects;
   std::uint64_t index_unit;  // bytes
   // in the frame
@@ -31,40 +31,41 @@ struct PythonLayout {
   std::uint64_t previous;
   std::uint64_t instruction;
   std::uint64_t locals;
-  std::uint64_t names;  // a dict of the variables of a module or of a class's body; null in a function
+  std::uint64_t names;  // a dict with the variables of a module or of a class body; null in a function
   std::uint64_t owner;
-  std::uint8_t first_c_owner;  // a frame with it, or with a larger one, is no Python function's
-  // in PyCodeObject
+  // a frame with this value or a larger one does not belong to a Python function. In PyCodeObject:
+  std::uint8_t first_c_owner;
   std::uint64_t locals_count;
-  std::array<std::uint64_t, 2> cell_names = {};  // tuples of names whose variables it does not count; 0: none
+  std::array<std::uint64_t, 2> cell_names = {};  // tuples of names that it does not count; 0: none
   std::uint64_t first_line;
   std::uint64_t file;
-  std::uint64_t name;  // the qualified one, where there is one
+  std::uint64_t name;  // the qualified name, if there is one
   std::uint64_t line_table;
   std::uint64_t instructions;
   LineAt line_at;
-  bool dicts_have_versions;  // PyDictObject says where it was changed; else its keys are as in 3.11 and later
-  // behind a str's header, which is shorter where it has ASCII only
+  // PyDictObject has a version; otherwise its keys are as in 3.11 and later. After the header of a str, which is
+  // shorter for ASCII:
+  bool dicts_have_versions;
   std::uint64_t ascii_text;
   std::uint64_t wide_text;
 };
 
-// Equal in all of them.
+// Equal for all of them.
 inline constexpr std::uint64_t kObjectType = 8;
 inline constexpr std::uint64_t kTextLength = 16;
 inline constexpr std::uint64_t kTextState = 32;
 inline constexpr std::uint64_t kBytesSize = 16;
 inline constexpr std::uint64_t kBytesData = 32;
-inline constexpr std::uint64_t kPointerTag = 7;  // the last bits of an address may say how it is counted
+inline constexpr std::uint64_t kPointerTag = 7;  // flags in the last bits of an address
 
-/// Where a thread's number is behind its pthread_t, in all releases of glibc. musl has something else there.
+/// The offset of a thread's number in its pthread_t, in all releases of glibc. Not in musl.
 #ifdef __x86_64__
 inline constexpr std::uint64_t kNumberInPthread = 720;
 #else
 inline constexpr std::uint64_t kNumberInPthread = 208;
 #endif
 
-/// nullopt: no such version is known, or it has no GIL. `version`: as Py_Version has it.
+/// nullopt: unknown version, or without GIL. `version`: as in Py_Version.
 std::optional<PythonLayout> layout_of(const ReadMemory& read, std::uint64_t runtime, std::uint32_t version);
 
 }  // namespace dlaunch::stacks

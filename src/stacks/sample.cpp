@@ -21,7 +21,8 @@
 namespace dlaunch::stacks {
 namespace {
 
-constexpr std::size_t kLongestMaps = 8u << 20;  // a process with many libraries and devices has some 10,000 lines
+// limit of lines: a process with many libraries and devices has some 10,000
+constexpr std::size_t kLongestMaps = 8u << 20;
 
 std::string proc_path(pid_t pid, const std::string& file) { return "/proc/" + std::to_string(pid) + '/' + file; }
 
@@ -38,7 +39,7 @@ std::optional<ThreadStack> look_at_thread(pid_t pid, pid_t tid) {
   return thread;
 }
 
-/// Of the main thread, or of all; none: one of them runs.
+/// The switch counts of the main thread, or of all; empty: a thread runs.
 SwitchCounts switch_counts_of(pid_t pid, bool all_threads) {
   SwitchCounts switch_counts;
   const auto add = [&](pid_t tid) {
@@ -59,7 +60,7 @@ SwitchCounts switch_counts_of(pid_t pid, bool all_threads) {
   return switch_counts;
 }
 
-/// Fills all that /proc tells to everybody.
+/// Fills in the data of /proc that every user may read.
 void sample_threads(Sample& sample, Time deadline) {
   if (auto main = look_at_thread(sample.pid, sample.pid)) sample.threads.push_back(*std::move(main));
   sys::for_each_entry(proc_path(sample.pid, "task"), [&](const dirent& entry) {
@@ -74,17 +75,17 @@ void sample_threads(Sample& sample, Time deadline) {
 struct Runtime {
   std::uint64_t address = 0;
   std::uint32_t version = 0;
-  std::string path;  // of the program or library that it is in
+  std::string path;  // key: the program or library of the function
 };
 
-/// The path of what it executes; empty: unknown.
+/// The path of the executed program; empty: unknown.
 std::string program_of(pid_t pid) {
   char link[4096];
   const ssize_t size = ::readlink(proc_path(pid, "exe").c_str(), link, sizeof link);
   return {link, size > 0 ? static_cast<std::size_t>(size) : 0};
 }
 
-/// CPython is in the program itself or in a library of its name.
+/// CPython is in the program itself or in a library with its name.
 std::optional<Runtime> find_runtime(const std::string& program, const std::vector<Mapping>& maps,
                                     const ReadMemory& read) {
   for (const Mapping& mapping : maps) {
@@ -97,13 +98,13 @@ std::optional<Runtime> find_runtime(const std::string& program, const std::vecto
   return std::nullopt;
 }
 
-/// A thread is found by its number. After a fork the only one may still have that of the parent.
+/// Threads are found by number. After a fork, the only thread may still have the number of the parent's thread.
 void join(Sample& sample, std::vector<PythonThread> stacks) {
   const bool only = stacks.size() == 1;
   for (PythonThread& stack : stacks) {
     auto thread = std::ranges::find(sample.threads, static_cast<pid_t>(stack.native_id), &ThreadStack::tid);
     if (thread == sample.threads.end() && only) thread = sample.threads.begin();
-    if (thread == sample.threads.end()) continue;  // it ended meanwhile
+    if (thread == sample.threads.end()) continue;  // ended meanwhile
     thread->python = std::move(stack.frames);
     thread->locals_hash = stack.locals_hash;
   }
@@ -116,8 +117,8 @@ bool is_of_the_c_library(const Frame& frame) {
 
 bool has_no_name(const Frame& frame) { return frame.function.starts_with("0x"); }
 
-/// What Python has called, less the interpreter, the C library and what has no name: Python's own frames tell what
-/// those are there for. In a thread that computes they would differ from one look to the next.
+/// Keeps the frames that Python called, without the interpreter, the C library and functions without a name. Python's
+/// own frames explain these, and in a computing thread they would differ between samples.
 void keep_what_python_called(ThreadStack& thread, const std::string& interpreter) {
   auto& frames = thread.native;
   if (thread.state == 'R' && !thread.in_call) frames.clear();
@@ -133,12 +134,12 @@ void drop_frames(ThreadStack& thread) {
   thread.timed_out = true;
 }
 
-/// What was read when the time was out is not believed.
+/// Data that was read after the deadline is dropped.
 void drop_frames_from(Sample& sample, std::size_t first) {
   for (std::size_t i = first; i < sample.threads.size(); ++i) drop_frames(sample.threads[i]);
 }
 
-/// A thread that we have stopped ran because of that.
+/// A thread that this process stopped ran because of that.
 void rest_again(SwitchCounts& switch_counts, pid_t tid, const std::optional<SwitchCount>& rest) {
   const auto known = std::ranges::find(switch_counts, tid, &SwitchCounts::value_type::first);
   if (known == switch_counts.end()) return;
@@ -205,13 +206,13 @@ Sample take(pid_t pid, Sampler& sampler) {
   sample_threads(sample, sampler.deadline);
   const std::string program = program_of(pid);
   sample_frames(sample, program, sampler, switch_counts);
-  if (program_of(pid) != program) drop_frames_from(sample, 0);  // what was mapped is of the one before
+  if (program_of(pid) != program) drop_frames_from(sample, 0);  // the mappings belong to the earlier program
   const auto after = parse_stat(read_proc(pid, "stat"));
   if (!after || after->start_time != before->start_time || after->state == 'Z') sample.threads.clear();
   const bool timed_out = std::ranges::any_of(sample.threads, &ThreadStack::timed_out);
   if (timed_out) sample.remarks.emplace_back("there was no time for the stacks of all of its threads");
   const bool whole = sample.alive() && sample.remarks.empty() && !sample.traced && !sample.stopped;
-  // A process with one thread has no others whose frames would be missing.
+  // A process with one thread has no further frames.
   const bool all_threads = sampler.all_threads || sample.threads.size() == 1;
   if (whole) sampler.caches.samples.keep(sample, before->start_time, std::move(switch_counts), all_threads);
   return sample;

@@ -1,4 +1,4 @@
-// What a process is doing: its threads with their Python and native frames. PURE.
+// A sample of a process: its threads with their Python and native frames. PURE.
 #pragma once
 
 #include <sys/types.h>
@@ -12,7 +12,7 @@ namespace dlaunch::stacks {
 struct Frame {
   std::string function;
   std::string file;
-  int line = 0;  ///< 0: unknown, as of all native frames
+  int line = 0;  ///< 0: unknown, as for all native frames
 };
 
 /// Frames are innermost first.
@@ -20,24 +20,25 @@ struct ThreadStack {
   pid_t tid = 0;
   std::string name;
   char state = '?';           ///< as in proc(5)
-  std::string wait;           ///< wchan; empty: it runs, or it is unknown
-  std::vector<Frame> native;  ///< of a thread that runs Python, those that Python has called
+  std::string wait;           ///< wchan; empty: running, or unknown
+  std::vector<Frame> native;  ///< for a thread with Python: the functions that Python has called
   std::vector<Frame> python;
-  bool in_call = false;           ///< within a call that waits for other ranks, as MPI_Recv
-  bool timed_out = false;         ///< there was no time for its frames, so it has none
-  std::uint64_t locals_hash = 0;  ///< of Python's frames, and of those that called what waits; it changes as they go on
+  bool in_call = false;    ///< in a call that waits for other ranks, as MPI_Recv
+  bool timed_out = false;  ///< the deadline came first: no frames
+  /// hash of Python's frames, and of the callers of a waiting call; it changes while the program advances
+  std::uint64_t locals_hash = 0;
 };
 
 struct Sample {
   pid_t pid = 0;
-  std::string command;               ///< its arguments' first bytes, for a person
-  std::vector<ThreadStack> threads;  ///< the main thread first; none: it has ended
-  std::int64_t cpu_ms = 0;           ///< of all its threads, and of children that it waited for
+  std::string command;               ///< first bytes of its arguments, for a person
+  std::vector<ThreadStack> threads;  ///< main thread first; empty: the process has ended
+  std::int64_t cpu_ms = 0;           ///< CPU time of all its threads, and of reaped children
   std::int64_t io_bytes = -1;        ///< rchar + wchar; -1: unknown
-  bool traced = false;               ///< by a debugger
+  bool traced = false;               ///< stopped by a debugger
   bool stopped = false;
-  bool python = false;               ///< an interpreter runs in it
-  std::vector<std::string> remarks;  ///< why something is missing, and the one thing to do
+  bool python = false;               ///< an interpreter runs in the process
+  std::vector<std::string> remarks;  ///< the reason for missing parts, and the next step
 
   bool alive() const { return !threads.empty(); }
 };
@@ -47,12 +48,13 @@ inline constexpr std::size_t kMostFrames = 256;  ///< of a thread
 
 /// A process with its descendants.
 struct Tree {
-  std::vector<Sample> processes;  ///< those that run Python, run now or used CPU; the process itself is the first
-  std::size_t shown = 0;          ///< the one of them that tells what the program does: the first with Python, or the
-                                  ///< only child for which a shell waits
-  std::int64_t cpu_ms = 0;        ///< of all descendants
-  std::int64_t io_bytes = -1;     ///< of all that could be read; -1: none could
-  bool timed_out = false;         ///< there was no time for all that matters: what is shown may be another one's
+  /// processes with Python, running processes, and processes that used CPU; the root is first
+  std::vector<Sample> processes;
+  /// index of the process that shows the activity: the first with Python, or the only child for which a shell waits
+  std::size_t shown = 0;
+  std::int64_t cpu_ms = 0;     ///< of all descendants
+  std::int64_t io_bytes = -1;  ///< of all readable processes; -1: none
+  bool timed_out = false;      ///< the deadline came before an important process: the shown one may be another
 };
 
 }  // namespace dlaunch::stacks

@@ -1,4 +1,4 @@
-// Samples of earlier looks, for processes that have not run since.
+// Earlier samples of processes that have not run since.
 #pragma once
 
 #include <sys/types.h>
@@ -13,16 +13,16 @@
 
 namespace dlaunch::stacks {
 
-/// Each thread that is compared with its rest. Empty: one of them has none.
+/// The switch count of each compared thread. Empty: a thread without a count.
 using SwitchCounts = std::vector<std::pair<pid_t, SwitchCount>>;
 
 class SampleCache {
  public:
-  /// Forgets those that were neither kept nor found in the last looks.
+  /// Forgets samples that were neither kept nor found in the last samplings.
   void begin_sampling();
-  /// `switch_counts`: from before the sample was taken. `all_threads`: with the frames of all.
+  /// `switch_counts`: from before the sample. `all_threads`: the sample has the frames of all threads.
   void keep(const Sample& sample, std::uint64_t start_time, SwitchCounts switch_counts, bool all_threads);
-  /// What is kept of a process, whose threads have not run since; null: nothing. Until the next call.
+  /// The kept sample of a process whose threads have not run since; null: none. Valid until the next call.
   const Sample* find(pid_t pid, std::uint64_t start_time, const SwitchCounts& switch_counts, bool all_threads);
 
  private:

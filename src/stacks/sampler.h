@@ -1,6 +1,6 @@
-// Looks at processes from outside. Nothing is put into a process, and no system call that a stop would harm is
-// interrupted; a thread that runs is stopped for some microseconds. All that is read from it is data: lengths and
-// depths are bounded, and what makes no sense is left out with a remark.
+// Samples processes from outside. Does not change a process, and does not interrupt a system call that a stop would
+// harm; a running thread is stopped for some microseconds. All data of a process is untrusted: lengths and depths are
+// limited, and malformed data is left out with a remark.
 #pragma once
 
 #include <sys/types.h>
@@ -17,27 +17,28 @@
 
 namespace dlaunch::stacks {
 
-/// What one look leaves for the next, for who looks again and again at the same processes.
+/// The caches of repeated samples of the same processes.
 struct Caches {
   ModuleCache modules = {};
   SampleCache samples = {};
 };
 
-/// One look at many processes. It may be made in any thread, and ends by its deadline. What it has no time for
-/// is marked as timed out: no frame is told that may be wrong.
+/// Settings and state of one sampling of many processes. Works in any thread, and ends by the deadline. Data missing at
+/// the deadline is marked as timed out: a frame is never wrong.
 struct Sampler {
   Time deadline;
-  bool all_threads = false;  ///< native frames of all threads, not only of each main one
+  bool all_threads = false;  ///< native frames of all threads, not only of the main thread
   Caches caches = {};
   ModuleNames names = {};
-  std::vector<sys::Process> processes = {};  ///< of this machine, where the kernel keeps no lists of children
+  /// all processes of this machine, if the kernel keeps no lists of children
+  std::vector<sys::Process> processes = {};
 };
 
-/// Where the main thread has not run since an earlier look (with `all_threads`: none has), what that one saw is given,
-/// with the counters of now.
+/// Samples one process. Returns the earlier sample with new counters if the main thread (with `all_threads`: no thread)
+/// has not run since.
 Sample take(pid_t pid, Sampler& sampler);
 
-inline constexpr std::size_t kMostProcesses = 64;  ///< of a tree, that are sampled
+inline constexpr std::size_t kMostProcesses = 64;  ///< limit of sampled processes in a tree
 
 Tree take_tree(pid_t pid, Sampler& sampler);
 

@@ -9,7 +9,8 @@ namespace dlaunch::stacks {
 
 std::optional<SwitchCount> switch_count_of(pid_t pid, pid_t tid) {
   const std::string task = "/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid);
-  const std::string status = sys::read_file(task + "/status").value_or("");  // before the call, as the contract needs
+  // before the call, as required by the contract
+  const std::string status = sys::read_file(task + "/status").value_or("");
   const auto own = number_of(status, "voluntary_ctxt_switches");
   const auto others = number_of(status, "nonvoluntary_ctxt_switches");
   if (!own || !others) return std::nullopt;

@@ -1,4 +1,4 @@
-// Whether a thread has run between two moments, by what the kernel counts.
+// Proves that a thread has not run between two moments, by counters of the kernel.
 #pragma once
 
 #include <sys/types.h>
@@ -10,16 +10,16 @@
 
 namespace dlaunch::stacks {
 
-/// A thread that has no CPU and waits in a system call. Each time that it gives its CPU up is counted before it is seen
-/// to have none, so two that are equal prove that it did not run from the first to the second: its stack is the same.
+/// The counters of a thread that waits in a system call without a CPU. The kernel counts each loss of the CPU before it
+/// shows the thread as waiting. So equal values prove that the thread did not run in between: its stack is the same.
 struct SwitchCount {
-  std::string counts;  ///< of context switches
+  std::string counts;  ///< counts of context switches
   std::string call;    ///< /proc/PID/task/TID/syscall
 
   bool operator==(const SwitchCount&) const = default;
 };
 
-/// nullopt: it runs or waits for a CPU, or the kernel does not tell.
+/// nullopt: the thread runs or waits for a CPU, or the kernel does not report it.
 std::optional<SwitchCount> switch_count_of(pid_t pid, pid_t tid);
 
 }  // namespace dlaunch::stacks

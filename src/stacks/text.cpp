@@ -15,7 +15,7 @@ using std::string_view;
 
 string_view base_name(string_view path) { return path.substr(path.rfind('/') + 1); }
 
-/// The lines, each once where the same comes many times in a row, as of a function that calls itself.
+/// The lines, without repetitions of a line, as of a recursive function.
 std::string folded(const std::vector<std::string>& lines) {
   std::string text;
   for (std::size_t i = 0; i < lines.size();) {
@@ -29,7 +29,7 @@ std::string folded(const std::vector<std::string>& lines) {
 
 struct Wording {
   bool whole_paths;
-  bool addresses;  // of functions without a name
+  bool addresses;  // for functions without a name
 };
 
 std::vector<std::string> frame_lines(const ThreadStack& thread, Wording wording) {

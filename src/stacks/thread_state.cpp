@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kStackBytes = 128u << 10;
 constexpr std::size_t kPage = 4096;
-constexpr std::chrono::milliseconds kLetGo{500};  // a thread that did not stop in time
+constexpr std::chrono::milliseconds kLetGo{500};  // after a thread that did not stop in time
 constexpr useconds_t kLookAgain = 20;             // microseconds
 
 std::optional<std::uint64_t> hexadecimal(std::string_view text) {
@@ -49,7 +49,7 @@ std::optional<Registers> registers_of(pid_t tid) {
 std::optional<Registers> registers_of(pid_t) { return std::nullopt; }
 #endif
 
-/// Attached for as long as it lives. The worker's loop may see the stop as a change of a child's state.
+/// Attached for its lifetime. The loop of the worker may see the stop as a state change of a child.
 class Stop {
  public:
   Stop(pid_t tid, Time deadline) : tid_(tid) {
@@ -64,7 +64,7 @@ class Stop {
   }
   Stop(const Stop&) = delete;
   Stop& operator=(const Stop&) = delete;
-  /// One that has not stopped yet is let go as soon as it has; after that time, once this thread of ours ends.
+  /// A thread that has not stopped yet is released as soon as it stops; after the limit, at the end of this thread.
   ~Stop() {
     const Time until = Clock::now() + kLetGo;
     while (attached_ && ::ptrace(PTRACE_DETACH, tid_, nullptr, static_cast<long>(signal_)) != 0 && is_there() &&
@@ -81,7 +81,7 @@ class Stop {
   pid_t tid_;
   bool attached_ = false;
   bool stopped_ = false;
-  int signal_ = 0;  // that came meanwhile
+  int signal_ = 0;  // a signal that came meanwhile
 };
 
 }  // namespace
@@ -103,7 +103,7 @@ std::optional<SystemCall> parse_system_call(std::string_view text) {
 }
 
 bool goes_on_after_a_stop(long system_call) {
-  // SYS_restart_syscall is one of them that was stopped before.
+  // SYS_restart_syscall: a call that was stopped before.
   static constexpr std::array kGoOn = {
       SYS_futex, SYS_ppoll,  SYS_pselect6,      SYS_nanosleep,       SYS_clock_nanosleep,
       SYS_wait4, SYS_waitid, SYS_rt_sigsuspend, SYS_restart_syscall,
@@ -117,7 +117,7 @@ bool goes_on_after_a_stop(long system_call) {
 std::string copy_stack(const ReadMemory& read, std::uint64_t stack_pointer) {
   std::string bytes = bytes_at(read, stack_pointer, kStackBytes);
   if (!bytes.empty()) return bytes;
-  // It is shorter: page after page, to its end.
+  // A shorter stack is read page by page.
   for (std::uint64_t at = stack_pointer; bytes.size() < kStackBytes; at = stack_pointer + bytes.size()) {
     const std::string page = bytes_at(read, at, kPage - at % kPage);
     if (page.empty()) break;

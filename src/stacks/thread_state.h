@@ -1,5 +1,5 @@
-// The registers and the stack of a thread of another process, at one moment. A thread that is blocked is left alone
-// where that is enough; one that runs is stopped for some microseconds, from when it has a CPU.
+// The registers and the stack of a thread of another process, at one moment. A blocked thread is not touched if its
+// system call suffices; a running thread is stopped for some microseconds.
 #pragma once
 
 #include <sys/types.h>
@@ -16,15 +16,15 @@ namespace dlaunch::stacks {
 
 /// /proc/PID/task/TID/syscall.
 struct SystemCall {
-  bool running = false;  ///< in no system call
+  bool running = false;  ///< not in a system call
   long number = -1;
-  Registers registers = {};  ///< the stack pointer and where it goes on; none where it runs
+  Registers registers = {};  ///< stack pointer and instruction pointer; empty while running
 };
-/// nullopt: it makes no sense, or the kernel does not tell.
+/// nullopt: malformed, or not reported by the kernel.
 std::optional<SystemCall> parse_system_call(std::string_view text);
 
-/// Whether a thread that is stopped in this system call for a moment is known to go on with it. Others may return EINTR
-/// to the program, though it has no signal handler (signal(7)).
+/// Returns true if a thread that is stopped for a moment in this system call is known to continue it. Other calls may
+/// return EINTR to a program without a signal handler (signal(7)).
 bool goes_on_after_a_stop(long system_call);
 
 struct ThreadState {
@@ -33,11 +33,11 @@ struct ThreadState {
   std::string bytes = {};
 };
 
-/// The bytes of a stack, from its pointer on.
+/// The bytes of a stack above its pointer.
 std::string copy_stack(const ReadMemory& read, std::uint64_t stack_pointer);
 
-/// Stops the thread (ptrace), copies its registers and stack, and lets it go on. A signal that came meanwhile is
-/// delivered. nullopt: that is not permitted, or takes too long.
+/// Stops the thread (ptrace), copies registers and stack, and continues the thread. A signal that came meanwhile is
+/// delivered. nullopt: not permitted, or too slow.
 std::optional<ThreadState> stop_and_copy(pid_t tid, const ReadMemory& read, Time deadline);
 
 }  // namespace dlaunch::stacks

@@ -11,9 +11,9 @@ namespace dlaunch::stacks {
 namespace {
 
 constexpr std::chrono::seconds kLongestSample{1};
-constexpr std::int64_t kUsedCpu = 1000;  // milliseconds, for a descendant to matter
+constexpr std::int64_t kUsedCpu = 1000;  // milliseconds of CPU time above which a descendant is shown
 
-/// The one child for which a process waits, as a shell does; 0: it does not.
+/// The one child for which a process waits, as a shell does; 0: none.
 pid_t only_child(const Sample& parent, const std::vector<sys::Process>& processes) {
   const ThreadStack& main = parent.threads.front();
   const bool waits = main.wait.empty() ? main.state == 'S' && parent.threads.size() == 1 : main.wait == "do_wait";
@@ -69,7 +69,7 @@ Tree take_tree(pid_t pid, Sampler& sampler) {
     if (!tree.processes[tree.shown].python && (sample.python || is_awaited)) tree.shown = tree.processes.size();
     tree.processes.push_back(std::move(sample));
   }
-  // A main thread whose frames there was no time for has none, and Python that is not known to be there is not shown.
+  // A main thread after the deadline has no frames; unknown Python is not shown.
   for (const Sample& sample : tree.processes) tree.timed_out = tree.timed_out || sample.threads.front().timed_out;
   return tree;
 }

@@ -8,7 +8,7 @@
 namespace dlaunch::stacks {
 namespace {
 
-/// The one form that linkers write: a count of 4 bytes, and a table that is sorted, of 4 bytes relative to the header.
+/// The format of linkers: a count of 4 bytes, and a sorted table of 4-byte values relative to the header.
 struct TableHeader {
   std::uint8_t version;
   std::uint8_t frame_encoding;
@@ -65,7 +65,7 @@ std::optional<UnwindTable> UnwindTable::at(const ReadMemory& read, std::uint64_t
   return table;
 }
 
-/// The last entry whose function begins at `pc` or before it.
+/// The last entry whose function starts at or before `pc`.
 std::optional<std::uint64_t> UnwindTable::entry_of(const ReadMemory& read, std::uint64_t pc) const {
   std::uint64_t low = 0;
   std::uint64_t high = count_;

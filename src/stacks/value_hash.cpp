@@ -9,8 +9,8 @@
 namespace dlaunch::stacks {
 namespace {
 
-// In any object, and in the types that are looked into: an int has its size and digits there, a float its value, a list
-// its size and the address of its items, a dict its size and its version.
+// Offsets in an object. The content of an int is its size and digits, of a float its value, of a list its size and the
+// address of its items, of a dict its size and version.
 constexpr std::uint64_t kTypeName = 24;
 constexpr std::uint64_t kContent = 16;
 
@@ -21,7 +21,7 @@ constexpr std::uint64_t kKeysKind = 10;
 constexpr std::uint64_t kEntryCount = 24;
 constexpr std::uint64_t kIndices = 32;
 constexpr std::uint64_t kMostEntries = 4096;
-constexpr std::size_t kLooksAtLast = 256;  // entries: what a script sets stands behind what it imports
+constexpr std::size_t kLooksAtLast = 256;  // limit of entries: a script's variables follow its imports
 
 }  // namespace
 
@@ -59,7 +59,7 @@ ValueHash::Kind ValueHash::kind_of(std::uint64_t type) {
   return kinds_.emplace(type, kind).first->second;
 }
 
-/// A dict has a version until 3.12, which no two states of it share.
+/// Up to 3.12 a dict has a version, which two of its states never share.
 void ValueHash::add_names(std::uint64_t dict) {
   add(dict);
   std::array<std::uint64_t, 2> content{};
@@ -75,7 +75,7 @@ void ValueHash::add_entries(std::uint64_t dict) {
   const auto kind = keys ? value_at<std::uint8_t>(read_, *keys + kKeysKind) : std::nullopt;
   const auto count = keys ? value_at<std::uint64_t>(read_, *keys + kEntryCount) : std::nullopt;
   if (!log2 || !kind || !count || *log2 > 32) return;
-  const std::size_t words = *kind == 0 ? 3 : 2;  // its hash where the keys are no strings; key, value
+  const std::size_t words = *kind == 0 ? 3 : 2;  // with its hash if the keys are not strings; key, value
   std::vector<std::uint64_t> entries(std::min(*count, kMostEntries) * words);
   const std::uint64_t first = *keys + kIndices + (std::uint64_t{1} << *log2);
   if (!read_(first, {reinterpret_cast<char*>(entries.data()), entries.size() * sizeof(std::uint64_t)})) return;

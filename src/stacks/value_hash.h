@@ -1,5 +1,5 @@
-// A hash of variables of Python's frames, which tells whether a program moves: equal while none of them is set anew. An
-// address alone does not tell: where a number is set anew for each step, the new one often lies where an old one lay.
+// A hash of the variables in Python's frames, to detect progress: equal while no variable is set again. The address of
+// a value is not enough: the number of each step may get the address of the last one.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,22 @@ namespace dlaunch::stacks {
 
 class ValueHash {
  public:
-  /// Both must outlive this.
+  /// Both must outlive this object.
   ValueHash(const ReadMemory& read, const PythonLayout& layout) : read_(read), layout_(layout) {}
 
   void add(std::uint64_t number) { hash_.add(number); }
-  /// A variable: the address of its value, and of a number the number, of a list or dict how it has grown.
+  /// One variable: the address of its value; also the value of a number, and the size of a list or dict.
   void add_variable(std::uint64_t value);
-  /// The variables of a module or of a class's body, which are in a dict.
+  /// The variables of a module or of a class body, which are in a dict.
   void add_names(std::uint64_t dict);
 
   std::uint64_t value() const { return hash_.value(); }
 
  private:
-  enum class Kind { other, one_word, two_words, cell };  ///< of what lies behind an object's type
-  static constexpr int kMostLookedInto = 2048;           ///< values; of the others the address must do
+  enum class Kind { other, one_word, two_words, cell };  ///< hash of the bytes after an object's type
+  static constexpr int kMostLookedInto = 2048;           ///< limit of values; further ones count by address only
 
-  /// `cells`: how many may be followed.
+  /// `cells`: limit of followed cells.
   void add_value(std::uint64_t value, int cells);
   Kind kind_of(std::uint64_t type);
   void add_entries(std::uint64_t dict);
