@@ -235,7 +235,7 @@ class Stacks(Case):
             self.skipTest("it takes root to have processes of two users")
         process = self.run_python(hanging(*HANGS["a sleep"][:2]))
         told = self.picture(process.pid, before=NOBODY)
-        self.assertIn("cannot be read: it belongs to user 0: look as that user or as root", told)
+        self.assertIn("cannot be read: the process belongs to user 0: run this command as that user or as root", told)
         self.dir.chmod(0o755)
         closed = self.run_python("import ctypes, time\nctypes.CDLL(None).prctl(4, 0)\nprint(flush=True)\ntime.sleep(1000)\n",
                                  before=NOBODY, stdout=subprocess.PIPE)
