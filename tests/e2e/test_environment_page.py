@@ -1,0 +1,58 @@
+"""docs/environment.md against the variables that --show-env prints."""
+import pathlib
+import re
+
+import support
+from support import Case
+
+PAGE = (pathlib.Path(__file__).parents[2] / "docs/environment.md").read_text()
+NAME = re.compile(r"`([A-Z][A-Z0-9_]+)`")
+DEVICES = {"CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"}
+SAME_AS = {"torchrun": "torch"}  # the row "all variables of `torch`"
+
+
+def section(title):
+    return PAGE.split(f"\n## {title}\n")[1].split("\n## ")[0]
+
+
+def rows(title):
+    return [line.split("|")[1:-1] for line in section(title).splitlines() if line.startswith("|")][2:]
+
+
+def framework_variables():
+    """{framework: names in its rows}."""
+    found = {}
+    framework = None
+    for first, variables, _ in rows("Variables of frameworks"):
+        framework = first.strip().strip("`") or framework
+        found.setdefault(framework, set()).update(NAME.findall(variables))
+    for framework, other in SAME_AS.items():
+        found[framework] |= found[other]
+    return found
+
+
+class EnvironmentPage(Case):
+    def variables(self, *options):
+        shown = self.run_dlaunch("-n", 2, "--mpi", "none", "--fake-devices", 2, *options, "--show-env", 1, "true")
+        self.assert_exit(shown, 0)
+        return {line.partition("=")[0] for line in shown.stdout.decode().splitlines()}
+
+    def test_variables_of_every_rank(self):
+        named = {name for row in rows("Variables of every rank") for name in NAME.findall(row[0])}
+        self.assertLessEqual(named, self.variables())
+        self.assertEqual({name for name in self.variables() if name.startswith(("DLAUNCH_", "RANK_", "DEVICE_"))} - named, set())
+
+    def test_variables_of_frameworks(self):
+        plain = self.variables()
+        for framework, named in framework_variables().items():
+            with self.subTest(framework):
+                self.assertEqual(self.variables("--env-for", framework) - plain - DEVICES, named)
+
+    def test_every_framework_is_listed(self):
+        refused = self.run_dlaunch("-n", 1, "--env-for", "?", "true").stderr.decode()
+        for framework in framework_variables():
+            self.assertIn(framework, refused)
+
+
+if __name__ == "__main__":
+    support.main()
