@@ -21,7 +21,7 @@ constexpr int kMostLines = 1'000'000'000;
 constexpr size_t kLongestInterface = 15;
 constexpr long kMostRank = 1'000'000;
 constexpr Milliseconds kLongest = std::chrono::hours(24 * 365);
-constexpr const char* kGrammar = "write WHAT:TARGET@WHEN, as kill:rank=3@10s; docs/test-recovery.md has all";
+constexpr const char* kGrammar = "write WHAT:TARGET@WHEN, as in kill:rank=3@10s; docs/test-recovery.md has the grammar";
 
 struct Kind {
   FaultKind what;
@@ -39,7 +39,7 @@ struct Unit {
   string_view name;
   long long factor;
 };
-/// Longer names come before those that they end with.
+/// Longer names precede the names that are their endings.
 constexpr std::array<Unit, 4> kTimes{{{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}}};
 constexpr std::array<Unit, 8> kSizes{{{"KiB", 1LL << 10},
                                       {"MiB", 1LL << 20},
@@ -50,9 +50,11 @@ constexpr std::array<Unit, 8> kSizes{{{"KiB", 1LL << 10},
                                       {"GB", 1'000'000'000},
                                       {"B", 1}}};
 
-tl::unexpected<Error> wrong(string_view part, std::string what, std::string hint = kGrammar) {
-  return fail(
-      {.where = "", .what = '"' + std::string(part) + "\" " + std::move(what), .why = "", .hint = std::move(hint)});
+tl::unexpected<Error> invalid(string_view kind, string_view value, std::string expected, std::string hint = "") {
+  return fail({.where = "",
+               .what = "invalid " + std::string(kind) + " \"" + std::string(value) + '"',
+               .why = expected.empty() ? "" : "expected " + std::move(expected),
+               .hint = std::move(hint)});
 }
 
 /// "1.5s" in the smallest unit; at most three decimals.
@@ -77,13 +79,13 @@ std::optional<long long> measure(string_view text, const std::array<Unit, N>& un
 
 Result<Milliseconds> duration(string_view text) {
   const auto ms = measure(text, kTimes);
-  if (!ms || *ms > kLongest.count()) return wrong(text, "is no time", "write 10s, 1.5s or 200ms");
+  if (!ms || *ms > kLongest.count()) return invalid("duration", text, "10s, 1.5s, 200ms or 1h30m");
   return Milliseconds(*ms);
 }
 
 Result<long long> size(string_view text) {
   const auto bytes = measure(text, kSizes);
-  if (!bytes || *bytes == 0) return wrong(text, "is no number of bytes", "write 1MiB, 64kB or 100B");
+  if (!bytes || *bytes == 0) return invalid("size", text, "1MiB, 64kB or 100B");
   return *bytes;
 }
 
@@ -95,7 +97,7 @@ std::optional<int> signal_named(string_view name) {
   return std::nullopt;
 }
 
-/// Takes what stands before `mark` off the text; all of it where there is no mark.
+/// Takes the text before `mark` off `text`; the whole text if there is no mark.
 string_view take_to(string_view& text, char mark) {
   const string_view taken = text.substr(0, text.find(mark));
   text.remove_prefix(std::min(text.size(), taken.size() + 1));
@@ -112,16 +114,16 @@ Result<FaultTarget> process_target(string_view text) {
   } else if (text.starts_with("agent=") && text.size() > 6) {
     return FaultTarget{.kind = FaultTarget::Kind::agent, .host = std::string(text.substr(6))};
   }
-  return wrong(text, "is no target", "write rank=3, rank=any, agent=HOST, agent=any or launcher");
+  return invalid("target", text, "rank=3, rank=any, agent=HOST, agent=any or launcher");
 }
 
 Result<FaultTarget> link_target(string_view text) {
-  if (text.empty()) return wrong(text, "is no host");
+  if (text.empty()) return invalid("target", text, "HOST, any or net=INTERFACE", kGrammar);
   if (text == "any") return FaultTarget{.kind = FaultTarget::Kind::link, .any = true};
   if (text.starts_with("net=")) {
     text.remove_prefix(4);
     const bool is_name = !text.empty() && text.size() <= kLongestInterface && text.find_first_of("/ ") == text.npos;
-    if (!is_name) return wrong(text, "is no network interface", "write net=eth1");
+    if (!is_name) return invalid("network interface", text, "net=eth1");
     return FaultTarget{.kind = FaultTarget::Kind::interface, .interface = std::string(text)};
   }
   return FaultTarget{.kind = FaultTarget::Kind::link, .host = std::string(text)};
@@ -138,50 +140,51 @@ Result<void> read_target(string_view text, Fault& fault) {
     case FaultKind::reset:
       fault.target = TRY(link_target(text));
       if (fault.what == FaultKind::reset && fault.target.kind != FaultTarget::Kind::link) {
-        return wrong(text, "cannot be closed", "an interface can be cut and slowed");
+        return invalid("target of reset", text, "HOST or any; an interface accepts cut and slow");
       }
       return {};
     case FaultKind::slow: {
       const size_t equals = text.rfind('=');
-      if (equals == text.npos || !text.ends_with("/s")) return wrong(text, "has no speed", "write slow:HOST=1MB/s@0s");
+      if (equals == text.npos || !text.ends_with("/s")) return invalid("target of slow", text, "HOST=1MB/s");
       fault.bytes = TRY(size(text.substr(equals + 1, text.size() - equals - 3)));
       fault.target = TRY(link_target(text.substr(0, equals)));
       return {};
     }
     case FaultKind::full:
-      if (text != "output") return wrong(text, "cannot be full", "write full:output@1MiB");
+      if (text != "output") return invalid("target of full", text, "output, as in full:output@1MiB");
       fault.target = {.kind = FaultTarget::Kind::output};
       return {};
   }
   return {};
 }
 
-/// /RE/[#N][+FOR]; the last '/' ends the expression.
+/// Reads /RE/[#N][+FOR]; the last '/' ends the expression.
 Result<string_view> read_line(string_view text, When& when) {
   const size_t end = text.rfind('/');
-  if (!text.starts_with('/') || end < 2) return wrong(text, "is no expression between slashes", "write line:/step 50/");
+  if (!text.starts_with('/') || end < 2)
+    return invalid("line pattern", text, "an expression between slashes, as in line:/step 50/");
   when.line = text.substr(1, end - 1);
   if (const auto pattern = line_pattern(when.line); !pattern) {
-    return wrong(when.line, "is no regular expression: " + pattern.error().what, "");
+    return invalid("regular expression", when.line, "the syntax of RE2: " + pattern.error().what);
   }
   string_view rest = text.substr(end + 1);
   if (!rest.starts_with('#')) return rest;
   rest.remove_prefix(1);
   const string_view digits = rest.substr(0, rest.find('+'));
   const auto nth = parse_int(digits, 1, kMostLines);
-  if (!nth) return wrong(digits, "is no number of a line");
+  if (!nth) return invalid("line number", digits, "1 to " + std::to_string(kMostLines));
   when.nth = static_cast<int>(*nth);
   return rest.substr(digits.size());
 }
 
-/// Returns what follows: "" or "+FOR".
+/// Returns the following text: "" or "+FOR".
 Result<string_view> read_when(string_view text, When& when) {
   if (text.starts_with("line:")) return read_line(text.substr(5), when);
   if (text.starts_with("round=")) {
     text.remove_prefix(6);
     const string_view digits = take_to(text, ':');
     const auto round = parse_int(digits, 0, kMostRounds);
-    if (!round) return wrong(digits, "is no number of a round", "write round=1:3s");
+    if (!round) return invalid("round", digits, "a number, as in round=1:3s");
     when.round = static_cast<int>(*round);
   }
   const string_view time = text.substr(0, text.find('+'));
@@ -222,16 +225,16 @@ Result<Fault> parse_fault(string_view text) {
   string_view rest = text;
   const string_view name = take_to(rest, ':');
   const auto* const kind = std::ranges::find(kKinds, name, &Kind::name);
-  if (kind == kKinds.end()) return wrong(name, "is no fault", "faults are kill, stop, cut, reset, slow, full, signal");
+  if (kind == kKinds.end()) return invalid("fault", name, "kill, stop, cut, reset, slow, full or signal");
   Fault fault{.what = kind->what};
   if (fault.what == FaultKind::signal) {
     const string_view signal = take_to(rest, ':');
     const auto number = signal_named(signal);
-    if (!number) return wrong(signal, "is no signal", "write signal:TERM:launcher@8s");
+    if (!number) return invalid("signal", signal, "a name, as in signal:TERM:launcher@8s");
     fault.signal = *number;
   }
   const size_t at = rest.find('@');
-  if (at == rest.npos) return wrong(text, "does not say when");
+  if (at == rest.npos) return invalid("fault", text, "a time after @", kGrammar);
   TRY(read_target(rest.substr(0, at), fault));
   rest.remove_prefix(at + 1);
   if (fault.what == FaultKind::full) {
@@ -240,9 +243,9 @@ Result<Fault> parse_fault(string_view text) {
   }
   rest = TRY(read_when(rest, fault.when));
   if (rest.empty()) return fault;
-  if (!rest.starts_with('+')) return wrong(rest, "stands after the time");
+  if (!rest.starts_with('+')) return invalid("end of a fault", rest, "+DURATION", kGrammar);
   if (!may_last(fault.what))
-    return wrong(rest, "does not go with " + std::string(name) + ", which cannot be undone", "");
+    return invalid("end of a fault", rest, "no duration: " + std::string(name) + " cannot be undone");
   fault.lasts = TRY(duration(rest.substr(1)));
   return fault;
 }

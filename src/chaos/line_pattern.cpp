@@ -7,7 +7,7 @@
 namespace dlaunch::chaos {
 
 Result<std::function<bool(std::string_view line)>> line_pattern(std::string_view text) {
-  RE2::Options options(RE2::Latin1);  // bytes: a line need not be UTF-8
+  RE2::Options options(RE2::Latin1);  // bytes: a line may not be UTF-8
   options.set_log_errors(false);
   const auto pattern = std::make_shared<const RE2>(re2::StringPiece(text.data(), text.size()), options);
   if (!pattern->ok()) return fail({"", pattern->error(), "", ""});

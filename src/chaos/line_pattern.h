@@ -1,4 +1,4 @@
-// The expression of a fault's @line:/RE/, in RE2's syntax: it takes linear time, whatever a rank writes. PURE.
+// The expression in @line:/RE/ of a fault, in RE2's syntax: linear time for any line. PURE.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 
 namespace dlaunch::chaos {
 
-/// Whether a line has a match. An Error has RE2's words as its `what`.
+/// Returns true if a line has a match. `what` of an Error is the text of RE2.
 Result<std::function<bool(std::string_view line)>> line_pattern(std::string_view text);
 
 }  // namespace dlaunch::chaos

@@ -23,7 +23,7 @@ Json injection_json(const Injection& each) {
           {"why_not", each.why_not.empty() ? Json(nullptr) : Json(each.why_not)}};
 }
 
-/// Text of XML, with what it has no characters for escaped.
+/// Text of XML; characters that XML does not allow are escaped.
 std::string xml(std::string_view text) {
   std::string escaped_text;
   for (const char c : escaped(text)) {
@@ -49,9 +49,9 @@ std::string xml(std::string_view text) {
 
 tl::unexpected<Error> no_plan(const std::string& name, std::string why) {
   return fail({.where = name,
-               .what = "is no plan of faults",
+               .what = "not a plan of faults",
                .why = std::move(why),
-               .hint = "name a file that --report of dlaunch chaos wrote, or one with a fault a line"});
+               .hint = "use a file that dlaunch chaos --report wrote, or a file with one fault per line"});
 }
 
 Result<std::vector<std::string>> faults_of_json(std::string_view text, const std::string& name) {
@@ -116,7 +116,7 @@ Result<std::vector<Fault>> read_plan(std::string_view text, const std::string& n
     }
     faults.push_back(*std::move(fault));
   }
-  if (faults.empty()) return no_plan(name, "it has no fault");
+  if (faults.empty()) return no_plan(name, "the file does not contain a fault");
   return faults;
 }
 

@@ -10,7 +10,7 @@ Schedule::Schedule(const std::vector<Fault>& faults) {
   for (const Fault& fault : faults) {
     planned_.push_back({.fault = fault, .matches = {}});
     if (fault.when.line.empty()) continue;
-    planned_.back().matches = line_pattern(fault.when.line).value();  // parse_fault took it
+    planned_.back().matches = line_pattern(fault.when.line).value();  // parse_fault accepted it
   }
 }
 

@@ -1,4 +1,4 @@
-// When the faults of a plan begin and end: told what the job does and when, it says what is due. PURE.
+// The start and end of the faults in a plan: events of the job and times go in, due faults come out. PURE.
 #pragma once
 
 #include <functional>
@@ -17,31 +17,31 @@ class Schedule {
 
   /// All ranks of this round run.
   void round_began(int round, Time now);
-  /// A line of the job's output, without its end.
+  /// A line of the job's output, without its newline.
   void line(std::string_view text, Time now);
 
   struct Due {
-    size_t fault;  ///< its index
-    bool ends;     ///< its time is over
+    size_t fault;  ///< index of the fault
+    bool ends;     ///< its duration is over
   };
-  /// In the order of their times. Each of them is then begun(), ended() or missed().
+  /// Ordered by time. The caller then calls begun(), ended() or missed() for each.
   std::vector<Due> due(Time now) const;
-  /// When to ask again; empty: after the next call that tells something.
+  /// The next time for due(); empty: after the next event.
   std::optional<Time> next() const;
 
   void begun(size_t fault, Time now);
   void ended(size_t fault);
-  /// What it was to meet was not there: it is due again in the next round.
+  /// The target was missing: due again in the next round.
   void missed(size_t fault);
 
  private:
   enum class State { waiting, missed, going_on, over };
   struct Planned {
     Fault fault;
-    std::function<bool(std::string_view line)> matches;  ///< none: by time
+    std::function<bool(std::string_view line)> matches;  ///< empty: by time
     int lines = 0;
     State state = State::waiting;
-    std::optional<Time> at = {};  ///< it begins then; while it goes on: it ends then
+    std::optional<Time> at = {};  ///< start of the fault; during the fault: its end
   };
 
   std::vector<Planned> planned_;

@@ -13,9 +13,9 @@ namespace {
 using std::string_view;
 
 constexpr std::array<string_view, 3> kExpected{"restarts", "code", "first"};
-constexpr Milliseconds kSilence{15'000};  // three heartbeats: a link that is cut for less is not lost
+constexpr Milliseconds kSilence{15'000};  // three heartbeats: a shorter cut does not lose a link
 
-/// Whether it ends a round for certain, and nothing else may be the cause of that end.
+/// Returns true if the fault certainly ends a round, with no other possible cause.
 bool ends_round(const Injection& injection) {
   const Fault& fault = injection.fault;
   if (injection.without_ranks) return false;  // its loss is a note
@@ -24,7 +24,7 @@ bool ends_round(const Injection& injection) {
     case FaultKind::reset:
     case FaultKind::full:
       return true;
-    case FaultKind::cut:  // what an interface carries is not known here
+    case FaultKind::cut:  // the traffic of an interface is unknown here
       if (fault.target.kind == FaultTarget::Kind::interface) return false;
       return !fault.lasts || *fault.lasts >= 2 * kSilence;
     case FaultKind::signal:
@@ -36,7 +36,7 @@ bool ends_round(const Injection& injection) {
   return false;
 }
 
-/// The fault that must have ended the round: the first of those that fired in it.
+/// The fault that must have ended the round: the first certain one in it.
 const Injection* ender_of(const std::vector<Injection>& injections, int round) {
   const Injection* first = nullptr;
   for (const Injection& each : injections) {
@@ -46,9 +46,9 @@ const Injection* ender_of(const std::vector<Injection>& injections, int round) {
   return first;
 }
 
-/// Empty when the round's end names what was injected.
+/// Empty: the end of the round names the fault.
 std::string not_named(const Injection& ender, const RoundEnd& end) {
-  const auto seen = [&](const std::string& wanted) { return wanted + " was expected; seen: " + end.text; };
+  const auto seen = [&](const std::string& wanted) { return "expected " + wanted + ", observed: " + end.text; };
   switch (ender.fault.target.kind) {
     case FaultTarget::Kind::rank:
       return end.first_failure == ender.fault.target.rank ? ""
@@ -95,7 +95,7 @@ Check check_code(const std::vector<Injection>& injections, const Seen& seen, con
   Check check{"the exit code is as documented", ""};
   const auto differs = [&](int wanted) {
     if (seen.exit_code != wanted) {
-      check.broken = "it is " + std::to_string(seen.exit_code) + ", and " + std::to_string(wanted) + " was expected";
+      check.broken = "the exit code is " + std::to_string(seen.exit_code) + ", expected " + std::to_string(wanted) + "";
     }
   };
   if (seen.recorded_code) differs(*seen.recorded_code);
@@ -110,7 +110,7 @@ Check check_code(const std::vector<Injection>& injections, const Seen& seen, con
 }
 
 Check check_named(const std::vector<Injection>& injections, const Seen& seen) {
-  Check check{"each round's end names what was injected", ""};
+  Check check{"the end of each round names the fault", ""};
   for (size_t round = 0; round < seen.rounds.size() && check.broken.empty(); ++round) {
     const Injection* const ender = ender_of(injections, static_cast<int>(round));
     if (!ender) continue;
@@ -122,19 +122,19 @@ Check check_named(const std::vector<Injection>& injections, const Seen& seen) {
 }
 
 Check check_left(const Seen& seen) {
-  Check check{"nothing of the job is left", ""};
+  Check check{"no process or file of the job is left", ""};
   for (const std::string& process : seen.left) check.broken += (check.broken.empty() ? "" : "; ") + process;
   return check;
 }
 
 Check check_rounds(const Seen& seen) {
-  Check check{"there were no more rounds than allowed", ""};
+  Check check{"the number of rounds is allowed", ""};
   if (seen.rounds.empty() || static_cast<int>(seen.rounds.size()) - 1 <= seen.restarts_allowed) return check;
   check.broken = count(seen.rounds.size(), "round") + " with --restarts " + std::to_string(seen.restarts_allowed);
   return check;
 }
 
-/// "none" where the job has no such value.
+/// "none" for a job without such a value.
 std::string value_of(const std::string& key, const Seen& seen) {
   if (key == "code") return std::to_string(seen.exit_code);
   if (seen.rounds.empty()) return "none";
@@ -152,9 +152,9 @@ Result<Expectations> parse_expectations(string_view text) {
     const std::string key = part.substr(0, equals);
     if (equals == part.npos || std::ranges::find(kExpected, key) == kExpected.end()) {
       return fail({.where = "",
-                   .what = '"' + part + "\" is nothing that can be expected",
-                   .why = "",
-                   .hint = "write restarts=1,code=0,first=3 or some of them"});
+                   .what = "invalid expectation \"" + part + '"',
+                   .why = "expected restarts=N, code=N or first=RANK, separated by commas",
+                   .hint = ""});
     }
     expected[key] = part.substr(equals + 1);
   }
@@ -174,7 +174,7 @@ std::vector<Check> judge(const std::vector<Injection>& injections, const Seen& s
   checks.push_back(check_rounds(seen));
   for (const auto& [key, wanted] : expected) {
     const std::string found = value_of(key, seen);
-    checks.push_back({key + " is " + wanted, found == wanted ? "" : "it is " + found});
+    checks.push_back({key + " is " + wanted, found == wanted ? "" : "the value is " + found});
   }
   return checks;
 }

@@ -1,4 +1,4 @@
-// Whether a job kept what dlaunch promises, by what was done to it and what was seen of it. PURE.
+// Checks the promises of dlaunch: the faults and the observations of a job go in, verdicts come out. PURE.
 #pragma once
 
 #include <map>
@@ -13,48 +13,48 @@
 
 namespace dlaunch::chaos {
 
-/// What became of a planned fault.
+/// The result of a planned fault.
 struct Injection {
-  Fault fault;  ///< with the target that was met, in place of `any`
+  Fault fault;  ///< with the real target instead of `any`
   bool fired = false;
-  double at_s = 0;             ///< since all ranks of the first round ran
-  int round = 0;               ///< in which it fired
-  std::vector<int> pids = {};  ///< that it met
-  std::string host = {};       ///< of the rank, agent or link
-  bool without_ranks = false;  ///< the host had none: a spare host
-  std::string why_not = {};    ///< why it did not fire
+  double at_s = 0;             ///< time after the start of all ranks of the first round
+  int round = 0;               ///< round of the fault
+  std::vector<int> pids = {};  ///< signalled processes
+  std::string host = {};       ///< host of the rank, agent or link
+  bool without_ranks = false;  ///< a spare host: without ranks
+  std::string why_not = {};    ///< the reason why it did not fire
 };
 
-/// How a round ended.
+/// The end of a round.
 struct RoundEnd {
   job::Cause cause = job::Cause::success;
   std::optional<int> first_failure = {};  ///< a rank
-  std::string text = {};                  ///< what dlaunch says of it
+  std::string text = {};                  ///< dlaunch's text about the rank
 };
 
-/// What was seen of the job. Without rounds there was no record: it never ran, or its launcher was killed.
+/// The observations of a job. Without rounds there was no record: the job never ran, or its launcher was killed.
 struct Seen {
-  int exit_code = 0;                      ///< as a shell says it
-  std::optional<int> recorded_code = {};  ///< by the record
-  std::vector<RoundEnd> rounds = {};      ///< the last one is the job's end
+  int exit_code = 0;                      ///< as in a shell
+  std::optional<int> recorded_code = {};  ///< from the record
+  std::vector<RoundEnd> rounds = {};      ///< the last one is the end of the job
   int restarts_allowed = 0;
-  std::vector<std::string> left = {};  ///< processes and files of the job, some time after its end
+  std::vector<std::string> left = {};  ///< leftover processes and files of the job, some time after its end
 };
 
-/// --expect: the values that must be found.
+/// --expect: the required values.
 using Expectations = std::map<std::string, std::string>;
 
-/// "restarts=1,code=0,first=3". An Error has no `where`.
+/// "restarts=1,code=0,first=3". `where` of an Error is empty.
 Result<Expectations> parse_expectations(std::string_view text);
 
 struct Check {
   std::string name;    ///< "nothing is left"
-  std::string broken;  ///< what was seen instead; empty: it holds
+  std::string broken;  ///< the observation; empty: the check passed
 };
 
 std::vector<Check> judge(const std::vector<Injection>& injections, const Seen& seen, const Expectations& expected);
 
-/// Whether every planned fault fired.
+/// Returns true if every planned fault fired.
 bool all_fired(const std::vector<Injection>& injections);
 
 }  // namespace dlaunch::chaos

@@ -1,4 +1,4 @@
-// What a PmiServer wants done. Values. PURE.
+// The actions that a PmiServer requests. Values. PURE.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +10,24 @@
 
 namespace dlaunch::pmi {
 
-/// Bytes for the rank's client.
+/// Send these bytes to the client of the rank.
 struct Send {
   std::uint32_t rank;
   std::string bytes;
   bool operator==(const Send&) const = default;
 };
-/// The client's connection is to be closed. The rank itself is left alone.
+/// Close the connection of the client. The rank continues.
 struct CloseConnection {
   std::uint32_t rank;
   bool operator==(const CloseConnection&) const = default;
 };
-/// A text that a person should see.
+/// Print a text for the user.
 struct PrintWarning {
   std::string text;
   bool operator==(const PrintWarning&) const = default;
 };
-/// Every rank of this host waits in a fence. `pairs` (key, value, …) are for the others; ranks in `gone` never come.
+/// Every rank of this host waits in a fence. `pairs` (key, value, …) are for the other hosts; the ranks in `gone` never
+/// arrive.
 struct Gather {
   std::vector<std::string> pairs;
   std::vector<std::uint32_t> gone;
@@ -48,7 +49,7 @@ struct Abort {
   std::uint32_t code;
   bool operator==(const Abort&) const = default;
 };
-/// The rank asks for another world (MPI_Comm_spawn), with `pairs` (key, value, …) in its space, and waits.
+/// The rank requests another world (MPI_Comm_spawn) with `pairs` (key, value, …) in its space, and waits.
 struct AskSpawn {
   std::uint32_t rank;
   std::vector<SpawnProgram> programs;

@@ -10,7 +10,7 @@
 namespace dlaunch::pmi {
 namespace {
 
-constexpr size_t kPiece = 4u << 20;  // in one FenceOut; a frame holds 16 MiB
+constexpr size_t kPiece = 4u << 20;  // limit for one FenceOut; a frame has at most 16 MiB
 
 }  // namespace
 
@@ -36,7 +36,7 @@ std::string FenceCollector::take(int host, std::vector<std::string> pairs, const
   if (pairs.size() % 2 != 0) return "its agent sent a key without a value";
   size_t bytes = 0;
   for (size_t i = 0; i < pairs.size(); i += 2) bytes += size_of_pair(pairs[i], pairs[i + 1]);
-  if (bytes > kMaxUnsent) return "its agent brings more to a fence than it may";
+  if (bytes > kMaxUnsent) return "its agent exceeded the limit of a fence";
   has_come_[at] = true;
   ++came_;
   bytes_ += bytes;
@@ -61,7 +61,7 @@ std::vector<FenceCollector::Shared> FenceCollector::take_result() {
   if (missing_) {
     all.back().broken = broken_fence(name(*missing_));
   } else if (bytes_ > kMaxSpace) {
-    all.back().broken = "the ranks put " + std::to_string(bytes_) + " bytes into MPI's key-value space, which holds " +
+    all.back().broken = "the ranks put " + std::to_string(bytes_) + " bytes into MPI's key-value space; the limit is " +
                         std::to_string(kMaxSpace);
   } else {
     size_t size = 0;

@@ -12,7 +12,7 @@ tl::unexpected<Error> bad_frame(std::string what, std::string_view text) {
   return fail({.where = "", .what = std::move(what), .why = quoted(text), .hint = ""});
 }
 
-/// nullopt when the text is no frame's length.
+/// nullopt: the text is not the length of a frame.
 std::optional<size_t> parse_length(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
   text = text.substr(0, text.find_last_not_of(' ') + 1);
@@ -22,7 +22,7 @@ std::optional<size_t> parse_length(std::string_view text) {
   return length;
 }
 
-/// Takes a value and the ';' after it from `rest`; nullopt when there is no ';'.
+/// Takes a value and the ';' after it from `rest`; nullopt: no ';'.
 std::optional<std::string> take_value(std::string_view& rest) {
   std::string value;
   while (true) {
@@ -44,11 +44,11 @@ Result<PmiLine> parse_frame(std::string_view text) {
   while (!rest.empty()) {
     const size_t equals = rest.substr(0, rest.find(';')).find('=');
     if (equals == std::string_view::npos || equals == 0) {
-      return bad_frame("a PMI frame with a word that is no pair", text);
+      return bad_frame("a PMI frame with a word that is not a pair", text);
     }
     std::string key(rest.substr(0, equals));
     rest.remove_prefix(equals + 1);
-    if (key == "message") {  // a text for people, which comes last; MPICH's clients do not double ';' in it
+    if (key == "message") {  // a text for people at the end, in which clients of MPICH do not double ';'
       line.add(std::move(key), std::string(rest));
       break;
     }
@@ -57,7 +57,7 @@ Result<PmiLine> parse_frame(std::string_view text) {
     line.add(std::move(key), std::move(*value));
   }
   if (line.pairs().empty() || line.pairs().front().first != "cmd") {
-    return bad_frame("a PMI frame that begins with no command", text);
+    return bad_frame("a PMI frame without a command at its start", text);
   }
   return line;
 }

@@ -1,5 +1,5 @@
-// PMI-2's text: a frame is its length in six characters, a decimal number with blanks before or after it, and then
-// "cmd=kvs-get;key=a;": pairs that each end with ';'. A ';' in a value is written twice. PURE.
+// The text format of PMI-2. A frame has its length as six characters (a decimal number with blanks before or after it),
+// then pairs that end with ';': "cmd=kvs-get;key=a;". A ';' in a value is written twice. PURE.
 #pragma once
 
 #include <optional>
@@ -13,19 +13,19 @@
 
 namespace dlaunch::pmi {
 
-inline constexpr size_t kMaxFrame = 999'999;  ///< the most that six characters can say
+inline constexpr size_t kMaxFrame = 999'999;  ///< the largest number of six digits
 
-/// `text` is a frame without its length. An Error has no `where`.
+/// `text` is a frame without its length. `where` of an Error is empty.
 Result<PmiLine> parse_frame(std::string_view text);
 
-/// Returns the frame with its length. Pairs with an empty key are left out.
+/// Returns the frame with its length. Leaves out pairs with an empty key.
 std::string write_frame(const std::vector<std::pair<std::string_view, std::string_view>>& pairs);
 
-/// Cuts a stream into frames. It must not be used after an Error.
+/// Splits a stream into frames. Do not use it after an Error.
 class FrameReader {
  public:
   void feed(std::string_view bytes) { buffer_ += bytes; }
-  /// The next whole frame without its length; nullopt when more bytes are needed.
+  /// The next whole frame without its length; nullopt: more bytes are needed.
   Result<std::optional<std::string>> next();
   bool empty() const { return buffer_.empty(); }
 

@@ -1,5 +1,5 @@
-// A world's key-value space as one host has it: what its own ranks put, and what the others put before the last fence.
-// Owned by a PmiServer. PURE.
+// The key-value space of a world on one host: the pairs of the host's own ranks, and those of other hosts up to the
+// last fence. Owned by a PmiServer. PURE.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace dlaunch::pmi {
 
-inline constexpr size_t kMaxSpace = 64u << 20;  ///< counted by size_of_pair(); 10,000 ranks of MPICH put 24 MB
-inline constexpr size_t kMaxUnsent = 8u << 20;  ///< put by one host between two fences: half a frame
+inline constexpr size_t kMaxSpace = 64u << 20;  ///< limit, counted by size_of_pair(); 10,000 ranks of MPICH put 24 MB
+inline constexpr size_t kMaxUnsent = 8u << 20;  ///< limit for one host between two fences: half a frame
 
-/// What a pair counts: its bytes, and its overhead in a frame and in memory.
+/// The size of a pair: its bytes, and its overhead in a frame and in memory.
 inline size_t size_of_pair(const std::string& key, const std::string& value) {
   constexpr size_t kOverhead = 32;
   return key.size() + value.size() + kOverhead;
@@ -20,13 +20,14 @@ inline size_t size_of_pair(const std::string& key, const std::string& value) {
 
 class KeyValueStore {
  public:
-  /// Adds a pair that is visible here at once, elsewhere after the next fence. False when there is no room.
+  /// Adds a pair, visible on this host at once, on other hosts after the next fence. Returns false if the space is
+  /// full.
   bool put(std::string key, std::string value);
-  /// Adds what came from all hosts. False when there is no room.
+  /// Adds the pairs of all hosts. Returns false if the space is full.
   bool take(const std::vector<std::string>& pairs);
   const std::string* find(const std::string& key) const;
 
-  /// Takes what was put here since the last call: key, value, key, value, …
+  /// Takes the pairs put here since the last call: key, value, key, value, …
   std::vector<std::string> take_unsent();
 
  private:

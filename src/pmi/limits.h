@@ -1,4 +1,4 @@
-// The limits of keys and values in both dialects. PURE.
+// The limits of keys and values in PMI-1 and PMI-2. PURE.
 #pragma once
 
 #include <cstddef>
@@ -6,13 +6,14 @@
 
 namespace dlaunch::pmi {
 
-// Hydra's limits. Clients compute with them: vallen_max must stay even once clamped to what fits in a line.
+// The limits of Hydra. Clients compute with them: vallen_max must be even, also after the reduction to the length of a
+// line.
 inline constexpr size_t kMaxName = 256;
 inline constexpr size_t kMaxKey = 64;
 inline constexpr size_t kMaxValue = 1024;
 
 inline constexpr std::string_view kMapping = "PMI_process_mapping";
 inline constexpr std::string_view kDead =
-    "PMI_dead_processes";  ///< read by programs that continue without a dead rank, which no job of dlaunch does
+    "PMI_dead_processes";  ///< for programs that continue without a dead rank, which dlaunch does not support
 
 }  // namespace dlaunch::pmi

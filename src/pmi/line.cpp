@@ -31,16 +31,16 @@ Result<PmiLine> parse_line(std::string_view text) {
     if (rest.empty()) break;
     const size_t equals = rest.substr(0, rest.find(' ')).find('=');
     if (equals == std::string_view::npos || equals == 0)
-      return bad_line("a PMI line with a word that is no pair", text);
+      return bad_line("a PMI line with a word that is not a pair", text);
     const std::string_view key = rest.substr(0, equals);
-    // The one value with blanks is a text for people, which comes last.
+    // The only value with blanks is a text for people at the end.
     const size_t end = key == "message" ? rest.size() : std::min(rest.find(' '), rest.size());
     line.add(std::string(key), std::string(rest.substr(equals + 1, end - equals - 1)));
     rest.remove_prefix(end);
   }
   if (line.pairs().empty()) return bad_line("an empty PMI line", text);
   const std::string& command = line.pairs().front().first;
-  if (command != "cmd" && command != "mcmd") return bad_line("a PMI line that begins with no command", text);
+  if (command != "cmd" && command != "mcmd") return bad_line("a PMI line without a command at its start", text);
   return line;
 }
 

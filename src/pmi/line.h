@@ -1,5 +1,5 @@
-// PMI-1's text: lines of "key=value" pairs, separated by blanks, as "cmd=get kvsname=job key=a". A value may hold '='
-// but no blank. PURE.
+// The text format of PMI-1: lines of "key=value" pairs, separated by blanks: "cmd=get kvsname=job key=a". A value may
+// contain '=' but not a blank. PURE.
 #pragma once
 
 #include <optional>
@@ -12,13 +12,13 @@
 
 namespace dlaunch::pmi {
 
-inline constexpr size_t kMaxLine = 16u << 10;  ///< clients send at most 1 KiB, but for a word of a spawned command
+inline constexpr size_t kMaxLine = 16u << 10;  ///< clients send at most 1 KiB, except for a word of a spawned command
 
-/// The pairs of one line in their order. The first is the command: "cmd" or "mcmd".
+/// The pairs of one line in order. The first pair is the command: "cmd" or "mcmd".
 class PmiLine {
  public:
   void add(std::string key, std::string value) { pairs_.emplace_back(std::move(key), std::move(value)); }
-  /// Empty when there is no such key.
+  /// Empty: no such key.
   std::string_view operator[](std::string_view key) const;
   bool has(std::string_view key) const;
   const std::vector<std::pair<std::string, std::string>>& pairs() const { return pairs_; }
@@ -27,19 +27,19 @@ class PmiLine {
   std::vector<std::pair<std::string, std::string>> pairs_;
 };
 
-/// `text` is a line without its newline. An Error has no `where`.
+/// `text` is a line without its newline. `where` of an Error is empty.
 Result<PmiLine> parse_line(std::string_view text);
 
-/// Returns the line with its newline. No value may hold a blank or a newline.
+/// Returns the line with its newline. A value must not contain a blank or a newline.
 std::string write_line(std::initializer_list<std::pair<std::string_view, std::string_view>> pairs);
 
-/// Cuts a stream into lines. It must not be used after an Error.
+/// Splits a stream into lines. Do not use it after an Error.
 class LineReader {
  public:
   void feed(std::string_view bytes) { buffer_ += bytes; }
-  /// The next whole line without its newline; nullopt when more bytes are needed.
+  /// The next whole line without its newline; nullopt: more bytes are needed.
   Result<std::optional<std::string>> next();
-  /// Takes what was fed and not yet read, for a reader of another format.
+  /// Takes the unread bytes, for a reader of another format.
   std::string take_rest() { return std::exchange(buffer_, {}); }
   bool empty() const { return buffer_.empty(); }
 
@@ -47,7 +47,7 @@ class LineReader {
   std::string buffer_;
 };
 
-/// A client's text, cut and made printable for a message.
+/// The text of a client, shortened and printable, for a message.
 std::string quoted(std::string_view text);
 
 }  // namespace dlaunch::pmi

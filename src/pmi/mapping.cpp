@@ -5,12 +5,12 @@
 namespace dlaunch::pmi {
 namespace {
 
-constexpr size_t kLongest = 640;  // a client cuts vallen_max to 674 when names have their greatest length
+constexpr size_t kLongest = 640;  // a client reduces vallen_max to 674 if names have their maximum length
 
 struct Block {
   int first_host = 0;
   int hosts = 0;
-  int ranks = 0;  // on each of its hosts
+  int ranks = 0;  // ranks per host
   bool operator==(const Block&) const = default;
 };
 
@@ -26,7 +26,7 @@ std::vector<Block> runs(const std::vector<int>& host_of_rank) {
   return blocks;
 }
 
-/// Joins consecutive hosts that have equally many ranks to one block.
+/// Joins consecutive hosts with the same number of ranks into one block.
 std::vector<Block> joined(const std::vector<Block>& runs) {
   std::vector<Block> blocks;
   for (const Block& run : runs) {
@@ -40,7 +40,7 @@ std::vector<Block> joined(const std::vector<Block>& runs) {
   return blocks;
 }
 
-/// The length of the shortest beginning whose repetition gives all blocks.
+/// The length of the shortest beginning that gives all blocks by repetition.
 size_t period(const std::vector<Block>& blocks) {
   for (size_t length = 1; length < blocks.size(); ++length) {
     const auto shifted = blocks.begin() + static_cast<std::ptrdiff_t>(length);

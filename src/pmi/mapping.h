@@ -1,4 +1,4 @@
-// Where ranks run, in the form that the MPICH family reads. PURE.
+// The hosts of ranks in the format of the MPICH family. PURE.
 #pragma once
 
 #include <string>
@@ -6,9 +6,8 @@
 
 namespace dlaunch::pmi {
 
-/// The value of PMI_process_mapping: "(vector,(FIRST_HOST,HOSTS,RANKS_PER_HOST),…)", blocks of ranks in their order,
-/// which are repeated when they are used up. Empty when it would exceed a value's limit: then the ranks tell each other
-/// their hosts' names.
+/// The value of PMI_process_mapping: "(vector,(FIRST_HOST,HOSTS,RANKS_PER_HOST),…)": blocks of ranks in order, repeated
+/// for further ranks. Empty above the limit of a value: then the ranks exchange the names of their hosts.
 std::string process_mapping(const std::vector<int>& host_of_rank);
 
 }  // namespace dlaunch::pmi

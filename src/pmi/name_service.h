@@ -10,12 +10,12 @@ namespace dlaunch::pmi {
 
 class NameService {
  public:
-  static constexpr size_t kMost = 10000;           ///< names at one time; more are refused
-  static constexpr size_t kMostBytes = 16u << 20;  ///< of names and ports together; more are refused
+  static constexpr size_t kMost = 10000;           ///< limit of names at a time
+  static constexpr size_t kMostBytes = 16u << 20;  ///< limit for all names and ports together
 
   struct Answer {
     bool ok = false;
-    std::string port;  ///< set by a lookup that found it
+    std::string port;  ///< set by a successful lookup
   };
   Answer ask(NameOp op, const std::string& service, const std::string& port);
 

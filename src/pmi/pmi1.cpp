@@ -1,4 +1,4 @@
-// PMI-1: PmiServer's commands as lines. server.cpp has what both dialects share.
+// PMI-1: the commands of PmiServer as lines. server.cpp has the common part of both versions.
 #include <algorithm>
 #include <utility>
 
@@ -10,7 +10,7 @@ namespace {
 
 using std::string_view;
 
-/// Whether a line can carry the value: PMI-2 may have put one that PMI-1 cannot.
+/// Returns true if a line can contain the value. PMI-2 allows more values than PMI-1.
 bool fits_in_line(string_view value) { return value.find_first_of(" \n") == string_view::npos; }
 
 }  // namespace
@@ -43,7 +43,7 @@ void PmiServer::take_line(std::uint32_t rank, Client& client, const std::string&
 }
 
 void PmiServer::take_spawn_line(std::uint32_t rank, Client& client, const std::string& text) {
-  if (client.state != State::initialized) return break_off(rank, "asked before it said init: " + quoted(text));
+  if (client.state != State::initialized) return break_off(rank, "sent a request before init: " + quoted(text));
   if (!client.spawn) client.spawn.emplace();
   const auto whole = client.spawn->read(text);
   if (!whole) return break_off(rank, "sent " + whole.error().what + ": " + whole.error().why);
@@ -53,9 +53,9 @@ void PmiServer::take_spawn_line(std::uint32_t rank, Client& client, const std::s
   client.spawn.reset();
 }
 
-/// The client says which dialect it speaks from now on.
+/// The client chooses the version for the following messages.
 void PmiServer::on_init(std::uint32_t rank, Client& client, const PmiLine& line) {
-  if (client.state == State::initialized) return break_off(rank, "said init twice");
+  if (client.state == State::initialized) return break_off(rank, "sent init twice");
   if (line["pmi_version"] == "2") {
     answer(rank, {{"cmd", "response_to_init"}, {"pmi_version", "2"}, {"pmi_subversion", "0"}, {"rc", "0"}});
     client.dialect = Dialect::frames;

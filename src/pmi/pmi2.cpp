@@ -1,4 +1,4 @@
-// PMI-2: PmiServer's commands as frames. server.cpp has what both dialects share.
+// PMI-2: the commands of PmiServer as frames. server.cpp has the common part of both versions.
 #include <algorithm>
 #include <utility>
 
@@ -12,7 +12,7 @@ using std::string_view;
 
 constexpr string_view kUniverse = "universeSize";
 constexpr string_view kFailed = "14";               // PMI2_ERR_OTHER
-constexpr size_t kMaxAttributeBytes = 1024u << 10;  // the most that the ranks of a node may put together
+constexpr size_t kMaxAttributeBytes = 1024u << 10;  // limit for all attributes of a node
 
 string_view as_text(bool value) { return value ? "TRUE" : "FALSE"; }
 
@@ -51,7 +51,7 @@ void PmiServer::take_frame(std::uint32_t rank, Client& client, const std::string
 }
 
 void PmiServer::on_full_init(std::uint32_t rank, Client& client, const PmiLine&) {
-  if (client.state == State::initialized) return break_off(rank, "said fullinit twice");
+  if (client.state == State::initialized) return break_off(rank, "sent fullinit twice");
   client.state = State::initialized;
   const string_view spawner = world_.parent.empty() ? "" : "spawner-jobid";
   answer_frame(rank, "fullinit", {},
@@ -73,7 +73,7 @@ void PmiServer::on_frame_put(std::uint32_t rank, Client&, const PmiLine& line) {
   answer_frame(rank, "kvs-put", put(rank, line["key"], line["value"]));
 }
 
-/// srcid only hints where the key is; here every key is at hand.
+/// srcid is only a hint for the location of the key; here every key is local.
 void PmiServer::on_frame_get(std::uint32_t rank, Client&, const PmiLine& line) {
   const string_view job = line["jobid"];
   answer_found(rank, "kvs-get", find(job.empty() ? string_view(world_.space) : job, std::string(line["key"])));
@@ -120,7 +120,7 @@ void PmiServer::on_frame_name(std::uint32_t rank, Client& client, const PmiLine&
   ask_name(rank, client, op, line["name"], line["port"]);
 }
 
-/// Slurm's clients read a lookup's port from "value", MPICH's from "port".
+/// In the answer to a lookup, clients of Slurm read the port from "value", clients of MPICH from "port".
 void PmiServer::name_frame(std::uint32_t rank, Client& client, bool ok, const std::string& port) {
   switch (client.asked) {
     case NameOp::publish:
@@ -133,7 +133,7 @@ void PmiServer::name_frame(std::uint32_t rank, Client& client, bool ok, const st
   }
 }
 
-/// An abort has no answer. One that is not for the whole world ends only that rank, which ends itself.
+/// An abort is not answered. An abort for less than the whole world ends only this rank, which exits itself.
 void PmiServer::on_frame_abort(std::uint32_t rank, Client& client, const PmiLine& line) {
   if (line["isworld"] != "FALSE") raise_abort(rank, client, line["exitcode"]);
 }
@@ -150,8 +150,8 @@ void PmiServer::on_frame_spawn(std::uint32_t rank, Client& client, const PmiLine
   actions_.push_back(*std::move(ask));
 }
 
-/// Clients recognise a refusal by the missing jobid, whatever rc says. They take an answer without errcodes for one of
-/// zeros, and some read no more than 1 KiB of it.
+/// Clients detect a rejection by the missing jobid, not by rc. They treat an answer without errcodes as zeros, and some
+/// read at most 1 KiB.
 void PmiServer::spawn_frame(std::uint32_t rank, bool ok, const std::string& space) {
   if (!ok) return answer_frame(rank, "spawn", "spawn_failed");
   answer_frame(rank, "spawn", {}, {{"jobid", space}, {"nerrs", "0"}});
@@ -166,7 +166,7 @@ void PmiServer::answer_found(std::uint32_t rank, string_view command, const std:
   answer_frame(rank, command, {}, {{"found", as_text(value)}, {key, value ? *value : string_view()}});
 }
 
-/// `error` is empty for a success.
+/// `error` is empty after success.
 void PmiServer::answer_frame(std::uint32_t rank, string_view command, string_view error, Pairs pairs) {
   const std::string& thread = clients_.at(rank).thread;
   std::vector<std::pair<string_view, string_view>> all;
@@ -179,14 +179,15 @@ void PmiServer::answer_frame(std::uint32_t rank, string_view command, string_vie
   actions_.push_back(Send{rank, write_frame(all)});
 }
 
-/// When every rank of the node waits or has ended, none will put an attribute that is waited for.
+/// After every rank of the node waits or has ended, an awaited attribute can never be put.
 void PmiServer::disconnect_attribute_waiters() {
   std::uint32_t stuck = gone_ + waiting_;
   for (const auto& [rank, client] : clients_) stuck += client.wait == Wait::attribute ? 1 : 0;
   if (stuck < world_.here) return;
   for (auto& [rank, client] : clients_) {
     if (client.wait != Wait::attribute) continue;
-    break_off(rank, "waits for an attribute of its node that no rank is left to put: " + quoted(client.attribute));
+    break_off(rank, "waits for an attribute of its node, but no rank can put the attribute any more: " +
+                        quoted(client.attribute));
   }
 }
 

@@ -19,9 +19,9 @@ constexpr std::array<string_view, 8> kRuntime = {"libc.so.6",     "libm.so.6",  
 constexpr std::array<string_view, 9> kMpich = {"libmpich.so",  "libmpichcxx.so",  "libmpichfort.so",
                                                "libmpi.so.12", "libmpicxx.so.12", "libmpifort.so.12",
                                                "libpmi.so",    "libpmi2.so",      "libpmi_simple.so"};
-// Without Open MPI's inner libraries: its mpirun links only them, and refuses to run where it takes itself for a rank.
+// Without the inner libraries of Open MPI: its mpirun links only them, and refuses to run as a rank.
 constexpr std::array<string_view, 2> kPmix = {"liboshmem.so", "libpmix.so.2"};
-// "libmpi.so.40", and one for each language, which may name its compiler: "libmpi_mpifh-gfortran.so.40".
+// "libmpi.so.40", and one library per language, with an optional compiler name: "libmpi_mpifh-gfortran.so.40".
 constexpr string_view kOpenMpiBegins = "libmpi";
 constexpr string_view kOpenMpiEnds = ".so.40";
 constexpr std::array<string_view, 16> kStarters = {
@@ -34,7 +34,7 @@ string_view part(string_view file, std::uint64_t at, std::uint64_t size) {
   return at > file.size() || size > file.size() - at ? string_view() : file.substr(at, size);
 }
 
-/// The entry, or zeros where the table ends before it.
+/// The entry; zeros if the table is shorter.
 template <class Entry>
 Entry entry(string_view table, size_t i) {
   Entry entry{};
@@ -66,7 +66,7 @@ struct Segments {
   }
 };
 
-/// A name that ends as a starter's name does counts, because names share their ends in the table.
+/// A name that ends with the name of a starter counts, because names share their ends in the table.
 bool has_starter(string_view names) {
   while (!names.empty()) {
     const string_view name = names.substr(0, names.find('\0'));
@@ -76,7 +76,7 @@ bool has_starter(string_view names) {
   return false;
 }
 
-/// A name matches itself and every continuation after a dot, which is a version.
+/// A name matches itself, and itself with a version after a dot.
 bool is_one_of(string_view name, std::span<const string_view> names) {
   return std::ranges::any_of(names, [&](string_view one) {
     return name.starts_with(one) && (name.size() == one.size() || name[one.size()] == '.');
@@ -112,7 +112,7 @@ Family family_of(string_view file) {
     needed[libraries++] = value.d_val;
   }
   const string_view names = parts.at(table, size);
-  if (libraries == 0 || names.empty()) return Family::unknown;  // a static program, or one of an unknown layout
+  if (libraries == 0 || names.empty()) return Family::unknown;  // a static program, or unknown layout
   bool runtime = true;
   bool mpich = false;
   bool pmix = false;

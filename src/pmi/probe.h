@@ -1,5 +1,5 @@
-// Which MPI a program uses, or may start. PURE. It is asked once for each program, so that one without MPI costs
-// nothing.
+// Finds the MPI that a program uses or may start. PURE. Called once per program, so that a program without MPI costs
+// little.
 #pragma once
 
 #include <string_view>
@@ -9,11 +9,11 @@ namespace dlaunch::pmi {
 /// A longer file is not examined.
 inline constexpr size_t kProbed = 256u << 10;
 
-/// What an executable links. `none`: only the C and C++ runtime, and no imported function starts a program or loads a
-/// library, so that it cannot use MPI.
+/// The libraries of an executable. `none`: only the C and C++ runtime, and no imported function starts a program or
+/// loads a library, so that the program cannot use MPI.
 enum class Family { none, mpich, pmix, unknown };
 
-/// `file` is all of it, or its first kProbed bytes.
+/// `file` is the whole file, or its first kProbed bytes.
 Family family_of(std::string_view file);
 
 }  // namespace dlaunch::pmi

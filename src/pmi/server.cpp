@@ -40,7 +40,7 @@ bool PmiServer::in_mpi(std::uint32_t rank) const {
 Actions PmiServer::shared(const std::vector<std::string>& pairs, bool last, bool broken) {
   const bool fits = space_.take(pairs);
   if (!fits && waiting_ > 0) {
-    actions_.push_back(PrintWarning{"the ranks put more than MPI's key-value space holds, so they are disconnected"});
+    actions_.push_back(PrintWarning{"the ranks exceeded the limit of MPI's key-value space and were disconnected"});
   }
   if (last || broken || !fits) end_fence(broken || !fits);
   return take_actions();
@@ -71,12 +71,12 @@ Actions PmiServer::spawn_answered(std::uint32_t rank, bool ok, const std::string
   return take_actions();
 }
 
-/// False when no whole message is left for now.
+/// Returns false if no whole message is left.
 bool PmiServer::take_message(std::uint32_t rank, Client& client) {
   const bool in_lines = client.dialect == Dialect::lines;
   if (client.wait != Wait::none) {
     if (in_lines ? client.lines.empty() : client.frames.empty()) return false;
-    break_off(rank, "asked on before it was answered");
+    break_off(rank, "sent a request before the last answer");
     return false;
   }
   const auto message = in_lines ? client.lines.next() : client.frames.next();
@@ -93,7 +93,7 @@ bool PmiServer::take_message(std::uint32_t rank, Client& client) {
   return true;
 }
 
-/// `text` is the message that `line` was parsed from, for errors.
+/// `text` is the message before parsing, for errors.
 void PmiServer::perform(std::uint32_t rank, Client& client, const Command* command, const PmiLine& line,
                         string_view text) {
   if (!command) {
@@ -102,7 +102,8 @@ void PmiServer::perform(std::uint32_t rank, Client& client, const Command* comma
   }
   if (!command->before_init && client.state != State::initialized) {
     const bool before = client.state == State::fresh;
-    return break_off(rank, (before ? "asked before it said init: " : "asked after it said finalize: ") + quoted(text));
+    return break_off(rank,
+                     (before ? "sent a request before init: " : "sent a request after finalize: ") + quoted(text));
   }
   (this->*command->handler)(rank, client, line);
 }
@@ -114,8 +115,8 @@ void PmiServer::enter_fence(Client& client) {
   disconnect_attribute_waiters();
 }
 
-/// `code` is the text that the client sent; 1 when it is no number. Nothing more is read from the client, because
-/// MPICH's message may have many lines.
+/// `code` is the text of the client; 1 if it is not a number. The server does not read more from the client, because
+/// the message of MPICH may have several lines.
 void PmiServer::raise_abort(std::uint32_t rank, Client& client, string_view code) {
   client.aborted = true;
   int number = 1;
@@ -125,7 +126,7 @@ void PmiServer::raise_abort(std::uint32_t rank, Client& client, string_view code
 
 void PmiServer::ask_name(std::uint32_t rank, Client& client, NameOp op, string_view service, string_view port) {
   if (service.empty() || service.size() > kMaxValue || port.size() > kMaxValue) {
-    return break_off(rank, "named no service, or one that is too long");
+    return break_off(rank, "sent a service name that is empty or too long");
   }
   client.asked = op;
   client.wait = Wait::name;
@@ -138,7 +139,7 @@ string_view PmiServer::put(std::uint32_t rank, string_view key, string_view valu
   if (key == kMapping || key == kDead) return "reserved_key";
   if (space_.put(std::string(key), std::string(value))) return {};
   if (!std::exchange(clients_.at(rank).too_much, true)) {
-    actions_.push_back(PrintWarning{name(rank) + " put more than MPI's key-value space holds"});
+    actions_.push_back(PrintWarning{name(rank) + " exceeded the limit of MPI's key-value space"});
   }
   return "space_is_full";
 }

@@ -1,16 +1,17 @@
-// PMI as one host serves it to its ranks of one world: what each client says goes in, actions come out. PURE: no
+// The PMI server of one host for its ranks of one world: messages of clients go in, actions come out. PURE: no
 // descriptors, no clock. Owned by the agent.
 //
-// A client says in its first line whether it speaks PMI-1 (pmi1.cpp) or PMI-2 (pmi2.cpp). Both share all that is in
-// server.cpp: connections, the key-value space, fences, names and spawns.
+// The first line of a client chooses PMI-1 (pmi1.cpp) or PMI-2 (pmi2.cpp). Both use server.cpp for connections, the
+// key-value space, fences, names and spawns.
 //
 // Rules
-// - A client asks, waits for the answer, asks again. One that breaks PMI is named and disconnected; no other suffers.
-// - What follows an abort is ignored: it may be more of its message.
-// - A missing key is answered at once, because what other hosts put is here after the next fence.
-// - A fence waits for every rank of the world. When one can never come (it or its connection ended), the connections
+// - A client sends a request and waits for the answer. A client that violates PMI is named and disconnected; other
+//   clients are not affected.
+// - Messages after an abort are ignored: they may belong to it.
+// - A missing key is answered at once: keys of other hosts arrive with the next fence.
+// - A fence waits for every rank of the world. If a rank can never arrive (it or its connection ended), the connections
 //   of all that wait are closed, for their MPI would wait for ever.
-// - The same holds for an attribute of the node, once no rank here is left that could put it.
+// - The same rule applies to an attribute of the node if no living rank here can put it.
 #pragma once
 
 #include <cstdint>
@@ -28,43 +29,44 @@
 
 namespace dlaunch::pmi {
 
-/// What all ranks are told of their world. Ranks have the job's numbers here, not those within the world.
+/// The common data of the ranks in a world. Ranks have their numbers in the job, not in the world.
 struct World {
-  std::string space;           ///< the name of its key-value space
+  std::string space;           ///< name of its key-value space
   std::uint32_t size = 0;      ///< ranks
   std::uint32_t universe = 0;  ///< slots
-  std::string mapping;         ///< process_mapping(); empty: not told
+  std::string mapping;         ///< process_mapping(); empty: not sent
   std::uint32_t here = 0;      ///< ranks on this host
   bool alone = true;           ///< no other host takes part
-  int number = 1;              ///< 1 is the job as it was started
+  int number = 1;              ///< 1: the world of the start
   std::uint32_t first = 0;     ///< number of its rank 0
   std::uint32_t first_app = 0;
-  std::string parent = {};  ///< the space of the world whose rank asked for this one; empty: world 1
+  std::string parent = {};  ///< space of the world that spawned this world; empty: world 1
 };
 
 class PmiServer {
  public:
   explicit PmiServer(World world) : world_(std::move(world)) {}
-  /// Puts pairs into the space before any rank does: key, value, …
+  /// Puts pairs into the space before the ranks start: key, value, …
   void preload(const std::vector<std::string>& pairs) { space_.take(pairs); }
 
-  /// A rank has a connection from now on. `app` is its program's number.
+  /// A rank has a connection now. `app` is the number of its program.
   void join(std::uint32_t rank, std::uint32_t app);
   Actions received(std::uint32_t rank, std::string_view bytes);
-  /// The connection or the rank ended, or the rank was never started. Nothing more is sent to it.
+  /// The connection or the rank ended, or the rank was never started. Sends no more to the rank.
   Actions gone(std::uint32_t rank);
-  /// Whether the rank is between MPI_Init and MPI_Finalize.
+  /// Returns true between MPI_Init and MPI_Finalize of the rank.
   bool in_mpi(std::uint32_t rank) const;
 
-  /// What all hosts put before the fence; `last` ends it. `broken`: connections of all that wait in it are closed.
+  /// The pairs that all hosts put before the fence; `last` ends the fence. `broken`: closes the connections of all
+  /// waiting clients.
   Actions shared(const std::vector<std::string>& pairs, bool last, bool broken);
   /// The answer to AskName.
   Actions name_answered(std::uint32_t rank, bool ok, const std::string& port);
-  /// The answer to AskSpawn. `space` is the name of the new world's.
+  /// The answer to AskSpawn. `space` is the name of the new world's space.
   Actions spawn_answered(std::uint32_t rank, bool ok, const std::string& space);
 
  private:
-  enum class Dialect { lines, frames };  // PMI-1's, PMI-2's
+  enum class Dialect { lines, frames };  // the version of PMI
   enum class State { fresh, initialized, finalized };
   enum class Wait { none, fence, name, attribute, spawn };
   struct Client {
@@ -73,12 +75,12 @@ class PmiServer {
     State state = State::fresh;
     Wait wait = Wait::none;
     NameOp asked = NameOp::publish;
-    std::string attribute;  ///< the one that it waits for
-    std::string thread;     ///< PMI-2's thrid of its last question
+    std::string attribute;  ///< the awaited attribute
+    std::string thread;     ///< thrid of the last request (PMI-2)
     bool gone = false;
     bool aborted = false;
-    bool too_much = false;                  ///< it put too much, and a person was told
-    std::optional<SpawnReader> spawn = {};  ///< while it describes what to spawn
+    bool too_much = false;                  ///< above the limit, and reported
+    std::optional<SpawnReader> spawn = {};  ///< during the description of a spawn
     LineReader lines;
     FrameReader frames;
   };
@@ -95,9 +97,9 @@ class PmiServer {
   void enter_fence(Client& client);
   void raise_abort(std::uint32_t rank, Client& client, std::string_view code);
   void ask_name(std::uint32_t rank, Client& client, NameOp op, std::string_view service, std::string_view port);
-  /// Returns why the pair is refused; empty when it is not.
+  /// Returns the reason of a rejection; empty: accepted.
   std::string_view put(std::uint32_t rank, std::string_view key, std::string_view value);
-  /// Null when there is no such key.
+  /// Null: no such key.
   const std::string* find(std::string_view space, const std::string& key) const;
   std::string name(std::uint32_t rank) const;
   void break_off(std::uint32_t rank, const std::string& why);
@@ -148,13 +150,13 @@ class PmiServer {
 
   const World world_;
   KeyValueStore space_;
-  std::map<std::string, std::string, std::less<>> attributes_;  // of this node
+  std::map<std::string, std::string, std::less<>> attributes_;  // attributes of this node
   size_t attribute_bytes_ = 0;
   std::map<std::uint32_t, Client> clients_;
-  std::uint32_t waiting_ = 0;  // in the fence
+  std::uint32_t waiting_ = 0;  // ranks in the fence
   std::uint32_t gone_ = 0;
-  bool fenced_ = false;  // the other hosts were told that all ranks here wait
-  Actions actions_;      // gathered by one call
+  bool fenced_ = false;  // the other hosts know that all ranks here wait
+  Actions actions_;      // actions of one call
 };
 
 }  // namespace dlaunch::pmi

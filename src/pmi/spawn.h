@@ -1,5 +1,5 @@
-// How ranks ask for more ranks: by PMI-1 in blocks of lines, one for each program (spawn1.cpp), by PMI-2 in one frame
-// (spawn2.cpp). Meaning and limits are the same for both (spawn.cpp). PURE.
+// Requests of ranks for more ranks: in PMI-1 as blocks of lines, one per program (spawn1.cpp), in PMI-2 as one frame
+// (spawn2.cpp). Meaning and limits are the same (spawn.cpp). PURE.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@
 
 namespace dlaunch::pmi {
 
-inline constexpr size_t kMaxSpawn = 1u << 20;  ///< all that is said of one spawn
+inline constexpr size_t kMaxSpawn = 1u << 20;  ///< limit for one spawn
 
-/// The Error of all functions here, without `where`. No more may be fed after one.
+/// The Error of all functions here, without `where`. Do not feed more after an Error.
 tl::unexpected<Error> bad_spawn(std::string what, std::string_view text);
-/// A count or an index; nullopt when it is neither.
+/// A count or an index; nullopt: neither.
 std::optional<std::uint32_t> spawn_number(std::string_view text);
 
-/// Gathers what a client says of a spawn, in either dialect. Errors are bad_spawn()'s.
+/// Collects the description of a spawn, in both versions. The errors come from bad_spawn().
 class SpawnDraft {
  public:
-  /// The number of programs to come. When it is said again, it must be the same.
+  /// The number of programs. A repeated number must be the same.
   Result<void> programs(std::string_view count);
   bool whole() const { return programs_.size() == announced_; }
 
@@ -35,11 +35,11 @@ class SpawnDraft {
   void argument(std::string_view word) { programs_.back().argv.emplace_back(word); }
   void end_program();
 
-  /// The key of the pair whose value comes next.
+  /// The key of the next value.
   void key(std::string_view key) { key_ = key; }
-  /// The pair goes into the new world's space.
+  /// The pair belongs to the new world's space.
   Result<void> put(std::string_view value);
-  /// The pair is one of MPI's info keys for the program.
+  /// The pair is an info key of MPI for the program.
   void info(std::string_view value);
 
   AskSpawn take(std::uint32_t rank) { return {rank, std::move(programs_), std::move(pairs_)}; }
@@ -52,11 +52,12 @@ class SpawnDraft {
   std::string path_;  // info "path" of the current program
 };
 
-/// Reads PMI-1's blocks: each runs from "mcmd=spawn" to "endcmd", and each line is a key and a value that runs to its
-/// end. Owned by a PmiServer, one for each client that describes a spawn.
+/// Reads the blocks of PMI-1: each goes from "mcmd=spawn" to "endcmd"; each line has a key and a value up to the end of
+/// the line. Owned by a PmiServer, one per client that describes a spawn.
 class SpawnReader {
  public:
-  /// `line` has no newline; the first is "mcmd=spawn". True at the end of the last block: take() then has everything.
+  /// `line` has no newline; the first line is "mcmd=spawn". Returns true at the end of the last block: then take() is
+  /// complete.
   Result<bool> read(std::string_view line);
   AskSpawn take(std::uint32_t rank) { return draft_.take(rank); }
 
@@ -68,7 +69,7 @@ class SpawnReader {
   size_t bytes_ = 0;
 };
 
-/// Reads PMI-2's frame. The order of its pairs matters, because keys repeat for each program.
+/// Reads the frame of PMI-2. The order of its pairs matters, because keys repeat for each program.
 Result<AskSpawn> read_spawn(const PmiLine& frame, std::uint32_t rank);
 
 }  // namespace dlaunch::pmi

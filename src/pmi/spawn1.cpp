@@ -4,7 +4,7 @@
 namespace dlaunch::pmi {
 namespace {
 
-/// Whether the key is the word with a number: "arg1", "preput_key_0".
+/// Returns true if the key is the word with a number: "arg1", "preput_key_0".
 bool is_numbered(std::string_view key, std::string_view word) {
   return key.starts_with(word) && spawn_number(key.substr(word.size()));
 }
@@ -21,18 +21,18 @@ Result<bool> SpawnReader::read(std::string_view line) {
     draft_.begin_program();
     return false;
   }
-  if (!in_block_) return bad_spawn("something else between the blocks of a spawn", key);
+  if (!in_block_) return bad_spawn("unexpected text between the blocks of a spawn", key);
   if (line == "endcmd") {
     in_block_ = false;
     draft_.end_program();
     return draft_.whole();
   }
   if (line.starts_with("cmd=") || line.starts_with("mcmd=")) return bad_spawn("a command within a spawn", line);
-  if (equals == std::string_view::npos || equals == 0) return bad_spawn("a line of a spawn that is no pair", key);
+  if (equals == std::string_view::npos || equals == 0) return bad_spawn("a line of a spawn that is not a pair", key);
   return read_pair(key, line.substr(equals + 1)).map([] { return false; });
 }
 
-/// Counts of arguments and keys are ignored, since these follow by themselves.
+/// Counts of arguments and keys are ignored: the items themselves follow.
 Result<void> SpawnReader::read_pair(std::string_view key, std::string_view value) {
   if (key == "nprocs") return draft_.ranks(value);
   if (key == "totspawns") return draft_.programs(value);

@@ -1,5 +1,5 @@
-// PMI-2's spawn, one frame: the number of programs, the number of pairs for the new world and these, counted from 0.
-// Then for each program its name, its ranks, its arguments and, if any, its info, counted in the same way.
+// The spawn of PMI-2, one frame: the number of programs, then the number of pairs for the new world and these pairs,
+// counted from 0. Each program follows with its name, ranks, arguments and optional info, counted in the same way.
 #include "pmi/spawn.h"
 
 #include "base/try.h"
@@ -10,7 +10,7 @@ namespace {
 
 static_assert(kMaxFrame <= kMaxSpawn);
 
-/// The pairs of a frame, which are taken in order. thrid may be anywhere.
+/// The pairs of a frame, taken in order. thrid may be at any position.
 class Cursor {
  public:
   explicit Cursor(const PmiLine& frame) : pairs_(frame.pairs()) { pass_over(); }
@@ -18,7 +18,7 @@ class Cursor {
   bool at_end() const { return at_ == pairs_.size(); }
   bool at(std::string_view key) const { return !at_end() && pairs_[at_].first == key; }
   Result<std::string_view> take(std::string_view key) {
-    if (!at(key)) return bad_spawn("a spawn whose " + std::string(key) + " is not in its place", this->key());
+    if (!at(key)) return bad_spawn("a spawn with " + std::string(key) + " at the wrong place", this->key());
     const std::string_view value = pairs_[at_++].second;
     pass_over();
     return value;
@@ -34,19 +34,19 @@ class Cursor {
   size_t at_ = 0;
 };
 
-/// Takes the count at `key`, and calls `each` with that many numbers, from 0 on, as text.
+/// Takes the count at `key`, and calls `each` with the numbers 0 to count - 1 as text.
 template <class Each>
 Result<void> take_counted(Cursor& pairs, std::string_view key, Each each) {
   const auto said = TRY(pairs.take(key));
   const auto count = spawn_number(said);
-  if (!count) return bad_spawn("a spawn with so many of " + std::string(key), said);
+  if (!count) return bad_spawn("a spawn with an invalid number of " + std::string(key), said);
   for (std::uint32_t i = 0; i < *count; ++i) {
     TRY(each(std::to_string(i)));
   }
   return {};
 }
 
-/// Takes a key and its value, and hands the value to `use` once the draft has the key.
+/// Takes a key and its value, and passes the value to `use` after the draft has the key.
 template <class Use>
 Result<void> take_pair(Cursor& pairs, SpawnDraft& draft, const std::string& key, const std::string& value, Use use) {
   return pairs.take(key).and_then([&](std::string_view name) {
@@ -88,7 +88,7 @@ Result<AskSpawn> read_spawn(const PmiLine& frame, std::uint32_t rank) {
     draft.end_program();
   }
   if (!read) return fail(read.error());
-  if (!pairs.at_end()) return bad_spawn("a spawn that says more than it counted", pairs.key());
+  if (!pairs.at_end()) return bad_spawn("a spawn with more pairs than its counts", pairs.key());
   return draft.take(rank);
 }
 

@@ -50,7 +50,7 @@ bool Collectives::find_ranks(const std::string& members, Open& open) const {
 
 std::string Collectives::take(int host, std::uint8_t kind, const std::string& members, const std::string& data) {
   const Key key{kind, members};
-  if (data.size() > kMaxPart) return "its agent brings more to a fence than it may";
+  if (data.size() > kMaxPart) return "its agent exceeded the limit of a fence";
   if (open_.size() >= kMostOpen) return "its agent has too many collectives open";
   const auto [at, is_new] = open_.try_emplace(key);
   Open& open = at->second;
@@ -62,14 +62,15 @@ std::string Collectives::take(int host, std::uint8_t kind, const std::string& me
   }
   if (!open.ranks.contains(host)) {
     if (is_new) open_.erase(at);
-    return "its agent comes to a collective of others";
+    return "its agent joined a collective of other hosts";
   }
-  if (!open.came.insert(host).second) return "its agent comes to a collective twice";
+  if (!open.came.insert(host).second) return "its agent joined a collective twice";
   if (is_new) hold(host, open, size_of(key, open.ranks));
   hold(host, open, data.size());
   if (held_[host] > kMostOfHost) {
     end(key, open, PmixStatus::out_of_memory,
-        "the ranks of a host put more for others than " + std::to_string(kMostOfHost >> 20) + " MiB at a time");
+        "the ranks of a host exceeded the limit of data for other ranks: " + std::to_string(kMostOfHost >> 20) +
+            " MiB");
   } else {
     open.data += data;
     check(key, open);
@@ -86,7 +87,7 @@ void Collectives::hold(int host, Open& open, size_t bytes) {
 void Collectives::check(const Key& key, Open& open) {
   if (open.data.size() > kMostShared) {
     return end(key, open, PmixStatus::out_of_memory,
-               "the ranks put more than " + std::to_string(kMostShared >> 20) + " MiB for each other");
+               "the ranks exceeded the limit of data for each other: " + std::to_string(kMostShared >> 20) + " MiB");
   }
   if (open.came.size() == open.ranks.size()) return end(key, open, PmixStatus::ok, "");
   for (const auto& [host, ranks] : open.ranks) {
@@ -95,7 +96,7 @@ void Collectives::check(const Key& key, Open& open) {
   }
 }
 
-/// Leaves the collective without hosts, by which the caller sees that it is over.
+/// Leaves the collective without hosts, which marks its end for the caller.
 void Collectives::end(const Key& key, Open& open, PmixStatus status, std::string why) {
   over_.push_back({key.first, key.second, {}, status, {open.came.begin(), open.came.end()}, std::move(why)});
   if (status == PmixStatus::ok) over_.back().data = std::move(open.data);

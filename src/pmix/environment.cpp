@@ -20,7 +20,7 @@ class List {
   std::vector<std::string> entries_;
 };
 
-/// As libpmix's PMIx_server_setup_fork sets them, without those that clients do not need.
+/// As in PMIx_server_setup_fork of libpmix, without the variables that clients do not need.
 void add_server(List& list, const Site& site) {
   const std::string uri =
       server_space(site.job) + '.' + std::to_string(site.node) + ";tcp4://127.0.0.1:" + std::to_string(site.port);
@@ -31,9 +31,9 @@ void add_server(List& list, const Site& site) {
   list.set("PMIX_HOSTNAME", site.host);
 }
 
-/// Open MPI's own, which it reads from its launcher's environment and not through PMIx.
+/// Variables that Open MPI reads from the environment of its launcher, and not through PMIx.
 void add_open_mpi(List& list, const Site& site, bool crowded) {
-  list.set("JSM_JSRUN_PORT", "1");  // without it Open MPI 4.1 takes itself for a singleton
+  list.set("JSM_JSRUN_PORT", "1");  // without it Open MPI 4.1 runs as a singleton
   if (!site.segments.empty()) {
     list.set("OMPI_MCA_btl_vader_backing_directory", site.segments);
     list.set("OMPI_MCA_btl_sm_backing_directory", site.segments);
@@ -64,7 +64,7 @@ std::vector<std::string> environment(const Site& site, const Member& member, Cli
   add_server(list, site);
   add_open_mpi(list, site, member.crowded);
   if (client == Client::maybe) {
-    list.set("MPIR_CVAR_PMI_VERSION", "1");  // MPICH 5 ends when it finds PMI-1 and PMIx and is not told which to use
+    list.set("MPIR_CVAR_PMI_VERSION", "1");  // MPICH 5 exits if it finds both PMI-1 and PMIx without a choice
     return list.take();
   }
   list.set("OMPI_COMM_WORLD_RANK", member.rank);

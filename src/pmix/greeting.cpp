@@ -6,7 +6,7 @@
 namespace dlaunch::pmix {
 namespace {
 
-/// A greeting begins with two numbers of 32 bits and one of 64, which says how many bytes follow, in host byte order.
+/// A greeting starts with two 32-bit numbers and one 64-bit number, the size of the text after it, in host byte order.
 bool is_whole(std::string_view greeting) {
   constexpr size_t kLength = 8;
   constexpr size_t kHeader = 16;

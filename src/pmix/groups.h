@@ -1,6 +1,5 @@
-// A PMIx group that several hosts construct together. Every host brings the least number that it can still give a
-// group, and libpmix's data for the other hosts. All take the greatest of these numbers, and so agree on one that none
-// of them has used. PURE.
+// A PMIx group over several hosts. Every host sends the lowest group number that it can still use, and libpmix's data
+// for the other hosts. All hosts take the highest of these numbers, so that no host has used it. PURE.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +10,16 @@
 namespace dlaunch::pmix {
 
 struct GroupPart {
-  std::uint64_t number = 0;  ///< the group's, once joined
-  std::string data;          ///< once joined: of all hosts, in the order in which they came
+  std::uint64_t number = 0;  ///< number of the group, after the join
+  std::string data;          ///< after the join: data of all hosts, in the order of arrival
 };
 
-/// The word in a collective's members that makes two groups of the same ranks two collectives.
+/// The word in the members of a collective that distinguishes two groups of the same ranks.
 std::string group_mark(std::string_view name);
 
 std::string write_group_part(const GroupPart& part);
 
-/// Joins the parts of all hosts, which stand one after the other. nullopt when they are malformed.
+/// Joins the parts of all hosts, given one after the other. nullopt: malformed.
 std::optional<GroupPart> join_group_parts(std::string_view parts);
 
 }  // namespace dlaunch::pmix

@@ -1,6 +1,6 @@
-// The members of a collective, as a text that is the same on every host: "SPACE:*" for all ranks of a world,
-// "SPACE:0-3,7" for some, several worlds separated by blanks, in the order of their names. A word that begins with #
-// tells collectives of the same members apart (pmix/groups.h). PURE.
+// The members of a collective, as a text that is equal on every host: "SPACE:*" for all ranks of a world, "SPACE:0-3,7"
+// for some, several worlds separated by blanks, ordered by name. A word that starts with # distinguishes collectives of
+// the same members (pmix/groups.h). PURE.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +20,17 @@ struct ProcId {
   std::uint32_t rank = 0;  ///< or kAllRanks
 };
 
-/// The members that are in one world.
+/// The members in one world.
 struct Members {
   std::string space;
   bool all = false;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> runs;  ///< first and last, ascending; none when `all`
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> runs;  ///< first and last, ascending; empty if `all`
   bool operator==(const Members&) const = default;
 };
 
 std::string write_members(std::vector<ProcId> processes);
 
-/// nullopt when write_members makes no such text, with or without such words.
+/// nullopt: not a text of write_members, with or without such words.
 std::optional<std::vector<Members>> parse_members(std::string_view text);
 
 }  // namespace dlaunch::pmix

@@ -7,7 +7,7 @@
 namespace dlaunch::pmix {
 namespace {
 
-constexpr size_t kOverhead = 64;  // for each key, whatever its length
+constexpr size_t kOverhead = 64;  // for each key of any length
 
 size_t size_of(const std::vector<std::string>& texts) {
   size_t size = 0;
@@ -35,7 +35,7 @@ PublishedData::Answers PublishedData::publish(const Asker& asker, const std::vec
   for (size_t i = 0; i < keys.size(); ++i) {
     if (entries_.emplace(keys[i], Entry{asker.rank, values[i], once}).second) bytes_ += cost(keys[i], values[i]);
   }
-  size_t left = kMostBytes;  // for all answers to those that waited for these
+  size_t left = kMostBytes;  // limit for all answers to lookups that wait for these keys
   for (auto at = waiting_.begin(); at != waiting_.end();) {
     if (!has_all(at->keys)) {
       ++at;

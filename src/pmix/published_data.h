@@ -1,5 +1,5 @@
-// What ranks publish for each other through PMIx, for MPI_Publish_name and for groups of ranks that look for each
-// other. PURE. Owned by the launcher.
+// Data that ranks publish for each other through PMIx, for MPI_Publish_name and for the connection of groups of ranks.
+// PURE. Owned by the launcher.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,13 @@ namespace dlaunch::pmix {
 
 class PublishedData {
  public:
-  static constexpr size_t kMost = 100000;          ///< names, and also waiting lookups, at one time; more are refused
-  static constexpr size_t kMostBytes = 16u << 20;  ///< in all keys and values, and in all keys that lookups wait for
-  static constexpr size_t kMostKeys = 1000;        ///< in one question
-  static constexpr size_t kMostFound = 2u << 20;   ///< bytes of one answer
+  static constexpr size_t kMost = 100000;  ///< limit of names, and of waiting lookups
+  /// limit of bytes in all keys and values, and in all keys of waiting lookups
+  static constexpr size_t kMostBytes = 16u << 20;
+  static constexpr size_t kMostKeys = 1000;       ///< limit for one request
+  static constexpr size_t kMostFound = 2u << 20;  ///< limit for one answer
 
-  /// Who asks, and where the answer goes.
+  /// The requesting rank, and the target of the answer.
   struct Asker {
     int host = 0;
     std::uint32_t id = 0;
@@ -39,14 +40,15 @@ class PublishedData {
   };
   using Answers = std::vector<Answer>;
 
-  /// `once`: the first lookup removes the data. The result answers lookups that waited for it.
+  /// `once`: the first lookup removes the data. The result answers waiting lookups.
   Answers publish(const Asker& asker, const std::vector<std::string>& keys, const std::vector<std::string>& values,
                   bool once);
-  /// `wait`: the answer comes once all keys are there; else it has those of now, or not_found when there are none.
+  /// `wait`: answer after all keys are published; otherwise answer with the published keys, or not_found if there are
+  /// none.
   Answers look_up(const Asker& asker, const std::vector<std::string>& keys, bool wait);
-  /// Removes only what the asker itself published; without keys, all of it.
+  /// Removes only data of the requesting rank; without keys, all of its data.
   Answers unpublish(const Asker& asker, const std::vector<std::string>& keys);
-  /// The rank has ended: its lookups wait no longer, its data stays.
+  /// The rank has ended: its lookups are dropped, its data stays.
   void ended(const ProcId& rank);
 
  private:

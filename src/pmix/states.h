@@ -1,5 +1,5 @@
-// Which ranks of a host are in MPI, in memory that dlaunch-pmix writes and the agent reads, so that the agent knows it
-// at once when a rank is reaped. One byte for each rank of the job.
+// The MPI state of each rank of a host, in shared memory: dlaunch-pmix writes, the agent reads. So the agent knows the
+// state when it reaps a rank. One byte per rank of the job.
 #pragma once
 
 #include <sys/mman.h>
@@ -17,9 +17,9 @@ enum class State : std::uint8_t { never = 0, in_mpi = 1, left = 2 };
 
 class States {
  public:
-  /// Makes `file` as long as needed. Empty (see operator bool) when it cannot.
+  /// Makes `file` as long as needed. Empty (see operator bool) on failure.
   States(const sys::Fd& file, std::uint32_t ranks) : States(resized(file, ranks)) {}
-  /// Maps all of it. Empty when it cannot.
+  /// Maps the whole file. Empty on failure.
   explicit States(const sys::Fd& file) {
     struct stat info{};
     if (!file || ::fstat(file.get(), &info) != 0 || info.st_size <= 0) return;

@@ -1,4 +1,4 @@
-// PMIx's status numbers, as its clients read them; the same in every version of libpmix. PURE.
+// The status numbers of PMIx for its clients; equal in every version of libpmix. PURE.
 #pragma once
 
 #include <cstdint>

@@ -116,18 +116,18 @@ class Chaos(Case):
     def test_files_that_never_are_full(self):
         result = self.chaos(["full:output@1MiB"], "--fake-hosts", "2x1", "--output-filename", "logs", "echo", "few")
         self.assert_exit(result, 3)
-        self.assertRegex(result.stderr.decode(), r"broken: every planned fault fired: full:output@\w+: no file of the job grew to that size\n")
+        self.assertRegex(result.stderr.decode(), r"broken: every planned fault fired: full:output@\w+: no file of the job reached that size\n")
 
     def test_a_fault_that_meets_nothing_fails(self):
         result = self.chaos(["kill:rank=0@1h"], "-n", 1, "true", options=["--junit", "junit.xml"])
         self.assert_exit(result, 3)
-        self.assertIn(b"broken: every planned fault fired: kill:rank=0@3600s: the job was over before", result.stderr)
+        self.assertIn(b"broken: every planned fault fired: kill:rank=0@3600s: the job ended before", result.stderr)
         self.assertEqual(xml.etree.ElementTree.parse(self.dir / "junit.xml").getroot().get("failures"), "1")
 
     def test_a_broken_expectation_fails(self):
         result = self.chaos(["kill:rank=1@line:/up 1/"], "-n", 2, *WAITS, options=["--expect", "code=0"])
         self.assert_exit(result, 1)
-        self.assertIn(b"broken: code is 0: it is 137", result.stderr)
+        self.assertIn(b"broken: code is 0: the value is 137", result.stderr)
 
     def test_what_cannot_be_is_refused_before_the_start(self):
         started = ("touch", "started")
@@ -140,7 +140,7 @@ class Chaos(Case):
                            (["--fault", "kill:rank=1@1s", "--report", "missing/x", "--", "-n", "2", *started], b"missing/x"),
                            (["--fault", "full:output@1MiB", "--", "--fake-hosts", "2x1", *started], b"no file is written"),
                            (["--fault", "kill:rank=any@1s", "--", *started], b"add --seed N"),
-                           (["--fault", "crash:rank=0@1s", "--", *started], b"is no fault"),
+                           (["--fault", "crash:rank=0@1s", "--", *started], b"invalid fault"),
                            (["--expect", "code=0", "--", *started], b"no fault is named"),
                            (["--fault", "kill:rank=0@1s"], b"no job is named"),
                            (["--fault", "kill:rank=0@1s", "--", "--dry-run", *started], b"starts no job"),

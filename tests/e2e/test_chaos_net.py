@@ -63,7 +63,7 @@ class Net(Case):
     def test_two_on_one_interface_leave_each_others_work(self):
         """Both are planned while it is whole; the second finds it broken, and breaks and heals nothing."""
         for fault, broken, why in (("cut:net=vea@line:/now/", IS_DOWN, b"interface vea is down already"),
-                                   ("slow:net=vea=1MB/s@line:/now/", IS_SLOW, b"it has a queueing discipline of its own")):
+                                   ("slow:net=vea=1MB/s@line:/now/", IS_SLOW, b"it already has a queueing discipline")):
             with self.subTest(fault):
                 planned, done, ends = (self.dir / f"{name}-{fault[:4]}" for name in ("planned", "done", "ends"))
                 breaks = sh(f"until [ -e {planned} ]; do sleep 0.02; done; echo now; until {broken}; do sleep 0.02; done; "
@@ -86,7 +86,7 @@ class Net(Case):
     def test_what_cannot_be_done_is_refused(self):
         for fault, before, why in (
                 ("cut:net=eth77@0s", LINK, "there is no interface eth77 in this network namespace"),
-                ("cut:net=vea@0s", LINK + "ip route add default via 10.9.0.2 && ", "interface vea has routes beside that to its own network, or IPv6 addresses, which would be lost"),
+                ("cut:net=vea@0s", LINK + "ip route add default via 10.9.0.2 && ", "interface vea has further routes or IPv6 addresses, which the fault would remove"),
                 ("cut:net=vea@0s", LINK + "ip route add 10.50.0.0/16 dev vea && ", "interface vea has routes beside that to its own network"),
                 ("cut:net=vea@0s", LINK + "ip link set dev vea down && ", "interface vea is down already"),
                 ("slow:net=vea=1MB/s@0s", LINK + 'setpriv --bounding-set=-net_admin --inh-caps=-net_admin "$@"; exit; ', "to change interface vea takes the right CAP_NET_ADMIN")):
@@ -100,7 +100,7 @@ class Net(Case):
                             options=["--fault", "signal:USR1:rank=0@line:/up/"])  # the fault before it has been tried by then
         self.assert_exit(result, 3)
         self.assertIn(b"pfifo", result.stdout)
-        self.assertIn(b"it has a queueing discipline of its own", result.stderr)
+        self.assertIn(b"it already has a queueing discipline", result.stderr)
 
 
 if __name__ == "__main__":

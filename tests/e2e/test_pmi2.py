@@ -55,14 +55,14 @@ class Hostile(Case):
         "a line": ("pmi.sendall(b'cmd=get_maxes\\n')", "a PMI frame without its length"),
         "less than nothing": ("pmi.sendall(b'-9999 cmd=kvs-put;')", "a PMI frame without its length"),
         "nothing": ("pmi.sendall(b'0     ')", "a PMI frame without its length"),
-        "no patience": ("pmi.sendall(frame('cmd=name-lookup;name=x;') + frame('cmd=job-getid;'))", "asked on before it was answered"),
-        "fullinit twice": ("ask('cmd=fullinit;')", "said fullinit twice"),
+        "no patience": ("pmi.sendall(frame('cmd=name-lookup;name=x;') + frame('cmd=job-getid;'))", "sent a request before the last answer"),
+        "fullinit twice": ("ask('cmd=fullinit;')", "sent fullinit twice"),
         "spawn of nothing": ("ask('cmd=spawn;')", 'a spawn whose ncmds is not in its place: "end of the frame"'),
         "spawn of one too few": ("ask('cmd=spawn;ncmds=2;preputcount=0;subcmd=x;maxprocs=1;argc=0;')", "a spawn whose subcmd is not in its place"),
-        "spawn of one too many": ("ask('cmd=spawn;ncmds=1;preputcount=0;subcmd=x;maxprocs=1;argc=0;argv0=x;')", "a spawn that says more than it counted"),
+        "spawn of one too many": ("ask('cmd=spawn;ncmds=1;preputcount=0;subcmd=x;maxprocs=1;argc=0;argv0=x;')", "a spawn with more pairs than its counts"),
         "spawn of so many arguments": ("ask('cmd=spawn;ncmds=1;preputcount=0;subcmd=x;maxprocs=1;argc=2147483647;argv0=x;')", "a spawn whose argv1 is not in its place"),
-        "spawn of so many programs": ("ask('cmd=spawn;ncmds=257;preputcount=0;')", 'a spawn of so many programs: "257"'),
-        "spawn without patience": ("pmi.sendall(frame('cmd=spawn;ncmds=1;preputcount=0;subcmd=x;maxprocs=0;argc=0;') + frame('cmd=job-getid;'))", "asked on before it was answered"),
+        "spawn of so many programs": ("ask('cmd=spawn;ncmds=257;preputcount=0;')", 'a spawn with an invalid number of programs: "257"'),
+        "spawn without patience": ("pmi.sendall(frame('cmd=spawn;ncmds=1;preputcount=0;subcmd=x;maxprocs=0;argc=0;') + frame('cmd=job-getid;'))", "sent a request before the last answer"),
     }
 
     def test_breaches(self):

@@ -174,14 +174,14 @@ class Hostile(Case):
         "too many": ("say('mcmd=spawn\\nnprocs=1000000000\\nexecname=x\\nendcmd\\n')\n    assert 'rc=-1' in file.readline()\n    os._exit(3)",
                      "could not spawn: 1000000000 processes at once were asked for: 4096 are the most"),
         "no program": ("say('mcmd=spawn\\nnprocs=1\\nendcmd\\n')\n    assert 'rc=-1' in file.readline()\n    os._exit(3)", "could not spawn: no program was named"),
-        "not a number": ("say('mcmd=spawn\\nnprocs=99999999999\\nendcmd\\n')", "a spawn of so many processes: \"99999999999\""),
-        "huge totspawns": ("say('mcmd=spawn\\nnprocs=1\\nexecname=x\\ntotspawns=100000\\nendcmd\\n')", "a spawn of so many programs: \"100000\""),
+        "not a number": ("say('mcmd=spawn\\nnprocs=99999999999\\nendcmd\\n')", "a spawn with an invalid number of processes: \"99999999999\""),
+        "huge totspawns": ("say('mcmd=spawn\\nnprocs=1\\nexecname=x\\ntotspawns=100000\\nendcmd\\n')", "a spawn with an invalid number of programs: \"100000\""),
         "half a block": ("say('mcmd=spawn\\nnprocs=1\\nexecname=x\\n'); os._exit(3)", ""),
-        "one block of two": ("say('mcmd=spawn\\nnprocs=1\\nexecname=x\\ntotspawns=2\\nendcmd\\ncmd=get_maxes\\n')", "something else between the blocks of a spawn"),
+        "one block of two": ("say('mcmd=spawn\\nnprocs=1\\nexecname=x\\ntotspawns=2\\nendcmd\\ncmd=get_maxes\\n')", "unexpected text between the blocks of a spawn"),
         "no endcmd": ("say('mcmd=spawn\\nnprocs=1\\nexecname=x\\ncmd=get_maxes\\n')", "a command within a spawn"),
-        "no pair": ("say('mcmd=spawn\\nwhat\\n')", "a line of a spawn that is no pair"),
+        "no pair": ("say('mcmd=spawn\\nwhat\\n')", "a line of a spawn that is not a pair"),
         "without end": ("say('mcmd=spawn\\n')\n    while True: say('arg1=' + 'x' * 1000 + '\\n')", "a spawn of more than 1048576 bytes"),
-        "no patience": ("say('mcmd=spawn\\nnprocs=0\\nexecname=x\\nendcmd\\ncmd=get_maxes\\n')", "asked on before it was answered"),
+        "no patience": ("say('mcmd=spawn\\nnprocs=0\\nexecname=x\\nendcmd\\ncmd=get_maxes\\n')", "sent a request before the last answer"),
     }
 
     def test_breaches(self):

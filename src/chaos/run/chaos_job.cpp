@@ -34,21 +34,21 @@
 namespace dlaunch::chaos {
 namespace {
 
-constexpr int kDrainMs = 1000;  // for what a launcher that was killed has left in the pipe
+constexpr int kDrainMs = 1000;  // for bytes that a killed launcher has left in the pipe
 constexpr int kNotFound = 127;
 
 Result<std::string> make_directory() {
   std::string path = (std::filesystem::temp_directory_path() / "dlaunch-chaos-XXXXXX").string();
   if (::mkdtemp(path.data())) return path;
   return fail({.where = path,
-               .what = "cannot be made",
+               .what = "cannot create the directory",
                .why = std::strerror(errno),
-               .hint = "set TMPDIR to a directory that can be written"});
+               .hint = "set TMPDIR to a writable directory"});
 }
 
 std::string own_path() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
-/// --link-proxy and --report before the user's own words.
+/// --link-proxy and --report precede the words of the user.
 std::vector<std::string> launcher_words(const ChaosSetup& setup, const std::string& directory) {
   std::vector<std::string> words = {"dlaunch"};
   if (setup.record.empty()) words.insert(words.end(), {"--report", directory + "/record"});
@@ -60,7 +60,7 @@ std::vector<std::string> launcher_words(const ChaosSetup& setup, const std::stri
   return words;
 }
 
-/// The size at which files of the launcher's are full; 0: never.
+/// The maximum size of the launcher's files; 0: no limit.
 long long full_at(const std::vector<Fault>& faults) {
   const auto fault = std::ranges::find(faults, FaultKind::full, &Fault::what);
   return fault == faults.end() ? 0 : fault->bytes;
@@ -74,7 +74,7 @@ long long full_at(const std::vector<Fault>& faults) {
     ::getrlimit(RLIMIT_FSIZE, &limit);
     limit.rlim_cur = static_cast<rlim_t>(full);
     ::setrlimit(RLIMIT_FSIZE, &limit);
-    ::signal(SIGXFSZ, SIG_IGN);  // a write says EFBIG
+    ::signal(SIGXFSZ, SIG_IGN);  // a write fails with EFBIG
   }
   ::dup2(out, STDOUT_FILENO);
   ::sigprocmask(SIG_SETMASK, &mask, nullptr);
@@ -157,7 +157,7 @@ class ChaosJob {
     return static_cast<int>(std::max<long>(0, std::chrono::ceil<Milliseconds>(*next - Clock::now()).count()));
   }
 
-  /// A terminal's signal has reached the launcher, too.
+  /// The launcher also received the signal of a terminal.
   void pass_signal() {
     signalfd_siginfo what{};
     if (::read(signals_.get(), &what, sizeof what) != sizeof what) return;
@@ -238,15 +238,15 @@ class ChaosJob {
     return {injections_, seen_, std::chrono::duration<double>(Clock::now() - start_).count()};
   }
 
-  /// A full file is met when the job writes so much; the others have said why they met nothing.
+  /// A full file fires when the job writes enough bytes; other faults have their own reason for not firing.
   void settle(Injection& injection) const {
     if (injection.fault.what == FaultKind::full && !seen_.rounds.empty()) {
       injection.fired = seen_.rounds.back().cause == job::Cause::output_failed;
       injection.round = static_cast<int>(seen_.rounds.size()) - 1;
-      injection.why_not = "no file of the job grew to that size";
+      injection.why_not = "no file of the job reached that size";
     }
     if (injection.fired) injection.why_not.clear();
-    if (!injection.fired && injection.why_not.empty()) injection.why_not = "the job was over before";
+    if (!injection.fired && injection.why_not.empty()) injection.why_not = "the job ended before";
   }
 
   const ChaosSetup& setup_;
@@ -263,7 +263,7 @@ class ChaosJob {
   sys::Fd launcher_;  // a pidfd
   std::unique_ptr<LinePipe> out_;
   std::unique_ptr<Injector> injector_;
-  std::optional<Time> origin_;  // when all ranks of the first round ran
+  std::optional<Time> origin_;  // time at which all ranks of the first round ran
   int round_ = 0;
   bool ended_ = false;
   Seen seen_;

@@ -1,4 +1,4 @@
-// A job of dlaunch as a child of this process, with faults done to it at their times.
+// A job of dlaunch as a child of this process, with faults at their times.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@ namespace dlaunch::chaos {
 struct ChaosSetup {
   std::vector<Fault> faults;
   std::uint64_t seed = 0;
-  std::vector<std::string> words;  ///< of the launcher's command line, after its name
-  std::string record;              ///< the path of its --report; empty: none is asked for
-  bool proxies = false;            ///< its links may have one
+  std::vector<std::string> words;  ///< the launcher's command line, after its name
+  std::string record;              ///< the path of its --report; empty: not requested
+  bool proxies = false;            ///< its links may have a proxy
 };
 
 struct ChaosOutcome {
@@ -24,7 +24,7 @@ struct ChaosOutcome {
   double seconds = 0;
 };
 
-/// Runs it to its end and sees what it left. `tell` gets a line for each thing that is done. An Error: nothing was
+/// Runs the job to its end and observes the result. `tell` gets a line for each action. An Error: the job was not
 /// started.
 Result<ChaosOutcome> run_chaos_job(const ChaosSetup& setup, const std::function<void(const std::string&)>& tell);
 

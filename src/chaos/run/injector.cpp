@@ -12,7 +12,7 @@ namespace {
 
 using Kind = FaultTarget::Kind;
 
-/// Hosts that have ranks, in the order of their first.
+/// Hosts with ranks, in the order of their first rank.
 std::vector<std::string> hosts_with_ranks(const report::Record& record) {
   std::vector<std::string> hosts;
   for (const report::RecordedRank& rank : record.ranks) {
@@ -27,7 +27,7 @@ void heal(const Fault& fault, const std::string& handle) {
 
 }  // namespace
 
-/// A number of the fault's own, by splitmix64.
+/// A random number for the fault, by splitmix64.
 std::uint64_t Injector::chance(size_t number) const {
   std::uint64_t value = seed_ + (number + 1) * 0x9E3779B97F4A7C15ULL;
   value = (value ^ (value >> 30U)) * 0xBF58476D1CE4E5B9ULL;
@@ -35,7 +35,7 @@ std::uint64_t Injector::chance(size_t number) const {
   return value ^ (value >> 31U);
 }
 
-/// Puts one in place of `any`.
+/// Replaces `any` by a choice.
 void Injector::choose(size_t number, Injection& injection, const report::Record& record) const {
   FaultTarget& target = injection.fault.target;
   if (!target.any || record.ranks.empty()) return;
@@ -49,7 +49,8 @@ void Injector::choose(size_t number, Injection& injection, const report::Record&
 }
 
 bool Injector::begin(size_t number, Injection& injection, const report::Record& record) {
-  if (injection.fault.target.kind == Kind::output) return false;  // RLIMIT_FSIZE does it; settle() sees whether
+  // RLIMIT_FSIZE causes the fault; settle() finds out if it fired
+  if (injection.fault.target.kind == Kind::output) return false;
   choose(number, injection, record);
   injection.pids.clear();
   injection.host = injection.fault.target.host;
@@ -78,19 +79,19 @@ std::vector<sys::Process> Injector::processes_of(Injection& injection, const rep
 
 bool Injector::begin_on_processes(size_t number, Injection& injection, const std::vector<sys::Process>& processes) {
   if (processes.empty()) {
-    injection.why_not = to_words(injection.fault.target) + " is no process of this machine";
+    injection.why_not = to_words(injection.fault.target) + ": not a process of this machine";
     return false;
   }
   for (const sys::Process& each : processes) injection.pids.push_back(each.pid);
   if (injection.fault.what == FaultKind::stop) {
     stopped_by_[number] = processes;
     if (undo_.stop(processes)) return true;
-    injection.why_not = "there is no process that would let it go on";
+    injection.why_not = "no process can undo the fault";
     return false;
   }
   for (const sys::Process& each : processes) {
     sys::signal_process(each, injection.fault.what == FaultKind::kill ? SIGKILL : injection.fault.signal);
-    if (injection.fault.what == FaultKind::signal) break;  // an agent's first process hands it on
+    if (injection.fault.what == FaultKind::signal) break;  // the first process of an agent forwards it
   }
   return true;
 }
@@ -99,7 +100,7 @@ bool Injector::begin_on_link(Injection& injection) {
   const std::string& host = injection.host;
   injection.pids = links_->commands(host);
   if (injection.pids.empty()) {
-    injection.why_not = "there is no link to " + host;
+    injection.why_not = "no link to " + host;
     return false;
   }
   const Fault& fault = injection.fault;
@@ -114,8 +115,7 @@ bool Injector::begin_on_interface(size_t number, Injection& injection) {
     return false;
   }
   const bool noted = undo_.note(injection.fault);
-  injection.why_not =
-      noted ? break_interface(injection.fault, undo_.handle()) : "there is no process that would undo it";
+  injection.why_not = noted ? break_interface(injection.fault, undo_.handle()) : "no process can undo the fault";
   if (!injection.why_not.empty()) return false;
   broken_[number] = injection.fault;
   return true;

@@ -1,4 +1,4 @@
-// Does the faults to the job's processes and links, and undoes them. Owned by ChaosJob.
+// Applies the faults to the job's processes and links, and undoes them. Owned by ChaosJob.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,15 @@ namespace dlaunch::chaos {
 
 class Injector {
  public:
-  /// Null links: those of the job have no proxies. Links and undo must outlive it.
+  /// Null links: the links of the job have no proxies. Links and undo must outlive the injector.
   Injector(int launcher, Links* links, Undo& undo, std::uint64_t seed)
       : launcher_(launcher), links_(links), seed_(seed), undo_(undo) {}
 
-  /// Writes into the injection which processes and which host it met, or why it met none. Whether it met any.
+  /// Writes the affected processes and hosts into the injection, or the reason why there is none. Returns true if the
+  /// fault fired.
   bool begin(size_t number, Injection& injection, const report::Record& record);
   void end(size_t number, const Injection& injection);
-  /// No fault goes on after this.
+  /// No fault is active after this call.
   void end_all();
 
  private:

@@ -25,14 +25,14 @@ namespace dlaunch::chaos {
 namespace {
 
 constexpr const char* kTc = "tc";
-constexpr unsigned kMostHandle = 0x7fff;     // from the next one on the kernel gives them
-constexpr long long kLeastBurst = 32 << 10;  // tbf drops what is longer
+constexpr unsigned kMostHandle = 0x7fff;     // the kernel chooses numbers from the next one on
+constexpr long long kLeastBurst = 32 << 10;  // tbf drops longer packets
 constexpr long long kBurstsASecond = 50;
 constexpr size_t kMostRoutes = 4u << 20;
 constexpr unsigned kToGateway = 0x2;  // RTF_GATEWAY
 constexpr int kNoProgram = 127;
 
-/// errno; 0 when `change` was done to the interface's flags.
+/// errno; 0: `change` was applied to the interface's flags.
 template <class Change>
 int with_flags(const std::string& name, Change change) {
   const sys::Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
@@ -44,7 +44,7 @@ int with_flags(const std::string& name, Change change) {
   return ::ioctl(socket.get(), SIOCSIFFLAGS, &request) == 0 ? 0 : errno;
 }
 
-/// What the kernel's ioctl tells of the interface's first IPv4 address; 0: there is none.
+/// The answer of the kernel's ioctl about the first IPv4 address of the interface; 0: no address.
 std::uint32_t address_of(const std::string& name, unsigned long what) {
   const sys::Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   ifreq request{};
@@ -53,8 +53,8 @@ std::uint32_t address_of(const std::string& name, unsigned long what) {
   return reinterpret_cast<const sockaddr_in&>(request.ifr_addr).sin_addr.s_addr;
 }
 
-/// When an interface goes up again the kernel makes the route to its own network anew, and the local address of IPv6.
-/// It forgets all others. Routes of other tables are not seen here.
+/// When an interface comes up again, the kernel restores the route to its own network and the local IPv6 address. It
+/// does not restore other routes. Routes of other tables are not visible here.
 bool loses_routes(const std::string& name) {
   const std::uint32_t mask = address_of(name, SIOCGIFNETMASK);
   const std::uint32_t network = address_of(name, SIOCGIFADDR) & mask;
@@ -72,12 +72,12 @@ bool loses_routes(const std::string& name) {
     std::istringstream words(line);
     std::string address, index, prefix, scope, flags, interface;
     words >> address >> index >> prefix >> scope >> flags >> interface;
-    if (interface == name && scope == "00") return true;  // a global one; the kernel makes others anew
+    if (interface == name && scope == "00") return true;  // a global address; the kernel restores others
   }
   return false;
 }
 
-/// The exit code of tc; 127 where there is none.
+/// The exit code of tc; 127: not found.
 int run_tc(const std::vector<std::string>& words) {
   std::vector<char*> argv = {const_cast<char*>(kTc)};
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
@@ -107,13 +107,13 @@ std::string why_not_to_interface(const Fault& fault) {
   const std::string& name = fault.target.interface;
   int now = 0;
   const int error = with_flags(name, [&](int flags) { return now = flags; });
-  if (error == ENODEV) return "there is no interface " + name + " in this network namespace";
-  if (error == EPERM) return "to change interface " + name + " takes the right CAP_NET_ADMIN";
+  if (error == ENODEV) return "unknown interface " + name + " in this network namespace";
+  if (error == EPERM) return "changing interface " + name + " requires CAP_NET_ADMIN";
   if (error != 0) return "interface " + name + ": " + std::strerror(error);
   if ((now & IFF_UP) == 0) return "interface " + name + " is down already";
-  if (fault.what == FaultKind::slow && run_tc({"-V"}) != 0) return "the program tc (iproute2) is not there";
+  if (fault.what == FaultKind::slow && run_tc({"-V"}) != 0) return "program tc (iproute2): not found";
   if (fault.what != FaultKind::cut || !loses_routes(name)) return {};
-  return "interface " + name + " has routes beside that to its own network, or IPv6 addresses, which would be lost";
+  return "interface " + name + " has further routes or IPv6 addresses, which the fault would remove";
 }
 
 bool is_broken(const Fault& fault) {
@@ -134,13 +134,13 @@ std::string break_interface(const Fault& fault, const std::string& handle) {
   const std::string& name = fault.target.interface;
   if (fault.what == FaultKind::cut) {
     const int error = with_flags(name, [](int flags) { return flags & ~IFF_UP; });
-    return error == 0 ? "" : "interface " + name + " cannot be set down: " + std::strerror(error);
+    return error == 0 ? "" : "interface " + name + ": cannot set it down: " + std::strerror(error);
   }
   const long long burst = std::max(kLeastBurst, fault.bytes / kBurstsASecond);
   const int code = run_tc({"qdisc", "add", "dev", name, "root", "handle", handle, "tbf", "rate",
                            std::to_string(fault.bytes) + "bps", "burst", std::to_string(burst), "latency", "400ms"});
   if (code == 0) return {};
-  return "tc cannot slow interface " + name + ": it has a queueing discipline of its own, or the kernel has no tbf";
+  return "tc cannot slow interface " + name + ": it already has a queueing discipline, or the kernel lacks tbf";
 }
 
 void bring_up(const std::string& name) {

@@ -1,5 +1,5 @@
-// Faults of a network interface of this machine, in this process's network namespace. They are the kernel's, so they
-// outlive who made them, and are undone by bring_up() and speed_up().
+// Faults of a network interface of this machine, in the network namespace of this process. The kernel keeps them after
+// the end of this process; bring_up() and speed_up() undo them.
 #pragma once
 
 #include <string>
@@ -8,19 +8,20 @@
 
 namespace dlaunch::chaos {
 
-/// Why the fault cannot be done to its interface; empty: it can. Changes nothing.
+/// The reason why the fault is not possible on its interface; empty: possible. Changes nothing.
 std::string why_not_to_interface(const Fault& fault);
 
-/// Whether it is cut already, so that who did that is to undo it.
+/// Returns true if the interface is already cut. Its cutter must undo that.
 bool is_broken(const Fault& fault);
 
-/// Of a queueing discipline, by which it is told from those of others, another dlaunch chaos included: "3f2a:".
+/// The handle of a queueing discipline, different from those of other programs and of other dlaunch chaos runs:
+/// "3f2a:".
 std::string draw_handle();
 
-/// Empty when it was done; otherwise why not. `handle`: of what slows it.
+/// Empty: success; otherwise the reason. `handle`: of the discipline that slows the interface.
 std::string break_interface(const Fault& fault, const std::string& handle);
 
-/// An interface that was cut goes up, and one that was slowed with that handle sends as before; the other does nothing.
+/// bring_up() sets a cut interface up. speed_up() removes the discipline with that handle.
 void bring_up(const std::string& name);
 void speed_up(const std::string& name, const std::string& handle);
 

@@ -10,7 +10,7 @@ namespace dlaunch::chaos {
 namespace {
 
 constexpr size_t kAtOnce = 64U << 10U;
-constexpr size_t kLongestKept = 4096;  // of a line; what comes after that is passed on and not looked at
+constexpr size_t kLongestKept = 4096;  // limit of a line; further bytes are passed on without a search
 
 }  // namespace
 
@@ -27,7 +27,7 @@ void LinePipe::read() {
   split(waiting_);
 }
 
-/// A pipe that can be written takes PIPE_BUF bytes without a wait. A reader that has gone away has seen enough.
+/// A writable pipe takes PIPE_BUF bytes without a wait. A missing reader is not an error.
 void LinePipe::write() {
   const ssize_t size = ::write(to_, waiting_.data(), std::min<size_t>(waiting_.size(), PIPE_BUF));
   if (size < 0 && (errno == EINTR || errno == EAGAIN)) return;

@@ -1,5 +1,4 @@
-// The job's stdout on its way to ours: passed on as it comes, and shown line by line. Takes no more than our reader
-// does. Owned by ChaosJob.
+// Forwards the job's stdout to ours, and reports each line. Never takes more than our reader. Owned by ChaosJob.
 #pragma once
 
 #include <functional>
@@ -16,12 +15,12 @@ class LinePipe {
 
   LinePipe(sys::Fd from, int to, OnLine on_line) : from_(std::move(from)), to_(to), on_line_(std::move(on_line)) {}
 
-  /// To be polled; -1: not now.
+  /// For poll; -1: not now.
   int reads() const { return waiting_.empty() && !ended_ ? from_.get() : -1; }
   int writes() const { return waiting_.empty() ? -1 : to_; }
   void read();
   void write();
-  /// The job's end of the pipe is closed, and all was passed on.
+  /// The job's end of the pipe is closed, and every byte was forwarded.
   bool is_over() const { return ended_ && waiting_.empty(); }
 
  private:
@@ -31,7 +30,7 @@ class LinePipe {
   const int to_;
   const OnLine on_line_;
   std::string waiting_;
-  std::string line_;  // the beginning of one that has not ended
+  std::string line_;  // start of an unfinished line
   bool ended_ = false;
 };
 

@@ -26,8 +26,8 @@ namespace dlaunch::chaos {
 namespace {
 
 constexpr size_t kPiece = 64U << 10U;
-constexpr int kLookMs = 20;      // while a slow link has bytes that it may not carry yet
-constexpr double kBurst = 0.05;  // seconds' worth of bytes that a slow link carries at once
+constexpr int kLookMs = 20;      // while a slow link has bytes above its rate
+constexpr double kBurst = 0.05;  // seconds of its rate that a slow link carries at once
 
 tl::unexpected<Error> no_link(std::string what, int error) {
   return fail({.where = "dlaunch chaos",
@@ -37,7 +37,7 @@ tl::unexpected<Error> no_link(std::string what, int error) {
                .exit_code = kExitHostLost});
 }
 
-/// One way of the link.
+/// One direction of the link.
 class Way {
  public:
   Way(int from, int to) : from_(from), to_(to) {}
@@ -90,7 +90,7 @@ class Proxy {
         there_(STDIN_FILENO, command_.get()),
         back_(command_.get(), STDOUT_FILENO) {}
 
-  /// Returns when the command has closed the link, or the link is to be closed.
+  /// Returns after the command has closed the link, or after the link must close.
   void run() {
     while (!closed_ && !back_.is_over()) {
       turn();
@@ -130,7 +130,7 @@ class Proxy {
     const ssize_t size = ::recv(control_.get(), said, sizeof said, MSG_DONTWAIT);
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
     const std::string_view word(said, size > 0 ? static_cast<size_t>(size) : 0);
-    if (word.empty()) control_.reset();  // dlaunch chaos is gone, and all is undone
+    if (word.empty()) control_.reset();  // dlaunch chaos has ended, and every fault is undone
     held_ = word == "hold";
     closed_ = word == "close";
     rate_ = word.starts_with("rate ") ? static_cast<double>(parse_int(word.substr(5), 1, 1L << 50).value_or(0)) : 0;
@@ -151,15 +151,15 @@ Result<sys::Fd> connect_to(const std::string& path) {
   sys::Fd control(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  if (!control || path.size() >= sizeof address.sun_path) return no_link("has no socket for a link", errno);
+  if (!control || path.size() >= sizeof address.sun_path) return no_link("cannot create the socket of a link", errno);
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
   if (::connect(control.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    return no_link("is gone, and no new link of its job is made", errno);
+    return no_link("cannot connect: dlaunch chaos has ended", errno);
   }
   return control;
 }
 
-/// A limit that is meant for the launcher is none for the host.
+/// The limit of the launcher must not apply to the host.
 void lift_file_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_FSIZE, &limit) != 0) return;
@@ -186,7 +186,7 @@ Result<int> start_command(const std::vector<std::string>& words, const sys::Fd& 
 }  // namespace
 
 Result<int> run_link(const std::vector<std::string>& words) {
-  if (words.size() < 3) return no_link("wants a socket, a host and a command", EINVAL);
+  if (words.size() < 3) return no_link("missing socket, host or command", EINVAL);
   sys::Fd control = TRY(connect_to(words[0]));
   lift_file_limit();
   auto [ours, theirs] = sys::make_socketpair();
@@ -195,7 +195,7 @@ Result<int> run_link(const std::vector<std::string>& words) {
   const std::string hello = std::to_string(pid) + ' ' + words[1];
   ::send(control.get(), hello.data(), hello.size(), MSG_NOSIGNAL);
   Proxy(std::move(control), std::move(ours)).run();
-  ::close(STDIN_FILENO);  // the launcher learns of the end before the command has ended
+  ::close(STDIN_FILENO);  // the launcher sees the end before the command has ended
   ::close(STDOUT_FILENO);
   int wait_status = 0;
   while (::waitpid(pid, &wait_status, 0) < 0 && errno == EINTR) {

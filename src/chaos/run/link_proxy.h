@@ -1,5 +1,5 @@
-// The process between a launcher and the command that reaches a host: it carries the bytes of the link, and holds,
-// slows or closes it as dlaunch chaos says. Once that is gone it carries them as if it were not there.
+// The process between a launcher and the command that connects to a host: it carries the bytes of the link, and holds,
+// slows or closes it for dlaunch chaos. After the end of dlaunch chaos it only carries the bytes.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace dlaunch::chaos {
 
-/// `words`: the path of the socket of Links, the host's name, and the command with its words. The link is on 0 and 1,
-/// which are one socket. Returns the exit code of the command.
+/// `words`: the path of the socket of Links, the name of the host, and the command with its words. The link is on 0 and
+/// 1, one socket. Returns the exit code of the command.
 Result<int> run_link(const std::vector<std::string>& words);
 
 }  // namespace dlaunch::chaos

@@ -1,5 +1,5 @@
-// The links of a job, as their proxies (link_proxy.h) tell of them: cut, slowed, closed and healed by a word to each.
-// Owned by ChaosJob.
+// The links of a job, reported by their proxies (link_proxy.h): one word to a proxy cuts, slows, closes or heals its
+// link. Owned by ChaosJob.
 #pragma once
 
 #include <map>
@@ -12,27 +12,27 @@ namespace dlaunch::chaos {
 
 class Links {
  public:
-  /// Listens at this path; throws std::system_error where that fails.
+  /// Listens at this path; throws std::system_error on failure.
   explicit Links(const std::string& path);
 
-  /// To be polled for reading, and told of by ready().
+  /// Poll these for reading, then call ready().
   std::vector<int> fds() const;
   void ready(int fd);
 
   /// Hosts with a link.
   std::vector<std::string> hosts() const;
-  /// What the host's link has started, the latest first: the pids of its commands.
+  /// The pids of the commands that the host's link has started, latest first.
   std::vector<int> commands(const std::string& host) const;
 
-  /// From now on each link of the host is told this, those that are yet to come, too: "hold", "rate 1000", "pass".
+  /// Sends this word to each present and future link of the host: "hold", "rate 1000", "pass".
   void tell(const std::string& host, const std::string& word);
-  /// Closes the links that are there. False: none is.
+  /// Closes the existing links. Returns false if there is none.
   bool close(const std::string& host);
 
  private:
   struct Proxy {
     sys::Fd control;
-    std::string host;  // empty: it has not said it yet
+    std::string host;  // empty: unknown yet
     int command = 0;
   };
 

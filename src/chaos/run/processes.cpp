@@ -14,10 +14,10 @@ namespace dlaunch::chaos {
 namespace {
 
 constexpr std::chrono::milliseconds kLook{50};
-constexpr std::chrono::milliseconds kExec{500};  // a process within execve(2) shows no environment
+constexpr std::chrono::milliseconds kExec{500};  // during execve(2) a process shows no environment
 constexpr std::chrono::milliseconds kLookAgain{10};
 
-/// Agents name what they make after the job.
+/// Agents name their files after the job.
 void add_files_left(const std::string& where, const std::string& job_id, std::vector<std::string>& left) {
   sys::for_each_entry(where, [&](const dirent& entry) {
     const std::string_view name = entry.d_name;

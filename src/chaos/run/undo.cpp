@@ -48,7 +48,7 @@ void undo_at_the_end(int in, const std::string& directory, const std::string& ha
       sys::signal_process(process, SIGCONT);
     }
   }
-  std::error_code failed;  // a launcher that writes its record there meanwhile
+  std::error_code failed;  // a launcher may write its record there meanwhile
   for (int tries = 0; tries < kTries && std::filesystem::exists(directory, failed); ++tries) {
     if (tries > 0) std::this_thread::sleep_for(kPause);
     std::filesystem::remove_all(directory, failed);

@@ -1,6 +1,6 @@
-// What is undone when the job is over, and also when dlaunch chaos is killed: a child of ours holds the list. Processes
-// that were stopped go on, interfaces of the network are as before, and the directory of the job's own files is
-// removed. Links are undone by their proxies.
+// The actions at the end of the job, also after a kill of dlaunch chaos: a child process keeps the list. Stopped
+// processes continue, network interfaces are restored, and the directory of the job's files is removed. The proxies of
+// links undo their own faults.
 #pragma once
 
 #include <optional>
@@ -15,18 +15,18 @@ namespace dlaunch::chaos {
 
 class Undo {
  public:
-  /// Starts the child. Nothing is stopped where that fails.
+  /// Starts the child. No process is stopped if that fails.
   explicit Undo(const std::string& directory);
-  /// Undoes it all.
+  /// Undoes every entry.
   ~Undo();
   Undo(const Undo&) = delete;
   Undo& operator=(const Undo&) = delete;
 
-  /// False: there is no child to undo it, and nothing was stopped.
+  /// False: without a child for the undo, the process was not stopped.
   bool stop(const std::vector<sys::Process>& processes);
-  /// The same before an interface is broken.
+  /// The same before a fault of an interface.
   bool note(const Fault& fault);
-  /// Of what slows interfaces.
+  /// The handle of the disciplines that slow interfaces.
   [[nodiscard]] const std::string& handle() const { return handle_; }
   static void go_on(const std::vector<sys::Process>& processes);
 

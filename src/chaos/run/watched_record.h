@@ -1,5 +1,5 @@
-// The record of the job that dlaunch chaos runs: read each time that the launcher writes it, which is when all ranks of
-// a round run, and at the job's end. Owned by ChaosJob.
+// The record of the job under dlaunch chaos: read after each write of the launcher, which is after the start of each
+// round and at the end. Owned by ChaosJob.
 #pragma once
 
 #include <optional>
@@ -12,13 +12,13 @@ namespace dlaunch::chaos {
 
 class WatchedRecord {
  public:
-  /// The file need not be there, its directory must; throws std::system_error where it cannot be watched.
+  /// The directory must exist, not the file. Throws std::system_error if it cannot be watched.
   explicit WatchedRecord(std::string path);
 
   int fd() const { return watch_.get(); }
-  /// To be called when fd() can be read. Whether the record was written, and is one.
+  /// Call when fd() is readable. Returns true after a write of a valid record.
   bool read();
-  /// The one that was read last.
+  /// The last valid record.
   const std::optional<report::Record>& last() const { return last_; }
 
  private:

@@ -11,7 +11,7 @@
 namespace dlaunch::pmix {
 namespace {
 
-std::atomic<AcceptFilter*> the_gate{nullptr};  // accept(2) has no other way to find it
+std::atomic<AcceptFilter*> the_gate{nullptr};  // accept(2) has no other way to find the filter
 
 sockaddr_in loopback(std::uint16_t port) {
   sockaddr_in address{};
@@ -21,7 +21,7 @@ sockaddr_in loopback(std::uint16_t port) {
   return address;
 }
 
-/// A connection whose other side has gone. libpmix takes an error of accept(2) for the end of its port.
+/// A connection whose peer has closed it. libpmix treats an error of accept(2) as the end of its port.
 int ended_connection() {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return -1;
@@ -34,7 +34,7 @@ int ended_connection() {
 AcceptFilter::AcceptFilter() { the_gate = this; }
 AcceptFilter::~AcceptFilter() { the_gate = nullptr; }
 
-/// Nobody else can use the source port while the socket is bound to it.
+/// Other processes cannot use the source port while the socket is bound to it.
 sys::Fd AcceptFilter::dial(std::uint16_t port) {
   sys::Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in own = loopback(0);
@@ -48,7 +48,7 @@ sys::Fd AcceptFilter::dial(std::uint16_t port) {
   }
   const sockaddr_in server = loopback(port);
   if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&server), sizeof server) != 0) {
-    is_expected(source);  // the source is no longer expected
+    is_expected(source);  // the source port is not expected any more
     return {};
   }
   const int on = 1;

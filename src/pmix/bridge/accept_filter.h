@@ -1,7 +1,8 @@
-// libpmix listens on a port of 127.0.0.1, which every user of the machine can reach, and waits for whoever connects to
-// send a whole greeting. This program therefore replaces accept(2) (gate.cpp; it is found by name before the C
-// library's): a connection that the proxy did not make is closed, and libpmix gets one that has ended. Owned by the
-// ConnectionProxy; one at a time. libpmix calls from a thread of its own.
+// Lets libpmix accept only connections of the ConnectionProxy. libpmix listens on a port of 127.0.0.1, which every user
+// of the machine can reach, and waits for the whole greeting of each peer. Therefore this program replaces accept(2)
+// (accept_filter.cpp; the linker finds it before the function of the C library): it closes a connection of another
+// peer, and returns an ended connection to libpmix. Owned by the ConnectionProxy; one object at a time. libpmix calls
+// it from its own thread.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +20,16 @@ class AcceptFilter {
   AcceptFilter(const AcceptFilter&) = delete;
   AcceptFilter& operator=(const AcceptFilter&) = delete;
 
-  /// Makes a connection to that port of 127.0.0.1 that is admitted. Empty with errno set.
+  /// Makes an admitted connection to that port of 127.0.0.1. Empty with errno set.
   sys::Fd dial(std::uint16_t port);
-  /// Returns what libpmix gets for a connection that it has accepted.
+  /// Returns the descriptor that libpmix gets for an accepted connection.
   static int admit(int accepted);
 
  private:
   bool is_expected(std::uint16_t port);
 
   std::mutex mutex_;
-  std::set<std::uint16_t> expected_;  // source ports of connections that were not accepted yet
+  std::set<std::uint16_t> expected_;  // source ports of connections that are not accepted yet
 };
 
 }  // namespace dlaunch::pmix

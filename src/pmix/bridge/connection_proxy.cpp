@@ -16,7 +16,7 @@
 namespace dlaunch::pmix {
 namespace {
 
-constexpr size_t kMostPending = 256;  // beyond these the oldest is closed
+constexpr size_t kMostPending = 256;  // above this limit, the oldest is closed
 constexpr std::chrono::seconds kPatience{10};
 constexpr size_t kBuffer = 64u << 10;
 
@@ -35,7 +35,7 @@ struct ConnectionProxy::PendingClient {
   std::string said;
 };
 
-/// Exists while one of its two directions waits for something.
+/// Exists while one of its two directions waits.
 struct ConnectionProxy::Connection : std::enable_shared_from_this<Connection> {
   struct Way {
     std::array<char, kBuffer> bytes{};

@@ -1,7 +1,8 @@
-// Clients connect to a socket that the agent opened before there was a server. Each connection is carried to libpmix's
-// own port once its greeting is complete, names a world of the job (a name that no other user knows), and libpmix knows
-// that world. So no stranger gets through, and nobody makes libpmix wait, which would then hear no other client. That
-// port admits no other connection (accept_filter.h). Owned by main; the loop must outlive it.
+// Forwards connections of clients to libpmix. Clients connect to a socket that the agent opened before the server
+// started. The proxy forwards a connection to libpmix's port after its greeting is complete and names a world of the
+// job (a name that other users do not know) that libpmix knows. So a stranger is never forwarded, and a slow peer does
+// not make libpmix wait, which would block other clients. The port of libpmix admits no other connection
+// (accept_filter.h). Owned by main; the loop must outlive the proxy.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -21,13 +22,13 @@ namespace dlaunch::pmix {
 
 class ConnectionProxy {
  public:
-  /// Whether clients of the world of that name may connect.
+  /// Returns true if clients of the world of that name may connect.
   using Knows = std::function<bool(std::string_view space)>;
-  /// `listener` is bound and listening. `port` is libpmix's. The names of the job's worlds begin with `space`.
+  /// `listener` is bound and listening. `port` belongs to libpmix. The names of the job's worlds begin with `space`.
   ConnectionProxy(asio::io_context& io, sys::Fd listener, std::uint16_t port, std::string space, Knows knows);
   ~ConnectionProxy();
 
-  /// Another world is known: clients that wait for it are carried on.
+  /// Another world is known: forwards the clients that wait for it.
   void retry_pending();
 
  private:
@@ -47,7 +48,7 @@ class ConnectionProxy {
   const Knows knows_;
   AcceptFilter gate_;
   std::list<std::weak_ptr<PendingClient>> clients_;
-  std::vector<std::shared_ptr<PendingClient>> early_;  // of a world that is not known yet
+  std::vector<std::shared_ptr<PendingClient>> early_;  // name of an unknown world
 };
 
 }  // namespace dlaunch::pmix

@@ -9,10 +9,10 @@
 namespace dlaunch::pmix {
 namespace {
 
-constexpr size_t kMostRanks = 1u << 20;  // in a world
+constexpr size_t kMostRanks = 1u << 20;  // limit for a world
 
-/// libpmix 5 numbers a world's nodes by their index in its map, and takes nodes of one number for one node. Nodes that
-/// are not in the map follow; this host is one if it joined the job after that world.
+/// libpmix 5 numbers the nodes of a world by their index in its map, and treats nodes of one number as one node. Nodes
+/// outside of the map follow: this host, if it joined the job after that world.
 std::vector<std::uint32_t> node_ids(const Described& it) {
   std::vector<std::uint32_t> ids(std::max<size_t>(it.names.size(), it.start.node + 1), 0);
   for (const std::uint32_t host : it.hosts) ids[host] = 1;
@@ -23,7 +23,7 @@ std::vector<std::uint32_t> node_ids(const Described& it) {
   return ids;
 }
 
-/// Adds the maps of the hosts that have ranks of the world.
+/// Adds the maps of the hosts with ranks of the world.
 bool add_maps(const Described& it, Infos& infos) {
   std::vector<std::string> ranks(it.names.size());
   for (size_t rank = 0; rank < it.hosts.size(); ++rank) {
@@ -142,7 +142,7 @@ void Infos::add_processes(const char* key, std::vector<pmix_proc_t>& processes) 
   load(key, &array, PMIX_DATA_ARRAY);
 }
 
-/// Built by hand: versions of libpmix differ in whether they copy an array that is loaded.
+/// Built by hand: versions of libpmix differ in the copying of a loaded array.
 void Infos::add(const char* key, const Infos& array) {
   pmix_info_t& info = infos_.emplace_back();
   PMIX_INFO_CONSTRUCT(&info);

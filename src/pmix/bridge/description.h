@@ -1,4 +1,4 @@
-// The job as PMIx describes it: one array of keys and values for PMIx_server_register_nspace.
+// The PMIx description of the job: an array of keys and values for PMIx_server_register_nspace.
 #pragma once
 
 #include <pmix_server.h>
@@ -10,7 +10,7 @@
 
 namespace dlaunch::pmix {
 
-/// Keys with values of libpmix's types, which libpmix copies.
+/// Keys with values of libpmix's types; libpmix copies them.
 class Infos {
  public:
   Infos() = default;
@@ -19,7 +19,7 @@ class Infos {
   ~Infos();
 
   void add(const char* key, const std::string& text);
-  /// `map` is made by libpmix and may hold a NUL.
+  /// `map` is made by libpmix and may contain a NUL.
   void add_map(const char* key, const char* map);
   void add(const char* key, std::uint32_t number);
   void add_short(const char* key, std::uint16_t number);
@@ -39,20 +39,20 @@ class Infos {
   std::vector<pmix_info_t> infos_;
 };
 
-/// The host of each rank; empty when no launcher describes such a world.
+/// The host of each rank; empty: the world is malformed.
 std::vector<std::uint32_t> hosts_of_ranks(const wire::PmixWorld& world, size_t hosts);
 
-/// A world to be described, with the worlds before it.
+/// A world for the description, with the worlds before it.
 struct Described {
   const wire::PmixStart& start;
   const wire::PmixWorld& world;
-  const std::vector<std::string>& names;      ///< of the job's hosts
+  const std::vector<std::string>& names;      ///< hosts of the job
   const std::vector<std::uint32_t>& hosts;    ///< hosts_of_ranks()
-  const std::vector<std::uint16_t>& earlier;  ///< how many ranks of other worlds are on each host
-  std::string directory;                      ///< directory for the files of the world's ranks
+  const std::vector<std::uint16_t>& earlier;  ///< number of ranks of other worlds on each host
+  std::string directory;                      ///< directory for files of the world's ranks
 };
 
-/// False when libpmix can make no map of the world.
+/// Returns false if libpmix cannot make a map of the world.
 bool describe(const Described& described, Infos& infos);
 
 }  // namespace dlaunch::pmix

@@ -1,5 +1,5 @@
-// dlaunch-pmix: the PMIx server of one host, a process beside the agent that started it, so that libpmix's threads and
-// faults stay out of the agent. It speaks the frames of docs/wire.md over its stdin, a socket, and ends with it.
+// dlaunch-pmix: the PMIx server of one host. It is a separate process, so that threads and faults of libpmix stay out
+// of the agent. It uses the frames of docs/wire.md over its stdin, a socket, and exits at the end of the socket.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -28,7 +28,7 @@ class Bridge {
     link_.start({[this](wire::Message&& message, std::deque<sys::Fd>& fds) {
                    std::visit([&](auto& m) { on(m, fds); }, message);
                  },
-                 [](const std::string&) { std::_Exit(0); },  // without waiting for libpmix's threads
+                 [](const std::string&) { std::_Exit(0); },  // without waiting for the threads of libpmix
                  {}});
     io_.run();
   }
@@ -48,7 +48,7 @@ class Bridge {
     });
   }
 
-  /// Clients may connect from now on.
+  /// From now on clients may connect.
   void open(sys::Fd listener, const std::string& space) {
     const auto port = server_->port();
     if (!port) return give_up(port.error());
@@ -86,21 +86,21 @@ class Bridge {
   std::optional<ConnectionProxy> proxy_;
 };
 
-/// Removes variables of an outer launcher, and a user's for his programs: they are not meant for this server.
+/// Removes the variables of an outer launcher, and those of the user for the programs: they are not for this server.
 void clean_environment() {
   for (const std::string& entry : own_environment()) {
     if (entry.starts_with("PMIX_") || entry.starts_with("OMPI_")) ::unsetenv(std::string(variable_name(entry)).c_str());
   }
-  ::setenv("PMIX_MCA_gds", "hash", 1);                   // as pmix/environment.h tells the clients
-  ::setenv("PMIX_MCA_psec", "native", 1);                // likewise
-  ::setenv("PMIX_MCA_ptl_base_max_msg_size", "128", 1);  // MiB; by default it would allocate up to 4 GiB for any client
+  ::setenv("PMIX_MCA_gds", "hash", 1);                   // as in pmix/environment.h for the clients
+  ::setenv("PMIX_MCA_psec", "native", 1);                // as in pmix/environment.h
+  ::setenv("PMIX_MCA_ptl_base_max_msg_size", "128", 1);  // MiB; the default is up to 4 GiB for any client
 }
 
 }  // namespace
 }  // namespace dlaunch::pmix
 
 int main() {
-  // Who sends USR1 or USR2 to all processes of a step means the ranks.
+  // A sender of USR1 or USR2 to all processes of a step means the ranks.
   for (const int signal : {SIGPIPE, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_IGN);
   dlaunch::pmix::clean_environment();
   dlaunch::sys::Fd socket(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));

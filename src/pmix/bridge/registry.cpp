@@ -15,8 +15,8 @@ struct Registry::World {
   std::string space;
   std::uint32_t first;
   std::uint32_t size;
-  std::vector<std::uint32_t> here;  // ids of its ranks here; libpmix keeps a pointer to each and passes it back
-  std::unique_ptr<Infos> infos;     // libpmix reads them until it reports that it has
+  std::vector<std::uint32_t> here;  // ids of its ranks here; libpmix keeps and returns a pointer to each
+  std::unique_ptr<Infos> infos;     // libpmix reads them until it reports the end of the registration
   size_t registered = 0;
   bool known = false;
 };
@@ -42,7 +42,7 @@ void Registry::add(const wire::PmixWorld& message) {
   }
   world.infos = std::make_unique<Infos>();
   const std::string directory = start_.directory + '/' + world.space;
-  ::mkdir(directory.c_str(), S_IRWXU);  // where this fails, libpmix reports it
+  ::mkdir(directory.c_str(), S_IRWXU);  // libpmix reports a failure
   if (hosts.empty() || !describe({start_, message, names_, hosts, on_host_, directory}, *world.infos)) {
     return fail(PMIX_ERR_BAD_PARAM);
   }

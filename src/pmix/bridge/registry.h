@@ -1,4 +1,4 @@
-// The worlds that libpmix's server knows: each is registered, with its ranks on this host, before a client of it may
+// The worlds of libpmix's server: each world is registered, with its ranks on this host, before its clients may
 // connect. Owned by the PmixServer. Loop and server must outlive it, and it must live as long as libpmix makes calls.
 #pragma once
 
@@ -22,18 +22,18 @@ namespace dlaunch::pmix {
 
 class Registry {
  public:
-  /// Another world is known; or an Error says why one never will be.
+  /// Another world is known; an Error has the reason why a world can never be known.
   using Ready = std::function<void(Result<void>)>;
   Registry(asio::io_context& io, wire::PmixStart start, Ready ready);
   ~Registry();
 
   void add(const wire::PmixWorld& world);
 
-  /// Whether clients of that world may connect.
+  /// Returns true if clients of that world may connect.
   bool knows(std::string_view space) const;
-  /// The id of the rank within the job; nullopt when there is none.
+  /// The id of the rank in the job; nullopt: unknown.
   std::optional<std::uint32_t> id_of(const pmix_proc_t& process) const;
-  /// The same for a client on whose behalf libpmix makes a call. For any thread.
+  /// Like id(), for a client on whose behalf libpmix makes a call. For any thread.
   static std::optional<std::uint32_t> id_of(const void* server_object);
 
  private:
@@ -48,7 +48,7 @@ class Registry {
   const wire::PmixStart start_;
   Ready ready_;
   std::vector<std::string> names_;      // names of the job's hosts
-  std::vector<std::uint16_t> on_host_;  // ranks of all worlds, by host
+  std::vector<std::uint16_t> on_host_;  // ranks of all worlds, per host
   std::map<std::string, std::unique_ptr<World>, std::less<>> worlds_;
 };
 

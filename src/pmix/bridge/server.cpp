@@ -33,7 +33,7 @@ static_assert(kAllRanks != PMIX_RANK_WILDCARD);
 
 void release(void* text) { delete static_cast<std::string*>(text); }
 
-/// libpmix frees the bytes when it has sent them.
+/// libpmix frees the bytes after sending them.
 void give(pmix_modex_cbfunc_t call, void* data, int status, std::string bytes) {
   auto* kept = new std::string(std::move(bytes));
   call(status, kept->data(), kept->size(), data, release, kept);
@@ -53,7 +53,7 @@ PmixServer::~PmixServer() {
 
 void PmixServer::start(const wire::PmixStart& start, std::function<void(Result<void>)> ready) {
   space_ = start.space;
-  // A later libpmix than the one we were compiled with reads more calls behind these, as version 5 does.
+  // A later libpmix than at compile time reads further calls after these, as version 5 does.
   static struct {
     pmix_server_module_t calls;
     void* none[32];
@@ -104,7 +104,7 @@ Result<std::uint16_t> PmixServer::port() const {
     }
   }
   PMIX_ARGV_FREE(words);
-  if (port == 0) return fail({"", "libpmix does not say where it listens", "", ""});
+  if (port == 0) return fail({"", "libpmix did not report its port", "", ""});
   return port;
 }
 
@@ -218,7 +218,7 @@ void PmixServer::abort(std::uint32_t id, int code, Op waits) {
 void PmixServer::happened(const wire::PmixEvent& event) {
   pmix_proc_t source;
   PMIX_LOAD_PROCID(&source, event.space.c_str(), event.of);
-  auto* infos = new Unpacked(event.infos);  // where event_told is called, it has the pointer
+  auto* infos = new Unpacked(event.infos);  // event_told has the pointer when it is called
   const pmix_status_t status = PMIx_Notify_event(event.code, &source, static_cast<pmix_data_range_t>(event.range),
                                                  infos->data(), infos->size(), Upcalls::event_told, infos);
   if (status != PMIX_SUCCESS) delete infos;
@@ -227,7 +227,7 @@ void PmixServer::happened(const wire::PmixEvent& event) {
 void PmixServer::modex_asked(const wire::PmixModexAsk& asked) {
   pmix_proc_t proc;
   PMIX_LOAD_PROCID(&proc, asked.space.c_str(), asked.of);
-  auto* id = new std::uint32_t(asked.id);  // where modex_ready is called, it has the pointer
+  auto* id = new std::uint32_t(asked.id);  // modex_ready has the pointer when it is called
   const pmix_status_t status = PMIx_server_dmodex_request(&proc, Upcalls::modex_ready, id);
   if (status == PMIX_SUCCESS) return;
   delete id;

@@ -1,7 +1,7 @@
-// Turns libpmix's server into values: what it asks of its host comes out as messages for the launcher, their answers go
-// in. libpmix calls from a thread of its own, in which everything is only copied and posted to the loop, and nothing is
-// answered before the call has returned (libpmix would wait for its own locks). Owned by main; one in a process, as
-// libpmix is. Loop and states must outlive it.
+// Converts the calls of libpmix's server into messages for the launcher, and the answers back. libpmix calls from its
+// own thread, in which data is only copied and posted to the loop. An answer never comes before the return of the call
+// (libpmix would wait for its own locks). Owned by main; one object per process, as libpmix requires. Loop and states
+// must outlive it.
 #pragma once
 
 #include <pmix_server.h>
@@ -29,7 +29,7 @@ inline constexpr std::uint8_t kConnect = 1;
 inline constexpr std::uint8_t kDisconnect = 2;
 inline constexpr std::uint8_t kConstructGroup = 3;
 inline constexpr std::uint8_t kDestructGroup = 4;
-inline constexpr std::uint64_t kFirstGroup = 1u << 16;  ///< Open MPI uses small numbers of its own
+inline constexpr std::uint64_t kFirstGroup = 1u << 16;  ///< Open MPI uses small numbers itself
 
 class PmixServer {
  public:
@@ -37,13 +37,13 @@ class PmixServer {
   PmixServer(asio::io_context& io, States& states, Send send);
   ~PmixServer();
 
-  /// Starts libpmix. `ready` is told that another world is known to it, or why it serves no longer or never could.
+  /// Starts libpmix. Calls `ready` after another world is known, or with the reason why PMIx is not served (any more).
   void start(const wire::PmixStart& start, std::function<void(Result<void>)> ready);
-  /// Adds a world; to be called in the order of worlds.
+  /// Adds a world. Call in the order of worlds.
   void add(const wire::PmixWorld& world);
-  /// Whether clients of that world may connect.
+  /// Returns true if clients of that world may connect.
   bool knows(std::string_view space) const { return registry_ && registry_->knows(space); }
-  /// The port at which it listens, which it tells clients only.
+  /// The listening port of libpmix, for clients only.
   Result<std::uint16_t> port() const;
 
   void shared(wire::PmixShared&& shared);
@@ -52,8 +52,7 @@ class PmixServer {
   void happened(const wire::PmixEvent& event);
 
  private:
-  struct Upcalls;  // the functions that libpmix calls
-  /// The callers in libpmix that wait for an answer.
+  struct Upcalls;  // the functions for libpmix. The callers in libpmix that wait for an answer:
   struct Op {
     pmix_op_cbfunc_t call;
     void* data;
@@ -97,7 +96,7 @@ class PmixServer {
   asio::io_context& io_;
   States& states_;
   Send send_;
-  std::string space_;  // the job's
+  std::string space_;  // number of this host in the job
   std::optional<Registry> registry_;
   bool started_ = false;
   std::uint32_t next_ = 0;

@@ -1,5 +1,5 @@
-// The functions that libpmix calls, from a thread of its own: everything is copied and posted to the server's loop. A
-// part of server.cpp.
+// The functions that libpmix calls from its own thread: they copy the data and post it to the server's loop. A part of
+// server.cpp.
 #pragma once
 
 #include <pmix.h>
@@ -18,11 +18,11 @@
 
 namespace dlaunch::pmix {
 
-inline constexpr size_t kMaxValue = 1u << 20;  ///< bytes published at once
+inline constexpr size_t kMaxValue = 1u << 20;  ///< limit of bytes published in one call
 inline constexpr size_t kMaxEvent = 64u << 10;
 
 struct PmixServer::Upcalls {
-  static inline PmixServer* the_server = nullptr;  // libpmix's calls do not say whose they are
+  static inline PmixServer* the_server = nullptr;  // the calls of libpmix do not name their owner
 
   static const pmix_info_t* find_info(const pmix_info_t* infos, size_t count, std::string_view key) {
     const auto* found = std::find_if(infos, infos + count, [&](const pmix_info_t& info) { return key == info.key; });
@@ -155,7 +155,7 @@ struct PmixServer::Upcalls {
     return PMIX_SUCCESS;
   }
 
-  /// libpmix itself has told the clients of this host.
+  /// libpmix itself has informed the clients of this host.
   static pmix_status_t notify(pmix_status_t code, const pmix_proc_t* source, pmix_data_range_t range,
                               pmix_info_t* infos, size_t count, pmix_op_cbfunc_t, void*) {
     wire::PmixEvent event{code, source->nspace, source->rank, range, packed(infos, count)};
@@ -164,7 +164,7 @@ struct PmixServer::Upcalls {
     return PMIX_OPERATION_SUCCEEDED;
   }
 
-  /// All events come here, whether a client waits for them or not.
+  /// All events arrive here, also without a waiting client.
   static pmix_status_t watch(pmix_status_t*, size_t, const pmix_info_t*, size_t, pmix_op_cbfunc_t, void*) {
     return PMIX_OPERATION_SUCCEEDED;
   }

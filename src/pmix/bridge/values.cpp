@@ -16,7 +16,7 @@
 namespace dlaunch::pmix {
 namespace {
 
-/// libpmix's buffer: with our bytes to unpack, or empty to pack into.
+/// The buffer of libpmix: with bytes to unpack, or empty for packing.
 class Buffer {
  public:
   explicit Buffer(std::string_view bytes = {}) {
@@ -73,7 +73,7 @@ void take_info(const pmix_info_t& info, SpawnProgram& program) {
   if (key == PMIX_HOST) program.hosts = names_of(text);
 }
 
-/// Leaves out a rank's own variables, which libraries copy for the ranks that they spawn: the server sets new ones.
+/// Leaves out variables of a single rank, which libraries copy for spawned ranks: the server sets new ones.
 std::vector<std::string> environment_of(char** words) {
   std::vector<std::string> entries = list(words);
   std::erase_if(entries, [](const std::string& entry) { return is_own(variable_name(entry)); });

@@ -1,4 +1,4 @@
-// Converts libpmix's values to those of messages and back. Owns nothing.
+// Converts the values of libpmix to those of messages and back. Without ownership.
 #pragma once
 
 #include <pmix_server.h>
@@ -11,23 +11,23 @@
 
 namespace dlaunch::pmix {
 
-/// The text that pmix/members.h describes.
+/// The text of pmix/members.h.
 std::string members_of(const pmix_proc_t* processes, size_t count);
 
-/// The strings of a list that ends with a null.
+/// The strings of a null-terminated list.
 std::vector<std::string> list(char** words);
 
-/// The value as bytes that unpack() takes on another host.
+/// The value as bytes for unpack() on another host.
 std::string packed(const pmix_value_t& value);
-/// False when the bytes cannot be read.
+/// Returns false for malformed bytes.
 bool unpack(const std::string& bytes, pmix_value_t& value);
 
 std::string packed(const pmix_info_t* infos, size_t count);
 
-/// The infos that packed() made into bytes, for libpmix to read.
+/// The infos in the bytes of packed(), for libpmix.
 class Unpacked {
  public:
-  /// Empty when the bytes cannot be read.
+  /// Empty for malformed bytes.
   explicit Unpacked(const std::string& bytes);
   Unpacked(const Unpacked&) = delete;
   Unpacked& operator=(const Unpacked&) = delete;
@@ -41,7 +41,7 @@ class Unpacked {
   size_t size_ = 0;
 };
 
-/// What a PMIx client asks to spawn; the caller sets its rank and id. nullopt where a number is out of range.
+/// The spawn request of a PMIx client; the caller sets rank and id. nullopt: a number is out of range.
 std::optional<wire::SpawnAsk> spawn_ask(const pmix_info_t* job, size_t job_size, const pmix_app_t* apps, size_t count);
 
 }  // namespace dlaunch::pmix

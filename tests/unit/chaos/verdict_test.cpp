@@ -36,11 +36,11 @@ Seen killed_rank(int rank, int code) {
 
 TEST(Verdict, HoldsWhereTheInjectedRankIsNamed) {
   EXPECT_THAT(broken({fired("kill:rank=3@1s")}, killed_rank(3, 137)), IsEmpty());
-  EXPECT_THAT(broken({fired("kill:rank=3@1s")}, killed_rank(2, 137)), ElementsAre(HasSubstr("rank 3 was expected")));
-  EXPECT_THAT(broken({fired("kill:rank=3@1s")}, killed_rank(3, 1)), ElementsAre(HasSubstr("137 was expected")));
+  EXPECT_THAT(broken({fired("kill:rank=3@1s")}, killed_rank(2, 137)), ElementsAre(HasSubstr("expected rank 3")));
+  EXPECT_THAT(broken({fired("kill:rank=3@1s")}, killed_rank(3, 1)), ElementsAre(HasSubstr("expected 137")));
   Seen other = killed_rank(3, 137);
   other.exit_code = 1;
-  EXPECT_THAT(broken({fired("kill:rank=3@1s")}, other), ElementsAre(HasSubstr("it is 1")));
+  EXPECT_THAT(broken({fired("kill:rank=3@1s")}, other), ElementsAre(HasSubstr("the exit code is 1")));
 }
 
 TEST(Verdict, HoldsForARecovery) {
@@ -49,21 +49,21 @@ TEST(Verdict, HoldsForARecovery) {
                   .rounds = {{job::Cause::host_lost, {}, "fake2: its agent was lost"}, {job::Cause::success}},
                   .restarts_allowed = 1};
   EXPECT_THAT(broken({fired("kill:agent=fake2@1s")}, seen, "restarts=1,code=0,first=none"), IsEmpty());
-  EXPECT_THAT(broken({fired("reset:fake3@1s")}, seen), ElementsAre(HasSubstr("the loss of fake3 was expected")));
-  EXPECT_THAT(broken({fired("kill:agent=fake2@1s")}, seen, "restarts=2"), ElementsAre("restarts is 2: it is 1"));
+  EXPECT_THAT(broken({fired("reset:fake3@1s")}, seen), ElementsAre(HasSubstr("expected the loss of fake3")));
+  EXPECT_THAT(broken({fired("kill:agent=fake2@1s")}, seen, "restarts=2"), ElementsAre("restarts is 2: the value is 1"));
   EXPECT_THAT(broken({fired("stop:rank=0@1s+2s"), fired("kill:agent=fake2@1s")}, seen), IsEmpty());
 }
 
 TEST(Verdict, TheFirstFaultOfARoundIsItsCause) {
   EXPECT_THAT(broken({fired("kill:rank=1@2s", 0, 2), fired("kill:rank=3@1s", 0, 1)}, killed_rank(3, 137)), IsEmpty());
   EXPECT_THAT(broken({fired("kill:rank=1@1s", 0, 1), fired("kill:rank=3@2s", 0, 2)}, killed_rank(3, 137)),
-              ElementsAre(HasSubstr("rank 1 was expected")));
+              ElementsAre(HasSubstr("expected rank 1")));
 }
 
 TEST(Verdict, WhatDidNotFireAndWhatIsLeftAreTold) {
-  Injection missed{.fault = *parse_fault("kill:rank=3@1s"), .why_not = "the job was over before"};
+  Injection missed{.fault = *parse_fault("kill:rank=3@1s"), .why_not = "the job ended before"};
   const Seen well{.recorded_code = 0, .rounds = {{}}};
-  EXPECT_THAT(broken({missed}, well), ElementsAre(HasSubstr("kill:rank=3@1s: the job was over before")));
+  EXPECT_THAT(broken({missed}, well), ElementsAre(HasSubstr("kill:rank=3@1s: the job ended before")));
   Seen leaves = well;
   leaves.left = {"pid 7 (sleep), state S"};
   EXPECT_THAT(broken({}, leaves), ElementsAre(HasSubstr("pid 7 (sleep)")));
@@ -75,7 +75,7 @@ TEST(Verdict, WhatDidNotFireAndWhatIsLeftAreTold) {
 
 TEST(Verdict, ALauncherThatWasKilledHasNoRecord) {
   EXPECT_THAT(broken({fired("kill:launcher@1s")}, {.exit_code = 137}), IsEmpty());
-  EXPECT_THAT(broken({fired("kill:launcher@1s")}, {.exit_code = 0}), ElementsAre(HasSubstr("137 was expected")));
+  EXPECT_THAT(broken({fired("kill:launcher@1s")}, {.exit_code = 0}), ElementsAre(HasSubstr("expected 137")));
 }
 
 TEST(Verdict, TheLossOfASpareHostEndsNothing) {
@@ -92,7 +92,7 @@ TEST(Verdict, ASignalBetweenTwoRoundsEndsTheJob) {
   EXPECT_THAT(broken({fired("signal:TERM:launcher@1s", 0)}, seen), IsEmpty());
   Seen other = seen;
   other.rounds.back() = {job::Cause::rank_failed, 0, "rank 0"};
-  EXPECT_THAT(broken({fired("signal:TERM:launcher@1s", 0)}, other), ElementsAre(HasSubstr("the signal was expected")));
+  EXPECT_THAT(broken({fired("signal:TERM:launcher@1s", 0)}, other), ElementsAre(HasSubstr("expected the signal")));
 }
 
 TEST(Verdict, RefusesExpectationsThatItDoesNotKnow) {

@@ -60,8 +60,8 @@ TEST(Gather, TooMuchIsRefusedWithNumbers) {
 
 TEST(Gather, AHostMayBringSoMuch) {
   FenceCollector gather({1, 1});
-  EXPECT_THAT(gather.take(0, {"a", std::string(kMaxUnsent, 'v')}, {}), HasSubstr("more to a fence than it may"));
-  EXPECT_THAT(gather.take(1, std::vector<std::string>(600000), {}), HasSubstr("more to a fence than it may"));
+  EXPECT_THAT(gather.take(0, {"a", std::string(kMaxUnsent, 'v')}, {}), HasSubstr("exceeded the limit of a fence"));
+  EXPECT_THAT(gather.take(1, std::vector<std::string>(600000), {}), HasSubstr("exceeded the limit of a fence"));
 }
 
 TEST(Gather, ARankThatCanNeverComeBreaksIt) {

@@ -36,14 +36,14 @@ TEST(Frame, AMessageRunsToTheEnd) {
 }
 
 TEST(Frame, WhatIsNoFrame) {
-  for (const auto& [text, why] : {std::pair{"key=a;cmd=b;", "begins with no command"},
+  for (const auto& [text, why] : {std::pair{"key=a;cmd=b;", "without a command at its start"},
                                   {"cmd=a", "does not end"},
                                   {"cmd=a;key=b;;", "does not end"},
-                                  {"cmd=a;key;b=c;", "no pair"},
-                                  {"cmd=a;=b;", "no pair"},
-                                  {"", "begins with no command"},
-                                  {";", "no pair"},
-                                  {"mcmd=spawn;", "begins with no command"}}) {
+                                  {"cmd=a;key;b=c;", "not a pair"},
+                                  {"cmd=a;=b;", "not a pair"},
+                                  {"", "without a command at its start"},
+                                  {";", "not a pair"},
+                                  {"mcmd=spawn;", "without a command at its start"}}) {
     const auto line = parse_frame(text);
     ASSERT_FALSE(line) << text;
     EXPECT_THAT(line.error().what, HasSubstr(why)) << text;

@@ -36,9 +36,9 @@ TEST(PmiLine, AMessageIsAPersonsTextToTheEnd) {
 TEST(PmiLine, WhatIsNoLineSaysWhy) {
   for (const auto& [text, why] : {std::pair{"", "empty"},
                                   {"   ", "empty"},
-                                  {"cmd=get key", "no pair"},
-                                  {"=get", "no pair"},
-                                  {"key=cmd", "no command"}}) {
+                                  {"cmd=get key", "not a pair"},
+                                  {"=get", "not a pair"},
+                                  {"key=cmd", "without a command"}}) {
     const auto line = parse_line(text);
     ASSERT_FALSE(line) << text;
     EXPECT_THAT(line.error().what, HasSubstr(why)) << text;

@@ -102,7 +102,7 @@ TEST(Pmi2, ANodesAttributeIsWaitedFor) {
 TEST(Pmi2, AnAttributeThatNobodyCanPutLetsNobodyWait) {
   const auto expect_disconnected = [](const Actions& actions, std::uint32_t rank) {
     ASSERT_GE(actions.size(), 2u);
-    EXPECT_THAT(std::get<PrintWarning>(actions[0]).text, HasSubstr("no rank is left to put: \"a\""));
+    EXPECT_THAT(std::get<PrintWarning>(actions[0]).text, HasSubstr("no rank can put the attribute any more: \"a\""));
     EXPECT_EQ(actions[1], Action(CloseConnection{rank}));
   };
   PmiServer left = host(2);
@@ -228,7 +228,7 @@ TEST(Pmi2, NothingIsAnsweredBeforeFullinit) {
   server.join(0, 0);
   const Actions actions = server.received(0, "cmd=init pmi_version=2 pmi_subversion=0\n" + frame("cmd=job-getid;"));
   ASSERT_EQ(actions.size(), 3u);
-  EXPECT_THAT(std::get<PrintWarning>(actions[1]).text, HasSubstr("asked before it said init"));
+  EXPECT_THAT(std::get<PrintWarning>(actions[1]).text, HasSubstr("sent a request before init"));
 }
 
 }  // namespace

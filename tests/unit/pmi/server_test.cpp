@@ -111,7 +111,7 @@ TEST(PmiServer, ASpaceThatIsFullIsToldOnceForARank) {
   }
   const Send answer{1, "cmd=put_result rc=-1 msg=space_is_full\n"};
   ASSERT_EQ(refused.size(), 2u);
-  EXPECT_THAT(std::get<PrintWarning>(refused[0]).text, HasSubstr("rank 1 put more than MPI's key-value space holds"));
+  EXPECT_THAT(std::get<PrintWarning>(refused[0]).text, HasSubstr("rank 1 exceeded the limit of MPI's key-value space"));
   EXPECT_EQ(refused[1], Action(answer));
   EXPECT_THAT(server.received(1, put), ElementsAre(answer));
 }
@@ -128,7 +128,7 @@ TEST(PmiServer, WhatOtherHostsPutMayBeTooMuch) {
       EXPECT_THAT(ended, ElementsAre(Send{0, "cmd=barrier_out\n"}));
     } else {
       ASSERT_EQ(ended.size(), 2u);
-      EXPECT_THAT(std::get<PrintWarning>(ended[0]).text, HasSubstr("more than MPI's key-value space holds"));
+      EXPECT_THAT(std::get<PrintWarning>(ended[0]).text, HasSubstr("exceeded the limit of MPI's key-value space"));
       EXPECT_EQ(ended[1], Action(CloseConnection{0}));
     }
   }
@@ -138,7 +138,7 @@ TEST(PmiServer, WhoHasSaidFinalizeAsksNoMore) {
   PmiServer server = two();
   server.received(0, "cmd=finalize\n");
   EXPECT_THAT(std::get<PrintWarning>(server.received(0, "cmd=get_maxes\n").at(0)).text,
-              HasSubstr("asked after it said finalize"));
+              HasSubstr("sent a request after finalize"));
 }
 
 TEST(PmiServer, WithoutAMappingTheRanksFindOutThemselves) {
