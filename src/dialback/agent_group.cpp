@@ -50,7 +50,7 @@ AgentGroup::~AgentGroup() = default;
 
 void AgentGroup::begin(const std::shared_ptr<AgentGroup>& group, sys::Thread& thread) {
   if (const int error = thread.start([group] { group->run(); }); error != 0) {
-    throw std::system_error(error, std::generic_category(), "a thread for the start of agents");
+    throw std::system_error(error, std::generic_category(), "cannot create the thread that starts agents");
   }
 }
 
@@ -108,7 +108,7 @@ bool AgentGroup::wait() {
   check_start_failures();
   look_at_end();
   if (now >= starter_->come_by() && !all_done()) {
-    fail_all({.what = "its agent did not connect to " + to_string(pending_->at()) + " in time",
+    fail_all({.what = "timed out waiting for the agent to connect to " + to_string(pending_->at()),
               .why = {},
               .hint = {},
               .retry = Retry::soon});
@@ -124,11 +124,12 @@ bool AgentGroup::wait() {
 void AgentGroup::hear(SealedSocket& socket, const std::string& address, const SealedRecord& record) {
   const auto statement = record.kind == SealedRecord::Kind::statement
                              ? statement_in(record.payload)
-                             : fail({"", "it says something else than who it is", "", "", kExitHostLost});
+                             : fail({"", "protocol error: missing statement", "", "", kExitHostLost});
   const auto host = std::ranges::find_if(
       hosts_, [&](const Awaited& each) { return statement && each.host.name == statement->name && !each.done; });
   if (host == hosts_.end()) {
-    const Error error{address, "it is none of the hosts that are awaited", "", "", kExitHostLost};
+    const Error error{address, "unexpected connection: not a host of this start, or already connected", "", "",
+                      kExitHostLost};
     socket.send(SealedRecord::Kind::refusal, refusal_payload(error), true);
     socket.flush();
     return;

@@ -36,7 +36,7 @@ std::optional<int> EndSignals::next() {
 }
 
 Error interrupted_by(int signal) {
-  return {"", "interrupted by " + signal_name(signal), "nothing was started", "", kSignalBase + signal};
+  return {"", "interrupted by " + signal_name(signal), "no rank was started", "", kSignalBase + signal};
 }
 
 }  // namespace dlaunch::dialback

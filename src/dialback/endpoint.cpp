@@ -21,9 +21,9 @@ bool is_host(std::string_view host) {
 Result<Endpoint> parse_endpoint(std::string_view text) {
   const auto refused = [&] {
     return fail({.where = "",
-                 .what = '"' + escaped(text) + "\" names no host and port",
-                 .why = "",
-                 .hint = "write HOST:PORT or [ADDRESS]:PORT, node 0's name or address as the other nodes know it"});
+                 .what = "invalid endpoint \"" + escaped(text) + '"',
+                 .why = "expected HOST:PORT or [ADDRESS]:PORT",
+                 .hint = "use a name or address of node 0 known to all nodes"});
   };
   Endpoint endpoint;
   std::string_view port;

@@ -75,20 +75,20 @@ void Gathering::wait(int ended) {
 void Gathering::judge(SealedSocket& socket, const std::string& address, const SealedRecord& record) {
   auto statement = record.kind == SealedRecord::Kind::statement
                        ? statement_in(record.payload)
-                       : fail({"", "it says something else than what it was started for", "", "", kExitHostLost});
+                       : fail({"", "protocol error: missing statement", "", "", kExitHostLost});
   const Statement& self = settings_.self;
   const std::string who = statement ? title(*statement, address) : address;
   const auto why = statement ? difference_from(self, *statement) : std::optional(statement.error().what);
   if (why) {
-    mismatch_ = Error{who, *why, "", "start the same line on every node, by the same dlaunch"};
+    mismatch_ = Error{who, *why, "", "start the same command on every node, with the same dlaunch"};
     return refuse(socket, *mismatch_);
   }
   const auto there = joined_.find(statement->node);
   if (statement->node == kUnnumbered || there == joined_.end()) return admit(socket, address, *statement);
   const Error twice{who,
-                    "node " + std::to_string(statement->node) +
-                        " is in already: " + title(there->second.statement, there->second.address),
-                    "", "give each node a number of its own"};
+                    "duplicate node number " + std::to_string(statement->node) +
+                        ": already connected: " + title(there->second.statement, there->second.address),
+                    "", "give each node its own number"};
   settings_.messages.note(who + " was refused: " + twice.what);
   refuse(socket, twice);
 }
@@ -96,7 +96,7 @@ void Gathering::judge(SealedSocket& socket, const std::string& address, const Se
 void Gathering::admit(SealedSocket& socket, const std::string& address, const Statement& statement) {
   socket.send(SealedRecord::Kind::welcome, settings_.job_id);
   socket.flush();
-  settings_.messages.info(title(statement, address) + " is in");
+  settings_.messages.info("connected: " + title(statement, address));
   const int key = statement.node == kUnnumbered ? next_unnumbered_++ : statement.node;
   joined_.emplace(key, JoinedNode{statement, address, std::move(socket)});
   changed_ = Clock::now();
@@ -121,8 +121,8 @@ void Gathering::look_at_joined(Time now) {
       ++each;
       continue;
     }
-    settings_.messages.note(title(each->second.statement, each->second.address) +
-                            " has left: " + (socket.over() ? socket.why() : "it fell silent"));
+    settings_.messages.note("lost " + title(each->second.statement, each->second.address) + ": " +
+                            (socket.over() ? socket.why() : "no heartbeat"));
     each = joined_.erase(each);
     changed_ = now;
   }
@@ -141,8 +141,8 @@ tl::unexpected<Error> Gathering::give_up(Error error) {
 
 Error Gathering::too_late() const {
   const std::string at = to_string(pending_.at());
-  return {"--same-line", missing() + " did not come to " + at + " in time", pending_.rejected_text(),
-          "start the same line there, with the same key; a firewall must let it connect to " + at, kExitHostLost};
+  return {"--same-line", "timed out waiting for " + missing() + " at " + at, pending_.rejected_text(),
+          "start the same command there, with the same key; check the firewall for " + at, kExitHostLost};
 }
 
 void Gathering::number_nodes() {

@@ -14,16 +14,18 @@
 namespace dlaunch::dialback {
 namespace {
 
-using std::chrono::milliseconds;
-
-constexpr milliseconds kAnswerLimit{10'000};
+constexpr std::chrono::seconds kAnswerLimit{10};
 
 tl::unexpected<AttemptFailure> attempt_failure(std::string what, std::string why = {}) {
   return tl::unexpected<AttemptFailure>({{"", std::move(what), std::move(why), "", kExitHostLost}, false});
 }
 
+tl::unexpected<AttemptFailure> timed_out(const std::string& awaited) {
+  return attempt_failure("timed out after " + std::to_string(kAnswerLimit.count()) + " s waiting for " + awaited);
+}
+
 tl::unexpected<AttemptFailure> other_key() {
-  return tl::unexpected<AttemptFailure>({{"", "node 0 has another key", "", "give every node the same key"}, true});
+  return tl::unexpected<AttemptFailure>({{"", "node 0 has a different key", "", "give every node the same key"}, true});
 }
 
 bool say(const sys::Fd& socket, const std::string& text) {
@@ -33,21 +35,21 @@ bool say(const sys::Fd& socket, const std::string& text) {
 AttemptResult<SealedSocket> prove(sys::Fd socket, const Secret& key, int ended) {
   HandshakeClient handshake(key, random_for_handshake());
   const Time deadline = Clock::now() + kAnswerLimit;
-  if (!say(socket, handshake.hello())) return attempt_failure("the connection ended");
+  if (!say(socket, handshake.hello())) return attempt_failure("the connection closed");
   for (;;) {
     std::array<char, kAnswerSize> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init): recv() fills it
-    if (!readable(socket.get(), ended, deadline))
-      return attempt_failure("what listens there does not answer as dlaunch does");
+    if (!readable(socket.get(), ended, deadline)) return timed_out("a reply of dlaunch");
     const ssize_t got = ::recv(socket.get(), buffer.data(), std::min(handshake.wanted(), buffer.size()), 0);
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return attempt_failure("what listens there ended the connection");
+    if (got <= 0) return attempt_failure("the listening process closed the connection");
     const HandshakeState progress = handshake.feed({buffer.data(), static_cast<size_t>(got)});
     if (progress == HandshakeState::proven) {
-      if (!say(socket, handshake.proof())) return attempt_failure("the connection ended");
+      if (!say(socket, handshake.proof())) return attempt_failure("the connection closed");
       return SealedSocket(std::move(socket), handshake.keys());
     }
     if (progress == HandshakeState::refused && handshake.other_key()) return other_key();
-    if (progress == HandshakeState::refused) return attempt_failure("what listens there is no dlaunch");
+    if (progress == HandshakeState::refused)
+      return attempt_failure("unexpected reply: the listening process is not dlaunch");
   }
 }
 
@@ -62,9 +64,9 @@ AttemptResult<std::string> be_admitted(SealedSocket& socket, const Statement& se
         return tl::unexpected<AttemptFailure>({refusal_in(record->payload), true});
       }
     }
-    if (!readable(socket.fd().get(), ended, deadline)) return attempt_failure("node 0 does not answer");
+    if (!readable(socket.fd().get(), ended, deadline)) return timed_out("node 0");
   }
-  return attempt_failure("node 0 ended the connection", socket.why());
+  return attempt_failure("node 0 closed the connection", socket.why());
 }
 
 }  // namespace

@@ -17,13 +17,13 @@ constexpr std::string_view kUse = "dlaunch job key";  // so that the same text, 
 Secret::~Secret() { ::sodium_memzero(bytes_.data(), bytes_.size()); }
 
 Result<Secret> job_key(std::string_view text) {
-  if (::sodium_init() < 0) throw std::runtime_error("libsodium does not start");
+  if (::sodium_init() < 0) throw std::runtime_error("cannot initialize libsodium");
   text = trim(text);
   if (text.size() < kLeastKeyText || text.size() > kMostKeyText) {
     return fail({.where = "",
-                 .what = "the job's key has " + count(text.size(), "byte"),
-                 .why = "a key has " + std::to_string(kLeastKeyText) + " to " + std::to_string(kMostKeyText),
-                 .hint = "make one for each job: openssl rand -hex 32"});
+                 .what = "invalid key of " + count(text.size(), "byte"),
+                 .why = "expected " + std::to_string(kLeastKeyText) + " to " + std::to_string(kMostKeyText) + " bytes",
+                 .hint = "run openssl rand -hex 32 to make a key for each job"});
   }
   Secret key;
   ::crypto_generichash(key.data(), Secret::kSize, reinterpret_cast<const unsigned char*>(text.data()), text.size(),

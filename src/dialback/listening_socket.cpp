@@ -75,7 +75,8 @@ Result<sys::Addresses> addresses_of(const Endpoint& where, Time deadline, int en
     pollfd polled{ended, POLLIN, 0};
     const bool over = ::poll(&polled, 1, static_cast<int>(kPause.count())) > 0 || Clock::now() >= deadline;
     if (over)
-      return cannot_listen(where, found.error().what, found.error().why, "name node 0 as the other nodes know it");
+      return cannot_listen(where, found.error().what, found.error().why,
+                           "use a name or address of node 0 known to all nodes");
   }
   return sys::Addresses();
 }
@@ -93,12 +94,11 @@ std::optional<ListeningSocket> listen_at(const Endpoint& where, const addrinfo* 
 
 tl::unexpected<Error> cannot_listen(const Endpoint& where, int error) {
   if (error == EADDRNOTAVAIL) {
-    return cannot_listen(where, "node 0 cannot listen there", "it is no address of this machine",
-                         "HOST is node 0's own name or address; this machine is node 0, or --node-rank is another");
+    return cannot_listen(where, "cannot listen on this address", "not an address of this machine",
+                         "use node 0's own address, or set --node-rank if this machine is another node");
   }
-  return cannot_listen(
-      where, "node 0 cannot listen there", std::strerror(error),
-      error == EADDRINUSE ? "another program has the port, or another node 0 is here: name another port" : "");
+  return cannot_listen(where, "cannot listen on this address", std::strerror(error),
+                       error == EADDRINUSE ? "use another port: another program or node 0 has this port" : "");
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ ManagerTransport::~ManagerTransport() { close(); }
 
 Result<transport::Connection> ManagerTransport::open(const plan::Host& host) {
   if (again_ && !known_.insert(host.name).second) {
-    messages_.info(host.name + ": by a command of its own");
+    messages_.info(host.name + ": started by a separate command");
     return again_->open(host);
   }
   asked_.push_back({host, std::make_shared<NodeConnection>()});

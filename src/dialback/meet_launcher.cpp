@@ -35,7 +35,7 @@ Result<LauncherConnection> meet_launcher(const Endpoint& where, const Secret& ke
     const milliseconds left(std::max(1, milliseconds_until(deadline)));
     auto connection = meet_at(where, key, self, std::min(kConnectLimit, left), signals.fd());
     if (connection) {
-      messages.info("node 0 is met at " + connection->address);
+      messages.info("connected to node 0 at " + connection->address);
       return *std::move(connection);
     }
     if (const auto signal = signals.came()) return fail(interrupted_by(*signal));
@@ -43,8 +43,8 @@ Result<LauncherConnection> meet_launcher(const Endpoint& where, const Secret& ke
     if (error.where.empty()) error.where = to_string(where);
     if (connection.error().fatal) return fail(std::move(error));
     if (Clock::now() + pause >= deadline) {
-      error.what = "node 0 was not met in time: " + error.what;
-      error.hint = "start the same line on node 0; can this node reach " + to_string(where) + "?";
+      error.what = "timed out waiting for node 0: " + error.what;
+      error.hint = "start the same command on node 0; check the connection to " + to_string(where);
       return fail(std::move(error));
     }
     const std::string text = error.what + (error.why.empty() ? "" : ": " + error.why);

@@ -24,7 +24,7 @@ Result<int> NodeService::run() {
       // The agent passes on TERM, INT and HUP only.
       if (agent_runs_ && agent_.tell_to_end(*signal == SIGQUIT ? SIGTERM : *signal)) continue;
       socket.send(SealedRecord::Kind::data_end,
-                  to_payload(DataEnd{false, "its dlaunch was ended by " + signal_name(*signal)}));
+                  to_payload(DataEnd{false, "dlaunch on the host was ended by " + signal_name(*signal)}));
       socket.flush();
       return over(interrupted_by(*signal).exit_code);
     }
@@ -33,7 +33,7 @@ Result<int> NodeService::run() {
     // While an agent runs, the heartbeat of its link decides when the launcher is lost. It no longer does once the
     // agent has closed its end, even if its last bytes still wait here.
     const bool judged = agent_runs_ && !carrier_.local_hung_up();
-    if (!judged && socket.silent(Clock::now())) return over(launcher_lost("it fell silent"));
+    if (!judged && socket.silent(Clock::now())) return over(launcher_lost("no heartbeat"));
     polled.assign(1, {signals_.fd(), POLLIN, 0});
     carrier_.watch(polled);
     ::poll(polled.data(), polled.size(), milliseconds_until(socket.next_beat()));
@@ -87,8 +87,8 @@ Result<int> NodeService::over(Result<int> how) {
 }
 
 tl::unexpected<Error> NodeService::launcher_lost(std::string why) const {
-  return fail({launcher_, "node 0 was lost before it said how the job ended", std::move(why),
-               "what it said itself tells more", kExitHostLost});
+  return fail({launcher_, "lost node 0 before its exit code arrived", std::move(why), "check the messages of node 0",
+               kExitHostLost});
 }
 
 }  // namespace dlaunch::dialback

@@ -24,8 +24,7 @@ Result<transport::Connection> Nodes::open(const plan::Host& host) {
     return transport::Connection{.stream = sys::make_socketpair().first,
                                  .disconnect = [connection] { return connection->reason(); }};
   }
-  return fail(
-      {host.name, "it cannot be reached again", "nodes connect to node 0, and never the other way", "", kExitHostLost});
+  return fail({host.name, "cannot connect to the node again", "only nodes connect to node 0", "", kExitHostLost});
 }
 
 void Nodes::end(int exit_code) { pump_.finish(exit_code); }

@@ -137,8 +137,8 @@ bool PendingConnections::hear_handshake(Pending& connection) {
 
 std::string PendingConnections::rejected_text() const {
   std::string text;
-  if (wrong_keys_ > 0) text = count(wrong_keys_, "connection") + " without this key";
-  if (not_dlaunch_ > 0) text += (text.empty() ? "" : ", ") + count(not_dlaunch_, "connection") + " of no dlaunch";
+  if (wrong_keys_ > 0) text = count(wrong_keys_, "connection") + " without the job's key";
+  if (not_dlaunch_ > 0) text += (text.empty() ? "" : ", ") + count(not_dlaunch_, "connection") + " not from dlaunch";
   std::string from;
   for (const std::string& address : addresses_) from += (from.empty() ? " (from " : ", ") + address;
   return text.empty() ? text : text + from + ')';

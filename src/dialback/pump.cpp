@@ -112,7 +112,7 @@ void Pump::let_go(Carried& each) {
   if (each.connection->expects_reason() && Clock::now() < *each.reason_until) return;
   each.over = true;
   transport::Disconnect why;
-  why.what = "its connection ended";
+  why.what = "the connection closed";
   why.why = each.carrier.socket().why();
   each.connection->set_reason(std::move(why));
   each.carrier.detach();
@@ -140,7 +140,7 @@ void Pump::say_outcome(int exit_code) {
 
 void PumpThread::start() {
   if (const int error = thread_.start([pump = pump_] { pump->run(); }); error != 0) {
-    throw std::system_error(error, std::generic_category(), "a thread for the other nodes");
+    throw std::system_error(error, std::generic_category(), "cannot create the thread for the other nodes");
   }
 }
 

@@ -28,7 +28,7 @@ size_t length_in(std::string_view bytes) {
 }
 
 tl::unexpected<Error> bad_record(std::string why) {
-  return fail({"", "bad record", std::move(why), "", kExitHostLost});
+  return fail({"", "invalid record", std::move(why), "", kExitHostLost});
 }
 
 }  // namespace
@@ -74,10 +74,10 @@ bool Opener::begin() {
 Result<std::optional<SealedRecord>> Opener::next() {
   if (!begun_) {
     if (rest().size() < crypto_secretstream_xchacha20poly1305_HEADERBYTES) return std::nullopt;
-    if (!begin()) return bad_record("its header is not one of this connection");
+    if (!begin()) return bad_record("header of another connection");
   }
   if (rest().size() < kLengthBytes) return std::nullopt;
-  if (ended_) return bad_record("it follows the last one");
+  if (ended_) return bad_record("data after the last record");
   const size_t length = length_in(rest());
   if (length < kAdded || length > kMostRecord + kAdded) return bad_record("length " + std::to_string(length));
   if (rest().size() < kLengthBytes + length) return std::nullopt;
@@ -85,7 +85,7 @@ Result<std::optional<SealedRecord>> Opener::next() {
   unsigned char tag = 0;
   if (::crypto_secretstream_xchacha20poly1305_pull(&state_, raw(plain), nullptr, &tag, raw(rest()) + kLengthBytes,
                                                    length, raw(rest()), kLengthBytes) != 0) {
-    return bad_record("it was not sealed for this place of this connection");
+    return bad_record("wrong seal, order or connection");
   }
   take(kLengthBytes + length);
   ended_ = tag == crypto_secretstream_xchacha20poly1305_TAG_FINAL;

@@ -62,10 +62,10 @@ void SealedSocket::receive() {
 }
 
 std::optional<SealedRecord> SealedSocket::next() {
-  if (over_ && why_.starts_with("bad record")) return std::nullopt;
+  if (over_ && why_.starts_with("invalid record")) return std::nullopt;
   auto record = opener_.next();
   if (record) return *std::move(record);
-  end("bad record: " + record.error().why);
+  end("invalid record: " + record.error().why);
   return std::nullopt;
 }
 

@@ -25,8 +25,8 @@ constexpr mode_t kOwnersAlone = 0700;
 constexpr const char* kPrefix = "start-";
 
 tl::unexpected<Error> no_files(const std::string& path, std::string why) {
-  return fail({path, "cannot keep there what the agents need", std::move(why),
-               "XDG_CACHE_HOME may name another directory that the hosts share; another way is --transport ssh"});
+  return fail({path, "cannot write the start files of the agents", std::move(why),
+               "set XDG_CACHE_HOME to a directory shared by the hosts, or use --transport ssh"});
 }
 
 void make_directories(const std::string& path) {
@@ -44,7 +44,7 @@ std::string not_ours_alone(const std::string& path) {
     if (::lstat(above.c_str(), &status) != 0) return above + ": " + std::strerror(errno);
     if (status.st_uid != 0 && status.st_uid != ::geteuid()) return above + " belongs to another user";
     const bool others_write = (status.st_mode & (S_IWGRP | S_IWOTH)) != 0 && (status.st_mode & S_ISVTX) == 0;
-    if (others_write) return "others may write to " + above;
+    if (others_write) return "other users can write to " + above;
   }
   return "";
 }
@@ -77,7 +77,7 @@ void remove_abandoned(const std::string& parent, const std::string& made) {
 }  // namespace
 
 Result<StartDirectory> StartDirectory::make(const std::string& parent, const std::string& nonce) {
-  if (parent.empty()) return no_files("HOME", "it is not set");
+  if (parent.empty()) return no_files("HOME", "not set");
   make_directories(parent);
   char* const real = ::realpath(parent.c_str(), nullptr);
   if (!real) return no_files(parent, std::strerror(errno));

@@ -124,10 +124,10 @@ std::optional<transport::Disconnect> StarterByFiles::start_failure(const std::st
   transport::Disconnect why{.what = {}, .why = {}, .hint = {}, .retry = Retry::when_up};
   if (command->said_why) return why;
   if (answers_->state(host) == Answers::State::silent) {
-    why.what = "the command that was to start its agent there ended without a word from it";
-    why.hint = "does that host see " + files_->path() + "? Another way is --transport ssh";
+    why.what = "the start command ended without a reply from the agent";
+    why.hint = "check that the host can read " + files_->path() + ", or use --transport ssh";
   } else {
-    why.what = "its agent ended before it connected";
+    why.what = "the agent ended before connecting";
   }
   return why;
 }

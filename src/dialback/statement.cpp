@@ -53,7 +53,7 @@ std::string shown(const std::vector<std::string>& words, size_t place) {
 }
 
 std::string both(std::string_view what, const std::string& nodes, const std::string& launchers) {
-  return std::string(what) + ": " + nodes + " on that node, " + launchers + " on node 0";
+  return std::string(what) + ": " + nodes + " on the node, " + launchers + " on node 0";
 }
 
 }  // namespace
@@ -70,7 +70,7 @@ Result<Statement> statement_in(std::string_view payload) {
   const auto nodes = parse_int(fields[0], 1, kMostNodes);
   const auto node = fields.size() < kHeadFields ? std::nullopt : parse_int(fields[1], kUnnumbered, kMostNodes - 1);
   if (!nodes || !node || fields[2].size() > kMostName || fields[3].size() > kMostName) {
-    return fail({"", "its statement cannot be understood", "", "", kExitHostLost});
+    return fail({"", "protocol error: invalid statement", "", "", kExitHostLost});
   }
   Statement statement{fields[2], static_cast<int>(*nodes), static_cast<int>(*node), fields[3], {}};
   statement.words.assign(fields.begin() + kHeadFields, fields.end());
@@ -79,20 +79,19 @@ Result<Statement> statement_in(std::string_view payload) {
 
 std::optional<std::string> difference_from(const Statement& launcher, const Statement& node) {
   if (node.version != launcher.version) {
-    return both("the dlaunch is another", escaped(node.version), escaped(launcher.version));
+    return both("different versions of dlaunch", escaped(node.version), escaped(launcher.version));
   }
   if (node.nodes != launcher.nodes) {
-    return both("the number of nodes is another", std::to_string(node.nodes), std::to_string(launcher.nodes));
+    return both("different numbers of nodes", std::to_string(node.nodes), std::to_string(launcher.nodes));
   }
   if (node.node != kUnnumbered && (node.node <= 0 || node.node >= launcher.nodes)) {
-    return "its number is " + std::to_string(node.node) + ", but nodes 1 to " + std::to_string(launcher.nodes - 1) +
-           " are awaited";
+    return "invalid node number " + std::to_string(node.node) + ": expected 1 to " + std::to_string(launcher.nodes - 1);
   }
   const auto here = as_sent(launcher.words);
   if (node.words == here) return std::nullopt;
   const auto differ = std::ranges::mismatch(node.words, here);
   const auto place = static_cast<size_t>(differ.in1 - node.words.begin());
-  return both("the command line is another", shown(node.words, place), shown(here, place));
+  return both("different command lines", shown(node.words, place), shown(here, place));
 }
 
 std::string refusal_payload(const Error& error) {
@@ -108,7 +107,7 @@ Error refusal_in(std::string_view payload) {
   auto fields = split(payload, kBetween);
   fields.resize(kRefusalFields);
   const int code = exit_code_in(fields[0]);
-  return {"node 0 says: " + fields[1], fields[2], fields[3], fields[4], code > 0 ? code : kExitHostLost};
+  return {"node 0 reports: " + fields[1], fields[2], fields[3], fields[4], code > 0 ? code : kExitHostLost};
 }
 
 int exit_code_in(std::string_view payload) { return static_cast<int>(parse_int(payload, 0, 255).value_or(-1)); }

@@ -76,7 +76,7 @@ CommandAnswer ask_command(const std::string& line, std::chrono::milliseconds lim
   if (errors.read) take_errors(errors.read, said);
   answer.trouble = ssh::last_words(said);
   if (in_time) return answer;
-  return {.text = {}, .trouble = "it did not answer within " + std::to_string(limit.count() / 1000) + " s"};
+  return {.text = {}, .trouble = "timed out after " + std::to_string(limit.count() / 1000) + " s"};
 }
 
 }  // namespace dlaunch::transport

@@ -22,10 +22,10 @@ namespace {
 /// above it, up to the home, belong to one of them, and nobody else may write there, or the directory is sticky. Links
 /// are resolved first, so the path that is checked is the one that is executed. The home itself is trusted as sshd
 /// trusts it for authorized_keys; a path that is not below it is checked up to the root. What remains possible is
-/// damage: a full disk, a power failure. Without HOME, the home of the password database is used. SHA-256 checks what arrives, before it is kept on the disk. At later starts
-/// the POSIX checksum is compared only if the agent is not older than `checked`, a file beside it whose time says when
-/// the agent was last found whole: a checksum takes longer than the start of a process. What dd cannot flush to the
-/// disk is compared at the next start.
+/// damage: a full disk, a power failure. Without HOME, the home of the password database is used. SHA-256 checks what
+/// arrives, before it is kept on the disk. At later starts the POSIX checksum is compared only if the agent is not
+/// older than `checked`, a file beside it whose time says when the agent was last found whole: a checksum takes longer
+/// than the start of a process. What dd cannot flush to the disk is compared at the next start.
 ///
 /// $i seconds are the limit for each piece of the agent, so that no shell on the host waits for ever when the
 /// launcher's host has lost its network. (Busybox's timeout leaves a process of its own for a second, so only GNU's is
@@ -43,9 +43,9 @@ die() { say fail "$@"; exit 1; }
 real() { cd -P "$1" 2>/dev/null && r=$PWD && { cd "$OLDPWD" 2>/dev/null || cd /; }; }
 safe() {
   case $2 in
-    '') why="cannot look at $1 with ls -ldn" ;;
+    '') why="cannot run ls -ldn $1" ;;
     d????????[tT]* | ?????-??-*) [ "$4" = 0 ] || [ -O "$1" ] || why="$1 belongs to user $4" ;;
-    *) why="others may write to $1 (chmod go-w)" ;;
+    *) why="other users can write to $1 (run chmod go-w)" ;;
   esac
   [ -z "$why" ]
 }
@@ -69,7 +69,7 @@ whole() {
 kept() { real "$1/dlaunch/$h" && d=$r a=$r/dlaunch-agent && [ -f "$a" ] && [ -x "$a" ] && trusted "$a" && whole; }
 made() {
   (umask 077; mkdir -p "$1") 2>/dev/null
-  why="cannot make $1 (is the home read-only, full or missing?)"
+  why="cannot create $1 (check for a read-only, full or missing home)"
   real "$1" && d=$r && trusted "$d"
 }
 placed() { made "$1" && c=$d/dlaunch && made "$c/$h" && a=$d/dlaunch-agent; }
@@ -87,15 +87,15 @@ arrived() {
   [ "$x" = 0 ] || rm -f "$t"
   case $x in
     0) ;;
-    124) die "the agent did not arrive: no 64 KiB of it within $i s" ;;
-    *) die "cannot write $t: is the disk full?" ;;
+    124) die "timed out after $i s waiting for 64 KiB of the agent" ;;
+    *) die "cannot write $t: check for a full disk" ;;
   esac
-  hashed <"$t" || { rm -f "$t"; die "the agent arrived damaged in $d: is the disk full, or sha256sum missing?"; }
+  hashed <"$t" || { rm -f "$t"; die "wrong checksum of the agent in $d: check for a full disk or a missing sha256sum"; }
   flushed=
   dd conv=notrunc,fsync of="$t" </dev/null 2>/dev/null && flushed=1
   chmod 700 "$t"
-  "$t" --probe </dev/null >/dev/null 2>&1 || { rm -f "$t"; die "cannot execute files in $d: is it mounted noexec, or is $m not the agent's machine?"; }
-  { [ ! -d "$a" ] && mv -f "$t" "$a"; } 2>/dev/null || { rm -f "$t"; die "cannot keep the agent as $a"; }
+  "$t" --probe </dev/null >/dev/null 2>&1 || { rm -f "$t"; die "cannot run files in $d: check for a noexec mount or an agent not made for $m"; }
+  { [ ! -d "$a" ] && mv -f "$t" "$a"; } 2>/dev/null || { rm -f "$t"; die "cannot move the agent to $a"; }
   [ -z "$flushed" ] || checked
   find "$c" -mindepth 2 -maxdepth 2 -type f -atime +30 -delete 2>/dev/null
   find "$c" -mindepth 1 -maxdepth 1 -type d -empty -mmin +60 -delete 2>/dev/null
@@ -106,7 +106,7 @@ m=
 [ "$m" = "$w" ] || m=$(uname -m)
 if [ -n "$p" ]; then
   a=$p
-  [ -x "$a" ] || die "no agent can be executed at $a"
+  [ -x "$a" ] || die "agent not found or not executable: $a"
 elif [ "$m" != "$w" ]; then
   say need "$m"
   exit 1
@@ -120,7 +120,7 @@ else
     if kept "$b" || { placed "$b" && arrived; }; then ready=1; break; fi
     all="$all${all:+; }$why"
   done
-  [ -n "$ready" ] || die "no directory for the agent: ${all:-HOME is not set, and the user has no home directory}; use --agent-path if an agent is installed"
+  [ -n "$ready" ] || die "cannot store the agent: ${all:-HOME is not set, and the user does not have a home directory}; set --agent-path to use an installed agent"
 fi
 say ready "$m"
 exec "$a" "$@"
@@ -141,10 +141,12 @@ std::string bootstrap_script(const AgentImage& image, const std::string& nonce, 
 Bootstrap::Next Bootstrap::feed(std::string_view bytes) {
   buffer_ += bytes;
   if (!in_answer_ && !skip_to_mark()) {
-    return noise_size_ > kMaxNoise ? fail("its shell prints without end") : Next::wait;
+    return noise_size_ > kMaxNoise ? fail("the shell printed more than " + std::to_string(kMaxNoise >> 20) +
+                                          " MiB before the agent started")
+                                   : Next::wait;
   }
   const size_t end = buffer_.find('\n', searched_);
-  if (std::min(end, buffer_.size()) > kMaxAnswer) return fail("its shell answers nonsense");
+  if (std::min(end, buffer_.size()) > kMaxAnswer) return fail("protocol error: unexpected reply from the shell");
   if (end == std::string::npos) {
     searched_ = buffer_.size();
     return Next::wait;
@@ -180,10 +182,10 @@ Bootstrap::Next Bootstrap::take_answer(std::string_view line) {
   const std::string_view operand = blank == std::string_view::npos ? "" : line.substr(blank + 1);
   if (word == "fail") return fail(std::string(operand));
   if (word == "ready") return Next::frames;
-  if (word != "need" || std::exchange(asked_, true)) return fail("its shell answers nonsense");
+  if (word != "need" || std::exchange(asked_, true)) return fail("protocol error: unexpected reply from the shell");
   if (operand != machine_) {
-    return fail("it is a " + std::string(operand) + ", the agent in this dlaunch is for " + machine_ +
-                ": install dlaunch-agent there and name it with --agent-path");
+    return fail("not supported: machine type " + std::string(operand) + ": the agent in this dlaunch is for " +
+                machine_ + "; install dlaunch-agent on the host and set --agent-path");
   }
   return Next::upload;
 }

@@ -26,8 +26,7 @@ bool is_ended_job(std::string_view line) {
 
 std::string_view hint_about(std::string_view line) {
   if (!line.starts_with("error: executing task of job ") || !line.ends_with("didn't accept task")) return "";
-  return "qconf -sp says whether control_slaves is TRUE in the job's parallel environment; --transport ssh is another "
-         "way";
+  return "check with qconf -sp that control_slaves is TRUE in the parallel environment, or use --transport ssh";
 }
 
 }  // namespace dlaunch::transport

@@ -56,8 +56,8 @@ Result<sys::Fd> agent_in_memory() {
   sys::Fd file(::memfd_create(kAgent, MFD_CLOEXEC | kMemfdExec));
   if (!file && errno == EINVAL) file.reset(::memfd_create(kAgent, MFD_CLOEXEC));
   if (!file || !sys::write_all(file.get(), agent_image().bytes)) {
-    return fail({"", "cannot unpack the agent into memory", std::strerror(errno), "free memory or raise its limit",
-                 kExitHostLost});
+    return fail({"", "cannot unpack the agent into memory", std::strerror(errno),
+                 "check the free memory and the memory limit", kExitHostLost});
   }
   return file;
 }

@@ -82,7 +82,7 @@ class Ssh::Impl {
 
   static tl::unexpected<Error> no_resources(const plan::Host& host, int error) {
     return fail({host.name, "cannot start an ssh connection", std::strerror(error),
-                 "raise the limits of processes and open files (ulimit -u, ulimit -n)", kExitHostLost});
+                 "set higher limits of processes and open files (ulimit -u, ulimit -n)", kExitHostLost});
   }
 
   bool join_all(std::chrono::milliseconds limit) {

@@ -124,7 +124,7 @@ def told_at_nodes(step, seen):
         elif done.hit and fault.whom in ("node", "guardian", "worker", "link"):
             lost.add(fault.host)
     if not seen.witness:
-        yield Ender(seen.started, 125, r"did not come to|has left", step.wait, False, last=True)
+        yield Ender(seen.started, 125, r"timed out waiting for node|lost node", step.wait, False, last=True)
 
 
 def check_nodes(step, seen):

@@ -336,7 +336,7 @@ class SameLine(StepCase):
         self.seen.nodes = {"node1": 125}
         self.assert_broken("cause")
         self.fault("kill")
-        self.seen.code, self.seen.err = 125, b"dlaunch: node1: its connection ended\n"
+        self.seen.code, self.seen.err = 125, b"dlaunch: node1: the connection closed\n"
         self.seen.out = b""
         self.seen.witness = {0: Rank("head"), 1: Rank("node1")}
         self.assert_broken()
@@ -357,7 +357,7 @@ class SameLine(StepCase):
     def test_a_node_that_is_missing_is_waited_for(self):
         self.fault("kill", at=100.01)
         self.seen.code, self.seen.ended, self.seen.settled, self.seen.witness, self.seen.out = 125, 106.1, 106.1, {}, b""
-        self.seen.err = b"dlaunch: --same-line: node 1 did not come to 10.77.0.1:29400 in time\n"
+        self.seen.err = b"dlaunch: --same-line: timed out waiting for node 1 at 10.77.0.1:29400\n"
         self.assert_broken()
 
     def test_strangers_at_the_door_end_nothing(self):
@@ -377,7 +377,7 @@ class SameLineRounds(StepCase):
         self.seen.rounds = [{0: Rank("head"), 1: Rank("node1")}, {0: Rank("head", 0, 112.9), 1: Rank("node2", 0, 112.9)}]
         self.seen.witness = self.seen.rounds[1]
         self.seen.done = [Done(Fault(0.5, "kill", "node", host="node1"), 100.5, True)]
-        self.seen.told = [(100.6, "dlaunch: node1: its connection ended after 0.5 s; restart 1 of 2 in 12 s"), (112.6, "dlaunch: node2 takes the ranks of node1")]
+        self.seen.told = [(100.6, "dlaunch: node1: the connection closed after 0.5 s; restart 1 of 2 in 12 s"), (112.6, "dlaunch: node2 takes the ranks of node1")]
         self.seen.report = {"exit_code": 0, "round": 1, "earlier_rounds": [{}]}
         self.seen.out = text_of_round(1) + text_of_round(1, 1)
         self.seen.err = text_of_round(1, stream="e") + text_of_round(1, 1, "e")

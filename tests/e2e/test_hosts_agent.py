@@ -99,7 +99,7 @@ class Homes(HostsCase):
         self.assertEqual(self.agents(1) + self.agents(2), [])
         self.host(2).sh("rm /run/dlaunch-agent")
         result = self.run_dlaunch(*options, "/run/dlaunch-agent", "sleep", "1000")
-        self.assert_told(result, 125, "node2", "no agent can be executed at /run/dlaunch-agent")
+        self.assert_told(result, 125, "node2", "agent not found or not executable: /run/dlaunch-agent")
 
     def test_agents_that_nobody_used_for_a_month_go(self):
         self.host(1).sh(f"mkdir -p {AGENTS}/old {AGENTS}/used; echo a >{AGENTS}/old/dlaunch-agent; echo b >{AGENTS}/used/dlaunch-agent;"

@@ -37,7 +37,7 @@ class Waiting(HostsCase):
     def test_one_that_is_slow_to_let_in_is_waited_for(self):
         self.bed.head.sh("echo ' ConnectTimeout 2' >>/root/.ssh/config")
         job = self.let_nobody_in()
-        self.assert_tried_again(job, "node2: no answer while logging in: timed out")
+        self.assert_tried_again(job, "node2: login failed: timed out")
         self.host(2).sh("touch /root/up")
         self.assert_exit(self.finish(job)[0], 0)
 

@@ -132,7 +132,7 @@ class Names(Ssh):
         result = self.run_dlaunch("-H", "node1,node2", "true")
         self.assert_exit(result, 0)
         said = [line for line in lines(result.stderr) if "knownhostscommand" in line]
-        self.assertEqual(said, [f"dlaunch: note: {CONFIG}:1: knownhostscommand is not supported"])
+        self.assertEqual(said, [f"dlaunch: note: {CONFIG}:1: not supported: knownhostscommand"])
 
 
 class Between(Ssh):
@@ -226,7 +226,7 @@ class Keys(Ssh):
     def test_key_does_not_exist(self):
         self.on_head("rm /root/.ssh/id_ed25519")
         result = self.refused("node", "Permission denied")
-        self.assertIn(b"/root/.ssh/id_ed25519 (does not exist)", result.stderr)
+        self.assertIn(b"/root/.ssh/id_ed25519 (not found)", result.stderr)
 
 
 class HostKeys(Ssh):
@@ -295,7 +295,7 @@ class Phases(Ssh):
         self.listen(3, "import time; time.sleep(1000)", backlog=0)
         jobs = {name: self.start("-H", name, "sleep", "1000", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                  stderr=subprocess.PIPE) for name in ("node1", "node2", "node3")}
-        what = {"node1": "cannot connect to port 22", "node2": "no ssh handshake on port 22", "node3": "port 22"}
+        what = {"node1": "cannot connect to port 22", "node2": "ssh handshake failed on port 22", "node3": "port 22"}
         for name, job in jobs.items():
             result, took = self.finish(job, 15)
             self.assertLess(took, 8)
@@ -307,7 +307,7 @@ class Phases(Ssh):
         job = self.start("-v", "-H", "node2", "sleep", "1000", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE)
         said = next(line for line in job.stderr if b"trying again" in line)
-        self.assertIn(b"node2: no ssh handshake on port 22: sshd closed the connection", said)
+        self.assertIn(b"node2: ssh handshake failed on port 22: sshd closed the connection", said)
         interrupt(job)
         self.assert_exit(self.finish(job)[0], 130)
 
@@ -323,11 +323,11 @@ class Phases(Ssh):
     def test_no_sshd_at_all(self):
         self.listen(2, "c=l.accept()[0]; c.sendall(b'HTTP/1.1 400 Bad Request\\r\\n\\r\\n' * 100); l.accept()")
         self.configure("Host *\n ConnectTimeout 2")
-        self.refused("node2", "no ssh handshake on port 22: timed out", where=("-H", "node2"))
+        self.refused("node2", "ssh handshake failed on port 22: timed out", where=("-H", "node2"))
 
     def test_no_sessions(self):
         self.sshd(2, "-o MaxSessions=0")
-        self.refused("node2", "cannot start a shell there", where=self.hostfile("node2 port=2200 slots=1"))
+        self.refused("node2", "cannot start a shell on the host", where=self.hostfile("node2 port=2200 slots=1"))
 
     def test_interrupted(self):
         """While a name is looked up, a connection made, a handshake waited for."""

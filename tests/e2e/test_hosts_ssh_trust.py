@@ -79,7 +79,7 @@ class Files(Trust):
 
     def test_key_that_others_may_read(self):
         self.on_head(f"chmod 640 {KEY}")
-        self.both_refuse("Permission denied", f"{KEY} (others may read it; chmod 600 makes it usable)")
+        self.both_refuse("Permission denied", f"{KEY} (readable by other users; run chmod 600)")
         self.on_head(f"chown {OTHERS} {KEY}")  # then it is not ssh's to judge
         self.both_accept()
 
@@ -87,7 +87,7 @@ class Files(Trust):
         self.on_head(f"cp {KEY} /root/other; chmod 644 /root/other; rm {KEY}")
         (self.dir / "hosts").write_text("node1 slots=1 identity=/root/other\n")
         self.assertFalse(self.by_ssh("-i", "/root/other"))
-        self.refused("/root/other (others may read it", where=("--hostfile", "hosts"))
+        self.refused("/root/other (readable by other users", where=("--hostfile", "hosts"))
 
     def test_known_hosts_that_others_may_write(self):
         """As ssh has it, who looks at neither."""
@@ -133,7 +133,7 @@ class Asked(Trust):
 
     def test_command_that_does_not_end(self):
         self.configure('ConnectTimeout 2\nMatch exec "sleep 1000"\nHost *')
-        self.refused("ssh -G node1", "it did not answer within 2 s")
+        self.refused("ssh -G node1", "timed out after 2 s")
         self.assertTrue(wait_until(lambda: not self.bed.head.find("sleep 1000"), 10))
 
     def test_interrupted(self):
@@ -172,7 +172,7 @@ class Asked(Trust):
         self.configure('Match !exec "false"\n Port 2222\nHost *')
         result = self.run_dlaunch(*where, "/usr/bin/uname", "-n")
         self.assert_exit(result, 0)
-        self.assertIn(f"{CONFIG}:1: match exec is passed over: only OpenSSH's client could tell", result.stderr.decode())
+        self.assertIn(f"{CONFIG}:1: match exec is ignored: only OpenSSH's client can evaluate", result.stderr.decode())
         self.on_head(f"chmod 660 {CONFIG}")
         self.refused("bad owner or permissions")
 
@@ -182,7 +182,7 @@ class HostKeys(Trust):
         """A host of which one key is known is not a new one with a key of another type."""
         self.on_head(f"ssh-keygen -q -t rsa -b 2048 -N '' -f /root/rsa; echo \"node1 $(cut -d' ' -f1,2 /root/rsa.pub)\" >{KNOWN}; "
                      f"sed -i s/StrictHostKeyChecking.*/'StrictHostKeyChecking accept-new'/ {CONFIG}")
-        self.both_refuse("host key verification failed", f"is not the one at {KNOWN}:1")
+        self.both_refuse("host key verification failed", f"differs from {KNOWN}:1")
 
 
 class Revoked(Trust):
@@ -216,7 +216,7 @@ class Revoked(Trust):
         self.revoke("ssh-keygen -q -k -f whole other.pub; head -c 60 whole >revoked")
         for make in ("true", "echo no key >revoked", "rm revoked"):
             self.on_head(f"cd /root; {make}")
-            self.both_refuse("its key may be revoked: /root/revoked: ")
+            self.both_refuse("the host's key may be revoked: /root/revoked: ")
 
     def test_of_known_hosts(self):
         self.on_head(f"sed -n 's/^node1/@revoked node1/p' {KNOWN} >>{KNOWN}")
@@ -226,7 +226,7 @@ class Revoked(Trust):
 class Logins(Trust):
     """What the host says of the ways in."""
 
-    BY_HAND = "log in once by hand with ControlMaster"
+    BY_HAND = "run ssh by hand with ControlMaster"
 
     def agent(self, *keys):
         self.env["SSH_AUTH_SOCK"] = "/root/agent"
@@ -234,14 +234,14 @@ class Logins(Trust):
 
     def test_key_and_more(self):
         self.sshd("AuthenticationMethods publickey,keyboard-interactive", "KbdInteractiveAuthentication yes")
-        said = self.both_refuse(f"cannot log in as root: {KEY} was accepted; the host also wants keyboard-interactive", self.BY_HAND)
+        said = self.both_refuse(f"cannot log in as root: {KEY} was accepted; the host also requires keyboard-interactive", self.BY_HAND)
         self.assertNotIn("Permission denied", said)
         self.agent(KEY)
-        self.refused("a key of the ssh agent was accepted; the host also wants keyboard-interactive")
+        self.refused("a key of the ssh agent was accepted; the host also requires keyboard-interactive")
 
     def test_two_keys(self):
         self.sshd("AuthenticationMethods publickey,publickey")
-        self.both_refuse(f"{KEY} was accepted; the host also wants publickey")
+        self.both_refuse(f"{KEY} was accepted; the host also requires publickey")
         self.on_head(f"ssh-keygen -q -t ed25519 -N '' -f /root/second; cat /root/second.pub >>{self.bed.dir}/authorized_keys; "
                      f"sed -i '1i IdentityFile /root/second' {CONFIG}")
         self.both_accept()
@@ -250,7 +250,7 @@ class Logins(Trust):
 
     def test_no_keys(self):
         self.sshd("PubkeyAuthentication no", "PasswordAuthentication yes", "KbdInteractiveAuthentication yes")
-        self.both_refuse("the host takes no public key, but password", self.BY_HAND)
+        self.both_refuse("the host does not accept public keys, only password", self.BY_HAND)
 
 
 class Certificates(Trust):
@@ -284,11 +284,11 @@ class Certificates(Trust):
 
     def test_file_that_is_missing(self):
         self.on_head(f"sed -i '1i CertificateFile /root/mine' {CONFIG}")
-        self.both_refuse("Permission denied", "/root/mine (does not exist)")
+        self.both_refuse("Permission denied", "/root/mine (not found)")
 
     def test_that_the_host_refuses(self):
         self.on_head(f"ssh-keygen -q -s /root/authority -I me -n nobody {KEY}.pub")
-        self.both_refuse("Permission denied", f"tried: {KEY}-cert.pub, {KEY}")
+        self.both_refuse("Permission denied", f"tried {KEY}-cert.pub, {KEY}")
 
     def test_of_the_agent(self):
         self.certify()

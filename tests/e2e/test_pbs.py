@@ -72,12 +72,12 @@ class ByPbsTmrsh(PbsCase):
     def test_a_node_without_the_shared_directory(self):
         self.bed["node2"].sh(f"mount -t tmpfs none '{self.pbs.shared}'")
         done = self.run_dlaunch("true")
-        self.assert_told(done, 125, "node2", "ended without a word")
+        self.assert_told(done, 125, "node2", "ended without a reply")
         self.assertIn(b"--transport ssh", done.stderr)
 
     def test_a_directory_that_others_may_write_to(self):
         self.pbs.shared.chmod(0o777)
-        self.assert_told(self.run_dlaunch("true"), 125, "others may write to")
+        self.assert_told(self.run_dlaunch("true"), 125, "other users can write to")
         self.pbs.shared.chmod(0o700)
 
     def test_a_node_that_cannot_connect(self):

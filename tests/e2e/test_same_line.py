@@ -279,7 +279,7 @@ class Ends(SameLineCase):
         self.kill(1)
         first, other = self.assert_all_over(1)
         self.assertEqual(first[0], 125, first)
-        self.assertIn("node2: its connection ended", first[2])
+        self.assertIn("node2: the connection closed", first[2])
         self.assertEqual(other[0], 125)
 
     def test_an_agent_that_is_killed_leaves_nothing(self):
@@ -370,7 +370,7 @@ class Refusals(SameLineCase):
         first, second = self.refused([*self.line(), "--node-rank", "1", "false"])
         self.assertEqual((first[0], second[0]), (2, 2))
         for said in (first[2], second[2]):
-            self.assertIn('the command line is another: "false" on that node, "true" on node 0', said)
+            self.assertIn('different command lines: "false" on the node, "true" on node 0', said)
             self.assertIn("node 1 (node2, 10.77.0.3)", said)
 
     def test_another_dlaunch(self):
@@ -386,7 +386,7 @@ class Refusals(SameLineCase):
         first, second = self.ends()
         self.assertEqual((first[0], second[0]), (2, 2))
         for said in (first[2], second[2]):
-            self.assertRegex(said, rf"the dlaunch is another: dlaunch \S+, agent 0123456789ab on that node, "
+            self.assertRegex(said, rf"different versions of dlaunch: dlaunch \S+, agent 0123456789ab on the node, "
                                    rf"dlaunch \S+, agent {agent[:12]} on node 0")
             self.assertIn("node 1 (node2, 10.77.0.3)", said)
 
@@ -394,7 +394,7 @@ class Refusals(SameLineCase):
         first, second = self.refused([*self.line(nodes=3), "--node-rank", "1", "true"])
         self.assertEqual((first[0], second[0]), (2, 2))
         for said in (first[2], second[2]):
-            self.assertIn("the number of nodes is another: 3 on that node, 2 on node 0", said)
+            self.assertIn("different numbers of nodes: 3 on the node, 2 on node 0", said)
 
     def test_an_index_twice(self):
         """The second is refused on both sides; the job goes on with those that are in, two of them on one host."""
@@ -406,11 +406,11 @@ class Refusals(SameLineCase):
         self.assertTrue(wait_until(lambda: any(twin.poll() is not None for twin in twins), TIMEOUT))
         refused, admitted = sorted(twins, key=lambda twin: twin.poll() is None)
         self.assertEqual(refused.wait(), 2)
-        self.assertIn("node 1 is in already: node 1 (node2, 10.77.0.3)", refused.stderr.read().decode())
+        self.assertIn("duplicate node number 1: already connected: node 1 (node2, 10.77.0.3)", refused.stderr.read().decode())
         last = start(1, 2)
         out, err = first.communicate(timeout=TIMEOUT)
         self.assertEqual((first.returncode, sorted(lines(out))), (0, ["10.77.0.3-1", "10.77.0.3-2", "node1"]), err)
-        self.assertIn(b"was refused: node 1 is in already", err)
+        self.assertIn(b"was refused: duplicate node number 1", err)
         self.assertEqual((admitted.wait(), last.wait()), (0, 0))
 
     def test_another_key(self):
@@ -422,15 +422,15 @@ class Refusals(SameLineCase):
         self.on(1, [*words, "--key-file", str(other), "--node-rank", "1", "true"])
         first, second = self.ends()
         self.assertEqual((first[0], second[0]), (125, 2))
-        self.assertIn("node 0 has another key", second[2])
-        self.assertIn("1 connection without this key (from 10.77.0.3)", first[2])
+        self.assertIn("node 0 has a different key", second[2])
+        self.assertIn("1 connection without the job's key (from 10.77.0.3)", first[2])
 
     def test_a_node_that_never_comes(self):
         start = time.monotonic()
         self.on(0, [*self.line("--wait-hosts", 2), "--node-rank", "0", "true"])
         (code, _, said), = self.ends()
         self.assertEqual(code, 125)
-        self.assertIn("node 1 did not come to 10.77.0.2:29400 in time", said)
+        self.assertIn("timed out waiting for node 1 at 10.77.0.2:29400", said)
         self.assertLess(time.monotonic() - start, 6)
 
     def test_a_launcher_that_never_comes(self):
@@ -446,8 +446,8 @@ class Refusals(SameLineCase):
             self.on(node, [*self.line("--wait-hosts", 3), "--node-rank", str(node), "true"])
         first, second = self.ends()
         self.assertEqual((first[0], second[0]), (125, 125))
-        self.assertIn("node 1 did not come to 10.77.0.2:29400 in time", first[2])
-        self.assertIn(f"can this node reach node1:{PORT}?", second[2])
+        self.assertIn("timed out waiting for node 1 at 10.77.0.2:29400", first[2])
+        self.assertIn(f"check the connection to node1:{PORT}", second[2])
 
     def test_what_is_missing_is_named(self):
         for words, told in ((["--same-line", "true"], "--nodes N"), (["--same-line", "--nodes", "2", "true"], "--node-rank I"),
@@ -569,7 +569,7 @@ sys.stdin.read()
         first, second = self.ends()
         self.assertEqual((first[0], second[0]), (0, 0), first[2])
         self.assertLess(time.monotonic() - start, 2 * alone + 1)
-        told = [line for line in first[2].splitlines() if "without this key" in line]
+        told = [line for line in first[2].splitlines() if "without the job's key" in line]
         self.assertEqual(len(told), 1, first[2])
         self.assertIn("(from 10.77.0.3)", told[0])
 

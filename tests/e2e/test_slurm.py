@@ -348,8 +348,8 @@ class AgentsThatConnect(SlurmCase):
         self.assertEqual(sorted(lines(done.stdout)), ["[0] node1", "[1] node1", "[2] node2", "[3] node2"])
         self.assertEqual(self.connected_to(done.stderr)[0].rsplit(":", 1)[1], "40001")
         self.assertIn(b"node2: cannot connect to", done.stderr)
-        self.assertIn(b"node2: by a command of its own", done.stderr)
-        self.assertNotIn(b"node1: by a command", done.stderr)
+        self.assertIn(b"node2: started by a separate command", done.stderr)
+        self.assertNotIn(b"node1: started by a separate", done.stderr)
 
     def test_a_node_without_the_agent_gets_it_while_the_others_connect(self):
         for host in self.bed.hosts.values():

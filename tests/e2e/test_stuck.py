@@ -61,7 +61,7 @@ class Stuck(Case):
             said = job.communicate(timeout=10)[1]
             self.assertLess(time.monotonic() - start, 5)
             self.assertEqual(job.returncode, 143, said)
-            self.assertRegex(said, rb"node1: the command that led to it, pid \d+, did not end after SIGKILL")
+            self.assertRegex(said, rb"node1: the transport's command, pid \d+, did not end after SIGKILL")
 
     def test_the_proxy_command_of_ssh(self):
         home = self.dir / "home"
@@ -76,7 +76,7 @@ class Stuck(Case):
         result, took = self.timed("-v", "-H", "node1", "true", preexec_fn=at_home)
         self.assert_exit(result, 125)
         self.assertLess(took, 8)
-        self.assertRegex(result.stderr, rb"its command, pid \d+, did not end after SIGKILL")
+        self.assertRegex(result.stderr, rb"the proxy command, pid \d+, did not end after SIGKILL")
 
     def test_a_tool_that_is_asked(self):
         tools = self.dir / "bin"

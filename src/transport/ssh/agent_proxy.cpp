@@ -95,7 +95,7 @@ std::optional<string> AgentProxy::ask(string_view request) {
   const Watchdog::Guard guard = watchdog_->watch(connection_.get());
   auto answer = exchange(request);
   if (!answer) {
-    trouble_ = "it does not answer";
+    trouble_ = "does not answer";
     connection_.reset();
   }
   return answer;
@@ -115,7 +115,7 @@ bool AgentProxy::connect() {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path_.size() >= sizeof address.sun_path) {
-    trouble_ = path_ + " is too long for a socket's path";
+    trouble_ = "path too long for a socket: " + path_;
     return false;
   }
   path_.copy(address.sun_path, path_.size());

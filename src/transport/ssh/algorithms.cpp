@@ -81,8 +81,8 @@ Result<string> allowed_algorithms(AlgorithmKind kind, string_view value) {
     if (sign == '^') add_those_of(list, usual, "*");
   }
   if (list.empty()) {
-    return fail({"", "", "leaves none that libssh has", "reach the host by OpenSSH's client: --exec 'ssh -T {host}'",
-                 kExitRefused});
+    return fail({"", "", "not supported: libssh lacks all remaining algorithms",
+                 "use OpenSSH's client: --exec 'ssh -T {host}'", kExitRefused});
   }
   string text;
   for (const string& name : list) text += (text.empty() ? "" : ",") + name;

@@ -15,7 +15,7 @@ using std::string;
 constexpr const char* kWordOfSshd = "Received SSH_MSG_DISCONNECT";
 
 constexpr const char* kByHand =
-    "log in once by hand with ControlMaster and ControlPersist, and use that connection: --exec 'ssh -T {host}'";
+    "run ssh by hand with ControlMaster and ControlPersist, then use --exec 'ssh -T {host}'";
 
 struct Method {
   unsigned bit;
@@ -36,13 +36,14 @@ class Login {
 
   std::optional<Disconnect> run() {
     if (ended(asked([&] { return lib_.ssh_userauth_none(session_, nullptr); }))) return end_;
-    if (!route_.public_keys) return refused("the ssh configuration allows no public keys");
-    if (!wants(SSH_AUTH_METHOD_PUBLICKEY)) return not_ours("the host takes no public key, but " + offered(" or "));
+    if (!route_.public_keys) return refused("the ssh configuration disables public keys");
+    if (!wants(SSH_AUTH_METHOD_PUBLICKEY))
+      return not_ours("the host does not accept public keys, only " + offered(" or "));
     if (try_agent()) return end_;
     for (const auto& identity : route_.identities) {
       if (try_file(*identity)) return end_;
     }
-    for (const string& path : route_.missing_identities) add(skipped_, path + " (does not exist)");
+    for (const string& path : route_.missing_identities) add(skipped_, path + " (not found)");
     return accepted_.empty() ? refused("Permission denied (" + offered(",") + ")") : half_way();
   }
 
@@ -68,7 +69,7 @@ class Login {
     for (const Method& method : kMethods) {
       if (wants(method.bit)) list += (list.empty() ? "" : between) + string(method.name);
     }
-    return list.empty() ? "nothing that is known here" : list;
+    return list.empty() ? "unknown methods" : list;
   }
 
   /// The host accepted the key and wants more (AuthenticationMethods). True when no other key would help.
@@ -79,7 +80,9 @@ class Login {
     return true;
   }
 
-  Disconnect half_way() const { return not_ours(accepted_ + " was accepted; the host also wants " + offered(" or ")); }
+  Disconnect half_way() const {
+    return not_ours(accepted_ + " was accepted; the host also requires " + offered(" or "));
+  }
 
   Disconnect not_ours(const string& why) const { return {"cannot log in as " + route_.user, why, kByHand}; }
 
@@ -121,7 +124,7 @@ class Login {
     for (size_t refusals = 0; refusals < keys.size(); ++refusals) {
       const int answer = asked([&] { return lib_.ssh_userauth_agent(session_, nullptr); });
       if (answer == SSH_AUTH_ERROR && lib_.ssh_is_connected(session_) != 0 && !connection_.guard.expired()) {
-        if (refusals == 0) add(skipped_, "a key that the ssh agent did not sign with");
+        if (refusals == 0) add(skipped_, "a key without a signature from the ssh agent");
         continue;  // the keys after it are tried
       }
       if (answer == SSH_AUTH_PARTIAL) {
@@ -143,11 +146,11 @@ class Login {
   bool try_file(const Identity& identity) {
     if (was_shown(identity)) return false;
     if (identity.kind == Identity::Kind::unprotected) {
-      add(skipped_, identity.path + " (others may read it; chmod 600 makes it usable)");
+      add(skipped_, identity.path + " (readable by other users; run chmod 600)");
       return false;
     }
     if (identity.kind == Identity::Kind::encrypted) {
-      add(skipped_, identity.path + " (has a passphrase; ssh-add puts it into the agent)");
+      add(skipped_, identity.path + " (has a passphrase; run ssh-add)");
       return false;
     }
     for (const auto& certificate : route_.certificates) {
@@ -164,7 +167,7 @@ class Login {
     const Key key = load(identity, certificate);
     if (!key) {
       add(skipped_,
-          path + (certificate ? " (no certificate that libssh reads)" : " (no private key that libssh reads)"));
+          path + (certificate ? " (libssh cannot read this certificate)" : " (libssh cannot read this private key)"));
       return false;
     }
     add(tried_, path);
@@ -190,9 +193,9 @@ class Login {
   }
 
   Disconnect refused(const string& why) const {
-    string hint = tried_.empty() ? "no key was tried" : "tried: " + tried_;
-    if (!skipped_.empty()) hint += "; not tried: " + skipped_;
-    if (why.find("Too many") != string::npos) hint += "; IdentityFile with IdentitiesOnly names the right one";
+    string hint = tried_.empty() ? "check the keys: no key tried" : "check the keys: tried " + tried_;
+    if (!skipped_.empty()) hint += "; not tried " + skipped_;
+    if (why.find("Too many") != string::npos) hint += "; set IdentityFile and IdentitiesOnly to select one key";
     return {.what = "cannot log in as " + route_.user, .why = why, .hint = hint};
   }
 

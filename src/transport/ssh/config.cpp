@@ -73,8 +73,8 @@ class Resolution {
       config.proxy_command = expand(*settings_.command, tokens);
     add_files(config, tokens);
     if (!unknown_token_.empty()) {
-      return fail({"the ssh configuration", unknown_token_, "has a token or variable without a meaning here",
-                   "ssh would refuse it, too, or use --exec 'ssh -T {host}'", kExitRefused});
+      return fail({"the ssh configuration", "unknown token or variable in \"" + unknown_token_ + '"', "",
+                   "check ssh_config(5), or use --exec 'ssh -T {host}'", kExitRefused});
     }
     config.notes.assign(settings_.notes.begin(), settings_.notes.end());
     if (!settings_.is_answer && !settings_.canonical.value_or("").empty()) {
@@ -224,7 +224,7 @@ Result<HostConfig> Config::resolve(const string& host, const HostOverrides& said
   } while (resolution.begin_final_pass());
   auto config = resolution.result();
   if (!config || doubtful_.empty()) return config;
-  for (const string& path : doubtful_) config->unread.what.push_back(path + ": its group may write it");
+  for (const string& path : doubtful_) config->unread.what.push_back(path + ": writable by its group");
   config->unread.refusal = bad_permissions(doubtful_.front());
   return config;
 }

@@ -67,7 +67,8 @@ class Words {
 };
 
 tl::unexpected<Error> wrong(const string& where, string what, string why) {
-  return fail({where, std::move(what), std::move(why), "mend it; ssh would refuse it, too", kExitRefused});
+  return fail(
+      {where, std::move(what), std::move(why), "check ssh_config(5): ssh also refuses this line", kExitRefused});
 }
 
 /// Parses "Keyword value", "Keyword=value" or "Keyword = value".
@@ -78,8 +79,8 @@ Result<ConfigLine> parse_line(string_view text, string where) {
   text = trim(text);
   if (text.starts_with('=')) text = trim(text.substr(1));
   line.rest = text;
-  if (!Words(text).split(line.words)) return wrong(line.where, "a quote is not closed", string(text));
-  if (line.words.empty()) return wrong(line.where, line.keyword, "a value is missing");
+  if (!Words(text).split(line.words)) return wrong(line.where, "missing closing quote", string(text));
+  if (line.words.empty()) return wrong(line.where, "missing value of " + line.keyword, "");
   return line;
 }
 
@@ -119,12 +120,14 @@ class Parser {
 
  private:
   Result<void> include(ConfigLine& line, int depth) {
-    if (depth == kMostDepth) return wrong(line.where, "Include", "files include each other too deeply");
+    if (depth == kMostDepth)
+      return wrong(line.where, "Include", "more than " + std::to_string(kMostDepth) + " nested files");
     for (const string& word : line.words) {
       for (const string& path : context_.glob(absolute(word, directory_, context_.home))) {
-        if (++included_ > kMostIncluded) return wrong(line.where, "Include", "files include too many others");
+        if (++included_ > kMostIncluded)
+          return wrong(line.where, "Include", "more than " + std::to_string(kMostIncluded) + " files");
         const auto read = context_.read_file(path);
-        if (!read) return wrong(line.where, "Include " + path, "it cannot be read");
+        if (!read) return wrong(line.where, "Include", "cannot read " + path);
         auto file = TRY(parse(path, *read, true, depth + 1));
         line.included.push_back(std::move(file));
       }
@@ -153,8 +156,8 @@ Result<std::shared_ptr<const ConfigFile>> parse_config_file(const ConfigPath& pa
 }
 
 Error bad_permissions(const string& path) {
-  return {path, "bad owner or permissions", "others can write it, and ssh refuses it, too",
-          "make it yours, and chmod go-w " + shell_quote(path), kExitRefused};
+  return {path, "bad owner or permissions", "other users can write the file: ssh also refuses the file",
+          "use your own file, and run chmod go-w " + shell_quote(path), kExitRefused};
 }
 
 std::shared_ptr<const ConfigFile> parse_config_answer(string_view text, bool shared) {

@@ -35,7 +35,7 @@ Result<Criterion> next_criterion(const ConfigLine& line, size_t& at) {
   if (equals != string::npos) {
     criterion.argument = word.substr(equals + 1);
   } else if (takes_argument(criterion.name)) {
-    if (at == line.words.size()) return wrong_line(line, criterion.name + " needs a value");
+    if (at == line.words.size()) return wrong_line(line, "missing value of " + criterion.name);
     criterion.argument = line.words[at++];
   }
   return criterion;
@@ -57,7 +57,7 @@ Result<Holds> judge(const ConfigLine& line, const Criterion& criterion, const Ma
   if (name == "user") return holds_if(matches_patterns(subject.user, split(argument, ',')));
   if (name == "localuser") return holds_if(matches_patterns(subject.local_user, split(argument, ',')));
   if (std::ranges::find(kOnlySshCanTell, name) != std::end(kOnlySshCanTell)) return Holds::unknown;
-  return wrong_line(line, "Match knows no " + name);
+  return wrong_line(line, "unknown criterion \"" + name + '"');
 }
 
 Holds opposite(Holds holds) {

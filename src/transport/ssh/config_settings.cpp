@@ -76,7 +76,7 @@ class Taker {
       if (line.keyword == option.keyword) return algorithms(line, option);
     }
     if (std::ranges::find(kUnsupported, line.keyword) != std::end(kUnsupported) && !is_of_no_account(line)) {
-      note(line, "is not supported");
+      note(line);
     }
     return {};
   }
@@ -117,14 +117,14 @@ class Taker {
 
   static Result<void> number(const ConfigLine& line, std::optional<int>& place, int most) {
     const auto value = parse_int(line.words.front(), 1, most);
-    if (!value) return wrong_line(line, "is no number from 1 to " + std::to_string(most));
+    if (!value) return invalid(line, "1 to " + std::to_string(most));
     return first(place, static_cast<int>(*value));
   }
 
   Result<void> timeout(const ConfigLine& line) {
     if (line.words.front() == "none") return {};
     const auto seconds = parse_seconds(line.words.front());
-    if (!seconds) return wrong_line(line, "is no time, as 30 or 1m30s");
+    if (!seconds) return invalid(line, "a time, for example 30 or 1m30s");
     return first(into_.connect_timeout, *seconds);
   }
 
@@ -152,17 +152,17 @@ class Taker {
 
   Result<void> rekey(const ConfigLine& line) {
     const auto bytes = line.words.front() == "default" ? 0 : parse_size(line.words.front());
-    if (!bytes) return wrong_line(line, "is no size, as 512M or 1G");
+    if (!bytes) return invalid(line, "a size, for example 512M or 1G");
     if (*bytes > 0) first(into_.algorithms.rekey_bytes, *bytes);
     if (line.words.size() < 2 || line.words[1] == "none") return {};
     const auto seconds = parse_seconds(line.words[1]);
-    if (!seconds) return wrong_line(line, "is no time, as 30 or 1m30s");
+    if (!seconds) return invalid(line, "a time, for example 30 or 1m30s");
     return *seconds == 0 ? Result<void>() : first(into_.algorithms.rekey_seconds, static_cast<std::uint32_t>(*seconds));
   }
 
   Result<void> rsa_bits(const ConfigLine& line) {
     const auto bits = parse_int(line.words.front(), 0, 1 << 20);
-    if (!bits) return wrong_line(line, "is no number of bits");
+    if (!bits) return invalid(line, "a number of bits");
     return first(into_.algorithms.least_rsa_bits, std::max(static_cast<int>(*bits), kLeastRsaBits));
   }
 
@@ -170,7 +170,7 @@ class Taker {
     const string value = to_lower(line.words.front());
     if (value == "yes" || value == "true") return first(place, true);
     if (value == "no" || value == "false") return first(place, false);
-    return wrong_line(line, "is neither yes nor no");
+    return invalid(line, "yes or no");
   }
 
   Result<void> strictness(const ConfigLine& line) {
@@ -178,7 +178,7 @@ class Taker {
     if (value == "yes" || value == "true" || value == "ask") return first(into_.host_key, plan::HostKey::strict);
     if (value == "no" || value == "false" || value == "off") return first(into_.host_key, plan::HostKey::off);
     if (value == "accept-new") return first(into_.host_key, plan::HostKey::accept_new);
-    return wrong_line(line, "is none of yes, no, off, ask, accept-new");
+    return invalid(line, "yes, no, off, ask or accept-new");
   }
 
   Result<void> set_family(const ConfigLine& line) {
@@ -186,12 +186,15 @@ class Taker {
     if (value == "any") return first(into_.family, AddressFamily::any);
     if (value == "inet") return first(into_.family, AddressFamily::inet);
     if (value == "inet6") return first(into_.family, AddressFamily::inet6);
-    return wrong_line(line, "is none of any, inet, inet6");
+    return invalid(line, "any, inet or inet6");
   }
 
-  void note(const ConfigLine& line, const string& text) {
-    into_.notes.insert(line.where + ": " + line.keyword + " " + text);
+  static tl::unexpected<Error> invalid(const ConfigLine& line, const string& expected) {
+    return fail({line.where, "invalid " + line.keyword + " \"" + line.rest + '"', "expected " + expected,
+                 "check ssh_config(5): ssh also refuses this line", kExitRefused});
   }
+
+  void note(const ConfigLine& line) { into_.notes.insert(line.where + ": not supported: " + line.keyword); }
 
   HostSettings& into_;
 };

@@ -110,11 +110,11 @@ void prepare(int fd) {
 std::string hint_for(int error) {
   switch (error) {
     case ECONNREFUSED:
-      return "is sshd running there, and on that port?";
+      return "check that sshd runs on the host and uses this port";
     case ETIMEDOUT:
-      return "is it up, and does no firewall drop the packets?";
+      return "check that the host is up and the firewall lets packets through";
     default:
-      return "is it up?";
+      return "check that the host is up";
   }
 }
 
@@ -138,9 +138,9 @@ tl::expected<Connected, Disconnect> connect_to(const Target& target, std::chrono
 namespace {
 
 Disconnect failed(const Target& target, const std::string& why) {
-  return {.what = "cannot resolve " + (target.renamed ? target.name : "its name"),
+  return {.what = "cannot resolve " + (target.renamed ? target.name : "the host name"),
           .why = why,
-          .hint = "check how it is spelled, and what `getent hosts " + target.name + "` says",
+          .hint = "check the spelling, and run `getent hosts " + target.name + "`",
           .retry = Disconnect::Retry::when_up};
 }
 
@@ -158,7 +158,7 @@ tl::expected<sys::Addresses, Disconnect> resolve(const Target& target, std::chro
     sys::Lookup lookup(name);
     pollfd waits[] = {{lookup.answered().get(), POLLIN, 0}, {ended, POLLIN, 0}};
     if (!lookup.is_answered()) ::poll(waits, 2, milliseconds_until(deadline));
-    if (!lookup.is_answered()) return tl::unexpected(failed(target, "no answer came in time"));
+    if (!lookup.is_answered()) return tl::unexpected(failed(target, "timed out"));
     found = lookup.take();
   }
   if (found.error != 0) return tl::unexpected(failed(target, found.why));

@@ -60,16 +60,17 @@ Disconnect refused(const Route& route, const KeyVerdict& verdict, const ServerKe
   const string remove = "ssh-keygen -f " + shell_quote(verdict.line.file) + " -R " + shell_quote(route.known.name.name);
   switch (verdict.kind) {
     case Kind::revoked:
-      return {kWhat, "its " + shown + " is revoked by " + place(verdict.line), "do not trust this host"};
+      return {kWhat, "the host's " + shown + " is revoked by " + place(verdict.line),
+              "use another host: a revoked key may be stolen"};
     case Kind::changed:
-      return {kWhat, "its " + shown + " is not the one at " + place(verdict.line),
-              "someone may be listening in; if the host was set up anew: " + remove};
+      return {kWhat, "the host's " + shown + " differs from " + place(verdict.line),
+              "check for an attack; if the host was reinstalled, run " + remove};
     case Kind::authority_only:
-      return {kWhat, "a @cert-authority line names it, and certificates of hosts are not supported",
-              "add its key to known_hosts, or use --exec 'ssh -T {host}'"};
+      return {kWhat, "not supported: host certificates (a @cert-authority line names the host)",
+              "add the host's key to known_hosts, or use --exec 'ssh -T {host}'"};
     default:
-      return {kWhat, "its " + shown + " is not in known_hosts",
-              "compare it with the host's own, then run once with --host-key accept-new"};
+      return {kWhat, "the host's " + shown + " is not in known_hosts",
+              "check the key on the host, then run once with --host-key accept-new"};
   }
 }
 
@@ -77,12 +78,13 @@ Disconnect refused(const Route& route, const KeyVerdict& verdict, const ServerKe
 std::optional<Disconnect> check_revoked(const Route& route, const ServerKey& key) {
   if (!route.revoked) return std::nullopt;
   if (const string& trouble = route.revoked->trouble(); !trouble.empty()) {
-    return Disconnect{kWhat, "its key may be revoked: " + route.revoked_file + ": " + trouble,
-                      "mend RevokedHostKeys; ssh would refuse every host, too"};
+    return Disconnect{kWhat, "the host's key may be revoked: " + route.revoked_file + ": " + trouble,
+                      "check RevokedHostKeys: ssh also refuses all hosts"};
   }
   if (!route.revoked->has(key.blob, key.sha256)) return std::nullopt;
-  return Disconnect{kWhat, "its " + key.type + " key " + key.fingerprint + " is revoked by " + route.revoked_file,
-                    "do not trust this host"};
+  return Disconnect{kWhat,
+                    "the host's " + key.type + " key " + key.fingerprint + " is revoked by " + route.revoked_file,
+                    "use another host: a revoked key may be stolen"};
 }
 
 bool ends_in_a_line(const sys::Fd& file) {
@@ -109,14 +111,15 @@ bool write_down(const Route& route, const ServerKey& key) {
 std::optional<Disconnect> check_host_key(const SshConnection& connection) {
   const Route& route = connection.route;
   const ServerKey key = server_key(connection);
-  if (key.base64.empty()) return Disconnect{kWhat, "it has no key that libssh can read", ""};
+  if (key.base64.empty()) return Disconnect{kWhat, "libssh cannot read the host's key", ""};
   if (auto end = check_revoked(route, key)) return end;
   const KeyVerdict verdict = judge(route.known, key.type, key.base64);
   if (verdict.kind == Kind::known) return std::nullopt;
   if (verdict.kind != Kind::revoked && route.host_key == plan::HostKey::off) return std::nullopt;
   if (verdict.kind != Kind::unknown || route.host_key != plan::HostKey::accept_new) return refused(route, verdict, key);
   if (write_down(route, key)) return std::nullopt;
-  return Disconnect{kWhat, "cannot write its key to " + route.known_hosts_file + ": " + std::strerror(errno), ""};
+  return Disconnect{kWhat, "cannot write the host's key to " + route.known_hosts_file + ": " + std::strerror(errno),
+                    ""};
 }
 
 }  // namespace dlaunch::transport::ssh

@@ -12,7 +12,7 @@ tl::unexpected<Error> cannot_load() {
   return fail({.where = "ssh",
                .what = std::string("cannot load ") + kFile,
                .why = why ? why : "",
-               .hint = "install the package libssh-4, or reach hosts by OpenSSH's client: --exec 'ssh -T {host}'",
+               .hint = "install the package libssh-4, or use OpenSSH's client: --exec 'ssh -T {host}'",
                .exit_code = kExitHostLost});
 }
 

@@ -67,8 +67,10 @@ Disconnect blame_command(Disconnect end, std::string_view said) {
   string words = last_words(said);
   if (words.empty()) return end;
   const Retry retry = retry_after(words);
-  return {
-      .what = "the way through another host or command failed", .why = std::move(words), .hint = "", .retry = retry};
+  return {.what = "cannot connect through the jump host or proxy command",
+          .why = std::move(words),
+          .hint = "",
+          .retry = retry};
 }
 
 }  // namespace dlaunch::transport::ssh

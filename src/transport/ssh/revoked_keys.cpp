@@ -40,7 +40,7 @@ RevokedKeys::RevokedKeys(string_view text) {
 
 std::shared_ptr<const RevokedKeys> RevokedKeys::unreadable() {
   auto none = std::make_shared<RevokedKeys>("");
-  none->trouble_ = "it cannot be read";
+  none->trouble_ = "cannot read the file";
   return none;
 }
 
@@ -58,7 +58,7 @@ void RevokedKeys::read_list(string_view text) {
     auto blob = from_base64(words.size() < 2 ? "" : words[1]);
     string_view rest = blob ? *blob : string_view();
     if (unpack(rest) != words[0]) {
-      trouble_ = "line " + std::to_string(number) + " is no public key";
+      trouble_ = "line " + std::to_string(number) + ": invalid public key";
       return;
     }
     if (is_certificate_type(words[0])) {
@@ -70,7 +70,7 @@ void RevokedKeys::read_list(string_view text) {
 }
 
 void RevokedKeys::read_revocation_list(string_view bytes) {
-  trouble_ = "the key revocation list is damaged";
+  trouble_ = "invalid key revocation list";
   const auto version = unpack_number(bytes);
   if (version != 1 || bytes.size() < kVersionToFlags - 4) return;
   bytes.remove_prefix(kVersionToFlags - 4);
@@ -87,7 +87,7 @@ void RevokedKeys::read_revocation_list(string_view bytes) {
 bool RevokedKeys::read_section(char type, string_view bytes) {
   if (type == kCertificates) return true;  // certificates do not matter, because a plain key is none
   if (type != kKeys && type != kSha1 && type != kSha256) {
-    trouble_ = "the key revocation list has a signature or a section of a kind that is not known here";
+    trouble_ = "not supported: a signature or unknown section in the key revocation list";
     return false;
   }
   while (!bytes.empty()) {

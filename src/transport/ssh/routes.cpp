@@ -51,7 +51,8 @@ Result<HostConfig> Routes::settle_with_openssh(const string& host, const HostOve
   }
   if (config.unread.refusal) return fail(*config.unread.refusal);
   for (const string& line : config.unread.what) {
-    config.notes.push_back(line + " is passed over: only OpenSSH's client could tell, and it is not installed");
+    config.notes.push_back(line +
+                           " is ignored: only OpenSSH's client can evaluate this line, but ssh is not installed");
   }
   return config;
 }

@@ -116,14 +116,15 @@ Disconnect Runner::over_command() {
   sys::Pipe said = sys::make_pipe();
   Command command;
   const int error = said.read ? command.start(route_.proxy_command, theirs, said.write) : errno;
-  if (error != 0) return {"cannot run the command that leads to it", std::strerror(error), route_.proxy_command};
+  if (error != 0)
+    return {"cannot run the proxy command", std::strerror(error), "check the command: " + route_.proxy_command};
   theirs.reset();
   said.write.reset();
   sys::set_nonblocking(said.read.get());
   SessionEnd session = over(std::move(ours), kNoAddress, said.read);
   if (!end_command(command)) {
     (void)sys::write_all(parts_.errors.get(),
-                         "its command, pid " + std::to_string(command.pid()) + ", did not end after SIGKILL\n");
+                         "the proxy command, pid " + std::to_string(command.pid()) + ", did not end after SIGKILL\n");
   }
   if (session.shook_hands) return session.end;
   return blame_command(std::move(session.end), read_rest(said.read));

@@ -78,8 +78,8 @@ class Session {
     set(SSH_OPTIONS_GLOBAL_KNOWNHOSTS, "/dev/null");
     set(SSH_OPTIONS_TIMEOUT, &seconds);
     if (!keep_to(parts_.route.algorithms)) {
-      return Disconnect{"libssh cannot keep to the algorithms of the ssh configuration", lib_.ssh_get_error(session_),
-                        "OpenSSH's client may reach it: --exec 'ssh -T {host}'"};
+      return Disconnect{"libssh cannot use the algorithms of the ssh configuration", lib_.ssh_get_error(session_),
+                        "use OpenSSH's client: --exec 'ssh -T {host}'"};
     }
     set(SSH_OPTIONS_FD, &fd);
     begin_phase();
@@ -107,26 +107,26 @@ class Session {
   }
 
   Disconnect handshake_failed(const string& why) const {
-    const string what = "no ssh handshake on port " + std::to_string(parts_.route.target.port);
+    const string what = "ssh handshake failed on port " + std::to_string(parts_.route.target.port);
     if (parts_.guard.expired()) {
       return {.what = what,
               .why = "timed out after " + std::to_string(parts_.route.limit.count() / 1000) + " s",
-              .hint = "is it sshd that listens there?",
+              .hint = "check that sshd listens on this port",
               .retry = Retry::when_up};
     }
     if (has(why, "kex error")) {
-      return {.what = what, .why = why, .hint = "OpenSSH's client may reach it: --exec 'ssh -T {host}'"};
+      return {.what = what, .why = why, .hint = "use OpenSSH's client: --exec 'ssh -T {host}'"};
     }
     return {.what = what,
             .why = "sshd closed the connection (" + why + ")",
-            .hint = "its MaxStartups may be too low for this many connections at once",
+            .hint = "check MaxStartups of the host's sshd: too many connections start at once",
             .retry = Retry::soon};
   }
 
   std::optional<Disconnect> log_in() {
     begin_phase();
     auto end = authenticate(connection_);
-    if (end && parts_.guard.expired()) return timed_out("no answer while logging in");
+    if (end && parts_.guard.expired()) return timed_out("login failed");
     return end;
   }
 
@@ -141,10 +141,10 @@ class Session {
     begin_phase();
     channel_ = lib_.ssh_channel_new(session_);
     if (!channel_ || finish([&] { return lib_.ssh_channel_open_session(channel_); }) != SSH_OK) {
-      return shell_failed("is its MaxSessions 0, or its login forbidden?");
+      return shell_failed("check MaxSessions of the host's sshd, and the user's right to log in");
     }
     if (finish([&] { return lib_.ssh_channel_request_exec(channel_, "sh"); }) != SSH_OK) {
-      return shell_failed("may its user run commands there?");
+      return shell_failed("check the user's right to run commands on the host");
     }
     return std::nullopt;
   }
@@ -152,9 +152,9 @@ class Session {
   int finish(const std::function<int()>& call) const { return connection_.finish(SSH_AGAIN, call); }
 
   Disconnect shell_failed(const char* hint) const {
-    if (parts_.guard.expired()) return timed_out("no shell there");
+    if (parts_.guard.expired()) return timed_out("cannot start a shell on the host");
     if (lib_.ssh_is_connected(session_) == 0) return lost(lib_.ssh_get_error(session_));
-    return {.what = "cannot start a shell there", .why = lib_.ssh_get_error(session_), .hint = hint};
+    return {.what = "cannot start a shell on the host", .why = lib_.ssh_get_error(session_), .hint = hint};
   }
 
   const SessionParts& parts_;

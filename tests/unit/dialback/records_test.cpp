@@ -73,14 +73,14 @@ TEST_F(Records, AreRefusedRepeatedLeftOutOrInAnotherOrder) {
 TEST_F(Records, OfAnotherConnectionAreRefused) {
   opener = Opener(key_of(8));
   opener.feed(seal("words"));
-  EXPECT_EQ(next(), "error: it was not sealed for this place of this connection");
+  EXPECT_EQ(next(), "error: wrong seal, order or connection");
 }
 
 TEST_F(Records, AfterTheLastAreRefused) {
   opener.feed(seal("last", true));
   opener.feed(seal("more"));
   EXPECT_EQ(next(), "last");
-  EXPECT_EQ(next(), "error: it follows the last one");
+  EXPECT_EQ(next(), "error: data after the last record");
 }
 
 TEST_F(Records, OfAWrongLengthAreRefusedBeforeTheyAreAwaited) {
@@ -135,15 +135,15 @@ TEST(Statements, OfAnotherJobSayWhichHasWhat) {
   Statement node = statement();
   node.words[3] = "other.py";
   EXPECT_EQ(difference_from(launcher, node),
-            "the command line is another: \"other.py\" on that node, \"train.py\" on node 0");
+            "different command lines: \"other.py\" on the node, \"train.py\" on node 0");
   node.words.resize(3);
   EXPECT_EQ(difference_from(launcher, node),
-            "the command line is another: nothing on that node, \"train.py\" on node 0");
+            "different command lines: nothing on the node, \"train.py\" on node 0");
   node.nodes = 4;
-  EXPECT_EQ(difference_from(launcher, node), "the number of nodes is another: 4 on that node, 3 on node 0");
+  EXPECT_EQ(difference_from(launcher, node), "different numbers of nodes: 4 on the node, 3 on node 0");
   node.version = "dlaunch\x1b 2";
   EXPECT_EQ(difference_from(launcher, node),
-            "the dlaunch is another: dlaunch\\x1b 2 on that node, dlaunch 1 on node 0");
+            "different versions of dlaunch: dlaunch\\x1b 2 on the node, dlaunch 1 on node 0");
 }
 
 TEST(DataEnds, SayWhatIsLeftAndWhy) {

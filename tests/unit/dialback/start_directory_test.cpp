@@ -60,7 +60,7 @@ TEST_F(StartDirectoryTest, IsNotMadeWhereOthersMayExchangeIt) {
   ASSERT_EQ(::chmod(home_.c_str(), 0770), 0);
   const auto made = StartDirectory::make(home_ + "/a", "nonce");
   ASSERT_FALSE(made);
-  EXPECT_THAT(made.error().why, testing::HasSubstr("others may write to " + home_));
+  EXPECT_THAT(made.error().why, testing::HasSubstr("other users can write to " + home_));
   EXPECT_FALSE(std::filesystem::exists(home_ + "/a/start-nonce"));
   ASSERT_EQ(::chmod(home_.c_str(), 01777), 0);
   EXPECT_TRUE(StartDirectory::make(home_ + "/a", "nonce")) << "sticky, as /tmp";

@@ -28,7 +28,7 @@ TEST(AskCommand, ReadsMoreOnStderrThanAPipeHoldsBeforeTheAnswer) {
 TEST(AskCommand, EndsInTimeWhateverStderrSays) {
   const auto answer = ask("exec yes >&2", 200ms);
   EXPECT_EQ(answer.text, "");
-  EXPECT_EQ(answer.trouble, "it did not answer within 0 s");
+  EXPECT_EQ(answer.trouble, "timed out after 0 s");
 }
 
 }  // namespace

@@ -165,7 +165,7 @@ TEST_P(BootstrapScript, ALinkToAnAgentIsReplaced) {
 
 TEST_P(BootstrapScript, ADirectoryInItsPlaceIsNamed) {
   fs::create_directories(kept());
-  EXPECT_THAT(start(login()).why, HasSubstr("cannot keep the agent as " + kept().string()));
+  EXPECT_THAT(start(login()).why, HasSubstr("cannot move the agent to " + kept().string()));
 }
 
 TEST_P(BootstrapScript, DirectoriesThatOthersMayWriteAreRefused) {
@@ -173,7 +173,7 @@ TEST_P(BootstrapScript, DirectoriesThatOthersMayWriteAreRefused) {
   for (const fs::path& path : {kept().parent_path(), kept().parent_path().parent_path(), home_ / ".cache", home_}) {
     const fs::perms before = fs::status(path).permissions();
     fs::permissions(path, before | fs::perms::group_write);
-    EXPECT_THAT(refused(login()), HasSubstr("others may write to " + path.string() + " (chmod go-w)"));
+    EXPECT_THAT(refused(login()), HasSubstr("other users can write to " + path.string() + " (run chmod go-w)"));
     fs::permissions(path, before);
   }
   expect_found(login());
@@ -239,7 +239,7 @@ TEST_P(BootstrapScript, NeedsACacheDirectoryIfTheUserHasNoHome) {
   Login homeless = login();
   homeless.home.clear();
   homeless.path = programs.string() + ":" + std::getenv("PATH");
-  EXPECT_THAT(refused(homeless), HasSubstr("HOME is not set, and the user has no home directory"));
+  EXPECT_THAT(refused(homeless), HasSubstr("HOME is not set, and the user does not have a home directory"));
   homeless.cache = homes_.path / "cache";
   expect_sent(homeless);
   expect_found(homeless);
@@ -270,7 +270,7 @@ TEST_P(BootstrapScript, ADamagedUploadIsRefusedAndLeavesNothing) {
   ASSERT_EQ(shell.until(b), Bootstrap::Next::upload);
   shell.write(std::string(fake_image().bytes.size(), 'x'));
   EXPECT_EQ(shell.until(b), Bootstrap::Next::failed);
-  EXPECT_THAT(b.why(), HasSubstr("damaged"));
+  EXPECT_THAT(b.why(), HasSubstr("wrong checksum"));
   EXPECT_TRUE(fs::is_empty(kept().parent_path()));
 }
 
@@ -284,13 +284,13 @@ TEST(BootstrapUpload, OneThatStopsComingEndsTheShell) {
   ASSERT_EQ(shell.until(b), Bootstrap::Next::upload);
   shell.write(fake_image().bytes.substr(1));
   EXPECT_EQ(shell.until(b), Bootstrap::Next::failed);
-  EXPECT_THAT(b.why(), HasSubstr("no 64 KiB of it within 1 s"));
+  EXPECT_THAT(b.why(), HasSubstr("timed out after 1 s waiting for 64 KiB"));
   EXPECT_TRUE(fs::is_empty(homes.path / ".cache/dlaunch" / fake_image().hash));
 }
 
 TEST_P(BootstrapScript, AHomeThatIsAFileIsNamed) {
   std::ofstream(home_ / ".cache") << "a file in the way";
-  EXPECT_THAT(refused(login()), HasSubstr("cannot make " + home_.string() + "/.cache"));
+  EXPECT_THAT(refused(login()), HasSubstr("cannot create " + home_.string() + "/.cache"));
 }
 
 TEST_P(BootstrapScript, AnInstalledAgentIsUsedOrMissed) {

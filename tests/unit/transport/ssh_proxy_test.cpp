@@ -37,7 +37,7 @@ TEST(JumpCommand, CannotBeMadeToRunSomethingElse) {
 }
 
 TEST(BlameCommand, TellsItsLastWords) {
-  const Disconnect closed{"no ssh handshake on port 22", "closed", "", Retry::soon};
+  const Disconnect closed{"ssh handshake failed on port 22", "closed", "", Retry::soon};
   EXPECT_EQ(blame_command(closed, " \n").why, "closed");
   const Disconnect refused = blame_command(closed, "a\nb\nssh: connect to host gate port 22: Connection refused\r\n");
   EXPECT_EQ(refused.why, "b; ssh: connect to host gate port 22: Connection refused");

@@ -61,10 +61,10 @@ TEST_F(Revocations, ThatAreDamagedAreTrouble) {
   EXPECT_EQ(whole_ones, 2) << "without its only section it is a list of nothing, as it is to ssh";
   std::string odd = whole;
   odd += std::string("\x09", 1) + packed("?");
-  EXPECT_THAT(RevokedKeys(odd).trouble(), HasSubstr("not known"));
+  EXPECT_THAT(RevokedKeys(odd).trouble(), HasSubstr("unknown section"));
   EXPECT_THAT(RevokedKeys(line("a.pub") + "nonsense\n").trouble(), HasSubstr("line 2"));
   EXPECT_THAT(RevokedKeys("ssh-rsa AAAA\n").trouble(), HasSubstr("line 1"));
-  EXPECT_THAT(RevokedKeys::unreadable()->trouble(), HasSubstr("cannot be read"));
+  EXPECT_THAT(RevokedKeys::unreadable()->trouble(), HasSubstr("cannot read the file"));
 }
 
 TEST_F(Revocations, OfACertificateAreOfItsKey) {

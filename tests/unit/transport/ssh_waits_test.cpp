@@ -133,7 +133,7 @@ TEST_F(Connect, TellsWhyNot) {
   EXPECT_EQ(refused.error().retry, Disconnect::Retry::when_up);
   const auto unknown = to("no-such-host.invalid", 22);
   ASSERT_FALSE(unknown);
-  EXPECT_EQ(unknown.error().what, "cannot resolve its name");
+  EXPECT_EQ(unknown.error().what, "cannot resolve the host name");
   EXPECT_FALSE(unknown.error().why.empty());
 }
 
